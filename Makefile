@@ -1,0 +1,169 @@
+# fisd: one Makefile for everything. `make help` lists the targets.
+
+.DEFAULT_GOAL := all
+SHELL := /bin/bash
+MODE ?= release
+V ?= 0
+SEED ?= 1
+PREFIX ?= /usr/local
+VERSION := $(shell sed -n 's/^#define FIS_VERSION "\(.*\)"/\1/p' include/fis/version.h)
+
+B := build/$(MODE)
+Q := $(if $(filter 1,$(V)),,@)
+say = @$(if $(filter 1,$(V)),:,printf '  %-7s %s\n' '$(1)' '$(2)')
+
+# ---- packages ---------------------------------------------------------------------------------
+# What pkg-config knows; libcsv and uthash ship no .pc file and are tested for by their headers.
+PKGS := rdkafka libprotobuf-c libuv libfyaml jansson openblas libsystemd libxxhash
+DEBS := gcc make pkg-config librdkafka-dev libprotobuf-c-dev protobuf-c-compiler protobuf-compiler \
+        libuv1-dev libfyaml-dev libjansson-dev libopenblas-dev libsystemd-dev libxxhash-dev \
+        libcsv-dev uthash-dev
+TEST_DEBS := libcmocka-dev perl kcat python3 python3-venv python3-pip default-jre-headless maven
+DEMO_DEBS := python3 python3-pip
+
+need_deps := $(if $(filter help deps deps-% clean layers format,$(or $(MAKECMDGOALS),all)),,1)
+-include build/deps.mk
+PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+pkg = $(shell pkg-config --libs $(1) 2>/dev/null)
+
+# ---- flags ------------------------------------------------------------------------------------
+CC ?= gcc
+WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wvla -Wmissing-prototypes
+WERROR ?= $(if $(CI),-Werror,)
+SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
+SAN_tsan := -fsanitize=thread -O1
+CFLAGS ?= -O2 -g
+ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE $(CFLAGS) $(WARN) $(WERROR) $(SAN_$(MODE)) \
+             -Iinclude -Isrc -I$(B)/gen $(PKG_CFLAGS) -MMD -MP
+ALL_LDFLAGS = $(LDFLAGS) $(SAN_$(MODE))
+
+# ---- layers -----------------------------------------------------------------------------------
+# A layer may include itself and what stands behind its colon; `make layers` fails on anything
+# else, and each layer's tests are linked to these archives only.
+LAYERS := base core wire config data stream role daemon cli
+see_base   :=
+see_core   := base
+see_wire   := base core
+see_config := base
+see_data   := base core wire
+see_stream := base
+see_role   := base core wire
+see_daemon := base core wire config data stream role
+see_cli    := base core wire config data stream
+
+lib_base   := $(call pkg,libxxhash)
+lib_core   := $(call pkg,openblas) -lm
+lib_wire   := $(call pkg,libprotobuf-c jansson libxxhash)
+lib_config := $(call pkg,libfyaml)
+lib_data   := -lcsv
+lib_stream := $(call pkg,rdkafka) -lpthread
+lib_role   :=
+lib_daemon := $(call pkg,libuv libsystemd) -lpthread
+lib_cli    := -lpthread
+
+GEN_C := $(B)/gen/fis.pb-c.c
+GEN_H := $(B)/gen/fis.pb-c.h
+
+src_of = $(sort $(wildcard src/$(1)/*.c))
+obj_of = $(patsubst %.c,$(B)/obj/%.o,$(call src_of,$(1))) $(if $(filter wire,$(1)),$(B)/obj/gen/fis.pb-c.o)
+mains  := src/daemon/main.c src/cli/main.c
+lib_objs = $(filter-out $(patsubst %.c,$(B)/obj/%.o,$(mains)),$(call obj_of,$(1)))
+archive = $(B)/lib/lib$(1).a
+archives_for = $(foreach l,$(1) $(see_$(1)),$(call archive,$(l)))
+libs_for = $(foreach l,$(1) $(see_$(1)),$(lib_$(l)))
+# Archives in dependency order, users first.
+order := cli daemon role stream data config wire core base
+link_order = $(foreach l,$(order),$(if $(filter $(l),$(1) $(see_$(1))),$(call archive,$(l))))
+
+FISD := $(B)/bin/fisd
+FISCTL := $(B)/bin/fisctl
+LIBFIS := $(B)/lib/libfis.a
+
+.PHONY: all
+all: $(FISD) $(FISCTL) $(LIBFIS) ## build fisd, fisctl and libfis
+
+$(B)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+$(B)/obj/gen/fis.pb-c.o: $(GEN_C)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -Wno-conversion -Wno-shadow -c $< -o $@
+
+$(GEN_C) $(GEN_H) &: proto/fis.proto
+	@mkdir -p $(B)/gen
+	$(call say,PROTOC,$<)
+	$(Q)protoc-c --proto_path=proto --c_out=$(B)/gen fis.proto
+
+define layer_rules
+$(call archive,$(1)): $(call lib_objs,$(1))
+	@mkdir -p $$(@D)
+	$$(call say,AR,$$@)
+	$(Q)rm -f $$@ && ar rcs $$@ $$^
+endef
+$(foreach l,$(LAYERS),$(eval $(call layer_rules,$(l))))
+
+# Everything that includes the generated header waits for it.
+$(foreach l,wire role daemon cli data,$(call obj_of,$(l))): | $(GEN_H)
+
+$(LIBFIS): $(call lib_objs,core) $(call lib_objs,base)
+	@mkdir -p $(@D)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(FISD): $(B)/obj/src/daemon/main.o $(call link_order,daemon)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(call libs_for,daemon) -o $@
+
+$(FISCTL): $(B)/obj/src/cli/main.o $(call link_order,cli)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(call libs_for,cli) -o $@
+
+# ---- tests ------------------------------------------------------------------------------------
+# tests/<layer>/test_*.c: one cmocka program a file, linked to its layer's view of the world.
+test_src := $(foreach l,$(LAYERS),$(wildcard tests/$(l)/test_*.c))
+test_bin := $(patsubst tests/%.c,$(B)/tests/%,$(test_src))
+CMOCKA = $(call pkg,cmocka)
+
+define test_rules
+$(B)/tests/$(1)/test_%: $(B)/obj/tests/$(1)/test_%.o $(call link_order,$(1))
+	@mkdir -p $$(@D)
+	$$(call say,LINK,$$@)
+	$(Q)$(CC) $$(ALL_LDFLAGS) $$^ $$(call libs_for,$(1)) $$(CMOCKA) -lm -o $$@
+endef
+$(foreach l,$(LAYERS),$(eval $(call test_rules,$(l))))
+$(patsubst tests/%.c,$(B)/obj/tests/%.o,$(test_src)): | $(GEN_H)
+.PRECIOUS: $(B)/obj/tests/%.o
+
+.PHONY: units
+units: $(test_bin) ## build and run the unit and numeric tests only
+	$(Q)CMOCKA_MESSAGE_OUTPUT=TAP OPENBLAS_NUM_THREADS=1 prove $(if $(filter 1,$(V)),-v) --exec '' $(test_bin)
+
+# ---- layers -----------------------------------------------------------------------------------
+.PHONY: layers
+layers: ## fail when a layer includes what it may not see
+	@bad=0; \
+	$(foreach l,$(LAYERS), \
+	  for f in src/$(l)/*.[ch]; do [ -e "$$f" ] || continue; \
+	    for d in $$(sed -n 's/^#include "\([a-z]*\)\/.*/\1/p' $$f | sort -u); do \
+	      case " fis $(l) $(see_$(l)) " in *" $$d "*) ;; *) echo "$$f: layer $(l) may not include $$d/"; bad=1;; esac; \
+	    done; done;) \
+	for f in src/core/*.[ch] src/base/*.[ch] src/role/*.[ch]; do \
+	  if grep -nE '#include <(librdkafka|uv|sys/socket|pthread|fcntl)' $$f; then echo "$$f: no I/O and no threads here"; bad=1; fi; done; \
+	for f in include/fis/*.h; do \
+	  if sed -n 's/^#include "\([a-z]*\)\/.*/\1/p' $$f | grep -v '^fis$$'; then echo "$$f: public headers include public headers only"; bad=1; fi; done; \
+	exit $$bad
+
+.PHONY: clean
+clean: ## remove what was built (fetched data and brokers stay in build/cache)
+	$(Q)find build -mindepth 1 -maxdepth 1 ! -name cache -exec rm -rf {} + 2>/dev/null || true
+
+.PHONY: help
+help: ## list the targets
+	@sed -n 's/^\([a-z][a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+-include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

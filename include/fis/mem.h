@@ -1,0 +1,33 @@
+/*
+ * The memory seam: every allocation of libfis goes through here, so that a test can refuse the
+ * n-th one and count the rest. fis_alloc returns memory aligned to 64 bytes (a cache line, and
+ * what the vector units want); sizes are checked for overflow; all return NULL when memory is
+ * refused. Thread: safe, but for fis_mem_refuse_after, which is for single-threaded tests.
+ */
+#ifndef FIS_MEM_H
+#define FIS_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void *fis_alloc(size_t count, size_t size);            /* uninitialised */
+void *fis_calloc(size_t count, size_t size);           /* zeroed */
+void *fis_grow(void *old, size_t old_count, size_t count, size_t size); /* new block, old freed */
+char *fis_strdup(const char *s);
+char *fis_memdup(const void *bytes, size_t length); /* adds a terminating NUL */
+void fis_free(void *p);                             /* NULL is fine */
+
+/* Tests: the next `n` allocations succeed, the one after fails; UINT64_MAX turns it off. */
+void fis_mem_refuse_after(uint64_t n);
+/* Allocations made so far in this process. */
+uint64_t fis_mem_count(void);
+
+/* A bump arena over fixed storage: alloc never calls malloc; reset forgets everything. */
+struct fis_arena {
+    unsigned char *base;
+    size_t size, used, high; /* high: the most ever used, for sizing */
+};
+void *fis_arena_alloc(struct fis_arena *a, size_t bytes); /* 16-byte aligned; NULL when full */
+void fis_arena_reset(struct fis_arena *a);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * A small seeded generator (xoshiro256**, seeded through splitmix64; Blackman and Vigna, 2018).
+ * The state is a plain value: copy it to fork a stream, store it to resume one.
+ * Thread: one owner.
+ */
+#ifndef FIS_RNG_H
+#define FIS_RNG_H
+
+#include <stdint.h>
+
+struct fis_rng {
+    uint64_t s[4];
+};
+
+/* `stream` gives independent sequences for one seed. */
+void fis_rng_seed(struct fis_rng *r, uint64_t seed, uint64_t stream);
+uint64_t fis_rng_u64(struct fis_rng *r);
+uint32_t fis_rng_below(struct fis_rng *r, uint32_t n); /* 0 .. n-1, unbiased; n > 0 */
+double fis_rng_unit(struct fis_rng *r);                /* [0, 1), 53 bits */
+double fis_rng_normal(struct fis_rng *r);              /* mean 0, variance 1 */
+void fis_rng_shuffle(struct fis_rng *r, uint32_t *items, uint32_t n);
+
+#endif

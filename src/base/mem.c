@@ -1,0 +1,94 @@
+#include "fis/mem.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Atomic uint64_t made;
+static _Atomic uint64_t refuse_after = UINT64_MAX;
+
+static int refused(void)
+{
+    atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
+    uint64_t left = atomic_load_explicit(&refuse_after, memory_order_relaxed);
+    if (left == UINT64_MAX)
+        return 0;
+    if (left == 0)
+        return 1;
+    atomic_store_explicit(&refuse_after, left - 1, memory_order_relaxed);
+    return 0;
+}
+
+void *fis_alloc(size_t count, size_t size)
+{
+    if (refused() || (size && count > (SIZE_MAX - 64) / size))
+        return NULL;
+    size_t bytes = (count * size + 63) & ~(size_t)63;
+    return aligned_alloc(64, bytes ? bytes : 64);
+}
+
+void *fis_calloc(size_t count, size_t size)
+{
+    void *p = fis_alloc(count, size);
+    if (p)
+        memset(p, 0, count * size);
+    return p;
+}
+
+void *fis_grow(void *old, size_t old_count, size_t count, size_t size)
+{
+    void *p = fis_alloc(count, size);
+    if (p && old) {
+        memcpy(p, old, (old_count < count ? old_count : count) * size);
+        free(old);
+    }
+    return p;
+}
+
+char *fis_memdup(const void *bytes, size_t length)
+{
+    char *p = fis_alloc(length + 1, 1);
+    if (p) {
+        if (length)
+            memcpy(p, bytes, length);
+        p[length] = 0;
+    }
+    return p;
+}
+
+char *fis_strdup(const char *s)
+{
+    return fis_memdup(s, strlen(s));
+}
+
+void fis_free(void *p)
+{
+    free(p);
+}
+
+void fis_mem_refuse_after(uint64_t n)
+{
+    atomic_store(&refuse_after, n);
+}
+
+uint64_t fis_mem_count(void)
+{
+    return atomic_load(&made);
+}
+
+void *fis_arena_alloc(struct fis_arena *a, size_t bytes)
+{
+    size_t need = (bytes + 15) & ~(size_t)15;
+    if (need < bytes || need > a->size - a->used)
+        return NULL;
+    void *p = a->base + a->used;
+    a->used += need;
+    if (a->used > a->high)
+        a->high = a->used;
+    return p;
+}
+
+void fis_arena_reset(struct fis_arena *a)
+{
+    a->used = 0;
+}
