@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void *fis_alloc(size_t count, size_t size);            /* uninitialised */
-void *fis_calloc(size_t count, size_t size);           /* zeroed */
+void *fis_alloc(size_t count, size_t size);                             /* uninitialised */
+void *fis_calloc(size_t count, size_t size);                            /* zeroed */
 void *fis_grow(void *old, size_t old_count, size_t count, size_t size); /* new block, old freed */
 char *fis_strdup(const char *s);
 char *fis_memdup(const void *bytes, size_t length); /* adds a terminating NUL */

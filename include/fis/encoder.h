@@ -1,0 +1,84 @@
+/*
+ * The feature encoder: named columns to a vector of floats. Fitted on the initial labelled set,
+ * frozen, and part of every head and model version.
+ *
+ * numeric, standard: (x - mean) / deviation (deviation 0 counts as 1); missing -> 0 (the mean) and
+ *   an indicator feature of 1, present only when the column had missing values at fitting; missing
+ *   where there is no indicator: 0. |result| is capped at `FIS_ENCODER_CLIP` so that one absurd
+ * value cannot swamp a network. numeric, none: as it is; missing -> 0. categorical: one-hot over
+ * the categories seen (sorted by bytes), one "unseen" slot, one "missing" slot.
+ *
+ * Thread: immutable after fitting. Owns: copies of all names.
+ */
+#ifndef FIS_ENCODER_H
+#define FIS_ENCODER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fis/error.h"
+
+#define FIS_ENCODER_CLIP 50.0f
+
+enum fis_column_type { FIS_NUMERIC = 1, FIS_CATEGORICAL };
+enum fis_column_scale { FIS_SCALE_STANDARD = 1, FIS_SCALE_NONE };
+
+struct fis_column {
+    const char *name;
+    enum fis_column_type type;
+    enum fis_column_scale scale; /* numeric only */
+};
+
+/* One cell of a row as it came in. */
+enum fis_value_kind { FIS_VALUE_MISSING = 0, FIS_VALUE_NUMBER, FIS_VALUE_TEXT };
+struct fis_value {
+    enum fis_value_kind kind;
+    double number;    /* finite, and finite as a float (checked by encode) */
+    const char *text; /* not NUL-terminated */
+    size_t length;
+};
+
+struct fis_encoder;
+
+/* Fitting, in two calls per row set: new, then observe every row, then finish. */
+struct fis_encoder *fis_encoder_new(const struct fis_column *columns, uint32_t n_columns,
+                                    uint32_t max_categories, struct fis_error *e);
+void fis_encoder_free(struct fis_encoder *enc);
+/* values [n_columns]. INPUT: a wrong kind, a number that is not finite as float32, too many
+ * categories. */
+int fis_encoder_observe(struct fis_encoder *enc, const struct fis_value *values,
+                        struct fis_error *e) FIS_MUST_CHECK;
+int fis_encoder_finish(struct fis_encoder *enc, struct fis_error *e) FIS_MUST_CHECK;
+
+uint32_t fis_encoder_columns(const struct fis_encoder *enc);
+const struct fis_column *fis_encoder_column(const struct fis_encoder *enc, uint32_t i);
+int fis_encoder_find(const struct fis_encoder *enc, const char *name, size_t length); /* or -1 */
+uint32_t fis_encoder_dimension(const struct fis_encoder *enc);                        /* d */
+/* "age", "job=clerk", "job=(unseen)", "job=(missing)"; into buf, returns the length needed. */
+size_t fis_encoder_feature_name(const struct fis_encoder *enc, uint32_t feature, char *buf,
+                                size_t size);
+
+/* x [d]. No allocation. INPUT names the column, what was found and what is wanted. `unseen` (may be
+ * NULL) counts categories never seen. */
+int fis_encoder_encode(const struct fis_encoder *enc, const struct fis_value *values, float *x,
+                       uint32_t *unseen, struct fis_error *e) FIS_MUST_CHECK;
+/* All columns numeric: n values in column order, from a packed vector. INPUT: count, or the index
+ * of a value that is not finite. */
+int fis_encoder_encode_floats(const struct fis_encoder *enc, const float *values, uint32_t n,
+                              float *x, struct fis_error *e) FIS_MUST_CHECK;
+
+/* The frozen state, for the wire: plain structs, borrowed. */
+struct fis_encoder_column_state {
+    struct fis_column column;
+    double mean, deviation;
+    int missing_indicator;
+    uint32_t n_categories;
+    const char *const *categories; /* sorted */
+};
+void fis_encoder_state(const struct fis_encoder *enc, uint32_t column,
+                       struct fis_encoder_column_state *out);
+/* A finished encoder from such states. INPUT when they make no sense. */
+struct fis_encoder *fis_encoder_from_states(const struct fis_encoder_column_state *states,
+                                            uint32_t n, struct fis_error *e);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * Fairness of a classifier over labelled rows with groups: a smooth surrogate phi with its
+ * gradient (what influence is measured against), and the metrics that are reported (from hard
+ * predictions, with bootstrap intervals).
+ *
+ * M groups (2 .. FIS_MAX_GROUPS), K classes. A "cell" is the rows of one group, or of one group
+ * and one label, that a metric averages over.
+ */
+#ifndef FIS_FAIRNESS_H
+#define FIS_FAIRNESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fis/error.h"
+#include "fis/rng.h"
+#include "fis/network.h"
+
+#define FIS_MAX_GROUPS 64
+
+enum fis_metric {
+    FIS_DEMOGRAPHIC_PARITY = 1,
+    FIS_EQUAL_OPPORTUNITY,
+    FIS_EQUALIZED_ODDS,
+    FIS_RISK_DISPARITY
+};
+const char *fis_metric_name(enum fis_metric m); /* "demographic_parity", … */
+
+/* How groups are compared in phi. */
+enum fis_gap_form {
+    FIS_GAP_PAIRS,  /* every pair of groups, as the paper's program */
+    FIS_GAP_OVERALL /* each group against all rows; for two groups the same as the pair: see .c */
+};
+
+struct fis_surrogate {
+    enum fis_metric metric;
+    enum fis_gap_form form;
+    uint32_t positive; /* the class that EOp and EOd look at when K = 2; for K > 2 all do */
+    uint32_t min_cell; /* a needed cell with fewer rows is an INPUT error; 0: an empty cell counts
+                          as mean 0 and every mean divides by count + n 1e-8 (the paper's
+                          program; golden values) */
+};
+
+/*
+ * phi = 1/2 sum of squared constraint values c over softmax probabilities p [n][K]:
+ *   DP    H[g,k] = mean of p_k over group g, clipped to [1e-3, 1] and renormalised;
+ *         pairs: c = (H[i,k] - H[j,k]) / (M (M-1) K) for i < j with the paper's count: M(M-1)K
+ *         = 4 for M = K = 2
+ *   EOp   c = difference of mean p_k over rows with y = k
+ *   EOd   the same over y = k and over y != k
+ *   risk  c = mean CE of a group less the mean CE of all rows (paper, Definition 3.1)
+ * logits [n][K], labels [n], groups [n] in 0..M-1. dlogits [n][K] or NULL receives
+ * d phi / d logits. *phi is written on success only. scratch-free; O(nK).
+ */
+int fis_surrogate_eval(const struct fis_surrogate *s, const float *logits, const uint32_t *labels,
+                       const uint32_t *groups, uint32_t n, uint32_t classes, uint32_t n_groups,
+                       double *phi, float *dlogits, struct fis_error *e) FIS_MUST_CHECK;
+
+/* Whether every cell that `metric` needs has min_cell rows; names the first that has not
+ * ("group 1, class 0: 12 rows, 30 wanted"; never a group's value, which is sensitive). */
+int fis_cells_check(enum fis_metric metric, const uint32_t *labels, const uint32_t *groups,
+                    uint32_t n, uint32_t classes, uint32_t n_groups, uint32_t positive,
+                    uint32_t min_cell, struct fis_error *e) FIS_MUST_CHECK;
+
+/* Reported metrics: from hard predictions; names and values as Fairlearn's where it has them.
+ * A rate over an empty cell is NaN ("not estimable"), never 0, and so is what needs it. */
+struct fis_metrics {
+    double accuracy;
+    double balanced_accuracy;  /* mean recall over the classes that occur */
+    double demographic_parity; /* largest gap between groups of P(yhat = k); K = 2: of positive */
+    double equal_opportunity;  /* largest gap of true positive rates */
+    double equalized_odds;     /* mean of the largest TPR gap and the largest FPR gap */
+    double equalized_odds_max; /* the larger of the two: Fairlearn's equalized_odds_difference */
+    double risk_disparity;     /* largest |mean CE of a group - mean CE|; NaN without logits */
+    uint32_t n, n_groups, classes;
+    uint32_t predicted_classes;     /* how many classes occur among the predictions; 1: constant */
+    double recall[FIS_MAX_CLASSES]; /* NaN for a class without rows */
+    struct fis_group_metrics {
+        uint32_t n;
+        double accuracy;
+        double positive_rate; /* P(yhat = positive) */
+        double tpr, fpr;      /* of `positive` */
+    } group[FIS_MAX_GROUPS];
+};
+double fis_metrics_of(const struct fis_metrics *m, enum fis_metric metric); /* the one asked for */
+
+/* predictions [n]; logits [n][K] for the risk, or NULL. `rows`: n indices into the arrays, or
+ * NULL for 0..n-1 (bootstrap resamples, folds). */
+void fis_metrics_eval(const uint32_t *predictions, const float *logits, const uint32_t *labels,
+                      const uint32_t *groups, const uint32_t *rows, uint32_t n, uint32_t classes,
+                      uint32_t n_groups, uint32_t positive, struct fis_metrics *out);
+
+struct fis_interval {
+    double low, high, se; /* percentile interval and standard error over resamples */
+};
+struct fis_metrics_intervals {
+    double level; /* 0.95 */
+    struct fis_interval accuracy, demographic_parity, equal_opportunity, equalized_odds,
+        risk_disparity;
+};
+/* Bootstrap, stratified by nothing: n rows drawn with replacement, `resamples` times. Resamples in
+ * which a metric is not estimable are left out of that metric. NOMEM possible. */
+int fis_metrics_bootstrap(const uint32_t *predictions, const float *logits, const uint32_t *labels,
+                          const uint32_t *groups, uint32_t n, uint32_t classes, uint32_t n_groups,
+                          uint32_t positive, uint32_t resamples, struct fis_rng *rng,
+                          struct fis_metrics_intervals *out, struct fis_error *e) FIS_MUST_CHECK;
+
+void fis_predict(const float *logits, uint32_t n, uint32_t classes, uint32_t *predictions);
+
+#endif

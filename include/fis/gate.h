@@ -1,0 +1,86 @@
+/*
+ * The gate: which point between the anchor and the boosted copies may be published, and whether
+ * it replaces what is served.
+ *
+ * Candidates are the 11 points anchor + a (boosted - anchor), a = 0, .1, … 1 (weights are
+ * interpolated as in WiSE-FT and model soups). folds = 1: judged on the gate half. folds = 2
+ * (cross-fit): every validation row is judged by the point of the copy that did not see it, a is
+ * chosen on all rows, and the mean of the two points is published.
+ * Admissible: accuracy >= max(anchor's, VAL_0) - epsilon; a = 0 is so whenever it meets VAL_0 -
+ * epsilon. The pick is the admissible point with the least violation. It replaces what is served
+ * when
+ *   - its violation is smaller by more than `standard_errors` bootstrap standard errors of the
+ * (paired) difference, or
+ *   - what is served has fallen below the newest anchor's accuracy - epsilon.
+ * Every comparison is written so that NaN means reject.
+ */
+#ifndef FIS_GATE_H
+#define FIS_GATE_H
+
+#include "fis/trainer.h"
+
+enum fis_verdict { FIS_PUBLISH = 1, FIS_REJECT };
+
+enum fis_gate_reason {
+    FIS_GATE_FIRST = 1,   /* publish: the warm-up model, nothing is served yet */
+    FIS_GATE_FAIRER,      /* publish: by more than the standard error */
+    FIS_GATE_SERVED_AGED, /* publish: what is served has fallen below the floor */
+    FIS_GATE_ALWAYS,      /* publish: rule `always`, admissible */
+    FIS_GATE_NOT_FAIRER,  /* reject */
+    FIS_GATE_BELOW_FLOOR, /* reject: no point keeps the accuracy */
+    FIS_GATE_NOT_FINITE,  /* reject: loss, weights or a metric not finite */
+    FIS_GATE_FEW_ROWS,    /* reject: fewer validation rows than min_rows */
+    FIS_GATE_SMALL_CELL,  /* reject: a cell the metric needs is too small */
+    FIS_GATE_CONSTANT     /* reject: a constant predictor is no improvement */
+};
+const char *fis_gate_reason_name(enum fis_gate_reason r); /* "fairer", "cell_too_small", … */
+
+enum fis_gate_rule { FIS_GATE_RULE_FAIRER = 1, FIS_GATE_RULE_ALWAYS };
+
+struct fis_gate_options {
+    enum fis_metric metric;
+    uint32_t positive;
+    double epsilon;     /* .005 */
+    uint32_t min_rows;  /* 500 */
+    uint32_t min_cell;  /* 30 */
+    uint32_t warn_cell; /* 100 */
+    enum fis_gate_rule rule;
+    double standard_errors; /* 1 */
+    uint32_t resamples;     /* 200 */
+    uint64_t seed;
+};
+
+struct fis_gate_judgement {
+    enum fis_verdict verdict;
+    enum fis_gate_reason reason;
+    char text[FIS_ERROR_TEXT];               /* the reason with its numbers, for people */
+    double interpolation;                    /* a of the pick */
+    struct fis_metrics pick, anchor, served; /* on the rows of the gate (served: n = 0 at first) */
+    struct fis_metrics_intervals intervals;  /* of the pick */
+    double floor;                            /* the accuracy that was asked for */
+    double difference, difference_se;        /* violation served - pick, paired */
+    uint32_t looks; /* how often this gate set has been looked at, this one included */
+    uint32_t smallest_cell;
+    int warn_cell; /* smallest cell under warn_cell */
+};
+
+struct fis_gate; /* remembers VAL_0, the served pair of points and the looks */
+struct fis_gate *fis_gate_new(const struct fis_gate_options *o, const struct fis_shape *shape,
+                              struct fis_error *e);
+void fis_gate_free(struct fis_gate *g);
+
+/* The warm-up model: sets VAL_0 and what is served. INPUT: validation accuracy or loss is not
+ * finite (start refused), or the metric cannot be estimated at all on the validation rows (an empty
+ * cell). */
+int fis_gate_first(struct fis_gate *g, const struct fis_trainer *t, struct fis_gate_judgement *j,
+                   float *params /* slab out */, struct fis_error *e) FIS_MUST_CHECK;
+
+/* Judges the trainer's end points. On FIS_PUBLISH params (slab) is what to publish, and it becomes
+ * what is served. Negative only for NOMEM. Pure: the same inputs give the same judgement. */
+int fis_gate_judge(struct fis_gate *g, const struct fis_trainer *t, struct fis_gate_judgement *j,
+                   float *params, struct fis_error *e) FIS_MUST_CHECK;
+double fis_gate_val0(const struct fis_gate *g);
+/* Resuming: VAL_0 and the served version's slab as stored (both folds' points become it). */
+void fis_gate_restore(struct fis_gate *g, double val0, const float *served, uint32_t looks);
+
+#endif

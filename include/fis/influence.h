@@ -1,0 +1,57 @@
+/*
+ * Influence: by how much one training step on (x, y) would change the validation loss and the
+ * unfairness, to first order (paper, Lemmas 3.1 and 3.2, with learning rate 1).
+ *
+ *     infl(x, k) = -< grad_w CE(x, k), G > = s_k - p . s,      s = tangent of the logits along G
+ *
+ * for all K labels at once, with no gradient per sample. Negative is good: the loss, or phi, falls.
+ * For every x and G:  sum_k p_k infl(x, k) = 0.
+ */
+#ifndef FIS_INFLUENCE_H
+#define FIS_INFLUENCE_H
+
+#include "fis/network.h"
+#include "fis/fairness.h"
+
+/* Labelled rows with groups; a borrowed view. x [n][d], y [n], group [n] (NULL where not needed).
+ */
+struct fis_rows {
+    uint32_t n, d;
+    const float *x;
+    const uint32_t *y;
+    const uint32_t *group;
+};
+
+enum { FIS_DIRECTION_ACCURACY = 0, FIS_DIRECTION_FAIRNESS = 1, FIS_DIRECTIONS = 2 };
+
+struct fis_direction_options {
+    struct fis_surrogate surrogate;
+    uint32_t n_groups;
+    int precondition; /* by the last layer's Gauss-Newton matrix, one block per class:
+                         (H_k + damping trace/dim I)^-1 g_k with H_k = mean p_k (1-p_k) a a^T over
+                         the rows, a = last hidden activations and 1; the other layers' parts become
+                         0 */
+    double damping;   /* .01 */
+};
+
+/* g_acc, g_fair: slabs. Gradients at `params` of mean CE and of phi over `rows` (or over the
+ * subset index[0..n_index) when index is not NULL). INPUT: a cell too small. */
+int fis_directions(const struct fis_shape *shape, const float *params, const struct fis_rows *rows,
+                   const uint32_t *index, uint32_t n_index, const struct fis_direction_options *o,
+                   float *g_acc, float *g_fair, double *phi, struct fis_error *e) FIS_MUST_CHECK;
+
+/* The fast path. Panel with directions [accuracy, fairness]. p, infl_acc, infl_fair: [n][K]. */
+void fis_influence_batch(const struct fis_panel *panel, const float *x, uint32_t n,
+                         struct fis_scratch *s, float *p, float *infl_acc, float *infl_fair);
+
+/* The naive twin, for tests: forms grad_w CE(x, k) and takes the dot product in double. [K] each.
+ */
+int fis_influence_naive(const struct fis_shape *shape, const float *params, const float *x,
+                        const float *g_acc, const float *g_fair, double *infl_acc,
+                        double *infl_fair, struct fis_error *e) FIS_MUST_CHECK;
+
+/* Proxy labels (paper, Eq. 4 and appendix): I: argmin_k |infl_acc(x, k)|, II: argmax_k p_k. The
+ * first of equals. For K = 2 both agree. */
+uint32_t fis_proxy_label(int strategy, const float *p, const float *infl_acc, uint32_t classes);
+
+#endif

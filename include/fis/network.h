@@ -1,0 +1,79 @@
+/*
+ * A dense network: d inputs, any number of hidden ReLU layers, K logits, all parameters in one
+ * slab of floats.
+ *
+ * Layer l (0 .. n_layers-1) has width[l] inputs and width[l+1] outputs. Its parameters lie in the
+ * slab at fis_shape_offset(shape, l): the weights W, row-major [inputs][outputs], then the
+ * biases b [outputs]; z = a W + b with a row vector a. A gradient or a direction has the shape of
+ * the slab. Batches are row-major: X is [n][d], logits are [n][K].
+ *
+ * Thread: all functions are pure; a scratch belongs to one caller at a time. Owns: nothing.
+ */
+#ifndef FIS_NETWORK_H
+#define FIS_NETWORK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fis/error.h"
+#include "fis/rng.h"
+
+#define FIS_MAX_LAYERS 8
+#define FIS_MAX_CLASSES 64
+
+struct fis_shape {
+    uint32_t n_layers;                  /* 1 (logistic regression) .. FIS_MAX_LAYERS */
+    uint32_t width[FIS_MAX_LAYERS + 1]; /* width[0] = d, width[n_layers] = K */
+};
+
+/* INPUT when a width is 0, K < 2 or K > FIS_MAX_CLASSES, or there are too many layers. */
+int fis_shape_init(struct fis_shape *shape, uint32_t d, const uint32_t *hidden, uint32_t n_hidden,
+                   uint32_t classes, struct fis_error *e) FIS_MUST_CHECK;
+size_t fis_shape_params(const struct fis_shape *shape);
+size_t fis_shape_offset(const struct fis_shape *shape, uint32_t layer);
+static inline uint32_t fis_shape_inputs(const struct fis_shape *s)
+{
+    return s->width[0];
+}
+static inline uint32_t fis_shape_classes(const struct fis_shape *s)
+{
+    return s->width[s->n_layers];
+}
+
+/* Weights ~ N(0, 1/inputs) truncated at two deviations (LeCun, as Flax's Dense), biases 0. */
+void fis_network_init(const struct fis_shape *shape, float *params, struct fis_rng *rng);
+
+/* Work space for batches of up to `max_n` rows and up to `max_directions` tangents. */
+struct fis_scratch;
+struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_n,
+                                    uint32_t max_directions);
+void fis_scratch_free(struct fis_scratch *s);
+uint32_t fis_scratch_rows(const struct fis_scratch *s); /* max_n */
+
+/* logits [n][K] of X [n][d]; n <= the scratch's rows. Keeps the activations in the scratch for a
+ * backward pass over the same X. */
+void fis_network_forward(const struct fis_shape *shape, const float *params, const float *x,
+                         uint32_t n, struct fis_scratch *s, float *logits);
+
+/* Adds to `gradient` (the slab's shape) sum_n dlogits[n] . d logits[n] / d params, for the batch
+ * of the last fis_network_forward on this scratch. */
+void fis_network_backward(const struct fis_shape *shape, const float *params, const float *x,
+                          uint32_t n, struct fis_scratch *s, const float *dlogits, float *gradient);
+
+/* Forward-mode tangents: for each direction G of `directions` (n_directions slabs)
+ *     tangents[i][n][k] = d/dt logits_k of the network params + t G_i at t = 0,
+ * with logits [n][K] as a by-product. Layer 0 is one GEMM of the batch with the panel
+ * [W | G_1 | … ] (DESIGN notes, "scoring is one forward pass with tangents"). Directions whose
+ * first layers are all zero (last-layer directions) are detected by fis_panel_new and cost next
+ * to nothing. */
+struct fis_panel; /* parameters and directions packed for scoring; immutable, reference counted */
+struct fis_panel *fis_panel_new(const struct fis_shape *shape, const float *params,
+                                const float *const *directions, uint32_t n_directions);
+struct fis_panel *fis_panel_ref(struct fis_panel *p);
+void fis_panel_unref(struct fis_panel *p);
+const struct fis_shape *fis_panel_shape(const struct fis_panel *p);
+
+void fis_panel_tangents(const struct fis_panel *p, const float *x, uint32_t n,
+                        struct fis_scratch *s, float *logits, float *tangents);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * The trainer: labelled rows, the copies of the network that learn from them, and the directions.
+ *
+ * Copies start from one warm start. The anchor learns from all labels. In mode BOOSTED, each
+ * boosted copy's batch is, with probability `boost`, drawn from that copy's kept set (once it has
+ * kept_min rows), else it is the anchor's own batch. In mode MIXED (the published algorithm) there
+ * is one copy, the anchor, and a share `mix` of each of its batches comes from the kept set. In
+ * mode PLAIN there is one copy and all labels are alike. SGD, Nesterov momentum, weight decay. End
+ * points are averages over every `average_every`-th iterate since fis_trainer_round_begin.
+ *
+ * Kept set: a bought row is kept when both influences at its true label are <= 0, with the
+ * current directions: with cross-fit, those of each half of the validation rows for that half's
+ * copy. Rows set aside are looked at again at fis_trainer_review.
+ *
+ * Everything is a function of the options, the rows in their order, and the number of steps.
+ * Thread: one owner at a time (a job owns it while it runs). Owns: everything it is given, by copy.
+ */
+#ifndef FIS_TRAINER_H
+#define FIS_TRAINER_H
+
+#include "fis/influence.h"
+
+enum fis_copies { FIS_COPIES_BOOSTED = 1, FIS_COPIES_PLAIN, FIS_COPIES_MIXED };
+
+#define FIS_MAX_FOLDS 2
+
+struct fis_trainer_options {
+    struct fis_shape shape;
+    enum fis_copies copies;
+    uint32_t folds; /* 1: one boosted copy (guide and gate halves); 2: cross-fit, one each */
+    float learning_rate, momentum, weight_decay;
+    uint32_t batch;
+    float boost, mix;
+    uint32_t kept_min;      /* 16 */
+    uint32_t average_every; /* 6 */
+    uint64_t seed;
+};
+
+struct fis_trainer;
+struct fis_trainer *fis_trainer_new(const struct fis_trainer_options *o, struct fis_error *e);
+void fis_trainer_free(struct fis_trainer *t);
+
+/* Rows. Initial rows are part of every copy's data and never of a kept set. Bought rows return
+ * their index among the bought. x [d] finite; y < K. */
+int fis_trainer_add_initial(struct fis_trainer *t, const float *x, uint32_t y,
+                            struct fis_error *e) FIS_MUST_CHECK;
+int fis_trainer_add_bought(struct fis_trainer *t, const float *x, uint32_t y, uint32_t *index,
+                           struct fis_error *e) FIS_MUST_CHECK;
+
+/* Validation: x, y, group of n rows, copied. Split into guide and gate rows: folds = 1: guide half
+ * = half 0, gate half = half 1; folds = 2: copy h is guided by half h and judged on the other.
+ * The split is by seed, stratified by group and class. */
+int fis_trainer_set_validation(struct fis_trainer *t, const struct fis_rows *rows,
+                               uint32_t n_groups, struct fis_error *e) FIS_MUST_CHECK;
+
+/* `steps` optimizer steps of the anchor alone on the initial rows; resumable: 100 steps are twice
+ * 50. An epoch is ceil(rows/batch) steps over a fresh shuffle. NUMERIC trouble (loss or parameters
+ * not finite) is FIS_INPUT with the step's number; parameters are then as they were before the
+ * call. */
+int fis_trainer_warm_up(struct fis_trainer *t, uint32_t steps, struct fis_error *e) FIS_MUST_CHECK;
+uint32_t fis_trainer_epoch_steps(const struct fis_trainer *t);
+
+/* Copies are set to the anchor, and their momentum to its. */
+void fis_trainer_fork(struct fis_trainer *t);
+
+void fis_trainer_round_begin(struct fis_trainer *t); /* a fresh average; remembers the state */
+int fis_trainer_train(struct fis_trainer *t, uint32_t steps, struct fis_error *e) FIS_MUST_CHECK;
+/* Back to where round_begin left it (a rejected round of `fis`, a loss that is not finite). */
+void fis_trainer_roll_back(struct fis_trainer *t);
+
+/* Directions at the anchor: for the heads, from all rows (folds = 2) or the guide half; and per
+ * fold for the label check. After it fis_trainer_panel has the new head. cosine (may be NULL): of
+ * G_fair with the one before; NaN at first. */
+int fis_trainer_refresh(struct fis_trainer *t, const struct fis_direction_options *o,
+                        double *cosine, struct fis_error *e) FIS_MUST_CHECK;
+const float *fis_trainer_direction(const struct fis_trainer *t, int which); /* slab, of the head */
+struct fis_panel *
+fis_trainer_panel(const struct fis_trainer *t); /* borrowed; NULL before refresh */
+
+/* The check with true labels: puts bought row `index` into the kept set of each fold whose
+ * influences allow it; returns the number of folds that keep it. infl_acc, infl_fair (may be
+ * NULL): at the true label, along the head's directions. */
+uint32_t fis_trainer_check(struct fis_trainer *t, uint32_t index, float *infl_acc,
+                           float *infl_fair);
+uint32_t fis_trainer_review(struct fis_trainer *t); /* all set-aside rows; how many changed sides */
+int fis_trainer_is_kept(const struct fis_trainer *t, uint32_t index);
+
+/* Slabs: the anchor now; the averaged end points for publication (the anchor's and fold h's copy's;
+ * the current iterate when there is no average yet). */
+const float *fis_trainer_anchor(const struct fis_trainer *t);
+const float *fis_trainer_end_anchor(const struct fis_trainer *t);
+const float *fis_trainer_end_boosted(const struct fis_trainer *t, uint32_t fold);
+/* Sets the anchor (and forks): resuming from a stored head, or from a roll-back. */
+void fis_trainer_set_anchor(struct fis_trainer *t, const float *params);
+
+struct fis_trainer_counts {
+    uint32_t initial, bought, kept; /* kept: by any fold */
+    uint64_t steps;
+    double last_loss; /* the anchor's, mean over the last call's steps */
+};
+struct fis_trainer_counts fis_trainer_counts(const struct fis_trainer *t);
+const struct fis_shape *fis_trainer_shape(const struct fis_trainer *t);
+const struct fis_rows *fis_trainer_validation(const struct fis_trainer *t);
+const uint8_t *fis_trainer_fold_of(const struct fis_trainer *t); /* [n validation] 0 or 1 */
+
+#endif
