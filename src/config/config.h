@@ -1,0 +1,237 @@
+/*
+ * The configuration of a pipeline: one YAML file, read through one table of options (table.c)
+ * that also gives the defaults, the ranges, `fisd --print-config` and the reference manual.
+ *
+ * What a caller gets is complete: every default is filled in, topic names are whole, relative
+ * file names have been joined to the directory of the configuration file, and the values that
+ * depend on others (in_flight, heap, copies, positive) are settled. Nothing is left to guess.
+ *
+ * A scalar is the text that stands in the file: `no`, `yes`, `0` and `null` are class names like
+ * any other, never truth values. ${NAME} in a value is replaced by the environment variable NAME;
+ * $${ stands for a plain ${.
+ *
+ * Errors: class FIS_INPUT, text "file:line:column: key 'a.b': found X, allowed Y". A text shows
+ * the value as written, before ${NAME} is replaced, and never one of the map `kafka`.
+ * Thread: a loaded configuration is read-only and may be shared.
+ * Owns: every string and list in struct config belongs to it; config_done frees them.
+ */
+#ifndef CONFIG_CONFIG_H
+#define CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "fis/error.h"
+
+enum config_role { CONFIG_SCORER = 1, CONFIG_TRAINER = 2 }; /* bits of config.roles */
+enum config_delivery { CONFIG_EXACTLY_ONCE, CONFIG_AT_LEAST_ONCE };
+enum config_encoding { CONFIG_JSON, CONFIG_PROTOBUF, CONFIG_RAW };
+enum config_column_type { CONFIG_NUMERIC, CONFIG_CATEGORICAL };
+enum config_scale { CONFIG_SCALE_STANDARD, CONFIG_SCALE_NONE };
+enum config_source { CONFIG_FILE, CONFIG_TOPIC };
+enum config_metric {
+    CONFIG_DEMOGRAPHIC_PARITY,
+    CONFIG_EQUAL_OPPORTUNITY,
+    CONFIG_EQUALIZED_ODDS,
+    CONFIG_RISK_DISPARITY
+};
+enum config_algorithm {
+    CONFIG_FIS_PLUS,
+    CONFIG_FIS,
+    CONFIG_EKG,
+    CONFIG_PRODUCT,
+    CONFIG_RANDOM,
+    CONFIG_ENTROPY
+};
+enum config_copies { CONFIG_BOOSTED, CONFIG_PLAIN, CONFIG_MIXED };
+enum config_switch { CONFIG_AUTO, CONFIG_ON, CONFIG_OFF };
+enum config_replace { CONFIG_FAIRER, CONFIG_ALWAYS };
+enum config_log_level { CONFIG_DEBUG, CONFIG_INFO, CONFIG_WARN, CONFIG_ERROR };
+
+#define CONFIG_LAYERS_MAX 6
+
+struct config_names {
+    uint32_t count;
+    char **items; /* in the order of the file */
+};
+
+struct config_layers {
+    uint32_t count;
+    uint32_t items[CONFIG_LAYERS_MAX]; /* width of each hidden layer */
+};
+
+struct config_column {
+    char *name;
+    int type;  /* enum config_column_type */
+    int scale; /* enum config_scale; has a meaning for numeric columns only */
+};
+
+struct config_columns {
+    uint32_t count;
+    struct config_column *items;
+};
+
+struct config_property {
+    char *name, *value;
+};
+
+struct config_properties {
+    uint32_t count;
+    struct config_property *items;
+};
+
+struct config_topics {
+    char *prefix;
+    char *records, *candidates, *label_requests, *labels, *validation, *initial, *heads, *models,
+        *ledger, *dead_letter;
+    uint32_t partitions, replication;
+    bool create;
+    uint64_t max_chunk; /* bytes */
+};
+
+struct config_records {
+    int encoding;       /* enum config_encoding */
+    uint64_t max_bytes; /* a larger record goes to the dead-letter topic */
+    char *id;           /* the column that holds the record's id */
+};
+
+struct config_labels {
+    int encoding; /* CONFIG_JSON or CONFIG_PROTOBUF */
+};
+
+struct config_features {
+    uint32_t max_categories;
+};
+
+struct config_initial {
+    int source; /* enum config_source */
+    char *file; /* NULL when the source is a topic or this process does not train */
+    char *label;
+};
+
+struct config_validation {
+    int source;
+    char *file;
+    char *label;
+    struct config_names sensitive; /* empty only when this process does not train */
+};
+
+struct config_fairness {
+    int metric; /* enum config_metric */
+};
+
+struct config_selection {
+    int algorithm;             /* enum config_algorithm */
+    uint32_t strategy;         /* 1 or 2 */
+    uint32_t labels_per_round; /* r */
+    uint32_t rounds;           /* 0: no limit */
+    uint64_t budget;           /* labels in all; 0: no limit */
+    uint32_t in_flight;        /* never 0 after loading */
+    uint32_t window_records;
+    uint64_t window_time;    /* ms; 0: off */
+    uint32_t heap;           /* never 0 after loading */
+    uint64_t round_deadline; /* ms; 0: none */
+    uint64_t seed;
+};
+
+struct config_training {
+    struct config_layers hidden;
+    double learning_rate, momentum, weight_decay;
+    uint32_t batch, warm_up_epochs, steps_per_round;
+    int copies; /* enum config_copies */
+    double mix, boost;
+    uint32_t average_every;
+    uint64_t seed;
+};
+
+struct config_gate {
+    double epsilon;
+    uint32_t min_rows, min_cell, warn_cell;
+    int cross_fit, precondition; /* enum config_switch */
+    int replace;                 /* enum config_replace */
+    double standard_errors;
+    uint32_t bootstrap;
+};
+
+struct config_scorer {
+    uint32_t batch, batches_in_flight;
+    uint64_t queue_bytes;
+};
+
+struct config_runtime {
+    uint64_t commit_interval, shutdown_timeout; /* ms */
+    uint32_t workers;
+};
+
+struct config_log {
+    int level; /* enum config_log_level */
+};
+
+struct config {
+    char *pipeline;
+    unsigned roles; /* bits of enum config_role; never 0 */
+    int delivery;   /* enum config_delivery */
+    struct config_properties kafka;
+    struct config_topics topics;
+    struct config_records records;
+    struct config_labels labels;
+    struct config_names classes;
+    char *positive;
+    uint32_t positive_class;       /* index of `positive` in classes */
+    struct config_columns columns; /* filled in (f0, f1, …) when `dimension` was given */
+    uint32_t dimension;            /* 0 unless given */
+    struct config_features features;
+    struct config_initial initial;
+    struct config_validation validation;
+    struct config_fairness fairness;
+    struct config_selection selection;
+    struct config_training training;
+    struct config_gate gate;
+    struct config_scorer scorer;
+    struct config_runtime runtime;
+    struct config_log log;
+};
+
+/* Everything that is wrong with a file, in its order, as far as there is room. */
+#define CONFIG_PROBLEMS_MAX 20
+struct config_problems {
+    uint32_t count; /* how many there are; texts beyond CONFIG_PROBLEMS_MAX are not kept */
+    char text[CONFIG_PROBLEMS_MAX][FIS_ERROR_TEXT];
+};
+
+/* Reads `path`. `e` gets the first problem. *cfg is written on success only, and then needs
+ * config_done. The second form also lists the other problems (`problems` may be NULL). */
+int config_load(const char *path, struct config *cfg, struct fis_error *e) FIS_MUST_CHECK;
+int config_load_all(const char *path, struct config *cfg, struct config_problems *problems,
+                    struct fis_error *e) FIS_MUST_CHECK;
+
+/* The same from memory; `name` stands for the path in messages and for relative file names. */
+int config_load_text(const char *name, const char *text, size_t length, struct config *cfg,
+                     struct config_problems *problems, struct fis_error *e) FIS_MUST_CHECK;
+
+/* Frees what the configuration owns and zeroes it; a zeroed one is fine. */
+void config_done(struct config *cfg);
+
+/* The value of a librdkafka property given in the map `kafka`, or NULL. */
+const char *config_kafka(const struct config *cfg, const char *property);
+
+/* How a value of an enumeration is written in the file, by its key: config_choice(
+ * "selection.algorithm", CONFIG_FIS_PLUS) is "fis+". NULL for what does not exist. */
+const char *config_choice(const char *key, int value);
+
+/* Every option with meaning, allowed values and default, as YAML that loads once the required
+ * keys (lines that start with '#' and no space) are filled in. */
+void config_write_defaults(FILE *out);
+
+/* The configuration in force, as YAML. Kafka properties that hold secrets show as "***". */
+void config_print(const struct config *cfg, FILE *out);
+
+/* The reference table for the manual, in Markdown. */
+void config_write_markdown(FILE *out);
+
+/* True for the name of a librdkafka property whose value must never be shown. */
+bool config_is_secret(const char *property);
+
+#endif
