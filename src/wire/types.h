@@ -1,0 +1,203 @@
+/*
+ * What travels on the topics, as plain structs: the roles see these and never an encoding.
+ *
+ * Decoding fills structs whose pointers go into the input bytes or the arena given; they live as
+ * long as both. Encoding appends to a wire_buffer that is kept and reused. Thread: no state.
+ */
+#ifndef WIRE_TYPES_H
+#define WIRE_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fis/encoder.h"
+#include "fis/error.h"
+#include "fis/fairness.h"
+#include "fis/gate.h"
+#include "fis/id.h"
+#include "fis/mem.h"
+#include "fis/network.h"
+
+enum wire_encoding { WIRE_JSON = 1, WIRE_PROTOBUF, WIRE_RAW };
+const char *wire_encoding_name(enum wire_encoding e);
+
+struct wire_bytes {
+    const void *data; /* NULL: absent (a tombstone); not NULL with length 0: empty */
+    size_t length;
+};
+
+struct wire_buffer {
+    unsigned char *data;
+    size_t length, capacity;
+};
+void wire_buffer_done(struct wire_buffer *b);
+/* Room for `more` bytes at the end; -FIS_NOMEM. */
+int wire_buffer_reserve(struct wire_buffer *b, size_t more, struct fis_error *e) FIS_MUST_CHECK;
+int wire_buffer_append(struct wire_buffer *b, const void *data, size_t length,
+                       struct fis_error *e) FIS_MUST_CHECK;
+
+/* A message as it lay on a topic. */
+struct wire_message {
+    const char *topic;
+    int32_t partition;
+    int64_t offset;
+    int64_t timestamp_ms; /* -1: none */
+    struct wire_bytes key, value;
+};
+
+/* The columns, the classes and where things are named: one per pipeline, immutable. */
+struct wire_schema {
+    const char *const *classes;
+    uint32_t n_classes;
+    const char *id_column;        /* of JSON and CSV */
+    const char *label_column;     /* of labelled examples in JSON and CSV */
+    const char *const *sensitive; /* columns of validation examples */
+    uint32_t n_sensitive;
+    size_t max_bytes; /* of one record or example */
+};
+/* The index of a class named exactly so, or -1. */
+int wire_schema_class(const struct wire_schema *s, const char *text, size_t length);
+
+/* ---- records -> scorer ------------------------------------------------------------------- */
+enum wire_decoded {
+    WIRE_OK = 0,
+    WIRE_TOMBSTONE, /* a null value: counted apart, no candidate */
+    WIRE_BAD        /* to dead-letter, with the error's text */
+};
+struct wire_record {
+    struct fis_id id;
+    int64_t event_time_ms; /* the message's timestamp when the record has none; -1: neither */
+    uint32_t unseen;       /* categories never seen at fitting */
+};
+
+/* ---- scorer -> trainer ------------------------------------------------------------------- */
+struct wire_candidate {
+    struct fis_id id;
+    const float *x; /* [d] encoded features */
+    uint32_t d;
+    float scores[2]; /* a score that is no candidate is -inf */
+    uint64_t head_version;
+    enum wire_encoding encoding; /* of `record` */
+    struct wire_bytes record;    /* the original value, byte for byte (unknown fields kept) */
+    int64_t event_time_ms;
+    const char *topic; /* where it came from; may be NULL */
+    int32_t partition;
+    int64_t offset;
+};
+struct wire_progress {
+    const char *scorer; /* client id, for people */
+    uint64_t records;   /* scored since this scorer's last progress */
+    uint64_t refused;   /* to dead-letter */
+    uint64_t tombstones;
+    uint64_t head_version;
+};
+struct wire_offer { /* a message on `candidates` */
+    enum { WIRE_CANDIDATE = 1, WIRE_PROGRESS } kind;
+    union {
+        struct wire_candidate candidate;
+        struct wire_progress progress;
+    };
+};
+
+/* ---- trainer -> labelling tool -> trainer -------------------------------------------------- */
+struct wire_label_request {
+    struct fis_id id;
+    uint32_t round;
+    const char *criterion; /* which criterion picked it: "ekg", "entropy", … */
+    uint64_t head_version;
+    int64_t requested_at_ms, deadline_ms; /* wall clock; deadline 0: none */
+    enum wire_encoding encoding;
+    struct wire_bytes record;
+};
+enum wire_label_status { WIRE_LABELLED = 0, WIRE_SKIPPED = 1, WIRE_UNSURE = 2 };
+struct wire_label {
+    struct fis_id id;
+    enum wire_label_status status;
+    uint32_t class_index; /* when LABELLED */
+};
+
+/* ---- labelled examples (initial and validation) --------------------------------------------- */
+struct wire_example {
+    struct fis_id id;
+    uint32_t class_index;
+    const struct fis_value *values;    /* [columns] of the encoder or column list, in order */
+    const struct fis_value *sensitive; /* [n_sensitive], TEXT; NULL for initial examples */
+};
+
+/* ---- heads and models ------------------------------------------------------------------------ */
+struct wire_head {
+    const char *pipeline;
+    uint64_t version; /* rises by one per head */
+    uint32_t round;
+    int64_t created_at_ms;
+    struct fis_shape shape;
+    const float *params, *g_acc, *g_fair; /* slabs */
+    const struct fis_encoder *encoder;
+};
+/* Decoded heads and models own their parts. */
+struct wire_head_owned {
+    struct wire_head head;
+    struct fis_encoder *encoder;
+    float *slabs;
+    char *pipeline;
+};
+
+struct wire_model {
+    const char *pipeline;
+    uint64_t version, parent; /* parent: the version served before; 0: none */
+    int64_t created_at_ms;
+    int served; /* published; 0: rejected (then params may be NULL) */
+    const char *const *classes;
+    uint32_t n_classes, positive;
+    const char *metric; /* the one the gate looks at, by name */
+    struct fis_shape shape;
+    const float *params;
+    const struct fis_encoder *encoder;
+    const char *verdict, *reason,
+        *reason_text; /* "publish" | "reject", fis_gate_reason_name, text */
+    double epsilon, val0, floor, difference, difference_se, interpolation;
+    uint32_t looks, smallest_cell;
+    int warn_cell;
+    struct fis_metrics metrics, anchor; /* on the gate's rows */
+    struct fis_metrics_intervals intervals;
+    /* lineage */
+    uint64_t labels_bought, labels_kept, head_version, seed;
+    uint32_t round;
+    const char *algorithm;
+};
+struct wire_model_owned {
+    struct wire_model model;
+    struct fis_encoder *encoder; /* NULL when it had none */
+    void *storage[8];            /* freed by wire_model_done */
+};
+
+/* ---- ledger ------------------------------------------------------------------------------------
+ */
+enum wire_ledger_state {
+    WIRE_IN_HEAP = 1,
+    WIRE_REQUESTED,
+    WIRE_ACCEPTED,  /* answered, both influences <= 0: in a kept set */
+    WIRE_SET_ASIDE, /* answered, not kept: among all labels only */
+    WIRE_EXPIRED,
+    WIRE_SKIPPED_BY_PERSON
+};
+struct wire_ledger_entry { /* key: the record's id */
+    struct fis_id id;
+    enum wire_ledger_state state;
+    uint32_t class_index; /* ACCEPTED, SET_ASIDE */
+    uint32_t criterion;
+    uint32_t round;
+    const float *x;
+    uint32_t d;
+    enum wire_encoding encoding;
+    struct wire_bytes record; /* REQUESTED: for asking again; may be empty later */
+};
+struct wire_trainer_state { /* key: one NUL byte, which no record id of text has */
+    uint32_t round;
+    uint64_t window_records;
+    uint64_t head_version, model_version, served_version;
+    double val0;
+    uint32_t looks;
+};
+
+#endif
