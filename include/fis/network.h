@@ -20,13 +20,14 @@
 
 #define FIS_MAX_LAYERS 8
 #define FIS_MAX_CLASSES 64
+#define FIS_MAX_DIRECTIONS 8 /* tangents of one panel */
 
 struct fis_shape {
     uint32_t n_layers;                  /* 1 (logistic regression) .. FIS_MAX_LAYERS */
     uint32_t width[FIS_MAX_LAYERS + 1]; /* width[0] = d, width[n_layers] = K */
 };
 
-/* INPUT when a width is 0, K < 2 or K > FIS_MAX_CLASSES, or there are too many layers. */
+/* INPUT when a width is 0 or over 2^20, K < 2 or K > FIS_MAX_CLASSES, or too many layers. */
 int fis_shape_init(struct fis_shape *shape, uint32_t d, const uint32_t *hidden, uint32_t n_hidden,
                    uint32_t classes, struct fis_error *e) FIS_MUST_CHECK;
 size_t fis_shape_params(const struct fis_shape *shape);

@@ -1,0 +1,167 @@
+#include "fis/network.h"
+
+#include <assert.h>
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/network_scratch.h"
+#include "fis/mem.h"
+
+/* Keeps every dimension of a matrix product, panels included, within BLAS' int. */
+#define MAX_WIDTH (1u << 20)
+
+int fis_shape_init(struct fis_shape *shape, uint32_t d, const uint32_t *hidden, uint32_t n_hidden,
+                   uint32_t classes, struct fis_error *e)
+{
+    if (n_hidden > FIS_MAX_LAYERS - 1)
+        return fis_fail(e, FIS_INPUT, "network: %u hidden layers, at most %d allowed", n_hidden,
+                        FIS_MAX_LAYERS - 1);
+    if (classes < 2 || classes > FIS_MAX_CLASSES)
+        return fis_fail(e, FIS_INPUT, "network: %u classes, 2 to %d allowed", classes,
+                        FIS_MAX_CLASSES);
+    if (d == 0 || d > MAX_WIDTH)
+        return fis_fail(e, FIS_INPUT, "network: %u inputs, 1 to %u allowed", d, MAX_WIDTH);
+    for (uint32_t i = 0; i < n_hidden; i++)
+        if (hidden[i] == 0 || hidden[i] > MAX_WIDTH)
+            return fis_fail(e, FIS_INPUT, "network: hidden layer %u has width %u, 1 to %u allowed",
+                            i, hidden[i], MAX_WIDTH);
+    memset(shape, 0, sizeof *shape);
+    shape->n_layers = n_hidden + 1;
+    shape->width[0] = d;
+    for (uint32_t i = 0; i < n_hidden; i++)
+        shape->width[i + 1] = hidden[i];
+    shape->width[n_hidden + 1] = classes;
+    return 0;
+}
+
+size_t fis_shape_offset(const struct fis_shape *shape, uint32_t layer)
+{
+    size_t at = 0;
+    for (uint32_t l = 0; l < layer; l++)
+        at += ((size_t)shape->width[l] + 1) * shape->width[l + 1];
+    return at;
+}
+
+size_t fis_shape_params(const struct fis_shape *shape)
+{
+    return fis_shape_offset(shape, shape->n_layers);
+}
+
+void fis_network_init(const struct fis_shape *shape, float *params, struct fis_rng *rng)
+{
+    /* Cutting a normal at two deviations shrinks its deviation to .8796; undone here. */
+    const double kept = 0.87962566103423978;
+    for (uint32_t l = 0; l < shape->n_layers; l++) {
+        float *w = params + fis_shape_offset(shape, l);
+        size_t n = (size_t)shape->width[l] * shape->width[l + 1];
+        double deviation = sqrt(1.0 / shape->width[l]) / kept;
+        for (size_t i = 0; i < n; i++) {
+            double z;
+            do
+                z = fis_rng_normal(rng);
+            while (fabs(z) > 2);
+            w[i] = (float)(z * deviation);
+        }
+        memset(w + n, 0, shape->width[l + 1] * sizeof *w);
+    }
+}
+
+static uint32_t widest(const struct fis_shape *shape, uint32_t from, uint32_t to)
+{
+    uint32_t w = 0;
+    for (uint32_t l = from; l <= to; l++)
+        w = shape->width[l] > w ? shape->width[l] : w;
+    return w;
+}
+
+struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_n,
+                                    uint32_t max_directions)
+{
+    assert(max_directions <= FIS_MAX_DIRECTIONS);
+    uint32_t last = shape->n_layers;
+    size_t hidden = last > 1 ? widest(shape, 1, last - 1) : 0, all_hidden = 0;
+    for (uint32_t l = 1; l < last; l++)
+        all_hidden += shape->width[l];
+    size_t delta = max_n * hidden, pad = (size_t)NETWORK_TILE * shape->width[0];
+    size_t tile = (size_t)NETWORK_TILE * (1 + max_directions) * widest(shape, 1, last);
+
+    struct fis_scratch *s = fis_calloc(1, sizeof *s);
+    float *at = fis_calloc(max_n * all_hidden + 2 * delta + 2 * tile + pad, sizeof *at);
+    if (!s || !at) {
+        fis_free(at);
+        fis_free(s);
+        return NULL;
+    }
+    s->max_n = max_n;
+    s->max_directions = max_directions;
+    s->slab = s->pad = at;
+    at += pad;
+    for (int i = 0; i < 2; i++, at += tile)
+        s->tile[i] = at;
+    for (int i = 0; i < 2; i++, at += delta)
+        s->delta[i] = at;
+    for (uint32_t l = 1; l < last; at += (size_t)max_n * shape->width[l], l++)
+        s->act[l] = at;
+    return s;
+}
+
+void fis_scratch_free(struct fis_scratch *s)
+{
+    if (!s)
+        return;
+    fis_free(s->slab);
+    fis_free(s);
+}
+
+uint32_t fis_scratch_rows(const struct fis_scratch *s)
+{
+    return s->max_n;
+}
+
+void fis_network_forward(const struct fis_shape *shape, const float *params, const float *x,
+                         uint32_t n, struct fis_scratch *s, float *logits)
+{
+    assert(n <= s->max_n);
+    const float *a = x;
+    for (uint32_t l = 0; n && l < shape->n_layers; l++) {
+        uint32_t in = shape->width[l], out = shape->width[l + 1];
+        const float *w = params + fis_shape_offset(shape, l), *b = w + (size_t)in * out;
+        int hidden = l + 1 < shape->n_layers;
+        float *z = hidden ? s->act[l + 1] : logits;
+        for (uint32_t i = 0; i < n; i++)
+            memcpy(z + (size_t)i * out, b, out * sizeof *z);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, (int)out, (int)in, 1, a,
+                    (int)in, w, (int)out, 1, z, (int)out);
+        /* Written so that NaN stays NaN: a broken weight must not vanish in a ReLU. */
+        for (size_t i = 0; hidden && i < (size_t)n * out; i++)
+            z[i] = z[i] < 0 ? 0 : z[i];
+        a = z;
+    }
+}
+
+void fis_network_backward(const struct fis_shape *shape, const float *params, const float *x,
+                          uint32_t n, struct fis_scratch *s, const float *dlogits, float *gradient)
+{
+    assert(n <= s->max_n);
+    const float *dz = dlogits;
+    for (uint32_t l = shape->n_layers; n && l-- > 0;) {
+        uint32_t in = shape->width[l], out = shape->width[l + 1];
+        size_t at = fis_shape_offset(shape, l);
+        const float *a = l ? s->act[l] : x;
+        float *gw = gradient + at, *gb = gw + (size_t)in * out;
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)in, (int)out, (int)n, 1, a,
+                    (int)in, dz, (int)out, 1, gw, (int)out);
+        for (uint32_t i = 0; i < n; i++)
+            for (uint32_t j = 0; j < out; j++)
+                gb[j] += dz[(size_t)i * out + j];
+        if (l == 0)
+            break;
+        float *da = s->delta[l & 1];
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)in, (int)out, 1, dz,
+                    (int)out, params + at, (int)out, 0, da, (int)in);
+        for (size_t i = 0; i < (size_t)n * in; i++)
+            da[i] = a[i] > 0 ? da[i] : 0;
+        dz = da;
+    }
+}
