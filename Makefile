@@ -53,9 +53,9 @@ see_cli    := base core wire config data stream
 
 lib_base   := $(call pkg,libxxhash)
 lib_core   := $(call pkg,openblas) -lm
-lib_wire   := $(call pkg,libprotobuf-c jansson libxxhash)
+lib_wire   := $(call pkg,libprotobuf-c jansson libxxhash) -lcsv
 lib_config := $(call pkg,libfyaml)
-lib_data   := -lcsv
+lib_data   :=
 lib_stream := $(call pkg,rdkafka) -lpthread
 lib_role   :=
 lib_daemon := $(call pkg,libuv libsystemd) -lpthread

@@ -53,7 +53,9 @@ struct wire_schema {
     const char *label_column;     /* of labelled examples in JSON and CSV */
     const char *const *sensitive; /* columns of validation examples */
     uint32_t n_sensitive;
-    size_t max_bytes; /* of one record or example */
+    size_t max_bytes;               /* of one record or example */
+    const char *const *passthrough; /* JSON columns that are no features but may be there */
+    uint32_t n_passthrough;
 };
 /* The index of a class named exactly so, or -1. */
 int wire_schema_class(const struct wire_schema *s, const char *text, size_t length);

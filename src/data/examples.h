@@ -1,0 +1,42 @@
+/*
+ * Labelled examples from a file: the initial set, which the encoder is fitted on, and the
+ * validation set, the only one whose sensitive columns are read.
+ *
+ * The label must be the name of a class, byte for byte. Ids are those of the id column; a file that
+ * has none gets "file:line" with the file's name without its folder. An id that occurs twice is an
+ * error which names both lines. Errors carry file:line and never a sensitive value.
+ */
+#ifndef DATA_EXAMPLES_H
+#define DATA_EXAMPLES_H
+
+#include "data/groups.h"
+#include "data/rows.h"
+
+struct data_source {
+    const char *path;
+    enum data_format format;
+    const struct wire_schema *schema;
+    const struct fis_column *columns;
+    uint32_t n_columns;
+    int with_sensitive; /* validation */
+};
+
+struct data_examples {
+    uint32_t n, d;
+    float *x;           /* [n][d] */
+    uint32_t *labels;   /* [n] */
+    uint32_t *groups;   /* [n]; NULL without sensitive columns */
+    struct fis_id *ids; /* [n] */
+    uint64_t unseen;    /* cells with a category that the encoder has not seen */
+    struct data_groups names;
+};
+
+/* Fits an encoder on the rows of the file. Owned by the caller. */
+struct fis_encoder *data_fit_encoder(const struct data_source *s, uint32_t max_categories,
+                                     struct fis_error *e) FIS_MUST_CHECK;
+/* Reads and encodes all rows. INPUT also for a file with a header and no row. */
+int data_examples_load(const struct data_source *s, const struct fis_encoder *encoder,
+                       struct data_examples *out, struct fis_error *e) FIS_MUST_CHECK;
+void data_examples_done(struct data_examples *x); /* fine when zeroed */
+
+#endif

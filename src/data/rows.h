@@ -1,0 +1,70 @@
+/*
+ * Rows of a file of records: CSV with a header, or JSON lines (an object a line).
+ *
+ * Read in pieces of 64 KiB; memory is bounded by the longest row (CSV: see wire/csv.h; JSON lines:
+ * DATA_LINE_MAX), whatever the size of the file. Every error says file:line. Columns that nobody
+ * asked for are passed over. An empty CSV cell is a missing value.
+ *
+ * Thread: one owner. Owns: its buffers. Values and texts live until the next call.
+ */
+#ifndef DATA_ROWS_H
+#define DATA_ROWS_H
+
+#include "wire/types.h"
+
+#define DATA_LINE_MAX ((size_t)16 << 20)
+
+enum data_format {
+    DATA_BY_NAME = 0, /* .csv, .tsv; .jsonl, .ndjson, .json; anything else is refused */
+    DATA_CSV,
+    DATA_TSV,
+    DATA_JSON_LINES
+};
+
+/* What a column's cells must be. */
+enum data_cell {
+    DATA_NUMBER = 1, /* CSV: a decimal number by wire_csv_number; JSON: a number */
+    DATA_TEXT,       /* CSV: the cell; JSON: a string, or a number as its decimal text */
+    DATA_STRING      /* CSV: the cell; JSON: a string, a number stays a number */
+};
+struct data_column {
+    const char *name;
+    enum data_cell cell;
+    int optional; /* need not be in the file: then MISSING in every row */
+    int secret;   /* its values are never shown in an error */
+};
+
+struct data_options {
+    enum data_format format;
+    char delimiter; /* of CSV; 0: by the format */
+    const struct data_column *columns;
+    uint32_t n_columns;
+};
+
+struct data_rows;
+
+/* Opens and reads the header. INPUT: no such file, no header, a wanted column that is not there
+ * (the error lists those that are). `options` and its columns are borrowed until the close. */
+struct data_rows *data_rows_open(const char *path, const struct data_options *options,
+                                 struct fis_error *e) FIS_MUST_CHECK;
+void data_rows_close(struct data_rows *r);
+
+/* values [n_columns], in the order asked. 1: a row, 0: the end, negative: an error. In JSON lines a
+ * column that was in no row at all is an error at the end: it is misspelt. */
+int data_rows_next(struct data_rows *r, struct fis_value *values,
+                   struct fis_error *e) FIS_MUST_CHECK;
+
+/* The next row as one JSON object, all columns of the file, appended to `out`: for sending to a
+ * topic. CSV: cells of the columns asked for as DATA_NUMBER become numbers when they are numbers
+ * (a number's own digits are kept), all others strings; empty cells are left out. JSON lines: the
+ * object as it is, checked. Nothing is judged here but the form: what reads the topic does that. */
+int data_rows_next_json(struct data_rows *r, struct wire_buffer *out,
+                        struct fis_error *e) FIS_MUST_CHECK;
+
+uint64_t data_rows_line(const struct data_rows *r);  /* where the last row began */
+uint64_t data_rows_count(const struct data_rows *r); /* rows given so far */
+/* After an error: lines from where the bad row began (for a quote, where it opened) to the end of
+ * the file, which were not given. Reads the rest of the file. */
+uint64_t data_rows_unread(struct data_rows *r);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * JSON without malloc. Jansson allocates for every value; while an arena is entered, what this
+ * thread's jansson calls ask for comes from that arena and freeing does nothing: what was decoded
+ * lives until the arena is reset. Outside, memory comes through fis/mem.h.
+ *
+ * Jansson's hooks carry no argument, so the arena in force is a thread-local pointer: the one place
+ * where the program keeps state that no caller holds.
+ *
+ * Caveat: a json_t made inside must not be used or freed after wire_json_arena_leave, strings
+ * taken out of it excepted, which live as long as the arena's contents.
+ */
+#ifndef WIRE_JSON_ARENA_H
+#define WIRE_JSON_ARENA_H
+
+#include "fis/mem.h"
+
+/* Once, when the program starts, before a second thread and before any other use of jansson. */
+void wire_json_init(void);
+
+/* Not nested. Thread: this thread only. */
+void wire_json_arena_enter(struct fis_arena *arena);
+void wire_json_arena_leave(void);
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * Messages in JSON: one object with named columns.
+ *
+ * Columns: a number or a string each; null and an absent key are the missing value. A key that is
+ * no column, nor the id, nor declared in schema->passthrough is refused ("unknown column"), so that
+ * a misspelt column is not silently missing. See wire/json_text.h for what is not JSON.
+ *
+ * Decoding takes memory from the arena only (after wire_json_init); what is decoded points into
+ * the arena. An arena that is too small is an INPUT error which says its size. Out parameters are
+ * written on WIRE_OK only, but where it says otherwise. Errors of class INPUT go with WIRE_BAD.
+ * Thread: any, each with its own arena.
+ */
+#ifndef WIRE_JSON_CODEC_H
+#define WIRE_JSON_CODEC_H
+
+#include <jansson.h>
+
+#include "wire/json_arena.h"
+#include "wire/types.h"
+
+/*
+ * A record: encoder columns, the id column, passthrough. x [d]. The id is the id column (a string,
+ * or an integer as decimal text), else the message's key, else "topic/partition/offset"; UTF-8, at
+ * most 255 bytes.
+ */
+enum wire_decoded wire_json_record(const struct wire_schema *schema,
+                                   const struct fis_encoder *encoder, const struct wire_message *m,
+                                   struct fis_arena *arena, float *x, struct wire_record *record,
+                                   struct fis_error *e) FIS_MUST_CHECK;
+
+/*
+ * A label: {"id": …, "label": …, "class_index": …, "status": "labelled" | "skipped" | "unsure"}.
+ * Other keys ("annotator", "labelled_at", …) are the labelling tool's own and are not looked at.
+ * The id is the key "id" (always so, whatever the records' id column), else the message's key.
+ *
+ * Which class a label is:
+ *   "label": a string   the class with exactly these bytes
+ *   "label": an integer the class whose name is its decimal text
+ *   "class_index": i    the i-th class, 0 .. K-1
+ * Both given must agree. Anything else (other case, true, 1.0, "", an array, a number that is no
+ * class's name, null) is refused with what was found and what is allowed. With "skipped" or
+ * "unsure" there must be no label: both keys absent or null.
+ */
+enum wire_decoded wire_json_label(const struct wire_schema *schema, const struct wire_message *m,
+                                  struct fis_arena *arena, struct wire_label *label,
+                                  struct fis_error *e) FIS_MUST_CHECK;
+/* {"id":…,"status":"labelled","label":"CLASS"}; what fisctl sends. */
+int wire_json_label_encode(const struct wire_schema *schema, const struct wire_label *label,
+                           struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
+
+/*
+ * A labelled example of the initial set (with_sensitive 0) or the validation set (1): the columns
+ * named, the label column (as in a label: exact), the id, and for validation every sensitive
+ * column (numbers become their decimal text; a missing one is refused). In an initial example a
+ * sensitive column is an unknown column. WIRE_TOMBSTONE: example->id is the key (without one: BAD).
+ */
+enum wire_decoded wire_json_example(const struct wire_schema *schema,
+                                    const struct fis_column *columns, uint32_t n_columns,
+                                    int with_sensitive, const struct wire_message *m,
+                                    struct fis_arena *arena, struct wire_example *example,
+                                    struct fis_error *e) FIS_MUST_CHECK;
+
+/* Named values in place of a JSON record, for records that came as protobuf or raw floats. */
+struct wire_named_values {
+    const char *const *names;
+    const struct fis_value *values;
+    uint32_t n;
+};
+/*
+ * {"id","round","criterion","head","classes":[…],"requested_at","deadline","record":{…}}: times in
+ * milliseconds since 1970, deadline only when there is one; the record is the original JSON object
+ * byte for byte (checked to be one, in the arena), or `named` when the record is not JSON (missing
+ * values left out).
+ */
+int wire_json_label_request(const struct wire_schema *schema, const struct wire_label_request *r,
+                            const struct wire_named_values *named, struct fis_arena *arena,
+                            struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
+
+/* The index of the class that a label's member names, by the table above. INPUT else. */
+int wire_json_class(const struct wire_schema *schema, const json_t *label, uint32_t *class_index,
+                    struct fis_error *e) FIS_MUST_CHECK;
+
+#endif
