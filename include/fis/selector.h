@@ -31,8 +31,9 @@ enum fis_algorithm {
 const char *fis_algorithm_name(enum fis_algorithm a); /* "fis+", … */
 
 #define FIS_MAX_CRITERIA 2
-#define FIS_NOT_A_CANDIDATE (-1.0f / 0.0f) /* score of a criterion that does not want the record   \
-                                            */
+#define FIS_NOT_A_CANDIDATE                                                                        \
+    (-1.0f / 0.0f) /* score of a criterion that does not want the record                           \
+                    */
 
 struct fis_criteria {
     enum fis_algorithm algorithm;
@@ -68,18 +69,22 @@ struct fis_selector *fis_selector_new(const struct fis_selector_options *o, stru
 void fis_selector_free(struct fis_selector *s);
 
 /* Offers a candidate (copied when kept). 1: kept by at least one heap, 0: not good enough, or its
- * id is already held, asked for or answered; negative: error. */
+ * id is already held, asked for, answered or withdrawn. INPUT: a score that is NaN or +infinite, or
+ * features that are not finite. */
 int fis_selector_offer(struct fis_selector *s, const struct fis_candidate *c,
                        struct fis_error *e) FIS_MUST_CHECK;
 
-/* A new head: `score` fills scores for n held candidates at a time (x: [n][d] gathered). */
+/* A new head: `score` fills scores for n held candidates at a time (x: [n][d] gathered). All are
+ * then offered anew to both heaps. INPUT: some scores were NaN or infinite; those candidates are
+ * let go, and the others are in their places all the same. */
 typedef void fis_rescore_fn(void *arg, const float *x, const struct fis_id *const *ids, uint32_t n,
                             float *scores /* [n][FIS_MAX_CRITERIA] */);
 int fis_selector_rescore(struct fis_selector *s, fis_rescore_fn *score, void *arg,
                          struct fis_error *e) FIS_MUST_CHECK;
 
-/* The next one to ask a label for: criteria take turns, so that any prefix of a round holds both
- * in equal parts; a criterion without candidates leaves its turn to the other. Returns 1 and fills
+/* The next one to ask a label for. It is the turn of the criterion that has been given fewest in
+ * this round, so that any prefix of a round holds both in equal parts; a criterion without
+ * candidates leaves its turn to the other, and has it back when it finds some. Returns 1 and fills
  * *c (pointers valid until the label is taken) and *criterion, or 0: nothing to ask (heaps empty,
  * in-flight limit, round full, or budget spent; why: fis_selector_limit). The request counts at
  * once against the in-flight limit, the round and the budget. */
@@ -108,7 +113,8 @@ void fis_selector_release(struct fis_selector *s, const struct fis_id *id);
  * free again and the budget is given back; the id is not asked again. 1 when it was open. */
 int fis_selector_withdraw(struct fis_selector *s, const struct fis_id *id);
 
-/* Restoring a state: as if asked (label < 0), or asked and answered. */
+/* Restoring a state: as if asked just now (label < 0; c whole), or asked, answered and released
+ * (only c->id is read). Told twice is told once; limits are not checked. */
 int fis_selector_restore(struct fis_selector *s, const struct fis_candidate *c, uint32_t criterion,
                          int64_t label, struct fis_error *e) FIS_MUST_CHECK;
 

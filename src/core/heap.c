@@ -1,0 +1,118 @@
+#include "fis/heap.h"
+
+#include <math.h>
+
+#include "fis/mem.h"
+
+int fis_heap_init(struct fis_heap *h, uint32_t capacity, struct fis_error *e)
+{
+    if (capacity == 0)
+        return fis_fail(e, FIS_INPUT, "heap: capacity is 0; at least 1 is needed");
+    struct fis_heap_item *items = fis_alloc(capacity, sizeof *items);
+    if (!items)
+        return fis_fail(e, FIS_NOMEM, "heap: no memory for %u candidates", capacity);
+    *h = (struct fis_heap){.items = items, .capacity = capacity};
+    return 0;
+}
+
+void fis_heap_done(struct fis_heap *h)
+{
+    fis_free(h->items);
+    *h = (struct fis_heap){0};
+}
+
+int fis_heap_compare(const struct fis_heap_item *a, const struct fis_heap_item *b)
+{
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return fis_id_compare(a->id, b->id);
+}
+
+int fis_heap_admits(const struct fis_heap *h, float score, const struct fis_id *id)
+{
+    if (isnan(score) || h->capacity == 0)
+        return 0;
+    struct fis_heap_item item = {.score = score, .id = id};
+    return h->count < h->capacity || fis_heap_compare(&item, &h->items[0]) < 0;
+}
+
+static void swap_items(struct fis_heap_item *a, struct fis_heap_item *b)
+{
+    struct fis_heap_item t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* The worse of two stands nearer to the root. */
+static uint32_t sift_up(struct fis_heap *h, uint32_t i)
+{
+    while (i > 0) {
+        uint32_t parent = (i - 1) / 2;
+        if (fis_heap_compare(&h->items[i], &h->items[parent]) <= 0)
+            break;
+        swap_items(&h->items[i], &h->items[parent]);
+        i = parent;
+    }
+    return i;
+}
+
+static void sift_down(struct fis_heap *h, uint32_t i)
+{
+    for (;;) {
+        uint32_t worst = i;
+        for (uint64_t child = 2 * (uint64_t)i + 1; child <= 2 * (uint64_t)i + 2; child++)
+            if (child < h->count && fis_heap_compare(&h->items[child], &h->items[worst]) > 0)
+                worst = (uint32_t)child;
+        if (worst == i)
+            return;
+        swap_items(&h->items[i], &h->items[worst]);
+        i = worst;
+    }
+}
+
+enum fis_heap_result fis_heap_offer(struct fis_heap *h, struct fis_heap_item item,
+                                    struct fis_heap_item *evicted)
+{
+    if (!fis_heap_admits(h, item.score, item.id))
+        return FIS_HEAP_REFUSED;
+    if (h->count < h->capacity) {
+        h->items[h->count] = item;
+        sift_up(h, h->count++);
+        return FIS_HEAP_ADDED;
+    }
+    *evicted = h->items[0];
+    h->items[0] = item;
+    sift_down(h, 0);
+    return FIS_HEAP_REPLACED;
+}
+
+int fis_heap_best(const struct fis_heap *h)
+{
+    if (h->count == 0)
+        return -1;
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < h->count; i++)
+        if (fis_heap_compare(&h->items[i], &h->items[best]) < 0)
+            best = i;
+    return (int)best;
+}
+
+void fis_heap_remove(struct fis_heap *h, uint32_t index)
+{
+    if (index >= h->count)
+        return;
+    h->items[index] = h->items[--h->count];
+    if (index < h->count)
+        sift_down(h, sift_up(h, index));
+}
+
+void fis_heap_rebuild(struct fis_heap *h)
+{
+    for (uint32_t i = h->count / 2; i-- > 0;)
+        sift_down(h, i);
+}
+
+void fis_heap_clear(struct fis_heap *h)
+{
+    h->count = 0;
+}

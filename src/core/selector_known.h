@@ -1,0 +1,73 @@
+/*
+ * What the selector knows, by id: an entry for every id that is held, asked for or done with, and
+ * a slot (features, scores, payload) for those whose features are still needed. Entries and slots
+ * come in chunks that never move, so that ids and features may be lent out; what is given back is
+ * used again before more is asked of the allocator.
+ */
+#ifndef CORE_SELECTOR_KNOWN_H
+#define CORE_SELECTOR_KNOWN_H
+
+#include "fis/mem.h"
+#include "fis/selector.h"
+
+#define uthash_malloc(size) fis_alloc(1, size)
+#define uthash_free(p, size) fis_free(p)
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(entry) ((void)(entry))
+#define HASH_FUNCTION(key, length, hash) (hash) = (unsigned)known_hash(key, length)
+#include <uthash.h>
+
+enum known_state {
+    KNOWN_HELD = 1, /* in at least one heap */
+    KNOWN_OPEN,     /* asked for, no answer yet */
+    KNOWN_ANSWERED, /* answered; the slot is lent out until release */
+    KNOWN_DONE,     /* answered and released */
+    KNOWN_WITHDRAWN /* will not be asked again */
+};
+
+struct slot {
+    float *x; /* [d] */
+    char *payload;
+    size_t payload_length;
+    float scores[FIS_MAX_CRITERIA];
+    uint32_t heaps; /* how many hold it */
+    uint32_t number;
+    uint32_t next_free; /* while unused */
+    struct entry *entry;
+};
+
+struct entry {
+    UT_hash_handle hh;
+    struct entry *next_free;
+    enum known_state state;
+    uint32_t label, criterion, slot; /* slot: NO_SLOT when it has none */
+    uint64_t round;                  /* in which it was asked */
+    struct fis_id id;
+};
+
+#define NO_SLOT UINT32_MAX
+
+struct known {
+    struct entry *table;
+    struct entry *free_entries;
+    struct entry **entry_chunks;
+    uint32_t n_entry_chunks;
+    struct slot **slot_chunks;
+    uint32_t n_slot_chunks;
+    uint32_t free_slot; /* head of the list, or NO_SLOT */
+    uint32_t d;
+};
+
+uint64_t known_hash(const void *bytes, size_t length);
+void known_init(struct known *k, uint32_t d);
+void known_done(struct known *k);
+struct entry *known_find(const struct known *k, const struct fis_id *id);
+struct slot *known_slot(const struct known *k, uint32_t slot);
+/* A new entry in the table, with a slot that holds copies of the candidate's features and payload
+ * when with_slot. */
+struct entry *known_add(struct known *k, const struct fis_candidate *c, int with_slot,
+                        struct fis_error *e);
+void known_drop_slot(struct known *k, struct entry *entry);
+void known_remove(struct known *k, struct entry *entry);
+
+#endif

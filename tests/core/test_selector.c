@@ -1,0 +1,450 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "fis/mem.h"
+#include "fis/rng.h"
+#include "fis/selector.h"
+
+#define D 3u
+#define N 400u
+
+static float features[N][D];
+static struct fis_candidate made[N];
+
+static void make_candidates(uint64_t seed)
+{
+    struct fis_rng rng;
+    fis_rng_seed(&rng, seed, 0);
+    for (uint32_t i = 0; i < N; i++) {
+        char name[16];
+        int n = snprintf(name, sizeof name, "rec-%u", i);
+        made[i] = (struct fis_candidate){.x = features[i], .payload = "text", .payload_length = 4};
+        assert_int_equal(fis_id_set(&made[i].id, name, (size_t)n), 0);
+        for (uint32_t j = 0; j < D; j++)
+            features[i][j] = (float)(i * 10 + j);
+        made[i].scores[0] =
+            fis_rng_below(&rng, 3) == 0 ? (float)fis_rng_below(&rng, 50) : FIS_NOT_A_CANDIDATE;
+        made[i].scores[1] = (float)fis_rng_below(&rng, 60);
+    }
+}
+
+static struct fis_selector *selector(enum fis_algorithm a, uint32_t r, uint32_t in_flight,
+                                     uint64_t budget)
+{
+    struct fis_selector_options o = {
+        .criteria = {.algorithm = a, .strategy = 2, .seed = 7},
+        .d = D,
+        .labels_per_round = r,
+        .in_flight = in_flight,
+        .budget = budget,
+    };
+    struct fis_error e;
+    struct fis_selector *s = fis_selector_new(&o, &e);
+    assert_non_null(s);
+    return s;
+}
+
+static void offer_all(struct fis_selector *s, uint64_t order_seed)
+{
+    uint32_t order[N];
+    struct fis_rng rng;
+    struct fis_error e;
+    for (uint32_t i = 0; i < N; i++)
+        order[i] = i;
+    fis_rng_seed(&rng, order_seed, 9);
+    fis_rng_shuffle(&rng, order, N);
+    for (uint32_t i = 0; i < N; i++)
+        assert_true(fis_selector_offer(s, &made[order[i]], &e) >= 0);
+}
+
+static uint32_t ask_all(struct fis_selector *s, struct fis_id *ids, uint32_t *criteria)
+{
+    struct fis_candidate c;
+    uint32_t n = 0;
+    while (fis_selector_ask(s, &c, &criteria[n]))
+        ids[n++] = c.id;
+    return n;
+}
+
+static void selection_does_not_depend_on_order(void **state)
+{
+    (void)state;
+    make_candidates(1);
+    struct fis_id first[N], other[N];
+    uint32_t criteria[N], n = 0;
+    for (uint64_t order = 0; order < 10; order++) {
+        struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 40, 0, 0);
+        offer_all(s, order);
+        uint32_t m = ask_all(s, order ? other : first, criteria);
+        assert_int_equal(m, 40);
+        assert_int_equal(fis_selector_limit(s), FIS_LIMIT_ROUND);
+        for (uint32_t i = 0; order && i < m; i++)
+            assert_int_equal(fis_id_compare(&first[i], &other[i]), 0);
+        n = m;
+        fis_selector_free(s);
+    }
+    assert_int_equal(n, 40);
+}
+
+/* The best by sorting: highest score, then smallest id, of those not taken yet. */
+static uint32_t naive_best(const unsigned char *taken, uint32_t criterion)
+{
+    uint32_t best = N;
+    for (uint32_t i = 0; i < N; i++) {
+        float score = made[i].scores[criterion];
+        if (taken[i] || score <= FIS_NOT_A_CANDIDATE)
+            continue;
+        if (best == N || score > made[best].scores[criterion] ||
+            (score == made[best].scores[criterion] &&
+             fis_id_compare(&made[i].id, &made[best].id) < 0))
+            best = i;
+    }
+    return best;
+}
+
+static void criteria_take_turns_as_a_sort_would(void **state)
+{
+    (void)state;
+    make_candidates(2);
+    unsigned char taken[N] = {0};
+    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 60, 0, 0);
+    offer_all(s, 1);
+    for (uint32_t i = 0; i < 60; i++) {
+        struct fis_candidate c;
+        uint32_t criterion = 9, want = naive_best(taken, i % 2);
+        assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
+        assert_int_equal(criterion, i % 2);
+        assert_int_equal(fis_id_compare(&c.id, &made[want].id), 0);
+        assert_memory_equal(c.x, features[want], sizeof features[want]);
+        assert_memory_equal(c.payload, "text", 4);
+        taken[want] = 1;
+    }
+    fis_selector_free(s);
+}
+
+static void held_once_even_in_both_heaps(void **state)
+{
+    (void)state;
+    struct fis_error e;
+    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 4, 0, 0);
+    make_candidates(3);
+    made[0].scores[0] = made[0].scores[1] = 5;
+    assert_int_equal(fis_selector_offer(s, &made[0], &e), 1);
+    assert_int_equal(fis_selector_offer(s, &made[0], &e), 0);
+    assert_int_equal(fis_selector_counts(s).held, 1);
+    struct fis_candidate c;
+    uint32_t criterion;
+    assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
+    assert_int_equal(fis_selector_ask(s, &c, &criterion), 0);
+    assert_int_equal(fis_selector_limit(s), FIS_LIMIT_EMPTY);
+    assert_int_equal(fis_selector_offer(s, &made[0], &e), 0); /* asked for: never again */
+    fis_selector_free(s);
+}
+
+static void starved_criterion_leaves_its_turn_and_gets_it_back(void **state)
+{
+    (void)state;
+    struct fis_error e;
+    struct fis_candidate c;
+    uint32_t criterion;
+    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 8, 0, 0);
+    make_candidates(4);
+    for (uint32_t i = 0; i < 20; i++) {
+        made[i].scores[0] = FIS_NOT_A_CANDIDATE;
+        assert_int_equal(fis_selector_offer(s, &made[i], &e) >= 0, 1);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
+        assert_int_equal(criterion, 1);
+    }
+    for (uint32_t i = 20; i < 30; i++) {
+        made[i].scores[0] = 1;
+        made[i].scores[1] = FIS_NOT_A_CANDIDATE;
+        assert_int_equal(fis_selector_offer(s, &made[i], &e), 1);
+    }
+    uint32_t by[2] = {0, 2};
+    while (fis_selector_ask(s, &c, &criterion))
+        by[criterion]++;
+    assert_int_equal(by[0], 4);
+    assert_int_equal(by[1], 4);
+    fis_selector_free(s);
+}
+
+static void answers_are_told_apart(void **state)
+{
+    (void)state;
+    struct fis_candidate c;
+    uint32_t criterion;
+    struct fis_selector *s = selector(FIS_ALGORITHM_ENTROPY, 4, 2, 3);
+    make_candidates(5);
+    for (uint32_t i = 0; i < N; i++)
+        made[i].scores[0] = made[i].scores[1];
+    offer_all(s, 0);
+    struct fis_id held = made[0].id;
+    assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
+    struct fis_id asked = c.id;
+    assert_int_equal(fis_selector_answer(s, &asked, 1, &c, &criterion), FIS_ANSWER_ACCEPTED);
+    assert_int_equal(fis_id_compare(&c.id, &asked), 0);
+    assert_int_equal(fis_selector_answer(s, &asked, 1, &c, &criterion), FIS_ANSWER_DUPLICATE);
+    assert_int_equal(fis_selector_answer(s, &asked, 0, &c, &criterion), FIS_ANSWER_CONTRADICTION);
+    fis_selector_release(s, &asked);
+    assert_int_equal(fis_selector_answer(s, &asked, 0, &c, &criterion), FIS_ANSWER_CONTRADICTION);
+    if (fis_id_compare(&held, &asked) != 0)
+        assert_int_equal(fis_selector_answer(s, &held, 0, &c, &criterion), FIS_ANSWER_UNKNOWN);
+    struct fis_selector_counts n = fis_selector_counts(s);
+    assert_int_equal(n.open, 0);
+    assert_int_equal(n.answered, 1);
+    assert_int_equal(n.round_answered, 1);
+    assert_int_equal(n.budget_left, 2);
+    fis_selector_free(s);
+}
+
+static void limits_hold_and_withdrawal_gives_back(void **state)
+{
+    (void)state;
+    struct fis_candidate c;
+    struct fis_error e;
+    uint32_t criterion;
+    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 4, 2, 3);
+    make_candidates(6);
+    offer_all(s, 0);
+    assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
+    struct fis_id first = c.id;
+    assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
+    assert_int_equal(fis_selector_limit(s), FIS_LIMIT_IN_FLIGHT);
+    assert_int_equal(fis_selector_withdraw(s, &first), 1);
+    assert_int_equal(fis_selector_withdraw(s, &first), 0);
+    assert_int_equal(fis_selector_answer(s, &first, 1, &c, &criterion), FIS_ANSWER_UNKNOWN);
+    assert_int_equal(fis_selector_counts(s).budget_left, 2);
+    assert_int_equal(fis_selector_counts(s).round_asked, 1);
+    assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
+    assert_int_equal(criterion, 0); /* made good from the criterion that lost one */
+    assert_int_not_equal(fis_id_compare(&c.id, &first), 0);
+    assert_int_equal(fis_selector_answer(s, &c.id, 0, &c, &criterion), FIS_ANSWER_ACCEPTED);
+    assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
+    assert_int_equal(fis_selector_limit(s), FIS_LIMIT_BUDGET);
+    assert_int_equal(fis_selector_ask(s, &c, &criterion), 0);
+    for (uint32_t i = 0; i < N; i++)
+        if (fis_id_compare(&made[i].id, &first) == 0)
+            assert_int_equal(fis_selector_offer(s, &made[i], &e), 0);
+    fis_selector_free(s);
+}
+
+static void late_answers_belong_to_their_own_round(void **state)
+{
+    (void)state;
+    struct fis_candidate c;
+    uint32_t criterion;
+    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 2, 8, 0);
+    make_candidates(7);
+    offer_all(s, 0);
+    assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
+    struct fis_id late = c.id;
+    assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
+    struct fis_id skipped = c.id;
+    fis_selector_round_begin(s);
+    assert_int_equal(fis_selector_answer(s, &late, 0, &c, &criterion), FIS_ANSWER_ACCEPTED);
+    assert_int_equal(fis_selector_withdraw(s, &skipped), 1);
+    assert_int_equal(fis_selector_counts(s).round_answered, 0);
+    assert_int_equal(fis_selector_counts(s).round_asked, 0);
+    assert_int_equal(fis_selector_counts(s).answered, 1);
+    fis_selector_free(s);
+}
+
+static void bad_candidates_are_refused(void **state)
+{
+    (void)state;
+    struct fis_error e;
+    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 4, 0, 0);
+    make_candidates(8);
+    made[0].scores[1] = NAN;
+    assert_int_equal(fis_selector_offer(s, &made[0], &e), -FIS_INPUT);
+    made[0].scores[1] = INFINITY;
+    assert_int_equal(fis_selector_offer(s, &made[0], &e), -FIS_INPUT);
+    made[0].scores[1] = 1;
+    features[0][2] = NAN;
+    assert_int_equal(fis_selector_offer(s, &made[0], &e), -FIS_INPUT);
+    assert_non_null(strstr(e.text, "rec-0"));
+    assert_int_equal(fis_selector_counts(s).held, 0);
+    fis_selector_free(s);
+}
+
+static void flip_scores(void *arg, const float *x, const struct fis_id *const *ids, uint32_t n,
+                        float *scores)
+{
+    const uint32_t *poisoned = arg;
+    (void)ids;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t record = (uint32_t)x[i * D] / 10;
+        scores[i * FIS_MAX_CRITERIA] = record % 2 ? (float)record : FIS_NOT_A_CANDIDATE;
+        scores[i * FIS_MAX_CRITERIA + 1] = record == *poisoned ? NAN : -(float)record;
+    }
+}
+
+static void a_new_head_reorders_all(void **state)
+{
+    (void)state;
+    struct fis_error e;
+    struct fis_candidate c;
+    uint32_t criterion, nobody = N, poisoned = 0;
+    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 20, 0, 0);
+    make_candidates(9);
+    /* One heap of 40 each; 0..39 are held by entropy alone at first. */
+    for (uint32_t i = 0; i < 40; i++) {
+        made[i].scores[0] = FIS_NOT_A_CANDIDATE;
+        made[i].scores[1] = (float)i;
+        assert_int_equal(fis_selector_offer(s, &made[i], &e), 1);
+    }
+    assert_int_equal(fis_selector_rescore(s, flip_scores, &nobody, &e), 0);
+    assert_int_equal(fis_selector_counts(s).held, 40);
+    assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
+    assert_int_equal(criterion, 0);
+    assert_int_equal(fis_id_compare(&c.id, &made[39].id), 0);
+    assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
+    assert_int_equal(criterion, 1);
+    assert_int_equal(fis_id_compare(&c.id, &made[0].id), 0);
+    poisoned = 1;
+    assert_int_equal(fis_selector_rescore(s, flip_scores, &poisoned, &e), -FIS_INPUT);
+    assert_int_equal(fis_selector_counts(s).held, 37);
+    fis_selector_free(s);
+}
+
+static void restored_state_asks_nobody_twice(void **state)
+{
+    (void)state;
+    struct fis_error e;
+    struct fis_candidate c;
+    uint32_t criterion;
+    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 4, 0, 5);
+    make_candidates(10);
+    made[2].scores[0] = made[2].scores[1] = 99;
+    assert_int_equal(fis_selector_offer(s, &made[2], &e), 1);
+    assert_int_equal(fis_selector_restore(s, &made[0], 0, -1, &e), 0);
+    assert_int_equal(fis_selector_restore(s, &made[0], 0, -1, &e), 0);
+    assert_int_equal(fis_selector_restore(s, &made[1], 1, 1, &e), 0);
+    assert_int_equal(fis_selector_restore(s, &made[2], 1, -1, &e), 0);
+    assert_int_equal(fis_selector_restore(s, &made[3], 7, -1, &e), -FIS_INPUT);
+    struct fis_selector_counts n = fis_selector_counts(s);
+    assert_int_equal(n.held, 0);
+    assert_int_equal(n.open, 2);
+    assert_int_equal(n.answered, 1);
+    assert_int_equal(n.budget_left, 2);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(fis_selector_offer(s, &made[i], &e), 0);
+    assert_int_equal(fis_selector_answer(s, &made[0].id, 1, &c, &criterion), FIS_ANSWER_ACCEPTED);
+    assert_memory_equal(c.x, features[0], sizeof features[0]);
+    assert_int_equal(fis_selector_answer(s, &made[1].id, 1, &c, &criterion), FIS_ANSWER_DUPLICATE);
+    fis_selector_free(s);
+}
+
+static void offers_do_not_allocate_once_full(void **state)
+{
+    (void)state;
+    struct fis_error e;
+    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 8, 0, 0);
+    make_candidates(11);
+    for (uint32_t i = 0; i < N; i++)
+        made[i].payload_length = 0;
+    offer_all(s, 1);
+    uint64_t before = fis_mem_count();
+    for (uint32_t i = 0; i < N; i++) {
+        made[i].scores[1] += 100;
+        assert_true(fis_selector_offer(s, &made[i], &e) >= 0);
+    }
+    assert_int_equal(fis_mem_count(), before);
+    fis_selector_free(s);
+}
+
+static int run_out_of_memory(uint64_t allow)
+{
+    struct fis_selector_options o = {
+        .criteria = {.algorithm = FIS_ALGORITHM_FIS_PLUS}, .d = D, .labels_per_round = 150};
+    struct fis_error e;
+    int bad = 0;
+    fis_mem_refuse_after(allow);
+    struct fis_selector *s = fis_selector_new(&o, &e);
+    for (uint32_t i = 0; s && i < N; i++)
+        if (fis_selector_offer(s, &made[i], &e) < 0) {
+            assert_int_equal(e.class, FIS_NOMEM);
+            bad = 1;
+        }
+    fis_mem_refuse_after(UINT64_MAX);
+    if (s) { /* it goes on working after a refusal */
+        struct fis_candidate c;
+        uint32_t criterion;
+        offer_all(s, 1);
+        assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
+    }
+    bad |= !s;
+    fis_selector_free(s);
+    return bad;
+}
+
+static void every_refused_allocation_is_survived(void **state)
+{
+    (void)state;
+    make_candidates(12);
+    uint64_t allow = 0;
+    while (run_out_of_memory(allow))
+        assert_true(++allow < 5000);
+    assert_true(allow > 100);
+}
+
+static void criteria_follow_their_formulas(void **state)
+{
+    (void)state;
+    struct fis_id id;
+    assert_int_equal(fis_id_set(&id, "x", 1), 0);
+    const float p[3] = {.5f, .3f, .2f}, acc[3] = {-1, -1, 2}, fair[3] = {-2, 3, -4};
+    const double h = -(.5 * log(.5) + .3 * log(.3) + .2 * log(.2));
+    float s[FIS_MAX_CRITERIA];
+    struct fis_criteria c = {.algorithm = FIS_ALGORITHM_FIS_PLUS, .strategy = 2};
+    fis_criteria_score(&c, &id, p, acc, fair, 3, s);
+    assert_float_equal(s[0], 1.0, 1e-6); /* .5 * 2: label 1 has the wrong sign, 2 harms accuracy */
+    assert_float_equal(s[1], h, 1e-6);
+    c.algorithm = FIS_ALGORITHM_PRODUCT;
+    fis_criteria_score(&c, &id, p, acc, fair, 3, s);
+    assert_float_equal(s[0], h, 1e-6);
+    assert_true(s[1] <= FIS_NOT_A_CANDIDATE);
+    c.algorithm = FIS_ALGORITHM_FIS;
+    fis_criteria_score(&c, &id, p, acc, fair, 3, s);
+    assert_float_equal(s[0], 2.0, 1e-6);
+    const float none[3] = {1, 1, 1};
+    fis_criteria_score(&c, &id, p, none, fair, 3, s);
+    assert_true(s[0] <= FIS_NOT_A_CANDIDATE);
+    c.algorithm = FIS_ALGORITHM_EKG;
+    fis_criteria_score(&c, &id, p, none, fair, 3, s);
+    assert_true(s[0] <= FIS_NOT_A_CANDIDATE);
+    c.algorithm = FIS_ALGORITHM_RANDOM;
+    fis_criteria_score(&c, &id, p, acc, fair, 3, s);
+    assert_true(s[0] >= 0 && s[0] < 1);
+    const float bad[3] = {NAN, .5f, .5f};
+    c.algorithm = FIS_ALGORITHM_FIS_PLUS;
+    fis_criteria_score(&c, &id, bad, acc, fair, 3, s);
+    assert_true(isnan(s[0]) && isnan(s[1]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(selection_does_not_depend_on_order),
+        cmocka_unit_test(criteria_take_turns_as_a_sort_would),
+        cmocka_unit_test(held_once_even_in_both_heaps),
+        cmocka_unit_test(starved_criterion_leaves_its_turn_and_gets_it_back),
+        cmocka_unit_test(answers_are_told_apart),
+        cmocka_unit_test(limits_hold_and_withdrawal_gives_back),
+        cmocka_unit_test(late_answers_belong_to_their_own_round),
+        cmocka_unit_test(bad_candidates_are_refused),
+        cmocka_unit_test(a_new_head_reorders_all),
+        cmocka_unit_test(restored_state_asks_nobody_twice),
+        cmocka_unit_test(offers_do_not_allocate_once_full),
+        cmocka_unit_test(every_refused_allocation_is_survived),
+        cmocka_unit_test(criteria_follow_their_formulas),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
