@@ -45,6 +45,12 @@ struct wire_message {
     struct wire_bytes key, value;
 };
 
+/* The id of what a message carries: `own` when it has bytes (the message's field), else the
+ * message's key, else "topic/partition/offset" (of a very long topic the end) when `by_place`.
+ * INPUT: not UTF-8, over 255 bytes, beginning with a NUL (the trainer's own key), or none. */
+int wire_message_id(const struct wire_message *m, struct wire_bytes own, int by_place,
+                    struct fis_id *id, struct fis_error *e) FIS_MUST_CHECK;
+
 /* The columns, the classes and where things are named: one per pipeline, immutable. */
 struct wire_schema {
     const char *const *classes;

@@ -1,0 +1,58 @@
+/*
+ * The messages of proto/fis.proto between programs, except heads, models and the ledger, which
+ * have headers of their own.
+ *
+ * Decoders check the bytes field by field first, so that an error says what is wrong and where:
+ * "field 2 (features) at byte 4: 15 bytes, not a multiple of 4". Nothing is allocated outside the
+ * arena; an arena that is too small is an INPUT error. Out parameters are written on WIRE_OK only,
+ * except the id on WIRE_TOMBSTONE. The Confluent frame is taken off records, labels, requests and
+ * examples when it is there. Encoders append to the buffer, or leave it as it was.
+ *
+ * Thread: no state. Owns: nothing; what is decoded lives in the arena and in the message.
+ */
+#ifndef WIRE_PROTOBUF_CODEC_H
+#define WIRE_PROTOBUF_CODEC_H
+
+#include "wire/types.h"
+
+/* One record to x [fis_encoder_dimension]: the values of the columns in order, dense or sparse,
+ * through fis_encoder_encode_floats. The arena needs 9 bytes a column. Null value: WIRE_TOMBSTONE,
+ * with record->id. Longer than schema->max_bytes, or anything else not right: WIRE_BAD and *e. */
+enum wire_decoded wire_protobuf_record(const struct wire_schema *schema,
+                                       const struct fis_encoder *encoder,
+                                       const struct wire_message *m, struct fis_arena *arena,
+                                       float *x, struct wire_record *record, struct fis_error *e);
+
+/* No bytes at all with the id as key: class 0 (case I06). The id is the field's or the key's. */
+enum wire_decoded wire_protobuf_label(const struct wire_schema *schema,
+                                      const struct wire_message *m, struct fis_arena *arena,
+                                      struct wire_label *label, struct fis_error *e);
+int wire_protobuf_label_encode(const struct wire_schema *schema, const struct wire_label *label,
+                               const char *annotator, int64_t labelled_at_ms,
+                               struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
+
+int wire_protobuf_request_encode(const struct wire_schema *schema,
+                                 const struct wire_label_request *request, struct wire_buffer *out,
+                                 struct fis_error *e) FIS_MUST_CHECK;
+/* classes (may be NULL): the names that may be answered, [*n_classes]. */
+enum wire_decoded wire_protobuf_request(const struct wire_message *m, struct fis_arena *arena,
+                                        struct wire_label_request *request,
+                                        const char *const **classes, uint32_t *n_classes,
+                                        struct fis_error *e);
+
+/* A message on `candidates`. A score of -inf is left out, and comes back as -inf; x goes dense or
+ * sparse, whichever is smaller, and comes back bit for bit. */
+int wire_offer_encode(const struct wire_offer *offer, struct wire_buffer *out,
+                      struct fis_error *e) FIS_MUST_CHECK;
+enum wire_decoded wire_offer_decode(const struct wire_message *m, struct fis_arena *arena,
+                                    struct wire_offer *offer, struct fis_error *e);
+
+/* An initial example (sensitive = 0: it must have no sensitive attributes) or a validation example
+ * (1: exactly those of the schema, none empty). values [n_columns], all numbers. Null value:
+ * WIRE_TOMBSTONE with example->id (the key). Errors never hold a sensitive value. */
+enum wire_decoded wire_protobuf_example(const struct wire_schema *schema, uint32_t n_columns,
+                                        int sensitive, const struct wire_message *m,
+                                        struct fis_arena *arena, struct wire_example *example,
+                                        struct fis_error *e);
+
+#endif

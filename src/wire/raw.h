@@ -1,0 +1,18 @@
+/*
+ * Raw records: little-endian float32, one for each column, nothing else.
+ */
+#ifndef WIRE_RAW_H
+#define WIRE_RAW_H
+
+#include "wire/types.h"
+
+/* As wire_protobuf_record. An empty value is "0 bytes, 16 wanted". */
+enum wire_decoded wire_raw_record(const struct wire_schema *schema,
+                                  const struct fis_encoder *encoder, const struct wire_message *m,
+                                  struct fis_arena *arena, float *x, struct wire_record *record,
+                                  struct fis_error *e);
+
+/* out [n] from 4 n bytes, little-endian, at any address. */
+void wire_floats_from_le(float *out, const void *bytes, size_t n);
+
+#endif

@@ -1,0 +1,98 @@
+#include "wire/types.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "wire/utf8.h"
+
+const char *wire_encoding_name(enum wire_encoding e)
+{
+    switch (e) {
+    case WIRE_JSON:
+        return "json";
+    case WIRE_PROTOBUF:
+        return "protobuf";
+    case WIRE_RAW:
+        return "raw";
+    }
+    return "unknown";
+}
+
+void wire_buffer_done(struct wire_buffer *b)
+{
+    fis_free(b->data);
+    *b = (struct wire_buffer){0};
+}
+
+int wire_buffer_reserve(struct wire_buffer *b, size_t more, struct fis_error *e)
+{
+    if (more <= b->capacity - b->length)
+        return 0;
+    size_t need = b->length + more, capacity = b->capacity ? b->capacity : 256;
+    if (need < more || need > SIZE_MAX / 4)
+        return fis_fail(e, FIS_NOMEM, "no memory for a message of %zu more bytes", more);
+    while (capacity < need)
+        capacity *= 2;
+    unsigned char *data = fis_grow(b->data, b->length, capacity, 1);
+    if (!data)
+        return fis_fail(e, FIS_NOMEM, "no memory for a message of %zu bytes", need);
+    b->data = data;
+    b->capacity = capacity;
+    return 0;
+}
+
+int wire_buffer_append(struct wire_buffer *b, const void *data, size_t length, struct fis_error *e)
+{
+    int rc = wire_buffer_reserve(b, length, e);
+    if (rc)
+        return rc;
+    if (length)
+        memcpy(b->data + b->length, data, length);
+    b->length += length;
+    return 0;
+}
+
+int wire_schema_class(const struct wire_schema *s, const char *text, size_t length)
+{
+    for (uint32_t k = 0; k < s->n_classes; k++)
+        if (strlen(s->classes[k]) == length && !memcmp(s->classes[k], text, length))
+            return (int)k;
+    return -1;
+}
+
+static int set_id(struct fis_id *id, struct wire_bytes from, const char *where, struct fis_error *e)
+{
+    if (from.length > FIS_ID_MAX)
+        return fis_fail(e, FIS_INPUT, "%s: an id of %zu bytes, at most %d allowed", where,
+                        from.length, FIS_ID_MAX);
+    size_t valid = wire_utf8_prefix(from.data, from.length);
+    if (valid < from.length)
+        return fis_fail(e, FIS_INPUT, "%s: the id is not UTF-8 at byte %zu", where, valid);
+    if (!*(const char *)from.data)
+        return fis_fail(e, FIS_INPUT, "%s: the id begins with a NUL, which is not allowed", where);
+    if (fis_id_set(id, from.data, from.length))
+        return fis_fail(e, FIS_INPUT, "%s: the id is empty", where);
+    return 0;
+}
+
+int wire_message_id(const struct wire_message *m, struct wire_bytes own, int by_place,
+                    struct fis_id *id, struct fis_error *e)
+{
+    if (own.length)
+        return set_id(id, own, "id", e);
+    if (m->key.length)
+        return set_id(id, m->key, "key", e);
+    if (!by_place)
+        return fis_fail(e, FIS_INPUT, "no id: neither a field nor the message's key has one");
+    /* A topic's name may have 249 bytes; of the longest, the front gives way. */
+    char place[48];
+    int n = snprintf(place, sizeof place, "/%" PRId32 "/%" PRId64, m->partition, m->offset);
+    const char *topic = m->topic ? m->topic : "";
+    size_t room = FIS_ID_MAX - (size_t)n, length = strlen(topic);
+    if (length > room)
+        topic += length - room;
+    char text[FIS_ID_MAX + 1];
+    n = snprintf(text, sizeof text, "%s%s", topic, place);
+    return set_id(id, (struct wire_bytes){text, (size_t)n}, "topic/partition/offset", e);
+}
