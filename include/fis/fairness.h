@@ -43,14 +43,16 @@ struct fis_surrogate {
 
 /*
  * phi = 1/2 sum of squared constraint values c over softmax probabilities p [n][K]:
- *   DP    H[g,k] = mean of p_k over group g, clipped to [1e-3, 1] and renormalised;
- *         pairs: c = (H[i,k] - H[j,k]) / (M (M-1) K) for i < j with the paper's count: M(M-1)K
- *         = 4 for M = K = 2
- *   EOp   c = difference of mean p_k over rows with y = k
- *   EOd   the same over y = k and over y != k
- *   risk  c = mean CE of a group less the mean CE of all rows (paper, Definition 3.1)
+ *   DP    pairs: H[g,k] = mean of p_k over group g, clipped to [1e-3, 1] and renormalised;
+ *         c = (H[i,k] - H[j,k]) / (M (M-1) K) for i < j and every k (the paper's program; 1/4 for
+ *         M = K = 2). Overall: c = mean p_k of a group less mean p_k of all rows, unscaled
+ *   EOp   c = difference of mean p_k over rows with y = k;  K = 2: k = positive only
+ *   EOd   the same over y = k and over y != k, as two constraints
+ *   risk  c = mean CE of a group less the mean CE of all rows, in both forms (paper, Def. 3.1)
+ * Overall means are over the rows of the same labels. Two groups are always compared as a pair.
  * logits [n][K], labels [n], groups [n] in 0..M-1. dlogits [n][K] or NULL receives
- * d phi / d logits. *phi is written on success only. scratch-free; O(nK).
+ * d phi / d logits. *phi is written on success only; NaN logits give a NaN phi. INPUT: no rows, an
+ * index out of range, a cell under min_cell. No allocation; O(nK).
  */
 int fis_surrogate_eval(const struct fis_surrogate *s, const float *logits, const uint32_t *labels,
                        const uint32_t *groups, uint32_t n, uint32_t classes, uint32_t n_groups,

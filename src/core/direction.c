@@ -1,0 +1,176 @@
+/*
+ * The gradients that influence is measured against. Rows go through in chunks, twice: once for
+ * the logits of all rows (phi needs every one of them before any gradient is known), once forward
+ * and backward for both gradients.
+ */
+#include "fis/influence.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/direction_precondition.h"
+#include "fis/loss.h"
+#include "fis/mem.h"
+
+#define CHUNK 256u
+
+struct pass {
+    const struct fis_shape *shape;
+    const float *params;
+    const struct fis_rows *rows;
+    const uint32_t *index;
+    uint32_t n, d, classes;
+    struct fis_scratch *scratch;
+    float *x;                       /* [CHUNK][d]: gathered rows */
+    float *logits, *d_acc, *d_fair; /* [n][K] */
+    uint32_t *labels, *groups;      /* [n] */
+    struct precondition *curvature; /* or NULL */
+};
+
+static void pass_done(struct pass *p)
+{
+    precondition_free(p->curvature);
+    fis_scratch_free(p->scratch);
+    fis_free(p->x);
+    fis_free(p->logits);
+    fis_free(p->d_acc);
+    fis_free(p->d_fair);
+    fis_free(p->labels);
+    fis_free(p->groups);
+}
+
+static int pass_init(struct pass *p, const struct fis_shape *shape, const float *params,
+                     const struct fis_rows *rows, const uint32_t *index, uint32_t n_index)
+{
+    uint32_t n = index ? n_index : rows->n, k = fis_shape_classes(shape);
+    uint32_t chunk = n < CHUNK ? n : CHUNK;
+    *p = (struct pass){.shape = shape, .params = params, .rows = rows, .index = index};
+    p->n = n;
+    p->d = fis_shape_inputs(shape);
+    p->classes = k;
+    p->scratch = fis_scratch_new(shape, chunk, 0);
+    p->x = fis_alloc((size_t)chunk * p->d, sizeof *p->x);
+    p->logits = fis_alloc((size_t)n * k, sizeof *p->logits);
+    p->d_acc = fis_alloc((size_t)n * k, sizeof *p->d_acc);
+    p->d_fair = fis_alloc((size_t)n * k, sizeof *p->d_fair);
+    p->labels = fis_alloc(n, sizeof *p->labels);
+    p->groups = fis_alloc(n, sizeof *p->groups);
+    return p->scratch && p->x && p->logits && p->d_acc && p->d_fair && p->labels && p->groups;
+}
+
+static uint32_t row_of(const struct pass *p, uint32_t i)
+{
+    return p->index ? p->index[i] : i;
+}
+
+/* Rows from, from + 1, … of the subset, at most CHUNK; `*count` receives how many. */
+static const float *chunk_rows(const struct pass *p, uint32_t from, uint32_t *count)
+{
+    *count = p->n - from < CHUNK ? p->n - from : CHUNK;
+    if (!p->index)
+        return p->rows->x + (size_t)from * p->d;
+    for (uint32_t i = 0; i < *count; i++)
+        memcpy(p->x + (size_t)i * p->d, p->rows->x + (size_t)p->index[from + i] * p->d,
+               p->d * sizeof *p->x);
+    return p->x;
+}
+
+static void all_logits(struct pass *p)
+{
+    uint32_t count;
+    for (uint32_t i = 0; i < p->n; i++) {
+        p->labels[i] = p->rows->y[row_of(p, i)];
+        p->groups[i] = p->rows->group[row_of(p, i)];
+    }
+    for (uint32_t from = 0; from < p->n; from += count) {
+        const float *x = chunk_rows(p, from, &count);
+        fis_network_forward(p->shape, p->params, x, count, p->scratch,
+                            p->logits + (size_t)from * p->classes);
+    }
+}
+
+static void all_gradients(struct pass *p, float *g_acc, float *g_fair)
+{
+    uint32_t count;
+    for (uint32_t from = 0; from < p->n; from += count) {
+        size_t at = (size_t)from * p->classes;
+        const float *x = chunk_rows(p, from, &count);
+        fis_network_forward(p->shape, p->params, x, count, p->scratch, p->logits + at);
+        fis_network_backward(p->shape, p->params, x, count, p->scratch, p->d_acc + at, g_acc);
+        fis_network_backward(p->shape, p->params, x, count, p->scratch, p->d_fair + at, g_fair);
+        if (p->curvature)
+            precondition_add(p->curvature, p->shape, p->scratch, x, p->logits + at, count);
+    }
+}
+
+static int all_finite(const float *v, size_t n)
+{
+    /* 0 times anything finite is 0; times Inf or NaN it is NaN. */
+    float sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += v[i] * 0.0f;
+    return sum == 0;
+}
+
+static int check_rows(const struct fis_shape *shape, const struct fis_rows *rows,
+                      const uint32_t *index, uint32_t n_index, struct fis_error *e)
+{
+    if (rows->d != fis_shape_inputs(shape))
+        return fis_fail(e, FIS_INPUT, "directions: rows have %u features, the network takes %u",
+                        rows->d, fis_shape_inputs(shape));
+    if (!rows->group)
+        return fis_fail(e, FIS_INPUT, "directions: rows have no groups");
+    for (uint32_t i = 0; index && i < n_index; i++)
+        if (index[i] >= rows->n)
+            return fis_fail(e, FIS_INPUT, "directions: row %u wanted, there are %u", index[i],
+                            rows->n);
+    return 0;
+}
+
+static int losses(struct pass *p, const struct fis_direction_options *o, double *phi,
+                  struct fis_error *e)
+{
+    all_logits(p);
+    int rc = fis_surrogate_eval(&o->surrogate, p->logits, p->labels, p->groups, p->n, p->classes,
+                                o->n_groups, phi, p->d_fair, e);
+    if (rc)
+        return fis_error_prefix(e, "directions"), rc;
+    double ce = fis_cross_entropy(p->logits, p->labels, NULL, p->n, p->classes, p->d_acc);
+    if (!isfinite(*phi) || !isfinite(ce))
+        return fis_fail(e, FIS_INPUT, "directions: loss not finite (cross-entropy %g, phi %g)", ce,
+                        *phi);
+    return 0;
+}
+
+int fis_directions(const struct fis_shape *shape, const float *params, const struct fis_rows *rows,
+                   const uint32_t *index, uint32_t n_index, const struct fis_direction_options *o,
+                   float *g_acc, float *g_fair, double *phi, struct fis_error *e)
+{
+    struct pass p;
+    double value = NAN;
+    size_t n_params = fis_shape_params(shape);
+    int rc = check_rows(shape, rows, index, n_index, e);
+    if (rc)
+        return rc;
+    if (!pass_init(&p, shape, params, rows, index, n_index)) {
+        rc = fis_fail(e, FIS_NOMEM, "directions: no memory for %u rows", p.n);
+        goto out;
+    }
+    rc = losses(&p, o, &value, e);
+    if (!rc && o->precondition)
+        rc = precondition_new(shape, p.n, &p.curvature, e);
+    if (rc)
+        goto out;
+    memset(g_acc, 0, n_params * sizeof *g_acc);
+    memset(g_fair, 0, n_params * sizeof *g_fair);
+    all_gradients(&p, g_acc, g_fair);
+    if (p.curvature)
+        rc = precondition_apply(p.curvature, shape, o->damping, g_acc, g_fair, e);
+    if (!rc && !(all_finite(g_acc, n_params) && all_finite(g_fair, n_params)))
+        rc = fis_fail(e, FIS_INPUT, "directions: gradient not finite");
+    if (!rc)
+        *phi = value;
+out:
+    pass_done(&p);
+    return rc;
+}

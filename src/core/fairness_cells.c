@@ -1,0 +1,77 @@
+#include "core/fairness_cells.h"
+
+#include <string.h>
+
+int fairness_rows_check(const uint32_t *labels, const uint32_t *groups, uint32_t n,
+                        uint32_t classes, uint32_t n_groups, uint32_t positive, struct fis_error *e)
+{
+    if (n == 0)
+        return fis_fail(e, FIS_INPUT, "fairness: no rows");
+    if (classes < 2 || classes > FIS_MAX_CLASSES)
+        return fis_fail(e, FIS_INPUT, "fairness: %u classes, 2 to %d allowed", classes,
+                        FIS_MAX_CLASSES);
+    if (n_groups < 2 || n_groups > FIS_MAX_GROUPS)
+        return fis_fail(e, FIS_INPUT, "fairness: %u groups, 2 to %d allowed", n_groups,
+                        FIS_MAX_GROUPS);
+    if (positive >= classes)
+        return fis_fail(e, FIS_INPUT, "fairness: positive class %u, 0 to %u allowed", positive,
+                        classes - 1);
+    for (uint32_t i = 0; i < n; i++) {
+        if (labels[i] >= classes)
+            return fis_fail(e, FIS_INPUT, "fairness: row %u has class %u, 0 to %u allowed", i,
+                            labels[i], classes - 1);
+        if (groups[i] >= n_groups)
+            return fis_fail(e, FIS_INPUT, "fairness: row %u has a group outside the %u declared", i,
+                            n_groups);
+    }
+    return 0;
+}
+
+void fairness_cells_count(struct fairness_cells *c, const uint32_t *labels, const uint32_t *groups,
+                          uint32_t n, uint32_t n_groups)
+{
+    memset(c->group, 0, n_groups * sizeof c->group[0]);
+    memset(c->label, 0, n_groups * sizeof c->label[0]);
+    for (uint32_t i = 0; i < n; i++) {
+        c->group[groups[i]]++;
+        c->label[groups[i]][labels[i]]++;
+    }
+}
+
+static int enough(uint32_t have, uint32_t want, uint32_t group, uint32_t class, struct fis_error *e)
+{
+    if (have >= want)
+        return 0;
+    return fis_fail(e, FIS_INPUT, "group %u, class %u: %u rows, %u wanted", group, class, have,
+                    want);
+}
+
+int fairness_cells_check(const struct fairness_cells *c, enum fis_metric metric, uint32_t classes,
+                         uint32_t n_groups, uint32_t positive, uint32_t min_cell,
+                         struct fis_error *e)
+{
+    int by_label = metric == FIS_EQUAL_OPPORTUNITY || metric == FIS_EQUALIZED_ODDS;
+    int one_class = metric == FIS_EQUAL_OPPORTUNITY && classes == 2;
+    for (uint32_t g = 0; g < n_groups; g++) {
+        if (c->group[g] < min_cell)
+            return fis_fail(e, FIS_INPUT, "group %u: %u rows, %u wanted", g, c->group[g], min_cell);
+        for (uint32_t k = 0; by_label && k < classes; k++) {
+            int rc = one_class && k != positive ? 0 : enough(c->label[g][k], min_cell, g, k, e);
+            if (rc)
+                return rc;
+        }
+    }
+    return 0;
+}
+
+int fis_cells_check(enum fis_metric metric, const uint32_t *labels, const uint32_t *groups,
+                    uint32_t n, uint32_t classes, uint32_t n_groups, uint32_t positive,
+                    uint32_t min_cell, struct fis_error *e)
+{
+    int rc = fairness_rows_check(labels, groups, n, classes, n_groups, positive, e);
+    if (rc)
+        return rc;
+    struct fairness_cells c;
+    fairness_cells_count(&c, labels, groups, n, n_groups);
+    return fairness_cells_check(&c, metric, classes, n_groups, positive, min_cell, e);
+}
