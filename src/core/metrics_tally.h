@@ -1,0 +1,42 @@
+/*
+ * Counts that every reported metric is a function of: one pass over the rows fills them, whether
+ * the rows are a validation set or a bootstrap resample of it. Private to core.
+ */
+#ifndef CORE_METRICS_TALLY_H
+#define CORE_METRICS_TALLY_H
+
+#include "fis/fairness.h"
+
+struct metrics_tally {
+    uint32_t n_groups, classes, positive;
+    int has_loss;
+    uint32_t rows[FIS_MAX_GROUPS];
+    double loss[FIS_MAX_GROUPS]; /* sums of cross-entropy */
+    /* [group * classes + class] */
+    uint32_t label[FIS_MAX_GROUPS * FIS_MAX_CLASSES];
+    uint32_t predicted[FIS_MAX_GROUPS * FIS_MAX_CLASSES];
+    uint32_t hit[FIS_MAX_GROUPS * FIS_MAX_CLASSES]; /* label and prediction are both the class */
+};
+
+void metrics_tally_clear(struct metrics_tally *t, uint32_t classes, uint32_t n_groups,
+                         uint32_t positive, int has_loss);
+
+static inline void metrics_tally_add(struct metrics_tally *t, uint32_t group, uint32_t label,
+                                     uint32_t prediction, double loss)
+{
+    uint32_t at = group * t->classes;
+    t->rows[group]++;
+    t->loss[group] += loss;
+    t->label[at + label]++;
+    t->predicted[at + prediction]++;
+    t->hit[at + label] += label == prediction;
+}
+
+/* What the bootstrap needs of a tally; NaN where not estimable. */
+struct metrics_scalars {
+    double accuracy, demographic_parity, equal_opportunity, tpr_gap, fpr_gap, equalized_odds,
+        equalized_odds_max, risk_disparity;
+};
+void metrics_scalars_of(const struct metrics_tally *t, struct metrics_scalars *out);
+
+#endif
