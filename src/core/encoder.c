@@ -1,0 +1,175 @@
+#include "encoder_impl.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int compare(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    int c = memcmp(a, b, a_length < b_length ? a_length : b_length);
+    return c ? c : (a_length > b_length) - (a_length < b_length);
+}
+
+uint32_t fis_encoder_columns(const struct fis_encoder *enc)
+{
+    return enc->n;
+}
+
+const struct fis_column *fis_encoder_column(const struct fis_encoder *enc, uint32_t i)
+{
+    assert(i < enc->n);
+    return &enc->columns[i].pub;
+}
+
+uint32_t fis_encoder_dimension(const struct fis_encoder *enc)
+{
+    assert(enc->finished);
+    return enc->d;
+}
+
+int fis_encoder_find(const struct fis_encoder *enc, const char *name, size_t length)
+{
+    uint32_t low = 0, high = enc->n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct encoder_name *at = &enc->by_name[middle];
+        int order = compare(name, length, at->text, at->length);
+        if (order == 0)
+            return (int)at->column;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return -1;
+}
+
+int fis_encoder_category(const struct encoder_column *c, const char *text, size_t length,
+                         uint32_t *index)
+{
+    uint32_t low = 0, high = c->n_categories;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct category *k = &c->categories[middle];
+        int order = compare(text, length, k->text, k->length);
+        if (order == 0) {
+            *index = middle;
+            return 1;
+        }
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    *index = low;
+    return 0;
+}
+
+/* Up to ENCODER_SHOWN bytes, cut between characters; "…" says that there was more. */
+static int refuse_text(const struct encoder_column *c, const struct fis_value *v,
+                       struct fis_error *e)
+{
+    size_t n = v->length;
+    if (n > ENCODER_SHOWN) {
+        n = ENCODER_SHOWN;
+        while (n > 0 && ((unsigned char)v->text[n] & 0xc0) == 0x80)
+            n--;
+    }
+    return fis_fail(e, FIS_INPUT, "column %s: number wanted, text \"%.*s%s\" found", c->pub.name,
+                    (int)n, n ? v->text : "", n < v->length ? "…" : "");
+}
+
+int fis_encoder_check(const struct encoder_column *c, const struct fis_value *v,
+                      struct fis_error *e)
+{
+    if (c->pub.type == FIS_CATEGORICAL) {
+        if (v->kind != FIS_VALUE_TEXT)
+            return fis_fail(e, FIS_INPUT, "column %s: text wanted, number %.9g found", c->pub.name,
+                            v->number);
+        return 0;
+    }
+    if (v->kind != FIS_VALUE_NUMBER)
+        return refuse_text(c, v, e);
+    /* Written so that NaN fails too. */
+    if (!(fabs(v->number) <= (double)FLT_MAX))
+        return fis_fail(e, FIS_INPUT,
+                        "column %s: %.9g does not fit a 32-bit float (-%.7g to %.7g allowed)",
+                        c->pub.name, v->number, (double)FLT_MAX, (double)FLT_MAX);
+    return 0;
+}
+
+static float scale(const struct encoder_column *c, double number)
+{
+    if (c->pub.scale == FIS_SCALE_NONE)
+        return (float)number;
+    double z = (number - c->mean) / c->deviation;
+    if (z > (double)FIS_ENCODER_CLIP)
+        return FIS_ENCODER_CLIP;
+    if (z < -(double)FIS_ENCODER_CLIP)
+        return -FIS_ENCODER_CLIP;
+    return (float)z;
+}
+
+static uint32_t encode_one(const struct encoder_column *c, const struct fis_value *v, float *x)
+{
+    if (c->pub.type == FIS_NUMERIC) {
+        int missing = v->kind == FIS_VALUE_MISSING;
+        x[0] = missing ? 0.0f : scale(c, v->number);
+        if (c->missing_indicator)
+            x[1] = missing ? 1.0f : 0.0f;
+        return 0;
+    }
+    memset(x, 0, c->width * sizeof *x);
+    if (v->kind == FIS_VALUE_MISSING) {
+        x[c->n_categories + 1] = 1.0f;
+        return 0;
+    }
+    uint32_t index;
+    int seen = fis_encoder_category(c, v->text, v->length, &index);
+    x[seen ? index : c->n_categories] = 1.0f;
+    return seen ? 0 : 1;
+}
+
+int fis_encoder_encode(const struct fis_encoder *enc, const struct fis_value *values, float *x,
+                       uint32_t *unseen, struct fis_error *e)
+{
+    assert(enc->finished);
+    /* All checks first: x is written on success only. */
+    for (uint32_t i = 0; i < enc->n; i++) {
+        if (values[i].kind == FIS_VALUE_MISSING)
+            continue;
+        int rc = fis_encoder_check(&enc->columns[i], &values[i], e);
+        if (rc)
+            return rc;
+    }
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < enc->n; i++)
+        count += encode_one(&enc->columns[i], &values[i], x + enc->columns[i].first);
+    if (unseen)
+        *unseen = count;
+    return 0;
+}
+
+int fis_encoder_encode_floats(const struct fis_encoder *enc, const float *values, uint32_t n,
+                              float *x, struct fis_error *e)
+{
+    assert(enc->finished);
+    if (n != enc->n)
+        return fis_fail(e, FIS_INPUT, "%u features, %u wanted", n, enc->n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (enc->columns[i].pub.type != FIS_NUMERIC)
+            return fis_fail(e, FIS_INPUT,
+                            "column %s is categorical: a vector of numbers cannot carry it",
+                            enc->columns[i].pub.name);
+        if (!isfinite(values[i]))
+            return fis_fail(e, FIS_INPUT, "feature %u (%s): %g is not a finite number", i,
+                            enc->columns[i].pub.name, (double)values[i]);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct fis_value v = {.kind = FIS_VALUE_NUMBER, .number = (double)values[i]};
+        encode_one(&enc->columns[i], &v, x + enc->columns[i].first);
+    }
+    return 0;
+}

@@ -1,0 +1,205 @@
+#include "encoder_impl.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fis/mem.h"
+
+void fis_encoder_free(struct fis_encoder *enc)
+{
+    if (!enc)
+        return;
+    for (uint32_t i = 0; enc->columns && i < enc->n; i++) {
+        struct encoder_column *c = &enc->columns[i];
+        for (uint32_t k = 0; k < c->n_categories; k++)
+            fis_free(c->categories[k].text);
+        fis_free(c->categories);
+        fis_free(c->texts);
+        fis_free((char *)c->pub.name);
+    }
+    fis_free(enc->columns);
+    fis_free(enc->by_name);
+    fis_free(enc);
+}
+
+static int check_columns(const struct fis_column *columns, uint32_t n, struct fis_error *e)
+{
+    if (n == 0 || n > ENCODER_COLUMNS_MAX)
+        return fis_fail(e, FIS_INPUT, "%u columns, 1 to %u allowed", n, ENCODER_COLUMNS_MAX);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fis_column *c = &columns[i];
+        if (!c->name || !c->name[0] || strlen(c->name) > ENCODER_NAME_MAX)
+            return fis_fail(e, FIS_INPUT, "column %u: a name of 1 to %u bytes wanted", i,
+                            ENCODER_NAME_MAX);
+        if (c->type != FIS_NUMERIC && c->type != FIS_CATEGORICAL)
+            return fis_fail(e, FIS_INPUT, "column %s: type %d, numeric or categorical wanted",
+                            c->name, (int)c->type);
+        if (c->type == FIS_NUMERIC && c->scale != FIS_SCALE_STANDARD && c->scale != FIS_SCALE_NONE)
+            return fis_fail(e, FIS_INPUT, "column %s: scale %d, standard or none wanted", c->name,
+                            (int)c->scale);
+    }
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct encoder_name *)a)->text, ((const struct encoder_name *)b)->text);
+}
+
+static int sort_names(struct fis_encoder *enc, struct fis_error *e)
+{
+    for (uint32_t i = 0; i < enc->n; i++)
+        enc->by_name[i] = (struct encoder_name){.text = enc->columns[i].pub.name,
+                                                .length = strlen(enc->columns[i].pub.name),
+                                                .column = i};
+    qsort(enc->by_name, enc->n, sizeof *enc->by_name, by_name);
+    for (uint32_t i = 1; i < enc->n; i++)
+        if (by_name(&enc->by_name[i - 1], &enc->by_name[i]) == 0)
+            return fis_fail(e, FIS_INPUT, "column %s: named twice", enc->by_name[i].text);
+    return 0;
+}
+
+struct fis_encoder *fis_encoder_new(const struct fis_column *columns, uint32_t n_columns,
+                                    uint32_t max_categories, struct fis_error *e)
+{
+    if (check_columns(columns, n_columns, e))
+        return NULL;
+    struct fis_encoder *enc = fis_calloc(1, sizeof *enc);
+    if (!enc)
+        goto refused;
+    enc->n = n_columns;
+    enc->max_categories = max_categories;
+    enc->columns = fis_calloc(n_columns, sizeof *enc->columns);
+    enc->by_name = fis_calloc(n_columns, sizeof *enc->by_name);
+    if (!enc->columns || !enc->by_name)
+        goto refused;
+    for (uint32_t i = 0; i < n_columns; i++) {
+        struct encoder_column *c = &enc->columns[i];
+        c->pub = columns[i];
+        c->pub.name = fis_strdup(columns[i].name);
+        if (!c->pub.name)
+            goto refused;
+    }
+    if (sort_names(enc, e)) {
+        fis_encoder_free(enc);
+        return NULL;
+    }
+    return enc;
+refused:
+    fis_fail(e, FIS_NOMEM, "no memory for an encoder of %u columns", n_columns);
+    fis_encoder_free(enc);
+    return NULL;
+}
+
+int fis_encoder_insert(struct encoder_column *c, uint32_t index, const char *text, size_t length,
+                       struct fis_error *e)
+{
+    if (length > ENCODER_CATEGORY_MAX)
+        return fis_fail(e, FIS_INPUT, "column %s: a category of %zu bytes, %u allowed", c->pub.name,
+                        length, ENCODER_CATEGORY_MAX);
+    if (length && memchr(text, 0, length))
+        return fis_fail(e, FIS_INPUT, "column %s: a category with a NUL byte", c->pub.name);
+    if (c->n_categories == c->capacity) {
+        uint32_t more = c->capacity ? 2 * c->capacity : 8;
+        struct category *grown =
+            fis_grow(c->categories, c->n_categories, more, sizeof *c->categories);
+        if (!grown)
+            return fis_fail(e, FIS_NOMEM, "no memory for the categories of column %s", c->pub.name);
+        c->categories = grown;
+        c->capacity = more;
+    }
+    char *copy = fis_memdup(text, length);
+    if (!copy)
+        return fis_fail(e, FIS_NOMEM, "no memory for the categories of column %s", c->pub.name);
+    memmove(c->categories + index + 1, c->categories + index,
+            (c->n_categories - index) * sizeof *c->categories);
+    c->categories[index] = (struct category){.text = copy, .length = length};
+    c->n_categories++;
+    return 0;
+}
+
+static int observe_text(const struct fis_encoder *enc, struct encoder_column *c,
+                        const struct fis_value *v, struct fis_error *e)
+{
+    uint32_t index;
+    if (fis_encoder_category(c, v->text, v->length, &index))
+        return 0;
+    if (c->n_categories >= enc->max_categories)
+        return fis_fail(
+            e, FIS_INPUT,
+            "column %s: more than %u categories; raise max_categories, or is it numeric?",
+            c->pub.name, enc->max_categories);
+    return fis_encoder_insert(c, index, v->text, v->length, e);
+}
+
+int fis_encoder_observe(struct fis_encoder *enc, const struct fis_value *values,
+                        struct fis_error *e)
+{
+    assert(!enc->finished);
+    for (uint32_t i = 0; i < enc->n; i++) {
+        if (values[i].kind == FIS_VALUE_MISSING)
+            continue;
+        int rc = fis_encoder_check(&enc->columns[i], &values[i], e);
+        if (!rc && enc->columns[i].pub.type == FIS_CATEGORICAL)
+            rc = observe_text(enc, &enc->columns[i], &values[i], e);
+        if (rc)
+            return rc;
+    }
+    for (uint32_t i = 0; i < enc->n; i++) {
+        struct encoder_column *c = &enc->columns[i];
+        if (values[i].kind == FIS_VALUE_MISSING) {
+            c->missing++;
+            continue;
+        }
+        c->present++;
+        if (c->pub.type == FIS_NUMERIC) {
+            double from_old = values[i].number - c->mean;
+            c->mean += from_old / (double)c->present;
+            c->squares += from_old * (values[i].number - c->mean);
+        }
+    }
+    enc->rows++;
+    return 0;
+}
+
+int fis_encoder_freeze(struct fis_encoder *enc, struct fis_error *e)
+{
+    uint64_t d = 0;
+    for (uint32_t i = 0; i < enc->n; i++) {
+        struct encoder_column *c = &enc->columns[i];
+        c->first = (uint32_t)d;
+        c->width =
+            c->pub.type == FIS_NUMERIC ? (c->missing_indicator ? 2 : 1) : c->n_categories + 2;
+        d += c->width;
+        if (d > INT32_MAX)
+            return fis_fail(e, FIS_INPUT, "more than %d features", INT32_MAX);
+        if (c->pub.type != FIS_CATEGORICAL || c->texts)
+            continue;
+        c->texts = fis_calloc(c->n_categories, sizeof *c->texts);
+        if (!c->texts)
+            return fis_fail(e, FIS_NOMEM, "no memory for the categories of column %s", c->pub.name);
+        for (uint32_t k = 0; k < c->n_categories; k++)
+            c->texts[k] = c->categories[k].text;
+    }
+    enc->d = (uint32_t)d;
+    enc->finished = 1;
+    return 0;
+}
+
+int fis_encoder_finish(struct fis_encoder *enc, struct fis_error *e)
+{
+    assert(!enc->finished);
+    if (enc->rows == 0)
+        return fis_fail(e, FIS_INPUT, "no row to fit the columns on");
+    for (uint32_t i = 0; i < enc->n; i++) {
+        struct encoder_column *c = &enc->columns[i];
+        double variance = c->present ? c->squares / (double)c->present : 0.0;
+        /* A column that never varies carries nothing: a deviation of 1 keeps it at 0. */
+        c->deviation = variance > 0.0 ? sqrt(variance) : 1.0;
+        c->missing_indicator =
+            c->pub.type == FIS_NUMERIC && c->pub.scale == FIS_SCALE_STANDARD && c->missing > 0;
+    }
+    return fis_encoder_freeze(enc, e);
+}

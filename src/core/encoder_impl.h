@@ -1,0 +1,58 @@
+/* Inside the encoder: fitting (encoder_fit.c), encoding (encoder.c), frozen state
+ * (encoder_state.c). */
+#ifndef CORE_ENCODER_IMPL_H
+#define CORE_ENCODER_IMPL_H
+
+#include "fis/encoder.h"
+
+#define ENCODER_COLUMNS_MAX 65536u
+#define ENCODER_NAME_MAX 255u     /* bytes of a column's name */
+#define ENCODER_CATEGORY_MAX 255u /* bytes of a category; longer ones cannot be fitted */
+#define ENCODER_SHOWN 40          /* bytes of a value that an error repeats at most */
+
+struct category {
+    char *text;
+    size_t length;
+};
+
+struct encoder_column {
+    struct fis_column pub; /* pub.name is owned */
+    /* numeric: Welford's running mean and sum of squares while fitting */
+    double mean, squares, deviation;
+    uint64_t present, missing;
+    int missing_indicator;
+    /* categorical: sorted by bytes */
+    struct category *categories;
+    const char **texts; /* the same texts as a plain list, made by finish */
+    uint32_t n_categories, capacity;
+    uint32_t first; /* index of this column's first feature */
+    uint32_t width; /* features it makes */
+};
+
+struct encoder_name {
+    const char *text; /* the column's own */
+    size_t length;
+    uint32_t column;
+};
+
+struct fis_encoder {
+    struct encoder_column *columns;
+    struct encoder_name *by_name; /* [n] sorted */
+    uint32_t n, d, max_categories;
+    uint64_t rows;
+    int finished;
+};
+
+/* The place of a category: 1 and its index, or 0 and where it would go. */
+int fis_encoder_category(const struct encoder_column *c, const char *text, size_t length,
+                         uint32_t *index);
+/* Puts a new category at `index`. -FIS_NOMEM leaves the column as it was. */
+int fis_encoder_insert(struct encoder_column *c, uint32_t index, const char *text, size_t length,
+                       struct fis_error *e) FIS_MUST_CHECK;
+/* Checks the kind and range of a value that is not missing. */
+int fis_encoder_check(const struct encoder_column *c, const struct fis_value *v,
+                      struct fis_error *e) FIS_MUST_CHECK;
+/* Lays out the features and the plain lists of categories; after this the encoder is frozen. */
+int fis_encoder_freeze(struct fis_encoder *enc, struct fis_error *e) FIS_MUST_CHECK;
+
+#endif

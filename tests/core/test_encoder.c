@@ -1,0 +1,321 @@
+/* The feature encoder: fitting, encoding, refusals, frozen state, refused memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fis/encoder.h"
+#include "fis/mem.h"
+
+#define MISSING ((struct fis_value){.kind = FIS_VALUE_MISSING})
+#define NUM(v) ((struct fis_value){.kind = FIS_VALUE_NUMBER, .number = (v)})
+#define TXT(s) ((struct fis_value){.kind = FIS_VALUE_TEXT, .text = (s), .length = strlen(s)})
+
+static const struct fis_column columns[] = {
+    {.name = "age", .type = FIS_NUMERIC, .scale = FIS_SCALE_STANDARD},
+    {.name = "job", .type = FIS_CATEGORICAL},
+    {.name = "flag", .type = FIS_NUMERIC, .scale = FIS_SCALE_NONE},
+    {.name = "hours", .type = FIS_NUMERIC, .scale = FIS_SCALE_STANDARD},
+};
+enum { N = 4, D = 1 + 4 + 1 + 2 }; /* hours was missing once; two jobs */
+
+static const struct fis_value rows[][N] = {
+    {{.kind = FIS_VALUE_NUMBER, .number = 30},
+     {.kind = FIS_VALUE_TEXT, .text = "nurse", .length = 5},
+     {.kind = FIS_VALUE_NUMBER, .number = 1},
+     {.kind = FIS_VALUE_NUMBER, .number = 40}},
+    {{.kind = FIS_VALUE_NUMBER, .number = 50},
+     {.kind = FIS_VALUE_TEXT, .text = "clerk", .length = 5},
+     {.kind = FIS_VALUE_NUMBER, .number = 0},
+     {.kind = FIS_VALUE_MISSING}},
+    {{.kind = FIS_VALUE_NUMBER, .number = 40},
+     {.kind = FIS_VALUE_TEXT, .text = "nurse", .length = 5},
+     {.kind = FIS_VALUE_MISSING},
+     {.kind = FIS_VALUE_NUMBER, .number = 40}},
+};
+
+static struct fis_encoder *fitted(struct fis_error *e)
+{
+    struct fis_encoder *enc = fis_encoder_new(columns, N, 10, e);
+    for (size_t i = 0; enc && i < sizeof rows / sizeof *rows; i++)
+        if (fis_encoder_observe(enc, rows[i], e))
+            goto fail;
+    if (enc && fis_encoder_finish(enc, e))
+        goto fail;
+    return enc;
+fail:
+    fis_encoder_free(enc);
+    return NULL;
+}
+
+static void encodes_by_its_rules(void **state)
+{
+    (void)state;
+    struct fis_error e;
+    struct fis_encoder *enc = fitted(&e);
+    assert_non_null(enc);
+    assert_int_equal(fis_encoder_dimension(enc), D);
+    float x[D];
+    uint32_t unseen = 9;
+
+    struct fis_value a[N] = {NUM(50), TXT("nurse"), NUM(7), NUM(41)};
+    assert_int_equal(fis_encoder_encode(enc, a, x, &unseen, &e), 0);
+    /* ages 30, 50, 40: mean 40, deviation sqrt(200/3); hours never varied */
+    float want_a[D] = {(float)(10 / sqrt(200.0 / 3)), 0, 1, 0, 0, 7, 1, 0};
+    for (int i = 0; i < D; i++)
+        assert_float_equal(x[i], want_a[i], 1e-6f);
+    assert_int_equal(unseen, 0);
+
+    struct fis_value b[N] = {MISSING, TXT("pilot"), MISSING, MISSING};
+    assert_int_equal(fis_encoder_encode(enc, b, x, &unseen, &e), 0);
+    float want_b[D] = {0, 0, 0, 1, 0, 0, 0, 1};
+    assert_memory_equal(x, want_b, sizeof x);
+    assert_int_equal(unseen, 1);
+
+    struct fis_value c[N] = {NUM(1e30), MISSING, NUM(-2), NUM(-1e30)};
+    assert_int_equal(fis_encoder_encode(enc, c, x, NULL, &e), 0);
+    float want_c[D] = {FIS_ENCODER_CLIP, 0, 0, 0, 1, -2, -FIS_ENCODER_CLIP, 0};
+    assert_memory_equal(x, want_c, sizeof x);
+    fis_encoder_free(enc);
+}
+
+static void names_its_features(void **state)
+{
+    (void)state;
+    struct fis_encoder *enc = fitted(NULL);
+    static const char *const want[D] = {"age",          "job=clerk",      "job=nurse",
+                                        "job=(unseen)", "job=(missing)",  "flag",
+                                        "hours",        "hours=(missing)"};
+    char name[32];
+    for (uint32_t i = 0; i < D; i++) {
+        assert_int_equal(fis_encoder_feature_name(enc, i, name, sizeof name), strlen(want[i]));
+        assert_string_equal(name, want[i]);
+    }
+    assert_int_equal(fis_encoder_feature_name(enc, 4, name, 4), strlen(want[4]));
+    assert_string_equal(name, "job");
+    for (int i = 0; i < N; i++)
+        assert_int_equal(fis_encoder_find(enc, columns[i].name, strlen(columns[i].name)), i);
+    assert_int_equal(fis_encoder_find(enc, "ag", 2), -1);
+    assert_int_equal(fis_encoder_find(enc, "ages", 4), -1);
+    assert_int_equal(fis_encoder_find(enc, "", 0), -1);
+    assert_string_equal(fis_encoder_column(enc, 1)->name, "job");
+    assert_int_equal(fis_encoder_columns(enc), N);
+    fis_encoder_free(enc);
+}
+
+static void refuses_with_the_column_and_the_value(void **state)
+{
+    (void)state;
+    static const char long_text[] =
+        "a text that is much longer than anything an error should repeat";
+    const struct {
+        int column;
+        struct fis_value value;
+        const char *text;
+    } bad[] = {
+        {0, TXT("NaN"), "column age: number wanted, text \"NaN\" found"},
+        {0, TXT(""), "column age: number wanted, text \"\" found"},
+        {0, NUM(1e39), "column age: 1e+39 does not fit a 32-bit float"},
+        {0, NUM(-1e39), "column age: -1e+39 does not fit"},
+        {2, NUM(INFINITY), "column flag: inf does not fit"},
+        {3, NUM(NAN), "column hours: nan does not fit"},
+        {1, NUM(3), "column job: text wanted, number 3 found"},
+        {0, TXT(long_text), "text \"a text that is much longer than anything…\" found"},
+    };
+    struct fis_encoder *enc = fitted(NULL);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct fis_value v[N] = {NUM(1), TXT("nurse"), NUM(1), NUM(1)};
+        float x[D], before[D];
+        struct fis_error e = {0};
+        memset(x, 0x55, sizeof x);
+        memcpy(before, x, sizeof x);
+        v[bad[i].column] = bad[i].value;
+        assert_int_equal(fis_encoder_encode(enc, v, x, NULL, &e), -FIS_INPUT);
+        if (!strstr(e.text, bad[i].text))
+            fail_msg("got '%s', wanted '%s'", e.text, bad[i].text);
+        assert_memory_equal(x, before, sizeof x);
+    }
+    fis_encoder_free(enc);
+}
+
+static void a_value_at_the_edge_of_float_fits(void **state)
+{
+    (void)state;
+    struct fis_encoder *enc = fitted(NULL);
+    struct fis_value v[N] = {NUM(1), TXT("nurse"), NUM((double)FLT_MAX), NUM(1)};
+    float x[D];
+    assert_int_equal(fis_encoder_encode(enc, v, x, NULL, NULL), 0);
+    assert_true(x[5] == FLT_MAX);
+    fis_encoder_free(enc);
+}
+
+static void fitting_refuses(void **state)
+{
+    (void)state;
+    struct fis_error e;
+    struct fis_column twice[2] = {columns[0], columns[0]};
+    assert_null(fis_encoder_new(twice, 2, 10, &e));
+    assert_string_equal(e.text, "column age: named twice");
+    assert_null(fis_encoder_new(columns, 0, 10, &e));
+    struct fis_column nameless = {.name = "", .type = FIS_NUMERIC, .scale = FIS_SCALE_NONE};
+    assert_null(fis_encoder_new(&nameless, 1, 10, &e));
+    struct fis_column typeless = {.name = "a"};
+    assert_null(fis_encoder_new(&typeless, 1, 10, &e));
+
+    struct fis_encoder *enc = fis_encoder_new(&columns[1], 1, 2, &e);
+    assert_int_equal(fis_encoder_finish(enc, &e), -FIS_INPUT);
+    assert_string_equal(e.text, "no row to fit the columns on");
+    struct fis_value v = TXT("b");
+    assert_int_equal(fis_encoder_observe(enc, &v, &e), 0);
+    v = TXT("a");
+    assert_int_equal(fis_encoder_observe(enc, &v, &e), 0);
+    v = TXT("c");
+    assert_int_equal(fis_encoder_observe(enc, &v, &e), -FIS_INPUT);
+    assert_non_null(strstr(e.text, "column job: more than 2 categories"));
+    v = (struct fis_value){.kind = FIS_VALUE_TEXT, .text = "a\0b", .length = 3};
+    assert_int_equal(fis_encoder_observe(enc, &v, &e), -FIS_INPUT);
+    assert_int_equal(fis_encoder_finish(enc, &e), 0);
+    assert_int_equal(fis_encoder_dimension(enc), 4);
+    fis_encoder_free(enc);
+    fis_encoder_free(NULL);
+}
+
+static void packed_vectors(void **state)
+{
+    (void)state;
+    struct fis_column two[2] = {columns[2], columns[0]};
+    struct fis_error e;
+    struct fis_encoder *enc = fis_encoder_new(two, 2, 10, &e);
+    struct fis_value v[2] = {NUM(1), NUM(10)};
+    assert_int_equal(fis_encoder_observe(enc, v, &e), 0);
+    v[1] = NUM(20);
+    assert_int_equal(fis_encoder_observe(enc, v, &e), 0);
+    assert_int_equal(fis_encoder_finish(enc, &e), 0);
+    float x[2] = {9, 9}, in[2] = {3, 20};
+    assert_int_equal(fis_encoder_encode_floats(enc, in, 2, x, &e), 0);
+    assert_true(x[0] == 3.0f && x[1] == 1.0f);
+    assert_int_equal(fis_encoder_encode_floats(enc, in, 1, x, &e), -FIS_INPUT);
+    assert_string_equal(e.text, "1 features, 2 wanted");
+    in[1] = NAN;
+    assert_int_equal(fis_encoder_encode_floats(enc, in, 2, x, &e), -FIS_INPUT);
+    assert_non_null(strstr(e.text, "feature 1 (age)"));
+    in[1] = -INFINITY;
+    assert_int_equal(fis_encoder_encode_floats(enc, in, 2, x, &e), -FIS_INPUT);
+    assert_true(x[0] == 3.0f && x[1] == 1.0f);
+    fis_encoder_free(enc);
+
+    enc = fitted(&e);
+    float four[4] = {0};
+    float wide[D];
+    assert_int_equal(fis_encoder_encode_floats(enc, four, 4, wide, &e), -FIS_INPUT);
+    assert_non_null(strstr(e.text, "column job is categorical"));
+    fis_encoder_free(enc);
+}
+
+static struct fis_encoder *copy(const struct fis_encoder *enc, struct fis_error *e)
+{
+    struct fis_encoder_column_state s[N];
+    for (uint32_t i = 0; i < N; i++)
+        fis_encoder_state(enc, i, &s[i]);
+    return fis_encoder_from_states(s, N, e);
+}
+
+static void the_frozen_state_makes_the_same_encoder(void **state)
+{
+    (void)state;
+    struct fis_error e;
+    struct fis_encoder *enc = fitted(&e), *twin = copy(enc, &e);
+    assert_non_null(twin);
+    assert_int_equal(fis_encoder_dimension(twin), D);
+    const struct fis_value v[][N] = {{NUM(33.3), TXT("clerk"), NUM(2), MISSING},
+                                     {MISSING, TXT("none"), MISSING, NUM(12)}};
+    for (int i = 0; i < 2; i++) {
+        float x[D], y[D];
+        assert_int_equal(fis_encoder_encode(enc, v[i], x, NULL, &e), 0);
+        assert_int_equal(fis_encoder_encode(twin, v[i], y, NULL, &e), 0);
+        assert_memory_equal(x, y, sizeof x);
+    }
+    fis_encoder_free(twin);
+    fis_encoder_free(enc);
+}
+
+static void refuses_states_that_make_no_sense(void **state)
+{
+    (void)state;
+    static const char *const unsorted[] = {"b", "a"}, *const same[] = {"a", "a"};
+    const struct fis_encoder_column_state good = {.column = columns[0], .deviation = 1},
+                                          job = {.column = columns[1]};
+    struct fis_encoder_column_state s;
+    struct fis_error e;
+    s = good, s.deviation = 0;
+    assert_null(fis_encoder_from_states(&s, 1, &e));
+    s = good, s.mean = NAN;
+    assert_null(fis_encoder_from_states(&s, 1, &e));
+    s = good, s.n_categories = 2, s.categories = same;
+    assert_null(fis_encoder_from_states(&s, 1, &e));
+    s = job, s.missing_indicator = 1;
+    assert_null(fis_encoder_from_states(&s, 1, &e));
+    s = job, s.n_categories = 2, s.categories = unsorted;
+    assert_null(fis_encoder_from_states(&s, 1, &e));
+    assert_int_equal(e.class, FIS_INPUT);
+    s.categories = same;
+    assert_null(fis_encoder_from_states(&s, 1, &e));
+    assert_null(fis_encoder_from_states(&s, 0, &e));
+}
+
+static void encoding_allocates_nothing(void **state)
+{
+    (void)state;
+    struct fis_encoder *enc = fitted(NULL);
+    float x[D];
+    uint64_t before = fis_mem_count();
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(fis_encoder_encode(enc, rows[i % 3], x, NULL, NULL), 0);
+    assert_int_equal(fis_mem_count(), before);
+    fis_encoder_free(enc);
+}
+
+/* Every allocation refused in turn: an error of class NOMEM, and no leak (address sanitizer). */
+static void survives_refused_memory(void **state)
+{
+    (void)state;
+    int refused = 0;
+    for (uint64_t n = 0;; n++) {
+        struct fis_error e = {0};
+        fis_mem_refuse_after(n);
+        struct fis_encoder *enc = fitted(&e), *twin = enc ? copy(enc, &e) : NULL;
+        fis_mem_refuse_after(UINT64_MAX);
+        fis_encoder_free(enc);
+        fis_encoder_free(twin);
+        if (twin)
+            break;
+        assert_int_equal(e.class, FIS_NOMEM);
+        refused++;
+        assert_true(n < 1000);
+    }
+    assert_true(refused > 15);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(encodes_by_its_rules),
+        cmocka_unit_test(names_its_features),
+        cmocka_unit_test(refuses_with_the_column_and_the_value),
+        cmocka_unit_test(a_value_at_the_edge_of_float_fits),
+        cmocka_unit_test(fitting_refuses),
+        cmocka_unit_test(packed_vectors),
+        cmocka_unit_test(the_frozen_state_makes_the_same_encoder),
+        cmocka_unit_test(refuses_states_that_make_no_sense),
+        cmocka_unit_test(encoding_allocates_nothing),
+        cmocka_unit_test(survives_refused_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
