@@ -1,0 +1,188 @@
+#!/bin/bash
+# A real Apache Kafka for tests: one KRaft node on 127.0.0.1, fetched once by Maven.
+#
+#   kafka.sh start DIR [property=value …]   prints host:port; the pid is in DIR/pid
+#   kafka.sh stop DIR                       ends the node (DIR stays, for a look at DIR/log)
+#   kafka.sh fetch                          only fills the cache
+#
+# A second start on the same DIR keeps its data and its port.
+# Needs: java 17, maven (only for the first fetch).
+set -u -o pipefail
+
+here=$(cd "$(dirname "$0")/../.." && pwd)
+cache=${FISD_KAFKA_CACHE:-$here/build/cache/kafka}
+version=4.4.0
+stamp=$cache/fetched-$version
+
+die() {
+    echo "kafka.sh: $*" >&2
+    exit 1
+}
+
+fetch() {
+    [ -e "$stamp" ] && return
+    command -v java >/dev/null || die "java is missing (apt-get install default-jre-headless)"
+    command -v mvn >/dev/null || die "mvn is missing (apt-get install maven)"
+    mkdir -p "$cache" || die "cannot make $cache"
+    (
+        flock 9
+        [ -e "$stamp" ] && exit 0
+        cat >"$cache/pom.xml" <<XML
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>fisd.test</groupId>
+  <artifactId>broker</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId>
+      <version>$version</version>
+    </dependency>
+    <dependency>
+      <groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId>
+      <version>$version</version>
+    </dependency>
+    <dependency>
+      <groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId>
+      <version>1.7.36</version>
+    </dependency>
+  </dependencies>
+</project>
+XML
+        mvn -q -B -f "$cache/pom.xml" dependency:copy-dependencies \
+            -DoutputDirectory="$cache/libs" >"$cache/maven.log" 2>&1 ||
+            die "Maven could not fetch Kafka $version; see $cache/maven.log"
+        touch "$stamp"
+    ) 9>"$cache/lock" || exit 1
+}
+
+# Two free ports; the kernel hands out different ones while both sockets are open.
+free_ports() {
+    python3 - <<'PY' || die "python3 is needed to find a free port"
+import socket
+s = [socket.socket() for _ in range(2)]
+for x in s:
+    x.bind(("127.0.0.1", 0))
+print(*[x.getsockname()[1] for x in s])
+PY
+}
+
+java_kafka() { # class, arguments …
+    java -Xms256m -Xmx512m -XX:+UseSerialGC -Dlog4j2.level=WARN \
+        -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$cache/libs/*" "$@"
+}
+
+write_properties() { # dir, ports, extra properties …
+    local dir=$1 port=$2 controller=$3
+    shift 3
+    cat >"$dir/server.properties" <<CONF
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:$controller
+listeners=PLAINTEXT://127.0.0.1:$port,CONTROLLER://127.0.0.1:$controller
+advertised.listeners=PLAINTEXT://127.0.0.1:$port
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+log.dirs=$dir/data
+num.partitions=1
+auto.create.topics.enable=false
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+CONF
+    local p
+    for p in "$@"; do
+        case $p in
+        *=*) echo "$p" >>"$dir/server.properties" ;;
+        *) die "\"$p\" is not property=value" ;;
+        esac
+    done
+}
+
+# The broker answers when it registered itself: a protocol answer, not just an open port.
+accepts() { # port
+    python3 - "$1" <<'PY' 2>/dev/null
+import socket, struct, sys
+# ApiVersions v0: key 18, version 0, correlation 7, client id "t"
+body = struct.pack(">hhih", 18, 0, 7, 1) + b"t"
+s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 2)
+s.settimeout(2)
+s.sendall(struct.pack(">i", len(body)) + body)
+head = s.recv(8)
+sys.exit(0 if len(head) == 8 and struct.unpack(">i", head[4:])[0] == 7 else 1)
+PY
+}
+
+start() {
+    local dir=$1 port controller pid
+    shift
+    mkdir -p "$dir" || die "cannot make $dir"
+    dir=$(cd "$dir" && pwd)
+    if [ -e "$dir/pid" ] && kill -0 "$(cat "$dir/pid")" 2>/dev/null; then
+        die "a broker already runs in $dir (pid $(cat "$dir/pid"))"
+    fi
+    fetch
+    if [ -e "$dir/ports" ]; then
+        read -r port controller <"$dir/ports"
+    else
+        read -r port controller < <(free_ports)
+        [ -n "$controller" ] || die "no free port was found"
+        echo "$port $controller" >"$dir/ports"
+    fi
+    write_properties "$dir" "$port" "$controller" "$@"
+    if [ ! -e "$dir/data/meta.properties" ]; then
+        java_kafka kafka.tools.StorageTool format -t "$(java_kafka kafka.tools.StorageTool \
+            random-uuid 2>/dev/null)" -c "$dir/server.properties" >"$dir/format.log" 2>&1 ||
+            die "the storage cannot be formatted; see $dir/format.log"
+    fi
+    # A session of its own, so that an interrupt at the terminal does not reach the broker first.
+    setsid java -Xms256m -Xmx512m -XX:+UseSerialGC -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
+        -cp "$cache/libs/*" kafka.Kafka "$dir/server.properties" \
+        >"$dir/log" 2>&1 </dev/null 9>&- &
+    pid=$!
+    echo "$pid" >"$dir/pid"
+    local until=$((SECONDS + 60))
+    until accepts "$port"; do
+        kill -0 "$pid" 2>/dev/null || die "the broker ended at once; see $dir/log"
+        [ $SECONDS -lt $until ] || {
+            kill "$pid"
+            die "the broker does not answer on 127.0.0.1:$port after 60 s; see $dir/log"
+        }
+        sleep 0.2
+    done
+    echo "127.0.0.1:$port"
+}
+
+stop() {
+    local dir=$1 pid
+    [ -e "$dir/pid" ] || die "no broker was started in $dir"
+    pid=$(cat "$dir/pid")
+    kill "$pid" 2>/dev/null
+    local until=$((SECONDS + 20))
+    while kill -0 "$pid" 2>/dev/null; do
+        [ $SECONDS -lt $until ] || {
+            kill -9 "$pid" 2>/dev/null
+            break
+        }
+        sleep 0.1
+    done
+    rm -f "$dir/pid"
+}
+
+usage() {
+    die "usage: kafka.sh start DIR [property=value …] | stop DIR | fetch"
+}
+
+case ${1:-} in
+start | stop)
+    [ $# -ge 2 ] || usage
+    "$@"
+    ;;
+fetch) fetch ;;
+*) usage ;;
+esac
