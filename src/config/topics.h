@@ -1,0 +1,24 @@
+/*
+ * The topics of a pipeline, in one list: what fisd creates at its start, what `fisctl topics`
+ * creates and checks. Thread: no state. Owns: nothing; names are the configuration's.
+ */
+#ifndef CONFIG_TOPICS_H
+#define CONFIG_TOPICS_H
+
+#include "config/config.h"
+
+struct config_topic {
+    const char *name;
+    bool compact;        /* cleanup.policy: compact, else delete */
+    bool yours;          /* written by the user's own programs, who may have other plans for it */
+    uint32_t partitions; /* for creating it; the topics of the trainer's state have one */
+    uint32_t replication;
+};
+
+#define CONFIG_TOPICS_MAX 10
+
+/* Fills `out` with the topics that this configuration uses (initial and validation only when they
+ * are read from a topic); returns how many. */
+uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CONFIG_TOPICS_MAX]);
+
+#endif
