@@ -1,0 +1,87 @@
+#include "stream/admin.h"
+
+#include <time.h>
+
+#include "stream/topics.h"
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int stream_admin_open(struct stream_admin *a, const struct stream_client *client, int timeout_ms,
+                      struct fis_error *e)
+{
+    const struct stream_layers none = {0};
+    struct stream_client quiet = *client;
+    quiet.wake = NULL;
+    rd_kafka_conf_t *conf;
+    int rc = stream_client_conf(&conf, &quiet, &none, &a->link, e);
+    if (!rc) {
+        rc = stream_client_new(&a->rk, RD_KAFKA_PRODUCER, conf, e);
+    }
+    if (rc) {
+        return rc;
+    }
+    a->queue = rd_kafka_queue_new(a->rk);
+    a->deadline = now_ms() + timeout_ms;
+    return 0;
+}
+
+void stream_admin_close(struct stream_admin *a)
+{
+    rd_kafka_queue_destroy(a->queue);
+    rd_kafka_destroy(a->rk);
+}
+
+int stream_admin_left(const struct stream_admin *a)
+{
+    int64_t left = a->deadline - now_ms();
+    return left > 1 ? (int)left : 1;
+}
+
+rd_kafka_AdminOptions_t *stream_admin_options(const struct stream_admin *a, rd_kafka_admin_op_t op)
+{
+    char text[128];
+    rd_kafka_AdminOptions_t *o = rd_kafka_AdminOptions_new(a->rk, op);
+    int left = stream_admin_left(a);
+    (void)rd_kafka_AdminOptions_set_request_timeout(o, left, text, sizeof text);
+    if (op == RD_KAFKA_ADMIN_OP_CREATETOPICS) {
+        (void)rd_kafka_AdminOptions_set_operation_timeout(o, left, text, sizeof text);
+    }
+    return o;
+}
+
+int stream_admin_wait(struct stream_admin *a, const char *what, rd_kafka_event_t **out,
+                      struct fis_error *e)
+{
+    /* The request times out by itself; the second more is for its answer to get here. */
+    rd_kafka_event_t *ev = rd_kafka_queue_poll(a->queue, stream_admin_left(a) + 1000);
+    if (!ev) {
+        return fis_fail(e, FIS_RETRY, "kafka: %s: no answer in time", what);
+    }
+    rd_kafka_resp_err_t err = rd_kafka_event_error(ev);
+    if (!err) {
+        *out = ev;
+        return 0;
+    }
+    int rc;
+    switch (err) {
+    case RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE:
+        (void)fis_fail(e, FIS_INPUT, "kafka: %s: the broker cannot do this", what);
+        rc = STREAM_TOPICS_UNSUPPORTED;
+        break;
+    case RD_KAFKA_RESP_ERR__TIMED_OUT:
+    case RD_KAFKA_RESP_ERR__TRANSPORT:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE:
+        rc = fis_fail(e, FIS_RETRY, "kafka: %s: no broker answers: %s", what,
+                      rd_kafka_event_error_string(ev));
+        break;
+    default:
+        rc = fis_fail(e, FIS_FATAL, "kafka: %s: %s", what, rd_kafka_event_error_string(ev));
+    }
+    rd_kafka_event_destroy(ev);
+    return rc;
+}

@@ -1,0 +1,27 @@
+/* Inside stream/: one admin request and its answer. */
+#ifndef STREAM_ADMIN_H
+#define STREAM_ADMIN_H
+
+#include "stream/client.h"
+
+struct stream_admin {
+    struct stream_link link; /* first: it is the opaque of rk */
+    rd_kafka_t *rk;
+    rd_kafka_queue_t *queue;
+    int64_t deadline; /* CLOCK_MONOTONIC, ms */
+};
+
+int stream_admin_open(struct stream_admin *a, const struct stream_client *client, int timeout_ms,
+                      struct fis_error *e) FIS_MUST_CHECK;
+void stream_admin_close(struct stream_admin *a);
+int stream_admin_left(const struct stream_admin *a); /* ms, at least 1 */
+
+/* Options with what is left of the time for a request of this kind. */
+rd_kafka_AdminOptions_t *stream_admin_options(const struct stream_admin *a, rd_kafka_admin_op_t op);
+
+/* Waits for the answer of a request that was sent. 0: *out is the caller's to destroy. The
+ * broker does not know the request: STREAM_TOPICS_UNSUPPORTED. RETRY: no broker in time. */
+int stream_admin_wait(struct stream_admin *a, const char *what, rd_kafka_event_t **out,
+                      struct fis_error *e) FIS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,210 @@
+#include "stream/client.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "fis/mem.h"
+
+bool stream_property_secret(const char *key)
+{
+    static const char *const marks[] = {"password", "secret",     "key",
+                                        "token",    "credential", "oauthbearer.config"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        size_t n = strlen(marks[i]);
+        for (const char *p = key; *p; p++) {
+            if (strncasecmp(p, marks[i], n) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+const char *stream_property_find(const struct stream_property *properties, size_t count,
+                                 const char *key)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(properties[i].key, key) == 0) {
+            found = properties[i].value;
+        }
+    }
+    return found;
+}
+
+static int set(rd_kafka_conf_t *conf, const struct stream_property *p, struct fis_error *e)
+{
+    char text[256];
+    switch (rd_kafka_conf_set(conf, p->key, p->value, text, sizeof text)) {
+    case RD_KAFKA_CONF_OK:
+        return 0;
+    case RD_KAFKA_CONF_UNKNOWN:
+        return fis_fail(e, FIS_INPUT, "kafka property \"%s\" is not known to librdkafka %s", p->key,
+                        rd_kafka_version_str());
+    default:
+        if (stream_property_secret(p->key)) {
+            return fis_fail(e, FIS_INPUT,
+                            "kafka property \"%s\": librdkafka refuses the value (not shown here)",
+                            p->key);
+        }
+        return fis_fail(e, FIS_INPUT, "kafka property \"%s\": %s", p->key, text);
+    }
+}
+
+static int set_defaults(rd_kafka_conf_t *conf, const struct stream_layers *l, struct fis_error *e)
+{
+    for (size_t i = 0; i < l->default_count; i++) {
+        if (l->defaults[i].value) {
+            int rc = set(conf, &l->defaults[i], e);
+            if (rc) {
+                return rc;
+            }
+        }
+    }
+    return 0;
+}
+
+static int set_operators(rd_kafka_conf_t *conf, const struct stream_client *client,
+                         const struct stream_layers *l, struct fis_error *e)
+{
+    for (size_t i = 0; i < client->property_count; i++) {
+        const struct stream_property *p = &client->properties[i];
+        for (size_t k = 0; k < l->fixed_count; k++) {
+            const struct stream_property *f = &l->fixed[k];
+            if (strcmp(p->key, f->key) == 0 && (!f->value || strcmp(p->value, f->value) != 0)) {
+                return fis_fail(e, FIS_INPUT,
+                                "kafka property \"%s\" is set by fisd itself and may not be given",
+                                p->key);
+            }
+        }
+        int rc = set(conf, p, e);
+        if (rc) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+static int set_fixed(rd_kafka_conf_t *conf, const struct stream_layers *l, struct fis_error *e)
+{
+    for (size_t i = 0; i < l->fixed_count; i++) {
+        if (l->fixed[i].value) {
+            int rc = set(conf, &l->fixed[i], e);
+            if (rc) {
+                return rc;
+            }
+        }
+    }
+    return 0;
+}
+
+/* librdkafka would start without a broker and wait for ever. */
+static int check_brokers(const struct stream_client *client, struct fis_error *e)
+{
+    const char *b =
+        stream_property_find(client->properties, client->property_count, "bootstrap.servers");
+    if (!b) {
+        b = stream_property_find(client->properties, client->property_count,
+                                 "metadata.broker.list");
+    }
+    if (!b || !*b) {
+        return fis_fail(e, FIS_INPUT,
+                        "kafka property \"bootstrap.servers\" is missing: host:port[,host:port]");
+    }
+    return 0;
+}
+
+static void on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)
+{
+    const struct stream_link *link = rd_kafka_opaque(rk);
+    (void)facility;
+    if (link && link->log) {
+        link->log(link->log_arg, level, text);
+    }
+}
+
+int stream_client_conf(rd_kafka_conf_t **out, const struct stream_client *client,
+                       const struct stream_layers *layers, struct stream_link *link,
+                       struct fis_error *e)
+{
+    int rc = check_brokers(client, e);
+    if (rc) {
+        return rc;
+    }
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    const struct stream_property id = {"client.id", "fisd"};
+    rc = set(conf, &id, e);
+    if (!rc) {
+        rc = set_defaults(conf, layers, e);
+    }
+    if (!rc) {
+        rc = set_operators(conf, client, layers, e);
+    }
+    if (!rc) {
+        rc = set_fixed(conf, layers, e);
+    }
+    if (rc) {
+        rd_kafka_conf_destroy(conf);
+        return rc;
+    }
+    *link = (struct stream_link){client->wake, client->wake_arg, client->log, client->log_arg};
+    rd_kafka_conf_set_opaque(conf, link);
+    rd_kafka_conf_set_log_cb(conf, on_log);
+    *out = conf;
+    return 0;
+}
+
+int stream_client_new(rd_kafka_t **out, rd_kafka_type_t type, rd_kafka_conf_t *conf,
+                      struct fis_error *e)
+{
+    char text[256];
+    rd_kafka_t *rk = rd_kafka_new(type, conf, text, sizeof text);
+    if (!rk) {
+        rd_kafka_conf_destroy(conf);
+        return fis_fail(e, FIS_INPUT, "kafka %s cannot start: %s",
+                        type == RD_KAFKA_CONSUMER ? "consumer" : "producer", text);
+    }
+    *out = rk;
+    return 0;
+}
+
+static void on_queue(rd_kafka_t *rk, void *arg)
+{
+    const struct stream_link *link = arg;
+    (void)rk;
+    link->wake(link->wake_arg);
+}
+
+void stream_client_watch(rd_kafka_queue_t *queue, struct stream_link *link)
+{
+    if (link->wake) {
+        rd_kafka_queue_cb_event_enable(queue, on_queue, link);
+    }
+}
+
+void stream_errors_push(struct stream_errors *q, enum fis_error_class class, const char *text)
+{
+    struct fis_error e;
+    (void)fis_fail(&e, class, "%s", text);
+    for (uint32_t i = 0; i < q->count; i++) {
+        if (q->items[i].class == class && strcmp(q->items[i].text, e.text) == 0) {
+            return;
+        }
+    }
+    if (q->count < STREAM_ERRORS) {
+        q->items[q->count++] = e;
+    } else if (class == FIS_FATAL) {
+        q->items[STREAM_ERRORS - 1] = e;
+    }
+}
+
+bool stream_errors_pop(struct stream_errors *q, struct fis_error *e)
+{
+    if (q->count == 0) {
+        return false;
+    }
+    *e = q->items[0];
+    q->count--;
+    memmove(&q->items[0], &q->items[1], q->count * sizeof q->items[0]);
+    return true;
+}

@@ -1,0 +1,58 @@
+/*
+ * What every Kafka client of fisd shares: the list of librdkafka properties that passes from the
+ * configuration untouched, the wake callback, and where librdkafka's own log goes.
+ *
+ * Any property of librdkafka is allowed (TLS, SASL, buffers …); an unknown one or a value that
+ * librdkafka refuses is an error that names the property. The value is shown with it, unless the
+ * name says that it is a secret (stream_property_secret). Later properties override earlier ones,
+ * and all of them override the defaults that a module states in its header.
+ *
+ * Owns: nothing; the lists are borrowed for the call. Thread: safe.
+ */
+#ifndef STREAM_CONF_H
+#define STREAM_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fis/error.h"
+
+struct stream_property {
+    const char *key, *value;
+};
+
+/* Tells the loop that something is there to be pulled. Called from a thread of librdkafka, with
+ * its locks held: do uv_async_send (or write one byte to a pipe) there and nothing else. It comes
+ * when a queue goes from empty to non-empty, so the woken one must drain until empty. */
+typedef void stream_wake_fn(void *arg);
+
+/* A line of librdkafka's log: syslog level (3 error … 7 debug), text. Called from any thread. */
+typedef void stream_log_fn(void *arg, int level, const char *text);
+
+/* What goes into every client. NULL callbacks are fine: nobody is woken, the log goes nowhere. */
+struct stream_client {
+    const struct stream_property *properties;
+    size_t property_count;
+    stream_wake_fn *wake;
+    void *wake_arg;
+    stream_log_fn *log;
+    void *log_arg;
+};
+
+/* A place in a topic; for commits the offset is the next one to read: last handled + 1. */
+struct stream_offset {
+    const char *topic;
+    int32_t partition;
+    int64_t offset;
+};
+
+/* Whether a value of this property must never be shown: its name has password, secret, key,
+ * token, credential or sasl.jaas in it. */
+bool stream_property_secret(const char *key);
+
+/* The last value that the list gives to `key`, or NULL. */
+const char *stream_property_find(const struct stream_property *properties, size_t count,
+                                 const char *key);
+
+#endif

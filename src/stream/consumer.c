@@ -1,0 +1,410 @@
+#include "stream/consumer.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "fis/mem.h"
+#include "stream/consumer_impl.h"
+
+#define DEFAULT_QUEUE_BYTES ((size_t)16 << 20)
+#define CLOSE_SLICE_MS 20
+
+void stream_consumer_failed(struct stream_consumer *c, rd_kafka_resp_err_t err, const char *where,
+                            const char *text)
+{
+    char line[FIS_ERROR_TEXT], fatal[256];
+    /* librdkafka goes on trying by itself unless it says fatal, or an offset is gone and the
+     * operator told it (auto.offset.reset) not to choose another. */
+    bool stop = err == RD_KAFKA_RESP_ERR__FATAL || err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET;
+    if (err == RD_KAFKA_RESP_ERR__FATAL && rd_kafka_fatal_error(c->rk, fatal, sizeof fatal)) {
+        text = fatal;
+    }
+    snprintf(line, sizeof line, "kafka consumer: %s: %s (%s)", where, text, rd_kafka_err2name(err));
+    stream_errors_push(&c->errors, stop ? FIS_FATAL : FIS_RETRY, line);
+}
+
+static void on_error(rd_kafka_t *rk, int err, const char *text, void *opaque)
+{
+    (void)rk;
+    stream_consumer_failed(opaque, (rd_kafka_resp_err_t)err, "client", text);
+}
+
+static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
+                      rd_kafka_topic_partition_list_t *offsets, void *opaque)
+{
+    (void)rk;
+    for (int i = 0; offsets && !err && i < offsets->cnt; i++) {
+        err = offsets->elems[i].err;
+    }
+    if (err && err != RD_KAFKA_RESP_ERR__NO_OFFSET) {
+        stream_consumer_failed(opaque, err, "commit", rd_kafka_err2str(err));
+    }
+}
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+static int copy_topics(struct stream_consumer *c, const struct stream_consumer_options *o,
+                       struct fis_error *e)
+{
+    if (o->topic_count == 0) {
+        return fis_fail(e, FIS_INPUT, "kafka consumer: no topic is named");
+    }
+    c->topics = fis_calloc(o->topic_count, sizeof(char *));
+    if (!c->topics) {
+        return fis_fail(e, FIS_NOMEM, "kafka consumer: out of memory");
+    }
+    for (; c->topic_count < o->topic_count; c->topic_count++) {
+        c->topics[c->topic_count] = fis_strdup(o->topics[c->topic_count]);
+        if (!c->topics[c->topic_count]) {
+            return fis_fail(e, FIS_NOMEM, "kafka consumer: out of memory");
+        }
+    }
+    return 0;
+}
+
+static int make_client(struct stream_consumer *c, const struct stream_consumer_options *o,
+                       struct fis_error *e)
+{
+    char kbytes[32];
+    size_t bytes = o->queue_bytes ? o->queue_bytes : DEFAULT_QUEUE_BYTES;
+    snprintf(kbytes, sizeof kbytes, "%zu", bytes < 1024 ? 1 : bytes / 1024);
+    const struct stream_property defaults[] = {
+        {"auto.offset.reset", "earliest"},
+        {"isolation.level", "read_committed"},
+        {"queued.max.messages.kbytes", kbytes},
+    };
+    const struct stream_property fixed[] = {
+        {"group.id", o->group_id},
+        {"enable.auto.commit", "false"},
+        {"enable.auto.offset.store", "false"},
+        {"enable.partition.eof", "true"},
+    };
+    const struct stream_layers layers = {defaults, sizeof defaults / sizeof *defaults, fixed,
+                                         sizeof fixed / sizeof *fixed};
+    rd_kafka_conf_t *conf;
+    int rc = stream_client_conf(&conf, &o->client, &layers, &c->link, e);
+    if (rc) {
+        return rc;
+    }
+    rd_kafka_conf_set_error_cb(conf, on_error);
+    if (o->group_id) {
+        rd_kafka_conf_set_rebalance_cb(conf, stream_consumer_rebalance);
+        rd_kafka_conf_set_offset_commit_cb(conf, on_commit);
+    }
+    rc = stream_client_new(&c->rk, RD_KAFKA_CONSUMER, conf, e);
+    if (rc) {
+        return rc;
+    }
+    if (o->group_id) {
+        rd_kafka_poll_set_consumer(c->rk);
+        c->events = rd_kafka_queue_get_consumer(c->rk);
+    } else {
+        c->events = rd_kafka_queue_get_main(c->rk);
+    }
+    c->data = rd_kafka_queue_new(c->rk);
+    stream_client_watch(c->events, &c->link);
+    stream_client_watch(c->data, &c->link);
+    return 0;
+}
+
+static int subscribe(struct stream_consumer *c, struct fis_error *e)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)c->topic_count);
+    for (uint32_t i = 0; i < c->topic_count; i++) {
+        rd_kafka_topic_partition_list_add(list, c->topics[i], RD_KAFKA_PARTITION_UA);
+    }
+    rd_kafka_resp_err_t err = rd_kafka_subscribe(c->rk, list);
+    rd_kafka_topic_partition_list_destroy(list);
+    if (err) {
+        return fis_fail(e, FIS_INPUT, "kafka consumer: topic \"%s\"…: cannot subscribe: %s",
+                        c->topics[0], rd_kafka_err2str(err));
+    }
+    return 0;
+}
+
+int stream_consumer_open(struct stream_consumer **out, const struct stream_consumer_options *o,
+                         struct fis_error *e)
+{
+    struct stream_consumer *c = fis_calloc(1, sizeof *c);
+    if (!c) {
+        return fis_fail(e, FIS_NOMEM, "kafka consumer: out of memory");
+    }
+    c->on_revoke = o->on_revoke;
+    c->revoke_arg = o->revoke_arg;
+    int rc = copy_topics(c, o, e);
+    if (!rc) {
+        rc = make_client(c, o, e);
+    }
+    if (!rc) {
+        rc = o->group_id ? subscribe(c, e) : stream_reader_new(&c->reader, c, e);
+    }
+    if (rc) {
+        stream_consumer_close(c, 0);
+        return rc;
+    }
+    *out = c;
+    return 0;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Leaves the group: asks for it, serves what librdkafka wants served, gives up in time. */
+static void leave(struct stream_consumer *c, int timeout_ms)
+{
+    int64_t deadline = now_ms() + timeout_ms;
+    rd_kafka_queue_t *q = rd_kafka_queue_new(c->rk);
+    rd_kafka_error_t *error = rd_kafka_consumer_close_queue(c->rk, q);
+    if (error) {
+        rd_kafka_error_destroy(error); /* fatal, or closed already: nothing to leave */
+    } else {
+        while (!rd_kafka_consumer_closed(c->rk) && now_ms() < deadline) {
+            rd_kafka_message_t *m = rd_kafka_consume_queue(q, CLOSE_SLICE_MS);
+            if (m) {
+                rd_kafka_message_destroy(m);
+            }
+        }
+    }
+    rd_kafka_queue_destroy(q);
+}
+
+static void end_client(struct stream_consumer *c, int timeout_ms)
+{
+    rd_kafka_queue_cb_event_enable(c->events, NULL, NULL);
+    rd_kafka_queue_cb_event_enable(c->data, NULL, NULL);
+    if (c->reader) {
+        stream_reader_stop(c->reader, c);
+    } else if (timeout_ms > 0) {
+        leave(c, timeout_ms);
+    }
+    /* What is still in the data queue holds partitions, which hold the client. */
+    rd_kafka_queue_destroy(c->events);
+    rd_kafka_queue_destroy(c->data);
+    if (c->reader) {
+        stream_reader_free(c->reader);
+    }
+    rd_kafka_destroy_flags(c->rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+}
+
+void stream_consumer_close(struct stream_consumer *c, int timeout_ms)
+{
+    if (!c) {
+        return;
+    }
+    c->closing = true;
+    if (c->rk) {
+        end_client(c, timeout_ms);
+    }
+    for (uint32_t i = 0; i < c->topic_count; i++) {
+        fis_free(c->topics[i]);
+    }
+    fis_free(c->topics);
+    fis_free(c->owned);
+    fis_free(c->positions);
+    fis_free(c);
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+/* Errors that come as messages, from either queue. */
+static void take_error(struct stream_consumer *c, const rd_kafka_message_t *m)
+{
+    char where[280];
+    if (m->rkt) {
+        snprintf(where, sizeof where, "topic \"%s\" partition %d", rd_kafka_topic_name(m->rkt),
+                 (int)m->partition);
+    } else {
+        snprintf(where, sizeof where, "group");
+    }
+    stream_consumer_failed(c, m->err, where, rd_kafka_message_errstr(m));
+}
+
+static void serve_events(struct stream_consumer *c)
+{
+    if (c->reader) {
+        rd_kafka_poll(c->rk, 0);
+        stream_reader_serve(c->reader, c);
+        return;
+    }
+    rd_kafka_message_t *m;
+    while ((m = rd_kafka_consumer_poll(c->rk, 0)) != NULL) {
+        if (m->err) {
+            take_error(c, m);
+        } else {
+            /* Cannot be: fetch queues are forwarded before they are started. Never lose one
+             * silently. */
+            stream_errors_push(&c->errors, FIS_FATAL,
+                               "kafka consumer: a message came by the wrong queue");
+        }
+        rd_kafka_message_destroy(m);
+    }
+}
+
+static void take_end(struct stream_consumer *c, uint32_t i, int64_t offset)
+{
+    struct stream_position *p = &c->positions[i];
+    p->next = offset > p->next ? offset : p->next;
+    p->ended = true;
+    if (!c->reader || c->end) {
+        return;
+    }
+    for (uint32_t k = 0; k < c->owned_count; k++) {
+        if (!c->positions[k].ended) {
+            return;
+        }
+    }
+    c->end = true;
+}
+
+/* True when the message belongs to the batch. */
+static bool take_message(struct stream_consumer *c, rd_kafka_message_t *m,
+                         struct stream_message *out)
+{
+    if (!m->rkt) {
+        take_error(c, m);
+        return false;
+    }
+    uint32_t topic = stream_consumer_topic(c, rd_kafka_topic_name(m->rkt));
+    uint32_t i = stream_consumer_find(c, topic, m->partition);
+    if (m->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+        if (i < c->owned_count) {
+            take_end(c, i, m->offset);
+        }
+        return false;
+    }
+    if (m->err) {
+        take_error(c, m);
+        return false;
+    }
+    if (i == c->owned_count) {
+        return false; /* revoked in the meantime: its new owner reads it */
+    }
+    c->positions[i].next = m->offset + 1;
+    *out = (struct stream_message){
+        .topic = topic,
+        .partition = m->partition,
+        .offset = m->offset,
+        .timestamp_ms = rd_kafka_message_timestamp(m, NULL),
+        .key = m->key,
+        .key_length = m->key ? m->key_len : 0,
+        .value = m->payload,
+        .value_length = m->payload ? m->len : 0,
+    };
+    return true;
+}
+
+uint32_t stream_consumer_read(struct stream_consumer *c, struct stream_batch *b, uint32_t max)
+{
+    serve_events(c);
+    if (c->paused || !b) {
+        return 0;
+    }
+    uint32_t room = b->capacity - b->count, added = 0;
+    max = max < room ? max : room;
+    while (added < max) {
+        rd_kafka_message_t **fresh = (rd_kafka_message_t **)&b->handles[b->count];
+        ssize_t n = rd_kafka_consume_batch_queue(c->data, 0, fresh, max - added);
+        if (n <= 0) {
+            break;
+        }
+        for (ssize_t k = 0; k < n; k++) {
+            if (take_message(c, fresh[k], &b->messages[b->count])) {
+                b->handles[b->count++] = fresh[k];
+                added++;
+            } else {
+                rd_kafka_message_destroy(fresh[k]);
+            }
+        }
+    }
+    return added;
+}
+
+bool stream_consumer_event(struct stream_consumer *c, struct stream_consumer_event *ev)
+{
+    memset(ev, 0, sizeof *ev);
+    ev->owned = c->owned_count;
+    if (c->revoked) {
+        ev->kind = STREAM_REVOKED;
+        ev->lost = c->lost;
+        c->revoked = c->lost = false;
+    } else if (c->assigned) {
+        ev->kind = STREAM_ASSIGNED;
+        c->assigned = false;
+    } else if (stream_errors_pop(&c->errors, &ev->error)) {
+        ev->kind = STREAM_ERROR;
+    } else if (c->end && !c->end_told) {
+        ev->kind = STREAM_END;
+        c->end_told = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* ---- small things ----------------------------------------------------------------------- */
+
+const struct stream_partition *stream_consumer_owned(const struct stream_consumer *c, size_t *count)
+{
+    *count = c->owned_count;
+    return c->owned;
+}
+
+void stream_consumer_pause(struct stream_consumer *c)
+{
+    c->paused = true;
+}
+
+void stream_consumer_resume(struct stream_consumer *c)
+{
+    if (c->paused && c->link.wake) {
+        /* The queue may have been full all the time: no wake would come by itself. */
+        c->link.wake(c->link.wake_arg);
+    }
+    c->paused = false;
+}
+
+bool stream_consumer_paused(const struct stream_consumer *c)
+{
+    return c->paused;
+}
+
+int stream_consumer_commit(struct stream_consumer *c, const struct stream_offset *offsets,
+                           size_t count, struct fis_error *e)
+{
+    if (count == 0) {
+        return 0;
+    }
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
+    for (size_t i = 0; i < count; i++) {
+        rd_kafka_topic_partition_list_add(list, offsets[i].topic, offsets[i].partition)->offset =
+            offsets[i].offset;
+    }
+    rd_kafka_resp_err_t err = rd_kafka_commit(c->rk, list, 1);
+    rd_kafka_topic_partition_list_destroy(list);
+    if (err) {
+        return fis_fail(e, err == RD_KAFKA_RESP_ERR__FATAL ? FIS_FATAL : FIS_RETRY,
+                        "kafka consumer: commit: %s", rd_kafka_err2str(err));
+    }
+    return 0;
+}
+
+int64_t stream_consumer_lag(const struct stream_consumer *c)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < c->owned_count; i++) {
+        int64_t low, high, next = c->positions[i].next;
+        const struct stream_partition *p = &c->owned[i];
+        if (next < 0 ||
+            rd_kafka_get_watermark_offsets(c->rk, c->topics[p->topic], p->partition, &low, &high) ||
+            high < 0) {
+            return -1;
+        }
+        sum += high > next ? high - next : 0;
+    }
+    return sum;
+}

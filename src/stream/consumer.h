@@ -1,0 +1,130 @@
+/*
+ * A Kafka consumer behind an event loop: nothing here blocks but close, and nothing is called
+ * back but `on_revoke`, from inside stream_consumer_read.
+ *
+ * Two modes, decided by `group_id`:
+ * - group: member of a consumer group, eager or cooperative. auto.offset.reset=earliest.
+ *   Nothing is committed but what stream_consumer_commit is told.
+ * - assign (group_id NULL): reads every partition of the topics from the beginning and commits
+ *   nothing; for heads, models, validation, ledger. END is reported once, when everything that
+ *   was there has been read. Partitions added to a topic later are seen only by a new consumer.
+ *   A topic that is not there yet is waited for, with an ERROR event of class RETRY.
+ *
+ * Defaults (overridable by properties): enable.auto.commit=false, enable.auto.offset.store=false
+ * (these two are refused when true), auto.offset.reset=earliest, isolation.level=read_committed,
+ * queued.max.messages.kbytes from `queue_bytes`.
+ *
+ * Rhythm: on a wake, call stream_consumer_read until it returns less than `max`, then
+ * stream_consumer_event until it returns false. Call read at least every few seconds in any case
+ * (with max 0, or paused, it gives no message but serves rebalances and keeps the membership:
+ * max.poll.interval.ms). Events are known only after a read.
+ *
+ * Pausing does not touch librdkafka's prefetched messages: they stay queued, bounded by
+ * `queue_bytes`, and nothing is fetched twice.
+ *
+ * Thread: one owner at a time (the loop); close may run on another thread once the owner is done.
+ * Owns: its topic names and queues. Batches belong to the caller and must all be released before
+ * close, or close hangs inside librdkafka.
+ */
+#ifndef STREAM_CONSUMER_H
+#define STREAM_CONSUMER_H
+
+#include "stream/conf.h"
+
+struct stream_consumer;
+
+struct stream_partition {
+    uint32_t topic; /* index in the options' list */
+    int32_t partition;
+};
+
+/* Called inside read, before partitions are given up: this is the last moment to commit what was
+ * handled. `lost`: they are gone already (the group has moved on): commit nothing, abort. */
+typedef void stream_revoke_fn(void *arg, bool lost, const struct stream_partition *partitions,
+                              size_t count);
+
+struct stream_consumer_options {
+    struct stream_client client;
+    const char *group_id;        /* NULL: assign mode */
+    const char *const *topics;   /* copied */
+    uint32_t topic_count;        /* at least 1 */
+    size_t queue_bytes;          /* prefetched messages, for all partitions; 0: 16 MiB */
+    stream_revoke_fn *on_revoke; /* may be NULL */
+    void *revoke_arg;
+};
+
+/* A message; a view into the batch that holds it. key NULL: none. value NULL: a tombstone. An
+ * empty key or value is non-NULL with length 0. timestamp_ms is -1 when the topic has none. */
+struct stream_message {
+    uint32_t topic;
+    int32_t partition;
+    int64_t offset, timestamp_ms;
+    const void *key;
+    size_t key_length;
+    const void *value;
+    size_t value_length;
+};
+
+/* Messages that were read, at most `capacity`. Fields are for reading only; the views live until
+ * the release. One allocation, at new. */
+struct stream_batch {
+    struct stream_message *messages;
+    uint32_t count, capacity;
+    void **handles;
+};
+
+/* NULL when memory is refused. capacity > 0. */
+struct stream_batch *stream_batch_new(uint32_t capacity) FIS_MUST_CHECK;
+void stream_batch_release(struct stream_batch *b); /* gives the messages back; count = 0 */
+void stream_batch_free(struct stream_batch *b);    /* releases; NULL is fine */
+
+enum stream_consumer_event_kind {
+    STREAM_ASSIGNED = 1, /* the owned partitions changed: see stream_consumer_owned */
+    STREAM_REVOKED,      /* some were given up (on_revoke has been called) */
+    STREAM_END,          /* assign mode, once: everything there at the start has been read */
+    STREAM_ERROR
+};
+
+struct stream_consumer_event {
+    enum stream_consumer_event_kind kind;
+    bool lost;              /* REVOKED: at least one revocation was a loss */
+    uint32_t owned;         /* partitions owned now */
+    struct fis_error error; /* ERROR: RETRY (librdkafka goes on trying by itself) or FATAL */
+};
+
+/* Starts; does not wait for a broker. INPUT: a bad option or property. */
+int stream_consumer_open(struct stream_consumer **out, const struct stream_consumer_options *o,
+                         struct fis_error *e) FIS_MUST_CHECK;
+
+/* Adds at most `max` messages to the batch (never over its capacity), serves rebalances. Returns
+ * the number added. Messages of partitions that are revoked during the call are not handed out. */
+uint32_t stream_consumer_read(struct stream_consumer *c, struct stream_batch *b, uint32_t max);
+
+/* The oldest pending event; false when there is none. At most 8 errors are kept, equal ones once;
+ * what does not fit is dropped, but for a FATAL one. */
+bool stream_consumer_event(struct stream_consumer *c, struct stream_consumer_event *ev);
+
+/* The partitions owned now; valid until the next read. */
+const struct stream_partition *stream_consumer_owned(const struct stream_consumer *c,
+                                                     size_t *count);
+
+/* Holds back messages of all partitions, those assigned later too; resume calls wake. */
+void stream_consumer_pause(struct stream_consumer *c);
+void stream_consumer_resume(struct stream_consumer *c);
+bool stream_consumer_paused(const struct stream_consumer *c);
+
+/* Sends the commit and returns (group mode only). A failure comes as an ERROR event. Commits
+ * made in on_revoke arrive before the partition is given up. */
+int stream_consumer_commit(struct stream_consumer *c, const struct stream_offset *offsets,
+                           size_t count, struct fis_error *e) FIS_MUST_CHECK;
+
+/* Messages between what was read and the end of the owned partitions, as far as the last fetch
+ * knew; -1 when it is not known yet for one of them. Does not ask the broker. */
+int64_t stream_consumer_lag(const struct stream_consumer *c);
+
+/* Leaves the group and frees all. Blocks at most timeout_ms for the group and then about a second
+ * for threads to end; never waits for a dead broker. on_revoke is not called. Commits sent
+ * before are waited for within the time. NULL is fine. */
+void stream_consumer_close(struct stream_consumer *c, int timeout_ms);
+
+#endif

@@ -1,0 +1,101 @@
+/* How far a consumer group is behind, asked of the broker. */
+#include "stream/admin.h"
+#include "stream/topics.h"
+
+static int add_partition(struct stream_admin *a, const rd_kafka_topic_partition_t *p, int64_t *sum,
+                         struct fis_error *e)
+{
+    int64_t low, high;
+    rd_kafka_resp_err_t err = rd_kafka_query_watermark_offsets(a->rk, p->topic, p->partition, &low,
+                                                               &high, stream_admin_left(a));
+    if (err) {
+        return fis_fail(e, FIS_RETRY, "kafka topic \"%s\" partition %d: end offset: %s", p->topic,
+                        (int)p->partition, rd_kafka_err2str(err));
+    }
+    int64_t from = p->offset >= low ? p->offset : low;
+    *sum += high > from ? high - from : 0;
+    return 0;
+}
+
+static int list_partitions(struct stream_admin *a, const char *topic,
+                           rd_kafka_topic_partition_list_t **out, struct fis_error *e)
+{
+    const struct rd_kafka_metadata *m = NULL;
+    rd_kafka_topic_t *rkt = rd_kafka_topic_new(a->rk, topic, NULL);
+    if (!rkt) {
+        return fis_fail(e, FIS_INPUT, "kafka topic \"%s\": not a name", topic);
+    }
+    rd_kafka_resp_err_t err = rd_kafka_metadata(a->rk, 0, rkt, &m, stream_admin_left(a));
+    rd_kafka_topic_destroy(rkt);
+    if (!err) {
+        err = m->topic_cnt == 1 ? m->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+    }
+    int rc = 0;
+    if (err) {
+        rc = fis_fail(e, FIS_RETRY, "kafka topic \"%s\": %s", topic, rd_kafka_err2str(err));
+    } else {
+        int n = m->topics[0].partition_cnt;
+        *out = rd_kafka_topic_partition_list_new(n);
+        for (int i = 0; i < n; i++) {
+            rd_kafka_topic_partition_list_add(*out, topic, m->topics[0].partitions[i].id);
+        }
+    }
+    if (m) {
+        rd_kafka_metadata_destroy(m);
+    }
+    return rc;
+}
+
+/* Committed offsets are asked through a client that is a member in name only. */
+static int committed(const struct stream_client *client, const char *group, int timeout_ms,
+                     rd_kafka_topic_partition_list_t *list, struct fis_error *e)
+{
+    const struct stream_property fixed[] = {{"group.id", group}, {"enable.auto.commit", "false"}};
+    const struct stream_layers layers = {.fixed = fixed, .fixed_count = 2};
+    struct stream_client quiet = *client;
+    struct stream_link link;
+    quiet.wake = NULL;
+    rd_kafka_conf_t *conf;
+    rd_kafka_t *rk;
+    int rc = stream_client_conf(&conf, &quiet, &layers, &link, e);
+    if (!rc) {
+        rc = stream_client_new(&rk, RD_KAFKA_CONSUMER, conf, e);
+    }
+    if (rc) {
+        return rc;
+    }
+    rd_kafka_resp_err_t err = rd_kafka_committed(rk, list, timeout_ms);
+    if (err) {
+        rc = fis_fail(e, FIS_RETRY, "kafka group \"%s\": committed offsets: %s", group,
+                      rd_kafka_err2str(err));
+    }
+    rd_kafka_destroy_flags(rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+    return rc;
+}
+
+int stream_group_lag(const struct stream_client *client, const char *group, const char *topic,
+                     int timeout_ms, int64_t *lag, struct fis_error *e)
+{
+    struct stream_admin a;
+    int rc = stream_admin_open(&a, client, timeout_ms, e);
+    if (rc) {
+        return rc;
+    }
+    rd_kafka_topic_partition_list_t *list = NULL;
+    int64_t sum = 0;
+    rc = list_partitions(&a, topic, &list, e);
+    if (!rc) {
+        rc = committed(client, group, stream_admin_left(&a), list, e);
+    }
+    for (int i = 0; !rc && i < list->cnt; i++) {
+        rc = add_partition(&a, &list->elems[i], &sum, e);
+    }
+    if (list) {
+        rd_kafka_topic_partition_list_destroy(list);
+    }
+    stream_admin_close(&a);
+    if (!rc) {
+        *lag = sum;
+    }
+    return rc;
+}

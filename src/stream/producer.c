@@ -1,0 +1,222 @@
+/*
+ * Delivery reports are taken as events, not by librdkafka's callback: while a transaction
+ * commits, the callback would run on the transaction's thread.
+ */
+#include "stream/producer.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "fis/mem.h"
+#include "stream/producer_impl.h"
+
+#define FLUSH_SLICE_MS 20
+#define PURGE_MS 500
+
+static int make_client(struct stream_producer *p, const struct stream_producer_options *o,
+                       struct fis_error *e)
+{
+    const struct stream_property defaults[] = {
+        {"enable.idempotence", "true"},
+        {"acks", "all"},
+        {"linger.ms", "5"},
+        {"compression.type", "lz4"},
+        {"partitioner", "murmur2_random"},
+    };
+    const struct stream_property fixed[] = {{"transactional.id", o->transactional_id}};
+    const struct stream_layers layers = {defaults, sizeof defaults / sizeof *defaults, fixed, 1};
+    rd_kafka_conf_t *conf;
+    int rc = stream_client_conf(&conf, &o->client, &layers, &p->link, e);
+    if (rc) {
+        return rc;
+    }
+    rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR);
+    rc = stream_client_new(&p->rk, RD_KAFKA_PRODUCER, conf, e);
+    if (rc) {
+        return rc;
+    }
+    p->events = rd_kafka_queue_get_main(p->rk);
+    stream_client_watch(p->events, &p->link);
+    return 0;
+}
+
+int stream_producer_open(struct stream_producer **out, const struct stream_producer_options *o,
+                         struct fis_error *e)
+{
+    struct stream_producer *p = fis_calloc(1, sizeof *p);
+    if (!p) {
+        return fis_fail(e, FIS_NOMEM, "kafka producer: out of memory");
+    }
+    p->transactional = o->transactional_id != NULL;
+    int rc = make_client(p, o, e);
+    if (rc) {
+        fis_free(p);
+        return rc;
+    }
+    *out = p;
+    return 0;
+}
+
+/* ---- sending ---------------------------------------------------------------------------- */
+
+static enum fis_error_class send_class(const struct stream_producer *p, rd_kafka_resp_err_t err)
+{
+    switch (err) {
+    case RD_KAFKA_RESP_ERR__QUEUE_FULL:
+        return FIS_RETRY;
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+    case RD_KAFKA_RESP_ERR__INVALID_ARG:
+        return FIS_INPUT;
+    case RD_KAFKA_RESP_ERR__STATE:
+        /* Not (or no longer) inside a transaction that can take messages. */
+        return p->transactional ? FIS_ABORT_TXN : FIS_FATAL;
+    default:
+        return FIS_FATAL;
+    }
+}
+
+int stream_producer_send(struct stream_producer *p, const char *topic, int32_t partition,
+                         const void *key, size_t key_length, const void *value, size_t value_length,
+                         uint64_t token, struct fis_error *e)
+{
+    rd_kafka_resp_err_t err = rd_kafka_producev(
+        p->rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_PARTITION(partition),
+        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_KEY(key, key ? key_length : 0),
+        RD_KAFKA_V_VALUE((void *)(uintptr_t)value, value ? value_length : 0),
+        RD_KAFKA_V_OPAQUE((void *)(uintptr_t)token), RD_KAFKA_V_END);
+    if (err) {
+        return fis_fail(e, send_class(p, err), "kafka topic \"%s\": send of %zu bytes: %s", topic,
+                        key_length + value_length, rd_kafka_err2str(err));
+    }
+    p->outstanding++;
+    return 0;
+}
+
+/* ---- reports ---------------------------------------------------------------------------- */
+
+static enum fis_error_class report_class(const struct stream_producer *p, rd_kafka_resp_err_t err)
+{
+    switch (err) {
+    case RD_KAFKA_RESP_ERR_NO_ERROR:
+        return FIS_OK;
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+    case RD_KAFKA_RESP_ERR_INVALID_MSG:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+        return FIS_INPUT;
+    case RD_KAFKA_RESP_ERR__PURGE_QUEUE:
+    case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT:
+        return p->transactional ? FIS_ABORT_TXN : FIS_RETRY;
+    case RD_KAFKA_RESP_ERR__FATAL:
+    case RD_KAFKA_RESP_ERR__FENCED:
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
+        return FIS_FATAL;
+    default:
+        return FIS_RETRY;
+    }
+}
+
+static size_t take_reports(struct stream_producer *p, rd_kafka_event_t *ev,
+                           stream_report_fn *report, void *arg)
+{
+    size_t n = 0;
+    const rd_kafka_message_t *m;
+    while ((m = rd_kafka_event_message_next(ev)) != NULL) {
+        n++;
+        p->outstanding--;
+        if (report) {
+            report(arg, (uint64_t)(uintptr_t)m->_private, report_class(p, m->err),
+                   m->err ? rd_kafka_err2str(m->err) : "");
+        }
+    }
+    return n;
+}
+
+static void take_error(struct stream_producer *p, rd_kafka_event_t *ev)
+{
+    char line[FIS_ERROR_TEXT], fatal[256];
+    rd_kafka_resp_err_t err = rd_kafka_event_error(ev);
+    const char *text = rd_kafka_event_error_string(ev);
+    bool stop = err == RD_KAFKA_RESP_ERR__FATAL;
+    if (stop && rd_kafka_fatal_error(p->rk, fatal, sizeof fatal)) {
+        text = fatal;
+    }
+    snprintf(line, sizeof line, "kafka producer: %s (%s)", text, rd_kafka_err2name(err));
+    stream_errors_push(&p->errors, stop ? FIS_FATAL : FIS_RETRY, line);
+}
+
+/* Serves events until there is none; waits `wait_ms` for the first. */
+static size_t serve(struct stream_producer *p, int wait_ms, stream_report_fn *report, void *arg)
+{
+    size_t n = 0;
+    rd_kafka_event_t *ev;
+    while ((ev = rd_kafka_queue_poll(p->events, wait_ms)) != NULL) {
+        wait_ms = 0;
+        if (rd_kafka_event_type(ev) == RD_KAFKA_EVENT_DR) {
+            n += take_reports(p, ev, report, arg);
+        } else if (rd_kafka_event_type(ev) == RD_KAFKA_EVENT_ERROR) {
+            take_error(p, ev);
+        }
+        rd_kafka_event_destroy(ev);
+    }
+    return n;
+}
+
+size_t stream_producer_poll(struct stream_producer *p, stream_report_fn *report, void *arg)
+{
+    return serve(p, 0, report, arg);
+}
+
+bool stream_producer_error(struct stream_producer *p, struct fis_error *error)
+{
+    return stream_errors_pop(&p->errors, error);
+}
+
+uint64_t stream_producer_outstanding(const struct stream_producer *p)
+{
+    return p->outstanding;
+}
+
+/* ---- ending ----------------------------------------------------------------------------- */
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int stream_producer_flush(struct stream_producer *p, int timeout_ms, stream_report_fn *report,
+                          void *arg, struct fis_error *e)
+{
+    int64_t deadline = now_ms() + timeout_ms;
+    (void)serve(p, 0, report, arg);
+    while (p->outstanding > 0 && now_ms() < deadline) {
+        (void)serve(p, FLUSH_SLICE_MS, report, arg);
+    }
+    if (p->outstanding > 0) {
+        return fis_fail(e, FIS_RETRY, "kafka producer: %llu messages not acknowledged after %d ms",
+                        (unsigned long long)p->outstanding, timeout_ms);
+    }
+    return 0;
+}
+
+void stream_producer_close(struct stream_producer *p)
+{
+    if (!p) {
+        return;
+    }
+    rd_kafka_queue_cb_event_enable(p->events, NULL, NULL);
+    if (p->outstanding > 0) {
+        /* Purged messages come back as reports; served here, so that none keeps rk alive. */
+        rd_kafka_purge(p->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+        (void)!stream_producer_flush(p, PURGE_MS, NULL, NULL, NULL);
+    }
+    rd_kafka_queue_destroy(p->events);
+    rd_kafka_destroy(p->rk);
+    fis_free(p);
+}

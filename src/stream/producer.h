@@ -1,0 +1,62 @@
+/*
+ * A Kafka producer behind an event loop: send copies and returns, reports are pulled by poll.
+ *
+ * Defaults (overridable by properties): enable.idempotence=true, acks=all, linger.ms=5,
+ * compression.type=lz4, partitioner=murmur2_random (keys go where Java clients put them).
+ * With a transactional id every send must be inside a transaction (stream/txn_thread.h).
+ *
+ * Rhythm: on a wake, call stream_producer_poll until it returns 0. Every send that returned 0
+ * gets exactly one report, in no particular order between partitions.
+ *
+ * Thread: one owner at a time, but for the transaction thread's calls, which may run beside it.
+ * While a transaction commits, the owner must go on polling (commit waits for the reports).
+ */
+#ifndef STREAM_PRODUCER_H
+#define STREAM_PRODUCER_H
+
+#include "stream/conf.h"
+
+struct stream_producer;
+
+struct stream_producer_options {
+    struct stream_client client;
+    const char *transactional_id; /* NULL: no transactions */
+};
+
+/* What became of a message. class FIS_OK: delivered. INPUT: the broker refuses this message.
+ * RETRY: given up after message.timeout.ms. ABORT_TXN: its transaction was aborted. FATAL. */
+typedef void stream_report_fn(void *arg, uint64_t token, enum fis_error_class class,
+                              const char *text);
+
+/* Starts; does not wait for a broker. INPUT: a bad option or property. */
+int stream_producer_open(struct stream_producer **out, const struct stream_producer_options *o,
+                         struct fis_error *e) FIS_MUST_CHECK;
+
+/* Copies and enqueues. partition -1: by key. key NULL: none; value NULL: a tombstone; non-NULL
+ * with length 0 is empty. `token` comes back with the report.
+ * RETRY: the queue is full (poll, then again). INPUT: too large, or no such partition.
+ * ABORT_TXN: the transaction can only be aborted. FATAL: fenced, or broken for good. */
+int stream_producer_send(struct stream_producer *p, const char *topic, int32_t partition,
+                         const void *key, size_t key_length, const void *value, size_t value_length,
+                         uint64_t token, struct fis_error *e) FIS_MUST_CHECK;
+
+/* Hands the reports that are there to the callback (NULL: just counted off); returns how many.
+ * Never blocks. */
+size_t stream_producer_poll(struct stream_producer *p, stream_report_fn *report, void *arg);
+
+/* A general error since the last call (a broker that cannot be reached: RETRY; FATAL): true. */
+bool stream_producer_error(struct stream_producer *p, struct fis_error *error);
+
+/* Messages sent and not yet reported. */
+uint64_t stream_producer_outstanding(const struct stream_producer *p);
+
+/* Blocks until every message is reported or the time is over (RETRY, with the number left).
+ * Reports go to the callback, in this thread. */
+int stream_producer_flush(struct stream_producer *p, int timeout_ms, stream_report_fn *report,
+                          void *arg, struct fis_error *e) FIS_MUST_CHECK;
+
+/* Drops what is outstanding (flush first) and frees all; about a second at most, broker or none.
+ * NULL is fine. */
+void stream_producer_close(struct stream_producer *p);
+
+#endif

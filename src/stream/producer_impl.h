@@ -1,0 +1,17 @@
+/* Inside stream/: the producer's state, shared with the transaction thread. */
+#ifndef STREAM_PRODUCER_IMPL_H
+#define STREAM_PRODUCER_IMPL_H
+
+#include "stream/client.h"
+#include "stream/producer.h"
+
+struct stream_producer {
+    struct stream_link link; /* first: it is the opaque of rk */
+    rd_kafka_t *rk;
+    rd_kafka_queue_t *events; /* delivery reports and errors, as events */
+    bool transactional;
+    uint64_t outstanding;
+    struct stream_errors errors;
+};
+
+#endif

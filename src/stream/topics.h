@@ -1,0 +1,53 @@
+/*
+ * Topics: create those that are missing, say how those that exist differ from what is wanted,
+ * and how far a consumer group is behind. Blocking, for the command line or a thread of its own.
+ * Thread: safe; every call makes and ends its own client.
+ */
+#ifndef STREAM_TOPICS_H
+#define STREAM_TOPICS_H
+
+#include "stream/conf.h"
+
+enum stream_cleanup { STREAM_CLEANUP_ANY, STREAM_CLEANUP_DELETE, STREAM_CLEANUP_COMPACT };
+
+struct stream_topic {
+    const char *name;
+    int32_t partitions;  /* create: -1 is the broker's default. check: -1 is any */
+    int16_t replication; /* create: -1 is the broker's default. Not checked */
+    enum stream_cleanup cleanup;
+    const struct stream_property *config; /* more topic configuration, for create */
+    size_t config_count;
+};
+
+/* Returned when the broker cannot do this (the embedded one): nothing was done, carry on. */
+#define STREAM_TOPICS_UNSUPPORTED 1
+
+#define STREAM_TOPIC_TEXT 200
+
+struct stream_topic_report {
+    bool exists;
+    bool created;                 /* by this call */
+    bool differs;                 /* check: what exists is not what is wanted */
+    int32_t partitions;           /* check: what is there; 0 when it does not exist */
+    char text[STREAM_TOPIC_TEXT]; /* one line, "" when all is well */
+};
+
+/* Creates what is missing; a topic that exists is left alone. One report per topic, also on
+ * failure as far as known. RETRY: no broker in time. FATAL: the broker refused (text names the
+ * first topic). */
+int stream_topics_create(const struct stream_client *client, const struct stream_topic *topics,
+                         size_t count, int timeout_ms, struct stream_topic_report *reports,
+                         struct fis_error *e) FIS_MUST_CHECK;
+
+/* Compares partitions and cleanup.policy. 0 also when they differ: read the reports.
+ * STREAM_TOPICS_UNSUPPORTED: partitions were compared, cleanup.policy could not be. */
+int stream_topics_check(const struct stream_client *client, const struct stream_topic *topics,
+                        size_t count, int timeout_ms, struct stream_topic_report *reports,
+                        struct fis_error *e) FIS_MUST_CHECK;
+
+/* Messages that the group has not committed yet in the topic: sum over partitions of end -
+ * committed (or - beginning, when nothing is committed). Asks the broker. */
+int stream_group_lag(const struct stream_client *client, const char *group, const char *topic,
+                     int timeout_ms, int64_t *lag, struct fis_error *e) FIS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,353 @@
+#include "stream/txn_thread.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "fis/mem.h"
+#include "stream/consumer_impl.h"
+#include "stream/producer_impl.h"
+
+/* Blocking calls are made in slices, so that a stop waits for one slice at most; librdkafka
+ * resumes the same operation when the same call is made again after a timeout. */
+#define SLICE_MS 1000
+/* Sending offsets starts anew each time, so it gets longer. */
+#define OFFSETS_SLICE_MS 5000
+
+struct work {
+    enum stream_txn_job job;
+    int timeout_ms;
+    rd_kafka_topic_partition_list_t *offsets; /* NULL: none, or sent already */
+    rd_kafka_consumer_group_metadata_t *member;
+};
+
+struct stream_txn_thread {
+    struct stream_producer *producer;
+    stream_wake_fn *wake;
+    void *wake_arg;
+    struct stream_txn machine; /* owner's */
+    bool busy;                 /* owner's: a job was submitted and its result not yet pulled */
+    struct work work;          /* the owner's until submitted, then the thread's until done */
+
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool stop, submitted, done; /* under lock */
+    struct fis_error error;     /* the result; under lock */
+    bool fenced;
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- in the thread ---------------------------------------------------------------------- */
+
+static bool stopping(struct stream_txn_thread *t)
+{
+    pthread_mutex_lock(&t->lock);
+    bool stop = t->stop;
+    pthread_mutex_unlock(&t->lock);
+    return stop;
+}
+
+static void drop_offsets(struct work *w)
+{
+    if (w->offsets) {
+        rd_kafka_topic_partition_list_destroy(w->offsets);
+        w->offsets = NULL;
+    }
+    if (w->member) {
+        rd_kafka_consumer_group_metadata_destroy(w->member);
+        w->member = NULL;
+    }
+}
+
+/* One call of at most `ms`. */
+static rd_kafka_error_t *call(rd_kafka_t *rk, struct work *w, int ms)
+{
+    if (w->job == STREAM_TXN_JOB_INIT) {
+        return rd_kafka_init_transactions(rk, ms);
+    }
+    if (w->job == STREAM_TXN_JOB_ABORT) {
+        return rd_kafka_abort_transaction(rk, ms);
+    }
+    if (w->offsets) {
+        rd_kafka_error_t *error =
+            rd_kafka_send_offsets_to_transaction(rk, w->offsets, w->member, ms);
+        if (error) {
+            return error;
+        }
+        drop_offsets(w);
+    }
+    return rd_kafka_commit_transaction(rk, ms);
+}
+
+/* The flags decide; codes only tell fenced from other fatal ends. */
+static enum fis_error_class classify(const rd_kafka_error_t *error, bool *fenced)
+{
+    rd_kafka_resp_err_t code = rd_kafka_error_code(error);
+    if (rd_kafka_error_is_fatal(error)) {
+        *fenced = code == RD_KAFKA_RESP_ERR__FENCED ||
+                  code == RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH ||
+                  code == RD_KAFKA_RESP_ERR_PRODUCER_FENCED;
+        return FIS_FATAL;
+    }
+    if (rd_kafka_error_txn_requires_abort(error)) {
+        return FIS_ABORT_TXN;
+    }
+    return rd_kafka_error_is_retriable(error) ? FIS_RETRY : FIS_FATAL;
+}
+
+static void run(struct stream_txn_thread *t, struct work *w, struct fis_error *out, bool *fenced)
+{
+    static const char *const names[] = {"none", "initialise", "commit", "abort"};
+    int64_t deadline = now_ms() + w->timeout_ms;
+    *out = (struct fis_error){0};
+    *fenced = false;
+    for (;;) {
+        int64_t left = deadline - now_ms();
+        int most = w->offsets ? OFFSETS_SLICE_MS : SLICE_MS;
+        int slice = left > most ? most : left > 1 ? (int)left : 1;
+        rd_kafka_error_t *error = call(t->producer->rk, w, slice);
+        if (!error) {
+            return;
+        }
+        enum fis_error_class class = classify(error, fenced);
+        (void)fis_fail(out, class, "kafka transaction: %s: %s (%s)", names[w->job],
+                       rd_kafka_error_string(error), rd_kafka_error_name(error));
+        rd_kafka_error_destroy(error);
+        if (class != FIS_RETRY || now_ms() >= deadline || stopping(t)) {
+            return;
+        }
+        *out = (struct fis_error){0};
+        pthread_mutex_lock(&t->lock);
+        if (!t->stop) {
+            /* A retriable error may come at once: do not spin. */
+            struct timespec until;
+            clock_gettime(CLOCK_REALTIME, &until);
+            until.tv_nsec += 50 * 1000 * 1000;
+            if (until.tv_nsec >= 1000000000) {
+                until.tv_nsec -= 1000000000;
+                until.tv_sec++;
+            }
+            pthread_cond_timedwait(&t->changed, &t->lock, &until);
+        }
+        pthread_mutex_unlock(&t->lock);
+    }
+}
+
+static void *thread_main(void *arg)
+{
+    struct stream_txn_thread *t = arg;
+    pthread_mutex_lock(&t->lock);
+    while (!t->stop) {
+        if (!t->submitted) {
+            pthread_cond_wait(&t->changed, &t->lock);
+            continue;
+        }
+        t->submitted = false;
+        pthread_mutex_unlock(&t->lock);
+        struct fis_error error;
+        bool fenced;
+        run(t, &t->work, &error, &fenced);
+        pthread_mutex_lock(&t->lock);
+        t->error = error;
+        t->fenced = fenced;
+        t->done = true;
+        if (t->wake && !t->stop) {
+            t->wake(t->wake_arg);
+        }
+    }
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+/* ---- the owner's ------------------------------------------------------------------------ */
+
+int stream_txn_thread_new(struct stream_txn_thread **out, struct stream_producer *p,
+                          stream_wake_fn *wake, void *wake_arg, struct fis_error *e)
+{
+    if (!p->transactional) {
+        return fis_fail(e, FIS_FATAL, "kafka transaction: the producer has no transactional id");
+    }
+    struct stream_txn_thread *t = fis_calloc(1, sizeof *t);
+    if (!t) {
+        return fis_fail(e, FIS_NOMEM, "kafka transaction: out of memory");
+    }
+    t->producer = p;
+    t->wake = wake;
+    t->wake_arg = wake_arg;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->changed, NULL);
+    if (pthread_create(&t->thread, NULL, thread_main, t) != 0) {
+        pthread_cond_destroy(&t->changed);
+        pthread_mutex_destroy(&t->lock);
+        fis_free(t);
+        return fis_fail(e, FIS_FATAL, "kafka transaction: a thread cannot be started");
+    }
+    *out = t;
+    return 0;
+}
+
+enum stream_txn_state stream_txn_thread_state(const struct stream_txn_thread *t)
+{
+    return t->machine.state;
+}
+
+/* Moves the machine and hands the job to the thread. */
+static int submit(struct stream_txn_thread *t, enum stream_txn_job job, enum stream_txn_event ev,
+                  int timeout_ms, struct fis_error *e)
+{
+    if (t->busy) {
+        return fis_fail(e, FIS_INPUT, "kafka transaction: %s while another call is running",
+                        stream_txn_event_name(ev));
+    }
+    int rc = stream_txn_step(&t->machine, ev, e);
+    if (rc) {
+        return rc;
+    }
+    t->work.job = job;
+    t->work.timeout_ms = timeout_ms;
+    t->busy = true;
+    pthread_mutex_lock(&t->lock);
+    t->submitted = true;
+    t->done = false;
+    pthread_cond_signal(&t->changed);
+    pthread_mutex_unlock(&t->lock);
+    return 0;
+}
+
+int stream_txn_init(struct stream_txn_thread *t, int timeout_ms, struct fis_error *e)
+{
+    return submit(t, STREAM_TXN_JOB_INIT, STREAM_TXN_DO_INIT, timeout_ms, e);
+}
+
+int stream_txn_begin(struct stream_txn_thread *t, struct fis_error *e)
+{
+    struct stream_txn next = t->machine;
+    int rc = stream_txn_step(&next, STREAM_TXN_DO_BEGIN, e);
+    if (rc) {
+        return rc;
+    }
+    rd_kafka_error_t *error = rd_kafka_begin_transaction(t->producer->rk);
+    if (error) {
+        bool fenced = false;
+        enum fis_error_class class = classify(error, &fenced);
+        rc = fis_fail(e, class, "kafka transaction: begin: %s", rd_kafka_error_string(error));
+        rd_kafka_error_destroy(error);
+        if (class == FIS_FATAL) {
+            (void)!stream_txn_step(&t->machine,
+                                   fenced ? STREAM_TXN_GOT_FENCED : STREAM_TXN_GOT_FATAL, NULL);
+        }
+        return rc;
+    }
+    t->machine = next;
+    return 0;
+}
+
+static int copy_offsets(struct work *w, const struct stream_offset *offsets, size_t count,
+                        struct stream_consumer *consumer, struct fis_error *e)
+{
+    w->member = consumer ? rd_kafka_consumer_group_metadata(consumer->rk) : NULL;
+    if (!w->member) {
+        return fis_fail(e, FIS_INPUT, "kafka transaction: the consumer is in no group");
+    }
+    w->offsets = rd_kafka_topic_partition_list_new((int)count);
+    for (size_t i = 0; i < count; i++) {
+        const struct stream_offset *o = &offsets[i];
+        rd_kafka_topic_partition_list_add(w->offsets, o->topic, o->partition)->offset = o->offset;
+    }
+    return 0;
+}
+
+int stream_txn_commit(struct stream_txn_thread *t, const struct stream_offset *offsets,
+                      size_t count, struct stream_consumer *consumer, int timeout_ms,
+                      struct fis_error *e)
+{
+    /* After a RETRY the offsets are those of the first call, which may be in the transaction. */
+    if (!t->busy && t->machine.state == STREAM_TXN_OPEN && count > 0) {
+        int rc = copy_offsets(&t->work, offsets, count, consumer, e);
+        if (rc) {
+            return rc;
+        }
+    }
+    return submit(t, STREAM_TXN_JOB_COMMIT, STREAM_TXN_DO_COMMIT, timeout_ms, e);
+}
+
+int stream_txn_abort(struct stream_txn_thread *t, int timeout_ms, struct fis_error *e)
+{
+    if (!t->busy) {
+        drop_offsets(&t->work);
+    }
+    return submit(t, STREAM_TXN_JOB_ABORT, STREAM_TXN_DO_ABORT, timeout_ms, e);
+}
+
+void stream_txn_send_failed(struct stream_txn_thread *t, enum fis_error_class class)
+{
+    /* While a commit runs, its own result says the same. */
+    if (!t->busy && (class == FIS_ABORT_TXN || class == FIS_FATAL)) {
+        (void)!stream_txn_step(
+            &t->machine, class == FIS_FATAL ? STREAM_TXN_GOT_FATAL : STREAM_TXN_GOT_ABORT, NULL);
+    }
+}
+
+static enum stream_txn_event outcome(const struct fis_error *error, bool fenced)
+{
+    switch (error->class) {
+    case FIS_OK:
+        return STREAM_TXN_GOT_OK;
+    case FIS_RETRY:
+        return STREAM_TXN_GOT_RETRY;
+    case FIS_ABORT_TXN:
+        return STREAM_TXN_GOT_ABORT;
+    default:
+        return fenced ? STREAM_TXN_GOT_FENCED : STREAM_TXN_GOT_FATAL;
+    }
+}
+
+bool stream_txn_thread_poll(struct stream_txn_thread *t, struct stream_txn_result *r)
+{
+    pthread_mutex_lock(&t->lock);
+    bool done = t->busy && t->done;
+    if (done) {
+        t->done = false;
+        r->error = t->error;
+    }
+    bool fenced = t->fenced;
+    pthread_mutex_unlock(&t->lock);
+    if (!done) {
+        return false;
+    }
+    t->busy = false;
+    r->job = t->work.job;
+    if (r->error.class != FIS_RETRY) {
+        drop_offsets(&t->work);
+    }
+    if (stream_txn_step(&t->machine, outcome(&r->error, fenced), NULL) != 0) {
+        /* init that "must be aborted": librdkafka cannot go on from there. */
+        (void)!stream_txn_step(&t->machine, STREAM_TXN_GOT_FATAL, NULL);
+        r->error.class = FIS_FATAL;
+    }
+    r->state = t->machine.state;
+    return true;
+}
+
+void stream_txn_thread_free(struct stream_txn_thread *t)
+{
+    if (!t) {
+        return;
+    }
+    pthread_mutex_lock(&t->lock);
+    t->stop = true;
+    pthread_cond_signal(&t->changed);
+    pthread_mutex_unlock(&t->lock);
+    pthread_join(t->thread, NULL);
+    drop_offsets(&t->work);
+    pthread_cond_destroy(&t->changed);
+    pthread_mutex_destroy(&t->lock);
+    fis_free(t);
+}
