@@ -1,0 +1,259 @@
+/*
+ * What options ask of each other, and the values that follow from others.
+ */
+#include "config/load.h"
+#include "fis/mem.h"
+
+#include <string.h>
+
+/* ---- what is needed ------------------------------------------------------------------------- */
+
+static void need(struct load *l, const char *key)
+{
+    if (load_given(l, key))
+        return;
+    struct spot at = load_spot(l, key, -1);
+    load_refuse(l, &at, "nothing");
+}
+
+static void need_source(struct load *l, const char *source, const char *file, int given)
+{
+    struct spot at = load_spot(l, file, -1);
+    if (given == CONFIG_FILE && !at.node)
+        load_refuse(l, &at, "nothing");
+    if (given == CONFIG_TOPIC && at.node) {
+        char allowed[64];
+        snprintf(allowed, sizeof allowed, "none with %s: topic", source);
+        load_problem(l, &at, "a file", allowed);
+    }
+}
+
+void load_required(struct load *l)
+{
+    for (const struct option *o = config_options; o->key; o++)
+        if (o->need == NEED_ALWAYS)
+            need(l, o->key);
+    struct spot at = load_spot(l, "columns", -1);
+    if (!at.node && !load_given(l, "dimension"))
+        load_problem(l, &at, "nothing", "columns, a list of {name, type}, or dimension, a number");
+    if (!(l->cfg->roles & CONFIG_TRAINER))
+        return;
+    need_source(l, "initial.source", "initial.file", l->cfg->initial.source);
+    need_source(l, "validation.source", "validation.file", l->cfg->validation.source);
+    need(l, "validation.sensitive");
+}
+
+/* ---- what follows from other options -------------------------------------------------------- */
+
+static char *keep(struct load *l, char *text)
+{
+    if (!text)
+        l->no_memory = true;
+    return text;
+}
+
+/* "<prefix>.label-requests" for the key "topics.label_requests". */
+static void name_topic(struct load *l, const struct option *o)
+{
+    char **field = (char **)(void *)((char *)l->cfg + o->offset), name[512];
+    if (*field)
+        return;
+    const char *prefix = l->cfg->topics.prefix ? l->cfg->topics.prefix : l->cfg->pipeline;
+    if (!strcmp(o->key, "topics.prefix"))
+        snprintf(name, sizeof name, "%s", prefix);
+    else
+        snprintf(name, sizeof name, "%s%s", prefix, strchr(o->otherwise, '.'));
+    *field = keep(l, fis_strdup(name));
+}
+
+static bool is_topic(const struct option *o)
+{
+    return !strncmp(o->key, "topics.", 7) && o->kind == KIND_STRING;
+}
+
+static void fill_columns(struct load *l)
+{
+    struct config *c = l->cfg;
+    if (!load_given(l, "dimension"))
+        return;
+    c->columns.items = fis_calloc(c->dimension, sizeof *c->columns.items);
+    if (!keep(l, (char *)(void *)c->columns.items))
+        return;
+    for (uint32_t i = 0; i < c->dimension && !l->no_memory; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "f%u", (unsigned)i);
+        c->columns.items[i].name = keep(l, fis_strdup(name));
+        c->columns.count++;
+    }
+}
+
+/* A relative name starts at the directory of the configuration, wherever the daemon runs. */
+static void join_directory(struct load *l, char **file)
+{
+    const char *slash = strrchr(l->name, '/');
+    if (!*file || **file == '/' || !slash)
+        return;
+    size_t directory = (size_t)(slash - l->name) + 1, length = strlen(*file);
+    char *whole = keep(l, fis_alloc(directory + length + 1, 1));
+    if (!whole)
+        return;
+    memcpy(whole, l->name, directory);
+    memcpy(whole + directory, *file, length + 1);
+    fis_free(*file);
+    *file = whole;
+}
+
+static void settle_numbers(struct load *l)
+{
+    static const int copies[] = {
+        [CONFIG_FIS_PLUS] = CONFIG_BOOSTED, [CONFIG_FIS] = CONFIG_MIXED,
+        [CONFIG_EKG] = CONFIG_BOOSTED,      [CONFIG_PRODUCT] = CONFIG_BOOSTED,
+        [CONFIG_RANDOM] = CONFIG_PLAIN,     [CONFIG_ENTROPY] = CONFIG_PLAIN};
+    struct config *c = l->cfg;
+    if (!load_given(l, "training.copies"))
+        c->training.copies = copies[c->selection.algorithm];
+    if (!c->selection.in_flight)
+        c->selection.in_flight = c->selection.labels_per_round;
+    if (!c->selection.heap)
+        c->selection.heap = 2 * c->selection.labels_per_round;
+    if (!load_given(l, "gate.warn_cell") && c->gate.warn_cell < c->gate.min_cell)
+        c->gate.warn_cell = c->gate.min_cell;
+}
+
+static void settle(struct load *l)
+{
+    struct config *c = l->cfg;
+    for (const struct option *o = config_options; o->key; o++)
+        if (is_topic(o))
+            name_topic(l, o);
+    fill_columns(l);
+    join_directory(l, &c->initial.file);
+    join_directory(l, &c->validation.file);
+    if (!c->positive)
+        c->positive = keep(l, fis_strdup(c->classes.items[c->classes.count - 1]));
+    settle_numbers(l);
+}
+
+/* ---- what must agree ------------------------------------------------------------------------ */
+
+static void check_positive(struct load *l)
+{
+    struct config *c = l->cfg;
+    for (uint32_t i = 0; i < c->classes.count; i++)
+        if (!strcmp(c->classes.items[i], c->positive)) {
+            c->positive_class = i;
+            return;
+        }
+    struct spot at = load_spot(l, "positive", -1);
+    char found[FOUND_MAX];
+    load_describe(&at, found, sizeof found);
+    load_problem(l, &at, found, "one of classes");
+}
+
+static void check_encoding(struct load *l)
+{
+    const struct config *c = l->cfg;
+    if (c->records.encoding == CONFIG_JSON)
+        return;
+    for (uint32_t i = 0; i < c->columns.count; i++)
+        if (c->columns.items[i].type == CONFIG_CATEGORICAL) {
+            struct spot at = load_spot(l, "columns", (int)i);
+            char allowed[80];
+            snprintf(allowed, sizeof allowed, "numeric columns only with records.encoding: %s",
+                     config_choice("records.encoding", c->records.encoding));
+            load_problem(l, &at, "a categorical column", allowed);
+            return;
+        }
+}
+
+static bool is_column(const struct config *c, const char *name)
+{
+    for (uint32_t i = 0; i < c->columns.count; i++)
+        if (!strcmp(c->columns.items[i].name, name))
+            return true;
+    return false;
+}
+
+static void check_label(struct load *l, const char *key, const char *label)
+{
+    struct spot at = load_spot(l, key, -1);
+    if (is_column(l->cfg, label))
+        load_problem(l, &at, "one of columns", "another column: the label is never a feature");
+}
+
+static void check_sensitive(struct load *l)
+{
+    const struct config *c = l->cfg;
+    for (uint32_t i = 0; i < c->validation.sensitive.count; i++) {
+        const char *name = c->validation.sensitive.items[i];
+        struct spot at = load_spot(l, "validation.sensitive", (int)i);
+        char what[FOUND_MAX], found[FOUND_MAX + 48];
+        load_describe(&at, what, sizeof what);
+        if (is_column(c, name)) {
+            snprintf(found, sizeof found, "%s, which is one of columns", what);
+            load_problem(l, &at, found, "other columns: a sensitive column is never a feature");
+        } else if (!strcmp(name, c->validation.label)) {
+            snprintf(found, sizeof found, "%s, which is validation.label", what);
+            load_problem(l, &at, found, "other columns: a sensitive column is not the label");
+        }
+    }
+}
+
+/* One topic for two things would feed a role with its own words. */
+static void check_topics(struct load *l)
+{
+    for (const struct option *a = config_options; a->key; a++) {
+        if (!is_topic(a) || !strcmp(a->key, "topics.prefix"))
+            continue;
+        for (const struct option *b = config_options; b < a; b++) {
+            if (!is_topic(b) || !strcmp(b->key, "topics.prefix"))
+                continue;
+            const char *one = *(char **)(void *)((char *)l->cfg + a->offset);
+            const char *two = *(char **)(void *)((char *)l->cfg + b->offset);
+            if (strcmp(one, two) != 0)
+                continue;
+            struct spot at = load_spot(l, load_given(l, a->key) ? a->key : b->key, -1);
+            char found[80];
+            snprintf(found, sizeof found, "the name of %s",
+                     load_given(l, a->key) ? b->key : a->key);
+            load_problem(l, &at, found, "a topic of its own");
+        }
+    }
+}
+
+static void check_numbers(struct load *l)
+{
+    const struct config *c = l->cfg;
+    struct spot at;
+    if (c->selection.strategy != 1 && c->selection.algorithm != CONFIG_FIS) {
+        at = load_spot(l, "selection.strategy", -1);
+        load_problem(l, &at, "2", "1, but with selection.algorithm: fis");
+    }
+    if (c->selection.heap < c->selection.labels_per_round) {
+        at = load_spot(l, "selection.heap", -1);
+        load_problem(l, &at, "fewer than labels_per_round", "as many, or 0 for twice as many");
+    }
+    if (c->gate.warn_cell < c->gate.min_cell) {
+        at = load_spot(l, "gate.warn_cell", -1);
+        load_problem(l, &at, "fewer than gate.min_cell", "as many or more");
+    }
+}
+
+void load_check(struct load *l)
+{
+    if (load_given(l, "dimension") && load_given(l, "columns")) {
+        struct spot at = load_spot(l, "dimension", -1);
+        load_problem(l, &at, "columns besides", "one of the two");
+        return;
+    }
+    settle(l);
+    if (l->no_memory)
+        return;
+    check_positive(l);
+    check_encoding(l);
+    check_label(l, "initial.label", l->cfg->initial.label);
+    check_label(l, "validation.label", l->cfg->validation.label);
+    check_sensitive(l);
+    check_topics(l);
+    check_numbers(l);
+}

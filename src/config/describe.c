@@ -1,0 +1,166 @@
+/*
+ * What an option allows, in words; and the known key nearest to an unknown one.
+ */
+#include "config/option.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void join(const char *const *words, const char *last, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = 0;
+    for (size_t i = 0; words[i] && used < size; i++) {
+        const char *between = i == 0 ? "" : words[i + 1] ? ", " : last;
+        int n = snprintf(out + used, size - used, "%s%s", between, words[i]);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static void allowed_range(const struct option *o, char *out, size_t size)
+{
+    char least[32], most[32];
+    if (o->kind == KIND_DURATION) {
+        config_format_duration(o->min, least, sizeof least);
+        config_format_duration(o->max, most, sizeof most);
+        snprintf(out, size, "a duration from %s to %s (250ms, 10s, 5m, 2h, 1d)", least, most);
+    } else if (o->kind == KIND_SIZE) {
+        config_format_size(o->min, least, sizeof least);
+        config_format_size(o->max, most, sizeof most);
+        snprintf(out, size, "a size from %s to %s (65536, 64KiB, 1MB)", least, most);
+    } else {
+        snprintf(out, size, "a whole number from %" PRIu64 " to %" PRIu64, o->min, o->max);
+    }
+}
+
+static void allowed_string(const struct option *o, char *out, size_t size)
+{
+    if (o->charset == CHARS_TOPIC)
+        snprintf(out, size, "1 to %" PRIu64 " of the characters A-Z a-z 0-9 . _ -", o->max);
+    else
+        snprintf(out, size, "a text of 1 to %" PRIu64 " bytes without control characters", o->max);
+}
+
+static void allowed_list(const struct option *o, char *out, size_t size)
+{
+    char words[128];
+    switch (o->kind) {
+    case KIND_FLAGS:
+        join(o->choices, " or ", words, sizeof words);
+        snprintf(out, size, "a list of %s, each at most once", words);
+        break;
+    case KIND_NAMES:
+        snprintf(out, size,
+                 "a list of %" PRIu64 " to %" PRIu64 " different names of 1 to 255 bytes", o->min,
+                 o->max);
+        break;
+    case KIND_LAYERS:
+        snprintf(out, size,
+                 "a list of %" PRIu64 " to %" PRIu64 " whole numbers from %" PRIu32 " to %" PRIu32,
+                 o->min, o->max, o->item_min, o->item_max);
+        break;
+    case KIND_COLUMNS:
+        snprintf(out, size,
+                 "a list of %" PRIu64 " to %" PRIu64 " columns, each {name, type, scale}", o->min,
+                 o->max);
+        break;
+    default:
+        snprintf(out, size, "a mapping of librdkafka properties to their values");
+    }
+}
+
+void config_allowed(const struct option *o, char *out, size_t size)
+{
+    switch (o->kind) {
+    case KIND_STRING:
+        allowed_string(o, out, size);
+        break;
+    case KIND_BOOL:
+        snprintf(out, size, "true or false");
+        break;
+    case KIND_COUNT:
+    case KIND_BIG:
+    case KIND_DURATION:
+    case KIND_SIZE:
+        allowed_range(o, out, size);
+        break;
+    case KIND_REAL:
+        snprintf(out, size, "a number %s %g %s %g", o->above ? "above" : "from", o->low,
+                 o->below ? "to below" : "to", o->high);
+        break;
+    case KIND_CHOICE:
+        join(o->choices, " or ", out, size);
+        break;
+    default:
+        allowed_list(o, out, size);
+    }
+}
+
+#define KEY_MAX 63
+
+static size_t least_of(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Edits (insert, delete, replace, swap of neighbours) from a to b; neither over KEY_MAX long. */
+static size_t edits(const char *a, size_t la, const char *b, size_t lb)
+{
+    size_t row[3][KEY_MAX + 1];
+    for (size_t j = 0; j <= lb; j++)
+        row[0][j] = j;
+    for (size_t i = 1; i <= la; i++) {
+        size_t *now = row[i % 3], *before = row[(i + 2) % 3], *older = row[(i + 1) % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= lb; j++) {
+            size_t change = before[j - 1] + (a[i - 1] != b[j - 1]);
+            now[j] = least_of(change, least_of(before[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                now[j] = least_of(now[j], older[j - 2] + 1);
+        }
+    }
+    return row[la % 3][lb];
+}
+
+/* As edits, over keys that differ in their section too: the right name in the wrong place is
+ * nearer than any other. */
+static size_t distance(const char *key, const char *known)
+{
+    const char *leaf = config_leaf(key), *known_leaf = config_leaf(known);
+    size_t whole = edits(key, strlen(key), known, strlen(known));
+    size_t part = edits(leaf, strlen(leaf), known_leaf, strlen(known_leaf));
+    return least_of(whole, part + 1);
+}
+
+struct nearest {
+    const char *key;
+    size_t length, distance;
+};
+
+static void consider(struct nearest *best, const char *key, const char *known, size_t length)
+{
+    char name[KEY_MAX + 1];
+    if (length > KEY_MAX)
+        return;
+    memcpy(name, known, length);
+    name[length] = 0;
+    size_t d = distance(key, name);
+    if (d < best->distance)
+        *best = (struct nearest){known, length, d};
+}
+
+bool config_nearest(const char *key, char *out, size_t size)
+{
+    if (strlen(key) > KEY_MAX)
+        return false;
+    struct nearest best = {NULL, 0, 2 + strlen(config_leaf(key)) / 3}; /* further is no likeness */
+    bool column = !strncmp(key, "columns[].", 10);
+    for (const struct option *o = column ? config_column_options : config_options; o->key; o++) {
+        if (!column && config_section_length(o->key))
+            consider(&best, key, o->key, config_section_length(o->key));
+        consider(&best, key, o->key, strlen(o->key));
+    }
+    if (best.key)
+        snprintf(out, size, "%.*s", (int)best.length, best.key);
+    return best.key != NULL;
+}

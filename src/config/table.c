@@ -1,0 +1,298 @@
+/*
+ * Every option there is. Parser, checks, defaults, `fisd --print-config` and the manual read this
+ * table; an option that is not here does not exist.
+ */
+#include "config/option.h"
+
+#include <string.h>
+
+#define AT(field) offsetof(struct config, field)
+
+#define NAMES_OF(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+#define TEXT(longest) .kind = KIND_STRING, .min = 1, .max = (longest)
+#define TOPIC_NAME(field, dashed, what)                                                            \
+    {                                                                                              \
+        .key = "topics." #field, .kind = KIND_STRING, .charset = CHARS_TOPIC, .min = 1,            \
+        .max = 249, .offset = AT(topics.field), .example = "credit." dashed,                       \
+        .otherwise = "<prefix>." dashed, .meaning = what                                           \
+    }
+#define COUNT(least, most) .kind = KIND_COUNT, .min = (least), .max = (most)
+#define BIG(least, most) .kind = KIND_BIG, .min = (least), .max = (most)
+#define SIZE(least, most) .kind = KIND_SIZE, .min = (least), .max = (most)
+#define DURATION(least, most) .kind = KIND_DURATION, .min = (least), .max = (most)
+#define CHOICE(...) .kind = KIND_CHOICE, .choices = NAMES_OF(__VA_ARGS__)
+#define REAL(least, most) .kind = KIND_REAL, .low = (least), .high = (most)
+
+#define KIB UINT64_C(1024)
+#define MIB (1024 * KIB)
+#define MINUTE UINT64_C(60000)
+#define YEAR (365 * 24 * 60 * MINUTE)
+
+/* clang-format off */
+const struct option config_options[] = {
+    {.key = "pipeline", TEXT(64), .charset = CHARS_TOPIC, .offset = AT(pipeline),
+     .need = NEED_ALWAYS, .example = "credit",
+     .meaning = "Name of the pipeline: it names topics, consumer groups and the transactional id, "
+                "so it must differ from every other pipeline on the same brokers."},
+    {.key = "roles", .kind = KIND_FLAGS, .choices = NAMES_OF("scorer", "trainer"),
+     .min = 1, .max = 2, .offset = AT(roles), .standard = "[scorer, trainer]",
+     .meaning = "What this process does. A scorer finds the records worth a label, as many as you "
+                "like; of the trainers one is active and the others stand by."},
+    {.key = "delivery", CHOICE("exactly_once", "at_least_once"), .offset = AT(delivery),
+     .standard = "exactly_once",
+     .meaning = "exactly_once uses Kafka transactions: no label is asked for twice, whatever is "
+                "killed. at_least_once may ask twice after a crash; the embedded broker needs it."},
+    {.key = "classes", .kind = KIND_NAMES, .min = 2, .max = 64, .offset = AT(classes),
+     .need = NEED_ALWAYS, .example = "[\"no\", \"yes\"]",
+     .meaning = "The labels there are, in the order of the model's outputs. A class is the text "
+                "written: no, yes, 0 and 1 are names like any other."},
+    {.key = "positive", TEXT(255), .offset = AT(positive), .example = "\"yes\"",
+     .otherwise = "the last of classes",
+     .meaning = "The class whose rates the fairness metrics compare."},
+    {.key = "columns", .kind = KIND_COLUMNS, .min = 1, .max = 4096, .offset = AT(columns),
+     .need = NEED_SOMETIMES, .example = "[{name: age}, {name: job, type: categorical}]",
+     .meaning = "The features of a record, by the names they have in JSON and CSV. Either columns "
+                "or dimension must be given."},
+    {.key = "dimension", COUNT(1, 65536), .offset = AT(dimension), .example = "32",
+     .otherwise = "columns name the features",
+     .meaning = "Short for numeric columns f0, f1, ... of this number."},
+
+    {.key = "kafka", .kind = KIND_PROPERTIES, .min = 0, .max = 500, .offset = AT(kafka),
+     .example = "{bootstrap.servers: \"localhost:9092\"}", .otherwise = "librdkafka's own defaults",
+     .meaning = "Properties handed to librdkafka as they are, by librdkafka's names. "
+                "bootstrap.servers is needed but with the embedded broker."},
+
+    {.key = "topics.prefix", TEXT(200), .charset = CHARS_TOPIC, .offset = AT(topics.prefix),
+     .example = "credit", .otherwise = "the name of the pipeline",
+     .meaning = "What the names of topics that are not set one by one begin with."},
+    TOPIC_NAME(records, "records", "The unlabelled records, written by you."),
+    TOPIC_NAME(candidates, "candidates", "What scorers offer to the trainer."),
+    TOPIC_NAME(label_requests, "label-requests", "Records that people are asked to label."),
+    TOPIC_NAME(labels, "labels", "The answers, written by the labelling tool."),
+    TOPIC_NAME(validation, "validation",
+               "Validation examples with their sensitive attributes; only the trainer may read it."),
+    TOPIC_NAME(initial, "initial", "Initial labelled examples."),
+    TOPIC_NAME(heads, "heads", "What scorers follow: network and directions."),
+    TOPIC_NAME(models, "models", "Model versions, published and rejected."),
+    TOPIC_NAME(ledger, "ledger", "The trainer's state: what was asked, answered and spent."),
+    TOPIC_NAME(dead_letter, "dead-letter", "Input that was refused, with the reason."),
+    {.key = "topics.create", .kind = KIND_BOOL, .offset = AT(topics.create), .standard = "true",
+     .meaning = "Whether topics that do not exist are created at the start."},
+    {.key = "topics.partitions", COUNT(1, 10000), .offset = AT(topics.partitions), .standard = "3",
+     .meaning = "Partitions of the topics that are created; records are scored by at most so many "
+                "scorers at a time."},
+    {.key = "topics.replication", COUNT(1, 10), .offset = AT(topics.replication), .standard = "1",
+     .meaning = "Replicas of the topics that are created; 3 on a production cluster."},
+    {.key = "topics.max_chunk", SIZE(KIB, 900 * KIB), .offset = AT(topics.max_chunk),
+     .standard = "512KiB",
+     .meaning = "Largest message of heads and models; what is larger is sent in pieces. Below the "
+                "broker's message.max.bytes."},
+
+    {.key = "records.encoding", CHOICE("json", "protobuf", "raw"), .offset = AT(records.encoding),
+     .standard = "json",
+     .meaning = "json: an object with named columns; protobuf: fis.Record; raw: one little-endian "
+                "float32 a column. The last two need numeric columns only."},
+    {.key = "records.max_bytes", SIZE(64, 16 * MIB), .offset = AT(records.max_bytes),
+     .standard = "1MiB", .meaning = "A larger record goes to the dead-letter topic unread."},
+    {.key = "records.id", TEXT(255), .offset = AT(records.id), .standard = "id",
+     .meaning = "The column with the record's id in JSON and CSV; without one the key of the "
+                "message, or else its place in the topic, is the id."},
+
+    {.key = "labels.encoding", CHOICE("json", "protobuf"), .offset = AT(labels.encoding),
+     .standard = "json", .meaning = "Encoding of label requests and of labels."},
+
+    {.key = "features.max_categories", COUNT(2, 10000), .offset = AT(features.max_categories),
+     .standard = "1000",
+     .meaning = "Most categories that a categorical column may have in the initial set; further "
+                "ones count as unseen."},
+
+    {.key = "initial.source", CHOICE("file", "topic"), .offset = AT(initial.source),
+     .standard = "file", .meaning = "Where the trainer gets the initial labelled set from."},
+    {.key = "initial.file", TEXT(4095), .offset = AT(initial.file), .need = NEED_SOMETIMES,
+     .example = "initial.csv",
+     .meaning = "CSV or JSON lines with the columns and the label; a relative name starts at the "
+                "directory of this file. Needed by a trainer whose source is a file."},
+    {.key = "initial.label", TEXT(255), .offset = AT(initial.label), .standard = "label",
+     .meaning = "The column with the label."},
+
+    {.key = "validation.source", CHOICE("file", "topic"), .offset = AT(validation.source),
+     .standard = "file", .meaning = "Where the trainer gets the validation set from."},
+    {.key = "validation.file", TEXT(4095), .offset = AT(validation.file), .need = NEED_SOMETIMES,
+     .example = "validation.csv",
+     .meaning = "As initial.file, with the sensitive columns besides."},
+    {.key = "validation.label", TEXT(255), .offset = AT(validation.label), .standard = "label",
+     .meaning = "The column with the label."},
+    {.key = "validation.sensitive", .kind = KIND_NAMES, .min = 1, .max = 8,
+     .offset = AT(validation.sensitive), .need = NEED_SOMETIMES, .example = "[sex]",
+     .meaning = "The columns whose values make the groups to be treated alike; several make one "
+                "group for each combination. Read from the validation set alone, never a feature. "
+                "Needed by a trainer."},
+
+    {.key = "fairness.metric",
+     CHOICE("demographic_parity", "equal_opportunity", "equalized_odds", "risk_disparity"),
+     .offset = AT(fairness.metric), .standard = "equalized_odds",
+     .meaning = "The gap between groups that is to shrink."},
+
+    {.key = "selection.algorithm", CHOICE("fis+", "fis", "ekg", "product", "random", "entropy"),
+     .offset = AT(selection.algorithm), .standard = "fis+",
+     .meaning = "How records are chosen: fis+ half by expected gain for fairness and half by "
+                "entropy; fis as published; ekg by expected gain alone; product by gain times "
+                "entropy; entropy and random for comparison."},
+    {.key = "selection.strategy", COUNT(1, 2), .offset = AT(selection.strategy), .standard = "1",
+     .meaning = "Proxy label of the algorithm fis: 1 the class whose accuracy influence is least, "
+                "2 the predicted class."},
+    {.key = "selection.labels_per_round", COUNT(1, 65536),
+     .offset = AT(selection.labels_per_round), .standard = "128",
+     .meaning = "Labels bought in a round; a round ends with the gate's verdict on a new version."},
+    {.key = "selection.rounds", COUNT(0, 1000000000), .offset = AT(selection.rounds),
+     .standard = "0", .meaning = "Rounds after which the trainer stops asking; 0: no limit."},
+    {.key = "selection.budget", BIG(0, UINT64_C(1000000000000)), .offset = AT(selection.budget),
+     .standard = "0", .meaning = "Labels to be bought in all; 0: no limit."},
+    {.key = "selection.in_flight", COUNT(0, 65536), .offset = AT(selection.in_flight),
+     .standard = "0",
+     .meaning = "Most label requests without an answer; 0: as many as labels_per_round."},
+    {.key = "selection.window_records", COUNT(1, 1000000000),
+     .offset = AT(selection.window_records), .standard = "10000",
+     .meaning = "Records that are scored before the best of them are asked for."},
+    {.key = "selection.window_time", DURATION(0, YEAR), .offset = AT(selection.window_time),
+     .standard = "0",
+     .meaning = "A window also closes after this time, full or not; 0: only when full."},
+    {.key = "selection.heap", COUNT(0, 1000000), .offset = AT(selection.heap), .standard = "0",
+     .meaning = "Candidates kept in wait, per criterion; 0: twice labels_per_round. Not fewer than "
+                "labels_per_round."},
+    {.key = "selection.round_deadline", DURATION(0, YEAR), .offset = AT(selection.round_deadline),
+     .standard = "0",
+     .meaning = "A round ends after this time with the labels it has got; 0: it waits."},
+    {.key = "selection.seed", BIG(0, UINT64_MAX), .offset = AT(selection.seed), .standard = "1",
+     .meaning = "Seed of what is drawn at random in the selection."},
+
+    {.key = "training.hidden", .kind = KIND_LAYERS, .min = 0, .max = CONFIG_LAYERS_MAX,
+     .item_min = 1, .item_max = 8192, .offset = AT(training.hidden), .standard = "[64]",
+     .meaning = "Widths of the hidden layers; [] is a linear model."},
+    {.key = "training.learning_rate", REAL(0, 1e9), .above = true,
+     .offset = AT(training.learning_rate), .standard = "0.01",
+     .meaning = "Step length of the descent."},
+    {.key = "training.momentum", REAL(0, 1), .below = true, .offset = AT(training.momentum),
+     .standard = "0.9", .meaning = "Nesterov momentum."},
+    {.key = "training.weight_decay", REAL(0, 1), .offset = AT(training.weight_decay),
+     .standard = "0.0005", .meaning = "Weight decay (L2)."},
+    {.key = "training.batch", COUNT(1, 65536), .offset = AT(training.batch), .standard = "128",
+     .meaning = "Examples in a training step."},
+    {.key = "training.warm_up_epochs", COUNT(0, 10000), .offset = AT(training.warm_up_epochs),
+     .standard = "20", .meaning = "Passes over the initial labelled set before the first version."},
+    {.key = "training.steps_per_round", COUNT(1, 1000000), .offset = AT(training.steps_per_round),
+     .standard = "120", .meaning = "Training steps in a round."},
+    {.key = "training.copies", CHOICE("boosted", "plain", "mixed"), .offset = AT(training.copies),
+     .example = "boosted",
+     .otherwise = "boosted for fis+, ekg and product; mixed for fis; plain for random and entropy",
+     .meaning = "boosted: an anchor on all labels and a second copy that sees the kept ones more "
+                "often; mixed: one model on old and kept labels; plain: one model on all labels."},
+    {.key = "training.mix", REAL(0, 1), .offset = AT(training.mix), .standard = "0.9",
+     .meaning = "With copies: mixed, the share of each batch drawn from the kept labels."},
+    {.key = "training.boost", REAL(0, 1), .offset = AT(training.boost), .standard = "0.5",
+     .meaning = "With copies: boosted, how likely a batch of the boosted copy is drawn from the "
+                "kept labels."},
+    {.key = "training.average_every", COUNT(1, 1000000), .offset = AT(training.average_every),
+     .standard = "6",
+     .meaning = "The version offered at the end of a round is the mean of the weights after every "
+                "so many steps."},
+    {.key = "training.seed", BIG(0, UINT64_MAX), .offset = AT(training.seed), .standard = "1",
+     .meaning = "Seed of the first weights and of the order of examples."},
+
+    {.key = "gate.epsilon", REAL(0, 1), .offset = AT(gate.epsilon), .standard = "0.005",
+     .meaning = "How much validation accuracy a version may lose and still be published."},
+    {.key = "gate.min_rows", COUNT(0, 1000000000), .offset = AT(gate.min_rows), .standard = "500",
+     .meaning = "With fewer validation rows nothing can be judged and nothing is published."},
+    {.key = "gate.min_cell", COUNT(1, 1000000), .offset = AT(gate.min_cell), .standard = "30",
+     .meaning = "Nor with fewer rows in a cell (a group, or a group and class) that the metric "
+                "needs."},
+    {.key = "gate.warn_cell", COUNT(1, 1000000), .offset = AT(gate.warn_cell), .standard = "100",
+     .meaning = "A warning is given when such a cell has fewer rows than this."},
+    {.key = "gate.cross_fit", CHOICE("auto", "on", "off"), .offset = AT(gate.cross_fit),
+     .standard = "auto",
+     .meaning = "Two boosted copies, each judged on the validation rows that did not guide it; "
+                "off: half of the rows guide and the other half judge. auto: on from 1000 rows."},
+    {.key = "gate.precondition", CHOICE("auto", "on", "off"), .offset = AT(gate.precondition),
+     .standard = "auto",
+     .meaning = "Whether directions are scaled by the curvature of the last layer. auto: on from "
+                "1000 rows."},
+    {.key = "gate.replace", CHOICE("fairer", "always"), .offset = AT(gate.replace),
+     .standard = "fairer",
+     .meaning = "fairer: a version replaces the served one when it is fairer by more than "
+                "standard_errors, or the served one has fallen behind; always: every version that "
+                "keeps accuracy does."},
+    {.key = "gate.standard_errors", REAL(0, 10), .offset = AT(gate.standard_errors),
+     .standard = "1.0", .meaning = "See gate.replace."},
+    {.key = "gate.bootstrap", COUNT(20, 10000), .offset = AT(gate.bootstrap), .standard = "200",
+     .meaning = "Samples behind standard errors and intervals."},
+
+    {.key = "scorer.batch", COUNT(1, 65536), .offset = AT(scorer.batch), .standard = "4096",
+     .meaning = "Most records that are scored together."},
+    {.key = "scorer.batches_in_flight", COUNT(1, 16), .offset = AT(scorer.batches_in_flight),
+     .standard = "2", .meaning = "Batches at work at a time; when all are, the consumer waits."},
+    {.key = "scorer.queue_bytes", SIZE(64 * KIB, 2048 * MIB), .offset = AT(scorer.queue_bytes),
+     .standard = "64MiB", .meaning = "Most bytes of records fetched ahead of scoring."},
+
+    {.key = "runtime.commit_interval", DURATION(10, MINUTE),
+     .offset = AT(runtime.commit_interval), .standard = "200ms",
+     .meaning = "How often what was done is committed to Kafka."},
+    {.key = "runtime.shutdown_timeout", DURATION(1000, 25000),
+     .offset = AT(runtime.shutdown_timeout), .standard = "20s",
+     .meaning = "Longest time from SIGTERM to the end of the process."},
+    {.key = "runtime.workers", COUNT(1, 64), .offset = AT(runtime.workers), .standard = "1",
+     .meaning = "Threads that score and train."},
+
+    {.key = "log.level", CHOICE("debug", "info", "warn", "error"), .offset = AT(log.level),
+     .standard = "info", .meaning = "Least serious line that is logged."},
+    {.key = NULL},
+};
+
+const struct option config_column_options[] = {
+    {.key = "columns[].name", TEXT(255), .offset = offsetof(struct config_column, name),
+     .need = NEED_ALWAYS, .example = "age", .meaning = "Name of the column."},
+    {.key = "columns[].type", CHOICE("numeric", "categorical"),
+     .offset = offsetof(struct config_column, type), .standard = "numeric",
+     .meaning = "categorical: one input for each category of the initial set and one for unseen "
+                "ones."},
+    {.key = "columns[].scale", CHOICE("standard", "none"),
+     .offset = offsetof(struct config_column, scale), .standard = "standard",
+     .meaning = "standard: less the mean, over the standard deviation, of the initial set; numeric "
+                "columns only."},
+    {.key = NULL},
+};
+/* clang-format on */
+
+const struct option *config_find_option(const char *key)
+{
+    for (const struct option *o = config_options; o->key; o++)
+        if (!strcmp(o->key, key))
+            return o;
+    for (const struct option *o = config_column_options; o->key; o++)
+        if (!strcmp(o->key, key))
+            return o;
+    return NULL;
+}
+
+const char *config_choice(const char *key, int value)
+{
+    const struct option *o = config_find_option(key);
+    if (!o || !o->choices || value < 0)
+        return NULL;
+    for (int i = 0; o->choices[i]; i++)
+        if (i == value)
+            return o->choices[i];
+    return NULL;
+}
+
+size_t config_section_length(const char *key)
+{
+    const char *dot = strchr(key, '.');
+    return dot ? (size_t)(dot - key) : 0;
+}
+
+const char *config_leaf(const char *key)
+{
+    const char *dot = strchr(key, '.');
+    return dot ? dot + 1 : key;
+}

@@ -1,0 +1,304 @@
+/*
+ * The table as a commented file, as a manual page, and a configuration in force as YAML.
+ */
+#include "config/load.h"
+#include "fis/mem.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+#define LINE_WIDTH 96
+
+bool config_is_secret(const char *property)
+{
+    static const char *const words[] = {"password", "secret",     "key",        "token",
+                                        "jaas",     "credential", "oauthbearer"};
+    size_t length = strlen(property);
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        for (size_t i = 0; i + strlen(words[w]) <= length; i++)
+            if (!strncasecmp(property + i, words[w], strlen(words[w])))
+                return true;
+    return false;
+}
+
+/* Prose as comment lines. */
+static void write_comment(FILE *out, int indent, const char *text)
+{
+    while (*text) {
+        size_t room = (size_t)(LINE_WIDTH - indent), length = strlen(text);
+        if (length > room) {
+            for (length = room; length && text[length] != ' '; length--)
+                ;
+            if (!length)
+                length = strcspn(text, " ");
+        }
+        fprintf(out, "%*s# %.*s\n", indent, "", (int)length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
+}
+
+static const char *need_of(const struct option *o)
+{
+    return o->need == NEED_ALWAYS ? "Required: " : "Allowed: ";
+}
+
+static void write_default(FILE *out, int indent, const struct option *o)
+{
+    char allowed[256], text[600];
+    config_allowed(o, allowed, sizeof allowed);
+    write_comment(out, indent, o->meaning);
+    snprintf(text, sizeof text, "%s%s.%s%s%s", need_of(o), allowed,
+             o->otherwise ? " When absent: " : "", o->otherwise ? o->otherwise : "",
+             o->otherwise ? "." : "");
+    write_comment(out, indent, text);
+    if (o->kind == KIND_COLUMNS)
+        for (const struct option *c = config_column_options; c->key; c++) {
+            config_allowed(c, allowed, sizeof allowed);
+            snprintf(text, sizeof text, "- %s: %s Allowed: %s%s%s.", config_leaf(c->key),
+                     c->meaning, allowed, c->standard ? "; default " : "",
+                     c->standard ? c->standard : "");
+            write_comment(out, indent, text);
+        }
+    /* '#' and no space: to be filled in. '# ': may stay as it is. */
+    const char *mark = o->standard ? "" : o->need == NEED_NONE ? "# " : "#";
+    fprintf(out, "%*s%s%s: %s\n", indent, "", mark, config_leaf(o->key),
+            o->standard ? o->standard : o->example);
+}
+
+void config_write_defaults(FILE *out)
+{
+    fputs(
+        "# The configuration of fisd: every option, with its default.\n"
+        "# Fill in the lines that start with '#' and a key with no space between, and take the\n"
+        "# '#' away. What a '# key: value' line sets may stay unset; the value is an example.\n"
+        "# ${NAME} in a value is replaced by the environment variable NAME ($${ is a plain ${).\n",
+        out);
+    size_t section = 0;
+    for (const struct option *o = config_options; o->key; o++) {
+        size_t length = config_section_length(o->key);
+        bool same = length == section && (!length || !strncmp(o->key, o[-1].key, length + 1));
+        fputc('\n', out);
+        if (!same)
+            fprintf(out, "%.*s:\n", (int)length, o->key);
+        section = length;
+        write_default(out, length ? 2 : 0, o);
+    }
+}
+
+static void write_cell(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '|')
+            fputc('\\', out);
+        if (*text == '<') /* "<prefix>" is no HTML element */
+            fputs("&lt;", out);
+        else
+            fputc(*text, out);
+    }
+}
+
+static void write_row(FILE *out, const struct option *o)
+{
+    char allowed[256];
+    config_allowed(o, allowed, sizeof allowed);
+    fprintf(out, "| `%s` | ", o->key);
+    write_cell(out, allowed);
+    fputs(" | ", out);
+    if (o->standard)
+        fprintf(out, "`%s`", o->standard);
+    else
+        write_cell(out, o->otherwise             ? o->otherwise
+                        : o->need == NEED_ALWAYS ? "**required**"
+                                                 : "**required** where it applies");
+    fputs(" | ", out);
+    write_cell(out, o->meaning);
+    fputs(" |\n", out);
+}
+
+void config_write_markdown(FILE *out)
+{
+    fputs("| key | allowed | default | meaning |\n|---|---|---|---|\n", out);
+    for (const struct option *o = config_options; o->key; o++) {
+        write_row(out, o);
+        if (o->kind == KIND_COLUMNS)
+            for (const struct option *c = config_column_options; c->key; c++)
+                write_row(out, c);
+    }
+}
+
+/* ---- a configuration in force --------------------------------------------------------------- */
+
+static void write_quoted(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (const char *s = text; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            fprintf(out, "\\%c", *s);
+        else if ((unsigned char)*s < 0x20)
+            fprintf(out, "\\x%02x", (unsigned)*s);
+        else if (*s == '$' && s[1] == '{')
+            fputs("$$", out);
+        else
+            fputc(*s, out);
+    }
+    fputc('"', out);
+}
+
+/* The shortest form that reads back as the same number. */
+static void write_real(FILE *out, double v)
+{
+    char text[40];
+    for (int digits = 1; digits <= 17; digits++) {
+        double back;
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        if (sscanf(text, "%lf", &back) == 1 && !(back < v) && !(back > v))
+            break;
+    }
+    fputs(text, out);
+}
+
+static void write_flags(FILE *out, const struct option *o, unsigned flags)
+{
+    const char *between = "";
+    fputc('[', out);
+    for (unsigned i = 0; o->choices[i]; i++)
+        if (flags & 1u << i) {
+            fprintf(out, "%s%s", between, o->choices[i]);
+            between = ", ";
+        }
+    fputc(']', out);
+}
+
+static void write_names(FILE *out, const struct config_names *names)
+{
+    fputc('[', out);
+    for (uint32_t i = 0; i < names->count; i++) {
+        fputs(i ? ", " : "", out);
+        write_quoted(out, names->items[i]);
+    }
+    fputc(']', out);
+}
+
+static void write_layers(FILE *out, const struct config_layers *layers)
+{
+    fputc('[', out);
+    for (uint32_t i = 0; i < layers->count; i++)
+        fprintf(out, "%s%" PRIu32, i ? ", " : "", layers->items[i]);
+    fputc(']', out);
+}
+
+static void write_columns(FILE *out, const struct config_columns *columns)
+{
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const struct config_column *c = &columns->items[i];
+        fputs("\n  - {name: ", out);
+        write_quoted(out, c->name);
+        fprintf(out, ", type: %s", config_choice("columns[].type", c->type));
+        if (c->type == CONFIG_NUMERIC)
+            fprintf(out, ", scale: %s", config_choice("columns[].scale", c->scale));
+        fputc('}', out);
+    }
+}
+
+static void write_properties(FILE *out, const struct config_properties *properties)
+{
+    for (uint32_t i = 0; i < properties->count; i++) {
+        const struct config_property *p = &properties->items[i];
+        fputs("\n  ", out);
+        write_quoted(out, p->name);
+        fputs(": ", out);
+        write_quoted(out, config_is_secret(p->name) ? "***" : p->value);
+    }
+}
+
+static void write_number(FILE *out, const struct option *o, const void *field)
+{
+    char text[40];
+    switch (o->kind) {
+    case KIND_BOOL:
+        fputs(*(const bool *)field ? "true" : "false", out);
+        break;
+    case KIND_COUNT:
+        fprintf(out, "%" PRIu32, *(const uint32_t *)field);
+        break;
+    case KIND_BIG:
+        fprintf(out, "%" PRIu64, *(const uint64_t *)field);
+        break;
+    case KIND_REAL:
+        write_real(out, *(const double *)field);
+        break;
+    case KIND_DURATION:
+        config_format_duration(*(const uint64_t *)field, text, sizeof text);
+        fputs(text, out);
+        break;
+    default:
+        config_format_size(*(const uint64_t *)field, text, sizeof text);
+        fputs(text, out);
+    }
+}
+
+static void write_value(FILE *out, const struct option *o, const void *field)
+{
+    switch (o->kind) {
+    case KIND_STRING:
+        write_quoted(out, *(char *const *)field);
+        break;
+    case KIND_CHOICE:
+        fputs(o->choices[*(const int *)field], out);
+        break;
+    case KIND_FLAGS:
+        write_flags(out, o, *(const unsigned *)field);
+        break;
+    case KIND_NAMES:
+        write_names(out, field);
+        break;
+    case KIND_LAYERS:
+        write_layers(out, field);
+        break;
+    case KIND_COLUMNS:
+        write_columns(out, field);
+        break;
+    case KIND_PROPERTIES:
+        write_properties(out, field);
+        break;
+    default:
+        write_number(out, o, field);
+    }
+}
+
+/* Whether there is a value: a name that is not set, an empty list or map have none. */
+static bool has_value(const struct config *cfg, const struct option *o, const void *field)
+{
+    switch (o->kind) {
+    case KIND_STRING:
+        return *(char *const *)field != NULL;
+    case KIND_NAMES:
+        return ((const struct config_names *)field)->count != 0;
+    case KIND_COLUMNS:
+        return !cfg->dimension;
+    case KIND_PROPERTIES:
+        return cfg->kafka.count != 0;
+    default:
+        return strcmp(o->key, "dimension") != 0 || cfg->dimension;
+    }
+}
+
+void config_print(const struct config *cfg, FILE *out)
+{
+    const char *section = "";
+    for (const struct option *o = config_options; o->key; o++) {
+        const void *field = (const char *)cfg + o->offset;
+        size_t length = config_section_length(o->key);
+        if (!has_value(cfg, o, field))
+            continue;
+        if (length && strncmp(section, o->key, length + 1) != 0)
+            fprintf(out, "%.*s:\n", (int)length, o->key);
+        section = o->key;
+        bool below = o->kind == KIND_COLUMNS || o->kind == KIND_PROPERTIES;
+        fprintf(out, "%s%s:%s", length ? "  " : "", config_leaf(o->key), below ? "" : " ");
+        write_value(out, o, field);
+        fputc('\n', out);
+    }
+}

@@ -1,0 +1,336 @@
+/*
+ * Good files: what is given, what is not, and what follows from it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/option.h"
+
+#define LEAST                                                                                      \
+    "pipeline: p\nclasses: [\"no\", \"yes\"]\ncolumns: [{name: a}, {name: b, type: "               \
+    "categorical}]\n"                                                                              \
+    "initial: {file: i.csv}\nvalidation: {file: v.csv, sensitive: [sex]}\n"
+
+static struct config load(const char *name, const char *text)
+{
+    struct config cfg;
+    struct fis_error e = {0};
+    if (config_load_text(name, text, strlen(text), &cfg, NULL, &e)) {
+        print_error("%s\n", e.text);
+        fail();
+    }
+    return cfg;
+}
+
+static char *printed(void (*write)(FILE *))
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    write(out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static char *effective(const struct config *cfg)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    config_print(cfg, out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    struct config c = load("/etc/fisd/p.yaml", LEAST);
+    assert_string_equal(c.pipeline, "p");
+    assert_int_equal(c.roles, CONFIG_SCORER | CONFIG_TRAINER);
+    assert_int_equal(c.delivery, CONFIG_EXACTLY_ONCE);
+    assert_string_equal(c.topics.prefix, "p");
+    assert_string_equal(c.topics.records, "p.records");
+    assert_string_equal(c.topics.label_requests, "p.label-requests");
+    assert_string_equal(c.topics.dead_letter, "p.dead-letter");
+    assert_int_equal(c.topics.partitions, 3);
+    assert_true(c.topics.create);
+    assert_int_equal(c.topics.max_chunk, 512 * 1024);
+    assert_int_equal(c.records.max_bytes, 1 << 20);
+    assert_string_equal(c.records.id, "id");
+    assert_string_equal(c.positive, "yes");
+    assert_int_equal(c.positive_class, 1);
+    assert_int_equal(c.columns.count, 2);
+    assert_int_equal(c.columns.items[1].type, CONFIG_CATEGORICAL);
+    assert_int_equal(c.features.max_categories, 1000);
+    assert_string_equal(c.initial.file, "/etc/fisd/i.csv");
+    assert_string_equal(c.validation.label, "label");
+    assert_int_equal(c.fairness.metric, CONFIG_EQUALIZED_ODDS);
+    assert_int_equal(c.selection.algorithm, CONFIG_FIS_PLUS);
+    assert_int_equal(c.selection.in_flight, 128);
+    assert_int_equal(c.selection.heap, 256);
+    assert_int_equal(c.selection.window_records, 10000);
+    assert_int_equal(c.training.hidden.count, 1);
+    assert_int_equal(c.training.hidden.items[0], 64);
+    assert_true(c.training.weight_decay > .000499 && c.training.weight_decay < .000501);
+    assert_int_equal(c.training.copies, CONFIG_BOOSTED);
+    assert_int_equal(c.gate.bootstrap, 200);
+    assert_int_equal(c.gate.cross_fit, CONFIG_AUTO);
+    assert_int_equal(c.scorer.queue_bytes, 64 << 20);
+    assert_int_equal(c.runtime.commit_interval, 200);
+    assert_int_equal(c.runtime.shutdown_timeout, 20000);
+    assert_int_equal(c.log.level, CONFIG_INFO);
+    config_done(&c);
+    assert_null(c.pipeline);
+    config_done(&c);
+}
+
+static void test_given(void **state)
+{
+    (void)state;
+    struct config c =
+        load("p.yaml",
+             LEAST "roles: [trainer]\ntopics: {prefix: q, labels: answers}\nselection:\n"
+                   "  algorithm: fis\n  strategy: 2\n  labels_per_round: 64\n  window_time: 2h\n"
+                   "  seed: 18446744073709551615\n"
+                   "training: {hidden: [], learning_rate: 1e6, momentum: .5}\n"
+                   "gate: {min_cell: 200}\nrecords: {max_bytes: 2MB}\npositive: no\n");
+    assert_int_equal(c.roles, CONFIG_TRAINER);
+    assert_string_equal(c.topics.labels, "answers");
+    assert_string_equal(c.topics.ledger, "q.ledger");
+    assert_int_equal(c.selection.window_time, 7200000);
+    assert_true(c.selection.seed == UINT64_MAX);
+    assert_int_equal(c.selection.in_flight, 64);
+    assert_int_equal(c.training.copies, CONFIG_MIXED);
+    assert_int_equal(c.training.hidden.count, 0);
+    assert_true(c.training.learning_rate > 999999 && c.training.learning_rate < 1000001);
+    assert_int_equal(c.gate.warn_cell, 200);
+    assert_int_equal(c.records.max_bytes, 2000000);
+    assert_int_equal(c.positive_class, 0);
+    assert_string_equal(c.initial.file, "i.csv");
+    config_done(&c);
+}
+
+static void test_scorer_needs_no_sets(void **state)
+{
+    (void)state;
+    struct config c =
+        load("p.yaml", "pipeline: p\nroles: [scorer]\nclasses: [a, b, c]\ndimension: 3\n"
+                       "records: {encoding: raw}\nselection:\n");
+    assert_int_equal(c.columns.count, 3);
+    assert_string_equal(c.columns.items[2].name, "f2");
+    assert_int_equal(c.dimension, 3);
+    assert_null(c.initial.file);
+    config_done(&c);
+}
+
+static void test_class_names(void **state)
+{
+    (void)state;
+    struct config c = load(
+        "p.yaml", "\xef\xbb\xbfpipeline: p\r\nroles: [scorer]\r\ndimension: 1\r\n"
+                  "classes: [no, yes, 0, 1, 10, 1.0, null, ~, true, \"<=50K\", J\xc3\xbcrgen]\r\n");
+    static const char *const want[] = {"no",   "yes", "0",    "1",     "10",           "1.0",
+                                       "null", "~",   "true", "<=50K", "J\xc3\xbcrgen"};
+    assert_int_equal(c.classes.count, 11);
+    for (uint32_t i = 0; i < 11; i++)
+        assert_string_equal(c.classes.items[i], want[i]);
+    config_done(&c);
+}
+
+static void test_kafka(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("FIS_TEST_SECRET", "pa:ss $x", 1), 0);
+    struct config c = load("p.yaml", LEAST "kafka:\n  bootstrap.servers: a:1,b:2\n"
+                                           "  enable.ssl.certificate.verification: false\n"
+                                           "  max.poll.interval.ms: 10000\n"
+                                           "  sasl.password: \"<${FIS_TEST_SECRET}>\"\n"
+                                           "  ssl.key.pem: |\n    one\n    two\n"
+                                           "  client.id: $${x}\n");
+    assert_string_equal(config_kafka(&c, "bootstrap.servers"), "a:1,b:2");
+    assert_string_equal(config_kafka(&c, "enable.ssl.certificate.verification"), "false");
+    assert_string_equal(config_kafka(&c, "max.poll.interval.ms"), "10000");
+    assert_string_equal(config_kafka(&c, "sasl.password"), "<pa:ss $x>");
+    assert_string_equal(config_kafka(&c, "ssl.key.pem"), "one\ntwo\n");
+    assert_string_equal(config_kafka(&c, "client.id"), "${x}");
+    assert_null(config_kafka(&c, "acks"));
+    char *text = effective(&c);
+    assert_null(strstr(text, "pa:ss"));
+    assert_null(strstr(text, "one"));
+    assert_non_null(strstr(text, "\"sasl.password\": \"***\""));
+    assert_non_null(strstr(text, "\"client.id\": \"$${x}\""));
+    free(text);
+    config_done(&c);
+}
+
+static void test_alias(void **state)
+{
+    (void)state;
+    struct config c = load("p.yaml", LEAST "topics: {partitions: &n 7, replication: *n}\n");
+    assert_int_equal(c.topics.replication, 7);
+    config_done(&c);
+}
+
+/* Takes the '#' from what is to be filled in. */
+static char *filled_in(void)
+{
+    char *text = printed(config_write_defaults);
+    for (char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        char *s = line + strspn(line, " ");
+        if (s[0] == '#' && s[1] != ' ')
+            memmove(s, s + 1, strlen(s));
+    }
+    return text;
+}
+
+static void test_print_config(void **state)
+{
+    (void)state;
+    char *text = filled_in();
+    struct config filled = load("p.yaml", text);
+    struct config least = load("p.yaml", "pipeline: credit\nclasses: [\"no\", \"yes\"]\n"
+                                         "columns: [{name: age}, {name: job, type: categorical}]\n"
+                                         "initial: {file: initial.csv}\n"
+                                         "validation: {file: validation.csv, sensitive: [sex]}\n");
+    char *a = effective(&filled), *b = effective(&least);
+    assert_string_equal(a, b);
+    for (const struct option *o = config_options; o->key; o++)
+        assert_non_null(strstr(text, config_leaf(o->key)));
+    free(a);
+    free(b);
+    free(text);
+    config_done(&filled);
+    config_done(&least);
+}
+
+static void test_untouched_print_config_says_what_is_missing(void **state)
+{
+    (void)state;
+    char *text = printed(config_write_defaults);
+    struct config cfg;
+    struct config_problems problems;
+    struct fis_error e;
+    assert_int_equal(config_load_text("p.yaml", text, strlen(text), &cfg, &problems, &e),
+                     -FIS_INPUT);
+    assert_int_equal(problems.count, 6);
+    free(text);
+}
+
+static void test_effective_reads_back(void **state)
+{
+    (void)state;
+    struct config c =
+        load("p.yaml", LEAST "kafka: {bootstrap.servers: 'a\"\\b'}\ntraining: {mix: 0.1, "
+                             "learning_rate: 0.30000000000000004}\n"
+                             "runtime: {commit_interval: 1500ms}\nrecords: {max_bytes: 70}\n");
+    char *first = effective(&c);
+    struct config again = load("p.yaml", first);
+    char *second = effective(&again);
+    assert_string_equal(first, second);
+    assert_non_null(strstr(first, "commit_interval: 1500ms\n"));
+    assert_non_null(strstr(first, "learning_rate: 0.30000000000000004\n"));
+    assert_false(again.training.learning_rate < c.training.learning_rate ||
+                 again.training.learning_rate > c.training.learning_rate);
+    free(first);
+    free(second);
+    config_done(&c);
+    config_done(&again);
+}
+
+static void test_markdown(void **state)
+{
+    (void)state;
+    char *text = printed(config_write_markdown), cell[80];
+    size_t rows = 0;
+    for (const struct option *o = config_options; o->key; o++, rows++) {
+        snprintf(cell, sizeof cell, "| `%s` | ", o->key);
+        assert_non_null(strstr(text, cell));
+    }
+    for (const struct option *o = config_column_options; o->key; o++, rows++) {
+        snprintf(cell, sizeof cell, "| `%s` | ", o->key);
+        assert_non_null(strstr(text, cell));
+    }
+    for (const char *s = text; (s = strchr(s, '\n')); s++)
+        rows--;
+    assert_int_equal((int)rows, -2);
+    free(text);
+}
+
+static void test_choice_names(void **state)
+{
+    (void)state;
+    assert_string_equal(config_choice("selection.algorithm", CONFIG_ENTROPY), "entropy");
+    assert_string_equal(config_choice("fairness.metric", CONFIG_RISK_DISPARITY), "risk_disparity");
+    assert_string_equal(config_choice("training.copies", CONFIG_MIXED), "mixed");
+    assert_string_equal(config_choice("log.level", CONFIG_ERROR), "error");
+    assert_string_equal(config_choice("gate.cross_fit", CONFIG_OFF), "off");
+    assert_null(config_choice("selection.algorithm", 6));
+    assert_null(config_choice("selection.algorithm", -1));
+    assert_null(config_choice("pipeline", 0));
+}
+
+static void test_table_fits(void **state)
+{
+    (void)state;
+    size_t n = 0;
+    while (config_options[n].key)
+        n++;
+    assert_true(n < OPTIONS_MAX);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++) {
+            assert_string_not_equal(config_options[i].key, config_options[k].key);
+            assert_int_not_equal(config_options[i].offset, config_options[k].offset);
+        }
+}
+
+static void test_files(void **state)
+{
+    (void)state;
+    struct fis_error e = {0};
+    struct config c;
+    if (config_load("config/example.yaml", &c, &e))
+        fail_msg("%s", e.text);
+    assert_string_equal(c.initial.file, "config/initial.csv");
+    config_done(&c);
+    if (config_load("config/adult.yaml", &c, &e))
+        fail_msg("%s", e.text);
+    assert_int_equal(c.columns.count, 13);
+    assert_string_equal(c.classes.items[0], "<=50K");
+    assert_int_equal(c.selection.budget, 1280);
+    config_done(&c);
+    assert_int_equal(config_load("config/none.yaml", &c, &e), -FIS_INPUT);
+    assert_non_null(strstr(e.text, "config/none.yaml: cannot be opened"));
+    assert_int_equal(config_load("config", &c, &e), -FIS_INPUT);
+    assert_int_equal(config_load("config", &c, NULL), -FIS_INPUT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_given),
+        cmocka_unit_test(test_scorer_needs_no_sets),
+        cmocka_unit_test(test_class_names),
+        cmocka_unit_test(test_kafka),
+        cmocka_unit_test(test_alias),
+        cmocka_unit_test(test_print_config),
+        cmocka_unit_test(test_untouched_print_config_says_what_is_missing),
+        cmocka_unit_test(test_effective_reads_back),
+        cmocka_unit_test(test_markdown),
+        cmocka_unit_test(test_choice_names),
+        cmocka_unit_test(test_table_fits),
+        cmocka_unit_test(test_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
