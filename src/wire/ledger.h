@@ -27,6 +27,7 @@ struct wire_ledger_item {
 };
 /* By the message's key. WIRE_TOMBSTONE: kind, and for an entry the id, are written. */
 enum wire_decoded wire_ledger_decode(const struct wire_message *m, struct fis_arena *arena,
-                                     struct wire_ledger_item *item, struct fis_error *e);
+                                     struct wire_ledger_item *item,
+                                     struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

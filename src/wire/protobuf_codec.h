@@ -16,17 +16,19 @@
 #include "wire/types.h"
 
 /* One record to x [fis_encoder_dimension]: the values of the columns in order, dense or sparse,
- * through fis_encoder_encode_floats. The arena needs 9 bytes a column. Null value: WIRE_TOMBSTONE,
- * with record->id. Longer than schema->max_bytes, or anything else not right: WIRE_BAD and *e. */
+ * through fis_encoder_encode_floats. The arena needs 4 bytes a column, 13 for sparse ones (and 64
+ * more). Null value: WIRE_TOMBSTONE with record->id. Longer than schema->max_bytes, or anything
+ * else not right: WIRE_BAD and *e. */
 enum wire_decoded wire_protobuf_record(const struct wire_schema *schema,
                                        const struct fis_encoder *encoder,
                                        const struct wire_message *m, struct fis_arena *arena,
-                                       float *x, struct wire_record *record, struct fis_error *e);
+                                       float *x, struct wire_record *record,
+                                       struct fis_error *e) FIS_MUST_CHECK;
 
 /* No bytes at all with the id as key: class 0 (case I06). The id is the field's or the key's. */
 enum wire_decoded wire_protobuf_label(const struct wire_schema *schema,
                                       const struct wire_message *m, struct fis_arena *arena,
-                                      struct wire_label *label, struct fis_error *e);
+                                      struct wire_label *label, struct fis_error *e) FIS_MUST_CHECK;
 int wire_protobuf_label_encode(const struct wire_schema *schema, const struct wire_label *label,
                                const char *annotator, int64_t labelled_at_ms,
                                struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
@@ -38,14 +40,14 @@ int wire_protobuf_request_encode(const struct wire_schema *schema,
 enum wire_decoded wire_protobuf_request(const struct wire_message *m, struct fis_arena *arena,
                                         struct wire_label_request *request,
                                         const char *const **classes, uint32_t *n_classes,
-                                        struct fis_error *e);
+                                        struct fis_error *e) FIS_MUST_CHECK;
 
 /* A message on `candidates`. A score of -inf is left out, and comes back as -inf; x goes dense or
  * sparse, whichever is smaller, and comes back bit for bit. */
 int wire_offer_encode(const struct wire_offer *offer, struct wire_buffer *out,
                       struct fis_error *e) FIS_MUST_CHECK;
 enum wire_decoded wire_offer_decode(const struct wire_message *m, struct fis_arena *arena,
-                                    struct wire_offer *offer, struct fis_error *e);
+                                    struct wire_offer *offer, struct fis_error *e) FIS_MUST_CHECK;
 
 /* An initial example (sensitive = 0: it must have no sensitive attributes) or a validation example
  * (1: exactly those of the schema, none empty). values [n_columns], all numbers. Null value:
@@ -53,6 +55,6 @@ enum wire_decoded wire_offer_decode(const struct wire_message *m, struct fis_are
 enum wire_decoded wire_protobuf_example(const struct wire_schema *schema, uint32_t n_columns,
                                         int sensitive, const struct wire_message *m,
                                         struct fis_arena *arena, struct wire_example *example,
-                                        struct fis_error *e);
+                                        struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

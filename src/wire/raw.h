@@ -10,7 +10,7 @@
 enum wire_decoded wire_raw_record(const struct wire_schema *schema,
                                   const struct fis_encoder *encoder, const struct wire_message *m,
                                   struct fis_arena *arena, float *x, struct wire_record *record,
-                                  struct fis_error *e);
+                                  struct fis_error *e) FIS_MUST_CHECK;
 
 /* out [n] from 4 n bytes, little-endian, at any address. */
 void wire_floats_from_le(float *out, const void *bytes, size_t n);

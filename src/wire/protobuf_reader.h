@@ -1,0 +1,35 @@
+/*
+ * The protobuf wire format, one field at a time, with a reason when it is broken. Offsets count
+ * from the start of the outermost message.
+ */
+#ifndef WIRE_PROTOBUF_READER_H
+#define WIRE_PROTOBUF_READER_H
+
+#include "wire/types.h"
+
+enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED32 = 5 }; /* wire types */
+
+struct wire_reader {
+    const unsigned char *base, *at, *end;
+};
+struct wire_field {
+    uint32_t number;
+    unsigned type;
+    size_t offset;             /* of its tag */
+    uint64_t value;            /* VARINT */
+    const unsigned char *data; /* the others: where its bytes lie, and how many */
+    size_t length;
+};
+
+struct wire_reader wire_reader_of(struct wire_bytes bytes);
+/* The message inside a field of type LENGTH. */
+struct wire_reader wire_reader_inside(const struct wire_reader *outer, const struct wire_field *f);
+/* 1: *f is the next field; 0: the end; -INPUT. */
+int wire_reader_next(struct wire_reader *r, struct wire_field *f,
+                     struct fis_error *e) FIS_MUST_CHECK;
+int wire_reader_varint(struct wire_reader *r, uint64_t *value, struct fis_error *e) FIS_MUST_CHECK;
+
+/* Takes the Confluent frame (0, schema id, message indexes) off when the first byte is 0. */
+int wire_confluent_strip(struct wire_bytes *bytes, struct fis_error *e) FIS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,78 @@
+/* Records are the hot path: one pass over the bytes, values straight into the arena. */
+#include "fis.pb-c.h"
+
+#include "wire/protobuf_codec.h"
+#include "wire/protobuf_features.h"
+#include "wire/protobuf_unpack.h"
+
+static int read_fields(struct wire_bytes bytes, struct wire_features *features,
+                       struct wire_bytes *id, int64_t *event_time, struct fis_error *e)
+{
+    struct wire_reader r = wire_reader_of(bytes);
+    struct wire_field f;
+    int rc;
+    while ((rc = wire_reader_next(&r, &f, e)) > 0) {
+        rc = wire_protobuf_check_field(&fis__v1__record__descriptor, &r, &f, e);
+        if (rc)
+            return rc;
+        switch (f.number) {
+        case 1: /* the last one counts */
+            *id = (struct wire_bytes){f.data, f.length};
+            break;
+        case 2:
+            wire_features_dense(features, &f);
+            break;
+        case 3:
+            rc = wire_features_sparse(features, &r, &f, e);
+            if (rc)
+                return rc;
+            break;
+        case 5:
+            *event_time = (int64_t)f.value;
+            break;
+        default: /* attributes and unknown fields stay in the original bytes */
+            break;
+        }
+    }
+    return rc;
+}
+
+static int decode(const struct wire_schema *schema, const struct fis_encoder *encoder,
+                  const struct wire_message *m, struct fis_arena *arena, float *x,
+                  struct wire_record *record, struct fis_error *e)
+{
+    struct wire_bytes value = m->value, id = {0};
+    struct wire_features features;
+    struct wire_record out = {0};
+    if (value.length > schema->max_bytes)
+        return fis_fail(e, FIS_INPUT, "a record of %zu bytes, at most %zu allowed", value.length,
+                        schema->max_bytes);
+    int rc = wire_confluent_strip(&value, e);
+    if (!rc)
+        rc = wire_features_start(&features, fis_encoder_columns(encoder), arena, e);
+    if (!rc)
+        rc = read_fields(value, &features, &id, &out.event_time_ms, e);
+    if (!rc)
+        rc = wire_features_finish(&features, e);
+    if (!rc)
+        rc = wire_message_id(m, id, 1, &out.id, e);
+    if (!rc)
+        rc = fis_encoder_encode_floats(encoder, features.values, features.wanted, x, e);
+    if (rc)
+        return rc;
+    if (!out.event_time_ms)
+        out.event_time_ms = m->timestamp_ms;
+    *record = out;
+    return 0;
+}
+
+enum wire_decoded wire_protobuf_record(const struct wire_schema *schema,
+                                       const struct fis_encoder *encoder,
+                                       const struct wire_message *m, struct fis_arena *arena,
+                                       float *x, struct wire_record *record, struct fis_error *e)
+{
+    if (!m->value.data)
+        return wire_message_id(m, (struct wire_bytes){0}, 1, &record->id, e) ? WIRE_BAD
+                                                                             : WIRE_TOMBSTONE;
+    return decode(schema, encoder, m, arena, x, record, e) ? WIRE_BAD : WIRE_OK;
+}

@@ -1,0 +1,56 @@
+#include "wire/raw.h"
+
+#include <endian.h>
+#include <string.h>
+
+void wire_floats_from_le(float *out, const void *bytes, size_t n)
+{
+    if (!n)
+        return;
+    memcpy(out, bytes, n * sizeof *out);
+#if __BYTE_ORDER == __BIG_ENDIAN
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, out + i, sizeof bits);
+        bits = le32toh(bits);
+        memcpy(out + i, &bits, sizeof bits);
+    }
+#endif
+}
+
+static int decode(const struct wire_schema *schema, const struct fis_encoder *encoder,
+                  const struct wire_message *m, struct fis_arena *arena, float *x,
+                  struct wire_record *record, struct fis_error *e)
+{
+    uint32_t n = fis_encoder_columns(encoder);
+    size_t wanted = (size_t)n * sizeof(float);
+    struct wire_record out = {.event_time_ms = m->timestamp_ms};
+    if (m->value.length > schema->max_bytes)
+        return fis_fail(e, FIS_INPUT, "a record of %zu bytes, at most %zu allowed", m->value.length,
+                        schema->max_bytes);
+    if (m->value.length != wanted)
+        return fis_fail(e, FIS_INPUT, "%zu bytes, %zu wanted (%u float32)", m->value.length, wanted,
+                        n);
+    float *values = fis_arena_alloc(arena, wanted);
+    if (!values)
+        return fis_fail(e, FIS_INPUT, "decoding %u columns takes more than %zu bytes", n,
+                        arena->size);
+    wire_floats_from_le(values, m->value.data, n);
+    int rc = wire_message_id(m, (struct wire_bytes){0}, 1, &out.id, e);
+    if (!rc)
+        rc = fis_encoder_encode_floats(encoder, values, n, x, e);
+    if (!rc)
+        *record = out;
+    return rc;
+}
+
+enum wire_decoded wire_raw_record(const struct wire_schema *schema,
+                                  const struct fis_encoder *encoder, const struct wire_message *m,
+                                  struct fis_arena *arena, float *x, struct wire_record *record,
+                                  struct fis_error *e)
+{
+    if (!m->value.data)
+        return wire_message_id(m, (struct wire_bytes){0}, 1, &record->id, e) ? WIRE_BAD
+                                                                             : WIRE_TOMBSTONE;
+    return decode(schema, encoder, m, arena, x, record, e) ? WIRE_BAD : WIRE_OK;
+}
