@@ -18,7 +18,7 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
         {t->candidates, DELETE | OURS, true},
         {t->label_requests, DELETE | OURS, true},
         {t->labels, DELETE | YOURS, true},
-        {t->initial, DELETE | YOURS, cfg->initial.source == CONFIG_TOPIC},
+        {t->initial, COMPACT | YOURS, cfg->initial.source == CONFIG_TOPIC},
         {t->validation, COMPACT | YOURS, cfg->validation.source == CONFIG_TOPIC},
         {t->heads, COMPACT | OURS | SINGLE, true},
         {t->models, COMPACT | OURS | SINGLE, true},
