@@ -4,7 +4,8 @@
  * Copies start from one warm start. The anchor learns from all labels. In mode BOOSTED, each
  * boosted copy's batch is, with probability `boost`, drawn from that copy's kept set (once it has
  * kept_min rows), else it is the anchor's own batch. In mode MIXED (the published algorithm) there
- * is one copy, the anchor, and a share `mix` of each of its batches comes from the kept set. In
+ * is one copy, the anchor: a share `mix` of each of its batches comes from the kept set (once it
+ * has kept_min rows) and the rest from the initial rows; what is not kept is not learnt from. In
  * mode PLAIN there is one copy and all labels are alike. SGD, Nesterov momentum, weight decay. End
  * points are averages over every `average_every`-th iterate since fis_trainer_round_begin.
  *
@@ -27,12 +28,13 @@ enum fis_copies { FIS_COPIES_BOOSTED = 1, FIS_COPIES_PLAIN, FIS_COPIES_MIXED };
 struct fis_trainer_options {
     struct fis_shape shape;
     enum fis_copies copies;
-    uint32_t folds; /* 1: one boosted copy (guide and gate halves); 2: cross-fit, one each */
+    uint32_t folds; /* 1: one boosted copy (guide and gate halves); 2: cross-fit, one each; 0 (MIXED
+                       and PLAIN only): all rows guide and judge, as in the published algorithm */
     float learning_rate, momentum, weight_decay;
     uint32_t batch;
     float boost, mix;
     uint32_t kept_min;      /* 16 */
-    uint32_t average_every; /* 6 */
+    uint32_t average_every; /* 6; 0: no averages, the current iterate is the end point */
     uint64_t seed;
 };
 
@@ -64,6 +66,9 @@ uint32_t fis_trainer_epoch_steps(const struct fis_trainer *t);
 void fis_trainer_fork(struct fis_trainer *t);
 
 void fis_trainer_round_begin(struct fis_trainer *t); /* a fresh average; remembers the state */
+/* Not finite: as for warm_up; besides, bought rows that alone explain it (their logits at the
+ * restored anchor are not finite, or beyond +-1e4) are excluded from then on, so that one absurd
+ * row does not spoil every round to come. */
 int fis_trainer_train(struct fis_trainer *t, uint32_t steps, struct fis_error *e) FIS_MUST_CHECK;
 /* Back to where round_begin left it (a rejected round of `fis`, a loss that is not finite). */
 void fis_trainer_roll_back(struct fis_trainer *t);
@@ -82,7 +87,8 @@ fis_trainer_panel(const struct fis_trainer *t); /* borrowed; NULL before refresh
  * NULL): at the true label, along the head's directions. */
 uint32_t fis_trainer_check(struct fis_trainer *t, uint32_t index, float *infl_acc,
                            float *infl_fair);
-uint32_t fis_trainer_review(struct fis_trainer *t); /* all set-aside rows; how many changed sides */
+/* All bought rows again, kept ones too; how many changed sides (in any fold). */
+uint32_t fis_trainer_review(struct fis_trainer *t);
 int fis_trainer_is_kept(const struct fis_trainer *t, uint32_t index);
 
 /* Slabs: the anchor now; the averaged end points for publication (the anchor's and fold h's copy's;
@@ -95,11 +101,14 @@ void fis_trainer_set_anchor(struct fis_trainer *t, const float *params);
 
 struct fis_trainer_counts {
     uint32_t initial, bought, kept; /* kept: by any fold */
+    uint32_t excluded;              /* bought rows that made the loss infinite */
     uint64_t steps;
     double last_loss; /* the anchor's, mean over the last call's steps */
 };
 struct fis_trainer_counts fis_trainer_counts(const struct fis_trainer *t);
 const struct fis_shape *fis_trainer_shape(const struct fis_trainer *t);
+const struct fis_trainer_options *fis_trainer_options(const struct fis_trainer *t);
+uint32_t fis_trainer_groups(const struct fis_trainer *t); /* of the validation rows */
 const struct fis_rows *fis_trainer_validation(const struct fis_trainer *t);
 const uint8_t *fis_trainer_fold_of(const struct fis_trainer *t); /* [n validation] 0 or 1 */
 

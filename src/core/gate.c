@@ -1,0 +1,384 @@
+#include "fis/gate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/gate_rule.h"
+#include "core/interpolate.h"
+#include "fis/mem.h"
+
+#define POINTS 10 /* a = 0, 1/POINTS, … 1 */
+
+struct fis_gate {
+    struct fis_gate_options o;
+    size_t n_params;
+    double val0;
+    uint32_t looks;
+    int serves;
+    float *served[2]; /* slabs: the point for each half of the rows */
+};
+
+/* One judgement's work. */
+struct session {
+    struct fis_gate *g;
+    const struct fis_trainer *t;
+    struct gate_rows rows;
+    struct judged anchor, served, pick, trial;
+    struct gate_figures figures;
+    const float *end[2];    /* end points, for each half of the rows */
+    float *point[2];        /* the trial's slabs */
+    float share;            /* of the pick */
+    int n_ends, found;      /* found: there is an admissible point that is not constant */
+    int constant_passed_by; /* an admissible point was passed by for being constant */
+};
+
+struct fis_gate *fis_gate_new(const struct fis_gate_options *o, const struct fis_shape *shape,
+                              struct fis_error *e)
+{
+    if (o->metric < FIS_DEMOGRAPHIC_PARITY || o->metric > FIS_RISK_DISPARITY ||
+        o->positive >= fis_shape_classes(shape)) {
+        fis_fail(e, FIS_INPUT, "gate: unknown metric %d, or positive class %u of %u",
+                 (int)o->metric, o->positive, fis_shape_classes(shape));
+        return NULL;
+    }
+    if (!(o->epsilon >= 0) || !(o->standard_errors >= 0)) {
+        fis_fail(e, FIS_INPUT, "gate: epsilon %g, standard errors %g; 0 or more are needed",
+                 o->epsilon, o->standard_errors);
+        return NULL;
+    }
+    struct fis_gate *g = fis_calloc(1, sizeof *g);
+    if (!g)
+        goto nomem;
+    g->o = *o;
+    g->val0 = NAN;
+    g->n_params = fis_shape_params(shape);
+    for (int h = 0; h < 2; h++)
+        if (!(g->served[h] = fis_calloc(g->n_params, sizeof(float))))
+            goto nomem;
+    return g;
+nomem:
+    fis_fail(e, FIS_NOMEM, "gate: no memory");
+    fis_gate_free(g);
+    return NULL;
+}
+
+void fis_gate_free(struct fis_gate *g)
+{
+    if (!g)
+        return;
+    fis_free(g->served[0]);
+    fis_free(g->served[1]);
+    fis_free(g);
+}
+
+double fis_gate_val0(const struct fis_gate *g)
+{
+    return g->val0;
+}
+
+void fis_gate_restore(struct fis_gate *g, double val0, const float *served, uint32_t looks)
+{
+    g->val0 = val0;
+    g->looks = looks;
+    g->serves = 1;
+    for (int h = 0; h < 2; h++)
+        memcpy(g->served[h], served, g->n_params * sizeof(float));
+}
+
+/* ---- a session ------------------------------------------------------------------------------ */
+
+static void session_done(struct session *s)
+{
+    struct judged *const all[] = {&s->anchor, &s->served, &s->pick, &s->trial};
+    for (size_t i = 0; i < 4; i++)
+        judged_done(all[i]);
+    gate_rows_done(&s->rows);
+    fis_free(s->point[0]);
+    fis_free(s->point[1]);
+}
+
+static int estimable(const struct gate_rows *r, enum fis_metric metric)
+{
+    return smallest_cell(r, metric) > 0;
+}
+
+static int session_init(struct session *s, struct fis_gate *g, const struct fis_trainer *t,
+                        struct fis_error *e)
+{
+    *s = (struct session){.g = g, .t = t};
+    int r = gate_rows_init(&s->rows, t, g->o.positive, e);
+    struct judged *const all[] = {&s->anchor, &s->served, &s->pick, &s->trial};
+    for (size_t i = 0; r == 0 && i < 4; i++)
+        r = judged_init(all[i], &s->rows, e);
+    for (int h = 0; r == 0 && h < 2; h++)
+        if (!(s->point[h] = fis_alloc(g->n_params, sizeof(float))))
+            r = fis_fail(e, FIS_NOMEM, "gate: no memory for a point");
+    if (r < 0)
+        return r;
+    enum fis_copies copies = fis_trainer_options(t)->copies;
+    s->n_ends = copies == FIS_COPIES_BOOSTED ? (int)fis_trainer_options(t)->folds : 0;
+    for (uint32_t h = 0; h < 2; h++)
+        s->end[h] = fis_trainer_end_boosted(t, (int)h < s->n_ends ? h : 0);
+    s->figures = (struct gate_figures){
+        .val0 = g->val0,
+        .anchor = &s->anchor.metrics,
+        .strict = copies == FIS_COPIES_MIXED,
+        .odds_estimable = {estimable(&s->rows, FIS_EQUAL_OPPORTUNITY),
+                           estimable(&s->rows, FIS_EQUALIZED_ODDS)},
+    };
+    return 0;
+}
+
+static FIS_PRINTF(4, 5) void conclude(struct fis_gate_judgement *j, enum fis_verdict verdict,
+                                      enum fis_gate_reason reason, const char *format, ...)
+{
+    char numbers[FIS_ERROR_TEXT - 64];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(numbers, sizeof numbers, format, ap);
+    va_end(ap);
+    j->verdict = verdict;
+    j->reason = reason;
+    snprintf(j->text, sizeof j->text, "%s: %s: %s",
+             verdict == FIS_PUBLISH ? "published" : "rejected", fis_gate_reason_name(reason),
+             numbers);
+}
+
+static void swap_judged(struct judged *a, struct judged *b)
+{
+    struct judged t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* Rows and cells: whether this set can judge anything. */
+static int too_small(struct session *s, struct fis_gate_judgement *j)
+{
+    const struct fis_gate_options *o = &s->g->o;
+    uint32_t n = fis_trainer_validation(s->t)->n;
+    j->smallest_cell = smallest_cell(&s->rows, o->metric);
+    j->warn_cell = j->smallest_cell < o->warn_cell;
+    if (n < o->min_rows) {
+        conclude(j, FIS_REJECT, FIS_GATE_FEW_ROWS, "%u validation rows; at least %u are needed", n,
+                 o->min_rows);
+        return 1;
+    }
+    if (j->smallest_cell < o->min_cell) {
+        conclude(j, FIS_REJECT, FIS_GATE_SMALL_CELL,
+                 "a cell that %s needs has %u rows; at least %u are needed",
+                 fis_metric_name(o->metric), j->smallest_cell, o->min_cell);
+        return 1;
+    }
+    return 0;
+}
+
+static void judge_anchor(struct session *s, const float *params, struct fis_gate_judgement *j)
+{
+    const float *const both[2] = {params, params};
+    judge_point(&s->rows, both, &s->anchor);
+    j->anchor = s->anchor.metrics;
+}
+
+/* ---- the warm-up model ---------------------------------------------------------------------- */
+
+static void note_first(const struct session *s, struct fis_gate_judgement *j)
+{
+    const struct fis_gate_options *o = &s->g->o;
+    const char *note = "";
+    if (fis_trainer_validation(s->t)->n < o->min_rows)
+        note = "; too few validation rows to judge what follows";
+    else if (j->smallest_cell < o->min_cell)
+        note = "; a cell is too small to judge what follows";
+    if (j->pick.predicted_classes == 1)
+        note = "; it predicts one class only";
+    conclude(j, FIS_PUBLISH, FIS_GATE_FIRST,
+             "the warm-up model; accuracy %.4f, balanced %.4f, %s %.4f, smallest cell %u rows%s",
+             j->pick.accuracy, j->pick.balanced_accuracy, fis_metric_name(o->metric),
+             fis_metrics_of(&j->pick, o->metric), j->smallest_cell, note);
+}
+
+static int first_in(struct session *s, struct fis_gate_judgement *j, struct fis_error *e)
+{
+    const struct fis_gate_options *o = &s->g->o;
+    const struct fis_metrics *m = &s->anchor.metrics;
+    const uint32_t k = fis_shape_classes(s->rows.shape);
+    struct fis_rng rng;
+    judge_anchor(s, fis_trainer_anchor(s->t), j);
+    j->smallest_cell = smallest_cell(&s->rows, o->metric);
+    j->warn_cell = j->smallest_cell < o->warn_cell;
+    if (!isfinite(s->anchor.loss) || !isfinite(m->accuracy) ||
+        !slab_finite(fis_trainer_anchor(s->t), s->g->n_params))
+        return fis_fail(e, FIS_INPUT,
+                        "warm-up: validation loss %g, accuracy %g: not finite; a smaller learning "
+                        "rate or scaled features are needed",
+                        s->anchor.loss, m->accuracy);
+    if (j->smallest_cell == 0 || !isfinite(fis_metrics_of(m, o->metric)))
+        return fis_fail(e, FIS_INPUT,
+                        "validation: %s cannot be estimated: a cell that it needs has no rows",
+                        fis_metric_name(o->metric));
+    j->pick = *m;
+    j->floor = m->accuracy - o->epsilon;
+    fis_rng_seed(&rng, o->seed, s->g->looks);
+    return fis_metrics_bootstrap(s->anchor.predictions, s->anchor.logits, s->rows.y, s->rows.group,
+                                 s->rows.n, k, s->rows.n_groups, o->positive, o->resamples, &rng,
+                                 &j->intervals, e);
+}
+
+int fis_gate_first(struct fis_gate *g, const struct fis_trainer *t, struct fis_gate_judgement *j,
+                   float *params, struct fis_error *e)
+{
+    struct session s;
+    struct fis_gate_judgement out = {.looks = g->looks + 1};
+    int r = session_init(&s, g, t, e);
+    if (r == 0)
+        r = first_in(&s, &out, e);
+    if (r == 0) {
+        note_first(&s, &out);
+        fis_gate_restore(g, out.pick.accuracy, fis_trainer_anchor(t), out.looks);
+        memcpy(params, g->served[0], g->n_params * sizeof(float));
+        *j = out;
+    }
+    session_done(&s);
+    return r;
+}
+
+/* ---- every round ---------------------------------------------------------------------------- */
+
+/* The points a = 0, .1, … 1; the pick is the admissible one with the least violation, and of equal
+ * ones the nearest to the anchor. */
+static void pick_point(struct session *s)
+{
+    const struct fis_gate_options *o = &s->g->o;
+    const float *anchor = fis_trainer_end_anchor(s->t);
+    double least = INFINITY;
+    for (int i = 0; i <= (s->n_ends ? POINTS : 0); i++) {
+        float share = (float)i / POINTS;
+        for (int h = 0; h < 2; h++)
+            interpolate(anchor, s->end[h], share, s->g->n_params, s->point[h]);
+        judge_point(&s->rows, (const float *const *)s->point, &s->trial);
+        const struct fis_metrics *m = &s->trial.metrics;
+        if (!gate_metrics_finite(o, &s->figures, m) || !gate_admissible(o, &s->figures, m, i == 0))
+            continue;
+        if (m->predicted_classes < 2) {
+            s->constant_passed_by = 1;
+            continue;
+        }
+        if (fis_metrics_of(m, o->metric) < least) {
+            least = fis_metrics_of(m, o->metric);
+            s->share = share;
+            s->found = 1;
+            swap_judged(&s->pick, &s->trial);
+        }
+    }
+}
+
+static int ends_finite(const struct session *s)
+{
+    size_t n = s->g->n_params;
+    return slab_finite(fis_trainer_end_anchor(s->t), n) && slab_finite(s->end[0], n) &&
+           slab_finite(s->end[1], n);
+}
+
+static int compare_with_served(struct session *s, struct fis_gate_judgement *j, struct fis_error *e)
+{
+    const struct fis_gate_options *o = &s->g->o;
+    const uint32_t k = fis_shape_classes(s->rows.shape);
+    struct fis_rng rng;
+    fis_rng_seed(&rng, o->seed, j->looks);
+    if (s->g->serves) {
+        judge_point(&s->rows, (const float *const *)s->g->served, &s->served);
+        j->served = s->served.metrics;
+        s->figures.served = &s->served.metrics;
+        int r = paired_difference(&s->rows, &s->served, &s->pick, o->metric, o->resamples, &rng,
+                                  &j->difference, &j->difference_se, e);
+        if (r < 0)
+            return r;
+        s->figures.difference = j->difference;
+        s->figures.difference_se = j->difference_se;
+    }
+    return fis_metrics_bootstrap(s->pick.predictions, s->pick.logits, s->rows.y, s->rows.group,
+                                 s->rows.n, k, s->rows.n_groups, o->positive, o->resamples, &rng,
+                                 &j->intervals, e);
+}
+
+static void explain(const struct session *s, struct fis_gate_judgement *j, enum fis_verdict verdict,
+                    enum fis_gate_reason reason)
+{
+    const struct fis_gate_options *o = &s->g->o;
+    conclude(j, verdict, reason,
+             "%s %.4f against %.4f served (difference %.4f, standard error %.4f), accuracy %.4f "
+             "(served %.4f, anchor %.4f, floor %.4f), a %.1f",
+             fis_metric_name(o->metric), fis_metrics_of(&j->pick, o->metric),
+             j->served.n ? fis_metrics_of(&j->served, o->metric) : NAN, j->difference,
+             j->difference_se, j->pick.accuracy, j->served.n ? j->served.accuracy : NAN,
+             j->anchor.accuracy, j->floor, j->interpolation);
+}
+
+static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_error *e)
+{
+    const struct fis_gate_options *o = &s->g->o;
+    if (too_small(s, j))
+        return 0;
+    if (!ends_finite(s)) {
+        conclude(j, FIS_REJECT, FIS_GATE_NOT_FINITE, "the weights are not finite");
+        return 0;
+    }
+    judge_anchor(s, fis_trainer_end_anchor(s->t), j);
+    if (!isfinite(s->anchor.loss) || !gate_metrics_finite(o, &s->figures, &s->anchor.metrics)) {
+        conclude(j, FIS_REJECT, FIS_GATE_NOT_FINITE, "validation loss %g, accuracy %.4f, %s %.4f",
+                 s->anchor.loss, j->anchor.accuracy, fis_metric_name(o->metric),
+                 fis_metrics_of(&j->anchor, o->metric));
+        return 0;
+    }
+    pick_point(s);
+    j->floor = gate_floor(o, &s->figures, s->n_ends == 0 || (s->found && s->share <= 0));
+    if (!s->found) {
+        conclude(j, FIS_REJECT, s->constant_passed_by ? FIS_GATE_CONSTANT : FIS_GATE_BELOW_FLOOR,
+                 s->constant_passed_by
+                     ? "one class only is predicted at accuracy %.4f; the floor is %.4f"
+                     : "the anchor's accuracy is %.4f; the floor is %.4f",
+                 j->anchor.accuracy, j->floor);
+        return 0;
+    }
+    j->pick = s->pick.metrics;
+    j->interpolation = (double)s->share;
+    int r = compare_with_served(s, j, e);
+    if (r < 0)
+        return r;
+    enum fis_gate_reason reason;
+    enum fis_verdict verdict = gate_decide(o, &s->figures, &s->pick.metrics, &reason);
+    explain(s, j, verdict, reason);
+    return 0;
+}
+
+/* With cross-fit the mean of the two points is what users get. */
+static void publish(struct session *s, float *params)
+{
+    struct fis_gate *g = s->g;
+    for (int h = 0; h < 2; h++)
+        interpolate(fis_trainer_end_anchor(s->t), s->end[h], s->share, g->n_params, g->served[h]);
+    if (s->n_ends == 2)
+        interpolate(g->served[0], g->served[1], 0.5f, g->n_params, params);
+    else
+        memcpy(params, g->served[0], g->n_params * sizeof(float));
+    g->serves = 1;
+}
+
+int fis_gate_judge(struct fis_gate *g, const struct fis_trainer *t, struct fis_gate_judgement *j,
+                   float *params, struct fis_error *e)
+{
+    struct session s;
+    struct fis_gate_judgement out = {.looks = g->looks + 1};
+    int r = session_init(&s, g, t, e);
+    if (r == 0)
+        r = judge_in(&s, &out, e);
+    if (r == 0) {
+        g->looks = out.looks;
+        if (out.verdict == FIS_PUBLISH)
+            publish(&s, params);
+        *j = out;
+    }
+    session_done(&s);
+    return r;
+}

@@ -1,0 +1,75 @@
+#include "core/gate_rule.h"
+
+#include <math.h>
+
+static const char *const reasons[] = {
+    [FIS_GATE_FIRST] = "first",
+    [FIS_GATE_FAIRER] = "fairer",
+    [FIS_GATE_SERVED_AGED] = "served_aged",
+    [FIS_GATE_ALWAYS] = "accuracy_kept",
+    [FIS_GATE_NOT_FAIRER] = "not_fairer",
+    [FIS_GATE_BELOW_FLOOR] = "below_floor",
+    [FIS_GATE_NOT_FINITE] = "not_finite",
+    [FIS_GATE_FEW_ROWS] = "few_rows",
+    [FIS_GATE_SMALL_CELL] = "cell_too_small",
+    [FIS_GATE_CONSTANT] = "constant",
+};
+
+const char *fis_gate_reason_name(enum fis_gate_reason r)
+{
+    return r >= FIS_GATE_FIRST && r <= FIS_GATE_CONSTANT ? reasons[r] : "unknown";
+}
+
+int gate_metrics_finite(const struct fis_gate_options *o, const struct gate_figures *f,
+                        const struct fis_metrics *m)
+{
+    if (!isfinite(m->accuracy) || !isfinite(m->balanced_accuracy))
+        return 0;
+    if (!isfinite(m->demographic_parity) || !isfinite(m->risk_disparity))
+        return 0;
+    if (f->odds_estimable[0] && !isfinite(m->equal_opportunity))
+        return 0;
+    if (f->odds_estimable[1] && (!isfinite(m->equalized_odds) || !isfinite(m->equalized_odds_max)))
+        return 0;
+    return isfinite(fis_metrics_of(m, o->metric));
+}
+
+double gate_floor(const struct fis_gate_options *o, const struct gate_figures *f, int is_anchor)
+{
+    double anchor = f->anchor->accuracy;
+    if (isnan(anchor) || isnan(f->val0))
+        return NAN;
+    return (!is_anchor && anchor > f->val0 ? anchor : f->val0) - o->epsilon;
+}
+
+int gate_admissible(const struct fis_gate_options *o, const struct gate_figures *f,
+                    const struct fis_metrics *m, int is_anchor)
+{
+    double floor = gate_floor(o, f, is_anchor);
+    return f->strict ? m->accuracy > floor : m->accuracy >= floor;
+}
+
+enum fis_verdict gate_decide(const struct fis_gate_options *o, const struct gate_figures *f,
+                             const struct fis_metrics *pick, enum fis_gate_reason *reason)
+{
+    *reason = FIS_GATE_NOT_FINITE;
+    if (!gate_metrics_finite(o, f, pick) || !gate_metrics_finite(o, f, f->anchor))
+        return FIS_REJECT;
+    if (o->rule == FIS_GATE_RULE_ALWAYS || !f->served) {
+        *reason = FIS_GATE_ALWAYS;
+        return FIS_PUBLISH;
+    }
+    if (!gate_metrics_finite(o, f, f->served))
+        return FIS_REJECT;
+    if (f->difference > 0 && f->difference > o->standard_errors * f->difference_se) {
+        *reason = FIS_GATE_FAIRER;
+        return FIS_PUBLISH;
+    }
+    if (f->served->accuracy < f->anchor->accuracy - o->epsilon) {
+        *reason = FIS_GATE_SERVED_AGED;
+        return FIS_PUBLISH;
+    }
+    *reason = isfinite(f->difference) && isfinite(f->difference_se) ? FIS_GATE_NOT_FAIRER
+                                                                    : FIS_GATE_NOT_FINITE;
+    return FIS_REJECT;
+}

@@ -1,0 +1,169 @@
+#include "core/interpolate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fis/loss.h"
+#include "fis/mem.h"
+
+#define ROWS_AT_A_TIME 256u
+
+static int is_gate_row(const struct fis_trainer *t, uint32_t row, uint32_t half)
+{
+    uint32_t folds = fis_trainer_options(t)->folds, fold = fis_trainer_fold_of(t)[row];
+    if (folds == 2)
+        return fold == 1 - half; /* copy `half` did not see the other half */
+    return half == 0 && (folds == 0 || fold == 1);
+}
+
+static void gather(struct gate_rows *g, const struct fis_trainer *t)
+{
+    const struct fis_rows *rows = fis_trainer_validation(t);
+    for (uint32_t half = 0; half < 2; half++) {
+        for (uint32_t i = 0; i < rows->n; i++) {
+            if (!is_gate_row(t, i, half))
+                continue;
+            memcpy(g->x + (size_t)g->n * g->d, rows->x + (size_t)i * g->d, g->d * sizeof *g->x);
+            g->y[g->n] = rows->y[i];
+            g->group[g->n++] = rows->group[i];
+        }
+        if (half == 0)
+            g->first = g->n;
+    }
+}
+
+int gate_rows_init(struct gate_rows *g, const struct fis_trainer *t, uint32_t positive,
+                   struct fis_error *e)
+{
+    const struct fis_rows *rows = fis_trainer_validation(t);
+    *g = (struct gate_rows){.shape = fis_trainer_shape(t), .d = rows->d, .positive = positive};
+    if (rows->n == 0)
+        return fis_fail(e, FIS_INPUT, "gate: there are no validation rows");
+    g->n_groups = fis_trainer_groups(t);
+    g->x = fis_alloc((size_t)rows->n * rows->d, sizeof *g->x);
+    g->y = fis_alloc(rows->n, sizeof *g->y);
+    g->group = fis_alloc(rows->n, sizeof *g->group);
+    g->scratch = fis_scratch_new(g->shape, ROWS_AT_A_TIME, 0);
+    if (!g->x || !g->y || !g->group || !g->scratch) {
+        gate_rows_done(g);
+        return fis_fail(e, FIS_NOMEM, "gate: no memory for %u rows", rows->n);
+    }
+    gather(g, t);
+    return 0;
+}
+
+void gate_rows_done(struct gate_rows *g)
+{
+    fis_free(g->x);
+    fis_free(g->y);
+    fis_free(g->group);
+    fis_scratch_free(g->scratch);
+    *g = (struct gate_rows){0};
+}
+
+int judged_init(struct judged *j, const struct gate_rows *g, struct fis_error *e)
+{
+    *j = (struct judged){0};
+    j->predictions = fis_alloc(g->n, sizeof *j->predictions);
+    j->logits = fis_alloc((size_t)g->n * fis_shape_classes(g->shape), sizeof *j->logits);
+    if (!j->predictions || !j->logits) {
+        judged_done(j);
+        return fis_fail(e, FIS_NOMEM, "gate: no memory for %u rows", g->n);
+    }
+    return 0;
+}
+
+void judged_done(struct judged *j)
+{
+    fis_free(j->predictions);
+    fis_free(j->logits);
+    j->predictions = NULL;
+    j->logits = NULL;
+}
+
+static void forward_range(const struct gate_rows *g, const float *params, uint32_t from,
+                          uint32_t to, float *logits)
+{
+    uint32_t k = fis_shape_classes(g->shape);
+    for (; from < to; from += ROWS_AT_A_TIME) {
+        uint32_t n = to - from < ROWS_AT_A_TIME ? to - from : ROWS_AT_A_TIME;
+        fis_network_forward(g->shape, params, g->x + (size_t)from * g->d, n, g->scratch,
+                            logits + (size_t)from * k);
+    }
+}
+
+void judge_point(const struct gate_rows *g, const float *const *point, struct judged *j)
+{
+    uint32_t k = fis_shape_classes(g->shape);
+    forward_range(g, point[0], 0, g->first, j->logits);
+    if (g->first < g->n)
+        forward_range(g, point[1], g->first, g->n, j->logits);
+    fis_predict(j->logits, g->n, k, j->predictions);
+    j->loss = fis_cross_entropy(j->logits, g->y, NULL, g->n, k, NULL);
+    fis_metrics_eval(j->predictions, j->logits, g->y, g->group, NULL, g->n, k, g->n_groups,
+                     g->positive, &j->metrics);
+}
+
+void interpolate(const float *a, const float *b, float share, size_t n, float *to)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = (1.0f - share) * a[i] + share * b[i];
+}
+
+int slab_finite(const float *v, size_t n)
+{
+    /* x - x is 0 for a finite x and NaN otherwise, and NaN stays in a sum. */
+    float sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += v[i] - v[i];
+    return sum == 0;
+}
+
+static double violation(const struct gate_rows *g, const struct judged *j, enum fis_metric metric,
+                        const uint32_t *rows)
+{
+    struct fis_metrics m;
+    fis_metrics_eval(j->predictions, metric == FIS_RISK_DISPARITY ? j->logits : NULL, g->y,
+                     g->group, rows, g->n, fis_shape_classes(g->shape), g->n_groups, g->positive,
+                     &m);
+    return fis_metrics_of(&m, metric);
+}
+
+int paired_difference(const struct gate_rows *g, const struct judged *a, const struct judged *b,
+                      enum fis_metric metric, uint32_t resamples, struct fis_rng *rng,
+                      double *difference, double *se, struct fis_error *e)
+{
+    uint32_t kept = 0, *rows = fis_alloc(g->n, sizeof *rows);
+    double mean = 0, square = 0;
+    if (!rows)
+        return fis_fail(e, FIS_NOMEM, "gate: no memory for %u rows", g->n);
+    for (uint32_t i = 0; i < resamples; i++) {
+        for (uint32_t j = 0; j < g->n; j++)
+            rows[j] = fis_rng_below(rng, g->n);
+        double d = violation(g, a, metric, rows) - violation(g, b, metric, rows);
+        if (isnan(d))
+            continue;
+        double off = d - mean; /* Welford's update */
+        mean += off / ++kept;
+        square += off * (d - mean);
+    }
+    fis_free(rows);
+    *difference = fis_metrics_of(&a->metrics, metric) - fis_metrics_of(&b->metrics, metric);
+    *se = kept >= 2 && kept >= resamples / 2 ? sqrt(square / (kept - 1)) : NAN;
+    return 0;
+}
+
+/* Asks the one judge of cells there is, and halves the question: it is monotone. */
+uint32_t smallest_cell(const struct gate_rows *g, enum fis_metric metric)
+{
+    uint32_t low = 0, high = g->n;
+    while (low < high) {
+        uint32_t middle = low + (high - low + 1) / 2;
+        if (fis_cells_check(metric, g->y, g->group, g->n, fis_shape_classes(g->shape), g->n_groups,
+                            g->positive, middle, NULL) == 0)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}

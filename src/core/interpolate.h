@@ -1,0 +1,47 @@
+/*
+ * The rows of the gate, and points of weight space judged on them. With cross-fit a point is a
+ * pair: each row is judged by the half whose copy did not see it.
+ */
+#ifndef CORE_INTERPOLATE_H
+#define CORE_INTERPOLATE_H
+
+#include "fis/gate.h"
+
+struct judged {
+    uint32_t *predictions; /* [n] */
+    float *logits;         /* [n][K] */
+    double loss;           /* mean cross-entropy */
+    struct fis_metrics metrics;
+};
+
+struct gate_rows {
+    const struct fis_shape *shape;
+    uint32_t n, first, d, n_groups,
+        positive; /* rows 0..first-1: by point 0; the rest: by point 1 */
+    float *x;
+    uint32_t *y, *group;
+    struct fis_scratch *scratch;
+};
+
+int gate_rows_init(struct gate_rows *g, const struct fis_trainer *t, uint32_t positive,
+                   struct fis_error *e);
+void gate_rows_done(struct gate_rows *g);
+
+int judged_init(struct judged *j, const struct gate_rows *g, struct fis_error *e);
+void judged_done(struct judged *j);
+/* point[0], point[1]: slabs. */
+void judge_point(const struct gate_rows *g, const float *const *point, struct judged *j);
+
+/* to = a + share (b - a), [n]. share = 0 and 1 give a and b to the bit. */
+void interpolate(const float *a, const float *b, float share, size_t n, float *to);
+int slab_finite(const float *v, size_t n);
+
+/* The violation's difference a - b and its bootstrap standard error over the same resamples; NaN
+ * when fewer than half of these can be estimated. */
+int paired_difference(const struct gate_rows *g, const struct judged *a, const struct judged *b,
+                      enum fis_metric metric, uint32_t resamples, struct fis_rng *rng,
+                      double *difference, double *se, struct fis_error *e);
+/* The smallest cell that the metric needs, in rows. */
+uint32_t smallest_cell(const struct gate_rows *g, enum fis_metric metric);
+
+#endif

@@ -1,0 +1,208 @@
+/* The trainer's rows, and which of the bought ones are kept. */
+#include "core/trainer_state.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fis/mem.h"
+
+static uint32_t grown(uint32_t capacity)
+{
+    return capacity ? capacity * 2 : 256;
+}
+
+static int check_row(const struct fis_trainer *t, const float *x, uint32_t y, struct fis_error *e)
+{
+    uint32_t k = fis_shape_classes(&t->o.shape);
+    if (y >= k)
+        return fis_fail(e, FIS_INPUT, "labelled row: class %u; 0 to %u are possible", y, k - 1);
+    for (uint32_t i = 0; i < fis_shape_inputs(&t->o.shape); i++)
+        if (!isfinite(x[i]))
+            return fis_fail(e, FIS_INPUT, "labelled row: feature %u is not finite", i);
+    return 0;
+}
+
+int rows_add(struct row_store *s, uint32_t d, const float *x, uint32_t y)
+{
+    if (s->n == s->capacity) {
+        uint32_t capacity = grown(s->capacity);
+        if (capacity <= s->capacity)
+            return -1;
+        float *xs = fis_alloc((size_t)capacity * d, sizeof *xs);
+        uint32_t *ys = xs ? fis_grow(s->y, s->n, capacity, sizeof *ys) : NULL;
+        if (!ys) {
+            fis_free(xs);
+            return -1;
+        }
+        if (s->n)
+            memcpy(xs, s->x, (size_t)s->n * d * sizeof *xs);
+        fis_free(s->x);
+        s->x = xs;
+        s->y = ys;
+        s->capacity = capacity;
+    }
+    memcpy(s->x + (size_t)s->n * d, x, d * sizeof *x);
+    s->y[s->n++] = y;
+    return 0;
+}
+
+int fis_trainer_add_initial(struct fis_trainer *t, const float *x, uint32_t y, struct fis_error *e)
+{
+    int r = check_row(t, x, y, e);
+    if (r < 0)
+        return r;
+    if (rows_add(&t->initial, fis_shape_inputs(&t->o.shape), x, y) < 0)
+        return fis_fail(e, FIS_NOMEM, "trainer: no memory for another initial row");
+    t->order_n = 0;
+    return 0;
+}
+
+uint32_t trainer_kept_folds(const struct fis_trainer *t)
+{
+    switch (t->o.copies) {
+    case FIS_COPIES_BOOSTED:
+        return t->o.folds;
+    case FIS_COPIES_MIXED:
+        return 1;
+    case FIS_COPIES_PLAIN:
+        break;
+    }
+    return 0;
+}
+
+/* Marks and lists are made as long as the row store will be, before a row goes in. */
+static int make_room(struct fis_trainer *t)
+{
+    if (t->bought.n < t->bought.capacity)
+        return 0;
+    uint32_t n = t->bought.n, capacity = grown(t->bought.capacity);
+    for (uint32_t h = 0; h < trainer_kept_folds(t); h++) {
+        uint32_t *list = fis_grow(t->kept[h], t->n_kept[h], capacity, sizeof *list);
+        if (!list)
+            return -1;
+        t->kept[h] = list;
+    }
+    uint8_t *mark = fis_grow(t->mark, n, capacity, 1);
+    if (!mark)
+        return -1;
+    t->mark = mark;
+    return 0;
+}
+
+int fis_trainer_add_bought(struct fis_trainer *t, const float *x, uint32_t y, uint32_t *index,
+                           struct fis_error *e)
+{
+    int r = check_row(t, x, y, e);
+    if (r < 0)
+        return r;
+    if (make_room(t) < 0 || rows_add(&t->bought, fis_shape_inputs(&t->o.shape), x, y) < 0)
+        return fis_fail(e, FIS_NOMEM, "trainer: no memory for another bought row");
+    *index = t->bought.n - 1;
+    t->mark[*index] = 0;
+    return 0;
+}
+
+/* ---- the check ------------------------------------------------------------------------------ */
+
+/* Lists and counts from the marks, in the order of buying, so that draws depend on nothing else. */
+static void rebuild_lists(struct fis_trainer *t)
+{
+    uint32_t folds = trainer_kept_folds(t);
+    t->n_marks = t->n_excluded = 0;
+    memset(t->n_kept, 0, sizeof t->n_kept);
+    for (uint32_t i = 0; i < t->bought.n; i++) {
+        t->n_marks += (t->mark[i] & MARK_FOLDS) != 0;
+        t->n_excluded += (t->mark[i] & MARK_EXCLUDED) != 0;
+        for (uint32_t h = 0; h < folds; h++)
+            if (t->mark[i] & (1u << h))
+                t->kept[h][t->n_kept[h]++] = i;
+    }
+}
+
+/* Influences of rows from..from+n at all labels along one panel, into t->score_*. */
+static void score_rows(struct fis_trainer *t, const struct fis_panel *panel, uint32_t from,
+                       uint32_t n)
+{
+    fis_influence_batch(panel, row_x(&t->bought, fis_shape_inputs(&t->o.shape), from), n,
+                        t->score_scratch, t->score_p, t->score_acc, t->score_fair);
+}
+
+/* Sets the marks of rows from..from+n; returns how many changed. NaN is not kept. */
+static uint32_t mark_rows(struct fis_trainer *t, uint32_t from, uint32_t n)
+{
+    uint8_t before[TRAINER_SCORE_ROWS];
+    uint32_t k = fis_shape_classes(&t->o.shape), changed = 0;
+    memcpy(before, t->mark + from, n);
+    for (uint32_t h = 0; h < trainer_kept_folds(t); h++) {
+        score_rows(t, t->fold_panel[h], from, n);
+        for (uint32_t i = 0; i < n; i++) {
+            uint8_t *mark = &t->mark[from + i];
+            size_t at = (size_t)i * k + t->bought.y[from + i];
+            int keep = t->score_acc[at] <= 0 && t->score_fair[at] <= 0;
+            if (*mark & MARK_EXCLUDED)
+                continue;
+            *mark = (uint8_t)(keep ? *mark | (1u << h) : *mark & ~(1u << h));
+        }
+    }
+    for (uint32_t i = 0; i < n; i++)
+        changed += before[i] != t->mark[from + i];
+    return changed;
+}
+
+uint32_t fis_trainer_check(struct fis_trainer *t, uint32_t index, float *infl_acc, float *infl_fair)
+{
+    uint32_t folds = 0;
+    size_t at = t->bought.y[index];
+    if (!t->panel)
+        return 0;
+    mark_rows(t, index, 1);
+    rebuild_lists(t);
+    for (uint32_t h = 0; h < FIS_MAX_FOLDS; h++)
+        folds += (t->mark[index] >> h) & 1u;
+    if (infl_acc || infl_fair)
+        score_rows(t, t->panel, index, 1);
+    if (infl_acc)
+        *infl_acc = t->score_acc[at];
+    if (infl_fair)
+        *infl_fair = t->score_fair[at];
+    return folds;
+}
+
+uint32_t fis_trainer_review(struct fis_trainer *t)
+{
+    uint32_t changed = 0;
+    if (!t->panel)
+        return 0;
+    for (uint32_t from = 0; from < t->bought.n; from += TRAINER_SCORE_ROWS) {
+        uint32_t left = t->bought.n - from;
+        changed += mark_rows(t, from, left < TRAINER_SCORE_ROWS ? left : TRAINER_SCORE_ROWS);
+    }
+    rebuild_lists(t);
+    return changed;
+}
+
+int fis_trainer_is_kept(const struct fis_trainer *t, uint32_t index)
+{
+    return index < t->bought.n && (t->mark[index] & MARK_FOLDS);
+}
+
+/* ---- rows that cannot be learnt from -------------------------------------------------------- */
+
+static int is_absurd(struct fis_trainer *t, uint32_t row)
+{
+    uint32_t d = fis_shape_inputs(&t->o.shape), k = fis_shape_classes(&t->o.shape);
+    fis_network_forward(&t->o.shape, t->copy[0].params, row_x(&t->bought, d, row), 1, t->scratch,
+                        t->logits);
+    for (uint32_t i = 0; i < k; i++)
+        if (!(fabsf(t->logits[i]) <= ABSURD_LOGIT))
+            return 1;
+    return 0;
+}
+
+void trainer_exclude_absurd(struct fis_trainer *t)
+{
+    for (uint32_t i = 0; i < t->bought.n; i++)
+        if (is_absurd(t, i))
+            t->mark[i] = MARK_EXCLUDED;
+    rebuild_lists(t);
+}

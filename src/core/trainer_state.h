@@ -1,0 +1,84 @@
+/* The inside of struct fis_trainer, shared by the files that implement it. */
+#ifndef CORE_TRAINER_STATE_H
+#define CORE_TRAINER_STATE_H
+
+#include "fis/trainer.h"
+
+#define MAX_COPIES (1 + FIS_MAX_FOLDS)
+
+struct row_store {
+    float *x;    /* [capacity][d] */
+    uint32_t *y; /* [capacity] */
+    uint32_t n, capacity;
+};
+
+/* One copy's vectors, each a slab; they lie side by side in one block per state. */
+struct copy {
+    float *params, *momentum, *average;
+};
+
+/* What a roll-back restores, but for the block of vectors. */
+struct progress {
+    uint64_t steps;
+    uint64_t round_steps;
+    uint32_t averaged; /* iterates in the averages */
+};
+
+struct fis_trainer {
+    struct fis_trainer_options o;
+    size_t n_params;
+    uint32_t n_copies; /* copy 0 is the anchor, copy 1 + h is fold h's boosted one */
+    struct copy copy[MAX_COPIES];
+    float *state, *at_round, *at_call; /* blocks of n_copies * 3 slabs */
+    size_t state_size;
+    struct progress now, round;
+    double last_loss;
+
+    struct row_store initial, bought;
+    uint8_t *mark;                           /* [bought.capacity] bit h: kept by fold h */
+    uint32_t *kept[FIS_MAX_FOLDS];           /* [bought.capacity] indices of the kept rows */
+    uint32_t n_kept[FIS_MAX_FOLDS], n_marks; /* n_marks: rows kept by any fold */
+    uint32_t n_excluded;
+
+    /* The anchor's epoch: a shuffle of the rows it learns from, drawn anew when they change. */
+    uint32_t *order;
+    uint32_t order_n, order_at, order_capacity;
+    struct fis_rng shuffle, boost[FIS_MAX_FOLDS];
+
+    /* One batch. */
+    float *x, *logits, *dlogits, *gradient;
+    uint32_t *y;
+    float *boosted_x;
+    uint32_t *boosted_y;
+    struct fis_scratch *scratch;
+
+    /* Validation rows, and what is derived from them. */
+    struct fis_rows rows;
+    float *val_x;
+    uint32_t *val_y, *val_group, n_groups;
+    uint8_t *fold_of;
+    uint32_t *fold_rows[2], fold_n[2];
+    float *direction[FIS_DIRECTIONS];
+    struct fis_panel *panel, *fold_panel[FIS_MAX_FOLDS];
+    struct fis_scratch *score_scratch;
+    float *score_p, *score_acc, *score_fair; /* [TRAINER_SCORE_ROWS][K] */
+};
+
+#define TRAINER_SCORE_ROWS 256u
+#define MARK_EXCLUDED 0x80u
+#define MARK_FOLDS 0x7fu
+/* Beyond this a logit says that the row, not the model, is at fault. */
+#define ABSURD_LOGIT 1e4f
+
+int rows_add(struct row_store *s, uint32_t d, const float *x, uint32_t y);
+/* Folds that have a kept set of their own: 0 in PLAIN. */
+uint32_t trainer_kept_folds(const struct fis_trainer *t);
+void trainer_exclude_absurd(struct fis_trainer *t);
+void trainer_done_validation(struct fis_trainer *t);
+
+static inline const float *row_x(const struct row_store *s, uint32_t d, uint32_t i)
+{
+    return s->x + (size_t)i * d;
+}
+
+#endif
