@@ -21,4 +21,11 @@ void wire_json_init(void);
 void wire_json_arena_enter(struct fis_arena *arena);
 void wire_json_arena_leave(void);
 
+/* For json_text.c. Jansson's lexer goes on when it cannot grow its buffer, and would give a string
+ * with bytes left out; so whether any allocation was refused since the watch began is asked after
+ * every parse. */
+void wire_json_watch(void);
+int wire_json_refused(void);
+size_t wire_json_arena_size(void); /* 0: no arena is entered */
+
 #endif

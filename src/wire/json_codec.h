@@ -37,9 +37,9 @@ enum wire_decoded wire_json_record(const struct wire_schema *schema,
  *   "label": a string   the class with exactly these bytes
  *   "label": an integer the class whose name is its decimal text
  *   "class_index": i    the i-th class, 0 .. K-1
- * Both given must agree. Anything else (other case, true, 1.0, "", an array, a number that is no
- * class's name, null) is refused with what was found and what is allowed. With "skipped" or
- * "unsure" there must be no label: both keys absent or null.
+ * Both given must agree; null counts as not given. Anything else (other case, true, 1.0, "", an
+ * array, a number that is no class's name, neither key) is refused with what was found and what is
+ * allowed. With "skipped" or "unsure" there must be no label: both keys absent or null.
  */
 enum wire_decoded wire_json_label(const struct wire_schema *schema, const struct wire_message *m,
                                   struct fis_arena *arena, struct wire_label *label,

@@ -25,6 +25,10 @@ struct wire_bytes wire_json_skip_mark(struct wire_bytes text);
 int wire_json_value(const json_t *v, const char *column, struct fis_value *out,
                     struct fis_error *e) FIS_MUST_CHECK;
 
+/* What a member is, for an error: "\"YES\"", "1.0", "null", "an array"; long ones are cut. */
+#define WIRE_JSON_SHOWN 64
+void wire_json_show(const json_t *v, char shown[WIRE_JSON_SHOWN]);
+
 /* `text` as a JSON string with its quotes. INPUT when it is not UTF-8; NOMEM. */
 int wire_json_escape(struct wire_buffer *out, const char *text, size_t length,
                      struct fis_error *e) FIS_MUST_CHECK;

@@ -1,0 +1,21 @@
+/* Shared by the JSON codecs. */
+#ifndef WIRE_JSON_IMPL_H
+#define WIRE_JSON_IMPL_H
+
+#include <jansson.h>
+
+#include "wire/types.h"
+
+/* The message's value as an object, within schema->max_bytes (0: no limit). */
+json_t *wire_json_open(const struct wire_schema *schema, const struct wire_message *m,
+                       struct fis_error *e) FIS_MUST_CHECK;
+
+/* The id by the member `own` (NULL, null, a string, an integer), else as wire_message_id. */
+int wire_json_id(const struct wire_message *m, const json_t *own, const char *name, int by_place,
+                 struct fis_id *id, struct fis_error *e) FIS_MUST_CHECK;
+
+/* `"no", "yes"`, cut with "…" when there are many. */
+#define WIRE_JSON_CLASSES 160
+void wire_json_classes(const struct wire_schema *schema, char text[WIRE_JSON_CLASSES]);
+
+#endif

@@ -1,0 +1,185 @@
+#include "wire/json_codec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "wire/json_impl.h"
+#include "wire/json_text.h"
+
+void wire_json_classes(const struct wire_schema *schema, char text[WIRE_JSON_CLASSES])
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (uint32_t k = 0; k < schema->n_classes; k++) {
+        size_t left = WIRE_JSON_CLASSES - used;
+        int n = snprintf(text + used, left, "%s\"%s\"", k ? ", " : "", schema->classes[k]);
+        /* Room is kept for the "…" of those that do not fit. */
+        if (n < 0 || (size_t)n + 6 > left) {
+            snprintf(text + used, left, "%s", k ? ", …" : "…");
+            return;
+        }
+        used += (size_t)n;
+    }
+}
+
+json_t *wire_json_open(const struct wire_schema *schema, const struct wire_message *m,
+                       struct fis_error *e)
+{
+    if (schema->max_bytes && m->value.length > schema->max_bytes) {
+        fis_fail(e, FIS_INPUT, "a value of %zu bytes, at most %zu allowed", m->value.length,
+                 schema->max_bytes);
+        return NULL;
+    }
+    return wire_json_parse(m->value, e);
+}
+
+int wire_json_id(const struct wire_message *m, const json_t *own, const char *name, int by_place,
+                 struct fis_id *id, struct fis_error *e)
+{
+    char number[24], shown[WIRE_JSON_SHOWN];
+    struct wire_bytes bytes = {NULL, 0};
+    if (json_is_string(own)) {
+        bytes = (struct wire_bytes){json_string_value(own), json_string_length(own)};
+        if (bytes.length == 0)
+            return fis_fail(e, FIS_INPUT, "%s: the id is empty", name);
+    } else if (json_is_integer(own)) {
+        int n = snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(own));
+        bytes = (struct wire_bytes){number, (size_t)n};
+    } else if (own && !json_is_null(own)) {
+        wire_json_show(own, shown);
+        return fis_fail(e, FIS_INPUT, "%s: an id is a text or an integer, %s found", name, shown);
+    }
+    return wire_message_id(m, bytes, by_place, id, e);
+}
+
+int wire_json_class(const struct wire_schema *schema, const json_t *label, uint32_t *class_index,
+                    struct fis_error *e)
+{
+    char allowed[WIRE_JSON_CLASSES], shown[WIRE_JSON_SHOWN], number[24];
+    int k = -1;
+    if (json_is_string(label)) {
+        k = wire_schema_class(schema, json_string_value(label), json_string_length(label));
+    } else if (json_is_integer(label)) {
+        int n = snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(label));
+        k = wire_schema_class(schema, number, (size_t)n);
+    }
+    if (k >= 0) {
+        *class_index = (uint32_t)k;
+        return 0;
+    }
+    wire_json_classes(schema, allowed);
+    if (!label)
+        return fis_fail(e, FIS_INPUT, "no label (allowed: %s)", allowed);
+    wire_json_show(label, shown);
+    return fis_fail(e, FIS_INPUT, "label %s: not a class (allowed: %s)", shown, allowed);
+}
+
+static int index_class(const struct wire_schema *schema, const json_t *index, uint32_t *class_index,
+                       struct fis_error *e)
+{
+    if (json_is_integer(index) && json_integer_value(index) >= 0 &&
+        json_integer_value(index) < (json_int_t)schema->n_classes) {
+        *class_index = (uint32_t)json_integer_value(index);
+        return 0;
+    }
+    char allowed[WIRE_JSON_CLASSES], shown[WIRE_JSON_SHOWN];
+    wire_json_classes(schema, allowed);
+    wire_json_show(index, shown);
+    return fis_fail(e, FIS_INPUT, "class_index %s: 0 to %u allowed (%s)", shown,
+                    schema->n_classes - 1, allowed);
+}
+
+static int given(const json_t *v)
+{
+    return v && !json_is_null(v);
+}
+
+static int read_class(const struct wire_schema *schema, const json_t *object, uint32_t *class_index,
+                      struct fis_error *e)
+{
+    const json_t *label = json_object_get(object, "label");
+    const json_t *index = json_object_get(object, "class_index");
+    uint32_t by_index = 0, by_name = 0;
+    int rc = given(index) ? index_class(schema, index, &by_index, e) : 0;
+    if (!rc && (given(label) || !given(index)))
+        rc = wire_json_class(schema, label, &by_name, e);
+    if (rc)
+        return rc;
+    if (given(index) && given(label) && by_index != by_name)
+        return fis_fail(e, FIS_INPUT, "label \"%.40s\" and class_index %u (\"%.40s\") disagree",
+                        schema->classes[by_name], by_index, schema->classes[by_index]);
+    *class_index = given(index) ? by_index : by_name;
+    return 0;
+}
+
+static int read_status(const json_t *v, enum wire_label_status *status, struct fis_error *e)
+{
+    static const char *const names[] = {"labelled", "skipped", "unsure"};
+    *status = WIRE_LABELLED;
+    if (!given(v))
+        return 0;
+    for (int i = 0; i < 3; i++)
+        if (json_is_string(v) && strcmp(json_string_value(v), names[i]) == 0) {
+            *status = (enum wire_label_status)i;
+            return 0;
+        }
+    char shown[WIRE_JSON_SHOWN];
+    wire_json_show(v, shown);
+    return fis_fail(e, FIS_INPUT, "status %s: \"labelled\", \"skipped\" or \"unsure\" allowed",
+                    shown);
+}
+
+static int read_label(const struct wire_schema *schema, const struct wire_message *m,
+                      struct wire_label *label, struct fis_error *e)
+{
+    struct wire_label out = {0};
+    const json_t *object = wire_json_open(schema, m, e);
+    if (!object)
+        return -(int)FIS_INPUT;
+    int rc = wire_json_id(m, json_object_get(object, "id"), "id", 0, &out.id, e);
+    if (!rc)
+        rc = read_status(json_object_get(object, "status"), &out.status, e);
+    if (!rc && out.status == WIRE_LABELLED)
+        rc = read_class(schema, object, &out.class_index, e);
+    else if (!rc && (given(json_object_get(object, "label")) ||
+                     given(json_object_get(object, "class_index"))))
+        rc = fis_fail(e, FIS_INPUT, "status %s, but with a label: one or the other",
+                      out.status == WIRE_SKIPPED ? "skipped" : "unsure");
+    if (!rc)
+        *label = out;
+    return rc;
+}
+
+enum wire_decoded wire_json_label(const struct wire_schema *schema, const struct wire_message *m,
+                                  struct fis_arena *arena, struct wire_label *label,
+                                  struct fis_error *e)
+{
+    if (!m->value.data)
+        return WIRE_TOMBSTONE;
+    wire_json_arena_enter(arena);
+    int rc = read_label(schema, m, label, e);
+    wire_json_arena_leave();
+    return rc ? WIRE_BAD : WIRE_OK;
+}
+
+int wire_json_label_encode(const struct wire_schema *schema, const struct wire_label *label,
+                           struct wire_buffer *out, struct fis_error *e)
+{
+    static const char *const heads[] = {",\"status\":\"labelled\",\"label\":",
+                                        ",\"status\":\"skipped\"}", ",\"status\":\"unsure\"}"};
+    size_t before = out->length;
+    int rc = wire_json_append(out, "{\"id\":", e);
+    if (!rc)
+        rc = wire_json_escape(out, label->id.bytes, label->id.length, e);
+    if (!rc)
+        rc = wire_json_append(out, heads[label->status], e);
+    if (!rc && label->status == WIRE_LABELLED) {
+        const char *name = schema->classes[label->class_index];
+        rc = wire_json_escape(out, name, strlen(name), e);
+        if (!rc)
+            rc = wire_json_append(out, "}", e);
+    }
+    if (rc)
+        out->length = before;
+    return rc;
+}

@@ -1,0 +1,213 @@
+#include "wire/json_codec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "wire/json_impl.h"
+#include "wire/json_text.h"
+
+/* The columns that are wanted: an encoder's, or a list. */
+struct wanted {
+    const struct wire_schema *schema;
+    const struct fis_encoder *encoder; /* or NULL */
+    const struct fis_column *columns;
+    uint32_t n;
+    int example, with_sensitive;
+};
+
+static const char *column_name(const struct wanted *w, uint32_t i)
+{
+    return w->encoder ? fis_encoder_column(w->encoder, i)->name : w->columns[i].name;
+}
+
+static int in_list(const char *const *names, uint32_t n, const char *name)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0)
+            return 1;
+    return 0;
+}
+
+static int is_column(const struct wanted *w, const char *name)
+{
+    if (w->encoder)
+        return fis_encoder_find(w->encoder, name, strlen(name)) >= 0;
+    for (uint32_t i = 0; i < w->n; i++)
+        if (strcmp(w->columns[i].name, name) == 0)
+            return 1;
+    return 0;
+}
+
+static int is_known(const struct wanted *w, const char *name)
+{
+    const struct wire_schema *s = w->schema;
+    return is_column(w, name) || (s->id_column && strcmp(s->id_column, name) == 0) ||
+           in_list(s->passthrough, s->n_passthrough, name) ||
+           (w->example && s->label_column && strcmp(s->label_column, name) == 0) ||
+           (w->with_sensitive && in_list(s->sensitive, s->n_sensitive, name));
+}
+
+static int refuse_unknown(const struct wanted *w, const char *name, struct fis_error *e)
+{
+    char allowed[200];
+    size_t used = 0;
+    allowed[0] = 0;
+    for (uint32_t i = 0; i < w->n; i++) {
+        size_t left = sizeof allowed - used;
+        int n = snprintf(allowed + used, left, "%s%s", i ? ", " : "", column_name(w, i));
+        if (n < 0 || (size_t)n + 6 > left) {
+            snprintf(allowed + used, left, "%s", i ? ", …" : "…");
+            break;
+        }
+        used += (size_t)n;
+    }
+    return fis_fail(e, FIS_INPUT, "unknown column '%.60s' (allowed: %s)", name, allowed);
+}
+
+static int read_columns(const struct wanted *w, json_t *object, struct fis_value *values,
+                        struct fis_error *e)
+{
+    size_t found = 0;
+    for (uint32_t i = 0; i < w->n; i++) {
+        const char *name = column_name(w, i);
+        const json_t *v = json_object_get(object, name);
+        found += v != NULL;
+        int rc = wire_json_value(v, name, &values[i], e);
+        if (rc)
+            return rc;
+    }
+    /* All keys were columns: the common case needs no second look. */
+    if (found == json_object_size(object))
+        return 0;
+    const char *key;
+    json_t *v;
+    json_object_foreach(object, key, v)
+    {
+        if (!is_known(w, key))
+            return refuse_unknown(w, key, e);
+    }
+    return 0;
+}
+
+static struct fis_value *take_values(struct fis_arena *arena, uint32_t n, struct fis_error *e)
+{
+    struct fis_value *values = fis_arena_alloc(arena, n * sizeof *values);
+    if (!values)
+        fis_fail(e, FIS_INPUT, "JSON: needs more than %zu bytes to decode", arena->size);
+    return values;
+}
+
+static const json_t *member(const json_t *object, const char *name)
+{
+    return name ? json_object_get(object, name) : NULL;
+}
+
+static int read_record(const struct wanted *w, const struct wire_message *m,
+                       struct fis_arena *arena, float *x, struct wire_record *record,
+                       struct fis_error *e)
+{
+    const char *id = w->schema->id_column;
+    struct wire_record out = {.event_time_ms = m->timestamp_ms};
+    json_t *object = wire_json_open(w->schema, m, e);
+    struct fis_value *values = object ? take_values(arena, w->n, e) : NULL;
+    if (!values)
+        return -(int)FIS_INPUT;
+    int rc = read_columns(w, object, values, e);
+    if (!rc)
+        rc = wire_json_id(m, member(object, id), id ? id : "id", 1, &out.id, e);
+    if (!rc)
+        rc = fis_encoder_encode(w->encoder, values, x, &out.unseen, e);
+    if (!rc)
+        *record = out;
+    return rc;
+}
+
+enum wire_decoded wire_json_record(const struct wire_schema *schema,
+                                   const struct fis_encoder *encoder, const struct wire_message *m,
+                                   struct fis_arena *arena, float *x, struct wire_record *record,
+                                   struct fis_error *e)
+{
+    if (!m->value.data)
+        return WIRE_TOMBSTONE;
+    struct wanted w = {.schema = schema, .encoder = encoder, .n = fis_encoder_columns(encoder)};
+    wire_json_arena_enter(arena);
+    int rc = read_record(&w, m, arena, x, record, e);
+    wire_json_arena_leave();
+    return rc ? WIRE_BAD : WIRE_OK;
+}
+
+/* A sensitive value is a text; a number becomes its decimal text. Errors name the column and never
+ * the value. */
+static int read_sensitive(const json_t *v, const char *name, struct fis_arena *arena,
+                          struct fis_value *out, struct fis_error *e)
+{
+    if (!v || json_is_null(v))
+        return fis_fail(e, FIS_INPUT, "column %s: missing; a validation example needs it", name);
+    out->kind = FIS_VALUE_TEXT;
+    if (json_is_string(v)) {
+        out->text = json_string_value(v);
+        out->length = json_string_length(v);
+        return 0;
+    }
+    if (!json_is_number(v))
+        return fis_fail(e, FIS_INPUT, "column %s: a text or a number wanted", name);
+    char *text = fis_arena_alloc(arena, 32);
+    if (!text)
+        return fis_fail(e, FIS_INPUT, "JSON: needs more than %zu bytes to decode", arena->size);
+    int n = json_is_integer(v) ? snprintf(text, 32, "%" JSON_INTEGER_FORMAT, json_integer_value(v))
+                               : snprintf(text, 32, "%.17g", json_real_value(v));
+    out->text = text;
+    out->length = (size_t)n;
+    return 0;
+}
+
+static int read_example(const struct wanted *w, const struct wire_message *m,
+                        struct fis_arena *arena, struct wire_example *example, struct fis_error *e)
+{
+    const struct wire_schema *s = w->schema;
+    uint32_t n_sensitive = w->with_sensitive ? s->n_sensitive : 0;
+    struct wire_example out = {0};
+    json_t *object = wire_json_open(s, m, e);
+    struct fis_value *values = object ? take_values(arena, w->n + n_sensitive, e) : NULL;
+    if (!values)
+        return -(int)FIS_INPUT;
+    int rc = read_columns(w, object, values, e);
+    if (!rc)
+        rc = wire_json_id(m, member(object, s->id_column), s->id_column ? s->id_column : "id", 1,
+                          &out.id, e);
+    if (!rc && (rc = wire_json_class(s, member(object, s->label_column), &out.class_index, e)))
+        fis_error_prefix(e, "column %s", s->label_column ? s->label_column : "label");
+    for (uint32_t i = 0; !rc && i < n_sensitive; i++)
+        rc = read_sensitive(json_object_get(object, s->sensitive[i]), s->sensitive[i], arena,
+                            &values[w->n + i], e);
+    if (rc)
+        return rc;
+    out.values = values;
+    out.sensitive = w->with_sensitive ? values + w->n : NULL;
+    *example = out;
+    return 0;
+}
+
+enum wire_decoded wire_json_example(const struct wire_schema *schema,
+                                    const struct fis_column *columns, uint32_t n_columns,
+                                    int with_sensitive, const struct wire_message *m,
+                                    struct fis_arena *arena, struct wire_example *example,
+                                    struct fis_error *e)
+{
+    if (!m->value.data) {
+        struct fis_id id;
+        if (wire_message_id(m, (struct wire_bytes){NULL, 0}, 0, &id, e))
+            return WIRE_BAD;
+        example->id = id;
+        return WIRE_TOMBSTONE;
+    }
+    struct wanted w = {.schema = schema,
+                       .columns = columns,
+                       .n = n_columns,
+                       .example = 1,
+                       .with_sensitive = with_sensitive};
+    wire_json_arena_enter(arena);
+    int rc = read_example(&w, m, arena, example, e);
+    wire_json_arena_leave();
+    return rc ? WIRE_BAD : WIRE_OK;
+}

@@ -1,0 +1,98 @@
+#include "wire/json_codec.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "wire/json_text.h"
+
+static int append_named(const struct wire_named_values *named, struct wire_buffer *out,
+                        struct fis_error *e)
+{
+    int rc = wire_json_append(out, "{", e), first = 1;
+    for (uint32_t i = 0; !rc && i < named->n; i++) {
+        const struct fis_value *v = &named->values[i];
+        if (v->kind == FIS_VALUE_MISSING)
+            continue;
+        if (!first)
+            rc = wire_json_append(out, ",", e);
+        first = 0;
+        if (!rc)
+            rc = wire_json_escape(out, named->names[i], strlen(named->names[i]), e);
+        if (!rc)
+            rc = wire_json_append(out, ":", e);
+        if (!rc)
+            rc = v->kind == FIS_VALUE_NUMBER ? wire_json_number(out, v->number, e)
+                                             : wire_json_escape(out, v->text, v->length, e);
+    }
+    return rc ? rc : wire_json_append(out, "}", e);
+}
+
+/* The record's own bytes, which the labelling tool gets untouched; but only if they are an object,
+ * or the message around them would not be JSON. */
+static int append_record(const struct wire_label_request *r, const struct wire_named_values *named,
+                         struct fis_arena *arena, struct wire_buffer *out, struct fis_error *e)
+{
+    if (r->encoding != WIRE_JSON)
+        return named ? append_named(named, out, e) : wire_json_append(out, "null", e);
+    wire_json_arena_enter(arena);
+    int bad = wire_json_parse(r->record, e) == NULL;
+    wire_json_arena_leave();
+    if (bad)
+        return -(int)FIS_INPUT;
+    struct wire_bytes text = wire_json_skip_mark(r->record);
+    return wire_buffer_append(out, text.data, text.length, e);
+}
+
+static int append_classes(const struct wire_schema *schema, struct wire_buffer *out,
+                          struct fis_error *e)
+{
+    int rc = wire_json_append(out, ",\"classes\":", e);
+    for (uint32_t k = 0; !rc && k < schema->n_classes; k++) {
+        rc = wire_json_append(out, k ? "," : "[", e);
+        if (!rc)
+            rc = wire_json_escape(out, schema->classes[k], strlen(schema->classes[k]), e);
+    }
+    return rc ? rc : wire_json_append(out, "]", e);
+}
+
+static int append_request(const struct wire_schema *schema, const struct wire_label_request *r,
+                          struct wire_buffer *out, struct fis_error *e)
+{
+    char text[80];
+    int rc = wire_json_append(out, "{\"id\":", e);
+    if (!rc)
+        rc = wire_json_escape(out, r->id.bytes, r->id.length, e);
+    snprintf(text, sizeof text, ",\"round\":%" PRIu32 ",\"criterion\":", r->round);
+    if (!rc)
+        rc = wire_json_append(out, text, e);
+    if (!rc)
+        rc = wire_json_escape(out, r->criterion, strlen(r->criterion), e);
+    snprintf(text, sizeof text, ",\"head\":%" PRIu64, r->head_version);
+    if (!rc)
+        rc = wire_json_append(out, text, e);
+    if (!rc)
+        rc = append_classes(schema, out, e);
+    snprintf(text, sizeof text, ",\"requested_at\":%" PRId64, r->requested_at_ms);
+    if (!rc)
+        rc = wire_json_append(out, text, e);
+    snprintf(text, sizeof text, ",\"deadline\":%" PRId64, r->deadline_ms);
+    if (!rc && r->deadline_ms)
+        rc = wire_json_append(out, text, e);
+    return rc ? rc : wire_json_append(out, ",\"record\":", e);
+}
+
+int wire_json_label_request(const struct wire_schema *schema, const struct wire_label_request *r,
+                            const struct wire_named_values *named, struct fis_arena *arena,
+                            struct wire_buffer *out, struct fis_error *e)
+{
+    size_t before = out->length;
+    int rc = append_request(schema, r, out, e);
+    if (!rc)
+        rc = append_record(r, named, arena, out, e);
+    if (!rc)
+        rc = wire_json_append(out, "}", e);
+    if (rc)
+        out->length = before;
+    return rc;
+}

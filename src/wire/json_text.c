@@ -1,0 +1,161 @@
+#include "wire/json_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/json_arena.h"
+#include "wire/utf8.h"
+
+struct wire_bytes wire_json_skip_mark(struct wire_bytes text)
+{
+    if (text.length >= 3 && !memcmp(text.data, "\xef\xbb\xbf", 3)) {
+        text.data = (const char *)text.data + 3;
+        text.length -= 3;
+    }
+    return text;
+}
+
+static const char *what_is_wrong(const json_error_t *error)
+{
+    switch (json_error_code(error)) {
+    case json_error_premature_end_of_input:
+        return "the text ends in the middle";
+    case json_error_end_of_input_expected:
+        return "something follows the end of the object";
+    case json_error_invalid_utf8:
+        return "not UTF-8";
+    case json_error_null_character:
+    case json_error_null_byte_in_key:
+        return "a NUL character";
+    case json_error_duplicate_key:
+        return "a key for the second time";
+    case json_error_numeric_overflow:
+        return "a number too large to be held (a double, or 64 bits for an integer)";
+    case json_error_stack_overflow:
+        return "nested too deeply";
+    default:
+        return "not JSON";
+    }
+}
+
+static int refused_memory(struct fis_error *e)
+{
+    size_t size = wire_json_arena_size();
+    if (size)
+        return fis_fail(e, FIS_INPUT, "JSON: needs more than %zu bytes to decode", size);
+    return fis_fail(e, FIS_NOMEM, "no memory for a JSON text");
+}
+
+json_t *wire_json_parse(struct wire_bytes text, struct fis_error *e)
+{
+    text = wire_json_skip_mark(text);
+    if (text.length == 0) {
+        fis_fail(e, FIS_INPUT, "JSON: empty, an object wanted");
+        return NULL;
+    }
+    json_error_t error;
+    wire_json_watch();
+    json_t *root = json_loadb(text.data, text.length, JSON_REJECT_DUPLICATES, &error);
+    if (wire_json_refused()) {
+        refused_memory(e);
+    } else if (!root) {
+        /* Jansson's own text quotes what it read. */
+        fis_fail(e, FIS_INPUT, "JSON: %s, at line %d, column %d (byte %d)", what_is_wrong(&error),
+                 error.line, error.column, error.position);
+    } else if (!json_is_object(root)) {
+        fis_fail(e, FIS_INPUT, "JSON: an object wanted, an array found");
+    } else {
+        return root;
+    }
+    json_decref(root);
+    return NULL;
+}
+
+void wire_json_show(const json_t *v, char shown[WIRE_JSON_SHOWN])
+{
+    if (json_is_string(v)) {
+        size_t length = json_string_length(v), n = length < 40 ? length : 40;
+        n = wire_utf8_prefix(json_string_value(v), n);
+        snprintf(shown, WIRE_JSON_SHOWN, "\"%.*s%s\"", (int)n, json_string_value(v),
+                 n < length ? "…" : "");
+        return;
+    }
+    size_t n = json_dumpb(v, shown, WIRE_JSON_SHOWN - 1, JSON_ENCODE_ANY | JSON_COMPACT);
+    if (n > 0 && n < WIRE_JSON_SHOWN)
+        shown[n] = 0;
+    else
+        snprintf(shown, WIRE_JSON_SHOWN, "%s", json_is_array(v) ? "an array" : "an object");
+}
+
+int wire_json_value(const json_t *v, const char *column, struct fis_value *out, struct fis_error *e)
+{
+    switch (v ? json_typeof(v) : JSON_NULL) {
+    case JSON_NULL:
+        *out = (struct fis_value){.kind = FIS_VALUE_MISSING};
+        return 0;
+    case JSON_INTEGER:
+    case JSON_REAL:
+        *out = (struct fis_value){.kind = FIS_VALUE_NUMBER, .number = json_number_value(v)};
+        return 0;
+    case JSON_STRING:
+        *out = (struct fis_value){
+            .kind = FIS_VALUE_TEXT, .text = json_string_value(v), .length = json_string_length(v)};
+        return 0;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return fis_fail(e, FIS_INPUT, "column %s: number or text wanted, %s found", column,
+                        json_is_true(v) ? "true" : "false");
+    default:
+        return fis_fail(e, FIS_INPUT, "column %s: number or text wanted, %s found", column,
+                        json_is_array(v) ? "an array" : "an object");
+    }
+}
+
+int wire_json_append(struct wire_buffer *out, const char *text, struct fis_error *e)
+{
+    return wire_buffer_append(out, text, strlen(text), e);
+}
+
+int wire_json_escape(struct wire_buffer *out, const char *text, size_t length, struct fis_error *e)
+{
+    size_t valid = wire_utf8_prefix(text, length);
+    if (valid < length)
+        return fis_fail(e, FIS_INPUT, "not UTF-8 at byte %zu", valid);
+    /* At most six bytes for one, and the quotes. */
+    if (length > SIZE_MAX / 8)
+        return fis_fail(e, FIS_INPUT, "a text of %zu bytes", length);
+    int rc = wire_buffer_reserve(out, 6 * length + 2, e);
+    if (rc)
+        return rc;
+    unsigned char *p = out->data + out->length;
+    *p++ = '"';
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '"' || c == '\\') {
+            *p++ = '\\';
+            *p++ = c;
+        } else if (c < 0x20 || c == 0x7f) {
+            p += snprintf((char *)p, 7, "\\u%04x", c);
+        } else {
+            *p++ = c;
+        }
+    }
+    *p++ = '"';
+    out->length = (size_t)(p - out->data);
+    return 0;
+}
+
+int wire_json_number(struct wire_buffer *out, double number, struct fis_error *e)
+{
+    char text[40];
+    if (!isfinite(number))
+        return fis_fail(e, FIS_INPUT, "%g: JSON has finite numbers only", number);
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, number);
+        if (strtod(text, NULL) == number)
+            break;
+    }
+    return wire_json_append(out, text, e);
+}
