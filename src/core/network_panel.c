@@ -115,54 +115,72 @@ uint32_t network_panel_directions(const struct fis_panel *p)
     return p->n_directions;
 }
 
-/* ReLU of a tile [NETWORK_TILE][(1 + slots) * out]: da = [z > 0] dz beside a = max(z, 0). */
+/* ReLU of a tile [(1 + slots) * out][NETWORK_TILE]: da = [z > 0] dz below a = max(z, 0). */
 static void relu_with_tangents(float *tile, uint32_t out, uint32_t slots)
 {
-    for (uint32_t i = 0; i < NETWORK_TILE; i++) {
-        float *z = tile + (size_t)i * (1 + slots) * out;
-        for (uint32_t t = 1; t <= slots; t++)
-            for (uint32_t j = 0; j < out; j++)
-                z[(size_t)t * out + j] = z[j] > 0 ? z[(size_t)t * out + j] : 0;
-        for (uint32_t j = 0; j < out; j++)
-            z[j] = z[j] < 0 ? 0 : z[j]; /* NaN stays NaN */
+    for (uint32_t j = 0; j < out; j++) {
+        float *z = tile + (size_t)j * NETWORK_TILE;
+        for (uint32_t t = 1; t <= slots; t++) {
+            float *dz = z + (size_t)t * out * NETWORK_TILE;
+            for (uint32_t i = 0; i < NETWORK_TILE; i++)
+                dz[i] = z[i] > 0 ? dz[i] : 0;
+        }
+        for (uint32_t i = 0; i < NETWORK_TILE; i++)
+            z[i] = z[i] < 0 ? 0 : z[i]; /* NaN stays NaN */
     }
+}
+
+/* z [out][NETWORK_TILE] += w^T a, with w [in][ldw]; a is [in][NETWORK_TILE], or with `rows`
+ * [NETWORK_TILE][in] as records come. */
+static void add_product(const float *w, uint32_t ldw, const float *a, uint32_t in, uint32_t out,
+                        int rows, float *z)
+{
+    cblas_sgemm(CblasRowMajor, CblasTrans, rows ? CblasTrans : CblasNoTrans, (int)out,
+                (int)NETWORK_TILE, (int)in, 1, w, (int)ldw, a, rows ? (int)in : (int)NETWORK_TILE,
+                1, z, (int)NETWORK_TILE);
 }
 
 /*
- * One layer of a tile. `a`: inputs, rows of lda floats, the tangents of the inputs behind them
- * (`carried` of them); z: [NETWORK_TILE][(1 + active) * out], receives
- *     z = a W + b,   dz_t = a G_t + g_t + da_t W.
+ * One layer of a tile. `a`: inputs [in][NETWORK_TILE], their `carried` tangents below them (for
+ * layer 0 the records themselves); z: [(1 + active) * out][NETWORK_TILE], receives
+ *     z = W a + b,   dz_t = G_t a + g_t + W da_t.
  */
-static void run_layer(const struct fis_panel *p, uint32_t l, const float *a, uint32_t lda,
-                      uint32_t carried, float *z)
+static void run_layer(const struct fis_panel *p, uint32_t l, const float *a, uint32_t carried,
+                      float *z)
 {
-    uint32_t in = p->shape.width[l], out = p->shape.width[l + 1], ldz = (1 + p->active[l]) * out;
-    const float *w = p->layer[l], *b = w + (size_t)in * ldz;
-    for (uint32_t i = 0; i < NETWORK_TILE; i++)
-        memcpy(z + (size_t)i * ldz, b, ldz * sizeof *z);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)NETWORK_TILE, (int)ldz, (int)in, 1,
-                a, (int)lda, w, (int)ldz, 1, z, (int)ldz);
+    uint32_t in = p->shape.width[l], out = p->shape.width[l + 1], all = (1 + p->active[l]) * out;
+    const float *w = p->layer[l], *b = w + (size_t)in * all;
+    for (uint32_t j = 0; j < all; j++)
+        for (uint32_t i = 0; i < NETWORK_TILE; i++)
+            z[(size_t)j * NETWORK_TILE + i] = b[j];
+    add_product(w, all, a, in, all, l == 0, z);
     for (uint32_t t = 1; t <= carried; t++)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)NETWORK_TILE, (int)out, (int)in,
-                    1, a + (size_t)t * in, (int)lda, w, (int)ldz, 1, z + (size_t)t * out, (int)ldz);
+        add_product(w, all, a + (size_t)t * in * NETWORK_TILE, in, out, 0,
+                    z + (size_t)t * out * NETWORK_TILE);
 }
 
-/* All layers for one tile of rows; returns [NETWORK_TILE][(1 + active) * K]. */
+/* All layers for one tile of records; returns [(1 + active) * K][NETWORK_TILE]. */
 static const float *run_tile(const struct fis_panel *p, const float *x, struct fis_scratch *s)
 {
     const float *a = x;
-    uint32_t lda = p->shape.width[0], carried = 0, last = p->shape.n_layers - 1;
+    uint32_t carried = 0, last = p->shape.n_layers - 1;
     for (uint32_t l = 0; l <= last; l++) {
-        uint32_t out = p->shape.width[l + 1];
         float *z = s->tile[l & 1];
-        run_layer(p, l, a, lda, carried, z);
+        run_layer(p, l, a, carried, z);
         carried = p->active[l];
         if (l < last)
-            relu_with_tangents(z, out, carried);
+            relu_with_tangents(z, p->shape.width[l + 1], carried);
         a = z;
-        lda = (1 + carried) * out;
     }
     return a;
+}
+
+/* [K][NETWORK_TILE] to [rows][K]. */
+static void unpack(const float *z, uint32_t rows, uint32_t classes, float *out)
+{
+    for (uint32_t i = 0; i < rows; i++)
+        for (uint32_t k = 0; k < classes; k++)
+            out[(size_t)i * classes + k] = z[(size_t)k * NETWORK_TILE + i];
 }
 
 void network_panel_run(const struct fis_panel *p, const float *x, uint32_t n, struct fis_scratch *s,
@@ -182,12 +200,10 @@ void network_panel_run(const struct fis_panel *p, const float *x, uint32_t n, st
             xs = s->pad;
         }
         const float *z = run_tile(p, xs, s);
-        for (uint32_t i = 0; i < rows; i++, z += (size_t)(1 + slots) * k) {
-            size_t at = (size_t)(from + i) * k;
-            memcpy(logits + at, z, k * sizeof *z);
-            for (uint32_t t = 0; t < slots; t++)
-                memcpy(tangents[p->order[t]] + at, z + (size_t)(1 + t) * k, k * sizeof *z);
-        }
+        size_t at = (size_t)from * k;
+        unpack(z, rows, k, logits + at);
+        for (uint32_t t = 0; t < slots; t++)
+            unpack(z + (size_t)(1 + t) * k * NETWORK_TILE, rows, k, tangents[p->order[t]] + at);
     }
 }
 
