@@ -1,0 +1,180 @@
+#include "wire/head.h"
+
+#include <string.h>
+
+#include "wire/model_parts.h"
+
+static int is_zero(const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (x[i] != 0.0f)
+            return 0;
+    return 1;
+}
+
+/* The first layer in which either direction is not all 0. */
+static uint32_t first_layer(const struct wire_head *h)
+{
+    uint32_t l = 0;
+    for (; l < h->shape.n_layers; l++) {
+        size_t at = fis_shape_offset(&h->shape, l), n = fis_shape_offset(&h->shape, l + 1) - at;
+        if (!is_zero(h->g_acc + at, n) || !is_zero(h->g_fair + at, n))
+            break;
+    }
+    return l;
+}
+
+static int check_slabs(const struct wire_head *h, struct fis_error *e)
+{
+    size_t n = fis_shape_params(&h->shape);
+    int rc = wire_check_finite(h->params, n, "parameter", e);
+    if (!rc)
+        rc = wire_check_finite(h->g_acc, n, "accuracy direction", e);
+    if (!rc)
+        rc = wire_check_finite(h->g_fair, n, "fairness direction", e);
+    if (!rc && fis_encoder_dimension(h->encoder) != fis_shape_inputs(&h->shape))
+        rc = fis_fail(e, FIS_INPUT, "encoder: %u features, the network wants %u",
+                      fis_encoder_dimension(h->encoder), fis_shape_inputs(&h->shape));
+    return rc;
+}
+
+static int pack(const struct wire_head *h, const Fis__V1__Network *network,
+                Fis__V1__Encoder *encoder, struct wire_buffer *out, struct fis_error *e)
+{
+    Fis__V1__ScoringHead m = FIS__V1__SCORING_HEAD__INIT;
+    size_t from, start = out->length;
+    m.pipeline = (char *)(uintptr_t)h->pipeline;
+    m.version = h->version;
+    m.round = h->round;
+    m.created_at_ms = h->created_at_ms;
+    m.network = (Fis__V1__Network *)(uintptr_t)network;
+    m.encoder = encoder;
+    m.directions_from_layer = first_layer(h);
+    from = fis_shape_offset(&h->shape, m.directions_from_layer);
+    m.n_accuracy_direction = m.n_fairness_direction = fis_shape_params(&h->shape) - from;
+    m.accuracy_direction = (float *)(uintptr_t)(h->g_acc + from);
+    m.fairness_direction = (float *)(uintptr_t)(h->g_fair + from);
+    int rc = wire_protobuf_pack(&m, out, e);
+    if (rc)
+        return rc;
+    /* What is written can be read: names and categories that are not UTF-8 are found here. */
+    struct wire_bytes bytes = {out->data + start, out->length - start};
+    rc = wire_protobuf_check(&fis__v1__scoring_head__descriptor, bytes, e);
+    if (rc)
+        out->length = start;
+    return rc;
+}
+
+int wire_head_encode(const struct wire_head *head, struct wire_buffer *out, struct fis_error *e)
+{
+    struct fis_arena scratch;
+    Fis__V1__Network network;
+    Fis__V1__Encoder encoder;
+    int rc = check_slabs(head, e);
+    if (!rc)
+        rc = wire_scratch_init(&scratch, wire_encoder_scratch(head->encoder), e);
+    if (rc)
+        return rc;
+    wire_network_fill(&network, &head->shape, head->params);
+    rc = wire_encoder_fill(&encoder, head->encoder, &scratch, e);
+    if (!rc)
+        rc = pack(head, &network, &encoder, out, e);
+    fis_free(scratch.base);
+    return rc;
+}
+
+static int read_direction(const struct fis_shape *shape, uint32_t layer, const float *from,
+                          size_t n, const char *what, float *out, struct fis_error *e)
+{
+    size_t params = fis_shape_params(shape), at;
+    if (layer > shape->n_layers)
+        return fis_fail(e, FIS_INPUT, "directions from layer %u, the network has %u", layer,
+                        shape->n_layers);
+    at = fis_shape_offset(shape, layer);
+    if (n != params - at)
+        return fis_fail(e, FIS_INPUT, "%s: %zu numbers, %zu wanted", what, n, params - at);
+    memset(out, 0, at * sizeof *out);
+    if (n)
+        memcpy(out + at, from, n * sizeof *out);
+    return wire_check_finite(from, n, what, e);
+}
+
+static int read_slabs(const Fis__V1__ScoringHead *m, struct wire_head_owned *out,
+                      struct fis_error *e)
+{
+    struct wire_head *h = &out->head;
+    const float *params = NULL;
+    int rc = wire_network_read(m->network, &h->shape, &params, e);
+    if (rc)
+        return rc;
+    if (!params)
+        return fis_fail(e, FIS_INPUT, "network: no parameters");
+    /* The parameters are there, so the size is bounded by the message's; directions may be long
+     * runs of zeros that were not sent, but never more than twice that. */
+    size_t n = fis_shape_params(&h->shape);
+    out->slabs = fis_alloc(3 * n, sizeof *out->slabs);
+    if (!out->slabs)
+        return fis_fail(e, FIS_NOMEM, "no memory for a head of %zu parameters", n);
+    memcpy(out->slabs, params, n * sizeof *params);
+    h->params = out->slabs;
+    h->g_acc = out->slabs + n;
+    h->g_fair = out->slabs + 2 * n;
+    rc = read_direction(&h->shape, m->directions_from_layer, m->accuracy_direction,
+                        m->n_accuracy_direction, "accuracy direction", out->slabs + n, e);
+    if (rc)
+        return rc;
+    return read_direction(&h->shape, m->directions_from_layer, m->fairness_direction,
+                          m->n_fairness_direction, "fairness direction", out->slabs + 2 * n, e);
+}
+
+static int read_head(const Fis__V1__ScoringHead *m, struct wire_head_owned *out,
+                     struct fis_error *e)
+{
+    struct wire_head *h = &out->head;
+    if (!m->encoder)
+        return fis_fail(e, FIS_INPUT, "no encoder");
+    int rc = read_slabs(m, out, e);
+    if (!rc)
+        rc = wire_encoder_read(m->encoder, fis_shape_inputs(&h->shape), &out->encoder, e);
+    if (rc)
+        return rc;
+    out->pipeline = fis_strdup(m->pipeline);
+    if (!out->pipeline)
+        return fis_fail(e, FIS_NOMEM, "no memory for a head");
+    h->pipeline = out->pipeline;
+    h->encoder = out->encoder;
+    h->version = m->version;
+    h->round = m->round;
+    h->created_at_ms = m->created_at_ms;
+    return 0;
+}
+
+int wire_head_decode(struct wire_bytes bytes, struct wire_head_owned *out, struct fis_error *e)
+{
+    struct fis_error own;
+    struct wire_head_owned made = {0};
+    e = e ? e : &own;
+    Fis__V1__ScoringHead *m =
+        wire_protobuf_unpack(&fis__v1__scoring_head__descriptor, bytes, NULL, e);
+    if (!m)
+        return -(int)e->class;
+    int rc = read_head(m, &made, e);
+    wire_protobuf_free(m);
+    if (rc) {
+        wire_head_done(&made);
+        fis_error_prefix(e, "scoring head");
+        return rc;
+    }
+    *out = made;
+    return 0;
+}
+
+void wire_head_done(struct wire_head_owned *head)
+{
+    if (!head)
+        return;
+    fis_encoder_free(head->encoder);
+    fis_free(head->slabs);
+    fis_free(head->pipeline);
+    *head = (struct wire_head_owned){0};
+}

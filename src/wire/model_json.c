@@ -1,0 +1,207 @@
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "wire/model.h"
+#include "wire/model_parts.h"
+
+/* Every json_…_new function here takes what it is given, NULL (no memory) too: a failure ends as a
+ * member that could not be set, and `failed` says so at the end. */
+struct making {
+    int failed;
+};
+
+static void put(struct making *m, json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value))
+        m->failed = 1;
+}
+
+static void push(struct making *m, json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value))
+        m->failed = 1;
+}
+
+static json_t *number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *text(const char *s)
+{
+    return s ? json_string(s) : json_null();
+}
+
+/* JSON's integers end where jansson's do; a larger one (a seed) goes as text. */
+static json_t *count(uint64_t n)
+{
+    return n <= INT64_MAX ? json_integer((json_int_t)n) : json_sprintf("%" PRIu64, n);
+}
+
+static void put_numbers(struct making *m, json_t *object, const struct wire_number *table,
+                        const void *from)
+{
+    for (const struct wire_number *t = table; t->name; t++) {
+        double x;
+        memcpy(&x, (const char *)from + t->at, sizeof x);
+        put(m, object, t->name, number(x));
+    }
+}
+
+static json_t *intervals(struct making *m, const struct fis_metrics_intervals *from)
+{
+    json_t *all = json_object();
+    put(m, all, "level", number(from->level));
+    for (const struct wire_number *t = wire_metric_numbers; t->name; t++) {
+        if (!t->interval)
+            continue;
+        struct fis_interval i;
+        memcpy(&i, (const char *)from + t->interval, sizeof i);
+        json_t *one = json_object();
+        put(m, one, "low", number(i.low));
+        put(m, one, "high", number(i.high));
+        put(m, one, "standard_error", number(i.se));
+        put(m, all, t->name, one);
+    }
+    return all;
+}
+
+static json_t *metrics(struct making *m, const struct fis_metrics *from,
+                       const struct fis_metrics_intervals *with)
+{
+    json_t *all = json_object(), *groups = json_array(), *recall = json_array();
+    put(m, all, "n", count(from->n));
+    put(m, all, "predicted_classes", count(from->predicted_classes));
+    put_numbers(m, all, wire_metric_numbers, from);
+    for (uint32_t g = 0; g < from->n_groups; g++) {
+        json_t *one = json_object();
+        put(m, one, "n", count(from->group[g].n));
+        put_numbers(m, one, wire_group_numbers, &from->group[g]);
+        push(m, groups, one);
+    }
+    for (uint32_t k = 0; k < from->classes; k++)
+        push(m, recall, number(from->recall[k]));
+    put(m, all, "groups", groups);
+    put(m, all, "recall", recall);
+    if (with)
+        put(m, all, "intervals", intervals(m, with));
+    return all;
+}
+
+static json_t *gate(struct making *m, const struct wire_model *from)
+{
+    json_t *all = json_object();
+    put(m, all, "verdict", text(from->verdict));
+    put(m, all, "reason", text(from->reason));
+    put(m, all, "text", text(from->reason_text));
+    put(m, all, "metric", text(from->metric));
+    put_numbers(m, all, wire_gate_numbers, from);
+    put(m, all, "looks", count(from->looks));
+    put(m, all, "smallest_cell", count(from->smallest_cell));
+    put(m, all, "smallest_cell_warned", json_boolean(from->warn_cell));
+    return all;
+}
+
+static json_t *lineage(struct making *m, const struct wire_model *from)
+{
+    json_t *all = json_object();
+    put(m, all, "algorithm", text(from->algorithm));
+    put(m, all, "round", count(from->round));
+    put(m, all, "labels_bought", count(from->labels_bought));
+    put(m, all, "labels_kept", count(from->labels_kept));
+    put(m, all, "head_version", count(from->head_version));
+    put(m, all, "seed", count(from->seed));
+    return all;
+}
+
+static json_t *column(struct making *m, const struct fis_encoder *encoder, uint32_t i)
+{
+    struct fis_encoder_column_state s;
+    json_t *one = json_object();
+    fis_encoder_state(encoder, i, &s);
+    put(m, one, "name", text(s.column.name));
+    if (s.column.type == FIS_NUMERIC) {
+        put(m, one, "type", text("numeric"));
+        put(m, one, "scale", text(s.column.scale == FIS_SCALE_STANDARD ? "standard" : "none"));
+        put(m, one, "mean", number(s.mean));
+        put(m, one, "deviation", number(s.deviation));
+        put(m, one, "missing_indicator", json_boolean(s.missing_indicator));
+        return one;
+    }
+    json_t *categories = json_array();
+    for (uint32_t k = 0; k < s.n_categories; k++)
+        push(m, categories, text(s.categories[k]));
+    put(m, one, "type", text("categorical"));
+    put(m, one, "categories", categories);
+    return one;
+}
+
+static void put_network(struct making *m, json_t *all, const struct wire_model *from,
+                        int with_weights)
+{
+    json_t *widths = json_array(), *columns = json_array();
+    for (uint32_t l = 0; l <= from->shape.n_layers; l++)
+        push(m, widths, count(from->shape.width[l]));
+    put(m, all, "network", widths);
+    for (uint32_t i = 0; from->encoder && i < fis_encoder_columns(from->encoder); i++)
+        push(m, columns, column(m, from->encoder, i));
+    put(m, all, "columns", columns);
+    if (!with_weights || !from->params)
+        return;
+    json_t *parameters = json_array();
+    for (size_t i = 0; i < fis_shape_params(&from->shape); i++)
+        push(m, parameters, number((double)from->params[i]));
+    put(m, all, "parameters", parameters);
+}
+
+static json_t *whole(struct making *m, const struct wire_model *from, int with_weights)
+{
+    json_t *all = json_object(), *classes = json_array();
+    put(m, all, "pipeline", text(from->pipeline));
+    put(m, all, "version", count(from->version));
+    put(m, all, "parent", from->parent ? count(from->parent) : json_null());
+    put(m, all, "created_at_ms", json_integer(from->created_at_ms));
+    put(m, all, "served", json_boolean(from->served));
+    for (uint32_t k = 0; k < from->n_classes; k++)
+        push(m, classes, text(from->classes[k]));
+    put(m, all, "classes", classes);
+    put(m, all, "positive", text(from->classes[from->positive]));
+    put(m, all, "gate", gate(m, from));
+    put(m, all, "metrics", metrics(m, &from->metrics, &from->intervals));
+    put(m, all, "anchor", metrics(m, &from->anchor, NULL));
+    put(m, all, "lineage", lineage(m, from));
+    put_network(m, all, from, with_weights);
+    return all;
+}
+
+struct target {
+    struct wire_buffer *out;
+    struct fis_error *e;
+};
+
+static int append(const char *bytes, size_t length, void *arg)
+{
+    struct target *t = arg;
+    return wire_buffer_append(t->out, bytes, length, t->e) ? -1 : 0;
+}
+
+int wire_model_json(const struct wire_model *model, struct wire_buffer *out, int with_weights,
+                    struct fis_error *e)
+{
+    struct making m = {0};
+    struct target t = {out, e};
+    size_t start = out->length;
+    if (!model->n_classes || model->positive >= model->n_classes)
+        return fis_fail(e, FIS_INPUT, "positive is class %u of %u", model->positive,
+                        model->n_classes);
+    json_t *all = whole(&m, model, with_weights);
+    int rc = 0;
+    if (m.failed || json_dump_callback(all, append, &t, JSON_COMPACT | JSON_REAL_PRECISION(9)))
+        rc = fis_fail(e, FIS_NOMEM, "no memory for a model version in JSON");
+    json_decref(all);
+    if (rc)
+        out->length = start;
+    return rc;
+}

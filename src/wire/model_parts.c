@@ -1,0 +1,143 @@
+#include "wire/model_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+_Static_assert((int)FIS_NUMERIC == (int)FIS__V1__ENCODER__COLUMN__TYPE__NUMERIC &&
+                   (int)FIS_CATEGORICAL == (int)FIS__V1__ENCODER__COLUMN__TYPE__CATEGORICAL &&
+                   (int)FIS_SCALE_STANDARD == (int)FIS__V1__ENCODER__COLUMN__SCALE__STANDARD &&
+                   (int)FIS_SCALE_NONE == (int)FIS__V1__ENCODER__COLUMN__SCALE__NONE,
+               "columns have one numbering, here and on the wire");
+
+int wire_scratch_init(struct fis_arena *a, size_t bytes, struct fis_error *e)
+{
+    *a = (struct fis_arena){.base = fis_alloc(bytes, 1), .size = bytes};
+    return a->base ? 0 : fis_fail(e, FIS_NOMEM, "no memory for %zu bytes", bytes);
+}
+
+int wire_scratch_full(const struct fis_arena *a, struct fis_error *e)
+{
+    return fis_fail(e, FIS_NOMEM, "%zu bytes are too few to encode this", a->size);
+}
+
+int wire_check_finite(const float *x, size_t n, const char *what, struct fis_error *e)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(x[i]))
+            return fis_fail(e, FIS_INPUT, "%s %zu is not finite", what, i);
+    return 0;
+}
+
+void wire_network_fill(Fis__V1__Network *out, const struct fis_shape *shape, const float *params)
+{
+    fis__v1__network__init(out);
+    out->n_width = shape->n_layers + 1;
+    out->width = (uint32_t *)(uintptr_t)shape->width;
+    out->n_parameters = params ? fis_shape_params(shape) : 0;
+    out->parameters = (float *)(uintptr_t)params;
+}
+
+int wire_network_read(const Fis__V1__Network *n, struct fis_shape *shape, const float **params,
+                      struct fis_error *e)
+{
+    if (!n || n->n_width < 2 || n->n_width > FIS_MAX_LAYERS + 1)
+        return fis_fail(e, FIS_INPUT, "network: %zu widths, 2..%d wanted", n ? n->n_width : 0,
+                        FIS_MAX_LAYERS + 1);
+    uint32_t layers = (uint32_t)n->n_width - 1;
+    int rc = fis_shape_init(shape, n->width[0], n->width + 1, layers - 1, n->width[layers], e);
+    if (rc)
+        return rc;
+    *params = NULL;
+    if (!n->n_parameters)
+        return 0;
+    if (n->n_parameters != fis_shape_params(shape))
+        return fis_fail(e, FIS_INPUT, "network: %zu parameters, %zu wanted", n->n_parameters,
+                        fis_shape_params(shape));
+    *params = n->parameters;
+    return wire_check_finite(n->parameters, n->n_parameters, "parameter", e);
+}
+
+size_t wire_encoder_scratch(const struct fis_encoder *enc)
+{
+    return fis_encoder_columns(enc) *
+               (sizeof(Fis__V1__Encoder__Column) + sizeof(Fis__V1__Encoder__Column *)) +
+           32;
+}
+
+int wire_encoder_fill(Fis__V1__Encoder *out, const struct fis_encoder *enc, struct fis_arena *a,
+                      struct fis_error *e)
+{
+    uint32_t n = fis_encoder_columns(enc);
+    fis__v1__encoder__init(out);
+    Fis__V1__Encoder__Column *columns = fis_arena_alloc(a, n * sizeof *columns);
+    Fis__V1__Encoder__Column **list = fis_arena_alloc(a, n * sizeof *list);
+    if (!columns || !list)
+        return wire_scratch_full(a, e);
+    for (uint32_t i = 0; i < n; i++) {
+        struct fis_encoder_column_state s;
+        Fis__V1__Encoder__Column *c = list[i] = &columns[i];
+        fis_encoder_state(enc, i, &s);
+        fis__v1__encoder__column__init(c);
+        c->name = (char *)(uintptr_t)s.column.name;
+        c->type = (Fis__V1__Encoder__Column__Type)s.column.type;
+        if (s.column.type == FIS_NUMERIC) {
+            c->scale = (Fis__V1__Encoder__Column__Scale)s.column.scale;
+            c->mean = s.mean;
+            c->deviation = s.deviation;
+        }
+        c->missing_indicator = s.missing_indicator;
+        c->n_categories = s.n_categories;
+        c->categories = (char **)(uintptr_t)s.categories;
+    }
+    out->n_columns = n;
+    out->columns = list;
+    return 0;
+}
+
+static int read_columns(const Fis__V1__Encoder *from, struct fis_encoder_column_state *states,
+                        struct fis_error *e)
+{
+    for (size_t i = 0; i < from->n_columns; i++) {
+        const Fis__V1__Encoder__Column *c = from->columns[i];
+        if (!c->type)
+            return fis_fail(e, FIS_INPUT, "encoder: column %zu has no type", i);
+        if (c->type == FIS__V1__ENCODER__COLUMN__TYPE__NUMERIC && !c->scale)
+            return fis_fail(e, FIS_INPUT, "encoder: column %zu is numeric and has no scale", i);
+        states[i] = (struct fis_encoder_column_state){
+            .column = {c->name, (enum fis_column_type)c->type, (enum fis_column_scale)c->scale},
+            .mean = c->mean,
+            .deviation = c->deviation,
+            .missing_indicator = c->missing_indicator,
+            .n_categories = (uint32_t)c->n_categories,
+            .categories = (const char *const *)c->categories,
+        };
+        if (!c->scale)
+            states[i].column.scale = FIS_SCALE_NONE;
+    }
+    return 0;
+}
+
+int wire_encoder_read(const Fis__V1__Encoder *from, uint32_t d, struct fis_encoder **out,
+                      struct fis_error *e)
+{
+    struct fis_error own;
+    e = e ? e : &own;
+    struct fis_encoder_column_state *states = fis_calloc(from->n_columns, sizeof *states);
+    if (!states)
+        return fis_fail(e, FIS_NOMEM, "no memory for %zu columns", from->n_columns);
+    struct fis_encoder *enc = NULL;
+    int rc = read_columns(from, states, e);
+    if (!rc) {
+        enc = fis_encoder_from_states(states, (uint32_t)from->n_columns, e);
+        rc = enc ? 0 : -(int)e->class;
+    }
+    fis_free(states);
+    if (!rc && fis_encoder_dimension(enc) != d) {
+        rc = fis_fail(e, FIS_INPUT, "encoder: %u features, the network wants %u",
+                      fis_encoder_dimension(enc), d);
+        fis_encoder_free(enc);
+    }
+    if (!rc)
+        *out = enc;
+    return rc;
+}
