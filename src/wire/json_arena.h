@@ -6,6 +6,8 @@
  * Jansson's hooks carry no argument, so the arena in force is a thread-local pointer: the one place
  * where the program keeps state that no caller holds.
  *
+ * An arena that is full is an error of the text (wire/json_text.h), found after the parse.
+ *
  * Caveat: a json_t made inside must not be used or freed after wire_json_arena_leave, strings
  * taken out of it excepted, which live as long as the arena's contents.
  */
@@ -21,9 +23,8 @@ void wire_json_init(void);
 void wire_json_arena_enter(struct fis_arena *arena);
 void wire_json_arena_leave(void);
 
-/* For json_text.c. Jansson's lexer goes on when it cannot grow its buffer, and would give a string
- * with bytes left out; so whether any allocation was refused since the watch began is asked after
- * every parse. */
+/* For json_text.c: whether any allocation was refused since the watch began; what was parsed then
+ * does not count, see json_arena.c. */
 void wire_json_watch(void);
 int wire_json_refused(void);
 size_t wire_json_arena_size(void); /* 0: no arena is entered */
