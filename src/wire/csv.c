@@ -2,6 +2,9 @@
 
 #include <assert.h>
 #include <csv.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +31,8 @@ struct wire_csv {
     struct field *fields;
     struct wire_bytes *row;
     uint32_t n, capacity, width; /* width: of the header; 0 before it */
-    struct fis_error error;      /* FIS_OK until something was refused; final */
+    uint64_t error_line;
+    struct fis_error error; /* FIS_OK until something was refused; final */
 };
 
 /* libcsv asks for a larger block without saying how large the old one was: kept in front. */
@@ -102,6 +106,21 @@ void wire_csv_end(struct wire_csv *csv)
     csv->ended = 1;
 }
 
+/* "line N: …"; what was refused first stays. */
+FIS_PRINTF(3, 4)
+static void refuse(struct wire_csv *csv, uint64_t line, const char *format, ...)
+{
+    char text[FIS_ERROR_TEXT];
+    va_list ap;
+    if (csv->error.class)
+        return;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    fis_fail(&csv->error, FIS_INPUT, "line %" PRIu64 ": %.*s", line, FIS_ERROR_TEXT - 32, text);
+    csv->error_line = line;
+}
+
 static int grow_fields(struct wire_csv *csv)
 {
     uint32_t more = csv->capacity ? 2 * csv->capacity : 32;
@@ -123,8 +142,8 @@ static void on_field(void *text, size_t length, void *arg)
     if (csv->error.class)
         return;
     if (csv->n == WIRE_CSV_FIELDS_MAX || length > WIRE_CSV_ROW_MAX - csv->text.length)
-        fis_fail(&csv->error, FIS_INPUT, "line %llu: over %u fields or %zu bytes in one row",
-                 (unsigned long long)csv->row_line, WIRE_CSV_FIELDS_MAX, WIRE_CSV_ROW_MAX);
+        refuse(csv, csv->row_line, "over %u fields or %zu bytes in one row", WIRE_CSV_FIELDS_MAX,
+               WIRE_CSV_ROW_MAX);
     else if (csv->n == csv->capacity && grow_fields(csv))
         fis_fail(&csv->error, FIS_NOMEM, "no memory for a row of CSV");
     else if (wire_buffer_append(&csv->text, text ? text : "", length, &csv->error) == 0) {
@@ -149,22 +168,17 @@ static void refuse_piece(struct wire_csv *csv, unsigned char at)
 {
     int code = csv_error(&csv->parser);
     if (code == CSV_EPARSE && at == CSV_QUOTE && !csv->parser.quoted)
-        fis_fail(&csv->error, FIS_INPUT,
-                 "line %llu: a quote inside a field that has none around it",
-                 (unsigned long long)csv->line);
+        refuse(csv, csv->line, "a quote inside a field that has none around it");
     else if (code == CSV_EPARSE)
-        fis_fail(&csv->error, FIS_INPUT, "line %llu: text after a closing quote",
-                 (unsigned long long)csv->line);
+        refuse(csv, csv->line, "text after a closing quote");
     else if (csv->parser.entry_pos + csv->parser.blk_size <= WIRE_CSV_FIELD_MAX)
         fis_fail(&csv->error, FIS_NOMEM, "no memory for a field of CSV");
     else if (csv->parser.quoted)
-        fis_fail(
-            &csv->error, FIS_INPUT,
-            "line %llu: quote opened and not closed within %zu bytes, the most a field may have",
-            (unsigned long long)csv->quote_line, WIRE_CSV_FIELD_MAX);
+        refuse(csv, csv->quote_line,
+               "quote opened and not closed within %zu bytes, the most a field may have",
+               WIRE_CSV_FIELD_MAX);
     else
-        fis_fail(&csv->error, FIS_INPUT, "line %llu: a field of more than %zu bytes",
-                 (unsigned long long)csv->line, WIRE_CSV_FIELD_MAX);
+        refuse(csv, csv->line, "a field of more than %zu bytes", WIRE_CSV_FIELD_MAX);
 }
 
 /* Bytes with no line end but for the last: at most one row ends in them, on one line. */
@@ -223,13 +237,11 @@ static void finish(struct wire_csv *csv)
 {
     csv->finished = 1;
     if (csv->parser.quoted && csv->parser.pstate == FIELD_BEGUN) {
-        fis_fail(&csv->error, FIS_INPUT, "line %llu: quote opened and not closed",
-                 (unsigned long long)csv->quote_line);
+        refuse(csv, csv->quote_line, "quote opened and not closed");
         return;
     }
     if (csv_fini(&csv->parser, on_field, on_row, csv) && !csv->error.class)
-        fis_fail(&csv->error, FIS_INPUT, "line %llu: the last row is not whole",
-                 (unsigned long long)csv->row_line);
+        refuse(csv, csv->row_line, "the last row is not whole");
     if (!csv->width && !csv->row_done && !csv->error.class)
         fis_fail(&csv->error, FIS_INPUT, "no header: nothing but white space in it");
 }
@@ -243,7 +255,7 @@ static int same_bytes(const void *a, const void *b)
 
 static void check_header(struct wire_csv *csv)
 {
-    unsigned long long line = csv->row_line;
+    uint64_t line = csv->row_line;
     struct wire_bytes *sorted = fis_calloc(csv->n, sizeof *sorted);
     if (!sorted) {
         fis_fail(&csv->error, FIS_NOMEM, "no memory for a header of %u columns", csv->n);
@@ -252,21 +264,18 @@ static void check_header(struct wire_csv *csv)
     for (uint32_t i = 0; i < csv->n && !csv->error.class; i++) {
         struct wire_bytes f = csv->row[i];
         if (f.length == 0)
-            fis_fail(&csv->error, FIS_INPUT, "line %llu: column %u of the header has no name", line,
-                     i + 1);
+            refuse(csv, line, "column %u of the header has no name", i + 1);
         else if (wire_utf8_prefix(f.data, f.length) < f.length || memchr(f.data, 0, f.length))
-            fis_fail(&csv->error, FIS_INPUT,
-                     "line %llu: the name of column %u is not UTF-8 text; is the file UTF-8?", line,
-                     i + 1);
+            refuse(csv, line, "the name of column %u is not UTF-8 text; is the file UTF-8?", i + 1);
         sorted[i] = f;
     }
     if (!csv->error.class)
         qsort(sorted, csv->n, sizeof *sorted, same_bytes);
     for (uint32_t i = 1; i < csv->n && !csv->error.class; i++)
         if (same_bytes(&sorted[i - 1], &sorted[i]) == 0)
-            fis_fail(&csv->error, FIS_INPUT, "line %llu: two columns are named \"%.*s\"", line,
-                     (int)(sorted[i].length < 80 ? sorted[i].length : 80),
-                     (const char *)sorted[i].data);
+            refuse(csv, line, "two columns are named \"%.*s\"",
+                   (int)(sorted[i].length < 80 ? sorted[i].length : 80),
+                   (const char *)sorted[i].data);
     fis_free(sorted);
     csv->width = csv->n;
 }
@@ -280,8 +289,7 @@ static void take_row(struct wire_csv *csv, struct wire_csv_row *row)
     if (!csv->width)
         check_header(csv);
     else if (csv->n != csv->width)
-        fis_fail(&csv->error, FIS_INPUT, "line %llu: %u fields, %u wanted",
-                 (unsigned long long)csv->row_line, csv->n, csv->width);
+        refuse(csv, csv->row_line, "%u fields, %u wanted", csv->n, csv->width);
     *row = (struct wire_csv_row){.fields = csv->row, .n = csv->n, .line = csv->row_line};
     csv->row_done = 0;
     csv->n = 0;
@@ -310,6 +318,11 @@ int wire_csv_next(struct wire_csv *csv, struct wire_csv_row *row, struct fis_err
     }
     *row = found;
     return 1;
+}
+
+uint64_t wire_csv_error_line(const struct wire_csv *csv)
+{
+    return csv->error_line;
 }
 
 int wire_csv_number(const char *text, size_t length, double *number)

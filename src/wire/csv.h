@@ -45,6 +45,9 @@ void wire_csv_end(struct wire_csv *csv);
 int wire_csv_next(struct wire_csv *csv, struct wire_csv_row *row,
                   struct fis_error *e) FIS_MUST_CHECK;
 
+/* After an error: the line it is about; for a quote that never closes, where it opened. */
+uint64_t wire_csv_error_line(const struct wire_csv *csv);
+
 /* A decimal number, strictly: sign, digits, point, exponent and nothing else; no hexadecimal, no
  * "nan", no "inf", no spaces, and it fits a double. 0, or -1 (nothing is written). Reads the point
  * as '.', so the program must leave LC_NUMERIC at "C". */

@@ -6,7 +6,7 @@
 
 #include "wire/types.h"
 
-/* The message's value as an object, within schema->max_bytes (0: no limit). */
+/* The message's value as an object, within schema->max_bytes. */
 json_t *wire_json_open(const struct wire_schema *schema, const struct wire_message *m,
                        struct fis_error *e) FIS_MUST_CHECK;
 

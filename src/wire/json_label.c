@@ -5,6 +5,7 @@
 
 #include "wire/json_impl.h"
 #include "wire/json_text.h"
+#include "wire/utf8.h"
 
 void wire_json_classes(const struct wire_schema *schema, char text[WIRE_JSON_CLASSES])
 {
@@ -25,7 +26,7 @@ void wire_json_classes(const struct wire_schema *schema, char text[WIRE_JSON_CLA
 json_t *wire_json_open(const struct wire_schema *schema, const struct wire_message *m,
                        struct fis_error *e)
 {
-    if (schema->max_bytes && m->value.length > schema->max_bytes) {
+    if (m->value.length > schema->max_bytes) {
         fis_fail(e, FIS_INPUT, "a value of %zu bytes, at most %zu allowed", m->value.length,
                  schema->max_bytes);
         return NULL;
@@ -36,15 +37,14 @@ json_t *wire_json_open(const struct wire_schema *schema, const struct wire_messa
 int wire_json_id(const struct wire_message *m, const json_t *own, const char *name, int by_place,
                  struct fis_id *id, struct fis_error *e)
 {
-    char number[24], shown[WIRE_JSON_SHOWN];
+    char number[WIRE_JSON_DIGITS], shown[WIRE_JSON_SHOWN];
     struct wire_bytes bytes = {NULL, 0};
     if (json_is_string(own)) {
         bytes = (struct wire_bytes){json_string_value(own), json_string_length(own)};
         if (bytes.length == 0)
             return fis_fail(e, FIS_INPUT, "%s: the id is empty", name);
     } else if (json_is_integer(own)) {
-        int n = snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(own));
-        bytes = (struct wire_bytes){number, (size_t)n};
+        bytes = (struct wire_bytes){number, wire_json_number_text(own, number)};
     } else if (own && !json_is_null(own)) {
         wire_json_show(own, shown);
         return fis_fail(e, FIS_INPUT, "%s: an id is a text or an integer, %s found", name, shown);
@@ -52,24 +52,39 @@ int wire_json_id(const struct wire_message *m, const json_t *own, const char *na
     return wire_message_id(m, bytes, by_place, id, e);
 }
 
-int wire_json_class(const struct wire_schema *schema, const json_t *label, uint32_t *class_index,
-                    struct fis_error *e)
+int wire_class_of_text(const struct wire_schema *schema, const char *text, size_t length,
+                       uint32_t *class_index, struct fis_error *e)
 {
-    char allowed[WIRE_JSON_CLASSES], shown[WIRE_JSON_SHOWN], number[24];
-    int k = -1;
-    if (json_is_string(label)) {
-        k = wire_schema_class(schema, json_string_value(label), json_string_length(label));
-    } else if (json_is_integer(label)) {
-        int n = snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(label));
-        k = wire_schema_class(schema, number, (size_t)n);
-    }
+    char allowed[WIRE_JSON_CLASSES];
+    int k = text ? wire_schema_class(schema, text, length) : -1;
     if (k >= 0) {
         *class_index = (uint32_t)k;
         return 0;
     }
     wire_json_classes(schema, allowed);
-    if (!label)
+    if (!text)
         return fis_fail(e, FIS_INPUT, "no label (allowed: %s)", allowed);
+    size_t n = wire_utf8_prefix(text, length < 40 ? length : 40);
+    return fis_fail(e, FIS_INPUT, "label \"%.*s%s\": not a class (allowed: %s)", (int)n, text,
+                    n < length ? "…" : "", allowed);
+}
+
+int wire_json_class(const struct wire_schema *schema, const json_t *label, uint32_t *class_index,
+                    struct fis_error *e)
+{
+    char allowed[WIRE_JSON_CLASSES], shown[WIRE_JSON_SHOWN];
+    if (!label || json_is_string(label))
+        return wire_class_of_text(schema, json_string_value(label), json_string_length(label),
+                                  class_index, e);
+    if (json_is_integer(label)) {
+        char digits[WIRE_JSON_DIGITS];
+        int k = wire_schema_class(schema, digits, wire_json_number_text(label, digits));
+        if (k >= 0) {
+            *class_index = (uint32_t)k;
+            return 0;
+        }
+    }
+    wire_json_classes(schema, allowed);
     wire_json_show(label, shown);
     return fis_fail(e, FIS_INPUT, "label %s: not a class (allowed: %s)", shown, allowed);
 }

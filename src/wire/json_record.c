@@ -151,13 +151,11 @@ static int read_sensitive(const json_t *v, const char *name, struct fis_arena *a
     }
     if (!json_is_number(v))
         return fis_fail(e, FIS_INPUT, "column %s: a text or a number wanted", name);
-    char *text = fis_arena_alloc(arena, 32);
+    char *text = fis_arena_alloc(arena, WIRE_JSON_DIGITS);
     if (!text)
         return fis_fail(e, FIS_INPUT, "JSON: needs more than %zu bytes to decode", arena->size);
-    int n = json_is_integer(v) ? snprintf(text, 32, "%" JSON_INTEGER_FORMAT, json_integer_value(v))
-                               : snprintf(text, 32, "%.17g", json_real_value(v));
     out->text = text;
-    out->length = (size_t)n;
+    out->length = wire_json_number_text(v, text);
     return 0;
 }
 

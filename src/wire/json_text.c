@@ -147,15 +147,32 @@ int wire_json_escape(struct wire_buffer *out, const char *text, size_t length, s
     return 0;
 }
 
+static void shortest(double number, char text[WIRE_JSON_DIGITS])
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, WIRE_JSON_DIGITS, "%.*g", digits, number);
+        if (strtod(text, NULL) == number)
+            return;
+    }
+}
+
 int wire_json_number(struct wire_buffer *out, double number, struct fis_error *e)
 {
-    char text[40];
+    char text[WIRE_JSON_DIGITS];
     if (!isfinite(number))
         return fis_fail(e, FIS_INPUT, "%g: JSON has finite numbers only", number);
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, number);
-        if (strtod(text, NULL) == number)
-            break;
-    }
+    shortest(number, text);
     return wire_json_append(out, text, e);
+}
+
+size_t wire_json_number_text(const json_t *number, char text[WIRE_JSON_DIGITS])
+{
+    if (json_is_integer(number)) {
+        snprintf(text, WIRE_JSON_DIGITS, "%" JSON_INTEGER_FORMAT, json_integer_value(number));
+    } else {
+        shortest(json_real_value(number), text);
+        if (!strpbrk(text, ".e"))
+            memcpy(text + strlen(text), ".0", 3);
+    }
+    return strlen(text);
 }

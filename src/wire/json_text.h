@@ -29,6 +29,11 @@ int wire_json_value(const json_t *v, const char *column, struct fis_value *out,
 #define WIRE_JSON_SHOWN 64
 void wire_json_show(const json_t *v, char shown[WIRE_JSON_SHOWN]);
 
+/* A number as text: an integer's digits; of a real the shortest that reads back the same, with a
+ * point or an exponent, so that 1.0 does not become "1". Returns its length. */
+#define WIRE_JSON_DIGITS 40
+size_t wire_json_number_text(const json_t *number, char text[WIRE_JSON_DIGITS]);
+
 /* `text` as a JSON string with its quotes. INPUT when it is not UTF-8; NOMEM. */
 int wire_json_escape(struct wire_buffer *out, const char *text, size_t length,
                      struct fis_error *e) FIS_MUST_CHECK;
