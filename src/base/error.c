@@ -34,8 +34,11 @@ int fis_error_prefix(struct fis_error *e, const char *format, ...)
     va_end(ap);
     memcpy(text, e->text, sizeof text);
     /* Truncation keeps the front: where it happened matters more than the tail of the text. */
-    int n = snprintf(e->text, sizeof e->text, "%s: %s", where, text);
-    (void)n;
+    size_t n = strlen(where), room = sizeof e->text - 1;
+    n = n < room - 2 ? n : room - 2;
+    memcpy(e->text, where, n);
+    memcpy(e->text + n, ": ", 2);
+    snprintf(e->text + n + 2, room - n - 1, "%.*s", (int)(room - n - 2), text);
     make_printable(e->text);
     return -(int)e->class;
 }

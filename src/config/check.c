@@ -181,6 +181,14 @@ static void check_label(struct load *l, const char *key, const char *label)
         load_problem(l, &at, "one of columns", "another column: the label is never a feature");
 }
 
+static bool is_passthrough(const struct config *c, const char *name)
+{
+    for (uint32_t i = 0; i < c->records.passthrough.count; i++)
+        if (!strcmp(c->records.passthrough.items[i], name))
+            return true;
+    return false;
+}
+
 static void check_sensitive(struct load *l)
 {
     const struct config *c = l->cfg;
@@ -195,6 +203,9 @@ static void check_sensitive(struct load *l)
         } else if (!strcmp(name, c->validation.label)) {
             snprintf(found, sizeof found, "%s, which is validation.label", what);
             load_problem(l, &at, found, "other columns: a sensitive column is not the label");
+        } else if (is_passthrough(c, name)) {
+            snprintf(found, sizeof found, "%s, which is in records.passthrough", what);
+            load_problem(l, &at, found, "other columns: a sensitive column is not on the stream");
         }
     }
 }

@@ -95,6 +95,7 @@ struct config_records {
     int encoding;       /* enum config_encoding */
     uint64_t max_bytes; /* a larger record goes to the dead-letter topic */
     char *id;           /* the column that holds the record's id */
+    struct config_names passthrough; /* columns that may be there and are no features */
 };
 
 struct config_labels {

@@ -99,6 +99,11 @@ const struct option config_options[] = {
      .meaning = "The column with the record's id in JSON and CSV; without one the key of the "
                 "message, or else its place in the topic, is the id."},
 
+    {.key = "records.passthrough", .kind = KIND_NAMES, .min = 1, .max = 256,
+     .offset = AT(records.passthrough), .example = "[photo_url]",
+     .meaning = "Columns of JSON records that are no features but may be there; the labelling "
+                "request shows them. Any other column goes to the dead-letter topic."},
+
     {.key = "labels.encoding", CHOICE("json", "protobuf"), .offset = AT(labels.encoding),
      .standard = "json", .meaning = "Encoding of label requests and of labels."},
 

@@ -77,21 +77,42 @@ static enum fis_error_class send_class(const struct stream_producer *p, rd_kafka
     }
 }
 
-int stream_producer_send(struct stream_producer *p, const char *topic, int32_t partition,
-                         const void *key, size_t key_length, const void *value, size_t value_length,
-                         uint64_t token, struct fis_error *e)
+static rd_kafka_headers_t *make_headers(const struct stream_header *headers, size_t count)
 {
+    rd_kafka_headers_t *h = rd_kafka_headers_new(count);
+    for (size_t i = 0; i < count; i++)
+        rd_kafka_header_add(h, headers[i].name, -1, headers[i].value, (ssize_t)headers[i].length);
+    return h;
+}
+
+int stream_producer_send_headers(struct stream_producer *p, const char *topic, int32_t partition,
+                                 const void *key, size_t key_length, const void *value,
+                                 size_t value_length, const struct stream_header *headers,
+                                 size_t header_count, uint64_t token, struct fis_error *e)
+{
+    /* On success the headers are librdkafka's. */
+    rd_kafka_headers_t *h = header_count ? make_headers(headers, header_count) : NULL;
     rd_kafka_resp_err_t err = rd_kafka_producev(
         p->rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_PARTITION(partition),
         RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_KEY(key, key ? key_length : 0),
         RD_KAFKA_V_VALUE((void *)(uintptr_t)value, value ? value_length : 0),
-        RD_KAFKA_V_OPAQUE((void *)(uintptr_t)token), RD_KAFKA_V_END);
+        RD_KAFKA_V_HEADERS(h), RD_KAFKA_V_OPAQUE((void *)(uintptr_t)token), RD_KAFKA_V_END);
     if (err) {
+        if (h)
+            rd_kafka_headers_destroy(h);
         return fis_fail(e, send_class(p, err), "kafka topic \"%s\": send of %zu bytes: %s", topic,
                         key_length + value_length, rd_kafka_err2str(err));
     }
     p->outstanding++;
     return 0;
+}
+
+int stream_producer_send(struct stream_producer *p, const char *topic, int32_t partition,
+                         const void *key, size_t key_length, const void *value, size_t value_length,
+                         uint64_t token, struct fis_error *e)
+{
+    return stream_producer_send_headers(p, topic, partition, key, key_length, value, value_length,
+                                        NULL, 0, token, e);
 }
 
 /* ---- reports ---------------------------------------------------------------------------- */

@@ -40,6 +40,18 @@ int stream_producer_send(struct stream_producer *p, const char *topic, int32_t p
                          const void *key, size_t key_length, const void *value, size_t value_length,
                          uint64_t token, struct fis_error *e) FIS_MUST_CHECK;
 
+struct stream_header {
+    const char *name;
+    const void *value;
+    size_t length;
+};
+/* The same with Kafka headers. */
+int stream_producer_send_headers(struct stream_producer *p, const char *topic, int32_t partition,
+                                 const void *key, size_t key_length, const void *value,
+                                 size_t value_length, const struct stream_header *headers,
+                                 size_t header_count, uint64_t token,
+                                 struct fis_error *e) FIS_MUST_CHECK;
+
 /* Hands the reports that are there to the callback (NULL: just counted off); returns how many.
  * Never blocks. */
 size_t stream_producer_poll(struct stream_producer *p, stream_report_fn *report, void *arg);

@@ -25,6 +25,10 @@ enum wire_decoded wire_protobuf_record(const struct wire_schema *schema,
                                        float *x, struct wire_record *record,
                                        struct fis_error *e) FIS_MUST_CHECK;
 
+/* The values [n_columns] of a record as they came, not encoded: for showing it to a person. */
+int wire_protobuf_values(struct wire_bytes value, uint32_t n_columns, struct fis_arena *arena,
+                         const float **values, struct fis_error *e) FIS_MUST_CHECK;
+
 /* No bytes at all with the id as key: class 0 (case I06). The id is the field's or the key's. */
 enum wire_decoded wire_protobuf_label(const struct wire_schema *schema,
                                       const struct wire_message *m, struct fis_arena *arena,

@@ -76,3 +76,21 @@ enum wire_decoded wire_protobuf_record(const struct wire_schema *schema,
                                                                              : WIRE_TOMBSTONE;
     return decode(schema, encoder, m, arena, x, record, e) ? WIRE_BAD : WIRE_OK;
 }
+
+int wire_protobuf_values(struct wire_bytes value, uint32_t n_columns, struct fis_arena *arena,
+                         const float **values, struct fis_error *e)
+{
+    struct wire_bytes id = {0};
+    struct wire_features features;
+    int64_t event_time;
+    int rc = wire_confluent_strip(&value, e);
+    if (!rc)
+        rc = wire_features_start(&features, n_columns, arena, e);
+    if (!rc)
+        rc = read_fields(value, &features, &id, &event_time, e);
+    if (!rc)
+        rc = wire_features_finish(&features, e);
+    if (!rc)
+        *values = features.values;
+    return rc;
+}

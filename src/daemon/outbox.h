@@ -1,0 +1,47 @@
+/*
+ * The outbox: what the trainer sends, and the offsets of what it consumed, as one unit of commit.
+ *
+ * exactly_once: a unit is a Kafka transaction. at_least_once: a unit is over when every message
+ * is acknowledged; then the offsets are committed, so a crash in between repeats input, and may
+ * send a request twice. While a commit runs nothing may be sent: outbox_ready is false.
+ *
+ * Thread: the loop. Owns: producer and transaction thread; borrows the consumer.
+ */
+#ifndef DAEMON_OUTBOX_H
+#define DAEMON_OUTBOX_H
+
+#include "stream/consumer.h"
+#include "stream/producer.h"
+#include "stream/txn_thread.h"
+#include "wire/types.h"
+
+struct outbox;
+struct outbox_options {
+    struct stream_client client;
+    const char *transactional_id; /* NULL: at_least_once */
+};
+int outbox_open(struct outbox **out, const struct outbox_options *o, struct fis_error *e) FIS_MUST_CHECK;
+void outbox_close(struct outbox *o); /* bounded, blocking; NULL is fine */
+
+/* Initialised (older instances are fenced) and no commit is running. */
+bool outbox_ready(const struct outbox *o);
+/* Something was sent, or consumed, that is not committed. */
+bool outbox_dirty(const struct outbox *o);
+uint64_t outbox_outstanding(const struct outbox *o);
+
+int outbox_send(struct outbox *o, const char *topic, struct wire_bytes key, struct wire_bytes value,
+                struct fis_error *e) FIS_MUST_CHECK;
+int outbox_dead_letter(struct outbox *o, const char *topic, const struct wire_message *m,
+                       const char *reason, struct fis_error *e) FIS_MUST_CHECK;
+/* The message at this offset has been handled. */
+int outbox_consumed(struct outbox *o, const char *topic, int32_t partition, int64_t offset,
+                    struct fis_error *e) FIS_MUST_CHECK;
+/* Partitions were taken away: their offsets are no longer ours to commit. */
+void outbox_forget(struct outbox *o);
+
+int outbox_commit(struct outbox *o, struct stream_consumer *consumer, struct fis_error *e) FIS_MUST_CHECK;
+/* Serves reports and results. Negative: the unit cannot be committed; stop, and resume from the
+ * ledger. RETRY conditions are reported in *e with return value 0 and *said true. */
+int outbox_turn(struct outbox *o, struct fis_error *e, bool *said) FIS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * The configuration in the words of the layers below: schema, columns, options of the roles.
+ * Owns: its column table; borrows the configuration. Immutable after pipeline_init.
+ */
+#ifndef DAEMON_PIPELINE_H
+#define DAEMON_PIPELINE_H
+
+#include "config/config.h"
+#include "role/scorer.h"
+#include "role/trainer.h"
+
+struct pipeline {
+    const struct config *cfg;
+    struct fis_column *columns;
+    uint32_t n_columns;
+    struct wire_schema schema;     /* of records and labels */
+    struct wire_schema initial;    /* with the initial set's label column */
+    struct wire_schema validation; /* with its label column and the sensitive columns */
+    struct fis_criteria criteria;
+    enum wire_encoding records, labels;
+};
+
+int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error *e) FIS_MUST_CHECK;
+void pipeline_done(struct pipeline *p);
+
+void pipeline_scorer(const struct pipeline *p, const char *name, struct scorer_options *o);
+void pipeline_trainer(const struct pipeline *p, uint32_t validation_rows, uint32_t n_groups,
+                      struct trainer_role_options *o);
+
+#endif

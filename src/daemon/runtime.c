@@ -1,0 +1,276 @@
+#include "daemon/runtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "daemon/scorer_host.h"
+#include "daemon/topics_job.h"
+#include "daemon/trainer_host.h"
+
+#define TICK_MS 100
+#define TICKS_PER_SAY 10
+
+void runtime_wake(void *arg)
+{
+    struct runtime *rt = arg;
+    uv_async_send(&rt->async);
+}
+
+struct trainer_time runtime_now(const struct runtime *rt)
+{
+    struct timespec ts;
+    (void)rt;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (struct trainer_time){
+        .mono_ms = uv_hrtime() / 1000000,
+        .wall_ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000,
+    };
+}
+
+static void kafka_log(void *arg, int level, const char *text)
+{
+    (void)arg;
+    log_line(level <= 3 ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG, "kafka", "text=\"%s\"", text);
+}
+
+struct stream_client runtime_client(struct runtime *rt)
+{
+    return (struct stream_client){
+        .properties = rt->properties,
+        .property_count = rt->property_count,
+        .wake = runtime_wake,
+        .wake_arg = rt,
+        .log = kafka_log,
+    };
+}
+
+void runtime_kafka_event(struct runtime *rt, const char *who, const struct fis_error *e)
+{
+    uint64_t now = uv_hrtime();
+    /* A broker that is away would otherwise fill the log: the same text once in ten seconds. */
+    if (strcmp(rt->said, e->text) == 0 && now - rt->said_at < 10000000000u)
+        return;
+    snprintf(rt->said, sizeof rt->said, "%s", e->text);
+    rt->said_at = now;
+    log_line(LOG_LEVEL_WARN, "kafka", "who=%s text=\"%s\"", who, e->text);
+}
+
+void runtime_stop(struct runtime *rt, const char *why)
+{
+    if (rt->stopping)
+        return;
+    rt->stopping = true;
+    rt->stop_deadline_ms = uv_hrtime() / 1000000 + rt->cfg->runtime.shutdown_timeout;
+    log_line(LOG_LEVEL_INFO, "stopping", "reason=\"%s\" timeout_ms=%llu", why,
+             (unsigned long long)rt->cfg->runtime.shutdown_timeout);
+    if (rt->scorer)
+        scorer_host_stop(rt->scorer);
+    if (rt->trainer)
+        trainer_host_stop(rt->trainer);
+    runtime_wake(rt);
+}
+
+void runtime_fail(struct runtime *rt, const char *who, const struct fis_error *e)
+{
+    log_line(LOG_LEVEL_ERROR, "failed", "role=%s reason=\"%s\"", who, e->text);
+    rt->exit_code = 1;
+    runtime_stop(rt, "a role failed");
+}
+
+/* ---- turns --------------------------------------------------------------------------------- */
+
+static int open_roles(struct runtime *rt, struct fis_error *e)
+{
+    if ((rt->cfg->roles & CONFIG_TRAINER) && trainer_host_open(&rt->trainer, rt, e) < 0)
+        return -1;
+    if ((rt->cfg->roles & CONFIG_SCORER) && scorer_host_open(&rt->scorer, rt, e) < 0)
+        return -1;
+    log_line(LOG_LEVEL_INFO, "started", "pipeline=%s roles=%s%s delivery=%s", rt->cfg->pipeline,
+             rt->scorer ? "scorer" : "", rt->trainer ? (rt->scorer ? ",trainer" : "trainer") : "",
+             rt->exactly_once ? "exactly_once" : "at_least_once");
+    return 0;
+}
+
+/* Topics first; then the roles. */
+static void start_up(struct runtime *rt)
+{
+    struct fis_error e;
+    int rc = rt->topics ? topics_job_turn(rt->topics, &e) : 1;
+    if (rc > 0) {
+        rt->started = true;
+        rc = open_roles(rt, &e);
+    }
+    if (rc < 0)
+        runtime_fail(rt, "start", &e);
+}
+
+static bool all_stopped(const struct runtime *rt)
+{
+    return (!rt->scorer || scorer_host_stopped(rt->scorer)) &&
+           (!rt->trainer || trainer_host_stopped(rt->trainer));
+}
+
+static void end_loop(struct runtime *rt)
+{
+    rt->ended = true;
+    uv_close((uv_handle_t *)&rt->async, NULL);
+    uv_close((uv_handle_t *)&rt->tick, NULL);
+    uv_close((uv_handle_t *)&rt->sigterm, NULL);
+    uv_close((uv_handle_t *)&rt->sigint, NULL);
+    uv_close((uv_handle_t *)&rt->sighup, NULL);
+}
+
+static void turn(struct runtime *rt)
+{
+    bool more = false;
+    if (rt->ended)
+        return;
+    workers_collect(rt->workers);
+    if (!rt->started && !rt->stopping)
+        start_up(rt);
+    if (rt->trainer)
+        more |= trainer_host_turn(rt->trainer);
+    if (rt->scorer)
+        more |= scorer_host_turn(rt->scorer);
+    if (rt->stopping && all_stopped(rt)) {
+        end_loop(rt);
+    } else if (rt->stopping && uv_hrtime() / 1000000 >= rt->stop_deadline_ms) {
+        log_line(LOG_LEVEL_WARN, "stop", "text=\"the time to drain is over\"");
+        rt->exit_code = 1;
+        end_loop(rt);
+    } else if (more) {
+        uv_async_send(&rt->async);
+    }
+}
+
+static void on_async(uv_async_t *a)
+{
+    turn(a->data);
+}
+
+static void on_tick(uv_timer_t *t)
+{
+    struct runtime *rt = t->data;
+    turn(rt);
+    if (rt->ended || ++rt->ticks % TICKS_PER_SAY)
+        return;
+    if (rt->scorer)
+        scorer_host_tick(rt->scorer);
+    if (rt->trainer)
+        trainer_host_tick(rt->trainer);
+}
+
+static void on_signal(uv_signal_t *s, int number)
+{
+    struct runtime *rt = s->data;
+    if (number == SIGHUP) {
+        log_line(LOG_LEVEL_INFO, "reload",
+                 "text=\"SIGHUP changes nothing: restart to apply a new configuration\"");
+        return;
+    }
+    if (rt->stopping) {
+        log_line(LOG_LEVEL_WARN, "stop", "text=\"second signal: ending at once\"");
+        if (rt->embedded)
+            stream_address_remove(rt->cfg->pipeline);
+        _Exit(128 + number);
+    }
+    runtime_stop(rt, number == SIGTERM ? "SIGTERM" : "SIGINT");
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+static void open_handles(struct runtime *rt)
+{
+    uv_loop_init(&rt->loop);
+    uv_async_init(&rt->loop, &rt->async, on_async);
+    uv_timer_init(&rt->loop, &rt->tick);
+    uv_timer_start(&rt->tick, on_tick, TICK_MS, TICK_MS);
+    uv_signal_init(&rt->loop, &rt->sigterm);
+    uv_signal_init(&rt->loop, &rt->sigint);
+    uv_signal_init(&rt->loop, &rt->sighup);
+    rt->async.data = rt->tick.data = rt->sigterm.data = rt->sigint.data = rt->sighup.data = rt;
+    uv_signal_start(&rt->sigterm, on_signal, SIGTERM);
+    uv_signal_start(&rt->sigint, on_signal, SIGINT);
+    uv_signal_start(&rt->sighup, on_signal, SIGHUP);
+}
+
+static int make_properties(struct runtime *rt, struct fis_error *e)
+{
+    uint32_t n = rt->cfg->kafka.count;
+    rt->properties = fis_calloc((size_t)n + 1, sizeof *rt->properties);
+    if (!rt->properties)
+        return fis_fail(e, FIS_NOMEM, "no memory for %u Kafka properties", n);
+    for (uint32_t i = 0; i < n; i++)
+        rt->properties[i] = (struct stream_property){rt->cfg->kafka.items[i].name,
+                                                     rt->cfg->kafka.items[i].value};
+    rt->property_count = n;
+    if (rt->embedded)
+        rt->properties[rt->property_count++] = (struct stream_property){
+            "bootstrap.servers", stream_embedded_bootstrap(rt->embedded)};
+    return 0;
+}
+
+static int start_broker(struct runtime *rt, struct fis_error *e)
+{
+    if (stream_embedded_start(&rt->embedded, kafka_log, NULL, e) < 0)
+        return -1;
+    const char *address = stream_embedded_bootstrap(rt->embedded);
+    log_line(LOG_LEVEL_WARN, "embedded_broker",
+             "address=%s text=\"for trying only: nothing survives this process, about 5 MB are "
+             "kept per partition, and delivery is at_least_once (a crash may repeat a request)\"",
+             address);
+    if (topics_embedded(rt, e) < 0)
+        return -1;
+    return stream_address_write(rt->cfg->pipeline, address, e);
+}
+
+static int open_runtime(struct runtime *rt, bool embedded, struct fis_error *e)
+{
+    rt->exactly_once = rt->cfg->delivery == CONFIG_EXACTLY_ONCE && !embedded;
+    if (pipeline_init(&rt->pipeline, rt->cfg, e) < 0 || (embedded && start_broker(rt, e) < 0) ||
+        make_properties(rt, e) < 0)
+        return -1;
+    /* Workers do one thing at a time: a batch each, and a training job beside them. */
+    uint32_t threads = rt->cfg->runtime.workers + 1;
+    if (workers_start(&rt->workers, threads, runtime_wake, rt, e) < 0)
+        return -1;
+    return !embedded && rt->cfg->topics.create ? topics_job_start(&rt->topics, rt, e) : 0;
+}
+
+static void close_runtime(struct runtime *rt)
+{
+    /* A job that would outlast the deadline is not waited for: it holds nothing that counts. */
+    if (rt->workers && workers_busy(rt->workers) && rt->exit_code) {
+        log_line(LOG_LEVEL_WARN, "stop", "text=\"a job was still running; what it worked on is "
+                                         "done again after a restart\"");
+        if (rt->embedded)
+            stream_address_remove(rt->cfg->pipeline);
+        _Exit(rt->exit_code);
+    }
+    workers_stop(rt->workers);
+    scorer_host_close(rt->scorer);
+    trainer_host_close(rt->trainer);
+    topics_job_free(rt->topics);
+    if (rt->embedded)
+        stream_address_remove(rt->cfg->pipeline);
+    stream_embedded_stop(rt->embedded);
+    fis_free(rt->properties);
+    pipeline_done(&rt->pipeline);
+}
+
+int runtime_run(const struct config *cfg, bool embedded)
+{
+    struct runtime rt = {.cfg = cfg};
+    struct fis_error e;
+    open_handles(&rt);
+    if (open_runtime(&rt, embedded, &e) < 0) {
+        runtime_fail(&rt, "start", &e);
+        end_loop(&rt);
+    }
+    uv_run(&rt.loop, UV_RUN_DEFAULT);
+    close_runtime(&rt);
+    uv_loop_close(&rt.loop);
+    log_line(LOG_LEVEL_INFO, "stopped", "status=%d", rt.exit_code);
+    return rt.exit_code;
+}

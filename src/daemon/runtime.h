@@ -1,0 +1,61 @@
+/*
+ * The runtime: one libuv loop that drives the hosts of the roles. Everything that may want
+ * attention (librdkafka's queues, workers, the transaction's thread) wakes one uv_async; then each
+ * host takes a turn, in which it does what can be done without waiting. A slow tick makes sure
+ * that nothing depends on a wake alone.
+ *
+ * Stopping is a state: a signal (or a failure) asks the hosts to stop, they finish what is in
+ * flight, and when all have stopped, or the deadline passes, the loop ends. A second signal ends
+ * the process at once.
+ *
+ * Thread: the loop's, but for runtime_wake.
+ */
+#ifndef DAEMON_RUNTIME_H
+#define DAEMON_RUNTIME_H
+
+#include <uv.h>
+
+#include "base/log.h"
+#include "daemon/pipeline.h"
+#include "daemon/worker.h"
+#include "stream/address.h"
+#include "stream/conf.h"
+#include "stream/embedded.h"
+
+struct runtime {
+    uv_loop_t loop;
+    uv_async_t async;
+    uv_timer_t tick;
+    uv_signal_t sigterm, sigint, sighup;
+    const struct config *cfg;
+    struct pipeline pipeline;
+    struct workers *workers;
+    struct stream_embedded *embedded;
+    struct stream_property *properties; /* the configuration's, and the embedded broker's address */
+    size_t property_count;
+    bool exactly_once;
+    struct scorer_host *scorer;
+    struct trainer_host *trainer;
+    struct topics_job *topics;
+    bool started, stopping, ended;
+    uint64_t ticks;
+    char said[FIS_ERROR_TEXT]; /* the last Kafka trouble that was logged, and when */
+    uint64_t said_at;
+    uint64_t stop_deadline_ms;
+    int exit_code;
+};
+
+/* Runs until stopped; returns the process's exit code: 0 when everything was drained and committed,
+ * 1 when a role failed or the time to drain was over. */
+int runtime_run(const struct config *cfg, bool embedded);
+
+void runtime_wake(void *rt);                                /* any thread */
+void runtime_fail(struct runtime *rt, const char *who, const struct fis_error *e);
+void runtime_stop(struct runtime *rt, const char *why);
+struct trainer_time runtime_now(const struct runtime *rt);
+/* What goes into every Kafka client. */
+struct stream_client runtime_client(struct runtime *rt);
+/* A transient error of Kafka, said once per text. */
+void runtime_kafka_event(struct runtime *rt, const char *who, const struct fis_error *e);
+
+#endif

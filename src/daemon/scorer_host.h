@@ -1,0 +1,21 @@
+/*
+ * The scorer's host: Kafka on one side, the pure scorer (role/scorer.h) on the other. It reads
+ * records into batches, has them scored by workers, sends what the machine offers and commits
+ * what the machine releases; it follows the heads topic. Thread: the loop.
+ */
+#ifndef DAEMON_SCORER_HOST_H
+#define DAEMON_SCORER_HOST_H
+
+#include "daemon/runtime.h"
+
+struct scorer_host;
+int scorer_host_open(struct scorer_host **out, struct runtime *rt, struct fis_error *e) FIS_MUST_CHECK;
+/* True when there is more to do at once. */
+bool scorer_host_turn(struct scorer_host *h);
+void scorer_host_stop(struct scorer_host *h);
+bool scorer_host_stopped(const struct scorer_host *h);
+void scorer_host_tick(struct scorer_host *h); /* about once a second: a line on progress */
+/* Leaves the group and frees; bounded, blocking. NULL is fine. */
+void scorer_host_close(struct scorer_host *h);
+
+#endif

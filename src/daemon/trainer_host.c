@@ -1,0 +1,367 @@
+#include "daemon/trainer_host.h"
+
+#include <stdio.h>
+
+#include "daemon/trainer_load.h"
+#include "daemon/trainer_send.h"
+#include "wire/json_codec.h"
+#include "wire/protobuf_codec.h"
+
+#define READ_BATCH 512
+
+enum { CANDIDATES, LABELS, TOPICS };
+
+struct trainer_host {
+    struct runtime *rt;
+    struct outbox *outbox;
+    struct trainer_load load;
+    struct trainer_send send;
+    struct trainer_role *role;
+    struct fis_encoder *encoder;
+    struct example_topic *validation;
+    const char *topics[TOPICS];
+    struct stream_consumer *consumer;
+    struct stream_batch *batch;
+    struct fis_arena arena;
+    struct job job;
+    bool job_ran, running, stopping, failed;
+    uint64_t commit_at_ms, last_idle_ms;
+    uint64_t refused_labels, refused_offers, said_labels;
+    char group[128], transactional_id[128];
+};
+
+static void fail(struct trainer_host *h, const struct fis_error *e)
+{
+    if (!h->failed)
+        runtime_fail(h->rt, "trainer", e);
+    h->failed = true;
+}
+
+static void run_job(void *arg)
+{
+    struct trainer_host *h = arg;
+    trainer_role_job(h->role);
+}
+
+static void job_done(void *arg)
+{
+    struct trainer_host *h = arg;
+    h->job_ran = true; /* handed to the role when no commit is under way */
+}
+
+static void submit_job(void *arg)
+{
+    struct trainer_host *h = arg;
+    h->job = (struct job){.run = run_job, .done = job_done, .arg = h};
+    workers_submit(h->rt->workers, &h->job);
+}
+
+static void on_revoke(void *arg, bool lost, const struct stream_partition *partitions, size_t count)
+{
+    struct trainer_host *h = arg;
+    (void)partitions;
+    outbox_forget(h->outbox);
+    log_line(LOG_LEVEL_INFO, "revoked", "role=trainer partitions=%zu lost=%d", count, lost);
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static int open_all(struct trainer_host *h, struct fis_error *e)
+{
+    const struct config *cfg = h->rt->cfg;
+    snprintf(h->group, sizeof h->group, "%s-trainer", cfg->pipeline);
+    snprintf(h->transactional_id, sizeof h->transactional_id, "%s-trainer", cfg->pipeline);
+    h->topics[CANDIDATES] = cfg->topics.candidates;
+    h->topics[LABELS] = cfg->topics.labels;
+    struct outbox_options o = {.client = runtime_client(h->rt)};
+    if (h->rt->exactly_once)
+        o.transactional_id = h->transactional_id;
+    if (outbox_open(&h->outbox, &o, e) < 0)
+        return -1;
+    h->batch = stream_batch_new(READ_BATCH);
+    h->arena.size = cfg->records.max_bytes * 4 + ((size_t)1 << 20);
+    h->arena.base = fis_alloc(h->arena.size, 1);
+    if (!h->batch || !h->arena.base)
+        return fis_fail(e, FIS_NOMEM, "no memory for the trainer");
+    struct trainer_out out;
+    trainer_send_init(&h->send, h->rt, h->outbox, &h->arena);
+    trainer_send_out(&h->send, submit_job, h, &out);
+    trainer_load_init(&h->load, h->rt, &out, h->outbox);
+    return 0;
+}
+
+int trainer_host_open(struct trainer_host **out, struct runtime *rt, struct fis_error *e)
+{
+    struct trainer_host *h = fis_calloc(1, sizeof *h);
+    if (!h)
+        return fis_fail(e, FIS_NOMEM, "no memory for the trainer");
+    h->rt = rt;
+    if (open_all(h, e) < 0) {
+        trainer_host_close(h);
+        return -1;
+    }
+    *out = h;
+    return 0;
+}
+
+static int begin(struct trainer_host *h, struct fis_error *e)
+{
+    struct stream_consumer_options o = {
+        .client = runtime_client(h->rt),
+        .group_id = h->group,
+        .topics = h->topics,
+        .topic_count = TOPICS,
+        .on_revoke = on_revoke,
+        .revoke_arg = h,
+    };
+    h->role = h->load.role;
+    h->encoder = h->load.encoder;
+    h->validation = h->load.validation;
+    h->load.role = NULL;
+    h->load.encoder = NULL;
+    h->load.validation = NULL;
+    trainer_load_done(&h->load);
+    if (stream_consumer_open(&h->consumer, &o, e) < 0)
+        return -1;
+    h->running = true;
+    return trainer_role_start(h->role, runtime_now(h->rt), e);
+}
+
+/* ---- input --------------------------------------------------------------------------------- */
+
+static int refuse(struct trainer_host *h, const struct wire_message *m, const char *reason,
+                  struct fis_error *e)
+{
+    return outbox_dead_letter(h->outbox, h->rt->cfg->topics.dead_letter, m, reason, e);
+}
+
+static int take_offer(struct trainer_host *h, const struct wire_message *m, struct fis_error *e)
+{
+    struct wire_offer offer;
+    struct fis_error why;
+    enum wire_decoded got = wire_offer_decode(m, &h->arena, &offer, &why);
+    if (got == WIRE_TOMBSTONE)
+        return 0;
+    if (got == WIRE_OK && offer.kind == WIRE_PROGRESS) {
+        trainer_role_progress(h->role, &offer.progress);
+        return 0;
+    }
+    int rc = got == WIRE_OK ? trainer_role_offer(h->role, &offer.candidate, &why) : -FIS_INPUT;
+    if (rc == -FIS_INPUT) {
+        h->refused_offers++;
+        return refuse(h, m, why.text, e);
+    }
+    if (rc < 0)
+        *e = why;
+    return rc;
+}
+
+static int take_label(struct trainer_host *h, const struct wire_message *m, struct fis_error *e)
+{
+    const struct pipeline *p = &h->rt->pipeline;
+    struct wire_label label;
+    struct fis_error why;
+    enum wire_decoded got = p->labels == WIRE_JSON
+                                ? wire_json_label(&p->schema, m, &h->arena, &label, &why)
+                                : wire_protobuf_label(&p->schema, m, &h->arena, &label, &why);
+    if (got == WIRE_TOMBSTONE) {
+        got = WIRE_BAD;
+        fis_fail(&why, FIS_INPUT, "no value: a label is never taken back by a null");
+    }
+    int rc = got == WIRE_OK ? trainer_role_label(h->role, &label, &why) : -FIS_INPUT;
+    if (rc == -FIS_INPUT) {
+        h->refused_labels++;
+        log_line(LOG_LEVEL_WARN, "label_refused", "partition=%d offset=%lld reason=\"%s\"",
+                 (int)m->partition, (long long)m->offset, why.text);
+        return refuse(h, m, why.text, e);
+    }
+    if (rc < 0)
+        *e = why;
+    return rc;
+}
+
+static int take(struct trainer_host *h, const struct stream_message *s, struct fis_error *e)
+{
+    struct wire_message m = {
+        .topic = h->topics[s->topic],
+        .partition = s->partition,
+        .offset = s->offset,
+        .timestamp_ms = s->timestamp_ms,
+        .key = {s->key, s->key_length},
+        .value = {s->value, s->value_length},
+    };
+    fis_arena_reset(&h->arena);
+    int rc = s->topic == CANDIDATES ? take_offer(h, &m, e) : take_label(h, &m, e);
+    return rc < 0 ? rc : outbox_consumed(h->outbox, m.topic, m.partition, m.offset, e);
+}
+
+/* True when the queue ran empty: everything that has arrived was handed over. */
+static bool read_input(struct trainer_host *h)
+{
+    struct fis_error e;
+    uint32_t n = stream_consumer_read(h->consumer, h->batch, READ_BATCH);
+    for (uint32_t i = 0; i < n && !h->failed; i++)
+        if (take(h, &h->batch->messages[i], &e) < 0)
+            fail(h, &e);
+    stream_batch_release(h->batch);
+    return n < READ_BATCH;
+}
+
+static void follow_validation(struct trainer_host *h)
+{
+    struct fis_error e;
+    struct data_examples x;
+    bool changed = false;
+    if (!h->validation)
+        return;
+    if (example_topic_turn(h->validation, &changed, &e) < 0) {
+        fail(h, &e);
+        return;
+    }
+    if (!changed)
+        return;
+    if (example_topic_build(h->validation, h->encoder, &x, &e) < 0) {
+        log_line(LOG_LEVEL_ERROR, "validation", "text=\"kept as it was\" reason=\"%s\"", e.text);
+        return;
+    }
+    struct fis_rows rows = trainer_rows(&x);
+    if (trainer_role_validation(h->role, &rows, x.names.n, &e) < 0)
+        fail(h, &e);
+    else
+        log_line(LOG_LEVEL_INFO, "validation", "rows=%u groups=%u from=next_round", x.n,
+                 x.names.n);
+    data_examples_done(&x);
+}
+
+/* ---- turns --------------------------------------------------------------------------------- */
+
+static void loading(struct trainer_host *h)
+{
+    struct fis_error e;
+    if (trainer_load_turn(&h->load, &e) < 0 || (h->load.step == LOAD_DONE && begin(h, &e) < 0))
+        fail(h, &e);
+}
+
+static void finish_job(struct trainer_host *h)
+{
+    struct fis_error e;
+    h->job_ran = false;
+    if (trainer_role_job_done(h->role, runtime_now(h->rt), &e) < 0)
+        fail(h, &e);
+}
+
+static void maybe_commit(struct trainer_host *h)
+{
+    struct fis_error e;
+    uint64_t now = runtime_now(h->rt).mono_ms;
+    if (!outbox_ready(h->outbox) || !outbox_dirty(h->outbox) ||
+        (now < h->commit_at_ms && !h->stopping))
+        return;
+    h->commit_at_ms = now + h->rt->cfg->runtime.commit_interval;
+    if (outbox_commit(h->outbox, h->consumer, &e) < 0)
+        fail(h, &e);
+}
+
+static void consumer_events(struct trainer_host *h)
+{
+    struct stream_consumer_event ev;
+    while (stream_consumer_event(h->consumer, &ev)) {
+        if (ev.kind == STREAM_ASSIGNED)
+            log_line(LOG_LEVEL_INFO, "assigned", "role=trainer partitions=%u", ev.owned);
+        else if (ev.kind == STREAM_ERROR && ev.error.class == FIS_FATAL)
+            fail(h, &ev.error);
+        else if (ev.kind == STREAM_ERROR)
+            runtime_kafka_event(h->rt, "trainer", &ev.error);
+    }
+}
+
+static bool work(struct trainer_host *h)
+{
+    bool more = false;
+    if (outbox_ready(h->outbox) && h->job_ran)
+        finish_job(h);
+    bool free = outbox_ready(h->outbox) && !trainer_role_busy(h->role) && !h->stopping;
+    if (free && !h->failed) {
+        follow_validation(h);
+        more = !read_input(h);
+        if (!more && !h->failed)
+            trainer_role_idle(h->role, runtime_now(h->rt));
+    } else {
+        stream_consumer_read(h->consumer, h->batch, 0);
+    }
+    consumer_events(h);
+    if (!h->failed)
+        maybe_commit(h);
+    return more && !h->failed;
+}
+
+bool trainer_host_turn(struct trainer_host *h)
+{
+    struct fis_error e;
+    bool said;
+    if (h->failed)
+        return false;
+    if (outbox_turn(h->outbox, &e, &said) < 0 || trainer_send_failed(&h->send, &e)) {
+        fail(h, &e);
+        return false;
+    }
+    if (said)
+        runtime_kafka_event(h->rt, "trainer", &e);
+    if (h->running)
+        return work(h);
+    if (!h->stopping)
+        loading(h);
+    return false;
+}
+
+void trainer_host_tick(struct trainer_host *h)
+{
+    if (!h->running || trainer_role_busy(h->role))
+        return;
+    struct trainer_role_counts c = trainer_role_counts(h->role);
+    if (c.labels == h->said_labels)
+        return;
+    h->said_labels = c.labels;
+    log_line(LOG_LEVEL_INFO, "labels",
+             "round=%u phase=%s labels=%llu open=%u kept=%u duplicates=%llu skipped=%llu "
+             "refused=%llu",
+             c.round, c.phase, (unsigned long long)c.labels, c.selector.open, c.learner.kept,
+             (unsigned long long)c.duplicates, (unsigned long long)c.skipped,
+             (unsigned long long)h->refused_labels);
+}
+
+void trainer_host_stop(struct trainer_host *h)
+{
+    h->stopping = true;
+}
+
+bool trainer_host_stopped(const struct trainer_host *h)
+{
+    if (h->failed)
+        return true;
+    if (!h->stopping || (h->running && trainer_role_busy(h->role)))
+        return false;
+    return !h->running || !outbox_dirty(h->outbox);
+}
+
+void trainer_host_close(struct trainer_host *h)
+{
+    if (!h)
+        return;
+    if (h->outbox && outbox_dirty(h->outbox))
+        log_line(LOG_LEVEL_WARN, "stop",
+                 "role=trainer text=\"%llu messages and the offsets of what was read were not "
+                 "committed; the next start repeats them\"",
+                 (unsigned long long)outbox_outstanding(h->outbox));
+    trainer_load_done(&h->load);
+    stream_batch_free(h->batch);
+    /* The outbox first: its commit may hold the consumer's group metadata. */
+    outbox_close(h->outbox);
+    stream_consumer_close(h->consumer, 5000);
+    example_topic_close(h->validation);
+    trainer_role_free(h->role);
+    fis_encoder_free(h->encoder);
+    trainer_send_done(&h->send);
+    fis_free(h->arena.base);
+    fis_free(h);
+}

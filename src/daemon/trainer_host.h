@@ -1,0 +1,19 @@
+/*
+ * The trainer's host: Kafka on one side, the pure trainer role (role/trainer.h) on the other. While
+ * a job runs or a commit is under way nothing is handed to the role; the consumer is polled all
+ * the same, so its membership lives. Thread: the loop.
+ */
+#ifndef DAEMON_TRAINER_HOST_H
+#define DAEMON_TRAINER_HOST_H
+
+#include "daemon/runtime.h"
+
+struct trainer_host;
+int trainer_host_open(struct trainer_host **out, struct runtime *rt, struct fis_error *e) FIS_MUST_CHECK;
+bool trainer_host_turn(struct trainer_host *h); /* true when there is more to do at once */
+void trainer_host_stop(struct trainer_host *h);
+bool trainer_host_stopped(const struct trainer_host *h);
+void trainer_host_tick(struct trainer_host *h);
+void trainer_host_close(struct trainer_host *h); /* bounded, blocking; NULL is fine */
+
+#endif

@@ -1,0 +1,179 @@
+#include "daemon/trainer_load.h"
+
+void trainer_load_init(struct trainer_load *l, struct runtime *rt, const struct trainer_out *out,
+                       struct outbox *outbox)
+{
+    *l = (struct trainer_load){.rt = rt, .out = *out, .outbox = outbox, .step = LOAD_FENCE};
+}
+
+void trainer_load_done(struct trainer_load *l)
+{
+    restore_close(l->restore);
+    example_topic_close(l->initial);
+    example_topic_close(l->validation);
+    data_examples_done(&l->initial_rows);
+    data_examples_done(&l->validation_rows);
+    fis_encoder_free(l->encoder);
+    trainer_role_free(l->role);
+    *l = (struct trainer_load){.step = LOAD_DONE};
+}
+
+struct fis_rows trainer_rows(const struct data_examples *x)
+{
+    return (struct fis_rows){x->n, x->d, x->x, x->labels, x->groups};
+}
+
+/* A step returns 1 when it is over, 0 to come back later, negative on errors. */
+
+static int restore_step(struct trainer_load *l, struct fis_error *e)
+{
+    if (!l->restore && restore_open(&l->restore, l->rt, e) < 0)
+        return -1;
+    if (restore_turn(l->restore, e) < 0)
+        return -1;
+    if (!restore_complete(l->restore))
+        return 0;
+    if (restore_found(l->restore) && !(l->encoder = restore_take_encoder(l->restore, e)))
+        return -1;
+    return 1;
+}
+
+static struct data_source file_source(struct trainer_load *l, const char *path,
+                                      const struct wire_schema *schema, int with_sensitive)
+{
+    const struct pipeline *p = &l->rt->pipeline;
+    return (struct data_source){
+        .path = path,
+        .schema = schema,
+        .columns = p->columns,
+        .n_columns = p->n_columns,
+        .with_sensitive = with_sensitive,
+    };
+}
+
+static int initial_file(struct trainer_load *l, struct fis_error *e)
+{
+    const struct config *cfg = l->rt->cfg;
+    struct data_source s = file_source(l, cfg->initial.file, &l->rt->pipeline.initial, 0);
+    if (!l->encoder && !(l->encoder = data_fit_encoder(&s, cfg->features.max_categories, e)))
+        return -1;
+    return data_examples_load(&s, l->encoder, &l->initial_rows, e) < 0 ? -1 : 1;
+}
+
+static int initial_topic(struct trainer_load *l, struct fis_error *e)
+{
+    const struct config *cfg = l->rt->cfg;
+    bool changed;
+    if (!l->initial && example_topic_open(&l->initial, l->rt, cfg->topics.initial,
+                                          &l->rt->pipeline.initial, 0, e) < 0)
+        return -1;
+    if (example_topic_turn(l->initial, &changed, e) < 0)
+        return -1;
+    if (!example_topic_complete(l->initial))
+        return 0;
+    if (!l->encoder &&
+        !(l->encoder = example_topic_fit(l->initial, cfg->features.max_categories, e)))
+        return -1;
+    int rc = example_topic_build(l->initial, l->encoder, &l->initial_rows, e);
+    example_topic_close(l->initial);
+    l->initial = NULL;
+    return rc < 0 ? -1 : 1;
+}
+
+static int initial_step(struct trainer_load *l, struct fis_error *e)
+{
+    const struct config *cfg = l->rt->cfg;
+    int rc = cfg->initial.source == CONFIG_FILE ? initial_file(l, e) : initial_topic(l, e);
+    if (rc <= 0)
+        return rc;
+    const struct wire_schema *schema = &l->rt->pipeline.schema;
+    uint32_t by_class[FIS_MAX_CLASSES] = {0};
+    for (uint32_t i = 0; i < l->initial_rows.n; i++)
+        by_class[l->initial_rows.labels[i]]++;
+    log_line(LOG_LEVEL_INFO, "initial", "rows=%u features=%u", l->initial_rows.n,
+             l->initial_rows.d);
+    for (uint32_t k = 0; k < schema->n_classes; k++)
+        if (!by_class[k])
+            log_line(LOG_LEVEL_WARN, "class_unseen",
+                     "class=\"%s\" text=\"no initial example has this class: it is unseen until "
+                     "labels bring it\"",
+                     schema->classes[k]);
+    return 1;
+}
+
+static int validation_file(struct trainer_load *l, struct fis_error *e)
+{
+    struct data_source s =
+        file_source(l, l->rt->cfg->validation.file, &l->rt->pipeline.validation, 1);
+    return data_examples_load(&s, l->encoder, &l->validation_rows, e) < 0 ? -1 : 1;
+}
+
+static int validation_topic(struct trainer_load *l, struct fis_error *e)
+{
+    bool changed;
+    if (!l->validation && example_topic_open(&l->validation, l->rt, l->rt->cfg->topics.validation,
+                                             &l->rt->pipeline.validation, 1, e) < 0)
+        return -1;
+    if (example_topic_turn(l->validation, &changed, e) < 0)
+        return -1;
+    if (!example_topic_complete(l->validation))
+        return 0;
+    return example_topic_build(l->validation, l->encoder, &l->validation_rows, e) < 0 ? -1 : 1;
+}
+
+static int hand_over(struct trainer_load *l, struct fis_error *e)
+{
+    struct trainer_role_options o;
+    struct fis_rows rows = trainer_rows(&l->validation_rows);
+    const struct data_examples *x = &l->initial_rows;
+    pipeline_trainer(&l->rt->pipeline, rows.n, l->validation_rows.names.n, &o);
+    l->role = trainer_role_new(&o, l->encoder, &l->out, e);
+    if (!l->role)
+        return -1;
+    for (uint32_t i = 0; i < x->n; i++)
+        if (trainer_role_initial(l->role, x->x + (size_t)i * x->d, x->labels[i], e) < 0)
+            return -1;
+    if (trainer_role_validation(l->role, &rows, l->validation_rows.names.n, e) < 0)
+        return fis_error_prefix(e, "validation set");
+    return restore_found(l->restore) ? restore_apply(l->restore, l->role, e) : 0;
+}
+
+static int validation_step(struct trainer_load *l, struct fis_error *e)
+{
+    int rc = l->rt->cfg->validation.source == CONFIG_FILE ? validation_file(l, e)
+                                                          : validation_topic(l, e);
+    if (rc <= 0)
+        return rc;
+    log_line(LOG_LEVEL_INFO, "validation", "rows=%u groups=%u", l->validation_rows.n,
+             l->validation_rows.names.n);
+    rc = hand_over(l, e);
+    restore_close(l->restore);
+    l->restore = NULL;
+    return rc < 0 ? -1 : 1;
+}
+
+int trainer_load_turn(struct trainer_load *l, struct fis_error *e)
+{
+    for (;;) {
+        int rc = 0;
+        switch (l->step) {
+        case LOAD_FENCE:
+            rc = outbox_ready(l->outbox);
+            break;
+        case LOAD_RESTORE:
+            rc = restore_step(l, e);
+            break;
+        case LOAD_INITIAL:
+            rc = initial_step(l, e);
+            break;
+        case LOAD_VALIDATION:
+            rc = validation_step(l, e);
+            break;
+        case LOAD_DONE:
+            return 0;
+        }
+        if (rc <= 0)
+            return rc;
+        l->step++;
+    }
+}

@@ -1,0 +1,172 @@
+#include "role/scoring.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "wire/json_codec.h"
+#include "wire/protobuf_codec.h"
+#include "wire/raw.h"
+
+/* Rows scored at a time: the panel's product for this many stays in the second-level cache. */
+#define BLOCK_ROWS 512
+/* JSON text and its tree together; a record is decoded, turned into floats and forgotten. */
+#define ARENA_PER_BYTE 24
+#define ARENA_FLOOR ((size_t)256 << 10)
+
+struct scoring_head *scoring_head_take(struct wire_head_owned *head)
+{
+    struct scoring_head *h = fis_calloc(1, sizeof *h);
+    if (!h)
+        return NULL;
+    const float *directions[FIS_DIRECTIONS] = {
+        [FIS_DIRECTION_ACCURACY] = head->head.g_acc,
+        [FIS_DIRECTION_FAIRNESS] = head->head.g_fair,
+    };
+    h->panel = fis_panel_new(&head->head.shape, head->head.params, directions, FIS_DIRECTIONS);
+    if (!h->panel) {
+        fis_free(h);
+        return NULL;
+    }
+    h->version = head->head.version;
+    h->encoder = head->encoder;
+    head->encoder = NULL;
+    atomic_init(&h->references, 1);
+    return h;
+}
+
+struct scoring_head *scoring_head_ref(struct scoring_head *h)
+{
+    atomic_fetch_add(&h->references, 1);
+    return h;
+}
+
+void scoring_head_unref(struct scoring_head *h)
+{
+    if (!h || atomic_fetch_sub(&h->references, 1) != 1)
+        return;
+    fis_panel_unref(h->panel);
+    fis_encoder_free(h->encoder);
+    fis_free(h);
+}
+
+int scoring_batch_init(struct scoring_batch *b, const struct scoring_options *o,
+                       struct fis_error *e)
+{
+    uint32_t n = o->capacity;
+    size_t arena = o->schema->max_bytes * ARENA_PER_BYTE;
+    *b = (struct scoring_batch){.options = o};
+    b->arena.size = arena > ARENA_FLOOR ? arena : ARENA_FLOOR;
+    b->arena.base = fis_alloc(b->arena.size, 1);
+    b->messages = fis_calloc(n, sizeof *b->messages);
+    b->status = fis_calloc(n, sizeof *b->status);
+    b->records = fis_calloc(n, sizeof *b->records);
+    b->errors = fis_calloc(n, sizeof *b->errors);
+    b->row = fis_calloc(n, sizeof *b->row);
+    b->scores = fis_calloc((size_t)n * FIS_MAX_CRITERIA, sizeof *b->scores);
+    if (b->arena.base && b->messages && b->status && b->records && b->errors && b->row &&
+        b->scores)
+        return 0;
+    scoring_batch_done(b);
+    return fis_fail(e, FIS_NOMEM, "no memory for a batch of %u records", n);
+}
+
+static void free_shaped(struct scoring_batch *b)
+{
+    fis_scratch_free(b->scratch);
+    fis_free(b->x);
+    fis_free(b->p);
+    fis_free(b->infl_acc);
+    fis_free(b->infl_fair);
+    b->scratch = NULL;
+    b->x = b->p = b->infl_acc = b->infl_fair = NULL;
+}
+
+void scoring_batch_done(struct scoring_batch *b)
+{
+    free_shaped(b);
+    scoring_head_unref(b->head);
+    fis_free(b->arena.base);
+    fis_free(b->messages);
+    fis_free(b->status);
+    fis_free(b->records);
+    fis_free(b->errors);
+    fis_free(b->row);
+    fis_free(b->scores);
+    *b = (struct scoring_batch){0};
+}
+
+int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head, struct fis_error *e)
+{
+    const struct fis_shape *shape = fis_panel_shape(head->panel);
+    struct scoring_head *old = b->head;
+    b->head = scoring_head_ref(head);
+    scoring_head_unref(old);
+    if (b->scratch && memcmp(shape, &b->shape, sizeof *shape) == 0)
+        return 0;
+    free_shaped(b);
+    size_t k = fis_shape_classes(shape), block = BLOCK_ROWS * k;
+    b->shape = *shape;
+    b->d = fis_shape_inputs(shape);
+    b->scratch = fis_scratch_new(shape, BLOCK_ROWS, FIS_DIRECTIONS);
+    b->x = fis_alloc((size_t)b->options->capacity * b->d, sizeof *b->x);
+    b->p = fis_alloc(block, sizeof *b->p);
+    b->infl_acc = fis_alloc(block, sizeof *b->infl_acc);
+    b->infl_fair = fis_alloc(block, sizeof *b->infl_fair);
+    if (b->scratch && b->x && b->p && b->infl_acc && b->infl_fair)
+        return 0;
+    free_shaped(b);
+    return fis_fail(e, FIS_NOMEM, "no memory to score batches of %u records with %u features",
+                    b->options->capacity, b->d);
+}
+
+static enum wire_decoded decode(struct scoring_batch *b, const struct wire_message *m, float *x,
+                                struct wire_record *r, struct fis_error *e)
+{
+    const struct scoring_options *o = b->options;
+    fis_arena_reset(&b->arena);
+    switch (o->encoding) {
+    case WIRE_JSON:
+        return wire_json_record(o->schema, b->head->encoder, m, &b->arena, x, r, e);
+    case WIRE_PROTOBUF:
+        return wire_protobuf_record(o->schema, b->head->encoder, m, &b->arena, x, r, e);
+    case WIRE_RAW:
+        return wire_raw_record(o->schema, b->head->encoder, m, &b->arena, x, r, e);
+    }
+    fis_fail(e, FIS_INPUT, "encoding %d is not known", (int)o->encoding);
+    return WIRE_BAD;
+}
+
+/* Scores rows [from, from + n); `owner` maps rows back to their messages for the ids. */
+static void score_rows(struct scoring_batch *b, uint32_t from, uint32_t n, const uint32_t *owner)
+{
+    uint32_t k = fis_shape_classes(&b->shape);
+    fis_influence_batch(b->head->panel, b->x + (size_t)from * b->d, n, b->scratch, b->p,
+                        b->infl_acc, b->infl_fair);
+    for (uint32_t i = 0; i < n; i++) {
+        size_t at = (size_t)i * k;
+        fis_criteria_score(&b->options->criteria, &b->records[owner[i]].id, b->p + at,
+                           b->infl_acc + at, b->infl_fair + at, k,
+                           b->scores + (size_t)(from + i) * FIS_MAX_CRITERIA);
+    }
+}
+
+void scoring_run(struct scoring_batch *b)
+{
+    uint32_t owner[BLOCK_ROWS], block = 0;
+    b->rows = 0;
+    b->head_version = b->head->version;
+    for (uint32_t i = 0; i < b->n; i++) {
+        float *x = b->x + (size_t)b->rows * b->d;
+        b->status[i] = decode(b, &b->messages[i], x, &b->records[i], &b->errors[i]);
+        if (b->status[i] != WIRE_OK)
+            continue;
+        b->row[i] = b->rows++;
+        owner[block++] = i;
+        if (block == BLOCK_ROWS) {
+            score_rows(b, b->rows - block, block, owner);
+            block = 0;
+        }
+    }
+    if (block)
+        score_rows(b, b->rows - block, block, owner);
+}

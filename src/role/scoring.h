@@ -1,0 +1,67 @@
+/*
+ * A batch of records on its way through a scorer: messages in, decoding results and scores out.
+ * The work itself (scoring_run) is pure and runs on a worker; nothing in it allocates.
+ *
+ * Thread: one owner at a time. Owns: its storage. Messages are borrowed and must live until the
+ * batch is reused.
+ */
+#ifndef ROLE_SCORING_H
+#define ROLE_SCORING_H
+
+#include "fis/influence.h"
+#include "fis/selector.h"
+#include "wire/types.h"
+
+/* What a scorer scores with: an immutable snapshot of one head. */
+struct scoring_head {
+    uint64_t version;
+    struct fis_panel *panel; /* one reference */
+    struct fis_encoder *encoder;
+    _Atomic unsigned references;
+};
+/* Takes the head's encoder; the panel is packed from its slabs. NULL: memory refused. */
+struct scoring_head *scoring_head_take(struct wire_head_owned *head);
+struct scoring_head *scoring_head_ref(struct scoring_head *h);
+void scoring_head_unref(struct scoring_head *h);
+
+struct scoring_options {
+    const struct wire_schema *schema;
+    enum wire_encoding encoding;
+    struct fis_criteria criteria;
+    uint32_t capacity; /* records in a batch */
+};
+
+struct scoring_batch {
+    uint32_t n;
+    struct wire_message *messages; /* [capacity], filled by the caller */
+    /* Results, by message: */
+    enum wire_decoded *status;
+    struct wire_record *records;
+    struct fis_error *errors; /* of WIRE_BAD */
+    uint32_t *row;            /* of x and scores, when WIRE_OK */
+    /* By row: */
+    uint32_t rows, d;
+    float *x;      /* [rows][d] */
+    float *scores; /* [rows][FIS_MAX_CRITERIA] */
+    uint64_t head_version;
+
+    const struct scoring_options *options;
+    struct scoring_head *head; /* of the run */
+    struct fis_scratch *scratch;
+    struct fis_shape shape;
+    float *p, *infl_acc, *infl_fair;
+    struct fis_arena arena;
+};
+
+int scoring_batch_init(struct scoring_batch *b, const struct scoring_options *o,
+                       struct fis_error *e) FIS_MUST_CHECK;
+void scoring_batch_done(struct scoring_batch *b);
+
+/* Makes room for the head's shape, when it changed: the one place that allocates. */
+int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head,
+                          struct fis_error *e) FIS_MUST_CHECK;
+
+/* Decodes and scores messages[0..n) with the prepared head. */
+void scoring_run(struct scoring_batch *b);
+
+#endif

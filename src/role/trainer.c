@@ -1,0 +1,419 @@
+#include "role/trainer_role.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* By what METHOD measured: below this cross-fit and the preconditioner cost more than they give. */
+#define ROWS_FOR_AUTO 1000
+
+static int decide(int option, uint32_t rows)
+{
+    return option >= 0 ? option : rows >= ROWS_FOR_AUTO;
+}
+
+static int make_parts(struct trainer_role *m, struct fis_error *e)
+{
+    struct trainer_role_options *o = &m->o;
+    uint32_t d = fis_encoder_dimension(m->encoder), k = o->schema->n_classes;
+    if (fis_shape_init(&m->shape, d, o->hidden, o->n_hidden, k, e) < 0)
+        return -1;
+    o->selector.d = d;
+    o->learner.shape = m->shape;
+    o->learner.folds = decide(o->cross_fit, o->validation_rows) ? 2 : 1;
+    o->directions.n_groups = o->n_groups;
+    o->directions.precondition = decide(o->precondition, o->validation_rows);
+    m->n_groups = o->n_groups;
+    m->selector = fis_selector_new(&o->selector, e);
+    m->learner = m->selector ? fis_trainer_new(&o->learner, e) : NULL;
+    m->gate = m->learner ? fis_gate_new(&o->gate, &m->shape, e) : NULL;
+    if (!m->gate)
+        return -1;
+    m->scratch = fis_scratch_new(&m->shape, ROLE_BLOCK, FIS_DIRECTIONS);
+    m->p = fis_alloc((size_t)ROLE_BLOCK * k, sizeof *m->p);
+    m->infl_acc = fis_alloc((size_t)ROLE_BLOCK * k, sizeof *m->p);
+    m->infl_fair = fis_alloc((size_t)ROLE_BLOCK * k, sizeof *m->p);
+    m->published = fis_calloc(fis_shape_params(&m->shape), sizeof *m->published);
+    if (!m->scratch || !m->p || !m->infl_acc || !m->infl_fair || !m->published)
+        return fis_fail(e, FIS_NOMEM, "trainer: no memory for a network of %zu parameters",
+                        fis_shape_params(&m->shape));
+    return 0;
+}
+
+struct trainer_role *trainer_role_new(const struct trainer_role_options *o,
+                                      const struct fis_encoder *encoder,
+                                      const struct trainer_out *out, struct fis_error *e)
+{
+    struct trainer_role *m = fis_calloc(1, sizeof *m);
+    if (!m) {
+        fis_fail(e, FIS_NOMEM, "trainer: no memory");
+        return NULL;
+    }
+    m->o = *o;
+    m->out = *out;
+    m->encoder = encoder;
+    if (make_parts(m, e) < 0) {
+        trainer_role_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+void trainer_role_free(struct trainer_role *m)
+{
+    if (!m)
+        return;
+    fis_selector_free(m->selector);
+    fis_trainer_free(m->learner);
+    fis_gate_free(m->gate);
+    fis_scratch_free(m->scratch);
+    fis_free(m->p);
+    fis_free(m->infl_acc);
+    fis_free(m->infl_fair);
+    fis_free(m->published);
+    fis_free(m->next_x);
+    fis_free(m->next_y);
+    fis_free(m->next_group);
+    fis_free(m);
+}
+
+int trainer_role_initial(struct trainer_role *m, const float *x, uint32_t y, struct fis_error *e)
+{
+    return fis_trainer_add_initial(m->learner, x, y, e);
+}
+
+int trainer_role_validation(struct trainer_role *m, const struct fis_rows *rows, uint32_t n_groups,
+                            struct fis_error *e)
+{
+    size_t cells = (size_t)rows->n * rows->d;
+    float *x = fis_alloc(cells, sizeof *x);
+    uint32_t *y = fis_alloc(rows->n, sizeof *y), *g = fis_alloc(rows->n, sizeof *g);
+    if (!x || !y || !g) {
+        fis_free(x);
+        fis_free(y);
+        fis_free(g);
+        return fis_fail(e, FIS_NOMEM, "trainer: no memory for %u validation rows", rows->n);
+    }
+    memcpy(x, rows->x, cells * sizeof *x);
+    memcpy(y, rows->y, rows->n * sizeof *y);
+    memcpy(g, rows->group, rows->n * sizeof *g);
+    fis_free(m->next_x);
+    fis_free(m->next_y);
+    fis_free(m->next_group);
+    m->next_x = x;
+    m->next_y = y;
+    m->next_group = g;
+    m->next_validation = (struct fis_rows){rows->n, rows->d, x, y, g};
+    m->next_groups = n_groups;
+    return m->phase == PHASE_NEW ? trainer_take_validation(m, e) : 0;
+}
+
+static void ask_for_job(struct trainer_role *m, enum trainer_job kind)
+{
+    assert(!m->job);
+    m->job = kind;
+    m->out.job(m->out.ctx, kind);
+}
+
+static int is_bought(enum wire_ledger_state s)
+{
+    return s == WIRE_ACCEPTED || s == WIRE_SET_ASIDE;
+}
+
+int trainer_role_restore_entry(struct trainer_role *m, const struct wire_ledger_entry *entry,
+                               struct fis_error *e)
+{
+    int bought = is_bought(entry->state);
+    if (entry->state == WIRE_IN_HEAP)
+        return 0;
+    if (bought && (entry->d != fis_shape_inputs(&m->shape) ||
+                   entry->class_index >= m->o.schema->n_classes))
+        return fis_fail(e, FIS_FATAL,
+                        "ledger: an entry has %u features and class %u; this pipeline has %u "
+                        "features and %u classes: columns or classes were changed",
+                        entry->d, entry->class_index, fis_shape_inputs(&m->shape),
+                        m->o.schema->n_classes);
+    struct fis_candidate c = {.id = entry->id, .x = entry->x};
+    int64_t label = bought ? (int64_t)entry->class_index : -1;
+    if (fis_selector_restore(m->selector, &c, entry->criterion, label, e) < 0)
+        return -1;
+    if (entry->state == WIRE_EXPIRED || entry->state == WIRE_SKIPPED_BY_PERSON)
+        fis_selector_withdraw(m->selector, &entry->id);
+    uint32_t index;
+    return bought ? fis_trainer_add_bought(m->learner, entry->x, entry->class_index, &index, e) : 0;
+}
+
+int trainer_role_restore_state(struct trainer_role *m, const struct wire_trainer_state *s,
+                               const float *anchor, const float *served, struct fis_error *e)
+{
+    if (!isfinite(s->val0))
+        return fis_fail(e, FIS_FATAL, "ledger: VAL_0 is not finite");
+    m->state = *s;
+    fis_trainer_set_anchor(m->learner, anchor);
+    fis_gate_restore(m->gate, s->val0, served, s->looks);
+    m->restored = 1;
+    return 0;
+}
+
+int trainer_role_start(struct trainer_role *m, struct trainer_time now, struct fis_error *e)
+{
+    struct fis_trainer_counts n = fis_trainer_counts(m->learner);
+    const struct fis_rows *v = fis_trainer_validation(m->learner);
+    if (n.initial == 0)
+        return fis_fail(e, FIS_FATAL, "the initial labelled set is empty: nothing to warm up on");
+    if (!v || v->n == 0)
+        return fis_fail(e, FIS_FATAL, "the validation set is empty: nothing to judge on");
+    if (m->n_groups < 2)
+        return fis_fail(e, FIS_FATAL,
+                        "the validation set has %u group: fairness needs at least 2",
+                        m->n_groups);
+    m->phase = PHASE_WARM_UP;
+    m->round_started = now.mono_ms;
+    ask_for_job(m, TRAINER_JOB_WARM_UP);
+    return 0;
+}
+
+/* A candidate scored under another head than ours is scored again: they are few. */
+static void own_scores(struct trainer_role *m, const struct wire_candidate *c, float *scores)
+{
+    const struct fis_id *id = &c->id;
+    if (c->head_version == m->state.head_version)
+        memcpy(scores, c->scores, sizeof c->scores);
+    else
+        trainer_score_rows(m, c->x, &id, 1, scores);
+}
+
+int trainer_role_offer(struct trainer_role *m, const struct wire_candidate *c, struct fis_error *e)
+{
+    if (c->d != fis_shape_inputs(&m->shape))
+        return fis_fail(e, FIS_INPUT, "candidate has %u features, %u wanted", c->d,
+                        fis_shape_inputs(&m->shape));
+    struct fis_candidate held = {.id = c->id, .x = c->x};
+    unsigned char small[4096], *payload = small;
+    held.payload_length = c->record.length + 1;
+    if (held.payload_length > sizeof small && !(payload = fis_alloc(held.payload_length, 1)))
+        return fis_fail(e, FIS_NOMEM, "candidate: no memory for %zu bytes", held.payload_length);
+    payload[0] = (unsigned char)c->encoding;
+    if (c->record.length)
+        memcpy(payload + 1, c->record.data, c->record.length);
+    held.payload = payload;
+    own_scores(m, c, held.scores);
+    int kept = fis_selector_offer(m->selector, &held, e);
+    if (payload != small)
+        fis_free(payload);
+    m->counts.candidates++;
+    m->this_round.offered++;
+    return kept < 0 ? kept : 0;
+}
+
+void trainer_role_progress(struct trainer_role *m, const struct wire_progress *p)
+{
+    m->state.window_records += p->records;
+    m->this_round.scored += p->records;
+    m->counts.records += p->records;
+    m->counts.refused += p->refused;
+    m->counts.tombstones += p->tombstones;
+}
+
+static void take_label(struct trainer_role *m, const struct fis_candidate *c, uint32_t criterion,
+                       uint32_t y, uint32_t index)
+{
+    struct wire_ledger_entry entry = {
+        .id = c->id,
+        .class_index = y,
+        .criterion = criterion,
+        .round = m->state.round,
+        .x = c->x,
+        .d = fis_shape_inputs(&m->shape),
+    };
+    int kept = fis_trainer_check(m->learner, index, NULL, NULL) > 0;
+    entry.state = kept ? WIRE_ACCEPTED : WIRE_SET_ASIDE;
+    m->out.ledger(m->out.ctx, &entry);
+    m->counts.labels++;
+    m->untrained++;
+    m->this_round.bought++;
+    m->this_round.kept += (uint32_t)kept;
+    m->this_round.by_class[y]++;
+}
+
+static int skip_label(struct trainer_role *m, const struct wire_label *l, struct fis_error *e)
+{
+    if (!fis_selector_withdraw(m->selector, &l->id))
+        return fis_fail(e, FIS_INPUT, "skipped, but there is no open request with this id");
+    struct wire_ledger_entry entry = {.id = l->id, .round = m->state.round};
+    entry.state = WIRE_SKIPPED_BY_PERSON;
+    m->out.ledger(m->out.ctx, &entry);
+    m->counts.skipped++;
+    return 0;
+}
+
+int trainer_role_label(struct trainer_role *m, const struct wire_label *l, struct fis_error *e)
+{
+    if (l->status != WIRE_LABELLED)
+        return skip_label(m, l, e);
+    struct fis_candidate c;
+    uint32_t criterion, index;
+    switch (fis_selector_answer(m->selector, &l->id, l->class_index, &c, &criterion)) {
+    case FIS_ANSWER_UNKNOWN:
+        return fis_fail(e, FIS_INPUT, "nobody asked for a label of this id");
+    case FIS_ANSWER_CONTRADICTION:
+        return fis_fail(e, FIS_INPUT, "label \"%s\" contradicts an earlier answer for this id",
+                        m->o.schema->classes[l->class_index]);
+    case FIS_ANSWER_DUPLICATE:
+        m->counts.duplicates++;
+        return 0;
+    case FIS_ANSWER_ACCEPTED:
+        break;
+    }
+    int rc = fis_trainer_add_bought(m->learner, c.x, l->class_index, &index, e);
+    if (rc == 0)
+        take_label(m, &c, criterion, l->class_index, index);
+    fis_selector_release(m->selector, &l->id);
+    return rc;
+}
+
+static void send_request(struct trainer_role *m, const struct fis_candidate *c, uint32_t criterion,
+                         struct trainer_time now)
+{
+    const unsigned char *payload = c->payload;
+    struct wire_label_request r = {
+        .id = c->id,
+        .round = m->state.round,
+        .criterion = fis_criterion_name(m->o.selector.criteria.algorithm, criterion),
+        .head_version = m->state.head_version,
+        .requested_at_ms = now.wall_ms,
+        .encoding = (enum wire_encoding)payload[0],
+        .record = {payload + 1, c->payload_length - 1},
+    };
+    if (m->o.round_deadline_ms)
+        r.deadline_ms = now.wall_ms + (int64_t)m->o.round_deadline_ms;
+    struct wire_ledger_entry entry = {
+        .id = c->id,
+        .state = WIRE_REQUESTED,
+        .criterion = criterion,
+        .round = m->state.round,
+        .x = c->x,
+        .d = fis_shape_inputs(&m->shape),
+        .encoding = r.encoding,
+    };
+    m->out.request(m->out.ctx, &r);
+    m->out.ledger(m->out.ctx, &entry);
+}
+
+/* Asks for as many as the limits allow. */
+static void ask(struct trainer_role *m, struct trainer_time now)
+{
+    struct fis_candidate c;
+    uint32_t criterion, asked = 0;
+    while (fis_selector_ask(m->selector, &c, &criterion)) {
+        send_request(m, &c, criterion, now);
+        asked++;
+    }
+    if (asked)
+        trainer_note(m, "asked", "labels=%u open=%u", asked,
+                     fis_selector_counts(m->selector).open);
+}
+
+static int window_full(const struct trainer_role *m, struct trainer_time now)
+{
+    if (m->state.window_records >= m->o.window_records)
+        return 1;
+    return m->o.window_ms && now.mono_ms - m->round_started >= m->o.window_ms &&
+           fis_selector_counts(m->selector).held > 0;
+}
+
+static int deadline_passed(const struct trainer_role *m, struct trainer_time now)
+{
+    return m->o.round_deadline_ms && now.mono_ms - m->asked_since >= m->o.round_deadline_ms;
+}
+
+/* Labels are being asked for: train on a quarter of the round, end it, or wait. */
+static void label_phase(struct trainer_role *m, struct trainer_time now)
+{
+    uint32_t r = m->o.selector.labels_per_round, quarter = (r + 3) / 4;
+    if (m->untrained >= quarter) {
+        ask_for_job(m, m->this_round.bought >= r ? TRAINER_JOB_FINISH : TRAINER_JOB_TRAIN);
+        return;
+    }
+    ask(m, now);
+    struct fis_selector_counts n = fis_selector_counts(m->selector);
+    if (n.open == 0 || deadline_passed(m, now))
+        ask_for_job(m, TRAINER_JOB_FINISH);
+}
+
+void trainer_role_idle(struct trainer_role *m, struct trainer_time now)
+{
+    assert(!m->job);
+    if (m->phase == PHASE_COLLECT && window_full(m, now)) {
+        m->phase = PHASE_LABEL;
+        m->asked_since = now.mono_ms;
+        m->state.window_records = 0; /* what comes from now on belongs to the next window */
+        trainer_note(m, "round", "round=%u scored=%llu candidates=%llu held=%u", m->state.round,
+                     (unsigned long long)m->this_round.scored,
+                     (unsigned long long)m->this_round.offered,
+                     fis_selector_counts(m->selector).held);
+    }
+    if (m->phase == PHASE_LABEL)
+        label_phase(m, now);
+}
+
+int trainer_role_busy(const struct trainer_role *m)
+{
+    return m->job != 0;
+}
+
+static int finished(const struct trainer_role *m)
+{
+    return (m->o.rounds && m->state.round > m->o.rounds) ||
+           fis_selector_counts(m->selector).budget_left == 0;
+}
+
+static void begin_round(struct trainer_role *m, struct trainer_time now)
+{
+    m->steps_done = 0;
+    m->diverged = 0;
+    memset(&m->this_round, 0, sizeof m->this_round);
+    m->round_started = now.mono_ms;
+    m->phase = finished(m) ? PHASE_DONE : PHASE_COLLECT;
+    fis_selector_round_begin(m->selector);
+    if (m->phase == PHASE_DONE)
+        trainer_note(m, "done", "rounds=%u labels=%llu", m->state.round - 1,
+                     (unsigned long long)fis_selector_counts(m->selector).answered);
+}
+
+int trainer_role_job_done(struct trainer_role *m, struct trainer_time now, struct fis_error *e)
+{
+    enum trainer_job kind = m->job;
+    assert(kind);
+    m->job = 0;
+    if (m->job_result < 0) {
+        if (e)
+            *e = m->job_error;
+        return m->job_result;
+    }
+    int version = kind == TRAINER_JOB_FINISH || (kind == TRAINER_JOB_WARM_UP && !m->restored);
+    if (version) {
+        trainer_send_version(m, now);
+        m->state.round++;
+    }
+    if (version || kind == TRAINER_JOB_WARM_UP)
+        begin_round(m, now);
+    trainer_send_head(m, now);
+    trainer_send_state(m);
+    return 0;
+}
+
+struct trainer_role_counts trainer_role_counts(const struct trainer_role *m)
+{
+    static const char *const phases[] = {"new", "warm-up", "collect", "label", "done"};
+    struct trainer_role_counts c = m->counts;
+    c.phase = phases[m->phase];
+    c.round = m->state.round;
+    c.window = m->state.window_records;
+    c.head_version = m->state.head_version;
+    c.model_version = m->state.model_version;
+    c.served_version = m->state.served_version;
+    c.selector = fis_selector_counts(m->selector);
+    c.learner = fis_trainer_counts(m->learner);
+    return c;
+}
