@@ -13,18 +13,49 @@ Q := $(if $(filter 1,$(V)),,@)
 say = @$(if $(filter 1,$(V)),:,printf '  %-7s %s\n' '$(1)' '$(2)')
 
 # ---- packages ---------------------------------------------------------------------------------
-# What pkg-config knows; libcsv and uthash ship no .pc file and are tested for by their headers.
-PKGS := rdkafka libprotobuf-c libuv libfyaml jansson openblas libsystemd libxxhash
-DEBS := gcc make pkg-config librdkafka-dev libprotobuf-c-dev protobuf-c-compiler protobuf-compiler \
-        libuv1-dev libfyaml-dev libjansson-dev libopenblas-dev libsystemd-dev libxxhash-dev \
-        libcsv-dev uthash-dev
-TEST_DEBS := libcmocka-dev perl kcat python3 python3-venv python3-pip default-jre-headless maven
-DEMO_DEBS := python3 python3-pip
+# What pkg-config knows; libcsv and uthash ship no .pc file and are looked for by their headers.
+PKGS := rdkafka libprotobuf-c libuv libfyaml jansson openblas libxxhash
+BUILD_DEBS := gcc make pkg-config libc6-dev librdkafka-dev libprotobuf-c-dev protobuf-c-compiler \
+              protobuf-compiler libuv1-dev libfyaml-dev libjansson-dev libopenblas-dev \
+              libxxhash-dev libcsv-dev uthash-dev
+TEST_DEBS := libcmocka-dev
+# Tools: command:package, installed when the command is missing.
+DEMO_TOOLS := python3:python3
+TEST_TOOLS := $(DEMO_TOOLS) prove:perl kcat:kcat java:default-jre-headless mvn:maven
 
-need_deps := $(if $(filter help deps deps-% clean layers format,$(or $(MAKECMDGOALS),all)),,1)
--include build/deps.mk
-PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 pkg = $(shell pkg-config --libs $(1) 2>/dev/null)
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+
+# $(call install,packages,command:package …): installs what is missing, and says so.
+define install
+@missing=; \
+for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
+for t in $(2); do command -v $${t%%:*} >/dev/null || missing="$$missing $${t##*:}"; done; \
+[ -z "$(3)" ] || python3 -m pip --version >/dev/null 2>&1 || missing="$$missing python3-pip"; \
+if [ -n "$$missing" ]; then \
+  echo "deps: apt-get installs:$$missing"; \
+  sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+  export DEBIAN_FRONTEND=noninteractive; \
+  $$sudo apt-get update -qq && $$sudo apt-get install -y -qq --no-install-recommends $$missing >/dev/null || \
+    { echo "deps: apt-get failed; install by hand:$$missing" >&2; exit 1; }; \
+fi
+endef
+
+.PHONY: deps deps-demo deps-test
+deps: ## install what the build needs and is missing (apt-get, as root or by sudo)
+	$(call install,$(BUILD_DEBS),,)
+deps-demo: deps
+	$(call install,,$(DEMO_TOOLS),pip)
+deps-test: deps-demo
+	$(call install,$(TEST_DEBS),$(TEST_TOOLS),)
+
+# A build without its packages should say so, and not fail in the middle of a compiler's output.
+.PHONY: have-deps
+have-deps:
+	@missing=; for p in $(PKGS); do pkg-config --exists $$p 2>/dev/null || missing="$$missing $$p"; done; \
+	for h in csv.h uthash.h; do [ -e /usr/include/$$h ] || missing="$$missing $$h"; done; \
+	command -v protoc-c >/dev/null || missing="$$missing protoc-c"; \
+	[ -z "$$missing" ] || { echo "missing:$$missing"; echo "'make deps' installs them"; exit 1; } >&2
 
 # ---- flags ------------------------------------------------------------------------------------
 CC ?= gcc
@@ -58,7 +89,7 @@ lib_config := $(call pkg,libfyaml)
 lib_data   :=
 lib_stream := $(call pkg,rdkafka) -lpthread
 lib_role   :=
-lib_daemon := $(call pkg,libuv libsystemd) -lpthread
+lib_daemon := $(call pkg,libuv) -lpthread
 lib_cli    := -lpthread
 
 GEN_C := $(B)/gen/fis.pb-c.c
@@ -80,7 +111,7 @@ FISCTL := $(B)/bin/fisctl
 LIBFIS := $(B)/lib/libfis.a
 
 .PHONY: all
-all: $(FISD) $(FISCTL) $(LIBFIS) ## build fisd, fisctl and libfis
+all: have-deps $(FISD) $(FISCTL) $(LIBFIS) ## build fisd, fisctl and libfis
 
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -127,7 +158,7 @@ $(FISCTL): $(B)/obj/src/cli/main.o $(call link_order,cli)
 # tests/<layer>/test_*.c: one cmocka program a file, linked to its layer's view of the world.
 test_src := $(foreach l,$(LAYERS),$(wildcard tests/$(l)/test_*.c))
 test_bin := $(patsubst tests/%.c,$(B)/tests/%,$(test_src))
-CMOCKA = $(call pkg,cmocka)
+CMOCKA := $(call pkg,cmocka)
 
 define test_rules
 $(B)/tests/$(1)/test_%: $(B)/obj/tests/$(1)/test_%.o $(call link_order,$(1))
@@ -141,7 +172,50 @@ $(patsubst tests/%.c,$(B)/obj/tests/%.o,$(test_src)): | $(GEN_H)
 
 .PHONY: units
 units: $(test_bin) ## build and run the unit and numeric tests only
-	$(Q)CMOCKA_MESSAGE_OUTPUT=TAP OPENBLAS_NUM_THREADS=1 prove $(if $(filter 1,$(V)),-v) --exec '' $(test_bin)
+	$(Q)CMOCKA_MESSAGE_OUTPUT=TAP prove $(if $(filter 1,$(V)),-v) --exec '' $(test_bin)
+
+SYSTEM_TESTS := $(sort $(wildcard tests/system/test_*.sh))
+.PHONY: system
+system: all ## run the system tests: the programs, on the embedded broker and a real Kafka
+	$(Q)FISD=$(abspath $(FISD)) FISCTL=$(abspath $(FISCTL)) \
+	  prove $(if $(filter 1,$(V)),-v) --timer --exec bash $(SYSTEM_TESTS)
+
+.PHONY: test check
+test: ## install what is missing, build, and run every test
+	$(Q)$(MAKE) --no-print-directory deps-test
+	$(Q)$(MAKE) --no-print-directory -j2 all tests
+	$(Q)$(MAKE) --no-print-directory check
+check: layers units system
+.PHONY: tests
+tests: have-deps $(test_bin)
+
+.PHONY: asan tsan
+asan tsan: ## run the unit tests under the address and undefined (asan) or thread (tsan) sanitizer
+	$(Q)$(MAKE) --no-print-directory deps-test
+	$(Q)$(MAKE) --no-print-directory -j2 MODE=$@ all tests
+	$(Q)$(MAKE) --no-print-directory MODE=$@ units
+
+# ---- demo -------------------------------------------------------------------------------------
+.PHONY: demo
+demo: ## the main job on real records (Adult): two minutes at most; SEED=n for another split
+	$(Q)$(MAKE) --no-print-directory deps-demo
+	$(Q)$(MAKE) --no-print-directory -j2 all
+	$(Q)FISD=$(FISD) FISCTL=$(FISCTL) SEED=$(SEED) bash config/demo/demo.sh
+
+# ---- install ----------------------------------------------------------------------------------
+prefix_dirs = $(DESTDIR)$(PREFIX)
+.PHONY: install
+install: all ## install programs, library, headers, examples and the systemd unit (DESTDIR, PREFIX)
+	$(Q)install -d $(prefix_dirs)/bin $(prefix_dirs)/lib/pkgconfig $(prefix_dirs)/include/fis \
+	  $(prefix_dirs)/share/fisd $(prefix_dirs)/lib/systemd/system $(prefix_dirs)/share/doc/fisd
+	$(Q)install -m 755 $(FISD) $(FISCTL) $(prefix_dirs)/bin
+	$(Q)install -m 644 $(LIBFIS) $(prefix_dirs)/lib
+	$(Q)install -m 644 include/fis/*.h $(prefix_dirs)/include/fis
+	$(Q)install -m 644 proto/fis.proto config/example.yaml $(prefix_dirs)/share/fisd
+	$(Q)install -m 644 README.md CHANGELOG.md LICENSE $(prefix_dirs)/share/doc/fisd
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|g' systemd/fisd@.service > $(prefix_dirs)/lib/systemd/system/fisd@.service
+	$(Q)printf 'prefix=%s\nName: fis\nDescription: fair influential sampling, the numeric core\nVersion: %s\nRequires.private: openblas libxxhash\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lfis -lm\n' \
+	  '$(PREFIX)' '$(VERSION)' > $(prefix_dirs)/lib/pkgconfig/fis.pc
 
 # ---- layers -----------------------------------------------------------------------------------
 .PHONY: layers
@@ -164,6 +238,6 @@ clean: ## remove what was built (fetched data and brokers stay in build/cache)
 
 .PHONY: help
 help: ## list the targets
-	@sed -n 's/^\([a-z][a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z][a-z0-9 -]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
