@@ -171,6 +171,18 @@ static void clipped_means_have_no_gradient(void **state)
         assert_true(fabsf(d[i]) < 1e-9f);
 }
 
+/* One class clipped in one group only: renormalising then couples the other classes. */
+static void clipped_class_in_one_group(void **state)
+{
+    (void)state;
+    struct labelled c;
+    make(&c, 1, 3, 2);
+    for (uint32_t i = 0; i < N; i++)
+        c.f[3 * i + 2] -= c.g[i] ? 0 : i ? 16 : 4; /* p = .02 in row 0, the mean under 1e-3 */
+    struct fis_surrogate s = {FIS_DEMOGRAPHIC_PARITY, FIS_GAP_PAIRS, 1, 1};
+    check_gradient(&s, &c);
+}
+
 static void refuses(enum fis_metric metric, struct labelled *c, uint32_t positive,
                     uint32_t min_cell, const char *text)
 {
@@ -278,6 +290,7 @@ int main(void)
         cmocka_unit_test(phi_is_its_definition),
         cmocka_unit_test(risk_is_its_definition),
         cmocka_unit_test(clipped_means_have_no_gradient),
+        cmocka_unit_test(clipped_class_in_one_group),
         cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(small_cells_are_named),
         cmocka_unit_test(empty_cells_count_as_zero),
