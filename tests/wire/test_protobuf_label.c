@@ -1,0 +1,300 @@
+/* Labels, label requests and labelled examples in protobuf. */
+#include "protobuf_testing.h"
+
+#include "wire/protobuf_codec.h"
+
+struct world {
+    struct fis_arena arena;
+    struct wire_label label;
+    struct wire_example example;
+    struct wire_buffer out;
+    struct fis_error e;
+    int sensitive;
+};
+
+static int up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    w->arena = test_arena(16384);
+    *state = w;
+    return 0;
+}
+
+static int down(void **state)
+{
+    struct world *w = *state;
+    fis_free(w->arena.base);
+    wire_buffer_done(&w->out);
+    free(w);
+    return 0;
+}
+
+static enum wire_decoded decode(struct world *w, const void *key, size_t key_length,
+                                const void *bytes, size_t length)
+{
+    struct wire_message m = message_of(key, key_length, bytes, length);
+    fis_arena_reset(&w->arena);
+    memset(&w->label, 0xff, sizeof w->label);
+    w->e.text[0] = 0;
+    return wire_protobuf_label(&test_schema, &m, &w->arena, &w->label, &w->e);
+}
+
+static void assert_class(struct world *w, const void *bytes, size_t length, uint32_t k)
+{
+    if (decode(w, "s3-1", 4, bytes, length) != WIRE_OK)
+        fail_msg("%s", w->e.text);
+    assert_id(&w->label.id, "s3-1");
+    assert_int_equal(w->label.status, WIRE_LABELLED);
+    assert_int_equal(w->label.class_index, k);
+}
+
+static void assert_bad(struct world *w, const void *bytes, size_t length, const char *says)
+{
+    assert_int_equal(decode(w, "s3-1", 4, bytes, length), WIRE_BAD);
+    assert_int_equal(w->e.class, FIS_INPUT);
+    assert_says(&w->e, says);
+}
+
+static void class_zero_is_nothing(void **state)
+{
+    struct world *w = *state;
+    assert_class(w, "", 0, 0);
+    assert_class(w, "\0\0\0\0\x07\0", 6, 0);
+    assert_int_equal(decode(w, "s3-1", 4, NULL, 0), WIRE_TOMBSTONE);
+    assert_id(&w->label.id, "s3-1");
+    assert_int_equal(decode(w, NULL, 0, "", 0), WIRE_BAD);
+    assert_says(&w->e, "no id: neither");
+    assert_int_equal(decode(w, NULL, 0, NULL, 0), WIRE_BAD);
+}
+
+static void class_by_index_or_name(void **state)
+{
+    struct world *w = *state;
+    assert_class(w, "\x10\x01", 2, 1);
+    assert_class(w, "\x10\x00", 2, 0);
+    assert_class(w, "\x1a\x03yes", 5, 1);
+    assert_class(w, "\x1a\x02no", 4, 0);
+    assert_class(w, "\x10\x01\x1a\x03yes", 7, 1);
+    assert_class(w, "\0\0\0\0\x07\0\x10\x01", 8, 1);
+    assert_bad(w, "\x10\x07", 2, "class 7: 0..1 allowed [no, yes]");
+    assert_bad(w, "\x1a\x03YES", 5, "class \"YES\": not a class, allowed: [no, yes]");
+    assert_bad(w, "\x1a\x03no ", 5, "class \"no \": not a class");
+    assert_bad(w, "\x10\x01\x1a\x02no", 6, "class_index 1 is \"yes\", class_name is \"no\"");
+    assert_bad(w, "\x1a\x03no\0", 5, "field 3 (class_name) at byte 0: holds a NUL");
+    assert_bad(w, "\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, "does not fit 32 bits");
+}
+
+static void status(void **state)
+{
+    struct world *w = *state;
+    assert_int_equal(decode(w, "a", 1, "\x0a\x01z\x20\x01", 5), WIRE_OK);
+    assert_int_equal(w->label.status, WIRE_SKIPPED);
+    assert_id(&w->label.id, "z"); /* the field, not the key */
+    assert_int_equal(decode(w, "a", 1, "\x20\x02", 2), WIRE_OK);
+    assert_int_equal(w->label.status, WIRE_UNSURE);
+    assert_bad(w, "\x20\x03", 2,
+               "field 4 (status) at byte 0: 3 is not known, allowed: 0 LABELLED, 1 SKIPPED, 2");
+    assert_bad(w, "\x20\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, "-1 is not known");
+    assert_bad(w, "\x20\x01\x10\x01", 4, "status SKIPPED with a class");
+}
+
+static void label_round_trip(void **state)
+{
+    struct world *w = *state;
+    struct fis_rng rng;
+    fis_rng_seed(&rng, 1, 0);
+    for (uint32_t i = 0; i < 500; i++) {
+        struct wire_label label = {.status = (enum wire_label_status)fis_rng_below(&rng, 3)};
+        char id[32];
+        int n = snprintf(id, sizeof id, "id-%u", i);
+        assert_int_equal(fis_id_set(&label.id, id, (size_t)n), 0);
+        if (label.status == WIRE_LABELLED)
+            label.class_index = fis_rng_below(&rng, 2);
+        w->out.length = 0;
+        assert_int_equal(wire_protobuf_label_encode(&test_schema, &label, i % 2 ? "ann" : NULL, i,
+                                                    &w->out, &w->e),
+                         0);
+        assert_int_equal(decode(w, NULL, 0, w->out.data, w->out.length), WIRE_OK);
+        assert_id(&w->label.id, id);
+        assert_int_equal(w->label.status, label.status);
+        assert_int_equal(w->label.class_index, label.class_index);
+    }
+    struct wire_label wrong = {.class_index = 2};
+    w->out.length = 0;
+    assert_int_equal(wire_protobuf_label_encode(&test_schema, &wrong, NULL, 0, &w->out, &w->e),
+                     -FIS_INPUT);
+    assert_int_equal(w->out.length, 0);
+}
+
+static void try_label(void *arg, const unsigned char *bytes, size_t length)
+{
+    struct world *w = arg;
+    if (decode(w, "k", 1, bytes, length) == WIRE_BAD)
+        assert_true(w->e.text[0] && w->e.class == FIS_INPUT);
+    else
+        assert_true(w->label.class_index < 2 && w->label.status <= WIRE_UNSURE);
+}
+
+static void label_spoiled(void **state)
+{
+    const unsigned char bytes[] = "\0\0\0\0\x07\0\x0a\x04s3-1\x10\x01\x1a\x03yes\x2a\x03"
+                                  "ann\x30\xe8\x07";
+    try_label(*state, bytes, sizeof bytes - 1);
+    spoil(bytes, sizeof bytes - 1, 10000, try_label, *state);
+    spoil(bytes + 6, sizeof bytes - 7, 10000, try_label, *state);
+}
+
+static enum wire_decoded decode_request(struct world *w, const void *bytes, size_t length,
+                                        struct wire_label_request *r, const char *const **classes,
+                                        uint32_t *n)
+{
+    struct wire_message m = message_of("k", 1, bytes, length);
+    fis_arena_reset(&w->arena);
+    w->e.text[0] = 0;
+    return wire_protobuf_request(&m, &w->arena, r, classes, n, &w->e);
+}
+
+static void try_request(void *arg, const unsigned char *bytes, size_t length)
+{
+    struct world *w = arg;
+    struct wire_label_request r;
+    if (decode_request(w, bytes, length, &r, NULL, NULL) == WIRE_BAD)
+        assert_true(w->e.text[0] && w->e.class == FIS_INPUT);
+    else
+        assert_non_null(r.record.data);
+}
+
+static void request_round_trip(void **state)
+{
+    struct world *w = *state;
+    struct wire_label_request in = {.round = 3,
+                                    .criterion = "entropy",
+                                    .head_version = UINT64_MAX,
+                                    .requested_at_ms = 1700000000000,
+                                    .deadline_ms = 1700000001000,
+                                    .encoding = WIRE_JSON,
+                                    .record = {"{\"a\":\0}", 7}};
+    struct wire_label_request out;
+    const char *const *classes = NULL;
+    uint32_t n = 0;
+    assert_int_equal(fis_id_set(&in.id, "r\0x", 3), 0);
+    assert_int_equal(wire_protobuf_request_encode(&test_schema, &in, &w->out, &w->e), 0);
+    assert_int_equal(decode_request(w, w->out.data, w->out.length, &out, &classes, &n), WIRE_OK);
+    assert_int_equal(fis_id_compare(&in.id, &out.id), 0);
+    assert_int_equal(out.round, 3);
+    assert_string_equal(out.criterion, "entropy");
+    assert_true(out.head_version == UINT64_MAX);
+    assert_int_equal(out.requested_at_ms, in.requested_at_ms);
+    assert_int_equal(out.deadline_ms, in.deadline_ms);
+    assert_int_equal(out.encoding, WIRE_JSON);
+    assert_int_equal(out.record.length, 7);
+    assert_memory_equal(out.record.data, in.record.data, 7);
+    assert_int_equal(n, 2);
+    assert_string_equal(classes[1], "yes");
+    assert_int_equal(decode_request(w, "", 0, &out, NULL, NULL), WIRE_BAD);
+    assert_says(&w->e, "encoding is not given");
+    spoil(w->out.data, w->out.length, 10000, try_request, w);
+}
+
+/* A validation example: id e1, packed .5 -1, class yes, sex f, race x. */
+static const unsigned char example_bytes[] =
+    "\x0a\x02"
+    "e1\x12\x08\x00\x00\x00\x3f\x00\x00\x80\xbf\x20\x01\x32\x08\x0a\x03sex\x12\x01"
+    "f\x32\x09\x0a\x04race\x12\x01x";
+enum { EXAMPLE = sizeof example_bytes - 1 };
+
+static enum wire_decoded decode_example(struct world *w, int sensitive, const void *bytes,
+                                        size_t length)
+{
+    struct wire_message m = message_of("k", 1, bytes, length);
+    fis_arena_reset(&w->arena);
+    memset(&w->example, 0, sizeof w->example);
+    w->e.text[0] = 0;
+    return wire_protobuf_example(&test_schema, 2, sensitive, &m, &w->arena, &w->example, &w->e);
+}
+
+static void assert_example_bad(struct world *w, int sensitive, const void *bytes, size_t length,
+                               const char *says)
+{
+    assert_int_equal(decode_example(w, sensitive, bytes, length), WIRE_BAD);
+    assert_int_equal(w->e.class, FIS_INPUT);
+    assert_says(&w->e, says);
+}
+
+static void examples(void **state)
+{
+    struct world *w = *state;
+    if (decode_example(w, 1, example_bytes, EXAMPLE) != WIRE_OK)
+        fail_msg("%s", w->e.text);
+    assert_id(&w->example.id, "e1");
+    assert_int_equal(w->example.class_index, 1);
+    assert_int_equal(w->example.values[0].kind, FIS_VALUE_NUMBER);
+    assert_true(w->example.values[0].number == .5 && w->example.values[1].number == -1);
+    assert_int_equal(w->example.sensitive[0].length, 1);
+    assert_memory_equal(w->example.sensitive[0].text, "f", 1);
+    assert_memory_equal(w->example.sensitive[1].text, "x", 1);
+    /* Without the sensitive attributes it is an initial example, and only then. */
+    assert_int_equal(decode_example(w, 0, example_bytes, 16), WIRE_OK);
+    assert_null(w->example.sensitive);
+    assert_example_bad(w, 0, example_bytes, EXAMPLE, "an initial example with sensitive");
+    assert_example_bad(w, 1, example_bytes, 16, "sensitive column sex: missing or empty");
+    assert_example_bad(w, 1, example_bytes, 26, "sensitive column race: missing or empty");
+    assert_example_bad(w, 1, example_bytes, 4, "0 features, 2 wanted");
+    assert_int_equal(decode_example(w, 1, NULL, 0), WIRE_TOMBSTONE);
+    assert_id(&w->example.id, "k");
+}
+
+static void example_errors_keep_secrets(void **state)
+{
+    struct world *w = *state;
+    unsigned char bytes[64];
+    memcpy(bytes, example_bytes, EXAMPLE);
+    memcpy(bytes + EXAMPLE, "\x32\x0d\x0a\x06SECRET\x12\x03sex", 15);
+    assert_example_bad(w, 1, bytes, EXAMPLE + 15,
+                       "the key of an entry is not one of the 2 sensitive columns");
+    assert_null(strstr(w->e.text, "SECRET"));
+    memcpy(bytes + EXAMPLE, "\x32\x0d\x0a\x03sex\x12\x06SECRE\xff", 15);
+    assert_example_bad(w, 1, bytes, EXAMPLE + 15, "field 2 (value)");
+    assert_null(strstr(w->e.text, "SECRE"));
+    bytes[6 + 3] = 0x7f; /* .5 becomes infinite or NaN */
+    bytes[6 + 2] = 0xc0;
+    assert_example_bad(w, 1, bytes, EXAMPLE, "feature 0: nan is not a finite number");
+    memcpy(bytes, example_bytes, EXAMPLE);
+    bytes[15] = 2;
+    assert_example_bad(w, 1, bytes, EXAMPLE, "class 2: 0..1 allowed [no, yes]");
+}
+
+static void try_example(void *arg, const unsigned char *bytes, size_t length)
+{
+    struct world *w = arg;
+    if (decode_example(w, w->sensitive, bytes, length) == WIRE_BAD)
+        assert_true(w->e.text[0] && w->e.class == FIS_INPUT);
+    else
+        assert_true(w->example.class_index < 2 && !w->sensitive == !w->example.sensitive);
+}
+
+static void example_spoiled(void **state)
+{
+    struct world *w = *state;
+    for (w->sensitive = 0; w->sensitive < 2; w->sensitive++)
+        spoil(example_bytes, EXAMPLE, 10000, try_example, w);
+    w->arena.size = 48; /* too small for what it needs */
+    assert_example_bad(w, 1, example_bytes, EXAMPLE, "takes more than 48 bytes");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(class_zero_is_nothing, up, down),
+        cmocka_unit_test_setup_teardown(class_by_index_or_name, up, down),
+        cmocka_unit_test_setup_teardown(status, up, down),
+        cmocka_unit_test_setup_teardown(label_round_trip, up, down),
+        cmocka_unit_test_setup_teardown(label_spoiled, up, down),
+        cmocka_unit_test_setup_teardown(request_round_trip, up, down),
+        cmocka_unit_test_setup_teardown(examples, up, down),
+        cmocka_unit_test_setup_teardown(example_errors_keep_secrets, up, down),
+        cmocka_unit_test_setup_teardown(example_spoiled, up, down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,238 @@
+/* What scorers tell the trainer. */
+#include "protobuf_testing.h"
+
+#include <math.h>
+
+#include "wire/protobuf_codec.h"
+
+struct world {
+    struct fis_arena arena;
+    struct wire_buffer out;
+    struct wire_offer offer;
+    struct fis_error e;
+};
+
+static int up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    w->arena = test_arena(65536);
+    *state = w;
+    return 0;
+}
+
+static int down(void **state)
+{
+    struct world *w = *state;
+    fis_free(w->arena.base);
+    wire_buffer_done(&w->out);
+    free(w);
+    return 0;
+}
+
+static enum wire_decoded decode(struct world *w, const void *bytes, size_t length)
+{
+    struct wire_message m = message_of(NULL, 0, bytes, length);
+    fis_arena_reset(&w->arena);
+    memset(&w->offer, 0, sizeof w->offer);
+    w->e.text[0] = 0;
+    return wire_offer_decode(&m, &w->arena, &w->offer, &w->e);
+}
+
+static struct wire_offer candidate_of(const float *x, uint32_t d)
+{
+    struct wire_offer o = {.kind = WIRE_CANDIDATE,
+                           .candidate = {.x = x,
+                                         .d = d,
+                                         .scores = {.25f, -INFINITY},
+                                         .head_version = 7,
+                                         .encoding = WIRE_PROTOBUF,
+                                         .record = {"\x9a\x06\x02hi\0", 6},
+                                         .event_time_ms = -1,
+                                         .topic = "t.records",
+                                         .partition = 2,
+                                         .offset = 1234567890123}};
+    assert_int_equal(fis_id_set(&o.candidate.id, "r1", 2), 0);
+    return o;
+}
+
+static void assert_same(const struct wire_candidate *a, const struct wire_candidate *b)
+{
+    assert_int_equal(fis_id_compare(&a->id, &b->id), 0);
+    assert_int_equal(a->d, b->d);
+    assert_memory_equal(a->x, b->x, a->d * sizeof *a->x);
+    assert_true(a->scores[0] == b->scores[0] && a->scores[1] == b->scores[1]);
+    assert_true(a->head_version == b->head_version);
+    assert_int_equal(a->encoding, b->encoding);
+    assert_int_equal(a->record.length, b->record.length);
+    assert_memory_equal(a->record.data, b->record.data, a->record.length);
+    assert_int_equal(a->event_time_ms, b->event_time_ms);
+    assert_string_equal(a->topic, b->topic);
+    assert_int_equal(a->partition, b->partition);
+    assert_int_equal(a->offset, b->offset);
+}
+
+static void candidate_round_trip(void **state)
+{
+    struct world *w = *state;
+    struct fis_rng rng;
+    fis_rng_seed(&rng, 3, 0);
+    for (uint32_t round = 0; round < 500; round++) {
+        float x[300] = {0};
+        uint32_t d = 1 + fis_rng_below(&rng, 300), one_in = 1 + fis_rng_below(&rng, 12);
+        for (uint32_t i = 0; i < d; i++)
+            if (fis_rng_below(&rng, one_in) == 0)
+                x[i] = fis_rng_below(&rng, 20) ? random_float(&rng) : -0.0f;
+        struct wire_offer in = candidate_of(x, d);
+        in.candidate.scores[1] = round % 2 ? -INFINITY : random_float(&rng);
+        w->out.length = 0;
+        /* Behind other bytes, so that the lists must be aligned by the encoder. */
+        assert_int_equal(wire_buffer_append(&w->out, "1234567", round % 8, &w->e), 0);
+        assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
+        if (decode(w, w->out.data + round % 8, w->out.length - round % 8) != WIRE_OK)
+            fail_msg("round %u: %s", round, w->e.text);
+        assert_same(&w->offer.candidate, &in.candidate);
+    }
+}
+
+static void the_smaller_form(void **state)
+{
+    struct world *w = *state;
+    float x[100] = {0};
+    x[99] = 1;
+    struct wire_offer in = candidate_of(x, 100);
+    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
+    assert_true(w->out.length < 100);
+    for (uint32_t i = 0; i < 100; i++)
+        x[i] = 1;
+    w->out.length = 0;
+    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
+    assert_true(w->out.length > 400 && w->out.length < 500);
+    for (uint32_t i = 0; i < 100; i++)
+        x[i] = 0;
+    w->out.length = 0;
+    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
+    assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
+    assert_int_equal(w->offer.candidate.d, 100);
+    assert_memory_equal(w->offer.candidate.x, x, sizeof x);
+}
+
+static void no_allocation_per_candidate(void **state)
+{
+    struct world *w = *state;
+    float x[100] = {0};
+    struct wire_offer in = candidate_of(x, 100);
+    x[3] = 1;
+    assert_int_equal(wire_buffer_reserve(&w->out, 4096, &w->e), 0);
+    uint64_t before = fis_mem_count();
+    for (int i = 0; i < 10; i++) {
+        w->out.length = 0;
+        assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
+        assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
+    }
+    assert_int_equal(fis_mem_count(), before);
+}
+
+static void not_finite(void **state)
+{
+    struct world *w = *state;
+    float x[2] = {1, NAN};
+    struct wire_offer in = candidate_of(x, 2);
+    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), -FIS_INPUT);
+    assert_says(&w->e, "feature 1 is not finite");
+    x[1] = 0;
+    in.candidate.scores[0] = NAN;
+    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), -FIS_INPUT);
+    assert_int_equal(w->out.length, 0);
+    in.candidate.scores[0] = 1;
+    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
+}
+
+static void progress(void **state)
+{
+    struct world *w = *state;
+    struct wire_offer in = {
+        .kind = WIRE_PROGRESS,
+        .progress = {
+            .scorer = "s-1", .records = 5000, .refused = 2, .tombstones = 1, .head_version = 9}};
+    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
+    assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
+    assert_int_equal(w->offer.kind, WIRE_PROGRESS);
+    assert_string_equal(w->offer.progress.scorer, "s-1");
+    assert_int_equal(w->offer.progress.records, 5000);
+    assert_int_equal(w->offer.progress.refused, 2);
+    assert_int_equal(w->offer.progress.tombstones, 1);
+    assert_int_equal(w->offer.progress.head_version, 9);
+}
+
+static void refused(void **state)
+{
+    struct world *w = *state;
+    assert_int_equal(decode(w, NULL, 0), WIRE_TOMBSTONE);
+    assert_int_equal(decode(w, "", 0), WIRE_BAD);
+    assert_says(&w->e, "unknown kind");
+    assert_int_equal(decode(w, "\x0a\x03\x0a\x01r", 5), WIRE_BAD);
+    assert_says(&w->e, "encoding is not given");
+    assert_int_equal(decode(w, "\x0a\x05\x0a\x01r\x28\x01", 7), WIRE_BAD);
+    assert_says(&w->e, "without features");
+    assert_int_equal(decode(w, "\x0a\x05\x0a\x01r\x28\x09", 7), WIRE_BAD);
+    assert_says(&w->e, "field 1 (candidate) at byte 0: field 5 (encoding) at byte 5: 9 is not");
+    assert_int_equal(decode(w, "\x0a\x0d\x0a\x01r\x28\x01\x12\x06\x08\xff\xff\xff\xff\x0f", 15),
+                     WIRE_BAD);
+    assert_says(&w->e, "a vector of 4294967295 takes more than");
+    assert_int_equal(decode(w, "\x0a\x0d\x0a\x01r\x28\x01\x12\x06\x08\x01\x22\x00\x1a\x00", 15),
+                     WIRE_OK); /* 1 number, none of them set */
+    assert_int_equal(
+        decode(w, "\x0a\x10\x0a\x01r\x28\x01\x12\x09\x08\x02\x18\x02\x25\x00\x00\x80\x3f", 18),
+        WIRE_BAD);
+    assert_says(&w->e, "vector: index 2 of 2");
+    assert_int_equal(decode(w, "\x0a\x0e\x0a\x01r\x28\x01\x12\x07\x08\x01\x15\x00\x00\xc0\x7f", 16),
+                     WIRE_BAD);
+    assert_says(&w->e, "vector: number 0 is not finite");
+}
+
+static void try_offer(void *arg, const unsigned char *bytes, size_t length)
+{
+    struct world *w = arg;
+    if (decode(w, bytes, length) == WIRE_BAD) {
+        assert_true(w->e.text[0] && w->e.class == FIS_INPUT);
+    } else if (w->offer.kind == WIRE_CANDIDATE) {
+        const struct wire_candidate *c = &w->offer.candidate;
+        assert_true(c->d > 0 && c->record.data);
+        for (uint32_t i = 0; i < c->d; i++)
+            assert_true(isfinite(c->x[i]));
+        assert_false(isnan(c->scores[0]) || isnan(c->scores[1]));
+    }
+}
+
+static void spoiled(void **state)
+{
+    struct world *w = *state;
+    float x[20] = {0};
+    struct wire_offer in = candidate_of(x, 20);
+    x[3] = 2;
+    x[17] = -1;
+    struct wire_buffer sparse = {0}, dense = {0};
+    assert_int_equal(wire_offer_encode(&in, &sparse, &w->e), 0);
+    for (uint32_t i = 0; i < 20; i++)
+        x[i] = (float)i;
+    assert_int_equal(wire_offer_encode(&in, &dense, &w->e), 0);
+    spoil(sparse.data, sparse.length, 10000, try_offer, w);
+    spoil(dense.data, dense.length, 10000, try_offer, w);
+    wire_buffer_done(&sparse);
+    wire_buffer_done(&dense);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(candidate_round_trip, up, down),
+        cmocka_unit_test_setup_teardown(the_smaller_form, up, down),
+        cmocka_unit_test_setup_teardown(no_allocation_per_candidate, up, down),
+        cmocka_unit_test_setup_teardown(not_finite, up, down),
+        cmocka_unit_test_setup_teardown(progress, up, down),
+        cmocka_unit_test_setup_teardown(refused, up, down),
+        cmocka_unit_test_setup_teardown(spoiled, up, down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
