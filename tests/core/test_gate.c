@@ -1,0 +1,508 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/gate_rule.h"
+#include "core/interpolate.h"
+#include "fis/gate.h"
+#include "fis/mem.h"
+#include "synthetic.h"
+
+static struct synthetic initial, bought, validation;
+static float params[64];
+static struct fis_error e;
+
+static int set_up(void **state)
+{
+    (void)state;
+    synthetic_make(&initial, 400, .5, 1);
+    synthetic_make(&bought, 600, .5, 2);
+    synthetic_make(&validation, 1500, .5, 3);
+    return 0;
+}
+
+static struct fis_gate_options options(void)
+{
+    return (struct fis_gate_options){
+        .metric = FIS_DEMOGRAPHIC_PARITY,
+        .positive = 1,
+        .epsilon = .02,
+        .min_rows = 500,
+        .min_cell = 30,
+        .warn_cell = 100,
+        .rule = FIS_GATE_RULE_FAIRER,
+        .standard_errors = 1,
+        .resamples = 100,
+        .seed = 4,
+    };
+}
+
+static struct fis_shape shape(void)
+{
+    struct fis_shape s;
+    uint32_t hidden = 8;
+    assert_int_equal(fis_shape_init(&s, SYN_D, &hidden, 1, 2, &e), 0);
+    return s;
+}
+
+static struct fis_trainer *trainer(enum fis_copies copies, uint32_t folds,
+                                   const struct synthetic *val)
+{
+    struct fis_trainer_options o = {.shape = shape(),
+                                    .copies = copies,
+                                    .folds = folds,
+                                    .learning_rate = .05f,
+                                    .momentum = .9f,
+                                    .batch = 64,
+                                    .boost = .5f,
+                                    .mix = .25f,
+                                    .kept_min = 16,
+                                    .average_every = 6,
+                                    .seed = 5};
+    struct fis_rows rows = synthetic_rows(val);
+    struct fis_trainer *t = fis_trainer_new(&o, &e);
+    assert_non_null(t);
+    for (uint32_t i = 0; i < initial.n; i++)
+        assert_int_equal(fis_trainer_add_initial(t, initial.x[i], initial.y[i], &e), 0);
+    assert_int_equal(fis_trainer_set_validation(t, &rows, 2, &e), 0);
+    return t;
+}
+
+static struct fis_gate *gate(const struct fis_gate_options *o)
+{
+    struct fis_shape s = shape();
+    struct fis_gate *g = fis_gate_new(o, &s, &e);
+    assert_non_null(g);
+    return g;
+}
+
+static void warm_up(struct fis_trainer *t)
+{
+    assert_int_equal(fis_trainer_warm_up(t, 200, &e), 0);
+    fis_trainer_fork(t);
+}
+
+static void buy_and_train(struct fis_trainer *t)
+{
+    struct fis_direction_options d = {.surrogate = {FIS_DEMOGRAPHIC_PARITY, FIS_GAP_PAIRS, 1, 10},
+                                      .n_groups = 2};
+    uint32_t index;
+    assert_int_equal(fis_trainer_refresh(t, &d, NULL, &e), 0);
+    for (uint32_t i = 0; i < bought.n; i++) {
+        assert_int_equal(fis_trainer_add_bought(t, bought.x[i], bought.y[i], &index, &e), 0);
+        (void)fis_trainer_check(t, index, NULL, NULL);
+    }
+    fis_trainer_round_begin(t);
+    assert_int_equal(fis_trainer_train(t, 240, &e), 0);
+}
+
+/* ---- the rule ------------------------------------------------------------------------------- */
+
+struct planted {
+    struct fis_gate_options o;
+    struct fis_metrics pick, anchor, served;
+    struct gate_figures f;
+};
+
+static struct fis_metrics metrics(double accuracy, double violation)
+{
+    return (struct fis_metrics){.accuracy = accuracy,
+                                .balanced_accuracy = .7,
+                                .demographic_parity = violation,
+                                .equal_opportunity = violation,
+                                .equalized_odds = violation,
+                                .equalized_odds_max = violation,
+                                .risk_disparity = violation,
+                                .n = 1000,
+                                .n_groups = 2,
+                                .classes = 2,
+                                .predicted_classes = 2};
+}
+
+static void plant(struct planted *p, enum fis_metric metric, enum fis_gate_rule rule)
+{
+    p->o = options();
+    p->o.metric = metric;
+    p->o.rule = rule;
+    p->pick = metrics(.84, .05);
+    p->anchor = metrics(.84, .10);
+    p->served = metrics(.84, .10);
+    p->f = (struct gate_figures){.val0 = .84,
+                                 .anchor = &p->anchor,
+                                 .served = &p->served,
+                                 .difference = .05,
+                                 .difference_se = .01,
+                                 .odds_estimable = {1, 1}};
+}
+
+static enum fis_verdict verdict(const struct planted *p, enum fis_gate_reason *reason)
+{
+    if (!gate_admissible(&p->o, &p->f, &p->pick, 0)) {
+        *reason = FIS_GATE_BELOW_FLOOR;
+        return FIS_REJECT;
+    }
+    return gate_decide(&p->o, &p->f, &p->pick, reason);
+}
+
+static void a_nan_in_any_metric_rejects(void **state)
+{
+    (void)state;
+    struct planted p;
+    enum fis_gate_reason reason;
+    double *const scalars[] = {
+        &p.pick.accuracy,
+        &p.pick.balanced_accuracy,
+        &p.pick.demographic_parity,
+        &p.pick.equal_opportunity,
+        &p.pick.equalized_odds,
+        &p.pick.equalized_odds_max,
+        &p.pick.risk_disparity,
+        &p.anchor.accuracy,
+        &p.anchor.balanced_accuracy,
+        &p.anchor.equalized_odds,
+        &p.anchor.demographic_parity,
+        &p.anchor.equal_opportunity,
+        &p.anchor.risk_disparity,
+        &p.anchor.equalized_odds_max,
+        &p.f.val0,
+        &p.served.accuracy,
+        &p.served.balanced_accuracy,
+        &p.served.equalized_odds,
+        &p.served.equal_opportunity,
+        &p.served.demographic_parity,
+        &p.served.risk_disparity,
+        &p.served.equalized_odds_max,
+        &p.f.difference,
+        &p.f.difference_se,
+    };
+    const size_t n = sizeof scalars / sizeof *scalars, own = 15; /* own: not of what is served */
+    for (int m = FIS_DEMOGRAPHIC_PARITY; m <= FIS_RISK_DISPARITY; m++)
+        for (int rule = FIS_GATE_RULE_FAIRER; rule <= FIS_GATE_RULE_ALWAYS; rule++)
+            for (size_t i = 0; i < (rule == FIS_GATE_RULE_FAIRER ? n : own); i++) {
+                plant(&p, (enum fis_metric)m, (enum fis_gate_rule)rule);
+                assert_int_equal(verdict(&p, &reason), FIS_PUBLISH);
+                *scalars[i] = NAN;
+                assert_int_equal(verdict(&p, &reason), FIS_REJECT);
+                assert_int_not_equal(reason, FIS_GATE_NOT_FAIRER);
+            }
+}
+
+static void odds_do_not_count_where_rows_cannot_tell(void **state)
+{
+    (void)state;
+    struct planted p;
+    enum fis_gate_reason reason;
+    plant(&p, FIS_DEMOGRAPHIC_PARITY, FIS_GATE_RULE_FAIRER);
+    p.f.odds_estimable[0] = p.f.odds_estimable[1] = 0;
+    p.pick.equal_opportunity = p.pick.equalized_odds = p.pick.equalized_odds_max = NAN;
+    assert_int_equal(verdict(&p, &reason), FIS_PUBLISH);
+    p.o.metric = FIS_EQUALIZED_ODDS;
+    assert_int_equal(verdict(&p, &reason), FIS_REJECT);
+}
+
+static void the_rule_is_the_table(void **state)
+{
+    (void)state;
+    struct planted p;
+    enum fis_gate_reason reason;
+    plant(&p, FIS_EQUALIZED_ODDS, FIS_GATE_RULE_FAIRER);
+    assert_int_equal(verdict(&p, &reason), FIS_PUBLISH);
+    assert_int_equal(reason, FIS_GATE_FAIRER);
+    p.f.difference_se = .06; /* not more than a standard error */
+    assert_int_equal(verdict(&p, &reason), FIS_REJECT);
+    assert_int_equal(reason, FIS_GATE_NOT_FAIRER);
+    p.served.accuracy = .81; /* under the newest anchor - epsilon */
+    assert_int_equal(verdict(&p, &reason), FIS_PUBLISH);
+    assert_int_equal(reason, FIS_GATE_SERVED_AGED);
+    p.pick.accuracy = .81;
+    assert_int_equal(verdict(&p, &reason), FIS_REJECT);
+    assert_int_equal(reason, FIS_GATE_BELOW_FLOOR);
+    plant(&p, FIS_EQUALIZED_ODDS, FIS_GATE_RULE_FAIRER);
+    p.f.difference = p.f.difference_se = 0; /* exactly alike is not fairer */
+    assert_int_equal(verdict(&p, &reason), FIS_REJECT);
+}
+
+static void the_floor_follows_the_anchor(void **state)
+{
+    (void)state;
+    struct planted p;
+    plant(&p, FIS_EQUALIZED_ODDS, FIS_GATE_RULE_FAIRER);
+    p.f.val0 = .80;
+    assert_float_equal(gate_floor(&p.o, &p.f, 0), .82, 1e-9);
+    assert_float_equal(gate_floor(&p.o, &p.f, 1), .78, 1e-9);
+    p.f.val0 = .90;
+    assert_float_equal(gate_floor(&p.o, &p.f, 0), .88, 1e-9);
+    p.o.epsilon = 0;
+    p.pick.accuracy = .90;
+    assert_int_equal(gate_admissible(&p.o, &p.f, &p.pick, 0), 1);
+    p.f.strict = 1; /* Algorithm 1: VAL_t > VAL_0 - epsilon */
+    assert_int_equal(gate_admissible(&p.o, &p.f, &p.pick, 0), 0);
+}
+
+/* ---- the gate ------------------------------------------------------------------------------- */
+
+static void the_warm_up_model_is_first(void **state)
+{
+    (void)state;
+    struct fis_gate_options o = options();
+    struct fis_gate_judgement j;
+    struct fis_trainer *t = trainer(FIS_COPIES_BOOSTED, 2, &validation);
+    struct fis_gate *g = gate(&o);
+    assert_true(isnan(fis_gate_val0(g)));
+    warm_up(t);
+    assert_int_equal(fis_gate_first(g, t, &j, params, &e), 0);
+    assert_int_equal(j.verdict, FIS_PUBLISH);
+    assert_int_equal(j.reason, FIS_GATE_FIRST);
+    assert_int_equal(j.served.n, 0);
+    assert_int_equal(j.pick.n, validation.n);
+    assert_true(fis_gate_val0(g) > .7);
+    assert_float_equal(j.pick.accuracy, fis_gate_val0(g), 1e-12);
+    assert_memory_equal(params, fis_trainer_anchor(t), 4 * sizeof *params);
+    fis_gate_free(g);
+    fis_trainer_free(t);
+}
+
+static void it_publishes_what_is_fairer_and_no_less_accurate(void **state)
+{
+    (void)state;
+    for (uint32_t folds = 1; folds <= 2; folds++) {
+        struct fis_gate_options o = options();
+        struct fis_gate_judgement j, again;
+        struct fis_trainer *t = trainer(FIS_COPIES_BOOSTED, folds, &validation);
+        struct fis_gate *g = gate(&o), *twin = gate(&o);
+        warm_up(t);
+        assert_int_equal(fis_gate_first(g, t, &j, params, &e), 0);
+        assert_int_equal(fis_gate_first(twin, t, &j, params, &e), 0);
+        double before = j.pick.demographic_parity;
+        buy_and_train(t);
+        assert_int_equal(fis_gate_judge(g, t, &j, params, &e), 0);
+        assert_int_equal(j.verdict, FIS_PUBLISH);
+        assert_int_equal(j.reason, FIS_GATE_FAIRER);
+        assert_int_equal(j.looks, 2);
+        assert_true(j.interpolation > 0);
+        assert_true(j.pick.accuracy >= j.floor);
+        assert_true(j.pick.demographic_parity < before - j.difference_se);
+        assert_true(j.intervals.demographic_parity.low <= j.pick.demographic_parity);
+        assert_true(j.pick.n > (folds == 2 ? 1499u : 740u) && j.pick.n < 1501);
+        float twin_params[64];
+        assert_int_equal(fis_gate_judge(twin, t, &again, twin_params, &e), 0);
+        assert_string_equal(j.text, again.text);
+        assert_memory_equal(params, twin_params, 8 * sizeof *params);
+        /* The same again is not fairer than itself. */
+        assert_int_equal(fis_gate_judge(g, t, &j, params, &e), 0);
+        assert_int_equal(j.verdict, FIS_REJECT);
+        assert_int_equal(j.reason, FIS_GATE_NOT_FAIRER);
+        assert_float_equal(j.difference, 0, 1e-12);
+        fis_gate_free(g);
+        fis_gate_free(twin);
+        fis_trainer_free(t);
+    }
+}
+
+static void what_is_served_is_replaced_when_it_has_aged(void **state)
+{
+    (void)state;
+    struct fis_gate_options o = options();
+    struct fis_gate_judgement j;
+    struct fis_trainer *t = trainer(FIS_COPIES_BOOSTED, 2, &validation);
+    struct fis_gate *g = gate(&o);
+    float fair_but_poor[64] = {0};
+    struct fis_shape s = shape();
+    size_t last = fis_shape_offset(&s, 1);
+    warm_up(t);
+    buy_and_train(t);
+    fair_but_poor[last + 8 * 2 + 1] = 1; /* always class 1: gap 0, accuracy about one half */
+    fis_gate_restore(g, .6, fair_but_poor, 7);
+    assert_int_equal(fis_gate_judge(g, t, &j, params, &e), 0);
+    assert_int_equal(j.verdict, FIS_PUBLISH);
+    assert_int_equal(j.reason, FIS_GATE_SERVED_AGED);
+    assert_int_equal(j.looks, 8);
+    assert_float_equal(j.served.demographic_parity, 0, 1e-12);
+    fis_gate_free(g);
+    fis_trainer_free(t);
+}
+
+static void accuracy_below_the_floor_is_rejected(void **state)
+{
+    (void)state;
+    struct fis_gate_options o = options();
+    struct fis_gate_judgement j;
+    struct fis_trainer *t = trainer(FIS_COPIES_MIXED, 0, &validation);
+    struct fis_gate *g = gate(&o);
+    o.rule = FIS_GATE_RULE_ALWAYS;
+    warm_up(t);
+    params[0] = 42;
+    fis_gate_restore(g, .999, fis_trainer_anchor(t), 0);
+    assert_int_equal(fis_gate_judge(g, t, &j, params, &e), 0);
+    assert_int_equal(j.verdict, FIS_REJECT);
+    assert_int_equal(j.reason, FIS_GATE_BELOW_FLOOR);
+    assert_float_equal(j.floor, .979, 1e-9);
+    assert_float_equal(params[0], 42, 0); /* nothing is written on reject */
+    fis_gate_free(g);
+    fis_trainer_free(t);
+}
+
+static void too_few_rows_are_refused(void **state)
+{
+    (void)state;
+    static struct synthetic few;
+    struct fis_gate_options o = options();
+    struct fis_gate_judgement j;
+    synthetic_make(&few, 400, .5, 9);
+    struct fis_trainer *t = trainer(FIS_COPIES_BOOSTED, 1, &few);
+    struct fis_gate *g = gate(&o);
+    warm_up(t);
+    assert_int_equal(fis_gate_first(g, t, &j, params, &e), 0);
+    assert_non_null(strstr(j.text, "too few"));
+    buy_and_train(t);
+    assert_int_equal(fis_gate_judge(g, t, &j, params, &e), 0);
+    assert_int_equal(j.reason, FIS_GATE_FEW_ROWS);
+    assert_int_equal(j.verdict, FIS_REJECT);
+    o.min_rows = 100;
+    o.min_cell = 10000;
+    struct fis_gate *strict = gate(&o);
+    assert_int_equal(fis_gate_first(strict, t, &j, params, &e), 0);
+    assert_int_equal(fis_gate_judge(strict, t, &j, params, &e), 0);
+    assert_int_equal(j.reason, FIS_GATE_SMALL_CELL);
+    assert_int_equal(j.warn_cell, 1);
+    fis_gate_free(strict);
+    fis_gate_free(g);
+    fis_trainer_free(t);
+}
+
+static void a_class_that_is_missing_is_not_estimable(void **state)
+{
+    (void)state;
+    static struct synthetic none;
+    struct fis_gate_options o = options();
+    struct fis_gate_judgement j;
+    synthetic_make(&none, 800, 0, 9);
+    o.metric = FIS_EQUALIZED_ODDS;
+    struct fis_trainer *t = trainer(FIS_COPIES_BOOSTED, 2, &none);
+    struct fis_gate *g = gate(&o);
+    warm_up(t);
+    assert_int_equal(fis_gate_first(g, t, &j, params, &e), -FIS_INPUT);
+    assert_non_null(strstr(e.text, "cannot be estimated"));
+    assert_true(isnan(fis_gate_val0(g)));
+    fis_gate_free(g);
+    fis_trainer_free(t);
+}
+
+static void a_constant_predictor_is_no_improvement(void **state)
+{
+    (void)state;
+    struct fis_gate_options o = options();
+    struct fis_gate_judgement j;
+    struct fis_trainer *t = trainer(FIS_COPIES_PLAIN, 0, &validation);
+    struct fis_shape s = shape();
+    float constant[64] = {0};
+    o.rule = FIS_GATE_RULE_ALWAYS;
+    struct fis_gate *g = gate(&o);
+    constant[fis_shape_offset(&s, 1) + 8 * 2] = 3; /* always class 0 */
+    fis_trainer_set_anchor(t, constant);
+    assert_int_equal(fis_gate_first(g, t, &j, params, &e), 0);
+    assert_non_null(strstr(j.text, "one class only"));
+    assert_float_equal(j.pick.balanced_accuracy, .5, 1e-12);
+    assert_int_equal(fis_gate_judge(g, t, &j, params, &e), 0);
+    assert_int_equal(j.verdict, FIS_REJECT);
+    assert_int_equal(j.reason, FIS_GATE_CONSTANT);
+    fis_gate_free(g);
+    fis_trainer_free(t);
+}
+
+static void weights_that_are_not_finite_never_pass(void **state)
+{
+    (void)state;
+    struct fis_gate_options o = options();
+    struct fis_gate_judgement j;
+    struct fis_trainer *t = trainer(FIS_COPIES_PLAIN, 0, &validation);
+    float broken[64];
+    struct fis_gate *g = gate(&o);
+    warm_up(t);
+    memcpy(broken, fis_trainer_anchor(t), sizeof broken / 64 * 50);
+    fis_gate_restore(g, .5, fis_trainer_anchor(t), 0);
+    for (uint32_t i = 0; i < 50; i += 7)
+        for (int inf = 0; inf < 2; inf++) {
+            float kept = broken[i];
+            broken[i] = inf ? INFINITY : NAN;
+            fis_trainer_set_anchor(t, broken);
+            assert_int_equal(fis_gate_judge(g, t, &j, params, &e), 0);
+            assert_int_equal(j.verdict, FIS_REJECT);
+            assert_int_equal(j.reason, FIS_GATE_NOT_FINITE);
+            struct fis_gate *start = gate(&o);
+            assert_int_equal(fis_gate_first(start, t, &j, params, &e), -FIS_INPUT);
+            fis_gate_free(start);
+            broken[i] = kept;
+        }
+    fis_gate_free(g);
+    fis_trainer_free(t);
+}
+
+static void interpolation_ends_are_exact(void **state)
+{
+    (void)state;
+    const float a[3] = {1.1f, -2.3f, 1e-9f}, b[3] = {.7f, 5, -4};
+    float to[3];
+    interpolate(a, b, 0, 3, to);
+    assert_memory_equal(to, a, sizeof a);
+    interpolate(a, b, 1, 3, to);
+    assert_memory_equal(to, b, sizeof b);
+    interpolate(a, b, .5f, 3, to);
+    assert_float_equal(to[1], 1.35, 1e-6);
+    const float bad[3] = {0, NAN, 0}, worse[3] = {0, 0, -INFINITY};
+    assert_true(slab_finite(a, 3) && !slab_finite(bad, 3) && !slab_finite(worse, 3));
+}
+
+static int judge_with(struct fis_trainer *t, uint64_t allow)
+{
+    struct fis_gate_options o = options();
+    struct fis_shape s = shape();
+    struct fis_gate_judgement j;
+    fis_mem_refuse_after(allow);
+    struct fis_gate *g = fis_gate_new(&o, &s, &e);
+    int r = g ? fis_gate_first(g, t, &j, params, &e) : -FIS_NOMEM;
+    if (r == 0)
+        r = fis_gate_judge(g, t, &j, params, &e);
+    fis_mem_refuse_after(UINT64_MAX);
+    if (r < 0)
+        assert_int_equal(r, -FIS_NOMEM);
+    fis_gate_free(g);
+    return r;
+}
+
+static void every_refused_allocation_is_survived(void **state)
+{
+    (void)state;
+    struct fis_trainer *t = trainer(FIS_COPIES_BOOSTED, 2, &validation);
+    uint64_t allow = 0;
+    warm_up(t);
+    while (judge_with(t, allow) < 0)
+        assert_true(++allow < 500);
+    assert_true(allow > 20);
+    fis_trainer_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_nan_in_any_metric_rejects),
+        cmocka_unit_test(odds_do_not_count_where_rows_cannot_tell),
+        cmocka_unit_test(the_rule_is_the_table),
+        cmocka_unit_test(the_floor_follows_the_anchor),
+        cmocka_unit_test(the_warm_up_model_is_first),
+        cmocka_unit_test(it_publishes_what_is_fairer_and_no_less_accurate),
+        cmocka_unit_test(what_is_served_is_replaced_when_it_has_aged),
+        cmocka_unit_test(accuracy_below_the_floor_is_rejected),
+        cmocka_unit_test(too_few_rows_are_refused),
+        cmocka_unit_test(a_class_that_is_missing_is_not_estimable),
+        cmocka_unit_test(a_constant_predictor_is_no_improvement),
+        cmocka_unit_test(weights_that_are_not_finite_never_pass),
+        cmocka_unit_test(interpolation_ends_are_exact),
+        cmocka_unit_test(every_refused_allocation_is_survived),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
