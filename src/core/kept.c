@@ -158,7 +158,7 @@ uint32_t fis_trainer_check(struct fis_trainer *t, uint32_t index, float *infl_ac
     mark_rows(t, index, 1);
     rebuild_lists(t);
     for (uint32_t h = 0; h < FIS_MAX_FOLDS; h++)
-        folds += (t->mark[index] >> h) & 1u;
+        folds += (t->mark[index] & (1u << h)) != 0;
     if (infl_acc || infl_fair)
         score_rows(t, t->panel, index, 1);
     if (infl_acc)
