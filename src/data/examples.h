@@ -2,9 +2,9 @@
  * Labelled examples from a file: the initial set, which the encoder is fitted on, and the
  * validation set, the only one whose sensitive columns are read.
  *
- * The label must be the name of a class, byte for byte. Ids are those of the id column; a file that
- * has none gets "file:line" with the file's name without its folder. An id that occurs twice is an
- * error which names both lines. Errors carry file:line and never a sensitive value.
+ * The label must be the name of a class, byte for byte. Ids are those of the id column; a row
+ * that has none gets "file:line" with the file's name without its folder. An id that occurs twice
+ * is an error which names both lines. Errors carry file:line and never a sensitive value.
  */
 #ifndef DATA_EXAMPLES_H
 #define DATA_EXAMPLES_H

@@ -2,7 +2,8 @@
  * Rows of a file of records: CSV with a header, or JSON lines (an object a line).
  *
  * Read in pieces of 64 KiB; memory is bounded by the longest row (CSV: see wire/csv.h; JSON lines:
- * DATA_LINE_MAX), whatever the size of the file. Every error says file:line. Columns that nobody
+ * DATA_LINE_MAX), whatever the size of the file. Every error says
+ * "FILE: line N: …". Columns that nobody
  * asked for are passed over. An empty CSV cell is a missing value.
  *
  * Thread: one owner. Owns: its buffers. Values and texts live until the next call.
@@ -24,7 +25,7 @@ enum data_format {
 /* What a column's cells must be. */
 enum data_cell {
     DATA_NUMBER = 1, /* CSV: a decimal number by wire_csv_number; JSON: a number */
-    DATA_TEXT,       /* CSV: the cell; JSON: a string, or a number as its decimal text */
+    DATA_TEXT,       /* CSV: the cell; JSON: a string, or a number by wire_json_number_text */
     DATA_STRING      /* CSV: the cell; JSON: a string, a number stays a number */
 };
 struct data_column {
@@ -37,6 +38,7 @@ struct data_column {
 struct data_options {
     enum data_format format;
     char delimiter; /* of CSV; 0: by the format */
+    int regular;    /* a pipe or a device is refused: the caller reads the file twice */
     const struct data_column *columns;
     uint32_t n_columns;
 };
@@ -61,7 +63,7 @@ int data_rows_next(struct data_rows *r, struct fis_value *values,
 int data_rows_next_json(struct data_rows *r, struct wire_buffer *out,
                         struct fis_error *e) FIS_MUST_CHECK;
 
-uint64_t data_rows_line(const struct data_rows *r);  /* where the last row began */
+uint64_t data_rows_line(const struct data_rows *r);  /* where the row last read began */
 uint64_t data_rows_count(const struct data_rows *r); /* rows given so far */
 /* After an error: lines from where the bad row began (for a quote, where it opened) to the end of
  * the file, which were not given. Reads the rest of the file. */

@@ -62,8 +62,12 @@ json_t *wire_json_parse(struct wire_bytes text, struct fis_error *e)
         refused_memory(e);
     } else if (!root) {
         /* Jansson's own text quotes what it read. */
-        fis_fail(e, FIS_INPUT, "JSON: %s, at line %d, column %d (byte %d)", what_is_wrong(&error),
-                 error.line, error.column, error.position);
+        if (error.line > 1)
+            fis_fail(e, FIS_INPUT, "JSON: %s, at line %d, column %d (byte %d)",
+                     what_is_wrong(&error), error.line, error.column, error.position);
+        else
+            fis_fail(e, FIS_INPUT, "JSON: %s, at column %d (byte %d)", what_is_wrong(&error),
+                     error.column, error.position);
     } else if (!json_is_object(root)) {
         fis_fail(e, FIS_INPUT, "JSON: an object wanted, an array found");
     } else {

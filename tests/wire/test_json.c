@@ -163,7 +163,8 @@ static void bad_records_are_refused_with_the_reason(void **state)
     } bad[] = {
         {"", "empty, an object wanted"},
         {"\xef\xbb\xbf", "empty, an object wanted"},
-        {"{\"age\":NaN}", "JSON: not JSON, at line 1, column 10 (byte 10)"},
+        {"{\"age\":NaN}", "JSON: not JSON, at column 10 (byte 10)"},
+        {"{\"age\":1,\n\"hours\":nan}", "JSON: not JSON, at line 2, column"},
         {"{\"age\":Infinity}", "not JSON"},
         {"{\"age\":-Infinity}", "not JSON"},
         {"{\"age\":1e400}", "a number too large"},

@@ -1,0 +1,213 @@
+#include "data/rows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rows_impl.h"
+
+int data_rows_refuse(struct data_rows *r, uint64_t line, struct fis_error *e)
+{
+    if (line)
+        fis_error_prefix(e, "%s: line %" PRIu64, r->path, line);
+    else
+        fis_error_prefix(e, "%s", r->path);
+    r->error = *e;
+    r->error_line = line;
+    return -(int)e->class;
+}
+
+/* A line ends in LF, CRLF or CR. */
+static void count_lines(struct data_rows *r, const unsigned char *bytes, size_t n)
+{
+    unsigned char last = r->last_byte;
+    for (size_t i = 0; i < n; i++) {
+        r->lines_read += bytes[i] == '\n' ? last != '\r' : bytes[i] == '\r';
+        last = bytes[i];
+    }
+    r->last_byte = last;
+}
+
+int data_rows_fill(struct data_rows *r, size_t *length, struct fis_error *e)
+{
+    ssize_t n;
+    do
+        n = read(r->fd, r->chunk, ROWS_CHUNK);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return fis_fail(e, FIS_INPUT, "cannot be read: %s", strerror(errno));
+    count_lines(r, r->chunk, (size_t)n);
+    r->at_end = n == 0;
+    *length = (size_t)n;
+    return 0;
+}
+
+static int choose_format(const char *path, enum data_format *format, struct fis_error *e)
+{
+    static const struct {
+        const char *end;
+        enum data_format format;
+    } known[] = {{".csv", DATA_CSV},
+                 {".tsv", DATA_TSV},
+                 {".jsonl", DATA_JSON_LINES},
+                 {".ndjson", DATA_JSON_LINES},
+                 {".json", DATA_JSON_LINES}};
+    size_t length = strlen(path);
+    for (size_t i = 0; *format == DATA_BY_NAME && i < sizeof known / sizeof *known; i++) {
+        size_t n = strlen(known[i].end);
+        if (length > n && strcasecmp(path + length - n, known[i].end) == 0)
+            *format = known[i].format;
+    }
+    if (*format == DATA_BY_NAME)
+        return fis_fail(e, FIS_INPUT,
+                        "%s: CSV or JSON lines? A name that ends in .csv, .tsv, .jsonl, .ndjson or "
+                        ".json tells",
+                        path);
+    return 0;
+}
+
+static int open_file(struct data_rows *r, enum data_format format, struct fis_error *e)
+{
+    const struct data_options *o = r->options;
+    struct stat st;
+    if (o->regular && stat(r->path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        fis_fail(e, FIS_INPUT, "not a regular file, which is wanted since it is read twice");
+        return data_rows_refuse(r, 0, e);
+    }
+    r->fd = open(r->path, O_RDONLY | O_CLOEXEC);
+    if (r->fd < 0) {
+        fis_fail(e, FIS_INPUT, "cannot be opened: %s", strerror(errno));
+        return data_rows_refuse(r, 0, e);
+    }
+    r->is_json = format == DATA_JSON_LINES;
+    if (r->is_json)
+        return 0;
+    char delimiter = o->delimiter ? o->delimiter : format == DATA_TSV ? '\t' : ',';
+    r->csv = wire_csv_new(delimiter, e);
+    return r->csv ? data_csv_open(r, e) : -(int)FIS_NOMEM;
+}
+
+struct data_rows *data_rows_open(const char *path, const struct data_options *options,
+                                 struct fis_error *e)
+{
+    struct fis_error local;
+    e = e ? e : &local;
+    enum data_format format = options->format;
+    if (choose_format(path, &format, e))
+        return NULL;
+    size_t n = options->n_columns ? options->n_columns : 1;
+    struct data_rows *r = fis_calloc(1, sizeof *r);
+    if (r) {
+        r->fd = -1;
+        r->options = options;
+        r->path = fis_strdup(path);
+        r->chunk = fis_alloc(ROWS_CHUNK, 1);
+        r->place = fis_calloc(n, sizeof *r->place);
+        r->seen = fis_calloc(n, sizeof *r->seen);
+        r->digits = fis_calloc(n, sizeof *r->digits);
+    }
+    if (!r || !r->path || !r->chunk || !r->place || !r->seen || !r->digits)
+        fis_fail(e, FIS_NOMEM, "%s: no memory to read it", path);
+    else if (open_file(r, format, e) == 0)
+        return r;
+    data_rows_close(r);
+    return NULL;
+}
+
+void data_rows_close(struct data_rows *r)
+{
+    if (!r)
+        return;
+    if (r->fd >= 0)
+        close(r->fd);
+    wire_csv_free(r->csv);
+    for (uint32_t i = 0; i < r->n_names; i++)
+        fis_free(r->names[i]);
+    fis_free(r->names);
+    fis_free(r->numeric);
+    fis_free(r->place);
+    fis_free(r->seen);
+    fis_free(r->digits);
+    fis_free(r->chunk);
+    fis_free(r->path);
+    wire_buffer_done(&r->text);
+    json_decref(r->object);
+    fis_free(r);
+}
+
+static int give_final(const struct data_rows *r, struct fis_error *e)
+{
+    *e = r->error;
+    return -(int)r->error.class;
+}
+
+int data_rows_next(struct data_rows *r, struct fis_value *values, struct fis_error *e)
+{
+    struct fis_error local;
+    struct wire_csv_row row;
+    e = e ? e : &local;
+    if (r->error.class)
+        return give_final(r, e);
+    int rc = r->is_json ? data_json_next(r, e) : data_csv_next(r, &row, e);
+    if (rc == 0 && r->is_json)
+        return data_json_check_seen(r, e) ? data_rows_refuse(r, 0, e) : 0;
+    if (rc <= 0)
+        return rc;
+    rc = r->is_json ? data_json_values(r, values, e) : data_csv_values(r, &row, values, e);
+    if (rc)
+        return data_rows_refuse(r, r->line, e);
+    r->count++;
+    return 1;
+}
+
+int data_rows_next_json(struct data_rows *r, struct wire_buffer *out, struct fis_error *e)
+{
+    struct fis_error local;
+    struct wire_csv_row row;
+    size_t before = out->length;
+    e = e ? e : &local;
+    if (r->error.class)
+        return give_final(r, e);
+    int rc = r->is_json ? data_json_next(r, e) : data_csv_next(r, &row, e);
+    if (rc <= 0)
+        return rc;
+    if (r->is_json) {
+        struct wire_bytes text =
+            wire_json_skip_mark((struct wire_bytes){r->text.data, r->text.length});
+        rc = wire_buffer_append(out, text.data, text.length, e);
+    } else {
+        rc = data_csv_object(r, &row, out, e);
+    }
+    if (rc) {
+        out->length = before;
+        return data_rows_refuse(r, r->line, e);
+    }
+    r->count++;
+    return 1;
+}
+
+uint64_t data_rows_line(const struct data_rows *r)
+{
+    return r->line;
+}
+
+uint64_t data_rows_count(const struct data_rows *r)
+{
+    return r->count;
+}
+
+uint64_t data_rows_unread(struct data_rows *r)
+{
+    size_t n;
+    struct fis_error e;
+    while (!r->at_end)
+        if (data_rows_fill(r, &n, &e))
+            break;
+    /* A last line without an end is a line. */
+    uint64_t lines = r->lines_read + (r->last_byte && r->last_byte != '\n' && r->last_byte != '\r');
+    return r->error_line && lines >= r->error_line ? lines - r->error_line + 1 : 0;
+}

@@ -1,0 +1,181 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "rows_impl.h"
+#include "wire/utf8.h"
+
+int data_csv_next(struct data_rows *r, struct wire_csv_row *row, struct fis_error *e)
+{
+    int rc;
+    while ((rc = wire_csv_next(r->csv, row, e)) == 0 && !r->at_end) {
+        size_t n;
+        rc = data_rows_fill(r, &n, e);
+        if (rc)
+            return data_rows_refuse(r, 0, e);
+        if (n)
+            wire_csv_feed(r->csv, r->chunk, n);
+        else
+            wire_csv_end(r->csv);
+    }
+    if (rc > 0)
+        r->line = row->line;
+    if (rc < 0) {
+        /* Its text has the line already. */
+        data_rows_refuse(r, 0, e);
+        r->error_line = wire_csv_error_line(r->csv);
+    }
+    return rc;
+}
+
+static int keep_header(struct data_rows *r, const struct wire_csv_row *row)
+{
+    r->names = fis_calloc(row->n, sizeof *r->names);
+    r->numeric = fis_calloc(row->n, sizeof *r->numeric);
+    if (!r->names || !r->numeric)
+        return -1;
+    for (uint32_t i = 0; i < row->n; i++, r->n_names++)
+        if (!(r->names[i] = fis_memdup(row->fields[i].data, row->fields[i].length)))
+            return -1;
+    return 0;
+}
+
+static int refuse_absent(struct data_rows *r, const char *name, struct fis_error *e)
+{
+    char found[240];
+    size_t used = 0;
+    for (uint32_t i = 0; i < r->n_names; i++) {
+        size_t left = sizeof found - used;
+        int n = snprintf(found + used, left, "%s%s", i ? ", " : "", r->names[i]);
+        if (n < 0 || (size_t)n + 6 > left) {
+            snprintf(found + used, left, "%s", i ? ", …" : "…");
+            break;
+        }
+        used += (size_t)n;
+    }
+    fis_fail(e, FIS_INPUT, "no column '%s' in the header (found: %s)", name, found);
+    return data_rows_refuse(r, r->line, e);
+}
+
+int data_csv_open(struct data_rows *r, struct fis_error *e)
+{
+    struct wire_csv_row row;
+    int rc = data_csv_next(r, &row, e);
+    if (rc < 0)
+        return rc;
+    if (keep_header(r, &row)) {
+        fis_fail(e, FIS_NOMEM, "no memory for a header of %u columns", row.n);
+        return data_rows_refuse(r, 0, e);
+    }
+    for (uint32_t c = 0; c < r->options->n_columns; c++) {
+        const struct data_column *column = &r->options->columns[c];
+        uint32_t i = 0;
+        while (i < r->n_names && strcmp(r->names[i], column->name) != 0)
+            i++;
+        if (i == r->n_names && !column->optional)
+            return refuse_absent(r, column->name, e);
+        r->place[c] = i < r->n_names ? i : ROWS_NO_COLUMN;
+        if (i < r->n_names && column->cell == DATA_NUMBER)
+            r->numeric[i] = 1;
+    }
+    return 0;
+}
+
+static int check_text(const char *column, const char *text, size_t length, struct fis_error *e)
+{
+    size_t valid = wire_utf8_prefix(text, length);
+    if (valid < length)
+        return fis_fail(e, FIS_INPUT, "column %s: not UTF-8 at byte %zu of the cell", column,
+                        valid);
+    if (memchr(text, 0, length))
+        return fis_fail(e, FIS_INPUT, "column %s: a NUL byte in the cell", column);
+    return 0;
+}
+
+static int read_cell(const struct data_column *column, struct wire_bytes cell,
+                     struct fis_value *value, struct fis_error *e)
+{
+    *value = (struct fis_value){.kind = FIS_VALUE_MISSING};
+    if (cell.length == 0)
+        return 0;
+    int rc = check_text(column->name, cell.data, cell.length, e);
+    if (rc)
+        return rc;
+    if (column->cell != DATA_NUMBER) {
+        value->kind = FIS_VALUE_TEXT;
+        value->text = cell.data;
+        value->length = cell.length;
+        return 0;
+    }
+    value->kind = FIS_VALUE_NUMBER;
+    if (wire_csv_number(cell.data, cell.length, &value->number) == 0)
+        return 0;
+    if (column->secret)
+        return fis_fail(e, FIS_INPUT, "column %s: a decimal number wanted", column->name);
+    size_t shown = wire_utf8_prefix(cell.data, cell.length < 40 ? cell.length : 40);
+    return fis_fail(e, FIS_INPUT, "column %s: a decimal number wanted, \"%.*s%s\" found",
+                    column->name, (int)shown, (const char *)cell.data,
+                    shown < cell.length ? "…" : "");
+}
+
+int data_csv_values(struct data_rows *r, const struct wire_csv_row *row, struct fis_value *values,
+                    struct fis_error *e)
+{
+    for (uint32_t c = 0; c < r->options->n_columns; c++) {
+        struct wire_bytes cell = {"", 0};
+        if (r->place[c] != ROWS_NO_COLUMN)
+            cell = row->fields[r->place[c]];
+        int rc = read_cell(&r->options->columns[c], cell, &values[c], e);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* Whether a decimal number is spelt as JSON spells numbers: no plus, no leading zero, digits on
+ * both sides of the point. */
+static int is_json_number(const char *text, size_t length)
+{
+    size_t i = length && text[0] == '-';
+    if (i == length || text[i] < '0' || text[i] > '9')
+        return 0;
+    if (text[i] == '0' && i + 1 < length && text[i + 1] >= '0' && text[i + 1] <= '9')
+        return 0;
+    for (; i + 1 < length; i++)
+        if (text[i] == '.' && (text[i + 1] < '0' || text[i + 1] > '9'))
+            return 0;
+    return text[length - 1] != '.';
+}
+
+static int append_cell(const struct data_rows *r, uint32_t i, struct wire_bytes cell,
+                       struct wire_buffer *out, struct fis_error *e)
+{
+    double number;
+    int rc = check_text(r->names[i], cell.data, cell.length, e);
+    if (rc)
+        return rc;
+    if (!r->numeric[i] || wire_csv_number(cell.data, cell.length, &number))
+        return wire_json_escape(out, cell.data, cell.length, e);
+    if (is_json_number(cell.data, cell.length))
+        return wire_buffer_append(out, cell.data, cell.length, e);
+    return wire_json_number(out, number, e);
+}
+
+int data_csv_object(struct data_rows *r, const struct wire_csv_row *row, struct wire_buffer *out,
+                    struct fis_error *e)
+{
+    int first = 1, rc = wire_json_append(out, "{", e);
+    for (uint32_t i = 0; !rc && i < row->n; i++) {
+        if (row->fields[i].length == 0)
+            continue;
+        if (!first)
+            rc = wire_json_append(out, ",", e);
+        first = 0;
+        if (!rc)
+            rc = wire_json_escape(out, r->names[i], strlen(r->names[i]), e);
+        if (!rc)
+            rc = wire_json_append(out, ":", e);
+        if (!rc)
+            rc = append_cell(r, i, row->fields[i], out, e);
+    }
+    return rc ? rc : wire_json_append(out, "}", e);
+}

@@ -1,0 +1,58 @@
+/* Inside data/rows: what the two formats share. */
+#ifndef DATA_ROWS_IMPL_H
+#define DATA_ROWS_IMPL_H
+
+#include <jansson.h>
+
+#include "data/rows.h"
+#include "wire/csv.h"
+#include "wire/json_text.h"
+
+#define ROWS_CHUNK 65536
+#define ROWS_NO_COLUMN UINT32_MAX
+
+struct data_rows {
+    char *path;
+    const struct data_options *options;
+    int fd, is_json, at_end;
+    uint64_t line, count;
+    uint64_t lines_read;     /* line ends in all that was read from the file */
+    unsigned char last_byte; /* of it; 0 before the first */
+    struct fis_error error;  /* final */
+    uint64_t error_line;
+    unsigned char *chunk;       /* [ROWS_CHUNK] */
+    size_t chunk_at, chunk_end; /* JSON lines: what is not yet taken of it */
+    /* CSV */
+    struct wire_csv *csv;
+    char **names; /* [n_names] the header */
+    int *numeric; /* [n_names] asked for as DATA_NUMBER */
+    uint32_t n_names;
+    uint32_t *place; /* [options->n_columns] in the header, or ROWS_NO_COLUMN */
+    /* JSON lines */
+    struct wire_buffer text;          /* the line at hand */
+    json_t *object;                   /* it, decoded; the values point into it */
+    int *seen;                        /* [options->n_columns] */
+    char (*digits)[WIRE_JSON_DIGITS]; /* [options->n_columns] numbers that are wanted as text */
+};
+
+/* The next piece of the file, into chunk: its length, 0 at the end, or an error. */
+int data_rows_fill(struct data_rows *r, size_t *length, struct fis_error *e) FIS_MUST_CHECK;
+/* Makes an error final, with file and line in front. */
+int data_rows_refuse(struct data_rows *r, uint64_t line, struct fis_error *e);
+
+int data_csv_open(struct data_rows *r, struct fis_error *e) FIS_MUST_CHECK;
+int data_csv_next(struct data_rows *r, struct wire_csv_row *row,
+                  struct fis_error *e) FIS_MUST_CHECK;
+int data_csv_values(struct data_rows *r, const struct wire_csv_row *row, struct fis_value *values,
+                    struct fis_error *e) FIS_MUST_CHECK;
+int data_csv_object(struct data_rows *r, const struct wire_csv_row *row, struct wire_buffer *out,
+                    struct fis_error *e) FIS_MUST_CHECK;
+
+/* The next line that is not blank, decoded into r->object. */
+int data_json_next(struct data_rows *r, struct fis_error *e) FIS_MUST_CHECK;
+int data_json_values(struct data_rows *r, struct fis_value *values,
+                     struct fis_error *e) FIS_MUST_CHECK;
+/* At the end: whether every wanted column was in some row. */
+int data_json_check_seen(struct data_rows *r, struct fis_error *e) FIS_MUST_CHECK;
+
+#endif

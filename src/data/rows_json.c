@@ -1,0 +1,108 @@
+#include <string.h>
+
+#include "rows_impl.h"
+
+/* One line without its end into r->text. 1, or 0 at the end of the file. */
+static int next_line(struct data_rows *r, struct fis_error *e)
+{
+    r->text.length = 0;
+    r->line++;
+    for (;;) {
+        if (r->chunk_at == r->chunk_end) {
+            size_t n;
+            int rc = r->at_end ? 0 : data_rows_fill(r, &n, e);
+            if (rc)
+                return data_rows_refuse(r, 0, e);
+            if (r->at_end)
+                return r->text.length > 0;
+            r->chunk_at = 0;
+            r->chunk_end = n;
+        }
+        const unsigned char *from = r->chunk + r->chunk_at;
+        size_t left = r->chunk_end - r->chunk_at;
+        const unsigned char *end = memchr(from, '\n', left);
+        size_t n = end ? (size_t)(end - from) : left;
+        r->chunk_at += n + (end != NULL);
+        if (r->text.length + n > DATA_LINE_MAX) {
+            fis_fail(e, FIS_INPUT, "a line of more than %zu bytes", DATA_LINE_MAX);
+            return data_rows_refuse(r, r->line, e);
+        }
+        if (wire_buffer_append(&r->text, from, n, e))
+            return data_rows_refuse(r, r->line, e);
+        if (end)
+            return 1;
+    }
+}
+
+static int is_blank(const struct wire_buffer *text)
+{
+    for (size_t i = 0; i < text->length; i++)
+        if (!strchr(" \t\r", text->data[i]) || !text->data[i])
+            return 0;
+    return 1;
+}
+
+int data_json_next(struct data_rows *r, struct fis_error *e)
+{
+    int rc;
+    do
+        rc = next_line(r, e);
+    while (rc == 1 && is_blank(&r->text));
+    if (rc <= 0)
+        return rc;
+    while (r->text.length && r->text.data[r->text.length - 1] == '\r')
+        r->text.length--;
+    json_decref(r->object);
+    r->object = wire_json_parse((struct wire_bytes){r->text.data, r->text.length}, e);
+    return r->object ? 1 : data_rows_refuse(r, r->line, e);
+}
+
+static int refuse_kind(const struct data_column *column, const json_t *v, const char *wanted,
+                       struct fis_error *e)
+{
+    char shown[WIRE_JSON_SHOWN];
+    if (column->secret)
+        return fis_fail(e, FIS_INPUT, "column %s: %s wanted", column->name, wanted);
+    wire_json_show(v, shown);
+    return fis_fail(e, FIS_INPUT, "column %s: %s wanted, %s found", column->name, wanted, shown);
+}
+
+static int read_member(const struct data_column *column, const json_t *v, char *digits,
+                       struct fis_value *value, struct fis_error *e)
+{
+    if (v && !json_is_null(v) && !json_is_string(v) && !json_is_number(v))
+        return refuse_kind(column, v, column->cell == DATA_NUMBER ? "a number" : "a text", e);
+    int rc = wire_json_value(v, column->name, value, e);
+    if (rc)
+        return rc;
+    if (column->cell == DATA_NUMBER && value->kind == FIS_VALUE_TEXT)
+        return refuse_kind(column, v, "a number", e);
+    if (column->cell == DATA_TEXT && value->kind == FIS_VALUE_NUMBER) {
+        value->kind = FIS_VALUE_TEXT;
+        value->text = digits;
+        value->length = wire_json_number_text(v, digits);
+    }
+    return 0;
+}
+
+int data_json_values(struct data_rows *r, struct fis_value *values, struct fis_error *e)
+{
+    for (uint32_t c = 0; c < r->options->n_columns; c++) {
+        const struct data_column *column = &r->options->columns[c];
+        const json_t *v = json_object_get(r->object, column->name);
+        r->seen[c] |= v != NULL;
+        int rc = read_member(column, v, r->digits[c], &values[c], e);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+int data_json_check_seen(struct data_rows *r, struct fis_error *e)
+{
+    for (uint32_t c = 0; r->count && c < r->options->n_columns; c++)
+        if (!r->seen[c] && !r->options->columns[c].optional)
+            return fis_fail(e, FIS_INPUT, "no column '%s' in any of %llu rows",
+                            r->options->columns[c].name, (unsigned long long)r->count);
+    return 0;
+}
