@@ -1,0 +1,186 @@
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fis/mem.h"
+#include "wire/json_arena.h"
+
+static void stop_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+}
+
+void cli_init(struct cli *c)
+{
+    sigset_t set;
+    *c = (struct cli){.wake_pipe = {-1, -1}};
+    const char *path = getenv("FISD_CONFIG");
+    c->config_path = path && *path ? path : "fisd.yaml";
+    stop_signals(&set);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    /* A reader that goes away (head, less) shows as a failed write, not as a sudden death that
+     * would leave messages unsent. */
+    signal(SIGPIPE, SIG_IGN);
+    wire_json_init();
+}
+
+bool cli_stopping(struct cli *c)
+{
+    sigset_t set;
+    const struct timespec now = {0, 0};
+    if (c->stopping)
+        return true;
+    stop_signals(&set);
+    if (sigtimedwait(&set, NULL, &now) > 0) {
+        c->stopping = true;
+        sigprocmask(SIG_UNBLOCK, &set, NULL);
+    }
+    return c->stopping;
+}
+
+/* From a thread of librdkafka: one byte, and when the pipe is full there are bytes enough. */
+static void wake(void *arg)
+{
+    const struct cli *c = arg;
+    ssize_t n = write(c->wake_pipe[1], "", 1);
+    (void)n;
+}
+
+bool cli_wait(struct cli *c, int fd, int ms)
+{
+    struct pollfd fds[2] = {{.fd = c->wake_pipe[0], .events = POLLIN},
+                            {.fd = fd, .events = POLLIN}};
+    char drain[256];
+    int64_t until = cli_now_ms() + ms;
+    do {
+        int64_t left = until - cli_now_ms();
+        int slice = left < 0 ? 0 : left > 100 ? 100 : (int)left;
+        if (poll(fds, 2, slice) > 0) {
+            while (read(c->wake_pipe[0], drain, sizeof drain) > 0)
+                ;
+            return fd >= 0 && fds[1].revents != 0;
+        }
+    } while (!cli_stopping(c) && cli_now_ms() < until);
+    return false;
+}
+
+void cli_sleep(struct cli *c, uint64_t ms)
+{
+    int64_t until = cli_now_ms() + (int64_t)ms;
+    while (!cli_stopping(c) && cli_now_ms() < until) {
+        int64_t left = until - cli_now_ms();
+        cli_wait(c, -1, left > 100 ? 100 : (int)left);
+    }
+}
+
+static int64_t clock_ms(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int64_t cli_now_ms(void)
+{
+    return clock_ms(CLOCK_MONOTONIC);
+}
+
+int64_t cli_wall_ms(void)
+{
+    return clock_ms(CLOCK_REALTIME);
+}
+
+void cli_say(const char *format, ...)
+{
+    va_list ap;
+    fputs("fisctl: ", stderr);
+    va_start(ap, format);
+    vfprintf(stderr, format, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+}
+
+int cli_fail(const struct fis_error *e)
+{
+    cli_say("%s", e->text);
+    return CLI_FAILED;
+}
+
+static int find_broker(struct cli *c, struct fis_error *e)
+{
+    char running[STREAM_ADDRESS_MAX];
+    struct fis_error none;
+    const char *given = c->bootstrap ? c->bootstrap : config_kafka(&c->cfg, "bootstrap.servers");
+    int rc = stream_address_read(c->cfg.pipeline, running, given ? &none : e);
+    if (!given && rc)
+        return rc;
+    snprintf(c->broker, sizeof c->broker, "%s", given ? given : running);
+    c->embedded = !rc && !strcmp(c->broker, running);
+    return 0;
+}
+
+static int make_client(struct cli *c, struct fis_error *e)
+{
+    uint32_t n = c->cfg.kafka.count;
+    c->properties = fis_calloc((size_t)n + 1, sizeof *c->properties);
+    if (!c->properties)
+        return fis_fail(e, FIS_NOMEM, "no memory for %u kafka properties", n);
+    for (uint32_t i = 0; i < n; i++)
+        c->properties[i] =
+            (struct stream_property){c->cfg.kafka.items[i].name, c->cfg.kafka.items[i].value};
+    c->properties[n] = (struct stream_property){"bootstrap.servers", c->broker};
+    if (pipe(c->wake_pipe) || fcntl(c->wake_pipe[0], F_SETFL, O_NONBLOCK) ||
+        fcntl(c->wake_pipe[1], F_SETFL, O_NONBLOCK))
+        return fis_fail(e, FIS_FATAL, "no pipe: %s", strerror(errno));
+    c->client = (struct stream_client){
+        .properties = c->properties, .property_count = n + 1, .wake = wake, .wake_arg = c};
+    return 0;
+}
+
+static enum wire_encoding encoding_of(int encoding)
+{
+    return encoding == CONFIG_PROTOBUF ? WIRE_PROTOBUF
+           : encoding == CONFIG_RAW    ? WIRE_RAW
+                                       : WIRE_JSON;
+}
+
+int cli_open(struct cli *c, struct fis_error *e)
+{
+    int rc = config_load(c->config_path, &c->cfg, e);
+    if (rc)
+        return rc;
+    const struct config *cfg = &c->cfg;
+    c->schema = (struct wire_schema){
+        .classes = (const char *const *)cfg->classes.items,
+        .n_classes = cfg->classes.count,
+        .id_column = cfg->records.id,
+        .label_column = cfg->validation.label,
+        .sensitive = (const char *const *)cfg->validation.sensitive.items,
+        .n_sensitive = cfg->validation.sensitive.count,
+        .max_bytes = cfg->records.max_bytes,
+    };
+    c->records_encoding = encoding_of(cfg->records.encoding);
+    c->labels_encoding = encoding_of(cfg->labels.encoding);
+    rc = find_broker(c, e);
+    return rc ? rc : make_client(c, e);
+}
+
+void cli_done(struct cli *c)
+{
+    for (int i = 0; i < 2; i++)
+        if (c->wake_pipe[i] >= 0)
+            close(c->wake_pipe[i]);
+    fis_free(c->properties);
+    c->properties = NULL;
+    c->wake_pipe[0] = c->wake_pipe[1] = -1;
+    config_done(&c->cfg);
+}

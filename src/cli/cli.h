@@ -1,0 +1,63 @@
+/*
+ * What every command of fisctl shares: the configuration, the broker, the clock, interruption.
+ *
+ * Exit codes: 0 done, 1 it failed (the reason is on standard error), 2 wrong usage.
+ * Results go to standard output, progress and errors to standard error.
+ *
+ * Interruption: SIGINT and SIGTERM are blocked and asked for by cli_stopping, so no handler and no
+ * global is needed; every loop asks at least ten times a second. The first one ends the command
+ * in order; cli_stopping unblocks them then, so a second one ends the process at once.
+ *
+ * Thread: one. Owns: the configuration and the client's properties, until cli_done.
+ */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "config/config.h"
+#include "stream/address.h"
+#include "stream/conf.h"
+#include "wire/types.h"
+
+enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+struct cli {
+    const char *config_path; /* -c, or $FISD_CONFIG, or fisd.yaml */
+    const char *bootstrap;   /* -b, or NULL */
+    bool stopping;
+
+    struct config cfg;
+    struct wire_schema schema; /* label_column and sensitive are those of the validation set */
+    enum wire_encoding records_encoding, labels_encoding;
+    struct stream_property *properties;
+    char broker[STREAM_ADDRESS_MAX];
+    bool embedded;    /* the broker is the one inside a fisd of this pipeline */
+    int wake_pipe[2]; /* the stream layer writes, cli_wait reads */
+    struct stream_client client;
+};
+
+/* Blocks the signals; nothing else. */
+void cli_init(struct cli *c);
+/* Loads the configuration and finds the broker: -b, then kafka.bootstrap.servers, then the
+ * embedded one that runs. The clients of this broker are made with c->client. */
+int cli_open(struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
+void cli_done(struct cli *c);
+
+bool cli_stopping(struct cli *c);
+/* Until the stream layer has something, or `ms` are over, or (when fd >= 0) fd can be read: true
+ * for the last. Returns early for a signal. */
+bool cli_wait(struct cli *c, int fd, int ms);
+
+void cli_sleep(struct cli *c, uint64_t ms); /* or until it is time to stop */
+
+int64_t cli_now_ms(void);  /* monotonic */
+int64_t cli_wall_ms(void); /* since 1970 */
+
+/* "fisctl: text" on standard error. */
+void cli_say(const char *format, ...) FIS_PRINTF(1, 2);
+int cli_fail(const struct fis_error *e); /* says it; CLI_FAILED */
+
+#endif

@@ -1,0 +1,317 @@
+/*
+ * fisctl label: answers label requests, from a file or by asking the person at the terminal.
+ *
+ * The labels that are on the topic already are read first, so that a second run does not answer
+ * twice; then the requests from their beginning, as long as it takes.
+ */
+#include "cli/commands.h"
+
+#include <string.h>
+
+#include "cli/answers.h"
+#include "cli/ask.h"
+#include "cli/line_input.h"
+#include "cli/request.h"
+#include "cli/screen.h"
+#include "cli/sender.h"
+#include "cli/topic_reader.h"
+#include "fis/mem.h"
+#include "wire/json_codec.h"
+#include "wire/protobuf_codec.h"
+
+enum { TROUBLE_MS = 3000 };
+
+struct options {
+    const char *answers, *label;
+    uint64_t limit, delay_ms, idle_ms;
+    bool skip_unknown;
+};
+
+struct labelling {
+    struct cli *cli;
+    const struct options *o;
+    struct id_map answers, answered;
+    struct topic_reader requests;
+    struct sender sender;
+    struct wire_buffer value;
+    struct screen_progress progress;
+    struct ask ask;
+    struct line_input input;
+    bool quit;
+    uint64_t asked, labelled, skipped, unsure, unknown;
+    int64_t heard_ms;
+};
+
+static void say_trouble(struct screen_progress *p, struct topic_reader *r, int64_t *next_ms)
+{
+    int64_t now = cli_now_ms();
+    if (now < *next_ms || r->last.class == FIS_OK)
+        return;
+    *next_ms = now + 10 * TROUBLE_MS;
+    screen_progress_end(p, true);
+    cli_say("%s", r->last.text);
+}
+
+/* The ids that have an answer. What is no label is the daemon's to complain about. */
+static int note_label(struct labelling *l, const struct stream_message *m, struct fis_arena *arena,
+                      struct fis_error *e)
+{
+    struct wire_message w = topic_reader_wire(m, l->cli->cfg.topics.labels);
+    struct wire_label label;
+    struct fis_error none;
+    fis_arena_reset(arena);
+    enum wire_decoded d = l->cli->labels_encoding == WIRE_PROTOBUF
+                              ? wire_protobuf_label(&l->cli->schema, &w, arena, &label, &none)
+                              : wire_json_label(&l->cli->schema, &w, arena, &label, &none);
+    int rc = d == WIRE_OK ? id_map_add(&l->answered, &label.id, 0, NULL, e) : 0;
+    return rc < 0 ? rc : 0;
+}
+
+static int read_labels(struct labelling *l, struct fis_error *e)
+{
+    const char *topic = l->cli->cfg.topics.labels;
+    struct topic_reader r = {0};
+    struct stream_message m;
+    struct fis_arena arena = {.size = 4 * l->cli->schema.max_bytes + 65536};
+    int64_t trouble_ms = cli_now_ms() + TROUBLE_MS;
+    arena.base = fis_alloc(1, arena.size);
+    int rc = arena.base ? topic_reader_open(&r, l->cli, &topic, 1, e)
+                        : fis_fail(e, FIS_NOMEM, "no memory for a label");
+    while (!rc && !r.ended && !cli_stopping(l->cli)) {
+        rc = topic_reader_next(&r, 500, &m, e);
+        if (rc > 0)
+            rc = note_label(l, &m, &arena, e);
+        say_trouble(&l->progress, &r, &trouble_ms);
+    }
+    topic_reader_close(&r);
+    fis_free(arena.base);
+    return rc;
+}
+
+static int send_label(struct labelling *l, const struct wire_label *label, struct fis_error *e)
+{
+    const struct cli *c = l->cli;
+    l->value.length = 0;
+    int rc =
+        c->labels_encoding == WIRE_PROTOBUF
+            ? wire_protobuf_label_encode(&c->schema, label, "fisctl", cli_wall_ms(), &l->value, e)
+            : wire_json_label_encode(&c->schema, label, &l->value, e);
+    if (!rc)
+        rc = sender_send(&l->sender, c->cfg.topics.labels, label->id.bytes, label->id.length,
+                         l->value.data, l->value.length, e);
+    if (!rc)
+        rc = id_map_add(&l->answered, &label->id, 0, NULL, e);
+    if (rc < 0)
+        return rc;
+    l->labelled += label->status == WIRE_LABELLED;
+    l->skipped += label->status == WIRE_SKIPPED;
+    l->unsure += label->status == WIRE_UNSURE;
+    return l->sender.refused ? fis_fail(e, l->sender.first.class, "%s", l->sender.first.text) : 0;
+}
+
+static int answer_from_file(struct labelling *l, const struct request *r, struct fis_error *e)
+{
+    struct wire_label label = {.id = r->id, .status = WIRE_LABELLED};
+    if (!id_map_get(&l->answers, &r->id, &label.class_index)) {
+        l->unknown++;
+        if (!l->o->skip_unknown)
+            return 0;
+        label.status = WIRE_SKIPPED;
+    }
+    if (l->o->delay_ms)
+        cli_sleep(l->cli, l->o->delay_ms);
+    return cli_stopping(l->cli) ? 0 : send_label(l, &label, e);
+}
+
+static void print_question(struct labelling *l, const struct request *r)
+{
+    char id[FIS_ID_MAX + 1];
+    memcpy(id, r->id.bytes, r->id.length);
+    id[r->id.length] = 0;
+    screen_clean(id);
+    printf("\nrecord %s, round %u%s%s\n\n", id, r->round, r->criterion[0] ? ", picked by " : "",
+           r->criterion);
+    request_print(r, screen_columns(stdout), stdout);
+    printf("\n");
+    ask_print(&l->ask, stdout);
+}
+
+static int answer_by_person(struct labelling *l, const struct request *r, struct fis_error *e)
+{
+    struct wire_label label = {.id = r->id, .status = WIRE_LABELLED};
+    print_question(l, r);
+    for (;;) {
+        printf("label> ");
+        fflush(stdout);
+        const char *line = line_input_next(&l->input, l->cli);
+        enum ask_answer a = line ? ask_read(&l->ask, line, &label.class_index) : ASK_QUIT;
+        switch (a) {
+        case ASK_QUIT:
+            l->quit = true;
+            if (!line)
+                printf("\n");
+            return 0;
+        case ASK_AGAIN:
+            printf("that is none of these: ");
+            ask_print(&l->ask, stdout);
+            continue;
+        case ASK_SKIP:
+            label.status = WIRE_SKIPPED;
+            break;
+        case ASK_UNSURE:
+            label.status = WIRE_UNSURE;
+            break;
+        case ASK_CLASS:
+            break;
+        }
+        return send_label(l, &label, e);
+    }
+}
+
+static int take_request(struct labelling *l, const struct stream_message *m, struct fis_error *e)
+{
+    struct request r;
+    struct wire_message w = topic_reader_wire(m, l->cli->cfg.topics.label_requests);
+    int rc = request_read(l->cli, &w, l->o->answers == NULL, &r, e);
+    l->heard_ms = cli_now_ms();
+    if (rc == -FIS_INPUT) {
+        screen_progress_end(&l->progress, true);
+        cli_say("a label request (partition %d, offset %lld) is passed over: %s", (int)m->partition,
+                (long long)m->offset, e->text);
+        return 0;
+    }
+    if (rc <= 0)
+        return rc;
+    rc = 0;
+    if (!id_map_get(&l->answered, &r.id, NULL)) {
+        l->asked++;
+        rc = l->o->answers ? answer_from_file(l, &r, e) : answer_by_person(l, &r, e);
+    }
+    request_done(&r);
+    l->heard_ms = cli_now_ms();
+    return rc;
+}
+
+static void show(struct labelling *l, int64_t now)
+{
+    char asked[SCREEN_NUMBER], labelled[SCREEN_NUMBER];
+    if (!l->o->answers || !screen_progress_due(&l->progress, now))
+        return;
+    screen_progress_show(&l->progress, now, "%s asked, %s answered, %llu unknown ids",
+                         screen_number(l->asked, asked), screen_number(l->labelled, labelled),
+                         (unsigned long long)l->unknown);
+}
+
+static int serve(struct labelling *l, struct fis_error *e)
+{
+    const char *topic = l->cli->cfg.topics.label_requests;
+    struct stream_message m;
+    int64_t trouble_ms = cli_now_ms() + TROUBLE_MS;
+    int rc = topic_reader_open(&l->requests, l->cli, &topic, 1, e);
+    bool waiting = false;
+    l->heard_ms = cli_now_ms();
+    while (!rc && !l->quit && !cli_stopping(l->cli)) {
+        uint64_t answered = l->labelled + l->skipped + l->unsure;
+        if (l->o->limit && answered >= l->o->limit)
+            break;
+        rc = topic_reader_next(&l->requests, 100, &m, e);
+        int64_t now = cli_now_ms();
+        if (rc > 0) {
+            rc = take_request(l, &m, e);
+            waiting = false;
+        } else if (!rc && !l->o->answers && !waiting && now - l->heard_ms > 1000) {
+            printf("\nwaiting for requests (Ctrl-C ends)\n");
+            waiting = true;
+        }
+        sender_poll(&l->sender);
+        show(l, now);
+        say_trouble(&l->progress, &l->requests, &trouble_ms);
+        if (l->o->idle_ms && now - l->heard_ms >= (int64_t)l->o->idle_ms)
+            break;
+    }
+    topic_reader_close(&l->requests);
+    return rc;
+}
+
+static int finish(struct labelling *l, int rc, const struct fis_error *e)
+{
+    struct fis_error late;
+    char labelled[64];
+    int closed = sender_close(&l->sender, &late);
+    screen_progress_end(&l->progress, false);
+    if (rc)
+        cli_fail(e);
+    if (closed)
+        cli_fail(&late);
+    printf("%s sent, %llu skipped, %llu unsure", screen_count(l->labelled, "label", labelled),
+           (unsigned long long)l->skipped, (unsigned long long)l->unsure);
+    if (l->o->answers)
+        printf("; asked for %llu, %llu of them not in the file", (unsigned long long)l->asked,
+               (unsigned long long)l->unknown);
+    printf("\n");
+    return rc || closed ? CLI_FAILED : CLI_DONE;
+}
+
+static int label(struct cli *c, const struct options *o)
+{
+    struct fis_error e;
+    struct labelling l = {.cli = c, .o = o};
+    int code = CLI_FAILED;
+    if (cli_open(c, &e))
+        return cli_fail(&e);
+    screen_progress_init(&l.progress, stderr, cli_now_ms());
+    ask_init(&l.ask, c->schema.classes, c->schema.n_classes);
+    int rc = o->answers ? answers_load(c, o->answers, o->label, &l.answers, &e) : 0;
+    if (!rc)
+        rc = sender_open(&l.sender, c, &e);
+    if (rc) {
+        code = cli_fail(&e);
+    } else {
+        rc = read_labels(&l, &e);
+        code = finish(&l, rc ? rc : serve(&l, &e), &e);
+    }
+    id_map_done(&l.answers);
+    id_map_done(&l.answered);
+    wire_buffer_done(&l.value);
+    return code;
+}
+
+static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
+{
+    struct options o = {0};
+    int first;
+    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
+    if (parsed != CLI_GO)
+        return cli_parsed_exit(parsed);
+    if (argc > first)
+        return cli_usage(self, "found '%s', no argument is wanted", argv[first]);
+    return label(c, &o);
+}
+
+static const struct cli_option options[] = {
+    {"answers", 'a', CLI_TEXT, offsetof(struct options, answers), "FILE",
+     "answer from this CSV or JSON lines file (id and label)"},
+    {"label", 'l', CLI_TEXT, offsetof(struct options, label), "COLUMN",
+     "its column with the label; default initial.label, else \"label\""},
+    {"skip-unknown", 0, CLI_FLAG, offsetof(struct options, skip_unknown), NULL,
+     "answer \"skipped\" for ids that are not in the file"},
+    {"limit", 'n', CLI_COUNT, offsetof(struct options, limit), "N", "end after so many answers"},
+    {"delay", 'd', CLI_MILLIS, offsetof(struct options, delay_ms), "MS",
+     "wait before each answer, as a person would"},
+    {"until-idle", 'i', CLI_SECONDS, offsetof(struct options, idle_ms), "SECONDS",
+     "end when nothing was asked for so long"},
+    {.name = NULL},
+};
+
+const struct cli_command cmd_label = {
+    .name = "label",
+    .arguments = "[--answers FILE] [options]",
+    .summary = "answer label requests, from a file or as the person at the terminal",
+    .text = "Without --answers, shows each record that waits for a label and asks for its class:\n"
+            "type the number or the name of a class, s to skip it (the budget gets it back), u if\n"
+            "you cannot say, q to quit. What you leave is asked again by the next fisctl label.\n\n"
+            "With --answers, answers from the file as requests come, until it is interrupted, or\n"
+            "as --limit or --until-idle say. Requests that have an answer already are passed over.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,260 @@
+/*
+ * fisctl replay: rows of a file onto a topic, no faster than asked and, on the embedded broker, no
+ * faster than the scorers read.
+ */
+#include "cli/commands.h"
+
+#include <string.h>
+
+#include "cli/pace.h"
+#include "cli/records.h"
+#include "cli/screen.h"
+#include "cli/sender.h"
+#include "stream/topics.h"
+
+enum { LAG_MS = 2000, STUCK_MS = 5000 };
+
+struct options {
+    const char *topic, *key, *encoding, *format;
+    double rate;
+    uint64_t limit;
+};
+
+struct replay {
+    struct cli *cli;
+    const char *topic;
+    char group[128];
+    struct records records;
+    struct sender sender;
+    struct pace pace;
+    struct screen_progress progress;
+    int64_t start_ms, moved_ms; /* moved: when a record was last allowed */
+    bool stuck;                 /* said so */
+    uint64_t limit;
+    struct fis_error lag_error;
+};
+
+static void show(struct replay *r, int64_t now)
+{
+    char sent[SCREEN_NUMBER], unread[SCREEN_NUMBER];
+    double seconds = (double)(now - r->start_ms) / 1000;
+    if (!screen_progress_due(&r->progress, now))
+        return;
+    screen_number(r->sender.sent, sent);
+    if (r->pace.partitions)
+        screen_progress_show(&r->progress, now, "%s sent, %.0f/s, at most %s unread", sent,
+                             (double)r->sender.sent / (seconds > 0 ? seconds : 1),
+                             screen_number(pace_unread(&r->pace), unread));
+    else
+        screen_progress_show(&r->progress, now, "%s sent, %.0f/s", sent,
+                             (double)r->sender.sent / (seconds > 0 ? seconds : 1));
+}
+
+static void ask_lag(struct replay *r, int64_t now)
+{
+    int64_t lag;
+    /* What is still in the producer's queue is not on the topic yet, and unread for certain. */
+    uint64_t sent = r->sender.sent, queued = stream_producer_outstanding(r->sender.producer);
+    if (!pace_ask(&r->pace, now))
+        return;
+    if (stream_group_lag(&r->cli->client, r->group, r->topic, LAG_MS, &lag, &r->lag_error)) {
+        r->pace.asked_ms = cli_now_ms();
+        return;
+    }
+    r->lag_error.class = FIS_OK;
+    pace_lag(&r->pace, (uint64_t)lag + queued, sent, cli_now_ms());
+}
+
+static void say_stuck(struct replay *r, int64_t now)
+{
+    if (r->stuck || now - r->moved_ms < STUCK_MS)
+        return;
+    screen_progress_end(&r->progress, true);
+    if (r->lag_error.class != FIS_OK)
+        cli_say("waiting: what the scorers have read cannot be told: %s", r->lag_error.text);
+    else
+        cli_say("waiting for the scorers: %llu records are unread; is fisd running? (group %s)",
+                (unsigned long long)pace_unread(&r->pace), r->group);
+    r->stuck = true;
+}
+
+/* Until a record may be sent; false when it is time to stop. */
+static bool wait_turn(struct replay *r)
+{
+    for (;;) {
+        int64_t now = cli_now_ms();
+        ask_lag(r, now);
+        show(r, now);
+        if (cli_stopping(r->cli))
+            return false;
+        if (pace_allowed(&r->pace, now)) {
+            r->moved_ms = now;
+            r->stuck = false;
+            return true;
+        }
+        say_stuck(r, now);
+        sender_poll(&r->sender);
+        cli_wait(r->cli, -1, pace_wait_ms(&r->pace, now));
+    }
+}
+
+/* 0: all of it (or the limit) was sent, or it was interrupted. */
+static int send_all(struct replay *r, struct fis_error *e)
+{
+    while (r->sender.sent < r->limit && wait_turn(r)) {
+        int rc = records_next(&r->records, e);
+        if (rc <= 0)
+            return rc;
+        if (r->records.warning[0]) {
+            screen_progress_end(&r->progress, true);
+            cli_say("warning: %s", r->records.warning);
+            r->records.warning[0] = 0;
+        }
+        const struct fis_id *id = &r->records.id;
+        rc = sender_send(&r->sender, r->topic, r->records.has_id ? id->bytes : NULL, id->length,
+                         r->records.value.data, r->records.value.length, e);
+        if (rc)
+            return rc;
+        pace_sent(&r->pace, r->records.value.length);
+        if (r->sender.refused)
+            return fis_fail(e, r->sender.first.class, "%s", r->sender.first.text);
+    }
+    return 0;
+}
+
+static int finish(struct replay *r, int rc, struct fis_error *e)
+{
+    struct fis_error late;
+    char sent[64], rest[SCREEN_NUMBER];
+    bool stopped = r->cli->stopping;
+    int closed = sender_close(&r->sender, &late);
+    uint64_t arrived = r->sender.arrived;
+    screen_progress_end(&r->progress, false);
+    screen_count(arrived, "record", sent);
+    const char *verb = arrived == 1 ? "was" : "were";
+    if (rc) {
+        cli_fail(e);
+        uint64_t unread = data_rows_unread(r->records.rows);
+        cli_say("%s %s sent, %s row%s %s not", sent, verb, screen_number(unread, rest),
+                unread == 1 ? "" : "s", unread == 1 ? "was" : "were");
+        return CLI_FAILED;
+    }
+    if (closed) {
+        cli_fail(&late);
+        cli_say("%s %s sent", sent, verb);
+        return CLI_FAILED;
+    }
+    printf("sent %s\n", sent);
+    if (stopped)
+        cli_say("interrupted: the rest of the file was not sent");
+    return stopped ? CLI_FAILED : CLI_DONE;
+}
+
+/* NULL text: the default. */
+static int encoding_of(const struct cli *c, const char *text, enum wire_encoding *out)
+{
+    static const enum wire_encoding all[] = {WIRE_JSON, WIRE_PROTOBUF, WIRE_RAW};
+    *out = c->records_encoding;
+    for (int i = 0; text && i < 3; i++)
+        if (!strcmp(text, wire_encoding_name(all[i]))) {
+            *out = all[i];
+            return 0;
+        }
+    return text ? -1 : 0;
+}
+
+static int format_of(const char *text, enum data_format *out)
+{
+    static const char *const names[] = {"csv", "tsv", "jsonl"};
+    static const enum data_format all[] = {DATA_CSV, DATA_TSV, DATA_JSON_LINES};
+    *out = DATA_BY_NAME;
+    for (int i = 0; text && i < 3; i++)
+        if (!strcmp(text, names[i])) {
+            *out = all[i];
+            return 0;
+        }
+    return text ? -1 : 0;
+}
+
+static int open_all(struct replay *r, struct cli *c, const struct options *o,
+                    const struct records_options *records, struct fis_error *e)
+{
+    r->cli = c;
+    r->limit = o->limit ? o->limit : UINT64_MAX;
+    r->topic = o->topic ? o->topic : c->cfg.topics.records;
+    snprintf(r->group, sizeof r->group, "%s-scorer", c->cfg.pipeline);
+    int rc = records_open(&r->records, c, records, e);
+    if (!rc)
+        rc = sender_open(&r->sender, c, e);
+    r->start_ms = r->moved_ms = cli_now_ms();
+    /* Only the records topic has readers whose place is known. */
+    uint32_t partitions = c->embedded && records->to_records ? c->cfg.topics.partitions : 0;
+    pace_init(&r->pace, o->rate, partitions, r->start_ms);
+    screen_progress_init(&r->progress, stderr, r->start_ms);
+    return rc;
+}
+
+static int replay(struct cli *c, const struct cli_command *self, const struct options *o,
+                  const char *path)
+{
+    struct fis_error e;
+    struct replay r = {0};
+    struct records_options records = {.path = strcmp(path, "-") ? path : "/dev/stdin"};
+    if (cli_open(c, &e))
+        return cli_fail(&e);
+    if (encoding_of(c, o->encoding, &records.encoding))
+        return cli_usage(self, "--encoding: found '%s', allowed json, protobuf, raw", o->encoding);
+    if (format_of(o->format, &records.format))
+        return cli_usage(self, "--format: found '%s', allowed csv, tsv, jsonl", o->format);
+    records.id_column = o->key ? o->key : c->cfg.records.id;
+    records.to_records = !o->topic || !strcmp(o->topic, c->cfg.topics.records);
+    int code;
+    if (open_all(&r, c, o, &records, &e)) {
+        code = cli_fail(&e);
+    } else {
+        code = finish(&r, send_all(&r, &e), &e);
+    }
+    records_close(&r.records);
+    return code;
+}
+
+static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
+{
+    struct options o = {0};
+    int first;
+    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
+    if (parsed != CLI_GO)
+        return cli_parsed_exit(parsed);
+    if (argc - first != 1)
+        return cli_usage(self, argc > first ? "one FILE is wanted" : "a FILE is wanted");
+    return replay(c, self, &o, argv[first]);
+}
+
+static const struct cli_option options[] = {
+    {"rate", 'r', CLI_RATE, offsetof(struct options, rate), "N", "records a second at most"},
+    {"limit", 'n', CLI_COUNT, offsetof(struct options, limit), "N", "end after so many records"},
+    {"topic", 't', CLI_TEXT, offsetof(struct options, topic), "NAME",
+     "the topic; default topics.records of the configuration"},
+    {"key", 'k', CLI_TEXT, offsetof(struct options, key), "COLUMN",
+     "the column that is the message's key; default records.id"},
+    {"encoding", 'e', CLI_TEXT, offsetof(struct options, encoding), "NAME",
+     "json, protobuf or raw; default records.encoding"},
+    {"format", 'f', CLI_TEXT, offsetof(struct options, format), "NAME",
+     "csv, tsv or jsonl; default by the name of the file"},
+    {.name = NULL},
+};
+
+const struct cli_command cmd_replay = {
+    .name = "replay",
+    .arguments = "FILE [options]",
+    .summary = "send the rows of a CSV or JSON lines file to the records topic",
+    .text = "Sends each row of FILE (CSV with a header, or JSON lines; - is standard input, with\n"
+            "--format) as one record. In CSV, cells of numeric columns become numbers, all others\n"
+            "strings, and empty ones are left out.\n\n"
+            "On the embedded broker, which keeps about 5 MB a partition, replay waits for the\n"
+            "scorers, so that no record is lost.\n\n"
+            "A row that cannot be read ends it: exit code 1, with the line, how many records were\n"
+            "sent and how many rows were not.",
+    .options = options,
+    .run = run,
+};

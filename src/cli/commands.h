@@ -1,0 +1,11 @@
+/* The commands, one a file (cmd_NAME.c), and what main does with them. */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#include "cli/options.h"
+
+extern const struct cli_command cmd_topics, cmd_replay, cmd_label, cmd_models, cmd_watch;
+
+int cli_main(int argc, char **argv);
+
+#endif

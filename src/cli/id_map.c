@@ -1,0 +1,78 @@
+#include "cli/id_map.h"
+
+#include <string.h>
+
+#include "fis/mem.h"
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_malloc(size) fis_alloc(1, size)
+#define uthash_free(pointer, size) fis_free(pointer)
+#include <uthash.h>
+
+struct id_map_entry {
+    UT_hash_handle hh;
+    uint32_t number;
+    uint8_t length;
+    char bytes[];
+};
+
+static struct id_map_entry *find(const struct id_map *m, const struct fis_id *id)
+{
+    struct id_map_entry *found;
+    HASH_FIND(hh, m->head, id->bytes, id->length, found);
+    return found;
+}
+
+int id_map_add(struct id_map *m, const struct fis_id *id, uint32_t number, uint32_t *value,
+               struct fis_error *e)
+{
+    struct id_map_entry *entry = find(m, id);
+    if (entry) {
+        if (value)
+            *value = entry->number;
+        return 0;
+    }
+    entry = fis_alloc(1, sizeof *entry + id->length);
+    if (entry) {
+        entry->number = number;
+        entry->length = id->length;
+        memcpy(entry->bytes, id->bytes, id->length);
+        HASH_ADD_KEYPTR(hh, m->head, entry->bytes, entry->length, entry);
+    }
+    if (!entry || !entry->hh.tbl) {
+        fis_free(entry);
+        return fis_fail(e, FIS_NOMEM, "no memory for %llu ids", (unsigned long long)m->count + 1);
+    }
+    m->count++;
+    return 1;
+}
+
+int id_map_get(const struct id_map *m, const struct fis_id *id, uint32_t *value)
+{
+    const struct id_map_entry *entry = find(m, id);
+    if (entry && value)
+        *value = entry->number;
+    return entry != NULL;
+}
+
+int id_map_remove(struct id_map *m, const struct fis_id *id)
+{
+    struct id_map_entry *entry = find(m, id);
+    if (!entry)
+        return 0;
+    HASH_DEL(m->head, entry);
+    fis_free(entry);
+    m->count--;
+    return 1;
+}
+
+void id_map_done(struct id_map *m)
+{
+    struct id_map_entry *entry, *next;
+    HASH_ITER(hh, m->head, entry, next)
+    {
+        HASH_DEL(m->head, entry);
+        fis_free(entry);
+    }
+    *m = (struct id_map){0};
+}

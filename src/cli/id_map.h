@@ -1,0 +1,26 @@
+/*
+ * Ids and a number for each: the answers of a file, requests that are open.
+ * Thread: one owner. Owns: copies of the ids.
+ */
+#ifndef CLI_ID_MAP_H
+#define CLI_ID_MAP_H
+
+#include "fis/error.h"
+#include "fis/id.h"
+
+struct id_map_entry;
+struct id_map { /* all-zero is an empty one */
+    struct id_map_entry *head;
+    uint64_t count;
+};
+
+/* 1: added; 0: it was there, and *value (may be NULL) gets its number; -FIS_NOMEM. */
+int id_map_add(struct id_map *m, const struct fis_id *id, uint32_t number, uint32_t *value,
+               struct fis_error *e) FIS_MUST_CHECK;
+/* 1: there, *value (may be NULL) is written; 0: not. */
+int id_map_get(const struct id_map *m, const struct fis_id *id, uint32_t *value);
+/* 1: it was there and is gone now; 0: it was not. */
+int id_map_remove(struct id_map *m, const struct fis_id *id);
+void id_map_done(struct id_map *m);
+
+#endif

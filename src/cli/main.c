@@ -1,0 +1,7 @@
+/* fisctl: the person's tool for a pipeline of fisd. */
+#include "cli/commands.h"
+
+int main(int argc, char **argv)
+{
+    return cli_main(argc, argv);
+}

@@ -1,0 +1,154 @@
+#include "cli/models.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cli/screen.h"
+#include "fis/mem.h"
+
+enum { OPEN_VERSIONS = 8 };
+
+int models_init(struct models *m, struct fis_error *e)
+{
+    *m = (struct models){.assembler = wire_assembler_new(WIRE_ASSEMBLE_EACH, OPEN_VERSIONS, 0)};
+    return m->assembler ? 0 : fis_fail(e, FIS_NOMEM, "no memory for model versions");
+}
+
+void models_done(struct models *m)
+{
+    for (uint32_t i = 0; i < m->n; i++)
+        wire_model_done(&m->items[i]);
+    fis_free(m->items);
+    if (m->assembler)
+        wire_assembler_free(m->assembler);
+    *m = (struct models){0};
+}
+
+static int refuse(struct models *m, const struct fis_error *why)
+{
+    if (!m->refused++)
+        m->first = *why;
+    return 0;
+}
+
+/* Where the version stands or belongs. */
+static uint32_t place(const struct models *m, uint64_t version)
+{
+    uint32_t i = m->n;
+    while (i > 0 && m->items[i - 1].model.version >= version)
+        i--;
+    return i;
+}
+
+static int insert(struct models *m, struct wire_model_owned *take, struct fis_error *e)
+{
+    uint32_t i = place(m, take->model.version);
+    if (i < m->n && m->items[i].model.version == take->model.version) {
+        wire_model_done(&m->items[i]);
+        m->items[i] = *take;
+        return 0;
+    }
+    if (m->n == m->room) {
+        uint32_t room = m->room ? 2 * m->room : 16;
+        struct wire_model_owned *items = fis_grow(m->items, m->n, room, sizeof *items);
+        if (!items) {
+            wire_model_done(take);
+            return fis_fail(e, FIS_NOMEM, "no memory for %u model versions", room);
+        }
+        m->items = items;
+        m->room = room;
+    }
+    memmove(m->items + i + 1, m->items + i, (m->n - i) * sizeof *m->items);
+    m->items[i] = *take;
+    m->n++;
+    return 0;
+}
+
+int models_take(struct models *m, const struct stream_message *message,
+                const struct wire_model **version, struct fis_error *e)
+{
+    struct wire_bytes payload;
+    struct wire_model_owned decoded;
+    struct fis_error why;
+    uint64_t number;
+    int rc = wire_assembler_feed(m->assembler,
+                                 (struct wire_bytes){message->value, message->value_length},
+                                 &payload, &number, &why);
+    if (rc > 0)
+        rc = wire_model_decode(payload, &decoded, &why) ? -(int)why.class : 1;
+    if (rc == -FIS_NOMEM)
+        return fis_fail(e, FIS_NOMEM, "%s", why.text);
+    if (rc < 0)
+        return refuse(m, &why);
+    if (!rc)
+        return 0;
+    number = decoded.model.version;
+    rc = insert(m, &decoded, e);
+    if (!rc && version)
+        *version = models_version(m, number);
+    return rc ? rc : 1;
+}
+
+int models_read(struct models *m, struct cli *c, int timeout_ms, struct fis_error *e)
+{
+    struct topic_reader r;
+    struct stream_message message;
+    const char *topic = c->cfg.topics.models;
+    int64_t until = cli_now_ms() + timeout_ms;
+    int rc = topic_reader_open(&r, c, &topic, 1, e);
+    if (rc)
+        return rc;
+    while (rc >= 0 && !r.ended) {
+        if (cli_stopping(c))
+            rc = fis_fail(e, FIS_RETRY, "interrupted");
+        else if (cli_now_ms() >= until)
+            rc = fis_fail(e, FIS_RETRY, "%s: %s", topic,
+                          r.last.class ? r.last.text : "the broker does not answer in time");
+        else
+            rc = topic_reader_next(&r, 200, &message, e);
+        if (rc > 0)
+            rc = models_take(m, &message, NULL, e);
+    }
+    topic_reader_close(&r);
+    return rc < 0 ? rc : 0;
+}
+
+const struct wire_model *models_version(const struct models *m, uint64_t version)
+{
+    uint32_t i = place(m, version);
+    return i < m->n && m->items[i].model.version == version ? &m->items[i].model : NULL;
+}
+
+const struct wire_model *models_served(const struct models *m)
+{
+    for (uint32_t i = m->n; i > 0; i--)
+        if (m->items[i - 1].model.served)
+            return &m->items[i - 1].model;
+    return NULL;
+}
+
+const char *models_verdict(const struct wire_model *m)
+{
+    return m->served ? "served" : "rejected";
+}
+
+const char *models_reason(const struct wire_model *m, char out[64])
+{
+    snprintf(out, 64, "%s", m->reason ? m->reason : "");
+    for (char *p = out; *p; p++)
+        if (*p == '_')
+            *p = ' ';
+    screen_clean(out);
+    return out;
+}
+
+const char *models_interval(double value, const struct fis_interval *i, char out[48])
+{
+    char v[16], low[16], high[16];
+    screen_rate(value, v);
+    if (isfinite(value) && isfinite(i->low) && isfinite(i->high))
+        snprintf(out, 48, "%s [%s, %s]", v, screen_rate(i->low, low), screen_rate(i->high, high));
+    else
+        snprintf(out, 48, "%s", v);
+    return out;
+}

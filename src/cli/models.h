@@ -1,0 +1,56 @@
+/*
+ * The model versions of a pipeline, read from the topic.
+ * Thread: one owner. Owns: the versions.
+ */
+#ifndef CLI_MODELS_H
+#define CLI_MODELS_H
+
+#include "cli/topic_reader.h"
+#include "wire/chunk.h"
+#include "wire/model.h"
+
+struct models {
+    struct wire_model_owned *items; /* by version, rising */
+    uint32_t n, room;
+    struct wire_assembler *assembler;
+    uint64_t refused; /* messages that are no chunk, versions that cannot be decoded */
+    struct fis_error first;
+};
+
+int models_init(struct models *m, struct fis_error *e) FIS_MUST_CHECK;
+void models_done(struct models *m);
+/* Takes one message of the topic. 1: a version is complete, *version (may be NULL) is it, valid
+ * until the next call; one that was there is replaced. 0: not yet, or refused. Negative: NOMEM. */
+int models_take(struct models *m, const struct stream_message *message,
+                const struct wire_model **version, struct fis_error *e) FIS_MUST_CHECK;
+/* All that is on the topic now. RETRY after `timeout_ms`. */
+int models_read(struct models *m, struct cli *c, int timeout_ms,
+                struct fis_error *e) FIS_MUST_CHECK;
+
+/* NULL when there is none. */
+const struct wire_model *models_version(const struct models *m, uint64_t version);
+const struct wire_model *models_served(const struct models *m); /* the newest served one */
+
+/* Output: see cmd_models.c for the commands. All return 0 or a negative error. */
+int models_list(const struct models *m, bool json, struct fis_error *e) FIS_MUST_CHECK;
+int models_show(const struct wire_model *m, bool json, bool weights,
+                struct fis_error *e) FIS_MUST_CHECK;
+
+struct models_evaluation {
+    const struct cli *cli;
+    const char *test; /* file with label and sensitive columns */
+    uint32_t resamples;
+    bool json;
+    const uint64_t *served; /* 0: none is */
+};
+/* Versions [n] on the rows of the test file, each with its own encoder. */
+int models_evaluate(const struct models_evaluation *v, const struct wire_model *const *versions,
+                    uint32_t n, struct fis_error *e) FIS_MUST_CHECK;
+
+/* "served" | "rejected", and "first", "not fairer" …: the words of the tables. */
+const char *models_verdict(const struct wire_model *m);
+const char *models_reason(const struct wire_model *m, char out[64]);
+/* ".831 [.820, .842]"; the interval is left out when it is not estimable. */
+const char *models_interval(double value, const struct fis_interval *i, char out[48]);
+
+#endif

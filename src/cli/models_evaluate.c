@@ -1,0 +1,183 @@
+/*
+ * Versions on labelled rows of a file. Each encodes the rows with its own encoder, as whoever
+ * serves it would.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "cli/models.h"
+#include "cli/screen.h"
+#include "data/examples.h"
+#include "fis/mem.h"
+
+enum { ROWS = 1024 };
+
+struct result {
+    uint64_t version;
+    uint32_t n;
+    struct fis_metrics metrics;
+    struct fis_metrics_intervals intervals;
+};
+
+static int load(const struct models_evaluation *v, const struct wire_model *m,
+                struct data_examples *out, struct fis_error *e)
+{
+    uint32_t n = fis_encoder_columns(m->encoder);
+    struct fis_column *columns = fis_calloc(n, sizeof *columns);
+    if (!columns)
+        return fis_fail(e, FIS_NOMEM, "no memory for %u columns", n);
+    for (uint32_t i = 0; i < n; i++)
+        columns[i] = *fis_encoder_column(m->encoder, i);
+    const struct data_source source = {.path = v->test,
+                                       .schema = &v->cli->schema,
+                                       .columns = columns,
+                                       .n_columns = n,
+                                       .with_sensitive = 1};
+    int rc = data_examples_load(&source, m->encoder, out, e);
+    fis_free(columns);
+    return rc;
+}
+
+static int forward(const struct wire_model *m, const struct data_examples *x, float *logits,
+                   struct fis_error *e)
+{
+    uint32_t classes = fis_shape_classes(&m->shape);
+    struct fis_scratch *s = fis_scratch_new(&m->shape, ROWS, 0);
+    if (!s)
+        return fis_fail(e, FIS_NOMEM, "no memory for %d rows", ROWS);
+    for (uint32_t i = 0; i < x->n; i += ROWS) {
+        uint32_t n = x->n - i < ROWS ? x->n - i : ROWS;
+        fis_network_forward(&m->shape, m->params, x->x + (size_t)i * x->d, n, s,
+                            logits + (size_t)i * classes);
+    }
+    fis_scratch_free(s);
+    return 0;
+}
+
+static int measure(const struct models_evaluation *v, const struct wire_model *m,
+                   const struct data_examples *x, struct result *out, struct fis_error *e)
+{
+    uint32_t classes = fis_shape_classes(&m->shape);
+    float *logits = fis_alloc((size_t)x->n * classes, sizeof *logits);
+    uint32_t *predictions = fis_alloc(x->n, sizeof *predictions);
+    struct fis_rng rng;
+    int rc = logits && predictions ? forward(m, x, logits, e)
+                                   : fis_fail(e, FIS_NOMEM, "no memory for %u rows", x->n);
+    if (!rc) {
+        fis_rng_seed(&rng, 1, 0);
+        fis_predict(logits, x->n, classes, predictions);
+        fis_metrics_eval(predictions, logits, x->labels, x->groups, NULL, x->n, classes, x->names.n,
+                         m->positive, &out->metrics);
+        rc = fis_metrics_bootstrap(predictions, logits, x->labels, x->groups, x->n, classes,
+                                   x->names.n, m->positive, v->resamples, &rng, &out->intervals, e);
+    }
+    out->version = m->version;
+    out->n = x->n;
+    fis_free(logits);
+    fis_free(predictions);
+    return rc;
+}
+
+static int evaluate(const struct models_evaluation *v, const struct wire_model *m,
+                    struct result *out, struct fis_error *e)
+{
+    struct data_examples x = {0};
+    if (!m->params || !m->encoder)
+        return fis_fail(e, FIS_INPUT, "version %llu has no weights: it was rejected",
+                        (unsigned long long)m->version);
+    if (m->n_classes != v->cli->schema.n_classes)
+        return fis_fail(e, FIS_INPUT, "version %llu has %u classes, the configuration %u",
+                        (unsigned long long)m->version, m->n_classes, v->cli->schema.n_classes);
+    int rc = load(v, m, &x, e);
+    if (!rc)
+        rc = measure(v, m, &x, out, e);
+    data_examples_done(&x);
+    return rc;
+}
+
+static const char *json_rate(double x, char out[32])
+{
+    if (isfinite(x))
+        snprintf(out, 32, "%.6g", x);
+    else
+        strcpy(out, "null");
+    return out;
+}
+
+static void json_member(const char *name, double value, const char *after)
+{
+    char text[32];
+    printf("\"%s\":%s%s", name, json_rate(value, text), after);
+}
+
+static void print_json(const struct models_evaluation *v, const struct result *r)
+{
+    const struct fis_metrics *m = &r->metrics;
+    const struct fis_metrics_intervals *in = &r->intervals;
+    const struct {
+        const char *name;
+        const struct fis_interval *i;
+    } intervals[] = {{"accuracy", &in->accuracy},
+                     {"demographic_parity", &in->demographic_parity},
+                     {"equal_opportunity", &in->equal_opportunity},
+                     {"equalized_odds", &in->equalized_odds},
+                     {"risk_disparity", &in->risk_disparity}};
+    char low[32], high[32];
+    printf("{\"version\":%llu,\"served\":%s,\"rows\":%u,", (unsigned long long)r->version,
+           r->version == *v->served ? "true" : "false", r->n);
+    json_member("accuracy", m->accuracy, ",");
+    json_member("balanced_accuracy", m->balanced_accuracy, ",");
+    json_member("demographic_parity", m->demographic_parity, ",");
+    json_member("equal_opportunity", m->equal_opportunity, ",");
+    json_member("equalized_odds", m->equalized_odds, ",");
+    json_member("equalized_odds_max", m->equalized_odds_max, ",");
+    json_member("risk_disparity", m->risk_disparity, ",\"intervals\":{\"level\":0.95");
+    for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++)
+        printf(",\"%s\":[%s,%s]", intervals[i].name, json_rate(intervals[i].i->low, low),
+               json_rate(intervals[i].i->high, high));
+    printf("}}\n");
+}
+
+static void add_row(struct screen_table *t, const struct models_evaluation *v,
+                    const struct result *r)
+{
+    const struct fis_metrics *m = &r->metrics;
+    const struct fis_metrics_intervals *in = &r->intervals;
+    char text[48];
+    screen_table_row(t);
+    screen_table_cell(t, 0, "%llu%s", (unsigned long long)r->version,
+                      r->version == *v->served ? " (served)" : "");
+    screen_table_cell(t, 1, "%s", models_interval(m->accuracy, &in->accuracy, text));
+    screen_table_cell(t, 2, "%s", screen_rate(m->balanced_accuracy, text));
+    screen_table_cell(t, 3, "%s",
+                      models_interval(m->demographic_parity, &in->demographic_parity, text));
+    screen_table_cell(t, 4, "%s",
+                      models_interval(m->equal_opportunity, &in->equal_opportunity, text));
+    screen_table_cell(t, 5, "%s", models_interval(m->equalized_odds, &in->equalized_odds, text));
+    screen_table_cell(t, 6, "%s", screen_rate(m->equalized_odds_max, text));
+}
+
+int models_evaluate(const struct models_evaluation *v, const struct wire_model *const *versions,
+                    uint32_t n, struct fis_error *e)
+{
+    static const char *const heads[] = {"version", "accuracy", "balanced", "DP",
+                                        "EOp",     "EOd",      "EOd max"};
+    struct screen_table t;
+    struct result r = {0};
+    int rc = 0;
+    if (!v->json)
+        screen_table_init(&t, heads, 7);
+    for (uint32_t i = 0; !rc && i < n; i++) {
+        rc = evaluate(v, versions[i], &r, e);
+        if (!rc && v->json)
+            print_json(v, &r);
+        else if (!rc)
+            add_row(&t, v, &r);
+    }
+    if (v->json)
+        return rc;
+    if (!rc)
+        printf("on %u rows of %s, with 95 %% intervals\n", r.n, v->test);
+    int printed = screen_table_print(&t, stdout);
+    return !rc && printed ? fis_fail(e, FIS_NOMEM, "no memory for the table") : rc;
+}

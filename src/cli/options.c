@@ -1,0 +1,207 @@
+#include "cli/options.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/csv.h"
+
+int cli_count(const char *text, uint64_t *out)
+{
+    uint64_t n = 0;
+    if (!*text)
+        return -1;
+    for (const char *p = text; *p; p++) {
+        if (*p < '0' || *p > '9' || n > (UINT64_MAX - 9) / 10)
+            return -1;
+        n = n * 10 + (uint64_t)(*p - '0');
+    }
+    if (!n)
+        return -1;
+    *out = n;
+    return 0;
+}
+
+int cli_rate(const char *text, double *out)
+{
+    size_t length = strlen(text);
+    double rate;
+    if (length > 2 && !strcmp(text + length - 2, "/s"))
+        length -= 2;
+    if (wire_csv_number(text, length, &rate) || !(rate > 0) || !(rate <= 1e9))
+        return -1;
+    *out = rate;
+    return 0;
+}
+
+int cli_duration(const char *text, double unit_ms, uint64_t *out)
+{
+    static const struct {
+        const char *suffix;
+        double ms;
+    } units[] = {{"ms", 1}, {"s", 1e3}, {"m", 6e4}, {"h", 3.6e6}};
+    size_t length = strspn(text, "0123456789.");
+    double number;
+    if (text[length]) {
+        size_t i = 0;
+        while (i < 4 && strcmp(text + length, units[i].suffix))
+            i++;
+        if (i == 4)
+            return -1;
+        unit_ms = units[i].ms;
+    }
+    if (wire_csv_number(text, length, &number) || !(number >= 0) || !(number * unit_ms <= 1e12))
+        return -1;
+    *out = (uint64_t)(number * unit_ms + .5);
+    return 0;
+}
+
+static const struct cli_option common[] = {
+    {"config", 'c', CLI_TEXT, offsetof(struct cli, config_path), "FILE",
+     "the pipeline's configuration; default $FISD_CONFIG, else fisd.yaml"},
+    {"bootstrap", 'b', CLI_TEXT, offsetof(struct cli, bootstrap), "HOST:PORT",
+     "the broker; default kafka.bootstrap.servers, else the embedded one that runs"},
+    {.name = NULL},
+};
+
+static void print_option(const struct cli_option *o, FILE *out)
+{
+    char left[64], letter[8] = "    ";
+    if (o->letter)
+        snprintf(letter, sizeof letter, "-%c, ", o->letter);
+    snprintf(left, sizeof left, "  %s--%s%s%s", letter, o->name, o->argument ? " " : "",
+             o->argument ? o->argument : "");
+    fprintf(out, "%-27s %s\n", left, o->help);
+}
+
+void cli_help(const struct cli_command *command, FILE *out)
+{
+    fprintf(out, "usage: fisctl %s %s\n\n%s\n\noptions:\n", command->name, command->arguments,
+            command->text);
+    for (const struct cli_option *o = command->options; o && o->name; o++)
+        print_option(o, out);
+    for (const struct cli_option *o = common; o->name; o++)
+        print_option(o, out);
+    fprintf(out, "%-27s %s\n", "  -h, --help", "this help");
+}
+
+int cli_usage(const struct cli_command *command, const char *format, ...)
+{
+    va_list ap;
+    const char *space = *command->name ? " " : "";
+    fprintf(stderr, "fisctl%s%s: ", space, command->name);
+    va_start(ap, format);
+    vfprintf(stderr, format, ap);
+    va_end(ap);
+    fprintf(stderr, "\ntry: fisctl%s%s --help\n", space, command->name);
+    return CLI_USAGE;
+}
+
+/* NULL, or what is allowed instead. */
+static const char *store(const struct cli_option *o, void *values, const char *text)
+{
+    char *at = (char *)values + o->offset;
+    switch (o->kind) {
+    case CLI_FLAG:
+        *(bool *)at = true;
+        return NULL;
+    case CLI_TEXT:
+        *(const char **)(void *)at = text;
+        return *text ? NULL : "a text that is not empty";
+    case CLI_COUNT:
+        return cli_count(text, (uint64_t *)(void *)at) ? "a whole number of at least 1" : NULL;
+    case CLI_RATE:
+        return cli_rate(text, (double *)(void *)at) ? "a number a second above 0: 1500 or 1500/s"
+                                                    : NULL;
+    case CLI_MILLIS:
+        return cli_duration(text, 1, (uint64_t *)(void *)at) ? "a time: 50 (milliseconds), 2s, 1m"
+                                                             : NULL;
+    case CLI_SECONDS:
+        return cli_duration(text, 1e3, (uint64_t *)(void *)at) ? "a time: 5 (seconds), 250ms, 2m"
+                                                               : NULL;
+    }
+    return "nothing";
+}
+
+/* The tables of a command and of all commands in getopt's form; `which` leads back. */
+struct parser {
+    struct option longs[CLI_OPTIONS_MAX + 4];
+    const struct cli_option *which[CLI_OPTIONS_MAX + 4];
+    char shorts[2 * CLI_OPTIONS_MAX + 8];
+    int n;
+};
+
+static void add_options(struct parser *p, const struct cli_option *o)
+{
+    for (; o && o->name && p->n < CLI_OPTIONS_MAX; o++) {
+        int argument = o->kind != CLI_FLAG;
+        p->longs[p->n] = (struct option){o->name, argument, NULL, 1000 + p->n};
+        p->which[p->n++] = o;
+        if (o->letter)
+            snprintf(p->shorts + strlen(p->shorts), 3, "%c%s", o->letter, argument ? ":" : "");
+    }
+}
+
+static const struct cli_option *found(const struct parser *p, int said)
+{
+    if (said >= 1000)
+        return p->which[said - 1000];
+    for (int i = 0; i < p->n; i++)
+        if (p->which[i]->letter == said)
+            return p->which[i];
+    return NULL;
+}
+
+static bool is_common(const struct cli_option *o)
+{
+    return o >= common && o < common + sizeof common / sizeof *common;
+}
+
+static enum cli_parsed parse(struct cli *c, const struct cli_command *command, struct parser *p,
+                             int argc, char **argv, void *values)
+{
+    int said;
+    add_options(p, command->options);
+    add_options(p, common);
+    p->longs[p->n] = (struct option){"help", no_argument, NULL, 'h'};
+    optind = 0; /* glibc: begin anew */
+    while ((said = getopt_long(argc, argv, p->shorts, p->longs, NULL)) != -1) {
+        const struct cli_option *o = found(p, said);
+        if (said == 'h')
+            return CLI_HELP;
+        if (said == ':' || !o) {
+            cli_usage(command, said == ':' ? "%s wants a value" : "no option %s", argv[optind - 1]);
+            return CLI_WRONG;
+        }
+        const char *allowed = store(o, is_common(o) ? (void *)c : values, optarg ? optarg : "");
+        if (allowed) {
+            cli_usage(command, "--%s: found '%s', allowed %s", o->name, optarg, allowed);
+            return CLI_WRONG;
+        }
+    }
+    return CLI_GO;
+}
+
+enum cli_parsed cli_parse(struct cli *c, const struct cli_command *command, int argc, char **argv,
+                          void *values, int *first)
+{
+    struct parser p = {.shorts = ":h"};
+    enum cli_parsed parsed = parse(c, command, &p, argc, argv, values);
+    if (parsed == CLI_HELP)
+        cli_help(command, stdout);
+    *first = optind;
+    return parsed;
+}
+
+enum cli_parsed cli_parse_leading(struct cli *c, int argc, char **argv, bool *version, int *first)
+{
+    static const struct cli_option options[] = {
+        {"version", 'V', CLI_FLAG, 0, NULL, "the version"},
+        {.name = NULL},
+    };
+    static const struct cli_command command = {.name = "", .options = options};
+    struct parser p = {.shorts = "+:h"};
+    enum cli_parsed parsed = parse(c, &command, &p, argc, argv, version);
+    *first = optind;
+    return parsed;
+}

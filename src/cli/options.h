@@ -1,0 +1,66 @@
+/*
+ * Options of a command: one const table gives the parsing and the help.
+ * Thread: getopt keeps global state; one at a time.
+ */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include "cli/cli.h"
+
+enum cli_kind {
+    CLI_FLAG = 1, /* bool */
+    CLI_TEXT,     /* const char *, borrowed from argv */
+    CLI_COUNT,    /* uint64_t, at least 1 */
+    CLI_RATE,     /* double, a second: "1500" or "1500/s" */
+    CLI_MILLIS,   /* uint64_t ms: "50", "50ms", "2s", "1m" */
+    CLI_SECONDS   /* uint64_t ms: "5", "0.5", "250ms", "2m" */
+};
+
+struct cli_option {
+    const char *name; /* long; NULL ends the table */
+    char letter;      /* 0: none */
+    enum cli_kind kind;
+    size_t offset;        /* in the command's options struct */
+    const char *argument; /* for the help; NULL for a flag */
+    const char *help;
+};
+
+struct cli_command {
+    const char *name;
+    const char *arguments; /* of the usage line: "FILE [options]" */
+    const char *summary;   /* one line */
+    const char *text;      /* paragraphs for --help, wrapped at 79 */
+    const struct cli_option *options;
+    int (*run)(struct cli *c, const struct cli_command *self, int argc, char **argv);
+};
+
+#define CLI_OPTIONS_MAX 24
+
+/* What cli_parse says. */
+enum cli_parsed { CLI_GO = 0, CLI_HELP, CLI_WRONG };
+
+/* argv[0] is the command's name. Options may stand anywhere; those of all commands (-c, -b, -h)
+ * are taken too. `values` is the command's struct, defaults filled in. Positional arguments are
+ * moved to the end, *first is the index of the first one. Errors and help are printed. */
+enum cli_parsed cli_parse(struct cli *c, const struct cli_command *command, int argc, char **argv,
+                          void *values, int *first) FIS_MUST_CHECK;
+/* The same for what stands before the command: the common options alone, up to the first argument
+ * that is none. Help is not printed; --version sets *version. */
+enum cli_parsed cli_parse_leading(struct cli *c, int argc, char **argv, bool *version,
+                                  int *first) FIS_MUST_CHECK;
+/* The exit code of what is not CLI_GO. */
+static inline int cli_parsed_exit(enum cli_parsed p)
+{
+    return p == CLI_HELP ? CLI_DONE : CLI_USAGE;
+}
+
+void cli_help(const struct cli_command *command, FILE *out);
+/* "fisctl NAME: …, try --help"; CLI_USAGE. */
+int cli_usage(const struct cli_command *command, const char *format, ...) FIS_PRINTF(2, 3);
+
+/* 0, or -1 with nothing written. For their tests, and for `watch --until`. */
+int cli_count(const char *text, uint64_t *out) FIS_MUST_CHECK;
+int cli_rate(const char *text, double *out) FIS_MUST_CHECK;
+int cli_duration(const char *text, double unit_ms, uint64_t *out) FIS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,194 @@
+#include "cli/records.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fis/mem.h"
+#include "fis.pb-c.h"
+#include "wire/json_text.h"
+
+/* JSON wants to know which cells are numbers and takes what there is. Protobuf and raw records
+ * are the numbers of all columns in order. The id stands last. */
+static int name_columns(struct records *r, struct fis_error *e)
+{
+    const struct config_columns *columns = &r->cli->cfg.columns;
+    bool json = r->o.encoding == WIRE_JSON;
+    uint32_t n = 0;
+    r->columns = fis_calloc((size_t)columns->count + 1, sizeof *r->columns);
+    r->values = fis_calloc((size_t)columns->count + 1, sizeof *r->values);
+    r->floats = fis_calloc((size_t)columns->count + 1, sizeof *r->floats);
+    if (!r->columns || !r->values || !r->floats)
+        return fis_fail(e, FIS_NOMEM, "no memory for %u columns", columns->count);
+    for (uint32_t i = 0; i < columns->count; i++) {
+        bool number = columns->items[i].type == CONFIG_NUMERIC;
+        if (!number && !json)
+            return fis_fail(e, FIS_INPUT, "column '%s' is categorical: such records are JSON",
+                            columns->items[i].name);
+        r->columns[n++] = (struct data_column){.name = columns->items[i].name,
+                                               .cell = number ? DATA_NUMBER : DATA_STRING,
+                                               .optional = json};
+    }
+    r->columns[n++] =
+        (struct data_column){.name = r->o.id_column, .cell = DATA_TEXT, .optional = 1};
+    r->data = (struct data_options){.format = r->o.format, .columns = r->columns, .n_columns = n};
+    return 0;
+}
+
+int records_open(struct records *r, const struct cli *c, const struct records_options *o,
+                 struct fis_error *e)
+{
+    *r = (struct records){.cli = c, .o = *o};
+    int rc = name_columns(r, e);
+    if (!rc) {
+        r->rows = data_rows_open(o->path, &r->data, e);
+        rc = r->rows ? 0 : -(int)e->class;
+    }
+    if (rc)
+        records_close(r);
+    return rc;
+}
+
+void records_close(struct records *r)
+{
+    if (r->rows)
+        data_rows_close(r->rows);
+    wire_buffer_done(&r->value);
+    fis_free(r->columns);
+    fis_free(r->values);
+    fis_free(r->floats);
+    *r = (struct records){0};
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static int at_row(const struct records *r, struct fis_error *e)
+{
+    return fis_error_prefix(e, "%s:%llu", base_name(r->o.path),
+                            (unsigned long long)data_rows_line(r->rows));
+}
+
+static bool known(const struct records *r, const char *name)
+{
+    for (uint32_t i = 0; i < r->data.n_columns; i++)
+        if (!strcmp(r->columns[i].name, name))
+            return true;
+    const struct config_names *pass = &r->cli->cfg.records.passthrough;
+    for (uint32_t i = 0; i < pass->count; i++)
+        if (!strcmp(pass->items[i], name))
+            return true;
+    return false;
+}
+
+/* fisd refuses a record with a column that it does not know; better to hear of it at once. */
+static void look_at_first(struct records *r, json_t *object)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value)
+    {
+        if (!known(r, key)) {
+            struct fis_error e;
+            fis_fail(&e, FIS_INPUT,
+                     "column '%s' is neither a feature nor in records.passthrough: fisd refuses "
+                     "records that have it",
+                     key);
+            memcpy(r->warning, e.text, sizeof r->warning);
+            return;
+        }
+    }
+}
+
+static int take_id(struct records *r, const json_t *id)
+{
+    char digits[32];
+    if (json_is_string(id))
+        return fis_id_set(&r->id, json_string_value(id), json_string_length(id));
+    if (!json_is_integer(id))
+        return -1;
+    int n = snprintf(digits, sizeof digits, "%lld", (long long)json_integer_value(id));
+    return fis_id_set(&r->id, digits, (size_t)n);
+}
+
+static int next_json(struct records *r, struct fis_error *e)
+{
+    r->value.length = 0;
+    int rc = data_rows_next_json(r->rows, &r->value, e);
+    if (rc <= 0)
+        return rc;
+    json_t *object = wire_json_parse((struct wire_bytes){r->value.data, r->value.length}, e);
+    if (!object)
+        return at_row(r, e);
+    rc = 1;
+    const struct config_names *sensitive = &r->cli->cfg.validation.sensitive;
+    for (uint32_t i = 0; r->o.to_records && rc > 0 && i < sensitive->count; i++)
+        if (json_object_get(object, sensitive->items[i])) {
+            fis_fail(e, FIS_INPUT,
+                     "column '%s' is sensitive and has no place among the records; leave it out",
+                     sensitive->items[i]);
+            rc = at_row(r, e);
+        }
+    r->has_id = !take_id(r, json_object_get(object, r->o.id_column));
+    if (rc > 0 && r->o.to_records && data_rows_count(r->rows) == 1)
+        look_at_first(r, object);
+    json_decref(object);
+    return rc;
+}
+
+static int pack(struct records *r, uint32_t n, struct fis_error *e)
+{
+    if (r->o.encoding == WIRE_RAW) {
+        /* Little-endian, byte by byte, on any machine. */
+        int rc = wire_buffer_reserve(&r->value, 4 * (size_t)n, e);
+        for (uint32_t i = 0; !rc && i < n; i++) {
+            uint32_t bits;
+            memcpy(&bits, &r->floats[i], 4);
+            for (int k = 0; k < 4; k++)
+                r->value.data[r->value.length++] = (unsigned char)(bits >> (8 * k));
+        }
+        return rc;
+    }
+    Fis__V1__Record record = FIS__V1__RECORD__INIT;
+    record.n_features = n;
+    record.features = r->floats;
+    if (r->has_id) {
+        record.id.len = r->id.length;
+        record.id.data = (uint8_t *)r->id.bytes;
+    }
+    size_t size = fis__v1__record__get_packed_size(&record);
+    int rc = wire_buffer_reserve(&r->value, size, e);
+    if (!rc)
+        r->value.length += fis__v1__record__pack(&record, r->value.data + r->value.length);
+    return rc;
+}
+
+static int next_numbers(struct records *r, struct fis_error *e)
+{
+    uint32_t n = r->data.n_columns - 1;
+    int rc = data_rows_next(r->rows, r->values, e);
+    if (rc <= 0)
+        return rc;
+    for (uint32_t i = 0; i < n; i++) {
+        r->floats[i] = (float)r->values[i].number;
+        if (r->values[i].kind != FIS_VALUE_NUMBER || !isfinite(r->floats[i])) {
+            fis_fail(e, FIS_INPUT, "column '%s': found %s, allowed a number that fits float32",
+                     r->columns[i].name,
+                     r->values[i].kind == FIS_VALUE_MISSING ? "nothing" : "another value");
+            return at_row(r, e);
+        }
+    }
+    r->has_id = r->values[n].kind == FIS_VALUE_TEXT &&
+                !fis_id_set(&r->id, r->values[n].text, r->values[n].length);
+    r->value.length = 0;
+    rc = pack(r, n, e);
+    return rc ? rc : 1;
+}
+
+int records_next(struct records *r, struct fis_error *e)
+{
+    r->has_id = false;
+    return r->o.encoding == WIRE_JSON ? next_json(r, e) : next_numbers(r, e);
+}

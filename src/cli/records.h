@@ -1,0 +1,40 @@
+/*
+ * Rows of a file as messages for the records topic.
+ * Thread: one owner. Owns: the open file and its buffers.
+ */
+#ifndef CLI_RECORDS_H
+#define CLI_RECORDS_H
+
+#include "cli/cli.h"
+#include "data/rows.h"
+
+struct records_options {
+    const char *path;
+    enum data_format format; /* DATA_BY_NAME */
+    enum wire_encoding encoding;
+    const char *id_column;
+    bool to_records; /* for the records topic: what must not be there is refused */
+};
+
+struct records {
+    const struct cli *cli;
+    struct records_options o;
+    struct data_options data;
+    struct data_column *columns;
+    struct fis_value *values; /* protobuf, raw */
+    float *floats;
+    struct data_rows *rows;
+    struct wire_buffer value;
+    struct fis_id id;
+    bool has_id;
+    char warning[FIS_ERROR_TEXT]; /* about the first row; "" when there is nothing to say */
+};
+
+int records_open(struct records *r, const struct cli *c, const struct records_options *o,
+                 struct fis_error *e) FIS_MUST_CHECK;
+/* 1: r->value, r->id (when r->has_id) are the next message. 0: the end. Negative: an error, which
+ * says file:line. Of a sensitive column only the name is ever in it. */
+int records_next(struct records *r, struct fis_error *e) FIS_MUST_CHECK;
+void records_close(struct records *r);
+
+#endif

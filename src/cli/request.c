@@ -1,0 +1,158 @@
+#include "cli/request.h"
+
+#include <string.h>
+
+#include "cli/screen.h"
+#include "fis.pb-c.h"
+#include "fis/mem.h"
+#include "wire/json_text.h"
+#include "wire/protobuf_codec.h"
+#include "wire/raw.h"
+
+static int read_json(const struct wire_message *m, int with_record, struct request *out,
+                     struct fis_error *e)
+{
+    json_t *object = wire_json_parse(m->value, e);
+    if (!object)
+        return -(int)e->class;
+    const json_t *id = json_object_get(object, "id");
+    const char *criterion = json_string_value(json_object_get(object, "criterion"));
+    struct wire_bytes own = {json_string_value(id), json_string_length(id)};
+    int rc = wire_message_id(m, own, 0, &out->id, e);
+    if (!rc) {
+        out->round = (uint32_t)json_integer_value(json_object_get(object, "round"));
+        snprintf(out->criterion, sizeof out->criterion, "%s", criterion ? criterion : "");
+        json_t *record = json_object_get(object, "record");
+        out->record = with_record && json_is_object(record) ? json_incref(record) : NULL;
+    }
+    json_decref(object);
+    return rc ? rc : 1;
+}
+
+static const char *column_name(const struct cli *c, uint32_t i)
+{
+    return i < c->cfg.columns.count ? c->cfg.columns.items[i].name : NULL;
+}
+
+static void put_number(const struct cli *c, json_t *to, uint32_t column, float value)
+{
+    if (column_name(c, column))
+        json_object_set_new(to, column_name(c, column), json_real((double)value));
+}
+
+static json_t *from_raw(const struct cli *c, struct wire_bytes record)
+{
+    json_t *object = json_object();
+    for (uint32_t i = 0; object && i < record.length / 4; i++) {
+        float x;
+        wire_floats_from_le(&x, (const char *)record.data + 4 * (size_t)i, 1);
+        put_number(c, object, i, x);
+    }
+    return object;
+}
+
+static json_t *from_protobuf(const struct cli *c, struct wire_bytes record)
+{
+    Fis__V1__Record *r = fis__v1__record__unpack(NULL, record.length, record.data);
+    json_t *object = r ? json_object() : NULL;
+    for (size_t i = 0; object && i < r->n_attributes; i++)
+        json_object_set_new(object, r->attributes[i]->key, json_string(r->attributes[i]->value));
+    for (size_t i = 0; object && i < r->n_features; i++)
+        put_number(c, object, (uint32_t)i, r->features[i]);
+    for (size_t i = 0; object && r->sparse && i < r->sparse->n_index && i < r->sparse->n_value; i++)
+        put_number(c, object, r->sparse->index[i], r->sparse->value[i]);
+    if (r)
+        fis__v1__record__free_unpacked(r, NULL);
+    return object;
+}
+
+static json_t *show_record(const struct cli *c, const struct wire_label_request *r)
+{
+    struct fis_error none;
+    switch (r->encoding) {
+    case WIRE_JSON:
+        return wire_json_parse(r->record, &none);
+    case WIRE_PROTOBUF:
+        return from_protobuf(c, r->record);
+    case WIRE_RAW:
+        return from_raw(c, r->record);
+    }
+    return NULL;
+}
+
+static int read_protobuf(const struct cli *c, const struct wire_message *m, int with_record,
+                         struct request *out, struct fis_error *e)
+{
+    struct wire_label_request r;
+    struct fis_arena arena = {.size = 8 * m->value.length + 65536};
+    arena.base = fis_alloc(1, arena.size);
+    if (!arena.base)
+        return fis_fail(e, FIS_NOMEM, "no memory for a label request");
+    enum wire_decoded d = wire_protobuf_request(m, &arena, &r, NULL, NULL, e);
+    if (d == WIRE_OK) {
+        out->id = r.id;
+        out->round = r.round;
+        snprintf(out->criterion, sizeof out->criterion, "%s", r.criterion ? r.criterion : "");
+        out->record = with_record ? show_record(c, &r) : NULL;
+    }
+    fis_free(arena.base);
+    return d == WIRE_OK ? 1 : d == WIRE_TOMBSTONE ? 0 : -(int)FIS_INPUT;
+}
+
+int request_read(const struct cli *c, const struct wire_message *m, int with_record,
+                 struct request *out, struct fis_error *e)
+{
+    *out = (struct request){0};
+    if (!m->value.data)
+        return 0;
+    return c->labels_encoding == WIRE_PROTOBUF ? read_protobuf(c, m, with_record, out, e)
+                                               : read_json(m, with_record, out, e);
+}
+
+void request_done(struct request *r)
+{
+    if (r->record)
+        json_decref(r->record);
+    *r = (struct request){0};
+}
+
+static void value_text(const json_t *value, char *out, size_t size)
+{
+    if (json_is_string(value)) {
+        snprintf(out, size, "%s", json_string_value(value));
+    } else if (json_is_real(value)) {
+        snprintf(out, size, "%.9g", json_real_value(value));
+    } else {
+        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        snprintf(out, size, "%s", text ? text : "?");
+        fis_free(text);
+    }
+    screen_clean(out);
+}
+
+void request_print(const struct request *r, int columns, FILE *out)
+{
+    const char *key;
+    json_t *value;
+    char name[128], text[1024];
+    size_t widest = 0, room = columns > 20 ? (size_t)columns : 80;
+    if (!r->record) {
+        fputs("  (the record cannot be shown)\n", out);
+        return;
+    }
+    json_object_foreach(r->record, key, value)
+    {
+        size_t w = screen_width(key);
+        widest = w > widest && w <= 40 ? w : widest;
+    }
+    json_object_foreach(r->record, key, value)
+    {
+        snprintf(name, sizeof name, "%s", key);
+        screen_clean(name);
+        value_text(value, text, sizeof text);
+        size_t w = screen_width(name), pad = w < widest ? widest - w : 0;
+        size_t left = room > w + pad + 5 ? room - w - pad - 5 : 10;
+        text[screen_cut(text, left)] = 0;
+        fprintf(out, "  %s%*s  %s\n", name, (int)pad, "", text);
+    }
+}

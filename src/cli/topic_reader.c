@@ -1,0 +1,81 @@
+#include "cli/topic_reader.h"
+
+#include <string.h>
+
+enum { BATCH = 500, CLOSE_MS = 1000 };
+
+int topic_reader_open(struct topic_reader *r, struct cli *c, const char *const *topics,
+                      uint32_t count, struct fis_error *e)
+{
+    *r = (struct topic_reader){.cli = c, .batch = stream_batch_new(BATCH)};
+    if (!r->batch)
+        return fis_fail(e, FIS_NOMEM, "no memory for a batch of messages");
+    const struct stream_consumer_options o = {
+        .client = c->client, .topics = topics, .topic_count = count};
+    int rc = stream_consumer_open(&r->consumer, &o, e);
+    if (rc)
+        topic_reader_close(r);
+    return rc;
+}
+
+/* True when `ended` was found, or a fatal error (*rc). */
+static bool take_events(struct topic_reader *r, int *rc, struct fis_error *e)
+{
+    struct stream_consumer_event ev;
+    bool ended = false;
+    while (stream_consumer_event(r->consumer, &ev)) {
+        if (ev.kind == STREAM_END) {
+            r->ended = ended = true;
+        } else if (ev.kind == STREAM_ERROR && ev.error.class == FIS_FATAL) {
+            *rc = fis_fail(e, FIS_FATAL, "%s", ev.error.text);
+            return true;
+        } else if (ev.kind == STREAM_ERROR) {
+            r->last = ev.error;
+        }
+    }
+    return ended;
+}
+
+int topic_reader_next(struct topic_reader *r, int timeout_ms, struct stream_message *m,
+                      struct fis_error *e)
+{
+    int64_t until = cli_now_ms() + timeout_ms;
+    int rc = 0;
+    for (;;) {
+        if (r->at < r->batch->count) {
+            *m = r->batch->messages[r->at++];
+            r->last.class = FIS_OK;
+            return 1;
+        }
+        stream_batch_release(r->batch);
+        r->at = 0;
+        if (stream_consumer_read(r->consumer, r->batch, BATCH))
+            continue;
+        if (take_events(r, &rc, e))
+            return rc;
+        int64_t left = until - cli_now_ms();
+        if (left <= 0 || cli_stopping(r->cli))
+            return 0;
+        cli_wait(r->cli, -1, left > 100 ? 100 : (int)left);
+    }
+}
+
+void topic_reader_close(struct topic_reader *r)
+{
+    if (r->batch)
+        stream_batch_free(r->batch);
+    stream_consumer_close(r->consumer, CLOSE_MS);
+    *r = (struct topic_reader){0};
+}
+
+struct wire_message topic_reader_wire(const struct stream_message *m, const char *topic)
+{
+    return (struct wire_message){
+        .topic = topic,
+        .partition = m->partition,
+        .offset = m->offset,
+        .timestamp_ms = m->timestamp_ms,
+        .key = {m->key, m->key_length},
+        .value = {m->value, m->value_length},
+    };
+}

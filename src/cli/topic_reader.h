@@ -1,0 +1,31 @@
+/*
+ * Reading topics from their beginning, one message after another, without a consumer group.
+ * Thread: one owner. Owns: consumer and batch.
+ */
+#ifndef CLI_TOPIC_READER_H
+#define CLI_TOPIC_READER_H
+
+#include "cli/cli.h"
+#include "stream/consumer.h"
+
+struct topic_reader {
+    struct cli *cli;
+    struct stream_consumer *consumer;
+    struct stream_batch *batch;
+    uint32_t at;
+    bool ended;            /* everything that was there at the start has been given */
+    struct fis_error last; /* the newest passing trouble (RETRY), class FIS_OK when none */
+};
+
+int topic_reader_open(struct topic_reader *r, struct cli *c, const char *const *topics,
+                      uint32_t count, struct fis_error *e) FIS_MUST_CHECK;
+/* 1: *m is the next message, a view that lives until the next call. 0: none within the time, or
+ * `ended` has just become true, or it is time to stop. Negative: the reader is broken. */
+int topic_reader_next(struct topic_reader *r, int timeout_ms, struct stream_message *m,
+                      struct fis_error *e) FIS_MUST_CHECK;
+void topic_reader_close(struct topic_reader *r); /* fine when it was never opened */
+
+/* A message as the codecs take it. */
+struct wire_message topic_reader_wire(const struct stream_message *m, const char *topic);
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * fisctl watch in words: lines of key=value, or the view of a terminal.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "cli/screen.h"
+#include "cli/watch.h"
+
+static void print_number(const char *key, double x)
+{
+    if (isfinite(x))
+        printf(" %s=%.4f", key, x);
+}
+
+void watch_print_version(const struct wire_model *m)
+{
+    char when[32], word[64];
+    snprintf(word, sizeof word, "%s", m->reason ? m->reason : "");
+    screen_clean(word);
+    printf("%s version version=%llu round=%u verdict=%s reason=%s",
+           screen_time(m->created_at_ms, when), (unsigned long long)m->version, m->round,
+           m->served ? "publish" : "reject", word);
+    if (m->metrics.n) {
+        print_number("accuracy", m->metrics.accuracy);
+        print_number("demographic_parity", m->metrics.demographic_parity);
+        print_number("equal_opportunity", m->metrics.equal_opportunity);
+        print_number("equalized_odds", m->metrics.equalized_odds);
+    }
+    printf(" labels=%llu kept=%llu\n", (unsigned long long)m->labels_bought,
+           (unsigned long long)m->labels_kept);
+}
+
+void watch_print_head(const struct watch *w, int64_t wall_ms)
+{
+    char when[32];
+    printf("%s head version=%llu\n", screen_time(wall_ms, when),
+           (unsigned long long)w->head_version);
+}
+
+void watch_print_progress(const struct watch *w, int64_t wall_ms)
+{
+    char when[32];
+    printf("%s progress records=%llu rate=%.0f refused=%llu candidates=%llu requests=%llu "
+           "labels=%llu skipped=%llu open=%llu\n",
+           screen_time(wall_ms, when), (unsigned long long)w->records, w->rate,
+           (unsigned long long)w->refused, (unsigned long long)w->candidates,
+           (unsigned long long)w->requests, (unsigned long long)w->labels,
+           (unsigned long long)w->passed, (unsigned long long)w->open.count);
+}
+
+/* "########------  62 %" */
+static void bar(double part, int width, FILE *out)
+{
+    int full = (int)(part * width + .5);
+    for (int i = 0; i < width; i++)
+        fputc(i < full ? '#' : '-', out);
+    fprintf(out, " %3.0f %%", part * 100);
+}
+
+static void view_model(const char *title, const struct wire_model *m, bool why, FILE *out)
+{
+    char a[48], b[48], word[64];
+    fprintf(out, "%-12s", title);
+    if (!m) {
+        fprintf(out, "none yet\n");
+        return;
+    }
+    fprintf(out, "version %llu, round %u", (unsigned long long)m->version, m->round);
+    if (why)
+        fprintf(out, ", %s: %s", models_verdict(m), models_reason(m, word));
+    fprintf(out, "\n%-12saccuracy %s  EOd %s\n", "",
+            models_interval(m->metrics.n ? m->metrics.accuracy : (double)NAN,
+                            &m->intervals.accuracy, a),
+            models_interval(m->metrics.n ? m->metrics.equalized_odds : (double)NAN,
+                            &m->intervals.equalized_odds, b));
+}
+
+static void view_counts(const struct watch *w, FILE *out)
+{
+    const struct config_selection *s = &w->cli->cfg.selection;
+    char a[SCREEN_NUMBER], b[SCREEN_NUMBER];
+    fprintf(out, "%-12s%s scored, %.0f/s", "records", screen_number(w->records, a), w->rate);
+    if (w->refused)
+        fprintf(out, ", %s refused", screen_number(w->refused, b));
+    fprintf(out, "\n%-12s%s offered by the scorers\n", "candidates",
+            screen_number(w->candidates, a));
+    fprintf(out, "%-12s%s asked, %llu open", "labels", screen_number(w->requests, a),
+            (unsigned long long)w->open.count);
+    if (w->passed)
+        fprintf(out, ", %llu skipped", (unsigned long long)w->passed);
+    if (s->budget) {
+        fprintf(out, "\n%-12s", "budget");
+        double part = (double)w->labels / (double)s->budget;
+        bar(part < 1 ? part : 1, 32, out);
+        fprintf(out, " of %s labels", screen_number(s->budget, b));
+    }
+    fprintf(out, "\n%-12sversion %llu\n", "head", (unsigned long long)w->head_version);
+}
+
+void watch_view(const struct watch *w, int64_t since_ms, FILE *out)
+{
+    int64_t s = since_ms / 1000;
+    fprintf(out, "%s on %s%s, watched for %lld:%02lld\n\n", w->cli->cfg.pipeline, w->cli->broker,
+            w->cli->embedded ? " (embedded)" : "", (long long)(s / 60), (long long)(s % 60));
+    view_counts(w, out);
+    view_model("served", models_served(&w->models), false, out);
+    view_model("newest", watch_last(w), true, out);
+}
