@@ -190,10 +190,8 @@ int wire_model_decode(struct wire_bytes bytes, struct wire_model_owned *out, str
     e = e ? e : &own;
     Fis__V1__ModelVersion *v =
         wire_protobuf_unpack(&fis__v1__model_version__descriptor, bytes, NULL, e);
-    if (!v)
-        return -(int)e->class;
     made.storage[0] = v; /* the names and parameters stay where they are */
-    int rc = read_model(v, &made, e);
+    int rc = v ? read_model(v, &made, e) : -(int)e->class;
     if (rc) {
         wire_model_done(&made);
         fis_error_prefix(e, "model version");

@@ -1,0 +1,257 @@
+/* Scoring heads to bytes and back. */
+#include "model_testing.h"
+
+#include <math.h>
+
+#include "wire/head.h"
+
+struct world {
+    struct fis_encoder *enc;
+    struct wire_head head;
+    float *params, *g_acc, *g_fair;
+    struct wire_buffer out;
+    struct fis_error e;
+};
+
+static void set_shape(struct world *w, const uint32_t *hidden, uint32_t n_hidden, uint32_t classes)
+{
+    fis_free(w->params);
+    fis_free(w->g_acc);
+    fis_free(w->g_fair);
+    assert_int_equal(fis_shape_init(&w->head.shape, MIXED_D, hidden, n_hidden, classes, &w->e), 0);
+    w->head.params = w->params = random_slab(&w->head.shape, 1);
+    w->head.g_acc = w->g_acc = random_slab(&w->head.shape, 2);
+    w->head.g_fair = w->g_fair = random_slab(&w->head.shape, 3);
+}
+
+static int up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    w->enc = mixed_encoder();
+    w->head = (struct wire_head){.pipeline = "adult",
+                                 .version = 12,
+                                 .round = 3,
+                                 .created_at_ms = 1700000000000,
+                                 .encoder = w->enc};
+    set_shape(w, (const uint32_t[]){5}, 1, 2);
+    *state = w;
+    return 0;
+}
+
+static int down(void **state)
+{
+    struct world *w = *state;
+    fis_encoder_free(w->enc);
+    fis_free(w->params);
+    fis_free(w->g_acc);
+    fis_free(w->g_fair);
+    wire_buffer_done(&w->out);
+    free(w);
+    return 0;
+}
+
+static int encode(struct world *w)
+{
+    w->out.length = 0;
+    return wire_head_encode(&w->head, &w->out, &w->e);
+}
+
+static void assert_round_trip(struct world *w)
+{
+    struct wire_head_owned got = {0};
+    size_t n = fis_shape_params(&w->head.shape);
+    if (encode(w))
+        fail_msg("%s", w->e.text);
+    if (wire_head_decode((struct wire_bytes){w->out.data, w->out.length}, &got, &w->e))
+        fail_msg("%s", w->e.text);
+    assert_string_equal(got.head.pipeline, "adult");
+    assert_int_equal(got.head.version, 12);
+    assert_int_equal(got.head.round, 3);
+    assert_int_equal(got.head.created_at_ms, 1700000000000);
+    assert_same_shape(&got.head.shape, &w->head.shape);
+    assert_memory_equal(got.head.params, w->params, n * sizeof(float));
+    for (size_t i = 0; i < n; i++) /* -0 may become 0 in a layer that is not sent */
+        assert_true(got.head.g_acc[i] == w->g_acc[i] && got.head.g_fair[i] == w->g_fair[i]);
+    assert_same_encoder(got.head.encoder, w->enc);
+    wire_head_done(&got);
+    wire_head_done(&got);
+}
+
+static void round_trip(void **state)
+{
+    struct world *w = *state;
+    assert_round_trip(w);
+    set_shape(w, NULL, 0, 2);
+    assert_round_trip(w);
+    set_shape(w, (const uint32_t[]){7, 1, 6, 5, 4, 3, 2}, 7, 10);
+    assert_round_trip(w);
+}
+
+static void zero_layers_are_not_sent(void **state)
+{
+    struct world *w = *state;
+    set_shape(w, (const uint32_t[]){30, 20}, 2, 2);
+    assert_int_equal(encode(w), 0);
+    size_t full = w->out.length, from = fis_shape_offset(&w->head.shape, 2);
+    memset(w->g_acc, 0, from * sizeof(float));
+    assert_int_equal(encode(w), 0);
+    assert_int_equal(w->out.length, full); /* the other one has them */
+    memset(w->g_fair, 0, from * sizeof(float));
+    w->g_fair[3] = -0.0f;
+    assert_round_trip(w);
+    assert_true(w->out.length <= full - 2 * from * sizeof(float) + 16);
+    size_t n = fis_shape_params(&w->head.shape);
+    memset(w->g_acc, 0, n * sizeof(float));
+    memset(w->g_fair, 0, n * sizeof(float));
+    assert_round_trip(w);
+}
+
+static void refused_when_written(void **state)
+{
+    struct world *w = *state;
+    w->params[17] = NAN;
+    assert_int_equal(encode(w), -FIS_INPUT);
+    assert_says(&w->e, "parameter 17 is not finite");
+    w->params[17] = 0;
+    w->g_fair[2] = INFINITY;
+    assert_int_equal(encode(w), -FIS_INPUT);
+    assert_says(&w->e, "fairness direction 2 is not finite");
+    w->g_fair[2] = 0;
+    w->head.shape.width[0] = 7;
+    assert_int_equal(encode(w), -FIS_INPUT);
+    assert_says(&w->e, "encoder: 8 features, the network wants 7");
+    w->head.shape.width[0] = 8;
+    w->head.pipeline = "caf\xe9";
+    assert_int_equal(encode(w), -FIS_INPUT);
+    assert_says(&w->e, "field 1 (pipeline) at byte 0: not UTF-8 after 3 of 4 bytes");
+    assert_int_equal(w->out.length, 0);
+}
+
+static void assert_refused(struct world *w, const Fis__V1__ScoringHead *m, const char *says)
+{
+    struct wire_head_owned got = {0};
+    size_t n = fis__v1__scoring_head__get_packed_size(m);
+    unsigned char *bytes = malloc(n);
+    assert_non_null(bytes);
+    fis__v1__scoring_head__pack(m, bytes);
+    assert_int_equal(wire_head_decode((struct wire_bytes){bytes, n}, &got, &w->e), -FIS_INPUT);
+    assert_says(&w->e, says);
+    assert_says(&w->e, "scoring head: ");
+    assert_null(got.slabs);
+    free(bytes);
+}
+
+static void refused_when_read(void **state)
+{
+    struct world *w = *state;
+    assert_int_equal(encode(w), 0);
+    Fis__V1__ScoringHead *m = fis__v1__scoring_head__unpack(NULL, w->out.length, w->out.data);
+    assert_non_null(m);
+    Fis__V1__Network *net = m->network;
+    Fis__V1__Encoder__Column *job = m->encoder->columns[2], *age = m->encoder->columns[0];
+    uint32_t layer = m->directions_from_layer;
+    char *first = job->categories[0];
+#define REFUSED(change, back, says)                                                                \
+    do {                                                                                           \
+        change;                                                                                    \
+        assert_refused(w, m, says);                                                                \
+        back;                                                                                      \
+    } while (0)
+    REFUSED(net->parameters[1] = NAN, net->parameters[1] = 0, "parameter 1 is not finite");
+    REFUSED(m->accuracy_direction[1] = INFINITY, m->accuracy_direction[1] = 0,
+            "accuracy direction 1 is not finite");
+    REFUSED(net->n_parameters--, net->n_parameters++, "network: 56 parameters, 57 wanted");
+    REFUSED(net->width[1] = 0, net->width[1] = 5, "width 0");
+    REFUSED(net->width[1] = UINT32_MAX, net->width[1] = 5, "width 4294967295");
+    REFUSED(net->width[2] = 1, net->width[2] = 2, "1 classes");
+    REFUSED(net->n_width = 1, net->n_width = 3, "network: 1 widths, 2..9 wanted");
+    REFUSED(m->network = NULL, m->network = net, "network: 0 widths");
+    REFUSED(m->directions_from_layer = 1, m->directions_from_layer = layer,
+            "accuracy direction: 57 numbers, 12 wanted");
+    REFUSED(m->directions_from_layer = 3, m->directions_from_layer = layer,
+            "directions from layer 3, the network has 2");
+    REFUSED(m->n_fairness_direction = 0, m->n_fairness_direction = 57,
+            "fairness direction: 0 numbers, 57 wanted");
+    REFUSED(job->n_categories = 2, job->n_categories = 3,
+            "encoder: 7 features, the network wants 8");
+    REFUSED(job->categories[0] = job->categories[1], job->categories[0] = first,
+            "category 1 is not after");
+    REFUSED(age->deviation = 0, age->deviation = 9, "deviation 0");
+    REFUSED(age->type = FIS__V1__ENCODER__COLUMN__TYPE__TYPE_UNSPECIFIED,
+            age->type = FIS__V1__ENCODER__COLUMN__TYPE__NUMERIC, "column 0 has no type");
+    REFUSED(age->type = (Fis__V1__Encoder__Column__Type)9,
+            age->type = FIS__V1__ENCODER__COLUMN__TYPE__NUMERIC, "9 is not known");
+    REFUSED(m->encoder->n_columns = 0, m->encoder->n_columns = 3, "column");
+    fis__v1__scoring_head__free_unpacked(m, NULL);
+    struct wire_head_owned got;
+    assert_int_equal(wire_head_decode((struct wire_bytes){"", 0}, &got, &w->e), -FIS_INPUT);
+    assert_says(&w->e, "no encoder");
+}
+
+static void try_head(void *arg, const unsigned char *bytes, size_t length)
+{
+    struct world *w = arg;
+    struct wire_head_owned got = {0};
+    w->e.text[0] = 0;
+    int rc = wire_head_decode((struct wire_bytes){bytes, length}, &got, &w->e);
+    if (rc) {
+        assert_true(rc == -FIS_INPUT && w->e.text[0] && !got.slabs);
+    } else {
+        for (size_t i = 0; i < 3 * fis_shape_params(&got.head.shape); i++)
+            assert_true(isfinite(got.slabs[i]));
+        assert_int_equal(fis_encoder_dimension(got.encoder), got.head.shape.width[0]);
+    }
+    wire_head_done(&got);
+}
+
+static void spoiled(void **state)
+{
+    struct world *w = *state;
+    set_shape(w, (const uint32_t[]){2}, 1, 2);
+    assert_int_equal(encode(w), 0);
+    spoil(w->out.data, w->out.length, 10000, try_head, w);
+}
+
+static void out_of_memory(void **state)
+{
+    struct world *w = *state;
+    int done = 0;
+    assert_int_equal(encode(w), 0);
+    struct wire_buffer bytes = w->out;
+    w->out = (struct wire_buffer){0};
+    for (uint64_t n = 0; !done; n++) {
+        struct wire_head_owned got = {0};
+        fis_mem_refuse_after(n);
+        int rc = wire_head_decode((struct wire_bytes){bytes.data, bytes.length}, &got, &w->e);
+        fis_mem_refuse_after(UINT64_MAX);
+        assert_true(rc == 0 || rc == -FIS_NOMEM);
+        assert_true(rc == 0 || !got.slabs);
+        wire_head_done(&got);
+        done = rc == 0;
+        assert_true(n < 1000);
+    }
+    done = 0;
+    for (uint64_t n = 0; !done; n++) {
+        fis_mem_refuse_after(n);
+        int rc = encode(w);
+        fis_mem_refuse_after(UINT64_MAX);
+        assert_true(rc == 0 || rc == -FIS_NOMEM);
+        assert_int_equal(w->out.length, rc ? 0 : bytes.length);
+        done = rc == 0;
+    }
+    wire_buffer_done(&bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(round_trip, up, down),
+        cmocka_unit_test_setup_teardown(zero_layers_are_not_sent, up, down),
+        cmocka_unit_test_setup_teardown(refused_when_written, up, down),
+        cmocka_unit_test_setup_teardown(refused_when_read, up, down),
+        cmocka_unit_test_setup_teardown(spoiled, up, down),
+        cmocka_unit_test_setup_teardown(out_of_memory, up, down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
