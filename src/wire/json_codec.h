@@ -5,9 +5,10 @@
  * no column, nor the id, nor declared in schema->passthrough is refused ("unknown column"), so that
  * a misspelt column is not silently missing. See wire/json_text.h for what is not JSON.
  *
- * Decoding takes memory from the arena only (after wire_json_init); what is decoded points into
- * the arena. An arena that is too small is an INPUT error which says its size. Out parameters are
- * written on WIRE_OK only, but where it says otherwise. Errors of class INPUT go with WIRE_BAD.
+ * Decoding takes memory from the arena only (after wire_json_init; about ten times the text: 3 KB
+ * for a record of 15 columns and 313 bytes); what is decoded points into the arena. An arena that
+ * is too small is an INPUT error which says its size. Out parameters are written on WIRE_OK only,
+ * but where it says otherwise. Errors of class INPUT go with WIRE_BAD.
  * Thread: any, each with its own arena.
  */
 #ifndef WIRE_JSON_CODEC_H
