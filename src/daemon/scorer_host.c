@@ -340,7 +340,7 @@ static void consumer_events(struct scorer_host *h, struct stream_consumer *c)
 {
     struct stream_consumer_event ev;
     while (stream_consumer_event(c, &ev)) {
-        if (ev.kind == STREAM_ASSIGNED)
+        if (ev.kind == STREAM_ASSIGNED && c == h->records)
             log_line(LOG_LEVEL_INFO, "assigned", "role=scorer partitions=%u", ev.owned);
         else if (ev.kind == STREAM_ERROR && ev.error.class == FIS_FATAL)
             fail(h, &ev.error);
