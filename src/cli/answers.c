@@ -73,7 +73,7 @@ int answers_load(const struct cli *c, const char *path, const char *label, struc
     while ((rc = data_rows_next(rows, values, e)) > 0) {
         rc = take(c, values, out, e);
         if (rc) {
-            rc = fis_error_prefix(e, "%s:%llu", base_name(path),
+            rc = fis_error_prefix(e, "%s: line %llu", base_name(path),
                                   (unsigned long long)data_rows_line(rows));
             break;
         }

@@ -134,7 +134,9 @@ static int finish(struct replay *r, int rc, struct fis_error *e)
     const char *verb = arrived == 1 ? "was" : "were";
     if (rc) {
         cli_fail(e);
+        /* Rows that were read and did not arrive count with those that were not read. */
         uint64_t unread = data_rows_unread(r->records.rows);
+        unread += r->sender.sent - arrived + r->records.rejected;
         cli_say("%s %s sent, %s row%s %s not", sent, verb, screen_number(unread, rest),
                 unread == 1 ? "" : "s", unread == 1 ? "was" : "were");
         return CLI_FAILED;

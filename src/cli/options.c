@@ -64,25 +64,42 @@ static const struct cli_option common[] = {
     {.name = NULL},
 };
 
-static void print_option(const struct cli_option *o, FILE *out)
+enum { HELP_COLUMN = 28, HELP_WIDTH = 79 };
+
+/* An option with what it means, which is wrapped. */
+static void print_option(const char *left, const char *help, FILE *out)
 {
-    char left[64], letter[8] = "    ";
-    if (o->letter)
-        snprintf(letter, sizeof letter, "-%c, ", o->letter);
-    snprintf(left, sizeof left, "  %s--%s%s%s", letter, o->name, o->argument ? " " : "",
-             o->argument ? o->argument : "");
-    fprintf(out, "%-27s %s\n", left, o->help);
+    int at = fprintf(out, "%-*s", HELP_COLUMN - 1, left);
+    for (const char *word = help; *word;) {
+        size_t n = strcspn(word, " ");
+        if (at + 1 + (int)n > HELP_WIDTH)
+            at = fprintf(out, "\n%*s", HELP_COLUMN - 1, "") - 1;
+        at += fprintf(out, " %.*s", (int)n, word);
+        word += n;
+        word += strspn(word, " ");
+    }
+    fputc('\n', out);
+}
+
+static void print_options(const struct cli_option *o, FILE *out)
+{
+    for (; o && o->name; o++) {
+        char left[64], letter[8] = "    ";
+        if (o->letter)
+            snprintf(letter, sizeof letter, "-%c, ", o->letter);
+        snprintf(left, sizeof left, "  %s--%s%s%s", letter, o->name, o->argument ? " " : "",
+                 o->argument ? o->argument : "");
+        print_option(left, o->help, out);
+    }
 }
 
 void cli_help(const struct cli_command *command, FILE *out)
 {
     fprintf(out, "usage: fisctl %s %s\n\n%s\n\noptions:\n", command->name, command->arguments,
             command->text);
-    for (const struct cli_option *o = command->options; o && o->name; o++)
-        print_option(o, out);
-    for (const struct cli_option *o = common; o->name; o++)
-        print_option(o, out);
-    fprintf(out, "%-27s %s\n", "  -h, --help", "this help");
+    print_options(command->options, out);
+    print_options(common, out);
+    print_option("  -h, --help", "this help", out);
 }
 
 int cli_usage(const struct cli_command *command, const char *format, ...)

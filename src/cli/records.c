@@ -65,9 +65,10 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static int at_row(const struct records *r, struct fis_error *e)
+static int reject(struct records *r, struct fis_error *e)
 {
-    return fis_error_prefix(e, "%s:%llu", base_name(r->o.path),
+    r->rejected = 1;
+    return fis_error_prefix(e, "%s: line %llu", base_name(r->o.path),
                             (unsigned long long)data_rows_line(r->rows));
 }
 
@@ -121,7 +122,7 @@ static int next_json(struct records *r, struct fis_error *e)
         return rc;
     json_t *object = wire_json_parse((struct wire_bytes){r->value.data, r->value.length}, e);
     if (!object)
-        return at_row(r, e);
+        return reject(r, e);
     rc = 1;
     const struct config_names *sensitive = &r->cli->cfg.validation.sensitive;
     for (uint32_t i = 0; r->o.to_records && rc > 0 && i < sensitive->count; i++)
@@ -129,7 +130,7 @@ static int next_json(struct records *r, struct fis_error *e)
             fis_fail(e, FIS_INPUT,
                      "column '%s' is sensitive and has no place among the records; leave it out",
                      sensitive->items[i]);
-            rc = at_row(r, e);
+            rc = reject(r, e);
         }
     r->has_id = !take_id(r, json_object_get(object, r->o.id_column));
     if (rc > 0 && r->o.to_records && data_rows_count(r->rows) == 1)
@@ -177,7 +178,7 @@ static int next_numbers(struct records *r, struct fis_error *e)
             fis_fail(e, FIS_INPUT, "column '%s': found %s, allowed a number that fits float32",
                      r->columns[i].name,
                      r->values[i].kind == FIS_VALUE_MISSING ? "nothing" : "another value");
-            return at_row(r, e);
+            return reject(r, e);
         }
     }
     r->has_id = r->values[n].kind == FIS_VALUE_TEXT &&

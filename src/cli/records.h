@@ -27,6 +27,7 @@ struct records {
     struct wire_buffer value;
     struct fis_id id;
     bool has_id;
+    uint32_t rejected;            /* 1: the last row was read and must not be sent */
     char warning[FIS_ERROR_TEXT]; /* about the first row; "" when there is nothing to say */
 };
 

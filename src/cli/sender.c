@@ -26,6 +26,9 @@ void sender_poll(struct sender *s)
 {
     while (stream_producer_poll(s->producer, report, s))
         ;
+    struct fis_error trouble;
+    while (stream_producer_error(s->producer, &trouble))
+        s->trouble = trouble;
 }
 
 int sender_send(struct sender *s, const char *topic, const void *key, size_t key_length,
@@ -55,6 +58,9 @@ int sender_close(struct sender *s, struct fis_error *e)
     if (!s->producer)
         return 0;
     rc = stream_producer_flush(s->producer, FLUSH_MS, report, s, e);
+    sender_poll(s);
+    if (rc && s->trouble.class != FIS_OK)
+        fis_error_prefix(e, "%s", s->trouble.text);
     stream_producer_close(s->producer);
     s->producer = NULL;
     if (s->refused)

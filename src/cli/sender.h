@@ -13,6 +13,7 @@ struct sender {
     struct stream_producer *producer;
     uint64_t sent, arrived, refused; /* refused: reported as not delivered */
     struct fis_error first;          /* of the first one refused */
+    struct fis_error trouble;        /* the newest general one, class FIS_OK when none */
 };
 
 int sender_open(struct sender *s, struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
