@@ -22,6 +22,7 @@ struct trainer_host {
     const char *topics[TOPICS];
     struct stream_consumer *consumer;
     struct stream_batch *batch;
+    uint32_t taken; /* messages of the batch that were handed over */
     struct fis_arena arena;
     struct job job;
     bool job_ran, running, stopping, failed;
@@ -56,11 +57,22 @@ static void submit_job(void *arg)
     workers_submit(h->rt->workers, &h->job);
 }
 
+/* What was read and not handed over yet belongs to the next owner. */
+static void drop_revoked(struct trainer_host *h, const struct stream_partition *partitions,
+                         size_t count)
+{
+    for (uint32_t i = h->taken; i < h->batch->count; i++)
+        for (size_t k = 0; k < count; k++)
+            if (h->batch->messages[i].topic == partitions[k].topic &&
+                h->batch->messages[i].partition == partitions[k].partition)
+                h->batch->messages[i].topic = TOPICS;
+}
+
 static void on_revoke(void *arg, bool lost, const struct stream_partition *partitions, size_t count)
 {
     struct trainer_host *h = arg;
-    (void)partitions;
     outbox_forget(h->outbox);
+    drop_revoked(h, partitions, count);
     log_line(LOG_LEVEL_INFO, "revoked", "role=trainer partitions=%zu lost=%d", count, lost);
 }
 
@@ -182,6 +194,8 @@ static int take_label(struct trainer_host *h, const struct wire_message *m, stru
 
 static int take(struct trainer_host *h, const struct stream_message *s, struct fis_error *e)
 {
+    if (s->topic == TOPICS)
+        return 0; /* revoked */
     struct wire_message m = {
         .topic = h->topics[s->topic],
         .partition = s->partition,
@@ -195,16 +209,21 @@ static int take(struct trainer_host *h, const struct stream_message *s, struct f
     return rc < 0 ? rc : outbox_consumed(h->outbox, m.topic, m.partition, m.offset, e);
 }
 
-/* True when the queue ran empty: everything that has arrived was handed over. */
+/* Hands over what has arrived, until the role is due for a job: a burst of labels is taken in the
+ * same steps as a trickle. True when there is nothing left to hand over, or the role must act. */
 static bool read_input(struct trainer_host *h)
 {
     struct fis_error e;
-    uint32_t n = stream_consumer_read(h->consumer, h->batch, READ_BATCH);
-    for (uint32_t i = 0; i < n && !h->failed; i++)
-        if (take(h, &h->batch->messages[i], &e) < 0)
+    bool full = true;
+    if (h->taken == h->batch->count) {
+        stream_batch_release(h->batch);
+        h->taken = 0;
+        full = stream_consumer_read(h->consumer, h->batch, READ_BATCH) == READ_BATCH;
+    }
+    while (h->taken < h->batch->count && !h->failed && !trainer_role_due(h->role))
+        if (take(h, &h->batch->messages[h->taken++], &e) < 0)
             fail(h, &e);
-    stream_batch_release(h->batch);
-    return n < READ_BATCH;
+    return !full || trainer_role_due(h->role);
 }
 
 static void follow_validation(struct trainer_host *h)
@@ -287,7 +306,7 @@ static bool work(struct trainer_host *h)
         if (!more && !h->failed)
             trainer_role_idle(h->role, runtime_now(h->rt));
     } else {
-        stream_consumer_read(h->consumer, h->batch, 0);
+        stream_consumer_read(h->consumer, h->batch, 0); /* rebalances; keeps the membership */
     }
     consumer_events(h);
     if (!h->failed)

@@ -327,11 +327,21 @@ static int deadline_passed(const struct trainer_role *m, struct trainer_time now
     return m->o.round_deadline_ms && now.mono_ms - m->asked_since >= m->o.round_deadline_ms;
 }
 
+static uint32_t quarter(const struct trainer_role *m)
+{
+    return (m->o.selector.labels_per_round + 3) / 4;
+}
+
+int trainer_role_due(const struct trainer_role *m)
+{
+    return m->phase == PHASE_LABEL && m->untrained >= quarter(m);
+}
+
 /* Labels are being asked for: train on a quarter of the round, end it, or wait. */
 static void label_phase(struct trainer_role *m, struct trainer_time now)
 {
-    uint32_t r = m->o.selector.labels_per_round, quarter = (r + 3) / 4;
-    if (m->untrained >= quarter) {
+    if (trainer_role_due(m)) {
+        uint32_t r = m->o.selector.labels_per_round;
         ask_for_job(m, m->this_round.bought >= r ? TRAINER_JOB_FINISH : TRAINER_JOB_TRAIN);
         return;
     }
