@@ -174,11 +174,9 @@ $(patsubst tests/%.c,$(B)/obj/tests/%.o,$(test_src)): | $(GEN_H)
 units: $(test_bin) ## build and run the unit and numeric tests only
 	$(Q)CMOCKA_MESSAGE_OUTPUT=TAP prove $(if $(filter 1,$(V)),-v) --exec '' $(test_bin)
 
-SYSTEM_TESTS := $(sort $(wildcard tests/system/test_*.sh))
 .PHONY: system
-system: all ## run the system tests: the programs, on the embedded broker and a real Kafka
-	$(Q)FISD=$(abspath $(FISD)) FISCTL=$(abspath $(FISCTL)) \
-	  prove $(if $(filter 1,$(V)),-v) --timer --exec bash $(SYSTEM_TESTS)
+system: all ## run the system tests: the programs on a real Kafka, which is started for them
+	$(Q)FISD=$(abspath $(FISD)) FISCTL=$(abspath $(FISCTL)) V=$(V) tests/system/run.sh
 
 .PHONY: test check
 test: ## install what is missing, build, and run every test

@@ -1,0 +1,482 @@
+"""What the system tests share: fisd as a process, topics as bytes, and TAP.
+
+A test is a function under @test("what is right"); it fails by an exception. main() runs all of
+them and prints TAP: a failure shows its reason and the end of the log of every fisd it had started.
+
+    with Pipeline(t_config()) as p:          # unique name, own directory, topics made
+        p.start()                            # fisd; waits until it has published a version
+        p.produce("records", [(b"k", b'{"age": 39}')])
+        p.wait_log(r"scored records=1 ")
+
+Environment: FISD, FISCTL, FISD_TEST_KAFKA=host:port (run.sh sets them). Python 3.11, no packages.
+"""
+
+import csv
+import io
+import itertools
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from typing import NamedTuple, Optional
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+FISD = os.environ.get("FISD", os.path.join(ROOT, "build/release/bin/fisd"))
+FISCTL = os.environ.get("FISCTL", os.path.join(ROOT, "build/release/bin/fisctl"))
+KAFKA = os.environ.get("FISD_TEST_KAFKA", "")
+WAIT = 30.0  # seconds; how long a condition may take at most
+
+# ---- data ----------------------------------------------------------------------------------
+
+FEATURES = ["age", "hours", "job", "score"]
+
+
+def people(n, seed, positive=0.5):
+    """Rows whose label hangs on age, hours and score, and hours on the group a little."""
+    r = random.Random(seed)
+    for i in range(n):
+        group = r.choice("AB")
+        hired = r.random() < positive
+        age = round(r.gauss(40 + 4 * hired, 9), 1)
+        hours = round(r.gauss(38 + 3 * hired + 2 * (group == "A"), 6), 1)
+        job = r.choice(["clerk", "driver", "nurse"])
+        score = round(r.gauss(1.2 * hired, 1), 4)
+        yield {"id": f"s{seed}-{i}", "age": age, "hours": hours, "job": job, "score": score,
+               "hired": "yes" if hired else "no", "group": group}
+
+
+def floats(n, seed, d=4):
+    """Rows of a pipeline of raw floats: f0 … with a label that hangs on the first two."""
+    r = random.Random(seed)
+    for i in range(n):
+        group = r.choice("AB")
+        x = [round(r.gauss(0.3 * (group == "A"), 1), 4) for _ in range(d)]
+        hired = x[0] - x[1] + r.gauss(0, 1) > 0
+        yield {"id": f"w{seed}-{i}", **{f"f{k}": v for k, v in enumerate(x)},
+               "hired": "yes" if hired else "no", "group": group}
+
+
+def csv_bytes(rows, columns, line_end="\n", mark=b""):
+    out = io.StringIO(newline="")
+    w = csv.DictWriter(out, columns, extrasaction="ignore", lineterminator=line_end)
+    w.writeheader()
+    w.writerows(rows)
+    return mark + out.getvalue().encode()
+
+
+def record_json(row, columns=FEATURES, with_id=True):
+    keys = (["id"] if with_id else []) + list(columns)
+    return json.dumps({k: row[k] for k in keys}).encode()
+
+
+# ---- configurations ------------------------------------------------------------------------
+
+def t_config(**sections):
+    """The pipeline of named columns. A section given here is laid over the one that is there."""
+    return _merged({
+        "kafka": {"bootstrap.servers": KAFKA, "client.id": "fisd-test"},
+        "classes": ["no", "yes"],
+        "columns": [{"name": "age"}, {"name": "hours"},
+                    {"name": "job", "type": "categorical"}, {"name": "score"}],
+        "topics": {"partitions": 1},
+        "initial": {"file": "initial.csv", "label": "hired"},
+        "validation": {"file": "validation.csv", "label": "hired", "sensitive": ["group"]},
+        "fairness": {"metric": "equalized_odds"},
+        "selection": {"labels_per_round": 64, "window_records": 1000},
+        "gate": {"min_rows": 300},
+    }, sections)
+
+
+def w_config(**sections):
+    """The pipeline of four raw floats."""
+    config = t_config()
+    del config["columns"]
+    return _merged({**config, "dimension": 4, "records": {"encoding": "raw"}}, sections)
+
+
+def _merged(base, over):
+    out = dict(base)
+    for k, v in over.items():
+        out[k] = _merged(out[k], v) if isinstance(v, dict) and isinstance(out.get(k), dict) else v
+    return out
+
+
+# ---- topics --------------------------------------------------------------------------------
+
+class Message(NamedTuple):
+    partition: int
+    offset: int
+    key: Optional[bytes]
+    value: Optional[bytes]
+    headers: dict
+
+    @property
+    def reason(self):
+        return self.headers.get("fis.error.reason", "")
+
+
+_KEY_END, _END = b"\x1d\x1ck\x1d\x1c", b"\x1d\x1cm\x1d\x1c"
+_HEADERS_END = b"\x1d\x1ch\x1d\x1c"
+
+
+def _escaped(b):
+    return "".join(f"\\x{c:02x}" for c in b)
+
+
+def _kcat(arguments, **kw):
+    command = ["kcat", "-q", "-b", KAFKA, "-X", "socket.nagle.disable=true"] + arguments
+    r = subprocess.run(command, capture_output=True, timeout=WAIT, **kw)
+    assert r.returncode == 0, f"kcat {' '.join(arguments)}: {r.stderr.decode(errors='replace')}"
+    return r.stdout
+
+
+def produce(topic, messages, partition=None):
+    """Sends (key, value) in order; each is bytes, empty or not, or None for a null."""
+    def run_of(m):
+        return m[1] is None  # kcat writes either nulls or empty values, not both at once
+
+    for null, run in itertools.groupby(messages, key=run_of):
+        data = b""
+        for key, value in run:
+            body = b"" if value is None else value
+            assert _END not in body and _KEY_END not in body, "a separator in the data"
+            assert not (null and key is None), "a null key with a null value cannot be sent"
+            data += (b"" if key is None else key + _KEY_END) + body + _END
+        arguments = ["-P", "-t", topic, "-D", _END.decode(),
+                     "-K", _KEY_END.decode(), "-X", "linger.ms=1",
+                     "-X", "message.max.bytes=33554432"]
+        if partition is not None:
+            arguments += ["-p", str(partition)]
+        _kcat(arguments + (["-Z"] if null else []), input=data)
+
+
+def consume(topic, offset="beginning"):
+    """All that is committed on a topic, by partition and offset."""
+    out = _kcat(["-C", "-t", topic, "-e", "-o", str(offset), "-X", "fetch.wait.max.ms=20",
+                 "-X", "fetch.message.max.bytes=33554432", "-X", "receive.message.max.bytes=67108864",
+                 "-f", "%p %o %K %S|%k%s%h" + _escaped(_HEADERS_END)])
+    messages, at = [], 0
+    while at < len(out):
+        bar = out.index(b"|", at)
+        partition, at_offset, key_length, length = (int(x) for x in out[at:bar].split())
+        at = bar + 1
+        key = None if key_length < 0 else out[at:at + key_length]
+        at += max(key_length, 0)
+        value = None if length < 0 else out[at:at + length]
+        at += max(length, 0)
+        end = out.index(_HEADERS_END, at)
+        messages.append(Message(partition, at_offset, key, value, _headers(out[at:end])))
+        at = end + len(_HEADERS_END)
+    return sorted(messages, key=lambda m: (m.partition, m.offset))
+
+
+def _headers(text):
+    """kcat joins headers with commas; ours all begin with fis."""
+    found = {}
+    for part in re.split(r"(?:^|,)(?=fis\.[a-z._]+=)", text.decode(errors="replace")):
+        name, is_there, value = part.partition("=")
+        if is_there:
+            found[name] = value
+    return found
+
+
+# ---- protobuf ------------------------------------------------------------------------------
+
+def _varint(b, at):
+    value = shift = 0
+    while True:
+        value |= (b[at] & 0x7F) << shift
+        shift += 7
+        at += 1
+        if b[at - 1] < 0x80:
+            return value, at
+
+
+def fields(b):
+    """The fields of a message: (number, value); a value is an int or bytes (4 or 8 if fixed)."""
+    at, out = 0, []
+    while at < len(b):
+        tag, at = _varint(b, at)
+        kind = tag & 7
+        if kind == 0:
+            value, at = _varint(b, at)
+        elif kind == 2:
+            length, at = _varint(b, at)
+            value, at = b[at:at + length], at + length
+        else:
+            size = {1: 8, 5: 4}[kind]
+            value, at = b[at:at + size], at + size
+        assert at <= len(b), "protobuf: cut short"
+        out.append((tag >> 3, value))
+    return out
+
+
+class Candidate(NamedTuple):
+    id: bytes
+    vector: bytes   # encoded features, as bytes of the message: for comparing bit by bit
+    scores: tuple   # of (criterion, four bytes of the float)
+    head: int
+    record: bytes
+
+
+def candidate(value):
+    """A Candidate of an Offer, or None when it is a Progress."""
+    kind, body = fields(value)[0]
+    if kind != 1:
+        return None
+    f = fields(body)
+    one = dict(f)
+    scores = tuple((dict(fields(s)).get(1, 0), dict(fields(s)).get(2, b"\0\0\0\0"))
+                   for n, s in f if n == 3)
+    return Candidate(one.get(1, b""), one.get(2, b""), scores, one.get(4, 0), one.get(6, b""))
+
+
+def score_values(c):
+    return [struct.unpack("<f", s)[0] for _, s in c.scores]
+
+
+# ---- waiting -------------------------------------------------------------------------------
+
+def wait(condition, what, timeout=WAIT, alive=None):
+    """Until condition() gives something true, which is returned. alive() raises to give up."""
+    until = time.monotonic() + timeout
+    while True:
+        got = condition()
+        if got:
+            return got
+        if alive:
+            alive()
+        if time.monotonic() > until:
+            raise AssertionError(f"not within {timeout:.0f} s: {what}")
+        time.sleep(0.03)
+
+
+def same(found, wanted, what=""):
+    assert found == wanted, f"{what}\n  found:  {found!r}\n  wanted: {wanted!r}"
+
+
+def has(text, *parts):
+    for part in parts:
+        assert part in text, f"{part!r} is not in: {text}"
+
+
+# ---- a pipeline ----------------------------------------------------------------------------
+
+_pipelines = []
+_number = itertools.count(1)
+
+
+class Pipeline:
+    """A directory with a configuration and its files, its topics, and fisd when it runs."""
+
+    def __init__(self, config, name="t", files=None, topics=True, fisd=FISD):
+        assert KAFKA or not topics, "FISD_TEST_KAFKA is not set: run this by tests/system/run.sh"
+        self.name = f"{name}-{os.getpid()}-{next(_number)}"
+        self.dir = tempfile.mkdtemp(prefix=self.name + ".", dir=os.environ.get("FISD_TEST_DIR"))
+        self.config = {"pipeline": self.name, **config}
+        self.log_path = os.path.join(self.dir, "fisd.log")
+        self.program, self.process = fisd, None
+        for file_name, data in (self.default_files() if files is None else files).items():
+            self.write(file_name, data)
+        self.save()
+        _pipelines.append(self)
+        if topics:
+            self.make_topics()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        """After a test that went well, fisd must have stopped in good order."""
+        if self.process:
+            if kind is None:
+                same(self.stop(), 0, "exit status of fisd")
+            else:
+                self.kill()
+
+    def default_files(self):
+        if self.config.get("dimension"):
+            rows, x = floats, [f"f{i}" for i in range(self.config["dimension"])]
+        else:
+            rows, x = people, FEATURES
+        return {"initial.csv": csv_bytes(rows(400, 1), ["id"] + x + ["hired"]),
+                "validation.csv": csv_bytes(rows(400, 2), ["id"] + x + ["hired", "group"])}
+
+    def write(self, name, data):
+        with open(os.path.join(self.dir, name), "wb") as f:
+            f.write(data)
+        return os.path.join(self.dir, name)
+
+    def save(self):
+        """Writes the configuration again; JSON is YAML."""
+        self.write("fisd.yaml", json.dumps(self.config, indent=1).encode())
+
+    def topic(self, name):
+        return f"{self.name}.{name}"
+
+    def make_topics(self):
+        r = self.fisctl("topics", "create")
+        assert r.returncode == 0, f"fisctl topics create: {r.stderr}"
+
+    def fisctl(self, *arguments, timeout=60, **kw):
+        """Runs fisctl with this pipeline's configuration; text in, text out."""
+        command = [FISCTL, "-c", os.path.join(self.dir, "fisd.yaml"), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, errors="replace",
+                              timeout=timeout, cwd=self.dir, **kw)
+
+    # ---- fisd
+
+    def start(self, ready=r" version version=1 ", env=None):
+        """Starts fisd; waits until its log, from here on, has `ready` (None: does not wait)."""
+        since = len(self.log())
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(
+                [self.program, "-c", os.path.join(self.dir, "fisd.yaml")], stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, cwd=self.dir, env={**os.environ, **(env or {})})
+        if ready:
+            self.wait_log(ready, since)
+        return self
+
+    def alive(self):
+        status = self.process.poll()
+        assert status is None, f"fisd ended with status {status}"
+
+    def stop(self, timeout=WAIT):
+        """SIGTERM; the exit status."""
+        return self.ended(timeout, signal.SIGTERM)
+
+    def ended(self, timeout=WAIT, number=None):
+        """Waits for the end; the exit status. The process is killed when it does not come."""
+        process, self.process = self.process, None
+        if number:
+            process.send_signal(number)
+        try:
+            return process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise AssertionError(f"fisd did not end within {timeout:.0f} s") from None
+
+    def kill(self):
+        """SIGKILL, as a crash."""
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def log(self):
+        try:
+            with open(self.log_path, "rb") as f:
+                return f.read().decode(errors="replace")
+        except FileNotFoundError:
+            return ""
+
+    def wait_log(self, pattern, since=0, timeout=WAIT):
+        """Until the log has a match of the pattern after `since`; the match."""
+        expression = re.compile(pattern)
+        return wait(lambda: expression.search(self.log(), since), f"log line /{pattern}/", timeout,
+                    self.alive if self.process else None)
+
+    def log_fields(self, event):
+        """The key=value pairs of the newest log line of an event; {} when there is none."""
+        lines = re.findall(rf"^\S+ \w+ {event} (.*)$", self.log(), re.M)
+        return dict(re.findall(r'(\w+)=("[^"]*"|\S*)', lines[-1])) if lines else {}
+
+    def wait_counts(self, event, timeout=WAIT, **wanted):
+        """Until the newest line of an event has these numbers, exactly."""
+        text = {k: str(v) for k, v in wanted.items()}
+        try:
+            wait(lambda: text.items() <= self.log_fields(event).items(), "", timeout, self.alive)
+        except AssertionError as e:
+            raise AssertionError(f"{event}: wanted {text}, last found "
+                                 f"{self.log_fields(event)}: {e}") from None
+
+    # ---- its topics
+
+    def produce(self, topic, messages, partition=None):
+        produce(self.topic(topic), messages, partition)
+
+    def consume(self, topic):
+        return consume(self.topic(topic))
+
+    def wait_messages(self, topic, count, timeout=WAIT):
+        """Until at least so many messages are there; all of them."""
+        def enough():
+            got = self.consume(topic)
+            return got if len(got) >= count else None
+        return wait(enough, f"{count} messages on {topic}", timeout,
+                    self.alive if self.process else None)
+
+    def candidates(self):
+        """id -> Candidate, the newest of each id."""
+        found = (candidate(m.value) for m in self.consume("candidates"))
+        return {c.id: c for c in found if c}
+
+    def wait_candidates(self, ids, timeout=WAIT):
+        """Until all these ids were offered; id -> Candidate."""
+        def all_there():
+            got = self.candidates()
+            return got if set(ids) <= got.keys() else None
+        return wait(all_there, f"candidates {sorted(ids)[:8]} …", timeout, self.alive)
+
+
+# ---- TAP -----------------------------------------------------------------------------------
+
+_tests = []
+
+
+def test(name):
+    def add(function):
+        _tests.append((name, function))
+        return function
+    return add
+
+
+def _say(text, to=sys.stdout):
+    for line in text.rstrip("\n").split("\n"):
+        print("# " + line, file=to, flush=True)
+
+
+def _clear(failed):
+    for p in _pipelines:
+        if failed:
+            _say(f"--- end of the log of {p.name}\n" + p.log()[-4000:])
+        p.kill()
+        if not failed:
+            shutil.rmtree(p.dir, ignore_errors=True)
+    _pipelines.clear()
+
+
+def main():
+    """Runs the tests, or those whose name has the first argument in it."""
+    chosen = [t for t in _tests if len(sys.argv) < 2 or sys.argv[1] in t[0]]
+    bad = 0
+    print(f"1..{len(chosen)}", flush=True)
+    for number, (name, function) in enumerate(chosen, 1):
+        started = time.monotonic()
+        reason = None
+        try:
+            function()
+        except KeyboardInterrupt:
+            _clear(False)
+            raise
+        except Exception as e:  # every way to fail is a failure, with its place
+            where = traceback.extract_tb(e.__traceback__)
+            line = [f for f in where if f.filename == sys.modules["__main__"].__file__]
+            reason = f"{type(e).__name__}: {e}" + (f"\n  at line {line[-1].lineno}" if line else "")
+        bad += reason is not None
+        took = time.monotonic() - started
+        print(f"{'not ok' if reason else 'ok'} {number} - {name} ({took:.1f} s)", flush=True)
+        if reason:
+            _say(reason)
+        _clear(reason is not None)
+    sys.exit(1 if bad else 0)

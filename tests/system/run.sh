@@ -1,0 +1,65 @@
+#!/bin/bash
+# Runs system tests against one real Kafka broker, which is started for them and ended after them.
+#
+#   tests/system/run.sh [TEST …]     without names: all, and the stream layer's own, if built
+#
+# FISD, FISCTL: the programs (default build/release/bin); V=1: every test's own output.
+# What the tests leave is removed when all went well, else kept in build/system.*.
+set -u -o pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+export FISD=${FISD:-$root/build/release/bin/fisd}
+export FISCTL=${FISCTL:-$root/build/release/bin/fisctl}
+for program in "$FISD" "$FISCTL"; do
+    [ -x "$program" ] || {
+        echo "run.sh: $program is missing; 'make' builds it" >&2
+        exit 1
+    }
+done
+for tool in prove kcat python3 java; do
+    command -v $tool >/dev/null || {
+        echo "run.sh: $tool is missing; 'make deps-test' installs it" >&2
+        exit 1
+    }
+done
+
+if [ $# -eq 0 ]; then
+    shopt -s nullglob
+    for test in "$here"/test_*; do
+        [ -x "$test" ] && set -- "$@" "$test"
+    done
+    for test in "$(dirname "$FISD")"/../tests/stream/*kafka*; do
+        [ -x "$test" ] && set -- "$@" "$test"
+    done
+fi
+[ $# -gt 0 ] || {
+    echo "run.sh: no test was found" >&2
+    exit 1
+}
+
+mkdir -p "$root/build"
+export FISD_TEST_DIR
+FISD_TEST_DIR=$(mktemp -d "$root/build/system.XXXXXX") || exit 1
+status=1
+leave() {
+    "$here/kafka.sh" stop "$FISD_TEST_DIR/kafka" 2>/dev/null
+    if [ $status -eq 0 ]; then
+        rm -rf "$FISD_TEST_DIR"
+    else
+        echo "run.sh: logs are kept in $FISD_TEST_DIR" >&2
+    fi
+}
+trap leave EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# Records of any size up to 16 MB reach the topic: what is too long is fisd's to refuse.
+FISD_TEST_KAFKA=$("$here/kafka.sh" start "$FISD_TEST_DIR/kafka" message.max.bytes=16777216) || exit 1
+export FISD_TEST_KAFKA
+export CMOCKA_MESSAGE_OUTPUT=TAP PYTHONDONTWRITEBYTECODE=1
+verbose=
+[ "${V:-0}" = 1 ] && verbose=-v
+prove $verbose --timer --exec '' "$@"
+status=$?
+exit $status
