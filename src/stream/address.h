@@ -1,8 +1,8 @@
 /*
  * Where an embedded broker can be found: its port is another one each time, so the process that
  * runs it writes "host:port" to a file that the tools of the same user and pipeline look into.
- * ${FISD_RUN_DIR:-${XDG_RUNTIME_DIR:-/tmp}}/fisd-<pipeline>-<uid>.broker, readable by its user alone.
- * Thread: safe.
+ * ${FISD_RUN_DIR:-${XDG_RUNTIME_DIR:-/tmp}}/fisd-<pipeline>-<uid>.broker, readable by its user
+ * alone. Thread: safe.
  */
 #ifndef STREAM_ADDRESS_H
 #define STREAM_ADDRESS_H

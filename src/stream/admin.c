@@ -4,6 +4,9 @@
 
 #include "stream/topics.h"
 
+/* A real broker names its controller in its first answer. */
+#define CONTROLLER_MS 1000
+
 static int64_t now_ms(void)
 {
     struct timespec t;
@@ -34,6 +37,29 @@ void stream_admin_close(struct stream_admin *a)
 {
     rd_kafka_queue_destroy(a->queue);
     rd_kafka_destroy(a->rk);
+}
+
+int stream_admin_ready(struct stream_admin *a, struct fis_error *e)
+{
+    const struct rd_kafka_metadata *m = NULL;
+    rd_kafka_resp_err_t err = rd_kafka_metadata(a->rk, 0, NULL, &m, stream_admin_left(a));
+    if (err) {
+        return fis_fail(e, FIS_RETRY, "kafka: no broker answers: %s", rd_kafka_err2str(err));
+    }
+    int left = stream_admin_left(a);
+    int32_t controller = rd_kafka_controllerid(a->rk, left < CONTROLLER_MS ? left : CONTROLLER_MS);
+    bool there = false;
+    for (int i = 0; i < m->broker_cnt; i++) {
+        there = there || m->brokers[i].id == controller;
+    }
+    rd_kafka_metadata_destroy(m);
+    if (!there) {
+        (void)fis_fail(e, FIS_INPUT,
+                       "kafka: no broker is the controller: topics cannot be created or described "
+                       "here");
+        return STREAM_TOPICS_UNSUPPORTED;
+    }
+    return 0;
 }
 
 int stream_admin_left(const struct stream_admin *a)

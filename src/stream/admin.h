@@ -14,6 +14,9 @@ struct stream_admin {
 int stream_admin_open(struct stream_admin *a, const struct stream_client *client, int timeout_ms,
                       struct fis_error *e) FIS_MUST_CHECK;
 void stream_admin_close(struct stream_admin *a);
+/* Whether admin requests can be made at all. 0: yes. STREAM_TOPICS_UNSUPPORTED: a broker answers
+ * but none is the controller (the embedded one). RETRY: no broker in time. */
+int stream_admin_ready(struct stream_admin *a, struct fis_error *e) FIS_MUST_CHECK;
 int stream_admin_left(const struct stream_admin *a); /* ms, at least 1 */
 
 /* Options with what is left of the time for a request of this kind. */

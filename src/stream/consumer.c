@@ -14,9 +14,11 @@ void stream_consumer_failed(struct stream_consumer *c, rd_kafka_resp_err_t err, 
                             const char *text)
 {
     char line[FIS_ERROR_TEXT], fatal[256];
-    /* librdkafka goes on trying by itself unless it says fatal, or an offset is gone and the
-     * operator told it (auto.offset.reset) not to choose another. */
-    bool stop = err == RD_KAFKA_RESP_ERR__FATAL || err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET;
+    /* librdkafka goes on trying by itself unless it says fatal. Two more will not get better: an
+     * offset is gone and the operator told it (auto.offset.reset) not to choose another; the
+     * broker refuses the session timeout. */
+    bool stop = err == RD_KAFKA_RESP_ERR__FATAL || err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
+                err == RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT;
     if (err == RD_KAFKA_RESP_ERR__FATAL && rd_kafka_fatal_error(c->rk, fatal, sizeof fatal)) {
         text = fatal;
     }

@@ -9,6 +9,9 @@
  * - topics are created on use, with 4 partitions, unless created here; there is no admin
  *   protocol (stream_topics_create says UNSUPPORTED);
  * - nothing survives the stop.
+ * - a group's first assignment takes 3 s; a later one takes session.timeout.ms less one second,
+ *   so members should set session.timeout.ms to STREAM_EMBEDDED_SESSION_MS (below 3 s a member is
+ *   thrown out before it gets anything; with librdkafka's 45 s a restart waits for 44).
  * Offsets committed by a group are kept while it runs.
  *
  * Thread: start and stop by one owner; the broker runs on threads of its own. Stop it after every
@@ -18,6 +21,8 @@
 #define STREAM_EMBEDDED_H
 
 #include "stream/conf.h"
+
+#define STREAM_EMBEDDED_SESSION_MS "4000"
 
 struct stream_embedded;
 

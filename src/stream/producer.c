@@ -95,8 +95,8 @@ int stream_producer_send_headers(struct stream_producer *p, const char *topic, i
     rd_kafka_resp_err_t err = rd_kafka_producev(
         p->rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_PARTITION(partition),
         RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_KEY(key, key ? key_length : 0),
-        RD_KAFKA_V_VALUE((void *)(uintptr_t)value, value ? value_length : 0),
-        RD_KAFKA_V_HEADERS(h), RD_KAFKA_V_OPAQUE((void *)(uintptr_t)token), RD_KAFKA_V_END);
+        RD_KAFKA_V_VALUE((void *)(uintptr_t)value, value ? value_length : 0), RD_KAFKA_V_HEADERS(h),
+        RD_KAFKA_V_OPAQUE((void *)(uintptr_t)token), RD_KAFKA_V_END);
     if (err) {
         if (h)
             rd_kafka_headers_destroy(h);

@@ -99,7 +99,9 @@ int stream_topics_create(const struct stream_client *client, const struct stream
     }
     size_t made = 0;
     rd_kafka_NewTopic_t **list = fis_calloc(count ? count : 1, sizeof(rd_kafka_NewTopic_t *));
-    if (!list) {
+    if (list) {
+        rc = stream_admin_ready(&a, e);
+    } else {
         rc = fis_fail(e, FIS_NOMEM, "kafka topics: out of memory");
     }
     while (!rc && made < count) {
@@ -224,6 +226,9 @@ int stream_topics_check(const struct stream_client *client, const struct stream_
     }
     for (size_t i = 0; !rc && i < count; i++) {
         rc = check_partitions(&a, &topics[i], &reports[i], e);
+    }
+    if (!rc) {
+        rc = stream_admin_ready(&a, e);
     }
     for (size_t i = 0; !rc && i < count; i++) {
         if (reports[i].exists && topics[i].cleanup != STREAM_CLEANUP_ANY) {
