@@ -20,7 +20,9 @@ static int make_parts(struct trainer_role *m, struct fis_error *e)
         return -1;
     o->selector.d = d;
     o->learner.shape = m->shape;
-    o->learner.folds = decide(o->cross_fit, o->validation_rows) ? 2 : 1;
+    /* Folds are of boosted copies; where there are none, `auto` has nothing to decide. */
+    int cross_fit = o->cross_fit < 0 && o->learner.copies != FIS_COPIES_BOOSTED ? 0 : o->cross_fit;
+    o->learner.folds = decide(cross_fit, o->validation_rows) ? 2 : 1;
     o->directions.n_groups = o->n_groups;
     o->directions.precondition = decide(o->precondition, o->validation_rows);
     m->n_groups = o->n_groups;
