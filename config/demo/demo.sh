@@ -1,0 +1,192 @@
+#!/bin/bash
+# The demo: fisd on the Adult census data, with labellers played by the withheld labels.
+#
+#   demo.sh [--bin DIR] [--dir DIR] [--cache DIR] [--seed N] [--rate N]
+#
+# Two pipelines run side by side on the same records and the same budget of labels, each a fisd
+# with its embedded broker: the one of config/adult.yaml (fis+), and one that spends the budget at
+# random. At the end the versions are listed and compared on test rows that nobody has seen. The
+# last line of the output is one JSON object. Logs and data stay in DIR/seed-N.
+set -u -o pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+bin=$here/../../build/release/bin
+dir=$here/../../build/demo
+cache=$here/../../build/cache
+seed=1
+rate=1200
+patience=100 # seconds for the ten rounds; a run takes a third of that on two slow cores
+
+die() {
+    echo "demo: $*" >&2
+    exit 1
+}
+
+say() {
+    echo "demo: $*"
+}
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --bin | --dir | --cache | --seed | --rate)
+        [ $# -ge 2 ] || die "$1 wants a value"
+        declare "${1#--}=$2"
+        shift 2
+        ;;
+    *) die "found '$1', allowed --bin, --dir, --cache, --seed, --rate" ;;
+    esac
+done
+[[ $seed =~ ^[0-9]{1,9}$ ]] || die "--seed: found '$seed', allowed a whole number"
+bin=$(cd "$bin" 2>/dev/null && pwd) || die "$bin: no such directory (make builds it)"
+for program in "$bin/fisd" "$bin/fisctl"; do
+    [ -x "$program" ] || die "$program is not there (make builds it)"
+done
+command -v python3 >/dev/null || die "python3 is needed to prepare the data (make deps)"
+
+started=$SECONDS
+mkdir -p "$dir/seed-$seed" "$cache" || die "$dir cannot be written"
+dir=$(cd "$dir/seed-$seed" && pwd)
+run=$dir/run
+mkdir -p "$run"
+
+# Where the tools find the embedded brokers of this run, and of no other.
+export FISD_RUN_DIR=$run
+pids=()
+
+# Ends what was started here, in order: the tools, then the daemons, which drain.
+clean_up() {
+    local pid
+    trap '' INT TERM
+    for ((i = ${#pids[@]} - 1; i >= 0; i--)); do
+        kill "${pids[i]}" 2>/dev/null
+    done
+    for pid in "${pids[@]}"; do
+        wait "$pid" 2>/dev/null
+    done
+    pids=()
+}
+trap clean_up EXIT
+trap 'echo; echo "demo: interrupted" >&2; exit 130' INT TERM
+
+show_log() { # pipeline
+    echo "demo: the end of $dir/$1.log:" >&2
+    tail -n 12 "$dir/$1.log" >&2
+}
+
+# ---- data and configurations ------------------------------------------------------------------
+
+python3 "$here/adult.py" --data "$dir" --seed "$seed" --regime scarce --cache "$cache" ||
+    die "the data could not be prepared"
+
+seeded() { # of a configuration, for this run
+    sed -e "s/^selection:/&\n  seed: $seed/" -e "s/^training:/&\n  seed: $seed/" "$here/../adult.yaml"
+}
+seeded >"$dir/fis+.yaml"
+# The same budget spent at random, with plain training and no choice at publication.
+seeded | sed -e 's/^pipeline: .*/pipeline: adult-random/' -e 's/algorithm: .*/algorithm: random/' \
+    -e 's/^training:/gate:\n  replace: always\n&\n  copies: plain/' >"$dir/random.yaml"
+
+# ---- two pipelines ----------------------------------------------------------------------------
+
+start() { # pipeline
+    local name=$1 until=$((SECONDS + 20)) before
+    before=$(ls "$run")
+    "$bin/fisd" --embedded -c "$dir/$name.yaml" >"$dir/$name.log" 2>&1 &
+    local pid=$!
+    pids+=("$pid")
+    # Its broker can be found once it is there.
+    until [ "$(ls "$run")" != "$before" ]; do
+        kill -0 "$pid" 2>/dev/null || {
+            show_log "$name"
+            die "fisd ended at its start"
+        }
+        [ $SECONDS -lt $until ] || {
+            show_log "$name"
+            die "fisd has no broker after 20 s"
+        }
+        sleep 0.1
+    done
+    "$bin/fisctl" -c "$dir/$name.yaml" label --answers "$dir/answers.csv" \
+        >"$dir/$name-label.log" 2>&1 &
+    pids+=($!)
+    "$bin/fisctl" -c "$dir/$name.yaml" replay "$dir/pool.csv" --rate "$rate" \
+        >"$dir/$name-replay.log" 2>&1 &
+    pids+=($!)
+    eval "replay_$2=$!"
+}
+
+follow() { # pipeline, more arguments for watch
+    local name=$1
+    shift
+    "$bin/fisctl" -c "$dir/$name.yaml" watch --until done --timeout $patience "$@" || {
+        show_log "$name"
+        tail -qn 1 "$dir/$name-replay.log" "$dir/$name-label.log" >&2
+        die "the pipeline $name did not end its rounds"
+    }
+}
+
+rm -f "$run"/*
+start fis+ chosen
+start random random
+say "two pipelines run: fis+ (shown here) and one that labels at random; logs in $dir"
+echo
+follow fis+ --every "$([ -t 1 ] && echo 0.2 || echo 5)"
+echo
+say "fis+ is done; waiting for the other one"
+follow random --every 5 --plain >"$dir/random-watch.log"
+wait "$replay_chosen" || {
+    cat "$dir/fis+-replay.log" >&2
+    die "the records could not be replayed"
+}
+
+# ---- what came of it --------------------------------------------------------------------------
+
+echo
+say "versions of fis+, on the validation rows"
+"$bin/fisctl" -c "$dir/fis+.yaml" models list || die "the versions could not be listed"
+"$bin/fisctl" -c "$dir/fis+.yaml" models list --json >"$dir/versions.jsonl" || exit 1
+
+evaluate() { # pipeline, version
+    "$bin/fisctl" -c "$dir/$1.yaml" models evaluate --version "$2" --test "$dir/test.csv" --json
+}
+evaluate fis+ 1 >"$dir/test-warm_up.json" || exit 1
+evaluate fis+ served >"$dir/test-fis+.json" || exit 1
+evaluate random served >"$dir/test-random.json" || exit 1
+
+echo
+say "on the test rows, which no pipeline has seen (accuracy: more is better; gaps: 0 is fair)"
+python3 - "$dir" $((SECONDS - started)) <<'PY' || die "the results could not be put together"
+import json, re, sys
+
+folder, seconds = sys.argv[1], int(sys.argv[2])
+names = ("warm_up", "random", "fis+")
+labels = {"warm_up": "warm-up model", "random": "random labels", "fis+": "fis+"}
+metrics = ("accuracy", "equalized_odds", "demographic_parity", "equal_opportunity")
+titles = ("accuracy", "EOd", "DP", "EOp")
+test = {n: json.load(open(f"{folder}/test-{n}.json")) for n in names}
+versions = [json.loads(line) for line in open(f"{folder}/versions.jsonl")]
+records = re.search(r"sent ([\d,]+) record", open(f"{folder}/fis+-replay.log").read())
+
+
+def cell(result, metric):
+    if result[metric] is None:
+        return "n/e"
+    low, high = result["intervals"][metric]
+    return f"{result[metric]:.3f} [{low:.3f}, {high:.3f}]"
+
+
+print(f"{'':14}" + "".join(f"  {t:<20}" for t in titles).rstrip())
+for n in names:
+    print(f"{labels[n]:14}" + "".join(f"  {cell(test[n], m):<20}" for m in metrics).rstrip())
+print()
+served = sum(1 for v in versions if v["served"])
+print(json.dumps({"demo": {
+    "test": {n: {m: test[n][m] for m in metrics} for n in names},
+    "versions": len(versions),
+    "published": served,
+    "rejected": len(versions) - served,
+    "labels": max(v["lineage"]["labels_bought"] for v in versions),
+    "records": int(records.group(1).replace(",", "")),
+    "seconds": seconds,
+}}, separators=(",", ":")))
+PY
