@@ -38,7 +38,7 @@ struct labelling {
     struct ask ask;
     struct line_input input;
     bool quit;
-    uint64_t asked, labelled, skipped, unsure, unknown;
+    uint64_t asked, labelled, skipped, unsure, unknown, shown;
     int64_t heard_ms;
 };
 
@@ -197,6 +197,10 @@ static void show(struct labelling *l, int64_t now)
     char asked[SCREEN_NUMBER], labelled[SCREEN_NUMBER];
     if (!l->o->answers || !screen_progress_due(&l->progress, now))
         return;
+    /* Lines are for news; a terminal's line is drawn again. */
+    if (!l->progress.live && l->asked == l->shown)
+        return;
+    l->shown = l->asked;
     screen_progress_show(&l->progress, now, "%s asked, %s answered, %llu unknown ids",
                          screen_number(l->asked, asked), screen_number(l->labelled, labelled),
                          (unsigned long long)l->unknown);

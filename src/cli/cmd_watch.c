@@ -77,7 +77,7 @@ static int take(struct watching *w, const struct stream_message *m, struct fis_e
         return event;
     w->changed = w->changed || event != WATCH_NOTHING;
     if (!w->live && event == WATCH_NEW_VERSION)
-        watch_print_version(version);
+        watch_print_version(version, w->reader.ended ? cli_wall_ms() : version->created_at_ms);
     else if (!w->live && event == WATCH_NEW_HEAD && w->reader.ended)
         watch_print_head(&w->state, cli_wall_ms());
     return 0;

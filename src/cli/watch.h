@@ -55,7 +55,7 @@ bool watch_reached(const struct watch *w, const struct watch_goal *goal);
 const struct wire_model *watch_last(const struct watch *w); /* NULL: none */
 
 /* A line per event, key=value, on standard output. */
-void watch_print_version(const struct wire_model *m);
+void watch_print_version(const struct wire_model *m, int64_t wall_ms);
 void watch_print_head(const struct watch *w, int64_t wall_ms);
 void watch_print_progress(const struct watch *w, int64_t wall_ms);
 /* The view of a terminal, as text of some lines. */

@@ -13,14 +13,13 @@ static void print_number(const char *key, double x)
         printf(" %s=%.4f", key, x);
 }
 
-void watch_print_version(const struct wire_model *m)
+void watch_print_version(const struct wire_model *m, int64_t wall_ms)
 {
     char when[32], word[64];
     snprintf(word, sizeof word, "%s", m->reason ? m->reason : "");
     screen_clean(word);
-    printf("%s version version=%llu round=%u verdict=%s reason=%s",
-           screen_time(m->created_at_ms, when), (unsigned long long)m->version, m->round,
-           m->served ? "publish" : "reject", word);
+    printf("%s version version=%llu round=%u verdict=%s reason=%s", screen_time(wall_ms, when),
+           (unsigned long long)m->version, m->round, m->served ? "publish" : "reject", word);
     if (m->metrics.n) {
         print_number("accuracy", m->metrics.accuracy);
         print_number("demographic_parity", m->metrics.demographic_parity);
