@@ -198,7 +198,7 @@ asan tsan: ## run the unit tests under the address and undefined (asan) or threa
 demo: ## the main job on real records (Adult): two minutes at most; SEED=n for another split
 	$(Q)$(MAKE) --no-print-directory deps-demo
 	$(Q)$(MAKE) --no-print-directory -j2 all
-	$(Q)FISD=$(FISD) FISCTL=$(FISCTL) SEED=$(SEED) bash config/demo/demo.sh
+	$(Q)bash config/demo/demo.sh --bin $(B)/bin --seed $(SEED)
 
 # ---- install ----------------------------------------------------------------------------------
 prefix_dirs = $(DESTDIR)$(PREFIX)

@@ -100,7 +100,7 @@ const struct option config_options[] = {
                 "message, or else its place in the topic, is the id."},
 
     {.key = "records.passthrough", .kind = KIND_NAMES, .min = 1, .max = 256,
-     .offset = AT(records.passthrough), .example = "[photo_url]",
+     .offset = AT(records.passthrough), .example = "[photo_url]", .otherwise = "none",
      .meaning = "Columns of JSON records that are no features but may be there; the labelling "
                 "request shows them. Any other column goes to the dead-letter topic."},
 
