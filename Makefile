@@ -71,7 +71,7 @@ ALL_LDFLAGS = $(LDFLAGS) $(SAN_$(MODE))
 # ---- layers -----------------------------------------------------------------------------------
 # A layer may include itself and what stands behind its colon; `make layers` fails on anything
 # else, and each layer's tests are linked to these archives only.
-LAYERS := base core wire config data stream role daemon cli
+LAYERS := base core wire config data stream role daemon lab cli
 see_base   :=
 see_core   := base
 see_wire   := base core
@@ -80,7 +80,8 @@ see_data   := base core wire
 see_stream := base
 see_role   := base core wire
 see_daemon := base core wire config data stream role
-see_cli    := base core wire config data stream
+see_lab    := base core wire data
+see_cli    := base core wire config data stream lab
 
 lib_base   := $(call pkg,libxxhash) -lm
 lib_core   := $(call pkg,openblas) -lm
@@ -90,10 +91,12 @@ lib_data   :=
 lib_stream := $(call pkg,rdkafka) -lpthread
 lib_role   :=
 lib_daemon := $(call pkg,libuv) -lpthread
+lib_lab    := $(call pkg,libxxhash openblas) -lpthread
 lib_cli    := -lpthread
 
 GEN_C := $(B)/gen/fis.pb-c.c
 GEN_H := $(B)/gen/fis.pb-c.h
+GEN_FETCH := $(B)/gen/lab_fetch.h
 
 src_of = $(sort $(wildcard src/$(1)/*.c))
 obj_of = $(patsubst %.c,$(B)/obj/%.o,$(call src_of,$(1))) $(if $(filter wire,$(1)),$(B)/obj/gen/fis.pb-c.o)
@@ -103,7 +106,7 @@ archive = $(B)/lib/lib$(1).a
 archives_for = $(foreach l,$(1) $(see_$(1)),$(call archive,$(l)))
 libs_for = $(foreach l,$(1) $(see_$(1)),$(lib_$(l)))
 # Archives in dependency order, users first.
-order := cli daemon role stream data config wire core base
+order := cli lab daemon role stream data config wire core base
 link_order = $(foreach l,$(order),$(if $(filter $(l),$(1) $(see_$(1))),$(call archive,$(l))))
 
 FISD := $(B)/bin/fisd
@@ -128,6 +131,13 @@ $(GEN_C) $(GEN_H) &: proto/fis.proto
 	$(call say,PROTOC,$<)
 	$(Q)protoc-c --proto_path=proto --c_out=$(B)/gen fis.proto
 
+# The script that prepares the experiments' data, as a string of C.
+$(GEN_FETCH): src/lab/fetch.py
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q){ echo 'static const char lab_fetch_script[] ='; \
+	  sed 's/\\/\\\\/g; s/"/\\"/g; s/^/    "/; s/$$/\\n"/' $<; echo '    ;'; } > $@
+
 define layer_rules
 $(call archive,$(1)): $(call lib_objs,$(1))
 	@mkdir -p $$(@D)
@@ -137,7 +147,8 @@ endef
 $(foreach l,$(LAYERS),$(eval $(call layer_rules,$(l))))
 
 # Everything that includes the generated header waits for it.
-$(foreach l,wire role daemon cli data,$(call obj_of,$(l))): | $(GEN_H)
+$(foreach l,wire role daemon lab cli data,$(call obj_of,$(l))): | $(GEN_H)
+$(call obj_of,lab): | $(GEN_FETCH)
 
 $(LIBFIS): $(call lib_objs,core) $(call lib_objs,base)
 	@mkdir -p $(@D)

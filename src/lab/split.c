@@ -1,0 +1,198 @@
+#include "lab/split.h"
+
+#include <string.h>
+
+#include "fis/mem.h"
+#include "fis/rng.h"
+
+#define MAX_CATEGORIES 4096u
+#define SPLIT_STREAM 101u
+
+static void *copy_rows(const uint32_t *from, uint32_t n)
+{
+    uint32_t *to = fis_alloc(n ? n : 1, sizeof *to);
+    if (to && n)
+        memcpy(to, from, n * sizeof *to);
+    return to;
+}
+
+/* Fills `to` with as many rows of each cell of group and class as there are cells' shares. */
+static void balance(const struct lab_task *t, const uint32_t *from, uint32_t n, struct fis_rng *rng,
+                    uint32_t *to)
+{
+    const uint32_t cells = t->n_groups * t->n_classes;
+    uint32_t filled = 0, at = 0;
+    uint32_t *of_cell = to + n; /* the second half is work space */
+    for (uint32_t cell = 0; cell < cells; cell++) {
+        uint32_t rows = 0, want = (uint32_t)((uint64_t)n * (cell + 1) / cells) - filled;
+        for (uint32_t i = 0; i < n; i++)
+            if (t->group[from[i]] * t->n_classes + t->y[from[i]] == cell)
+                of_cell[rows++] = from[i];
+        for (uint32_t i = 0; rows && i < want; i++)
+            to[at++] = of_cell[fis_rng_below(rng, rows)];
+        filled += want;
+    }
+    while (at > 0 && at < n) { /* an empty cell's share goes to the others */
+        to[at] = to[fis_rng_below(rng, at)];
+        at++;
+    }
+    fis_rng_shuffle(rng, to, n);
+}
+
+static int deal(struct lab_split *s, const struct lab_protocol *p, struct fis_error *e)
+{
+    const uint32_t n = s->task->n;
+    uint32_t *order = fis_alloc(3 * (size_t)n, sizeof *order);
+    struct fis_rng rng;
+    if (!order)
+        return fis_fail(e, FIS_NOMEM, "split: no memory for %u rows", n);
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = i;
+    fis_rng_seed(&rng, s->seed, SPLIT_STREAM);
+    fis_rng_shuffle(&rng, order, n);
+    const uint32_t test = (uint32_t)(p->test * n), training = n - test;
+    s->n_validation = (uint32_t)(p->validation * test);
+    s->n_test = test - s->n_validation;
+    s->n_initial = (uint32_t)(p->initial * training);
+    s->n_pool = training - s->n_initial;
+    uint32_t *train = order + test;
+    if (p->balance) {
+        balance(s->task, order + test, training, &rng, order + n);
+        train = order + n;
+    }
+    s->validation = copy_rows(order, s->n_validation);
+    s->test = copy_rows(order + s->n_validation, s->n_test);
+    s->initial = copy_rows(train, s->n_initial);
+    s->pool = copy_rows(train + s->n_initial, s->n_pool);
+    fis_free(order);
+    if (!s->validation || !s->test || !s->initial || !s->pool)
+        return fis_fail(e, FIS_NOMEM, "split: no memory for %u rows", n);
+    if (s->n_initial < 2 || s->n_validation < 2 || s->n_test < 2 || s->n_pool < 1)
+        return fis_fail(e, FIS_INPUT,
+                        "split: %u rows are too few: %u initial, %u pool, %u validation, %u test",
+                        n, s->n_initial, s->n_pool, s->n_validation, s->n_test);
+    return 0;
+}
+
+/* ---- features ------------------------------------------------------------------------------- */
+
+static void row_values(const struct lab_task *t, uint32_t row, struct fis_value *values)
+{
+    for (uint32_t j = 0; j < t->n_features; j++) {
+        const struct lab_column *c = &t->table->columns[t->features[j]];
+        uint32_t code = c->codes[row];
+        values[j] = (struct fis_value){.kind = FIS_VALUE_MISSING};
+        if (code == LAB_MISSING)
+            continue;
+        values[j] = c->values[code];
+        values[j].kind = c->type == FIS_NUMERIC ? FIS_VALUE_NUMBER : FIS_VALUE_TEXT;
+    }
+}
+
+static struct fis_encoder *fit(const struct lab_split *s, struct fis_value *values,
+                               struct fis_column *columns, struct fis_error *e)
+{
+    const struct lab_task *t = s->task;
+    for (uint32_t j = 0; j < t->n_features; j++) {
+        const struct lab_column *c = &t->table->columns[t->features[j]];
+        columns[j] = (struct fis_column){c->name, c->type, FIS_SCALE_STANDARD};
+    }
+    struct fis_encoder *enc = fis_encoder_new(columns, t->n_features, MAX_CATEGORIES, e);
+    int r = enc ? 0 : -1;
+    for (uint32_t i = 0; r == 0 && i < s->n_initial; i++) {
+        row_values(t, s->initial[i], values);
+        r = fis_encoder_observe(enc, values, e);
+    }
+    if (r == 0)
+        r = fis_encoder_finish(enc, e);
+    if (r < 0) {
+        fis_encoder_free(enc);
+        return NULL;
+    }
+    return enc;
+}
+
+static int encode(struct lab_split *s, struct fis_error *e)
+{
+    const struct lab_task *t = s->task;
+    struct fis_value *values = fis_alloc(t->n_features, sizeof *values);
+    struct fis_column *columns = fis_alloc(t->n_features, sizeof *columns);
+    struct fis_encoder *enc = values && columns ? fit(s, values, columns, e) : NULL;
+    int r = 0;
+    if (!values || !columns)
+        r = fis_fail(e, FIS_NOMEM, "split: no memory");
+    else if (!enc)
+        r = -(int)(e ? e->class : FIS_INPUT);
+    if (r == 0) {
+        s->d = fis_encoder_dimension(enc);
+        s->x = fis_alloc((size_t)t->n * s->d, sizeof *s->x);
+        if (!s->x)
+            r = fis_fail(e, FIS_NOMEM, "split: no memory for %u rows of %u features", t->n, s->d);
+    }
+    for (uint32_t i = 0; r == 0 && i < t->n; i++) {
+        row_values(t, i, values);
+        r = fis_encoder_encode(enc, values, s->x + (size_t)i * s->d, NULL, e);
+    }
+    fis_encoder_free(enc);
+    fis_free(values);
+    fis_free(columns);
+    return r;
+}
+
+/* ---- parts that are used whole -------------------------------------------------------------- */
+
+static int gather(const struct lab_split *s, const uint32_t *rows, uint32_t n, float **x,
+                  uint32_t **y, uint32_t **group, struct fis_error *e)
+{
+    *x = fis_alloc((size_t)n * s->d, sizeof **x);
+    *y = fis_alloc(n, sizeof **y);
+    *group = fis_alloc(n, sizeof **group);
+    if (!*x || !*y || !*group)
+        return fis_fail(e, FIS_NOMEM, "split: no memory for %u rows", n);
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(*x + (size_t)i * s->d, lab_split_row(s, rows[i]), s->d * sizeof **x);
+        (*y)[i] = s->task->y[rows[i]];
+        (*group)[i] = s->task->group[rows[i]];
+    }
+    return 0;
+}
+
+struct lab_split *lab_split_new(const struct lab_task *task, const struct lab_protocol *protocol,
+                                uint64_t seed, struct fis_error *e)
+{
+    struct lab_split *s = fis_calloc(1, sizeof *s);
+    if (!s) {
+        fis_fail(e, FIS_NOMEM, "split: no memory");
+        return NULL;
+    }
+    s->task = task;
+    s->seed = seed;
+    int r = deal(s, protocol, e);
+    if (r == 0)
+        r = encode(s, e);
+    if (r == 0)
+        r = gather(s, s->validation, s->n_validation, &s->validation_x, &s->validation_y,
+                   &s->validation_group, e);
+    if (r == 0)
+        r = gather(s, s->test, s->n_test, &s->test_x, &s->test_y, &s->test_group, e);
+    if (r < 0) {
+        fis_error_prefix(e, "%s", task->spec->name);
+        lab_split_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+void lab_split_free(struct lab_split *s)
+{
+    if (!s)
+        return;
+    uint32_t *const indices[] = {s->initial,      s->pool,   s->validation,       s->test,
+                                 s->validation_y, s->test_y, s->validation_group, s->test_group};
+    for (size_t i = 0; i < sizeof indices / sizeof *indices; i++)
+        fis_free(indices[i]);
+    fis_free(s->x);
+    fis_free(s->validation_x);
+    fis_free(s->test_x);
+    fis_free(s);
+}

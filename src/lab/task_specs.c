@@ -1,0 +1,116 @@
+/* The built-in tasks, with METHOD's protocol for each. */
+#include <string.h>
+
+#include "lab/task.h"
+
+#define COMMON                                                                                     \
+    .hidden = 64, .batch = 128, .learning_rate = .01f, .momentum = .9f, .weight_decay = 5e-4f,     \
+    .rounds = 10
+
+#define ADULT                                                                                      \
+    {                                                                                              \
+        {COMMON,                                                                                   \
+         .test = .2,                                                                               \
+         .validation = .2,                                                                         \
+         .initial = .20,                                                                           \
+         .labels_per_round = 512,                                                                  \
+         .warm_up_epochs = 15,                                                                     \
+         .steps_per_round = 120},                                                                  \
+        {                                                                                          \
+            COMMON, .test = .2, .validation = .2, .initial = .05, .labels_per_round = 128,         \
+                    .warm_up_epochs = 60, .steps_per_round = 120                                   \
+        }                                                                                          \
+    }
+#define COMPAS                                                                                     \
+    {                                                                                              \
+        {COMMON,                                                                                   \
+         .test = .2,                                                                               \
+         .validation = .2,                                                                         \
+         .initial = .20,                                                                           \
+         .labels_per_round = 128,                                                                  \
+         .warm_up_epochs = 20,                                                                     \
+         .steps_per_round = 60},                                                                   \
+        {                                                                                          \
+            COMMON, .test = .2, .validation = .2, .initial = .05, .labels_per_round = 32,          \
+                    .warm_up_epochs = 60, .steps_per_round = 60                                    \
+        }                                                                                          \
+    }
+#define CELEBA                                                                                     \
+    {                                                                                              \
+        {COMMON,                                                                                   \
+         .test = .1,                                                                               \
+         .validation = .1,                                                                         \
+         .initial = .02,                                                                           \
+         .labels_per_round = 256,                                                                  \
+         .warm_up_epochs = 5,                                                                      \
+         .steps_per_round = 60,                                                                    \
+         .scored_per_round = 25600},                                                               \
+        {                                                                                          \
+            COMMON, .test = .1, .validation = .1, .initial = .005, .labels_per_round = 64,         \
+                    .warm_up_epochs = 20, .steps_per_round = 60, .scored_per_round = 25600         \
+        }                                                                                          \
+    }
+
+static const struct lab_task_spec specs[] = {
+    {"adult-sex", "adult.csv", "income", ">50K", {"sex"}, "age30,race3,occupation4", 1, ADULT},
+    {"adult-age", "adult.csv", "income", ">50K", {"age30"}, "age,race3,occupation4", 1, ADULT},
+    {"adult-race", "adult.csv", "income", ">50K", {"race3"}, "race,age30,occupation4", 1, ADULT},
+    {"adult-occupation",
+     "adult.csv",
+     "occupation4",
+     NULL,
+     {"sex"},
+     "occupation,age30,race3",
+     1,
+     ADULT},
+    {"compas", "compas.csv", "two_year_recid", "1", {"race"}, NULL, 1, COMPAS},
+    {"celeba-smiling", "celeba.csv", "Smiling", "1", {"Male"}, NULL, 1, CELEBA},
+    {"celeba-attractive", "celeba.csv", "Attractive", "1", {"Male"}, NULL, 1, CELEBA},
+    {"celeba-young", "celeba.csv", "Young", "1", {"Male"}, NULL, 1, CELEBA},
+    {"celeba-big-nose", "celeba.csv", "Big_Nose", "1", {"Male"}, NULL, 1, CELEBA},
+    {"celeba-attractive-young",
+     "celeba.csv",
+     "Attractive",
+     "1",
+     {"Male", "Young"},
+     NULL,
+     1,
+     CELEBA},
+    {"celeba-big-nose-young", "celeba.csv", "Big_Nose", "1", {"Male", "Young"}, NULL, 1, CELEBA},
+};
+enum { SPECS = sizeof specs / sizeof *specs };
+
+const char *const lab_tasks_all[] = {
+    "adult-sex",         "adult-age",    "compas",          "celeba-smiling",
+    "celeba-attractive", "celeba-young", "celeba-big-nose", NULL};
+
+const struct lab_task_spec *lab_task_specs(uint32_t *n)
+{
+    *n = SPECS;
+    return specs;
+}
+
+const struct lab_task_spec *lab_task_find(const char *name, struct fis_error *e)
+{
+    char names[FIS_ERROR_TEXT - 96] = "";
+    for (uint32_t i = 0; i < SPECS; i++) {
+        if (strcmp(name, specs[i].name) == 0)
+            return &specs[i];
+        strncat(names, i ? ", " : "", sizeof names - strlen(names) - 1);
+        strncat(names, specs[i].name, sizeof names - strlen(names) - 1);
+    }
+    fis_fail(e, FIS_INPUT, "task: found '%s', allowed are %s", name, names);
+    return NULL;
+}
+
+/* Rounds such that no more than a third of the pool is bought. */
+void lab_protocol_for(uint32_t rows, enum lab_regime regime, struct lab_protocol *out)
+{
+    static const struct lab_protocol adult[LAB_REGIMES] = ADULT;
+    double share = adult[regime].initial;
+    *out = adult[regime];
+    uint32_t pool = (uint32_t)((double)rows * (1 - out->test) * (1 - share));
+    uint32_t most = pool / 3 / out->rounds;
+    if (out->labels_per_round > most)
+        out->labels_per_round = most ? most : 1;
+}
