@@ -85,6 +85,7 @@ struct fis_metrics {
     } group[FIS_MAX_GROUPS];
 };
 double fis_metrics_of(const struct fis_metrics *m, enum fis_metric metric); /* the one asked for */
+void fis_metrics_none(struct fis_metrics *out); /* nothing was measured: no rows, all NaN */
 
 /* predictions [n]; logits [n][K] for the risk, or NULL. `rows`: n indices into the arrays, or
  * NULL for 0..n-1 (bootstrap resamples, folds). */

@@ -53,12 +53,14 @@ struct fis_gate_options {
 struct fis_gate_judgement {
     enum fis_verdict verdict;
     enum fis_gate_reason reason;
-    char text[FIS_ERROR_TEXT];               /* the reason with its numbers, for people */
-    double interpolation;                    /* a of the pick */
-    struct fis_metrics pick, anchor, served; /* on the rows of the gate (served: n = 0 at first) */
-    struct fis_metrics_intervals intervals;  /* of the pick */
-    double floor;                            /* the accuracy that was asked for */
-    double difference, difference_se;        /* violation served - pick, paired */
+    char text[FIS_ERROR_TEXT]; /* the reason with its numbers, for people */
+    double interpolation;      /* a of the pick */
+    /* On the rows of the gate; n = 0 and NaN where nothing was measured (served at first). pick: of
+     * a rejection that found no admissible point, the anchor's. */
+    struct fis_metrics pick, anchor, served;
+    struct fis_metrics_intervals intervals; /* of the pick */
+    double floor;                           /* the accuracy that was asked for */
+    double difference, difference_se;       /* violation served - pick, paired */
     uint32_t looks; /* how often this gate set has been looked at, this one included */
     uint32_t smallest_cell;
     int warn_cell; /* smallest cell under warn_cell */
@@ -70,8 +72,9 @@ struct fis_gate *fis_gate_new(const struct fis_gate_options *o, const struct fis
 void fis_gate_free(struct fis_gate *g);
 
 /* The warm-up model: sets VAL_0 and what is served. INPUT: validation accuracy or loss is not
- * finite (start refused), or the metric cannot be estimated at all on the validation rows (an empty
- * cell). */
+ * finite (start refused), or the metric could never be estimated from such rows (no row of the
+ * positive class, or none of another). A cell that is empty in one group only is said in the
+ * judgement's text, and its metric is NaN. */
 int fis_gate_first(struct fis_gate *g, const struct fis_trainer *t, struct fis_gate_judgement *j,
                    float *params /* slab out */, struct fis_error *e) FIS_MUST_CHECK;
 
@@ -80,6 +83,8 @@ int fis_gate_first(struct fis_gate *g, const struct fis_trainer *t, struct fis_g
 int fis_gate_judge(struct fis_gate *g, const struct fis_trainer *t, struct fis_gate_judgement *j,
                    float *params, struct fis_error *e) FIS_MUST_CHECK;
 double fis_gate_val0(const struct fis_gate *g);
+/* The validation rows are others now: VAL_0 as it would be on them. */
+void fis_gate_rebase(struct fis_gate *g, double val0);
 /* Resuming: VAL_0 and the served version's slab as stored (both folds' points become it). */
 void fis_gate_restore(struct fis_gate *g, double val0, const float *served, uint32_t looks);
 

@@ -77,6 +77,11 @@ double fis_gate_val0(const struct fis_gate *g)
     return g->val0;
 }
 
+void fis_gate_rebase(struct fis_gate *g, double val0)
+{
+    g->val0 = val0;
+}
+
 void fis_gate_restore(struct fis_gate *g, double val0, const float *served, uint32_t looks)
 {
     g->val0 = val0;
@@ -130,6 +135,21 @@ static int session_init(struct session *s, struct fis_gate *g, const struct fis_
     return 0;
 }
 
+/* A judgement before anything was measured: no number in it says 0. */
+static struct fis_gate_judgement nothing(uint32_t looks)
+{
+    const struct fis_interval none = {NAN, NAN, NAN};
+    struct fis_gate_judgement j = {.looks = looks,
+                                   .floor = NAN,
+                                   .difference = NAN,
+                                   .difference_se = NAN,
+                                   .intervals = {0, none, none, none, none, none}};
+    fis_metrics_none(&j.pick);
+    fis_metrics_none(&j.anchor);
+    fis_metrics_none(&j.served);
+    return j;
+}
+
 static FIS_PRINTF(4, 5) void conclude(struct fis_gate_judgement *j, enum fis_verdict verdict,
                                       enum fis_gate_reason reason, const char *format, ...)
 {
@@ -180,7 +200,39 @@ static void judge_anchor(struct session *s, const float *params, struct fis_gate
     j->anchor = s->anchor.metrics;
 }
 
+static int intervals_of(const struct session *s, const struct judged *x, struct fis_rng *rng,
+                        struct fis_gate_judgement *j, struct fis_error *e)
+{
+    return fis_metrics_bootstrap(x->predictions, x->logits, s->rows.y, s->rows.group, s->rows.n,
+                                 fis_shape_classes(s->rows.shape), s->rows.n_groups,
+                                 s->g->o.positive, s->g->o.resamples, rng, &j->intervals, e);
+}
+
+/* A rejection without a pick shows the anchor's figures: that is the model which was refused. */
+static int show_anchor(const struct session *s, struct fis_gate_judgement *j, struct fis_error *e)
+{
+    struct fis_rng rng;
+    fis_rng_seed(&rng, s->g->o.seed, j->looks);
+    j->pick = s->anchor.metrics;
+    return intervals_of(s, &s->anchor, &rng, j, e);
+}
+
 /* ---- the warm-up model ---------------------------------------------------------------------- */
+
+/* Whether rows like these could ever tell the metric: odds need rows of the positive class, and
+ * equalized odds rows of another one besides. A cell that is empty in one group only is a matter
+ * of how many rows there are: the gate names it, round by round. */
+static int can_ever_be_estimated(const struct session *s)
+{
+    enum fis_metric metric = s->g->o.metric;
+    const struct fis_rows *rows = fis_trainer_validation(s->t);
+    uint32_t positive = 0;
+    for (uint32_t i = 0; i < rows->n; i++)
+        positive += rows->y[i] == s->g->o.positive;
+    if (metric == FIS_EQUAL_OPPORTUNITY || metric == FIS_EQUALIZED_ODDS)
+        return positive > 0 && (metric == FIS_EQUAL_OPPORTUNITY || positive < rows->n);
+    return 1;
+}
 
 static void note_first(const struct session *s, struct fis_gate_judgement *j)
 {
@@ -188,6 +240,8 @@ static void note_first(const struct session *s, struct fis_gate_judgement *j)
     const char *note = "";
     if (fis_trainer_validation(s->t)->n < o->min_rows)
         note = "; too few validation rows to judge what follows";
+    else if (j->smallest_cell == 0)
+        note = "; the metric cannot be estimated: a cell that it needs has no rows";
     else if (j->smallest_cell < o->min_cell)
         note = "; a cell is too small to judge what follows";
     if (j->pick.predicted_classes == 1)
@@ -202,7 +256,6 @@ static int first_in(struct session *s, struct fis_gate_judgement *j, struct fis_
 {
     const struct fis_gate_options *o = &s->g->o;
     const struct fis_metrics *m = &s->anchor.metrics;
-    const uint32_t k = fis_shape_classes(s->rows.shape);
     struct fis_rng rng;
     judge_anchor(s, fis_trainer_anchor(s->t), j);
     j->smallest_cell = smallest_cell(&s->rows, o->metric);
@@ -213,23 +266,22 @@ static int first_in(struct session *s, struct fis_gate_judgement *j, struct fis_
                         "warm-up: validation loss %g, accuracy %g: not finite; a smaller learning "
                         "rate or scaled features are needed",
                         s->anchor.loss, m->accuracy);
-    if (j->smallest_cell == 0 || !isfinite(fis_metrics_of(m, o->metric)))
+    if (!can_ever_be_estimated(s))
         return fis_fail(e, FIS_INPUT,
-                        "validation: %s cannot be estimated: a cell that it needs has no rows",
+                        "validation: %s cannot be estimated: no row has the positive class, or all "
+                        "rows have it",
                         fis_metric_name(o->metric));
     j->pick = *m;
     j->floor = m->accuracy - o->epsilon;
     fis_rng_seed(&rng, o->seed, s->g->looks);
-    return fis_metrics_bootstrap(s->anchor.predictions, s->anchor.logits, s->rows.y, s->rows.group,
-                                 s->rows.n, k, s->rows.n_groups, o->positive, o->resamples, &rng,
-                                 &j->intervals, e);
+    return intervals_of(s, &s->anchor, &rng, j, e);
 }
 
 int fis_gate_first(struct fis_gate *g, const struct fis_trainer *t, struct fis_gate_judgement *j,
                    float *params, struct fis_error *e)
 {
     struct session s;
-    struct fis_gate_judgement out = {.looks = g->looks + 1};
+    struct fis_gate_judgement out = nothing(g->looks + 1);
     int r = session_init(&s, g, t, e);
     if (r == 0)
         r = first_in(&s, &out, e);
@@ -283,7 +335,6 @@ static int ends_finite(const struct session *s)
 static int compare_with_served(struct session *s, struct fis_gate_judgement *j, struct fis_error *e)
 {
     const struct fis_gate_options *o = &s->g->o;
-    const uint32_t k = fis_shape_classes(s->rows.shape);
     struct fis_rng rng;
     fis_rng_seed(&rng, o->seed, j->looks);
     if (s->g->serves) {
@@ -297,9 +348,7 @@ static int compare_with_served(struct session *s, struct fis_gate_judgement *j, 
         s->figures.difference = j->difference;
         s->figures.difference_se = j->difference_se;
     }
-    return fis_metrics_bootstrap(s->pick.predictions, s->pick.logits, s->rows.y, s->rows.group,
-                                 s->rows.n, k, s->rows.n_groups, o->positive, o->resamples, &rng,
-                                 &j->intervals, e);
+    return intervals_of(s, &s->pick, &rng, j, e);
 }
 
 static void explain(const struct session *s, struct fis_gate_judgement *j, enum fis_verdict verdict,
@@ -318,13 +367,13 @@ static void explain(const struct session *s, struct fis_gate_judgement *j, enum 
 static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_error *e)
 {
     const struct fis_gate_options *o = &s->g->o;
-    if (too_small(s, j))
-        return 0;
     if (!ends_finite(s)) {
         conclude(j, FIS_REJECT, FIS_GATE_NOT_FINITE, "the weights are not finite");
         return 0;
     }
     judge_anchor(s, fis_trainer_end_anchor(s->t), j);
+    if (too_small(s, j))
+        return show_anchor(s, j, e);
     if (!isfinite(s->anchor.loss) || !gate_metrics_finite(o, &s->figures, &s->anchor.metrics)) {
         conclude(j, FIS_REJECT, FIS_GATE_NOT_FINITE, "validation loss %g, accuracy %.4f, %s %.4f",
                  s->anchor.loss, j->anchor.accuracy, fis_metric_name(o->metric),
@@ -339,7 +388,7 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
                      ? "one class only is predicted at accuracy %.4f; the floor is %.4f"
                      : "the anchor's accuracy is %.4f; the floor is %.4f",
                  j->anchor.accuracy, j->floor);
-        return 0;
+        return show_anchor(s, j, e);
     }
     j->pick = s->pick.metrics;
     j->interpolation = (double)s->share;
@@ -369,7 +418,7 @@ int fis_gate_judge(struct fis_gate *g, const struct fis_trainer *t, struct fis_g
                    float *params, struct fis_error *e)
 {
     struct session s;
-    struct fis_gate_judgement out = {.looks = g->looks + 1};
+    struct fis_gate_judgement out = nothing(g->looks + 1);
     int r = session_init(&s, g, t, e);
     if (r == 0)
         r = judge_in(&s, &out, e);

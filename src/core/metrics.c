@@ -178,6 +178,17 @@ double fis_metrics_of(const struct fis_metrics *m, enum fis_metric metric)
     return NAN;
 }
 
+void fis_metrics_none(struct fis_metrics *out)
+{
+    *out = (struct fis_metrics){.accuracy = NAN,
+                                .balanced_accuracy = NAN,
+                                .demographic_parity = NAN,
+                                .equal_opportunity = NAN,
+                                .equalized_odds = NAN,
+                                .equalized_odds_max = NAN,
+                                .risk_disparity = NAN};
+}
+
 void fis_predict(const float *logits, uint32_t n, uint32_t classes, uint32_t *predictions)
 {
     for (uint32_t i = 0; i < n; i++, logits += classes) {

@@ -362,6 +362,10 @@ static void too_few_rows_are_refused(void **state)
     assert_int_equal(fis_gate_judge(g, t, &j, params, &e), 0);
     assert_int_equal(j.reason, FIS_GATE_FEW_ROWS);
     assert_int_equal(j.verdict, FIS_REJECT);
+    /* What was refused has figures all the same, and no number stands for one that is missing. */
+    assert_int_equal(j.pick.n, 200);
+    assert_true(j.pick.accuracy > .5 && j.intervals.accuracy.low < j.pick.accuracy);
+    assert_true(isnan(j.difference) && isnan(j.served.accuracy));
     o.min_rows = 100;
     o.min_cell = 10000;
     struct fis_gate *strict = gate(&o);
@@ -388,6 +392,30 @@ static void a_class_that_is_missing_is_not_estimable(void **state)
     assert_int_equal(fis_gate_first(g, t, &j, params, &e), -FIS_INPUT);
     assert_non_null(strstr(e.text, "cannot be estimated"));
     assert_true(isnan(fis_gate_val0(g)));
+    fis_gate_free(g);
+    fis_trainer_free(t);
+}
+
+static void a_cell_that_is_empty_in_one_group_is_said(void **state)
+{
+    (void)state;
+    static struct synthetic one;
+    struct fis_gate_options o = options();
+    struct fis_gate_judgement j;
+    synthetic_make(&one, 1200, .5, 9);
+    for (uint32_t i = 0; i < one.n; i++)
+        one.y[i] = one.group[i] ? 0 : one.y[i];
+    o.metric = FIS_EQUALIZED_ODDS;
+    struct fis_trainer *t = trainer(FIS_COPIES_BOOSTED, 2, &one);
+    struct fis_gate *g = gate(&o);
+    warm_up(t);
+    assert_int_equal(fis_gate_first(g, t, &j, params, &e), 0);
+    assert_non_null(strstr(j.text, "cannot be estimated"));
+    assert_true(isnan(j.pick.equalized_odds) && j.pick.accuracy > 0);
+    buy_and_train(t);
+    assert_int_equal(fis_gate_judge(g, t, &j, params, &e), 0);
+    assert_int_equal(j.reason, FIS_GATE_SMALL_CELL);
+    assert_true(isnan(j.pick.equalized_odds) && j.pick.n == 1200);
     fis_gate_free(g);
     fis_trainer_free(t);
 }
@@ -499,6 +527,7 @@ int main(void)
         cmocka_unit_test(accuracy_below_the_floor_is_rejected),
         cmocka_unit_test(too_few_rows_are_refused),
         cmocka_unit_test(a_class_that_is_missing_is_not_estimable),
+        cmocka_unit_test(a_cell_that_is_empty_in_one_group_is_said),
         cmocka_unit_test(a_constant_predictor_is_no_improvement),
         cmocka_unit_test(weights_that_are_not_finite_never_pass),
         cmocka_unit_test(interpolation_ends_are_exact),
