@@ -109,6 +109,10 @@ enum fis_answer {
 enum fis_answer fis_selector_answer(struct fis_selector *s, const struct fis_id *id, uint32_t label,
                                     struct fis_candidate *c, uint32_t *criterion);
 void fis_selector_release(struct fis_selector *s, const struct fis_id *id);
+/* The label of this answered id was not kept. For rounds that count kept labels (`fis`: Algorithm 1
+ * goes on while fewer than r are kept) its place in the round is free again, once; it stays
+ * answered and paid for. */
+void fis_selector_not_kept(struct fis_selector *s, const struct fis_id *id);
 /* A person skipped it, or its deadline passed: the slot in flight and the place in the round are
  * free again and the budget is given back; the id is not asked again. 1 when it was open. */
 int fis_selector_withdraw(struct fis_selector *s, const struct fis_id *id);

@@ -327,6 +327,25 @@ void fis_selector_release(struct fis_selector *s, const struct fis_id *id)
     entry->state = KNOWN_DONE;
 }
 
+/* Its place in the round is free again, and the criterion's turn with it. */
+static void free_place(struct fis_selector *s, const struct entry *entry)
+{
+    if (entry->round != s->round)
+        return;
+    s->round_asked--;
+    s->round_by[entry->criterion]--;
+}
+
+void fis_selector_not_kept(struct fis_selector *s, const struct fis_id *id)
+{
+    struct entry *entry = known_find(&s->known, id);
+    if (!entry || entry->not_kept || entry->state == KNOWN_HELD || entry->state == KNOWN_OPEN ||
+        entry->state == KNOWN_WITHDRAWN)
+        return;
+    entry->not_kept = 1;
+    free_place(s, entry);
+}
+
 int fis_selector_withdraw(struct fis_selector *s, const struct fis_id *id)
 {
     struct entry *entry = known_find(&s->known, id);
@@ -336,10 +355,7 @@ int fis_selector_withdraw(struct fis_selector *s, const struct fis_id *id)
     entry->state = KNOWN_WITHDRAWN;
     s->open--;
     s->asked--;
-    if (entry->round == s->round) {
-        s->round_asked--;
-        s->round_by[entry->criterion]--;
-    }
+    free_place(s, entry);
     return 1;
 }
 

@@ -42,6 +42,7 @@ struct entry {
     enum known_state state;
     uint32_t label, criterion, slot; /* slot: NO_SLOT when it has none */
     uint64_t round;                  /* in which it was asked */
+    int not_kept;                    /* its place in the round was given back */
     struct fis_id id;
 };
 

@@ -235,6 +235,34 @@ static void limits_hold_and_withdrawal_gives_back(void **state)
     fis_selector_free(s);
 }
 
+static void labels_that_are_not_kept_free_their_place(void **state)
+{
+    (void)state;
+    struct fis_candidate c;
+    uint32_t criterion;
+    struct fis_selector *s = selector(FIS_ALGORITHM_ENTROPY, 2, 2, 4);
+    make_candidates(8);
+    offer_all(s, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        while (fis_selector_ask(s, &c, &criterion))
+            assert_true(fis_selector_counts(s).round_asked <= 2);
+        assert_int_equal(fis_selector_answer(s, &c.id, 1, &c, &criterion), FIS_ANSWER_ACCEPTED);
+        struct fis_id id = c.id;
+        fis_selector_release(s, &id);
+        fis_selector_not_kept(s, &id);
+        fis_selector_not_kept(s, &id); /* once is enough */
+        assert_int_equal(fis_selector_counts(s).round_asked, 1);
+        assert_int_equal(fis_selector_counts(s).answered, i + 1); /* paid for all the same */
+    }
+    assert_int_equal(fis_selector_counts(s).budget_left, 0);
+    assert_int_equal(fis_selector_ask(s, &c, &criterion), 0);
+    struct fis_id nobody;
+    fis_id_set(&nobody, "nobody", 6);
+    fis_selector_not_kept(s, &nobody);
+    assert_int_equal(fis_selector_counts(s).round_asked, 1);
+    fis_selector_free(s);
+}
+
 static void late_answers_belong_to_their_own_round(void **state)
 {
     (void)state;
@@ -438,6 +466,7 @@ int main(void)
         cmocka_unit_test(starved_criterion_leaves_its_turn_and_gets_it_back),
         cmocka_unit_test(answers_are_told_apart),
         cmocka_unit_test(limits_hold_and_withdrawal_gives_back),
+        cmocka_unit_test(labels_that_are_not_kept_free_their_place),
         cmocka_unit_test(late_answers_belong_to_their_own_round),
         cmocka_unit_test(bad_candidates_are_refused),
         cmocka_unit_test(a_new_head_reorders_all),
