@@ -14,6 +14,8 @@ const struct wire_bytes wire_ledger_state_key = {"", 1}; /* the NUL that ends it
 
 static const struct wire_number state_numbers[] = {
     {"val_0", offsetof(struct wire_trainer_state, val0), 0},
+    {"served_accuracy", offsetof(struct wire_trainer_state, served_accuracy), 0},
+    {"trained", offsetof(struct wire_trainer_state, trained), 0},
     {NULL, 0, 0},
 };
 
@@ -40,7 +42,7 @@ int wire_ledger_state_encode(const struct wire_trainer_state *state, struct wire
                              struct fis_error *e)
 {
     Fis__V1__TrainerState m = FIS__V1__TRAINER_STATE__INIT;
-    _Alignas(16) unsigned char bytes[256];
+    _Alignas(16) unsigned char bytes[512];
     struct fis_arena scratch = {.base = bytes, .size = sizeof bytes};
     m.round = state->round;
     m.window_records = state->window_records;

@@ -205,6 +205,8 @@ struct wire_trainer_state { /* key: one NUL byte, which no record id of text has
     uint64_t window_records;
     uint64_t head_version, model_version, served_version;
     double val0;
+    double served_accuracy; /* of the served version, on all validation rows; NaN: not measured */
+    double trained;         /* labels of this round that have been trained on */
     uint32_t looks;
 };
 

@@ -89,6 +89,8 @@ static void state_of_the_trainer(void **state)
                                     .model_version = 7,
                                     .served_version = 6,
                                     .val0 = .8125,
+                                    .served_accuracy = .75,
+                                    .trained = 32,
                                     .looks = 5};
     assert_int_equal(wire_ledger_state_key.length, 1);
     assert_int_equal(*(const char *)wire_ledger_state_key.data, 0);
@@ -102,14 +104,16 @@ static void state_of_the_trainer(void **state)
     assert_int_equal(got->model_version, 7);
     assert_int_equal(got->served_version, 6);
     assert_true(got->val0 == .8125);
+    assert_true(got->served_accuracy == .75 && got->trained == 32);
     assert_int_equal(got->looks, 5);
     /* Not known yet: it is left out, never sent as NaN. */
-    in = (struct wire_trainer_state){.val0 = (double)NAN};
+    in = (struct wire_trainer_state){
+        .val0 = (double)NAN, .served_accuracy = (double)NAN, .trained = (double)NAN};
     w->out.length = 0;
     assert_int_equal(wire_ledger_state_encode(&in, &w->out, &w->e), 0);
     assert_int_equal(w->out.length, 0);
     assert_int_equal(decode(w, wire_ledger_state_key, "", 0), WIRE_OK);
-    assert_true(isnan(w->item.state.val0));
+    assert_true(isnan(w->item.state.val0) && isnan(w->item.state.trained));
 }
 
 static void tombstones_and_refusals(void **state)
@@ -158,7 +162,7 @@ static void spoiled(void **state)
     w->key = "k";
     w->key_length = 1;
     spoil(w->out.data, w->out.length, 10000, try_item, w);
-    struct wire_trainer_state s = {1, 2, 3, 4, 5, .5, 6};
+    struct wire_trainer_state s = {1, 2, 3, 4, 5, .5, .5, 7, 6};
     w->out.length = 0;
     assert_int_equal(wire_ledger_state_encode(&s, &w->out, &w->e), 0);
     w->key = "";
