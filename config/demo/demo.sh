@@ -51,7 +51,8 @@ mkdir -p "$run"
 
 # Where the tools find the embedded brokers of this run, and of no other.
 export FISD_RUN_DIR=$run
-pids=()
+pids=()    # of all that is started here
+daemons=() # of them, the two fisd
 
 # Ends what was started here, in order: the tools, then the daemons, which drain.
 clean_up() {
@@ -82,9 +83,9 @@ seeded() { # of a configuration, for this run
     sed -e "s/^selection:/&\n  seed: $seed/" -e "s/^training:/&\n  seed: $seed/" "$here/../adult.yaml"
 }
 seeded >"$dir/fis+.yaml"
-# The same budget spent at random, with plain training and no choice at publication.
+# The same budget spent at random: plain training, and every version is published.
 seeded | sed -e 's/^pipeline: .*/pipeline: adult-random/' -e 's/algorithm: .*/algorithm: random/' \
-    -e 's/^training:/gate:\n  replace: always\n&\n  copies: plain/' >"$dir/random.yaml"
+    -e 's/^training:/gate: {replace: always, epsilon: 1, min_cell: 1}\n&\n  copies: plain/' >"$dir/random.yaml"
 
 # ---- two pipelines ----------------------------------------------------------------------------
 
@@ -94,6 +95,7 @@ start() { # pipeline
     "$bin/fisd" --embedded -c "$dir/$name.yaml" >"$dir/$name.log" 2>&1 &
     local pid=$!
     pids+=("$pid")
+    daemons+=("$pid")
     # Its broker can be found once it is there.
     until [ "$(ls "$run")" != "$before" ]; do
         kill -0 "$pid" 2>/dev/null || {
@@ -115,20 +117,29 @@ start() { # pipeline
     eval "replay_$2=$!"
 }
 
+# Waits for the end of a pipeline's rounds, and does not wait when a fisd has ended.
 follow() { # pipeline, more arguments for watch
-    local name=$1
+    local name=$1 watch ended status
     shift
-    "$bin/fisctl" -c "$dir/$name.yaml" watch --until done --timeout $patience "$@" || {
-        show_log "$name"
-        tail -qn 1 "$dir/$name-replay.log" "$dir/$name-label.log" >&2
-        die "the pipeline $name did not end its rounds"
-    }
+    "$bin/fisctl" -c "$dir/$name.yaml" watch --until done --timeout $patience "$@" &
+    watch=$!
+    pids+=("$watch")
+    wait -n -p ended "$watch" "${daemons[@]}"
+    status=$?
+    [ "$ended" = "$watch" ] && [ $status -eq 0 ] && return
+    echo >&2
+    [ "$ended" = "${daemons[1]}" ] && name=random
+    show_log "$name"
+    tail -qn 1 "$dir/$name-replay.log" "$dir/$name-label.log" >&2
+    [ "$ended" = "$watch" ] && die "the pipeline $name did not end its rounds"
+    die "the fisd of $name has ended"
 }
 
 rm -f "$run"/*
 start fis+ chosen
 start random random
-say "two pipelines run: fis+ (shown here) and one that labels at random; logs in $dir"
+say "two pipelines run: fis+ (shown here), and one that labels at random"
+say "logs: $dir"
 echo
 follow fis+ --every "$([ -t 1 ] && echo 0.2 || echo 5)"
 echo
@@ -154,7 +165,8 @@ evaluate fis+ served >"$dir/test-fis+.json" || exit 1
 evaluate random served >"$dir/test-random.json" || exit 1
 
 echo
-say "on the test rows, which no pipeline has seen (accuracy: more is better; gaps: 0 is fair)"
+say "on test rows that neither has seen, with 95 % intervals"
+say "(accuracy: more is better; the gaps EOd, DP, EOp: 0 is fair)"
 python3 - "$dir" $((SECONDS - started)) <<'PY' || die "the results could not be put together"
 import json, re, sys
 
@@ -168,16 +180,20 @@ versions = [json.loads(line) for line in open(f"{folder}/versions.jsonl")]
 records = re.search(r"sent ([\d,]+) record", open(f"{folder}/fis+-replay.log").read())
 
 
+def rate(x):
+    return f"{x:.3f}".replace("0.", ".", 1)
+
+
 def cell(result, metric):
     if result[metric] is None:
         return "n/e"
     low, high = result["intervals"][metric]
-    return f"{result[metric]:.3f} [{low:.3f}, {high:.3f}]"
+    return f"{rate(result[metric])} {rate(low)}–{rate(high)}"
 
 
-print(f"{'':14}" + "".join(f"  {t:<20}" for t in titles).rstrip())
+print(f"{'':13}" + "".join(f"  {t:<14}" for t in titles).rstrip())
 for n in names:
-    print(f"{labels[n]:14}" + "".join(f"  {cell(test[n], m):<20}" for m in metrics).rstrip())
+    print(f"{labels[n]:13}" + "".join(f"  {cell(test[n], m):<14}" for m in metrics).rstrip())
 print()
 served = sum(1 for v in versions if v["served"])
 print(json.dumps({"demo": {
