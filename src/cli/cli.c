@@ -128,6 +128,18 @@ static int find_broker(struct cli *c, struct fis_error *e)
     return 0;
 }
 
+int cli_broker_gone(const struct cli *c, struct fis_error *e)
+{
+    char running[STREAM_ADDRESS_MAX];
+    struct fis_error none;
+    if (!c->embedded)
+        return 0;
+    if (!stream_address_read(c->cfg.pipeline, running, &none) && !strcmp(c->broker, running))
+        return 0;
+    return fis_fail(e, FIS_FATAL, "the embedded broker of pipeline '%s' at %s has ended",
+                    c->cfg.pipeline, c->broker);
+}
+
 static int make_client(struct cli *c, struct fis_error *e)
 {
     uint32_t n = c->cfg.kafka.count;

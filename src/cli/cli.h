@@ -46,6 +46,10 @@ void cli_init(struct cli *c);
 int cli_open(struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
 void cli_done(struct cli *c);
 
+/* Whether the embedded broker that was found has ended: a new one has another address, so there
+ * is nothing to wait for. INPUT error then; 0 otherwise. */
+int cli_broker_gone(const struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
+
 bool cli_stopping(struct cli *c);
 /* Until the stream layer has something, or `ms` are over, or (when fd >= 0) fd can be read: true
  * for the last. Returns early for a signal. */

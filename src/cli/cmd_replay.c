@@ -50,19 +50,20 @@ static void show(struct replay *r, int64_t now)
                              (double)r->sender.sent / (seconds > 0 ? seconds : 1));
 }
 
-static void ask_lag(struct replay *r, int64_t now)
+static int ask_lag(struct replay *r, int64_t now, struct fis_error *e)
 {
     int64_t lag;
     /* What is still in the producer's queue is not on the topic yet, and unread for certain. */
     uint64_t sent = r->sender.sent, queued = stream_producer_outstanding(r->sender.producer);
     if (!pace_ask(&r->pace, now))
-        return;
+        return 0;
     if (stream_group_lag(&r->cli->client, r->group, r->topic, LAG_MS, &lag, &r->lag_error)) {
         r->pace.asked_ms = cli_now_ms();
-        return;
+        return cli_broker_gone(r->cli, e);
     }
     r->lag_error.class = FIS_OK;
     pace_lag(&r->pace, (uint64_t)lag + queued, sent, cli_now_ms());
+    return 0;
 }
 
 static void say_stuck(struct replay *r, int64_t now)
@@ -78,19 +79,21 @@ static void say_stuck(struct replay *r, int64_t now)
     r->stuck = true;
 }
 
-/* Until a record may be sent; false when it is time to stop. */
-static bool wait_turn(struct replay *r)
+/* Until a record may be sent: 1. 0: it is time to stop. */
+static int wait_turn(struct replay *r, struct fis_error *e)
 {
     for (;;) {
         int64_t now = cli_now_ms();
-        ask_lag(r, now);
+        int rc = ask_lag(r, now, e);
+        if (rc)
+            return rc;
         show(r, now);
         if (cli_stopping(r->cli))
-            return false;
+            return 0;
         if (pace_allowed(&r->pace, now)) {
             r->moved_ms = now;
             r->stuck = false;
-            return true;
+            return 1;
         }
         say_stuck(r, now);
         sender_poll(&r->sender);
@@ -98,28 +101,34 @@ static bool wait_turn(struct replay *r)
     }
 }
 
+static int send_one(struct replay *r, struct fis_error *e)
+{
+    const struct fis_id *id = &r->records.id;
+    if (r->records.warning[0]) {
+        screen_progress_end(&r->progress, true);
+        cli_say("warning: %s", r->records.warning);
+        r->records.warning[0] = 0;
+    }
+    int rc = sender_send(&r->sender, r->topic, r->records.has_id ? id->bytes : NULL, id->length,
+                         r->records.value.data, r->records.value.length, e);
+    if (rc)
+        return rc;
+    pace_sent(&r->pace, r->records.value.length);
+    return r->sender.refused ? fis_fail(e, r->sender.first.class, "%s", r->sender.first.text) : 0;
+}
+
 /* 0: all of it (or the limit) was sent, or it was interrupted. */
 static int send_all(struct replay *r, struct fis_error *e)
 {
-    while (r->sender.sent < r->limit && wait_turn(r)) {
-        int rc = records_next(&r->records, e);
-        if (rc <= 0)
-            return rc;
-        if (r->records.warning[0]) {
-            screen_progress_end(&r->progress, true);
-            cli_say("warning: %s", r->records.warning);
-            r->records.warning[0] = 0;
-        }
-        const struct fis_id *id = &r->records.id;
-        rc = sender_send(&r->sender, r->topic, r->records.has_id ? id->bytes : NULL, id->length,
-                         r->records.value.data, r->records.value.length, e);
-        if (rc)
-            return rc;
-        pace_sent(&r->pace, r->records.value.length);
-        if (r->sender.refused)
-            return fis_fail(e, r->sender.first.class, "%s", r->sender.first.text);
+    int rc = 1;
+    while (rc > 0 && r->sender.sent < r->limit) {
+        rc = wait_turn(r, e);
+        if (rc > 0)
+            rc = records_next(&r->records, e);
+        if (rc > 0 && !(rc = send_one(r, e)))
+            rc = 1;
     }
-    return 0;
+    return rc < 0 ? rc : 0;
 }
 
 static int finish(struct replay *r, int rc, struct fis_error *e)

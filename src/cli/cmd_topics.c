@@ -26,6 +26,7 @@ static uint32_t wanted_topics(const struct cli *c, bool create, struct config_to
             .cleanup = list[i].compact ? STREAM_CLEANUP_COMPACT
                        : free_choice   ? STREAM_CLEANUP_ANY
                                        : STREAM_CLEANUP_DELETE,
+            .max_message_bytes = (int64_t)list[i].max_message_bytes,
         };
     }
     return n;

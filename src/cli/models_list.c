@@ -123,8 +123,8 @@ int models_list(const struct models *m, bool json, struct fis_error *e)
         return fis_fail(e, FIS_NOMEM, "no memory for the table");
     const struct wire_model *served = models_served(m);
     if (served)
-        printf("served now: version %llu. ", (unsigned long long)served->version);
-    printf("On validation rows, with 95 %% intervals; DP, EOp, EOd: gaps, 0 is fair.\n");
+        printf("served now: version %llu\n", (unsigned long long)served->version);
+    printf("on validation rows, with 95 %% intervals; DP, EOp, EOd are gaps: 0 is fair\n");
     if (unknown)
         printf("n/e: not estimable, nobody in a cell that it needs\n");
     return 0;

@@ -31,6 +31,9 @@ static bool take_events(struct topic_reader *r, int *rc, struct fis_error *e)
             return true;
         } else if (ev.kind == STREAM_ERROR) {
             r->last = ev.error;
+            *rc = cli_broker_gone(r->cli, e);
+            if (*rc)
+                return true;
         }
     }
     return ended;
