@@ -36,8 +36,15 @@ static const char *what_is_wrong(const json_error_t *error)
     case json_error_stack_overflow:
         return "nested too deeply";
     default:
-        return "not JSON";
+        break;
     }
+    /* What jansson says besides is for its own developers, but for these two. */
+    if (strstr(error->text, "'[' or '{' expected"))
+        return "an object wanted";
+    if (strstr(error->text, "near 'NaN'") || strstr(error->text, "near 'Infinity'") ||
+        strstr(error->text, "near '-'")) /* and no number after it */
+        return "not JSON (which has no NaN and no Infinity)";
+    return "not JSON";
 }
 
 static int refused_memory(struct fis_error *e)
