@@ -37,6 +37,10 @@ static int new_topic(const struct stream_topic *t, rd_kafka_NewTopic_t **out, st
     if (t->cleanup != STREAM_CLEANUP_ANY) {
         err = rd_kafka_NewTopic_set_config(n, "cleanup.policy", policy_name(t->cleanup));
     }
+    if (t->max_message_bytes && !err) {
+        snprintf(text, sizeof text, "%lld", (long long)t->max_message_bytes);
+        err = rd_kafka_NewTopic_set_config(n, "max.message.bytes", text);
+    }
     for (size_t i = 0; i < t->config_count && !err; i++) {
         err = rd_kafka_NewTopic_set_config(n, t->config[i].key, t->config[i].value);
     }

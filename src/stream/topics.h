@@ -15,6 +15,7 @@ struct stream_topic {
     int32_t partitions;  /* create: -1 is the broker's default. check: -1 is any */
     int16_t replication; /* create: -1 is the broker's default. Not checked */
     enum stream_cleanup cleanup;
+    int64_t max_message_bytes;            /* create: 0 is the broker's default. Not checked */
     const struct stream_property *config; /* more topic configuration, for create */
     size_t config_count;
 };
@@ -44,6 +45,11 @@ int stream_topics_create(const struct stream_client *client, const struct stream
 int stream_topics_check(const struct stream_client *client, const struct stream_topic *topics,
                         size_t count, int timeout_ms, struct stream_topic_report *reports,
                         struct fis_error *e) FIS_MUST_CHECK;
+
+/* max.message.bytes of each topic; 0 where it cannot be known: no such topic, asking is not
+ * allowed, an embedded broker. RETRY: no broker in time. */
+int stream_topics_limits(const struct stream_client *client, const char *const *names, size_t count,
+                         int timeout_ms, int64_t *limits, struct fis_error *e) FIS_MUST_CHECK;
 
 /* Messages that the group has not committed yet in the topic: sum over partitions of end -
  * committed (or - beginning, when nothing is committed). Asks the broker. */
