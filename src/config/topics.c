@@ -4,7 +4,23 @@
  */
 #include "config/topics.h"
 
-enum { DELETE = 0, COMPACT = 1, OURS = 0, YOURS = 2, SINGLE = 4 };
+enum { DELETE = 0, COMPACT = 1, OURS = 0, YOURS = 2, SINGLE = 4, RECORDS = 8, LETTERS = 16 };
+
+/* Kafka's own limit, and what is put around a record at most. */
+static const uint64_t usual = 1u << 20, around = 64u << 10;
+/* Dead letters are what others sent, and should arrive whole. */
+static const uint64_t largest_letter = 16u << 20;
+
+/* Ours carry the record and its features; yours the record alone. */
+static uint64_t max_message_bytes(const struct config *cfg, int flags)
+{
+    uint64_t one = cfg->records.max_bytes, both = 2 * one + around;
+    if (flags & LETTERS)
+        return (both > largest_letter ? both : largest_letter) + around;
+    if (!(flags & RECORDS) || (flags & YOURS && one <= usual) || both <= usual)
+        return 0;
+    return flags & YOURS ? one + around : both;
+}
 
 uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CONFIG_TOPICS_MAX])
 {
@@ -14,16 +30,16 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
         int flags;
         bool used;
     } all[CONFIG_TOPICS_MAX] = {
-        {t->records, DELETE | YOURS, true},
-        {t->candidates, DELETE | OURS, true},
-        {t->label_requests, DELETE | OURS, true},
+        {t->records, DELETE | YOURS | RECORDS, true},
+        {t->candidates, DELETE | OURS | RECORDS, true},
+        {t->label_requests, DELETE | OURS | RECORDS, true},
         {t->labels, DELETE | YOURS, true},
-        {t->initial, COMPACT | YOURS, cfg->initial.source == CONFIG_TOPIC},
-        {t->validation, COMPACT | YOURS, cfg->validation.source == CONFIG_TOPIC},
+        {t->initial, COMPACT | YOURS | RECORDS, cfg->initial.source == CONFIG_TOPIC},
+        {t->validation, COMPACT | YOURS | RECORDS, cfg->validation.source == CONFIG_TOPIC},
         {t->heads, COMPACT | OURS | SINGLE, true},
         {t->models, COMPACT | OURS | SINGLE, true},
         {t->ledger, COMPACT | OURS | SINGLE, true},
-        {t->dead_letter, DELETE | OURS, true},
+        {t->dead_letter, DELETE | OURS | LETTERS, true},
     };
     uint32_t n = 0;
     for (uint32_t i = 0; i < CONFIG_TOPICS_MAX; i++) {
@@ -35,6 +51,7 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
             .yours = (all[i].flags & YOURS) != 0,
             .partitions = all[i].flags & SINGLE ? 1 : t->partitions,
             .replication = t->replication,
+            .max_message_bytes = max_message_bytes(cfg, all[i].flags),
         };
     }
     return n;

@@ -13,6 +13,7 @@ struct config_topic {
     bool yours;          /* written by the user's own programs, who may have other plans for it */
     uint32_t partitions; /* for creating it; the topics of the trainer's state have one */
     uint32_t replication;
+    uint64_t max_message_bytes; /* for creating it; 0: the broker's own limit will do */
 };
 
 #define CONFIG_TOPICS_MAX 10
