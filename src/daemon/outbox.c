@@ -9,6 +9,7 @@
 
 struct outbox {
     struct stream_producer *producer;
+    size_t dead_letter_bytes;
     struct stream_txn_thread *txn; /* NULL: at_least_once */
     struct stream_consumer *consumer; /* of the commit that runs */
     bool initialised, open, committing;
@@ -22,6 +23,7 @@ int outbox_open(struct outbox **out, const struct outbox_options *o, struct fis_
     struct outbox *b = fis_calloc(1, sizeof *b);
     if (!b)
         return fis_fail(e, FIS_NOMEM, "no memory for the outbox");
+    b->dead_letter_bytes = o->dead_letter_bytes;
     struct stream_producer_options p = {.client = o->client,
                                         .transactional_id = o->transactional_id};
     int rc = stream_producer_open(&b->producer, &p, e);
@@ -97,7 +99,7 @@ int outbox_dead_letter(struct outbox *b, const char *topic, const struct wire_me
 {
     if (begin(b, e) < 0)
         return -1;
-    return sent(b, dead_letter_send(b->producer, topic, m, reason, 0, e), e);
+    return sent(b, dead_letter_send(b->producer, topic, m, reason, b->dead_letter_bytes, 0, e), e);
 }
 
 int outbox_consumed(struct outbox *b, const char *topic, int32_t partition, int64_t offset,

@@ -19,6 +19,7 @@ struct outbox;
 struct outbox_options {
     struct stream_client client;
     const char *transactional_id; /* NULL: at_least_once */
+    size_t dead_letter_bytes;     /* longer dead letters are cut; 0: no limit */
 };
 int outbox_open(struct outbox **out, const struct outbox_options *o, struct fis_error *e) FIS_MUST_CHECK;
 void outbox_close(struct outbox *o); /* bounded, blocking; NULL is fine */

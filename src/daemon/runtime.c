@@ -235,7 +235,7 @@ static int open_runtime(struct runtime *rt, bool embedded, struct fis_error *e)
     uint32_t threads = rt->cfg->runtime.workers + 1;
     if (workers_start(&rt->workers, threads, runtime_wake, rt, e) < 0)
         return -1;
-    return !embedded && rt->cfg->topics.create ? topics_job_start(&rt->topics, rt, e) : 0;
+    return embedded ? 0 : topics_job_start(&rt->topics, rt, e);
 }
 
 static void close_runtime(struct runtime *rt)

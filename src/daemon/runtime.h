@@ -34,6 +34,7 @@ struct runtime {
     struct stream_property *properties; /* the configuration's, and the embedded broker's address */
     size_t property_count;
     bool exactly_once;
+    size_t dead_letter_bytes; /* max.message.bytes of that topic; 0: no limit */
     struct scorer_host *scorer;
     struct trainer_host *trainer;
     struct topics_job *topics;

@@ -115,7 +115,7 @@ static void out_refuse(void *ctx, uint32_t slot, uint32_t i)
     struct scoring_batch *b = &h->slots[slot].batch;
     struct fis_error e;
     if (dead_letter_send(h->producer, h->rt->cfg->topics.dead_letter, &b->messages[i],
-                         b->errors[i].text, slot, &e) < 0)
+                         b->errors[i].text, h->rt->dead_letter_bytes, slot, &e) < 0)
         fail(h, &e);
 }
 

@@ -1,20 +1,27 @@
 #include "daemon/topics_job.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "config/topics.h"
 #include "stream/topics.h"
 
 #define ADMIN_TIMEOUT_MS 5000
-/* Candidates and dead letters carry whole records, with a margin for what is put around them. */
-#define MESSAGE_MARGIN (64u << 10)
+/* Kafka's own, of a topic that does not say. */
+#define USUAL_LIMIT ((size_t)1000000)
+/* What is put around a record, columns and classes aside: ids, names, scores, Kafka's framing. */
+#define AROUND ((size_t)8192)
+
+enum { CANDIDATES, LABEL_REQUESTS, DEAD_LETTER, LIMITS };
 
 struct topics_job {
     struct runtime *rt;
     struct job job;
     struct stream_client client;
     struct stream_topic topics[CONFIG_TOPICS_MAX];
-    struct stream_property larger;
-    char larger_value[32];
     struct stream_topic_report reports[CONFIG_TOPICS_MAX];
+    const char *limited[LIMITS];
+    int64_t limits[LIMITS];
     uint32_t count;
     enum { RUNNING, RAN, DONE } state;
     int rc;
@@ -24,8 +31,13 @@ struct topics_job {
 static void run(void *arg)
 {
     struct topics_job *t = arg;
-    t->rc = stream_topics_create(&t->client, t->topics, t->count, ADMIN_TIMEOUT_MS, t->reports,
-                                 &t->error);
+    t->rc = 0;
+    if (t->rt->cfg->topics.create)
+        t->rc = stream_topics_create(&t->client, t->topics, t->count, ADMIN_TIMEOUT_MS, t->reports,
+                                     &t->error);
+    if (t->rc == 0)
+        t->rc = stream_topics_limits(&t->client, t->limited, LIMITS, ADMIN_TIMEOUT_MS, t->limits,
+                                     &t->error);
 }
 
 static void ran(void *arg)
@@ -41,12 +53,6 @@ static void submit(struct topics_job *t)
     workers_submit(t->rt->workers, &t->job);
 }
 
-static bool carries_records(const struct config *cfg, const char *name)
-{
-    return name == cfg->topics.candidates || name == cfg->topics.dead_letter ||
-           name == cfg->topics.label_requests;
-}
-
 int topics_job_start(struct topics_job **out, struct runtime *rt, struct fis_error *e)
 {
     struct topics_job *t = fis_calloc(1, sizeof *t);
@@ -57,25 +63,48 @@ int topics_job_start(struct topics_job **out, struct runtime *rt, struct fis_err
     t->client = runtime_client(rt);
     t->client.wake = NULL;
     t->count = config_topics_list(rt->cfg, list);
-    uint64_t larger = 2 * rt->cfg->records.max_bytes + MESSAGE_MARGIN;
-    snprintf(t->larger_value, sizeof t->larger_value, "%llu", (unsigned long long)larger);
-    t->larger = (struct stream_property){"max.message.bytes", t->larger_value};
-    for (uint32_t i = 0; i < t->count; i++) {
-        struct stream_topic *topic = &t->topics[i];
-        *topic = (struct stream_topic){
+    t->limited[CANDIDATES] = rt->cfg->topics.candidates;
+    t->limited[LABEL_REQUESTS] = rt->cfg->topics.label_requests;
+    t->limited[DEAD_LETTER] = rt->cfg->topics.dead_letter;
+    for (uint32_t i = 0; i < t->count; i++)
+        t->topics[i] = (struct stream_topic){
             .name = list[i].name,
             .partitions = (int32_t)list[i].partitions,
             .replication = (int16_t)list[i].replication,
             .cleanup = list[i].compact ? STREAM_CLEANUP_COMPACT : STREAM_CLEANUP_DELETE,
+            .max_message_bytes = (int64_t)list[i].max_message_bytes,
         };
-        if (carries_records(rt->cfg, list[i].name) && larger > (1u << 20)) {
-            topic->config = &t->larger;
-            topic->config_count = 1;
-        }
-    }
     submit(t);
     *out = t;
     return 0;
+}
+
+/* The producer's own limit counts too, when the operator set one. */
+static size_t limit_of(const struct topics_job *t, int which)
+{
+    const char *own =
+        stream_property_find(t->rt->properties, t->rt->property_count, "message.max.bytes");
+    size_t limit = t->limits[which] > 0 ? (size_t)t->limits[which] : USUAL_LIMIT;
+    size_t mine = own ? strtoull(own, NULL, 10) : SIZE_MAX;
+    return mine < limit ? mine : limit;
+}
+
+/* A record that is taken must get through: as a candidate, and as a label request. */
+static void limit_records(struct topics_job *t, int which)
+{
+    const struct config *cfg = t->rt->cfg;
+    size_t around = AROUND + 18 * (size_t)cfg->columns.count, limit = limit_of(t, which);
+    for (uint32_t k = 0; k < cfg->classes.count; k++)
+        around += 8 + 6 * strlen(cfg->classes.items[k]);
+    size_t room = limit > around ? limit - around : 0;
+    if (room >= t->rt->pipeline.schema.max_bytes)
+        return;
+    t->rt->pipeline.schema.max_bytes = room;
+    log_line(LOG_LEVEL_WARN, "limit",
+             "records.max_bytes=%zu in_force=%zu text=\"topic %s %s messages of %zu bytes at "
+             "most (max.message.bytes): larger records go to the dead-letter topic\"",
+             (size_t)cfg->records.max_bytes, room, t->limited[which],
+             t->limits[which] > 0 ? "takes" : "does not say, and is thought to take,", limit);
 }
 
 int topics_job_turn(struct topics_job *t, struct fis_error *e)
@@ -95,6 +124,9 @@ int topics_job_turn(struct topics_job *t, struct fis_error *e)
         if (t->reports[i].created)
             log_line(LOG_LEVEL_INFO, "topic", "created=%s partitions=%d", t->topics[i].name,
                      (int)t->topics[i].partitions);
+    limit_records(t, CANDIDATES);
+    limit_records(t, LABEL_REQUESTS);
+    t->rt->dead_letter_bytes = limit_of(t, DEAD_LETTER);
     t->state = DONE;
     return 1;
 }

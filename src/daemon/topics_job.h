@@ -1,6 +1,7 @@
 /*
  * Topics at the start, on a worker since the admin calls block: those that are missing are
- * created, and a broker that does not answer is waited for. Thread: the loop.
+ * created, and a broker that does not answer is waited for. Then what the topics take says how long
+ * a record and a dead letter may be. Thread: the loop.
  */
 #ifndef DAEMON_TOPICS_JOB_H
 #define DAEMON_TOPICS_JOB_H

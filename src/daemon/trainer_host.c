@@ -85,7 +85,8 @@ static int open_all(struct trainer_host *h, struct fis_error *e)
     snprintf(h->transactional_id, sizeof h->transactional_id, "%s-trainer", cfg->pipeline);
     h->topics[CANDIDATES] = cfg->topics.candidates;
     h->topics[LABELS] = cfg->topics.labels;
-    struct outbox_options o = {.client = runtime_client(h->rt)};
+    struct outbox_options o = {.client = runtime_client(h->rt),
+                               .dead_letter_bytes = h->rt->dead_letter_bytes};
     if (h->rt->exactly_once)
         o.transactional_id = h->transactional_id;
     if (outbox_open(&h->outbox, &o, e) < 0)
