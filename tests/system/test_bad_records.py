@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""Records that cannot be used, between records that can: each kind ends where the documents say,
+counted, with a reason that a person understands, and changes no score of the good ones."""
+
+import json
+import struct
+
+from fisd_test import (Pipeline, floats, has, main, people, record_json, same, t_config, test,
+                       w_config)
+
+GOOD = {"age": 39.0, "hours": 40.0, "job": "clerk", "score": 1.5}
+NOT_JSON = "not JSON"
+NO_FLOAT = "does not fit a 32-bit float"
+
+
+def good_records(n, seed=11):
+    return [record_json(r, with_id=False) for r in people(n, seed)]
+
+
+def column(name, literal):
+    """A JSON record whose column has this text as its value; None: the column is not there."""
+    parts = [f'"{k}": {json.dumps(v)}' for k, v in GOOD.items() if k != name]
+    return "{" + ", ".join(parts + ([f'"{name}": {literal}'] if literal else [])) + "}"
+
+
+def interleaved(good, bad):
+    """One good record before each bad one, and good ones at the end: they share a batch."""
+    out, rest = [], list(good)
+    for message in bad:
+        if rest:
+            out.append(rest.pop(0))
+        out.append(message)
+    return out + rest
+
+
+def run(p, good, bad, others=()):
+    """Sends good values (as x0, x1 …) among bad messages before fisd starts, so that one batch
+    holds them all, and the same good values alone (y0, y1 …) afterwards. `bad`: (key, value,
+    parts of the reason); `others`: (key, value) that are scored too. Returns the candidates."""
+    mixed = interleaved([(f"x{i}".encode(), v, None) for i, v in enumerate(good)],
+                        list(bad) + [(k, v, None) for k, v in others])
+    p.produce("records", [m[:2] for m in mixed])
+    p.start()
+    p.wait_counts("scored", records=len(good) + len(others), refused=len(bad), tombstones=0)
+    p.check_dead_letters("records", {i: (m[:2], m[2]) for i, m in enumerate(mixed) if m[2]})
+    p.produce("records", [(f"y{i}".encode(), v) for i, v in enumerate(good)])
+    names = [f"{c}{i}".encode() for c in "xy" for i in range(len(good))]
+    found = p.wait_candidates(names + [k for k, _ in others])
+    same(len(found), len(names) + len(others), "number of candidates")
+    for i in range(len(good)):
+        x, y = found[f"x{i}".encode()], found[f"y{i}".encode()]
+        same((x.vector, x.scores, x.head), (y.vector, y.scores, y.head),
+             f"good record {i}, with and without bad ones in its batch")
+    return found
+
+
+@test("JSON: numbers that are none, text, structure, size; good records' scores do not change")
+def _():
+    bad = [(b"b%d" % i, column(name, literal).encode(), parts) for i, (name, literal, parts) in
+           enumerate([
+               ("age", "NaN", [NOT_JSON]), ("age", "Infinity", [NOT_JSON]),
+               ("age", "-Infinity", [NOT_JSON]), ("score", "nan", [NOT_JSON]),
+               ("age", "1e400", ["number too large"]), ("age", "-1e400", ["number too large"]),
+               ("age", "1" + 400 * "0", ["number too large"]),
+               ("age", "1e39", ["column age", NO_FLOAT]),
+               ("hours", "-1e39", ["column hours", NO_FLOAT]),
+               ("age", '"NaN"', ["column age", "number wanted", 'text "NaN"']),
+               ("age", '"39"', ["column age", "number wanted", 'text "39"']),
+               ("age", '""', ["column age", "number wanted", 'text ""']),
+               ("age", "true", ["column age", "number or text wanted", "true"]),
+               ("age", "[39]", ["column age", "an array"]),
+               ("age", "{}", ["column age", "an object"]),
+               ("job", "1", ["column job", "text wanted", "number 1"]),
+               ("wage", "1", ["unknown column", "wage", "age, hours, job, score"]),
+               ("group", '"A"', ["unknown column", "group"]),
+               ("age", "39, \"age\": 40", ["second time"]),
+               ("job", '"a\\u0000b"', ["NUL"]),
+           ])]
+    one = column("age", "39").encode()
+    bad += [(b"empty", b"", ["empty"]),
+            (b"spaces", b"  ", ["JSON"]),
+            (b"utf8", one.replace(b"clerk", b"cl\xff\xferk"), ["not UTF-8"]),
+            (b"cut", one[:-1], ["ends in the middle"]),
+            (b"more", one + b"{}", ["follows the end"]),
+            (b"array", b"[1, 2]", ["an object wanted"]),
+            (b"number", b"7", ["an object wanted"]),
+            (b"deep", b'{"age": ' + b"[" * 5000 + b"]" * 5000 + b"}", ["nested too deeply"]),
+            (b"\xff\xfe", one, ["id", "not UTF-8"]),
+            (b"\x00k", one, ["id", "NUL"]),
+            (b"k" * 300, one, ["id", "255"]),
+            (None, b'{"id": "", "age": 1}', ["id is empty"]),
+            (b"idobject", b'{"id": {}, "age": 1}', ["id"]),
+            (b"big", b'{"age": 39, "job": "' + b"a" * 10_000_000 + b'"}',
+             ["10000022 bytes", "at most 1048576"])]
+    others = [(b"null", column("age", "null").encode()), (b"absent", column("age", None).encode()),
+              (b"nojob", column("job", None).encode()), (b"new", column("job", '"pilot"').encode()),
+              (b"tiny", column("age", "1e-400").encode()),
+              (b"mark", b"\xef\xbb\xbf" + column("age", "39.0").encode()),
+              (b"plain", column("age", "39").encode())]
+    with Pipeline(t_config()) as p:
+        found = run(p, good_records(10), bad, others)
+        same(found[b"null"][1:3], found[b"absent"][1:3], "null and absent are the same")
+        same(found[b"mark"][1:3], found[b"plain"][1:3], "with a byte order mark and without")
+        assert found[b"new"].vector != found[b"nojob"].vector, "unseen is not missing"
+        p.wait_counts("scored", unseen=1)
+        # No id of its own and no key: the place is the id.
+        p.produce("records", [(None, column("age", "39").encode())])
+        end = len(bad) + len(others) + 20
+        p.wait_candidates([f"{p.topic('records')}/0/{end}".encode()])
+
+
+@test("raw: not finite, wrong length, nothing; good records' scores do not change")
+def _():
+    def raw(*x):
+        return struct.pack("<4f", *x)
+    nan, inf = b"\x00\x00\xc0\x7f", b"\x00\x00\x80\x7f"
+    three = raw(.5, -1, 0, 2)[:12]
+    bad = [(b"nan", nan + three, ["feature 0", "nan", "not a finite number"]),
+           (b"nan3", three + nan, ["feature 3", "nan"]),
+           (b"-nan", three + b"\x01\x00\xc0\xff", ["feature 3", "nan"]),
+           (b"inf", three + inf, ["feature 3", "inf"]),
+           (b"-inf", three[:4] + b"\x00\x00\x80\xff" + three[4:], ["feature 1", "-inf"]),
+           (b"15", raw(1, 2, 3, 4)[:15], ["15 bytes", "16 wanted"]),
+           (b"17", raw(1, 2, 3, 4) + b"\0", ["17 bytes", "16 wanted"]),
+           (b"0", b"", ["0 bytes", "16 wanted"]),
+           (b"json", b'{"f0": 1}', ["9 bytes", "16 wanted"])]
+    good = [raw(*(r[f"f{k}"] for k in range(4))) for r in floats(10, 12)]
+    small = {"message.max.bytes": "100000"}
+    with Pipeline(w_config(kafka=small), name="w") as p:
+        found = run(p, good, bad, [(b"large", raw(3e38, -3e38, 0, 1e-45))])
+        same(found[b"large"].record, raw(3e38, -3e38, 0, 1e-45))
+        # Longer than the dead-letter topic takes: it arrives cut, and says so.
+        same(p.log_fields("limit").get("in_force"), str(100000 - 8192 - 18 * 4 - 2 * 8 - 6 * 5))
+        p.produce("records", [(b"long", bytes(200_000)), (b"next", good[0])])
+        p.wait_candidates([b"next"])
+        last = p.wait_messages("dead-letter", len(bad) + 1)[-1]
+        same((last.key, last.headers["fis.error.length"]), (b"long", "200000"))
+        assert 90_000 < len(last.value) < 100_000, len(last.value)
+        bad.append(None)
+        # A null is a tombstone, and not the same as no bytes.
+        p.produce("records", [(b"null", None), (b"after", good[0])])
+        p.wait_candidates([b"after"])
+        p.wait_counts("scored", tombstones=1, refused=len(bad))
+        assert b"null" not in p.candidates()
+
+
+def packed(*x):
+    return struct.pack(f"<{len(x)}f", *x)
+
+
+def field(number, data):
+    """A length-delimited field of up to 127 bytes."""
+    return bytes([number << 3 | 2, len(data)]) + data
+
+
+def sparse(indexes, data):
+    return field(3, field(1, bytes(indexes)) + field(2, data))
+
+
+@test("protobuf: packed or not, in pieces, sparse, cut short, unknown fields, no bytes, a null")
+def _():
+    x = packed(.5, -1, 0, 2)
+    one = [x[i:i + 4] for i in range(0, 16, 4)]
+    unpacked = b"".join(b"\x15" + f for f in one)
+    unknown = b"\x9a\x06\x03abc"  # field 99
+    same_x = {
+        b"r1": b"\x0a\x02r1\x12\x10" + x,
+        b"r2": b"\x0a\x02r2" + unpacked,
+        b"r3": b"\x0a\x02r3\x12\x08" + x[:8] + b"\x15" + one[2] + b"\x15" + one[3],
+        b"r4": b"\x12\x04" + one[0] + b"\x12\x0c" + x[4:] + b"\x0a\x02r4",
+        b"r6": b"\x0a\x02r6\x12\x10" + x + unknown,
+        b"r7": b"\x0a\x02r9\x0a\x02r7\x12\x10" + x,
+        b"r8": b"\0\0\0\0\x07\0" + b"\x0a\x02r8\x12\x10" + x,
+        b"ra": field(1, b"ra") + sparse([0, 3, 1], one[0] + one[3] + one[1]),
+    }
+    zero = {b"z1": b"\x0a\x02z1\x1a\x00", b"z2": b"\x0a\x02z2\x12\x10" + bytes(16)}
+    bad = [
+        (b"\x0a\x02r5\x12\x0f" + x[:15], ["15 bytes", "multiple of 4"]),
+        (b"", ["0 features", "4 wanted"]),
+        (b"\x0a\x02b1", ["0 features", "4 wanted"]),
+        (b"\x12\x0c" + x[:12], ["3 features", "4 wanted"]),
+        (b"\x12\x14" + x + one[0], ["5 features", "4 wanted"]),
+        (b"\x12\x10" + x[:9], ["truncated", "needs 16 bytes, 9 left"]),
+        (b"\x0a\x02b2\x12\x10" + x + b"\x9a", ["truncated"]),
+        (b"\x12\x10" + x[:12] + b"\0\0\xc0\x7f", ["feature 3", "nan"]),
+        (sparse([0], b"\0\0\x80\x7f"), ["feature 0", "inf"]),
+        (sparse([4], one[0]), ["index 4", "0..3"]),
+        (sparse([1, 1], x[:8]), ["index 1 twice"]),
+        (sparse([0, 1], one[0]), ["2 indexes for 1 values"]),
+        (b"\x12\x10" + x + b"\x1a\x00", ["features and sparse"]),
+        (b"\x0a\x01\xff\x12\x10" + x, ["id", "UTF-8"]),
+        (b"\0\0\0", ["Confluent frame", "3 bytes, at least 6"]),
+        (b'{"age": 39}', ["byte 0", "wire type 3"]),
+    ]
+    config = w_config(records={"encoding": "protobuf"})
+    with Pipeline(config, name="p") as p:
+        good = list(same_x.values()) + list(zero.values())
+        mixed = interleaved([(None, v, None) for v in good],
+                            [(b"key%d" % i, v, parts) for i, (v, parts) in enumerate(bad)])
+        mixed.insert(3, (b"r1", None, None))
+        p.produce("records", [m[:2] for m in mixed])
+        p.start()
+        p.wait_counts("scored", records=len(good), refused=len(bad), tombstones=1)
+        p.check_dead_letters("records", {i: (m[:2], m[2]) for i, m in enumerate(mixed) if m[2]})
+        found = p.wait_candidates(list(same_x) + list(zero))
+        same(len(found), len(good), "number of candidates")
+        for i, value in same_x.items():
+            same((found[i].vector, found[i].scores), (found[b"r1"].vector, found[b"r1"].scores),
+                 f"{i} against r1")
+            same(found[i].record, value, "the record in the candidate is the original")
+        same(found[b"z1"][1:3], found[b"z2"][1:3], "sparse without entries is the zero vector")
+
+
+@test("a start with numbers that are none in the files is refused, with file and line")
+def _():
+    p = Pipeline(t_config(), topics=True)
+    rows = list(people(50, 1))
+    names = ["id", "age", "hours", "job", "score", "hired"]
+    head = ",".join(names) + "\n"
+    lines = [",".join(str(r[n]) for n in names) for r in rows]
+    for text in ("nan", "1e39", "39 years"):
+        parts = lines[7].split(",")
+        parts[1] = text
+        p.write("initial.csv",
+                (head + "\n".join(lines[:7] + [",".join(parts)] + lines[8:]) + "\n").encode())
+        since = len(p.log())
+        p.start(ready=None)
+        same(p.ended(), 1, f"exit status with {text}")
+        has(p.log()[since:], "initial.csv", "line 9", "age")
+
+
+if __name__ == "__main__":
+    main()
