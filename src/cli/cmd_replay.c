@@ -131,31 +131,33 @@ static int send_all(struct replay *r, struct fis_error *e)
     return rc < 0 ? rc : 0;
 }
 
+/* What was sent and what was not. Rows that were read and did not arrive are among the latter. The
+ * rest of standard input, which may never end, is not counted. */
+static void say_rest(struct replay *r, bool counted)
+{
+    uint64_t arrived = r->sender.arrived;
+    char sent[64], rest[64] = "the rest";
+    screen_count(arrived, "record", sent);
+    uint64_t left = counted ? records_left(&r->records) + r->sender.sent - arrived : 2;
+    if (counted)
+        screen_count(left, "row", rest);
+    cli_say("%s %s sent, %s %s not", sent, arrived == 1 ? "was" : "were", rest,
+            left == 1 || !counted ? "was" : "were");
+}
+
 static int finish(struct replay *r, int rc, struct fis_error *e)
 {
     struct fis_error late;
-    char sent[64], rest[SCREEN_NUMBER];
-    bool stopped = r->cli->stopping;
+    char sent[64];
+    bool stopped = r->cli->stopping, counted = strcmp(r->records.o.path, "/dev/stdin") != 0;
     int closed = sender_close(&r->sender, &late);
-    uint64_t arrived = r->sender.arrived;
     screen_progress_end(&r->progress, false);
-    screen_count(arrived, "record", sent);
-    const char *verb = arrived == 1 ? "was" : "were";
-    if (rc) {
-        cli_fail(e);
-        /* Rows that were read and did not arrive count with those that were not read. */
-        uint64_t unread = data_rows_unread(r->records.rows);
-        unread += r->sender.sent - arrived + r->records.rejected;
-        cli_say("%s %s sent, %s row%s %s not", sent, verb, screen_number(unread, rest),
-                unread == 1 ? "" : "s", unread == 1 ? "was" : "were");
+    if (rc || closed) {
+        cli_fail(rc ? e : &late);
+        say_rest(r, counted);
         return CLI_FAILED;
     }
-    if (closed) {
-        cli_fail(&late);
-        cli_say("%s %s sent", sent, verb);
-        return CLI_FAILED;
-    }
-    printf("sent %s\n", sent);
+    printf("sent %s\n", screen_count(r->sender.arrived, "record", sent));
     if (stopped)
         cli_say("interrupted: the rest of the file was not sent");
     return stopped ? CLI_FAILED : CLI_DONE;

@@ -193,3 +193,17 @@ int records_next(struct records *r, struct fis_error *e)
     r->has_id = false;
     return r->o.encoding == WIRE_JSON ? next_json(r, e) : next_numbers(r, e);
 }
+
+uint64_t records_left(struct records *r)
+{
+    struct fis_error e;
+    uint64_t n = r->rejected;
+    int rc;
+    do {
+        r->value.length = 0;
+        rc = r->o.encoding == WIRE_JSON ? data_rows_next_json(r->rows, &r->value, &e)
+                                        : data_rows_next(r->rows, r->values, &e);
+        n += rc > 0;
+    } while (rc > 0);
+    return rc < 0 ? n + data_rows_unread(r->rows) : n;
+}

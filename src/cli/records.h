@@ -36,6 +36,8 @@ int records_open(struct records *r, const struct cli *c, const struct records_op
 /* 1: r->value, r->id (when r->has_id) are the next message. 0: the end. Negative: an error, which
  * says file:line. Of a sensitive column only the name is ever in it. */
 int records_next(struct records *r, struct fis_error *e) FIS_MUST_CHECK;
+/* How many rows were not given, or given and refused; reads the rest of the file. */
+uint64_t records_left(struct records *r);
 void records_close(struct records *r);
 
 #endif
