@@ -155,8 +155,8 @@ uint32_t fis_trainer_check(struct fis_trainer *t, uint32_t index, float *infl_ac
     size_t at = t->bought.y[index];
     if (!t->panel)
         return 0;
-    mark_rows(t, index, 1);
-    rebuild_lists(t);
+    if (mark_rows(t, index, 1))
+        rebuild_lists(t);
     for (uint32_t h = 0; h < FIS_MAX_FOLDS; h++)
         folds += (t->mark[index] & (1u << h)) != 0;
     if (infl_acc || infl_fair)
