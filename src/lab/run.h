@@ -31,10 +31,9 @@ struct lab_options {
     uint32_t folds;     /* 0: cross-fit from 1,000 validation rows on, else halves */
     int precondition;   /* -1: from 1,000 validation rows on */
     double damping;
-    uint32_t delay;     /* rounds that labels are late */
-    int one_pass;       /* the pool once, in as many windows as there are rounds */
-    int path;           /* test metrics after every round too */
-    int no_label_check; /* a planted fault, for tests: every bought row is kept */
+    uint32_t delay; /* rounds that labels are late */
+    int one_pass;   /* the pool once, in as many windows as there are rounds */
+    int path;       /* test metrics after every round too */
 };
 void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regime,
                          struct lab_options *o);
@@ -67,7 +66,10 @@ double lab_figures_of(const struct lab_figures *f, enum fis_metric metric); /* t
 
 struct lab_result {
     struct lab_figures test, anchor, warm_up;
-    uint32_t n_validation, n_test, bought, kept, kept_right;
+    uint32_t n_validation, n_test, bought;
+    uint32_t kept;         /* at the end */
+    uint32_t kept_at_once; /* by the check when the label came */
+    uint32_t kept_right;   /* `fis`: labels for which kept and "was predicted right" are the same */
     uint32_t rounds_rejected; /* by the method's own rule or the gate */
     double interpolation;     /* a of what is published; NaN where there is none */
     double seconds;           /* of processor time; not a function of the options */
@@ -89,6 +91,10 @@ struct lab_bought {
     uint32_t round, criterion;
 };
 
+struct lab_waiting {
+    uint32_t place, round; /* in the pool; when it was asked for */
+};
+
 struct lab_run {
     const struct lab_options *o;
     const struct lab_split *split;
@@ -105,9 +111,12 @@ struct lab_run {
     struct fis_panel *panel; /* what scores; borrowed, the trainer's own unless a hook set it */
     const uint32_t *training_group; /* [task->n], only for sees_groups; else NULL */
     uint32_t round;                 /* from 0 */
+    float *published;               /* slab: what publish gave last */
     /* Labelled rows in order: the initial ones are split->initial, these were bought. */
     struct lab_bought *bought;
     uint32_t n_bought, bought_capacity;
+    struct lab_waiting *waiting; /* asked for, in order; from waiting_at on not yet there */
+    uint32_t n_waiting, waiting_capacity, waiting_at;
     struct fis_rng rng; /* for methods; seeded by the run's seed */
     void *acquisition_state, *publication_state, *hook_state;
     struct lab_result *result; /* publications fill interpolation, rounds_rejected */
@@ -117,7 +126,7 @@ struct lab_run {
     float *logits;                   /* [max(n_validation, n_test)][K] */
     uint32_t *predictions;           /* the same */
     uint8_t *seen;                   /* [n_pool] bought already */
-    uint32_t *order;                 /* [n_pool] a shuffle */
+    uint32_t *order;                 /* [n_pool] places in the pool, those to be looked at first */
     struct fis_error *score_error;   /* first error of a rescore */
     int score_result;
 };

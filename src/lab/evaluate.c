@@ -1,0 +1,44 @@
+/* What a model is worth on the test rows. */
+#include "lab/run.h"
+
+void lab_forward(struct lab_run *r, const float *params, const float *x, uint32_t n, float *logits)
+{
+    for (uint32_t i = 0; i < n; i += LAB_SCORE_ROWS) {
+        uint32_t m = n - i < LAB_SCORE_ROWS ? n - i : LAB_SCORE_ROWS;
+        fis_network_forward(&r->shape, params, x + (size_t)i * r->split->d, m, r->scratch,
+                            logits + (size_t)i * r->classes);
+    }
+}
+
+void lab_evaluate(struct lab_run *r, const float *params, struct lab_figures *out)
+{
+    const struct lab_split *s = r->split;
+    struct fis_metrics m;
+    lab_forward(r, params, s->test_x, s->n_test, r->logits);
+    fis_predict(r->logits, s->n_test, r->classes, r->predictions);
+    fis_metrics_eval(r->predictions, r->logits, s->test_y, s->test_group, NULL, s->n_test,
+                     r->classes, s->task->n_groups, s->task->positive, &m);
+    *out = (struct lab_figures){.accuracy = m.accuracy,
+                                .balanced_accuracy = m.balanced_accuracy,
+                                .demographic_parity = m.demographic_parity,
+                                .equal_opportunity = m.equal_opportunity,
+                                .equalized_odds = m.equalized_odds,
+                                .equalized_odds_max = m.equalized_odds_max,
+                                .risk_disparity = m.risk_disparity,
+                                .predicted_classes = m.predicted_classes};
+}
+
+double lab_figures_of(const struct lab_figures *f, enum fis_metric metric)
+{
+    switch (metric) {
+    case FIS_DEMOGRAPHIC_PARITY:
+        return f->demographic_parity;
+    case FIS_EQUAL_OPPORTUNITY:
+        return f->equal_opportunity;
+    case FIS_EQUALIZED_ODDS:
+        return f->equalized_odds;
+    case FIS_RISK_DISPARITY:
+        return f->risk_disparity;
+    }
+    return 0;
+}

@@ -1,0 +1,71 @@
+/*
+ * The publication step of fis+: boosted copies on the kept sets, and the gate's pick between the
+ * anchor and them. Where the gate refuses to judge (too few rows) the anchor stands.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "fis/mem.h"
+#include "lab/run.h"
+
+int lab_gate_make(struct lab_run *r, enum fis_gate_rule rule, int judge_all, struct fis_error *e)
+{
+    const struct fis_gate_options o = {
+        .metric = r->o->metric,
+        .positive = r->split->task->positive,
+        .epsilon = r->o->epsilon,
+        .min_rows = judge_all ? 0 : 500,
+        .min_cell = judge_all ? 1 : 30,
+        .warn_cell = 100,
+        .rule = rule,
+        .standard_errors = r->o->standard_errors,
+        /* `always` does not look at standard errors. */
+        .resamples = rule == FIS_GATE_RULE_ALWAYS ? 2 : 200,
+        .seed = r->o->seed,
+    };
+    struct fis_gate_judgement j;
+    float *warm_up = fis_alloc(r->n_params, sizeof *warm_up);
+    if (!warm_up)
+        return fis_fail(e, FIS_NOMEM, "run: no memory");
+    int rc = 0;
+    r->gate = fis_gate_new(&o, &r->shape, e);
+    if (!r->gate)
+        rc = -(int)(e ? e->class : FIS_NOMEM);
+    else
+        rc = fis_gate_first(r->gate, r->trainer, &j, warm_up, e);
+    if (rc == 0)
+        memcpy(r->published, warm_up, r->n_params * sizeof *warm_up);
+    fis_free(warm_up);
+    return rc;
+}
+
+static int begin(struct lab_run *r, struct fis_error *e)
+{
+    return lab_gate_make(
+        r, r->o->publish == LAB_PUBLISH_EVERY ? FIS_GATE_RULE_FAIRER : FIS_GATE_RULE_ALWAYS, 0, e);
+}
+
+/* With the rule of replacement, params keeps what is served when the gate refuses. */
+static int publish(struct lab_run *r, int last, float *params, struct fis_error *e)
+{
+    struct fis_gate_judgement j;
+    int rc = fis_gate_judge(r->gate, r->trainer, &j, params, e);
+    if (rc < 0)
+        return rc;
+    if (j.verdict == FIS_PUBLISH) {
+        r->result->interpolation = j.interpolation;
+        return 0;
+    }
+    r->result->rounds_rejected += r->o->publish == LAB_PUBLISH_EVERY || last;
+    if (r->o->publish == LAB_PUBLISH_ONCE) {
+        r->result->interpolation = NAN;
+        memcpy(params, fis_trainer_end_anchor(r->trainer), r->n_params * sizeof *params);
+    }
+    return 0;
+}
+
+const struct lab_publication lab_publication_pub = {.name = "pub",
+                                                    .copies = FIS_COPIES_BOOSTED,
+                                                    .by_metric = 1,
+                                                    .begin = begin,
+                                                    .publish = publish};
