@@ -5,12 +5,14 @@
  */
 #include <pthread.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "fis/mem.h"
 #include "stream/consumer_impl.h"
 
 #define ASK_TIMEOUT_MS 500
 #define ASK_PAUSE_NS (200 * 1000 * 1000)
+#define SAY_AGAIN_S 10
 
 struct stream_reader {
     rd_kafka_t *rk;
@@ -22,17 +24,45 @@ struct stream_reader {
     bool thread_made;
     bool told; /* the owner has seen `found` */
 
+    /* What the thread said last, so that it does not say it five times a second. */
+    uint32_t said_topic;
+    rd_kafka_resp_err_t said;
+    time_t said_at;
+
     pthread_mutex_t lock;
     pthread_cond_t stopped;
     bool stop, found;            /* under lock */
     struct stream_errors errors; /* under lock */
 };
 
+/* Reports that a topic cannot be read yet, when that is news or long ago. */
+static void say(struct stream_reader *r, uint32_t i, rd_kafka_resp_err_t err)
+{
+    struct timespec now;
+    char text[FIS_ERROR_TEXT];
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (r->said_at && r->said == err && r->said_topic == i &&
+        now.tv_sec - r->said_at < SAY_AGAIN_S) {
+        return;
+    }
+    r->said = err;
+    r->said_topic = i;
+    r->said_at = now.tv_sec ? now.tv_sec : 1;
+    snprintf(text, sizeof text, "kafka topic \"%s\": %s; waiting for it",
+             rd_kafka_topic_name(r->topics[i]),
+             err ? rd_kafka_err2str(err) : "it has no partitions yet");
+    pthread_mutex_lock(&r->lock);
+    stream_errors_push(&r->errors, FIS_RETRY, text);
+    pthread_mutex_unlock(&r->lock);
+    if (r->link->wake) {
+        r->link->wake(r->link->wake_arg);
+    }
+}
+
 /* Partitions of one topic, 0 when it cannot be told now. */
 static int ask(struct stream_reader *r, uint32_t i)
 {
     const struct rd_kafka_metadata *m = NULL;
-    const char *name = rd_kafka_topic_name(r->topics[i]);
     rd_kafka_resp_err_t err = rd_kafka_metadata(r->rk, 0, r->topics[i], &m, ASK_TIMEOUT_MS);
     int partitions = 0;
     if (!err && m->topic_cnt == 1) {
@@ -43,12 +73,7 @@ static int ask(struct stream_reader *r, uint32_t i)
         rd_kafka_metadata_destroy(m);
     }
     if (partitions == 0) {
-        char text[FIS_ERROR_TEXT];
-        snprintf(text, sizeof text, "kafka topic \"%s\": %s; waiting for it", name,
-                 err ? rd_kafka_err2str(err) : "it has no partitions yet");
-        pthread_mutex_lock(&r->lock);
-        stream_errors_push(&r->errors, FIS_RETRY, text);
-        pthread_mutex_unlock(&r->lock);
+        say(r, i, err);
     }
     return partitions;
 }
@@ -80,9 +105,6 @@ static void *find_partitions(void *arg)
         if (r->partitions[known] > 0) {
             known++;
             continue;
-        }
-        if (r->link->wake) {
-            r->link->wake(r->link->wake_arg);
         }
         if (pause_or_stop(r)) {
             return NULL;

@@ -119,7 +119,8 @@ static void dead_broker_topics(void **state)
     (void)state;
     const struct stream_property p[] = {{"bootstrap.servers", NOBODY}};
     const struct stream_client client = {.properties = p, .property_count = 1};
-    const struct stream_topic t = {"t", 1, 1, STREAM_CLEANUP_DELETE, NULL, 0};
+    const struct stream_topic t = {
+        .name = "t", .partitions = 1, .replication = 1, .cleanup = STREAM_CLEANUP_DELETE};
     struct stream_topic_report r;
     struct fis_error e;
     int64_t lag = 77;
@@ -187,7 +188,8 @@ static void admin_is_unsupported(void **state)
     assert_int_equal(stream_embedded_topic(b, "none", 0, &e), -FIS_INPUT);
     const struct stream_property p[] = {{"bootstrap.servers", stream_embedded_bootstrap(b)}};
     const struct stream_client client = {.properties = p, .property_count = 1};
-    const struct stream_topic t = {"there", 4, 1, STREAM_CLEANUP_COMPACT, NULL, 0};
+    const struct stream_topic t = {
+        .name = "there", .partitions = 4, .replication = 1, .cleanup = STREAM_CLEANUP_COMPACT};
     struct stream_topic_report r;
     assert_int_equal(stream_topics_create(&client, &t, 1, 5000, &r, &e), STREAM_TOPICS_UNSUPPORTED);
     assert_int_equal(stream_topics_check(&client, &t, 1, 5000, &r, &e), STREAM_TOPICS_UNSUPPORTED);

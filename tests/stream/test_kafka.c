@@ -36,7 +36,8 @@ static void make_topic(const char *at, const char *name, int32_t partitions,
 {
     const struct stream_property p[] = {{"bootstrap.servers", at}};
     const struct stream_client client = {.properties = p, .property_count = 1};
-    const struct stream_topic t = {name, partitions, 1, cleanup, NULL, 0};
+    const struct stream_topic t = {
+        .name = name, .partitions = partitions, .replication = 1, .cleanup = cleanup};
     struct stream_topic_report r;
     KIT_OK(stream_topics_create(&client, &t, 1, WAIT_MS, &r, &kit_e));
     assert_true(r.exists);
@@ -52,8 +53,14 @@ static void topics(void **state)
     const struct stream_property p[] = {{"bootstrap.servers", at}};
     const struct stream_client client = {.properties = p, .property_count = 1};
     const struct stream_property more[] = {{"retention.ms", "3600000"}};
-    struct stream_topic t[] = {{a, 3, 1, STREAM_CLEANUP_DELETE, more, 1},
-                               {b, 1, 1, STREAM_CLEANUP_COMPACT, NULL, 0}};
+    struct stream_topic t[] = {
+        {.name = a,
+         .partitions = 3,
+         .replication = 1,
+         .cleanup = STREAM_CLEANUP_DELETE,
+         .config = more,
+         .config_count = 1},
+        {.name = b, .partitions = 1, .replication = 1, .cleanup = STREAM_CLEANUP_COMPACT}};
     struct stream_topic_report r[2];
     KIT_OK(stream_topics_check(&client, t, 2, WAIT_MS, r, &kit_e));
     assert_true(!r[0].exists && r[0].differs);
@@ -73,7 +80,12 @@ static void topics(void **state)
 
     const struct stream_property bad[] = {{"no.such.thing", "1"}};
     char c[64];
-    const struct stream_topic refused = {fresh(c, "t-bad"), 1, 1, STREAM_CLEANUP_DELETE, bad, 1};
+    const struct stream_topic refused = {.name = fresh(c, "t-bad"),
+                                         .partitions = 1,
+                                         .replication = 1,
+                                         .cleanup = STREAM_CLEANUP_DELETE,
+                                         .config = bad,
+                                         .config_count = 1};
     struct fis_error e;
     assert_int_equal(stream_topics_create(&client, &refused, 1, WAIT_MS, r, &e), -FIS_FATAL);
     assert_non_null(strstr(e.text, c));
@@ -289,9 +301,8 @@ static void refused_session(void **state)
                                             .more = {{"session.timeout.ms", "1000"}},
                                             .more_count = 1});
     struct stream_consumer_event ev = {0};
-    KIT_UNTIL((stream_consumer_read(c, NULL, 0), stream_consumer_event(c, &ev)));
-    assert_int_equal(ev.kind, STREAM_ERROR);
-    assert_int_equal(ev.error.class, FIS_FATAL);
+    KIT_UNTIL((stream_consumer_read(c, NULL, 0),
+               stream_consumer_event(c, &ev) && ev.error.class == FIS_FATAL));
     assert_non_null(strstr(ev.error.text, "session timeout"));
     stream_consumer_close(c, 1000);
 }

@@ -50,10 +50,11 @@ static void pausing_loses_nothing(void **state)
     kit_fill(p, "pause", 0, 0, 300);
     kit_fill(p, "pause", 1, 300, 300);
     struct stream_consumer *c =
-        kit_consumer(&(struct kit_consumer){.bootstrap = at, .group = "gp", .topics = {"pause"}});
+        kit_consumer(&(struct kit_consumer){.bootstrap = at, .topics = {"pause"}});
     struct stream_batch *batch = stream_batch_new(7);
     unsigned char seen[1000] = {0};
     unsigned total = 0, rounds = 0;
+    bool refilled = false;
     int64_t end = kit_now() + WAIT_MS;
     while (total < 900 && kit_now() < end) {
         if (rounds++ % 3 == 1) {
@@ -62,8 +63,9 @@ static void pausing_loses_nothing(void **state)
             assert_int_equal(stream_consumer_read(c, batch, 7), 0);
             stream_consumer_resume(c);
         }
-        if (total == 300) {
+        if (total == 300 && !refilled) {
             kit_fill(p, "pause", -1, 600, 300);
+            refilled = true;
         }
         uint32_t most = total < 300 && total + 7 > 300 ? 300 - total : 7;
         if (stream_consumer_read(c, batch, most) == 0) {
@@ -250,8 +252,11 @@ static void reports_come_once(void **state)
 
 static void refuses_what_is_too_large(void **state)
 {
-    struct stream_embedded *b = *state;
-    struct stream_producer *p = kit_producer(stream_embedded_bootstrap(b));
+    const struct stream_property props[] = {
+        {"bootstrap.servers", stream_embedded_bootstrap(*state)}, {"message.max.bytes", "100000"}};
+    const struct stream_producer_options o = {.client = {.properties = props, .property_count = 2}};
+    struct stream_producer *p = NULL;
+    KIT_OK(stream_producer_open(&p, &o, &kit_e));
     size_t n = (size_t)10 << 20;
     char *big = calloc(n, 1);
     struct fis_error e;

@@ -118,12 +118,18 @@ sys.exit(0 if len(head) == 8 and struct.unpack(">i", head[4:])[0] == 7 else 1)
 PY
 }
 
+# Running, and not a zombie that nobody has collected yet.
+alive() { # pid
+    local state
+    state=$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) && [ -n "$state" ] && [ "$state" != Z ]
+}
+
 start() {
     local dir=$1 port controller pid
     shift
     mkdir -p "$dir" || die "cannot make $dir"
     dir=$(cd "$dir" && pwd)
-    if [ -e "$dir/pid" ] && kill -0 "$(cat "$dir/pid")" 2>/dev/null; then
+    if [ -e "$dir/pid" ] && alive "$(cat "$dir/pid")"; then
         die "a broker already runs in $dir (pid $(cat "$dir/pid"))"
     fi
     fetch
@@ -148,7 +154,7 @@ start() {
     echo "$pid" >"$dir/pid"
     local until=$((SECONDS + 60))
     until accepts "$port"; do
-        kill -0 "$pid" 2>/dev/null || die "the broker ended at once; see $dir/log"
+        alive "$pid" || die "the broker ended at once; see $dir/log"
         [ $SECONDS -lt $until ] || {
             kill "$pid"
             die "the broker does not answer on 127.0.0.1:$port after 60 s; see $dir/log"
@@ -164,7 +170,7 @@ stop() {
     pid=$(cat "$dir/pid")
     kill "$pid" 2>/dev/null
     local until=$((SECONDS + 20))
-    while kill -0 "$pid" 2>/dev/null; do
+    while alive "$pid"; do
         [ $SECONDS -lt $until ] || {
             kill -9 "$pid" 2>/dev/null
             break
