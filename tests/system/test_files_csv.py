@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Files: byte order marks, line ends, quotes that never close, and what is sent when one is met."""
+
+import json
+import os
+import subprocess
+
+from fisd_test import (FEATURES, FISCTL, Pipeline, csv_bytes, has, main, people, same, t_config,
+                       test)
+
+MARK = b"\xef\xbb\xbf"
+
+
+def replay(p, data, name="rows.csv", *more):
+    p.write(name, data)
+    return p.fisctl("replay", name, *more)
+
+
+def records(p, since=0):
+    return [json.loads(m.value) for m in p.consume("records")[since:]]
+
+
+@test("a byte order mark and CRLF in every file change nothing")
+def _():
+    lines = [b'"age",hours,job,score', b'39,40,"clerk",1.5', b"50,13,driver,2"]
+    rows = list(people(400, 1)), list(people(400, 2))
+    names = ["id"] + FEATURES + ["hired"]
+    files = {"initial.csv": csv_bytes(rows[0], names, "\r\n", MARK),
+             "validation.csv": csv_bytes(rows[1], names + ["group"], "\r\n", MARK)}
+    # Initial examples as JSON lines, with a mark too.
+    json_lines = MARK + b"".join(json.dumps({k: r[k] for k in names}).encode() + b"\r\n"
+                                 for r in rows[0])
+    as_json = {"initial.jsonl": json_lines, "validation.csv": files["validation.csv"]}
+    with Pipeline(t_config()) as plain, Pipeline(t_config(), files=files) as marked, \
+            Pipeline(t_config(initial={"file": "initial.jsonl"}), files=as_json) as third:
+        for p in (plain, marked, third):
+            p.start(ready=None)
+        same(replay(plain, b"\n".join(lines) + b"\n").stdout, "sent 2 records\n")
+        same(replay(marked, MARK + b"\r\n".join(lines)).stdout, "sent 2 records\n")
+        same(replay(third, MARK + b'{"age": 39, "hours": 40, "job": "clerk", "score": 1.5}\r\n'
+                    b'{"age": 50, "hours": 13, "job": "driver", "score": 2}', "r.jsonl").stdout,
+             "sent 2 records\n")
+        wanted = [{"age": 39, "hours": 40, "job": "clerk", "score": 1.5},
+                  {"age": 50, "hours": 13, "job": "driver", "score": 2}]
+        for p in (plain, marked, third):
+            same(records(p), wanted, p.name)
+            p.wait_log(r" version version=1 ")
+            p.wait_log(r"initial rows=400 features=8")
+            p.wait_log(r"validation rows=400 groups=2")
+        for i in range(2):
+            # By place: the rows have no ids. The same scores also say: the same model.
+            found = [p.wait_candidates([f"{p.topic('records')}/0/{i}".encode()])
+                     [f"{p.topic('records')}/0/{i}".encode()] for p in (plain, marked, third)]
+            same([c[1:3] for c in found], [found[0][1:3]] * 3, f"record {i}")
+
+
+@test("no header, no rows, marks of other encodings: said so, and nothing is sent")
+def _():
+    p = Pipeline(t_config())
+    for data, name, parts in (
+            (MARK, "mark.csv", ["mark.csv", "no header"]),
+            (b"", "empty.csv", ["empty.csv", "no header"]),
+            (b"\r\n\n", "blank.csv", ["blank.csv", "no header"]),
+            (b"\xff\xfe" + "age,hours,job,score\n1,2,clerk,3\n".encode("utf-16-le"), "wide.csv",
+             ["wide.csv", "line 1", "not UTF-8"]),
+            (b"\xfe\xff" + '{"age": 1}\n'.encode("utf-16-be"), "wide.jsonl",
+             ["wide.jsonl", "line 1"]),
+            (b"age,hours,job,age\n1,2,clerk,3\n", "twice.csv", ["twice.csv", "line 1", "age"]),
+            (b"age,hours,,score\n1,2,clerk,3\n", "noname.csv", ["noname.csv", "line 1", "no name"]),
+            (b"age,hours,job,score\n1,2,clerk\n", "short.csv", ["line 2", "3 fields", "4"]),
+            (b"age,hours,job,score\n1,2,\xff,3\n", "utf8.csv", ["line 2", "job", "not UTF-8"])):
+        r = replay(p, data, name)
+        assert r.returncode == 1, f"{name}: exit {r.returncode}, {r.stdout}{r.stderr}"
+        print("# " + r.stderr.strip().replace("\n", " | "))
+        has(r.stderr, *parts)
+    same(p.consume("records"), [])
+    # A row that is not there is not an error: the header says what would be.
+    same(replay(p, b"age,hours,job,score\n").stdout, "sent 0 records\n")
+
+
+@test("a quote that never closes: line, what was sent, what was not")
+def _():
+    p = Pipeline(t_config())
+    good = b"".join(b"%d,40,clerk,1.5\n" % (20 + i % 50) for i in range(1000))
+    head = b"age,hours,job,score\n39,40,clerk,1\n"
+    r = replay(p, head + b'50,13,"driver,2\n' + good)
+    same(r.returncode, 1)
+    has(r.stderr, "rows.csv", "line 3", "quote opened and not closed", "1 record was sent",
+        "1,001 rows were not")
+    same(len(records(p)), 1)
+
+    # Closed two lines later: legal, and one row.
+    r = replay(p, head + b'50,13,"dri\nv\ner",2\n' + good)
+    same((r.returncode, r.stdout), (0, "sent 1,002 records\n"), r.stderr)
+    got = records(p, 1)
+    same(len(got), 1002)
+    same(got[1], {"age": 50, "hours": 13, "job": "dri\nv\ner", "score": 2})
+
+    for tail, parts in ((b'50,13,"dri"ver,2\n', ["line 3", "after", "quote"]),
+                        (b'50,13,dri"ver,2\n', ["line 3", "quote"]),
+                        (b'50,13,"driver', ["line 3", "quote opened and not closed"])):
+        r = replay(p, head + tail)
+        same(r.returncode, 1)
+        has(r.stderr, "1 record was sent", "1 row was not", *parts)
+
+
+@test("a quote that never closes in 300 MB: the same, in bounded memory")
+def _():
+    p = Pipeline(t_config())
+    path = os.path.join(p.dir, "large.csv")
+    block = b"39,40,clerk,1.5\n" * 65536
+    with open(path, "wb") as f:
+        f.write(b'age,hours,job,score\n39,40,clerk,1\n50,13,"driver,2\n')
+        for _ in range(300):
+            f.write(block)
+    command = [FISCTL, "-c", os.path.join(p.dir, "fisd.yaml"), "replay", path]
+    with open(os.path.join(p.dir, "out"), "w+b") as out:
+        child = subprocess.Popen(command, stdout=out, stderr=out)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        said = out.read().decode()
+    os.unlink(path)
+    same(child.returncode, 1, said)
+    print("# " + said.strip().replace("\n", " | "))
+    has(said, "line 3", "quote", "1 record was sent", "19,660,801 rows were not")
+    assert used.ru_maxrss < 100_000, f"peak memory {used.ru_maxrss} kB"
+    same(len(records(p)), 1)
+
+
+@test("fisd: a quote that never closes in a file of examples stops the start")
+def _():
+    p = Pipeline(t_config())
+    names = ["id"] + FEATURES + ["hired"]
+    lines = csv_bytes(people(100, 1), names).split(b"\n")
+    lines[2] = lines[2].replace(b"s1-1,", b'"s1-1,')
+    p.write("initial.csv", b"\n".join(lines))
+    p.start(ready=None)
+    same(p.ended(), 1, "exit status")
+    has(p.log(), "initial.csv", "line 3", "quote opened and not closed")
+    p.write("initial.csv", MARK)
+    p.start(ready=None)
+    same(p.ended(), 1, "exit status")
+    has(p.log(), "initial.csv", "no header")
+
+
+if __name__ == "__main__":
+    main()
