@@ -198,16 +198,20 @@ static void open_handles(struct runtime *rt)
 static int make_properties(struct runtime *rt, struct fis_error *e)
 {
     uint32_t n = rt->cfg->kafka.count;
-    rt->properties = fis_calloc((size_t)n + 1, sizeof *rt->properties);
+    rt->properties = fis_calloc((size_t)n + 2, sizeof *rt->properties);
     if (!rt->properties)
         return fis_fail(e, FIS_NOMEM, "no memory for %u Kafka properties", n);
     for (uint32_t i = 0; i < n; i++)
         rt->properties[i] = (struct stream_property){rt->cfg->kafka.items[i].name,
                                                      rt->cfg->kafka.items[i].value};
     rt->property_count = n;
-    if (rt->embedded)
-        rt->properties[rt->property_count++] = (struct stream_property){
-            "bootstrap.servers", stream_embedded_bootstrap(rt->embedded)};
+    if (!rt->embedded)
+        return 0;
+    rt->properties[rt->property_count++] =
+        (struct stream_property){"bootstrap.servers", stream_embedded_bootstrap(rt->embedded)};
+    /* Its rebalances take as long as a session may; the default would keep a restart waiting. */
+    rt->properties[rt->property_count++] =
+        (struct stream_property){"session.timeout.ms", STREAM_EMBEDDED_SESSION_MS};
     return 0;
 }
 
