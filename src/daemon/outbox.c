@@ -10,7 +10,7 @@
 struct outbox {
     struct stream_producer *producer;
     size_t dead_letter_bytes;
-    struct stream_txn_thread *txn; /* NULL: at_least_once */
+    struct stream_txn_thread *txn;    /* NULL: at_least_once */
     struct stream_consumer *consumer; /* of the commit that runs */
     bool initialised, open, committing;
     struct stream_offset *offsets; /* one per partition consumed since the last commit */
@@ -102,7 +102,7 @@ int outbox_dead_letter(struct outbox *b, const char *topic, const struct wire_me
     return sent(b, dead_letter_send(b->producer, topic, m, reason, b->dead_letter_bytes, 0, e), e);
 }
 
-int outbox_consumed(struct outbox *b, const char *topic, int32_t partition, int64_t offset,
+int outbox_consumed(struct outbox *b, const char *topic, int32_t partition, int64_t next,
                     struct fis_error *e)
 {
     size_t i = 0;
@@ -118,7 +118,7 @@ int outbox_consumed(struct outbox *b, const char *topic, int32_t partition, int6
     }
     if (i == b->count)
         b->count++;
-    b->offsets[i] = (struct stream_offset){topic, partition, offset + 1};
+    b->offsets[i] = (struct stream_offset){topic, partition, next};
     return 0;
 }
 
@@ -145,13 +145,14 @@ static void committed(struct outbox *b)
     b->count = 0;
 }
 
-static int end_at_least_once(struct outbox *b, struct fis_error *e)
+static int end_at_least_once(struct outbox *b, struct fis_error *e, bool *said)
 {
     if (!b->committing || stream_producer_outstanding(b->producer) > 0)
         return 0;
     int rc = b->count ? stream_consumer_commit(b->consumer, b->offsets, b->count, e) : 0;
     committed(b);
-    return rc;
+    *said = rc == -FIS_RETRY; /* the next unit commits further on */
+    return *said ? 0 : rc;
 }
 
 static int txn_result(struct outbox *b, const struct stream_txn_result *r, struct fis_error *e,
@@ -199,7 +200,7 @@ int outbox_turn(struct outbox *b, struct fis_error *e, bool *said)
     if (b->txn) {
         if (stream_txn_thread_poll(b->txn, &r) && txn_result(b, &r, e, said) < 0)
             return -1;
-    } else if (end_at_least_once(b, e) < 0) {
+    } else if (end_at_least_once(b, e, said) < 0) {
         return -1;
     }
     if (b->failed.class != FIS_OK) {

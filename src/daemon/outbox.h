@@ -21,7 +21,8 @@ struct outbox_options {
     const char *transactional_id; /* NULL: at_least_once */
     size_t dead_letter_bytes;     /* longer dead letters are cut; 0: no limit */
 };
-int outbox_open(struct outbox **out, const struct outbox_options *o, struct fis_error *e) FIS_MUST_CHECK;
+int outbox_open(struct outbox **out, const struct outbox_options *o,
+                struct fis_error *e) FIS_MUST_CHECK;
 void outbox_close(struct outbox *o); /* bounded, blocking; NULL is fine */
 
 /* Initialised (older instances are fenced) and no commit is running. */
@@ -34,13 +35,14 @@ int outbox_send(struct outbox *o, const char *topic, struct wire_bytes key, stru
                 struct fis_error *e) FIS_MUST_CHECK;
 int outbox_dead_letter(struct outbox *o, const char *topic, const struct wire_message *m,
                        const char *reason, struct fis_error *e) FIS_MUST_CHECK;
-/* The message at this offset has been handled. */
-int outbox_consumed(struct outbox *o, const char *topic, int32_t partition, int64_t offset,
+/* The partition's messages before `next` have been handled. */
+int outbox_consumed(struct outbox *o, const char *topic, int32_t partition, int64_t next,
                     struct fis_error *e) FIS_MUST_CHECK;
 /* Partitions were taken away: their offsets are no longer ours to commit. */
 void outbox_forget(struct outbox *o);
 
-int outbox_commit(struct outbox *o, struct stream_consumer *consumer, struct fis_error *e) FIS_MUST_CHECK;
+int outbox_commit(struct outbox *o, struct stream_consumer *consumer,
+                  struct fis_error *e) FIS_MUST_CHECK;
 /* Serves reports and results. Negative: the unit cannot be committed; stop, and resume from the
  * ledger. RETRY conditions are reported in *e with return value 0 and *said true. */
 int outbox_turn(struct outbox *o, struct fis_error *e, bool *said) FIS_MUST_CHECK;

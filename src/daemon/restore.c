@@ -80,8 +80,8 @@ void restore_close(struct restore *r)
     if (!r)
         return;
     struct kept *k, *next;
-    HASH_ITER (hh, r->ledger, k, next)
-        drop(r, k);
+    HASH_ITER(hh, r->ledger, k, next)
+    drop(r, k);
     stream_batch_free(r->batch);
     stream_consumer_close(r->consumer, 1000);
     wire_assembler_free(r->heads);
@@ -224,21 +224,41 @@ bool restore_found(const struct restore *r)
     return r->have_state;
 }
 
+static bool same_columns(const struct pipeline *p, const struct fis_encoder *enc)
+{
+    if (fis_encoder_columns(enc) != p->n_columns)
+        return false;
+    for (uint32_t i = 0; i < p->n_columns; i++) {
+        const struct fis_column *c = fis_encoder_column(enc, i), *now = &p->columns[i];
+        if (strcmp(c->name, now->name) != 0 || c->type != now->type ||
+            (c->type == FIS_NUMERIC && c->scale != now->scale))
+            return false;
+    }
+    return true;
+}
+
+static bool same_classes(const struct wire_schema *s, const struct wire_model *served)
+{
+    if (served->n_classes != s->n_classes)
+        return false;
+    for (uint32_t k = 0; k < s->n_classes; k++)
+        if (strcmp(served->classes[k], s->classes[k]) != 0)
+            return false;
+    return true;
+}
+
 struct fis_encoder *restore_take_encoder(struct restore *r, struct fis_error *e)
 {
     const struct pipeline *p = &r->rt->pipeline;
-    const struct fis_encoder *enc = r->head.encoder;
-    bool same = fis_encoder_columns(enc) == p->n_columns;
-    for (uint32_t i = 0; same && i < p->n_columns; i++) {
-        const struct fis_column *c = fis_encoder_column(enc, i);
-        same = strcmp(c->name, p->columns[i].name) == 0 && c->type == p->columns[i].type;
-    }
-    same = same && fis_shape_classes(&r->head.head.shape) == p->schema.n_classes;
-    if (!same) {
+    const char *changed = !same_columns(p, r->head.encoder)             ? "columns"
+                          : !same_classes(&p->schema, &r->served.model) ? "classes"
+                                                                        : NULL;
+    if (changed) {
         fis_fail(e, FIS_FATAL,
-                 "the columns or classes of the configuration are not those of head %llu on %s: "
-                 "give the changed pipeline another name",
-                 (unsigned long long)r->head.head.version, r->topics[HEADS]);
+                 "the %s of the configuration are not those of head %llu on %s and version %llu "
+                 "on %s: give the changed pipeline another name",
+                 changed, (unsigned long long)r->head.head.version, r->topics[HEADS],
+                 (unsigned long long)r->served.model.version, r->topics[MODELS]);
         return NULL;
     }
     struct fis_encoder *taken = r->head.encoder;
@@ -246,18 +266,45 @@ struct fis_encoder *restore_take_encoder(struct restore *r, struct fis_error *e)
     return taken;
 }
 
-int restore_apply(struct restore *r, struct trainer_role *role, struct fis_error *e)
+static int check_shape(const struct restore *r, const struct fis_shape *now, struct fis_error *e)
+{
+    const struct fis_shape *was[] = {&r->head.head.shape, &r->served.model.shape};
+    for (int i = 0; i < 2; i++)
+        if (was[i]->n_layers != now->n_layers ||
+            memcmp(was[i]->width, now->width, (now->n_layers + 1) * sizeof *now->width) != 0)
+            return fis_fail(e, FIS_FATAL,
+                            "training.hidden is not what the network on %s has: give the changed "
+                            "pipeline another name",
+                            r->topics[i ? MODELS : HEADS]);
+    return 0;
+}
+
+/* The entries of the state's round, or those of all others; in the order in which they were
+ * written, which is that of the labels. */
+static int tell_entries(struct restore *r, struct trainer_role *role, bool of_this_round,
+                        struct fis_error *e)
 {
     struct wire_ledger_item item;
     struct kept *k, *next;
-    HASH_ITER (hh, r->ledger, k, next) {
+    HASH_ITER(hh, r->ledger, k, next)
+    {
         if (decode(r, k, &item, e) < 0)
             return -1;
         if (item.kind == WIRE_LEDGER_ENTRY &&
+            (item.entry.round >= r->state.round) == of_this_round &&
             trainer_role_restore_entry(role, &item.entry, e) < 0)
             return -1;
     }
+    return 0;
+}
+
+int restore_apply(struct restore *r, struct trainer_role *role, struct fis_error *e)
+{
     r->state.head_version = r->head.head.version;
-    return trainer_role_restore_state(role, &r->state, r->head.head.params,
-                                      r->served.model.params, e);
+    if (check_shape(r, trainer_role_shape(role), e) < 0 ||
+        trainer_role_restore_state(role, &r->state, r->head.head.params, r->served.model.params,
+                                   e) < 0 ||
+        tell_entries(r, role, false, e) < 0)
+        return -1;
+    return tell_entries(r, role, true, e);
 }

@@ -22,6 +22,7 @@ struct trainer_host {
     const char *topics[TOPICS];
     struct stream_consumer *consumer;
     struct stream_batch *batch;
+    struct intake intake;
     uint32_t taken; /* messages of the batch that were handed over */
     struct fis_arena arena;
     struct job job;
@@ -97,7 +98,8 @@ static int open_all(struct trainer_host *h, struct fis_error *e)
     if (!h->batch || !h->arena.base)
         return fis_fail(e, FIS_NOMEM, "no memory for the trainer");
     struct trainer_out out;
-    trainer_send_init(&h->send, h->rt, h->outbox, &h->arena);
+    intake_init(&h->intake, CANDIDATES);
+    trainer_send_init(&h->send, h->rt, h->outbox, &h->intake, &h->arena);
     trainer_send_out(&h->send, submit_job, h, &out);
     trainer_load_init(&h->load, h->rt, &out, h->outbox);
     return 0;
@@ -197,6 +199,9 @@ static int take(struct trainer_host *h, const struct stream_message *s, struct f
 {
     if (s->topic == TOPICS)
         return 0; /* revoked */
+    int fresh = intake_take(&h->intake, s->topic, s->partition, s->offset, e);
+    if (fresh <= 0)
+        return fresh;
     struct wire_message m = {
         .topic = h->topics[s->topic],
         .partition = s->partition,
@@ -206,8 +211,7 @@ static int take(struct trainer_host *h, const struct stream_message *s, struct f
         .value = {s->value, s->value_length},
     };
     fis_arena_reset(&h->arena);
-    int rc = s->topic == CANDIDATES ? take_offer(h, &m, e) : take_label(h, &m, e);
-    return rc < 0 ? rc : outbox_consumed(h->outbox, m.topic, m.partition, m.offset, e);
+    return s->topic == CANDIDATES ? take_offer(h, &m, e) : take_label(h, &m, e);
 }
 
 /* Hands over what has arrived, until the role is due for a job: a burst of labels is taken in the
@@ -245,11 +249,13 @@ static void follow_validation(struct trainer_host *h)
         return;
     }
     struct fis_rows rows = trainer_rows(&x);
-    if (trainer_role_validation(h->role, &rows, x.names.n, &e) < 0)
+    int rc = trainer_role_validation(h->role, &rows, x.names.n, &e);
+    if (rc == -FIS_INPUT)
+        log_line(LOG_LEVEL_ERROR, "validation", "text=\"kept as it was\" reason=\"%s\"", e.text);
+    else if (rc < 0)
         fail(h, &e);
     else
-        log_line(LOG_LEVEL_INFO, "validation", "rows=%u groups=%u from=next_round", x.n,
-                 x.names.n);
+        log_line(LOG_LEVEL_INFO, "validation", "rows=%u groups=%u from=next_round", x.n, x.names.n);
     data_examples_done(&x);
 }
 
@@ -270,15 +276,26 @@ static void finish_job(struct trainer_host *h)
         fail(h, &e);
 }
 
+/* What may be committed of the input goes with what is sent. */
+static int tell_offsets(struct trainer_host *h, struct fis_error *e)
+{
+    const struct intake_place *p;
+    while ((p = intake_next(&h->intake)))
+        if (outbox_consumed(h->outbox, h->topics[p->topic], p->partition, p->commit, e) < 0)
+            return -1;
+    return 0;
+}
+
 static void maybe_commit(struct trainer_host *h)
 {
     struct fis_error e;
     uint64_t now = runtime_now(h->rt).mono_ms;
-    if (!outbox_ready(h->outbox) || !outbox_dirty(h->outbox) ||
-        (now < h->commit_at_ms && !h->stopping))
+    if (!outbox_ready(h->outbox) || (now < h->commit_at_ms && !h->stopping))
         return;
     h->commit_at_ms = now + h->rt->cfg->runtime.commit_interval;
-    if (outbox_commit(h->outbox, h->consumer, &e) < 0)
+    /* Half of what the role said is worse than nothing: it would be committed as if it were all. */
+    if (trainer_send_failed(&h->send, &e) || tell_offsets(h, &e) < 0 ||
+        (outbox_dirty(h->outbox) && outbox_commit(h->outbox, h->consumer, &e) < 0))
         fail(h, &e);
 }
 
@@ -382,6 +399,7 @@ void trainer_host_close(struct trainer_host *h)
     trainer_role_free(h->role);
     fis_encoder_free(h->encoder);
     trainer_send_done(&h->send);
+    intake_done(&h->intake);
     fis_free(h->arena.base);
     fis_free(h);
 }

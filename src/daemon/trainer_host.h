@@ -9,7 +9,8 @@
 #include "daemon/runtime.h"
 
 struct trainer_host;
-int trainer_host_open(struct trainer_host **out, struct runtime *rt, struct fis_error *e) FIS_MUST_CHECK;
+int trainer_host_open(struct trainer_host **out, struct runtime *rt,
+                      struct fis_error *e) FIS_MUST_CHECK;
 bool trainer_host_turn(struct trainer_host *h); /* true when there is more to do at once */
 void trainer_host_stop(struct trainer_host *h);
 bool trainer_host_stopped(const struct trainer_host *h);

@@ -11,9 +11,9 @@
 #include "wire/raw.h"
 
 void trainer_send_init(struct trainer_send *s, struct runtime *rt, struct outbox *outbox,
-                       struct fis_arena *arena)
+                       struct intake *intake, struct fis_arena *arena)
 {
-    *s = (struct trainer_send){.rt = rt, .outbox = outbox, .arena = arena};
+    *s = (struct trainer_send){.rt = rt, .outbox = outbox, .intake = intake, .arena = arena};
 }
 
 void trainer_send_done(struct trainer_send *s)
@@ -179,6 +179,12 @@ static void out_note(void *ctx, const char *event, const char *text)
     log_line(LOG_LEVEL_INFO, event, "%s", text);
 }
 
+static void out_window(void *ctx, enum trainer_window what)
+{
+    struct trainer_send *s = ctx;
+    intake_window(s->intake, what);
+}
+
 void trainer_send_out(struct trainer_send *s, void (*submit_job)(void *arg), void *submit_arg,
                       struct trainer_out *out)
 {
@@ -193,5 +199,6 @@ void trainer_send_out(struct trainer_send *s, void (*submit_job)(void *arg), voi
         .model = out_model,
         .job = out_job,
         .note = out_note,
+        .window = out_window,
     };
 }

@@ -18,8 +18,8 @@ struct scorer {
     struct scorer_out out;
     struct slot slots[SCORER_MAX_SLOTS];
     struct fis_heap heaps[FIS_MAX_CRITERIA];
-    struct fis_id *ids[FIS_MAX_CRITERIA];   /* [heap] ids of what a heap holds, by slot */
-    uint64_t *hashes[FIS_MAX_CRITERIA];     /* [heap] of those ids; 0: the slot is not in use */
+    struct fis_id *ids[FIS_MAX_CRITERIA]; /* [heap] ids of what a heap holds, by slot */
+    uint64_t *hashes[FIS_MAX_CRITERIA];   /* [heap] of those ids; 0: the slot is not in use */
     uint32_t criteria;
     uint64_t head_version, next_order;
     int have_head, stopping;

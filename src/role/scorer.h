@@ -20,11 +20,11 @@
 
 struct scorer_out {
     void *ctx;
-    void (*score)(void *ctx, uint32_t slot);                  /* run it; then scorer_scored */
-    void (*offer)(void *ctx, uint32_t slot, uint32_t i);      /* send candidate i */
-    void (*refuse)(void *ctx, uint32_t slot, uint32_t i);     /* send i to dead-letter */
+    void (*score)(void *ctx, uint32_t slot);              /* run it; then scorer_scored */
+    void (*offer)(void *ctx, uint32_t slot, uint32_t i);  /* send candidate i */
+    void (*refuse)(void *ctx, uint32_t slot, uint32_t i); /* send i to dead-letter */
     void (*progress)(void *ctx, uint32_t slot, const struct wire_progress *p);
-    void (*release)(void *ctx, uint32_t slot, int commit);    /* the slot is free again */
+    void (*release)(void *ctx, uint32_t slot, int commit); /* the slot is free again */
 };
 
 struct scorer_options {
@@ -56,8 +56,8 @@ void scorer_head(struct scorer *m, uint64_t version);
 /* Partitions were taken away: what is in flight is finished but not committed; whoever owns them
  * now scores the records again, which is harmless. */
 void scorer_revoked(struct scorer *m);
-void scorer_stop(struct scorer *m);             /* no new batches */
-int scorer_idle(const struct scorer *m);        /* nothing in flight */
+void scorer_stop(struct scorer *m);      /* no new batches */
+int scorer_idle(const struct scorer *m); /* nothing in flight */
 const struct scorer_counts *scorer_counts(const struct scorer *m);
 
 #endif

@@ -63,8 +63,7 @@ int scoring_batch_init(struct scoring_batch *b, const struct scoring_options *o,
     b->errors = fis_calloc(n, sizeof *b->errors);
     b->row = fis_calloc(n, sizeof *b->row);
     b->scores = fis_calloc((size_t)n * FIS_MAX_CRITERIA, sizeof *b->scores);
-    if (b->arena.base && b->messages && b->status && b->records && b->errors && b->row &&
-        b->scores)
+    if (b->arena.base && b->messages && b->status && b->records && b->errors && b->row && b->scores)
         return 0;
     scoring_batch_done(b);
     return fis_fail(e, FIS_NOMEM, "no memory for a batch of %u records", n);

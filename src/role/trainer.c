@@ -6,6 +6,7 @@
 
 /* By what METHOD measured: below this cross-fit and the preconditioner cost more than they give. */
 #define ROWS_FOR_AUTO 1000
+#define ASK_AT_ONCE 4096
 
 static int decide(int option, uint32_t rows)
 {
@@ -79,6 +80,11 @@ void trainer_role_free(struct trainer_role *m)
     fis_free(m);
 }
 
+const struct fis_shape *trainer_role_shape(const struct trainer_role *m)
+{
+    return &m->shape;
+}
+
 int trainer_role_initial(struct trainer_role *m, const float *x, uint32_t y, struct fis_error *e)
 {
     return fis_trainer_add_initial(m->learner, x, y, e);
@@ -88,6 +94,9 @@ int trainer_role_validation(struct trainer_role *m, const struct fis_rows *rows,
                             struct fis_error *e)
 {
     size_t cells = (size_t)rows->n * rows->d;
+    if (m->phase != PHASE_NEW && (rows->n < 2 || n_groups < 2 || n_groups > FIS_MAX_GROUPS))
+        return fis_fail(e, FIS_INPUT, "%u rows in %u groups; 2 rows and 2 to %d groups are needed",
+                        rows->n, n_groups, FIS_MAX_GROUPS);
     float *x = fis_alloc(cells, sizeof *x);
     uint32_t *y = fis_alloc(rows->n, sizeof *y), *g = fis_alloc(rows->n, sizeof *g);
     if (!x || !y || !g) {
@@ -117,46 +126,6 @@ static void ask_for_job(struct trainer_role *m, enum trainer_job kind)
     m->out.job(m->out.ctx, kind);
 }
 
-static int is_bought(enum wire_ledger_state s)
-{
-    return s == WIRE_ACCEPTED || s == WIRE_SET_ASIDE;
-}
-
-int trainer_role_restore_entry(struct trainer_role *m, const struct wire_ledger_entry *entry,
-                               struct fis_error *e)
-{
-    int bought = is_bought(entry->state);
-    if (entry->state == WIRE_IN_HEAP)
-        return 0;
-    if (bought && (entry->d != fis_shape_inputs(&m->shape) ||
-                   entry->class_index >= m->o.schema->n_classes))
-        return fis_fail(e, FIS_FATAL,
-                        "ledger: an entry has %u features and class %u; this pipeline has %u "
-                        "features and %u classes: columns or classes were changed",
-                        entry->d, entry->class_index, fis_shape_inputs(&m->shape),
-                        m->o.schema->n_classes);
-    struct fis_candidate c = {.id = entry->id, .x = entry->x};
-    int64_t label = bought ? (int64_t)entry->class_index : -1;
-    if (fis_selector_restore(m->selector, &c, entry->criterion, label, e) < 0)
-        return -1;
-    if (entry->state == WIRE_EXPIRED || entry->state == WIRE_SKIPPED_BY_PERSON)
-        fis_selector_withdraw(m->selector, &entry->id);
-    uint32_t index;
-    return bought ? fis_trainer_add_bought(m->learner, entry->x, entry->class_index, &index, e) : 0;
-}
-
-int trainer_role_restore_state(struct trainer_role *m, const struct wire_trainer_state *s,
-                               const float *anchor, const float *served, struct fis_error *e)
-{
-    if (!isfinite(s->val0))
-        return fis_fail(e, FIS_FATAL, "ledger: VAL_0 is not finite");
-    m->state = *s;
-    fis_trainer_set_anchor(m->learner, anchor);
-    fis_gate_restore(m->gate, s->val0, served, s->looks);
-    m->restored = 1;
-    return 0;
-}
-
 int trainer_role_start(struct trainer_role *m, struct trainer_time now, struct fis_error *e)
 {
     struct fis_trainer_counts n = fis_trainer_counts(m->learner);
@@ -166,9 +135,10 @@ int trainer_role_start(struct trainer_role *m, struct trainer_time now, struct f
     if (!v || v->n == 0)
         return fis_fail(e, FIS_FATAL, "the validation set is empty: nothing to judge on");
     if (m->n_groups < 2)
-        return fis_fail(e, FIS_FATAL,
-                        "the validation set has %u group: fairness needs at least 2",
+        return fis_fail(e, FIS_FATAL, "the validation set has %u group: fairness needs at least 2",
                         m->n_groups);
+    if (m->restored && !m->in_restored_round)
+        fis_selector_round_begin(m->selector);
     m->phase = PHASE_WARM_UP;
     m->round_started = now.mono_ms;
     ask_for_job(m, TRAINER_JOB_WARM_UP);
@@ -204,17 +174,31 @@ int trainer_role_offer(struct trainer_role *m, const struct wire_candidate *c, s
     if (payload != small)
         fis_free(payload);
     m->counts.candidates++;
-    m->this_round.offered++;
+    m->window.offered++;
     return kept < 0 ? kept : 0;
 }
 
 void trainer_role_progress(struct trainer_role *m, const struct wire_progress *p)
 {
     m->state.window_records += p->records;
-    m->this_round.scored += p->records;
+    m->window.scored += p->records;
     m->counts.records += p->records;
     m->counts.refused += p->refused;
     m->counts.tombstones += p->tombstones;
+}
+
+int trainer_counts_kept(const struct trainer_role *m)
+{
+    return m->o.selector.criteria.algorithm == FIS_ALGORITHM_FIS;
+}
+
+void trainer_count_label(struct trainer_role *m, const struct fis_id *id, uint32_t y, int kept)
+{
+    m->this_round.bought++;
+    m->this_round.kept += kept != 0;
+    m->this_round.by_class[y]++;
+    if (!kept && trainer_counts_kept(m))
+        fis_selector_not_kept(m->selector, id);
 }
 
 static void take_label(struct trainer_role *m, const struct fis_candidate *c, uint32_t criterion,
@@ -233,9 +217,7 @@ static void take_label(struct trainer_role *m, const struct fis_candidate *c, ui
     m->out.ledger(m->out.ctx, &entry);
     m->counts.labels++;
     m->untrained++;
-    m->this_round.bought++;
-    m->this_round.kept += (uint32_t)kept;
-    m->this_round.by_class[y]++;
+    trainer_count_label(m, &c->id, y, kept);
 }
 
 static int skip_label(struct trainer_role *m, const struct wire_label *l, struct fis_error *e)
@@ -302,18 +284,18 @@ static void send_request(struct trainer_role *m, const struct fis_candidate *c, 
     m->out.ledger(m->out.ctx, &entry);
 }
 
-/* Asks for as many as the limits allow. */
+/* Asks for as many as the limits allow; a great many over several calls, so that what is sent
+ * between two calls has a bound. */
 static void ask(struct trainer_role *m, struct trainer_time now)
 {
     struct fis_candidate c;
     uint32_t criterion, asked = 0;
-    while (fis_selector_ask(m->selector, &c, &criterion)) {
+    while (asked < ASK_AT_ONCE && fis_selector_ask(m->selector, &c, &criterion)) {
         send_request(m, &c, criterion, now);
         asked++;
     }
     if (asked)
-        trainer_note(m, "asked", "labels=%u open=%u", asked,
-                     fis_selector_counts(m->selector).open);
+        trainer_note(m, "asked", "labels=%u open=%u", asked, fis_selector_counts(m->selector).open);
 }
 
 static int window_full(const struct trainer_role *m, struct trainer_time now)
@@ -334,37 +316,53 @@ static uint32_t quarter(const struct trainer_role *m)
     return (m->o.selector.labels_per_round + 3) / 4;
 }
 
+static int round_full(const struct trainer_role *m)
+{
+    return trainer_round_progress(m) >= m->o.selector.labels_per_round;
+}
+
 int trainer_role_due(const struct trainer_role *m)
 {
-    return m->phase == PHASE_LABEL && m->untrained >= quarter(m);
+    return m->phase == PHASE_LABEL && (m->untrained >= quarter(m) || round_full(m));
 }
 
 /* Labels are being asked for: train on a quarter of the round, end it, or wait. */
 static void label_phase(struct trainer_role *m, struct trainer_time now)
 {
     if (trainer_role_due(m)) {
-        uint32_t r = m->o.selector.labels_per_round;
-        ask_for_job(m, m->this_round.bought >= r ? TRAINER_JOB_FINISH : TRAINER_JOB_TRAIN);
+        ask_for_job(m, round_full(m) ? TRAINER_JOB_FINISH : TRAINER_JOB_TRAIN);
         return;
     }
     ask(m, now);
-    struct fis_selector_counts n = fis_selector_counts(m->selector);
-    if (n.open == 0 || deadline_passed(m, now))
+    if (fis_selector_counts(m->selector).open == 0) {
         ask_for_job(m, TRAINER_JOB_FINISH);
+    } else if (deadline_passed(m, now)) {
+        /* Without a label there is nothing new to judge: one more deadline. */
+        m->asked_since = now.mono_ms;
+        if (m->this_round.bought > 0)
+            ask_for_job(m, TRAINER_JOB_FINISH);
+    }
+}
+
+static void close_window(struct trainer_role *m, struct trainer_time now)
+{
+    m->phase = PHASE_LABEL;
+    m->asked_since = now.mono_ms;
+    m->state.window_records = 0; /* what comes from now on belongs to the next window */
+    trainer_note(m, "round", "round=%u scored=%llu candidates=%llu held=%u", m->state.round,
+                 (unsigned long long)m->window.scored, (unsigned long long)m->window.offered,
+                 fis_selector_counts(m->selector).held);
+    memset(&m->window, 0, sizeof m->window);
+    m->out.window(m->out.ctx, TRAINER_WINDOW_CLOSED);
 }
 
 void trainer_role_idle(struct trainer_role *m, struct trainer_time now)
 {
     assert(!m->job);
-    if (m->phase == PHASE_COLLECT && window_full(m, now)) {
-        m->phase = PHASE_LABEL;
-        m->asked_since = now.mono_ms;
-        m->state.window_records = 0; /* what comes from now on belongs to the next window */
-        trainer_note(m, "round", "round=%u scored=%llu candidates=%llu held=%u", m->state.round,
-                     (unsigned long long)m->this_round.scored,
-                     (unsigned long long)m->this_round.offered,
-                     fis_selector_counts(m->selector).held);
-    }
+    /* With the budget in hands there is nothing to choose: the labels alone are waited for. */
+    if (m->phase == PHASE_COLLECT &&
+        (window_full(m, now) || fis_selector_counts(m->selector).budget_left == 0))
+        close_window(m, now);
     if (m->phase == PHASE_LABEL)
         label_phase(m, now);
 }
@@ -374,10 +372,24 @@ int trainer_role_busy(const struct trainer_role *m)
     return m->job != 0;
 }
 
+/* With the budget spent, the labels that are still out are waited for and judged. */
 static int finished(const struct trainer_role *m)
 {
-    return (m->o.rounds && m->state.round > m->o.rounds) ||
-           fis_selector_counts(m->selector).budget_left == 0;
+    struct fis_selector_counts n = fis_selector_counts(m->selector);
+    if (m->o.rounds && m->state.round > m->o.rounds)
+        return 1;
+    return n.budget_left == 0 && n.open == 0 && m->this_round.bought == 0;
+}
+
+static void collect(struct trainer_role *m, struct trainer_time now)
+{
+    m->round_started = now.mono_ms;
+    m->phase = finished(m) ? PHASE_DONE : PHASE_COLLECT;
+    if (m->phase != PHASE_DONE)
+        return;
+    m->out.window(m->out.ctx, TRAINER_WINDOW_NONE);
+    trainer_note(m, "done", "rounds=%u labels=%llu", m->state.round - 1,
+                 (unsigned long long)fis_selector_counts(m->selector).answered);
 }
 
 static void begin_round(struct trainer_role *m, struct trainer_time now)
@@ -385,12 +397,19 @@ static void begin_round(struct trainer_role *m, struct trainer_time now)
     m->steps_done = 0;
     m->diverged = 0;
     memset(&m->this_round, 0, sizeof m->this_round);
-    m->round_started = now.mono_ms;
-    m->phase = finished(m) ? PHASE_DONE : PHASE_COLLECT;
     fis_selector_round_begin(m->selector);
-    if (m->phase == PHASE_DONE)
-        trainer_note(m, "done", "rounds=%u labels=%llu", m->state.round - 1,
-                     (unsigned long long)fis_selector_counts(m->selector).answered);
+    m->out.window(m->out.ctx, TRAINER_WINDOW_DONE);
+    collect(m, now);
+}
+
+static void note_validation(struct trainer_role *m)
+{
+    if (!m->rebased)
+        return;
+    m->rebased = 0;
+    trainer_note(m, "validation_changed", "rows=%u groups=%u accuracy_served=%.4f val_0=%.4f",
+                 fis_trainer_validation(m->learner)->n, m->n_groups, m->state.served_accuracy,
+                 fis_gate_val0(m->gate));
 }
 
 int trainer_role_job_done(struct trainer_role *m, struct trainer_time now, struct fis_error *e)
@@ -407,9 +426,11 @@ int trainer_role_job_done(struct trainer_role *m, struct trainer_time now, struc
     if (version) {
         trainer_send_version(m, now);
         m->state.round++;
-    }
-    if (version || kind == TRAINER_JOB_WARM_UP)
         begin_round(m, now);
+    } else if (kind == TRAINER_JOB_WARM_UP) {
+        collect(m, now);
+    }
+    note_validation(m);
     trainer_send_head(m, now);
     trainer_send_state(m);
     return 0;

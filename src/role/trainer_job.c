@@ -16,9 +16,8 @@ void trainer_score_rows(struct trainer_role *m, const float *x, const struct fis
                             m->infl_fair);
         for (uint32_t i = 0; i < block; i++) {
             size_t row = (size_t)i * k;
-            fis_criteria_score(&m->o.selector.criteria, ids[at + i], m->p + row,
-                               m->infl_acc + row, m->infl_fair + row, k,
-                               scores + (size_t)(at + i) * FIS_MAX_CRITERIA);
+            fis_criteria_score(&m->o.selector.criteria, ids[at + i], m->p + row, m->infl_acc + row,
+                               m->infl_fair + row, k, scores + (size_t)(at + i) * FIS_MAX_CRITERIA);
         }
     }
 }
@@ -29,12 +28,43 @@ static void rescore(void *arg, const float *x, const struct fis_id *const *ids, 
     trainer_score_rows(arg, x, ids, n, scores);
 }
 
+/* Of what is served, on all validation rows. */
+static double served_accuracy(struct trainer_role *m)
+{
+    const struct fis_rows *v = fis_trainer_validation(m->learner);
+    uint32_t predicted[ROLE_BLOCK], right = 0;
+    for (uint32_t at = 0; at < v->n; at += ROLE_BLOCK) {
+        uint32_t n = v->n - at < ROLE_BLOCK ? v->n - at : ROLE_BLOCK;
+        fis_network_forward(&m->shape, m->published, v->x + (size_t)at * v->d, n, m->scratch, m->p);
+        fis_predict(m->p, n, fis_shape_classes(&m->shape), predicted);
+        for (uint32_t i = 0; i < n; i++)
+            right += predicted[i] == v->y[at + i];
+    }
+    return (double)right / v->n;
+}
+
+/* VAL_0 was measured on rows that are no more. What is served is measured on both, and VAL_0 moves
+ * by as much: the promise is about the model, not about how hard the rows are. */
+static void rebase(struct trainer_role *m, double before)
+{
+    m->state.served_accuracy = served_accuracy(m);
+    if (!isfinite(before) || m->state.served_accuracy == before)
+        return;
+    fis_gate_rebase(m->gate, fis_gate_val0(m->gate) + m->state.served_accuracy - before);
+    m->rebased = 1;
+}
+
 int trainer_take_validation(struct trainer_role *m, struct fis_error *e)
 {
     if (!m->next_x)
         return 0;
+    double before = m->phase == PHASE_NEW ? (double)NAN : served_accuracy(m);
     if (fis_trainer_set_validation(m->learner, &m->next_validation, m->next_groups, e) < 0)
         return -1;
+    if (m->phase != PHASE_NEW) {
+        rebase(m, before);
+        m->rebased = 1;
+    }
     m->n_groups = m->o.directions.n_groups = m->next_groups;
     fis_free(m->next_x);
     fis_free(m->next_y);
@@ -44,50 +74,75 @@ int trainer_take_validation(struct trainer_role *m, struct fis_error *e)
     return 0;
 }
 
-/* A new head: directions at the anchor, set-aside labels looked at again, the heap rescored. */
+/* A new head: directions at the anchor, set-aside labels looked at again, the heap rescored. A
+ * candidate whose score is not finite is let go by the selector, and that is all. */
 static int new_head(struct trainer_role *m, struct fis_error *e)
 {
-    if (fis_trainer_refresh(m->learner, &m->o.directions, &m->cosine, e) < 0)
-        return -1;
+    int rc = fis_trainer_refresh(m->learner, &m->o.directions, &m->cosine, e);
+    if (rc < 0)
+        return rc;
     fis_trainer_review(m->learner);
-    return fis_selector_rescore(m->selector, rescore, m, e);
+    rc = fis_selector_rescore(m->selector, rescore, m, e);
+    return rc == -FIS_INPUT ? 0 : rc;
+}
+
+/* Weights that are finite may be so large that no direction is: then the round has diverged. */
+static int new_head_or_back(struct trainer_role *m, struct fis_error *e)
+{
+    int rc = new_head(m, e);
+    if (rc != -FIS_INPUT)
+        return rc;
+    m->diverged = 1;
+    fis_trainer_roll_back(m->learner);
+    return new_head(m, e);
 }
 
 static int warm_up(struct trainer_role *m, struct fis_error *e)
 {
-    if (!m->restored) {
+    if (m->restored) {
+        rebase(m, m->state.served_accuracy);
+    } else {
         uint64_t steps = (uint64_t)m->o.warm_up_epochs * fis_trainer_epoch_steps(m->learner);
         if (fis_trainer_warm_up(m->learner, (uint32_t)steps, e) < 0)
             return fis_error_prefix(e, "warm-up");
         fis_trainer_fork(m->learner);
         if (fis_gate_first(m->gate, m->learner, &m->judgement, m->published, e) < 0)
             return fis_error_prefix(e, "warm-up");
+        m->state.served_accuracy = served_accuracy(m);
     }
     fis_trainer_round_begin(m->learner);
     return new_head(m, e);
 }
 
+uint32_t trainer_round_progress(const struct trainer_role *m)
+{
+    return trainer_counts_kept(m) ? m->this_round.kept : m->this_round.bought;
+}
+
+uint32_t trainer_share_of_steps(const struct trainer_role *m, uint32_t labels)
+{
+    uint32_t r = m->o.selector.labels_per_round;
+    return (uint32_t)((uint64_t)m->o.steps_per_round * (labels < r ? labels : r) / r);
+}
+
 /* A training step that met a loss that is not finite leaves the copies as they were; the round
  * goes on, and its gate refuses. */
-static void train(struct trainer_role *m, uint32_t upto)
+static int train(struct trainer_role *m, uint32_t upto, struct fis_error *e)
 {
-    struct fis_error why;
     if (upto <= m->steps_done || m->diverged)
-        return;
-    if (fis_trainer_train(m->learner, upto - m->steps_done, &why) < 0) {
-        m->diverged = 1;
-        return;
-    }
-    m->steps_done = upto;
+        return 0;
+    int rc = fis_trainer_train(m->learner, upto - m->steps_done, e);
+    if (rc == 0)
+        m->steps_done = upto;
+    m->diverged = rc == -FIS_INPUT;
+    return m->diverged ? 0 : rc;
 }
 
 static int train_part(struct trainer_role *m, struct fis_error *e)
 {
-    uint32_t r = m->o.selector.labels_per_round, bought = m->this_round.bought;
-    uint64_t share = (uint64_t)m->o.steps_per_round * (bought < r ? bought : r) / r;
-    train(m, (uint32_t)share);
+    int rc = train(m, trainer_share_of_steps(m, trainer_round_progress(m)), e);
     m->untrained = 0;
-    return new_head(m, e);
+    return rc < 0 ? rc : new_head_or_back(m, e);
 }
 
 /* The round's loss was not finite: there is nothing to judge, and the copies go back to where the
@@ -99,9 +154,14 @@ static void refuse_diverged(struct trainer_role *m)
     memset(j, 0, sizeof *j);
     j->verdict = FIS_REJECT;
     j->reason = FIS_GATE_NOT_FINITE;
+    j->looks = m->state.looks; /* not one more: nothing was looked at */
     j->floor = j->difference = j->difference_se = NAN;
-    snprintf(j->text, sizeof j->text, "the loss of this round's training was not finite; the "
-                                      "copies are as they were before the round");
+    fis_metrics_none(&j->pick);
+    fis_metrics_none(&j->anchor);
+    fis_metrics_none(&j->served);
+    snprintf(j->text, sizeof j->text,
+             "rejected: not_finite: the loss of this round's training was "
+             "not finite; the copies are as they were before the round");
 }
 
 static int judge(struct trainer_role *m, struct fis_error *e)
@@ -119,12 +179,17 @@ static int judge(struct trainer_role *m, struct fis_error *e)
 
 static int finish(struct trainer_role *m, struct fis_error *e)
 {
-    train(m, m->o.steps_per_round);
+    if (train(m, m->o.steps_per_round, e) < 0)
+        return -1;
     m->untrained = 0;
-    if (judge(m, e) < 0 || trainer_take_validation(m, e) < 0)
+    if (judge(m, e) < 0)
+        return -1;
+    if (m->judgement.verdict == FIS_PUBLISH)
+        m->state.served_accuracy = served_accuracy(m);
+    if (trainer_take_validation(m, e) < 0 || new_head_or_back(m, e) < 0)
         return -1;
     fis_trainer_round_begin(m->learner);
-    return new_head(m, e);
+    return 0;
 }
 
 void trainer_role_job(struct trainer_role *m)

@@ -34,6 +34,7 @@ void trainer_send_head(struct trainer_role *m, struct trainer_time now)
 void trainer_send_state(struct trainer_role *m)
 {
     m->state.val0 = fis_gate_val0(m->gate);
+    m->state.trained = (double)(m->this_round.bought - m->untrained);
     m->out.state(m->out.ctx, &m->state);
 }
 
@@ -43,11 +44,11 @@ static void note_version(struct trainer_role *m, const struct wire_model *v)
     trainer_note(m, "version",
                  "version=%llu round=%u verdict=%s reason=%s accuracy=%.4f %s=%.4f served=%llu "
                  "labels=%llu kept=%llu interpolation=%.1f looks=%u cosine=%.3f text=\"%s\"",
-                 (unsigned long long)v->version, v->round, v->verdict, v->reason,
-                 j->pick.accuracy, v->metric, fis_metrics_of(&j->pick, m->o.gate.metric),
-                 (unsigned long long)m->state.served_version,
-                 (unsigned long long)v->labels_bought, (unsigned long long)v->labels_kept,
-                 j->interpolation, j->looks, m->cosine, j->text);
+                 (unsigned long long)v->version, v->round, v->verdict, v->reason, j->pick.accuracy,
+                 v->metric, fis_metrics_of(&j->pick, m->o.gate.metric),
+                 (unsigned long long)m->state.served_version, (unsigned long long)v->labels_bought,
+                 (unsigned long long)v->labels_kept, j->interpolation, j->looks, m->cosine,
+                 j->text);
     for (uint32_t g = 0; g < j->pick.n_groups; g++)
         trainer_note(m, "group", "version=%llu group=%u rows=%u positive_rate=%.4f before=%.4f",
                      (unsigned long long)v->version, g, j->pick.group[g].n,

@@ -1,5 +1,5 @@
-/* The inside of the trainer role, shared by its files: trainer.c (events), trainer_job.c (work),
- * trainer_publish.c (heads, versions, state). */
+/* The inside of the trainer role, shared by its files: trainer.c (events), trainer_restore.c (going
+ * on from a ledger), trainer_job.c (work), trainer_publish.c (heads, versions, state). */
 #ifndef ROLE_TRAINER_ROLE_H
 #define ROLE_TRAINER_ROLE_H
 
@@ -23,11 +23,11 @@ struct trainer_role {
     enum trainer_phase phase;
     enum trainer_job job; /* 0: none */
     int restored;
-    struct wire_trainer_state state; /* what is written to the ledger after each change */
+    struct wire_trainer_state state;     /* what is written to the ledger after each change */
     uint64_t round_started, asked_since; /* mono ms */
     uint32_t steps_done;                 /* of this round */
     uint32_t untrained;                  /* labels since the last training */
-    uint32_t exhausted;                  /* the round had nothing left to ask */
+    int in_restored_round;               /* the ledger's entries of this round are being told */
 
     /* Results of a job, for job_done. */
     struct fis_error job_error;
@@ -35,13 +35,16 @@ struct trainer_role {
     struct fis_gate_judgement judgement;
     float *published; /* slab: what the gate gave out */
     int diverged;     /* training of this round met a loss that is not finite */
+    int rebased;      /* other validation rows are in force, and VAL_0 with them */
     double cosine;
 
     struct {
         uint32_t bought, kept;
         uint32_t by_class[FIS_MAX_CLASSES];
-        uint64_t scored, offered;
     } this_round;
+    struct {
+        uint64_t scored, offered;
+    } window;
     struct trainer_role_counts counts;
 
     /* Validation rows that wait for the next round. */
@@ -53,7 +56,14 @@ struct trainer_role {
 
 #define ROLE_BLOCK 256 /* held candidates scored at a time */
 
+/* trainer.c */
+int trainer_counts_kept(const struct trainer_role *m); /* rounds of `fis` count kept labels */
+void trainer_count_label(struct trainer_role *m, const struct fis_id *id, uint32_t y, int kept);
+
 /* trainer_job.c */
+uint32_t trainer_round_progress(const struct trainer_role *m); /* of labels_per_round */
+/* The steps that this many of the round's labels stand for. */
+uint32_t trainer_share_of_steps(const struct trainer_role *m, uint32_t labels);
 void trainer_score_rows(struct trainer_role *m, const float *x, const struct fis_id *const *ids,
                         uint32_t n, float *scores);
 int trainer_take_validation(struct trainer_role *m, struct fis_error *e) FIS_MUST_CHECK;

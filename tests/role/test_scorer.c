@@ -65,7 +65,8 @@ static void on_release(void *ctx, uint32_t slot, int commit)
 
 static void open_fake(struct fake *f, enum fis_algorithm a, uint32_t slots)
 {
-    struct scorer_options o = {.criteria = {.algorithm = a}, .heap = R, .slots = slots, .name = "t"};
+    struct scorer_options o = {
+        .criteria = {.algorithm = a}, .heap = R, .slots = slots, .name = "t"};
     struct scorer_out out = {f, on_score, on_offer, on_refuse, on_progress, on_release};
     memset(f, 0, sizeof *f);
     f->machine = scorer_new(&o, &out, NULL);
