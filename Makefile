@@ -63,6 +63,7 @@ WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wvla -Wmissing-
 WERROR ?= $(if $(CI),-Werror,)
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
 SAN_tsan := -fsanitize=thread -O1
+SAN_OBJ_tsan := $(B)/obj/tests/tsan/threads.o
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE $(CFLAGS) $(WARN) $(WERROR) $(SAN_$(MODE)) \
              -Iinclude -Isrc -I$(B)/gen $(PKG_CFLAGS) -MMD -MP
@@ -155,12 +156,12 @@ $(LIBFIS): $(call lib_objs,core) $(call lib_objs,base)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(FISD): $(B)/obj/src/daemon/main.o $(call link_order,daemon)
+$(FISD): $(B)/obj/src/daemon/main.o $(SAN_OBJ_$(MODE)) $(call link_order,daemon)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(call libs_for,daemon) -o $@
 
-$(FISCTL): $(B)/obj/src/cli/main.o $(call link_order,cli)
+$(FISCTL): $(B)/obj/src/cli/main.o $(SAN_OBJ_$(MODE)) $(call link_order,cli)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(call libs_for,cli) -o $@
@@ -172,7 +173,7 @@ test_bin := $(patsubst tests/%.c,$(B)/tests/%,$(test_src))
 CMOCKA := $(call pkg,cmocka)
 
 define test_rules
-$(B)/tests/$(1)/test_%: $(B)/obj/tests/$(1)/test_%.o $(call link_order,$(1))
+$(B)/tests/$(1)/test_%: $(B)/obj/tests/$(1)/test_%.o $(SAN_OBJ_$(MODE)) $(call link_order,$(1))
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)
 	$(Q)$(CC) $$(ALL_LDFLAGS) $$^ $$(call libs_for,$(1)) $$(CMOCKA) -lm -o $$@
@@ -183,7 +184,7 @@ $(patsubst tests/%.c,$(B)/obj/tests/%.o,$(test_src)): | $(GEN_H)
 
 .PHONY: units
 units: $(test_bin) ## build and run the unit and numeric tests only
-	$(Q)CMOCKA_MESSAGE_OUTPUT=TAP prove $(if $(filter 1,$(V)),-v) --exec '' $(test_bin)
+	$(Q)TSAN_OPTIONS=suppressions=tests/tsan/suppressions CMOCKA_MESSAGE_OUTPUT=TAP prove $(if $(filter 1,$(V)),-v) --exec '' $(test_bin)
 
 .PHONY: system
 system: all ## run the system tests: the programs on a real Kafka, which is started for them
@@ -240,6 +241,13 @@ layers: ## fail when a layer includes what it may not see
 	for f in include/fis/*.h; do \
 	  if sed -n 's/^#include "\([a-z]*\)\/.*/\1/p' $$f | grep -v '^fis$$'; then echo "$$f: public headers include public headers only"; bad=1; fi; done; \
 	exit $$bad
+
+# ---- docs -------------------------------------------------------------------------------------
+.PHONY: docs
+docs: $(FISD) ## write the generated parts of the README (the configuration table)
+	$(Q){ sed '/^<!-- configuration:/q' README.md; echo; $(FISD) --print-config --reference; echo; \
+	  sed -n '/^<!-- end of configuration/,$$p' README.md; } > $(B)/README.md
+	$(Q)cmp -s $(B)/README.md README.md || cp $(B)/README.md README.md
 
 .PHONY: clean
 clean: ## remove what was built (fetched data and brokers stay in build/cache)
