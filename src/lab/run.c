@@ -139,6 +139,8 @@ static int set_up(struct lab_run *r, struct fis_error *e)
 
 static void tear_down(struct lab_run *r)
 {
+    if (r->hooks && r->hooks->ended)
+        r->hooks->ended(r->hooks->arg, r);
     if (r->method->acquisition->end)
         r->method->acquisition->end(r);
     if (r->method->publication->end)

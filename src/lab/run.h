@@ -46,6 +46,8 @@ struct lab_hooks {
     /* Directions are new. It may set r->panel to one of its own (see run.c). */
     int (*refreshed)(void *arg, struct lab_run *r, struct fis_error *e);
     int (*round_end)(void *arg, struct lab_run *r, struct fis_error *e);
+    /* The run is over, well or not; what hangs on hook_state can go. */
+    void (*ended)(void *arg, struct lab_run *r);
 };
 
 /* A point of the path. */
