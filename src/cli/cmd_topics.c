@@ -78,7 +78,29 @@ static int create_topics(struct cli *c, struct fis_error *e)
     return rc ? rc : print_topics(list, reports, n, true, e);
 }
 
-/* 0: all well; 1: something is missing or differs. */
+/* A topic that takes less than the pipeline may send would refuse it when it comes. */
+static int check_limits(const struct cli *c, const struct config_topic *list, uint32_t n,
+                        struct stream_topic_report *reports, struct fis_error *e)
+{
+    const char *names[CONFIG_TOPICS_MAX];
+    int64_t limits[CONFIG_TOPICS_MAX];
+    for (uint32_t i = 0; i < n; i++)
+        names[i] = list[i].name;
+    int rc = stream_topics_limits(&c->client, names, n, TIMEOUT_MS, limits, e);
+    for (uint32_t i = 0; !rc && i < n; i++) {
+        struct stream_topic_report *r = &reports[i];
+        int64_t wanted = (int64_t)list[i].max_message_bytes;
+        size_t used = strlen(r->text);
+        if (limits[i] <= 0 || limits[i] >= wanted)
+            continue;
+        r->differs = true;
+        snprintf(r->text + used, sizeof r->text - used, "%smax.message.bytes is %lld, wanted %lld",
+                 used ? "; " : "", (long long)limits[i], (long long)wanted);
+    }
+    return rc;
+}
+
+/* 0: all well; INPUT: something is missing or differs. */
 static int check_topics(struct cli *c, struct fis_error *e)
 {
     struct config_topic list[CONFIG_TOPICS_MAX];
@@ -87,6 +109,8 @@ static int check_topics(struct cli *c, struct fis_error *e)
     uint32_t n = wanted_topics(c, false, list, topics), wrong = 0;
     int rc = stream_topics_check(&c->client, topics, n, c->embedded ? EMBEDDED_MS : TIMEOUT_MS,
                                  reports, e);
+    if (!rc)
+        rc = check_limits(c, list, n, reports, e);
     for (uint32_t i = 0; i < n; i++)
         wrong += !reports[i].exists || reports[i].differs;
     bool partial = rc == STREAM_TOPICS_UNSUPPORTED || (c->embedded && reports[n - 1].exists);

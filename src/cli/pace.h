@@ -26,7 +26,7 @@ struct pace {
 };
 
 void pace_init(struct pace *p, double rate, uint32_t partitions, int64_t now_ms);
-/* Records that may be sent now; 0: wait. */
+/* Records that may be sent now; 0: wait. To be asked again after each, which tells the size. */
 uint64_t pace_allowed(const struct pace *p, int64_t now_ms);
 /* ms until pace_allowed may say more for the rate's sake: 1 .. 100. */
 int pace_wait_ms(const struct pace *p, int64_t now_ms);
