@@ -10,33 +10,41 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static int bad_label(const struct cli *c, const struct fis_value *label, struct fis_error *e)
+/* The columns of an answer: the id, and the label by one of two names. */
+enum { ID, LABEL, OTHER, COLUMNS };
+
+static int bad_label(const struct cli *c, const struct data_column *columns,
+                     const struct fis_value *label, struct fis_error *e)
 {
-    char classes[200] = "";
+    char known[200] = "";
     for (uint32_t k = 0; k < c->schema.n_classes; k++) {
-        size_t n = strlen(classes);
-        snprintf(classes + n, sizeof classes - n, "%s'%s'", k ? ", " : "", c->schema.classes[k]);
+        size_t n = strlen(known);
+        snprintf(known + n, sizeof known - n, "%s'%s'", k ? ", " : "", c->schema.classes[k]);
     }
     if (label->kind != FIS_VALUE_TEXT)
-        return fis_fail(e, FIS_INPUT, "no label, allowed %s", classes);
+        return fis_fail(e, FIS_INPUT, "no label in column '%s'%s%s, allowed %s",
+                        columns[LABEL].name,
+                        columns[OTHER].name == columns[LABEL].name ? "" : " or ",
+                        columns[OTHER].name == columns[LABEL].name ? "" : "'label'", known);
     return fis_fail(e, FIS_INPUT, "label: found '%.*s', allowed %s",
-                    (int)(label->length < 64 ? label->length : 64), label->text, classes);
+                    (int)(label->length < 64 ? label->length : 64), label->text, known);
 }
 
-/* values: id, label. */
-static int take(const struct cli *c, const struct fis_value *values, struct id_map *out,
-                struct fis_error *e)
+static int take(const struct cli *c, const struct data_column *columns,
+                const struct fis_value *values, struct id_map *out, struct fis_error *e)
 {
     struct fis_id id;
     uint32_t before;
-    if (values[0].kind != FIS_VALUE_TEXT || fis_id_set(&id, values[0].text, values[0].length))
+    const struct fis_value *label =
+        values[LABEL].kind == FIS_VALUE_TEXT ? &values[LABEL] : &values[OTHER];
+    if (values[ID].kind != FIS_VALUE_TEXT || fis_id_set(&id, values[ID].text, values[ID].length))
         return fis_fail(e, FIS_INPUT, "no id, or one of more than 255 bytes, in column '%s'",
                         c->schema.id_column);
-    int k = values[1].kind == FIS_VALUE_TEXT
-                ? wire_schema_class(&c->schema, values[1].text, values[1].length)
+    int k = label->kind == FIS_VALUE_TEXT
+                ? wire_schema_class(&c->schema, label->text, label->length)
                 : -1;
     if (k < 0)
-        return bad_label(c, &values[1], e);
+        return bad_label(c, columns, label, e);
     int rc = id_map_add(out, &id, (uint32_t)k, &before, e);
     if (rc < 0)
         return rc;
@@ -46,32 +54,24 @@ static int take(const struct cli *c, const struct fis_value *values, struct id_m
     return 0;
 }
 
-static struct data_rows *open_rows(const struct cli *c, const char *path, const char *label,
-                                   struct data_column columns[2], struct data_options *o,
-                                   struct fis_error *e)
-{
-    columns[0] = (struct data_column){.name = c->schema.id_column, .cell = DATA_TEXT};
-    columns[1] = (struct data_column){.name = label, .cell = DATA_TEXT};
-    *o = (struct data_options){.columns = columns, .n_columns = 2};
-    return data_rows_open(path, o, e);
-}
-
 int answers_load(const struct cli *c, const char *path, const char *label, struct id_map *out,
                  struct fis_error *e)
 {
-    struct data_column columns[2];
-    struct data_options o;
-    struct fis_value values[2];
-    struct fis_error other;
-    struct data_rows *rows =
-        open_rows(c, path, label ? label : c->cfg.initial.label, columns, &o, e);
-    if (!rows && !label)
-        rows = open_rows(c, path, "label", columns, &o, &other);
+    const char *name = label ? label : c->cfg.initial.label;
+    bool one = label || !strcmp(name, "label");
+    const struct data_column columns[COLUMNS] = {
+        [ID] = {.name = c->schema.id_column, .cell = DATA_TEXT},
+        [LABEL] = {.name = name, .cell = DATA_TEXT, .optional = !one},
+        [OTHER] = {.name = one ? name : "label", .cell = DATA_TEXT, .optional = 1},
+    };
+    const struct data_options o = {.columns = columns, .n_columns = one ? 2 : 3};
+    struct fis_value values[COLUMNS] = {0};
+    struct data_rows *rows = data_rows_open(path, &o, e);
     if (!rows)
         return -(int)e->class;
     int rc;
     while ((rc = data_rows_next(rows, values, e)) > 0) {
-        rc = take(c, values, out, e);
+        rc = take(c, columns, values, out, e);
         if (rc) {
             rc = fis_error_prefix(e, "%s: line %llu", base_name(path),
                                   (unsigned long long)data_rows_line(rows));
