@@ -54,7 +54,8 @@ struct fis_gate_judgement {
     enum fis_verdict verdict;
     enum fis_gate_reason reason;
     char text[FIS_ERROR_TEXT]; /* the reason with its numbers, for people */
-    double interpolation;      /* a of the pick */
+    double interpolation;      /* a of the pick: its share of the first end point */
+    double second;             /* of the second one, where there are two */
     /* On the rows of the gate; n = 0 and NaN where nothing was measured (served at first). pick: of
      * a rejection that found no admissible point, the anchor's. */
     struct fis_metrics pick, anchor, served;
@@ -82,6 +83,34 @@ int fis_gate_first(struct fis_gate *g, const struct fis_trainer *t, struct fis_g
  * what is served. Negative only for NOMEM. Pure: the same inputs give the same judgement. */
 int fis_gate_judge(struct fis_gate *g, const struct fis_trainer *t, struct fis_gate_judgement *j,
                    float *params, struct fis_error *e) FIS_MUST_CHECK;
+
+/* Other points than those: anchor + sum_i share[i] (end[i] - anchor). */
+#define FIS_GATE_MAX_ENDS 2
+#define FIS_GATE_MAX_POINTS 32
+struct fis_gate_points {
+    const float *anchor; /* slab */
+    uint32_t n_ends;
+    /* Slabs. [h]: the one that judges the rows which fold h's copy did not see. The same one twice
+     * when it saw none of the rows that judge. */
+    const float *end[FIS_GATE_MAX_ENDS][2];
+    uint32_t n;                                          /* 1 or more */
+    float share[FIS_GATE_MAX_POINTS][FIS_GATE_MAX_ENDS]; /* [0]: all 0. Near the anchor first */
+};
+void fis_gate_points_of(const struct fis_trainer *t, struct fis_gate_points *p); /* the 11 */
+int fis_gate_judge_points(struct fis_gate *g, const struct fis_trainer *t,
+                          const struct fis_gate_points *p, struct fis_gate_judgement *j,
+                          float *params, struct fis_error *e) FIS_MUST_CHECK;
+
+/* Measures predictions in place of fis_metrics_eval, on rows that are not to be taken as they are
+ * (noisy labels). By position i: predictions, logits, labels, groups, and source: the index of the
+ * trainer's validation row. rows: n positions, or NULL for 0..n-1. Intervals stay those of the
+ * rows as they are. */
+typedef void fis_gate_measure_fn(void *arg, const uint32_t *predictions, const float *logits,
+                                 const uint32_t *labels, const uint32_t *groups,
+                                 const uint32_t *source, const uint32_t *rows, uint32_t n,
+                                 uint32_t classes, uint32_t n_groups, uint32_t positive,
+                                 struct fis_metrics *out);
+void fis_gate_measure_with(struct fis_gate *g, fis_gate_measure_fn *fn, void *arg); /* NULL: none */
 double fis_gate_val0(const struct fis_gate *g);
 /* The validation rows are others now: VAL_0 as it would be on them. */
 void fis_gate_rebase(struct fis_gate *g, double val0);

@@ -24,14 +24,22 @@ struct fis_rows {
 
 enum { FIS_DIRECTION_ACCURACY = 0, FIS_DIRECTION_FAIRNESS = 1, FIS_DIRECTIONS = 2 };
 
+/* Losses in place of the mean cross-entropy and phi, for rows that are not to be taken as they are
+ * (noisy labels): values, and derivatives by the logits, [n][K] each. */
+typedef int fis_losses_fn(void *arg, const float *logits, const uint32_t *labels,
+                          const uint32_t *groups, uint32_t n, uint32_t classes, double *ce,
+                          float *d_acc, double *phi, float *d_fair, struct fis_error *e);
+
 struct fis_direction_options {
     struct fis_surrogate surrogate;
     uint32_t n_groups;
-    int precondition; /* by the last layer's Gauss-Newton matrix, one block per class:
-                         (H_k + damping trace/dim I)^-1 g_k with H_k = mean p_k (1-p_k) a a^T over
-                         the rows, a = last hidden activations and 1; the other layers' parts become
-                         0 */
-    double damping;   /* .01 */
+    int precondition;      /* by the last layer's Gauss-Newton matrix, one block per class:
+                              (H_k + damping trace/dim I)^-1 g_k with H_k = mean p_k (1-p_k) a a^T over
+                              the rows, a = last hidden activations and 1; the other layers' parts become
+                              0 */
+    double damping;        /* .01 */
+    fis_losses_fn *losses; /* NULL: cross-entropy and the surrogate */
+    void *losses_arg;
 };
 
 /* g_acc, g_fair: slabs. Gradients at `params` of mean CE and of phi over `rows` (or over the

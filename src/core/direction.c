@@ -130,12 +130,19 @@ static int check_rows(const struct fis_shape *shape, const struct fis_rows *rows
 static int losses(struct pass *p, const struct fis_direction_options *o, double *phi,
                   struct fis_error *e)
 {
+    double ce = 0;
+    int rc;
     all_logits(p);
-    int rc = fis_surrogate_eval(&o->surrogate, p->logits, p->labels, p->groups, p->n, p->classes,
+    if (o->losses) {
+        rc = o->losses(o->losses_arg, p->logits, p->labels, p->groups, p->n, p->classes, &ce,
+                       p->d_acc, phi, p->d_fair, e);
+    } else {
+        rc = fis_surrogate_eval(&o->surrogate, p->logits, p->labels, p->groups, p->n, p->classes,
                                 o->n_groups, phi, p->d_fair, e);
+        ce = fis_cross_entropy(p->logits, p->labels, NULL, p->n, p->classes, p->d_acc);
+    }
     if (rc)
         return fis_error_prefix(e, "directions"), rc;
-    double ce = fis_cross_entropy(p->logits, p->labels, NULL, p->n, p->classes, p->d_acc);
     if (!isfinite(*phi) || !isfinite(ce))
         return fis_fail(e, FIS_INPUT, "directions: loss not finite (cross-entropy %g, phi %g)", ce,
                         *phi);

@@ -8,7 +8,7 @@
 #include "core/interpolate.h"
 #include "fis/mem.h"
 
-#define POINTS 10 /* a = 0, 1/POINTS, … 1 */
+#define STEPS 10 /* a = 0, 1/STEPS, … 1 */
 
 struct fis_gate {
     struct fis_gate_options o;
@@ -17,6 +17,8 @@ struct fis_gate {
     uint32_t looks;
     int serves;
     float *served[2]; /* slabs: the point for each half of the rows */
+    fis_gate_measure_fn *measure;
+    void *measure_arg;
 };
 
 /* One judgement's work. */
@@ -26,10 +28,10 @@ struct session {
     struct gate_rows rows;
     struct judged anchor, served, pick, trial;
     struct gate_figures figures;
-    const float *end[2];    /* end points, for each half of the rows */
+    const struct fis_gate_points *points;
     float *point[2];        /* the trial's slabs */
-    float share;            /* of the pick */
-    int n_ends, found;      /* found: there is an admissible point that is not constant */
+    uint32_t at;            /* the pick's number */
+    int found;              /* there is an admissible point that is not constant */
     int constant_passed_by; /* an admissible point was passed by for being constant */
 };
 
@@ -70,6 +72,12 @@ void fis_gate_free(struct fis_gate *g)
     fis_free(g->served[0]);
     fis_free(g->served[1]);
     fis_free(g);
+}
+
+void fis_gate_measure_with(struct fis_gate *g, fis_gate_measure_fn *fn, void *arg)
+{
+    g->measure = fn;
+    g->measure_arg = arg;
 }
 
 double fis_gate_val0(const struct fis_gate *g)
@@ -113,6 +121,8 @@ static int session_init(struct session *s, struct fis_gate *g, const struct fis_
 {
     *s = (struct session){.g = g, .t = t};
     int r = gate_rows_init(&s->rows, t, g->o.positive, e);
+    s->rows.measure = g->measure;
+    s->rows.measure_arg = g->measure_arg;
     struct judged *const all[] = {&s->anchor, &s->served, &s->pick, &s->trial};
     for (size_t i = 0; r == 0 && i < 4; i++)
         r = judged_init(all[i], &s->rows, e);
@@ -121,14 +131,10 @@ static int session_init(struct session *s, struct fis_gate *g, const struct fis_
             r = fis_fail(e, FIS_NOMEM, "gate: no memory for a point");
     if (r < 0)
         return r;
-    enum fis_copies copies = fis_trainer_options(t)->copies;
-    s->n_ends = copies == FIS_COPIES_BOOSTED ? (int)fis_trainer_options(t)->folds : 0;
-    for (uint32_t h = 0; h < 2; h++)
-        s->end[h] = fis_trainer_end_boosted(t, (int)h < s->n_ends ? h : 0);
     s->figures = (struct gate_figures){
         .val0 = g->val0,
         .anchor = &s->anchor.metrics,
-        .strict = copies == FIS_COPIES_MIXED,
+        .strict = fis_trainer_options(t)->copies == FIS_COPIES_MIXED,
         .odds_estimable = {estimable(&s->rows, FIS_EQUAL_OPPORTUNITY),
                            estimable(&s->rows, FIS_EQUALIZED_ODDS)},
     };
@@ -297,17 +303,30 @@ int fis_gate_first(struct fis_gate *g, const struct fis_trainer *t, struct fis_g
 
 /* ---- every round ---------------------------------------------------------------------------- */
 
-/* The points a = 0, .1, … 1; the pick is the admissible one with the least violation, and of equal
- * ones the nearest to the anchor. */
+void fis_gate_points_of(const struct fis_trainer *t, struct fis_gate_points *p)
+{
+    const int boosted = fis_trainer_options(t)->copies == FIS_COPIES_BOOSTED;
+    const uint32_t folds = fis_trainer_options(t)->folds;
+    *p = (struct fis_gate_points){.anchor = fis_trainer_end_anchor(t), .n = 1};
+    if (!boosted)
+        return;
+    p->n_ends = 1;
+    p->n = 1 + STEPS;
+    for (uint32_t h = 0; h < 2; h++)
+        p->end[0][h] = fis_trainer_end_boosted(t, h < folds ? h : 0);
+    for (uint32_t i = 0; i < p->n; i++)
+        p->share[i][0] = (float)i / STEPS;
+}
+
+/* The pick is the admissible point with the least violation, and of equal ones the first, which is
+ * the nearest to the anchor. */
 static void pick_point(struct session *s)
 {
     const struct fis_gate_options *o = &s->g->o;
-    const float *anchor = fis_trainer_end_anchor(s->t);
     double least = INFINITY;
-    for (int i = 0; i <= (s->n_ends ? POINTS : 0); i++) {
-        float share = (float)i / POINTS;
-        for (int h = 0; h < 2; h++)
-            interpolate(anchor, s->end[h], share, s->g->n_params, s->point[h]);
+    for (uint32_t i = 0; i < s->points->n; i++) {
+        for (uint32_t h = 0; h < 2; h++)
+            make_point(s->points, i, h, s->g->n_params, s->point[h]);
         judge_point(&s->rows, (const float *const *)s->point, &s->trial);
         const struct fis_metrics *m = &s->trial.metrics;
         if (!gate_metrics_finite(o, &s->figures, m) || !gate_admissible(o, &s->figures, m, i == 0))
@@ -318,7 +337,7 @@ static void pick_point(struct session *s)
         }
         if (fis_metrics_of(m, o->metric) < least) {
             least = fis_metrics_of(m, o->metric);
-            s->share = share;
+            s->at = i;
             s->found = 1;
             swap_judged(&s->pick, &s->trial);
         }
@@ -327,9 +346,12 @@ static void pick_point(struct session *s)
 
 static int ends_finite(const struct session *s)
 {
+    const struct fis_gate_points *p = s->points;
     size_t n = s->g->n_params;
-    return slab_finite(fis_trainer_end_anchor(s->t), n) && slab_finite(s->end[0], n) &&
-           slab_finite(s->end[1], n);
+    int finite = slab_finite(p->anchor, n);
+    for (uint32_t i = 0; i < p->n_ends; i++)
+        finite = finite && slab_finite(p->end[i][0], n) && slab_finite(p->end[i][1], n);
+    return finite;
 }
 
 static int compare_with_served(struct session *s, struct fis_gate_judgement *j, struct fis_error *e)
@@ -371,7 +393,7 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
         conclude(j, FIS_REJECT, FIS_GATE_NOT_FINITE, "the weights are not finite");
         return 0;
     }
-    judge_anchor(s, fis_trainer_end_anchor(s->t), j);
+    judge_anchor(s, s->points->anchor, j);
     if (too_small(s, j))
         return show_anchor(s, j, e);
     if (!isfinite(s->anchor.loss) || !gate_metrics_finite(o, &s->figures, &s->anchor.metrics)) {
@@ -381,7 +403,7 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
         return 0;
     }
     pick_point(s);
-    j->floor = gate_floor(o, &s->figures, s->n_ends == 0 || (s->found && s->share <= 0));
+    j->floor = gate_floor(o, &s->figures, s->points->n == 1 || (s->found && s->at == 0));
     if (!s->found) {
         conclude(j, FIS_REJECT, s->constant_passed_by ? FIS_GATE_CONSTANT : FIS_GATE_BELOW_FLOOR,
                  s->constant_passed_by
@@ -391,7 +413,8 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
         return show_anchor(s, j, e);
     }
     j->pick = s->pick.metrics;
-    j->interpolation = (double)s->share;
+    j->interpolation = (double)s->points->share[s->at][0];
+    j->second = (double)s->points->share[s->at][1];
     int r = compare_with_served(s, j, e);
     if (r < 0)
         return r;
@@ -405,21 +428,27 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
 static void publish(struct session *s, float *params)
 {
     struct fis_gate *g = s->g;
-    for (int h = 0; h < 2; h++)
-        interpolate(fis_trainer_end_anchor(s->t), s->end[h], s->share, g->n_params, g->served[h]);
-    if (s->n_ends == 2)
+    const struct fis_gate_points *p = s->points;
+    int pair = 0;
+    for (uint32_t h = 0; h < 2; h++)
+        make_point(p, s->at, h, g->n_params, g->served[h]);
+    for (uint32_t i = 0; i < p->n_ends; i++)
+        pair |= p->end[i][0] != p->end[i][1];
+    if (pair)
         interpolate(g->served[0], g->served[1], 0.5f, g->n_params, params);
     else
         memcpy(params, g->served[0], g->n_params * sizeof(float));
     g->serves = 1;
 }
 
-int fis_gate_judge(struct fis_gate *g, const struct fis_trainer *t, struct fis_gate_judgement *j,
-                   float *params, struct fis_error *e)
+int fis_gate_judge_points(struct fis_gate *g, const struct fis_trainer *t,
+                          const struct fis_gate_points *p, struct fis_gate_judgement *j,
+                          float *params, struct fis_error *e)
 {
     struct session s;
     struct fis_gate_judgement out = nothing(g->looks + 1);
     int r = session_init(&s, g, t, e);
+    s.points = p;
     if (r == 0)
         r = judge_in(&s, &out, e);
     if (r == 0) {
@@ -430,4 +459,12 @@ int fis_gate_judge(struct fis_gate *g, const struct fis_trainer *t, struct fis_g
     }
     session_done(&s);
     return r;
+}
+
+int fis_gate_judge(struct fis_gate *g, const struct fis_trainer *t, struct fis_gate_judgement *j,
+                   float *params, struct fis_error *e)
+{
+    struct fis_gate_points p;
+    fis_gate_points_of(t, &p);
+    return fis_gate_judge_points(g, t, &p, j, params, e);
 }

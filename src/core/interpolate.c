@@ -25,6 +25,7 @@ static void gather(struct gate_rows *g, const struct fis_trainer *t)
                 continue;
             memcpy(g->x + (size_t)g->n * g->d, rows->x + (size_t)i * g->d, g->d * sizeof *g->x);
             g->y[g->n] = rows->y[i];
+            g->source[g->n] = i;
             g->group[g->n++] = rows->group[i];
         }
         if (half == 0)
@@ -43,8 +44,9 @@ int gate_rows_init(struct gate_rows *g, const struct fis_trainer *t, uint32_t po
     g->x = fis_alloc((size_t)rows->n * rows->d, sizeof *g->x);
     g->y = fis_alloc(rows->n, sizeof *g->y);
     g->group = fis_alloc(rows->n, sizeof *g->group);
+    g->source = fis_alloc(rows->n, sizeof *g->source);
     g->scratch = fis_scratch_new(g->shape, ROWS_AT_A_TIME, 0);
-    if (!g->x || !g->y || !g->group || !g->scratch) {
+    if (!g->x || !g->y || !g->group || !g->source || !g->scratch) {
         gate_rows_done(g);
         return fis_fail(e, FIS_NOMEM, "gate: no memory for %u rows", rows->n);
     }
@@ -57,6 +59,7 @@ void gate_rows_done(struct gate_rows *g)
     fis_free(g->x);
     fis_free(g->y);
     fis_free(g->group);
+    fis_free(g->source);
     fis_scratch_free(g->scratch);
     *g = (struct gate_rows){0};
 }
@@ -92,6 +95,19 @@ static void forward_range(const struct gate_rows *g, const float *params, uint32
     }
 }
 
+/* logits: NULL when the risk is not wanted. */
+static void measure(const struct gate_rows *g, const struct judged *j, const float *logits,
+                    const uint32_t *rows, struct fis_metrics *out)
+{
+    const uint32_t k = fis_shape_classes(g->shape);
+    if (g->measure)
+        g->measure(g->measure_arg, j->predictions, logits, g->y, g->group, g->source, rows, g->n, k,
+                   g->n_groups, g->positive, out);
+    else
+        fis_metrics_eval(j->predictions, logits, g->y, g->group, rows, g->n, k, g->n_groups,
+                         g->positive, out);
+}
+
 void judge_point(const struct gate_rows *g, const float *const *point, struct judged *j)
 {
     uint32_t k = fis_shape_classes(g->shape);
@@ -100,14 +116,26 @@ void judge_point(const struct gate_rows *g, const float *const *point, struct ju
         forward_range(g, point[1], g->first, g->n, j->logits);
     fis_predict(j->logits, g->n, k, j->predictions);
     j->loss = fis_cross_entropy(j->logits, g->y, NULL, g->n, k, NULL);
-    fis_metrics_eval(j->predictions, j->logits, g->y, g->group, NULL, g->n, k, g->n_groups,
-                     g->positive, &j->metrics);
+    measure(g, j, j->logits, NULL, &j->metrics);
 }
 
 void interpolate(const float *a, const float *b, float share, size_t n, float *to)
 {
     for (size_t i = 0; i < n; i++)
         to[i] = (1.0f - share) * a[i] + share * b[i];
+}
+
+void make_point(const struct fis_gate_points *p, uint32_t i, uint32_t h, size_t n, float *to)
+{
+    const float *share = p->share[i];
+    float rest = 1.0f;
+    for (uint32_t e = 0; e < p->n_ends; e++)
+        rest -= share[e];
+    for (size_t j = 0; j < n; j++)
+        to[j] = rest * p->anchor[j];
+    for (uint32_t e = 0; e < p->n_ends; e++)
+        for (size_t j = 0; share[e] > 0 && j < n; j++)
+            to[j] += share[e] * p->end[e][h][j];
 }
 
 int slab_finite(const float *v, size_t n)
@@ -123,9 +151,7 @@ static double violation(const struct gate_rows *g, const struct judged *j, enum 
                         const uint32_t *rows)
 {
     struct fis_metrics m;
-    fis_metrics_eval(j->predictions, metric == FIS_RISK_DISPARITY ? j->logits : NULL, g->y,
-                     g->group, rows, g->n, fis_shape_classes(g->shape), g->n_groups, g->positive,
-                     &m);
+    measure(g, j, metric == FIS_RISK_DISPARITY ? j->logits : NULL, rows, &m);
     return fis_metrics_of(&m, metric);
 }
 

@@ -19,8 +19,10 @@ struct gate_rows {
     uint32_t n, first, d, n_groups,
         positive; /* rows 0..first-1: by point 0; the rest: by point 1 */
     float *x;
-    uint32_t *y, *group;
+    uint32_t *y, *group, *source; /* source: the trainer's validation row */
     struct fis_scratch *scratch;
+    fis_gate_measure_fn *measure; /* or NULL */
+    void *measure_arg;
 };
 
 int gate_rows_init(struct gate_rows *g, const struct fis_trainer *t, uint32_t positive,
@@ -34,6 +36,8 @@ void judge_point(const struct gate_rows *g, const float *const *point, struct ju
 
 /* to = a + share (b - a), [n]. share = 0 and 1 give a and b to the bit. */
 void interpolate(const float *a, const float *b, float share, size_t n, float *to);
+/* Point i for half h, likewise. */
+void make_point(const struct fis_gate_points *p, uint32_t i, uint32_t h, size_t n, float *to);
 int slab_finite(const float *v, size_t n);
 
 /* The violation's difference a - b and its bootstrap standard error over the same resamples; NaN

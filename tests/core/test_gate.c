@@ -99,6 +99,61 @@ static void buy_and_train(struct fis_trainer *t)
     assert_int_equal(fis_trainer_train(t, 240, &e), 0);
 }
 
+/* Says what the accuracy is, and has the rest from the rows. */
+static void measure_as_told(void *arg, const uint32_t *predictions, const float *logits,
+                            const uint32_t *labels, const uint32_t *groups, const uint32_t *source,
+                            const uint32_t *rows, uint32_t n, uint32_t classes, uint32_t n_groups,
+                            uint32_t positive, struct fis_metrics *out)
+{
+    fis_metrics_eval(predictions, logits, labels, groups, rows, n, classes, n_groups, positive,
+                     out);
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(validation.y[source[i]], labels[i]);
+    out->accuracy = *(double *)arg;
+}
+
+static void points_of_ones_own_are_judged(void **state)
+{
+    (void)state;
+    struct fis_gate_options o = options();
+    struct fis_gate_judgement j, k;
+    struct fis_gate_points p;
+    float other[64], told[64];
+    double accuracy = .99;
+    o.epsilon = .5; /* fairness alone decides */
+    struct fis_trainer *t = trainer(FIS_COPIES_PLAIN, 0, &validation);
+    struct fis_gate *g = gate(&o);
+    warm_up(t);
+    assert_int_equal(fis_gate_first(g, t, &j, params, &e), 0);
+    buy_and_train(t);
+    fis_gate_points_of(t, &p);
+    assert_int_equal(p.n, 1);
+    /* A network that does not look at the group's stand-in, feature 1, is fairer. */
+    memcpy(other, fis_trainer_end_anchor(t),
+           fis_shape_params(fis_trainer_shape(t)) * sizeof *other);
+    for (int h = 0; h < 8; h++)
+        other[8 + h] = 0;
+    p.n_ends = 2;
+    p.end[0][0] = p.end[0][1] = fis_trainer_end_anchor(t);
+    p.end[1][0] = p.end[1][1] = other;
+    p.share[p.n++][0] = .5f;
+    p.share[p.n++][1] = 1;
+    assert_int_equal(fis_gate_judge_points(g, t, &p, &j, params, &e), 0);
+    assert_int_equal(j.verdict, FIS_PUBLISH);
+    assert_float_equal(j.interpolation, 0, 0);
+    assert_float_equal(j.second, 1, 0);
+    for (int i = 0; i < 16; i++)
+        assert_float_equal(params[i], other[i], 0);
+    fis_gate_measure_with(g, measure_as_told, &accuracy);
+    fis_gate_rebase(g, 2);
+    assert_int_equal(fis_gate_judge_points(g, t, &p, &k, told, &e), 0);
+    assert_int_equal(k.verdict, FIS_REJECT);
+    assert_int_equal(k.reason, FIS_GATE_BELOW_FLOOR);
+    assert_float_equal(k.anchor.accuracy, .99, 0);
+    fis_gate_free(g);
+    fis_trainer_free(t);
+}
+
 static void the_warm_up_model_is_first(void **state)
 {
     (void)state;
@@ -371,6 +426,7 @@ static void every_refused_allocation_is_survived(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(points_of_ones_own_are_judged),
         cmocka_unit_test(the_warm_up_model_is_first),
         cmocka_unit_test(it_publishes_what_is_fairer_and_no_less_accurate),
         cmocka_unit_test(what_is_served_is_replaced_when_it_has_aged),
