@@ -5,7 +5,7 @@
 #include "fis/version.h"
 
 static const struct cli_command *const commands[] = {
-    &cmd_topics, &cmd_replay, &cmd_label, &cmd_models, &cmd_watch,
+    &cmd_topics, &cmd_replay, &cmd_label, &cmd_models, &cmd_watch, &cmd_lab,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -42,7 +42,7 @@ static int run(struct cli *c, int argc, char **argv)
             return code;
         }
     }
-    cli_say("no command '%s'; there are topics, replay, label, models and watch", argv[0]);
+    cli_say("no command '%s'; there are topics, replay, label, models, watch and lab", argv[0]);
     return CLI_USAGE;
 }
 

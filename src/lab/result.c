@@ -32,9 +32,9 @@ int lab_metric_find(const char *name, enum fis_metric *out, struct fis_error *e)
 
 int lab_key_equal(const struct lab_key *a, const struct lab_key *b)
 {
-    return a->metric == b->metric && a->regime == b->regime && a->seed == b->seed &&
-           strcmp(a->task, b->task) == 0 && strcmp(a->method, b->method) == 0 &&
-           strcmp(a->variant, b->variant) == 0;
+    return a->metric == b->metric && a->options == b->options && a->regime == b->regime &&
+           a->seed == b->seed && strcmp(a->task, b->task) == 0 &&
+           strcmp(a->method, b->method) == 0 && strcmp(a->variant, b->variant) == 0;
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -80,13 +80,14 @@ static json_t *counts(const struct lab_result *r)
 int lab_record_write(const struct lab_record *r, struct wire_buffer *out, struct fis_error *e)
 {
     const struct lab_key *k = &r->key;
-    json_t *j = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "task", k->task,
-        "metric", lab_metric_short(k->metric), "method", k->method, "variant", k->variant, "regime",
-        lab_regime_name(k->regime), "seed", (json_int_t)k->seed, "test", figures(&r->result.test),
-        "anchor", figures(&r->result.anchor), "warm_up", figures(&r->result.warm_up), "counts",
-        counts(&r->result), "interpolation", number(r->result.interpolation), "seconds",
-        number(r->result.seconds), "path", path(&r->result));
+    json_t *j =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "task",
+                  k->task, "metric", lab_metric_short(k->metric), "method", k->method, "variant",
+                  k->variant, "regime", lab_regime_name(k->regime), "seed", (json_int_t)k->seed,
+                  "options", (json_int_t)k->options, "test", figures(&r->result.test), "anchor",
+                  figures(&r->result.anchor), "warm_up", figures(&r->result.warm_up), "counts",
+                  counts(&r->result), "interpolation", number(r->result.interpolation), "seconds",
+                  number(r->result.seconds), "path", path(&r->result));
     char *text = j ? json_dumps(j, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     int rc = text ? wire_buffer_append(out, text, strlen(text), e)
                   : fis_fail(e, FIS_NOMEM, "result: no memory");
@@ -212,6 +213,7 @@ static void read_key(struct source *s, struct lab_key *k)
     if ((!json_is_integer(seed) || json_integer_value(seed) < 0) && !s->missing)
         s->missing = "seed";
     k->seed = (uint64_t)json_integer_value(seed);
+    k->options = (uint64_t)json_integer_value(json_object_get(s->object, "options"));
 }
 
 int lab_record_read(const char *line, size_t length, struct lab_record *out, struct fis_error *e)

@@ -13,6 +13,7 @@ struct lab_key {
     enum fis_metric metric;                 /* 0: the same for all */
     enum lab_regime regime;
     uint64_t seed;
+    uint64_t options; /* tells apart runs whose options differ */
 };
 
 struct lab_record {

@@ -1,0 +1,218 @@
+/* What the options of `fisctl lab` mean. */
+#include "cli/cmd_lab.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fis/mem.h"
+#include "wire/csv.h"
+
+enum { NAME_MAX_BYTES = 128 };
+
+/* The next name of a list with commas; NULL at the end. */
+static const char *next_name(const char **list, char name[NAME_MAX_BYTES])
+{
+    size_t n;
+    do {
+        *list += **list == ',';
+        n = strcspn(*list, ",");
+        if (n == 0 && **list == 0)
+            return NULL;
+        snprintf(name, NAME_MAX_BYTES, "%.*s", (int)n, *list);
+        *list += n;
+    } while (n == 0);
+    return name;
+}
+
+static int take_metrics(const char *list, struct cmd_lab_plan *p, struct fis_error *e)
+{
+    char name[NAME_MAX_BYTES];
+    while (next_name(&list, name)) {
+        enum fis_metric m;
+        int seen = 0, r = lab_metric_find(name, &m, e);
+        if (r < 0)
+            return fis_error_prefix(e, "--metrics");
+        for (uint32_t i = 0; i < p->n_metrics; i++)
+            seen |= p->metrics[i] == m;
+        if (!seen)
+            p->metrics[p->n_metrics++] = m;
+    }
+    return p->n_metrics ? 0 : fis_fail(e, FIS_INPUT, "--metrics: no metric is named");
+}
+
+static int take_methods(const char *list, struct cmd_lab_plan *p, struct fis_error *e)
+{
+    char name[NAME_MAX_BYTES];
+    while (next_name(&list, name)) {
+        int seen = 0;
+        if (p->n_methods == CMD_LAB_METHODS_MAX)
+            return fis_fail(e, FIS_INPUT, "--methods: more than %d", CMD_LAB_METHODS_MAX);
+        int r = lab_method_find(name, &p->methods[p->n_methods], e);
+        if (r < 0)
+            return fis_error_prefix(e, "--methods");
+        for (uint32_t i = 0; i < p->n_methods; i++)
+            seen |= strcmp(p->methods[i].name, name) == 0;
+        p->n_methods += !seen;
+    }
+    return p->n_methods ? 0 : fis_fail(e, FIS_INPUT, "--methods: no method is named");
+}
+
+/* ---- tasks ---------------------------------------------------------------------------------- */
+
+struct spec_list {
+    const struct lab_task_spec *specs[CMD_LAB_TASKS_MAX];
+    uint32_t n;
+};
+
+static int add_spec(struct spec_list *l, const struct lab_task_spec *spec, struct fis_error *e)
+{
+    if (!spec)
+        return fis_error_prefix(e, "--tasks");
+    for (uint32_t i = 0; i < l->n; i++)
+        if (l->specs[i] == spec)
+            return 0;
+    if (l->n == CMD_LAB_TASKS_MAX)
+        return fis_fail(e, FIS_INPUT, "--tasks: more than %d", CMD_LAB_TASKS_MAX);
+    l->specs[l->n++] = spec;
+    return 0;
+}
+
+static int take_tasks(const char *list, struct spec_list *l, struct fis_error *e)
+{
+    char name[NAME_MAX_BYTES];
+    int r = 0;
+    while (r == 0 && next_name(&list, name)) {
+        if (strcmp(name, "all"))
+            r = add_spec(l, lab_task_find(name, e), e);
+        for (int i = 0; r == 0 && !strcmp(name, "all") && lab_tasks_all[i]; i++)
+            r = add_spec(l, lab_task_find(lab_tasks_all[i], e), e);
+    }
+    return r < 0 || l->n ? r : fis_fail(e, FIS_INPUT, "--tasks: no task is named");
+}
+
+/* A CSV of one's own is a task named as the file, without folder and ending. */
+static int take_csv(const struct cmd_lab_options *o, struct cmd_lab_plan *p, struct spec_list *l,
+                    struct fis_error *e)
+{
+    const char *slash = strrchr(o->csv, '/');
+    uint32_t n = 0;
+    if (!o->label || !o->sensitive)
+        return fis_fail(e, FIS_INPUT, "--csv: --label and --sensitive are wanted with it");
+    p->csv_name = fis_strdup(slash ? slash + 1 : o->csv);
+    p->csv_sensitive = fis_strdup(o->sensitive);
+    if (!p->csv_name || !p->csv_sensitive)
+        return fis_fail(e, FIS_NOMEM, "no memory");
+    p->csv_name[strcspn(p->csv_name, ".")] = 0;
+    p->csv = (struct lab_task_spec){.name = p->csv_name,
+                                    .file = o->csv,
+                                    .label = o->label,
+                                    .positive = o->positive,
+                                    .leave_out = o->leave_out};
+    for (char *at = strtok(p->csv_sensitive, ","); at; at = strtok(NULL, ",")) {
+        if (n == 4)
+            return fis_fail(e, FIS_INPUT, "--sensitive: more than 4 columns");
+        p->csv.sensitive[n++] = at;
+    }
+    if (n == 0)
+        return fis_fail(e, FIS_INPUT, "--sensitive: no column is named");
+    return add_spec(l, &p->csv, e);
+}
+
+static const char *default_cache(char *path, size_t size)
+{
+    const char *own = getenv("FISD_CACHE"), *base = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
+    if (own && *own)
+        return own;
+    if (base && *base)
+        snprintf(path, size, "%s/fisd", base);
+    else
+        snprintf(path, size, "%s/.cache/fisd", home && *home ? home : ".");
+    return path;
+}
+
+static int load_tasks(const struct cmd_lab_options *o, struct cmd_lab_plan *p, struct fis_error *e)
+{
+    struct spec_list l = {.n = 0};
+    char path[4096];
+    int r = 0;
+    if (o->csv)
+        r = take_csv(o, p, &l, e);
+    if (r == 0 && (o->tasks || !o->csv))
+        r = take_tasks(o->tasks ? o->tasks : "all", &l, e);
+    if (r == 0)
+        r = lab_tasks_load(l.specs, l.n, o->cache ? o->cache : default_cache(path, sizeof path),
+                           &p->tasks, e);
+    for (int i = 0; r == 0 && o->csv && i < LAB_REGIMES; i++)
+        lab_protocol_for(p->tasks.tasks[0]->n, (enum lab_regime)i, &p->csv.protocol[i]);
+    return r;
+}
+
+/* ---- the plan ------------------------------------------------------------------------------- */
+
+static int take_choices(const struct cmd_lab_options *o, struct cmd_lab_plan *p,
+                        struct fis_error *e)
+{
+    p->epsilon = .005;
+    if (o->epsilon && (wire_csv_number(o->epsilon, strlen(o->epsilon), &p->epsilon) < 0 ||
+                       !(p->epsilon >= 0 && p->epsilon < 1)))
+        return fis_fail(e, FIS_INPUT, "--epsilon: found '%s', allowed 0 to below 1", o->epsilon);
+    p->publish = LAB_PUBLISH_ONCE;
+    if (o->publish && !strcmp(o->publish, "every"))
+        p->publish = LAB_PUBLISH_EVERY;
+    else if (o->publish && strcmp(o->publish, "once"))
+        return fis_fail(e, FIS_INPUT, "--publish: found '%s', allowed once, every", o->publish);
+    return lab_regime_find(o->regime ? o->regime : "scarce", &p->regime, e);
+}
+
+int cmd_lab_plan_make(struct cmd_lab_options *o, struct cmd_lab_plan *p, struct fis_error *e)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    *p = (struct cmd_lab_plan){.n_methods = 0};
+    o->seeds = o->seeds ? o->seeds : 4;
+    o->first_seed = o->first_seed ? o->first_seed : 1;
+    o->threads = o->threads ? o->threads : cores > 0 ? (uint64_t)cores : 1;
+    if (o->threads > 1024 || o->seeds > 100000 || o->first_seed > 1000000000)
+        return fis_fail(e, FIS_INPUT,
+                        "at most 1024 threads, 100,000 seeds, first seed 1,000,000,000");
+    int r = take_choices(o, p, e);
+    if (r == 0)
+        r = take_metrics(o->metrics ? o->metrics : "eod", p, e);
+    if (r == 0)
+        r = take_methods(o->methods ? o->methods : "random,fis+", p, e);
+    if (r == 0)
+        r = load_tasks(o, p, e);
+    if (r < 0)
+        cmd_lab_plan_done(p);
+    return r;
+}
+
+void cmd_lab_plan_done(struct cmd_lab_plan *p)
+{
+    lab_tasks_done(&p->tasks);
+    fis_free(p->csv_name);
+    fis_free(p->csv_sensitive);
+    p->csv_name = p->csv_sensitive = NULL;
+}
+
+int cmd_lab_plan_jobs(const struct cmd_lab_plan *p, const struct cmd_lab_options *o,
+                      struct lab_batch *b, struct fis_error *e)
+{
+    int r = 0;
+    for (uint64_t s = 0; s < o->seeds; s++)
+        for (uint32_t t = 0; t < p->tasks.n; t++)
+            for (uint32_t m = 0; r == 0 && m < p->n_methods; m++) {
+                struct lab_job job = {.key = {.regime = p->regime},
+                                      .task = p->tasks.tasks[t],
+                                      .method = p->methods[m]};
+                lab_options_default(job.task->spec, p->regime, &job.options);
+                job.options.seed = o->first_seed + s;
+                job.options.publish = p->publish;
+                job.options.epsilon = p->epsilon;
+                job.options.one_pass = o->one_pass;
+                job.options.path = o->path || o->plots;
+                r = lab_batch_add_metrics(b, job, p->metrics, p->n_metrics, e);
+            }
+    return r;
+}

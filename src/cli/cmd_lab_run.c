@@ -1,0 +1,105 @@
+/* fisctl lab run: tasks x metrics x methods x seeds. */
+#include "cli/cmd_lab.h"
+
+#include <string.h>
+
+static int finish(struct lab_batch *b, const struct cmd_lab_plan *p,
+                  const struct cmd_lab_options *o, struct fis_error *e)
+{
+    struct lab_report report;
+    uint32_t n;
+    const struct lab_record *records = lab_batch_records(b, &n);
+    if (!records)
+        return fis_fail(e, FIS_NOMEM, "no memory for the results");
+    int r = lab_report_make(records, n, p->metrics, p->n_metrics, "random", &report, e);
+    if (r < 0)
+        return r;
+    r = cmd_lab_show(&report, stdout, e);
+    if (r == 0)
+        r = cmd_lab_write(&report, o, e);
+    lab_report_done(&report);
+    return r;
+}
+
+/* 1: interrupted. */
+static int experiment(struct cli *c, struct cmd_lab_options *o, struct fis_error *e)
+{
+    struct cmd_lab_plan plan;
+    int r = cmd_lab_plan_make(o, &plan, e);
+    if (r < 0)
+        return r;
+    struct lab_batch *b = lab_batch_new(e);
+    r = b ? cmd_lab_plan_jobs(&plan, o, b, e) : -FIS_NOMEM;
+    if (r == 0 && o->resume)
+        r = lab_batch_resume(b, o->resume, e);
+    if (r == 0)
+        r = cmd_lab_run_batch(c, b, o, e);
+    if (r == 0)
+        r = finish(b, &plan, o, e);
+    lab_batch_free(b);
+    cmd_lab_plan_done(&plan);
+    return r;
+}
+
+static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
+{
+    struct cmd_lab_options o = {.tasks = NULL};
+    struct fis_error e;
+    int first;
+    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
+    if (parsed != CLI_GO)
+        return cli_parsed_exit(parsed);
+    if (first != argc)
+        return cli_usage(self, "found '%s', only options are allowed", argv[first]);
+    int r = experiment(c, &o, &e);
+    if (r < 0)
+        return cli_fail(&e);
+    if (r > 0) {
+        cli_say(o.resume ? "interrupted; the same command goes on from %s"
+                         : "interrupted; with --resume FILE the same command would go on",
+                o.resume);
+        return CLI_FAILED;
+    }
+    return CLI_DONE;
+}
+
+static const struct cli_option options[] = {
+    {"tasks", 't', CLI_TEXT, CMD_LAB_AT(tasks), "LIST",
+     "with commas; default all: METHOD's seven (adult-sex, adult-age, compas, celeba-smiling, "
+     "celeba-attractive, celeba-young, celeba-big-nose); besides adult-race, adult-occupation, "
+     "celeba-attractive-young, celeba-big-nose-young"},
+    {"metrics", 'm', CLI_TEXT, CMD_LAB_AT(metrics), "LIST", "of dp, eop, eod, risk; default eod"},
+    {"methods", 0, CLI_TEXT, CMD_LAB_AT(methods), "LIST", "default random,fis+; see above"},
+    {"regime", 0, CLI_TEXT, CMD_LAB_AT(regime), "rich|scarce",
+     "how many labels there are, at first and a round; default scarce"},
+    CMD_LAB_SEEDS,
+    CMD_LAB_FILES,
+    {"csv", 0, CLI_TEXT, CMD_LAB_AT(csv), "FILE",
+     "a task of one's own; columns whose cells are all numbers are numeric"},
+    {"label", 0, CLI_TEXT, CMD_LAB_AT(label), "COL", "of --csv"},
+    {"sensitive", 0, CLI_TEXT, CMD_LAB_AT(sensitive), "COL[,COL]", "of --csv"},
+    {"positive", 0, CLI_TEXT, CMD_LAB_AT(positive), "CLASS", "of --csv; default the last one"},
+    {"leave-out", 0, CLI_TEXT, CMD_LAB_AT(leave_out), "COL[,COL]", "of --csv: no features"},
+    {"epsilon", 0, CLI_TEXT, CMD_LAB_AT(epsilon), "E",
+     "accuracy that may be given up; default .005"},
+    {"publish", 0, CLI_TEXT, CMD_LAB_AT(publish), "once|every",
+     "after the last round (default), or every round by the daemon's rule"},
+    {"one-pass", 0, CLI_FLAG, CMD_LAB_AT(one_pass), NULL,
+     "a window of the pool a round, as a stream, not all of it"},
+    {"path", 0, CLI_FLAG, CMD_LAB_AT(path), NULL, "test figures after every round too"},
+    {.name = NULL},
+};
+
+const struct cli_command cmd_lab_run = {
+    .name = "lab run",
+    .arguments = "[options]",
+    .summary = "tasks x metrics x methods x seeds, and the tables",
+    .text =
+        "Runs every method on every task, for every metric and seed, and tells accuracy and\n"
+        "violation on test rows that no method has seen, against random labels.\n\n"
+        "methods  base, random, entropy, bald, isal, jtt, fis, fis+, ekg, product, random+val,\n"
+        "         random+pub, entropy+pub, fis+ft, random+pub+ft, group-aware; or any way to\n"
+        "         choose labels with any way to publish: ACQUISITION/PUBLICATION",
+    .options = options,
+    .run = run,
+};
