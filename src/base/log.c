@@ -28,23 +28,53 @@ static int stamp(char *out, size_t size)
                     ts.tv_nsec / 1000000);
 }
 
+/* Quotes of the format are marked, so that they can be told from those that arguments bring. */
+#define MARK '\x01'
+
+static void mark_quotes(char *out, size_t size, const char *format)
+{
+    snprintf(out, size, "%s", format);
+    for (; *out; out++)
+        if (*out == '"')
+            *out = MARK;
+}
+
+/* Copies one line of key=value, with its quotes; returns the length. */
+static size_t copy_quoted(char *out, size_t room, const char *in)
+{
+    size_t n = 0;
+    int quoted = 0;
+    for (; *in && n + 3 < room; in++) {
+        unsigned char c = (unsigned char)*in;
+        if (c == MARK) {
+            quoted = !quoted;
+            c = '"';
+        } else if (c < 0x20 || c == 0x7f) {
+            c = '?';
+        } else if (quoted && (c == '"' || c == '\\')) {
+            out[n++] = '\\';
+        }
+        out[n++] = (char)c;
+    }
+    if (quoted)
+        out[n++] = '"'; /* the line was cut */
+    return n;
+}
+
 void log_line(enum log_level level, const char *event, const char *format, ...)
 {
     static const char *const names[] = {"debug", "info", "warn", "error"};
-    char line[2048];
+    char line[2048], marked[512], text[1792];
     if (!log_enabled(level))
         return;
     int n = stamp(line, sizeof line);
     n += snprintf(line + n, sizeof line - (size_t)n, " %s %s ", names[level], event);
     va_list ap;
     va_start(ap, format);
-    int more = vsnprintf(line + n, sizeof line - (size_t)n - 1, format, ap);
+    mark_quotes(marked, sizeof marked, format);
+    vsnprintf(text, sizeof text, marked, ap);
     va_end(ap);
-    size_t room = sizeof line - (size_t)n - 2;
-    size_t length = (size_t)n + (more < 0 ? 0 : (size_t)more > room ? room : (size_t)more);
-    for (size_t i = 0; i < length; i++)
-        if ((unsigned char)line[i] < 0x20 || (unsigned char)line[i] == 0x7f)
-            line[i] = '?';
+    size_t length = (size_t)n + copy_quoted(line + n, sizeof line - (size_t)n - 1, text);
     line[length++] = '\n';
     /* A log that cannot be written is nothing to stop for. */
     ssize_t unused = write(STDERR_FILENO, line, length);

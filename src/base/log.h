@@ -16,7 +16,9 @@ enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERRO
 
 void log_set_level(enum log_level level);
 int log_enabled(enum log_level level);
-/* event: a word; format: key=value pairs. Line breaks and control characters become '?'. */
+/* event: a word; format: key=value pairs, texts as key=\"%s\". What an argument brings cannot break
+ * the line: line breaks and control characters become '?', and between the format's own quotes a
+ * quote or a backslash gets a backslash before it. */
 void log_line(enum log_level level, const char *event, const char *format, ...) FIS_PRINTF(3, 4);
 
 #endif
