@@ -38,6 +38,11 @@ struct fis_value {
     size_t length;
 };
 
+/* Whether a column can have this value, whatever it was fitted on; missing is fine. INPUT names the
+ * column, what was found and what is wanted. */
+int fis_column_check(const struct fis_column *c, const struct fis_value *v,
+                     struct fis_error *e) FIS_MUST_CHECK;
+
 struct fis_encoder;
 
 /* Fitting, in two calls per row set: new, then observe every row, then finish. */

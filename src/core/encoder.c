@@ -68,8 +68,7 @@ int fis_encoder_category(const struct encoder_column *c, const char *text, size_
 }
 
 /* Up to ENCODER_SHOWN bytes, cut between characters; "…" says that there was more. */
-static int refuse_text(const struct encoder_column *c, const struct fis_value *v,
-                       struct fis_error *e)
+static int refuse_text(const struct fis_column *c, const struct fis_value *v, struct fis_error *e)
 {
     size_t n = v->length;
     if (n > ENCODER_SHOWN) {
@@ -77,16 +76,17 @@ static int refuse_text(const struct encoder_column *c, const struct fis_value *v
         while (n > 0 && ((unsigned char)v->text[n] & 0xc0) == 0x80)
             n--;
     }
-    return fis_fail(e, FIS_INPUT, "column %s: number wanted, text \"%.*s%s\" found", c->pub.name,
+    return fis_fail(e, FIS_INPUT, "column %s: number wanted, text \"%.*s%s\" found", c->name,
                     (int)n, n ? v->text : "", n < v->length ? "…" : "");
 }
 
-int fis_encoder_check(const struct encoder_column *c, const struct fis_value *v,
-                      struct fis_error *e)
+int fis_column_check(const struct fis_column *c, const struct fis_value *v, struct fis_error *e)
 {
-    if (c->pub.type == FIS_CATEGORICAL) {
+    if (v->kind == FIS_VALUE_MISSING)
+        return 0;
+    if (c->type == FIS_CATEGORICAL) {
         if (v->kind != FIS_VALUE_TEXT)
-            return fis_fail(e, FIS_INPUT, "column %s: text wanted, number %.9g found", c->pub.name,
+            return fis_fail(e, FIS_INPUT, "column %s: text wanted, number %.9g found", c->name,
                             v->number);
         return 0;
     }
@@ -96,7 +96,7 @@ int fis_encoder_check(const struct encoder_column *c, const struct fis_value *v,
     if (!(fabs(v->number) <= (double)FLT_MAX))
         return fis_fail(e, FIS_INPUT,
                         "column %s: %.9g does not fit a 32-bit float (-%.7g to %.7g allowed)",
-                        c->pub.name, v->number, (double)FLT_MAX, (double)FLT_MAX);
+                        c->name, v->number, (double)FLT_MAX, (double)FLT_MAX);
     return 0;
 }
 
@@ -138,9 +138,7 @@ int fis_encoder_encode(const struct fis_encoder *enc, const struct fis_value *va
     assert(enc->finished);
     /* All checks first: x is written on success only. */
     for (uint32_t i = 0; i < enc->n; i++) {
-        if (values[i].kind == FIS_VALUE_MISSING)
-            continue;
-        int rc = fis_encoder_check(&enc->columns[i], &values[i], e);
+        int rc = fis_column_check(&enc->columns[i].pub, &values[i], e);
         if (rc)
             return rc;
     }

@@ -141,7 +141,7 @@ int fis_encoder_observe(struct fis_encoder *enc, const struct fis_value *values,
     for (uint32_t i = 0; i < enc->n; i++) {
         if (values[i].kind == FIS_VALUE_MISSING)
             continue;
-        int rc = fis_encoder_check(&enc->columns[i], &values[i], e);
+        int rc = fis_column_check(&enc->columns[i].pub, &values[i], e);
         if (!rc && enc->columns[i].pub.type == FIS_CATEGORICAL)
             rc = observe_text(enc, &enc->columns[i], &values[i], e);
         if (rc)

@@ -49,9 +49,6 @@ int fis_encoder_category(const struct encoder_column *c, const char *text, size_
 /* Puts a new category at `index`. -FIS_NOMEM leaves the column as it was. */
 int fis_encoder_insert(struct encoder_column *c, uint32_t index, const char *text, size_t length,
                        struct fis_error *e) FIS_MUST_CHECK;
-/* Checks the kind and range of a value that is not missing. */
-int fis_encoder_check(const struct encoder_column *c, const struct fis_value *v,
-                      struct fis_error *e) FIS_MUST_CHECK;
 /* Lays out the features and the plain lists of categories; after this the encoder is frozen. */
 int fis_encoder_freeze(struct fis_encoder *enc, struct fis_error *e) FIS_MUST_CHECK;
 

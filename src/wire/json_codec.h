@@ -51,7 +51,7 @@ int wire_json_label_encode(const struct wire_schema *schema, const struct wire_l
 
 /*
  * A labelled example of the initial set (with_sensitive 0) or the validation set (1): the columns
- * named, the label column (as in a label: exact), the id, and for validation every sensitive
+ * named, each of its type, the label column (as in a label: exact), the id, and for validation every sensitive
  * column (numbers become their decimal text; a missing one is refused). In an initial example a
  * sensitive column is an unknown column. WIRE_TOMBSTONE: example->id is the key (without one: BAD).
  */

@@ -73,6 +73,9 @@ static int read_columns(const struct wanted *w, json_t *object, struct fis_value
         const json_t *v = json_object_get(object, name);
         found += v != NULL;
         int rc = wire_json_value(v, name, &values[i], e);
+        /* Of a record the encoder does this. */
+        if (!rc && !w->encoder)
+            rc = fis_column_check(&w->columns[i], &values[i], e);
         if (rc)
             return rc;
     }
