@@ -80,15 +80,21 @@ void example_topic_close(struct example_topic *t)
     fis_free(t);
 }
 
+/* What this says is good can be built from: one bad example must not spoil the set. */
 static enum wire_decoded decode(struct example_topic *t, const struct wire_message *m,
                                 struct wire_example *x, struct fis_error *e)
 {
     const struct pipeline *p = &t->rt->pipeline;
+    const struct wire_schema *s = t->schema;
     fis_arena_reset(&t->arena);
-    if (p->records == WIRE_JSON)
-        return wire_json_example(t->schema, p->columns, p->n_columns, t->with_sensitive, m,
-                                 &t->arena, x, e);
-    return wire_protobuf_example(t->schema, p->n_columns, t->with_sensitive, m, &t->arena, x, e);
+    enum wire_decoded got =
+        p->records == WIRE_JSON
+            ? wire_json_example(s, p->columns, p->n_columns, t->with_sensitive, m, &t->arena, x, e)
+            : wire_protobuf_example(s, p->n_columns, t->with_sensitive, m, &t->arena, x, e);
+    if (got == WIRE_OK && t->with_sensitive &&
+        data_groups_check(s->sensitive, x->sensitive, s->n_sensitive, e) < 0)
+        return WIRE_BAD;
+    return got;
 }
 
 static struct kept *find(struct example_topic *t, const struct fis_id *id)

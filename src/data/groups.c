@@ -29,6 +29,13 @@ static int join(const char *const *columns, const struct fis_value *sensitive, u
     return 0;
 }
 
+int data_groups_check(const char *const *columns, const struct fis_value *sensitive,
+                      uint32_t n_sensitive, struct fis_error *e)
+{
+    char name[DATA_GROUP_NAME_MAX];
+    return join(columns, sensitive, n_sensitive, name, e);
+}
+
 int data_groups_add(struct data_groups *g, const char *const *columns,
                     const struct fis_value *sensitive, uint32_t n_sensitive, uint32_t *index,
                     struct fis_error *e)

@@ -18,8 +18,13 @@ struct data_groups {
     uint32_t n;
 };
 
+/* Whether these values can name a group. INPUT: one is missing (says which column), has a control
+ * character, or is too long. */
+int data_groups_check(const char *const *columns, const struct fis_value *sensitive,
+                      uint32_t n_sensitive, struct fis_error *e) FIS_MUST_CHECK;
+
 /* The index, by order of arrival, of the group that these values are in; adds it when it is new.
- * INPUT: a value is missing (says which column), more than FIS_MAX_GROUPS groups. */
+ * INPUT: as data_groups_check, or more than FIS_MAX_GROUPS groups. */
 int data_groups_add(struct data_groups *g, const char *const *columns,
                     const struct fis_value *sensitive, uint32_t n_sensitive, uint32_t *index,
                     struct fis_error *e) FIS_MUST_CHECK;
