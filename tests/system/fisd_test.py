@@ -360,7 +360,9 @@ class Pipeline:
         if number:
             process.send_signal(number)
         try:
-            return process.wait(timeout)
+            status = process.wait(timeout)
+            self.check_log()
+            return status
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -380,6 +382,12 @@ class Pipeline:
         except FileNotFoundError:
             return ""
 
+    def check_log(self):
+        """Every line is key=value, whatever came in; a sanitizer's report is not."""
+        line = re.compile(r'\S+Z (debug|info|warn|error) \w+( \w+=("([^"\\]|\\.)*"|[^\s"]*))*\Z')
+        for text in self.log().splitlines():
+            assert line.match(text), f"not a line of the log: {text}"
+
     def wait_log(self, pattern, since=0, timeout=WAIT):
         """Until the log has a match of the pattern after `since`; the match."""
         expression = re.compile(pattern)
@@ -389,7 +397,7 @@ class Pipeline:
     def log_fields(self, event):
         """The key=value pairs of the newest log line of an event; {} when there is none."""
         lines = re.findall(rf"^\S+ \w+ {event} (.*)$", self.log(), re.M)
-        return dict(re.findall(r'(\w+)=("[^"]*"|\S*)', lines[-1])) if lines else {}
+        return dict(re.findall(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)', lines[-1])) if lines else {}
 
     def wait_counts(self, event, timeout=WAIT, **wanted):
         """Until the newest line of an event has these numbers, exactly."""
