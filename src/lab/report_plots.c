@@ -2,19 +2,14 @@
  * labels; a file of numbers and a script per plot, SVG and PNG from each. */
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
+#include "lab/gnuplot.h"
 #include "lab/report.h"
 
 #define PATH_BYTES 4096
-
-extern char **environ;
 
 /* One plot's cells: those of one task, metric and regime. */
 struct plot {
@@ -112,19 +107,7 @@ static int run_gnuplot(const struct plot *p, struct fis_error *e)
 {
     char script[PATH_BYTES];
     snprintf(script, sizeof script, "%s/%s.gp", p->folder, p->stem);
-    char *argv[] = {"gnuplot", script, NULL};
-    pid_t child;
-    int status, failed = posix_spawnp(&child, "gnuplot", NULL, NULL, argv, environ);
-    if (failed)
-        return fis_fail(e, FIS_RETRY, "plots: gnuplot cannot be run: %s", strerror(failed));
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return fis_fail(e, FIS_INPUT, "plots: waiting for gnuplot: %s", strerror(errno));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        return fis_fail(e, FIS_RETRY, "plots: gnuplot is not there");
-    if (!WIFEXITED(status) || WEXITSTATUS(status))
-        return fis_fail(e, FIS_INPUT, "plots: gnuplot failed on %s", script);
-    return 0;
+    return lab_gnuplot(script, e);
 }
 
 int lab_report_plots(const struct lab_report *r, const char *folder, struct fis_error *e)
