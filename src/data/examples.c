@@ -35,7 +35,8 @@ static int layout_init(struct layout *l, const struct data_source *s, int featur
     for (; n < s->n_columns; n++)
         l->columns[n] = (struct data_column){
             .name = s->columns[n].name,
-            .cell = s->columns[n].type == FIS_NUMERIC ? DATA_NUMBER : DATA_STRING};
+            .cell = s->columns[n].type == FIS_NUMERIC ? DATA_NUMBER : DATA_STRING,
+            .secret = s->with_sensitive}; /* of a row that is shifted by a column */
     if (!features_only) {
         l->label = n;
         l->columns[n++] = (struct data_column){.name = schema->label_column, .cell = DATA_TEXT};
@@ -152,7 +153,8 @@ static int read_example(const struct data_source *s, const struct layout *l,
     int rc = grow(g, s->with_sensitive, e);
     if (!rc)
         rc = fis_encoder_encode(enc, l->values, x->x + (size_t)n * x->d, &unseen, e);
-    if (!rc && (rc = wire_class_of_text(s->schema, label->text, label->length, &x->labels[n], e)))
+    if (!rc && (rc = wire_class_of_text(s->schema, label->text, label->length, s->with_sensitive,
+                                        &x->labels[n], e)))
         fis_error_prefix(e, "column %s", s->schema->label_column);
     if (!rc && s->with_sensitive)
         rc = data_groups_add(&x->names, s->schema->sensitive, l->values + l->sensitive,

@@ -51,9 +51,10 @@ int wire_json_label_encode(const struct wire_schema *schema, const struct wire_l
 
 /*
  * A labelled example of the initial set (with_sensitive 0) or the validation set (1): the columns
- * named, each of its type, the label column (as in a label: exact), the id, and for validation every sensitive
- * column (numbers become their decimal text; a missing one is refused). In an initial example a
- * sensitive column is an unknown column. WIRE_TOMBSTONE: example->id is the key (without one: BAD).
+ * named, each of its type, the label column (as in a label: exact), the id, and for validation
+ * every sensitive column (numbers become their decimal text; a missing one is refused). In an
+ * initial example a sensitive column is an unknown column. WIRE_TOMBSTONE: example->id is the key
+ * (without one: BAD).
  */
 enum wire_decoded wire_json_example(const struct wire_schema *schema,
                                     const struct fis_column *columns, uint32_t n_columns,
@@ -78,11 +79,11 @@ int wire_json_label_request(const struct wire_schema *schema, const struct wire_
                             struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
 
 /* The index of the class that is named exactly so. INPUT: `label "YES": not a class (allowed: "no",
- * "yes")`; no text at all (NULL): "no label (allowed: …)". */
+ * "yes")`; no text at all (NULL): "no label (allowed: …)". secret: what was found is not shown. */
 int wire_class_of_text(const struct wire_schema *schema, const char *text, size_t length,
-                       uint32_t *class_index, struct fis_error *e) FIS_MUST_CHECK;
+                       int secret, uint32_t *class_index, struct fis_error *e) FIS_MUST_CHECK;
 /* The index of the class that a label's member names, by the table above. INPUT else. */
-int wire_json_class(const struct wire_schema *schema, const json_t *label, uint32_t *class_index,
-                    struct fis_error *e) FIS_MUST_CHECK;
+int wire_json_class(const struct wire_schema *schema, const json_t *label, int secret,
+                    uint32_t *class_index, struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

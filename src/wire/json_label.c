@@ -53,7 +53,7 @@ int wire_json_id(const struct wire_message *m, const json_t *own, const char *na
 }
 
 int wire_class_of_text(const struct wire_schema *schema, const char *text, size_t length,
-                       uint32_t *class_index, struct fis_error *e)
+                       int secret, uint32_t *class_index, struct fis_error *e)
 {
     char allowed[WIRE_JSON_CLASSES];
     int k = text ? wire_schema_class(schema, text, length) : -1;
@@ -64,18 +64,20 @@ int wire_class_of_text(const struct wire_schema *schema, const char *text, size_
     wire_json_classes(schema, allowed);
     if (!text)
         return fis_fail(e, FIS_INPUT, "no label (allowed: %s)", allowed);
+    if (secret)
+        return fis_fail(e, FIS_INPUT, "not a class (allowed: %s)", allowed);
     size_t n = wire_utf8_prefix(text, length < 40 ? length : 40);
     return fis_fail(e, FIS_INPUT, "label \"%.*s%s\": not a class (allowed: %s)", (int)n, text,
                     n < length ? "…" : "", allowed);
 }
 
-int wire_json_class(const struct wire_schema *schema, const json_t *label, uint32_t *class_index,
-                    struct fis_error *e)
+int wire_json_class(const struct wire_schema *schema, const json_t *label, int secret,
+                    uint32_t *class_index, struct fis_error *e)
 {
     char allowed[WIRE_JSON_CLASSES], shown[WIRE_JSON_SHOWN];
     if (!label || json_is_string(label))
         return wire_class_of_text(schema, json_string_value(label), json_string_length(label),
-                                  class_index, e);
+                                  secret, class_index, e);
     if (json_is_integer(label)) {
         char digits[WIRE_JSON_DIGITS];
         int k = wire_schema_class(schema, digits, wire_json_number_text(label, digits));
@@ -85,6 +87,8 @@ int wire_json_class(const struct wire_schema *schema, const json_t *label, uint3
         }
     }
     wire_json_classes(schema, allowed);
+    if (secret)
+        return fis_fail(e, FIS_INPUT, "not a class (allowed: %s)", allowed);
     wire_json_show(label, shown);
     return fis_fail(e, FIS_INPUT, "label %s: not a class (allowed: %s)", shown, allowed);
 }
@@ -117,7 +121,7 @@ static int read_class(const struct wire_schema *schema, const json_t *object, ui
     uint32_t by_index = 0, by_name = 0;
     int rc = given(index) ? index_class(schema, index, &by_index, e) : 0;
     if (!rc && (given(label) || !given(index)))
-        rc = wire_json_class(schema, label, &by_name, e);
+        rc = wire_json_class(schema, label, 0, &by_name, e);
     if (rc)
         return rc;
     if (given(index) && given(label) && by_index != by_name)

@@ -163,7 +163,8 @@ static void bad_records_are_refused_with_the_reason(void **state)
     } bad[] = {
         {"", "empty, an object wanted"},
         {"\xef\xbb\xbf", "empty, an object wanted"},
-        {"{\"age\":NaN}", "JSON: not JSON (which has no NaN and no Infinity), at column 10 (byte 10)"},
+        {"{\"age\":NaN}",
+         "JSON: not JSON (which has no NaN and no Infinity), at column 10 (byte 10)"},
         {"{\"age\":1,\n\"hours\":nan}", "JSON: not JSON, at line 2, column"},
         {"{\"age\":Infinity}", "not JSON"},
         {"{\"age\":-Infinity}", "not JSON"},
@@ -487,7 +488,13 @@ static void bad_examples_are_refused_in_silence_about_people(void **state)
         {0, "{\"hired\":\"no\",\"group\":\"SECRET\"}", "unknown column 'group'"},
         {1, "{\"group\":\"SECRET\",\"race\":\"SECRET\"}", "column hired: no label"},
         {1, "{\"group\":\"SECRET\" \"race\":1}", "not JSON"},
-        {1, "{\"hired\":1,\"group\":\"SECRET\",\"race\":1}", "column hired: label 1: not a class"},
+        {1, "{\"hired\":1,\"group\":\"SECRET\",\"race\":1}", "column hired: not a class"},
+        {0, "{\"hired\":1}", "column hired: label 1: not a class"},
+        {1, "{\"hired\":\"SECRET\",\"group\":\"no\",\"race\":1}", "column hired: not a class"},
+        {1, "{\"hired\":\"no\",\"age\":\"SECRET\",\"group\":\"a\",\"race\":1}",
+         "column age: a number that fits a 32-bit float wanted"},
+        {1, "{\"hired\":\"no\",\"job\":1,\"group\":\"a\",\"race\":1}", "column job: a text wanted"},
+        {0, "{\"hired\":\"no\",\"age\":1e39}", "column age: 1e+39 does not fit"},
         {1, "{\"hired\":\"no\",\"group\":\"SECRET\",\"race\":1,\"x\":1}", "unknown column 'x'"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
