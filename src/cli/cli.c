@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "fis/mem.h"
@@ -19,6 +20,30 @@ static void stop_signals(sigset_t *set)
     sigaddset(set, SIGTERM);
 }
 
+/* OpenBLAS starts threads before main, which do not block signals. When one of them is hit, it
+ * blocks the signal from then on and sends it again: then it waits for the main thread. */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+    ucontext_t *interrupted = context;
+    (void)info;
+    sigaddset(&interrupted->uc_sigmask, number);
+    kill(getpid(), number);
+}
+
+static void set_handlers(bool normal)
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    for (int i = 0; i < 2; i++) {
+        struct sigaction now, new = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+        if (normal)
+            new = (struct sigaction){.sa_handler = SIG_DFL};
+        sigemptyset(&new.sa_mask);
+        if (!sigaction(numbers[i], NULL, &now) &&
+            ((now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_IGN))
+            sigaction(numbers[i], &new, NULL);
+    }
+}
+
 void cli_init(struct cli *c)
 {
     sigset_t set;
@@ -27,6 +52,7 @@ void cli_init(struct cli *c)
     c->config_path = path && *path ? path : "fisd.yaml";
     stop_signals(&set);
     sigprocmask(SIG_BLOCK, &set, NULL);
+    set_handlers(false);
     /* A reader that goes away (head, less) shows as a failed write, not as a sudden death that
      * would leave messages unsent. */
     signal(SIGPIPE, SIG_IGN);
@@ -42,6 +68,7 @@ bool cli_stopping(struct cli *c)
     stop_signals(&set);
     if (sigtimedwait(&set, NULL, &now) > 0) {
         c->stopping = true;
+        set_handlers(true);
         sigprocmask(SIG_UNBLOCK, &set, NULL);
     }
     return c->stopping;

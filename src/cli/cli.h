@@ -4,9 +4,10 @@
  * Exit codes: 0 done, 1 it failed (the reason is on standard error), 2 wrong usage.
  * Results go to standard output, progress and errors to standard error.
  *
- * Interruption: SIGINT and SIGTERM are blocked and asked for by cli_stopping, so no handler and no
- * global is needed; every loop asks at least ten times a second. The first one ends the command
- * in order; cli_stopping unblocks them then, so a second one ends the process at once.
+ * Interruption: SIGINT and SIGTERM are blocked and asked for by cli_stopping, so no global is
+ * needed; every loop asks at least ten times a second. The first one ends the command in order;
+ * from then on they do what they always do, so a second one ends the process at once. A signal
+ * that was ignored when the program began (a background job of a script) stays so.
  *
  * Thread: one. Owns: the configuration and the client's properties, until cli_done.
  */
