@@ -7,14 +7,14 @@
 #define PUBLICATION(x) &lab_publication_##x
 
 static const struct lab_acquisition *const acquisitions[] = {
-    ACQUISITION(none), ACQUISITION(random),  ACQUISITION(entropy), ACQUISITION(mix),
-    ACQUISITION(ekg),  ACQUISITION(product), ACQUISITION(fis),
+    ACQUISITION(none), ACQUISITION(random), ACQUISITION(entropy),
+    ACQUISITION(mix),  ACQUISITION(ekg),    ACQUISITION(product),
+    ACQUISITION(fis),  ACQUISITION(bald),   ACQUISITION(isal),
 };
 
 static const struct lab_publication *const publications[] = {
-    PUBLICATION(plain),
-    PUBLICATION(pub),
-    PUBLICATION(fis),
+    PUBLICATION(plain),      PUBLICATION(pub), PUBLICATION(fis),         PUBLICATION(jtt),
+    PUBLICATION(random_val), PUBLICATION(ft),  PUBLICATION(group_aware),
 };
 
 static const struct {
@@ -27,6 +27,13 @@ static const struct {
     {"random", ACQUISITION(random), PUBLICATION(plain), "random labels, all learnt from alike"},
     {"entropy", ACQUISITION(entropy), PUBLICATION(plain),
      "the least certain (what the paper's program calls BALD)"},
+    {"bald", ACQUISITION(bald), PUBLICATION(plain), "mutual information of an ensemble of five"},
+    {"isal", ACQUISITION(isal), PUBLICATION(plain),
+     "influence on the validation loss at the model's own label, by H^-1"},
+    {"jtt", ACQUISITION(random), PUBLICATION(jtt),
+     "random labels; Just Train Twice, what is wrong counts 20 times"},
+    {"random+val", ACQUISITION(random), PUBLICATION(random_val),
+     "random labels; then fairness-regularised training on the validation rows"},
     {"fis", ACQUISITION(fis), PUBLICATION(fis), "Algorithm 1 as published, with its roll-back"},
     {"fis+", ACQUISITION(mix), PUBLICATION(pub), "the default of fisd"},
     {"ekg", ACQUISITION(ekg), PUBLICATION(pub), "expected kept gain alone, published as fis+"},
@@ -34,6 +41,10 @@ static const struct {
      "expected kept gain x entropy, published as fis+"},
     {"random+pub", ACQUISITION(random), PUBLICATION(pub), "random labels, published as fis+"},
     {"entropy+pub", ACQUISITION(entropy), PUBLICATION(pub), "the least certain, published as fis+"},
+    {"fis+ft", ACQUISITION(mix), PUBLICATION(ft), "fis+ with the fine-tune option"},
+    {"random+pub+ft", ACQUISITION(random), PUBLICATION(ft), "random labels, published as fis+ft"},
+    {"group-aware", ACQUISITION(random), PUBLICATION(group_aware),
+     "random labels, regularised with the group of every training row; privileged"},
 };
 
 enum {

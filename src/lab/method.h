@@ -73,7 +73,9 @@ static inline int lab_method_metric_free(const struct lab_method *m)
 
 extern const struct lab_acquisition lab_acquisition_none, lab_acquisition_random,
     lab_acquisition_entropy, lab_acquisition_mix, lab_acquisition_ekg, lab_acquisition_product,
-    lab_acquisition_fis;
-extern const struct lab_publication lab_publication_plain, lab_publication_pub, lab_publication_fis;
+    lab_acquisition_fis, lab_acquisition_bald, lab_acquisition_isal;
+extern const struct lab_publication lab_publication_plain, lab_publication_pub, lab_publication_fis,
+    lab_publication_jtt, lab_publication_random_val, lab_publication_ft,
+    lab_publication_group_aware;
 
 #endif

@@ -2,11 +2,10 @@
  * The publication step of fis+: boosted copies on the kept sets, and the gate's pick between the
  * anchor and them. Where the gate refuses to judge (too few rows) the anchor stands.
  */
-#include <math.h>
 #include <string.h>
 
 #include "fis/mem.h"
-#include "lab/run.h"
+#include "lab/points.h"
 
 int lab_gate_make(struct lab_run *r, enum fis_gate_rule rule, int judge_all, struct fis_error *e)
 {
@@ -39,33 +38,15 @@ int lab_gate_make(struct lab_run *r, enum fis_gate_rule rule, int judge_all, str
     return rc;
 }
 
-static int begin(struct lab_run *r, struct fis_error *e)
-{
-    return lab_gate_make(
-        r, r->o->publish == LAB_PUBLISH_EVERY ? FIS_GATE_RULE_FAIRER : FIS_GATE_RULE_ALWAYS, 0, e);
-}
-
-/* With the rule of replacement, params keeps what is served when the gate refuses. */
 static int publish(struct lab_run *r, int last, float *params, struct fis_error *e)
 {
-    struct fis_gate_judgement j;
-    int rc = fis_gate_judge(r->gate, r->trainer, &j, params, e);
-    if (rc < 0)
-        return rc;
-    if (j.verdict == FIS_PUBLISH) {
-        r->result->interpolation = j.interpolation;
-        return 0;
-    }
-    r->result->rounds_rejected += r->o->publish == LAB_PUBLISH_EVERY || last;
-    if (r->o->publish == LAB_PUBLISH_ONCE) {
-        r->result->interpolation = NAN;
-        memcpy(params, fis_trainer_end_anchor(r->trainer), r->n_params * sizeof *params);
-    }
-    return 0;
+    struct fis_gate_points p;
+    fis_gate_points_of(r->trainer, &p);
+    return lab_points_publish(r, &p, last, params, e);
 }
 
 const struct lab_publication lab_publication_pub = {.name = "pub",
                                                     .copies = FIS_COPIES_BOOSTED,
                                                     .by_metric = 1,
-                                                    .begin = begin,
+                                                    .begin = lab_points_begin,
                                                     .publish = publish};

@@ -1,0 +1,120 @@
+/*
+ * A privileged peer: the sensitive attribute of every labelled row is known, and training itself is
+ * regularised with it: cross-entropy + 10 x the gradient of the gap over 512 labelled rows drawn
+ * anew each step. The model starts at the warm-up and has as many steps as the anchor; the gate
+ * picks among the 11 points between the anchor and it. Neither has seen a validation row, so all of
+ * them judge.
+ */
+#include <string.h>
+
+#include "fis/mem.h"
+#include "lab/fair_term.h"
+#include "lab/labelled.h"
+#include "lab/points.h"
+
+enum { STEPS = 10 };
+#define WEIGHT 10.0
+#define SAMPLE 512u
+#define STREAM 170u
+
+struct aware {
+    struct lab_labelled labelled;
+    struct lab_fair_term *term;
+    struct lab_sgd *sgd;
+    float *params, *part, *average; /* slabs; part: the average of one call's steps */
+    uint32_t parts, round;          /* calls that are in the average, and of which round */
+};
+
+static int begin(struct lab_run *r, struct fis_error *e)
+{
+    const struct lab_task *t = r->split->task;
+    struct aware *a = fis_calloc(1, sizeof *a);
+    struct lab_fair_term_options o = {.shape = r->shape,
+                                      .directions = &r->directions,
+                                      .weight = WEIGHT,
+                                      .sample = SAMPLE,
+                                      .seed = r->o->seed,
+                                      .stream = STREAM};
+    if (!a)
+        return fis_fail(e, FIS_NOMEM, "group-aware: no memory");
+    r->publication_state = a;
+    o.rows = (struct fis_rows){
+        .n = t->n, .d = r->split->d, .x = r->split->x, .y = t->y, .group = r->training_group};
+    int rc = lab_labelled_update(&a->labelled, r, e);
+    if (rc < 0)
+        return rc;
+    a->term = lab_fair_term_new(&o, a->labelled.rows, a->labelled.n, e);
+    struct lab_sgd_options s = lab_labelled_sgd(r, STREAM + 1);
+    s.extra = lab_fair_term_add;
+    s.arg = a->term;
+    a->sgd = lab_sgd_new(&s, e);
+    a->params = fis_alloc(r->n_params, sizeof *a->params);
+    a->part = fis_alloc(r->n_params, sizeof *a->part);
+    a->average = fis_alloc(r->n_params, sizeof *a->average);
+    if (!a->term || !a->sgd || !a->params || !a->part || !a->average)
+        return fis_fail(e, FIS_NOMEM, "group-aware: no memory");
+    memcpy(a->params, fis_trainer_anchor(r->trainer), r->n_params * sizeof *a->params);
+    return lab_points_begin(r, e);
+}
+
+/* The average over the round is that of its parts. */
+static void take_in(struct lab_run *r, struct aware *a)
+{
+    if (a->round != r->round)
+        a->parts = 0;
+    a->round = r->round;
+    const float share = 1.0f / (float)++a->parts;
+    for (size_t i = 0; i < r->n_params; i++)
+        a->average[i] =
+            a->parts == 1 ? a->part[i] : a->average[i] + share * (a->part[i] - a->average[i]);
+}
+
+static int train(struct lab_run *r, uint32_t steps, struct fis_error *e)
+{
+    struct aware *a = r->publication_state;
+    int rc = fis_trainer_train(r->trainer, steps, e);
+    if (rc == 0)
+        rc = lab_labelled_update(&a->labelled, r, e);
+    if (rc < 0 || steps == 0)
+        return rc;
+    const struct lab_sgd_rows rows = lab_labelled_rows(&a->labelled, r);
+    lab_fair_term_rows(a->term, rows.rows, rows.n);
+    rc = lab_sgd_steps(a->sgd, &rows, steps, a->params, 6, a->part, e);
+    if (rc == 0)
+        take_in(r, a);
+    return rc;
+}
+
+static int publish(struct lab_run *r, int last, float *params, struct fis_error *e)
+{
+    struct aware *a = r->publication_state;
+    struct fis_gate_points p = {
+        .anchor = fis_trainer_end_anchor(r->trainer), .n_ends = 1, .n = 1 + STEPS};
+    p.end[0][0] = p.end[0][1] = a->average;
+    for (uint32_t i = 0; i < p.n; i++)
+        p.share[i][0] = (float)i / STEPS;
+    return lab_points_publish(r, &p, last, params, e);
+}
+
+static void end(struct lab_run *r)
+{
+    struct aware *a = r->publication_state;
+    if (!a)
+        return;
+    lab_labelled_done(&a->labelled);
+    lab_fair_term_free(a->term);
+    lab_sgd_free(a->sgd);
+    fis_free(a->params);
+    fis_free(a->part);
+    fis_free(a->average);
+    fis_free(a);
+}
+
+const struct lab_publication lab_publication_group_aware = {.name = "group-aware",
+                                                            .copies = FIS_COPIES_PLAIN,
+                                                            .by_metric = 1,
+                                                            .sees_groups = 1,
+                                                            .begin = begin,
+                                                            .train = train,
+                                                            .publish = publish,
+                                                            .end = end};
