@@ -384,7 +384,7 @@ class Pipeline:
 
     def check_log(self):
         """Every line is key=value, whatever came in; a sanitizer's report is not."""
-        line = re.compile(r'\S+Z (debug|info|warn|error) \w+( \w+=("([^"\\]|\\.)*"|[^\s"]*))*\Z')
+        line = re.compile(r'\S+Z (debug|info|warn|error) \w+( [\w.]+=("([^"\\]|\\.)*"|[^\s"]*))*\Z')
         for text in self.log().splitlines():
             assert line.match(text), f"not a line of the log: {text}"
 

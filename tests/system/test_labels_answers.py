@@ -175,8 +175,8 @@ def _():
         examples += [(b"b%d" % i, json.dumps({**bad, "group": g}).encode()) for i, g in
                      enumerate(["", None, [one], {other: 1}, True])]
         examples += [(b"b5", json.dumps(bad).encode()), (b"b6", b'{"group": "Zqx-gamma" 1}'),
-                     (b"b7", json.dumps({**bad, "group": one, "hired": "maybe"}).encode()),
-                     (b"b8", json.dumps({**bad, "group": one, "age": "old"}).encode()),
+                     (b"b7", json.dumps({**bad, "group": one, "hired": other}).encode()),
+                     (b"b8", json.dumps({**bad, "group": one, "age": other}).encode()),
                      (b"b9", json.dumps({**bad, "group": one, "age": 1e39}).encode()),
                      (b"ba", json.dumps({**bad, "group": one, "job": 7}).encode()),
                      (b"bb", json.dumps({**bad, "group": one + "\x1f"}).encode()),
