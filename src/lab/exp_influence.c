@@ -16,6 +16,7 @@ void lab_influence_default(const struct lab_task_spec *spec, enum lab_regime reg
                            struct lab_influence_options *o)
 {
     lab_options_default(spec, regime, &o->run);
+    o->steps = o->run.protocol.steps_per_round;
     o->examples = 400;
     o->retrained = 200;
 }
@@ -136,7 +137,7 @@ static int take_step(struct check *c, struct lab_influence_point *p, struct fis_
     return rc;
 }
 
-/* One epoch on from the anchor; with x, or without (NULL). */
+/* On from the anchor; with x, or without (NULL). */
 static int go_on(struct check *c, const float *x, struct lab_effect *out, struct fis_error *e)
 {
     const struct lab_protocol *p = &c->o->run.protocol;
@@ -157,8 +158,7 @@ static int go_on(struct check *c, const float *x, struct lab_effect *out, struct
         return -FIS_NOMEM;
     c->share = 1.0f / (float)p->batch;
     memcpy(c->params, c->anchor, c->r->n_params * sizeof *c->params);
-    int rc =
-        lab_sgd_steps(sgd, &rows, lab_sgd_epoch_steps(sgd, s->n_initial), c->params, 0, NULL, e);
+    int rc = lab_sgd_steps(sgd, &rows, c->o->steps, c->params, 0, NULL, e);
     lab_sgd_free(sgd);
     return rc < 0 ? rc : measure(c, c->params, out, e);
 }

@@ -6,8 +6,8 @@
  * At the warm-up model of a split, for random rows of the pool with their true labels:
  *   estimate   rate x infl(x, y), from one forward pass with tangents
  *   step       change after one step of plain gradient descent on (x, y), at the same rate
- *   retrain    one epoch over the initial rows goes on from the warm-up model, with the example in
- *              every batch, less the same epoch without it (same batches)
+ *   retrain    training on the initial rows goes on from the warm-up model, with the example in
+ *              every batch, less the same training without it (same batches)
  *   curvature  as estimate, along directions preconditioned by the last layer's Gauss-Newton matrix
  */
 #ifndef LAB_EXP_INFLUENCE_H
@@ -18,6 +18,7 @@
 struct lab_influence_options {
     struct lab_options run;       /* metric, seed, protocol */
     uint32_t examples, retrained; /* retrained: so many of them; at most examples */
+    uint32_t steps;               /* of retraining; default a round's */
 };
 void lab_influence_default(const struct lab_task_spec *spec, enum lab_regime regime,
                            struct lab_influence_options *o);
