@@ -72,8 +72,8 @@ void example_topic_close(struct example_topic *t)
     if (!t)
         return;
     struct kept *k, *next;
-    HASH_ITER (hh, t->table, k, next)
-        drop(t, k);
+    HASH_ITER(hh, t->table, k, next)
+    drop(t, k);
     stream_batch_free(t->batch);
     stream_consumer_close(t->consumer, 1000);
     fis_free(t->arena.base);
@@ -215,8 +215,12 @@ struct fis_encoder *example_topic_fit(struct example_topic *t, uint32_t max_cate
                                       struct fis_error *e)
 {
     const struct pipeline *p = &t->rt->pipeline;
-    struct fis_encoder *enc = fis_encoder_new(p->columns, p->n_columns, max_categories, e);
     struct wire_example x;
+    if (!t->table) {
+        fis_fail(e, FIS_FATAL, "topic %s: there is no example to fit the columns on", t->topics[0]);
+        return NULL;
+    }
+    struct fis_encoder *enc = fis_encoder_new(p->columns, p->n_columns, max_categories, e);
     HASH_SORT(t->table, by_id);
     for (struct kept *k = t->table; enc && k; k = k->hh.next)
         if (decode_kept(t, k, &x, e) < 0 || fis_encoder_observe(enc, x.values, e) < 0)
@@ -236,9 +240,8 @@ static int build_row(struct example_topic *t, const struct fis_encoder *encoder,
     if (decode_kept(t, k, &x, e) < 0 ||
         fis_encoder_encode(encoder, x.values, out->x + (size_t)i * out->d, &unseen, e) < 0)
         return -1;
-    if (t->with_sensitive &&
-        data_groups_add(&out->names, t->schema->sensitive, x.sensitive, t->schema->n_sensitive,
-                        &out->groups[i], e) < 0)
+    if (t->with_sensitive && data_groups_add(&out->names, t->schema->sensitive, x.sensitive,
+                                             t->schema->n_sensitive, &out->groups[i], e) < 0)
         return -1;
     out->labels[i] = x.class_index;
     out->ids[i] = x.id;

@@ -59,8 +59,10 @@ static int with_config(const struct command *c)
     } else if (c->print) {
         config_print(&cfg, stdout);
     } else if (!c->embedded && !config_kafka(&cfg, "bootstrap.servers")) {
-        fprintf(stderr, "fisd: %s: key 'kafka.bootstrap.servers': found nothing, allowed host:port "
-                        "of a broker (or start with --embedded)\n", c->config);
+        fprintf(stderr,
+                "fisd: %s: key 'kafka.bootstrap.servers': found nothing, allowed host:port "
+                "of a broker (or start with --embedded)\n",
+                c->config);
         status = 2;
     } else {
         log_set_level((enum log_level)cfg.log.level);

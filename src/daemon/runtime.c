@@ -10,6 +10,7 @@
 
 #define TICK_MS 100
 #define TICKS_PER_SAY 10
+#define SAY_AGAIN_NS UINT64_C(10000000000)
 
 void runtime_wake(void *arg)
 {
@@ -47,12 +48,17 @@ struct stream_client runtime_client(struct runtime *rt)
 
 void runtime_kafka_event(struct runtime *rt, const char *who, const struct fis_error *e)
 {
+    /* A broker that is away would otherwise fill the log: every client says it, in turn. */
     uint64_t now = uv_hrtime();
-    /* A broker that is away would otherwise fill the log: the same text once in ten seconds. */
-    if (strcmp(rt->said, e->text) == 0 && now - rt->said_at < 10000000000u)
+    size_t n = sizeof rt->said / sizeof *rt->said, oldest = 0, i = 0;
+    for (; i < n && strcmp(rt->said[i].text, e->text) != 0; i++)
+        if (rt->said[i].at < rt->said[oldest].at)
+            oldest = i;
+    if (i < n && now - rt->said[i].at < SAY_AGAIN_NS)
         return;
-    snprintf(rt->said, sizeof rt->said, "%s", e->text);
-    rt->said_at = now;
+    i = i < n ? i : oldest;
+    snprintf(rt->said[i].text, sizeof rt->said[i].text, "%s", e->text);
+    rt->said[i].at = now;
     log_line(LOG_LEVEL_WARN, "kafka", "who=%s text=\"%s\"", who, e->text);
 }
 
@@ -111,6 +117,19 @@ static bool all_stopped(const struct runtime *rt)
            (!rt->trainer || trainer_host_stopped(rt->trainer));
 }
 
+/* What is in flight will not be acknowledged: closing in good order would wait for the same broker
+ * again. The kernel closes the sockets, and the broker aborts the transaction. */
+static void end_at_once(struct runtime *rt, const char *why)
+{
+    log_line(LOG_LEVEL_WARN, "stop", "text=\"%s\"", why);
+    scorer_host_say_left(rt->scorer);
+    trainer_host_say_left(rt->trainer);
+    if (rt->embedded)
+        stream_address_remove(rt->cfg->pipeline);
+    log_line(LOG_LEVEL_INFO, "stopped", "status=1");
+    _Exit(1);
+}
+
 static void end_loop(struct runtime *rt)
 {
     rt->ended = true;
@@ -136,9 +155,7 @@ static void turn(struct runtime *rt)
     if (rt->stopping && all_stopped(rt)) {
         end_loop(rt);
     } else if (rt->stopping && uv_hrtime() / 1000000 >= rt->stop_deadline_ms) {
-        log_line(LOG_LEVEL_WARN, "stop", "text=\"the time to drain is over\"");
-        rt->exit_code = 1;
-        end_loop(rt);
+        end_at_once(rt, "the time to drain is over");
     } else if (more) {
         uv_async_send(&rt->async);
     }
@@ -202,8 +219,8 @@ static int make_properties(struct runtime *rt, struct fis_error *e)
     if (!rt->properties)
         return fis_fail(e, FIS_NOMEM, "no memory for %u Kafka properties", n);
     for (uint32_t i = 0; i < n; i++)
-        rt->properties[i] = (struct stream_property){rt->cfg->kafka.items[i].name,
-                                                     rt->cfg->kafka.items[i].value};
+        rt->properties[i] =
+            (struct stream_property){rt->cfg->kafka.items[i].name, rt->cfg->kafka.items[i].value};
     rt->property_count = n;
     if (!rt->embedded)
         return 0;
@@ -244,17 +261,13 @@ static int open_runtime(struct runtime *rt, bool embedded, struct fis_error *e)
 
 static void close_runtime(struct runtime *rt)
 {
-    /* A job that would outlast the deadline is not waited for: it holds nothing that counts. */
-    if (rt->workers && workers_busy(rt->workers) && rt->exit_code) {
-        log_line(LOG_LEVEL_WARN, "stop", "text=\"a job was still running; what it worked on is "
-                                         "done again after a restart\"");
-        if (rt->embedded)
-            stream_address_remove(rt->cfg->pipeline);
-        _Exit(rt->exit_code);
-    }
+    /* A job of a daemon that failed is not waited for: it holds nothing that counts. */
+    if (rt->workers && workers_busy(rt->workers) && rt->exit_code)
+        end_at_once(rt, "not waiting for a job");
+    int patience_ms = rt->exit_code ? 1000 : 5000;
     workers_stop(rt->workers);
-    scorer_host_close(rt->scorer);
-    trainer_host_close(rt->trainer);
+    scorer_host_close(rt->scorer, patience_ms);
+    trainer_host_close(rt->trainer, patience_ms);
     topics_job_free(rt->topics);
     if (rt->embedded)
         stream_address_remove(rt->cfg->pipeline);

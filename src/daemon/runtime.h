@@ -40,8 +40,10 @@ struct runtime {
     struct topics_job *topics;
     bool started, stopping, ended;
     uint64_t ticks;
-    char said[FIS_ERROR_TEXT]; /* the last Kafka trouble that was logged, and when */
-    uint64_t said_at;
+    struct {
+        char text[FIS_ERROR_TEXT];
+        uint64_t at; /* uv_hrtime */
+    } said[8];       /* the Kafka troubles that were logged last: the oldest goes */
     uint64_t stop_deadline_ms;
     int exit_code;
 };
@@ -50,13 +52,13 @@ struct runtime {
  * 1 when a role failed or the time to drain was over. */
 int runtime_run(const struct config *cfg, bool embedded);
 
-void runtime_wake(void *rt);                                /* any thread */
+void runtime_wake(void *rt); /* any thread */
 void runtime_fail(struct runtime *rt, const char *who, const struct fis_error *e);
 void runtime_stop(struct runtime *rt, const char *why);
 struct trainer_time runtime_now(const struct runtime *rt);
 /* What goes into every Kafka client. */
 struct stream_client runtime_client(struct runtime *rt);
-/* A transient error of Kafka, said once per text. */
+/* A transient error of Kafka; the same text is said once in ten seconds. */
 void runtime_kafka_event(struct runtime *rt, const char *who, const struct fis_error *e);
 
 #endif

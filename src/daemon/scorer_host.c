@@ -12,6 +12,7 @@
 #include "wire/protobuf_codec.h"
 
 #define HEAD_BATCH 64
+#define READ_AT_ONCE 64
 
 struct scorer_slot {
     struct scorer_host *host;
@@ -35,14 +36,15 @@ struct scorer_host {
     struct wire_buffer buffer;
     const char *topics[1], *head_topics[1];
     char name[128], group[128];
-    uint64_t said_records;
+    uint64_t said_records, revocations;
     bool stopping, failed;
 };
 
 static void fail(struct scorer_host *h, const struct fis_error *e)
 {
+    if (!h->failed)
+        runtime_fail(h->rt, "scorer", e);
     h->failed = true;
-    runtime_fail(h->rt, "scorer", e);
 }
 
 /* ---- what the machine asks for ------------------------------------------------------------- */
@@ -161,6 +163,7 @@ static void on_revoke(void *arg, bool lost, const struct stream_partition *parti
 {
     struct scorer_host *h = arg;
     (void)partitions;
+    h->revocations++;
     scorer_revoked(h->machine);
     log_line(LOG_LEVEL_INFO, "revoked", "role=scorer partitions=%zu lost=%d", count, lost);
 }
@@ -241,7 +244,7 @@ int scorer_host_open(struct scorer_host **out, struct runtime *rt, struct fis_er
         return fis_fail(e, FIS_NOMEM, "no memory for the scorer");
     h->rt = rt;
     if (open_all(h, e) < 0) {
-        scorer_host_close(h);
+        scorer_host_close(h, 0);
         return -1;
     }
     *out = h;
@@ -258,8 +261,10 @@ static void on_report(void *arg, uint64_t token, enum fis_error_class class, con
         return;
     }
     struct fis_error e;
-    fis_fail(&e, FIS_FATAL, "a message was not delivered: %s; its records are read again after "
-                            "a restart", text);
+    fis_fail(&e, FIS_FATAL,
+             "a message was not delivered: %s; its records are read again after "
+             "a restart",
+             text);
     fail(h, &e);
 }
 
@@ -321,15 +326,33 @@ static void fill(struct scorer_host *h, struct scorer_slot *s)
     }
 }
 
+/* A batch ends at its number of records, or when it holds its share of queue_bytes: memory has a
+ * bound whatever the records' size. */
+static uint32_t read_batch(struct scorer_host *h, struct stream_batch *b)
+{
+    size_t bytes = 0, share = h->rt->cfg->scorer.queue_bytes / h->n_slots;
+    uint32_t n = 1, counted = 0;
+    while (n > 0 && bytes < share && b->count < h->scoring.capacity) {
+        uint32_t room = h->scoring.capacity - b->count;
+        n = stream_consumer_read(h->records, b, room < READ_AT_ONCE ? room : READ_AT_ONCE);
+        for (; counted < b->count; counted++)
+            bytes += b->messages[counted].value_length;
+    }
+    return b->count;
+}
+
 static bool read_records(struct scorer_host *h)
 {
     int slot;
     while (!h->failed && (slot = scorer_free_slot(h->machine)) >= 0) {
         struct scorer_slot *s = &h->slots[slot];
-        if (stream_consumer_read(h->records, s->read, h->scoring.capacity) == 0)
+        uint64_t before = h->revocations;
+        if (read_batch(h, s->read) == 0)
             return false;
         fill(h, s);
         scorer_batch(h->machine, (uint32_t)slot);
+        if (h->revocations != before)
+            scorer_revoked(h->machine); /* while it was being read: it is not ours to commit */
     }
     /* Nothing is wanted now, but rebalances are served and the membership is kept. */
     stream_consumer_read(h->records, h->head_batch, 0);
@@ -394,17 +417,24 @@ bool scorer_host_stopped(const struct scorer_host *h)
     return h->failed || (h->stopping && scorer_idle(h->machine));
 }
 
-void scorer_host_close(struct scorer_host *h)
+void scorer_host_say_left(const struct scorer_host *h)
+{
+    if (h && h->machine && !scorer_idle(h->machine))
+        log_line(LOG_LEVEL_WARN, "stop",
+                 "role=scorer text=\"records in flight were not committed (%llu messages were not "
+                 "acknowledged); they are scored again after a restart\"",
+                 (unsigned long long)stream_producer_outstanding(h->producer));
+}
+
+void scorer_host_close(struct scorer_host *h, int patience_ms)
 {
     if (!h)
         return;
-    if (h->machine && !scorer_idle(h->machine))
-        log_line(LOG_LEVEL_WARN, "stop", "role=scorer text=\"records in flight were not "
-                                         "committed; they are scored again after a restart\"");
+    scorer_host_say_left(h);
     for (uint32_t i = 0; i < h->n_slots; i++)
         stream_batch_free(h->slots[i].read);
     stream_batch_free(h->head_batch);
-    stream_consumer_close(h->records, 5000);
+    stream_consumer_close(h->records, patience_ms);
     stream_consumer_close(h->heads, 1000);
     stream_producer_close(h->producer);
     for (uint32_t i = 0; i < h->n_slots; i++)

@@ -9,13 +9,16 @@
 #include "daemon/runtime.h"
 
 struct scorer_host;
-int scorer_host_open(struct scorer_host **out, struct runtime *rt, struct fis_error *e) FIS_MUST_CHECK;
+int scorer_host_open(struct scorer_host **out, struct runtime *rt,
+                     struct fis_error *e) FIS_MUST_CHECK;
 /* True when there is more to do at once. */
 bool scorer_host_turn(struct scorer_host *h);
 void scorer_host_stop(struct scorer_host *h);
 bool scorer_host_stopped(const struct scorer_host *h);
 void scorer_host_tick(struct scorer_host *h); /* about once a second: a line on progress */
-/* Leaves the group and frees; bounded, blocking. NULL is fine. */
-void scorer_host_close(struct scorer_host *h);
+/* A line on what was not committed, when there is something. NULL is fine. */
+void scorer_host_say_left(const struct scorer_host *h);
+/* Leaves the group, for which it waits so long at most, and frees. NULL is fine. */
+void scorer_host_close(struct scorer_host *h, int patience_ms);
 
 #endif

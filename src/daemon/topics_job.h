@@ -9,7 +9,8 @@
 #include "daemon/runtime.h"
 
 struct topics_job;
-int topics_job_start(struct topics_job **out, struct runtime *rt, struct fis_error *e) FIS_MUST_CHECK;
+int topics_job_start(struct topics_job **out, struct runtime *rt,
+                     struct fis_error *e) FIS_MUST_CHECK;
 /* 1: all topics are there; 0: not yet; negative: refused, for good. */
 int topics_job_turn(struct topics_job *t, struct fis_error *e) FIS_MUST_CHECK;
 void topics_job_free(struct topics_job *t); /* its worker must have ended; NULL is fine */

@@ -112,23 +112,44 @@ int trainer_host_open(struct trainer_host **out, struct runtime *rt, struct fis_
         return fis_fail(e, FIS_NOMEM, "no memory for the trainer");
     h->rt = rt;
     if (open_all(h, e) < 0) {
-        trainer_host_close(h);
+        trainer_host_close(h, 0);
         return -1;
     }
     *out = h;
     return 0;
 }
 
-static int begin(struct trainer_host *h, struct fis_error *e)
+/* There is one trainer at a time: its transactions fence any other. Its membership says so too
+ * (the operator's own group.instance.id comes first), so one that comes back after a crash has its
+ * partitions at once and does not wait for the session of the dead one to end. */
+static int open_consumer(struct trainer_host *h, struct fis_error *e)
 {
+    struct stream_client client = runtime_client(h->rt);
+    size_t n = 0;
+    struct stream_property *all = fis_calloc(client.property_count + 1, sizeof *all);
+    if (!all)
+        return fis_fail(e, FIS_NOMEM, "no memory for the trainer");
+    if (h->rt->exactly_once)
+        all[n++] = (struct stream_property){"group.instance.id", h->group};
+    for (size_t i = 0; i < client.property_count; i++)
+        all[n++] = client.properties[i];
+    client.property_count = n;
+    client.properties = all;
     struct stream_consumer_options o = {
-        .client = runtime_client(h->rt),
+        .client = client,
         .group_id = h->group,
         .topics = h->topics,
         .topic_count = TOPICS,
         .on_revoke = on_revoke,
         .revoke_arg = h,
     };
+    int rc = stream_consumer_open(&h->consumer, &o, e);
+    fis_free(all);
+    return rc;
+}
+
+static int begin(struct trainer_host *h, struct fis_error *e)
+{
     h->role = h->load.role;
     h->encoder = h->load.encoder;
     h->validation = h->load.validation;
@@ -136,7 +157,7 @@ static int begin(struct trainer_host *h, struct fis_error *e)
     h->load.encoder = NULL;
     h->load.validation = NULL;
     trainer_load_done(&h->load);
-    if (stream_consumer_open(&h->consumer, &o, e) < 0)
+    if (open_consumer(h, e) < 0)
         return -1;
     h->running = true;
     return trainer_role_start(h->role, runtime_now(h->rt), e);
@@ -381,20 +402,29 @@ bool trainer_host_stopped(const struct trainer_host *h)
     return !h->running || !outbox_dirty(h->outbox);
 }
 
-void trainer_host_close(struct trainer_host *h)
+void trainer_host_say_left(const struct trainer_host *h)
 {
-    if (!h)
-        return;
-    if (h->outbox && outbox_dirty(h->outbox))
+    if (h && h->running && trainer_role_busy(h->role))
+        log_line(LOG_LEVEL_WARN, "stop",
+                 "role=trainer text=\"a job was still running; it is done "
+                 "again after a restart\"");
+    if (h && h->outbox && outbox_dirty(h->outbox))
         log_line(LOG_LEVEL_WARN, "stop",
                  "role=trainer text=\"%llu messages and the offsets of what was read were not "
                  "committed; the next start repeats them\"",
                  (unsigned long long)outbox_outstanding(h->outbox));
+}
+
+void trainer_host_close(struct trainer_host *h, int patience_ms)
+{
+    if (!h)
+        return;
+    trainer_host_say_left(h);
     trainer_load_done(&h->load);
     stream_batch_free(h->batch);
     /* The outbox first: its commit may hold the consumer's group metadata. */
     outbox_close(h->outbox);
-    stream_consumer_close(h->consumer, 5000);
+    stream_consumer_close(h->consumer, patience_ms);
     example_topic_close(h->validation);
     trainer_role_free(h->role);
     fis_encoder_free(h->encoder);

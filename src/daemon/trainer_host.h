@@ -15,6 +15,9 @@ bool trainer_host_turn(struct trainer_host *h); /* true when there is more to do
 void trainer_host_stop(struct trainer_host *h);
 bool trainer_host_stopped(const struct trainer_host *h);
 void trainer_host_tick(struct trainer_host *h);
-void trainer_host_close(struct trainer_host *h); /* bounded, blocking; NULL is fine */
+/* A line on what was not committed, when there is something. NULL is fine. */
+void trainer_host_say_left(const struct trainer_host *h);
+/* Leaves the group, for which it waits so long at most, and frees. NULL is fine. */
+void trainer_host_close(struct trainer_host *h, int patience_ms);
 
 #endif

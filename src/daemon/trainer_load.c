@@ -118,6 +118,9 @@ static int validation_topic(struct trainer_load *l, struct fis_error *e)
         return -1;
     if (!example_topic_complete(l->validation))
         return 0;
+    if (example_topic_count(l->validation) == 0)
+        return fis_fail(e, FIS_FATAL, "topic %s: there is no validation example to judge on",
+                        l->rt->cfg->topics.validation);
     return example_topic_build(l->validation, l->encoder, &l->validation_rows, e) < 0 ? -1 : 1;
 }
 

@@ -321,15 +321,22 @@ static int round_full(const struct trainer_role *m)
     return trainer_round_progress(m) >= m->o.selector.labels_per_round;
 }
 
+static int job_due(const struct trainer_role *m)
+{
+    return m->untrained >= quarter(m) || round_full(m);
+}
+
 int trainer_role_due(const struct trainer_role *m)
 {
-    return m->phase == PHASE_LABEL && (m->untrained >= quarter(m) || round_full(m));
+    if (m->phase == PHASE_COLLECT)
+        return m->state.window_records >= m->o.window_records;
+    return m->phase == PHASE_LABEL && job_due(m);
 }
 
 /* Labels are being asked for: train on a quarter of the round, end it, or wait. */
 static void label_phase(struct trainer_role *m, struct trainer_time now)
 {
-    if (trainer_role_due(m)) {
+    if (job_due(m)) {
         ask_for_job(m, round_full(m) ? TRAINER_JOB_FINISH : TRAINER_JOB_TRAIN);
         return;
     }

@@ -122,8 +122,9 @@ void trainer_role_progress(struct trainer_role *m, const struct wire_progress *p
 /* INPUT: nobody asked for it, or it contradicts an earlier answer: to dead-letter. */
 int trainer_role_label(struct trainer_role *m, const struct wire_label *l,
                        struct fis_error *e) FIS_MUST_CHECK;
-/* A job is due (a quarter of the round's labels is in): hand over no more, call
- * trainer_role_idle. So a burst of labels is trained on in the same steps as a trickle. */
+/* The window is full, or a quarter of the round's labels is in: hand over no more, call
+ * trainer_role_idle. So windows end where they are full however much has piled up, and a burst of
+ * labels is trained on in the same steps as a trickle. */
 int trainer_role_due(const struct trainer_role *m);
 /* Everything that has arrived is handed over (the queue ran empty, or time passed): acts. */
 void trainer_role_idle(struct trainer_role *m, struct trainer_time now);
