@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""fisctl on a real broker: topics, files that are replayed, answers, versions, watching."""
+
+import csv
+import io
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+
+from fisd_test import (FISCTL, Pipeline, consume, csv_bytes, floats, has, main, people, same,
+                       t_config, test, w_config)
+
+COLUMNS = ["id", "age", "hours", "job", "score"]
+ROUND = {"labels_per_round": 32, "window_records": 400, "rounds": 2, "budget": 64, "window_time": "3s"}
+
+
+def ok(r):
+    assert r.returncode == 0, f"exit status {r.returncode}: {r.stdout} {r.stderr}"
+    return r.stdout
+
+
+def fails(r, *parts):
+    same(r.returncode, 1, f"exit status ({r.stdout} {r.stderr})")
+    has(r.stderr, *parts)
+    return r.stderr
+
+
+def records(p):
+    return [(m.key, m.value) for m in p.consume("records")]
+
+
+@test("topics: created with policies and partitions, and checked")
+def _():
+    with Pipeline(t_config(topics={"partitions": 3}), topics=False) as p:
+        fails(p.fisctl("topics", "check"), "8 of 8 topics are missing")
+        out = ok(p.fisctl("topics", "create"))
+        for name in ("records", "candidates", "label-requests", "labels", "heads", "models",
+                     "ledger", "dead-letter"):
+            has(out, p.topic(name))
+        same(out.count("created"), 8)
+        same(ok(p.fisctl("topics", "create")).count("was there"), 8)
+        same(ok(p.fisctl("topics", "check")).count(" ok\n"), 8)
+        p.config["topics"]["partitions"] = 5
+        p.save()
+        fails(p.fisctl("topics", "check"), "topics are missing or not as wanted")
+
+
+@test("replay: a byte order mark, CRLF, no line break at the end")
+def _():
+    with Pipeline(t_config()) as p:
+        p.write("a.csv", b'\xef\xbb\xbf"age",hours,job,score\r\n39,40,"clerk",1.5\r\n50,13,driver,2')
+        same(ok(p.fisctl("replay", "a.csv")), "sent 2 records\n")
+        same(records(p), [(None, b'{"age":39,"hours":40,"job":"clerk","score":1.5}'),
+                          (None, b'{"age":50,"hours":13,"job":"driver","score":2}')])
+        p.write("mark.csv", b"\xef\xbb\xbf")
+        fails(p.fisctl("replay", "mark.csv"), "mark.csv", "no header")
+        fails(p.fisctl("replay", "none.csv"), "none.csv")
+
+
+@test("replay: a quote that never closes, in a small file and in one of 300 MB")
+def _():
+    start = b'age,hours,job,score\n39,40,clerk,1\n50,13,"driver,2\n'
+    with Pipeline(t_config()) as p:
+        p.write("small.csv", start + 1000 * b"39,40,clerk,1\n")
+        fails(p.fisctl("replay", "small.csv"), "line 3: quote opened and not closed",
+              "1 record was sent, 1,001 rows were not")
+        same(len(records(p)), 1)
+        with open(os.path.join(p.dir, "large.csv"), "wb") as f:
+            f.write(start)
+            for _ in range(2100):
+                f.write(10000 * b"39,40,clerk,1\n")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        fails(p.fisctl("replay", "large.csv"), "line 3: quote opened and not closed",
+              "1 record was sent, 21,000,001 rows were not")
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        assert peak == before or peak < 100000, f"{peak} KB at most"
+        os.unlink(os.path.join(p.dir, "large.csv"))
+
+
+@test("replay: a line break inside a quoted field is part of the text")
+def _():
+    with Pipeline(t_config()) as p:
+        p.write("a.csv", b'id,age,hours,job,score\na,39,40,clerk,1\nb,50,13,"dri\nver",2\nc,1,2,x,3\n')
+        same(ok(p.fisctl("replay", "a.csv")), "sent 3 records\n")
+        got = dict(records(p))
+        same(sorted(got), [b"a", b"b", b"c"])
+        same(json.loads(got[b"b"])["job"], "dri\nver")
+
+
+@test("replay: limit, rate, JSON lines, raw; a sensitive column never leaves")
+def _():
+    with Pipeline(t_config()) as p:
+        p.write("pool.csv", csv_bytes(people(50, 3), COLUMNS))
+        began = time.monotonic()
+        same(ok(p.fisctl("replay", "pool.csv", "--limit", "20", "--rate", "10/s")),
+             "sent 20 records\n")
+        assert 1.8 < time.monotonic() - began < 10, "20 records at 10 a second"
+        p.write("a.jsonl", b'{"id": "j", "age": 3, "hours": 1.50}\n')
+        same(ok(p.fisctl("replay", "a.jsonl")), "sent 1 record\n")
+        same(records(p)[-1], (b"j", b'{"id": "j", "age": 3, "hours": 1.50}'))
+        p.write("s.csv", csv_bytes(people(5, 3), COLUMNS + ["group"]))
+        fails(p.fisctl("replay", "s.csv"), "line 2: column 'group' is sensitive",
+              "0 records were sent, 5 rows were not")
+        same(len(records(p)), 21)
+    with Pipeline(w_config()) as p:
+        p.write("a.csv", csv_bytes(floats(3, 3), ["id", "f3", "f2", "f1", "f0"]))
+        same(ok(p.fisctl("replay", "a.csv")), "sent 3 records\n")
+        same({len(v) for _, v in records(p)}, {16})
+
+
+@test("replay: a broker that is not there")
+def _():
+    with Pipeline(t_config()) as p:
+        p.write("pool.csv", csv_bytes(people(5, 3), COLUMNS))
+        r = p.fisctl("-b", "127.0.0.1:1", "replay", "pool.csv")
+        fails(r, "127.0.0.1:1", "0 records were sent, 5 rows were not")
+
+
+def running(p, *arguments):
+    return subprocess.Popen([FISCTL, "-c", os.path.join(p.dir, "fisd.yaml"), *arguments],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=p.dir)
+
+
+def ended(process, number=None):
+    if number:
+        process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+@test("a pipeline from records to versions, by fisctl alone")
+def _():
+    pool = list(people(2000, 5))
+    with Pipeline(t_config(selection=ROUND, gate={"min_cell": 5, "min_rows": 100})) as p:
+        p.write("pool.csv", csv_bytes(pool, COLUMNS))
+        p.write("answers.csv", csv_bytes(pool, ["id", "hired"]))
+        p.write("test.csv", csv_bytes(people(500, 9), COLUMNS + ["hired", "group"]))
+        p.start()
+        labeller = running(p, "label", "--answers", "answers.csv")
+        same(ok(p.fisctl("replay", "pool.csv", "--rate", "500")), "sent 2,000 records\n")
+        lines = ok(p.fisctl("watch", "--until", "done", "--timeout", "60"))
+        has(lines, " version version=1 round=0 verdict=publish reason=first", "version version=3 ")
+        out = ok(ended(labeller, signal.SIGINT))
+        has(out, "64 labels sent, 0 skipped, 0 unsure; asked for 64, 0 of them not in the file")
+
+        # A second labeller finds that all is answered.
+        out = ok(p.fisctl("label", "--answers", "answers.csv", "--until-idle", "1"))
+        has(out, "0 labels sent", "asked for 0")
+        same(len(p.consume("labels")), 64)
+
+        versions = [json.loads(v) for v in ok(p.fisctl("models", "list", "--json")).splitlines()]
+        same([v["version"] for v in versions], [1, 2, 3])
+        same([v["lineage"]["labels_bought"] for v in versions], [0, 32, 64])
+        table = ok(p.fisctl("models", "list")).splitlines()
+        has(table[0], "version", "verdict", "accuracy", "DP", "EOp", "EOd", "labels", "kept")
+        has(table[1], "served: first", "[")
+        shown = ok(p.fisctl("models", "show", "1"))
+        has(shown, "version 1 of", "served", "group", "recall of each class", "yes", "(positive)")
+        for secret in ("group A", "group=A", "A=", "=B"):
+            assert secret not in shown, f"{secret!r} is in: {shown}"
+        weights = json.loads(ok(p.fisctl("models", "show", "served", "--weights")))
+        assert len(weights["parameters"]) > 100
+        rows = [json.loads(v) for v in
+                ok(p.fisctl("models", "evaluate", "--test", "test.csv", "--json")).splitlines()]
+        same({r["rows"] for r in rows}, {500})
+        same(rows[0]["version"], 1)
+        assert rows[0]["accuracy"] > 0.6, rows[0]
+        low, high = rows[0]["intervals"]["accuracy"]
+        assert low < rows[0]["accuracy"] < high
+        assert rows[0]["equalized_odds"] <= rows[0]["equalized_odds_max"]
+        has(ok(p.fisctl("models", "evaluate", "--version", "1", "--test", "test.csv")), "EOd max")
+        fails(p.fisctl("models", "show", "99"), "no version 99", "newest is 3")
+        fails(p.fisctl("models", "evaluate", "--test", "none.csv"), "none.csv")
+        fails(p.fisctl("watch", "--until", "versions=9", "--timeout", "1"), "versions=9 was not")
+
+
+@test("label: a person at the terminal, who is asked again what was left")
+def _():
+    request = '{"id":"r%d","round":1,"criterion":"ekg","head":1,"record":{"age":%d,"job":"\\u001b[2J"}}'
+    with Pipeline(t_config()) as p:
+        p.produce("label-requests", [(b"r%d" % i, (request % (i, 30 + i)).encode())
+                                     for i in range(1, 6)])
+        p.produce("label-requests", [(b"bad", b"{")])
+        r = p.fisctl("label", input="1\nperhaps\nyes\ns\nu\nq\n")
+        has(ok(r), "record r1, round 1, picked by ekg", "age  31", "1) no   2) yes", "none of these",
+            "2 labels sent, 1 skipped, 1 unsure")
+        assert "\x1b" not in r.stdout, "a record drives the terminal"
+        same([json.loads(m.value) for m in p.consume("labels")],
+             [{"id": "r1", "status": "labelled", "label": "no"},
+              {"id": "r2", "status": "labelled", "label": "yes"},
+              {"id": "r3", "status": "skipped"}, {"id": "r4", "status": "unsure"}])
+        r = p.fisctl("label", "--until-idle", "2", input="no\n")
+        assert "record r1," not in r.stdout, r.stdout
+        has(ok(r), "record r5,", "1 label sent")
+        has(r.stderr, "passed over")
+
+
+@test("wrong usage is status 2, and says what is right")
+def _():
+    with Pipeline(t_config(), topics=False) as p:
+        for arguments, part in ((["nothing"], "topics, replay, label, models"),
+                                (["replay"], "a FILE is wanted"), (["topics", "drop"], "create, check"),
+                                (["watch", "--until", "never"], "versions=N"),
+                                (["label", "--limit", "none"], "at least 1"),
+                                (["models", "evaluate"], "--test FILE"), ([], "commands:")):
+            r = p.fisctl(*arguments)
+            same(r.returncode, 2, f"exit status of {arguments}")
+            has(r.stderr, part)
+        for command in ("topics", "replay", "label", "models", "watch"):
+            has(ok(p.fisctl(command, "--help")), f"usage: fisctl {command}", "--bootstrap")
+        r = subprocess.run([FISCTL, "-c", "/nonexistent.yaml", "models", "list"],
+                           capture_output=True, text=True, timeout=10)
+        fails(r, "/nonexistent.yaml")
+
+
+if __name__ == "__main__":
+    main()
