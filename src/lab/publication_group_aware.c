@@ -18,6 +18,7 @@ enum { STEPS = 10 };
 #define STREAM 170u
 
 struct aware {
+    struct fis_direction_options directions; /* without a correction that validation rows need */
     struct lab_labelled labelled;
     struct lab_fair_term *term;
     struct lab_sgd *sgd;
@@ -30,7 +31,6 @@ static int begin(struct lab_run *r, struct fis_error *e)
     const struct lab_task *t = r->split->task;
     struct aware *a = fis_calloc(1, sizeof *a);
     struct lab_fair_term_options o = {.shape = r->shape,
-                                      .directions = &r->directions,
                                       .weight = WEIGHT,
                                       .sample = SAMPLE,
                                       .seed = r->o->seed,
@@ -38,6 +38,9 @@ static int begin(struct lab_run *r, struct fis_error *e)
     if (!a)
         return fis_fail(e, FIS_NOMEM, "group-aware: no memory");
     r->publication_state = a;
+    a->directions = r->directions;
+    a->directions.losses = NULL;
+    o.directions = &a->directions;
     o.rows = (struct fis_rows){
         .n = t->n, .d = r->split->d, .x = r->split->x, .y = t->y, .group = r->training_group};
     int rc = lab_labelled_update(&a->labelled, r, e);

@@ -1,0 +1,363 @@
+#include "lab/noise.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fis/loss.h"
+#include "fis/mem.h"
+#include "lab/noise_matrix.h"
+#include "lab/noise_model.h"
+#include "lab/sgd.h"
+
+#define FLIP_STREAM 180u
+#define DIRECTION_STREAM 181u
+#define GROUP_STREAM 182u
+#define GROUP_EPOCHS 30u
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static const char *const corrections[] = {"none", "forward", "trim", "both"};
+static const char *const places[] = {"guide", "gate", "both"}; /* from LAB_CORRECT_GUIDE on */
+
+const char *lab_correction_name(enum lab_correction c)
+{
+    return (unsigned)c < LAB_CORRECTIONS ? corrections[c] : "unknown";
+}
+
+const char *lab_correct_where_name(enum lab_correct_where where)
+{
+    return where >= LAB_CORRECT_GUIDE && where <= LAB_CORRECT_GUIDE_AND_GATE
+               ? places[where - LAB_CORRECT_GUIDE]
+               : "unknown";
+}
+
+int lab_correction_find(const char *name, enum lab_correction *out, struct fis_error *e)
+{
+    for (int i = 0; i < LAB_CORRECTIONS; i++)
+        if (strcmp(corrections[i], name) == 0) {
+            *out = (enum lab_correction)i;
+            return 0;
+        }
+    return fis_fail(e, FIS_INPUT, "correction: found '%s', allowed are none, forward, trim, both",
+                    name);
+}
+
+int lab_correct_where_find(const char *name, enum lab_correct_where *out, struct fis_error *e)
+{
+    for (int i = 0; i < 3; i++)
+        if (strcmp(places[i], name) == 0) {
+            *out = (enum lab_correct_where)(LAB_CORRECT_GUIDE + i);
+            return 0;
+        }
+    return fis_fail(e, FIS_INPUT, "correction: found '%s', allowed are guide, gate, both", name);
+}
+
+void lab_noise_default(struct lab_noise_options *o)
+{
+    *o = (struct lab_noise_options){.where = LAB_CORRECT_GUIDE_AND_GATE, .confidence = .9};
+}
+
+/* ---- one run's ------------------------------------------------------------------------------ */
+
+struct noisy {
+    const struct lab_noise_options *o;
+    struct lab_noise_model model;
+    struct fis_rng rng;
+    struct fis_panel *panel; /* of noisy directions */
+    float *p;                /* [n validation][K], of the anchor */
+    uint8_t *trimmed;        /* [n validation] */
+    float *warm_up;          /* slab, where there is a gate */
+    double *groups;          /* [M][M], estimated once; NULL: not yet */
+};
+
+static int forwards(const struct lab_noise_options *o)
+{
+    return o->correction == LAB_CORRECT_FORWARD || o->correction == LAB_CORRECT_BOTH;
+}
+
+static int trims(const struct lab_noise_options *o)
+{
+    return o->correction == LAB_CORRECT_TRIM || o->correction == LAB_CORRECT_BOTH;
+}
+
+static void flip(uint32_t *values, uint32_t n, uint32_t kinds, double noise, struct fis_rng *rng)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (!(fis_rng_unit(rng) < noise))
+            continue;
+        uint32_t other = fis_rng_below(rng, kinds - 1);
+        values[i] = other < values[i] ? other : other + 1;
+    }
+}
+
+/* The trainer gets noisy copies of its validation rows. */
+static int make_noise(struct lab_run *r, const struct lab_noise_options *o, struct fis_error *e)
+{
+    const struct lab_split *s = r->split;
+    const uint32_t n = s->n_validation, groups = s->task->n_groups;
+    uint32_t *y = fis_alloc(2 * (size_t)n, sizeof *y), *group = y + n;
+    struct fis_rng labels, memberships; /* apart, so that one noise does not move the other */
+    if (!y)
+        return fis_fail(e, FIS_NOMEM, "noise: no memory for %u rows", n);
+    memcpy(y, s->validation_y, n * sizeof *y);
+    memcpy(group, s->validation_group, n * sizeof *group);
+    fis_rng_seed(&labels, r->o->seed, FLIP_STREAM);
+    memberships = labels;
+    (void)fis_rng_u64(&memberships);
+    fis_rng_seed(&memberships, fis_rng_u64(&memberships), FLIP_STREAM);
+    flip(y, n, r->classes, o->label_noise, &labels);
+    flip(group, n, groups, o->group_noise, &memberships);
+    const struct fis_rows rows = {.n = n, .d = s->d, .x = s->validation_x, .y = y, .group = group};
+    int rc = fis_trainer_set_validation(r->trainer, &rows, groups, e);
+    fis_free(y);
+    return rc;
+}
+
+/* The model of the noise; where it is to be estimated, it starts without a correction. */
+static int make_model(struct lab_run *r, struct noisy *s, struct fis_error *e)
+{
+    const struct lab_noise_options *o = s->o;
+    double classes[FIS_MAX_CLASSES * FIS_MAX_CLASSES], groups[FIS_MAX_GROUPS * FIS_MAX_GROUPS];
+    int rc = lab_noise_model_init(&s->model, r->classes, r->split->task->n_groups, e);
+    if (rc < 0)
+        return rc;
+    s->model.trim = trims(o);
+    s->model.confidence = o->confidence;
+    s->model.surrogate = r->directions.surrogate;
+    if (!forwards(o) || o->estimate)
+        return 0;
+    lab_noise_uniform(s->model.classes, o->label_noise, classes);
+    lab_noise_uniform(s->model.groups, o->group_noise, groups);
+    s->model.forward = 1;
+    return lab_noise_model_set(&s->model, classes, groups, e);
+}
+
+static int begun(void *arg, struct lab_run *r, struct fis_error *e)
+{
+    const uint32_t n = r->split->n_validation;
+    struct noisy *s = fis_calloc(1, sizeof *s);
+    if (!s)
+        return fis_fail(e, FIS_NOMEM, "noise: no memory");
+    r->hook_state = s;
+    s->o = arg;
+    s->p = fis_alloc((size_t)n * r->classes, sizeof *s->p);
+    s->trimmed = fis_calloc(n, 1);
+    if (!s->p || !s->trimmed)
+        return fis_fail(e, FIS_NOMEM, "noise: no memory for %u rows", n);
+    fis_rng_seed(&s->rng, r->o->seed, DIRECTION_STREAM);
+    int rc = make_noise(r, s->o, e);
+    if (rc == 0)
+        rc = make_model(r, s, e);
+    if (rc == 0 && s->o->correction != LAB_CORRECT_NONE && (s->o->where & LAB_CORRECT_GUIDE)) {
+        r->directions.losses = lab_noise_losses;
+        r->directions.losses_arg = &s->model;
+    }
+    return rc;
+}
+
+static void ended(void *arg, struct lab_run *r)
+{
+    struct noisy *s = r->hook_state;
+    (void)arg;
+    if (!s)
+        return;
+    lab_noise_model_done(&s->model);
+    fis_panel_unref(s->panel);
+    fis_free(s->p);
+    fis_free(s->trimmed);
+    fis_free(s->warm_up);
+    fis_free(s->groups);
+    fis_free(s);
+    r->hook_state = NULL;
+}
+
+/* ---- estimates ------------------------------------------------------------------------------ */
+
+/* A linear model of the noisy memberships; p [n][M]. */
+static int learn_groups(struct lab_run *r, const struct fis_rows *v, const uint32_t *all, float *p,
+                        struct fis_error *e)
+{
+    const struct lab_protocol *o = &r->o->protocol;
+    struct lab_sgd_options options = {.batch = o->batch,
+                                      .learning_rate = o->learning_rate,
+                                      .momentum = o->momentum,
+                                      .weight_decay = o->weight_decay,
+                                      .seed = r->o->seed,
+                                      .stream = GROUP_STREAM};
+    const struct lab_sgd_rows rows = {.x = v->x, .y = v->group, .rows = all, .n = v->n, .d = v->d};
+    const uint32_t m = fis_trainer_groups(r->trainer);
+    int rc = fis_shape_init(&options.shape, v->d, NULL, 0, m, e);
+    if (rc < 0)
+        return rc;
+    float *params = fis_calloc(fis_shape_params(&options.shape), sizeof *params);
+    struct lab_sgd *sgd = params ? lab_sgd_new(&options, e) : NULL;
+    struct fis_scratch *scratch = fis_scratch_new(&options.shape, v->n, 0);
+    if (!params || !sgd || !scratch)
+        rc = fis_fail(e, FIS_NOMEM, "noise: no memory for %u rows", v->n);
+    else
+        rc = lab_sgd_steps(sgd, &rows, GROUP_EPOCHS * lab_sgd_epoch_steps(sgd, v->n), params, 0,
+                           NULL, e);
+    if (rc == 0) {
+        fis_network_forward(&options.shape, params, v->x, v->n, scratch, p);
+        fis_softmax(p, v->n, m, p);
+    }
+    fis_free(params);
+    lab_sgd_free(sgd);
+    fis_scratch_free(scratch);
+    return rc;
+}
+
+static int estimate_groups(struct lab_run *r, struct noisy *s, struct fis_error *e)
+{
+    const struct fis_rows *v = fis_trainer_validation(r->trainer);
+    const size_t m = s->model.groups;
+    uint32_t *all = fis_alloc(v->n, sizeof *all);
+    float *p = fis_alloc(v->n * m, sizeof *p);
+    s->groups = fis_alloc(m * m, sizeof *s->groups);
+    int rc = 0;
+    if (!all || !p || !s->groups)
+        rc = fis_fail(e, FIS_NOMEM, "noise: no memory for %u rows", v->n);
+    for (uint32_t i = 0; rc == 0 && i < v->n; i++)
+        all[i] = i;
+    if (rc == 0)
+        rc = learn_groups(r, v, all, p, e);
+    if (rc == 0)
+        rc = lab_noise_anchors(p, v->n, (uint32_t)m, s->groups, e);
+    fis_free(all);
+    fis_free(p);
+    return rc;
+}
+
+/* Of that which is noisy. An estimate that cannot be inverted is not used. */
+static int estimate(struct lab_run *r, struct noisy *s, struct fis_error *e)
+{
+    const struct fis_rows *v = fis_trainer_validation(r->trainer);
+    double classes[FIS_MAX_CLASSES * FIS_MAX_CLASSES];
+    const int of_labels = s->o->label_noise > 0, of_groups = s->o->group_noise > 0;
+    int rc = 0;
+    if (of_labels)
+        lab_noise_likeliest(s->p, v->y, v->n, r->classes, classes);
+    if (of_groups && !s->groups)
+        rc = estimate_groups(r, s, e);
+    if (rc == 0)
+        rc = lab_noise_model_set(&s->model, of_labels ? classes : NULL,
+                                 of_groups ? s->groups : NULL, e);
+    s->model.forward = s->model.forward || rc == 0;
+    return rc == -FIS_INPUT ? 0 : rc;
+}
+
+/* ---- every refresh -------------------------------------------------------------------------- */
+
+/* VAL_0 by the same measure as what follows: the warm-up model's accuracy on the gate's rows. */
+static int rebase(struct lab_run *r, struct noisy *s, struct fis_error *e)
+{
+    const struct fis_rows *v = fis_trainer_validation(r->trainer);
+    const int halves = fis_trainer_options(r->trainer)->folds == 1;
+    struct fis_metrics m;
+    uint32_t n = 0, *rows = fis_alloc(2 * (size_t)v->n, sizeof *rows);
+    if (!rows)
+        return fis_fail(e, FIS_NOMEM, "noise: no memory for %u rows", v->n);
+    uint32_t *source = rows + v->n;
+    for (uint32_t i = 0; i < v->n; i++) {
+        source[i] = i;
+        if (!halves || fis_trainer_fold_of(r->trainer)[i] == 1)
+            rows[n++] = i;
+    }
+    lab_forward(r, s->warm_up, v->x, v->n, r->logits);
+    fis_predict(r->logits, v->n, r->classes, r->predictions);
+    lab_noise_measure(&s->model, r->predictions, NULL, v->y, v->group, source, rows, n, r->classes,
+                      s->model.groups, r->split->task->positive, &m);
+    fis_gate_rebase(r->gate, m.accuracy);
+    fis_free(rows);
+    return 0;
+}
+
+/* The gate measures as the noise wants it, from the first refresh on, when it is there. */
+static int correct_gate(struct lab_run *r, struct noisy *s, struct fis_error *e)
+{
+    const struct fis_rows *v = fis_trainer_validation(r->trainer);
+    if (!s->warm_up) {
+        if (!(s->warm_up = fis_alloc(r->n_params, sizeof *s->warm_up)))
+            return fis_fail(e, FIS_NOMEM, "noise: no memory");
+        memcpy(s->warm_up, r->published, r->n_params * sizeof *s->warm_up);
+        fis_gate_measure_with(r->gate, lab_noise_measure, &s->model);
+    }
+    for (uint32_t i = 0; s->model.trim && i < v->n; i++)
+        s->trimmed[i] =
+            (uint8_t)lab_noise_contradicts(&s->model, s->p + (size_t)i * r->classes, v->y[i]);
+    s->model.trimmed = s->model.trim ? s->trimmed : NULL;
+    return rebase(r, s, e);
+}
+
+static void blur(struct fis_rng *rng, double noise, const float *g, size_t n, float *to)
+{
+    double square = 0;
+    for (size_t i = 0; i < n; i++)
+        square += (double)g[i] * (double)g[i];
+    const double deviation = noise * sqrt(square / (double)n);
+    for (size_t i = 0; i < n; i++)
+        to[i] = g[i] + (float)(deviation * fis_rng_normal(rng));
+}
+
+static int blur_directions(struct lab_run *r, struct noisy *s, struct fis_error *e)
+{
+    const size_t n = r->n_params;
+    float *g = fis_alloc(2 * n, sizeof *g);
+    if (!g)
+        return fis_fail(e, FIS_NOMEM, "noise: no memory");
+    for (int i = 0; i < FIS_DIRECTIONS; i++)
+        blur(&s->rng, s->o->direction_noise, fis_trainer_direction(r->trainer, i), n,
+             g + (size_t)i * n);
+    const float *const directions[] = {g, g + n};
+    fis_panel_unref(s->panel);
+    s->panel = fis_panel_new(&r->shape, fis_trainer_anchor(r->trainer), directions, FIS_DIRECTIONS);
+    fis_free(g);
+    if (!s->panel)
+        return fis_fail(e, FIS_NOMEM, "noise: no memory");
+    r->panel = s->panel;
+    return 0;
+}
+
+/* The directions again, now that the noise is known. */
+static int direct_again(struct lab_run *r, struct fis_error *e)
+{
+    int rc = fis_trainer_refresh(r->trainer, &r->directions, NULL, e);
+    r->panel = fis_trainer_panel(r->trainer);
+    if (rc == 0 && r->method->publication->copies == FIS_COPIES_BOOSTED)
+        fis_trainer_review(r->trainer);
+    return rc;
+}
+
+static int refreshed(void *arg, struct lab_run *r, struct fis_error *e)
+{
+    struct noisy *s = r->hook_state;
+    const struct lab_noise_options *o = arg;
+    const struct fis_rows *v = fis_trainer_validation(r->trainer);
+    int rc = 0;
+    if (o->correction != LAB_CORRECT_NONE) {
+        lab_forward(r, fis_trainer_anchor(r->trainer), v->x, v->n, s->p);
+        fis_softmax(s->p, v->n, r->classes, s->p);
+    }
+    if (forwards(o) && o->estimate) {
+        const int first = !s->model.forward;
+        rc = estimate(r, s, e);
+        if (rc == 0 && first && r->panel && r->directions.losses)
+            rc = direct_again(r, e);
+    }
+    if (rc == 0 && o->correction != LAB_CORRECT_NONE && (o->where & LAB_CORRECT_GATE) && r->gate)
+        rc = correct_gate(r, s, e);
+    if (rc == 0 && r->panel && o->direction_noise > 0)
+        rc = blur_directions(r, s, e);
+    return rc;
+}
+
+struct lab_hooks lab_noise_hooks(const struct lab_noise_options *o)
+{
+    /* Hooks get what they hang on back as it was given; nothing here writes to it. */
+    union {
+        const struct lab_noise_options *in;
+        void *out;
+    } arg = {.in = o};
+    return (struct lab_hooks){
+        .arg = arg.out, .begun = begun, .refreshed = refreshed, .ended = ended};
+}
