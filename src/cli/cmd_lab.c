@@ -1,9 +1,12 @@
 /* fisctl lab: experiments on whole data sets, offline. */
-#include "cli/cmd_lab.h"
+#include "cli/cmd_lab_exp.h"
 
 #include <string.h>
 
-static const struct cli_command *const commands[] = {&cmd_lab_run};
+static const struct cli_command *const commands[] = {
+    &cmd_lab_run,   &cmd_lab_paper,  &cmd_lab_ablate,    &cmd_lab_noise,
+    &cmd_lab_delay, &cmd_lab_stream, &cmd_lab_influence,
+};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 /* "lab run" is the command's name; what is said is the last word. */

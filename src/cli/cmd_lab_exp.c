@@ -1,0 +1,80 @@
+#include "cli/cmd_lab_exp.h"
+
+int cmd_lab_finish(const struct lab_report *r, const struct cmd_lab_options *o, struct fis_error *e)
+{
+    int rc = cmd_lab_show(r, stdout, e);
+    return rc < 0 ? rc : cmd_lab_write(r, o, e);
+}
+
+int cmd_lab_exit(int r, const struct cmd_lab_options *o, const struct fis_error *e)
+{
+    if (r < 0)
+        return cli_fail(e);
+    if (r == 0)
+        return CLI_DONE;
+    if (o->resume)
+        cli_say("interrupted; the same command goes on from %s", o->resume);
+    else
+        cli_say("interrupted; with --resume FILE the same command would go on");
+    return CLI_FAILED;
+}
+
+static int report(struct lab_batch *b, const struct cmd_lab_plan *p,
+                  const struct cmd_lab_options *o, cmd_lab_finish_fn *finish, struct fis_error *e)
+{
+    struct lab_report report;
+    uint32_t n;
+    const struct lab_record *records = lab_batch_records(b, &n);
+    if (!records)
+        return fis_fail(e, FIS_NOMEM, "no memory for the results");
+    int r = lab_report_make(records, n, p->metrics, p->n_metrics, "random", &report, e);
+    if (r < 0)
+        return r;
+    r = finish(&report, o, e);
+    lab_report_done(&report);
+    return r;
+}
+
+static int with_batch(struct cli *c, const struct lab_experiment *x, const struct cmd_lab_plan *p,
+                      const struct cmd_lab_options *o, const char *settings, struct lab_batch *b,
+                      cmd_lab_finish_fn *finish, struct fis_error *e)
+{
+    struct lab_plan plan = {0};
+    const struct lab_plan_request q = {
+        .tasks = (const struct lab_task *const *)p->tasks.tasks,
+        .n_tasks = p->tasks.n,
+        .metrics = p->metrics,
+        .n_metrics = p->n_metrics,
+        .methods = o->methods,
+        .settings = settings,
+        .regime = p->regime,
+        .first_seed = o->first_seed,
+        .seeds = (uint32_t)o->seeds,
+    };
+    int r = lab_plan_make(x, &q, &plan, b, e);
+    if (r == 0 && o->resume)
+        r = lab_batch_resume(b, o->resume, e);
+    if (r == 0)
+        r = cmd_lab_run_batch(c, b, o, e);
+    if (r == 0)
+        r = report(b, p, o, finish, e);
+    lab_plan_done(&plan);
+    return r;
+}
+
+int cmd_lab_experiment(struct cli *c, const struct lab_experiment *x, struct cmd_lab_options *o,
+                       const char *settings, cmd_lab_finish_fn *finish)
+{
+    struct cmd_lab_plan p;
+    struct fis_error e;
+    o->tasks = o->tasks ? o->tasks : x->tasks;
+    o->metrics = o->metrics ? o->metrics : x->metrics;
+    int r = cmd_lab_plan_make(o, &p, &e);
+    if (r < 0)
+        return cmd_lab_exit(r, o, &e);
+    struct lab_batch *b = lab_batch_new(&e);
+    r = b ? with_batch(c, x, &p, o, settings, b, finish, &e) : -FIS_NOMEM;
+    lab_batch_free(b);
+    cmd_lab_plan_done(&p);
+    return cmd_lab_exit(r, o, &e);
+}
