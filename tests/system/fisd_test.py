@@ -33,7 +33,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 FISD = os.environ.get("FISD", os.path.join(ROOT, "build/release/bin/fisd"))
 FISCTL = os.environ.get("FISCTL", os.path.join(ROOT, "build/release/bin/fisctl"))
 KAFKA = os.environ.get("FISD_TEST_KAFKA", "")
-WAIT = 30.0  # seconds; how long a condition may take at most
+WAIT = 60.0  # seconds; how long a condition may take at most
 
 # ---- data ----------------------------------------------------------------------------------
 

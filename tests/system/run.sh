@@ -3,7 +3,8 @@
 #
 #   tests/system/run.sh [TEST …]     without names: all, and the stream layer's own, if built
 #
-# FISD, FISCTL: the programs (default build/release/bin); V=1: every test's own output.
+# FISD, FISCTL: the programs (default build/release/bin); V=1: every test's own output; JOBS: how
+# many at a time (default 2: they wait more than they work).
 # What the tests leave is removed when all went well, else kept in build/system.*.
 set -u -o pipefail
 
@@ -60,6 +61,6 @@ export FISD_TEST_KAFKA
 export CMOCKA_MESSAGE_OUTPUT=TAP PYTHONDONTWRITEBYTECODE=1
 verbose=
 [ "${V:-0}" = 1 ] && verbose=-v
-prove $verbose --timer --exec '' "$@"
+prove $verbose --timer -j "${JOBS:-2}" --exec '' "$@"
 status=$?
 exit $status

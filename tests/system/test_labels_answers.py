@@ -4,7 +4,7 @@
 import json
 
 from fisd_test import (FEATURES, Pipeline, csv_bytes, fields, has, main, people, record_json, same,
-                       t_config, test)
+                       t_config, test, wait)
 
 ASKED = {"labels_per_round": 64, "window_records": 200, "budget": 70}
 REQUESTED, ACCEPTED, SET_ASIDE, SKIPPED = 2, 3, 4, 6
@@ -200,10 +200,12 @@ def _():
         p.produce("labels", [(m.key, label('"yes"')) for m in asked])
         p.wait_log(r" version version=2 ")
         p.produce("records", [(None, record_json(r)) for r in people(200, 4)])
-        asked = p.wait_messages("label-requests", 16)
+        asked = p.wait_messages("label-requests", 16)[8:]
         p.produce("labels", [(m.key, label('"no"')) for m in asked])
         p.wait_log(r" version version=3 ")
-        shown = json.loads(p.fisctl("models", "show", "3", "--json").stdout)
+        # The log is ahead of the transaction that brings the version.
+        shown = wait(lambda: p.fisctl("models", "show", "3", "--json").stdout, "version 3")
+        shown = json.loads(shown)
         same(shown["metrics"]["n"], 399, "rows behind the metrics")
         for topic in ("candidates", "label-requests", "heads", "models", "ledger", "dead-letter"):
             assert not any(b"Zqx" in (m.value or b"") for m in p.consume(topic)), topic
