@@ -25,10 +25,12 @@ struct fis_rows {
 enum { FIS_DIRECTION_ACCURACY = 0, FIS_DIRECTION_FAIRNESS = 1, FIS_DIRECTIONS = 2 };
 
 /* Losses in place of the mean cross-entropy and phi, for rows that are not to be taken as they are
- * (noisy labels): values, and derivatives by the logits, [n][K] each. */
+ * (noisy labels): values, and derivatives by the logits, [n][K] each. source: which of the rows
+ * that directions are taken from it is; NULL: all of them, in order. */
 typedef int fis_losses_fn(void *arg, const float *logits, const uint32_t *labels,
-                          const uint32_t *groups, uint32_t n, uint32_t classes, double *ce,
-                          float *d_acc, double *phi, float *d_fair, struct fis_error *e);
+                          const uint32_t *groups, const uint32_t *source, uint32_t n,
+                          uint32_t classes, double *ce, float *d_acc, double *phi, float *d_fair,
+                          struct fis_error *e);
 
 struct fis_direction_options {
     struct fis_surrogate surrogate;

@@ -134,8 +134,8 @@ static int losses(struct pass *p, const struct fis_direction_options *o, double 
     int rc;
     all_logits(p);
     if (o->losses) {
-        rc = o->losses(o->losses_arg, p->logits, p->labels, p->groups, p->n, p->classes, &ce,
-                       p->d_acc, phi, p->d_fair, e);
+        rc = o->losses(o->losses_arg, p->logits, p->labels, p->groups, p->index, p->n, p->classes,
+                       &ce, p->d_acc, phi, p->d_fair, e);
     } else {
         rc = fis_surrogate_eval(&o->surrogate, p->logits, p->labels, p->groups, p->n, p->classes,
                                 o->n_groups, phi, p->d_fair, e);

@@ -11,7 +11,7 @@ struct lab_fair_term {
     uint32_t n_index, n; /* n: rows of a step */
     double scale, value;
     float *x, *logits, *d_acc, *d_fair; /* d_acc: what `losses` gives besides */
-    uint32_t *y, *group;
+    uint32_t *y, *group, *source;
     struct fis_scratch *scratch;
     struct fis_rng rng;
 };
@@ -33,6 +33,7 @@ static void put_row(struct lab_fair_term *t, uint32_t at, uint32_t row)
     memcpy(t->x + (size_t)at * rows->d, rows->x + (size_t)row * rows->d, rows->d * sizeof *t->x);
     t->y[at] = rows->y[row];
     t->group[at] = rows->group[row];
+    t->source[at] = row;
 }
 
 static void gather(struct lab_fair_term *t)
@@ -63,8 +64,10 @@ struct lab_fair_term *lab_fair_term_new(const struct lab_fair_term_options *o,
     t->d_fair = fis_alloc(t->n * k, sizeof *t->d_fair);
     t->y = fis_alloc(t->n, sizeof *t->y);
     t->group = fis_alloc(t->n, sizeof *t->group);
+    t->source = fis_alloc(t->n, sizeof *t->source);
     t->scratch = fis_scratch_new(&o->shape, t->n, 0);
-    if (!t->x || !t->logits || !t->d_acc || !t->d_fair || !t->y || !t->group || !t->scratch)
+    if (!t->x || !t->logits || !t->d_acc || !t->d_fair || !t->y || !t->group || !t->source ||
+        !t->scratch)
         goto nomem;
     fis_rng_seed(&t->rng, o->seed, o->stream);
     if (!o->sample)
@@ -80,7 +83,7 @@ void lab_fair_term_free(struct lab_fair_term *t)
 {
     if (!t)
         return;
-    void *const all[] = {t->x, t->logits, t->d_acc, t->d_fair, t->y, t->group};
+    void *const all[] = {t->x, t->logits, t->d_acc, t->d_fair, t->y, t->group, t->source};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         fis_free(all[i]);
     fis_scratch_free(t->scratch);
@@ -114,8 +117,8 @@ static int derive(struct lab_fair_term *t, struct fis_error *e)
                         o->surrogate.positive, 1, NULL) < 0)
         return 0;
     if (o->losses)
-        rc = o->losses(o->losses_arg, t->logits, t->y, t->group, t->n, k, &ce, t->d_acc, &phi,
-                       t->d_fair, e);
+        rc = o->losses(o->losses_arg, t->logits, t->y, t->group, t->source, t->n, k, &ce, t->d_acc,
+                       &phi, t->d_fair, e);
     else
         rc = fis_surrogate_eval(&o->surrogate, t->logits, t->y, t->group, t->n, k, o->n_groups,
                                 &phi, t->d_fair, e);

@@ -5,14 +5,10 @@
 
 #include "fis/loss.h"
 #include "fis/mem.h"
-#include "lab/noise_matrix.h"
-#include "lab/noise_model.h"
-#include "lab/sgd.h"
+#include "lab/noise_state.h"
 
 #define FLIP_STREAM 180u
 #define DIRECTION_STREAM 181u
-#define GROUP_STREAM 182u
-#define GROUP_EPOCHS 30u
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
@@ -57,28 +53,7 @@ void lab_noise_default(struct lab_noise_options *o)
     *o = (struct lab_noise_options){.where = LAB_CORRECT_GUIDE_AND_GATE, .confidence = .9};
 }
 
-/* ---- one run's ------------------------------------------------------------------------------ */
-
-struct noisy {
-    const struct lab_noise_options *o;
-    struct lab_noise_model model;
-    struct fis_rng rng;
-    struct fis_panel *panel; /* of noisy directions */
-    float *p;                /* [n validation][K], of the anchor */
-    uint8_t *trimmed;        /* [n validation] */
-    float *warm_up;          /* slab, where there is a gate */
-    double *groups;          /* [M][M], estimated once; NULL: not yet */
-};
-
-static int forwards(const struct lab_noise_options *o)
-{
-    return o->correction == LAB_CORRECT_FORWARD || o->correction == LAB_CORRECT_BOTH;
-}
-
-static int trims(const struct lab_noise_options *o)
-{
-    return o->correction == LAB_CORRECT_TRIM || o->correction == LAB_CORRECT_BOTH;
-}
+/* ---- beginning and end ---------------------------------------------------------------------- */
 
 static void flip(uint32_t *values, uint32_t n, uint32_t kinds, double noise, struct fis_rng *rng)
 {
@@ -113,41 +88,39 @@ static int make_noise(struct lab_run *r, const struct lab_noise_options *o, stru
     return rc;
 }
 
-/* The model of the noise; where it is to be estimated, it starts without a correction. */
-static int make_model(struct lab_run *r, struct noisy *s, struct fis_error *e)
+static int make_state(struct lab_run *r, struct lab_noisy *s, struct fis_error *e)
 {
-    const struct lab_noise_options *o = s->o;
-    double classes[FIS_MAX_CLASSES * FIS_MAX_CLASSES], groups[FIS_MAX_GROUPS * FIS_MAX_GROUPS];
-    int rc = lab_noise_model_init(&s->model, r->classes, r->split->task->n_groups, e);
-    if (rc < 0)
-        return rc;
-    s->model.trim = trims(o);
-    s->model.confidence = o->confidence;
-    s->model.surrogate = r->directions.surrogate;
-    if (!forwards(o) || o->estimate)
-        return 0;
-    lab_noise_uniform(s->model.classes, o->label_noise, classes);
-    lab_noise_uniform(s->model.groups, o->group_noise, groups);
-    s->model.forward = 1;
-    return lab_noise_model_set(&s->model, classes, groups, e);
+    const size_t n = r->split->n_validation, k = r->classes, m = r->split->task->n_groups;
+    s->p = fis_alloc(n * k, sizeof *s->p);
+    s->posterior = fis_alloc(n * k, sizeof *s->posterior);
+    s->groups = fis_alloc(n * m, sizeof *s->groups);
+    s->trimmed = fis_calloc(n, 1);
+    s->t = fis_alloc(k * k, sizeof *s->t);
+    s->t_groups = fis_alloc(m * m, sizeof *s->t_groups);
+    s->model = (struct lab_noise_model){.classes = r->classes,
+                                        .groups = r->split->task->n_groups,
+                                        .trim = lab_noise_trims(s->o),
+                                        .confidence = s->o->confidence,
+                                        .surrogate = r->directions.surrogate};
+    s->model.cells = fis_alloc(m * k * k, sizeof *s->model.cells);
+    if (!s->p || !s->posterior || !s->groups || !s->trimmed || !s->t || !s->t_groups ||
+        !s->model.cells)
+        return fis_fail(e, FIS_NOMEM, "noise: no memory for %zu rows", n);
+    return 0;
 }
 
+/* Corrections wait for a model: they begin at the first refresh. */
 static int begun(void *arg, struct lab_run *r, struct fis_error *e)
 {
-    const uint32_t n = r->split->n_validation;
-    struct noisy *s = fis_calloc(1, sizeof *s);
+    struct lab_noisy *s = fis_calloc(1, sizeof *s);
     if (!s)
         return fis_fail(e, FIS_NOMEM, "noise: no memory");
     r->hook_state = s;
     s->o = arg;
-    s->p = fis_alloc((size_t)n * r->classes, sizeof *s->p);
-    s->trimmed = fis_calloc(n, 1);
-    if (!s->p || !s->trimmed)
-        return fis_fail(e, FIS_NOMEM, "noise: no memory for %u rows", n);
     fis_rng_seed(&s->rng, r->o->seed, DIRECTION_STREAM);
-    int rc = make_noise(r, s->o, e);
+    int rc = make_state(r, s, e);
     if (rc == 0)
-        rc = make_model(r, s, e);
+        rc = make_noise(r, s->o, e);
     if (rc == 0 && s->o->correction != LAB_CORRECT_NONE && (s->o->where & LAB_CORRECT_GUIDE)) {
         r->directions.losses = lab_noise_losses;
         r->directions.losses_arg = &s->model;
@@ -157,99 +130,23 @@ static int begun(void *arg, struct lab_run *r, struct fis_error *e)
 
 static void ended(void *arg, struct lab_run *r)
 {
-    struct noisy *s = r->hook_state;
+    struct lab_noisy *s = r->hook_state;
     (void)arg;
     if (!s)
         return;
-    lab_noise_model_done(&s->model);
+    void *const all[] = {s->p, s->posterior, s->groups,  s->trimmed,
+                         s->t, s->t_groups,  s->warm_up, s->model.cells};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        fis_free(all[i]);
     fis_panel_unref(s->panel);
-    fis_free(s->p);
-    fis_free(s->trimmed);
-    fis_free(s->warm_up);
-    fis_free(s->groups);
     fis_free(s);
     r->hook_state = NULL;
-}
-
-/* ---- estimates ------------------------------------------------------------------------------ */
-
-/* A linear model of the noisy memberships; p [n][M]. */
-static int learn_groups(struct lab_run *r, const struct fis_rows *v, const uint32_t *all, float *p,
-                        struct fis_error *e)
-{
-    const struct lab_protocol *o = &r->o->protocol;
-    struct lab_sgd_options options = {.batch = o->batch,
-                                      .learning_rate = o->learning_rate,
-                                      .momentum = o->momentum,
-                                      .weight_decay = o->weight_decay,
-                                      .seed = r->o->seed,
-                                      .stream = GROUP_STREAM};
-    const struct lab_sgd_rows rows = {.x = v->x, .y = v->group, .rows = all, .n = v->n, .d = v->d};
-    const uint32_t m = fis_trainer_groups(r->trainer);
-    int rc = fis_shape_init(&options.shape, v->d, NULL, 0, m, e);
-    if (rc < 0)
-        return rc;
-    float *params = fis_calloc(fis_shape_params(&options.shape), sizeof *params);
-    struct lab_sgd *sgd = params ? lab_sgd_new(&options, e) : NULL;
-    struct fis_scratch *scratch = fis_scratch_new(&options.shape, v->n, 0);
-    if (!params || !sgd || !scratch)
-        rc = fis_fail(e, FIS_NOMEM, "noise: no memory for %u rows", v->n);
-    else
-        rc = lab_sgd_steps(sgd, &rows, GROUP_EPOCHS * lab_sgd_epoch_steps(sgd, v->n), params, 0,
-                           NULL, e);
-    if (rc == 0) {
-        fis_network_forward(&options.shape, params, v->x, v->n, scratch, p);
-        fis_softmax(p, v->n, m, p);
-    }
-    fis_free(params);
-    lab_sgd_free(sgd);
-    fis_scratch_free(scratch);
-    return rc;
-}
-
-static int estimate_groups(struct lab_run *r, struct noisy *s, struct fis_error *e)
-{
-    const struct fis_rows *v = fis_trainer_validation(r->trainer);
-    const size_t m = s->model.groups;
-    uint32_t *all = fis_alloc(v->n, sizeof *all);
-    float *p = fis_alloc(v->n * m, sizeof *p);
-    s->groups = fis_alloc(m * m, sizeof *s->groups);
-    int rc = 0;
-    if (!all || !p || !s->groups)
-        rc = fis_fail(e, FIS_NOMEM, "noise: no memory for %u rows", v->n);
-    for (uint32_t i = 0; rc == 0 && i < v->n; i++)
-        all[i] = i;
-    if (rc == 0)
-        rc = learn_groups(r, v, all, p, e);
-    if (rc == 0)
-        rc = lab_noise_anchors(p, v->n, (uint32_t)m, s->groups, e);
-    fis_free(all);
-    fis_free(p);
-    return rc;
-}
-
-/* Of that which is noisy. An estimate that cannot be inverted is not used. */
-static int estimate(struct lab_run *r, struct noisy *s, struct fis_error *e)
-{
-    const struct fis_rows *v = fis_trainer_validation(r->trainer);
-    double classes[FIS_MAX_CLASSES * FIS_MAX_CLASSES];
-    const int of_labels = s->o->label_noise > 0, of_groups = s->o->group_noise > 0;
-    int rc = 0;
-    if (of_labels)
-        lab_noise_likeliest(s->p, v->y, v->n, r->classes, classes);
-    if (of_groups && !s->groups)
-        rc = estimate_groups(r, s, e);
-    if (rc == 0)
-        rc = lab_noise_model_set(&s->model, of_labels ? classes : NULL,
-                                 of_groups ? s->groups : NULL, e);
-    s->model.forward = s->model.forward || rc == 0;
-    return rc == -FIS_INPUT ? 0 : rc;
 }
 
 /* ---- every refresh -------------------------------------------------------------------------- */
 
 /* VAL_0 by the same measure as what follows: the warm-up model's accuracy on the gate's rows. */
-static int rebase(struct lab_run *r, struct noisy *s, struct fis_error *e)
+static int rebase(struct lab_run *r, struct lab_noisy *s, struct fis_error *e)
 {
     const struct fis_rows *v = fis_trainer_validation(r->trainer);
     const int halves = fis_trainer_options(r->trainer)->folds == 1;
@@ -273,7 +170,7 @@ static int rebase(struct lab_run *r, struct noisy *s, struct fis_error *e)
 }
 
 /* The gate measures as the noise wants it, from the first refresh on, when it is there. */
-static int correct_gate(struct lab_run *r, struct noisy *s, struct fis_error *e)
+static int correct_gate(struct lab_run *r, struct lab_noisy *s, struct fis_error *e)
 {
     const struct fis_rows *v = fis_trainer_validation(r->trainer);
     if (!s->warm_up) {
@@ -299,7 +196,7 @@ static void blur(struct fis_rng *rng, double noise, const float *g, size_t n, fl
         to[i] = g[i] + (float)(deviation * fis_rng_normal(rng));
 }
 
-static int blur_directions(struct lab_run *r, struct noisy *s, struct fis_error *e)
+static int blur_directions(struct lab_run *r, struct lab_noisy *s, struct fis_error *e)
 {
     const size_t n = r->n_params;
     float *g = fis_alloc(2 * n, sizeof *g);
@@ -330,7 +227,7 @@ static int direct_again(struct lab_run *r, struct fis_error *e)
 
 static int refreshed(void *arg, struct lab_run *r, struct fis_error *e)
 {
-    struct noisy *s = r->hook_state;
+    struct lab_noisy *s = r->hook_state;
     const struct lab_noise_options *o = arg;
     const struct fis_rows *v = fis_trainer_validation(r->trainer);
     int rc = 0;
@@ -338,9 +235,9 @@ static int refreshed(void *arg, struct lab_run *r, struct fis_error *e)
         lab_forward(r, fis_trainer_anchor(r->trainer), v->x, v->n, s->p);
         fis_softmax(s->p, v->n, r->classes, s->p);
     }
-    if (forwards(o) && o->estimate) {
-        const int first = !s->model.forward;
-        rc = estimate(r, s, e);
+    if (lab_noise_forwards(o)) {
+        const int first = !s->known;
+        rc = lab_noise_know(r, s, e);
         if (rc == 0 && first && r->panel && r->directions.losses)
             rc = direct_again(r, e);
     }

@@ -5,13 +5,30 @@
 #include "fis/mem.h"
 #include "lab/noise_model.h"
 
+void lab_noise_posterior(const double *t, const float *p, uint32_t label, uint32_t n, float *to)
+{
+    double sum = 0;
+    for (uint32_t k = 0; k < n; k++)
+        sum += (double)p[k] * t[k * n + label];
+    for (uint32_t k = 0; k < n; k++)
+        to[k] = sum > 0 ? (float)((double)p[k] * t[k * n + label] / sum) : p[k];
+}
+
+int lab_noise_contradicts(const struct lab_noise_model *m, const float *p, uint32_t label)
+{
+    uint32_t own = 0;
+    for (uint32_t k = 1; k < m->classes; k++)
+        own = p[k] > p[own] ? k : own;
+    return own != label && (double)p[own] > m->confidence;
+}
+
 /* One call's view. u [n][K]: what multiplies d p_k, or d CE in u[.][0], in d phi. */
 struct eval {
     const struct lab_noise_model *m;
-    const uint32_t *labels, *groups;
+    const uint32_t *labels, *groups, *source;
     uint32_t n, classes, used; /* used: rows that are not trimmed */
-    float *p;                  /* [n][K] */
-    double *u, *ce, *dce;      /* [n][K], [n], [n][K] */
+    float *p, *posterior;      /* [n][K] */
+    double *u, *ce;            /* [n][K], [n] */
     uint8_t *out;              /* [n] trimmed */
 };
 
@@ -20,56 +37,52 @@ enum part { ALL_ROWS, SAME_CLASS, OTHER_CLASS };
 
 static void eval_done(struct eval *v)
 {
-    void *const all[] = {v->p, v->u, v->ce, v->dce, v->out};
+    void *const all[] = {v->p, v->posterior, v->u, v->ce, v->out};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         fis_free(all[i]);
+}
+
+/* -log sum_k p_k T[k][y], and the posterior that its gradient p_k - posterior_k goes to. */
+static void look_at_row(struct eval *v, uint32_t i)
+{
+    const uint32_t k = v->classes, y = v->labels[i];
+    const float *p = v->p + (size_t)i * k;
+    float *posterior = v->posterior + (size_t)i * k;
+    double q = 0;
+    for (uint32_t j = 0; j < k; j++) {
+        q += (double)p[j] * (v->m->t ? v->m->t[j * k + y] : j == y);
+        posterior[j] = j == y;
+    }
+    if (v->m->t)
+        lab_noise_posterior(v->m->t, p, y, k, posterior);
+    v->ce[i] = -log(q > 1e-30 ? q : 1e-30);
+    v->out[i] = v->m->trim && lab_noise_contradicts(v->m, p, y);
+    v->used += !v->out[i];
 }
 
 static int eval_init(struct eval *v, const float *logits, struct fis_error *e)
 {
     const size_t size = (size_t)v->n * v->classes;
     v->p = fis_alloc(size, sizeof *v->p);
+    v->posterior = fis_alloc(size, sizeof *v->posterior);
     v->u = fis_calloc(size, sizeof *v->u);
     v->ce = fis_alloc(v->n, sizeof *v->ce);
-    v->dce = fis_alloc(size, sizeof *v->dce);
     v->out = fis_calloc(v->n, 1);
-    if (!v->p || !v->u || !v->ce || !v->dce || !v->out)
+    if (!v->p || !v->posterior || !v->u || !v->ce || !v->out)
         return fis_fail(e, FIS_NOMEM, "noise: no memory for %u rows", v->n);
     fis_softmax(logits, v->n, v->classes, v->p);
-    for (uint32_t i = 0; i < v->n; i++) {
-        const float *p = v->p + (size_t)i * v->classes;
-        v->out[i] = v->m->trim && lab_noise_contradicts(v->m, p, v->labels[i]);
-        v->used += !v->out[i];
-    }
+    for (uint32_t i = 0; i < v->n; i++)
+        look_at_row(v, i);
     return 0;
-}
-
-/* -log q with q = sum_k p_k T[k][y], and d / d f_k = p_k - p_k T[k][y] / q. */
-static void forward_entropy(struct eval *v)
-{
-    const uint32_t k = v->classes;
-    for (uint32_t i = 0; i < v->n; i++) {
-        const float *p = v->p + (size_t)i * k;
-        const double *t = v->m->t + v->labels[i];
-        double q = 0;
-        for (uint32_t j = 0; j < k; j++)
-            q += (double)p[j] * (v->m->forward ? t[(size_t)j * k] : j == v->labels[i]);
-        q = q > 1e-30 ? q : 1e-30;
-        v->ce[i] = -log(q);
-        for (uint32_t j = 0; j < k; j++) {
-            double there = v->m->forward ? t[(size_t)j * k] : j == v->labels[i];
-            v->dce[(size_t)i * k + j] = (double)p[j] * (1 - there / q);
-        }
-    }
 }
 
 /* How much row i counts for group g's cell. */
 static double weight(const struct eval *v, uint32_t i, uint32_t g, enum part part, uint32_t k)
 {
-    const struct lab_noise_model *m = v->m;
-    const uint32_t y = v->labels[i], own = v->groups[i];
-    const double group = m->forward ? m->group_inverse[own * m->groups + g] : own == g;
-    const double class = m->forward ? m->class_inverse[y * m->classes + k] : y == k;
+    const float *groups = v->m->group_posterior;
+    const size_t row = v->source ? v->source[i] : i;
+    const double group = groups ? (double)groups[row * v->m->groups + g] : v->groups[i] == g;
+    const double class = (double)v->posterior[(size_t)i * v->classes + k];
     if (v->out[i])
         return 0;
     return part == ALL_ROWS ? group : group * (part == SAME_CLASS ? class : 1 - class);
@@ -159,21 +172,23 @@ static void spread(const struct eval *v, float *d_fair)
     const int risk = v->m->surrogate.metric == FIS_RISK_DISPARITY;
     for (uint32_t i = 0; i < v->n; i++) {
         const float *p = v->p + (size_t)i * k;
-        const double *u = v->u + (size_t)i * k, *dce = v->dce + (size_t)i * k;
+        const float *posterior = v->posterior + (size_t)i * k;
+        const double *u = v->u + (size_t)i * k;
         double along = 0;
         for (uint32_t j = 0; j < k; j++)
             along += (double)p[j] * u[j];
         for (uint32_t j = 0; j < k; j++)
-            d_fair[(size_t)i * k + j] =
-                (float)(risk ? u[0] * dce[j] : (double)p[j] * (u[j] - along));
+            d_fair[(size_t)i * k + j] = (float)(risk ? u[0] * (double)(p[j] - posterior[j])
+                                                     : (double)p[j] * (u[j] - along));
     }
 }
 
 int lab_noise_losses(void *arg, const float *logits, const uint32_t *labels, const uint32_t *groups,
-                     uint32_t n, uint32_t classes, double *ce, float *d_acc, double *phi,
-                     float *d_fair, struct fis_error *e)
+                     const uint32_t *source, uint32_t n, uint32_t classes, double *ce, float *d_acc,
+                     double *phi, float *d_fair, struct fis_error *e)
 {
-    struct eval v = {.m = arg, .labels = labels, .groups = groups, .n = n, .classes = classes};
+    struct eval v = {
+        .m = arg, .labels = labels, .groups = groups, .source = source, .n = n, .classes = classes};
     double sum = 0;
     int r = eval_init(&v, logits, e);
     if (r == 0 && v.used == 0)
@@ -182,12 +197,13 @@ int lab_noise_losses(void *arg, const float *logits, const uint32_t *labels, con
         eval_done(&v);
         return r;
     }
-    forward_entropy(&v);
     for (uint32_t i = 0; i < n; i++) {
         sum += v.out[i] ? 0 : v.ce[i];
         for (uint32_t k = 0; k < classes; k++)
             d_acc[(size_t)i * classes + k] =
-                v.out[i] ? 0 : (float)(v.dce[(size_t)i * classes + k] / v.used);
+                v.out[i] ? 0
+                         : (v.p[(size_t)i * classes + k] - v.posterior[(size_t)i * classes + k]) /
+                               (float)v.used;
     }
     *ce = sum / v.used;
     *phi = constrain_all(&v);

@@ -5,8 +5,7 @@
 #include "fis/loss.h"
 #include "lab/noise_model.h"
 
-/* Rows of true group g and class k that are predicted j, as far as the noisy ones tell: cells
- * [g][k][j] = sum over groups a and labels b of W[a][g] V[b][k] counts[a][b][j]. */
+/* Rows of true group g and class k that are predicted j, by their posteriors. */
 struct cells {
     const struct lab_noise_model *m;
     const double *at; /* [M][K][K] */
@@ -33,12 +32,10 @@ static double sum_of(const struct cells *c, uint32_t from, uint32_t to, uint32_t
     return sum;
 }
 
-/* A rate is between 0 and 1, whatever weights say; of less than one row it is nothing. */
+/* A rate of less than half a row is nothing. */
 static double rate(double part, double whole)
 {
-    if (!(whole >= 1))
-        return NAN;
-    return part < 0 ? 0 : part > whole ? 1 : part / whole;
+    return whole >= .5 ? part / whole : NAN;
 }
 
 /* P(predicted k) of group g, given the true classes that count. */
@@ -88,7 +85,7 @@ static double risk_disparity(const struct cells *c)
         loss += c->loss[g];
     for (uint32_t g = 0; g < groups; g++) {
         const double rows = rows_of(c, g, g + 1);
-        if (!(rows >= 1))
+        if (!(rows >= .5))
             return NAN;
         widest = fmax(widest, fabs(c->loss[g] / rows - loss / rows_of(c, 0, groups)));
     }
@@ -97,34 +94,34 @@ static double risk_disparity(const struct cells *c)
 
 /* ---- counting ------------------------------------------------------------------------------- */
 
-/* cells from counts. */
-static void correct(const struct lab_noise_model *m, const double *counts, double *cells)
+/* The posteriors of row r: of its class [K], and its group [M]. */
+struct row {
+    double class[FIS_MAX_CLASSES], group[FIS_MAX_GROUPS];
+};
+
+static void look_at_row(const struct lab_noise_model *m, uint32_t source, uint32_t label,
+                        uint32_t group, struct row *to)
 {
-    const uint32_t k = m->classes;
-    memset(cells, 0, (size_t)m->groups * k * k * sizeof *cells);
-    for (uint32_t a = 0; a < m->groups; a++)
-        for (uint32_t g = 0; g < m->groups; g++) {
-            const double w = m->forward ? m->group_inverse[a * m->groups + g] : a == g;
-            for (uint32_t b = 0; w != 0 && b < k; b++)
-                for (uint32_t y = 0; y < k; y++) {
-                    const double v = w * (m->forward ? m->class_inverse[b * k + y] : b == y);
-                    for (uint32_t j = 0; j < k; j++)
-                        cells[((size_t)g * k + y) * k + j] +=
-                            v * counts[((size_t)a * k + b) * k + j];
-                }
-        }
+    const float *classes = m->class_posterior, *groups = m->group_posterior;
+    for (uint32_t k = 0; k < m->classes; k++)
+        to->class[k] = classes ? (double)classes[(size_t)source * m->classes + k] : k == label;
+    for (uint32_t g = 0; g < m->groups; g++)
+        to->group[g] = groups ? (double)groups[(size_t)source * m->groups + g] : g == group;
 }
 
-/* The row's loss at its true class, in expectation: sum_k V[label][k] CE_k. */
-static double row_loss(const struct lab_noise_model *m, const float *logits, uint32_t label)
+static void count(struct cells *c, double *cells, const struct row *r, uint32_t predicted,
+                  const float *logits)
 {
-    double sum = 0;
-    for (uint32_t k = 0; k < m->classes; k++) {
-        const double v = m->forward ? m->class_inverse[label * m->classes + k] : k == label;
-        if (v != 0)
-            sum += v * fis_cross_entropy(logits, &k, NULL, 1, m->classes, NULL);
+    const uint32_t classes = c->m->classes;
+    double loss = 0;
+    for (uint32_t k = 0; logits && k < classes; k++)
+        if (r->class[k] > 0)
+            loss += r->class[k] * fis_cross_entropy(logits, &k, NULL, 1, classes, NULL);
+    for (uint32_t g = 0; g < c->m->groups; g++) {
+        c->loss[g] += r->group[g] * loss;
+        for (uint32_t k = 0; k < classes; k++)
+            cells[((size_t)g * classes + k) * classes + predicted] += r->group[g] * r->class[k];
     }
-    return sum;
 }
 
 static void fill(const struct cells *c, struct fis_metrics *out)
@@ -161,11 +158,10 @@ void lab_noise_measure(void *arg, const uint32_t *predictions, const float *logi
                        uint32_t positive, struct fis_metrics *out)
 {
     const struct lab_noise_model *m = arg;
-    const size_t size = (size_t)n_groups * classes * classes;
-    double *counts = m->cells, *cells = m->cells + size;
     uint8_t predicted[FIS_MAX_CLASSES] = {0};
-    struct cells c = {.m = m, .at = cells, .positive = positive};
-    memset(counts, 0, size * sizeof *counts);
+    struct cells c = {.m = m, .at = m->cells, .positive = positive};
+    struct row row;
+    memset(m->cells, 0, (size_t)n_groups * classes * classes * sizeof *m->cells);
     memset(out, 0, sizeof *out);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t r = rows ? rows[i] : i;
@@ -173,13 +169,9 @@ void lab_noise_measure(void *arg, const uint32_t *predictions, const float *logi
         if (m->trimmed && m->trimmed[source[r]])
             continue;
         out->n++;
-        counts[((size_t)groups[r] * classes + labels[r]) * classes + predictions[r]]++;
-        const double loss = logits ? row_loss(m, logits + (size_t)r * classes, labels[r]) : 0;
-        for (uint32_t g = 0; logits && g < n_groups; g++)
-            c.loss[g] +=
-                loss * (m->forward ? m->group_inverse[groups[r] * n_groups + g] : groups[r] == g);
+        look_at_row(m, source[r], labels[r], groups[r], &row);
+        count(&c, m->cells, &row, predictions[r], logits ? logits + (size_t)r * classes : NULL);
     }
-    correct(m, counts, cells);
     out->n_groups = n_groups;
     out->classes = classes;
     for (uint32_t k = 0; k < classes; k++)
