@@ -28,7 +28,7 @@ struct trainer_host {
     struct job job;
     bool job_ran, running, stopping, failed;
     uint64_t commit_at_ms, last_idle_ms;
-    uint64_t refused_labels, refused_offers, said_labels;
+    uint64_t refused_labels, refused_offers, said_answers;
     char group[128], transactional_id[128];
 };
 
@@ -377,9 +377,10 @@ void trainer_host_tick(struct trainer_host *h)
     if (!h->running || trainer_role_busy(h->role))
         return;
     struct trainer_role_counts c = trainer_role_counts(h->role);
-    if (c.labels == h->said_labels)
+    uint64_t answers = c.labels + c.duplicates + c.skipped + h->refused_labels;
+    if (answers == h->said_answers)
         return;
-    h->said_labels = c.labels;
+    h->said_answers = answers;
     log_line(LOG_LEVEL_INFO, "labels",
              "round=%u phase=%s labels=%llu open=%u kept=%u duplicates=%llu skipped=%llu "
              "refused=%llu",
