@@ -79,9 +79,9 @@ static int set_word(const struct setting *s, const char *text, size_t length, vo
 {
     char word[32] = "";
     strncat(word, text, length < sizeof word ? length : sizeof word - 1);
-    if (s->kind == CORRECTION)
-        return lab_correction_find(word, at, e);
-    return lab_correct_where_find(word, at, e);
+    int rc = s->kind == CORRECTION ? lab_correction_find(word, at, e)
+                                   : lab_correct_where_find(word, at, e);
+    return rc < 0 ? fis_error_prefix(e, "setting %s", s->name) : 0;
 }
 
 static int set(struct lab_variant *v, const struct setting *s, const char *text, size_t length,
