@@ -72,8 +72,8 @@ void example_topic_close(struct example_topic *t)
     if (!t)
         return;
     struct kept *k, *next;
-    HASH_ITER(hh, t->table, k, next)
-    drop(t, k);
+    HASH_ITER (hh, t->table, k, next)
+        drop(t, k);
     stream_batch_free(t->batch);
     stream_consumer_close(t->consumer, 1000);
     fis_free(t->arena.base);

@@ -183,8 +183,12 @@ static void on_report(void *arg, uint64_t token, enum fis_error_class class, con
 {
     struct outbox *b = arg;
     (void)token;
-    if (class != FIS_OK && b->failed.class == FIS_OK)
-        fis_fail(&b->failed, FIS_FATAL, "a message was not delivered: %s", text);
+    if (class == FIS_OK || b->failed.class != FIS_OK)
+        return;
+    /* What was given up may get through the next time; what is refused never will. */
+    bool given_up = class == FIS_RETRY || class == FIS_ABORT_TXN;
+    fis_fail(&b->failed, given_up ? FIS_ABORT_TXN : FIS_FATAL, "a message was not delivered: %s",
+             text);
 }
 
 int outbox_turn(struct outbox *b, struct fis_error *e, bool *said)

@@ -80,8 +80,8 @@ void restore_close(struct restore *r)
     if (!r)
         return;
     struct kept *k, *next;
-    HASH_ITER(hh, r->ledger, k, next)
-    drop(r, k);
+    HASH_ITER (hh, r->ledger, k, next)
+        drop(r, k);
     stream_batch_free(r->batch);
     stream_consumer_close(r->consumer, 1000);
     wire_assembler_free(r->heads);
@@ -286,8 +286,7 @@ static int tell_entries(struct restore *r, struct trainer_role *role, bool of_th
 {
     struct wire_ledger_item item;
     struct kept *k, *next;
-    HASH_ITER(hh, r->ledger, k, next)
-    {
+    HASH_ITER (hh, r->ledger, k, next) {
         if (decode(r, k, &item, e) < 0)
             return -1;
         if (item.kind == WIRE_LEDGER_ENTRY &&

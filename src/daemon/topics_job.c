@@ -112,6 +112,9 @@ int topics_job_turn(struct topics_job *t, struct fis_error *e)
     if (t->state != RAN)
         return t->state == DONE;
     if (t->rc < 0 && t->error.class == FIS_RETRY) {
+        const char *where =
+            stream_property_find(t->rt->properties, t->rt->property_count, "bootstrap.servers");
+        fis_error_prefix(&t->error, "waiting for %s", where ? where : "a broker");
         runtime_kafka_event(t->rt, "topics", &t->error);
         submit(t);
         return 0;

@@ -8,6 +8,10 @@
 #include "wire/protobuf_codec.h"
 
 #define READ_BATCH 512
+/* More than this is no accident. */
+#define RESUMES_MAX 5
+#define RESUMES_WITHIN_MS 120000
+#define RESUME_PATIENCE_MS 1000
 
 enum { CANDIDATES, LABELS, TOPICS };
 
@@ -27,16 +31,43 @@ struct trainer_host {
     struct fis_arena arena;
     struct job job;
     bool job_ran, running, stopping, failed;
+    bool again; /* to be taken down and opened anew */
+    uint32_t resumed;
+    uint64_t resumed_at_ms;
     uint64_t commit_at_ms, last_idle_ms;
     uint64_t refused_labels, refused_offers, said_answers;
     char group[128], transactional_id[128];
 };
 
+/* A unit that cannot be committed (the group went on without us, messages were given up) is let go:
+ * the ledger has what was before it, and the host goes on from there, as after a restart. */
+static bool may_resume(struct trainer_host *h, const struct fis_error *e)
+{
+    uint64_t now = runtime_now(h->rt).mono_ms;
+    if (e->class != FIS_ABORT_TXN || h->stopping)
+        return false;
+    if (now - h->resumed_at_ms > RESUMES_WITHIN_MS) {
+        h->resumed_at_ms = now;
+        h->resumed = 0;
+    }
+    return h->resumed++ < RESUMES_MAX;
+}
+
 static void fail(struct trainer_host *h, const struct fis_error *e)
 {
-    if (!h->failed)
+    if (h->failed || h->again)
+        return;
+    h->again = may_resume(h, e);
+    h->failed = !h->again;
+    if (h->failed)
         runtime_fail(h->rt, "trainer", e);
-    h->failed = true;
+    else
+        log_line(LOG_LEVEL_WARN, "resuming", "role=trainer from=ledger reason=\"%s\"", e->text);
+}
+
+static bool gone(const struct trainer_host *h)
+{
+    return h->failed || h->again;
 }
 
 static void run_job(void *arg)
@@ -246,7 +277,7 @@ static bool read_input(struct trainer_host *h)
         h->taken = 0;
         full = stream_consumer_read(h->consumer, h->batch, READ_BATCH) == READ_BATCH;
     }
-    while (h->taken < h->batch->count && !h->failed && !trainer_role_due(h->role))
+    while (h->taken < h->batch->count && !gone(h) && !trainer_role_due(h->role))
         if (take(h, &h->batch->messages[h->taken++], &e) < 0)
             fail(h, &e);
     return !full || trainer_role_due(h->role);
@@ -339,18 +370,53 @@ static bool work(struct trainer_host *h)
     if (outbox_ready(h->outbox) && h->job_ran)
         finish_job(h);
     bool free = outbox_ready(h->outbox) && !trainer_role_busy(h->role) && !h->stopping;
-    if (free && !h->failed) {
+    if (free && !gone(h)) {
         follow_validation(h);
         more = !read_input(h);
-        if (!more && !h->failed)
+        if (!more && !gone(h))
             trainer_role_idle(h->role, runtime_now(h->rt));
     } else {
         stream_consumer_read(h->consumer, h->batch, 0); /* rebalances; keeps the membership */
     }
     consumer_events(h);
-    if (!h->failed)
+    if (!gone(h))
         maybe_commit(h);
-    return more && !h->failed;
+    return more && !gone(h);
+}
+
+static void drop_all(struct trainer_host *h, int patience_ms)
+{
+    trainer_load_done(&h->load);
+    stream_batch_free(h->batch);
+    /* The outbox first: its commit may hold the consumer's group metadata. */
+    outbox_close(h->outbox);
+    stream_consumer_close(h->consumer, patience_ms);
+    example_topic_close(h->validation);
+    trainer_role_free(h->role);
+    fis_encoder_free(h->encoder);
+    trainer_send_done(&h->send);
+    intake_done(&h->intake);
+    fis_free(h->arena.base);
+    h->batch = NULL;
+    h->outbox = NULL;
+    h->consumer = NULL;
+    h->validation = NULL;
+    h->role = NULL;
+    h->encoder = NULL;
+    h->arena = (struct fis_arena){0};
+}
+
+/* Blocks the loop for some seconds at most: less than a group waits for its members. */
+static void resume(struct trainer_host *h)
+{
+    struct fis_error e;
+    if (h->running && trainer_role_busy(h->role) && !h->job_ran)
+        return; /* the job owns the role */
+    drop_all(h, RESUME_PATIENCE_MS);
+    h->again = h->running = h->job_ran = false;
+    h->taken = 0;
+    if (open_all(h, &e) < 0)
+        fail(h, &e);
 }
 
 bool trainer_host_turn(struct trainer_host *h)
@@ -358,6 +424,10 @@ bool trainer_host_turn(struct trainer_host *h)
     struct fis_error e;
     bool said;
     if (h->failed)
+        return false;
+    if (h->again)
+        resume(h);
+    if (h->again || h->failed)
         return false;
     if (outbox_turn(h->outbox, &e, &said) < 0 || trainer_send_failed(&h->send, &e)) {
         fail(h, &e);
@@ -392,6 +462,10 @@ void trainer_host_tick(struct trainer_host *h)
 void trainer_host_stop(struct trainer_host *h)
 {
     h->stopping = true;
+    if (!h->again)
+        return;
+    h->failed = true; /* what was being given up is not committed */
+    h->rt->exit_code = 1;
 }
 
 bool trainer_host_stopped(const struct trainer_host *h)
@@ -421,16 +495,6 @@ void trainer_host_close(struct trainer_host *h, int patience_ms)
     if (!h)
         return;
     trainer_host_say_left(h);
-    trainer_load_done(&h->load);
-    stream_batch_free(h->batch);
-    /* The outbox first: its commit may hold the consumer's group metadata. */
-    outbox_close(h->outbox);
-    stream_consumer_close(h->consumer, patience_ms);
-    example_topic_close(h->validation);
-    trainer_role_free(h->role);
-    fis_encoder_free(h->encoder);
-    trainer_send_done(&h->send);
-    intake_done(&h->intake);
-    fis_free(h->arena.base);
+    drop_all(h, patience_ms);
     fis_free(h);
 }

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""fisd and a broker that stops answering, or dies: it leaves in time and says what was left, it
+waits for one that comes back, and nothing is lost or asked for twice. (A broker of its own.)"""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import fisd_test
+from fisd_test import ROOT, Pipeline, fields, has, main, people, record_json, same, t_config, test, wait
+
+ROWS = list(people(30000, 3))
+TRUTH = {r["id"]: r["hired"] for r in ROWS}
+SHUTDOWN = 4
+
+
+class Broker:
+    """One Kafka of this test's own, in its own directory."""
+
+    def __init__(self):
+        self.dir = os.path.join(os.environ["FISD_TEST_DIR"], f"kafka-{os.getpid()}")
+        r = subprocess.run([os.path.join(ROOT, "tests/system/kafka.sh"), "start", self.dir],
+                           stdout=subprocess.PIPE, text=True, timeout=120)
+        same(r.returncode, 0, "kafka.sh start")
+        fisd_test.KAFKA = r.stdout.strip()
+        with open(os.path.join(self.dir, "pid")) as f:
+            self.pid = int(f.read())
+
+    def signal(self, number):
+        os.kill(self.pid, number)
+
+    def stop(self):
+        subprocess.run([os.path.join(ROOT, "tests/system/kafka.sh"), "stop", self.dir])
+
+
+def config(**sections):
+    return t_config(selection={"labels_per_round": 32, "window_records": 1000, "rounds": 2,
+                               "budget": 64},
+                    kafka={"group.instance.id": "one", "session.timeout.ms": 6000},
+                    training={"warm_up_epochs": 5, "steps_per_round": 60},
+                    runtime={"shutdown_timeout": f"{SHUTDOWN}s", "commit_interval": "50ms"},
+                    **sections)
+
+
+def records(first, n):
+    return [(r["id"].encode(), record_json(r, with_id=False)) for r in ROWS[first:first + n]]
+
+
+def answer(p, known):
+    fresh = [m.key for m in p.consume("label-requests") if m.key not in known]
+    if fresh:
+        p.produce("labels", [(k, json.dumps({"label": TRUTH[k.decode()]}).encode()) for k in fresh])
+        known.update(fresh)
+
+
+def pause(seconds, p):
+    """For so long there is no broker; fisd must live."""
+    until = time.monotonic() + seconds
+    wait(lambda: time.monotonic() > until, "the end of a pause", alive=p.alive)
+
+
+def finish(p, n):
+    """Streams and answers until both rounds are over, and counts."""
+    known = {m.key for m in p.consume("labels")}
+    sent = n
+
+    def done():
+        nonlocal sent
+        answer(p, known)
+        if " done rounds=2 " in p.log():
+            return True
+        p.produce("records", records(sent, 200))
+        sent += 200
+        return False
+    wait(done, "the end of both rounds", 60, p.alive)
+    same(p.stop(), 0, "exit status")
+    requests = [m.key for m in p.consume("label-requests")]
+    same((len(requests), len(set(requests))), (64, 64), "requests, and distinct ones")
+    scored = sum(dict(fields(b)).get(2, 0) for k, b in
+                 (fields(m.value)[0] for m in p.consume("candidates")) if k == 2)
+    assert scored >= sent, f"{sent} records were sent, {scored} were scored"
+
+
+broker = Broker()
+
+
+@test("what a broker that stopped answering has not taken is said, within the bound")
+def _():
+    with Pipeline(config()) as p:
+        p.start()
+        p.produce("records", records(0, 1200))
+        known = set()
+        p.wait_messages("label-requests", 32)
+        over = threading.Event()
+        sent = 1200
+
+        def stream():
+            nonlocal sent
+            while not over.is_set():
+                try:
+                    p.produce("records", records(sent, 100))
+                except AssertionError:
+                    return
+                except subprocess.TimeoutExpired:
+                    return
+                sent += 100
+        feeder = threading.Thread(target=stream)
+        feeder.start()
+        wait(lambda: sent >= 1600, "a stream")
+        answer(p, known)
+        broker.signal(signal.SIGSTOP)
+        try:
+            pause(2, p)
+            started = time.monotonic()
+            status = p.ended(SHUTDOWN + 10, signal.SIGTERM)
+            took = time.monotonic() - started
+            print(f"# ended with status {status} after {took:.1f} s", flush=True)
+            if status != 0:
+                same(status, 1, "exit status")
+                has(p.log(), "not committed")
+        finally:
+            over.set()
+            broker.signal(signal.SIGCONT)
+        feeder.join()
+        p.start(ready=r" started ")
+        finish(p, sent)
+
+
+@test("a broker that stops answering for longer than a session, and comes back, is waited for")
+def _():
+    with Pipeline(config()) as p:
+        p.start()
+        p.produce("records", records(0, 1200))
+        p.wait_messages("label-requests", 32)
+        known = set()
+        answer(p, known)
+        broker.signal(signal.SIGSTOP)
+        try:
+            pause(8, p)
+        finally:
+            broker.signal(signal.SIGCONT)
+        finish(p, 1200)
+        print(f"# {p.log().count(' resuming ')} times from the ledger", flush=True)
+        same(len(p.consume("dead-letter")), 0, "dead letters")
+
+
+@test("a unit that the group refuses is let go, and the trainer goes on from the ledger")
+def _():
+    with Pipeline(config()) as p:
+        p.start()
+        p.produce("records", records(0, 1200))
+        p.wait_messages("label-requests", 32)
+        known = set()
+        # Somebody takes the trainer's place in its group: what it commits next is refused.
+        thief = subprocess.Popen(
+            ["kcat", "-b", fisd_test.KAFKA, "-G", f"{p.name}-trainer", p.topic("candidates"),
+             "-X", "group.instance.id=one", "-X", "enable.auto.commit=false"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            while "rebalanced" not in thief.stderr.readline():
+                pass
+            answer(p, known)
+            wait(lambda: " resuming " in p.log() or p.process.poll() is not None, "the refusal")
+        finally:
+            thief.kill()
+            thief.communicate()
+        if p.process.poll() is not None:  # it heard of the thief before it committed: also right
+            has(p.log(), "fenced")
+            p.start(ready=r" started ")
+        else:
+            has(p.log(), "resuming role=trainer from=ledger")
+            p.wait_log(r" assigned role=trainer ", p.log().index(" resuming "))
+        finish(p, 1200)
+        same(len(p.consume("dead-letter")), 0, "dead letters")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    finally:
+        broker.stop()

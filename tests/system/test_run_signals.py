@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Signals, and the ends that fisd comes to: drained, not drained, at once, and with no broker."""
+
+import signal
+import socket
+import time
+
+from fisd_test import Pipeline, has, main, people, record_json, same, t_config, test, wait
+
+
+def timed_stop(p, bound, number=signal.SIGTERM):
+    started = time.monotonic()
+    status = p.ended(bound, number)
+    print(f"# ended with status {status} after {time.monotonic() - started:.1f} s", flush=True)
+    return status
+
+
+def long_job(p):
+    """A round whose training takes far longer than the test waits."""
+    p.start()
+    rows = list(people(300, 3))
+    p.produce("records", [(r["id"].encode(), record_json(r, with_id=False)) for r in rows])
+    ids = [m.key for m in p.wait_messages("label-requests", 4)]
+    p.produce("labels", [(k, b'{"label": "yes"}') for k in ids])
+    # A quarter of the round is one label: training begins with the first.
+    wait(lambda: len([m for m in p.consume("ledger") if m.key in ids]) >= 5, "a label on the ledger",
+         alive=p.alive)
+
+
+def long_config(timeout):
+    return t_config(selection={"labels_per_round": 4, "window_records": 300, "heap": 16},
+                    training={"steps_per_round": 1000000, "warm_up_epochs": 1},
+                    runtime={"shutdown_timeout": timeout})
+
+
+@test("SIGHUP is answered by a line and changes nothing; SIGTERM drains and ends with 0")
+def _():
+    with Pipeline(t_config()) as p:
+        p.start()
+        p.process.send_signal(signal.SIGHUP)
+        p.wait_log(r" reload text=\"SIGHUP changes nothing")
+        for _ in range(10):
+            p.process.send_signal(signal.SIGHUP)
+        rows = list(people(50, 4))
+        p.produce("records", [(r["id"].encode(), record_json(r, with_id=False)) for r in rows])
+        p.wait_counts("scored", records=50)
+        same(timed_stop(p, 5), 0, "exit status")
+        has(p.log(), 'stopping reason="SIGTERM"', "stopped status=0")
+
+
+@test("SIGINT drains too")
+def _():
+    with Pipeline(t_config()) as p:
+        p.start()
+        same(timed_stop(p, 5, signal.SIGINT), 0, "exit status")
+
+
+@test("a second SIGTERM ends at once; what was committed stays")
+def _():
+    with Pipeline(long_config("20s")) as p:
+        long_job(p)
+        p.process.send_signal(signal.SIGTERM)
+        p.wait_log(r" stopping reason=\"SIGTERM\"")
+        p.alive()
+        same(timed_stop(p, 2), 128 + signal.SIGTERM, "exit status")
+        has(p.log(), "second signal: ending at once")
+
+
+@test("a job that outlasts the time to drain: status 1, and the log says what is done again")
+def _():
+    with Pipeline(long_config("1s")) as p:
+        long_job(p)
+        same(timed_stop(p, 4), 1, "exit status")
+        has(p.log(), "the time to drain is over", "a job was still running")
+        p.config["training"]["steps_per_round"] = 40  # the labels are there: the round ends
+        p.save()
+        p.start(ready=r" version version=2 round=1 .* labels=4 ")
+
+
+@test("SIGTERM before any broker was reached")
+def _():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))  # bound and not listened to: nobody else can take it
+        dead = f"127.0.0.1:{s.getsockname()[1]}"
+        config = t_config()
+        config["kafka"] = {"bootstrap.servers": dead}
+        with Pipeline(config, topics=False) as p:
+            p.start(ready=r" warn kafka ")
+            has(p.log(), dead.split(":")[1])
+            status = timed_stop(p, 15)
+            assert status in (0, 1), f"exit status {status}"
+
+
+@test("a clean start after each of them says nothing of what is not there")
+def _():
+    with Pipeline(t_config()) as p:
+        p.start()
+        same(p.stop(), 0)
+        p.start(ready=r" started ")
+        p.wait_log(r" assigned role=trainer ", since=len(p.log()) // 2)
+        same(p.stop(), 0)
+        assert " warn " not in p.log() and " error " not in p.log(), p.log()
+
+
+if __name__ == "__main__":
+    main()
