@@ -1,5 +1,6 @@
 #include "lab/split.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "fis/mem.h"
@@ -139,6 +140,23 @@ static int encode(struct lab_split *s, struct fis_error *e)
     return r;
 }
 
+static void standardise(struct lab_split *s)
+{
+    for (uint32_t j = 0; j < s->d; j++) {
+        double mean = 0, square = 0;
+        for (uint32_t i = 0; i < s->n_initial; i++) {
+            double v = (double)lab_split_row(s, s->initial[i])[j];
+            mean += v / s->n_initial;
+            square += v * v / s->n_initial;
+        }
+        double deviation = sqrt(fmax(square - mean * mean, 0));
+        for (uint32_t i = 0; deviation > 1e-6 && i < s->task->n; i++) {
+            float *v = &s->x[(size_t)i * s->d + j];
+            *v = (float)(((double)*v - mean) / deviation);
+        }
+    }
+}
+
 /* ---- parts that are used whole -------------------------------------------------------------- */
 
 static int gather(const struct lab_split *s, const uint32_t *rows, uint32_t n, float **x,
@@ -170,6 +188,8 @@ struct lab_split *lab_split_new(const struct lab_task *task, const struct lab_pr
     int r = deal(s, protocol, e);
     if (r == 0)
         r = encode(s, e);
+    if (r == 0 && protocol->standardise)
+        standardise(s);
     if (r == 0)
         r = gather(s, s->validation, s->n_validation, &s->validation_x, &s->validation_y,
                    &s->validation_group, e);

@@ -206,6 +206,21 @@ static void the_encoder_sees_initial_rows_alone(void **state)
     assert_true(fabs(mean) < 1e-5 && fabs(square - 1) < 1e-4);
     assert_true(fabs(all) > 1e-4);
     lab_split_free(a);
+    /* one-hot features as well, when that is asked for */
+    struct lab_protocol p = s.spec.protocol[0];
+    for (p.standardise = 0; p.standardise < 2; p.standardise++) {
+        a = lab_split_new(s.task, &p, 1, &e);
+        assert_non_null(a);
+        mean = square = 0;
+        for (uint32_t i = 0; i < a->n_initial; i++) {
+            double v = (double)lab_split_row(a, a->initial[i])[5]; /* colour=blue */
+            mean += v / a->n_initial;
+            square += v * v / a->n_initial;
+        }
+        assert_true(p.standardise ? fabs(mean) < 1e-5 && fabs(square - 1) < 1e-4
+                                  : fabs(mean - square) < 1e-6);
+        lab_split_free(a);
+    }
     synthetic_done(&s);
 }
 
