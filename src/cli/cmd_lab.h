@@ -21,7 +21,7 @@ struct cmd_lab_options {
     uint64_t seeds, first_seed, threads;
     const char *json, *markdown, *plots, *cache, *resume;
     const char *csv, *label, *sensitive, *positive, *leave_out;
-    const char *epsilon, *publish;
+    const char *epsilon, *publish, *predictions;
     bool path, one_pass;
 };
 /* Rows of a cli_option table, for a struct that has a cmd_lab_options at its beginning. */
@@ -57,6 +57,7 @@ struct cmd_lab_plan {
     enum lab_regime regime;
     enum lab_publish publish;
     double epsilon;
+    struct lab_hooks hooks;   /* of --predictions */
     struct lab_task_spec csv; /* of --csv */
     char *csv_name, *csv_sensitive;
 };

@@ -1,11 +1,14 @@
 /* What the options of `fisctl lab` mean. */
 #include "cli/cmd_lab.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fis/mem.h"
+#include "lab/predictions.h"
 #include "wire/csv.h"
 
 enum { NAME_MAX_BYTES = 128 };
@@ -163,6 +166,9 @@ static int take_choices(const struct cmd_lab_options *o, struct cmd_lab_plan *p,
         p->publish = LAB_PUBLISH_EVERY;
     else if (o->publish && strcmp(o->publish, "once"))
         return fis_fail(e, FIS_INPUT, "--publish: found '%s', allowed once, every", o->publish);
+    if (o->predictions && mkdir(o->predictions, 0777) < 0 && errno != EEXIST)
+        return fis_fail(e, FIS_INPUT, "--predictions: %s: %s", o->predictions, strerror(errno));
+    p->hooks = lab_predictions_hooks(o->predictions);
     return lab_regime_find(o->regime ? o->regime : "scarce", &p->regime, e);
 }
 
@@ -208,6 +214,7 @@ int cmd_lab_plan_jobs(const struct cmd_lab_plan *p, const struct cmd_lab_options
                                       .method = p->methods[m]};
                 lab_options_default(job.task->spec, p->regime, &job.options);
                 job.options.seed = o->first_seed + s;
+                job.hooks = o->predictions ? &p->hooks : NULL;
                 job.options.publish = p->publish;
                 job.options.epsilon = p->epsilon;
                 job.options.one_pass = o->one_pass;

@@ -86,6 +86,8 @@ static const struct cli_option options[] = {
      "after the last round (default), or every round by the daemon's rule"},
     {"one-pass", 0, CLI_FLAG, CMD_LAB_AT(one_pass), NULL,
      "a window of the pool a round, as a stream, not all of it"},
+    {"predictions", 0, CLI_TEXT, CMD_LAB_AT(predictions), "DIR",
+     "what is published says of the test rows, a CSV file a run (not of runs read with --resume)"},
     {"path", 0, CLI_FLAG, CMD_LAB_AT(path), NULL, "test figures after every round too"},
     {.name = NULL},
 };

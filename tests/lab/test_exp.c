@@ -14,6 +14,7 @@
 #include "lab/exp_influence_report.h"
 #include "lab/exp_paper.h"
 #include "lab/exp_plan.h"
+#include "lab/predictions.h"
 
 /* ---- a task --------------------------------------------------------------------------------- */
 
@@ -166,6 +167,36 @@ static void test_validation_share(void **state)
     assert_int_equal(r.n_test, d->split->n_test);
     assert_int_equal(d->split->n_validation, 1000);
     assert_true(r.test.accuracy > .5);
+}
+
+/* The file of a run: its figures, and a line for every test row that gives the same accuracy. */
+static void test_predictions(void **state)
+{
+    const struct data *d = *state;
+    struct lab_variant v = made(d, "");
+    char folder[] = "/tmp/fis-exp-XXXXXX", path[128], line[512];
+    struct lab_method m;
+    struct lab_result r;
+    struct fis_error e;
+    unsigned y, g, predicted, n = 0, right = 0;
+    assert_non_null(mkdtemp(folder));
+    const struct lab_hooks hooks = lab_predictions_hooks(folder);
+    assert_int_equal(lab_method_find("random/pub", &m, &e), 0);
+    assert_int_equal(lab_run(d->split, &m, &v.options, &hooks, &r, &e), 0);
+    snprintf(path, sizeof path, "%s/toy.eod.random-pub.1.csv", folder);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(line, sizeof line, f));
+    assert_int_equal(strncmp(line, "# {\"task\":", 10), 0);
+    assert_non_null(fgets(line, sizeof line, f));
+    assert_string_equal(line, "label,group,prediction\n");
+    for (; fscanf(f, "%u,%u,%u\n", &y, &g, &predicted) == 3; n++)
+        right += y == predicted;
+    fclose(f);
+    assert_int_equal(n, d->split->n_test);
+    assert_float_equal((double)right / n, r.test.accuracy, 1e-6);
+    unlink(path);
+    rmdir(folder);
 }
 
 /* ---- plans ---------------------------------------------------------------------------------- */
@@ -375,11 +406,17 @@ static void test_influence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_settings),    cmocka_unit_test(test_wrong_settings),
-        cmocka_unit_test(test_lists),       cmocka_unit_test(test_validation_share),
-        cmocka_unit_test(test_experiments), cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_paper),       cmocka_unit_test(test_compare),
-        cmocka_unit_test(test_spearman),    cmocka_unit_test(test_influence),
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_wrong_settings),
+        cmocka_unit_test(test_predictions),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_validation_share),
+        cmocka_unit_test(test_experiments),
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_paper),
+        cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_spearman),
+        cmocka_unit_test(test_influence),
     };
     return cmocka_run_group_tests_name("experiments", tests, set_up, tear_down);
 }
