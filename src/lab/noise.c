@@ -8,7 +8,7 @@
 #include "lab/noise_state.h"
 
 #define FLIP_STREAM 180u
-#define DIRECTION_STREAM 181u
+#define DIRECTION_STREAM 183u
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
@@ -70,16 +70,15 @@ static int make_noise(struct lab_run *r, const struct lab_noise_options *o, stru
 {
     const struct lab_split *s = r->split;
     const uint32_t n = s->n_validation, groups = s->task->n_groups;
-    uint32_t *y = fis_alloc(2 * (size_t)n, sizeof *y), *group = y + n;
+    uint32_t *y = fis_alloc(2 * (size_t)n, sizeof *y);
     struct fis_rng labels, memberships; /* apart, so that one noise does not move the other */
     if (!y)
         return fis_fail(e, FIS_NOMEM, "noise: no memory for %u rows", n);
+    uint32_t *group = y + n;
     memcpy(y, s->validation_y, n * sizeof *y);
     memcpy(group, s->validation_group, n * sizeof *group);
     fis_rng_seed(&labels, r->o->seed, FLIP_STREAM);
-    memberships = labels;
-    (void)fis_rng_u64(&memberships);
-    fis_rng_seed(&memberships, fis_rng_u64(&memberships), FLIP_STREAM);
+    fis_rng_seed(&memberships, r->o->seed, FLIP_STREAM + 1);
     flip(y, n, r->classes, o->label_noise, &labels);
     flip(group, n, groups, o->group_noise, &memberships);
     const struct fis_rows rows = {.n = n, .d = s->d, .x = s->validation_x, .y = y, .group = group};
