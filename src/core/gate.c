@@ -99,6 +99,18 @@ void fis_gate_restore(struct fis_gate *g, double val0, const float *served, uint
         memcpy(g->served[h], served, g->n_params * sizeof(float));
 }
 
+/* A number for people: what could not be measured says so. */
+struct shown {
+    char text[24];
+};
+static struct shown shown(double value)
+{
+    struct shown s = {"not estimable"};
+    if (isfinite(value))
+        snprintf(s.text, sizeof s.text, "%.4f", value);
+    return s;
+}
+
 /* ---- a session ------------------------------------------------------------------------------ */
 
 static void session_done(struct session *s)
@@ -253,9 +265,9 @@ static void note_first(const struct session *s, struct fis_gate_judgement *j)
     if (j->pick.predicted_classes == 1)
         note = "; it predicts one class only";
     conclude(j, FIS_PUBLISH, FIS_GATE_FIRST,
-             "the warm-up model; accuracy %.4f, balanced %.4f, %s %.4f, smallest cell %u rows%s",
+             "the warm-up model; accuracy %.4f, balanced %.4f, %s %s, smallest cell %u rows%s",
              j->pick.accuracy, j->pick.balanced_accuracy, fis_metric_name(o->metric),
-             fis_metrics_of(&j->pick, o->metric), j->smallest_cell, note);
+             shown(fis_metrics_of(&j->pick, o->metric)).text, j->smallest_cell, note);
 }
 
 static int first_in(struct session *s, struct fis_gate_judgement *j, struct fis_error *e)
@@ -377,13 +389,14 @@ static void explain(const struct session *s, struct fis_gate_judgement *j, enum 
                     enum fis_gate_reason reason)
 {
     const struct fis_gate_options *o = &s->g->o;
+    const double served = j->served.n ? fis_metrics_of(&j->served, o->metric) : NAN;
     conclude(j, verdict, reason,
-             "%s %.4f against %.4f served (difference %.4f, standard error %.4f), accuracy %.4f "
-             "(served %.4f, anchor %.4f, floor %.4f), a %.1f",
-             fis_metric_name(o->metric), fis_metrics_of(&j->pick, o->metric),
-             j->served.n ? fis_metrics_of(&j->served, o->metric) : NAN, j->difference,
-             j->difference_se, j->pick.accuracy, j->served.n ? j->served.accuracy : NAN,
-             j->anchor.accuracy, j->floor, j->interpolation);
+             "%s %s against %s served (difference %s, standard error %s), accuracy %s (served %s, "
+             "anchor %s, floor %s), a %.1f",
+             fis_metric_name(o->metric), shown(fis_metrics_of(&j->pick, o->metric)).text,
+             shown(served).text, shown(j->difference).text, shown(j->difference_se).text,
+             shown(j->pick.accuracy).text, shown(j->served.accuracy).text,
+             shown(j->anchor.accuracy).text, shown(j->floor).text, j->interpolation);
 }
 
 static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_error *e)
@@ -397,9 +410,9 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
     if (too_small(s, j))
         return show_anchor(s, j, e);
     if (!isfinite(s->anchor.loss) || !gate_metrics_finite(o, &s->figures, &s->anchor.metrics)) {
-        conclude(j, FIS_REJECT, FIS_GATE_NOT_FINITE, "validation loss %g, accuracy %.4f, %s %.4f",
-                 s->anchor.loss, j->anchor.accuracy, fis_metric_name(o->metric),
-                 fis_metrics_of(&j->anchor, o->metric));
+        conclude(j, FIS_REJECT, FIS_GATE_NOT_FINITE, "validation loss %s, accuracy %s, %s %s",
+                 shown(s->anchor.loss).text, shown(j->anchor.accuracy).text,
+                 fis_metric_name(o->metric), shown(fis_metrics_of(&j->anchor, o->metric)).text);
         return 0;
     }
     pick_point(s);

@@ -151,7 +151,9 @@ static void refuse_diverged(struct trainer_role *m)
 {
     fis_trainer_roll_back(m->learner);
     struct fis_gate_judgement *j = &m->judgement;
+    uint32_t smallest = j->smallest_cell;
     memset(j, 0, sizeof *j);
+    j->smallest_cell = smallest;
     j->verdict = FIS_REJECT;
     j->reason = FIS_GATE_NOT_FINITE;
     j->looks = m->state.looks; /* not one more: nothing was looked at */

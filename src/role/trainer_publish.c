@@ -1,6 +1,7 @@
 /* The trainer role's word to the world: heads, versions, its own state, and notes for people. */
 #include "role/trainer_role.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -38,23 +39,37 @@ void trainer_send_state(struct trainer_role *m)
     m->out.state(m->out.ctx, &m->state);
 }
 
+/* A value of a line for people: what was not measured is n/e, not estimable. */
+struct figure {
+    char text[24];
+};
+static struct figure figure(double value)
+{
+    struct figure f = {"n/e"};
+    if (isfinite(value))
+        snprintf(f.text, sizeof f.text, "%.4f", value);
+    return f;
+}
+
 static void note_version(struct trainer_role *m, const struct wire_model *v)
 {
     const struct fis_gate_judgement *j = &m->judgement;
     trainer_note(m, "version",
-                 "version=%llu round=%u verdict=%s reason=%s accuracy=%.4f %s=%.4f served=%llu "
-                 "labels=%llu kept=%llu interpolation=%.1f looks=%u cosine=%.3f text=\"%s\"",
-                 (unsigned long long)v->version, v->round, v->verdict, v->reason, j->pick.accuracy,
-                 v->metric, fis_metrics_of(&j->pick, m->o.gate.metric),
+                 "version=%llu round=%u verdict=%s reason=%s accuracy=%s %s=%s served=%llu "
+                 "labels=%llu kept=%llu interpolation=%.1f looks=%u cosine=%s text=\"%s\"",
+                 (unsigned long long)v->version, v->round, v->verdict, v->reason,
+                 figure(j->pick.accuracy).text, v->metric,
+                 figure(fis_metrics_of(&j->pick, m->o.gate.metric)).text,
                  (unsigned long long)m->state.served_version, (unsigned long long)v->labels_bought,
-                 (unsigned long long)v->labels_kept, j->interpolation, j->looks, m->cosine,
-                 j->text);
-    for (uint32_t g = 0; g < j->pick.n_groups; g++)
-        trainer_note(m, "group", "version=%llu group=%u rows=%u positive_rate=%.4f before=%.4f",
-                     (unsigned long long)v->version, g, j->pick.group[g].n,
-                     j->pick.group[g].positive_rate,
-                     g < j->served.n_groups ? j->served.group[g].positive_rate
-                                            : j->pick.group[g].positive_rate);
+                 (unsigned long long)v->labels_kept, j->interpolation, j->looks,
+                 figure(m->cosine).text, j->text);
+    for (uint32_t g = 0; g < j->pick.n_groups; g++) {
+        double now = j->pick.group[g].positive_rate;
+        double before = g < j->served.n_groups ? j->served.group[g].positive_rate : now;
+        trainer_note(m, "group", "version=%llu group=%u rows=%u positive_rate=%s before=%s",
+                     (unsigned long long)v->version, g, j->pick.group[g].n, figure(now).text,
+                     figure(before).text);
+    }
 }
 
 void trainer_send_version(struct trainer_role *m, struct trainer_time now)
