@@ -1,5 +1,7 @@
 #include "cli/cmd_lab_exp.h"
 
+#include <string.h>
+
 int cmd_lab_finish(const struct lab_report *r, const struct cmd_lab_options *o, struct fis_error *e)
 {
     int rc = cmd_lab_show(r, stdout, e);
@@ -62,18 +64,29 @@ static int with_batch(struct cli *c, const struct lab_experiment *x, const struc
     return r;
 }
 
-int cmd_lab_experiment(struct cli *c, const struct lab_experiment *x, struct cmd_lab_options *o,
-                       const char *settings, cmd_lab_finish_fn *finish)
+static int list_settings(void)
 {
+    const char *name, *help;
+    for (uint32_t i = 0; (name = lab_variant_setting(i, &help)); i++)
+        printf("%-16s %s\n", name, help);
+    return CLI_DONE;
+}
+
+int cmd_lab_experiment(struct cli *c, const struct lab_experiment *x,
+                       struct cmd_lab_exp_options *options, cmd_lab_finish_fn *finish)
+{
+    struct cmd_lab_options *o = &options->lab;
     struct cmd_lab_plan p;
     struct fis_error e;
+    if (options->settings && !strcmp(options->settings, "help"))
+        return list_settings();
     o->tasks = o->tasks ? o->tasks : x->tasks;
     o->metrics = o->metrics ? o->metrics : x->metrics;
     int r = cmd_lab_plan_make(o, &p, &e);
     if (r < 0)
         return cmd_lab_exit(r, o, &e);
     struct lab_batch *b = lab_batch_new(&e);
-    r = b ? with_batch(c, x, &p, o, settings, b, finish, &e) : -FIS_NOMEM;
+    r = b ? with_batch(c, x, &p, o, options->settings, b, finish, &e) : -FIS_NOMEM;
     lab_batch_free(b);
     cmd_lab_plan_done(&p);
     return cmd_lab_exit(r, o, &e);

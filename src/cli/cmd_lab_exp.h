@@ -5,21 +5,28 @@
 #include "cli/cmd_lab.h"
 #include "lab/exp_plan.h"
 
-/* The options that all of them have, for a table. */
+struct cmd_lab_exp_options {
+    struct cmd_lab_options lab;
+    const char *settings;
+};
+/* The options that all of them have, for a table of such a struct. */
 #define CMD_LAB_CHOICES                                                                            \
     {"tasks", 't', CLI_TEXT, CMD_LAB_AT(tasks), "LIST", "with commas, or all"},                    \
         {"metrics", 'm', CLI_TEXT, CMD_LAB_AT(metrics), "LIST", "of dp, eop, eod, risk"},          \
+        {"methods",           0,      CLI_TEXT,                                                    \
+         CMD_LAB_AT(methods), "LIST", "instead of those of the first group"},                      \
     {                                                                                              \
-        "methods", 0, CLI_TEXT, CMD_LAB_AT(methods), "LIST", "instead of those of the first group" \
+        "set", 0, CLI_TEXT, offsetof(struct cmd_lab_exp_options, settings), "\"NAME=VALUE …\"",    \
+            "for every run, before what is varied: rounds=20 standardise=1; --set help lists them" \
     }
 
 /* Shows the report and writes the files. */
 typedef int cmd_lab_finish_fn(const struct lab_report *r, const struct cmd_lab_options *o,
                               struct fis_error *e);
 
-/* Runs an experiment; settings are for every run, or NULL. The exit code. */
-int cmd_lab_experiment(struct cli *c, const struct lab_experiment *x, struct cmd_lab_options *o,
-                       const char *settings, cmd_lab_finish_fn *finish);
+/* Runs an experiment; the exit code. */
+int cmd_lab_experiment(struct cli *c, const struct lab_experiment *x, struct cmd_lab_exp_options *o,
+                       cmd_lab_finish_fn *finish);
 int cmd_lab_finish(const struct lab_report *r, const struct cmd_lab_options *o,
                    struct fis_error *e) FIS_MUST_CHECK;
 /* Says why, or that it was interrupted; the exit code of r < 0, > 0, 0. */

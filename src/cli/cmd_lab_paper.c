@@ -8,7 +8,7 @@
 #include "lab/exp_paper.h"
 
 struct options {
-    struct cmd_lab_options lab;
+    struct cmd_lab_exp_options exp;
     bool balance;
 };
 
@@ -97,9 +97,16 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
         return cli_parsed_exit(parsed);
     if (first != argc)
         return cli_usage(self, "found '%s', only options are allowed", argv[first]);
-    o.lab.regime = "rich";
-    o.lab.seeds = o.lab.seeds ? o.lab.seeds : 3;
-    return cmd_lab_experiment(c, &lab_exp_paper, &o.lab, o.balance ? "balance=1" : NULL, finish);
+    char settings[512];
+    if (o.balance) {
+        if (snprintf(settings, sizeof settings, "balance=1 %s",
+                     o.exp.settings ? o.exp.settings : "") >= (int)sizeof settings)
+            return cli_usage(self, "--set: too long");
+        o.exp.settings = settings;
+    }
+    o.exp.lab.regime = "rich";
+    o.exp.lab.seeds = o.exp.lab.seeds ? o.exp.lab.seeds : 3;
+    return cmd_lab_experiment(c, &lab_exp_paper, &o.exp, finish);
 }
 
 static const struct cli_option options[] = {

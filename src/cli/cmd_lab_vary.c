@@ -12,14 +12,14 @@ static const struct cli_option options[] = {
 static int vary(struct cli *c, const struct cli_command *self, const struct lab_experiment *x,
                 int argc, char **argv)
 {
-    struct cmd_lab_options o = {.tasks = NULL};
+    struct cmd_lab_exp_options o = {.settings = NULL};
     int first;
     enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
     if (first != argc)
         return cli_usage(self, "found '%s', only options are allowed", argv[first]);
-    return cmd_lab_experiment(c, x, &o, NULL, cmd_lab_finish);
+    return cmd_lab_experiment(c, x, &o, cmd_lab_finish);
 }
 
 static int run_noise(struct cli *c, const struct cli_command *self, int argc, char **argv)
@@ -39,7 +39,7 @@ static int run_stream(struct cli *c, const struct cli_command *self, int argc, c
 
 static int run_ablate(struct cli *c, const struct cli_command *self, int argc, char **argv)
 {
-    struct cmd_lab_options o = {.tasks = NULL};
+    struct cmd_lab_exp_options o = {.settings = NULL};
     struct fis_error e;
     int first;
     enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
@@ -51,7 +51,7 @@ static int run_ablate(struct cli *c, const struct cli_command *self, int argc, c
     const struct lab_experiment *x = lab_ablation_find(argv[first], &e);
     if (!x)
         return cli_usage(self, "%s", e.text);
-    return cmd_lab_experiment(c, x, &o, NULL, cmd_lab_finish);
+    return cmd_lab_experiment(c, x, &o, cmd_lab_finish);
 }
 
 const struct cli_command cmd_lab_ablate = {
