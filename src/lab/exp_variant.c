@@ -30,7 +30,7 @@ static const struct setting settings[] = {
     {"rate", SINGLE, V(options.protocol.learning_rate), 1e-9, 10, "learning rate"},
     {"balance", NUMBER, V(options.protocol.balance), 0, 1, "resample by class and group"},
     {"standardise", NUMBER, V(options.protocol.standardise), 0, 1,
-     "1: one-hot features too have mean 0 and deviation 1 (METHOD's table)"},
+     "1: one-hot features too have mean 0 and deviation 1"},
     {"scored", COUNT, V(options.protocol.scored_per_round), 0, 1e9,
      "records looked at in a round; 0: all"},
     {"one-pass", NUMBER, V(options.one_pass), 0, 1, "1: the pool once, as a stream of windows"},
