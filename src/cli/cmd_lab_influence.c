@@ -170,7 +170,10 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     o.lab.tasks = o.lab.tasks ? o.lab.tasks : "adult-sex,compas,celeba-big-nose";
     o.lab.metrics = o.lab.metrics ? o.lab.metrics : "dp,eod";
     o.lab.seeds = o.lab.seeds ? o.lab.seeds : 3;
-    return cmd_lab_exit(experiment(c, &o, &e), &o.lab, &e);
+    int r = experiment(c, &o, &e);
+    if (r > 0)
+        cli_say("interrupted");
+    return r < 0 ? cli_fail(&e) : r > 0 ? CLI_FAILED : CLI_DONE;
 }
 
 static const struct cli_option options[] = {
