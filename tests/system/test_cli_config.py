@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""fisd's command line: what --check-config and --print-config promise, exit statuses, and that
+every wrong configuration says file, line, column, what was found and what is allowed."""
+
+import os
+import re
+import subprocess
+import tempfile
+
+from fisd_test import FISD, has, main, same, test
+
+GOOD = """pipeline: t
+kafka: {bootstrap.servers: "127.0.0.1:9"}
+classes: [no, yes]
+columns: [{name: age}, {name: job, type: categorical}]
+initial: {file: i.csv}
+validation: {file: v.csv, sensitive: [group]}
+"""
+
+
+def fisd(*arguments, text=None, env=None):
+    with tempfile.TemporaryDirectory(dir=os.environ.get("FISD_TEST_DIR")) as d:
+        path = os.path.join(d, "t.yaml")
+        if text is not None:
+            with open(path, "w") as f:
+                f.write(text)
+        r = subprocess.run([FISD, *[a.replace("FILE", path) for a in arguments]], timeout=30,
+                           capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                           cwd=d, env={**os.environ, **(env or {})})
+        return r.returncode, r.stdout.replace(path, "t.yaml"), r.stderr.replace(path, "t.yaml")
+
+
+@test("--check-config: 0 and one line when it is right")
+def _():
+    same(fisd("--check-config", "FILE", text=GOOD), (0, "t.yaml: ok\n", ""))
+    same(fisd("--check-config=FILE", text=GOOD), (0, "t.yaml: ok\n", ""))
+    same(fisd("-c", "FILE", "--check-config", text=GOOD), (0, "t.yaml: ok\n", ""))
+    same(fisd("--check-config", text=GOOD, env={"FISD_CONFIG": "t.yaml"})[0], 0)
+
+
+@test("each kind of mistake: 2, with file:line:column, what was found and what is allowed")
+def _():
+    for change, line, column, parts in (
+            (("pipeline: t", "pipline: t"), 1, 1, ["pipline", "pipeline"]),
+            (("type: categorical", "type: categoric"), 4, None, ["categoric", "numeric"]),
+            (("[no, yes]", "[no]"), 3, None, ["classes"]),
+            (("[no, yes]", "[no, no]"), 3, None, ["classes"]),
+            (("initial: {file", "initial: {fil"), 5, None, ["initial.fil"]),
+            (("pipeline: t", "pipeline: t\npipeline: u"), 2, None, ["pipeline"]),
+            (("classes", "selection: {labels_per_round: 0}\nclasses"), 3, None,
+             ["selection.labels_per_round", "0", "65536"]),
+            (("classes", "selection: {labels_per_round: 12abc}\nclasses"), 3, None, ["12abc"]),
+            (("classes", "gate: {epsilon: .nan}\nclasses"), 3, None, ["gate.epsilon"]),
+            (("classes", "gate: {epsilon: 1e999}\nclasses"), 3, None, ["gate.epsilon"]),
+            (("classes", "selection: [1]\nclasses"), 3, None, ["selection"]),
+            (("classes: [no, yes]", "classes: [no, yes"), None, None, []),
+            (("sensitive: [group]", "sensitive: [age]"), 6, None, ["age", "never a feature"])):
+        status, out, err = fisd("--check-config", "FILE", text=GOOD.replace(*change, 1))
+        same((status, out), (2, ""), f"{change}: {err}")
+        place = re.search(r"^fisd: t\.yaml:(\d+):(\d+): ", err, re.M)
+        assert place, f"{change}: no place in: {err}"
+        if line:
+            same(int(place.group(1)), line, f"line of {change}: {err}")
+        if column:
+            same(int(place.group(2)), column, f"column of {change}: {err}")
+        has(err, *parts)
+        if parts and "never" not in parts[-1]:
+            assert "found" in err or "did you mean" in err, err
+
+
+@test("several mistakes are all said; an empty or missing file is named")
+def _():
+    text = GOOD.replace("pipeline: t", "pipeline: 'a b'").replace("[no, yes]", "[no]")
+    status, _, err = fisd("--check-config", "FILE", text=text)
+    same(status, 2)
+    same(len(err.splitlines()), 2, err)
+    for text in ("", "# nothing\n", "\ufeff"):
+        status, _, err = fisd("--check-config", "FILE", text=text)
+        same(status, 2, err)
+        has(err, "pipeline", "classes")
+    status, _, err = fisd("--check-config", "nowhere.yaml")
+    same(status, 2)
+    has(err, "nowhere.yaml", "No such file")
+    status, _, err = fisd("--check-config")
+    same(status, 2)
+    has(err, "fisd.yaml")
+
+
+@test("the daemon refuses what --check-config refuses, and a pipeline without a broker")
+def _():
+    bad = GOOD.replace("[no, yes]", "[no]")
+    same(fisd("-c", "FILE", text=bad)[::2], fisd("--check-config", "FILE", text=bad)[::2])
+    status, _, err = fisd("-c", "FILE", text=GOOD.replace('kafka: {bootstrap.servers: "127.0.0.1:9"}\n', ""))
+    same(status, 2)
+    has(err, "kafka.bootstrap.servers", "--embedded")
+
+
+@test("--print-config is a configuration: it passes its own check when what is needed is filled in")
+def _():
+    status, out, err = fisd("--print-config")
+    same((status, err), (0, ""))
+    for key in ("pipeline", "labels_per_round", "shutdown_timeout", "bootstrap", "learning_rate"):
+        has(out, key)
+    # Every option is there with a meaning; the defaults alone change nothing.
+    status, effective, err = fisd("--print-config", "--effective", "-c", "FILE", text=GOOD)
+    same((status, err), (0, ""), err)
+    status, _, err = fisd("--check-config", "FILE", text=effective)
+    same((status, err), (0, ""), "the effective configuration, read again")
+    status, again, err = fisd("--print-config", "--effective", "-c", "FILE", text=effective)
+    relative = re.compile(r"file: .*")
+    same(relative.sub("", again), relative.sub("", effective), "and again")
+    status, table, _ = fisd("--print-config", "--reference")
+    same(status, 0)
+    has(table, "| `selection.budget` |")
+
+
+@test("secrets are not printed, in no way")
+def _():
+    text = GOOD.replace('"127.0.0.1:9"', '"127.0.0.1:9", sasl.password: "HUSH${WORD}", '
+                                         'ssl.key.password: HUSH')
+    status, out, err = fisd("--print-config", "--effective", "-c", "FILE", text=text,
+                            env={"WORD": "HUSH"})
+    same(status, 0, err)
+    has(out, "sasl.password")
+    assert "HUSH" not in out + err, out
+    status, out, err = fisd("--check-config", "FILE", text=text)
+    same(status, 2)
+    has(err, "WORD")
+    assert "HUSH" not in err, err
+
+
+@test("usage: 2 for what is not understood, 0 for help and version")
+def _():
+    status, out, err = fisd("--version")
+    same((status, err), (0, ""))
+    assert re.fullmatch(r"fisd \d+\.\d+\.\d+\S*\n", out), out
+    status, out, _ = fisd("--help")
+    same(status, 0)
+    has(out, "--check-config", "--embedded", "SIGTERM", "Exit status")
+    for wrong in (["--nonsense"], ["file.yaml"], ["--check-config", "a", "b"]):
+        status, out, err = fisd(*wrong)
+        same((status, out), (2, ""), str(wrong))
+        assert err, wrong
+
+
+if __name__ == "__main__":
+    main()
