@@ -228,7 +228,7 @@ install: all ## install programs, library, headers, examples and the systemd uni
 	$(Q)install -m 644 proto/fis.proto config/example.yaml $(prefix_dirs)/share/fisd
 	$(Q)install -m 644 README.md CHANGELOG.md LICENSE $(prefix_dirs)/share/doc/fisd
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|g' systemd/fisd@.service > $(prefix_dirs)/lib/systemd/system/fisd@.service
-	$(Q)printf 'prefix=%s\nName: fis\nDescription: fair influential sampling, the numeric core\nVersion: %s\nRequires.private: openblas libxxhash\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lfis -lm\n' \
+	$(Q)printf 'prefix=%s\nName: fis\nDescription: fair influential sampling, the numeric core\nVersion: %s\nRequires: openblas libxxhash\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lfis -lm\n' \
 	  '$(PREFIX)' '$(VERSION)' > $(prefix_dirs)/lib/pkgconfig/fis.pc
 
 # ---- layers -----------------------------------------------------------------------------------

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""make install: what is there, that it runs, that a program of somebody else's links to libfis with
+what pkg-config says, and that systemd accepts the unit."""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+
+from fisd_test import FISD, ROOT, has, main, same, test
+
+PROGRAM = r"""
+#include <fis/network.h>
+#include <fis/selector.h>
+#include <fis/trainer.h>
+#include <fis/gate.h>
+#include <fis/encoder.h>
+#include <fis/version.h>
+#include <stdio.h>
+
+int main(void)
+{
+    struct fis_shape shape;
+    struct fis_rng rng;
+    struct fis_error e;
+    float params[64], x[2] = {1, -1}, logits[2];
+    if (fis_shape_init(&shape, 2, (uint32_t[]){3}, 1, 2, &e) < 0)
+        return 1;
+    fis_rng_seed(&rng, 1, 1);
+    fis_network_init(&shape, params, &rng);
+    struct fis_scratch *s = fis_scratch_new(&shape, 1, 0);
+    fis_network_forward(&shape, params, x, 1, s, logits);
+    fis_scratch_free(s);
+    printf("%s %zu\n", FIS_VERSION, fis_shape_params(&shape));
+    return logits[0] == logits[0] ? 0 : 1;
+}
+"""
+
+tree = tempfile.mkdtemp(prefix="install.", dir=os.environ.get("FISD_TEST_DIR"))
+
+
+def run(*command, **kw):
+    return subprocess.run(command, capture_output=True, text=True, timeout=300,
+                          stdin=subprocess.DEVNULL, **kw)
+
+
+def at(path):
+    return os.path.join(tree, path)
+
+
+@test("the files are there, with the rights they need, and none besides under DESTDIR")
+def _():
+    build = os.path.relpath(os.path.dirname(os.path.dirname(os.path.realpath(FISD))), ROOT)
+    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
+    r = run("make", "-C", ROOT, f"B={build}", f"DESTDIR={tree}", "PREFIX=/usr", "install", env=env)
+    same(r.returncode, 0, r.stdout + r.stderr)
+    found = sorted(os.path.relpath(os.path.join(d, f), tree)
+                   for d, _, files in os.walk(tree) for f in files)
+    for name in ("usr/bin/fisd", "usr/bin/fisctl", "usr/lib/libfis.a", "usr/lib/pkgconfig/fis.pc",
+                 "usr/include/fis/selector.h", "usr/share/fisd/fis.proto",
+                 "usr/share/fisd/example.yaml", "usr/share/doc/fisd/README.md",
+                 "usr/share/doc/fisd/LICENSE", "usr/lib/systemd/system/fisd@.service"):
+        assert name in found, f"{name} is missing: {found}"
+    for name in found:
+        assert name.startswith("usr/"), name
+        mode = stat.S_IMODE(os.stat(at(name)).st_mode)
+        same(mode, 0o755 if name.startswith("usr/bin/") else 0o644, f"mode of {name}")
+        if not name.startswith("usr/bin/") and not name.endswith(".a"):
+            with open(at(name), encoding="utf-8") as f:
+                text = f.read()
+            assert tree not in text and "@PREFIX@" not in text, f"{name}: a path of the build"
+
+
+@test("the programs run from there, and the example configuration passes its check")
+def _():
+    for program in ("fisd", "fisctl"):
+        r = run(at(f"usr/bin/{program}"), "--version")
+        same((r.returncode, r.stderr), (0, ""), program)
+        assert re.match(rf"{program} \d+\.\d+\.\d+", r.stdout), r.stdout
+    r = run(at("usr/bin/fisd"), "--check-config", at("usr/share/fisd/example.yaml"))
+    same(r.returncode, 0, r.stderr)
+
+
+@test("a program compiles and links with what pkg-config says")
+def _():
+    with open(at("x.c"), "w") as f:
+        f.write(PROGRAM)
+    r = run("pkg-config", f"--define-variable=prefix={tree}/usr", "--cflags", "--libs", "fis",
+            env={**os.environ, "PKG_CONFIG_PATH": at("usr/lib/pkgconfig")})
+    same(r.returncode, 0, r.stderr)
+    flags = r.stdout.split()
+    has(r.stdout, f"-I{tree}/usr/include", f"-L{tree}/usr/lib", "-lfis")
+    r = run("gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", at("x"), at("x.c"), *flags)
+    same(r.returncode, 0, f"{flags}\n{r.stderr}")
+    r = run(at("x"))
+    same(r.returncode, 0)
+    version = run(at("usr/bin/fisd"), "--version").stdout.split()[1]
+    same(r.stdout.split()[0], version, "version of the headers")
+
+
+@test("systemd accepts the unit, and the unit keeps to what fisd promises")
+def _():
+    with open(at("usr/lib/systemd/system/fisd@.service")) as f:
+        unit = f.read()
+    has(unit, "ExecStart=/usr/bin/fisd --config /etc/fisd/%i.yaml", "RestartPreventExitStatus=2")
+    stop = int(re.search(r"TimeoutStopSec=(\d+)", unit).group(1))
+    assert stop > 25, "systemd would kill it before the longest runtime.shutdown_timeout"
+    assert "ExecReload" not in unit, "fisd does not reload"
+    if not shutil.which("systemd-analyze"):
+        print("# systemd-analyze is not here", flush=True)
+        return
+    # The programs it names are looked up: they are in the tree.
+    local = at("fisd@.service")
+    with open(local, "w") as f:
+        f.write(unit.replace("/usr/bin/", f"{tree}/usr/bin/").replace("file:/usr/",
+                                                                      f"file:{tree}/usr/"))
+    r = run("systemd-analyze", "verify", "--man=no", local)
+    mine = [x for x in (r.stdout + r.stderr).splitlines() if "fisd" in x]
+    same((r.returncode, mine), (0, []), r.stdout + r.stderr)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    finally:
+        shutil.rmtree(tree, ignore_errors=True)
