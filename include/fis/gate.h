@@ -6,9 +6,9 @@
  * interpolated as in WiSE-FT and model soups). folds = 1: judged on the gate half. folds = 2
  * (cross-fit): every validation row is judged by the point of the copy that did not see it, a is
  * chosen on all rows, and the mean of the two points is published.
- * Admissible: accuracy >= max(anchor's, VAL_0) - epsilon; a = 0 is so whenever it meets VAL_0 -
- * epsilon. The pick is the admissible point with the least violation. It replaces what is served
- * when
+ * Admissible: accuracy >= max(anchor's, VAL_0) - epsilon, with floor_errors standard errors to
+ * spare; a = 0 is so whenever it meets VAL_0 - epsilon. The pick is the admissible point with the
+ * least violation. It replaces what is served when
  *   - its violation is smaller by more than `standard_errors` bootstrap standard errors of the
  * (paired) difference, or
  *   - what is served has fallen below the newest anchor's accuracy - epsilon.
@@ -40,10 +40,13 @@ enum fis_gate_rule { FIS_GATE_RULE_FAIRER = 1, FIS_GATE_RULE_ALWAYS };
 struct fis_gate_options {
     enum fis_metric metric;
     uint32_t positive;
-    double epsilon;     /* .005 */
-    uint32_t min_rows;  /* 500 */
-    uint32_t min_cell;  /* 30 */
-    uint32_t warn_cell; /* 100 */
+    double epsilon;      /* .005 */
+    double floor_errors; /* standard errors of its accuracy's (paired) difference from the
+                            anchor that a point must have to spare above the floor: 1 makes up
+                            for the optimism of picking one of eleven; 0: the bare floor */
+    uint32_t min_rows;   /* 500 */
+    uint32_t min_cell;   /* 30 */
+    uint32_t warn_cell;  /* 100 */
     enum fis_gate_rule rule;
     double standard_errors; /* 1 */
     uint32_t resamples;     /* 200 */

@@ -148,7 +148,7 @@ struct config_training {
 };
 
 struct config_gate {
-    double epsilon;
+    double epsilon, floor_errors;
     uint32_t min_rows, min_cell, warn_cell;
     int cross_fit, precondition; /* enum config_switch */
     int replace;                 /* enum config_replace */

@@ -207,6 +207,10 @@ const struct option config_options[] = {
 
     {.key = "gate.epsilon", REAL(0, 1), .offset = AT(gate.epsilon), .standard = "0.005",
      .meaning = "How much validation accuracy a version may lose and still be published."},
+    {.key = "gate.floor_errors", REAL(0, 10), .offset = AT(gate.floor_errors), .standard = "1",
+     .meaning = "Standard errors of its accuracy that a fairer version must have to spare above "
+                "that floor, since the best of several looks better than it is. 0: the bare "
+                "floor, which is fairer and costs some accuracy."},
     {.key = "gate.min_rows", COUNT(0, 1000000000), .offset = AT(gate.min_rows), .standard = "500",
      .meaning = "With fewer validation rows nothing can be judged and nothing is published."},
     {.key = "gate.min_cell", COUNT(1, 1000000), .offset = AT(gate.min_cell), .standard = "30",

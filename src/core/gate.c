@@ -44,9 +44,10 @@ struct fis_gate *fis_gate_new(const struct fis_gate_options *o, const struct fis
                  (int)o->metric, o->positive, fis_shape_classes(shape));
         return NULL;
     }
-    if (!(o->epsilon >= 0) || !(o->standard_errors >= 0)) {
-        fis_fail(e, FIS_INPUT, "gate: epsilon %g, standard errors %g; 0 or more are needed",
-                 o->epsilon, o->standard_errors);
+    if (!(o->epsilon >= 0) || !(o->standard_errors >= 0) || !(o->floor_errors >= 0)) {
+        fis_fail(e, FIS_INPUT,
+                 "gate: epsilon %g, standard errors %g, floor errors %g; 0 or more are needed",
+                 o->epsilon, o->standard_errors, o->floor_errors);
         return NULL;
     }
     struct fis_gate *g = fis_calloc(1, sizeof *g);
@@ -330,6 +331,19 @@ void fis_gate_points_of(const struct fis_trainer *t, struct fis_gate_points *p)
         p->share[i][0] = (float)i / STEPS;
 }
 
+/* Of the accuracy's difference from the anchor, on the same rows. */
+static double accuracy_se(const struct session *s, const struct judged *x)
+{
+    uint32_t gained = 0, lost = 0;
+    for (uint32_t i = 0; i < s->rows.n; i++) {
+        int before = s->anchor.predictions[i] == s->rows.y[i];
+        int now = x->predictions[i] == s->rows.y[i];
+        gained += (uint32_t)(now && !before);
+        lost += (uint32_t)(before && !now);
+    }
+    return gate_accuracy_se(gained, lost, s->rows.n);
+}
+
 /* The pick is the admissible point with the least violation, and of equal ones the first, which is
  * the nearest to the anchor. */
 static void pick_point(struct session *s)
@@ -341,7 +355,9 @@ static void pick_point(struct session *s)
             make_point(s->points, i, h, s->g->n_params, s->point[h]);
         judge_point(&s->rows, (const float *const *)s->point, &s->trial);
         const struct fis_metrics *m = &s->trial.metrics;
-        if (!gate_metrics_finite(o, &s->figures, m) || !gate_admissible(o, &s->figures, m, i == 0))
+        double se = accuracy_se(s, &s->trial);
+        if (!gate_metrics_finite(o, &s->figures, m) ||
+            !gate_admissible(o, &s->figures, m, i == 0, se))
             continue;
         if (m->predicted_classes < 2) {
             s->constant_passed_by = 1;
@@ -416,7 +432,8 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
         return 0;
     }
     pick_point(s);
-    j->floor = gate_floor(o, &s->figures, s->points->n == 1 || (s->found && s->at == 0));
+    double se = s->found ? accuracy_se(s, &s->pick) : 0;
+    j->floor = gate_floor(o, &s->figures, s->points->n == 1 || (s->found && s->at == 0), se);
     if (!s->found) {
         conclude(j, FIS_REJECT, s->constant_passed_by ? FIS_GATE_CONSTANT : FIS_GATE_BELOW_FLOOR,
                  s->constant_passed_by

@@ -34,18 +34,27 @@ int gate_metrics_finite(const struct fis_gate_options *o, const struct gate_figu
     return isfinite(fis_metrics_of(m, o->metric));
 }
 
-double gate_floor(const struct fis_gate_options *o, const struct gate_figures *f, int is_anchor)
+double gate_floor(const struct fis_gate_options *o, const struct gate_figures *f, int is_anchor,
+                  double se)
 {
     double anchor = f->anchor->accuracy;
-    if (isnan(anchor) || isnan(f->val0))
+    if (isnan(anchor) || isnan(f->val0) || isnan(se))
         return NAN;
-    return (!is_anchor && anchor > f->val0 ? anchor : f->val0) - o->epsilon;
+    if (is_anchor)
+        return f->val0 - o->epsilon;
+    return (anchor > f->val0 ? anchor : f->val0) - o->epsilon + o->floor_errors * se;
+}
+
+double gate_accuracy_se(uint32_t one, uint32_t other, uint32_t n)
+{
+    double differ = (double)one + other, gain = ((double)one - other) / n;
+    return sqrt((differ / n - gain * gain) / n);
 }
 
 int gate_admissible(const struct fis_gate_options *o, const struct gate_figures *f,
-                    const struct fis_metrics *m, int is_anchor)
+                    const struct fis_metrics *m, int is_anchor, double se)
 {
-    double floor = gate_floor(o, f, is_anchor);
+    double floor = gate_floor(o, f, is_anchor, se);
     return f->strict ? m->accuracy > floor : m->accuracy >= floor;
 }
 

@@ -20,10 +20,16 @@ struct gate_figures {
  * metric asked for, and each of the others. */
 int gate_metrics_finite(const struct fis_gate_options *o, const struct gate_figures *f,
                         const struct fis_metrics *m);
-/* The accuracy that a point must reach: the anchor itself (a = 0) is measured against VAL_0. */
-double gate_floor(const struct fis_gate_options *o, const struct gate_figures *f, int is_anchor);
+/* The accuracy that a point must reach: the anchor itself (a = 0) is measured against VAL_0;
+ * another one must have floor_errors standard errors `se` of its difference from the anchor to
+ * spare. */
+double gate_floor(const struct fis_gate_options *o, const struct gate_figures *f, int is_anchor,
+                  double se);
 int gate_admissible(const struct fis_gate_options *o, const struct gate_figures *f,
-                    const struct fis_metrics *m, int is_anchor);
+                    const struct fis_metrics *m, int is_anchor, double se);
+/* Standard error of the difference of two accuracies on the same n rows, of which the one alone is
+ * right on `one` and the other alone on `other`. */
+double gate_accuracy_se(uint32_t one, uint32_t other, uint32_t n);
 /* Verdict and reason for an admissible pick that is not constant. */
 enum fis_verdict gate_decide(const struct fis_gate_options *o, const struct gate_figures *f,
                              const struct fis_metrics *pick, enum fis_gate_reason *reason);

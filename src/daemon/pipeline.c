@@ -123,6 +123,7 @@ static void gate_options(const struct pipeline *p, struct fis_gate_options *o)
     o->metric = metric_of(p->cfg->fairness.metric);
     o->positive = p->cfg->positive_class;
     o->epsilon = g->epsilon;
+    o->floor_errors = g->floor_errors;
     o->min_rows = g->min_rows;
     o->min_cell = g->min_cell;
     o->warn_cell = g->warn_cell;

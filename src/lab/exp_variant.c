@@ -38,6 +38,8 @@ static const struct setting settings[] = {
     {"validation", REAL, V(validation), .001, 1, "share of the validation rows that is used"},
     {"folds", COUNT, V(options.folds), 0, 2, "1: guide and gate halves; 2: cross-fit"},
     {"epsilon", REAL, V(options.epsilon), 0, 1, "accuracy that the gate may give up"},
+    {"floor-errors", REAL, V(options.floor_errors), 0, 100,
+     "standard errors of accuracy to spare above the floor"},
     {"standard-errors", REAL, V(options.standard_errors), 0, 100, "of the rule of replacement"},
     {"boost", SINGLE, V(options.boost), 0, 1,
      "share of a boosted copy's batches that are kept rows"},

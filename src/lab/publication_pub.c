@@ -13,6 +13,7 @@ int lab_gate_make(struct lab_run *r, enum fis_gate_rule rule, int judge_all, str
         .metric = r->o->metric,
         .positive = r->split->task->positive,
         .epsilon = r->o->epsilon,
+        .floor_errors = r->o->floor_errors,
         .min_rows = judge_all ? 0 : 500,
         .min_cell = judge_all ? 1 : 30,
         .warn_cell = 100,

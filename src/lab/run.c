@@ -17,6 +17,7 @@ void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regim
                               .protocol = spec->protocol[regime],
                               .publish = LAB_PUBLISH_ONCE,
                               .epsilon = .005,
+                              .floor_errors = 1,
                               .standard_errors = 1,
                               .boost = .5f,
                               .mix = .25f,

@@ -24,6 +24,7 @@ struct lab_options {
     struct lab_protocol protocol;
     enum lab_publish publish;
     double epsilon;
+    double floor_errors;    /* of the gate; 0: the bare floor */
     double standard_errors; /* of the rule of replacement, with LAB_PUBLISH_EVERY */
     float boost, mix;
     int strategy;       /* proxy labels of `fis` */

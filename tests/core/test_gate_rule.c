@@ -51,7 +51,7 @@ static void plant(struct planted *p, enum fis_metric metric, enum fis_gate_rule 
 
 static enum fis_verdict verdict(const struct planted *p, enum fis_gate_reason *reason)
 {
-    if (!gate_admissible(&p->o, &p->f, &p->pick, 0)) {
+    if (!gate_admissible(&p->o, &p->f, &p->pick, 0, 0)) {
         *reason = FIS_GATE_BELOW_FLOOR;
         return FIS_REJECT;
     }
@@ -142,21 +142,36 @@ static void the_floor_follows_the_anchor(void **state)
     struct planted p;
     plant(&p, FIS_EQUALIZED_ODDS, FIS_GATE_RULE_FAIRER);
     p.f.val0 = .80;
-    assert_float_equal(gate_floor(&p.o, &p.f, 0), .82, 1e-9);
-    assert_float_equal(gate_floor(&p.o, &p.f, 1), .78, 1e-9);
+    assert_float_equal(gate_floor(&p.o, &p.f, 0, .01), .82, 1e-9);
+    assert_float_equal(gate_floor(&p.o, &p.f, 1, .01), .78, 1e-9);
     p.f.val0 = .90;
-    assert_float_equal(gate_floor(&p.o, &p.f, 0), .88, 1e-9);
+    assert_float_equal(gate_floor(&p.o, &p.f, 0, .01), .88, 1e-9);
+    p.o.floor_errors = 2; /* a point must have them to spare; the anchor itself need not */
+    assert_float_equal(gate_floor(&p.o, &p.f, 0, .01), .90, 1e-9);
+    assert_float_equal(gate_floor(&p.o, &p.f, 1, .01), .88, 1e-9);
+    assert_true(isnan(gate_floor(&p.o, &p.f, 0, NAN)));
+    p.o.floor_errors = 0;
     p.o.epsilon = 0;
     p.pick.accuracy = .90;
-    assert_int_equal(gate_admissible(&p.o, &p.f, &p.pick, 0), 1);
+    assert_int_equal(gate_admissible(&p.o, &p.f, &p.pick, 0, 0), 1);
     p.f.strict = 1; /* Algorithm 1: VAL_t > VAL_0 - epsilon */
-    assert_int_equal(gate_admissible(&p.o, &p.f, &p.pick, 0), 0);
+    assert_int_equal(gate_admissible(&p.o, &p.f, &p.pick, 0, 0), 0);
+}
+
+static void accuracy_differences_have_a_standard_error(void **state)
+{
+    (void)state;
+    assert_float_equal(gate_accuracy_se(0, 0, 100), 0, 1e-12);
+    /* 30 of 100 rows differ, 20 one way and 10 the other: variance (.3 - .1^2) / 100. */
+    assert_float_equal(gate_accuracy_se(20, 10, 100), sqrt(.29 / 100), 1e-12);
+    assert_float_equal(gate_accuracy_se(10, 20, 100), sqrt(.29 / 100), 1e-12);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_nan_in_any_metric_rejects),
+        cmocka_unit_test(accuracy_differences_have_a_standard_error),
         cmocka_unit_test(odds_do_not_count_where_rows_cannot_tell),
         cmocka_unit_test(the_rule_is_the_table),
         cmocka_unit_test(the_floor_follows_the_anchor),
