@@ -351,6 +351,15 @@ static void maybe_commit(struct trainer_host *h)
         fail(h, &e);
 }
 
+/* The consumer is at its end: somebody has its place in the group. After an outage that may be its
+ * own join request from before, so it is not the end of the trainer. Where another trainer has
+ * taken over in earnest, the transactional id tells. */
+static void lost_place(struct trainer_host *h, struct fis_error *e)
+{
+    e->class = FIS_ABORT_TXN;
+    fail(h, e);
+}
+
 static void consumer_events(struct trainer_host *h)
 {
     struct stream_consumer_event ev;
@@ -358,7 +367,7 @@ static void consumer_events(struct trainer_host *h)
         if (ev.kind == STREAM_ASSIGNED)
             log_line(LOG_LEVEL_INFO, "assigned", "role=trainer partitions=%u", ev.owned);
         else if (ev.kind == STREAM_ERROR && ev.error.class == FIS_FATAL)
-            fail(h, &ev.error);
+            lost_place(h, &ev.error);
         else if (ev.kind == STREAM_ERROR)
             runtime_kafka_event(h->rt, "trainer", &ev.error);
     }
