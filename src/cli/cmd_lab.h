@@ -21,7 +21,7 @@ struct cmd_lab_options {
     uint64_t seeds, first_seed, threads;
     const char *json, *markdown, *plots, *cache, *resume;
     const char *csv, *label, *sensitive, *positive, *leave_out;
-    const char *epsilon, *publish, *predictions;
+    const char *epsilon, *publish, *predictions, *set;
     bool path, one_pass;
 };
 /* Rows of a cli_option table, for a struct that has a cmd_lab_options at its beginning. */

@@ -64,7 +64,7 @@ static int with_batch(struct cli *c, const struct lab_experiment *x, const struc
     return r;
 }
 
-static int list_settings(void)
+int cmd_lab_list_settings(void)
 {
     const char *name, *help;
     for (uint32_t i = 0; (name = lab_variant_setting(i, &help)); i++)
@@ -79,7 +79,7 @@ int cmd_lab_experiment(struct cli *c, const struct lab_experiment *x,
     struct cmd_lab_plan p;
     struct fis_error e;
     if (options->settings && !strcmp(options->settings, "help"))
-        return list_settings();
+        return cmd_lab_list_settings();
     o->tasks = o->tasks ? o->tasks : x->tasks;
     o->metrics = o->metrics ? o->metrics : x->metrics;
     int r = cmd_lab_plan_make(o, &p, &e);

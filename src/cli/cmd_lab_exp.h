@@ -35,4 +35,7 @@ int cmd_lab_exit(int r, const struct cmd_lab_options *o, const struct fis_error 
 extern const struct cli_command cmd_lab_paper, cmd_lab_ablate, cmd_lab_noise, cmd_lab_delay,
     cmd_lab_stream, cmd_lab_influence;
 
+/* What --set takes, one a line, on standard output; CLI_DONE. */
+int cmd_lab_list_settings(void);
+
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fis/mem.h"
+#include "lab/exp_variant.h"
 #include "lab/predictions.h"
 #include "wire/csv.h"
 
@@ -202,24 +203,48 @@ void cmd_lab_plan_done(struct cmd_lab_plan *p)
     p->csv_name = p->csv_sensitive = NULL;
 }
 
+/* --set: what has an option of its own in lab/exp_variant.h, but for what hooks into a run. */
+static int apply_settings(const struct cmd_lab_options *o, struct lab_job *job, struct fis_error *e)
+{
+    struct lab_variant v;
+    if (!o->set)
+        return 0;
+    int r = lab_variant_make(o->set, &job->options, job->task, &v, e);
+    if (r == 0 && lab_variant_hooks(&v))
+        r = fis_fail(e, FIS_INPUT, "noise and validation are for fisctl lab noise and ablate");
+    if (r < 0)
+        return fis_error_prefix(e, "--set");
+    job->options = v.options;
+    return 0;
+}
+
+static int add_jobs(const struct cmd_lab_plan *p, const struct cmd_lab_options *o,
+                    const struct lab_task *task, uint64_t seed, struct lab_batch *b,
+                    struct fis_error *e)
+{
+    int r = 0;
+    for (uint32_t m = 0; r == 0 && m < p->n_methods; m++) {
+        struct lab_job job = {.key = {.regime = p->regime}, .task = task, .method = p->methods[m]};
+        lab_options_default(task->spec, p->regime, &job.options);
+        job.options.seed = seed;
+        job.hooks = o->predictions ? &p->hooks : NULL;
+        job.options.publish = p->publish;
+        job.options.epsilon = p->epsilon;
+        job.options.one_pass = o->one_pass;
+        job.options.path = o->path || o->plots;
+        r = apply_settings(o, &job, e);
+        if (r == 0)
+            r = lab_batch_add_metrics(b, job, p->metrics, p->n_metrics, e);
+    }
+    return r;
+}
+
 int cmd_lab_plan_jobs(const struct cmd_lab_plan *p, const struct cmd_lab_options *o,
                       struct lab_batch *b, struct fis_error *e)
 {
     int r = 0;
-    for (uint64_t s = 0; s < o->seeds; s++)
-        for (uint32_t t = 0; t < p->tasks.n; t++)
-            for (uint32_t m = 0; r == 0 && m < p->n_methods; m++) {
-                struct lab_job job = {.key = {.regime = p->regime},
-                                      .task = p->tasks.tasks[t],
-                                      .method = p->methods[m]};
-                lab_options_default(job.task->spec, p->regime, &job.options);
-                job.options.seed = o->first_seed + s;
-                job.hooks = o->predictions ? &p->hooks : NULL;
-                job.options.publish = p->publish;
-                job.options.epsilon = p->epsilon;
-                job.options.one_pass = o->one_pass;
-                job.options.path = o->path || o->plots;
-                r = lab_batch_add_metrics(b, job, p->metrics, p->n_metrics, e);
-            }
+    for (uint64_t s = 0; r == 0 && s < o->seeds; s++)
+        for (uint32_t t = 0; r == 0 && t < p->tasks.n; t++)
+            r = add_jobs(p, o, p->tasks.tasks[t], o->first_seed + s, b, e);
     return r;
 }

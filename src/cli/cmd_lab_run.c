@@ -1,5 +1,5 @@
 /* fisctl lab run: tasks x metrics x methods x seeds. */
-#include "cli/cmd_lab.h"
+#include "cli/cmd_lab_exp.h"
 
 #include <string.h>
 
@@ -51,6 +51,8 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
         return cli_parsed_exit(parsed);
     if (first != argc)
         return cli_usage(self, "found '%s', only options are allowed", argv[first]);
+    if (o.set && !strcmp(o.set, "help"))
+        return cmd_lab_list_settings();
     int r = experiment(c, &o, &e);
     if (r < 0)
         return cli_fail(&e);
@@ -88,6 +90,8 @@ static const struct cli_option options[] = {
      "a window of the pool a round, as a stream, not all of it"},
     {"predictions", 0, CLI_TEXT, CMD_LAB_AT(predictions), "DIR",
      "what is published says of the test rows, a CSV file a run (not of runs read with --resume)"},
+    {"set", 0, CLI_TEXT, CMD_LAB_AT(set), "\"NAME=VALUE …\"",
+     "other options of the runs: \"standardise=1 boost=.25\"; --set help lists them"},
     {"path", 0, CLI_FLAG, CMD_LAB_AT(path), NULL, "test figures after every round too"},
     {.name = NULL},
 };

@@ -34,7 +34,7 @@ struct cli_command {
     int (*run)(struct cli *c, const struct cli_command *self, int argc, char **argv);
 };
 
-#define CLI_OPTIONS_MAX 24
+#define CLI_OPTIONS_MAX 32
 
 /* What cli_parse says. */
 enum cli_parsed { CLI_GO = 0, CLI_HELP, CLI_WRONG };
