@@ -44,7 +44,8 @@ void outbox_forget(struct outbox *o);
 int outbox_commit(struct outbox *o, struct stream_consumer *consumer,
                   struct fis_error *e) FIS_MUST_CHECK;
 /* Serves reports and results. Negative: the unit cannot be committed; ABORT_TXN: close, and go on
- * from the ledger; else stop. RETRY conditions are reported in *e with return value 0 and *said true. */
+ * from the ledger; else stop. RETRY conditions are reported in *e with return value 0 and *said
+ * true. */
 int outbox_turn(struct outbox *o, struct fis_error *e, bool *said) FIS_MUST_CHECK;
 
 #endif

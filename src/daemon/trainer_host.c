@@ -34,7 +34,7 @@ struct trainer_host {
     bool again; /* to be taken down and opened anew */
     uint32_t resumed;
     uint64_t resumed_at_ms;
-    uint64_t commit_at_ms, last_idle_ms;
+    uint64_t commit_at_ms;
     uint64_t refused_labels, refused_offers, said_answers;
     char group[128], transactional_id[128];
 };
@@ -406,13 +406,13 @@ static void drop_all(struct trainer_host *h, int patience_ms)
     trainer_send_done(&h->send);
     intake_done(&h->intake);
     fis_free(h->arena.base);
-    h->batch = NULL;
-    h->outbox = NULL;
-    h->consumer = NULL;
-    h->validation = NULL;
-    h->role = NULL;
-    h->encoder = NULL;
-    h->arena = (struct fis_arena){0};
+    *h = (struct trainer_host){.rt = h->rt,
+                               .stopping = h->stopping,
+                               .failed = h->failed,
+                               .resumed = h->resumed,
+                               .resumed_at_ms = h->resumed_at_ms,
+                               .refused_labels = h->refused_labels,
+                               .refused_offers = h->refused_offers};
 }
 
 /* Blocks the loop for some seconds at most: less than a group waits for its members. */
@@ -422,8 +422,6 @@ static void resume(struct trainer_host *h)
     if (h->running && trainer_role_busy(h->role) && !h->job_ran)
         return; /* the job owns the role */
     drop_all(h, RESUME_PATIENCE_MS);
-    h->again = h->running = h->job_ran = false;
-    h->taken = 0;
     if (open_all(h, &e) < 0)
         fail(h, &e);
 }
