@@ -200,7 +200,7 @@ test: ## install what is missing, build, and run every test
 	$(Q)$(MAKE) --no-print-directory deps-test
 	$(Q)$(MAKE) --no-print-directory -j2 all tests
 	$(Q)$(MAKE) --no-print-directory check
-check: layers units system
+check: layers docs-check units system
 .PHONY: tests
 tests: have-deps $(test_bin)
 
@@ -248,11 +248,13 @@ layers: ## fail when a layer includes what it may not see
 	exit $$bad
 
 # ---- docs -------------------------------------------------------------------------------------
-.PHONY: docs
-docs: $(FISD) ## write the generated parts of the README (the configuration table)
+.PHONY: docs docs-check
+docs docs-check: $(FISD)
 	$(Q){ sed '/^<!-- configuration:/q' README.md; echo; $(FISD) --print-config --reference; echo; \
 	  sed -n '/^<!-- end of configuration/,$$p' README.md; } > $(B)/README.md
-	$(Q)cmp -s $(B)/README.md README.md || cp $(B)/README.md README.md
+	$(Q)cmp -s $(B)/README.md README.md || \
+	  $(if $(filter docs-check,$@),{ echo "README.md: the configuration table is old; run 'make docs'" >&2; exit 1; },cp $(B)/README.md README.md)
+docs: ## write the generated part of the README (the configuration table)
 
 .PHONY: clean
 clean: ## remove what was built (fetched data and brokers stay in build/cache)

@@ -109,8 +109,8 @@ const struct option config_options[] = {
 
     {.key = "features.max_categories", COUNT(2, 10000), .offset = AT(features.max_categories),
      .standard = "1000",
-     .meaning = "Most categories that a categorical column may have in the initial set; further "
-                "ones count as unseen."},
+     .meaning = "Most categories that a categorical column may have in the initial set; more are an "
+                "error, since such a column is rather an id."},
 
     {.key = "initial.source", CHOICE("file", "topic"), .offset = AT(initial.source),
      .standard = "file", .meaning = "Where the trainer gets the initial labelled set from."},
