@@ -149,7 +149,8 @@ const struct option config_options[] = {
                 "2 the predicted class."},
     {.key = "selection.labels_per_round", COUNT(1, 65536),
      .offset = AT(selection.labels_per_round), .standard = "128",
-     .meaning = "Labels bought in a round; a round ends with the gate's verdict on a new version."},
+     .meaning = "Labels bought in a round (with fis: bought and kept); a round ends with the "
+                "gate's verdict on a new version."},
     {.key = "selection.rounds", COUNT(0, 1000000000), .offset = AT(selection.rounds),
      .standard = "0", .meaning = "Rounds after which the trainer stops asking; 0: no limit."},
     {.key = "selection.budget", BIG(0, UINT64_C(1000000000000)), .offset = AT(selection.budget),

@@ -203,7 +203,7 @@ static int open_kafka(struct scorer_host *h, struct fis_error *e)
         .topics = h->head_topics,
         .topic_count = 1,
     };
-    struct stream_producer_options producer = {.client = runtime_client(rt)};
+    struct stream_producer_options producer = {.client = runtime_client(rt), .patient = true};
     if (stream_producer_open(&h->producer, &producer, e) < 0 ||
         stream_consumer_open(&h->heads, &heads, e) < 0 ||
         stream_consumer_open(&h->records, &records, e) < 0)

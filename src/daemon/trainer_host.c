@@ -2,10 +2,9 @@
 
 #include <stdio.h>
 
+#include "daemon/trainer_input.h"
 #include "daemon/trainer_load.h"
 #include "daemon/trainer_send.h"
-#include "wire/json_codec.h"
-#include "wire/protobuf_codec.h"
 
 #define READ_BATCH 512
 /* More than this is no accident. */
@@ -35,7 +34,8 @@ struct trainer_host {
     uint32_t resumed;
     uint64_t resumed_at_ms;
     uint64_t commit_at_ms;
-    uint64_t refused_labels, refused_offers, said_answers;
+    struct trainer_input input;
+    uint64_t said_answers;
     char group[128], transactional_id[128];
 };
 
@@ -130,6 +130,9 @@ static int open_all(struct trainer_host *h, struct fis_error *e)
         return fis_fail(e, FIS_NOMEM, "no memory for the trainer");
     struct trainer_out out;
     intake_init(&h->intake, CANDIDATES);
+    h->input.rt = h->rt; /* its counts outlive a reopening */
+    h->input.outbox = h->outbox;
+    h->input.arena = &h->arena;
     trainer_send_init(&h->send, h->rt, h->outbox, &h->intake, &h->arena);
     trainer_send_out(&h->send, submit_job, h, &out);
     trainer_load_init(&h->load, h->rt, &out, h->outbox);
@@ -196,57 +199,6 @@ static int begin(struct trainer_host *h, struct fis_error *e)
 
 /* ---- input --------------------------------------------------------------------------------- */
 
-static int refuse(struct trainer_host *h, const struct wire_message *m, const char *reason,
-                  struct fis_error *e)
-{
-    return outbox_dead_letter(h->outbox, h->rt->cfg->topics.dead_letter, m, reason, e);
-}
-
-static int take_offer(struct trainer_host *h, const struct wire_message *m, struct fis_error *e)
-{
-    struct wire_offer offer;
-    struct fis_error why;
-    enum wire_decoded got = wire_offer_decode(m, &h->arena, &offer, &why);
-    if (got == WIRE_TOMBSTONE)
-        return 0;
-    if (got == WIRE_OK && offer.kind == WIRE_PROGRESS) {
-        trainer_role_progress(h->role, &offer.progress);
-        return 0;
-    }
-    int rc = got == WIRE_OK ? trainer_role_offer(h->role, &offer.candidate, &why) : -FIS_INPUT;
-    if (rc == -FIS_INPUT) {
-        h->refused_offers++;
-        return refuse(h, m, why.text, e);
-    }
-    if (rc < 0)
-        *e = why;
-    return rc;
-}
-
-static int take_label(struct trainer_host *h, const struct wire_message *m, struct fis_error *e)
-{
-    const struct pipeline *p = &h->rt->pipeline;
-    struct wire_label label;
-    struct fis_error why;
-    enum wire_decoded got = p->labels == WIRE_JSON
-                                ? wire_json_label(&p->schema, m, &h->arena, &label, &why)
-                                : wire_protobuf_label(&p->schema, m, &h->arena, &label, &why);
-    if (got == WIRE_TOMBSTONE) {
-        got = WIRE_BAD;
-        fis_fail(&why, FIS_INPUT, "no value: a label is never taken back by a null");
-    }
-    int rc = got == WIRE_OK ? trainer_role_label(h->role, &label, &why) : -FIS_INPUT;
-    if (rc == -FIS_INPUT) {
-        h->refused_labels++;
-        log_line(LOG_LEVEL_WARN, "label_refused", "partition=%d offset=%lld reason=\"%s\"",
-                 (int)m->partition, (long long)m->offset, why.text);
-        return refuse(h, m, why.text, e);
-    }
-    if (rc < 0)
-        *e = why;
-    return rc;
-}
-
 static int take(struct trainer_host *h, const struct stream_message *s, struct fis_error *e)
 {
     if (s->topic == TOPICS)
@@ -262,8 +214,8 @@ static int take(struct trainer_host *h, const struct stream_message *s, struct f
         .key = {s->key, s->key_length},
         .value = {s->value, s->value_length},
     };
-    fis_arena_reset(&h->arena);
-    return s->topic == CANDIDATES ? take_offer(h, &m, e) : take_label(h, &m, e);
+    return s->topic == CANDIDATES ? trainer_input_offer(&h->input, h->role, &m, e)
+                                  : trainer_input_label(&h->input, h->role, &m, e);
 }
 
 /* Hands over what has arrived, until the role is due for a job: a burst of labels is taken in the
@@ -411,8 +363,7 @@ static void drop_all(struct trainer_host *h, int patience_ms)
                                .failed = h->failed,
                                .resumed = h->resumed,
                                .resumed_at_ms = h->resumed_at_ms,
-                               .refused_labels = h->refused_labels,
-                               .refused_offers = h->refused_offers};
+                               .input = h->input};
 }
 
 /* Blocks the loop for some seconds at most: less than a group waits for its members. */
@@ -454,7 +405,7 @@ void trainer_host_tick(struct trainer_host *h)
     if (!h->running || trainer_role_busy(h->role))
         return;
     struct trainer_role_counts c = trainer_role_counts(h->role);
-    uint64_t answers = c.labels + c.duplicates + c.skipped + h->refused_labels;
+    uint64_t answers = c.labels + c.duplicates + c.skipped + h->input.refused_labels;
     if (answers == h->said_answers)
         return;
     h->said_answers = answers;
@@ -463,7 +414,7 @@ void trainer_host_tick(struct trainer_host *h)
              "refused=%llu",
              c.round, c.phase, (unsigned long long)c.labels, c.selector.open, c.learner.kept,
              (unsigned long long)c.duplicates, (unsigned long long)c.skipped,
-             (unsigned long long)h->refused_labels);
+             (unsigned long long)h->input.refused_labels);
 }
 
 void trainer_host_stop(struct trainer_host *h)

@@ -24,6 +24,7 @@ static int make_client(struct stream_producer *p, const struct stream_producer_o
         {"partitioner", "murmur2_random"},
         /* What a topic takes is for the broker to say; librdkafka's own 1 MB is in the way. */
         {"message.max.bytes", "1000000000"},
+        {"message.timeout.ms", o->patient ? "0" : NULL}, /* 0: never */
     };
     const struct stream_property fixed[] = {{"transactional.id", o->transactional_id}};
     const struct stream_layers layers = {defaults, sizeof defaults / sizeof *defaults, fixed, 1};

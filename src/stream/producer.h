@@ -21,6 +21,7 @@ struct stream_producer;
 struct stream_producer_options {
     struct stream_client client;
     const char *transactional_id; /* NULL: no transactions */
+    bool patient; /* without transactions: messages wait for a broker as long as it takes */
 };
 
 /* What became of a message. class FIS_OK: delivered. INPUT: the broker refuses this message.

@@ -1,0 +1,59 @@
+#include "daemon/trainer_input.h"
+
+#include "wire/json_codec.h"
+#include "wire/protobuf_codec.h"
+
+static int refuse(struct trainer_input *in, const struct wire_message *m, const char *reason,
+                  struct fis_error *e)
+{
+    return outbox_dead_letter(in->outbox, in->rt->cfg->topics.dead_letter, m, reason, e);
+}
+
+int trainer_input_offer(struct trainer_input *in, struct trainer_role *role,
+                        const struct wire_message *m, struct fis_error *e)
+{
+    struct wire_offer offer;
+    struct fis_error why;
+    fis_arena_reset(in->arena);
+    enum wire_decoded got = wire_offer_decode(m, in->arena, &offer, &why);
+    if (got == WIRE_TOMBSTONE)
+        return 0;
+    if (got == WIRE_OK && offer.kind == WIRE_PROGRESS) {
+        trainer_role_progress(role, &offer.progress);
+        return 0;
+    }
+    int rc = got == WIRE_OK ? trainer_role_offer(role, &offer.candidate, &why) : -FIS_INPUT;
+    if (rc == -FIS_INPUT) {
+        in->refused_offers++;
+        return refuse(in, m, why.text, e);
+    }
+    if (rc < 0)
+        *e = why;
+    return rc;
+}
+
+int trainer_input_label(struct trainer_input *in, struct trainer_role *role,
+                        const struct wire_message *m, struct fis_error *e)
+{
+    const struct pipeline *p = &in->rt->pipeline;
+    struct wire_label label;
+    struct fis_error why;
+    fis_arena_reset(in->arena);
+    enum wire_decoded got = p->labels == WIRE_JSON
+                                ? wire_json_label(&p->schema, m, in->arena, &label, &why)
+                                : wire_protobuf_label(&p->schema, m, in->arena, &label, &why);
+    if (got == WIRE_TOMBSTONE) {
+        got = WIRE_BAD;
+        fis_fail(&why, FIS_INPUT, "no value: a label is never taken back by a null");
+    }
+    int rc = got == WIRE_OK ? trainer_role_label(role, &label, &why) : -FIS_INPUT;
+    if (rc == -FIS_INPUT) {
+        in->refused_labels++;
+        log_line(LOG_LEVEL_WARN, "label_refused", "partition=%d offset=%lld reason=\"%s\"",
+                 (int)m->partition, (long long)m->offset, why.text);
+        return refuse(in, m, why.text, e);
+    }
+    if (rc < 0)
+        *e = why;
+    return rc;
+}
