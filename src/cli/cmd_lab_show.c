@@ -130,12 +130,15 @@ static int show_summaries(const struct lab_report *r, FILE *out, struct fis_erro
                                            ">VIOLATION x", ">FAIRER"};
     struct screen_table t;
     uint32_t shown = 0;
+    for (uint32_t i = 0; i < r->n_summaries; i++)
+        shown += r->summaries[i].cells > 0;
+    if (shown == 0)
+        return 0;
     screen_table_init(&t, headings, sizeof headings / sizeof *headings);
     for (uint32_t i = 0; i < r->n_summaries; i++) {
         const struct lab_summary *s = &r->summaries[i];
         if (s->cells == 0)
             continue;
-        shown++;
         screen_table_row(&t);
         screen_table_cell(&t, 0, "%s%s%s", s->method, s->variant[0] ? " " : "", s->variant);
         screen_table_cell(&t, 1, "%u", s->cells);
@@ -143,8 +146,7 @@ static int show_summaries(const struct lab_report *r, FILE *out, struct fis_erro
         screen_table_cell(&t, 3, "%.2f", s->violation_ratio);
         screen_table_cell(&t, 4, "%.0f %%", 100 * s->cells_fairer);
     }
-    if (shown)
-        fprintf(out, "\nover the cells with at least 1,000 validation rows:\n");
+    fprintf(out, "\nover the cells with at least 1,000 validation rows:\n");
     return screen_table_print(&t, out) < 0 ? fis_fail(e, FIS_NOMEM, "no memory for a table") : 0;
 }
 
