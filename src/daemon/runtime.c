@@ -1,5 +1,6 @@
 #include "daemon/runtime.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,6 +12,8 @@
 #define TICK_MS 100
 #define TICKS_PER_SAY 10
 #define SAY_AGAIN_NS UINT64_C(10000000000)
+/* What closing in good order may take after the time to drain. */
+#define CLOSING_MS 8000
 
 void runtime_wake(void *arg)
 {
@@ -70,6 +73,29 @@ void runtime_kafka_event(struct runtime *rt, const char *who, const struct fis_e
     log_line(LOG_LEVEL_WARN, "kafka", "who=%s text=\"%s\"", who, e->text);
 }
 
+/* The last resort: a library call that does not return must not keep the process from ending. */
+static void *guard_stop(void *arg)
+{
+    const struct runtime *rt = arg;
+    uint64_t ms = rt->cfg->runtime.shutdown_timeout + CLOSING_MS;
+    struct timespec left = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    while (nanosleep(&left, &left) != 0)
+        ;
+    log_line(LOG_LEVEL_ERROR, "stop",
+             "text=\"a call does not return: ending at once; what was not committed is repeated "
+             "after a restart\"");
+    if (rt->embedded)
+        stream_address_remove(rt->cfg->pipeline);
+    _Exit(1);
+}
+
+static void start_guard(struct runtime *rt)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, guard_stop, rt) == 0)
+        pthread_detach(thread);
+}
+
 void runtime_stop(struct runtime *rt, const char *why)
 {
     if (rt->stopping)
@@ -78,6 +104,7 @@ void runtime_stop(struct runtime *rt, const char *why)
     rt->stop_deadline_ms = uv_hrtime() / 1000000 + rt->cfg->runtime.shutdown_timeout;
     log_line(LOG_LEVEL_INFO, "stopping", "reason=\"%s\" timeout_ms=%llu", why,
              (unsigned long long)rt->cfg->runtime.shutdown_timeout);
+    start_guard(rt);
     if (rt->scorer)
         scorer_host_stop(rt->scorer);
     if (rt->trainer)
@@ -153,6 +180,8 @@ static void turn(struct runtime *rt)
     bool more = false;
     if (rt->ended)
         return;
+    if (rt->stopping && uv_hrtime() / 1000000 >= rt->stop_deadline_ms)
+        end_at_once(rt, "the time to drain is over");
     workers_collect(rt->workers);
     if (!rt->started && !rt->stopping)
         start_up(rt);
@@ -162,8 +191,6 @@ static void turn(struct runtime *rt)
         more |= scorer_host_turn(rt->scorer);
     if (rt->stopping && all_stopped(rt)) {
         end_loop(rt);
-    } else if (rt->stopping && uv_hrtime() / 1000000 >= rt->stop_deadline_ms) {
-        end_at_once(rt, "the time to drain is over");
     } else if (more) {
         uv_async_send(&rt->async);
     }
