@@ -225,8 +225,11 @@ static int serve(struct labelling *l, struct fis_error *e)
             waiting = false;
         } else if (!rc && !l->o->answers && !waiting && now - l->heard_ms > 1000) {
             printf("\nwaiting for requests (Ctrl-C ends)\n");
+            fflush(stdout);
             waiting = true;
         }
+        if (!l->o->answers && line_input_ended(&l->input))
+            break; /* nobody is there to answer */
         sender_poll(&l->sender);
         show(l, now);
         say_trouble(&l->progress, &l->requests, &trouble_ms);

@@ -128,7 +128,7 @@ static const struct cli_option options[] = {
     {"weights", 'w', CLI_FLAG, offsetof(struct options, weights), NULL,
      "show: JSON, with the parameters"},
     {"version", 'v', CLI_TEXT, offsetof(struct options, version), "N",
-     "evaluate: a number, served or all; default all"},
+     "evaluate: a number, served, or all that were published; default all"},
     {"test", 't', CLI_TEXT, offsetof(struct options, test), "FILE",
      "evaluate: labelled rows, CSV or JSON lines"},
     {.name = NULL},

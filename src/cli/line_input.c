@@ -1,5 +1,6 @@
 #include "cli/line_input.h"
 
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,15 @@ static char *whole_line(struct line_input *in)
     in->taken += length + (stop ? 1 : 0);
     line[length] = 0;
     return line;
+}
+
+static void fill(struct line_input *in)
+{
+    ssize_t n = read(STDIN_FILENO, in->text + in->length, sizeof in->text - 1 - in->length);
+    if (n <= 0)
+        in->end = true;
+    else
+        in->length += (size_t)n;
 }
 
 const char *line_input_next(struct line_input *in, struct cli *c)
@@ -32,10 +42,16 @@ const char *line_input_next(struct line_input *in, struct cli *c)
             return NULL;
         if (!cli_wait(c, STDIN_FILENO, 200))
             continue;
-        ssize_t n = read(STDIN_FILENO, in->text + in->length, sizeof in->text - 1 - in->length);
-        if (n <= 0)
-            in->end = true;
-        else
-            in->length += (size_t)n;
+        fill(in);
     }
+}
+
+bool line_input_ended(struct line_input *in)
+{
+    struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
+    if (in->taken == in->length && !in->end && poll(&p, 1, 0) > 0) {
+        in->taken = in->length = 0;
+        fill(in);
+    }
+    return in->end && in->taken == in->length;
 }

@@ -13,5 +13,7 @@ struct line_input {
 /* The next line without its end, valid until the next call; NULL at the end of input or when it is
  * time to stop. A line longer than the buffer comes in pieces. */
 const char *line_input_next(struct line_input *in, struct cli *c);
+/* Whether the input is at its end (closed, or /dev/null), without waiting. */
+bool line_input_ended(struct line_input *in);
 
 #endif

@@ -38,7 +38,7 @@ const struct option config_options[] = {
     {.key = "roles", .kind = KIND_FLAGS, .choices = NAMES_OF("scorer", "trainer"),
      .min = 1, .max = 2, .offset = AT(roles), .standard = "[scorer, trainer]",
      .meaning = "What this process does. A scorer finds the records worth a label, as many as you "
-                "like; of the trainers one is active and the others stand by."},
+                "like; a trainer there is one of: a second one fences the first."},
     {.key = "delivery", CHOICE("exactly_once", "at_least_once"), .offset = AT(delivery),
      .standard = "exactly_once",
      .meaning = "exactly_once uses Kafka transactions: no label is asked for twice, whatever is "

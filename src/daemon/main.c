@@ -133,10 +133,15 @@ static int parse(int argc, char **argv, struct command *c)
             return 2;
         }
     }
-    if (optind < argc && c->check)
+    if (optind < argc && (c->check || c->print))
         c->config = argv[optind++];
     if (optind < argc) {
         fprintf(stderr, "fisd: unexpected argument '%s'; see fisd --help\n", argv[optind]);
+        return 2;
+    }
+    if ((c->effective || c->reference) && !c->print) {
+        fprintf(stderr, "fisd: --%s goes with --print-config; see fisd --help\n",
+                c->effective ? "effective" : "reference");
         return 2;
     }
     return -1;

@@ -410,9 +410,9 @@ void trainer_host_tick(struct trainer_host *h)
         return;
     h->said_answers = answers;
     log_line(LOG_LEVEL_INFO, "labels",
-             "round=%u phase=%s labels=%llu open=%u kept=%u duplicates=%llu skipped=%llu "
+             "round=%u phase=%s labels=%u open=%u kept=%u duplicates=%llu skipped=%llu "
              "refused=%llu",
-             c.round, c.phase, (unsigned long long)c.labels, c.selector.open, c.learner.kept,
+             c.round, c.phase, c.learner.bought, c.selector.open, c.learner.kept,
              (unsigned long long)c.duplicates, (unsigned long long)c.skipped,
              (unsigned long long)h->input.refused_labels);
 }

@@ -149,6 +149,11 @@ static int validation_step(struct trainer_load *l, struct fis_error *e)
         return rc;
     log_line(LOG_LEVEL_INFO, "validation", "rows=%u groups=%u", l->validation_rows.n,
              l->validation_rows.names.n);
+    if (l->validation_rows.n < l->rt->cfg->gate.min_rows)
+        log_line(LOG_LEVEL_WARN, "validation",
+                 "rows=%u wanted=%u text=\"too few to judge by: labels will be asked for, but no "
+                 "version after the first will be published (gate.min_rows)\"",
+                 l->validation_rows.n, l->rt->cfg->gate.min_rows);
     rc = hand_over(l, e);
     restore_close(l->restore);
     l->restore = NULL;
