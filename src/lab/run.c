@@ -6,7 +6,7 @@
 
 #include "fis/mem.h"
 
-#define CROSS_FIT_ROWS 1000u /* METHOD: below these, halves and no preconditioner */
+#define CROSS_FIT_ROWS 1000u /* below these, halves and no preconditioner */
 #define METHOD_STREAM 102u
 
 void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regime,

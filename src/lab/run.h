@@ -14,7 +14,7 @@
 #include "lab/split.h"
 
 enum lab_publish {
-    LAB_PUBLISH_ONCE = 1, /* after the last round, as METHOD's table */
+    LAB_PUBLISH_ONCE = 1, /* after the last round, as in the main tables */
     LAB_PUBLISH_EVERY     /* every round, by the daemon's rule of replacement (`pub`, `ft` only) */
 };
 
@@ -138,7 +138,7 @@ struct lab_run {
 void lab_evaluate(struct lab_run *r, const float *params, struct lab_figures *out);
 /* logits [n][K] of any rows, in pieces. */
 void lab_forward(struct lab_run *r, const float *params, const float *x, uint32_t n, float *logits);
-/* A gate on this run's options with METHOD's thresholds (rows 500, cells 30), the warm-up model as
+/* A gate on this run's options with fisd's thresholds (rows 500, cells 30), the warm-up model as
  * its first; or with none when `judge_all` (the published algorithm). Sets r->gate. */
 int lab_gate_make(struct lab_run *r, enum fis_gate_rule rule, int judge_all,
                   struct fis_error *e) FIS_MUST_CHECK;

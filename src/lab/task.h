@@ -29,8 +29,8 @@ struct lab_protocol {
     float learning_rate, momentum, weight_decay;
     int balance; /* resample the training part so that class and group are balanced (the paper) */
     /* One-hot features too get mean 0 and deviation 1 over the initial rows. fisd's encoder does
-     * not do that: rare categories become large, and few labels are learnt by heart. METHOD's
-     * table was made so. */
+     * not do that: rare categories become large, and few labels are learnt by heart. the
+     * prototype's table was made so. */
     int standardise;
 };
 
@@ -45,7 +45,7 @@ struct lab_task_spec {
     struct lab_protocol protocol[LAB_REGIMES];
 };
 
-/* The built-in tasks, and METHOD's seven among them ("all"). */
+/* The built-in tasks, and the seven of the main tables among them ("all"). */
 const struct lab_task_spec *lab_task_specs(uint32_t *n);
 const struct lab_task_spec *lab_task_find(const char *name, struct fis_error *e);
 extern const char *const lab_tasks_all[]; /* names; NULL ends it */

@@ -1,4 +1,4 @@
-/* The built-in tasks, with METHOD's protocol for each. */
+/* The built-in tasks, with the protocol of each. */
 #include <string.h>
 
 #include "lab/task.h"

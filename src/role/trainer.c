@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* By what METHOD measured: below this cross-fit and the preconditioner cost more than they give. */
+/* As measured (src/DESIGN.md): below this cross-fit and the preconditioner cost more than they give. */
 #define ROWS_FOR_AUTO 1000
 #define ASK_AT_ONCE 4096
 

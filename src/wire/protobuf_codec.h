@@ -29,7 +29,7 @@ enum wire_decoded wire_protobuf_record(const struct wire_schema *schema,
 int wire_protobuf_values(struct wire_bytes value, uint32_t n_columns, struct fis_arena *arena,
                          const float **values, struct fis_error *e) FIS_MUST_CHECK;
 
-/* No bytes at all with the id as key: class 0 (case I06). The id is the field's or the key's. */
+/* No bytes at all with the id as key: class 0. The id is the field's or the key's. */
 enum wire_decoded wire_protobuf_label(const struct wire_schema *schema,
                                       const struct wire_message *m, struct fis_arena *arena,
                                       struct wire_label *label, struct fis_error *e) FIS_MUST_CHECK;

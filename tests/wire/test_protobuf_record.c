@@ -8,7 +8,7 @@
 #define D 4
 static const float expected[D] = {.5f, -1, 0, 2};
 
-/* Case I07: four ways to write one record, the id being r1 .. r4. */
+/* Four ways to write one record, the id being r1 .. r4. */
 #define F1 0x00, 0x00, 0x00, 0x3f
 #define F2 0x00, 0x00, 0x80, 0xbf
 #define F3 0x00, 0x00, 0x00, 0x00
@@ -125,7 +125,7 @@ static void empty_null_and_zero(void **state)
     assert_int_equal(decode(w, &m), WIRE_TOMBSTONE);
     assert_id(&w->record.id, "key");
     assert_bad(w, "", 0, "0 features, 4 wanted");
-    /* A sparse message of no bytes is the zero vector (case I06). */
+    /* A sparse message of no bytes is the zero vector. */
     assert_int_equal(decode_bytes(w, "\x1a\x00", 2), WIRE_OK);
     for (uint32_t i = 0; i < D; i++)
         assert_true(w->x[i] == 0);

@@ -80,7 +80,7 @@ static void wrong_sizes(void **state)
     assert_says(&w->e, "more than 8 bytes");
 }
 
-/* Case I03: the index of the number that is not finite; nothing is written. */
+/* The index of the number that is not finite; nothing is written. */
 static void not_finite(void **state)
 {
     struct world *w = *state;
