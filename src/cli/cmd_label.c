@@ -223,13 +223,14 @@ static int serve(struct labelling *l, struct fis_error *e)
         if (rc > 0) {
             rc = take_request(l, &m, e);
             waiting = false;
-        } else if (!rc && !l->o->answers && !waiting && now - l->heard_ms > 1000) {
-            printf("\nwaiting for requests (Ctrl-C ends)\n");
+        } else if (!rc && !l->o->answers && now - l->heard_ms > 1000) {
+            if (line_input_ended(&l->input))
+                break; /* nobody is there to answer what may still come */
+            if (!waiting)
+                printf("\nwaiting for requests (Ctrl-C ends)\n");
             fflush(stdout);
             waiting = true;
         }
-        if (!l->o->answers && line_input_ended(&l->input))
-            break; /* nobody is there to answer */
         sender_poll(&l->sender);
         show(l, now);
         say_trouble(&l->progress, &l->requests, &trouble_ms);
