@@ -232,7 +232,4 @@ void config_print(const struct config *cfg, FILE *out);
 /* The reference table for the manual, in Markdown. */
 void config_write_markdown(FILE *out);
 
-/* True for the name of a librdkafka property whose value must never be shown. */
-bool config_is_secret(const char *property);
-
 #endif

@@ -1,6 +1,7 @@
 /*
  * The table as a commented file, as a manual page, and a configuration in force as YAML.
  */
+#include "base/secret.h"
 #include "config/load.h"
 #include "fis/mem.h"
 
@@ -9,18 +10,6 @@
 #include <strings.h>
 
 #define LINE_WIDTH 96
-
-bool config_is_secret(const char *property)
-{
-    static const char *const words[] = {"password", "secret",     "key",        "token",
-                                        "jaas",     "credential", "oauthbearer"};
-    size_t length = strlen(property);
-    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
-        for (size_t i = 0; i + strlen(words[w]) <= length; i++)
-            if (!strncasecmp(property + i, words[w], strlen(words[w])))
-                return true;
-    return false;
-}
 
 /* Prose as comment lines. */
 static void write_comment(FILE *out, int indent, const char *text)
@@ -209,7 +198,7 @@ static void write_properties(FILE *out, const struct config_properties *properti
         fputs("\n  ", out);
         write_quoted(out, p->name);
         fputs(": ", out);
-        write_quoted(out, config_is_secret(p->name) ? "***" : p->value);
+        write_quoted(out, secret_name(p->name) ? "***" : p->value);
     }
 }
 

@@ -1,24 +1,9 @@
 #include "stream/client.h"
 
 #include <string.h>
-#include <strings.h>
 
+#include "base/secret.h"
 #include "fis/mem.h"
-
-bool stream_property_secret(const char *key)
-{
-    static const char *const marks[] = {"password", "secret",     "key",
-                                        "token",    "credential", "oauthbearer.config"};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        size_t n = strlen(marks[i]);
-        for (const char *p = key; *p; p++) {
-            if (strncasecmp(p, marks[i], n) == 0) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
 
 const char *stream_property_find(const struct stream_property *properties, size_t count,
                                  const char *key)
@@ -42,7 +27,7 @@ static int set(rd_kafka_conf_t *conf, const struct stream_property *p, struct fi
         return fis_fail(e, FIS_INPUT, "kafka property \"%s\" is not known to librdkafka %s", p->key,
                         rd_kafka_version_str());
     default:
-        if (stream_property_secret(p->key)) {
+        if (secret_name(p->key)) {
             return fis_fail(e, FIS_INPUT,
                             "kafka property \"%s\": librdkafka refuses the value (not shown here)",
                             p->key);

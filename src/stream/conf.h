@@ -4,7 +4,7 @@
  *
  * Any property of librdkafka is allowed (TLS, SASL, buffers …); an unknown one or a value that
  * librdkafka refuses is an error that names the property. The value is shown with it, unless the
- * name says that it is a secret (stream_property_secret). Later properties override earlier ones,
+ * name says that it is a secret (base/secret.h). Later properties override earlier ones,
  * and all of them override the defaults that a module states in its header.
  *
  * Owns: nothing; the lists are borrowed for the call. Thread: safe.
@@ -46,10 +46,6 @@ struct stream_offset {
     int32_t partition;
     int64_t offset;
 };
-
-/* Whether a value of this property must never be shown: its name has password, secret, key,
- * token, credential or sasl.jaas in it. */
-bool stream_property_secret(const char *key);
 
 /* The last value that the list gives to `key`, or NULL. */
 const char *stream_property_find(const struct stream_property *properties, size_t count,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/secret.h"
 #include "config/option.h"
 #include "fis/mem.h"
 
@@ -247,10 +248,10 @@ static void test_secrets_stay_out_of_errors(void **state)
         for (uint32_t k = 0; k < p.count && k < CONFIG_PROBLEMS_MAX; k++)
             assert_null(strstr(p.text[k], "hunter"));
     }
-    assert_true(config_is_secret("sasl.password"));
-    assert_true(config_is_secret("ssl.KEY.pem"));
-    assert_true(config_is_secret("sasl.oauthbearer.client.secret"));
-    assert_false(config_is_secret("bootstrap.servers"));
+    assert_true(secret_name("sasl.password"));
+    assert_true(secret_name("ssl.KEY.pem"));
+    assert_true(secret_name("sasl.oauthbearer.client.secret"));
+    assert_false(secret_name("bootstrap.servers"));
 }
 
 static void test_long_names_leave_room(void **state)

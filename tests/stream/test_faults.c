@@ -1,6 +1,7 @@
 /* Bad properties, brokers that are not there, full queues: each ends in time, with a reason. */
 #include "kit.h"
 
+#include "base/secret.h"
 #include "stream/topics.h"
 #include "stream/txn_thread.h"
 
@@ -48,13 +49,14 @@ static void secrets_are_not_shown(void **state)
         open_with((struct stream_property){"sasl.oauthbearer.token.endpoint.url.x", "hunter2"}, &e),
         -FIS_INPUT);
     assert_null(strstr(e.text, "hunter2"));
-    assert_true(stream_property_secret("ssl.key.password"));
-    assert_true(stream_property_secret("sasl.password"));
-    assert_true(stream_property_secret("sasl.oauthbearer.client.secret"));
-    assert_true(stream_property_secret("SSL.KEY.PEM"));
-    assert_true(stream_property_secret("sasl.oauthbearer.config"));
-    assert_false(stream_property_secret("bootstrap.servers"));
-    assert_false(stream_property_secret("session.timeout.ms"));
+    assert_true(secret_name("ssl.key.password"));
+    assert_true(secret_name("sasl.password"));
+    assert_true(secret_name("sasl.oauthbearer.client.secret"));
+    assert_true(secret_name("SSL.KEY.PEM"));
+    assert_true(secret_name("sasl.jaas.config"));
+    assert_true(secret_name("sasl.oauthbearer.config"));
+    assert_false(secret_name("bootstrap.servers"));
+    assert_false(secret_name("session.timeout.ms"));
 }
 
 static void no_broker_named(void **state)
