@@ -30,6 +30,7 @@ struct scorer_host {
     uint32_t n_slots;
     struct stream_consumer *records, *heads;
     struct stream_batch *head_batch;
+    struct stream_offset *offsets; /* [capacity of a batch] work for a commit */
     struct stream_producer *producer;
     struct wire_assembler *assembler;
     struct scoring_head *head;
@@ -128,17 +129,16 @@ static void out_progress(void *ctx, uint32_t slot, const struct wire_progress *p
     send_offer(h, slot, &offer, h->name, strlen(h->name));
 }
 
-/* Offsets of a batch: the highest of each partition, plus one. A batch has few partitions. */
+/* Offsets of a batch: the highest of each partition, plus one; out has a place for each message,
+ * so for every partition that there can be. */
 static size_t batch_offsets(const struct stream_batch *b, const char *topic,
-                            struct stream_offset *out, size_t max)
+                            struct stream_offset *out)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < b->count; i++) {
         size_t k = 0;
         while (k < n && out[k].partition != b->messages[i].partition)
             k++;
-        if (k == max)
-            continue; /* the caller commits in pieces */
         if (k == n)
             out[n++] = (struct stream_offset){topic, b->messages[i].partition, 0};
         if (b->messages[i].offset + 1 > out[k].offset)
@@ -151,10 +151,9 @@ static void out_release(void *ctx, uint32_t slot, int commit)
 {
     struct scorer_host *h = ctx;
     struct scorer_slot *s = &h->slots[slot];
-    struct stream_offset offsets[1024];
     struct fis_error e;
-    size_t n = batch_offsets(s->read, h->topics[0], offsets, sizeof offsets / sizeof *offsets);
-    if (commit && stream_consumer_commit(h->records, offsets, n, &e) < 0)
+    size_t n = batch_offsets(s->read, h->topics[0], h->offsets);
+    if (commit && stream_consumer_commit(h->records, h->offsets, n, &e) < 0)
         runtime_kafka_event(h->rt, "scorer", &e);
     stream_batch_release(s->read);
 }
@@ -232,7 +231,8 @@ static int open_all(struct scorer_host *h, struct fis_error *e)
     h->machine = scorer_new(&options, &out, e);
     h->assembler = wire_assembler_new(WIRE_ASSEMBLE_NEWEST, 1, 0);
     h->head_batch = stream_batch_new(HEAD_BATCH);
-    if (!h->machine || !h->assembler || !h->head_batch)
+    h->offsets = fis_calloc(h->scoring.capacity, sizeof *h->offsets);
+    if (!h->machine || !h->assembler || !h->head_batch || !h->offsets)
         return h->machine ? fis_fail(e, FIS_NOMEM, "no memory for the scorer") : -1;
     return open_slots(h, e) < 0 ? -1 : open_kafka(h, e);
 }
@@ -440,6 +440,7 @@ void scorer_host_close(struct scorer_host *h, int patience_ms)
     for (uint32_t i = 0; i < h->n_slots; i++)
         scoring_batch_done(&h->slots[i].batch);
     scorer_free(h->machine);
+    fis_free(h->offsets);
     scoring_head_unref(h->head);
     wire_assembler_free(h->assembler);
     wire_buffer_done(&h->buffer);
