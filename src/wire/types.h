@@ -92,12 +92,22 @@ struct wire_candidate {
     int32_t partition;
     int64_t offset;
 };
-struct wire_progress {
-    const char *scorer; /* client id, for people */
-    uint64_t records;   /* scored since this scorer's last progress */
-    uint64_t refused;   /* to dead-letter */
+/* What a scorer read of one partition of the records, in the order of the partition. */
+struct wire_range {
+    int32_t partition;
+    int64_t begin, next; /* offsets [begin, next) were handled; begin <= next */
+    uint64_t records;    /* scored */
+    uint64_t refused;    /* to dead-letter */
     uint64_t tombstones;
+};
+/* Always behind the candidates of its records on the one partition that candidates take. */
+struct wire_progress {
+    const char *scorer;                    /* client id, for people */
+    uint64_t records, refused, tombstones; /* to go: the ranges say it */
     uint64_t head_version;
+    uint64_t scan; /* pool mode: of which scan; 0: stream mode */
+    const struct wire_range *ranges;
+    uint32_t n_ranges;
 };
 struct wire_offer { /* a message on `candidates` */
     enum { WIRE_CANDIDATE = 1, WIRE_PROGRESS } kind;
@@ -116,12 +126,37 @@ struct wire_label_request {
     int64_t requested_at_ms, deadline_ms; /* wall clock; deadline 0: none */
     enum wire_encoding encoding;
     struct wire_bytes record;
+    uint32_t votes;     /* answers that are wanted, from different annotators; 1 or more */
+    int cancelled;      /* no longer wanted; record, encoding and criterion are then left out */
+    const char *reason; /* when cancelled: "expired", "cancelled"; else NULL */
 };
 enum wire_label_status { WIRE_LABELLED = 0, WIRE_SKIPPED = 1, WIRE_UNSURE = 2 };
 struct wire_label {
     struct fis_id id;
     enum wire_label_status status;
-    uint32_t class_index; /* when LABELLED */
+    uint32_t class_index;   /* when LABELLED */
+    const char *annotator;  /* "": the message does not say */
+    int64_t labelled_at_ms; /* 0: the message does not say */
+};
+
+/* ---- operator -> trainer ------------------------------------------------------------------- */
+enum wire_control_kind {
+    WIRE_CONTROL_PAUSE = 1, /* no request is made until RESUME */
+    WIRE_CONTROL_RESUME,
+    WIRE_CONTROL_CANCEL, /* the open request of `record` is withdrawn */
+    WIRE_CONTROL_PIN,    /* what is served stays, whatever the gate says */
+    WIRE_CONTROL_UNPIN,
+    WIRE_CONTROL_ROLLBACK, /* to `version` (0: the one that was served before) */
+    WIRE_CONTROL_PROMOTE   /* `version`, rejected or served earlier, is served */
+};
+const char *wire_control_name(enum wire_control_kind kind); /* "pause", … */
+struct wire_control {                                       /* key: the command's id */
+    struct fis_id command;
+    enum wire_control_kind kind;
+    struct fis_id record; /* CANCEL */
+    uint64_t version;
+    const char *by, *reason; /* for people; "" */
+    int64_t at_ms;
 };
 
 /* ---- labelled examples (initial and validation) --------------------------------------------- */
@@ -133,6 +168,11 @@ struct wire_example {
 };
 
 /* ---- heads and models ------------------------------------------------------------------------ */
+struct wire_pool_end {
+    int32_t partition;
+    int64_t end; /* the offset behind the last record of the scan; a partition that is empty has
+                    none of these */
+};
 struct wire_head {
     const char *pipeline;
     uint64_t version; /* rises by one per head */
@@ -141,6 +181,10 @@ struct wire_head {
     struct fis_shape shape;
     const float *params, *g_acc, *g_fair; /* slabs */
     const struct fis_encoder *encoder;
+    /* Pool mode: scorers go through the whole topic, from its beginning to these ends. */
+    uint64_t scan; /* 0: stream mode, or no scan is wanted */
+    const struct wire_pool_end *ends;
+    uint32_t n_ends;
 };
 /* Decoded heads and models own their parts. */
 struct wire_head_owned {
@@ -186,8 +230,17 @@ enum wire_ledger_state {
     WIRE_REQUESTED,
     WIRE_ACCEPTED,  /* answered, both influences <= 0: in a kept set */
     WIRE_SET_ASIDE, /* answered, not kept: among all labels only */
-    WIRE_EXPIRED,
-    WIRE_SKIPPED_BY_PERSON
+    WIRE_EXPIRED,   /* no answer by the deadline */
+    WIRE_SKIPPED_BY_PERSON,
+    WIRE_CANCELLED, /* by the operator */
+    WIRE_TIED       /* all votes are in, and no class has the most */
+};
+/* One person's answer to a request that wants several. */
+struct wire_vote {
+    const char *annotator;
+    enum wire_label_status status;
+    uint32_t class_index; /* when LABELLED */
+    int64_t at_ms;        /* wall clock */
 };
 struct wire_ledger_entry { /* key: the record's id */
     struct fis_id id;
@@ -198,8 +251,18 @@ struct wire_ledger_entry { /* key: the record's id */
     const float *x;
     uint32_t d;
     enum wire_encoding encoding;
-    struct wire_bytes record; /* REQUESTED: for asking again; may be empty later */
+    struct wire_bytes record; /* IN_HEAP, REQUESTED: for asking; may be empty later */
+    uint64_t asked_at_ms;     /* REQUESTED and later: on the pipeline's clock (state.clock_ms) */
+    int refunded;             /* EXPIRED, SKIPPED, CANCELLED: the budget has it back */
+    const struct wire_vote *votes; /* so far; REQUESTED and later */
+    uint32_t n_votes;
 };
+/* How far a partition of the records was counted by windows. */
+struct wire_counted {
+    int32_t partition;
+    int64_t next;
+};
+enum wire_phase { WIRE_PHASE_COLLECT = 1, WIRE_PHASE_LABEL, WIRE_PHASE_DONE };
 struct wire_trainer_state { /* key: one NUL byte, which no record id of text has */
     uint32_t round;
     uint64_t window_records;
@@ -208,6 +271,21 @@ struct wire_trainer_state { /* key: one NUL byte, which no record id of text has
     double served_accuracy; /* of the served version, on all validation rows; NaN: not measured */
     double trained;         /* labels of this round that have been trained on */
     uint32_t looks;
+    enum wire_phase phase;
+    /* The pipeline's clock: ms that passed since the first start. It goes with the monotonic clock
+     * while a trainer runs, and from one trainer to the next with the wall clock, never back. */
+    uint64_t clock_ms;
+    int64_t wall_ms; /* when this was written */
+    uint32_t paused, pinned;
+    uint32_t failures; /* verdicts in a row that the head was to blame for (gate.patience) */
+    int64_t day;       /* UTC days since 1970 whose budget is being spent */
+    uint64_t day_asked, day_began_ms; /* requests of that day; its begin on the pipeline's clock */
+    uint64_t checkpoint;              /* version of the checkpoint that belongs to it; 0: none */
+    const struct wire_counted *counted;
+    uint32_t n_counted;
+    /* The last command of the operator and what became of it. */
+    const char *control_id, *control_text; /* ""; NUL-terminated */
+    int control_ok;
 };
 
 #endif
