@@ -1,0 +1,50 @@
+/*
+ * Out of memory, as SQLite tests it: a scenario is run with its first allocation refused and all
+ * that come after it, then with the second, and so on until nothing was left to refuse. Each time
+ * it must end with FIS_NOMEM and say so; a crash or another class is a bug. Leaks are the address
+ * sanitizer's to find: a scenario frees what it made. Include it behind cmocka.h.
+ */
+#ifndef TESTS_OOM_H
+#define TESTS_OOM_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "fis/error.h"
+#include "fis/mem.h"
+
+/* More allocations than any scenario should make. */
+#define OOM_MOST 20000u
+
+/* 0, or the negative code of what failed, with *e filled. It undoes all that it did. */
+typedef int oom_scenario(void *arg, struct fis_error *e);
+
+/* Of a constructor that returned NULL: what its scenario returns. */
+static inline int oom_failed(const struct fis_error *e)
+{
+    return -(int)e->class;
+}
+
+/* Runs it until it passes; returns how many refusals it survived. At least one is asked for, since
+ * a scenario that allocates nothing tests nothing. Once something failed in it, a scenario may turn
+ * the refusals off (fis_mem_refuse_after(UINT64_MAX)) and look at what must not have changed. */
+static inline uint64_t oom_run(oom_scenario *scenario, void *arg)
+{
+    for (uint64_t n = 0;; n++) {
+        struct fis_error e;
+        memset(&e, 0, sizeof e);
+        fis_mem_refuse_after(n);
+        int r = scenario(arg, &e);
+        fis_mem_refuse_after(UINT64_MAX);
+        if (r == 0) {
+            assert_true(n > 0);
+            return n;
+        }
+        assert_int_equal(r, -FIS_NOMEM);
+        assert_int_equal(e.class, FIS_NOMEM);
+        assert_true(e.text[0] != 0);
+        assert_true(n < OOM_MOST);
+    }
+}
+
+#endif
