@@ -1,0 +1,58 @@
+/*
+ * The trainer's memory: what stands on ledger, heads and models, as it was read in order. It is
+ * what a trainer goes on from after a stop, and what a standby keeps up with, so that it can lead
+ * at once. Pure: whoever has a reader hands its messages over; no Kafka in here.
+ *
+ * Kept: of the ledger the newest value of each key, in the order of its last writing (which for
+ * labels is the order in which they came), the newest checkpoint that is whole, the newest head and
+ * the newest served version. Room: the ledger's, and that is bounded by heap and labels bought.
+ *
+ * Thread: one owner at a time. Owns: copies of what it was handed.
+ */
+#ifndef ROLE_MEMORY_H
+#define ROLE_MEMORY_H
+
+#include <stdbool.h>
+
+#include "role/trainer.h"
+#include "wire/types.h"
+
+enum memory_topic { MEMORY_LEDGER, MEMORY_HEADS, MEMORY_MODELS, MEMORY_TOPICS };
+
+struct memory;
+/* `names`: the topics', for messages to people; borrowed. max_message_bytes: of one value of the
+ * ledger, decoded (records.max_bytes times 4 and a MiB is plenty). */
+struct memory *memory_new(const char *const names[MEMORY_TOPICS], size_t max_message_bytes,
+                          struct fis_error *e); /* NULL: NOMEM */
+void memory_free(struct memory *m);             /* NULL is fine */
+
+/* One message, in the order of its topic; only what is committed. FATAL: it cannot be read. */
+int memory_take(struct memory *m, enum memory_topic t, const struct wire_message *msg,
+                struct fis_error *e) FIS_MUST_CHECK;
+
+/* Everything that is there was taken: is there a state, and the head and version that it speaks
+ * of? May be called again after more was taken. FATAL: something that was written is not there. */
+int memory_conclude(struct memory *m, struct fis_error *e) FIS_MUST_CHECK;
+
+/* After memory_conclude, until the next memory_take: */
+bool memory_found(const struct memory *m); /* there is a state to go on from */
+const struct wire_trainer_state *memory_state(const struct memory *m);
+/* The newest head and served version; NULL before any was taken (also without a state). */
+const struct wire_head *memory_head(const struct memory *m);
+const struct wire_model *memory_served(const struct memory *m);
+bool memory_has_checkpoint(const struct memory *m); /* of the state */
+uint64_t memory_entries(const struct memory *m);    /* records that the ledger knows */
+uint64_t memory_bytes(const struct memory *m);      /* all that is held */
+
+/* The encoder of the newest head, taken over by the caller (after that memory_head has none).
+ * NULL: FATAL, the columns or classes are others than those of the head and the served version. */
+struct fis_encoder *memory_take_encoder(struct memory *m, const struct fis_column *columns,
+                                        uint32_t n_columns, const struct wire_schema *schema,
+                                        struct fis_error *e);
+
+/* Tells a role that has its initial and validation rows: state, entries, checkpoint. FATAL: the
+ * role is of another shape. */
+int memory_apply(struct memory *m, struct trainer_role *role, struct trainer_time now,
+                 struct fis_error *e) FIS_MUST_CHECK;
+
+#endif
