@@ -202,15 +202,56 @@ test: ## install what is missing, build, and run every test
 	$(Q)$(MAKE) --no-print-directory deps-test
 	$(Q)$(MAKE) --no-print-directory -j2 all tests
 	$(Q)$(MAKE) --no-print-directory check
-check: layers docs-check units system
+check: layers docs-check units fuzz-replay system
 .PHONY: tests
-tests: have-deps $(test_bin)
+tests: have-deps $(test_bin) $(fuzz_bin)
 
 .PHONY: asan tsan
 asan tsan: ## run the unit tests under the address and undefined (asan) or thread (tsan) sanitizer
 	$(Q)$(MAKE) --no-print-directory deps-test
 	$(Q)$(MAKE) --no-print-directory -j2 MODE=$@ all tests
-	$(Q)$(MAKE) --no-print-directory MODE=$@ units
+	$(Q)$(MAKE) --no-print-directory MODE=$@ units fuzz-replay
+
+# ---- fuzzing ----------------------------------------------------------------------------------
+# tests/fuzz/fuzz_*.c: one libFuzzer target a file (clang only); with tests/fuzz/replay.c instead
+# of libFuzzer, a program that runs the files of tests/fuzz/corpus, in any build.
+SAN_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
+FUZZ_TOOLS := clang:clang
+FUZZ_DEBS := libclang-rt-14-dev
+fuzz_all := $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+fuzz_bin := $(addprefix $(B)/fuzz/,$(fuzz_all))
+fuzz_main := $(if $(filter fuzz,$(MODE)),,$(B)/obj/tests/fuzz/replay.o)
+fuzz_libs := $(foreach l,data config wire core base,$(call archive,$(l)))
+TARGET ?= $(fuzz_all)
+TIME ?= 60
+FUZZ_FLAGS ?= -timeout=10 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1
+
+$(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/common.o $(fuzz_main) $(SAN_OBJ_$(MODE)) $(fuzz_libs)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) $^ \
+	  $(foreach l,data config wire core base,$(lib_$(l))) -o $@
+$(patsubst tests/%.c,$(B)/obj/tests/%.o,$(wildcard tests/fuzz/*.c)): | $(GEN_H)
+
+.PHONY: fuzz fuzz-run fuzz-merge fuzz-replay deps-fuzz
+deps-fuzz: deps
+	$(call install,$(FUZZ_DEBS),$(FUZZ_TOOLS),)
+fuzz: deps-fuzz ## fuzz the decoders: TARGET="json model" (all of them), TIME=60 (seconds for each)
+	$(Q)$(MAKE) --no-print-directory MODE=fuzz CC=clang fuzz-run
+fuzz-run: $(addprefix $(B)/fuzz/,$(TARGET))
+	$(Q)for t in $(TARGET); do echo "fuzz: $$t, $(TIME) s"; \
+	  mkdir -p $(B)/corpus/$$t $(B)/found; \
+	  d=tests/fuzz/dict/$$t.dict; [ -e $$d ] && d=-dict=$$d || d=; \
+	  $(B)/fuzz/$$t $(FUZZ_FLAGS) $$d -max_total_time=$(TIME) -artifact_prefix=$(B)/found/$$t- \
+	    $(B)/corpus/$$t tests/fuzz/corpus/$$t || exit 1; done
+fuzz-merge: deps-fuzz ## what fuzzing reached that the corpus does not, into the corpus
+	$(Q)$(MAKE) --no-print-directory MODE=fuzz CC=clang fuzz-merge-run
+fuzz-merge-run: $(addprefix $(B)/fuzz/,$(TARGET))
+	$(Q)for t in $(TARGET); do \
+	  $(B)/fuzz/$$t -max_len=2048 -merge=1 tests/fuzz/corpus/$$t $(B)/corpus/$$t || exit 1; done
+fuzz-replay: $(fuzz_bin) ## run the fuzz targets over the corpus (a part of test)
+	$(Q)for t in $(fuzz_all); do printf 'fuzz: %s: ' $$t; \
+	  V=$(V) $(B)/fuzz/$$t tests/fuzz/corpus/$$t || { echo "fuzz: $$t: V=1 names the input"; exit 1; }; done
 
 # ---- demo -------------------------------------------------------------------------------------
 .PHONY: demo
