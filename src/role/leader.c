@@ -1,0 +1,192 @@
+#include "role/leader.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+const char *leader_state_name(enum leader_state s)
+{
+    static const char *const names[] = {"new",  "standby", "fence",   "catch_up",
+                                        "lead", "drain",   "leaving", "stopped"};
+    return names[s];
+}
+
+static void note(struct leader *l, const char *event, const char *format, ...) FIS_PRINTF(3, 4);
+static void note(struct leader *l, const char *event, const char *format, ...)
+{
+    char text[FIS_ERROR_TEXT + 128];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    l->out.note(l->out.ctx, event, text);
+}
+
+/* The one place where the state is set. */
+static void enter(struct leader *l, enum leader_state s, uint64_t now)
+{
+    l->state = s;
+    l->since_ms = now;
+    l->running = false;
+}
+
+static unsigned long long passed(uint64_t since, uint64_t now)
+{
+    return now > since ? now - since : 0;
+}
+
+void leader_init(struct leader *l, const struct leader_out *out)
+{
+    *l = (struct leader){.out = *out};
+}
+
+static void follow(struct leader *l, uint64_t now)
+{
+    enter(l, LEADER_STANDBY, now);
+    l->warm = l->waiting_said = false;
+    l->out.follow(l->out.ctx);
+}
+
+void leader_start(struct leader *l, uint64_t now_ms)
+{
+    if (l->state == LEADER_NEW)
+        follow(l, now_ms);
+}
+
+static bool in_office(const struct leader *l)
+{
+    return l->state == LEADER_FENCE || l->state == LEADER_CATCH_UP || l->state == LEADER_LEAD;
+}
+
+static void leave(struct leader *l, uint64_t now)
+{
+    enter(l, LEADER_LEAVING, now);
+    l->out.leave(l->out.ctx);
+}
+
+static void stand_by(struct leader *l)
+{
+    l->waiting_said = true;
+    note(l, "standby", "role=trainer text=\"another trainer leads; this one follows the ledger\"");
+}
+
+void leader_place(struct leader *l, bool owns, bool lost, uint64_t now_ms)
+{
+    if (l->state == LEADER_STANDBY && owns) {
+        l->chosen_ms = now_ms;
+        note(l, "leader", "role=trainer warm=%s text=\"chosen by the group; fencing any other\"",
+             l->warm ? "yes" : "no");
+        enter(l, LEADER_FENCE, now_ms);
+        l->out.fence(l->out.ctx);
+    } else if (l->state == LEADER_STANDBY && !l->waiting_said) {
+        stand_by(l);
+    } else if (in_office(l) && !owns) {
+        /* While it drains, nothing is lost by trying: the id tells who may commit. */
+        note(l, "stepped_down",
+             "role=trainer reason=\"%s\" text=\"what was not committed is dropped; whoever leads "
+             "does it again\"",
+             lost ? "the group went on without this trainer" : "the group gave its place away");
+        leave(l, now_ms);
+    }
+}
+
+void leader_warm(struct leader *l, uint64_t entries, uint64_t bytes, uint64_t now_ms)
+{
+    if (l->state != LEADER_STANDBY || l->warm)
+        return;
+    l->warm = true;
+    note(l, "standby", "role=trainer entries=%llu bytes=%llu took_ms=%llu text=\"ready to lead\"",
+         (unsigned long long)entries, (unsigned long long)bytes, passed(l->since_ms, now_ms));
+}
+
+void leader_fenced_others(struct leader *l, uint64_t now_ms)
+{
+    if (l->state != LEADER_FENCE)
+        return;
+    enter(l, LEADER_CATCH_UP, now_ms);
+    l->out.catch_up(l->out.ctx);
+}
+
+void leader_caught_up(struct leader *l, uint64_t now_ms)
+{
+    if (l->state != LEADER_CATCH_UP)
+        return;
+    enter(l, LEADER_LEAD, now_ms);
+    l->out.lead(l->out.ctx);
+}
+
+void leader_running(struct leader *l, bool restored, uint64_t now_ms)
+{
+    if (l->state != LEADER_LEAD || l->running)
+        return;
+    l->running = true;
+    note(l, restored ? "takeover" : "leader", "role=trainer took_ms=%llu text=\"%s\"",
+         passed(l->chosen_ms, now_ms),
+         restored ? "leads, and goes on from the ledger" : "leads, and begins anew");
+}
+
+static void end(struct leader *l, const struct fis_error *failed, uint64_t now)
+{
+    enter(l, LEADER_STOPPED, now);
+    l->out.stopped(l->out.ctx, failed);
+}
+
+static bool too_many(struct leader *l, uint64_t now)
+{
+    if (!l->failures || passed(l->failures_since_ms, now) > LEADER_FAILURES_MS) {
+        l->failures = 0;
+        l->failures_since_ms = now;
+    }
+    return ++l->failures > LEADER_FAILURES_MAX;
+}
+
+void leader_failed(struct leader *l, const struct fis_error *e, bool fenced, uint64_t now_ms)
+{
+    if (l->state == LEADER_STOPPED || l->state == LEADER_LEAVING)
+        return;
+    bool again = (fenced || e->class == FIS_ABORT_TXN) && l->state != LEADER_DRAIN;
+    if (!again || too_many(l, now_ms)) {
+        end(l, e, now_ms);
+        return;
+    }
+    if (fenced)
+        note(l, "fenced",
+             "role=trainer reason=\"%s\" text=\"another trainer has taken over: what was not "
+             "committed is dropped; standing by\"",
+             e->text);
+    else
+        note(l, "resuming", "role=trainer from=ledger reason=\"%s\"", e->text);
+    leave(l, now_ms);
+}
+
+void leader_left(struct leader *l, uint64_t now_ms)
+{
+    if (l->state == LEADER_LEAVING)
+        follow(l, now_ms);
+}
+
+void leader_stop(struct leader *l, uint64_t now_ms)
+{
+    if (l->state == LEADER_LEAD) {
+        enter(l, LEADER_DRAIN, now_ms);
+        l->out.drain(l->out.ctx);
+    } else if (l->state != LEADER_DRAIN && l->state != LEADER_STOPPED) {
+        end(l, NULL, now_ms);
+    }
+}
+
+void leader_committed(struct leader *l, uint64_t now_ms)
+{
+    if (l->state == LEADER_DRAIN)
+        end(l, NULL, now_ms);
+}
+
+void leader_tick(struct leader *l, uint64_t now_ms)
+{
+    if (l->state != LEADER_STANDBY || l->waiting_said ||
+        passed(l->since_ms, now_ms) < LEADER_PATIENCE_MS)
+        return;
+    l->waiting_said = true;
+    note(l, "standby",
+         "role=trainer text=\"waiting for the place of the trainer that was there: one that was "
+         "killed keeps it for session.timeout.ms (group.instance.id gives it back at once)\"");
+}

@@ -1,0 +1,334 @@
+/* Leadership: who leads when, what is asked for, and that every way down leads back to following.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fis/rng.h"
+#include "role/leader.h"
+
+struct world {
+    struct leader l;
+    uint64_t now;
+    char log[4096]; /* wishes, and events of notes in brackets */
+    bool stopped, failed;
+    int follows, leaves; /* may not overlap */
+};
+
+static void say(struct world *w, const char *what)
+{
+    size_t n = strlen(w->log);
+    snprintf(w->log + n, sizeof w->log - n, "%s%s", n ? " " : "", what);
+}
+
+static void follow(void *ctx)
+{
+    struct world *w = ctx;
+    w->follows++;
+    say(w, "follow");
+}
+static void fence(void *ctx)
+{
+    say(ctx, "fence");
+}
+static void catch_up(void *ctx)
+{
+    say(ctx, "catch_up");
+}
+static void lead(void *ctx)
+{
+    say(ctx, "lead");
+}
+static void drain(void *ctx)
+{
+    say(ctx, "drain");
+}
+static void leave(void *ctx)
+{
+    struct world *w = ctx;
+    w->leaves++;
+    say(w, "leave");
+}
+static void stopped(void *ctx, const struct fis_error *failed)
+{
+    struct world *w = ctx;
+    assert_false(w->stopped); /* once */
+    w->stopped = true;
+    w->failed = failed != NULL;
+    say(w, failed ? "failed" : "stopped");
+}
+static void note(void *ctx, const char *event, const char *text)
+{
+    char line[64];
+    assert_non_null(text);
+    snprintf(line, sizeof line, "[%s]", event);
+    say(ctx, line);
+}
+
+static void open_world(struct world *w)
+{
+    memset(w, 0, sizeof *w);
+    struct leader_out out = {w, follow, fence, catch_up, lead, drain, leave, stopped, note};
+    leader_init(&w->l, &out);
+    leader_start(&w->l, w->now);
+}
+
+/* What was asked for since the last look. */
+#define SAID(w, text)                                                                              \
+    do {                                                                                           \
+        assert_string_equal((w)->log, text);                                                       \
+        (w)->log[0] = 0;                                                                           \
+    } while (0)
+
+static void to_lead(struct world *w)
+{
+    leader_place(&w->l, true, false, w->now);
+    leader_fenced_others(&w->l, w->now);
+    leader_caught_up(&w->l, w->now);
+    leader_running(&w->l, true, w->now);
+    assert_int_equal(w->l.state, LEADER_LEAD);
+    w->log[0] = 0;
+}
+
+static void fail_with(struct world *w, enum fis_error_class class, bool fenced)
+{
+    struct fis_error e = {0};
+    fis_fail(&e, class, "because");
+    leader_failed(&w->l, &e, fenced, w->now);
+}
+
+static void one_alone_leads(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w);
+    SAID(&w, "follow");
+    leader_start(&w.l, w.now); /* once */
+    SAID(&w, "");
+    leader_warm(&w.l, 0, 0, w.now);
+    leader_place(&w.l, true, false, w.now += 100);
+    SAID(&w, "[standby] [leader] fence");
+    leader_caught_up(&w.l, w.now); /* of the follower; not asked for yet */
+    SAID(&w, "");
+    leader_fenced_others(&w.l, w.now += 50);
+    SAID(&w, "catch_up");
+    leader_place(&w.l, true, false, w.now); /* said once more */
+    leader_caught_up(&w.l, w.now += 50);
+    SAID(&w, "lead");
+    leader_running(&w.l, false, w.now);
+    leader_running(&w.l, false, w.now);
+    SAID(&w, "[leader]");
+    leader_stop(&w.l, w.now);
+    leader_stop(&w.l, w.now);
+    SAID(&w, "drain");
+    leader_place(&w.l, false, false, w.now); /* leaving the group, too late to matter */
+    leader_committed(&w.l, w.now);
+    SAID(&w, "stopped");
+    assert_true(w.stopped && !w.failed);
+}
+
+static void a_standby_waits_and_takes_over(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w);
+    leader_place(&w.l, false, false, w.now);
+    leader_place(&w.l, false, false, w.now);
+    leader_warm(&w.l, 3, 100, w.now);
+    leader_warm(&w.l, 3, 100, w.now);
+    SAID(&w, "follow [standby] [standby]");
+    leader_tick(&w.l, w.now += 10 * LEADER_PATIENCE_MS); /* it was said whom it waits for */
+    SAID(&w, "");
+    leader_place(&w.l, true, false, w.now);
+    leader_fenced_others(&w.l, w.now);
+    leader_caught_up(&w.l, w.now);
+    leader_running(&w.l, true, w.now);
+    SAID(&w, "[leader] fence catch_up lead [takeover]");
+}
+
+static void waiting_for_the_dead_is_said_once(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w);
+    leader_tick(&w.l, w.now += LEADER_PATIENCE_MS - 1);
+    SAID(&w, "follow");
+    leader_tick(&w.l, w.now += 1);
+    leader_tick(&w.l, w.now += LEADER_PATIENCE_MS);
+    SAID(&w, "[standby]");
+    leader_place(&w.l, false, false, w.now);
+    SAID(&w, "");
+}
+
+static void a_lost_place_begins_anew(void **state)
+{
+    (void)state;
+    struct world w;
+    for (int lost = 0; lost < 2; lost++)
+        for (int at = 0; at < 3; at++) {
+            open_world(&w);
+            leader_place(&w.l, true, false, w.now);
+            if (at > 0)
+                leader_fenced_others(&w.l, w.now);
+            if (at > 1)
+                leader_caught_up(&w.l, w.now);
+            w.log[0] = 0;
+            leader_place(&w.l, false, lost, w.now);
+            SAID(&w, "[stepped_down] leave");
+            /* What is still under way comes to an end, and means nothing any more. */
+            leader_fenced_others(&w.l, w.now);
+            leader_caught_up(&w.l, w.now);
+            leader_running(&w.l, true, w.now);
+            leader_place(&w.l, true, false, w.now);
+            fail_with(&w, FIS_FATAL, true);
+            SAID(&w, "");
+            leader_left(&w.l, w.now);
+            SAID(&w, "follow");
+            assert_int_equal(w.l.state, LEADER_STANDBY);
+        }
+}
+
+static void losing_the_place_again_and_again_is_no_failure(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w);
+    for (int i = 0; i < 10 * LEADER_FAILURES_MAX; i++) {
+        to_lead(&w);
+        leader_place(&w.l, false, true, w.now);
+        leader_left(&w.l, w.now);
+    }
+    assert_false(w.stopped);
+}
+
+static void fenced_and_lost_units_begin_anew_a_few_times(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w);
+    for (int i = 0; i < LEADER_FAILURES_MAX; i++) {
+        to_lead(&w);
+        fail_with(&w, i % 2 ? FIS_ABORT_TXN : FIS_FATAL, i % 2 == 0);
+        SAID(&w, i % 2 ? "[resuming] leave" : "[fenced] leave");
+        leader_left(&w.l, w.now += 1000);
+    }
+    w.now += LEADER_FAILURES_MS; /* long ago: forgotten */
+    for (int i = 0; i < LEADER_FAILURES_MAX; i++) {
+        to_lead(&w);
+        fail_with(&w, FIS_ABORT_TXN, false);
+        leader_left(&w.l, w.now);
+    }
+    assert_false(w.stopped);
+    to_lead(&w);
+    fail_with(&w, FIS_ABORT_TXN, false);
+    SAID(&w, "failed");
+}
+
+static void other_failures_are_the_end(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w);
+    fail_with(&w, FIS_FATAL, false);
+    fail_with(&w, FIS_FATAL, false);
+    SAID(&w, "follow failed");
+    leader_stop(&w.l, w.now);
+    SAID(&w, "");
+    open_world(&w);
+    to_lead(&w);
+    leader_stop(&w.l, w.now);
+    fail_with(&w, FIS_ABORT_TXN, false); /* the last commit failed: the exit status says so */
+    SAID(&w, "drain failed");
+}
+
+static void stop_in_every_state(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w);
+    leader_stop(&w.l, w.now);
+    SAID(&w, "follow stopped");
+    open_world(&w);
+    leader_place(&w.l, true, false, w.now);
+    leader_stop(&w.l, w.now);
+    SAID(&w, "follow [leader] fence stopped");
+    open_world(&w);
+    to_lead(&w);
+    leader_place(&w.l, false, true, w.now);
+    leader_stop(&w.l, w.now);
+    leader_left(&w.l, w.now);
+    SAID(&w, "[stepped_down] leave stopped");
+}
+
+/* Any events in any order: it follows again after each leave, asks for one thing at a time, and
+ * ends once. */
+static void any_order_of_events(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct fis_rng rng;
+        struct world w;
+        fis_rng_seed(&rng, seed, 0);
+        open_world(&w);
+        for (int i = 0; i < 200; i++) {
+            enum leader_state before = w.l.state;
+            w.log[0] = 0;
+            w.now += fis_rng_below(&rng, 5000);
+            switch (fis_rng_below(&rng, 10)) {
+            case 0:
+            case 1:
+                leader_place(&w.l, true, false, w.now);
+                break;
+            case 2:
+                leader_place(&w.l, false, fis_rng_below(&rng, 2), w.now);
+                break;
+            case 3:
+                leader_fenced_others(&w.l, w.now);
+                break;
+            case 4:
+                leader_caught_up(&w.l, w.now);
+                break;
+            case 5:
+                leader_running(&w.l, true, w.now);
+                break;
+            case 6:
+                fail_with(&w, FIS_ABORT_TXN, fis_rng_below(&rng, 2));
+                break;
+            case 7:
+                leader_left(&w.l, w.now);
+                break;
+            case 8:
+                leader_tick(&w.l, w.now);
+                break;
+            case 9:
+                if (fis_rng_below(&rng, 20) == 0)
+                    leader_stop(&w.l, w.now);
+                break;
+            }
+            assert_true(w.follows == w.leaves || w.follows == w.leaves + 1);
+            if (before == LEADER_STOPPED)
+                SAID(&w, "");
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_alone_leads),
+        cmocka_unit_test(a_standby_waits_and_takes_over),
+        cmocka_unit_test(waiting_for_the_dead_is_said_once),
+        cmocka_unit_test(a_lost_place_begins_anew),
+        cmocka_unit_test(losing_the_place_again_and_again_is_no_failure),
+        cmocka_unit_test(fenced_and_lost_units_begin_anew_a_few_times),
+        cmocka_unit_test(other_failures_are_the_end),
+        cmocka_unit_test(stop_in_every_state),
+        cmocka_unit_test(any_order_of_events),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
