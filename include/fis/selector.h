@@ -85,21 +85,26 @@ int fis_selector_rescore(struct fis_selector *s, fis_rescore_fn *score, void *ar
 /* The next one to ask a label for. It is the turn of the criterion that has been given fewest in
  * this round, so that any prefix of a round holds both in equal parts; a criterion without
  * candidates leaves its turn to the other, and has it back when it finds some. Returns 1 and fills
- * *c (pointers valid until the label is taken) and *criterion, or 0: nothing to ask (heaps empty,
- * in-flight limit, round full, or budget spent; why: fis_selector_limit). The request counts at
- * once against the in-flight limit, the round and the budget. */
+ * *c (pointers valid until the label is taken) and *criterion, or 0: nothing to ask (why:
+ * fis_selector_limit, in this order). The request counts at once against the in-flight limit, the
+ * round, the budget and the allowance. */
 int fis_selector_ask(struct fis_selector *s, struct fis_candidate *c, uint32_t *criterion);
 enum fis_limit {
     FIS_LIMIT_NONE,
-    FIS_LIMIT_EMPTY,
+    FIS_LIMIT_EMPTY, /* the heaps are */
     FIS_LIMIT_IN_FLIGHT,
     FIS_LIMIT_ROUND,
-    FIS_LIMIT_BUDGET
+    FIS_LIMIT_BUDGET,
+    FIS_LIMIT_ALLOWANCE
 };
 enum fis_limit fis_selector_limit(const struct fis_selector *s);
+/* At most n more requests from now on, whatever becomes of them; UINT64_MAX: no such limit, as at
+ * the beginning. */
+void fis_selector_set_allowance(struct fis_selector *s, uint64_t n);
 
-/* A label arrives. ACCEPTED: first answer to an open request; *c is filled, and stays valid until
- * fis_selector_release(id). The others change nothing. */
+/* A label arrives. ACCEPTED: first answer to a request, open or withdrawn (late; it is charged now
+ * when it was not). It counts in the round in which it comes. *c is filled, and stays valid until
+ * fis_selector_release(id); a late one has no payload any more. The others change nothing. */
 enum fis_answer {
     FIS_ANSWER_ACCEPTED,
     FIS_ANSWER_UNKNOWN,
@@ -113,22 +118,56 @@ void fis_selector_release(struct fis_selector *s, const struct fis_id *id);
  * goes on while fewer than r are kept) its place in the round is free again, once; it stays
  * answered and paid for. */
 void fis_selector_not_kept(struct fis_selector *s, const struct fis_id *id);
-/* A person skipped it, or its deadline passed: the slot in flight and the place in the round are
- * free again and the budget is given back; the id is not asked again. 1 when it was open. */
-int fis_selector_withdraw(struct fis_selector *s, const struct fis_id *id);
+/* A person skipped it, its deadline passed, or it was cancelled: the slot in flight and the place
+ * in the round are free again, and the id is not asked again. refund: the budget has it back; else
+ * it stays charged. The features are kept for a late answer. 1 when it was open. */
+int fis_selector_expire(struct fis_selector *s, const struct fis_id *id, int refund);
 
-/* Restoring a state: as if asked just now (label < 0; c whole), or asked, answered and released
- * (only c->id is read). Told twice is told once; limits are not checked. */
+enum fis_known { FIS_UNKNOWN, FIS_HELD, FIS_OPEN, FIS_ANSWERED, FIS_WITHDRAWN };
+enum fis_known fis_selector_state(const struct fis_selector *s, const struct fis_id *id);
+/* Of a request that is open, or withdrawn with its features: 1, and *c and *criterion as
+ * fis_selector_ask gave them (no payload when withdrawn). Else 0. */
+int fis_selector_peek(const struct fis_selector *s, const struct fis_id *id,
+                      struct fis_candidate *c, uint32_t *criterion);
+
+/* What the heaps hold that was not told before, and what was told and is held no more without
+ * having been asked for: for a copy that is kept elsewhere. `gone` first, then `held`; an id told
+ * as held may be told so again, with other features. What is told is marked so. The functions may
+ * not call the selector. */
+void fis_selector_changes(struct fis_selector *s, void (*gone)(void *arg, const struct fis_id *id),
+                          void (*held)(void *arg, const struct fis_candidate *c), void *arg);
+int fis_selector_changed(const struct fis_selector *s); /* would changes() say anything */
+
+/* Restoring a state, id by id: each in its last state; told twice is told once, and a state that
+ * can only come before the known one is passed over. Limits are not checked. INPUT: no such
+ * criterion or label.
+ * held: a candidate that was told by fis_selector_changes. It is in no heap before the next
+ *   fis_selector_rescore, so its scores do not matter, and none is refused.
+ * restore: as if asked just now (label < 0; c whole), or asked, answered and released (only c->id
+ *   is read).
+ * withdrawn: c->x NULL: without features; a late answer is then UNKNOWN. */
+int fis_selector_restore_held(struct fis_selector *s, const struct fis_candidate *c,
+                              struct fis_error *e) FIS_MUST_CHECK;
 int fis_selector_restore(struct fis_selector *s, const struct fis_candidate *c, uint32_t criterion,
                          int64_t label, struct fis_error *e) FIS_MUST_CHECK;
+int fis_selector_restore_withdrawn(struct fis_selector *s, const struct fis_candidate *c,
+                                   uint32_t criterion, int refunded,
+                                   struct fis_error *e) FIS_MUST_CHECK;
+/* Whether what is restored next was asked (or, answered, was answered) in the current round and has
+ * a place in it; so at first. */
+void fis_selector_restore_round(struct fis_selector *s, int current);
 
 void fis_selector_round_begin(struct fis_selector *s); /* the round's counts start at 0 */
 struct fis_selector_counts {
     uint32_t held; /* candidates in the heaps (distinct) */
     uint32_t open; /* requests without an answer */
+    /* Places of the round that are taken: by requests, and by answers to older ones. */
     uint32_t round_asked, round_answered;
-    uint64_t asked, answered; /* in all; answered counts against the budget with open ones */
-    uint64_t budget_left;     /* UINT64_MAX when unlimited */
+    uint64_t asked;       /* in all: open, answered and withdrawn */
+    uint64_t answered;    /* in all */
+    uint64_t withdrawn;   /* without an answer so far */
+    uint64_t charged;     /* counts against the budget besides the open ones */
+    uint64_t budget_left; /* 0 also when late answers went over it; UINT64_MAX when unlimited */
 };
 struct fis_selector_counts fis_selector_counts(const struct fis_selector *s);
 

@@ -1,23 +1,7 @@
-#include "core/selector_known.h"
+#include "core/selector_state.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Candidates rescored at a time: enough rows for a GEMM, few enough to stay in cache. */
-#define RESCORE_ROWS 256u
-
-struct fis_selector {
-    struct fis_selector_options o;
-    uint32_t n_heaps;
-    struct fis_heap heap[FIS_MAX_CRITERIA];
-    struct known known;
-    uint32_t held, open;
-    uint64_t answered, asked, round;
-    uint32_t round_asked, round_answered, round_by[FIS_MAX_CRITERIA];
-    /* Work space of rescore. */
-    float *x, *scores;
-    const struct fis_id **ids;
-};
 
 static int check_options(const struct fis_selector_options *o, struct fis_error *e)
 {
@@ -63,6 +47,7 @@ struct fis_selector *fis_selector_new(const struct fis_selector_options *o, stru
         s->o.heap = 2 * o->labels_per_round;
     if (s->o.in_flight == 0)
         s->o.in_flight = o->labels_per_round;
+    s->allowance = UINT64_MAX;
     s->n_heaps = fis_criteria_count(o->criteria.algorithm);
     known_init(&s->known, o->d);
     if (make_room(s, e) < 0) {
@@ -87,8 +72,7 @@ void fis_selector_free(struct fis_selector *s)
 
 /* ---- the heaps ------------------------------------------------------------------------------ */
 
-static void fill_candidate(const struct fis_selector *s, const struct entry *entry,
-                           struct fis_candidate *c)
+void selector_fill(const struct fis_selector *s, const struct entry *entry, struct fis_candidate *c)
 {
     const struct slot *slot = known_slot(&s->known, entry->slot);
     c->id = entry->id;
@@ -98,10 +82,17 @@ static void fill_candidate(const struct fis_selector *s, const struct entry *ent
     c->payload_length = slot->payload_length;
 }
 
+/* What was told as held stays known until it is told that it is gone. */
 static void forget_held(struct fis_selector *s, struct entry *entry)
 {
-    known_remove(&s->known, entry);
     s->held--;
+    if (!entry->written) {
+        known_remove(&s->known, entry);
+        return;
+    }
+    known_drop_slot(&s->known, entry);
+    entry->state = KNOWN_GONE;
+    known_changed(&s->known, entry);
 }
 
 /* Offers a slot to every heap that its scores are good enough for. */
@@ -131,7 +122,17 @@ static void leave_heaps(struct fis_selector *s, struct slot *slot)
                 slot->heaps--;
                 break;
             }
-    s->held--;
+}
+
+void selector_let_go(struct fis_selector *s, struct entry *entry)
+{
+    if (entry->state == KNOWN_HELD) {
+        leave_heaps(s, known_slot(&s->known, entry->slot));
+        s->held--;
+    }
+    known_told(&s->known, entry);
+    entry->written = 0;
+    entry->state = KNOWN_NEW;
 }
 
 static int check_scores(const float *scores, uint32_t n, const struct fis_id *id,
@@ -154,6 +155,17 @@ static int check_features(const struct fis_candidate *c, uint32_t d, struct fis_
     return 0;
 }
 
+struct entry *selector_entry(struct fis_selector *s, const struct fis_candidate *c, int with_slot,
+                             struct fis_error *e)
+{
+    struct entry *entry = known_find(&s->known, &c->id);
+    if (!entry)
+        return known_add(&s->known, c, with_slot, e);
+    if (with_slot && entry->slot == NO_SLOT && known_give_slot(&s->known, entry, c, e) < 0)
+        return NULL;
+    return entry;
+}
+
 int fis_selector_offer(struct fis_selector *s, const struct fis_candidate *c, struct fis_error *e)
 {
     int wanted = 0, r = check_scores(c->scores, s->n_heaps, &c->id, e);
@@ -162,15 +174,16 @@ int fis_selector_offer(struct fis_selector *s, const struct fis_candidate *c, st
     for (uint32_t i = 0; i < s->n_heaps; i++)
         wanted |= c->scores[i] > FIS_NOT_A_CANDIDATE &&
                   fis_heap_admits(&s->heap[i], c->scores[i], &c->id);
-    if (!wanted || known_find(&s->known, &c->id))
+    struct entry *entry = wanted ? known_find(&s->known, &c->id) : NULL;
+    if (!wanted || (entry && entry->state != KNOWN_GONE))
         return 0;
     if ((r = check_features(c, s->o.d, e)) < 0)
         return r;
-    struct entry *entry = known_add(&s->known, c, 1, e);
-    if (!entry)
+    if (!(entry = selector_entry(s, c, 1, e)))
         return -FIS_NOMEM;
     entry->state = KNOWN_HELD;
     s->held++;
+    known_changed(&s->known, entry);
     offer_slot(s, known_slot(&s->known, entry->slot));
     return 1;
 }
@@ -208,16 +221,14 @@ static void refill_heaps(struct fis_selector *s)
     struct entry *entry, *next;
     for (uint32_t i = 0; i < s->n_heaps; i++)
         fis_heap_clear(&s->heap[i]);
-    HASH_ITER(hh, s->known.table, entry, next)
-    {
+    HASH_ITER (hh, s->known.table, entry, next) {
         if (entry->state == KNOWN_HELD) {
             struct slot *slot = known_slot(&s->known, entry->slot);
             slot->heaps = UINT32_MAX / 2; /* not to be forgotten while the others are offered */
             offer_slot(s, slot);
         }
     }
-    HASH_ITER(hh, s->known.table, entry, next)
-    {
+    HASH_ITER (hh, s->known.table, entry, next) {
         if (entry->state == KNOWN_HELD) {
             struct slot *slot = known_slot(&s->known, entry->slot);
             slot->heaps -= UINT32_MAX / 2;
@@ -243,166 +254,4 @@ int fis_selector_rescore(struct fis_selector *s, fis_rescore_fn *score, void *ar
     }
     refill_heaps(s);
     return result;
-}
-
-/* ---- asking and answers --------------------------------------------------------------------- */
-
-enum fis_limit fis_selector_limit(const struct fis_selector *s)
-{
-    if (s->o.budget && s->open + s->answered >= s->o.budget)
-        return FIS_LIMIT_BUDGET;
-    if (s->round_asked >= s->o.labels_per_round)
-        return FIS_LIMIT_ROUND;
-    if (s->open >= s->o.in_flight)
-        return FIS_LIMIT_IN_FLIGHT;
-    return s->held == 0 ? FIS_LIMIT_EMPTY : FIS_LIMIT_NONE;
-}
-
-/* The turn is that of the criterion that has had fewest in this round, so that what was withdrawn
- * is made good from the same criterion. */
-static uint32_t whose_turn(const struct fis_selector *s)
-{
-    uint32_t turn = FIS_MAX_CRITERIA;
-    for (uint32_t i = 0; i < s->n_heaps; i++)
-        if (s->heap[i].count && (turn == FIS_MAX_CRITERIA || s->round_by[i] < s->round_by[turn]))
-            turn = i;
-    return turn;
-}
-
-static void count_request(struct fis_selector *s, struct entry *entry, uint32_t criterion)
-{
-    entry->state = KNOWN_OPEN;
-    entry->criterion = criterion;
-    entry->round = s->round;
-    s->open++;
-    s->asked++;
-    s->round_asked++;
-    s->round_by[criterion]++;
-}
-
-int fis_selector_ask(struct fis_selector *s, struct fis_candidate *c, uint32_t *criterion)
-{
-    if (fis_selector_limit(s) != FIS_LIMIT_NONE)
-        return 0;
-    uint32_t turn = whose_turn(s);
-    int best = fis_heap_best(&s->heap[turn]);
-    struct slot *slot = known_slot(&s->known, s->heap[turn].items[best].slot);
-    leave_heaps(s, slot);
-    count_request(s, slot->entry, turn);
-    fill_candidate(s, slot->entry, c);
-    *criterion = turn;
-    return 1;
-}
-
-static void count_answer(struct fis_selector *s, struct entry *entry, uint32_t label)
-{
-    entry->label = label;
-    s->open--;
-    s->answered++;
-    if (entry->round == s->round)
-        s->round_answered++;
-}
-
-enum fis_answer fis_selector_answer(struct fis_selector *s, const struct fis_id *id, uint32_t label,
-                                    struct fis_candidate *c, uint32_t *criterion)
-{
-    struct entry *entry = known_find(&s->known, id);
-    if (!entry || entry->state == KNOWN_HELD || entry->state == KNOWN_WITHDRAWN)
-        return FIS_ANSWER_UNKNOWN;
-    if (entry->state != KNOWN_OPEN)
-        return entry->label == label ? FIS_ANSWER_DUPLICATE : FIS_ANSWER_CONTRADICTION;
-    entry->state = KNOWN_ANSWERED;
-    count_answer(s, entry, label);
-    fill_candidate(s, entry, c);
-    *criterion = entry->criterion;
-    return FIS_ANSWER_ACCEPTED;
-}
-
-void fis_selector_release(struct fis_selector *s, const struct fis_id *id)
-{
-    struct entry *entry = known_find(&s->known, id);
-    if (!entry || entry->state != KNOWN_ANSWERED)
-        return;
-    known_drop_slot(&s->known, entry);
-    entry->state = KNOWN_DONE;
-}
-
-/* Its place in the round is free again, and the criterion's turn with it. */
-static void free_place(struct fis_selector *s, const struct entry *entry)
-{
-    if (entry->round != s->round)
-        return;
-    s->round_asked--;
-    s->round_by[entry->criterion]--;
-}
-
-void fis_selector_not_kept(struct fis_selector *s, const struct fis_id *id)
-{
-    struct entry *entry = known_find(&s->known, id);
-    if (!entry || entry->not_kept || entry->state == KNOWN_HELD || entry->state == KNOWN_OPEN ||
-        entry->state == KNOWN_WITHDRAWN)
-        return;
-    entry->not_kept = 1;
-    free_place(s, entry);
-}
-
-int fis_selector_withdraw(struct fis_selector *s, const struct fis_id *id)
-{
-    struct entry *entry = known_find(&s->known, id);
-    if (!entry || entry->state != KNOWN_OPEN)
-        return 0;
-    known_drop_slot(&s->known, entry);
-    entry->state = KNOWN_WITHDRAWN;
-    s->open--;
-    s->asked--;
-    free_place(s, entry);
-    return 1;
-}
-
-/* ---- state ---------------------------------------------------------------------------------- */
-
-int fis_selector_restore(struct fis_selector *s, const struct fis_candidate *c, uint32_t criterion,
-                         int64_t label, struct fis_error *e)
-{
-    struct entry *entry = known_find(&s->known, &c->id);
-    if (criterion >= s->n_heaps || label > UINT32_MAX)
-        return fis_fail(e, FIS_INPUT, "restored request %.*s: criterion %u, label %lld: no such",
-                        (int)c->id.length, c->id.bytes, criterion, (long long)label);
-    if (entry && entry->state != KNOWN_HELD && !(entry->state == KNOWN_OPEN && label >= 0))
-        return 0; /* known already: told twice is told once */
-    if (!entry && !(entry = known_add(&s->known, c, label < 0, e)))
-        return -FIS_NOMEM;
-    if (entry->state == KNOWN_HELD)
-        leave_heaps(s, known_slot(&s->known, entry->slot));
-    if (entry->state != KNOWN_OPEN)
-        count_request(s, entry, criterion);
-    if (label >= 0) {
-        count_answer(s, entry, (uint32_t)label);
-        known_drop_slot(&s->known, entry);
-        entry->state = KNOWN_DONE;
-    }
-    return 0;
-}
-
-void fis_selector_round_begin(struct fis_selector *s)
-{
-    s->round++;
-    s->round_asked = s->round_answered = 0;
-    memset(s->round_by, 0, sizeof s->round_by);
-}
-
-struct fis_selector_counts fis_selector_counts(const struct fis_selector *s)
-{
-    uint64_t used = s->open + s->answered;
-    return (struct fis_selector_counts){
-        .held = s->held,
-        .open = s->open,
-        .round_asked = s->round_asked,
-        .round_answered = s->round_answered,
-        .asked = s->asked,
-        .answered = s->answered,
-        .budget_left = s->o.budget == 0      ? UINT64_MAX
-                       : used >= s->o.budget ? 0
-                                             : s->o.budget - used,
-    };
 }

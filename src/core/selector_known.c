@@ -107,17 +107,63 @@ static int take_slot(struct known *k, struct entry *entry, const struct fis_cand
     return 0;
 }
 
-void known_drop_slot(struct known *k, struct entry *entry)
+int known_give_slot(struct known *k, struct entry *entry, const struct fis_candidate *c,
+                    struct fis_error *e)
+{
+    if (take_slot(k, entry, c) < 0)
+        return fis_fail(e, FIS_NOMEM, "selector: no memory for another candidate");
+    return 0;
+}
+
+void known_drop_payload(struct known *k, struct entry *entry)
 {
     if (entry->slot == NO_SLOT)
         return;
     struct slot *slot = known_slot(k, entry->slot);
     fis_free(slot->payload);
     slot->payload = NULL;
+    slot->payload_length = 0;
+}
+
+void known_drop_slot(struct known *k, struct entry *entry)
+{
+    if (entry->slot == NO_SLOT)
+        return;
+    struct slot *slot = known_slot(k, entry->slot);
+    known_drop_payload(k, entry);
     slot->entry = NULL;
     slot->next_free = k->free_slot;
     k->free_slot = slot->number;
     entry->slot = NO_SLOT;
+}
+
+void known_changed(struct known *k, struct entry *entry)
+{
+    if (entry->changed)
+        return;
+    entry->changed = 1;
+    entry->changed_before = k->changed_last;
+    entry->changed_after = NULL;
+    if (k->changed_last)
+        k->changed_last->changed_after = entry;
+    else
+        k->changed_first = entry;
+    k->changed_last = entry;
+}
+
+void known_told(struct known *k, struct entry *entry)
+{
+    if (!entry->changed)
+        return;
+    entry->changed = 0;
+    if (entry->changed_before)
+        entry->changed_before->changed_after = entry->changed_after;
+    else
+        k->changed_first = entry->changed_after;
+    if (entry->changed_after)
+        entry->changed_after->changed_before = entry->changed_before;
+    else
+        k->changed_last = entry->changed_before;
 }
 
 static void give_back(struct known *k, struct entry *entry)
@@ -153,6 +199,7 @@ nomem:
 
 void known_remove(struct known *k, struct entry *entry)
 {
+    known_told(k, entry);
     HASH_DEL(k->table, entry);
     give_back(k, entry);
 }

@@ -18,7 +18,9 @@
 #include <uthash.h>
 
 enum known_state {
-    KNOWN_HELD = 1, /* in at least one heap */
+    KNOWN_NEW,      /* made, and not yet anything */
+    KNOWN_HELD,     /* a candidate; in at least one heap, or restored and in none yet */
+    KNOWN_GONE,     /* held no more; here until fis_selector_changes has told so */
     KNOWN_OPEN,     /* asked for, no answer yet */
     KNOWN_ANSWERED, /* answered; the slot is lent out until release */
     KNOWN_DONE,     /* answered and released */
@@ -39,10 +41,14 @@ struct slot {
 struct entry {
     UT_hash_handle hh;
     struct entry *next_free;
+    /* Of those that fis_selector_changes is to tell: held or gone. */
+    struct entry *changed_before, *changed_after;
+    int changed;
+    int written; /* told as held, and nothing since */
     enum known_state state;
     uint32_t label, criterion, slot; /* slot: NO_SLOT when it has none */
-    uint64_t round;                  /* in which it was asked */
-    int not_kept;                    /* its place in the round was given back */
+    uint64_t round;                  /* in which it has a place, when placed */
+    int placed, charged;
     struct fis_id id;
 };
 
@@ -50,6 +56,7 @@ struct entry {
 
 struct known {
     struct entry *table;
+    struct entry *changed_first, *changed_last;
     struct entry *free_entries;
     struct entry **entry_chunks;
     uint32_t n_entry_chunks;
@@ -68,7 +75,13 @@ struct slot *known_slot(const struct known *k, uint32_t slot);
  * when with_slot. */
 struct entry *known_add(struct known *k, const struct fis_candidate *c, int with_slot,
                         struct fis_error *e);
+/* A slot for an entry that has none; -FIS_NOMEM. */
+int known_give_slot(struct known *k, struct entry *entry, const struct fis_candidate *c,
+                    struct fis_error *e);
+void known_drop_payload(struct known *k, struct entry *entry);
 void known_drop_slot(struct known *k, struct entry *entry);
+void known_changed(struct known *k, struct entry *entry); /* to be told; last in the list */
+void known_told(struct known *k, struct entry *entry);    /* out of the list */
 void known_remove(struct known *k, struct entry *entry);
 
 #endif

@@ -222,7 +222,7 @@ static void take_label(struct trainer_role *m, const struct fis_candidate *c, ui
 
 static int skip_label(struct trainer_role *m, const struct wire_label *l, struct fis_error *e)
 {
-    if (!fis_selector_withdraw(m->selector, &l->id))
+    if (!fis_selector_expire(m->selector, &l->id, 1))
         return fis_fail(e, FIS_INPUT, "skipped, but there is no open request with this id");
     struct wire_ledger_entry entry = {.id = l->id, .round = m->state.round};
     entry.state = WIRE_SKIPPED_BY_PERSON;

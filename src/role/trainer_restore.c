@@ -44,15 +44,9 @@ static int check_entry(const struct trainer_role *m, const struct wire_ledger_en
 static int restore_withdrawn(struct trainer_role *m, const struct wire_ledger_entry *entry,
                              struct fis_error *e)
 {
-    float *nothing = fis_calloc(fis_shape_inputs(&m->shape), sizeof *nothing);
-    if (!nothing)
-        return fis_fail(e, FIS_NOMEM, "trainer: no memory for the ledger");
-    struct fis_candidate c = {.id = entry->id, .x = nothing};
-    int rc = fis_selector_restore(m->selector, &c, 0, -1, e);
-    if (rc == 0)
-        fis_selector_withdraw(m->selector, &entry->id);
-    fis_free(nothing);
-    return rc;
+    int whole = entry->d == fis_shape_inputs(&m->shape);
+    struct fis_candidate c = {.id = entry->id, .x = whole ? entry->x : NULL};
+    return fis_selector_restore_withdrawn(m->selector, &c, 0, 1, e);
 }
 
 static int restore_bought(struct trainer_role *m, const struct wire_ledger_entry *entry,

@@ -217,9 +217,9 @@ static void limits_hold_and_withdrawal_gives_back(void **state)
     struct fis_id first = c.id;
     assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
     assert_int_equal(fis_selector_limit(s), FIS_LIMIT_IN_FLIGHT);
-    assert_int_equal(fis_selector_withdraw(s, &first), 1);
-    assert_int_equal(fis_selector_withdraw(s, &first), 0);
-    assert_int_equal(fis_selector_answer(s, &first, 1, &c, &criterion), FIS_ANSWER_UNKNOWN);
+    assert_int_equal(fis_selector_expire(s, &first, 1), 1);
+    assert_int_equal(fis_selector_expire(s, &first, 1), 0);
+    assert_int_equal(fis_selector_state(s, &first), FIS_WITHDRAWN);
     assert_int_equal(fis_selector_counts(s).budget_left, 2);
     assert_int_equal(fis_selector_counts(s).round_asked, 1);
     assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
@@ -263,7 +263,7 @@ static void labels_that_are_not_kept_free_their_place(void **state)
     fis_selector_free(s);
 }
 
-static void late_answers_belong_to_their_own_round(void **state)
+static void answers_count_in_the_round_in_which_they_come(void **state)
 {
     (void)state;
     struct fis_candidate c;
@@ -277,9 +277,12 @@ static void late_answers_belong_to_their_own_round(void **state)
     struct fis_id skipped = c.id;
     fis_selector_round_begin(s);
     assert_int_equal(fis_selector_answer(s, &late, 0, &c, &criterion), FIS_ANSWER_ACCEPTED);
-    assert_int_equal(fis_selector_withdraw(s, &skipped), 1);
-    assert_int_equal(fis_selector_counts(s).round_answered, 0);
-    assert_int_equal(fis_selector_counts(s).round_asked, 0);
+    assert_int_equal(fis_selector_expire(s, &skipped, 1), 1);
+    assert_int_equal(fis_selector_counts(s).round_answered, 1);
+    assert_int_equal(fis_selector_counts(s).round_asked, 1); /* it takes a place of two */
+    assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
+    assert_int_equal(fis_selector_ask(s, &c, &criterion), 0);
+    assert_int_equal(fis_selector_limit(s), FIS_LIMIT_ROUND);
     assert_int_equal(fis_selector_counts(s).answered, 1);
     fis_selector_free(s);
 }
@@ -467,7 +470,7 @@ int main(void)
         cmocka_unit_test(answers_are_told_apart),
         cmocka_unit_test(limits_hold_and_withdrawal_gives_back),
         cmocka_unit_test(labels_that_are_not_kept_free_their_place),
-        cmocka_unit_test(late_answers_belong_to_their_own_round),
+        cmocka_unit_test(answers_count_in_the_round_in_which_they_come),
         cmocka_unit_test(bad_candidates_are_refused),
         cmocka_unit_test(a_new_head_reorders_all),
         cmocka_unit_test(restored_state_asks_nobody_twice),
