@@ -37,7 +37,7 @@ struct scorer_host {
     struct wire_buffer buffer;
     const char *topics[1], *head_topics[1];
     char name[128], group[128];
-    uint64_t said_records, revocations;
+    uint64_t said_records;
     bool stopping, failed;
 };
 
@@ -75,13 +75,15 @@ static void out_score(void *ctx, uint32_t slot)
     workers_submit(h->rt->workers, &s->job);
 }
 
+/* All scorers send to one partition: progress then stands behind the candidates of its records,
+ * and who reads the topic sees one order of both, whatever the number of scorers. */
 static void send_offer(struct scorer_host *h, uint32_t slot, const struct wire_offer *offer,
                        const void *key, size_t key_length)
 {
     struct fis_error e;
     h->buffer.length = 0;
     if (wire_offer_encode(offer, &h->buffer, &e) < 0 ||
-        stream_producer_send(h->producer, h->rt->cfg->topics.candidates, -1, key, key_length,
+        stream_producer_send(h->producer, h->rt->cfg->topics.candidates, 0, key, key_length,
                              h->buffer.data, h->buffer.length, slot, &e) < 0)
         fail(h, &e);
 }
@@ -129,42 +131,23 @@ static void out_progress(void *ctx, uint32_t slot, const struct wire_progress *p
     send_offer(h, slot, &offer, h->name, strlen(h->name));
 }
 
-/* Offsets of a batch: the highest of each partition, plus one; out has a place for each message,
- * so for every partition that there can be. */
-static size_t batch_offsets(const struct stream_batch *b, const char *topic,
-                            struct stream_offset *out)
-{
-    size_t n = 0;
-    for (uint32_t i = 0; i < b->count; i++) {
-        size_t k = 0;
-        while (k < n && out[k].partition != b->messages[i].partition)
-            k++;
-        if (k == n)
-            out[n++] = (struct stream_offset){topic, b->messages[i].partition, 0};
-        if (b->messages[i].offset + 1 > out[k].offset)
-            out[k].offset = b->messages[i].offset + 1;
-    }
-    return n;
-}
-
-static void out_release(void *ctx, uint32_t slot, int commit)
+static void out_release(void *ctx, uint32_t slot, const struct scorer_place *places, uint32_t n)
 {
     struct scorer_host *h = ctx;
-    struct scorer_slot *s = &h->slots[slot];
     struct fis_error e;
-    size_t n = batch_offsets(s->read, h->topics[0], h->offsets);
-    if (commit && stream_consumer_commit(h->records, h->offsets, n, &e) < 0)
+    for (uint32_t i = 0; i < n; i++)
+        h->offsets[i] = (struct stream_offset){h->topics[0], places[i].partition, places[i].next};
+    if (stream_consumer_commit(h->records, h->offsets, n, &e) < 0)
         runtime_kafka_event(h->rt, "scorer", &e);
-    stream_batch_release(s->read);
+    stream_batch_release(h->slots[slot].read);
 }
 
 static void on_revoke(void *arg, bool lost, const struct stream_partition *partitions, size_t count)
 {
     struct scorer_host *h = arg;
-    (void)partitions;
-    h->revocations++;
-    scorer_revoked(h->machine);
     log_line(LOG_LEVEL_INFO, "revoked", "role=scorer partitions=%zu lost=%d", count, lost);
+    for (size_t i = 0; i < count; i++)
+        scorer_revoked(h->machine, &partitions[i].partition, 1);
 }
 
 /* ---- opening ------------------------------------------------------------------------------- */
@@ -227,7 +210,13 @@ static int open_all(struct scorer_host *h, struct fis_error *e)
     };
     struct scorer_options options;
     pipeline_scorer(&h->rt->pipeline, h->name, &options);
-    struct scorer_out out = {h, out_score, out_offer, out_refuse, out_progress, out_release};
+    options.batch = h->scoring.capacity;
+    struct scorer_out out = {.ctx = h,
+                             .score = out_score,
+                             .offer = out_offer,
+                             .refuse = out_refuse,
+                             .progress = out_progress,
+                             .release = out_release};
     h->machine = scorer_new(&options, &out, e);
     h->assembler = wire_assembler_new(WIRE_ASSEMBLE_NEWEST, 1, 0);
     h->head_batch = stream_batch_new(HEAD_BATCH);
@@ -277,15 +266,16 @@ static void take_head(struct scorer_host *h, struct wire_bytes payload)
         return;
     }
     struct scoring_head *head = scoring_head_take(&owned);
+    int rc = head ? scorer_head(h->machine, &owned.head, &e)
+                  : fis_fail(&e, FIS_NOMEM, "no memory for a head");
     wire_head_done(&owned);
-    if (!head) {
-        fis_fail(&e, FIS_NOMEM, "no memory for a head");
+    if (rc < 0) {
+        scoring_head_unref(head);
         fail(h, &e);
         return;
     }
     scoring_head_unref(h->head);
     h->head = head;
-    scorer_head(h->machine, head->version);
     log_line(LOG_LEVEL_DEBUG, "head", "role=scorer version=%llu",
              (unsigned long long)head->version);
 }
@@ -309,11 +299,11 @@ static bool follow_heads(struct scorer_host *h)
     return n == HEAD_BATCH;
 }
 
+/* Takes over what was read since the last time. */
 static void fill(struct scorer_host *h, struct scorer_slot *s)
 {
     struct scoring_batch *b = &s->batch;
-    b->n = s->read->count;
-    for (uint32_t i = 0; i < b->n; i++) {
+    for (uint32_t i = b->n; i < s->read->count; i++) {
         const struct stream_message *m = &s->read->messages[i];
         b->messages[i] = (struct wire_message){
             .topic = h->topics[0],
@@ -324,21 +314,27 @@ static void fill(struct scorer_host *h, struct scorer_slot *s)
             .value = {m->value, m->value_length},
         };
     }
+    b->n = s->read->count;
 }
 
 /* A batch ends at its number of records, or when it holds its share of queue_bytes: memory has a
- * bound whatever the records' size. */
-static uint32_t read_batch(struct scorer_host *h, struct stream_batch *b)
+ * bound whatever the records' size. The machine hears of messages before the next read, which may
+ * take their partition away. */
+static uint32_t read_batch(struct scorer_host *h, struct scorer_slot *s)
 {
     size_t bytes = 0, share = h->rt->cfg->scorer.queue_bytes / h->n_slots;
-    uint32_t n = 1, counted = 0;
-    while (n > 0 && bytes < share && b->count < h->scoring.capacity) {
-        uint32_t room = h->scoring.capacity - b->count;
-        n = stream_consumer_read(h->records, b, room < READ_AT_ONCE ? room : READ_AT_ONCE);
-        for (; counted < b->count; counted++)
-            bytes += b->messages[counted].value_length;
+    uint32_t n = 1;
+    s->batch.n = 0;
+    while (n > 0 && bytes < share && s->batch.n < h->scoring.capacity) {
+        uint32_t had = s->batch.n, room = h->scoring.capacity - had;
+        n = stream_consumer_read(h->records, s->read, room < READ_AT_ONCE ? room : READ_AT_ONCE);
+        fill(h, s);
+        for (uint32_t i = had; i < s->batch.n; i++)
+            bytes += s->batch.messages[i].value.length;
+        if (n > 0)
+            scorer_reading(h->machine, s->index, &s->batch);
     }
-    return b->count;
+    return s->batch.n;
 }
 
 static bool read_records(struct scorer_host *h)
@@ -346,13 +342,9 @@ static bool read_records(struct scorer_host *h)
     int slot;
     while (!h->failed && (slot = scorer_free_slot(h->machine)) >= 0) {
         struct scorer_slot *s = &h->slots[slot];
-        uint64_t before = h->revocations;
-        if (read_batch(h, s->read) == 0)
+        if (read_batch(h, s) == 0)
             return false;
-        fill(h, s);
-        scorer_batch(h->machine, (uint32_t)slot);
-        if (h->revocations != before)
-            scorer_revoked(h->machine); /* while it was being read: it is not ours to commit */
+        scorer_batch(h->machine, (uint32_t)slot, &s->batch);
     }
     /* Nothing is wanted now, but rebalances are served and the membership is kept. */
     stream_consumer_read(h->records, h->head_batch, 0);

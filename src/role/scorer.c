@@ -1,69 +1,62 @@
 #include "role/scorer.h"
 
 #include <assert.h>
-#include <string.h>
 
-enum slot_state { SLOT_FREE, SLOT_SCORING, SLOT_OFFERS, SLOT_PROGRESS, SLOT_SETTLED };
+#include "role/scorer_impl.h"
 
-struct slot {
-    enum slot_state state;
-    uint32_t unacked;
-    int commit;     /* 0 once its partitions were taken away */
-    uint64_t order; /* of reading */
-    struct wire_progress progress;
-};
-
-struct scorer {
-    struct scorer_options o;
-    struct scorer_out out;
-    struct slot slots[SCORER_MAX_SLOTS];
-    struct fis_heap heaps[FIS_MAX_CRITERIA];
-    struct fis_id *ids[FIS_MAX_CRITERIA]; /* [heap] ids of what a heap holds, by slot */
-    uint64_t *hashes[FIS_MAX_CRITERIA];   /* [heap] of those ids; 0: the slot is not in use */
-    uint32_t criteria;
-    uint64_t head_version, next_order;
-    int have_head, stopping;
-    struct scorer_counts counts;
-};
+static int open_slots(struct scorer *m, struct fis_error *e)
+{
+    m->range_room = m->o.batch;
+    m->places = fis_alloc(m->o.batch, sizeof *m->places);
+    int ok = m->places != NULL;
+    for (uint32_t i = 0; ok && i < m->o.slots; i++) {
+        m->slots[i].parts = fis_alloc(m->o.batch, sizeof *m->slots[i].parts);
+        m->slots[i].ranges = fis_alloc(m->range_room, sizeof *m->slots[i].ranges);
+        ok = m->slots[i].parts && m->slots[i].ranges;
+    }
+    return ok ? 0 : fis_fail(e, FIS_NOMEM, "scorer: no memory for batches of %u", m->o.batch);
+}
 
 struct scorer *scorer_new(const struct scorer_options *o, const struct scorer_out *out,
                           struct fis_error *e)
 {
-    assert(o->slots >= 1 && o->slots <= SCORER_MAX_SLOTS && o->heap > 0);
+    assert(o->slots >= 1 && o->slots <= SCORER_MAX_SLOTS && o->heap > 0 && o->batch > 0);
     struct scorer *m = fis_calloc(1, sizeof *m);
-    if (!m)
-        goto nomem;
+    if (!m) {
+        fis_fail(e, FIS_NOMEM, "scorer: no memory");
+        return NULL;
+    }
     m->o = *o;
     m->out = *out;
-    m->criteria = fis_criteria_count(o->criteria.algorithm);
-    for (uint32_t c = 0; c < m->criteria; c++) {
-        m->ids[c] = fis_calloc(o->heap, sizeof **m->ids);
-        m->hashes[c] = fis_calloc(o->heap, sizeof **m->hashes);
-        if (!m->ids[c] || !m->hashes[c] || fis_heap_init(&m->heaps[c], o->heap, e) < 0)
-            goto nomem;
+    if (scorer_best_init(m, e) < 0 || open_slots(m, e) < 0 ||
+        (o->pool && !(m->asked = asked_new(o->ledger_bytes, e)))) {
+        scorer_free(m);
+        return NULL;
     }
     return m;
-nomem:
-    scorer_free(m);
-    fis_fail(e, FIS_NOMEM, "scorer: no memory for heaps of %u records", o->heap);
-    return NULL;
 }
 
 void scorer_free(struct scorer *m)
 {
     if (!m)
         return;
-    for (uint32_t c = 0; c < FIS_MAX_CRITERIA; c++) {
-        fis_heap_done(&m->heaps[c]);
-        fis_free(m->ids[c]);
-        fis_free(m->hashes[c]);
+    scorer_best_done(m);
+    for (uint32_t i = 0; i < m->o.slots; i++) {
+        fis_free(m->slots[i].parts);
+        fis_free(m->slots[i].ranges);
     }
+    fis_free(m->places);
+    fis_free(m->partitions);
+    fis_free(m->end_ranges);
+    asked_free(m->asked);
     fis_free(m);
 }
 
+/* ---- batches ------------------------------------------------------------------------------- */
+
 int scorer_free_slot(const struct scorer *m)
 {
-    if (!m->have_head || m->stopping)
+    if (!m->have_head || m->stopping || (m->o.pool && !m->scanning))
         return -1;
     for (uint32_t i = 0; i < m->o.slots; i++)
         if (m->slots[i].state == SLOT_FREE)
@@ -71,137 +64,214 @@ int scorer_free_slot(const struct scorer *m)
     return -1;
 }
 
-void scorer_batch(struct scorer *m, uint32_t slot)
+void scorer_reading(struct scorer *m, uint32_t slot, const struct scoring_batch *b)
 {
     struct slot *s = &m->slots[slot];
-    assert(s->state == SLOT_FREE && m->have_head);
-    *s = (struct slot){.state = SLOT_SCORING, .commit = 1, .order = m->next_order++};
-    m->out.score(m->out.ctx, slot);
-}
-
-/* Records come twice (redelivery, a hot id): a second place in the heap would push others out. A
- * scan will do, since admissions are rare: about r ln(N/r) in N records. */
-static int holds(const struct scorer *m, uint32_t c, uint64_t hash, const struct fis_id *id)
-{
-    for (uint32_t i = 0; i < m->o.heap; i++)
-        if (m->hashes[c][i] == hash && fis_id_compare(&m->ids[c][i], id) == 0)
-            return 1;
-    return 0;
-}
-
-/* Whether this scorer's own best of the criterion take the record in; they remember its id. */
-static int admit(struct scorer *m, uint32_t c, float score, const struct fis_id *id)
-{
-    struct fis_heap *h = &m->heaps[c];
-    if (!fis_heap_admits(h, score, id))
-        return 0;
-    uint64_t hash = fis_id_hash(id, 0) | 1;
-    if (holds(m, c, hash, id))
-        return 1; /* offered again, with what it is now; the trainer drops duplicates */
-    uint32_t place = h->count;
-    if (h->count == h->capacity) {
-        place = h->items[0].slot;
-        fis_heap_remove(h, 0);
+    assert(m->have_head && (s->state == SLOT_FREE || s->state == SLOT_READING));
+    if (s->state == SLOT_FREE) {
+        s->state = SLOT_READING;
+        s->order = m->next_order++;
+        s->scan = m->scan;
+        s->noted = s->n_parts = 0;
     }
-    m->ids[c][place] = *id;
-    m->hashes[c][place] = hash;
-    struct fis_heap_item item = {.score = score, .slot = place, .id = &m->ids[c][place]}, out;
-    return fis_heap_offer(h, item, &out) != FIS_HEAP_REFUSED;
+    scorer_parts_note(m, s, b);
+}
+
+void scorer_batch(struct scorer *m, uint32_t slot, const struct scoring_batch *b)
+{
+    scorer_reading(m, slot, b);
+    m->slots[slot].state = SLOT_SCORING;
+    m->out.score(m->out.ctx, slot);
 }
 
 static void offer_row(struct scorer *m, uint32_t slot, const struct scoring_batch *b, uint32_t i)
 {
     const float *scores = b->scores + (size_t)b->row[i] * FIS_MAX_CRITERIA;
-    int wanted = 0;
-    for (uint32_t c = 0; c < m->criteria; c++)
-        if (scores[c] > FIS_NOT_A_CANDIDATE)
-            wanted |= admit(m, c, scores[c], &b->records[i].id);
-    if (wanted) {
+    m->counts.unseen += b->records[i].unseen;
+    if (m->asked && asked_has(m->asked, &b->records[i].id)) {
+        m->counts.asked++;
+    } else if (scorer_best_admit(m, scores, &b->records[i].id)) {
         m->slots[slot].unacked++;
         m->counts.offered++;
         m->out.offer(m->out.ctx, slot, i);
     }
 }
 
-static void settle(struct scorer *m);
+static void handle_message(struct scorer *m, uint32_t slot, const struct scoring_batch *b,
+                           uint32_t i)
+{
+    const struct wire_message *message = &b->messages[i];
+    if (m->o.pool && scorer_scan_beyond(m, message))
+        return;
+    scorer_range_add(m, &m->slots[slot], message, b->status[i]);
+    if (b->status[i] == WIRE_OK) {
+        m->counts.records++;
+        offer_row(m, slot, b, i);
+    } else if (b->status[i] == WIRE_TOMBSTONE) {
+        m->counts.tombstones++;
+    } else {
+        m->counts.refused++;
+        if (m->o.pool && !scorer_scan_refuses(m, message))
+            return;
+        m->slots[slot].unacked++;
+        m->out.refuse(m->out.ctx, slot, i);
+    }
+}
 
 void scorer_scored(struct scorer *m, uint32_t slot, struct scoring_batch *b)
 {
     struct slot *s = &m->slots[slot];
-    assert(s->state == SLOT_SCORING);
+    assert(s->state == SLOT_SCORING && b->n == s->noted);
+    if (scorer_scan_stale(m, s)) {
+        s->state = SLOT_SETTLED;
+        scorer_advance(m);
+        return;
+    }
     if (b->head_version != m->head_version) {
         m->out.score(m->out.ctx, slot);
         return;
     }
     s->state = SLOT_OFFERS;
     s->unacked = 1; /* held by this loop, so that no ack can settle the slot early */
-    s->progress = (struct wire_progress){.scorer = m->o.name, .head_version = b->head_version};
-    for (uint32_t i = 0; i < b->n; i++) {
-        if (b->status[i] == WIRE_OK) {
-            s->progress.records++;
-            m->counts.unseen += b->records[i].unseen;
-            offer_row(m, slot, b, i);
-        } else if (b->status[i] == WIRE_TOMBSTONE) {
-            s->progress.tombstones++;
-        } else {
-            s->progress.refused++;
-            s->unacked++;
-            m->out.refuse(m->out.ctx, slot, i);
-        }
-    }
-    m->counts.records += s->progress.records;
-    m->counts.refused += s->progress.refused;
-    m->counts.tombstones += s->progress.tombstones;
+    s->head_version = b->head_version;
+    s->n_ranges = 0;
+    for (uint32_t i = 0; i < b->n; i++)
+        handle_message(m, slot, b, i);
     scorer_acked(m, slot);
+}
+
+/* ---- order --------------------------------------------------------------------------------- */
+
+uint32_t scorer_no_slot(const struct scorer *m)
+{
+    return m->o.slots;
 }
 
 void scorer_acked(struct scorer *m, uint32_t slot)
 {
+    if (slot == scorer_no_slot(m)) {
+        assert(m->ends_unacked > 0);
+        m->ends_unacked--;
+        return;
+    }
     struct slot *s = &m->slots[slot];
     assert((s->state == SLOT_OFFERS || s->state == SLOT_PROGRESS) && s->unacked > 0);
     if (--s->unacked)
         return;
-    if (s->state == SLOT_OFFERS) {
-        s->state = SLOT_PROGRESS;
-        s->unacked = 1;
-        m->out.progress(m->out.ctx, slot, &s->progress);
-    } else {
+    s->state = s->state == SLOT_OFFERS ? SLOT_OFFERED : SLOT_SETTLED;
+    scorer_advance(m);
+}
+
+/* The slot that was read first of those read after `order`, or -1. */
+static int next_slot(const struct scorer *m, uint64_t order)
+{
+    int found = -1;
+    for (uint32_t i = 0; i < m->o.slots; i++)
+        if (m->slots[i].state != SLOT_FREE && m->slots[i].order >= order &&
+            (found < 0 || m->slots[i].order < m->slots[found].order))
+            found = (int)i;
+    return found;
+}
+
+static void send_progress(struct scorer *m, uint32_t slot)
+{
+    struct slot *s = &m->slots[slot];
+    struct wire_progress p = {.scorer = m->o.name,
+                              .head_version = s->head_version,
+                              .scan = s->scan,
+                              .ranges = s->ranges,
+                              .n_ranges = s->n_ranges};
+    if (scorer_scan_stale(m, s) || !s->n_ranges) {
         s->state = SLOT_SETTLED;
-        settle(m);
+        return;
     }
+    for (uint32_t i = 0; i < s->n_ranges; i++) {
+        p.records += s->ranges[i].records;
+        p.refused += s->ranges[i].refused;
+        p.tombstones += s->ranges[i].tombstones;
+    }
+    s->state = SLOT_PROGRESS;
+    s->unacked = 1;
+    m->out.progress(m->out.ctx, slot, &p);
 }
 
-/* Releases settled slots in the order of reading: offsets must not overtake each other. */
-static void settle(struct scorer *m)
+/* Progress goes out, and offsets are released, in the order of reading: they must not overtake
+ * each other. */
+static void advance_once(struct scorer *m)
 {
-    for (;;) {
-        int oldest = -1;
-        for (uint32_t i = 0; i < m->o.slots; i++)
-            if (m->slots[i].state != SLOT_FREE &&
-                (oldest < 0 || m->slots[i].order < m->slots[oldest].order))
-                oldest = (int)i;
-        if (oldest < 0 || m->slots[oldest].state != SLOT_SETTLED)
-            return;
-        m->slots[oldest].state = SLOT_FREE;
-        m->out.release(m->out.ctx, (uint32_t)oldest, m->slots[oldest].commit);
+    int slot;
+    for (uint64_t order = 0; (slot = next_slot(m, order)) >= 0;) {
+        struct slot *s = &m->slots[slot];
+        order = s->order + 1;
+        if (s->state < SLOT_OFFERED)
+            break;
+        if (s->state == SLOT_OFFERED)
+            send_progress(m, (uint32_t)slot);
     }
+    while ((slot = next_slot(m, 0)) >= 0 && m->slots[slot].state == SLOT_SETTLED) {
+        uint32_t n = scorer_places(m, &m->slots[slot], m->places);
+        m->slots[slot].state = SLOT_FREE;
+        m->out.release(m->out.ctx, (uint32_t)slot, m->places, n);
+    }
+    if (m->o.pool)
+        scorer_scan_tell(m);
 }
 
-void scorer_head(struct scorer *m, uint64_t version)
+void scorer_advance(struct scorer *m)
 {
-    m->head_version = version;
+    m->again = 1;
+    if (m->advancing)
+        return; /* what was called from here acknowledged something at once */
+    m->advancing = 1;
+    while (m->again) {
+        m->again = 0;
+        advance_once(m);
+    }
+    m->advancing = 0;
+}
+
+/* ---- what happens beside ------------------------------------------------------------------- */
+
+int scorer_head(struct scorer *m, const struct wire_head *head, struct fis_error *e)
+{
+    if (m->o.pool && scorer_scan_head(m, head, e) < 0)
+        return -FIS_NOMEM;
+    m->head_version = head->version;
     m->have_head = 1;
     m->counts.heads++;
-    for (uint32_t c = 0; c < m->criteria; c++) {
-        fis_heap_clear(&m->heaps[c]);
-        memset(m->hashes[c], 0, m->o.heap * sizeof **m->hashes);
+    scorer_best_clear(m);
+    if (m->o.pool) {
+        scorer_scan_begin(m);
+        scorer_advance(m); /* what waits for progress of an older scan need not wait */
+    }
+    return 0;
+}
+
+int scorer_ledger(struct scorer *m, const struct wire_message *message, struct fis_error *e)
+{
+    assert(m->asked);
+    int rc = asked_take(m->asked, message, e);
+    if (!rc)
+        scorer_scan_begin(m);
+    return rc;
+}
+
+void scorer_revoked(struct scorer *m, const int32_t *partitions, uint32_t n)
+{
+    for (uint32_t p = 0; p < n; p++) {
+        for (uint32_t i = 0; i < m->o.slots; i++) {
+            struct slot *s = &m->slots[i];
+            for (uint32_t k = 0; s->state != SLOT_FREE && k < s->n_parts; k++)
+                if (s->parts[k].partition == partitions[p])
+                    s->parts[k].commit = 0;
+        }
+        scorer_scan_revoked(m, partitions[p]);
     }
 }
 
-void scorer_revoked(struct scorer *m)
+void scorer_lost(struct scorer *m, uint64_t messages)
 {
-    for (uint32_t i = 0; i < m->o.slots; i++)
-        m->slots[i].commit = 0;
+    m->counts.lost += messages;
 }
 
 void scorer_stop(struct scorer *m)
@@ -211,10 +281,7 @@ void scorer_stop(struct scorer *m)
 
 int scorer_idle(const struct scorer *m)
 {
-    for (uint32_t i = 0; i < m->o.slots; i++)
-        if (m->slots[i].state != SLOT_FREE)
-            return 0;
-    return 1;
+    return next_slot(m, 0) < 0 && !m->ends_unacked;
 }
 
 const struct scorer_counts *scorer_counts(const struct scorer *m)

@@ -18,8 +18,11 @@ struct fake {
     uint64_t scoring; /* bit per slot that was asked to be scored */
     unsigned char offered[RECORDS];
     uint32_t sent[SCORER_MAX_SLOTS]; /* not acknowledged */
-    uint32_t progress_records, refused;
-    int released[64], committed[64], n_released;
+    uint32_t progress_records, refused, n_progress, n_ranges;
+    struct wire_range ranges[64]; /* of all progress, in order */
+    int released[64], n_released;
+    uint32_t n_committed[64]; /* places of each release */
+    int64_t committed[4];     /* [partition] the last place */
 };
 
 static uint32_t number_of(const struct fis_id *id)
@@ -52,22 +55,41 @@ static void on_refuse(void *ctx, uint32_t slot, uint32_t i)
 static void on_progress(void *ctx, uint32_t slot, const struct wire_progress *p)
 {
     struct fake *f = ctx;
-    f->progress_records += (uint32_t)p->records;
+    f->n_progress++;
+    for (uint32_t i = 0; i < p->n_ranges; i++) {
+        assert_true(p->ranges[i].begin < p->ranges[i].next);
+        f->progress_records += (uint32_t)p->ranges[i].records;
+        if (f->n_ranges < 64)
+            f->ranges[f->n_ranges++] = p->ranges[i];
+    }
     f->sent[slot]++;
 }
 
-static void on_release(void *ctx, uint32_t slot, int commit)
+static void on_release(void *ctx, uint32_t slot, const struct scorer_place *places, uint32_t n)
 {
     struct fake *f = ctx;
     f->released[f->n_released] = (int)slot;
-    f->committed[f->n_released++] = commit;
+    f->n_committed[f->n_released++] = n;
+    for (uint32_t i = 0; i < n; i++)
+        f->committed[places[i].partition] = places[i].next;
+}
+
+static void new_head(struct fake *f, uint64_t version)
+{
+    struct wire_head head = {.version = version};
+    assert_int_equal(scorer_head(f->machine, &head, NULL), 0);
 }
 
 static void open_fake(struct fake *f, enum fis_algorithm a, uint32_t slots)
 {
     struct scorer_options o = {
-        .criteria = {.algorithm = a}, .heap = R, .slots = slots, .name = "t"};
-    struct scorer_out out = {f, on_score, on_offer, on_refuse, on_progress, on_release};
+        .criteria = {.algorithm = a}, .heap = R, .slots = slots, .batch = RECORDS, .name = "t"};
+    struct scorer_out out = {.ctx = f,
+                             .score = on_score,
+                             .offer = on_offer,
+                             .refuse = on_refuse,
+                             .progress = on_progress,
+                             .release = on_release};
     memset(f, 0, sizeof *f);
     f->machine = scorer_new(&o, &out, NULL);
     assert_non_null(f->machine);
@@ -81,6 +103,7 @@ static void close_fake(struct fake *f)
 /* A batch as scoring_run leaves it, with storage of its own. */
 struct made {
     struct scoring_batch b;
+    struct wire_message messages[RECORDS];
     enum wire_decoded status[RECORDS];
     struct wire_record records[RECORDS];
     struct fis_error errors[RECORDS];
@@ -91,6 +114,7 @@ struct made {
 static void make_batch(struct made *m, uint64_t head)
 {
     memset(m, 0, sizeof *m);
+    m->b.messages = m->messages;
     m->b.status = m->status;
     m->b.records = m->records;
     m->b.errors = m->errors;
@@ -116,6 +140,15 @@ static void add_bad(struct made *m, enum wire_decoded status)
     m->status[m->b.n++] = status;
 }
 
+/* Messages [from, n) of the batch lie in the partition, from the offset on. */
+static void place(struct made *m, uint32_t from, int32_t partition, int64_t offset)
+{
+    for (uint32_t i = from; i < m->b.n; i++) {
+        m->messages[i].partition = partition;
+        m->messages[i].offset = offset + i - from;
+    }
+}
+
 static void ack_all(struct fake *f, uint32_t slot)
 {
     while (f->sent[slot]) {
@@ -129,7 +162,7 @@ static void run_batch(struct fake *f, struct made *m)
     int slot = scorer_free_slot(f->machine);
     assert_true(slot >= 0);
     f->batch[slot] = &m->b;
-    scorer_batch(f->machine, (uint32_t)slot);
+    scorer_batch(f->machine, (uint32_t)slot, &m->b);
     scorer_scored(f->machine, (uint32_t)slot, &m->b);
     ack_all(f, (uint32_t)slot);
 }
@@ -180,7 +213,7 @@ static void test_offers_hold_the_best_of_all(void **state)
         fis_rng_shuffle(&rng, order, RECORDS);
         for (uint32_t s = 0; s < n_scorers; s++) {
             open_fake(&fakes[s], FIS_ALGORITHM_FIS_PLUS, 2);
-            scorer_head(fakes[s].machine, 1);
+            new_head(&fakes[s], 1);
         }
         for (uint32_t at = 0; at < RECORDS;) {
             struct fake *f = &fakes[fis_rng_below(&rng, n_scorers)];
@@ -212,7 +245,7 @@ static void test_nothing_is_committed_before_its_acknowledgements(void **state)
     struct fake f;
     open_fake(&f, FIS_ALGORITHM_ENTROPY, 2);
     assert_int_equal(scorer_free_slot(f.machine), -1); /* no head yet */
-    scorer_head(f.machine, 1);
+    new_head(&f, 1);
     make_batch(&a, 1);
     add(&a, 1, 1.0f, 0);
     add_bad(&a, WIRE_BAD);
@@ -221,23 +254,30 @@ static void test_nothing_is_committed_before_its_acknowledgements(void **state)
     add(&b, 2, 2.0f, 0);
     f.batch[0] = &a.b;
     f.batch[1] = &b.b;
-    scorer_batch(f.machine, 0);
-    scorer_batch(f.machine, 1);
+    place(&a, 0, 1, 10);
+    place(&b, 0, 1, 13);
+    scorer_batch(f.machine, 0, &a.b);
+    scorer_batch(f.machine, 1, &b.b);
     assert_int_equal(scorer_free_slot(f.machine), -1); /* two in flight: the consumer waits */
     assert_int_equal(f.scoring, 3);
     scorer_scored(f.machine, 1, &b.b);
     scorer_scored(f.machine, 0, &a.b);
     assert_int_equal(f.sent[0], 2); /* a candidate and a dead letter; progress comes later */
     ack_all(&f, 1);
-    assert_int_equal(f.n_released, 0); /* the older batch is not through */
+    assert_int_equal(f.n_progress, 0); /* progress does not overtake that of the older batch */
+    assert_int_equal(f.n_released, 0);
     scorer_acked(f.machine, 0);
     f.sent[0]--;
-    assert_int_equal(f.n_released, 0);
+    assert_int_equal(f.n_progress, 0);
     ack_all(&f, 0);
+    assert_int_equal(f.n_released, 1);
+    ack_all(&f, 1);
     assert_int_equal(f.n_released, 2);
     assert_int_equal(f.released[0], 0);
     assert_int_equal(f.released[1], 1);
-    assert_true(f.committed[0] && f.committed[1]);
+    assert_int_equal(f.n_committed[0], 1);
+    assert_int_equal(f.n_committed[1], 1);
+    assert_int_equal(f.committed[1], 14);
     assert_int_equal(f.progress_records, 2);
     assert_int_equal(f.refused, 1);
     assert_int_equal(scorer_counts(f.machine)->tombstones, 1);
@@ -245,24 +285,117 @@ static void test_nothing_is_committed_before_its_acknowledgements(void **state)
     close_fake(&f);
 }
 
-static void test_what_was_taken_away_is_not_committed(void **state)
+static void test_ranges_are_told_by_partition(void **state)
 {
     (void)state;
     static struct made a;
     struct fake f;
     open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
-    scorer_head(f.machine, 1);
+    new_head(&f, 1);
+    make_batch(&a, 1);
+    for (uint32_t i = 0; i < 4; i++)
+        add(&a, i, 1.0f, 0);
+    place(&a, 0, 2, 100);
+    for (uint32_t i = 4; i < 6; i++)
+        add(&a, i, 1.0f, 0);
+    place(&a, 4, 0, 7);
+    add_bad(&a, WIRE_BAD);
+    add_bad(&a, WIRE_TOMBSTONE);
+    place(&a, 6, 2, 104);
+    add(&a, 8, 1.0f, 0);
+    place(&a, 8, 2, 109); /* 106 .. 108 are markers, or compacted away */
+    run_batch(&f, &a);
+    const struct wire_range want[] = {
+        {2, 100, 104, 4, 0, 0}, {0, 7, 9, 2, 0, 0}, {2, 104, 106, 0, 1, 1}, {2, 109, 110, 1, 0, 0}};
+    assert_int_equal(f.n_progress, 1);
+    assert_int_equal(f.n_ranges, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(f.ranges[i].partition, want[i].partition);
+        assert_int_equal(f.ranges[i].begin, want[i].begin);
+        assert_int_equal(f.ranges[i].next, want[i].next);
+        assert_int_equal(f.ranges[i].records, want[i].records);
+        assert_int_equal(f.ranges[i].refused, want[i].refused);
+        assert_int_equal(f.ranges[i].tombstones, want[i].tombstones);
+    }
+    assert_int_equal(f.committed[0], 9);
+    assert_int_equal(f.committed[2], 110);
+    close_fake(&f);
+}
+
+static void test_a_topic_full_of_gaps_is_told_in_few_ranges(void **state)
+{
+    (void)state;
+    static struct made a;
+    struct fake f;
+    open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
+    new_head(&f, 1);
+    make_batch(&a, 1);
+    for (uint32_t i = 0; i < RECORDS; i++) {
+        add(&a, i, 1.0f, 0);
+        a.messages[i].offset = 2 * i;
+    }
+    assert_true(RECORDS > SCORER_MAX_RANGES);
+    run_batch(&f, &a);
+    assert_int_equal(f.n_ranges, 64); /* and more: what the fake has room for */
+    assert_int_equal(f.progress_records, RECORDS);
+    assert_int_equal(f.committed[0], 2 * RECORDS - 1);
+    close_fake(&f);
+}
+
+static void test_what_was_taken_away_is_not_committed(void **state)
+{
+    (void)state;
+    static struct made a;
+    const int32_t taken[] = {1, 3};
+    struct fake f;
+    open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
+    new_head(&f, 1);
     make_batch(&a, 1);
     add(&a, 1, 1.0f, 0);
+    place(&a, 0, 1, 50);
+    add(&a, 2, 1.0f, 0);
+    place(&a, 1, 2, 60);
     f.batch[0] = &a.b;
-    scorer_batch(f.machine, 0);
-    scorer_revoked(f.machine);
+    scorer_batch(f.machine, 0, &a.b);
+    scorer_revoked(f.machine, taken, 2);
     scorer_scored(f.machine, 0, &a.b);
     ack_all(&f, 0);
     assert_int_equal(f.n_released, 1);
-    assert_false(f.committed[0]);
-    run_batch(&f, &a); /* the next batch is committed again */
-    assert_true(f.committed[1]);
+    assert_int_equal(f.n_committed[0], 1); /* what was not taken away */
+    assert_int_equal(f.committed[1], 0);
+    assert_int_equal(f.committed[2], 61);
+    assert_int_equal(f.progress_records, 2); /* and what was handled was handled */
+    run_batch(&f, &a);                       /* it came back: the next batch is committed again */
+    assert_int_equal(f.committed[1], 51);
+    close_fake(&f);
+}
+
+static void test_a_batch_over_two_assignments_is_committed_by_the_newer(void **state)
+{
+    (void)state;
+    static struct made a;
+    const int32_t taken[] = {1};
+    struct fake f;
+    open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
+    new_head(&f, 1);
+    make_batch(&a, 1);
+    for (uint32_t i = 0; i < 30; i++)
+        add(&a, i, 1.0f, 0);
+    place(&a, 0, 1, 50);
+    f.batch[0] = &a.b;
+    scorer_reading(f.machine, 0, &a.b);
+    scorer_revoked(f.machine, taken, 1);
+    for (uint32_t i = 30; i < 40; i++)
+        add(&a, i, 1.0f, 0);
+    place(&a, 30, 1, 40); /* given back, and what was in flight is read again */
+    scorer_batch(f.machine, 0, &a.b);
+    scorer_scored(f.machine, 0, &a.b);
+    ack_all(&f, 0);
+    assert_int_equal(f.n_committed[0], 1);
+    assert_int_equal(f.committed[1], 50); /* and not 80 */
+    assert_int_equal(f.n_ranges, 2);
+    assert_int_equal(f.ranges[1].begin, 40);
+    assert_int_equal(f.ranges[1].next, 50);
     close_fake(&f);
 }
 
@@ -272,7 +405,7 @@ static void test_a_new_head_drops_thresholds_and_old_scores(void **state)
     static struct made a;
     struct fake f;
     open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
-    scorer_head(f.machine, 1);
+    new_head(&f, 1);
     make_batch(&a, 1);
     for (uint32_t i = 0; i < R; i++)
         add(&a, i, 10.0f, 0);
@@ -283,9 +416,9 @@ static void test_a_new_head_drops_thresholds_and_old_scores(void **state)
     assert_false(f.offered[100]); /* worse than the R that are held */
 
     f.batch[0] = &a.b;
-    scorer_batch(f.machine, 0);
+    scorer_batch(f.machine, 0, &a.b);
     f.scoring = 0;
-    scorer_head(f.machine, 2);
+    new_head(&f, 2);
     scorer_scored(f.machine, 0, &a.b); /* under head 1: stale */
     assert_int_equal(f.scoring, 1);
     assert_int_equal(f.sent[0], 0);
@@ -302,7 +435,7 @@ static void test_one_id_takes_one_place(void **state)
     static struct made a;
     struct fake f;
     open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
-    scorer_head(f.machine, 1);
+    new_head(&f, 1);
     make_batch(&a, 1);
     for (uint32_t i = 0; i < 3 * R; i++)
         add(&a, 7, 10.0f, 0); /* the same record again and again */
@@ -318,11 +451,11 @@ static void test_stopping_takes_no_new_batch(void **state)
     static struct made a;
     struct fake f;
     open_fake(&f, FIS_ALGORITHM_ENTROPY, 2);
-    scorer_head(f.machine, 1);
+    new_head(&f, 1);
     make_batch(&a, 1);
     add(&a, 1, 1.0f, 0);
     f.batch[0] = &a.b;
-    scorer_batch(f.machine, 0);
+    scorer_batch(f.machine, 0, &a.b);
     scorer_stop(f.machine);
     assert_int_equal(scorer_free_slot(f.machine), -1);
     assert_false(scorer_idle(f.machine));
@@ -337,7 +470,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_offers_hold_the_best_of_all),
         cmocka_unit_test(test_nothing_is_committed_before_its_acknowledgements),
+        cmocka_unit_test(test_ranges_are_told_by_partition),
+        cmocka_unit_test(test_a_topic_full_of_gaps_is_told_in_few_ranges),
         cmocka_unit_test(test_what_was_taken_away_is_not_committed),
+        cmocka_unit_test(test_a_batch_over_two_assignments_is_committed_by_the_newer),
         cmocka_unit_test(test_a_new_head_drops_thresholds_and_old_scores),
         cmocka_unit_test(test_one_id_takes_one_place),
         cmocka_unit_test(test_stopping_takes_no_new_batch),

@@ -1,0 +1,103 @@
+/* Inside the scorer: its state, shared by scorer.c (batches and their order), scorer_best.c (the
+ * thresholds), scorer_range.c (partitions and progress) and scorer_scan.c (pool mode). */
+#ifndef ROLE_SCORER_IMPL_H
+#define ROLE_SCORER_IMPL_H
+
+#include "role/asked.h"
+#include "role/scorer.h"
+
+enum slot_state {
+    SLOT_FREE,
+    SLOT_READING,
+    SLOT_SCORING,
+    SLOT_OFFERS,   /* offers and dead letters are out */
+    SLOT_OFFERED,  /* they are acknowledged; progress waits for that of older batches */
+    SLOT_PROGRESS, /* progress is out */
+    SLOT_SETTLED   /* all is acknowledged; the release waits for that of older batches */
+};
+
+/* What a batch holds of one partition, read under one assignment of it. */
+struct scorer_part {
+    int32_t partition;
+    int commit; /* 0 once the partition was taken away */
+    int64_t next;
+    uint32_t range; /* the last of its ranges; NO_RANGE: none yet */
+};
+#define NO_RANGE UINT32_MAX
+
+struct slot {
+    enum slot_state state;
+    uint32_t unacked;
+    uint64_t order; /* of reading */
+    uint64_t scan;  /* under which it was read; 0 in stream mode */
+    uint32_t noted; /* messages that parts know of */
+    uint32_t n_parts, n_ranges;
+    struct scorer_part *parts; /* [batch] */
+    struct wire_range *ranges; /* [range_room] */
+    uint64_t head_version;
+};
+
+/* Pool mode: a partition of the current scan. */
+struct scan_partition {
+    int32_t partition;
+    int reached, told; /* the end was read; progress says so, or will */
+    int64_t end;       /* 0: nothing of it belongs to the scan */
+    int64_t refused;   /* what is before this went to dead-letter in an earlier scan */
+};
+
+struct scorer {
+    struct scorer_options o;
+    struct scorer_out out;
+    struct slot slots[SCORER_MAX_SLOTS];
+    uint32_t range_room;
+    struct scorer_place *places; /* [batch], work for a release */
+    struct fis_heap heaps[FIS_MAX_CRITERIA];
+    struct fis_id *ids[FIS_MAX_CRITERIA]; /* [heap] ids of what a heap holds, by slot */
+    uint64_t *hashes[FIS_MAX_CRITERIA];   /* [heap] of those ids; 0: the slot is not in use */
+    uint32_t criteria;
+    uint64_t head_version, next_order;
+    int have_head, stopping;
+    int advancing, again; /* inside scorer_advance; it was called from there */
+    struct scorer_counts counts;
+
+    /* Pool mode */
+    struct asked *asked;
+    uint64_t scan;      /* 0: none is wanted */
+    uint64_t scan_head; /* which head began it */
+    int scanning;       /* the ledger is known so far, and reading was rewound */
+    struct scan_partition *partitions;
+    uint32_t n_partitions;
+    uint32_t ends_unacked;
+    struct wire_range *end_ranges; /* [n_partitions], work for a progress */
+};
+
+/* scorer_best.c */
+int scorer_best_init(struct scorer *m, struct fis_error *e) FIS_MUST_CHECK;
+void scorer_best_done(struct scorer *m);
+void scorer_best_clear(struct scorer *m);
+/* Whether a criterion's best take the record in; they remember its id. */
+int scorer_best_admit(struct scorer *m, const float *scores, const struct fis_id *id);
+
+/* scorer_range.c */
+void scorer_parts_note(struct scorer *m, struct slot *s, const struct scoring_batch *b);
+/* Adds a message that was handled to the slot's ranges. */
+void scorer_range_add(struct scorer *m, struct slot *s, const struct wire_message *message,
+                      enum wire_decoded status);
+uint32_t scorer_places(const struct scorer *m, const struct slot *s, struct scorer_place *out);
+
+/* scorer_scan.c; all but the last two are for pool mode only */
+int scorer_scan_head(struct scorer *m, const struct wire_head *head,
+                     struct fis_error *e) FIS_MUST_CHECK;
+void scorer_scan_begin(struct scorer *m); /* if it can begin by now */
+void scorer_scan_read(struct scorer *m, const struct wire_message *message);
+void scorer_scan_revoked(struct scorer *m, int32_t partition);
+int scorer_scan_beyond(struct scorer *m, const struct wire_message *message);
+/* Whether the refused message is to go to dead-letter: not twice because of another scan. */
+int scorer_scan_refuses(struct scorer *m, const struct wire_message *message);
+void scorer_scan_tell(struct scorer *m); /* progress for the ends that no batch will tell */
+int scorer_scan_stale(const struct scorer *m, const struct slot *s); /* of an older scan */
+
+/* scorer.c: sends and releases what may be by now. */
+void scorer_advance(struct scorer *m);
+
+#endif

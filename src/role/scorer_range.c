@@ -1,0 +1,76 @@
+/* What a batch holds of which partition: for the commit, and for the progress. */
+#include <assert.h>
+
+#include "role/scorer_impl.h"
+
+/* Messages come in runs of a partition, and of an assignment: the newest part is looked at first.
+ * A part whose partition was taken away has seen its last message: what comes later was read under
+ * a new assignment, which begins where the last commit was. */
+static struct scorer_part *part_of(struct slot *s, int32_t partition)
+{
+    for (uint32_t i = s->n_parts; i-- > 0;)
+        if (s->parts[i].partition == partition)
+            return &s->parts[i];
+    return NULL;
+}
+
+void scorer_parts_note(struct scorer *m, struct slot *s, const struct scoring_batch *b)
+{
+    assert(b->n <= m->o.batch);
+    for (; s->noted < b->n; s->noted++) {
+        const struct wire_message *message = &b->messages[s->noted];
+        struct scorer_part *part =
+            s->n_parts && s->parts[s->n_parts - 1].partition == message->partition
+                ? &s->parts[s->n_parts - 1]
+                : part_of(s, message->partition);
+        if (part && part->commit && message->offset < part->next)
+            part->commit = 0; /* it went back (an offset that was reset): begin anew */
+        if (!part || !part->commit) {
+            part = &s->parts[s->n_parts++];
+            *part = (struct scorer_part){
+                .partition = message->partition, .commit = 1, .range = NO_RANGE};
+        }
+        part->next = message->offset + 1;
+        if (m->o.pool)
+            scorer_scan_read(m, message);
+    }
+}
+
+/* Whether the message goes on with the range so that any part of it can be told: as many records
+ * as offsets, or none at all. */
+static int goes_on(const struct wire_range *r, int64_t offset, int record)
+{
+    return offset == r->next &&
+           (record ? r->records == (uint64_t)(r->next - r->begin) : !r->records);
+}
+
+/* Ranges are cut where records and others meet, so that a reader who has counted a range in part
+ * (it was read twice, in other batches) knows exactly how many records are new to it. A topic full
+ * of gaps (one record a transaction) would make that long; beyond a bound they are run together. */
+void scorer_range_add(struct scorer *m, struct slot *s, const struct wire_message *message,
+                      enum wire_decoded status)
+{
+    struct scorer_part *part = part_of(s, message->partition);
+    struct wire_range *r = part->range == NO_RANGE ? NULL : &s->ranges[part->range];
+    int backwards = r && message->offset < r->next;
+    if (!r || backwards ||
+        (!goes_on(r, message->offset, status == WIRE_OK) && s->n_ranges < SCORER_MAX_RANGES)) {
+        assert(s->n_ranges < m->range_room);
+        part->range = s->n_ranges;
+        r = &s->ranges[s->n_ranges++];
+        *r = (struct wire_range){.partition = message->partition, .begin = message->offset};
+    }
+    r->next = message->offset + 1;
+    r->records += status == WIRE_OK;
+    r->refused += status == WIRE_BAD;
+    r->tombstones += status == WIRE_TOMBSTONE;
+}
+
+uint32_t scorer_places(const struct scorer *m, const struct slot *s, struct scorer_place *out)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n_parts && !m->o.pool; i++)
+        if (s->parts[i].commit)
+            out[n++] = (struct scorer_place){s->parts[i].partition, s->parts[i].next};
+    return n;
+}
