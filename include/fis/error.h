@@ -29,8 +29,8 @@ struct fis_error {
 #define FIS_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
 /* Fills `e` (when not NULL) and returns -class, so that a function can `return fis_fail(…)`.
- * Non-printable bytes in the result are replaced by '?', so that hostile input cannot forge a
- * log line. */
+ * Control characters and bytes that are no UTF-8 are replaced by '?', so that hostile input cannot
+ * forge a log line. */
 int fis_fail(struct fis_error *e, enum fis_error_class class, const char *format, ...)
     FIS_PRINTF(3, 4);
 

@@ -3,11 +3,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
+/* Control characters, those of Latin-1 too (a terminal may obey them), and what is no UTF-8, such
+ * as the half of a character at the end of a text that was cut. */
 static void make_printable(char *s)
 {
-    for (; *s; s++)
-        if ((unsigned char)*s < 0x20 || (unsigned char)*s == 0x7f)
-            *s = '?';
+    unsigned char *at = (unsigned char *)s;
+    size_t left = strlen(s), valid = utf8_prefix(at, left);
+    for (; left; at++, left--, valid -= valid > 0) {
+        if (!valid) {
+            *at = '?';
+            valid = utf8_prefix(at, left);
+        } else if (*at < 0x20 || *at == 0x7f) {
+            *at = '?';
+        } else if (*at == 0xc2 && at[1] < 0xa0) {
+            at[0] = at[1] = '?';
+        }
+    }
 }
 
 int fis_fail(struct fis_error *e, enum fis_error_class class, const char *format, ...)

@@ -1,12 +1,12 @@
-/*
- * UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above U+10FFFF.
- */
+/* See base/utf8.h. */
 #ifndef WIRE_UTF8_H
 #define WIRE_UTF8_H
 
-#include <stddef.h>
+#include "base/utf8.h"
 
-/* How many bytes at the start are whole, valid characters; `length` when all are. */
-size_t wire_utf8_prefix(const void *bytes, size_t length);
+static inline size_t wire_utf8_prefix(const void *bytes, size_t length)
+{
+    return utf8_prefix(bytes, length);
+}
 
 #endif

@@ -1,4 +1,4 @@
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 /* Length of the character at p (n > 0 bytes are there), or 0. The bounds on the second byte keep
  * out overlong forms, surrogates and what lies above U+10FFFF (RFC 3629, section 4). */
@@ -32,7 +32,7 @@ static size_t character(const unsigned char *p, size_t n)
     return length;
 }
 
-size_t wire_utf8_prefix(const void *bytes, size_t length)
+size_t utf8_prefix(const void *bytes, size_t length)
 {
     const unsigned char *p = bytes;
     size_t at = 0;
