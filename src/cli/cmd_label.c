@@ -88,14 +88,15 @@ static int read_labels(struct labelling *l, struct fis_error *e)
     return rc;
 }
 
-static int send_label(struct labelling *l, const struct wire_label *label, struct fis_error *e)
+static int send_label(struct labelling *l, struct wire_label *label, struct fis_error *e)
 {
     const struct cli *c = l->cli;
     l->value.length = 0;
-    int rc =
-        c->labels_encoding == WIRE_PROTOBUF
-            ? wire_protobuf_label_encode(&c->schema, label, "fisctl", cli_wall_ms(), &l->value, e)
-            : wire_json_label_encode(&c->schema, label, &l->value, e);
+    label->annotator = "fisctl";
+    label->labelled_at_ms = cli_wall_ms();
+    int rc = c->labels_encoding == WIRE_PROTOBUF
+                 ? wire_protobuf_label_encode(&c->schema, label, &l->value, e)
+                 : wire_json_label_encode(&c->schema, label, &l->value, e);
     if (!rc)
         rc = sender_send(&l->sender, c->cfg.topics.labels, label->id.bytes, label->id.length,
                          l->value.data, l->value.length, e);

@@ -38,8 +38,51 @@ static int check_slabs(const struct wire_head *h, struct fis_error *e)
     return rc;
 }
 
+static int check_scan(uint64_t version, uint64_t scan, const struct wire_pool_end *ends, size_t n,
+                      struct fis_error *e)
+{
+    if (scan > version)
+        return fis_fail(e, FIS_INPUT, "scan %llu of head %llu", (unsigned long long)scan,
+                        (unsigned long long)version);
+    if (!scan && n)
+        return fis_fail(e, FIS_INPUT, "%zu ends of partitions, and no scan", n);
+    for (size_t i = 0; i < n; i++)
+        if (ends[i].end < 0)
+            return fis_fail(e, FIS_INPUT, "scan: partition %d ends at offset %lld",
+                            (int)ends[i].partition, (long long)ends[i].end);
+    return n ? wire_partitions_check(&ends->partition, sizeof *ends, n, "scan", e) : 0;
+}
+
+static size_t pool_scratch(const struct wire_head *h)
+{
+    return h->n_ends * (sizeof(Fis__V1__Pool__End) + sizeof(Fis__V1__Pool__End *)) + 32;
+}
+
+static int fill_pool(Fis__V1__Pool *pool, const struct wire_head *h, struct fis_arena *a,
+                     struct fis_error *e)
+{
+    fis__v1__pool__init(pool);
+    pool->scan = h->scan;
+    int rc = check_scan(h->version, h->scan, h->ends, h->n_ends, e);
+    if (rc || !h->n_ends)
+        return rc;
+    Fis__V1__Pool__End *all = fis_arena_alloc(a, h->n_ends * sizeof *all);
+    pool->ends = fis_arena_alloc(a, h->n_ends * sizeof(Fis__V1__Pool__End *));
+    if (!all || !pool->ends)
+        return wire_scratch_full(a, e);
+    for (uint32_t i = 0; i < h->n_ends; i++) {
+        fis__v1__pool__end__init(&all[i]);
+        all[i].partition = h->ends[i].partition;
+        all[i].end = h->ends[i].end;
+        pool->ends[i] = &all[i];
+    }
+    pool->n_ends = h->n_ends;
+    return 0;
+}
+
 static int pack(const struct wire_head *h, const Fis__V1__Network *network,
-                Fis__V1__Encoder *encoder, struct wire_buffer *out, struct fis_error *e)
+                Fis__V1__Encoder *encoder, Fis__V1__Pool *pool, struct wire_buffer *out,
+                struct fis_error *e)
 {
     Fis__V1__ScoringHead m = FIS__V1__SCORING_HEAD__INIT;
     size_t from, start = out->length;
@@ -49,6 +92,7 @@ static int pack(const struct wire_head *h, const Fis__V1__Network *network,
     m.created_at_ms = h->created_at_ms;
     m.network = (Fis__V1__Network *)(uintptr_t)network;
     m.encoder = encoder;
+    m.pool = h->scan ? pool : NULL;
     m.directions_from_layer = first_layer(h);
     from = fis_shape_offset(&h->shape, m.directions_from_layer);
     m.n_accuracy_direction = m.n_fairness_direction = fis_shape_params(&h->shape) - from;
@@ -70,15 +114,19 @@ int wire_head_encode(const struct wire_head *head, struct wire_buffer *out, stru
     struct fis_arena scratch;
     Fis__V1__Network network;
     Fis__V1__Encoder encoder;
+    Fis__V1__Pool pool;
     int rc = check_slabs(head, e);
     if (!rc)
-        rc = wire_scratch_init(&scratch, wire_encoder_scratch(head->encoder), e);
+        rc = wire_scratch_init(&scratch, wire_encoder_scratch(head->encoder) + pool_scratch(head),
+                               e);
     if (rc)
         return rc;
     wire_network_fill(&network, &head->shape, head->params);
     rc = wire_encoder_fill(&encoder, head->encoder, &scratch, e);
     if (!rc)
-        rc = pack(head, &network, &encoder, out, e);
+        rc = fill_pool(&pool, head, &scratch, e);
+    if (!rc)
+        rc = pack(head, &network, &encoder, &pool, out, e);
     fis_free(scratch.base);
     return rc;
 }
@@ -127,6 +175,28 @@ static int read_slabs(const Fis__V1__ScoringHead *m, struct wire_head_owned *out
                           m->n_fairness_direction, "fairness direction", out->slabs + 2 * n, e);
 }
 
+static int read_pool(const Fis__V1__ScoringHead *m, struct wire_head_owned *out,
+                     struct fis_error *e)
+{
+    const Fis__V1__Pool *pool = m->pool;
+    if (!pool || (!pool->scan && !pool->n_ends))
+        return 0;
+    if (pool->n_ends) {
+        out->ends = fis_alloc(pool->n_ends, sizeof *out->ends);
+        if (!out->ends)
+            return fis_fail(e, FIS_NOMEM, "no memory for the ends of %zu partitions", pool->n_ends);
+    }
+    for (size_t i = 0; i < pool->n_ends; i++)
+        out->ends[i] = (struct wire_pool_end){pool->ends[i]->partition, pool->ends[i]->end};
+    int rc = check_scan(m->version, pool->scan, out->ends, pool->n_ends, e);
+    if (rc)
+        return rc;
+    out->head.scan = pool->scan;
+    out->head.ends = out->ends;
+    out->head.n_ends = (uint32_t)pool->n_ends;
+    return 0;
+}
+
 static int read_head(const Fis__V1__ScoringHead *m, struct wire_head_owned *out,
                      struct fis_error *e)
 {
@@ -136,6 +206,8 @@ static int read_head(const Fis__V1__ScoringHead *m, struct wire_head_owned *out,
     int rc = read_slabs(m, out, e);
     if (!rc)
         rc = wire_encoder_read(m->encoder, fis_shape_inputs(&h->shape), &out->encoder, e);
+    if (!rc)
+        rc = read_pool(m, out, e);
     if (rc)
         return rc;
     out->pipeline = fis_strdup(m->pipeline);
@@ -174,5 +246,6 @@ void wire_head_done(struct wire_head_owned *head)
     fis_encoder_free(head->encoder);
     fis_free(head->slabs);
     fis_free(head->pipeline);
+    fis_free(head->ends);
     *head = (struct wire_head_owned){0};
 }

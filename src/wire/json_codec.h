@@ -30,8 +30,9 @@ enum wire_decoded wire_json_record(const struct wire_schema *schema,
                                    struct fis_error *e) FIS_MUST_CHECK;
 
 /*
- * A label: {"id": …, "label": …, "class_index": …, "status": "labelled" | "skipped" | "unsure"}.
- * Other keys ("annotator", "labelled_at", …) are the labelling tool's own and are not looked at.
+ * A label: {"id": …, "label": …, "class_index": …, "status": "labelled" | "skipped" | "unsure",
+ * "annotator": a text (or an integer, as its decimal text) of 1 to 255 bytes, "labelled_at_ms": an
+ * integer from 0}. Other keys are the labelling tool's own and are not looked at.
  * The id is the key "id" (always so, whatever the records' id column), else the message's key.
  *
  * Which class a label is:
@@ -45,7 +46,8 @@ enum wire_decoded wire_json_record(const struct wire_schema *schema,
 enum wire_decoded wire_json_label(const struct wire_schema *schema, const struct wire_message *m,
                                   struct fis_arena *arena, struct wire_label *label,
                                   struct fis_error *e) FIS_MUST_CHECK;
-/* {"id":…,"status":"labelled","label":"CLASS"}; what fisctl sends. */
+/* {"id":…,"status":"labelled","label":"CLASS"}, and annotator and labelled_at_ms when the label has
+ * them; what fisctl sends. */
 int wire_json_label_encode(const struct wire_schema *schema, const struct wire_label *label,
                            struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
 
@@ -69,10 +71,11 @@ struct wire_named_values {
     uint32_t n;
 };
 /*
- * {"id","round","criterion","head","classes":[…],"requested_at","deadline","record":{…}}: times in
- * milliseconds since 1970, deadline only when there is one; the record is the original JSON object
- * byte for byte (checked to be one, in the arena), or `named` when the record is not JSON (missing
- * values left out).
+ * {"id","round","criterion","head","classes":[…],"requested_at","deadline","votes","record":{…}}:
+ * times in milliseconds since 1970, deadline only when there is one, votes only when there are
+ * several. One that is withdrawn: {"id","round","head","requested_at","cancelled":true,"reason"}.
+ * The record is the original JSON object byte for byte (checked to be one, in the arena), or
+ * `named` when the record is not JSON (missing values left out).
  */
 int wire_json_label_request(const struct wire_schema *schema, const struct wire_label_request *r,
                             const struct wire_named_values *named, struct fis_arena *arena,

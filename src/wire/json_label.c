@@ -1,5 +1,6 @@
 #include "wire/json_codec.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -148,8 +149,47 @@ static int read_status(const json_t *v, enum wire_label_status *status, struct f
                     shown);
 }
 
+/* A text, or an integer as its decimal text; the text lives where jansson put it: in the arena. */
+static int read_annotator(const json_t *v, struct fis_arena *arena, const char **annotator,
+                          struct fis_error *e)
+{
+    char shown[WIRE_JSON_SHOWN];
+    *annotator = "";
+    if (!given(v))
+        return 0;
+    if (json_is_integer(v)) {
+        char *digits = fis_arena_alloc(arena, WIRE_JSON_DIGITS);
+        if (!digits)
+            return fis_fail(e, FIS_INPUT, "a label takes more than %zu bytes", arena->size);
+        wire_json_number_text(v, digits);
+        *annotator = digits;
+        return 0;
+    }
+    if (json_string_length(v) > 0 && json_string_length(v) <= WIRE_ANNOTATOR) {
+        *annotator = json_string_value(v);
+        return 0;
+    }
+    wire_json_show(v, shown);
+    return fis_fail(e, FIS_INPUT, "annotator %s: a text of 1 to %d bytes allowed", shown,
+                    WIRE_ANNOTATOR);
+}
+
+static int read_time(const json_t *v, int64_t *at_ms, struct fis_error *e)
+{
+    char shown[WIRE_JSON_SHOWN];
+    *at_ms = 0;
+    if (!given(v))
+        return 0;
+    if (json_is_integer(v) && json_integer_value(v) >= 0) {
+        *at_ms = json_integer_value(v);
+        return 0;
+    }
+    wire_json_show(v, shown);
+    return fis_fail(e, FIS_INPUT, "labelled_at_ms %s: milliseconds since 1970 allowed", shown);
+}
+
 static int read_label(const struct wire_schema *schema, const struct wire_message *m,
-                      struct wire_label *label, struct fis_error *e)
+                      struct fis_arena *arena, struct wire_label *label, struct fis_error *e)
 {
     struct wire_label out = {0};
     const json_t *object = wire_json_open(schema, m, e);
@@ -165,6 +205,10 @@ static int read_label(const struct wire_schema *schema, const struct wire_messag
         rc = fis_fail(e, FIS_INPUT, "status %s, but with a label: one or the other",
                       out.status == WIRE_SKIPPED ? "skipped" : "unsure");
     if (!rc)
+        rc = read_annotator(json_object_get(object, "annotator"), arena, &out.annotator, e);
+    if (!rc)
+        rc = read_time(json_object_get(object, "labelled_at_ms"), &out.labelled_at_ms, e);
+    if (!rc)
         *label = out;
     return rc;
 }
@@ -176,16 +220,32 @@ enum wire_decoded wire_json_label(const struct wire_schema *schema, const struct
     if (!m->value.data)
         return WIRE_TOMBSTONE;
     wire_json_arena_enter(arena);
-    int rc = read_label(schema, m, label, e);
+    int rc = read_label(schema, m, arena, label, e);
     wire_json_arena_leave();
     return rc ? WIRE_BAD : WIRE_OK;
+}
+
+static int append_origin(const struct wire_label *label, struct wire_buffer *out,
+                         struct fis_error *e)
+{
+    char text[48];
+    int rc = 0;
+    if (label->annotator && *label->annotator) {
+        rc = wire_json_append(out, ",\"annotator\":", e);
+        if (!rc)
+            rc = wire_json_escape(out, label->annotator, strlen(label->annotator), e);
+    }
+    snprintf(text, sizeof text, ",\"labelled_at_ms\":%" PRId64, label->labelled_at_ms);
+    if (!rc && label->labelled_at_ms)
+        rc = wire_json_append(out, text, e);
+    return rc ? rc : wire_json_append(out, "}", e);
 }
 
 int wire_json_label_encode(const struct wire_schema *schema, const struct wire_label *label,
                            struct wire_buffer *out, struct fis_error *e)
 {
-    static const char *const heads[] = {",\"status\":\"labelled\",\"label\":",
-                                        ",\"status\":\"skipped\"}", ",\"status\":\"unsure\"}"};
+    static const char *const heads[] = {
+        ",\"status\":\"labelled\",\"label\":", ",\"status\":\"skipped\"", ",\"status\":\"unsure\""};
     size_t before = out->length;
     int rc = wire_json_append(out, "{\"id\":", e);
     if (!rc)
@@ -195,9 +255,9 @@ int wire_json_label_encode(const struct wire_schema *schema, const struct wire_l
     if (!rc && label->status == WIRE_LABELLED) {
         const char *name = schema->classes[label->class_index];
         rc = wire_json_escape(out, name, strlen(name), e);
-        if (!rc)
-            rc = wire_json_append(out, "}", e);
     }
+    if (!rc)
+        rc = append_origin(label, out, e);
     if (rc)
         out->length = before;
     return rc;

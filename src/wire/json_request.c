@@ -56,30 +56,68 @@ static int append_classes(const struct wire_schema *schema, struct wire_buffer *
     return rc ? rc : wire_json_append(out, "]", e);
 }
 
+static int append_u64(struct wire_buffer *out, const char *name, uint64_t value,
+                      struct fis_error *e)
+{
+    char text[80];
+    snprintf(text, sizeof text, ",\"%s\":%" PRIu64, name, value);
+    return wire_json_append(out, text, e);
+}
+
+static int append_text(struct wire_buffer *out, const char *name, const char *value,
+                       struct fis_error *e)
+{
+    char text[80];
+    snprintf(text, sizeof text, ",\"%s\":", name);
+    int rc = wire_json_append(out, text, e);
+    return rc ? rc : wire_json_escape(out, value, strlen(value), e);
+}
+
+static int append_time(struct wire_buffer *out, const char *name, int64_t at_ms,
+                       struct fis_error *e)
+{
+    char text[80];
+    snprintf(text, sizeof text, ",\"%s\":%" PRId64, name, at_ms);
+    return wire_json_append(out, text, e);
+}
+
 static int append_request(const struct wire_schema *schema, const struct wire_label_request *r,
                           struct wire_buffer *out, struct fis_error *e)
 {
-    char text[80];
     int rc = wire_json_append(out, "{\"id\":", e);
     if (!rc)
         rc = wire_json_escape(out, r->id.bytes, r->id.length, e);
-    snprintf(text, sizeof text, ",\"round\":%" PRIu32 ",\"criterion\":", r->round);
     if (!rc)
-        rc = wire_json_append(out, text, e);
+        rc = append_u64(out, "round", r->round, e);
+    if (!rc && !r->cancelled)
+        rc = append_text(out, "criterion", r->criterion, e);
     if (!rc)
-        rc = wire_json_escape(out, r->criterion, strlen(r->criterion), e);
-    snprintf(text, sizeof text, ",\"head\":%" PRIu64, r->head_version);
-    if (!rc)
-        rc = wire_json_append(out, text, e);
-    if (!rc)
+        rc = append_u64(out, "head", r->head_version, e);
+    if (!rc && !r->cancelled)
         rc = append_classes(schema, out, e);
-    snprintf(text, sizeof text, ",\"requested_at\":%" PRId64, r->requested_at_ms);
     if (!rc)
-        rc = wire_json_append(out, text, e);
-    snprintf(text, sizeof text, ",\"deadline\":%" PRId64, r->deadline_ms);
+        rc = append_time(out, "requested_at", r->requested_at_ms, e);
     if (!rc && r->deadline_ms)
-        rc = wire_json_append(out, text, e);
-    return rc ? rc : wire_json_append(out, ",\"record\":", e);
+        rc = append_time(out, "deadline", r->deadline_ms, e);
+    if (!rc && r->votes > 1 && !r->cancelled)
+        rc = append_u64(out, "votes", r->votes, e);
+    return rc;
+}
+
+static int append_rest(const struct wire_label_request *r, const struct wire_named_values *named,
+                       struct fis_arena *arena, struct wire_buffer *out, struct fis_error *e)
+{
+    int rc;
+    if (r->cancelled) {
+        rc = wire_json_append(out, ",\"cancelled\":true", e);
+        if (!rc && r->reason && *r->reason)
+            rc = append_text(out, "reason", r->reason, e);
+    } else {
+        rc = wire_json_append(out, ",\"record\":", e);
+        if (!rc)
+            rc = append_record(r, named, arena, out, e);
+    }
+    return rc ? rc : wire_json_append(out, "}", e);
 }
 
 int wire_json_label_request(const struct wire_schema *schema, const struct wire_label_request *r,
@@ -87,11 +125,14 @@ int wire_json_label_request(const struct wire_schema *schema, const struct wire_
                             struct wire_buffer *out, struct fis_error *e)
 {
     size_t before = out->length;
-    int rc = append_request(schema, r, out, e);
+    int rc = 0;
+    if (r->votes > WIRE_VOTES)
+        rc = fis_fail(e, FIS_INPUT, "a request for %u votes, at most %d allowed", r->votes,
+                      WIRE_VOTES);
     if (!rc)
-        rc = append_record(r, named, arena, out, e);
+        rc = append_request(schema, r, out, e);
     if (!rc)
-        rc = wire_json_append(out, "}", e);
+        rc = append_rest(r, named, arena, out, e);
     if (rc)
         out->length = before;
     return rc;

@@ -1,5 +1,8 @@
 /*
- * The ledger: what is known of each record, and the trainer's own state, on one compacted topic.
+ * The ledger: what is known of each record, the trainer's own state and its checkpoint, on one
+ * compacted topic.
+ *
+ * Thread: no state. Owns: nothing; what is decoded lives in the arena and in the message.
  */
 #ifndef WIRE_LEDGER_H
 #define WIRE_LEDGER_H
@@ -13,21 +16,40 @@ static inline struct wire_bytes wire_ledger_entry_key(const struct fis_id *id)
     return (struct wire_bytes){id->bytes, id->length};
 }
 
+/* Key of the checkpoint's chunk `index`, appended: NUL "checkpoint/<index>". */
+int wire_checkpoint_key(uint32_t index, struct wire_buffer *out,
+                        struct fis_error *e) FIS_MUST_CHECK;
+
+/* INPUT, and nothing appended: what wire_ledger_decode would refuse. */
 int wire_ledger_entry_encode(const struct wire_ledger_entry *entry, struct wire_buffer *out,
                              struct fis_error *e) FIS_MUST_CHECK;
+/* control_text is cut where it is not UTF-8 any more, and after 500 bytes. */
 int wire_ledger_state_encode(const struct wire_trainer_state *state, struct wire_buffer *out,
                              struct fis_error *e) FIS_MUST_CHECK;
 
 struct wire_ledger_item {
-    enum { WIRE_LEDGER_ENTRY = 1, WIRE_LEDGER_STATE } kind;
+    enum { WIRE_LEDGER_ENTRY = 1, WIRE_LEDGER_STATE, WIRE_LEDGER_CHECKPOINT } kind;
     union {
         struct wire_ledger_entry entry;
         struct wire_trainer_state state;
+        struct wire_bytes chunk; /* for a wire_assembler (NEWEST) */
     };
 };
 /* By the message's key. WIRE_TOMBSTONE: kind, and for an entry the id, are written. */
 enum wire_decoded wire_ledger_decode(const struct wire_message *m, struct fis_arena *arena,
                                      struct wire_ledger_item *item,
                                      struct fis_error *e) FIS_MUST_CHECK;
+
+/* A checkpoint, whole: its chunks (wire/chunk.h) go on the ledger. Its parts are opaque here. */
+struct wire_checkpoint {
+    uint32_t format;  /* not 0 */
+    uint64_t version; /* as trainer_state.checkpoint */
+    struct wire_bytes learner, gate;
+};
+int wire_checkpoint_encode(const struct wire_checkpoint *c, struct wire_buffer *out,
+                           struct fis_error *e) FIS_MUST_CHECK;
+/* learner and gate point into `bytes`. */
+int wire_checkpoint_decode(struct wire_bytes bytes, struct wire_checkpoint *c,
+                           struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

@@ -34,13 +34,12 @@ enum wire_decoded wire_protobuf_label(const struct wire_schema *schema,
                                       const struct wire_message *m, struct fis_arena *arena,
                                       struct wire_label *label, struct fis_error *e) FIS_MUST_CHECK;
 int wire_protobuf_label_encode(const struct wire_schema *schema, const struct wire_label *label,
-                               const char *annotator, int64_t labelled_at_ms,
                                struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
 
 int wire_protobuf_request_encode(const struct wire_schema *schema,
                                  const struct wire_label_request *request, struct wire_buffer *out,
                                  struct fis_error *e) FIS_MUST_CHECK;
-/* classes (may be NULL): the names that may be answered, [*n_classes]. */
+/* classes (may be NULL): the names that may be answered, [*n_classes]; none when cancelled. */
 enum wire_decoded wire_protobuf_request(const struct wire_message *m, struct fis_arena *arena,
                                         struct wire_label_request *request,
                                         const char *const **classes, uint32_t *n_classes,
@@ -52,6 +51,16 @@ int wire_offer_encode(const struct wire_offer *offer, struct wire_buffer *out,
                       struct fis_error *e) FIS_MUST_CHECK;
 enum wire_decoded wire_offer_decode(const struct wire_message *m, struct fis_arena *arena,
                                     struct wire_offer *offer, struct fis_error *e) FIS_MUST_CHECK;
+
+/* A message on `control`: the key is the command's id (no NUL in it). What a kind has no use for (a
+ * record, a version) is refused, and so is CANCEL without a record and PROMOTE without a version.
+ * `by` and `reason` go cut to WIRE_CONTROL_TEXT bytes of UTF-8 and live in the arena. */
+#define WIRE_CONTROL_TEXT 255
+int wire_control_encode(const struct wire_control *control, struct wire_buffer *out,
+                        struct fis_error *e) FIS_MUST_CHECK;
+enum wire_decoded wire_control_decode(const struct wire_message *m, struct fis_arena *arena,
+                                      struct wire_control *control,
+                                      struct fis_error *e) FIS_MUST_CHECK;
 
 /* An initial example (sensitive = 0: it must have no sensitive attributes) or a validation example
  * (1: exactly those of the schema, none empty). values [n_columns], all numbers. Null value:

@@ -39,11 +39,67 @@ static int encode_candidate(const struct wire_candidate *from, struct wire_buffe
     return wire_vector_pack(&offer, &x, from->x, from->d, out, e);
 }
 
+static int check_range(const struct wire_range *r, struct fis_error *e)
+{
+    if (r->partition < 0 || r->begin < 0 || r->next < r->begin)
+        return fis_fail(e, FIS_INPUT, "a range of partition %d from offset %lld up to %lld",
+                        (int)r->partition, (long long)r->begin, (long long)r->next);
+    uint64_t offsets = (uint64_t)(r->next - r->begin);
+    if (r->records > offsets || r->refused > offsets - r->records ||
+        r->tombstones > offsets - r->records - r->refused)
+        return fis_fail(e, FIS_INPUT,
+                        "a range of %llu offsets with %llu records, %llu refused, %llu tombstones",
+                        (unsigned long long)offsets, (unsigned long long)r->records,
+                        (unsigned long long)r->refused, (unsigned long long)r->tombstones);
+    return 0;
+}
+
+static int check_ranges(size_t n, struct fis_error *e)
+{
+    if (n > WIRE_PARTITIONS)
+        return fis_fail(e, FIS_INPUT, "progress: %zu ranges, at most %u allowed", n,
+                        WIRE_PARTITIONS);
+    return 0;
+}
+
+static int fill_ranges(Fis__V1__Progress *p, const struct wire_progress *from,
+                       struct fis_arena *scratch, struct fis_error *e)
+{
+    size_t n = from->n_ranges;
+    Fis__V1__Range *all = fis_arena_alloc(scratch, n * sizeof *all);
+    p->ranges = fis_arena_alloc(scratch, n * sizeof(Fis__V1__Range *));
+    if (!all || !p->ranges)
+        return fis_fail(e, FIS_NOMEM, "no memory for %zu ranges", n);
+    for (size_t i = 0; i < n; i++) {
+        const struct wire_range *r = &from->ranges[i];
+        int rc = check_range(r, e);
+        if (rc)
+            return rc;
+        fis__v1__range__init(&all[i]);
+        all[i].partition = r->partition;
+        all[i].begin = r->begin;
+        all[i].next = r->next;
+        all[i].records = r->records;
+        all[i].refused = r->refused;
+        all[i].tombstones = r->tombstones;
+        p->ranges[i] = &all[i];
+    }
+    p->n_ranges = n;
+    return 0;
+}
+
 static int encode_progress(const struct wire_progress *from, struct wire_buffer *out,
                            struct fis_error *e)
 {
     Fis__V1__Offer offer = FIS__V1__OFFER__INIT;
     Fis__V1__Progress p = FIS__V1__PROGRESS__INIT;
+    size_t size = 64 + from->n_ranges * (sizeof(Fis__V1__Range) + sizeof(Fis__V1__Range *));
+    int rc = check_ranges(from->n_ranges, e);
+    if (rc)
+        return rc;
+    struct fis_arena scratch = {.base = fis_alloc(size, 1), .size = size};
+    if (!scratch.base)
+        return fis_fail(e, FIS_NOMEM, "no memory for %zu bytes", size);
     offer.kind_case = FIS__V1__OFFER__KIND_PROGRESS;
     offer.progress = &p;
     if (from->scorer)
@@ -52,7 +108,12 @@ static int encode_progress(const struct wire_progress *from, struct wire_buffer 
     p.refused = from->refused;
     p.tombstones = from->tombstones;
     p.head_version = from->head_version;
-    return wire_protobuf_pack(&offer, out, e);
+    p.scan = from->scan;
+    rc = from->n_ranges ? fill_ranges(&p, from, &scratch, e) : 0;
+    if (!rc)
+        rc = wire_protobuf_pack(&offer, out, e);
+    fis_free(scratch.base);
+    return rc;
 }
 
 int wire_offer_encode(const struct wire_offer *offer, struct wire_buffer *out, struct fis_error *e)
@@ -105,6 +166,39 @@ static int decode_candidate(const struct wire_message *m, const Fis__V1__Candida
     return 0;
 }
 
+static int decode_progress(const Fis__V1__Progress *p, struct fis_arena *arena,
+                           struct wire_offer *offer, struct fis_error *e)
+{
+    struct wire_range *ranges = NULL;
+    int rc = check_ranges(p->n_ranges, e);
+    if (!rc && p->n_ranges) {
+        ranges = fis_arena_alloc(arena, p->n_ranges * sizeof *ranges);
+        if (!ranges)
+            rc = fis_fail(e, FIS_INPUT, "progress: %zu ranges take more than %zu bytes",
+                          p->n_ranges, arena->size);
+    }
+    for (size_t i = 0; !rc && i < p->n_ranges; i++) {
+        const Fis__V1__Range *r = p->ranges[i];
+        ranges[i] = (struct wire_range){r->partition, r->begin,   r->next,
+                                        r->records,   r->refused, r->tombstones};
+        rc = check_range(&ranges[i], e);
+    }
+    if (rc)
+        return rc;
+    offer->kind = WIRE_PROGRESS;
+    offer->progress = (struct wire_progress){
+        .scorer = p->scorer,
+        .records = p->records,
+        .refused = p->refused,
+        .tombstones = p->tombstones,
+        .head_version = p->head_version,
+        .scan = p->scan,
+        .ranges = ranges,
+        .n_ranges = (uint32_t)p->n_ranges,
+    };
+    return 0;
+}
+
 static int decode(const struct wire_message *m, struct fis_arena *arena, struct wire_offer *offer,
                   struct fis_error *e)
 {
@@ -113,18 +207,9 @@ static int decode(const struct wire_message *m, struct fis_arena *arena, struct 
         return -FIS_INPUT;
     if (o->kind_case == FIS__V1__OFFER__KIND_CANDIDATE)
         return decode_candidate(m, o->candidate, arena, offer, e);
-    if (o->kind_case != FIS__V1__OFFER__KIND_PROGRESS)
-        return fis_fail(e, FIS_INPUT, "an offer of an unknown kind: candidate or progress wanted");
-    const Fis__V1__Progress *p = o->progress;
-    offer->kind = WIRE_PROGRESS;
-    offer->progress = (struct wire_progress){
-        .scorer = p->scorer,
-        .records = p->records,
-        .refused = p->refused,
-        .tombstones = p->tombstones,
-        .head_version = p->head_version,
-    };
-    return 0;
+    if (o->kind_case == FIS__V1__OFFER__KIND_PROGRESS)
+        return decode_progress(o->progress, arena, offer, e);
+    return fis_fail(e, FIS_INPUT, "an offer of an unknown kind: candidate or progress wanted");
 }
 
 enum wire_decoded wire_offer_decode(const struct wire_message *m, struct fis_arena *arena,

@@ -1,9 +1,12 @@
 #include "wire/protobuf_parts.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "wire/utf8.h"
 
 _Static_assert((int)WIRE_JSON == (int)FIS__V1__ENCODING__ENCODING_JSON &&
                    (int)WIRE_PROTOBUF == (int)FIS__V1__ENCODING__ENCODING_PROTOBUF &&
@@ -59,6 +62,57 @@ int wire_encoding_of(Fis__V1__Encoding from, enum wire_encoding *out, struct fis
         return fis_fail(e, FIS_INPUT, "the record's encoding is not given");
     *out = (enum wire_encoding)from;
     return 0;
+}
+
+static int32_t partition_at(const int32_t *first, size_t stride, size_t i)
+{
+    int32_t p;
+    memcpy(&p, (const char *)first + i * stride, sizeof p);
+    return p;
+}
+
+int wire_partitions_check(const int32_t *partition, size_t stride, size_t n, const char *what,
+                          struct fis_error *e)
+{
+    if (n > WIRE_PARTITIONS)
+        return fis_fail(e, FIS_INPUT, "%s: %zu partitions, at most %u allowed", what, n,
+                        WIRE_PARTITIONS);
+    int32_t highest = -1;
+    for (size_t i = 0; i < n; i++) {
+        int32_t p = partition_at(partition, stride, i);
+        if (p < 0)
+            return fis_fail(e, FIS_INPUT, "%s: partition %" PRId32, what, p);
+        /* Mostly they ascend; only what does not costs a look at all before it. */
+        for (size_t k = 0; p <= highest && k < i; k++)
+            if (partition_at(partition, stride, k) == p)
+                return fis_fail(e, FIS_INPUT, "%s: partition %" PRId32 " twice", what, p);
+        highest = p > highest ? p : highest;
+    }
+    return 0;
+}
+
+int wire_annotator_check(const char *annotator, struct fis_error *e)
+{
+    size_t length = strlen(annotator);
+    if (length > WIRE_ANNOTATOR)
+        return fis_fail(e, FIS_INPUT, "annotator: a name of %zu bytes, at most %d allowed", length,
+                        WIRE_ANNOTATOR);
+    return 0;
+}
+
+char *wire_text_of(const char *text, size_t max, struct fis_arena *a)
+{
+    text = text ? text : "";
+    size_t all = strlen(text);
+    size_t length = wire_utf8_prefix(text, all < max ? all : max);
+    if (length == all)
+        return (char *)(uintptr_t)text;
+    char *copy = fis_arena_alloc(a, length + 1);
+    if (copy) {
+        memcpy(copy, text, length);
+        copy[length] = 0;
+    }
+    return copy;
 }
 
 static size_t varint_bytes(uint32_t v)

@@ -22,6 +22,18 @@ int wire_class_of(const struct wire_schema *schema, uint32_t class_index, const 
 int wire_encoding_of(Fis__V1__Encoding from, enum wire_encoding *out,
                      struct fis_error *e) FIS_MUST_CHECK;
 
+/* A list by partition: at most WIRE_PARTITIONS, none negative, none twice. `partition` is the first
+ * one's; the others follow each `stride` bytes. INPUT begins with `what`. */
+int wire_partitions_check(const int32_t *partition, size_t stride, size_t n, const char *what,
+                          struct fis_error *e) FIS_MUST_CHECK;
+
+/* A name of an annotator, "" for none: INPUT when it is too long. */
+int wire_annotator_check(const char *annotator, struct fis_error *e) FIS_MUST_CHECK;
+
+/* The string, cut to whole characters of UTF-8 and at most `max` bytes; a copy in the arena when
+ * something had to go. NULL gives "". NULL: the arena is full. */
+char *wire_text_of(const char *text, size_t max, struct fis_arena *a);
+
 /* Packs `message`, in which `v` stands somewhere: x [d] dense or sparse, whichever is smaller. All
  * fields of v are written. x must be finite. No memory but the buffer's is used. */
 int wire_vector_pack(const void *message, Fis__V1__Vector *v, const float *x, uint32_t d,

@@ -26,6 +26,11 @@ struct wire_bytes {
     size_t length;
 };
 
+/* What lists and texts of a message may have, at most. */
+#define WIRE_VOTES 99          /* answers that a request wants, and so votes of an entry */
+#define WIRE_PARTITIONS 10000u /* in a progress, a scan or a state */
+#define WIRE_ANNOTATOR 255     /* bytes of an annotator's name */
+
 struct wire_buffer {
     unsigned char *data;
     size_t length, capacity;
@@ -47,7 +52,7 @@ struct wire_message {
 
 /* The id of what a message carries: `own` when it has bytes (the message's field), else the
  * message's key, else "topic/partition/offset" (of a very long topic the end) when `by_place`.
- * INPUT: not UTF-8, over 255 bytes, beginning with a NUL (the trainer's own key), or none. */
+ * INPUT: not UTF-8, over 255 bytes, with a NUL in it, or none. */
 int wire_message_id(const struct wire_message *m, struct wire_bytes own, int by_place,
                     struct fis_id *id, struct fis_error *e) FIS_MUST_CHECK;
 
@@ -128,7 +133,7 @@ struct wire_label_request {
     struct wire_bytes record;
     uint32_t votes;     /* answers that are wanted, from different annotators; 1 or more */
     int cancelled;      /* no longer wanted; record, encoding and criterion are then left out */
-    const char *reason; /* when cancelled: "expired", "cancelled"; else NULL */
+    const char *reason; /* when cancelled: "expired", "cancelled", …; else NULL */
 };
 enum wire_label_status { WIRE_LABELLED = 0, WIRE_SKIPPED = 1, WIRE_UNSURE = 2 };
 struct wire_label {
@@ -192,6 +197,7 @@ struct wire_head_owned {
     struct fis_encoder *encoder;
     float *slabs;
     char *pipeline;
+    struct wire_pool_end *ends;
 };
 
 struct wire_model {
@@ -286,6 +292,9 @@ struct wire_trainer_state { /* key: one NUL byte, which no record id of text has
     /* The last command of the operator and what became of it. */
     const char *control_id, *control_text; /* ""; NUL-terminated */
     int control_ok;
+    uint64_t phase_began_ms;   /* on the pipeline's clock */
+    uint64_t previous_version; /* what was served before served_version; 0: nothing */
+    int diverged;              /* training of this round met a loss that is not finite */
 };
 
 #endif

@@ -74,6 +74,12 @@ static void assert_round_trip(struct world *w)
     for (size_t i = 0; i < n; i++) /* -0 may become 0 in a layer that is not sent */
         assert_true(got.head.g_acc[i] == w->g_acc[i] && got.head.g_fair[i] == w->g_fair[i]);
     assert_same_encoder(got.head.encoder, w->enc);
+    assert_int_equal(got.head.scan, w->head.scan);
+    assert_int_equal(got.head.n_ends, w->head.n_ends);
+    for (uint32_t i = 0; i < got.head.n_ends; i++) {
+        assert_int_equal(got.head.ends[i].partition, w->head.ends[i].partition);
+        assert_int_equal(got.head.ends[i].end, w->head.ends[i].end);
+    }
     wire_head_done(&got);
     wire_head_done(&got);
 }
@@ -105,6 +111,35 @@ static void zero_layers_are_not_sent(void **state)
     memset(w->g_acc, 0, n * sizeof(float));
     memset(w->g_fair, 0, n * sizeof(float));
     assert_round_trip(w);
+}
+
+static void a_scan_of_the_pool(void **state)
+{
+    struct world *w = *state;
+    static const struct wire_pool_end ends[] = {{0, 12345678901234}, {7, 1}, {3, 0}};
+    w->head.scan = 12;
+    assert_round_trip(w);
+    w->head.ends = ends;
+    w->head.n_ends = 3;
+    assert_round_trip(w);
+    w->head.scan = 13;
+    assert_int_equal(encode(w), -FIS_INPUT);
+    assert_says(&w->e, "scan 13 of head 12");
+    w->head.scan = 0;
+    assert_int_equal(encode(w), -FIS_INPUT);
+    assert_says(&w->e, "3 ends of partitions, and no scan");
+    w->head.scan = 4;
+    w->head.n_ends = WIRE_PARTITIONS + 1;
+    struct wire_pool_end *many = calloc(w->head.n_ends, sizeof *many);
+    assert_non_null(many);
+    w->head.ends = many;
+    assert_int_equal(encode(w), -FIS_INPUT);
+    assert_says(&w->e, "scan: 10001 partitions, at most 10000 allowed");
+    for (int32_t i = 0; i < (int32_t)w->head.n_ends; i++)
+        many[i].partition = i;
+    w->head.n_ends--;
+    assert_round_trip(w);
+    free(many);
 }
 
 static void refused_when_written(void **state)
@@ -183,6 +218,18 @@ static void refused_when_read(void **state)
     REFUSED(age->type = (Fis__V1__Encoder__Column__Type)9,
             age->type = FIS__V1__ENCODER__COLUMN__TYPE__NUMERIC, "9 is not known");
     REFUSED(m->encoder->n_columns = 0, m->encoder->n_columns = 3, "column");
+    Fis__V1__Pool pool = FIS__V1__POOL__INIT;
+    Fis__V1__Pool__End ends[2] = {FIS__V1__POOL__END__INIT, FIS__V1__POOL__END__INIT};
+    Fis__V1__Pool__End *list[] = {&ends[0], &ends[1]};
+    m->pool = &pool;
+    pool.ends = list;
+    pool.n_ends = 2;
+    REFUSED(ends[1].partition = 1, pool.scan = 12, "2 ends of partitions, and no scan");
+    REFUSED(ends[1].partition = 0, ends[1].partition = 1, "scan: partition 0 twice");
+    REFUSED(ends[1].partition = -1, ends[1].partition = 1, "scan: partition -1");
+    REFUSED(ends[0].end = -5, ends[0].end = 5, "scan: partition 0 ends at offset -5");
+    REFUSED(pool.scan = 13, pool.scan = 12, "scan 13 of head 12");
+    m->pool = NULL;
     fis__v1__scoring_head__free_unpacked(m, NULL);
     struct wire_head_owned got;
     assert_int_equal(wire_head_decode((struct wire_bytes){"", 0}, &got, &w->e), -FIS_INPUT);
@@ -201,6 +248,8 @@ static void try_head(void *arg, const unsigned char *bytes, size_t length)
         for (size_t i = 0; i < 3 * fis_shape_params(&got.head.shape); i++)
             assert_true(isfinite(got.slabs[i]));
         assert_int_equal(fis_encoder_dimension(got.encoder), got.head.shape.width[0]);
+        for (uint32_t i = 0; i < got.head.n_ends; i++)
+            assert_true(got.head.ends[i].partition >= 0 && got.head.ends[i].end >= 0);
     }
     wire_head_done(&got);
 }
@@ -208,6 +257,10 @@ static void try_head(void *arg, const unsigned char *bytes, size_t length)
 static void spoiled(void **state)
 {
     struct world *w = *state;
+    static const struct wire_pool_end ends[] = {{0, 123456}, {1, 7}};
+    w->head.scan = 12;
+    w->head.ends = ends;
+    w->head.n_ends = 2;
     set_shape(w, (const uint32_t[]){2}, 1, 2);
     assert_int_equal(encode(w), 0);
     spoil(w->out.data, w->out.length, 10000, try_head, w);
@@ -216,7 +269,11 @@ static void spoiled(void **state)
 static void out_of_memory(void **state)
 {
     struct world *w = *state;
+    static const struct wire_pool_end ends[] = {{0, 123456}, {1, 7}};
     int done = 0;
+    w->head.scan = 12;
+    w->head.ends = ends;
+    w->head.n_ends = 2;
     assert_int_equal(encode(w), 0);
     struct wire_buffer bytes = w->out;
     w->out = (struct wire_buffer){0};
@@ -248,6 +305,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(round_trip, up, down),
         cmocka_unit_test_setup_teardown(zero_layers_are_not_sent, up, down),
+        cmocka_unit_test_setup_teardown(a_scan_of_the_pool, up, down),
         cmocka_unit_test_setup_teardown(refused_when_written, up, down),
         cmocka_unit_test_setup_teardown(refused_when_read, up, down),
         cmocka_unit_test_setup_teardown(spoiled, up, down),

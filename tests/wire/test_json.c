@@ -424,7 +424,9 @@ static void labels_come_back_as_they_went(void **state)
     for (int i = 0; i < 4; i++) {
         static const char id[] = "s3-\"\\\n\xc3\xa9/\x7f";
         struct wire_label sent = {.status = (enum wire_label_status)(i < 2 ? 0 : i - 1),
-                                  .class_index = i == 1},
+                                  .class_index = i == 1,
+                                  .annotator = i % 2 ? "ann \"\xc3\xa9\"" : NULL,
+                                  .labelled_at_ms = i ? 1700000000000 : 0},
                           got;
         assert_int_equal(fis_id_set(&sent.id, id, sizeof id - 1), 0);
         out.length = 0;
@@ -434,8 +436,56 @@ static void labels_come_back_as_they_went(void **state)
         assert_int_equal(fis_id_compare(&sent.id, &got.id), 0);
         assert_int_equal(got.status, sent.status);
         assert_int_equal(got.class_index, sent.class_index);
+        assert_string_equal(got.annotator, sent.annotator ? sent.annotator : "");
+        assert_int_equal(got.labelled_at_ms, sent.labelled_at_ms);
     }
     wire_buffer_done(&out);
+}
+
+static void who_labelled_and_when(void **state)
+{
+    (void)state;
+    struct wire_label l;
+    struct fis_error e;
+    assert_int_equal(label(&schema, "{\"id\":\"a\",\"label\":\"yes\"}", &l, &e), WIRE_OK);
+    assert_string_equal(l.annotator, "");
+    assert_int_equal(l.labelled_at_ms, 0);
+    assert_int_equal(label(&schema,
+                           "{\"id\":\"a\",\"status\":\"skipped\",\"annotator\":17,"
+                           "\"labelled_at_ms\":12}",
+                           &l, &e),
+                     WIRE_OK);
+    assert_string_equal(l.annotator, "17");
+    assert_int_equal(l.labelled_at_ms, 12);
+    assert_int_equal(label(&schema,
+                           "{\"id\":\"a\",\"label\":\"no\",\"annotator\":null,"
+                           "\"labelled_at_ms\":null,\"labelled_at\":[]}",
+                           &l, &e),
+                     WIRE_OK);
+    assert_string_equal(l.annotator, "");
+    static const char *const bad[][2] = {
+        {"\"annotator\":\"\"", "annotator \"\": a text of 1 to 255 bytes allowed"},
+        {"\"annotator\":1.5", "annotator 1.5: a text"},
+        {"\"annotator\":[\"ann\"]", "annotator [\"ann\"]: a text"},
+        {"\"annotator\":true", "annotator true: a text"},
+        {"\"labelled_at_ms\":-1", "labelled_at_ms -1: milliseconds since 1970 allowed"},
+        {"\"labelled_at_ms\":1.0", "labelled_at_ms 1.0: milliseconds"},
+        {"\"labelled_at_ms\":\"2024-01-01\"", "labelled_at_ms \"2024-01-01\": milliseconds"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "{\"id\":\"a\",\"label\":\"no\",%s}", bad[i][0]);
+        assert_int_equal(label(&schema, text, &l, &e), WIRE_BAD);
+        assert_int_equal(e.class, FIS_INPUT);
+        if (!strstr(e.text, bad[i][1]))
+            fail_msg("\"%s\" is not in \"%s\"", bad[i][1], e.text);
+    }
+    char text[400];
+    int n =
+        snprintf(text, sizeof text, "{\"id\":\"a\",\"label\":\"no\",\"annotator\":\"%0256d\"}", 0);
+    assert_true(n > 256);
+    assert_int_equal(label(&schema, text, &l, &e), WIRE_BAD);
+    assert_non_null(strstr(e.text, "a text of 1 to 255 bytes"));
 }
 
 static enum wire_decoded example(const char *json, int with_sensitive, struct wire_example *x,
@@ -568,6 +618,40 @@ static void a_label_request_for_a_record_of_numbers(void **state)
     wire_buffer_done(&out);
 }
 
+static void assert_request(const struct wire_label_request *r, const char *want)
+{
+    struct wire_buffer out = {0};
+    struct fis_error e = {0};
+    fis_arena_reset(&arena);
+    assert_int_equal(wire_json_label_request(&schema, r, NULL, &arena, &out, &e), 0);
+    assert_int_equal(out.length, strlen(want));
+    assert_memory_equal(out.data, want, out.length);
+    wire_buffer_done(&out);
+}
+
+static void a_label_request_for_several_votes_and_one_withdrawn(void **state)
+{
+    (void)state;
+    struct wire_label_request r = request("{\"age\":1}");
+    struct wire_buffer out = {0};
+    struct fis_error e = {0};
+    r.votes = 3;
+    assert_request(&r, "{\"id\":\"r\\\"1\",\"round\":3,\"criterion\":\"ekg\",\"head\":12,"
+                       "\"classes\":[\"no\",\"yes\"],\"requested_at\":1700000000000,\"votes\":3,"
+                       "\"record\":{\"age\":1}}");
+    r = (struct wire_label_request){.id = r.id, .round = 4, .votes = 3, .cancelled = 1};
+    assert_request(&r, "{\"id\":\"r\\\"1\",\"round\":4,\"head\":0,\"requested_at\":0,"
+                       "\"cancelled\":true}");
+    r.reason = "expired";
+    r.deadline_ms = 7;
+    assert_request(&r, "{\"id\":\"r\\\"1\",\"round\":4,\"head\":0,\"requested_at\":0,"
+                       "\"deadline\":7,\"cancelled\":true,\"reason\":\"expired\"}");
+    r.votes = WIRE_VOTES + 1;
+    assert_int_equal(wire_json_label_request(&schema, &r, NULL, &arena, &out, &e), -FIS_INPUT);
+    assert_non_null(strstr(e.text, "100 votes, at most 99 allowed"));
+    wire_buffer_done(&out);
+}
+
 static void survives_refused_memory(void **state)
 {
     (void)state;
@@ -630,10 +714,12 @@ int main(void)
         cmocka_unit_test(classes_that_are_numbers),
         cmocka_unit_test(labels_of_other_kinds),
         cmocka_unit_test(labels_come_back_as_they_went),
+        cmocka_unit_test(who_labelled_and_when),
         cmocka_unit_test(examples_carry_label_and_sensitive_columns),
         cmocka_unit_test(bad_examples_are_refused_in_silence_about_people),
         cmocka_unit_test(a_label_request_holds_the_record_untouched),
         cmocka_unit_test(a_label_request_for_a_record_of_numbers),
+        cmocka_unit_test(a_label_request_for_several_votes_and_one_withdrawn),
         cmocka_unit_test(survives_refused_memory),
         cmocka_unit_test(numbers_read_back_as_they_were),
     };

@@ -112,19 +112,44 @@ static void label_round_trip(void **state)
         if (label.status == WIRE_LABELLED)
             label.class_index = fis_rng_below(&rng, 2);
         w->out.length = 0;
-        assert_int_equal(wire_protobuf_label_encode(&test_schema, &label, i % 2 ? "ann" : NULL, i,
-                                                    &w->out, &w->e),
-                         0);
+        label.annotator = i % 2 ? "ann" : NULL;
+        label.labelled_at_ms = i;
+        assert_int_equal(wire_protobuf_label_encode(&test_schema, &label, &w->out, &w->e), 0);
         assert_int_equal(decode(w, NULL, 0, w->out.data, w->out.length), WIRE_OK);
         assert_id(&w->label.id, id);
         assert_int_equal(w->label.status, label.status);
         assert_int_equal(w->label.class_index, label.class_index);
+        assert_string_equal(w->label.annotator, i % 2 ? "ann" : "");
+        assert_int_equal(w->label.labelled_at_ms, i);
     }
-    struct wire_label wrong = {.class_index = 2};
+    char name[WIRE_ANNOTATOR + 2];
+    memset(name, 'n', sizeof name);
+    name[sizeof name - 1] = 0;
+    const struct wire_label wrong[] = {
+        {.class_index = 2}, {.annotator = name}, {.labelled_at_ms = -1}};
     w->out.length = 0;
-    assert_int_equal(wire_protobuf_label_encode(&test_schema, &wrong, NULL, 0, &w->out, &w->e),
-                     -FIS_INPUT);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(wire_protobuf_label_encode(&test_schema, &wrong[i], &w->out, &w->e),
+                         -FIS_INPUT);
     assert_int_equal(w->out.length, 0);
+}
+
+static void who_and_when(void **state)
+{
+    struct world *w = *state;
+    unsigned char bytes[300] = {0x2a, 0x80, 0x02};
+    memset(bytes + 3, 'n', 256);
+    assert_bad(w, bytes, 259, "annotator: a name of 256 bytes, at most 255 allowed");
+    bytes[1] = 0xff;
+    bytes[2] = 0x01;
+    assert_class(w, bytes, 258, 0);
+    assert_int_equal(strlen(w->label.annotator), 255);
+    assert_class(w, "", 0, 0);
+    assert_string_equal(w->label.annotator, "");
+    assert_int_equal(w->label.labelled_at_ms, 0);
+    assert_bad(w, "\x2a\x02\xc3\x28", 4, "field 5 (annotator) at byte 0: not UTF-8");
+    assert_bad(w, "\x30\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11,
+               "labelled_at_ms -1: before 1970");
 }
 
 static void try_label(void *arg, const unsigned char *bytes, size_t length)
@@ -162,7 +187,8 @@ static void try_request(void *arg, const unsigned char *bytes, size_t length)
     if (decode_request(w, bytes, length, &r, NULL, NULL) == WIRE_BAD)
         assert_true(w->e.text[0] && w->e.class == FIS_INPUT);
     else
-        assert_non_null(r.record.data);
+        assert_true(r.record.data && r.votes >= 1 && r.votes <= WIRE_VOTES &&
+                    !r.reason == !r.cancelled);
 }
 
 static void request_round_trip(void **state)
@@ -178,7 +204,7 @@ static void request_round_trip(void **state)
     struct wire_label_request out;
     const char *const *classes = NULL;
     uint32_t n = 0;
-    assert_int_equal(fis_id_set(&in.id, "r\0x", 3), 0);
+    assert_int_equal(fis_id_set(&in.id, "r\nx", 3), 0);
     assert_int_equal(wire_protobuf_request_encode(&test_schema, &in, &w->out, &w->e), 0);
     assert_int_equal(decode_request(w, w->out.data, w->out.length, &out, &classes, &n), WIRE_OK);
     assert_int_equal(fis_id_compare(&in.id, &out.id), 0);
@@ -194,7 +220,63 @@ static void request_round_trip(void **state)
     assert_string_equal(classes[1], "yes");
     assert_int_equal(decode_request(w, "", 0, &out, NULL, NULL), WIRE_BAD);
     assert_says(&w->e, "encoding is not given");
+    assert_true(out.votes == 1 && !out.cancelled && !out.reason);
     spoil(w->out.data, w->out.length, 10000, try_request, w);
+}
+
+static void assert_request_bad(struct world *w, const void *bytes, size_t length, const char *says)
+{
+    struct wire_label_request r;
+    assert_int_equal(decode_request(w, bytes, length, &r, NULL, NULL), WIRE_BAD);
+    assert_int_equal(w->e.class, FIS_INPUT);
+    assert_says(&w->e, says);
+}
+
+static void several_votes(void **state)
+{
+    struct world *w = *state;
+    struct wire_label_request in = {.encoding = WIRE_JSON, .record = {"{}", 2}}, out;
+    assert_int_equal(fis_id_set(&in.id, "r", 1), 0);
+    for (in.votes = 0; in.votes <= WIRE_VOTES; in.votes++) {
+        w->out.length = 0;
+        assert_int_equal(wire_protobuf_request_encode(&test_schema, &in, &w->out, &w->e), 0);
+        assert_int_equal(decode_request(w, w->out.data, w->out.length, &out, NULL, NULL), WIRE_OK);
+        assert_int_equal(out.votes, in.votes ? in.votes : 1);
+    }
+    w->out.length = 0;
+    assert_int_equal(wire_protobuf_request_encode(&test_schema, &in, &w->out, &w->e), -FIS_INPUT);
+    assert_int_equal(w->out.length, 0);
+    assert_request_bad(w, "\x40\x01\x50\x64", 4, "a request for 100 votes, at most 99 allowed");
+}
+
+static void a_request_is_withdrawn(void **state)
+{
+    struct world *w = *state;
+    struct wire_label_request in = {.round = 3,
+                                    .criterion = "ekg",
+                                    .encoding = WIRE_JSON,
+                                    .record = {"{}", 2},
+                                    .votes = 3,
+                                    .cancelled = 1,
+                                    .reason = "expired"};
+    struct wire_label_request out;
+    assert_int_equal(fis_id_set(&in.id, "r", 1), 0);
+    assert_int_equal(wire_protobuf_request_encode(&test_schema, &in, &w->out, &w->e), 0);
+    assert_int_equal(decode_request(w, w->out.data, w->out.length, &out, NULL, NULL), WIRE_OK);
+    assert_id(&out.id, "r");
+    assert_int_equal(out.cancelled, 1);
+    assert_string_equal(out.reason, "expired");
+    assert_int_equal(out.round, 3);
+    assert_true(out.record.length == 0 && out.encoding == 0);
+    spoil(w->out.data, w->out.length, 5000, try_request, w);
+    in.reason = NULL;
+    w->out.length = 0;
+    assert_int_equal(wire_protobuf_request_encode(&test_schema, &in, &w->out, &w->e), 0);
+    assert_int_equal(decode_request(w, w->out.data, w->out.length, &out, NULL, NULL), WIRE_OK);
+    assert_string_equal(out.reason, "");
+    assert_request_bad(w, "\x58\x01\x40\x01", 4, "a cancelled request with a record");
+    assert_request_bad(w, "\x58\x01\x4a\x01x", 5, "a cancelled request with a record");
+    assert_request_bad(w, "\x40\x01\x62\x01x", 5, "with a reason that is not cancelled");
 }
 
 /* A validation example: id e1, packed .5 -1, class yes, sex f, race x. */
@@ -291,7 +373,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(status, up, down),
         cmocka_unit_test_setup_teardown(label_round_trip, up, down),
         cmocka_unit_test_setup_teardown(label_spoiled, up, down),
+        cmocka_unit_test_setup_teardown(who_and_when, up, down),
         cmocka_unit_test_setup_teardown(request_round_trip, up, down),
+        cmocka_unit_test_setup_teardown(several_votes, up, down),
+        cmocka_unit_test_setup_teardown(a_request_is_withdrawn, up, down),
         cmocka_unit_test_setup_teardown(examples, up, down),
         cmocka_unit_test_setup_teardown(example_errors_keep_secrets, up, down),
         cmocka_unit_test_setup_teardown(example_spoiled, up, down),

@@ -148,21 +148,95 @@ static void not_finite(void **state)
     assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
 }
 
+static const struct wire_range ranges[] = {
+    {0, 0, 0, 0, 0, 0},
+    {7, 10, 5013, 5000, 2, 1},
+    {INT32_MAX, INT64_MAX - 1, INT64_MAX, 0, 0, 1},
+};
+
+static struct wire_offer progress_of(const struct wire_range *list, uint32_t n)
+{
+    return (struct wire_offer){
+        .kind = WIRE_PROGRESS,
+        .progress = {.scorer = "s-1", .head_version = 9, .scan = 8, .ranges = list, .n_ranges = n}};
+}
+
 static void progress(void **state)
 {
     struct world *w = *state;
-    struct wire_offer in = {
-        .kind = WIRE_PROGRESS,
-        .progress = {
-            .scorer = "s-1", .records = 5000, .refused = 2, .tombstones = 1, .head_version = 9}};
+    struct wire_offer in = progress_of(ranges, 3);
     assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
     assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
     assert_int_equal(w->offer.kind, WIRE_PROGRESS);
-    assert_string_equal(w->offer.progress.scorer, "s-1");
-    assert_int_equal(w->offer.progress.records, 5000);
-    assert_int_equal(w->offer.progress.refused, 2);
-    assert_int_equal(w->offer.progress.tombstones, 1);
-    assert_int_equal(w->offer.progress.head_version, 9);
+    const struct wire_progress *got = &w->offer.progress;
+    assert_string_equal(got->scorer, "s-1");
+    assert_int_equal(got->head_version, 9);
+    assert_int_equal(got->scan, 8);
+    assert_int_equal(got->n_ranges, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(got->ranges[i].partition, ranges[i].partition);
+        assert_int_equal(got->ranges[i].begin, ranges[i].begin);
+        assert_int_equal(got->ranges[i].next, ranges[i].next);
+        assert_int_equal(got->ranges[i].records, ranges[i].records);
+        assert_int_equal(got->ranges[i].refused, ranges[i].refused);
+        assert_int_equal(got->ranges[i].tombstones, ranges[i].tombstones);
+    }
+    in = progress_of(NULL, 0);
+    w->out.length = 0;
+    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
+    assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
+    assert_int_equal(w->offer.progress.n_ranges, 0);
+}
+
+/* The bytes that the struct would be, without the encoder's own check. */
+static enum wire_decoded decode_range(struct world *w, const struct wire_range *r)
+{
+    Fis__V1__Offer offer = FIS__V1__OFFER__INIT;
+    Fis__V1__Progress p = FIS__V1__PROGRESS__INIT;
+    Fis__V1__Range range = FIS__V1__RANGE__INIT, *list = &range;
+    unsigned char bytes[256];
+    range.partition = r->partition;
+    range.begin = r->begin;
+    range.next = r->next;
+    range.records = r->records;
+    range.refused = r->refused;
+    range.tombstones = r->tombstones;
+    p.n_ranges = 1;
+    p.ranges = &list;
+    offer.kind_case = FIS__V1__OFFER__KIND_PROGRESS;
+    offer.progress = &p;
+    size_t n = fis__v1__offer__pack(&offer, bytes);
+    return decode(w, bytes, n);
+}
+
+static void ranges_that_cannot_be(void **state)
+{
+    struct world *w = *state;
+    static const struct {
+        struct wire_range range;
+        const char *says;
+    } bad[] = {
+        {{-1, 0, 1, 0, 0, 0}, "a range of partition -1"},
+        {{0, -1, 1, 0, 0, 0}, "from offset -1 up to 1"},
+        {{0, 5, 4, 0, 0, 0}, "from offset 5 up to 4"},
+        {{0, INT64_MIN, INT64_MAX, 0, 0, 0}, "from offset -9223372036854775808"},
+        {{0, 5, 7, 3, 0, 0}, "a range of 2 offsets with 3 records"},
+        {{0, 5, 7, 1, 2, 0}, "1 records, 2 refused"},
+        {{0, 5, 7, 1, 1, 1}, "1 tombstones"},
+        {{0, 5, 7, 1, UINT64_MAX, 1}, "18446744073709551615 refused"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(decode_range(w, &bad[i].range), WIRE_BAD);
+        assert_int_equal(w->e.class, FIS_INPUT);
+        assert_says(&w->e, bad[i].says);
+        struct wire_offer in = progress_of(&bad[i].range, 1);
+        assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), -FIS_INPUT);
+        assert_says(&w->e, bad[i].says);
+    }
+    assert_int_equal(w->out.length, 0);
+    struct wire_offer in = progress_of(ranges, WIRE_PARTITIONS + 1);
+    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), -FIS_INPUT);
+    assert_says(&w->e, "10001 ranges, at most 10000 allowed");
 }
 
 static void refused(void **state)
@@ -231,6 +305,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_allocation_per_candidate, up, down),
         cmocka_unit_test_setup_teardown(not_finite, up, down),
         cmocka_unit_test_setup_teardown(progress, up, down),
+        cmocka_unit_test_setup_teardown(ranges_that_cannot_be, up, down),
         cmocka_unit_test_setup_teardown(refused, up, down),
         cmocka_unit_test_setup_teardown(spoiled, up, down),
     };

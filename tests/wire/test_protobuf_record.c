@@ -145,7 +145,7 @@ static void ids_by_field_key_or_place(void **state)
     assert_says(&w->e, "key: the id is not UTF-8 at byte 0");
     m.key = (struct wire_bytes){"", 1};
     assert_int_equal(decode(w, &m), WIRE_BAD);
-    assert_says(&w->e, "begins with a NUL");
+    assert_says(&w->e, "holds a NUL");
     char topic[250];
     memset(topic, 'a', 249);
     topic[249] = 0;

@@ -1,0 +1,180 @@
+/* The operator's commands. */
+#include "protobuf_testing.h"
+
+#include "wire/protobuf_codec.h"
+
+struct world {
+    struct fis_arena arena;
+    struct wire_buffer out;
+    struct wire_control control;
+    struct fis_error e;
+};
+
+static int up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    w->arena = test_arena(4096);
+    *state = w;
+    return 0;
+}
+
+static int down(void **state)
+{
+    struct world *w = *state;
+    fis_free(w->arena.base);
+    wire_buffer_done(&w->out);
+    free(w);
+    return 0;
+}
+
+static enum wire_decoded decode(struct world *w, const char *key, const void *bytes, size_t length)
+{
+    struct wire_message m = message_of(key, key ? strlen(key) : 0, bytes, length);
+    fis_arena_reset(&w->arena);
+    w->e.text[0] = 0;
+    return wire_control_decode(&m, &w->arena, &w->control, &w->e);
+}
+
+static struct wire_control command(enum wire_control_kind kind)
+{
+    struct wire_control c = {.kind = kind, .by = "ann", .reason = "because", .at_ms = 1700};
+    assert_int_equal(fis_id_set(&c.command, "host/1/2", 8), 0);
+    if (kind == WIRE_CONTROL_CANCEL)
+        assert_int_equal(fis_id_set(&c.record, "r\nx", 3), 0);
+    if (kind == WIRE_CONTROL_PROMOTE)
+        c.version = 7;
+    return c;
+}
+
+static void round_trip(void **state)
+{
+    struct world *w = *state;
+    for (int k = WIRE_CONTROL_PAUSE; k <= WIRE_CONTROL_PROMOTE; k++) {
+        struct wire_control in = command((enum wire_control_kind)k);
+        w->out.length = 0;
+        if (wire_control_encode(&in, &w->out, &w->e) ||
+            decode(w, "host/1/2", w->out.data, w->out.length) != WIRE_OK)
+            fail_msg("%s: %s", wire_control_name(in.kind), w->e.text);
+        assert_int_equal(w->control.kind, k);
+        assert_id(&w->control.command, "host/1/2");
+        assert_int_equal(fis_id_compare(&w->control.record, &in.record), 0);
+        assert_int_equal(w->control.version, in.version);
+        assert_string_equal(w->control.by, "ann");
+        assert_string_equal(w->control.reason, "because");
+        assert_int_equal(w->control.at_ms, 1700);
+    }
+    assert_string_equal(wire_control_name(WIRE_CONTROL_PAUSE), "pause");
+    assert_string_equal(wire_control_name(WIRE_CONTROL_PROMOTE), "promote");
+    assert_string_equal(wire_control_name((enum wire_control_kind)8), "unknown");
+}
+
+static void texts_are_cut_to_whole_characters(void **state)
+{
+    struct world *w = *state;
+    struct wire_control in = command(WIRE_CONTROL_PIN);
+    char text[400];
+    memset(text, 'n', sizeof text);
+    memcpy(text + 254, "\xc3\xa9", 3);
+    in.by = text;
+    in.reason = NULL;
+    assert_int_equal(wire_control_encode(&in, &w->out, &w->e), 0);
+    assert_int_equal(decode(w, "k", w->out.data, w->out.length), WIRE_OK);
+    assert_int_equal(strlen(w->control.by), 254);
+    assert_string_equal(w->control.reason, "");
+}
+
+static void assert_unwanted(struct world *w, const struct wire_control *c, const char *says)
+{
+    assert_int_equal(wire_control_encode(c, &w->out, &w->e), -FIS_INPUT);
+    assert_says(&w->e, says);
+    assert_int_equal(w->out.length, 0);
+}
+
+static void commands_that_cannot_be(void **state)
+{
+    struct world *w = *state;
+    struct wire_control c = command(WIRE_CONTROL_CANCEL);
+    c.record.length = 0;
+    assert_unwanted(w, &c, "cancel without a record");
+    c = command(WIRE_CONTROL_CANCEL);
+    c.kind = WIRE_CONTROL_PAUSE;
+    assert_unwanted(w, &c, "pause with a record");
+    c = command(WIRE_CONTROL_PROMOTE);
+    c.version = 0;
+    assert_unwanted(w, &c, "promote without a version");
+    c = command(WIRE_CONTROL_UNPIN);
+    c.version = 1;
+    assert_unwanted(w, &c, "unpin with a version");
+    c = command(WIRE_CONTROL_RESUME);
+    c.at_ms = -1;
+    assert_unwanted(w, &c, "at_ms -1: before 1970");
+    c.kind = (enum wire_control_kind)0;
+    assert_unwanted(w, &c, "no command 0");
+    c = command(WIRE_CONTROL_RESUME);
+    c.command.bytes[2] = 0;
+    assert_unwanted(w, &c, "a command's id is a text");
+}
+
+static void refused_when_read(void **state)
+{
+    struct world *w = *state;
+    static const struct {
+        const char *key, *bytes, *says;
+        size_t length;
+    } bad[] = {
+        {"k", "", "no command 0", 0},
+        {"k", "\x08\x08", "field 1 (kind) at byte 0: 8 is not known", 2},
+        {NULL, "\x08\x01", "no id", 2},
+        {"k", "\x08\x03", "cancel without a record", 2},
+        {"k", "\x08\x03\x12\x01\xff", "not UTF-8", 5},
+        {"k", "\x08\x01\x12\x01r", "pause with a record", 5},
+        {"k", "\x08\x07", "promote without a version", 2},
+        {"k", "\x08\x04\x18\x01", "pin with a version", 4},
+        {"k", "\x08\x01\x22\x01\xff", "field 4 (by) at byte 2: not UTF-8", 5},
+        {"k", "\x08\x01\x30\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "at_ms -1", 13},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(decode(w, bad[i].key, bad[i].bytes, bad[i].length), WIRE_BAD);
+        assert_int_equal(w->e.class, FIS_INPUT);
+        assert_says(&w->e, bad[i].says);
+    }
+    assert_int_equal(decode(w, "k", NULL, 0), WIRE_TOMBSTONE);
+    assert_int_equal(decode(w, "k", "\x08\x06", 2), WIRE_OK); /* to the one served before */
+    struct wire_message m = message_of("a\0b", 3, "\x08\x01", 2);
+    assert_int_equal(wire_control_decode(&m, &w->arena, &w->control, &w->e), WIRE_BAD);
+    assert_says(&w->e, "the id holds a NUL");
+}
+
+static void try_control(void *arg, const unsigned char *bytes, size_t length)
+{
+    struct world *w = arg;
+    if (decode(w, "k", bytes, length) == WIRE_BAD)
+        assert_true(w->e.text[0] && w->e.class == FIS_INPUT);
+    else
+        assert_true(w->control.kind >= WIRE_CONTROL_PAUSE &&
+                    w->control.kind <= WIRE_CONTROL_PROMOTE && w->control.by && w->control.reason);
+}
+
+static void spoiled(void **state)
+{
+    struct world *w = *state;
+    for (int k = WIRE_CONTROL_PAUSE; k <= WIRE_CONTROL_PROMOTE; k++) {
+        struct wire_control in = command((enum wire_control_kind)k);
+        w->out.length = 0;
+        assert_int_equal(wire_control_encode(&in, &w->out, &w->e), 0);
+        spoil(w->out.data, w->out.length, 3000, try_control, w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(round_trip, up, down),
+        cmocka_unit_test_setup_teardown(texts_are_cut_to_whole_characters, up, down),
+        cmocka_unit_test_setup_teardown(commands_that_cannot_be, up, down),
+        cmocka_unit_test_setup_teardown(refused_when_read, up, down),
+        cmocka_unit_test_setup_teardown(spoiled, up, down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
