@@ -244,9 +244,33 @@ static void check_numbers(struct load *l)
         at = load_spot(l, "selection.heap", -1);
         load_problem(l, &at, "fewer than labels_per_round", "as many, or 0 for twice as many");
     }
+    if (c->selection.budget && c->selection.daily_budget > c->selection.budget) {
+        at = load_spot(l, "selection.daily_budget", -1);
+        load_problem(l, &at, "more than selection.budget", "as many or fewer");
+    }
     if (c->gate.warn_cell < c->gate.min_cell) {
         at = load_spot(l, "gate.warn_cell", -1);
         load_problem(l, &at, "fewer than gate.min_cell", "as many or more");
+    }
+}
+
+/* A scan of the pool ends when every partition has been read, and nothing else ends it. What is the
+ * default may stand in the file: --print-config writes every key. */
+static void check_mode(struct load *l)
+{
+    const struct config_selection *s = &l->cfg->selection;
+    uint32_t usual;
+    struct spot at;
+    if (s->mode != CONFIG_POOL)
+        return;
+    const struct option *o = config_find_option("selection.window_records");
+    if (config_parse(o, o->standard, &usual) == 0 && s->window_records != usual) {
+        at = load_spot(l, o->key, -1);
+        load_problem(l, &at, "a window", "none with selection.mode: pool");
+    }
+    if (s->window_time) {
+        at = load_spot(l, "selection.window_time", -1);
+        load_problem(l, &at, "a window", "none with selection.mode: pool");
     }
 }
 
@@ -267,4 +291,5 @@ void load_check(struct load *l)
     check_sensitive(l);
     check_topics(l);
     check_numbers(l);
+    check_mode(l);
 }

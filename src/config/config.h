@@ -45,6 +45,7 @@ enum config_algorithm {
     CONFIG_RANDOM,
     CONFIG_ENTROPY
 };
+enum config_mode { CONFIG_STREAM, CONFIG_POOL };
 enum config_copies { CONFIG_BOOSTED, CONFIG_PLAIN, CONFIG_MIXED };
 enum config_switch { CONFIG_AUTO, CONFIG_ON, CONFIG_OFF };
 enum config_replace { CONFIG_FAIRER, CONFIG_ALWAYS };
@@ -85,21 +86,24 @@ struct config_properties {
 struct config_topics {
     char *prefix;
     char *records, *candidates, *label_requests, *labels, *validation, *initial, *heads, *models,
-        *ledger, *dead_letter;
+        *ledger, *control, *dead_letter;
     uint32_t partitions, replication;
     bool create;
     uint64_t max_chunk; /* bytes */
 };
 
 struct config_records {
-    int encoding;       /* enum config_encoding */
-    uint64_t max_bytes; /* a larger record goes to the dead-letter topic */
-    char *id;           /* the column that holds the record's id */
+    int encoding;                    /* enum config_encoding */
+    uint64_t max_bytes;              /* a larger record goes to the dead-letter topic */
+    char *id;                        /* the column that holds the record's id */
     struct config_names passthrough; /* columns that may be there and are no features */
 };
 
 struct config_labels {
-    int encoding; /* CONFIG_JSON or CONFIG_PROTOBUF */
+    int encoding;      /* CONFIG_JSON or CONFIG_PROTOBUF */
+    uint64_t deadline; /* ms; 0: none */
+    bool replace;      /* what expired is not charged, and another record is asked for */
+    uint32_t votes;    /* 1 or more */
 };
 
 struct config_features {
@@ -124,11 +128,13 @@ struct config_fairness {
 };
 
 struct config_selection {
+    int mode;                  /* enum config_mode */
     int algorithm;             /* enum config_algorithm */
     uint32_t strategy;         /* 1 or 2 */
     uint32_t labels_per_round; /* r */
     uint32_t rounds;           /* 0: no limit */
     uint64_t budget;           /* labels in all; 0: no limit */
+    uint64_t daily_budget;     /* requests of a day (UTC); 0: no limit */
     uint32_t in_flight;        /* never 0 after loading */
     uint32_t window_records;
     uint64_t window_time;    /* ms; 0: off */
@@ -154,6 +160,7 @@ struct config_gate {
     int replace;                 /* enum config_replace */
     double standard_errors;
     uint32_t bootstrap;
+    uint32_t patience; /* verdicts; 0: off */
 };
 
 struct config_scorer {

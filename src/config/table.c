@@ -38,7 +38,8 @@ const struct option config_options[] = {
     {.key = "roles", .kind = KIND_FLAGS, .choices = NAMES_OF("scorer", "trainer"),
      .min = 1, .max = 2, .offset = AT(roles), .standard = "[scorer, trainer]",
      .meaning = "What this process does. A scorer finds the records worth a label, as many as you "
-                "like; a trainer there is one of: a second one fences the first."},
+                "like. Of trainers one leads; the others stand by and follow what it writes, and "
+                "one of them takes over when it stops or dies."},
     {.key = "delivery", CHOICE("exactly_once", "at_least_once"), .offset = AT(delivery),
      .standard = "exactly_once",
      .meaning = "exactly_once uses Kafka transactions: no label is asked for twice, whatever is "
@@ -76,12 +77,14 @@ const struct option config_options[] = {
     TOPIC_NAME(heads, "heads", "What scorers follow: network and directions."),
     TOPIC_NAME(models, "models", "Model versions, published and rejected."),
     TOPIC_NAME(ledger, "ledger", "The trainer's state: what was asked, answered and spent."),
+    TOPIC_NAME(control, "control", "The operator's commands, written by fisctl."),
     TOPIC_NAME(dead_letter, "dead-letter", "Input that was refused, with the reason."),
     {.key = "topics.create", .kind = KIND_BOOL, .offset = AT(topics.create), .standard = "true",
      .meaning = "Whether topics that do not exist are created at the start."},
     {.key = "topics.partitions", COUNT(1, 10000), .offset = AT(topics.partitions), .standard = "3",
-     .meaning = "Partitions of the topics that are created; records are scored by at most so many "
-                "scorers at a time."},
+     .meaning = "Partitions of records, label requests, labels, examples and dead letters when they "
+                "are created; records are scored by at most so many scorers at a time. "
+                "Candidates, heads, models, ledger and control always have one."},
     {.key = "topics.replication", COUNT(1, 10), .offset = AT(topics.replication), .standard = "1",
      .meaning = "Replicas of the topics that are created; 3 on a production cluster."},
     {.key = "topics.max_chunk", SIZE(KIB, 900 * KIB), .offset = AT(topics.max_chunk),
@@ -106,6 +109,17 @@ const struct option config_options[] = {
 
     {.key = "labels.encoding", CHOICE("json", "protobuf"), .offset = AT(labels.encoding),
      .standard = "json", .meaning = "Encoding of label requests and of labels."},
+    {.key = "labels.deadline", DURATION(0, YEAR), .offset = AT(labels.deadline), .standard = "0",
+     .meaning = "A request that is not answered within this time expires: it is cancelled on the "
+                "topic, and its place is free. A late answer is used all the same. 0: it waits."},
+    {.key = "labels.replace", .kind = KIND_BOOL, .offset = AT(labels.replace),
+     .standard = "false",
+     .meaning = "Whether the budget has an expired request back, so that another record is asked "
+                "for in its place."},
+    {.key = "labels.votes", COUNT(1, 99), .offset = AT(labels.votes), .standard = "1",
+     .meaning = "Answers wanted for a record, each from another annotator; the class with the most "
+                "is the label. More than 1: every label must name its annotator. Budgets count "
+                "records, not votes."},
 
     {.key = "features.max_categories", COUNT(2, 10000), .offset = AT(features.max_categories),
      .standard = "1000",
@@ -139,6 +153,11 @@ const struct option config_options[] = {
      .offset = AT(fairness.metric), .standard = "equalized_odds",
      .meaning = "The gap between groups that is to shrink."},
 
+    {.key = "selection.mode", CHOICE("stream", "pool"), .offset = AT(selection.mode),
+     .standard = "stream",
+     .meaning = "stream: records are scored once, as they come, and the best of a window are asked "
+                "for. pool: in each round the whole records topic is scored anew, as far as it "
+                "goes when the round begins, and the best of it are asked for."},
     {.key = "selection.algorithm", CHOICE("fis+", "fis", "ekg", "product", "random", "entropy"),
      .offset = AT(selection.algorithm), .standard = "fis+",
      .meaning = "How records are chosen: fis+ half by expected gain for fairness and half by "
@@ -155,15 +174,19 @@ const struct option config_options[] = {
      .standard = "0", .meaning = "Rounds after which the trainer stops asking; 0: no limit."},
     {.key = "selection.budget", BIG(0, UINT64_C(1000000000000)), .offset = AT(selection.budget),
      .standard = "0", .meaning = "Labels to be bought in all; 0: no limit."},
+    {.key = "selection.daily_budget", BIG(0, UINT64_C(1000000000000)),
+     .offset = AT(selection.daily_budget), .standard = "0",
+     .meaning = "Labels to be asked for in a day (UTC), not more than budget; 0: no limit."},
     {.key = "selection.in_flight", COUNT(0, 65536), .offset = AT(selection.in_flight),
      .standard = "0",
      .meaning = "Most label requests without an answer; 0: as many as labels_per_round."},
     {.key = "selection.window_records", COUNT(1, 1000000000),
      .offset = AT(selection.window_records), .standard = "10000",
-     .meaning = "Records that are scored before the best of them are asked for."},
+     .meaning = "Records that are scored before the best of them are asked for; in mode stream."},
     {.key = "selection.window_time", DURATION(0, YEAR), .offset = AT(selection.window_time),
      .standard = "0",
-     .meaning = "A window also closes after this time, full or not; 0: only when full."},
+     .meaning = "A window also closes after this time, full or not; 0: only when full. In mode "
+                "stream."},
     {.key = "selection.heap", COUNT(0, 1000000), .offset = AT(selection.heap), .standard = "0",
      .meaning = "Candidates kept in wait, per criterion; 0: twice labels_per_round. Not fewer than "
                 "labels_per_round."},
@@ -236,6 +259,9 @@ const struct option config_options[] = {
      .standard = "1.0", .meaning = "See gate.replace."},
     {.key = "gate.bootstrap", COUNT(20, 10000), .offset = AT(gate.bootstrap), .standard = "200",
      .meaning = "Samples behind standard errors and intervals."},
+    {.key = "gate.patience", COUNT(0, 1000000), .offset = AT(gate.patience), .standard = "5",
+     .meaning = "After so many rejected versions in a row that fell below the floor of accuracy or "
+                "were no numbers at all, training goes back to the model that is served; 0: never."},
 
     {.key = "scorer.batch", COUNT(1, 65536), .offset = AT(scorer.batch), .standard = "4096",
      .meaning = "Most records that are scored together."},

@@ -1,6 +1,8 @@
 /*
- * Which topics there are and how they are kept. Heads, models and ledger have one partition: their
- * readers need the order in which the trainer wrote, and there is one trainer.
+ * Which topics there are and how they are kept. Some have one partition. Heads, models and ledger:
+ * their readers need the order in which the trainer wrote. Candidates: a scorer's progress stands
+ * behind the candidates it speaks of, and what a window holds follows from the log. Control: the
+ * order of commands is their meaning.
  */
 #include "config/topics.h"
 
@@ -31,7 +33,7 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
         bool used;
     } all[CONFIG_TOPICS_MAX] = {
         {t->records, DELETE | YOURS | RECORDS, true},
-        {t->candidates, DELETE | OURS | RECORDS, true},
+        {t->candidates, DELETE | OURS | SINGLE | RECORDS, true},
         {t->label_requests, DELETE | OURS | RECORDS, true},
         {t->labels, DELETE | YOURS, true},
         {t->initial, COMPACT | YOURS | RECORDS, cfg->initial.source == CONFIG_TOPIC},
@@ -39,6 +41,7 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
         {t->heads, COMPACT | OURS | SINGLE, true},
         {t->models, COMPACT | OURS | SINGLE, true},
         {t->ledger, COMPACT | OURS | SINGLE, true},
+        {t->control, DELETE | OURS | SINGLE, true},
         {t->dead_letter, DELETE | OURS | LETTERS, true},
     };
     uint32_t n = 0;

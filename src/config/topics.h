@@ -11,12 +11,12 @@ struct config_topic {
     const char *name;
     bool compact;        /* cleanup.policy: compact, else delete */
     bool yours;          /* written by the user's own programs, who may have other plans for it */
-    uint32_t partitions; /* for creating it; the topics of the trainer's state have one */
+    uint32_t partitions; /* for creating it; those whose order counts have one */
     uint32_t replication;
     uint64_t max_message_bytes; /* for creating it; 0: the broker's own limit will do */
 };
 
-#define CONFIG_TOPICS_MAX 10
+#define CONFIG_TOPICS_MAX 11
 
 /* Fills `out` with the topics that this configuration uses (initial and validation only when they
  * are read from a topic); returns how many. */

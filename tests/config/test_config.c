@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "config/option.h"
+#include "config/topics.h"
 
 #define LEAST                                                                                      \
     "pipeline: p\nclasses: [\"no\", \"yes\"]\ncolumns: [{name: a}, {name: b, type: "               \
@@ -80,6 +81,11 @@ static void test_defaults(void **state)
     assert_int_equal(c.selection.in_flight, 128);
     assert_int_equal(c.selection.heap, 256);
     assert_int_equal(c.selection.window_records, 10000);
+    assert_int_equal(c.selection.mode, CONFIG_STREAM);
+    assert_true(c.selection.daily_budget == 0 && c.labels.deadline == 0 && !c.labels.replace);
+    assert_int_equal(c.labels.votes, 1);
+    assert_int_equal(c.gate.patience, 5);
+    assert_string_equal(c.topics.control, "p.control");
     assert_int_equal(c.training.hidden.count, 1);
     assert_int_equal(c.training.hidden.items[0], 64);
     assert_true(c.training.weight_decay > .000499 && c.training.weight_decay < .000501);
@@ -118,6 +124,59 @@ static void test_given(void **state)
     assert_int_equal(c.records.max_bytes, 2000000);
     assert_int_equal(c.positive_class, 0);
     assert_string_equal(c.initial.file, "i.csv");
+    config_done(&c);
+}
+
+static void test_the_life_of_labels(void **state)
+{
+    (void)state;
+    struct config c = load("p.yaml", LEAST "selection: {mode: pool, budget: 9, daily_budget: 9}\n"
+                                           "labels: {deadline: 2h, replace: true, votes: 99}\n"
+                                           "gate: {patience: 0}\ntopics: {control: commands}\n");
+    assert_int_equal(c.selection.mode, CONFIG_POOL);
+    assert_int_equal(c.selection.daily_budget, 9);
+    assert_true(c.labels.deadline == 7200000 && c.labels.replace && c.labels.votes == 99);
+    assert_int_equal(c.gate.patience, 0);
+    assert_string_equal(c.topics.control, "commands");
+    char *text = effective(&c);
+    struct config again = load("p.yaml", text);
+    assert_int_equal(again.selection.mode, CONFIG_POOL);
+    assert_int_equal(again.labels.votes, 99);
+    free(text);
+    config_done(&again);
+    config_done(&c);
+    c = load("p.yaml", LEAST "selection: {daily_budget: 9}\n");
+    assert_int_equal(c.selection.daily_budget, 9);
+    config_done(&c);
+}
+
+static const struct config_topic *find_topic(const struct config_topic *list, uint32_t n,
+                                             const char *name)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!strcmp(list[i].name, name))
+            return &list[i];
+    fail_msg("no topic %s", name);
+    return NULL;
+}
+
+static void test_topics(void **state)
+{
+    (void)state;
+    struct config c = load("p.yaml", LEAST "topics: {partitions: 7}\n");
+    struct config_topic list[CONFIG_TOPICS_MAX];
+    uint32_t n = config_topics_list(&c, list);
+    static const char *const single[] = {"p.candidates", "p.heads", "p.models", "p.ledger",
+                                         "p.control"};
+    static const char *const many[] = {"p.records", "p.label-requests", "p.labels",
+                                       "p.dead-letter"};
+    assert_int_equal(n, 9);
+    for (size_t i = 0; i < sizeof single / sizeof *single; i++)
+        assert_int_equal(find_topic(list, n, single[i])->partitions, 1);
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++)
+        assert_int_equal(find_topic(list, n, many[i])->partitions, 7);
+    assert_false(find_topic(list, n, "p.control")->compact);
+    assert_true(find_topic(list, n, "p.ledger")->compact);
     config_done(&c);
 }
 
@@ -320,6 +379,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_given),
+        cmocka_unit_test(test_the_life_of_labels),
+        cmocka_unit_test(test_topics),
         cmocka_unit_test(test_scorer_needs_no_sets),
         cmocka_unit_test(test_class_names),
         cmocka_unit_test(test_kafka),
