@@ -186,6 +186,16 @@ $(foreach l,$(LAYERS),$(eval $(call test_rules,$(l))))
 $(patsubst tests/%.c,$(B)/obj/tests/%.o,$(test_src)): | $(GEN_H)
 .PRECIOUS: $(B)/obj/tests/%.o
 
+# ---- simulation -------------------------------------------------------------------------------
+# tests/sim: the real scorer and trainer machines and a simulated broker in virtual time. It sees
+# what role sees. The broker has a test of its own, of these files only.
+sim_broker := $(patsubst %,$(B)/obj/tests/sim/%.o,world trace broker group)
+$(B)/tests/sim/test_broker: $(B)/obj/tests/sim/test_broker.o $(sim_broker) $(call archive,base)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(lib_base) $(CMOCKA) -o $@
+test_bin += $(B)/tests/sim/test_broker
+
 .PHONY: units
 # test_kafka needs a broker: tests/system/run.sh starts one and runs it. test_exp_bands is an
 # experiment of minutes under a sanitizer, over code that the others reach.
