@@ -69,6 +69,8 @@ CFLAGS ?= -O2 -g
 # order of work changes, not a bit of the results.
 VECTORISE := $(if $(findstring clang,$(CC)),,-ftree-vectorize -fvect-cost-model=dynamic)
 $(B)/obj/src/core/%.o: HOT := $(VECTORISE)
+# The scoring kernel multiplies and adds in one step where the processor can.
+$(B)/obj/src/core/network_kernel.o: HOT := -ffp-contract=fast
 ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE $(CFLAGS) $(HOT) $(WARN) $(WERROR) $(SAN_$(MODE)) \
              -Iinclude -Isrc -I$(B)/gen $(PKG_CFLAGS) -MMD -MP
 ALL_LDFLAGS = $(LDFLAGS) $(SAN_$(MODE))

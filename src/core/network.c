@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/network_kernel.h"
 #include "core/network_scratch.h"
 #include "fis/mem.h"
 
@@ -83,11 +84,12 @@ struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_
     size_t hidden = last > 1 ? widest(shape, 1, last - 1) : 0, all_hidden = 0;
     for (uint32_t l = 1; l < last; l++)
         all_hidden += shape->width[l];
-    size_t delta = max_n * hidden, pad = (size_t)NETWORK_TILE * shape->width[0];
-    size_t tile = (size_t)NETWORK_TILE * (1 + max_directions) * widest(shape, 1, last);
+    size_t delta = max_n * hidden, pad = (size_t)NETWORK_MAX_TILE * shape->width[0];
+    size_t tile = (size_t)NETWORK_MAX_TILE * (1 + max_directions) *
+                  (widest(shape, 1, last) + NETWORK_MAX_UNITS);
 
     struct fis_scratch *s = fis_calloc(1, sizeof *s);
-    float *at = fis_calloc(max_n * all_hidden + 2 * delta + 2 * tile + pad, sizeof *at);
+    float *at = fis_calloc(max_n * all_hidden + 2 * delta + 2 * tile + 2 * pad, sizeof *at);
     if (!s || !at) {
         fis_free(at);
         fis_free(s);
@@ -96,7 +98,8 @@ struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_
     s->max_n = max_n;
     s->max_directions = max_directions;
     s->slab = s->pad = at;
-    at += pad;
+    s->turned = at + pad;
+    at += 2 * pad;
     for (int i = 0; i < 2; i++, at += tile)
         s->tile[i] = at;
     for (int i = 0; i < 2; i++, at += delta)

@@ -1,15 +1,14 @@
 /*
- * Parameters and directions packed for scoring. Layer l is the matrix [W | G_1 | … | G_A] with
- * `in` rows and (1 + A) * out columns, followed by the biases in the same order. A, the number of
- * active directions, grows with the layer: a direction whose lower layers are all zero has no
- * column, and no tangent to carry, before its first layer that is not. Directions are therefore
- * held in the order of their first layer.
+ * Parameters and directions packed for scoring. Layer l is the matrices W, G_1, … G_A, each packed
+ * for the kernel, then their biases. A, the number of active directions, grows with the layer: a
+ * direction whose lower layers are all zero has no matrix, and no tangent to carry, before its
+ * first layer that is not. Directions are therefore held in the order of their first layer.
  */
 #include <assert.h>
-#include <cblas.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/network_kernel.h"
 #include "core/network_scratch.h"
 #include "fis/mem.h"
 
@@ -19,7 +18,9 @@ struct fis_panel {
     uint32_t n_directions;
     uint32_t order[FIS_MAX_DIRECTIONS]; /* slot -> direction */
     uint32_t active[FIS_MAX_LAYERS];    /* slots in use at this layer */
-    float *layer[FIS_MAX_LAYERS];       /* weights [in][(1+A) out], then biases [(1+A) out] */
+    const struct network_kernel *kernel;
+    uint32_t columns[FIS_MAX_LAYERS]; /* outputs of a layer, as packed */
+    float *layer[FIS_MAX_LAYERS]; /* (1+A) x [in * columns] packed, then biases (1+A) x [columns] */
     float *slab;
 };
 
@@ -50,15 +51,25 @@ static void choose_slots(struct fis_panel *p, const float *const *directions)
     }
 }
 
-/* One layer's W and b of `slab` into column block `slot`. */
+/* Floats of a layer: a multiple of 16, so that the next one is aligned too. */
+static size_t layer_floats(const struct fis_panel *p, uint32_t l)
+{
+    size_t n = ((size_t)p->shape.width[l] + 1) * (1 + p->active[l]) * p->columns[l];
+    return (n + 15) / 16 * 16;
+}
+
+static float *biases(const struct fis_panel *p, uint32_t l)
+{
+    return p->layer[l] + (size_t)p->shape.width[l] * (1 + p->active[l]) * p->columns[l];
+}
+
+/* One layer's W and b of `slab` into matrix `slot`. */
 static void pack(const struct fis_panel *p, uint32_t l, uint32_t slot, const float *slab)
 {
-    uint32_t in = p->shape.width[l], out = p->shape.width[l + 1];
-    size_t stride = (size_t)(1 + p->active[l]) * out;
+    uint32_t in = p->shape.width[l], out = p->shape.width[l + 1], columns = p->columns[l];
     const float *from = slab + fis_shape_offset(&p->shape, l);
-    for (uint32_t r = 0; r <= in; r++) /* row `in` is the biases */
-        memcpy(p->layer[l] + r * stride + (size_t)slot * out, from + (size_t)r * out,
-               out * sizeof *from);
+    network_kernel_pack(p->kernel, from, in, out, p->layer[l] + (size_t)slot * in * columns);
+    memcpy(biases(p, l) + (size_t)slot * columns, from + (size_t)in * out, out * sizeof *from);
 }
 
 struct fis_panel *fis_panel_new(const struct fis_shape *shape, const float *params,
@@ -74,16 +85,19 @@ struct fis_panel *fis_panel_new(const struct fis_shape *shape, const float *para
     choose_slots(p, directions);
 
     size_t floats = 0;
-    for (uint32_t l = 0; l < shape->n_layers; l++)
-        floats += ((size_t)shape->width[l] + 1) * (1 + p->active[l]) * shape->width[l + 1];
-    float *at = p->slab = fis_alloc(floats, sizeof *at);
+    p->kernel = network_kernel(0);
+    for (uint32_t l = 0; l < shape->n_layers; l++) {
+        p->columns[l] = network_kernel_columns(p->kernel, shape->width[l + 1]);
+        floats += layer_floats(p, l);
+    }
+    float *at = p->slab = fis_calloc(floats, sizeof *at);
     if (!at) {
         fis_free(p);
         return NULL;
     }
     for (uint32_t l = 0; l < shape->n_layers; l++) {
         p->layer[l] = at;
-        at += ((size_t)shape->width[l] + 1) * (1 + p->active[l]) * shape->width[l + 1];
+        at += layer_floats(p, l);
         pack(p, l, 0, params);
         for (uint32_t slot = 0; slot < p->active[l]; slot++)
             pack(p, l, slot + 1, directions[p->order[slot]]);
@@ -115,95 +129,72 @@ uint32_t network_panel_directions(const struct fis_panel *p)
     return p->n_directions;
 }
 
-/* ReLU of a tile [(1 + slots) * out][NETWORK_TILE]: da = [z > 0] dz below a = max(z, 0). */
-static void relu_with_tangents(float *tile, uint32_t out, uint32_t slots)
-{
-    for (uint32_t j = 0; j < out; j++) {
-        float *z = tile + (size_t)j * NETWORK_TILE;
-        for (uint32_t t = 1; t <= slots; t++) {
-            float *dz = z + (size_t)t * out * NETWORK_TILE;
-            for (uint32_t i = 0; i < NETWORK_TILE; i++)
-                dz[i] = z[i] > 0 ? dz[i] : 0;
-        }
-        for (uint32_t i = 0; i < NETWORK_TILE; i++)
-            z[i] = z[i] < 0 ? 0 : z[i]; /* NaN stays NaN */
-    }
-}
-
-/* z [out][NETWORK_TILE] += w^T a, with w [in][ldw]; a is [in][NETWORK_TILE], or with `rows`
- * [NETWORK_TILE][in] as records come. */
-static void add_product(const float *w, uint32_t ldw, const float *a, uint32_t in, uint32_t out,
-                        int rows, float *z)
-{
-    cblas_sgemm(CblasRowMajor, CblasTrans, rows ? CblasTrans : CblasNoTrans, (int)out,
-                (int)NETWORK_TILE, (int)in, 1, w, (int)ldw, a, rows ? (int)in : (int)NETWORK_TILE,
-                1, z, (int)NETWORK_TILE);
-}
-
 /*
- * One layer of a tile. `a`: inputs [in][NETWORK_TILE], their `carried` tangents below them (for
- * layer 0 the records themselves); z: [(1 + active) * out][NETWORK_TILE], receives
+ * One layer of a tile. `a`: inputs [in][rows], their `carried` tangents `stride` units apart behind
+ * them; z: [1 + active][columns][rows], receives
  *     z = W a + b,   dz_t = G_t a + g_t + W da_t.
  */
 static void run_layer(const struct fis_panel *p, uint32_t l, const float *a, uint32_t carried,
-                      float *z)
+                      uint32_t stride, float *z)
 {
-    uint32_t in = p->shape.width[l], out = p->shape.width[l + 1], all = (1 + p->active[l]) * out;
-    const float *w = p->layer[l], *b = w + (size_t)in * all;
-    for (uint32_t j = 0; j < all; j++)
-        for (uint32_t i = 0; i < NETWORK_TILE; i++)
-            z[(size_t)j * NETWORK_TILE + i] = b[j];
-    add_product(w, all, a, in, all, l == 0, z);
+    const struct network_kernel *k = p->kernel;
+    uint32_t in = p->shape.width[l], out = p->shape.width[l + 1], columns = p->columns[l];
+    size_t matrix = (size_t)in * columns, step = (size_t)columns * k->rows;
+    const float *w = p->layer[l], *b = biases(p, l);
+    for (uint32_t t = 0; t <= p->active[l]; t++)
+        network_kernel_run(k, w + t * matrix, in, out, a, b + (size_t)t * columns, z + t * step);
     for (uint32_t t = 1; t <= carried; t++)
-        add_product(w, all, a + (size_t)t * in * NETWORK_TILE, in, out, 0,
-                    z + (size_t)t * out * NETWORK_TILE);
+        network_kernel_run(k, w, in, out, a + (size_t)t * stride * k->rows, NULL, z + t * step);
 }
 
-/* All layers for one tile of records; returns [(1 + active) * K][NETWORK_TILE]. */
+/* All layers for one tile of records; returns [1 + active][columns][rows]. */
 static const float *run_tile(const struct fis_panel *p, const float *x, struct fis_scratch *s)
 {
-    const float *a = x;
-    uint32_t carried = 0, last = p->shape.n_layers - 1;
+    const float *a = s->turned;
+    uint32_t carried = 0, stride = 0, last = p->shape.n_layers - 1;
+    p->kernel->transpose(x, p->shape.width[0], s->turned);
     for (uint32_t l = 0; l <= last; l++) {
         float *z = s->tile[l & 1];
-        run_layer(p, l, a, carried, z);
+        run_layer(p, l, a, carried, stride, z);
         carried = p->active[l];
+        stride = p->columns[l];
         if (l < last)
-            relu_with_tangents(z, p->shape.width[l + 1], carried);
+            p->kernel->relu(z, p->shape.width[l + 1], stride, carried);
         a = z;
     }
     return a;
 }
 
-/* [K][NETWORK_TILE] to [rows][K]. */
-static void unpack(const float *z, uint32_t rows, uint32_t classes, float *out)
+/* [K][tile] to [rows][K]. */
+static void unpack(const float *z, uint32_t tile, uint32_t rows, uint32_t classes, float *out)
 {
     for (uint32_t i = 0; i < rows; i++)
         for (uint32_t k = 0; k < classes; k++)
-            out[(size_t)i * classes + k] = z[(size_t)k * NETWORK_TILE + i];
+            out[(size_t)i * classes + k] = z[(size_t)k * tile + i];
 }
 
 void network_panel_run(const struct fis_panel *p, const float *x, uint32_t n, struct fis_scratch *s,
                        float *logits, float *const *tangents)
 {
     assert(p->n_directions <= s->max_directions);
-    uint32_t d = p->shape.width[0], k = fis_shape_classes(&p->shape);
+    uint32_t d = p->shape.width[0], k = fis_shape_classes(&p->shape), tile = p->kernel->rows;
     uint32_t slots = p->active[p->shape.n_layers - 1];
+    size_t step = (size_t)p->columns[p->shape.n_layers - 1] * tile;
     for (uint32_t i = slots; i < p->n_directions; i++) /* directions that are 0 throughout */
         memset(tangents[p->order[i]], 0, (size_t)n * k * sizeof(float));
-    for (uint32_t from = 0; from < n; from += NETWORK_TILE) {
-        uint32_t rows = n - from < NETWORK_TILE ? n - from : NETWORK_TILE;
+    for (uint32_t from = 0; from < n; from += tile) {
+        uint32_t rows = n - from < tile ? n - from : tile;
         const float *xs = x + (size_t)from * d;
-        if (rows < NETWORK_TILE) {
+        if (rows < tile) {
             memcpy(s->pad, xs, (size_t)rows * d * sizeof *xs);
-            memset(s->pad + (size_t)rows * d, 0, (size_t)(NETWORK_TILE - rows) * d * sizeof *xs);
+            memset(s->pad + (size_t)rows * d, 0, (size_t)(tile - rows) * d * sizeof *xs);
             xs = s->pad;
         }
         const float *z = run_tile(p, xs, s);
         size_t at = (size_t)from * k;
-        unpack(z, rows, k, logits + at);
+        unpack(z, tile, rows, k, logits + at);
         for (uint32_t t = 0; t < slots; t++)
-            unpack(z + (size_t)(1 + t) * k * NETWORK_TILE, rows, k, tangents[p->order[t]] + at);
+            unpack(z + (1 + t) * step, tile, rows, k, tangents[p->order[t]] + at);
     }
 }
 

@@ -1,0 +1,124 @@
+#include "core/network_kernel.h"
+
+#include <string.h>
+
+#define EACH_OF_4(X) X(0) X(1) X(2) X(3)
+#define EACH_OF_6(X) EACH_OF_4(X) X(4) X(5)
+#define EACH_OF_12(X) EACH_OF_6(X) X(6) X(7) X(8) X(9) X(10) X(11)
+
+typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+
+static inline __attribute__((always_inline)) void transpose_4x4(const float *x, size_t in,
+                                                                uint32_t rows, float *a)
+{
+    four r0 = *(const four *)x, r1 = *(const four *)(x + in), r2 = *(const four *)(x + 2 * in),
+         r3 = *(const four *)(x + 3 * in);
+    typedef int pick __attribute__((vector_size(16)));
+    const pick low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, left = {0, 1, 4, 5}, right = {2, 3, 6, 7};
+    four t0 = __builtin_shuffle(r0, r1, low), t1 = __builtin_shuffle(r2, r3, low);
+    four t2 = __builtin_shuffle(r0, r1, high), t3 = __builtin_shuffle(r2, r3, high);
+    *(four *)a = __builtin_shuffle(t0, t1, left);
+    *(four *)(a + rows) = __builtin_shuffle(t0, t1, right);
+    *(four *)(a + 2 * rows) = __builtin_shuffle(t2, t3, left);
+    *(four *)(a + 3 * rows) = __builtin_shuffle(t2, t3, right);
+}
+
+static inline __attribute__((always_inline)) void transpose(const float *x, uint32_t in,
+                                                            uint32_t rows, float *a)
+{
+    uint32_t whole = in & ~3u;
+    for (uint32_t i = 0; i < rows; i += 4, x += 4 * (size_t)in) {
+        for (uint32_t u = 0; u < whole; u += 4)
+            transpose_4x4(x + u, in, rows, a + (size_t)u * rows + i);
+        for (uint32_t u = whole; u < in; u++)
+            for (uint32_t k = 0; k < 4; k++)
+                a[(size_t)u * rows + i + k] = x[(size_t)k * in + u];
+    }
+}
+
+#if defined(__x86_64__)
+#define LANES 16
+#define UNITS 12
+#define EACH_UNIT EACH_OF_12
+#define TARGET __attribute__((target("avx512f,avx512vl,avx2,fma,prefer-vector-width=512")))
+#include "core/network_kernel.inc"
+
+#define LANES 8
+#define UNITS 6
+#define EACH_UNIT EACH_OF_6
+#define TARGET __attribute__((target("avx2,fma")))
+#include "core/network_kernel.inc"
+#endif
+
+#define LANES 4
+#define UNITS 6
+#define EACH_UNIT EACH_OF_6
+#define TARGET
+#include "core/network_kernel.inc"
+
+#define KERNEL(lanes, columns)                                                                     \
+    {                                                                                              \
+        2 * (lanes), (columns), block##lanes, few##lanes, transpose##lanes, relu##lanes            \
+    }
+static const struct network_kernel kernels[] = {
+#if defined(__x86_64__)
+    KERNEL(16, 12),
+    KERNEL(8, 6),
+#endif
+    KERNEL(4, 6),
+};
+
+static int works_here(const struct network_kernel *k)
+{
+#if defined(__x86_64__)
+    if (k->rows == 32)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
+    if (k->rows == 16)
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+    return k->rows == 8;
+}
+
+const struct network_kernel *network_kernel(uint32_t nth)
+{
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        if (works_here(&kernels[i]) && nth-- == 0)
+            return &kernels[i];
+    return NULL;
+}
+
+/* What comes next: a block of `units`, or a few. */
+static uint32_t block_of(const struct network_kernel *k, uint32_t left)
+{
+    return left + NETWORK_FEW > k->units ? k->units : NETWORK_FEW;
+}
+
+uint32_t network_kernel_columns(const struct network_kernel *k, uint32_t out)
+{
+    uint32_t columns = 0;
+    while (columns < out)
+        columns += block_of(k, out - columns);
+    return columns;
+}
+
+void network_kernel_pack(const struct network_kernel *k, const float *w, uint32_t in, uint32_t out,
+                         float *to)
+{
+    for (uint32_t j = 0, n; j < out; j += n) {
+        n = block_of(k, out - j);
+        for (uint32_t u = 0; u < in; u++)
+            for (uint32_t c = 0; c < n; c++)
+                *to++ = j + c < out ? w[(size_t)u * out + j + c] : 0;
+    }
+}
+
+void network_kernel_run(const struct network_kernel *k, const float *w, uint32_t in, uint32_t out,
+                        const float *a, const float *bias, float *z)
+{
+    for (uint32_t j = 0, n; j < out; j += n) {
+        n = block_of(k, out - j);
+        network_block_fn *run = n == k->units ? k->block : k->few;
+        run(w, in, a, bias ? bias + j : NULL, z + (size_t)j * k->rows);
+        w += (size_t)in * n;
+    }
+}

@@ -1,0 +1,47 @@
+/*
+ * The product behind scoring: weights that are packed once for a head, times a tile of records
+ * whose activations are laid out [unit][row], so that rows lie along the vector lanes. Each row
+ * takes the same additions in the same order, whatever stands beside it: a record's scores do not
+ * depend on its batch, to the last bit.
+ *
+ * There is one kernel for each width of vector unit; the processor is asked once. Columns of a
+ * weight matrix are packed in blocks of `units`, and the last ones in blocks of NETWORK_FEW, each
+ * block [in][columns]; a matrix is filled up with columns of 0. Private to core.
+ */
+#ifndef CORE_NETWORK_KERNEL_H
+#define CORE_NETWORK_KERNEL_H
+
+#include <stdint.h>
+
+#define NETWORK_MAX_TILE 32u
+#define NETWORK_MAX_UNITS 12u
+#define NETWORK_FEW 4u
+
+/* z [columns][rows] = sum over u of w [u][column] a [u][rows], added to bias [columns], or to z
+ * when bias is NULL. All are aligned to 64 bytes. */
+typedef void network_block_fn(const float *w, uint32_t in, const float *a, const float *bias,
+                              float *z);
+
+struct network_kernel {
+    uint32_t rows;  /* of a tile */
+    uint32_t units; /* columns of a block */
+    network_block_fn *block, *few;
+    /* x [rows][in] to a [in][rows]. */
+    void (*transpose)(const float *x, uint32_t in, float *a);
+    /* z [1 + slots][stride][rows], `units` of them in use: da = [z > 0] dz, a = max(z, 0). */
+    void (*relu)(float *z, uint32_t units, uint32_t stride, uint32_t slots);
+};
+
+/* The kernels that this processor can run, the widest first; NULL behind the last. */
+const struct network_kernel *network_kernel(uint32_t nth);
+
+/* Columns that `out` ones take up when packed. */
+uint32_t network_kernel_columns(const struct network_kernel *k, uint32_t out);
+/* w [in][out] to blocks; `to` has room for in * columns. */
+void network_kernel_pack(const struct network_kernel *k, const float *w, uint32_t in, uint32_t out,
+                         float *to);
+/* z = W a + bias (or + z), W packed. */
+void network_kernel_run(const struct network_kernel *k, const float *w, uint32_t in, uint32_t out,
+                        const float *a, const float *bias, float *z);
+
+#endif

@@ -1,0 +1,140 @@
+/* Each kernel that this processor has, held to sums in double. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/network_kernel.h"
+#include "fis/mem.h"
+#include "fis/rng.h"
+
+static float *normals(size_t n, struct fis_rng *rng)
+{
+    float *v = fis_alloc(n, sizeof *v);
+    assert_non_null(v);
+    for (size_t i = 0; i < n; i++)
+        v[i] = (float)fis_rng_normal(rng);
+    return v;
+}
+
+static void check_product(const struct network_kernel *k, uint32_t in, uint32_t out,
+                          struct fis_rng *rng)
+{
+    uint32_t columns = network_kernel_columns(k, out);
+    float *w = normals((size_t)in * out, rng), *x = normals((size_t)in * k->rows, rng);
+    float *bias = normals(columns, rng), *a = normals((size_t)in * k->rows, rng);
+    float *packed = fis_calloc((size_t)in * columns, sizeof *packed);
+    float *z = normals((size_t)columns * k->rows, rng);
+    assert_true(columns >= out && columns < out + k->units);
+    network_kernel_pack(k, w, in, out, packed);
+    k->transpose(x, in, a);
+    network_kernel_run(k, packed, in, out, a, bias, z);
+    network_kernel_run(k, packed, in, out, a, NULL, z);
+    for (uint32_t i = 0; i < k->rows; i++)
+        for (uint32_t j = 0; j < out; j++) {
+            double sum = bias[j], size = fabs(bias[j]);
+            for (uint32_t u = 0; u < in; u++) {
+                double term = 2.0 * x[(size_t)i * in + u] * w[(size_t)u * out + j];
+                sum += term;
+                size += fabs(term);
+            }
+            double off = fabs(z[(size_t)j * k->rows + i] - sum);
+            if (!(off <= 1e-6 * size))
+                fail_msg("%u rows: in %u out %u: row %u column %u is off by %g", k->rows, in, out,
+                         i, j, off);
+        }
+    fis_free(w);
+    fis_free(x);
+    fis_free(bias);
+    fis_free(a);
+    fis_free(packed);
+    fis_free(z);
+}
+
+static void products(void **state)
+{
+    (void)state;
+    struct fis_rng rng;
+    fis_rng_seed(&rng, 7, 1);
+    const struct network_kernel *k;
+    for (uint32_t i = 0; (k = network_kernel(i)); i++) {
+        for (uint32_t out = 1; out <= 30; out++)
+            check_product(k, 1 + out % 7, out, &rng);
+        check_product(k, 104, 192, &rng);
+        check_product(k, 515, 64, &rng);
+    }
+    assert_true(k == NULL && network_kernel(0) != NULL);
+}
+
+static void relu(void **state)
+{
+    (void)state;
+    const struct network_kernel *k;
+    for (uint32_t n = 0; (k = network_kernel(n)); n++) {
+        const float values[] = {-1, 0, 2, NAN, -INFINITY, INFINITY, -0.0f, 1e-40f};
+        uint32_t units = 3, stride = 4, cells = 3 * stride * k->rows;
+        float *z = fis_alloc(cells, sizeof *z), *was = fis_alloc(cells, sizeof *was);
+        for (uint32_t i = 0; i < cells; i++)
+            was[i] = z[i] = i < stride * k->rows ? values[(i + i / k->rows) % 8] : (float)i;
+        k->relu(z, units, stride, 2);
+        for (uint32_t i = 0; i < cells; i++) {
+            float above = was[i % (stride * k->rows)];
+            float want = i % (stride * k->rows) >= units * k->rows ? was[i] /* not in use */
+                         : i >= stride * k->rows                   ? (above > 0 ? was[i] : 0)
+                         : above < 0                               ? 0
+                                                                   : above;
+            assert_true(isnan(want) ? isnan(z[i]) : z[i] == want);
+        }
+        fis_free(z);
+        fis_free(was);
+    }
+}
+
+/* A row's results are the same bits wherever in the tile it stands, whatever stands beside it. */
+static void rows_are_apart(void **state)
+{
+    (void)state;
+    struct fis_rng rng;
+    const struct network_kernel *k;
+    fis_rng_seed(&rng, 3, 3);
+    for (uint32_t n = 0; (k = network_kernel(n)); n++) {
+        uint32_t in = 37, out = 21, columns = network_kernel_columns(k, out);
+        float *w = normals((size_t)in * out, &rng), *row = normals(in, &rng);
+        float *bias = normals(columns, &rng), *packed = fis_calloc((size_t)in * columns, 4);
+        float *z = fis_calloc((size_t)columns * k->rows, 4), first[21];
+        network_kernel_pack(k, w, in, out, packed);
+        for (uint32_t place = 0; place < k->rows; place++) {
+            float *x = normals((size_t)in * k->rows, &rng),
+                  *a = normals((size_t)in * k->rows, &rng);
+            memcpy(x + (size_t)place * in, row, in * sizeof *row);
+            k->transpose(x, in, a);
+            network_kernel_run(k, packed, in, out, a, bias, z);
+            for (uint32_t j = 0; j < out; j++) {
+                if (place == 0)
+                    first[j] = z[(size_t)j * k->rows];
+                assert_memory_equal(&z[(size_t)j * k->rows + place], &first[j], sizeof *first);
+            }
+            fis_free(x);
+            fis_free(a);
+        }
+        fis_free(w);
+        fis_free(row);
+        fis_free(bias);
+        fis_free(packed);
+        fis_free(z);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products),
+        cmocka_unit_test(relu),
+        cmocka_unit_test(rows_are_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
