@@ -136,8 +136,8 @@ int outbox_commit(struct outbox *b, struct stream_consumer *consumer, struct fis
     b->consumer = consumer;
     if (!b->txn)
         return 0; /* outbox_turn ends it, when all is acknowledged */
-    return stream_txn_commit(b->txn, b->offsets, b->count, b->count ? consumer : NULL,
-                             TXN_TIMEOUT_MS, e);
+    return stream_txn_commit(b->txn, b->offsets, b->count,
+                             b->count ? stream_consumer_group(consumer) : NULL, TXN_TIMEOUT_MS, e);
 }
 
 static void committed(struct outbox *b)
@@ -173,7 +173,8 @@ static int txn_result(struct outbox *b, const struct stream_txn_result *r, struc
     struct fis_error again;
     int rc = r->job == STREAM_TXN_JOB_INIT
                  ? stream_txn_init(b->txn, TXN_TIMEOUT_MS, &again)
-                 : stream_txn_commit(b->txn, b->offsets, b->count, b->count ? b->consumer : NULL,
+                 : stream_txn_commit(b->txn, b->offsets, b->count,
+                                     b->count ? stream_consumer_group(b->consumer) : NULL,
                                      TXN_TIMEOUT_MS, &again);
     if (rc < 0)
         *e = again;

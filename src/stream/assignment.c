@@ -53,20 +53,27 @@ bool stream_consumer_own(struct stream_consumer *c, uint32_t topic, int32_t part
         return false;
     }
     c->owned[c->owned_count] = (struct stream_partition){topic, partition};
-    c->positions[c->owned_count] = (struct stream_position){-1, false};
+    c->positions[c->owned_count] =
+        (struct stream_position){.next = -1, .goal = -1, .unsettled = true};
+    c->unsettled = true;
     c->owned_count++;
     return true;
 }
 
-/* The fetch queue goes to our data queue before fetching starts, or the first messages would
- * land among the events. Forwarding ends with every unassignment, so it is set each time. */
-static void forward(struct stream_consumer *c, const rd_kafka_topic_partition_t *p)
+void stream_consumer_forward(struct stream_consumer *c, const char *topic, int32_t partition)
 {
-    rd_kafka_queue_t *q = rd_kafka_queue_get_partition(c->rk, p->topic, p->partition);
+    rd_kafka_queue_t *q = rd_kafka_queue_get_partition(c->rk, topic, partition);
     if (q) {
         rd_kafka_queue_forward(q, c->data);
         rd_kafka_queue_destroy(q);
     }
+}
+
+int64_t stream_consumer_start(const struct stream_consumer *c)
+{
+    return c->election ? RD_KAFKA_OFFSET_END
+           : c->rewind ? RD_KAFKA_OFFSET_BEGINNING
+                       : RD_KAFKA_OFFSET_INVALID; /* what is committed */
 }
 
 static void report(struct stream_consumer *c, const char *what, rd_kafka_error_t *error)
@@ -77,22 +84,23 @@ static void report(struct stream_consumer *c, const char *what, rd_kafka_error_t
     }
 }
 
-static bool cooperative(rd_kafka_t *rk)
+bool stream_consumer_cooperative(const struct stream_consumer *c)
 {
-    const char *protocol = rd_kafka_rebalance_protocol(rk);
+    const char *protocol = rd_kafka_rebalance_protocol(c->rk);
     return protocol && strcmp(protocol, "COOPERATIVE") == 0;
 }
 
 static void assign(struct stream_consumer *c, rd_kafka_topic_partition_list_t *list)
 {
-    bool incremental = cooperative(c->rk);
+    bool incremental = stream_consumer_cooperative(c);
     if (!incremental) {
         c->owned_count = 0;
     }
     for (int i = 0; i < list->cnt; i++) {
-        const rd_kafka_topic_partition_t *p = &list->elems[i];
+        rd_kafka_topic_partition_t *p = &list->elems[i];
         uint32_t topic = stream_consumer_topic(c, p->topic);
-        forward(c, p);
+        p->offset = stream_consumer_start(c);
+        stream_consumer_forward(c, p->topic, p->partition);
         if (!stream_consumer_own(c, topic, p->partition)) {
             stream_errors_push(&c->errors, FIS_FATAL,
                                "kafka consumer: out of memory for the "
@@ -108,12 +116,33 @@ static void assign(struct stream_consumer *c, rd_kafka_topic_partition_list_t *l
             stream_consumer_failed(c, err, "assign", rd_kafka_err2str(err));
         }
     }
+    if (c->election) {
+        (void)rd_kafka_pause_partitions(c->rk, list);
+    }
     c->assigned = true;
+}
+
+/* A pause outlives the assignment in librdkafka; here it must not. */
+static void let_go(struct stream_consumer *c, const rd_kafka_topic_partition_list_t *list)
+{
+    rd_kafka_topic_partition_list_t *held = rd_kafka_topic_partition_list_new(1);
+    for (int i = 0; i < list->cnt; i++) {
+        const rd_kafka_topic_partition_t *p = &list->elems[i];
+        uint32_t k = stream_consumer_find(c, stream_consumer_topic(c, p->topic), p->partition);
+        if (k < c->owned_count && c->positions[k].held) {
+            rd_kafka_topic_partition_list_add(held, p->topic, p->partition);
+        }
+    }
+    if (held->cnt > 0) {
+        (void)rd_kafka_resume_partitions(c->rk, held);
+    }
+    rd_kafka_topic_partition_list_destroy(held);
 }
 
 static void disown(struct stream_consumer *c, const rd_kafka_topic_partition_list_t *list,
                    bool lost)
 {
+    let_go(c, list);
     /* Moves the revoked ones to the end of owned, where on_revoke can see them as one list. */
     uint32_t keep = c->owned_count;
     for (int i = 0; i < list->cnt; i++) {
@@ -146,7 +175,7 @@ void stream_consumer_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err,
     }
     if (err == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS) {
         disown(c, list, rd_kafka_assignment_lost(rk));
-        if (cooperative(rk)) {
+        if (stream_consumer_cooperative(c)) {
             report(c, "unassign", rd_kafka_incremental_unassign(rk, list));
             return;
         }

@@ -36,14 +36,13 @@ static int set(rd_kafka_conf_t *conf, const struct stream_property *p, struct fi
     }
 }
 
-static int set_defaults(rd_kafka_conf_t *conf, const struct stream_layers *l, struct fis_error *e)
+static int set_all(rd_kafka_conf_t *conf, const struct stream_property *list, size_t count,
+                   struct fis_error *e)
 {
-    for (size_t i = 0; i < l->default_count; i++) {
-        if (l->defaults[i].value) {
-            int rc = set(conf, &l->defaults[i], e);
-            if (rc) {
-                return rc;
-            }
+    for (size_t i = 0; i < count; i++) {
+        int rc = list[i].value ? set(conf, &list[i], e) : 0;
+        if (rc) {
+            return rc;
         }
     }
     return 0;
@@ -65,19 +64,6 @@ static int set_operators(rd_kafka_conf_t *conf, const struct stream_client *clie
         int rc = set(conf, p, e);
         if (rc) {
             return rc;
-        }
-    }
-    return 0;
-}
-
-static int set_fixed(rd_kafka_conf_t *conf, const struct stream_layers *l, struct fis_error *e)
-{
-    for (size_t i = 0; i < l->fixed_count; i++) {
-        if (l->fixed[i].value) {
-            int rc = set(conf, &l->fixed[i], e);
-            if (rc) {
-                return rc;
-            }
         }
     }
     return 0;
@@ -120,13 +106,16 @@ int stream_client_conf(rd_kafka_conf_t **out, const struct stream_client *client
     const struct stream_property id = {"client.id", "fisd"};
     rc = set(conf, &id, e);
     if (!rc) {
-        rc = set_defaults(conf, layers, e);
+        rc = set_all(conf, layers->defaults, layers->default_count, e);
     }
     if (!rc) {
         rc = set_operators(conf, client, layers, e);
     }
     if (!rc) {
-        rc = set_fixed(conf, layers, e);
+        rc = set_all(conf, layers->fixed, layers->fixed_count, e);
+    }
+    if (!rc) {
+        rc = set_all(conf, layers->forced, layers->forced_count, e);
     }
     if (rc) {
         rd_kafka_conf_destroy(conf);

@@ -16,13 +16,16 @@ struct stream_link {
     void *log_arg;
 };
 
-/* Properties in three layers: defaults, the operator's, and those that fisd itself sets (an
- * operator's property that contradicts one of the last is refused). NULL values are left out. */
+/* Properties in layers: defaults, the operator's, and those that fisd itself sets: an operator's
+ * property that contradicts a fixed one is refused, one that is forced gives way without a word.
+ * NULL values are left out. */
 struct stream_layers {
     const struct stream_property *defaults;
     size_t default_count;
     const struct stream_property *fixed;
     size_t fixed_count;
+    const struct stream_property *forced;
+    size_t forced_count;
 };
 
 /* A configuration with the log callback and `link` as its opaque. INPUT: a bad property. */

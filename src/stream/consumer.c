@@ -14,11 +14,9 @@ void stream_consumer_failed(struct stream_consumer *c, rd_kafka_resp_err_t err, 
                             const char *text)
 {
     char line[FIS_ERROR_TEXT], fatal[256];
-    /* librdkafka goes on trying by itself unless it says fatal. Two more will not get better: an
-     * offset is gone and the operator told it (auto.offset.reset) not to choose another; the
+    /* librdkafka goes on trying by itself unless it says fatal. One more will not get better: the
      * broker refuses the session timeout. */
-    bool stop = err == RD_KAFKA_RESP_ERR__FATAL || err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
-                err == RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT;
+    bool stop = err == RD_KAFKA_RESP_ERR__FATAL || err == RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT;
     if (err == RD_KAFKA_RESP_ERR__FATAL && rd_kafka_fatal_error(c->rk, fatal, sizeof fatal)) {
         text = fatal;
     }
@@ -46,9 +44,21 @@ static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
 
 /* ---- life ------------------------------------------------------------------------------- */
 
-static int copy_topics(struct stream_consumer *c, const struct stream_consumer_options *o,
-                       struct fis_error *e)
+static int copy_options(struct stream_consumer *c, const struct stream_consumer_options *o,
+                        struct fis_error *e)
 {
+    c->on_revoke = o->on_revoke;
+    c->revoke_arg = o->revoke_arg;
+    c->stored = o->stored;
+    c->election = o->election;
+    c->rewind = o->rewind;
+    c->eofs = o->eofs;
+    if ((o->stored || o->election || o->rewind) &&
+        (!o->group_id || o->stored + o->election + o->rewind > 1)) {
+        return fis_fail(e, FIS_INPUT,
+                        "kafka consumer: stored, election and rewind exclude each other and need "
+                        "a group");
+    }
     if (o->topic_count == 0) {
         return fis_fail(e, FIS_INPUT, "kafka consumer: no topic is named");
     }
@@ -62,49 +72,88 @@ static int copy_topics(struct stream_consumer *c, const struct stream_consumer_o
             return fis_fail(e, FIS_NOMEM, "kafka consumer: out of memory");
         }
     }
+    c->group = o->group_id ? fis_strdup(o->group_id) : NULL;
+    return c->group || !o->group_id ? 0 : fis_fail(e, FIS_NOMEM, "kafka consumer: out of memory");
+}
+
+/* "latest" would leave records out without a word; "error" is what is done anyway, and handled. */
+static int check_reset(const struct stream_client *client, struct fis_error *e)
+{
+    const char *v =
+        stream_property_find(client->properties, client->property_count, "auto.offset.reset");
+    if (v && strcmp(v, "earliest") != 0 && strcmp(v, "smallest") != 0 &&
+        strcmp(v, "beginning") != 0) {
+        return fis_fail(e, FIS_INPUT,
+                        "kafka property \"auto.offset.reset\" is \"%s\", but only \"earliest\" is "
+                        "allowed: anything else leaves messages out",
+                        v);
+    }
     return 0;
+}
+
+static int make_conf(rd_kafka_conf_t **conf, struct stream_consumer *c,
+                     const struct stream_consumer_options *o, struct fis_error *e)
+{
+    char kbytes[32];
+    size_t bytes = o->queue_bytes ? o->queue_bytes : DEFAULT_QUEUE_BYTES;
+    snprintf(kbytes, sizeof kbytes, "%zu", bytes < 1024 ? 1 : bytes / 1024);
+    bool member = c->group && !c->stored;
+    const struct stream_property defaults[] = {
+        {"isolation.level", "read_committed"},
+        {"queued.max.messages.kbytes", kbytes},
+        {"session.timeout.ms", member ? "10000" : NULL},
+        {"heartbeat.interval.ms", member ? "1000" : NULL},
+    };
+    const struct stream_property fixed[] = {
+        {"group.id", c->group},
+        {"enable.auto.commit", "false"},
+        {"enable.auto.offset.store", "false"},
+        {"enable.partition.eof", "true"},
+    };
+    const struct stream_property forced[] = {
+        {"auto.offset.reset", "error"}, /* what is gone is told, and then handled: reset.c */
+        {"partition.assignment.strategy", c->election ? "cooperative-sticky" : NULL},
+    };
+    const struct stream_layers layers = {defaults, sizeof defaults / sizeof *defaults,
+                                         fixed,    sizeof fixed / sizeof *fixed,
+                                         forced,   sizeof forced / sizeof *forced};
+    return stream_client_conf(conf, &o->client, &layers, &c->link, e);
 }
 
 static int make_client(struct stream_consumer *c, const struct stream_consumer_options *o,
                        struct fis_error *e)
 {
-    char kbytes[32];
-    size_t bytes = o->queue_bytes ? o->queue_bytes : DEFAULT_QUEUE_BYTES;
-    snprintf(kbytes, sizeof kbytes, "%zu", bytes < 1024 ? 1 : bytes / 1024);
-    const struct stream_property defaults[] = {
-        {"auto.offset.reset", "earliest"},
-        {"isolation.level", "read_committed"},
-        {"queued.max.messages.kbytes", kbytes},
-    };
-    const struct stream_property fixed[] = {
-        {"group.id", o->group_id},
-        {"enable.auto.commit", "false"},
-        {"enable.auto.offset.store", "false"},
-        {"enable.partition.eof", "true"},
-    };
-    const struct stream_layers layers = {defaults, sizeof defaults / sizeof *defaults, fixed,
-                                         sizeof fixed / sizeof *fixed};
     rd_kafka_conf_t *conf;
-    int rc = stream_client_conf(&conf, &o->client, &layers, &c->link, e);
+    int rc = check_reset(&o->client, e);
+    if (!rc) {
+        rc = make_conf(&conf, c, o, e);
+    }
     if (rc) {
         return rc;
     }
+    bool member = c->group && !c->stored;
     rd_kafka_conf_set_error_cb(conf, on_error);
-    if (o->group_id) {
+    if (member) {
         rd_kafka_conf_set_rebalance_cb(conf, stream_consumer_rebalance);
+    }
+    if (c->group) {
         rd_kafka_conf_set_offset_commit_cb(conf, on_commit);
     }
     rc = stream_client_new(&c->rk, RD_KAFKA_CONSUMER, conf, e);
     if (rc) {
         return rc;
     }
-    if (o->group_id) {
+    if (member) {
         rd_kafka_poll_set_consumer(c->rk);
         c->events = rd_kafka_queue_get_consumer(c->rk);
     } else {
         c->events = rd_kafka_queue_get_main(c->rk);
     }
     c->data = rd_kafka_queue_new(c->rk);
+    c->ends_made = stream_ends_init(&c->ends, c->rk, &c->link, c->topics);
+    if (!c->ends_made) {
+        return fis_fail(e, FIS_FATAL, "kafka consumer: the system gives no lock");
+    }
     stream_client_watch(c->events, &c->link);
     stream_client_watch(c->data, &c->link);
     return 0;
@@ -132,14 +181,12 @@ int stream_consumer_open(struct stream_consumer **out, const struct stream_consu
     if (!c) {
         return fis_fail(e, FIS_NOMEM, "kafka consumer: out of memory");
     }
-    c->on_revoke = o->on_revoke;
-    c->revoke_arg = o->revoke_arg;
-    int rc = copy_topics(c, o, e);
+    int rc = copy_options(c, o, e);
     if (!rc) {
         rc = make_client(c, o, e);
     }
     if (!rc) {
-        rc = o->group_id ? subscribe(c, e) : stream_reader_new(&c->reader, c, e);
+        rc = c->group && !c->stored ? subscribe(c, e) : stream_reader_new(&c->reader, c, e);
     }
     if (rc) {
         stream_consumer_close(c, 0);
@@ -179,6 +226,7 @@ static void end_client(struct stream_consumer *c, int timeout_ms)
 {
     rd_kafka_queue_cb_event_enable(c->events, NULL, NULL);
     rd_kafka_queue_cb_event_enable(c->data, NULL, NULL);
+    stream_ends_stop(&c->ends);
     if (c->reader) {
         stream_reader_stop(c->reader, c);
     } else if (timeout_ms > 0) {
@@ -191,6 +239,7 @@ static void end_client(struct stream_consumer *c, int timeout_ms)
         stream_reader_free(c->reader);
     }
     rd_kafka_destroy_flags(c->rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+    stream_ends_done(&c->ends);
 }
 
 void stream_consumer_close(struct stream_consumer *c, int timeout_ms)
@@ -199,13 +248,14 @@ void stream_consumer_close(struct stream_consumer *c, int timeout_ms)
         return;
     }
     c->closing = true;
-    if (c->rk) {
+    if (c->rk && c->ends_made) {
         end_client(c, timeout_ms);
     }
     for (uint32_t i = 0; i < c->topic_count; i++) {
         fis_free(c->topics[i]);
     }
     fis_free(c->topics);
+    fis_free(c->group);
     fis_free(c->owned);
     fis_free(c->positions);
     fis_free(c);
@@ -217,6 +267,14 @@ void stream_consumer_close(struct stream_consumer *c, int timeout_ms)
 static void take_error(struct stream_consumer *c, const rd_kafka_message_t *m)
 {
     char where[280];
+    if (m->rkt && m->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) {
+        uint32_t topic = stream_consumer_topic(c, rd_kafka_topic_name(m->rkt));
+        uint32_t i = stream_consumer_find(c, topic, m->partition);
+        if (i < c->owned_count) {
+            stream_reset_noticed(c, i, m->offset);
+        }
+        return;
+    }
     if (m->rkt) {
         snprintf(where, sizeof where, "topic \"%s\" partition %d", rd_kafka_topic_name(m->rkt),
                  (int)m->partition);
@@ -226,12 +284,29 @@ static void take_error(struct stream_consumer *c, const rd_kafka_message_t *m)
     stream_consumer_failed(c, m->err, where, rd_kafka_message_errstr(m));
 }
 
+/* See stream_consumer_forward. */
+static void settle(struct stream_consumer *c)
+{
+    bool left = false;
+    for (uint32_t i = 0; i < c->owned_count; i++) {
+        if (c->positions[i].unsettled) {
+            const struct stream_partition *p = &c->owned[i];
+            stream_consumer_forward(c, c->topics[p->topic], p->partition);
+            left = true;
+        }
+    }
+    c->unsettled = left;
+}
+
 static void serve_events(struct stream_consumer *c)
 {
     if (c->reader) {
         rd_kafka_poll(c->rk, 0);
         stream_reader_serve(c->reader, c);
         return;
+    }
+    if (c->unsettled && !c->election) {
+        settle(c);
     }
     rd_kafka_message_t *m;
     while ((m = rd_kafka_consumer_poll(c->rk, 0)) != NULL) {
@@ -251,16 +326,13 @@ static void take_end(struct stream_consumer *c, uint32_t i, int64_t offset)
 {
     struct stream_position *p = &c->positions[i];
     p->next = offset > p->next ? offset : p->next;
-    p->ended = true;
-    if (!c->reader || c->end) {
-        return;
+    p->unsettled = false;
+    p->ended = p->ended || p->goal < 0 || p->next >= p->goal;
+    if (c->eofs) {
+        p->eof = c->news = true;
+        p->eof_offset = offset;
     }
-    for (uint32_t k = 0; k < c->owned_count; k++) {
-        if (!c->positions[k].ended) {
-            return;
-        }
-    }
-    c->end = true;
+    stream_consumer_check_end(c);
 }
 
 /* True when the message belongs to the batch. */
@@ -286,7 +358,16 @@ static bool take_message(struct stream_consumer *c, rd_kafka_message_t *m,
     if (i == c->owned_count) {
         return false; /* revoked in the meantime: its new owner reads it */
     }
-    c->positions[i].next = m->offset + 1;
+    struct stream_position *p = &c->positions[i];
+    if (m->offset < p->next) {
+        return false; /* fetched again after a restart: it was handed out */
+    }
+    p->next = m->offset + 1;
+    p->unsettled = false;
+    if (p->goal >= 0 && p->next >= p->goal && !p->ended) {
+        p->ended = true;
+        stream_consumer_check_end(c);
+    }
     *out = (struct stream_message){
         .topic = topic,
         .partition = m->partition,
@@ -303,6 +384,7 @@ static bool take_message(struct stream_consumer *c, rd_kafka_message_t *m,
 uint32_t stream_consumer_read(struct stream_consumer *c, struct stream_batch *b, uint32_t max)
 {
     serve_events(c);
+    stream_reset_serve(c);
     if (c->paused || !b) {
         return 0;
     }
@@ -326,6 +408,34 @@ uint32_t stream_consumer_read(struct stream_consumer *c, struct stream_batch *b,
     return added;
 }
 
+/* Of the partitions. */
+static bool tell_news(struct stream_consumer *c, struct stream_consumer_event *ev)
+{
+    for (uint32_t i = 0; c->news && i < c->owned_count; i++) {
+        struct stream_position *p = &c->positions[i];
+        ev->topic = c->owned[i].topic;
+        ev->partition = c->owned[i].partition;
+        if (p->reset) {
+            ev->kind = STREAM_RESET;
+            ev->wanted = p->wanted;
+            ev->first = p->first;
+            ev->lost_messages = p->lost;
+            ev->recreated = p->recreated;
+            p->reset = p->recreated = false;
+            p->lost = 0;
+            return true;
+        }
+        if (p->eof) {
+            ev->kind = STREAM_EOF;
+            ev->offset = p->eof_offset;
+            p->eof = false;
+            return true;
+        }
+    }
+    c->news = false;
+    return false;
+}
+
 bool stream_consumer_event(struct stream_consumer *c, struct stream_consumer_event *ev)
 {
     memset(ev, 0, sizeof *ev);
@@ -339,6 +449,8 @@ bool stream_consumer_event(struct stream_consumer *c, struct stream_consumer_eve
         c->assigned = false;
     } else if (stream_errors_pop(&c->errors, &ev->error)) {
         ev->kind = STREAM_ERROR;
+    } else if (tell_news(c, ev)) {
+        return true;
     } else if (c->end && !c->end_told) {
         ev->kind = STREAM_END;
         c->end_told = true;
@@ -346,67 +458,4 @@ bool stream_consumer_event(struct stream_consumer *c, struct stream_consumer_eve
         return false;
     }
     return true;
-}
-
-/* ---- small things ----------------------------------------------------------------------- */
-
-const struct stream_partition *stream_consumer_owned(const struct stream_consumer *c, size_t *count)
-{
-    *count = c->owned_count;
-    return c->owned;
-}
-
-void stream_consumer_pause(struct stream_consumer *c)
-{
-    c->paused = true;
-}
-
-void stream_consumer_resume(struct stream_consumer *c)
-{
-    if (c->paused && c->link.wake) {
-        /* The queue may have been full all the time: no wake would come by itself. */
-        c->link.wake(c->link.wake_arg);
-    }
-    c->paused = false;
-}
-
-bool stream_consumer_paused(const struct stream_consumer *c)
-{
-    return c->paused;
-}
-
-int stream_consumer_commit(struct stream_consumer *c, const struct stream_offset *offsets,
-                           size_t count, struct fis_error *e)
-{
-    if (count == 0) {
-        return 0;
-    }
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
-    for (size_t i = 0; i < count; i++) {
-        rd_kafka_topic_partition_list_add(list, offsets[i].topic, offsets[i].partition)->offset =
-            offsets[i].offset;
-    }
-    rd_kafka_resp_err_t err = rd_kafka_commit(c->rk, list, 1);
-    rd_kafka_topic_partition_list_destroy(list);
-    if (err) {
-        return fis_fail(e, err == RD_KAFKA_RESP_ERR__FATAL ? FIS_FATAL : FIS_RETRY,
-                        "kafka consumer: commit: %s", rd_kafka_err2str(err));
-    }
-    return 0;
-}
-
-int64_t stream_consumer_lag(const struct stream_consumer *c)
-{
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < c->owned_count; i++) {
-        int64_t low, high, next = c->positions[i].next;
-        const struct stream_partition *p = &c->owned[i];
-        if (next < 0 ||
-            rd_kafka_get_watermark_offsets(c->rk, c->topics[p->topic], p->partition, &low, &high) ||
-            high < 0) {
-            return -1;
-        }
-        sum += high > next ? high - next : 0;
-    }
-    return sum;
 }

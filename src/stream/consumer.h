@@ -2,25 +2,42 @@
  * A Kafka consumer behind an event loop: nothing here blocks but close, and nothing is called
  * back but `on_revoke`, from inside stream_consumer_read.
  *
- * Two modes, decided by `group_id`:
- * - group: member of a consumer group, eager or cooperative. auto.offset.reset=earliest.
- *   Nothing is committed but what stream_consumer_commit is told.
- * - assign (group_id NULL): reads every partition of the topics from the beginning and commits
- *   nothing; for heads, models, validation, ledger. END is reported once, when everything that
- *   was there has been read. Partitions added to a topic later are seen only by a new consumer.
- *   A topic that is not there yet is waited for, with an ERROR event of class RETRY.
+ * Modes:
+ * - group (`group_id`): member of a consumer group, eager or cooperative; goes on where the group
+ *   has committed, or at the beginning. Nothing is committed but what stream_consumer_commit or a
+ *   transaction is told. With `rewind` partitions start at their beginning whatever was committed.
+ * - election (`group_id`, `election`): a member that reads nothing. Subscribe to a topic with one
+ *   partition: who owns it leads (stream_consumer_owned). Cooperative, so that a newcomer disturbs
+ *   nobody. read(c, NULL, 0) keeps the membership.
+ * - assign (`group_id` NULL): reads every partition of the topics from the beginning and commits
+ *   nothing; for heads, models, validation, ledger. END is reported when everything that was there
+ *   has been read, and once more after each stream_consumer_to_end. Partitions added to a topic
+ *   later are seen only by a new consumer. A topic that is not there yet is waited for, with an
+ *   ERROR event of class RETRY.
+ * - stored (`group_id`, `stored`): the same without being a member, but from what is committed for
+ *   the group, or the beginning where nothing is. Offsets are those of stable transactions: one
+ *   that is open is waited for. What was read is committed by a transaction (stream/txn_thread.h)
+ *   or by a member of the group (stream_consumer_commit of the election consumer: a broker refuses
+ *   the commit of one who is no member while there are members).
  *
- * Defaults (overridable by properties): enable.auto.commit=false, enable.auto.offset.store=false
- * (these two are refused when true), auto.offset.reset=earliest, isolation.level=read_committed,
- * queued.max.messages.kbytes from `queue_bytes`.
+ * Offsets that are gone (retention, a topic made anew): the partition goes on at its beginning,
+ * never at its end, with a RESET event that says what was lost. auto.offset.reset may therefore be
+ * "earliest" only; "latest" is refused, since it would leave records out without a word.
+ *
+ * Defaults (overridable by properties): isolation.level=read_committed, queued.max.messages.kbytes
+ * from `queue_bytes`; for members session.timeout.ms=10000, heartbeat.interval.ms=1000 (what the
+ * others notice of a change waits for a heartbeat). enable.auto.commit and enable.auto.offset.store
+ * are false and refused when true. An election's partition.assignment.strategy is
+ * cooperative-sticky.
  *
  * Rhythm: on a wake, call stream_consumer_read until it returns less than `max`, then
  * stream_consumer_event until it returns false. Call read at least every few seconds in any case
  * (with max 0, or paused, it gives no message but serves rebalances and keeps the membership:
  * max.poll.interval.ms). Events are known only after a read.
  *
- * Pausing does not touch librdkafka's prefetched messages: they stay queued, bounded by
- * `queue_bytes`, and nothing is fetched twice.
+ * Pausing all does not touch librdkafka's prefetched messages: they stay queued, bounded by
+ * `queue_bytes`, and nothing is fetched twice. Pausing a partition drops what was prefetched of it
+ * (it is fetched again after the resume), and nothing more is fetched.
  *
  * Thread: one owner at a time (the loop); close may run on another thread once the owner is done.
  * Owns: its topic names and queues. Batches belong to the caller and must all be released before
@@ -46,6 +63,10 @@ typedef void stream_revoke_fn(void *arg, bool lost, const struct stream_partitio
 struct stream_consumer_options {
     struct stream_client client;
     const char *group_id;        /* NULL: assign mode */
+    bool stored;                 /* with group_id: what it has committed, without membership */
+    bool election;               /* with group_id: membership alone */
+    bool rewind;                 /* with group_id, as a member: always from the beginning */
+    bool eofs;                   /* EOF events */
     const char *const *topics;   /* copied */
     uint32_t topic_count;        /* at least 1 */
     size_t queue_bytes;          /* prefetched messages, for all partitions; 0: 16 MiB */
@@ -81,8 +102,10 @@ void stream_batch_free(struct stream_batch *b);    /* releases; NULL is fine */
 enum stream_consumer_event_kind {
     STREAM_ASSIGNED = 1, /* the owned partitions changed: see stream_consumer_owned */
     STREAM_REVOKED,      /* some were given up (on_revoke has been called) */
-    STREAM_END,          /* assign mode, once: everything there at the start has been read */
-    STREAM_ERROR
+    STREAM_END,          /* assign modes: everything there at the start, or to_end, has been read */
+    STREAM_ERROR,
+    STREAM_RESET, /* a partition could not go on where it should have */
+    STREAM_EOF    /* on request: the end of a partition was reached (again) */
 };
 
 struct stream_consumer_event {
@@ -90,6 +113,20 @@ struct stream_consumer_event {
     bool lost;              /* REVOKED: at least one revocation was a loss */
     uint32_t owned;         /* partitions owned now */
     struct fis_error error; /* ERROR: RETRY (librdkafka goes on trying by itself) or FATAL */
+
+    uint32_t topic; /* RESET, EOF */
+    int32_t partition;
+    /* EOF: everything before `offset` has been handed out. It may be further than the last message
+     * by more than one (transactions' markers, compaction), and behind the end of the log while a
+     * transaction is open. */
+    int64_t offset;
+    /* RESET: what should have come next, -1 when the group has nothing committed (it is new, its
+     * offsets expired, or the topic was made anew: brokers drop the offsets with the topic); what
+     * comes next; how many messages between them are gone. `recreated`: `wanted` is beyond the end,
+     * so this is another topic of the same name (or its log was cut); what was lost is not known,
+     * `lost_messages` is 0. */
+    int64_t wanted, first, lost_messages;
+    bool recreated;
 };
 
 /* Starts; does not wait for a broker. INPUT: a bad option or property. */
@@ -100,21 +137,40 @@ int stream_consumer_open(struct stream_consumer **out, const struct stream_consu
  * the number added. Messages of partitions that are revoked during the call are not handed out. */
 uint32_t stream_consumer_read(struct stream_consumer *c, struct stream_batch *b, uint32_t max);
 
-/* The oldest pending event; false when there is none. At most 8 errors are kept, equal ones once;
- * what does not fit is dropped, but for a FATAL one. */
+/* The next pending event; false when there is none. At most 8 errors are kept, equal ones once;
+ * what does not fit is dropped, but for a FATAL one. Resets of a partition that were not taken yet
+ * are one, with `lost_messages` as their sum; of its EOFs the last is kept. What a partition that
+ * is given up had to tell is dropped: take the events after each read. */
 bool stream_consumer_event(struct stream_consumer *c, struct stream_consumer_event *ev);
 
 /* The partitions owned now; valid until the next read. */
 const struct stream_partition *stream_consumer_owned(const struct stream_consumer *c,
                                                      size_t *count);
 
+/* NULL without a group. */
+const char *stream_consumer_group(const struct stream_consumer *c);
+
+/* Assign modes: END is to be reported when everything that is there now has been read; at once when
+ * it has been. Ends are asked of the brokers, and waited for. A second call takes the place of one
+ * that is not answered yet. */
+void stream_consumer_to_end(struct stream_consumer *c);
+
+/* Group mode: every owned partition goes back to its beginning, and those that were paused go on.
+ * Nothing that was fetched before is handed out after; batches that were are the caller's. INPUT
+ * when it was not opened with `rewind`. FATAL when librdkafka refuses. */
+int stream_consumer_seek_begin(struct stream_consumer *c, struct fis_error *e) FIS_MUST_CHECK;
+
+/* One partition. Ends with its assignment. One that is not owned: nothing happens. */
+void stream_consumer_pause_partition(struct stream_consumer *c, uint32_t topic, int32_t partition);
+void stream_consumer_resume_partition(struct stream_consumer *c, uint32_t topic, int32_t partition);
+
 /* Holds back messages of all partitions, those assigned later too; resume calls wake. */
 void stream_consumer_pause(struct stream_consumer *c);
 void stream_consumer_resume(struct stream_consumer *c);
 bool stream_consumer_paused(const struct stream_consumer *c);
 
-/* Sends the commit and returns (group mode only). A failure comes as an ERROR event. Commits
- * made in on_revoke arrive before the partition is given up. */
+/* Sends the commit and returns (with a group; of any topic, owned or not). A failure comes as an
+ * ERROR event. Commits made in on_revoke arrive before the partition is given up. */
 int stream_consumer_commit(struct stream_consumer *c, const struct stream_offset *offsets,
                            size_t count, struct fis_error *e) FIS_MUST_CHECK;
 

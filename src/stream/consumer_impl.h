@@ -1,6 +1,7 @@
 /*
  * Inside stream/: the consumer's state, shared by its parts: consumer.c (life, reading),
- * assignment.c (owned partitions, rebalances) and reader.c (assign mode).
+ * assignment.c (owned partitions, rebalances), reader.c (assign modes), reset.c (offsets that are
+ * gone, ends that are asked for) and steer.c (pausing, seeking, committing).
  *
  * Two queues. `events` is librdkafka's own for this client: rebalances, commit results, errors.
  * `data` is ours: the partitions' fetch queues are forwarded to it. So events are served without
@@ -11,11 +12,20 @@
 
 #include "stream/client.h"
 #include "stream/consumer.h"
+#include "stream/ends.h"
 
-/* How far a partition was read. */
+/* How far a partition was read, and what there is to tell about it. */
 struct stream_position {
-    int64_t next; /* -1: nothing read and the end not seen yet */
-    bool ended;   /* the end was seen once */
+    int64_t next;   /* -1: nothing read and the end not seen yet */
+    int64_t goal;   /* of to_end; -1: the end, wherever it is first seen */
+    int64_t wanted; /* gone: what should have come next, -1 unknown; then the RESET's */
+    int64_t first, lost, eof_offset;
+    bool ended;     /* the goal was reached */
+    bool held;      /* paused by itself */
+    bool unsettled; /* nothing came since it was started: see stream_consumer_forward */
+    bool gone;      /* its offset is: the ends are being asked for */
+    bool recreated;
+    bool reset, eof; /* events to be told */
 };
 
 struct stream_reader;
@@ -26,6 +36,8 @@ struct stream_consumer {
     rd_kafka_queue_t *events, *data;
     char **topics;
     uint32_t topic_count;
+    char *group;
+    bool stored, election, rewind, eofs;
     stream_revoke_fn *on_revoke;
     void *revoke_arg;
     bool paused, closing;
@@ -36,8 +48,15 @@ struct stream_consumer {
     uint32_t last; /* where the last message's partition was found in owned */
 
     bool assigned, revoked, lost, end, end_told; /* events to be told */
+    bool news;                                   /* a position may have something to tell */
+    bool gone;                                   /* one of them is */
+    bool unsettled;                              /* one of them may be */
+    bool to_end;                                 /* ends are wanted */
+    bool goals;                                  /* the question that runs is for them */
     struct stream_errors errors;
-    struct stream_reader *reader; /* assign mode */
+    struct stream_reader *reader; /* assign modes */
+    struct stream_ends ends;
+    bool ends_made;
 };
 
 /* The index of a topic's name, or topic_count. */
@@ -50,6 +69,21 @@ bool stream_consumer_own(struct stream_consumer *c, uint32_t topic, int32_t part
 void stream_consumer_failed(struct stream_consumer *c, rd_kafka_resp_err_t err, const char *where,
                             const char *text);
 
+/* The fetch queue goes to our data queue before fetching starts, or the first messages would land
+ * among the events. librdkafka ends it with every stop, which may come a little after our asking,
+ * so it is set again until something comes. What is queued meanwhile moves along. */
+void stream_consumer_forward(struct stream_consumer *c, const char *topic, int32_t partition);
+/* What has no offset of its own starts here. */
+int64_t stream_consumer_start(const struct stream_consumer *c);
+bool stream_consumer_cooperative(const struct stream_consumer *c);
+
+/* Assign modes: END, when every partition has reached its goal. */
+void stream_consumer_check_end(struct stream_consumer *c);
+/* librdkafka cannot go on with a partition: at `wanted`, or at all when it is negative. */
+void stream_reset_noticed(struct stream_consumer *c, uint32_t i, int64_t wanted);
+/* From read: asks for ends, takes the answers, starts partitions again. */
+void stream_reset_serve(struct stream_consumer *c);
+
 void stream_consumer_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err,
                                rd_kafka_topic_partition_list_t *list, void *opaque);
 
@@ -58,6 +92,9 @@ int stream_reader_new(struct stream_reader **out, struct stream_consumer *c,
                       struct fis_error *e) FIS_MUST_CHECK;
 /* From read, in the owner's thread: starts what was found, takes the errors. */
 void stream_reader_serve(struct stream_reader *r, struct stream_consumer *c);
+/* Starts partition i of owned at an offset. */
+void stream_reader_restart(struct stream_reader *r, struct stream_consumer *c, uint32_t i,
+                           int64_t offset);
 /* Joins the thread and stops the partitions. */
 void stream_reader_stop(struct stream_reader *r, const struct stream_consumer *c);
 void stream_reader_free(struct stream_reader *r);

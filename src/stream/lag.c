@@ -1,16 +1,25 @@
-/* How far a consumer group is behind, asked of the broker. */
+/* Where a topic ends, and how far a consumer group is behind, asked of the broker. */
+#include "fis/mem.h"
 #include "stream/admin.h"
 #include "stream/topics.h"
+
+static int ask_ends(struct stream_admin *a, const rd_kafka_topic_partition_t *p, int64_t *low,
+                    int64_t *high, struct fis_error *e)
+{
+    rd_kafka_resp_err_t err = rd_kafka_query_watermark_offsets(a->rk, p->topic, p->partition, low,
+                                                               high, stream_admin_left(a));
+    return err ? fis_fail(e, FIS_RETRY, "kafka topic \"%s\" partition %d: end offset: %s", p->topic,
+                          (int)p->partition, rd_kafka_err2str(err))
+               : 0;
+}
 
 static int add_partition(struct stream_admin *a, const rd_kafka_topic_partition_t *p, int64_t *sum,
                          struct fis_error *e)
 {
     int64_t low, high;
-    rd_kafka_resp_err_t err = rd_kafka_query_watermark_offsets(a->rk, p->topic, p->partition, &low,
-                                                               &high, stream_admin_left(a));
-    if (err) {
-        return fis_fail(e, FIS_RETRY, "kafka topic \"%s\" partition %d: end offset: %s", p->topic,
-                        (int)p->partition, rd_kafka_err2str(err));
+    int rc = ask_ends(a, p, &low, &high, e);
+    if (rc) {
+        return rc;
     }
     int64_t from = p->offset >= low ? p->offset : low;
     *sum += high > from ? high - from : 0;
@@ -97,5 +106,48 @@ int stream_group_lag(const struct stream_client *client, const char *group, cons
     if (!rc) {
         *lag = sum;
     }
+    return rc;
+}
+
+static int fill_ends(struct stream_admin *a, const rd_kafka_topic_partition_list_t *list,
+                     struct stream_end *ends, struct fis_error *e)
+{
+    for (int i = 0; i < list->cnt; i++) {
+        ends[i].partition = list->elems[i].partition;
+        int rc = ask_ends(a, &list->elems[i], &ends[i].low, &ends[i].high, e);
+        if (rc) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+int stream_topic_ends(const struct stream_client *client, const char *topic, int timeout_ms,
+                      struct stream_end **ends, uint32_t *count, struct fis_error *e)
+{
+    struct stream_admin a;
+    rd_kafka_topic_partition_list_t *list = NULL;
+    struct stream_end *all = NULL;
+    int rc = stream_admin_open(&a, client, timeout_ms, e);
+    if (rc) {
+        return rc;
+    }
+    rc = list_partitions(&a, topic, &list, e);
+    if (!rc) {
+        rd_kafka_topic_partition_list_sort(list, NULL, NULL);
+        all = fis_alloc((size_t)list->cnt, sizeof *all);
+        rc = all ? fill_ends(&a, list, all, e)
+                 : fis_fail(e, FIS_NOMEM, "kafka topic \"%s\": out of memory", topic);
+    }
+    if (rc) {
+        fis_free(all);
+    } else {
+        *ends = all;
+        *count = (uint32_t)list->cnt;
+    }
+    if (list) {
+        rd_kafka_topic_partition_list_destroy(list);
+    }
+    stream_admin_close(&a);
     return rc;
 }

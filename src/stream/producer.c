@@ -27,7 +27,10 @@ static int make_client(struct stream_producer *p, const struct stream_producer_o
         {"message.timeout.ms", o->patient ? "0" : NULL}, /* 0: never */
     };
     const struct stream_property fixed[] = {{"transactional.id", o->transactional_id}};
-    const struct stream_layers layers = {defaults, sizeof defaults / sizeof *defaults, fixed, 1};
+    const struct stream_layers layers = {.defaults = defaults,
+                                         .default_count = sizeof defaults / sizeof *defaults,
+                                         .fixed = fixed,
+                                         .fixed_count = 1};
     rd_kafka_conf_t *conf;
     int rc = stream_client_conf(&conf, &o->client, &layers, &p->link, e);
     if (rc) {

@@ -3,67 +3,33 @@
  * thread asks, until every topic is there; the owner's next read starts the partitions. The old
  * consumer calls are used (rd_kafka_consume_start_queue): they need no group and no coordinator.
  */
-#include <pthread.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "fis/mem.h"
 #include "stream/consumer_impl.h"
 
-#define ASK_TIMEOUT_MS 500
-#define ASK_PAUSE_NS (200 * 1000 * 1000)
-#define SAY_AGAIN_S 10
-
 struct stream_reader {
+    struct stream_helper helper;
     rd_kafka_t *rk;
-    const struct stream_link *link;
     rd_kafka_topic_t **topics;
     int *partitions; /* 0: not known yet */
     uint32_t count;
-    pthread_t thread;
-    bool thread_made;
-    bool told; /* the owner has seen `found` */
-
-    /* What the thread said last, so that it does not say it five times a second. */
-    uint32_t said_topic;
-    rd_kafka_resp_err_t said;
-    time_t said_at;
-
-    pthread_mutex_t lock;
-    pthread_cond_t stopped;
-    bool stop, found;            /* under lock */
-    struct stream_errors errors; /* under lock */
 };
 
-/* Reports that a topic cannot be read yet, when that is news or long ago. */
 static void say(struct stream_reader *r, uint32_t i, rd_kafka_resp_err_t err)
 {
-    struct timespec now;
     char text[FIS_ERROR_TEXT];
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (r->said_at && r->said == err && r->said_topic == i &&
-        now.tv_sec - r->said_at < SAY_AGAIN_S) {
-        return;
-    }
-    r->said = err;
-    r->said_topic = i;
-    r->said_at = now.tv_sec ? now.tv_sec : 1;
     snprintf(text, sizeof text, "kafka topic \"%s\": %s; waiting for it",
              rd_kafka_topic_name(r->topics[i]),
              err ? rd_kafka_err2str(err) : "it has no partitions yet");
-    pthread_mutex_lock(&r->lock);
-    stream_errors_push(&r->errors, FIS_RETRY, text);
-    pthread_mutex_unlock(&r->lock);
-    if (r->link->wake) {
-        r->link->wake(r->link->wake_arg);
-    }
+    stream_helper_say(&r->helper, (uint64_t)(err + 1000) << 32 | i, text);
 }
 
 /* Partitions of one topic, 0 when it cannot be told now. */
 static int ask(struct stream_reader *r, uint32_t i)
 {
     const struct rd_kafka_metadata *m = NULL;
-    rd_kafka_resp_err_t err = rd_kafka_metadata(r->rk, 0, r->topics[i], &m, ASK_TIMEOUT_MS);
+    rd_kafka_resp_err_t err = rd_kafka_metadata(r->rk, 0, r->topics[i], &m, STREAM_HELPER_ASK_MS);
     int partitions = 0;
     if (!err && m->topic_cnt == 1) {
         err = m->topics[0].err;
@@ -78,24 +44,6 @@ static int ask(struct stream_reader *r, uint32_t i)
     return partitions;
 }
 
-/* Waits a little; true when it is time to stop. */
-static bool pause_or_stop(struct stream_reader *r)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += ASK_PAUSE_NS;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
-    pthread_mutex_lock(&r->lock);
-    while (!r->stop && pthread_cond_timedwait(&r->stopped, &r->lock, &until) == 0) {
-    }
-    bool stop = r->stop;
-    pthread_mutex_unlock(&r->lock);
-    return stop;
-}
-
 static void *find_partitions(void *arg)
 {
     struct stream_reader *r = arg;
@@ -106,29 +54,12 @@ static void *find_partitions(void *arg)
             known++;
             continue;
         }
-        if (pause_or_stop(r)) {
+        if (stream_helper_pause(&r->helper)) {
             return NULL;
         }
     }
-    pthread_mutex_lock(&r->lock);
-    r->found = true;
-    pthread_mutex_unlock(&r->lock);
-    if (r->link->wake) {
-        r->link->wake(r->link->wake_arg);
-    }
+    stream_helper_finish(&r->helper);
     return NULL;
-}
-
-static bool init_sync(struct stream_reader *r)
-{
-    pthread_condattr_t attr;
-    bool ok = pthread_mutex_init(&r->lock, NULL) == 0 && pthread_condattr_init(&attr) == 0;
-    if (ok) {
-        ok = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
-             pthread_cond_init(&r->stopped, &attr) == 0;
-        pthread_condattr_destroy(&attr);
-    }
-    return ok;
 }
 
 int stream_reader_new(struct stream_reader **out, struct stream_consumer *c, struct fis_error *e)
@@ -138,10 +69,9 @@ int stream_reader_new(struct stream_reader **out, struct stream_consumer *c, str
         return fis_fail(e, FIS_NOMEM, "kafka reader: out of memory");
     }
     r->rk = c->rk;
-    r->link = &c->link;
     r->topics = fis_calloc(c->topic_count, sizeof(rd_kafka_topic_t *));
     r->partitions = fis_calloc(c->topic_count, sizeof *r->partitions);
-    if (!r->topics || !r->partitions || !init_sync(r)) {
+    if (!r->topics || !r->partitions || !stream_helper_init(&r->helper, &c->link)) {
         fis_free(r->topics);
         fis_free(r->partitions);
         fis_free(r);
@@ -156,17 +86,17 @@ int stream_reader_new(struct stream_reader **out, struct stream_consumer *c, str
             return rc;
         }
     }
-    if (pthread_create(&r->thread, NULL, find_partitions, r) != 0) {
+    if (!stream_helper_start(&r->helper, find_partitions, r)) {
         stream_reader_free(r);
         return fis_fail(e, FIS_FATAL, "kafka reader: a thread cannot be started");
     }
-    r->thread_made = true;
     *out = r;
     return 0;
 }
 
 static void start_all(struct stream_reader *r, struct stream_consumer *c)
 {
+    int64_t offset = c->stored ? RD_KAFKA_OFFSET_STORED : RD_KAFKA_OFFSET_BEGINNING;
     for (uint32_t t = 0; t < r->count; t++) {
         for (int32_t p = 0; p < r->partitions[t]; p++) {
             if (!stream_consumer_own(c, t, p)) {
@@ -175,8 +105,7 @@ static void start_all(struct stream_reader *r, struct stream_consumer *c)
                                    "partitions");
                 return;
             }
-            if (rd_kafka_consume_start_queue(r->topics[t], p, RD_KAFKA_OFFSET_BEGINNING, c->data) !=
-                0) {
+            if (rd_kafka_consume_start_queue(r->topics[t], p, offset, c->data) != 0) {
                 rd_kafka_resp_err_t err = rd_kafka_last_error();
                 c->owned_count--;
                 stream_consumer_failed(c, err, "start", rd_kafka_err2str(err));
@@ -189,31 +118,26 @@ static void start_all(struct stream_reader *r, struct stream_consumer *c)
 
 void stream_reader_serve(struct stream_reader *r, struct stream_consumer *c)
 {
-    if (r->told) {
-        return;
-    }
-    struct fis_error e;
-    pthread_mutex_lock(&r->lock);
-    while (stream_errors_pop(&r->errors, &e)) {
-        stream_errors_push(&c->errors, e.class, e.text);
-    }
-    r->told = r->found;
-    pthread_mutex_unlock(&r->lock);
-    if (r->told) {
+    if (stream_helper_over(&r->helper, &c->errors)) {
         start_all(r, c);
+    }
+}
+
+void stream_reader_restart(struct stream_reader *r, struct stream_consumer *c, uint32_t i,
+                           int64_t offset)
+{
+    rd_kafka_topic_t *topic = r->topics[c->owned[i].topic];
+    int32_t partition = c->owned[i].partition;
+    if (rd_kafka_consume_stop(topic, partition) != 0 ||
+        rd_kafka_consume_start_queue(topic, partition, offset, c->data) != 0) {
+        rd_kafka_resp_err_t err = rd_kafka_last_error();
+        stream_consumer_failed(c, err, "restart", rd_kafka_err2str(err));
     }
 }
 
 void stream_reader_stop(struct stream_reader *r, const struct stream_consumer *c)
 {
-    if (r->thread_made) {
-        pthread_mutex_lock(&r->lock);
-        r->stop = true;
-        pthread_cond_signal(&r->stopped);
-        pthread_mutex_unlock(&r->lock);
-        pthread_join(r->thread, NULL);
-        r->thread_made = false;
-    }
+    stream_helper_stop(&r->helper);
     for (uint32_t i = 0; i < c->owned_count; i++) {
         rd_kafka_consume_stop(r->topics[c->owned[i].topic], c->owned[i].partition);
     }
@@ -224,8 +148,7 @@ void stream_reader_free(struct stream_reader *r)
     for (uint32_t i = 0; i < r->count; i++) {
         rd_kafka_topic_destroy(r->topics[i]);
     }
-    pthread_cond_destroy(&r->stopped);
-    pthread_mutex_destroy(&r->lock);
+    stream_helper_done(&r->helper);
     fis_free(r->topics);
     fis_free(r->partitions);
     fis_free(r);

@@ -56,4 +56,17 @@ int stream_topics_limits(const struct stream_client *client, const char *const *
 int stream_group_lag(const struct stream_client *client, const char *group, const char *topic,
                      int timeout_ms, int64_t *lag, struct fis_error *e) FIS_MUST_CHECK;
 
+/* What a partition holds: offsets `low` to `high` - 1, as a read_committed reader sees it (an open
+ * transaction and what is behind it are not counted). */
+struct stream_end {
+    int32_t partition;
+    int64_t low, high;
+};
+
+/* The ends of all partitions of a topic, by partition; *ends is the caller's to fis_free. RETRY: no
+ * broker in time, or no such topic. */
+int stream_topic_ends(const struct stream_client *client, const char *topic, int timeout_ms,
+                      struct stream_end **ends, uint32_t *count,
+                      struct fis_error *e) FIS_MUST_CHECK;
+
 #endif

@@ -5,37 +5,48 @@
 /* What an allowed event leads to; 0 stands for "not allowed" (no event leads back to NONE). */
 static const unsigned char moves[STREAM_TXN_STATES][STREAM_TXN_EVENTS] = {
     [STREAM_TXN_NONE] = {[STREAM_TXN_DO_INIT] = STREAM_TXN_INIT,
+                         [STREAM_TXN_GOT_EXPIRED] = STREAM_TXN_EXPIRED,
                          [STREAM_TXN_GOT_FENCED] = STREAM_TXN_FENCED,
                          [STREAM_TXN_GOT_FATAL] = STREAM_TXN_FATAL},
     [STREAM_TXN_INIT] = {[STREAM_TXN_DO_INIT] = STREAM_TXN_INIT,
                          [STREAM_TXN_GOT_OK] = STREAM_TXN_READY,
                          [STREAM_TXN_GOT_RETRY] = STREAM_TXN_INIT,
+                         [STREAM_TXN_GOT_EXPIRED] = STREAM_TXN_EXPIRED,
                          [STREAM_TXN_GOT_FENCED] = STREAM_TXN_FENCED,
                          [STREAM_TXN_GOT_FATAL] = STREAM_TXN_FATAL},
     [STREAM_TXN_READY] = {[STREAM_TXN_DO_BEGIN] = STREAM_TXN_OPEN,
+                          [STREAM_TXN_GOT_EXPIRED] = STREAM_TXN_EXPIRED,
                           [STREAM_TXN_GOT_FENCED] = STREAM_TXN_FENCED,
                           [STREAM_TXN_GOT_FATAL] = STREAM_TXN_FATAL},
     [STREAM_TXN_OPEN] = {[STREAM_TXN_DO_COMMIT] = STREAM_TXN_COMMITTING,
                          [STREAM_TXN_DO_ABORT] = STREAM_TXN_ABORTING,
                          [STREAM_TXN_GOT_ABORT] = STREAM_TXN_BROKEN,
+                         [STREAM_TXN_GOT_EXPIRED] = STREAM_TXN_EXPIRED,
                          [STREAM_TXN_GOT_FENCED] = STREAM_TXN_FENCED,
                          [STREAM_TXN_GOT_FATAL] = STREAM_TXN_FATAL},
     [STREAM_TXN_COMMITTING] = {[STREAM_TXN_DO_COMMIT] = STREAM_TXN_COMMITTING,
                                [STREAM_TXN_GOT_OK] = STREAM_TXN_READY,
                                [STREAM_TXN_GOT_RETRY] = STREAM_TXN_COMMITTING,
                                [STREAM_TXN_GOT_ABORT] = STREAM_TXN_BROKEN,
+                               [STREAM_TXN_GOT_EXPIRED] = STREAM_TXN_EXPIRED,
                                [STREAM_TXN_GOT_FENCED] = STREAM_TXN_FENCED,
                                [STREAM_TXN_GOT_FATAL] = STREAM_TXN_FATAL},
     [STREAM_TXN_BROKEN] = {[STREAM_TXN_DO_ABORT] = STREAM_TXN_ABORTING,
                            [STREAM_TXN_GOT_ABORT] = STREAM_TXN_BROKEN,
+                           [STREAM_TXN_GOT_EXPIRED] = STREAM_TXN_EXPIRED,
                            [STREAM_TXN_GOT_FENCED] = STREAM_TXN_FENCED,
                            [STREAM_TXN_GOT_FATAL] = STREAM_TXN_FATAL},
     [STREAM_TXN_ABORTING] = {[STREAM_TXN_DO_ABORT] = STREAM_TXN_ABORTING,
                              [STREAM_TXN_GOT_OK] = STREAM_TXN_READY,
                              [STREAM_TXN_GOT_RETRY] = STREAM_TXN_ABORTING,
                              [STREAM_TXN_GOT_ABORT] = STREAM_TXN_BROKEN,
+                             [STREAM_TXN_GOT_EXPIRED] = STREAM_TXN_EXPIRED,
                              [STREAM_TXN_GOT_FENCED] = STREAM_TXN_FENCED,
                              [STREAM_TXN_GOT_FATAL] = STREAM_TXN_FATAL},
+    [STREAM_TXN_EXPIRED] = {[STREAM_TXN_GOT_ABORT] = STREAM_TXN_EXPIRED,
+                            [STREAM_TXN_GOT_EXPIRED] = STREAM_TXN_EXPIRED,
+                            [STREAM_TXN_GOT_FENCED] = STREAM_TXN_FENCED,
+                            [STREAM_TXN_GOT_FATAL] = STREAM_TXN_FATAL},
     [STREAM_TXN_FENCED] =
         {[STREAM_TXN_GOT_FENCED] = STREAM_TXN_FENCED, [STREAM_TXN_GOT_FATAL] = STREAM_TXN_FENCED},
     [STREAM_TXN_FATAL] =
@@ -44,16 +55,17 @@ static const unsigned char moves[STREAM_TXN_STATES][STREAM_TXN_EVENTS] = {
 
 const char *stream_txn_state_name(enum stream_txn_state s)
 {
-    static const char *const names[STREAM_TXN_STATES] = {"none",     "initialising", "ready",
-                                                         "open",     "committing",   "broken",
-                                                         "aborting", "fenced",       "fatal"};
+    static const char *const names[STREAM_TXN_STATES] = {
+        "none",   "initialising", "ready",   "open",   "committing",
+        "broken", "aborting",     "expired", "fenced", "fatal"};
     return s < STREAM_TXN_STATES ? names[s] : "unknown";
 }
 
 const char *stream_txn_event_name(enum stream_txn_event ev)
 {
     static const char *const names[STREAM_TXN_EVENTS] = {
-        "initialise", "begin", "commit", "abort", "ok", "retry", "abort needed", "fenced", "fatal"};
+        "initialise", "begin",        "commit",  "abort",  "ok",
+        "retry",      "abort needed", "expired", "fenced", "fatal"};
     return ev < STREAM_TXN_EVENTS ? names[ev] : "unknown";
 }
 
@@ -72,7 +84,9 @@ int stream_txn_step(struct stream_txn *t, enum stream_txn_event ev, struct fis_e
                         "id has taken over",
                         stream_txn_event_name(ev));
     }
-    return fis_fail(e, t->state == STREAM_TXN_FATAL ? FIS_FATAL : FIS_INPUT,
-                    "transaction: %s is not allowed in state %s", stream_txn_event_name(ev),
-                    stream_txn_state_name(t->state));
+    enum fis_error_class class = t->state == STREAM_TXN_FATAL     ? FIS_FATAL
+                                 : t->state == STREAM_TXN_EXPIRED ? FIS_ABORT_TXN
+                                                                  : FIS_INPUT;
+    return fis_fail(e, class, "transaction: %s is not allowed in state %s",
+                    stream_txn_event_name(ev), stream_txn_state_name(t->state));
 }

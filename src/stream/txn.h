@@ -8,7 +8,9 @@
  *                                                 +--abort--> ABORTING --ok--> READY
  *   OPEN --abort needed--> BROKEN, COMMITTING --abort needed--> BROKEN, BROKEN --abort--> ABORTING
  *   RETRY keeps the state: the same call is to be made again.
- *   any --fatal--> FATAL; any --fenced--> FENCED: another with the same id has taken over.
+ *   any --fatal--> FATAL; any --fenced--> FENCED: another with the same id has taken over;
+ *   any --expired--> EXPIRED: the coordinator does not know the id any more; nothing was committed,
+ *   and a new producer with the id can go on.
  *
  * Thread: a plain value of one owner.
  */
@@ -25,6 +27,7 @@ enum stream_txn_state {
     STREAM_TXN_COMMITTING, /* commit is running */
     STREAM_TXN_BROKEN,     /* open, but can only be aborted */
     STREAM_TXN_ABORTING,   /* abort is running */
+    STREAM_TXN_EXPIRED,    /* this producer is of no use any more */
     STREAM_TXN_FENCED,     /* for good */
     STREAM_TXN_FATAL,      /* for good */
     STREAM_TXN_STATES
@@ -37,7 +40,8 @@ enum stream_txn_event {
     STREAM_TXN_DO_ABORT,
     STREAM_TXN_GOT_OK, /* … and how the running call (or a send) ended */
     STREAM_TXN_GOT_RETRY,
-    STREAM_TXN_GOT_ABORT, /* librdkafka says: the transaction must be aborted */
+    STREAM_TXN_GOT_ABORT,   /* librdkafka says: the transaction must be aborted */
+    STREAM_TXN_GOT_EXPIRED, /* … it can do nothing more with this producer */
     STREAM_TXN_GOT_FENCED,
     STREAM_TXN_GOT_FATAL,
     STREAM_TXN_EVENTS
@@ -51,7 +55,7 @@ const char *stream_txn_state_name(enum stream_txn_state s);
 const char *stream_txn_event_name(enum stream_txn_event ev);
 
 /* Moves the machine. An event that the state does not allow changes nothing and fails: FATAL in
- * FENCED and FATAL (for good), INPUT otherwise (the caller's mistake). */
+ * FENCED and FATAL (for good), ABORT_TXN in EXPIRED, INPUT otherwise (the caller's mistake). */
 int stream_txn_step(struct stream_txn *t, enum stream_txn_event ev,
                     struct fis_error *e) FIS_MUST_CHECK;
 

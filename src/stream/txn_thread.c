@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "fis/mem.h"
-#include "stream/consumer_impl.h"
 #include "stream/producer_impl.h"
 
 /* Blocking calls are made in slices, so that a stop waits for one slice at most; librdkafka
@@ -32,9 +31,9 @@ struct stream_txn_thread {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool stop, submitted, done; /* under lock */
-    struct fis_error error;     /* the result; under lock */
-    bool fenced;
+    bool stop, submitted, done;    /* under lock */
+    struct fis_error error;        /* the result … */
+    enum stream_txn_event outcome; /* … and what it is to the machine; under lock */
 };
 
 static int64_t now_ms(void)
@@ -86,57 +85,81 @@ static rd_kafka_error_t *call(rd_kafka_t *rk, struct work *w, int ms)
     return rd_kafka_commit_transaction(rk, ms);
 }
 
-/* The flags decide; codes only tell fenced from other fatal ends. */
-static enum fis_error_class classify(const rd_kafka_error_t *error, bool *fenced)
+/* The flags decide; codes only tell the fatal ends from each other. */
+static enum stream_txn_event classify(const rd_kafka_error_t *error)
 {
-    rd_kafka_resp_err_t code = rd_kafka_error_code(error);
     if (rd_kafka_error_is_fatal(error)) {
-        *fenced = code == RD_KAFKA_RESP_ERR__FENCED ||
-                  code == RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH ||
-                  code == RD_KAFKA_RESP_ERR_PRODUCER_FENCED;
-        return FIS_FATAL;
+        switch (rd_kafka_error_code(error)) {
+        case RD_KAFKA_RESP_ERR__FENCED:
+        case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH:
+        case RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
+            return STREAM_TXN_GOT_FENCED;
+        case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING:
+        case RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID:
+            return STREAM_TXN_GOT_EXPIRED;
+        default:
+            return STREAM_TXN_GOT_FATAL;
+        }
     }
     if (rd_kafka_error_txn_requires_abort(error)) {
-        return FIS_ABORT_TXN;
+        return STREAM_TXN_GOT_ABORT;
     }
-    return rd_kafka_error_is_retriable(error) ? FIS_RETRY : FIS_FATAL;
+    return rd_kafka_error_is_retriable(error) ? STREAM_TXN_GOT_RETRY : STREAM_TXN_GOT_FATAL;
 }
 
-static void run(struct stream_txn_thread *t, struct work *w, struct fis_error *out, bool *fenced)
+static enum fis_error_class class_of(enum stream_txn_event outcome)
+{
+    switch (outcome) {
+    case STREAM_TXN_GOT_OK:
+        return FIS_OK;
+    case STREAM_TXN_GOT_RETRY:
+        return FIS_RETRY;
+    case STREAM_TXN_GOT_ABORT:
+    case STREAM_TXN_GOT_EXPIRED:
+        return FIS_ABORT_TXN;
+    default:
+        return FIS_FATAL;
+    }
+}
+
+/* Does not spin on a retriable error that comes at once. */
+static void nap(struct stream_txn_thread *t)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 50 * 1000 * 1000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    pthread_mutex_lock(&t->lock);
+    if (!t->stop) {
+        pthread_cond_timedwait(&t->changed, &t->lock, &until);
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+static enum stream_txn_event run(struct stream_txn_thread *t, struct work *w, struct fis_error *out)
 {
     static const char *const names[] = {"none", "initialise", "commit", "abort"};
     int64_t deadline = now_ms() + w->timeout_ms;
-    *out = (struct fis_error){0};
-    *fenced = false;
     for (;;) {
+        *out = (struct fis_error){0};
         int64_t left = deadline - now_ms();
         int most = w->offsets ? OFFSETS_SLICE_MS : SLICE_MS;
         int slice = left > most ? most : left > 1 ? (int)left : 1;
         rd_kafka_error_t *error = call(t->producer->rk, w, slice);
         if (!error) {
-            return;
+            return STREAM_TXN_GOT_OK;
         }
-        enum fis_error_class class = classify(error, fenced);
-        (void)fis_fail(out, class, "kafka transaction: %s: %s (%s)", names[w->job],
+        enum stream_txn_event outcome = classify(error);
+        (void)fis_fail(out, class_of(outcome), "kafka transaction: %s: %s (%s)", names[w->job],
                        rd_kafka_error_string(error), rd_kafka_error_name(error));
         rd_kafka_error_destroy(error);
-        if (class != FIS_RETRY || now_ms() >= deadline || stopping(t)) {
-            return;
+        if (outcome != STREAM_TXN_GOT_RETRY || now_ms() >= deadline || stopping(t)) {
+            return outcome;
         }
-        *out = (struct fis_error){0};
-        pthread_mutex_lock(&t->lock);
-        if (!t->stop) {
-            /* A retriable error may come at once: do not spin. */
-            struct timespec until;
-            clock_gettime(CLOCK_REALTIME, &until);
-            until.tv_nsec += 50 * 1000 * 1000;
-            if (until.tv_nsec >= 1000000000) {
-                until.tv_nsec -= 1000000000;
-                until.tv_sec++;
-            }
-            pthread_cond_timedwait(&t->changed, &t->lock, &until);
-        }
-        pthread_mutex_unlock(&t->lock);
+        nap(t);
     }
 }
 
@@ -152,11 +175,10 @@ static void *thread_main(void *arg)
         t->submitted = false;
         pthread_mutex_unlock(&t->lock);
         struct fis_error error;
-        bool fenced;
-        run(t, &t->work, &error, &fenced);
+        enum stream_txn_event outcome = run(t, &t->work, &error);
         pthread_mutex_lock(&t->lock);
         t->error = error;
-        t->fenced = fenced;
+        t->outcome = outcome;
         t->done = true;
         if (t->wake && !t->stop) {
             t->wake(t->wake_arg);
@@ -235,13 +257,12 @@ int stream_txn_begin(struct stream_txn_thread *t, struct fis_error *e)
     }
     rd_kafka_error_t *error = rd_kafka_begin_transaction(t->producer->rk);
     if (error) {
-        bool fenced = false;
-        enum fis_error_class class = classify(error, &fenced);
-        rc = fis_fail(e, class, "kafka transaction: begin: %s", rd_kafka_error_string(error));
+        enum stream_txn_event outcome = classify(error);
+        rc = fis_fail(e, class_of(outcome), "kafka transaction: begin: %s",
+                      rd_kafka_error_string(error));
         rd_kafka_error_destroy(error);
-        if (class == FIS_FATAL) {
-            (void)!stream_txn_step(&t->machine,
-                                   fenced ? STREAM_TXN_GOT_FENCED : STREAM_TXN_GOT_FATAL, NULL);
+        if (outcome != STREAM_TXN_GOT_RETRY) {
+            (void)!stream_txn_step(&t->machine, outcome, NULL);
         }
         return rc;
     }
@@ -250,12 +271,12 @@ int stream_txn_begin(struct stream_txn_thread *t, struct fis_error *e)
 }
 
 static int copy_offsets(struct work *w, const struct stream_offset *offsets, size_t count,
-                        struct stream_consumer *consumer, struct fis_error *e)
+                        const char *group_id, struct fis_error *e)
 {
-    w->member = consumer ? rd_kafka_consumer_group_metadata(consumer->rk) : NULL;
-    if (!w->member) {
-        return fis_fail(e, FIS_INPUT, "kafka transaction: the consumer is in no group");
+    if (!group_id) {
+        return fis_fail(e, FIS_INPUT, "kafka transaction: offsets, but no group");
     }
+    w->member = rd_kafka_consumer_group_metadata_new(group_id);
     w->offsets = rd_kafka_topic_partition_list_new((int)count);
     for (size_t i = 0; i < count; i++) {
         const struct stream_offset *o = &offsets[i];
@@ -265,12 +286,11 @@ static int copy_offsets(struct work *w, const struct stream_offset *offsets, siz
 }
 
 int stream_txn_commit(struct stream_txn_thread *t, const struct stream_offset *offsets,
-                      size_t count, struct stream_consumer *consumer, int timeout_ms,
-                      struct fis_error *e)
+                      size_t count, const char *group_id, int timeout_ms, struct fis_error *e)
 {
     /* After a RETRY the offsets are those of the first call, which may be in the transaction. */
     if (!t->busy && t->machine.state == STREAM_TXN_OPEN && count > 0) {
-        int rc = copy_offsets(&t->work, offsets, count, consumer, e);
+        int rc = copy_offsets(&t->work, offsets, count, group_id, e);
         if (rc) {
             return rc;
         }
@@ -295,20 +315,6 @@ void stream_txn_send_failed(struct stream_txn_thread *t, enum fis_error_class cl
     }
 }
 
-static enum stream_txn_event outcome(const struct fis_error *error, bool fenced)
-{
-    switch (error->class) {
-    case FIS_OK:
-        return STREAM_TXN_GOT_OK;
-    case FIS_RETRY:
-        return STREAM_TXN_GOT_RETRY;
-    case FIS_ABORT_TXN:
-        return STREAM_TXN_GOT_ABORT;
-    default:
-        return fenced ? STREAM_TXN_GOT_FENCED : STREAM_TXN_GOT_FATAL;
-    }
-}
-
 bool stream_txn_thread_poll(struct stream_txn_thread *t, struct stream_txn_result *r)
 {
     pthread_mutex_lock(&t->lock);
@@ -317,7 +323,7 @@ bool stream_txn_thread_poll(struct stream_txn_thread *t, struct stream_txn_resul
         t->done = false;
         r->error = t->error;
     }
-    bool fenced = t->fenced;
+    enum stream_txn_event outcome = t->outcome;
     pthread_mutex_unlock(&t->lock);
     if (!done) {
         return false;
@@ -327,7 +333,7 @@ bool stream_txn_thread_poll(struct stream_txn_thread *t, struct stream_txn_resul
     if (r->error.class != FIS_RETRY) {
         drop_offsets(&t->work);
     }
-    if (stream_txn_step(&t->machine, outcome(&r->error, fenced), NULL) != 0) {
+    if (stream_txn_step(&t->machine, outcome, NULL) != 0) {
         /* init that "must be aborted": librdkafka cannot go on from there. */
         (void)!stream_txn_step(&t->machine, STREAM_TXN_GOT_FATAL, NULL);
         r->error.class = FIS_FATAL;

@@ -9,7 +9,6 @@
 #ifndef STREAM_TXN_THREAD_H
 #define STREAM_TXN_THREAD_H
 
-#include "stream/consumer.h"
 #include "stream/producer.h"
 #include "stream/txn.h"
 
@@ -23,7 +22,11 @@ enum stream_txn_job {
 };
 
 /* error.class: OK; RETRY: the broker did not answer in time, submit the same again; ABORT_TXN:
- * call stream_txn_abort and send what it held again; FATAL (state FENCED or FATAL): stop. */
+ * nothing of the transaction counts: in state BROKEN stream_txn_abort may go on with this producer,
+ * in state EXPIRED (the coordinator has forgotten the id, after days without a transaction) only
+ * another producer with the same id can, and in both that one always may: close this one without a
+ * commit, open it anew, and send what the transaction held again; FATAL (state FENCED or FATAL):
+ * stop. */
 struct stream_txn_result {
     enum stream_txn_job job;
     enum stream_txn_state state; /* after the result */
@@ -41,11 +44,12 @@ enum stream_txn_state stream_txn_thread_state(const struct stream_txn_thread *t)
 int stream_txn_init(struct stream_txn_thread *t, int timeout_ms,
                     struct fis_error *e) FIS_MUST_CHECK;
 int stream_txn_begin(struct stream_txn_thread *t, struct fis_error *e) FIS_MUST_CHECK;
-/* Commits what was sent and, in the same transaction, the consumer group's offsets (last handled
- * + 1; copied). No offsets: consumer may be NULL. The consumer's membership is read before this
- * returns. On the commit after a RETRY the offsets of the first are used. */
+/* Commits what was sent and, in the same transaction, the group's offsets (last handled + 1;
+ * copied). They go by the group's name alone, no member and no generation: the transactional id is
+ * the fence. No offsets: group_id may be NULL. On the commit after a RETRY the offsets of the first
+ * are used. */
 int stream_txn_commit(struct stream_txn_thread *t, const struct stream_offset *offsets,
-                      size_t count, struct stream_consumer *consumer, int timeout_ms,
+                      size_t count, const char *group_id, int timeout_ms,
                       struct fis_error *e) FIS_MUST_CHECK;
 int stream_txn_abort(struct stream_txn_thread *t, int timeout_ms,
                      struct fis_error *e) FIS_MUST_CHECK;

@@ -37,7 +37,10 @@ static void bad_properties(void **state)
     assert_non_null(strstr(e.text, "enable.auto.commit"));
     assert_int_equal(open_with((struct stream_property){"group.id", "other"}, &e), -FIS_INPUT);
     assert_int_equal(open_with((struct stream_property){"enable.auto.commit", "false"}, &e), 0);
-    assert_int_equal(open_with((struct stream_property){"auto.offset.reset", "latest"}, &e), 0);
+    assert_int_equal(open_with((struct stream_property){"auto.offset.reset", "earliest"}, &e), 0);
+    assert_int_equal(open_with((struct stream_property){"auto.offset.reset", "latest"}, &e),
+                     -FIS_INPUT);
+    assert_non_null(strstr(e.text, "earliest"));
 }
 
 static void secrets_are_not_shown(void **state)

@@ -213,7 +213,7 @@ static void offsets_in_the_transaction(void **state)
     }
     stream_batch_release(b);
     const struct stream_offset four = {in, 0, 4};
-    KIT_OK(stream_txn_commit(x.t, &four, 1, c, WAIT_MS, &kit_e));
+    KIT_OK(stream_txn_commit(x.t, &four, 1, in, WAIT_MS, &kit_e));
     struct fis_error e;
     assert_int_equal(stream_txn_begin(x.t, &e), -FIS_INPUT); /* not while it commits */
     r = txn_wait(&x);

@@ -10,22 +10,24 @@
 #include "stream/txn.h"
 
 /* One row a state, one letter an event, in the order of the enums; a letter is the next state:
- * Init Ready Open Committing Broken Aborting Fenced X(fatal); '.' not allowed, '=' stays. */
+ * Init Ready Open Committing Broken Aborting Expired Fenced X(fatal); '.' not allowed, '=' stays.
+ */
 static const char *const expected[STREAM_TXN_STATES] = {
-    /*              i b c a  ok re ab fe fa */
-    [STREAM_TXN_NONE] = "I......FX",       [STREAM_TXN_INIT] = "=...R=.FX",
-    [STREAM_TXN_READY] = ".O.....FX",      [STREAM_TXN_OPEN] = "..CA..BFX",
-    [STREAM_TXN_COMMITTING] = "..=.R=BFX", [STREAM_TXN_BROKEN] = "...A..=FX",
-    [STREAM_TXN_ABORTING] = "...=R=BFX",   [STREAM_TXN_FENCED] = ".......==",
-    [STREAM_TXN_FATAL] = ".......==",
+    /*              i b c a  ok re ab ex fe fa */
+    [STREAM_TXN_NONE] = "I......EFX",       [STREAM_TXN_INIT] = "=...R=.EFX",
+    [STREAM_TXN_READY] = ".O.....EFX",      [STREAM_TXN_OPEN] = "..CA..BEFX",
+    [STREAM_TXN_COMMITTING] = "..=.R=BEFX", [STREAM_TXN_BROKEN] = "...A..=EFX",
+    [STREAM_TXN_ABORTING] = "...=R=BEFX",   [STREAM_TXN_EXPIRED] = "......==FX",
+    [STREAM_TXN_FENCED] = "........==",     [STREAM_TXN_FATAL] = "........==",
 };
 
 static enum stream_txn_state next_state(enum stream_txn_state s, char c)
 {
-    static const char letters[] = "IROCBAFX";
+    static const char letters[] = "IROCBAEFX";
     static const enum stream_txn_state states[] = {
-        STREAM_TXN_INIT,   STREAM_TXN_READY,    STREAM_TXN_OPEN,   STREAM_TXN_COMMITTING,
-        STREAM_TXN_BROKEN, STREAM_TXN_ABORTING, STREAM_TXN_FENCED, STREAM_TXN_FATAL};
+        STREAM_TXN_INIT,       STREAM_TXN_READY,  STREAM_TXN_OPEN,
+        STREAM_TXN_COMMITTING, STREAM_TXN_BROKEN, STREAM_TXN_ABORTING,
+        STREAM_TXN_EXPIRED,    STREAM_TXN_FENCED, STREAM_TXN_FATAL};
     return c == '=' ? s : states[strchr(letters, c) - letters];
 }
 
@@ -41,7 +43,8 @@ static void every_state_and_event(void **state)
             char want = expected[s][ev];
             if (want == '.') {
                 int final = s == STREAM_TXN_FENCED || s == STREAM_TXN_FATAL;
-                assert_int_equal(rc, final ? -FIS_FATAL : -FIS_INPUT);
+                int class = final ? FIS_FATAL : s == STREAM_TXN_EXPIRED ? FIS_ABORT_TXN : FIS_INPUT;
+                assert_int_equal(rc, -class);
                 assert_int_equal(t.state, s);
                 assert_non_null(strstr(e.text, stream_txn_event_name((enum stream_txn_event)ev)));
             } else {

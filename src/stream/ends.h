@@ -1,0 +1,32 @@
+/* Inside stream/: where partitions begin and end, asked by a helper. One question at a time. */
+#ifndef STREAM_ENDS_H
+#define STREAM_ENDS_H
+
+#include "stream/helper.h"
+
+struct stream_range {
+    uint32_t topic;
+    int32_t partition;
+    int64_t low, high; /* the answer */
+};
+
+struct stream_ends {
+    struct stream_helper helper;
+    rd_kafka_t *rk;
+    char *const *topics;
+    struct stream_range *list; /* the owner's, or the job's while it runs */
+    uint32_t count, room;
+};
+
+/* Borrows all; false when memory or locks are refused. */
+bool stream_ends_init(struct stream_ends *s, rd_kafka_t *rk, const struct stream_link *link,
+                      char *const *topics);
+void stream_ends_stop(struct stream_ends *s); /* in the middle of a question, if need be */
+void stream_ends_done(struct stream_ends *s); /* after stop */
+
+/* Room for a question of `count` partitions; NULL when memory is refused. Not while one runs. */
+struct stream_range *stream_ends_room(struct stream_ends *s, uint32_t count);
+/* Asks for the first `count`; false when there can be no thread now. */
+bool stream_ends_ask(struct stream_ends *s, uint32_t count);
+
+#endif

@@ -1,0 +1,160 @@
+/* What the owner wants of a consumer: to pause, to go back, to commit; and what it asks. */
+#include "stream/consumer_impl.h"
+
+const struct stream_partition *stream_consumer_owned(const struct stream_consumer *c, size_t *count)
+{
+    *count = c->owned_count;
+    return c->owned;
+}
+
+void stream_consumer_pause(struct stream_consumer *c)
+{
+    c->paused = true;
+}
+
+void stream_consumer_resume(struct stream_consumer *c)
+{
+    if (c->paused && c->link.wake) {
+        /* The queue may have been full all the time: no wake would come by itself. */
+        c->link.wake(c->link.wake_arg);
+    }
+    c->paused = false;
+}
+
+bool stream_consumer_paused(const struct stream_consumer *c)
+{
+    return c->paused;
+}
+
+int stream_consumer_commit(struct stream_consumer *c, const struct stream_offset *offsets,
+                           size_t count, struct fis_error *e)
+{
+    if (count == 0) {
+        return 0;
+    }
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
+    for (size_t i = 0; i < count; i++) {
+        rd_kafka_topic_partition_list_add(list, offsets[i].topic, offsets[i].partition)->offset =
+            offsets[i].offset;
+    }
+    rd_kafka_resp_err_t err = rd_kafka_commit(c->rk, list, 1);
+    rd_kafka_topic_partition_list_destroy(list);
+    if (err) {
+        return fis_fail(e, err == RD_KAFKA_RESP_ERR__FATAL ? FIS_FATAL : FIS_RETRY,
+                        "kafka consumer: commit: %s", rd_kafka_err2str(err));
+    }
+    return 0;
+}
+
+int64_t stream_consumer_lag(const struct stream_consumer *c)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < c->owned_count; i++) {
+        int64_t low, high, next = c->positions[i].next;
+        const struct stream_partition *p = &c->owned[i];
+        if (next < 0 ||
+            rd_kafka_get_watermark_offsets(c->rk, c->topics[p->topic], p->partition, &low, &high) ||
+            high < 0) {
+            return -1;
+        }
+        sum += high > next ? high - next : 0;
+    }
+    return sum;
+}
+
+const char *stream_consumer_group(const struct stream_consumer *c)
+{
+    return c->group;
+}
+
+/* ---- one partition ---------------------------------------------------------------------- */
+
+static void hold(struct stream_consumer *c, uint32_t topic, int32_t partition, bool on)
+{
+    uint32_t i = stream_consumer_find(c, topic, partition);
+    if (i == c->owned_count || c->positions[i].held == on) {
+        return;
+    }
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(list, c->topics[topic], partition);
+    (void)(on ? rd_kafka_pause_partitions(c->rk, list) : rd_kafka_resume_partitions(c->rk, list));
+    rd_kafka_topic_partition_list_destroy(list);
+    c->positions[i].held = on;
+}
+
+void stream_consumer_pause_partition(struct stream_consumer *c, uint32_t topic, int32_t partition)
+{
+    hold(c, topic, partition, true);
+}
+
+void stream_consumer_resume_partition(struct stream_consumer *c, uint32_t topic, int32_t partition)
+{
+    hold(c, topic, partition, false);
+}
+
+/* ---- going back ------------------------------------------------------------------------- */
+
+static int seek(struct stream_consumer *c, struct fis_error *e)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)c->owned_count);
+    for (uint32_t i = 0; i < c->owned_count; i++) {
+        const struct stream_partition *p = &c->owned[i];
+        rd_kafka_topic_partition_list_add(list, c->topics[p->topic], p->partition)->offset =
+            RD_KAFKA_OFFSET_BEGINNING;
+    }
+    /* No timeout: it is a message to librdkafka's thread. What was fetched is outdated at once. A
+     * partition that is not started yet refuses it unheard, and starts at its beginning. */
+    rd_kafka_error_t *error = rd_kafka_seek_partitions(c->rk, list, 0);
+    rd_kafka_topic_partition_list_destroy(list);
+    int rc = 0;
+    if (error) {
+        rc = fis_fail(e, FIS_FATAL, "kafka consumer: seek to the beginning: %s",
+                      rd_kafka_error_string(error));
+        rd_kafka_error_destroy(error);
+    }
+    return rc;
+}
+
+int stream_consumer_seek_begin(struct stream_consumer *c, struct fis_error *e)
+{
+    if (!c->rewind) {
+        return fis_fail(e, FIS_INPUT,
+                        "kafka consumer: it was not opened to go back to the beginning");
+    }
+    if (c->owned_count == 0) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < c->owned_count; i++) {
+        struct stream_position *p = &c->positions[i];
+        hold(c, c->owned[i].topic, c->owned[i].partition, false);
+        p->eof = false;
+        if (!p->gone) {
+            p->next = -1;
+        }
+    }
+    return seek(c, e);
+}
+
+/* ---- the end ---------------------------------------------------------------------------- */
+
+void stream_consumer_to_end(struct stream_consumer *c)
+{
+    for (uint32_t i = 0; i < c->owned_count; i++) {
+        c->positions[i].ended = false;
+    }
+    c->end = c->end_told = false;
+    c->to_end = true;
+}
+
+void stream_consumer_check_end(struct stream_consumer *c)
+{
+    if (!c->reader || c->end || c->to_end || c->goals) {
+        return;
+    }
+    for (uint32_t i = 0; i < c->owned_count; i++) {
+        if (!c->positions[i].ended) {
+            return;
+        }
+    }
+    c->end = c->owned_count > 0;
+}
