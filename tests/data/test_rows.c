@@ -204,7 +204,8 @@ static void objects_hold_what_the_file_says(void **state)
     struct got g;
     read_objects(&g,
                  put("a.csv", "age,job,x y\n007,12,\"say \"\"hi\"\"\"\n+5,,\nNaN,a\\b,\"1\n2\"\n"
-                              ".5,a,-\n5.,a,-\n1e39,a,-\n1.50,a,-\n-0.0,a,-\n"));
+                              ".5,a,-\n5.,a,-\n1e39,a,-\n1.50,a,-\n-0.0,a,-\n"
+                              "123456789012345678901234,a,-\n"));
     assert_int_equal(g.rc, 0);
     assert_string_equal(g.text, "{\"age\":7,\"job\":\"12\",\"x y\":\"say \\\"hi\\\"\"}\n"
                                 "{\"age\":5}\n"
@@ -213,7 +214,8 @@ static void objects_hold_what_the_file_says(void **state)
                                 "{\"age\":5,\"job\":\"a\",\"x y\":\"-\"}\n"
                                 "{\"age\":1e39,\"job\":\"a\",\"x y\":\"-\"}\n"
                                 "{\"age\":1.50,\"job\":\"a\",\"x y\":\"-\"}\n"
-                                "{\"age\":-0.0,\"job\":\"a\",\"x y\":\"-\"}\n");
+                                "{\"age\":-0.0,\"job\":\"a\",\"x y\":\"-\"}\n"
+                                "{\"age\":1.2345678901234568e+23,\"job\":\"a\",\"x y\":\"-\"}\n");
     read_objects(&g, put("a.jsonl", "\xef\xbb\xbf {\"age\": 1.50,\"z\":{}}\r\n\n{\"age\":\"x\"}"));
     assert_int_equal(g.rc, 0);
     assert_string_equal(g.text, " {\"age\": 1.50,\"z\":{}}\n{\"age\":\"x\"}\n");
