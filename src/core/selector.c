@@ -95,33 +95,58 @@ static void forget_held(struct fis_selector *s, struct entry *entry)
     known_changed(&s->known, entry);
 }
 
-/* Offers a slot to every heap that its scores are good enough for. */
+static void offer_to_heap(struct fis_selector *s, struct slot *slot, uint32_t i)
+{
+    struct fis_heap_item item = {slot->scores[i], slot->number, &slot->entry->id}, evicted;
+    if (slot->scores[i] <= FIS_NOT_A_CANDIDATE)
+        return;
+    enum fis_heap_result r = fis_heap_offer(&s->heap[i], item, &evicted);
+    if (r != FIS_HEAP_REFUSED)
+        slot->heaps |= 1u << i;
+    if (r == FIS_HEAP_REPLACED) {
+        struct slot *out = known_slot(&s->known, evicted.slot);
+        out->heaps &= ~(1u << i);
+        if (out->heaps == 0)
+            forget_held(s, out->entry);
+    }
+}
+
 static void offer_slot(struct fis_selector *s, struct slot *slot)
 {
-    for (uint32_t i = 0; i < s->n_heaps; i++) {
-        struct fis_heap_item item = {slot->scores[i], slot->number, &slot->entry->id}, evicted;
-        if (slot->scores[i] <= FIS_NOT_A_CANDIDATE)
-            continue;
-        enum fis_heap_result r = fis_heap_offer(&s->heap[i], item, &evicted);
-        if (r != FIS_HEAP_REFUSED)
-            slot->heaps++;
-        if (r == FIS_HEAP_REPLACED) {
-            struct slot *out = known_slot(&s->known, evicted.slot);
-            if (--out->heaps == 0 && out != slot)
-                forget_held(s, out->entry);
+    for (uint32_t i = 0; i < s->n_heaps; i++)
+        offer_to_heap(s, slot, i);
+}
+
+/* Heap i, that was full, has room for one: the best of what only other heaps hold. So a heap holds
+ * the best of all candidates held, at any time; what is held is then all that there is to know of
+ * the heaps, and a restored selector goes on as this one does. */
+static void fill_up(struct fis_selector *s, uint32_t i)
+{
+    struct fis_heap_item best = {.id = NULL};
+    for (uint32_t other = 0; other < s->n_heaps; other++)
+        for (uint32_t j = 0; j < s->heap[other].count; j++) {
+            const struct slot *slot = known_slot(&s->known, s->heap[other].items[j].slot);
+            struct fis_heap_item item = {slot->scores[i], slot->number, &slot->entry->id};
+            if (!(slot->heaps & 1u << i) && (!best.id || fis_heap_compare(&item, &best) < 0))
+                best = item;
         }
-    }
+    if (best.id)
+        offer_to_heap(s, known_slot(&s->known, best.slot), i);
 }
 
 static void leave_heaps(struct fis_selector *s, struct slot *slot)
 {
-    for (uint32_t i = 0; i < s->n_heaps && slot->heaps > 0; i++)
-        for (uint32_t j = 0; j < s->heap[i].count; j++)
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < s->n_heaps; i++)
+        for (uint32_t j = 0; slot->heaps & 1u << i && j < s->heap[i].count; j++)
             if (s->heap[i].items[j].slot == slot->number) {
+                left |= s->heap[i].count == s->heap[i].capacity ? 1u << i : 0;
                 fis_heap_remove(&s->heap[i], j);
-                slot->heaps--;
-                break;
+                slot->heaps &= ~(1u << i);
             }
+    for (uint32_t i = 0; i < s->n_heaps; i++)
+        if (left & 1u << i)
+            fill_up(s, i);
 }
 
 void selector_let_go(struct fis_selector *s, struct entry *entry)
@@ -215,6 +240,8 @@ static int rescore_chunk(struct fis_selector *s, const struct gathered *g, fis_r
     return result;
 }
 
+#define STAYS (1u << 31) /* not to be forgotten while the others are offered */
+
 /* A record that one heap held may now be good enough for the other, so all are offered anew. */
 static void refill_heaps(struct fis_selector *s)
 {
@@ -224,14 +251,14 @@ static void refill_heaps(struct fis_selector *s)
     HASH_ITER (hh, s->known.table, entry, next) {
         if (entry->state == KNOWN_HELD) {
             struct slot *slot = known_slot(&s->known, entry->slot);
-            slot->heaps = UINT32_MAX / 2; /* not to be forgotten while the others are offered */
+            slot->heaps = STAYS;
             offer_slot(s, slot);
         }
     }
     HASH_ITER (hh, s->known.table, entry, next) {
         if (entry->state == KNOWN_HELD) {
             struct slot *slot = known_slot(&s->known, entry->slot);
-            slot->heaps -= UINT32_MAX / 2;
+            slot->heaps &= ~STAYS;
             if (slot->heaps == 0)
                 forget_held(s, entry);
         }

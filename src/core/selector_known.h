@@ -32,7 +32,7 @@ struct slot {
     char *payload;
     size_t payload_length;
     float scores[FIS_MAX_CRITERIA];
-    uint32_t heaps; /* how many hold it */
+    uint32_t heaps; /* bit i: heap i holds it */
     uint32_t number;
     uint32_t next_free; /* while unused */
     struct entry *entry;
