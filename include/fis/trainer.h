@@ -99,6 +99,18 @@ const float *fis_trainer_end_boosted(const struct fis_trainer *t, uint32_t fold)
 /* Sets the anchor (and forks): resuming from a stored head, or from a roll-back. */
 void fis_trainer_set_anchor(struct fis_trainer *t, const float *params);
 
+/* All that a trainer with the same options, rows and validation rows needs to go on to the bit: the
+ * copies, their momentum and averages, the same at the round's beginning, the shuffle, the
+ * generators, and which rows are excluded. `out` has save_size bytes; little-endian. Not in it:
+ * rows, and what follows from them and the anchor. So, to go on: all rows again in their order,
+ * load, fis_trainer_refresh, fis_trainer_review. Bought rows may be more than there were. */
+size_t fis_trainer_save_size(const struct fis_trainer *t);
+void fis_trainer_save(const struct fis_trainer *t, void *out);
+/* INPUT: not what save wrote, of another format, shape or kind of copies, not as many initial rows,
+ * or fewer bought ones; nothing is changed then, nor on NOMEM. */
+int fis_trainer_load(struct fis_trainer *t, const void *in, size_t size,
+                     struct fis_error *e) FIS_MUST_CHECK;
+
 struct fis_trainer_counts {
     uint32_t initial, bought, kept; /* kept: by any fold */
     uint32_t excluded;              /* bought rows that made the loss infinite */

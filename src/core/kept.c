@@ -105,7 +105,7 @@ int fis_trainer_add_bought(struct fis_trainer *t, const float *x, uint32_t y, ui
 /* ---- the check ------------------------------------------------------------------------------ */
 
 /* Lists and counts from the marks, in the order of buying, so that draws depend on nothing else. */
-static void rebuild_lists(struct fis_trainer *t)
+void trainer_rebuild_lists(struct fis_trainer *t)
 {
     uint32_t folds = trainer_kept_folds(t);
     t->n_marks = t->n_excluded = 0;
@@ -156,7 +156,7 @@ uint32_t fis_trainer_check(struct fis_trainer *t, uint32_t index, float *infl_ac
     if (!t->panel)
         return 0;
     if (mark_rows(t, index, 1))
-        rebuild_lists(t);
+        trainer_rebuild_lists(t);
     for (uint32_t h = 0; h < FIS_MAX_FOLDS; h++)
         folds += (t->mark[index] & (1u << h)) != 0;
     if (infl_acc || infl_fair)
@@ -177,7 +177,7 @@ uint32_t fis_trainer_review(struct fis_trainer *t)
         uint32_t left = t->bought.n - from;
         changed += mark_rows(t, from, left < TRAINER_SCORE_ROWS ? left : TRAINER_SCORE_ROWS);
     }
-    rebuild_lists(t);
+    trainer_rebuild_lists(t);
     return changed;
 }
 
@@ -203,6 +203,6 @@ void trainer_exclude_absurd(struct fis_trainer *t)
 {
     for (uint32_t i = 0; i < t->bought.n; i++)
         if (is_absurd(t, i))
-            t->mark[i] = MARK_EXCLUDED;
-    rebuild_lists(t);
+            t->mark[i] = (uint8_t)(MARK_EXCLUDED | (t->mark[i] & MARK_LEFT_OUT));
+    trainer_rebuild_lists(t);
 }

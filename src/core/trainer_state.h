@@ -44,6 +44,9 @@ struct fis_trainer {
     uint32_t *order;
     uint32_t order_n, order_at, order_capacity;
     struct fis_rng shuffle, boost[FIS_MAX_FOLDS];
+    /* From which the order can be drawn again: of how many bought rows, by what. */
+    uint32_t order_bought;
+    struct fis_rng order_rng;
 
     /* One batch. */
     float *x, *logits, *dlogits, *gradient;
@@ -66,11 +69,18 @@ struct fis_trainer {
 
 #define TRAINER_SCORE_ROWS 256u
 #define MARK_EXCLUDED 0x80u
-#define MARK_FOLDS 0x7fu
+#define MARK_LEFT_OUT 0x40u /* was excluded when the epoch's order was drawn */
+#define MARK_FOLDS 0x0fu
 /* Beyond this a logit says that the row, not the model, is at fault. */
 #define ABSURD_LOGIT 1e4f
 
 int rows_add(struct row_store *s, uint32_t d, const float *x, uint32_t y);
+/* The epoch's order of the initial rows and of the first `bought` bought ones that are not left
+ * out; row numbers from initial.n on are bought rows. t->order has room. */
+void trainer_draw_order(struct fis_trainer *t, uint32_t bought);
+int trainer_order_room(struct fis_trainer *t, struct fis_error *e);
+/* Lists of the kept rows and counts, from the marks. */
+void trainer_rebuild_lists(struct fis_trainer *t);
 /* Folds that have a kept set of their own: 0 in PLAIN. */
 uint32_t trainer_kept_folds(const struct fis_trainer *t);
 void trainer_exclude_absurd(struct fis_trainer *t);

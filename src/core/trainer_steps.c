@@ -14,28 +14,45 @@ uint32_t fis_trainer_epoch_steps(const struct fis_trainer *t)
 
 /* ---- batches -------------------------------------------------------------------------------- */
 
-/* A fresh shuffle of the initial rows and, when `all`, the bought ones that are not excluded; row
- * numbers from initial.n on are bought rows. */
-static int new_epoch(struct fis_trainer *t, int all, struct fis_error *e)
+int trainer_order_room(struct fis_trainer *t, struct fis_error *e)
 {
-    uint32_t n = t->initial.n, total = n + (all ? t->bought.n : 0);
-    if (total > t->order_capacity) {
-        uint32_t capacity = t->initial.n + t->bought.capacity;
-        uint32_t *order = fis_alloc(capacity, sizeof *order);
-        if (!order)
-            return fis_fail(e, FIS_NOMEM, "trainer: no memory for %u rows", capacity);
-        fis_free(t->order);
-        t->order = order;
-        t->order_capacity = capacity;
-    }
+    uint32_t capacity = t->initial.n + t->bought.capacity;
+    if (t->initial.n + t->bought.n <= t->order_capacity)
+        return 0;
+    uint32_t *order = fis_grow(t->order, t->order_n, capacity, sizeof *order);
+    if (!order)
+        return fis_fail(e, FIS_NOMEM, "trainer: no memory for %u rows", capacity);
+    t->order = order;
+    t->order_capacity = capacity;
+    return 0;
+}
+
+void trainer_draw_order(struct fis_trainer *t, uint32_t bought)
+{
+    uint32_t n = t->initial.n;
     for (uint32_t i = 0; i < n; i++)
         t->order[i] = i;
-    for (uint32_t i = 0; i < total - t->initial.n; i++)
-        if (!(t->mark[i] & MARK_EXCLUDED))
+    for (uint32_t i = 0; i < bought; i++)
+        if (!(t->mark[i] & MARK_LEFT_OUT))
             t->order[n++] = t->initial.n + i;
+    t->order_bought = bought;
+    t->order_rng = t->shuffle;
     fis_rng_shuffle(&t->shuffle, t->order, n);
     t->order_n = n;
     t->order_at = 0;
+}
+
+/* A fresh shuffle of the initial rows and, when `all`, the bought ones that are not excluded. */
+static int new_epoch(struct fis_trainer *t, int all, struct fis_error *e)
+{
+    int r = trainer_order_room(t, e);
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; i < t->bought.n; i++) {
+        uint32_t excluded = t->mark[i] & MARK_EXCLUDED ? MARK_LEFT_OUT : 0;
+        t->mark[i] = (uint8_t)((t->mark[i] & ~MARK_LEFT_OUT) | excluded);
+    }
+    trainer_draw_order(t, all ? t->bought.n : 0);
     return 0;
 }
 
