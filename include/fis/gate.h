@@ -31,7 +31,8 @@ enum fis_gate_reason {
     FIS_GATE_NOT_FINITE,  /* reject: loss, weights or a metric not finite */
     FIS_GATE_FEW_ROWS,    /* reject: fewer validation rows than min_rows */
     FIS_GATE_SMALL_CELL,  /* reject: a cell the metric needs is too small */
-    FIS_GATE_CONSTANT     /* reject: a constant predictor is no improvement */
+    FIS_GATE_CONSTANT,    /* reject: a constant predictor is no improvement */
+    FIS_GATE_PINNED       /* reject: it would be published, but what is served is held */
 };
 const char *fis_gate_reason_name(enum fis_gate_reason r); /* "fairer", "cell_too_small", … */
 
@@ -119,5 +120,21 @@ double fis_gate_val0(const struct fis_gate *g);
 void fis_gate_rebase(struct fis_gate *g, double val0);
 /* Resuming: VAL_0 and the served version's slab as stored (both folds' points become it). */
 void fis_gate_restore(struct fis_gate *g, double val0, const float *served, uint32_t looks);
+
+/* Held (on != 0): what is served stays. A judgement that would be PUBLISH is REJECT with PINNED,
+ * its figures unchanged. Not for fis_gate_first. */
+void fis_gate_hold(struct fis_gate *g, int on);
+/* The point whose figures the last judgement gave as `pick`, as it would be published (slab; valid
+ * until the next judgement): of a rejection without an admissible point, the anchor. NULL: nothing
+ * was measured, or the weights are not finite. */
+const float *fis_gate_picked(const struct fis_gate *g);
+
+/* VAL_0, the looks and the served pair of points; not whether it is held. `out` has save_size
+ * bytes; little-endian. After load, judgements are those of the saved one to the bit. */
+size_t fis_gate_save_size(const struct fis_gate *g);
+void fis_gate_save(const struct fis_gate *g, void *out);
+/* INPUT: not what save wrote, or of another format or shape; nothing is changed then. */
+int fis_gate_load(struct fis_gate *g, const void *in, size_t size,
+                  struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

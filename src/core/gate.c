@@ -1,4 +1,4 @@
-#include "fis/gate.h"
+#include "core/gate_state.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,17 +10,6 @@
 
 #define STEPS 10 /* a = 0, 1/STEPS, … 1 */
 
-struct fis_gate {
-    struct fis_gate_options o;
-    size_t n_params;
-    double val0;
-    uint32_t looks;
-    int serves;
-    float *served[2]; /* slabs: the point for each half of the rows */
-    fis_gate_measure_fn *measure;
-    void *measure_arg;
-};
-
 /* One judgement's work. */
 struct session {
     struct fis_gate *g;
@@ -31,74 +20,10 @@ struct session {
     const struct fis_gate_points *points;
     float *point[2];        /* the trial's slabs */
     uint32_t at;            /* the pick's number */
+    int finite;             /* the weights of the anchor and of the ends are */
     int found;              /* there is an admissible point that is not constant */
     int constant_passed_by; /* an admissible point was passed by for being constant */
 };
-
-struct fis_gate *fis_gate_new(const struct fis_gate_options *o, const struct fis_shape *shape,
-                              struct fis_error *e)
-{
-    if (o->metric < FIS_DEMOGRAPHIC_PARITY || o->metric > FIS_RISK_DISPARITY ||
-        o->positive >= fis_shape_classes(shape)) {
-        fis_fail(e, FIS_INPUT, "gate: unknown metric %d, or positive class %u of %u",
-                 (int)o->metric, o->positive, fis_shape_classes(shape));
-        return NULL;
-    }
-    if (!(o->epsilon >= 0) || !(o->standard_errors >= 0) || !(o->floor_errors >= 0)) {
-        fis_fail(e, FIS_INPUT,
-                 "gate: epsilon %g, standard errors %g, floor errors %g; 0 or more are needed",
-                 o->epsilon, o->standard_errors, o->floor_errors);
-        return NULL;
-    }
-    struct fis_gate *g = fis_calloc(1, sizeof *g);
-    if (!g)
-        goto nomem;
-    g->o = *o;
-    g->val0 = NAN;
-    g->n_params = fis_shape_params(shape);
-    for (int h = 0; h < 2; h++)
-        if (!(g->served[h] = fis_calloc(g->n_params, sizeof(float))))
-            goto nomem;
-    return g;
-nomem:
-    fis_fail(e, FIS_NOMEM, "gate: no memory");
-    fis_gate_free(g);
-    return NULL;
-}
-
-void fis_gate_free(struct fis_gate *g)
-{
-    if (!g)
-        return;
-    fis_free(g->served[0]);
-    fis_free(g->served[1]);
-    fis_free(g);
-}
-
-void fis_gate_measure_with(struct fis_gate *g, fis_gate_measure_fn *fn, void *arg)
-{
-    g->measure = fn;
-    g->measure_arg = arg;
-}
-
-double fis_gate_val0(const struct fis_gate *g)
-{
-    return g->val0;
-}
-
-void fis_gate_rebase(struct fis_gate *g, double val0)
-{
-    g->val0 = val0;
-}
-
-void fis_gate_restore(struct fis_gate *g, double val0, const float *served, uint32_t looks)
-{
-    g->val0 = val0;
-    g->looks = looks;
-    g->serves = 1;
-    for (int h = 0; h < 2; h++)
-        memcpy(g->served[h], served, g->n_params * sizeof(float));
-}
 
 /* A number for people: what could not be measured says so. */
 struct shown {
@@ -307,7 +232,9 @@ int fis_gate_first(struct fis_gate *g, const struct fis_trainer *t, struct fis_g
     if (r == 0) {
         note_first(&s, &out);
         fis_gate_restore(g, out.pick.accuracy, fis_trainer_anchor(t), out.looks);
+        memcpy(g->picked, g->served[0], g->n_params * sizeof(float));
         memcpy(params, g->served[0], g->n_params * sizeof(float));
+        g->has_picked = 1;
         *j = out;
     }
     session_done(&s);
@@ -418,7 +345,7 @@ static void explain(const struct session *s, struct fis_gate_judgement *j, enum 
 static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_error *e)
 {
     const struct fis_gate_options *o = &s->g->o;
-    if (!ends_finite(s)) {
+    if (!(s->finite = ends_finite(s))) {
         conclude(j, FIS_REJECT, FIS_GATE_NOT_FINITE, "the weights are not finite");
         return 0;
     }
@@ -450,24 +377,41 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
         return r;
     enum fis_gate_reason reason;
     enum fis_verdict verdict = gate_decide(o, &s->figures, &s->pick.metrics, &reason);
+    if (verdict == FIS_PUBLISH && s->g->held) {
+        verdict = FIS_REJECT;
+        reason = FIS_GATE_PINNED;
+    }
     explain(s, j, verdict, reason);
     return 0;
 }
 
-/* With cross-fit the mean of the two points is what users get. */
-static void publish(struct session *s, float *params)
+/* Keeps the pick's points, or the anchor without a pick. With cross-fit the mean of the two points
+ * is what users get. */
+static void keep_pick(struct session *s)
 {
     struct fis_gate *g = s->g;
     const struct fis_gate_points *p = s->points;
     int pair = 0;
+    g->has_picked = 1;
+    if (!s->found) {
+        memcpy(g->picked, p->anchor, g->n_params * sizeof(float));
+        return;
+    }
     for (uint32_t h = 0; h < 2; h++)
-        make_point(p, s->at, h, g->n_params, g->served[h]);
+        make_point(p, s->at, h, g->n_params, g->point[h]);
     for (uint32_t i = 0; i < p->n_ends; i++)
         pair |= p->end[i][0] != p->end[i][1];
     if (pair)
-        interpolate(g->served[0], g->served[1], 0.5f, g->n_params, params);
+        interpolate(g->point[0], g->point[1], 0.5f, g->n_params, g->picked);
     else
-        memcpy(params, g->served[0], g->n_params * sizeof(float));
+        memcpy(g->picked, g->point[0], g->n_params * sizeof(float));
+}
+
+static void publish(struct fis_gate *g, float *params)
+{
+    for (uint32_t h = 0; h < 2; h++)
+        memcpy(g->served[h], g->point[h], g->n_params * sizeof(float));
+    memcpy(params, g->picked, g->n_params * sizeof(float));
     g->serves = 1;
 }
 
@@ -483,8 +427,11 @@ int fis_gate_judge_points(struct fis_gate *g, const struct fis_trainer *t,
         r = judge_in(&s, &out, e);
     if (r == 0) {
         g->looks = out.looks;
+        g->has_picked = 0;
+        if (out.anchor.n && s.finite)
+            keep_pick(&s);
         if (out.verdict == FIS_PUBLISH)
-            publish(&s, params);
+            publish(g, params);
         *j = out;
     }
     session_done(&s);

@@ -13,11 +13,12 @@ static const char *const reasons[] = {
     [FIS_GATE_FEW_ROWS] = "few_rows",
     [FIS_GATE_SMALL_CELL] = "cell_too_small",
     [FIS_GATE_CONSTANT] = "constant",
+    [FIS_GATE_PINNED] = "pinned",
 };
 
 const char *fis_gate_reason_name(enum fis_gate_reason r)
 {
-    return r >= FIS_GATE_FIRST && r <= FIS_GATE_CONSTANT ? reasons[r] : "unknown";
+    return r >= FIS_GATE_FIRST && r <= FIS_GATE_PINNED ? reasons[r] : "unknown";
 }
 
 int gate_metrics_finite(const struct fis_gate_options *o, const struct gate_figures *f,
