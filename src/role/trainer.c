@@ -4,9 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-/* As measured (src/DESIGN.md): below this cross-fit and the preconditioner cost more than they give. */
+/* As measured (src/DESIGN.md): below this cross-fit and the preconditioner cost more than they
+ * give. */
 #define ROWS_FOR_AUTO 1000
-#define ASK_AT_ONCE 4096
+/* Between two scans of a pool that had nothing new, where nothing else ends the rounds. */
+#define IDLE_SCAN_MS 10000
 
 static int decide(int option, uint32_t rows)
 {
@@ -55,6 +57,7 @@ struct trainer_role *trainer_role_new(const struct trainer_role_options *o,
     m->o = *o;
     m->out = *out;
     m->encoder = encoder;
+    m->state.day = INT64_MIN;
     if (make_parts(m, e) < 0) {
         trainer_role_free(m);
         return NULL;
@@ -66,6 +69,8 @@ void trainer_role_free(struct trainer_role *m)
 {
     if (!m)
         return;
+    trainer_requests_done(&m->requests);
+    trainer_window_done(m);
     fis_selector_free(m->selector);
     fis_trainer_free(m->learner);
     fis_gate_free(m->gate);
@@ -119,11 +124,21 @@ int trainer_role_validation(struct trainer_role *m, const struct fis_rows *rows,
     return m->phase == PHASE_NEW ? trainer_take_validation(m, e) : 0;
 }
 
-static void ask_for_job(struct trainer_role *m, enum trainer_job kind)
+/* What was said up to here may be committed while the job runs. */
+void trainer_ask_for_job(struct trainer_role *m, enum trainer_job kind, struct trainer_time now)
 {
     assert(!m->job);
+    if (m->phase != PHASE_WARM_UP)
+        trainer_say_all(m, now);
     m->job = kind;
     m->out.job(m->out.ctx, kind);
+}
+
+void trainer_begin_phase(struct trainer_role *m, enum trainer_phase phase)
+{
+    m->phase = phase;
+    m->state.phase_began_ms = m->state.clock_ms;
+    m->dirty = 1;
 }
 
 int trainer_role_start(struct trainer_role *m, struct trainer_time now, struct fis_error *e)
@@ -137,178 +152,18 @@ int trainer_role_start(struct trainer_role *m, struct trainer_time now, struct f
     if (m->n_groups < 2)
         return fis_fail(e, FIS_FATAL, "the validation set has %u group: fairness needs at least 2",
                         m->n_groups);
-    if (m->restored && !m->in_restored_round)
-        fis_selector_round_begin(m->selector);
+    if (m->restored && !m->restored_copies)
+        trainer_note(m, "copies", "text=\"no checkpoint that fits: they start from the head\"");
+    trainer_tick(m, now);
     m->phase = PHASE_WARM_UP;
-    m->round_started = now.mono_ms;
-    ask_for_job(m, TRAINER_JOB_WARM_UP);
+    trainer_ask_for_job(m, TRAINER_JOB_WARM_UP, now);
     return 0;
 }
 
-/* A candidate scored under another head than ours is scored again: they are few. */
-static void own_scores(struct trainer_role *m, const struct wire_candidate *c, float *scores)
+static int deadline_passed(const struct trainer_role *m)
 {
-    const struct fis_id *id = &c->id;
-    if (c->head_version == m->state.head_version)
-        memcpy(scores, c->scores, sizeof c->scores);
-    else
-        trainer_score_rows(m, c->x, &id, 1, scores);
-}
-
-int trainer_role_offer(struct trainer_role *m, const struct wire_candidate *c, struct fis_error *e)
-{
-    if (c->d != fis_shape_inputs(&m->shape))
-        return fis_fail(e, FIS_INPUT, "candidate has %u features, %u wanted", c->d,
-                        fis_shape_inputs(&m->shape));
-    struct fis_candidate held = {.id = c->id, .x = c->x};
-    unsigned char small[4096], *payload = small;
-    held.payload_length = c->record.length + 1;
-    if (held.payload_length > sizeof small && !(payload = fis_alloc(held.payload_length, 1)))
-        return fis_fail(e, FIS_NOMEM, "candidate: no memory for %zu bytes", held.payload_length);
-    payload[0] = (unsigned char)c->encoding;
-    if (c->record.length)
-        memcpy(payload + 1, c->record.data, c->record.length);
-    held.payload = payload;
-    own_scores(m, c, held.scores);
-    int kept = fis_selector_offer(m->selector, &held, e);
-    if (payload != small)
-        fis_free(payload);
-    m->counts.candidates++;
-    m->window.offered++;
-    return kept < 0 ? kept : 0;
-}
-
-void trainer_role_progress(struct trainer_role *m, const struct wire_progress *p)
-{
-    m->state.window_records += p->records;
-    m->window.scored += p->records;
-    m->counts.records += p->records;
-    m->counts.refused += p->refused;
-    m->counts.tombstones += p->tombstones;
-}
-
-int trainer_counts_kept(const struct trainer_role *m)
-{
-    return m->o.selector.criteria.algorithm == FIS_ALGORITHM_FIS;
-}
-
-void trainer_count_label(struct trainer_role *m, const struct fis_id *id, uint32_t y, int kept)
-{
-    m->this_round.bought++;
-    m->this_round.kept += kept != 0;
-    m->this_round.by_class[y]++;
-    if (!kept && trainer_counts_kept(m))
-        fis_selector_not_kept(m->selector, id);
-}
-
-static void take_label(struct trainer_role *m, const struct fis_candidate *c, uint32_t criterion,
-                       uint32_t y, uint32_t index)
-{
-    struct wire_ledger_entry entry = {
-        .id = c->id,
-        .class_index = y,
-        .criterion = criterion,
-        .round = m->state.round,
-        .x = c->x,
-        .d = fis_shape_inputs(&m->shape),
-    };
-    int kept = fis_trainer_check(m->learner, index, NULL, NULL) > 0;
-    entry.state = kept ? WIRE_ACCEPTED : WIRE_SET_ASIDE;
-    m->out.ledger(m->out.ctx, &entry);
-    m->counts.labels++;
-    m->untrained++;
-    trainer_count_label(m, &c->id, y, kept);
-}
-
-static int skip_label(struct trainer_role *m, const struct wire_label *l, struct fis_error *e)
-{
-    if (!fis_selector_expire(m->selector, &l->id, 1))
-        return fis_fail(e, FIS_INPUT, "skipped, but there is no open request with this id");
-    struct wire_ledger_entry entry = {.id = l->id, .round = m->state.round};
-    entry.state = WIRE_SKIPPED_BY_PERSON;
-    m->out.ledger(m->out.ctx, &entry);
-    m->counts.skipped++;
-    return 0;
-}
-
-int trainer_role_label(struct trainer_role *m, const struct wire_label *l, struct fis_error *e)
-{
-    if (l->status != WIRE_LABELLED)
-        return skip_label(m, l, e);
-    struct fis_candidate c;
-    uint32_t criterion, index;
-    switch (fis_selector_answer(m->selector, &l->id, l->class_index, &c, &criterion)) {
-    case FIS_ANSWER_UNKNOWN:
-        return fis_fail(e, FIS_INPUT, "nobody asked for a label of this id");
-    case FIS_ANSWER_CONTRADICTION:
-        return fis_fail(e, FIS_INPUT, "label \"%s\" contradicts an earlier answer for this id",
-                        m->o.schema->classes[l->class_index]);
-    case FIS_ANSWER_DUPLICATE:
-        m->counts.duplicates++;
-        return 0;
-    case FIS_ANSWER_ACCEPTED:
-        break;
-    }
-    int rc = fis_trainer_add_bought(m->learner, c.x, l->class_index, &index, e);
-    if (rc == 0)
-        take_label(m, &c, criterion, l->class_index, index);
-    fis_selector_release(m->selector, &l->id);
-    return rc;
-}
-
-static void send_request(struct trainer_role *m, const struct fis_candidate *c, uint32_t criterion,
-                         struct trainer_time now)
-{
-    const unsigned char *payload = c->payload;
-    struct wire_label_request r = {
-        .id = c->id,
-        .round = m->state.round,
-        .criterion = fis_criterion_name(m->o.selector.criteria.algorithm, criterion),
-        .head_version = m->state.head_version,
-        .requested_at_ms = now.wall_ms,
-        .encoding = (enum wire_encoding)payload[0],
-        .record = {payload + 1, c->payload_length - 1},
-    };
-    if (m->o.round_deadline_ms)
-        r.deadline_ms = now.wall_ms + (int64_t)m->o.round_deadline_ms;
-    struct wire_ledger_entry entry = {
-        .id = c->id,
-        .state = WIRE_REQUESTED,
-        .criterion = criterion,
-        .round = m->state.round,
-        .x = c->x,
-        .d = fis_shape_inputs(&m->shape),
-        .encoding = r.encoding,
-    };
-    m->out.request(m->out.ctx, &r);
-    m->out.ledger(m->out.ctx, &entry);
-}
-
-/* Asks for as many as the limits allow; a great many over several calls, so that what is sent
- * between two calls has a bound. */
-static void ask(struct trainer_role *m, struct trainer_time now)
-{
-    struct fis_candidate c;
-    uint32_t criterion, asked = 0;
-    while (asked < ASK_AT_ONCE && fis_selector_ask(m->selector, &c, &criterion)) {
-        send_request(m, &c, criterion, now);
-        asked++;
-    }
-    if (asked)
-        trainer_note(m, "asked", "labels=%u open=%u", asked, fis_selector_counts(m->selector).open);
-}
-
-static int window_full(const struct trainer_role *m, struct trainer_time now)
-{
-    if (m->state.window_records >= m->o.window_records)
-        return 1;
-    return m->o.window_ms && now.mono_ms - m->round_started >= m->o.window_ms &&
-           fis_selector_counts(m->selector).held > 0;
-}
-
-static int deadline_passed(const struct trainer_role *m, struct trainer_time now)
-{
-    return m->o.round_deadline_ms && now.mono_ms - m->asked_since >= m->o.round_deadline_ms;
+    return m->o.round_deadline_ms &&
+           m->state.clock_ms - m->state.phase_began_ms >= m->o.round_deadline_ms;
 }
 
 static uint32_t quarter(const struct trainer_role *m)
@@ -329,7 +184,7 @@ static int job_due(const struct trainer_role *m)
 int trainer_role_due(const struct trainer_role *m)
 {
     if (m->phase == PHASE_COLLECT)
-        return m->state.window_records >= m->o.window_records;
+        return trainer_window_full(m);
     return m->phase == PHASE_LABEL && job_due(m);
 }
 
@@ -337,39 +192,30 @@ int trainer_role_due(const struct trainer_role *m)
 static void label_phase(struct trainer_role *m, struct trainer_time now)
 {
     if (job_due(m)) {
-        ask_for_job(m, round_full(m) ? TRAINER_JOB_FINISH : TRAINER_JOB_TRAIN);
+        trainer_ask_for_job(m, round_full(m) ? TRAINER_JOB_FINISH : TRAINER_JOB_TRAIN, now);
         return;
     }
-    ask(m, now);
-    if (fis_selector_counts(m->selector).open == 0) {
-        ask_for_job(m, TRAINER_JOB_FINISH);
-    } else if (deadline_passed(m, now)) {
+    trainer_ask(m, now);
+    if (fis_selector_counts(m->selector).open == 0 && !trainer_must_wait(m)) {
+        trainer_ask_for_job(m, TRAINER_JOB_FINISH, now);
+    } else if (deadline_passed(m)) {
         /* Without a label there is nothing new to judge: one more deadline. */
-        m->asked_since = now.mono_ms;
+        trainer_begin_phase(m, PHASE_LABEL);
         if (m->this_round.bought > 0)
-            ask_for_job(m, TRAINER_JOB_FINISH);
+            trainer_ask_for_job(m, TRAINER_JOB_FINISH, now);
     }
-}
-
-static void close_window(struct trainer_role *m, struct trainer_time now)
-{
-    m->phase = PHASE_LABEL;
-    m->asked_since = now.mono_ms;
-    m->state.window_records = 0; /* what comes from now on belongs to the next window */
-    trainer_note(m, "round", "round=%u scored=%llu candidates=%llu held=%u", m->state.round,
-                 (unsigned long long)m->window.scored, (unsigned long long)m->window.offered,
-                 fis_selector_counts(m->selector).held);
-    memset(&m->window, 0, sizeof m->window);
-    m->out.window(m->out.ctx, TRAINER_WINDOW_CLOSED);
 }
 
 void trainer_role_idle(struct trainer_role *m, struct trainer_time now)
 {
     assert(!m->job);
+    trainer_tick(m, now);
+    trainer_expire(m, now);
+    trainer_scan_turn(m);
     /* With the budget in hands there is nothing to choose: the labels alone are waited for. */
     if (m->phase == PHASE_COLLECT &&
-        (window_full(m, now) || fis_selector_counts(m->selector).budget_left == 0))
-        close_window(m, now);
+        (trainer_window_over(m) || fis_selector_counts(m->selector).budget_left == 0))
+        trainer_close_window(m);
     if (m->phase == PHASE_LABEL)
         label_phase(m, now);
 }
@@ -388,25 +234,44 @@ static int finished(const struct trainer_role *m)
     return n.budget_left == 0 && n.open == 0 && m->this_round.bought == 0;
 }
 
-static void collect(struct trainer_role *m, struct trainer_time now)
+/* `idle`: the round before bought nothing. */
+static void collect(struct trainer_role *m, int idle)
 {
-    m->round_started = now.mono_ms;
-    m->phase = finished(m) ? PHASE_DONE : PHASE_COLLECT;
-    if (m->phase != PHASE_DONE)
-        return;
-    m->out.window(m->out.ctx, TRAINER_WINDOW_NONE);
-    trainer_note(m, "done", "rounds=%u labels=%llu", m->state.round - 1,
-                 (unsigned long long)fis_selector_counts(m->selector).answered);
+    trainer_begin_phase(m, finished(m) ? PHASE_DONE : PHASE_COLLECT);
+    if (m->phase == PHASE_DONE)
+        trainer_note(m, "done", "rounds=%u labels=%llu", m->state.round - 1,
+                     (unsigned long long)fis_selector_counts(m->selector).answered);
+    else if (m->o.pool)
+        trainer_scan_after(m, idle && m->o.rounds == 0 ? IDLE_SCAN_MS : 0);
 }
 
-static void begin_round(struct trainer_role *m, struct trainer_time now)
+static void begin_round(struct trainer_role *m)
 {
+    int idle = m->state.round > 0 && m->this_round.bought == 0;
+    m->state.round++;
+    m->state.diverged = 0;
     m->steps_done = 0;
-    m->diverged = 0;
     memset(&m->this_round, 0, sizeof m->this_round);
     fis_selector_round_begin(m->selector);
-    m->out.window(m->out.ctx, TRAINER_WINDOW_DONE);
-    collect(m, now);
+    collect(m, idle);
+}
+
+/* Where the ledger says that the stopped one was. */
+static void go_on(struct trainer_role *m)
+{
+    uint64_t began = m->state.phase_began_ms;
+    switch (m->state.phase) {
+    case WIRE_PHASE_LABEL:
+        trainer_begin_phase(m, PHASE_LABEL);
+        break;
+    case WIRE_PHASE_COLLECT:
+        collect(m, 0);
+        break;
+    case WIRE_PHASE_DONE: /* unless there are more rounds or more budget now */
+        collect(m, 0);
+        return;
+    }
+    m->state.phase_began_ms = began;
 }
 
 static void note_validation(struct trainer_role *m)
@@ -419,6 +284,14 @@ static void note_validation(struct trainer_role *m)
                  fis_gate_val0(m->gate));
 }
 
+static void note_copies(struct trainer_role *m)
+{
+    if (m->went_back)
+        trainer_note(m, "went_back", "verdicts=%u served=%llu text=\"the copies start from it\"",
+                     m->o.patience, (unsigned long long)m->state.served_version);
+    m->went_back = 0;
+}
+
 int trainer_role_job_done(struct trainer_role *m, struct trainer_time now, struct fis_error *e)
 {
     enum trainer_job kind = m->job;
@@ -429,17 +302,21 @@ int trainer_role_job_done(struct trainer_role *m, struct trainer_time now, struc
             *e = m->job_error;
         return m->job_result;
     }
-    int version = kind == TRAINER_JOB_FINISH || (kind == TRAINER_JOB_WARM_UP && !m->restored);
-    if (version) {
+    trainer_tick(m, now);
+    m->dirty = 1;
+    int first = kind == TRAINER_JOB_WARM_UP && !m->restored;
+    if (first || kind == TRAINER_JOB_FINISH)
         trainer_send_version(m, now);
-        m->state.round++;
-        begin_round(m, now);
-    } else if (kind == TRAINER_JOB_WARM_UP) {
-        collect(m, now);
-    }
     note_validation(m);
+    note_copies(m);
+    if (first || kind == TRAINER_JOB_FINISH)
+        begin_round(m);
+    else if (kind == TRAINER_JOB_WARM_UP)
+        go_on(m);
     trainer_send_head(m, now);
-    trainer_send_state(m);
+    if (trainer_send_checkpoint(m, e) < 0)
+        return -1;
+    trainer_scan_turn(m);
     return 0;
 }
 
@@ -453,6 +330,10 @@ struct trainer_role_counts trainer_role_counts(const struct trainer_role *m)
     c.head_version = m->state.head_version;
     c.model_version = m->state.model_version;
     c.served_version = m->state.served_version;
+    c.paused = m->state.paused != 0;
+    c.pinned = m->state.pinned != 0;
+    c.scan = m->scan.step == SCAN_ON ? m->scan.version : 0;
+    c.day_asked = m->state.day_asked;
     c.selector = fis_selector_counts(m->selector);
     c.learner = fis_trainer_counts(m->learner);
     return c;

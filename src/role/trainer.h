@@ -2,11 +2,12 @@
  * The trainer role, as a pure machine: windows, rounds, requests, labels, training, gate,
  * publication. No clock, no I/O: time comes in with the call, and what it wants done goes out
  * through struct trainer_out, at once and in order. Whoever runs it makes what went out between
- * two commits, and the input offsets, one transaction.
+ * two commits, and the input offsets, one transaction, and calls trainer_role_flush before each.
  *
  * Work that takes long is a job: out->job(kind) asks for trainer_role_job(m) to be run once, on
- * any thread, and then trainer_role_job_done(m, now). Until then nothing else may be called; the
- * job owns the machine. So nothing in here needs a lock.
+ * any thread, and then trainer_role_job_done(m, now). Until then nothing else may be called but
+ * trainer_role_flush, which has nothing to do then: all is said before a job begins. The job owns
+ * the machine, so nothing in here needs a lock.
  *
  *   WARM_UP --job--> COLLECT --window full--> LABEL --round over--> (gate) --> COLLECT …
  *                                                                         \--> DONE (rounds,
@@ -20,15 +21,31 @@
  * all others when they are bought. A label that comes late counts in the round in which it comes.
  * With the budget spent, the labels that are still out are waited for before the last verdict.
  *
- * Going on after a stop. In the ledger: every request and answer, and the state as of the last job
- * (round, versions, VAL_0, how far the round was trained). In the newest head: the anchor. Not kept
- * anywhere: what the heap holds, the window's count, and the boosted copies. So
- *   - candidates are read again from the beginning of the window whose round is not over
- *     (out->window says when that moves; the host commits no candidate's offset beyond it): heap
- *     and count become what they were; what is known already is not asked again. Leftovers of
- *     earlier windows are let go;
- *   - boosted copies start anew from the anchor, so for a round or two they have less to offer;
- *   - labels of the round that the head was trained on are not trained on twice.
+ * The window. Stream mode: `window_records` records were scored since the last window was full. A
+ * partition of the records is counted by offset, so that progress that is told twice closes no
+ * window early. Pool mode: a scan of the whole topic. When a round begins out->pool asks for the
+ * ends of the records; trainer_role_pool brings them, and a head with the scan goes out; the window
+ * is full when every partition was scored up to its end.
+ *
+ * A request's life. OPEN until it is decided: ACCEPTED or SET_ASIDE; or EXPIRED (label_deadline_ms
+ * on the pipeline's clock), SKIPPED (nobody who looked could say), CANCELLED (by the operator) or
+ * TIED (votes). That frees its slot and its place in the round, so another record is asked for;
+ * SKIPPED and CANCELLED, and EXPIRED when `replace`, also give the budget back. An answer that
+ * comes after that was paid for and is used: it is trained on, and charged if it was not. With
+ * `votes` above 1 that many people are asked; the first class that can no longer be caught up with
+ * is the label.
+ *
+ * Going on after a stop needs the ledger, the newest head and what is served, and nothing else. On
+ * the ledger: the state; an entry for each record that is held, asked for or answered; and after
+ * every job a checkpoint of the copies in training. A machine that was restored from them and is
+ * given the same input says what the stopped one would have said, and its models are the same to
+ * the bit; only the head is sent once more, under a new version. Without a checkpoint that fits
+ * (another shape, other initial rows) the copies start from the head's anchor, with a note.
+ *
+ * The pipeline's clock goes with the monotonic one while a machine runs, and from one machine to
+ * the next by the wall clock, never back. Deadlines and windows are on it, so a wall clock that
+ * jumps changes nothing. The day's budget is renewed when the UTC date is a later one, or 24 hours
+ * have passed; each date once.
  *
  * The validation set may change while it runs: the new rows are in force from the next round on,
  * dealt anew into halves. VAL_0 moves by as much as the accuracy of what is served differs between
@@ -56,6 +73,13 @@ struct trainer_role_options {
     int cross_fit, precondition;                      /* 1 on, 0 off, -1 by the number of rows */
     uint32_t warm_up_epochs, steps_per_round, rounds; /* rounds: 0 is unlimited */
     uint64_t window_records, window_ms, round_deadline_ms; /* ms: 0 is off */
+    int pool;                           /* a round scores the whole topic, in place of a window */
+    uint64_t label_deadline_ms;         /* of a request; 0: none */
+    int replace;                        /* what expires goes back to the budget */
+    uint32_t votes;                     /* people to ask for each label; 0 is 1 */
+    uint64_t daily_budget;              /* requests in a day; 0: no such limit */
+    uint32_t patience;                  /* bad verdicts in a row until the copies go back to what is
+                                           served; 0: never */
     uint32_t validation_rows, n_groups; /* what trainer_role_validation will bring at first */
 };
 
@@ -64,26 +88,26 @@ struct trainer_time {
     int64_t wall_ms;  /* stamps what is sent */
 };
 
-/* What becomes of candidates that were offered: of what a restart needs again. */
-enum trainer_window {
-    TRAINER_WINDOW_CLOSED = 1, /* what is offered from now on belongs to the next window */
-    TRAINER_WINDOW_DONE,       /* the closed window's round is over: it is not needed again */
-    TRAINER_WINDOW_NONE        /* nothing will be asked any more: none is needed */
-};
-
 enum trainer_job { TRAINER_JOB_WARM_UP = 1, TRAINER_JOB_TRAIN, TRAINER_JOB_FINISH };
+
+struct wire_checkpoint;
 
 struct trainer_out {
     void *ctx;
-    void (*request)(void *ctx, const struct wire_label_request *r);
+    void (*request)(void *ctx, const struct wire_label_request *r); /* cancelled ones too */
     void (*ledger)(void *ctx, const struct wire_ledger_entry *e);
+    /* The ledger's entry of this record goes: it is held no more, and was not asked for. */
+    void (*unheld)(void *ctx, const struct fis_id *id);
     void (*state)(void *ctx, const struct wire_trainer_state *s);
+    void (*checkpoint)(void *ctx, const struct wire_checkpoint *c);
     void (*head)(void *ctx, const struct wire_head *h);
     void (*model)(void *ctx, const struct wire_model *m);
     void (*job)(void *ctx, enum trainer_job kind);
     /* What happened, for people: key=value text, no ids of persons, no sensitive values. */
     void (*note)(void *ctx, const char *event, const char *text);
-    void (*window)(void *ctx, enum trainer_window what);
+    /* Pool mode: trainer_role_pool is wanted, with the ends of the records as they are now. The
+     * wish stands until it is called. NULL in stream mode. */
+    void (*pool)(void *ctx);
 };
 
 struct trainer_role;
@@ -103,13 +127,16 @@ int trainer_role_validation(struct trainer_role *m, const struct fis_rows *rows,
 
 /* Resuming, after initial and validation rows: the state with the newest head's anchor and the
  * served version's weights (slabs of this role's shape; borrowed for the call); then every entry of
- * the ledger in its order, but those of state->round after all others. The warm-up is then left
- * out. */
+ * the ledger in the order in which they were last written; then the checkpoint that belongs to the
+ * state (state->checkpoint), if there is one. The warm-up is then left out. restore_checkpoint,
+ * INPUT: it does not fit, nothing was changed: say so and go on. */
 int trainer_role_restore_state(struct trainer_role *m, const struct wire_trainer_state *s,
-                               const float *anchor, const float *served,
+                               const float *anchor, const float *served, struct trainer_time now,
                                struct fis_error *e) FIS_MUST_CHECK;
 int trainer_role_restore_entry(struct trainer_role *m, const struct wire_ledger_entry *entry,
                                struct fis_error *e) FIS_MUST_CHECK;
+int trainer_role_restore_checkpoint(struct trainer_role *m, struct wire_bytes learner,
+                                    struct wire_bytes gate, struct fis_error *e) FIS_MUST_CHECK;
 const struct fis_shape *trainer_role_shape(const struct trainer_role *m);
 
 /* FATAL when there is nothing to train or to judge on. Asks for the first job. */
@@ -119,15 +146,37 @@ int trainer_role_start(struct trainer_role *m, struct trainer_time now,
 int trainer_role_offer(struct trainer_role *m, const struct wire_candidate *c,
                        struct fis_error *e) FIS_MUST_CHECK; /* INPUT: to dead-letter */
 void trainer_role_progress(struct trainer_role *m, const struct wire_progress *p);
-/* INPUT: nobody asked for it, or it contradicts an earlier answer: to dead-letter. */
-int trainer_role_label(struct trainer_role *m, const struct wire_label *l,
+/* What out->pool asked for; at any other time it is passed over. A partition without records is
+ * left out, or has end 0. */
+int trainer_role_pool(struct trainer_role *m, const struct wire_pool_end *ends, uint32_t n,
+                      struct trainer_time now, struct fis_error *e) FIS_MUST_CHECK;
+/* INPUT: nobody asked for it, it contradicts an earlier answer, or it does not say whose it is
+ * where several are wanted: to dead-letter. */
+int trainer_role_label(struct trainer_role *m, const struct wire_label *l, struct trainer_time now,
                        struct fis_error *e) FIS_MUST_CHECK;
+/* Answers fell off the labels topic before they were read: every open request becomes EXPIRED
+ * (given back to the budget when `replace`). */
+void trainer_role_labels_lost(struct trainer_role *m, uint64_t n, struct trainer_time now);
+
+/* A command of the operator. What became of it goes into the state and a note; a refusal is an
+ * outcome and no error. `version`: of ROLLBACK and PROMOTE, the version that
+ * trainer_role_wanted_version named (0: none is needed), NULL when it is not on the models topic.
+ */
+uint64_t trainer_role_wanted_version(const struct trainer_role *m, const struct wire_control *c);
+int trainer_role_control(struct trainer_role *m, const struct wire_control *c,
+                         const struct wire_model *version, struct trainer_time now,
+                         struct fis_error *e) FIS_MUST_CHECK;
+
 /* The window is full, or a quarter of the round's labels is in: hand over no more, call
  * trainer_role_idle. So windows end where they are full however much has piled up, and a burst of
  * labels is trained on in the same steps as a trickle. */
 int trainer_role_due(const struct trainer_role *m);
 /* Everything that has arrived is handed over (the queue ran empty, or time passed): acts. */
 void trainer_role_idle(struct trainer_role *m, struct trainer_time now);
+/* Before every commit: says what the heap holds now and did not before, and the state when anything
+ * has changed. What follows from input that was handed over is then all on the topics. */
+int trainer_role_flush(struct trainer_role *m, struct trainer_time now,
+                       struct fis_error *e) FIS_MUST_CHECK;
 
 int trainer_role_busy(const struct trainer_role *m); /* a job was asked for and is not done */
 void trainer_role_job(struct trainer_role *m);
@@ -141,7 +190,11 @@ struct trainer_role_counts {
     uint64_t window; /* records of the window so far */
     uint64_t records, refused, tombstones;
     uint64_t candidates, labels, skipped, duplicates;
+    uint64_t expired, cancelled, tied, late; /* late: answers to what was given up */
     uint64_t head_version, model_version, served_version, published, rejected;
+    int paused, pinned;
+    uint64_t scan; /* pool mode: of which the ends are waited for; 0: none */
+    uint64_t day_asked;
     struct fis_selector_counts selector;
     struct fis_trainer_counts learner;
 };

@@ -28,19 +28,23 @@ static void rescore(void *arg, const float *x, const struct fis_id *const *ids, 
     trainer_score_rows(arg, x, ids, n, scores);
 }
 
-/* Of what is served, on all validation rows. */
-static double served_accuracy(struct trainer_role *m)
+double trainer_accuracy(struct trainer_role *m, const float *params)
 {
     const struct fis_rows *v = fis_trainer_validation(m->learner);
     uint32_t predicted[ROLE_BLOCK], right = 0;
     for (uint32_t at = 0; at < v->n; at += ROLE_BLOCK) {
         uint32_t n = v->n - at < ROLE_BLOCK ? v->n - at : ROLE_BLOCK;
-        fis_network_forward(&m->shape, m->published, v->x + (size_t)at * v->d, n, m->scratch, m->p);
+        fis_network_forward(&m->shape, params, v->x + (size_t)at * v->d, n, m->scratch, m->p);
         fis_predict(m->p, n, fis_shape_classes(&m->shape), predicted);
         for (uint32_t i = 0; i < n; i++)
             right += predicted[i] == v->y[at + i];
     }
     return (double)right / v->n;
+}
+
+static double served_accuracy(struct trainer_role *m)
+{
+    return trainer_accuracy(m, m->published);
 }
 
 /* VAL_0 was measured on rows that are no more. What is served is measured on both, and VAL_0 moves
@@ -92,7 +96,7 @@ static int new_head_or_back(struct trainer_role *m, struct fis_error *e)
     int rc = new_head(m, e);
     if (rc != -FIS_INPUT)
         return rc;
-    m->diverged = 1;
+    m->state.diverged = 1;
     fis_trainer_roll_back(m->learner);
     return new_head(m, e);
 }
@@ -110,7 +114,8 @@ static int warm_up(struct trainer_role *m, struct fis_error *e)
             return fis_error_prefix(e, "warm-up");
         m->state.served_accuracy = served_accuracy(m);
     }
-    fis_trainer_round_begin(m->learner);
+    if (!m->restored_copies)
+        fis_trainer_round_begin(m->learner);
     return new_head(m, e);
 }
 
@@ -129,13 +134,13 @@ uint32_t trainer_share_of_steps(const struct trainer_role *m, uint32_t labels)
  * goes on, and its gate refuses. */
 static int train(struct trainer_role *m, uint32_t upto, struct fis_error *e)
 {
-    if (upto <= m->steps_done || m->diverged)
+    if (upto <= m->steps_done || m->state.diverged)
         return 0;
     int rc = fis_trainer_train(m->learner, upto - m->steps_done, e);
     if (rc == 0)
         m->steps_done = upto;
-    m->diverged = rc == -FIS_INPUT;
-    return m->diverged ? 0 : rc;
+    m->state.diverged = rc == -FIS_INPUT;
+    return m->state.diverged ? 0 : rc;
 }
 
 static int train_part(struct trainer_role *m, struct fis_error *e)
@@ -168,7 +173,7 @@ static void refuse_diverged(struct trainer_role *m)
 
 static int judge(struct trainer_role *m, struct fis_error *e)
 {
-    if (m->diverged) {
+    if (m->state.diverged) {
         refuse_diverged(m);
         return 0;
     }
@@ -177,6 +182,21 @@ static int judge(struct trainer_role *m, struct fis_error *e)
     if (m->judgement.verdict == FIS_REJECT && m->o.learner.copies == FIS_COPIES_MIXED)
         fis_trainer_roll_back(m->learner);
     return 0;
+}
+
+/* A head that fails the gate time and again leads nowhere: the copies start once more from what is
+ * served. */
+static void lose_patience(struct trainer_role *m)
+{
+    const struct fis_gate_judgement *j = &m->judgement;
+    int bad = j->verdict == FIS_REJECT &&
+              (j->reason == FIS_GATE_BELOW_FLOOR || j->reason == FIS_GATE_NOT_FINITE);
+    m->state.failures = bad ? m->state.failures + 1 : 0;
+    if (m->o.patience == 0 || m->state.failures < m->o.patience)
+        return;
+    fis_trainer_set_anchor(m->learner, m->published);
+    m->state.failures = 0;
+    m->went_back = 1;
 }
 
 static int finish(struct trainer_role *m, struct fis_error *e)
@@ -188,6 +208,7 @@ static int finish(struct trainer_role *m, struct fis_error *e)
         return -1;
     if (m->judgement.verdict == FIS_PUBLISH)
         m->state.served_accuracy = served_accuracy(m);
+    lose_patience(m);
     if (trainer_take_validation(m, e) < 0 || new_head_or_back(m, e) < 0)
         return -1;
     fis_trainer_round_begin(m->learner);

@@ -5,6 +5,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "fis/mem.h"
+#include "wire/ledger.h"
+
+#define CHECKPOINT_FORMAT 1
+
 void trainer_note(struct trainer_role *m, const char *event, const char *format, ...)
 {
     char text[512];
@@ -29,14 +34,35 @@ void trainer_send_head(struct trainer_role *m, struct trainer_time now)
         .g_fair = fis_trainer_direction(m->learner, FIS_DIRECTION_FAIRNESS),
         .encoder = m->encoder,
     };
+    if (m->scan.step == SCAN_ON) {
+        h.scan = m->scan.version;
+        h.ends = m->scan.ends;
+        h.n_ends = m->scan.n;
+    }
+    m->dirty = 1;
     m->out.head(m->out.ctx, &h);
 }
 
-void trainer_send_state(struct trainer_role *m)
+int trainer_send_checkpoint(struct trainer_role *m, struct fis_error *e)
 {
-    m->state.val0 = fis_gate_val0(m->gate);
-    m->state.trained = (double)(m->this_round.bought - m->untrained);
-    m->out.state(m->out.ctx, &m->state);
+    size_t learner = fis_trainer_save_size(m->learner), gate = fis_gate_save_size(m->gate);
+    unsigned char *bytes = fis_alloc(learner + gate, 1);
+    if (!bytes)
+        return fis_fail(e, FIS_NOMEM, "trainer: no memory for a checkpoint of %zu bytes",
+                        learner + gate);
+    fis_trainer_save(m->learner, bytes);
+    fis_gate_save(m->gate, bytes + learner);
+    m->state.checkpoint++;
+    struct wire_checkpoint c = {
+        .format = CHECKPOINT_FORMAT,
+        .version = m->state.checkpoint,
+        .learner = {bytes, learner},
+        .gate = {bytes + learner, gate},
+    };
+    m->dirty = 1;
+    m->out.checkpoint(m->out.ctx, &c);
+    fis_free(bytes);
+    return 0;
 }
 
 /* A value of a line for people: what was not measured is n/e, not estimable. */
@@ -72,6 +98,23 @@ static void note_version(struct trainer_role *m, const struct wire_model *v)
     }
 }
 
+static void serve(struct trainer_role *m, uint64_t version)
+{
+    if (m->state.served_version)
+        m->state.previous_version = m->state.served_version;
+    m->state.served_version = version;
+    m->counts.published++;
+    m->dirty = 1;
+}
+
+/* A rejected version has the weights of its pick all the same, so that it can be promoted. */
+static const float *params_of(const struct trainer_role *m)
+{
+    if (m->judgement.verdict == FIS_PUBLISH)
+        return m->published;
+    return m->judgement.pick.n ? fis_gate_picked(m->gate) : NULL;
+}
+
 void trainer_send_version(struct trainer_role *m, struct trainer_time now)
 {
     const struct fis_gate_judgement *j = &m->judgement;
@@ -88,7 +131,7 @@ void trainer_send_version(struct trainer_role *m, struct trainer_time now)
         .positive = m->o.positive,
         .metric = fis_metric_name(m->o.gate.metric),
         .shape = m->shape,
-        .params = publish ? m->published : NULL,
+        .params = params_of(m),
         .encoder = m->encoder,
         .verdict = publish ? "publish" : "reject",
         .reason = fis_gate_reason_name(j->reason),
@@ -114,9 +157,32 @@ void trainer_send_version(struct trainer_role *m, struct trainer_time now)
     };
     m->out.model(m->out.ctx, &v);
     m->state.looks = j->looks;
-    m->counts.published += (uint64_t)publish;
     m->counts.rejected += (uint64_t)!publish;
     if (publish)
-        m->state.served_version = v.version;
+        serve(m, v.version);
     note_version(m, &v);
+}
+
+void trainer_send_again(struct trainer_role *m, const struct wire_model *version,
+                        const char *reason, const char *text, struct trainer_time now)
+{
+    struct wire_model v = *version;
+    v.version = ++m->state.model_version;
+    v.parent = m->state.served_version;
+    v.created_at_ms = now.wall_ms;
+    v.served = 1;
+    v.verdict = "publish";
+    v.reason = reason;
+    v.reason_text = text;
+    v.epsilon = m->o.gate.epsilon;
+    v.val0 = fis_gate_val0(m->gate);
+    v.floor = v.val0 - v.epsilon;
+    v.difference = v.difference_se = (double)NAN; /* of what is served: not what it was for */
+    v.round = m->state.round;
+    m->out.model(m->out.ctx, &v);
+    serve(m, v.version);
+    trainer_note(m, "version",
+                 "version=%llu round=%u verdict=publish reason=%s of=%llu served=%llu",
+                 (unsigned long long)v.version, v.round, reason,
+                 (unsigned long long)version->version, (unsigned long long)v.version);
 }

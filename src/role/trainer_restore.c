@@ -1,33 +1,81 @@
-/* The trainer role going on where another stopped: its state, then the ledger's entries. */
+/* The trainer role going on where another stopped: its state, the ledger's entries, the copies. */
 #include "role/trainer_role.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+static int restore_counted(struct trainer_role *m, const struct wire_trainer_state *s,
+                           struct fis_error *e)
+{
+    if (!s->n_counted)
+        return 0;
+    struct wire_counted *counted = fis_alloc(s->n_counted, sizeof *counted);
+    if (!counted)
+        return fis_fail(e, FIS_NOMEM, "trainer: no memory for %u partitions", s->n_counted);
+    memcpy(counted, s->counted, s->n_counted * sizeof *counted);
+    fis_free(m->counted);
+    m->counted = counted;
+    return 0;
+}
+
+static void set_text(char *to, size_t size, const char *from)
+{
+    snprintf(to, size, "%s", from ? from : "");
+}
+
 int trainer_role_restore_state(struct trainer_role *m, const struct wire_trainer_state *s,
-                               const float *anchor, const float *served, struct fis_error *e)
+                               const float *anchor, const float *served, struct trainer_time now,
+                               struct fis_error *e)
 {
     if (!isfinite(s->val0))
         return fis_fail(e, FIS_FATAL, "ledger: VAL_0 is not finite");
+    if (restore_counted(m, s, e) < 0)
+        return -1;
     m->state = *s;
-    m->state.window_records = 0; /* the window's candidates come again: see the header */
+    m->state.counted = NULL;
+    set_text(m->control_id, sizeof m->control_id, s->control_id);
+    set_text(m->control_text, sizeof m->control_text, s->control_text);
+    /* From one trainer to the next the wall clock counts, but never backwards. */
+    if (now.wall_ms > s->wall_ms)
+        m->state.clock_ms += (uint64_t)(now.wall_ms - s->wall_ms);
+    trainer_tick(m, now);
     memcpy(m->published, served, fis_shape_params(&m->shape) * sizeof *served);
     fis_trainer_set_anchor(m->learner, anchor);
     fis_gate_restore(m->gate, s->val0, served, s->looks);
+    fis_gate_hold(m->gate, s->pinned != 0);
     m->restored = 1;
     return 0;
 }
+
+int trainer_role_restore_checkpoint(struct trainer_role *m, struct wire_bytes learner,
+                                    struct wire_bytes gate, struct fis_error *e)
+{
+    int rc = fis_trainer_load(m->learner, learner.data, learner.length, e);
+    if (rc < 0)
+        return rc;
+    m->restored_copies = 1;
+    return fis_gate_load(m->gate, gate.data, gate.length, e);
+}
+
+/* ---- entries -------------------------------------------------------------------------------- */
 
 static int is_bought(enum wire_ledger_state s)
 {
     return s == WIRE_ACCEPTED || s == WIRE_SET_ASIDE;
 }
 
+/* What was given up may have no features; then a late answer cannot be used. */
+static int needs_features(enum wire_ledger_state s)
+{
+    return is_bought(s) || s == WIRE_REQUESTED || s == WIRE_IN_HEAP;
+}
+
 static int check_entry(const struct trainer_role *m, const struct wire_ledger_entry *entry,
                        struct fis_error *e)
 {
     uint32_t d = fis_shape_inputs(&m->shape);
-    if ((is_bought(entry->state) || entry->state == WIRE_REQUESTED) && entry->d != d)
+    if ((needs_features(entry->state) || entry->d) && entry->d != d)
         return fis_fail(e, FIS_FATAL,
                         "ledger: an entry has %u features, this pipeline has %u: the columns were "
                         "changed",
@@ -40,59 +88,80 @@ static int check_entry(const struct trainer_role *m, const struct wire_ledger_en
     return 0;
 }
 
-/* Asked for and given up: the id is remembered, so that it is not asked for again. */
-static int restore_withdrawn(struct trainer_role *m, const struct wire_ledger_entry *entry,
-                             struct fis_error *e)
+static int restore_held(struct trainer_role *m, const struct wire_ledger_entry *entry,
+                        struct fis_error *e)
 {
-    int whole = entry->d == fis_shape_inputs(&m->shape);
-    struct fis_candidate c = {.id = entry->id, .x = whole ? entry->x : NULL};
-    return fis_selector_restore_withdrawn(m->selector, &c, 0, 1, e);
+    size_t n = entry->record.length;
+    struct fis_candidate c = {.id = entry->id, .x = entry->x, .payload_length = n + 1};
+    unsigned char *payload = fis_alloc(n + 1, 1);
+    if (!payload)
+        return fis_fail(e, FIS_NOMEM, "trainer: no memory for the ledger");
+    payload[0] = (unsigned char)entry->encoding;
+    if (n)
+        memcpy(payload + 1, entry->record.data, n);
+    c.payload = payload;
+    int rc = fis_selector_restore_held(m->selector, &c, e);
+    fis_free(payload);
+    return rc;
+}
+
+/* Asked for, and not answered. */
+static int restore_request(struct trainer_role *m, const struct wire_ledger_entry *entry,
+                           uint32_t criterion, struct fis_error *e)
+{
+    struct fis_candidate c = {.id = entry->id, .x = entry->d ? entry->x : NULL};
+    int rc = entry->state == WIRE_REQUESTED
+                 ? fis_selector_restore(m->selector, &c, criterion, -1, e)
+                 : fis_selector_restore_withdrawn(m->selector, &c, criterion, entry->refunded, e);
+    if (rc < 0)
+        return rc;
+    struct trainer_request *r =
+        trainer_request_add(&m->requests, &entry->id, entry->state, entry->asked_at_ms);
+    if (!r)
+        return fis_fail(e, FIS_NOMEM, "trainer: no memory for the ledger");
+    r->round = entry->round;
+    r->refunded = entry->refunded;
+    for (uint32_t i = 0; rc == 0 && i < entry->n_votes; i++)
+        rc = trainer_request_vote(r, &entry->votes[i], e);
+    return rc;
+}
+
+/* The labels of the round that the copies were trained on already: as far as state.trained goes. */
+static void restore_progress(struct trainer_role *m)
+{
+    double bought = (double)m->this_round.bought;
+    if (bought <= m->state.trained)
+        m->steps_done = trainer_share_of_steps(m, trainer_round_progress(m));
+    else
+        m->untrained++;
 }
 
 static int restore_bought(struct trainer_role *m, const struct wire_ledger_entry *entry,
-                          struct fis_error *e)
+                          uint32_t criterion, struct fis_error *e)
 {
+    struct fis_candidate c = {.id = entry->id, .x = entry->x};
     uint32_t index;
-    if (fis_trainer_add_bought(m->learner, entry->x, entry->class_index, &index, e) < 0)
+    if (fis_selector_restore(m->selector, &c, criterion, (int64_t)entry->class_index, e) < 0 ||
+        fis_trainer_add_bought(m->learner, entry->x, entry->class_index, &index, e) < 0)
         return -1;
-    if (entry->round == m->state.round)
-        trainer_count_label(m, &entry->id, entry->class_index, entry->state == WIRE_ACCEPTED);
+    if (entry->round != m->state.round)
+        return 0;
+    trainer_count_label(m, &entry->id, entry->class_index, entry->state == WIRE_ACCEPTED);
+    restore_progress(m);
     return 0;
-}
-
-/* Labels of the round that the newest head was trained on already are not trained on again. */
-static void restore_progress(struct trainer_role *m)
-{
-    double trained = m->state.trained;
-    uint32_t bought = m->this_round.bought, known = 0;
-    if (trained > 0)
-        known = trained < bought ? (uint32_t)trained : bought;
-    uint32_t progress = trainer_round_progress(m);
-    m->untrained = bought - known;
-    m->steps_done = trainer_share_of_steps(m, known < progress ? known : progress);
 }
 
 int trainer_role_restore_entry(struct trainer_role *m, const struct wire_ledger_entry *entry,
                                struct fis_error *e)
 {
-    int known_criterion = entry->criterion < fis_criteria_count(m->o.selector.criteria.algorithm);
-    if (entry->state == WIRE_IN_HEAP)
-        return 0; /* nothing was asked: the candidate comes again */
+    /* The algorithm may be another one now, with fewer criteria. */
+    uint32_t criteria = fis_criteria_count(m->o.selector.criteria.algorithm);
+    uint32_t criterion = entry->criterion < criteria ? entry->criterion : 0;
     if (check_entry(m, entry, e) < 0)
         return -1;
-    if (entry->round >= m->state.round && !m->in_restored_round) {
-        fis_selector_round_begin(m->selector);
-        m->in_restored_round = 1;
-    }
-    if (!is_bought(entry->state) && entry->state != WIRE_REQUESTED)
-        return restore_withdrawn(m, entry, e);
-    /* The algorithm may be another one now, with fewer criteria. */
-    struct fis_candidate c = {.id = entry->id, .x = entry->x};
-    int64_t label = is_bought(entry->state) ? (int64_t)entry->class_index : -1;
-    if (fis_selector_restore(m->selector, &c, known_criterion ? entry->criterion : 0, label, e) < 0)
-        return -1;
-    if (label >= 0 && restore_bought(m, entry, e) < 0)
-        return -1;
-    restore_progress(m);
-    return 0;
+    if (entry->state == WIRE_IN_HEAP)
+        return restore_held(m, entry, e);
+    fis_selector_restore_round(m->selector, entry->round == m->state.round);
+    return is_bought(entry->state) ? restore_bought(m, entry, criterion, e)
+                                   : restore_request(m, entry, criterion, e);
 }

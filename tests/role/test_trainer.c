@@ -9,18 +9,18 @@ static void test_rounds_to_the_end(void **state)
     open_world(&w, &o);
     load_world(&w, 200);
     start(&w);
-    assert_int_equal(w.n_versions, 1);
-    assert_true(w.version[0].served);
-    assert_string_equal(w.version[0].reason, "first");
+    assert_int_equal(w.said.n_versions, 1);
+    assert_true(w.said.version[0].served);
+    assert_string_equal(w.said.version[0].reason, "first");
     run_rounds(&w);
     struct trainer_role_counts c = trainer_role_counts(w.role);
     assert_string_equal(c.phase, "done");
     assert_int_equal(c.labels, 48); /* three rounds of sixteen, and not one more */
-    assert_int_equal(w.n_requests, 48);
-    assert_int_equal(w.n_versions, 4);
+    assert_int_equal(requests(&w), 48);
+    assert_int_equal(w.said.n_versions, 4);
     assert_int_equal(c.published + c.rejected, 4);
-    assert_int_equal(w.version[3].labels, 48);
-    assert_true(w.heads >= 1 + 3 * 4);
+    assert_int_equal(w.said.version[3].labels, 48);
+    assert_true(w.said.heads >= 1 + 3 * 4);
     close_world(&w);
 }
 
@@ -35,7 +35,7 @@ static void test_the_budget_is_exact(void **state)
     load_world(&w, 200);
     start(&w);
     run_rounds(&w);
-    assert_int_equal(w.n_requests, 37);
+    assert_int_equal(requests(&w), 37);
     assert_int_equal(trainer_role_counts(w.role).labels, 37);
     assert_string_equal(trainer_role_counts(w.role).phase, "done");
     close_world(&w);
@@ -52,13 +52,13 @@ static void test_the_in_flight_limit_holds(void **state)
     start(&w);
     offer(&w, 100);
     idle(&w);
-    assert_int_equal(w.n_requests, 5);
+    assert_int_equal(requests(&w), 5);
     idle(&w);
-    assert_int_equal(w.n_requests, 5);
-    label(&w, &w.open[0], 0);
-    label(&w, &w.open[1], 1);
+    assert_int_equal(requests(&w), 5);
+    label(&w, open_id(&w, 0), 0);
+    label(&w, open_id(&w, 1), 1);
     idle(&w);
-    assert_int_equal(w.n_requests, 7);
+    assert_int_equal(requests(&w), 7);
     close_world(&w);
 }
 
@@ -75,20 +75,20 @@ static void test_labels_that_are_not_wanted(void **state)
     idle(&w);
     fis_id_set(&nobody, "r4000", 5);
     assert_int_equal(label(&w, &nobody, 1), -FIS_INPUT);
-    assert_int_equal(label(&w, &w.open[0], 1), 0);
-    assert_int_equal(label(&w, &w.open[0], 1), 0);          /* again: counts once */
-    assert_int_equal(label(&w, &w.open[0], 0), -FIS_INPUT); /* contradicts */
+    assert_int_equal(label(&w, open_id(&w, 0), 1), 0);
+    assert_int_equal(label(&w, open_id(&w, 0), 1), 0);          /* again: counts once */
+    assert_int_equal(label(&w, open_id(&w, 0), 0), -FIS_INPUT); /* contradicts */
     struct trainer_role_counts c = trainer_role_counts(w.role);
     assert_int_equal(c.labels, 1);
     assert_int_equal(c.duplicates, 1);
     assert_int_equal(c.learner.bought, 1);
     struct fis_error e;
-    struct wire_label skip = {.id = w.open[1], .status = WIRE_SKIPPED};
-    assert_int_equal(trainer_role_label(w.role, &skip, &e), 0);
+    struct wire_label skip = {.id = *open_id(&w, 1), .status = WIRE_SKIPPED};
+    assert_int_equal(trainer_role_label(w.role, &skip, now_of(&w), &e), 0);
     c = trainer_role_counts(w.role);
     assert_int_equal(c.skipped, 1);
     assert_int_equal(c.learner.bought, 1);
-    assert_int_equal(w.ledger[number_of(&w.open[1])].state, WIRE_SKIPPED_BY_PERSON);
+    assert_int_equal(entry_state(&w, open_id(&w, 1)), WIRE_SKIPPED_BY_PERSON);
     close_world(&w);
 }
 
@@ -103,16 +103,16 @@ static void test_a_round_ends_at_its_deadline(void **state)
     start(&w);
     offer(&w, 100);
     idle(&w);
-    label(&w, &w.open[0], 1);
+    label(&w, open_id(&w, 0), 1);
     idle(&w);
-    assert_int_equal(w.n_versions, 1);
-    w.now.wall_ms -= 10000000; /* the wall clock is not what it goes by */
+    assert_int_equal(w.said.n_versions, 1);
+    w.said.wall_jump -= 10000000; /* the wall clock is not what it goes by */
     idle(&w);
-    assert_int_equal(w.n_versions, 1);
-    w.now.mono_ms += 1000;
+    assert_int_equal(w.said.n_versions, 1);
+    w.said.ms += 1000;
     idle(&w);
-    assert_int_equal(w.n_versions, 2);
-    assert_int_equal(label(&w, &w.open[1], 1), 0); /* late, but paid for */
+    assert_int_equal(w.said.n_versions, 2);
+    assert_int_equal(label(&w, open_id(&w, 1), 1), 0); /* late, but paid for */
     assert_int_equal(trainer_role_counts(w.role).labels, 2);
     close_world(&w);
 }
@@ -129,26 +129,26 @@ static void test_a_deadline_without_a_label_judges_nothing(void **state)
     offer(&w, 100);
     idle(&w);
     for (int i = 0; i < 5; i++) {
-        w.now.mono_ms += 1000;
+        w.said.ms += 1000;
         idle(&w);
     }
-    assert_int_equal(w.n_versions, 1);
-    label(&w, &w.open[0], 1);
+    assert_int_equal(w.said.n_versions, 1);
+    label(&w, open_id(&w, 0), 1);
     idle(&w);
-    assert_int_equal(w.n_versions, 1);
-    w.now.mono_ms += 1000;
+    assert_int_equal(w.said.n_versions, 1);
+    w.said.ms += 1000;
     idle(&w);
-    assert_int_equal(w.n_versions, 2);
+    assert_int_equal(w.said.n_versions, 2);
     /* What is still out does not hold up a round that has its labels. */
     offer(&w, 100);
     idle(&w);
     for (uint32_t i = 1; i < 16; i++)
-        assert_int_equal(label(&w, &w.open[i], 1), 0);
+        assert_int_equal(label(&w, open_id(&w, i), 1), 0);
     idle(&w);
     idle(&w);
-    assert_int_equal(label(&w, &w.open[16], 1), 0);
+    assert_int_equal(label(&w, open_id(&w, 16), 1), 0);
     idle(&w);
-    assert_int_equal(w.n_versions, 3);
+    assert_int_equal(w.said.n_versions, 3);
     close_world(&w);
 }
 
@@ -171,13 +171,13 @@ static void test_rounds_of_fis_count_kept_labels(void **state)
     offer(&w, 400);
     idle(&w);
     uint32_t kept = 0, answered = 0;
-    for (; answered < w.n_requests && w.n_versions == 1; answered++, idle(&w), idle(&w)) {
+    for (; answered < requests(&w) && w.said.n_versions == 1; answered++, idle(&w), idle(&w)) {
         struct trainer_role_counts c = trainer_role_counts(w.role);
         assert_true(kept + c.selector.open <= 8); /* never more than r could be kept */
-        assert_int_equal(label(&w, &w.open[answered], truth(&w.open[answered])), 0);
-        kept += w.ledger[number_of(&w.open[answered])].state == WIRE_ACCEPTED;
+        assert_int_equal(label(&w, open_id(&w, answered), truth(open_id(&w, answered))), 0);
+        kept += entry_state(&w, open_id(&w, answered)) == WIRE_ACCEPTED;
     }
-    assert_int_equal(w.n_versions, 2);
+    assert_int_equal(w.said.n_versions, 2);
     assert_true(answered > kept);
     assert_true(kept == 8 || trainer_role_counts(w.role).selector.held == 0);
     assert_true(kept > 0);
@@ -192,18 +192,18 @@ static void test_starts_that_are_refused(void **state)
     struct fis_error e;
     open_world(&w, &o);
     load_world(&w, 0);
-    assert_int_equal(trainer_role_start(w.role, w.now, &e), -FIS_FATAL);
+    assert_int_equal(trainer_role_start(w.role, now_of(&w), &e), -FIS_FATAL);
     assert_non_null(strstr(e.text, "initial"));
     close_world(&w);
 
     o.learner.learning_rate = 3e38f; /* the warm-up diverges */
     open_world(&w, &o);
     load_world(&w, 200);
-    assert_int_equal(trainer_role_start(w.role, w.now, &e), 0);
+    assert_int_equal(trainer_role_start(w.role, now_of(&w), &e), 0);
     trainer_role_job(w.role);
-    assert_true(trainer_role_job_done(w.role, w.now, &e) < 0);
+    assert_true(trainer_role_job_done(w.role, now_of(&w), &e) < 0);
     assert_non_null(strstr(e.text, "finite"));
-    assert_int_equal(w.heads, 0);
+    assert_int_equal(w.said.heads, 0);
     close_world(&w);
 }
 

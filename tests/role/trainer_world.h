@@ -14,10 +14,14 @@
 
 #include "fis/mem.h"
 #include "role/trainer.h"
+#include "wire/ledger.h"
 
 #define D 3
 #define MAX_IDS 4096
-#define MAX_VERSIONS 64
+#define MAX_REQUESTS 2048
+#define MAX_VERSIONS 96
+#define MAX_VOTES 8
+#define PARTITIONS 3
 
 static const char *const class_names[] = {"no", "yes"};
 static const struct wire_schema schema = {.classes = class_names, .n_classes = 2};
@@ -27,33 +31,69 @@ static const struct fis_column columns[D] = {
     {"c", FIS_NUMERIC, FIS_SCALE_NONE},
 };
 
-/* The world around the machine: it remembers what was said, and answers from the true labels. */
-struct world {
-    struct fis_encoder *encoder;
-    struct trainer_role *role;
-    struct trainer_time now;
-    struct fis_rng rng;
-    int job;
-    struct fis_id open[MAX_IDS]; /* requests in order */
-    float x[MAX_IDS][D];         /* of record i */
-    uint32_t n_requests, n_records;
+/* A ledger entry with all that it points to. */
+struct item {
+    struct wire_ledger_entry entry; /* state 0: none */
+    uint64_t written;               /* rises with every one that is written */
+    float x[D];
+    char record[8];
+    struct wire_vote votes[MAX_VOTES];
+    char annotator[MAX_VOTES][8];
+};
+
+/* What the machine has said, and what was handed to it meanwhile: what a commit makes last. */
+struct said {
+    struct item item[MAX_IDS]; /* by the record's number */
+    uint64_t written, tombstones;
+    struct {
+        struct fis_id id;
+        int cancelled;
+        int64_t deadline_ms;
+    } request[MAX_REQUESTS];
+    uint32_t n_requests;
     unsigned char asked[MAX_IDS];
-    struct wire_ledger_entry ledger[MAX_IDS];
-    float ledger_x[MAX_IDS][D];
     struct wire_trainer_state state;
-    uint64_t heads, last_head;
-    enum trainer_window window;
-    uint32_t windows;
+    struct wire_counted counted[PARTITIONS];
+    char control_text[256];
+    uint32_t states;
+    unsigned char checkpoint[1 << 15];
+    size_t learner, gate;
+    uint64_t heads, last_head, head_scan;
+    struct wire_pool_end ends[PARTITIONS];
+    uint32_t n_ends;
     float head[64], served[64]; /* slabs */
     uint32_t n_versions;
     struct {
-        int served;
+        int served, params_there;
         char reason[32];
         double accuracy;
         uint64_t labels;
         uint32_t rows;
+        float params[64];
     } version[MAX_VERSIONS];
+    uint32_t n_records, step;
+    int64_t next[PARTITIONS]; /* offsets of the records */
+    uint64_t ms;              /* that passed */
+    int64_t wall_jump;
 };
+
+/* The world around the machine: it remembers what was said, and answers from the true labels. */
+struct world {
+    struct trainer_role_options o;
+    struct fis_encoder *encoder;
+    struct trainer_role *role;
+    uint32_t n_initial;
+    uint64_t mono_began; /* of this process */
+    int job;
+    uint32_t pools, restarts, tied, went_back, jumps;
+    struct said said, kept; /* up to now, and as of the last commit */
+};
+
+static inline struct trainer_time now_of(const struct world *w)
+{
+    return (struct trainer_time){w->mono_began + w->said.ms,
+                                 1000000000 + w->said.wall_jump + (int64_t)w->said.ms};
+}
 
 static inline uint32_t number_of(const struct fis_id *id)
 {
@@ -62,53 +102,130 @@ static inline uint32_t number_of(const struct fis_id *id)
     return (uint32_t)atoi(text + 1);
 }
 
+static inline struct fis_id id_of(uint32_t number)
+{
+    struct fis_id id;
+    char text[16];
+    fis_id_set(&id, text, (size_t)snprintf(text, sizeof text, "r%u", number));
+    return id;
+}
+
+/* The i-th request that was made. */
+static inline const struct fis_id *open_id(const struct world *w, uint32_t i)
+{
+    for (uint32_t at = 0; at < w->said.n_requests; at++)
+        if (!w->said.request[at].cancelled && i-- == 0)
+            return &w->said.request[at].id;
+    fail_msg("there are not so many requests");
+    return NULL;
+}
+
+static inline uint32_t requests(const struct world *w)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->said.n_requests; i++)
+        n += !w->said.request[i].cancelled;
+    return n;
+}
+
+static inline enum wire_ledger_state entry_state(const struct world *w, const struct fis_id *id)
+{
+    return w->said.item[number_of(id)].entry.state;
+}
+
 static inline void on_request(void *ctx, const struct wire_label_request *r)
 {
-    struct world *w = ctx;
+    struct said *s = &((struct world *)ctx)->said;
     uint32_t n = number_of(&r->id);
-    assert_false(w->asked[n]); /* at most once per record */
-    w->asked[n] = 1;
-    w->open[w->n_requests++] = r->id;
+    assert_true(s->n_requests < MAX_REQUESTS);
+    assert_int_equal(s->asked[n], r->cancelled != 0); /* at most once per record */
+    s->asked[n] = 1;
+    assert_int_equal(r->cancelled != 0, r->reason != NULL);
+    s->request[s->n_requests].id = r->id;
+    s->request[s->n_requests].deadline_ms = r->deadline_ms;
+    s->request[s->n_requests++].cancelled = r->cancelled;
 }
 
 static inline void on_ledger(void *ctx, const struct wire_ledger_entry *entry)
 {
-    struct world *w = ctx;
-    uint32_t n = number_of(&entry->id);
-    w->ledger[n] = *entry;
-    if (entry->x)
-        memcpy(w->ledger_x[n], entry->x, sizeof w->ledger_x[n]);
-    w->ledger[n].x = w->ledger_x[n];
+    struct said *s = &((struct world *)ctx)->said;
+    struct item *i = &s->item[number_of(&entry->id)];
+    memset(i, 0, sizeof *i);
+    i->entry = *entry;
+    i->written = ++s->written;
+    assert_true(entry->n_votes <= MAX_VOTES && entry->record.length <= sizeof i->record);
+    if (entry->d)
+        memcpy(i->x, entry->x, sizeof i->x);
+    if (entry->record.length)
+        memcpy(i->record, entry->record.data, entry->record.length);
+    for (uint32_t k = 0; k < entry->n_votes; k++) {
+        i->votes[k] = entry->votes[k];
+        snprintf(i->annotator[k], sizeof i->annotator[k], "%s", entry->votes[k].annotator);
+    }
 }
 
-static inline void on_state(void *ctx, const struct wire_trainer_state *s)
+static inline void on_unheld(void *ctx, const struct fis_id *id)
 {
-    ((struct world *)ctx)->state = *s;
+    struct said *s = &((struct world *)ctx)->said;
+    struct item *i = &s->item[number_of(id)];
+    assert_int_equal(i->entry.state, WIRE_IN_HEAP);
+    memset(i, 0, sizeof *i);
+    s->tombstones++;
+}
+
+static inline void on_state(void *ctx, const struct wire_trainer_state *state)
+{
+    struct said *s = &((struct world *)ctx)->said;
+    s->state = *state;
+    assert_true(state->n_counted <= PARTITIONS);
+    if (state->n_counted)
+        memcpy(s->counted, state->counted, state->n_counted * sizeof *state->counted);
+    snprintf(s->control_text, sizeof s->control_text, "%s", state->control_text);
+    s->states++;
+}
+
+static inline void on_checkpoint(void *ctx, const struct wire_checkpoint *c)
+{
+    struct said *s = &((struct world *)ctx)->said;
+    assert_true(c->format != 0 && c->learner.length + c->gate.length <= sizeof s->checkpoint);
+    s->learner = c->learner.length;
+    s->gate = c->gate.length;
+    memcpy(s->checkpoint, c->learner.data, s->learner);
+    memcpy(s->checkpoint + s->learner, c->gate.data, s->gate);
 }
 
 static inline void on_head(void *ctx, const struct wire_head *h)
 {
-    struct world *w = ctx;
+    struct said *s = &((struct world *)ctx)->said;
     size_t n = fis_shape_params(&h->shape);
-    assert_true(n <= 64 && h->version > w->last_head);
+    assert_true(n <= 64 && h->version > s->last_head);
     for (size_t i = 0; i < n; i++)
         assert_true(isfinite(h->params[i]) && isfinite(h->g_acc[i]) && isfinite(h->g_fair[i]));
-    memcpy(w->head, h->params, n * sizeof *w->head);
-    w->last_head = h->version;
-    w->heads++;
+    memcpy(s->head, h->params, n * sizeof *s->head);
+    s->last_head = h->version;
+    s->head_scan = h->scan;
+    s->n_ends = h->n_ends;
+    if (h->n_ends)
+        memcpy(s->ends, h->ends, h->n_ends * sizeof *h->ends);
+    s->heads++;
 }
 
 static inline void on_model(void *ctx, const struct wire_model *v)
 {
-    struct world *w = ctx;
-    assert_int_equal(v->served, v->params != NULL);
+    struct said *s = &((struct world *)ctx)->said;
+    uint32_t i = s->n_versions++;
+    assert_true(i < MAX_VERSIONS && v->version == i + 1);
+    assert_true(!v->served || v->params);
+    s->version[i].params_there = v->params != NULL;
+    if (v->params)
+        memcpy(s->version[i].params, v->params, fis_shape_params(&v->shape) * sizeof(float));
     if (v->served)
-        memcpy(w->served, v->params, fis_shape_params(&v->shape) * sizeof *w->served);
-    w->version[w->n_versions].served = v->served;
-    w->version[w->n_versions].accuracy = v->metrics.accuracy;
-    w->version[w->n_versions].labels = v->labels_bought;
-    w->version[w->n_versions].rows = v->metrics.n;
-    snprintf(w->version[w->n_versions++].reason, 32, "%s", v->reason);
+        memcpy(s->served, s->version[i].params, sizeof s->served);
+    s->version[i].served = v->served;
+    s->version[i].accuracy = v->metrics.accuracy;
+    s->version[i].labels = v->labels_bought;
+    s->version[i].rows = v->metrics.n;
+    snprintf(s->version[i].reason, sizeof s->version[i].reason, "%s", v->reason);
 }
 
 static inline void on_job(void *ctx, enum trainer_job kind)
@@ -120,16 +237,16 @@ static inline void on_job(void *ctx, enum trainer_job kind)
 
 static inline void on_note(void *ctx, const char *event, const char *text)
 {
-    (void)ctx;
-    (void)event;
+    struct world *w = ctx;
     (void)text;
+    w->tied += strcmp(event, "tied") == 0;
+    w->went_back += strcmp(event, "went_back") == 0;
+    w->jumps += strcmp(event, "clock_jump") == 0;
 }
 
-static inline void on_window(void *ctx, enum trainer_window what)
+static inline void on_pool(void *ctx)
 {
-    struct world *w = ctx;
-    w->window = what;
-    w->windows++;
+    ((struct world *)ctx)->pools++;
 }
 
 static inline struct trainer_role_options options(void)
@@ -183,21 +300,28 @@ static inline uint32_t draw(struct fis_rng *r, float *x, uint32_t *group)
     return y;
 }
 
-static inline void open_world(struct world *w, const struct trainer_role_options *o)
+static inline void make_role(struct world *w)
 {
     struct fis_error e;
-    struct trainer_out out = {w,        on_request, on_ledger, on_state, on_head,
-                              on_model, on_job,     on_note,   on_window};
-    memset(w, 0, sizeof *w);
-    fis_rng_seed(&w->rng, 1, 1);
+    struct trainer_out out = {w,       on_request, on_ledger, on_unheld, on_state, on_checkpoint,
+                              on_head, on_model,   on_job,    on_note,   on_pool};
     w->encoder = fis_encoder_new(columns, D, 10, &e);
     struct fis_value row[D] = {{FIS_VALUE_NUMBER, 1, NULL, 0},
                                {FIS_VALUE_NUMBER, 1, NULL, 0},
                                {FIS_VALUE_NUMBER, 1, NULL, 0}};
     assert_int_equal(fis_encoder_observe(w->encoder, row, &e), 0);
     assert_int_equal(fis_encoder_finish(w->encoder, &e), 0);
-    w->role = trainer_role_new(o, w->encoder, &out, &e);
+    w->role = trainer_role_new(&w->o, w->encoder, &out, &e);
     assert_non_null(w->role);
+    w->job = 0;
+}
+
+static inline void open_world(struct world *w, const struct trainer_role_options *o)
+{
+    memset(w, 0, sizeof *w);
+    w->o = *o;
+    w->mono_began = 1000;
+    make_role(w);
 }
 
 static inline void load_world(struct world *w, uint32_t n_initial)
@@ -207,6 +331,7 @@ static inline void load_world(struct world *w, uint32_t n_initial)
     static float x[600 * D];
     static uint32_t y[600], g[600];
     fis_rng_seed(&r, 2, 2);
+    w->n_initial = n_initial;
     for (uint32_t i = 0; i < n_initial; i++) {
         float row[D];
         uint32_t label = draw(&r, row, NULL);
@@ -231,46 +356,110 @@ static inline void settle(struct world *w)
     while (w->job) {
         w->job = 0;
         trainer_role_job(w->role);
-        if (trainer_role_job_done(w->role, w->now, &e) < 0)
+        if (trainer_role_job_done(w->role, now_of(w), &e) < 0)
             fail_msg("job: %s", e.text);
     }
+}
+
+static inline void commit(struct world *w)
+{
+    struct fis_error e;
+    assert_int_equal(trainer_role_flush(w->role, now_of(w), &e), 0);
+    w->kept = w->said;
 }
 
 static inline void start(struct world *w)
 {
     struct fis_error e;
-    assert_int_equal(trainer_role_start(w->role, w->now, &e), 0);
+    assert_int_equal(trainer_role_start(w->role, now_of(w), &e), 0);
+    settle(w);
+    commit(w);
+}
+
+static inline void turn(struct world *w)
+{
+    trainer_role_idle(w->role, now_of(w));
     settle(w);
 }
 
 static inline void idle(struct world *w)
 {
-    w->now.mono_ms += 10;
-    trainer_role_idle(w->role, w->now);
-    settle(w);
+    w->said.ms += 10;
+    turn(w);
+    commit(w);
+}
+
+static inline void features(uint32_t number, float *x)
+{
+    struct fis_rng r;
+    fis_rng_seed(&r, 1, number);
+    draw(&r, x, NULL);
+}
+
+static inline void progress(struct world *w, uint32_t partition, uint32_t n)
+{
+    struct wire_range r = {
+        (int32_t)partition, w->said.next[partition], w->said.next[partition] + n, n, 0, 0};
+    struct wire_progress p = {.scorer = "s", .ranges = &r, .n_ranges = 1};
+    trainer_role_progress(w->role, &p);
+    w->said.next[partition] += n;
+}
+
+static inline void offer_one(struct world *w, uint32_t number)
+{
+    struct fis_error e;
+    float x[D];
+    features(number, x);
+    struct wire_candidate c = {
+        .id = id_of(number), .x = x, .d = D, .encoding = WIRE_JSON, .record = {"{}", 2}};
+    assert_int_equal(trainer_role_offer(w->role, &c, &e), 0);
 }
 
 static inline void offer(struct world *w, uint32_t n)
 {
+    for (uint32_t i = 0; i < n; i++)
+        offer_one(w, w->said.n_records++);
+    progress(w, w->said.n_records % PARTITIONS, n);
+}
+
+static inline int answer(struct world *w, const struct fis_id *id, enum wire_label_status status,
+                         uint32_t y, const char *who)
+{
     struct fis_error e;
-    struct wire_progress p = {.records = n};
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t number = w->n_records++;
-        struct wire_candidate c = {.x = w->x[number], .d = D, .encoding = WIRE_JSON};
-        char text[16];
-        draw(&w->rng, w->x[number], NULL);
-        fis_id_set(&c.id, text, (size_t)snprintf(text, sizeof text, "r%u", number));
-        c.record = (struct wire_bytes){"{}", 2};
-        assert_int_equal(trainer_role_offer(w->role, &c, &e), 0);
-    }
-    trainer_role_progress(w->role, &p);
+    struct fis_id copy = *id;
+    struct wire_label l = {.id = copy, .status = status, .class_index = y, .annotator = who};
+    return trainer_role_label(w->role, &l, now_of(w), &e);
 }
 
 static inline int label(struct world *w, const struct fis_id *id, uint32_t y)
 {
+    return answer(w, id, WIRE_LABELLED, y, "");
+}
+
+static inline int control(struct world *w, enum wire_control_kind kind, uint64_t version,
+                          const struct fis_id *record)
+{
+    static struct wire_model v;
     struct fis_error e;
-    struct wire_label l = {.id = *id, .class_index = y};
-    return trainer_role_label(w->role, &l, &e);
+    char text[32];
+    struct wire_control c = {.kind = kind, .version = version, .by = "t", .reason = ""};
+    if (record)
+        c.record = *record;
+    fis_id_set(&c.command, text,
+               (size_t)snprintf(text, sizeof text, "c%u/%llu", w->said.step++,
+                                (unsigned long long)w->said.ms));
+    uint64_t wanted = trainer_role_wanted_version(w->role, &c);
+    int there = wanted && wanted <= w->said.n_versions;
+    if (there)
+        v = (struct wire_model){.version = wanted,
+                                .served = w->said.version[wanted - 1].served,
+                                .shape = *trainer_role_shape(w->role),
+                                .params = w->said.version[wanted - 1].params_there
+                                              ? w->said.version[wanted - 1].params
+                                              : NULL};
+    assert_int_equal(trainer_role_control(w->role, &c, there ? &v : NULL, now_of(w), &e), 0);
+    commit(w);
+    return w->said.state.control_ok;
 }
 
 static inline uint32_t truth(const struct fis_id *id)
@@ -283,40 +472,81 @@ static inline void run_rounds(struct world *w)
 {
     uint32_t answered = 0;
     for (int i = 0; i < 40; i++) {
-        if (w->n_records + 100 <= MAX_IDS)
+        if (w->said.n_records + 100 <= MAX_IDS)
             offer(w, 100);
         idle(w);
-        for (; answered < w->n_requests; answered++, idle(w))
-            assert_int_equal(label(w, &w->open[answered], truth(&w->open[answered])), 0);
+        for (; answered < requests(w); answered++, idle(w))
+            assert_int_equal(label(w, open_id(w, answered), truth(open_id(w, answered))), 0);
     }
 }
 
-/* What a host does: the state, earlier rounds' entries, then this round's. */
-static inline void restore(struct world *after, const struct world *before)
+static inline int by_writing(const void *a, const void *b)
+{
+    uint64_t x = (*(struct item *const *)a)->written, y = (*(struct item *const *)b)->written;
+    return x < y ? -1 : x > y;
+}
+
+/* What a host does: the state, the entries in their order, the checkpoint. */
+static inline void restore_with(struct world *w, const struct said *from, int checkpoint)
 {
     struct fis_error e;
-    memcpy(after->asked, before->asked, sizeof after->asked);
-    memcpy(after->ledger, before->ledger, sizeof after->ledger);
-    after->last_head = before->state.head_version;
+    static struct item *order[MAX_IDS];
+    uint32_t n = 0;
+    w->said = *from;
+    struct said *s = &w->said;
+    s->state.counted = s->counted;
+    s->state.control_text = s->control_text;
+    s->state.control_id = "";
+    s->state.head_version = s->last_head;
     assert_int_equal(
-        trainer_role_restore_state(after->role, &before->state, before->head, before->served, &e),
-        0);
-    for (int this_round = 0; this_round < 2; this_round++)
-        for (uint32_t i = 0; i < MAX_IDS; i++)
-            if (before->ledger[i].state &&
-                (before->ledger[i].round >= before->state.round) == this_round)
-                assert_int_equal(trainer_role_restore_entry(after->role, &before->ledger[i], &e),
-                                 0);
-    memcpy(after->x, before->x, sizeof after->x);
+        trainer_role_restore_state(w->role, &s->state, s->head, s->served, now_of(w), &e), 0);
+    for (uint32_t i = 0; i < MAX_IDS; i++)
+        if (s->item[i].entry.state)
+            order[n++] = &s->item[i];
+    qsort(order, n, sizeof *order, by_writing);
+    for (uint32_t i = 0; i < n; i++) {
+        struct item *it = order[i];
+        struct wire_ledger_entry entry = it->entry;
+        entry.x = entry.d ? it->x : NULL;
+        entry.record.data = it->record;
+        entry.votes = it->votes;
+        for (uint32_t k = 0; k < entry.n_votes; k++)
+            it->votes[k].annotator = it->annotator[k];
+        if (trainer_role_restore_entry(w->role, &entry, &e) < 0)
+            fail_msg("entry: %s", e.text);
+    }
+    struct wire_bytes learner = {s->checkpoint, s->learner};
+    struct wire_bytes gate = {s->checkpoint + s->learner, s->gate};
+    if (checkpoint && trainer_role_restore_checkpoint(w->role, learner, gate, &e) < 0)
+        fail_msg("checkpoint: %s", e.text);
+}
+
+/* `after` goes on from what `before` has committed. */
+static inline void restore(struct world *after, struct world *before)
+{
+    commit(before);
+    restore_with(after, &before->kept, 0);
+}
+
+/* The process dies; another one goes on from what was committed, on another monotonic clock. */
+static inline void restart(struct world *w)
+{
+    close_world(w);
+    make_role(w);
+    load_world(w, w->n_initial);
+    w->mono_began = w->mono_began * 7 % 100003 + 5;
+    restore_with(w, &w->kept, 1);
+    start(w);
+    w->restarts++;
 }
 
 static inline void play_round(struct world *w)
 {
-    uint32_t from = w->n_requests;
+    uint32_t from = requests(w);
     offer(w, 100);
     idle(w);
-    for (uint32_t i = from; i < w->n_requests; i++)
-        label(w, &w->open[i], truth(&w->open[i]));
+    for (uint32_t i = from; i < requests(w); i++)
+        label(w, open_id(w, i), truth(open_id(w, i)));
     idle(w);
     idle(w);
 }

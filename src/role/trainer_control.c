@@ -1,0 +1,147 @@
+/* The operator's commands. Each ends in an outcome: done, or refused with the reason. */
+#include "role/trainer_role.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct outcome {
+    int ok;
+    struct fis_error
+        text; /* its text; FIS_PRINTF's checks and the care for odd bytes come with it */
+};
+
+#define DONE(o, ...) ((o)->ok = 1, fis_fail(&(o)->text, FIS_OK, __VA_ARGS__))
+#define REFUSED(o, ...) ((o)->ok = 0, fis_fail(&(o)->text, FIS_INPUT, __VA_ARGS__))
+
+uint64_t trainer_role_wanted_version(const struct trainer_role *m, const struct wire_control *c)
+{
+    if (c->kind == WIRE_CONTROL_ROLLBACK && c->version == 0)
+        return m->state.previous_version;
+    return c->kind == WIRE_CONTROL_ROLLBACK || c->kind == WIRE_CONTROL_PROMOTE ? c->version : 0;
+}
+
+static void pause_asking(struct trainer_role *m, uint32_t on, struct outcome *o)
+{
+    int same = m->state.paused == on;
+    m->state.paused = on;
+    DONE(o, "%s%s", same ? "already " : "", on ? "paused: no label is asked for" : "not paused");
+}
+
+static void pin(struct trainer_role *m, uint32_t on, struct outcome *o)
+{
+    m->state.pinned = on;
+    fis_gate_hold(m->gate, (int)on);
+    DONE(o, on ? "version %llu stays, whatever the gate says" : "version %llu is pinned no more",
+         (unsigned long long)m->state.served_version);
+}
+
+static void cancel(struct trainer_role *m, const struct wire_control *c, struct trainer_time now,
+                   struct outcome *o)
+{
+    struct trainer_request *r =
+        c->record.length ? trainer_request_find(&m->requests, &c->record) : NULL;
+    if (!r || r->state != WIRE_REQUESTED) {
+        REFUSED(o, "there is no open request for this record");
+        return;
+    }
+    trainer_give_up(m, r, WIRE_CANCELLED, 1, "cancelled", now);
+    DONE(o, "the request is withdrawn");
+}
+
+static int same_shape(const struct fis_shape *a, const struct fis_shape *b)
+{
+    return a->n_layers == b->n_layers &&
+           memcmp(a->width, b->width, (a->n_layers + 1) * sizeof *a->width) == 0;
+}
+
+/* Why this version cannot be served; 1 when it can, and *accuracy is then its accuracy now. */
+static int may_serve(struct trainer_role *m, const struct wire_control *c,
+                     const struct wire_model *v, double *accuracy, struct outcome *o)
+{
+    unsigned long long wanted = trainer_role_wanted_version(m, c);
+    double least = fis_gate_val0(m->gate) - m->o.gate.epsilon;
+    if (!wanted)
+        REFUSED(o, "nothing was served before version %llu",
+                (unsigned long long)m->state.served_version);
+    else if (wanted == m->state.served_version)
+        REFUSED(o, "version %llu is what is served", wanted);
+    else if (!v || v->version != wanted)
+        REFUSED(o, "there is no version %llu", wanted);
+    else if (c->kind == WIRE_CONTROL_ROLLBACK && !v->served)
+        REFUSED(o, "version %llu was never served: promote it", wanted);
+    else if (!v->params)
+        REFUSED(o, "version %llu has no parameters", wanted);
+    else if (!same_shape(&v->shape, &m->shape))
+        REFUSED(o, "version %llu is a network of another shape", wanted);
+    else if (!((*accuracy = trainer_accuracy(m, v->params)) >= least))
+        REFUSED(o, "version %llu has accuracy %.4f on the validation set now; the floor is %.4f",
+                wanted, *accuracy, least);
+    else
+        return 1;
+    return 0;
+}
+
+/* The log is only ever added to: what was there before goes out under a new number. */
+static int serve_again(struct trainer_role *m, const struct wire_control *c,
+                       const struct wire_model *v, struct trainer_time now, struct outcome *o,
+                       struct fis_error *e)
+{
+    double accuracy = 0;
+    int back = c->kind == WIRE_CONTROL_ROLLBACK;
+    if (!may_serve(m, c, v, &accuracy, o))
+        return 0;
+    memcpy(m->published, v->params, fis_shape_params(&m->shape) * sizeof *m->published);
+    fis_gate_restore(m->gate, fis_gate_val0(m->gate), m->published, m->state.looks);
+    m->state.served_accuracy = accuracy;
+    m->state.failures = 0;
+    DONE(o, "version %llu is served: the weights of version %llu, accuracy %.4f",
+         (unsigned long long)m->state.model_version + 1, (unsigned long long)v->version, accuracy);
+    trainer_send_again(m, v, back ? "rolled_back" : "promoted", o->text.text, now);
+    return trainer_send_checkpoint(m, e);
+}
+
+static int carry_out(struct trainer_role *m, const struct wire_control *c,
+                     const struct wire_model *v, struct trainer_time now, struct outcome *o,
+                     struct fis_error *e)
+{
+    switch (c->kind) {
+    case WIRE_CONTROL_PAUSE:
+    case WIRE_CONTROL_RESUME:
+        pause_asking(m, c->kind == WIRE_CONTROL_PAUSE, o);
+        return 0;
+    case WIRE_CONTROL_CANCEL:
+        cancel(m, c, now, o);
+        return 0;
+    case WIRE_CONTROL_PIN:
+    case WIRE_CONTROL_UNPIN:
+        pin(m, c->kind == WIRE_CONTROL_PIN, o);
+        return 0;
+    case WIRE_CONTROL_ROLLBACK:
+    case WIRE_CONTROL_PROMOTE:
+        return serve_again(m, c, v, now, o, e);
+    }
+    REFUSED(o, "no such command");
+    return 0;
+}
+
+int trainer_role_control(struct trainer_role *m, const struct wire_control *c,
+                         const struct wire_model *version, struct trainer_time now,
+                         struct fis_error *e)
+{
+    struct outcome o = {0};
+    char id[FIS_ID_MAX + 1] = {0};
+    memcpy(id, c->command.bytes, c->command.length);
+    if (*id && strcmp(id, m->control_id) == 0)
+        return 0; /* told twice is told once */
+    trainer_tick(m, now);
+    int rc = carry_out(m, c, version, now, &o, e);
+    if (rc < 0)
+        return rc;
+    memcpy(m->control_id, id, sizeof id);
+    snprintf(m->control_text, sizeof m->control_text, "%s", o.text.text);
+    m->state.control_ok = o.ok;
+    m->dirty = 1;
+    trainer_note(m, "control", "command=%s ok=%d text=\"%s\"", wire_control_name(c->kind), o.ok,
+                 m->control_text);
+    return 0;
+}

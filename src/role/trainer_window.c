@@ -1,0 +1,187 @@
+/* What scorers offer, how far they are, and when a window is full. */
+#include "role/trainer_role.h"
+
+#include <string.h>
+
+/* ---- offers --------------------------------------------------------------------------------- */
+
+/* A candidate scored under another head than ours is scored again: they are few. */
+static void own_scores(struct trainer_role *m, const struct wire_candidate *c, float *scores)
+{
+    const struct fis_id *id = &c->id;
+    if (c->head_version == m->state.head_version)
+        memcpy(scores, c->scores, sizeof c->scores);
+    else
+        trainer_score_rows(m, c->x, &id, 1, scores);
+}
+
+int trainer_role_offer(struct trainer_role *m, const struct wire_candidate *c, struct fis_error *e)
+{
+    if (c->d != fis_shape_inputs(&m->shape))
+        return fis_fail(e, FIS_INPUT, "candidate has %u features, %u wanted", c->d,
+                        fis_shape_inputs(&m->shape));
+    struct fis_candidate held = {.id = c->id, .x = c->x};
+    unsigned char small[4096], *payload = small;
+    held.payload_length = c->record.length + 1;
+    if (held.payload_length > sizeof small && !(payload = fis_alloc(held.payload_length, 1)))
+        return fis_fail(e, FIS_NOMEM, "candidate: no memory for %zu bytes", held.payload_length);
+    payload[0] = (unsigned char)c->encoding;
+    if (c->record.length)
+        memcpy(payload + 1, c->record.data, c->record.length);
+    held.payload = payload;
+    own_scores(m, c, held.scores);
+    int kept = fis_selector_offer(m->selector, &held, e);
+    if (payload != small)
+        fis_free(payload);
+    m->counts.candidates++;
+    m->window.offered++;
+    return kept < 0 ? kept : 0;
+}
+
+/* ---- progress ------------------------------------------------------------------------------- */
+
+static struct wire_counted *counted_of(struct trainer_role *m, const struct wire_range *r)
+{
+    uint32_t n = m->state.n_counted;
+    for (uint32_t i = 0; i < n; i++)
+        if (m->counted[i].partition == r->partition)
+            return &m->counted[i];
+    struct wire_counted *all = fis_grow(m->counted, n, n + 1, sizeof *all);
+    if (!all) {
+        fis_fail(&m->failed, FIS_NOMEM, "trainer: no memory for %u partitions", n + 1);
+        return NULL;
+    }
+    m->counted = all;
+    m->state.n_counted = n + 1;
+    all[n] = (struct wire_counted){r->partition, r->begin};
+    return &all[n];
+}
+
+static uint64_t at_most(uint64_t n, int64_t limit)
+{
+    return n < (uint64_t)limit ? n : (uint64_t)limit;
+}
+
+/* What of the range is new. A range that was counted in part has that many more at the most. */
+static void count_range(struct trainer_role *m, const struct wire_range *r)
+{
+    struct wire_counted *c = counted_of(m, r);
+    if (!c || r->next <= c->next)
+        return;
+    int64_t more = r->begin < c->next ? r->next - c->next : INT64_MAX;
+    uint64_t records = at_most(r->records, more);
+    m->counts.records += records;
+    m->counts.refused += at_most(r->refused, more);
+    m->counts.tombstones += at_most(r->tombstones, more);
+    m->state.window_records += records;
+    m->window.scored += records;
+    c->next = r->next;
+    m->dirty = 1;
+}
+
+static void scan_range(struct trainer_role *m, const struct wire_range *r)
+{
+    m->counts.records += r->records;
+    m->counts.refused += r->refused;
+    m->counts.tombstones += r->tombstones;
+    m->state.window_records += r->records;
+    m->window.scored += r->records;
+    m->dirty = 1;
+    for (uint32_t i = 0; i < m->scan.n; i++)
+        if (m->scan.ends[i].partition == r->partition && r->next >= m->scan.ends[i].end &&
+            !m->scan.done[i]) {
+            m->scan.done[i] = 1;
+            m->scan.left--;
+        }
+}
+
+void trainer_role_progress(struct trainer_role *m, const struct wire_progress *p)
+{
+    for (uint32_t i = 0; i < p->n_ranges; i++) {
+        if (!m->o.pool)
+            count_range(m, &p->ranges[i]);
+        else if (m->scan.step == SCAN_ON && p->scan == m->scan.version)
+            scan_range(m, &p->ranges[i]);
+    }
+}
+
+int trainer_window_full(const struct trainer_role *m)
+{
+    if (m->o.pool)
+        return m->scan.step == SCAN_ON && m->scan.left == 0;
+    return m->state.window_records >= m->o.window_records;
+}
+
+int trainer_window_over(const struct trainer_role *m)
+{
+    if (trainer_window_full(m))
+        return 1;
+    return !m->o.pool && m->o.window_ms &&
+           m->state.clock_ms - m->state.phase_began_ms >= m->o.window_ms &&
+           fis_selector_counts(m->selector).held > 0;
+}
+
+void trainer_close_window(struct trainer_role *m)
+{
+    m->state.window_records = 0; /* what comes from now on belongs to the next window */
+    m->scan.step = SCAN_NONE;
+    trainer_note(m, "round", "round=%u scored=%llu candidates=%llu held=%u", m->state.round,
+                 (unsigned long long)m->window.scored, (unsigned long long)m->window.offered,
+                 fis_selector_counts(m->selector).held);
+    memset(&m->window, 0, sizeof m->window);
+    trainer_begin_phase(m, PHASE_LABEL);
+}
+
+/* ---- scans of the pool ---------------------------------------------------------------------- */
+
+void trainer_scan_after(struct trainer_role *m, uint64_t ms)
+{
+    m->scan.step = SCAN_LATER;
+    m->scan.at_ms = m->state.clock_ms + ms;
+}
+
+void trainer_scan_turn(struct trainer_role *m)
+{
+    if (m->scan.step != SCAN_LATER || m->state.clock_ms < m->scan.at_ms)
+        return;
+    m->scan.step = SCAN_WANTED;
+    m->out.pool(m->out.ctx);
+}
+
+void trainer_window_done(struct trainer_role *m)
+{
+    fis_free(m->counted);
+    fis_free(m->scan.ends);
+    fis_free(m->scan.done);
+}
+
+int trainer_role_pool(struct trainer_role *m, const struct wire_pool_end *ends, uint32_t n,
+                      struct trainer_time now, struct fis_error *e)
+{
+    if (m->scan.step != SCAN_WANTED)
+        return 0;
+    trainer_tick(m, now);
+    struct wire_pool_end *copy = fis_alloc(n + 1, sizeof *copy);
+    unsigned char *done = fis_calloc(n + 1, 1);
+    if (!copy || !done) {
+        fis_free(copy);
+        fis_free(done);
+        return fis_fail(e, FIS_NOMEM, "trainer: no memory for %u partitions", n);
+    }
+    fis_free(m->scan.ends);
+    fis_free(m->scan.done);
+    m->scan.ends = copy;
+    m->scan.done = done;
+    m->scan.n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (ends[i].end > 0)
+            copy[m->scan.n++] = ends[i];
+    m->scan.left = m->scan.n;
+    m->scan.step = SCAN_ON;
+    m->scan.version = m->state.head_version + 1;
+    m->state.window_records = 0;
+    trainer_send_head(m, now);
+    trainer_note(m, "scan", "round=%u head=%llu partitions=%u", m->state.round,
+                 (unsigned long long)m->scan.version, m->scan.n);
+    return 0;
+}
