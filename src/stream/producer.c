@@ -176,6 +176,24 @@ static void take_error(struct stream_producer *p, rd_kafka_event_t *ev)
     stream_errors_push(&p->errors, stop ? FIS_FATAL : FIS_RETRY, line);
 }
 
+enum stream_producer_end stream_producer_ended(const struct stream_producer *p)
+{
+    char text[256];
+    switch (rd_kafka_fatal_error(p->rk, text, sizeof text)) {
+    case RD_KAFKA_RESP_ERR_NO_ERROR:
+        return STREAM_PRODUCER_ALIVE;
+    case RD_KAFKA_RESP_ERR__FENCED:
+    case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH:
+    case RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
+        return STREAM_PRODUCER_FENCED;
+    case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID:
+        return STREAM_PRODUCER_EXPIRED;
+    default:
+        return STREAM_PRODUCER_BROKEN;
+    }
+}
+
 /* Serves events until there is none; waits `wait_ms` for the first. */
 static size_t serve(struct stream_producer *p, int wait_ms, stream_report_fn *report, void *arg)
 {

@@ -60,6 +60,17 @@ size_t stream_producer_poll(struct stream_producer *p, stream_report_fn *report,
 /* A general error since the last call (a broker that cannot be reached: RETRY; FATAL): true. */
 bool stream_producer_error(struct stream_producer *p, struct fis_error *error);
 
+/* Whether, and why, a producer is of no use any more, after something FATAL: another one with its
+ * transactional id has taken over; the coordinator has forgotten the id, and a new producer can go
+ * on; anything else. */
+enum stream_producer_end {
+    STREAM_PRODUCER_ALIVE,
+    STREAM_PRODUCER_FENCED,
+    STREAM_PRODUCER_EXPIRED,
+    STREAM_PRODUCER_BROKEN
+};
+enum stream_producer_end stream_producer_ended(const struct stream_producer *p);
+
 /* Messages sent and not yet reported. */
 uint64_t stream_producer_outstanding(const struct stream_producer *p);
 
