@@ -150,13 +150,28 @@ int fis_encoder_encode(const struct fis_encoder *enc, const struct fis_value *va
     return 0;
 }
 
-int fis_encoder_encode_floats(const struct fis_encoder *enc, const float *values, uint32_t n,
-                              float *x, struct fis_error *e)
+/* (v - mean) / deviation within +-bound, in the arithmetic of `scale` above. */
+static void encode_flat(const double *flat, const float *values, uint32_t n, float *x)
 {
-    assert(enc->finished);
-    if (n != enc->n)
-        return fis_fail(e, FIS_INPUT, "%u features, %u wanted", n, enc->n);
+    const double *mean = flat, *deviation = flat + n, *bound = flat + 2 * (size_t)n;
     for (uint32_t i = 0; i < n; i++) {
+        double z = ((double)values[i] - mean[i]) / deviation[i];
+        z = z > bound[i] ? bound[i] : z;
+        x[i] = (float)(z < -bound[i] ? -bound[i] : z);
+    }
+}
+
+static int all_finite(const float *values, uint32_t n)
+{
+    uint32_t bad = 0;
+    for (uint32_t i = 0; i < n; i++)
+        bad |= !(fabsf(values[i]) <= FLT_MAX);
+    return !bad;
+}
+
+static int refuse_floats(const struct fis_encoder *enc, const float *values, struct fis_error *e)
+{
+    for (uint32_t i = 0; i < enc->n; i++) {
         if (enc->columns[i].pub.type != FIS_NUMERIC)
             return fis_fail(e, FIS_INPUT,
                             "column %s is categorical: a vector of numbers cannot carry it",
@@ -165,9 +180,23 @@ int fis_encoder_encode_floats(const struct fis_encoder *enc, const float *values
             return fis_fail(e, FIS_INPUT, "feature %u (%s): %g is not a finite number", i,
                             enc->columns[i].pub.name, (double)values[i]);
     }
-    for (uint32_t i = 0; i < n; i++) {
+    return 0;
+}
+
+int fis_encoder_encode_floats(const struct fis_encoder *enc, const float *values, uint32_t n,
+                              float *x, struct fis_error *e)
+{
+    assert(enc->finished);
+    if (n != enc->n)
+        return fis_fail(e, FIS_INPUT, "%u features, %u wanted", n, enc->n);
+    if (enc->flat && all_finite(values, n)) {
+        encode_flat(enc->flat, values, n, x);
+        return 0;
+    }
+    int rc = refuse_floats(enc, values, e);
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
         struct fis_value v = {.kind = FIS_VALUE_NUMBER, .number = (double)values[i]};
         encode_one(&enc->columns[i], &v, x + enc->columns[i].first);
     }
-    return 0;
+    return rc;
 }

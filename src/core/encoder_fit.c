@@ -21,6 +21,7 @@ void fis_encoder_free(struct fis_encoder *enc)
     }
     fis_free(enc->columns);
     fis_free(enc->by_name);
+    fis_free(enc->flat);
     fis_free(enc);
 }
 
@@ -164,6 +165,24 @@ int fis_encoder_observe(struct fis_encoder *enc, const struct fis_value *values,
     return 0;
 }
 
+static int make_flat(struct fis_encoder *enc, struct fis_error *e)
+{
+    uint32_t n = enc->n;
+    for (uint32_t i = 0; i < n; i++)
+        if (enc->columns[i].pub.type != FIS_NUMERIC || enc->columns[i].width != 1)
+            return 0;
+    if (!enc->flat && !(enc->flat = fis_alloc(3 * (size_t)n, sizeof *enc->flat)))
+        return fis_fail(e, FIS_NOMEM, "no memory for an encoder of %u columns", n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct encoder_column *c = &enc->columns[i];
+        int scaled = c->pub.scale != FIS_SCALE_NONE;
+        enc->flat[i] = scaled ? c->mean : 0;
+        enc->flat[n + i] = scaled ? c->deviation : 1;
+        enc->flat[2 * n + i] = scaled ? (double)FIS_ENCODER_CLIP : (double)INFINITY;
+    }
+    return 0;
+}
+
 int fis_encoder_freeze(struct fis_encoder *enc, struct fis_error *e)
 {
     uint64_t d = 0;
@@ -183,6 +202,9 @@ int fis_encoder_freeze(struct fis_encoder *enc, struct fis_error *e)
         for (uint32_t k = 0; k < c->n_categories; k++)
             c->texts[k] = c->categories[k].text;
     }
+    int rc = make_flat(enc, e);
+    if (rc)
+        return rc;
     enc->d = (uint32_t)d;
     enc->finished = 1;
     return 0;

@@ -39,6 +39,9 @@ struct fis_encoder {
     struct encoder_column *columns;
     struct encoder_name *by_name; /* [n] sorted */
     uint32_t n, d, max_categories;
+    /* [3][n] mean, deviation and bound of each column, where all columns are numeric and make one
+     * feature each: what vectors of numbers are encoded by; else NULL. */
+    double *flat;
     uint64_t rows;
     int finished;
 };
