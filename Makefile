@@ -238,14 +238,22 @@ TARGET ?= $(fuzz_all)
 TIME ?= 60
 FUZZ_FLAGS ?= -timeout=10 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1
 
-$(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/common.o $(fuzz_main) $(SAN_OBJ_$(MODE)) $(fuzz_libs)
+fuzz_common := $(patsubst %,$(B)/obj/tests/fuzz/%.o,common same)
+$(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(fuzz_common) $(fuzz_main) $(SAN_OBJ_$(MODE)) $(fuzz_libs)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) $^ \
 	  $(foreach l,data config wire core base,$(lib_$(l))) -o $@
 $(patsubst tests/%.c,$(B)/obj/tests/%.o,$(wildcard tests/fuzz/*.c)): | $(GEN_H)
 
-.PHONY: fuzz fuzz-run fuzz-merge fuzz-replay deps-fuzz
+# What writes the seeds of the corpus.
+fuzz_seeds := $(patsubst %,$(B)/obj/tests/fuzz/%.o,make_corpus seeds_text seeds_config seeds_protobuf seeds_stored common)
+$(B)/fuzz-seeds: $(fuzz_seeds) $(SAN_OBJ_$(MODE)) $(fuzz_libs)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(foreach l,data config wire core base,$(lib_$(l))) -o $@
+
+.PHONY: fuzz fuzz-run fuzz-merge fuzz-merge-run fuzz-replay fuzz-seeds deps-fuzz
 deps-fuzz: deps
 	$(call install,$(FUZZ_DEBS),$(FUZZ_TOOLS),)
 fuzz: deps-fuzz ## fuzz the decoders: TARGET="json model" (all of them), TIME=60 (seconds for each)
@@ -261,6 +269,8 @@ fuzz-merge: deps-fuzz ## what fuzzing reached that the corpus does not, into the
 fuzz-merge-run: $(addprefix $(B)/fuzz/,$(TARGET))
 	$(Q)for t in $(TARGET); do \
 	  $(B)/fuzz/$$t -max_len=2048 -merge=1 tests/fuzz/corpus/$$t $(B)/corpus/$$t || exit 1; done
+fuzz-seeds: $(B)/fuzz-seeds ## write the seeds of the fuzzing corpus anew
+	$(Q)$< tests/fuzz/corpus
 fuzz-replay: $(fuzz_bin) ## run the fuzz targets over the corpus (a part of test)
 	$(Q)for t in $(fuzz_all); do printf 'fuzz: %s: ' $$t; \
 	  V=$(V) $(B)/fuzz/$$t tests/fuzz/corpus/$$t || { echo "fuzz: $$t: V=1 names the input"; exit 1; }; done
