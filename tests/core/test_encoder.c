@@ -13,6 +13,7 @@
 
 #include "fis/encoder.h"
 #include "fis/mem.h"
+#include "fis/rng.h"
 
 #define MISSING ((struct fis_value){.kind = FIS_VALUE_MISSING})
 #define NUM(v) ((struct fis_value){.kind = FIS_VALUE_NUMBER, .number = (v)})
@@ -219,6 +220,46 @@ static void packed_vectors(void **state)
     fis_encoder_free(enc);
 }
 
+/* Both ways to encode a number give the same bits: what was trained on one way is scored on the
+ * other. */
+static void packed_vectors_equal_values(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 37 };
+    struct fis_column many[COLUMNS];
+    struct fis_value v[COLUMNS];
+    char names[COLUMNS][4];
+    float in[COLUMNS], x[COLUMNS], twin[COLUMNS];
+    struct fis_error e;
+    struct fis_rng rng;
+    fis_rng_seed(&rng, 5, 2);
+    for (int i = 0; i < COLUMNS; i++) {
+        snprintf(names[i], sizeof names[i], "f%d", i);
+        many[i] = (struct fis_column){.name = names[i],
+                                      .type = FIS_NUMERIC,
+                                      .scale = i % 5 ? FIS_SCALE_STANDARD : FIS_SCALE_NONE};
+    }
+    struct fis_encoder *enc = fis_encoder_new(many, COLUMNS, 10, &e);
+    assert_non_null(enc);
+    for (int r = 0; r < 20; r++) {
+        for (int i = 0; i < COLUMNS; i++)
+            v[i] = NUM(i == 7 ? 3 : fis_rng_normal(&rng) * pow(10, i % 9 - 4) + i);
+        assert_int_equal(fis_encoder_observe(enc, v, &e), 0);
+    }
+    assert_int_equal(fis_encoder_finish(enc, &e), 0);
+    assert_int_equal(fis_encoder_dimension(enc), COLUMNS);
+    for (int r = 0; r < 200; r++) {
+        for (int i = 0; i < COLUMNS; i++) {
+            in[i] = (float)(fis_rng_normal(&rng) * pow(10, r % 40 - 5));
+            v[i] = NUM(in[i]);
+        }
+        assert_int_equal(fis_encoder_encode_floats(enc, in, COLUMNS, x, &e), 0);
+        assert_int_equal(fis_encoder_encode(enc, v, twin, NULL, &e), 0);
+        assert_memory_equal(x, twin, sizeof x);
+    }
+    fis_encoder_free(enc);
+}
+
 static struct fis_encoder *copy(const struct fis_encoder *enc, struct fis_error *e)
 {
     struct fis_encoder_column_state s[N];
@@ -312,6 +353,7 @@ int main(void)
         cmocka_unit_test(a_value_at_the_edge_of_float_fits),
         cmocka_unit_test(fitting_refuses),
         cmocka_unit_test(packed_vectors),
+        cmocka_unit_test(packed_vectors_equal_values),
         cmocka_unit_test(the_frozen_state_makes_the_same_encoder),
         cmocka_unit_test(refuses_states_that_make_no_sense),
         cmocka_unit_test(encoding_allocates_nothing),
