@@ -6,12 +6,11 @@
 
 static int open_slots(struct scorer *m, struct fis_error *e)
 {
-    m->range_room = m->o.batch;
     m->places = fis_alloc(m->o.batch, sizeof *m->places);
     int ok = m->places != NULL;
     for (uint32_t i = 0; ok && i < m->o.slots; i++) {
         m->slots[i].parts = fis_alloc(m->o.batch, sizeof *m->slots[i].parts);
-        m->slots[i].ranges = fis_alloc(m->range_room, sizeof *m->slots[i].ranges);
+        m->slots[i].ranges = fis_alloc(2 * (size_t)m->o.batch, sizeof *m->slots[i].ranges);
         ok = m->slots[i].parts && m->slots[i].ranges;
     }
     return ok ? 0 : fis_fail(e, FIS_NOMEM, "scorer: no memory for batches of %u", m->o.batch);
@@ -46,6 +45,7 @@ void scorer_free(struct scorer *m)
         fis_free(m->slots[i].ranges);
     }
     fis_free(m->places);
+    fis_free(m->anew);
     fis_free(m->partitions);
     fis_free(m->end_ranges);
     asked_free(m->asked);
@@ -269,9 +269,13 @@ void scorer_revoked(struct scorer *m, const int32_t *partitions, uint32_t n)
     }
 }
 
-void scorer_lost(struct scorer *m, uint64_t messages)
+int scorer_reset(struct scorer *m, int32_t partition, int64_t first, uint64_t lost, int anew,
+                 struct fis_error *e)
 {
-    m->counts.lost += messages;
+    if (anew && scorer_anew(m, partition, first, e) < 0)
+        return -FIS_NOMEM;
+    m->counts.lost += lost;
+    return 0;
 }
 
 void scorer_stop(struct scorer *m)

@@ -88,8 +88,12 @@ uint32_t scorer_no_slot(const struct scorer *m);
 int scorer_head(struct scorer *m, const struct wire_head *head, struct fis_error *e) FIS_MUST_CHECK;
 /* Partitions were taken away (revoked or lost). */
 void scorer_revoked(struct scorer *m, const int32_t *partitions, uint32_t n);
-/* Messages of a partition are gone unread; reading goes on behind them. */
-void scorer_lost(struct scorer *m, uint64_t messages);
+/* A partition could not go on where it should have; reading goes on at `first`. lost: messages that
+ * are gone unread. anew: it may be another topic of the same name, whose offsets begin again. The
+ * next progress then has a range of nothing, [first, first), before the partition's: what was
+ * counted of it says nothing any more. NOMEM: as if not told. */
+int scorer_reset(struct scorer *m, int32_t partition, int64_t first, uint64_t lost, int anew,
+                 struct fis_error *e) FIS_MUST_CHECK;
 /* Pool mode: the end of a partition was reached, where the next message will have this offset. */
 void scorer_end(struct scorer *m, int32_t partition, int64_t offset);
 /* Pool mode: a message of the ledger, in order. INPUT: not understood, and passed over. NOMEM. */

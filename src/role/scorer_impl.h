@@ -19,7 +19,9 @@ enum slot_state {
 /* What a batch holds of one partition, read under one assignment of it. */
 struct scorer_part {
     int32_t partition;
-    int commit; /* 0 once the partition was taken away */
+    int commit;    /* 0 once the partition was taken away */
+    int anew;      /* it began anew before its first message, */
+    int64_t first; /* at this offset */
     int64_t next;
     uint32_t range; /* the last of its ranges; NO_RANGE: none yet */
 };
@@ -33,7 +35,7 @@ struct slot {
     uint32_t noted; /* messages that parts know of */
     uint32_t n_parts, n_ranges;
     struct scorer_part *parts; /* [batch] */
-    struct wire_range *ranges; /* [range_room] */
+    struct wire_range *ranges; /* [2 * batch]: of each message, and of each that begins anew */
     uint64_t head_version;
 };
 
@@ -49,8 +51,9 @@ struct scorer {
     struct scorer_options o;
     struct scorer_out out;
     struct slot slots[SCORER_MAX_SLOTS];
-    uint32_t range_room;
     struct scorer_place *places; /* [batch], work for a release */
+    struct scorer_place *anew;   /* partitions that began anew, and no message came since */
+    uint32_t n_anew;
     struct fis_heap heaps[FIS_MAX_CRITERIA];
     struct fis_id *ids[FIS_MAX_CRITERIA]; /* [heap] ids of what a heap holds, by slot */
     uint64_t *hashes[FIS_MAX_CRITERIA];   /* [heap] of those ids; 0: the slot is not in use */
@@ -79,6 +82,8 @@ void scorer_best_clear(struct scorer *m);
 int scorer_best_admit(struct scorer *m, const float *scores, const struct fis_id *id);
 
 /* scorer_range.c */
+int scorer_anew(struct scorer *m, int32_t partition, int64_t first,
+                struct fis_error *e) FIS_MUST_CHECK;
 void scorer_parts_note(struct scorer *m, struct slot *s, const struct scoring_batch *b);
 /* Adds a message that was handled to the slot's ranges. */
 void scorer_range_add(struct scorer *m, struct slot *s, const struct wire_message *message,

@@ -14,6 +14,42 @@ static struct scorer_part *part_of(struct slot *s, int32_t partition)
     return NULL;
 }
 
+static struct scorer_place *anew_of(const struct scorer *m, int32_t partition)
+{
+    for (uint32_t i = 0; i < m->n_anew; i++)
+        if (m->anew[i].partition == partition)
+            return &m->anew[i];
+    return NULL;
+}
+
+int scorer_anew(struct scorer *m, int32_t partition, int64_t first, struct fis_error *e)
+{
+    struct scorer_place *place = anew_of(m, partition);
+    if (!place) {
+        struct scorer_place *all = fis_grow(m->anew, m->n_anew, m->n_anew + 1, sizeof *all);
+        if (!all)
+            return fis_fail(e, FIS_NOMEM, "scorer: no memory for %u partitions", m->n_anew + 1);
+        m->anew = all;
+        place = &all[m->n_anew++];
+    }
+    *place = (struct scorer_place){partition, first};
+    return 0;
+}
+
+static struct scorer_part *open_part(struct scorer *m, struct slot *s,
+                                     const struct wire_message *message)
+{
+    struct scorer_part *part = &s->parts[s->n_parts++];
+    struct scorer_place *anew = anew_of(m, message->partition);
+    *part = (struct scorer_part){.partition = message->partition, .commit = 1, .range = NO_RANGE};
+    if (anew) {
+        part->anew = 1;
+        part->first = anew->next < message->offset ? anew->next : message->offset;
+        *anew = m->anew[--m->n_anew];
+    }
+    return part;
+}
+
 void scorer_parts_note(struct scorer *m, struct slot *s, const struct scoring_batch *b)
 {
     assert(b->n <= m->o.batch);
@@ -25,11 +61,8 @@ void scorer_parts_note(struct scorer *m, struct slot *s, const struct scoring_ba
                 : part_of(s, message->partition);
         if (part && part->commit && message->offset < part->next)
             part->commit = 0; /* it went back (an offset that was reset): begin anew */
-        if (!part || !part->commit) {
-            part = &s->parts[s->n_parts++];
-            *part = (struct scorer_part){
-                .partition = message->partition, .commit = 1, .range = NO_RANGE};
-        }
+        if (!part || !part->commit)
+            part = open_part(m, s, message);
         part->next = message->offset + 1;
         if (m->o.pool)
             scorer_scan_read(m, message);
@@ -51,11 +84,16 @@ void scorer_range_add(struct scorer *m, struct slot *s, const struct wire_messag
                       enum wire_decoded status)
 {
     struct scorer_part *part = part_of(s, message->partition);
+    if (part->anew && message->offset >= part->first) {
+        part->anew = 0;
+        s->ranges[s->n_ranges++] = (struct wire_range){
+            .partition = part->partition, .begin = part->first, .next = part->first};
+    }
     struct wire_range *r = part->range == NO_RANGE ? NULL : &s->ranges[part->range];
     int backwards = r && message->offset < r->next;
     if (!r || backwards ||
         (!goes_on(r, message->offset, status == WIRE_OK) && s->n_ranges < SCORER_MAX_RANGES)) {
-        assert(s->n_ranges < m->range_room);
+        assert(s->n_ranges < 2 * m->o.batch);
         part->range = s->n_ranges;
         r = &s->ranges[s->n_ranges++];
         *r = (struct wire_range){.partition = message->partition, .begin = message->offset};

@@ -66,6 +66,10 @@ static uint64_t at_most(uint64_t n, int64_t limit)
 static void count_range(struct trainer_role *m, const struct wire_range *r)
 {
     struct wire_counted *c = counted_of(m, r);
+    int anew = c && r->begin == r->next; /* the partition begins again, there */
+    if (anew)
+        c->next = r->next;
+    m->dirty |= anew;
     if (!c || r->next <= c->next)
         return;
     int64_t more = r->begin < c->next ? r->next - c->next : INT64_MAX;

@@ -100,9 +100,12 @@ struct wire_candidate {
 /* What a scorer read of one partition of the records, in the order of the partition. */
 struct wire_range {
     int32_t partition;
-    int64_t begin, next; /* offsets [begin, next) were handled; begin <= next */
-    uint64_t records;    /* scored */
-    uint64_t refused;    /* to dead-letter */
+    /* Offsets [begin, next) were handled. begin == next, in stream mode: the partition began again
+     * at this offset (another topic of the same name), and counts anew; in a scan: it ends there.
+     */
+    int64_t begin, next;
+    uint64_t records; /* scored */
+    uint64_t refused; /* to dead-letter */
     uint64_t tombstones;
 };
 /* Always behind the candidates of its records on the one partition that candidates take. */

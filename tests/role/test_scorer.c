@@ -57,7 +57,7 @@ static void on_progress(void *ctx, uint32_t slot, const struct wire_progress *p)
     struct fake *f = ctx;
     f->n_progress++;
     for (uint32_t i = 0; i < p->n_ranges; i++) {
-        assert_true(p->ranges[i].begin < p->ranges[i].next);
+        assert_true(p->ranges[i].begin <= p->ranges[i].next);
         f->progress_records += (uint32_t)p->ranges[i].records;
         if (f->n_ranges < 64)
             f->ranges[f->n_ranges++] = p->ranges[i];
@@ -399,6 +399,34 @@ static void test_a_batch_over_two_assignments_is_committed_by_the_newer(void **s
     close_fake(&f);
 }
 
+static void test_what_begins_anew_says_so_once(void **state)
+{
+    (void)state;
+    static struct made a;
+    struct fake f;
+    open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
+    new_head(&f, 1);
+    assert_int_equal(scorer_reset(f.machine, 1, 3000, 2000, 0, NULL), 0);
+    assert_int_equal(scorer_reset(f.machine, 2, 0, 0, 1, NULL), 0);
+    assert_int_equal(scorer_counts(f.machine)->lost, 2000);
+    for (int64_t at = 0; at < 2; at++) {
+        make_batch(&a, 1);
+        add(&a, 1, 1.0f, 0);
+        place(&a, 0, 1, 3000 + at);
+        add(&a, 2, 1.0f, 0);
+        place(&a, 1, 2, at);
+        run_batch(&f, &a);
+    }
+    assert_int_equal(f.n_ranges, 5);
+    assert_int_equal(f.ranges[0].begin, 3000);
+    assert_int_equal(f.ranges[0].records, 1);
+    assert_int_equal(f.ranges[1].partition, 2);
+    assert_int_equal(f.ranges[1].next, 0); /* a range of nothing, before the first of it */
+    assert_int_equal(f.ranges[2].records, 1);
+    assert_int_equal(f.ranges[4].begin, 1);
+    close_fake(&f);
+}
+
 static void test_a_new_head_drops_thresholds_and_old_scores(void **state)
 {
     (void)state;
@@ -474,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_a_topic_full_of_gaps_is_told_in_few_ranges),
         cmocka_unit_test(test_what_was_taken_away_is_not_committed),
         cmocka_unit_test(test_a_batch_over_two_assignments_is_committed_by_the_newer),
+        cmocka_unit_test(test_what_begins_anew_says_so_once),
         cmocka_unit_test(test_a_new_head_drops_thresholds_and_old_scores),
         cmocka_unit_test(test_one_id_takes_one_place),
         cmocka_unit_test(test_stopping_takes_no_new_batch),
