@@ -1,0 +1,53 @@
+/* Inside the scorer's host: its state, shared by scorer_host.c (life and turns), scorer_send.c
+ * (what the machine wants done) and scorer_input.c (records, heads, the ledger). */
+#ifndef DAEMON_SCORER_HOST_IMPL_H
+#define DAEMON_SCORER_HOST_IMPL_H
+
+#include "daemon/scorer_host.h"
+#include "stream/consumer.h"
+#include "stream/producer.h"
+#include "wire/chunk.h"
+
+#define SCORER_FOLLOW_BATCH 64
+
+struct scorer_slot {
+    struct scorer_host *host;
+    uint32_t index;
+    struct stream_batch *read;
+    struct scoring_batch batch;
+    struct job job;
+};
+
+struct scorer_host {
+    struct runtime *rt;
+    struct scorer *machine;
+    struct scoring_options scoring;
+    struct scorer_slot slots[SCORER_MAX_SLOTS];
+    uint32_t n_slots;
+    struct stream_consumer *records, *heads;
+    struct stream_consumer *ledger;    /* pool mode only */
+    struct stream_batch *follow_batch; /* heads, ledger */
+    struct stream_offset *offsets;     /* [capacity of a batch] work for a commit */
+    struct stream_producer *producer;
+    struct wire_assembler *assembler;
+    struct scoring_head *head;
+    struct wire_buffer buffer;
+    const char *topics[1], *head_topics[1], *ledger_topics[1];
+    char name[128], group[128];
+    uint32_t owned;       /* partitions */
+    uint32_t ticks_empty; /* with none of them */
+    bool pool, said_empty;
+    uint64_t said_records;
+    bool stopping, failed;
+};
+
+void scorer_host_failed(struct scorer_host *h, const struct fis_error *e);
+/* scorer_send.c */
+struct scorer_out scorer_host_out(struct scorer_host *h);
+/* scorer_input.c */
+void scorer_input_revoked(void *host, bool lost, const struct stream_partition *partitions,
+                          size_t count);
+/* True when there is more to do at once. */
+bool scorer_input_turn(struct scorer_host *h);
+
+#endif

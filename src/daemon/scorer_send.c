@@ -1,0 +1,128 @@
+/* What the scorer wants done: scoring by workers, messages, commits, and in pool mode going back.
+ */
+#include <string.h>
+
+#include "daemon/dead_letter.h"
+#include "daemon/scorer_host_impl.h"
+#include "wire/protobuf_codec.h"
+
+static void run_slot(void *arg)
+{
+    struct scorer_slot *s = arg;
+    scoring_run(&s->batch);
+}
+
+static void ran_slot(void *arg)
+{
+    struct scorer_slot *s = arg;
+    scorer_scored(s->host->machine, s->index, &s->batch);
+}
+
+static void out_score(void *ctx, uint32_t slot)
+{
+    struct scorer_host *h = ctx;
+    struct scorer_slot *s = &h->slots[slot];
+    struct fis_error e;
+    if (scoring_batch_prepare(&s->batch, h->head, &e) < 0) {
+        scorer_host_failed(h, &e);
+        return;
+    }
+    s->job = (struct job){.run = run_slot, .done = ran_slot, .arg = s};
+    workers_submit(h->rt->workers, &s->job);
+}
+
+/* All scorers send to one partition: progress then stands behind the candidates of its records,
+ * and who reads the topic sees one order of both, whatever the number of scorers. */
+static void send_offer(struct scorer_host *h, uint32_t slot, const struct wire_offer *offer,
+                       const void *key, size_t key_length)
+{
+    struct fis_error e;
+    h->buffer.length = 0;
+    if (wire_offer_encode(offer, &h->buffer, &e) < 0 ||
+        stream_producer_send(h->producer, h->rt->cfg->topics.candidates, 0, key, key_length,
+                             h->buffer.data, h->buffer.length, slot, &e) < 0)
+        scorer_host_failed(h, &e);
+}
+
+static void out_offer(void *ctx, uint32_t slot, uint32_t i)
+{
+    struct scorer_host *h = ctx;
+    struct scoring_batch *b = &h->slots[slot].batch;
+    const struct wire_message *m = &b->messages[i];
+    const float *scores = b->scores + (size_t)b->row[i] * FIS_MAX_CRITERIA;
+    struct wire_offer offer = {
+        .kind = WIRE_CANDIDATE,
+        .candidate =
+            {
+                .id = b->records[i].id,
+                .x = b->x + (size_t)b->row[i] * b->d,
+                .d = b->d,
+                .scores = {scores[0], scores[1]},
+                .head_version = b->head_version,
+                .encoding = h->scoring.encoding,
+                .record = m->value,
+                .event_time_ms = b->records[i].event_time_ms,
+                .topic = m->topic,
+                .partition = m->partition,
+                .offset = m->offset,
+            },
+    };
+    send_offer(h, slot, &offer, b->records[i].id.bytes, b->records[i].id.length);
+}
+
+static void out_refuse(void *ctx, uint32_t slot, uint32_t i)
+{
+    struct scorer_host *h = ctx;
+    struct scoring_batch *b = &h->slots[slot].batch;
+    struct fis_error e;
+    if (dead_letter_send(h->producer, h->rt->cfg->topics.dead_letter, &b->messages[i],
+                         b->errors[i].text, h->rt->dead_letter_bytes, slot, &e) < 0)
+        scorer_host_failed(h, &e);
+}
+
+static void out_progress(void *ctx, uint32_t slot, const struct wire_progress *p)
+{
+    struct scorer_host *h = ctx;
+    struct wire_offer offer = {.kind = WIRE_PROGRESS, .progress = *p};
+    send_offer(h, slot, &offer, h->name, strlen(h->name));
+}
+
+static void out_release(void *ctx, uint32_t slot, const struct scorer_place *places, uint32_t n)
+{
+    struct scorer_host *h = ctx;
+    struct fis_error e;
+    for (uint32_t i = 0; i < n; i++)
+        h->offsets[i] = (struct stream_offset){h->topics[0], places[i].partition, places[i].next};
+    if (stream_consumer_commit(h->records, h->offsets, n, &e) < 0)
+        runtime_kafka_event(h->rt, "scorer", &e);
+    stream_batch_release(h->slots[slot].read);
+}
+
+/* ---- pool mode ----------------------------------------------------------------------------- */
+
+static void out_rewind(void *ctx)
+{
+    struct scorer_host *h = ctx;
+    struct fis_error e;
+    if (stream_consumer_seek_begin(h->records, &e) < 0)
+        scorer_host_failed(h, &e);
+    log_line(LOG_LEVEL_INFO, "scan", "role=scorer partitions=%u", h->owned);
+}
+
+static void out_enough(void *ctx, int32_t partition)
+{
+    struct scorer_host *h = ctx;
+    stream_consumer_pause_partition(h->records, 0, partition);
+}
+
+struct scorer_out scorer_host_out(struct scorer_host *h)
+{
+    return (struct scorer_out){.ctx = h,
+                               .score = out_score,
+                               .offer = out_offer,
+                               .refuse = out_refuse,
+                               .progress = out_progress,
+                               .release = out_release,
+                               .rewind = out_rewind,
+                               .enough = out_enough};
+}
