@@ -8,19 +8,27 @@
 
 typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
 
+/* Four floats of two vectors, by place. The fuzzers are built with clang. */
+#if defined(__clang__)
+#define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define WIDEST ""
+#else
+typedef int pick __attribute__((vector_size(16)));
+#define PICK(a, b, ...) __builtin_shuffle(a, b, (pick){__VA_ARGS__})
+#define WIDEST ",prefer-vector-width=512"
+#endif
+
 static inline __attribute__((always_inline)) void transpose_4x4(const float *x, size_t in,
                                                                 uint32_t rows, float *a)
 {
     four r0 = *(const four *)x, r1 = *(const four *)(x + in), r2 = *(const four *)(x + 2 * in),
          r3 = *(const four *)(x + 3 * in);
-    typedef int pick __attribute__((vector_size(16)));
-    const pick low = {0, 4, 1, 5}, high = {2, 6, 3, 7}, left = {0, 1, 4, 5}, right = {2, 3, 6, 7};
-    four t0 = __builtin_shuffle(r0, r1, low), t1 = __builtin_shuffle(r2, r3, low);
-    four t2 = __builtin_shuffle(r0, r1, high), t3 = __builtin_shuffle(r2, r3, high);
-    *(four *)a = __builtin_shuffle(t0, t1, left);
-    *(four *)(a + rows) = __builtin_shuffle(t0, t1, right);
-    *(four *)(a + 2 * rows) = __builtin_shuffle(t2, t3, left);
-    *(four *)(a + 3 * rows) = __builtin_shuffle(t2, t3, right);
+    four t0 = PICK(r0, r1, 0, 4, 1, 5), t1 = PICK(r2, r3, 0, 4, 1, 5);
+    four t2 = PICK(r0, r1, 2, 6, 3, 7), t3 = PICK(r2, r3, 2, 6, 3, 7);
+    *(four *)a = PICK(t0, t1, 0, 1, 4, 5);
+    *(four *)(a + rows) = PICK(t0, t1, 2, 3, 6, 7);
+    *(four *)(a + 2 * rows) = PICK(t2, t3, 0, 1, 4, 5);
+    *(four *)(a + 3 * rows) = PICK(t2, t3, 2, 3, 6, 7);
 }
 
 static inline __attribute__((always_inline)) void transpose(const float *x, uint32_t in,
@@ -40,7 +48,7 @@ static inline __attribute__((always_inline)) void transpose(const float *x, uint
 #define LANES 16
 #define UNITS 12
 #define EACH_UNIT EACH_OF_12
-#define TARGET __attribute__((target("avx512f,avx512vl,avx2,fma,prefer-vector-width=512")))
+#define TARGET __attribute__((target("avx512f,avx512vl,avx2,fma" WIDEST)))
 #include "core/network_kernel.inc"
 
 #define LANES 8
