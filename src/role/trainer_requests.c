@@ -30,11 +30,19 @@ struct trainer_request *trainer_request_find(const struct trainer_requests *t,
     return r;
 }
 
-/* Nearly always it is the newest of all; what is told from a ledger comes in another order. */
+static int is_before(const struct trainer_request *a, const struct trainer_request *b)
+{
+    if (a->asked_at_ms != b->asked_at_ms)
+        return a->asked_at_ms < b->asked_at_ms;
+    return fis_id_compare(&a->id, &b->id) < 0;
+}
+
+/* By age, then by id: an order that is the same when they are told from a ledger. It is nearly the
+ * end that it goes to when it has just been asked. */
 static void open_up(struct trainer_requests *t, struct trainer_request *r)
 {
     struct trainer_request *older = t->newest;
-    while (older && older->asked_at_ms > r->asked_at_ms)
+    while (older && is_before(r, older))
         older = older->older;
     r->older = older;
     r->newer = older ? older->newer : t->oldest;

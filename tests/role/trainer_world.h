@@ -436,8 +436,8 @@ static inline int label(struct world *w, const struct fis_id *id, uint32_t y)
     return answer(w, id, WIRE_LABELLED, y, "");
 }
 
-static inline int control(struct world *w, enum wire_control_kind kind, uint64_t version,
-                          const struct fis_id *record)
+static inline void command(struct world *w, enum wire_control_kind kind, uint64_t version,
+                           const struct fis_id *record)
 {
     static struct wire_model v;
     struct fis_error e;
@@ -458,6 +458,13 @@ static inline int control(struct world *w, enum wire_control_kind kind, uint64_t
                                               ? w->said.version[wanted - 1].params
                                               : NULL};
     assert_int_equal(trainer_role_control(w->role, &c, there ? &v : NULL, now_of(w), &e), 0);
+}
+
+/* And whether it was carried out. */
+static inline int control(struct world *w, enum wire_control_kind kind, uint64_t version,
+                          const struct fis_id *record)
+{
+    command(w, kind, version, record);
     commit(w);
     return w->said.state.control_ok;
 }
