@@ -227,8 +227,8 @@ static void it_can_be_rolled_back(void **state)
     }
 }
 
-/* One absurd row spoils a part; it is excluded, and stays so in the one that is loaded, in the
- * middle of an epoch that was drawn with it as in a later one. */
+/* An absurd row spoils a part, and later another one; they are excluded, and stay so in the one
+ * that is loaded, in the middle of an epoch that was drawn with them as in a later one. */
 static void excluded_rows_stay_excluded(void **state)
 {
     (void)state;
@@ -236,13 +236,14 @@ static void excluded_rows_stay_excluded(void **state)
         if (kinds[i].copies == FIS_COPIES_MIXED)
             continue; /* learns from kept rows alone, which an absurd one need not be */
         for (uint32_t jobs = 0; jobs < 4; jobs++) {
-            float good = bought.x[LABELS + 3][0];
+            float good = bought.x[LABELS + 3][0], other = bought.x[2 * LABELS + 5][0];
             struct fis_trainer *a = warm(&kinds[i]);
             part(a, 0);
-            bought.x[LABELS + 3][0] = 1e30f;
+            bought.x[LABELS + 3][0] = bought.x[2 * LABELS + 5][0] = 1e30f;
+            bought.y[2 * LABELS + 5] = 0; /* not what such a row would be taken for */
             for (uint32_t event = 1; event < 2 + jobs; event++)
                 part(a, event);
-            assert_int_equal(fis_trainer_counts(a).excluded, 1);
+            assert_int_equal(fis_trainer_counts(a).excluded, jobs ? 2 : 1);
             struct blob b = save(a);
             struct fis_trainer *twin = loaded(&kinds[i], &b, (2 + jobs) * LABELS);
             assert_twins(a, twin);
@@ -252,6 +253,7 @@ static void excluded_rows_stay_excluded(void **state)
                 assert_twins(a, twin);
             }
             bought.x[LABELS + 3][0] = good;
+            bought.x[2 * LABELS + 5][0] = other; /* its class stays as it is: twins see the same */
             free(b.bytes);
             fis_trainer_free(a);
             fis_trainer_free(twin);
