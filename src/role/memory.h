@@ -50,9 +50,13 @@ struct fis_encoder *memory_take_encoder(struct memory *m, const struct fis_colum
                                         uint32_t n_columns, const struct wire_schema *schema,
                                         struct fis_error *e);
 
-/* Tells a role that has its initial and validation rows: state, entries, checkpoint. FATAL: the
- * role is of another shape. */
+/* Tells a role that has its initial and validation rows: state, entries, checkpoint (one that
+ * does not fit is left out). FATAL: the role is of another shape. */
 int memory_apply(struct memory *m, struct trainer_role *role, struct trainer_time now,
                  struct fis_error *e) FIS_MUST_CHECK;
+
+/* After memory_apply: why the role has no checkpoint, its copies beginning at the anchor; "" when it
+ * has one. */
+const char *memory_checkpoint_trouble(const struct memory *m);
 
 #endif

@@ -1,0 +1,399 @@
+#include "role/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fis/mem.h"
+#define uthash_malloc(size) fis_alloc(1, size)
+#define uthash_free(p, size) fis_free(p)
+#define uthash_fatal(text) abort()
+#include <uthash.h>
+
+#include "wire/chunk.h"
+#include "wire/head.h"
+#include "wire/ledger.h"
+#include "wire/model.h"
+
+#define OPEN_VERSIONS 8
+#define STATE_BYTES ((size_t)1 << 20) /* a state, decoded: partitions, and words of an operator */
+
+struct kept { /* the newest value of a ledger key, as it came */
+    UT_hash_handle hh;
+    char *value;
+    size_t length;
+    size_t key_length;
+    char key[];
+};
+
+struct memory {
+    const char *topics[MEMORY_TOPICS];
+    struct fis_arena arena;       /* of the entry or chunk at hand */
+    struct fis_arena state_arena; /* of `state` */
+    struct wire_assembler *heads, *models, *checkpoints;
+    struct wire_head_owned head;
+    struct wire_model_owned served;
+    char *checkpoint; /* the newest that is whole, as it came */
+    size_t checkpoint_length;
+    uint64_t checkpoint_version;
+    struct kept *ledger;
+    uint64_t bytes; /* of the ledger */
+    struct wire_trainer_state state;
+    bool have_state;
+    char trouble[FIS_ERROR_TEXT]; /* of the checkpoint; "": none */
+};
+
+static int new_arena(struct fis_arena *a, size_t size)
+{
+    a->base = fis_alloc(size, 1);
+    a->size = size;
+    return a->base ? 0 : -1;
+}
+
+struct memory *memory_new(const char *const names[MEMORY_TOPICS], size_t max_message_bytes,
+                          struct fis_error *e)
+{
+    struct memory *m = fis_calloc(1, sizeof *m);
+    if (!m) {
+        fis_fail(e, FIS_NOMEM, "no memory to restore");
+        return NULL;
+    }
+    memcpy(m->topics, names, sizeof m->topics);
+    m->heads = wire_assembler_new(WIRE_ASSEMBLE_NEWEST, 1, 0);
+    m->models = wire_assembler_new(WIRE_ASSEMBLE_EACH, OPEN_VERSIONS, 0);
+    m->checkpoints = wire_assembler_new(WIRE_ASSEMBLE_NEWEST, 1, 0);
+    if (!m->heads || !m->models || !m->checkpoints || new_arena(&m->arena, max_message_bytes) < 0 ||
+        new_arena(&m->state_arena, STATE_BYTES) < 0) {
+        memory_free(m);
+        fis_fail(e, FIS_NOMEM, "no memory to restore");
+        return NULL;
+    }
+    return m;
+}
+
+static void drop(struct memory *m, struct kept *k)
+{
+    HASH_DEL(m->ledger, k);
+    m->bytes -= k->length + k->key_length;
+    fis_free(k->value);
+    fis_free(k);
+}
+
+void memory_free(struct memory *m)
+{
+    if (!m)
+        return;
+    struct kept *k, *next;
+    HASH_ITER (hh, m->ledger, k, next)
+        drop(m, k);
+    wire_assembler_free(m->heads);
+    wire_assembler_free(m->models);
+    wire_assembler_free(m->checkpoints);
+    wire_head_done(&m->head);
+    wire_model_done(&m->served);
+    fis_free(m->checkpoint);
+    fis_free(m->arena.base);
+    fis_free(m->state_arena.base);
+    fis_free(m);
+}
+
+/* ---- taking -------------------------------------------------------------------------------- */
+
+static int remember(struct memory *m, const struct wire_message *msg, struct fis_error *e)
+{
+    struct kept *k;
+    HASH_FIND(hh, m->ledger, msg->key.data, msg->key.length, k);
+    if (k)
+        drop(m, k);
+    if (!msg->value.data)
+        return 0;
+    k = fis_calloc(1, sizeof *k + msg->key.length);
+    char *value = fis_memdup(msg->value.data, msg->value.length);
+    if (!k || !value) {
+        fis_free(k);
+        fis_free(value);
+        return fis_fail(e, FIS_NOMEM, "no memory for the ledger");
+    }
+    k->value = value;
+    k->length = msg->value.length;
+    k->key_length = msg->key.length;
+    memcpy(k->key, msg->key.data, msg->key.length);
+    HASH_ADD_KEYPTR(hh, m->ledger, k->key, k->key_length, k);
+    m->bytes += k->length + k->key_length;
+    return 0;
+}
+
+static int take_checkpoint(struct memory *m, struct wire_bytes payload, uint64_t version,
+                           struct fis_error *e)
+{
+    char *copy = fis_memdup(payload.data, payload.length);
+    if (!copy)
+        return fis_fail(e, FIS_NOMEM, "no memory for a checkpoint");
+    fis_free(m->checkpoint);
+    m->checkpoint = copy;
+    m->checkpoint_length = payload.length;
+    m->checkpoint_version = version;
+    return 0;
+}
+
+/* Chunks of a checkpoint are put together as they come; a key that was none of ours is refused. */
+static int take_ledger(struct memory *m, const struct wire_message *msg, struct fis_error *e)
+{
+    struct wire_ledger_item item;
+    struct wire_bytes payload;
+    uint64_t version;
+    if (!msg->key.data || msg->key.length == 0)
+        return fis_fail(e, FIS_INPUT, "a message without a key");
+    const unsigned char *key = msg->key.data;
+    if (key[0] != 0 || msg->key.length == 1)
+        return remember(m, msg, e);
+    fis_arena_reset(&m->arena);
+    enum wire_decoded got = wire_ledger_decode(msg, &m->arena, &item, e);
+    if (got == WIRE_BAD)
+        return -FIS_INPUT;
+    if (got == WIRE_TOMBSTONE || item.kind != WIRE_LEDGER_CHECKPOINT)
+        return 0;
+    int rc = wire_assembler_feed(m->checkpoints, item.chunk, &payload, &version, e);
+    return rc > 0 ? take_checkpoint(m, payload, version, e) : rc;
+}
+
+static int take_head(struct memory *m, const struct wire_message *msg, struct fis_error *e)
+{
+    struct wire_head_owned head;
+    struct wire_bytes payload;
+    uint64_t version;
+    int rc = wire_assembler_feed(m->heads, msg->value, &payload, &version, e);
+    if (rc <= 0)
+        return rc;
+    if (wire_head_decode(payload, &head, e) < 0)
+        return -FIS_INPUT;
+    wire_head_done(&m->head);
+    m->head = head;
+    return 0;
+}
+
+static int take_model(struct memory *m, const struct wire_message *msg, struct fis_error *e)
+{
+    struct wire_model_owned model;
+    struct wire_bytes payload;
+    uint64_t version;
+    int rc = wire_assembler_feed(m->models, msg->value, &payload, &version, e);
+    if (rc <= 0)
+        return rc;
+    if (wire_model_decode(payload, &model, e) < 0)
+        return -FIS_INPUT;
+    if (model.model.served && model.model.version >= m->served.model.version) {
+        wire_model_done(&m->served);
+        m->served = model;
+    } else {
+        wire_model_done(&model);
+    }
+    return 0;
+}
+
+int memory_take(struct memory *m, enum memory_topic t, const struct wire_message *msg,
+                struct fis_error *e)
+{
+    struct fis_error why;
+    m->have_state = false; /* of what is concluded anew */
+    int rc = t == MEMORY_LEDGER  ? take_ledger(m, msg, &why)
+             : t == MEMORY_HEADS ? take_head(m, msg, &why)
+                                 : take_model(m, msg, &why);
+    if (rc == 0)
+        return 0;
+    /* What only the trainer writes cannot be read: nothing can be built on it. */
+    return fis_fail(e, why.class == FIS_INPUT ? FIS_FATAL : why.class,
+                    "%s partition %d offset %lld: %s", m->topics[t], (int)msg->partition,
+                    (long long)msg->offset, why.text);
+}
+
+/* ---- concluding ---------------------------------------------------------------------------- */
+
+static int decode(const struct memory *m, const struct kept *k, struct fis_arena *arena,
+                  struct wire_ledger_item *item, struct fis_error *e)
+{
+    struct wire_message msg = {
+        .topic = m->topics[MEMORY_LEDGER],
+        .key = {k->key, k->key_length},
+        .value = {k->value, k->length},
+    };
+    struct fis_error why;
+    fis_arena_reset(arena);
+    if (wire_ledger_decode(&msg, arena, item, &why) == WIRE_OK)
+        return 0;
+    return fis_fail(e, FIS_FATAL, "%s: %s", m->topics[MEMORY_LEDGER], why.text);
+}
+
+int memory_conclude(struct memory *m, struct fis_error *e)
+{
+    struct wire_ledger_item item;
+    struct kept *k;
+    m->have_state = false;
+    HASH_FIND(hh, m->ledger, wire_ledger_state_key.data, wire_ledger_state_key.length, k);
+    if (!k)
+        return 0;
+    int rc = decode(m, k, &m->state_arena, &item, e);
+    if (rc < 0)
+        return rc;
+    if (!m->head.slabs || m->head.head.version < item.state.head_version)
+        return fis_fail(e, FIS_FATAL, "%s: head %llu of the ledger is not there (newest: %llu)",
+                        m->topics[MEMORY_HEADS], (unsigned long long)item.state.head_version,
+                        (unsigned long long)m->head.head.version);
+    if (m->served.model.version < item.state.served_version || !m->served.model.params)
+        return fis_fail(e, FIS_FATAL, "%s: served version %llu of the ledger is not there",
+                        m->topics[MEMORY_MODELS], (unsigned long long)item.state.served_version);
+    m->state = item.state;
+    m->have_state = true;
+    return 0;
+}
+
+bool memory_found(const struct memory *m)
+{
+    return m->have_state;
+}
+
+const struct wire_trainer_state *memory_state(const struct memory *m)
+{
+    return m->have_state ? &m->state : NULL;
+}
+
+const struct wire_head *memory_head(const struct memory *m)
+{
+    return m->head.slabs ? &m->head.head : NULL;
+}
+
+const struct wire_model *memory_served(const struct memory *m)
+{
+    return m->served.model.params ? &m->served.model : NULL;
+}
+
+bool memory_has_checkpoint(const struct memory *m)
+{
+    return m->have_state && m->state.checkpoint && m->checkpoint &&
+           m->checkpoint_version == m->state.checkpoint;
+}
+
+uint64_t memory_entries(const struct memory *m)
+{
+    struct kept *k;
+    HASH_FIND(hh, m->ledger, wire_ledger_state_key.data, wire_ledger_state_key.length, k);
+    return HASH_COUNT(m->ledger) - (k != NULL);
+}
+
+uint64_t memory_bytes(const struct memory *m)
+{
+    uint64_t slabs = m->head.slabs ? 3 * fis_shape_params(&m->head.head.shape) : 0;
+    slabs += m->served.model.params ? fis_shape_params(&m->served.model.shape) : 0;
+    return m->bytes + m->checkpoint_length + slabs * sizeof(float);
+}
+
+/* ---- going on ------------------------------------------------------------------------------ */
+
+static bool same_columns(const struct fis_column *columns, uint32_t n,
+                         const struct fis_encoder *enc)
+{
+    if (fis_encoder_columns(enc) != n)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fis_column *c = fis_encoder_column(enc, i), *now = &columns[i];
+        if (strcmp(c->name, now->name) != 0 || c->type != now->type ||
+            (c->type == FIS_NUMERIC && c->scale != now->scale))
+            return false;
+    }
+    return true;
+}
+
+static bool same_classes(const struct wire_schema *s, const struct wire_model *served)
+{
+    if (served->n_classes != s->n_classes)
+        return false;
+    for (uint32_t k = 0; k < s->n_classes; k++)
+        if (strcmp(served->classes[k], s->classes[k]) != 0)
+            return false;
+    return true;
+}
+
+struct fis_encoder *memory_take_encoder(struct memory *m, const struct fis_column *columns,
+                                        uint32_t n_columns, const struct wire_schema *schema,
+                                        struct fis_error *e)
+{
+    const char *changed = !same_columns(columns, n_columns, m->head.encoder) ? "columns"
+                          : !same_classes(schema, &m->served.model)          ? "classes"
+                                                                             : NULL;
+    if (changed) {
+        fis_fail(e, FIS_FATAL,
+                 "the %s of the configuration are not those of head %llu on %s and version %llu "
+                 "on %s: give the changed pipeline another name",
+                 changed, (unsigned long long)m->head.head.version, m->topics[MEMORY_HEADS],
+                 (unsigned long long)m->served.model.version, m->topics[MEMORY_MODELS]);
+        return NULL;
+    }
+    struct fis_encoder *taken = m->head.encoder;
+    m->head.encoder = NULL;
+    m->head.head.encoder = NULL;
+    return taken;
+}
+
+static int check_shape(const struct memory *m, const struct fis_shape *now, struct fis_error *e)
+{
+    const struct fis_shape *was[] = {&m->head.head.shape, &m->served.model.shape};
+    for (int i = 0; i < 2; i++)
+        if (was[i]->n_layers != now->n_layers ||
+            memcmp(was[i]->width, now->width, (now->n_layers + 1) * sizeof *now->width) != 0)
+            return fis_fail(e, FIS_FATAL,
+                            "training.hidden is not what the network on %s has: give the changed "
+                            "pipeline another name",
+                            m->topics[i ? MEMORY_MODELS : MEMORY_HEADS]);
+    return 0;
+}
+
+static int tell_entries(struct memory *m, struct trainer_role *role, struct fis_error *e)
+{
+    struct wire_ledger_item item;
+    struct kept *k, *next;
+    HASH_ITER (hh, m->ledger, k, next) {
+        if (decode(m, k, &m->arena, &item, e) < 0)
+            return -1;
+        if (item.kind == WIRE_LEDGER_ENTRY && trainer_role_restore_entry(role, &item.entry, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Without it the copies begin at the anchor: something to say, and no reason to stop. */
+static int tell_checkpoint(struct memory *m, struct trainer_role *role, struct fis_error *e)
+{
+    struct wire_checkpoint c;
+    struct fis_error why;
+    struct wire_bytes bytes = {m->checkpoint, m->checkpoint_length};
+    int rc = memory_has_checkpoint(m)
+                 ? wire_checkpoint_decode(bytes, &c, &why)
+                 : fis_fail(&why, FIS_INPUT,
+                            m->state.checkpoint ? "it is not there" : "none was written yet");
+    if (rc == 0)
+        rc = trainer_role_restore_checkpoint(role, c.learner, c.gate, &why);
+    snprintf(m->trouble, sizeof m->trouble, "%s", rc < 0 ? why.text : "");
+    if (rc == 0 || rc == -FIS_INPUT)
+        return 0;
+    *e = why;
+    return rc;
+}
+
+const char *memory_checkpoint_trouble(const struct memory *m)
+{
+    return m->trouble;
+}
+
+int memory_apply(struct memory *m, struct trainer_role *role, struct trainer_time now,
+                 struct fis_error *e)
+{
+    struct wire_trainer_state state = m->state;
+    /* In at_least_once a head may be ahead of the state. */
+    state.head_version = m->head.head.version;
+    if (check_shape(m, trainer_role_shape(role), e) < 0 ||
+        trainer_role_restore_state(role, &state, m->head.head.params, m->served.model.params, now,
+                                   e) < 0 ||
+        tell_entries(m, role, e) < 0)
+        return -1;
+    return tell_checkpoint(m, role, e);
+}

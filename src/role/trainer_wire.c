@@ -1,0 +1,240 @@
+#include "role/trainer_wire.h"
+
+#include "wire/chunk.h"
+#include "wire/head.h"
+#include "wire/json_codec.h"
+#include "wire/ledger.h"
+#include "wire/model.h"
+#include "wire/protobuf_codec.h"
+#include "wire/raw.h"
+
+int trainer_wire_init(struct trainer_wire *w, const struct trainer_wire_options *o,
+                      struct fis_error *e)
+{
+    size_t size = o->schema->max_bytes * 4 + ((size_t)1 << 20);
+    *w = (struct trainer_wire){.o = *o};
+    if (!w->o.max_chunk)
+        w->o.max_chunk = WIRE_CHUNK_BYTES;
+    w->arena.base = fis_alloc(size, 1);
+    if (!w->arena.base)
+        return fis_fail(e, FIS_NOMEM, "no memory for label requests");
+    w->arena.size = size;
+    return 0;
+}
+
+void trainer_wire_done(struct trainer_wire *w)
+{
+    wire_buffer_done(&w->payload);
+    wire_buffer_done(&w->chunk);
+    wire_buffer_done(&w->key);
+    fis_free(w->arena.base);
+    *w = (struct trainer_wire){0};
+}
+
+bool trainer_wire_failed(const struct trainer_wire *w, struct fis_error *e)
+{
+    if (w->failed.class == FIS_OK)
+        return false;
+    *e = w->failed;
+    return true;
+}
+
+static struct wire_bytes view(const struct wire_buffer *b)
+{
+    return (struct wire_bytes){b->data, b->length};
+}
+
+/* rc: of encoding w->payload, which goes out when it is 0. */
+static void put(struct trainer_wire *w, int rc, enum trainer_topic t, struct wire_bytes key,
+                struct fis_error *e)
+{
+    if (rc == 0 && w->failed.class == FIS_OK)
+        rc = w->o.put(w->o.arg, t, key, view(&w->payload), e);
+    if (rc < 0 && w->failed.class == FIS_OK)
+        w->failed = *e;
+}
+
+/* ---- requests ------------------------------------------------------------------------------ */
+
+/* A record that is not JSON, as named values for the person who labels it. */
+static int named_values(struct trainer_wire *w, const struct wire_label_request *r,
+                        struct wire_named_values *named, struct fis_error *e)
+{
+    uint32_t n = w->o.n_columns;
+    const char **names = fis_arena_alloc(&w->arena, n * sizeof *names);
+    struct fis_value *values = fis_arena_alloc(&w->arena, n * sizeof *values);
+    float *raw = fis_arena_alloc(&w->arena, n * sizeof *raw);
+    const float *from = raw;
+    if (!names || !values || !raw)
+        return fis_fail(e, FIS_NOMEM, "a label request needs more than %zu bytes", w->arena.size);
+    if (r->encoding == WIRE_RAW)
+        wire_floats_from_le(raw, r->record.data, n);
+    else if (wire_protobuf_values(r->record, n, &w->arena, &from, e) < 0)
+        return -1;
+    for (uint32_t i = 0; i < n; i++) {
+        names[i] = w->o.columns[i].name;
+        values[i] = (struct fis_value){.kind = FIS_VALUE_NUMBER, .number = from[i]};
+    }
+    *named = (struct wire_named_values){names, values, n};
+    return 0;
+}
+
+static int encode_request(struct trainer_wire *w, const struct wire_label_request *r,
+                          struct fis_error *e)
+{
+    const struct wire_schema *schema = w->o.schema;
+    struct wire_named_values named = {0};
+    bool own_names = r->cancelled || r->encoding == WIRE_JSON;
+    if (w->o.labels != WIRE_JSON)
+        return wire_protobuf_request_encode(schema, r, &w->payload, e);
+    fis_arena_reset(&w->arena);
+    if (!own_names && named_values(w, r, &named, e) < 0)
+        return -1;
+    return wire_json_label_request(schema, r, own_names ? NULL : &named, &w->arena, &w->payload, e);
+}
+
+static void out_request(void *ctx, const struct wire_label_request *r)
+{
+    struct trainer_wire *w = ctx;
+    struct fis_error e;
+    w->payload.length = 0;
+    put(w, encode_request(w, r, &e), TRAINER_REQUESTS, wire_ledger_entry_key(&r->id), &e);
+}
+
+/* ---- ledger -------------------------------------------------------------------------------- */
+
+static void out_ledger(void *ctx, const struct wire_ledger_entry *entry)
+{
+    struct trainer_wire *w = ctx;
+    struct fis_error e;
+    w->payload.length = 0;
+    put(w, wire_ledger_entry_encode(entry, &w->payload, &e), TRAINER_LEDGER,
+        wire_ledger_entry_key(&entry->id), &e);
+}
+
+static void out_unheld(void *ctx, const struct fis_id *id)
+{
+    struct trainer_wire *w = ctx;
+    struct fis_error e;
+    if (w->failed.class == FIS_OK && w->o.put(w->o.arg, TRAINER_LEDGER, wire_ledger_entry_key(id),
+                                              (struct wire_bytes){0}, &e) < 0)
+        w->failed = e;
+}
+
+static void out_state(void *ctx, const struct wire_trainer_state *state)
+{
+    struct trainer_wire *w = ctx;
+    struct fis_error e;
+    w->payload.length = 0;
+    put(w, wire_ledger_state_encode(state, &w->payload, &e), TRAINER_LEDGER, wire_ledger_state_key,
+        &e);
+}
+
+/* ---- what goes in chunks ------------------------------------------------------------------- */
+
+struct chunked {
+    enum trainer_topic topic;
+    const char *pipeline; /* of a head */
+    uint64_t version;
+};
+
+static int chunk_key(struct trainer_wire *w, const struct chunked *c, uint32_t index,
+                     struct fis_error *e)
+{
+    if (c->topic == TRAINER_HEADS)
+        return wire_chunk_key_head(c->pipeline, index, &w->key, e);
+    if (c->topic == TRAINER_MODELS)
+        return wire_chunk_key_model(c->version, index, &w->key, e);
+    return wire_checkpoint_key(index, &w->key, e);
+}
+
+/* Sends w->payload. */
+static int put_chunks(struct trainer_wire *w, const struct chunked *c, struct fis_error *e)
+{
+    struct wire_chunks chunks;
+    int rc = wire_chunks_start(&chunks, c->version, view(&w->payload), w->o.max_chunk, e);
+    while (rc == 0) {
+        w->chunk.length = w->key.length = 0;
+        rc = wire_chunks_next(&chunks, &w->chunk, e);
+        if (rc <= 0)
+            return rc;
+        rc = chunk_key(w, c, chunks.next - 1, e);
+        if (rc == 0)
+            rc = w->o.put(w->o.arg, c->topic, view(&w->key), view(&w->chunk), e);
+    }
+    return rc;
+}
+
+static void out_chunks(struct trainer_wire *w, int rc, const struct chunked *c, struct fis_error *e)
+{
+    if (rc == 0 && w->failed.class == FIS_OK)
+        rc = put_chunks(w, c, e);
+    if (rc < 0 && w->failed.class == FIS_OK)
+        w->failed = *e;
+}
+
+static void out_head(void *ctx, const struct wire_head *h)
+{
+    struct trainer_wire *w = ctx;
+    struct fis_error e;
+    w->payload.length = 0;
+    out_chunks(w, wire_head_encode(h, &w->payload, &e),
+               &(struct chunked){TRAINER_HEADS, h->pipeline, h->version}, &e);
+}
+
+static void out_model(void *ctx, const struct wire_model *v)
+{
+    struct trainer_wire *w = ctx;
+    struct fis_error e;
+    w->payload.length = 0;
+    out_chunks(w, wire_model_encode(v, &w->payload, &e),
+               &(struct chunked){TRAINER_MODELS, NULL, v->version}, &e);
+}
+
+static void out_checkpoint(void *ctx, const struct wire_checkpoint *c)
+{
+    struct trainer_wire *w = ctx;
+    struct fis_error e;
+    w->payload.length = 0;
+    out_chunks(w, wire_checkpoint_encode(c, &w->payload, &e),
+               &(struct chunked){TRAINER_LEDGER, NULL, c->version}, &e);
+}
+
+/* ---- what is handed on --------------------------------------------------------------------- */
+
+static void out_job(void *ctx, enum trainer_job kind)
+{
+    struct trainer_wire *w = ctx;
+    w->o.job(w->o.arg, kind);
+}
+
+static void out_note(void *ctx, const char *event, const char *text)
+{
+    struct trainer_wire *w = ctx;
+    if (w->o.note)
+        w->o.note(w->o.arg, event, text);
+}
+
+static void out_pool(void *ctx)
+{
+    struct trainer_wire *w = ctx;
+    if (w->o.pool)
+        w->o.pool(w->o.arg);
+}
+
+void trainer_wire_out(struct trainer_wire *w, struct trainer_out *out)
+{
+    *out = (struct trainer_out){
+        .ctx = w,
+        .request = out_request,
+        .ledger = out_ledger,
+        .unheld = out_unheld,
+        .state = out_state,
+        .checkpoint = out_checkpoint,
+        .head = out_head,
+        .model = out_model,
+        .job = out_job,
+        .note = out_note,
+        .pool = out_pool,
+    };
+}
