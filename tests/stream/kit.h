@@ -96,6 +96,7 @@ struct kit_consumer {
     void *revoke_arg;
     struct stream_property more[2];
     size_t more_count;
+    bool stored, election, rewind, eofs;
 };
 
 static inline struct stream_consumer *kit_consumer(const struct kit_consumer *k)
@@ -114,6 +115,10 @@ static inline struct stream_consumer *kit_consumer(const struct kit_consumer *k)
         .group_id = k->group,
         .topics = k->topics,
         .topic_count = k->topic_count ? k->topic_count : 1,
+        .stored = k->stored,
+        .election = k->election,
+        .rewind = k->rewind,
+        .eofs = k->eofs,
         .on_revoke = k->on_revoke,
         .revoke_arg = k->revoke_arg,
     };
@@ -141,6 +146,30 @@ static inline void kit_read(struct stream_consumer *c, struct stream_batch *b, u
     if (b->count != count) {
         fail_msg("%u of %u messages; the consumer said: %s", b->count, count, said);
     }
+}
+
+/* Reads into nothing until an event of this kind comes; what else comes is dropped, but for an
+ * error that is the end. */
+static inline struct stream_consumer_event
+kit_event(struct stream_consumer *c, struct stream_batch *b, enum stream_consumer_event_kind kind)
+{
+    struct stream_consumer_event ev = {0};
+    int64_t end = kit_now() + WAIT_MS;
+    while (kit_now() < end) {
+        if (stream_consumer_read(c, b, b ? b->capacity : 0) == 0) {
+            kit_nap();
+        }
+        while (stream_consumer_event(c, &ev)) {
+            if (ev.kind == kind) {
+                return ev;
+            }
+            if (ev.kind == STREAM_ERROR && ev.error.class == FIS_FATAL) {
+                fail_msg("%s", ev.error.text);
+            }
+        }
+    }
+    fail_msg("no event of kind %d within %d ms", (int)kind, WAIT_MS);
+    return ev;
 }
 
 /* The number that kit_fill put in. */
