@@ -40,7 +40,7 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
         {t->validation, COMPACT | YOURS | RECORDS, cfg->validation.source == CONFIG_TOPIC},
         {t->heads, COMPACT | OURS | SINGLE, true},
         {t->models, COMPACT | OURS | SINGLE, true},
-        {t->ledger, COMPACT | OURS | SINGLE, true},
+        {t->ledger, COMPACT | OURS | SINGLE | RECORDS, true},
         {t->control, DELETE | OURS | SINGLE, true},
         {t->dead_letter, DELETE | OURS | LETTERS, true},
     };

@@ -32,6 +32,8 @@ struct example_topic {
     struct fis_arena arena;
     struct kept *table;
     bool complete;
+    int64_t *next; /* [partitions], -1: nothing was read of it */
+    uint32_t partitions;
 };
 
 int example_topic_open(struct example_topic **out, struct runtime *rt, const char *topic,
@@ -77,7 +79,36 @@ void example_topic_close(struct example_topic *t)
     stream_batch_free(t->batch);
     stream_consumer_close(t->consumer, 1000);
     fis_free(t->arena.base);
+    fis_free(t->next);
     fis_free(t);
+}
+
+static int moved(struct example_topic *t, const struct stream_message *s, struct fis_error *e)
+{
+    uint32_t p = (uint32_t)s->partition;
+    if (p >= t->partitions) {
+        int64_t *grown = fis_grow(t->next, t->partitions, p + 1, sizeof *grown);
+        if (!grown)
+            return fis_fail(e, FIS_NOMEM, "no memory for %u partitions of %s", p + 1, t->topics[0]);
+        for (uint32_t i = t->partitions; i <= p; i++)
+            grown[i] = -1;
+        t->next = grown;
+        t->partitions = p + 1;
+    }
+    t->next[p] = s->offset + 1;
+    return 0;
+}
+
+int example_topic_positions(const struct example_topic *t,
+                            int (*tell)(void *arg, int32_t partition, int64_t next,
+                                        struct fis_error *e),
+                            void *arg, struct fis_error *e)
+{
+    int rc = 0;
+    for (uint32_t p = 0; rc == 0 && p < t->partitions; p++)
+        if (t->next[p] >= 0)
+            rc = tell(arg, (int32_t)p, t->next[p], e);
+    return rc;
 }
 
 /* What this says is good can be built from: one bad example must not spoil the set. */
@@ -143,6 +174,8 @@ static int take(struct example_topic *t, const struct stream_message *s, bool *c
     struct wire_example x;
     struct fis_error why;
     struct kept *k;
+    if (moved(t, s, e) < 0)
+        return -FIS_NOMEM;
     switch (decode(t, &m, &x, &why)) {
     case WIRE_OK:
         *changed = true;

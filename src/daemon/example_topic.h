@@ -22,6 +22,11 @@ void example_topic_close(struct example_topic *t); /* NULL is fine */
 
 /* Reads what is there. True when something changed. Negative errors are FATAL ones. */
 int example_topic_turn(struct example_topic *t, bool *changed, struct fis_error *e) FIS_MUST_CHECK;
+/* Tells where each partition goes on from which something was read. */
+int example_topic_positions(const struct example_topic *t,
+                            int (*tell)(void *arg, int32_t partition, int64_t next,
+                                        struct fis_error *e),
+                            void *arg, struct fis_error *e) FIS_MUST_CHECK;
 bool example_topic_complete(const struct example_topic *t); /* the end has been reached once */
 uint32_t example_topic_count(const struct example_topic *t);
 

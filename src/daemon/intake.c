@@ -2,9 +2,9 @@
 
 #include "fis/mem.h"
 
-void intake_init(struct intake *in, uint32_t held_topic)
+void intake_init(struct intake *in)
 {
-    *in = (struct intake){.held = held_topic};
+    *in = (struct intake){0};
 }
 
 void intake_done(struct intake *in)
@@ -38,49 +38,55 @@ static struct intake_place *add(struct intake *in, uint32_t topic, int32_t parti
         in->capacity = more;
     }
     struct intake_place *p = &in->places[in->count++];
-    *p = (struct intake_place){topic, partition, offset, offset, -1, -1};
+    *p = (struct intake_place){topic, partition, offset, -1};
+    return p;
+}
+
+static struct intake_place *place(struct intake *in, uint32_t topic, int32_t partition,
+                                  int64_t offset, struct fis_error *e)
+{
+    struct intake_place *p = find(in, topic, partition);
+    if (!p && !(p = add(in, topic, partition, offset)))
+        fis_fail(e, FIS_NOMEM, "no memory for offsets");
     return p;
 }
 
 int intake_take(struct intake *in, uint32_t topic, int32_t partition, int64_t offset,
                 struct fis_error *e)
 {
-    struct intake_place *p = find(in, topic, partition);
-    if (!p && !(p = add(in, topic, partition, offset)))
-        return fis_fail(e, FIS_NOMEM, "no memory for offsets");
-    bool held = topic == in->held && !in->free;
-    if (offset < p->taken) {
-        p->told = -1; /* the commit that was told got lost: tell it again */
+    struct intake_place *p = place(in, topic, partition, offset, e);
+    if (!p)
+        return -FIS_NOMEM;
+    if (offset < p->next)
         return 0;
-    }
-    p->taken = offset + 1;
-    if (!held)
-        p->commit = p->taken;
+    p->next = offset + 1;
     return 1;
 }
 
-void intake_window(struct intake *in, enum trainer_window what)
+int intake_move(struct intake *in, uint32_t topic, int32_t partition, int64_t offset,
+                struct fis_error *e)
 {
-    in->free = what == TRAINER_WINDOW_NONE;
-    for (uint32_t i = 0; i < in->count; i++) {
-        struct intake_place *p = &in->places[i];
-        if (p->topic != in->held)
-            continue;
-        if (what == TRAINER_WINDOW_CLOSED)
-            p->window = p->taken;
-        else
-            p->commit = in->free ? p->taken : p->window;
-    }
+    struct intake_place *p = place(in, topic, partition, offset, e);
+    if (!p)
+        return -FIS_NOMEM;
+    p->next = offset;
+    return 0;
 }
 
 const struct intake_place *intake_next(struct intake *in)
 {
     for (uint32_t i = 0; i < in->count; i++) {
         struct intake_place *p = &in->places[i];
-        if (p->commit == p->told || p->commit < 0)
+        if (p->next == p->told)
             continue;
-        p->told = p->commit;
+        p->told = p->next;
         return p;
     }
     return NULL;
+}
+
+void intake_again(struct intake *in)
+{
+    for (uint32_t i = 0; i < in->count; i++)
+        in->places[i].told = -1;
 }

@@ -10,8 +10,8 @@
 struct outbox {
     struct stream_producer *producer;
     size_t dead_letter_bytes;
-    struct stream_txn_thread *txn;    /* NULL: at_least_once */
-    struct stream_consumer *consumer; /* of the commit that runs */
+    struct stream_txn_thread *txn;  /* NULL: at_least_once */
+    struct stream_consumer *member; /* of the commit that runs */
     bool initialised, open, committing;
     struct stream_offset *offsets; /* one per partition consumed since the last commit */
     size_t count, capacity;
@@ -123,21 +123,22 @@ int outbox_consumed(struct outbox *b, const char *topic, int32_t partition, int6
     return 0;
 }
 
-void outbox_forget(struct outbox *b)
+bool outbox_fenced(const struct outbox *b)
 {
-    b->count = 0;
+    return b->txn && (stream_txn_thread_state(b->txn) == STREAM_TXN_FENCED ||
+                      stream_producer_ended(b->producer) == STREAM_PRODUCER_FENCED);
 }
 
-int outbox_commit(struct outbox *b, struct stream_consumer *consumer, struct fis_error *e)
+int outbox_commit(struct outbox *b, struct stream_consumer *member, struct fis_error *e)
 {
     if (begin(b, e) < 0)
         return -1;
     b->committing = true;
-    b->consumer = consumer;
+    b->member = member;
     if (!b->txn)
         return 0; /* outbox_turn ends it, when all is acknowledged */
     return stream_txn_commit(b->txn, b->offsets, b->count,
-                             b->count ? stream_consumer_group(consumer) : NULL, TXN_TIMEOUT_MS, e);
+                             b->count ? stream_consumer_group(member) : NULL, TXN_TIMEOUT_MS, e);
 }
 
 static void committed(struct outbox *b)
@@ -150,7 +151,7 @@ static int end_at_least_once(struct outbox *b, struct fis_error *e, bool *said)
 {
     if (!b->committing || stream_producer_outstanding(b->producer) > 0)
         return 0;
-    int rc = b->count ? stream_consumer_commit(b->consumer, b->offsets, b->count, e) : 0;
+    int rc = b->count ? stream_consumer_commit(b->member, b->offsets, b->count, e) : 0;
     committed(b);
     *said = rc == -FIS_RETRY; /* the next unit commits further on */
     return *said ? 0 : rc;
@@ -174,7 +175,7 @@ static int txn_result(struct outbox *b, const struct stream_txn_result *r, struc
     int rc = r->job == STREAM_TXN_JOB_INIT
                  ? stream_txn_init(b->txn, TXN_TIMEOUT_MS, &again)
                  : stream_txn_commit(b->txn, b->offsets, b->count,
-                                     b->count ? stream_consumer_group(b->consumer) : NULL,
+                                     b->count ? stream_consumer_group(b->member) : NULL,
                                      TXN_TIMEOUT_MS, &again);
     if (rc < 0)
         *e = again;
@@ -193,7 +194,7 @@ static void on_report(void *arg, uint64_t token, enum fis_error_class class, con
              text);
 }
 
-int outbox_turn(struct outbox *b, struct fis_error *e, bool *said)
+static int serve(struct outbox *b, struct fis_error *e, bool *said)
 {
     struct stream_txn_result r;
     *said = false;
@@ -214,4 +215,13 @@ int outbox_turn(struct outbox *b, struct fis_error *e, bool *said)
         return -1;
     }
     return 0;
+}
+
+int outbox_turn(struct outbox *b, struct fis_error *e, bool *said)
+{
+    int rc = serve(b, e, said);
+    /* The id was forgotten in a quiet week: a new producer goes on, whatever met it first. */
+    if (rc < 0 && b->txn && stream_producer_ended(b->producer) == STREAM_PRODUCER_EXPIRED)
+        e->class = FIS_ABORT_TXN;
+    return rc;
 }

@@ -5,7 +5,7 @@
  * is acknowledged; then the offsets are committed, so a crash in between repeats input, and may
  * send a request twice. While a commit runs nothing may be sent: outbox_ready is false.
  *
- * Thread: the loop. Owns: producer and transaction thread; borrows the consumer.
+ * Thread: the loop. Owns: producer and transaction thread; borrows the group's member.
  */
 #ifndef DAEMON_OUTBOX_H
 #define DAEMON_OUTBOX_H
@@ -38,14 +38,17 @@ int outbox_dead_letter(struct outbox *o, const char *topic, const struct wire_me
 /* The partition's messages before `next` have been handled. */
 int outbox_consumed(struct outbox *o, const char *topic, int32_t partition, int64_t next,
                     struct fis_error *e) FIS_MUST_CHECK;
-/* Partitions were taken away: their offsets are no longer ours to commit. */
-void outbox_forget(struct outbox *o);
 
-int outbox_commit(struct outbox *o, struct stream_consumer *consumer,
+/* The offsets are those of `member`'s group. A transaction only takes the group's name from it: the
+ * transactional id is the fence; at_least_once commits through it, as a broker takes offsets of a
+ * group from its members alone. */
+int outbox_commit(struct outbox *o, struct stream_consumer *member,
                   struct fis_error *e) FIS_MUST_CHECK;
-/* Serves reports and results. Negative: the unit cannot be committed; ABORT_TXN: close, and go on
- * from the ledger; else stop. RETRY conditions are reported in *e with return value 0 and *said
- * true. */
+/* After a negative outbox_turn or _send: another instance has taken over. */
+bool outbox_fenced(const struct outbox *o);
+/* Serves reports and results. Negative: the unit cannot be committed; ABORT_TXN, or fenced: close,
+ * and go on from the ledger; else stop. RETRY conditions are reported in *e with return value 0 and
+ * *said true. */
 int outbox_turn(struct outbox *o, struct fis_error *e, bool *said) FIS_MUST_CHECK;
 
 #endif

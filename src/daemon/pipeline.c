@@ -90,13 +90,22 @@ void pipeline_done(struct pipeline *p)
     *p = (struct pipeline){0};
 }
 
+/* An entry has the record and its features; a state, partitions. */
+size_t pipeline_ledger_bytes(const struct config *cfg)
+{
+    return cfg->records.max_bytes * 4 + ((size_t)1 << 20);
+}
+
 void pipeline_scorer(const struct pipeline *p, const char *name, struct scorer_options *o)
 {
     *o = (struct scorer_options){
         .criteria = p->criteria,
         .heap = p->cfg->selection.heap,
         .slots = p->cfg->scorer.batches_in_flight,
+        .batch = p->cfg->scorer.batch,
         .name = name,
+        .pool = p->cfg->selection.mode == CONFIG_POOL,
+        .ledger_bytes = pipeline_ledger_bytes(p->cfg),
     };
 }
 
@@ -151,6 +160,12 @@ void pipeline_trainer(const struct pipeline *p, uint32_t validation_rows, uint32
         .window_records = s->window_records,
         .window_ms = s->window_time,
         .round_deadline_ms = s->round_deadline,
+        .pool = s->mode == CONFIG_POOL,
+        .label_deadline_ms = cfg->labels.deadline,
+        .replace = cfg->labels.replace,
+        .votes = cfg->labels.votes,
+        .daily_budget = s->daily_budget,
+        .patience = cfg->gate.patience,
         .validation_rows = validation_rows,
         .n_groups = n_groups,
     };

@@ -23,6 +23,8 @@ struct pipeline {
 int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error *e) FIS_MUST_CHECK;
 void pipeline_done(struct pipeline *p);
 
+/* Room for one message of the ledger, decoded. */
+size_t pipeline_ledger_bytes(const struct config *cfg);
 void pipeline_scorer(const struct pipeline *p, const char *name, struct scorer_options *o);
 void pipeline_trainer(const struct pipeline *p, uint32_t validation_rows, uint32_t n_groups,
                       struct trainer_role_options *o);

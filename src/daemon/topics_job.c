@@ -12,7 +12,7 @@
 /* What is put around a record, columns and classes aside: ids, names, scores, Kafka's framing. */
 #define AROUND ((size_t)8192)
 
-enum { CANDIDATES, LABEL_REQUESTS, DEAD_LETTER, LIMITS };
+enum { CANDIDATES, LABEL_REQUESTS, LEDGER, DEAD_LETTER, LIMITS };
 
 struct topics_job {
     struct runtime *rt;
@@ -28,6 +28,20 @@ struct topics_job {
     struct fis_error error;
 };
 
+/* Its order is that of the labels; and who owns its one partition leads. */
+static int check_ledger(struct topics_job *t)
+{
+    struct stream_topic ledger = {.name = t->rt->cfg->topics.ledger, .partitions = 1};
+    struct stream_topic_report report;
+    int rc = stream_topics_check(&t->client, &ledger, 1, ADMIN_TIMEOUT_MS, &report, &t->error);
+    if (rc < 0 || report.partitions <= 1)
+        return rc < 0 ? rc : 0;
+    return fis_fail(&t->error, FIS_FATAL,
+                    "topic %s has %d partitions, and may have one only: create it anew with one, "
+                    "or let fisd create it (topics.create)",
+                    ledger.name, (int)report.partitions);
+}
+
 static void run(void *arg)
 {
     struct topics_job *t = arg;
@@ -35,6 +49,8 @@ static void run(void *arg)
     if (t->rt->cfg->topics.create)
         t->rc = stream_topics_create(&t->client, t->topics, t->count, ADMIN_TIMEOUT_MS, t->reports,
                                      &t->error);
+    if (t->rc >= 0)
+        t->rc = check_ledger(t);
     if (t->rc == 0)
         t->rc = stream_topics_limits(&t->client, t->limited, LIMITS, ADMIN_TIMEOUT_MS, t->limits,
                                      &t->error);
@@ -65,6 +81,7 @@ int topics_job_start(struct topics_job **out, struct runtime *rt, struct fis_err
     t->count = config_topics_list(rt->cfg, list);
     t->limited[CANDIDATES] = rt->cfg->topics.candidates;
     t->limited[LABEL_REQUESTS] = rt->cfg->topics.label_requests;
+    t->limited[LEDGER] = rt->cfg->topics.ledger;
     t->limited[DEAD_LETTER] = rt->cfg->topics.dead_letter;
     for (uint32_t i = 0; i < t->count; i++)
         t->topics[i] = (struct stream_topic){
@@ -89,7 +106,8 @@ static size_t limit_of(const struct topics_job *t, int which)
     return mine < limit ? mine : limit;
 }
 
-/* A record that is taken must get through: as a candidate, and as a label request. */
+/* A record that is taken must get through: as a candidate, as an entry of the
+ * ledger, and as a label request. */
 static void limit_records(struct topics_job *t, int which)
 {
     const struct config *cfg = t->rt->cfg;
@@ -129,6 +147,7 @@ int topics_job_turn(struct topics_job *t, struct fis_error *e)
                      (int)t->topics[i].partitions);
     limit_records(t, CANDIDATES);
     limit_records(t, LABEL_REQUESTS);
+    limit_records(t, LEDGER);
     t->rt->dead_letter_bytes = limit_of(t, DEAD_LETTER);
     t->state = DONE;
     return 1;

@@ -1,7 +1,7 @@
 /*
- * The trainer's host: Kafka on one side, the pure trainer role (role/trainer.h) on the other. While
- * a job runs or a commit is under way nothing is handed to the role; the consumer is polled all
- * the same, so its membership lives. Thread: the loop.
+ * The trainer's host: a member of the trainers' group, whose leader machine (role/leader.h) says
+ * what to be: a standby that follows ledger, heads and models, or the trainer at work
+ * (daemon/trainer_work.h) behind a producer that fences all others. Thread: the loop.
  */
 #ifndef DAEMON_TRAINER_HOST_H
 #define DAEMON_TRAINER_HOST_H

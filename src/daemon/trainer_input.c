@@ -33,7 +33,7 @@ int trainer_input_offer(struct trainer_input *in, struct trainer_role *role,
 }
 
 int trainer_input_label(struct trainer_input *in, struct trainer_role *role,
-                        const struct wire_message *m, struct fis_error *e)
+                        const struct wire_message *m, struct trainer_time now, struct fis_error *e)
 {
     const struct pipeline *p = &in->rt->pipeline;
     struct wire_label label;
@@ -46,10 +46,49 @@ int trainer_input_label(struct trainer_input *in, struct trainer_role *role,
         got = WIRE_BAD;
         fis_fail(&why, FIS_INPUT, "no value: a label is never taken back by a null");
     }
-    int rc = got == WIRE_OK ? trainer_role_label(role, &label, &why) : -FIS_INPUT;
+    int rc = got == WIRE_OK ? trainer_role_label(role, &label, now, &why) : -FIS_INPUT;
     if (rc == -FIS_INPUT) {
         in->refused_labels++;
         log_line(LOG_LEVEL_WARN, "label_refused", "partition=%d offset=%lld reason=\"%s\"",
+                 (int)m->partition, (long long)m->offset, why.text);
+        return refuse(in, m, why.text, e);
+    }
+    if (rc < 0)
+        *e = why;
+    return rc;
+}
+
+static enum wire_decoded decode_control(struct trainer_input *in, const struct wire_message *m,
+                                        struct wire_control *c, struct fis_error *why)
+{
+    fis_arena_reset(in->arena);
+    enum wire_decoded got = wire_control_decode(m, in->arena, c, why);
+    if (got != WIRE_TOMBSTONE)
+        return got;
+    fis_fail(why, FIS_INPUT, "no value: a command is never taken back by a null");
+    return WIRE_BAD;
+}
+
+uint64_t trainer_input_wanted(struct trainer_input *in, const struct trainer_role *role,
+                              const struct wire_message *m)
+{
+    struct wire_control c;
+    struct fis_error why;
+    return decode_control(in, m, &c, &why) == WIRE_OK ? trainer_role_wanted_version(role, &c) : 0;
+}
+
+int trainer_input_control(struct trainer_input *in, struct trainer_role *role,
+                          const struct wire_message *m, const struct wire_model *version,
+                          struct trainer_time now, struct fis_error *e)
+{
+    struct wire_control c;
+    struct fis_error why;
+    int rc = decode_control(in, m, &c, &why) == WIRE_OK
+                 ? trainer_role_control(role, &c, version, now, &why)
+                 : -FIS_INPUT;
+    if (rc == -FIS_INPUT) {
+        in->refused_commands++;
+        log_line(LOG_LEVEL_WARN, "command_refused", "partition=%d offset=%lld reason=\"%s\"",
                  (int)m->partition, (long long)m->offset, why.text);
         return refuse(in, m, why.text, e);
     }

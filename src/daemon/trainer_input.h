@@ -12,7 +12,7 @@ struct trainer_input {
     struct runtime *rt;
     struct outbox *outbox;
     struct fis_arena *arena;
-    uint64_t refused_labels, refused_offers;
+    uint64_t refused_labels, refused_offers, refused_commands;
 };
 
 /* A message of `candidates`: a candidate, or progress. */
@@ -20,6 +20,14 @@ int trainer_input_offer(struct trainer_input *in, struct trainer_role *role,
                         const struct wire_message *m, struct fis_error *e) FIS_MUST_CHECK;
 /* A message of `labels`. */
 int trainer_input_label(struct trainer_input *in, struct trainer_role *role,
-                        const struct wire_message *m, struct fis_error *e) FIS_MUST_CHECK;
+                        const struct wire_message *m, struct trainer_time now,
+                        struct fis_error *e) FIS_MUST_CHECK;
+/* A message of `control`. The version that the role needs to see for it, 0: none; and the command
+ * itself, with that version (NULL: there is none such). */
+uint64_t trainer_input_wanted(struct trainer_input *in, const struct trainer_role *role,
+                              const struct wire_message *m);
+int trainer_input_control(struct trainer_input *in, struct trainer_role *role,
+                          const struct wire_message *m, const struct wire_model *version,
+                          struct trainer_time now, struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

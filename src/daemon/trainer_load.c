@@ -1,14 +1,17 @@
 #include "daemon/trainer_load.h"
 
 void trainer_load_init(struct trainer_load *l, struct runtime *rt, const struct trainer_out *out,
-                       struct outbox *outbox)
+                       struct memory *memory)
 {
-    *l = (struct trainer_load){.rt = rt, .out = *out, .outbox = outbox, .step = LOAD_FENCE};
+    *l = (struct trainer_load){.rt = rt,
+                               .out = *out,
+                               .memory = memory,
+                               .step = LOAD_ENCODER,
+                               .began_ms = runtime_now(rt).mono_ms};
 }
 
 void trainer_load_done(struct trainer_load *l)
 {
-    restore_close(l->restore);
     example_topic_close(l->initial);
     example_topic_close(l->validation);
     data_examples_done(&l->initial_rows);
@@ -25,17 +28,13 @@ struct fis_rows trainer_rows(const struct data_examples *x)
 
 /* A step returns 1 when it is over, 0 to come back later, negative on errors. */
 
-static int restore_step(struct trainer_load *l, struct fis_error *e)
+static int encoder_step(struct trainer_load *l, struct fis_error *e)
 {
-    if (!l->restore && restore_open(&l->restore, l->rt, e) < 0)
-        return -1;
-    if (restore_turn(l->restore, e) < 0)
-        return -1;
-    if (!restore_complete(l->restore))
-        return 0;
-    if (restore_found(l->restore) && !(l->encoder = restore_take_encoder(l->restore, e)))
-        return -1;
-    return 1;
+    const struct pipeline *p = &l->rt->pipeline;
+    if (!memory_found(l->memory))
+        return 1;
+    l->encoder = memory_take_encoder(l->memory, p->columns, p->n_columns, &p->schema, e);
+    return l->encoder ? 1 : -1;
 }
 
 static struct data_source file_source(struct trainer_load *l, const char *path,
@@ -124,6 +123,23 @@ static int validation_topic(struct trainer_load *l, struct fis_error *e)
     return example_topic_build(l->validation, l->encoder, &l->validation_rows, e) < 0 ? -1 : 1;
 }
 
+static int restore(struct trainer_load *l, struct fis_error *e)
+{
+    struct trainer_time now = runtime_now(l->rt);
+    const struct wire_trainer_state *s = memory_state(l->memory);
+    if (memory_apply(l->memory, l->role, now, e) < 0)
+        return -1;
+    const char *trouble = memory_checkpoint_trouble(l->memory);
+    log_line(
+        LOG_LEVEL_INFO, "restored",
+        "round=%u head=%llu served=%llu entries=%llu bytes=%llu took_ms=%llu checkpoint=%s%s%s%s",
+        s->round, (unsigned long long)s->head_version, (unsigned long long)s->served_version,
+        (unsigned long long)memory_entries(l->memory), (unsigned long long)memory_bytes(l->memory),
+        (unsigned long long)(runtime_now(l->rt).mono_ms - l->began_ms), *trouble ? "no" : "yes",
+        *trouble ? " reason=\"" : "", trouble, *trouble ? "\"" : "");
+    return 0;
+}
+
 static int hand_over(struct trainer_load *l, struct fis_error *e)
 {
     struct trainer_role_options o;
@@ -138,7 +154,7 @@ static int hand_over(struct trainer_load *l, struct fis_error *e)
             return -1;
     if (trainer_role_validation(l->role, &rows, l->validation_rows.names.n, e) < 0)
         return fis_error_prefix(e, "validation set");
-    return restore_found(l->restore) ? restore_apply(l->restore, l->role, e) : 0;
+    return memory_found(l->memory) ? restore(l, e) : 0;
 }
 
 static int validation_step(struct trainer_load *l, struct fis_error *e)
@@ -154,10 +170,7 @@ static int validation_step(struct trainer_load *l, struct fis_error *e)
                  "rows=%u wanted=%u text=\"too few to judge by: labels will be asked for, but no "
                  "version after the first will be published (gate.min_rows)\"",
                  l->validation_rows.n, l->rt->cfg->gate.min_rows);
-    rc = hand_over(l, e);
-    restore_close(l->restore);
-    l->restore = NULL;
-    return rc < 0 ? -1 : 1;
+    return hand_over(l, e) < 0 ? -1 : 1;
 }
 
 int trainer_load_turn(struct trainer_load *l, struct fis_error *e)
@@ -165,11 +178,8 @@ int trainer_load_turn(struct trainer_load *l, struct fis_error *e)
     for (;;) {
         int rc = 0;
         switch (l->step) {
-        case LOAD_FENCE:
-            rc = outbox_ready(l->outbox);
-            break;
-        case LOAD_RESTORE:
-            rc = restore_step(l, e);
+        case LOAD_ENCODER:
+            rc = encoder_step(l, e);
             break;
         case LOAD_INITIAL:
             rc = initial_step(l, e);

@@ -1,8 +1,8 @@
 /*
- * The trainer before it can start: fence older instances, look for a state to go on from, read
- * the initial set, fit (or take over) the encoder, read the validation set, make the role.
+ * The trainer before it can start, once it leads and has caught up: read the initial set, fit (or
+ * take over) the encoder, read the validation set, make the role, and tell it what the memory has.
  *
- *   FENCE -> RESTORE -> INITIAL -> VALIDATION -> done
+ *   ENCODER -> INITIAL -> VALIDATION -> done
  *
  * Files are read in one go; topics turn by turn. Thread: the loop. Owns: what it reads; the role,
  * encoder and validation topic are taken over by the host at the end.
@@ -11,15 +11,14 @@
 #define DAEMON_TRAINER_LOAD_H
 
 #include "daemon/example_topic.h"
-#include "daemon/outbox.h"
-#include "daemon/restore.h"
+#include "role/memory.h"
 
 struct trainer_load {
     struct runtime *rt;
     struct trainer_out out;
-    struct outbox *outbox; /* borrowed */
-    enum { LOAD_FENCE, LOAD_RESTORE, LOAD_INITIAL, LOAD_VALIDATION, LOAD_DONE } step;
-    struct restore *restore;
+    struct memory *memory; /* borrowed; concluded */
+    enum { LOAD_ENCODER, LOAD_INITIAL, LOAD_VALIDATION, LOAD_DONE } step;
+    uint64_t began_ms;
     struct example_topic *initial, *validation; /* when they come from topics */
     struct data_examples initial_rows, validation_rows;
     struct fis_encoder *encoder;
@@ -27,7 +26,7 @@ struct trainer_load {
 };
 
 void trainer_load_init(struct trainer_load *l, struct runtime *rt, const struct trainer_out *out,
-                       struct outbox *outbox);
+                       struct memory *memory);
 /* Goes as far as it can; step is LOAD_DONE at the end. Errors end the daemon. */
 int trainer_load_turn(struct trainer_load *l, struct fis_error *e) FIS_MUST_CHECK;
 void trainer_load_done(struct trainer_load *l);

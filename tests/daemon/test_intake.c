@@ -1,4 +1,4 @@
-/* Intake: which offsets may be committed when, and what was taken before. */
+/* Intake: how far the input was taken, what is committed of it, and what came before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,55 +17,30 @@ static int take(struct intake *in, uint32_t topic, int32_t partition, int64_t of
     return intake_take(in, topic, partition, offset, &e);
 }
 
-/* The commit that is told for a place, or -1; everything else that is told is passed over. */
+/* What is told for a place, or -1; everything else that is told is passed over. */
 static int64_t told(struct intake *in, uint32_t topic, int32_t partition)
 {
     const struct intake_place *p;
-    int64_t commit = -1;
+    int64_t next = -1;
     while ((p = intake_next(in)))
         if (p->topic == topic && p->partition == partition)
-            commit = p->commit;
-    return commit;
+            next = p->next;
+    return next;
 }
 
-static void plain_topics_are_committed_as_they_are_taken(void **state)
+static void what_is_taken_is_told_once(void **state)
 {
     (void)state;
     struct intake in;
-    intake_init(&in, CANDIDATES);
+    intake_init(&in);
     assert_null(intake_next(&in));
     assert_int_equal(take(&in, LABELS, 0, 7), 1);
     assert_int_equal(take(&in, LABELS, 0, 9), 1); /* markers of transactions take offsets too */
+    assert_int_equal(take(&in, CANDIDATES, 0, 0), 1);
     assert_int_equal(told(&in, LABELS, 0), 10);
-    assert_null(intake_next(&in)); /* told once */
-    intake_done(&in);
-}
-
-static void candidates_wait_for_the_end_of_their_round(void **state)
-{
-    (void)state;
-    struct intake in;
-    intake_init(&in, CANDIDATES);
-    intake_window(&in, TRAINER_WINDOW_DONE); /* the first round begins */
-    for (int64_t i = 100; i < 110; i++)
-        assert_int_equal(take(&in, CANDIDATES, 0, i), 1);
-    assert_int_equal(told(&in, CANDIDATES, 0), -1);
-    intake_window(&in, TRAINER_WINDOW_CLOSED);
-    for (int64_t i = 110; i < 115; i++)
-        assert_int_equal(take(&in, CANDIDATES, 0, i), 1);
-    assert_int_equal(take(&in, CANDIDATES, 1, 3), 1); /* a partition of the next window alone */
-    assert_int_equal(told(&in, CANDIDATES, 0), -1);
-    intake_window(&in, TRAINER_WINDOW_DONE);
-    const struct intake_place *p = intake_next(&in);
-    assert_non_null(p);
-    assert_int_equal(p->commit, 110); /* what came after the window is needed again */
-    p = intake_next(&in);
-    assert_non_null(p);
-    assert_int_equal(p->commit, 3);
-    intake_window(&in, TRAINER_WINDOW_NONE); /* nothing will be asked any more */
-    assert_int_equal(told(&in, CANDIDATES, 0), 115);
-    assert_int_equal(take(&in, CANDIDATES, 0, 115), 1);
-    assert_int_equal(told(&in, CANDIDATES, 0), 116);
+    assert_null(intake_next(&in));
+    assert_int_equal(take(&in, LABELS, 1, 3), 1);
+    assert_int_equal(told(&in, LABELS, 0), -1); /* it has not moved */
     intake_done(&in);
 }
 
@@ -73,16 +48,54 @@ static void what_comes_again_is_known(void **state)
 {
     (void)state;
     struct intake in;
-    intake_init(&in, CANDIDATES);
+    intake_init(&in);
     for (int64_t i = 0; i < 5; i++)
         assert_int_equal(take(&in, LABELS, 2, i), 1);
     assert_int_equal(told(&in, LABELS, 2), 5);
-    /* The commit got lost with the assignment; the messages come again. */
     for (int64_t i = 3; i < 5; i++)
         assert_int_equal(take(&in, LABELS, 2, i), 0);
-    assert_int_equal(told(&in, LABELS, 2), 5);
+    assert_null(intake_next(&in));
     assert_int_equal(take(&in, LABELS, 2, 5), 1);
     assert_int_equal(told(&in, LABELS, 2), 6);
+    intake_done(&in);
+}
+
+static void a_partition_may_go_on_elsewhere(void **state)
+{
+    (void)state;
+    struct intake in;
+    struct fis_error e;
+    intake_init(&in);
+    for (int64_t i = 100; i < 105; i++)
+        assert_int_equal(take(&in, LABELS, 0, i), 1);
+    assert_int_equal(told(&in, LABELS, 0), 105);
+    assert_int_equal(intake_move(&in, LABELS, 0, 0, &e), 0); /* another topic of the same name */
+    assert_int_equal(take(&in, LABELS, 0, 0), 1);
+    assert_int_equal(told(&in, LABELS, 0), 1);
+    /* A message that must wait is put back: it is not committed, and comes as a new one. */
+    assert_int_equal(take(&in, LABELS, 0, 1), 1);
+    assert_int_equal(intake_move(&in, LABELS, 0, 1, &e), 0);
+    assert_null(intake_next(&in));
+    assert_int_equal(take(&in, LABELS, 0, 1), 1);
+    assert_int_equal(intake_move(&in, CANDIDATES, 0, 40, &e), 0); /* of which nothing was taken */
+    assert_int_equal(told(&in, CANDIDATES, 0), 40);
+    intake_done(&in);
+}
+
+static void all_is_told_again_on_demand(void **state)
+{
+    (void)state;
+    struct intake in;
+    intake_init(&in);
+    for (int32_t p = 0; p < 10; p++)
+        assert_int_equal(take(&in, LABELS, p, p), 1);
+    while (intake_next(&in))
+        ;
+    intake_again(&in);
+    int n = 0;
+    for (const struct intake_place *p; (p = intake_next(&in)); n++)
+        assert_int_equal(p->next, p->partition + 1);
+    assert_int_equal(n, 10);
     intake_done(&in);
 }
 
@@ -91,15 +104,11 @@ static void many_partitions_and_refused_memory(void **state)
     (void)state;
     struct intake in;
     struct fis_error e;
-    intake_init(&in, CANDIDATES);
+    intake_init(&in);
     for (int32_t p = 0; p < 100; p++)
         assert_int_equal(take(&in, LABELS, p, p), 1);
     for (int32_t p = 99; p >= 0; p--)
         assert_int_equal(take(&in, LABELS, p, p), 0);
-    int n = 0;
-    while (intake_next(&in))
-        n++;
-    assert_int_equal(n, 100);
     fis_mem_refuse_after(0);
     int rc = 0;
     for (int32_t p = 100; p < 200 && rc >= 0; p++)
@@ -113,9 +122,10 @@ static void many_partitions_and_refused_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_topics_are_committed_as_they_are_taken),
-        cmocka_unit_test(candidates_wait_for_the_end_of_their_round),
+        cmocka_unit_test(what_is_taken_is_told_once),
         cmocka_unit_test(what_comes_again_is_known),
+        cmocka_unit_test(a_partition_may_go_on_elsewhere),
+        cmocka_unit_test(all_is_told_again_on_demand),
         cmocka_unit_test(many_partitions_and_refused_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

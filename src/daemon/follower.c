@@ -1,0 +1,126 @@
+#include "daemon/follower.h"
+
+#include "fis/mem.h"
+#include "stream/consumer.h"
+
+#define READ_BATCH 256
+#define BATCHES_A_TURN 16
+
+struct follower {
+    struct runtime *rt;
+    const char *topics[MEMORY_TOPICS];
+    struct stream_consumer *consumer;
+    struct stream_batch *batch;
+    struct memory *memory;
+    bool warm;   /* the first end was reached */
+    bool to_end; /* another end is wanted, after the first */
+    bool at_end;
+};
+
+int follower_open(struct follower **out, struct runtime *rt, struct fis_error *e)
+{
+    struct follower *f = fis_calloc(1, sizeof *f);
+    if (!f)
+        return fis_fail(e, FIS_NOMEM, "no memory to restore");
+    f->rt = rt;
+    f->topics[MEMORY_LEDGER] = rt->cfg->topics.ledger;
+    f->topics[MEMORY_HEADS] = rt->cfg->topics.heads;
+    f->topics[MEMORY_MODELS] = rt->cfg->topics.models;
+    f->batch = stream_batch_new(READ_BATCH);
+    f->memory = memory_new(f->topics, pipeline_ledger_bytes(rt->cfg), e);
+    struct stream_consumer_options o = {
+        .client = runtime_client(rt), .topics = f->topics, .topic_count = MEMORY_TOPICS};
+    int rc = !f->batch    ? fis_fail(e, FIS_NOMEM, "no memory to restore")
+             : !f->memory ? -FIS_NOMEM
+                          : stream_consumer_open(&f->consumer, &o, e);
+    if (rc < 0) {
+        follower_close(f);
+        return rc;
+    }
+    *out = f;
+    return 0;
+}
+
+void follower_close(struct follower *f)
+{
+    if (!f)
+        return;
+    stream_batch_free(f->batch);
+    stream_consumer_close(f->consumer, 1000);
+    memory_free(f->memory);
+    fis_free(f);
+}
+
+static int take(struct follower *f, const struct stream_message *s, struct fis_error *e)
+{
+    struct wire_message m = {
+        .topic = f->topics[s->topic],
+        .partition = s->partition,
+        .offset = s->offset,
+        .timestamp_ms = s->timestamp_ms,
+        .key = {s->key, s->key_length},
+        .value = {s->value, s->value_length},
+    };
+    return memory_take(f->memory, (enum memory_topic)s->topic, &m, e);
+}
+
+/* The first end is that of the start; only then another one can be asked for, or the two could not
+ * be told apart. */
+static void reached_end(struct follower *f)
+{
+    f->warm = true;
+    if (f->to_end)
+        stream_consumer_to_end(f->consumer);
+    else
+        f->at_end = true;
+    f->to_end = false;
+}
+
+static int take_events(struct follower *f, struct fis_error *e)
+{
+    struct stream_consumer_event ev;
+    while (stream_consumer_event(f->consumer, &ev)) {
+        if (ev.kind == STREAM_END)
+            reached_end(f);
+        else if (ev.kind == STREAM_RESET && (ev.recreated || ev.lost > 0))
+            return fis_fail(e, FIS_ABORT_TXN, "topic %s is another than it was: reading all again",
+                            f->topics[ev.topic]);
+        else if (ev.kind == STREAM_ERROR && ev.error.class == FIS_FATAL)
+            return fis_fail(e, FIS_FATAL, "%s", ev.error.text);
+        else if (ev.kind == STREAM_ERROR)
+            runtime_kafka_event(f->rt, "trainer", &ev.error);
+    }
+    return 0;
+}
+
+int follower_turn(struct follower *f, bool *more, struct fis_error *e)
+{
+    uint32_t n = READ_BATCH;
+    int rc = 0;
+    for (uint32_t k = 0; k < BATCHES_A_TURN && n == READ_BATCH && rc == 0; k++) {
+        n = stream_consumer_read(f->consumer, f->batch, READ_BATCH);
+        for (uint32_t i = 0; i < n && rc == 0; i++)
+            rc = take(f, &f->batch->messages[i], e);
+        stream_batch_release(f->batch);
+    }
+    *more = n == READ_BATCH;
+    return rc < 0 ? rc : take_events(f, e);
+}
+
+bool follower_at_end(const struct follower *f)
+{
+    return f->at_end;
+}
+
+void follower_to_end(struct follower *f)
+{
+    f->at_end = false;
+    f->to_end = !f->warm;
+    if (f->warm)
+        stream_consumer_to_end(f->consumer);
+}
+
+struct memory *follower_memory(struct follower *f)
+{
+    return f->memory;
+}
