@@ -301,12 +301,12 @@ int lab_round(struct lab_run *r, struct fis_error *e)
     int rc = 0, buys = r->selector != NULL;
     fis_trainer_round_begin(r->trainer);
     if (buys) {
-        fis_selector_round_begin(r->selector);
         rc = rescore_held(r, e);
         if (rc == 0)
             rc = offer_pool(r, e);
         if (rc == 0)
             rc = deliver_late(r, e);
+        fis_selector_round_begin(r->selector); /* late labels take no place of what it asks for */
     }
     for (uint32_t i = 0; rc == 0 && i < r->o->refreshes; i++) {
         if (buys)
