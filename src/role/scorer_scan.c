@@ -100,11 +100,19 @@ int scorer_scan_beyond(struct scorer *m, const struct wire_message *message)
 
 int scorer_scan_refuses(struct scorer *m, const struct wire_message *message)
 {
-    struct scan_partition *p = find(m, message->partition);
-    if (!p || message->offset < p->refused)
-        return 0;
-    p->refused = message->offset + 1;
-    return 1;
+    const struct scan_partition *p = find(m, message->partition);
+    return p && message->offset >= p->refused;
+}
+
+/* Batches are scored in any order, but progress is told in the order of reading: what is behind it
+ * was refused and acknowledged without a gap. */
+void scorer_scan_told(struct scorer *m, const struct slot *s)
+{
+    for (uint32_t i = 0; i < s->n_ranges; i++) {
+        struct scan_partition *p = find(m, s->ranges[i].partition);
+        if (p && s->ranges[i].next > p->refused)
+            p->refused = s->ranges[i].next;
+    }
 }
 
 int scorer_scan_stale(const struct scorer *m, const struct slot *s)
