@@ -5,6 +5,7 @@
 #include "daemon/scorer_host_impl.h"
 #include "stream/topics.h"
 #include "wire/head.h"
+#include "wire/json_arena.h"
 #include "wire/ledger.h"
 #include "wire/protobuf_codec.h"
 
@@ -331,6 +332,7 @@ static void test_a_pool_is_gone_through_for_each_scan(void **state)
 
 int main(void)
 {
+    wire_json_init();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_share_and_one_takes_over),
         cmocka_unit_test(test_a_pool_is_gone_through_for_each_scan),
