@@ -185,13 +185,6 @@ static void send_progress(struct scorer *m, uint32_t slot)
         s->state = SLOT_SETTLED;
         return;
     }
-    for (uint32_t i = 0; i < s->n_ranges; i++) {
-        p.records += s->ranges[i].records;
-        p.refused += s->ranges[i].refused;
-        p.tombstones += s->ranges[i].tombstones;
-    }
-    if (m->o.pool)
-        scorer_scan_told(m, s);
     s->state = SLOT_PROGRESS;
     s->unacked = 1;
     m->out.progress(m->out.ctx, slot, &p);
