@@ -185,6 +185,8 @@ static void send_progress(struct scorer *m, uint32_t slot)
         s->state = SLOT_SETTLED;
         return;
     }
+    if (m->o.pool)
+        scorer_scan_told(m, s);
     s->state = SLOT_PROGRESS;
     s->unacked = 1;
     m->out.progress(m->out.ctx, slot, &p);
