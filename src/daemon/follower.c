@@ -12,10 +12,28 @@ struct follower {
     struct stream_consumer *consumer;
     struct stream_batch *batch;
     struct memory *memory;
-    bool warm;   /* the first end was reached */
-    bool to_end; /* another end is wanted, after the first */
     bool at_end;
 };
+
+/* A broker answers a client's requests one after the other: where the ends are is answered behind
+ * the fetch that waits for messages, which therefore waits a short time only. */
+static int open_consumer(struct follower *f, struct fis_error *e)
+{
+    struct stream_client client = runtime_client(f->rt);
+    struct stream_property *all = fis_calloc(client.property_count + 1, sizeof *all);
+    if (!all)
+        return fis_fail(e, FIS_NOMEM, "no memory to restore");
+    all[0] = (struct stream_property){"fetch.wait.max.ms", "100"};
+    for (size_t i = 0; i < client.property_count; i++)
+        all[i + 1] = client.properties[i]; /* the operator's word comes last, and counts */
+    client.properties = all;
+    client.property_count++;
+    struct stream_consumer_options o = {
+        .client = client, .topics = f->topics, .topic_count = MEMORY_TOPICS};
+    int rc = stream_consumer_open(&f->consumer, &o, e);
+    fis_free(all);
+    return rc;
+}
 
 int follower_open(struct follower **out, struct runtime *rt, struct fis_error *e)
 {
@@ -28,11 +46,9 @@ int follower_open(struct follower **out, struct runtime *rt, struct fis_error *e
     f->topics[MEMORY_MODELS] = rt->cfg->topics.models;
     f->batch = stream_batch_new(READ_BATCH);
     f->memory = memory_new(f->topics, pipeline_ledger_bytes(rt->cfg), e);
-    struct stream_consumer_options o = {
-        .client = runtime_client(rt), .topics = f->topics, .topic_count = MEMORY_TOPICS};
     int rc = !f->batch    ? fis_fail(e, FIS_NOMEM, "no memory to restore")
              : !f->memory ? -FIS_NOMEM
-                          : stream_consumer_open(&f->consumer, &o, e);
+                          : open_consumer(f, e);
     if (rc < 0) {
         follower_close(f);
         return rc;
@@ -64,24 +80,12 @@ static int take(struct follower *f, const struct stream_message *s, struct fis_e
     return memory_take(f->memory, (enum memory_topic)s->topic, &m, e);
 }
 
-/* The first end is that of the start; only then another one can be asked for, or the two could not
- * be told apart. */
-static void reached_end(struct follower *f)
-{
-    f->warm = true;
-    if (f->to_end)
-        stream_consumer_to_end(f->consumer);
-    else
-        f->at_end = true;
-    f->to_end = false;
-}
-
 static int take_events(struct follower *f, struct fis_error *e)
 {
     struct stream_consumer_event ev;
     while (stream_consumer_event(f->consumer, &ev)) {
         if (ev.kind == STREAM_END)
-            reached_end(f);
+            f->at_end = true;
         else if (ev.kind == STREAM_RESET && (ev.recreated || ev.lost > 0))
             return fis_fail(e, FIS_ABORT_TXN, "topic %s is another than it was: reading all again",
                             f->topics[ev.topic]);
@@ -115,9 +119,7 @@ bool follower_at_end(const struct follower *f)
 void follower_to_end(struct follower *f)
 {
     f->at_end = false;
-    f->to_end = !f->warm;
-    if (f->warm)
-        stream_consumer_to_end(f->consumer);
+    stream_consumer_to_end(f->consumer);
 }
 
 struct memory *follower_memory(struct follower *f)

@@ -127,16 +127,18 @@ static int restore(struct trainer_load *l, struct fis_error *e)
 {
     struct trainer_time now = runtime_now(l->rt);
     const struct wire_trainer_state *s = memory_state(l->memory);
+    static const char *const phases[] = {"none", "collect", "label", "done"};
     if (memory_apply(l->memory, l->role, now, e) < 0)
         return -1;
     const char *trouble = memory_checkpoint_trouble(l->memory);
-    log_line(
-        LOG_LEVEL_INFO, "restored",
-        "round=%u head=%llu served=%llu entries=%llu bytes=%llu took_ms=%llu checkpoint=%s%s%s%s",
-        s->round, (unsigned long long)s->head_version, (unsigned long long)s->served_version,
-        (unsigned long long)memory_entries(l->memory), (unsigned long long)memory_bytes(l->memory),
-        (unsigned long long)(runtime_now(l->rt).mono_ms - l->began_ms), *trouble ? "no" : "yes",
-        *trouble ? " reason=\"" : "", trouble, *trouble ? "\"" : "");
+    log_line(LOG_LEVEL_INFO, "restored",
+             "round=%u phase=%s head=%llu served=%llu entries=%llu bytes=%llu took_ms=%llu "
+             "checkpoint=%s%s%s%s",
+             s->round, phases[s->phase], (unsigned long long)s->head_version,
+             (unsigned long long)s->served_version, (unsigned long long)memory_entries(l->memory),
+             (unsigned long long)memory_bytes(l->memory),
+             (unsigned long long)(runtime_now(l->rt).mono_ms - l->began_ms),
+             *trouble ? "no" : "yes", *trouble ? " reason=\"" : "", trouble, *trouble ? "\"" : "");
     return 0;
 }
 
