@@ -54,8 +54,9 @@ def stream(p, n, first=0):
 def ledger(p):
     """id -> (state, class), and the trainer's own state, as they are now."""
     newest = {m.key: m.value for m in p.consume("ledger")}
-    state = dict(fields(newest.pop(b"\0")))
-    entries = {k.decode(): dict(fields(v)) for k, v in newest.items()}
+    state = dict(fields(newest[b"\0"]))
+    entries = {k.decode(): dict(fields(v)) for k, v in newest.items()
+               if v is not None and not k.startswith(b"\0")}
     return {k: (v.get(1), v.get(2, 0)) for k, v in entries.items()}, state
 
 
@@ -78,7 +79,8 @@ def progress(p):
     total = 0
     for m in p.consume("candidates"):
         kind, body = fields(m.value)[0]
-        total += dict(fields(body)).get(2, 0) if kind == 2 else 0
+        ranges = [v for k, v in fields(body) if k == 7] if kind == 2 else []
+        total += sum(dict(fields(r)).get(4, 0) for r in ranges)
     return total
 
 
@@ -155,7 +157,7 @@ def _():
         all_committed(p, "trainer", "candidates")
         all_committed(p, "trainer", "labels")
         all_committed(p, "scorer", "records")
-        p.start(ready=r" done ")  # and once more: nothing is left to do
+        p.start(ready=r" restored round=3 phase=done .* checkpoint=yes")  # and once more: nothing is left to do
         same(len(p.consume("label-requests")), 64)
 
 
