@@ -34,6 +34,8 @@ enum kind { RECORD, BAD, TOMBSTONE, GAP };
 struct sent {
     enum { OFFER, REFUSE, PROGRESS } kind;
     uint32_t slot, number;
+    int32_t partition; /* REFUSE: where it lies */
+    int64_t offset;
     uint64_t head;
     struct wire_progress progress;
 };
@@ -77,9 +79,9 @@ struct world {
     struct fis_selector *selector;
     int64_t counted[PARTITIONS];
     uint64_t records;
-    unsigned char handled[PARTITIONS][LENGTH];
+    unsigned char handled[PARTITIONS][LENGTH], dead[PARTITIONS][LENGTH];
     int done[PARTITIONS], asked[IDS];
-    uint64_t dead_letters, crashes, moves, lost;
+    uint64_t crashes, moves, lost;
 };
 
 static uint32_t below(struct world *w, uint32_t n)
@@ -164,7 +166,7 @@ static void append(struct node *n)
     else if (s->kind == PROGRESS)
         take_progress(n->w, &s->progress);
     else
-        n->w->dead_letters++;
+        n->w->dead[s->partition][s->offset] = 1;
 }
 
 /* ---- a scorer's host ------------------------------------------------------------------------- */
@@ -202,7 +204,10 @@ static void on_refuse(void *ctx, uint32_t slot, uint32_t i)
     struct node *n = ctx;
     const struct wire_message *m = &n->b[slot].messages[i];
     assert_int_equal(n->w->kind[m->partition][m->offset], BAD);
-    push(n, slot)->kind = REFUSE;
+    struct sent *s = push(n, slot);
+    s->kind = REFUSE;
+    s->partition = m->partition;
+    s->offset = m->offset;
 }
 
 static void on_progress(void *ctx, uint32_t slot, const struct wire_progress *p)
@@ -471,6 +476,15 @@ static void close_world(struct world *w)
         wire_buffer_done(&w->ledger[i].value);
     }
     fis_selector_free(w->selector);
+}
+
+/* Everything before the ends was handled, and what was refused is in dead-letter. */
+static void assert_handled(struct world *w, int64_t (*end_of)(struct world *, int))
+{
+    for (int p = 0; p < PARTITIONS; p++)
+        for (int64_t o = 0; o < end_of(w, p); o++)
+            assert_true(w->kind[p][o] == GAP ||
+                        (w->handled[p][o] && (w->kind[p][o] != BAD || w->dead[p][o])));
 }
 
 /* Asks for a round and holds it to what one selector asks that was offered every record. */

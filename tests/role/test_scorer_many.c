@@ -51,9 +51,7 @@ static void test_the_same_are_selected_by_any_number(void **state)
             w.faults = steps < trouble;
             step(&w);
         }
-        for (int p = 0; p < PARTITIONS; p++)
-            for (int64_t o = 0; o < w.high[p]; o++)
-                assert_true(w.kind[p][o] == GAP || w.handled[p][o]);
+        assert_handled(&w, all_of);
         assert_int_equal(w.records, records_in(&w));
         ask_and_compare(&w, all_of);
         moves += w.moves;
@@ -122,9 +120,7 @@ static void end_scan(struct world *w)
 {
     int before[IDS];
     memcpy(before, w->asked, sizeof before);
-    for (int p = 0; p < PARTITIONS; p++)
-        for (int64_t o = 0; o < scan_of(w, p); o++)
-            assert_true(w->kind[p][o] == GAP || w->handled[p][o]);
+    assert_handled(w, scan_of);
     ask_and_compare(w, scan_of);
     float x = 1;
     for (uint32_t i = 0; i < IDS; i++) {
