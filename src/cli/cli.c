@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,16 @@ int64_t cli_now_ms(void)
 int64_t cli_wall_ms(void)
 {
     return clock_ms(CLOCK_REALTIME);
+}
+
+const char *cli_user(char out[64])
+{
+    const struct passwd *user = getpwuid(geteuid());
+    if (user && *user->pw_name)
+        snprintf(out, 64, "%s", user->pw_name);
+    else
+        snprintf(out, 64, "uid %lu", (unsigned long)geteuid());
+    return out;
 }
 
 void cli_say(const char *format, ...)

@@ -1,7 +1,8 @@
 /*
  * What every command of fisctl shares: the configuration, the broker, the clock, interruption.
  *
- * Exit codes: 0 done, 1 it failed (the reason is on standard error), 2 wrong usage.
+ * Exit codes: 0 done, 1 it failed (the reason is on standard error), 2 wrong usage, 3 a command to
+ * the trainer was sent and is not taken yet.
  * Results go to standard output, progress and errors to standard error.
  *
  * Interruption: SIGINT and SIGTERM are blocked and asked for by cli_stopping, so no global is
@@ -23,7 +24,7 @@
 #include "stream/conf.h"
 #include "wire/types.h"
 
-enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_PENDING = 3 };
 
 struct cli {
     const char *config_path; /* -c, or $FISD_CONFIG, or fisd.yaml */
@@ -60,6 +61,9 @@ void cli_sleep(struct cli *c, uint64_t ms); /* or until it is time to stop */
 
 int64_t cli_now_ms(void);  /* monotonic */
 int64_t cli_wall_ms(void); /* since 1970 */
+
+/* Who runs this: the name of the user, or "uid N". */
+const char *cli_user(char out[64]);
 
 /* "fisctl: text" on standard error. */
 void cli_say(const char *format, ...) FIS_PRINTF(1, 2);

@@ -2,7 +2,8 @@
  * fisctl label: answers label requests, from a file or by asking the person at the terminal.
  *
  * The labels that are on the topic already are read first, so that a second run does not answer
- * twice; then the requests from their beginning, as long as it takes.
+ * twice; then the requests from their beginning, as long as it takes. What is withdrawn before its
+ * turn comes is not asked.
  */
 #include "cli/commands.h"
 
@@ -11,7 +12,7 @@
 #include "cli/answers.h"
 #include "cli/ask.h"
 #include "cli/line_input.h"
-#include "cli/request.h"
+#include "cli/request_queue.h"
 #include "cli/screen.h"
 #include "cli/sender.h"
 #include "cli/topic_reader.h"
@@ -22,7 +23,7 @@
 enum { TROUBLE_MS = 3000 };
 
 struct options {
-    const char *answers, *label;
+    const char *answers, *label, *annotator;
     uint64_t limit, delay_ms, idle_ms;
     bool skip_unknown;
 };
@@ -30,15 +31,18 @@ struct options {
 struct labelling {
     struct cli *cli;
     const struct options *o;
-    struct id_map answers, answered;
+    const char *annotator;
+    struct id_map answers;
+    struct id_map answered, mine; /* how many answers an id has; those of this annotator */
     struct topic_reader requests;
+    struct request_queue queue;
     struct sender sender;
     struct wire_buffer value;
     struct screen_progress progress;
     struct ask ask;
     struct line_input input;
     bool quit;
-    uint64_t asked, labelled, skipped, unsure, unknown, shown;
+    uint64_t asked, labelled, skipped, unsure, unknown, withdrawn, shown;
     int64_t heard_ms;
 };
 
@@ -52,6 +56,25 @@ static void say_trouble(struct screen_progress *p, struct topic_reader *r, int64
     cli_say("%s", r->last.text);
 }
 
+static int count_answer(struct labelling *l, const struct wire_label *label, struct fis_error *e)
+{
+    uint32_t before = 0;
+    id_map_get(&l->answered, &label->id, &before);
+    int rc = id_map_put(&l->answered, &label->id, before + 1, e);
+    if (rc >= 0 && !strcmp(label->annotator, l->annotator))
+        rc = id_map_add(&l->mine, &label->id, 0, NULL, e);
+    return rc < 0 ? rc : 0;
+}
+
+/* Whether there is nothing more to say. One answer is wanted, from whoever; or several, each from
+ * another annotator. */
+static bool is_answered(const struct labelling *l, const struct request *r)
+{
+    uint32_t answers = 0;
+    id_map_get(&l->answered, &r->id, &answers);
+    return answers >= r->votes || (r->votes > 1 && id_map_get(&l->mine, &r->id, NULL));
+}
+
 /* The ids that have an answer. What is no label is the daemon's to complain about. */
 static int note_label(struct labelling *l, const struct stream_message *m, struct fis_arena *arena,
                       struct fis_error *e)
@@ -63,8 +86,7 @@ static int note_label(struct labelling *l, const struct stream_message *m, struc
     enum wire_decoded d = l->cli->labels_encoding == WIRE_PROTOBUF
                               ? wire_protobuf_label(&l->cli->schema, &w, arena, &label, &none)
                               : wire_json_label(&l->cli->schema, &w, arena, &label, &none);
-    int rc = d == WIRE_OK ? id_map_add(&l->answered, &label.id, 0, NULL, e) : 0;
-    return rc < 0 ? rc : 0;
+    return d == WIRE_OK ? count_answer(l, &label, e) : 0;
 }
 
 static int read_labels(struct labelling *l, struct fis_error *e)
@@ -92,7 +114,7 @@ static int send_label(struct labelling *l, struct wire_label *label, struct fis_
 {
     const struct cli *c = l->cli;
     l->value.length = 0;
-    label->annotator = "fisctl";
+    label->annotator = l->annotator;
     label->labelled_at_ms = cli_wall_ms();
     int rc = c->labels_encoding == WIRE_PROTOBUF
                  ? wire_protobuf_label_encode(&c->schema, label, &l->value, e)
@@ -101,8 +123,8 @@ static int send_label(struct labelling *l, struct wire_label *label, struct fis_
         rc = sender_send(&l->sender, c->cfg.topics.labels, label->id.bytes, label->id.length,
                          l->value.data, l->value.length, e);
     if (!rc)
-        rc = id_map_add(&l->answered, &label->id, 0, NULL, e);
-    if (rc < 0)
+        rc = count_answer(l, label, e);
+    if (rc)
         return rc;
     l->labelled += label->status == WIRE_LABELLED;
     l->skipped += label->status == WIRE_SKIPPED;
@@ -130,8 +152,11 @@ static void print_question(struct labelling *l, const struct request *r)
     memcpy(id, r->id.bytes, r->id.length);
     id[r->id.length] = 0;
     screen_clean(id);
-    printf("\nrecord %s, round %u%s%s\n\n", id, r->round, r->criterion[0] ? ", picked by " : "",
+    printf("\nrecord %s, round %u%s%s", id, r->round, r->criterion[0] ? ", picked by " : "",
            r->criterion);
+    if (r->votes > 1)
+        printf(", one of %u votes", r->votes);
+    printf("\n\n");
     request_print(r, screen_columns(stdout), stdout);
     printf("\n");
     ask_print(&l->ask, stdout);
@@ -169,6 +194,7 @@ static int answer_by_person(struct labelling *l, const struct request *r, struct
     }
 }
 
+/* Puts it in line, or takes the one that it withdraws out. */
 static int take_request(struct labelling *l, const struct stream_message *m, struct fis_error *e)
 {
     struct request r;
@@ -183,14 +209,44 @@ static int take_request(struct labelling *l, const struct stream_message *m, str
     }
     if (rc <= 0)
         return rc;
-    rc = 0;
-    if (!id_map_get(&l->answered, &r.id, NULL)) {
+    if (r.cancelled || is_answered(l, &r)) {
+        if (r.cancelled)
+            l->withdrawn += (uint64_t)request_queue_drop(&l->queue, &r.id);
+        request_done(&r);
+        return 0;
+    }
+    rc = request_queue_add(&l->queue, &r, e);
+    return rc < 0 ? rc : 0;
+}
+
+/* All that is there; waits a moment when nothing is in line. */
+static int take_requests(struct labelling *l, struct fis_error *e)
+{
+    struct stream_message m;
+    int rc, ms = request_queue_count(&l->queue) && l->requests.ended ? 0 : 100;
+    while ((rc = topic_reader_next(&l->requests, ms, &m, e)) > 0) {
+        rc = take_request(l, &m, e);
+        if (rc < 0 || cli_stopping(l->cli))
+            return rc;
+        ms = 0;
+    }
+    return rc;
+}
+
+static int answer_next(struct labelling *l, struct fis_error *e)
+{
+    struct request r;
+    /* Before the end is reached, what comes may withdraw what is in line. */
+    if (!l->requests.ended || cli_stopping(l->cli) || !request_queue_next(&l->queue, &r))
+        return 0;
+    int rc = 0;
+    if (!is_answered(l, &r)) {
         l->asked++;
         rc = l->o->answers ? answer_from_file(l, &r, e) : answer_by_person(l, &r, e);
     }
     request_done(&r);
     l->heard_ms = cli_now_ms();
-    return rc;
+    return rc ? rc : 1;
 }
 
 static void show(struct labelling *l, int64_t now)
@@ -207,31 +263,39 @@ static void show(struct labelling *l, int64_t now)
                          (unsigned long long)l->unknown);
 }
 
+/* Says once that there is nothing to do; true when nobody is there to answer what may come. */
+static bool wait_for_more(struct labelling *l, bool *waiting)
+{
+    if (l->o->answers || cli_now_ms() - l->heard_ms <= 1000)
+        return false;
+    if (line_input_ended(&l->input))
+        return true;
+    if (!*waiting)
+        printf("\nwaiting for requests (Ctrl-C ends)\n");
+    fflush(stdout);
+    *waiting = true;
+    return false;
+}
+
 static int serve(struct labelling *l, struct fis_error *e)
 {
     const char *topic = l->cli->cfg.topics.label_requests;
-    struct stream_message m;
     int64_t trouble_ms = cli_now_ms() + TROUBLE_MS;
     int rc = topic_reader_open(&l->requests, l->cli, &topic, 1, e);
     bool waiting = false;
     l->heard_ms = cli_now_ms();
-    while (!rc && !l->quit && !cli_stopping(l->cli)) {
+    while (rc >= 0 && !l->quit && !cli_stopping(l->cli)) {
         uint64_t answered = l->labelled + l->skipped + l->unsure;
         if (l->o->limit && answered >= l->o->limit)
             break;
-        rc = topic_reader_next(&l->requests, 100, &m, e);
-        int64_t now = cli_now_ms();
-        if (rc > 0) {
-            rc = take_request(l, &m, e);
+        rc = take_requests(l, e);
+        if (!rc)
+            rc = answer_next(l, e);
+        if (rc > 0)
             waiting = false;
-        } else if (!rc && !l->o->answers && now - l->heard_ms > 1000) {
-            if (line_input_ended(&l->input))
-                break; /* nobody is there to answer what may still come */
-            if (!waiting)
-                printf("\nwaiting for requests (Ctrl-C ends)\n");
-            fflush(stdout);
-            waiting = true;
-        }
+        else if (!rc && wait_for_more(l, &waiting))
+            break;
+        int64_t now = cli_now_ms();
         sender_poll(&l->sender);
         show(l, now);
         say_trouble(&l->progress, &l->requests, &trouble_ms);
@@ -239,7 +303,7 @@ static int serve(struct labelling *l, struct fis_error *e)
             break;
     }
     topic_reader_close(&l->requests);
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
 static int finish(struct labelling *l, int rc, const struct fis_error *e)
@@ -257,6 +321,8 @@ static int finish(struct labelling *l, int rc, const struct fis_error *e)
     if (l->o->answers)
         printf("; asked for %llu, %llu of them not in the file", (unsigned long long)l->asked,
                (unsigned long long)l->unknown);
+    if (l->withdrawn)
+        printf("; %llu withdrawn before their turn", (unsigned long long)l->withdrawn);
     printf("\n");
     return rc || closed ? CLI_FAILED : CLI_DONE;
 }
@@ -264,7 +330,9 @@ static int finish(struct labelling *l, int rc, const struct fis_error *e)
 static int label(struct cli *c, const struct options *o)
 {
     struct fis_error e;
-    struct labelling l = {.cli = c, .o = o};
+    char user[64];
+    struct labelling l = {
+        .cli = c, .o = o, .annotator = o->annotator ? o->annotator : cli_user(user)};
     int code = CLI_FAILED;
     if (cli_open(c, &e))
         return cli_fail(&e);
@@ -281,6 +349,8 @@ static int label(struct cli *c, const struct options *o)
     }
     id_map_done(&l.answers);
     id_map_done(&l.answered);
+    id_map_done(&l.mine);
+    request_queue_done(&l.queue);
     wire_buffer_done(&l.value);
     return code;
 }
@@ -294,6 +364,9 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
         return cli_parsed_exit(parsed);
     if (argc > first)
         return cli_usage(self, "found '%s', no argument is wanted", argv[first]);
+    if (o.annotator && strlen(o.annotator) > WIRE_ANNOTATOR)
+        return cli_usage(self, "--annotator: found %zu bytes, at most %d allowed",
+                         strlen(o.annotator), WIRE_ANNOTATOR);
     return label(c, &o);
 }
 
@@ -302,6 +375,8 @@ static const struct cli_option options[] = {
      "answer from this CSV or JSON lines file (id and label)"},
     {"label", 'l', CLI_TEXT, offsetof(struct options, label), "COLUMN",
      "its column with the label; default initial.label, else \"label\""},
+    {"annotator", 0, CLI_TEXT, offsetof(struct options, annotator), "NAME",
+     "who answers; default the name of the user"},
     {"skip-unknown", 0, CLI_FLAG, offsetof(struct options, skip_unknown), NULL,
      "answer \"skipped\" for ids that are not in the file"},
     {"limit", 'n', CLI_COUNT, offsetof(struct options, limit), "N", "end after so many answers"},
@@ -316,11 +391,14 @@ const struct cli_command cmd_label = {
     .name = "label",
     .arguments = "[--answers FILE] [options]",
     .summary = "answer label requests, from a file or as the person at the terminal",
-    .text = "Without --answers, shows each record that waits for a label and asks for its class:\n"
-            "type the number or the name of a class, s to skip it (the budget gets it back), u if\n"
-            "you cannot say, q to quit. What you leave is asked again by the next fisctl label.\n\n"
-            "With --answers, answers from the file as requests come, until it is interrupted, or\n"
-            "as --limit or --until-idle say. Requests that have an answer already are passed over.",
+    .text =
+        "Without --answers, shows each record that waits for a label and asks for its class:\n"
+        "type the number or the name of a class, s to skip it (the budget gets it back), u if\n"
+        "you cannot say, q to quit. What you leave is asked again by the next fisctl label.\n\n"
+        "With --answers, answers from the file as requests come, until it is interrupted, or\n"
+        "as --limit or --until-idle say. Requests that have an answer already are passed over,\n"
+        "and those that were withdrawn. Where several votes are wanted (labels.votes), each\n"
+        "annotator answers once.",
     .options = options,
     .run = run,
 };

@@ -1,19 +1,40 @@
 /*
- * fisctl models: what versions there are, what is known of one, how they do on other rows.
+ * fisctl models: what versions there are, what is known of one, how they do on other rows, and
+ * which one is served.
  */
 #include "cli/commands.h"
 
 #include <string.h>
 
+#include "cli/control.h"
 #include "cli/models.h"
 #include "fis/mem.h"
 
-enum { TIMEOUT_MS = 15000, RESAMPLES = 500 };
+enum { TIMEOUT_MS = 15000, RESAMPLES = 500, WAIT_MS = 30000 };
 
 struct options {
     bool json, weights;
     const char *version, *test;
+    struct control_options control;
 };
+
+struct verb {
+    const char *name;
+    int least, most; /* arguments */
+    const char *wanted;
+    enum wire_control_kind command; /* to the trainer; 0: none */
+};
+static const struct verb verbs[] = {
+    {"list", 0, 0, "list takes no argument", 0},
+    {"show", 1, 1, "show wants one VERSION (a number, or served)", 0},
+    {"evaluate", 0, 0, "evaluate takes its options only", 0},
+    {"compare", 2, 2, "compare wants two versions (numbers, or served)", 0},
+    {"pin", 0, 0, "pin takes no argument: what is served stays", WIRE_CONTROL_PIN},
+    {"unpin", 0, 0, "unpin takes no argument", WIRE_CONTROL_UNPIN},
+    {"rollback", 0, 1, "rollback takes one VERSION at most", WIRE_CONTROL_ROLLBACK},
+    {"promote", 1, 1, "promote wants one VERSION", WIRE_CONTROL_PROMOTE},
+};
+enum { VERBS = sizeof verbs / sizeof *verbs };
 
 static const struct wire_model *chosen(const struct models *m, const char *text,
                                        struct fis_error *e)
@@ -46,17 +67,22 @@ static int show(const struct models *m, const struct options *o, const char *ver
     return v ? models_show(v, o->json, o->weights, e) : -(int)e->class;
 }
 
+static struct models_evaluation evaluation_of(const struct cli *c, const struct models *m,
+                                              const struct options *o)
+{
+    const struct wire_model *served = models_served(m);
+    return (struct models_evaluation){.cli = c,
+                                      .test = o->test,
+                                      .resamples = RESAMPLES,
+                                      .json = o->json,
+                                      .served = served ? served->version : 0};
+}
+
 /* "all": those with weights; else the one that is meant. */
 static int evaluate(const struct cli *c, const struct models *m, const struct options *o,
                     struct fis_error *e)
 {
-    const struct wire_model *served = models_served(m);
-    const uint64_t served_version = served ? served->version : 0;
-    const struct models_evaluation v = {.cli = c,
-                                        .test = o->test,
-                                        .resamples = RESAMPLES,
-                                        .json = o->json,
-                                        .served = &served_version};
+    const struct models_evaluation v = evaluation_of(c, m, o);
     const char *version = o->version ? o->version : "all";
     if (strcmp(version, "all") || !m->n) {
         const struct wire_model *one = chosen(m, version, e);
@@ -72,6 +98,15 @@ static int evaluate(const struct cli *c, const struct models *m, const struct op
     int rc = models_evaluate(&v, all, n, e);
     fis_free(all);
     return rc;
+}
+
+static int compare(const struct cli *c, const struct models *m, const struct options *o,
+                   char **versions, struct fis_error *e)
+{
+    const struct models_evaluation v = evaluation_of(c, m, o);
+    const struct wire_model *a = chosen(m, versions[0], e);
+    const struct wire_model *b = a ? chosen(m, versions[1], e) : NULL;
+    return b ? models_compare(&v, a, b, e) : -(int)e->class;
 }
 
 static int with_models(struct cli *c, const struct options *o, char **argv)
@@ -90,35 +125,47 @@ static int with_models(struct cli *c, const struct options *o, char **argv)
         rc = models_list(&m, o->json, &e);
     else if (!rc && !strcmp(argv[0], "show"))
         rc = show(&m, o, argv[1], &e);
+    else if (!rc && !strcmp(argv[0], "compare"))
+        rc = compare(c, &m, o, argv + 1, &e);
     else if (!rc)
         rc = evaluate(c, &m, o, &e);
     models_done(&m);
     return rc ? cli_fail(&e) : CLI_DONE;
 }
 
+static int with_trainer(struct cli *c, const struct cli_command *self, const struct verb *verb,
+                        struct options *o, const char *version)
+{
+    uint64_t number = 0;
+    if (version && cli_count(version, &number))
+        return cli_usage(self, "VERSION: found '%s', allowed a number from 1", version);
+    o->control.json = o->json;
+    return control_run(c, verb->command, NULL, 0, number, &o->control);
+}
+
 static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        int arguments;
-        const char *wanted;
-    } verbs[] = {{"list", 1, "list takes no argument"},
-                 {"show", 2, "show wants one VERSION (a number, or served)"},
-                 {"evaluate", 1, "evaluate takes its options only"}};
-    struct options o = {0};
+    struct options o = {.control.wait_ms = WAIT_MS};
     int first, i = 0;
     enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
     if (argc == first)
-        return cli_usage(self, "one of list, show and evaluate is wanted");
-    while (i < 3 && strcmp(verbs[i].name, argv[first]))
+        return cli_usage(self, "one of list, show, evaluate, compare, pin, unpin, rollback and "
+                               "promote is wanted");
+    while (i < VERBS && strcmp(verbs[i].name, argv[first]))
         i++;
-    if (i == 3)
-        return cli_usage(self, "found '%s', allowed list, show, evaluate", argv[first]);
-    if (argc - first != verbs[i].arguments)
+    if (i == VERBS)
+        return cli_usage(self,
+                         "found '%s', allowed list, show, evaluate, compare, pin, unpin, rollback, "
+                         "promote",
+                         argv[first]);
+    int n = argc - first - 1;
+    if (n < verbs[i].least || n > verbs[i].most)
         return cli_usage(self, "%s", verbs[i].wanted);
-    if (i == 2 && !o.test)
+    if (verbs[i].command)
+        return with_trainer(c, self, &verbs[i], &o, n ? argv[first + 1] : NULL);
+    if (!strcmp(verbs[i].name, "evaluate") && !o.test)
         return cli_usage(self, "evaluate wants --test FILE");
     return with_models(c, &o, argv + first);
 }
@@ -131,21 +178,40 @@ static const struct cli_option options[] = {
      "evaluate: a number, served, or all that were published; default all"},
     {"test", 't', CLI_TEXT, offsetof(struct options, test), "FILE",
      "evaluate: labelled rows, CSV or JSON lines"},
+    {"data", 'd', CLI_TEXT, offsetof(struct options, test), "FILE",
+     "compare: the same; without it, by the gate's validation rows"},
+    {"reason", 'r', CLI_TEXT, offsetof(struct options, control.reason), "TEXT",
+     "of a command to the trainer: why; it is kept with it"},
+    {"by", 0, CLI_TEXT, offsetof(struct options, control.by), "NAME",
+     "who gives it; default the name of the user"},
+    {"wait", 0, CLI_SECONDS, offsetof(struct options, control.wait_ms), "SECONDS",
+     "how long to wait for the trainer's answer; default 30"},
     {.name = NULL},
 };
 
 const struct cli_command cmd_models = {
     .name = "models",
-    .arguments = "list|show VERSION|evaluate --test FILE [options]",
-    .summary = "list model versions, show one, evaluate them on rows of a file",
-    .text = "list      all versions: the gate's verdict and reason, accuracy and fairness on the\n"
-            "          validation rows with 95 % intervals, labels bought and kept\n"
-            "show      one version (a number, or served) with all that is known of it\n"
-            "evaluate  versions on the rows of a file that has the label and the sensitive\n"
-            "          columns of the validation set\n\n"
-            "DP, EOp: largest gap between groups of the positive rate, of the true positive rate.\n"
-            "EOd: mean of the largest gaps of true and of false positive rates; EOd max: the\n"
-            "larger of the two (Fairlearn's equalized odds difference). 0 is fair.",
+    .arguments = "list|show VERSION|evaluate --test FILE|compare A B [--data FILE]|\n"
+                 "       pin|unpin|rollback [VERSION]|promote VERSION [options]",
+    .summary = "list, show, evaluate and compare model versions; pin, roll back, promote",
+    .text =
+        "list      all versions: the gate's verdict and reason, accuracy and fairness on the\n"
+        "          validation rows with 95 % intervals, labels bought and kept\n"
+        "show      one version (a number, or served) with all that is known of it\n"
+        "evaluate  versions on the rows of a file that has the label and the sensitive\n"
+        "          columns of the validation set\n"
+        "compare   two versions side by side, also group by group: by what the gate measured,\n"
+        "          or on the rows of a file, then with an interval for each difference\n"
+        "pin       what is served stays, whatever the gate says, until unpin\n"
+        "rollback  serves a version that was served before (default: the one before this) as\n"
+        "          a new one\n"
+        "promote   serves a version that the gate rejected, or an older one, as a new one\n\n"
+        "The last four are commands to the trainer, which refuses what would fall below the\n"
+        "floor of accuracy. Exit code 0: done; 1: refused, and why; 3: no trainer has taken it\n"
+        "yet, but it will.\n\n"
+        "DP, EOp: largest gap between groups of the positive rate, of the true positive rate.\n"
+        "EOd: mean of the largest gaps of true and of false positive rates; EOd max: the\n"
+        "larger of the two (Fairlearn's equalized odds difference). 0 is fair.",
     .options = options,
     .run = run,
 };

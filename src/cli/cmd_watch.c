@@ -126,8 +126,8 @@ static int watch(struct cli *c, const struct options *o, const struct watch_goal
     if (cli_open(c, &e))
         return cli_fail(&e);
     const struct config_topics *t = &c->cfg.topics;
-    const char *const topics[WATCH_TOPICS] = {t->candidates, t->heads, t->label_requests, t->labels,
-                                              t->models};
+    const char *const topics[WATCH_TOPICS] = {t->candidates, t->heads,  t->label_requests,
+                                              t->labels,     t->models, t->ledger};
     if (goal->kind == WATCH_DONE && !c->cfg.selection.rounds && !c->cfg.selection.budget) {
         cli_say("--until done: neither selection.rounds nor selection.budget sets an end");
         return CLI_USAGE;

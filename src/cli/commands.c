@@ -5,7 +5,7 @@
 #include "fis/version.h"
 
 static const struct cli_command *const commands[] = {
-    &cmd_topics, &cmd_replay, &cmd_label, &cmd_models, &cmd_watch, &cmd_lab,
+    &cmd_topics, &cmd_replay, &cmd_label, &cmd_labels, &cmd_models, &cmd_watch, &cmd_lab,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -24,7 +24,8 @@ static void help(FILE *out)
           "                             configuration, else the embedded one that runs\n"
           "  -h, --help                 this help; fisctl COMMAND --help for a command's\n"
           "  -V, --version              the version\n"
-          "\nexit codes: 0 done, 1 failed (the reason is on standard error), 2 wrong usage\n",
+          "\nexit codes: 0 done, 1 failed (the reason is on standard error), 2 wrong usage,\n"
+          "3 a command to the trainer was sent and is not taken yet\n",
           out);
 }
 
@@ -42,7 +43,8 @@ static int run(struct cli *c, int argc, char **argv)
             return code;
         }
     }
-    cli_say("no command '%s'; there are topics, replay, label, models, watch and lab", argv[0]);
+    cli_say("no command '%s'; there are topics, replay, label, labels, models, watch and lab",
+            argv[0]);
     return CLI_USAGE;
 }
 

@@ -4,7 +4,8 @@
 
 #include "cli/options.h"
 
-extern const struct cli_command cmd_topics, cmd_replay, cmd_label, cmd_models, cmd_watch, cmd_lab;
+extern const struct cli_command cmd_topics, cmd_replay, cmd_label, cmd_labels, cmd_models,
+    cmd_watch, cmd_lab;
 
 int cli_main(int argc, char **argv);
 

@@ -47,6 +47,27 @@ int id_map_add(struct id_map *m, const struct fis_id *id, uint32_t number, uint3
     return 1;
 }
 
+int id_map_put(struct id_map *m, const struct fis_id *id, uint32_t number, struct fis_error *e)
+{
+    struct id_map_entry *entry = find(m, id);
+    if (!entry)
+        return id_map_add(m, id, number, NULL, e);
+    entry->number = number;
+    return 0;
+}
+
+int id_map_each(const struct id_map *m,
+                int (*each)(void *arg, const struct fis_id *id, uint32_t number), void *arg)
+{
+    int rc = 0;
+    for (const struct id_map_entry *entry = m->head; !rc && entry; entry = entry->hh.next) {
+        struct fis_id id = {.length = entry->length};
+        memcpy(id.bytes, entry->bytes, entry->length);
+        rc = each(arg, &id, entry->number);
+    }
+    return rc;
+}
+
 int id_map_get(const struct id_map *m, const struct fis_id *id, uint32_t *value)
 {
     const struct id_map_entry *entry = find(m, id);
@@ -69,8 +90,7 @@ int id_map_remove(struct id_map *m, const struct fis_id *id)
 void id_map_done(struct id_map *m)
 {
     struct id_map_entry *entry, *next;
-    HASH_ITER(hh, m->head, entry, next)
-    {
+    HASH_ITER (hh, m->head, entry, next) {
         HASH_DEL(m->head, entry);
         fis_free(entry);
     }

@@ -6,6 +6,7 @@
 #define CLI_MODELS_H
 
 #include "cli/topic_reader.h"
+#include "data/examples.h"
 #include "wire/chunk.h"
 #include "wire/model.h"
 
@@ -41,11 +42,29 @@ struct models_evaluation {
     const char *test; /* file with label and sensitive columns */
     uint32_t resamples;
     bool json;
-    const uint64_t *served; /* 0: none is */
+    uint64_t served; /* 0: none is */
 };
 /* Versions [n] on the rows of the test file, each with its own encoder. */
 int models_evaluate(const struct models_evaluation *v, const struct wire_model *const *versions,
                     uint32_t n, struct fis_error *e) FIS_MUST_CHECK;
+/* Two side by side: on the rows of the test file, or without one by the gate's own measures. */
+int models_compare(const struct models_evaluation *v, const struct wire_model *a,
+                   const struct wire_model *b, struct fis_error *e) FIS_MUST_CHECK;
+
+/* A version on the rows of the test file. */
+struct models_result {
+    uint64_t version;
+    struct fis_metrics metrics;
+    struct fis_metrics_intervals intervals;
+    struct data_examples rows;
+    float *logits;         /* [rows.n][classes] */
+    uint32_t *predictions; /* [rows.n] */
+};
+int models_measure(const struct models_evaluation *v, const struct wire_model *m,
+                   struct models_result *out, struct fis_error *e) FIS_MUST_CHECK;
+void models_result_done(struct models_result *r); /* fine when zeroed */
+/* `"name":value`, null when it is not finite, and `after`. */
+void models_json_number(const char *name, double value, const char *after);
 
 /* "served" | "rejected", and "first", "not fairer" …: the words of the tables. */
 const char *models_verdict(const struct wire_model *m);

@@ -7,17 +7,9 @@
 
 #include "cli/models.h"
 #include "cli/screen.h"
-#include "data/examples.h"
 #include "fis/mem.h"
 
 enum { ROWS = 1024 };
-
-struct result {
-    uint64_t version;
-    uint32_t n;
-    struct fis_metrics metrics;
-    struct fis_metrics_intervals intervals;
-};
 
 static int load(const struct models_evaluation *v, const struct wire_model *m,
                 struct data_examples *out, struct fis_error *e)
@@ -55,44 +47,50 @@ static int forward(const struct wire_model *m, const struct data_examples *x, fl
 }
 
 static int measure(const struct models_evaluation *v, const struct wire_model *m,
-                   const struct data_examples *x, struct result *out, struct fis_error *e)
+                   struct models_result *out, struct fis_error *e)
 {
+    const struct data_examples *x = &out->rows;
     uint32_t classes = fis_shape_classes(&m->shape);
-    float *logits = fis_alloc((size_t)x->n * classes, sizeof *logits);
-    uint32_t *predictions = fis_alloc(x->n, sizeof *predictions);
     struct fis_rng rng;
-    int rc = logits && predictions ? forward(m, x, logits, e)
-                                   : fis_fail(e, FIS_NOMEM, "no memory for %u rows", x->n);
-    if (!rc) {
-        fis_rng_seed(&rng, 1, 0);
-        fis_predict(logits, x->n, classes, predictions);
-        fis_metrics_eval(predictions, logits, x->labels, x->groups, NULL, x->n, classes, x->names.n,
-                         m->positive, &out->metrics);
-        rc = fis_metrics_bootstrap(predictions, logits, x->labels, x->groups, x->n, classes,
-                                   x->names.n, m->positive, v->resamples, &rng, &out->intervals, e);
-    }
-    out->version = m->version;
-    out->n = x->n;
-    fis_free(logits);
-    fis_free(predictions);
-    return rc;
+    out->logits = fis_alloc((size_t)x->n * classes, sizeof *out->logits);
+    out->predictions = fis_alloc(x->n, sizeof *out->predictions);
+    if (!out->logits || !out->predictions)
+        return fis_fail(e, FIS_NOMEM, "no memory for %u rows", x->n);
+    int rc = forward(m, x, out->logits, e);
+    if (rc)
+        return rc;
+    fis_rng_seed(&rng, 1, 0);
+    fis_predict(out->logits, x->n, classes, out->predictions);
+    fis_metrics_eval(out->predictions, out->logits, x->labels, x->groups, NULL, x->n, classes,
+                     x->names.n, m->positive, &out->metrics);
+    return fis_metrics_bootstrap(out->predictions, out->logits, x->labels, x->groups, x->n, classes,
+                                 x->names.n, m->positive, v->resamples, &rng, &out->intervals, e);
 }
 
-static int evaluate(const struct models_evaluation *v, const struct wire_model *m,
-                    struct result *out, struct fis_error *e)
+int models_measure(const struct models_evaluation *v, const struct wire_model *m,
+                   struct models_result *out, struct fis_error *e)
 {
-    struct data_examples x = {0};
+    *out = (struct models_result){.version = m->version};
     if (!m->params || !m->encoder)
         return fis_fail(e, FIS_INPUT, "version %llu has no weights: it was rejected",
                         (unsigned long long)m->version);
     if (m->n_classes != v->cli->schema.n_classes)
         return fis_fail(e, FIS_INPUT, "version %llu has %u classes, the configuration %u",
                         (unsigned long long)m->version, m->n_classes, v->cli->schema.n_classes);
-    int rc = load(v, m, &x, e);
+    int rc = load(v, m, &out->rows, e);
     if (!rc)
-        rc = measure(v, m, &x, out, e);
-    data_examples_done(&x);
+        rc = measure(v, m, out, e);
+    if (rc)
+        models_result_done(out);
     return rc;
+}
+
+void models_result_done(struct models_result *r)
+{
+    data_examples_done(&r->rows);
+    fis_free(r->logits);
+    fis_free(r->predictions);
+    *r = (struct models_result){0};
 }
 
 static const char *json_rate(double x, char out[32])
@@ -104,13 +102,13 @@ static const char *json_rate(double x, char out[32])
     return out;
 }
 
-static void json_member(const char *name, double value, const char *after)
+void models_json_number(const char *name, double value, const char *after)
 {
     char text[32];
     printf("\"%s\":%s%s", name, json_rate(value, text), after);
 }
 
-static void print_json(const struct models_evaluation *v, const struct result *r)
+static void print_json(const struct models_evaluation *v, const struct models_result *r)
 {
     const struct fis_metrics *m = &r->metrics;
     const struct fis_metrics_intervals *in = &r->intervals;
@@ -124,14 +122,14 @@ static void print_json(const struct models_evaluation *v, const struct result *r
                      {"risk_disparity", &in->risk_disparity}};
     char low[32], high[32];
     printf("{\"version\":%llu,\"served\":%s,\"rows\":%u,", (unsigned long long)r->version,
-           r->version == *v->served ? "true" : "false", r->n);
-    json_member("accuracy", m->accuracy, ",");
-    json_member("balanced_accuracy", m->balanced_accuracy, ",");
-    json_member("demographic_parity", m->demographic_parity, ",");
-    json_member("equal_opportunity", m->equal_opportunity, ",");
-    json_member("equalized_odds", m->equalized_odds, ",");
-    json_member("equalized_odds_max", m->equalized_odds_max, ",");
-    json_member("risk_disparity", m->risk_disparity, ",\"intervals\":{\"level\":0.95");
+           r->version == v->served ? "true" : "false", r->rows.n);
+    models_json_number("accuracy", m->accuracy, ",");
+    models_json_number("balanced_accuracy", m->balanced_accuracy, ",");
+    models_json_number("demographic_parity", m->demographic_parity, ",");
+    models_json_number("equal_opportunity", m->equal_opportunity, ",");
+    models_json_number("equalized_odds", m->equalized_odds, ",");
+    models_json_number("equalized_odds_max", m->equalized_odds_max, ",");
+    models_json_number("risk_disparity", m->risk_disparity, ",\"intervals\":{\"level\":0.95");
     for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++)
         printf(",\"%s\":[%s,%s]", intervals[i].name, json_rate(intervals[i].i->low, low),
                json_rate(intervals[i].i->high, high));
@@ -139,14 +137,14 @@ static void print_json(const struct models_evaluation *v, const struct result *r
 }
 
 static void add_row(struct screen_table *t, const struct models_evaluation *v,
-                    const struct result *r)
+                    const struct models_result *r)
 {
     const struct fis_metrics *m = &r->metrics;
     const struct fis_metrics_intervals *in = &r->intervals;
     char text[48];
     screen_table_row(t);
     screen_table_cell(t, 0, "%llu%s", (unsigned long long)r->version,
-                      r->version == *v->served ? " (served)" : "");
+                      r->version == v->served ? " (served)" : "");
     screen_table_cell(t, 1, "%s", models_interval(m->accuracy, &in->accuracy, text));
     screen_table_cell(t, 2, "%s", screen_rate(m->balanced_accuracy, text));
     screen_table_cell(t, 3, "%s",
@@ -163,21 +161,24 @@ int models_evaluate(const struct models_evaluation *v, const struct wire_model *
     static const char *const heads[] = {"version", "accuracy", "balanced", "DP",
                                         "EOp",     "EOd",      "EOd max"};
     struct screen_table t;
-    struct result r = {0};
+    struct models_result r = {0};
+    uint32_t rows = 0;
     int rc = 0;
     if (!v->json)
         screen_table_init(&t, heads, 7);
     for (uint32_t i = 0; !rc && i < n; i++) {
-        rc = evaluate(v, versions[i], &r, e);
+        rc = models_measure(v, versions[i], &r, e);
         if (!rc && v->json)
             print_json(v, &r);
         else if (!rc)
             add_row(&t, v, &r);
+        rows = r.rows.n;
+        models_result_done(&r);
     }
     if (v->json)
         return rc;
     if (!rc)
-        printf("on %u rows of %s, with 95 %% intervals\n", r.n, v->test);
+        printf("on %u rows of %s, with 95 %% intervals\n", rows, v->test);
     int printed = screen_table_print(&t, stdout);
     return !rc && printed ? fis_fail(e, FIS_NOMEM, "no memory for the table") : rc;
 }

@@ -9,6 +9,25 @@
 #include "wire/protobuf_codec.h"
 #include "wire/raw.h"
 
+/* 1 when nothing is said. */
+static int votes_of(const json_t *votes, uint32_t *out, struct fis_error *e)
+{
+    *out = 1;
+    if (!votes || json_is_null(votes))
+        return 0;
+    if (!json_is_integer(votes) || json_integer_value(votes) < 1 ||
+        json_integer_value(votes) > WIRE_VOTES)
+        return fis_fail(e, FIS_INPUT, "votes: a whole number from 1 to %d allowed", WIRE_VOTES);
+    *out = (uint32_t)json_integer_value(votes);
+    return 0;
+}
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+    snprintf(to, size, "%s", from ? from : "");
+    screen_clean(to);
+}
+
 static int read_json(const struct wire_message *m, int with_record, struct request *out,
                      struct fis_error *e)
 {
@@ -16,12 +35,17 @@ static int read_json(const struct wire_message *m, int with_record, struct reque
     if (!object)
         return -(int)e->class;
     const json_t *id = json_object_get(object, "id");
-    const char *criterion = json_string_value(json_object_get(object, "criterion"));
     struct wire_bytes own = {json_string_value(id), json_string_length(id)};
     int rc = wire_message_id(m, own, 0, &out->id, e);
+    if (!rc)
+        rc = votes_of(json_object_get(object, "votes"), &out->votes, e);
     if (!rc) {
         out->round = (uint32_t)json_integer_value(json_object_get(object, "round"));
-        snprintf(out->criterion, sizeof out->criterion, "%s", criterion ? criterion : "");
+        copy_text(out->criterion, sizeof out->criterion,
+                  json_string_value(json_object_get(object, "criterion")));
+        out->cancelled = json_is_true(json_object_get(object, "cancelled"));
+        copy_text(out->reason, sizeof out->reason,
+                  json_string_value(json_object_get(object, "reason")));
         json_t *record = json_object_get(object, "record");
         out->record = with_record && json_is_object(record) ? json_incref(record) : NULL;
     }
@@ -92,8 +116,11 @@ static int read_protobuf(const struct cli *c, const struct wire_message *m, int 
     if (d == WIRE_OK) {
         out->id = r.id;
         out->round = r.round;
-        snprintf(out->criterion, sizeof out->criterion, "%s", r.criterion ? r.criterion : "");
-        out->record = with_record ? show_record(c, &r) : NULL;
+        copy_text(out->criterion, sizeof out->criterion, r.criterion);
+        out->votes = r.votes;
+        out->cancelled = r.cancelled != 0;
+        copy_text(out->reason, sizeof out->reason, r.reason);
+        out->record = with_record && !r.cancelled ? show_record(c, &r) : NULL;
     }
     fis_free(arena.base);
     return d == WIRE_OK ? 1 : d == WIRE_TOMBSTONE ? 0 : -(int)FIS_INPUT;

@@ -52,19 +52,24 @@ int sender_send(struct sender *s, const char *topic, const void *key, size_t key
     }
 }
 
-int sender_close(struct sender *s, struct fis_error *e)
+int sender_flush(struct sender *s, struct fis_error *e)
 {
-    int rc = 0;
-    if (!s->producer)
-        return 0;
-    rc = stream_producer_flush(s->producer, FLUSH_MS, report, s, e);
+    int rc = stream_producer_flush(s->producer, FLUSH_MS, report, s, e);
     sender_poll(s);
     if (rc && s->trouble.class != FIS_OK)
         fis_error_prefix(e, "%s", s->trouble.text);
-    stream_producer_close(s->producer);
-    s->producer = NULL;
     if (s->refused)
         return fis_fail(e, s->first.class, "%llu of %llu messages did not arrive; the first: %s",
                         (unsigned long long)s->refused, (unsigned long long)s->sent, s->first.text);
+    return rc;
+}
+
+int sender_close(struct sender *s, struct fis_error *e)
+{
+    if (!s->producer)
+        return 0;
+    int rc = sender_flush(s, e);
+    stream_producer_close(s->producer);
+    s->producer = NULL;
     return rc;
 }

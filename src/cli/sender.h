@@ -23,6 +23,8 @@ int sender_send(struct sender *s, const char *topic, const void *key, size_t key
                 const void *value, size_t value_length, struct fis_error *e) FIS_MUST_CHECK;
 /* Takes the reports that are there. */
 void sender_poll(struct sender *s);
+/* Waits until all is reported, a few seconds at most. Negative when not everything arrived. */
+int sender_flush(struct sender *s, struct fis_error *e) FIS_MUST_CHECK;
 /* Waits until all is reported, a few seconds at most, and closes. Negative with the reason when
  * not everything arrived. Closed already: 0. */
 int sender_close(struct sender *s, struct fis_error *e) FIS_MUST_CHECK;

@@ -37,6 +37,8 @@ int watch_init(struct watch *w, const struct cli *c, struct fis_error *e)
     w->arena.base = fis_alloc(1, w->arena.size);
     w->heads = wire_assembler_new(WIRE_ASSEMBLE_NEWEST, 1, 0);
     int rc = models_init(&w->models, e);
+    if (!rc)
+        rc = ledger_view_init(&w->ledger, c->schema.max_bytes, e);
     if (!rc && (!w->arena.base || !w->heads))
         rc = fis_fail(e, FIS_NOMEM, "no memory to watch with");
     if (rc)
@@ -49,6 +51,7 @@ void watch_done(struct watch *w)
     id_map_done(&w->open);
     id_map_done(&w->early);
     models_done(&w->models);
+    ledger_view_done(&w->ledger);
     if (w->heads)
         wire_assembler_free(w->heads);
     fis_free(w->arena.base);
@@ -69,9 +72,11 @@ static int take_candidate(struct watch *w, const struct wire_message *m)
         w->candidates++;
         return WATCH_COUNTED;
     }
-    w->records += offer.progress.records;
-    w->refused += offer.progress.refused;
-    w->tombstones += offer.progress.tombstones;
+    for (uint32_t i = 0; i < offer.progress.n_ranges; i++) {
+        w->records += offer.progress.ranges[i].records;
+        w->refused += offer.progress.ranges[i].refused;
+        w->tombstones += offer.progress.ranges[i].tombstones;
+    }
     return WATCH_COUNTED;
 }
 
@@ -99,8 +104,12 @@ static int take_request(struct watch *w, const struct wire_message *m, struct fi
         w->bad += rc < 0;
         return WATCH_NOTHING;
     }
+    if (r.cancelled) {
+        w->withdrawn += (uint64_t)id_map_remove(&w->open, &r.id);
+        return WATCH_COUNTED;
+    }
     if (!id_map_remove(&w->early, &r.id)) {
-        rc = id_map_add(&w->open, &r.id, 0, NULL, e);
+        rc = id_map_add(&w->open, &r.id, r.votes, NULL, e);
         if (rc <= 0)
             return rc; /* asked again */
     }
@@ -120,14 +129,32 @@ static int take_label(struct watch *w, const struct wire_message *m, struct fis_
         w->bad += d == WIRE_BAD;
         return WATCH_NOTHING;
     }
-    if (!id_map_remove(&w->open, &label.id)) {
-        int rc = id_map_add(&w->early, &label.id, 0, NULL, e);
-        if (rc < 0)
-            return rc;
-    }
+    uint32_t wanted = 0;
+    int rc = 0;
+    if (!id_map_get(&w->open, &label.id, &wanted))
+        rc = id_map_add(&w->early, &label.id, 0, NULL, e);
+    else if (wanted > 1)
+        rc = id_map_put(&w->open, &label.id, wanted - 1, e);
+    else
+        id_map_remove(&w->open, &label.id);
+    if (rc < 0)
+        return rc;
     w->labels += label.status == WIRE_LABELLED;
     w->passed += label.status != WIRE_LABELLED;
     return WATCH_COUNTED;
+}
+
+/* Only what a person should be told: that asking was paused, or serving pinned. */
+static int take_ledger(struct watch *w, const struct stream_message *m, struct fis_error *e)
+{
+    uint32_t paused = w->ledger.state.paused, pinned = w->ledger.state.pinned;
+    uint64_t bad = w->ledger.bad;
+    int rc = ledger_view_take(&w->ledger, m, false, e);
+    w->bad += w->ledger.bad - bad;
+    if (rc <= 0)
+        return rc;
+    return paused != w->ledger.state.paused || pinned != w->ledger.state.pinned ? WATCH_COUNTED
+                                                                                : WATCH_NOTHING;
 }
 
 int watch_take(struct watch *w, const struct stream_message *message,
@@ -144,6 +171,8 @@ int watch_take(struct watch *w, const struct stream_message *message,
         return take_request(w, &m, e);
     case WATCH_LABELS:
         return take_label(w, &m, e);
+    case WATCH_LEDGER:
+        return take_ledger(w, message, e);
     default:
         rc = models_take(&w->models, message, version, e);
         return rc > 0 ? (int)WATCH_NEW_VERSION : rc;

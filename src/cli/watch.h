@@ -7,6 +7,7 @@
 #define CLI_WATCH_H
 
 #include "cli/id_map.h"
+#include "cli/ledger_view.h"
 #include "cli/models.h"
 
 /* In the order of the reader's list of topics. */
@@ -16,6 +17,7 @@ enum watch_topic {
     WATCH_REQUESTS,
     WATCH_LABELS,
     WATCH_MODELS,
+    WATCH_LEDGER,
     WATCH_TOPICS
 };
 
@@ -29,11 +31,12 @@ int watch_goal_read(const char *text, struct watch_goal *goal) FIS_MUST_CHECK;
 
 struct watch {
     const struct cli *cli;
-    uint64_t records, refused, tombstones, candidates, requests, labels, passed;
+    uint64_t records, refused, tombstones, candidates, requests, labels, passed, withdrawn;
     uint64_t head_version, bad; /* bad: messages that could not be understood */
-    struct id_map open;         /* asked and not answered */
+    struct id_map open;         /* asked and not answered: how many answers are wanted */
     struct id_map early;        /* answers that came before their request was seen */
     struct models models;
+    struct ledger_view ledger;
     struct wire_assembler *heads;
     struct fis_arena arena;
     /* records a second, over the last seconds */

@@ -41,11 +41,12 @@ void watch_print_progress(const struct watch *w, int64_t wall_ms)
 {
     char when[32];
     printf("%s progress records=%llu rate=%.0f refused=%llu candidates=%llu requests=%llu "
-           "labels=%llu skipped=%llu open=%llu\n",
+           "labels=%llu skipped=%llu open=%llu withdrawn=%llu paused=%u pinned=%u\n",
            screen_time(wall_ms, when), (unsigned long long)w->records, w->rate,
            (unsigned long long)w->refused, (unsigned long long)w->candidates,
            (unsigned long long)w->requests, (unsigned long long)w->labels,
-           (unsigned long long)w->passed, (unsigned long long)w->open.count);
+           (unsigned long long)w->passed, (unsigned long long)w->open.count,
+           (unsigned long long)w->withdrawn, w->ledger.state.paused, w->ledger.state.pinned);
 }
 
 /* "########------  62 %" */
@@ -88,6 +89,10 @@ static void view_counts(const struct watch *w, FILE *out)
             (unsigned long long)w->open.count);
     if (w->passed)
         fprintf(out, ", %llu skipped", (unsigned long long)w->passed);
+    if (w->withdrawn)
+        fprintf(out, ", %llu withdrawn", (unsigned long long)w->withdrawn);
+    if (w->ledger.state.paused)
+        fprintf(out, "; asking is paused");
     if (s->budget) {
         fprintf(out, "\n%-12s", "budget");
         double part = (double)w->labels / (double)s->budget;
@@ -103,6 +108,6 @@ void watch_view(const struct watch *w, int64_t since_ms, FILE *out)
     fprintf(out, "%s on %s%s, watched for %lld:%02lld\n\n", w->cli->cfg.pipeline, w->cli->broker,
             w->cli->embedded ? " (embedded)" : "", (long long)(s / 60), (long long)(s % 60));
     view_counts(w, out);
-    view_model("served", models_served(&w->models), false, out);
+    view_model(w->ledger.state.pinned ? "pinned" : "served", models_served(&w->models), false, out);
     view_model("newest", watch_last(w), true, out);
 }

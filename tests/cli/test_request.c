@@ -9,9 +9,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/models.h"
-#include "cli/request.h"
+#include "cli/request_queue.h"
+#include "fis/rng.h"
 #include "wire/json_arena.h"
 #include "wire/protobuf_codec.h"
 
@@ -108,7 +110,180 @@ static void what_is_no_request(void **state)
     }
 }
 
+static void read_as(struct cli *c, const char *json, struct request *out)
+{
+    struct fis_error e;
+    const struct wire_message m = {.topic = "t", .value = {json, strlen(json)}};
+    assert_int_equal(request_read(c, &m, 1, out, &e), 1);
+}
+
+static void votes_and_withdrawals(void **state)
+{
+    (void)state;
+    struct cli c = make_cli(WIRE_JSON);
+    struct request r;
+    read_as(&c, "{\"id\":\"a\",\"record\":{}}", &r);
+    assert_true(r.votes == 1 && !r.cancelled);
+    request_done(&r);
+    read_as(&c, "{\"id\":\"a\",\"votes\":3,\"record\":{}}", &r);
+    assert_int_equal(r.votes, 3);
+    request_done(&r);
+    read_as(&c, "{\"id\":\"a\",\"cancelled\":true,\"reason\":\"exp\\u001b\"}", &r);
+    assert_true(r.cancelled && !r.record);
+    assert_string_equal(r.reason, "exp?");
+    request_done(&r);
+    static const char *const bad[] = {"{\"id\":\"a\",\"votes\":0}", "{\"id\":\"a\",\"votes\":100}",
+                                      "{\"id\":\"a\",\"votes\":\"3\"}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct fis_error e;
+        const struct wire_message m = {.topic = "t", .value = {bad[i], strlen(bad[i])}};
+        assert_int_equal(request_read(&c, &m, 1, &r, &e), -FIS_INPUT);
+        assert_non_null(strstr(e.text, "votes: a whole number from 1 to 99 allowed"));
+    }
+    c.labels_encoding = WIRE_PROTOBUF;
+    struct wire_label_request sent = {.cancelled = 1, .reason = "expired"};
+    struct wire_buffer b = {0};
+    struct fis_error e;
+    assert_int_equal(fis_id_set(&sent.id, "a", 1), 0);
+    assert_int_equal(wire_protobuf_request_encode(&c.schema, &sent, &b, &e), 0);
+    const struct wire_message m = {.topic = "t", .value = {b.data, b.length}};
+    assert_int_equal(request_read(&c, &m, 1, &r, &e), 1);
+    assert_true(r.cancelled && r.votes == 1 && !r.record);
+    assert_string_equal(r.reason, "expired");
+    request_done(&r);
+    wire_buffer_done(&b);
+}
+
+static void numbered(uint32_t i, struct request *r)
+{
+    char id[16];
+    int n = snprintf(id, sizeof id, "r%u", i);
+    *r = (struct request){.round = i, .votes = 1, .record = json_object()};
+    assert_int_equal(fis_id_set(&r->id, id, (size_t)n), 0);
+}
+
+/* A queue against a list of what should be in it. */
+static void a_line_of_requests(void **state)
+{
+    (void)state;
+    enum { N = 3000 };
+    static uint32_t model[N];
+    uint32_t head = 0, tail = 0, next = 0;
+    struct request_queue q = {0};
+    struct request r;
+    struct fis_error e;
+    struct fis_rng rng;
+    fis_rng_seed(&rng, 1, 0);
+    while (next < N) {
+        uint32_t what = fis_rng_below(&rng, 8);
+        if (what < 4) {
+            numbered(next, &r);
+            assert_int_equal(request_queue_add(&q, &r, &e), 1);
+            model[tail++] = next++;
+            numbered(model[head], &r);
+            assert_int_equal(request_queue_add(&q, &r, &e), 0); /* it waits already */
+        } else if (what < 6 && head < tail) {
+            assert_true(request_queue_next(&q, &r));
+            assert_int_equal(r.round, model[head++]);
+            request_done(&r);
+        } else if (head < tail) {
+            uint32_t at = head + fis_rng_below(&rng, tail - head);
+            struct fis_id id;
+            numbered(model[at], &r);
+            id = r.id;
+            request_done(&r);
+            assert_int_equal(request_queue_drop(&q, &id), 1);
+            assert_int_equal(request_queue_drop(&q, &id), 0);
+            memmove(model + at, model + at + 1, (tail - at - 1) * sizeof *model);
+            tail--;
+        }
+        assert_int_equal(request_queue_count(&q), tail - head);
+    }
+    while (head < tail) {
+        assert_true(request_queue_next(&q, &r));
+        assert_int_equal(r.round, model[head++]);
+        request_done(&r);
+    }
+    assert_false(request_queue_next(&q, &r));
+    numbered(1, &r);
+    assert_int_equal(request_queue_add(&q, &r, &e), 1);
+    request_queue_done(&q);
+}
+
 /* ---- versions ------------------------------------------------------------------------------ */
+
+/* What a command prints. */
+static char *printed(int (*print)(void *arg), void *arg)
+{
+    char *text = calloc(1, 20000);
+    FILE *file = tmpfile();
+    assert_true(text && file);
+    fflush(stdout);
+    int before = dup(1);
+    assert_true(before >= 0 && dup2(fileno(file), 1) == 1);
+    int rc = print(arg);
+    fflush(stdout);
+    dup2(before, 1);
+    close(before);
+    rewind(file);
+    assert_int_equal(rc, 0);
+    assert_true(fread(text, 1, 19999, file) > 0);
+    fclose(file);
+    return text;
+}
+
+struct pair {
+    struct models_evaluation v;
+    struct wire_model a, b;
+};
+
+static int print_pair(void *arg)
+{
+    struct pair *p = arg;
+    struct fis_error e;
+    return models_compare(&p->v, &p->a, &p->b, &e);
+}
+
+static struct wire_model measured(uint64_t version, double accuracy)
+{
+    struct wire_model m = {.version = version, .metrics = {.n = 500, .n_groups = 2}};
+    fis_metrics_none(&m.metrics);
+    m.metrics.n = 500;
+    m.metrics.n_groups = 2;
+    m.metrics.accuracy = accuracy;
+    m.metrics.group[0] = (struct fis_group_metrics){300, accuracy, .5, .25, (double)NAN};
+    m.metrics.group[1] = (struct fis_group_metrics){200, accuracy, .4, .25, .125};
+    m.intervals.accuracy = (struct fis_interval){accuracy - .1, accuracy + .1, .05};
+    m.intervals.demographic_parity.low = (double)NAN;
+    return m;
+}
+
+static void two_versions_side_by_side(void **state)
+{
+    (void)state;
+    struct pair p = {.v = {.served = 7}, .a = measured(3, .75), .b = measured(7, .8125)};
+    char *text = printed(print_pair, &p);
+    assert_non_null(strstr(text, "version 3"));
+    assert_non_null(strstr(text, "version 7 (served)"));
+    assert_non_null(strstr(text, ".750 [.650, .850]"));
+    assert_non_null(strstr(text, "+.062"));
+    assert_non_null(strstr(text, "group 1: FPR"));
+    assert_non_null(strstr(text, "--data"));
+    free(text);
+    p.v.json = true;
+    text = printed(print_pair, &p);
+    json_t *o = json_loads(text, 0, NULL);
+    assert_non_null(o);
+    const json_t *d = json_object_get(json_object_get(o, "difference"), "accuracy");
+    assert_true(json_real_value(json_object_get(d, "value")) == .0625);
+    assert_true(json_is_null(json_object_get(d, "low")));
+    const json_t *groups = json_object_get(json_object_get(o, "b"), "groups");
+    assert_int_equal(json_array_size(groups), 2);
+    assert_true(json_is_null(json_object_get(json_array_get(groups, 0), "false_positive_rate")));
+    assert_true(json_is_true(json_object_get(json_object_get(o, "b"), "served")));
+    json_decref(o);
+    free(text);
+}
 
 static int send_version(struct models *m, uint64_t version, int served, const char *reason,
                         size_t max)
@@ -203,8 +378,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_encoding_is_shown),     cmocka_unit_test(long_values_are_cut),
+        cmocka_unit_test(votes_and_withdrawals),       cmocka_unit_test(a_line_of_requests),
         cmocka_unit_test(what_is_no_request),          cmocka_unit_test(versions_in_order),
         cmocka_unit_test(broken_versions_are_counted), cmocka_unit_test(intervals_in_words),
+        cmocka_unit_test(two_versions_side_by_side),
     };
     wire_json_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/watch.h"
@@ -63,6 +64,56 @@ static void requests_and_labels(void **state)
     watch_done(&w);
 }
 
+static void withdrawn_requests_and_votes(void **state)
+{
+    (void)state;
+    struct cli c;
+    struct watch w;
+    setup(&c, &w);
+    TEXT(&w, WATCH_REQUESTS, "{\"id\":\"a\"}");
+    TEXT(&w, WATCH_REQUESTS, "{\"id\":\"b\",\"votes\":2}");
+    assert_int_equal(TEXT(&w, WATCH_REQUESTS, "{\"id\":\"a\",\"cancelled\":true}"), WATCH_COUNTED);
+    TEXT(&w, WATCH_REQUESTS, "{\"id\":\"a\",\"cancelled\":true,\"reason\":\"expired\"}");
+    assert_int_equal(w.open.count, 1);
+    assert_int_equal(w.withdrawn, 1);
+    assert_int_equal(w.requests, 2);
+    TEXT(&w, WATCH_LABELS, "{\"id\":\"b\",\"label\":\"yes\",\"annotator\":\"ann\"}");
+    assert_int_equal(w.open.count, 1);
+    TEXT(&w, WATCH_LABELS, "{\"id\":\"b\",\"label\":\"yes\",\"annotator\":\"bob\"}");
+    assert_int_equal(w.open.count, 0);
+    watch_done(&w);
+}
+
+static void what_the_operator_did(void **state)
+{
+    (void)state;
+    struct cli c;
+    struct watch w;
+    struct wire_buffer b = {0};
+    struct fis_error e;
+    struct wire_trainer_state s = {.phase = WIRE_PHASE_LABEL, .paused = 1};
+    setup(&c, &w);
+    assert_int_equal(wire_ledger_state_encode(&s, &b, &e), 0);
+    struct stream_message m = {.topic = WATCH_LEDGER,
+                               .key = wire_ledger_state_key.data,
+                               .key_length = 1,
+                               .value = b.data,
+                               .value_length = b.length};
+    assert_int_equal(watch_take(&w, &m, NULL, &e), WATCH_COUNTED);
+    assert_int_equal(watch_take(&w, &m, NULL, &e), WATCH_NOTHING);
+    assert_int_equal(w.ledger.state.paused, 1);
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    watch_view(&w, 1000, out);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, "asking is paused"));
+    free(text);
+    wire_buffer_done(&b);
+    watch_done(&w);
+}
+
 static void progress_of_scorers(void **state)
 {
     (void)state;
@@ -70,9 +121,9 @@ static void progress_of_scorers(void **state)
     struct watch w;
     struct wire_buffer b = {0};
     struct fis_error e;
-    const struct wire_offer offer = {
-        .kind = WIRE_PROGRESS,
-        .progress = {.scorer = "s", .records = 500, .refused = 2, .tombstones = 1}};
+    static const struct wire_range ranges[] = {{0, 0, 300, 298, 2, 0}, {1, 7, 210, 202, 0, 1}};
+    const struct wire_offer offer = {.kind = WIRE_PROGRESS,
+                                     .progress = {.scorer = "s", .ranges = ranges, .n_ranges = 2}};
     setup(&c, &w);
     assert_int_equal(wire_offer_encode(&offer, &b, &e), 0);
     watch_tick(&w, 1000, true);
@@ -80,6 +131,7 @@ static void progress_of_scorers(void **state)
     give(&w, WATCH_CANDIDATES, "k", b.data, b.length);
     assert_int_equal(w.records, 1000);
     assert_int_equal(w.refused, 4);
+    assert_int_equal(w.tombstones, 2);
     watch_tick(&w, 1500, false);
     assert_true(w.rate <= 0);
     watch_tick(&w, 3000, false);
@@ -161,8 +213,9 @@ static void reaching_a_goal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_and_labels), cmocka_unit_test(progress_of_scorers),
-        cmocka_unit_test(garbage_is_counted),  cmocka_unit_test(goals),
+        cmocka_unit_test(requests_and_labels),   cmocka_unit_test(withdrawn_requests_and_votes),
+        cmocka_unit_test(what_the_operator_did), cmocka_unit_test(progress_of_scorers),
+        cmocka_unit_test(garbage_is_counted),    cmocka_unit_test(goals),
         cmocka_unit_test(reaching_a_goal),
     };
     wire_json_init();

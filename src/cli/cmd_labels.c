@@ -1,0 +1,304 @@
+/*
+ * fisctl labels: what is asked and what it has cost; pausing, resuming, taking requests back.
+ */
+#include "cli/commands.h"
+
+#include <string.h>
+
+#include "cli/control.h"
+#include "cli/screen.h"
+#include "fis/mem.h"
+#include "wire/json_text.h"
+
+enum { READ_MS = 15000, WAIT_MS = 30000 };
+
+struct options {
+    bool json, open;
+    struct control_options control;
+};
+
+static int read_ledger(struct cli *c, struct ledger_view *v, struct fis_error *e)
+{
+    const char *topic = c->cfg.topics.ledger;
+    struct topic_reader r;
+    struct stream_message m;
+    int64_t until = cli_now_ms() + READ_MS;
+    int rc = topic_reader_open(&r, c, &topic, 1, e);
+    if (rc)
+        return rc;
+    while (rc >= 0 && !r.ended) {
+        if (cli_stopping(c))
+            rc = fis_fail(e, FIS_RETRY, "interrupted");
+        else if (cli_now_ms() >= until)
+            rc = fis_fail(e, FIS_RETRY, "%s",
+                          r.last.class ? r.last.text : "the broker does not answer in time");
+        else
+            rc = topic_reader_next(&r, 200, &m, e);
+        if (rc > 0) {
+            rc = ledger_view_take(v, &m, true, e);
+            until = cli_now_ms() + READ_MS; /* it is long, and goes on */
+        }
+    }
+    topic_reader_close(&r);
+    return rc < 0 ? rc : 0;
+}
+
+/* "2 d 3 h", "4 m 5 s", "6 s": two units of an age. */
+static const char *age_text(uint64_t ms, char out[48])
+{
+    static const struct {
+        const char *name;
+        uint64_t seconds;
+    } units[] = {{"d", 86400}, {"h", 3600}, {"m", 60}, {"s", 1}};
+    uint64_t s = ms / 1000;
+    int i = 0;
+    while (i < 3 && s < units[i].seconds)
+        i++;
+    if (i == 3)
+        snprintf(out, 48, "%llu s", (unsigned long long)s);
+    else
+        snprintf(out, 48, "%llu %s %llu %s", (unsigned long long)(s / units[i].seconds),
+                 units[i].name, (unsigned long long)(s % units[i].seconds / units[i + 1].seconds),
+                 units[i + 1].name);
+    return out;
+}
+
+static uint64_t age_of(const struct ledger_record *r, uint64_t clock_ms)
+{
+    return clock_ms > r->asked_at_ms ? clock_ms - r->asked_at_ms : 0;
+}
+
+static uint64_t oldest(const struct ledger_view *v, uint64_t clock_ms)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct ledger_record *r = &v->records[i];
+        if (r->state == WIRE_REQUESTED && age_of(r, clock_ms) > most)
+            most = age_of(r, clock_ms);
+    }
+    return most;
+}
+
+static const char *phase_text(enum wire_phase phase)
+{
+    static const char *const words[] = {"unknown", "collecting candidates", "waiting for labels",
+                                        "done"};
+    return words[phase <= WIRE_PHASE_DONE ? phase : 0];
+}
+
+static uint64_t answered(const struct ledger_view *v)
+{
+    return v->count[WIRE_ACCEPTED] + v->count[WIRE_SET_ASIDE];
+}
+
+/* "37 of 500", or without a limit "37". */
+static void print_budget(const char *title, uint64_t used, uint64_t limit)
+{
+    char a[SCREEN_NUMBER], b[SCREEN_NUMBER];
+    printf("%-12s%s", title, screen_number(used, a));
+    if (limit)
+        printf(" of %s", screen_number(limit, b));
+    else
+        printf(", no limit");
+    printf("\n");
+}
+
+static void print_status(const struct cli *c, const struct ledger_view *v)
+{
+    const uint64_t clock = ledger_view_clock(v, cli_wall_ms());
+    const uint64_t open = v->count[WIRE_REQUESTED];
+    char a[SCREEN_NUMBER], age[48];
+    printf("%-12s%s, round %u: %s\n", "asking", v->state.paused ? "paused" : "goes on",
+           v->state.round, phase_text(v->state.phase));
+    printf("%-12s%s", "open", screen_number(open, a));
+    if (open)
+        printf(", the oldest for %s", age_text(oldest(v, clock), age));
+    if (c->cfg.labels.deadline)
+        printf(", expired after %s", age_text(c->cfg.labels.deadline, age));
+    printf("\n%-12s%s: %llu kept, %llu set aside\n", "answered", screen_number(answered(v), a),
+           (unsigned long long)v->count[WIRE_ACCEPTED],
+           (unsigned long long)v->count[WIRE_SET_ASIDE]);
+    printf("%-12s%llu expired, %llu skipped, %llu cancelled, %llu tied\n", "others",
+           (unsigned long long)v->count[WIRE_EXPIRED],
+           (unsigned long long)v->count[WIRE_SKIPPED_BY_PERSON],
+           (unsigned long long)v->count[WIRE_CANCELLED], (unsigned long long)v->count[WIRE_TIED]);
+    print_budget("budget", v->charged, c->cfg.selection.budget);
+    print_budget("today", ledger_view_today(v, cli_wall_ms()), c->cfg.selection.daily_budget);
+}
+
+static void json_limit(const char *name, uint64_t limit)
+{
+    if (limit)
+        printf("\"%s\":%llu", name, (unsigned long long)limit);
+    else
+        printf("\"%s\":null", name);
+}
+
+static void print_status_json(const struct cli *c, const struct ledger_view *v)
+{
+    static const char *const names[] = {NULL,      "in_heap", "open",      "kept", "set_aside",
+                                        "expired", "skipped", "cancelled", "tied"};
+    static const char *const phases[] = {"unknown", "collect", "label", "done"};
+    const enum wire_phase phase = v->state.phase;
+    printf("{\"paused\":%s,\"round\":%u,\"phase\":\"%s\"", v->state.paused ? "true" : "false",
+           v->state.round, phases[phase <= WIRE_PHASE_DONE ? phase : 0]);
+    for (int i = WIRE_IN_HEAP; i <= WIRE_TIED; i++)
+        printf(",\"%s\":%llu", names[i], (unsigned long long)v->count[i]);
+    if (v->count[WIRE_REQUESTED])
+        printf(",\"oldest_ms\":%llu",
+               (unsigned long long)oldest(v, ledger_view_clock(v, cli_wall_ms())));
+    printf(",\"charged\":%llu,", (unsigned long long)v->charged);
+    json_limit("budget", c->cfg.selection.budget);
+    printf(",\"today\":%llu,", (unsigned long long)ledger_view_today(v, cli_wall_ms()));
+    json_limit("daily_budget", c->cfg.selection.daily_budget);
+    printf("}\n");
+}
+
+struct listing {
+    const struct cli *c;
+    const struct ledger_view *v;
+    struct screen_table table;
+    bool json;
+    uint64_t clock_ms;
+    struct wire_buffer id;
+    struct fis_error *e;
+};
+
+static int list_json(struct listing *l, const struct fis_id *id, const struct ledger_record *r)
+{
+    l->id.length = 0;
+    int rc = wire_json_escape(&l->id, id->bytes, id->length, l->e);
+    if (!rc)
+        printf("{\"id\":%.*s,\"round\":%u,\"age_ms\":%llu,\"votes\":%u}\n", (int)l->id.length,
+               (const char *)l->id.data, r->round, (unsigned long long)age_of(r, l->clock_ms),
+               r->votes);
+    return rc;
+}
+
+static int list_one(void *arg, const struct fis_id *id, uint32_t place)
+{
+    struct listing *l = arg;
+    const struct ledger_record *r = &l->v->records[place];
+    char text[FIS_ID_MAX + 1], age[48];
+    if (r->state != WIRE_REQUESTED)
+        return 0;
+    if (l->json)
+        return list_json(l, id, r);
+    snprintf(text, sizeof text, "%.*s", (int)id->length, id->bytes);
+    screen_clean(text);
+    screen_table_row(&l->table);
+    screen_table_cell(&l->table, 0, "%s", text);
+    screen_table_cell(&l->table, 1, "%u", r->round);
+    screen_table_cell(&l->table, 2, "%s", age_text(age_of(r, l->clock_ms), age));
+    screen_table_cell(&l->table, 3, "%u of %u", r->votes, l->c->cfg.labels.votes);
+    return 0;
+}
+
+static int print_open(const struct cli *c, const struct ledger_view *v, bool json,
+                      struct fis_error *e)
+{
+    static const char *const heads[] = {"record", ">round", ">age", ">votes"};
+    struct listing l = {
+        .c = c, .v = v, .json = json, .e = e, .clock_ms = ledger_view_clock(v, cli_wall_ms())};
+    screen_table_init(&l.table, heads, 4);
+    int rc = id_map_each(&v->ids, list_one, &l);
+    if (!json && screen_table_print(&l.table, stdout))
+        rc = fis_fail(e, FIS_NOMEM, "no memory for the table");
+    wire_buffer_done(&l.id);
+    return rc;
+}
+
+static int status(struct cli *c, const struct options *o)
+{
+    struct fis_error e;
+    struct ledger_view v = {0};
+    int rc = cli_open(c, &e);
+    if (!rc)
+        rc = ledger_view_init(&v, c->schema.max_bytes, &e);
+    if (!rc)
+        rc = read_ledger(c, &v, &e);
+    if (!rc && !v.found)
+        rc = fis_fail(&e, FIS_INPUT, "%s: no trainer has written its state yet",
+                      c->cfg.topics.ledger);
+    if (!rc && v.bad)
+        cli_say("%llu messages on %s are passed over", (unsigned long long)v.bad,
+                c->cfg.topics.ledger);
+    if (!rc && o->open)
+        rc = print_open(c, &v, o->json, &e);
+    else if (!rc && o->json)
+        print_status_json(c, &v);
+    else if (!rc)
+        print_status(c, &v);
+    ledger_view_done(&v);
+    return rc ? cli_fail(&e) : CLI_DONE;
+}
+
+static int cancel(struct cli *c, const struct cli_command *self, const struct options *o, int n,
+                  char **ids)
+{
+    struct fis_id *records = fis_calloc((size_t)n, sizeof *records);
+    int code = CLI_DONE;
+    if (!records) {
+        cli_say("no memory for %d ids", n);
+        return CLI_FAILED;
+    }
+    for (int i = 0; i < n && code == CLI_DONE; i++)
+        if (fis_id_set(&records[i], ids[i], strlen(ids[i])))
+            code =
+                cli_usage(self, "ID: found %zu bytes, allowed 1 to %d", strlen(ids[i]), FIS_ID_MAX);
+    if (code == CLI_DONE)
+        code = control_run(c, WIRE_CONTROL_CANCEL, records, (uint32_t)n, 0, &o->control);
+    fis_free(records);
+    return code;
+}
+
+static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
+{
+    struct options o = {.control.wait_ms = WAIT_MS};
+    int first;
+    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
+    if (parsed != CLI_GO)
+        return cli_parsed_exit(parsed);
+    const char *verb = first < argc ? argv[first] : "";
+    int n = argc - first - 1;
+    o.control.json = o.json;
+    if (!strcmp(verb, "cancel"))
+        return n > 0 ? cancel(c, self, &o, n, argv + first + 1)
+                     : cli_usage(self, "cancel wants the ID of one record or more");
+    bool pause = !strcmp(verb, "pause"), resume = !strcmp(verb, "resume");
+    if (!pause && !resume && strcmp(verb, "status"))
+        return cli_usage(self, "found '%s', allowed status, pause, resume, cancel", verb);
+    if (n > 0)
+        return cli_usage(self, "%s takes no argument", verb);
+    if (!pause && !resume)
+        return status(c, &o);
+    return control_run(c, pause ? WIRE_CONTROL_PAUSE : WIRE_CONTROL_RESUME, NULL, 0, 0, &o.control);
+}
+
+static const struct cli_option options[] = {
+    {"json", 'j', CLI_FLAG, offsetof(struct options, json), NULL, "JSON"},
+    {"open", 'o', CLI_FLAG, offsetof(struct options, open), NULL,
+     "status: the open requests, one by one"},
+    {"reason", 'r', CLI_TEXT, offsetof(struct options, control.reason), "TEXT",
+     "why; it is kept with the command"},
+    {"by", 0, CLI_TEXT, offsetof(struct options, control.by), "NAME",
+     "who; default the name of the user"},
+    {"wait", 'w', CLI_SECONDS, offsetof(struct options, control.wait_ms), "SECONDS",
+     "how long to wait for the trainer's answer; default 30"},
+    {.name = NULL},
+};
+
+const struct cli_command cmd_labels = {
+    .name = "labels",
+    .arguments = "status|pause|resume|cancel ID… [options]",
+    .summary = "what is asked and what it has cost; pause, resume, cancel requests",
+    .text = "status  whether labels are asked for, what is open and for how long, what became of\n"
+            "        the rest, and the budgets\n"
+            "pause   nothing is asked until resume, also after a restart; answers are taken\n"
+            "resume  asking goes on\n"
+            "cancel  takes the open requests of these records back; the budget has them again\n\n"
+            "The last three are commands to the trainer. Exit code 0: it has done it; 1: it has\n"
+            "refused, and says why; 3: no trainer has taken it yet, but it will.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,128 @@
+#include "cli/ledger_view.h"
+
+#include <string.h>
+
+#include "fis/mem.h"
+
+#define DAY_MS 86400000
+
+int ledger_view_init(struct ledger_view *v, size_t max_bytes, struct fis_error *e)
+{
+    *v = (struct ledger_view){.arena = {.size = 8 * max_bytes + 262144}};
+    v->arena.base = fis_alloc(1, v->arena.size);
+    return v->arena.base ? 0 : fis_fail(e, FIS_NOMEM, "no memory for the ledger");
+}
+
+void ledger_view_done(struct ledger_view *v)
+{
+    id_map_done(&v->ids);
+    fis_free(v->records);
+    fis_free(v->arena.base);
+    *v = (struct ledger_view){0};
+}
+
+static void keep_state(struct ledger_view *v, const struct wire_trainer_state *s)
+{
+    v->found = true;
+    v->state = *s;
+    snprintf(v->control_id, sizeof v->control_id, "%s", s->control_id);
+    snprintf(v->control_text, sizeof v->control_text, "%s", s->control_text);
+    v->state.control_id = v->control_id;
+    v->state.control_text = v->control_text;
+    v->state.counted = NULL;
+    v->state.n_counted = 0;
+}
+
+/* Whether the budget pays, or has paid, for a record: what it would have to buy is in the heap. */
+static bool is_charged(const struct ledger_record *r)
+{
+    return r->state >= WIRE_REQUESTED && !r->refunded;
+}
+
+static void count(struct ledger_view *v, const struct ledger_record *r, bool more)
+{
+    uint64_t one = more ? 1 : UINT64_MAX; /* of unsigned numbers: one less */
+    v->count[r->state] += one;
+    if (is_charged(r))
+        v->charged += one;
+}
+
+static int add(struct ledger_view *v, const struct fis_id *id, uint32_t *place, struct fis_error *e)
+{
+    if (v->n == v->room) {
+        uint32_t room = v->room ? 2 * v->room : 1024;
+        struct ledger_record *records = fis_grow(v->records, v->n, room, sizeof *records);
+        if (!records)
+            return fis_fail(e, FIS_NOMEM, "no memory for %u records of the ledger", room);
+        v->records = records;
+        v->room = room;
+    }
+    int rc = id_map_add(&v->ids, id, v->n, place, e);
+    if (rc > 0)
+        *place = v->n++;
+    return rc;
+}
+
+static int keep_entry(struct ledger_view *v, const struct wire_ledger_entry *entry,
+                      struct fis_error *e)
+{
+    uint32_t place;
+    int rc = add(v, &entry->id, &place, e);
+    if (rc < 0)
+        return rc;
+    if (!rc)
+        count(v, &v->records[place], false);
+    v->records[place] = (struct ledger_record){.state = entry->state,
+                                               .round = entry->round,
+                                               .votes = entry->n_votes,
+                                               .asked_at_ms = entry->asked_at_ms,
+                                               .refunded = entry->refunded != 0};
+    count(v, &v->records[place], true);
+    return 0;
+}
+
+static void forget(struct ledger_view *v, const struct fis_id *id)
+{
+    uint32_t place;
+    if (!id_map_get(&v->ids, id, &place))
+        return;
+    count(v, &v->records[place], false);
+    id_map_remove(&v->ids, id);
+}
+
+int ledger_view_take(struct ledger_view *v, const struct stream_message *m, bool entries,
+                     struct fis_error *e)
+{
+    const struct wire_message w = topic_reader_wire(m, "");
+    struct wire_ledger_item item;
+    struct fis_error why;
+    bool state = w.key.length == 1 && !*(const char *)w.key.data;
+    if (!state && !entries)
+        return 0;
+    fis_arena_reset(&v->arena);
+    enum wire_decoded d = wire_ledger_decode(&w, &v->arena, &item, &why);
+    if (d == WIRE_BAD) {
+        v->bad++;
+        return 0;
+    }
+    if (item.kind == WIRE_LEDGER_STATE && d == WIRE_OK)
+        keep_state(v, &item.state);
+    else if (item.kind == WIRE_LEDGER_ENTRY && d == WIRE_OK)
+        return keep_entry(v, &item.entry, e);
+    else if (item.kind == WIRE_LEDGER_ENTRY)
+        forget(v, &item.entry.id);
+    return item.kind == WIRE_LEDGER_STATE && d == WIRE_OK;
+}
+
+uint64_t ledger_view_clock(const struct ledger_view *v, int64_t wall_ms)
+{
+    int64_t passed = wall_ms - v->state.wall_ms;
+    return v->state.clock_ms + (passed > 0 ? (uint64_t)passed : 0);
+}
+
+uint64_t ledger_view_today(const struct ledger_view *v, int64_t wall_ms)
+{
+    bool renewed = wall_ms / DAY_MS > v->state.day ||
+                   ledger_view_clock(v, wall_ms) - v->state.day_began_ms >= DAY_MS;
+    return renewed ? 0 : v->state.day_asked;
+}

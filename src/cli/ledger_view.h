@@ -1,0 +1,47 @@
+/*
+ * What the ledger says of a pipeline: the trainer's state, and how many records stand where. No
+ * clock, no output.
+ * Thread: one owner. Owns: the ids.
+ */
+#ifndef CLI_LEDGER_VIEW_H
+#define CLI_LEDGER_VIEW_H
+
+#include "cli/id_map.h"
+#include "cli/topic_reader.h"
+#include "wire/ledger.h"
+
+struct ledger_record {
+    enum wire_ledger_state state;
+    uint32_t round, votes;
+    uint64_t asked_at_ms; /* on the pipeline's clock */
+    bool refunded;
+};
+
+struct ledger_view {
+    bool found;                      /* a state of the trainer was seen */
+    struct wire_trainer_state state; /* the newest; its lists are left out */
+    char control_id[FIS_ID_MAX + 1], control_text[FIS_ERROR_TEXT];
+    uint64_t count[WIRE_TIED + 1]; /* records by state */
+    uint64_t charged;              /* records that the budget has paid for, open ones too */
+    uint64_t bad;                  /* messages that could not be understood */
+    struct id_map ids;             /* to the place in `records` */
+    struct ledger_record *records;
+    uint32_t n, room;
+    struct fis_arena arena;
+};
+
+/* max_bytes: of a record. */
+int ledger_view_init(struct ledger_view *v, size_t max_bytes, struct fis_error *e) FIS_MUST_CHECK;
+void ledger_view_done(struct ledger_view *v);
+/* One message of the ledger. `entries`: the records too, and not the state alone. 1: a state;
+ * 0: something else, or what is bad; negative: NOMEM. */
+int ledger_view_take(struct ledger_view *v, const struct stream_message *m, bool entries,
+                     struct fis_error *e) FIS_MUST_CHECK;
+
+/* The pipeline's clock at a time: it goes on while no trainer runs, and never back. */
+uint64_t ledger_view_clock(const struct ledger_view *v, int64_t wall_ms);
+/* Requests of the day that is, which begins anew at midnight (UTC), or 24 hours after the last one
+ * began. */
+uint64_t ledger_view_today(const struct ledger_view *v, int64_t wall_ms);
+
+#endif

@@ -1,0 +1,301 @@
+/*
+ * Two versions side by side. On rows of a file the differences have intervals: both versions see
+ * the same rows in each resample, which tells much smaller differences apart than two intervals
+ * that are laid beside each other.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/models.h"
+#include "cli/screen.h"
+#include "fis/mem.h"
+
+enum { METRICS = 7 };
+
+static const struct metric {
+    const char *title, *name;
+    size_t value, interval; /* offsets; 0: it has none (the level is there) */
+} metrics[METRICS] = {
+    {"accuracy", "accuracy", offsetof(struct fis_metrics, accuracy),
+     offsetof(struct fis_metrics_intervals, accuracy)},
+    {"balanced accuracy", "balanced_accuracy", offsetof(struct fis_metrics, balanced_accuracy), 0},
+    {"DP", "demographic_parity", offsetof(struct fis_metrics, demographic_parity),
+     offsetof(struct fis_metrics_intervals, demographic_parity)},
+    {"EOp", "equal_opportunity", offsetof(struct fis_metrics, equal_opportunity),
+     offsetof(struct fis_metrics_intervals, equal_opportunity)},
+    {"EOd", "equalized_odds", offsetof(struct fis_metrics, equalized_odds),
+     offsetof(struct fis_metrics_intervals, equalized_odds)},
+    {"EOd max", "equalized_odds_max", offsetof(struct fis_metrics, equalized_odds_max), 0},
+    {"risk disparity", "risk_disparity", offsetof(struct fis_metrics, risk_disparity),
+     offsetof(struct fis_metrics_intervals, risk_disparity)},
+};
+
+struct side {
+    const struct wire_model *model;
+    const struct fis_metrics *metrics;
+    const struct fis_metrics_intervals *intervals;
+    struct models_result measured; /* with a file */
+};
+
+struct comparison {
+    const struct models_evaluation *v;
+    struct side side[2];
+    struct fis_interval difference[METRICS]; /* of the second less the first; with a file */
+};
+
+static double value_of(const struct fis_metrics *m, int i)
+{
+    double x;
+    memcpy(&x, (const char *)m + metrics[i].value, sizeof x);
+    return m->n ? x : (double)NAN;
+}
+
+static double difference_of(const struct comparison *c, int i)
+{
+    return value_of(c->side[1].metrics, i) - value_of(c->side[0].metrics, i);
+}
+
+/* ---- differences on the same rows ----------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static struct fis_interval interval_of(double *values, uint32_t n)
+{
+    struct fis_interval none = {NAN, NAN, NAN};
+    uint32_t kept = 0;
+    double mean = 0, square = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (isfinite(values[i]))
+            values[kept++] = values[i];
+    if (kept < 2)
+        return none;
+    qsort(values, kept, sizeof *values, by_value);
+    for (uint32_t i = 0; i < kept; i++)
+        mean += values[i] / kept;
+    for (uint32_t i = 0; i < kept; i++)
+        square += (values[i] - mean) * (values[i] - mean);
+    return (struct fis_interval){values[(uint32_t)(.025 * (kept - 1))],
+                                 values[(uint32_t)(.975 * (kept - 1) + .5)],
+                                 sqrt(square / (kept - 1))};
+}
+
+static void metrics_on(const struct side *s, const uint32_t *rows, struct fis_metrics *out)
+{
+    const struct models_result *r = &s->measured;
+    fis_metrics_eval(r->predictions, r->logits, r->rows.labels, r->rows.groups, rows, r->rows.n,
+                     fis_shape_classes(&s->model->shape), r->rows.names.n, s->model->positive, out);
+}
+
+static int resample(struct comparison *c, struct fis_error *e)
+{
+    const uint32_t n = c->side[0].measured.rows.n, times = c->v->resamples;
+    uint32_t *rows = fis_alloc(n, sizeof *rows);
+    double *values = fis_alloc((size_t)METRICS * times, sizeof *values);
+    struct fis_metrics *m = fis_alloc(2, sizeof *m);
+    struct fis_rng rng;
+    int rc = rows && values && m ? 0 : fis_fail(e, FIS_NOMEM, "no memory for %u rows", n);
+    fis_rng_seed(&rng, 1, 1);
+    for (uint32_t t = 0; !rc && t < times; t++) {
+        for (uint32_t i = 0; i < n; i++)
+            rows[i] = fis_rng_below(&rng, n);
+        for (int s = 0; s < 2; s++)
+            metrics_on(&c->side[s], rows, &m[s]);
+        for (int i = 0; i < METRICS; i++)
+            values[(size_t)i * times + t] = value_of(&m[1], i) - value_of(&m[0], i);
+    }
+    for (int i = 0; !rc && i < METRICS; i++)
+        c->difference[i] = interval_of(values + (size_t)i * times, times);
+    fis_free(rows);
+    fis_free(values);
+    fis_free(m);
+    return rc;
+}
+
+static int measure(struct comparison *c, struct fis_error *e)
+{
+    int rc = 0;
+    for (int s = 0; !rc && s < 2; s++) {
+        struct side *side = &c->side[s];
+        rc = models_measure(c->v, side->model, &side->measured, e);
+        side->metrics = &side->measured.metrics;
+        side->intervals = &side->measured.intervals;
+    }
+    if (!rc && (c->side[0].measured.rows.n != c->side[1].measured.rows.n ||
+                fis_shape_classes(&c->side[0].model->shape) !=
+                    fis_shape_classes(&c->side[1].model->shape)))
+        rc = fis_fail(e, FIS_INPUT, "%s: the versions do not see the same rows", c->v->test);
+    return rc ? rc : resample(c, e);
+}
+
+/* ---- output --------------------------------------------------------------------------------- */
+
+/* "+.004", "-.012" */
+static const char *signed_text(double x, char out[24])
+{
+    char rate[16];
+    if (!isfinite(x))
+        return strcpy(out, "n/e");
+    screen_rate(fabs(x), rate);
+    snprintf(out, 24, "%s%s", x < 0 ? "-" : "+", rate);
+    return out;
+}
+
+static const char *difference_text(double x, const struct fis_interval *in, char out[80])
+{
+    char a[24], low[24], high[24];
+    if (isfinite(x) && isfinite(in->low))
+        snprintf(out, 80, "%s [%s, %s]", signed_text(x, a), signed_text(in->low, low),
+                 signed_text(in->high, high));
+    else
+        snprintf(out, 80, "%s", signed_text(x, a));
+    return out;
+}
+
+static void metric_row(struct screen_table *t, const struct comparison *c, int i)
+{
+    const struct fis_interval none = {NAN, NAN, NAN};
+    char text[80];
+    screen_table_row(t);
+    screen_table_cell(t, 0, "%s", metrics[i].title);
+    for (uint32_t s = 0; s < 2; s++) {
+        const struct fis_interval *in = &none;
+        if (metrics[i].interval)
+            in = (const struct fis_interval *)(const void *)((const char *)c->side[s].intervals +
+                                                             metrics[i].interval);
+        screen_table_cell(t, 1 + s, "%s",
+                          models_interval(value_of(c->side[s].metrics, i), in, text));
+    }
+    screen_table_cell(t, 3, "%s", difference_text(difference_of(c, i), &c->difference[i], text));
+}
+
+static double group_rate(const struct comparison *c, int s, uint32_t g, int what)
+{
+    if (g >= c->side[s].metrics->n_groups)
+        return (double)NAN;
+    const struct fis_group_metrics *x = &c->side[s].metrics->group[g];
+    const double rates[] = {x->accuracy, x->positive_rate, x->tpr, x->fpr};
+    return rates[what];
+}
+
+static uint32_t groups_of(const struct comparison *c)
+{
+    uint32_t a = c->side[0].metrics->n_groups, b = c->side[1].metrics->n_groups;
+    uint32_t n = a > b ? a : b;
+    return n < FIS_MAX_GROUPS ? n : FIS_MAX_GROUPS;
+}
+
+static void group_rows(struct screen_table *t, const struct comparison *c, uint32_t g)
+{
+    static const char *const names[] = {"accuracy", "positive rate", "TPR", "FPR"};
+    char a[24];
+    for (int what = 0; what < 4; what++) {
+        double x[2] = {group_rate(c, 0, g, what), group_rate(c, 1, g, what)};
+        screen_table_row(t);
+        screen_table_cell(t, 0, "group %u: %s", g, names[what]);
+        for (uint32_t s = 0; s < 2; s++)
+            screen_table_cell(t, 1 + s, "%s", screen_rate(x[s], a));
+        screen_table_cell(t, 3, "%s", signed_text(x[1] - x[0], a));
+    }
+}
+
+static const char *title_of(const struct comparison *c, int s, char out[48])
+{
+    uint64_t version = c->side[s].model->version;
+    snprintf(out, 48, "version %llu%s", (unsigned long long)version,
+             version == c->v->served ? " (served)" : "");
+    return out;
+}
+
+static int print_table(const struct comparison *c, struct fis_error *e)
+{
+    char a[48], b[48];
+    const char *const heads[] = {"", title_of(c, 0, a), title_of(c, 1, b), "difference"};
+    struct screen_table t;
+    screen_table_init(&t, heads, 4);
+    screen_table_row(&t);
+    screen_table_cell(&t, 0, "rows");
+    for (uint32_t s = 0; s < 2; s++)
+        screen_table_cell(&t, 1 + s, "%u", c->side[s].metrics->n);
+    for (int i = 0; i < METRICS; i++)
+        metric_row(&t, c, i);
+    for (uint32_t g = 0; g < groups_of(c); g++)
+        group_rows(&t, c, g);
+    if (screen_table_print(&t, stdout))
+        return fis_fail(e, FIS_NOMEM, "no memory for the table");
+    if (c->v->test)
+        printf("on the rows of %s, with 95 %% intervals; of the differences, with both versions on "
+               "the same resamples\n",
+               c->v->test);
+    else
+        printf("on the gate's validation rows when each was judged, with 95 %% intervals; --data "
+               "FILE gives the differences theirs\n");
+    return 0;
+}
+
+static void json_side(const struct comparison *c, int s)
+{
+    const struct fis_metrics *m = c->side[s].metrics;
+    uint64_t version = c->side[s].model->version;
+    printf("{\"version\":%llu,\"served\":%s,\"rows\":%u", (unsigned long long)version,
+           version == c->v->served ? "true" : "false", m->n);
+    for (int i = 0; i < METRICS; i++) {
+        printf(",");
+        models_json_number(metrics[i].name, value_of(m, i), "");
+    }
+    printf(",\"groups\":[");
+    for (uint32_t g = 0; g < m->n_groups && g < FIS_MAX_GROUPS; g++) {
+        printf("%s{\"rows\":%u,", g ? "," : "", m->group[g].n);
+        models_json_number("accuracy", m->group[g].accuracy, ",");
+        models_json_number("positive_rate", m->group[g].positive_rate, ",");
+        models_json_number("true_positive_rate", m->group[g].tpr, ",");
+        models_json_number("false_positive_rate", m->group[g].fpr, "}");
+    }
+    printf("]}");
+}
+
+static void print_json(const struct comparison *c)
+{
+    printf("{\"a\":");
+    json_side(c, 0);
+    printf(",\"b\":");
+    json_side(c, 1);
+    printf(",\"difference\":{");
+    for (int i = 0; i < METRICS; i++) {
+        printf("%s\"%s\":{", i ? "," : "", metrics[i].name);
+        models_json_number("value", difference_of(c, i), ",");
+        models_json_number("low", c->difference[i].low, ",");
+        models_json_number("high", c->difference[i].high, "}");
+    }
+    printf("}}\n");
+}
+
+int models_compare(const struct models_evaluation *v, const struct wire_model *a,
+                   const struct wire_model *b, struct fis_error *e)
+{
+    struct comparison *c = fis_calloc(1, sizeof *c);
+    if (!c)
+        return fis_fail(e, FIS_NOMEM, "no memory for a comparison");
+    c->v = v;
+    for (int i = 0; i < METRICS; i++)
+        c->difference[i] = (struct fis_interval){NAN, NAN, NAN};
+    for (int s = 0; s < 2; s++) {
+        const struct wire_model *m = s ? b : a;
+        c->side[s].model = m;
+        c->side[s].metrics = &m->metrics;
+        c->side[s].intervals = &m->intervals;
+    }
+    int rc = v->test ? measure(c, e) : 0;
+    if (!rc && v->json)
+        print_json(c);
+    else if (!rc)
+        rc = print_table(c, e);
+    for (int s = 0; s < 2; s++)
+        models_result_done(&c->side[s].measured);
+    fis_free(c);
+    return rc;
+}
