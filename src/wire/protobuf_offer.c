@@ -104,9 +104,6 @@ static int encode_progress(const struct wire_progress *from, struct wire_buffer 
     offer.progress = &p;
     if (from->scorer)
         p.scorer = (char *)(uintptr_t)from->scorer;
-    p.records = from->records;
-    p.refused = from->refused;
-    p.tombstones = from->tombstones;
     p.head_version = from->head_version;
     p.scan = from->scan;
     rc = from->n_ranges ? fill_ranges(&p, from, &scratch, e) : 0;
@@ -188,9 +185,6 @@ static int decode_progress(const Fis__V1__Progress *p, struct fis_arena *arena,
     offer->kind = WIRE_PROGRESS;
     offer->progress = (struct wire_progress){
         .scorer = p->scorer,
-        .records = p->records,
-        .refused = p->refused,
-        .tombstones = p->tombstones,
         .head_version = p->head_version,
         .scan = p->scan,
         .ranges = ranges,

@@ -110,8 +110,7 @@ struct wire_range {
 };
 /* Always behind the candidates of its records on the one partition that candidates take. */
 struct wire_progress {
-    const char *scorer;                    /* client id, for people */
-    uint64_t records, refused, tombstones; /* to go: the ranges say it */
+    const char *scorer; /* client id, for people */
     uint64_t head_version;
     uint64_t scan; /* pool mode: of which scan; 0: stream mode */
     const struct wire_range *ranges;
