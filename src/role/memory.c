@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "fis/mem.h"
+#define HASH_NONFATAL_OOM 1
 #define uthash_malloc(size) fis_alloc(1, size)
 #define uthash_free(p, size) fis_free(p)
-#define uthash_fatal(text) abort()
 #include <uthash.h>
 
 #include "wire/chunk.h"
@@ -109,16 +109,18 @@ static int remember(struct memory *m, const struct wire_message *msg, struct fis
         return 0;
     k = fis_calloc(1, sizeof *k + msg->key.length);
     char *value = fis_memdup(msg->value.data, msg->value.length);
-    if (!k || !value) {
+    if (k && value) {
+        k->value = value;
+        k->length = msg->value.length;
+        k->key_length = msg->key.length;
+        memcpy(k->key, msg->key.data, msg->key.length);
+        HASH_ADD_KEYPTR(hh, m->ledger, k->key, k->key_length, k);
+    }
+    if (!k || !k->hh.tbl) { /* how uthash says that it had no memory */
         fis_free(k);
         fis_free(value);
         return fis_fail(e, FIS_NOMEM, "no memory for the ledger");
     }
-    k->value = value;
-    k->length = msg->value.length;
-    k->key_length = msg->key.length;
-    memcpy(k->key, msg->key.data, msg->key.length);
-    HASH_ADD_KEYPTR(hh, m->ledger, k->key, k->key_length, k);
     m->bytes += k->length + k->key_length;
     return 0;
 }
@@ -352,10 +354,11 @@ static int tell_entries(struct memory *m, struct trainer_role *role, struct fis_
     struct wire_ledger_item item;
     struct kept *k, *next;
     HASH_ITER (hh, m->ledger, k, next) {
-        if (decode(m, k, &m->arena, &item, e) < 0)
-            return -1;
-        if (item.kind == WIRE_LEDGER_ENTRY && trainer_role_restore_entry(role, &item.entry, e) < 0)
-            return -1;
+        int rc = decode(m, k, &m->arena, &item, e);
+        if (rc == 0 && item.kind == WIRE_LEDGER_ENTRY)
+            rc = trainer_role_restore_entry(role, &item.entry, e);
+        if (rc)
+            return rc;
     }
     return 0;
 }
@@ -390,10 +393,11 @@ int memory_apply(struct memory *m, struct trainer_role *role, struct trainer_tim
     struct wire_trainer_state state = m->state;
     /* In at_least_once a head may be ahead of the state. */
     state.head_version = m->head.head.version;
-    if (check_shape(m, trainer_role_shape(role), e) < 0 ||
-        trainer_role_restore_state(role, &state, m->head.head.params, m->served.model.params, now,
-                                   e) < 0 ||
-        tell_entries(m, role, e) < 0)
-        return -1;
-    return tell_checkpoint(m, role, e);
+    int rc = check_shape(m, trainer_role_shape(role), e);
+    if (rc == 0)
+        rc = trainer_role_restore_state(role, &state, m->head.head.params, m->served.model.params,
+                                        now, e);
+    if (rc == 0)
+        rc = tell_entries(m, role, e);
+    return rc ? rc : tell_checkpoint(m, role, e);
 }

@@ -63,8 +63,9 @@ int trainer_take_validation(struct trainer_role *m, struct fis_error *e)
     if (!m->next_x)
         return 0;
     double before = m->phase == PHASE_NEW ? (double)NAN : served_accuracy(m);
-    if (fis_trainer_set_validation(m->learner, &m->next_validation, m->next_groups, e) < 0)
-        return -1;
+    int rc = fis_trainer_set_validation(m->learner, &m->next_validation, m->next_groups, e);
+    if (rc)
+        return rc;
     if (m->phase != PHASE_NEW) {
         rebase(m, before);
         m->rebased = 1;

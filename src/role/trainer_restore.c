@@ -30,8 +30,9 @@ int trainer_role_restore_state(struct trainer_role *m, const struct wire_trainer
 {
     if (!isfinite(s->val0))
         return fis_fail(e, FIS_FATAL, "ledger: VAL_0 is not finite");
-    if (restore_counted(m, s, e) < 0)
-        return -1;
+    int rc = restore_counted(m, s, e);
+    if (rc)
+        return rc;
     m->state = *s;
     m->state.counted = NULL;
     set_text(m->control_id, sizeof m->control_id, s->control_id);
@@ -141,9 +142,11 @@ static int restore_bought(struct trainer_role *m, const struct wire_ledger_entry
 {
     struct fis_candidate c = {.id = entry->id, .x = entry->x};
     uint32_t index;
-    if (fis_selector_restore(m->selector, &c, criterion, (int64_t)entry->class_index, e) < 0 ||
-        fis_trainer_add_bought(m->learner, entry->x, entry->class_index, &index, e) < 0)
-        return -1;
+    int rc = fis_selector_restore(m->selector, &c, criterion, (int64_t)entry->class_index, e);
+    if (rc >= 0)
+        rc = fis_trainer_add_bought(m->learner, entry->x, entry->class_index, &index, e);
+    if (rc < 0)
+        return rc;
     if (entry->round != m->state.round)
         return 0;
     trainer_count_label(m, &entry->id, entry->class_index, entry->state == WIRE_ACCEPTED);
@@ -157,8 +160,9 @@ int trainer_role_restore_entry(struct trainer_role *m, const struct wire_ledger_
     /* The algorithm may be another one now, with fewer criteria. */
     uint32_t criteria = fis_criteria_count(m->o.selector.criteria.algorithm);
     uint32_t criterion = entry->criterion < criteria ? entry->criterion : 0;
-    if (check_entry(m, entry, e) < 0)
-        return -1;
+    int rc = check_entry(m, entry, e);
+    if (rc)
+        return rc;
     if (entry->state == WIRE_IN_HEAP)
         return restore_held(m, entry, e);
     fis_selector_restore_round(m->selector, entry->round == m->state.round);
