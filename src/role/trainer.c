@@ -300,7 +300,7 @@ int trainer_role_job_done(struct trainer_role *m, struct trainer_time now, struc
     if (m->job_result < 0) {
         if (e)
             *e = m->job_error;
-        return m->job_result;
+        return -(int)m->job_error.class;
     }
     trainer_tick(m, now);
     m->dirty = 1;
@@ -314,8 +314,9 @@ int trainer_role_job_done(struct trainer_role *m, struct trainer_time now, struc
     else if (kind == TRAINER_JOB_WARM_UP)
         go_on(m);
     trainer_send_head(m, now);
-    if (trainer_send_checkpoint(m, e) < 0)
-        return -1;
+    int rc = trainer_send_checkpoint(m, e);
+    if (rc)
+        return rc;
     trainer_scan_turn(m);
     return 0;
 }
