@@ -73,7 +73,7 @@ static int decode_request(const struct wire_message *m, struct fis_arena *arena,
     out.requested_at_ms = r->requested_at_ms;
     out.deadline_ms = r->deadline_ms;
     out.record = wire_bytes_of(r->record);
-    out.votes = r->votes ? r->votes : 1;
+    out.votes = r->votes && !r->cancelled ? r->votes : 1;
     rc = check_votes(out.votes, e);
     if (!rc)
         rc = read_kind(r, &out, e);
@@ -84,7 +84,7 @@ static int decode_request(const struct wire_message *m, struct fis_arena *arena,
     *request = out;
     if (classes) {
         *classes = (const char *const *)r->classes;
-        *n_classes = (uint32_t)r->n_classes;
+        *n_classes = out.cancelled ? 0 : (uint32_t)r->n_classes;
     }
     return 0;
 }
