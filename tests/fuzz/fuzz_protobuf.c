@@ -97,6 +97,7 @@ static enum wire_decoded try_request(struct fuzz_message *m, struct twice *t, st
         return d;
     for (uint32_t i = 0; i < n_classes; i++)
         FUZZ_HOLDS(classes[i]);
+    FUZZ_HOLDS(!a.cancelled || (n_classes == 0 && a.votes == 1));
     must(!wire_protobuf_request_encode(&fuzz_schema, &a, &t->bytes, e), e);
     must(wire_protobuf_request(again(t, m), &t->arena, &b, &classes, &n_classes, e) == WIRE_OK, e);
     FUZZ_HOLDS(same_request(&a, &b) && n_classes == (a.cancelled ? 0 : fuzz_schema.n_classes));

@@ -88,15 +88,10 @@ static void offers(struct wire_buffer *b)
     o.candidate.encoding = WIRE_RAW;
     GOOD(wire_offer_encode(&o, b, &e));
     write('o', "candidate-dense", b);
-    o = (struct wire_offer){.kind = WIRE_PROGRESS,
-                            .progress = {.scorer = "s1",
-                                         .records = 102,
-                                         .refused = 1,
-                                         .tombstones = 1,
-                                         .head_version = 12,
-                                         .scan = 11,
-                                         .ranges = ranges,
-                                         .n_ranges = 2}};
+    o = (struct wire_offer){
+        .kind = WIRE_PROGRESS,
+        .progress = {
+            .scorer = "s1", .head_version = 12, .scan = 11, .ranges = ranges, .n_ranges = 2}};
     GOOD(wire_offer_encode(&o, b, &e));
     write('o', "progress", b);
 }
