@@ -143,6 +143,11 @@ static int make_client(struct stream_consumer *c, const struct stream_consumer_o
     if (rc) {
         return rc;
     }
+    if (!stream_ends_init(&c->ends, c->rk, &c->link, c->topics)) {
+        rd_kafka_destroy(c->rk);
+        c->rk = NULL;
+        return fis_fail(e, FIS_FATAL, "kafka consumer: the system gives no lock");
+    }
     if (member) {
         rd_kafka_poll_set_consumer(c->rk);
         c->events = rd_kafka_queue_get_consumer(c->rk);
@@ -150,10 +155,6 @@ static int make_client(struct stream_consumer *c, const struct stream_consumer_o
         c->events = rd_kafka_queue_get_main(c->rk);
     }
     c->data = rd_kafka_queue_new(c->rk);
-    c->ends_made = stream_ends_init(&c->ends, c->rk, &c->link, c->topics);
-    if (!c->ends_made) {
-        return fis_fail(e, FIS_FATAL, "kafka consumer: the system gives no lock");
-    }
     stream_client_watch(c->events, &c->link);
     stream_client_watch(c->data, &c->link);
     return 0;
@@ -248,7 +249,7 @@ void stream_consumer_close(struct stream_consumer *c, int timeout_ms)
         return;
     }
     c->closing = true;
-    if (c->rk && c->ends_made) {
+    if (c->rk) {
         end_client(c, timeout_ms);
     }
     for (uint32_t i = 0; i < c->topic_count; i++) {

@@ -56,7 +56,6 @@ struct stream_consumer {
     struct stream_errors errors;
     struct stream_reader *reader; /* assign modes */
     struct stream_ends ends;
-    bool ends_made;
 };
 
 /* The index of a topic's name, or topic_count. */

@@ -85,21 +85,27 @@ static rd_kafka_error_t *call(rd_kafka_t *rk, struct work *w, int ms)
     return rd_kafka_commit_transaction(rk, ms);
 }
 
-/* The flags decide; codes only tell the fatal ends from each other. */
+/* The flags decide; codes only tell who is fenced from other fatal ends, and an id that the
+ * coordinator has forgotten: librdkafka calls for an abort then, but when it was the offsets that
+ * met it, the transaction after the abort meets it again, for ever. */
 static enum stream_txn_event classify(const rd_kafka_error_t *error)
 {
-    if (rd_kafka_error_is_fatal(error)) {
-        switch (rd_kafka_error_code(error)) {
-        case RD_KAFKA_RESP_ERR__FENCED:
-        case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH:
-        case RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
+    switch (rd_kafka_error_code(error)) {
+    case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID:
+        return STREAM_TXN_GOT_EXPIRED;
+    case RD_KAFKA_RESP_ERR__FENCED:
+    case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH:
+    case RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
+        if (rd_kafka_error_is_fatal(error)) {
             return STREAM_TXN_GOT_FENCED;
-        case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING:
-        case RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID:
-            return STREAM_TXN_GOT_EXPIRED;
-        default:
-            return STREAM_TXN_GOT_FATAL;
         }
+        break;
+    default:
+        break;
+    }
+    if (rd_kafka_error_is_fatal(error)) {
+        return STREAM_TXN_GOT_FATAL;
     }
     if (rd_kafka_error_txn_requires_abort(error)) {
         return STREAM_TXN_GOT_ABORT;
