@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from fisd_test import (FISCTL, Pipeline, consume, csv_bytes, floats, has, main, people, same,
-                       t_config, test, w_config)
+                       t_config, test, w_config, wait)
 
 COLUMNS = ["id", "age", "hours", "job", "score"]
 ROUND = {"labels_per_round": 32, "window_records": 400, "rounds": 2, "budget": 64, "window_time": "3s"}
@@ -35,14 +35,14 @@ def records(p):
 @test("topics: created with policies and partitions, and checked")
 def _():
     with Pipeline(t_config(topics={"partitions": 3}), topics=False) as p:
-        fails(p.fisctl("topics", "check"), "8 of 8 topics are missing")
+        fails(p.fisctl("topics", "check"), "9 of 9 topics are missing")
         out = ok(p.fisctl("topics", "create"))
         for name in ("records", "candidates", "label-requests", "labels", "heads", "models",
-                     "ledger", "dead-letter"):
+                     "ledger", "control", "dead-letter"):
             has(out, p.topic(name))
-        same(out.count("created"), 8)
-        same(ok(p.fisctl("topics", "create")).count("was there"), 8)
-        same(ok(p.fisctl("topics", "check")).count(" ok\n"), 8)
+        same(out.count("created"), 9)
+        same(ok(p.fisctl("topics", "create")).count("was there"), 9)
+        same(ok(p.fisctl("topics", "check")).count(" ok\n"), 9)
         p.config["topics"]["partitions"] = 5
         p.save()
         fails(p.fisctl("topics", "check"), "topics are missing or not as wanted")
@@ -184,32 +184,85 @@ def _():
         p.produce("label-requests", [(b"r%d" % i, (request % (i, 30 + i)).encode())
                                      for i in range(1, 6)])
         p.produce("label-requests", [(b"bad", b"{")])
-        r = p.fisctl("label", input="1\nperhaps\nyes\ns\nu\nq\n")
+        p.produce("label-requests", [(b"r6", (request % (6, 30)).encode()),
+                                     (b"r6", b'{"id":"r6","cancelled":true,"reason":"expired"}')])
+        r = p.fisctl("label", "--annotator", "ann", input="1\nperhaps\nyes\ns\nu\nq\n")
         has(ok(r), "record r1, round 1, picked by ekg", "age  31", "1) no   2) yes", "none of these",
-            "2 labels sent, 1 skipped, 1 unsure")
+            "2 labels sent, 1 skipped, 1 unsure; 1 withdrawn before their turn")
         assert "\x1b" not in r.stdout, "a record drives the terminal"
-        same([json.loads(m.value) for m in p.consume("labels")],
-             [{"id": "r1", "status": "labelled", "label": "no"},
-              {"id": "r2", "status": "labelled", "label": "yes"},
-              {"id": "r3", "status": "skipped"}, {"id": "r4", "status": "unsure"}])
+        labels = [json.loads(m.value) for m in p.consume("labels")]
+        assert all(abs(v.pop("labelled_at_ms") / 1000 - time.time()) < 60 for v in labels), labels
+        same({v.pop("annotator") for v in labels}, {"ann"})
+        same(labels, [{"id": "r1", "status": "labelled", "label": "no"},
+                      {"id": "r2", "status": "labelled", "label": "yes"},
+                      {"id": "r3", "status": "skipped"}, {"id": "r4", "status": "unsure"}])
         r = p.fisctl("label", "--until-idle", "2", input="no\n")
         assert "record r1," not in r.stdout, r.stdout
         has(ok(r), "record r5,", "1 label sent")
         has(r.stderr, "passed over")
 
 
+@test("commands to the trainer: what it does, what it refuses and why, and that none has taken it")
+def _():
+    pool = list(people(1500, 5))
+    with Pipeline(t_config(selection=ROUND, gate={"min_cell": 5, "min_rows": 100})) as p:
+        p.write("pool.csv", csv_bytes(pool, COLUMNS))
+        p.write("answers.csv", csv_bytes(pool, ["id", "hired"]))
+        p.write("test.csv", csv_bytes(people(300, 9), COLUMNS + ["hired", "group"]))
+        r = p.fisctl("labels", "pause", "--wait", "1")
+        same(r.returncode, 3)
+        has(r.stderr, "no trainer has taken it")
+        fails(p.fisctl("labels", "status"), "no trainer has written its state")
+        p.start()
+        wait(lambda: '"paused":true' in p.fisctl("labels", "status", "--json").stdout, "a pause")
+        has(ok(p.fisctl("labels", "resume", "--reason", "ready")), "resume: done")
+        ok(p.fisctl("replay", "pool.csv"))
+        p.wait_messages("label-requests", 32)
+        status = json.loads(ok(p.fisctl("labels", "status", "--json")))
+        same([status[k] for k in ("paused", "open", "kept", "charged", "budget", "daily_budget")],
+             [False, 32, 0, 32, 64, None])
+        opened = [json.loads(x) for x in
+                  ok(p.fisctl("labels", "status", "--open", "--json")).splitlines()]
+        same(len(opened), 32)
+        r = p.fisctl("labels", "cancel", opened[0]["id"], "nobody", "--json")
+        same([(v["id"], v["outcome"]) for v in map(json.loads, r.stdout.splitlines())],
+             [(opened[0]["id"], "done"), ("nobody", "refused")])
+        same(r.returncode, 1)
+        same(json.loads(ok(p.fisctl("labels", "status", "-j")))["cancelled"], 1)
+        has(ok(p.fisctl("models", "pin")), "pin: done")
+        fails(p.fisctl("models", "rollback"), "rollback: refused", "before version 1")
+        fails(p.fisctl("models", "promote", "9"), "promote: refused", "version 9")
+        has(ok(p.fisctl("label", "--answers", "answers.csv", "--until-idle", "2")),
+            "1 withdrawn before their turn")
+        p.wait_log(r" version version=3 ")
+        has(ok(p.fisctl("models", "unpin")), "unpin: done")
+        r = p.fisctl("models", "rollback", "1")
+        if r.returncode == 0:  # else its accuracy is below the floor, which is the trainer's to say
+            has(ok(p.fisctl("models", "list")), "served: rolled back", "served now: version 4")
+        both = json.loads(ok(p.fisctl("models", "compare", "1", "2", "--data", "test.csv", "-j")))
+        d = both["difference"]["accuracy"]
+        assert d["low"] <= d["value"] <= d["high"], d
+        assert abs(both["b"]["accuracy"] - both["a"]["accuracy"] - d["value"]) < 1e-5, both
+        has(ok(p.fisctl("models", "compare", "1", "served")), "difference", "group 1: TPR")
+
+
 @test("wrong usage is status 2, and says what is right")
 def _():
     with Pipeline(t_config(), topics=False) as p:
-        for arguments, part in ((["nothing"], "topics, replay, label, models"),
+        for arguments, part in ((["nothing"], "topics, replay, label, labels, models"),
                                 (["replay"], "a FILE is wanted"), (["topics", "drop"], "create, check"),
                                 (["watch", "--until", "never"], "versions=N"),
                                 (["label", "--limit", "none"], "at least 1"),
-                                (["models", "evaluate"], "--test FILE"), ([], "commands:")):
+                                (["models", "evaluate"], "--test FILE"), ([], "commands:"),
+                                (["models", "promote"], "one VERSION"),
+                                (["models", "rollback", "x"], "a number from 1"),
+                                (["models", "compare", "1"], "two versions"),
+                                (["labels"], "status, pause, resume, cancel"),
+                                (["labels", "cancel"], "the ID of one record")):
             r = p.fisctl(*arguments)
             same(r.returncode, 2, f"exit status of {arguments}")
             has(r.stderr, part)
-        for command in ("topics", "replay", "label", "models", "watch"):
+        for command in ("topics", "replay", "label", "labels", "models", "watch"):
             has(ok(p.fisctl(command, "--help")), f"usage: fisctl {command}", "--bootstrap")
         r = subprocess.run([FISCTL, "-c", "/nonexistent.yaml", "models", "list"],
                            capture_output=True, text=True, timeout=10)
