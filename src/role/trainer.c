@@ -225,13 +225,16 @@ int trainer_role_busy(const struct trainer_role *m)
     return m->job != 0;
 }
 
+static int no_more_rounds(const struct trainer_role *m)
+{
+    return m->o.rounds && m->state.round > m->o.rounds;
+}
+
 /* With the budget spent, the labels that are still out are waited for and judged. */
 static int finished(const struct trainer_role *m)
 {
     struct fis_selector_counts n = fis_selector_counts(m->selector);
-    if (m->o.rounds && m->state.round > m->o.rounds)
-        return 1;
-    return n.budget_left == 0 && n.open == 0 && m->this_round.bought == 0;
+    return no_more_rounds(m) || (n.budget_left == 0 && n.open == 0 && m->this_round.bought == 0);
 }
 
 /* `idle`: the round before bought nothing. */
@@ -267,9 +270,12 @@ static void go_on(struct trainer_role *m)
     case WIRE_PHASE_COLLECT:
         collect(m, 0);
         break;
-    case WIRE_PHASE_DONE: /* unless there are more rounds or more budget now */
-        collect(m, 0);
-        return;
+    case WIRE_PHASE_DONE: /* there may be more rounds or more budget now */
+        if (!no_more_rounds(m) && fis_selector_counts(m->selector).budget_left > 0)
+            collect(m, 0);
+        else
+            trainer_begin_phase(m, PHASE_DONE);
+        break;
     }
     m->state.phase_began_ms = began;
 }

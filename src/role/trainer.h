@@ -31,7 +31,8 @@
  * on the pipeline's clock), SKIPPED (nobody who looked could say), CANCELLED (by the operator) or
  * TIED (votes). That frees its slot and its place in the round, so another record is asked for;
  * SKIPPED and CANCELLED, and EXPIRED when `replace`, also give the budget back. An answer that
- * comes after that was paid for and is used: it is trained on, and charged if it was not. With
+ * comes after that was paid for and is used: it is trained on, and charged if it was not (in DONE it
+ * is kept for the case that there are more rounds or more budget one day). With
  * `votes` above 1 that many people are asked; the first class that can no longer be caught up with
  * is the label.
  *

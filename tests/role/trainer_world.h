@@ -83,7 +83,8 @@ struct world {
     struct fis_encoder *encoder;
     struct trainer_role *role;
     uint32_t n_initial;
-    uint64_t mono_began; /* of this process */
+    uint32_t absurd_every; /* one record of so many has a feature that makes training blow up */
+    uint64_t mono_began;   /* of this process */
     int job;
     uint32_t pools, restarts, tied, went_back, jumps;
     struct said said, kept; /* up to now, and as of the last commit */
@@ -410,6 +411,8 @@ static inline void offer_one(struct world *w, uint32_t number)
     struct fis_error e;
     float x[D];
     features(number, x);
+    if (w->absurd_every && number % w->absurd_every == 7)
+        x[0] = 3e37f;
     struct wire_candidate c = {
         .id = id_of(number), .x = x, .d = D, .encoding = WIRE_JSON, .record = {"{}", 2}};
     assert_int_equal(trainer_role_offer(w->role, &c, &e), 0);
