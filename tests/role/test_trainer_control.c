@@ -1,0 +1,212 @@
+/* The trainer machine under its operator's hand, and a gate that says no. */
+#include "trainer_world.h"
+
+static void test_a_pause(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = options();
+    o.selector.in_flight = 4;
+    open_world(&w, &o);
+    load_world(&w, 200);
+    start(&w);
+    offer(&w, 100);
+    idle(&w);
+    assert_int_equal(requests(&w), 4);
+    assert_true(control(&w, WIRE_CONTROL_PAUSE, 0, NULL));
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(label(&w, open_id(&w, i), 1), 0); /* answers are taken */
+    idle(&w);
+    restart(&w);
+    for (int i = 0; i < 5; i++)
+        idle(&w);
+    assert_int_equal(requests(&w), 4);
+    assert_int_equal(w.said.n_versions, 1); /* the round is not over, it waits */
+    assert_true(trainer_role_counts(w.role).paused);
+    assert_int_equal(trainer_role_counts(w.role).learner.bought, 4);
+    assert_true(control(&w, WIRE_CONTROL_RESUME, 0, NULL));
+    idle(&w);
+    assert_int_equal(requests(&w), 8);
+    close_world(&w);
+}
+
+static void test_a_request_is_cancelled(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = options();
+    o.selector.budget = 16;
+    open_world(&w, &o);
+    load_world(&w, 200);
+    start(&w);
+    offer(&w, 100);
+    idle(&w);
+    struct fis_id id = *open_id(&w, 2), held = id_of(4000);
+    assert_true(control(&w, WIRE_CONTROL_CANCEL, 0, &id));
+    assert_false(control(&w, WIRE_CONTROL_CANCEL, 0, &id));
+    assert_false(control(&w, WIRE_CONTROL_CANCEL, 0, &held));
+    assert_non_null(strstr(w.said.control_text, "no open request"));
+    assert_int_equal(w.said.n_requests, 17);
+    assert_true(w.said.request[16].cancelled);
+    assert_int_equal(entry_state(&w, &id), WIRE_CANCELLED);
+    idle(&w);
+    assert_int_equal(requests(&w), 17); /* the budget had it back */
+    assert_int_equal(label(&w, &id, 1), 0);
+    assert_int_equal(trainer_role_counts(w.role).late, 1);
+    close_world(&w);
+}
+
+/* Rounds until a version is published, at most so many; 0: none was. */
+static uint64_t publish_one(struct world *w, int rounds)
+{
+    uint64_t was = trainer_role_counts(w->role).served_version;
+    for (int i = 0; i < rounds; i++) {
+        play_round(w);
+        uint64_t now = trainer_role_counts(w->role).served_version;
+        if (now != was)
+            return now;
+    }
+    return 0;
+}
+
+static void test_roll_back_and_promote(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = options();
+    o.rounds = 0;
+    o.gate.epsilon = .05;
+    open_world(&w, &o);
+    load_world(&w, 200);
+    start(&w);
+    assert_false(control(&w, WIRE_CONTROL_ROLLBACK, 0, NULL)); /* nothing was before the first */
+    uint64_t second = publish_one(&w, 20);
+    assert_true(second > 1);
+    assert_false(control(&w, WIRE_CONTROL_ROLLBACK, 77, NULL));
+    assert_non_null(strstr(w.said.control_text, "no version 77"));
+    assert_false(control(&w, WIRE_CONTROL_ROLLBACK, second, NULL)); /* is what is served */
+    uint32_t n = w.said.n_versions;
+
+    assert_true(control(&w, WIRE_CONTROL_ROLLBACK, 0, NULL));
+    assert_int_equal(w.said.n_versions, n + 1); /* the log is added to */
+    assert_string_equal(w.said.version[n].reason, "rolled_back");
+    assert_true(w.said.version[n].served);
+    assert_memory_equal(w.said.served, w.said.version[0].params, sizeof w.said.served);
+    struct trainer_role_counts c = trainer_role_counts(w.role);
+    assert_int_equal(c.served_version, n + 1);
+    restart(&w); /* and the gate goes on from there */
+    assert_int_equal(trainer_role_counts(w.role).served_version, n + 1);
+    assert_true(control(&w, WIRE_CONTROL_ROLLBACK, 0, NULL)); /* what was served before that */
+    assert_memory_equal(w.said.served, w.said.version[second - 1].params, sizeof w.said.served);
+
+    /* What was rejected has its weights, and can be promoted; not rolled back to. */
+    uint32_t rejected = 0;
+    for (int i = 0; i < 20 && !rejected; i++) {
+        play_round(&w);
+        rejected = w.said.version[w.said.n_versions - 1].served ? 0 : w.said.n_versions;
+    }
+    assert_true(rejected && w.said.version[rejected - 1].params_there);
+    assert_false(control(&w, WIRE_CONTROL_ROLLBACK, rejected, NULL));
+    assert_non_null(strstr(w.said.control_text, "never served"));
+    assert_true(control(&w, WIRE_CONTROL_PROMOTE, rejected, NULL));
+    assert_string_equal(w.said.version[w.said.n_versions - 1].reason, "promoted");
+    assert_memory_equal(w.said.served, w.said.version[rejected - 1].params, sizeof w.said.served);
+    close_world(&w);
+}
+
+static void test_versions_that_may_not_be_served(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = options();
+    float zeros[64] = {0};
+    struct fis_error e;
+    open_world(&w, &o);
+    load_world(&w, 200);
+    start(&w);
+    struct wire_control c = {.kind = WIRE_CONTROL_PROMOTE, .version = 9, .by = "", .reason = ""};
+    struct wire_model v = {.version = 9, .served = 1, .shape = *trainer_role_shape(w.role)};
+    static const char *const why[] = {"no parameters", "another shape", "the floor is"};
+    for (int i = 0; i < 3; i++) {
+        char id[8];
+        fis_id_set(&c.command, id, (size_t)snprintf(id, sizeof id, "c%d", i));
+        v.params = i == 0 ? NULL : zeros;
+        v.shape.width[0] = i == 1 ? D + 1 : D;
+        assert_int_equal(trainer_role_control(w.role, &c, &v, now_of(&w), &e), 0);
+        commit(&w);
+        assert_false(w.said.state.control_ok);
+        assert_non_null(strstr(w.said.control_text, why[i]));
+    }
+    assert_int_equal(w.said.n_versions, 1);
+    /* The same command again is no second one. */
+    uint32_t states = w.said.states;
+    assert_int_equal(trainer_role_control(w.role, &c, &v, now_of(&w), &e), 0);
+    commit(&w);
+    assert_int_equal(w.said.states, states);
+    close_world(&w);
+}
+
+static void test_a_pin(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = options();
+    o.rounds = 0;
+    o.gate.epsilon = .05;
+    open_world(&w, &o);
+    load_world(&w, 200);
+    start(&w);
+    assert_true(control(&w, WIRE_CONTROL_PIN, 0, NULL));
+    restart(&w);
+    assert_int_equal(publish_one(&w, 15), 0);
+    uint32_t pinned = 0;
+    for (uint32_t i = 0; i < w.said.n_versions; i++)
+        pinned += strcmp(w.said.version[i].reason, "pinned") == 0;
+    assert_true(pinned > 0);
+    assert_true(control(&w, WIRE_CONTROL_UNPIN, 0, NULL));
+    assert_true(publish_one(&w, 15) > 0);
+    close_world(&w);
+}
+
+/* After so many verdicts against the head, the copies start from what is served. */
+static void test_patience(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = options();
+    o.rounds = 0;
+    o.patience = 2;
+    open_world(&w, &o);
+    load_world(&w, 200);
+    start(&w);
+    for (int i = 0; i < 2; i++) {
+        uint32_t from = requests(&w);
+        assert_int_equal(w.went_back, 0);
+        offer(&w, 100);
+        idle(&w);
+        for (uint32_t k = from; k < requests(&w); k++) /* one who answers the wrong way round */
+            label(&w, open_id(&w, k), 1);
+        idle(&w);
+        idle(&w);
+        if (i == 0)
+            restart(&w); /* the count is on the ledger */
+    }
+    assert_string_equal(w.said.version[1].reason, "below_floor");
+    assert_string_equal(w.said.version[2].reason, "below_floor");
+    assert_int_equal(w.went_back, 1);
+    assert_memory_equal(w.said.head, w.said.served, sizeof w.said.head);
+    close_world(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_pause),
+        cmocka_unit_test(test_a_request_is_cancelled),
+        cmocka_unit_test(test_roll_back_and_promote),
+        cmocka_unit_test(test_versions_that_may_not_be_served),
+        cmocka_unit_test(test_a_pin),
+        cmocka_unit_test(test_patience),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* The trainer machine in pool mode: a round scores the whole topic. */
+#include "trainer_world.h"
+
+static void open_pool(struct world *w, struct trainer_role_options *o)
+{
+    o->pool = 1;
+    open_world(w, o);
+    load_world(w, 200);
+    start(w);
+    assert_int_equal(w->pools, 1);
+    assert_int_equal(w->said.head_scan, 0); /* not before the ends are known */
+}
+
+static void bring_ends(struct world *w, int64_t a, int64_t b)
+{
+    struct fis_error e;
+    struct wire_pool_end ends[] = {{0, a}, {1, b}, {2, 0}};
+    assert_int_equal(trainer_role_pool(w->role, ends, 3, now_of(w), &e), 0);
+}
+
+static void scanned(struct world *w, uint64_t scan, int32_t partition, int64_t begin, int64_t next)
+{
+    struct wire_range r = {partition, begin, next, (uint64_t)(next - begin), 0, 0};
+    struct wire_progress p = {.scorer = "s", .scan = scan, .ranges = &r, .n_ranges = 1};
+    trainer_role_progress(w->role, &p);
+}
+
+static void offer_pool(struct world *w, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!w->said.asked[i])
+            offer_one(w, i);
+}
+
+static void answer_round(struct world *w, uint32_t from)
+{
+    idle(w);
+    for (uint32_t i = from; i < requests(w); i++)
+        label(w, open_id(w, i), truth(open_id(w, i)));
+    idle(w);
+    idle(w);
+}
+
+static void test_a_scan_is_a_window(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = options();
+    o.window_records = 10; /* is for the other mode */
+    open_pool(&w, &o);
+    bring_ends(&w, 60, 40);
+    uint64_t scan = w.said.head_scan;
+    assert_true(scan == w.said.last_head);
+    assert_int_equal(w.said.n_ends, 2); /* a partition without records has nothing to wait for */
+    assert_int_equal(trainer_role_counts(w.role).scan, scan);
+    offer_pool(&w, 100);
+    scanned(&w, scan, 0, 0, 60);
+    scanned(&w, scan, 0, 0, 60);
+    scanned(&w, scan - 1, 1, 0, 40); /* of an older scan */
+    scanned(&w, scan, 1, 0, 39);
+    assert_false(trainer_role_due(w.role));
+    idle(&w);
+    assert_string_equal(trainer_role_counts(w.role).phase, "collect");
+    scanned(&w, scan, 1, 39, 40);
+    assert_true(trainer_role_due(w.role));
+    answer_round(&w, 0);
+    assert_int_equal(w.said.n_versions, 2);
+    assert_int_equal(requests(&w), 16);
+    /* The next round's scan is another one, with ends of its own. */
+    assert_int_equal(w.pools, 2);
+    assert_int_equal(w.said.head_scan, 0);
+    assert_int_equal(trainer_role_counts(w.role).scan, 0);
+    bring_ends(&w, 70, 50);
+    assert_true(w.said.head_scan > scan);
+    bring_ends(&w, 1, 1); /* nobody asked */
+    assert_int_equal(w.said.ends[0].end, 70);
+    offer_pool(&w, 120);
+    scanned(&w, w.said.head_scan, 0, 0, 70);
+    scanned(&w, w.said.head_scan, 1, 0, 50);
+    answer_round(&w, 16);
+    assert_int_equal(w.said.n_versions, 3);
+    assert_int_equal(requests(&w), 32);
+    close_world(&w);
+}
+
+/* A scan that was under way begins anew, with what was held; and the same ones are asked for. */
+static void test_a_scan_begins_anew(void **state)
+{
+    (void)state;
+    static struct world whole, w;
+    struct trainer_role_options o = options();
+    open_pool(&whole, &o);
+    open_pool(&w, &o);
+    bring_ends(&whole, 100, 0);
+    offer_pool(&whole, 100);
+    scanned(&whole, whole.said.head_scan, 0, 0, 100);
+    answer_round(&whole, 0);
+
+    bring_ends(&w, 100, 0);
+    uint64_t scan = w.said.head_scan;
+    offer_pool(&w, 50);
+    scanned(&w, scan, 0, 0, 50);
+    commit(&w);
+    restart(&w);
+    assert_int_equal(w.pools, 2);
+    scanned(&w, scan, 0, 50, 100);
+    assert_false(trainer_role_due(w.role));
+    bring_ends(&w, 100, 0);
+    assert_true(w.said.head_scan > scan);
+    scanned(&w, scan, 0, 50, 100);
+    assert_false(trainer_role_due(w.role));
+    offer_pool(&w, 100);
+    scanned(&w, w.said.head_scan, 0, 0, 100);
+    answer_round(&w, 0);
+    assert_int_equal(requests(&w), 16);
+    for (uint32_t i = 0; i < 16; i++)
+        assert_int_equal(fis_id_compare(open_id(&whole, i), open_id(&w, i)), 0);
+    assert_memory_equal(whole.said.head, w.said.head, sizeof w.said.head);
+    close_world(&whole);
+    close_world(&w);
+}
+
+/* With nothing left to ask for, rounds are judged as ever; without an end, not in a mad rush. */
+static void test_a_pool_that_is_empty(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = options();
+    o.rounds = 0;
+    open_pool(&w, &o);
+    bring_ends(&w, 0, 0);
+    idle(&w);
+    assert_int_equal(w.said.n_versions, 2);
+    assert_int_equal(w.pools, 1);
+    w.said.ms += 9000;
+    idle(&w);
+    assert_int_equal(w.pools, 1);
+    w.said.ms += 1000;
+    idle(&w);
+    assert_int_equal(w.pools, 2);
+    close_world(&w);
+
+    o.rounds = 2;
+    open_pool(&w, &o);
+    for (int i = 0; i < 2; i++) {
+        bring_ends(&w, 0, 0);
+        idle(&w);
+    }
+    assert_string_equal(trainer_role_counts(w.role).phase, "done");
+    assert_int_equal(w.said.n_versions, 3);
+    close_world(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_scan_is_a_window),
+        cmocka_unit_test(test_a_scan_begins_anew),
+        cmocka_unit_test(test_a_pool_that_is_empty),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
