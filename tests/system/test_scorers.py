@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Scorers of one group on a real broker: whatever comes and goes, every record is scored; and what
+they say when their place in a topic is gone."""
+
+import glob
+import os
+import re
+import signal
+import subprocess
+
+from fisd_test import (KAFKA, ROOT, Pipeline, fields, main, people, record_json, same, t_config,
+                       test, wait)
+
+ROWS = list(people(9000, 11))
+RANGES = 7  # the field of a Progress
+LIBS = os.path.join(os.environ.get("FISD_KAFKA_CACHE", os.path.join(ROOT, "build/cache/kafka")),
+                    "libs")
+
+
+def trainer(partitions, **sections):
+    config = t_config(roles=["trainer"], topics={"partitions": partitions}, **sections)
+    if config["selection"].get("mode") == "pool":
+        del config["selection"]["window_records"]
+    return Pipeline(config)
+
+
+def scorer(p, **kafka):
+    """A scorer of the pipeline, in a process of its own."""
+    config = {**p.config, "roles": ["scorer"],
+              "kafka": {**p.config["kafka"], "session.timeout.ms": "6000",
+                        "heartbeat.interval.ms": "500", **kafka}}
+    return Pipeline(config, name="scorer", topics=False)
+
+
+def stream(p, n, first, partition=None):
+    p.produce("records", [(r["id"].encode(), record_json(r, with_id=False))
+                          for r in ROWS[first:first + n]], partition)
+
+
+def ranges(p):
+    """(partition, begin, next, records) of all progress, in order."""
+    found = []
+    for m in p.consume("candidates"):
+        kind, body = fields(m.value)[0]
+        for number, one in fields(body) if kind == 2 else []:
+            if number == RANGES:
+                f = dict(fields(one))
+                found.append((f.get(1, 0), f.get(2, 0), f.get(3, 0), f.get(4, 0)))
+    return found
+
+
+def counted(p):
+    """Records that count, as a reader of progress counts them; fails where one was passed over."""
+    at, records = {}, 0
+    for partition, begin, after, n in ranges(p):
+        if begin == after:  # where it began
+            at[partition] = begin
+            continue
+        assert begin <= at.get(partition, 0), f"partition {partition}: {at} and then {begin}"
+        if after > at.get(partition, 0):
+            records += min(n, after - at.get(partition, 0))
+            at[partition] = after
+    return records
+
+
+def java(tool, *arguments):
+    command = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", LIBS + "/*",
+               f"org.apache.kafka.tools.{tool}", "--bootstrap-server", KAFKA, *arguments]
+    r = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert r.returncode == 0, f"{tool}: {r.stdout} {r.stderr}"
+
+
+def resets(p):
+    return re.findall(r" (info|warn) reset role=scorer topic=\S+ partition=(\d+) wanted=(-?\d+) "
+                      r"first_kept=(\d+) lost=(\d+) ", p.log())
+
+
+def come_and_go(strategy):
+    kafka = {"partition.assignment.strategy": strategy}
+    with trainer(4) as p:
+        p.start()
+        with scorer(p, **kafka, **{"group.instance.id": "a"}) as a, \
+                scorer(p, **kafka, **{"group.instance.id": "b"}) as b, scorer(p, **kafka) as c:
+            stream(p, 1500, 0)
+            a.start(ready=" assigned role=scorer partitions=4")
+            wait(lambda: counted(p) == 1500, "1,500 records counted")
+            stream(p, 1500, 1500)
+            b.start(ready=" assigned role=scorer partitions=2")
+            c.start(ready=" assigned role=scorer partitions=1")
+            wait(lambda: counted(p) == 3000, "3,000 records counted")
+            stream(p, 1500, 3000)
+            a.kill()
+            stream(p, 500, 4500)
+            rebalances = b.log().count(" revoked ")
+            a.start(ready=" assigned role=scorer partitions=")
+            wait(lambda: counted(p) == 5000, "5,000 records counted")
+            same(b.log().count(" revoked "), rebalances,
+                 "rebalances while a member with a name of its own was away")
+            c.process.send_signal(signal.SIGSTOP)
+            stream(p, 1000, 5000)
+            wait(lambda: counted(p) == 6000, "6,000 records counted, one scorer suspended")
+            c.process.send_signal(signal.SIGCONT)
+            stream(p, 1000, 6000)
+            wait(lambda: counted(p) == 7000, "7,000 records counted")
+            same(c.stop(), 0, "exit status")
+            stream(p, 500, 7000)
+            wait(lambda: counted(p) == 7500, "7,500 records counted")
+
+
+@test("scorers come, are killed and suspended, and every record is scored: eager")
+def _():
+    come_and_go("range,roundrobin")
+
+
+@test("scorers come, are killed and suspended, and every record is scored: cooperative")
+def _():
+    come_and_go("cooperative-sticky")
+
+
+@test("K15: a scorer that was out of the group finds back, and says when it has no partition")
+def _():
+    with trainer(1) as p:
+        p.start()
+        kafka = {"max.poll.interval.ms": "10000"}
+        with scorer(p, **kafka) as a, scorer(p, **kafka) as b:
+            a.start(ready=" assigned role=scorer partitions=1")
+            b.start(ready=" assigned role=scorer partitions=")
+            stream(p, 500, 0)
+            wait(lambda: counted(p) == 500, "500 records counted")
+            none = r" warn assignment role=scorer partitions=0 "
+            wait(lambda: re.search(none, a.log() + b.log()), "a scorer without a partition")
+            idle, busy = (a, b) if re.search(none, a.log()) else (b, a)
+            busy.process.send_signal(signal.SIGSTOP)
+            stream(p, 2000, 500)
+            idle.wait_log(r" info assignment role=scorer partitions=1")
+            wait(lambda: counted(p) == 2500, "2,500 records counted")
+            same(idle.stop(), 0, "exit status")
+            since = len(busy.log())
+            busy.process.send_signal(signal.SIGCONT)
+            busy.wait_log(r" assigned role=scorer partitions=1", since, timeout=30)
+            stream(p, 500, 2500)
+            wait(lambda: counted(p) == 3000, "3,000 records counted")
+
+
+@test("K16: offsets that fell off retention are told, with what is lost, and reading goes on")
+def _():
+    with trainer(1) as p:
+        p.start()
+        with scorer(p) as s:
+            s.start(ready=" assigned role=scorer partitions=1")
+            stream(p, 1000, 0)
+            wait(lambda: counted(p) == 1000, "1,000 records counted")
+            same(s.stop(), 0, "exit status")
+            stream(p, 4000, 1000)
+            before = p.write("before.json", (
+                '{"partitions": [{"topic": "%s", "partition": 0, "offset": 3000}], "version": 1}'
+                % p.topic("records")).encode())
+            java("DeleteRecordsCommand", "--offset-json-file", before)
+            s.start(ready=" assigned role=scorer partitions=1")
+            s.wait_log(r" warn reset ")
+            s.wait_counts("scored", records=2000, lost=2000, lag=0)
+            same([r for r in resets(s) if r[0] == "warn"],
+                 [("warn", "0", "1000", "3000", "2000")], "the line for the partition")
+            same(s.stop(), 0, "exit status")
+
+
+@test("K16: a records topic that was made anew is read from its beginning, and counts")
+def _():
+    with trainer(1) as p:
+        p.start()
+        with scorer(p) as s:
+            s.start(ready=" assigned role=scorer partitions=1")
+            stream(p, 1000, 0)
+            wait(lambda: counted(p) == 1000, "1,000 records counted")
+            same(s.stop(), 0, "exit status")
+            java("TopicCommand", "--delete", "--topic", p.topic("records"))
+            since = len(s.log())
+            wait(lambda: p.fisctl("topics", "create").returncode == 0 and
+                 p.fisctl("topics", "check").returncode == 0, "the topic is there again")
+            stream(p, 500, 1000)
+            s.start(ready=" assigned role=scorer partitions=1")
+            s.wait_log(r" reset role=scorer topic=\S+ partition=0 wanted=-?\d+ first_kept=0 "
+                       r"lost=0 text=\".*made anew", since)
+            s.wait_counts("scored", records=500, lost=0, lag=0)
+            wait(lambda: counted(p) == 1500, "500 more counted")
+
+
+@test("pool mode: each round goes through the whole topic, by two scorers")
+def _():
+    with trainer(2, selection={"mode": "pool", "labels_per_round": 20}) as p:
+        stream(p, 1000, 0, 0)
+        stream(p, 1000, 1000, 1)
+        p.start()
+        with scorer(p) as a, scorer(p) as b:
+            a.start(ready=None)
+            b.start(ready=None)
+            asked = p.wait_messages("label-requests", 20)
+            ids = {m.key for m in asked}
+            same(len(ids), 20, "records asked for")
+            truth = {r["id"].encode(): r["hired"] for r in ROWS}
+            p.produce("labels", [(i, ('{"label": "%s"}' % truth[i]).encode()) for i in ids])
+            again = p.wait_messages("label-requests", 40)
+            same(len({m.key for m in again}), 40, "records asked for, none twice")
+            p.wait_log(r" round round=2 scored=2000 ")
+            wait(lambda: 4000 == sum(int(x.log_fields("scored").get("records", 0))
+                                     for x in (a, b)), "each round scores all 2,000 records")
+
+
+if __name__ == "__main__":
+    assert glob.glob(LIBS + "/kafka-tools*"), f"no Kafka tools in {LIBS}: kafka.sh fetch"
+    main()
