@@ -191,12 +191,24 @@ $(patsubst tests/%.c,$(B)/obj/tests/%.o,$(test_src)): | $(GEN_H)
 # ---- simulation -------------------------------------------------------------------------------
 # tests/sim: the real scorer and trainer machines and a simulated broker in virtual time. It sees
 # what role sees. The broker has a test of its own, of these files only.
+SEEDS ?= 2000
+SIM := $(B)/bin/sim
+sim_obj := $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/sim/test_%,$(wildcard tests/sim/*.c)))
 sim_broker := $(patsubst %,$(B)/obj/tests/sim/%.o,world trace broker group)
-$(B)/tests/sim/test_broker: $(B)/obj/tests/sim/test_broker.o $(sim_broker) $(call archive,base)
+$(sim_obj): | $(GEN_H)
+$(SIM): $(sim_obj) $(SAN_OBJ_$(MODE)) $(call link_order,role)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(call libs_for,role) -o $@
+$(B)/tests/sim/test_broker: $(B)/obj/tests/sim/test_broker.o $(sim_broker) $(SAN_OBJ_$(MODE)) $(call archive,base)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(lib_base) $(CMOCKA) -o $@
 test_bin += $(B)/tests/sim/test_broker
+
+.PHONY: sim
+sim: $(SIM) ## simulation with faults: SEEDS=n [SEED=first] [TRACE=1] [PLANT=name, in a build that has it]
+	$(Q)$(SIM) --seeds $(SEEDS) --first $(SEED) $(if $(TRACE),--trace) $(if $(PLANT),--plant $(PLANT))
 
 .PHONY: units
 # test_kafka needs a broker: tests/system/run.sh starts one and runs it. test_exp_bands is an
@@ -212,9 +224,9 @@ system: all ## run the system tests: the programs on a real Kafka, which is star
 .PHONY: test check
 test: ## install what is missing, build, and run every test
 	$(Q)$(MAKE) --no-print-directory deps-test
-	$(Q)$(MAKE) --no-print-directory -j2 all tests
+	$(Q)$(MAKE) --no-print-directory -j2 all tests $(SIM)
 	$(Q)$(MAKE) --no-print-directory check
-check: layers docs-check units fuzz-replay system
+check: layers docs-check units fuzz-replay sim system
 .PHONY: tests
 tests: have-deps $(test_bin) $(fuzz_bin)
 

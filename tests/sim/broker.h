@@ -141,6 +141,18 @@ void sim_compact(struct sim_broker *b, enum sim_topic t, int32_t partition);
 void sim_delete_before(struct sim_broker *b, enum sim_topic t, int32_t partition, int64_t offset);
 int32_t sim_partition_of(const struct sim_broker *b, enum sim_topic t, struct wire_bytes key);
 
+/* As the machines see it. */
+static inline struct wire_message sim_message(enum sim_topic t, int32_t partition,
+                                              const struct sim_entry *m)
+{
+    return (struct wire_message){.topic = sim_topic_names[t],
+                                 .partition = partition,
+                                 .offset = m->offset,
+                                 .timestamp_ms = m->timestamp_ms,
+                                 .key = m->key,
+                                 .value = m->value};
+}
+
 /* ---- transactions -------------------------------------------------------------------------- */
 int32_t sim_txn_init(struct sim_broker *b, uint32_t producer); /* the new epoch */
 enum sim_code sim_txn_append(struct sim_broker *b, uint32_t producer, int32_t epoch,

@@ -1,0 +1,31 @@
+/*
+ * What must hold. The checker reads what stands on the topics, as a stranger would, and keeps
+ * tallies of its own; it knows the machines only by what they wrote, but for one thing: what a
+ * trainer says it counts after it went on from the ledger must be what the ledger says.
+ */
+#ifndef SIM_CHECK_H
+#define SIM_CHECK_H
+
+#include "plan.h"
+#include "run.h"
+
+/* What a trainer's unit followed from: the input it took since its last commit. */
+struct sim_about {
+    int process;
+    int64_t from[SIM_TOPICS][SIM_PARTITIONS]; /* -1: this partition was not read */
+    int64_t next[SIM_TOPICS][SIM_PARTITIONS];
+    int64_t wall_ms;
+    int64_t began; /* virtual: what it says was said after this */
+};
+
+void sim_check_begin(struct sim_world *w);
+/* A trainer went on from the ledger, or began: before it takes any input. */
+void sim_check_restored(struct sim_world *w, const struct trainer_role *role);
+/* Everything has come to rest. */
+void sim_check_end(struct sim_world *w);
+void sim_check_done(struct sim_world *w);
+void sim_check_add(const struct sim_world *w, struct sim_totals *t);
+bool sim_check_at_rest(const struct sim_world *w); /* nothing is left to be done, by the topics */
+_Noreturn void sim_check_not_at_rest(struct sim_world *w); /* says what is missing */
+
+#endif

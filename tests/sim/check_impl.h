@@ -1,0 +1,146 @@
+/* Inside the checker: check.c (units and offsets), check_labels.c (records, requests, answers),
+ * check_state.c (the trainer's state, heads, versions), check_select.c (what should be picked). */
+#ifndef SIM_CHECK_IMPL_H
+#define SIM_CHECK_IMPL_H
+
+#include "check.h"
+#include "wire/chunk.h"
+#include "wire/ledger.h"
+
+#define CHECK_VOTES 24
+#define CHECK_LETTERS 512
+#define CHECK_WEIGHTS 64
+#define CHECK_HEADS 8
+#define CHECK_VERSIONS 256
+
+struct check_vote {
+    char who[16];
+    enum wire_label_status status;
+    uint32_t class_index;
+};
+
+/* What the topics say of one record. */
+struct check_fact {
+    bool asked, in_heap;
+    enum wire_ledger_state state; /* once it was asked for */
+    uint32_t class_index, n_votes;
+    uint32_t round, asked_round; /* in which it counts; in which it was asked for */
+    int refunded;
+    uint64_t asked_clock; /* the pipeline's */
+    int64_t asked_at;     /* virtual: not before this */
+    uint32_t asked_term;  /* which leader */
+    struct check_vote votes[CHECK_VOTES];
+};
+
+/* A message on labels that the unit consumed. */
+enum check_outcome { LETTER_WAITS, LETTER_USED, LETTER_AGAIN, LETTER_DEAD, LETTER_EITHER };
+struct check_letter {
+    int fact; /* -1: of no record */
+    bool bad; /* not a label at all */
+    struct check_vote vote;
+    int32_t partition;
+    int64_t offset;
+    enum check_outcome outcome;
+};
+
+struct check_request {
+    int fact;
+    bool cancelled, matched;
+    uint64_t head_version;
+    uint32_t round;
+    char criterion[16];
+};
+
+struct check_control {
+    struct wire_control c;
+};
+
+struct check_ask {
+    int fact;
+    uint32_t round;
+    uint64_t head_version, clock;
+};
+
+/* One committed transaction, taken apart. */
+struct check_unit {
+    const struct sim_unit *unit;
+    const struct sim_about *about;
+    struct check_letter letters[CHECK_LETTERS];
+    uint32_t n_letters;
+    struct check_request requests[CHECK_LETTERS];
+    uint32_t n_requests;
+    struct check_control controls[32];
+    uint32_t n_controls;
+    bool resumes;                          /* some RESUME is among them */
+    struct check_ask asked[CHECK_LETTERS]; /* in the order of the ledger */
+    uint32_t n_asked, n_states;
+};
+
+struct check_version {
+    uint64_t version;
+    bool served;
+    uint32_t n_weights; /* 0: it came without */
+    float weights[CHECK_WEIGHTS];
+};
+
+struct sim_check {
+    struct sim_world *w;
+    struct fis_arena arena;
+    struct check_fact facts[SIM_RECORDS_MAX];
+    int64_t taken[SIM_TOPICS][SIM_PARTITIONS]; /* committed by the trainers; -1: nothing yet */
+
+    bool have_state;
+    struct wire_trainer_state state; /* its texts and tables are not kept */
+    struct wire_counted counted[SIM_PARTITIONS];
+    uint32_t n_counted;
+    bool paused, pinned; /* by the commands that were taken */
+    uint32_t term;       /* leaders so far */
+    uint32_t round_of_last_ask, round_checked;
+
+    struct wire_assembler *heads, *models, *checkpoints;
+    uint64_t last_head, last_version, served_version, checkpoint;
+    struct {
+        struct scoring_head *head;
+        uint64_t scan;
+        int64_t ends[SIM_PARTITIONS];
+    } recent[CHECK_HEADS]; /* by version modulo */
+    struct check_version versions[CHECK_VERSIONS];
+
+    bool covered[SIM_PARTITIONS][SIM_RECORDS_MAX]; /* progress told of this offset */
+    bool refused[SIM_PARTITIONS][SIM_RECORDS_MAX]; /* a dead letter has it */
+    /* The first window, as the log of candidates has it. */
+    bool window_closed, window_unsure;
+    uint64_t window_records;
+    int64_t window_counted[SIM_PARTITIONS];
+    bool in_window[SIM_RECORDS_MAX];
+    bool ever_paused;
+
+    struct sim_totals totals;
+    struct check_unit unit;
+};
+
+/* check_labels.c */
+int check_fact_of(const struct sim_check *c, struct wire_bytes id);
+void check_collect_letters(struct sim_check *c);
+void check_entry(struct sim_check *c, const struct wire_message *m,
+                 const struct wire_ledger_entry *entry);
+void check_letters_done(struct sim_check *c);
+void check_dead_letter(struct sim_check *c, const struct sim_origin *origin);
+struct check_tally {
+    uint32_t open, answered, withdrawn, held;
+    uint64_t charged;
+};
+struct check_tally check_count(const struct sim_check *c);
+
+/* check_state.c */
+void check_state(struct sim_check *c, const struct wire_trainer_state *s);
+void check_head(struct sim_check *c, struct wire_bytes value);
+void check_model(struct sim_check *c, struct wire_bytes value);
+void check_checkpoint(struct sim_check *c, struct wire_bytes chunk);
+void check_unit_state(struct sim_check *c); /* after all of a unit was taken in */
+
+/* check_select.c */
+void check_offer(struct sim_check *c, const struct sim_entry *m);
+void check_selected(struct sim_check *c);
+
+#endif

@@ -1,0 +1,355 @@
+/* Requests and answers, record by record: each asked for once at most, each delivered answer used
+ * once, each refused one in dead-letter. Written from the contract of the labels' life. */
+#include <stdio.h>
+#include <string.h>
+
+#include "check_impl.h"
+#include "wire/json_codec.h"
+#include "wire/protobuf_codec.h"
+
+int check_fact_of(const struct sim_check *c, struct wire_bytes bytes)
+{
+    struct fis_id id;
+    if (fis_id_set(&id, bytes.data, bytes.length) < 0)
+        return -1;
+    const struct sim_record *r = sim_record_by_id(c->w, &id);
+    return r ? (int)(r - c->w->data->records) : -1;
+}
+
+static bool answered(const struct check_fact *f)
+{
+    return f->state == WIRE_ACCEPTED || f->state == WIRE_SET_ASIDE;
+}
+
+struct check_tally check_count(const struct sim_check *c)
+{
+    struct check_tally t = {0};
+    for (uint32_t i = 0; i < c->w->plan->records; i++) {
+        const struct check_fact *f = &c->facts[i];
+        t.held += f->in_heap;
+        if (!f->asked)
+            continue;
+        t.open += f->state == WIRE_REQUESTED;
+        t.answered += answered(f);
+        t.withdrawn += f->state != WIRE_REQUESTED && !answered(f);
+        t.charged += f->state != WIRE_REQUESTED && !f->refunded;
+    }
+    return t;
+}
+
+/* ---- the letters of a unit ----------------------------------------------------------------- */
+
+static void read_letter(struct sim_check *c, const struct wire_message *m, struct check_letter *l)
+{
+    const struct wire_schema *schema = &c->w->data->schema;
+    struct wire_label label;
+    struct fis_error e;
+    fis_arena_reset(&c->arena);
+    enum wire_decoded got = c->w->plan->labels_encoding == WIRE_JSON
+                                ? wire_json_label(schema, m, &c->arena, &label, &e)
+                                : wire_protobuf_label(schema, m, &c->arena, &label, &e);
+    l->fact = check_fact_of(c, m->key);
+    l->bad = got != WIRE_OK;
+    if (l->bad)
+        return;
+    l->vote.status = label.status;
+    l->vote.class_index = label.status == WIRE_LABELLED ? label.class_index : 0;
+    snprintf(l->vote.who, sizeof l->vote.who, "%s", label.annotator ? label.annotator : "");
+}
+
+void check_collect_letters(struct sim_check *c)
+{
+    struct check_unit *u = &c->unit;
+    for (int32_t p = 0; p < SIM_PARTITIONS; p++) {
+        int64_t at = u->about->from[SIM_LABELS][p], end = u->unit->offsets[SIM_LABELS][p];
+        struct sim_entry m;
+        while (end >= 0 && at < end && sim_fetch(c->w->broker, SIM_LABELS, p, &at, &m) > 0 &&
+               m.offset < end) {
+            SIM_MUST(c->w, u->n_letters < CHECK_LETTERS, "simulator: too many labels in a unit");
+            struct check_letter *l = &u->letters[u->n_letters++];
+            struct wire_message msg = sim_message(SIM_LABELS, p, &m);
+            *l = (struct check_letter){.partition = p, .offset = m.offset};
+            read_letter(c, &msg, l);
+        }
+    }
+}
+
+/* ---- what a letter does -------------------------------------------------------------------- */
+
+static struct check_vote *vote_of(struct check_fact *f, const char *who)
+{
+    for (uint32_t i = 0; i < f->n_votes; i++)
+        if (strcmp(f->votes[i].who, who) == 0)
+            return &f->votes[i];
+    return NULL;
+}
+
+static void decide(struct check_fact *f, uint32_t wanted)
+{
+    uint32_t n[4] = {0}, top = 0, second = 0, total = 0;
+    for (uint32_t i = 0; i < f->n_votes; i++)
+        if (f->votes[i].status == WIRE_LABELLED) {
+            n[f->votes[i].class_index]++;
+            total++;
+        }
+    for (uint32_t k = 1; k < 4; k++)
+        top = n[k] > n[top] ? k : top;
+    for (uint32_t k = 0; k < 4; k++)
+        second = k != top && n[k] > second ? n[k] : second;
+    uint32_t missing = f->n_votes < wanted ? wanted - f->n_votes : 0;
+    if (n[top] > second + missing) {
+        f->state = WIRE_ACCEPTED;
+        f->class_index = top;
+        f->refunded = 0;
+    } else if (!missing && f->state == WIRE_REQUESTED) {
+        f->state = total ? WIRE_TIED : WIRE_SKIPPED_BY_PERSON;
+        f->refunded = total == 0;
+    }
+}
+
+static enum check_outcome apply(struct sim_check *c, struct check_fact *f,
+                                const struct check_letter *l)
+{
+    const struct check_vote *v = &l->vote;
+    uint32_t wanted = c->w->plan->votes;
+    bool label = v->status == WIRE_LABELLED;
+    if (l->bad || !f || !f->asked)
+        return LETTER_DEAD;
+    if (answered(f))
+        return !label || v->class_index == f->class_index ? LETTER_AGAIN : LETTER_DEAD;
+    if (wanted > 1 && !*v->who)
+        return LETTER_DEAD;
+    if (wanted == 1 && !label && f->state == WIRE_SKIPPED_BY_PERSON)
+        return LETTER_AGAIN;
+    struct check_vote *before = vote_of(f, v->who);
+    if (before && before->status == WIRE_LABELLED)
+        return label && v->class_index == before->class_index ? LETTER_AGAIN : LETTER_DEAD;
+    if (before && !label)
+        return LETTER_AGAIN;
+    SIM_MUST(c->w, before || f->n_votes < CHECK_VOTES, "simulator: too many votes");
+    *(before ? before : &f->votes[f->n_votes++]) = *v;
+    decide(f, wanted);
+    return LETTER_USED;
+}
+
+/* The next letters of the record, up to one that changes something. */
+static bool next_change(struct sim_check *c, int fact)
+{
+    struct check_unit *u = &c->unit;
+    for (uint32_t i = 0; i < u->n_letters; i++) {
+        struct check_letter *l = &u->letters[i];
+        if (l->fact != fact || l->outcome != LETTER_WAITS)
+            continue;
+        l->outcome = apply(c, &c->facts[fact], l);
+        if (l->outcome == LETTER_USED)
+            return true;
+    }
+    return false;
+}
+
+void check_letters_done(struct sim_check *c)
+{
+    struct check_unit *u = &c->unit;
+    for (uint32_t i = 0; i < u->n_letters; i++) {
+        struct check_letter *l = &u->letters[i];
+        if (l->outcome != LETTER_WAITS)
+            continue;
+        l->outcome = apply(c, l->fact < 0 ? NULL : &c->facts[l->fact], l);
+        SIM_MUST(c->w, l->outcome != LETTER_USED,
+                 "guarantee 4: labels/%d@%lld was delivered and committed, but not used",
+                 l->partition, (long long)l->offset);
+    }
+}
+
+void check_dead_letter(struct sim_check *c, const struct sim_origin *o)
+{
+    struct check_unit *u = &c->unit;
+    if (o->topic != SIM_LABELS) {
+        sim_violated(c->w, "%s/%d@%lld went to dead-letter: %s", sim_topic_names[o->topic],
+                     o->partition, (long long)o->offset, o->reason);
+    }
+    for (uint32_t i = 0; i < u->n_letters; i++) {
+        struct check_letter *l = &u->letters[i];
+        if (l->partition != o->partition || l->offset != o->offset)
+            continue;
+        SIM_MUST(c->w, l->outcome == LETTER_DEAD || l->outcome == LETTER_EITHER,
+                 "guarantee 4: labels/%d@%lld should be %s, but went to dead-letter: %s",
+                 o->partition, (long long)o->offset,
+                 l->outcome == LETTER_USED ? "used" : "a duplicate", o->reason);
+        l->outcome = LETTER_AGAIN; /* said once */
+        return;
+    }
+    sim_violated(c->w, "guarantee 4: labels/%d@%lld went to dead-letter, but is not of this unit",
+                 o->partition, (long long)o->offset);
+}
+
+/* ---- entries ------------------------------------------------------------------------------- */
+
+static struct check_request *request_of(struct sim_check *c, int fact, bool cancelled)
+{
+    struct check_unit *u = &c->unit;
+    for (uint32_t i = 0; i < u->n_requests; i++)
+        if (u->requests[i].fact == fact && u->requests[i].cancelled == cancelled &&
+            !u->requests[i].matched)
+            return &u->requests[i];
+    return NULL;
+}
+
+static uint32_t places(const struct sim_check *c, uint32_t round)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->w->plan->records; i++) {
+        const struct check_fact *f = &c->facts[i];
+        n += f->asked && f->round == round &&
+             (f->state == WIRE_REQUESTED || f->state == WIRE_ACCEPTED ||
+              (f->state == WIRE_SET_ASIDE && c->w->plan->algorithm != FIS_ALGORITHM_FIS));
+    }
+    return n;
+}
+
+static void check_limits(struct sim_check *c, int fact, uint32_t round)
+{
+    const struct sim_plan *p = c->w->plan;
+    struct check_tally t = check_count(c);
+    uint32_t in_flight = p->in_flight ? p->in_flight : p->labels_per_round;
+    SIM_MUST(c->w, !p->budget || t.charged + t.open < p->budget,
+             "guarantee 3: record %d is asked for with %llu labels charged and %u open: the budget "
+             "is %llu",
+             fact, (unsigned long long)t.charged, t.open, (unsigned long long)p->budget);
+    SIM_MUST(c->w, t.open < in_flight, "record %d is asked for with %u open; in flight may be %u",
+             fact, t.open, in_flight);
+    SIM_MUST(c->w, places(c, round) < p->labels_per_round,
+             "record %d is asked for, but round %u has its %u labels", fact, round,
+             p->labels_per_round);
+    SIM_MUST(c->w, c->unit.resumes, "record %d is asked for while asking is paused", fact);
+}
+
+static void ask(struct sim_check *c, int fact, const struct wire_ledger_entry *entry)
+{
+    struct check_fact *f = &c->facts[fact];
+    struct check_request *r = request_of(c, fact, false);
+    SIM_MUST(c->w, r,
+             "guarantee 3: the ledger says that record %d was asked for; no request says "
+             "so in the same unit",
+             fact);
+    r->matched = true;
+    check_limits(c, fact, entry->round);
+    /* Letters that came before nobody asked; which came before, the ledger does not say. */
+    for (uint32_t i = 0; i < c->unit.n_letters; i++)
+        if (c->unit.letters[i].fact == fact)
+            c->unit.letters[i].outcome = LETTER_EITHER;
+    *f = (struct check_fact){.asked = true,
+                             .state = WIRE_REQUESTED,
+                             .round = entry->round,
+                             .asked_round = entry->round,
+                             .asked_clock = entry->asked_at_ms,
+                             .asked_at = c->unit.about->began,
+                             .asked_term = c->term};
+    c->unit.asked[c->unit.n_asked++] =
+        (struct check_ask){fact, entry->round, r->head_version, entry->asked_at_ms};
+    c->totals.requests++;
+    c->round_of_last_ask = entry->round;
+}
+
+static bool was_cancelled(const struct sim_check *c, int fact)
+{
+    for (uint32_t i = 0; i < c->unit.n_controls; i++) {
+        const struct wire_control *k = &c->unit.controls[i].c;
+        struct wire_bytes id = {k->record.bytes, k->record.length};
+        if (k->kind == WIRE_CONTROL_CANCEL && check_fact_of(c, id) == fact)
+            return true;
+    }
+    return false;
+}
+
+/* Nothing expires before its time, whatever the clocks of the machines say. Over a takeover the
+ * wall clock is all there is; if that was changed, nothing can be promised. */
+static void check_expiry(struct sim_check *c, int fact)
+{
+    const struct check_fact *f = &c->facts[fact];
+    int64_t waited = c->w->now - f->asked_at, limit = (int64_t)c->w->plan->label_deadline_ms;
+    bool sure = f->asked_term == c->term || c->w->faults->counts[SIM_WALL_JUMP] == 0;
+    SIM_MUST(c->w, limit, "record %d expired, but there is no deadline", fact);
+    SIM_MUST(c->w, !sure || waited >= limit,
+             "record %d expired after %lld ms; the deadline is %lld", fact, (long long)waited,
+             (long long)limit);
+}
+
+static void give_up(struct sim_check *c, int fact, const struct wire_ledger_entry *entry)
+{
+    struct check_fact *f = &c->facts[fact];
+    struct check_request *r = request_of(c, fact, true);
+    SIM_MUST(c->w, r, "record %d was given up; nobody was told so", fact);
+    r->matched = true;
+    if (entry->state == WIRE_EXPIRED)
+        check_expiry(c, fact);
+    else
+        SIM_MUST(c->w, was_cancelled(c, fact), "record %d was cancelled, but not by a command",
+                 fact);
+    bool refund = entry->state == WIRE_CANCELLED || c->w->plan->replace;
+    SIM_MUST(c->w, (entry->refunded != 0) == refund, "record %d was given up: refunded is %d", fact,
+             entry->refunded);
+    f->state = entry->state;
+    f->refunded = entry->refunded;
+}
+
+static void compare(struct sim_check *c, int fact, const struct wire_ledger_entry *entry)
+{
+    struct check_fact *f = &c->facts[fact];
+    if (entry->state == WIRE_SET_ASIDE && f->state == WIRE_ACCEPTED)
+        f->state = WIRE_SET_ASIDE; /* which of the two is the machine's own business */
+    SIM_MUST(c->w, f->state == entry->state && f->n_votes == entry->n_votes,
+             "guarantee 4: record %d is in state %d with %u votes; by its answers it should be in "
+             "state %d with %u",
+             fact, (int)entry->state, entry->n_votes, (int)f->state, f->n_votes);
+    SIM_MUST(c->w, !answered(f) || entry->class_index == f->class_index,
+             "guarantee 4: record %d has class %u; its answers say %u", fact, entry->class_index,
+             f->class_index);
+    SIM_MUST(c->w, (f->refunded != 0) == (entry->refunded != 0), "record %d: refunded is %d", fact,
+             entry->refunded);
+    f->round = answered(f) ? entry->round : f->round;
+    c->totals.answers += answered(f);
+}
+
+/* A letter of the unit in which the record was asked for: whether it came before is seen from what
+ * the entry says. */
+static bool late_letter(struct sim_check *c, int fact)
+{
+    for (uint32_t i = 0; i < c->unit.n_letters; i++) {
+        struct check_letter *l = &c->unit.letters[i];
+        if (l->fact != fact || l->outcome != LETTER_EITHER)
+            continue;
+        if (apply(c, &c->facts[fact], l) == LETTER_USED) {
+            l->outcome = LETTER_USED;
+            return true;
+        }
+    }
+    return false;
+}
+
+void check_entry(struct sim_check *c, const struct wire_message *m,
+                 const struct wire_ledger_entry *entry)
+{
+    int fact = check_fact_of(c, m->key);
+    SIM_MUST(c->w, fact >= 0, "the ledger has %.*s, of which there is no record",
+             (int)m->key.length, (const char *)m->key.data);
+    struct check_fact *f = &c->facts[fact];
+    if (!entry || entry->state == WIRE_IN_HEAP) {
+        SIM_MUST(c->w, !f->asked, "guarantee 3: the ledger forgets that record %d was asked for",
+                 fact);
+        f->in_heap = entry != NULL;
+    } else if (!f->asked) {
+        SIM_MUST(c->w, entry->state == WIRE_REQUESTED, "record %d was never asked for", fact);
+        ask(c, fact, entry);
+    } else if (f->state == WIRE_REQUESTED && entry->n_votes == f->n_votes &&
+               (entry->state == WIRE_EXPIRED || entry->state == WIRE_CANCELLED)) {
+        give_up(c, fact, entry);
+    } else {
+        SIM_MUST(c->w, !request_of(c, fact, false), "guarantee 3: record %d is asked for again",
+                 fact);
+        SIM_MUST(c->w, next_change(c, fact) || late_letter(c, fact),
+                 "guarantee 4: the ledger's entry of record %d (state %d) follows from no answer",
+                 fact, (int)entry->state);
+        compare(c, fact, entry);
+    }
+}

@@ -1,0 +1,65 @@
+/*
+ * What a seed stands for: the pipeline's configuration, its data, and how often what goes wrong.
+ */
+#ifndef SIM_PLAN_H
+#define SIM_PLAN_H
+
+#include "broker.h"
+#include "role/scorer.h"
+#include "role/trainer.h"
+
+#define SIM_RECORDS_MAX 256
+#define SIM_ROWS_MAX 96
+#define SIM_D_MAX 5
+
+struct sim_plan {
+    uint32_t scorers, trainers;
+    uint32_t record_partitions, label_partitions;
+    uint32_t d, classes, hidden; /* hidden: units of the one hidden layer; 0: none */
+    uint32_t records, initial, validation;
+    enum wire_encoding records_encoding, labels_encoding;
+    enum fis_algorithm algorithm;
+    uint32_t labels_per_round, in_flight, heap, window_records, rounds;
+    uint64_t budget, daily_budget;
+    uint32_t votes, patience;
+    uint64_t label_deadline_ms, round_deadline_ms, window_ms;
+    bool replace, pool;
+    uint32_t batch, slots;
+    int64_t commit_ms, session_ms;
+    int64_t chaos_ms;   /* for so long things go wrong */
+    int64_t wall_begin; /* milliseconds since 1970 */
+    bool faulty, people_faulty, operated, compacted;
+};
+
+enum sim_kind { SIM_GOOD, SIM_SHORT, SIM_NAN, SIM_TOMBSTONE };
+struct sim_record {
+    enum sim_kind kind;
+    struct fis_id id;
+    float x[SIM_D_MAX];
+    uint32_t truth;
+    int32_t partition;
+    int64_t at;     /* when it is appended */
+    int64_t offset; /* -1: not yet */
+    struct wire_bytes value;
+};
+
+struct sim_data {
+    struct wire_schema schema;
+    struct fis_column columns[SIM_D_MAX];
+    struct sim_record records[SIM_RECORDS_MAX];
+    float initial_x[SIM_ROWS_MAX][SIM_D_MAX];
+    uint32_t initial_y[SIM_ROWS_MAX];
+    float validation_x[SIM_ROWS_MAX * SIM_D_MAX];
+    uint32_t validation_y[SIM_ROWS_MAX], validation_group[SIM_ROWS_MAX];
+    struct scoring_options scoring;
+    struct scorer_options scorer;
+    struct trainer_role_options trainer;
+    uint32_t appended; /* records that are on their topic */
+};
+
+/* The plan and the data of the world's seed. Records are appended as time goes on. */
+void sim_plan_make(struct sim_world *w);
+void sim_plan_text(const struct sim_plan *p, char *buf, size_t size);
+const struct sim_record *sim_record_by_id(const struct sim_world *w, const struct fis_id *id);
+
+#endif

@@ -1,0 +1,16 @@
+/* One seed from beginning to end. */
+#ifndef SIM_RUN_H
+#define SIM_RUN_H
+
+#include "faults.h"
+
+struct sim_totals {
+    uint64_t seeds, steps, faults[SIM_FAULT_KINDS];
+    uint64_t units, requests, answers, versions, leaders, scans;
+    int64_t virtual_ms;
+};
+
+/* False: something was violated; it was printed, with the way to see it again. */
+bool sim_run(uint64_t seed, bool trace, const char *planted, struct sim_totals *totals);
+
+#endif
