@@ -200,7 +200,8 @@ static int print_open(const struct cli *c, const struct ledger_view *v, bool jso
     static const char *const heads[] = {"record", ">round", ">age", ">votes"};
     struct listing l = {
         .c = c, .v = v, .json = json, .e = e, .clock_ms = ledger_view_clock(v, cli_wall_ms())};
-    screen_table_init(&l.table, heads, 4);
+    if (!json)
+        screen_table_init(&l.table, heads, 4);
     int rc = id_map_each(&v->ids, list_one, &l);
     if (!json && screen_table_print(&l.table, stdout))
         rc = fis_fail(e, FIS_NOMEM, "no memory for the table");
