@@ -250,7 +250,7 @@ TARGET ?= $(fuzz_all)
 TIME ?= 60
 FUZZ_FLAGS ?= -timeout=10 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1
 
-fuzz_common := $(patsubst %,$(B)/obj/tests/fuzz/%.o,common same)
+fuzz_common := $(patsubst %,$(B)/obj/tests/fuzz/%.o,common same learner)
 $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(fuzz_common) $(fuzz_main) $(SAN_OBJ_$(MODE)) $(fuzz_libs)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -259,7 +259,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(fuzz_common) $(fuzz_main) $(SAN_OBJ_
 $(patsubst tests/%.c,$(B)/obj/tests/%.o,$(wildcard tests/fuzz/*.c)): | $(GEN_H)
 
 # What writes the seeds of the corpus.
-fuzz_seeds := $(patsubst %,$(B)/obj/tests/fuzz/%.o,make_corpus seeds_text seeds_config seeds_protobuf seeds_stored common)
+fuzz_seeds := $(patsubst %,$(B)/obj/tests/fuzz/%.o,make_corpus seeds_text seeds_config seeds_protobuf seeds_stored common learner)
 $(B)/fuzz-seeds: $(fuzz_seeds) $(SAN_OBJ_$(MODE)) $(fuzz_libs)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -280,7 +280,7 @@ fuzz-merge: deps-fuzz ## what fuzzing reached that the corpus does not, into the
 	$(Q)$(MAKE) --no-print-directory MODE=fuzz CC=clang fuzz-merge-run
 fuzz-merge-run: $(addprefix $(B)/fuzz/,$(TARGET))
 	$(Q)for t in $(TARGET); do \
-	  $(B)/fuzz/$$t -max_len=2048 -merge=1 tests/fuzz/corpus/$$t $(B)/corpus/$$t || exit 1; done
+	  $(B)/fuzz/$$t -max_len=2048 -set_cover_merge=1 tests/fuzz/corpus/$$t $(B)/corpus/$$t || exit 1; done
 fuzz-seeds: $(B)/fuzz-seeds ## write the seeds of the fuzzing corpus anew
 	$(Q)$< tests/fuzz/corpus
 fuzz-replay: $(fuzz_bin) ## run the fuzz targets over the corpus (a part of test)

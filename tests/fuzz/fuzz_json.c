@@ -146,6 +146,46 @@ static void check_member(struct wire_buffer *out, const json_t *v)
     json_decref(object);
 }
 
+#define MOST_NAMED 8u
+
+/* A request with named values, as of a record that did not come as JSON: the same values in it. */
+static void check_named(const json_t *members)
+{
+    const char *names[MOST_NAMED];
+    struct fis_value values[MOST_NAMED];
+    struct wire_named_values named = {names, values, 0};
+    struct wire_label_request request = {
+        .id = {1, "r"}, .criterion = "ekg", .encoding = WIRE_PROTOBUF, .votes = 1};
+    struct fis_arena arena = {0};
+    struct wire_buffer out = {0};
+    struct fis_error e = {0};
+    const char *key;
+    json_t *v;
+    json_object_foreach((json_t *)(uintptr_t)members, key, v)
+    {
+        if (named.n == MOST_NAMED || wire_json_value(v, key, &values[named.n], &e))
+            continue;
+        names[named.n++] = key;
+    }
+    if (wire_json_label_request(&fuzz_schema, &request, &named, &arena, &out, &e))
+        FUZZ_FAIL("a request with named values: %s", e.text);
+    json_t *object = wire_json_parse((struct wire_bytes){out.data, out.length}, &e);
+    if (!object)
+        FUZZ_FAIL("%s: %.*s", e.text, (int)out.length, (const char *)out.data);
+    const json_t *record = json_object_get(object, "record");
+    for (uint32_t i = 0; i < named.n; i++) {
+        const json_t *found = json_object_get(record, names[i]);
+        if (values[i].kind == FIS_VALUE_TEXT)
+            FUZZ_HOLDS(json_equal(found, json_object_get(members, names[i])));
+        else
+            FUZZ_HOLDS(values[i].kind == FIS_VALUE_NUMBER
+                           ? json_number_value(found) == values[i].number
+                           : !found);
+    }
+    json_decref(object);
+    wire_buffer_done(&out);
+}
+
 static void try_any(struct fuzz_input in)
 {
     struct wire_buffer out = {0};
@@ -168,6 +208,7 @@ static void try_any(struct fuzz_input in)
         if (json_is_string(v) || json_is_number(v))
             check_member(&out, v);
     }
+    check_named(object);
     json_decref(object);
     wire_buffer_done(&out);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common.h"
+#include "learner.h"
 #include "seeds.h"
 
 #include "wire/chunk.h"
@@ -209,8 +210,30 @@ static void chunks(void)
     wire_buffer_done(&one);
 }
 
+/* In the middle of a round, and the gate beside it. */
+static void checkpoints(void)
+{
+    struct fuzz_learner l = {0};
+    struct wire_buffer b = {0};
+    struct fis_error e = {0};
+    fuzz_learner_make(&l);
+    size_t gate = fis_gate_save_size(l.gate);
+    good(wire_buffer_reserve(&b, fis_trainer_save_size(l.trainer) + gate, &e), &e);
+    b.length = fis_trainer_save_size(l.trainer);
+    fis_trainer_save(l.trainer, b.data);
+    write("checkpoint", "learner", "l", 1, &b);
+    b.length = gate;
+    fis_gate_save(l.gate, b.data);
+    write("checkpoint", "gate", "g", 1, &b);
+    wire_buffer_done(&b);
+    fis_trainer_free(l.trainer);
+    fis_gate_free(l.gate);
+    fis_free(l.params);
+}
+
 void seeds_stored(void)
 {
+    checkpoints();
     entries();
     states();
     heads();
