@@ -19,7 +19,6 @@ import os
 import random
 import re
 import shutil
-import signal
 import struct
 import subprocess
 import sys
@@ -28,12 +27,10 @@ import time
 import traceback
 from typing import NamedTuple, Optional
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-FISD = os.environ.get("FISD", os.path.join(ROOT, "build/release/bin/fisd"))
-FISCTL = os.environ.get("FISCTL", os.path.join(ROOT, "build/release/bin/fisctl"))
+# Names that tests take from here.
+from fisd_process import FISCTL, FISD, ROOT, WAIT, Process, has, same, wait  # noqa: F401
+
 KAFKA = os.environ.get("FISD_TEST_KAFKA", "")
-WAIT = 60.0  # seconds; how long a condition may take at most
 
 # ---- data ----------------------------------------------------------------------------------
 
@@ -162,6 +159,7 @@ def produce(topic, messages, partition=None):
 def consume(topic, offset="beginning"):
     """All that is committed on a topic, by partition and offset."""
     out = _kcat(["-C", "-t", topic, "-e", "-o", str(offset), "-X", "fetch.wait.max.ms=20",
+                 "-X", "isolation.level=read_committed",
                  "-X", "fetch.message.max.bytes=33554432", "-X", "receive.message.max.bytes=67108864",
                  "-f", "%p %o %K %S|%k%s%h" + _escaped(_HEADERS_END)])
     messages, at = [], 0
@@ -244,47 +242,24 @@ def score_values(c):
     return [struct.unpack("<f", s)[0] for _, s in c.scores]
 
 
-# ---- waiting -------------------------------------------------------------------------------
-
-def wait(condition, what, timeout=WAIT, alive=None):
-    """Until condition() gives something true, which is returned. alive() raises to give up."""
-    until = time.monotonic() + timeout
-    while True:
-        got = condition()
-        if got:
-            return got
-        if alive:
-            alive()
-        if time.monotonic() > until:
-            raise AssertionError(f"not within {timeout:.0f} s: {what}")
-        time.sleep(0.03)
-
-
-def same(found, wanted, what=""):
-    assert found == wanted, f"{what}\n  found:  {found!r}\n  wanted: {wanted!r}"
-
-
-def has(text, *parts):
-    for part in parts:
-        assert part in text, f"{part!r} is not in: {text}"
-
-
 # ---- a pipeline ----------------------------------------------------------------------------
 
 _pipelines = []
 _number = itertools.count(1)
 
 
-class Pipeline:
-    """A directory with a configuration and its files, its topics, and fisd when it runs."""
+class Pipeline(Process):
+    """A directory with a configuration and its files, its topics, and fisd when it runs; and more
+    of them, each a process with a log of its own, by node()."""
 
     def __init__(self, config, name="t", files=None, topics=True, fisd=FISD):
         assert KAFKA or not topics, "FISD_TEST_KAFKA is not set: run this by tests/system/run.sh"
-        self.name = f"{name}-{os.getpid()}-{next(_number)}"
-        self.dir = tempfile.mkdtemp(prefix=self.name + ".", dir=os.environ.get("FISD_TEST_DIR"))
+        pipeline = f"{name}-{os.getpid()}-{next(_number)}"
+        super().__init__(tempfile.mkdtemp(prefix=pipeline + ".",
+                                          dir=os.environ.get("FISD_TEST_DIR")), program=fisd)
+        self.name = pipeline
         self.config = {"pipeline": self.name, **config}
-        self.log_path = os.path.join(self.dir, "fisd.log")
-        self.program, self.process = fisd, None
+        self.nodes = []
         for file_name, data in (self.default_files() if files is None else files).items():
             self.write(file_name, data)
         self.save()
@@ -297,11 +272,19 @@ class Pipeline:
 
     def __exit__(self, kind, *_):
         """After a test that went well, fisd must have stopped in good order."""
-        if self.process:
-            if kind is None:
-                same(self.stop(), 0, "exit status of fisd")
-            else:
-                self.kill()
+        for one in [*self.nodes, self]:
+            if one.process and kind is None:
+                same(one.stop(), 0, f"exit status of {one.name}")
+            elif one.process:
+                one.kill()
+
+    def node(self, name, *roles, **sections):
+        """One more fisd of this pipeline, with these roles; not started."""
+        config = _merged(self.config, {"roles": list(roles), **sections})
+        self.write(name + ".yaml", json.dumps(config, indent=1).encode())
+        node = Process(self.dir, name)
+        self.nodes.append(node)
+        return node
 
     def default_files(self):
         if self.config.get("dimension"):
@@ -329,84 +312,9 @@ class Pipeline:
 
     def fisctl(self, *arguments, timeout=60, **kw):
         """Runs fisctl with this pipeline's configuration; text in, text out."""
-        command = [FISCTL, "-c", os.path.join(self.dir, "fisd.yaml"), *arguments]
+        command = [FISCTL, "-c", self.config_path, *arguments]
         return subprocess.run(command, capture_output=True, text=True, errors="replace",
                               timeout=timeout, cwd=self.dir, **kw)
-
-    # ---- fisd
-
-    def start(self, ready=r" version version=1 ", env=None):
-        """Starts fisd; waits until its log, from here on, has `ready` (None: does not wait)."""
-        since = len(self.log())
-        with open(self.log_path, "ab") as log:
-            self.process = subprocess.Popen(
-                [self.program, "-c", os.path.join(self.dir, "fisd.yaml")], stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log, cwd=self.dir, env={**os.environ, **(env or {})})
-        if ready:
-            self.wait_log(ready, since)
-        return self
-
-    def alive(self):
-        status = self.process.poll()
-        assert status is None, f"fisd ended with status {status}"
-
-    def stop(self, timeout=WAIT):
-        """SIGTERM; the exit status."""
-        return self.ended(timeout, signal.SIGTERM)
-
-    def ended(self, timeout=WAIT, number=None):
-        """Waits for the end; the exit status. The process is killed when it does not come."""
-        process, self.process = self.process, None
-        if number:
-            process.send_signal(number)
-        try:
-            status = process.wait(timeout)
-            self.check_log()
-            return status
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            raise AssertionError(f"fisd did not end within {timeout:.0f} s") from None
-
-    def kill(self):
-        """SIGKILL, as a crash."""
-        if self.process:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
-
-    def log(self):
-        try:
-            with open(self.log_path, "rb") as f:
-                return f.read().decode(errors="replace")
-        except FileNotFoundError:
-            return ""
-
-    def check_log(self):
-        """Every line is key=value, whatever came in; a sanitizer's report is not."""
-        line = re.compile(r'\S+Z (debug|info|warn|error) \w+( [\w.]+=("([^"\\]|\\.)*"|[^\s"]*))*\Z')
-        for text in self.log().splitlines():
-            assert line.match(text), f"not a line of the log: {text}"
-
-    def wait_log(self, pattern, since=0, timeout=WAIT):
-        """Until the log has a match of the pattern after `since`; the match."""
-        expression = re.compile(pattern)
-        return wait(lambda: expression.search(self.log(), since), f"log line /{pattern}/", timeout,
-                    self.alive if self.process else None)
-
-    def log_fields(self, event):
-        """The key=value pairs of the newest log line of an event; {} when there is none."""
-        lines = re.findall(rf"^\S+ \w+ {event} (.*)$", self.log(), re.M)
-        return dict(re.findall(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)', lines[-1])) if lines else {}
-
-    def wait_counts(self, event, timeout=WAIT, **wanted):
-        """Until the newest line of an event has these numbers, exactly."""
-        text = {k: str(v) for k, v in wanted.items()}
-        try:
-            wait(lambda: text.items() <= self.log_fields(event).items(), "", timeout, self.alive)
-        except AssertionError as e:
-            raise AssertionError(f"{event}: wanted {text}, last found "
-                                 f"{self.log_fields(event)}: {e}") from None
 
     # ---- its topics
 
@@ -473,9 +381,10 @@ def _say(text, to=sys.stdout):
 
 def _clear(failed):
     for p in _pipelines:
-        if failed:
-            _say(f"--- end of the log of {p.name}\n" + p.log()[-4000:])
-        p.kill()
+        for one in [p, *p.nodes]:
+            if failed and one.log():
+                _say(f"--- end of the log of {one.name}\n" + one.log()[-4000:])
+            one.kill()
         if not failed:
             shutil.rmtree(p.dir, ignore_errors=True)
     _pipelines.clear()
