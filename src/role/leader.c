@@ -42,7 +42,7 @@ void leader_init(struct leader *l, const struct leader_out *out)
 static void follow(struct leader *l, uint64_t now)
 {
     enter(l, LEADER_STANDBY, now);
-    l->warm = l->waiting_said = false;
+    l->warm = l->waiting_said = l->other_said = false;
     l->out.follow(l->out.ctx);
 }
 
@@ -65,7 +65,7 @@ static void leave(struct leader *l, uint64_t now)
 
 static void stand_by(struct leader *l)
 {
-    l->waiting_said = true;
+    l->other_said = true;
     note(l, "standby", "role=trainer text=\"another trainer leads; this one follows the ledger\"");
 }
 
@@ -77,7 +77,7 @@ void leader_place(struct leader *l, bool owns, bool lost, uint64_t now_ms)
              l->warm ? "yes" : "no");
         enter(l, LEADER_FENCE, now_ms);
         l->out.fence(l->out.ctx);
-    } else if (l->state == LEADER_STANDBY && !l->waiting_said) {
+    } else if (l->state == LEADER_STANDBY && !l->other_said) {
         stand_by(l);
     } else if (in_office(l) && !owns) {
         /* While it drains, nothing is lost by trying: the id tells who may commit. */
@@ -182,7 +182,7 @@ void leader_committed(struct leader *l, uint64_t now_ms)
 
 void leader_tick(struct leader *l, uint64_t now_ms)
 {
-    if (l->state != LEADER_STANDBY || l->waiting_said ||
+    if (l->state != LEADER_STANDBY || l->waiting_said || l->other_said ||
         passed(l->since_ms, now_ms) < LEADER_PATIENCE_MS)
         return;
     l->waiting_said = true;

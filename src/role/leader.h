@@ -61,9 +61,10 @@ struct leader_out {
 struct leader {
     struct leader_out out;
     enum leader_state state;
-    bool warm, waiting_said, running;
-    uint64_t since_ms;  /* when the state was entered */
-    uint64_t chosen_ms; /* when it was elected */
+    bool warm, running;
+    bool waiting_said, other_said; /* of a standby's notes */
+    uint64_t since_ms;             /* when the state was entered */
+    uint64_t chosen_ms;            /* when it was elected */
     uint32_t failures;
     uint64_t failures_since_ms;
 };

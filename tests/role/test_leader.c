@@ -161,8 +161,9 @@ static void waiting_for_the_dead_is_said_once(void **state)
     leader_tick(&w.l, w.now += 1);
     leader_tick(&w.l, w.now += LEADER_PATIENCE_MS);
     SAID(&w, "[standby]");
+    leader_place(&w.l, false, false, w.now); /* it was no dead one that had it */
     leader_place(&w.l, false, false, w.now);
-    SAID(&w, "");
+    SAID(&w, "[standby]");
 }
 
 static void a_lost_place_begins_anew(void **state)
