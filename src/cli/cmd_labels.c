@@ -114,7 +114,7 @@ static void print_status(const struct cli *c, const struct ledger_view *v)
     if (open)
         printf(", the oldest for %s", age_text(oldest(v, clock), age));
     if (c->cfg.labels.deadline)
-        printf(", expired after %s", age_text(c->cfg.labels.deadline, age));
+        printf("; a request expires after %s", age_text(c->cfg.labels.deadline, age));
     printf("\n%-12s%s: %llu kept, %llu set aside\n", "answered", screen_number(answered(v), a),
            (unsigned long long)v->count[WIRE_ACCEPTED],
            (unsigned long long)v->count[WIRE_SET_ASIDE]);

@@ -200,8 +200,12 @@ static int open_all(struct replay *r, struct cli *c, const struct options *o,
     if (!rc)
         rc = sender_open(&r->sender, c, e);
     r->start_ms = r->moved_ms = cli_now_ms();
-    /* Only the records topic has readers whose place is known. */
-    uint32_t partitions = c->embedded && records->to_records ? c->cfg.topics.partitions : 0;
+    /* Only the records topic has readers whose place is known, and in pool mode they have none. */
+    bool pool = c->cfg.selection.mode == CONFIG_POOL, bounded = c->embedded && records->to_records;
+    uint32_t partitions = bounded && !pool ? c->cfg.topics.partitions : 0;
+    if (!rc && bounded && pool)
+        cli_say("the embedded broker keeps about 5 MB a partition: of a pool that is larger, the "
+                "first records are lost");
     pace_init(&r->pace, o->rate, partitions, r->start_ms);
     screen_progress_init(&r->progress, stderr, r->start_ms);
     return rc;
@@ -265,7 +269,7 @@ const struct cli_command cmd_replay = {
             "--format) as one record. In CSV, cells of numeric columns become numbers, all others\n"
             "strings, and empty ones are left out.\n\n"
             "On the embedded broker, which keeps about 5 MB a partition, replay waits for the\n"
-            "scorers, so that no record is lost.\n\n"
+            "scorers, so that no record is lost (but not with selection.mode: pool).\n\n"
             "A row that cannot be read ends it: exit code 1, with the line, how many records were\n"
             "sent and how many rows were not.",
     .options = options,
