@@ -18,13 +18,10 @@ def start(p, requests=64):
 
 
 def ledger(p):
-    """id -> (state, class index): the newest entry of each."""
-    out = {}
-    for m in p.consume("ledger"):
-        if m.key != b"\0":
-            entry = dict(fields(m.value))
-            out[m.key] = (entry.get(1, 0), entry.get(2, 0))
-    return out
+    """id -> (state, class index): the newest entry of each; a null takes it away."""
+    newest = {m.key: m.value for m in p.consume("ledger") if not m.key.startswith(b"\0")}
+    entries = {k: dict(fields(v)) for k, v in newest.items() if v is not None}
+    return {k: (e.get(1, 0), e.get(2, 0)) for k, e in entries.items()}
 
 
 def bought(p):
