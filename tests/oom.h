@@ -1,7 +1,8 @@
 /*
  * Out of memory, as SQLite tests it: a scenario is run with its first allocation refused and all
- * that come after it, then with the second, and so on until nothing was left to refuse. Each time
- * it must end with FIS_NOMEM and say so; a crash or another class is a bug. Leaks are the address
+ * that come after it, then with the second, and so on until nothing was left to refuse; and all
+ * that once more with one allocation refused at a time. Each time it must end with FIS_NOMEM and
+ * say so; a crash or another class is a bug. Leaks are the address
  * sanitizer's to find: a scenario frees what it made. Include it behind cmocka.h.
  */
 #ifndef TESTS_OOM_H
@@ -25,26 +26,45 @@ static inline int oom_failed(const struct fis_error *e)
     return -(int)e->class;
 }
 
-/* Runs it until it passes; returns how many refusals it survived. At least one is asked for, since
- * a scenario that allocates nothing tests nothing. Once something failed in it, a scenario may turn
- * the refusals off (fis_mem_refuse_after(UINT64_MAX)) and look at what must not have changed. */
+/* Under one refusal, of that allocation alone or (one = 0) of all that follow too. Whether
+ * something was refused. */
+static inline int oom_try(oom_scenario *scenario, void *arg, uint64_t n, int one)
+{
+    struct fis_error e;
+    memset(&e, 0, sizeof e);
+    if (one)
+        fis_mem_refuse_one(n);
+    else
+        fis_mem_refuse_after(n);
+    int r = scenario(arg, &e);
+    int refused = one ? !fis_mem_refuses() : r != 0;
+    fis_mem_refuse_after(UINT64_MAX);
+    if (r == 0) /* what is asked for a smaller block instead, or again, may do without */
+        return refused;
+    assert_true(refused);
+    assert_int_equal(r, -FIS_NOMEM);
+    assert_int_equal(e.class, FIS_NOMEM);
+    assert_true(e.text[0] != 0);
+    return 1;
+}
+
+/* Runs it until it passes with all allocations from the n-th on refused; then with the n-th alone,
+ * until there is none: what failed must not be forgotten because the next one works, and what goes
+ * on after a refusal must end as if there had been none, which the scenario looks at. Returns how
+ * many refusals it survived. At least one is asked for, since a scenario that allocates nothing
+ * tests nothing. Once something failed in it, a scenario may turn the refusals off
+ * (fis_mem_refuse_after(UINT64_MAX)) and look at what must not have changed. */
 static inline uint64_t oom_run(oom_scenario *scenario, void *arg)
 {
-    for (uint64_t n = 0;; n++) {
-        struct fis_error e;
-        memset(&e, 0, sizeof e);
-        fis_mem_refuse_after(n);
-        int r = scenario(arg, &e);
-        fis_mem_refuse_after(UINT64_MAX);
-        if (r == 0) {
-            assert_true(n > 0);
-            return n;
-        }
-        assert_int_equal(r, -FIS_NOMEM);
-        assert_int_equal(e.class, FIS_NOMEM);
-        assert_true(e.text[0] != 0);
-        assert_true(n < OOM_MOST);
+    uint64_t survived = 0;
+    for (int one = 0; one < 2; one++) {
+        uint64_t n = 0;
+        for (; oom_try(scenario, arg, n, one); n++)
+            assert_true(n < OOM_MOST);
+        assert_true(n > 0);
+        survived = n;
     }
+    return survived;
 }
 
 #endif

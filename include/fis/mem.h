@@ -17,8 +17,11 @@ char *fis_strdup(const char *s);
 char *fis_memdup(const void *bytes, size_t length); /* adds a terminating NUL */
 void fis_free(void *p);                             /* NULL is fine */
 
-/* Tests: the next `n` allocations succeed, the one after fails; UINT64_MAX turns it off. */
+/* Tests: the next `n` allocations succeed, and none after them; UINT64_MAX turns it off. */
 void fis_mem_refuse_after(uint64_t n);
+/* The next `n` succeed, the one after fails, and then all succeed again. */
+void fis_mem_refuse_one(uint64_t n);
+int fis_mem_refuses(void); /* whether a refusal is still to come, or goes on */
 /* Allocations made so far in this process. */
 uint64_t fis_mem_count(void);
 

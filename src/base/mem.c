@@ -6,6 +6,7 @@
 
 static _Atomic uint64_t made;
 static _Atomic uint64_t refuse_after = UINT64_MAX;
+static _Atomic int refuse_once;
 
 static int refused(void)
 {
@@ -13,8 +14,11 @@ static int refused(void)
     uint64_t left = atomic_load_explicit(&refuse_after, memory_order_relaxed);
     if (left == UINT64_MAX)
         return 0;
-    if (left == 0)
+    if (left == 0) {
+        if (refuse_once)
+            atomic_store(&refuse_after, UINT64_MAX);
         return 1;
+    }
     atomic_store_explicit(&refuse_after, left - 1, memory_order_relaxed);
     return 0;
 }
@@ -68,7 +72,19 @@ void fis_free(void *p)
 
 void fis_mem_refuse_after(uint64_t n)
 {
+    atomic_store(&refuse_once, 0);
     atomic_store(&refuse_after, n);
+}
+
+void fis_mem_refuse_one(uint64_t n)
+{
+    atomic_store(&refuse_once, 1);
+    atomic_store(&refuse_after, n);
+}
+
+int fis_mem_refuses(void)
+{
+    return atomic_load(&refuse_after) != UINT64_MAX;
 }
 
 uint64_t fis_mem_count(void)

@@ -179,26 +179,31 @@ static json_t *whole(struct making *m, const struct wire_model *from, int with_w
 struct target {
     struct wire_buffer *out;
     struct fis_error *e;
+    int failed;
 };
 
+/* Jansson (2.14) does not look whether a key could be written: the failure is kept here. */
 static int append(const char *bytes, size_t length, void *arg)
 {
     struct target *t = arg;
-    return wire_buffer_append(t->out, bytes, length, t->e) ? -1 : 0;
+    if (!t->failed && wire_buffer_append(t->out, bytes, length, t->e))
+        t->failed = 1;
+    return t->failed ? -1 : 0;
 }
 
 int wire_model_json(const struct wire_model *model, struct wire_buffer *out, int with_weights,
                     struct fis_error *e)
 {
     struct making m = {0};
-    struct target t = {out, e};
+    struct target t = {.out = out, .e = e};
     size_t start = out->length;
     if (!model->n_classes || model->positive >= model->n_classes)
         return fis_fail(e, FIS_INPUT, "positive is class %u of %u", model->positive,
                         model->n_classes);
     json_t *all = whole(&m, model, with_weights);
     int rc = 0;
-    if (m.failed || json_dump_callback(all, append, &t, JSON_COMPACT | JSON_REAL_PRECISION(9)))
+    if (m.failed || json_dump_callback(all, append, &t, JSON_COMPACT | JSON_REAL_PRECISION(9)) ||
+        t.failed)
         rc = fis_fail(e, FIS_NOMEM, "no memory for a model version in JSON");
     json_decref(all);
     if (rc)
