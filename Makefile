@@ -210,6 +210,13 @@ test_bin += $(B)/tests/sim/test_broker
 sim: $(SIM) ## simulation with faults: SEEDS=n [SEED=first] [TRACE=1] [PLANT=name, in a build that has it]
 	$(Q)$(SIM) --seeds $(SEEDS) --first $(SEED) $(if $(TRACE),--trace) $(if $(PLANT),--plant $(PLANT))
 
+# A build with faults planted in the machines (src/base/planted.h): each must be found.
+PLANTED_SEEDS ?= 500
+.PHONY: sim-planted
+sim-planted: ## does the simulation find what is wrong? a build with planted faults, each must be found
+	$(Q)$(MAKE) --no-print-directory -j2 B=$(B)-planted CFLAGS="$(CFLAGS) -DFIS_PLANTED" $(B)-planted/bin/sim
+	$(Q)tests/sim/planted.sh $(B)-planted/bin/sim $(PLANTED_SEEDS)
+
 .PHONY: units
 # test_kafka needs a broker: tests/system/run.sh starts one and runs it. test_exp_bands is an
 # experiment of minutes under a sanitizer, over code that the others reach.

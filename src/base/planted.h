@@ -8,7 +8,28 @@
 
 #include <stdint.h>
 
-#define FIS_PLANTED_FAULTS(FAULT) FAULT(none)
+#define FIS_PLANTED_FAULTS(FAULT)                                                                  \
+    FAULT(none)                                                                                    \
+    FAULT(offset_early)   /* scorer: commits one record too far */                                 \
+    FAULT(progress_early) /* scorer: tells of a batch before its dead letters are acknowledged */  \
+    FAULT(no_dedup)       /* selector: takes what was answered as a candidate once more */         \
+    FAULT(budget_late)    /* selector: what is open does not count against the budget */           \
+    FAULT(late_uncharged) /* selector: a late answer costs nothing */                              \
+    FAULT(stale_scores)   /* trainer: takes scores of another head as they are */                  \
+    FAULT(label_twice)    /* trainer: trains on a label twice */                                   \
+    FAULT(contradiction_taken) /* trainer: a contradiction counts as a duplicate */                \
+    FAULT(heap_not_written)    /* trainer: what is held is not in the ledger */                    \
+    FAULT(version_forgotten)   /* trainer: a restart loses the number of the last version */       \
+    FAULT(votes_forgotten)     /* trainer: a restart loses the votes so far */                     \
+    FAULT(pause_forgotten)     /* trainer: a restart ends a pause */                               \
+    FAULT(checkpoint_unsent)   /* trainer: the state speaks of a checkpoint that is not there */   \
+    FAULT(checkpoint_ignored)  /* memory: the copies start from the head, checkpoint or not */     \
+    FAULT(progress_twice)      /* trainer: progress that is told twice counts twice */             \
+    FAULT(clock_by_wall)       /* trainer: the pipeline's clock follows the wall clock's jumps */  \
+    FAULT(day_twice)           /* trainer: a clock set back gives the day's budget again */        \
+    FAULT(window_forgotten)    /* trainer: a restart begins the window anew */                     \
+    FAULT(scan_short)          /* trainer: a scan is over one record before its end */             \
+    FAULT(no_catch_up)         /* leader: leads from what it has, without reading to the end */
 
 #define FIS_PLANTED_NAME(name) PLANTED_##name,
 enum planted { FIS_PLANTED_FAULTS(FIS_PLANTED_NAME) PLANTED_FAULTS };

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/planted.h"
+
 static int check_options(const struct fis_selector_options *o, struct fis_error *e)
 {
     if (o->criteria.algorithm < FIS_ALGORITHM_FIS_PLUS ||
@@ -200,7 +202,8 @@ int fis_selector_offer(struct fis_selector *s, const struct fis_candidate *c, st
         wanted |= c->scores[i] > FIS_NOT_A_CANDIDATE &&
                   fis_heap_admits(&s->heap[i], c->scores[i], &c->id);
     struct entry *entry = wanted ? known_find(&s->known, &c->id) : NULL;
-    if (!wanted || (entry && entry->state != KNOWN_GONE))
+    if (!wanted ||
+        (entry && entry->state != KNOWN_GONE && !(PLANTED(no_dedup) && entry->state == KNOWN_DONE)))
         return 0;
     if ((r = check_features(c, s->o.d, e)) < 0)
         return r;

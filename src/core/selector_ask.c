@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+#include "base/planted.h"
+
 /* ---- asking --------------------------------------------------------------------------------- */
 
 static uint64_t budget_left(const struct fis_selector *s)
 {
-    uint64_t used = s->open + s->charged;
+    uint64_t used = (PLANTED(budget_late) ? 0 : s->open) + s->charged;
     if (s->o.budget == 0)
         return UINT64_MAX;
     return used < s->o.budget ? s->o.budget - used : 0;
@@ -96,7 +98,7 @@ void selector_count_answer(struct fis_selector *s, struct entry *entry, uint32_t
         s->open--;
     else
         s->withdrawn--;
-    s->charged += !entry->charged;
+    s->charged += !entry->charged && !(PLANTED(late_uncharged) && entry->state != KNOWN_OPEN);
     s->answered++;
     entry->charged = 1;
     entry->label = label;

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/planted.h"
+
 const char *leader_state_name(enum leader_state s)
 {
     static const char *const names[] = {"new",  "standby", "fence",   "catch_up",
@@ -102,6 +104,11 @@ void leader_fenced_others(struct leader *l, uint64_t now_ms)
 {
     if (l->state != LEADER_FENCE)
         return;
+    if (PLANTED(no_catch_up) && l->warm) {
+        enter(l, LEADER_LEAD, now_ms);
+        l->out.lead(l->out.ctx);
+        return;
+    }
     enter(l, LEADER_CATCH_UP, now_ms);
     l->out.catch_up(l->out.ctx);
 }

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/planted.h"
 #include "role/scorer_impl.h"
 
 static int open_slots(struct scorer *m, struct fis_error *e)
@@ -118,6 +119,15 @@ static void handle_message(struct scorer *m, uint32_t slot, const struct scoring
     }
 }
 
+static struct wire_progress progress_of(const struct scorer *m, const struct slot *s)
+{
+    return (struct wire_progress){.scorer = m->o.name,
+                                  .head_version = s->head_version,
+                                  .scan = s->scan,
+                                  .ranges = s->ranges,
+                                  .n_ranges = s->n_ranges};
+}
+
 void scorer_scored(struct scorer *m, uint32_t slot, struct scoring_batch *b)
 {
     struct slot *s = &m->slots[slot];
@@ -137,6 +147,11 @@ void scorer_scored(struct scorer *m, uint32_t slot, struct scoring_batch *b)
     s->n_ranges = 0;
     for (uint32_t i = 0; i < b->n; i++)
         handle_message(m, slot, b, i);
+    if (PLANTED(progress_early)) {
+        struct wire_progress early = progress_of(m, s);
+        m->ends_unacked++;
+        m->out.progress(m->out.ctx, scorer_no_slot(m), &early);
+    }
     scorer_acked(m, slot);
 }
 
@@ -176,11 +191,7 @@ static int next_slot(const struct scorer *m, uint64_t order)
 static void send_progress(struct scorer *m, uint32_t slot)
 {
     struct slot *s = &m->slots[slot];
-    struct wire_progress p = {.scorer = m->o.name,
-                              .head_version = s->head_version,
-                              .scan = s->scan,
-                              .ranges = s->ranges,
-                              .n_ranges = s->n_ranges};
+    struct wire_progress p = progress_of(m, s);
     if (scorer_scan_stale(m, s) || !s->n_ranges) {
         s->state = SLOT_SETTLED;
         return;

@@ -1,6 +1,7 @@
 /* What a batch holds of which partition: for the commit, and for the progress. */
 #include <assert.h>
 
+#include "base/planted.h"
 #include "role/scorer_impl.h"
 
 /* Messages come in runs of a partition, and of an assignment: the newest part is looked at first.
@@ -109,6 +110,7 @@ uint32_t scorer_places(const struct scorer *m, const struct slot *s, struct scor
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->n_parts && !m->o.pool; i++)
         if (s->parts[i].commit)
-            out[n++] = (struct scorer_place){s->parts[i].partition, s->parts[i].next};
+            out[n++] = (struct scorer_place){s->parts[i].partition,
+                                             s->parts[i].next + PLANTED(offset_early)};
     return n;
 }

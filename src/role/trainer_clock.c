@@ -1,6 +1,7 @@
 /* The pipeline's clock and its days; and what is said before a commit. */
 #include "role/trainer_role.h"
 
+#include "base/planted.h"
 #include "wire/ledger.h"
 
 #define DAY_MS 86400000
@@ -22,7 +23,7 @@ static void renew_day(struct trainer_role *m, int64_t wall_ms)
 {
     struct wire_trainer_state *s = &m->state;
     int64_t today = day_of(wall_ms);
-    if (today > s->day)
+    if (today > s->day || (PLANTED(day_twice) && today != s->day))
         s->day = today;
     else if (s->clock_ms - s->day_began_ms >= DAY_MS)
         s->day++;
@@ -52,6 +53,8 @@ static void watch_wall(struct trainer_role *m, struct trainer_time now)
 
 void trainer_tick(struct trainer_role *m, struct trainer_time now)
 {
+    if (PLANTED(clock_by_wall) && m->clock_on && now.wall_ms - (int64_t)now.mono_ms > m->wall_ahead)
+        m->state.clock_ms += (uint64_t)(now.wall_ms - (int64_t)now.mono_ms - m->wall_ahead);
     watch_wall(m, now);
     if (m->clock_on && now.mono_ms > m->mono_ms)
         m->state.clock_ms += now.mono_ms - m->mono_ms;
@@ -73,6 +76,8 @@ static void say_held(void *arg, const struct fis_candidate *c)
 {
     struct trainer_role *m = arg;
     const unsigned char *payload = c->payload;
+    if (PLANTED(heap_not_written))
+        return;
     struct wire_ledger_entry entry = {
         .id = c->id,
         .state = WIRE_IN_HEAP,

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/planted.h"
 #include "fis/mem.h"
 #include "wire/ledger.h"
 
@@ -60,7 +61,8 @@ int trainer_send_checkpoint(struct trainer_role *m, struct fis_error *e)
         .gate = {bytes + learner, gate},
     };
     m->dirty = 1;
-    m->out.checkpoint(m->out.ctx, &c);
+    if (!PLANTED(checkpoint_unsent))
+        m->out.checkpoint(m->out.ctx, &c);
     fis_free(bytes);
     return 0;
 }

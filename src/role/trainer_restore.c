@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/planted.h"
+
 static int restore_counted(struct trainer_role *m, const struct wire_trainer_state *s,
                            struct fis_error *e)
 {
@@ -35,6 +37,9 @@ int trainer_role_restore_state(struct trainer_role *m, const struct wire_trainer
         return rc;
     m->state = *s;
     m->state.counted = NULL;
+    m->state.model_version -= PLANTED(version_forgotten);
+    m->state.paused = s->paused && !PLANTED(pause_forgotten);
+    m->state.window_records = PLANTED(window_forgotten) ? 0 : s->window_records;
     set_text(m->control_id, sizeof m->control_id, s->control_id);
     set_text(m->control_text, sizeof m->control_text, s->control_text);
     /* From one trainer to the next the wall clock counts, but never backwards. */
@@ -122,7 +127,7 @@ static int restore_request(struct trainer_role *m, const struct wire_ledger_entr
         return fis_fail(e, FIS_NOMEM, "trainer: no memory for the ledger");
     r->round = entry->round;
     r->refunded = entry->refunded;
-    for (uint32_t i = 0; rc == 0 && i < entry->n_votes; i++)
+    for (uint32_t i = 0; rc == 0 && i < entry->n_votes && !PLANTED(votes_forgotten); i++)
         rc = trainer_request_vote(r, &entry->votes[i], e);
     return rc;
 }

@@ -3,13 +3,15 @@
 
 #include <string.h>
 
+#include "base/planted.h"
+
 /* ---- offers --------------------------------------------------------------------------------- */
 
 /* A candidate scored under another head than ours is scored again: they are few. */
 static void own_scores(struct trainer_role *m, const struct wire_candidate *c, float *scores)
 {
     const struct fis_id *id = &c->id;
-    if (c->head_version == m->state.head_version)
+    if (c->head_version == m->state.head_version || PLANTED(stale_scores))
         memcpy(scores, c->scores, sizeof c->scores);
     else
         trainer_score_rows(m, c->x, &id, 1, scores);
@@ -70,16 +72,16 @@ static void count_range(struct trainer_role *m, const struct wire_range *r)
     if (anew)
         c->next = r->next;
     m->dirty |= anew;
-    if (!c || r->next <= c->next)
+    if (!c || (r->next <= c->next && !PLANTED(progress_twice)))
         return;
-    int64_t more = r->begin < c->next ? r->next - c->next : INT64_MAX;
+    int64_t more = r->begin < c->next && !PLANTED(progress_twice) ? r->next - c->next : INT64_MAX;
     uint64_t records = at_most(r->records, more);
     m->counts.records += records;
     m->counts.refused += at_most(r->refused, more);
     m->counts.tombstones += at_most(r->tombstones, more);
     m->state.window_records += records;
     m->window.scored += records;
-    c->next = r->next;
+    c->next = r->next > c->next ? r->next : c->next;
     m->dirty = 1;
 }
 
@@ -92,8 +94,8 @@ static void scan_range(struct trainer_role *m, const struct wire_range *r)
     m->window.scored += r->records;
     m->dirty = 1;
     for (uint32_t i = 0; i < m->scan.n; i++)
-        if (m->scan.ends[i].partition == r->partition && r->next >= m->scan.ends[i].end &&
-            !m->scan.done[i]) {
+        if (m->scan.ends[i].partition == r->partition &&
+            r->next >= m->scan.ends[i].end - PLANTED(scan_short) && !m->scan.done[i]) {
             m->scan.done[i] = 1;
             m->scan.left--;
         }

@@ -57,7 +57,7 @@ struct check_control {
 
 struct check_ask {
     int fact;
-    uint32_t round;
+    uint32_t round, criterion;
     uint64_t head_version, clock;
 };
 
@@ -99,6 +99,8 @@ struct sim_check {
 
     struct wire_assembler *heads, *models, *checkpoints;
     uint64_t last_head, last_version, served_version, checkpoint;
+    struct wire_bytes copies; /* the checkpoint's parts, as they came */
+    uint32_t copies_term, copies_answered;
     struct {
         struct scoring_head *head;
         uint64_t scan;
@@ -114,6 +116,7 @@ struct sim_check {
     int64_t window_counted[SIM_PARTITIONS];
     bool in_window[SIM_RECORDS_MAX];
     bool ever_paused;
+    bool was_held[SIM_RECORDS_MAX]; /* before the unit */
 
     struct sim_totals totals;
     struct check_unit unit;

@@ -245,8 +245,8 @@ static void ask(struct sim_check *c, int fact, const struct wire_ledger_entry *e
                              .asked_clock = entry->asked_at_ms,
                              .asked_at = c->unit.about->began,
                              .asked_term = c->term};
-    c->unit.asked[c->unit.n_asked++] =
-        (struct check_ask){fact, entry->round, r->head_version, entry->asked_at_ms};
+    c->unit.asked[c->unit.n_asked++] = (struct check_ask){fact, entry->round, entry->criterion,
+                                                          r->head_version, entry->asked_at_ms};
     c->totals.requests++;
     c->round_of_last_ask = entry->round;
 }

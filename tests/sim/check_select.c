@@ -191,6 +191,55 @@ static void compare(struct sim_check *c, struct scoring_head *head, const int64_
     }
 }
 
+/* Of the records with one id: one that can be scored. */
+static const struct sim_record *good_one(const struct sim_check *c, int fact)
+{
+    const struct sim_record *all = c->w->data->records;
+    for (uint32_t i = (uint32_t)fact; i < c->w->plan->records; i++)
+        if (all[i].kind == SIM_GOOD && fis_id_compare(&all[i].id, &all[fact].id) == 0)
+            return &all[i];
+    sim_violated(c->w, "record %d is a candidate, and none of this id can be scored", fact);
+}
+
+/* What is asked for is at least as good as all that was held before and is held still, by the
+ * criterion that picked it, under the head that the request names. */
+static void check_held(struct sim_check *c, struct scoring_batch *b, const struct check_ask *a)
+{
+    const struct sim_record *records = c->w->data->records;
+    float s[FIS_MAX_CRITERIA], h[FIS_MAX_CRITERIA];
+    score(c, b, good_one(c, a->fact), s);
+    for (int i = 0; i < (int)c->w->plan->records; i++) {
+        if (!c->was_held[i] || !c->facts[i].in_heap)
+            continue;
+        score(c, b, good_one(c, i), h);
+        struct ranked asked = {s[a->criterion], a->fact, &records[a->fact].id};
+        struct ranked held = {h[a->criterion], i, &records[i].id};
+        SIM_MUST(
+            c->w, better(&asked, &held) < 0,
+            "guarantee 2: record %d (%.9g) is asked for by criterion %u under head %llu, while "
+            "record %d (%.9g) is held",
+            a->fact, (double)asked.score, a->criterion, (unsigned long long)a->head_version, i,
+            (double)held.score);
+    }
+}
+
+static void check_all_held(struct sim_check *c)
+{
+    const struct check_unit *u = &c->unit;
+    struct scoring_batch b;
+    struct fis_error e;
+    SIM_MUST(c->w, scoring_batch_init(&b, &c->w->data->scoring, &e) == 0, "simulator: %s", e.text);
+    for (uint32_t i = 0; i < u->n_asked; i++) {
+        const struct check_ask *a = &u->asked[i];
+        struct scoring_head *head = c->recent[a->head_version % CHECK_HEADS].head;
+        if (!head || head->version != a->head_version)
+            continue;
+        SIM_MUST(c->w, scoring_batch_prepare(&b, head, &e) == 0, "simulator: %s", e.text);
+        check_held(c, &b, a);
+    }
+    scoring_batch_done(&b);
+}
+
 /* Answers that came late, in a round that did not ask for them, take a criterion's turn. */
 static bool late_answers(const struct sim_check *c, uint32_t round)
 {
@@ -208,6 +257,8 @@ void check_selected(struct sim_check *c)
     const struct check_unit *u = &c->unit;
     int asked[CHECK_LETTERS];
     uint32_t n = 0, round = c->round_of_last_ask;
+    if (u->n_asked)
+        check_all_held(c);
     if (!u->n_asked || round <= c->round_checked)
         return;
     bool whole = true;

@@ -78,6 +78,28 @@ void check_state(struct sim_check *c, const struct wire_trainer_state *s)
     c->unit.n_states++;
 }
 
+/* A trainer that went on from the ledger begins with the very copies that were left there: its
+ * first checkpoint is the last one of its predecessor, to the bit, when no answer has come since.
+ */
+static void check_copies(struct sim_check *c, struct wire_bytes payload)
+{
+    struct wire_checkpoint k;
+    struct fis_error e;
+    uint32_t answered = check_count(c).answered;
+    SIM_MUST(c->w, wire_checkpoint_decode(payload, &k, &e) == 0, "checkpoint: %s", e.text);
+    size_t n = k.learner.length + k.gate.length;
+    unsigned char *copy = sim_alloc(c->w, n + 1);
+    memcpy(copy, k.learner.data, k.learner.length);
+    memcpy(copy + k.learner.length, k.gate.data, k.gate.length);
+    bool follows = c->copies.data && c->copies_term != c->term && c->copies_answered == answered;
+    SIM_MUST(c->w, !follows || (n == c->copies.length && memcmp(copy, c->copies.data, n) == 0),
+             "guarantee 6: after a restart the copies are not those of checkpoint %llu",
+             ull(c->checkpoint));
+    c->copies = (struct wire_bytes){copy, n};
+    c->copies_term = c->term;
+    c->copies_answered = answered;
+}
+
 void check_checkpoint(struct sim_check *c, struct wire_bytes chunk)
 {
     struct wire_bytes payload;
@@ -85,8 +107,10 @@ void check_checkpoint(struct sim_check *c, struct wire_bytes chunk)
     uint64_t version;
     int rc = wire_assembler_feed(c->checkpoints, chunk, &payload, &version, &e);
     SIM_MUST(c->w, rc >= 0, "checkpoint: %s", e.text);
-    if (rc > 0)
+    if (rc > 0) {
+        check_copies(c, payload);
         c->checkpoint = version;
+    }
 }
 
 /* ---- heads --------------------------------------------------------------------------------- */
