@@ -40,7 +40,7 @@ struct life {
     struct trainer_role *role;
     struct fis_id asked[16];
     uint32_t n_asked;
-    int job;
+    int job, pool_wanted;
     uint64_t ms;
 };
 
@@ -106,6 +106,11 @@ static void want_job(void *arg, enum trainer_job kind)
     ((struct life *)arg)->job = (int)kind;
 }
 
+static void want_pool(void *arg)
+{
+    ((struct life *)arg)->pool_wanted = 1;
+}
+
 static struct fis_encoder *new_encoder(struct fis_error *e)
 {
     struct fis_value row[D] = {{FIS_VALUE_NUMBER, 1, NULL, 0},
@@ -121,9 +126,10 @@ static struct fis_encoder *new_encoder(struct fis_error *e)
 
 /* ---- a life, step by step ------------------------------------------------------------------- */
 
-static int make_role(struct life *l, struct fis_error *e)
+static int make_role(struct life *l, int pool, struct fis_error *e)
 {
     struct trainer_role_options o = options();
+    o.pool = pool;
     struct trainer_out out;
     trainer_wire_out(&l->wire, &out);
     l->role = trainer_role_new(&o, l->encoder, &out, e);
@@ -138,7 +144,7 @@ static int make_role(struct life *l, struct fis_error *e)
     return trainer_role_validation(l->role, &rows, 2, e);
 }
 
-static int begin(struct life *l, struct fis_error *e)
+static int begin(struct life *l, int pool, struct fis_error *e)
 {
     struct trainer_wire_options w = {.schema = &named,
                                      .columns = columns,
@@ -147,6 +153,7 @@ static int begin(struct life *l, struct fis_error *e)
                                      .max_chunk = 400,
                                      .put = put,
                                      .job = want_job,
+                                     .pool = want_pool,
                                      .arg = l};
     *l = (struct life){.ms = 1000};
     l->memory = memory_new(names, 65536, e);
@@ -156,7 +163,7 @@ static int begin(struct life *l, struct fis_error *e)
     if (rc)
         return rc;
     l->encoder = new_encoder(e);
-    return l->encoder ? make_role(l, e) : oom_failed(e);
+    return l->encoder ? make_role(l, pool, e) : oom_failed(e);
 }
 
 static void end(struct life *l)
@@ -232,7 +239,7 @@ static int order(struct life *l, enum wire_control_kind kind, struct fis_error *
 
 static int live(struct life *l, struct fis_error *e)
 {
-    int rc = begin(l, e);
+    int rc = begin(l, 0, e);
     if (!rc)
         rc = trainer_role_start(l->role, now(l), e);
     if (!rc)
@@ -259,12 +266,42 @@ static int one_life(void *arg, struct fis_error *e)
     return rc;
 }
 
+/* A round of the pool: the ends that did not fit are told once more. */
+static int scan(struct life *l, struct fis_error *e)
+{
+    static const struct wire_pool_end ends[] = {{0, 20}, {4, 1}};
+    int rc = begin(l, 1, e);
+    if (!rc)
+        rc = trainer_role_start(l->role, now(l), e);
+    if (!rc)
+        rc = settle(l, e);
+    if (rc)
+        return rc;
+    assert_true(l->pool_wanted);
+    rc = trainer_role_pool(l->role, ends, 2, now(l), e);
+    if (rc) {
+        fis_mem_refuse_after(UINT64_MAX);
+        assert_int_equal(trainer_role_pool(l->role, ends, 2, now(l), NULL), 0);
+    }
+    assert_true(trainer_role_counts(l->role).scan > 0);
+    return rc ? rc : settle(l, e);
+}
+
+static int pool_life(void *arg, struct fis_error *e)
+{
+    struct life l;
+    (void)arg;
+    int rc = scan(&l, e);
+    end(&l);
+    return rc;
+}
+
 /* ---- made again from what is remembered -------------------------------------------------------
  */
 
 static int again(struct life *l, struct memory *memory, struct fis_error *e)
 {
-    int rc = begin(l, e);
+    int rc = begin(l, 0, e);
     if (!rc)
         rc = memory_apply(memory, l->role, now(l), e);
     if (!rc)
@@ -288,6 +325,12 @@ static void a_life(void **state)
 {
     (void)state;
     assert_true(oom_run(one_life, NULL) > 200);
+}
+
+static void a_scan(void **state)
+{
+    (void)state;
+    assert_true(oom_run(pool_life, NULL) > 100);
 }
 
 static void the_next_one(void **state)
@@ -349,6 +392,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_life),
+        cmocka_unit_test(a_scan),
         cmocka_unit_test(the_next_one),
         cmocka_unit_test(remembering),
     };
