@@ -37,40 +37,39 @@ static void ran(void *arg)
 
 void pool_ends_want(struct pool_ends *p)
 {
-    p->wanted = true;
     if (p->running)
         return;
+    fis_free(p->found); /* older ones, not handed over yet */
+    p->found = NULL;
+    p->ran = false;
     p->running = true;
     p->job = (struct job){.run = run, .done = ran, .arg = p};
     workers_submit(p->rt->workers, &p->job);
 }
 
-static int hand_over(struct pool_ends *p, struct wire_pool_end **ends, uint32_t *n,
-                     struct fis_error *e)
+static int hand_over(struct pool_ends *p, struct trainer_role *role, struct fis_error *e)
 {
-    struct wire_pool_end *list = fis_calloc(p->count ? p->count : 1, sizeof *list);
-    uint32_t k = 0;
-    if (!list)
+    struct wire_pool_end *ends = fis_calloc(p->count ? p->count : 1, sizeof *ends);
+    uint32_t n = 0;
+    if (!ends)
         return fis_fail(e, FIS_NOMEM, "no memory for the ends of %u partitions", p->count);
     for (uint32_t i = 0; i < p->count; i++)
         if (p->found[i].high > p->found[i].low) /* the others have nothing to score */
-            list[k++] = (struct wire_pool_end){p->found[i].partition, p->found[i].high};
+            ends[n++] = (struct wire_pool_end){p->found[i].partition, p->found[i].high};
     fis_free(p->found);
     p->found = NULL;
-    p->wanted = false;
-    *ends = list;
-    *n = k;
-    return 1;
+    int rc = trainer_role_pool(role, ends, n, runtime_now(p->rt), e);
+    fis_free(ends);
+    return rc;
 }
 
-int pool_ends_turn(struct pool_ends *p, struct wire_pool_end **ends, uint32_t *n,
-                   struct fis_error *e)
+int pool_ends_tell(struct pool_ends *p, struct trainer_role *role, struct fis_error *e)
 {
     if (!p->ran)
         return 0;
     p->ran = false;
     if (p->rc == 0)
-        return hand_over(p, ends, n, e);
+        return hand_over(p, role, e);
     if (p->error.class != FIS_RETRY) {
         *e = p->error;
         return p->rc;

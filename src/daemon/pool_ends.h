@@ -12,7 +12,7 @@ struct pool_ends {
     struct runtime *rt;
     struct job job;
     struct stream_client client;
-    bool wanted, running, ran;
+    bool running, ran;
     int rc;
     struct stream_end *found;
     uint32_t count;
@@ -25,9 +25,8 @@ void pool_ends_done(struct pool_ends *p);
 bool pool_ends_running(const struct pool_ends *p);
 
 void pool_ends_want(struct pool_ends *p);
-/* 1: they are there, and *ends (the caller's to fis_free) and *n are written; 0: not yet, or not
- * wanted. */
-int pool_ends_turn(struct pool_ends *p, struct wire_pool_end **ends, uint32_t *n,
+/* Hands them to the role when they have come. */
+int pool_ends_tell(struct pool_ends *p, struct trainer_role *role,
                    struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

@@ -4,6 +4,7 @@
 #include "daemon/pool_ends.h"
 #include "daemon/trainer_input.h"
 #include "daemon/trainer_load.h"
+#include "daemon/trainer_validation.h"
 #include "daemon/version_fetch.h"
 #include "role/trainer_wire.h"
 
@@ -299,50 +300,13 @@ static int validation_moved(void *arg, int32_t partition, int64_t next, struct f
     return intake_move(&w->intake, VALIDATION, partition, next, e);
 }
 
-static int new_validation(struct trainer_work *w, struct fis_error *e)
-{
-    struct data_examples x;
-    struct fis_error why;
-    int rc = example_topic_build(w->validation, w->encoder, &x, &why);
-    if (rc == 0) {
-        struct fis_rows rows = trainer_rows(&x);
-        rc = trainer_role_validation(w->role, &rows, x.names.n, &why);
-        if (rc == 0)
-            log_line(LOG_LEVEL_INFO, "validation", "rows=%u groups=%u from=next_round", x.n,
-                     x.names.n);
-        data_examples_done(&x);
-    }
-    if (rc == 0)
-        return 0;
-    if (rc != -FIS_INPUT) {
-        *e = why;
-        return rc;
-    }
-    log_line(LOG_LEVEL_ERROR, "validation", "text=\"kept as it was\" reason=\"%s\"", why.text);
-    return 0;
-}
-
 static int follow_validation(struct trainer_work *w, struct fis_error *e)
 {
-    bool changed = false;
     if (!w->validation)
         return 0;
-    if (example_topic_turn(w->validation, &changed, e) < 0 ||
-        example_topic_positions(w->validation, validation_moved, w, e) < 0)
+    if (trainer_validation_follow(w->validation, w->encoder, w->role, e) < 0)
         return -1;
-    return changed ? new_validation(w, e) : 0;
-}
-
-static int take_ends(struct trainer_work *w, struct fis_error *e)
-{
-    struct wire_pool_end *ends;
-    uint32_t n;
-    int rc = pool_ends_turn(&w->ends, &ends, &n, e);
-    if (rc <= 0)
-        return rc;
-    rc = trainer_role_pool(w->role, ends, n, runtime_now(w->rt), e);
-    fis_free(ends);
-    return rc;
+    return example_topic_positions(w->validation, validation_moved, w, e);
 }
 
 static void tell_lost(struct trainer_work *w)
@@ -424,7 +388,8 @@ static int act(struct trainer_work *w, bool *more, struct fis_error *e)
 {
     bool all;
     tell_lost(w);
-    if (follow_validation(w, e) < 0 || take_ends(w, e) < 0 || read_input(w, &all, e) < 0)
+    if (follow_validation(w, e) < 0 || pool_ends_tell(&w->ends, w->role, e) < 0 ||
+        read_input(w, &all, e) < 0)
         return -1;
     if (all && !trainer_role_busy(w->role))
         trainer_role_idle(w->role, runtime_now(w->rt));
