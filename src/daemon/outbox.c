@@ -210,7 +210,9 @@ static int serve(struct outbox *b, struct fis_error *e, bool *said)
     } else if (end_at_least_once(b, e, said) < 0) {
         return -1;
     }
-    if (b->failed.class != FIS_OK) {
+    /* The result of a commit that is under way says why its messages were given up. */
+    bool told_soon = b->txn && b->committing && b->failed.class == FIS_ABORT_TXN;
+    if (b->failed.class != FIS_OK && !told_soon) {
         *e = b->failed;
         return -1;
     }
