@@ -294,6 +294,14 @@ fuzz-replay: $(fuzz_bin) ## run the fuzz targets over the corpus (a part of test
 	$(Q)for t in $(fuzz_all); do printf 'fuzz: %s: ' $$t; \
 	  V=$(V) $(B)/fuzz/$$t tests/fuzz/corpus/$$t || { echo "fuzz: $$t: V=1 names the input"; exit 1; }; done
 
+# ---- chaos -------------------------------------------------------------------------------------
+# Random faults on a real Kafka, counted from its topics; `make system` has a short run of it.
+KILLS ?= 100
+.PHONY: chaos
+chaos: deps-test all ## kill and suspend everything at random, then count: KILLS=100 [SEED=n] [KEEP=1]
+	$(Q)FISD=$(abspath $(FISD)) FISCTL=$(abspath $(FISCTL)) tests/chaos/chaos.py --kills $(KILLS) \
+	  $(if $(filter command line environment,$(origin SEED)),--seed $(SEED)) $(if $(KEEP),--keep)
+
 # ---- demo -------------------------------------------------------------------------------------
 .PHONY: demo
 demo: ## the main job on real records (Adult): two minutes at most; SEED=n for another split

@@ -104,13 +104,20 @@ class Process:
         for text in self.log().splitlines():
             assert line.match(text), f"not a line of the log: {text}"
 
+    def times(self, pattern, since=0):
+        """When each line with a match after `since` was written: seconds since 1970."""
+        text, found = self.log(), []
+        for match in re.compile(pattern).finditer(text, since):
+            line = text[text.rfind("\n", 0, match.start()) + 1:]
+            stamp = datetime.datetime.strptime(line.split(" ", 1)[0], "%Y-%m-%dT%H:%M:%S.%fZ")
+            found.append(stamp.replace(tzinfo=datetime.timezone.utc).timestamp())
+        return found
+
     def when(self, pattern, since=0):
-        """When the first line with a match after `since` was written: seconds since 1970."""
-        found = re.compile(pattern).search(self.log(), since)
+        """The first of these times."""
+        found = self.times(pattern, since)
         assert found, f"no log line /{pattern}/"
-        line = self.log()[self.log().rfind("\n", 0, found.start()) + 1:]
-        stamp = datetime.datetime.strptime(line.split(" ", 1)[0], "%Y-%m-%dT%H:%M:%S.%fZ")
-        return stamp.replace(tzinfo=datetime.timezone.utc).timestamp()
+        return found[0]
 
     def wait_log(self, pattern, since=0, timeout=WAIT):
         """Until the log has a match of the pattern after `since`; the match."""

@@ -1,0 +1,67 @@
+"""A Kafka of a test's own, to be stopped, killed and started again."""
+
+import os
+import signal
+import socket
+import struct
+import subprocess
+
+import fisd_test
+from fisd_process import ROOT, same
+
+_SCRIPT = os.path.join(ROOT, "tests/system/kafka.sh")
+
+
+class Broker:
+    """Starts it, and makes it the one that fisd_test speaks to."""
+
+    def __init__(self, *properties, directory=None):
+        self.dir = directory or os.path.join(os.environ["FISD_TEST_DIR"], f"kafka-{os.getpid()}")
+        self.properties, self.pid = properties, None
+        self.start()
+
+    def start(self):
+        """On the same port and data as before; returns when it answers."""
+        r = subprocess.run([_SCRIPT, "start", self.dir, *self.properties],
+                           stdout=subprocess.PIPE, text=True, timeout=180)
+        same(r.returncode, 0, "kafka.sh start")
+        fisd_test.KAFKA = r.stdout.strip()
+        with open(os.path.join(self.dir, "pid")) as f:
+            self.pid = int(f.read())
+
+    def signal(self, number):
+        os.kill(self.pid, number)
+
+    def stop(self):
+        subprocess.run([_SCRIPT, "stop", self.dir], check=False)
+        self.pid = None
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        self.stop()
+
+
+def _text(t):
+    return struct.pack(">h", len(t)) + t.encode()
+
+
+def committed(group, topic, partitions):
+    """partition -> the group's committed offset, -1 where there is none: OffsetFetch, version 1."""
+    body = (struct.pack(">hhi", 9, 1, 7) + _text("test") + _text(group) + struct.pack(">i", 1)
+            + _text(topic) + struct.pack(f">i{len(partitions)}i", len(partitions), *partitions))
+    host, port = fisd_test.KAFKA.split(":")
+    with socket.create_connection((host, int(port)), 10) as s:
+        s.sendall(struct.pack(">i", len(body)) + body)
+        answer = b""
+        while len(answer) < 4 or len(answer) < 4 + struct.unpack(">i", answer[:4])[0]:
+            got = s.recv(65536)
+            assert got, "the broker has hung up"
+            answer += got
+    at, found = 4 + 4 + 4 + 2 + len(topic) + 4, {}
+    for _ in partitions:
+        partition, offset, metadata = struct.unpack(">iqh", answer[at:at + 14])
+        at += 14 + max(metadata, 0)
+        found[partition], error = offset, struct.unpack(">h", answer[at:at + 2])[0]
+        assert error == 0, f"OffsetFetch: error {error} for {topic}/{partition}"
+        at += 2
+    return found
