@@ -14,10 +14,10 @@ say = @$(if $(filter 1,$(V)),:,printf '  %-7s %s\n' '$(1)' '$(2)')
 
 # ---- packages ---------------------------------------------------------------------------------
 # What pkg-config knows; libcsv and uthash ship no .pc file and are looked for by their headers.
-PKGS := rdkafka libprotobuf-c libuv libfyaml jansson openblas libxxhash
+PKGS := rdkafka libprotobuf-c libuv libfyaml jansson openblas libxxhash libsystemd
 BUILD_DEBS := gcc make pkg-config libc6-dev librdkafka-dev libprotobuf-c-dev protobuf-c-compiler \
               protobuf-compiler libuv1-dev libfyaml-dev libjansson-dev libopenblas-dev \
-              libxxhash-dev libcsv-dev uthash-dev
+              libxxhash-dev libcsv-dev uthash-dev libsystemd-dev
 TEST_DEBS := libcmocka-dev
 # Tools: command:package, installed when the command is missing.
 DEMO_TOOLS := python3:python3
@@ -78,15 +78,16 @@ ALL_LDFLAGS = $(LDFLAGS) $(SAN_$(MODE))
 # ---- layers -----------------------------------------------------------------------------------
 # A layer may include itself and what stands behind its colon; `make layers` fails on anything
 # else, and each layer's tests are linked to these archives only.
-LAYERS := base core wire config data stream role daemon lab cli
+LAYERS := base core wire config http data stream role daemon lab cli
 see_base   :=
 see_core   := base
 see_wire   := base core
 see_config := base
+see_http   := base
 see_data   := base core wire
 see_stream := base
 see_role   := base core wire
-see_daemon := base core wire config data stream role
+see_daemon := base core wire config http data stream role
 see_lab    := base core wire data
 see_cli    := base core wire config data stream lab
 
@@ -94,10 +95,11 @@ lib_base   := $(call pkg,libxxhash) -lm
 lib_core   := $(call pkg,openblas) -lm
 lib_wire   := $(call pkg,libprotobuf-c jansson libxxhash) -lcsv
 lib_config := $(call pkg,libfyaml)
+lib_http   := $(call pkg,libmicrohttpd libuv)
 lib_data   :=
 lib_stream := $(call pkg,rdkafka) -lpthread
 lib_role   :=
-lib_daemon := $(call pkg,libuv) -lpthread
+lib_daemon := $(call pkg,libuv libsystemd) -lpthread
 lib_lab    := $(call pkg,libxxhash openblas) -lpthread
 lib_cli    := -lpthread
 
@@ -113,7 +115,7 @@ archive = $(B)/lib/lib$(1).a
 archives_for = $(foreach l,$(1) $(see_$(1)),$(call archive,$(l)))
 libs_for = $(foreach l,$(1) $(see_$(1)),$(lib_$(l)))
 # Archives in dependency order, users first.
-order := cli lab daemon role stream data config wire core base
+order := cli lab daemon role stream data http config wire core base
 link_order = $(foreach l,$(order),$(if $(filter $(l),$(1) $(see_$(1))),$(call archive,$(l))))
 
 FISD := $(B)/bin/fisd
@@ -261,8 +263,10 @@ fuzz_common := $(patsubst %,$(B)/obj/tests/fuzz/%.o,common same learner)
 $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(fuzz_common) $(fuzz_main) $(SAN_OBJ_$(MODE)) $(fuzz_libs)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) $^ \
+	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) -Wl,--start-group $^ -Wl,--end-group \
 	  $(foreach l,data config wire core base,$(lib_$(l))) -o $@
+# Of fisctl only what reads a request.
+$(B)/fuzz/request: $(B)/obj/src/cli/request.o $(B)/obj/src/cli/screen.o
 $(patsubst tests/%.c,$(B)/obj/tests/%.o,$(wildcard tests/fuzz/*.c)): | $(GEN_H)
 
 # What writes the seeds of the corpus.
@@ -293,6 +297,26 @@ fuzz-seeds: $(B)/fuzz-seeds ## write the seeds of the fuzzing corpus anew
 fuzz-replay: $(fuzz_bin) ## run the fuzz targets over the corpus (a part of test)
 	$(Q)for t in $(fuzz_all); do printf 'fuzz: %s: ' $$t; \
 	  V=$(V) $(B)/fuzz/$$t tests/fuzz/corpus/$$t || { echo "fuzz: $$t: V=1 names the input"; exit 1; }; done
+
+# ---- bench ------------------------------------------------------------------------------------
+# tests/bench: bench.py makes the figures; its C is one program, which sees what the daemon sees.
+QUICK ?= 0
+FIGURES ?=
+BENCH_TOOLS := python3:python3 java:default-jre-headless mvn:maven
+BENCH := $(B)/bin/bench
+bench_obj := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/bench/*.c))
+$(bench_obj): | $(GEN_H)
+$(BENCH): $(bench_obj) $(SAN_OBJ_$(MODE)) $(call link_order,daemon)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(call libs_for,daemon) -o $@
+
+.PHONY: bench
+bench: ## how fast, as ratios measured here: QUICK=1 (90 seconds), FIGURES="end_to_end kernel"
+	$(Q)$(MAKE) --no-print-directory deps
+	$(call install,,$(BENCH_TOOLS),$(if $(filter 1,$(QUICK)),,pip))
+	$(Q)$(MAKE) --no-print-directory -j2 all $(BENCH)
+	$(Q)python3 tests/bench/bench.py --bin $(B)/bin $(if $(filter 1,$(QUICK)),--quick) $(FIGURES)
 
 # ---- chaos -------------------------------------------------------------------------------------
 # Random faults on a real Kafka, counted from its topics; `make system` has a short run of it.

@@ -110,6 +110,43 @@ static void labels(struct wire_buffer *b)
     write('l', "label-empty", b);
 }
 
+/* The same for fisctl, the record being protobuf itself. */
+static void shown_requests(void)
+{
+    static const char *const json[] = {
+        "j\0{\"id\":\"r-1\",\"round\":2,\"criterion\":\"ekg\",\"head\":12,\"classes\":[\"no\","
+        "\"yes\"],"
+        "\"requested_at\":1700000000000,\"votes\":3,\"record\":{\"a\":1.5,\"b\":\"x\\u001b[2J\","
+        "\"c\":[1]}}",
+        "j\0{\"id\":\"r-1\",\"round\":2,\"head\":12,\"cancelled\":true,\"reason\":\"expired\"}"};
+    Fis__V1__Record record = FIS__V1__RECORD__INIT;
+    Fis__V1__Record__AttributesEntry note = FIS__V1__RECORD__ATTRIBUTES_ENTRY__INIT, *all = &note;
+    float values[] = {1, 2, -3, 0};
+    struct wire_buffer inner = {0}, b = {0};
+    struct fis_error e = {0};
+    note.key = (char *)(uintptr_t) "note";
+    note.value = (char *)(uintptr_t) "\x1b[31m";
+    record.n_attributes = 1;
+    record.attributes = &all;
+    record.n_features = 4;
+    record.features = values;
+    GOOD(wire_protobuf_pack(&record, &inner, &e));
+    for (int raw = 0; raw < 2; raw++) {
+        struct wire_label_request r = {.id = {3, "r-1"}, .criterion = "ekg", .votes = 1};
+        r.encoding = raw ? WIRE_RAW : WIRE_PROTOBUF;
+        r.record = raw ? (struct wire_bytes){values, sizeof values}
+                       : (struct wire_bytes){inner.data, inner.length};
+        b.length = 0;
+        GOOD(wire_buffer_append(&b, "p", 2, &e));
+        GOOD(wire_protobuf_request_encode(&fuzz_schema, &r, &b, &e));
+        seed_write("request", raw ? "raw" : "protobuf", b.data, b.length);
+    }
+    for (size_t i = 0; i < 2; i++)
+        seed_write("request", i ? "json-cancelled" : "json", json[i], 2 + strlen(json[i] + 2));
+    wire_buffer_done(&inner);
+    wire_buffer_done(&b);
+}
+
 static void requests(struct wire_buffer *b)
 {
     struct wire_label_request r = {.id = {3, "r-1"},
@@ -200,6 +237,7 @@ void seeds_protobuf(void)
     offers(&b);
     labels(&b);
     requests(&b);
+    shown_requests();
     controls(&b);
     examples(&b);
     raw();
