@@ -236,7 +236,22 @@ void config_write_defaults(FILE *out);
 /* The configuration in force, as YAML. Kafka properties that hold secrets show as "***". */
 void config_print(const struct config *cfg, FILE *out);
 
-/* The reference table for the manual, in Markdown. */
+/* The reference table for the manual, in Markdown; the manual page fisd.yaml(5). */
 void config_write_markdown(FILE *out);
 
 #endif
+void config_write_man(FILE *out);
+
+/* ---- reload --------------------------------------------------------------------------------- */
+
+/* Keys, ", " between them; what is too much for the text ends in "…". */
+#define CONFIG_KEYS_TEXT 400
+struct config_changes {
+    uint32_t taken, kept;
+    char taken_keys[CONFIG_KEYS_TEXT]; /* in force now */
+    char kept_keys[CONFIG_KEYS_TEXT];  /* differ, and wait for a restart */
+};
+
+/* Puts what differs in `next` and may change while fisd runs into `cfg`; the rest of `cfg` stays.
+ * Thread: nobody may be reading those options. */
+void config_adopt(struct config *cfg, const struct config *next, struct config_changes *out);

@@ -45,6 +45,8 @@ struct option {
     bool above, below;           /* KIND_REAL: low, high themselves are not allowed */
     uint32_t item_min, item_max; /* numbers in KIND_LAYERS */
     const char *const *choices;  /* NULL at the end */
+    bool live; /* may change while fisd runs; numbers, durations, sizes, choices and bools only */
+    bool secret; /* KIND_STRING: never shown; the text may stand elsewhere (secret_file.c) */
     const char *meaning;
 };
 

@@ -112,10 +112,12 @@ const struct option config_options[] = {
     {.key = "labels.deadline", DURATION(0, YEAR), .offset = AT(labels.deadline), .standard = "0",
      .meaning = "A request that is not answered within this time expires: it is cancelled on the "
                 "topic, and its place is free. A late answer is used all the same. 0: it waits."},
+     .live = true,
     {.key = "labels.replace", .kind = KIND_BOOL, .offset = AT(labels.replace),
      .standard = "false",
      .meaning = "Whether the budget has an expired request back, so that another record is asked "
                 "for in its place."},
+     .live = true,
     {.key = "labels.votes", COUNT(1, 99), .offset = AT(labels.votes), .standard = "1",
      .meaning = "Answers wanted for a record, each from another annotator; the class with the most "
                 "is the label. More than 1: every label must name its annotator. Budgets count "
@@ -171,22 +173,27 @@ const struct option config_options[] = {
      .meaning = "Labels bought in a round (with fis: bought and kept); a round ends with the "
                 "gate's verdict on a new version."},
     {.key = "selection.rounds", COUNT(0, 1000000000), .offset = AT(selection.rounds),
-     .standard = "0", .meaning = "Rounds after which the trainer stops asking; 0: no limit."},
+     .standard = "0", .live = true,
+     .meaning = "Rounds after which the trainer stops asking; 0: no limit."},
     {.key = "selection.budget", BIG(0, UINT64_C(1000000000000)), .offset = AT(selection.budget),
-     .standard = "0", .meaning = "Labels to be bought in all; 0: no limit."},
+     .standard = "0", .live = true,
+     .meaning = "Labels to be bought in all; 0: no limit."},
     {.key = "selection.daily_budget", BIG(0, UINT64_C(1000000000000)),
      .offset = AT(selection.daily_budget), .standard = "0",
      .meaning = "Labels to be asked for in a day (UTC), not more than budget; 0: no limit."},
     {.key = "selection.in_flight", COUNT(0, 65536), .offset = AT(selection.in_flight),
+     .live = true,
      .standard = "0",
      .meaning = "Most label requests without an answer; 0: as many as labels_per_round."},
     {.key = "selection.window_records", COUNT(1, 1000000000),
      .offset = AT(selection.window_records), .standard = "10000",
      .meaning = "Records that are scored before the best of them are asked for; in mode stream."},
     {.key = "selection.window_time", DURATION(0, YEAR), .offset = AT(selection.window_time),
+     .live = true,
      .standard = "0",
      .meaning = "A window also closes after this time, full or not; 0: only when full. In mode "
                 "stream."},
+     .live = true,
     {.key = "selection.heap", COUNT(0, 1000000), .offset = AT(selection.heap), .standard = "0",
      .meaning = "Candidates kept in wait, per criterion; 0: twice labels_per_round. Not fewer than "
                 "labels_per_round."},
@@ -194,6 +201,7 @@ const struct option config_options[] = {
      .standard = "0",
      .meaning = "A round ends after this time with the labels it has got; 0: it waits."},
     {.key = "selection.seed", BIG(0, UINT64_MAX), .offset = AT(selection.seed), .standard = "1",
+     .live = true,
      .meaning = "Seed of what is drawn at random in the selection."},
 
     {.key = "training.hidden", .kind = KIND_LAYERS, .min = 0, .max = CONFIG_LAYERS_MAX,
@@ -262,6 +270,7 @@ const struct option config_options[] = {
     {.key = "gate.patience", COUNT(0, 1000000), .offset = AT(gate.patience), .standard = "5",
      .meaning = "After so many rejected versions in a row that fell below the floor of accuracy or "
                 "were no numbers at all, training goes back to the model that is served; 0: never."},
+     .live = true,
 
     {.key = "scorer.batch", COUNT(1, 65536), .offset = AT(scorer.batch), .standard = "4096",
      .meaning = "Most records that are scored together."},
@@ -280,7 +289,8 @@ const struct option config_options[] = {
      .meaning = "Threads that score and train."},
 
     {.key = "log.level", CHOICE("debug", "info", "warn", "error"), .offset = AT(log.level),
-     .standard = "info", .meaning = "Least serious line that is logged."},
+     .standard = "info", .live = true,
+     .meaning = "Least serious line that is logged."},
     {.key = NULL},
 };
 
@@ -291,9 +301,11 @@ const struct option config_column_options[] = {
      .offset = offsetof(struct config_column, type), .standard = "numeric",
      .meaning = "categorical: one input for each category of the initial set and one for unseen "
                 "ones."},
+     .live = true,
     {.key = "columns[].scale", CHOICE("standard", "none"),
      .offset = offsetof(struct config_column, scale), .standard = "standard",
      .meaning = "standard: less the mean, over the standard deviation, of the initial set; numeric "
+     .live = true,
                 "columns only."},
     {.key = NULL},
 };

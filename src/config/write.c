@@ -38,9 +38,9 @@ static void write_default(FILE *out, int indent, const struct option *o)
     char allowed[256], text[600];
     config_allowed(o, allowed, sizeof allowed);
     write_comment(out, indent, o->meaning);
-    snprintf(text, sizeof text, "%s%s.%s%s%s", need_of(o), allowed,
+    snprintf(text, sizeof text, "%s%s.%s%s%s%s", need_of(o), allowed,
              o->otherwise ? " When absent: " : "", o->otherwise ? o->otherwise : "",
-             o->otherwise ? "." : "");
+             o->otherwise ? "." : "", o->live ? " SIGHUP reloads it." : "");
     write_comment(out, indent, text);
     if (o->kind == KIND_COLUMNS)
         for (const struct option *c = config_column_options; c->key; c++) {
@@ -103,7 +103,7 @@ static void write_row(FILE *out, const struct option *o)
                                                  : "**required** where it applies");
     fputs(" | ", out);
     write_cell(out, o->meaning);
-    fputs(" |\n", out);
+    fputs(o->live ? " Reloaded by SIGHUP. |\n" : " |\n", out);
 }
 
 void config_write_markdown(FILE *out)
