@@ -86,7 +86,7 @@ static int take_events(struct follower *f, struct fis_error *e)
     while (stream_consumer_event(f->consumer, &ev)) {
         if (ev.kind == STREAM_END)
             f->at_end = true;
-        else if (ev.kind == STREAM_RESET && (ev.recreated || ev.lost > 0))
+        else if (ev.kind == STREAM_RESET && (ev.recreated || ev.lost_messages > 0))
             return fis_fail(e, FIS_ABORT_TXN, "topic %s is another than it was: reading all again",
                             f->topics[ev.topic]);
         else if (ev.kind == STREAM_ERROR && ev.error.class == FIS_FATAL)

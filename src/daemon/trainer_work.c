@@ -320,17 +320,17 @@ static void tell_lost(struct trainer_work *w)
 static int input_reset(struct trainer_work *w, const struct stream_consumer_event *ev,
                        struct fis_error *e)
 {
-    bool labels = ev->topic == LABELS, bad = ev->lost > 0 || ev->recreated;
+    bool labels = ev->topic == LABELS, bad = ev->lost_messages > 0 || ev->recreated;
     if (!bad && ev->first == 0)
         return intake_move(&w->intake, ev->topic, ev->partition, 0, e); /* a new group */
     if (labels && bad)
-        w->labels_lost += ev->lost > 0 ? (uint64_t)ev->lost : 1;
+        w->labels_lost += ev->lost_messages > 0 ? (uint64_t)ev->lost_messages : 1;
     log_line(labels && bad ? LOG_LEVEL_ERROR
              : bad         ? LOG_LEVEL_WARN
                            : LOG_LEVEL_INFO,
              "offsets_lost", "topic=%s partition=%d wanted=%lld first_kept=%lld lost=%lld%s%s",
              w->topics[ev->topic], (int)ev->partition, (long long)ev->wanted, (long long)ev->first,
-             (long long)ev->lost, ev->recreated ? " text=\"the topic was made anew\"" : "",
+             (long long)ev->lost_messages, ev->recreated ? " text=\"the topic was made anew\"" : "",
              labels && bad ? " consequence=\"open requests expire\"" : "");
     return intake_move(&w->intake, ev->topic, ev->partition, ev->first, e);
 }
