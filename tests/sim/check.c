@@ -24,15 +24,19 @@ static struct sim_entry entry_at(const struct sim_check *c, const struct sim_pla
 /* The input of a unit begins where the last unit's ended: nothing is taken twice or left out. */
 static void check_input(struct sim_check *c)
 {
-    const struct check_unit *u = &c->unit;
+    struct check_unit *u = &c->unit;
     for (int t = 0; t < SIM_TOPICS; t++)
         for (int p = 0; p < SIM_PARTITIONS; p++) {
             int64_t next = u->unit->offsets[t][p];
             if (next < 0)
                 continue;
-            int64_t expected = c->taken[t][p];
+            int64_t expected = c->taken[t][p], kept = u->about->first[t][p];
             if (expected < 0)
                 expected = u->about->from[t][p];
+            if (kept > expected) { /* retention was faster */
+                u->lost |= t == SIM_LABELS;
+                c->window_unsure |= t == SIM_CANDIDATES;
+            }
             SIM_MUST(c->w, u->about->from[t][p] == expected,
                      "guarantee 3: %s/%d: a unit took its input from %lld on; the last one that "
                      "was committed ended at %lld",
@@ -159,6 +163,7 @@ static void on_unit(struct sim_world *w, const struct sim_unit *unit)
         return;
     }
     u->n_letters = u->n_requests = u->n_controls = u->n_asked = u->n_states = 0;
+    u->lost = false;
     u->resumes = !c->paused;
     for (int i = 0; i < SIM_RECORDS_MAX; i++)
         c->was_held[i] = c->facts[i].in_heap;
@@ -187,7 +192,8 @@ static void on_append(struct sim_world *w, enum sim_topic t, int32_t partition,
                       const struct sim_entry *m)
 {
     struct sim_check *c = w->check;
-    (void)partition;
+    if (t == SIM_LABELS)
+        check_keep_label(c, partition, m);
     if (t == SIM_CANDIDATES)
         check_offer(c, m);
     if (t == SIM_DEAD && m->origin.topic == SIM_RECORDS)
@@ -200,7 +206,8 @@ static void on_offset(struct sim_world *w, enum sim_group_id g, int32_t partitio
     struct sim_check *c = w->check;
     if (g != SIM_SCORERS)
         return;
-    for (int64_t o = before < 0 ? 0 : before; o < next; o++)
+    int64_t from = sim_log_start(w->broker, SIM_RECORDS, partition); /* what is gone is gone */
+    for (int64_t o = before < from ? from : before; o < next; o++)
         SIM_MUST(w, c->covered[partition][o],
                  "guarantee 1: records/%d is committed up to %lld, but nobody told of %lld",
                  partition, (long long)next, (long long)o);
@@ -252,7 +259,10 @@ static const char *left(const struct sim_check *c)
         /* Its offset may stay behind: a commit that crosses a rebalance is refused, and the next
          * record's is enough. */
         const struct sim_record *r = &w->data->records[i];
-        if (!c->covered[r->partition][r->offset])
+        if (r->offset < 0)
+            return "a record is not on its topic yet";
+        if (!c->covered[r->partition][r->offset] &&
+            r->offset >= w->broker->logs[SIM_RECORDS][r->partition].start)
             return "a record was not scored";
     }
     if (!c->have_state)

@@ -72,6 +72,7 @@ struct check_unit {
     struct check_control controls[32];
     uint32_t n_controls;
     bool resumes;                          /* some RESUME is among them */
+    bool lost;                             /* labels were gone before they were read */
     struct check_ask asked[CHECK_LETTERS]; /* in the order of the ledger */
     uint32_t n_asked, n_states;
 };
@@ -118,6 +119,10 @@ struct sim_check {
     bool ever_paused;
     bool was_held[SIM_RECORDS_MAX]; /* before the unit */
 
+    /* All labels that were ever sent, by offset: their topic forgets. */
+    struct sim_entry *labels[SIM_PARTITIONS];
+    uint32_t n_labels[SIM_PARTITIONS], room[SIM_PARTITIONS];
+
     struct sim_totals totals;
     struct check_unit unit;
 };
@@ -125,6 +130,7 @@ struct sim_check {
 /* check_labels.c */
 int check_fact_of(const struct sim_check *c, struct wire_bytes id);
 void check_collect_letters(struct sim_check *c);
+void check_keep_label(struct sim_check *c, int32_t partition, const struct sim_entry *m);
 void check_entry(struct sim_check *c, const struct wire_message *m,
                  const struct wire_ledger_entry *entry);
 void check_letters_done(struct sim_check *c);

@@ -57,18 +57,28 @@ static void read_letter(struct sim_check *c, const struct wire_message *m, struc
     snprintf(l->vote.who, sizeof l->vote.who, "%s", label.annotator ? label.annotator : "");
 }
 
+void check_keep_label(struct sim_check *c, int32_t p, const struct sim_entry *m)
+{
+    if (c->n_labels[p] == c->room[p]) {
+        uint32_t more = c->room[p] ? 2 * c->room[p] : 64;
+        c->labels[p] = sim_grow(c->w, c->labels[p], c->n_labels[p] * sizeof *m, more * sizeof *m);
+        c->room[p] = more;
+    }
+    SIM_MUST(c->w, m->offset == c->n_labels[p], "simulator: labels have a gap");
+    c->labels[p][c->n_labels[p]++] = *m;
+}
+
 void check_collect_letters(struct sim_check *c)
 {
     struct check_unit *u = &c->unit;
     for (int32_t p = 0; p < SIM_PARTITIONS; p++) {
-        int64_t at = u->about->from[SIM_LABELS][p], end = u->unit->offsets[SIM_LABELS][p];
-        struct sim_entry m;
-        while (end >= 0 && at < end && sim_fetch(c->w->broker, SIM_LABELS, p, &at, &m) > 0 &&
-               m.offset < end) {
+        int64_t end = u->unit->offsets[SIM_LABELS][p], at = u->about->from[SIM_LABELS][p];
+        int64_t first = u->about->first[SIM_LABELS][p];
+        for (at = first > at ? first : at; end >= 0 && at < end; at++) {
             SIM_MUST(c->w, u->n_letters < CHECK_LETTERS, "simulator: too many labels in a unit");
             struct check_letter *l = &u->letters[u->n_letters++];
-            struct wire_message msg = sim_message(SIM_LABELS, p, &m);
-            *l = (struct check_letter){.partition = p, .offset = m.offset};
+            struct wire_message msg = sim_message(SIM_LABELS, p, &c->labels[p][at]);
+            *l = (struct check_letter){.partition = p, .offset = at};
             read_letter(c, &msg, l);
         }
     }
@@ -269,6 +279,8 @@ static void check_expiry(struct sim_check *c, int fact)
     const struct check_fact *f = &c->facts[fact];
     int64_t waited = c->w->now - f->asked_at, limit = (int64_t)c->w->plan->label_deadline_ms;
     bool sure = f->asked_term == c->term || c->w->faults->counts[SIM_WALL_JUMP] == 0;
+    if (c->unit.lost)
+        return; /* nobody knows what was answered */
     SIM_MUST(c->w, limit, "record %d expired, but there is no deadline", fact);
     SIM_MUST(c->w, !sure || waited >= limit,
              "record %d expired after %lld ms; the deadline is %lld", fact, (long long)waited,

@@ -152,15 +152,19 @@ static void compact(struct sim_world *w)
     sim_compact(w->broker, SIM_MODELS, 0);
 }
 
-/* Old candidates and labels that were read go. */
+/* Old candidates, labels and records that were read go; and some that were not. */
 static void retain(struct sim_world *w)
 {
-    for (int i = 0; i < 2; i++) {
-        enum sim_topic t = i ? SIM_LABELS : SIM_CANDIDATES;
-        for (uint32_t p = 0; p < w->broker->partitions[t]; p++) {
-            int64_t at = sim_group_committed(w->broker, SIM_TRAINERS, t, (int32_t)p);
-            if (at > 0)
-                sim_delete_before(w->broker, t, (int32_t)p, between(w, 0, at));
+    static const enum sim_topic topics[] = {SIM_CANDIDATES, SIM_LABELS, SIM_RECORDS};
+    bool unread = w->plan->losing && sim_chance(w, SIM_RNG_FAULTS, .3);
+    for (int i = 0; i < 3; i++) {
+        enum sim_topic t = topics[i];
+        enum sim_group_id g = t == SIM_RECORDS ? SIM_SCORERS : SIM_TRAINERS;
+        for (int32_t p = 0; p < (int32_t)w->broker->partitions[t]; p++) {
+            int64_t at = sim_group_committed(w->broker, g, t, p);
+            at = unread ? sim_stable_end(w->broker, t, p) : at;
+            if (at > 0 && (t != SIM_RECORDS || !w->plan->pool))
+                sim_delete_before(w->broker, t, p, between(w, 0, at));
         }
     }
     sim_fault_count(w, SIM_RETENTION);

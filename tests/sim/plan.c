@@ -73,6 +73,7 @@ static void pick_running(struct sim_world *w, struct sim_plan *p)
     p->people_faulty = chance(w, .8);
     p->operated = chance(w, .5);
     p->compacted = chance(w, .7);
+    p->losing = chance(w, .2);
     p->wall_begin = SIM_WALL_BEGIN;
     if (p->daily_budget) /* shortly before midnight */
         p->wall_begin += INT64_C(86400000) - (int64_t)pick(w, 5, 100) * 1000;

@@ -29,6 +29,7 @@ struct sim_plan {
     int64_t chaos_ms;   /* for so long things go wrong */
     int64_t wall_begin; /* milliseconds since 1970 */
     bool faulty, people_faulty, operated, compacted;
+    bool losing; /* retention is too short: messages go unread */
 };
 
 enum sim_kind { SIM_GOOD, SIM_SHORT, SIM_NAN, SIM_TOMBSTONE };

@@ -205,6 +205,18 @@ static bool owns(const struct sim_scorer *s, int32_t p)
     return s->seat.owned & (1u << p) && !s->enough[p];
 }
 
+/* Retention was faster than this scorer. */
+static void skip_lost(struct sim_scorer *s, int32_t p)
+{
+    int64_t first = sim_log_start(s->w->broker, SIM_RECORDS, p);
+    struct fis_error e;
+    if (!owns(s, p) || first <= s->position[p])
+        return;
+    if (scorer_reset(s->machine, p, first, (uint64_t)(first - s->position[p]), 0, &e) < 0)
+        fail(s, &e);
+    s->position[p] = first;
+}
+
 /* Messages of the partitions, some at a time, some partitions left for later. */
 static void read_some(struct sim_scorer *s, struct scorer_slot *slot)
 {
@@ -213,6 +225,7 @@ static void read_some(struct sim_scorer *s, struct scorer_slot *slot)
     uint32_t from = sim_below(s->w, SIM_RNG_NET, SIM_PARTITIONS);
     for (uint32_t k = 0; k < SIM_PARTITIONS; k++) {
         int32_t p = (int32_t)((from + k) % SIM_PARTITIONS);
+        skip_lost(s, p);
         uint32_t most = 1 + sim_below(s->w, SIM_RNG_NET, s->scoring.capacity);
         while (b->n < s->scoring.capacity && most-- > 0 && owns(s, p) &&
                sim_fetch(s->w->broker, SIM_RECORDS, p, &s->position[p], &m) > 0) {

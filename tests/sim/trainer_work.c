@@ -107,6 +107,21 @@ static void refuse(struct sim_trainer *t, enum sim_topic topic, const struct wir
              why->text);
 }
 
+/* Retention was faster than this trainer: it goes on with the first message that there is. */
+static void offsets_lost(struct sim_trainer *t, enum sim_topic topic, int32_t partition,
+                         struct trainer_time now)
+{
+    int64_t *at = &t->position[topic][partition];
+    int64_t first = sim_log_start(t->w->broker, topic, partition);
+    sim_note(t->w, t->name, "%s/%d: %lld messages are gone unread", sim_topic_names[topic],
+             partition, (long long)(first - *at));
+    SIM_MUST(t->w, first > *at, "simulator: %s/%d@%lld", sim_topic_names[topic], partition,
+             (long long)*at);
+    if (topic == SIM_LABELS)
+        trainer_role_labels_lost(t->role, (uint64_t)(first - *at), now);
+    *at = t->first[topic][partition] = first;
+}
+
 /* False: the role must act before it has more. */
 static bool take_some(struct sim_trainer *t, enum sim_topic topic, int32_t partition,
                       struct trainer_time now)
@@ -119,9 +134,9 @@ static bool take_some(struct sim_trainer *t, enum sim_topic topic, int32_t parti
         if (trainer_role_due(t->role))
             return false;
         int rc = sim_fetch(t->w->broker, topic, partition, at, &m);
-        SIM_MUST(t->w, rc >= 0, "%s: %s/%d@%lld is not there any more", t->name,
-                 sim_topic_names[topic], partition, (long long)*at);
-        if (rc == 0)
+        if (rc < 0)
+            offsets_lost(t, topic, partition, now);
+        if (rc <= 0)
             return true;
         struct wire_message msg = sim_message(topic, partition, &m);
         rc = take(t, topic, &msg, now, &e);
@@ -190,6 +205,7 @@ static void commit(struct sim_trainer *t)
     about->began = t->began;
     memcpy(about->from, t->from, sizeof about->from);
     memcpy(about->next, t->position, sizeof about->next);
+    memcpy(about->first, t->first, sizeof about->first);
     send_offsets(t);
     memcpy(t->from, t->position, sizeof t->from);
     t->committing = true;
