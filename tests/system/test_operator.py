@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""The operator's commands: what fisctl says of them, what the trainer does, what the topics show,
+and that they are still in force after a crash."""
+
+import json
+
+from fisd_test import (Pipeline, fields, has, main, people, record_json, same, t_config, test, wait)
+
+ROWS = list(people(8000, 3))
+TRUTH = {r["id"]: r["hired"] for r in ROWS}
+
+
+def config(**selection):
+    return t_config(selection={"labels_per_round": 24, "window_records": 300, **selection},
+                    training={"warm_up_epochs": 5, "steps_per_round": 60},
+                    gate={"replace": "always", "epsilon": 0.2},
+                    kafka={"session.timeout.ms": 6000, "group.instance.id": "one"},
+                    runtime={"commit_interval": "50ms"})
+
+
+class Work:
+    """A stream and an honest labeller, a step at a time."""
+
+    def __init__(self, p):
+        self.p, self.sent, self.answered = p, 0, set()
+
+    def feed(self, n=300):
+        self.p.produce("records", [(None, record_json(r)) for r in ROWS[self.sent:self.sent + n]])
+        self.sent += n
+
+    def requests(self):
+        """ids asked for, and those that were taken back."""
+        bodies = [(m.key.decode(), json.loads(m.value)) for m in self.p.consume("label-requests")]
+        return ([k for k, b in bodies if not b.get("cancelled")],
+                {k: b["reason"] for k, b in bodies if b.get("cancelled")})
+
+    def answer(self):
+        fresh = [i for i in self.requests()[0] if i not in self.answered]
+        if fresh:
+            self.p.produce("labels", [(i.encode(), json.dumps({"label": TRUTH[i]}).encode())
+                                      for i in fresh])
+            self.answered.update(fresh)
+
+    def until_version(self, n):
+        def there():
+            self.answer()
+            if len(versions(self.p)) >= n:
+                return True
+            if not self.requests()[0] or not set(self.requests()[0]) - self.answered:
+                self.feed(150)
+            return False
+        wait(there, f"version {n}", alive=self.p.alive)
+
+
+def versions(p):
+    """What fisctl lists: one dict a version."""
+    r = p.fisctl("models", "list", "--json")
+    same(r.returncode, 0, r.stderr)
+    listed = [json.loads(line) for line in r.stdout.splitlines()]
+    return [{**v, "reason": v["gate"]["reason"]} for v in listed]
+
+
+def command(p, *arguments, code=0):
+    """Runs fisctl; its outcome as JSON has ok and text."""
+    r = p.fisctl(*arguments)
+    same(r.returncode, code, f"fisctl {' '.join(arguments)}: {r.stdout}{r.stderr}")
+    return r.stdout + r.stderr
+
+
+def status(p):
+    r = p.fisctl("labels", "status", "--json")
+    same(r.returncode, 0, r.stderr)
+    return json.loads(r.stdout)
+
+
+def weights(p, version):
+    r = p.fisctl("models", "show", str(version), "--weights")
+    same(r.returncode, 0, r.stderr)
+    return json.loads(r.stdout)["parameters"]
+
+
+def crash(p):
+    p.kill()
+    p.start(ready=r" restored ")
+
+
+@test("pause: nothing is asked for, answers are taken, also after a crash; resume: it goes on")
+def _():
+    with Pipeline(config()) as p:
+        w = Work(p)
+        p.start()
+        w.feed()
+        p.wait_messages("label-requests", 24)
+        some = w.requests()[0][:10]
+        command(p, "labels", "pause", "--reason", "the tool is being moved", "--by", "ann")
+        same(status(p)["paused"], True)
+        p.produce("labels", [(i.encode(), json.dumps({"label": TRUTH[i]}).encode()) for i in some])
+        w.answered.update(some)
+        wait(lambda: status(p)["kept"] + status(p)["set_aside"] == 10, "10 labels taken")
+        crash(p)
+        same(status(p)["paused"], True)
+        w.answer()  # the round ends
+        p.wait_log(r" version version=2 ")
+        w.feed(600)
+        p.wait_log(r" round round=2 scored=\d+ ")
+        command(p, "labels", "pause")  # twice is once; and all before it was handled
+        same(len(w.requests()[0]), 24, "requests while it was paused")
+        command(p, "labels", "resume")
+        p.wait_messages("label-requests", 48)
+        same(status(p)["paused"], False)
+
+
+@test("cancel: the request is taken back once, its budget and place are free; a late answer counts")
+def _():
+    with Pipeline(config(budget=24)) as p:
+        w = Work(p)
+        p.start()
+        w.feed()
+        p.wait_messages("label-requests", 24)
+        first, second = w.requests()[0][:2]
+        command(p, "labels", "cancel", first, second)
+        wait(lambda: len(w.requests()[0]) == 26, "two others in their place")
+        same(w.requests()[1], {first: "cancelled", second: "cancelled"})
+        out = command(p, "labels", "cancel", first, code=1)
+        has(out, "no open request")
+        has(command(p, "labels", "cancel", "nobody", code=1), "no open request")
+        crash(p)
+        s = status(p)
+        same((s["cancelled"], s["open"], s["charged"]), (2, 24, 24))
+        p.produce("labels", [(first.encode(), b'{"label": "yes"}')])
+        wait(lambda: status(p)["cancelled"] == 1, "a late answer")
+        same(status(p)["charged"], 25, "it is paid for")
+        same(len(p.consume("dead-letter")), 0, "dead letters")
+        same(len(w.requests()[0]), 26, "requests")
+
+
+@test("pin, rollback, promote, compare: a version is served again as a new one; the log only grows")
+def _():
+    with Pipeline(config()) as p:
+        w = Work(p)
+        p.start()
+        w.until_version(3)
+        v = versions(p)
+        before = [x["version"] for x in v if x["served"]]
+        assert len(before) >= 2, v
+        command(p, "models", "pin", "--reason", "an audit")
+        w.until_version(len(v) + 1)
+        pinned = versions(p)[-1]
+        same((pinned["served"], pinned["reason"]), (False, "pinned"))
+        crash(p)
+        w.until_version(len(v) + 2)
+        same(versions(p)[-1]["reason"], "pinned", "after a crash")
+        command(p, "models", "unpin")
+
+        out = command(p, "models", "rollback", "--reason", "complaints")
+        n = len(v) + 3
+        has(out, f"version {n} is served", f"version {before[-2]}")
+        last = versions(p)[-1]
+        same((last["version"], last["served"], last["reason"], last["parent"]),
+             (n, True, "rolled_back", before[-1]))
+        same(weights(p, n), weights(p, before[-2]), "weights")
+
+        out = command(p, "models", "promote", str(pinned["version"]))
+        last = versions(p)[-1]
+        same((last["version"], last["served"], last["reason"], last["parent"]),
+             (n + 1, True, "promoted", n))
+        same(weights(p, n + 1), weights(p, pinned["version"]), "weights")
+
+        has(command(p, "models", "promote", "99", code=1), "99")
+        has(command(p, "models", "rollback", "99", code=1), "99")
+        same(len(versions(p)), n + 1, "a refused command makes no version")
+        crash(p)
+        w.until_version(n + 2)
+        after = versions(p)
+        same([x["version"] for x in after], list(range(1, n + 3)), "versions")
+        same(after[-1]["parent"], n + 1, "parent of the next")
+        out = command(p, "models", "compare", str(before[-2]), str(n + 1))
+        has(out, "accuracy")
+        out = command(p, "models", "compare", str(before[-2]), str(n), "--data", "validation.csv")
+        has(out, "accuracy")
+
+
+@test("a command that no trainer takes is said to wait, and is done by the next trainer, once")
+def _():
+    with Pipeline(config()) as p:
+        w = Work(p)
+        p.start()
+        w.feed()
+        p.wait_messages("label-requests", 24)
+        same(p.stop(), 0, "exit status")
+        out = command(p, "labels", "pause", "--wait", "1", code=3)
+        p.start(ready=r" control command=pause ok=1 ")
+        same(status(p)["paused"], True)
+        print("# " + out.strip(), flush=True)
+        crash(p)
+        command(p, "labels", "resume")
+        same(p.log().count(" control command=pause "), 1, "times it was done")
+
+
+@test("what is no command is refused and stops nothing")
+def _():
+    with Pipeline(config()) as p:
+        p.start()
+        p.produce("control", [(b"x", b"\xff\xff"), (b"y", b""), (b"z", bytes([8, 99])), (b"", b"{}")])
+        command(p, "labels", "pause")
+        same(len([m for m in p.consume("dead-letter")
+                  if m.headers["fis.error.topic"] == p.topic("control")]), 4, "dead letters")
+        state = dict(fields(next(m.value for m in reversed(p.consume("ledger")) if m.key == b"\0")))
+        same(state.get(11), 1, "paused, on the ledger")
+
+
+if __name__ == "__main__":
+    main()
