@@ -14,10 +14,10 @@ say = @$(if $(filter 1,$(V)),:,printf '  %-7s %s\n' '$(1)' '$(2)')
 
 # ---- packages ---------------------------------------------------------------------------------
 # What pkg-config knows; libcsv and uthash ship no .pc file and are looked for by their headers.
-PKGS := rdkafka libprotobuf-c libuv libfyaml jansson openblas libxxhash libsystemd
+PKGS := rdkafka libprotobuf-c libuv libfyaml jansson openblas libmicrohttpd libxxhash libsystemd
 BUILD_DEBS := gcc make pkg-config libc6-dev librdkafka-dev libprotobuf-c-dev protobuf-c-compiler \
               protobuf-compiler libuv1-dev libfyaml-dev libjansson-dev libopenblas-dev \
-              libxxhash-dev libcsv-dev uthash-dev libsystemd-dev
+              libxxhash-dev libcsv-dev uthash-dev libmicrohttpd-dev libsystemd-dev
 TEST_DEBS := libcmocka-dev
 # Tools: command:package, installed when the command is missing.
 DEMO_TOOLS := python3:python3
