@@ -1,0 +1,32 @@
+/*
+ * What librdkafka says of itself every statistics.interval.ms (15 s, unless the operator's
+ * properties say otherwise), cut down to what matters: how long brokers take, what waits, what went
+ * wrong. Its texts are long where there are many partitions, so they are parsed by a worker.
+ *
+ * Thread: the loop; the parsing itself is a worker's. Owns: one text at a time.
+ */
+#ifndef DAEMON_KAFKA_STATS_H
+#define DAEMON_KAFKA_STATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KAFKA_STATS_CLIENTS 12
+
+struct kafka_stats {
+    char client[24];                      /* "records", "heads", "offers", … */
+    uint32_t brokers_up, brokers;         /* that it knows; connected now */
+    double rtt_seconds;                   /* the worst broker's average; 0: none measured */
+    double rtt_p99_seconds;               /* the worst broker's */
+    uint64_t requests_waiting;            /* to be sent */
+    uint64_t queue_messages, queue_bytes; /* producer: to be sent */
+    uint64_t sent_messages, sent_bytes, received_messages, received_bytes;
+    uint64_t request_errors, request_timeouts, disconnects;
+    uint64_t rebalances; /* consumer groups */
+};
+
+/* Reads one text into *out, `client` excepted. -1: it is not understood. */
+int kafka_stats_parse(const char *text, size_t length, struct kafka_stats *out);
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * What there is to see of a running fisd, as one plain struct, filled from the hosts on demand:
+ * /metrics, /api/v1, the dashboard, alarms and the lines for systemd all show it, so they cannot
+ * differ. No record, no feature, no sensitive value is in it; of what the heaps hold only ids,
+ * scores and the criterion are shown.
+ *
+ * While a job trains, the trainer's part is what it was when the job began (`busy` says so).
+ *
+ * Thread: the loop. Owns: nothing; pointers are valid until the loop goes on. A NaN is a figure
+ * that was not measured.
+ */
+#ifndef DAEMON_STATUS_H
+#define DAEMON_STATUS_H
+
+#include "daemon/histogram.h"
+#include "daemon/kafka_stats.h"
+#include "daemon/version_log.h"
+#include "role/leader.h"
+#include "role/scorer.h"
+#include "role/trainer.h"
+
+#define STATUS_PARTITIONS 1024 /* shown one by one; sums are over all */
+#define STATUS_BEST 50         /* of each heap */
+#define STATUS_REQUESTS 200    /* open ones, oldest first */
+#define STATUS_REASON 256
+
+/* A topic that this process reads. */
+struct status_lag {
+    const char *role, *topic; /* "scorer", "trainer" */
+    int32_t partition;
+    int64_t next; /* offset that is read next; -1: nothing yet */
+    int64_t lag;  /* messages up to the end; -1: not known yet */
+};
+
+struct status_scorer {
+    bool on;   /* the process has the role */
+    bool open; /* it has begun */
+    bool pool;
+    uint32_t owned; /* partitions */
+    int64_t lag;    /* over them; -1: not known yet */
+    struct scorer_counts counts;
+    uint64_t head_version; /* 0: none yet */
+    uint64_t outstanding;  /* messages sent and not acknowledged */
+    uint32_t batches, batches_in_flight;
+    /* Records of a batch; seconds that its decoding and scoring took; seconds from a message's
+     * timestamp to the acknowledgement of what was offered of its batch. */
+    const struct histogram *batch_records, *batch_seconds, *latency_seconds;
+};
+
+struct status_best { /* a candidate that is held */
+    struct fis_id id;
+    uint32_t criterion, rank; /* rank: 1 is the next to be asked for by this criterion */
+    float score;              /* by the criterion; higher is better */
+};
+struct status_request { /* an open request */
+    struct fis_id id;
+    uint32_t round, votes; /* answers so far */
+    uint64_t age_ms;
+};
+struct status_validation {
+    uint32_t rows, groups, smallest_cell; /* smallest: of group and class */
+    uint64_t changed_ms;                  /* runtime clock, when it was read; 0: not yet */
+};
+
+struct status_trainer {
+    bool on;      /* the process has the role */
+    bool running; /* it leads, and has gone on from the ledger or begun */
+    bool busy;    /* a job trains; figures are those of its begin */
+    enum trainer_job job;
+    enum leader_state state;
+    uint64_t state_ms;  /* for so long */
+    uint64_t takeovers; /* how often it began to lead, in this process */
+    struct trainer_role_counts counts;
+    uint64_t restore_ms;                   /* what going on from the ledger took; 0: it did not */
+    uint64_t ledger_entries, ledger_bytes; /* as restored, or followed by a standby */
+    struct status_validation validation;
+    double val0;
+    int64_t label_age_ms; /* since the last answer in this process; -1: none came */
+    uint64_t dead_labels_unreadable, dead_labels_refused, dead_offers, dead_commands;
+    uint64_t outstanding;
+    const char *control_id, *control_text; /* the last command and what became of it; "" */
+    bool control_ok;
+    const char *const *criteria; /* [n_criteria] their names */
+    uint32_t n_criteria;
+    const struct status_best *best;
+    uint32_t n_best;
+    const struct status_request *requests;
+    uint32_t n_requests; /* shown; counts.selector.open has their number */
+};
+
+struct status {
+    const struct config *cfg;
+    bool embedded, exactly_once;
+    bool started; /* topics are there, the roles have begun */
+    bool stopping;
+    int64_t wall_ms;                      /* now */
+    uint64_t mono_ms, uptime_ms;          /* runtime clock */
+    int64_t started_at_ms;                /* wall clock */
+    bool broker_seen;                     /* a broker has answered, and none is known to be away */
+    char broker_trouble[STATUS_REASON];   /* the last, when it is not over; "" */
+    const struct histogram *loop_seconds; /* what one turn of the loop took */
+    struct status_scorer scorer;
+    struct status_trainer trainer;
+    const struct version_log *versions;
+    const struct status_lag *lags;
+    uint32_t n_lags;
+    const struct kafka_stats *kafka; /* [n_kafka] by client */
+    uint32_t n_kafka;
+};
+
+struct runtime;
+/* Valid until the loop goes on. */
+const struct status *status_now(struct runtime *rt);
+
+/* Whether it can do its work now, and if not why, for people. What ready means:
+ *   scorer: a head is there, and the group has given it partitions (or another scorer has them all:
+ *     a spare one is not ready);
+ *   trainer: it leads and runs, or it is a standby that has read all there was and can take over.
+ * Both, with both roles. While it stops: not ready. */
+bool status_ready(const struct status *s, char reason[STATUS_REASON]);
+
+/* One line on what it does, for systemd and for people: "scoring, lag 12; leading, round 3,
+ * waiting for 17 labels". */
+void status_line(const struct status *s, char *out, size_t size);
+
+#endif
