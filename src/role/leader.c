@@ -146,12 +146,26 @@ static bool too_many(struct leader *l, uint64_t now)
     return ++l->failures > LEADER_FAILURES_MAX;
 }
 
+static void give_up(struct leader *l, const struct fis_error *e, bool fenced, uint64_t now)
+{
+    struct fis_error all;
+    fis_fail(&all, FIS_FATAL, "%u times within %d s, at last: %s%s", l->failures,
+             LEADER_FAILURES_MS / 1000,
+             fenced ? "another trainer with the same transactional id has taken over: " : "",
+             e->text);
+    end(l, &all, now);
+}
+
 void leader_failed(struct leader *l, const struct fis_error *e, bool fenced, uint64_t now_ms)
 {
     if (l->state == LEADER_STOPPED || l->state == LEADER_LEAVING)
         return;
     bool again = (fenced || e->class == FIS_ABORT_TXN) && l->state != LEADER_DRAIN;
-    if (!again || too_many(l, now_ms)) {
+    if (again && too_many(l, now_ms)) {
+        give_up(l, e, fenced, now_ms);
+        return;
+    }
+    if (!again) {
         end(l, e, now_ms);
         return;
     }

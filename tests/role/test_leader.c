@@ -17,6 +17,7 @@ struct world {
     uint64_t now;
     char log[4096]; /* wishes, and events of notes in brackets */
     bool stopped, failed;
+    char why[FIS_ERROR_TEXT];
     int follows, leaves; /* may not overlap */
 };
 
@@ -60,6 +61,8 @@ static void stopped(void *ctx, const struct fis_error *failed)
     assert_false(w->stopped); /* once */
     w->stopped = true;
     w->failed = failed != NULL;
+    if (failed)
+        snprintf(w->why, sizeof w->why, "%s", failed->text);
     say(w, failed ? "failed" : "stopped");
 }
 static void note(void *ctx, const char *event, const char *text)
@@ -226,8 +229,10 @@ static void fenced_and_lost_units_begin_anew_a_few_times(void **state)
     }
     assert_false(w.stopped);
     to_lead(&w);
-    fail_with(&w, FIS_ABORT_TXN, false);
+    fail_with(&w, FIS_ABORT_TXN, true);
     SAID(&w, "failed");
+    assert_string_equal(w.why, "6 times within 120 s, at last: another trainer with the same "
+                               "transactional id has taken over: because");
 }
 
 static void other_failures_are_the_end(void **state)
