@@ -1,10 +1,13 @@
-"""A Kafka of a test's own, to be stopped, killed and started again."""
+"""A Kafka of a test's own, to be stopped, killed and started again; and what else tests do to a
+Kafka: delete records, move offsets."""
 
+import json
 import os
 import signal
 import socket
 import struct
 import subprocess
+import tempfile
 
 import fisd_test
 from fisd_process import ROOT, same
@@ -65,3 +68,33 @@ def committed(group, topic, partitions):
         assert error == 0, f"OffsetFetch: error {error} for {topic}/{partition}"
         at += 2
     return found
+
+
+def tool(name, *arguments, file=None):
+    """One of Kafka's own tools, by its class. file: content of a file whose name is put in place of
+    the argument FILE."""
+    libs = os.path.join(os.environ.get("FISD_KAFKA_CACHE", os.path.join(ROOT, "build/cache/kafka")),
+                        "libs")
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
+        f.write(file or "")
+        f.flush()
+        command = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", libs + "/*",
+                   f"org.apache.kafka.tools.{name}", "--bootstrap-server", fisd_test.KAFKA,
+                   *[f.name if a == "FILE" else a for a in arguments]]
+        r = subprocess.run(command, capture_output=True, text=True, timeout=90)
+    assert r.returncode == 0, f"{name}: {r.stdout} {r.stderr}"
+    return r.stdout
+
+
+def delete_records(topic, partition, before):
+    """As retention does: everything before that offset is gone."""
+    tool("DeleteRecordsCommand", "--offset-json-file", "FILE", file=json.dumps(
+        {"version": 1, "partitions": [{"topic": topic, "partition": partition, "offset": before}]}))
+
+
+def delete_topic(topic):
+    tool("TopicCommand", "--delete", "--topic", topic)
+
+
+def create_topic(topic, partitions=1):
+    tool("TopicCommand", "--create", "--topic", topic, "--partitions", str(partitions))
