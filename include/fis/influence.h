@@ -12,6 +12,7 @@
 
 #include "fis/network.h"
 #include "fis/fairness.h"
+#include "fis/privacy.h"
 
 /* Labelled rows with groups; a borrowed view. x [n][d], y [n], group [n] (NULL where not needed).
  */
@@ -42,6 +43,9 @@ struct fis_direction_options {
     double damping;        /* .01 */
     fis_losses_fn *losses; /* NULL: cross-entropy and the surrogate */
     void *losses_arg;
+    /* Noise (fis/privacy.h): for fis_trainer_refresh alone. NULL: exact directions. The curvature
+     * is then taken from the initial rows. Borrowed. */
+    const struct fis_privacy *privacy;
 };
 
 /* g_acc, g_fair: slabs. Gradients at `params` of mean CE and of phi over `rows` (or over the

@@ -33,6 +33,8 @@ struct fis_trainer_options {
     float learning_rate, momentum, weight_decay;
     uint32_t batch;
     float boost, mix;
+    int split_by_place;     /* halves are dealt by seed and place alone, so that what an example is
+                               moves no other one; for noise (fis/privacy.h), which needs it */
     uint32_t kept_min;      /* 16 */
     uint32_t average_every; /* 6; 0: no averages, the current iterate is the end point */
     uint64_t seed;
@@ -51,7 +53,7 @@ int fis_trainer_add_bought(struct fis_trainer *t, const float *x, uint32_t y, ui
 
 /* Validation: x, y, group of n rows, copied. Split into guide and gate rows: folds = 1: guide half
  * = half 0, gate half = half 1; folds = 2: copy h is guided by half h and judged on the other.
- * The split is by seed, stratified by group and class. */
+ * The split is by seed, stratified by group and class (or not: split_by_place). */
 int fis_trainer_set_validation(struct fis_trainer *t, const struct fis_rows *rows,
                                uint32_t n_groups, struct fis_error *e) FIS_MUST_CHECK;
 
@@ -78,6 +80,10 @@ void fis_trainer_roll_back(struct fis_trainer *t);
  * G_fair with the one before; NaN at first. */
 int fis_trainer_refresh(struct fis_trainer *t, const struct fis_direction_options *o,
                         double *cosine, struct fis_error *e) FIS_MUST_CHECK;
+/* What refreshes with noise have spent (and those without it, once there were some with). Set after
+ * a restart: a refresh that follows and is the newest one again, to the bit, costs nothing. */
+struct fis_privacy_account fis_trainer_privacy(const struct fis_trainer *t);
+void fis_trainer_set_privacy(struct fis_trainer *t, const struct fis_privacy_account *spent);
 const float *fis_trainer_direction(const struct fis_trainer *t, int which); /* slab, of the head */
 struct fis_panel *
 fis_trainer_panel(const struct fis_trainer *t); /* borrowed; NULL before refresh */

@@ -20,22 +20,8 @@
 #include <string.h>
 
 #include "core/fairness_cells.h"
+#include "core/fairness_work.h"
 #include "core/softmax.h"
-
-enum part { ALL_ROWS, SAME_CLASS, OTHER_CLASS, PARTS };
-
-struct means {
-    double at[FIS_MAX_GROUPS]; /* sums at first, then means, then d phi / d mean */
-    double rows[FIS_MAX_GROUPS];
-};
-
-/* One entry per class and part; the cross-entropy uses entry 0 of ALL_ROWS. */
-struct work {
-    uint32_t classes, groups;
-    int uses[PARTS];
-    uint32_t first, last; /* the classes that have constraints: first <= k < last */
-    struct means mean[PARTS][FIS_MAX_CLASSES];
-};
 
 const char *fis_metric_name(enum fis_metric m)
 {
@@ -52,7 +38,8 @@ const char *fis_metric_name(enum fis_metric m)
     return "unknown";
 }
 
-static void plan(struct work *w, const struct fis_surrogate *s, uint32_t classes, uint32_t groups)
+void fairness_plan(struct fairness_work *w, const struct fis_surrogate *s, uint32_t classes,
+                   uint32_t groups)
 {
     int by_label = s->metric == FIS_EQUAL_OPPORTUNITY || s->metric == FIS_EQUALIZED_ODDS;
     w->classes = classes;
@@ -68,20 +55,15 @@ static void plan(struct work *w, const struct fis_surrogate *s, uint32_t classes
             memset(&w->mean[part][w->first], 0, (w->last - w->first) * sizeof(struct means));
 }
 
-static enum part part_of(const struct work *w, uint32_t label, uint32_t k)
-{
-    return w->uses[ALL_ROWS] ? ALL_ROWS : label == k ? SAME_CLASS : OTHER_CLASS;
-}
-
 /* The sums of p_k (or of the cross-entropy) over every cell. */
-static void add_rows(struct work *w, int risk, const float *logits, const uint32_t *labels,
+static void add_rows(struct fairness_work *w, int risk, const float *logits, const uint32_t *labels,
                      const uint32_t *groups, uint32_t n)
 {
     double p[FIS_MAX_CLASSES];
     for (uint32_t i = 0; i < n; i++) {
         double ce = softmax_row(logits + (size_t)i * w->classes, w->classes, labels[i], p);
         for (uint32_t k = w->first; k < w->last; k++) {
-            enum part part = part_of(w, labels[i], k);
+            enum part part = fairness_part(w, labels[i], k);
             struct means *m = &w->mean[part][k];
             if (!w->uses[part])
                 continue;
@@ -92,7 +74,7 @@ static void add_rows(struct work *w, int risk, const float *logits, const uint32
 }
 
 /* Sums become means. `slack` is the paper's n 1e-8, or 0. */
-static void divide(struct work *w, double slack)
+static void divide(struct fairness_work *w, double slack)
 {
     for (int part = 0; part < PARTS; part++)
         for (uint32_t k = w->first; w->uses[part] && k < w->last; k++)
@@ -139,7 +121,7 @@ static double compare_overall(struct means *m, uint32_t groups)
  * The paper's DP: H[g,k] clipped to [1e-3, 1], divided by its sum over k, compared in pairs with
  * c = (H[i,k] - H[j,k]) / (M (M-1) K). Means become d phi / d mean through all of it.
  */
-static double compare_paper_dp(struct work *w)
+static double compare_paper_dp(struct fairness_work *w)
 {
     double total[FIS_MAX_GROUPS] = {0}, phi = 0;
     double scale = 1.0 / ((double)w->groups * (w->groups - 1) * w->classes);
@@ -168,7 +150,7 @@ static double compare_paper_dp(struct work *w)
     return phi;
 }
 
-static double compare(struct work *w, const struct fis_surrogate *s)
+double fairness_compare(struct fairness_work *w, const struct fis_surrogate *s)
 {
     double phi = 0;
     int pairs = s->form == FIS_GAP_PAIRS || w->groups == 2;
@@ -182,14 +164,13 @@ static double compare(struct work *w, const struct fis_surrogate *s)
     return phi;
 }
 
-/* d phi / d logits of one row, given d phi / d mean of every cell. */
-static void row_gradient(const struct work *w, int risk, const float *logits, uint32_t label,
-                         uint32_t group, float *d)
+void fairness_row_gradient(const struct fairness_work *w, int risk, const float *logits,
+                           uint32_t label, uint32_t group, float *d)
 {
     double p[FIS_MAX_CLASSES], u[FIS_MAX_CLASSES] = {0}, along = 0;
     (void)softmax_row(logits, w->classes, label, p);
     for (uint32_t k = w->first; k < w->last; k++) {
-        enum part part = part_of(w, label, k);
+        enum part part = fairness_part(w, label, k);
         const struct means *m = &w->mean[part][k];
         u[k] = w->uses[part] ? m->at[group] / m->rows[group] : 0;
         along += p[k] * u[k];
@@ -202,7 +183,7 @@ int fis_surrogate_eval(const struct fis_surrogate *s, const float *logits, const
                        const uint32_t *groups, uint32_t n, uint32_t classes, uint32_t n_groups,
                        double *phi, float *dlogits, struct fis_error *e)
 {
-    struct work w; /* some 200 KB of stack */
+    struct fairness_work w;
     if (s->metric < FIS_DEMOGRAPHIC_PARITY || s->metric > FIS_RISK_DISPARITY)
         return fis_fail(e, FIS_INPUT, "fairness: metric number %d is unknown", (int)s->metric);
     int risk = s->metric == FIS_RISK_DISPARITY;
@@ -212,12 +193,12 @@ int fis_surrogate_eval(const struct fis_surrogate *s, const float *logits, const
                  : fairness_rows_check(labels, groups, n, classes, n_groups, s->positive, e);
     if (rc)
         return rc;
-    plan(&w, s, classes, n_groups);
+    fairness_plan(&w, s, classes, n_groups);
     add_rows(&w, risk, logits, labels, groups, n);
     divide(&w, s->min_cell ? 0 : n * 1e-8);
-    *phi = compare(&w, s);
+    *phi = fairness_compare(&w, s);
     for (uint32_t i = 0; dlogits && i < n; i++)
-        row_gradient(&w, risk, logits + (size_t)i * classes, labels[i], groups[i],
-                     dlogits + (size_t)i * classes);
+        fairness_row_gradient(&w, risk, logits + (size_t)i * classes, labels[i], groups[i],
+                              dlogits + (size_t)i * classes);
     return 0;
 }

@@ -62,6 +62,8 @@ struct fis_trainer {
     uint8_t *fold_of;
     uint32_t *fold_rows[2], fold_n[2];
     float *direction[FIS_DIRECTIONS];
+    struct fis_privacy_account spent;
+    int may_repeat; /* the next refresh may be the newest of the account again */
     struct fis_panel *panel, *fold_panel[FIS_MAX_FOLDS];
     struct fis_scratch *score_scratch;
     float *score_p, *score_acc, *score_fair; /* [TRAINER_SCORE_ROWS][K] */

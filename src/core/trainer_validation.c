@@ -1,5 +1,6 @@
 /* Validation rows, their halves, and the directions that are taken from them. */
 #include "core/trainer_state.h"
+#include "core/direction_private.h"
 
 #include <math.h>
 #include <string.h>
@@ -69,9 +70,10 @@ static void split(struct fis_trainer *t)
     for (uint32_t i = 0; i < n; i++)
         order[i] = i;
     fis_rng_shuffle(&rng, order, n);
-    for (uint32_t cell = 0; cell < t->n_groups * k; cell++)
+    uint32_t cells = t->o.split_by_place ? 1 : t->n_groups * k;
+    for (uint32_t cell = 0; cell < cells; cell++)
         for (uint32_t i = 0; i < n; i++)
-            if (t->val_group[order[i]] * k + t->val_y[order[i]] == cell)
+            if (cells == 1 || t->val_group[order[i]] * k + t->val_y[order[i]] == cell)
                 t->fold_of[order[i]] = (uint8_t)(dealt++ & 1u);
     if (t->o.folds == 0)
         memset(t->fold_of, 0, n);
@@ -146,28 +148,60 @@ static void head_done(struct head *h)
     *h = (struct head){0};
 }
 
-/* half: 0, 1, or 2 for all rows. */
-static int head_make(const struct fis_trainer *t, const struct fis_direction_options *o,
-                     uint32_t half, struct head *h, struct fis_error *e)
+static int head_room(const struct fis_trainer *t, struct head *h, struct fis_error *e)
 {
-    double phi;
-    const uint32_t *index = half < 2 ? t->fold_rows[half] : NULL;
     for (uint32_t i = 0; i < FIS_DIRECTIONS; i++) {
         h->direction[i] = fis_calloc(t->n_params, sizeof(float));
         if (!h->direction[i])
             return fis_fail(e, FIS_NOMEM, "trainer: no memory for directions");
     }
-    int r = fis_directions(&t->o.shape, t->copy[0].params, &t->rows, index,
-                           half < 2 ? t->fold_n[half] : 0, o, h->direction[0], h->direction[1],
-                           &phi, e);
-    if (r < 0)
-        return r;
+    return 0;
+}
+
+static int head_panel(const struct fis_trainer *t, struct head *h, struct fis_error *e)
+{
     for (size_t i = 0; i < t->n_params; i++)
         if (!isfinite(h->direction[0][i]) || !isfinite(h->direction[1][i]))
             return fis_fail(e, FIS_INPUT, "directions: not finite; the head is kept as it was");
     const float *const directions[] = {h->direction[0], h->direction[1]};
     h->panel = fis_panel_new(&t->o.shape, t->copy[0].params, directions, FIS_DIRECTIONS);
     return h->panel ? 0 : fis_fail(e, FIS_NOMEM, "trainer: no memory for a panel");
+}
+
+/* half: 0, 1, or ALL_HALVES. noise: the refresh's key, or NULL. */
+#define ALL_HALVES 2u
+static int head_make(const struct fis_trainer *t, const struct fis_direction_options *o,
+                     uint32_t half, const unsigned char *noise, struct head *h, struct fis_error *e)
+{
+    double phi;
+    struct chacha_normal normal;
+    const uint32_t *index = half < 2 ? t->fold_rows[half] : NULL;
+    uint32_t n = half < 2 ? t->fold_n[half] : 0;
+    int r = head_room(t, h, e);
+    if (r < 0)
+        return r;
+    if (noise)
+        chacha_normal_init(&normal, noise, half);
+    if (noise)
+        r = private_directions(&t->o.shape, t->copy[0].params, &t->rows, index, n, t->initial.x,
+                               t->initial.n, o, &normal, h->direction[0], h->direction[1], e);
+    else
+        r = fis_directions(&t->o.shape, t->copy[0].params, &t->rows, index, n, o, h->direction[0],
+                           h->direction[1], &phi, e);
+    return r < 0 ? r : head_panel(t, h, e);
+}
+
+/* The head's directions are the mean of the halves', which are out already. */
+static int head_of_halves(const struct fis_trainer *t, const struct head *half, struct head *h,
+                          struct fis_error *e)
+{
+    float share = (float)t->fold_n[0] / (float)t->rows.n;
+    int r = head_room(t, h, e);
+    for (uint32_t i = 0; r == 0 && i < FIS_DIRECTIONS; i++)
+        for (size_t j = 0; j < t->n_params; j++)
+            h->direction[i][j] =
+                share * half[0].direction[i][j] + (1 - share) * half[1].direction[i][j];
+    return r < 0 ? r : head_panel(t, h, e);
 }
 
 static double cosine_of(const float *a, const float *b, size_t n)
@@ -198,25 +232,91 @@ static void install(struct fis_trainer *t, struct head *head, struct head *fold)
     }
 }
 
+/* Exact directions: of all rows (or the half that guides) for the head, and of each half. */
+static int refresh_exact(const struct fis_trainer *t, const struct fis_direction_options *o,
+                         struct head *head, struct head *fold, struct fis_error *e)
+{
+    int r = head_make(t, o, t->o.folds == 1 ? 0 : ALL_HALVES, NULL, head, e);
+    for (uint32_t h = 0; r == 0 && t->o.folds == 2 && h < 2; h++)
+        r = head_make(t, o, h, NULL, &fold[h], e);
+    return r;
+}
+
+/* With noise: of each half, and what follows from them. */
+static int refresh_private(const struct fis_trainer *t, const struct fis_direction_options *o,
+                           const unsigned char *key, struct head *head, struct head *fold,
+                           struct fis_error *e)
+{
+    int r = 0;
+    if (t->o.folds && !t->o.split_by_place)
+        return fis_fail(e, FIS_INPUT, "directions: noise needs halves that are split by place");
+    if (t->o.folds != 2)
+        return head_make(t, o, t->o.folds == 1 ? 0 : ALL_HALVES, key, head, e);
+    for (uint32_t h = 0; r == 0 && h < 2; h++)
+        r = head_make(t, o, h, key, &fold[h], e);
+    return r < 0 ? r : head_of_halves(t, fold, head, e);
+}
+
+/* The key of this refresh, and the account when it has been made. The newest refresh once more, to
+ * the bit, is no new one. */
+static struct fis_privacy_account charge(const struct fis_trainer *t,
+                                         const struct fis_direction_options *o, unsigned char *key)
+{
+    struct fis_privacy_account spent = t->spent;
+    const float *params = t->copy[0].params;
+    uint64_t tag;
+    if (t->may_repeat) {
+        private_refresh_key(o, spent.refreshes, &t->o.shape, params, &t->rows, t->fold_of, key,
+                            &tag);
+        if (tag == spent.tag)
+            return spent;
+    }
+    spent.refreshes++;
+    spent.rho += fis_privacy_rho(o->privacy->noise);
+    private_refresh_key(o, spent.refreshes, &t->o.shape, params, &t->rows, t->fold_of, key,
+                        &spent.tag);
+    return spent;
+}
+
 int fis_trainer_refresh(struct fis_trainer *t, const struct fis_direction_options *o,
                         double *cosine, struct fis_error *e)
 {
     struct head head = {0}, fold[FIS_MAX_FOLDS] = {0};
+    struct fis_privacy_account spent = t->spent;
+    unsigned char key[CHACHA_KEY];
+    int r;
     if (t->rows.n == 0)
         return fis_fail(e, FIS_INPUT, "directions: there are no validation rows");
-    int r = head_make(t, o, t->o.folds == 1 ? 0 : 2, &head, e);
-    for (uint32_t h = 0; r == 0 && t->o.folds == 2 && h < 2; h++)
-        r = head_make(t, o, h, &fold[h], e);
+    if (o->privacy) {
+        spent = charge(t, o, key);
+        r = refresh_private(t, o, key, &head, fold, e);
+    } else {
+        spent.exact += spent.refreshes > 0 || spent.exact > 0;
+        r = refresh_exact(t, o, &head, fold, e);
+    }
     if (r == 0) {
         if (cosine)
             *cosine = cosine_of(t->direction[FIS_DIRECTION_FAIRNESS],
                                 head.direction[FIS_DIRECTION_FAIRNESS], t->n_params);
         install(t, &head, fold);
+        t->spent = spent;
+        t->may_repeat = 0;
     }
     head_done(&head);
     for (uint32_t h = 0; h < FIS_MAX_FOLDS; h++)
         head_done(&fold[h]);
     return r;
+}
+
+struct fis_privacy_account fis_trainer_privacy(const struct fis_trainer *t)
+{
+    return t->spent;
+}
+
+void fis_trainer_set_privacy(struct fis_trainer *t, const struct fis_privacy_account *spent)
+{
+    t->spent = *spent;
+    t->may_repeat = spent->refreshes > 0;
 }
 
 const float *fis_trainer_direction(const struct fis_trainer *t, int which)
