@@ -130,6 +130,11 @@ enum fis_known fis_selector_state(const struct fis_selector *s, const struct fis
 int fis_selector_peek(const struct fis_selector *s, const struct fis_id *id,
                       struct fis_candidate *c, uint32_t *criterion);
 
+/* The best n that this criterion's heap holds, best first; returns how many (256 at most). Pointers
+ * are valid until the selector is next called. Linear in the heap. */
+uint32_t fis_selector_best(const struct fis_selector *s, uint32_t criterion,
+                           struct fis_candidate *out, uint32_t n);
+
 /* What the heaps hold that was not told before, and what was told and is held no more without
  * having been asked for: for a copy that is kept elsewhere. `gone` first, then `held`; an id told
  * as held may be told so again, with other features. What is told is marked so. The functions may

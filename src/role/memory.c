@@ -42,6 +42,8 @@ struct memory {
     struct wire_trainer_state state;
     bool have_state;
     char trouble[FIS_ERROR_TEXT]; /* of the checkpoint; "": none */
+    void (*seen)(void *arg, const struct wire_model *v);
+    void *seen_arg;
 };
 
 static int new_arena(struct fis_arena *a, size_t size)
@@ -96,6 +98,12 @@ void memory_free(struct memory *m)
     fis_free(m->arena.base);
     fis_free(m->state_arena.base);
     fis_free(m);
+}
+
+void memory_watch(struct memory *m, void (*seen)(void *arg, const struct wire_model *v), void *arg)
+{
+    m->seen = seen;
+    m->seen_arg = arg;
 }
 
 /* ---- taking -------------------------------------------------------------------------------- */
@@ -185,6 +193,8 @@ static int take_model(struct memory *m, const struct wire_message *msg, struct f
         return rc;
     if (wire_model_decode(payload, &model, e) < 0)
         return -FIS_INPUT;
+    if (m->seen)
+        m->seen(m->seen_arg, &model.model);
     if (model.model.served && model.model.version >= m->served.model.version) {
         wire_model_done(&m->served);
         m->served = model;

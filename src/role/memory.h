@@ -26,6 +26,9 @@ struct memory *memory_new(const char *const names[MEMORY_TOPICS], size_t max_mes
                           struct fis_error *e); /* NULL: NOMEM */
 void memory_free(struct memory *m);             /* NULL is fine */
 
+/* Calls `seen` for every version of the models topic from now on, served or not, as it is taken. */
+void memory_watch(struct memory *m, void (*seen)(void *arg, const struct wire_model *v), void *arg);
+
 /* One message, in the order of its topic; only what is committed. FATAL: it cannot be read. */
 int memory_take(struct memory *m, enum memory_topic t, const struct wire_message *msg,
                 struct fis_error *e) FIS_MUST_CHECK;

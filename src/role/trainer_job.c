@@ -71,6 +71,7 @@ int trainer_take_validation(struct trainer_role *m, struct fis_error *e)
         m->rebased = 1;
     }
     m->n_groups = m->o.directions.n_groups = m->next_groups;
+    m->validation_sets++;
     fis_free(m->next_x);
     fis_free(m->next_y);
     fis_free(m->next_group);

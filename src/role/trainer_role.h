@@ -74,6 +74,7 @@ struct trainer_role {
     float *next_x;
     uint32_t *next_y, *next_group;
     uint32_t next_groups;
+    uint64_t validation_sets; /* that were put in force */
 };
 
 #define ROLE_BLOCK 256 /* held candidates scored at a time */

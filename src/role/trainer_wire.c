@@ -128,6 +128,8 @@ static void out_state(void *ctx, const struct wire_trainer_state *state)
     w->payload.length = 0;
     put(w, wire_ledger_state_encode(state, &w->payload, &e), TRAINER_LEDGER, wire_ledger_state_key,
         &e);
+    if (w->o.state)
+        w->o.state(w->o.arg, state);
 }
 
 /* ---- what goes in chunks ------------------------------------------------------------------- */
@@ -189,6 +191,8 @@ static void out_model(void *ctx, const struct wire_model *v)
     w->payload.length = 0;
     out_chunks(w, wire_model_encode(v, &w->payload, &e),
                &(struct chunked){TRAINER_MODELS, NULL, v->version}, &e);
+    if (w->o.model)
+        w->o.model(w->o.arg, v);
 }
 
 static void out_checkpoint(void *ctx, const struct wire_checkpoint *c)

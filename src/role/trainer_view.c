@@ -1,0 +1,72 @@
+#include "role/trainer_view.h"
+
+#include <math.h>
+
+#include "role/trainer_role.h"
+
+#define BEST_MAX 64
+
+uint32_t trainer_view_criteria(const struct trainer_role *m)
+{
+    return fis_criteria_count(m->o.selector.criteria.algorithm);
+}
+
+const char *trainer_view_criterion(const struct trainer_role *m, uint32_t criterion)
+{
+    return fis_criterion_name(m->o.selector.criteria.algorithm, criterion);
+}
+
+uint32_t trainer_view_best(const struct trainer_role *m, uint32_t criterion,
+                           struct trainer_best *out, uint32_t n)
+{
+    struct fis_candidate best[BEST_MAX];
+    n = fis_selector_best(m->selector, criterion, best, n < BEST_MAX ? n : BEST_MAX);
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = (struct trainer_best){best[i].id, criterion, i + 1, best[i].scores[criterion]};
+    return n;
+}
+
+uint32_t trainer_view_open(const struct trainer_role *m, struct trainer_open *out, uint32_t n)
+{
+    uint32_t i = 0;
+    for (const struct trainer_request *r = m->requests.oldest; r && i < n; r = r->newer, i++) {
+        uint64_t clock = m->state.clock_ms;
+        out[i] = (struct trainer_open){
+            .id = r->id,
+            .round = r->round,
+            .votes = r->n_votes,
+            .age_ms = clock > r->asked_at_ms ? clock - r->asked_at_ms : 0,
+        };
+    }
+    return i;
+}
+
+static uint32_t smallest_cell(const struct trainer_role *m, const struct fis_rows *v)
+{
+    uint32_t k = m->o.schema->n_classes, cells[FIS_MAX_GROUPS * FIS_MAX_CLASSES] = {0};
+    uint32_t smallest = UINT32_MAX;
+    for (uint32_t i = 0; i < v->n; i++)
+        cells[v->group[i] * k + v->y[i]]++;
+    for (uint32_t i = 0; i < m->n_groups * k; i++)
+        if (cells[i] < smallest)
+            smallest = cells[i];
+    return smallest;
+}
+
+void trainer_view(const struct trainer_role *m, struct trainer_view *out)
+{
+    const struct fis_rows *v = fis_trainer_validation(m->learner);
+    *out = (struct trainer_view){
+        .job = m->job,
+        .val0 = m->phase >= PHASE_COLLECT ? fis_gate_val0(m->gate) : (double)NAN,
+        .validation_sets = m->validation_sets,
+        .control_id = m->state.control_id ? m->state.control_id : "",
+        .control_text = m->state.control_text ? m->state.control_text : "",
+        .control_ok = m->state.control_ok,
+    };
+    if (!v || v->n == 0)
+        return;
+    out->validation_rows = v->n;
+    out->groups = m->n_groups;
+    out->smallest_cell = smallest_cell(m, v);
+}
