@@ -94,6 +94,13 @@ static void on_log(const rd_kafka_t *rk, int level, const char *facility, const 
     }
 }
 
+void stream_client_stats(const struct stream_link *link, const char *json, size_t length)
+{
+    if (link->stats && link->name) {
+        link->stats(link->stats_arg, link->name, json, length);
+    }
+}
+
 int stream_client_conf(rd_kafka_conf_t **out, const struct stream_client *client,
                        const struct stream_layers *layers, struct stream_link *link,
                        struct fis_error *e)
@@ -103,8 +110,11 @@ int stream_client_conf(rd_kafka_conf_t **out, const struct stream_client *client
         return rc;
     }
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    const struct stream_property id = {"client.id", "fisd"};
-    rc = set(conf, &id, e);
+    const struct stream_property common[] = {
+        {"client.id", "fisd"},
+        {"statistics.interval.ms", client->name ? "5000" : NULL},
+    };
+    rc = set_all(conf, common, sizeof common / sizeof *common, e);
     if (!rc) {
         rc = set_all(conf, layers->defaults, layers->default_count, e);
     }
@@ -121,7 +131,15 @@ int stream_client_conf(rd_kafka_conf_t **out, const struct stream_client *client
         rd_kafka_conf_destroy(conf);
         return rc;
     }
-    *link = (struct stream_link){client->wake, client->wake_arg, client->log, client->log_arg};
+    *link = (struct stream_link){
+        .wake = client->wake,
+        .wake_arg = client->wake_arg,
+        .log = client->log,
+        .log_arg = client->log_arg,
+        .stats = client->stats,
+        .stats_arg = client->stats_arg,
+        .name = client->name,
+    };
     rd_kafka_conf_set_opaque(conf, link);
     rd_kafka_conf_set_log_cb(conf, on_log);
     *out = conf;

@@ -14,6 +14,9 @@ struct stream_link {
     void *wake_arg;
     stream_log_fn *log;
     void *log_arg;
+    stream_stats_fn *stats;
+    void *stats_arg;
+    const char *name;
 };
 
 /* Properties in layers: defaults, the operator's, and those that fisd itself sets: an operator's
@@ -36,6 +39,9 @@ int stream_client_conf(rd_kafka_conf_t **out, const struct stream_client *client
 /* Takes conf, also on failure. */
 int stream_client_new(rd_kafka_t **out, rd_kafka_type_t type, rd_kafka_conf_t *conf,
                       struct fis_error *e) FIS_MUST_CHECK;
+
+/* Hands a text of statistics on. */
+void stream_client_stats(const struct stream_link *link, const char *json, size_t length);
 
 /* Calls the link's wake when the queue becomes non-empty. */
 void stream_client_watch(rd_kafka_queue_t *queue, struct stream_link *link);

@@ -30,6 +30,10 @@ typedef void stream_wake_fn(void *arg);
 /* A line of librdkafka's log: syslog level (3 error … 7 debug), text. Called from any thread. */
 typedef void stream_log_fn(void *arg, int level, const char *text);
 
+/* What librdkafka says of a client from time to time (statistics.interval.ms): its name and a JSON
+ * text. From inside stream_consumer_read or stream_producer_poll; copy what is to be kept. */
+typedef void stream_stats_fn(void *arg, const char *name, const char *json, size_t length);
+
 /* What goes into every client. NULL callbacks are fine: nobody is woken, the log goes nowhere. */
 struct stream_client {
     const struct stream_property *properties;
@@ -38,6 +42,9 @@ struct stream_client {
     void *wake_arg;
     stream_log_fn *log;
     void *log_arg;
+    stream_stats_fn *stats; /* of a client that has a name */
+    void *stats_arg;
+    const char *name; /* which client it is, for stats; a text that outlives it */
 };
 
 /* A place in a topic; for commits the offset is the next one to read: last handled + 1. */

@@ -42,6 +42,13 @@ static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
     }
 }
 
+static int on_stats(rd_kafka_t *rk, char *json, size_t length, void *opaque)
+{
+    (void)rk;
+    stream_client_stats(opaque, json, length);
+    return 0; /* librdkafka frees the text */
+}
+
 /* ---- life ------------------------------------------------------------------------------- */
 
 static int copy_options(struct stream_consumer *c, const struct stream_consumer_options *o,
@@ -133,6 +140,7 @@ static int make_client(struct stream_consumer *c, const struct stream_consumer_o
     }
     bool member = c->group && !c->stored;
     rd_kafka_conf_set_error_cb(conf, on_error);
+    rd_kafka_conf_set_stats_cb(conf, on_stats);
     if (member) {
         rd_kafka_conf_set_rebalance_cb(conf, stream_consumer_rebalance);
     }

@@ -178,6 +178,16 @@ int stream_consumer_commit(struct stream_consumer *c, const struct stream_offset
  * knew; -1 when it is not known yet for one of them. Does not ask the broker. */
 int64_t stream_consumer_lag(const struct stream_consumer *c);
 
+/* The owned partitions one by one, as the last fetch knew them; returns how many (n at most). */
+struct stream_place {
+    uint32_t topic;
+    int32_t partition;
+    int64_t next; /* read next; -1: nothing yet */
+    int64_t lag;  /* messages from there to the end; -1: not known yet */
+};
+uint32_t stream_consumer_places(const struct stream_consumer *c, struct stream_place *out,
+                                uint32_t n);
+
 /* Leaves the group and frees all. Blocks at most timeout_ms for the group and then about a second
  * for threads to end; never waits for a dead broker. on_revoke is not called. Commits sent
  * before are waited for within the time. NULL is fine. */

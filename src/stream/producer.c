@@ -5,6 +5,7 @@
 #include "stream/producer.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "fis/mem.h"
@@ -36,7 +37,7 @@ static int make_client(struct stream_producer *p, const struct stream_producer_o
     if (rc) {
         return rc;
     }
-    rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR);
+    rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS);
     rc = stream_client_new(&p->rk, RD_KAFKA_PRODUCER, conf, e);
     if (rc) {
         return rc;
@@ -205,6 +206,9 @@ static size_t serve(struct stream_producer *p, int wait_ms, stream_report_fn *re
             n += take_reports(p, ev, report, arg);
         } else if (rd_kafka_event_type(ev) == RD_KAFKA_EVENT_ERROR) {
             take_error(p, ev);
+        } else if (rd_kafka_event_type(ev) == RD_KAFKA_EVENT_STATS) {
+            const char *json = rd_kafka_event_stats(ev);
+            stream_client_stats(&p->link, json, strlen(json));
         }
         rd_kafka_event_destroy(ev);
     }

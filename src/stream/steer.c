@@ -46,20 +46,40 @@ int stream_consumer_commit(struct stream_consumer *c, const struct stream_offset
     return 0;
 }
 
+static int64_t lag_of(const struct stream_consumer *c, uint32_t i)
+{
+    int64_t low, high, next = c->positions[i].next;
+    const struct stream_partition *p = &c->owned[i];
+    if (next < 0 ||
+        rd_kafka_get_watermark_offsets(c->rk, c->topics[p->topic], p->partition, &low, &high) ||
+        high < 0) {
+        return -1;
+    }
+    return high > next ? high - next : 0;
+}
+
 int64_t stream_consumer_lag(const struct stream_consumer *c)
 {
     int64_t sum = 0;
     for (uint32_t i = 0; i < c->owned_count; i++) {
-        int64_t low, high, next = c->positions[i].next;
-        const struct stream_partition *p = &c->owned[i];
-        if (next < 0 ||
-            rd_kafka_get_watermark_offsets(c->rk, c->topics[p->topic], p->partition, &low, &high) ||
-            high < 0) {
+        int64_t lag = lag_of(c, i);
+        if (lag < 0) {
             return -1;
         }
-        sum += high > next ? high - next : 0;
+        sum += lag;
     }
     return sum;
+}
+
+uint32_t stream_consumer_places(const struct stream_consumer *c, struct stream_place *out,
+                                uint32_t n)
+{
+    n = n < c->owned_count ? n : c->owned_count;
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = (struct stream_place){c->owned[i].topic, c->owned[i].partition,
+                                       c->positions[i].next, lag_of(c, i)};
+    }
+    return n;
 }
 
 const char *stream_consumer_group(const struct stream_consumer *c)
