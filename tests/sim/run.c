@@ -80,7 +80,8 @@ static void add(struct sim_totals *t, const struct sim_world *w)
     sim_check_add(w, t);
 }
 
-bool sim_run(uint64_t seed, bool trace, const char *planted, struct sim_totals *totals)
+bool sim_run(uint64_t seed, bool trace, const char *planted, struct sim_totals *totals,
+             uint64_t *hash)
 {
     struct sim_world *w = malloc(sizeof *w);
     static struct sim_trace lines;
@@ -88,6 +89,7 @@ bool sim_run(uint64_t seed, bool trace, const char *planted, struct sim_totals *
         abort();
     lines.live = trace;
     lines.next = 0;
+    lines.hash = 0;
     sim_world_init(w, seed, &lines);
     bool good = setjmp(w->out) == 0;
     if (good) {
@@ -98,6 +100,7 @@ bool sim_run(uint64_t seed, bool trace, const char *planted, struct sim_totals *
     } else {
         report(w, planted);
     }
+    *hash = lines.hash;
     sim_check_done(w);
     sim_labeller_done(w);
     sim_world_done(w);

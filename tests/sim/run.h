@@ -10,7 +10,9 @@ struct sim_totals {
     int64_t virtual_ms;
 };
 
-/* False: something was violated; it was printed, with the way to see it again. */
-bool sim_run(uint64_t seed, bool trace, const char *planted, struct sim_totals *totals);
+/* False: something was violated; it was printed, with the way to see it again. *hash: of the trace;
+ * the same seed has the same one. */
+bool sim_run(uint64_t seed, bool trace, const char *planted, struct sim_totals *totals,
+             uint64_t *hash);
 
 #endif

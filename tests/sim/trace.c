@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "world.h"
 
 #define LINES (sizeof((struct sim_trace *)0)->lines / sizeof((struct sim_trace *)0)->lines[0])
@@ -18,6 +20,7 @@ void sim_note(struct sim_world *w, const char *who, const char *format, ...)
     va_start(ap, format);
     vsnprintf(line + n, sizeof t->lines[0] - (size_t)n, format, ap);
     va_end(ap);
+    t->hash = XXH3_64bits_withSeed(line, strlen(line), t->hash);
     if (t->live)
         puts(line);
 }

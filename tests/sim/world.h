@@ -125,6 +125,7 @@ _Noreturn void sim_violated(struct sim_world *w, const char *format, ...) FIS_PR
 struct sim_trace {
     bool live;
     uint32_t next;
+    uint64_t hash; /* of all lines */
     char lines[256][200];
 };
 void sim_note(struct sim_world *w, const char *who, const char *format, ...) FIS_PRINTF(3, 4);
