@@ -91,7 +91,7 @@ static void fill_columns(struct load *l)
 static void join_directory(struct load *l, char **file)
 {
     const char *slash = strrchr(l->name, '/');
-    if (!*file || **file == '/' || !slash)
+    if (!*file || **file == '/' || !slash || !strncmp(*file, "credential:", 11))
         return;
     size_t directory = (size_t)(slash - l->name) + 1, length = strlen(*file);
     char *whole = keep(l, fis_alloc(directory + length + 1, 1));
@@ -129,6 +129,9 @@ static void settle(struct load *l)
     fill_columns(l);
     join_directory(l, &c->initial.file);
     join_directory(l, &c->validation.file);
+    join_directory(l, &c->http.token_file);
+    join_directory(l, &c->http.tls_cert);
+    join_directory(l, &c->http.tls_key);
     if (!c->positive)
         c->positive = keep(l, fis_strdup(c->classes.items[c->classes.count - 1]));
     settle_numbers(l);
@@ -274,6 +277,31 @@ static void check_mode(struct load *l)
     }
 }
 
+static bool is_address(const char *text)
+{
+    const char *port = strrchr(text, ':');
+    return port && port > text && port[1] && strspn(port + 1, "0123456789") == strlen(port + 1);
+}
+
+static void check_http(struct load *l)
+{
+    const struct config_http *h = &l->cfg->http;
+    struct spot at;
+    if (strcmp(h->listen, "auto") && strcmp(h->listen, "off") && !is_address(h->listen)) {
+        at = load_spot(l, "http.listen", -1);
+        load_refuse(l, &at, "what is no address and port");
+    }
+    if (!h->tls_cert != !h->tls_key) {
+        at = load_spot(l, h->tls_cert ? "http.tls_cert" : "http.tls_key", -1);
+        load_problem(l, &at, h->tls_cert ? "no http.tls_key" : "no http.tls_cert",
+                     "both of them, or neither");
+    }
+    if (h->protect == CONFIG_PROTECT_ALL && !h->token_file) {
+        at = load_spot(l, "http.protect", -1);
+        load_problem(l, &at, "all, and no http.token_file", "commands, or a token to protect by");
+    }
+}
+
 void load_check(struct load *l)
 {
     if (load_given(l, "dimension") && load_given(l, "columns")) {
@@ -292,4 +320,5 @@ void load_check(struct load *l)
     check_topics(l);
     check_numbers(l);
     check_mode(l);
+    check_http(l);
 }

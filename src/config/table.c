@@ -309,6 +309,32 @@ const struct option config_column_options[] = {
                 "columns only."},
     {.key = NULL},
 };
+    {.key = "http.listen", TEXT(64), .offset = AT(http.listen), .standard = "auto",
+     .meaning = "Where dashboard, metrics and API are served: an IP address and a port. auto: "
+                "127.0.0.1:9464 or, when that is taken, the next free port (the log says which). "
+                "off: nowhere. Reach beyond this machine wants TLS and a token."},
+    {.key = "http.token_file", TEXT(4095), .offset = AT(http.token_file),
+     .example = "/etc/fisd/http.token", .otherwise = "nobody may give commands by HTTP",
+     .meaning = "File whose first line is the token (16 characters or more) that commands need, or "
+                "credential:name for one of systemd's. Read again on SIGHUP."},
+    {.key = "http.protect", CHOICE("commands", "all"), .offset = AT(http.protect),
+     .standard = "commands",
+     .meaning = "What needs the token: commands, or metrics and API too. The health pages, and the "
+                "dashboard's own files, never do."},
+    {.key = "http.tls_cert", TEXT(4095), .offset = AT(http.tls_cert),
+     .example = "/etc/fisd/http.crt", .otherwise = "plain HTTP",
+     .meaning = "Certificate (and chain) in PEM: a file, or credential:name."},
+    {.key = "http.tls_key", TEXT(4095), .offset = AT(http.tls_key), .example = "/etc/fisd/http.key",
+     .otherwise = "plain HTTP", .meaning = "Its key in PEM: a file, or credential:name."},
+    {.key = "http.max_connections", COUNT(1, 1000), .offset = AT(http.max_connections),
+     .standard = "32", .meaning = "Connections at a time; more wait."},
+    {.key = "http.timeout", DURATION(100, 10 * MINUTE), .offset = AT(http.timeout),
+     .standard = "10s",
+     .meaning = "Longest time that a request and its answer, or an idle connection, may take."},
+    {.key = "http.group_names", .kind = KIND_BOOL, .offset = AT(http.group_names),
+     .standard = "false",
+     .meaning = "Whether groups are shown by the values of the sensitive columns; else by number."},
+
 /* clang-format on */
 
 const struct option *config_find_option(const char *key)
