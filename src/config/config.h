@@ -49,8 +49,8 @@ enum config_mode { CONFIG_STREAM, CONFIG_POOL };
 enum config_copies { CONFIG_BOOSTED, CONFIG_PLAIN, CONFIG_MIXED };
 enum config_switch { CONFIG_AUTO, CONFIG_ON, CONFIG_OFF };
 enum config_replace { CONFIG_FAIRER, CONFIG_ALWAYS };
-enum config_log_level { CONFIG_DEBUG, CONFIG_INFO, CONFIG_WARN, CONFIG_ERROR };
 enum config_protect { CONFIG_PROTECT_COMMANDS, CONFIG_PROTECT_ALL };
+enum config_log_level { CONFIG_DEBUG, CONFIG_INFO, CONFIG_WARN, CONFIG_ERROR };
 
 #define CONFIG_LAYERS_MAX 6
 
@@ -174,14 +174,6 @@ struct config_runtime {
     uint32_t workers;
 };
 
-struct config_log {
-    int level; /* enum config_log_level */
-};
-
-struct config {
-    char *pipeline;
-    unsigned roles; /* bits of enum config_role; never 0 */
-    int delivery;   /* enum config_delivery */
 struct config_http {
     char *listen; /* "auto", "off", or host:port */
     char *token_file, *tls_cert, *tls_key; /* a path, or credential:name; NULL: none */
@@ -191,6 +183,14 @@ struct config_http {
     uint64_t timeout; /* ms */
 };
 
+struct config_log {
+    int level; /* enum config_log_level */
+};
+
+struct config {
+    char *pipeline;
+    unsigned roles; /* bits of enum config_role; never 0 */
+    int delivery;   /* enum config_delivery */
     struct config_properties kafka;
     struct config_topics topics;
     struct config_records records;
@@ -209,6 +209,7 @@ struct config_http {
     struct config_gate gate;
     struct config_scorer scorer;
     struct config_runtime runtime;
+    struct config_http http;
     struct config_log log;
 };
 
@@ -218,7 +219,6 @@ struct config_problems {
     uint32_t count; /* how many there are; texts beyond CONFIG_PROBLEMS_MAX are not kept */
     char text[CONFIG_PROBLEMS_MAX][FIS_ERROR_TEXT];
 };
-    struct config_http http;
 
 /* Reads `path`. `e` gets the first problem. *cfg is written on success only, and then needs
  * config_done. The second form also lists the other problems (`problems` may be NULL). */

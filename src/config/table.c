@@ -110,14 +110,14 @@ const struct option config_options[] = {
     {.key = "labels.encoding", CHOICE("json", "protobuf"), .offset = AT(labels.encoding),
      .standard = "json", .meaning = "Encoding of label requests and of labels."},
     {.key = "labels.deadline", DURATION(0, YEAR), .offset = AT(labels.deadline), .standard = "0",
+     .live = true,
      .meaning = "A request that is not answered within this time expires: it is cancelled on the "
                 "topic, and its place is free. A late answer is used all the same. 0: it waits."},
-     .live = true,
     {.key = "labels.replace", .kind = KIND_BOOL, .offset = AT(labels.replace),
      .standard = "false",
+     .live = true,
      .meaning = "Whether the budget has an expired request back, so that another record is asked "
                 "for in its place."},
-     .live = true,
     {.key = "labels.votes", COUNT(1, 99), .offset = AT(labels.votes), .standard = "1",
      .meaning = "Answers wanted for a record, each from another annotator; the class with the most "
                 "is the label. More than 1: every label must name its annotator. Budgets count "
@@ -180,28 +180,28 @@ const struct option config_options[] = {
      .meaning = "Labels to be bought in all; 0: no limit."},
     {.key = "selection.daily_budget", BIG(0, UINT64_C(1000000000000)),
      .offset = AT(selection.daily_budget), .standard = "0",
+     .live = true,
      .meaning = "Labels to be asked for in a day (UTC), not more than budget; 0: no limit."},
     {.key = "selection.in_flight", COUNT(0, 65536), .offset = AT(selection.in_flight),
-     .live = true,
      .standard = "0",
      .meaning = "Most label requests without an answer; 0: as many as labels_per_round."},
     {.key = "selection.window_records", COUNT(1, 1000000000),
      .offset = AT(selection.window_records), .standard = "10000",
+     .live = true,
      .meaning = "Records that are scored before the best of them are asked for; in mode stream."},
     {.key = "selection.window_time", DURATION(0, YEAR), .offset = AT(selection.window_time),
      .live = true,
      .standard = "0",
      .meaning = "A window also closes after this time, full or not; 0: only when full. In mode "
                 "stream."},
-     .live = true,
     {.key = "selection.heap", COUNT(0, 1000000), .offset = AT(selection.heap), .standard = "0",
      .meaning = "Candidates kept in wait, per criterion; 0: twice labels_per_round. Not fewer than "
                 "labels_per_round."},
     {.key = "selection.round_deadline", DURATION(0, YEAR), .offset = AT(selection.round_deadline),
      .standard = "0",
+     .live = true,
      .meaning = "A round ends after this time with the labels it has got; 0: it waits."},
     {.key = "selection.seed", BIG(0, UINT64_MAX), .offset = AT(selection.seed), .standard = "1",
-     .live = true,
      .meaning = "Seed of what is drawn at random in the selection."},
 
     {.key = "training.hidden", .kind = KIND_LAYERS, .min = 0, .max = CONFIG_LAYERS_MAX,
@@ -268,9 +268,9 @@ const struct option config_options[] = {
     {.key = "gate.bootstrap", COUNT(20, 10000), .offset = AT(gate.bootstrap), .standard = "200",
      .meaning = "Samples behind standard errors and intervals."},
     {.key = "gate.patience", COUNT(0, 1000000), .offset = AT(gate.patience), .standard = "5",
+     .live = true,
      .meaning = "After so many rejected versions in a row that fell below the floor of accuracy or "
                 "were no numbers at all, training goes back to the model that is served; 0: never."},
-     .live = true,
 
     {.key = "scorer.batch", COUNT(1, 65536), .offset = AT(scorer.batch), .standard = "4096",
      .meaning = "Most records that are scored together."},
@@ -281,34 +281,15 @@ const struct option config_options[] = {
 
     {.key = "runtime.commit_interval", DURATION(10, MINUTE),
      .offset = AT(runtime.commit_interval), .standard = "200ms",
+     .live = true,
      .meaning = "How often what was done is committed to Kafka."},
     {.key = "runtime.shutdown_timeout", DURATION(1000, 25000),
      .offset = AT(runtime.shutdown_timeout), .standard = "20s",
+     .live = true,
      .meaning = "Longest time from SIGTERM to the end of the process."},
     {.key = "runtime.workers", COUNT(1, 64), .offset = AT(runtime.workers), .standard = "1",
      .meaning = "Threads that score and train."},
 
-    {.key = "log.level", CHOICE("debug", "info", "warn", "error"), .offset = AT(log.level),
-     .standard = "info", .live = true,
-     .meaning = "Least serious line that is logged."},
-    {.key = NULL},
-};
-
-const struct option config_column_options[] = {
-    {.key = "columns[].name", TEXT(255), .offset = offsetof(struct config_column, name),
-     .need = NEED_ALWAYS, .example = "age", .meaning = "Name of the column."},
-    {.key = "columns[].type", CHOICE("numeric", "categorical"),
-     .offset = offsetof(struct config_column, type), .standard = "numeric",
-     .meaning = "categorical: one input for each category of the initial set and one for unseen "
-                "ones."},
-     .live = true,
-    {.key = "columns[].scale", CHOICE("standard", "none"),
-     .offset = offsetof(struct config_column, scale), .standard = "standard",
-     .meaning = "standard: less the mean, over the standard deviation, of the initial set; numeric "
-     .live = true,
-                "columns only."},
-    {.key = NULL},
-};
     {.key = "http.listen", TEXT(64), .offset = AT(http.listen), .standard = "auto",
      .meaning = "Where dashboard, metrics and API are served: an IP address and a port. auto: "
                 "127.0.0.1:9464 or, when that is taken, the next free port (the log says which). "
@@ -335,6 +316,25 @@ const struct option config_column_options[] = {
      .standard = "false",
      .meaning = "Whether groups are shown by the values of the sensitive columns; else by number."},
 
+    {.key = "log.level", CHOICE("debug", "info", "warn", "error"), .offset = AT(log.level),
+     .standard = "info", .live = true,
+     .meaning = "Least serious line that is logged."},
+    {.key = NULL},
+};
+
+const struct option config_column_options[] = {
+    {.key = "columns[].name", TEXT(255), .offset = offsetof(struct config_column, name),
+     .need = NEED_ALWAYS, .example = "age", .meaning = "Name of the column."},
+    {.key = "columns[].type", CHOICE("numeric", "categorical"),
+     .offset = offsetof(struct config_column, type), .standard = "numeric",
+     .meaning = "categorical: one input for each category of the initial set and one for unseen "
+                "ones."},
+    {.key = "columns[].scale", CHOICE("standard", "none"),
+     .offset = offsetof(struct config_column, scale), .standard = "standard",
+     .meaning = "standard: less the mean, over the standard deviation, of the initial set; numeric "
+                "columns only."},
+    {.key = NULL},
+};
 /* clang-format on */
 
 const struct option *config_find_option(const char *key)
