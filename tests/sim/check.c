@@ -31,8 +31,6 @@ static void check_input(struct sim_check *c)
             if (next < 0)
                 continue;
             int64_t expected = c->taken[t][p], kept = u->about->first[t][p];
-            if (expected < 0)
-                expected = u->about->from[t][p];
             if (kept > expected) { /* retention was faster */
                 u->lost |= t == SIM_LABELS;
                 c->window_unsure |= t == SIM_CANDIDATES;
@@ -52,6 +50,7 @@ static void collect_controls(struct sim_check *c)
     struct sim_entry m;
     struct fis_error e;
     int64_t at = u->about->from[SIM_CONTROL][0], end = u->unit->offsets[SIM_CONTROL][0];
+    at = at < 0 ? 0 : at;
     while (end >= 0 && at < end && sim_fetch(c->w->broker, SIM_CONTROL, 0, &at, &m) > 0 &&
            m.offset < end && u->n_controls < 32) {
         struct wire_message msg = sim_message(SIM_CONTROL, 0, &m);

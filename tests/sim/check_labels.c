@@ -74,6 +74,7 @@ void check_collect_letters(struct sim_check *c)
     for (int32_t p = 0; p < SIM_PARTITIONS; p++) {
         int64_t end = u->unit->offsets[SIM_LABELS][p], at = u->about->from[SIM_LABELS][p];
         int64_t first = u->about->first[SIM_LABELS][p];
+        at = at < 0 ? 0 : at;
         for (at = first > at ? first : at; end >= 0 && at < end; at++) {
             SIM_MUST(c->w, u->n_letters < CHECK_LETTERS, "simulator: too many labels in a unit");
             struct check_letter *l = &u->letters[u->n_letters++];

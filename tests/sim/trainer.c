@@ -144,8 +144,12 @@ static void open_input(struct sim_trainer *t)
         for (uint32_t p = 0; p < t->w->broker->partitions[topics[i]]; p++) {
             int32_t partition = (int32_t)p;
             int64_t at = sim_group_committed(t->w->broker, SIM_TRAINERS, topics[i], partition);
-            at = at >= 0 ? at : sim_log_start(t->w->broker, topics[i], partition);
-            t->from[topics[i]][p] = t->position[topics[i]][p] = at;
+            int64_t start = sim_log_start(t->w->broker, topics[i], partition);
+            /* A new group: where it began is committed at once. */
+            t->from[topics[i]][p] = at;
+            t->position[topics[i]][p] = at >= 0 ? at : start;
+            if (at < 0 && start > 0)
+                t->first[topics[i]][p] = start;
         }
 }
 
