@@ -114,6 +114,7 @@ static int warm_up(struct trainer_role *m, struct fis_error *e)
         fis_trainer_fork(m->learner);
         if (fis_gate_first(m->gate, m->learner, &m->judgement, m->published, e) < 0)
             return fis_error_prefix(e, "warm-up");
+        m->judged_val0 = fis_gate_val0(m->gate);
         m->state.served_accuracy = served_accuracy(m);
     }
     if (!m->restored_copies)
@@ -175,6 +176,7 @@ static void refuse_diverged(struct trainer_role *m)
 
 static int judge(struct trainer_role *m, struct fis_error *e)
 {
+    m->judged_val0 = fis_gate_val0(m->gate);
     if (m->state.diverged) {
         refuse_diverged(m);
         return 0;

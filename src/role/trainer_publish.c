@@ -139,7 +139,7 @@ void trainer_send_version(struct trainer_role *m, struct trainer_time now)
         .reason = fis_gate_reason_name(j->reason),
         .reason_text = j->text,
         .epsilon = m->o.gate.epsilon,
-        .val0 = fis_gate_val0(m->gate),
+        .val0 = m->judged_val0,
         .floor = j->floor,
         .difference = j->difference,
         .difference_se = j->difference_se,

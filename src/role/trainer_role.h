@@ -47,6 +47,7 @@ struct trainer_role {
     struct fis_error job_error;
     int job_result;
     struct fis_gate_judgement judgement;
+    double judged_val0; /* VAL_0 then: new validation rows may have come in since */
     float *published; /* slab: what the gate gave out */
     int rebased;      /* other validation rows are in force, and VAL_0 with them */
     int went_back;    /* patience ended: the copies are what is served */
