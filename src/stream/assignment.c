@@ -169,6 +169,7 @@ void stream_consumer_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err,
                                rd_kafka_topic_partition_list_t *list, void *opaque)
 {
     struct stream_consumer *c = opaque;
+    c->placed = true;
     if (err == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS && !c->closing) {
         assign(c, list);
         return;

@@ -105,6 +105,9 @@ static int make_conf(rd_kafka_conf_t **conf, struct stream_consumer *c,
     size_t bytes = o->queue_bytes ? o->queue_bytes : DEFAULT_QUEUE_BYTES;
     snprintf(kbytes, sizeof kbytes, "%zu", bytes < 1024 ? 1 : bytes / 1024);
     bool member = c->group && !c->stored;
+    const char *strategy = stream_property_find(o->client.properties, o->client.property_count,
+                                                "partition.assignment.strategy");
+    c->sticky = member && (c->election || (strategy && strstr(strategy, "cooperative")));
     const struct stream_property defaults[] = {
         {"isolation.level", "read_committed"},
         {"queued.max.messages.kbytes", kbytes},
@@ -231,7 +234,15 @@ static void leave(struct stream_consumer *c, int timeout_ms)
     rd_kafka_queue_destroy(q);
 }
 
-static void end_client(struct stream_consumer *c, int timeout_ms)
+/* librdkafka before 2.3.0 aborts the process when a member is destroyed between the group's word that
+ * it has joined, by a cooperative strategy, and the first assignment (its issue 4312). */
+static bool may_destroy(const struct stream_consumer *c)
+{
+    return c->placed || !c->sticky || rd_kafka_version() >= 0x02030000;
+}
+
+/* False: the client had to be left as it is, and what its threads refer to must stay. */
+static bool end_client(struct stream_consumer *c, int timeout_ms)
 {
     rd_kafka_queue_cb_event_enable(c->events, NULL, NULL);
     rd_kafka_queue_cb_event_enable(c->data, NULL, NULL);
@@ -241,6 +252,10 @@ static void end_client(struct stream_consumer *c, int timeout_ms)
     } else if (timeout_ms > 0) {
         leave(c, timeout_ms);
     }
+    if (!may_destroy(c)) {
+        c->link.log = NULL;
+        return false;
+    }
     /* What is still in the data queue holds partitions, which hold the client. */
     rd_kafka_queue_destroy(c->events);
     rd_kafka_queue_destroy(c->data);
@@ -249,6 +264,7 @@ static void end_client(struct stream_consumer *c, int timeout_ms)
     }
     rd_kafka_destroy_flags(c->rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
     stream_ends_done(&c->ends);
+    return true;
 }
 
 void stream_consumer_close(struct stream_consumer *c, int timeout_ms)
@@ -257,8 +273,8 @@ void stream_consumer_close(struct stream_consumer *c, int timeout_ms)
         return;
     }
     c->closing = true;
-    if (c->rk) {
-        end_client(c, timeout_ms);
+    if (c->rk && !end_client(c, timeout_ms)) {
+        return;
     }
     for (uint32_t i = 0; i < c->topic_count; i++) {
         fis_free(c->topics[i]);

@@ -41,6 +41,8 @@ struct stream_consumer {
     stream_revoke_fn *on_revoke;
     void *revoke_arg;
     bool paused, closing;
+    bool sticky; /* by a cooperative strategy */
+    bool placed; /* the group has told what is whose, once at least */
 
     struct stream_partition *owned;
     struct stream_position *positions; /* beside owned */

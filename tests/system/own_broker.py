@@ -48,19 +48,41 @@ def _text(t):
     return struct.pack(">h", len(t)) + t.encode()
 
 
-def committed(group, topic, partitions):
-    """partition -> the group's committed offset, -1 where there is none: OffsetFetch, version 1."""
-    body = (struct.pack(">hhi", 9, 1, 7) + _text("test") + _text(group) + struct.pack(">i", 1)
-            + _text(topic) + struct.pack(f">i{len(partitions)}i", len(partitions), *partitions))
+def _ask(body):
+    """A request's answer, without its length and correlation id."""
     host, port = fisd_test.KAFKA.split(":")
-    with socket.create_connection((host, int(port)), 10) as s:
+    with socket.create_connection((host, int(port)), 30) as s:
         s.sendall(struct.pack(">i", len(body)) + body)
         answer = b""
         while len(answer) < 4 or len(answer) < 4 + struct.unpack(">i", answer[:4])[0]:
             got = s.recv(65536)
             assert got, "the broker has hung up"
             answer += got
-    at, found = 4 + 4 + 4 + 2 + len(topic) + 4, {}
+    return answer[8:]
+
+
+def join_group(group, member, strategy, session_ms):
+    """JoinGroup, version 2: (member id, generation). Who joins so and says no more is a member that
+    all others wait for, until its session ends."""
+    answer = _ask(struct.pack(">hhi", 11, 2, 7) + _text("test") + _text(group)
+                  + struct.pack(">ii", session_ms, session_ms) + _text(member) + _text("consumer")
+                  + struct.pack(">i", 1) + _text(strategy) + struct.pack(">i", 0))
+    _, error, generation = struct.unpack(">ihi", answer[:10])
+    assert error == 0, f"JoinGroup: error {error}"
+    at, texts = 10, []
+    for _ in range(3):  # strategy, leader, member
+        length = struct.unpack(">h", answer[at:at + 2])[0]
+        texts.append(answer[at + 2:at + 2 + length].decode())
+        at += 2 + length
+    return texts[2], generation
+
+
+def committed(group, topic, partitions):
+    """partition -> the group's committed offset, -1 where there is none: OffsetFetch, version 1."""
+    body = (struct.pack(">hhi", 9, 1, 7) + _text("test") + _text(group) + struct.pack(">i", 1)
+            + _text(topic) + struct.pack(f">i{len(partitions)}i", len(partitions), *partitions))
+    answer = _ask(body)
+    at, found = 4 + 2 + len(topic) + 4, {}
     for _ in partitions:
         partition, offset, metadata = struct.unpack(">iqh", answer[at:at + 14])
         at += 14 + max(metadata, 0)

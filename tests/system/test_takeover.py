@@ -8,6 +8,7 @@ import signal
 import time
 
 from fisd_test import (Pipeline, fields, main, people, record_json, same, t_config, test, wait)
+from own_broker import join_group
 
 ROWS = list(people(20000, 3))
 TRUTH = {r["id"]: r["hired"] for r in ROWS}
@@ -159,6 +160,20 @@ def _():
         for word in ("stepped_down", "fenced", "resuming", "takeover"):
             same(word in pair.a.log()[since:], False, word)
         pair.check()
+
+
+@test("SIGTERM while the group has not told yet who leads")
+def _():
+    with Pipeline(config()) as p:
+        group = f"{p.name}-trainer"
+        silent, generation = join_group(group, "", "cooperative-sticky", 30000)
+        a = p.node("a", "trainer").start(ready=r" started ")
+        wait(lambda: join_group(group, silent, "cooperative-sticky", 30000)[1] > generation,
+             "the trainer has joined", alive=a.alive)
+        a.wait_log(r"ready to lead")
+        began = time.monotonic()
+        same(a.stop(), 0, "exit status")
+        print(f"# it ended after {time.monotonic() - began:.2f} s", flush=True)
 
 
 if __name__ == "__main__":
