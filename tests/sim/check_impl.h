@@ -108,6 +108,8 @@ struct sim_check {
         int64_t ends[SIM_PARTITIONS];
     } recent[CHECK_HEADS]; /* by version modulo */
     struct check_version versions[CHECK_VERSIONS];
+    double val0; /* of the first version */
+    struct fis_shape shape;
 
     bool covered[SIM_PARTITIONS][SIM_RECORDS_MAX]; /* progress told of this offset */
     bool refused[SIM_PARTITIONS][SIM_RECORDS_MAX]; /* a dead letter has it */

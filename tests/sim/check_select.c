@@ -272,8 +272,8 @@ void check_selected(struct sim_check *c)
     }
     c->round_checked = round;
     bool stream = !c->w->plan->pool;
-    if (!whole || c->ever_paused || (stream && c->window_unsure) || late_answers(c, round) ||
-        (stream && (round > 1 || c->w->plan->window_ms)))
+    if (!whole || c->ever_paused || (stream && (c->window_unsure || c->w->data->current)) ||
+        late_answers(c, round) || (stream && (round > 1 || c->w->plan->window_ms)))
         return;
     uint64_t at = version % CHECK_HEADS;
     if (!c->recent[at].head || c->recent[at].head->version != version ||

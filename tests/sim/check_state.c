@@ -91,7 +91,8 @@ static void check_copies(struct sim_check *c, struct wire_bytes payload)
     unsigned char *copy = sim_alloc(c->w, n + 1);
     memcpy(copy, k.learner.data, k.learner.length);
     memcpy(copy + k.learner.length, k.gate.data, k.gate.length);
-    bool follows = c->copies.data && c->copies_term != c->term && c->copies_answered == answered;
+    bool follows = c->copies.data && c->copies_term != c->term && c->copies_answered == answered &&
+                   !c->w->data->current; /* other validation rows, another VAL_0 */
     SIM_MUST(c->w, !follows || (n == c->copies.length && memcmp(copy, c->copies.data, n) == 0),
              "guarantee 6: after a restart the copies are not those of checkpoint %llu",
              ull(c->checkpoint));
@@ -195,6 +196,10 @@ static void check_version(struct sim_check *c, const struct wire_model *v)
              "guarantee 5: version %llu has parent %llu; %llu was served", ull(v->version),
              ull(v->parent), ull(c->served_version));
     SIM_MUST(c->w, n <= CHECK_WEIGHTS, "simulator: %u weights", n);
+    if (c->last_version == 0) {
+        c->val0 = v->val0;
+        c->shape = v->shape;
+    }
     if (v->served)
         check_served(c, v, n);
     struct check_version *kept = &c->versions[v->version % CHECK_VERSIONS];
@@ -220,6 +225,51 @@ void check_model(struct sim_check *c, struct wire_bytes value)
     wire_model_done(&owned);
 }
 
+/* The part of the validation rows that weights get right, by the plainest of means. */
+static double accuracy(const struct sim_check *c, const float *w, const struct sim_validation *v)
+{
+    uint32_t right = 0;
+    for (uint32_t i = 0; i < v->n; i++) {
+        float a[16], z[16];
+        const float *at = w;
+        memcpy(a, v->x + (size_t)i * c->w->plan->d, c->w->plan->d * sizeof *a);
+        for (uint32_t l = 0; l < c->shape.n_layers; l++) {
+            uint32_t in = c->shape.width[l], out = c->shape.width[l + 1];
+            for (uint32_t o = 0; o < out; o++) {
+                z[o] = at[in * out + o];
+                for (uint32_t k = 0; k < in; k++)
+                    z[o] += a[k] * at[k * out + o];
+            }
+            at += (in + 1) * out;
+            for (uint32_t o = 0; o < out; o++)
+                a[o] = l + 1 < c->shape.n_layers && z[o] < 0 ? 0 : z[o];
+        }
+        uint32_t best = 0;
+        for (uint32_t k = 1; k < c->w->plan->classes; k++)
+            best = a[k] > a[best] ? k : best;
+        right += best == v->y[i];
+    }
+    return (double)right / v->n;
+}
+
+/* What is served does what the state says of it, on the validation rows that are in force (after
+ * they changed: the old ones or the new). A row on the very edge may fall to either side. */
+static void check_accuracy(struct sim_check *c)
+{
+    const struct check_version *v = &c->versions[c->served_version % CHECK_VERSIONS];
+    const struct sim_data *d = c->w->data;
+    double said = c->state.served_accuracy, edge = 1.01 / d->validation[0].n;
+    if (!c->served_version || v->version != c->served_version || !v->n_weights)
+        return;
+    double old = accuracy(c, v->weights, &d->validation[0]);
+    double new = accuracy(c, v->weights, &d->validation[1]);
+    SIM_MUST(c->w, fabs(said - old) <= edge || (d->current && fabs(said - new) <= edge),
+             "guarantee 5: version %llu is said to have accuracy %.4f; it has %.4f",
+             ull(v->version), said, old);
+    SIM_MUST(c->w, c->w->plan->validation_at || c->state.val0 == c->val0,
+             "guarantee 5: VAL_0 was %.6f, and is %.6f", c->val0, c->state.val0);
+}
+
 /* ---- after a unit -------------------------------------------------------------------------- */
 
 void check_unit_state(struct sim_check *c)
@@ -242,6 +292,7 @@ void check_unit_state(struct sim_check *c)
              "%llu, %llu, %llu",
              ull(s->head_version), ull(s->model_version), ull(s->served_version), ull(c->last_head),
              ull(c->last_version), ull(c->served_version));
+    check_accuracy(c);
     SIM_MUST(c->w, s->checkpoint == c->checkpoint,
              "guarantee 6: the state wants checkpoint %llu; "
              "the ledger has %llu",

@@ -74,6 +74,7 @@ static void pick_running(struct sim_world *w, struct sim_plan *p)
     p->operated = chance(w, .5);
     p->compacted = chance(w, .7);
     p->losing = chance(w, .2);
+    p->validation_at = chance(w, .2) ? pick(w, 1, 60) * 1000 : 0;
     p->wall_begin = SIM_WALL_BEGIN;
     if (p->daily_budget) /* shortly before midnight */
         p->wall_begin += INT64_C(86400000) - (int64_t)pick(w, 5, 100) * 1000;
@@ -161,14 +162,26 @@ static void append_record(struct sim_world *w, void *arg)
     r->offset = sim_append(w->broker, SIM_RECORDS, r->partition, key, r->value, NULL);
 }
 
+static void change_validation(struct sim_world *w, void *arg)
+{
+    (void)arg;
+    sim_note(w, "plan", "the validation rows are others now");
+    w->data->current = 1;
+}
+
 static void make_data(struct sim_world *w, const struct sim_plan *p)
 {
     struct sim_data *data = w->data;
     for (uint32_t i = 0; i < p->initial; i++)
         data->initial_y[i] = draw(w, p, data->initial_x[i], NULL);
-    for (uint32_t i = 0; i < p->validation; i++)
-        data->validation_y[i] =
-            draw(w, p, data->validation_x + (size_t)i * p->d, &data->validation_group[i]);
+    for (int k = 0; k < 2; k++) {
+        struct sim_validation *v = &data->validation[k];
+        v->n = p->validation + (uint32_t)k * 5;
+        for (uint32_t i = 0; i < v->n; i++)
+            v->y[i] = draw(w, p, v->x + (size_t)i * p->d, &v->group[i]);
+    }
+    if (p->validation_at)
+        sim_at(w, p->validation_at, SIM_NOBODY, change_validation, NULL);
     for (uint32_t i = 0; i < p->records; i++) {
         make_record(w, p, i);
         sim_send_at(w, data->records[i].at, SIM_NOBODY, append_record, &data->records[i]);

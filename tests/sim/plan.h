@@ -29,7 +29,8 @@ struct sim_plan {
     int64_t chaos_ms;   /* for so long things go wrong */
     int64_t wall_begin; /* milliseconds since 1970 */
     bool faulty, people_faulty, operated, compacted;
-    bool losing; /* retention is too short: messages go unread */
+    int64_t validation_at; /* the validation rows change; 0: never */
+    bool losing;           /* retention is too short: messages go unread */
 };
 
 enum sim_kind { SIM_GOOD, SIM_SHORT, SIM_NAN, SIM_TOMBSTONE };
@@ -50,8 +51,11 @@ struct sim_data {
     struct sim_record records[SIM_RECORDS_MAX];
     float initial_x[SIM_ROWS_MAX][SIM_D_MAX];
     uint32_t initial_y[SIM_ROWS_MAX];
-    float validation_x[SIM_ROWS_MAX * SIM_D_MAX];
-    uint32_t validation_y[SIM_ROWS_MAX], validation_group[SIM_ROWS_MAX];
+    struct sim_validation {
+        float x[SIM_ROWS_MAX * SIM_D_MAX];
+        uint32_t y[SIM_ROWS_MAX], group[SIM_ROWS_MAX], n;
+    } validation[2];
+    uint32_t current; /* which of the two is on its topic */
     struct scoring_options scoring;
     struct scorer_options scorer;
     struct trainer_role_options trainer;

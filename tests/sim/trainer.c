@@ -100,12 +100,10 @@ static int hand_rows_over(struct sim_trainer *t, struct fis_error *e)
 {
     const struct sim_data *d = t->w->data;
     const struct sim_plan *p = t->w->plan;
-    struct fis_rows rows = {p->validation, p->d, d->validation_x, d->validation_y,
-                            d->validation_group};
     for (uint32_t i = 0; i < p->initial; i++)
         if (trainer_role_initial(t->role, d->initial_x[i], d->initial_y[i], e) < 0)
             return -1;
-    return trainer_role_validation(t->role, &rows, 2, e);
+    return sim_trainer_validate(t, e);
 }
 
 static int make_role(struct sim_trainer *t, struct fis_error *e)

@@ -32,6 +32,7 @@ struct sim_trainer {
     struct trainer_wire wire;
     struct fis_encoder *encoder;
     struct trainer_role *role;
+    uint32_t validation; /* which rows the role has */
     bool running, job_ran, wants_pool, unit_open;
     struct sim_trainer_job *job;
 
@@ -42,6 +43,8 @@ struct sim_trainer {
     struct fis_arena arena;
 };
 
+/* The validation rows as they are now, to the role. */
+int sim_trainer_validate(struct sim_trainer *t, struct fis_error *e);
 void sim_trainer_job(struct sim_world *w, void *arg);
 void sim_trainer_work(struct sim_trainer *t, struct trainer_time now);
 bool sim_trainer_at_rest(const struct sim_trainer *t);

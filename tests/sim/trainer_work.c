@@ -175,6 +175,21 @@ static void answer_pool(struct sim_trainer *t, struct trainer_time now)
         fail(t, &e);
 }
 
+int sim_trainer_validate(struct sim_trainer *t, struct fis_error *e)
+{
+    const struct sim_validation *v = &t->w->data->validation[t->w->data->current];
+    struct fis_rows rows = {v->n, t->w->plan->d, v->x, v->y, v->group};
+    t->validation = t->w->data->current;
+    return trainer_role_validation(t->role, &rows, 2, e);
+}
+
+static void follow_validation(struct sim_trainer *t)
+{
+    struct fis_error e;
+    if (t->validation != t->w->data->current && sim_trainer_validate(t, &e) < 0)
+        fail(t, &e);
+}
+
 /* ---- units --------------------------------------------------------------------------------- */
 
 static bool consumed(const struct sim_trainer *t)
@@ -251,7 +266,9 @@ void sim_trainer_work(struct sim_trainer *t, struct trainer_time now)
         return;
     bool free = !trainer_role_busy(t->role) && t->leader.state == LEADER_LEAD;
     if (free) {
-        answer_pool(t, now);
+        follow_validation(t);
+        if (!gone(t))
+            answer_pool(t, now);
         if (!gone(t))
             read_input(t, now);
         if (!gone(t))
