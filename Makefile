@@ -17,11 +17,14 @@ say = @$(if $(filter 1,$(V)),:,printf '  %-7s %s\n' '$(1)' '$(2)')
 PKGS := rdkafka libprotobuf-c libuv libfyaml jansson openblas libmicrohttpd libxxhash libsystemd
 BUILD_DEBS := gcc make pkg-config libc6-dev librdkafka-dev libprotobuf-c-dev protobuf-c-compiler \
               protobuf-compiler libuv1-dev libfyaml-dev libjansson-dev libopenblas-dev \
-              libxxhash-dev libcsv-dev uthash-dev libmicrohttpd-dev libsystemd-dev
+              libxxhash-dev libcsv-dev uthash-dev libmicrohttpd-dev libsystemd-dev libjs-chart.js
+# The dashboard's plots; built into fisd.
+CHART_JS := /usr/share/javascript/chart.js/chart.min.js
 TEST_DEBS := libcmocka-dev
 # Tools: command:package, installed when the command is missing.
 DEMO_TOOLS := python3:python3
-TEST_TOOLS := $(DEMO_TOOLS) prove:perl kcat:kcat java:default-jre-headless mvn:maven
+TEST_TOOLS := $(DEMO_TOOLS) prove:perl kcat:kcat java:default-jre-headless mvn:maven \
+              chromium:chromium chromedriver:chromium-driver
 
 pkg = $(shell pkg-config --libs $(1) 2>/dev/null)
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
@@ -54,6 +57,7 @@ deps-test: deps-demo
 have-deps:
 	@missing=; for p in $(PKGS); do pkg-config --exists $$p 2>/dev/null || missing="$$missing $$p"; done; \
 	for h in csv.h uthash.h; do [ -e /usr/include/$$h ] || missing="$$missing $$h"; done; \
+	[ -e $(CHART_JS) ] || missing="$$missing libjs-chart.js"; \
 	command -v protoc-c >/dev/null || missing="$$missing protoc-c"; \
 	[ -z "$$missing" ] || { echo "missing:$$missing"; echo "'make deps' installs them"; exit 1; } >&2
 
@@ -106,6 +110,7 @@ lib_cli    := -lpthread
 GEN_C := $(B)/gen/fis.pb-c.c
 GEN_H := $(B)/gen/fis.pb-c.h
 GEN_FETCH := $(B)/gen/lab_fetch.h
+GEN_DASHBOARD := $(B)/gen/dashboard_files.h
 
 src_of = $(sort $(wildcard src/$(1)/*.c))
 obj_of = $(patsubst %.c,$(B)/obj/%.o,$(call src_of,$(1))) $(if $(filter wire,$(1)),$(B)/obj/gen/fis.pb-c.o)
@@ -147,6 +152,20 @@ $(GEN_FETCH): src/lab/fetch.py
 	$(Q){ echo 'static const char lab_fetch_script[] ='; \
 	  sed 's/\\/\\\\/g; s/"/\\"/g; s/^/    "/; s/$$/\\n"/' $<; echo '    ;'; } > $@
 
+# The dashboard's files and Chart.js, as strings of C in a table. A '?' is escaped, since two of them
+# can begin a trigraph.
+dashboard := $(sort $(wildcard src/daemon/dashboard/*.*))
+$(GEN_DASHBOARD): $(dashboard) $(CHART_JS)
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q){ echo 'struct dashboard_file { const char *name, *bytes; size_t length; };'; n=0; \
+	  for f in $^; do n=$$((n + 1)); echo "static const char dashboard_file_$$n[] ="; \
+	    sed 's/\\/\\\\/g; s/"/\\"/g; s/?/\\?/g; s/^/    "/; s/$$/\\n"/' $$f; echo '    ;'; done; n=0; \
+	  echo 'static const struct dashboard_file dashboard_files[] = {'; \
+	  for f in $^; do n=$$((n + 1)); \
+	    echo "    {\"$${f##*/}\", dashboard_file_$$n, sizeof dashboard_file_$$n - 1},"; done; \
+	  echo '};'; } > $@
+
 define layer_rules
 $(call archive,$(1)): $(call lib_objs,$(1))
 	@mkdir -p $$(@D)
@@ -158,6 +177,7 @@ $(foreach l,$(LAYERS),$(eval $(call layer_rules,$(l))))
 # Everything that includes the generated header waits for it.
 $(foreach l,wire role daemon lab cli data,$(call obj_of,$(l))): | $(GEN_H)
 $(call obj_of,lab): | $(GEN_FETCH)
+$(B)/obj/src/daemon/dashboard.o: | $(GEN_DASHBOARD)
 
 $(LIBFIS): $(call lib_objs,core) $(call lib_objs,base)
 	@mkdir -p $(@D)
