@@ -8,7 +8,8 @@
  *
  * A scalar is the text that stands in the file: `no`, `yes`, `0` and `null` are class names like
  * any other, never truth values. ${NAME} in a value is replaced by the environment variable NAME;
- * $${ stands for a plain ${.
+ * $${ stands for a plain ${. A value of `kafka`, and privacy.key, may stand elsewhere: "file:/path"
+ * is the text of that file less its last line end, "credential:name" that of a systemd credential.
  *
  * Errors: class FIS_INPUT, text "file:line:column: key 'a.b': found X, allowed Y". A text shows
  * the value as written, before ${NAME} is replaced, and never one of the map `kafka`.
@@ -77,6 +78,7 @@ struct config_columns {
 
 struct config_property {
     char *name, *value;
+    char *from; /* "file:…" or "credential:…", when the value was read there; else NULL */
 };
 
 struct config_properties {
@@ -169,6 +171,12 @@ struct config_scorer {
     uint64_t queue_bytes;
 };
 
+struct config_privacy {
+    double noise; /* 0: off */
+    double clip, delta;
+    char *key; /* secret; NULL: one is drawn by each process */
+};
+
 struct config_runtime {
     uint64_t commit_interval, shutdown_timeout; /* ms */
     uint32_t workers;
@@ -208,6 +216,7 @@ struct config {
     struct config_training training;
     struct config_gate gate;
     struct config_scorer scorer;
+    struct config_privacy privacy;
     struct config_runtime runtime;
     struct config_http http;
     struct config_log log;
@@ -249,8 +258,6 @@ void config_print(const struct config *cfg, FILE *out);
 
 /* The reference table for the manual, in Markdown; the manual page fisd.yaml(5). */
 void config_write_markdown(FILE *out);
-
-#endif
 void config_write_man(FILE *out);
 
 /* ---- reload --------------------------------------------------------------------------------- */
@@ -266,3 +273,5 @@ struct config_changes {
 /* Puts what differs in `next` and may change while fisd runs into `cfg`; the rest of `cfg` stays.
  * Thread: nobody may be reading those options. */
 void config_adopt(struct config *cfg, const struct config *next, struct config_changes *out);
+
+#endif

@@ -38,7 +38,8 @@ static void allowed_string(const struct option *o, char *out, size_t size)
     if (o->charset == CHARS_TOPIC)
         snprintf(out, size, "1 to %" PRIu64 " of the characters A-Z a-z 0-9 . _ -", o->max);
     else
-        snprintf(out, size, "a text of 1 to %" PRIu64 " bytes without control characters", o->max);
+        snprintf(out, size, "a text of %" PRIu64 " to %" PRIu64 " bytes without control characters",
+                 o->min, o->max);
 }
 
 static void allowed_list(const struct option *o, char *out, size_t size)

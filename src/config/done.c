@@ -20,13 +20,20 @@ static void free_columns(struct config_columns *columns)
     fis_free(columns->items);
 }
 
+void config_free_secret(char *text)
+{
+    if (text)
+        explicit_bzero(text, strlen(text));
+    fis_free(text);
+}
+
 /* Values may be passwords: they do not stay behind in freed memory. */
 static void free_properties(struct config_properties *properties)
 {
     for (uint32_t i = 0; i < properties->count; i++) {
         struct config_property *p = &properties->items[i];
-        explicit_bzero(p->value, strlen(p->value));
-        fis_free(p->value);
+        config_free_secret(p->value);
+        fis_free(p->from);
         fis_free(p->name);
     }
     fis_free(properties->items);
@@ -37,7 +44,7 @@ void config_done(struct config *cfg)
     for (const struct option *o = config_options; o->key; o++) {
         void *field = (char *)cfg + o->offset;
         if (o->kind == KIND_STRING)
-            fis_free(*(char **)field);
+            config_free_secret(*(char **)field);
         else if (o->kind == KIND_NAMES)
             free_names(field);
         else if (o->kind == KIND_COLUMNS)

@@ -52,6 +52,11 @@ struct fy_node *load_target(struct fy_node *node);
 /* The text of a scalar, ${NAME} replaced, as a new string; NULL when refused (and noted). */
 char *load_text(struct load *l, const struct spot *at);
 
+/* "file:…" and "credential:…" (secret_file.c): what stands there, as a new string for
+ * config_free_secret; NULL when refused (and noted). Nothing of it is in what is noted. */
+bool load_is_reference(const char *text);
+char *load_reference(struct load *l, const struct spot *at, const char *text);
+
 /* Takes the value at the place into `base` (a struct config or config_column). */
 void load_value(struct load *l, const struct spot *at, void *base);
 void load_columns(struct load *l, const struct spot *at, struct config_columns *out);

@@ -108,21 +108,29 @@ static void take_property(struct load *l, struct fy_node_pair *pair, struct conf
     at.node = fy_node_pair_value(pair);
     at.secret = true;
     at.option = config_find_option("kafka");
-    char *value = load_text(l, &at);
-    if (!value)
+    char *value = load_text(l, &at), *from = NULL;
+    if (value && load_is_reference(value)) {
+        from = value;
+        value = load_reference(l, &at, from);
+    }
+    if (!value) {
+        fis_free(from);
         return;
+    }
     if (config_bad_byte(value, strlen(value)) != strlen(value)) {
         load_refuse(l, &at, "a value with control characters or invalid UTF-8");
-        fis_free(value);
+        config_free_secret(value);
+        fis_free(from);
         return;
     }
     char *copy = fis_strdup(name);
     if (!copy) {
         l->no_memory = true;
-        fis_free(value);
+        config_free_secret(value);
+        fis_free(from);
         return;
     }
-    out->items[out->count++] = (struct config_property){copy, value};
+    out->items[out->count++] = (struct config_property){copy, value, from};
 }
 
 void load_properties(struct load *l, const struct spot *at, struct config_properties *out)

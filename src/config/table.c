@@ -62,7 +62,9 @@ const struct option config_options[] = {
     {.key = "kafka", .kind = KIND_PROPERTIES, .min = 0, .max = 500, .offset = AT(kafka),
      .example = "{bootstrap.servers: \"localhost:9092\"}", .otherwise = "librdkafka's own defaults",
      .meaning = "Properties handed to librdkafka as they are, by librdkafka's names. "
-                "bootstrap.servers is needed but with the embedded broker."},
+                "bootstrap.servers is needed but with the embedded broker. file:/path as a value "
+                "is the text of that file, credential:name that of a systemd credential: for "
+                "passwords."},
 
     {.key = "topics.prefix", TEXT(200), .charset = CHARS_TOPIC, .offset = AT(topics.prefix),
      .example = "credit", .otherwise = "the name of the pipeline",
@@ -278,6 +280,24 @@ const struct option config_options[] = {
      .standard = "2", .meaning = "Batches at work at a time; when all are, the consumer waits."},
     {.key = "scorer.queue_bytes", SIZE(64 * KIB, 2048 * MIB), .offset = AT(scorer.queue_bytes),
      .standard = "64MiB", .meaning = "Most bytes of records fetched ahead of scoring."},
+
+    {.key = "privacy.noise", REAL(0, 1e6), .offset = AT(privacy.noise), .standard = "0",
+     .meaning = "Noise on the directions that heads carry, in units of what one validation example "
+                "can change (src/THREAT-MODEL.md); directions are then of the last layer alone. 0: "
+                "none, and heads are exact."},
+    {.key = "privacy.clip", REAL(0, 1e6), .above = true, .offset = AT(privacy.clip),
+     .standard = "1", .meaning = "With noise: longest gradient of an example; what is longer is cut "
+                                 "off."},
+    {.key = "privacy.delta", REAL(0, 1), .above = true, .below = true, .offset = AT(privacy.delta),
+     .standard = "1e-5", .meaning = "With noise: the delta for which epsilon is shown; well below "
+                                    "one over the number of validation examples."},
+    {.key = "privacy.key", .kind = KIND_STRING, .min = 32, .max = 4096, .secret = true,
+     .offset = AT(privacy.key),
+     .example = "file:/etc/fisd/noise.key",
+     .otherwise = "a random key of each process; a restart then costs as much as a refresh",
+     .meaning = "With noise: the secret that it is drawn with, the same for all trainers of the "
+                "pipeline; a text, file:/path, or credential:name. Whoever has it and the ledger "
+                "can take the noise off."},
 
     {.key = "runtime.commit_interval", DURATION(10, MINUTE),
      .offset = AT(runtime.commit_interval), .standard = "200ms",

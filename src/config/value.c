@@ -110,11 +110,19 @@ char *load_text(struct load *l, const struct spot *at)
 static void take_string(struct load *l, const struct spot *at, char **field)
 {
     char *text = load_text(l, at);
+    if (text && at->option->secret && load_is_reference(text)) {
+        char *reference = text;
+        text = load_reference(l, at, reference);
+        fis_free(reference);
+    }
     if (!text)
         return;
     if (!config_string_ok(at->option, text)) {
-        load_refuse_node(l, at);
-        fis_free(text);
+        if (at->option->secret)
+            load_refuse(l, at, "a text of another length or kind");
+        else
+            load_refuse_node(l, at);
+        config_free_secret(text);
         return;
     }
     fis_free(*field);

@@ -198,7 +198,7 @@ static void write_properties(FILE *out, const struct config_properties *properti
         fputs("\n  ", out);
         write_quoted(out, p->name);
         fputs(": ", out);
-        write_quoted(out, secret_name(p->name) ? "***" : p->value);
+        write_quoted(out, p->from ? p->from : secret_name(p->name) ? "***" : p->value);
     }
 }
 
@@ -232,7 +232,7 @@ static void write_value(FILE *out, const struct option *o, const void *field)
 {
     switch (o->kind) {
     case KIND_STRING:
-        write_quoted(out, *(char *const *)field);
+        write_quoted(out, o->secret ? "***" : *(char *const *)field);
         break;
     case KIND_CHOICE:
         fputs(o->choices[*(const int *)field], out);

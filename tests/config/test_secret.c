@@ -1,0 +1,185 @@
+/*
+ * Secrets that stand in files and in systemd's credentials: read, never shown.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/config.h"
+
+#define LEAST                                                                                      \
+    "pipeline: p\nclasses: [\"no\", \"yes\"]\ncolumns: [{name: a}]\n"                              \
+    "initial: {file: i.csv}\nvalidation: {file: v.csv, sensitive: [sex]}\n"
+#define SECRET "hunter2-hunter2-hunter2-hunter2-hunter2"
+
+static char directory[64];
+
+static void write_file(const char *name, const char *bytes, size_t length)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    assert_int_equal(fwrite(bytes, 1, length, out), length);
+    assert_int_equal(fclose(out), 0);
+}
+
+static int make_directory(void **state)
+{
+    (void)state;
+    snprintf(directory, sizeof directory, "/tmp/fisd-secret.XXXXXX");
+    if (!mkdtemp(directory))
+        return -1;
+    write_file("plain", SECRET, sizeof SECRET - 1);
+    write_file("line", SECRET "\r\n", sizeof SECRET + 1);
+    write_file("empty", "\n\n", 2);
+    write_file("zero", SECRET "\0x", sizeof SECRET + 1);
+    write_file("binary", SECRET "\xff", sizeof SECRET);
+    write_file("short", "hunter2", 7);
+    static char long_one[70000];
+    memset(long_one, 'h', sizeof long_one);
+    write_file("long", long_one, sizeof long_one);
+    return setenv("CREDENTIALS_DIRECTORY", directory, 1);
+}
+
+static int drop_directory(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"plain",  "line",  "empty", "zero",
+                                        "binary", "short", "long"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s", directory, files[i]);
+        unlink(path);
+    }
+    return rmdir(directory);
+}
+
+/* LEAST and one more line, with %s for the directory. 0, or the error's class negative. */
+static int load(const char *line, struct config *cfg, struct fis_error *e)
+{
+    char text[1024], name[128], more[512];
+    snprintf(more, sizeof more, line, directory);
+    snprintf(text, sizeof text, LEAST "%s\n", more);
+    snprintf(name, sizeof name, "%s/c.yaml", directory);
+    memset(e, 0, sizeof *e);
+    return config_load_text(name, text, strlen(text), cfg, NULL, e);
+}
+
+static char *effective(const struct config *cfg)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    config_print(cfg, out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void test_what_stands_elsewhere_is_read(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "kafka: {sasl.password: \"file:%s/plain\"}", "kafka: {sasl.password: \"file:%s/line\"}",
+        "kafka: {sasl.password: file:line}", "kafka: {sasl.password: credential:line}",
+        "kafka: {sasl.password: \"credential:plain\"}"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct config c;
+        struct fis_error e;
+        assert_int_equal(load(lines[i], &c, &e), 0);
+        assert_string_equal(config_kafka(&c, "sasl.password"), SECRET);
+        char *text = effective(&c);
+        assert_null(strstr(text, "hunter2"));
+        assert_non_null(strstr(text, i < 3 ? "file:" : "credential:"));
+        free(text);
+        config_done(&c);
+    }
+}
+
+static void test_the_key_of_noise(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"privacy: {key: " SECRET "}", "privacy: {key: file:line}",
+                                        "privacy: {key: credential:plain}"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct config c;
+        struct fis_error e;
+        assert_int_equal(load(lines[i], &c, &e), 0);
+        assert_string_equal(c.privacy.key, SECRET);
+        char *text = effective(&c);
+        assert_null(strstr(text, "hunter2"));
+        assert_non_null(strstr(text, "key: \"***\""));
+        free(text);
+        config_done(&c);
+    }
+}
+
+/* What no name of a secret stands for, but what was read from a file, is not shown either. */
+static void test_any_property_from_a_file_is_a_secret(void **state)
+{
+    (void)state;
+    struct config c;
+    struct fis_error e;
+    assert_int_equal(load("kafka: {sasl.username: file:line, client.id: me}", &c, &e), 0);
+    assert_string_equal(config_kafka(&c, "sasl.username"), SECRET);
+    char *text = effective(&c);
+    assert_null(strstr(text, "hunter2"));
+    assert_non_null(strstr(text, "\"sasl.username\": \"file:line\""));
+    assert_non_null(strstr(text, "\"client.id\": \"me\""));
+    free(text);
+    config_done(&c);
+}
+
+static void test_trouble_names_the_file_and_shows_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *part;
+    } bad[] = {
+        {"kafka: {sasl.password: file:gone}", "No such file"},
+        {"kafka: {sasl.password: file:empty}", "is empty"},
+        {"kafka: {sasl.password: file:zero}", "zero byte"},
+        {"kafka: {sasl.password: file:binary}", "is no text"},
+        {"kafka: {sasl.password: file:long}", "too long"},
+        {"kafka: {sasl.password: \"file:%s\"}", "cannot be read"},
+        {"kafka: {sasl.password: \"file:\"}", "a name that is none"},
+        {"kafka: {sasl.password: \"credential:../plain\"}", "a name that is none"},
+        {"kafka: {sasl.password: \"credential:\"}", "a name that is none"},
+        {"kafka: {sasl.password: \"credential:gone\"}", "No such file"},
+        {"privacy: {key: file:short}", "32"},
+        {"privacy: {key: hunter2}", "32"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct config c;
+        struct fis_error e;
+        assert_int_equal(load(bad[i].line, &c, &e), -FIS_INPUT);
+        if (!strstr(e.text, bad[i].part))
+            fail_msg("'%s' is not in: %s", bad[i].part, e.text);
+        assert_non_null(strstr(e.text, "c.yaml:6:"));
+        assert_null(strstr(e.text, "hunter2"));
+    }
+    assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
+    struct config c;
+    struct fis_error e;
+    assert_int_equal(load("kafka: {sasl.password: credential:plain}", &c, &e), -FIS_INPUT);
+    assert_non_null(strstr(e.text, "LoadCredential="));
+    assert_int_equal(setenv("CREDENTIALS_DIRECTORY", directory, 1), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_stands_elsewhere_is_read),
+        cmocka_unit_test(test_the_key_of_noise),
+        cmocka_unit_test(test_any_property_from_a_file_is_a_secret),
+        cmocka_unit_test(test_trouble_names_the_file_and_shows_nothing),
+    };
+    return cmocka_run_group_tests(tests, make_directory, drop_directory);
+}
