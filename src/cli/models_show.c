@@ -31,6 +31,13 @@ static void print_head(const struct wire_model *m)
            clean(m->algorithm, text));
     printf("  %-12s %llu bought, %llu kept\n", "labels", (unsigned long long)m->labels_bought,
            (unsigned long long)m->labels_kept);
+    const struct wire_privacy *p = &m->privacy;
+    if (p->exact)
+        printf("  %-12s none: %llu refreshes had no noise\n", "epsilon",
+               (unsigned long long)p->exact);
+    else if (p->refreshes)
+        printf("  %-12s %.4g for delta %.3g: directions, %llu refreshes with noise %.4g\n",
+               "epsilon", p->epsilon, p->delta, (unsigned long long)p->refreshes, p->noise);
     printf("  %-12s", "network");
     for (uint32_t l = 0; m->shape.n_layers && l <= m->shape.n_layers; l++)
         printf("%s%u", l ? "-" : " ", m->shape.width[l]);

@@ -1,5 +1,9 @@
 #include "daemon/pipeline.h"
 
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
 #include "fis/mem.h"
 
 static enum wire_encoding encoding_of(int encoding)
@@ -51,9 +55,23 @@ static int by_switch(int option)
     return option == CONFIG_AUTO ? -1 : option == CONFIG_ON;
 }
 
+/* Of privacy.key, or random: then noise of another process is other noise. */
+static int noise_key(const struct config *cfg, unsigned char key[FIS_PRIVACY_KEY],
+                     struct fis_error *e)
+{
+    if (cfg->privacy.key)
+        fis_privacy_key(cfg->privacy.key, strlen(cfg->privacy.key), key);
+    else if (cfg->privacy.noise > 0 &&
+             getrandom(key, FIS_PRIVACY_KEY, 0) != (ssize_t)FIS_PRIVACY_KEY)
+        return fis_fail(e, FIS_FATAL, "no random bytes for privacy.key: %s", strerror(errno));
+    return 0;
+}
+
 int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error *e)
 {
     *p = (struct pipeline){.cfg = cfg, .n_columns = cfg->columns.count};
+    if (noise_key(cfg, p->noise_key, e) < 0)
+        return -1;
     p->columns = fis_calloc(p->n_columns, sizeof *p->columns);
     if (!p->columns)
         return fis_fail(e, FIS_NOMEM, "no memory for %u columns", p->n_columns);
@@ -87,6 +105,7 @@ int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error
 void pipeline_done(struct pipeline *p)
 {
     fis_free(p->columns);
+    explicit_bzero(p->noise_key, sizeof p->noise_key);
     *p = (struct pipeline){0};
 }
 
@@ -186,6 +205,10 @@ void pipeline_trainer(const struct pipeline *p, uint32_t validation_rows, uint32
     o->directions.surrogate.positive = o->positive;
     o->directions.surrogate.min_cell = 0;
     o->directions.damping = .01;
+    o->privacy.noise = cfg->privacy.noise;
+    o->privacy.clip = cfg->privacy.clip;
+    memcpy(o->privacy.key, p->noise_key, sizeof o->privacy.key);
+    o->privacy_delta = cfg->privacy.delta;
     if (p->criteria.algorithm == FIS_ALGORITHM_FIS)
         o->precondition = 0;
 }

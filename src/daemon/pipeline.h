@@ -18,6 +18,7 @@ struct pipeline {
     struct wire_schema validation; /* with its label column and the sensitive columns */
     struct fis_criteria criteria;
     enum wire_encoding records, labels;
+    unsigned char noise_key[FIS_PRIVACY_KEY]; /* secret */
 };
 
 int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error *e) FIS_MUST_CHECK;

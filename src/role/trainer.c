@@ -28,6 +28,10 @@ static int make_parts(struct trainer_role *m, struct fis_error *e)
     o->learner.folds = decide(cross_fit, o->validation_rows) ? 2 : 1;
     o->directions.n_groups = o->n_groups;
     o->directions.precondition = decide(o->precondition, o->validation_rows);
+    if (o->privacy.noise > 0) {
+        o->directions.privacy = &o->privacy;
+        o->learner.split_by_place = 1;
+    }
     m->n_groups = o->n_groups;
     m->selector = fis_selector_new(&o->selector, e);
     m->learner = m->selector ? fis_trainer_new(&o->learner, e) : NULL;
@@ -310,6 +314,7 @@ int trainer_role_job_done(struct trainer_role *m, struct trainer_time now, struc
     }
     trainer_tick(m, now);
     m->dirty = 1;
+    m->state.privacy = trainer_privacy(m);
     int first = kind == TRAINER_JOB_WARM_UP && !m->restored;
     if (first || kind == TRAINER_JOB_FINISH)
         trainer_send_version(m, now);
@@ -343,5 +348,6 @@ struct trainer_role_counts trainer_role_counts(const struct trainer_role *m)
     c.day_asked = m->state.day_asked;
     c.selector = fis_selector_counts(m->selector);
     c.learner = fis_trainer_counts(m->learner);
+    c.privacy = m->state.privacy;
     return c;
 }

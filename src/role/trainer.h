@@ -72,6 +72,8 @@ struct trainer_role_options {
     struct fis_gate_options gate;
     struct fis_direction_options directions;          /* n_groups and precondition are filled in */
     int cross_fit, precondition;                      /* 1 on, 0 off, -1 by the number of rows */
+    struct fis_privacy privacy;                       /* noise 0: off */
+    double privacy_delta;                             /* for which epsilon is told */
     uint32_t warm_up_epochs, steps_per_round, rounds; /* rounds: 0 is unlimited */
     uint64_t window_records, window_ms, round_deadline_ms; /* ms: 0 is off */
     int pool;                           /* a round scores the whole topic, in place of a window */
@@ -198,6 +200,7 @@ struct trainer_role_counts {
     uint64_t day_asked;
     struct fis_selector_counts selector;
     struct fis_trainer_counts learner;
+    struct wire_privacy privacy; /* what noise on directions has spent; all 0: there is none */
 };
 struct trainer_role_counts trainer_role_counts(const struct trainer_role *m);
 

@@ -156,6 +156,7 @@ void trainer_send_version(struct trainer_role *m, struct trainer_time now)
         .seed = m->o.learner.seed,
         .round = m->state.round,
         .algorithm = fis_algorithm_name(m->o.selector.criteria.algorithm),
+        .privacy = m->state.privacy,
     };
     m->out.model(m->out.ctx, &v);
     m->state.looks = j->looks;
@@ -163,6 +164,7 @@ void trainer_send_version(struct trainer_role *m, struct trainer_time now)
     if (publish)
         serve(m, v.version);
     note_version(m, &v);
+    trainer_note_privacy(m);
 }
 
 void trainer_send_again(struct trainer_role *m, const struct wire_model *version,
@@ -181,6 +183,7 @@ void trainer_send_again(struct trainer_role *m, const struct wire_model *version
     v.floor = v.val0 - v.epsilon;
     v.difference = v.difference_se = (double)NAN; /* of what is served: not what it was for */
     v.round = m->state.round;
+    v.privacy = m->state.privacy;
     m->out.model(m->out.ctx, &v);
     serve(m, v.version);
     trainer_note(m, "version",

@@ -48,6 +48,7 @@ int trainer_role_restore_state(struct trainer_role *m, const struct wire_trainer
     trainer_tick(m, now);
     memcpy(m->published, served, fis_shape_params(&m->shape) * sizeof *served);
     fis_trainer_set_anchor(m->learner, anchor);
+    trainer_restore_privacy(m, s);
     fis_gate_restore(m->gate, s->val0, served, s->looks);
     fis_gate_hold(m->gate, s->pinned != 0);
     m->restored = 1;

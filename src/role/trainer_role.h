@@ -1,7 +1,8 @@
 /* The inside of the trainer role, shared by its files: trainer.c (life), trainer_clock.c (time, and
  * what is said before a commit), trainer_window.c (offers, progress, scans), trainer_labels.c
  * (requests and answers), trainer_control.c (the operator), trainer_restore.c (going on from a
- * ledger), trainer_job.c (work), trainer_publish.c (heads, versions, checkpoints). */
+ * ledger), trainer_job.c (work), trainer_publish.c (heads, versions, checkpoints),
+ * trainer_privacy.c (the account of noise on directions). */
 #ifndef ROLE_TRAINER_ROLE_H
 #define ROLE_TRAINER_ROLE_H
 
@@ -115,6 +116,11 @@ void trainer_score_rows(struct trainer_role *m, const float *x, const struct fis
                         uint32_t n, float *scores);
 double trainer_accuracy(struct trainer_role *m, const float *params); /* on all validation rows */
 int trainer_take_validation(struct trainer_role *m, struct fis_error *e) FIS_MUST_CHECK;
+
+/* trainer_privacy.c */
+struct wire_privacy trainer_privacy(const struct trainer_role *m); /* spent up to now */
+void trainer_restore_privacy(struct trainer_role *m, const struct wire_trainer_state *s);
+void trainer_note_privacy(struct trainer_role *m);
 
 /* trainer_publish.c */
 void trainer_send_head(struct trainer_role *m, struct trainer_time now);

@@ -84,6 +84,7 @@ int wire_ledger_state_encode(const struct wire_trainer_state *state, struct wire
                              struct fis_error *e)
 {
     Fis__V1__TrainerState m = FIS__V1__TRAINER_STATE__INIT;
+    Fis__V1__Privacy privacy;
     struct fis_arena scratch;
     if (state->phase < WIRE_PHASE_COLLECT || state->phase > WIRE_PHASE_DONE)
         return fis_fail(e, FIS_INPUT, "trainer state: no phase %d", (int)state->phase);
@@ -92,6 +93,7 @@ int wire_ledger_state_encode(const struct wire_trainer_state *state, struct wire
     if (rc)
         return rc;
     fill_plain(&m, state);
+    m.privacy = wire_privacy_fill(&privacy, &state->privacy);
     rc = wire_numbers_fill(state_numbers, state, NULL, &scratch, &m.values, &m.n_values, e);
     if (!rc)
         rc = fill_counted(&m, state, &scratch, e);
@@ -155,6 +157,8 @@ int wire_ledger_state_read(struct wire_bytes value, struct fis_arena *arena,
     int rc = wire_numbers_read(state_numbers, s->values, s->n_values, &out, NULL, e);
     if (!rc)
         rc = read_counted(s, arena, &out, e);
+    if (!rc)
+        rc = wire_privacy_read(s->privacy, &out.privacy, e);
     if (!rc)
         *state = out;
     return rc;

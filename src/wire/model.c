@@ -89,6 +89,7 @@ static int encode(const struct wire_model *m, struct fis_arena *a, struct wire_b
     Fis__V1__Gate gate;
     Fis__V1__Metrics metrics, anchor;
     Fis__V1__Lineage lineage;
+    Fis__V1__Privacy privacy;
     v.pipeline = text(m->pipeline);
     v.version = m->version;
     v.parent = m->parent;
@@ -104,6 +105,7 @@ static int encode(const struct wire_model *m, struct fis_arena *a, struct wire_b
     v.metrics = &metrics;
     v.anchor = &anchor;
     v.lineage = &lineage;
+    v.privacy = wire_privacy_fill(&privacy, &m->privacy);
     fill_lineage(&lineage, m);
     int rc = m->encoder ? wire_encoder_fill(&encoder, m->encoder, a, e) : 0;
     if (!rc)
@@ -180,6 +182,8 @@ static int read_model(const Fis__V1__ModelVersion *v, struct wire_model_owned *o
         rc = wire_metrics_read(v->metrics, &m->metrics, &m->intervals, e);
     if (!rc)
         rc = wire_metrics_read(v->anchor, &m->anchor, NULL, e);
+    if (!rc)
+        rc = wire_privacy_read(v->privacy, &m->privacy, e);
     return rc ? rc : check(m, e);
 }
 

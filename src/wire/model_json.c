@@ -116,6 +116,19 @@ static json_t *lineage(struct making *m, const struct wire_model *from)
     return all;
 }
 
+static json_t *privacy(struct making *m, const struct wire_privacy *from)
+{
+    json_t *all = json_object();
+    put(m, all, "refreshes", count(from->refreshes));
+    put(m, all, "exact", count(from->exact));
+    put(m, all, "rho", number(from->rho));
+    put(m, all, "noise", number(from->noise));
+    put(m, all, "clip", number(from->clip));
+    put(m, all, "delta", number(from->delta));
+    put(m, all, "epsilon", number(from->epsilon));
+    return all;
+}
+
 static json_t *column(struct making *m, const struct fis_encoder *encoder, uint32_t i)
 {
     struct fis_encoder_column_state s;
@@ -172,6 +185,8 @@ static json_t *whole(struct making *m, const struct wire_model *from, int with_w
     put(m, all, "metrics", metrics(m, &from->metrics, &from->intervals));
     put(m, all, "anchor", metrics(m, &from->anchor, NULL));
     put(m, all, "lineage", lineage(m, from));
+    if (from->privacy.refreshes || from->privacy.exact)
+        put(m, all, "privacy", privacy(m, &from->privacy));
     put_network(m, all, from, with_weights);
     return all;
 }

@@ -59,4 +59,10 @@ int wire_metrics_fill(Fis__V1__Metrics *out, const struct fis_metrics *m,
 int wire_metrics_read(const Fis__V1__Metrics *m, struct fis_metrics *out,
                       struct fis_metrics_intervals *intervals, struct fis_error *e) FIS_MUST_CHECK;
 
+/* What noise has spent. fill: NULL when there is none, else `out`. read: NULL is none. INPUT: a
+ * number that none can be. */
+Fis__V1__Privacy *wire_privacy_fill(Fis__V1__Privacy *out, const struct wire_privacy *from);
+int wire_privacy_read(const Fis__V1__Privacy *from, struct wire_privacy *out,
+                      struct fis_error *e) FIS_MUST_CHECK;
+
 #endif

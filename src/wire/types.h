@@ -202,6 +202,12 @@ struct wire_head_owned {
     struct wire_pool_end *ends;
 };
 
+/* What noise on directions has spent. All 0: there is none, and nothing is sent. */
+struct wire_privacy {
+    uint64_t refreshes, exact, tag;
+    double rho, noise, clip, delta;
+    double epsilon; /* for delta; NaN: none holds, since some were exact */
+};
 struct wire_model {
     const char *pipeline;
     uint64_t version, parent; /* parent: the version served before; 0: none */
@@ -224,6 +230,7 @@ struct wire_model {
     uint64_t labels_bought, labels_kept, head_version, seed;
     uint32_t round;
     const char *algorithm;
+    struct wire_privacy privacy;
 };
 struct wire_model_owned {
     struct wire_model model;
@@ -297,6 +304,7 @@ struct wire_trainer_state { /* key: one NUL byte, which no record id of text has
     uint64_t phase_began_ms;   /* on the pipeline's clock */
     uint64_t previous_version; /* what was served before served_version; 0: nothing */
     int diverged;              /* training of this round met a loss that is not finite */
+    struct wire_privacy privacy;
 };
 
 #endif

@@ -83,6 +83,12 @@ int same_entry(const struct wire_ledger_entry *a, const struct wire_ledger_entry
     return same;
 }
 
+static int same_privacy(const struct wire_privacy *a, const struct wire_privacy *b)
+{
+    return SAME(refreshes) && SAME(exact) && SAME(tag) && SAME_NUMBER(rho) && SAME_NUMBER(noise) &&
+           SAME_NUMBER(clip) && SAME_NUMBER(delta) && SAME_NUMBER(epsilon);
+}
+
 int same_state(const struct wire_trainer_state *a, const struct wire_trainer_state *b)
 {
     int same = SAME(round) && SAME(window_records) && SAME(head_version) && SAME(model_version) &&
@@ -91,7 +97,7 @@ int same_state(const struct wire_trainer_state *a, const struct wire_trainer_sta
                SAME(clock_ms) && SAME(wall_ms) && SAME(paused) && SAME(pinned) && SAME(failures) &&
                SAME(day) && SAME(day_asked) && SAME(day_began_ms) && SAME(checkpoint) &&
                SAME(previous_version) && SAME(diverged) && SAME_TEXT(control_id) &&
-               SAME(control_ok) && SAME(n_counted);
+               SAME(control_ok) && SAME(n_counted) && same_privacy(&a->privacy, &b->privacy);
     for (uint32_t i = 0; same && i < a->n_counted; i++)
         same = a->counted[i].partition == b->counted[i].partition &&
                a->counted[i].next == b->counted[i].next;
@@ -193,7 +199,8 @@ int same_model(const struct wire_model *a, const struct wire_model *b)
                SAME(parent) && SAME(created_at_ms) && SAME(served) && SAME(n_classes) &&
                SAME(positive) && same_gate(a, b) && SAME_TEXT(algorithm) &&
                same_metrics(&a->metrics, &b->metrics) && same_metrics(&a->anchor, &b->anchor) &&
-               same_intervals(&a->intervals, &b->intervals);
+               same_intervals(&a->intervals, &b->intervals) &&
+               same_privacy(&a->privacy, &b->privacy);
     for (uint32_t i = 0; same && i < a->n_classes; i++)
         same = SAME_TEXT(classes[i]);
     same = same && !a->params == !b->params && !a->encoder == !b->encoder;

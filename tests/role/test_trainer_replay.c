@@ -51,6 +51,11 @@ static struct trainer_role_options script_options(struct fis_rng *r)
     default:
         break;
     }
+    if (fis_rng_below(r, 2)) {
+        o.privacy = (struct fis_privacy){.noise = 6, .clip = 1, .key = {9}};
+        o.privacy_delta = 1e-5;
+        o.precondition = (int)fis_rng_below(r, 2);
+    }
     return o;
 }
 
@@ -161,13 +166,16 @@ static void compare(struct world *a, struct world *b, uint64_t seed)
     assert_memory_equal(&c.selector, &d.selector, sizeof c.selector);
     assert_memory_equal(&c.learner, &d.learner, offsetof(struct fis_trainer_counts, last_loss));
     assert_true(x->state.clock_ms == y->state.clock_ms);
+    /* Noise was neither drawn twice for different directions nor charged twice for the same. */
+    assert_true(c.privacy.refreshes == d.privacy.refreshes && c.privacy.tag == d.privacy.tag);
+    assert_true(c.privacy.exact == 0 && d.privacy.exact == 0 && c.privacy.rho == d.privacy.rho);
 }
 
 static void test_dying_changes_nothing(void **state)
 {
     (void)state;
     static struct world whole, w;
-    uint32_t restarts = 0, versions = 0, cancelled = 0, asked = 0;
+    uint32_t restarts = 0, versions = 0, cancelled = 0, asked = 0, noisy = 0;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         play(&whole, seed, 0);
         for (uint64_t deaths = 100; deaths < 102; deaths++) {
@@ -179,12 +187,14 @@ static void test_dying_changes_nothing(void **state)
         versions += whole.said.n_versions;
         asked += requests(&whole);
         cancelled += whole.said.n_requests - requests(&whole);
+        noisy += trainer_role_counts(whole.role).privacy.refreshes > 10;
         close_world(&whole);
     }
     /* The scripts are worth something. */
     print_message("restarts %u, versions %u, requests %u, cancelled %u\n", restarts, versions,
                   asked, cancelled);
     assert_true(restarts > 40 * SEEDS && versions > 5 * SEEDS && cancelled > 100);
+    assert_true(noisy >= 3 && noisy < SEEDS);
 }
 
 int main(void)

@@ -154,7 +154,14 @@ static void state_of_the_trainer(void **state)
                                     .n_counted = 3,
                                     .control_id = "host/1/2",
                                     .control_text = "version 4: unknown",
-                                    .control_ok = 1};
+                                    .control_ok = 1,
+                                    .privacy = {.refreshes = 12,
+                                                .tag = UINT64_MAX,
+                                                .rho = .25,
+                                                .noise = 8,
+                                                .clip = 1,
+                                                .delta = 1e-5,
+                                                .epsilon = 3}};
     assert_int_equal(wire_ledger_state_key.length, 1);
     assert_int_equal(*(const char *)wire_ledger_state_key.data, 0);
     assert_int_equal(wire_ledger_state_encode(&in, &w->out, &w->e), 0);
@@ -176,6 +183,7 @@ static void state_of_the_trainer(void **state)
     assert_string_equal(got->control_id, in.control_id);
     assert_string_equal(got->control_text, in.control_text);
     assert_int_equal(got->control_ok, 1);
+    assert_memory_equal(&got->privacy, &in.privacy, sizeof in.privacy);
 }
 
 static void a_state_of_nothing(void **state)

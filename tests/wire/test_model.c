@@ -195,6 +195,11 @@ static void assert_round_trip(struct world *w)
     assert_true(a->seed == b->seed);
     assert_int_equal(a->round, b->round);
     assert_string_equal(a->algorithm, b->algorithm);
+    assert_true(a->privacy.refreshes == b->privacy.refreshes);
+    assert_true(a->privacy.exact == b->privacy.exact);
+    same(a->privacy.rho, b->privacy.rho);
+    same(a->privacy.epsilon, b->privacy.epsilon);
+    same(a->privacy.delta, b->privacy.delta);
     wire_model_done(&got);
     wire_model_done(&got);
 }
@@ -202,6 +207,12 @@ static void assert_round_trip(struct world *w)
 static void round_trip(void **state)
 {
     struct world *w = *state;
+    assert_round_trip(w);
+    w->model.privacy = (struct wire_privacy){
+        .refreshes = 3, .rho = .5, .noise = 4, .clip = 1, .delta = 1e-5, .epsilon = 4.4};
+    assert_round_trip(w);
+    w->model.privacy.exact = 1;
+    w->model.privacy.epsilon = (double)NAN;
     assert_round_trip(w);
     w->model.served = 0;
     w->model.verdict = "reject";
