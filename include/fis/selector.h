@@ -163,6 +163,9 @@ int fis_selector_restore_withdrawn(struct fis_selector *s, const struct fis_cand
 void fis_selector_restore_round(struct fis_selector *s, int current);
 
 void fis_selector_round_begin(struct fis_selector *s); /* the round's counts start at 0 */
+/* Another budget than it was made with: 0 is unlimited. What is less than what was spent already
+ * leaves nothing. */
+void fis_selector_set_budget(struct fis_selector *s, uint64_t budget);
 struct fis_selector_counts {
     uint32_t held; /* candidates in the heaps (distinct) */
     uint32_t open; /* requests without an answer */

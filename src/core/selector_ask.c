@@ -190,6 +190,11 @@ void fis_selector_round_begin(struct fis_selector *s)
     memset(s->round_by, 0, sizeof s->round_by);
 }
 
+void fis_selector_set_budget(struct fis_selector *s, uint64_t budget)
+{
+    s->o.budget = budget;
+}
+
 struct fis_selector_counts fis_selector_counts(const struct fis_selector *s)
 {
     return (struct fis_selector_counts){

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "daemon/reload.h"
 #include "daemon/scorer_host.h"
 #include "daemon/topics_job.h"
 #include "daemon/trainer_host.h"
@@ -12,6 +13,8 @@
 #define TICK_MS 100
 #define TICKS_PER_SAY 10
 #define SAY_AGAIN_NS UINT64_C(10000000000)
+/* systemd gets its READY when the roles run, but does not wait longer than this for a broker. */
+#define READY_NS UINT64_C(20000000000)
 /* What closing in good order may take after the time to drain. */
 #define CLOSING_MS 8000
 
@@ -102,6 +105,7 @@ void runtime_stop(struct runtime *rt, const char *why)
         return;
     rt->stopping = true;
     rt->stop_deadline_ms = uv_hrtime() / 1000000 + rt->cfg->runtime.shutdown_timeout;
+    notify_stopping(&rt->notify);
     log_line(LOG_LEVEL_INFO, "stopping", "reason=\"%s\" timeout_ms=%llu", why,
              (unsigned long long)rt->cfg->runtime.shutdown_timeout);
     start_guard(rt);
@@ -201,12 +205,28 @@ static void on_async(uv_async_t *a)
     turn(a->data);
 }
 
+static const char *doing(const struct runtime *rt)
+{
+    return rt->stopping ? "stopping" : rt->started ? "running" : "starting: waiting for Kafka";
+}
+
+/* After a turn, so that a loop that hangs in one does not look alive. */
+static void tell_systemd(struct runtime *rt)
+{
+    uint64_t now = uv_hrtime();
+    notify_alive(&rt->notify, now);
+    if (!rt->stopping && (rt->started || now - rt->began_ns >= READY_NS))
+        notify_ready(&rt->notify);
+}
+
 static void on_tick(uv_timer_t *t)
 {
     struct runtime *rt = t->data;
     turn(rt);
+    tell_systemd(rt);
     if (rt->ended || ++rt->ticks % TICKS_PER_SAY)
         return;
+    notify_status(&rt->notify, doing(rt));
     if (rt->scorer)
         scorer_host_tick(rt->scorer);
     if (rt->trainer)
@@ -217,8 +237,8 @@ static void on_signal(uv_signal_t *s, int number)
 {
     struct runtime *rt = s->data;
     if (number == SIGHUP) {
-        log_line(LOG_LEVEL_INFO, "reload",
-                 "text=\"SIGHUP changes nothing: restart to apply a new configuration\"");
+        if (!rt->stopping)
+            reload(rt);
         return;
     }
     if (rt->stopping) {
@@ -311,10 +331,11 @@ static void close_runtime(struct runtime *rt)
     pipeline_done(&rt->pipeline);
 }
 
-int runtime_run(const struct config *cfg, bool embedded)
+int runtime_run(struct config *cfg, const char *path, bool embedded)
 {
-    struct runtime rt = {.cfg = cfg};
+    struct runtime rt = {.cfg = cfg, .own_cfg = cfg, .config_path = path, .began_ns = uv_hrtime()};
     struct fis_error e;
+    notify_init(&rt.notify);
     open_handles(&rt);
     if (open_runtime(&rt, embedded, &e) < 0) {
         runtime_fail(&rt, "start", &e);

@@ -16,6 +16,7 @@
 #include <uv.h>
 
 #include "base/log.h"
+#include "daemon/notify.h"
 #include "daemon/pipeline.h"
 #include "daemon/worker.h"
 #include "stream/address.h"
@@ -28,6 +29,8 @@ struct runtime {
     uv_timer_t tick;
     uv_signal_t sigterm, sigint, sighup;
     const struct config *cfg;
+    struct config *own_cfg; /* the same, for daemon/reload.c alone */
+    const char *config_path;
     struct pipeline pipeline;
     struct workers *workers;
     struct stream_embedded *embedded;
@@ -39,7 +42,8 @@ struct runtime {
     struct trainer_host *trainer;
     struct topics_job *topics;
     bool started, stopping, ended;
-    uint64_t ticks;
+    uint64_t ticks, began_ns;
+    struct notify notify;
     struct {
         char text[FIS_ERROR_TEXT];
         uint64_t at; /* uv_hrtime */
@@ -48,9 +52,10 @@ struct runtime {
     int exit_code;
 };
 
-/* Runs until stopped; returns the process's exit code: 0 when everything was drained and committed,
- * 1 when a role failed or the time to drain was over. */
-int runtime_run(const struct config *cfg, bool embedded);
+/* Runs until stopped; `cfg` was read from `path`, and is changed by a reload. Returns the process's
+ * exit code: 0 when everything was drained and committed, 1 when a role failed or the time to drain
+ * was over. */
+int runtime_run(struct config *cfg, const char *path, bool embedded);
 
 void runtime_wake(void *rt); /* any thread */
 void runtime_fail(struct runtime *rt, const char *who, const struct fis_error *e);

@@ -289,6 +289,13 @@ bool trainer_host_turn(struct trainer_host *h)
     return more;
 }
 
+/* One that does not lead yet reads the configuration when it does. */
+void trainer_host_adjust(struct trainer_host *h)
+{
+    if (h->work)
+        trainer_work_adjust(h->work);
+}
+
 void trainer_host_tick(struct trainer_host *h)
 {
     leader_tick(&h->leader, now(h));

@@ -14,6 +14,8 @@ int trainer_host_open(struct trainer_host **out, struct runtime *rt,
 bool trainer_host_turn(struct trainer_host *h); /* true when there is more to do at once */
 void trainer_host_stop(struct trainer_host *h);
 bool trainer_host_stopped(const struct trainer_host *h);
+/* The configuration has changed. */
+void trainer_host_adjust(struct trainer_host *h);
 void trainer_host_tick(struct trainer_host *h);
 /* A line on what was not committed, when there is something. NULL is fine. */
 void trainer_host_say_left(const struct trainer_host *h);

@@ -34,6 +34,7 @@ struct trainer_work {
     struct job job;
     bool job_wanted, on_worker, job_ran, running, draining;
     bool waiting; /* the next message waits for a version */
+    bool adjust;  /* the role has not got the newest limits yet */
     struct version_fetch *fetch;
     struct pool_ends ends;
     uint64_t labels_lost; /* not told to the role yet */
@@ -384,9 +385,20 @@ static int maybe_commit(struct trainer_work *w, struct stream_consumer *member, 
 
 /* ---- turns --------------------------------------------------------------------------------- */
 
+static void adjust(struct trainer_work *w)
+{
+    struct trainer_role_options o;
+    if (w->adjust) {
+        pipeline_trainer(&w->rt->pipeline, 0, 0, &o);
+        trainer_role_adjust(w->role, &o, runtime_now(w->rt));
+    }
+    w->adjust = false;
+}
+
 static int act(struct trainer_work *w, bool *more, struct fis_error *e)
 {
     bool all;
+    adjust(w);
     tell_lost(w);
     if (follow_validation(w, e) < 0 || pool_ends_tell(&w->ends, w->role, e) < 0 ||
         read_input(w, &all, e) < 0)
@@ -437,6 +449,11 @@ int trainer_work_turn(struct trainer_work *w, struct stream_consumer *member, bo
 bool trainer_work_running(const struct trainer_work *w)
 {
     return w->running;
+}
+
+void trainer_work_adjust(struct trainer_work *w)
+{
+    w->adjust = true;
 }
 
 void trainer_work_drain(struct trainer_work *w)

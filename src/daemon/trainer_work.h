@@ -29,6 +29,8 @@ void trainer_work_close(struct trainer_work *w); /* commits nothing; NULL is fin
 int trainer_work_turn(struct trainer_work *w, struct stream_consumer *member, bool *more,
                       struct fis_error *e) FIS_MUST_CHECK;
 bool trainer_work_running(const struct trainer_work *w); /* the role was made and started */
+/* The configuration has changed: the role gets its limits as soon as no job runs. */
+void trainer_work_adjust(struct trainer_work *w);
 /* Nothing more is taken; what was is committed. */
 void trainer_work_drain(struct trainer_work *w);
 bool trainer_work_drained(const struct trainer_work *w);

@@ -263,6 +263,11 @@ static void begin_round(struct trainer_role *m)
     collect(m, idle);
 }
 
+static int more_to_do(const struct trainer_role *m)
+{
+    return !no_more_rounds(m) && fis_selector_counts(m->selector).budget_left > 0;
+}
+
 /* Where the ledger says that the stopped one was. */
 static void go_on(struct trainer_role *m)
 {
@@ -275,13 +280,37 @@ static void go_on(struct trainer_role *m)
         collect(m, 0);
         break;
     case WIRE_PHASE_DONE: /* there may be more rounds or more budget now */
-        if (!no_more_rounds(m) && fis_selector_counts(m->selector).budget_left > 0)
+        if (more_to_do(m))
             collect(m, 0);
         else
             trainer_begin_phase(m, PHASE_DONE);
         break;
     }
     m->state.phase_began_ms = began;
+}
+
+void trainer_role_adjust(struct trainer_role *m, const struct trainer_role_options *o,
+                         struct trainer_time now)
+{
+    assert(!m->job);
+    trainer_tick(m, now);
+    m->o.rounds = o->rounds;
+    m->o.window_records = o->window_records;
+    m->o.window_ms = o->window_ms;
+    m->o.round_deadline_ms = o->round_deadline_ms;
+    m->o.label_deadline_ms = o->label_deadline_ms;
+    m->o.replace = o->replace;
+    m->o.daily_budget = o->daily_budget;
+    m->o.patience = o->patience;
+    m->o.selector.budget = o->selector.budget;
+    fis_selector_set_budget(m->selector, o->selector.budget);
+    if (m->phase != PHASE_DONE || !more_to_do(m))
+        return;
+    trainer_note(m, "going_on", "round=%u text=\"there are more rounds or more budget now\"",
+                 m->state.round);
+    m->dirty = 1;
+    collect(m, 0);
+    trainer_scan_turn(m);
 }
 
 static void note_validation(struct trainer_role *m)

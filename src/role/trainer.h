@@ -31,10 +31,9 @@
  * on the pipeline's clock), SKIPPED (nobody who looked could say), CANCELLED (by the operator) or
  * TIED (votes). That frees its slot and its place in the round, so another record is asked for;
  * SKIPPED and CANCELLED, and EXPIRED when `replace`, also give the budget back. An answer that
- * comes after that was paid for and is used: it is trained on, and charged if it was not (in DONE it
- * is kept for the case that there are more rounds or more budget one day). With
- * `votes` above 1 that many people are asked; the first class that can no longer be caught up with
- * is the label.
+ * comes after that was paid for and is used: it is trained on, and charged if it was not (in DONE
+ * it is kept for the case that there are more rounds or more budget one day). With `votes` above 1
+ * that many people are asked; the first class that can no longer be caught up with is the label.
  *
  * Going on after a stop needs the ledger, the newest head and what is served, and nothing else. On
  * the ledger: the state; an entry for each record that is held, asked for or answered; and after
@@ -160,6 +159,12 @@ int trainer_role_label(struct trainer_role *m, const struct wire_label *l, struc
 /* Answers fell off the labels topic before they were read: every open request becomes EXPIRED
  * (given back to the budget when `replace`). */
 void trainer_role_labels_lost(struct trainer_role *m, uint64_t n, struct trainer_time now);
+
+/* Other limits while it runs, between jobs: rounds, windows, deadlines, replace, budgets and
+ * patience of `o` are in force from now on, also for requests that are open; the rest of `o` is not
+ * looked at. A trainer that is done goes on when there is more to do now. */
+void trainer_role_adjust(struct trainer_role *m, const struct trainer_role_options *o,
+                         struct trainer_time now);
 
 /* A command of the operator. What became of it goes into the state and a note; a refusal is an
  * outcome and no error. `version`: of ROLLBACK and PROMOTE, the version that

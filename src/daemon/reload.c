@@ -1,0 +1,52 @@
+#include "daemon/reload.h"
+
+#include "daemon/trainer_host.h"
+
+static void say_refused(const struct runtime *rt, const struct config_problems *problems,
+                        const struct fis_error *e)
+{
+    log_line(LOG_LEVEL_ERROR, "reload", "file=\"%s\" reason=\"%s\"%s", rt->config_path,
+             problems->count ? problems->text[0] : e->text,
+             " text=\"nothing was changed; fisd --check-config tells all that is wrong\"");
+}
+
+static void say_taken(const struct runtime *rt, const struct config_changes *c)
+{
+    if (c->taken)
+        log_line(LOG_LEVEL_INFO, "reload", "file=\"%s\" changed=\"%s\"", rt->config_path,
+                 c->taken_keys);
+    if (c->kept)
+        log_line(LOG_LEVEL_WARN, "reload",
+                 "file=\"%s\" not_changed=\"%s\" text=\"these wait for a restart\"",
+                 rt->config_path, c->kept_keys);
+    if (!c->taken && !c->kept)
+        log_line(LOG_LEVEL_INFO, "reload", "file=\"%s\" text=\"nothing differs\"", rt->config_path);
+}
+
+static void put_in_force(struct runtime *rt)
+{
+    log_set_level((enum log_level)rt->cfg->log.level);
+    if (rt->trainer)
+        trainer_host_adjust(rt->trainer);
+}
+
+void reload(struct runtime *rt)
+{
+    struct config next;
+    struct config_problems *problems = fis_calloc(1, sizeof *problems);
+    struct config_changes changes;
+    struct fis_error e = {0};
+    notify_reloading(&rt->notify, uv_hrtime());
+    if (!problems) {
+        log_line(LOG_LEVEL_ERROR, "reload", "reason=\"no memory: nothing was changed\"");
+    } else if (config_load_all(rt->config_path, &next, problems, &e) < 0) {
+        say_refused(rt, problems, &e);
+    } else {
+        config_adopt(rt->own_cfg, &next, &changes);
+        config_done(&next);
+        put_in_force(rt);
+        say_taken(rt, &changes);
+    }
+    fis_free(problems);
+    notify_reloaded(&rt->notify);
+}
