@@ -11,6 +11,7 @@
 #define FIS_PLANTED_FAULTS(FAULT)                                                                  \
     FAULT(none)                                                                                    \
     FAULT(offset_early)   /* scorer: commits one record too far */                                 \
+    FAULT(revoked_committed) /* scorer: commits what it read of a partition it has lost */         \
     FAULT(progress_early) /* scorer: tells of a batch before its dead letters are acknowledged */  \
     FAULT(no_dedup)       /* selector: takes what was answered as a candidate once more */         \
     FAULT(budget_late)    /* selector: what is open does not count against the budget */           \

@@ -271,7 +271,7 @@ void scorer_revoked(struct scorer *m, const int32_t *partitions, uint32_t n)
             struct slot *s = &m->slots[i];
             for (uint32_t k = 0; s->state != SLOT_FREE && k < s->n_parts; k++)
                 if (s->parts[k].partition == partitions[p])
-                    s->parts[k].commit = 0;
+                    s->parts[k].commit = PLANTED(revoked_committed);
         }
         scorer_scan_revoked(m, partitions[p]);
     }
