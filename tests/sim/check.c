@@ -205,6 +205,10 @@ static void on_offset(struct sim_world *w, enum sim_group_id g, int32_t partitio
     struct sim_check *c = w->check;
     if (g != SIM_SCORERS)
         return;
+    SIM_MUST(w, next >= before,
+             "the offset of records/%d goes back from %lld to %lld: what another has scored is "
+             "scored again",
+             partition, (long long)before, (long long)next);
     int64_t from = sim_log_start(w->broker, SIM_RECORDS, partition); /* what is gone is gone */
     for (int64_t o = before < from ? from : before; o < next; o++)
         SIM_MUST(w, c->covered[partition][o],

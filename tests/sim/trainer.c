@@ -389,11 +389,17 @@ bool sim_trainer_quiet(const struct sim_world *w, int process)
     return t->running && sim_trainer_at_rest(t);
 }
 
+/* One that was suspended may think it leads, and does not know better yet. */
+static bool leads(const struct sim_trainer *t)
+{
+    return t && t->running && t->leader.state == LEADER_LEAD &&
+           t->txn.epoch == t->w->broker->producers[t->txn.producer].epoch;
+}
+
 struct trainer_role *sim_trainer_leading(const struct sim_world *w)
 {
     for (int i = 0; i < SIM_PROCESSES; i++)
-        if (w->trainers[i] && w->trainers[i]->running &&
-            w->trainers[i]->leader.state == LEADER_LEAD)
+        if (leads(w->trainers[i]))
             return w->trainers[i]->role;
     return NULL;
 }
