@@ -58,6 +58,9 @@ static void entries(void)
     }
 }
 
+static const struct wire_privacy spent = {
+    .refreshes = 3, .tag = 99, .rho = .5, .noise = 1, .clip = 1, .delta = 1e-5, .epsilon = 5};
+
 static void states(void)
 {
     static const struct wire_counted counted[] = {{0, 17}, {5, 0}};
@@ -82,7 +85,8 @@ static void states(void)
                                    .n_counted = 2,
                                    .control_id = "c-1",
                                    .control_text = "pinned",
-                                   .control_ok = 1};
+                                   .control_ok = 1,
+                                   .privacy = spent};
     struct wire_checkpoint c = {1, 12, {"learner", 7}, {"gate", 4}};
     struct wire_buffer b = {0};
     struct fis_error e = {0};
@@ -162,7 +166,8 @@ static void models(void)
                            .floor = (double)NAN,
                            .looks = 3,
                            .labels_bought = 128,
-                           .algorithm = "fis+"};
+                           .algorithm = "fis+",
+                           .privacy = spent};
     for (size_t i = 0; i < sizeof slab / sizeof *slab; i++)
         slab[i] = (float)i;
     m.params = slab;
