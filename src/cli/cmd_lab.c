@@ -5,9 +5,9 @@
 
 static const struct cli_command *const commands[] = {
     &cmd_lab_run,   &cmd_lab_paper,  &cmd_lab_ablate,    &cmd_lab_noise,
-    &cmd_lab_delay, &cmd_lab_stream, &cmd_lab_influence,
+    &cmd_lab_delay, &cmd_lab_stream, &cmd_lab_influence, NULL,
 };
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { COMMANDS = sizeof commands / sizeof *commands - 1 };
 
 /* "lab run" is the command's name; what is said is the last word. */
 static const char *word(const struct cli_command *command)
@@ -17,11 +17,7 @@ static const char *word(const struct cli_command *command)
 
 static void help(FILE *out)
 {
-    fputs("usage: fisctl lab COMMAND [options]\n\n"
-          "Experiments on whole data sets, offline: the selector, trainer, gate and encoder of\n"
-          "fisd, with a data set for the stream and withheld labels for the people. No pipeline,\n"
-          "no broker and no configuration are needed.\n\ncommands:\n",
-          out);
+    fprintf(out, "usage: fisctl lab COMMAND [options]\n\n%s\n\ncommands:\n", cmd_lab.text);
     for (int i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-16s %s\n", word(commands[i]), commands[i]->summary);
     fputs("\nfisctl lab COMMAND --help tells a command's options.\n", out);
@@ -47,5 +43,10 @@ const struct cli_command cmd_lab = {
     .name = "lab",
     .arguments = "COMMAND [options]",
     .summary = "experiments on whole data sets, without a broker",
+    .text =
+        "Experiments on whole data sets, offline: the selector, trainer, gate and encoder of\n"
+        "fisd, with a data set for the stream and withheld labels for the people. No pipeline,\n"
+        "no broker and no configuration are needed.",
+    .commands = commands,
     .run = run,
 };

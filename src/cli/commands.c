@@ -4,10 +4,9 @@
 
 #include "fis/version.h"
 
-static const struct cli_command *const commands[] = {
-    &cmd_topics, &cmd_replay, &cmd_label, &cmd_labels, &cmd_models, &cmd_watch, &cmd_lab,
+const struct cli_command *const cli_commands[] = {
+    &cmd_topics, &cmd_replay, &cmd_label, &cmd_labels, &cmd_models, &cmd_watch, &cmd_lab, NULL,
 };
-enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void help(FILE *out)
 {
@@ -15,8 +14,8 @@ static void help(FILE *out)
           "Works on a pipeline of fisd through its topics, and reads the same configuration file.\n"
           "\ncommands:\n",
           out);
-    for (int i = 0; i < COMMANDS; i++)
-        fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    for (int i = 0; cli_commands[i]; i++)
+        fprintf(out, "  %-8s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
     fputs("\noptions, before or after the command:\n"
           "  -c, --config FILE          the pipeline's configuration; default $FISD_CONFIG, else\n"
           "                             fisd.yaml\n"
@@ -24,6 +23,8 @@ static void help(FILE *out)
           "                             configuration, else the embedded one that runs\n"
           "  -h, --help                 this help; fisctl COMMAND --help for a command's\n"
           "  -V, --version              the version\n"
+          "      --print-man            the manual page fisctl(1)\n"
+          "      --print-completion     the completion for bash\n"
           "\nexit codes: 0 done, 1 failed (the reason is on standard error), 2 wrong usage,\n"
           "3 a command to the trainer was sent and is not taken yet\n",
           out);
@@ -31,9 +32,9 @@ static void help(FILE *out)
 
 static int run(struct cli *c, int argc, char **argv)
 {
-    for (int i = 0; i < COMMANDS; i++) {
-        if (!strcmp(commands[i]->name, argv[0])) {
-            int code = commands[i]->run(c, commands[i], argc, argv);
+    for (int i = 0; cli_commands[i]; i++) {
+        if (!strcmp(cli_commands[i]->name, argv[0])) {
+            int code = cli_commands[i]->run(c, cli_commands[i], argc, argv);
             cli_done(c);
             /* A full disk or a closed pipe must not look like success. */
             if (fflush(stdout) || ferror(stdout)) {
@@ -48,21 +49,30 @@ static int run(struct cli *c, int argc, char **argv)
     return CLI_USAGE;
 }
 
+static int print(const struct cli_leading *said)
+{
+    if (said->version)
+        printf("fisctl %s\n", FIS_VERSION);
+    else if (said->man)
+        cli_write_man(stdout);
+    else
+        cli_write_completion(stdout);
+    return fflush(stdout) ? CLI_FAILED : CLI_DONE;
+}
+
 int cli_main(int argc, char **argv)
 {
     struct cli c;
-    bool version = false;
+    struct cli_leading said = {0};
     int at;
     cli_init(&c);
-    enum cli_parsed parsed = cli_parse_leading(&c, argc, argv, &version, &at);
+    enum cli_parsed parsed = cli_parse_leading(&c, argc, argv, &said, &at);
     if (parsed == CLI_HELP)
         help(stdout);
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
-    if (version) {
-        printf("fisctl %s\n", FIS_VERSION);
-        return CLI_DONE;
-    }
+    if (said.version || said.man || said.completion)
+        return print(&said);
     if (at == argc) {
         help(stderr);
         return CLI_USAGE;

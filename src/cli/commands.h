@@ -7,6 +7,12 @@
 extern const struct cli_command cmd_topics, cmd_replay, cmd_label, cmd_labels, cmd_models,
     cmd_watch, cmd_lab;
 
+extern const struct cli_command *const cli_commands[]; /* NULL at the end */
+
 int cli_main(int argc, char **argv);
+
+/* cli/manual.c: fisctl(1), and the completion for bash. */
+void cli_write_man(FILE *out);
+void cli_write_completion(FILE *out);
 
 #endif

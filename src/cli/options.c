@@ -56,7 +56,7 @@ int cli_duration(const char *text, double unit_ms, uint64_t *out)
     return 0;
 }
 
-static const struct cli_option common[] = {
+const struct cli_option cli_common[] = {
     {"config", 'c', CLI_TEXT, offsetof(struct cli, config_path), "FILE",
      "the pipeline's configuration; default $FISD_CONFIG, else fisd.yaml"},
     {"bootstrap", 'b', CLI_TEXT, offsetof(struct cli, bootstrap), "HOST:PORT",
@@ -98,7 +98,7 @@ void cli_help(const struct cli_command *command, FILE *out)
     fprintf(out, "usage: fisctl %s %s\n\n%s\n\noptions:\n", command->name, command->arguments,
             command->text);
     print_options(command->options, out);
-    print_options(common, out);
+    print_options(cli_common, out);
     print_option("  -h, --help", "this help", out);
 }
 
@@ -171,7 +171,7 @@ static const struct cli_option *found(const struct parser *p, int said)
 
 static bool is_common(const struct cli_option *o)
 {
-    return o >= common && o < common + sizeof common / sizeof *common;
+    return o >= cli_common && o < cli_common + sizeof cli_common / sizeof *cli_common;
 }
 
 static enum cli_parsed parse(struct cli *c, const struct cli_command *command, struct parser *p,
@@ -179,7 +179,7 @@ static enum cli_parsed parse(struct cli *c, const struct cli_command *command, s
 {
     int said;
     add_options(p, command->options);
-    add_options(p, common);
+    add_options(p, cli_common);
     p->longs[p->n] = (struct option){"help", no_argument, NULL, 'h'};
     optind = 0; /* glibc: begin anew */
     while ((said = getopt_long(argc, argv, p->shorts, p->longs, NULL)) != -1) {
@@ -210,15 +210,20 @@ enum cli_parsed cli_parse(struct cli *c, const struct cli_command *command, int 
     return parsed;
 }
 
-enum cli_parsed cli_parse_leading(struct cli *c, int argc, char **argv, bool *version, int *first)
+const struct cli_option cli_leading_options[] = {
+    {"version", 'V', CLI_FLAG, offsetof(struct cli_leading, version), NULL, "the version"},
+    {"print-man", 0, CLI_FLAG, offsetof(struct cli_leading, man), NULL, "this manual page"},
+    {"print-completion", 0, CLI_FLAG, offsetof(struct cli_leading, completion), NULL,
+     "the completion for bash"},
+    {.name = NULL},
+};
+
+enum cli_parsed cli_parse_leading(struct cli *c, int argc, char **argv, struct cli_leading *said,
+                                  int *first)
 {
-    static const struct cli_option options[] = {
-        {"version", 'V', CLI_FLAG, 0, NULL, "the version"},
-        {.name = NULL},
-    };
-    static const struct cli_command command = {.name = "", .options = options};
+    static const struct cli_command command = {.name = "", .options = cli_leading_options};
     struct parser p = {.shorts = "+:h"};
-    enum cli_parsed parsed = parse(c, &command, &p, argc, argv, version);
+    enum cli_parsed parsed = parse(c, &command, &p, argc, argv, said);
     *first = optind;
     return parsed;
 }

@@ -31,8 +31,12 @@ struct cli_command {
     const char *summary;   /* one line */
     const char *text;      /* paragraphs for --help, wrapped at 79 */
     const struct cli_option *options;
+    const struct cli_command *const *commands; /* its own, NULL at the end; or NULL */
     int (*run)(struct cli *c, const struct cli_command *self, int argc, char **argv);
 };
+
+/* Of all commands; name NULL at the end. */
+extern const struct cli_option cli_common[];
 
 #define CLI_OPTIONS_MAX 32
 
@@ -44,9 +48,13 @@ enum cli_parsed { CLI_GO = 0, CLI_HELP, CLI_WRONG };
  * moved to the end, *first is the index of the first one. Errors and help are printed. */
 enum cli_parsed cli_parse(struct cli *c, const struct cli_command *command, int argc, char **argv,
                           void *values, int *first) FIS_MUST_CHECK;
-/* The same for what stands before the command: the common options alone, up to the first argument
- * that is none. Help is not printed; --version sets *version. */
-enum cli_parsed cli_parse_leading(struct cli *c, int argc, char **argv, bool *version,
+/* The same for what stands before the command: the common options and these, up to the first
+ * argument that is none. Help is not printed. */
+struct cli_leading {
+    bool version, man, completion;
+};
+extern const struct cli_option cli_leading_options[];
+enum cli_parsed cli_parse_leading(struct cli *c, int argc, char **argv, struct cli_leading *said,
                                   int *first) FIS_MUST_CHECK;
 /* The exit code of what is not CLI_GO. */
 static inline int cli_parsed_exit(enum cli_parsed p)

@@ -107,7 +107,8 @@ def _():
     has(unit, "ExecStart=/usr/bin/fisd --config /etc/fisd/%i.yaml", "RestartPreventExitStatus=2")
     stop = int(re.search(r"TimeoutStopSec=(\d+)", unit).group(1))
     assert stop > 25, "systemd would kill it before the longest runtime.shutdown_timeout"
-    assert "ExecReload" not in unit, "fisd does not reload"
+    check = unit.index("ExecReload=/usr/bin/fisd --check-config")
+    assert check < unit.index("ExecReload=kill -HUP"), "a reload with a mistake must fail"
     if not shutil.which("systemd-analyze"):
         print("# systemd-analyze is not here", flush=True)
         return
