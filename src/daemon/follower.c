@@ -1,5 +1,6 @@
 #include "daemon/follower.h"
 
+#include "daemon/monitor.h"
 #include "fis/mem.h"
 #include "stream/consumer.h"
 
@@ -28,6 +29,7 @@ static int open_consumer(struct follower *f, struct fis_error *e)
         all[i + 1] = client.properties[i]; /* the operator's word comes last, and counts */
     client.properties = all;
     client.property_count++;
+    client.name = "memory";
     struct stream_consumer_options o = {
         .client = client, .topics = f->topics, .topic_count = MEMORY_TOPICS};
     int rc = stream_consumer_open(&f->consumer, &o, e);
@@ -46,6 +48,8 @@ int follower_open(struct follower **out, struct runtime *rt, struct fis_error *e
     f->topics[MEMORY_MODELS] = rt->cfg->topics.models;
     f->batch = stream_batch_new(READ_BATCH);
     f->memory = memory_new(f->topics, pipeline_ledger_bytes(rt->cfg), e);
+    if (f->memory)
+        memory_watch(f->memory, monitor_model, rt->monitor);
     int rc = !f->batch    ? fis_fail(e, FIS_NOMEM, "no memory to restore")
              : !f->memory ? -FIS_NOMEM
                           : open_consumer(f, e);

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/worker.h"
+
 #define KAFKA_STATS_CLIENTS 12
 
 struct kafka_stats {
@@ -25,6 +27,26 @@ struct kafka_stats {
     uint64_t request_errors, request_timeouts, disconnects;
     uint64_t rebalances; /* consumer groups */
 };
+
+struct kafka_slot { /* of one client */
+    struct kafka_stats stats, parsed;
+    struct job job;
+    bool running;
+    char *text;
+    size_t length;
+    int rc;
+};
+struct kafka_watch { /* the newest of each client */
+    struct workers *workers;
+    struct kafka_slot slots[KAFKA_STATS_CLIENTS];
+    uint32_t n;
+};
+void kafka_watch_init(struct kafka_watch *w, struct workers *workers);
+/* Its job must have ended. */
+void kafka_watch_done(struct kafka_watch *w);
+/* A text; while one of the client's is being parsed another is passed over, and comes again. A
+ * stream_stats_fn. */
+void kafka_watch_take(void *watch, const char *client, const char *json, size_t length);
 
 /* Reads one text into *out, `client` excepted. -1: it is not understood. */
 int kafka_stats_parse(const char *text, size_t length, struct kafka_stats *out);

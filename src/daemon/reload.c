@@ -1,5 +1,6 @@
 #include "daemon/reload.h"
 
+#include "daemon/monitor.h"
 #include "daemon/trainer_host.h"
 
 static void say_refused(const struct runtime *rt, const struct config_problems *problems,
@@ -28,6 +29,7 @@ static void put_in_force(struct runtime *rt)
     log_set_level((enum log_level)rt->cfg->log.level);
     if (rt->trainer)
         trainer_host_adjust(rt->trainer);
+    monitor_reload(rt->monitor);
 }
 
 void reload(struct runtime *rt)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "daemon/monitor.h"
 #include "daemon/reload.h"
 #include "daemon/scorer_host.h"
 #include "daemon/topics_job.h"
@@ -24,17 +25,6 @@ void runtime_wake(void *arg)
     uv_async_send(&rt->async);
 }
 
-struct trainer_time runtime_now(const struct runtime *rt)
-{
-    struct timespec ts;
-    (void)rt;
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return (struct trainer_time){
-        .mono_ms = uv_hrtime() / 1000000,
-        .wall_ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000,
-    };
-}
-
 static void kafka_log(void *arg, int level, const char *text)
 {
     (void)arg;
@@ -50,6 +40,8 @@ struct stream_client runtime_client(struct runtime *rt)
         .wake = runtime_wake,
         .wake_arg = rt,
         .log = kafka_log,
+        .stats = monitor_stats,
+        .stats_arg = rt->monitor,
     };
 }
 
@@ -68,6 +60,7 @@ void runtime_kafka_event(struct runtime *rt, const char *who, const struct fis_e
     for (; i < n && !same_trouble(rt->said[i].text, e->text); i++)
         if (rt->said[i].at < rt->said[oldest].at)
             oldest = i;
+    monitor_kafka_trouble(rt->monitor, e->text);
     if (i < n && now - rt->said[i].at < SAY_AGAIN_NS)
         return;
     i = i < n ? i : oldest;
@@ -172,6 +165,8 @@ static void end_at_once(struct runtime *rt, const char *why)
 static void end_loop(struct runtime *rt)
 {
     rt->ended = true;
+    monitor_stop(rt->monitor);
+    loop_watch_stop(&rt->watch);
     uv_close((uv_handle_t *)&rt->async, NULL);
     uv_close((uv_handle_t *)&rt->tick, NULL);
     uv_close((uv_handle_t *)&rt->sigterm, NULL);
@@ -187,6 +182,7 @@ static void turn(struct runtime *rt)
     if (rt->stopping && uv_hrtime() / 1000000 >= rt->stop_deadline_ms)
         end_at_once(rt, "the time to drain is over");
     workers_collect(rt->workers);
+    monitor_turn(rt->monitor);
     if (!rt->started && !rt->stopping)
         start_up(rt);
     if (rt->trainer)
@@ -205,11 +201,6 @@ static void on_async(uv_async_t *a)
     turn(a->data);
 }
 
-static const char *doing(const struct runtime *rt)
-{
-    return rt->stopping ? "stopping" : rt->started ? "running" : "starting: waiting for Kafka";
-}
-
 /* After a turn, so that a loop that hangs in one does not look alive. */
 static void tell_systemd(struct runtime *rt)
 {
@@ -226,7 +217,10 @@ static void on_tick(uv_timer_t *t)
     tell_systemd(rt);
     if (rt->ended || ++rt->ticks % TICKS_PER_SAY)
         return;
-    notify_status(&rt->notify, doing(rt));
+    char doing[STATUS_REASON];
+    monitor_tick(rt->monitor);
+    status_line(status_now(rt), doing, sizeof doing);
+    notify_status(&rt->notify, doing);
     if (rt->scorer)
         scorer_host_tick(rt->scorer);
     if (rt->trainer)
@@ -255,6 +249,7 @@ static void on_signal(uv_signal_t *s, int number)
 static void open_handles(struct runtime *rt)
 {
     uv_loop_init(&rt->loop);
+    loop_watch_start(&rt->watch, &rt->loop);
     uv_async_init(&rt->loop, &rt->async, on_async);
     uv_timer_init(&rt->loop, &rt->tick);
     uv_timer_start(&rt->tick, on_tick, TICK_MS, TICK_MS);
@@ -309,7 +304,8 @@ static int open_runtime(struct runtime *rt, bool embedded, struct fis_error *e)
         return -1;
     /* Workers do one thing at a time: a batch each, and a training job beside them. */
     uint32_t threads = rt->cfg->runtime.workers + 1;
-    if (workers_start(&rt->workers, threads, runtime_wake, rt, e) < 0)
+    if (workers_start(&rt->workers, threads, runtime_wake, rt, e) < 0 ||
+        monitor_open(&rt->monitor, rt, e) < 0)
         return -1;
     return embedded ? 0 : topics_job_start(&rt->topics, rt, e);
 }
@@ -324,6 +320,7 @@ static void close_runtime(struct runtime *rt)
     scorer_host_close(rt->scorer, patience_ms);
     trainer_host_close(rt->trainer, patience_ms);
     topics_job_free(rt->topics);
+    monitor_close(rt->monitor);
     if (rt->embedded)
         stream_address_remove(rt->cfg->pipeline);
     stream_embedded_stop(rt->embedded);
@@ -344,6 +341,7 @@ int runtime_run(struct config *cfg, const char *path, bool embedded)
     uv_run(&rt.loop, UV_RUN_DEFAULT);
     close_runtime(&rt);
     uv_loop_close(&rt.loop);
+    loop_watch_say(&rt.watch);
     log_line(LOG_LEVEL_INFO, "stopped", "status=%d", rt.exit_code);
     return rt.exit_code;
 }

@@ -16,6 +16,7 @@
 #include <uv.h>
 
 #include "base/log.h"
+#include "daemon/loop_watch.h"
 #include "daemon/notify.h"
 #include "daemon/pipeline.h"
 #include "daemon/worker.h"
@@ -25,6 +26,7 @@
 
 struct runtime {
     uv_loop_t loop;
+    struct loop_watch watch;
     uv_async_t async;
     uv_timer_t tick;
     uv_signal_t sigterm, sigint, sighup;
@@ -41,6 +43,7 @@ struct runtime {
     struct scorer_host *scorer;
     struct trainer_host *trainer;
     struct topics_job *topics;
+    struct monitor *monitor;
     bool started, stopping, ended;
     uint64_t ticks, began_ns;
     struct notify notify;

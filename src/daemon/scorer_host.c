@@ -59,6 +59,9 @@ static int open_kafka(struct scorer_host *h, struct fis_error *e)
         .topic_count = 1,
     };
     struct stream_producer_options producer = {.client = runtime_client(rt), .patient = true};
+    records.client.name = "records";
+    heads.client.name = "heads";
+    producer.client.name = "offers";
     if (stream_producer_open(&h->producer, &producer, e) < 0 ||
         stream_consumer_open(&h->heads, &heads, e) < 0 ||
         (h->pool && stream_consumer_open(&h->ledger, &ledger, e) < 0) ||
@@ -105,6 +108,9 @@ int scorer_host_open(struct scorer_host **out, struct runtime *rt, struct fis_er
     if (!h)
         return fis_fail(e, FIS_NOMEM, "no memory for the scorer");
     h->rt = rt;
+    histogram_init(&h->batch_records, histogram_sizes, histogram_sizes_n);
+    histogram_init(&h->batch_seconds, histogram_seconds, histogram_seconds_n);
+    histogram_init(&h->latency_seconds, histogram_seconds, histogram_seconds_n);
     if (open_all(h, e) < 0) {
         scorer_host_close(h, 0);
         return -1;

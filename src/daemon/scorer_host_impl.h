@@ -3,6 +3,7 @@
 #ifndef DAEMON_SCORER_HOST_IMPL_H
 #define DAEMON_SCORER_HOST_IMPL_H
 
+#include "daemon/histogram.h"
 #include "daemon/scorer_host.h"
 #include "stream/consumer.h"
 #include "stream/producer.h"
@@ -16,6 +17,7 @@ struct scorer_slot {
     struct stream_batch *read;
     struct scoring_batch batch;
     struct job job;
+    uint64_t run_ns; /* what decoding and scoring took */
 };
 
 struct scorer_host {
@@ -38,6 +40,9 @@ struct scorer_host {
     uint32_t ticks_empty; /* with none of them */
     bool pool, said_empty;
     uint64_t said_records;
+    /* Records of a batch; seconds of its run; seconds from a message's timestamp to the
+     * acknowledgement of what was offered of its batch. */
+    struct histogram batch_records, batch_seconds, latency_seconds;
     bool stopping, failed;
 };
 

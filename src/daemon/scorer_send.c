@@ -10,11 +10,14 @@ static void run_slot(void *arg)
 {
     struct scorer_slot *s = arg;
     scoring_run(&s->batch);
+    s->run_ns = uv_hrtime() - began;
 }
 
 static void ran_slot(void *arg)
 {
     struct scorer_slot *s = arg;
+    histogram_observe(&s->host->batch_records, s->batch.n, 1);
+    histogram_observe(&s->host->batch_seconds, 1e-9 * (double)s->run_ns, 1);
     scorer_scored(s->host->machine, s->index, &s->batch);
 }
 
@@ -87,6 +90,20 @@ static void out_progress(void *ctx, uint32_t slot, const struct wire_progress *p
     send_offer(h, slot, &offer, h->name, strlen(h->name));
 }
 
+/* How old the records were when all that came of them was acknowledged. Many have the same
+ * millisecond: they are counted together. */
+static void note_latency(struct scorer_host *h, const struct scoring_batch *b)
+{
+    int64_t now = runtime_now(h->rt).wall_ms;
+    for (uint32_t i = 0, n; i < b->n; i += n) {
+        int64_t at = b->messages[i].timestamp_ms;
+        for (n = 1; i + n < b->n && b->messages[i + n].timestamp_ms == at; n++)
+            ;
+        if (at >= 0)
+            histogram_observe(&h->latency_seconds, 1e-3 * (double)(now > at ? now - at : 0), n);
+    }
+}
+
 static void out_release(void *ctx, uint32_t slot, const struct scorer_place *places, uint32_t n)
 {
     struct scorer_host *h = ctx;
@@ -95,6 +112,7 @@ static void out_release(void *ctx, uint32_t slot, const struct scorer_place *pla
         h->offsets[i] = (struct stream_offset){h->topics[0], places[i].partition, places[i].next};
     if (stream_consumer_commit(h->records, h->offsets, n, &e) < 0)
         runtime_kafka_event(h->rt, "scorer", &e);
+    note_latency(h, &h->slots[slot].batch);
     stream_batch_release(h->slots[slot].read);
 }
 

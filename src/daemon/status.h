@@ -12,12 +12,14 @@
 #ifndef DAEMON_STATUS_H
 #define DAEMON_STATUS_H
 
+#include "config/config.h"
 #include "daemon/histogram.h"
 #include "daemon/kafka_stats.h"
 #include "daemon/version_log.h"
+#include "http/http.h"
 #include "role/leader.h"
 #include "role/scorer.h"
-#include "role/trainer.h"
+#include "role/trainer_view.h"
 
 #define STATUS_PARTITIONS 1024 /* shown one by one; sums are over all */
 #define STATUS_BEST 50         /* of each heap */
@@ -47,16 +49,6 @@ struct status_scorer {
     const struct histogram *batch_records, *batch_seconds, *latency_seconds;
 };
 
-struct status_best { /* a candidate that is held */
-    struct fis_id id;
-    uint32_t criterion, rank; /* rank: 1 is the next to be asked for by this criterion */
-    float score;              /* by the criterion; higher is better */
-};
-struct status_request { /* an open request */
-    struct fis_id id;
-    uint32_t round, votes; /* answers so far */
-    uint64_t age_ms;
-};
 struct status_validation {
     uint32_t rows, groups, smallest_cell; /* smallest: of group and class */
     uint64_t changed_ms;                  /* runtime clock, when it was read; 0: not yet */
@@ -68,6 +60,7 @@ struct status_trainer {
     bool busy;    /* a job trains; figures are those of its begin */
     enum trainer_job job;
     enum leader_state state;
+    bool warm;          /* of a standby: it has read all there was, and can take over at once */
     uint64_t state_ms;  /* for so long */
     uint64_t takeovers; /* how often it began to lead, in this process */
     struct trainer_role_counts counts;
@@ -76,16 +69,16 @@ struct status_trainer {
     struct status_validation validation;
     double val0;
     int64_t label_age_ms; /* since the last answer in this process; -1: none came */
-    uint64_t dead_labels_unreadable, dead_labels_refused, dead_offers, dead_commands;
+    uint64_t dead_labels, dead_offers, dead_commands;
     uint64_t outstanding;
     const char *control_id, *control_text; /* the last command and what became of it; "" */
     bool control_ok;
     const char *const *criteria; /* [n_criteria] their names */
     uint32_t n_criteria;
-    const struct status_best *best;
+    const struct trainer_best *best; /* by criterion and rank */
     uint32_t n_best;
-    const struct status_request *requests;
-    uint32_t n_requests; /* shown; counts.selector.open has their number */
+    const struct trainer_open *requests; /* oldest first */
+    uint32_t n_requests;                 /* shown; counts.selector.open has their number */
 };
 
 struct status {
@@ -102,10 +95,24 @@ struct status {
     struct status_scorer scorer;
     struct status_trainer trainer;
     const struct version_log *versions;
+    /* Names of the groups, where they may be shown (http.group_names); else n_groups is 0. */
+    const char *const *groups;
+    uint32_t n_groups;
+    const struct status_second *seconds; /* [n_seconds] */
+    uint32_t n_seconds;
+    const struct http_counts *http; /* NULL: it is off */
     const struct status_lag *lags;
     uint32_t n_lags;
-    const struct kafka_stats *kafka; /* [n_kafka] by client */
+    const struct kafka_slot *kafka; /* [n_kafka] by client: .stats */
     uint32_t n_kafka;
+};
+
+/* Of each second of the last ten minutes, oldest first. */
+#define STATUS_SECONDS 600
+struct status_second {
+    int64_t wall_ms;
+    uint64_t records, offered, labels; /* of that second */
+    int64_t lag;                       /* of the records, at its end; -1: not known */
 };
 
 struct runtime;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/follower.h"
+#include "daemon/status.h"
 #include "daemon/trainer_work.h"
 #include "role/leader.h"
 
@@ -19,6 +20,7 @@ struct trainer_host {
     struct outbox *outbox;          /* from the election on */
     struct trainer_work *work;      /* while it leads */
     bool stopping, stopped;
+    uint64_t led; /* how often it began to lead */
     char group[128], transactional_id[128];
 };
 
@@ -50,6 +52,7 @@ static void follow(void *ctx)
         .topics = h->topics,
         .topic_count = 1,
     };
+    o.client.name = "election";
     if (follower_open(&h->follower, h->rt, &e) < 0 || stream_consumer_open(&h->member, &o, &e) < 0)
         fail(h, &e);
 }
@@ -60,6 +63,7 @@ static void fence(void *ctx)
     struct fis_error e;
     struct outbox_options o = {.client = runtime_client(h->rt),
                                .dead_letter_bytes = h->rt->dead_letter_bytes};
+    o.client.name = "outbox";
     if (h->rt->exactly_once)
         o.transactional_id = h->transactional_id;
     if (outbox_open(&h->outbox, &o, &e) < 0)
@@ -77,6 +81,7 @@ static void lead(void *ctx)
     struct trainer_host *h = ctx;
     struct fis_error e;
     struct memory *memory = follower_memory(h->follower);
+    h->led++;
     if (memory_conclude(memory, &e) < 0 ||
         trainer_work_open(&h->work, h->rt, h->outbox, memory, h->group, &e) < 0)
         fail(h, &e);
@@ -294,6 +299,23 @@ void trainer_host_adjust(struct trainer_host *h)
 {
     if (h->work)
         trainer_work_adjust(h->work);
+}
+
+uint32_t trainer_host_status(struct trainer_host *h, struct status_trainer *out,
+                             struct status_lag *lags, uint32_t n)
+{
+    out->state = h->leader.state;
+    out->warm = h->leader.warm;
+    out->state_ms = now(h) - h->leader.since_ms;
+    out->takeovers = h->led;
+    if (h->follower) {
+        const struct memory *m = follower_memory(h->follower);
+        out->ledger_entries = memory_entries(m);
+        out->ledger_bytes = memory_bytes(m);
+    }
+    if (h->outbox)
+        out->outstanding = outbox_outstanding(h->outbox);
+    return h->work ? trainer_work_status(h->work, out, lags, n) : 0;
 }
 
 void trainer_host_tick(struct trainer_host *h)

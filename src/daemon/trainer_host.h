@@ -17,6 +17,12 @@ bool trainer_host_stopped(const struct trainer_host *h);
 /* The configuration has changed. */
 void trainer_host_adjust(struct trainer_host *h);
 void trainer_host_tick(struct trainer_host *h);
+/* What it shows (daemon/status.h): fills *out, and at most n of the partitions it reads; returns
+ * how many. */
+struct status_trainer;
+struct status_lag;
+uint32_t trainer_host_status(struct trainer_host *h, struct status_trainer *out,
+                             struct status_lag *lags, uint32_t n);
 /* A line on what was not committed, when there is something. NULL is fine. */
 void trainer_host_say_left(const struct trainer_host *h);
 /* Leaves the group, for which it waits so long at most, and frees. NULL is fine. */

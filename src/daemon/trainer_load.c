@@ -1,5 +1,7 @@
 #include "daemon/trainer_load.h"
 
+#include "daemon/monitor.h"
+
 void trainer_load_init(struct trainer_load *l, struct runtime *rt, const struct trainer_out *out,
                        struct memory *memory)
 {
@@ -131,6 +133,9 @@ static int restore(struct trainer_load *l, struct fis_error *e)
     if (memory_apply(l->memory, l->role, now, e) < 0)
         return -1;
     const char *trouble = memory_checkpoint_trouble(l->memory);
+    l->restore_ms = runtime_now(l->rt).mono_ms - l->began_ms;
+    l->entries = memory_entries(l->memory);
+    l->bytes = memory_bytes(l->memory);
     log_line(LOG_LEVEL_INFO, "restored",
              "round=%u phase=%s head=%llu served=%llu entries=%llu bytes=%llu took_ms=%llu "
              "checkpoint=%s%s%s%s",
@@ -156,6 +161,8 @@ static int hand_over(struct trainer_load *l, struct fis_error *e)
             return -1;
     if (trainer_role_validation(l->role, &rows, l->validation_rows.names.n, e) < 0)
         return fis_error_prefix(e, "validation set");
+    monitor_groups(l->rt->monitor, (const char *const *)l->validation_rows.names.names,
+                   l->validation_rows.names.n);
     return memory_found(l->memory) ? restore(l, e) : 0;
 }
 

@@ -23,6 +23,7 @@ struct trainer_load {
     struct data_examples initial_rows, validation_rows;
     struct fis_encoder *encoder;
     struct trainer_role *role;
+    uint64_t restore_ms, entries, bytes; /* what going on from the ledger took */
 };
 
 void trainer_load_init(struct trainer_load *l, struct runtime *rt, const struct trainer_out *out,

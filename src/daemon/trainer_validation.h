@@ -6,8 +6,10 @@
 #define DAEMON_TRAINER_VALIDATION_H
 
 #include "daemon/example_topic.h"
+#include "daemon/monitor.h"
 
 int trainer_validation_follow(struct example_topic *t, const struct fis_encoder *encoder,
-                              struct trainer_role *role, struct fis_error *e) FIS_MUST_CHECK;
+                              struct trainer_role *role, struct monitor *monitor,
+                              struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

@@ -1,9 +1,11 @@
 #include "daemon/trainer_work.h"
 
 #include "daemon/intake.h"
+#include "daemon/monitor.h"
 #include "daemon/pool_ends.h"
 #include "daemon/trainer_input.h"
 #include "daemon/trainer_load.h"
+#include "daemon/trainer_snapshot.h"
 #include "daemon/trainer_validation.h"
 #include "daemon/version_fetch.h"
 #include "role/trainer_wire.h"
@@ -40,6 +42,8 @@ struct trainer_work {
     uint64_t labels_lost; /* not told to the role yet */
     uint64_t commit_at_ms, commit_again_ms;
     uint64_t said_answers;
+    uint64_t restore_ms, restored_entries, restored_bytes;
+    struct trainer_snapshot shown;
 };
 
 /* ---- what the role wants ------------------------------------------------------------------- */
@@ -85,6 +89,7 @@ static void submit_job(struct trainer_work *w)
         return;
     w->job_wanted = false;
     w->on_worker = true;
+    trainer_snapshot_take(&w->shown, w->role, runtime_now(w->rt).mono_ms);
     w->job = (struct job){.run = run_job, .done = job_done, .arg = w};
     workers_submit(w->rt->workers, &w->job);
 }
@@ -99,6 +104,18 @@ static void want_pool(void *arg)
 {
     struct trainer_work *w = arg;
     pool_ends_want(&w->ends);
+}
+
+static void told_model(void *arg, const struct wire_model *v)
+{
+    struct trainer_work *w = arg;
+    monitor_model(w->rt->monitor, v);
+}
+
+static void told_state(void *arg, const struct wire_trainer_state *s)
+{
+    struct trainer_work *w = arg;
+    monitor_state(w->rt->monitor, s);
 }
 
 /* ---- opening and closing ------------------------------------------------------------------- */
@@ -125,6 +142,8 @@ static int open_wire(struct trainer_work *w, struct trainer_out *out, struct fis
         .job = want_job,
         .note = note,
         .pool = want_pool,
+        .model = told_model,
+        .state = told_state,
         .arg = w,
     };
     if (trainer_wire_init(&w->wire, &o, e) < 0)
@@ -193,6 +212,9 @@ static int begin(struct trainer_work *w, struct fis_error *e)
     w->load.role = NULL;
     w->load.encoder = NULL;
     w->load.validation = NULL;
+    w->restore_ms = w->load.restore_ms;
+    w->restored_entries = w->load.entries;
+    w->restored_bytes = w->load.bytes;
     trainer_load_done(&w->load);
     struct stream_consumer_options o = {
         .client = runtime_client(w->rt),
@@ -201,6 +223,7 @@ static int begin(struct trainer_work *w, struct fis_error *e)
         .topics = w->topics,
         .topic_count = INPUTS,
     };
+    o.client.name = "input";
     if (stream_consumer_open(&w->consumer, &o, e) < 0)
         return -1;
     w->running = true;
@@ -305,7 +328,7 @@ static int follow_validation(struct trainer_work *w, struct fis_error *e)
 {
     if (!w->validation)
         return 0;
-    if (trainer_validation_follow(w->validation, w->encoder, w->role, e) < 0)
+    if (trainer_validation_follow(w->validation, w->encoder, w->role, w->rt->monitor, e) < 0)
         return -1;
     return example_topic_positions(w->validation, validation_moved, w, e);
 }
@@ -466,6 +489,38 @@ bool trainer_work_drained(const struct trainer_work *w)
     if (!w->draining || trainer_work_on_worker(w))
         return false;
     return !w->running || (!trainer_role_busy(w->role) && !outbox_dirty(w->outbox));
+}
+
+static uint32_t show_lags(const struct trainer_work *w, struct status_lag *out, uint32_t n)
+{
+    struct stream_place *places = n ? fis_alloc(n, sizeof *places) : NULL;
+    if (!places)
+        return 0;
+    n = stream_consumer_places(w->consumer, places, n);
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = (struct status_lag){"trainer", w->topics[places[i].topic], places[i].partition,
+                                     places[i].next, places[i].lag};
+    fis_free(places);
+    return n;
+}
+
+uint32_t trainer_work_status(struct trainer_work *w, struct status_trainer *out,
+                             struct status_lag *lags, uint32_t n)
+{
+    uint64_t now = runtime_now(w->rt).mono_ms;
+    out->running = w->running;
+    if (!w->running)
+        return 0;
+    if (!trainer_role_busy(w->role))
+        trainer_snapshot_take(&w->shown, w->role, now);
+    trainer_snapshot_show(&w->shown, now, out);
+    out->restore_ms = w->restore_ms;
+    out->ledger_entries = w->restored_entries;
+    out->ledger_bytes = w->restored_bytes;
+    out->dead_labels = w->input.refused_labels;
+    out->dead_offers = w->input.refused_offers;
+    out->dead_commands = w->input.refused_commands;
+    return show_lags(w, lags, n);
 }
 
 void trainer_work_tick(struct trainer_work *w)

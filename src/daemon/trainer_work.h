@@ -35,6 +35,12 @@ void trainer_work_adjust(struct trainer_work *w);
 void trainer_work_drain(struct trainer_work *w);
 bool trainer_work_drained(const struct trainer_work *w);
 
+/* As trainer_host_status, for what is known here. */
+struct status_trainer;
+struct status_lag;
+uint32_t trainer_work_status(struct trainer_work *w, struct status_trainer *out,
+                             struct status_lag *lags, uint32_t n);
+
 void trainer_work_tick(struct trainer_work *w);           /* a line on labels, when there is news */
 void trainer_work_say_left(const struct trainer_work *w); /* what is not done or committed */
 

@@ -1,0 +1,53 @@
+/*
+ * Commands that were given by HTTP. Like those of fisctl they go to the topic control, so the log
+ * has them, whoever leads carries them out, and what became of each is on the ledger; of a trainer
+ * that leads in this process it is known here too.
+ *
+ * Thread: the loop. Owns: a producer, opened with the first command.
+ */
+#ifndef DAEMON_COMMANDS_H
+#define DAEMON_COMMANDS_H
+
+#include "stream/producer.h"
+#include "wire/types.h"
+
+#define COMMANDS_MAX 50 /* remembered */
+
+enum command_outcome {
+    COMMAND_SENDING = 1, /* not acknowledged by the broker yet */
+    COMMAND_SENT,        /* and not taken yet, as far as is known here */
+    COMMAND_DONE,
+    COMMAND_REFUSED, /* by the trainer */
+    COMMAND_LOST     /* it could not be sent */
+};
+const char *command_outcome_name(enum command_outcome o); /* "sending", … */
+
+struct command {
+    struct fis_id id;
+    enum wire_control_kind kind;
+    uint64_t version; /* of rollback and promote; 0: none */
+    int64_t at_ms;    /* wall clock */
+    enum command_outcome outcome;
+    char by[64], text[FIS_ERROR_TEXT];
+};
+
+struct commands {
+    struct stream_producer *producer;
+    struct wire_buffer buffer;
+    struct command items[COMMANDS_MAX]; /* a ring */
+    uint32_t count, next;
+    uint64_t sent; /* in all: the token of a report is the number of the command */
+};
+
+void commands_done(struct commands *c);
+/* Sends it. *out is valid until the next one. RETRY: it cannot be sent now. */
+int commands_send(struct commands *c, const struct stream_client *client, const char *topic,
+                  const struct wire_control *what, const struct command **out,
+                  struct fis_error *e) FIS_MUST_CHECK;
+void commands_turn(struct commands *c);
+/* A state of the trainer: it says what became of the last command. */
+void commands_outcome(struct commands *c, const char *id, bool ok, const char *text);
+const struct command *commands_at(const struct commands *c, uint32_t i); /* 0: newest; or NULL */
+const struct command *commands_find(const struct commands *c, const char *id);
+
+#endif

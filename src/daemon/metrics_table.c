@@ -1,0 +1,536 @@
+/* Every metric there is. */
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <librdkafka/rdkafka.h>
+
+#include "daemon/metrics.h"
+#include "daemon/process.h"
+#include "fis/version.h"
+
+#define NONE ((double)NAN)
+
+/* A number that is one expression of the status. */
+#define VALUE(name, expression)                                                                    \
+    static double name(const struct status *s)                                                     \
+    {                                                                                              \
+        return (double)(expression);                                                               \
+    }
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+static void build_info(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    char labels[METRICS_LABELS] = "";
+    metrics_label(labels, "version", FIS_VERSION);
+    metrics_label(labels, "librdkafka", rd_kafka_version_str());
+    metrics_label(labels, "pipeline", s->cfg->pipeline);
+    metrics_sample(out, m, labels, 1);
+}
+
+static double ready(const struct status *s)
+{
+    char reason[STATUS_REASON];
+    return status_ready(s, reason);
+}
+
+static double cpu(const struct status *s)
+{
+    (void)s;
+    return process_cpu_seconds();
+}
+static double resident(const struct status *s)
+{
+    (void)s;
+    return process_resident_bytes();
+}
+static double descriptors(const struct status *s)
+{
+    (void)s;
+    return process_open_fds();
+}
+VALUE(start_time, 1e-3 * (double)s->started_at_ms)
+
+static void loop_seconds(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    metrics_histogram(out, m, s->loop_seconds);
+}
+
+static void http_requests(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    static const char *const codes[] = {NULL, NULL, "code=\"2xx\"", "code=\"3xx\"", "code=\"4xx\"",
+                                        "code=\"5xx\""};
+    for (int i = 2; s->http && i < 6; i++)
+        metrics_sample(out, m, codes[i], (double)s->http->by_class[i]);
+}
+VALUE(http_open, s->http ? s->http->open : 0)
+VALUE(http_timed_out, s->http ? s->http->timed_out : 0)
+
+static void lag(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    for (uint32_t i = 0; i < s->n_lags; i++) {
+        char labels[METRICS_LABELS] = "", partition[16];
+        snprintf(partition, sizeof partition, "%d", (int)s->lags[i].partition);
+        metrics_label(labels, "role", s->lags[i].role);
+        metrics_label(labels, "topic", s->lags[i].topic);
+        metrics_label(labels, "partition", partition);
+        metrics_sample(out, m, labels, s->lags[i].lag < 0 ? NONE : (double)s->lags[i].lag);
+    }
+}
+
+/* ---- scorer ---------------------------------------------------------------------------------- */
+
+static void records(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    const struct scorer_counts *c = &s->scorer.counts;
+    metrics_sample(out, m, "outcome=\"scored\"", (double)c->records);
+    metrics_sample(out, m, "outcome=\"refused\"", (double)c->refused);
+    metrics_sample(out, m, "outcome=\"tombstone\"", (double)c->tombstones);
+    metrics_sample(out, m, "outcome=\"lost\"", (double)c->lost);
+    metrics_sample(out, m, "outcome=\"asked_before\"", (double)c->asked);
+}
+VALUE(offered, s->scorer.counts.offered)
+VALUE(unseen, s->scorer.counts.unseen)
+VALUE(owned, s->scorer.owned)
+VALUE(head_in_use, s->scorer.head_version)
+VALUE(scorer_heads, s->scorer.counts.heads)
+VALUE(scans, s->scorer.counts.scans)
+VALUE(in_flight, s->scorer.batches_in_flight)
+VALUE(unacknowledged, s->scorer.outstanding)
+static void batch_records(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    metrics_histogram(out, m, s->scorer.batch_records);
+}
+static void batch_seconds(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    metrics_histogram(out, m, s->scorer.batch_seconds);
+}
+static void latency(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    metrics_histogram(out, m, s->scorer.latency_seconds);
+}
+
+/* ---- trainer --------------------------------------------------------------------------------- */
+
+#define COUNTS s->trainer.counts
+VALUE(leads, s->trainer.running)
+VALUE(took_over, s->trainer.takeovers)
+VALUE(busy, s->trainer.busy)
+VALUE(round_number, COUNTS.round)
+VALUE(window, COUNTS.window)
+VALUE(counted_records, COUNTS.records)
+VALUE(candidates, COUNTS.candidates)
+VALUE(held, COUNTS.selector.held)
+VALUE(open_requests, COUNTS.selector.open)
+VALUE(oldest_request, s->trainer.n_requests ? 1e-3 * (double)s->trainer.requests[0].age_ms : 0)
+VALUE(asked, COUNTS.selector.asked)
+VALUE(kept, COUNTS.learner.kept)
+VALUE(bought, COUNTS.learner.bought)
+VALUE(label_age, s->trainer.label_age_ms < 0 ? NONE : 1e-3 * (double)s->trainer.label_age_ms)
+VALUE(budget, s->cfg->selection.budget ? (double)s->cfg->selection.budget : NONE)
+VALUE(budget_left,
+      COUNTS.selector.budget_left == UINT64_MAX ? NONE : (double)COUNTS.selector.budget_left)
+VALUE(day_asked, COUNTS.day_asked)
+VALUE(paused, COUNTS.paused)
+VALUE(pinned, COUNTS.pinned)
+VALUE(head, COUNTS.head_version)
+VALUE(steps, COUNTS.learner.steps)
+VALUE(loss, COUNTS.learner.last_loss)
+VALUE(excluded, COUNTS.learner.excluded)
+VALUE(val0, s->trainer.val0)
+VALUE(rows, s->trainer.validation.rows)
+VALUE(groups, s->trainer.validation.groups)
+VALUE(smallest_cell, s->trainer.validation.smallest_cell)
+VALUE(validation_age, s->trainer.validation.changed_ms
+                          ? 1e-3 * (double)(s->mono_ms - s->trainer.validation.changed_ms)
+                          : NONE)
+VALUE(restore, 1e-3 * (double)s->trainer.restore_ms)
+VALUE(entries, s->trainer.ledger_entries)
+VALUE(ledger_bytes, s->trainer.ledger_bytes)
+VALUE(rejected_in_row, version_log_rejected_in_row(s->versions))
+
+static void state(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    for (int i = LEADER_NEW; i <= LEADER_STOPPED; i++) {
+        char labels[METRICS_LABELS] = "";
+        metrics_label(labels, "state", leader_state_name((enum leader_state)i));
+        metrics_sample(out, m, labels, (int)s->trainer.state == i);
+    }
+}
+
+static void phase(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    static const char *const phases[] = {"warm-up", "collect", "label", "done"};
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        char labels[METRICS_LABELS] = "";
+        metrics_label(labels, "phase", phases[i]);
+        metrics_sample(out, m, labels, strcmp(COUNTS.phase, phases[i]) == 0);
+    }
+}
+
+static void answers(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    metrics_sample(out, m, "outcome=\"taken\"", (double)COUNTS.labels);
+    metrics_sample(out, m, "outcome=\"skipped\"", (double)COUNTS.skipped);
+    metrics_sample(out, m, "outcome=\"duplicate\"", (double)COUNTS.duplicates);
+    metrics_sample(out, m, "outcome=\"late\"", (double)COUNTS.late);
+    metrics_sample(out, m, "outcome=\"refused\"", (double)s->trainer.dead_labels);
+}
+
+static void given_up(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    metrics_sample(out, m, "reason=\"expired\"", (double)COUNTS.expired);
+    metrics_sample(out, m, "reason=\"cancelled\"", (double)COUNTS.cancelled);
+    metrics_sample(out, m, "reason=\"tied\"", (double)COUNTS.tied);
+    metrics_sample(out, m, "reason=\"skipped\"", (double)COUNTS.skipped);
+}
+
+static void dead(struct http_reply *out, const struct metric *m, const char *topic, double n)
+{
+    char labels[METRICS_LABELS] = "";
+    metrics_label(labels, "topic", topic);
+    metrics_sample(out, m, labels, n);
+}
+
+static void dead_letters(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    if (s->scorer.on && s->scorer.open)
+        dead(out, m, s->cfg->topics.records, (double)s->scorer.counts.refused);
+    if (!s->trainer.running)
+        return;
+    dead(out, m, s->cfg->topics.labels, (double)s->trainer.dead_labels);
+    dead(out, m, s->cfg->topics.candidates, (double)s->trainer.dead_offers);
+    dead(out, m, s->cfg->topics.control, (double)s->trainer.dead_commands);
+}
+
+/* ---- versions -------------------------------------------------------------------------------- */
+
+static void verdicts(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    uint32_t n;
+    const struct version_reason *r = version_log_reasons(s->versions, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        char labels[METRICS_LABELS] = "";
+        metrics_label(labels, "verdict", r[i].verdict);
+        metrics_label(labels, "reason", r[i].reason);
+        metrics_sample(out, m, labels, (double)r[i].count);
+    }
+}
+
+static void version(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    const struct version_info *newest = version_log_at(s->versions, 0);
+    const struct version_info *served = version_log_served(s->versions);
+    if (newest)
+        metrics_sample(out, m, "which=\"newest\"", (double)newest->version);
+    if (served)
+        metrics_sample(out, m, "which=\"served\"", (double)served->version);
+}
+
+/* The models that are shown: what is served, the newest version, and the anchor it was judged
+ * against (the newest model that was trained without regard to fairness). */
+struct shown {
+    const char *model;
+    const struct fis_metrics *metrics;
+};
+static uint32_t models(const struct status *s, struct shown out[3])
+{
+    const struct version_info *newest = version_log_at(s->versions, 0);
+    const struct version_info *served = version_log_served(s->versions);
+    uint32_t n = 0;
+    if (served && served->metrics.n)
+        out[n++] = (struct shown){"served", &served->metrics};
+    if (newest && newest->metrics.n)
+        out[n++] = (struct shown){"newest", &newest->metrics};
+    if (newest && newest->anchor.n)
+        out[n++] = (struct shown){"anchor", &newest->anchor};
+    return n;
+}
+
+static void accuracy(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    struct shown shown[3];
+    uint32_t n = models(s, shown);
+    for (uint32_t i = 0; i < n; i++) {
+        char labels[METRICS_LABELS] = "";
+        metrics_label(labels, "model", shown[i].model);
+        metrics_sample(out, m, labels, shown[i].metrics->accuracy);
+    }
+}
+
+static void gap(struct http_reply *out, const struct metric *m, const char *model,
+                const char *metric, const char *bound, double v)
+{
+    char labels[METRICS_LABELS] = "";
+    metrics_label(labels, "model", model);
+    metrics_label(labels, "metric", metric);
+    if (bound)
+        metrics_label(labels, "bound", bound);
+    metrics_sample(out, m, labels, v);
+}
+
+static void gaps(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    struct shown shown[3];
+    uint32_t n = models(s, shown);
+    for (uint32_t i = 0; i < n; i++) {
+        for (int k = FIS_DEMOGRAPHIC_PARITY; k <= FIS_RISK_DISPARITY; k++)
+            gap(out, m, shown[i].model, fis_metric_name((enum fis_metric)k), NULL,
+                fis_metrics_of(shown[i].metrics, (enum fis_metric)k));
+    }
+}
+
+static void bounds(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    const struct version_info *v = version_log_served(s->versions);
+    if (!v || v->intervals.level <= 0)
+        return;
+    const struct {
+        const char *name;
+        const struct fis_interval *i;
+    } all[] = {
+        {"accuracy", &v->intervals.accuracy},
+        {"demographic_parity", &v->intervals.demographic_parity},
+        {"equal_opportunity", &v->intervals.equal_opportunity},
+        {"equalized_odds", &v->intervals.equalized_odds},
+        {"risk_disparity", &v->intervals.risk_disparity},
+    };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        gap(out, m, "served", all[k].name, "low", all[k].i->low);
+        gap(out, m, "served", all[k].name, "high", all[k].i->high);
+    }
+}
+
+/* Of the served version, group by group; groups are numbered, never named. */
+static void by_group(const struct status *s, struct http_reply *out, const struct metric *m,
+                     double (*get)(const struct fis_group_metrics *g))
+{
+    const struct version_info *v = version_log_served(s->versions);
+    for (uint32_t i = 0; v && i < v->metrics.n_groups; i++) {
+        char labels[METRICS_LABELS] = "", group[16];
+        snprintf(group, sizeof group, "%u", i);
+        metrics_label(labels, "model", "served");
+        metrics_label(labels, "group", group);
+        metrics_sample(out, m, labels, get(&v->metrics.group[i]));
+    }
+}
+static double rate_of(const struct fis_group_metrics *g)
+{
+    return g->positive_rate;
+}
+static double accuracy_of(const struct fis_group_metrics *g)
+{
+    return g->accuracy;
+}
+static double rows_of(const struct fis_group_metrics *g)
+{
+    return g->n;
+}
+static void group_rate(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    by_group(s, out, m, rate_of);
+}
+static void group_accuracy(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    by_group(s, out, m, accuracy_of);
+}
+static void group_rows(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    by_group(s, out, m, rows_of);
+}
+
+/* ---- Kafka clients --------------------------------------------------------------------------- */
+
+#define KAFKA(name, expression)                                                                    \
+    static void kafka_##name(const struct status *s, struct http_reply *out,                       \
+                             const struct metric *m)                                               \
+    {                                                                                              \
+        for (uint32_t i = 0; i < s->n_kafka; i++) {                                                \
+            const struct kafka_stats *k = &s->kafka[i].stats;                                      \
+            char labels[METRICS_LABELS] = "";                                                      \
+            metrics_label(labels, "client", k->client);                                            \
+            metrics_sample(out, m, labels, (double)(expression));                                  \
+        }                                                                                          \
+    }
+KAFKA(up, k->brokers_up)
+KAFKA(rtt, k->rtt_seconds)
+KAFKA(rtt_p99, k->rtt_p99_seconds)
+KAFKA(waiting, k->requests_waiting)
+KAFKA(queue, k->queue_messages)
+KAFKA(queue_bytes, k->queue_bytes)
+KAFKA(sent, k->sent_bytes)
+KAFKA(received, k->received_bytes)
+KAFKA(errors, k->request_errors)
+KAFKA(timeouts, k->request_timeouts)
+KAFKA(disconnects, k->disconnects)
+KAFKA(rebalances, k->rebalances)
+
+/* clang-format off */
+const struct metric metrics_table[] = {
+    {"fisd_build_info", "gauge", "version, librdkafka, pipeline", WHEN_ALWAYS, NULL, build_info,
+     "Always 1; what runs here is in the labels."},
+    {"fisd_ready", "gauge", NULL, WHEN_ALWAYS, ready, NULL,
+     "1 when it can do its work now, as /readyz says it."},
+    {"process_start_time_seconds", "gauge", NULL, WHEN_ALWAYS, start_time, NULL,
+     "When the process began, in seconds since 1970."},
+    {"process_cpu_seconds_total", "counter", NULL, WHEN_ALWAYS, cpu, NULL,
+     "Processor time used, user and system."},
+    {"process_resident_memory_bytes", "gauge", NULL, WHEN_ALWAYS, resident, NULL,
+     "Memory in use."},
+    {"process_open_fds", "gauge", NULL, WHEN_ALWAYS, descriptors, NULL, "Open file descriptors."},
+    {"fisd_loop_turn_seconds", "histogram", NULL, WHEN_ALWAYS, NULL, loop_seconds,
+     "How long a turn of the event loop took; all else waits so long."},
+    {"fisd_http_requests_total", "counter", "code", WHEN_ALWAYS, NULL, http_requests,
+     "Answers by HTTP, by class of their status."},
+    {"fisd_http_connections", "gauge", NULL, WHEN_ALWAYS, http_open, NULL,
+     "Open HTTP connections."},
+    {"fisd_http_timeouts_total", "counter", NULL, WHEN_ALWAYS, http_timed_out, NULL,
+     "Requests that took longer than http.timeout and were cut off."},
+    {"fisd_lag_messages", "gauge", "role, topic, partition", WHEN_ALWAYS, NULL, lag,
+     "Messages of a partition that are there and not read yet."},
+    {"fisd_dead_letters_total", "counter", "topic", WHEN_ALWAYS, NULL, dead_letters,
+     "Messages that could not be used, by the topic they came from; the reason is with each on the "
+     "dead-letter topic."},
+
+    {"fisd_records_total", "counter", "outcome", WHEN_SCORER, NULL, records,
+     "Records read: scored, refused (to dead-letter), tombstone, lost (gone before they were read), "
+     "asked_before (left out of a scan)."},
+    {"fisd_candidates_offered_total", "counter", NULL, WHEN_SCORER, offered, NULL,
+     "Records that this scorer offered to the trainer."},
+    {"fisd_unseen_categories_total", "counter", NULL, WHEN_SCORER, unseen, NULL,
+     "Values of categorical columns that the initial set did not have."},
+    {"fisd_scorer_partitions", "gauge", NULL, WHEN_SCORER, owned, NULL,
+     "Partitions of the records that this scorer has."},
+    {"fisd_scorer_head_version", "gauge", NULL, WHEN_SCORER, head_in_use, NULL,
+     "Version of the head that it scores with; 0: none yet."},
+    {"fisd_scorer_heads_total", "counter", NULL, WHEN_SCORER, scorer_heads, NULL,
+     "Heads that came."},
+    {"fisd_scorer_scans_total", "counter", NULL, WHEN_SCORER, scans, NULL,
+     "Scans of the pool that were begun."},
+    {"fisd_batches_in_flight", "gauge", NULL, WHEN_SCORER, in_flight, NULL,
+     "Batches that are read, scored or waiting for acknowledgement."},
+    {"fisd_unacknowledged_messages", "gauge", NULL, WHEN_SCORER, unacknowledged, NULL,
+     "Messages of the scorer that no broker has acknowledged yet."},
+    {"fisd_batch_records", "histogram", NULL, WHEN_SCORER, NULL, batch_records,
+     "Records of a batch."},
+    {"fisd_batch_seconds", "histogram", NULL, WHEN_SCORER, NULL, batch_seconds,
+     "Time to decode and score a batch."},
+    {"fisd_record_latency_seconds", "histogram", NULL, WHEN_SCORER, NULL, latency,
+     "From a record's timestamp to the acknowledgement of all that was offered of its batch."},
+
+    {"fisd_trainer_leads", "gauge", NULL, WHEN_TRAINER, leads, NULL,
+     "1 for the trainer that leads; its figures are shown by no other."},
+    {"fisd_trainer_state", "gauge", "state", WHEN_TRAINER, NULL, state,
+     "1 for the state it is in: standby, fence, catch_up, lead, …"},
+    {"fisd_trainer_elections_total", "counter", NULL, WHEN_TRAINER, took_over, NULL,
+     "How often this process began to lead."},
+    {"fisd_ledger_entries", "gauge", NULL, WHEN_TRAINER, entries, NULL,
+     "Records that the ledger knew when it was read last."},
+    {"fisd_ledger_bytes", "gauge", NULL, WHEN_TRAINER, ledger_bytes, NULL,
+     "Bytes of the ledger that were kept in memory for it."},
+    {"fisd_restore_seconds", "gauge", NULL, WHEN_LEADING, restore, NULL,
+     "What going on from the ledger took at the last start; 0: there was nothing to go on from."},
+    {"fisd_training", "gauge", NULL, WHEN_LEADING, busy, NULL,
+     "1 while a job trains; other figures are then those of its begin."},
+    {"fisd_round", "gauge", NULL, WHEN_LEADING, round_number, NULL, "The round, from 1."},
+    {"fisd_phase", "gauge", "phase", WHEN_LEADING, NULL, phase,
+     "1 for the phase of the round: warm-up, collect, label, done."},
+    {"fisd_window_records", "gauge", NULL, WHEN_LEADING, window, NULL,
+     "Records of the window so far."},
+    {"fisd_counted_records_total", "counter", NULL, WHEN_LEADING, counted_records, NULL,
+     "Records that scorers told of, by what this trainer counted."},
+    {"fisd_candidates_total", "counter", NULL, WHEN_LEADING, candidates, NULL,
+     "Candidates that came from scorers."},
+    {"fisd_candidates_held", "gauge", NULL, WHEN_LEADING, held, NULL,
+     "Candidates in the heaps."},
+    {"fisd_label_requests", "gauge", NULL, WHEN_LEADING, asked, NULL,
+     "Labels asked for in all, as the ledger has it."},
+    {"fisd_label_requests_open", "gauge", NULL, WHEN_LEADING, open_requests, NULL,
+     "Requests without an answer."},
+    {"fisd_label_request_oldest_seconds", "gauge", NULL, WHEN_LEADING, oldest_request, NULL,
+     "Age of the oldest open request; 0: there is none."},
+    {"fisd_labels_total", "counter", "outcome", WHEN_LEADING, NULL, answers,
+     "Answers that came: taken, skipped, duplicate, late (taken, after it was given up), refused (to "
+     "dead-letter)."},
+    {"fisd_label_requests_given_up_total", "counter", "reason", WHEN_LEADING, NULL, given_up,
+     "Requests that ended without a label."},
+    {"fisd_label_age_seconds", "gauge", NULL, WHEN_LEADING, label_age, NULL,
+     "Since the last answer came; left out before the first."},
+    {"fisd_labels_bought", "gauge", NULL, WHEN_LEADING, bought, NULL,
+     "Labels that are trained on, besides the initial set."},
+    {"fisd_labels_kept", "gauge", NULL, WHEN_LEADING, kept, NULL,
+     "Those of them in a kept set: both influences are negative now."},
+    {"fisd_labels_excluded", "gauge", NULL, WHEN_LEADING, excluded, NULL,
+     "Labelled records left out, since they made the loss infinite."},
+    {"fisd_budget_labels", "gauge", NULL, WHEN_LEADING, budget, NULL,
+     "selection.budget; left out without a limit."},
+    {"fisd_budget_left_labels", "gauge", NULL, WHEN_LEADING, budget_left, NULL,
+     "Labels that may still be asked for; left out without a limit."},
+    {"fisd_day_requests", "gauge", NULL, WHEN_LEADING, day_asked, NULL,
+     "Labels asked for in this day (UTC)."},
+    {"fisd_paused", "gauge", NULL, WHEN_LEADING, paused, NULL,
+     "1 while the operator has paused it."},
+    {"fisd_pinned", "gauge", NULL, WHEN_LEADING, pinned, NULL,
+     "1 while what is served is held by the operator."},
+    {"fisd_head_version", "gauge", NULL, WHEN_LEADING, head, NULL, "Newest head."},
+    {"fisd_training_steps_total", "counter", NULL, WHEN_LEADING, steps, NULL,
+     "Steps of the optimizer."},
+    {"fisd_training_loss", "gauge", NULL, WHEN_LEADING, loss, NULL,
+     "Mean loss of the anchor in the last training job."},
+    {"fisd_validation_rows", "gauge", NULL, WHEN_LEADING, rows, NULL, "Validation rows in force."},
+    {"fisd_validation_groups", "gauge", NULL, WHEN_LEADING, groups, NULL, "Groups among them."},
+    {"fisd_validation_smallest_cell_rows", "gauge", NULL, WHEN_LEADING, smallest_cell, NULL,
+     "Rows of the smallest group and class."},
+    {"fisd_validation_age_seconds", "gauge", NULL, WHEN_LEADING, validation_age, NULL,
+     "Since this process put them in force."},
+    {"fisd_val0_ratio", "gauge", NULL, WHEN_LEADING, val0, NULL,
+     "VAL_0: accuracy of the first model, below which less gate.epsilon nothing is served."},
+
+    {"fisd_version", "gauge", "which", WHEN_TRAINER, NULL, version,
+     "Number of the newest version, and of the one that is served."},
+    {"fisd_versions_total", "counter", "verdict, reason", WHEN_TRAINER, NULL, verdicts,
+     "Versions on the models topic that this process has seen, by the gate's verdict and reason."},
+    {"fisd_versions_rejected_in_row", "gauge", NULL, WHEN_TRAINER, rejected_in_row, NULL,
+     "Rejected versions since the last that was published."},
+    {"fisd_accuracy_ratio", "gauge", "model", WHEN_TRAINER, NULL, accuracy,
+     "Accuracy on the validation rows: of the served version, the newest, and the anchor."},
+    {"fisd_fairness_gap_ratio", "gauge", "model, metric", WHEN_TRAINER, NULL, gaps,
+     "Fairness on the validation rows: largest gap between groups; 0 is fair. risk_disparity is in "
+     "units of the loss."},
+    {"fisd_interval_bound_ratio", "gauge", "model, metric, bound", WHEN_TRAINER, NULL, bounds,
+     "Bootstrap interval of 95 % of what is served."},
+    {"fisd_group_positive_ratio", "gauge", "model, group", WHEN_TRAINER, NULL, group_rate,
+     "P(yhat = positive) of each group, on the validation rows."},
+    {"fisd_group_accuracy_ratio", "gauge", "model, group", WHEN_TRAINER, NULL, group_accuracy,
+     "Accuracy of each group, on the validation rows."},
+    {"fisd_group_rows", "gauge", "model, group", WHEN_TRAINER, NULL, group_rows,
+     "Validation rows of each group that judged it."},
+
+    {"fisd_kafka_brokers_up", "gauge", "client", WHEN_ALWAYS, NULL, kafka_up,
+     "Brokers that the client is connected to."},
+    {"fisd_kafka_rtt_seconds", "gauge", "client", WHEN_ALWAYS, NULL, kafka_rtt,
+     "Mean time of a request, of the slowest broker, in the last seconds."},
+    {"fisd_kafka_rtt_p99_seconds", "gauge", "client", WHEN_ALWAYS, NULL, kafka_rtt_p99,
+     "Time below which 99 % of requests stay, of the slowest broker."},
+    {"fisd_kafka_requests_waiting", "gauge", "client", WHEN_ALWAYS, NULL, kafka_waiting,
+     "Requests that wait to be sent."},
+    {"fisd_kafka_queue_messages", "gauge", "client", WHEN_ALWAYS, NULL, kafka_queue,
+     "Messages that wait in the producer."},
+    {"fisd_kafka_queue_bytes", "gauge", "client", WHEN_ALWAYS, NULL, kafka_queue_bytes,
+     "Their bytes."},
+    {"fisd_kafka_sent_bytes_total", "counter", "client", WHEN_ALWAYS, NULL, kafka_sent,
+     "Bytes of messages that were sent."},
+    {"fisd_kafka_received_bytes_total", "counter", "client", WHEN_ALWAYS, NULL, kafka_received,
+     "Bytes of messages that were received."},
+    {"fisd_kafka_request_errors_total", "counter", "client", WHEN_ALWAYS, NULL, kafka_errors,
+     "Requests that failed."},
+    {"fisd_kafka_request_timeouts_total", "counter", "client", WHEN_ALWAYS, NULL, kafka_timeouts,
+     "Requests that were not answered in time."},
+    {"fisd_kafka_disconnects_total", "counter", "client", WHEN_ALWAYS, NULL, kafka_disconnects,
+     "Connections that ended."},
+    {"fisd_kafka_rebalances_total", "counter", "client", WHEN_ALWAYS, NULL, kafka_rebalances,
+     "Rebalances of the client's group."},
+    {.name = NULL},
+};
+/* clang-format on */

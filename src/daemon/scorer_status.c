@@ -1,0 +1,36 @@
+/* What a scorer shows. */
+#include "daemon/scorer_host_impl.h"
+#include "daemon/status.h"
+#include "fis/mem.h"
+
+static uint32_t fill_lags(const struct scorer_host *h, struct status_lag *out, uint32_t n)
+{
+    struct stream_place *places = n ? fis_alloc(n, sizeof *places) : NULL;
+    if (!places)
+        return 0;
+    n = stream_consumer_places(h->records, places, n);
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = (struct status_lag){"scorer", h->topics[places[i].topic], places[i].partition,
+                                     places[i].next, places[i].lag};
+    fis_free(places);
+    return n;
+}
+
+uint32_t scorer_host_status(const struct scorer_host *h, struct status_scorer *out,
+                            struct status_lag *lags, uint32_t n)
+{
+    out->open = true;
+    out->pool = h->pool;
+    out->owned = h->owned;
+    out->lag = h->owned ? stream_consumer_lag(h->records) : -1;
+    out->counts = *scorer_counts(h->machine);
+    out->head_version = h->head ? h->head->version : 0;
+    out->outstanding = stream_producer_outstanding(h->producer);
+    out->batches = h->n_slots;
+    for (uint32_t i = 0; i < h->n_slots; i++)
+        out->batches_in_flight += h->slots[i].read->count > 0;
+    out->batch_records = &h->batch_records;
+    out->batch_seconds = &h->batch_seconds;
+    out->latency_seconds = &h->latency_seconds;
+    return fill_lags(h, lags, n);
+}
