@@ -110,7 +110,6 @@ lib_cli    := -lpthread
 GEN_C := $(B)/gen/fis.pb-c.c
 GEN_H := $(B)/gen/fis.pb-c.h
 GEN_FETCH := $(B)/gen/lab_fetch.h
-GEN_OPENAPI := $(B)/gen/openapi.h
 GEN_DASHBOARD := $(B)/gen/dashboard_files.h
 
 src_of = $(sort $(wildcard src/$(1)/*.c))
@@ -167,13 +166,6 @@ $(GEN_DASHBOARD): $(dashboard) $(CHART_JS)
 	    echo "    {\"$${f##*/}\", dashboard_file_$$n, sizeof dashboard_file_$$n - 1},"; done; \
 	  echo '};'; } > $@
 
-# The contract of the API, as a string of C.
-$(GEN_OPENAPI): config/openapi.yaml
-	@mkdir -p $(@D)
-	$(call say,GEN,$@)
-	$(Q){ echo 'static const char openapi_yaml[] ='; \
-	  sed 's/\\/\\\\/g; s/"/\\"/g; s/^/    "/; s/$$/\\n"/' $<; echo '    ;'; } > $@
-
 define layer_rules
 $(call archive,$(1)): $(call lib_objs,$(1))
 	@mkdir -p $$(@D)
@@ -185,7 +177,6 @@ $(foreach l,$(LAYERS),$(eval $(call layer_rules,$(l))))
 # Everything that includes the generated header waits for it.
 $(foreach l,wire role daemon lab cli data,$(call obj_of,$(l))): | $(GEN_H)
 $(call obj_of,lab): | $(GEN_FETCH)
-$(call obj_of,daemon): | $(GEN_OPENAPI)
 $(B)/obj/src/daemon/dashboard.o: | $(GEN_DASHBOARD)
 
 $(LIBFIS): $(call lib_objs,core) $(call lib_objs,base)
@@ -320,7 +311,7 @@ fuzz-merge: deps-fuzz ## what fuzzing reached that the corpus does not, into the
 	$(Q)$(MAKE) --no-print-directory MODE=fuzz CC=clang fuzz-merge-run
 fuzz-merge-run: $(addprefix $(B)/fuzz/,$(TARGET))
 	$(Q)for t in $(TARGET); do \
-	  $(B)/fuzz/$$t -max_len=2048 -set_cover_merge=1 tests/fuzz/corpus/$$t $(B)/corpus/$$t || exit 1; done
+	  $(B)/fuzz/$$t -use_counters=0 -max_len=2048 -set_cover_merge=1 tests/fuzz/corpus/$$t $(B)/corpus/$$t || exit 1; done
 fuzz-seeds: $(B)/fuzz-seeds ## write the seeds of the fuzzing corpus anew
 	$(Q)$< tests/fuzz/corpus
 fuzz-replay: $(fuzz_bin) ## run the fuzz targets over the corpus (a part of test)
