@@ -9,6 +9,7 @@
 static void run_slot(void *arg)
 {
     struct scorer_slot *s = arg;
+    uint64_t began = uv_hrtime();
     scoring_run(&s->batch);
     s->run_ns = uv_hrtime() - began;
 }
