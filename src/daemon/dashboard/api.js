@@ -1,0 +1,41 @@
+/* What is asked of /api/v1, and the token. It stays in this tab's session storage, and goes nowhere
+ * but into the header of requests to where the page came from. */
+
+const TOKEN = "fisd-token";
+const PATIENCE_MS = 8000;
+
+export const token = {
+  get: () => sessionStorage.getItem(TOKEN) ?? "",
+  set: text => sessionStorage.setItem(TOKEN, text),
+  forget: () => sessionStorage.removeItem(TOKEN),
+};
+
+export class Refused extends Error {
+  constructor(status, text) {
+    super(text);
+    this.status = status;
+  }
+}
+
+async function ask(path, more = {}) {
+  const headers = { Accept: "application/json", ...more.headers };
+  if (token.get()) headers.Authorization = `Bearer ${token.get()}`;
+  const answer = await fetch(`/api/v1/${path}`, { ...more, headers, cache: "no-store", credentials: "omit",
+    signal: AbortSignal.timeout(PATIENCE_MS) });
+  const body = await answer.json().catch(() => null);
+  if (!answer.ok) throw new Refused(answer.status, body?.detail ?? `HTTP status ${answer.status}`);
+  return body;
+}
+
+/* null: this fisd has no such page. */
+export async function read(path) {
+  try {
+    return await ask(path);
+  } catch (e) {
+    if (e instanceof Refused && e.status === 404) return null;
+    throw e;
+  }
+}
+
+export const command = (name, body = {}) =>
+  ask(name, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
