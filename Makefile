@@ -110,6 +110,7 @@ lib_cli    := -lpthread
 GEN_C := $(B)/gen/fis.pb-c.c
 GEN_H := $(B)/gen/fis.pb-c.h
 GEN_FETCH := $(B)/gen/lab_fetch.h
+GEN_OPENAPI := $(B)/gen/openapi.h
 GEN_DASHBOARD := $(B)/gen/dashboard_files.h
 
 src_of = $(sort $(wildcard src/$(1)/*.c))
@@ -166,6 +167,13 @@ $(GEN_DASHBOARD): $(dashboard) $(CHART_JS)
 	    echo "    {\"$${f##*/}\", dashboard_file_$$n, sizeof dashboard_file_$$n - 1},"; done; \
 	  echo '};'; } > $@
 
+# The contract of the API, as a string of C.
+$(GEN_OPENAPI): config/openapi.yaml
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q){ echo 'static const char openapi_yaml[] ='; \
+	  sed 's/\\/\\\\/g; s/"/\\"/g; s/^/    "/; s/$$/\\n"/' $<; echo '    ;'; } > $@
+
 define layer_rules
 $(call archive,$(1)): $(call lib_objs,$(1))
 	@mkdir -p $$(@D)
@@ -177,6 +185,7 @@ $(foreach l,$(LAYERS),$(eval $(call layer_rules,$(l))))
 # Everything that includes the generated header waits for it.
 $(foreach l,wire role daemon lab cli data,$(call obj_of,$(l))): | $(GEN_H)
 $(call obj_of,lab): | $(GEN_FETCH)
+$(call obj_of,daemon): | $(GEN_OPENAPI)
 $(B)/obj/src/daemon/dashboard.o: | $(GEN_DASHBOARD)
 
 $(LIBFIS): $(call lib_objs,core) $(call lib_objs,base)
