@@ -88,7 +88,8 @@ void scorer_batch(struct scorer *m, uint32_t slot, const struct scoring_batch *b
 static void offer_row(struct scorer *m, uint32_t slot, const struct scoring_batch *b, uint32_t i)
 {
     const float *scores = b->scores + (size_t)b->row[i] * FIS_MAX_CRITERIA;
-    m->counts.unseen += b->records[i].unseen;
+    if (b->unseen)
+        m->counts.unseen += b->records[i].unseen;
     if (m->asked && asked_has(m->asked, &b->records[i].id)) {
         m->counts.asked++;
     } else if (scorer_best_admit(m, scores, &b->records[i].id)) {

@@ -1,5 +1,6 @@
 #include "role/scoring.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -7,8 +8,9 @@
 #include "wire/protobuf_codec.h"
 #include "wire/raw.h"
 
-/* Rows scored at a time: the panel's product for this many stays in the second-level cache. */
-#define BLOCK_ROWS 512
+/* Rows decoded and then scored at a time: their features stay in the processor's caches. A whole
+ * number of the kernel's tiles. */
+#define BLOCK_ROWS 128
 /* JSON text and its tree together; a record is decoded, turned into floats and forgotten. */
 #define ARENA_PER_BYTE 24
 #define ARENA_FLOOR ((size_t)256 << 10)
@@ -107,7 +109,7 @@ int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head, st
     b->shape = *shape;
     b->d = fis_shape_inputs(shape);
     b->scratch = fis_scratch_new(shape, BLOCK_ROWS, FIS_DIRECTIONS);
-    b->x = fis_alloc((size_t)b->options->capacity * b->d, sizeof *b->x);
+    b->x = fis_alloc((size_t)(BLOCK_ROWS + 1) * b->d, sizeof *b->x);
     b->p = fis_alloc(block, sizeof *b->p);
     b->infl_acc = fis_alloc(block, sizeof *b->infl_acc);
     b->infl_fair = fis_alloc(block, sizeof *b->infl_fair);
@@ -135,12 +137,12 @@ static enum wire_decoded decode(struct scoring_batch *b, const struct wire_messa
     return WIRE_BAD;
 }
 
-/* Scores rows [from, from + n); `owner` maps rows back to their messages for the ids. */
+/* Scores the n rows of x, which are rows [from, from + n) of the batch; `owner` maps them back to
+ * their messages for the ids. */
 static void score_rows(struct scoring_batch *b, uint32_t from, uint32_t n, const uint32_t *owner)
 {
     uint32_t k = fis_shape_classes(&b->shape);
-    fis_influence_batch(b->head->panel, b->x + (size_t)from * b->d, n, b->scratch, b->p,
-                        b->infl_acc, b->infl_fair);
+    fis_influence_batch(b->head->panel, b->x, n, b->scratch, b->p, b->infl_acc, b->infl_fair);
     for (uint32_t i = 0; i < n; i++) {
         size_t at = (size_t)i * k;
         fis_criteria_score(&b->options->criteria, &b->records[owner[i]].id, b->p + at,
@@ -153,12 +155,14 @@ void scoring_run(struct scoring_batch *b)
 {
     uint32_t owner[BLOCK_ROWS], block = 0;
     b->rows = 0;
+    b->unseen = 0;
     b->head_version = b->head->version;
     for (uint32_t i = 0; i < b->n; i++) {
-        float *x = b->x + (size_t)b->rows * b->d;
+        float *x = b->x + (size_t)block * b->d;
         b->status[i] = decode(b, &b->messages[i], x, &b->records[i], &b->errors[i]);
         if (b->status[i] != WIRE_OK)
             continue;
+        b->unseen += b->records[i].unseen;
         b->row[i] = b->rows++;
         owner[block++] = i;
         if (block == BLOCK_ROWS) {
@@ -168,4 +172,14 @@ void scoring_run(struct scoring_batch *b)
     }
     if (block)
         score_rows(b, b->rows - block, block, owner);
+}
+
+const float *scoring_features(struct scoring_batch *b, uint32_t i)
+{
+    float *x = b->x + (size_t)BLOCK_ROWS * b->d;
+    struct fis_error e;
+    assert(b->status[i] == WIRE_OK && b->head_version == b->head->version);
+    if (decode(b, &b->messages[i], x, &b->records[i], &e) != WIRE_OK)
+        memset(x, 0, b->d * sizeof *x); /* cannot be: the same bytes were decoded before */
+    return x;
 }

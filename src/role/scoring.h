@@ -38,17 +38,18 @@ struct scoring_batch {
     enum wire_decoded *status;
     struct wire_record *records;
     struct fis_error *errors; /* of WIRE_BAD */
-    uint32_t *row;            /* of x and scores, when WIRE_OK */
+    uint32_t *row;            /* of scores, when WIRE_OK */
     /* By row: */
     uint32_t rows, d;
-    float *x;      /* [rows][d] */
-    float *scores; /* [rows][FIS_MAX_CRITERIA] */
+    float *scores;   /* [rows][FIS_MAX_CRITERIA] */
+    uint64_t unseen; /* sum over the records */
     uint64_t head_version;
 
     const struct scoring_options *options;
     struct scoring_head *head; /* of the run */
     struct fis_scratch *scratch;
     struct fis_shape shape;
+    float *x; /* [a block's rows][d]; behind them one row more */
     float *p, *infl_acc, *infl_fair;
     struct fis_arena arena;
 };
@@ -63,5 +64,9 @@ int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head,
 
 /* Decodes and scores messages[0..n) with the prepared head. */
 void scoring_run(struct scoring_batch *b);
+
+/* The features [d] of a message that was WIRE_OK, until the next call or run. They are made anew:
+ * few are wanted, and to keep all of them would cost more than the scoring of many. */
+const float *scoring_features(struct scoring_batch *b, uint32_t i);
 
 #endif

@@ -81,7 +81,7 @@ static void out_offer(void *ctx, uint32_t slot, uint32_t i)
     struct wire_offer offer = {.kind = WIRE_CANDIDATE};
     offer.candidate = (struct wire_candidate){
         .id = b->records[i].id,
-        .x = b->x + (size_t)b->row[i] * b->d,
+        .x = scoring_features(b, i),
         .d = b->d,
         .scores = {scores[0], scores[1]},
         .head_version = b->head_version,
