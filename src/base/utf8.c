@@ -1,5 +1,8 @@
 #include "base/utf8.h"
 
+#include <stdint.h>
+#include <string.h>
+
 /* Length of the character at p (n > 0 bytes are there), or 0. The bounds on the second byte keep
  * out overlong forms, surrogates and what lies above U+10FFFF (RFC 3629, section 4). */
 static size_t character(const unsigned char *p, size_t n)
@@ -37,6 +40,14 @@ size_t utf8_prefix(const void *bytes, size_t length)
     const unsigned char *p = bytes;
     size_t at = 0;
     while (at < length) {
+        uint64_t eight;
+        if (length - at >= sizeof eight) {
+            memcpy(&eight, p + at, sizeof eight);
+            if (!(eight & UINT64_C(0x8080808080808080))) {
+                at += sizeof eight;
+                continue;
+            }
+        }
         size_t n = character(p + at, length - at);
         if (!n)
             break;

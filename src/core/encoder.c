@@ -104,7 +104,7 @@ static float scale(const struct encoder_column *c, double number)
 {
     if (c->pub.scale == FIS_SCALE_NONE)
         return (float)number;
-    double z = (number - c->mean) / c->deviation;
+    double z = (number - c->mean) * c->factor;
     if (z > (double)FIS_ENCODER_CLIP)
         return FIS_ENCODER_CLIP;
     if (z < -(double)FIS_ENCODER_CLIP)
@@ -150,25 +150,6 @@ int fis_encoder_encode(const struct fis_encoder *enc, const struct fis_value *va
     return 0;
 }
 
-/* (v - mean) / deviation within +-bound, in the arithmetic of `scale` above. */
-static void encode_flat(const double *flat, const float *values, uint32_t n, float *x)
-{
-    const double *mean = flat, *deviation = flat + n, *bound = flat + 2 * (size_t)n;
-    for (uint32_t i = 0; i < n; i++) {
-        double z = ((double)values[i] - mean[i]) / deviation[i];
-        z = z > bound[i] ? bound[i] : z;
-        x[i] = (float)(z < -bound[i] ? -bound[i] : z);
-    }
-}
-
-static int all_finite(const float *values, uint32_t n)
-{
-    uint32_t bad = 0;
-    for (uint32_t i = 0; i < n; i++)
-        bad |= !(fabsf(values[i]) <= FLT_MAX);
-    return !bad;
-}
-
 static int refuse_floats(const struct fis_encoder *enc, const float *values, struct fis_error *e)
 {
     for (uint32_t i = 0; i < enc->n; i++) {
@@ -189,10 +170,8 @@ int fis_encoder_encode_floats(const struct fis_encoder *enc, const float *values
     assert(enc->finished);
     if (n != enc->n)
         return fis_fail(e, FIS_INPUT, "%u features, %u wanted", n, enc->n);
-    if (enc->flat && all_finite(values, n)) {
-        encode_flat(enc->flat, values, n, x);
+    if (enc->flat && encoder_flat_run(enc, values, x))
         return 0;
-    }
     int rc = refuse_floats(enc, values, e);
     for (uint32_t i = 0; i < n && rc == 0; i++) {
         struct fis_value v = {.kind = FIS_VALUE_NUMBER, .number = (double)values[i]};

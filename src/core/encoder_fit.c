@@ -1,6 +1,7 @@
 #include "encoder_impl.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,22 +166,12 @@ int fis_encoder_observe(struct fis_encoder *enc, const struct fis_value *values,
     return 0;
 }
 
-static int make_flat(struct fis_encoder *enc, struct fis_error *e)
+/* Multiplying is far cheaper than dividing. A deviation whose inverse is beyond all numbers belongs
+ * to a column where everything but its mean is cut off. */
+static double factor_of(double deviation)
 {
-    uint32_t n = enc->n;
-    for (uint32_t i = 0; i < n; i++)
-        if (enc->columns[i].pub.type != FIS_NUMERIC || enc->columns[i].width != 1)
-            return 0;
-    if (!enc->flat && !(enc->flat = fis_alloc(3 * (size_t)n, sizeof *enc->flat)))
-        return fis_fail(e, FIS_NOMEM, "no memory for an encoder of %u columns", n);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct encoder_column *c = &enc->columns[i];
-        int scaled = c->pub.scale != FIS_SCALE_NONE;
-        enc->flat[i] = scaled ? c->mean : 0;
-        enc->flat[n + i] = scaled ? c->deviation : 1;
-        enc->flat[2 * n + i] = scaled ? (double)FIS_ENCODER_CLIP : (double)INFINITY;
-    }
-    return 0;
+    double factor = 1 / deviation;
+    return factor <= DBL_MAX ? factor : DBL_MAX;
 }
 
 int fis_encoder_freeze(struct fis_encoder *enc, struct fis_error *e)
@@ -189,6 +180,7 @@ int fis_encoder_freeze(struct fis_encoder *enc, struct fis_error *e)
     for (uint32_t i = 0; i < enc->n; i++) {
         struct encoder_column *c = &enc->columns[i];
         c->first = (uint32_t)d;
+        c->factor = factor_of(c->deviation);
         c->width =
             c->pub.type == FIS_NUMERIC ? (c->missing_indicator ? 2 : 1) : c->n_categories + 2;
         d += c->width;
@@ -202,7 +194,7 @@ int fis_encoder_freeze(struct fis_encoder *enc, struct fis_error *e)
         for (uint32_t k = 0; k < c->n_categories; k++)
             c->texts[k] = c->categories[k].text;
     }
-    int rc = make_flat(enc, e);
+    int rc = encoder_flat_make(enc, e);
     if (rc)
         return rc;
     enc->d = (uint32_t)d;

@@ -18,7 +18,7 @@ struct category {
 struct encoder_column {
     struct fis_column pub; /* pub.name is owned */
     /* numeric: Welford's running mean and sum of squares while fitting */
-    double mean, squares, deviation;
+    double mean, squares, deviation, factor; /* factor: 1 / deviation */
     uint64_t present, missing;
     int missing_indicator;
     /* categorical: sorted by bytes */
@@ -39,9 +39,10 @@ struct fis_encoder {
     struct encoder_column *columns;
     struct encoder_name *by_name; /* [n] sorted */
     uint32_t n, d, max_categories;
-    /* [3][n] mean, deviation and bound of each column, where all columns are numeric and make one
+    /* [3][n] mean, factor and bound of each column, where all columns are numeric and make one
      * feature each: what vectors of numbers are encoded by; else NULL. */
     double *flat;
+    int flat_plain; /* no column is scaled: numbers are features as they are */
     uint64_t rows;
     int finished;
 };
@@ -52,6 +53,10 @@ int fis_encoder_category(const struct encoder_column *c, const char *text, size_
 /* Puts a new category at `index`. -FIS_NOMEM leaves the column as it was. */
 int fis_encoder_insert(struct encoder_column *c, uint32_t index, const char *text, size_t length,
                        struct fis_error *e) FIS_MUST_CHECK;
+/* encoder_flat.c: sets `flat` where it can be; and x [n] from values [n], 1, or 0 and nothing when
+ * one is not finite. */
+int encoder_flat_make(struct fis_encoder *enc, struct fis_error *e) FIS_MUST_CHECK;
+int encoder_flat_run(const struct fis_encoder *enc, const float *values, float *x);
 /* Lays out the features and the plain lists of categories; after this the encoder is frozen. */
 int fis_encoder_freeze(struct fis_encoder *enc, struct fis_error *e) FIS_MUST_CHECK;
 

@@ -62,6 +62,13 @@ static int add_indexes(struct wire_features *f, const struct wire_reader *r,
 int wire_features_sparse(struct wire_features *f, const struct wire_reader *r,
                          const struct wire_field *field, struct fis_error *e)
 {
+    if (f->simple) {
+        struct wire_field first = f->first;
+        f->simple = 0;
+        int rc = wire_features_sparse(f, r, &first, e);
+        if (rc)
+            return rc;
+    }
     if (!f->has_sparse) {
         f->index = take(f, (size_t)f->wanted * sizeof *f->index, e);
         f->value = take(f, (size_t)f->wanted * sizeof *f->value, e);
@@ -79,6 +86,61 @@ int wire_features_sparse(struct wire_features *f, const struct wire_reader *r,
             return rc;
     }
     return rc;
+}
+
+/* A number below 2^14. */
+static int small(const unsigned char **at, const unsigned char *end, uint32_t *number)
+{
+    const unsigned char *p = *at;
+    if (p == end || (*p > 127 && (end - p < 2 || p[1] > 127)))
+        return 0;
+    *number = *p > 127 ? (*p & 127u) | (uint32_t)p[1] << 7 : *p;
+    *at = p + (*p > 127 ? 2 : 1);
+    return 1;
+}
+
+/* A field with this tag, and bytes. */
+static int piece(const unsigned char **at, const unsigned char *end, unsigned char tag,
+                 struct wire_bytes *out)
+{
+    const unsigned char *p = *at;
+    uint32_t length;
+    if (p == end || *p++ != tag || !small(&p, end, &length) || length > (size_t)(end - p))
+        return 0;
+    *out = (struct wire_bytes){p, length};
+    *at = p + length;
+    return 1;
+}
+
+/* Each index above the one before. */
+static int spread_rising(const struct wire_features *f, struct wire_bytes index,
+                         struct wire_bytes value)
+{
+    const unsigned char *p = index.data, *end = p + index.length, *v = value.data,
+                        *v_end = v + value.length;
+    uint32_t next = 0, at;
+    while (p < end && v < v_end) {
+        if (!small(&p, end, &at) || at < next || at >= f->wanted)
+            return 0;
+        wire_floats_from_le(&f->values[at], v, 1);
+        v += 4;
+        next = at + 1;
+    }
+    return p == end && v == v_end;
+}
+
+int wire_features_simple(struct wire_features *f, const struct wire_field *field)
+{
+    const unsigned char *at = field->data, *end = at + field->length;
+    struct wire_bytes index, value;
+    if (f->has_sparse || f->simple || f->n_dense || !piece(&at, end, 0x0a, &index) ||
+        !piece(&at, end, 0x12, &value) || at != end || value.length % 4)
+        return 0;
+    memset(f->values, 0, f->wanted * sizeof *f->values);
+    f->simple = spread_rising(f, index, value);
+    if (f->simple)
+        f->first = *field;
+    return f->simple;
 }
 
 static int spread(struct wire_features *f, struct fis_error *e)
@@ -107,8 +169,10 @@ static int spread(struct wire_features *f, struct fis_error *e)
 
 int wire_features_finish(struct wire_features *f, struct fis_error *e)
 {
-    if (f->has_sparse && f->n_dense)
+    if ((f->has_sparse || f->simple) && f->n_dense)
         return fis_fail(e, FIS_INPUT, "features and sparse: one of them wanted");
+    if (f->simple)
+        return 0;
     if (f->has_sparse)
         return spread(f, e);
     if (f->n_dense != f->wanted)

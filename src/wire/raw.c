@@ -3,6 +3,8 @@
 #include <endian.h>
 #include <string.h>
 
+#include "wire/record.h"
+
 void wire_floats_from_le(float *out, const void *bytes, size_t n)
 {
     if (!n)
@@ -24,7 +26,8 @@ static int decode(const struct wire_schema *schema, const struct fis_encoder *en
 {
     uint32_t n = fis_encoder_columns(encoder);
     size_t wanted = (size_t)n * sizeof(float);
-    struct wire_record out = {.event_time_ms = m->timestamp_ms};
+    char place[FIS_ID_MAX];
+    struct wire_bytes id;
     if (m->value.length > schema->max_bytes)
         return fis_fail(e, FIS_INPUT, "a record of %zu bytes, at most %zu allowed", m->value.length,
                         schema->max_bytes);
@@ -36,11 +39,11 @@ static int decode(const struct wire_schema *schema, const struct fis_encoder *en
         return fis_fail(e, FIS_INPUT, "decoding %u columns takes more than %zu bytes", n,
                         arena->size);
     wire_floats_from_le(values, m->value.data, n);
-    int rc = wire_message_id(m, (struct wire_bytes){0}, 1, &out.id, e);
+    int rc = wire_message_find_id(m, (struct wire_bytes){0}, 1, place, &id, e);
     if (!rc)
         rc = fis_encoder_encode_floats(encoder, values, n, x, e);
     if (!rc)
-        *record = out;
+        wire_record_set(record, id, m->timestamp_ms, 0);
     return rc;
 }
 

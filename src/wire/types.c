@@ -1,7 +1,5 @@
 #include "wire/types.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "wire/utf8.h"
@@ -61,7 +59,7 @@ int wire_schema_class(const struct wire_schema *s, const char *text, size_t leng
     return -1;
 }
 
-static int set_id(struct fis_id *id, struct wire_bytes from, const char *where, struct fis_error *e)
+static int check_id(struct wire_bytes from, const char *where, struct fis_error *e)
 {
     if (from.length > FIS_ID_MAX)
         return fis_fail(e, FIS_INPUT, "%s: an id of %zu bytes, at most %d allowed", where,
@@ -72,28 +70,55 @@ static int set_id(struct fis_id *id, struct wire_bytes from, const char *where, 
     /* The trainer's own keys begin with one, and JSON has no id that holds one. */
     if (from.length && memchr(from.data, 0, from.length))
         return fis_fail(e, FIS_INPUT, "%s: the id holds a NUL, which is not allowed", where);
-    if (fis_id_set(id, from.data, from.length))
-        return fis_fail(e, FIS_INPUT, "%s: the id is empty", where);
     return 0;
+}
+
+/* Writes "/number" so that it ends at `end`; returns where it begins. */
+static char *put_number(char *end, int64_t number)
+{
+    uint64_t n = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    do
+        *--end = (char)('0' + n % 10);
+    while (n /= 10);
+    if (number < 0)
+        *--end = '-';
+    *--end = '/';
+    return end;
+}
+
+int wire_message_find_id(const struct wire_message *m, struct wire_bytes own, int by_place,
+                         char place[FIS_ID_MAX], struct wire_bytes *id, struct fis_error *e)
+{
+    int rc = 0;
+    if (own.length) {
+        *id = own;
+        rc = check_id(own, "id", e);
+    } else if (m->key.length) {
+        *id = m->key;
+        rc = check_id(m->key, "key", e);
+    } else if (by_place) {
+        /* A topic's name may have 249 bytes; of the longest, the front gives way. */
+        char *end = place + FIS_ID_MAX, *at = put_number(put_number(end, m->offset), m->partition);
+        const char *topic = m->topic ? m->topic : "";
+        size_t room = (size_t)(at - place), length = strlen(topic),
+               n = length < room ? length : room;
+        at -= n;
+        memcpy(at, topic + length - n, n);
+        *id = (struct wire_bytes){at, (size_t)(end - at)};
+        rc = check_id(*id, "topic/partition/offset", e);
+    } else {
+        rc = fis_fail(e, FIS_INPUT, "no id: neither a field nor the message's key has one");
+    }
+    return rc;
 }
 
 int wire_message_id(const struct wire_message *m, struct wire_bytes own, int by_place,
                     struct fis_id *id, struct fis_error *e)
 {
-    if (own.length)
-        return set_id(id, own, "id", e);
-    if (m->key.length)
-        return set_id(id, m->key, "key", e);
-    if (!by_place)
-        return fis_fail(e, FIS_INPUT, "no id: neither a field nor the message's key has one");
-    /* A topic's name may have 249 bytes; of the longest, the front gives way. */
-    char place[48];
-    int n = snprintf(place, sizeof place, "/%" PRId32 "/%" PRId64, m->partition, m->offset);
-    const char *topic = m->topic ? m->topic : "";
-    size_t room = FIS_ID_MAX - (size_t)n, length = strlen(topic);
-    if (length > room)
-        topic += length - room;
-    char text[FIS_ID_MAX + 1];
-    n = snprintf(text, sizeof text, "%s%s", topic, place);
-    return set_id(id, (struct wire_bytes){text, (size_t)n}, "topic/partition/offset", e);
+    char place[FIS_ID_MAX];
+    struct wire_bytes found;
+    int rc = wire_message_find_id(m, own, by_place, place, &found, e);
+    if (!rc && fis_id_set(id, found.data, found.length))
+        rc = fis_fail(e, FIS_INPUT, "the id is empty"); /* cannot be: it was looked at */
+    return rc;
 }

@@ -55,6 +55,10 @@ struct wire_message {
  * INPUT: not UTF-8, over 255 bytes, with a NUL in it, or none. */
 int wire_message_id(const struct wire_message *m, struct wire_bytes own, int by_place,
                     struct fis_id *id, struct fis_error *e) FIS_MUST_CHECK;
+/* The same as a view of 1 to FIS_ID_MAX bytes, of the message or of `place`. */
+int wire_message_find_id(const struct wire_message *m, struct wire_bytes own, int by_place,
+                         char place[FIS_ID_MAX], struct wire_bytes *id,
+                         struct fis_error *e) FIS_MUST_CHECK;
 
 /* The columns, the classes and where things are named: one per pipeline, immutable. */
 struct wire_schema {

@@ -191,6 +191,33 @@ static void sparse(void **state)
     assert_bad(w, huge, sizeof huge, "does not fit 32 bits");
 }
 
+#define BYTES(name, ...) static const unsigned char name[] = {__VA_ARGS__}
+
+/* The common form of sparse values is decoded apart; whatever is not quite of that form, or is
+ * followed by more, means what it meant. */
+static void sparse_common_form(void **state)
+{
+    struct world *w = *state;
+    BYTES(rising, 0x1a, 19, 0x0a, 3, 0, 1, 3, 0x12, 12, F1, F2, F4);
+    BYTES(long_varints, 0x1a, 22, 0x0a, 6, 0x80, 0, 0x81, 0, 0x83, 0, 0x12, 12, F1, F2, F4);
+    BYTES(falling, 0x1a, 19, 0x0a, 3, 3, 1, 0, 0x12, 12, F4, F2, F1);
+    BYTES(values_first, 0x1a, 19, 0x12, 12, F1, F2, F4, 0x0a, 3, 0, 1, 3);
+    BYTES(two, 0x1a, 14, 0x0a, 2, 0, 1, 0x12, 8, F1, F2, 0x1a, 8, 0x0a, 1, 3, 0x12, 4, F4);
+    BYTES(two_and_dense, 0x1a, 14, 0x0a, 2, 0, 1, 0x12, 8, F1, F2, 0x12, 16, F1, F2, F3, F4);
+    BYTES(again, 0x1a, 8, 0x0a, 1, 1, 0x12, 4, F1, 0x1a, 8, 0x0a, 1, 1, 0x12, 4, F1);
+    BYTES(too_far, 0x1a, 8, 0x0a, 1, 4, 0x12, 4, F1);
+    BYTES(too_few, 0x1a, 10, 0x0a, 2, 0, 1, 0x12, 4, F1);
+    assert_good(w, rising, sizeof rising, "key");
+    assert_good(w, long_varints, sizeof long_varints, "key");
+    assert_good(w, falling, sizeof falling, "key");
+    assert_good(w, values_first, sizeof values_first, "key");
+    assert_good(w, two, sizeof two, "key");
+    assert_bad(w, two_and_dense, sizeof two_and_dense, "features and sparse: one of them wanted");
+    assert_bad(w, again, sizeof again, "sparse: index 1 twice");
+    assert_bad(w, too_far, sizeof too_far, "sparse: index 4, 0..3 allowed");
+    assert_bad(w, too_few, sizeof too_few, "sparse: 2 indexes for 1 values");
+}
+
 static void not_finite(void **state)
 {
     struct world *w = *state;
@@ -334,6 +361,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(empty_null_and_zero, up, down),
         cmocka_unit_test_setup_teardown(ids_by_field_key_or_place, up, down),
         cmocka_unit_test_setup_teardown(sparse, up, down),
+        cmocka_unit_test_setup_teardown(sparse_common_form, up, down),
         cmocka_unit_test_setup_teardown(not_finite, up, down),
         cmocka_unit_test_setup_teardown(broken, up, down),
         cmocka_unit_test_setup_teardown(same_as_protobuf_c, up, down),
