@@ -156,9 +156,10 @@ void api_status(void *ctx, const struct http_request *r, struct http_reply *out)
              json_pack("{s:s, s:s, s:b, s:o, s:o, s:o, s:I, s:o, s:b, s:s, s:s, s:s, s:o, s:o, "
                        "s:o, s:o, s:b}",
                        "pipeline", s->cfg->pipeline, "version", FIS_VERSION, "ready", ready,
-                       "reason", ready ? json_null() : text(reason), "doing", text(line),
-                       "broker_trouble", *s->broker_trouble ? text(s->broker_trouble) : json_null(),
-                       "time_ms", (json_int_t)s->wall_ms, "uptime_seconds",
+                       "reason", ready ? json_null() : text(reason), "doing", text(line), "started",
+                       s->started, "broker", s->broker_seen, "broker_trouble",
+                       *s->broker_trouble ? text(s->broker_trouble) : json_null(), "time_ms",
+                       (json_int_t)s->wall_ms, "uptime_seconds",
                        api_number(1e-3 * (double)s->uptime_ms), "embedded", s->embedded, "delivery",
                        s->exactly_once ? "exactly_once" : "at_least_once", "metric",
                        config_choice("fairness.metric", s->cfg->fairness.metric), "algorithm",

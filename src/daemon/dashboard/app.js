@@ -93,7 +93,7 @@ function outcome(level, text) {
 async function follow(given) {
   for (let i = 0; i < OUTCOME_TRIES; i++) {
     const k = await read(`commands/${encodeURIComponent(given.command)}`);
-    if (k && k.outcome !== "pending") return k;
+    if (k && k.outcome !== "sending" && k.outcome !== "sent") return k;
     await new Promise(done => setTimeout(done, OUTCOME_EVERY_MS));
   }
   return null;
@@ -103,7 +103,7 @@ async function give(name, body) {
   outcome("wait", `${name}: sent …`);
   const k = await follow(await command(name, { by: "dashboard", ...body }));
   if (!k) outcome("warn", `${name}: sent, and no outcome within ${OUTCOME_TRIES * OUTCOME_EVERY_MS / 1000} s. The trainer takes commands between its jobs; fisctl labels status shows what became of it.`);
-  else outcome(k.outcome === "refused" ? "trouble" : "ok", `${name}: ${k.outcome}${k.text ? ": " + k.text : ""}`);
+  else outcome(k.outcome === "done" ? "ok" : "trouble", `${name}: ${k.outcome}${k.text ? ": " + k.text : ""}`);
   await turn();
 }
 

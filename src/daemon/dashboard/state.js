@@ -11,8 +11,10 @@ const RULES = [
     "Is the process running, and can this browser reach it? systemctl status 'fisd@*' and its log (journalctl -u 'fisd@*') say more. This page goes on by itself. "
     + (status ? "What is shown below is old." : "")),
   ({ status }) => !status && say("wait", "Reading …"),
-  ({ status: s }) => s.broker_trouble && say("trouble", `No Kafka broker answers: ${s.broker_trouble}`,
+  ({ status: s }) => !s.broker && say("trouble", "No Kafka broker answers" + (s.broker_trouble ? `: ${s.broker_trouble}` : ""),
     "fisd waits, and goes on by itself when one does. Check that the broker runs, that kafka.bootstrap.servers in the configuration is its address, and that its security settings fit."),
+  ({ status: s }) => s.broker_trouble && say("warn", `Trouble with Kafka: ${s.broker_trouble}`,
+    "It is tried again and again. If this stays, the broker's log and the alarms say more; the lag below shows whether anything is read."),
   ({ status: s, t }) => s.trainer && !t && !s.scorer && standby(s),
   rejecting,
   ({ t }) => t?.phase === "warm-up" && say("wait", "Warming up: the first model is trained on the initial rows",
@@ -49,12 +51,12 @@ function done(t) {
     `Version ${t.served_version} goes on being served. For more labels raise ${spent ? "selection.budget" : "training.rounds"} in the configuration, and reload it.`);
 }
 
-function records({ status: s, t, versions }) {
+function records({ status: s, t, versions, lags }) {
   if (s.scorer?.records || t?.records || !(s.scorer || t)) return null;
   if (s.scorer && !s.scorer.head_version)
     return say("wait", "Waiting for the first head", (s.reason ? s.reason + ". " : "") + "Scorers begin when a trainer has published one.");
   return say("wait", "Waiting for records", (versions.length ? `Version ${versions[0].version} is there. ` : "")
-    + "No record has come since the start. What writes to the topic of the records? To try it with a file: fisctl replay.");
+    + `No record has come since the start. What writes to the topic ${lags.find(l => l.role === "scorer")?.topic ?? "of the records"}? To try it with a file: fisctl replay.`);
 }
 
 function labels({ t }) {

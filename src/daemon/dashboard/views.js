@@ -231,7 +231,7 @@ export function renderFlow(d, ui) {
     say("d-rate", good.length ? `Now ${count(good.at(-1).y)}/s; at most ${count(top)}/s.` : "");
     say("d-lag", lag.length ? `Now ${count(lag.at(-1).y)}.` : "The ends of the partitions are not known yet.");
   }
-  const none = orEmpty("lags-none", d.lags.length === 0, !s.broker_trouble ? "No partition is read yet." : "No broker: nothing is read.");
+  const none = orEmpty("lags-none", d.lags.length === 0, s.broker ? "No partition is read yet." : "No broker: nothing is read.");
   fill("lags", d.lags, () => none ? [] : [table("Partitions that this process reads", [
     { name: "Topic", head: true, id: true, cell: l => l.topic }, { name: "Partition", number: true, cell: l => String(l.partition) },
     { name: "For", cell: l => l.role }, { name: "Next offset", number: true, cell: l => l.next < 0 || l.next == null ? "–" : count(l.next) },
