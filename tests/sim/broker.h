@@ -10,7 +10,7 @@
 #include "world.h"
 
 #define SIM_PARTITIONS 4
-#define SIM_MEMBERS 12
+#define SIM_MEMBERS 32
 #define SIM_TOUCHED (SIM_TOPICS * SIM_PARTITIONS)
 
 enum sim_topic {

@@ -118,6 +118,9 @@ struct sim_check {
     uint64_t window_records;
     int64_t window_counted[SIM_PARTITIONS];
     bool in_window[SIM_RECORDS_MAX];
+    /* Pool mode: how far the newest scan was told of. */
+    uint64_t scan;
+    int64_t scanned[SIM_PARTITIONS];
     bool ever_paused;
     bool was_held[SIM_RECORDS_MAX]; /* before the unit */
 
