@@ -153,21 +153,22 @@ void api_status(void *ctx, const struct http_request *r, struct http_reply *out)
     bool ready = status_ready(s, reason);
     status_line(s, line, sizeof line);
     api_send(out,
-             json_pack("{s:s, s:s, s:b, s:o, s:o, s:o, s:I, s:o, s:b, s:s, s:s, s:s, s:o, s:o, "
-                       "s:o, s:o, s:b}",
-                       "pipeline", s->cfg->pipeline, "version", FIS_VERSION, "ready", ready,
-                       "reason", ready ? json_null() : text(reason), "doing", text(line), "started",
-                       s->started, "broker", s->broker_seen, "broker_trouble",
-                       *s->broker_trouble ? text(s->broker_trouble) : json_null(), "time_ms",
-                       (json_int_t)s->wall_ms, "uptime_seconds",
-                       api_number(1e-3 * (double)s->uptime_ms), "embedded", s->embedded, "delivery",
-                       s->exactly_once ? "exactly_once" : "at_least_once", "metric",
-                       config_choice("fairness.metric", s->cfg->fairness.metric), "algorithm",
-                       config_choice("selection.algorithm", s->cfg->selection.algorithm), "scorer",
-                       scorer(&s->scorer), "trainer", trainer(s), "served",
-                       served ? api_version_summary(s, served) : json_null(), "loop_p99_seconds",
-                       api_number(histogram_quantile(s->loop_seconds, .99)), "commands",
-                       s->cfg->http.token_file != NULL));
+             json_pack(
+                 "{s:s, s:s, s:b, s:o, s:o, s:b, s:b, s:o, s:I, s:o, s:b, s:s, s:s, s:s, s:o, s:o, "
+                 "s:o, s:o, s:b}",
+                 "pipeline", s->cfg->pipeline, "version", FIS_VERSION, "ready", ready, "reason",
+                 ready ? json_null() : text(reason), "doing", text(line), "started", s->started,
+                 "broker", s->broker_seen, "broker_trouble",
+                 *s->broker_trouble ? text(s->broker_trouble) : json_null(), "time_ms",
+                 (json_int_t)s->wall_ms, "uptime_seconds", api_number(1e-3 * (double)s->uptime_ms),
+                 "embedded", s->embedded, "delivery",
+                 s->exactly_once ? "exactly_once" : "at_least_once", "metric",
+                 config_choice("fairness.metric", s->cfg->fairness.metric), "algorithm",
+                 config_choice("selection.algorithm", s->cfg->selection.algorithm), "scorer",
+                 scorer(&s->scorer), "trainer", trainer(s), "served",
+                 served ? api_version_summary(s, served) : json_null(), "loop_p99_seconds",
+                 api_number(histogram_quantile(s->loop_seconds, .99)), "commands",
+                 s->cfg->http.token_file != NULL));
 }
 
 /* ---- lists ------------------------------------------------------------------------------------
