@@ -202,17 +202,10 @@ static void sparse_common_form(void **state)
     BYTES(long_varints, 0x1a, 22, 0x0a, 6, 0x80, 0, 0x81, 0, 0x83, 0, 0x12, 12, F1, F2, F4);
     BYTES(falling, 0x1a, 19, 0x0a, 3, 3, 1, 0, 0x12, 12, F4, F2, F1);
     BYTES(values_first, 0x1a, 19, 0x12, 12, F1, F2, F4, 0x0a, 3, 0, 1, 3);
-<<<<<<< Updated upstream
-    BYTES(two, 0x1a, 14, 0x0a, 2, 0, 1, 0x12, 8, F1, F2, 0x1a, 8, 0x0a, 1, 3, 0x12, 4, F4);
-    BYTES(two_and_dense, 0x1a, 14, 0x0a, 2, 0, 1, 0x12, 8, F1, F2, 0x12, 16, F1, F2, F3, F4);
-    BYTES(again, 0x1a, 8, 0x0a, 1, 1, 0x12, 4, F1, 0x1a, 8, 0x0a, 1, 1, 0x12, 4, F1);
-    BYTES(too_far, 0x1a, 8, 0x0a, 1, 4, 0x12, 4, F1);
-=======
     BYTES(two, 0x1a, 14, 0x0a, 2, 0, 1, 0x12, 8, F1, F2, 0x1a, 9, 0x0a, 1, 3, 0x12, 4, F4);
     BYTES(two_and_dense, 0x1a, 14, 0x0a, 2, 0, 1, 0x12, 8, F1, F2, 0x12, 16, F1, F2, F3, F4);
     BYTES(again, 0x1a, 9, 0x0a, 1, 1, 0x12, 4, F1, 0x1a, 9, 0x0a, 1, 1, 0x12, 4, F1);
     BYTES(too_far, 0x1a, 9, 0x0a, 1, 4, 0x12, 4, F1);
->>>>>>> Stashed changes
     BYTES(too_few, 0x1a, 10, 0x0a, 2, 0, 1, 0x12, 4, F1);
     assert_good(w, rising, sizeof rising, "key");
     assert_good(w, long_varints, sizeof long_varints, "key");
