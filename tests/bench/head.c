@@ -1,0 +1,112 @@
+/* A head for scorers to score with, on the topic they follow: numbers from a seeded generator. */
+#include "bench.h"
+
+#include "fis/mem.h"
+#include "fis/network.h"
+#include "wire/chunk.h"
+#include "wire/head.h"
+
+static struct fis_encoder *encoder_of(uint32_t d, const char *scale)
+{
+    struct fis_encoder_column_state *states = fis_calloc(d, sizeof *states);
+    char(*names)[12] = fis_calloc(d, sizeof *names);
+    struct fis_error e;
+    for (uint32_t i = 0; i < d; i++) {
+        snprintf(names[i], sizeof names[i], "f%u", i);
+        int none = strcmp(scale, "none") == 0;
+        states[i].column =
+            (struct fis_column){names[i], FIS_NUMERIC, none ? FIS_SCALE_NONE : FIS_SCALE_STANDARD};
+        states[i].mean = none ? 0 : .01;
+        states[i].deviation = none ? 1 : 1.1;
+    }
+    struct fis_encoder *enc = fis_encoder_from_states(states, d, &e);
+    if (!enc)
+        die("encoder: %s", e.text);
+    fis_free(states);
+    fis_free(names);
+    return enc;
+}
+
+static float *slab(const struct fis_shape *shape, struct fis_rng *rng)
+{
+    size_t n = fis_shape_params(shape);
+    float *v = fis_alloc(n, sizeof *v);
+    for (size_t i = 0; i < n; i++)
+        v[i] = (float)fis_rng_normal(rng) * .05f;
+    return v;
+}
+
+static void send_head(rd_kafka_t *rk, const char *topic, const struct wire_head *head)
+{
+    struct wire_buffer payload = {0}, chunk = {0}, key = {0};
+    struct wire_chunks chunks;
+    struct fis_error e;
+    if (wire_head_encode(head, &payload, &e) < 0 ||
+        wire_chunks_start(&chunks, head->version, (struct wire_bytes){payload.data, payload.length},
+                          WIRE_CHUNK_BYTES, &e) < 0)
+        die("head: %s", e.text);
+    int rc;
+    while ((rc = wire_chunks_next(&chunks, &chunk, &e)) > 0) {
+        key.length = 0;
+        if (wire_chunk_key_head(head->pipeline, chunks.next - 1, &key, &e) < 0 ||
+            rd_kafka_producev(rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_KEY(key.data, key.length),
+                              RD_KAFKA_V_VALUE(chunk.data, chunk.length),
+                              RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END))
+            die("head: cannot be sent");
+        chunk.length = 0;
+    }
+    if (rc < 0 || rd_kafka_flush(rk, 10000))
+        die("head: not delivered");
+    wire_buffer_done(&payload);
+    wire_buffer_done(&chunk);
+    wire_buffer_done(&key);
+}
+
+void bench_head_make(struct wire_head_owned *out, uint32_t d, uint32_t hidden, uint32_t classes,
+                     const char *scale)
+{
+    struct wire_head head = {.pipeline = "bench", .version = 1, .round = 1, .created_at_ms = 1};
+    struct wire_buffer bytes = {0};
+    struct fis_rng rng;
+    struct fis_error e;
+    if (fis_shape_init(&head.shape, d, &hidden, 1, classes, &e) < 0)
+        die("head: %s", e.text);
+    fis_rng_seed(&rng, BENCH_SEED, 4);
+    float *params = slab(&head.shape, &rng), *acc = slab(&head.shape, &rng),
+          *fair = slab(&head.shape, &rng);
+    struct fis_encoder *encoder = encoder_of(d, scale);
+    fis_network_init(&head.shape, params, &rng);
+    head.params = params;
+    head.g_acc = acc;
+    head.g_fair = fair;
+    head.encoder = encoder;
+    if (wire_head_encode(&head, &bytes, &e) < 0 ||
+        wire_head_decode((struct wire_bytes){bytes.data, bytes.length}, out, &e) < 0)
+        die("head: %s", e.text);
+    wire_buffer_done(&bytes);
+    fis_encoder_free(encoder);
+    fis_free(params);
+    fis_free(acc);
+    fis_free(fair);
+}
+
+/* COUNT heads, one every MS: each lets thresholds fall, so that candidates go on coming. */
+int bench_head(int argc, char **argv)
+{
+    struct wire_head_owned owned;
+    uint32_t count = argc > 8 ? number(argv[7]) : 1;
+    bench_head_make(&owned, number(argv[3]), number(argv[4]), number(argv[5]), argv[6]);
+    struct wire_head head = owned.head;
+    head.pipeline = argv[2];
+    head.encoder = owned.encoder;
+    rd_kafka_t *rk = client(RD_KAFKA_PRODUCER, conf_for(argv[0]));
+    for (uint32_t i = 1; i <= count; i++) {
+        head.version = i;
+        send_head(rk, argv[1], &head);
+        if (i < count)
+            nap_us(1000 * number(argv[8]));
+    }
+    rd_kafka_destroy(rk);
+    wire_head_done(&owned);
+    return 0;
+}
