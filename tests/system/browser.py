@@ -38,6 +38,7 @@ class Browser:
                 "browserName": "chrome", "goog:chromeOptions": {"args": arguments},
                 "goog:loggingPrefs": {"browser": "ALL"}}}})
             self.session = made["sessionId"]
+            self.media()
         except BaseException:
             self.__exit__()
             raise
@@ -101,7 +102,8 @@ class Browser:
                       deviceScaleFactor=1, mobile=phone)
 
     def media(self, **features):
-        """prefers_color_scheme="dark" and the like."""
+        """prefers_color_scheme="dark" and the like. Without motion: what is clicked stands still."""
+        features = {"prefers_reduced_motion": "reduce", **features}
         self.devtools("Emulation.setEmulatedMedia", features=[
             {"name": k.replace("_", "-"), "value": v} for k, v in features.items()])
 

@@ -18,7 +18,7 @@ for program in "$FISD" "$FISCTL"; do
         exit 1
     }
 done
-for tool in prove kcat python3 java; do
+for tool in prove kcat python3 java chromium chromedriver; do
     command -v $tool >/dev/null || {
         echo "run.sh: $tool is missing; 'make deps-test' installs it" >&2
         exit 1

@@ -132,10 +132,9 @@ async function confirmed(event) {
     return;
   }
   if (text) token.set(text);
-  $("ask-yes").disabled = true;
+  const act = pending;
+  $("ask").close(); /* so that it is given once; others may be given while it is under way */
   try {
-    const act = pending;
-    $("ask").close();
     await act();
   } catch (e) {
     if (!(e instanceof Refused) && !["TypeError", "TimeoutError"].includes(e.name)) throw e;
@@ -143,7 +142,6 @@ async function confirmed(event) {
     if (wrong) token.forget();
     outcome("trouble", `Not done: ${wrong && e.status === 401 ? "the token is wrong" : e instanceof Refused ? e.message : "fisd does not answer"}`);
   } finally {
-    $("ask-yes").disabled = false;
     draw();
   }
 }

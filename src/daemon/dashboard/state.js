@@ -1,5 +1,5 @@
 /* What is to be said first: is all well, what is waited for, or what is wrong and what to do. */
-import { count, known, plural, reasonAdvice, reasonName, span } from "./words.js";
+import { count, figures, known, plural, reasonAdvice, reasonName, span } from "./words.js";
 
 const REJECTED_IN_ROW = 3;
 
@@ -42,7 +42,7 @@ function rejecting({ versions, t }) {
   if (n < REJECTED_IN_ROW) return null;
   const { reason, text } = versions[0], now = t?.served_version;
   return say("warn", `The gate has rejected the last ${n} versions: ${reasonName(reason)}`,
-    [text, reasonAdvice(reason), now ? `Version ${now} goes on being served.` : ""].filter(Boolean).join(" · "));
+    [figures(text), reasonAdvice(reason), now ? `Version ${now} goes on being served.` : ""].filter(Boolean).join(" · "));
 }
 
 function done(t) {

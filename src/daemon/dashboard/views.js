@@ -2,13 +2,19 @@
 import { $, fill, h, mark, say, show, table } from "./dom.js";
 import { drawTime, drawVersions } from "./plots.js";
 import { SIGNS, headline, kindWord, tiles } from "./state.js";
-import { METRICS, count, criterionName, criterionReason, criterionText, interval, known, metricName, none, plural,
+import { METRICS, count, criterionName, criterionReason, criterionText, figures, interval, known, metricName, none, plural,
   rate, rateOf, reasonName, signed, span, time } from "./words.js";
 
 const FEW = 100;          /* rows below which a rate is marked */
 const SHOWN = 15, SHOWN_NARROW = 5; /* versions, until all are asked for */
 const NARROW = 700;       /* pixels; style.css */
 const SHOWN_REQUESTS = 10;
+
+/* Where this process does not lead, and so has no figures of the trainer's. */
+function elsewhere(d) {
+  if (!d.status.trainer) return "This process only scores. The dashboard of the trainer that leads has them.";
+  return d.status.trainer.state === "standby" ? "Another trainer leads; its dashboard has them." : "Not known before the trainer leads.";
+}
 
 /* "waits" is said in place of what is not there. */
 function orEmpty(id, empty, waits) {
@@ -65,7 +71,7 @@ function difference(v) {
 }
 
 function verdict(v) {
-  return [mark(v.kind), h("strong", {}, v.word), ": " + reasonName(v.reason), h("span", { class: "quiet" }, v.text ?? "")];
+  return [mark(v.kind), h("strong", {}, v.word), ": " + reasonName(v.reason), h("span", { class: "quiet" }, figures(v.text))];
 }
 
 function versionColumns(metric, commands) {
@@ -139,11 +145,12 @@ function funnelRow(step, top) {
   h("tr", { "aria-hidden": "true" }, h("td", { colspan: "3" }, h("div", { class: "track" }, bar)))];
 }
 
-const share = (a, b, of) => b > 0 && a <= b ? `${(100 * a / b).toPrecision(2)} % of ${of}` : "";
+const percent = p => p < 1 ? p.toPrecision(2) : p.toFixed(p < 10 ? 1 : 0);
+const share = (a, b, of) => b > 0 && a <= b ? `${percent(100 * a / b)} % of ${of}` : "";
 
 export function renderFunnel(d) {
   const t = d.t;
-  if (orEmpty("funnel-none", !t, "The trainer counts these; it does not lead in this process.")) {
+  if (orEmpty("funnel-none", !t, elsewhere(d))) {
     fill("funnel", null, () => []);
     say("funnel-note", "");
     return;
@@ -166,7 +173,7 @@ export function renderFunnel(d) {
 
 export function renderRequests(d) {
   const list = d.requests?.requests ?? [];
-  const waits = !d.t ? "The trainer that leads has them." : d.t.paused ? "None: labelling is paused."
+  const waits = !d.t ? elsewhere(d) : d.t.paused ? "None: labelling is paused."
     : "None. Labels are asked for when a window of records is full.";
   const empty = orEmpty("requests-none", list.length === 0, waits);
   const shown = list.slice(0, SHOWN_REQUESTS), votes = list.some(r => r.votes > 0);
@@ -243,7 +250,7 @@ export function renderFlow(d, ui) {
 export function renderBest(d) {
   const { criteria = [], candidates = [] } = d.candidates ?? {};
   const held = candidates.length > 0;
-  orEmpty("best-none", !held, !d.t ? "The trainer that leads holds them."
+  orEmpty("best-none", !held, !d.t ? elsewhere(d)
     : "None is held yet. Scorers offer the best of the records they read.");
   const columns = criterion => [
     { name: "Rank", head: true, cell: b => String(b.rank) },

@@ -35,7 +35,7 @@ export function time(ms) {
   const at = new Date(ms), today = new Date().toDateString() === at.toDateString();
   const text = at.toLocaleString(undefined, today ? { timeStyle: "medium" }
     : { dateStyle: "medium", timeStyle: "short" });
-  return h("time", { datetime: at.toISOString(), title: at.toISOString() }, text);
+  return h("time", { datetime: at.toISOString(), title: at.toISOString(), class: today && "today" }, text);
 }
 
 export const METRICS = {
@@ -52,7 +52,7 @@ const REASONS = {
   first: ["the first model"],
   fairer: ["fairer"],
   served_aged: ["what was served had fallen below the floor"],
-  accuracy_kept: ["published: accuracy is kept"],
+  accuracy_kept: ["accuracy is kept"],
   rolled_back: ["rolled back by the operator"],
   promoted: ["promoted by the operator"],
   not_fairer: ["not fairer", "Nothing is wrong when fairness has levelled off. If it should still get better, more validation rows make smaller differences visible, and more labels per round move further."],
@@ -65,6 +65,9 @@ const REASONS = {
 };
 export const reasonName = r => REASONS[r]?.[0] ?? String(r ?? "").replaceAll("_", " ");
 export const reasonAdvice = r => REASONS[r]?.[1] ?? "";
+
+/* What the gate says begins with the verdict, which is there already. */
+export const figures = text => String(text ?? "").replace(/^(published|rejected): \w+: /, "");
 
 /* What a criterion looks at: why a record was picked. */
 const CRITERIA = {

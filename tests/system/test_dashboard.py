@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+"""The dashboard in a browser: what it shows in each state, against the API and the topics; what its
+buttons do; phone, keyboard, dark mode. FISD_TEST_PICTURES=directory keeps pictures of it."""
+
+import json
+import os
+import re
+import urllib.request
+
+from browser import ENTER, ESCAPE, TAB, Browser
+from fisd_test import FEATURES, Pipeline, csv_bytes, has, main, people, record_json, same, t_config, test, wait
+
+TOKEN = "a token of twenty-odd characters"
+ROWS = list(people(9000, 3))
+TRUTH = {r["id"]: r["hired"] for r in ROWS}
+ODD = '<img src=x onerror="document.title=1">'  # an id may be anything
+
+
+def config(**sections):
+    return t_config(**{
+        "selection": {"labels_per_round": 24, "window_records": 300},
+        "training": {"warm_up_epochs": 5, "steps_per_round": 60},
+        "gate": {"replace": "always", "epsilon": 0.2}, "kafka": {"session.timeout.ms": 6000},
+        "runtime": {"commit_interval": "50ms"}, "http": {"token_file": "http.token"}, **sections})
+
+
+class Page:
+    """fisd, its API, and a browser that looks at it."""
+
+    def __init__(self, p, browser):
+        self.p, self.b, self.sent, self.answered = p, browser, 0, set()
+
+    def start(self, **kw):
+        self.p.write("http.token", TOKEN.replace(" ", "-").encode() + b"\n")
+        since = len(self.p.log())
+        self.p.start(**kw)
+        self.url = "http://" + self.p.wait_log(r" http address=(\S+) ", since).group(1)
+        self.b.size(1280, 900)
+        self.b.open(self.url)
+        return self
+
+    def api(self, path):
+        with urllib.request.urlopen(f"{self.url}/api/v1/{path}", timeout=10) as r:
+            return json.load(r)
+
+    def until(self, condition, what):
+        return wait(condition, what, alive=self.p.alive if self.p.process else None)
+
+    def headline(self, *parts):
+        """Until the first thing that is said has all these parts."""
+        def said():
+            text = self.b.text("#headline")
+            return all(x in text for x in parts)
+        try:
+            self.until(said, f"headline {parts}")
+        except AssertionError as e:
+            raise AssertionError(f"{e}; it says: {self.b.text('#headline')}") from None
+
+    def picture(self, name, whole=True):
+        to = os.environ.get("FISD_TEST_PICTURES")
+        if to:
+            self.b.picture(os.path.join(to, name + ".png"), whole)
+
+    # ---- work for fisd
+
+    def feed(self, n=300):
+        rows = ROWS[self.sent:self.sent + n]
+        self.p.produce("records", [(None, record_json(r)) for r in rows])
+        self.sent += n
+
+    def answer(self):
+        asked = [m.key.decode() for m in self.p.consume("label-requests")]
+        fresh = [i for i in asked if i in TRUTH and i not in self.answered]
+        if fresh:
+            self.p.produce("labels", [(i.encode(), json.dumps({"label": TRUTH[i]}).encode())
+                                      for i in fresh])
+            self.answered.update(fresh)
+
+    def until_versions(self, n):
+        def there():
+            self.answer()
+            if len(self.api("versions")["versions"]) >= n:
+                return True
+            if not self.api("requests")["open"]:
+                self.feed(150)
+            return False
+        self.until(there, f"{n} versions")
+
+    # ---- checks
+
+    def no_complaints(self):
+        """Neither an error of the scripts nor a refusal of the security policy."""
+        bad = [line for line in self.b.log() if "/api/v1/" not in line]
+        same(bad, [], "console")
+
+    def fits(self, width):
+        self.b.size(width, 740, phone=True)
+        wide = self.b.run("""return [...document.querySelectorAll("body *")]
+            .filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll"))
+            .map(e => e.tagName + "#" + e.id + "." + e.className)""")
+        same((self.b.run("return document.documentElement.scrollWidth"), wide), (width, []),
+             f"what is wider than {width} pixels")
+
+
+def rate(x):
+    return "n/e" if x is None else f"{x:.3f}"
+
+
+def first_line(cell):
+    return cell.split("\n")[0]
+
+
+# ---- nothing yet ---------------------------------------------------------------------------
+
+@test("without a broker the page says so, and what to do")
+def no_broker():
+    with Browser() as b, Pipeline(config(**{"kafka": {"bootstrap.servers": "127.0.0.1:1"}}), topics=False) as p:
+        page = Page(p, b).start(ready=None)
+        page.headline("No Kafka broker answers", "kafka.bootstrap.servers", "goes on by itself")
+        same(b.run("return document.querySelector('#headline').dataset.level"), "trouble")
+        has(b.text("#versions-none"), "No version")
+        has(b.text("#lags-none"), "No broker")
+        for section in ("funnel", "groups", "best"):
+            assert b.text(f"#{section}-none"), f"{section} is empty without a word"
+        page.fits(360)
+        page.picture("no-broker-phone")
+        b.size(1280, 900)
+        page.picture("no-broker")
+        page.no_complaints()
+
+
+@test("before the first record the page says what it waits for")
+def nothing():
+    with Browser() as b, Pipeline(config(http={})) as p:
+        page = Page(p, b).start()
+        page.headline("Waiting for records", p.topic("records"), "fisctl replay")
+        page.until(lambda: b.rows("#versions-table"), "the first version")
+        same(b.rows("#versions-table")[0][0], "1")
+        has(b.text("#best-none"), "None is held yet")
+        has(b.text("#requests-none"), "None")
+        # Nobody may give commands when there is no token: there are no buttons for it.
+        assert not b.seen("#pause") and not b.seen("#rollback"), "buttons without a token"
+        page.picture("nothing")
+        page.no_complaints()
+
+
+# ---- running -------------------------------------------------------------------------------
+
+def check_versions(page):
+    listed = page.api("versions")["versions"][::-1]
+    now = page.api("status")["trainer"]["leading"]["served_version"]
+    page.until(lambda: len(page.b.rows("#versions-table")) == len(listed), "all versions")
+    for row, v in zip(page.b.rows("#versions-table"), listed):
+        metric = v["metric"]
+        same((row[0], first_line(row[3]), first_line(row[4])),
+             (str(v["version"]), rate(v["accuracy"]), rate(v["metrics"][metric])), "a version")
+        for cell, i in ((row[3], v["intervals"]["accuracy"]), (row[4], v["intervals"][metric])):
+            has(cell, f"[{rate(i['low'])}, {rate(i['high'])}]")
+        if v["difference"] is not None:
+            same(first_line(row[5]).replace("−", "-"), f"{v['difference']:+.3f}")
+        same((row[6], row[7]), (str(v["labels_bought"]), str(v["labels_kept"])), "labels")
+        has(row[2], "serving now" if v["version"] == now else "served before" if v["published"] else "rejected",
+            re.sub(r"^(published|rejected): \w+: ", "", v["text"]))
+
+
+def check_funnel(page):
+    def equal():
+        t = page.api("status")["trainer"]["leading"]
+        wanted = {"records": t["records"], "candidates": t["candidates"], "asked": t["labels"]["asked"],
+                  "answered": t["labels"]["answered"], "kept": t["labels"]["kept"]}
+        shown = page.b.run("""return Object.fromEntries([...document.querySelectorAll("[data-step]")]
+            .map(e => [e.dataset.step, Number(e.textContent.replaceAll(",", ""))]))""")
+        return shown == wanted and shown["kept"] > 0
+    page.until(equal, "the funnel of the API")
+
+
+def check_groups(page):
+    served = page.api("groups")["served"]["groups"]
+    rows = page.b.rows("#groups-table")
+    same(len(rows), len(served) + 1, "groups, and the gap")
+    for row, g in zip(rows, served):
+        same(row[0], f"group {g['group']}", "groups go by number")
+        same(row[2:], [rate(g[k]) for k in ("accuracy", "positive_rate", "tpr", "fpr")], row[0])
+    gap = [max(g[k] for g in served) - min(g[k] for g in served) for k in ("positive_rate", "tpr")]
+    same(rows[-1][3:5], [rate(x) for x in gap], "largest gaps")
+
+
+def check_lists(page):
+    def equal():
+        best = [c for c in page.api("candidates")["candidates"] if c["criterion"] == "ekg"][:10]
+        shown = page.b.rows("#best-tables > div:first-child")
+        return best and [r[:2] for r in shown] == [[str(c["rank"]), c["id"]] for c in best] and shown
+    has(page.until(equal, "the best of the API")[0][3], "expected to lower unfairness", "asked next")
+    open_now = page.api("requests")["requests"]
+    page.until(lambda: [r[0] for r in page.b.rows("#requests")] == [r["id"] for r in open_now][:10],
+               "open requests")
+    lags = page.api("lag")["partitions"]
+    same([(r[0], r[1]) for r in page.b.rows("#lags")], [(k["topic"], str(k["partition"])) for k in lags])
+
+
+def check_plots(page):
+    """Charts are there, drawn, with error bars, and said in words."""
+    drawn = page.b.run("""return Object.fromEntries([...document.querySelectorAll("canvas")].map(c => {
+        const points = window.Chart.getChart(c)?.data.datasets[0].data ?? [];
+        const pixels = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+        return [c.id, { points: points.length, bars: points.filter(p => p.yBar).length,
+            ink: pixels.some(v => v > 0), name: document.getElementById(c.getAttribute("aria-labelledby")).textContent,
+            text: document.getElementById(c.getAttribute("aria-describedby")).textContent }];
+    }))""")
+    n = len(page.api("versions")["versions"])
+    for name in ("p-accuracy", "p-violation", "p-plane"):
+        one = drawn[name]
+        same((one["points"], one["bars"], one["ink"]), (n, n, True), name)
+        has(one["text"], f"{n} versions", "is served")
+    assert drawn["p-rate"]["ink"] and drawn["p-lag"]["ink"], "throughput is drawn"
+
+
+def colour(page, css, what):
+    return page.b.run("return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]", css, what)
+
+
+def check_looks(page):
+    """Phone, dark mode, and the marks that do not need colours."""
+    light = colour(page, "body", "backgroundColor")
+    page.fits(360)
+    page.picture("running-phone")
+    page.b.size(1280, 900)
+    page.b.media(prefers_color_scheme="dark")
+    page.until(lambda: colour(page, "body", "backgroundColor") != light, "dark colours")
+    page.until(lambda: page.b.run("return window.Chart.getChart('p-accuracy').options.scales.x.grid.color")
+               == page.b.run("return getComputedStyle(document.documentElement).getPropertyValue('--grid').trim()"),
+               "plots in dark colours")
+    page.picture("running-dark")
+    page.b.media(prefers_color_scheme="light")
+    shapes = page.b.run("return [...document.querySelectorAll('#legend svg')].map(s => s.innerHTML)")
+    same(len(set(shapes)), 5, "every mark has a shape of its own")
+
+
+def give_token(page):
+    page.until(lambda: page.b.seen("#ask-token"), "the question for the token")
+    same(page.b.focused(), "ask-token")
+    page.b.type("#ask-token", TOKEN.replace(" ", "-"))
+    page.b.press(ENTER)
+
+
+def check_commands(page):
+    """By keyboard only: from the top of the page to the button, and through the dialog."""
+    b = page.b
+    b.run("document.activeElement.blur(); scrollTo(0, 0)")
+    reached = []
+    while "pause" not in reached and len(reached) < 5:
+        b.press(TAB)
+        reached.append(b.focused())
+    same(reached[0], "#main", "the first stop skips to the figures")
+    assert reached[-1] == "pause", f"the button is not reached: {reached}"
+    outline = b.run("return getComputedStyle(document.activeElement).outlineStyle")
+    same(outline, "solid", "what has the focus shows it")
+    b.press(ENTER)
+    page.until(lambda: b.seen("#ask"), "a question first")
+    page.picture("question", whole=False)
+    b.press(ESCAPE)
+    page.until(lambda: not b.seen("#ask"), "it can be left")
+    same(b.focused(), "pause", "the focus comes back")
+    same(page.api("status")["trainer"]["leading"]["paused"], False, "nothing was done")
+
+    b.press(ENTER)
+    page.until(lambda: b.seen("#ask-token"), "the question for the token")
+    b.type("#ask-token", "this-is-not-the-token")
+    b.press(ENTER)
+    page.until(lambda: "the token is wrong" in b.text("#outcome"), "a wrong token is said")
+    b.click("#pause")
+    give_token(page)
+    page.until(lambda: page.api("status")["trainer"]["leading"]["paused"], "paused")
+    page.until(lambda: "pause: done: paused" in b.text("#outcome"), "the outcome")
+    page.headline("Paused: no label is asked for")
+    same(b.run("return [Object.keys(localStorage), document.cookie]"), [[], ""], "the token is kept in the session only")
+    b.click("#resume")
+    page.until(lambda: b.seen("#ask-yes") and not b.seen("#ask-token"), "no second question for the token")
+    b.click("#ask-yes")
+    page.until(lambda: not page.api("status")["trainer"]["leading"]["paused"], "resumed")
+
+
+def check_rollback(page):
+    b = page.b
+    before = page.api("versions")["served"]
+    oldest = min(v["version"] for v in page.api("versions")["versions"] if v["published"])
+    page.until(lambda: b.seen(f"[data-key=back-{oldest}]"), "a button beside the version")
+    b.click(f"[data-key=back-{oldest}]")
+    same(b.run("return document.querySelector('#ask-version').value"), str(oldest))
+    b.click("#ask-yes")
+    page.until(lambda: "rollback: done" in b.text("#outcome"), "rolled back")
+    page.until(lambda: page.api("versions")["served"] == before + 1, "the API says so")
+    rows = page.until(lambda: (r := b.rows("#versions-table")) and r[0][0] == str(before + 1) and r, "the page says so")
+    has(rows[0][2], "serving now", "rolled back by the operator")
+    has(rows[1][2], "rolled back", "accuracy")
+    assert "by the operator" not in rows[1][2], "the version before is marked, and not as the roll-back itself"
+    page.picture("rolled-back")
+
+
+@test("numbers of the page are those of the API; buttons pause and roll back")
+def running():
+    with Browser() as b, Pipeline(config()) as p:
+        page = Page(p, b).start()
+        odd = {**ROWS[0], "id": ODD}
+        p.produce("records", [(None, record_json(odd))])
+        page.until_versions(4)
+        page.feed(150)
+        page.headline("Running")
+        check_versions(page)
+        check_funnel(page)
+        check_groups(page)
+        page.feed(300)
+        page.until(lambda: page.api("requests")["open"] > 0, "open requests")
+        check_lists(page)
+        check_plots(page)
+        page.picture("running")
+        check_looks(page)
+        check_commands(page)
+        check_rollback(page)
+        assert b.run("return document.title") != "1" and not b.run("return document.querySelector('main img')"), \
+            "an id has become markup"
+        page.no_complaints()
+        p.stop()
+        page.headline("No answer from fisd", "systemctl status", "is old")
+        page.picture("gone")
+
+
+# ---- trouble -------------------------------------------------------------------------------
+
+@test("a gate that rejects again and again is said, with the reason; what cannot be estimated is n/e")
+def trouble():
+    rows = list(people(400, 2))
+    few = [{**r, "group": "C", "hired": "no"} for r in rows[:40]]
+    with Browser() as b, Pipeline(config(gate={"min_rows": 300, "min_cell": 10}, fairness={"metric": "demographic_parity"}),
+                                  files={"initial.csv": csv_bytes(people(400, 1), ["id"] + FEATURES + ["hired"]),
+                                         "validation.csv": csv_bytes(rows + [{**r, "id": "c" + r["id"]} for r in few],
+                                                                     ["id"] + FEATURES + ["hired", "group"])}) as p:
+        page = Page(p, b)
+        p.config["gate"]["standard_errors"] = 10  # nothing is ever fairer by so much
+        p.save()
+        page.start()
+        page.until_versions(4)
+        page.headline("The gate has rejected the last 3 versions: not fairer", "Version 1 goes on being served")
+        reasons = [v["reason"] for v in page.api("versions")["versions"][1:]]
+        same(set(reasons), {"not_fairer"})
+        row = b.rows("#groups-table")[2]
+        same((row[1], row[4]), ("20 few", "n/e"), "a group without positives, in the half that judges")
+        why = b.run("return document.querySelector('#groups-table abbr').title")
+        has(why, "not estimable")
+        page.picture("trouble")
+        page.fits(360)
+        page.no_complaints()
+
+
+@test("where reading wants the token, the page asks for it")
+def protected():
+    with Browser() as b, Pipeline(config(http={"token_file": "http.token", "protect": "all"})) as p:
+        page = Page(p, b).start()
+        page.until(lambda: b.seen("#ask-token"), "the question for the token")
+        same(b.text("#pipeline"), "", "nothing is shown before")
+        give_token(page)
+        page.headline("Waiting for records")
+        same(b.text("#pipeline"), p.name)
+        assert not re.search(r"a-token-of", b.run("return document.documentElement.outerHTML")), "the token is on the page"
+
+
+if __name__ == "__main__":
+    main()
