@@ -31,7 +31,9 @@ struct scoring_head *scoring_head_take(struct wire_head_owned *head)
     }
     h->version = head->head.version;
     h->encoder = head->encoder;
+    h->initial = head->initial;
     head->encoder = NULL;
+    head->initial = NULL;
     atomic_init(&h->references, 1);
     return h;
 }
@@ -48,6 +50,7 @@ void scoring_head_unref(struct scoring_head *h)
         return;
     fis_panel_unref(h->panel);
     fis_encoder_free(h->encoder);
+    fis_profile_free(h->initial);
     fis_free(h);
 }
 
@@ -86,6 +89,7 @@ void scoring_batch_done(struct scoring_batch *b)
 {
     free_shaped(b);
     scoring_head_unref(b->head);
+    fis_profile_free(b->sample);
     fis_free(b->arena.base);
     fis_free(b->messages);
     fis_free(b->status);
@@ -96,12 +100,26 @@ void scoring_batch_done(struct scoring_batch *b)
     *b = (struct scoring_batch){0};
 }
 
+/* Another head may have another encoder, whose bins are others. */
+static int prepare_sample(struct scoring_batch *b, const struct scoring_head *old,
+                          const struct scoring_head *head, struct fis_error *e)
+{
+    if (old == head && (b->sample || !head->initial))
+        return 0;
+    fis_profile_free(b->sample);
+    b->sample = head->initial ? fis_profile_new(head->encoder, e) : NULL;
+    return head->initial && !b->sample ? -(int)FIS_NOMEM : 0;
+}
+
 int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head, struct fis_error *e)
 {
     const struct fis_shape *shape = fis_panel_shape(head->panel);
     struct scoring_head *old = b->head;
     b->head = scoring_head_ref(head);
+    int rc = prepare_sample(b, old, head, e);
     scoring_head_unref(old);
+    if (rc < 0)
+        return rc;
     if (b->scratch && memcmp(shape, &b->shape, sizeof *shape) == 0)
         return 0;
     free_shaped(b);
@@ -153,16 +171,20 @@ static void score_rows(struct scoring_batch *b, uint32_t from, uint32_t n, const
 
 void scoring_run(struct scoring_batch *b)
 {
-    uint32_t owner[BLOCK_ROWS], block = 0;
+    uint32_t owner[BLOCK_ROWS], block = 0, every = b->n / SCORING_SAMPLE + 1;
     b->rows = 0;
     b->unseen = 0;
     b->head_version = b->head->version;
+    if (b->sample)
+        fis_profile_clear(b->sample);
     for (uint32_t i = 0; i < b->n; i++) {
         float *x = b->x + (size_t)block * b->d;
         b->status[i] = decode(b, &b->messages[i], x, &b->records[i], &b->errors[i]);
         if (b->status[i] != WIRE_OK)
             continue;
         b->unseen += b->records[i].unseen;
+        if (b->sample && b->rows % every == 0)
+            fis_profile_add(b->sample, x);
         b->row[i] = b->rows++;
         owner[block++] = i;
         if (block == BLOCK_ROWS) {

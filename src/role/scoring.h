@@ -17,12 +17,17 @@ struct scoring_head {
     uint64_t version;
     struct fis_panel *panel; /* one reference */
     struct fis_encoder *encoder;
+    struct fis_profile *initial; /* how the initial set is distributed; NULL: not told */
     _Atomic unsigned references;
 };
-/* Takes the head's encoder; the panel is packed from its slabs. NULL: memory refused. */
+/* Takes the head's encoder and `initial`; the panel is packed from its slabs. NULL: memory refused.
+ */
 struct scoring_head *scoring_head_take(struct wire_head_owned *head);
 struct scoring_head *scoring_head_ref(struct scoring_head *h);
 void scoring_head_unref(struct scoring_head *h);
+
+/* Rows of a batch that are counted for drift: few enough to cost nothing. */
+#define SCORING_SAMPLE 32u
 
 struct scoring_options {
     const struct wire_schema *schema;
@@ -44,6 +49,9 @@ struct scoring_batch {
     float *scores;   /* [rows][FIS_MAX_CRITERIA] */
     uint64_t unseen; /* sum over the records */
     uint64_t head_version;
+    /* How a sample of the rows is distributed, at most SCORING_SAMPLE of them, evenly spread; NULL
+     * when the head does not tell of the initial set. */
+    struct fis_profile *sample;
 
     const struct scoring_options *options;
     struct scoring_head *head; /* of the run */

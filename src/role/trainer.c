@@ -43,6 +43,9 @@ static int make_parts(struct trainer_role *m, struct fis_error *e)
     m->infl_acc = fis_alloc((size_t)ROLE_BLOCK * k, sizeof *m->p);
     m->infl_fair = fis_alloc((size_t)ROLE_BLOCK * k, sizeof *m->p);
     m->published = fis_calloc(fis_shape_params(&m->shape), sizeof *m->published);
+    m->initial = fis_profile_new(m->encoder, e);
+    if (!m->initial)
+        return -1;
     if (!m->scratch || !m->p || !m->infl_acc || !m->infl_fair || !m->published)
         return fis_fail(e, FIS_NOMEM, "trainer: no memory for a network of %zu parameters",
                         fis_shape_params(&m->shape));
@@ -86,6 +89,7 @@ void trainer_role_free(struct trainer_role *m)
     fis_free(m->next_x);
     fis_free(m->next_y);
     fis_free(m->next_group);
+    fis_profile_free(m->initial);
     fis_free(m);
 }
 
@@ -96,7 +100,10 @@ const struct fis_shape *trainer_role_shape(const struct trainer_role *m)
 
 int trainer_role_initial(struct trainer_role *m, const float *x, uint32_t y, struct fis_error *e)
 {
-    return fis_trainer_add_initial(m->learner, x, y, e);
+    int rc = fis_trainer_add_initial(m->learner, x, y, e);
+    if (rc == 0)
+        fis_profile_add(m->initial, x);
+    return rc;
 }
 
 int trainer_role_validation(struct trainer_role *m, const struct fis_rows *rows, uint32_t n_groups,

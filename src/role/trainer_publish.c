@@ -34,6 +34,7 @@ void trainer_send_head(struct trainer_role *m, struct trainer_time now)
         .g_acc = fis_trainer_direction(m->learner, FIS_DIRECTION_ACCURACY),
         .g_fair = fis_trainer_direction(m->learner, FIS_DIRECTION_FAIRNESS),
         .encoder = m->encoder,
+        .initial = fis_profile_rows(m->initial) > 0 ? m->initial : NULL,
     };
     if (m->scan.step == SCAN_ON) {
         h.scan = m->scan.version;

@@ -77,6 +77,8 @@ struct trainer_role {
     uint32_t *next_y, *next_group;
     uint32_t next_groups;
     uint64_t validation_sets; /* that were put in force */
+
+    struct fis_profile *initial; /* how the initial rows are distributed */
 };
 
 #define ROLE_BLOCK 256 /* held candidates scored at a time */

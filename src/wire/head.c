@@ -93,6 +93,11 @@ static int pack(const struct wire_head *h, const Fis__V1__Network *network,
     m.network = (Fis__V1__Network *)(uintptr_t)network;
     m.encoder = encoder;
     m.pool = h->scan ? pool : NULL;
+    if (h->initial) {
+        uint32_t n;
+        m.initial_counts = (uint32_t *)(uintptr_t)fis_profile_counts(h->initial, &n);
+        m.n_initial_counts = n;
+    }
     m.directions_from_layer = first_layer(h);
     from = fis_shape_offset(&h->shape, m.directions_from_layer);
     m.n_accuracy_direction = m.n_fairness_direction = fis_shape_params(&h->shape) - from;
@@ -197,6 +202,20 @@ static int read_pool(const Fis__V1__ScoringHead *m, struct wire_head_owned *out,
     return 0;
 }
 
+static int read_initial(const Fis__V1__ScoringHead *m, struct wire_head_owned *out,
+                        struct fis_error *e)
+{
+    if (!m->n_initial_counts)
+        return 0;
+    if (m->n_initial_counts > UINT32_MAX)
+        return fis_fail(e, FIS_INPUT, "distribution: %zu counts", m->n_initial_counts);
+    out->initial = fis_profile_new(out->encoder, e);
+    if (!out->initial)
+        return -(int)FIS_NOMEM;
+    out->head.initial = out->initial;
+    return fis_profile_load(out->initial, m->initial_counts, (uint32_t)m->n_initial_counts, e);
+}
+
 static int read_head(const Fis__V1__ScoringHead *m, struct wire_head_owned *out,
                      struct fis_error *e)
 {
@@ -208,6 +227,8 @@ static int read_head(const Fis__V1__ScoringHead *m, struct wire_head_owned *out,
         rc = wire_encoder_read(m->encoder, fis_shape_inputs(&h->shape), &out->encoder, e);
     if (!rc)
         rc = read_pool(m, out, e);
+    if (!rc)
+        rc = read_initial(m, out, e);
     if (rc)
         return rc;
     out->pipeline = fis_strdup(m->pipeline);
@@ -247,5 +268,6 @@ void wire_head_done(struct wire_head_owned *head)
     fis_free(head->slabs);
     fis_free(head->pipeline);
     fis_free(head->ends);
+    fis_profile_free(head->initial);
     *head = (struct wire_head_owned){0};
 }

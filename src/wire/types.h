@@ -17,6 +17,7 @@
 #include "fis/id.h"
 #include "fis/mem.h"
 #include "fis/network.h"
+#include "fis/profile.h"
 
 enum wire_encoding { WIRE_JSON = 1, WIRE_PROTOBUF, WIRE_RAW };
 const char *wire_encoding_name(enum wire_encoding e);
@@ -196,6 +197,7 @@ struct wire_head {
     uint64_t scan; /* 0: stream mode, or no scan is wanted */
     const struct wire_pool_end *ends;
     uint32_t n_ends;
+    const struct fis_profile *initial; /* how the initial set is distributed; NULL: not told */
 };
 /* Decoded heads and models own their parts. */
 struct wire_head_owned {
@@ -204,6 +206,7 @@ struct wire_head_owned {
     float *slabs;
     char *pipeline;
     struct wire_pool_end *ends;
+    struct fis_profile *initial;
 };
 
 /* What noise on directions has spent. All 0: there is none, and nothing is sent. */

@@ -76,6 +76,13 @@ static void assert_round_trip(struct world *w)
     assert_same_encoder(got.head.encoder, w->enc);
     assert_int_equal(got.head.scan, w->head.scan);
     assert_int_equal(got.head.n_ends, w->head.n_ends);
+    assert_int_equal(got.head.initial != NULL, w->head.initial != NULL);
+    if (w->head.initial) {
+        uint32_t want, found;
+        const uint32_t *c = fis_profile_counts(w->head.initial, &want);
+        assert_memory_equal(fis_profile_counts(got.head.initial, &found), c, want * sizeof *c);
+        assert_int_equal(found, want);
+    }
     for (uint32_t i = 0; i < got.head.n_ends; i++) {
         assert_int_equal(got.head.ends[i].partition, w->head.ends[i].partition);
         assert_int_equal(got.head.ends[i].end, w->head.ends[i].end);
@@ -142,6 +149,45 @@ static void a_scan_of_the_pool(void **state)
     free(many);
 }
 
+static void assert_refused(struct world *w, const Fis__V1__ScoringHead *m, const char *says)
+{
+    struct wire_head_owned got = {0};
+    size_t n = fis__v1__scoring_head__get_packed_size(m);
+    unsigned char *bytes = malloc(n);
+    assert_non_null(bytes);
+    fis__v1__scoring_head__pack(m, bytes);
+    assert_int_equal(wire_head_decode((struct wire_bytes){bytes, n}, &got, &w->e), -FIS_INPUT);
+    assert_says(&w->e, says);
+    assert_says(&w->e, "scoring head: ");
+    assert_null(got.slabs);
+    free(bytes);
+}
+
+static void how_the_initial_set_is_distributed(void **state)
+{
+    struct world *w = *state;
+    struct fis_profile *p = fis_profile_new(w->enc, &w->e);
+    float x[MIXED_D] = {0};
+    assert_non_null(p);
+    for (int i = 0; i < 300; i++) {
+        x[0] = (float)(i % 7) - 3;
+        fis_profile_add(p, x);
+    }
+    w->head.initial = p;
+    assert_round_trip(w);
+    assert_int_equal(encode(w), 0);
+    Fis__V1__ScoringHead *m = fis__v1__scoring_head__unpack(NULL, w->out.length, w->out.data);
+    assert_non_null(m);
+    m->initial_counts[0]++;
+    assert_refused(w, m, "distribution: column 1 counts 300 rows, the first 301");
+    m->n_initial_counts--;
+    assert_refused(w, m, "distribution: ");
+    m->n_initial_counts++;
+    fis__v1__scoring_head__free_unpacked(m, NULL);
+    w->head.initial = NULL;
+    fis_profile_free(p);
+}
+
 static void refused_when_written(void **state)
 {
     struct world *w = *state;
@@ -161,20 +207,6 @@ static void refused_when_written(void **state)
     assert_int_equal(encode(w), -FIS_INPUT);
     assert_says(&w->e, "field 1 (pipeline) at byte 0: not UTF-8 after 3 of 4 bytes");
     assert_int_equal(w->out.length, 0);
-}
-
-static void assert_refused(struct world *w, const Fis__V1__ScoringHead *m, const char *says)
-{
-    struct wire_head_owned got = {0};
-    size_t n = fis__v1__scoring_head__get_packed_size(m);
-    unsigned char *bytes = malloc(n);
-    assert_non_null(bytes);
-    fis__v1__scoring_head__pack(m, bytes);
-    assert_int_equal(wire_head_decode((struct wire_bytes){bytes, n}, &got, &w->e), -FIS_INPUT);
-    assert_says(&w->e, says);
-    assert_says(&w->e, "scoring head: ");
-    assert_null(got.slabs);
-    free(bytes);
 }
 
 static void refused_when_read(void **state)
@@ -306,6 +338,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(round_trip, up, down),
         cmocka_unit_test_setup_teardown(zero_layers_are_not_sent, up, down),
         cmocka_unit_test_setup_teardown(a_scan_of_the_pool, up, down),
+        cmocka_unit_test_setup_teardown(how_the_initial_set_is_distributed, up, down),
         cmocka_unit_test_setup_teardown(refused_when_written, up, down),
         cmocka_unit_test_setup_teardown(refused_when_read, up, down),
         cmocka_unit_test_setup_teardown(spoiled, up, down),
