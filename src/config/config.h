@@ -127,7 +127,20 @@ struct config_validation {
 };
 
 struct config_fairness {
-    int metric; /* enum config_metric */
+    int metric;    /* enum config_metric */
+    double target; /* an alarm tells when what is served has a larger gap; 0: none */
+};
+
+/* When an alarm is raised (daemon/alarms.h). */
+struct config_alarms {
+    uint64_t label_age;      /* ms, of an open request; 0: never */
+    uint64_t starved;        /* ms without anything to ask for; 0: never */
+    double budget_left;      /* share of the budget; 0: only when it is spent */
+    uint32_t rejected;       /* versions in a row; 0: never */
+    uint64_t validation_age; /* ms; 0: never */
+    double drift;            /* population stability index of a column; 0: never */
+    double rate_moved;       /* of a group's P(yhat = positive); 0: never */
+    double dead_letters;     /* share of what was read; 0: never */
 };
 
 struct config_selection {
@@ -183,7 +196,7 @@ struct config_runtime {
 };
 
 struct config_http {
-    char *listen; /* "auto", "off", or host:port */
+    char *listen;                          /* "auto", "off", or host:port */
     char *token_file, *tls_cert, *tls_key; /* a path, or credential:name; NULL: none */
     int protect;                           /* enum config_protect */
     bool group_names;
@@ -219,6 +232,7 @@ struct config {
     struct config_privacy privacy;
     struct config_runtime runtime;
     struct config_http http;
+    struct config_alarms alarms;
     struct config_log log;
 };
 

@@ -156,6 +156,10 @@ const struct option config_options[] = {
      CHOICE("demographic_parity", "equal_opportunity", "equalized_odds", "risk_disparity"),
      .offset = AT(fairness.metric), .standard = "equalized_odds",
      .meaning = "The gap between groups that is to shrink."},
+    {.key = "fairness.target", REAL(0, 1e9), .offset = AT(fairness.target), .standard = "0",
+     .live = true,
+     .meaning = "The gap that is wanted: an alarm is raised while what is served has a larger one. "
+                "The gate does not look at it. 0: no alarm."},
 
     {.key = "selection.mode", CHOICE("stream", "pool"), .offset = AT(selection.mode),
      .standard = "stream",
@@ -335,6 +339,37 @@ const struct option config_options[] = {
     {.key = "http.group_names", .kind = KIND_BOOL, .offset = AT(http.group_names),
      .standard = "false",
      .meaning = "Whether groups are shown by the values of the sensitive columns; else by number."},
+
+    {.key = "alarms.label_age", DURATION(0, YEAR), .offset = AT(alarms.label_age),
+     .standard = "1d", .live = true,
+     .meaning = "labels_stuck: a request has been open for so long. 0: no such alarm."},
+    {.key = "alarms.starved", DURATION(0, YEAR), .offset = AT(alarms.starved), .standard = "15m",
+     .live = true,
+     .meaning = "labels_starved: there is budget and nothing to ask for, for so long. 0: no such "
+                "alarm."},
+    {.key = "alarms.budget_left", REAL(0, 1), .offset = AT(alarms.budget_left), .standard = "0.1",
+     .live = true,
+     .meaning = "budget_low: less than this share of selection.budget is left."},
+    {.key = "alarms.rejected", COUNT(0, 1000000), .offset = AT(alarms.rejected), .standard = "5",
+     .live = true,
+     .meaning = "gate_rejecting: so many versions in a row were rejected. 0: no such alarm."},
+    {.key = "alarms.validation_age", DURATION(0, 10 * YEAR), .offset = AT(alarms.validation_age),
+     .standard = "90d", .live = true,
+     .meaning = "validation_stale: the newest validation row (or the file) is so old. 0: no such "
+                "alarm."},
+    {.key = "alarms.drift", REAL(0, 1000), .offset = AT(alarms.drift), .standard = "0.25",
+     .live = true,
+     .meaning = "drift: a column of the records has a population stability index above this, "
+                "against the initial set. 0: no such alarm."},
+    {.key = "alarms.rate_moved", REAL(0, 1), .offset = AT(alarms.rate_moved), .standard = "0.1",
+     .live = true,
+     .meaning = "group_rate_moved: P(yhat = positive) of a group differs by more than this, and by "
+                "more than three standard errors, between what is served and one of the versions "
+                "before it. 0: no such alarm."},
+    {.key = "alarms.dead_letters", REAL(0, 1), .offset = AT(alarms.dead_letters),
+     .standard = "0.01", .live = true,
+     .meaning = "dead_letters: more than this share of the last five minutes' messages, and ten of "
+                "them, could not be used. 0: no such alarm."},
 
     {.key = "log.level", CHOICE("debug", "info", "warn", "error"), .offset = AT(log.level),
      .standard = "info", .live = true,

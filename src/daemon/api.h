@@ -10,7 +10,7 @@
 #include "daemon/monitor_impl.h"
 
 http_handler_fn api_status, api_candidates, api_requests, api_groups, api_throughput, api_lag,
-    api_kafka, api_openapi;
+    api_kafka, api_alarms, api_drift, api_openapi;
 http_handler_fn api_versions, api_version;
 http_handler_fn api_commands, api_command, api_pause, api_resume, api_pin, api_unpin, api_rollback,
     api_promote, api_cancel;

@@ -34,6 +34,7 @@ struct example_topic {
     bool complete;
     int64_t *next; /* [partitions], -1: nothing was read of it */
     uint32_t partitions;
+    int64_t newest_ms; /* timestamp of the newest example */
 };
 
 int example_topic_open(struct example_topic **out, struct runtime *rt, const char *topic,
@@ -179,6 +180,8 @@ static int take(struct example_topic *t, const struct stream_message *s, bool *c
     switch (decode(t, &m, &x, &why)) {
     case WIRE_OK:
         *changed = true;
+        if (s->timestamp_ms > t->newest_ms)
+            t->newest_ms = s->timestamp_ms;
         return keep(t, &x.id, &m, e);
     case WIRE_TOMBSTONE:
         if ((k = find(t, &x.id))) {
@@ -306,4 +309,9 @@ int example_topic_build(struct example_topic *t, const struct fis_encoder *encod
         data_groups_sort(&x.names, x.groups, x.n);
     *out = x;
     return 0;
+}
+
+int64_t example_topic_newest(const struct example_topic *t)
+{
+    return t->newest_ms;
 }

@@ -29,6 +29,7 @@ int example_topic_positions(const struct example_topic *t,
                             void *arg, struct fis_error *e) FIS_MUST_CHECK;
 bool example_topic_complete(const struct example_topic *t); /* the end has been reached once */
 uint32_t example_topic_count(const struct example_topic *t);
+int64_t example_topic_newest(const struct example_topic *t); /* its timestamp; 0: there is none */
 
 struct fis_encoder *example_topic_fit(struct example_topic *t, uint32_t max_categories,
                                       struct fis_error *e) FIS_MUST_CHECK;

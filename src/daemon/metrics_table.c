@@ -5,6 +5,7 @@
 
 #include <librdkafka/rdkafka.h>
 
+#include "daemon/alarms.h"
 #include "daemon/metrics.h"
 #include "daemon/process.h"
 #include "fis/version.h"
@@ -59,8 +60,8 @@ static void loop_seconds(const struct status *s, struct http_reply *out, const s
 
 static void http_requests(const struct status *s, struct http_reply *out, const struct metric *m)
 {
-    static const char *const codes[] = {NULL, NULL, "code=\"2xx\"", "code=\"3xx\"", "code=\"4xx\"",
-                                        "code=\"5xx\""};
+    static const char *const codes[] = {NULL,           NULL,           "code=\"2xx\"",
+                                        "code=\"3xx\"", "code=\"4xx\"", "code=\"5xx\""};
     for (int i = 2; s->http && i < 6; i++)
         metrics_sample(out, m, codes[i], (double)s->http->by_class[i]);
 }
@@ -76,6 +77,16 @@ static void lag(const struct status *s, struct http_reply *out, const struct met
         metrics_label(labels, "topic", s->lags[i].topic);
         metrics_label(labels, "partition", partition);
         metrics_sample(out, m, labels, s->lags[i].lag < 0 ? NONE : (double)s->lags[i].lag);
+    }
+}
+
+static void alarm_states(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    for (int i = 0; i < ALARM_COUNT; i++) {
+        char labels[METRICS_LABELS] = "";
+        metrics_label(labels, "name", s->alarms->all[i].name);
+        metrics_label(labels, "severity", s->alarms->all[i].severity);
+        metrics_sample(out, m, labels, s->alarms->all[i].on);
     }
 }
 
@@ -109,6 +120,19 @@ static void batch_seconds(const struct status *s, struct http_reply *out, const 
 static void latency(const struct status *s, struct http_reply *out, const struct metric *m)
 {
     metrics_histogram(out, m, s->scorer.latency_seconds);
+}
+VALUE(drift_rows, s->scorer.drift.rows)
+VALUE(drift_above, s->scorer.drift.n ? (double)s->scorer.drift.above : NONE)
+VALUE(drift_most, s->scorer.drift.n ? s->scorer.drift.columns[0].psi : NONE)
+/* Of wide records not all columns are shown, and which are the largest changes: then none is. */
+static void drift(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    const struct status_drift *d = &s->scorer.drift;
+    for (uint32_t i = 0; d->all == d->n && i < d->n; i++) {
+        char labels[METRICS_LABELS] = "";
+        metrics_label(labels, "column", d->columns[i].name);
+        metrics_sample(out, m, labels, d->columns[i].psi);
+    }
 }
 
 /* ---- trainer --------------------------------------------------------------------------------- */
@@ -145,6 +169,9 @@ VALUE(smallest_cell, s->trainer.validation.smallest_cell)
 VALUE(validation_age, s->trainer.validation.changed_ms
                           ? 1e-3 * (double)(s->mono_ms - s->trainer.validation.changed_ms)
                           : NONE)
+VALUE(validation_newest,
+      s->trainer.validation.newest_ms > 0 ? 1e-3 * (double)s->trainer.validation.newest_ms : NONE)
+VALUE(fairness_target, s->cfg->fairness.target > 0 ? s->cfg->fairness.target : NONE)
 VALUE(restore, 1e-3 * (double)s->trainer.restore_ms)
 VALUE(entries, s->trainer.ledger_entries)
 VALUE(ledger_bytes, s->trainer.ledger_bytes)
@@ -387,6 +414,8 @@ const struct metric metrics_table[] = {
      "Open HTTP connections."},
     {"fisd_http_timeouts_total", "counter", NULL, WHEN_ALWAYS, http_timed_out, NULL,
      "Requests that took longer than http.timeout and were cut off."},
+    {"fisd_alarm", "gauge", "name, severity", WHEN_ALWAYS, NULL, alarm_states,
+     "1 while the alarm is raised; src/OPERATIONS.md says what each means and what to do."},
     {"fisd_lag_messages", "gauge", "role, topic, partition", WHEN_ALWAYS, NULL, lag,
      "Messages of a partition that are there and not read yet."},
     {"fisd_dead_letters_total", "counter", "topic", WHEN_ALWAYS, NULL, dead_letters,
@@ -418,6 +447,16 @@ const struct metric metrics_table[] = {
      "Time to decode and score a batch."},
     {"fisd_record_latency_seconds", "histogram", NULL, WHEN_SCORER, NULL, latency,
      "From a record's timestamp to the acknowledgement of all that was offered of its batch."},
+    {"fisd_drift_index", "gauge", "column", WHEN_SCORER, NULL, drift,
+     "Population stability index of each column of the records, of late, against the initial set; "
+     "below 0.1 there is no change to speak of, above 0.25 a large one. Only with 128 columns or "
+     "fewer."},
+    {"fisd_drift_index_max", "gauge", NULL, WHEN_SCORER, drift_most, NULL,
+     "The largest of them, of all columns; left out before 500 rows were sampled."},
+    {"fisd_drift_columns_above", "gauge", NULL, WHEN_SCORER, drift_above, NULL,
+     "Columns above alarms.drift."},
+    {"fisd_drift_sampled_rows", "gauge", NULL, WHEN_SCORER, drift_rows, NULL,
+     "Rows that the indices stand on: at most 32 of each batch; older ones weigh less."},
 
     {"fisd_trainer_leads", "gauge", NULL, WHEN_TRAINER, leads, NULL,
      "1 for the trainer that leads; its figures are shown by no other."},
@@ -484,6 +523,10 @@ const struct metric metrics_table[] = {
      "Rows of the smallest group and class."},
     {"fisd_validation_age_seconds", "gauge", NULL, WHEN_LEADING, validation_age, NULL,
      "Since this process put them in force."},
+    {"fisd_validation_newest_timestamp_seconds", "gauge", NULL, WHEN_LEADING, validation_newest, NULL,
+     "When the newest validation row was written (a file: when it was), in seconds since 1970."},
+    {"fisd_fairness_target_ratio", "gauge", NULL, WHEN_LEADING, fairness_target, NULL,
+     "fairness.target; left out when there is none."},
     {"fisd_val0_ratio", "gauge", NULL, WHEN_LEADING, val0, NULL,
      "VAL_0: accuracy of the first model, below which less gate.epsilon nothing is served."},
 

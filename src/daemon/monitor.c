@@ -166,6 +166,7 @@ int monitor_open(struct monitor **out, struct runtime *rt, struct fis_error *e)
     m->rt = rt;
     m->began_ms = now.mono_ms;
     m->began_wall_ms = now.wall_ms;
+    alarms_init(&m->alarms);
     kafka_watch_init(&m->kafka, rt->workers);
     m->versions = version_log_new(e);
     int rc = m->versions ? open_server(m, e) : -(int)FIS_NOMEM;
@@ -231,6 +232,13 @@ static void say_ready(struct monitor *m, const struct status *s)
     m->ready = ready;
 }
 
+static void say_alarm(void *ctx, const struct alarm *a)
+{
+    (void)ctx;
+    log_line(a->on ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "alarm", "name=%s state=%s text=\"%s\"",
+             a->name, a->on ? "raised" : "over", a->text);
+}
+
 void monitor_tick(struct monitor *m)
 {
     const struct status *s;
@@ -248,6 +256,7 @@ void monitor_tick(struct monitor *m)
     if (m->n_seconds < STATUS_SECONDS)
         m->n_seconds++;
     say_ready(m, s);
+    alarms_look(&m->alarms, s, say_alarm, NULL);
 }
 
 void monitor_kafka_trouble(struct monitor *m, const char *text)
@@ -277,6 +286,12 @@ void monitor_stats(void *monitor, const char *client, const char *json, size_t l
     struct monitor *m = monitor;
     if (m)
         kafka_watch_take(&m->kafka, client, json, length);
+}
+
+void monitor_validation(struct monitor *m, int64_t newest_ms)
+{
+    if (m)
+        m->validation_ms = newest_ms;
 }
 
 void monitor_groups(struct monitor *m, const char *const *names, uint32_t n)

@@ -30,6 +30,8 @@ void monitor_kafka_trouble(struct monitor *m, const char *text);
 void monitor_model(void *monitor, const struct wire_model *v);
 void monitor_state(void *monitor, const struct wire_trainer_state *s);
 void monitor_stats(void *monitor, const char *client, const char *json, size_t length);
+/* How old the validation rows in force are: the time of the newest, on the wall clock. */
+void monitor_validation(struct monitor *m, int64_t newest_ms);
 /* Names of the groups of the validation rows in force; copied only where they may be shown. */
 void monitor_groups(struct monitor *m, const char *const *names, uint32_t n);
 /* Those of rows that will be in force later: when they are others, groups go without names from now

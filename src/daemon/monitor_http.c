@@ -44,6 +44,8 @@ const struct http_route monitor_routes[] = {
     {HTTP_GET, "/api/v1/groups", false, HTTP_READ, api_groups},
     {HTTP_GET, "/api/v1/throughput", false, HTTP_READ, api_throughput},
     {HTTP_GET, "/api/v1/lag", false, HTTP_READ, api_lag},
+    {HTTP_GET, "/api/v1/alarms", false, HTTP_READ, api_alarms},
+    {HTTP_GET, "/api/v1/drift", false, HTTP_READ, api_drift},
     {HTTP_GET, "/api/v1/kafka", false, HTTP_READ, api_kafka},
     {HTTP_GET, "/api/v1/commands", false, HTTP_READ, api_commands},
     {HTTP_GET, "/api/v1/commands/", true, HTTP_READ, api_command},

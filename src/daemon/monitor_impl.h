@@ -3,6 +3,7 @@
 #ifndef DAEMON_MONITOR_IMPL_H
 #define DAEMON_MONITOR_IMPL_H
 
+#include "daemon/alarms.h"
 #include "daemon/commands.h"
 #include "daemon/monitor.h"
 #include "http/http.h"
@@ -21,6 +22,8 @@ struct monitor {
     char trouble[STATUS_REASON];
     uint64_t trouble_ms, began_ms;
     int64_t began_wall_ms;
+    struct alarms alarms;
+    int64_t validation_ms; /* time of the newest validation row; 0: not known */
     char **groups;
     uint32_t n_groups;
     bool ready;

@@ -220,6 +220,7 @@ void scorer_host_close(struct scorer_host *h, int patience_ms)
     scorer_free(h->machine);
     fis_free(h->offsets);
     scoring_head_unref(h->head);
+    fis_profile_free(h->profile);
     wire_assembler_free(h->assembler);
     wire_buffer_done(&h->buffer);
     fis_free(h);

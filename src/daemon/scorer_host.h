@@ -20,7 +20,7 @@ void scorer_host_tick(struct scorer_host *h); /* about once a second: a line on 
  * how many. */
 struct status_scorer;
 struct status_lag;
-uint32_t scorer_host_status(const struct scorer_host *h, struct status_scorer *out,
+uint32_t scorer_host_status(struct scorer_host *h, struct status_scorer *out,
                             struct status_lag *lags, uint32_t n);
 /* A line on what was not committed, when there is something. NULL is fine. */
 void scorer_host_say_left(const struct scorer_host *h);

@@ -5,6 +5,7 @@
 
 #include "daemon/histogram.h"
 #include "daemon/scorer_host.h"
+#include "daemon/status.h"
 #include "stream/consumer.h"
 #include "stream/producer.h"
 #include "wire/chunk.h"
@@ -40,6 +41,11 @@ struct scorer_host {
     uint32_t ticks_empty; /* with none of them */
     bool pool, said_empty;
     uint64_t said_records;
+    /* How the records of late are distributed; of the head's encoder. NULL: not known. */
+    struct fis_profile *profile;
+    uint32_t profiled; /* rows, when its figures were worked out last */
+    struct drift_column drift[STATUS_DRIFT];
+    uint32_t n_drift, above;
     /* Records of a batch; seconds of its run; seconds from a message's timestamp to the
      * acknowledgement of what was offered of its batch. */
     struct histogram batch_records, batch_seconds, latency_seconds;
@@ -47,6 +53,11 @@ struct scorer_host {
 };
 
 void scorer_host_failed(struct scorer_host *h, const struct fis_error *e);
+/* scorer_drift.c: a head is in force; a batch was scored; what is shown of it. */
+void scorer_drift_head(struct scorer_host *h, const struct scoring_head *old);
+void scorer_drift_batch(struct scorer_host *h, const struct scoring_batch *b);
+struct status_drift;
+void scorer_drift_show(struct scorer_host *h, struct status_drift *out);
 /* scorer_send.c */
 struct scorer_out scorer_host_out(struct scorer_host *h);
 /* scorer_input.c */

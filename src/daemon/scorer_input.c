@@ -23,8 +23,10 @@ static void take_head(struct scorer_host *h, struct wire_bytes payload)
         scorer_host_failed(h, &e);
         return;
     }
-    scoring_head_unref(h->head);
+    struct scoring_head *old = h->head;
     h->head = head;
+    scorer_drift_head(h, old);
+    scoring_head_unref(old);
     log_line(LOG_LEVEL_DEBUG, "head", "role=scorer version=%llu",
              (unsigned long long)head->version);
 }

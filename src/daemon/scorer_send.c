@@ -19,6 +19,7 @@ static void ran_slot(void *arg)
     struct scorer_slot *s = arg;
     histogram_observe(&s->host->batch_records, s->batch.n, 1);
     histogram_observe(&s->host->batch_seconds, 1e-9 * (double)s->run_ns, 1);
+    scorer_drift_batch(s->host, &s->batch);
     scorer_scored(s->host->machine, s->index, &s->batch);
 }
 

@@ -16,7 +16,7 @@ static uint32_t fill_lags(const struct scorer_host *h, struct status_lag *out, u
     return n;
 }
 
-uint32_t scorer_host_status(const struct scorer_host *h, struct status_scorer *out,
+uint32_t scorer_host_status(struct scorer_host *h, struct status_scorer *out,
                             struct status_lag *lags, uint32_t n)
 {
     out->open = true;
@@ -29,6 +29,7 @@ uint32_t scorer_host_status(const struct scorer_host *h, struct status_scorer *o
     out->batches = h->n_slots;
     for (uint32_t i = 0; i < h->n_slots; i++)
         out->batches_in_flight += h->slots[i].read->count > 0;
+    scorer_drift_show(h, &out->drift);
     out->batch_records = &h->batch_records;
     out->batch_seconds = &h->batch_seconds;
     out->latency_seconds = &h->latency_seconds;

@@ -63,6 +63,7 @@ const struct status *status_now(struct runtime *rt)
     s->groups = (const char *const *)m->groups;
     s->n_groups = m->n_groups;
     s->lags = m->lags;
+    s->alarms = &m->alarms;
     s->scorer.on = (rt->cfg->roles & CONFIG_SCORER) != 0;
     s->trainer.on = (rt->cfg->roles & CONFIG_TRAINER) != 0;
     s->scorer.lag = s->trainer.label_age_ms = -1;
@@ -71,6 +72,7 @@ const struct status *status_now(struct runtime *rt)
     if (rt->trainer)
         s->n_lags += trainer_host_status(rt->trainer, &s->trainer, m->lags + s->n_lags,
                                          STATUS_PARTITIONS - s->n_lags);
+    s->trainer.validation.newest_ms = s->trainer.running ? m->validation_ms : 0;
     return s;
 }
 

@@ -34,6 +34,20 @@ struct status_lag {
     int64_t lag;  /* messages up to the end; -1: not known yet */
 };
 
+/* Drift of the records: columns by their population stability index (fis/profile.h). */
+struct drift_column {
+    const char *name; /* valid as long as the head */
+    double psi;
+};
+#define STATUS_DRIFT 128
+struct status_drift {
+    uint32_t rows, initial_rows; /* that were counted lately, and of the initial set; 0: not told */
+    uint32_t all, above;         /* columns; those above alarms.drift */
+    uint32_t n;                  /* shown, largest first; 0 before STATUS_DRIFT_ROWS rows */
+    const struct drift_column *columns;
+};
+#define STATUS_DRIFT_ROWS 500u
+
 struct status_scorer {
     bool on;   /* the process has the role */
     bool open; /* it has begun */
@@ -47,11 +61,13 @@ struct status_scorer {
     /* Records of a batch; seconds that its decoding and scoring took; seconds from a message's
      * timestamp to the acknowledgement of what was offered of its batch. */
     const struct histogram *batch_records, *batch_seconds, *latency_seconds;
+    struct status_drift drift;
 };
 
 struct status_validation {
     uint32_t rows, groups, smallest_cell; /* smallest: of group and class */
     uint64_t changed_ms;                  /* runtime clock, when it was read; 0: not yet */
+    int64_t newest_ms; /* wall clock: the newest example's timestamp, or the file's; 0: not known */
 };
 
 struct status_trainer {
@@ -101,6 +117,7 @@ struct status {
     const struct status_second *seconds; /* [n_seconds] */
     uint32_t n_seconds;
     const struct http_counts *http; /* NULL: it is off */
+    const struct alarms *alarms;
     const struct status_lag *lags;
     uint32_t n_lags;
     const struct kafka_slot *kafka; /* [n_kafka] by client: .stats */

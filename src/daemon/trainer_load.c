@@ -1,5 +1,7 @@
 #include "daemon/trainer_load.h"
 
+#include <sys/stat.h>
+
 #include "daemon/monitor.h"
 
 void trainer_load_init(struct trainer_load *l, struct runtime *rt, const struct trainer_out *out,
@@ -166,12 +168,26 @@ static int hand_over(struct trainer_load *l, struct fis_error *e)
     return memory_found(l->memory) ? restore(l, e) : 0;
 }
 
+/* Of a file, when it was last written. */
+static void tell_age(const struct trainer_load *l)
+{
+    const struct config_validation *v = &l->rt->cfg->validation;
+    struct stat st;
+    int64_t ms = 0;
+    if (v->source != CONFIG_FILE)
+        ms = example_topic_newest(l->validation);
+    else if (stat(v->file, &st) == 0)
+        ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+    monitor_validation(l->rt->monitor, ms);
+}
+
 static int validation_step(struct trainer_load *l, struct fis_error *e)
 {
     int rc = l->rt->cfg->validation.source == CONFIG_FILE ? validation_file(l, e)
                                                           : validation_topic(l, e);
     if (rc <= 0)
         return rc;
+    tell_age(l);
     log_line(LOG_LEVEL_INFO, "validation", "rows=%u groups=%u", l->validation_rows.n,
              l->validation_rows.names.n);
     if (l->validation_rows.n < l->rt->cfg->gate.min_rows)

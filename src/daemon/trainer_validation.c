@@ -14,6 +14,8 @@ static int hand_over(struct example_topic *t, const struct fis_encoder *encoder,
     if (rc == 0)
         monitor_other_groups(monitor, (const char *const *)x.names.names, x.names.n);
     if (rc == 0)
+        monitor_validation(monitor, example_topic_newest(t));
+    if (rc == 0)
         log_line(LOG_LEVEL_INFO, "validation", "rows=%u groups=%u from=next_round", x.n, x.names.n);
     data_examples_done(&x);
     return rc;
