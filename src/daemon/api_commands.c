@@ -4,7 +4,8 @@
 #include "daemon/api.h"
 
 #define DEFAULT_BY "http"
-#define TEXT_MAX 200
+#define TEXT_MAX 100                               /* characters of who and why */
+#define VERSION_MAX ((json_int_t)9007199254740991) /* what every JSON reader takes exactly */
 
 static json_t *shown(const struct command *k)
 {
@@ -47,23 +48,31 @@ struct body {
     bool has_version;
 };
 
-static bool take_text(const json_t *v, const char *name, const char **field, struct http_reply *out)
+static size_t characters(const char *text)
+{
+    size_t n = 0;
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+static bool take_text(const json_t *v, const char *name, size_t most, const char **field,
+                      struct http_reply *out)
 {
     const char *text = json_string_value(v);
-    size_t n = json_string_length(v);
-    if (text && n > 0 && n <= TEXT_MAX && !memchr(text, 0, n)) {
+    if (text && *text && strlen(text) == json_string_length(v) && characters(text) <= most) {
         *field = text;
         return true;
     }
-    http_problem(out, 400, "%s: allowed is a text of 1 to %d bytes", name, TEXT_MAX);
+    http_problem(out, 400, "%s: allowed is a text of 1 to %zu characters", name, most);
     return false;
 }
 
 static bool take_version(const json_t *v, struct body *b, struct http_reply *out)
 {
     json_int_t n = json_integer_value(v);
-    if (!json_is_integer(v) || n < 1) {
-        http_problem(out, 400, "version: allowed is a whole number from 1");
+    if (!json_is_integer(v) || n < 1 || n > VERSION_MAX) {
+        http_problem(out, 400, "version: allowed is a whole number from 1 to 2^53-1");
         return false;
     }
     b->version = (uint64_t)n;
@@ -79,11 +88,11 @@ static bool take_members(struct body *b, const char *allowed, struct http_reply 
     {
         bool ok;
         if (strcmp(key, "by") == 0)
-            ok = take_text(v, key, &b->by, out);
+            ok = take_text(v, key, TEXT_MAX, &b->by, out);
         else if (strcmp(key, "reason") == 0)
-            ok = take_text(v, key, &b->reason, out);
+            ok = take_text(v, key, TEXT_MAX, &b->reason, out);
         else if (strcmp(key, "id") == 0 && strcmp(allowed, "id") == 0)
-            ok = take_text(v, key, &b->id, out);
+            ok = take_text(v, key, FIS_ID_MAX, &b->id, out);
         else if (strcmp(key, "version") == 0 && strcmp(allowed, "version") == 0)
             ok = take_version(v, b, out);
         else {
@@ -127,9 +136,8 @@ static void send_command(struct monitor *m, const struct wire_control *w, struct
         http_problem(out, 503, "the command was not sent: %s", e.text);
         return;
     }
-    log_line(LOG_LEVEL_INFO, "command", "by=\"%s\" kind=%s version=%llu id=%.*s", w->by,
-             wire_control_name(w->kind), (unsigned long long)w->version, (int)k->id.length,
-             k->id.bytes);
+    log_line(LOG_LEVEL_INFO, "command", "kind=%s version=%llu id=%.*s", wire_control_name(w->kind),
+             (unsigned long long)w->version, (int)k->id.length, k->id.bytes);
     out->status = 202;
     api_send(out, shown(k));
 }

@@ -17,6 +17,7 @@ const struct command_option command_options[] = {
     {"effective", 0, NULL, false, "print-config", "the values of FILE in force"},
     {"reference", 0, NULL, false, "print-config", "as a table in Markdown"},
     {"man", 0, NULL, false, "print-config", "as the manual page fisd.yaml(5)"},
+    {"print-metrics", 0, NULL, false, NULL, "print every metric with its meaning, in Markdown"},
     {"print-man", 0, NULL, false, NULL, "print the manual page fisd(8)"},
     {"print-completion", 0, NULL, false, NULL, "print the completion for bash"},
     {"version", 'V', NULL, false, NULL, "print the version"},
@@ -62,9 +63,13 @@ static void take(struct command_line *c, const char *name)
         const char *name;
         enum command_action action;
     } actions[] = {
-        {"check-config", COMMAND_CHECK},  {"print-config", COMMAND_PRINT},
-        {"print-man", COMMAND_PRINT_MAN}, {"print-completion", COMMAND_PRINT_COMPLETION},
-        {"version", COMMAND_VERSION},     {"help", COMMAND_HELP},
+        {"check-config", COMMAND_CHECK},
+        {"print-config", COMMAND_PRINT},
+        {"print-man", COMMAND_PRINT_MAN},
+        {"print-completion", COMMAND_PRINT_COMPLETION},
+        {"print-metrics", COMMAND_PRINT_METRICS},
+        {"version", COMMAND_VERSION},
+        {"help", COMMAND_HELP},
     };
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
         if (!strcmp(name, actions[i].name))

@@ -14,6 +14,7 @@ enum command_action {
     COMMAND_PRINT,            /* --print-config; `effective`, `reference` and `man` say how */
     COMMAND_PRINT_MAN,        /* fisd(8) */
     COMMAND_PRINT_COMPLETION, /* for bash */
+    COMMAND_PRINT_METRICS,    /* a table in Markdown */
     COMMAND_VERSION,
     COMMAND_HELP
 };

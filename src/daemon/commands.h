@@ -28,7 +28,7 @@ struct command {
     uint64_t version; /* of rollback and promote; 0: none */
     int64_t at_ms;    /* wall clock */
     enum command_outcome outcome;
-    char by[64], text[FIS_ERROR_TEXT];
+    char by[128], text[FIS_ERROR_TEXT];
 };
 
 struct commands {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/command_line.h"
+#include "daemon/metrics.h"
 #include "daemon/runtime.h"
 #include "fis/version.h"
 #include "wire/json_codec.h"
@@ -60,6 +61,8 @@ static int print(const struct command_line *c)
         manual_write_page(stdout);
     else if (c->action == COMMAND_PRINT_COMPLETION)
         manual_write_completion(stdout);
+    else if (c->action == COMMAND_PRINT_METRICS)
+        metrics_write_markdown(stdout);
     else if (c->reference)
         config_write_markdown(stdout);
     else if (c->man)
