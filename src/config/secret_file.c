@@ -49,7 +49,7 @@ static bool path_of(struct load *l, const struct spot *at, const char *text, cha
 static void note_file(struct load *l, const struct spot *at, const char *path, const char *what)
 {
     char found[FOUND_MAX + 128];
-    snprintf(found, sizeof found, "the file '%.120s', which %s", path, what);
+    snprintf(found, sizeof found, "the file '%.120s' (%s)", path, what);
     load_problem(l, at, found, "a readable file of 1 to 65536 bytes of text");
 }
 
@@ -70,14 +70,14 @@ static char *read_secret(struct load *l, const struct spot *at, const char *path
         return NULL;
     }
     const char *trouble = failed                               ? "cannot be read"
-                          : n > SECRET_MAX                     ? "is too long"
-                          : memchr(text, 0, n)                 ? "has a zero byte"
-                          : config_bad_byte(text, n) != n && n ? "is no text"
+                          : n > SECRET_MAX                     ? "too long"
+                          : memchr(text, 0, n)                 ? "a zero byte in it"
+                          : config_bad_byte(text, n) != n && n ? "no text"
                                                                : NULL;
     while (!trouble && n && (text[n - 1] == '\n' || text[n - 1] == '\r'))
         n--;
     if (!trouble && !n)
-        trouble = "is empty";
+        trouble = "empty";
     text[n] = 0;
     if (!trouble)
         return text;

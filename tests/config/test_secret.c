@@ -144,9 +144,9 @@ static void test_trouble_names_the_file_and_shows_nothing(void **state)
         const char *line, *part;
     } bad[] = {
         {"kafka: {sasl.password: file:gone}", "No such file"},
-        {"kafka: {sasl.password: file:empty}", "is empty"},
+        {"kafka: {sasl.password: file:empty}", "(empty)"},
         {"kafka: {sasl.password: file:zero}", "zero byte"},
-        {"kafka: {sasl.password: file:binary}", "is no text"},
+        {"kafka: {sasl.password: file:binary}", "(no text)"},
         {"kafka: {sasl.password: file:long}", "too long"},
         {"kafka: {sasl.password: \"file:%s\"}", "cannot be read"},
         {"kafka: {sasl.password: \"file:\"}", "a name that is none"},
