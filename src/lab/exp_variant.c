@@ -48,6 +48,8 @@ static const struct setting settings[] = {
     {"refreshes", COUNT, V(options.refreshes), 1, 1000, "new directions in a round"},
     {"precondition", NUMBER, V(options.precondition), 0, 1, "directions by Gauss-Newton"},
     {"damping", REAL, V(options.damping), 1e-9, 1e3, "of the preconditioner"},
+    {"privacy", REAL, V(options.privacy), 0, 1e6, "noise on directions, in sensitivities"},
+    {"clip", REAL, V(options.clip), 1e-9, 1e6, "with privacy: longest gradient of an example"},
     {"label-noise", REAL, V(noise.label_noise), 0, .49, "validation rows with a wrong label"},
     {"group-noise", REAL, V(noise.group_noise), 0, .49, "validation rows with a wrong group"},
     {"direction-noise", REAL, V(noise.direction_noise), 0, 1e6, "times a direction's RMS"},

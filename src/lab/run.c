@@ -24,7 +24,8 @@ void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regim
                               .strategy = 2,
                               .refreshes = 4,
                               .precondition = -1,
-                              .damping = .01};
+                              .damping = .01,
+                              .clip = 1};
 }
 
 /* ---- beginning ------------------------------------------------------------------------------ */
@@ -66,6 +67,7 @@ static int make_trainer(struct lab_run *r, struct fis_error *e)
         .batch = p->batch,
         .boost = r->o->boost,
         .mix = r->o->mix,
+        .split_by_place = r->o->privacy > 0,
         .kept_min = 16,
         .average_every = copies == FIS_COPIES_MIXED ? 0 : 6,
         .seed = r->o->seed,
@@ -115,6 +117,11 @@ static void set_directions(struct lab_run *r)
         .precondition = precondition,
         .damping = r->o->damping,
     };
+    if (r->o->privacy > 0) {
+        r->privacy = (struct fis_privacy){.noise = r->o->privacy, .clip = r->o->clip};
+        memcpy(r->privacy.key, &r->o->seed, sizeof r->o->seed);
+        r->directions.privacy = &r->privacy;
+    }
 }
 
 static int set_up(struct lab_run *r, struct fis_error *e)

@@ -32,6 +32,7 @@ struct lab_options {
     uint32_t folds;     /* 0: cross-fit from 1,000 validation rows on, else halves */
     int precondition;   /* -1: from 1,000 validation rows on */
     double damping;
+    double privacy, clip; /* noise on directions (fis/privacy.h); privacy 0: off, as by default */
     uint32_t delay; /* rounds that labels are late */
     int one_pass;   /* the pool once, in as many windows as there are rounds */
     int path;       /* test metrics after every round too */
@@ -110,6 +111,7 @@ struct lab_run {
     struct fis_selector *selector;
     struct fis_gate *gate; /* NULL unless the publication makes one */
     struct fis_direction_options directions;
+    struct fis_privacy privacy;
     struct fis_criteria criteria;
     struct fis_panel *panel; /* what scores; borrowed, the trainer's own unless a hook set it */
     const uint32_t *training_group; /* [task->n], only for sees_groups; else NULL */
