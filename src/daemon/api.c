@@ -113,6 +113,16 @@ static const char *job_name(enum trainer_job j)
                                      : "none";
 }
 
+static json_t *privacy(const struct wire_privacy *p)
+{
+    if (!p->refreshes)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "refreshes", count(p->refreshes),
+                     "exact", count(p->exact), "rho", api_number(p->rho), "noise",
+                     api_number(p->noise), "clip", api_number(p->clip), "delta",
+                     api_number(p->delta), "epsilon", api_number(p->epsilon));
+}
+
 static json_t *leading(const struct status *s)
 {
     const struct status_trainer *t = &s->trainer;
@@ -121,13 +131,13 @@ static json_t *leading(const struct status *s)
         return json_null();
     return json_pack(
         "{s:i, s:s, s:s, s:b, s:b, s:o, s:i, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o}",
+        "s:o, s:o, s:o}",
         "round", (int)c->round, "phase", c->phase, "job", job_name(t->job), "paused", c->paused,
         "pinned", c->pinned, "window", count(c->window), "window_records",
         (int)s->cfg->selection.window_records, "records", count(c->records), "candidates",
         count(c->candidates), "held", (int)c->selector.held, "head_version", count(c->head_version),
         "served_version", count(c->served_version), "val0", api_number(t->val0), "labels",
-        labels(s), "validation", validation(s), "restore_seconds",
+        labels(s), "validation", validation(s), "privacy", privacy(&c->privacy), "restore_seconds",
         api_number(1e-3 * (double)t->restore_ms), "loss", api_number(c->learner.last_loss));
 }
 

@@ -156,6 +156,12 @@ VALUE(budget, s->cfg->selection.budget ? (double)s->cfg->selection.budget : NONE
 VALUE(budget_left,
       COUNTS.selector.budget_left == UINT64_MAX ? NONE : (double)COUNTS.selector.budget_left)
 VALUE(day_asked, COUNTS.day_asked)
+#define NOISY(figure) (COUNTS.privacy.refreshes ? (double)(figure) : NONE)
+VALUE(noisy_refreshes, NOISY(COUNTS.privacy.refreshes))
+VALUE(exact_refreshes, NOISY(COUNTS.privacy.exact))
+VALUE(privacy_rho, NOISY(COUNTS.privacy.rho))
+VALUE(privacy_epsilon, NOISY(COUNTS.privacy.exact ? (double)INFINITY : COUNTS.privacy.epsilon))
+VALUE(privacy_delta, NOISY(COUNTS.privacy.delta))
 VALUE(paused, COUNTS.paused)
 VALUE(pinned, COUNTS.pinned)
 VALUE(head, COUNTS.head_version)
@@ -508,6 +514,16 @@ const struct metric metrics_table[] = {
      "Labels that may still be asked for; left out without a limit."},
     {"fisd_day_requests", "gauge", NULL, WHEN_LEADING, day_asked, NULL,
      "Labels asked for in this day (UTC)."},
+    {"fisd_privacy_refreshes_total", "counter", NULL, WHEN_LEADING, noisy_refreshes, NULL,
+     "Refreshes of the directions with noise (privacy.noise), over restarts; left out without."},
+    {"fisd_privacy_exact_refreshes_total", "counter", NULL, WHEN_LEADING, exact_refreshes, NULL,
+     "Refreshes without noise in a pipeline that has it; more than 0: no epsilon holds."},
+    {"fisd_privacy_rho", "gauge", NULL, WHEN_LEADING, privacy_rho, NULL,
+     "Zero-concentrated differential privacy that the directions have spent."},
+    {"fisd_privacy_epsilon", "gauge", NULL, WHEN_LEADING, privacy_epsilon, NULL,
+     "The epsilon that this is, for fisd_privacy_delta."},
+    {"fisd_privacy_delta", "gauge", NULL, WHEN_LEADING, privacy_delta, NULL,
+     "privacy.delta."},
     {"fisd_paused", "gauge", NULL, WHEN_LEADING, paused, NULL,
      "1 while the operator has paused it."},
     {"fisd_pinned", "gauge", NULL, WHEN_LEADING, pinned, NULL,
