@@ -23,7 +23,7 @@ CHART_JS := /usr/share/javascript/chart.js/chart.min.js
 TEST_DEBS := libcmocka-dev
 # Tools: command:package, installed when the command is missing.
 DEMO_TOOLS := python3:python3
-TEST_TOOLS := $(DEMO_TOOLS) prove:perl kcat:kcat java:default-jre-headless mvn:maven \
+TEST_TOOLS := $(DEMO_TOOLS) openssl:openssl prove:perl kcat:kcat java:default-jre-headless mvn:maven \
               chromium:chromium chromedriver:chromium-driver
 
 pkg = $(shell pkg-config --libs $(1) 2>/dev/null)

@@ -6,13 +6,19 @@
 #   kafka.sh fetch                          only fills the cache
 #
 # A second start on the same DIR keeps its data and its port.
+# KAFKA_VERSION: another version than the newest, fetched beside it.
+# KAFKA_FORMAT: arguments of the storage tool at the first start (--add-scram …). A listener with
+# TLS (listeners=SASL_SSL://127.0.0.1:PORT, where PORT stands for the port) is waited for by TLS.
 # Needs: java 17, maven (only for the first fetch).
 set -u -o pipefail
 
 here=$(cd "$(dirname "$0")/../.." && pwd)
 cache=${FISD_KAFKA_CACHE:-$here/build/cache/kafka}
-version=4.4.0
+newest=4.4.0
+version=${KAFKA_VERSION:-$newest}
 stamp=$cache/fetched-$version
+libs=$cache/libs
+[ "$version" = "$newest" ] || libs=$cache/libs-$version
 
 die() {
     echo "kafka.sh: $*" >&2
@@ -50,7 +56,7 @@ fetch() {
 </project>
 XML
         mvn -q -B -f "$cache/pom.xml" dependency:copy-dependencies \
-            -DoutputDirectory="$cache/libs" >"$cache/maven.log" 2>&1 ||
+            -DoutputDirectory="$libs" >"$cache/maven.log" 2>&1 ||
             die "Maven could not fetch Kafka $version; see $cache/maven.log"
         touch "$stamp"
     ) 9>"$cache/lock" || exit 1
@@ -69,7 +75,7 @@ PY
 
 java_kafka() { # class, arguments …
     java -Xms256m -Xmx512m -XX:+UseSerialGC -Dlog4j2.level=WARN \
-        -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$cache/libs/*" "$@"
+        -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$libs/*" "$@"
 }
 
 write_properties() { # dir, ports, extra properties …
@@ -97,6 +103,8 @@ group.initial.rebalance.delay.ms=0
 CONF
     local p
     for p in "$@"; do
+        p=${p//:PORT/:$port}
+        p=${p//:CONTROLLER_PORT/:$controller}
         case $p in
         *=*) echo "$p" >>"$dir/server.properties" ;;
         *) die "\"$p\" is not property=value" ;;
@@ -105,13 +113,17 @@ CONF
 }
 
 # The broker answers when it registered itself: a protocol answer, not just an open port.
-accepts() { # port
-    python3 - "$1" <<'PY' 2>/dev/null
-import socket, struct, sys
+accepts() { # port, "tls" or nothing
+    python3 - "$1" "${2-}" <<'PY' 2>/dev/null
+import socket, ssl, struct, sys
 # ApiVersions v0: key 18, version 0, correlation 7, client id "t"
 body = struct.pack(">hhih", 18, 0, 7, 1) + b"t"
 s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 2)
 s.settimeout(2)
+if sys.argv[2]:  # that it is there is all that is asked here
+    c = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    c.check_hostname, c.verify_mode = False, ssl.CERT_NONE
+    s = c.wrap_socket(s)
 s.sendall(struct.pack(">i", len(body)) + body)
 head = s.recv(8)
 sys.exit(0 if len(head) == 8 and struct.unpack(">i", head[4:])[0] == 7 else 1)
@@ -143,17 +155,20 @@ start() {
     write_properties "$dir" "$port" "$controller" "$@"
     if [ ! -e "$dir/data/meta.properties" ]; then
         java_kafka kafka.tools.StorageTool format -t "$(java_kafka kafka.tools.StorageTool \
-            random-uuid 2>/dev/null)" -c "$dir/server.properties" >"$dir/format.log" 2>&1 ||
+            random-uuid 2>/dev/null)" -c "$dir/server.properties" ${KAFKA_FORMAT:-} \
+            >"$dir/format.log" 2>&1 ||
             die "the storage cannot be formatted; see $dir/format.log"
     fi
     # A session of its own, so that an interrupt at the terminal does not reach the broker first.
     setsid java -Xms256m -Xmx512m -XX:+UseSerialGC -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
-        -cp "$cache/libs/*" kafka.Kafka "$dir/server.properties" \
+        -cp "$libs/*" kafka.Kafka "$dir/server.properties" \
         >"$dir/log" 2>&1 </dev/null 9>&- &
     pid=$!
     echo "$pid" >"$dir/pid"
     local until=$((SECONDS + 60))
-    until accepts "$port"; do
+    local tls=
+    grep -q '^listeners=.*SSL' "$dir/server.properties" && tls=tls
+    until accepts "$port" $tls; do
         alive "$pid" || die "the broker ended at once; see $dir/log"
         [ $SECONDS -lt $until ] || {
             kill "$pid"

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""On a broker that wants TLS, SCRAM and ACLs: fisd with the least rights of each role, and what the
+others cannot see."""
+
+import json
+import os
+import subprocess
+
+import secure_broker
+from fisd_test import (FEATURES, FISD, FISCTL, Pipeline, Process, csv_bytes, has, main, people,
+                       record_json, same, t_config, test)
+
+USERS = ("scorer", "trainer", "labeller", "app")
+# What each role needs, and no more. README's table says the same.
+READS = {"scorer": ["records", "heads"],
+         "trainer": ["candidates", "labels", "validation", "heads", "models", "ledger", "control"],
+         "labeller": ["label-requests", "labels"]}  # the latter for fisctl label alone
+WRITES = {"scorer": ["candidates", "dead-letter"],
+          "trainer": ["label-requests", "heads", "models", "ledger", "dead-letter"],
+          "labeller": ["labels"],
+          "app": ["records"]}
+DESCRIBES = {"scorer": ["ledger"], "trainer": ["records"]}
+TOPICS = ["records", "candidates", "label-requests", "labels", "validation", "heads", "models",
+          "ledger", "control", "dead-letter"]
+
+broker = secure_broker.SecureBroker(USERS)
+
+
+def user_config(user, **sections):
+    c = t_config(kafka=broker.client(user), validation={"source": "topic"},
+                 selection={"labels_per_round": 32, "window_records": 400, "rounds": 1},
+                 topics={"create": False}, log={"level": "debug"}, **sections)
+    del c["validation"]["file"], c["kafka"]["client.id"]
+    return c
+
+
+def allow(p):
+    """All rights of all users; several at a time, since each is a process."""
+    running = []
+    for user in USERS:
+        for operation, table in (("Read", READS), ("Write", WRITES), ("Describe", DESCRIBES)):
+            names = [p.topic(t) for t in table.get(user, [])]
+            if names:
+                running.append(broker.allow(user, [operation], topics=names))
+        if user in ("scorer", "trainer", "labeller"):
+            running.append(broker.allow(user, ["Read"], groups=[p.name]))
+    running.append(broker.allow("trainer", ["Write", "Describe"], transactional=[p.name]))
+    for r in running:
+        _, text = r.communicate(timeout=120)
+        same(r.returncode, 0, f"AclCommand: {text}")
+
+
+def validation_messages(p, n=400):
+    keep = FEATURES + ["hired", "group"]
+    p.produce("validation", [(r["id"].encode(), json.dumps({k: r[k] for k in keep}).encode())
+                             for r in people(n, 2)])
+
+
+def check_no_password(*texts):
+    for text in texts:
+        at = text.find("S3CRET")
+        assert at < 0, f"a password: {text[max(0, at - 200):at + 20]}"
+
+
+def kcat(user, *arguments, data=None):
+    """kcat as a user: whether it was let, and what it said."""
+    own = {**broker.client(user, password=True)}
+    flags = [x for k, v in own.items() for x in ("-X", f"{k}={v}")]
+    env = {k: v for k, v in os.environ.items() if k != "KCAT_CONFIG"}
+    r = subprocess.run(["kcat", *flags, *arguments], input=data, capture_output=True,
+                       timeout=60, env=env)
+    text = r.stderr.decode(errors="replace")
+    denied = "authorization failed" in text.lower()
+    assert denied or r.returncode == 0, f"kcat as {user}: {text}"
+    return not denied, r.stdout
+
+
+def open_pipeline():
+    c = user_config("admin")
+    p = Pipeline({**c, "topics": {"partitions": 1}}, files={})
+    p.write("initial.csv", csv_bytes(people(400, 1), ["id"] + FEATURES + ["hired"]))
+    allow(p)
+    validation_messages(p)
+    return p
+
+
+def node(p, user, *roles, **sections):
+    return p.node(user, *roles, **user_config(user, **sections))
+
+
+@test("a round over TLS and SCRAM, with passwords in files and the least rights of each role")
+def _():
+    with open_pipeline() as p:
+        trainer, scorer = node(p, "trainer", "trainer"), node(p, "scorer", "scorer")
+        trainer.start()
+        scorer.start(ready=r" head ")
+        rows = list(people(500, 3))
+        lines = b"".join(record_json(r, with_id=True) + b"\n" for r in rows)
+        same(kcat("app", "-P", "-t", p.topic("records"), data=lines)[0], True, "app may write")
+        requests = p.wait_messages("label-requests", 32)
+        same({r.value is not None for r in requests}, {True})
+        truth = p.write("answers.csv", csv_bytes(rows, ["id", "hired"]))
+        labeller = node(p, "labeller", "scorer").config_path
+        r = subprocess.run([FISCTL, "-c", labeller, "label", "--answers", truth, "--label", "hired",
+                            "--limit", "32"], capture_output=True, text=True, timeout=60, cwd=p.dir)
+        same(r.returncode, 0, r.stderr)
+        trainer.wait_log(r" version version=2 round=1 ")
+        same((scorer.stop(), trainer.stop()), (0, 0), "exit statuses")
+
+        check_no_password(trainer.log(), scorer.log(), r.stdout, r.stderr)
+        for n in (trainer, scorer):
+            for line in n.log().splitlines():
+                assert "uthorization" not in line, f"more rights are needed: {line}"
+            shown = subprocess.run([FISD, "--print-config", "--effective", n.config_path], text=True,
+                                   capture_output=True, timeout=30)
+            same(shown.returncode, 0, shown.stderr)
+            has(shown.stdout, f'"sasl.password": "file:{broker.path(n.name)}.password"')
+            check_no_password(shown.stdout, shown.stderr)
+        for t in TOPICS:
+            for m in p.consume(t):
+                check_no_password(((m.key or b"") + (m.value or b"")).decode("latin-1"))
+        matrix(p)
+
+
+def matrix(p):
+    """Every user, every topic: who may read and who may write."""
+    for user in USERS:
+        reads = [t for t in TOPICS if kcat(user, "-C", "-t", p.topic(t), "-e", "-o", "end")[0]]
+        same(reads, [t for t in TOPICS if t in READS.get(user, [])], f"what {user} may read")
+        writes = [t for t in TOPICS if kcat(user, "-P", "-t", p.topic(t), "-p", "0", "-K", ":",
+                                            "-X", "message.timeout.ms=5000", data=b"k:x")[0]]
+        same(writes, [t for t in TOPICS if t in WRITES.get(user, [])], f"what {user} may write")
+    same({u for u in USERS if "validation" in READS.get(u, [])}, {"trainer"}, "readers of validation")
+    same({u for u in USERS if "heads" in READS.get(u, [])}, {"scorer", "trainer"},
+         "readers of heads")
+
+
+def refused(p, user, name, said, **properties):
+    """fisd of a user with these properties: the log says what is wrong, and goes on trying."""
+    c = user_config(user)
+    c["kafka"].update(properties)
+    p.write(name + ".yaml", json.dumps({**c, "pipeline": p.name, "roles": [user]}).encode())
+    n = Process(p.dir, name)
+    p.nodes.append(n)
+    n.start(ready=said)
+    check_no_password(n.log())
+    assert " started " not in n.log() and " version " not in n.log(), n.log()
+    same(n.stop(), 0, "exit status")
+
+
+@test("a wrong password, and a certificate of another authority: said, tried again, nothing shown")
+def _():
+    with Pipeline(user_config("admin"), files={}, topics=False) as p:
+        refused(p, "scorer", "wrong-password", r"(?i)authentication failed",
+                **{"sasl.password": "S3CRET-WRONG"})
+        refused(p, "trainer", "wrong-authority", r"(?i)certificate verify failed",
+                **{"ssl.ca.location": broker.path("other-ca.pem")})
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    finally:
+        broker.stop()
