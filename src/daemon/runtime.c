@@ -272,6 +272,9 @@ static int make_properties(struct runtime *rt, struct fis_error *e)
         rt->properties[i] =
             (struct stream_property){rt->cfg->kafka.items[i].name, rt->cfg->kafka.items[i].value};
     rt->property_count = n;
+    const char *caveat = stream_caveat(rt->properties, n, 0);
+    if (caveat)
+        log_line(LOG_LEVEL_WARN, "kafka", "text=\"%s\"", caveat);
     if (!rt->embedded)
         return 0;
     rt->properties[rt->property_count++] =

@@ -58,4 +58,8 @@ struct stream_offset {
 const char *stream_property_find(const struct stream_property *properties, size_t count,
                                  const char *key);
 
+/* What is known to go wrong with these properties and a librdkafka of this version (as
+ * rd_kafka_version() tells it; 0: the one that is there), for the operator; NULL: nothing. */
+const char *stream_caveat(const struct stream_property *p, size_t n, int version);
+
 #endif

@@ -210,14 +210,32 @@ static void admin_is_unsupported(void **state)
     stream_embedded_stop(b);
 }
 
+static void scram_of_an_old_library(void **state)
+{
+    (void)state;
+    const struct stream_property scram[] = {{"a", "b"}, {"sasl.mechanism", "SCRAM-SHA-512"}};
+    const struct stream_property plain[] = {{"sasl.mechanisms", "PLAIN"}};
+    const int debian_12 = 0x020002ff, mended = 0x020601ff;
+    assert_non_null(strstr(stream_caveat(scram, 2, debian_12), "Kafka 4"));
+    assert_null(stream_caveat(scram, 2, mended));
+    assert_null(stream_caveat(plain, 1, debian_12));
+    assert_null(stream_caveat(NULL, 0, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_properties),     cmocka_unit_test(secrets_are_not_shown),
-        cmocka_unit_test(no_broker_named),    cmocka_unit_test(dead_broker_group),
-        cmocka_unit_test(dead_broker_assign), cmocka_unit_test(dead_broker_producer),
-        cmocka_unit_test(dead_broker_topics), cmocka_unit_test(dead_broker_transaction),
-        cmocka_unit_test(full_queue),         cmocka_unit_test(admin_is_unsupported),
+        cmocka_unit_test(bad_properties),
+        cmocka_unit_test(secrets_are_not_shown),
+        cmocka_unit_test(no_broker_named),
+        cmocka_unit_test(dead_broker_group),
+        cmocka_unit_test(dead_broker_assign),
+        cmocka_unit_test(dead_broker_producer),
+        cmocka_unit_test(dead_broker_topics),
+        cmocka_unit_test(dead_broker_transaction),
+        cmocka_unit_test(full_queue),
+        cmocka_unit_test(admin_is_unsupported),
+        cmocka_unit_test(scram_of_an_old_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
