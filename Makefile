@@ -6,6 +6,8 @@ MODE ?= release
 V ?= 0
 SEED ?= 1
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 VERSION := $(shell sed -n 's/^#define FIS_VERSION "\(.*\)"/\1/p' include/fis/version.h)
 
 B := build/$(MODE)
@@ -75,7 +77,7 @@ VECTORISE := $(if $(findstring clang,$(CC)),,-ftree-vectorize -fvect-cost-model=
 $(B)/obj/src/core/%.o: HOT := $(VECTORISE)
 # The scoring kernel multiplies and adds in one step where the processor can.
 $(B)/obj/src/core/network_kernel.o: HOT := -ffp-contract=fast
-ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE $(CFLAGS) $(HOT) $(WARN) $(WERROR) $(SAN_$(MODE)) \
+ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE $(CPPFLAGS) $(CFLAGS) $(HOT) $(WARN) $(WERROR) $(SAN_$(MODE)) \
              -Iinclude -Isrc -I$(B)/gen $(PKG_CFLAGS) -MMD -MP
 ALL_LDFLAGS = $(LDFLAGS) $(SAN_$(MODE))
 
@@ -362,20 +364,66 @@ demo: ## the main job on real records (Adult): two minutes at most; SEED=n for a
 	$(Q)$(MAKE) --no-print-directory -j2 all
 	$(Q)bash config/demo/demo.sh --bin $(B)/bin --seed $(SEED)
 
+# ---- manual pages and completions --------------------------------------------------------------
+# Written by the programs, from their tables.
+.PHONY: man
+man: all ## write manual pages and completions for bash to build/…/share
+	$(Q)mkdir -p $(B)/share
+	$(Q)$(FISCTL) --print-man > $(B)/share/fisctl.1
+	$(Q)$(FISD) --print-config --man > $(B)/share/fisd.yaml.5
+	$(Q)$(FISD) --print-man > $(B)/share/fisd.8
+	$(Q)$(FISD) --print-completion > $(B)/share/fisd.bash
+	$(Q)$(FISCTL) --print-completion > $(B)/share/fisctl.bash
+
 # ---- install ----------------------------------------------------------------------------------
 prefix_dirs = $(DESTDIR)$(PREFIX)
 .PHONY: install
-install: all ## install programs, library, headers, examples and the systemd unit (DESTDIR, PREFIX)
-	$(Q)install -d $(prefix_dirs)/bin $(prefix_dirs)/lib/pkgconfig $(prefix_dirs)/include/fis \
-	  $(prefix_dirs)/share/fisd $(prefix_dirs)/lib/systemd/system $(prefix_dirs)/share/doc/fisd
+install: all man ## install programs, library, manuals, examples and the systemd unit (DESTDIR, PREFIX)
+	$(Q)install -d $(addprefix $(prefix_dirs)/,bin include/fis lib/sysusers.d share/fisd share/doc/fisd \
+	  share/man/man1 share/man/man5 share/man/man8 share/bash-completion/completions) \
+	  $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(UNITDIR)
 	$(Q)install -m 755 $(FISD) $(FISCTL) $(prefix_dirs)/bin
-	$(Q)install -m 644 $(LIBFIS) $(prefix_dirs)/lib
+	$(Q)install -m 644 $(LIBFIS) $(DESTDIR)$(LIBDIR)
 	$(Q)install -m 644 include/fis/*.h $(prefix_dirs)/include/fis
 	$(Q)install -m 644 proto/fis.proto config/example.yaml $(prefix_dirs)/share/fisd
 	$(Q)install -m 644 README.md CHANGELOG.md LICENSE $(prefix_dirs)/share/doc/fisd
-	$(Q)sed 's|@PREFIX@|$(PREFIX)|g' systemd/fisd@.service > $(prefix_dirs)/lib/systemd/system/fisd@.service
-	$(Q)printf 'prefix=%s\nName: fis\nDescription: fair influential sampling, the numeric core\nVersion: %s\nRequires: openblas libxxhash\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lfis -lm\n' \
-	  '$(PREFIX)' '$(VERSION)' > $(prefix_dirs)/lib/pkgconfig/fis.pc
+	$(Q)install -m 644 $(B)/share/fisctl.1 $(prefix_dirs)/share/man/man1
+	$(Q)install -m 644 $(B)/share/fisd.yaml.5 $(prefix_dirs)/share/man/man5
+	$(Q)install -m 644 $(B)/share/fisd.8 $(prefix_dirs)/share/man/man8
+	$(Q)for p in fisd fisctl; do \
+	  install -m 644 $(B)/share/$$p.bash $(prefix_dirs)/share/bash-completion/completions/$$p || exit 1; done
+	$(Q)install -m 644 systemd/fisd.sysusers $(prefix_dirs)/lib/sysusers.d/fisd.conf
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|g' systemd/fisd@.service > $(DESTDIR)$(UNITDIR)/fisd@.service
+	$(Q)printf 'prefix=%s\nName: fis\nDescription: fair influential sampling, the numeric core\nVersion: %s\nRequires: openblas libxxhash\nCflags: -I$${prefix}/include\nLibs: -L%s -lfis -lm\n' \
+	  '$(PREFIX)' '$(VERSION)' '$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))' > $(DESTDIR)$(LIBDIR)/pkgconfig/fis.pc
+
+# ---- packages ---------------------------------------------------------------------------------
+# Debian packages, from what is in the tree now; systemd/debian is their debian/.
+DEB_TOOLS := dh:debhelper dpkg-buildpackage:dpkg-dev
+DEB := build/deb
+empty :=
+comma_list = $(subst $(empty) $(empty),$(comma) ,$(strip $(1)))
+comma := ,
+.PHONY: deb deps-deb
+deps-deb: deps
+	$(call install,,$(DEB_TOOLS),)
+deb: deps-deb ## build Debian packages (fisd, libfis-dev) into build/deb
+	$(Q)v=$$(sed -n '1s/.*(\(.*\)).*/\1/p' systemd/debian/changelog); [ "$$v" = '$(VERSION)' ] || \
+	  { echo "systemd/debian/changelog is of $$v, the sources are of $(VERSION)" >&2; exit 1; }
+	$(Q)mkdir -p $(DEB)/fisd && find $(DEB)/fisd -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+	$(Q)cp -a Makefile README.md CHANGELOG.md LICENSE include proto config src systemd $(DEB)/fisd
+	$(Q)mv $(DEB)/fisd/systemd/debian $(DEB)/fisd/debian
+	$(Q)sed -i 's/@BUILD_DEPENDS@/$(call comma_list,$(BUILD_DEBS))/' $(DEB)/fisd/debian/control
+	$(Q)rm -f $(DEB)/*.deb $(DEB)/*.buildinfo $(DEB)/*.changes
+	$(Q)cd $(DEB)/fisd && MAKEFLAGS= MAKELEVEL= DEB_BUILD_OPTIONS=parallel=2 \
+	  dpkg-buildpackage -b -nc -us -uc > ../build.log 2>&1 || { tail -30 ../build.log >&2; exit 1; }
+	$(Q)ls $(DEB)/*.deb
+.PHONY: deb-test test-all
+deb-test: ## build the Debian packages; install, run, upgrade, remove and purge them (as root)
+	$(call install,,lintian:lintian man:man-db,)
+	$(Q)$(MAKE) --no-print-directory deb
+	$(Q)python3 tests/packages/test_deb.py $(DEB)
+test-all: test deb-test ## every test, and those that take minutes
 
 # ---- layers -----------------------------------------------------------------------------------
 .PHONY: layers

@@ -374,6 +374,59 @@ static void test_files(void **state)
     assert_int_equal(config_load("config", &c, NULL), -FIS_INPUT);
 }
 
+/* Every option differs, one at a time: those that are live are taken, and no other. */
+static void test_adopt_takes_what_is_live(void **state)
+{
+    (void)state;
+    static const char *const lines[][2] = {
+        {"log: {level: warn}", "log.level"},
+        {"runtime: {shutdown_timeout: 3s}", "runtime.shutdown_timeout"},
+        {"labels: {replace: true}", "labels.replace"},
+        {"gate: {patience: 9}", "gate.patience"},
+        {"gate: {epsilon: 0.01}", NULL},
+        {"roles: [trainer]", NULL},
+        {"training: {hidden: [8]}", NULL},
+        {"kafka: {bootstrap.servers: 'h:1', sasl.password: x}", NULL},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char text[2048];
+        struct config_changes changes;
+        struct config c = load("p.yaml", LEAST), before = load("p.yaml", LEAST);
+        snprintf(text, sizeof text, "%s%s\n", LEAST, lines[i][0]);
+        struct config next = load("p.yaml", text);
+        config_adopt(&c, &next, &changes);
+        assert_int_equal(changes.taken, lines[i][1] != NULL);
+        assert_int_equal(changes.kept, lines[i][1] == NULL);
+        assert_string_equal(changes.taken_keys, lines[i][1] ? lines[i][1] : "");
+        if (lines[i][1]) {
+            config_adopt(&c, &next, &changes);
+            assert_int_equal(changes.taken + changes.kept, 0);
+            config_adopt(&c, &before, &changes);
+            assert_int_equal(changes.taken, 1);
+        } else {
+            assert_memory_equal(changes.kept_keys, lines[i][0], strcspn(lines[i][0], ":"));
+            config_adopt(&c, &before, &changes);
+            assert_int_equal(changes.taken + changes.kept, 0);
+        }
+        config_done(&next);
+        config_done(&before);
+        config_done(&c);
+    }
+}
+
+static void test_adopt_names_many(void **state)
+{
+    (void)state;
+    struct config c = load("p.yaml", LEAST), none = {0};
+    struct config_changes changes;
+    config_adopt(&c, &none, &changes);
+    assert_true(changes.kept > 20);
+    size_t length = strlen(changes.kept_keys);
+    assert_true(length < CONFIG_KEYS_TEXT);
+    assert_string_equal(changes.kept_keys + length - strlen(", …"), ", …");
+    config_done(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +445,8 @@ int main(void)
         cmocka_unit_test(test_choice_names),
         cmocka_unit_test(test_table_fits),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_adopt_takes_what_is_live),
+        cmocka_unit_test(test_adopt_names_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

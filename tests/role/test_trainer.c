@@ -207,6 +207,54 @@ static void test_starts_that_are_refused(void **state)
     close_world(&w);
 }
 
+/* As run_rounds, but leaves records for more. */
+static void some_rounds(struct world *w)
+{
+    for (int i = 0; i < 8; i++) {
+        offer(w, 100);
+        idle(w);
+        for (uint32_t k = 0; k < requests(w); k++, idle(w))
+            assert_int_equal(label(w, open_id(w, k), truth(open_id(w, k))), 0);
+    }
+}
+
+static void test_other_limits_while_it_runs(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = options();
+    o.rounds = 0;
+    o.selector.budget = 20;
+    open_world(&w, &o);
+    load_world(&w, 200);
+    start(&w);
+    some_rounds(&w);
+    assert_int_equal(requests(&w), 20);
+    assert_string_equal(trainer_role_counts(w.role).phase, "done");
+
+    o.selector.budget = 50; /* more: it goes on, and not over it */
+    trainer_role_adjust(w.role, &o, now_of(&w));
+    assert_string_equal(trainer_role_counts(w.role).phase, "collect");
+    some_rounds(&w);
+    assert_int_equal(requests(&w), 50);
+    assert_int_equal(trainer_role_counts(w.role).labels, 50);
+    assert_string_equal(trainer_role_counts(w.role).phase, "done");
+
+    o.selector.budget = 10; /* less than was spent: nothing more */
+    trainer_role_adjust(w.role, &o, now_of(&w));
+    some_rounds(&w);
+    assert_int_equal(requests(&w), 50);
+
+    o.selector.budget = 0; /* no budget, but no rounds left either */
+    o.rounds = 1;
+    trainer_role_adjust(w.role, &o, now_of(&w));
+    assert_string_equal(trainer_role_counts(w.role).phase, "done");
+    o.rounds = 0;
+    trainer_role_adjust(w.role, &o, now_of(&w));
+    assert_string_equal(trainer_role_counts(w.role).phase, "collect");
+    close_world(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_a_deadline_without_a_label_judges_nothing),
         cmocka_unit_test(test_rounds_of_fis_count_kept_labels),
         cmocka_unit_test(test_starts_that_are_refused),
+        cmocka_unit_test(test_other_limits_while_it_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
