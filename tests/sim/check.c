@@ -118,11 +118,13 @@ static void take_ledger(struct sim_check *c, const struct sim_entry *m)
 static void take_apart(struct sim_check *c)
 {
     const struct sim_unit *u = c->unit.unit;
-    for (uint32_t i = 0; i < u->n; i++)
-        if (u->places[i].topic == SIM_REQUESTS) {
-            struct sim_entry m = entry_at(c, &u->places[i]);
+    for (uint32_t i = 0; i < u->n; i++) {
+        struct sim_entry m = entry_at(c, &u->places[i]);
+        if (u->places[i].topic == SIM_REQUESTS)
             collect_request(c, &m);
-        }
+        if (u->places[i].topic == SIM_DEAD)
+            check_note_dead(c, &m.origin);
+    }
     for (uint32_t i = 0; i < u->n; i++) {
         struct sim_entry m = entry_at(c, &u->places[i]);
         if (u->places[i].topic == SIM_LEDGER)

@@ -35,8 +35,9 @@ struct check_fact {
 /* A message on labels that the unit consumed. */
 enum check_outcome { LETTER_WAITS, LETTER_USED, LETTER_AGAIN, LETTER_DEAD, LETTER_EITHER };
 struct check_letter {
-    int fact; /* -1: of no record */
-    bool bad; /* not a label at all */
+    int fact;  /* -1: of no record */
+    bool bad;  /* not a label at all */
+    bool dead; /* there is a dead letter of it in the unit */
     struct check_vote vote;
     int32_t partition;
     int64_t offset;
@@ -139,6 +140,7 @@ void check_keep_label(struct sim_check *c, int32_t partition, const struct sim_e
 void check_entry(struct sim_check *c, const struct wire_message *m,
                  const struct wire_ledger_entry *entry);
 void check_letters_done(struct sim_check *c);
+void check_note_dead(struct sim_check *c, const struct sim_origin *origin);
 void check_dead_letter(struct sim_check *c, const struct sim_origin *origin);
 struct check_tally {
     uint32_t open, answered, withdrawn, held;

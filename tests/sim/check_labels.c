@@ -172,6 +172,14 @@ void check_letters_done(struct sim_check *c)
     }
 }
 
+void check_note_dead(struct sim_check *c, const struct sim_origin *o)
+{
+    for (uint32_t i = 0; i < c->unit.n_letters; i++) {
+        struct check_letter *l = &c->unit.letters[i];
+        l->dead |= o->topic == SIM_LABELS && l->partition == o->partition && l->offset == o->offset;
+    }
+}
+
 void check_dead_letter(struct sim_check *c, const struct sim_origin *o)
 {
     struct check_unit *u = &c->unit;
@@ -330,7 +338,7 @@ static bool late_letter(struct sim_check *c, int fact)
 {
     for (uint32_t i = 0; i < c->unit.n_letters; i++) {
         struct check_letter *l = &c->unit.letters[i];
-        if (l->fact != fact || l->outcome != LETTER_EITHER)
+        if (l->fact != fact || l->outcome != LETTER_EITHER || l->dead)
             continue;
         if (apply(c, &c->facts[fact], l) == LETTER_USED) {
             l->outcome = LETTER_USED;

@@ -292,7 +292,7 @@ void check_selected(struct sim_check *c)
     }
     c->round_checked = round;
     bool stream = !c->w->plan->pool;
-    if (!whole || c->ever_paused || (stream && (c->window_unsure || c->w->data->current)) ||
+    if (!whole || c->ever_paused || c->window_unsure || (stream && c->w->data->current) ||
         late_answers(c, round) || (stream && (round > 1 || c->w->plan->window_ms)))
         return;
     uint64_t at = version % CHECK_HEADS;
