@@ -5,6 +5,7 @@
 
 #include "wire/json_impl.h"
 #include "wire/json_text.h"
+#include "wire/record.h"
 
 /* The columns that are wanted: an encoder's, or a list. */
 struct wanted {
@@ -137,6 +138,41 @@ static int read_record(const struct wanted *w, const struct wire_message *m,
     return rc;
 }
 
+enum wire_decoded wire_json_record_by_tree(const struct wire_schema *schema,
+                                           const struct fis_encoder *encoder,
+                                           const struct wire_message *m, struct fis_arena *arena,
+                                           float *x, struct wire_record *record,
+                                           struct fis_error *e)
+{
+    struct wanted w = {.schema = schema, .encoder = encoder, .n = fis_encoder_columns(encoder)};
+    wire_json_arena_enter(arena);
+    int rc = read_record(&w, m, arena, x, record, e);
+    wire_json_arena_leave();
+    return rc ? WIRE_BAD : WIRE_OK;
+}
+
+/* False: let jansson have a look. */
+static int read_flat(const struct wire_schema *schema, const struct fis_encoder *encoder,
+                     const struct wire_message *m, struct fis_arena *arena, float *x,
+                     struct wire_record *record)
+{
+    struct fis_arena before = *arena;
+    struct fis_value *values;
+    struct wire_bytes own, id;
+    char place[FIS_ID_MAX];
+    uint32_t unseen;
+    struct fis_error e;
+    int ok = m->value.length <= schema->max_bytes &&
+             wire_json_flat(schema, encoder, m->value, arena, &values, &own) &&
+             !wire_message_find_id(m, own, 1, place, &id, &e) &&
+             !fis_encoder_encode(encoder, values, x, &unseen, &e);
+    if (ok)
+        wire_record_set(record, id, m->timestamp_ms, unseen);
+    else
+        arena->used = before.used;
+    return ok;
+}
+
 enum wire_decoded wire_json_record(const struct wire_schema *schema,
                                    const struct fis_encoder *encoder, const struct wire_message *m,
                                    struct fis_arena *arena, float *x, struct wire_record *record,
@@ -144,11 +180,9 @@ enum wire_decoded wire_json_record(const struct wire_schema *schema,
 {
     if (!m->value.data)
         return WIRE_TOMBSTONE;
-    struct wanted w = {.schema = schema, .encoder = encoder, .n = fis_encoder_columns(encoder)};
-    wire_json_arena_enter(arena);
-    int rc = read_record(&w, m, arena, x, record, e);
-    wire_json_arena_leave();
-    return rc ? WIRE_BAD : WIRE_OK;
+    if (read_flat(schema, encoder, m, arena, x, record))
+        return WIRE_OK;
+    return wire_json_record_by_tree(schema, encoder, m, arena, x, record, e);
 }
 
 /* A sensitive value is a text; a number becomes its decimal text. Errors name the column and never

@@ -13,6 +13,7 @@
 #include "fis/mem.h"
 #include "fis/rng.h"
 #include "wire/json_codec.h"
+#include "wire/json_impl.h"
 #include "wire/json_text.h"
 
 static const struct fis_column columns[] = {
@@ -269,7 +270,7 @@ static void a_small_arena_never_gives_a_wrong_record(void **state)
         float x[D];
         struct wire_record r;
         struct fis_error e;
-        enum wire_decoded d = wire_json_record(&schema, encoder, &m, &small, x, &r, &e);
+        enum wire_decoded d = wire_json_record_by_tree(&schema, encoder, &m, &small, x, &r, &e);
         if (d == WIRE_BAD) {
             char want[80];
             snprintf(want, sizeof want, "JSON: needs more than %zu bytes to decode", size);
