@@ -48,7 +48,7 @@ static double entropy(const float *p, uint32_t k_n)
     double sum = 0;
     for (uint32_t k = 0; k < k_n; k++)
         if (!(p[k] <= 0)) /* NaN goes through, so that the selector sees it and refuses */
-            sum -= (double)p[k] * log((double)p[k]);
+            sum -= (double)p[k] * (double)logf(p[k]);
     return sum;
 }
 

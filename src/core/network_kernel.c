@@ -66,7 +66,8 @@ static inline __attribute__((always_inline)) void transpose(const float *x, uint
 
 #define KERNEL(lanes, columns)                                                                     \
     {                                                                                              \
-        2 * (lanes), (columns), block##lanes, few##lanes, transpose##lanes, relu##lanes            \
+        2 * (lanes), (columns), block##lanes, few##lanes, transpose##lanes, relu##lanes,           \
+            influence##lanes                                                                       \
     }
 static const struct network_kernel kernels[] = {
 #if defined(__x86_64__)

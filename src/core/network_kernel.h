@@ -30,6 +30,8 @@ struct network_kernel {
     void (*transpose)(const float *x, uint32_t in, float *a);
     /* z [1 + slots][stride][rows], `units` of them in use: da = [z > 0] dz, a = max(z, 0). */
     void (*relu)(float *z, uint32_t units, uint32_t stride, uint32_t slots);
+    /* z [1 + slots][stride][rows]: logits to probabilities p, tangents s to s_k - p.s. */
+    void (*influence)(float *z, uint32_t classes, uint32_t stride, uint32_t slots);
 };
 
 /* The kernels that this processor can run, the widest first; NULL behind the last. */

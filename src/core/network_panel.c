@@ -148,9 +148,9 @@ static void run_layer(const struct fis_panel *p, uint32_t l, const float *a, uin
 }
 
 /* All layers for one tile of records; returns [1 + active][columns][rows]. */
-static const float *run_tile(const struct fis_panel *p, const float *x, struct fis_scratch *s)
+static float *run_tile(const struct fis_panel *p, const float *x, struct fis_scratch *s)
 {
-    const float *a = s->turned;
+    float *a = s->turned;
     uint32_t carried = 0, stride = 0, last = p->shape.n_layers - 1;
     p->kernel->transpose(x, p->shape.width[0], s->turned);
     for (uint32_t l = 0; l <= last; l++) {
@@ -174,7 +174,7 @@ static void unpack(const float *z, uint32_t tile, uint32_t rows, uint32_t classe
 }
 
 void network_panel_run(const struct fis_panel *p, const float *x, uint32_t n, struct fis_scratch *s,
-                       float *logits, float *const *tangents)
+                       int influence, float *logits, float *const *tangents)
 {
     assert(p->n_directions <= s->max_directions);
     uint32_t d = p->shape.width[0], k = fis_shape_classes(&p->shape), tile = p->kernel->rows;
@@ -190,7 +190,9 @@ void network_panel_run(const struct fis_panel *p, const float *x, uint32_t n, st
             memset(s->pad + (size_t)rows * d, 0, (size_t)(tile - rows) * d * sizeof *xs);
             xs = s->pad;
         }
-        const float *z = run_tile(p, xs, s);
+        float *z = run_tile(p, xs, s);
+        if (influence)
+            p->kernel->influence(z, k, p->columns[p->shape.n_layers - 1], slots);
         size_t at = (size_t)from * k;
         unpack(z, tile, rows, k, logits + at);
         for (uint32_t t = 0; t < slots; t++)
@@ -204,5 +206,5 @@ void fis_panel_tangents(const struct fis_panel *p, const float *x, uint32_t n,
     float *each[FIS_MAX_DIRECTIONS];
     for (uint32_t i = 0; i < p->n_directions; i++)
         each[i] = tangents + (size_t)i * n * fis_shape_classes(&p->shape);
-    network_panel_run(p, x, n, s, logits, each);
+    network_panel_run(p, x, n, s, 0, logits, each);
 }

@@ -16,9 +16,10 @@ struct fis_scratch {
     float *slab;
 };
 
-/* As fis_panel_tangents, with tangents[i] [n][K] apart for each direction. */
+/* As fis_panel_tangents, with tangents[i] [n][K] apart for each direction. `influence`: instead of
+ * logits and tangents, probabilities p and the influences s_k - p.s. */
 void network_panel_run(const struct fis_panel *p, const float *x, uint32_t n, struct fis_scratch *s,
-                       float *logits, float *const *tangents);
+                       int influence, float *logits, float *const *tangents);
 uint32_t network_panel_directions(const struct fis_panel *p);
 
 #endif
