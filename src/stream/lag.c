@@ -1,13 +1,14 @@
 /* Where a topic ends, and how far a consumer group is behind, asked of the broker. */
 #include "fis/mem.h"
 #include "stream/admin.h"
+#include "stream/ends.h"
 #include "stream/topics.h"
 
 static int ask_ends(struct stream_admin *a, const rd_kafka_topic_partition_t *p, int64_t *low,
                     int64_t *high, struct fis_error *e)
 {
-    rd_kafka_resp_err_t err = rd_kafka_query_watermark_offsets(a->rk, p->topic, p->partition, low,
-                                                               high, stream_admin_left(a));
+    rd_kafka_resp_err_t err =
+        stream_ends_find(a->rk, p->topic, p->partition, stream_admin_left(a), low, high);
     return err ? fis_fail(e, FIS_RETRY, "kafka topic \"%s\" partition %d: end offset: %s", p->topic,
                           (int)p->partition, rd_kafka_err2str(err))
                : 0;

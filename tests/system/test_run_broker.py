@@ -3,37 +3,18 @@
 waits for one that comes back, and nothing is lost or asked for twice. (A broker of its own.)"""
 
 import json
-import os
 import signal
 import subprocess
 import threading
 import time
 
 import fisd_test
-from fisd_test import ROOT, Pipeline, fields, has, main, people, record_json, same, t_config, test, wait
+from fisd_test import Pipeline, fields, has, main, people, record_json, same, t_config, test, wait
+from own_broker import Broker
 
 ROWS = list(people(30000, 3))
 TRUTH = {r["id"]: r["hired"] for r in ROWS}
 SHUTDOWN = 4
-
-
-class Broker:
-    """One Kafka of this test's own, in its own directory."""
-
-    def __init__(self):
-        self.dir = os.path.join(os.environ["FISD_TEST_DIR"], f"kafka-{os.getpid()}")
-        r = subprocess.run([os.path.join(ROOT, "tests/system/kafka.sh"), "start", self.dir],
-                           stdout=subprocess.PIPE, text=True, timeout=120)
-        same(r.returncode, 0, "kafka.sh start")
-        fisd_test.KAFKA = r.stdout.strip()
-        with open(os.path.join(self.dir, "pid")) as f:
-            self.pid = int(f.read())
-
-    def signal(self, number):
-        os.kill(self.pid, number)
-
-    def stop(self):
-        subprocess.run([os.path.join(ROOT, "tests/system/kafka.sh"), "stop", self.dir])
 
 
 def config(kafka=None, **sections):
@@ -172,6 +153,28 @@ def _():
         p.wait_log(r" takeover role=trainer ", p.log().index(" resuming "))
         finish(p, 1200)
         same(len(p.consume("dead-letter")), 0, "dead letters")
+
+
+@test("a broker that hangs while it makes a trainer the leader: it steps down, and ends when told to")
+def _():
+    with Pipeline(config()) as p:
+        a = p.node("a", "trainer").start()
+        p.wait_messages("models", 1)
+        a.kill()
+        since = len(a.log())
+        a.start(ready=r"chosen by the group")
+        broker.signal(signal.SIGSTOP)
+        try:
+            a.wait_log(r" stepped_down role=trainer ", since)
+            pause(1, a)
+            started = time.monotonic()
+            same(a.stop(), 0, "exit status")
+            took = time.monotonic() - started
+            print(f"# ended after {took:.1f} s", flush=True)
+            assert took < SHUTDOWN + 5, f"it took {took:.1f} s"
+        finally:
+            broker.signal(signal.SIGCONT)
+        a.start(ready=r' takeover role=trainer ')
 
 
 if __name__ == "__main__":
