@@ -467,7 +467,7 @@ const struct metric metrics_table[] = {
     {"fisd_trainer_leads", "gauge", NULL, WHEN_TRAINER, leads, NULL,
      "1 for the trainer that leads; its figures are shown by no other."},
     {"fisd_trainer_state", "gauge", "state", WHEN_TRAINER, NULL, state,
-     "1 for the state it is in: standby, fence, catch_up, lead, …"},
+     "1 for the state it is in: new, standby, fence, catch_up, lead, drain, leaving, stopped."},
     {"fisd_trainer_elections_total", "counter", NULL, WHEN_TRAINER, took_over, NULL,
      "How often this process began to lead."},
     {"fisd_ledger_entries", "gauge", NULL, WHEN_TRAINER, entries, NULL,
