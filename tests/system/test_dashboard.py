@@ -198,6 +198,16 @@ def check_lists(page):
     same([(r[0], r[1]) for r in page.b.rows("#lags")], [(k["topic"], str(k["partition"])) for k in lags])
 
 
+def check_drift(page):
+    def equal():
+        drift = page.api("drift")
+        wanted = sorted((rate(c["index"]) for c in drift["columns"]), reverse=True)
+        if not wanted:
+            return "Not measured yet" in page.b.text("#drift-none")
+        return [r[1].split()[0] for r in page.b.rows("#drift")] == wanted
+    page.until(equal, "drift of the API")
+
+
 def check_plots(page):
     """Charts are there, drawn, with error bars, and said in words."""
     drawn = page.b.run("""return Object.fromEntries([...document.querySelectorAll("canvas")].map(c => {
@@ -312,6 +322,7 @@ def running():
         page.feed(300)
         page.until(lambda: page.api("requests")["open"] > 0, "open requests")
         check_lists(page)
+        check_drift(page)
         check_plots(page)
         page.picture("running")
         check_looks(page)
@@ -331,18 +342,22 @@ def running():
 def trouble():
     rows = list(people(400, 2))
     few = [{**r, "group": "C", "hired": "no"} for r in rows[:40]]
-    with Browser() as b, Pipeline(config(gate={"min_rows": 300, "min_cell": 10}, fairness={"metric": "demographic_parity"}),
-                                  files={"initial.csv": csv_bytes(people(400, 1), ["id"] + FEATURES + ["hired"]),
-                                         "validation.csv": csv_bytes(rows + [{**r, "id": "c" + r["id"]} for r in few],
-                                                                     ["id"] + FEATURES + ["hired", "group"])}) as p:
-        page = Page(p, b)
-        p.config["gate"]["standard_errors"] = 10  # nothing is ever fairer by so much
-        p.save()
-        page.start()
+    columns = ["id"] + FEATURES + ["hired"]
+    files = {"initial.csv": csv_bytes(people(400, 1), columns),
+             "validation.csv": csv_bytes(rows + [{**r, "id": "c" + r["id"]} for r in few], columns + ["group"])}
+    strict = {"min_rows": 300, "min_cell": 10, "epsilon": 0.2, "standard_errors": 10}  # nothing is fairer by so much
+    with Browser() as b, Pipeline(config(gate=strict, fairness={"metric": "demographic_parity"},
+                                         alarms={"rejected": 2}), files=files) as p:
+        page = Page(p, b).start()
         page.until_versions(4)
         page.headline("The gate has rejected the last 3 versions: not fairer", "Version 1 goes on being served")
         reasons = [v["reason"] for v in page.api("versions")["versions"][1:]]
         same(set(reasons), {"not_fairer"})
+        page.until(lambda: any(a["name"] == "gate_rejecting" for a in page.api("alarms")["alarms"]), "the alarm")
+        page.until(lambda: len(page.api("alarms")["alarms"])
+                   == b.run("return document.querySelectorAll('#alarms li').length"), "alarms of the API")
+        for a in page.api("alarms")["alarms"]:
+            has(b.text("#alarms"), a["name"].replace("_", " "), a["text"])
         row = b.rows("#groups-table")[2]
         same((row[1], row[4]), ("20 few", "n/e"), "a group without positives, in the half that judges")
         why = b.run("return document.querySelector('#groups-table abbr').title")

@@ -20,8 +20,13 @@ export class Refused extends Error {
 async function ask(path, more = {}) {
   const headers = { Accept: "application/json", ...more.headers };
   if (token.get()) headers.Authorization = `Bearer ${token.get()}`;
-  const answer = await fetch(`/api/v1/${path}`, { ...more, headers, cache: "no-store", credentials: "omit",
-    signal: AbortSignal.timeout(PATIENCE_MS) });
+  const answer = await fetch(`/api/v1/${path}`, {
+    ...more,
+    headers,
+    cache: "no-store",
+    credentials: "omit",
+    signal: AbortSignal.timeout(PATIENCE_MS)
+  });
   const body = await answer.json().catch(() => null);
   if (!answer.ok) throw new Refused(answer.status, body?.detail ?? `HTTP status ${answer.status}`);
   return body;
@@ -37,5 +42,5 @@ export async function read(path) {
   }
 }
 
-export const command = (name, body = {}) =>
-  ask(name, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+export const command = (name, body = {}) => ask(name,
+  {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body)});

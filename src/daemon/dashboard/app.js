@@ -1,17 +1,36 @@
 /* The page: reads the API again and again, draws what changed, gives commands. */
-import { Refused, command, read, token } from "./api.js";
-import { $, fill, h, say, show } from "./dom.js";
-import { classify } from "./state.js";
-import { renderAlarms, renderBest, renderFlow, renderFunnel, renderGroups, renderHead, renderRequests, renderTiles,
-  renderVersions } from "./views.js";
-import { span } from "./words.js";
+import {command, read, Refused, token} from "./api.js";
+import {$, fill, h, say, show} from "./dom.js";
+import {classify} from "./state.js";
+import {
+  renderAlarms, renderBest, renderDrift, renderFlow, renderFunnel, renderGroups, renderHead,
+  renderRequests, renderTiles, renderVersions
+} from "./views.js";
+import {span} from "./words.js";
 
 const EVERY_MS = 2000, AT_MOST_MS = 15000;
 const OUTCOME_TRIES = 40, OUTCOME_EVERY_MS = 250;
 
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
-const ui = { metric: null, group: null, all: false, dark: dark.matches };
-const data = { status: null, t: null, versions: [], alarms: [], lags: [], candidates: null, requests: null, rate: null, lag: null, lost: null };
+const ui = {
+  metric: null,
+  group: null,
+  all: false,
+  dark: dark.matches
+};
+const data = {
+  status: null,
+  t: null,
+  versions: [],
+  alarms: [],
+  lags: [],
+  candidates: null,
+  requests: null,
+  drift: null,
+  rate: null,
+  lag: null,
+  lost: null
+};
 let failures = 0, timer = 0, heard = 0;
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -24,12 +43,15 @@ function curves(flow, now) {
 }
 
 async function readAll() {
-  const [status, versions, candidates, requests, flow, lag, alarms] = await Promise.all(
-    ["status", "versions", "candidates", "requests", "throughput", "lag", "alarms"].map(read));
+  const [status, versions, candidates, requests, flow, lag, alarms, drift] = await Promise.all(
+    ["status", "versions", "candidates", "requests", "throughput", "lag", "alarms", "drift"].map(
+      read));
   data.status = status;
   data.t = status.trainer?.leading ?? null;
-  data.versions = classify([...versions?.versions ?? []].sort((a, b) => b.version - a.version), versions?.served);
-  Object.assign(data, { candidates, requests, alarms: alarms?.alarms ?? [], lags: lag?.partitions ?? [] });
+  data.versions =
+    classify([...versions?.versions ?? []].sort((a, b) => b.version - a.version), versions?.served);
+  Object.assign(data,
+    { candidates, requests, drift, alarms: alarms?.alarms ?? [], lags: lag?.partitions ?? [] });
   curves(flow, status.time_ms);
 }
 
@@ -43,7 +65,10 @@ function draw() {
   show("resume", on && !!t?.paused);
   show("rollback", on && !!t && data.versions.filter(v => v.published).length > 1);
   say("pipeline", data.status.pipeline);
-  say("program", `fisd ${data.status.version}, up for ${span(1000 * data.status.uptime_seconds)}, ${data.status.delivery.replaceAll("_", " ")}${data.status.embedded ? ", on the embedded broker" : ""}`);
+  const { version, uptime_seconds: up, delivery, embedded } = data.status;
+  say("program",
+    `fisd ${version}, up for ${span(1000 * up)}, ` + delivery.replaceAll("_", " ") +
+      (embedded ? ", on the embedded broker" : ""));
   renderAlarms(data.alarms);
   renderTiles(data, ui.metric);
   renderVersions(data, ui, { on: on && !!t, rollback: askRollback });
@@ -51,6 +76,7 @@ function draw() {
   renderRequests(data);
   renderGroups(data, ui);
   renderFlow(data, ui);
+  renderDrift(data);
   renderBest(data);
 }
 
@@ -59,7 +85,9 @@ function failed(e) {
   if (e instanceof Refused && e.status === 401) return needToken(e.message);
   data.lost ??= { since: heard || Date.now() };
   data.lost.for_ms = Date.now() - data.lost.since;
-  data.lost.text = e.name === "TimeoutError" ? "it takes too long" : e instanceof Refused ? e.message : "the connection fails";
+  data.lost.text = e.name === "TimeoutError" ? "it takes too long" :
+    e instanceof Refused                     ? e.message :
+                                               "the connection fails";
 }
 
 /* One at a time, and none while nobody looks. */
@@ -71,13 +99,15 @@ async function turn() {
     heard = Date.now();
     data.lost = null;
   } catch (e) {
-    if (!(e instanceof Refused) && !["TypeError", "TimeoutError", "AbortError"].includes(e.name)) throw e;
+    if (!(e instanceof Refused) && !["TypeError", "TimeoutError", "AbortError"].includes(e.name))
+      throw e;
     failed(e);
   } finally {
     draw();
     document.body.dataset.turns = String(Number(document.body.dataset.turns ?? 0) + 1);
     clearTimeout(timer);
-    if (!document.hidden) timer = setTimeout(turn, Math.min(EVERY_MS * 2 ** Math.min(failures, 3), AT_MOST_MS));
+    if (!document.hidden)
+      timer = setTimeout(turn, Math.min(EVERY_MS * 2 ** Math.min(failures, 3), AT_MOST_MS));
   }
 }
 
@@ -89,7 +119,7 @@ function outcome(level, text) {
   say("outcome", text);
 }
 
-/* 202 says that the command is on the topic; what becomes of it, the trainer says a little later. */
+/* 202 says that it is on the topic; what becomes of it, the trainer says a little later. */
 async function follow(given) {
   for (let i = 0; i < OUTCOME_TRIES; i++) {
     const k = await read(`commands/${encodeURIComponent(given.command)}`);
@@ -102,8 +132,15 @@ async function follow(given) {
 async function give(name, body) {
   outcome("wait", `${name}: sent …`);
   const k = await follow(await command(name, { by: "dashboard", ...body }));
-  if (!k) outcome("warn", `${name}: sent, and no outcome within ${OUTCOME_TRIES * OUTCOME_EVERY_MS / 1000} s. The trainer takes commands between its jobs; fisctl labels status shows what became of it.`);
-  else outcome(k.outcome === "done" ? "ok" : "trouble", `${name}: ${k.outcome}${k.text ? ": " + k.text : ""}`);
+  const seconds = OUTCOME_TRIES * OUTCOME_EVERY_MS / 1000;
+  if (!k)
+    outcome("warn",
+      `${name}: sent, and no outcome within ${seconds} s. ` +
+        "The trainer takes commands between its jobs; fisctl labels status shows what became " +
+        "of it.");
+  else
+    outcome(k.outcome === "done" ? "ok" : "trouble",
+      `${name}: ${k.outcome}${k.text ? ": " + k.text : ""}`);
   await turn();
 }
 
@@ -140,7 +177,8 @@ async function confirmed(event) {
     if (!(e instanceof Refused) && !["TypeError", "TimeoutError"].includes(e.name)) throw e;
     const wrong = e instanceof Refused && (e.status === 401 || e.status === 403);
     if (wrong) token.forget();
-    outcome("trouble", `Not done: ${wrong && e.status === 401 ? "the token is wrong" : e instanceof Refused ? e.message : "fisd does not answer"}`);
+    const why = e instanceof Refused ? e.message : "fisd does not answer";
+    outcome("trouble", `Not done: ${wrong && e.status === 401 ? "the token is wrong" : why}`);
   } finally {
     draw();
   }
@@ -150,33 +188,73 @@ function needToken(why) {
   data.lost = { since: heard || Date.now(), for_ms: Date.now() - (heard || Date.now()), text: why };
   token.forget();
   if ($("ask").open) return;
-  ask({ title: "Token wanted", text: "This fisd shows its figures to those who have its token (http.protect).", yes: "Show", act: turn });
+  ask({
+    title: "Token wanted",
+    text: "This fisd shows its figures to those who have its token (http.protect).",
+    yes: "Show",
+    act: turn
+  });
 }
 
 function askRollback(version) {
   const choice = data.versions.filter(v => v.published && v.kind !== "serving");
-  fill("ask-version", choice.map(v => v.version), () => choice.map(v => h("option", { value: String(v.version) }, `${v.version} (${v.word})`)));
+  fill("ask-version", choice.map(v => v.version),
+    () => choice.map(v => h("option", { value: String(v.version) }, `${v.version} (${v.word})`)));
   if (typeof version === "number") $("ask-version").value = String(version);
-  const now = data.versions.find(v => v.kind === "serving");
-  ask({ title: "Roll back?", version: true, yes: "Roll back",
-    text: `Version ${now?.version ?? "–"} is served now. The weights of the version that you choose are published again, as a new version, if they still keep the accuracy floor.`,
-    act: () => give("rollback", { version: Number($("ask-version").value) }) });
+  const now = data.versions.find(v => v.kind === "serving")?.version ?? "–";
+  ask({
+    title: "Roll back?",
+    version: true,
+    yes: "Roll back",
+    text: `Version ${now} is served now. ` +
+      "The weights of the version that you choose are published again, as a new version, if " +
+      "they still keep the accuracy floor.",
+    act: () => give("rollback", { version: Number($("ask-version").value) })
+  });
 }
 
 function setUp() {
-  $("pause").addEventListener("click", () => ask({ title: "Pause labelling?", yes: "Pause",
-    text: "No label is asked for until it is resumed. Requests that are open stay open, and their answers are used.", act: () => give("pause") }));
-  $("resume").addEventListener("click", () => ask({ title: "Resume labelling?", yes: "Resume", text: "Labels are asked for again, within the budget.", act: () => give("resume") }));
+  $("pause").addEventListener("click", () => ask({
+    title: "Pause labelling?",
+    yes: "Pause",
+    text:
+      "No label is asked for until it is resumed. Requests that are open stay open, and their " +
+      "answers are used.",
+    act: () => give("pause")
+  }));
+  $("resume").addEventListener("click", () => ask({
+    title: "Resume labelling?",
+    yes: "Resume",
+    text: "Labels are asked for again, within the budget.",
+    act: () => give("resume")
+  }));
   $("rollback").addEventListener("click", () => askRollback());
-  $("forget").addEventListener("click", () => { token.forget(); draw(); $("main").focus(); });
+  $("forget").addEventListener("click", () => {
+    token.forget();
+    draw();
+    $("main").focus();
+  });
   $("ask-form").addEventListener("submit", confirmed);
   $("ask-no").addEventListener("click", () => $("ask").close());
-  $("metric").addEventListener("change", e => { ui.metric = e.target.value; draw(); });
-  $("group-version").addEventListener("change", e => { ui.group = Number(e.target.value); draw(); });
-  $("versions-more").addEventListener("click", () => { ui.all = true; draw(); });
-  dark.addEventListener("change", () => { ui.dark = dark.matches; draw(); });
+  $("metric").addEventListener("change", e => {
+    ui.metric = e.target.value;
+    draw();
+  });
+  $("group-version").addEventListener("change", e => {
+    ui.group = Number(e.target.value);
+    draw();
+  });
+  $("versions-more").addEventListener("click", () => {
+    ui.all = true;
+    draw();
+  });
+  dark.addEventListener("change", () => {
+    ui.dark = dark.matches;
+    draw();
+  });
   document.addEventListener("visibilitychange", () => document.hidden || turn());
-  setInterval(() => say("age", heard ? `updated ${span(Math.max(1000, Date.now() - heard))} ago` : ""), 1000);
+  setInterval(
+    () => say("age", heard ? `updated ${span(Math.max(1000, Date.now() - heard))} ago` : ""), 1000);
 }
 
 setUp();

@@ -20,9 +20,7 @@ export function say(id, text) {
   if (e.textContent !== text) e.textContent = text;
 }
 
-export function show(id, on) {
-  $(id).hidden = !on;
-}
+export function show(id, on) { $(id).hidden = !on; }
 
 /* Puts `children` in place of what is in it, unless `key` says that they would be the same. The
  * focus stays on the control of the same data-key. */
@@ -37,24 +35,32 @@ export function fill(id, key, children) {
 
 /* columns: {name, cell(row) → text or element(s), number, text, id, head}. On a phone a row is a
  * card; roles are said, as a table that is not laid out as one loses them. */
-export function table(caption, columns, rows, { cards = true, kind = "" } = {}) {
-  const head = h("tr", { role: "row" }, columns.map(c =>
-    h("th", { scope: "col", role: "columnheader", class: c.number && "number" }, c.name)));
+export function table(caption, columns, rows, {cards = true, kind = ""} = {}) {
+  const head = h("tr", { role: "row" },
+    columns.map(
+      c => h("th", { scope: "col", role: "columnheader", class: c.number && "number" }, c.name)));
   const body = rows.map(row => h("tr", { role: "row" }, columns.map(c => {
     const content = [c.cell(row)].flat().filter(x => x != null && x !== "");
     const names = ["number", "text", "id"].filter(n => c[n]).join(" ");
     const wrapped = content.length > 1 ? h("div", { class: "cell" }, content) : content;
-    return h(c.head ? "th" : "td", { scope: c.head && "row", role: c.head ? "rowheader" : "cell",
-      class: names || null, "data-name": c.name }, wrapped);
+    return h(c.head ? "th" : "td", {
+      scope: c.head && "row",
+      role: c.head ? "rowheader" : "cell",
+      class: names || null,
+      "data-name": c.name
+    },
+      wrapped);
   })));
-  const t = h("table", { role: "table", "aria-label": caption, class: `${cards ? "cards" : ""} ${kind}` },
-    h("thead", { role: "rowgroup" }, head), h("tbody", { role: "rowgroup" }, body));
+  const t =
+    h("table", { role: "table", "aria-label": caption, class: `${cards ? "cards" : ""} ${kind}` },
+      h("thead", { role: "rowgroup" }, head), h("tbody", { role: "rowgroup" }, body));
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, t);
 }
 
 /* The marks of the plots, for words that stand elsewhere: shape and colour say the same thing. */
 const SHAPES = {
-  serving: [["circle", { cx: 8, cy: 8, r: 3.6 }], ["circle", { cx: 8, cy: 8, r: 6.6, fill: "none" }]],
+  serving:
+    [["circle", { cx: 8, cy: 8, r: 3.6 }], ["circle", { cx: 8, cy: 8, r: 6.6, fill: "none" }]],
   served: [["circle", { cx: 8, cy: 8, r: 4.5 }]],
   rejected: [["path", { d: "M3.5 3.5 12.5 12.5 M12.5 3.5 3.5 12.5" }]],
   back: [["path", { d: "M2 3.5H14L8 13.5Z" }]],

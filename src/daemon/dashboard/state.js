@@ -1,5 +1,5 @@
 /* What is to be said first: is all well, what is waited for, or what is wrong and what to do. */
-import { count, figures, known, plural, reasonAdvice, reasonName, span } from "./words.js";
+import {count, figures, known, plural, reasonAdvice, reasonName, span} from "./words.js";
 
 const REJECTED_IN_ROW = 3;
 
@@ -7,21 +7,31 @@ const say = (level, text, more = "") => ({ level, text, more });
 
 /* In this order: the first that holds is said. Each gives {level, text, more} or nothing. */
 const RULES = [
-  ({ lost, status }) => lost && say("trouble", `No answer from fisd for ${span(lost.for_ms)}: ${lost.text}`,
-    "Is the process running, and can this browser reach it? systemctl status 'fisd@*' and its log (journalctl -u 'fisd@*') say more. This page goes on by itself. "
-    + (status ? "What is shown below is old." : "")),
+  ({ lost, status }) => lost &&
+    say("trouble", `No answer from fisd for ${span(lost.for_ms)}: ${lost.text}`,
+      "Is the process running, and can this browser reach it? systemctl status 'fisd@*' and " +
+      "its log (journalctl -u 'fisd@*') say more. This page goes on by itself. " +
+        (status ? "What is shown below is old." : "")),
   ({ status }) => !status && say("wait", "Reading …"),
-  ({ status: s }) => !s.broker && say("trouble", "No Kafka broker answers" + (s.broker_trouble ? `: ${s.broker_trouble}` : ""),
-    "fisd waits, and goes on by itself when one does. Check that the broker runs, that kafka.bootstrap.servers in the configuration is its address, and that its security settings fit."),
-  ({ status: s }) => s.broker_trouble && say("warn", `Trouble with Kafka: ${s.broker_trouble}`,
-    "It is tried again and again. If this stays, the broker's log and the alarms say more; the lag below shows whether anything is read."),
+  ({ status: s }) => !s.broker &&
+    say("trouble", "No Kafka broker answers" + (s.broker_trouble ? `: ${s.broker_trouble}` : ""),
+      "fisd waits, and goes on by itself when one does. Check that the broker runs, that " +
+      "kafka.bootstrap.servers in the configuration is its address, and that its security " +
+      "settings fit."),
+  ({ status: s }) => s.broker_trouble &&
+    say("warn", `Trouble with Kafka: ${s.broker_trouble}`,
+      "It is tried again and again. If this stays, the broker's log and the alarms say more; " +
+      "the lag below shows whether anything is read."),
   ({ status: s, t }) => s.trainer && !t && !s.scorer && standby(s),
   rejecting,
-  ({ t }) => t?.phase === "warm-up" && say("wait", "Warming up: the first model is trained on the initial rows",
-    "A version appears when it has been measured on the validation rows."),
+  ({ t }) => t?.phase === "warm-up" &&
+    say("wait", "Warming up: the first model is trained on the initial rows",
+      "A version appears when it has been measured on the validation rows."),
   ({ t }) => t?.phase === "done" && done(t),
-  ({ t }) => t?.paused && say("warn", "Paused: no label is asked for",
-    "Records are scored, and answers that come are used. Resume labelling when there should be new requests."),
+  ({ t }) => t?.paused &&
+    say("warn", "Paused: no label is asked for",
+      "Records are scored, and answers that come are used. Resume labelling when there should " +
+      "be new requests."),
   records,
   labels,
   ({ status: s }) => !s.ready && say("wait", "Not ready", s.reason),
@@ -31,8 +41,10 @@ const RULES = [
 function standby(s) {
   const state = s.trainer.state;
   if (!["new", "standby", "fence", "catch_up", "lead"].includes(state))
-    return say("warn", `The trainer does not run (${state})`, "The log says why. It begins anew by itself, or the process ends.");
-  return say("wait", state === "standby" ? "Standing by: another trainer leads" : "Taking over as the trainer",
+    return say("warn", `The trainer does not run (${state})`,
+      "The log says why. It begins anew by itself, or the process ends.");
+  return say("wait",
+    state === "standby" ? "Standing by: another trainer leads" : "Taking over as the trainer",
     s.reason ?? "This one follows the ledger, and takes over when the leader is gone.");
 }
 
@@ -41,22 +53,28 @@ function rejecting({ versions, t }) {
   while (n < versions.length && !versions[n].published) n++; /* newest first */
   if (n < REJECTED_IN_ROW) return null;
   const { reason, text } = versions[0], now = t?.served_version;
-  return say("warn", `The gate has rejected the last ${n} versions: ${reasonName(reason)}`,
-    [figures(text), reasonAdvice(reason), now ? `Version ${now} goes on being served.` : ""].filter(Boolean).join(" · "));
+  return say("warn", `The gate has rejected the last ${n} versions: ${reasonName(reason)}`, [
+    figures(text), reasonAdvice(reason), now ? `Version ${now} goes on being served.` : ""
+  ].filter(Boolean).join(" · "));
 }
 
 function done(t) {
   const spent = t.labels.budget && t.labels.budget_left === 0;
   return say("warn", spent ? "Done: the labelling budget is spent" : "Done: all rounds are over",
-    `Version ${t.served_version} goes on being served. For more labels raise ${spent ? "selection.budget" : "training.rounds"} in the configuration, and reload it.`);
+    `Version ${t.served_version} goes on being served. For more labels raise ` +
+      (spent ? "selection.budget" : "training.rounds") + " in the configuration, and reload it.");
 }
 
 function records({ status: s, t, versions, lags }) {
   if (s.scorer?.records || t?.records || !(s.scorer || t)) return null;
   if (s.scorer && !s.scorer.head_version)
-    return say("wait", "Waiting for the first head", (s.reason ? s.reason + ". " : "") + "Scorers begin when a trainer has published one.");
-  return say("wait", "Waiting for records", (versions.length ? `Version ${versions[0].version} is there. ` : "")
-    + `No record has come since the start. What writes to the topic ${lags.find(l => l.role === "scorer")?.topic ?? "of the records"}? To try it with a file: fisctl replay.`);
+    return say("wait", "Waiting for the first head",
+      (s.reason ? s.reason + ". " : "") + "Scorers begin when a trainer has published one.");
+  const topic = lags.find(l => l.role === "scorer")?.topic ?? "of the records";
+  return say("wait", "Waiting for records",
+    (versions.length ? `Version ${versions[0].version} is there. ` : "") +
+      `No record has come since the start. What writes to the topic ${topic}? ` +
+      "To try it with a file: fisctl replay.");
 }
 
 function labels({ t }) {
@@ -64,7 +82,8 @@ function labels({ t }) {
   if (!n?.open || n.last_answer_seconds != null) return null;
   const age = known(n.oldest_seconds) ? ` the oldest ${span(1000 * n.oldest_seconds)} ago;` : "";
   return say("wait", `Waiting for ${plural(n.open, "label")}: none has come since the start`,
-    `They were asked for on the topic of the label requests,${age} your labelling tool answers on the topic of the labels. By hand: fisctl label.`);
+    `They were asked for on the topic of the label requests,${age} ` +
+      "your labelling tool answers on the topic of the labels. By hand: fisctl label.");
 }
 
 export function headline(d) {
@@ -75,11 +94,21 @@ export function headline(d) {
   return say("ok", "Running");
 }
 
-export const SIGNS = { ok: "✓", wait: "…", warn: "!", trouble: "✗" };
+export const SIGNS = {
+  ok: "✓",
+  wait: "…",
+  warn: "!",
+  trouble: "✗"
+};
 
 /* ---- versions -------------------------------------------------------------------------------- */
 
-const WORDS = { serving: "serving now", served: "served before", back: "rolled back", rejected: "rejected" };
+const WORDS = {
+  serving: "serving now",
+  served: "served before",
+  back: "rolled back",
+  rejected: "rejected"
+};
 
 /* Gives each version kind and word. A version was rolled back when the operator went back from it:
  * that is a version of its own, whose parent it is. */
@@ -87,7 +116,10 @@ export function classify(versions, serving) {
   const back = new Set(versions.filter(v => v.reason === "rolled_back").map(v => v.parent));
   const now = serving || versions.find(v => v.published)?.version;
   for (const v of versions) {
-    v.kind = v.version === now ? "serving" : !v.published ? "rejected" : back.has(v.version) ? "back" : "served";
+    v.kind = v.version === now ? "serving" :
+      !v.published             ? "rejected" :
+      back.has(v.version)      ? "back" :
+                                 "served";
     v.word = WORDS[v.kind];
   }
   return versions;
@@ -95,14 +127,19 @@ export function classify(versions, serving) {
 
 export const kindWord = kind => WORDS[kind];
 
-export function tiles({ t, status: s }) {
+export function tiles({t, status: s}) {
   const list = [], add = (name, big, small = "") => list.push({ name, big, small });
   if (t) {
     const n = t.labels;
     add("Round", count(t.round), t.job === "none" ? t.phase : `${t.phase}, training`);
-    add("Budget left", n.budget ? count(n.budget_left) : "no limit", n.budget ? `of ${plural(n.budget, "label")}` : `${plural(n.asked, "label")} asked for`);
-    add("Open requests", count(n.open), known(n.last_answer_seconds) ? `last answer ${span(1000 * n.last_answer_seconds)} ago` : "no answer yet");
+    add("Budget left", n.budget ? count(n.budget_left) : "no limit",
+      n.budget ? `of ${plural(n.budget, "label")}` : `${plural(n.asked, "label")} asked for`);
+    add("Open requests", count(n.open),
+      known(n.last_answer_seconds) ? `last answer ${span(1000 * n.last_answer_seconds)} ago` :
+                                     "no answer yet");
   }
-  if (s.scorer) add("Lag", s.scorer.lag == null ? "–" : count(s.scorer.lag), `records, on ${plural(s.scorer.partitions, "partition")}`);
+  if (s.scorer)
+    add("Lag", s.scorer.lag == null ? "–" : count(s.scorer.lag),
+      `records, on ${plural(s.scorer.partitions, "partition")}`);
   return list;
 }

@@ -1,5 +1,5 @@
 /* Numbers and names, as people read them. */
-import { h } from "./dom.js";
+import {h} from "./dom.js";
 
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
@@ -33,9 +33,10 @@ export function span(ms) {
 export function time(ms) {
   if (!ms) return "–";
   const at = new Date(ms), today = new Date().toDateString() === at.toDateString();
-  const text = at.toLocaleString(undefined, today ? { timeStyle: "medium" }
-    : { dateStyle: "medium", timeStyle: "short" });
-  return h("time", { datetime: at.toISOString(), title: at.toISOString(), class: today && "today" }, text);
+  const text = at.toLocaleString(
+    undefined, today ? { timeStyle: "medium" } : { dateStyle: "medium", timeStyle: "short" });
+  return h(
+    "time", { datetime: at.toISOString(), title: at.toISOString(), class: today && "today" }, text);
 }
 
 export const METRICS = {
@@ -55,13 +56,36 @@ const REASONS = {
   accuracy_kept: ["accuracy is kept"],
   rolled_back: ["rolled back by the operator"],
   promoted: ["promoted by the operator"],
-  not_fairer: ["not fairer", "Nothing is wrong when fairness has levelled off. If it should still get better, more validation rows make smaller differences visible, and more labels per round move further."],
-  below_floor: ["accuracy below the floor", "No point keeps the accuracy within gate.epsilon. Look at the labels of late (fisctl labels), whether the records have drifted, and whether the validation rows are still of the same kind."],
-  not_finite: ["not finite", "Training has diverged: look for extreme values in the records and labels, and lower training.learning_rate."],
-  few_rows: ["too few validation rows", "Add validation rows until there are gate.min_rows of them."],
-  cell_too_small: ["a cell is too small", "Add validation rows of the smallest group and class, until it has gate.min_cell."],
-  constant: ["a constant predictor", "The model gives everyone the same class: look at the labels and at the balance of the classes."],
-  pinned: ["pinned by the operator", "What is served is held: fisctl models unpin lets the gate decide again."],
+  not_fairer: [
+    "not fairer",
+    "Nothing is wrong when fairness has levelled off. If it should still get better, more " +
+    "validation rows make smaller differences visible, and more labels per round move further."
+  ],
+  below_floor: [
+    "accuracy below the floor",
+    "No point keeps the accuracy within gate.epsilon. Look at the labels of late (fisctl " +
+    "labels), whether the records have drifted, and whether the validation rows are still of " +
+    "the same kind."
+  ],
+  not_finite: [
+    "not finite",
+    "Training has diverged: look for extreme values in the records and labels, and lower " +
+    "training.learning_rate."
+  ],
+  few_rows:
+    ["too few validation rows", "Add validation rows until there are gate.min_rows of them."],
+  cell_too_small: [
+    "a cell is too small",
+    "Add validation rows of the smallest group and class, until it has gate.min_cell."
+  ],
+  constant: [
+    "a constant predictor",
+    "The model gives everyone the same class: look at the labels and at the balance of the classes."
+  ],
+  pinned: [
+    "pinned by the operator",
+    "What is served is held: fisctl models unpin lets the gate decide again."
+  ],
 };
 export const reasonName = r => REASONS[r]?.[0] ?? String(r ?? "").replaceAll("_", " ");
 export const reasonAdvice = r => REASONS[r]?.[1] ?? "";
@@ -71,15 +95,34 @@ export const figures = text => String(text ?? "").replace(/^(published|rejected)
 
 /* What a criterion looks at: why a record was picked. */
 const CRITERIA = {
-  ekg: ["Fairness", "Expected kept gain: how much unfairness its label is expected to take away, over the labels that would not cost accuracy."],
-  entropy: ["Accuracy", "Entropy: how undecided the model is about it. A label says most where the model knows least."],
-  influence: ["Influence", "Influence at its proxy label: how much unfairness training on it would take away, with the loss not growing."],
-  product: ["Both", "Expected kept gain times entropy: undecided, and its label is expected to take unfairness away."],
+  ekg: [
+    "Fairness",
+    "Expected kept gain: how much unfairness its label is expected to take away, over the " +
+    "labels that would not cost accuracy."
+  ],
+  entropy: [
+    "Accuracy",
+    "Entropy: how undecided the model is about it. A label says most where the model knows least."
+  ],
+  influence: [
+    "Influence",
+    "Influence at its proxy label: how much unfairness training on it would take away, with " +
+    "the loss not growing."
+  ],
+  product: [
+    "Both",
+    "Expected kept gain times entropy: undecided, and its label is expected to take unfairness " +
+    "away."
+  ],
   random: ["Chance", "Drawn by chance, for comparison."],
 };
 export const criterionName = c => CRITERIA[c] ? `${CRITERIA[c][0]} (${c})` : c;
 export const criterionText = c => CRITERIA[c]?.[1] ?? "";
-export const criterionReason = (c, rank) =>
-  ({ ekg: "label expected to lower unfairness", entropy: "model is undecided",
-    influence: "lowers unfairness at its proxy label", product: "undecided, and expected to lower unfairness",
-    random: "drawn by chance" }[c] ?? c) + (rank === 1 ? "; asked next" : "");
+export const criterionReason = (c, rank) => ({
+  ekg: "label expected to lower unfairness",
+  entropy: "model is undecided",
+  influence: "lowers unfairness at its proxy label",
+  product: "undecided, and expected to lower unfairness",
+  random: "drawn by chance"
+}[c] ?? c) +
+  (rank === 1 ? "; asked next" : "");
