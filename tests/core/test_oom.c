@@ -287,6 +287,7 @@ static struct fis_trainer *make_trainer(uint32_t folds, struct fis_error *e)
                                     .boost = .5f,
                                     .kept_min = 4,
                                     .average_every = 2,
+                                    .split_by_place = 1,
                                     .seed = 5};
     return fis_trainer_new(&o, e);
 }
@@ -305,6 +306,19 @@ static int add_rows(struct fis_trainer *t, struct fis_error *e)
     return r;
 }
 
+/* What could not be made is not charged. */
+static int noisy(struct fis_trainer *t, struct fis_direction_options d, struct fis_error *e)
+{
+    const struct fis_privacy privacy = {.noise = 1, .clip = 1};
+    uint64_t before = fis_trainer_privacy(t).refreshes;
+    d.privacy = &privacy;
+    d.precondition = 1;
+    d.damping = .01;
+    int r = fis_trainer_refresh(t, &d, NULL, e);
+    assert_int_equal(fis_trainer_privacy(t).refreshes, before + (r == 0));
+    return r;
+}
+
 static int work(struct fis_trainer *t, struct fis_error *e)
 {
     struct fis_direction_options d = {.surrogate = {FIS_DEMOGRAPHIC_PARITY, FIS_GAP_PAIRS, 1, 10},
@@ -315,6 +329,8 @@ static int work(struct fis_trainer *t, struct fis_error *e)
         r = fis_trainer_warm_up(t, 5, e);
     if (r == 0)
         r = fis_trainer_refresh(t, &d, NULL, e);
+    if (r == 0)
+        r = noisy(t, d, e);
     if (r == 0)
         (void)fis_trainer_review(t);
     return r == 0 ? fis_trainer_train(t, 5, e) : r;

@@ -236,6 +236,10 @@ static void trainer_options(const struct sim_plan *p, const struct sim_data *dat
     o->directions.surrogate.form = FIS_GAP_OVERALL;
     o->directions.surrogate.positive = 1;
     o->directions.damping = .01;
+    if (p->records % 4 == 1) { /* with noise: a restart makes the same head again */
+        o->privacy = (struct fis_privacy){.noise = 2, .clip = 1, .key = {1}};
+        o->privacy_delta = 1e-5;
+    }
     o->gate = (struct fis_gate_options){.metric = FIS_DEMOGRAPHIC_PARITY,
                                         .positive = 1,
                                         .epsilon = .02,
