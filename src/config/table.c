@@ -263,7 +263,7 @@ const struct option config_options[] = {
     {.key = "gate.precondition", CHOICE("auto", "on", "off"), .offset = AT(gate.precondition),
      .standard = "auto",
      .meaning = "Whether directions are scaled by the curvature of the last layer. auto: on from "
-                "1000 rows."},
+                "1000 rows, but not with privacy.noise."},
     {.key = "gate.replace", CHOICE("fairer", "always"), .offset = AT(gate.replace),
      .standard = "fairer",
      .meaning = "fairer: a version replaces the served one when it is fairer by more than "
@@ -290,8 +290,9 @@ const struct option config_options[] = {
                 "can change (src/THREAT-MODEL.md); directions are then of the last layer alone. 0: "
                 "none, and heads are exact."},
     {.key = "privacy.clip", REAL(0, 1e6), .above = true, .offset = AT(privacy.clip),
-     .standard = "1", .meaning = "With noise: longest gradient of an example; what is longer is cut "
-                                 "off."},
+     .standard = "0.02",
+     .meaning = "With noise: longest gradient of an example; what is longer is cut off. Small, so "
+                "that nearly all are cut off and every example has the same say, is best."},
     {.key = "privacy.delta", REAL(0, 1), .above = true, .below = true, .offset = AT(privacy.delta),
      .standard = "1e-5", .meaning = "With noise: the delta for which epsilon is shown; well below "
                                     "one over the number of validation examples."},

@@ -25,7 +25,7 @@ void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regim
                               .refreshes = 4,
                               .precondition = -1,
                               .damping = .01,
-                              .clip = 1};
+                              .clip = .02};
 }
 
 /* ---- beginning ------------------------------------------------------------------------------ */
@@ -108,7 +108,7 @@ static void set_directions(struct lab_run *r)
     int whole = r->method->publication->copies == FIS_COPIES_MIXED; /* as published */
     int precondition = r->o->precondition;
     if (precondition < 0)
-        precondition = !whole && r->split->n_validation >= CROSS_FIT_ROWS;
+        precondition = !whole && r->o->privacy <= 0 && r->split->n_validation >= CROSS_FIT_ROWS;
     r->directions = (struct fis_direction_options){
         .surrogate = {.metric = r->o->metric,
                       .form = whole ? FIS_GAP_PAIRS : FIS_GAP_OVERALL,

@@ -27,7 +27,9 @@ static int make_parts(struct trainer_role *m, struct fis_error *e)
     int cross_fit = o->cross_fit < 0 && o->learner.copies != FIS_COPIES_BOOSTED ? 0 : o->cross_fit;
     o->learner.folds = decide(cross_fit, o->validation_rows) ? 2 : 1;
     o->directions.n_groups = o->n_groups;
-    o->directions.precondition = decide(o->precondition, o->validation_rows);
+    /* The preconditioner makes most of what has little curvature, and that is where noise is. */
+    int scaled = o->precondition < 0 && o->privacy.noise > 0 ? 0 : o->precondition;
+    o->directions.precondition = decide(scaled, o->validation_rows);
     if (o->privacy.noise > 0) {
         o->directions.privacy = &o->privacy;
         o->learner.split_by_place = 1;
