@@ -204,7 +204,7 @@ static const char *meaning(const char *criterion)
 void api_candidates(void *ctx, const struct http_request *r, struct http_reply *out)
 {
     struct monitor *m = ctx;
-    const struct status_trainer *t = &status_now(m->rt)->trainer;
+    const struct status_trainer *t = &status_with_best(m->rt)->trainer;
     json_t *list = json_array(), *criteria = json_array();
     (void)r;
     for (uint32_t i = 0; i < t->n_best; i++)

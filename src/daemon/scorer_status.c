@@ -1,20 +1,6 @@
 /* What a scorer shows. */
 #include "daemon/scorer_host_impl.h"
 #include "daemon/status.h"
-#include "fis/mem.h"
-
-static uint32_t fill_lags(const struct scorer_host *h, struct status_lag *out, uint32_t n)
-{
-    struct stream_place *places = n ? fis_alloc(n, sizeof *places) : NULL;
-    if (!places)
-        return 0;
-    n = stream_consumer_places(h->records, places, n);
-    for (uint32_t i = 0; i < n; i++)
-        out[i] = (struct status_lag){"scorer", h->topics[places[i].topic], places[i].partition,
-                                     places[i].next, places[i].lag};
-    fis_free(places);
-    return n;
-}
 
 uint32_t scorer_host_status(struct scorer_host *h, struct status_scorer *out,
                             struct status_lag *lags, uint32_t n)
@@ -33,5 +19,5 @@ uint32_t scorer_host_status(struct scorer_host *h, struct status_scorer *out,
     out->batch_records = &h->batch_records;
     out->batch_seconds = &h->batch_seconds;
     out->latency_seconds = &h->latency_seconds;
-    return fill_lags(h, lags, n);
+    return status_lags(h->records, "scorer", h->topics, lags, n);
 }

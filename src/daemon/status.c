@@ -51,7 +51,7 @@ static void fill_process(const struct runtime *rt, const struct monitor *m, stru
     s->http = m->http ? http_server_counts(m->http) : NULL;
 }
 
-const struct status *status_now(struct runtime *rt)
+static const struct status *fill(struct runtime *rt, bool want_best)
 {
     struct monitor *m = rt->monitor;
     struct status *s = &m->status;
@@ -67,6 +67,7 @@ const struct status *status_now(struct runtime *rt)
     s->scorer.on = (rt->cfg->roles & CONFIG_SCORER) != 0;
     s->trainer.on = (rt->cfg->roles & CONFIG_TRAINER) != 0;
     s->scorer.lag = s->trainer.label_age_ms = -1;
+    s->trainer.want_best = want_best;
     if (rt->scorer)
         s->n_lags += scorer_host_status(rt->scorer, &s->scorer, m->lags, STATUS_PARTITIONS);
     if (rt->trainer)
@@ -74,6 +75,16 @@ const struct status *status_now(struct runtime *rt)
                                          STATUS_PARTITIONS - s->n_lags);
     s->trainer.validation.newest_ms = s->trainer.running ? m->validation_ms : 0;
     return s;
+}
+
+const struct status *status_now(struct runtime *rt)
+{
+    return fill(rt, false);
+}
+
+const struct status *status_with_best(struct runtime *rt)
+{
+    return fill(rt, true);
 }
 
 /* ---- ready? ---------------------------------------------------------------------------------- */

@@ -71,9 +71,10 @@ struct status_validation {
 };
 
 struct status_trainer {
-    bool on;      /* the process has the role */
-    bool running; /* it leads, and has gone on from the ledger or begun */
-    bool busy;    /* a job trains; figures are those of its begin */
+    bool on;        /* the process has the role */
+    bool want_best; /* `best` is wanted; else it may be older than the rest */
+    bool running;   /* it leads, and has gone on from the ledger or begun */
+    bool busy;      /* a job trains; figures are those of its begin */
     enum trainer_job job;
     enum leader_state state;
     bool warm;          /* of a standby: it has read all there was, and can take over at once */
@@ -133,8 +134,14 @@ struct status_second {
 };
 
 struct runtime;
-/* Valid until the loop goes on. */
+/* Valid until the loop goes on. The second one brings what the heaps hold best up to date, too. */
 const struct status *status_now(struct runtime *rt);
+const struct status *status_with_best(struct runtime *rt);
+
+/* Of a consumer (topics: its own names, by index): at most n of its partitions; how many. */
+struct stream_consumer;
+uint32_t status_lags(const struct stream_consumer *c, const char *role, const char *const *topics,
+                     struct status_lag *out, uint32_t n);
 
 /* Whether it can do its work now, and if not why, for people. What ready means:
  *   scorer: a head is there, and the group has given it partitions (or another scorer has them all:

@@ -14,8 +14,15 @@ static void note_changes(struct trainer_snapshot *s, uint64_t now_ms)
     s->validation_sets = s->view.validation_sets;
 }
 
+static void take_best(struct trainer_snapshot *s, const struct trainer_role *role)
+{
+    s->n_best = 0;
+    for (uint32_t i = 0; i < s->n_criteria; i++)
+        s->n_best += trainer_view_best(role, i, s->best + s->n_best, STATUS_BEST);
+}
+
 void trainer_snapshot_take(struct trainer_snapshot *s, const struct trainer_role *role,
-                           uint64_t now_ms)
+                           uint64_t now_ms, bool best)
 {
     s->counts = trainer_role_counts(role);
     trainer_view(role, &s->view);
@@ -24,11 +31,10 @@ void trainer_snapshot_take(struct trainer_snapshot *s, const struct trainer_role
     s->view.control_id = s->control_id;
     s->view.control_text = s->control_text;
     s->n_criteria = trainer_view_criteria(role);
-    s->n_best = 0;
-    for (uint32_t i = 0; i < s->n_criteria; i++) {
+    for (uint32_t i = 0; i < s->n_criteria; i++)
         s->criteria[i] = trainer_view_criterion(role, i);
-        s->n_best += trainer_view_best(role, i, s->best + s->n_best, STATUS_BEST);
-    }
+    if (best)
+        take_best(s, role);
     s->n_open = trainer_view_open(role, s->open, STATUS_REQUESTS);
     note_changes(s, now_ms);
 }

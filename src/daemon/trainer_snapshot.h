@@ -21,9 +21,10 @@ struct trainer_snapshot {
     uint64_t validation_sets, changed_ms; /* of the validation rows */
 };
 
-/* No job runs. now_ms: runtime clock. */
+/* No job runs. now_ms: runtime clock. best: the heaps' best too, which costs as much as there is in
+ * them; else those of the last time stay. */
 void trainer_snapshot_take(struct trainer_snapshot *s, const struct trainer_role *role,
-                           uint64_t now_ms);
+                           uint64_t now_ms, bool best);
 /* The trainer's part of the status, but for what the hosts know. */
 void trainer_snapshot_show(const struct trainer_snapshot *s, uint64_t now_ms,
                            struct status_trainer *out);

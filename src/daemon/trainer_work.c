@@ -89,7 +89,7 @@ static void submit_job(struct trainer_work *w)
         return;
     w->job_wanted = false;
     w->on_worker = true;
-    trainer_snapshot_take(&w->shown, w->role, runtime_now(w->rt).mono_ms);
+    trainer_snapshot_take(&w->shown, w->role, runtime_now(w->rt).mono_ms, true);
     w->job = (struct job){.run = run_job, .done = job_done, .arg = w};
     workers_submit(w->rt->workers, &w->job);
 }
@@ -491,19 +491,6 @@ bool trainer_work_drained(const struct trainer_work *w)
     return !w->running || (!trainer_role_busy(w->role) && !outbox_dirty(w->outbox));
 }
 
-static uint32_t show_lags(const struct trainer_work *w, struct status_lag *out, uint32_t n)
-{
-    struct stream_place *places = n ? fis_alloc(n, sizeof *places) : NULL;
-    if (!places)
-        return 0;
-    n = stream_consumer_places(w->consumer, places, n);
-    for (uint32_t i = 0; i < n; i++)
-        out[i] = (struct status_lag){"trainer", w->topics[places[i].topic], places[i].partition,
-                                     places[i].next, places[i].lag};
-    fis_free(places);
-    return n;
-}
-
 uint32_t trainer_work_status(struct trainer_work *w, struct status_trainer *out,
                              struct status_lag *lags, uint32_t n)
 {
@@ -512,7 +499,7 @@ uint32_t trainer_work_status(struct trainer_work *w, struct status_trainer *out,
     if (!w->running)
         return 0;
     if (!trainer_role_busy(w->role))
-        trainer_snapshot_take(&w->shown, w->role, now);
+        trainer_snapshot_take(&w->shown, w->role, now, out->want_best);
     trainer_snapshot_show(&w->shown, now, out);
     out->restore_ms = w->restore_ms;
     out->ledger_entries = w->restored_entries;
@@ -520,7 +507,7 @@ uint32_t trainer_work_status(struct trainer_work *w, struct status_trainer *out,
     out->dead_labels = w->input.refused_labels;
     out->dead_offers = w->input.refused_offers;
     out->dead_commands = w->input.refused_commands;
-    return show_lags(w, lags, n);
+    return status_lags(w->consumer, "trainer", w->topics, lags, n);
 }
 
 void trainer_work_tick(struct trainer_work *w)
