@@ -166,6 +166,8 @@ void fis_selector_round_begin(struct fis_selector *s); /* the round's counts sta
 /* Another budget than it was made with: 0 is unlimited. What is less than what was spent already
  * leaves nothing. */
 void fis_selector_set_budget(struct fis_selector *s, uint64_t budget);
+/* Another limit of open requests; 0: r. Those that are open beyond it stay. */
+void fis_selector_set_in_flight(struct fis_selector *s, uint32_t in_flight);
 struct fis_selector_counts {
     uint32_t held; /* candidates in the heaps (distinct) */
     uint32_t open; /* requests without an answer */

@@ -189,7 +189,7 @@ const struct option config_options[] = {
      .live = true,
      .meaning = "Labels to be asked for in a day (UTC), not more than budget; 0: no limit."},
     {.key = "selection.in_flight", COUNT(0, 65536), .offset = AT(selection.in_flight),
-     .standard = "0",
+     .standard = "0", .live = true,
      .meaning = "Most label requests without an answer; 0: as many as labels_per_round."},
     {.key = "selection.window_records", COUNT(1, 1000000000),
      .offset = AT(selection.window_records), .standard = "10000",

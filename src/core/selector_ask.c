@@ -195,6 +195,11 @@ void fis_selector_set_budget(struct fis_selector *s, uint64_t budget)
     s->o.budget = budget;
 }
 
+void fis_selector_set_in_flight(struct fis_selector *s, uint32_t in_flight)
+{
+    s->o.in_flight = in_flight ? in_flight : s->o.labels_per_round;
+}
+
 struct fis_selector_counts fis_selector_counts(const struct fis_selector *s)
 {
     return (struct fis_selector_counts){

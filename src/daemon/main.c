@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/alarms.h"
 #include "daemon/command_line.h"
 #include "daemon/metrics.h"
 #include "daemon/runtime.h"
@@ -63,6 +64,8 @@ static int print(const struct command_line *c)
         manual_write_completion(stdout);
     else if (c->action == COMMAND_PRINT_METRICS)
         metrics_write_markdown(stdout);
+    else if (c->action == COMMAND_PRINT_ALARMS)
+        alarms_write_markdown(stdout);
     else if (c->reference)
         config_write_markdown(stdout);
     else if (c->man)
@@ -83,6 +86,7 @@ int main(int argc, char **argv)
     /* Work is spread over processes and workers; a BLAS call uses the thread that makes it. */
     openblas_set_num_threads(1);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN); /* until the loop takes it: the file is about to be read */
     wire_json_init();
     return with_config(&c);
 }

@@ -313,6 +313,8 @@ void trainer_role_adjust(struct trainer_role *m, const struct trainer_role_optio
     m->o.patience = o->patience;
     m->o.selector.budget = o->selector.budget;
     fis_selector_set_budget(m->selector, o->selector.budget);
+    m->o.selector.in_flight = o->selector.in_flight;
+    fis_selector_set_in_flight(m->selector, o->selector.in_flight);
     if (m->phase != PHASE_DONE || !more_to_do(m))
         return;
     trainer_note(m, "going_on", "round=%u text=\"there are more rounds or more budget now\"",

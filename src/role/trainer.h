@@ -160,9 +160,9 @@ int trainer_role_label(struct trainer_role *m, const struct wire_label *l, struc
  * (given back to the budget when `replace`). */
 void trainer_role_labels_lost(struct trainer_role *m, uint64_t n, struct trainer_time now);
 
-/* Other limits while it runs, between jobs: rounds, windows, deadlines, replace, budgets and
- * patience of `o` are in force from now on, also for requests that are open; the rest of `o` is not
- * looked at. A trainer that is done goes on when there is more to do now. */
+/* Other limits while it runs, between jobs: rounds, windows, deadlines, replace, budgets, the
+ * limit of open requests and patience of `o` are in force from now on, also for requests that are
+ * open; the rest of `o` is not looked at. A trainer that is done goes on when there is more to do now. */
 void trainer_role_adjust(struct trainer_role *m, const struct trainer_role_options *o,
                          struct trainer_time now);
 
