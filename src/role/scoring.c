@@ -171,7 +171,8 @@ static void score_rows(struct scoring_batch *b, uint32_t from, uint32_t n, const
 
 void scoring_run(struct scoring_batch *b)
 {
-    uint32_t owner[BLOCK_ROWS], block = 0, every = b->n / SCORING_SAMPLE + 1;
+    uint32_t owner[BLOCK_ROWS], block = 0;
+    uint32_t every = (b->n + SCORING_SAMPLE - 1) / SCORING_SAMPLE;
     b->rows = 0;
     b->unseen = 0;
     b->head_version = b->head->version;
