@@ -177,7 +177,6 @@ VALUE(validation_age, s->trainer.validation.changed_ms
                           : NONE)
 VALUE(validation_newest,
       s->trainer.validation.newest_ms > 0 ? 1e-3 * (double)s->trainer.validation.newest_ms : NONE)
-VALUE(fairness_target, s->cfg->fairness.target > 0 ? s->cfg->fairness.target : NONE)
 VALUE(restore, 1e-3 * (double)s->trainer.restore_ms)
 VALUE(entries, s->trainer.ledger_entries)
 VALUE(ledger_bytes, s->trainer.ledger_bytes)
@@ -190,6 +189,14 @@ static void state(const struct status *s, struct http_reply *out, const struct m
         metrics_label(labels, "state", leader_state_name((enum leader_state)i));
         metrics_sample(out, m, labels, (int)s->trainer.state == i);
     }
+}
+
+static void fairness_target(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    const struct config_fairness *f = &s->cfg->fairness;
+    char labels[METRICS_LABELS] = "";
+    metrics_label(labels, "metric", config_choice("fairness.metric", f->metric));
+    metrics_sample(out, m, labels, f->target > 0 ? f->target : NONE);
 }
 
 static void phase(const struct status *s, struct http_reply *out, const struct metric *m)
@@ -541,7 +548,7 @@ const struct metric metrics_table[] = {
      "Since this process put them in force."},
     {"fisd_validation_newest_timestamp_seconds", "gauge", NULL, WHEN_LEADING, validation_newest, NULL,
      "When the newest validation row was written (a file: when it was), in seconds since 1970."},
-    {"fisd_fairness_target_ratio", "gauge", NULL, WHEN_LEADING, fairness_target, NULL,
+    {"fisd_fairness_target_ratio", "gauge", "metric", WHEN_LEADING, NULL, fairness_target,
      "fairness.target; left out when there is none."},
     {"fisd_val0_ratio", "gauge", NULL, WHEN_LEADING, val0, NULL,
      "VAL_0: accuracy of the first model, below which less gate.epsilon nothing is served."},
