@@ -22,7 +22,7 @@ BUILD_DEBS := gcc make pkg-config libc6-dev librdkafka-dev libprotobuf-c-dev pro
               libxxhash-dev libcsv-dev uthash-dev libmicrohttpd-dev libsystemd-dev libjs-chart.js
 # The dashboard's plots; built into fisd.
 CHART_JS := /usr/share/javascript/chart.js/chart.min.js
-TEST_DEBS := libcmocka-dev
+TEST_DEBS := libcmocka-dev libfaketime
 # Tools: command:package, installed when the command is missing.
 DEMO_TOOLS := python3:python3
 TEST_TOOLS := $(DEMO_TOOLS) openssl:openssl prove:perl kcat:kcat java:default-jre-headless mvn:maven \

@@ -26,6 +26,8 @@ static uint32_t wanted_topics(const struct cli *c, bool create, struct config_to
             .cleanup = list[i].compact ? STREAM_CLEANUP_COMPACT
                        : free_choice   ? STREAM_CLEANUP_ANY
                                        : STREAM_CLEANUP_DELETE,
+            /* Kafka refuses what is stamped an hour ahead, and a clock may be wrong by more. */
+            .broker_time = !list[i].yours,
             .max_message_bytes = (int64_t)list[i].max_message_bytes,
         };
     }

@@ -89,6 +89,8 @@ int topics_job_start(struct topics_job **out, struct runtime *rt, struct fis_err
             .partitions = (int32_t)list[i].partitions,
             .replication = (int16_t)list[i].replication,
             .cleanup = list[i].compact ? STREAM_CLEANUP_COMPACT : STREAM_CLEANUP_DELETE,
+            /* Kafka refuses what is stamped an hour ahead, and a clock may be wrong by more. */
+            .broker_time = !list[i].yours,
             .max_message_bytes = (int64_t)list[i].max_message_bytes,
         };
     submit(t);

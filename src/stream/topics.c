@@ -37,6 +37,9 @@ static int new_topic(const struct stream_topic *t, rd_kafka_NewTopic_t **out, st
     if (t->cleanup != STREAM_CLEANUP_ANY) {
         err = rd_kafka_NewTopic_set_config(n, "cleanup.policy", policy_name(t->cleanup));
     }
+    if (t->broker_time && !err) {
+        err = rd_kafka_NewTopic_set_config(n, "message.timestamp.type", "LogAppendTime");
+    }
     if (t->max_message_bytes && !err) {
         snprintf(text, sizeof text, "%lld", (long long)t->max_message_bytes);
         err = rd_kafka_NewTopic_set_config(n, "max.message.bytes", text);

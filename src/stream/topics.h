@@ -15,6 +15,8 @@ struct stream_topic {
     int32_t partitions;  /* create: -1 is the broker's default. check: -1 is any */
     int16_t replication; /* create: -1 is the broker's default. Not checked */
     enum stream_cleanup cleanup;
+    bool broker_time; /* create: the broker stamps messages, whatever the writer's clock says. Not
+                         checked */
     int64_t max_message_bytes;            /* create: 0 is the broker's default. Not checked */
     const struct stream_property *config; /* more topic configuration, for create */
     size_t config_count;

@@ -77,13 +77,12 @@ class Run:
             wait_until(self.cluster.leader, "a first leader", 60, self.cluster)
             self.hurt()
             self.settle()
-            self.cluster.stop()
-            self.topics, facts = self.dump()
-            found, counts = check.check(self.topics, facts)
         except AssertionError as e:
             self.violations.append(("it goes on", str(e)))
-            counts = {}
-            found = []
+        self.feeder.finish()
+        self.labeller.finish()
+        self.cluster.stop()
+        found, counts = check.check(*self.dump())
         self.violations += found
         return self.report(counts, time.monotonic() - began)
 
@@ -133,7 +132,7 @@ class Run:
         """No more faults; all is up. The budget is spent, then nothing is left to do."""
         self.cluster.mend()
         say(f"{self.kills} faults; waiting for the end of the budget")
-        wait_until(self.spent, "the budget is spent", 180, self.cluster)
+        wait_until(self.spent, "the budget is spent", 300, self.cluster)
         self.feeder.finish()
         self.labeller.finish()
         wait_until(self.read_up, "all that was sent is read and committed", 90, self.cluster)
@@ -171,7 +170,8 @@ class Run:
         print(json.dumps({
             "seed": self.seed, "kills": len(self.faults), "seconds": round(took, 1),
             "faults": dict(sorted(kinds.items())), "takeovers": leads,
-            "takeover_seconds": clean, "stop_seconds_max": round(max(c.stops, default=0), 1),
+            "takeover_seconds": clean, "stop_seconds_max": max(c.stops, default=(0,))[0],
+            "stops": len(c.stops), "stops_with_status_1": sum(s == 1 for _, s in c.stops),
             "replays_failed": self.feeder.failed, **counts,
             "violations": len(self.violations)}), flush=True)
         return not self.violations

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""O29: the wall clock jumps by hours, back and forth, and the pipeline goes by the monotonic one:
+nothing expires in a burst, nothing is asked for again, rounds keep their pace. The system's clock is
+left alone: libfaketime stands between fisd and it."""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+import time
+
+from fisd_test import Pipeline, fields, main, people, record_json, same, t_config, test, wait
+
+ROWS = list(people(3000, 3))
+HOURS = 3
+
+
+# librdkafka reckons how long to wait by timespec_get, and waits by cnd_timedwait. libfaketime has
+# the former lie and does not know the latter, which no real clock would do: both tell the truth.
+HONEST = b"""
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int timespec_get(struct timespec *t, int base);
+int timespec_get(struct timespec *t, int base)
+{
+    return syscall(SYS_clock_gettime, CLOCK_REALTIME, t) ? 0 : base;
+}
+"""
+
+
+def library():
+    found = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
+    assert found, "libfaketime is missing (apt-get install libfaketime)"
+    return found[0]
+
+
+class Clock:
+    """A file that says how wrong the wall clock is."""
+
+    def __init__(self, p):
+        self.path = os.path.join(p.dir, "clock.txt")
+        honest = os.path.join(p.dir, "honest.so")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", honest, p.write("honest.c", HONEST)],
+                       check=True)
+        self.set("+0")
+        self.env = {"LD_PRELOAD": f"{honest}:{library()}", "FAKETIME_TIMESTAMP_FILE": self.path,
+                    "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+                    "DONT_FAKE_MONOTONIC": "1"}
+
+    def set(self, offset):
+        with open(self.path + ".new", "w") as f:
+            f.write(offset + "\n")
+        os.replace(self.path + ".new", self.path)
+
+
+def state(p):
+    return dict(fields([m.value for m in p.consume("ledger") if m.key == b"\0"][-1]))
+
+
+def requests(p):
+    bodies = [(m.key, json.loads(m.value)) for m in p.consume("label-requests")]
+    asked = [k for k, b in bodies if not b.get("cancelled")]
+    same(len(asked), len(set(asked)), "an id was asked for twice")
+    return asked, [k for k, b in bodies if b.get("cancelled")]
+
+
+def feed(p, first, n, **more):
+    p.produce("records", [(None, record_json({**r, **more})) for r in ROWS[first:first + n]])
+
+
+def answer(p, ids):
+    p.produce("labels", [(i, b'{"label": "yes"}') for i in ids])
+
+
+def config(deadline):
+    return t_config(labels={"deadline": deadline, "replace": True},
+                    selection={"labels_per_round": 20, "window_time": "3s", "budget": 200,
+                               "window_records": 100000},
+                    training={"warm_up_epochs": 5, "steps_per_round": 60},
+                    kafka={"session.timeout.ms": 6000, "group.instance.id": "one"},
+                    runtime={"commit_interval": "50ms"})
+
+
+@test("the lie works: the wall clock is wrong, the monotonic one is not")
+def _():
+    with Pipeline(config("10m"), topics=False) as p:
+        clock = Clock(p)
+        clock.set(f"-{HOURS}h")
+        out = subprocess.run([sys.executable, "-c", "import time; print(time.time(), "
+                              "time.monotonic())"], env={**os.environ, **clock.env},
+                             stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+        wall, mono = float(out[0]) - time.time(), float(out[1]) - time.monotonic()
+        assert abs(wall + HOURS * 3600) < 60, f"wall clock off by {wall:.0f} s"
+        assert abs(mono) < 60, f"monotonic clock off by {mono:.0f} s"
+
+
+@test("back three hours, on three, and true again: rounds go on, nothing expires")
+def _():
+    with Pipeline(config("10m")) as p:
+        clock = Clock(p)
+        p.start(env=clock.env)
+        feed(p, 0, 300)
+        wait(lambda: len(requests(p)[0]) == 20, "a round's requests", alive=p.alive)
+        before, at = state(p)[9], time.monotonic()
+        for number, offset in enumerate((f"-{HOURS}h", f"+{HOURS}h", "+0"), 1):
+            clock.set(offset)
+            wait(lambda: p.log().count(" clock_jump ") >= number, "the jump is noticed",
+                 alive=p.alive)
+            feed(p, 300 * number, 300)
+            answer(p, requests(p)[0][-20:])
+            wait(lambda: len(requests(p)[0]) == 20 * (number + 1), f"round {number + 1}",
+                 alive=p.alive)
+            same(requests(p)[1], [], "withdrawn")
+        passed = state(p)[9] - before
+        real = 1000 * (time.monotonic() - at)
+        assert 0 < passed <= real + 2000, f"its clock went {passed} ms in {real:.0f} ms"
+        same([x for x in p.log().splitlines() if "took_ms=-" in x], [], "negative durations")
+
+
+@test("a deadline is kept by the monotonic clock, whatever the wall clock says")
+def _():
+    with Pipeline(config("12s")) as p:
+        clock = Clock(p)
+        p.start(env=clock.env)
+        feed(p, 0, 300)
+        wait(lambda: len(requests(p)[0]) == 20, "a round's requests", alive=p.alive)
+        began = time.monotonic()
+        clock.set(f"+{HOURS}h")
+        wait(lambda: " clock_jump " in p.log(), "the jump is noticed", alive=p.alive)
+        same(requests(p)[1], [], "withdrawn at once")
+        clock.set(f"-{HOURS}h")
+        wait(lambda: len(requests(p)[1]) >= 20, "withdrawn in time", alive=p.alive)
+        took = time.monotonic() - began
+        assert 8 < took < 30, f"withdrawn after {took:.1f} s"
+        print(f"# withdrawn after {took:.1f} s, {len(requests(p)[1])} of them", flush=True)
+
+
+@test("a restart under a clock that is set back: no deadline is missed for ever, none comes early")
+def _():
+    with Pipeline(config("15s")) as p:
+        clock = Clock(p)
+        p.start(env=clock.env)
+        feed(p, 0, 300)
+        wait(lambda: len(requests(p)[0]) == 20, "a round's requests", alive=p.alive)
+        began = time.monotonic()
+        p.kill()
+        clock.set(f"-{HOURS}h")
+        before = state(p)[9]
+        p.start(ready=r" restored ", env=clock.env)
+        same(requests(p)[1], [], "withdrawn by the restart")
+        wait(lambda: len(requests(p)[1]) >= 20, "withdrawn in time", alive=p.alive)
+        took = time.monotonic() - began
+        assert took > 10, f"withdrawn after {took:.1f} s"
+        assert state(p)[9] >= before, "its clock went back"
+
+
+@test("time that passes while nobody is there counts: what is due by then expires at the start")
+def _():
+    with Pipeline(config("10m")) as p:
+        clock = Clock(p)
+        p.start(env=clock.env)
+        feed(p, 0, 300)
+        wait(lambda: len(requests(p)[0]) == 20, "a round's requests", alive=p.alive)
+        same(p.stop(), 0, "exit status")
+        clock.set(f"+{HOURS}h")
+        p.start(ready=r" restored ", env=clock.env)
+        wait(lambda: len(requests(p)[1]) == 20, "withdrawn", alive=p.alive)
+        wait(lambda: len(requests(p)[0]) == 40, "others in their place", alive=p.alive)
+
+
+@test("event times of long ago and of days to come drive nothing")
+def _():
+    with Pipeline({**config("10m"), "records": {"passthrough": ["event_time"]}}) as p:
+        p.start()
+        for first, when in ((0, 0), (100, -1), (200, 4291747200000)):
+            feed(p, first, 100, event_time=when)
+        wait(lambda: len(requests(p)[0]) == 20, "a round's requests", alive=p.alive)
+        same(requests(p)[1], [], "withdrawn")
+        same(len(p.consume("dead-letter")), 300 if not p.candidates() else 0, "dead letters")
+
+
+if __name__ == "__main__":
+    main()
