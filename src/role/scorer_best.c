@@ -5,11 +5,17 @@
 
 int scorer_best_init(struct scorer *m, struct fis_error *e)
 {
+    size_t size = 16;
+    while (size < 2 * (size_t)m->o.heap)
+        size *= 2;
     m->criteria = fis_criteria_count(m->o.criteria.algorithm);
+    m->index_mask = (uint32_t)(size - 1);
     for (uint32_t c = 0; c < m->criteria; c++) {
         m->ids[c] = fis_calloc(m->o.heap, sizeof **m->ids);
         m->hashes[c] = fis_calloc(m->o.heap, sizeof **m->hashes);
-        if (!m->ids[c] || !m->hashes[c] || fis_heap_init(&m->heaps[c], m->o.heap, e) < 0)
+        m->index[c] = fis_calloc(size, sizeof **m->index);
+        if (!m->ids[c] || !m->hashes[c] || !m->index[c] ||
+            fis_heap_init(&m->heaps[c], m->o.heap, e) < 0)
             return fis_fail(e, FIS_NOMEM, "scorer: no memory for heaps of %u records", m->o.heap);
     }
     return 0;
@@ -21,6 +27,7 @@ void scorer_best_done(struct scorer *m)
         fis_heap_done(&m->heaps[c]);
         fis_free(m->ids[c]);
         fis_free(m->hashes[c]);
+        fis_free(m->index[c]);
     }
 }
 
@@ -28,35 +35,76 @@ void scorer_best_clear(struct scorer *m)
 {
     for (uint32_t c = 0; c < m->criteria; c++) {
         fis_heap_clear(&m->heaps[c]);
-        memset(m->hashes[c], 0, m->o.heap * sizeof **m->hashes);
+        memset(m->index[c], 0, (m->index_mask + (size_t)1) * sizeof **m->index);
     }
 }
 
-/* Records come twice (redelivery, a hot id): a second place in the heap would push others out. A
- * scan will do, since admissions are rare: about r ln(N/r) in N records. */
+/* ---- ids that a heap holds ------------------------------------------------------------------
+ * Records come twice (redelivery, a hot id): a second place in the heap would push others out. The
+ * index is a table of slots + 1 by the ids' hashes, 0 where there is none; what does not find its
+ * place free lies behind it. */
+
 static int holds(const struct scorer *m, uint32_t c, uint64_t hash, const struct fis_id *id)
 {
-    for (uint32_t i = 0; i < m->o.heap; i++)
-        if (m->hashes[c][i] == hash && fis_id_compare(&m->ids[c][i], id) == 0)
+    const uint32_t *index = m->index[c];
+    for (uint32_t at = (uint32_t)hash & m->index_mask; index[at]; at = (at + 1) & m->index_mask) {
+        uint32_t slot = index[at] - 1;
+        if (m->hashes[c][slot] == hash && fis_id_compare(&m->ids[c][slot], id) == 0)
             return 1;
+    }
     return 0;
+}
+
+static void index_add(struct scorer *m, uint32_t c, uint32_t slot)
+{
+    uint32_t at = (uint32_t)m->hashes[c][slot] & m->index_mask;
+    while (m->index[c][at])
+        at = (at + 1) & m->index_mask;
+    m->index[c][at] = slot + 1;
+}
+
+/* What lies behind a hole moves into it, unless it would then lie before its place. */
+static void index_remove(struct scorer *m, uint32_t c, uint32_t slot)
+{
+    uint32_t *index = m->index[c], mask = m->index_mask;
+    uint32_t hole = (uint32_t)m->hashes[c][slot] & mask;
+    while (index[hole] != slot + 1)
+        hole = (hole + 1) & mask;
+    for (uint32_t at = (hole + 1) & mask; index[at]; at = (at + 1) & mask) {
+        uint32_t home = (uint32_t)m->hashes[c][index[at] - 1] & mask;
+        if (((at - home) & mask) < ((at - hole) & mask))
+            continue;
+        index[hole] = index[at];
+        hole = at;
+    }
+    index[hole] = 0;
+}
+
+/* ---- admission ------------------------------------------------------------------------------ */
+
+/* Nearly all records end here, once there is a threshold. */
+static int below(const struct fis_heap *h, float score)
+{
+    return h->count == h->capacity && score < h->items[0].score;
 }
 
 static int admit(struct scorer *m, uint32_t c, float score, const struct fis_id *id)
 {
     struct fis_heap *h = &m->heaps[c];
-    if (!fis_heap_admits(h, score, id))
+    if (below(h, score) || !fis_heap_admits(h, score, id))
         return 0;
-    uint64_t hash = fis_id_hash(id, 0) | 1;
+    uint64_t hash = fis_id_hash(id, 0);
     if (holds(m, c, hash, id))
         return 1; /* offered again, with what it is now; the trainer drops duplicates */
     uint32_t place = h->count;
     if (h->count == h->capacity) {
         place = h->items[0].slot;
         fis_heap_remove(h, 0);
+        index_remove(m, c, place);
     }
     m->ids[c][place] = *id;
     m->hashes[c][place] = hash;
+    index_add(m, c, place);
     struct fis_heap_item item = {.score = score, .slot = place, .id = &m->ids[c][place]}, out;
     return fis_heap_offer(h, item, &out) != FIS_HEAP_REFUSED;
 }

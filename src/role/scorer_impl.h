@@ -56,7 +56,9 @@ struct scorer {
     uint32_t n_anew;
     struct fis_heap heaps[FIS_MAX_CRITERIA];
     struct fis_id *ids[FIS_MAX_CRITERIA]; /* [heap] ids of what a heap holds, by slot */
-    uint64_t *hashes[FIS_MAX_CRITERIA];   /* [heap] of those ids; 0: the slot is not in use */
+    uint64_t *hashes[FIS_MAX_CRITERIA];   /* [heap] of those ids */
+    uint32_t *index[FIS_MAX_CRITERIA];    /* [index_mask + 1] slots by those hashes */
+    uint32_t index_mask;
     uint32_t criteria;
     uint64_t head_version, next_order;
     int have_head, stopping;

@@ -1,0 +1,102 @@
+/* What the scorer's heaps hold, held to a list that is sorted anew for each record. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fis/rng.h"
+#include "role/scorer_impl.h"
+
+#define IDS 300u
+
+struct seen {
+    struct fis_id id;
+    float score;
+    int came;
+};
+
+static int better(const void *a, const void *b)
+{
+    const struct seen *x = *(struct seen *const *)a, *y = *(struct seen *const *)b;
+    if (x->score != y->score)
+        return x->score > y->score ? -1 : 1;
+    return fis_id_compare(&x->id, &y->id);
+}
+
+/* The best `heap` of what came; how many there are. */
+static uint32_t best_of(struct seen *all, uint32_t heap, struct seen **best)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < IDS; i++)
+        if (all[i].came)
+            best[n++] = &all[i];
+    qsort(best, n, sizeof *best, better);
+    return n < heap ? n : heap;
+}
+
+static int is_among(struct seen **best, uint32_t n, const struct seen *one)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (best[i] == one)
+            return 1;
+    return 0;
+}
+
+static void holds_the_best_once_each(uint32_t heap, uint64_t seed)
+{
+    struct scorer m = {.o = {.heap = heap, .criteria = {.algorithm = FIS_ALGORITHM_EKG}}};
+    struct seen all[IDS], *best[IDS];
+    struct fis_rng rng;
+    struct fis_error e;
+    fis_rng_seed(&rng, seed, 0);
+    assert_int_equal(scorer_best_init(&m, &e), 0);
+    for (uint32_t i = 0; i < IDS; i++) {
+        char text[16];
+        int n = snprintf(text, sizeof text, "r%u", i);
+        assert_int_equal(fis_id_set(&all[i].id, text, (size_t)n), 0);
+        all[i].score = (float)fis_rng_below(&rng, 60); /* ties are many */
+        all[i].came = 0;
+    }
+    for (int step = 0; step < 3000; step++) {
+        struct seen *one = &all[fis_rng_below(&rng, IDS)];
+        float scores[FIS_MAX_CRITERIA] = {one->score, FIS_NOT_A_CANDIDATE};
+        one->came = 1;
+        uint32_t n = best_of(all, heap, best);
+        assert_int_equal(scorer_best_admit(&m, scores, &one->id), is_among(best, n, one));
+        assert_int_equal(m.heaps[0].count, n);
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t k = 0;
+            while (k < n && fis_id_compare(m.heaps[0].items[k].id, &best[i]->id) != 0)
+                k++;
+            assert_true(k < n);
+        }
+        if (step == 2000) { /* a new head */
+            scorer_best_clear(&m);
+            for (uint32_t i = 0; i < IDS; i++)
+                all[i].came = 0;
+        }
+    }
+    scorer_best_done(&m);
+}
+
+static void the_best_are_held(void **state)
+{
+    (void)state;
+    holds_the_best_once_each(1, 1);
+    holds_the_best_once_each(7, 2);
+    holds_the_best_once_each(8, 3);
+    holds_the_best_once_each(100, 4);
+    holds_the_best_once_each(IDS, 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_best_are_held)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
