@@ -217,6 +217,14 @@ static void limits_hold_and_withdrawal_gives_back(void **state)
     struct fis_id first = c.id;
     assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
     assert_int_equal(fis_selector_limit(s), FIS_LIMIT_IN_FLIGHT);
+    fis_selector_set_in_flight(s, 3);
+    assert_int_equal(fis_selector_limit(s), FIS_LIMIT_NONE);
+    fis_selector_set_in_flight(s, 1); /* the two that are open stay */
+    assert_int_equal(fis_selector_limit(s), FIS_LIMIT_IN_FLIGHT);
+    assert_int_equal(fis_selector_counts(s).open, 2);
+    fis_selector_set_in_flight(s, 0); /* as many as a round has */
+    assert_int_equal(fis_selector_limit(s), FIS_LIMIT_NONE);
+    fis_selector_set_in_flight(s, 2);
     assert_int_equal(fis_selector_expire(s, &first, 1), 1);
     assert_int_equal(fis_selector_expire(s, &first, 1), 0);
     assert_int_equal(fis_selector_state(s, &first), FIS_WITHDRAWN);
