@@ -40,6 +40,7 @@ struct trainer_work {
     struct version_fetch *fetch;
     struct pool_ends ends;
     uint64_t labels_lost; /* not told to the role yet */
+    bool candidates_lost;
     uint64_t commit_at_ms, commit_again_ms;
     uint64_t said_answers;
     uint64_t restore_ms, restored_entries, restored_bytes;
@@ -337,7 +338,10 @@ static void tell_lost(struct trainer_work *w)
 {
     if (w->labels_lost)
         trainer_role_labels_lost(w->role, w->labels_lost, runtime_now(w->rt));
+    if (w->candidates_lost)
+        trainer_role_candidates_lost(w->role);
     w->labels_lost = 0;
+    w->candidates_lost = false;
 }
 
 /* Answers were paid for; what else is lost is told again by others or was not acted upon. */
@@ -349,6 +353,7 @@ static int input_reset(struct trainer_work *w, const struct stream_consumer_even
         return intake_move(&w->intake, ev->topic, ev->partition, 0, e); /* a new group */
     if (labels && bad)
         w->labels_lost += ev->lost_messages > 0 ? (uint64_t)ev->lost_messages : 1;
+    w->candidates_lost |= ev->topic == CANDIDATES && bad;
     log_line(labels && bad ? LOG_LEVEL_ERROR
              : bad         ? LOG_LEVEL_WARN
                            : LOG_LEVEL_INFO,

@@ -159,6 +159,9 @@ int trainer_role_label(struct trainer_role *m, const struct wire_label *l, struc
 /* Answers fell off the labels topic before they were read: every open request becomes EXPIRED
  * (given back to the budget when `replace`). */
 void trainer_role_labels_lost(struct trainer_role *m, uint64_t n, struct trainer_time now);
+/* Candidates fell off their topic before they were read. In pool mode what ended the scan may be
+ * among them: another one is begun. */
+void trainer_role_candidates_lost(struct trainer_role *m);
 
 /* Other limits while it runs, between jobs: rounds, windows, deadlines, replace, budgets, the
  * limit of open requests and patience of `o` are in force from now on, also for requests that are

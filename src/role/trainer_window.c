@@ -154,6 +154,15 @@ void trainer_scan_turn(struct trainer_role *m)
     m->out.pool(m->out.ctx);
 }
 
+void trainer_role_candidates_lost(struct trainer_role *m)
+{
+    if (m->scan.step != SCAN_ON || m->scan.left == 0)
+        return;
+    trainer_note(m, "scan", "round=%u text=\"candidates were gone before they were read: anew\"",
+                 m->state.round);
+    trainer_scan_after(m, 0);
+}
+
 void trainer_window_done(struct trainer_role *m)
 {
     fis_free(m->counted);

@@ -120,6 +120,33 @@ static void test_a_scan_begins_anew(void **state)
     close_world(&w);
 }
 
+/* What would have ended the scan was never read: it must not be waited for. */
+static void test_a_scan_whose_end_was_lost(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = options();
+    open_pool(&w, &o);
+    trainer_role_candidates_lost(w.role); /* no scan yet: nothing to do */
+    bring_ends(&w, 100, 0);
+    uint64_t scan = w.said.head_scan;
+    offer_pool(&w, 50);
+    scanned(&w, scan, 0, 0, 50);
+    trainer_role_candidates_lost(w.role);
+    scanned(&w, scan, 0, 50, 100);
+    assert_false(trainer_role_due(w.role)); /* it is no scan any more */
+    idle(&w);
+    assert_int_equal(w.pools, 2);
+    bring_ends(&w, 100, 0);
+    assert_true(w.said.head_scan > scan);
+    offer_pool(&w, 100);
+    scanned(&w, w.said.head_scan, 0, 0, 100);
+    assert_true(trainer_role_due(w.role));
+    answer_round(&w, 0);
+    assert_int_equal(requests(&w), 16);
+    close_world(&w);
+}
+
 /* With nothing left to ask for, rounds are judged as ever; without an end, not in a mad rush. */
 static void test_a_pool_that_is_empty(void **state)
 {
@@ -156,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_scan_is_a_window),
         cmocka_unit_test(test_a_scan_begins_anew),
+        cmocka_unit_test(test_a_scan_whose_end_was_lost),
         cmocka_unit_test(test_a_pool_that_is_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
