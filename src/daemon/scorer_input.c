@@ -2,7 +2,7 @@
 #include "daemon/scorer_host_impl.h"
 #include "wire/head.h"
 
-#define READ_AT_ONCE 64
+#define READ_AT_ONCE 1024
 
 /* ---- heads and the ledger ------------------------------------------------------------------ */
 

@@ -85,6 +85,14 @@ void scorer_range_add(struct scorer *m, struct slot *s, const struct wire_messag
                       enum wire_decoded status)
 {
     struct scorer_part *part = part_of(s, message->partition);
+    if (part->range != NO_RANGE && !part->anew && status == WIRE_OK) {
+        struct wire_range *same = &s->ranges[part->range];
+        if (goes_on(same, message->offset, 1)) { /* nearly always */
+            same->next++;
+            same->records++;
+            return;
+        }
+    }
     if (part->anew && message->offset >= part->first) {
         part->anew = 0;
         s->ranges[s->n_ranges++] = (struct wire_range){

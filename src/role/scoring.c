@@ -11,6 +11,8 @@
 /* Rows decoded and then scored at a time: their features stay in the processor's caches. A whole
  * number of the kernel's tiles. */
 #define BLOCK_ROWS 128
+#define FETCH_AHEAD 6
+#define FETCH_BYTES 512
 /* JSON text and its tree together; a record is decoded, turned into floats and forgotten. */
 #define ARENA_PER_BYTE 24
 #define ARENA_FLOOR ((size_t)256 << 10)
@@ -169,6 +171,18 @@ static void score_rows(struct scoring_batch *b, uint32_t from, uint32_t n, const
     }
 }
 
+/* Messages were written by another processor: what is decoded soon is asked for in time. */
+static void fetch_ahead(const struct scoring_batch *b, uint32_t i)
+{
+    if (i + FETCH_AHEAD >= b->n)
+        return;
+    const struct wire_message *m = &b->messages[i + FETCH_AHEAD];
+    const char *value = m->value.data;
+    __builtin_prefetch(m->key.data);
+    for (size_t at = 0; at < m->value.length && at < FETCH_BYTES; at += 64)
+        __builtin_prefetch(value + at);
+}
+
 void scoring_run(struct scoring_batch *b)
 {
     uint32_t owner[BLOCK_ROWS], block = 0;
@@ -180,6 +194,7 @@ void scoring_run(struct scoring_batch *b)
         fis_profile_clear(b->sample);
     for (uint32_t i = 0; i < b->n; i++) {
         float *x = b->x + (size_t)block * b->d;
+        fetch_ahead(b, i);
         b->status[i] = decode(b, &b->messages[i], x, &b->records[i], &b->errors[i]);
         if (b->status[i] != WIRE_OK)
             continue;

@@ -234,8 +234,8 @@ static void leave(struct stream_consumer *c, int timeout_ms)
     rd_kafka_queue_destroy(q);
 }
 
-/* librdkafka before 2.3.0 aborts the process when a member is destroyed between the group's word that
- * it has joined, by a cooperative strategy, and the first assignment (its issue 4312). */
+/* librdkafka before 2.3.0 aborts the process when a member is destroyed between the group's word
+ * that it has joined, by a cooperative strategy, and the first assignment (its issue 4312). */
 static bool may_destroy(const struct stream_consumer *c)
 {
     return c->placed || !c->sticky || rd_kafka_version() >= 0x02030000;
@@ -368,8 +368,11 @@ static bool take_message(struct stream_consumer *c, rd_kafka_message_t *m,
         take_error(c, m);
         return false;
     }
-    uint32_t topic = stream_consumer_topic(c, rd_kafka_topic_name(m->rkt));
-    uint32_t i = stream_consumer_find(c, topic, m->partition);
+    if (m->rkt != c->last_rkt) {
+        c->last_topic = stream_consumer_topic(c, rd_kafka_topic_name(m->rkt));
+        c->last_rkt = m->rkt;
+    }
+    uint32_t topic = c->last_topic, i = stream_consumer_find(c, topic, m->partition);
     if (m->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
         if (i < c->owned_count) {
             take_end(c, i, m->offset);
@@ -410,6 +413,7 @@ uint32_t stream_consumer_read(struct stream_consumer *c, struct stream_batch *b,
 {
     serve_events(c);
     stream_reset_serve(c);
+    c->last_rkt = NULL; /* what a rebalance frees may come back as another topic */
     if (c->paused || !b) {
         return 0;
     }

@@ -47,7 +47,9 @@ struct stream_consumer {
     struct stream_partition *owned;
     struct stream_position *positions; /* beside owned */
     uint32_t owned_count, owned_room;
-    uint32_t last; /* where the last message's partition was found in owned */
+    uint32_t last;                    /* where the last message's partition was found in owned */
+    const rd_kafka_topic_t *last_rkt; /* of the last message of this read, */
+    uint32_t last_topic;              /* and its index */
 
     bool assigned, revoked, lost, end, end_told; /* events to be told */
     bool news;                                   /* a position may have something to tell */
