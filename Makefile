@@ -386,7 +386,8 @@ install: all man ## install programs, library, manuals, examples and the systemd
 	$(Q)install -m 644 $(LIBFIS) $(DESTDIR)$(LIBDIR)
 	$(Q)install -m 644 include/fis/*.h $(prefix_dirs)/include/fis
 	$(Q)install -m 644 proto/fis.proto config/example.yaml $(prefix_dirs)/share/fisd
-	$(Q)install -m 644 README.md CHANGELOG.md LICENSE $(prefix_dirs)/share/doc/fisd
+	$(Q)cp -r config/prometheus config/grafana $(prefix_dirs)/share/fisd
+	$(Q)install -m 644 README.md CHANGELOG.md LICENSE src/OPERATIONS.md $(prefix_dirs)/share/doc/fisd
 	$(Q)install -m 644 $(B)/share/fisctl.1 $(prefix_dirs)/share/man/man1
 	$(Q)install -m 644 $(B)/share/fisd.yaml.5 $(prefix_dirs)/share/man/man5
 	$(Q)install -m 644 $(B)/share/fisd.8 $(prefix_dirs)/share/man/man8
@@ -441,13 +442,19 @@ layers: ## fail when a layer includes what it may not see
 	exit $$bad
 
 # ---- docs -------------------------------------------------------------------------------------
+# $(call generated,FILE,NAME,ARGUMENTS): what stands between <!-- NAME: and <!-- end of NAME is written
+# by the program.
+generated = { sed '/^<!-- $(2):/q' $(1); echo; $(FISD) $(3); echo; sed -n '/^<!-- end of $(2)/,$$p' $(1); }
+docs_README.md = $(call generated,README.md,configuration,--print-config --reference)
+docs_OPERATIONS.md = $(call generated,src/OPERATIONS.md,alarms,--print-alarms) > $(B)/alarms.md && \
+  $(call generated,$(B)/alarms.md,metrics,--print-metrics)
 .PHONY: docs docs-check
 docs docs-check: $(FISD)
-	$(Q){ sed '/^<!-- configuration:/q' README.md; echo; $(FISD) --print-config --reference; echo; \
-	  sed -n '/^<!-- end of configuration/,$$p' README.md; } > $(B)/README.md
-	$(Q)cmp -s $(B)/README.md README.md || \
-	  $(if $(filter docs-check,$@),{ echo "README.md: the configuration table is old; run 'make docs'" >&2; exit 1; },cp $(B)/README.md README.md)
-docs: ## write the generated part of the README (the configuration table)
+	$(Q)for f in README.md src/OPERATIONS.md; do \
+	  case $$f in README.md) $(docs_README.md);; *) $(docs_OPERATIONS.md);; esac > $(B)/$${f##*/} || exit 1; \
+	  cmp -s $(B)/$${f##*/} $$f || \
+	  $(if $(filter docs-check,$@),{ echo "$$f: a table is old; run 'make docs'" >&2; exit 1; },cp $(B)/$${f##*/} $$f) || exit 1; done
+docs: ## write the generated parts of README.md and src/OPERATIONS.md (configuration, alarms, metrics)
 
 .PHONY: clean
 clean: ## remove what was built (fetched data and brokers stay in build/cache)
