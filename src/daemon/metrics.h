@@ -45,6 +45,11 @@ struct metric {
     void (*write)(const struct status *s, struct http_reply *out, const struct metric *m);
     const char *help;
 };
+/* metrics_versions.c */
+typedef void metrics_write_fn(const struct status *s, struct http_reply *out,
+                              const struct metric *m);
+metrics_write_fn metrics_verdicts, metrics_version, metrics_accuracy, metrics_gaps, metrics_bounds,
+    metrics_group_rate, metrics_group_accuracy, metrics_group_rows;
 extern const struct metric metrics_table[]; /* name NULL at the end */
 
 #endif

@@ -244,142 +244,6 @@ static void dead_letters(const struct status *s, struct http_reply *out, const s
     dead(out, m, s->cfg->topics.control, (double)s->trainer.dead_commands);
 }
 
-/* ---- versions -------------------------------------------------------------------------------- */
-
-static void verdicts(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    uint32_t n;
-    const struct version_reason *r = version_log_reasons(s->versions, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        char labels[METRICS_LABELS] = "";
-        metrics_label(labels, "verdict", r[i].verdict);
-        metrics_label(labels, "reason", r[i].reason);
-        metrics_sample(out, m, labels, (double)r[i].count);
-    }
-}
-
-static void version(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    const struct version_info *newest = version_log_at(s->versions, 0);
-    const struct version_info *served = version_log_served(s->versions);
-    if (newest)
-        metrics_sample(out, m, "which=\"newest\"", (double)newest->version);
-    if (served)
-        metrics_sample(out, m, "which=\"served\"", (double)served->version);
-}
-
-/* The models that are shown: what is served, the newest version, and the anchor it was judged
- * against (the newest model that was trained without regard to fairness). */
-struct shown {
-    const char *model;
-    const struct fis_metrics *metrics;
-};
-static uint32_t models(const struct status *s, struct shown out[3])
-{
-    const struct version_info *newest = version_log_at(s->versions, 0);
-    const struct version_info *served = version_log_served(s->versions);
-    uint32_t n = 0;
-    if (served && served->metrics.n)
-        out[n++] = (struct shown){"served", &served->metrics};
-    if (newest && newest->metrics.n)
-        out[n++] = (struct shown){"newest", &newest->metrics};
-    if (newest && newest->anchor.n)
-        out[n++] = (struct shown){"anchor", &newest->anchor};
-    return n;
-}
-
-static void accuracy(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    struct shown shown[3];
-    uint32_t n = models(s, shown);
-    for (uint32_t i = 0; i < n; i++) {
-        char labels[METRICS_LABELS] = "";
-        metrics_label(labels, "model", shown[i].model);
-        metrics_sample(out, m, labels, shown[i].metrics->accuracy);
-    }
-}
-
-static void gap(struct http_reply *out, const struct metric *m, const char *model,
-                const char *metric, const char *bound, double v)
-{
-    char labels[METRICS_LABELS] = "";
-    metrics_label(labels, "model", model);
-    metrics_label(labels, "metric", metric);
-    if (bound)
-        metrics_label(labels, "bound", bound);
-    metrics_sample(out, m, labels, v);
-}
-
-static void gaps(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    struct shown shown[3];
-    uint32_t n = models(s, shown);
-    for (uint32_t i = 0; i < n; i++) {
-        for (int k = FIS_DEMOGRAPHIC_PARITY; k <= FIS_RISK_DISPARITY; k++)
-            gap(out, m, shown[i].model, fis_metric_name((enum fis_metric)k), NULL,
-                fis_metrics_of(shown[i].metrics, (enum fis_metric)k));
-    }
-}
-
-static void bounds(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    const struct version_info *v = version_log_served(s->versions);
-    if (!v || v->intervals.level <= 0)
-        return;
-    const struct {
-        const char *name;
-        const struct fis_interval *i;
-    } all[] = {
-        {"accuracy", &v->intervals.accuracy},
-        {"demographic_parity", &v->intervals.demographic_parity},
-        {"equal_opportunity", &v->intervals.equal_opportunity},
-        {"equalized_odds", &v->intervals.equalized_odds},
-        {"risk_disparity", &v->intervals.risk_disparity},
-    };
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-        gap(out, m, "served", all[k].name, "low", all[k].i->low);
-        gap(out, m, "served", all[k].name, "high", all[k].i->high);
-    }
-}
-
-/* Of the served version, group by group; groups are numbered, never named. */
-static void by_group(const struct status *s, struct http_reply *out, const struct metric *m,
-                     double (*get)(const struct fis_group_metrics *g))
-{
-    const struct version_info *v = version_log_served(s->versions);
-    for (uint32_t i = 0; v && i < v->metrics.n_groups; i++) {
-        char labels[METRICS_LABELS] = "", group[16];
-        snprintf(group, sizeof group, "%u", i);
-        metrics_label(labels, "model", "served");
-        metrics_label(labels, "group", group);
-        metrics_sample(out, m, labels, get(&v->metrics.group[i]));
-    }
-}
-static double rate_of(const struct fis_group_metrics *g)
-{
-    return g->positive_rate;
-}
-static double accuracy_of(const struct fis_group_metrics *g)
-{
-    return g->accuracy;
-}
-static double rows_of(const struct fis_group_metrics *g)
-{
-    return g->n;
-}
-static void group_rate(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    by_group(s, out, m, rate_of);
-}
-static void group_accuracy(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    by_group(s, out, m, accuracy_of);
-}
-static void group_rows(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    by_group(s, out, m, rows_of);
-}
-
 /* ---- Kafka clients --------------------------------------------------------------------------- */
 
 #define KAFKA(name, expression)                                                                    \
@@ -553,24 +417,24 @@ const struct metric metrics_table[] = {
     {"fisd_val0_ratio", "gauge", NULL, WHEN_LEADING, val0, NULL,
      "VAL_0: accuracy of the first model, below which less gate.epsilon nothing is served."},
 
-    {"fisd_version", "gauge", "which", WHEN_TRAINER, NULL, version,
+    {"fisd_version", "gauge", "which", WHEN_TRAINER, NULL, metrics_version,
      "Number of the newest version, and of the one that is served."},
-    {"fisd_versions_total", "counter", "verdict, reason", WHEN_TRAINER, NULL, verdicts,
+    {"fisd_versions_total", "counter", "verdict, reason", WHEN_TRAINER, NULL, metrics_verdicts,
      "Versions on the models topic that this process has seen, by the gate's verdict and reason."},
     {"fisd_versions_rejected_in_row", "gauge", NULL, WHEN_TRAINER, rejected_in_row, NULL,
      "Rejected versions since the last that was published."},
-    {"fisd_accuracy_ratio", "gauge", "model", WHEN_TRAINER, NULL, accuracy,
+    {"fisd_accuracy_ratio", "gauge", "model", WHEN_TRAINER, NULL, metrics_accuracy,
      "Accuracy on the validation rows: of the served version, the newest, and the anchor."},
-    {"fisd_fairness_gap_ratio", "gauge", "model, metric", WHEN_TRAINER, NULL, gaps,
+    {"fisd_fairness_gap_ratio", "gauge", "model, metric", WHEN_TRAINER, NULL, metrics_gaps,
      "Fairness on the validation rows: largest gap between groups; 0 is fair. risk_disparity is in "
      "units of the loss."},
-    {"fisd_interval_bound_ratio", "gauge", "model, metric, bound", WHEN_TRAINER, NULL, bounds,
+    {"fisd_interval_bound_ratio", "gauge", "model, metric, bound", WHEN_TRAINER, NULL, metrics_bounds,
      "Bootstrap interval of 95 % of what is served."},
-    {"fisd_group_positive_ratio", "gauge", "model, group", WHEN_TRAINER, NULL, group_rate,
+    {"fisd_group_positive_ratio", "gauge", "model, group", WHEN_TRAINER, NULL, metrics_group_rate,
      "P(yhat = positive) of each group, on the validation rows."},
-    {"fisd_group_accuracy_ratio", "gauge", "model, group", WHEN_TRAINER, NULL, group_accuracy,
+    {"fisd_group_accuracy_ratio", "gauge", "model, group", WHEN_TRAINER, NULL, metrics_group_accuracy,
      "Accuracy of each group, on the validation rows."},
-    {"fisd_group_rows", "gauge", "model, group", WHEN_TRAINER, NULL, group_rows,
+    {"fisd_group_rows", "gauge", "model, group", WHEN_TRAINER, NULL, metrics_group_rows,
      "Validation rows of each group that judged it."},
 
     {"fisd_kafka_brokers_up", "gauge", "client", WHEN_ALWAYS, NULL, kafka_up,

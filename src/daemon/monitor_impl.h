@@ -1,5 +1,6 @@
 /* Inside the monitor: monitor.c (life), status.c (filling the status), monitor_http.c (routes and
- * health), metrics.c and metrics_table.c, api.c, api_versions.c, commands.c. */
+ * health), metrics.c, metrics_table.c and metrics_versions.c, api.c, api_versions.c, api_alarms.c,
+ * alarms.c, commands.c. */
 #ifndef DAEMON_MONITOR_IMPL_H
 #define DAEMON_MONITOR_IMPL_H
 
