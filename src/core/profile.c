@@ -81,8 +81,8 @@ static uint32_t numeric_bin(const struct column *c, const float *x)
         return NUMERIC_BINS;
     float z = (x[c->feature] - c->mean) * c->factor;
     uint32_t bin = 0;
-    while (bin < NUMERIC_BINS - 1 && z >= edges[bin])
-        bin++;
+    for (int i = 0; i < NUMERIC_BINS - 1; i++) /* without branches: z is hard to predict */
+        bin += z >= edges[i];
     return bin;
 }
 
