@@ -85,16 +85,20 @@ struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_
     for (uint32_t l = 1; l < last; l++)
         all_hidden += shape->width[l];
     size_t delta = max_n * hidden, pad = (size_t)NETWORK_MAX_TILE * shape->width[0];
-    size_t tile = (size_t)NETWORK_MAX_TILE * (1 + max_directions) *
-                  (widest(shape, 1, last) + NETWORK_MAX_UNITS);
+    size_t outputs = (1 + (size_t)max_directions) * (widest(shape, 1, last) + NETWORK_MAX_UNITS);
+    size_t tile = NETWORK_MAX_TILE * (outputs + NETWORK_GATHER_PAD);
+    size_t d = (shape->width[0] + (size_t)31) / 16 * 16; /* for network_kernel's others */
 
     struct fis_scratch *s = fis_calloc(1, sizeof *s);
-    float *at = fis_calloc(max_n * all_hidden + 2 * delta + 2 * tile + 2 * pad, sizeof *at);
-    if (!s || !at) {
+    float *at = fis_calloc(max_n * all_hidden + 2 * delta + 3 * tile + 2 * pad + d, sizeof *at);
+    uint32_t *index = fis_alloc(d, sizeof *index);
+    if (!s || !at || !index) {
+        fis_free(index);
         fis_free(at);
         fis_free(s);
         return NULL;
     }
+    s->index = index;
     s->max_n = max_n;
     s->max_directions = max_directions;
     s->slab = s->pad = at;
@@ -102,6 +106,9 @@ struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_
     at += 2 * pad;
     for (int i = 0; i < 2; i++, at += tile)
         s->tile[i] = at;
+    s->first = at;
+    s->value = at + tile;
+    at += tile + d;
     for (int i = 0; i < 2; i++, at += delta)
         s->delta[i] = at;
     for (uint32_t l = 1; l < last; at += (size_t)max_n * shape->width[l], l++)
@@ -114,6 +121,7 @@ void fis_scratch_free(struct fis_scratch *s)
     if (!s)
         return;
     fis_free(s->slab);
+    fis_free(s->index);
     fis_free(s);
 }
 

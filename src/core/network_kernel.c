@@ -1,7 +1,11 @@
 #include "core/network_kernel.h"
 
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
+#define EACH_OF_1(X) X(0)
 #define EACH_OF_4(X) X(0) X(1) X(2) X(3)
 #define EACH_OF_6(X) EACH_OF_4(X) X(4) X(5)
 #define EACH_OF_12(X) EACH_OF_6(X) X(6) X(7) X(8) X(9) X(10) X(11)
@@ -66,8 +70,9 @@ static inline __attribute__((always_inline)) void transpose(const float *x, uint
 
 #define KERNEL(lanes, columns)                                                                     \
     {                                                                                              \
-        2 * (lanes), (columns), block##lanes, few##lanes, transpose##lanes, relu##lanes,           \
-            influence##lanes                                                                       \
+        .rows = 2 * (lanes), .units = (columns), .block = block##lanes, .few = few##lanes,         \
+        .others = others##lanes, .gather = gather##lanes, .transpose = transpose##lanes,           \
+        .relu = relu##lanes, .influence = influence##lanes                                         \
     }
 static const struct network_kernel kernels[] = {
 #if defined(__x86_64__)

@@ -16,6 +16,7 @@
 #define NETWORK_MAX_TILE 32u
 #define NETWORK_MAX_UNITS 12u
 #define NETWORK_FEW 4u
+#define NETWORK_GATHER_PAD 16u /* floats that a row of gather may be longer than its columns */
 
 /* z [columns][rows] = sum over u of w [u][column] a [u][rows], added to bias [columns], or to z
  * when bias is NULL. All are aligned to 64 bytes. */
@@ -26,6 +27,14 @@ struct network_kernel {
     uint32_t rows;  /* of a tile */
     uint32_t units; /* columns of a block */
     network_block_fn *block, *few;
+    /* The values of x [in] that are not 0, and where they are: how many. index and value have room
+     * for in + 16. */
+    uint32_t (*others)(const float *x, uint32_t in, uint32_t *index, float *value);
+    /* One record with n values that are not 0: z [stride] = bias [stride] + sum of value[i] times
+     * row index[i] of w [in][stride], the same additions in the same order as `block` has them.
+     * stride: a multiple of 16, and all is aligned to 64 bytes. */
+    void (*gather)(const float *w, uint32_t stride, const uint32_t *index, const float *value,
+                   uint32_t n, const float *bias, float *z);
     /* x [rows][in] to a [in][rows]. */
     void (*transpose)(const float *x, uint32_t in, float *a);
     /* z [1 + slots][stride][rows], `units` of them in use: da = [z > 0] dz, a = max(z, 0). */

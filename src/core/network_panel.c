@@ -21,8 +21,18 @@ struct fis_panel {
     const struct network_kernel *kernel;
     uint32_t columns[FIS_MAX_LAYERS]; /* outputs of a layer, as packed */
     float *layer[FIS_MAX_LAYERS]; /* (1+A) x [in * columns] packed, then biases (1+A) x [columns] */
+    /* The first layer once more, as rows for records that are mostly 0: [d][stride], where a row
+     * has the columns of W, G_1, … G_A; and the biases [stride]. NULL: too narrow to be worth it.
+     */
+    float *rows, *row_bias;
+    uint32_t stride;
     float *slab;
 };
+
+/* With fewer features the dense product is as fast. */
+#define SPARSE_FROM 24u
+/* A record is sparse when at most one in so many of its numbers is not 0. */
+#define SPARSE_SHARE 4u
 
 /* The first layer of g with an element other than 0; n_layers when there is none. */
 static uint32_t first_layer(const struct fis_shape *shape, const float *g)
@@ -72,6 +82,21 @@ static void pack(const struct fis_panel *p, uint32_t l, uint32_t slot, const flo
     memcpy(biases(p, l) + (size_t)slot * columns, from + (size_t)in * out, out * sizeof *from);
 }
 
+/* As pack, into the rows of sparse records. */
+static void lay_out(const struct fis_panel *p, uint32_t slot, const float *slab)
+{
+    uint32_t in = p->shape.width[0], out = p->shape.width[1], at = slot * p->columns[0];
+    for (uint32_t u = 0; u < in; u++)
+        memcpy(p->rows + (size_t)u * p->stride + at, slab + (size_t)u * out, out * sizeof *slab);
+    memcpy(p->row_bias + at, slab + (size_t)in * out, out * sizeof *slab);
+}
+
+static size_t row_floats(struct fis_panel *p)
+{
+    p->stride = ((1 + p->active[0]) * p->columns[0] + 15) / 16 * 16;
+    return p->shape.width[0] < SPARSE_FROM ? 0 : (p->shape.width[0] + (size_t)1) * p->stride;
+}
+
 struct fis_panel *fis_panel_new(const struct fis_shape *shape, const float *params,
                                 const float *const *directions, uint32_t n_directions)
 {
@@ -90,10 +115,18 @@ struct fis_panel *fis_panel_new(const struct fis_shape *shape, const float *para
         p->columns[l] = network_kernel_columns(p->kernel, shape->width[l + 1]);
         floats += layer_floats(p, l);
     }
-    float *at = p->slab = fis_calloc(floats, sizeof *at);
+    size_t rows = row_floats(p);
+    float *at = p->slab = fis_calloc(floats + rows, sizeof *at);
     if (!at) {
         fis_free(p);
         return NULL;
+    }
+    if (rows) {
+        p->rows = at + floats;
+        p->row_bias = at + floats + rows - p->stride;
+        lay_out(p, 0, params);
+        for (uint32_t slot = 0; slot < p->active[0]; slot++)
+            lay_out(p, slot + 1, directions[p->order[slot]]);
     }
     for (uint32_t l = 0; l < shape->n_layers; l++) {
         p->layer[l] = at;
@@ -147,15 +180,34 @@ static void run_layer(const struct fis_panel *p, uint32_t l, const float *a, uin
         network_kernel_run(k, w, in, out, a + (size_t)t * stride * k->rows, NULL, z + t * step);
 }
 
+/* The first layer of a tile of sparse records: the same numbers, as adding 0 changes nothing.
+ * False, and nothing done, when one of them is not sparse. */
+static int run_sparse(const struct fis_panel *p, const float *x, struct fis_scratch *s, float *z)
+{
+    uint32_t d = p->shape.width[0];
+    for (uint32_t i = 0; i < p->kernel->rows; i++, x += d) {
+        uint32_t n = p->kernel->others(x, d, s->index, s->value);
+        if (n > d / SPARSE_SHARE)
+            return 0;
+        p->kernel->gather(p->rows, p->stride, s->index, s->value, n, p->row_bias,
+                          s->first + (size_t)i * p->stride);
+    }
+    p->kernel->transpose(s->first, p->stride, z);
+    return 1;
+}
+
 /* All layers for one tile of records; returns [1 + active][columns][rows]. */
 static float *run_tile(const struct fis_panel *p, const float *x, struct fis_scratch *s)
 {
     float *a = s->turned;
     uint32_t carried = 0, stride = 0, last = p->shape.n_layers - 1;
-    p->kernel->transpose(x, p->shape.width[0], s->turned);
+    int sparse = p->rows && run_sparse(p, x, s, s->tile[0]);
+    if (!sparse)
+        p->kernel->transpose(x, p->shape.width[0], s->turned);
     for (uint32_t l = 0; l <= last; l++) {
         float *z = s->tile[l & 1];
-        run_layer(p, l, a, carried, stride, z);
+        if (l > 0 || !sparse)
+            run_layer(p, l, a, carried, stride, z);
         carried = p->active[l];
         stride = p->columns[l];
         if (l < last)

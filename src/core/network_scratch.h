@@ -10,9 +10,12 @@ struct fis_scratch {
     uint32_t max_n, max_directions;
     float *act[FIS_MAX_LAYERS]; /* act[l] [max_n][width[l]]: inputs of layer l, for l >= 1 */
     float *delta[2];            /* [max_n][widest hidden]: backward, ping and pong */
-    float *tile[2]; /* [(1 + max_directions) * widest output, as packed][a tile's rows] */
-    float *turned;  /* [d][a tile's rows] */
-    float *pad;     /* [a tile's rows][d]: the last tile's records, filled up with zeros */
+    float *tile[2];  /* [(1 + max_directions) * widest output, as packed][a tile's rows] */
+    float *turned;   /* [d][a tile's rows] */
+    float *first;    /* [a tile's rows][first layer's outputs, as laid out]: of sparse records */
+    float *value;    /* [d] what is not 0 of a record, */
+    uint32_t *index; /* [d] and where */
+    float *pad;      /* [a tile's rows][d]: the last tile's records, filled up with zeros */
     float *slab;
 };
 

@@ -1,5 +1,6 @@
 #include "wire/protobuf_features.h"
 
+#include <endian.h>
 #include <string.h>
 
 #include "wire/raw.h"
@@ -122,7 +123,10 @@ static int spread_rising(const struct wire_features *f, struct wire_bytes index,
     while (p < end && v < v_end) {
         if (!small(&p, end, &at) || at < next || at >= f->wanted)
             return 0;
-        wire_floats_from_le(&f->values[at], v, 1);
+        uint32_t bits;
+        memcpy(&bits, v, sizeof bits);
+        bits = le32toh(bits);
+        memcpy(&f->values[at], &bits, sizeof bits);
         v += 4;
         next = at + 1;
     }

@@ -1,0 +1,215 @@
+/*
+ * What is done fast gives what is done slowly: records that are mostly 0 have the same numbers as
+ * among others, to the last bit; and the set that is selected is the one that the naive twin
+ * selects.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "fis/influence.h"
+#include "fis/mem.h"
+#include "fis/selector.h"
+
+struct model {
+    struct fis_shape shape;
+    float *w, *g[FIS_DIRECTIONS];
+    struct fis_panel *panel;
+};
+
+/* Hidden layers end with 0. With `last_only` the directions are 0 below the last layer. */
+static void model_new(struct model *m, uint32_t d, const uint32_t *hidden, uint32_t classes,
+                      int last_only, struct fis_rng *rng)
+{
+    uint32_t n_hidden = 0;
+    while (hidden[n_hidden])
+        n_hidden++;
+    assert_int_equal(fis_shape_init(&m->shape, d, hidden, n_hidden, classes, NULL), 0);
+    size_t n = fis_shape_params(&m->shape);
+    m->w = fis_alloc(n, sizeof *m->w);
+    fis_network_init(&m->shape, m->w, rng);
+    for (size_t i = 0; i < n; i++)
+        m->w[i] += (float)fis_rng_normal(rng) * .02f; /* biases too */
+    for (int i = 0; i < FIS_DIRECTIONS; i++) {
+        m->g[i] = fis_calloc(n, sizeof *m->g[i]);
+        for (size_t k = last_only ? fis_shape_offset(&m->shape, n_hidden) : 0; k < n; k++)
+            m->g[i][k] = (float)fis_rng_normal(rng) * .1f;
+    }
+    m->panel = fis_panel_new(&m->shape, m->w, (const float *const *)m->g, FIS_DIRECTIONS);
+    assert_non_null(m->panel);
+}
+
+static void model_free(struct model *m)
+{
+    fis_panel_unref(m->panel);
+    fis_free(m->w);
+    fis_free(m->g[0]);
+    fis_free(m->g[1]);
+}
+
+/* [3][n][K]: probabilities, and both influences. */
+static float *scored(const struct model *m, const float *x, uint32_t n)
+{
+    uint32_t k = fis_shape_classes(&m->shape);
+    struct fis_scratch *s = fis_scratch_new(&m->shape, n, FIS_DIRECTIONS);
+    float *out = fis_calloc(3 * (size_t)n * k, sizeof *out);
+    assert_true(s && out);
+    fis_influence_batch(m->panel, x, n, s, out, out + (size_t)n * k, out + 2 * (size_t)n * k);
+    fis_scratch_free(s);
+    return out;
+}
+
+static void sparse_row(struct fis_rng *rng, float *x, uint32_t d)
+{
+    memset(x, 0, d * sizeof *x);
+    for (uint32_t i = 0; i < d / 7; i++)
+        x[fis_rng_below(rng, d)] = i % 3 ? 1 : (float)fis_rng_normal(rng);
+}
+
+static void sparse_as_dense(uint32_t d, const uint32_t *hidden, uint32_t classes, int last_only,
+                            struct fis_rng *rng)
+{
+    enum { N = 77 };
+    struct model m;
+    size_t row = d * sizeof(float);
+    float *alone = fis_alloc((size_t)N * d, sizeof(float));
+    float *mixed = fis_alloc((size_t)2 * N * d, sizeof(float));
+    model_new(&m, d, hidden, classes, last_only, rng);
+    for (size_t i = 0; i < N; i++) {
+        sparse_row(rng, alone + i * d, d);
+        memcpy(mixed + 2 * i * d, alone + i * d, row);
+        for (uint32_t u = 0; u < d; u++)
+            mixed[(2 * i + 1) * d + u] = (float)fis_rng_normal(rng);
+    }
+    float *a = scored(&m, alone, N), *b = scored(&m, mixed, 2 * N);
+    for (size_t what = 0; what < 3; what++)
+        for (size_t i = 0; i < N; i++)
+            assert_memory_equal(a + (what * N + i) * classes, b + (what * 2 * N + 2 * i) * classes,
+                                classes * sizeof(float));
+    fis_free(a);
+    fis_free(b);
+    fis_free(alone);
+    fis_free(mixed);
+    model_free(&m);
+}
+
+static void sparse_records_score_as_among_others(void **state)
+{
+    (void)state;
+    static const uint32_t shapes[][3] = {{64, 0}, {0}, {13, 0}, {32, 16, 0}, {100, 5, 0}};
+    struct fis_rng rng;
+    fis_rng_seed(&rng, 31, 0);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int last_only = 0; last_only < 2; last_only++) {
+            sparse_as_dense(24, shapes[i], 2, last_only, &rng);
+            sparse_as_dense(25, shapes[i], 5, last_only, &rng);
+            sparse_as_dense(104, shapes[i], 2, last_only, &rng);
+            sparse_as_dense(331, shapes[i], 10, last_only, &rng);
+        }
+}
+
+struct ranked {
+    double score;
+    uint32_t row;
+};
+
+static int better(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    return x->score == y->score ? (x->row > y->row) - (x->row < y->row)
+                                : (x->score < y->score) - (x->score > y->score);
+}
+
+/* Which rows are the best `most`, as a set of bits. */
+static void best_of(struct ranked *all, uint32_t n, uint32_t most, unsigned char *in)
+{
+    memset(in, 0, n);
+    qsort(all, n, sizeof *all, better);
+    for (uint32_t i = 0; i < most; i++)
+        in[all[i].row] = 1;
+}
+
+/* Softmax of double sums, the naive influences, and the criteria by their formulas. */
+static void naive_scores(const struct model *m, const float *x, double scores[2])
+{
+    uint32_t k = fis_shape_classes(&m->shape), h = m->shape.width[1], d = m->shape.width[0];
+    const float *w1 = m->w, *b1 = w1 + (size_t)d * h, *w2 = b1 + h, *b2 = w2 + (size_t)h * k;
+    double z[FIS_MAX_CLASSES], a[64], acc[FIS_MAX_CLASSES], fair[FIS_MAX_CLASSES], sum = 0;
+    for (uint32_t j = 0; j < h; j++) {
+        a[j] = (double)b1[j];
+        for (uint32_t u = 0; u < d; u++)
+            a[j] += (double)x[u] * (double)w1[(size_t)u * h + j];
+    }
+    for (uint32_t c = 0; c < k; c++) {
+        z[c] = (double)b2[c];
+        for (uint32_t j = 0; j < h; j++)
+            z[c] += (a[j] > 0 ? a[j] : 0) * (double)w2[(size_t)j * k + c];
+        sum += exp(z[c]);
+    }
+    assert_int_equal(fis_influence_naive(&m->shape, m->w, x, m->g[0], m->g[1], acc, fair, NULL), 0);
+    scores[0] = scores[1] = 0;
+    for (uint32_t c = 0; c < k; c++) {
+        double p = exp(z[c]) / sum;
+        scores[0] -= acc[c] <= 0 && fair[c] <= 0 ? p * fair[c] : 0;
+        scores[1] -= p * log(p);
+    }
+}
+
+static void the_same_records_are_selected(void **state)
+{
+    (void)state;
+    enum { N = 3000, D = 60, K = 3, MOST = 64 };
+    static const uint32_t hidden[] = {48, 0};
+    static struct ranked fast[2][N], naive[2][N];
+    unsigned char of_fast[N], of_naive[N];
+    struct fis_criteria criteria = {.algorithm = FIS_ALGORITHM_FIS_PLUS};
+    struct fis_rng rng;
+    struct model m;
+    float *x = fis_alloc((size_t)N * D, sizeof *x);
+    fis_rng_seed(&rng, 32, 0);
+    model_new(&m, D, hidden, K, 0, &rng);
+    for (uint32_t i = 0; i < N; i++) {
+        sparse_row(&rng, x + (size_t)i * D, D);
+        for (uint32_t u = 0; i % 2 && u < D; u++)
+            x[(size_t)i * D + u] = (float)fis_rng_normal(&rng);
+    }
+    float *out = scored(&m, x, N), *acc = out + (size_t)N * K, *fair = acc + (size_t)N * K;
+    for (uint32_t i = 0; i < N; i++) {
+        float f[FIS_MAX_CRITERIA];
+        double s[2];
+        struct fis_id id;
+        assert_int_equal(fis_id_set(&id, &i, sizeof i), 0);
+        size_t at = (size_t)i * K;
+        fis_criteria_score(&criteria, &id, out + at, acc + at, fair + at, K, f);
+        naive_scores(&m, x + (size_t)i * D, s);
+        for (int c = 0; c < 2; c++) {
+            fast[c][i] = (struct ranked){(double)f[c], i};
+            naive[c][i] = (struct ranked){s[c], i};
+        }
+    }
+    for (int c = 0; c < 2; c++) {
+        best_of(fast[c], N, MOST, of_fast);
+        best_of(naive[c], N, MOST, of_naive);
+        assert_memory_equal(of_fast, of_naive, N);
+        assert_true(naive[c][MOST - 1].score > 0 &&
+                    naive[c][MOST - 1].score > naive[c][MOST].score);
+    }
+    fis_free(out);
+    fis_free(x);
+    model_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sparse_records_score_as_among_others),
+        cmocka_unit_test(the_same_records_are_selected),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
