@@ -26,7 +26,8 @@ class Browser:
 
     def __enter__(self):
         self.port, self.session = _free_port(), None
-        self.profile = tempfile.TemporaryDirectory(prefix="browser.", dir=os.environ.get("FISD_TEST_DIR"))
+        self.profile = tempfile.TemporaryDirectory(prefix="browser.",
+                                                   dir=os.environ.get("FISD_TEST_DIR"))
         self.driver = subprocess.Popen(["chromedriver", f"--port={self.port}"],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:

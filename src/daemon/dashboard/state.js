@@ -18,7 +18,7 @@ const RULES = [
       "fisd waits, and goes on by itself when one does. Check that the broker runs, that " +
       "kafka.bootstrap.servers in the configuration is its address, and that its security " +
       "settings fit."),
-  ({ status: s }) => s.broker_trouble &&
+  ({ status: s }) => !s.ready && s.broker_trouble &&
     say("warn", `Trouble with Kafka: ${s.broker_trouble}`,
       "It is tried again and again. If this stays, the broker's log and the alarms say more; " +
       "the lag below shows whether anything is read."),
@@ -86,10 +86,17 @@ function labels({ t }) {
       "your labelling tool answers on the topic of the labels. By hand: fisctl label.");
 }
 
+/* A trouble with Kafka that hinders nothing is not what is said first. */
+function withTrouble(said, s) {
+  const trouble = s?.broker_trouble;
+  if (!trouble || said.text.includes(trouble)) return said;
+  return { ...said, more: `${said.more} (Kafka, lately: ${trouble})`.trim() };
+}
+
 export function headline(d) {
   for (const rule of RULES) {
     const said = rule(d);
-    if (said) return said;
+    if (said) return withTrouble(said, d.status);
   }
   return say("ok", "Running");
 }

@@ -407,9 +407,13 @@ export function renderBest(d) {
   orEmpty("best-none", !held,
     !d.t ? elsewhere(d) : "None is held yet. Scorers offer the best of the records they read.");
   const columns = criterion => [{ name: "Rank", head: true, cell: b => String(b.rank) },
-    { name: "Record", id: true, cell: b => b.id },
-    { name: "Score", number: true, cell: b => known(b.score) ? b.score.toPrecision(3) : none() },
-    { name: "Why", cell: b => criterionReason(criterion, b.rank) }];
+    {
+      name: "Record",
+      id: true,
+      cell: b => [b.id, h("span", { class: "quiet" }, criterionReason(criterion, b.rank))]
+    },
+    { name: "Score", number: true, cell: b => known(b.score) ? b.score.toPrecision(3) : none() }
+  ];
   fill("best-tables", [held, criteria, candidates],
     () => !held ? [] :
                   criteria.map(c => h("div", {}, h("h3", {}, criterionName(c.name)),
