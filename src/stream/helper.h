@@ -11,7 +11,7 @@
 
 #include "stream/client.h"
 
-#define STREAM_HELPER_ASK_MS 500 /* how long one question may block, and so a stop */
+#define STREAM_HELPER_ASK_MS 1000 /* how long one question may block, and so a stop */
 
 struct stream_helper {
     const struct stream_link *link;

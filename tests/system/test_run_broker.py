@@ -113,6 +113,24 @@ def _():
         finish(p, sent)
 
 
+@test("a broker that is killed: fisd leaves in time, and with both back nothing is missing")
+def _():
+    with Pipeline(config()) as p:
+        p.start()
+        p.produce("records", records(0, 1200))
+        p.wait_messages("label-requests", 32)
+        answer(p, set())
+        broker.kill()
+        pause(1, p)
+        started = time.monotonic()
+        status = p.ended(SHUTDOWN + 10, signal.SIGTERM)
+        print(f"# ended with status {status} after {time.monotonic() - started:.1f} s", flush=True)
+        assert status in (0, 1), status
+        broker.start()
+        p.start(ready=r" started ")
+        finish(p, 1200)
+
+
 @test("a broker that stops answering for longer than a session, and comes back, is waited for")
 def _():
     with Pipeline(config()) as p:

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""K15 and K16 for the trainer: out of its group and unaware of it; and labels that retention has
+removed before they were read."""
+
+import json
+import re
+import signal
+import time
+
+from fisd_test import Pipeline, fields, main, people, record_json, same, t_config, test, wait
+from own_broker import delete_records, delete_topic
+
+ROWS = list(people(8000, 3))
+TRUTH = {r["id"]: r["hired"] for r in ROWS}
+
+
+def config(labels=None, kafka=None, training=None, **selection):
+    return t_config(selection={"labels_per_round": 32, "window_records": 500, **selection},
+                    labels=labels or {},
+                    kafka={"session.timeout.ms": 6000, "heartbeat.interval.ms": 500,
+                           **(kafka or {})},
+                    training={"warm_up_epochs": 5, "steps_per_round": 60, **(training or {})},
+                    runtime={"commit_interval": "50ms"})
+
+
+def feed(p, first, n):
+    p.produce("records", [(None, record_json(r)) for r in ROWS[first:first + n]])
+
+
+def asked(p):
+    bodies = [(m.key.decode(), json.loads(m.value)) for m in p.consume("label-requests")]
+    ids = [k for k, b in bodies if not b.get("cancelled")]
+    same(len(ids), len(set(ids)), "an id was asked for twice")
+    return ids, [k for k, b in bodies if b.get("cancelled")]
+
+
+def answer(p, ids):
+    p.produce("labels", [(i.encode(), json.dumps({"label": TRUTH[i]}).encode()) for i in ids])
+
+
+def states(p):
+    newest = {m.key.decode(): dict(fields(m.value)) for m in p.consume("ledger")
+              if m.value is not None and not m.key.startswith(b"\0")}
+    return {k: f[1] for k, f in newest.items() if f[1] > 1}
+
+
+def used(p):
+    return {k for k, s in states(p).items() if s in (3, 4)}
+
+
+def wait_version(p, n):
+    wait(lambda: any(m.key.startswith(b"%d/" % n) for m in p.consume("models")), f"version {n}",
+         alive=p.alive)
+
+
+@test("K15: all in one process, suspended for longer than its sessions: it finds back by itself")
+def _():
+    with Pipeline(config(kafka={"max.poll.interval.ms": 10000}, budget=64)) as p:
+        p.start()
+        feed(p, 0, 500)
+        wait(lambda: len(asked(p)[0]) == 32, "requests", alive=p.alive)
+        since = len(p.log())
+        p.signal(signal.SIGSTOP)
+        feed(p, 500, 5000)
+        answer(p, asked(p)[0])
+        until = time.monotonic() + 20
+        wait(lambda: time.monotonic() > until, "20 s")
+        p.signal(signal.SIGCONT)
+        began = time.monotonic()
+        p.wait_log(r" (stepped_down|fenced) role=trainer ", since, 30)
+        p.wait_log(r" takeover role=trainer ", since, 30)
+        p.wait_log(r" assigned role=scorer partitions=1", since, 30)
+        print(f"# it works again after {time.monotonic() - began:.1f} s", flush=True)
+        wait_version(p, 2)
+        wait(lambda: len(asked(p)[0]) == 64, "requests of the second round", alive=p.alive)
+        answer(p, asked(p)[0][32:])
+        wait_version(p, 3)
+        same(len(used(p)), 64, "labels")
+        same(len(p.consume("dead-letter")), 0, "dead letters")
+        wait(lambda: p.log_fields("scored").get("lag") == "0", "no lag", alive=p.alive)
+
+
+@test("K15: a job that takes longer than max.poll.interval.ms: nobody leaves a group")
+def _():
+    with Pipeline(config(kafka={"max.poll.interval.ms": 6000},
+                         training={"steps_per_round": 60000, "hidden": [256, 256]})) as p:
+        p.start()
+        feed(p, 0, 500)
+        wait(lambda: len(asked(p)[0]) == 32, "requests", alive=p.alive)
+        since, began = len(p.log()), time.monotonic()
+        heads = len(p.consume("heads"))
+        answer(p, asked(p)[0][:8])  # a quarter of a round: a job
+        feed(p, 500, 500)           # the scorer scores meanwhile
+        wait(lambda: time.monotonic() > began + 14, "14 s of work", alive=p.alive)
+        wait(lambda: p.log_fields("scored").get("records") == "1000", "scored", alive=p.alive)
+        same(len(p.consume("heads")), heads, "heads: the job is over, and was too short")
+        for word in ("revoked", "stepped_down", "fenced", "resuming", "assigned"):
+            same(bool(re.search(rf" {word} role=", p.log()[since:])), False, word)
+        p.kill()
+
+
+@test("K16: labels that were removed before they were read: an error, and their requests expire")
+def _():
+    for replace in (True, False):
+        with Pipeline(config(labels={"replace": replace}, budget=40)) as p:
+            p.start()
+            feed(p, 0, 500)
+            ids = wait(lambda: len(asked(p)[0]) == 32 and asked(p)[0], "requests", alive=p.alive)
+            answer(p, ids[:8])
+            wait(lambda: len(used(p)) == 8, "8 labels", alive=p.alive)
+            same(p.stop(), 0, "exit status")
+            answer(p, ids[8:20])
+            delete_records(p.topic("labels"), 0, 18)  # ten of the twelve, unread
+            p.start(ready=r" error offsets_lost topic=\S+\.labels partition=0 wanted=8 "
+                          r"first_kept=18 lost=10 ")
+            p.wait_log(r" labels_lost labels=10 expired=24 ")
+            wait(lambda: len(used(p)) == 10, "the two that were left, late", alive=p.alive)
+            # Replaced, they cost nothing: 10 are paid for, 30 may be asked for besides, 32 in a
+            # round. Else all 32 are, and 8 are left of the budget.
+            count = 32 + (30 if replace else 8)
+            wait(lambda: len(asked(p)[0]) == count or len(asked(p)[0]) > 32, "others instead",
+                 alive=p.alive)
+            same(sorted(asked(p)[1]), sorted(ids[8:]), "withdrawn")
+            same(len(p.consume("dead-letter")), 0, "dead letters")
+            s = states(p)
+            charged = sum(1 for k, v in s.items() if v in (2, 3, 4) or v == 5 and not replace)
+            assert charged <= 40, f"{charged} are charged on a budget of 40"
+
+
+@test("K16: the labels topic made anew: what it has is read from its beginning")
+def _():
+    with Pipeline(config(budget=64)) as p:
+        p.start()
+        feed(p, 0, 500)
+        ids = wait(lambda: len(asked(p)[0]) == 32 and asked(p)[0], "requests", alive=p.alive)
+        answer(p, ids[:16])
+        wait(lambda: len(used(p)) == 16, "16 labels", alive=p.alive)
+        same(p.stop(), 0, "exit status")
+        delete_topic(p.topic("labels"))
+        wait(lambda: p.fisctl("topics", "create").returncode == 0 and
+             p.fisctl("topics", "check").returncode == 0, "the topic is there again")
+        answer(p, ids[16:20])
+        p.start(ready=r" restored ")
+        wait(lambda: len(used(p)) == 20, "4 labels of the new topic", alive=p.alive)
+        answer(p, ids[20:])
+        wait_version(p, 2)
+
+
+if __name__ == "__main__":
+    main()
