@@ -87,18 +87,18 @@ static void on_report(void *arg, uint64_t token, enum fis_error_class class, con
              class == FIS_OK ? "the trainer that leads will take it" : text);
 }
 
-void commands_turn(struct commands *c)
+bool commands_turn(struct commands *c, struct fis_error *e)
 {
-    struct fis_error e;
     if (!c->producer)
-        return;
+        return false;
     stream_producer_poll(c->producer, on_report, c);
-    while (stream_producer_error(c->producer, &e))
-        if (e.class == FIS_FATAL && stream_producer_outstanding(c->producer) == 0) {
-            stream_producer_close(c->producer); /* the next command has a new one */
-            c->producer = NULL;
-            return;
-        }
+    if (!stream_producer_error(c->producer, e))
+        return false;
+    if (e->class == FIS_FATAL) {
+        stream_producer_close(c->producer); /* the next command has a new one */
+        c->producer = NULL;
+    }
+    return true;
 }
 
 void commands_outcome(struct commands *c, const char *id, bool ok, const char *text)

@@ -44,7 +44,8 @@ void commands_done(struct commands *c);
 int commands_send(struct commands *c, const struct stream_client *client, const char *topic,
                   const struct wire_control *what, const struct command **out,
                   struct fis_error *e) FIS_MUST_CHECK;
-void commands_turn(struct commands *c);
+/* Takes reports; true when *e has a trouble of Kafka to be told, and there may be more. */
+bool commands_turn(struct commands *c, struct fis_error *e);
 /* A state of the trainer: it says what became of the last command. */
 void commands_outcome(struct commands *c, const char *id, bool ok, const char *text);
 const struct command *commands_at(const struct commands *c, uint32_t i); /* 0: newest; or NULL */

@@ -66,6 +66,11 @@ void kafka_watch_init(struct kafka_watch *w, struct workers *workers)
     *w = (struct kafka_watch){.workers = workers};
 }
 
+void kafka_watch_stop(struct kafka_watch *w)
+{
+    w->workers = NULL;
+}
+
 void kafka_watch_done(struct kafka_watch *w)
 {
     for (uint32_t i = 0; i < w->n; i++) {

@@ -42,7 +42,9 @@ struct kafka_watch { /* the newest of each client */
     uint32_t n;
 };
 void kafka_watch_init(struct kafka_watch *w, struct workers *workers);
-/* Its job must have ended. */
+/* Nothing is taken from now on: workers are about to end. */
+void kafka_watch_stop(struct kafka_watch *w);
+/* Its jobs must have ended. */
 void kafka_watch_done(struct kafka_watch *w);
 /* A text; while one of the client's is being parsed another is passed over, and comes again. A
  * stream_stats_fn. */

@@ -184,6 +184,7 @@ void monitor_stop(struct monitor *m)
         return;
     http_server_stop(m->http);
     m->http = NULL;
+    kafka_watch_stop(&m->kafka); /* clients go on talking while they are closed */
 }
 
 static void free_groups(struct monitor *m)
@@ -211,8 +212,9 @@ void monitor_close(struct monitor *m)
 
 void monitor_turn(struct monitor *m)
 {
-    if (m)
-        commands_turn(&m->commands);
+    struct fis_error e;
+    while (m && commands_turn(&m->commands, &e))
+        runtime_kafka_event(m->rt, "http", &e);
 }
 
 static uint64_t since(uint64_t now, uint64_t *last)

@@ -278,6 +278,17 @@ def _():
                 assert TOKEN not in p.log()
 
 
+@test("statistics that come all the time, to the very end")
+def _():
+    with pipeline(http_config(kafka={"statistics.interval.ms": "1"})) as p:
+        for _ in range(2):
+            since = len(p.log())
+            p.start(ready=r" assigned role=trainer ")
+            c = client_of(p, None, since)
+            wait(lambda: len(c.api("kafka")["clients"]) >= 5, "statistics of five clients")
+            same(p.stop(), 0, "exit status")
+
+
 @test("two of them on one machine find their places by themselves")
 def _():
     config = t_config()
