@@ -104,6 +104,7 @@ def _():
         p.write("s.csv", csv_bytes(people(5, 3), COLUMNS + ["group"]))
         fails(p.fisctl("replay", "s.csv"), "line 2: column 'group' is sensitive",
               "0 records were sent, 5 rows were not")
+        p.wait_messages("records", 21)
         same(len(records(p)), 21)
     with Pipeline(w_config()) as p:
         p.write("a.csv", csv_bytes(floats(3, 3), ["id", "f3", "f2", "f1", "f0"]))

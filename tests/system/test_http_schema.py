@@ -46,7 +46,7 @@ def _():
         p.wait_messages("label-requests", 16)
         r = subprocess.run(
             [*program, "run", f"http://{c.address}/api/v1/openapi.yaml", "-H",
-             "Authorization: Bearer " + TOKEN, "--max-examples", EXAMPLES, "--phases",
+             "Authorization: Bearer " + TOKEN, "--suppress-health-check", "too_slow", "--max-examples", EXAMPLES, "--phases",
              "examples,coverage,fuzzing", "--seed", "1", "--request-timeout", "15", "--no-color"],
             capture_output=True, text=True, timeout=240, cwd=p.dir,
             env=environment)
