@@ -72,6 +72,10 @@ int fis_encoder_encode(const struct fis_encoder *enc, const struct fis_value *va
 int fis_encoder_encode_floats(const struct fis_encoder *enc, const float *values, uint32_t n,
                               float *x, struct fis_error *e) FIS_MUST_CHECK;
 
+/* The same from n floats at any address, as they lie in a message. */
+int fis_encoder_encode_packed(const struct fis_encoder *enc, const void *values, uint32_t n,
+                              float *x, struct fis_error *e) FIS_MUST_CHECK;
+
 /* The frozen state, for the wire: plain structs, borrowed. */
 struct fis_encoder_column_state {
     struct fis_column column;

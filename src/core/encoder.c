@@ -150,21 +150,29 @@ int fis_encoder_encode(const struct fis_encoder *enc, const struct fis_value *va
     return 0;
 }
 
-static int refuse_floats(const struct fis_encoder *enc, const float *values, struct fis_error *e)
+static float float_at(const void *values, uint32_t i)
+{
+    float v;
+    memcpy(&v, (const unsigned char *)values + (size_t)i * sizeof v, sizeof v);
+    return v;
+}
+
+static int refuse_floats(const struct fis_encoder *enc, const void *values, struct fis_error *e)
 {
     for (uint32_t i = 0; i < enc->n; i++) {
+        float v = float_at(values, i);
         if (enc->columns[i].pub.type != FIS_NUMERIC)
             return fis_fail(e, FIS_INPUT,
                             "column %s is categorical: a vector of numbers cannot carry it",
                             enc->columns[i].pub.name);
-        if (!isfinite(values[i]))
+        if (!isfinite(v))
             return fis_fail(e, FIS_INPUT, "feature %u (%s): %g is not a finite number", i,
-                            enc->columns[i].pub.name, (double)values[i]);
+                            enc->columns[i].pub.name, (double)v);
     }
     return 0;
 }
 
-int fis_encoder_encode_floats(const struct fis_encoder *enc, const float *values, uint32_t n,
+int fis_encoder_encode_packed(const struct fis_encoder *enc, const void *values, uint32_t n,
                               float *x, struct fis_error *e)
 {
     assert(enc->finished);
@@ -174,8 +182,14 @@ int fis_encoder_encode_floats(const struct fis_encoder *enc, const float *values
         return 0;
     int rc = refuse_floats(enc, values, e);
     for (uint32_t i = 0; i < n && rc == 0; i++) {
-        struct fis_value v = {.kind = FIS_VALUE_NUMBER, .number = (double)values[i]};
+        struct fis_value v = {.kind = FIS_VALUE_NUMBER, .number = (double)float_at(values, i)};
         encode_one(&enc->columns[i], &v, x + enc->columns[i].first);
     }
     return rc;
+}
+
+int fis_encoder_encode_floats(const struct fis_encoder *enc, const float *values, uint32_t n,
+                              float *x, struct fis_error *e)
+{
+    return fis_encoder_encode_packed(enc, values, n, x, e);
 }

@@ -12,28 +12,30 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE int all_finite(const float *values, uint32_t n)
+INLINE int all_finite(const unsigned char *values, uint32_t n)
 {
     int32_t bad = 0;
     for (uint32_t i = 0; i < n; i++) {
         int32_t bits;
-        memcpy(&bits, values + i, sizeof bits);
+        memcpy(&bits, values + i * sizeof bits, sizeof bits);
         bad |= (bits & 0x7f800000) == 0x7f800000;
     }
     return !bad;
 }
 
-INLINE void scale(const double *flat, const float *values, uint32_t n, float *x)
+INLINE void scale(const double *flat, const unsigned char *values, uint32_t n, float *x)
 {
     const double *mean = flat, *factor = flat + n, *bound = flat + 2 * (size_t)n;
     for (uint32_t i = 0; i < n; i++) {
-        double z = ((double)values[i] - mean[i]) * factor[i];
+        float v;
+        memcpy(&v, values + i * sizeof v, sizeof v);
+        double z = ((double)v - mean[i]) * factor[i];
         z = z > bound[i] ? bound[i] : z;
         x[i] = (float)(z < -bound[i] ? -bound[i] : z);
     }
 }
 
-INLINE int run(const struct fis_encoder *enc, const float *values, float *x)
+INLINE int run(const struct fis_encoder *enc, const unsigned char *values, float *x)
 {
     if (!all_finite(values, enc->n))
         return 0;
@@ -52,19 +54,19 @@ INLINE int run(const struct fis_encoder *enc, const float *values, float *x)
 
 #if defined(__x86_64__)
 __attribute__((target("avx512f,avx512vl,avx512dq" WIDEST))) static int
-run_512(const struct fis_encoder *enc, const float *values, float *x)
+run_512(const struct fis_encoder *enc, const unsigned char *values, float *x)
 {
     return run(enc, values, x);
 }
 
 __attribute__((target("avx2"))) static int run_256(const struct fis_encoder *enc,
-                                                   const float *values, float *x)
+                                                   const unsigned char *values, float *x)
 {
     return run(enc, values, x);
 }
 #endif
 
-int encoder_flat_run(const struct fis_encoder *enc, const float *values, float *x)
+int encoder_flat_run(const struct fis_encoder *enc, const void *values, float *x)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))

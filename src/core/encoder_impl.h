@@ -56,7 +56,7 @@ int fis_encoder_insert(struct encoder_column *c, uint32_t index, const char *tex
 /* encoder_flat.c: sets `flat` where it can be; and x [n] from values [n], 1, or 0 and nothing when
  * one is not finite. */
 int encoder_flat_make(struct fis_encoder *enc, struct fis_error *e) FIS_MUST_CHECK;
-int encoder_flat_run(const struct fis_encoder *enc, const float *values, float *x);
+int encoder_flat_run(const struct fis_encoder *enc, const void *values, float *x);
 /* Lays out the features and the plain lists of categories; after this the encoder is frozen. */
 int fis_encoder_freeze(struct fis_encoder *enc, struct fis_error *e) FIS_MUST_CHECK;
 

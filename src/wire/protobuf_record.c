@@ -4,6 +4,7 @@
 #include "wire/protobuf_codec.h"
 #include "wire/protobuf_features.h"
 #include "wire/protobuf_unpack.h"
+#include "wire/raw.h"
 #include "wire/record.h"
 
 /* What nearly all records have, taken without the descriptor's detour: features in one piece. */
@@ -52,6 +53,37 @@ static int read_fields(struct wire_bytes bytes, struct wire_features *features,
     return rc;
 }
 
+/* A record that is `features` in one piece and nothing else: where its floats are, or NULL. */
+static const unsigned char *only_features(struct wire_bytes value, uint32_t wanted)
+{
+    const unsigned char *p = value.data, *end = p + value.length;
+    size_t length = (size_t)wanted * 4;
+    if (value.length <= length || *p++ != 0x12)
+        return NULL;
+    for (; length > 127 && p < end; length >>= 7)
+        if (*p++ != (unsigned char)(length | 128))
+            return NULL;
+    return p < end && *p++ == length && (size_t)(end - p) == (size_t)wanted * 4 ? p : NULL;
+}
+
+/* Such a record with an id by its key or place; a failure is looked into by `decode`. */
+static int decode_simple(const struct wire_schema *schema, const struct fis_encoder *encoder,
+                         const struct wire_message *m, struct fis_arena *arena, float *x,
+                         struct wire_record *record)
+{
+    uint32_t n = fis_encoder_columns(encoder);
+    const unsigned char *bytes = only_features(m->value, n);
+    const void *values = bytes ? wire_floats(bytes, n, arena) : NULL;
+    char place[FIS_ID_MAX];
+    struct wire_bytes id;
+    if (!values || m->value.length > schema->max_bytes ||
+        wire_message_find_id(m, (struct wire_bytes){0}, 1, place, &id, NULL) ||
+        fis_encoder_encode_packed(encoder, values, n, x, NULL))
+        return 0;
+    wire_record_set(record, id, m->timestamp_ms, 0);
+    return 1;
+}
+
 static int decode(const struct wire_schema *schema, const struct fis_encoder *encoder,
                   const struct wire_message *m, struct fis_arena *arena, float *x,
                   struct wire_record *record, struct fis_error *e)
@@ -87,6 +119,8 @@ enum wire_decoded wire_protobuf_record(const struct wire_schema *schema,
     if (!m->value.data)
         return wire_message_id(m, (struct wire_bytes){0}, 1, &record->id, e) ? WIRE_BAD
                                                                              : WIRE_TOMBSTONE;
+    if (decode_simple(schema, encoder, m, arena, x, record))
+        return WIRE_OK;
     return decode(schema, encoder, m, arena, x, record, e) ? WIRE_BAD : WIRE_OK;
 }
 

@@ -20,6 +20,19 @@ void wire_floats_from_le(float *out, const void *bytes, size_t n)
 #endif
 }
 
+const void *wire_floats(const void *bytes, size_t n, struct fis_arena *arena)
+{
+#if __BYTE_ORDER == __BIG_ENDIAN
+    float *copy = fis_arena_alloc(arena, n * sizeof *copy);
+    if (copy)
+        wire_floats_from_le(copy, bytes, n);
+    return copy;
+#else
+    (void)n, (void)arena;
+    return bytes;
+#endif
+}
+
 static int decode(const struct wire_schema *schema, const struct fis_encoder *encoder,
                   const struct wire_message *m, struct fis_arena *arena, float *x,
                   struct wire_record *record, struct fis_error *e)
@@ -34,14 +47,13 @@ static int decode(const struct wire_schema *schema, const struct fis_encoder *en
     if (m->value.length != wanted)
         return fis_fail(e, FIS_INPUT, "%zu bytes, %zu wanted (%u float32)", m->value.length, wanted,
                         n);
-    float *values = fis_arena_alloc(arena, wanted);
+    const void *values = wire_floats(m->value.data, n, arena);
     if (!values)
         return fis_fail(e, FIS_INPUT, "decoding %u columns takes more than %zu bytes", n,
                         arena->size);
-    wire_floats_from_le(values, m->value.data, n);
     int rc = wire_message_find_id(m, (struct wire_bytes){0}, 1, place, &id, e);
     if (!rc)
-        rc = fis_encoder_encode_floats(encoder, values, n, x, e);
+        rc = fis_encoder_encode_packed(encoder, values, n, x, e);
     if (!rc)
         wire_record_set(record, id, m->timestamp_ms, 0);
     return rc;

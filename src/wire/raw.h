@@ -15,4 +15,8 @@ enum wire_decoded wire_raw_record(const struct wire_schema *schema,
 /* out [n] from 4 n bytes, little-endian, at any address. */
 void wire_floats_from_le(float *out, const void *bytes, size_t n);
 
+/* n floats of the wire as floats of this machine, at any address: the bytes themselves, or a copy
+ * in the arena; NULL when that is full. */
+const void *wire_floats(const void *bytes, size_t n, struct fis_arena *arena);
+
 #endif
