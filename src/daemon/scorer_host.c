@@ -203,11 +203,22 @@ void scorer_host_say_left(const struct scorer_host *h)
                  (unsigned long long)stream_producer_outstanding(h->producer));
 }
 
+static void say_latency(const struct scorer_host *h)
+{
+    const struct histogram *s = &h->latency_seconds;
+    if (s->count)
+        log_line(LOG_LEVEL_INFO, "latency",
+                 "role=scorer records=%llu p50_ms=%.1f p99_ms=%.1f longest_ms=%.1f",
+                 (unsigned long long)s->count, 1e3 * histogram_quantile(s, .5),
+                 1e3 * histogram_quantile(s, .99), 1e3 * s->max);
+}
+
 void scorer_host_close(struct scorer_host *h, int patience_ms)
 {
     if (!h)
         return;
     scorer_host_say_left(h);
+    say_latency(h);
     for (uint32_t i = 0; i < h->n_slots; i++)
         stream_batch_free(h->slots[i].read);
     stream_batch_free(h->follow_batch);

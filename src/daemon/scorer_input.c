@@ -150,8 +150,8 @@ static void fill(struct scorer_host *h, struct scorer_slot *s)
 
 /* A batch ends at its number of records, or when it holds its share of queue_bytes: memory has a
  * bound whatever the records' size. The machine hears of messages before the next read, which may
- * take their partition away. */
-static uint32_t read_batch(struct scorer_host *h, struct scorer_slot *s)
+ * take their partition away. False: all that there is was read. */
+static bool read_batch(struct scorer_host *h, struct scorer_slot *s)
 {
     size_t bytes = 0, share = h->rt->cfg->scorer.queue_bytes / h->n_slots;
     uint32_t n = 1;
@@ -166,20 +166,24 @@ static uint32_t read_batch(struct scorer_host *h, struct scorer_slot *s)
             scorer_reading(h->machine, s->index, &s->batch);
         take_events(h, h->records); /* they speak of what was read so far */
     }
-    return s->batch.n;
+    return n > 0;
 }
 
-static void read_records(struct scorer_host *h)
+/* One batch a turn at most: what else the loop has to do waits no longer. True when there may be
+ * more to read at once. */
+static bool read_records(struct scorer_host *h)
 {
-    int slot;
-    while (!h->failed && (slot = scorer_free_slot(h->machine)) >= 0) {
-        struct scorer_slot *s = &h->slots[slot];
-        if (read_batch(h, s) == 0)
-            return;
-        scorer_batch(h->machine, (uint32_t)slot, &s->batch);
+    int slot = scorer_free_slot(h->machine);
+    if (slot < 0) {
+        /* Nothing is wanted now, but rebalances are served and the membership is kept. */
+        stream_consumer_read(h->records, h->follow_batch, 0);
+        return false;
     }
-    /* Nothing is wanted now, but rebalances are served and the membership is kept. */
-    stream_consumer_read(h->records, h->follow_batch, 0);
+    struct scorer_slot *s = &h->slots[slot];
+    bool more = read_batch(h, s);
+    if (s->batch.n > 0 && !h->failed)
+        scorer_batch(h->machine, (uint32_t)slot, &s->batch);
+    return more && !h->failed && scorer_free_slot(h->machine) >= 0;
 }
 
 bool scorer_input_turn(struct scorer_host *h)
@@ -190,7 +194,7 @@ bool scorer_input_turn(struct scorer_host *h)
         more |= follow(h, h->ledger, take_ledger);
         take_events(h, h->ledger);
     }
-    read_records(h);
+    more |= read_records(h);
     take_events(h, h->records);
     return more;
 }

@@ -67,7 +67,7 @@ int scoring_batch_init(struct scoring_batch *b, const struct scoring_options *o,
     b->messages = fis_calloc(n, sizeof *b->messages);
     b->status = fis_calloc(n, sizeof *b->status);
     b->records = fis_calloc(n, sizeof *b->records);
-    b->errors = fis_calloc(n, sizeof *b->errors);
+    b->errors = fis_alloc(n, sizeof *b->errors); /* few are written */
     b->row = fis_calloc(n, sizeof *b->row);
     b->scores = fis_calloc((size_t)n * FIS_MAX_CRITERIA, sizeof *b->scores);
     if (b->arena.base && b->messages && b->status && b->records && b->errors && b->row && b->scores)
