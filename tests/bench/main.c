@@ -96,7 +96,7 @@ static const struct command {
     {"feed", "BROKER TOPIC KIND D RECORDS [RATE]", 5, bench_feed},
     {"head", "BROKER TOPIC PIPELINE D HIDDEN CLASSES SCALE [COUNT MS]", 7, bench_head},
     {"drain", "BROKER TOPIC RECORDS BATCH PAUSE_US WHAT", 6, bench_drain},
-    {"score", "[rounds] [d] [scale]", 0, bench_score},
+    {"score", "[rounds] [d] [scale] [kind]", 0, bench_score},
     {"progress", "BROKER TOPIC RECORDS", 3, bench_progress},
 };
 

@@ -72,6 +72,8 @@ int bench_score(int argc, char **argv)
     }
     for (uint32_t r = 0; r <= rounds && r <= 100; r++)
         for (int k = 0; k < 5; k++) {
+            if (argc > 3 && strcmp(argv[3], kinds[k].kind) != 0)
+                continue;
             int repeat = k == 4 ? 1 : 8;
             double t = thread_s();
             for (int i = 0; i < repeat; i++)
@@ -81,6 +83,8 @@ int bench_score(int argc, char **argv)
                 die("%s: %s", kinds[k].kind, b[k].errors[0].text);
         }
     for (int k = 0; k < 5; k++) {
+        if (argc > 3 && strcmp(argv[3], kinds[k].kind) != 0)
+            continue;
         printf("%s %.1f", kinds[k].kind, bytes[k]);
         for (uint32_t r = 1; r <= rounds && r <= 100; r++)
             printf(" %.1f", ns[k][r]);
