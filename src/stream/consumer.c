@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <pthread.h>
 #include <time.h>
 
 #include "fis/mem.h"
@@ -215,23 +216,38 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Leaves the group: asks for it, serves what librdkafka wants served, gives up in time. */
-static void leave(struct stream_consumer *c, int timeout_ms)
+static void serve_close(struct stream_consumer *c, rd_kafka_queue_t *q, int64_t deadline)
 {
-    int64_t deadline = now_ms() + timeout_ms;
+    while (!rd_kafka_consumer_closed(c->rk) && now_ms() < deadline) {
+        rd_kafka_message_t *m = rd_kafka_consume_queue(q, CLOSE_SLICE_MS);
+        if (m) {
+            rd_kafka_message_destroy(m);
+        }
+    }
+}
+
+/* Leaves the group: asks for it, serves what librdkafka wants served, gives up in time (false). A
+ * rebalance that was called out before may wait for an answer that nobody gives any more: it is
+ * given once more when half of the time is over. */
+static bool leave(struct stream_consumer *c, int timeout_ms)
+{
+    int64_t now = now_ms();
+    bool closed = true;
     rd_kafka_queue_t *q = rd_kafka_queue_new(c->rk);
     rd_kafka_error_t *error = rd_kafka_consumer_close_queue(c->rk, q);
     if (error) {
         rd_kafka_error_destroy(error); /* fatal, or closed already: nothing to leave */
     } else {
-        while (!rd_kafka_consumer_closed(c->rk) && now_ms() < deadline) {
-            rd_kafka_message_t *m = rd_kafka_consume_queue(q, CLOSE_SLICE_MS);
-            if (m) {
-                rd_kafka_message_destroy(m);
-            }
+        serve_close(c, q, now + timeout_ms / 2);
+        closed = rd_kafka_consumer_closed(c->rk);
+        if (!closed) {
+            rd_kafka_assign(c->rk, NULL);
+            serve_close(c, q, now + timeout_ms);
+            closed = rd_kafka_consumer_closed(c->rk);
         }
     }
     rd_kafka_queue_destroy(q);
+    return closed;
 }
 
 /* librdkafka before 2.3.0 aborts the process when a member is destroyed between the group's word
@@ -239,6 +255,25 @@ static void leave(struct stream_consumer *c, int timeout_ms)
 static bool may_destroy(const struct stream_consumer *c)
 {
     return c->placed || !c->sticky || rd_kafka_version() >= 0x02030000;
+}
+
+static void *destroy_later(void *arg)
+{
+    rd_kafka_destroy_flags(arg, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+    return NULL;
+}
+
+/* A member that did not get out of its group in time: librdkafka may wait for ever for that. A
+ * thread of its own does. */
+static void leave_behind(struct stream_consumer *c)
+{
+    pthread_t thread;
+    c->link.log = NULL;
+    rd_kafka_queue_destroy(c->events);
+    rd_kafka_queue_destroy(c->data);
+    if (pthread_create(&thread, NULL, destroy_later, c->rk) == 0) {
+        pthread_detach(thread);
+    }
 }
 
 /* False: the client had to be left as it is, and what its threads refer to must stay. */
@@ -249,8 +284,9 @@ static bool end_client(struct stream_consumer *c, int timeout_ms)
     stream_ends_stop(&c->ends);
     if (c->reader) {
         stream_reader_stop(c->reader, c);
-    } else if (timeout_ms > 0) {
-        leave(c, timeout_ms);
+    } else if (timeout_ms > 0 && !leave(c, timeout_ms) && may_destroy(c)) {
+        leave_behind(c);
+        return false;
     }
     if (!may_destroy(c)) {
         c->link.log = NULL;

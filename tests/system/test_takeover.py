@@ -53,7 +53,7 @@ class Pair:
 
     def work(self, rounds):
         """Streams and answers until so many more versions are there."""
-        wanted = max(self.versions()) + rounds
+        wanted = max(self.versions(), default=0) + rounds
 
         def there():
             self.feed()
@@ -99,7 +99,7 @@ def _():
             dies.kill()
             pair.takes_over(lives, since, began)
             pair.work(1)
-            dies.start(ready=r"ready to lead")
+            dies.start(ready=r"another trainer leads")
             pair.work(1)
         pair.check()
 
@@ -117,7 +117,7 @@ def _():
             print(f"# it ended after {stopped:.2f} s", flush=True)
             pair.takes_over(pair.b, since, began + stopped, 2)
             pair.work(1)
-            pair.a.start(ready=r"ready to lead")
+            pair.a.start(ready=r"another trainer leads")
             pair.a, pair.b = pair.b, pair.a
         pair.check()
 
@@ -137,6 +137,7 @@ def _():
             pair.a.signal(signal.SIGCONT)
             pair.a.wait_log(r" (fenced|stepped_down) ", since_a)
             pair.a.wait_log(r"ready to lead", since_a)
+            pair.a.wait_log(r"another trainer leads", since_a)
             same(" fenced " in pair.b.log()[since_b:], False, "the new leader was fenced")
             pair.work(1)
             same(" takeover " in pair.a.log()[since_a:], False, "the old one leads")
