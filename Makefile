@@ -255,7 +255,7 @@ sim-planted: ## does the simulation find what is wrong? a build with planted fau
 # experiment of minutes under a sanitizer, over code that the others reach.
 not_units := %/test_kafka %/test_kafka_ha $(if $(SAN_$(MODE)),%/test_exp_bands)
 units: $(test_bin) ## build and run the unit and numeric tests only
-	$(Q)TSAN_OPTIONS=suppressions=tests/tsan/suppressions CMOCKA_MESSAGE_OUTPUT=TAP prove $(if $(filter 1,$(V)),-v) --exec '' $(filter-out $(not_units),$(test_bin))
+	$(Q)TSAN_OPTIONS=suppressions=tests/tsan/suppressions CMOCKA_MESSAGE_OUTPUT=TAP prove -j 2 $(if $(filter 1,$(V)),-v) --exec '' $(filter-out $(not_units),$(test_bin))
 
 .PHONY: system
 system: all ## run the system tests: the programs on a real Kafka, which is started for them
