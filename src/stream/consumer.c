@@ -2,14 +2,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <pthread.h>
-#include <time.h>
 
 #include "fis/mem.h"
 #include "stream/consumer_impl.h"
 
 #define DEFAULT_QUEUE_BYTES ((size_t)16 << 20)
-#define CLOSE_SLICE_MS 20
 
 void stream_consumer_failed(struct stream_consumer *c, rd_kafka_resp_err_t err, const char *where,
                             const char *text)
@@ -209,119 +206,6 @@ int stream_consumer_open(struct stream_consumer **out, const struct stream_consu
     return 0;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static void serve_close(struct stream_consumer *c, rd_kafka_queue_t *q, int64_t deadline)
-{
-    while (!rd_kafka_consumer_closed(c->rk) && now_ms() < deadline) {
-        rd_kafka_message_t *m = rd_kafka_consume_queue(q, CLOSE_SLICE_MS);
-        if (m) {
-            rd_kafka_message_destroy(m);
-        }
-    }
-}
-
-/* Leaves the group: asks for it, serves what librdkafka wants served, gives up in time (false). A
- * rebalance that was called out before may wait for an answer that nobody gives any more: it is
- * given once more when half of the time is over. */
-static bool leave(struct stream_consumer *c, int timeout_ms)
-{
-    int64_t now = now_ms();
-    bool closed = true;
-    rd_kafka_queue_t *q = rd_kafka_queue_new(c->rk);
-    rd_kafka_error_t *error = rd_kafka_consumer_close_queue(c->rk, q);
-    if (error) {
-        rd_kafka_error_destroy(error); /* fatal, or closed already: nothing to leave */
-    } else {
-        serve_close(c, q, now + timeout_ms / 2);
-        closed = rd_kafka_consumer_closed(c->rk);
-        if (!closed) {
-            rd_kafka_assign(c->rk, NULL);
-            serve_close(c, q, now + timeout_ms);
-            closed = rd_kafka_consumer_closed(c->rk);
-        }
-    }
-    rd_kafka_queue_destroy(q);
-    return closed;
-}
-
-/* librdkafka before 2.3.0 aborts the process when a member is destroyed between the group's word
- * that it has joined, by a cooperative strategy, and the first assignment (its issue 4312). */
-static bool may_destroy(const struct stream_consumer *c)
-{
-    return c->placed || !c->sticky || rd_kafka_version() >= 0x02030000;
-}
-
-static void *destroy_later(void *arg)
-{
-    rd_kafka_destroy_flags(arg, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
-    return NULL;
-}
-
-/* A member that did not get out of its group in time: librdkafka may wait for ever for that. A
- * thread of its own does. */
-static void leave_behind(struct stream_consumer *c)
-{
-    pthread_t thread;
-    c->link.log = NULL;
-    rd_kafka_queue_destroy(c->events);
-    rd_kafka_queue_destroy(c->data);
-    if (pthread_create(&thread, NULL, destroy_later, c->rk) == 0) {
-        pthread_detach(thread);
-    }
-}
-
-/* False: the client had to be left as it is, and what its threads refer to must stay. */
-static bool end_client(struct stream_consumer *c, int timeout_ms)
-{
-    rd_kafka_queue_cb_event_enable(c->events, NULL, NULL);
-    rd_kafka_queue_cb_event_enable(c->data, NULL, NULL);
-    stream_ends_stop(&c->ends);
-    if (c->reader) {
-        stream_reader_stop(c->reader, c);
-    } else if (timeout_ms > 0 && !leave(c, timeout_ms) && may_destroy(c)) {
-        leave_behind(c);
-        return false;
-    }
-    if (!may_destroy(c)) {
-        c->link.log = NULL;
-        return false;
-    }
-    /* What is still in the data queue holds partitions, which hold the client. */
-    rd_kafka_queue_destroy(c->events);
-    rd_kafka_queue_destroy(c->data);
-    if (c->reader) {
-        stream_reader_free(c->reader);
-    }
-    rd_kafka_destroy_flags(c->rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
-    stream_ends_done(&c->ends);
-    return true;
-}
-
-void stream_consumer_close(struct stream_consumer *c, int timeout_ms)
-{
-    if (!c) {
-        return;
-    }
-    c->closing = true;
-    if (c->rk && !end_client(c, timeout_ms)) {
-        return;
-    }
-    for (uint32_t i = 0; i < c->topic_count; i++) {
-        fis_free(c->topics[i]);
-    }
-    fis_free(c->topics);
-    fis_free(c->group);
-    fis_free(c->owned);
-    fis_free(c->positions);
-    fis_free(c);
-}
-
 /* ---- reading ---------------------------------------------------------------------------- */
 
 /* Errors that come as messages, from either queue. */
@@ -359,7 +243,7 @@ static void settle(struct stream_consumer *c)
     c->unsettled = left;
 }
 
-static void serve_events(struct stream_consumer *c)
+void stream_consumer_serve(struct stream_consumer *c)
 {
     if (c->reader) {
         rd_kafka_poll(c->rk, 0);
@@ -447,7 +331,7 @@ static bool take_message(struct stream_consumer *c, rd_kafka_message_t *m,
 
 uint32_t stream_consumer_read(struct stream_consumer *c, struct stream_batch *b, uint32_t max)
 {
-    serve_events(c);
+    stream_consumer_serve(c);
     stream_reset_serve(c);
     c->last_rkt = NULL; /* what a rebalance frees may come back as another topic */
     if (c->paused || !b) {

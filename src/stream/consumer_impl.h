@@ -1,7 +1,8 @@
 /*
  * Inside stream/: the consumer's state, shared by its parts: consumer.c (life, reading),
- * assignment.c (owned partitions, rebalances), reader.c (assign modes), reset.c (offsets that are
- * gone, ends that are asked for) and steer.c (pausing, seeking, committing).
+ * close.c (the end of it), assignment.c (owned partitions, rebalances), reader.c (assign modes),
+ * reset.c (offsets that are gone, ends that are asked for) and steer.c (pausing, seeking,
+ * committing).
  *
  * Two queues. `events` is librdkafka's own for this client: rebalances, commit results, errors.
  * `data` is ours: the partitions' fetch queues are forwarded to it. So events are served without
@@ -34,6 +35,7 @@ struct stream_consumer {
     struct stream_link link; /* first: it is the opaque of rk */
     rd_kafka_t *rk;
     rd_kafka_queue_t *events, *data;
+    rd_kafka_queue_t *leaving; /* close.c's */
     char **topics;
     uint32_t topic_count;
     char *group;
@@ -68,6 +70,8 @@ uint32_t stream_consumer_topic(const struct stream_consumer *c, const char *name
 uint32_t stream_consumer_find(struct stream_consumer *c, uint32_t topic, int32_t partition);
 /* Adds to owned; false when memory is refused. */
 bool stream_consumer_own(struct stream_consumer *c, uint32_t topic, int32_t partition);
+/* Takes librdkafka's events: rebalances, errors, ends of commits. */
+void stream_consumer_serve(struct stream_consumer *c);
 /* Reports what librdkafka says of itself. */
 void stream_consumer_failed(struct stream_consumer *c, rd_kafka_resp_err_t err, const char *where,
                             const char *text);

@@ -58,7 +58,7 @@ class Pair:
         def there():
             self.feed()
             self.answer()
-            return max(self.versions()) >= wanted
+            return max(self.versions(), default=0) >= wanted
         wait(there, f"version {wanted}")
 
     def takes_over(self, standby, since, began, bound=BOUND):

@@ -1,0 +1,131 @@
+/*
+ * The end of a consumer. librdkafka 2.0.2 has two ways not to come to an end with a member of a
+ * group; the owner waits for neither.
+ */
+#include <pthread.h>
+#include <time.h>
+
+#include "fis/mem.h"
+#include "stream/consumer_impl.h"
+
+#define SLICE_MS 20
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* What librdkafka wants served while it leaves the group. */
+static void serve_leaving(struct stream_consumer *c, int ms)
+{
+    rd_kafka_message_t *m = rd_kafka_consume_queue(c->leaving, ms);
+    if (m) {
+        rd_kafka_message_destroy(m);
+    }
+}
+
+/* Asks for leaving the group, and gives up in time; false: it goes on. A rebalance that was called
+ * out is answered before: once the leaving has begun librdkafka takes an assignment for none, and
+ * waits for it for ever. */
+static bool leave(struct stream_consumer *c, int timeout_ms)
+{
+    int64_t deadline = now_ms() + timeout_ms;
+    stream_consumer_serve(c);
+    c->closing = true;
+    c->leaving = rd_kafka_queue_new(c->rk);
+    rd_kafka_error_t *error = rd_kafka_consumer_close_queue(c->rk, c->leaving);
+    if (error) {
+        rd_kafka_error_destroy(error); /* fatal, or closed already: nothing to leave */
+        return true;
+    }
+    while (!rd_kafka_consumer_closed(c->rk) && now_ms() < deadline) {
+        serve_leaving(c, SLICE_MS);
+    }
+    return rd_kafka_consumer_closed(c->rk);
+}
+
+/* Before 2.3.0 the process is aborted when a member is destroyed between the group's word that it
+ * has joined, by a cooperative strategy, and the first assignment (librdkafka's issue 4312). */
+static bool may_destroy(const struct stream_consumer *c)
+{
+    return c->placed || !c->sticky || rd_kafka_version() >= 0x02030000;
+}
+
+/* What is still in the data queue holds partitions, which hold the client. */
+static void destroy(struct stream_consumer *c)
+{
+    rd_kafka_queue_destroy(c->events);
+    rd_kafka_queue_destroy(c->data);
+    if (c->leaving) {
+        rd_kafka_queue_destroy(c->leaving);
+    }
+    if (c->reader) {
+        stream_reader_free(c->reader);
+    }
+    rd_kafka_destroy_flags(c->rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+    stream_ends_done(&c->ends);
+}
+
+static void release(struct stream_consumer *c)
+{
+    for (uint32_t i = 0; i < c->topic_count; i++) {
+        fis_free(c->topics[i]);
+    }
+    fis_free(c->topics);
+    fis_free(c->group);
+    fis_free(c->owned);
+    fis_free(c->positions);
+    fis_free(c);
+}
+
+/* Destroying a client that has not left keeps a processor busy until it has. */
+static void *leave_and_destroy(void *arg)
+{
+    struct stream_consumer *c = arg;
+    while (!rd_kafka_consumer_closed(c->rk)) {
+        serve_leaving(c, 1000);
+    }
+    if (may_destroy(c)) {
+        destroy(c);
+        release(c);
+    }
+    return NULL;
+}
+
+/* The rest is done by a thread of its own, if there can be one; it dies with the process. */
+static void leave_behind(struct stream_consumer *c)
+{
+    pthread_t thread;
+    c->link.log = NULL;
+    if (c->leaving && pthread_create(&thread, NULL, leave_and_destroy, c) == 0) {
+        pthread_detach(thread);
+    }
+}
+
+void stream_consumer_close(struct stream_consumer *c, int timeout_ms)
+{
+    bool left = true;
+    if (!c) {
+        return;
+    }
+    if (c->rk) {
+        rd_kafka_queue_cb_event_enable(c->events, NULL, NULL);
+        rd_kafka_queue_cb_event_enable(c->data, NULL, NULL);
+        stream_ends_stop(&c->ends);
+        if (c->reader) {
+            stream_reader_stop(c->reader, c);
+        } else if (timeout_ms > 0) {
+            left = leave(c, timeout_ms);
+        }
+    }
+    if (c->rk && (!left || !may_destroy(c))) {
+        leave_behind(c);
+        return;
+    }
+    if (c->rk) {
+        destroy(c);
+    }
+    release(c);
+}
