@@ -26,6 +26,7 @@ sys.dont_write_bytecode = True
 from fisd_process import Process  # noqa: E402
 
 D, HIDDEN, CLASSES = 104, 64, 2
+NICE = -15
 PARTITIONS = 4
 BARE_LOOPS = [(4096, 0), (16384, 0), (16384, 1000), (16384, 3000), (65536, 8000)]
 SHAPES = [(d, h, k) for d in (14, 104, 512, 2048) for h in (64, 256) for k in (2, 10)]
@@ -100,6 +101,8 @@ class Bench:
             if r.returncode:
                 sys.exit("bench: no broker")
             self.kafka = r.stdout.strip()
+            with open(os.path.join(self.dir, "kafka/pid"), encoding="ascii") as f:
+                hurry(f.read().strip())
         return self.kafka
 
     def c(self, *arguments, background=False):
@@ -183,6 +186,26 @@ class Fisd(Process):
     def rss(self):
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as f:
             return next(int(x.split()[1]) for x in f if x.startswith("VmRSS:")) * 1024
+
+
+def hurry(pid="self"):
+    """A process and its session before other programs on this machine, which would be what is
+    measured. Linux weighs sessions against each other first (autogroup): in a session of its own
+    even an idle program gets a full share. The session's nice value from before."""
+    path = f"/proc/{pid}/autogroup"
+    try:
+        with open(path, encoding="ascii") as f:
+            before = f.read().split()[-1]
+        with open(path, "w", encoding="ascii") as f:
+            f.write(str(NICE))
+        return before
+    except (OSError, IndexError):
+        return None
+
+
+def calm(before):
+    with open("/proc/self/autogroup", "w", encoding="ascii") as f:
+        f.write(before)
 
 
 def numbers(text):
@@ -380,17 +403,19 @@ SECTIONS = [(kernel, [f"kernel_d{d}_h{h}_k{k}" for d, h, k in SHAPES]),
 
 
 def main():
-    # Where it may, before other programs on this machine: they would be what is measured.
-    try:
-        os.nice(-15)
-    except PermissionError:
-        pass
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--bin", default=os.path.join(ROOT, "build/release/bin"))
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("figure", nargs="*")
     o = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        os.nice(NICE)
+    except PermissionError:
+        pass
+    before = hurry()
+    if before is not None:
+        atexit.register(calm, before)
 
     def wanted(name):
         return not o.figure or any(name.startswith(f) for f in o.figure)
