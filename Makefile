@@ -447,14 +447,15 @@ layers: ## fail when a layer includes what it may not see
 generated = { sed '/^<!-- $(2):/q' $(1); echo; $(FISD) $(3); echo; sed -n '/^<!-- end of $(2)/,$$p' $(1); }
 docs_README.md = $(call generated,README.md,configuration,--print-config --reference)
 docs_OPERATIONS.md = $(call generated,src/OPERATIONS.md,alarms,--print-alarms) > $(B)/alarms.md && \
-  $(call generated,$(B)/alarms.md,metrics,--print-metrics)
+  $(call generated,$(B)/alarms.md,dead letters,--print-dead-letters) > $(B)/dead.md && \
+  $(call generated,$(B)/dead.md,metrics,--print-metrics)
 .PHONY: docs docs-check
 docs docs-check: $(FISD)
 	$(Q)for f in README.md src/OPERATIONS.md; do \
 	  case $$f in README.md) $(docs_README.md);; *) $(docs_OPERATIONS.md);; esac > $(B)/$${f##*/} || exit 1; \
 	  cmp -s $(B)/$${f##*/} $$f || \
 	  $(if $(filter docs-check,$@),{ echo "$$f: a table is old; run 'make docs'" >&2; exit 1; },cp $(B)/$${f##*/} $$f) || exit 1; done
-docs: ## write the generated parts of README.md and src/OPERATIONS.md (configuration, alarms, metrics)
+docs: ## write the generated parts of README.md and src/OPERATIONS.md (configuration, alarms, dead letters, metrics)
 
 .PHONY: clean
 clean: ## remove what was built (fetched data and brokers stay in build/cache)

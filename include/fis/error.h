@@ -18,10 +18,29 @@ enum fis_error_class {
     FIS_NOMEM      /* memory refused; nothing was changed */
 };
 
+/* Why an input was refused: few words for counters and filters, beside the text for people. */
+enum fis_error_code {
+    FIS_CODE_OTHER = 0,
+    FIS_CODE_MALFORMED,      /* not JSON, not protobuf: its bytes mean nothing */
+    FIS_CODE_TOO_LONG,       /* longer than allowed, or too large to decode */
+    FIS_CODE_NO_VALUE,       /* null, where that means nothing */
+    FIS_CODE_BAD_ID,         /* none, or one that cannot be */
+    FIS_CODE_UNKNOWN_COLUMN, /* a column that is not configured */
+    FIS_CODE_WRONG_TYPE,     /* a text where a number is wanted, and the like */
+    FIS_CODE_WRONG_WIDTH,    /* another number of features */
+    FIS_CODE_NOT_FINITE,     /* NaN, infinite, or beyond float32 */
+    FIS_CODE_UNKNOWN_CLASS,  /* a label that is no class, or none */
+    FIS_CODE_CONTRADICTION,  /* two answers in one, or another than before */
+    FIS_CODE_NOT_ASKED,      /* a label of a record that nobody asked for */
+    FIS_CODE_BAD_FIELD,      /* any other field that is missing or out of its range */
+    FIS_ERROR_CODES
+};
+
 #define FIS_ERROR_TEXT 384
 
 struct fis_error {
     enum fis_error_class class;
+    enum fis_error_code code;  /* of an INPUT error */
     char text[FIS_ERROR_TEXT]; /* where, what was found, what is allowed; one line, UTF-8 */
 };
 
@@ -33,6 +52,12 @@ struct fis_error {
  * forge a log line. */
 int fis_fail(struct fis_error *e, enum fis_error_class class, const char *format, ...)
     FIS_PRINTF(3, 4);
+
+/* An INPUT error with a code; fis_fail's have FIS_CODE_OTHER. */
+int fis_refuse(struct fis_error *e, enum fis_error_code code, const char *format, ...)
+    FIS_PRINTF(3, 4);
+
+const char *fis_error_code_name(enum fis_error_code code); /* "malformed", …; "other" */
 
 /* Puts "prefix: " before the text that `e` already holds; for saying where. Returns -class. */
 int fis_error_prefix(struct fis_error *e, const char *format, ...) FIS_PRINTF(2, 3);

@@ -23,17 +23,57 @@ static void make_printable(char *s)
     }
 }
 
+static void fill(struct fis_error *e, enum fis_error_class class, enum fis_error_code code,
+                 const char *format, va_list ap) FIS_PRINTF(4, 0);
+static void fill(struct fis_error *e, enum fis_error_class class, enum fis_error_code code,
+                 const char *format, va_list ap)
+{
+    e->class = class;
+    e->code = code;
+    vsnprintf(e->text, sizeof e->text, format, ap);
+    make_printable(e->text);
+}
+
 int fis_fail(struct fis_error *e, enum fis_error_class class, const char *format, ...)
 {
     if (e) {
         va_list ap;
-        e->class = class;
         va_start(ap, format);
-        vsnprintf(e->text, sizeof e->text, format, ap);
+        fill(e, class, FIS_CODE_OTHER, format, ap);
         va_end(ap);
-        make_printable(e->text);
     }
     return -(int)class;
+}
+
+int fis_refuse(struct fis_error *e, enum fis_error_code code, const char *format, ...)
+{
+    if (e) {
+        va_list ap;
+        va_start(ap, format);
+        fill(e, FIS_INPUT, code, format, ap);
+        va_end(ap);
+    }
+    return -(int)FIS_INPUT;
+}
+
+const char *fis_error_code_name(enum fis_error_code code)
+{
+    static const char *const names[FIS_ERROR_CODES] = {
+        [FIS_CODE_OTHER] = "other",
+        [FIS_CODE_MALFORMED] = "malformed",
+        [FIS_CODE_TOO_LONG] = "too_long",
+        [FIS_CODE_NO_VALUE] = "no_value",
+        [FIS_CODE_BAD_ID] = "bad_id",
+        [FIS_CODE_UNKNOWN_COLUMN] = "unknown_column",
+        [FIS_CODE_WRONG_TYPE] = "wrong_type",
+        [FIS_CODE_WRONG_WIDTH] = "wrong_width",
+        [FIS_CODE_NOT_FINITE] = "not_finite",
+        [FIS_CODE_UNKNOWN_CLASS] = "unknown_class",
+        [FIS_CODE_CONTRADICTION] = "contradiction",
+        [FIS_CODE_NOT_ASKED] = "not_asked",
+        [FIS_CODE_BAD_FIELD] = "bad_field",
+    };
+    return (unsigned)code < FIS_ERROR_CODES ? names[code] : names[FIS_CODE_OTHER];
 }
 
 int fis_error_prefix(struct fis_error *e, const char *format, ...)

@@ -76,8 +76,8 @@ static int refuse_text(const struct fis_column *c, const struct fis_value *v, st
         while (n > 0 && ((unsigned char)v->text[n] & 0xc0) == 0x80)
             n--;
     }
-    return fis_fail(e, FIS_INPUT, "column %s: number wanted, text \"%.*s%s\" found", c->name,
-                    (int)n, n ? v->text : "", n < v->length ? "…" : "");
+    return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: number wanted, text \"%.*s%s\" found",
+                      c->name, (int)n, n ? v->text : "", n < v->length ? "…" : "");
 }
 
 int fis_column_check(const struct fis_column *c, const struct fis_value *v, struct fis_error *e)
@@ -86,17 +86,17 @@ int fis_column_check(const struct fis_column *c, const struct fis_value *v, stru
         return 0;
     if (c->type == FIS_CATEGORICAL) {
         if (v->kind != FIS_VALUE_TEXT)
-            return fis_fail(e, FIS_INPUT, "column %s: text wanted, number %.9g found", c->name,
-                            v->number);
+            return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: text wanted, number %.9g found",
+                              c->name, v->number);
         return 0;
     }
     if (v->kind != FIS_VALUE_NUMBER)
         return refuse_text(c, v, e);
     /* Written so that NaN fails too. */
     if (!(fabs(v->number) <= (double)FLT_MAX))
-        return fis_fail(e, FIS_INPUT,
-                        "column %s: %.9g does not fit a 32-bit float (-%.7g to %.7g allowed)",
-                        c->name, v->number, (double)FLT_MAX, (double)FLT_MAX);
+        return fis_refuse(e, FIS_CODE_NOT_FINITE,
+                          "column %s: %.9g does not fit a 32-bit float (-%.7g to %.7g allowed)",
+                          c->name, v->number, (double)FLT_MAX, (double)FLT_MAX);
     return 0;
 }
 
@@ -162,12 +162,12 @@ static int refuse_floats(const struct fis_encoder *enc, const void *values, stru
     for (uint32_t i = 0; i < enc->n; i++) {
         float v = float_at(values, i);
         if (enc->columns[i].pub.type != FIS_NUMERIC)
-            return fis_fail(e, FIS_INPUT,
-                            "column %s is categorical: a vector of numbers cannot carry it",
-                            enc->columns[i].pub.name);
+            return fis_refuse(e, FIS_CODE_WRONG_TYPE,
+                              "column %s is categorical: a vector of numbers cannot carry it",
+                              enc->columns[i].pub.name);
         if (!isfinite(v))
-            return fis_fail(e, FIS_INPUT, "feature %u (%s): %g is not a finite number", i,
-                            enc->columns[i].pub.name, (double)v);
+            return fis_refuse(e, FIS_CODE_NOT_FINITE, "feature %u (%s): %g is not a finite number",
+                              i, enc->columns[i].pub.name, (double)v);
     }
     return 0;
 }
@@ -177,7 +177,7 @@ int fis_encoder_encode_packed(const struct fis_encoder *enc, const void *values,
 {
     assert(enc->finished);
     if (n != enc->n)
-        return fis_fail(e, FIS_INPUT, "%u features, %u wanted", n, enc->n);
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%u features, %u wanted", n, enc->n);
     if (enc->flat && encoder_flat_run(enc, values, x))
         return 0;
     int rc = refuse_floats(enc, values, e);

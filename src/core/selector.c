@@ -167,9 +167,9 @@ static int check_scores(const float *scores, uint32_t n, const struct fis_id *id
 {
     for (uint32_t i = 0; i < n; i++)
         if (!(scores[i] < INFINITY))
-            return fis_fail(e, FIS_INPUT,
-                            "candidate %.*s: score %u is %s; a finite number is needed",
-                            (int)id->length, id->bytes, i, isnan(scores[i]) ? "NaN" : "infinite");
+            return fis_refuse(e, FIS_CODE_NOT_FINITE,
+                              "candidate %.*s: score %u is %s; a finite number is needed",
+                              (int)id->length, id->bytes, i, isnan(scores[i]) ? "NaN" : "infinite");
     return 0;
 }
 
@@ -177,8 +177,8 @@ static int check_features(const struct fis_candidate *c, uint32_t d, struct fis_
 {
     for (uint32_t i = 0; i < d; i++)
         if (!isfinite(c->x[i]))
-            return fis_fail(e, FIS_INPUT, "candidate %.*s: feature %u is not finite",
-                            (int)c->id.length, c->id.bytes, i);
+            return fis_refuse(e, FIS_CODE_NOT_FINITE, "candidate %.*s: feature %u is not finite",
+                              (int)c->id.length, c->id.bytes, i);
     return 0;
 }
 

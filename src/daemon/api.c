@@ -153,6 +153,20 @@ static json_t *trainer(const struct status *s)
         "ledger_bytes", count(t->ledger_bytes), "leading", leading(s));
 }
 
+/* Those that there were. */
+static json_t *dead_letters(const struct status *s)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < s->n_dead; i++)
+        for (int code = 0; code < FIS_ERROR_CODES; code++)
+            if (s->dead[i].counts->n[code])
+                json_array_append_new(
+                    list, json_pack("{s:s, s:s, s:o}", "topic", s->dead[i].topic, "reason",
+                                    fis_error_code_name((enum fis_error_code)code), "count",
+                                    count(s->dead[i].counts->n[code])));
+    return list;
+}
+
 void api_status(void *ctx, const struct http_request *r, struct http_reply *out)
 {
     struct monitor *m = ctx;
@@ -165,7 +179,7 @@ void api_status(void *ctx, const struct http_request *r, struct http_reply *out)
     api_send(out,
              json_pack(
                  "{s:s, s:s, s:b, s:o, s:o, s:b, s:b, s:o, s:I, s:o, s:b, s:s, s:s, s:s, s:o, s:o, "
-                 "s:o, s:o, s:b}",
+                 "s:o, s:o, s:b, s:o}",
                  "pipeline", s->cfg->pipeline, "version", FIS_VERSION, "ready", ready, "reason",
                  ready ? json_null() : text(reason), "doing", text(line), "started", s->started,
                  "broker", s->broker_seen, "broker_trouble",
@@ -178,7 +192,7 @@ void api_status(void *ctx, const struct http_request *r, struct http_reply *out)
                  scorer(&s->scorer), "trainer", trainer(s), "served",
                  served ? api_version_summary(s, served) : json_null(), "loop_p99_seconds",
                  api_number(histogram_quantile(s->loop_seconds, .99)), "commands",
-                 s->cfg->http.token_file != NULL));
+                 s->cfg->http.token_file != NULL, "dead_letters", dead_letters(s)));
 }
 
 /* ---- lists ------------------------------------------------------------------------------------

@@ -19,6 +19,8 @@ const struct command_option command_options[] = {
     {"man", 0, NULL, false, "print-config", "as the manual page fisd.yaml(5)"},
     {"print-metrics", 0, NULL, false, NULL, "print every metric with its meaning, in Markdown"},
     {"print-alarms", 0, NULL, false, NULL, "print every alarm with its meaning, in Markdown"},
+    {"print-dead-letters", 0, NULL, false, NULL,
+     "print why messages are refused, and what to do, in Markdown"},
     {"print-man", 0, NULL, false, NULL, "print the manual page fisd(8)"},
     {"print-completion", 0, NULL, false, NULL, "print the completion for bash"},
     {"version", 'V', NULL, false, NULL, "print the version"},
@@ -70,6 +72,7 @@ static void take(struct command_line *c, const char *name)
         {"print-completion", COMMAND_PRINT_COMPLETION},
         {"print-metrics", COMMAND_PRINT_METRICS},
         {"print-alarms", COMMAND_PRINT_ALARMS},
+        {"print-dead-letters", COMMAND_PRINT_DEAD_LETTERS},
         {"version", COMMAND_VERSION},
         {"help", COMMAND_HELP},
     };

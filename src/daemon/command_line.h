@@ -15,7 +15,8 @@ enum command_action {
     COMMAND_PRINT_MAN,        /* fisd(8) */
     COMMAND_PRINT_COMPLETION, /* for bash */
     COMMAND_PRINT_METRICS,    /* a table in Markdown */
-    COMMAND_PRINT_ALARMS,     /* the same */
+    COMMAND_PRINT_ALARMS,
+    COMMAND_PRINT_DEAD_LETTERS, /* the same */
     COMMAND_VERSION,
     COMMAND_HELP
 };

@@ -7,6 +7,7 @@
 
 #include "daemon/alarms.h"
 #include "daemon/command_line.h"
+#include "daemon/dead_letter.h"
 #include "daemon/metrics.h"
 #include "daemon/runtime.h"
 #include "fis/version.h"
@@ -66,6 +67,8 @@ static int print(const struct command_line *c)
         metrics_write_markdown(stdout);
     else if (c->action == COMMAND_PRINT_ALARMS)
         alarms_write_markdown(stdout);
+    else if (c->action == COMMAND_PRINT_DEAD_LETTERS)
+        dead_letter_write_markdown(stdout);
     else if (c->reference)
         config_write_markdown(stdout);
     else if (c->man)

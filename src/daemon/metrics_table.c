@@ -226,22 +226,20 @@ static void given_up(const struct status *s, struct http_reply *out, const struc
     metrics_sample(out, m, "reason=\"skipped\"", (double)COUNTS.skipped);
 }
 
-static void dead(struct http_reply *out, const struct metric *m, const char *topic, double n)
-{
-    char labels[METRICS_LABELS] = "";
-    metrics_label(labels, "topic", topic);
-    metrics_sample(out, m, labels, n);
-}
-
+/* All that can be, from the beginning: a rate needs the 0 before the 1. */
 static void dead_letters(const struct status *s, struct http_reply *out, const struct metric *m)
 {
-    if (s->scorer.on && s->scorer.open)
-        dead(out, m, s->cfg->topics.records, (double)s->scorer.counts.refused);
-    if (!s->trainer.running)
-        return;
-    dead(out, m, s->cfg->topics.labels, (double)s->trainer.dead_labels);
-    dead(out, m, s->cfg->topics.candidates, (double)s->trainer.dead_offers);
-    dead(out, m, s->cfg->topics.control, (double)s->trainer.dead_commands);
+    for (uint32_t i = 0; i < s->n_dead; i++) {
+        const struct status_dead *d = &s->dead[i];
+        for (int code = 0; code < FIS_ERROR_CODES; code++) {
+            char labels[METRICS_LABELS] = "";
+            if (!d->counts->n[code] && !dead_letter_possible(d->from, (enum fis_error_code)code))
+                continue;
+            metrics_label(labels, "topic", d->topic);
+            metrics_label(labels, "reason", fis_error_code_name((enum fis_error_code)code));
+            metrics_sample(out, m, labels, (double)d->counts->n[code]);
+        }
+    }
 }
 
 /* ---- Kafka clients --------------------------------------------------------------------------- */
@@ -295,9 +293,9 @@ const struct metric metrics_table[] = {
      "1 while the alarm is raised; src/OPERATIONS.md says what each means and what to do."},
     {"fisd_lag_messages", "gauge", "role, topic, partition", WHEN_ALWAYS, NULL, lag,
      "Messages of a partition that are there and not read yet."},
-    {"fisd_dead_letters_total", "counter", "topic", WHEN_ALWAYS, NULL, dead_letters,
-     "Messages that could not be used, by the topic they came from; the reason is with each on the "
-     "dead-letter topic."},
+    {"fisd_dead_letters_total", "counter", "topic, reason", WHEN_ALWAYS, NULL, dead_letters,
+     "Messages that went to dead-letter, by the topic they came from and why (the header "
+     "fis.error.code)."},
 
     {"fisd_records_total", "counter", "outcome", WHEN_SCORER, NULL, records,
      "Records read: scored, refused (to dead-letter), tombstone, lost (gone before they were read), "

@@ -96,11 +96,11 @@ int outbox_send(struct outbox *b, const char *topic, struct wire_bytes key, stru
 }
 
 int outbox_dead_letter(struct outbox *b, const char *topic, const struct wire_message *m,
-                       const char *reason, struct fis_error *e)
+                       const struct fis_error *why, struct fis_error *e)
 {
     if (begin(b, e) < 0)
         return -1;
-    return sent(b, dead_letter_send(b->producer, topic, m, reason, b->dead_letter_bytes, 0, e), e);
+    return sent(b, dead_letter_send(b->producer, topic, m, why, b->dead_letter_bytes, 0, e), e);
 }
 
 int outbox_consumed(struct outbox *b, const char *topic, int32_t partition, int64_t next,

@@ -34,7 +34,7 @@ uint64_t outbox_outstanding(const struct outbox *o);
 int outbox_send(struct outbox *o, const char *topic, struct wire_bytes key, struct wire_bytes value,
                 struct fis_error *e) FIS_MUST_CHECK;
 int outbox_dead_letter(struct outbox *o, const char *topic, const struct wire_message *m,
-                       const char *reason, struct fis_error *e) FIS_MUST_CHECK;
+                       const struct fis_error *why, struct fis_error *e) FIS_MUST_CHECK;
 /* The partition's messages before `next` have been handled. */
 int outbox_consumed(struct outbox *o, const char *topic, int32_t partition, int64_t next,
                     struct fis_error *e) FIS_MUST_CHECK;

@@ -3,6 +3,7 @@
 #ifndef DAEMON_SCORER_HOST_IMPL_H
 #define DAEMON_SCORER_HOST_IMPL_H
 
+#include "daemon/dead_letter.h"
 #include "daemon/histogram.h"
 #include "daemon/scorer_host.h"
 #include "daemon/status.h"
@@ -49,6 +50,7 @@ struct scorer_host {
     /* Records of a batch; seconds of its run; seconds from a message's timestamp to the
      * acknowledgement of what was offered of its batch. */
     struct histogram batch_records, batch_seconds, latency_seconds;
+    struct dead_counts dead;
     bool stopping, failed;
 };
 

@@ -80,8 +80,9 @@ static void out_refuse(void *ctx, uint32_t slot, uint32_t i)
     struct scorer_host *h = ctx;
     struct scoring_batch *b = &h->slots[slot].batch;
     struct fis_error e;
+    h->dead.n[b->errors[i].code]++;
     if (dead_letter_send(h->producer, h->rt->cfg->topics.dead_letter, &b->messages[i],
-                         b->errors[i].text, h->rt->dead_letter_bytes, slot, &e) < 0)
+                         &b->errors[i], h->rt->dead_letter_bytes, slot, &e) < 0)
         scorer_host_failed(h, &e);
 }
 

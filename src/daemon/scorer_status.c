@@ -10,6 +10,7 @@ uint32_t scorer_host_status(struct scorer_host *h, struct status_scorer *out,
     out->owned = h->owned;
     out->lag = h->owned ? stream_consumer_lag(h->records) : -1;
     out->counts = *scorer_counts(h->machine);
+    out->dead = &h->dead;
     out->head_version = h->head ? h->head->version : 0;
     out->outstanding = stream_producer_outstanding(h->producer);
     out->batches = h->n_slots;

@@ -51,6 +51,22 @@ static void fill_process(const struct runtime *rt, const struct monitor *m, stru
     s->http = m->http ? http_server_counts(m->http) : NULL;
 }
 
+static void add_dead(struct status *s, const char *topic, enum dead_letter_from from,
+                     const struct dead_counts *counts)
+{
+    if (counts)
+        s->dead[s->n_dead++] = (struct status_dead){topic, from, counts};
+}
+
+static void fill_dead(struct status *s)
+{
+    const struct config_topics *t = &s->cfg->topics;
+    add_dead(s, t->records, DEAD_RECORDS, s->scorer.dead);
+    add_dead(s, t->labels, DEAD_LABELS, s->trainer.dead[0]);
+    add_dead(s, t->candidates, DEAD_CANDIDATES, s->trainer.dead[1]);
+    add_dead(s, t->control, DEAD_CONTROL, s->trainer.dead[2]);
+}
+
 static const struct status *fill(struct runtime *rt, bool want_best)
 {
     struct monitor *m = rt->monitor;
@@ -73,6 +89,7 @@ static const struct status *fill(struct runtime *rt, bool want_best)
     if (rt->trainer)
         s->n_lags += trainer_host_status(rt->trainer, &s->trainer, m->lags + s->n_lags,
                                          STATUS_PARTITIONS - s->n_lags);
+    fill_dead(s);
     s->trainer.validation.newest_ms = s->trainer.running ? m->validation_ms : 0;
     return s;
 }

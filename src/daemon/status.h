@@ -13,6 +13,7 @@
 #define DAEMON_STATUS_H
 
 #include "config/config.h"
+#include "daemon/dead_letter.h"
 #include "daemon/histogram.h"
 #include "daemon/kafka_stats.h"
 #include "daemon/version_log.h"
@@ -55,8 +56,9 @@ struct status_scorer {
     uint32_t owned; /* partitions */
     int64_t lag;    /* over them; -1: not known yet */
     struct scorer_counts counts;
-    uint64_t head_version; /* 0: none yet */
-    uint64_t outstanding;  /* messages sent and not acknowledged */
+    const struct dead_counts *dead; /* NULL: it has not begun */
+    uint64_t head_version;          /* 0: none yet */
+    uint64_t outstanding;           /* messages sent and not acknowledged */
     uint32_t batches, batches_in_flight;
     /* Records of a batch; seconds that its decoding and scoring took; seconds from a message's
      * timestamp to the acknowledgement of what was offered of its batch. */
@@ -87,6 +89,7 @@ struct status_trainer {
     double val0;
     int64_t label_age_ms; /* since the last answer in this process; -1: none came */
     uint64_t dead_labels, dead_offers, dead_commands;
+    const struct dead_counts *dead[3]; /* of these three; NULL: it does not lead */
     uint64_t outstanding;
     const char *control_id, *control_text; /* the last command and what became of it; "" */
     bool control_ok;
@@ -97,6 +100,14 @@ struct status_trainer {
     const struct trainer_open *requests; /* oldest first */
     uint32_t n_requests;                 /* shown; counts.selector.open has their number */
 };
+
+/* Dead letters that this process sent, of the messages of a topic. */
+struct status_dead {
+    const char *topic;
+    enum dead_letter_from from;
+    const struct dead_counts *counts;
+};
+#define STATUS_DEAD 4
 
 struct status {
     const struct config *cfg;
@@ -119,6 +130,8 @@ struct status {
     uint32_t n_seconds;
     const struct http_counts *http; /* NULL: it is off */
     const struct alarms *alarms;
+    struct status_dead dead[STATUS_DEAD];
+    uint32_t n_dead;
     const struct status_lag *lags;
     uint32_t n_lags;
     const struct kafka_slot *kafka; /* [n_kafka] by client: .stats */

@@ -3,10 +3,11 @@
 #include "wire/json_codec.h"
 #include "wire/protobuf_codec.h"
 
-static int refuse(struct trainer_input *in, const struct wire_message *m, const char *reason,
-                  struct fis_error *e)
+static int refuse(struct trainer_input *in, const struct wire_message *m,
+                  const struct fis_error *why, struct dead_counts *counts, struct fis_error *e)
 {
-    return outbox_dead_letter(in->outbox, in->rt->cfg->topics.dead_letter, m, reason, e);
+    counts->n[why->code]++;
+    return outbox_dead_letter(in->outbox, in->rt->cfg->topics.dead_letter, m, why, e);
 }
 
 int trainer_input_offer(struct trainer_input *in, struct trainer_role *role,
@@ -25,7 +26,7 @@ int trainer_input_offer(struct trainer_input *in, struct trainer_role *role,
     int rc = got == WIRE_OK ? trainer_role_offer(role, &offer.candidate, &why) : -FIS_INPUT;
     if (rc == -FIS_INPUT) {
         in->refused_offers++;
-        return refuse(in, m, why.text, e);
+        return refuse(in, m, &why, &in->dead_offers, e);
     }
     if (rc < 0)
         *e = why;
@@ -44,14 +45,14 @@ int trainer_input_label(struct trainer_input *in, struct trainer_role *role,
                                 : wire_protobuf_label(&p->schema, m, in->arena, &label, &why);
     if (got == WIRE_TOMBSTONE) {
         got = WIRE_BAD;
-        fis_fail(&why, FIS_INPUT, "no value: a label is never taken back by a null");
+        fis_refuse(&why, FIS_CODE_NO_VALUE, "no value: a label is never taken back by a null");
     }
     int rc = got == WIRE_OK ? trainer_role_label(role, &label, now, &why) : -FIS_INPUT;
     if (rc == -FIS_INPUT) {
         in->refused_labels++;
         log_line(LOG_LEVEL_WARN, "label_refused", "partition=%d offset=%lld reason=\"%s\"",
                  (int)m->partition, (long long)m->offset, why.text);
-        return refuse(in, m, why.text, e);
+        return refuse(in, m, &why, &in->dead_labels, e);
     }
     if (rc < 0)
         *e = why;
@@ -65,7 +66,7 @@ static enum wire_decoded decode_control(struct trainer_input *in, const struct w
     enum wire_decoded got = wire_control_decode(m, in->arena, c, why);
     if (got != WIRE_TOMBSTONE)
         return got;
-    fis_fail(why, FIS_INPUT, "no value: a command is never taken back by a null");
+    fis_refuse(why, FIS_CODE_NO_VALUE, "no value: a command is never taken back by a null");
     return WIRE_BAD;
 }
 
@@ -90,7 +91,7 @@ int trainer_input_control(struct trainer_input *in, struct trainer_role *role,
         in->refused_commands++;
         log_line(LOG_LEVEL_WARN, "command_refused", "partition=%d offset=%lld reason=\"%s\"",
                  (int)m->partition, (long long)m->offset, why.text);
-        return refuse(in, m, why.text, e);
+        return refuse(in, m, &why, &in->dead_commands, e);
     }
     if (rc < 0)
         *e = why;

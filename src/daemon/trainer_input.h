@@ -5,6 +5,7 @@
 #ifndef DAEMON_TRAINER_INPUT_H
 #define DAEMON_TRAINER_INPUT_H
 
+#include "daemon/dead_letter.h"
 #include "daemon/outbox.h"
 #include "daemon/runtime.h"
 
@@ -13,6 +14,7 @@ struct trainer_input {
     struct outbox *outbox;
     struct fis_arena *arena;
     uint64_t refused_labels, refused_offers, refused_commands;
+    struct dead_counts dead_labels, dead_offers, dead_commands; /* the same, by code */
 };
 
 /* A message of `candidates`: a candidate, or progress. */

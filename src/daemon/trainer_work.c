@@ -512,6 +512,9 @@ uint32_t trainer_work_status(struct trainer_work *w, struct status_trainer *out,
     out->dead_labels = w->input.refused_labels;
     out->dead_offers = w->input.refused_offers;
     out->dead_commands = w->input.refused_commands;
+    out->dead[0] = &w->input.dead_labels;
+    out->dead[1] = &w->input.dead_offers;
+    out->dead[2] = &w->input.dead_commands;
     return status_lags(w->consumer, "trainer", w->topics, lags, n);
 }
 

@@ -188,7 +188,8 @@ static int take_label(struct trainer_role *m, struct trainer_request *r, uint32_
     struct fis_candidate c;
     uint32_t criterion, index;
     if (!fis_selector_peek(m->selector, &r->id, &c, &criterion))
-        return fis_fail(e, FIS_INPUT, "it was given up, and its features are no longer known");
+        return fis_refuse(e, FIS_CODE_NOT_ASKED,
+                          "it was given up, and its features are no longer known");
     int rc = fis_trainer_add_bought(m->learner, c.x, y, &index, e);
     if (PLANTED(label_twice))
         rc = fis_trainer_add_bought(m->learner, c.x, y, &index, e);
@@ -228,8 +229,9 @@ static int answer_again(struct trainer_role *m, const struct wire_label *l, stru
         fis_selector_answer(m->selector, &l->id, l->class_index, &c, &criterion) ==
             FIS_ANSWER_CONTRADICTION &&
         !PLANTED(contradiction_taken))
-        return fis_fail(e, FIS_INPUT, "label \"%s\" contradicts an earlier answer for this id",
-                        m->o.schema->classes[l->class_index]);
+        return fis_refuse(e, FIS_CODE_CONTRADICTION,
+                          "label \"%s\" contradicts an earlier answer for this id",
+                          m->o.schema->classes[l->class_index]);
     m->counts.duplicates++;
     return 0;
 }
@@ -245,21 +247,23 @@ static int check_vote(const struct trainer_role *m, const struct trainer_request
 {
     int several = votes_wanted(m) > 1;
     if (several && !*annotator_of(l))
-        return fis_fail(e, FIS_INPUT,
-                        "the answer does not say whose it is; %u people are asked for each label",
-                        m->o.votes);
+        return fis_refuse(e, FIS_CODE_BAD_FIELD,
+                          "the answer does not say whose it is; %u people are asked for each label",
+                          m->o.votes);
     const struct wire_vote *before = trainer_request_vote_of(r, annotator_of(l));
     if (!several && l->status != WIRE_LABELLED && r->state == WIRE_SKIPPED_BY_PERSON)
         return 0;
     if (!before || (before->status != WIRE_LABELLED && l->status == WIRE_LABELLED))
         return r->n_votes < WIRE_VOTES || before
                    ? 1
-                   : fis_fail(e, FIS_INPUT, "more than %d answers for this id", WIRE_VOTES);
+                   : fis_refuse(e, FIS_CODE_CONTRADICTION, "more than %d answers for this id",
+                                WIRE_VOTES);
     if (before->status != WIRE_LABELLED)
         return 0;
     if (l->status == WIRE_LABELLED && l->class_index == before->class_index)
         return 0;
-    return fis_fail(e, FIS_INPUT, "the answer contradicts an earlier one of the same annotator");
+    return fis_refuse(e, FIS_CODE_CONTRADICTION,
+                      "the answer contradicts an earlier one of the same annotator");
 }
 
 static int cast_vote(struct trainer_request *r, const struct wire_label *l, struct trainer_time now,
@@ -296,16 +300,17 @@ int trainer_role_label(struct trainer_role *m, const struct wire_label *l, struc
     uint32_t y, criterion = 0;
     trainer_tick(m, now);
     if (l->status == WIRE_LABELLED && l->class_index >= m->o.schema->n_classes)
-        return fis_fail(e, FIS_INPUT, "class %u; there are %u", l->class_index,
-                        m->o.schema->n_classes);
+        return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "class %u; there are %u", l->class_index,
+                          m->o.schema->n_classes);
     if (fis_selector_state(m->selector, &l->id) == FIS_ANSWERED)
         return answer_again(m, l, e);
     struct trainer_request *r = trainer_request_find(&m->requests, &l->id);
     if (!r)
-        return fis_fail(e, FIS_INPUT, "nobody asked for a label of this id");
+        return fis_refuse(e, FIS_CODE_NOT_ASKED, "nobody asked for a label of this id");
     int known = fis_selector_peek(m->selector, &l->id, &c, &criterion);
     if (!known && l->status == WIRE_LABELLED)
-        return fis_fail(e, FIS_INPUT, "it was given up, and its features are no longer known");
+        return fis_refuse(e, FIS_CODE_NOT_ASKED,
+                          "it was given up, and its features are no longer known");
     int rc = check_vote(m, r, l, e);
     m->counts.duplicates += rc == 0;
     if (rc <= 0 || (rc = cast_vote(r, l, now, e)) < 0)

@@ -20,8 +20,8 @@ static void own_scores(struct trainer_role *m, const struct wire_candidate *c, f
 int trainer_role_offer(struct trainer_role *m, const struct wire_candidate *c, struct fis_error *e)
 {
     if (c->d != fis_shape_inputs(&m->shape))
-        return fis_fail(e, FIS_INPUT, "candidate has %u features, %u wanted", c->d,
-                        fis_shape_inputs(&m->shape));
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "candidate has %u features, %u wanted", c->d,
+                          fis_shape_inputs(&m->shape));
     struct fis_candidate held = {.id = c->id, .x = c->x};
     unsigned char small[4096], *payload = small;
     held.payload_length = c->record.length + 1;

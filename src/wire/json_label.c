@@ -28,8 +28,8 @@ json_t *wire_json_open(const struct wire_schema *schema, const struct wire_messa
                        struct fis_error *e)
 {
     if (m->value.length > schema->max_bytes) {
-        fis_fail(e, FIS_INPUT, "a value of %zu bytes, at most %zu allowed", m->value.length,
-                 schema->max_bytes);
+        fis_refuse(e, FIS_CODE_TOO_LONG, "a value of %zu bytes, at most %zu allowed",
+                   m->value.length, schema->max_bytes);
         return NULL;
     }
     return wire_json_parse(m->value, e);
@@ -43,12 +43,13 @@ int wire_json_id(const struct wire_message *m, const json_t *own, const char *na
     if (json_is_string(own)) {
         bytes = (struct wire_bytes){json_string_value(own), json_string_length(own)};
         if (bytes.length == 0)
-            return fis_fail(e, FIS_INPUT, "%s: the id is empty", name);
+            return fis_refuse(e, FIS_CODE_BAD_ID, "%s: the id is empty", name);
     } else if (json_is_integer(own)) {
         bytes = (struct wire_bytes){number, wire_json_number_text(own, number)};
     } else if (own && !json_is_null(own)) {
         wire_json_show(own, shown);
-        return fis_fail(e, FIS_INPUT, "%s: an id is a text or an integer, %s found", name, shown);
+        return fis_refuse(e, FIS_CODE_BAD_ID, "%s: an id is a text or an integer, %s found", name,
+                          shown);
     }
     return wire_message_id(m, bytes, by_place, id, e);
 }
@@ -64,12 +65,12 @@ int wire_class_of_text(const struct wire_schema *schema, const char *text, size_
     }
     wire_json_classes(schema, allowed);
     if (!text)
-        return fis_fail(e, FIS_INPUT, "no label (allowed: %s)", allowed);
+        return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "no label (allowed: %s)", allowed);
     if (secret)
-        return fis_fail(e, FIS_INPUT, "not a class (allowed: %s)", allowed);
+        return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "not a class (allowed: %s)", allowed);
     size_t n = wire_utf8_prefix(text, length < 40 ? length : 40);
-    return fis_fail(e, FIS_INPUT, "label \"%.*s%s\": not a class (allowed: %s)", (int)n, text,
-                    n < length ? "…" : "", allowed);
+    return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "label \"%.*s%s\": not a class (allowed: %s)",
+                      (int)n, text, n < length ? "…" : "", allowed);
 }
 
 int wire_json_class(const struct wire_schema *schema, const json_t *label, int secret,
@@ -89,9 +90,10 @@ int wire_json_class(const struct wire_schema *schema, const json_t *label, int s
     }
     wire_json_classes(schema, allowed);
     if (secret)
-        return fis_fail(e, FIS_INPUT, "not a class (allowed: %s)", allowed);
+        return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "not a class (allowed: %s)", allowed);
     wire_json_show(label, shown);
-    return fis_fail(e, FIS_INPUT, "label %s: not a class (allowed: %s)", shown, allowed);
+    return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "label %s: not a class (allowed: %s)", shown,
+                      allowed);
 }
 
 static int index_class(const struct wire_schema *schema, const json_t *index, uint32_t *class_index,
@@ -105,8 +107,8 @@ static int index_class(const struct wire_schema *schema, const json_t *index, ui
     char allowed[WIRE_JSON_CLASSES], shown[WIRE_JSON_SHOWN];
     wire_json_classes(schema, allowed);
     wire_json_show(index, shown);
-    return fis_fail(e, FIS_INPUT, "class_index %s: 0 to %u allowed (%s)", shown,
-                    schema->n_classes - 1, allowed);
+    return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "class_index %s: 0 to %u allowed (%s)", shown,
+                      schema->n_classes - 1, allowed);
 }
 
 static int given(const json_t *v)
@@ -126,8 +128,9 @@ static int read_class(const struct wire_schema *schema, const json_t *object, ui
     if (rc)
         return rc;
     if (given(index) && given(label) && by_index != by_name)
-        return fis_fail(e, FIS_INPUT, "label \"%.40s\" and class_index %u (\"%.40s\") disagree",
-                        schema->classes[by_name], by_index, schema->classes[by_index]);
+        return fis_refuse(e, FIS_CODE_CONTRADICTION,
+                          "label \"%.40s\" and class_index %u (\"%.40s\") disagree",
+                          schema->classes[by_name], by_index, schema->classes[by_index]);
     *class_index = given(index) ? by_index : by_name;
     return 0;
 }
@@ -145,8 +148,8 @@ static int read_status(const json_t *v, enum wire_label_status *status, struct f
         }
     char shown[WIRE_JSON_SHOWN];
     wire_json_show(v, shown);
-    return fis_fail(e, FIS_INPUT, "status %s: \"labelled\", \"skipped\" or \"unsure\" allowed",
-                    shown);
+    return fis_refuse(e, FIS_CODE_BAD_FIELD,
+                      "status %s: \"labelled\", \"skipped\" or \"unsure\" allowed", shown);
 }
 
 /* A text, or an integer as its decimal text; the text lives where jansson put it: in the arena. */
@@ -160,7 +163,8 @@ static int read_annotator(const json_t *v, struct fis_arena *arena, const char *
     if (json_is_integer(v)) {
         char *digits = fis_arena_alloc(arena, WIRE_JSON_DIGITS);
         if (!digits)
-            return fis_fail(e, FIS_INPUT, "a label takes more than %zu bytes", arena->size);
+            return fis_refuse(e, FIS_CODE_TOO_LONG, "a label takes more than %zu bytes",
+                              arena->size);
         wire_json_number_text(v, digits);
         *annotator = digits;
         return 0;
@@ -170,8 +174,8 @@ static int read_annotator(const json_t *v, struct fis_arena *arena, const char *
         return 0;
     }
     wire_json_show(v, shown);
-    return fis_fail(e, FIS_INPUT, "annotator %s: a text of 1 to %d bytes allowed", shown,
-                    WIRE_ANNOTATOR);
+    return fis_refuse(e, FIS_CODE_BAD_FIELD, "annotator %s: a text of 1 to %d bytes allowed", shown,
+                      WIRE_ANNOTATOR);
 }
 
 static int read_time(const json_t *v, int64_t *at_ms, struct fis_error *e)
@@ -185,7 +189,8 @@ static int read_time(const json_t *v, int64_t *at_ms, struct fis_error *e)
         return 0;
     }
     wire_json_show(v, shown);
-    return fis_fail(e, FIS_INPUT, "labelled_at_ms %s: milliseconds since 1970 allowed", shown);
+    return fis_refuse(e, FIS_CODE_BAD_FIELD, "labelled_at_ms %s: milliseconds since 1970 allowed",
+                      shown);
 }
 
 static int read_label(const struct wire_schema *schema, const struct wire_message *m,
@@ -202,8 +207,8 @@ static int read_label(const struct wire_schema *schema, const struct wire_messag
         rc = read_class(schema, object, &out.class_index, e);
     else if (!rc && (given(json_object_get(object, "label")) ||
                      given(json_object_get(object, "class_index"))))
-        rc = fis_fail(e, FIS_INPUT, "status %s, but with a label: one or the other",
-                      out.status == WIRE_SKIPPED ? "skipped" : "unsure");
+        rc = fis_refuse(e, FIS_CODE_CONTRADICTION, "status %s, but with a label: one or the other",
+                        out.status == WIRE_SKIPPED ? "skipped" : "unsure");
     if (!rc)
         rc = read_annotator(json_object_get(object, "annotator"), arena, &out.annotator, e);
     if (!rc)

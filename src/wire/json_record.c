@@ -62,7 +62,8 @@ static int refuse_unknown(const struct wanted *w, const char *name, struct fis_e
         }
         used += (size_t)n;
     }
-    return fis_fail(e, FIS_INPUT, "unknown column '%.60s' (allowed: %s)", name, allowed);
+    return fis_refuse(e, FIS_CODE_UNKNOWN_COLUMN, "unknown column '%.60s' (allowed: %s)", name,
+                      allowed);
 }
 
 /* As the encoder will; for a validation example, whose row may be shifted by a column, no error has
@@ -73,8 +74,8 @@ static int check_column(const struct wanted *w, uint32_t i, const struct fis_val
     const struct fis_column *c = &w->columns[i];
     int rc = fis_column_check(c, v, e);
     if (rc && w->with_sensitive)
-        return fis_fail(e, FIS_INPUT, "column %s: %s wanted", c->name,
-                        c->type == FIS_NUMERIC ? "a number that fits a 32-bit float" : "a text");
+        return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: %s wanted", c->name,
+                          c->type == FIS_NUMERIC ? "a number that fits a 32-bit float" : "a text");
     return rc;
 }
 
@@ -109,7 +110,7 @@ static struct fis_value *take_values(struct fis_arena *arena, uint32_t n, struct
 {
     struct fis_value *values = fis_arena_alloc(arena, n * sizeof *values);
     if (!values)
-        fis_fail(e, FIS_INPUT, "JSON: needs more than %zu bytes to decode", arena->size);
+        fis_refuse(e, FIS_CODE_TOO_LONG, "JSON: needs more than %zu bytes to decode", arena->size);
     return values;
 }
 
@@ -191,7 +192,8 @@ static int read_sensitive(const json_t *v, const char *name, struct fis_arena *a
                           struct fis_value *out, struct fis_error *e)
 {
     if (!v || json_is_null(v))
-        return fis_fail(e, FIS_INPUT, "column %s: missing; a validation example needs it", name);
+        return fis_refuse(e, FIS_CODE_WRONG_TYPE,
+                          "column %s: missing; a validation example needs it", name);
     out->kind = FIS_VALUE_TEXT;
     if (json_is_string(v)) {
         out->text = json_string_value(v);
@@ -199,10 +201,11 @@ static int read_sensitive(const json_t *v, const char *name, struct fis_arena *a
         return 0;
     }
     if (!json_is_number(v))
-        return fis_fail(e, FIS_INPUT, "column %s: a text or a number wanted", name);
+        return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: a text or a number wanted", name);
     char *text = fis_arena_alloc(arena, WIRE_JSON_DIGITS);
     if (!text)
-        return fis_fail(e, FIS_INPUT, "JSON: needs more than %zu bytes to decode", arena->size);
+        return fis_refuse(e, FIS_CODE_TOO_LONG, "JSON: needs more than %zu bytes to decode",
+                          arena->size);
     out->text = text;
     out->length = wire_json_number_text(v, text);
     return 0;

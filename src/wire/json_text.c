@@ -51,7 +51,7 @@ static int refused_memory(struct fis_error *e)
 {
     size_t size = wire_json_arena_size();
     if (size)
-        return fis_fail(e, FIS_INPUT, "JSON: needs more than %zu bytes to decode", size);
+        return fis_refuse(e, FIS_CODE_TOO_LONG, "JSON: needs more than %zu bytes to decode", size);
     return fis_fail(e, FIS_NOMEM, "no memory for a JSON text");
 }
 
@@ -59,7 +59,7 @@ json_t *wire_json_parse(struct wire_bytes text, struct fis_error *e)
 {
     text = wire_json_skip_mark(text);
     if (text.length == 0) {
-        fis_fail(e, FIS_INPUT, "JSON: empty, an object wanted");
+        fis_refuse(e, FIS_CODE_MALFORMED, "JSON: empty, an object wanted");
         return NULL;
     }
     json_error_t error;
@@ -70,13 +70,13 @@ json_t *wire_json_parse(struct wire_bytes text, struct fis_error *e)
     } else if (!root) {
         /* Jansson's own text quotes what it read. */
         if (error.line > 1)
-            fis_fail(e, FIS_INPUT, "JSON: %s, at line %d, column %d (byte %d)",
-                     what_is_wrong(&error), error.line, error.column, error.position);
+            fis_refuse(e, FIS_CODE_MALFORMED, "JSON: %s, at line %d, column %d (byte %d)",
+                       what_is_wrong(&error), error.line, error.column, error.position);
         else
-            fis_fail(e, FIS_INPUT, "JSON: %s, at column %d (byte %d)", what_is_wrong(&error),
-                     error.column, error.position);
+            fis_refuse(e, FIS_CODE_MALFORMED, "JSON: %s, at column %d (byte %d)",
+                       what_is_wrong(&error), error.column, error.position);
     } else if (!json_is_object(root)) {
-        fis_fail(e, FIS_INPUT, "JSON: an object wanted, an array found");
+        fis_refuse(e, FIS_CODE_MALFORMED, "JSON: an object wanted, an array found");
     } else {
         return root;
     }
@@ -116,11 +116,11 @@ int wire_json_value(const json_t *v, const char *column, struct fis_value *out, 
         return 0;
     case JSON_TRUE:
     case JSON_FALSE:
-        return fis_fail(e, FIS_INPUT, "column %s: number or text wanted, %s found", column,
-                        json_is_true(v) ? "true" : "false");
+        return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: number or text wanted, %s found",
+                          column, json_is_true(v) ? "true" : "false");
     default:
-        return fis_fail(e, FIS_INPUT, "column %s: number or text wanted, %s found", column,
-                        json_is_array(v) ? "an array" : "an object");
+        return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: number or text wanted, %s found",
+                          column, json_is_array(v) ? "an array" : "an object");
     }
 }
 

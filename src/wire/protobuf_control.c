@@ -26,17 +26,18 @@ static int check(const struct wire_control *c, struct fis_error *e)
     int wants_record = c->kind == WIRE_CONTROL_CANCEL;
     int wants_version = c->kind == WIRE_CONTROL_ROLLBACK || c->kind == WIRE_CONTROL_PROMOTE;
     if (c->kind < WIRE_CONTROL_PAUSE || c->kind > WIRE_CONTROL_PROMOTE)
-        return fis_fail(e, FIS_INPUT, "control: no command %d", (int)c->kind);
+        return fis_refuse(e, FIS_CODE_BAD_FIELD, "control: no command %d", (int)c->kind);
     if (!c->command.length || memchr(c->command.bytes, 0, c->command.length))
-        return fis_fail(e, FIS_INPUT, "control: a command's id is a text, and not empty");
+        return fis_refuse(e, FIS_CODE_BAD_ID, "control: a command's id is a text, and not empty");
     if (wants_record != (c->record.length > 0))
-        return fis_fail(e, FIS_INPUT, "control: %s %s a record", name,
-                        wants_record ? "without" : "with");
+        return fis_refuse(e, FIS_CODE_BAD_FIELD, "control: %s %s a record", name,
+                          wants_record ? "without" : "with");
     if ((c->version && !wants_version) || (!c->version && c->kind == WIRE_CONTROL_PROMOTE))
-        return fis_fail(e, FIS_INPUT, "control: %s %s a version", name,
-                        c->version ? "with" : "without");
+        return fis_refuse(e, FIS_CODE_BAD_FIELD, "control: %s %s a version", name,
+                          c->version ? "with" : "without");
     if (c->at_ms < 0)
-        return fis_fail(e, FIS_INPUT, "control: at_ms %lld: before 1970", (long long)c->at_ms);
+        return fis_refuse(e, FIS_CODE_BAD_FIELD, "control: at_ms %lld: before 1970",
+                          (long long)c->at_ms);
     return 0;
 }
 
@@ -79,7 +80,7 @@ static int decode(const struct wire_message *m, struct fis_arena *arena,
     out.by = wire_text_of(c->by, WIRE_CONTROL_TEXT, arena);
     out.reason = wire_text_of(c->reason, WIRE_CONTROL_TEXT, arena);
     if (!out.by || !out.reason)
-        return fis_fail(e, FIS_INPUT, "control: takes more than %zu bytes", arena->size);
+        return fis_refuse(e, FIS_CODE_TOO_LONG, "control: takes more than %zu bytes", arena->size);
     *control = out;
     return 0;
 }

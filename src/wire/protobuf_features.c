@@ -9,8 +9,8 @@ static void *take(struct wire_features *f, size_t bytes, struct fis_error *e)
 {
     void *p = fis_arena_alloc(f->arena, bytes);
     if (!p)
-        fis_fail(e, FIS_INPUT, "decoding %u columns takes more than %zu bytes", f->wanted,
-                 f->arena->size);
+        fis_refuse(e, FIS_CODE_TOO_LONG, "decoding %u columns takes more than %zu bytes", f->wanted,
+                   f->arena->size);
     return p;
 }
 
@@ -150,10 +150,11 @@ int wire_features_simple(struct wire_features *f, const struct wire_field *field
 static int spread(struct wire_features *f, struct fis_error *e)
 {
     if (f->n_index != f->n_value)
-        return fis_fail(e, FIS_INPUT, "sparse: %zu indexes for %zu values", f->n_index, f->n_value);
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "sparse: %zu indexes for %zu values", f->n_index,
+                          f->n_value);
     if (f->n_index > f->wanted)
-        return fis_fail(e, FIS_INPUT, "sparse: %zu entries, at most %u wanted", f->n_index,
-                        f->wanted);
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "sparse: %zu entries, at most %u wanted",
+                          f->n_index, f->wanted);
     unsigned char *seen = take(f, f->wanted, e);
     if (!seen)
         return -FIS_INPUT;
@@ -162,9 +163,10 @@ static int spread(struct wire_features *f, struct fis_error *e)
     for (size_t i = 0; i < f->n_index; i++) {
         uint32_t at = f->index[i];
         if (at >= f->wanted)
-            return fis_fail(e, FIS_INPUT, "sparse: index %u, 0..%u allowed", at, f->wanted - 1);
+            return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "sparse: index %u, 0..%u allowed", at,
+                              f->wanted - 1);
         if (seen[at])
-            return fis_fail(e, FIS_INPUT, "sparse: index %u twice", at);
+            return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "sparse: index %u twice", at);
         seen[at] = 1;
         f->values[at] = f->value[i];
     }
@@ -174,12 +176,13 @@ static int spread(struct wire_features *f, struct fis_error *e)
 int wire_features_finish(struct wire_features *f, struct fis_error *e)
 {
     if ((f->has_sparse || f->simple) && f->n_dense)
-        return fis_fail(e, FIS_INPUT, "features and sparse: one of them wanted");
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "features and sparse: one of them wanted");
     if (f->simple)
         return 0;
     if (f->has_sparse)
         return spread(f, e);
     if (f->n_dense != f->wanted)
-        return fis_fail(e, FIS_INPUT, "%zu features, %u wanted", f->n_dense, f->wanted);
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%zu features, %u wanted", f->n_dense,
+                          f->wanted);
     return 0;
 }

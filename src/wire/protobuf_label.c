@@ -10,8 +10,8 @@ _Static_assert((int)WIRE_LABELLED == (int)FIS__V1__LABEL__STATUS__LABELLED &&
 static int check_times(const struct wire_label *label, struct fis_error *e)
 {
     if (label->labelled_at_ms < 0)
-        return fis_fail(e, FIS_INPUT, "labelled_at_ms %lld: before 1970",
-                        (long long)label->labelled_at_ms);
+        return fis_refuse(e, FIS_CODE_BAD_FIELD, "labelled_at_ms %lld: before 1970",
+                          (long long)label->labelled_at_ms);
     return 0;
 }
 
@@ -28,8 +28,8 @@ static int decode_label(const struct wire_schema *schema, const struct wire_mess
         return -FIS_INPUT;
     out.status = (enum wire_label_status)l->status;
     if (out.status != WIRE_LABELLED && (l->class_index || *l->class_name))
-        return fis_fail(e, FIS_INPUT, "status %s with a class: one of them wanted",
-                        out.status == WIRE_SKIPPED ? "SKIPPED" : "UNSURE");
+        return fis_refuse(e, FIS_CODE_CONTRADICTION, "status %s with a class: one of them wanted",
+                          out.status == WIRE_SKIPPED ? "SKIPPED" : "UNSURE");
     out.annotator = l->annotator;
     out.labelled_at_ms = l->labelled_at_ms;
     rc = wire_class_of(schema, l->class_index, l->class_name, &out.class_index, e);

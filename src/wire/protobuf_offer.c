@@ -42,23 +42,25 @@ static int encode_candidate(const struct wire_candidate *from, struct wire_buffe
 static int check_range(const struct wire_range *r, struct fis_error *e)
 {
     if (r->partition < 0 || r->begin < 0 || r->next < r->begin)
-        return fis_fail(e, FIS_INPUT, "a range of partition %d from offset %lld up to %lld",
-                        (int)r->partition, (long long)r->begin, (long long)r->next);
+        return fis_refuse(e, FIS_CODE_BAD_FIELD,
+                          "a range of partition %d from offset %lld up to %lld", (int)r->partition,
+                          (long long)r->begin, (long long)r->next);
     uint64_t offsets = (uint64_t)(r->next - r->begin);
     if (r->records > offsets || r->refused > offsets - r->records ||
         r->tombstones > offsets - r->records - r->refused)
-        return fis_fail(e, FIS_INPUT,
-                        "a range of %llu offsets with %llu records, %llu refused, %llu tombstones",
-                        (unsigned long long)offsets, (unsigned long long)r->records,
-                        (unsigned long long)r->refused, (unsigned long long)r->tombstones);
+        return fis_refuse(
+            e, FIS_CODE_BAD_FIELD,
+            "a range of %llu offsets with %llu records, %llu refused, %llu tombstones",
+            (unsigned long long)offsets, (unsigned long long)r->records,
+            (unsigned long long)r->refused, (unsigned long long)r->tombstones);
     return 0;
 }
 
 static int check_ranges(size_t n, struct fis_error *e)
 {
     if (n > WIRE_PARTITIONS)
-        return fis_fail(e, FIS_INPUT, "progress: %zu ranges, at most %u allowed", n,
-                        WIRE_PARTITIONS);
+        return fis_refuse(e, FIS_CODE_BAD_FIELD, "progress: %zu ranges, at most %u allowed", n,
+                          WIRE_PARTITIONS);
     return 0;
 }
 
@@ -127,10 +129,10 @@ static int decode_scores(const Fis__V1__Candidate *c, float *scores, struct fis_
     for (size_t i = 0; i < c->n_scores; i++) {
         uint32_t k = c->scores[i]->criterion;
         if (k >= MOST_SCORES)
-            return fis_fail(e, FIS_INPUT, "score of criterion %u: 0..%d allowed", k,
-                            MOST_SCORES - 1);
+            return fis_refuse(e, FIS_CODE_BAD_FIELD, "score of criterion %u: 0..%d allowed", k,
+                              MOST_SCORES - 1);
         if (!isfinite(c->scores[i]->value))
-            return fis_fail(e, FIS_INPUT, "score of criterion %u is not finite", k);
+            return fis_refuse(e, FIS_CODE_NOT_FINITE, "score of criterion %u is not finite", k);
         scores[k] = c->scores[i]->value;
     }
     return 0;
@@ -153,7 +155,7 @@ static int decode_candidate(const struct wire_message *m, const Fis__V1__Candida
     if (!rc)
         rc = wire_vector_read(c->x, arena, &out.x, &out.d, e);
     if (!rc && !out.d)
-        rc = fis_fail(e, FIS_INPUT, "a candidate without features");
+        rc = fis_refuse(e, FIS_CODE_WRONG_WIDTH, "a candidate without features");
     if (!rc)
         rc = decode_scores(c, out.scores, e);
     if (rc)
@@ -171,8 +173,8 @@ static int decode_progress(const Fis__V1__Progress *p, struct fis_arena *arena,
     if (!rc && p->n_ranges) {
         ranges = fis_arena_alloc(arena, p->n_ranges * sizeof *ranges);
         if (!ranges)
-            rc = fis_fail(e, FIS_INPUT, "progress: %zu ranges take more than %zu bytes",
-                          p->n_ranges, arena->size);
+            rc = fis_refuse(e, FIS_CODE_TOO_LONG, "progress: %zu ranges take more than %zu bytes",
+                            p->n_ranges, arena->size);
     }
     for (size_t i = 0; !rc && i < p->n_ranges; i++) {
         const Fis__V1__Range *r = p->ranges[i];
@@ -203,7 +205,8 @@ static int decode(const struct wire_message *m, struct fis_arena *arena, struct 
         return decode_candidate(m, o->candidate, arena, offer, e);
     if (o->kind_case == FIS__V1__OFFER__KIND_PROGRESS)
         return decode_progress(o->progress, arena, offer, e);
-    return fis_fail(e, FIS_INPUT, "an offer of an unknown kind: candidate or progress wanted");
+    return fis_refuse(e, FIS_CODE_BAD_FIELD,
+                      "an offer of an unknown kind: candidate or progress wanted");
 }
 
 enum wire_decoded wire_offer_decode(const struct wire_message *m, struct fis_arena *arena,

@@ -38,19 +38,20 @@ int wire_class_of(const struct wire_schema *schema, uint32_t class_index, const 
 {
     char allowed[FIS_ERROR_TEXT / 2];
     if (class_index >= schema->n_classes)
-        return fis_fail(e, FIS_INPUT, "class %u: 0..%u allowed [%s]", class_index,
-                        schema->n_classes - 1, allowed_classes(schema, allowed, sizeof allowed));
+        return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "class %u: 0..%u allowed [%s]", class_index,
+                          schema->n_classes - 1, allowed_classes(schema, allowed, sizeof allowed));
     if (!class_name || !*class_name) {
         *out = class_index;
         return 0;
     }
     int named = wire_schema_class(schema, class_name, strlen(class_name));
     if (named < 0)
-        return fis_fail(e, FIS_INPUT, "class \"%.40s\": not a class, allowed: [%s]", class_name,
-                        allowed_classes(schema, allowed, sizeof allowed));
+        return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "class \"%.40s\": not a class, allowed: [%s]",
+                          class_name, allowed_classes(schema, allowed, sizeof allowed));
     if (class_index && (uint32_t)named != class_index)
-        return fis_fail(e, FIS_INPUT, "class_index %u is \"%s\", class_name is \"%s\"", class_index,
-                        schema->classes[class_index], class_name);
+        return fis_refuse(e, FIS_CODE_CONTRADICTION,
+                          "class_index %u is \"%s\", class_name is \"%s\"", class_index,
+                          schema->classes[class_index], class_name);
     *out = (uint32_t)named;
     return 0;
 }
@@ -59,7 +60,7 @@ int wire_encoding_of(Fis__V1__Encoding from, enum wire_encoding *out, struct fis
 {
     if (from != FIS__V1__ENCODING__ENCODING_JSON && from != FIS__V1__ENCODING__ENCODING_PROTOBUF &&
         from != FIS__V1__ENCODING__ENCODING_RAW)
-        return fis_fail(e, FIS_INPUT, "the record's encoding is not given");
+        return fis_refuse(e, FIS_CODE_BAD_FIELD, "the record's encoding is not given");
     *out = (enum wire_encoding)from;
     return 0;
 }
@@ -75,17 +76,18 @@ int wire_partitions_check(const int32_t *partition, size_t stride, size_t n, con
                           struct fis_error *e)
 {
     if (n > WIRE_PARTITIONS)
-        return fis_fail(e, FIS_INPUT, "%s: %zu partitions, at most %u allowed", what, n,
-                        WIRE_PARTITIONS);
+        return fis_refuse(e, FIS_CODE_BAD_FIELD, "%s: %zu partitions, at most %u allowed", what, n,
+                          WIRE_PARTITIONS);
     int32_t highest = -1;
     for (size_t i = 0; i < n; i++) {
         int32_t p = partition_at(partition, stride, i);
         if (p < 0)
-            return fis_fail(e, FIS_INPUT, "%s: partition %" PRId32, what, p);
+            return fis_refuse(e, FIS_CODE_BAD_FIELD, "%s: partition %" PRId32, what, p);
         /* Mostly they ascend; only what does not costs a look at all before it. */
         for (size_t k = 0; p <= highest && k < i; k++)
             if (partition_at(partition, stride, k) == p)
-                return fis_fail(e, FIS_INPUT, "%s: partition %" PRId32 " twice", what, p);
+                return fis_refuse(e, FIS_CODE_BAD_FIELD, "%s: partition %" PRId32 " twice", what,
+                                  p);
         highest = p > highest ? p : highest;
     }
     return 0;
@@ -95,8 +97,9 @@ int wire_annotator_check(const char *annotator, struct fis_error *e)
 {
     size_t length = strlen(annotator);
     if (length > WIRE_ANNOTATOR)
-        return fis_fail(e, FIS_INPUT, "annotator: a name of %zu bytes, at most %d allowed", length,
-                        WIRE_ANNOTATOR);
+        return fis_refuse(e, FIS_CODE_BAD_FIELD,
+                          "annotator: a name of %zu bytes, at most %d allowed", length,
+                          WIRE_ANNOTATOR);
     return 0;
 }
 
@@ -137,7 +140,7 @@ int wire_vector_pack(const void *message, Fis__V1__Vector *v, const float *x, ui
     size_t nonzero = 0, sparse_bytes = 0;
     for (uint32_t i = 0; i < d; i++) {
         if (!isfinite(x[i]))
-            return fis_fail(e, FIS_INPUT, "feature %u is not finite", i);
+            return fis_refuse(e, FIS_CODE_NOT_FINITE, "feature %u is not finite", i);
         if (!is_zero(x + i)) {
             nonzero++;
             sparse_bytes += varint_bytes(i) + sizeof *x;
@@ -177,10 +180,11 @@ static int spread(const Fis__V1__Vector *v, float *x, struct fis_error *e)
     memset(x, 0, (size_t)v->size * sizeof *x);
     for (size_t i = 0; i < v->n_index; i++) {
         if (v->index[i] >= v->size)
-            return fis_fail(e, FIS_INPUT, "vector: index %u of %u", v->index[i], v->size);
+            return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "vector: index %u of %u", v->index[i],
+                              v->size);
         if (i && v->index[i] <= v->index[i - 1])
-            return fis_fail(e, FIS_INPUT, "vector: index %u after %u", v->index[i],
-                            v->index[i - 1]);
+            return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "vector: index %u after %u", v->index[i],
+                              v->index[i - 1]);
         x[v->index[i]] = v->value[i];
     }
     return 0;
@@ -194,17 +198,19 @@ int wire_vector_read(const Fis__V1__Vector *v, struct fis_arena *arena, const fl
     if (!*d)
         return 0;
     if (v->n_dense && (v->n_dense != v->size || v->n_index || v->n_value))
-        return fis_fail(e, FIS_INPUT, "vector: %zu dense and %zu sparse numbers for a size of %u",
-                        v->n_dense, v->n_value, v->size);
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH,
+                          "vector: %zu dense and %zu sparse numbers for a size of %u", v->n_dense,
+                          v->n_value, v->size);
     if (v->n_index != v->n_value)
-        return fis_fail(e, FIS_INPUT, "vector: %zu indexes for %zu values", v->n_index, v->n_value);
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "vector: %zu indexes for %zu values", v->n_index,
+                          v->n_value);
     if (v->n_dense) {
         *x = v->dense;
     } else {
         float *all = fis_arena_alloc(arena, (size_t)v->size * sizeof *all);
         if (!all)
-            return fis_fail(e, FIS_INPUT, "a vector of %u takes more than %zu bytes", v->size,
-                            arena->size);
+            return fis_refuse(e, FIS_CODE_TOO_LONG, "a vector of %u takes more than %zu bytes",
+                              v->size, arena->size);
         int rc = spread(v, all, e);
         if (rc)
             return rc;
@@ -212,6 +218,6 @@ int wire_vector_read(const Fis__V1__Vector *v, struct fis_arena *arena, const fl
     }
     for (uint32_t i = 0; i < *d; i++)
         if (!isfinite((*x)[i]))
-            return fis_fail(e, FIS_INPUT, "vector: number %u is not finite", i);
+            return fis_refuse(e, FIS_CODE_NOT_FINITE, "vector: number %u is not finite", i);
     return 0;
 }

@@ -21,7 +21,8 @@ static int varint(struct wire_reader *r, unsigned most, uint64_t *value, struct 
     uint64_t v = 0;
     for (unsigned i = 0; i < most; i++) {
         if (r->at == r->end)
-            return fis_fail(e, FIS_INPUT, "truncated: the varint at byte %zu has no end", start);
+            return fis_refuse(e, FIS_CODE_MALFORMED, "truncated: the varint at byte %zu has no end",
+                              start);
         unsigned char c = *r->at++;
         if (i == VALUE_BYTES - 1 && c > 1)
             break;
@@ -31,8 +32,8 @@ static int varint(struct wire_reader *r, unsigned most, uint64_t *value, struct 
             return 0;
         }
     }
-    return fis_fail(e, FIS_INPUT, "the varint at byte %zu is longer than %u bytes or 64 bits",
-                    start, most);
+    return fis_refuse(e, FIS_CODE_MALFORMED,
+                      "the varint at byte %zu is longer than %u bytes or 64 bits", start, most);
 }
 
 int wire_reader_varint(struct wire_reader *r, uint64_t *value, struct fis_error *e)
@@ -44,8 +45,9 @@ static int take(struct wire_reader *r, struct wire_field *f, uint64_t length, st
 {
     size_t left = (size_t)(r->end - r->at);
     if (length > left)
-        return fis_fail(e, FIS_INPUT, "truncated: field %u at byte %zu needs %llu bytes, %zu left",
-                        f->number, f->offset, (unsigned long long)length, left);
+        return fis_refuse(e, FIS_CODE_MALFORMED,
+                          "truncated: field %u at byte %zu needs %llu bytes, %zu left", f->number,
+                          f->offset, (unsigned long long)length, left);
     f->data = r->at;
     f->length = (size_t)length;
     r->at += length;
@@ -62,8 +64,9 @@ int wire_reader_next(struct wire_reader *r, struct wire_field *f, struct fis_err
     if (rc)
         return rc;
     if (tag < 8 || tag > UINT32_MAX)
-        return fis_fail(e, FIS_INPUT, "not protobuf: no field has the number %llu (byte %zu)",
-                        (unsigned long long)(tag >> 3), f->offset);
+        return fis_refuse(e, FIS_CODE_MALFORMED,
+                          "not protobuf: no field has the number %llu (byte %zu)",
+                          (unsigned long long)(tag >> 3), f->offset);
     f->number = (uint32_t)(tag >> 3);
     f->type = (unsigned)(tag & 7);
     switch (f->type) {
@@ -82,8 +85,9 @@ int wire_reader_next(struct wire_reader *r, struct wire_field *f, struct fis_err
             rc = take(r, f, length, e);
         break;
     default:
-        return fis_fail(e, FIS_INPUT, "field %u at byte %zu has wire type %u, 0, 1, 2 or 5 wanted",
-                        f->number, f->offset, f->type);
+        return fis_refuse(e, FIS_CODE_MALFORMED,
+                          "field %u at byte %zu has wire type %u, 0, 1, 2 or 5 wanted", f->number,
+                          f->offset, f->type);
     }
     return rc ? rc : 1;
 }
@@ -94,9 +98,9 @@ int wire_confluent_strip(struct wire_bytes *bytes, struct fis_error *e)
     if (!bytes->length || p[0] != 0)
         return 0;
     if (bytes->length < 6)
-        return fis_fail(e, FIS_INPUT,
-                        "Confluent frame (first byte 0): %zu bytes, at least 6 wanted",
-                        bytes->length);
+        return fis_refuse(e, FIS_CODE_MALFORMED,
+                          "Confluent frame (first byte 0): %zu bytes, at least 6 wanted",
+                          bytes->length);
     struct wire_reader r = wire_reader_of(*bytes);
     r.at += 5;
     uint64_t count = 0, index;
@@ -105,8 +109,9 @@ int wire_confluent_strip(struct wire_bytes *bytes, struct fis_error *e)
         return rc;
     /* Zigzag: an odd number is negative. The path of nested messages is short. */
     if ((count & 1) || count / 2 > 32)
-        return fis_fail(e, FIS_INPUT, "Confluent frame: %lld message indexes, 0..32 allowed",
-                        (long long)(count >> 1) ^ -(long long)(count & 1));
+        return fis_refuse(e, FIS_CODE_MALFORMED,
+                          "Confluent frame: %lld message indexes, 0..32 allowed",
+                          (long long)(count >> 1) ^ -(long long)(count & 1));
     for (uint64_t i = 0; i < count / 2; i++) {
         rc = wire_reader_varint(&r, &index, e);
         if (rc)

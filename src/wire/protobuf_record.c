@@ -93,8 +93,8 @@ static int decode(const struct wire_schema *schema, const struct fis_encoder *en
     char place[FIS_ID_MAX];
     int64_t event_time_ms = 0;
     if (value.length > schema->max_bytes)
-        return fis_fail(e, FIS_INPUT, "a record of %zu bytes, at most %zu allowed", value.length,
-                        schema->max_bytes);
+        return fis_refuse(e, FIS_CODE_TOO_LONG, "a record of %zu bytes, at most %zu allowed",
+                          value.length, schema->max_bytes);
     int rc = wire_confluent_strip(&value, e);
     if (!rc)
         rc = wire_features_start(&features, fis_encoder_columns(encoder), arena, e);

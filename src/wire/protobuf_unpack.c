@@ -37,7 +37,8 @@ static int check_number(const ProtobufCFieldDescriptor *d, uint64_t value, struc
     else if (d->type == PROTOBUF_C_TYPE_INT32 || d->type == PROTOBUF_C_TYPE_ENUM)
         fits = as_signed >= INT32_MIN && as_signed <= INT32_MAX;
     if (!fits)
-        return fis_fail(e, FIS_INPUT, "%llu does not fit 32 bits", (unsigned long long)value);
+        return fis_refuse(e, FIS_CODE_MALFORMED, "%llu does not fit 32 bits",
+                          (unsigned long long)value);
     if (d->type != PROTOBUF_C_TYPE_ENUM)
         return 0;
     const ProtobufCEnumDescriptor *values = d->descriptor;
@@ -48,7 +49,8 @@ static int check_number(const ProtobufCFieldDescriptor *d, uint64_t value, struc
     for (unsigned i = 0; i < values->n_values && n < sizeof allowed; i++)
         n += (size_t)snprintf(allowed + n, sizeof allowed - n, "%s%d %s", i ? ", " : "",
                               values->values[i].value, values->values[i].name);
-    return fis_fail(e, FIS_INPUT, "%lld is not known, allowed: %s", (long long)as_signed, allowed);
+    return fis_refuse(e, FIS_CODE_MALFORMED, "%lld is not known, allowed: %s", (long long)as_signed,
+                      allowed);
 }
 
 static int check_packed(const ProtobufCFieldDescriptor *d, const struct wire_reader *r,
@@ -57,7 +59,8 @@ static int check_packed(const ProtobufCFieldDescriptor *d, const struct wire_rea
     unsigned type = wire_type_of(d->type), size = type == WIRE_FIXED32 ? 4 : 8;
     if (type != WIRE_VARINT) {
         if (f->length % size)
-            return fis_fail(e, FIS_INPUT, "%zu bytes, not a multiple of %u", f->length, size);
+            return fis_refuse(e, FIS_CODE_MALFORMED, "%zu bytes, not a multiple of %u", f->length,
+                              size);
         return 0;
     }
     struct wire_reader inside = wire_reader_inside(r, f);
@@ -76,9 +79,10 @@ static int check_string(const struct wire_field *f, struct fis_error *e)
 {
     size_t valid = wire_utf8_prefix(f->data, f->length);
     if (valid < f->length)
-        return fis_fail(e, FIS_INPUT, "not UTF-8 after %zu of %zu bytes", valid, f->length);
+        return fis_refuse(e, FIS_CODE_MALFORMED, "not UTF-8 after %zu of %zu bytes", valid,
+                          f->length);
     if (f->length && memchr(f->data, 0, f->length))
-        return fis_fail(e, FIS_INPUT, "holds a NUL, which a string may not");
+        return fis_refuse(e, FIS_CODE_MALFORMED, "holds a NUL, which a string may not");
     return 0;
 }
 
@@ -92,7 +96,7 @@ static int check_content(const ProtobufCFieldDescriptor *d, const struct wire_re
     if (f->type != wanted) {
         if (d->label == PROTOBUF_C_LABEL_REPEATED && f->type == WIRE_LENGTH)
             return check_packed(d, r, f, e);
-        return fis_fail(e, FIS_INPUT, "wire type %u, %u wanted", f->type, wanted);
+        return fis_refuse(e, FIS_CODE_MALFORMED, "wire type %u, %u wanted", f->type, wanted);
     }
     if (d->type == PROTOBUF_C_TYPE_MESSAGE)
         return check_message(d->descriptor, wire_reader_inside(r, f), fields, e);
@@ -108,7 +112,7 @@ static int check_field(const ProtobufCMessageDescriptor *d, const struct wire_re
     if (!field)
         return 0;
     if (++*fields > MOST_FIELDS)
-        return fis_fail(e, FIS_INPUT, "more than %u fields", MOST_FIELDS);
+        return fis_refuse(e, FIS_CODE_MALFORMED, "more than %u fields", MOST_FIELDS);
     int rc = check_content(field, r, f, fields, e);
     if (rc)
         fis_error_prefix(e, "field %u (%s) at byte %zu", f->number, field->name, f->offset);
@@ -174,13 +178,13 @@ void *wire_protobuf_unpack(const ProtobufCMessageDescriptor *d, struct wire_byte
     if (m)
         return m;
     if (source.refused && arena)
-        fis_fail(e, FIS_INPUT, "decoding a %s of %zu bytes takes more than %zu bytes",
-                 d->short_name, bytes.length, arena->size);
+        fis_refuse(e, FIS_CODE_TOO_LONG, "decoding a %s of %zu bytes takes more than %zu bytes",
+                   d->short_name, bytes.length, arena->size);
     else if (source.refused)
         fis_fail(e, FIS_NOMEM, "no memory to decode a %s of %zu bytes", d->short_name,
                  bytes.length);
     else
-        fis_fail(e, FIS_INPUT, "not a %s", d->short_name);
+        fis_refuse(e, FIS_CODE_MALFORMED, "not a %s", d->short_name);
     return NULL;
 }
 

@@ -42,15 +42,15 @@ static int decode(const struct wire_schema *schema, const struct fis_encoder *en
     char place[FIS_ID_MAX];
     struct wire_bytes id;
     if (m->value.length > schema->max_bytes)
-        return fis_fail(e, FIS_INPUT, "a record of %zu bytes, at most %zu allowed", m->value.length,
-                        schema->max_bytes);
+        return fis_refuse(e, FIS_CODE_TOO_LONG, "a record of %zu bytes, at most %zu allowed",
+                          m->value.length, schema->max_bytes);
     if (m->value.length != wanted)
-        return fis_fail(e, FIS_INPUT, "%zu bytes, %zu wanted (%u float32)", m->value.length, wanted,
-                        n);
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%zu bytes, %zu wanted (%u float32)",
+                          m->value.length, wanted, n);
     const void *values = wire_floats(m->value.data, n, arena);
     if (!values)
-        return fis_fail(e, FIS_INPUT, "decoding %u columns takes more than %zu bytes", n,
-                        arena->size);
+        return fis_refuse(e, FIS_CODE_TOO_LONG, "decoding %u columns takes more than %zu bytes", n,
+                          arena->size);
     int rc = wire_message_find_id(m, (struct wire_bytes){0}, 1, place, &id, e);
     if (!rc)
         rc = fis_encoder_encode_packed(encoder, values, n, x, e);

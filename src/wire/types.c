@@ -62,14 +62,15 @@ int wire_schema_class(const struct wire_schema *s, const char *text, size_t leng
 static int check_id(struct wire_bytes from, const char *where, struct fis_error *e)
 {
     if (from.length > FIS_ID_MAX)
-        return fis_fail(e, FIS_INPUT, "%s: an id of %zu bytes, at most %d allowed", where,
-                        from.length, FIS_ID_MAX);
+        return fis_refuse(e, FIS_CODE_BAD_ID, "%s: an id of %zu bytes, at most %d allowed", where,
+                          from.length, FIS_ID_MAX);
     size_t valid = wire_utf8_prefix(from.data, from.length);
     if (valid < from.length)
-        return fis_fail(e, FIS_INPUT, "%s: the id is not UTF-8 at byte %zu", where, valid);
+        return fis_refuse(e, FIS_CODE_BAD_ID, "%s: the id is not UTF-8 at byte %zu", where, valid);
     /* The trainer's own keys begin with one, and JSON has no id that holds one. */
     if (from.length && memchr(from.data, 0, from.length))
-        return fis_fail(e, FIS_INPUT, "%s: the id holds a NUL, which is not allowed", where);
+        return fis_refuse(e, FIS_CODE_BAD_ID, "%s: the id holds a NUL, which is not allowed",
+                          where);
     return 0;
 }
 
@@ -107,7 +108,7 @@ int wire_message_find_id(const struct wire_message *m, struct wire_bytes own, in
         *id = (struct wire_bytes){at, (size_t)(end - at)};
         rc = check_id(*id, "topic/partition/offset", e);
     } else {
-        rc = fis_fail(e, FIS_INPUT, "no id: neither a field nor the message's key has one");
+        rc = fis_refuse(e, FIS_CODE_BAD_ID, "no id: neither a field nor the message's key has one");
     }
     return rc;
 }
@@ -119,6 +120,6 @@ int wire_message_id(const struct wire_message *m, struct wire_bytes own, int by_
     struct wire_bytes found;
     int rc = wire_message_find_id(m, own, by_place, place, &found, e);
     if (!rc && fis_id_set(id, found.data, found.length))
-        rc = fis_fail(e, FIS_INPUT, "the id is empty"); /* cannot be: it was looked at */
+        rc = fis_refuse(e, FIS_CODE_BAD_ID, "the id is empty"); /* cannot be: it was looked at */
     return rc;
 }

@@ -55,6 +55,26 @@ static void cut_to_fit(void **state)
     }
 }
 
+/* The code says why in one word; a failure of another kind has none, and a prefix keeps it. */
+static void codes_are_words(void **state)
+{
+    struct fis_error e;
+    (void)state;
+    assert_int_equal(fis_refuse(&e, FIS_CODE_TOO_LONG, "%d bytes", 7), -FIS_INPUT);
+    assert_int_equal(e.class, FIS_INPUT);
+    assert_string_equal(e.text, "7 bytes");
+    assert_int_equal(fis_error_prefix(&e, "here"), -FIS_INPUT);
+    assert_int_equal(e.code, FIS_CODE_TOO_LONG);
+    assert_int_equal(fis_fail(&e, FIS_INPUT, "another"), -FIS_INPUT);
+    assert_int_equal(e.code, FIS_CODE_OTHER);
+    for (int i = 0; i < FIS_ERROR_CODES; i++)
+        for (int k = 0; k <= i; k++)
+            assert_int_equal(strcmp(fis_error_code_name((enum fis_error_code)i),
+                                    fis_error_code_name((enum fis_error_code)k)) == 0,
+                             i == k);
+    assert_string_equal(fis_error_code_name(FIS_ERROR_CODES), "other");
+}
+
 static void no_error_wanted(void **state)
 {
     (void)state;
@@ -67,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_but_text),
         cmocka_unit_test(cut_to_fit),
+        cmocka_unit_test(codes_are_words),
         cmocka_unit_test(no_error_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

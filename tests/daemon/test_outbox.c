@@ -107,13 +107,15 @@ static void dead_letters_keep_their_bytes_up_to_the_limit(void **state)
     open_world(&w, false);
     char large[500];
     memset(large, 'x', sizeof large);
+    struct fis_error why;
+    fis_refuse(&why, FIS_CODE_TOO_LONG, "why not");
     struct wire_message m = {.topic = in_topic, .partition = 0, .offset = 3, .value = {"", 0}};
-    KIT_OK(outbox_dead_letter(w.outbox, dead_topic, &m, "empty", &kit_e));
+    KIT_OK(outbox_dead_letter(w.outbox, dead_topic, &m, &why, &kit_e));
     m.value = (struct wire_bytes){NULL, 0};
     m.key = bytes("key");
-    KIT_OK(outbox_dead_letter(w.outbox, dead_topic, &m, "a null", &kit_e));
+    KIT_OK(outbox_dead_letter(w.outbox, dead_topic, &m, &why, &kit_e));
     m.value = (struct wire_bytes){large, sizeof large};
-    KIT_OK(outbox_dead_letter(w.outbox, dead_topic, &m, "too long", &kit_e));
+    KIT_OK(outbox_dead_letter(w.outbox, dead_topic, &m, &why, &kit_e));
     commit(&w);
     struct stream_consumer *c =
         kit_consumer(&(struct kit_consumer){.bootstrap = w.bootstrap, .topics = {dead_topic}});

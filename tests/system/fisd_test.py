@@ -348,6 +348,7 @@ class Pipeline(Process):
             same(m.headers["fis.error.partition"], "0")
             same((m.key, m.value), (key, value), "key and bytes of a dead letter")
             has(m.reason, *parts)
+            assert m.headers.get("fis.error.code", "other") != "other", m.headers
 
     def candidates(self):
         """id -> Candidate, the newest of each id."""
