@@ -352,7 +352,8 @@ const struct option config_options[] = {
                 "alarm."},
     {.key = "alarms.budget_left", REAL(0, 1), .offset = AT(alarms.budget_left), .standard = "0.1",
      .live = true,
-     .meaning = "budget_low: less than this share of selection.budget is left."},
+     .meaning = "budget_low, daily_budget_low: less than this share of selection.budget, or of "
+                "selection.daily_budget, is left; none left is always one."},
     {.key = "alarms.rejected", COUNT(0, 1000000), .offset = AT(alarms.rejected), .standard = "5",
      .live = true,
      .meaning = "gate_rejecting: so many versions in a row were rejected. 0: no such alarm."},

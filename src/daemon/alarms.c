@@ -112,16 +112,34 @@ static bool labels_stuck(const struct alarms *a, const struct status *s, bool on
     return true;
 }
 
+static bool nearly_spent(uint64_t left, uint64_t budget, double share, bool on)
+{
+    return !left || (double)left < (on ? share / NEARER : share) * (double)budget;
+}
+
 static bool budget_low(const struct alarms *a, const struct status *s, bool on, char *text)
 {
     uint64_t budget = s->cfg->selection.budget, left = s->trainer.counts.selector.budget_left;
-    double share = s->cfg->alarms.budget_left;
     (void)a;
     if (!s->trainer.running || !budget || left == UINT64_MAX ||
-        (left > 0 && (double)left >= (on ? share / NEARER : share) * (double)budget))
+        !nearly_spent(left, budget, s->cfg->alarms.budget_left, on))
         return false;
     say(text, "%" PRIu64 " of selection.budget's %" PRIu64 " labels are left%s", left, budget,
         left ? "" : ": nothing more is asked for");
+    return true;
+}
+
+/* While the whole budget lasts: when that is spent, no day brings more. */
+static bool daily_budget_low(const struct alarms *a, const struct status *s, bool on, char *text)
+{
+    uint64_t budget = s->cfg->selection.daily_budget, asked = s->trainer.counts.day_asked;
+    uint64_t left = asked < budget ? budget - asked : 0;
+    (void)a;
+    if (!s->trainer.running || !budget || !s->trainer.counts.selector.budget_left ||
+        !nearly_spent(left, budget, s->cfg->alarms.budget_left, on))
+        return false;
+    say(text, "%" PRIu64 " of selection.daily_budget's %" PRIu64 " labels are left%s", left, budget,
+        left ? " for this day (UTC)" : ": nothing more is asked for on this day (UTC)");
     return true;
 }
 
@@ -305,6 +323,8 @@ static const struct rule rules[ALARM_COUNT] = {
         "A request waits for its label for too long (alarms.label_age)."},
     [ALARM_BUDGET_LOW] = {"budget_low", "warning", 1000, 10000, budget_low,
         "The budget is nearly spent (alarms.budget_left), or all of it."},
+    [ALARM_DAILY_BUDGET_LOW] = {"daily_budget_low", "warning", 1000, 10000, daily_budget_low,
+        "The day's budget is nearly spent (alarms.budget_left), or all of it."},
     [ALARM_GATE_REJECTING] = {"gate_rejecting", "warning", 1000, 1000, gate_rejecting,
         "The gate rejects again and again (alarms.rejected)."},
     [ALARM_UNFAIR] = {"unfair", "critical", 1000, 60000, unfair,

@@ -82,14 +82,16 @@ static json_t *labels(const struct status *s)
     bool limited = n->budget_left != UINT64_MAX;
     return json_pack(
         "{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o, "
-        "s:o, s:o, s:o}",
+        "s:o, s:o, s:o, s:o}",
         "asked", count(n->asked), "open", (int)n->open, "answered", count(n->answered), "taken",
         count(c->labels), "skipped", count(c->skipped), "duplicates", count(c->duplicates),
         "expired", count(c->expired), "cancelled", count(c->cancelled), "tied", count(c->tied),
         "late", count(c->late), "bought", (int)c->learner.bought, "kept", (int)c->learner.kept,
         "per_round", (int)s->cfg->selection.labels_per_round, "budget",
         count_or_null(s->cfg->selection.budget, s->cfg->selection.budget != 0), "budget_left",
-        count_or_null(n->budget_left, limited), "day_asked", count(c->day_asked), "oldest_seconds",
+        count_or_null(n->budget_left, limited), "day_asked", count(c->day_asked), "daily_budget",
+        count_or_null(s->cfg->selection.daily_budget, s->cfg->selection.daily_budget != 0),
+        "oldest_seconds",
         s->trainer.n_requests ? api_number(1e-3 * (double)s->trainer.requests[0].age_ms)
                               : json_null(),
         "last_answer_seconds",

@@ -156,6 +156,7 @@ VALUE(budget, s->cfg->selection.budget ? (double)s->cfg->selection.budget : NONE
 VALUE(budget_left,
       COUNTS.selector.budget_left == UINT64_MAX ? NONE : (double)COUNTS.selector.budget_left)
 VALUE(day_asked, COUNTS.day_asked)
+VALUE(daily_budget, s->cfg->selection.daily_budget ? (double)s->cfg->selection.daily_budget : NONE)
 #define NOISY(figure) (COUNTS.privacy.refreshes ? (double)(figure) : NONE)
 VALUE(noisy_refreshes, NOISY(COUNTS.privacy.refreshes))
 VALUE(exact_refreshes, NOISY(COUNTS.privacy.exact))
@@ -383,6 +384,8 @@ const struct metric metrics_table[] = {
      "Labels that may still be asked for; left out without a limit."},
     {"fisd_day_requests", "gauge", NULL, WHEN_LEADING, day_asked, NULL,
      "Labels asked for in this day (UTC)."},
+    {"fisd_daily_budget_labels", "gauge", NULL, WHEN_LEADING, daily_budget, NULL,
+     "selection.daily_budget; left out without a limit."},
     {"fisd_privacy_refreshes_total", "counter", NULL, WHEN_LEADING, noisy_refreshes, NULL,
      "Refreshes of the directions with noise (privacy.noise), over restarts; left out without."},
     {"fisd_privacy_exact_refreshes_total", "counter", NULL, WHEN_LEADING, exact_refreshes, NULL,

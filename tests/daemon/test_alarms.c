@@ -253,6 +253,33 @@ static void budget(void **state)
     assert_true(none(w));
 }
 
+static void daily_budget(void **state)
+{
+    struct world *w = *state;
+    uint64_t *asked = &w->s.trainer.counts.day_asked;
+    w->cfg.selection.daily_budget = 50;
+    *asked = 45;
+    pass(w, MINUTE, 1);
+    assert_true(none(w));
+    *asked = 46;
+    pass(w, 2 * SECOND, 1);
+    assert_true(only(w, ALARM_DAILY_BUDGET_LOW));
+    assert_string_equal(of(w, ALARM_DAILY_BUDGET_LOW)->text,
+                        "4 of selection.daily_budget's 50 labels are left for this day (UTC)");
+    *asked = 51; /* the limit was lowered in between */
+    pass(w, SECOND, 1);
+    assert_string_equal(of(w, ALARM_DAILY_BUDGET_LOW)->text,
+                        "0 of selection.daily_budget's 50 labels are left: nothing more is asked "
+                        "for on this day (UTC)");
+    w->s.trainer.counts.selector.budget_left = 0;
+    pass(w, 12 * SECOND, 1);
+    assert_true(only(w, ALARM_BUDGET_LOW));
+    w->s.trainer.counts.selector.budget_left = 1000;
+    *asked = 0; /* the next day */
+    pass(w, 12 * SECOND, 1);
+    assert_true(none(w));
+}
+
 /* A version with these rates of group 0 and 1, and this gap. */
 static void add_version(struct world *w, int served, double rate, double gap)
 {
@@ -425,6 +452,7 @@ int main(void)
         T(starved_without_records_or_candidates),
         T(stuck_requests),
         T(budget),
+        T(daily_budget),
         T(gate_and_fairness),
         T(group_rate),
         T(validation),

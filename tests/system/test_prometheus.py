@@ -121,7 +121,8 @@ def _():
 def config():
     return t_config(http={"listen": "127.0.0.1:0"},
                     fairness={"metric": "equalized_odds", "target": 0.000001},
-                    selection={"labels_per_round": 16, "window_records": 800, "budget": 17},
+                    selection={"labels_per_round": 16, "window_records": 800, "budget": 17,
+                               "daily_budget": 16},
                     alarms={"rejected": 1, "dead_letters": 0.001},
                     scorer={"batch": 32})  # of which all rows are counted for drift
 
@@ -161,7 +162,7 @@ def _():
         assert value(m, "fisd_drift_index", column="job") < 0.1
         # Alarms: unfair (the target is next to nothing), little budget, dead letters.
         raised = wait(lambda: {a["name"]: a for a in c.api("alarms")["alarms"]}
-                      if {"unfair", "budget_low", "dead_letters"} <=
+                      if {"unfair", "budget_low", "daily_budget_low", "dead_letters"} <=
                       {a["name"] for a in c.api("alarms")["alarms"]} else None, "alarms")
         same(raised["unfair"]["severity"], "critical")
         same(c.api("alarms")["alarms"][0]["severity"], "critical", "critical ones first")

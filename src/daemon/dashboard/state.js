@@ -140,7 +140,8 @@ export function tiles({t, status: s}) {
     const n = t.labels;
     add("Round", count(t.round), t.job === "none" ? t.phase : `${t.phase}, training`);
     add("Budget left", n.budget ? count(n.budget_left) : "no limit",
-      n.budget ? `of ${plural(n.budget, "label")}` : `${plural(n.asked, "label")} asked for`);
+      (n.budget ? `of ${plural(n.budget, "label")}` : `${plural(n.asked, "label")} asked for`) +
+      (n.daily_budget ? `; today ${count(n.day_asked)} of ${count(n.daily_budget)} asked for` : ""));
     add("Open requests", count(n.open),
       known(n.last_answer_seconds) ? `last answer ${span(1000 * n.last_answer_seconds)} ago` :
                                      "no answer yet");
