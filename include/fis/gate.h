@@ -116,6 +116,9 @@ typedef void fis_gate_measure_fn(void *arg, const uint32_t *predictions, const f
                                  struct fis_metrics *out);
 void fis_gate_measure_with(struct fis_gate *g, fis_gate_measure_fn *fn, void *arg); /* NULL: none */
 double fis_gate_val0(const struct fis_gate *g);
+/* Rows that judge, in the smallest cell that the metric needs: what min_cell and warn_cell bound.
+ */
+uint32_t fis_gate_smallest_cell(const struct fis_gate *g, const struct fis_trainer *t);
 /* The validation rows are others now: VAL_0 as it would be on them. */
 void fis_gate_rebase(struct fis_gate *g, double val0);
 /* Resuming: VAL_0 and the served version's slab as stored (both folds' points become it). */

@@ -38,6 +38,13 @@ void fairness_cells_count(struct fairness_cells *c, const uint32_t *labels, cons
     }
 }
 
+/* Whether the metric looks at the rows of a group that have class k. */
+static int needs_class(enum fis_metric metric, uint32_t classes, uint32_t positive, uint32_t k)
+{
+    return metric == FIS_EQUALIZED_ODDS ||
+           (metric == FIS_EQUAL_OPPORTUNITY && (classes > 2 || k == positive));
+}
+
 static int enough(uint32_t have, uint32_t want, uint32_t group, uint32_t class, struct fis_error *e)
 {
     if (have >= want)
@@ -50,18 +57,31 @@ int fairness_cells_check(const struct fairness_cells *c, enum fis_metric metric,
                          uint32_t n_groups, uint32_t positive, uint32_t min_cell,
                          struct fis_error *e)
 {
-    int by_label = metric == FIS_EQUAL_OPPORTUNITY || metric == FIS_EQUALIZED_ODDS;
-    int one_class = metric == FIS_EQUAL_OPPORTUNITY && classes == 2;
     for (uint32_t g = 0; g < n_groups; g++) {
         if (c->group[g] < min_cell)
             return fis_fail(e, FIS_INPUT, "group %u: %u rows, %u wanted", g, c->group[g], min_cell);
-        for (uint32_t k = 0; by_label && k < classes; k++) {
-            int rc = one_class && k != positive ? 0 : enough(c->label[g][k], min_cell, g, k, e);
+        for (uint32_t k = 0; k < classes; k++) {
+            int rc = needs_class(metric, classes, positive, k)
+                         ? enough(c->label[g][k], min_cell, g, k, e)
+                         : 0;
             if (rc)
                 return rc;
         }
     }
     return 0;
+}
+
+uint32_t fairness_cells_smallest(const struct fairness_cells *c, enum fis_metric metric,
+                                 uint32_t classes, uint32_t n_groups, uint32_t positive)
+{
+    uint32_t smallest = UINT32_MAX;
+    for (uint32_t g = 0; g < n_groups; g++) {
+        smallest = c->group[g] < smallest ? c->group[g] : smallest;
+        for (uint32_t k = 0; k < classes; k++)
+            if (needs_class(metric, classes, positive, k) && c->label[g][k] < smallest)
+                smallest = c->label[g][k];
+    }
+    return smallest;
 }
 
 int fis_cells_check(enum fis_metric metric, const uint32_t *labels, const uint32_t *groups,

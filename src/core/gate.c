@@ -161,6 +161,11 @@ static int show_anchor(const struct session *s, struct fis_gate_judgement *j, st
     return intervals_of(s, &s->anchor, &rng, j, e);
 }
 
+uint32_t fis_gate_smallest_cell(const struct fis_gate *g, const struct fis_trainer *t)
+{
+    return gate_smallest_cell(t, g->o.metric, g->o.positive);
+}
+
 /* ---- the warm-up model ---------------------------------------------------------------------- */
 
 /* Whether rows like these could ever tell the metric: odds need rows of the positive class, and

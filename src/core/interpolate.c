@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/fairness_cells.h"
 #include "fis/loss.h"
 #include "fis/mem.h"
 
@@ -179,17 +180,24 @@ int paired_difference(const struct gate_rows *g, const struct judged *a, const s
     return 0;
 }
 
-/* Asks the one judge of cells there is, and halves the question: it is monotone. */
 uint32_t smallest_cell(const struct gate_rows *g, enum fis_metric metric)
 {
-    uint32_t low = 0, high = g->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low + 1) / 2;
-        if (fis_cells_check(metric, g->y, g->group, g->n, fis_shape_classes(g->shape), g->n_groups,
-                            g->positive, middle, NULL) == 0)
-            low = middle;
-        else
-            high = middle - 1;
+    struct fairness_cells c;
+    fairness_cells_count(&c, g->y, g->group, g->n, g->n_groups);
+    return fairness_cells_smallest(&c, metric, fis_shape_classes(g->shape), g->n_groups,
+                                   g->positive);
+}
+
+uint32_t gate_smallest_cell(const struct fis_trainer *t, enum fis_metric metric, uint32_t positive)
+{
+    const struct fis_rows *rows = fis_trainer_validation(t);
+    struct fairness_cells c = {0};
+    for (uint32_t i = 0; i < rows->n; i++) {
+        if (!is_gate_row(t, i, 0) && !is_gate_row(t, i, 1))
+            continue;
+        c.group[rows->group[i]]++;
+        c.label[rows->group[i]][rows->y[i]]++;
     }
-    return low;
+    return fairness_cells_smallest(&c, metric, fis_shape_classes(fis_trainer_shape(t)),
+                                   fis_trainer_groups(t), positive);
 }

@@ -47,5 +47,7 @@ int paired_difference(const struct gate_rows *g, const struct judged *a, const s
                       double *difference, double *se, struct fis_error *e);
 /* The smallest cell that the metric needs, in rows. */
 uint32_t smallest_cell(const struct gate_rows *g, enum fis_metric metric);
+/* The same of the rows that a gate would have of this trainer; no allocation. */
+uint32_t gate_smallest_cell(const struct fis_trainer *t, enum fis_metric metric, uint32_t positive);
 
 #endif

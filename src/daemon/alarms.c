@@ -157,12 +157,17 @@ static bool gate_rejecting(const struct alarms *a, const struct status *s, bool 
     return true;
 }
 
+static enum fis_metric metric_of(const struct status *s)
+{
+    return (enum fis_metric)(FIS_DEMOGRAPHIC_PARITY +
+                             (s->cfg->fairness.metric - CONFIG_DEMOGRAPHIC_PARITY));
+}
+
 static bool unfair(const struct alarms *a, const struct status *s, bool on, char *text)
 {
     const struct version_info *v = version_log_served(s->versions);
     double target = s->cfg->fairness.target;
-    enum fis_metric metric = (enum fis_metric)(
-        FIS_DEMOGRAPHIC_PARITY + (s->cfg->fairness.metric - CONFIG_DEMOGRAPHIC_PARITY));
+    enum fis_metric metric = metric_of(s);
     (void)a;
     if (!(target > 0) || !v || !v->metrics.n)
         return false;
@@ -174,10 +179,18 @@ static bool unfair(const struct alarms *a, const struct status *s, bool on, char
     return true;
 }
 
+/* What the metric compares: see fis_cells_check. */
+static const char *cell_of(enum fis_metric metric)
+{
+    return metric == FIS_EQUAL_OPPORTUNITY || metric == FIS_EQUALIZED_ODDS ? "group and class"
+                                                                           : "group";
+}
+
 static bool validation_small(const struct alarms *a, const struct status *s, bool on, char *text)
 {
     const struct status_validation *v = &s->trainer.validation;
     const struct config_gate *g = &s->cfg->gate;
+    enum fis_metric metric = metric_of(s);
     (void)a;
     (void)on;
     if (!s->trainer.running || v->rows == 0)
@@ -188,14 +201,14 @@ static bool validation_small(const struct alarms *a, const struct status *s, boo
             v->rows, g->min_rows);
     else if (v->smallest_cell < g->min_cell)
         say(text,
-            "the smallest group and class has %u validation rows, gate.min_cell is %u: what "
-            "needs it cannot be judged",
-            v->smallest_cell, g->min_cell);
+            "%u rows to judge by in the smallest %s that %s needs, gate.min_cell is %u: no version "
+            "after the first is published",
+            v->smallest_cell, cell_of(metric), fis_metric_name(metric), g->min_cell);
     else if (v->smallest_cell < g->warn_cell)
         say(text,
-            "the smallest group and class has %u validation rows; below gate.warn_cell, %u, "
+            "%u rows to judge by in the smallest %s that %s needs; below gate.warn_cell, %u, "
             "verdicts are uncertain",
-            v->smallest_cell, g->warn_cell);
+            v->smallest_cell, cell_of(metric), fis_metric_name(metric), g->warn_cell);
     else
         return false;
     return true;
@@ -330,8 +343,8 @@ static const struct rule rules[ALARM_COUNT] = {
     [ALARM_UNFAIR] = {"unfair", "critical", 1000, 60000, unfair,
         "What is served is less fair than fairness.target wants."},
     [ALARM_VALIDATION_SMALL] = {"validation_small", "warning", 1000, 1000, validation_small,
-        "Too few validation rows, in all or in a group and class (gate.min_rows, gate.min_cell, "
-        "gate.warn_cell)."},
+        "Too few validation rows, in all (gate.min_rows) or of those that judge in a group, or group "
+        "and class, that the metric needs (gate.min_cell, gate.warn_cell)."},
     [ALARM_VALIDATION_STALE] = {"validation_stale", "warning", 60000, 1000, validation_stale,
         "The newest validation row is old (alarms.validation_age)."},
     [ALARM_DRIFT] = {"drift", "warning", 60000, 60000, drift,

@@ -408,7 +408,8 @@ const struct metric metrics_table[] = {
     {"fisd_validation_rows", "gauge", NULL, WHEN_LEADING, rows, NULL, "Validation rows in force."},
     {"fisd_validation_groups", "gauge", NULL, WHEN_LEADING, groups, NULL, "Groups among them."},
     {"fisd_validation_smallest_cell_rows", "gauge", NULL, WHEN_LEADING, smallest_cell, NULL,
-     "Rows of the smallest group and class."},
+     "Rows that judge in the smallest group, or group and class, that fairness.metric needs: what "
+     "gate.min_cell bounds. Below 1000 rows, half of them judge (gate.cross_fit)."},
     {"fisd_validation_age_seconds", "gauge", NULL, WHEN_LEADING, validation_age, NULL,
      "Since this process put them in force."},
     {"fisd_validation_newest_timestamp_seconds", "gauge", NULL, WHEN_LEADING, validation_newest, NULL,

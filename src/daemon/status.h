@@ -67,7 +67,8 @@ struct status_scorer {
 };
 
 struct status_validation {
-    uint32_t rows, groups, smallest_cell; /* smallest: of group and class */
+    uint32_t rows, groups;
+    uint32_t smallest_cell; /* rows that judge, in the smallest cell that the metric needs */
     uint64_t changed_ms;                  /* runtime clock, when it was read; 0: not yet */
     int64_t newest_ms; /* wall clock: the newest example's timestamp, or the file's; 0: not known */
 };

@@ -41,18 +41,6 @@ uint32_t trainer_view_open(const struct trainer_role *m, struct trainer_open *ou
     return i;
 }
 
-static uint32_t smallest_cell(const struct trainer_role *m, const struct fis_rows *v)
-{
-    uint32_t k = m->o.schema->n_classes, cells[FIS_MAX_GROUPS * FIS_MAX_CLASSES] = {0};
-    uint32_t smallest = UINT32_MAX;
-    for (uint32_t i = 0; i < v->n; i++)
-        cells[v->group[i] * k + v->y[i]]++;
-    for (uint32_t i = 0; i < m->n_groups * k; i++)
-        if (cells[i] < smallest)
-            smallest = cells[i];
-    return smallest;
-}
-
 void trainer_view(const struct trainer_role *m, struct trainer_view *out)
 {
     const struct fis_rows *v = fis_trainer_validation(m->learner);
@@ -68,5 +56,5 @@ void trainer_view(const struct trainer_role *m, struct trainer_view *out)
         return;
     out->validation_rows = v->n;
     out->groups = m->n_groups;
-    out->smallest_cell = smallest_cell(m, v);
+    out->smallest_cell = fis_gate_smallest_cell(m->gate, m->learner);
 }

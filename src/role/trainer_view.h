@@ -32,7 +32,7 @@ struct trainer_view {
     enum trainer_job job; /* that runs or was asked for; 0: none */
     double val0;          /* NaN: there is none yet */
     uint32_t validation_rows, groups;
-    uint32_t smallest_cell;                /* rows of the smallest group and class */
+    uint32_t smallest_cell;                /* rows that judge, in it: fis_gate_smallest_cell */
     uint64_t validation_sets;              /* how often rows were put in force */
     const char *control_id, *control_text; /* the last command and what became of it; "" */
     int control_ok;

@@ -271,6 +271,8 @@ static void too_few_rows_are_refused(void **state)
     assert_int_equal(fis_gate_judge(g, t, &j, params, &e), 0);
     assert_int_equal(j.reason, FIS_GATE_FEW_ROWS);
     assert_int_equal(j.verdict, FIS_REJECT);
+    assert_in_range(j.smallest_cell, 1, 100); /* of the half that judges */
+    assert_int_equal(fis_gate_smallest_cell(g, t), j.smallest_cell);
     /* What was refused has figures all the same, and no number stands for one that is missing. */
     assert_int_equal(j.pick.n, 200);
     assert_true(j.pick.accuracy > .5 && j.intervals.accuracy.low < j.pick.accuracy);
@@ -325,6 +327,13 @@ static void a_cell_that_is_empty_in_one_group_is_said(void **state)
     assert_int_equal(fis_gate_judge(g, t, &j, params, &e), 0);
     assert_int_equal(j.reason, FIS_GATE_SMALL_CELL);
     assert_true(isnan(j.pick.equalized_odds) && j.pick.n == 1200);
+    assert_int_equal(fis_gate_smallest_cell(g, t), 0);
+    o.metric = FIS_DEMOGRAPHIC_PARITY; /* compares groups whole, and has enough of each */
+    struct fis_gate *whole = gate(&o);
+    assert_int_equal(fis_gate_first(whole, t, &j, params, &e), 0);
+    assert_in_range(j.smallest_cell, 400, 800);
+    assert_int_equal(fis_gate_smallest_cell(whole, t), j.smallest_cell);
+    fis_gate_free(whole);
     fis_gate_free(g);
     fis_trainer_free(t);
 }

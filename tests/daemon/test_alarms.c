@@ -368,7 +368,15 @@ static void validation(void **state)
     v->rows = 2000;
     v->smallest_cell = 99;
     pass(w, 3 * SECOND, 1);
-    assert_non_null(strstr(of(w, ALARM_VALIDATION_SMALL)->text, "gate.warn_cell, 100"));
+    assert_string_equal(of(w, ALARM_VALIDATION_SMALL)->text,
+                        "99 rows to judge by in the smallest group and class that equalized_odds "
+                        "needs; below gate.warn_cell, 100, verdicts are uncertain");
+    v->smallest_cell = 29;
+    w->cfg.fairness.metric = CONFIG_DEMOGRAPHIC_PARITY;
+    pass(w, 3 * SECOND, 1);
+    assert_string_equal(of(w, ALARM_VALIDATION_SMALL)->text,
+                        "29 rows to judge by in the smallest group that demographic_parity needs, "
+                        "gate.min_cell is 30: no version after the first is published");
     v->smallest_cell = 100;
     pass(w, 3 * SECOND, 1);
     assert_true(none(w));
