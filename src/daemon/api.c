@@ -125,22 +125,31 @@ static json_t *privacy(const struct wire_privacy *p)
                      api_number(p->delta), "epsilon", api_number(p->epsilon));
 }
 
+static json_t *last_command(const struct status_trainer *t)
+{
+    if (!t->control_id || !*t->control_id)
+        return json_null();
+    return json_pack("{s:o, s:b, s:o}", "command", text(t->control_id), "ok", t->control_ok, "text",
+                     text(t->control_text));
+}
+
 static json_t *leading(const struct status *s)
 {
     const struct status_trainer *t = &s->trainer;
     const struct trainer_role_counts *c = &t->counts;
     if (!t->running)
         return json_null();
-    return json_pack(
-        "{s:i, s:s, s:s, s:b, s:b, s:o, s:i, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o, s:o}",
-        "round", (int)c->round, "phase", c->phase, "job", job_name(t->job), "paused", c->paused,
-        "pinned", c->pinned, "window", count(c->window), "window_records",
-        (int)s->cfg->selection.window_records, "records", count(c->records), "candidates",
-        count(c->candidates), "held", (int)c->selector.held, "head_version", count(c->head_version),
-        "served_version", count(c->served_version), "val0", api_number(t->val0), "labels",
-        labels(s), "validation", validation(s), "privacy", privacy(&c->privacy), "restore_seconds",
-        api_number(1e-3 * (double)t->restore_ms), "loss", api_number(c->learner.last_loss));
+    return json_pack("{s:i, s:s, s:s, s:b, s:b, s:o, s:i, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, "
+                     "s:o, s:o, s:o, s:o}",
+                     "round", (int)c->round, "phase", c->phase, "job", job_name(t->job), "paused",
+                     c->paused, "pinned", c->pinned, "window", count(c->window), "window_records",
+                     (int)s->cfg->selection.window_records, "records", count(c->records),
+                     "candidates", count(c->candidates), "held", (int)c->selector.held,
+                     "head_version", count(c->head_version), "served_version",
+                     count(c->served_version), "val0", api_number(t->val0), "labels", labels(s),
+                     "validation", validation(s), "privacy", privacy(&c->privacy),
+                     "restore_seconds", api_number(1e-3 * (double)t->restore_ms), "loss",
+                     api_number(c->learner.last_loss), "last_command", last_command(t));
 }
 
 static json_t *trainer(const struct status *s)

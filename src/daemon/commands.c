@@ -8,7 +8,7 @@
 
 const char *command_outcome_name(enum command_outcome o)
 {
-    static const char *const names[] = {"", "sending", "sent", "done", "refused", "lost"};
+    static const char *const names[] = {"", "sending", "sent", "done", "refused", "taken", "lost"};
     return names[o];
 }
 
@@ -79,12 +79,17 @@ static struct command *by_number(struct commands *c, uint64_t number)
 
 static void on_report(void *arg, uint64_t token, enum fis_error_class class, const char *text)
 {
-    struct command *k = by_number(arg, token);
+    struct commands *c = arg;
+    struct command *k = by_number(c, token);
     if (!k || k->outcome != COMMAND_SENDING)
         return;
     k->outcome = class == FIS_OK ? COMMAND_SENT : COMMAND_LOST;
     snprintf(k->text, sizeof k->text, "%s",
-             class == FIS_OK ? "the trainer that leads will take it" : text);
+             class != FIS_OK ? text
+             : c->told       ? "the trainer that leads will take it"
+                             : "the trainer that leads will take it; this process is not told what "
+                               "becomes of it: last_command of that trainer's /api/v1/status, and "
+                               "control in its log, say it");
 }
 
 bool commands_turn(struct commands *c, struct fis_error *e)
@@ -101,13 +106,23 @@ bool commands_turn(struct commands *c, struct fis_error *e)
     return true;
 }
 
+/* A state tells of the last command alone, and they are taken in their order: when it speaks of
+ * one, those before it are over. */
 void commands_outcome(struct commands *c, const char *id, bool ok, const char *text)
 {
     size_t length = id ? strlen(id) : 0;
+    bool found = false;
     for (uint32_t i = 0; i < c->count; i++) {
-        struct command *k = &c->items[i];
+        struct command *k = &c->items[(c->next + COMMANDS_MAX - 1 - i) % COMMANDS_MAX];
+        if (found && k->outcome == COMMAND_SENT) {
+            k->outcome = COMMAND_TAKEN;
+            snprintf(k->text, sizeof k->text,
+                     "another one came right after it, whose outcome is what is told; control in "
+                     "the log of the trainer that leads has both");
+        }
         if (length != k->id.length || memcmp(k->id.bytes, id, length) != 0)
             continue;
+        found = true;
         k->outcome = ok ? COMMAND_DONE : COMMAND_REFUSED;
         snprintf(k->text, sizeof k->text, "%s", text ? text : "");
     }

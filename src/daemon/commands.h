@@ -1,7 +1,7 @@
 /*
  * Commands that were given by HTTP. Like those of fisctl they go to the topic control, so the log
- * has them, whoever leads carries them out, and what became of each is on the ledger; of a trainer
- * that leads in this process it is known here too.
+ * has them, whoever leads carries them out, and what became of the last is in each of its states on
+ * the ledger. A process with the role of a trainer hears those, leading or standing by.
  *
  * Thread: the loop. Owns: a producer, opened with the first command.
  */
@@ -18,6 +18,7 @@ enum command_outcome {
     COMMAND_SENT,        /* and not taken yet, as far as is known here */
     COMMAND_DONE,
     COMMAND_REFUSED, /* by the trainer */
+    COMMAND_TAKEN,   /* done or refused: a later one's outcome came, and its own was not heard */
     COMMAND_LOST     /* it could not be sent */
 };
 const char *command_outcome_name(enum command_outcome o); /* "sending", … */
@@ -37,6 +38,7 @@ struct commands {
     struct command items[COMMANDS_MAX]; /* a ring */
     uint32_t count, next;
     uint64_t sent; /* in all: the token of a report is the number of the command */
+    bool told;     /* this process hears what becomes of them */
 };
 
 void commands_done(struct commands *c);

@@ -166,6 +166,7 @@ int monitor_open(struct monitor **out, struct runtime *rt, struct fis_error *e)
     m->rt = rt;
     m->began_ms = now.mono_ms;
     m->began_wall_ms = now.wall_ms;
+    m->commands.told = (rt->cfg->roles & CONFIG_TRAINER) != 0;
     alarms_init(&m->alarms);
     kafka_watch_init(&m->kafka, rt->workers);
     m->versions = version_log_new(e);

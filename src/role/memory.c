@@ -43,6 +43,7 @@ struct memory {
     bool have_state;
     char trouble[FIS_ERROR_TEXT]; /* of the checkpoint; "": none */
     void (*seen)(void *arg, const struct wire_model *v);
+    void (*seen_state)(void *arg, const struct wire_trainer_state *s);
     void *seen_arg;
 };
 
@@ -100,9 +101,11 @@ void memory_free(struct memory *m)
     fis_free(m);
 }
 
-void memory_watch(struct memory *m, void (*seen)(void *arg, const struct wire_model *v), void *arg)
+void memory_watch(struct memory *m, void (*model)(void *arg, const struct wire_model *v),
+                  void (*state)(void *arg, const struct wire_trainer_state *s), void *arg)
 {
-    m->seen = seen;
+    m->seen = model;
+    m->seen_state = state;
     m->seen_arg = arg;
 }
 
@@ -147,6 +150,16 @@ static int take_checkpoint(struct memory *m, struct wire_bytes payload, uint64_t
     return 0;
 }
 
+/* One that cannot be read is told when it is needed (memory_conclude). */
+static void show_state(struct memory *m, const struct wire_message *msg)
+{
+    struct wire_ledger_item item;
+    fis_arena_reset(&m->arena);
+    if (m->seen_state && wire_ledger_decode(msg, &m->arena, &item, NULL) == WIRE_OK &&
+        item.kind == WIRE_LEDGER_STATE)
+        m->seen_state(m->seen_arg, &item.state);
+}
+
 /* Chunks of a checkpoint are put together as they come; a key that was none of ours is refused. */
 static int take_ledger(struct memory *m, const struct wire_message *msg, struct fis_error *e)
 {
@@ -156,6 +169,8 @@ static int take_ledger(struct memory *m, const struct wire_message *msg, struct 
     if (!msg->key.data || msg->key.length == 0)
         return fis_fail(e, FIS_INPUT, "a message without a key");
     const unsigned char *key = msg->key.data;
+    if (key[0] == 0 && msg->key.length == 1)
+        show_state(m, msg);
     if (key[0] != 0 || msg->key.length == 1)
         return remember(m, msg, e);
     fis_arena_reset(&m->arena);

@@ -26,8 +26,10 @@ struct memory *memory_new(const char *const names[MEMORY_TOPICS], size_t max_mes
                           struct fis_error *e); /* NULL: NOMEM */
 void memory_free(struct memory *m);             /* NULL is fine */
 
-/* Calls `seen` for every version of the models topic from now on, served or not, as it is taken. */
-void memory_watch(struct memory *m, void (*seen)(void *arg, const struct wire_model *v), void *arg);
+/* Calls `model` for every version of the models topic from now on, served or not, and `state` for
+ * every state of the ledger, as they are taken. */
+void memory_watch(struct memory *m, void (*model)(void *arg, const struct wire_model *v),
+                  void (*state)(void *arg, const struct wire_trainer_state *s), void *arg);
 
 /* One message, in the order of its topic; only what is committed. FATAL: it cannot be read. */
 int memory_take(struct memory *m, enum memory_topic t, const struct wire_message *msg,
@@ -58,8 +60,8 @@ struct fis_encoder *memory_take_encoder(struct memory *m, const struct fis_colum
 int memory_apply(struct memory *m, struct trainer_role *role, struct trainer_time now,
                  struct fis_error *e) FIS_MUST_CHECK;
 
-/* After memory_apply: why the role has no checkpoint, its copies beginning at the anchor; "" when it
- * has one. */
+/* After memory_apply: why the role has no checkpoint, its copies beginning at the anchor; "" when
+ * it has one. */
 const char *memory_checkpoint_trouble(const struct memory *m);
 
 #endif

@@ -592,6 +592,22 @@ static void changed_columns_or_classes_are_refused(void **state)
 }
 
 /* A standby takes what is written as it comes, and what it has at any end is whole. */
+struct watched {
+    uint32_t models, states;
+    uint64_t head_version;
+};
+static void watch_model(void *arg, const struct wire_model *v)
+{
+    struct watched *w = arg;
+    w->models += v->version > 0;
+}
+static void watch_state(void *arg, const struct wire_trainer_state *s)
+{
+    struct watched *w = arg;
+    w->states++;
+    w->head_version = s->head_version;
+}
+
 static void a_standby_keeps_up(void **state)
 {
     (void)state;
@@ -599,6 +615,8 @@ static void a_standby_keeps_up(void **state)
     struct fis_error e;
     run_machine(&m, 0, false);
     struct memory *memory = memory_new(names, 65536, &e), *whole = remember(&m);
+    struct watched watched = {0};
+    memory_watch(memory, watch_model, watch_state, &watched);
     for (int t = MEMORY_TOPICS - 1; t >= 0; t--) /* the ledger last: it speaks of the others */
         for (uint32_t part = 0; part < 5; part++) {
             struct topic slice = m.topic[read_from[t]];
@@ -615,6 +633,8 @@ static void a_standby_keeps_up(void **state)
     assert_int_equal(memory_entries(memory), memory_entries(whole));
     assert_int_equal(memory_bytes(memory), memory_bytes(whole));
     assert_int_equal(memory_state(memory)->head_version, memory_head(memory)->version);
+    assert_true(watched.models > 1 && watched.states > 1); /* each, not the newest alone */
+    assert_int_equal(watched.head_version, memory_head(memory)->version);
     memory_free(memory);
     memory_free(whole);
     close_machine(&m);

@@ -227,6 +227,25 @@ def _():
              (0, 1))
         assert not any(k[0] == "fisd_round" for k in m), "figures of one who does not lead"
         same([v["version"] for v in s.api("versions")["versions"]], [1], "a standby knows versions")
+        # Commands that are given where nobody leads: a standby hears what the leader did.
+        s, a = client_of(other, TOKEN), client_of(one, TOKEN)
+        same(s.command("pause")["outcome"], "done")
+        same(client_of(p).api("status")["trainer"]["leading"]["paused"], True)
+        refused = s.command("promote", version=99)
+        same((refused["outcome"], "99" in refused["text"]), ("refused", True))
+        given = [s.ask("POST", f"/api/v1/{x}", "{}").json["command"] for x in ("resume", "pause")]
+        wait(lambda: s.api(f"commands/{given[1]}")["outcome"] == "done", "the last one")
+        has(" done taken ", f' {s.api(f"commands/{given[0]}")["outcome"]} ')
+        # A scorer hears nothing, and says who does.
+        k = a.ask("POST", "/api/v1/resume", "{}").json["command"]
+        wait(lambda: a.api(f"commands/{k}")["outcome"] == "sent", "on the topic")
+        has(a.api(f"commands/{k}")["text"], "last_command", "not told")
+
+        def last_command():
+            x = client_of(p).api("status")["trainer"]["leading"]["last_command"]
+            return x if x["command"] == k else None
+        last = wait(last_command, "the leader's word on it")
+        same((last["ok"], last["text"]), (True, "not paused"))
 
 
 @test("commands by HTTP: they need the token, are on the topic, and what becomes of them is told")

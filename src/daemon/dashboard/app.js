@@ -139,7 +139,7 @@ async function give(name, body) {
         "The trainer takes commands between its jobs; fisctl labels status shows what became " +
         "of it.");
   else
-    outcome(k.outcome === "done" ? "ok" : "trouble",
+    outcome(k.outcome === "done" ? "ok" : k.outcome === "taken" ? "warn" : "trouble",
       `${name}: ${k.outcome}${k.text ? ": " + k.text : ""}`);
   await turn();
 }
