@@ -1,0 +1,59 @@
+/*
+ * What the trainer reads of candidates, labels and control: each message once, in the order of its
+ * partition, and as far as the role wants it. A command that needs a version of the models topic
+ * holds up the rest until that has been fetched. What a topic has lost is told to the role.
+ *
+ * Thread: the loop. Owns: the consumer, what was read and not handed over yet, and the places.
+ */
+#ifndef DAEMON_TRAINER_READER_H
+#define DAEMON_TRAINER_READER_H
+
+#include "daemon/intake.h"
+#include "daemon/trainer_input.h"
+#include "daemon/version_fetch.h"
+
+enum { TRAINER_CANDIDATES, TRAINER_LABELS, TRAINER_CONTROL, TRAINER_VALIDATION, TRAINER_INPUTS };
+
+struct trainer_reader {
+    struct runtime *rt;
+    struct outbox *outbox;
+    const char *group;
+    const char *topics[TRAINER_INPUTS];
+    struct stream_consumer *consumer; /* of those before validation */
+    struct stream_batch *batch;
+    uint32_t taken; /* messages of the batch that were handed over */
+    bool waiting;   /* the next message waits for a version */
+    struct intake intake;
+    struct trainer_input input;
+    struct fis_arena arena;
+    struct version_fetch *fetch;
+    uint64_t labels_lost; /* not told to the role yet */
+    bool candidates_lost;
+    uint64_t commit_again_ms;
+};
+
+/* The outbox, runtime and group's name are borrowed. trainer_reader_done in any case. */
+int trainer_reader_init(struct trainer_reader *r, struct runtime *rt, struct outbox *outbox,
+                        const char *group, struct fis_error *e) FIS_MUST_CHECK;
+void trainer_reader_done(struct trainer_reader *r);
+/* Begins to read where the group's last transaction ended. */
+int trainer_reader_open(struct trainer_reader *r, struct fis_error *e) FIS_MUST_CHECK;
+
+/* Hands over what has arrived, until the role is due for a job: a burst of labels is taken in the
+ * same steps as a trickle. *all: there is nothing left to hand over, or the role must act. */
+int trainer_reader_turn(struct trainer_reader *r, struct trainer_role *role, bool *all,
+                        struct fis_error *e) FIS_MUST_CHECK;
+/* Messages lie here that could be handed over at once. */
+bool trainer_reader_left(const struct trainer_reader *r);
+/* Serves the consumer, and takes nothing. */
+void trainer_reader_poll(struct trainer_reader *r);
+int trainer_reader_events(struct trainer_reader *r, struct fis_error *e) FIS_MUST_CHECK;
+
+/* `arg` is the reader: the validation topic is read by another consumer. */
+int trainer_reader_validation_moved(void *arg, int32_t partition, int64_t next,
+                                    struct fis_error *e) FIS_MUST_CHECK;
+/* How far the input was taken, to the outbox, whose commit takes it along. */
+int trainer_reader_tell(struct trainer_reader *r, uint64_t now_ms,
+                        struct fis_error *e) FIS_MUST_CHECK;
+
+#endif
