@@ -3,6 +3,7 @@
 buttons do; phone, keyboard, dark mode. FISD_TEST_PICTURES=directory keeps pictures of it."""
 
 import json
+import math
 import os
 import re
 import urllib.request
@@ -342,6 +343,25 @@ def running():
         p.stop()
         page.headline("No answer from fisd", "systemctl status", "is old")
         page.picture("gone")
+
+
+@test("what noise on the directions buys is shown, as the API and the metrics have it")
+def noise():
+    key = "a-key-of-thirty-two-letters-or-more"
+    with Browser() as b, Pipeline(config(privacy={"noise": 8, "delta": 1e-6, "key": key})) as p:
+        page = Page(p, b).start()
+        page.until_versions(2)
+
+        def equal():
+            spent = page.api("status")["trainer"]["leading"]["privacy"]
+            with urllib.request.urlopen(f"{page.url}/metrics", timeout=10) as r:
+                metric = re.search(r"^fisd_privacy_epsilon (\S+)$", r.read().decode(), re.M)
+            return (spent["refreshes"] > 1 and abs(float(metric[1]) - spent["epsilon"]) < 1e-9 and
+                    f"ε {math.ceil(100 * spent['epsilon']) / 100:.2f}for δ 1e-6, after "
+                    f"{spent['refreshes']} refreshes with noise 8" in b.text("#tiles"))
+        page.until(equal, "epsilon and delta of the API")
+        page.picture("noise")
+        assert key not in b.run("return document.documentElement.outerHTML")
 
 
 # ---- trouble -------------------------------------------------------------------------------

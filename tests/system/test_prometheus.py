@@ -123,6 +123,7 @@ def config():
                     fairness={"metric": "equalized_odds", "target": 0.000001},
                     selection={"labels_per_round": 16, "window_records": 800, "budget": 17,
                                "daily_budget": 16},
+                    privacy={"noise": 8, "key": "a-key-of-thirty-two-letters-or-more"},
                     alarms={"rejected": 1, "dead_letters": 0.001},
                     scorer={"batch": 32})  # of which all rows are counted for drift
 

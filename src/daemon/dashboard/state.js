@@ -1,5 +1,5 @@
 /* What is to be said first: is all well, what is waited for, or what is wrong and what to do. */
-import {count, figures, known, plural, reasonAdvice, reasonName, span} from "./words.js";
+import {count, epsilonText, figures, known, plural, reasonAdvice, reasonName, span} from "./words.js";
 
 const REJECTED_IN_ROW = 3;
 
@@ -134,6 +134,14 @@ export function classify(versions, serving) {
 
 export const kindWord = kind => WORDS[kind];
 
+/* What whoever sees all heads can tell of one validation example (privacy.noise). */
+function privacyTile(p) {
+  if (p.exact)
+    return ["no ε holds", `${plural(p.exact, "refresh", "refreshes")} went out without noise`];
+  const after = `after ${plural(p.refreshes, "refresh", "refreshes")} with noise ${p.noise}`;
+  return [`ε ${epsilonText(p.epsilon)}`, `for δ ${p.delta.toExponential()}, ${after}`];
+}
+
 export function tiles({t, status: s}) {
   const list = [], add = (name, big, small = "") => list.push({ name, big, small });
   if (t) {
@@ -145,6 +153,7 @@ export function tiles({t, status: s}) {
     add("Open requests", count(n.open),
       known(n.last_answer_seconds) ? `last answer ${span(1000 * n.last_answer_seconds)} ago` :
                                      "no answer yet");
+    if (t.privacy) add("Privacy of heads", ...privacyTile(t.privacy));
   }
   if (s.scorer)
     add("Lag", s.scorer.lag == null ? "–" : count(s.scorer.lag),

@@ -11,6 +11,10 @@ export const known = x => typeof x === "number" && Number.isFinite(x);
 export const count = n => known(n) ? grouped.format(n) : "–";
 export const rate = (x, digits = 3) => known(x) ? x.toFixed(digits) : "n/e";
 export const rateOf = (x, digits) => known(x) ? rate(x, digits) : none();
+/* Never less than it is. */
+export const epsilonText = x => !known(x) ? "∞" :
+  x < 100                                 ? (Math.ceil(100 * x) / 100).toFixed(2) :
+                                            count(Math.ceil(x));
 export const plural = (n, one, many = one + "s") => `${count(n)} ${n === 1 ? one : many}`;
 
 export function interval(i) {
