@@ -86,6 +86,7 @@ int scorer_best_admit(struct scorer *m, const float *scores, const struct fis_id
 /* scorer_range.c */
 int scorer_anew(struct scorer *m, int32_t partition, int64_t first,
                 struct fis_error *e) FIS_MUST_CHECK;
+void scorer_anew_forget(struct scorer *m, int32_t partition); /* it is another's to tell */
 void scorer_parts_note(struct scorer *m, struct slot *s, const struct scoring_batch *b);
 /* Adds a message that was handled to the slot's ranges. */
 void scorer_range_add(struct scorer *m, struct slot *s, const struct wire_message *message,

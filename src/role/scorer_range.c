@@ -37,6 +37,13 @@ int scorer_anew(struct scorer *m, int32_t partition, int64_t first, struct fis_e
     return 0;
 }
 
+void scorer_anew_forget(struct scorer *m, int32_t partition)
+{
+    struct scorer_place *anew = anew_of(m, partition);
+    if (anew)
+        *anew = m->anew[--m->n_anew];
+}
+
 static struct scorer_part *open_part(struct scorer *m, struct slot *s,
                                      const struct wire_message *message)
 {

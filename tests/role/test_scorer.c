@@ -427,6 +427,25 @@ static void test_what_begins_anew_says_so_once(void **state)
     close_fake(&f);
 }
 
+static void test_a_partition_that_goes_takes_its_beginning_along(void **state)
+{
+    (void)state;
+    static struct made a;
+    struct fake f;
+    int32_t gone = 2;
+    open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
+    new_head(&f, 1);
+    assert_int_equal(scorer_reset(f.machine, 2, 0, 0, 1, NULL), 0);
+    scorer_revoked(f.machine, &gone, 1);
+    make_batch(&a, 1);
+    add(&a, 1, 1.0f, 0);
+    place(&a, 0, 2, 500); /* it came back, and others had read on */
+    run_batch(&f, &a);
+    assert_int_equal(f.n_ranges, 1);
+    assert_int_equal(f.ranges[0].begin, 500);
+    close_fake(&f);
+}
+
 static void test_a_new_head_drops_thresholds_and_old_scores(void **state)
 {
     (void)state;
@@ -503,6 +522,7 @@ int main(void)
         cmocka_unit_test(test_what_was_taken_away_is_not_committed),
         cmocka_unit_test(test_a_batch_over_two_assignments_is_committed_by_the_newer),
         cmocka_unit_test(test_what_begins_anew_says_so_once),
+        cmocka_unit_test(test_a_partition_that_goes_takes_its_beginning_along),
         cmocka_unit_test(test_a_new_head_drops_thresholds_and_old_scores),
         cmocka_unit_test(test_one_id_takes_one_place),
         cmocka_unit_test(test_stopping_takes_no_new_batch),
