@@ -1,5 +1,6 @@
 #include "daemon/follower.h"
 
+#include "daemon/closer.h"
 #include "daemon/monitor.h"
 #include "fis/mem.h"
 #include "stream/consumer.h"
@@ -69,6 +70,17 @@ void follower_close(struct follower *f)
     stream_consumer_close(f->consumer, 1000);
     memory_free(f->memory);
     fis_free(f);
+}
+
+static void end(void *follower)
+{
+    follower_close(follower);
+}
+
+void follower_end(struct follower *f)
+{
+    if (f)
+        closer_take(f->rt, end, f, NULL, NULL);
 }
 
 static int take(struct follower *f, const struct stream_message *s, struct fis_error *e)

@@ -11,7 +11,8 @@
 
 struct follower;
 int follower_open(struct follower **out, struct runtime *rt, struct fis_error *e) FIS_MUST_CHECK;
-void follower_close(struct follower *f); /* NULL is fine */
+void follower_close(struct follower *f); /* blocks; NULL is fine */
+void follower_end(struct follower *f);   /* the same beside the loop */
 
 /* Takes some of what is there; *more: to be called again at once. */
 int follower_turn(struct follower *f, bool *more, struct fis_error *e) FIS_MUST_CHECK;

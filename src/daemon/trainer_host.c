@@ -3,12 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/closer.h"
 #include "daemon/follower.h"
 #include "daemon/status.h"
 #include "daemon/trainer_work.h"
 #include "role/leader.h"
 
-/* Blocks the loop: less than a group waits for its members. */
+/* Less than a group waits for its members. */
 #define LEAVE_PATIENCE_MS 1000
 
 struct trainer_host {
@@ -19,7 +20,14 @@ struct trainer_host {
     struct follower *follower;      /* until the role has been restored */
     struct outbox *outbox;          /* from the election on */
     struct trainer_work *work;      /* while it leads */
-    bool stopping, stopped;
+    struct leftover {
+        struct stream_consumer *member;
+        struct follower *follower;
+        struct outbox *outbox;
+        struct trainer_work *work;
+        int patience_ms;
+    } old; /* what it lets go of, to begin anew */
+    bool letting_go, stopping, stopped;
     uint64_t led; /* how often it began to lead */
     char group[128], transactional_id[128];
 };
@@ -145,13 +153,19 @@ int trainer_host_open(struct trainer_host **out, struct runtime *rt, struct fis_
 }
 
 /* The outbox before the member, which its last commit may use. What it did not commit is dropped.
- */
-static void drop_all(struct trainer_host *h, int patience_ms)
+ * Blocks for some seconds at most. */
+static void drop(void *arg)
 {
-    trainer_work_close(h->work);
-    outbox_close(h->outbox);
-    follower_close(h->follower);
-    stream_consumer_close(h->member, patience_ms);
+    struct leftover *o = arg;
+    trainer_work_close(o->work);
+    outbox_close(o->outbox);
+    follower_close(o->follower);
+    stream_consumer_close(o->member, o->patience_ms);
+}
+
+static void take_all(struct trainer_host *h, int patience_ms)
+{
+    h->old = (struct leftover){h->member, h->follower, h->outbox, h->work, patience_ms};
     h->work = NULL;
     h->outbox = NULL;
     h->follower = NULL;
@@ -174,7 +188,8 @@ void trainer_host_close(struct trainer_host *h, int patience_ms)
     if (!h)
         return;
     trainer_host_say_left(h);
-    drop_all(h, patience_ms);
+    take_all(h, patience_ms);
+    drop(&h->old);
     fis_free(h);
 }
 
@@ -260,7 +275,7 @@ static bool serve_work(struct trainer_host *h)
     }
     if (trainer_work_running(h->work) && h->follower) {
         leader_running(&h->leader, memory_found(follower_memory(h->follower)), now(h));
-        follower_close(h->follower);
+        follower_end(h->follower);
         h->follower = NULL;
     }
     if (trainer_work_drained(h->work))
@@ -268,13 +283,20 @@ static bool serve_work(struct trainer_host *h)
     return more;
 }
 
-/* Blocks for some seconds at most. */
+static void dropped(void *host)
+{
+    struct trainer_host *h = host;
+    h->letting_go = false;
+    leader_left(&h->leader, now(h));
+}
+
 static void begin_anew(struct trainer_host *h)
 {
-    if (on_worker(h))
+    if (on_worker(h) || h->letting_go)
         return;
-    drop_all(h, LEAVE_PATIENCE_MS);
-    leader_left(&h->leader, now(h));
+    h->letting_go = true;
+    take_all(h, LEAVE_PATIENCE_MS);
+    closer_take(h->rt, drop, &h->old, dropped, h);
 }
 
 bool trainer_host_turn(struct trainer_host *h)

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include "daemon/closer.h"
 #include "daemon/monitor.h"
 
 void trainer_load_init(struct trainer_load *l, struct runtime *rt, const struct trainer_out *out,
@@ -63,6 +64,11 @@ static int initial_file(struct trainer_load *l, struct fis_error *e)
     return data_examples_load(&s, l->encoder, &l->initial_rows, e) < 0 ? -1 : 1;
 }
 
+static void end_topic(void *topic)
+{
+    example_topic_close(topic);
+}
+
 static int initial_topic(struct trainer_load *l, struct fis_error *e)
 {
     const struct config *cfg = l->rt->cfg;
@@ -78,7 +84,7 @@ static int initial_topic(struct trainer_load *l, struct fis_error *e)
         !(l->encoder = example_topic_fit(l->initial, cfg->features.max_categories, e)))
         return -1;
     int rc = example_topic_build(l->initial, l->encoder, &l->initial_rows, e);
-    example_topic_close(l->initial);
+    closer_take(l->rt, end_topic, l->initial, NULL, NULL);
     l->initial = NULL;
     return rc < 0 ? -1 : 1;
 }

@@ -71,7 +71,7 @@ static int version_there(struct trainer_reader *r, const struct trainer_role *ro
     if (!wanted)
         return 1;
     if (r->fetch && version_fetch_wanted(r->fetch) != wanted) {
-        version_fetch_close(r->fetch);
+        version_fetch_end(r->fetch);
         r->fetch = NULL;
     }
     if (!r->fetch && version_fetch_open(&r->fetch, r->rt, wanted, e) < 0)
@@ -88,7 +88,7 @@ static int take_control(struct trainer_reader *r, struct trainer_role *role,
         return rc;
     const struct wire_model *version = r->fetch ? version_fetch_model(r->fetch) : NULL;
     rc = trainer_input_control(&r->input, role, m, version, runtime_now(r->rt), e);
-    version_fetch_close(r->fetch);
+    version_fetch_end(r->fetch);
     r->fetch = NULL;
     return rc < 0 ? rc : 1;
 }

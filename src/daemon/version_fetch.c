@@ -1,5 +1,6 @@
 #include "daemon/version_fetch.h"
 
+#include "daemon/closer.h"
 #include "fis/mem.h"
 #include "stream/consumer.h"
 #include "wire/chunk.h"
@@ -51,6 +52,17 @@ void version_fetch_close(struct version_fetch *f)
     wire_assembler_free(f->chunks);
     wire_model_done(&f->found);
     fis_free(f);
+}
+
+static void end(void *fetch)
+{
+    version_fetch_close(fetch);
+}
+
+void version_fetch_end(struct version_fetch *f)
+{
+    if (f)
+        closer_take(f->rt, end, f, NULL, NULL);
 }
 
 static int take(struct version_fetch *f, const struct stream_message *m, struct fis_error *e)

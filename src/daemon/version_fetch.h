@@ -12,7 +12,8 @@
 struct version_fetch;
 int version_fetch_open(struct version_fetch **out, struct runtime *rt, uint64_t version,
                        struct fis_error *e) FIS_MUST_CHECK;
-void version_fetch_close(struct version_fetch *f); /* NULL is fine */
+void version_fetch_close(struct version_fetch *f); /* blocks; NULL is fine */
+void version_fetch_end(struct version_fetch *f);   /* the same beside the loop */
 
 /* 1: it was read to the end; 0: not yet. */
 int version_fetch_turn(struct version_fetch *f, struct fis_error *e) FIS_MUST_CHECK;

@@ -110,6 +110,7 @@ void stream_consumer_close(struct stream_consumer *c, int timeout_ms)
     if (!c) {
         return;
     }
+    c->link.stats = NULL; /* its receiver is the owner's thread, which may be another */
     if (c->rk) {
         rd_kafka_queue_cb_event_enable(c->events, NULL, NULL);
         rd_kafka_queue_cb_event_enable(c->data, NULL, NULL);

@@ -20,7 +20,7 @@ static int make_client(struct stream_producer *p, const struct stream_producer_o
     const struct stream_property defaults[] = {
         {"enable.idempotence", "true"},
         {"acks", "all"},
-        {"linger.ms", o->patient ? "1" : "5"},
+        {"linger.ms", o->patient ? "2" : "5"},
         {"compression.type", "lz4"},
         {"partitioner", "murmur2_random"},
         /* What a topic takes is for the broker to say; librdkafka's own 1 MB is in the way. */
@@ -259,6 +259,7 @@ void stream_producer_close(struct stream_producer *p)
     if (!p) {
         return;
     }
+    p->link.stats = NULL; /* its receiver is the owner's thread, which may be another */
     rd_kafka_queue_cb_event_enable(p->events, NULL, NULL);
     if (p->outstanding > 0) {
         /* Purged messages come back as reports; served here, so that none keeps rk alive. */

@@ -4,6 +4,7 @@ on from what was committed. Nothing is asked for twice, and nothing of a leader 
 the dead is committed."""
 
 import json
+import re
 import signal
 import time
 
@@ -14,6 +15,7 @@ ROWS = list(people(20000, 3))
 TRUTH = {r["id"]: r["hired"] for r in ROWS}
 SESSION = 6.0
 BOUND = SESSION + 2
+STALL_MS = 500  # of a turn of the loop, on a busy machine
 
 
 def config(**sections):
@@ -82,6 +84,14 @@ class Pair:
              {i: int(TRUTH[i] == "yes") for i in self.answered}, "labels")
         same(len(self.p.consume("dead-letter")), 0, "dead letters")
 
+    def check_stalls(self):
+        """No turn of a loop took long, whatever was opened and closed meanwhile."""
+        for node in (self.a, self.b):
+            same(node.stop(), 0, "exit status")
+            longest = [float(x) for x in re.findall(r" loop .* longest_ms=([\d.]+)", node.log())]
+            print(f"# {node.name}: the longest turns of its loops: {longest} ms", flush=True)
+            assert max(longest) <= STALL_MS, f"allowed {STALL_MS} ms"
+
     def labels(self):
         newest = {m.key: m.value for m in self.p.consume("ledger")}
         entries = {k.decode(): dict(fields(v)) for k, v in newest.items()
@@ -102,6 +112,7 @@ def _():
             dies.start(ready=r"another trainer leads")
             pair.work(1)
         pair.check()
+        pair.check_stalls()
 
 
 @test("SIGTERM to the leader: it commits and leaves, the other leads at once")
@@ -120,6 +131,7 @@ def _():
             pair.a.start(ready=r"another trainer leads")
             pair.a, pair.b = pair.b, pair.a
         pair.check()
+        pair.check_stalls()
 
 
 @test("SIGSTOP of the leader: the other leads; the one that wakes says so, stands by, leads again")
@@ -143,6 +155,7 @@ def _():
             same(" takeover " in pair.a.log()[since_a:], False, "the old one leads")
             pair.a, pair.b = pair.b, pair.a
         pair.check()
+        pair.check_stalls()
 
 
 @test("SIGSTOP of the standby, and its end: the leader does not notice")
