@@ -8,7 +8,9 @@ static void on_prepare(uv_prepare_t *p)
     struct loop_watch *w = p->data;
     uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(p->loop);
     uint64_t passed = now - w->last, waited = idle - w->last_idle;
-    histogram_observe(&w->seconds, passed > waited ? 1e-9 * (double)(passed - waited) : 0, 1);
+    if (!w->skip)
+        histogram_observe(&w->seconds, passed > waited ? 1e-9 * (double)(passed - waited) : 0, 1);
+    w->skip = false;
     w->last = now;
     w->last_idle = idle;
 }
@@ -22,6 +24,11 @@ void loop_watch_start(struct loop_watch *w, uv_loop_t *loop)
     w->last = uv_hrtime();
     w->last_idle = 0;
     uv_prepare_start(&w->prepare, on_prepare);
+}
+
+void loop_watch_skip(struct loop_watch *w)
+{
+    w->skip = true;
 }
 
 void loop_watch_stop(struct loop_watch *w)

@@ -137,6 +137,7 @@ static void start_up(struct runtime *rt)
     int rc = rt->topics ? topics_job_turn(rt->topics, &e) : 1;
     if (rc > 0) {
         rt->started = true;
+        loop_watch_skip(&rt->watch);
         rc = open_roles(rt, &e);
     }
     if (rc < 0)

@@ -96,8 +96,7 @@ static int open_all(struct scorer_host *h, struct fis_error *e)
     h->machine = scorer_new(&options, &out, e);
     h->assembler = wire_assembler_new(WIRE_ASSEMBLE_NEWEST, 1, 0);
     h->follow_batch = stream_batch_new(SCORER_FOLLOW_BATCH);
-    h->offsets = fis_calloc(h->scoring.capacity, sizeof *h->offsets);
-    if (!h->machine || !h->assembler || !h->follow_batch || !h->offsets)
+    if (!h->machine || !h->assembler || !h->follow_batch)
         return h->machine ? fis_fail(e, FIS_NOMEM, "no memory for the scorer") : -1;
     return open_slots(h, e) < 0 ? -1 : open_kafka(h, e);
 }
@@ -149,6 +148,7 @@ bool scorer_host_turn(struct scorer_host *h)
             runtime_kafka_event(h->rt, "scorer", &e);
     }
     bool more = scorer_input_turn(h);
+    scorer_commit_turn(h);
     return more && !h->failed;
 }
 
@@ -191,7 +191,7 @@ void scorer_host_stop(struct scorer_host *h)
 
 bool scorer_host_stopped(const struct scorer_host *h)
 {
-    return h->failed || (h->stopping && scorer_idle(h->machine));
+    return h->failed || (h->stopping && scorer_idle(h->machine) && !h->uncommitted);
 }
 
 void scorer_host_say_left(const struct scorer_host *h)
@@ -222,6 +222,8 @@ void scorer_host_close(struct scorer_host *h, int patience_ms)
     for (uint32_t i = 0; i < h->n_slots; i++)
         stream_batch_free(h->slots[i].read);
     stream_batch_free(h->follow_batch);
+    if (h->uncommitted)
+        scorer_commit_now(h);
     stream_consumer_close(h->records, patience_ms);
     stream_consumer_close(h->heads, 1000);
     stream_consumer_close(h->ledger, 1000);
@@ -229,6 +231,7 @@ void scorer_host_close(struct scorer_host *h, int patience_ms)
     for (uint32_t i = 0; i < h->n_slots; i++)
         scoring_batch_done(&h->slots[i].batch);
     scorer_free(h->machine);
+    fis_free(h->next);
     fis_free(h->offsets);
     scoring_head_unref(h->head);
     fis_profile_free(h->profile);

@@ -1,5 +1,6 @@
 /* Inside the scorer's host: its state, shared by scorer_host.c (life and turns), scorer_send.c
- * (what the machine wants done) and scorer_input.c (records, heads, the ledger). */
+ * (what the machine wants done), scorer_commit.c (offsets) and scorer_input.c (records, heads, the
+ * ledger). */
 #ifndef DAEMON_SCORER_HOST_IMPL_H
 #define DAEMON_SCORER_HOST_IMPL_H
 
@@ -20,6 +21,8 @@ struct scorer_slot {
     struct scoring_batch batch;
     struct job job;
     uint64_t run_ns; /* what decoding and scoring took */
+    size_t bytes;    /* read so far */
+    bool spent;      /* its messages are to be given back */
 };
 
 struct scorer_host {
@@ -28,10 +31,15 @@ struct scorer_host {
     struct scoring_options scoring;
     struct scorer_slot slots[SCORER_MAX_SLOTS];
     uint32_t n_slots;
+    struct scorer_slot *reading; /* not full yet, and more is there; or NULL */
     struct stream_consumer *records, *heads;
     struct stream_consumer *ledger;    /* pool mode only */
     struct stream_batch *follow_batch; /* heads, ledger */
-    struct stream_offset *offsets;     /* [capacity of a batch] work for a commit */
+    int64_t *next;                     /* [n_next] of each partition, to be committed; 0: nothing */
+    struct stream_offset *offsets;     /* [n_next] work for a commit */
+    uint32_t n_next;
+    uint64_t commit_at_ms; /* not before */
+    bool uncommitted;
     struct stream_producer *producer;
     struct wire_assembler *assembler;
     struct scoring_head *head;
@@ -60,6 +68,12 @@ void scorer_drift_head(struct scorer_host *h, const struct scoring_head *old);
 void scorer_drift_batch(struct scorer_host *h, const struct scoring_batch *b);
 struct status_drift;
 void scorer_drift_show(struct scorer_host *h, struct status_drift *out);
+/* scorer_commit.c: offsets are to be committed; now, when it is time; before partitions go. */
+void scorer_commit_note(struct scorer_host *h, const struct scorer_place *places, uint32_t n);
+void scorer_commit_now(struct scorer_host *h);
+void scorer_commit_turn(struct scorer_host *h);
+void scorer_commit_revoked(struct scorer_host *h, bool lost,
+                           const struct stream_partition *partitions, size_t count);
 /* scorer_send.c */
 struct scorer_out scorer_host_out(struct scorer_host *h);
 /* scorer_input.c */

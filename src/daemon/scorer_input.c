@@ -82,6 +82,7 @@ void scorer_input_revoked(void *host, bool lost, const struct stream_partition *
     log_line(LOG_LEVEL_INFO, "revoked", "role=scorer partitions=%zu lost=%d", count, lost);
     for (size_t i = 0; i < count; i++)
         scorer_revoked(h->machine, &partitions[i].partition, 1);
+    scorer_commit_revoked(h, lost, partitions, count);
 }
 
 /* A group without offsets is mostly a new one, and says nothing but where it begins. */
@@ -148,41 +149,76 @@ static void fill(struct scorer_host *h, struct scorer_slot *s)
     b->n = s->read->count;
 }
 
-/* A batch ends at its number of records, or when it holds its share of queue_bytes: memory has a
- * bound whatever the records' size. The machine hears of messages before the next read, which may
- * take their partition away. False: all that there is was read. */
-static bool read_batch(struct scorer_host *h, struct scorer_slot *s)
+/* Messages are given back a batch a turn: it is work for each of them. True: there are more. */
+static bool give_back(struct scorer_host *h, struct scorer_slot *wanted)
 {
-    size_t bytes = 0, share = h->rt->cfg->scorer.queue_bytes / h->n_slots;
-    uint32_t n = 1;
-    s->batch.n = 0;
-    while (n > 0 && bytes < share && s->batch.n < h->scoring.capacity) {
-        uint32_t had = s->batch.n, room = h->scoring.capacity - had;
-        n = stream_consumer_read(h->records, s->read, room < READ_AT_ONCE ? room : READ_AT_ONCE);
-        fill(h, s);
-        for (uint32_t i = had; i < s->batch.n; i++)
-            bytes += s->batch.messages[i].value.length;
-        if (n > 0)
-            scorer_reading(h->machine, s->index, &s->batch);
-        take_events(h, h->records); /* they speak of what was read so far */
+    struct scorer_slot *s = wanted && wanted->spent ? wanted : NULL;
+    bool more = false;
+    for (uint32_t i = 0; i < h->n_slots; i++) {
+        if (h->slots[i].spent && !s)
+            s = &h->slots[i];
+        more |= h->slots[i].spent && &h->slots[i] != s;
     }
-    return n > 0;
+    if (s) {
+        stream_batch_release(s->read);
+        s->spent = false;
+    }
+    return more;
 }
 
-/* One batch a turn at most: what else the loop has to do waits no longer. True when there may be
- * more to read at once. */
-static bool read_records(struct scorer_host *h)
+/* Some of a batch, which ends at its number of records, or when it holds its share of queue_bytes:
+ * memory has a bound whatever the records' size. The machine hears of messages before the next
+ * read, which may take their partition away. True: all that there is was read, or it is full. */
+static bool read_some(struct scorer_host *h, struct scorer_slot *s, bool *more)
+{
+    size_t share = h->rt->cfg->scorer.queue_bytes / h->n_slots;
+    uint32_t had = s->batch.n, room = h->scoring.capacity - had;
+    uint32_t n =
+        stream_consumer_read(h->records, s->read, room < READ_AT_ONCE ? room : READ_AT_ONCE);
+    fill(h, s);
+    for (uint32_t i = had; i < s->batch.n; i++)
+        s->bytes += s->batch.messages[i].value.length;
+    if (n > 0)
+        scorer_reading(h->machine, s->index, &s->batch);
+    take_events(h, h->records); /* they speak of what was read so far */
+    *more = n > 0;
+    return n == 0 || s->bytes >= share || s->batch.n == h->scoring.capacity;
+}
+
+static struct scorer_slot *begin_batch(struct scorer_host *h)
 {
     int slot = scorer_free_slot(h->machine);
-    if (slot < 0) {
+    struct scorer_slot *s = slot < 0 ? NULL : &h->slots[slot];
+    bool left = give_back(h, s);
+    if (s) {
+        s->batch.n = 0;
+        s->bytes = 0;
+    }
+    if (left)
+        runtime_wake(h->rt);
+    return s;
+}
+
+/* Some of one batch a turn: what else the loop has to do waits no longer. A pool's batch is read at
+ * once, since none may hold records from before a scan begins and from after it. True when there
+ * may be more to read at once. */
+static bool read_records(struct scorer_host *h)
+{
+    bool more, full;
+    if (!h->reading && !(h->reading = begin_batch(h))) {
         /* Nothing is wanted now, but rebalances are served and the membership is kept. */
         stream_consumer_read(h->records, h->follow_batch, 0);
         return false;
     }
-    struct scorer_slot *s = &h->slots[slot];
-    bool more = read_batch(h, s);
+    struct scorer_slot *s = h->reading;
+    do {
+        full = read_some(h, s, &more) || h->stopping;
+    } while (!full && h->pool);
+    if (!full)
+        return !h->failed;
+    h->reading = NULL;
     if (s->batch.n > 0 && !h->failed)
-        scorer_batch(h->machine, (uint32_t)slot, &s->batch);
+        scorer_batch(h->machine, s->index, &s->batch);
     return more && !h->failed && scorer_free_slot(h->machine) >= 0;
 }
 

@@ -110,13 +110,9 @@ static void note_latency(struct scorer_host *h, const struct scoring_batch *b)
 static void out_release(void *ctx, uint32_t slot, const struct scorer_place *places, uint32_t n)
 {
     struct scorer_host *h = ctx;
-    struct fis_error e;
-    for (uint32_t i = 0; i < n; i++)
-        h->offsets[i] = (struct stream_offset){h->topics[0], places[i].partition, places[i].next};
-    if (stream_consumer_commit(h->records, h->offsets, n, &e) < 0)
-        runtime_kafka_event(h->rt, "scorer", &e);
+    scorer_commit_note(h, places, n);
     note_latency(h, &h->slots[slot].batch);
-    stream_batch_release(h->slots[slot].read);
+    h->slots[slot].spent = true;
 }
 
 /* ---- pool mode ----------------------------------------------------------------------------- */
