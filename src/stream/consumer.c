@@ -7,6 +7,10 @@
 #include "stream/consumer_impl.h"
 
 #define DEFAULT_QUEUE_BYTES ((size_t)16 << 20)
+/* The queue is bounded in messages too, since each takes as much again in librdkafka. Not by
+ * librdkafka's 100,000: it stops fetching at either bound, for up to a second, and that must not be
+ * sooner than need be. */
+#define MESSAGE_BYTES 256
 
 void stream_consumer_failed(struct stream_consumer *c, rd_kafka_resp_err_t err, const char *where,
                             const char *text)
@@ -99,9 +103,10 @@ static int check_reset(const struct stream_client *client, struct fis_error *e)
 static int make_conf(rd_kafka_conf_t **conf, struct stream_consumer *c,
                      const struct stream_consumer_options *o, struct fis_error *e)
 {
-    char kbytes[32];
+    char kbytes[32], messages[32];
     size_t bytes = o->queue_bytes ? o->queue_bytes : DEFAULT_QUEUE_BYTES;
     snprintf(kbytes, sizeof kbytes, "%zu", bytes < 1024 ? 1 : bytes / 1024);
+    snprintf(messages, sizeof messages, "%zu", 1 + bytes / MESSAGE_BYTES);
     bool member = c->group && !c->stored;
     const char *strategy = stream_property_find(o->client.properties, o->client.property_count,
                                                 "partition.assignment.strategy");
@@ -109,6 +114,8 @@ static int make_conf(rd_kafka_conf_t **conf, struct stream_consumer *c,
     const struct stream_property defaults[] = {
         {"isolation.level", "read_committed"},
         {"queued.max.messages.kbytes", kbytes},
+        {"queued.min.messages", messages},
+        {"fetch.queue.backoff.ms", rd_kafka_version() >= 0x02020000 ? "10" : NULL},
         {"session.timeout.ms", member ? "10000" : NULL},
         {"heartbeat.interval.ms", member ? "1000" : NULL},
     };
