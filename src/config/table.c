@@ -122,8 +122,9 @@ const struct option config_options[] = {
                 "for in its place."},
     {.key = "labels.votes", COUNT(1, 99), .offset = AT(labels.votes), .standard = "1",
      .meaning = "Answers wanted for a record, each from another annotator; the class with the most "
-                "is the label. More than 1: every label must name its annotator. Budgets count "
-                "records, not votes."},
+                "is the label. More than 1: every label must name its annotator, and a request "
+                "that the missing answers cannot change is withdrawn. Budgets count records, not "
+                "votes."},
 
     {.key = "features.max_categories", COUNT(2, 10000), .offset = AT(features.max_categories),
      .standard = "1000",

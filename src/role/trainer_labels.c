@@ -181,9 +181,10 @@ void trainer_count_label(struct trainer_role *m, const struct fis_id *id, uint32
         fis_selector_not_kept(m->selector, id);
 }
 
-/* The label is decided: it is trained on, and counts in this round. */
+/* The label is decided: it is trained on, and counts in this round. Whoever was asked besides and
+ * cannot change it any more need not look. */
 static int take_label(struct trainer_role *m, struct trainer_request *r, uint32_t y,
-                      struct fis_error *e)
+                      struct trainer_time now, struct fis_error *e)
 {
     struct fis_candidate c;
     uint32_t criterion, index;
@@ -216,6 +217,8 @@ static int take_label(struct trainer_role *m, struct trainer_request *r, uint32_
     m->untrained++;
     trainer_count_label(m, &r->id, y, kept);
     fis_selector_release(m->selector, &entry.id);
+    if (r->state == WIRE_REQUESTED && r->n_votes < votes_wanted(m))
+        send_cancelled(m, r, "decided", now);
     trainer_request_remove(&m->requests, r);
     return 0;
 }
@@ -317,7 +320,7 @@ int trainer_role_label(struct trainer_role *m, const struct wire_label *l, struc
         return rc;
     enum trainer_decision d = trainer_request_decide(r, votes_wanted(m), &y);
     if (d == TRAINER_DECIDED)
-        return take_label(m, r, y, e);
+        return take_label(m, r, y, now, e);
     if (d != TRAINER_UNDECIDED && r->state == WIRE_REQUESTED)
         no_label(m, r, d == TRAINER_TIED, now);
     else

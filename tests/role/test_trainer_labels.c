@@ -216,6 +216,14 @@ static void test_a_skip_is_not_an_answer(void **state)
     close_world(&w);
 }
 
+static uint32_t withdrawn(const struct world *w, const struct fis_id *id)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->said.n_requests; i++)
+        n += w->said.request[i].cancelled && fis_id_compare(&w->said.request[i].id, id) == 0;
+    return n;
+}
+
 static void test_votes(void **state)
 {
     (void)state;
@@ -235,7 +243,9 @@ static void test_votes(void **state)
     restart(&w); /* between two votes */
     assert_int_equal(answer(&w, &a, WIRE_LABELLED, 1, "ann"), 0);
     assert_int_equal(trainer_role_counts(w.role).learner.bought, 0);
+    uint32_t said = withdrawn(&w, &a);
     assert_int_equal(answer(&w, &a, WIRE_LABELLED, 1, "bob"), 0); /* cannot be caught up with */
+    assert_int_equal(withdrawn(&w, &a), said + 1);                /* and cyd need not look */
     assert_int_equal(trainer_role_counts(w.role).learner.bought, 1);
     assert_int_equal(answer(&w, &a, WIRE_LABELLED, 1, "cyd"), 0);
     assert_int_equal(answer(&w, &a, WIRE_LABELLED, 0, "dan"), -FIS_INPUT);

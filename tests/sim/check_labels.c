@@ -332,6 +332,18 @@ static void compare(struct sim_check *c, int fact, const struct wire_ledger_entr
     c->totals.answers += answered(f);
 }
 
+/* People who cannot change the label any more are told, and nobody else is. */
+static void check_told(struct sim_check *c, int fact, enum wire_ledger_state before)
+{
+    const struct check_fact *f = &c->facts[fact];
+    if (before != WIRE_REQUESTED || !answered(f) || f->n_votes >= c->w->plan->votes)
+        return;
+    struct check_request *r = request_of(c, fact, true);
+    SIM_MUST(c->w, r, "record %d is decided by %u of %u votes; nobody was told so", fact,
+             f->n_votes, c->w->plan->votes);
+    r->matched = true;
+}
+
 /* A letter of the unit in which the record was asked for: whether it came before is seen from what
  * the entry says. */
 static bool late_letter(struct sim_check *c, int fact)
@@ -355,6 +367,7 @@ void check_entry(struct sim_check *c, const struct wire_message *m,
     SIM_MUST(c->w, fact >= 0, "the ledger has %.*s, of which there is no record",
              (int)m->key.length, (const char *)m->key.data);
     struct check_fact *f = &c->facts[fact];
+    enum wire_ledger_state before = f->state;
     if (!entry || entry->state == WIRE_IN_HEAP) {
         SIM_MUST(c->w, !f->asked, "guarantee 3: the ledger forgets that record %d was asked for",
                  fact);
@@ -372,5 +385,6 @@ void check_entry(struct sim_check *c, const struct wire_message *m,
                  "guarantee 4: the ledger's entry of record %d (state %d) follows from no answer",
                  fact, (int)entry->state);
         compare(c, fact, entry);
+        check_told(c, fact, before);
     }
 }
