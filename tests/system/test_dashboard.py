@@ -192,6 +192,21 @@ def check_groups(page):
     same(rows[-1][3:5], [rate(x) for x in gap], "largest gaps")
 
 
+def check_dead(page):
+    """Nothing, and then what was refused, by reason."""
+    assert not page.b.seen("#dead-part"), "nothing was refused"
+    page.p.produce("records", [(b"a", b"{"), (b"b", b"]"), (b"c", b'{"wage": 1}')])
+    page.p.produce("labels", [(b"nobody", b'{"label": "yes"}')])
+
+    def equal():
+        letters = page.api("status")["dead_letters"]
+        shown = [(r[0], r[2]) for r in page.b.rows("#dead")]
+        return sorted(shown) == sorted((d["topic"], str(d["count"])) for d in letters) and shown
+    shown = page.until(lambda: len(equal() or []) == 3 and page.b.rows("#dead"), "dead letters")
+    has(shown[0][1], "malformed")
+    has(str(shown), "not configured", "nobody asked")
+
+
 def check_lists(page):
     def equal():
         best = [c for c in page.api("candidates")["candidates"] if c["criterion"] == "ekg"][:10]
@@ -227,6 +242,10 @@ def check_plots(page):
             text: document.getElementById(c.getAttribute("aria-describedby")).textContent }];
     }))""")
     n = len(page.api("versions")["versions"])
+    for width in (360, 1280):
+        page.b.size(width, 900, phone=width < 700)
+        page.until(lambda: page.b.run("""return window.Chart.getChart("p-accuracy").scales.x.ticks
+            .map(t => t.value)""") == list(range(1, n + 1)), f"each version on the axis, at {width}")
     for name in ("p-accuracy", "p-violation", "p-plane"):
         one = drawn[name]
         same((one["points"], one["bars"], one["ink"]), (n, n, True), name)
@@ -328,6 +347,7 @@ def running():
         check_versions(page)
         check_funnel(page)
         check_groups(page)
+        check_dead(page)
         page.feed(300)
         page.until(lambda: page.api("requests")["open"] > 0, "open requests")
         check_lists(page)

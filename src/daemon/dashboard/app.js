@@ -3,7 +3,7 @@ import {command, read, Refused, token} from "./api.js";
 import {$, fill, h, say, show} from "./dom.js";
 import {classify} from "./state.js";
 import {
-  renderAlarms, renderBest, renderDrift, renderFlow, renderFunnel, renderGroups, renderHead,
+  renderAlarms, renderBest, renderDead, renderDrift, renderFlow, renderFunnel, renderGroups, renderHead,
   renderRequests, renderTiles, renderVersions
 } from "./views.js";
 import {span} from "./words.js";
@@ -73,6 +73,7 @@ function draw() {
   renderTiles(data, ui.metric);
   renderVersions(data, ui, { on: on && !!t, rollback: askRollback });
   renderFunnel(data);
+  renderDead(data);
   renderRequests(data);
   renderGroups(data, ui);
   renderFlow(data, ui);

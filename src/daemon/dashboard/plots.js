@@ -184,8 +184,13 @@ function byVersion(id, points, extra, title) {
   const all =
     points.flatMap(p => [p.y, ...(p.yBar ?? [])]).concat(extra.flatMap(e => e.data.map(d => d.y)));
   const x =
-    withTicks(axis(c, "version", { type: "linear", min: points[0].x - 0.5, max: last.x + 0.5 }),
-      { precision: 0, callback: v => Number.isInteger(v) ? v : null });
+    withTicks(axis(c, "version", {
+      type: "linear",
+      min: points[0].x - 0.5,
+      max: last.x + 0.5
+    }),
+      /* the bounds are no versions, and would take the place of some where it is narrow */
+      { precision: 0, includeBounds: false, callback: v => Number.isInteger(v) ? v : null });
   const y = scale(c, title, limits(all));
   draw(id, { data: { datasets: [dots(points, c), ...extra] }, options: options(c, x, y, tip) });
 }

@@ -4,7 +4,7 @@ import {drawTime, drawVersions} from "./plots.js";
 import {headline, kindWord, SIGNS, tiles} from "./state.js";
 
 import {
-  METRICS, count, criterionName, criterionReason, criterionText, figures, interval, known,
+  METRICS, count, criterionName, criterionReason, criterionText, deadReason, figures, interval, known,
   metricName, none, plural, rate, rateOf, reasonName, signed, span, time
 } from "./words.js";
 
@@ -259,6 +259,18 @@ export function renderFunnel(d) {
     "since the pipeline began. " +
       "A label that came and is not kept is trained on all the same." +
       (lost.length ? ` Requests: ${lost.join(", ")}.` : ""));
+}
+
+export function renderDead(d) {
+  const list = [...d.status.dead_letters].sort((a, b) => b.count - a.count);
+  show("dead-part", list.length > 0);
+  fill("dead", list, () => [table("Messages that could not be used, by topic and reason",
+                       [
+                         { name: "Topic", id: true, cell: l => l.topic },
+                         { name: "Why", head: true, cell: l => deadReason(l.reason) },
+                         { name: "Messages", number: true, cell: l => count(l.count) },
+                       ],
+                       list, { cards: false })]);
 }
 
 export function renderRequests(d) {

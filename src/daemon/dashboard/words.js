@@ -52,6 +52,23 @@ export const METRICS = {
 };
 export const metricName = m => METRICS[m] ?? m ?? "Violation";
 
+/* fis.error.code; src/OPERATIONS.md says what to do about each. */
+const DEAD = {
+  malformed: "malformed: not what its encoding is",
+  too_long: "too long",
+  no_value: "null, where that means nothing",
+  bad_id: "no id, or one that cannot be",
+  unknown_column: "a column that is not configured",
+  wrong_type: "a value of the wrong type",
+  wrong_width: "another number of features",
+  not_finite: "a number that is not finite",
+  unknown_class: "a label that is no class",
+  contradiction: "contradicts itself, or an earlier answer",
+  not_asked: "nobody asked for this label",
+  bad_field: "a field that is missing or out of range",
+};
+export const deadReason = code => DEAD[code] ?? code;
+
 /* reason: [in a word, what to do when it comes again and again] */
 const REASONS = {
   first: ["the first model"],
