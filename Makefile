@@ -295,13 +295,16 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(fuzz_common) $(fuzz_main) $(SAN_OBJ_
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) -Wl,--start-group $^ -Wl,--end-group \
-	  $(foreach l,data config wire core base,$(lib_$(l))) -o $@
+	  $(foreach l,data config wire core base $(fuzz_more),$(lib_$(l))) -o $@
+# The server with the daemon's pages and commands.
+$(B)/fuzz/http: fuzz_more := daemon $(see_daemon)
+$(B)/fuzz/http: $(call link_order,daemon)
 # Of fisctl only what reads a request.
 $(B)/fuzz/request: $(B)/obj/src/cli/request.o $(B)/obj/src/cli/screen.o
 $(patsubst tests/%.c,$(B)/obj/tests/%.o,$(wildcard tests/fuzz/*.c)): | $(GEN_H)
 
 # What writes the seeds of the corpus.
-fuzz_seeds := $(patsubst %,$(B)/obj/tests/fuzz/%.o,make_corpus seeds_text seeds_config seeds_protobuf seeds_stored common learner)
+fuzz_seeds := $(patsubst %,$(B)/obj/tests/fuzz/%.o,make_corpus seeds_text seeds_config seeds_protobuf seeds_stored seeds_http common learner)
 $(B)/fuzz-seeds: $(fuzz_seeds) $(SAN_OBJ_$(MODE)) $(fuzz_libs)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)

@@ -31,5 +31,6 @@ int main(int argc, char **argv)
     seeds_config();
     seeds_protobuf();
     seeds_stored();
+    seeds_http();
     return 0;
 }

@@ -11,5 +11,6 @@ void seeds_text(void); /* json, csv */
 void seeds_config(void);
 void seeds_protobuf(void); /* protobuf, frame, raw */
 void seeds_stored(void);   /* ledger, model */
+void seeds_http(void);
 
 #endif
