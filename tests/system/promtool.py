@@ -38,5 +38,5 @@ def _fetch(program):
 
 def run(*arguments, cwd=None, text=None):
     r = subprocess.run([promtool(), *arguments], cwd=cwd, input=text, capture_output=True,
-                       text=True, timeout=60)
+                       text=True, timeout=300)
     return r.returncode, r.stdout + r.stderr

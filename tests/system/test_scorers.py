@@ -50,13 +50,15 @@ def ranges(p):
 
 
 def counted(p):
-    """Records that count, as a reader of progress counts them; fails where one was passed over."""
-    at, records = {}, 0
+    """Records that count, as a reader of progress counts them; fails where one was passed over.
+    The word of where a partition began may come late, from a scorer that has lost it since."""
+    at, top, records = {}, {}, 0
     for partition, begin, after, n in ranges(p):
         if begin == after:  # where it began
             at[partition] = begin
             continue
-        assert begin <= at.get(partition, 0), f"partition {partition}: {at} and then {begin}"
+        assert begin <= top.get(partition, 0), f"partition {partition}: {top} and then {begin}"
+        top[partition] = max(after, top.get(partition, 0))
         if after > at.get(partition, 0):
             records += min(n, after - at.get(partition, 0))
             at[partition] = after
