@@ -51,8 +51,13 @@ static void check_loaded(const struct config *cfg, int password)
     char *text = printed(cfg, &length);
     FUZZ_HOLDS(cfg->pipeline && cfg->roles && cfg->classes.count >= 2);
     check_text(text, password);
-    if (config_load_text(NAME, text, length, &again, NULL, &e))
-        FUZZ_FAIL("what was printed does not load: %s\n%s", e.text, text);
+    if (config_load_text(NAME, text, length, &again, NULL, &e)) {
+        /* Stars are no key: noise made from them could be worked out by anyone. */
+        if (!strstr(text, "key: \"***\"") || !strstr(e.text, "'privacy.key'"))
+            FUZZ_FAIL("what was printed does not load: %s\n%s", e.text, text);
+        free(text);
+        return;
+    }
     char *text_again = printed(&again, &length_again);
     if (length != length_again || memcmp(text, text_again, length))
         FUZZ_FAIL("printed twice, and different:\n%s\n----\n%s", text, text_again);
