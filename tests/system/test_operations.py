@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-from fisd_test import (FISCTL, FISD, KAFKA, ROOT, Pipeline, has, main, people,
+from fisd_test import (FISCTL, FISD, KAFKA, ROOT, Pipeline, csv_bytes, has, main, people,
                        record_json, same, t_config, test, wait)
 from own_broker import delete_topic
 
@@ -144,22 +144,30 @@ class Machine:
                     pass
 
 
-CONFIG = """pipeline: credit
-roles: [scorer, trainer]
-kafka: {bootstrap.servers: "BROKER"}
-classes: ["no", "yes"]
-columns:
-  - {name: age}
-  - {name: hours}
-  - {name: job, type: categorical}
-  - {name: score}
-initial: {file: initial.csv, label: hired}
-validation: {file: validation.csv, label: hired, sensitive: [group]}
-selection: {labels_per_round: 16, window_records: 300, budget: 200}
-gate: {min_rows: 300}
-alarms: {label_age: 1d}
-topics: {partitions: 2}
-"""
+def readme_config():
+    """The file that README.md begins with, as it stands there, but for the broker's address."""
+    with open(os.path.join(ROOT, "README.md")) as f:
+        text = re.search(r"configuration, `credit\.yaml`.*?^```yaml\n(.*?)^```$", f.read(),
+                         re.M | re.S)[1]
+    has(text, "pipeline: credit\n", '"localhost:9092"')
+    return text.replace("localhost:9092", KAFKA)
+
+
+COLUMNS = ["amount", "months", "income", "purpose"]
+
+
+def applications(n, seed):
+    """Rows for it: what people() makes, under the names of that file."""
+    for row in people(n, seed):
+        yield {"id": row["id"], "amount": row["age"], "months": row["hours"],
+               "income": row["score"], "purpose": row["job"],
+               "granted": row["hired"], "sex": row["group"]}
+
+
+FILES = {
+    "initial.csv": csv_bytes(applications(400, 1), COLUMNS + ["granted"]),
+    "validation.csv": csv_bytes(applications(600, 2), COLUMNS + ["granted", "sex"]),
+}
 
 
 def answer(p, truth, done):
@@ -172,14 +180,14 @@ def answer(p, truth, done):
 @test("every command of the guide works, in order; a standby leads, and a backup brings all back")
 def _():
     # The guide's pipeline has a name; the topics are its own.
-    p = Pipeline(t_config(), topics=False)
+    p = Pipeline(t_config(), topics=False, files=FILES)
     p.name = "credit"
-    p.write("credit.yaml", CONFIG.replace("BROKER", KAFKA).encode())
+    p.write("credit.yaml", readme_config().encode())
     p.config_path = os.path.join(p.dir, "credit.yaml")
     p.make_topics()
     machine = Machine(p)
-    rows = list(people(900, 3))
-    truth = {r["id"].encode(): r["hired"].encode() for r in rows}
+    rows = list(applications(10100, 3))
+    truth = {r["id"].encode(): r["granted"].encode() for r in rows}
     done, ran = set(), []
     try:
         for heading, commands in blocks():
@@ -194,9 +202,9 @@ def _():
             ran.append(heading)
             if heading == "Every day" and "healthz" in commands:
                 has(out, "ok\n", "ready\n", '"pipeline":"credit"', '"alarms":')
-                p.produce("records", [(r["id"].encode(), record_json(r, with_id=False))
+                p.produce("records", [(r["id"].encode(), record_json(r, COLUMNS, with_id=False))
                                       for r in rows] + [(b"bad", b"{")])
-                p.wait_messages("label-requests", 16)
+                p.wait_messages("label-requests", 128)
                 answer(p, truth, done)
                 wait(lambda: " version version=2 " in machine.log(), "version 2")
             elif heading == "Every day":
@@ -204,8 +212,11 @@ def _():
             elif heading == "Alarms":
                 has(out, "bad fis.error")
             elif heading == "Add a scorer":
-                has(machine.log("credit-scorer"), "role=scorer partitions=")
+                has(machine.log("credit-scorer"), "role=scorer partitions=",
+                    " started pipeline=credit roles=scorer delivery=")
             elif heading == "Add a standby" and "stop fisd@credit " in commands:
+                has(machine.log("credit-standby"),
+                    " started pipeline=credit roles=trainer delivery=")
                 wait(lambda: " text=\"leads, and " in machine.log("credit-standby"),
                      "the standby leads")
             elif heading == "Change what needs a restart":
