@@ -148,12 +148,12 @@ static bool daily_budget_low(const struct alarms *a, const struct status *s, boo
 static bool gate_rejecting(const struct alarms *a, const struct status *s, bool on, char *text)
 {
     uint32_t row = version_log_rejected_in_row(s->versions), limit = s->cfg->alarms.rejected;
-    const struct version_info *newest = version_log_at(s->versions, 0);
     (void)a;
     (void)on;
-    if (!limit || row < limit || !newest)
+    if (!limit || row < limit)
         return false;
-    say(text, "the last %u versions were rejected, the newest as %s", row, newest->reason);
+    say(text, "%u versions in a row were rejected, the newest as %s", row,
+        version_log_rejected_as(s->versions));
     return true;
 }
 
@@ -292,10 +292,11 @@ static uint64_t dead_now(const struct status *s)
     return s->scorer.counts.refused + t->dead_labels + t->dead_offers + t->dead_commands;
 }
 
+/* Every message once, whether it was used, the same once more, or refused. */
 static uint64_t read_now(const struct status *s)
 {
-    const struct trainer_role_counts *c = &s->trainer.counts;
-    return s->scorer.counts.records + c->candidates + c->labels + dead_now(s);
+    const struct scorer_counts *c = &s->scorer.counts;
+    return c->records + c->refused + c->tombstones + s->trainer.read;
 }
 
 static bool dead_letters(const struct alarms *a, const struct status *s, bool on, char *text)
@@ -339,7 +340,8 @@ static const struct rule rules[ALARM_COUNT] = {
     [ALARM_DAILY_BUDGET_LOW] = {"daily_budget_low", "warning", 1000, 10000, daily_budget_low,
         "The day's budget is nearly spent (alarms.budget_left), or all of it."},
     [ALARM_GATE_REJECTING] = {"gate_rejecting", "warning", 1000, 1000, gate_rejecting,
-        "The gate rejects again and again (alarms.rejected)."},
+        "The gate rejects again and again (alarms.rejected); what is rejected only for a pin does not "
+        "count."},
     [ALARM_UNFAIR] = {"unfair", "critical", 1000, 60000, unfair,
         "What is served is less fair than fairness.target wants."},
     [ALARM_VALIDATION_SMALL] = {"validation_small", "warning", 1000, 1000, validation_small,

@@ -141,6 +141,7 @@ static void drift(const struct status *s, struct http_reply *out, const struct m
 VALUE(leads, s->trainer.running)
 VALUE(took_over, s->trainer.takeovers)
 VALUE(busy, s->trainer.busy)
+VALUE(messages, s->trainer.read)
 VALUE(round_number, COUNTS.round)
 VALUE(window, COUNTS.window)
 VALUE(counted_records, COUNTS.records)
@@ -348,6 +349,8 @@ const struct metric metrics_table[] = {
      "What going on from the ledger took at the last start; 0: there was nothing to go on from."},
     {"fisd_training", "gauge", NULL, WHEN_LEADING, busy, NULL,
      "1 while a job trains; other figures are then those of its begin."},
+    {"fisd_trainer_messages_total", "counter", NULL, WHEN_LEADING, messages, NULL,
+     "Messages of candidates, labels and control that it read, whatever became of them."},
     {"fisd_round", "gauge", NULL, WHEN_LEADING, round_number, NULL, "The round, from 1."},
     {"fisd_phase", "gauge", "phase", WHEN_LEADING, NULL, phase,
      "1 for the phase of the round: warm-up, collect, label, done."},
@@ -424,7 +427,7 @@ const struct metric metrics_table[] = {
     {"fisd_versions_total", "counter", "verdict, reason", WHEN_TRAINER, NULL, metrics_verdicts,
      "Versions on the models topic that this process has seen, by the gate's verdict and reason."},
     {"fisd_versions_rejected_in_row", "gauge", NULL, WHEN_TRAINER, rejected_in_row, NULL,
-     "Rejected versions since the last that was published."},
+     "Rejected versions since the last that was published, without those that a pin held back."},
     {"fisd_accuracy_ratio", "gauge", "model", WHEN_TRAINER, NULL, metrics_accuracy,
      "Accuracy on the validation rows: of the served version, the newest, and the anchor."},
     {"fisd_fairness_gap_ratio", "gauge", "model, metric", WHEN_TRAINER, NULL, metrics_gaps,

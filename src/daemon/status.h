@@ -69,7 +69,7 @@ struct status_scorer {
 struct status_validation {
     uint32_t rows, groups;
     uint32_t smallest_cell; /* rows that judge, in the smallest cell that the metric needs */
-    uint64_t changed_ms;                  /* runtime clock, when it was read; 0: not yet */
+    uint64_t changed_ms;    /* runtime clock, when it was read; 0: not yet */
     int64_t newest_ms; /* wall clock: the newest example's timestamp, or the file's; 0: not known */
 };
 
@@ -89,8 +89,9 @@ struct status_trainer {
     struct status_validation validation;
     double val0;
     int64_t label_age_ms; /* since the last answer in this process; -1: none came */
-    uint64_t dead_labels, dead_offers, dead_commands;
-    const struct dead_counts *dead[3]; /* of these three; NULL: it does not lead */
+    uint64_t read;        /* messages of candidates, labels and control, whatever became of them */
+    uint64_t dead_labels, dead_offers, dead_commands; /* those of them that were refused */
+    const struct dead_counts *dead[3];                /* of these three; NULL: it does not lead */
     uint64_t outstanding;
     const char *control_id, *control_text; /* the last command and what became of it; "" */
     bool control_ok;

@@ -15,6 +15,7 @@ int trainer_input_offer(struct trainer_input *in, struct trainer_role *role,
 {
     struct wire_offer offer;
     struct fis_error why;
+    in->read++;
     fis_arena_reset(in->arena);
     enum wire_decoded got = wire_offer_decode(m, in->arena, &offer, &why);
     if (got == WIRE_TOMBSTONE)
@@ -39,6 +40,7 @@ int trainer_input_label(struct trainer_input *in, struct trainer_role *role,
     const struct pipeline *p = &in->rt->pipeline;
     struct wire_label label;
     struct fis_error why;
+    in->read++;
     fis_arena_reset(in->arena);
     enum wire_decoded got = p->labels == WIRE_JSON
                                 ? wire_json_label(&p->schema, m, in->arena, &label, &why)
@@ -84,6 +86,7 @@ int trainer_input_control(struct trainer_input *in, struct trainer_role *role,
 {
     struct wire_control c;
     struct fis_error why;
+    in->read++;
     int rc = decode_control(in, m, &c, &why) == WIRE_OK
                  ? trainer_role_control(role, &c, version, now, &why)
                  : -FIS_INPUT;

@@ -307,6 +307,7 @@ uint32_t trainer_work_status(struct trainer_work *w, struct status_trainer *out,
     out->restore_ms = w->restore_ms;
     out->ledger_entries = w->restored_entries;
     out->ledger_bytes = w->restored_bytes;
+    out->read = w->reader.input.read;
     out->dead_labels = w->reader.input.refused_labels;
     out->dead_offers = w->reader.input.refused_offers;
     out->dead_commands = w->reader.input.refused_commands;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fis/gate.h"
 #include "fis/mem.h"
 
 struct version_log {
@@ -11,6 +12,7 @@ struct version_log {
     uint64_t newest;
     struct version_reason reasons[VERSION_LOG_REASONS];
     uint32_t n_reasons, rejected_in_row;
+    char rejected_as[32];
 };
 
 struct version_log *version_log_new(struct fis_error *e)
@@ -78,6 +80,14 @@ static void count_reason(struct version_log *l, const struct version_info *v)
     l->reasons[i].count++;
 }
 
+static void count_row(struct version_log *l, const struct version_info *v)
+{
+    if (!v->served && strcmp(v->reason, fis_gate_reason_name(FIS_GATE_PINNED)) == 0)
+        return;
+    l->rejected_in_row = v->served ? 0 : l->rejected_in_row + 1;
+    copy(l->rejected_as, sizeof l->rejected_as, v->served ? "" : v->reason);
+}
+
 void version_log_add(struct version_log *l, const struct wire_model *m)
 {
     if (m->version <= l->newest)
@@ -88,7 +98,7 @@ void version_log_add(struct version_log *l, const struct wire_model *m)
     l->next = (l->next + 1) % VERSION_LOG_MAX;
     if (l->count < VERSION_LOG_MAX)
         l->count++;
-    l->rejected_in_row = v->served ? 0 : l->rejected_in_row + 1;
+    count_row(l, v);
     count_reason(l, v);
 }
 
@@ -129,4 +139,9 @@ const struct version_reason *version_log_reasons(const struct version_log *l, ui
 uint32_t version_log_rejected_in_row(const struct version_log *l)
 {
     return l->rejected_in_row;
+}
+
+const char *version_log_rejected_as(const struct version_log *l)
+{
+    return l->rejected_as;
 }

@@ -50,8 +50,12 @@ const struct version_info *version_log_at(const struct version_log *l, uint32_t 
 const struct version_info *version_log_find(const struct version_log *l, uint64_t version);
 const struct version_info *version_log_served(const struct version_log *l); /* newest; or NULL */
 
-/* Verdicts by reason, over all versions seen; how many in a row, up to now, were rejections. */
+/* Verdicts by reason, over all versions seen. */
 const struct version_reason *version_log_reasons(const struct version_log *l, uint32_t *n);
+/* How many in a row, up to now, were rejected, and why the newest of them; "" when there is none. A
+ * version that is rejected because what is served is pinned does what the operator wants: it is
+ * none of them, and ends no row. */
 uint32_t version_log_rejected_in_row(const struct version_log *l);
+const char *version_log_rejected_as(const struct version_log *l);
 
 #endif

@@ -281,13 +281,13 @@ static void daily_budget(void **state)
 }
 
 /* A version with these rates of group 0 and 1, and this gap. */
-static void add_version(struct world *w, int served, double rate, double gap)
+static void add_version_as(struct world *w, int served, const char *reason, double rate, double gap)
 {
     struct wire_model *m = &w->model;
     m->version++;
     m->served = served;
     m->verdict = served ? "publish" : "reject";
-    m->reason = served ? "fairer" : "below_floor";
+    m->reason = reason;
     m->reason_text = "";
     m->metric = "equalized_odds";
     m->algorithm = "fis+";
@@ -297,6 +297,11 @@ static void add_version(struct world *w, int served, double rate, double gap)
     m->metrics.group[0] = (struct fis_group_metrics){.n = 1000, .positive_rate = 0.4};
     m->metrics.group[1] = (struct fis_group_metrics){.n = 1000, .positive_rate = rate};
     version_log_add(w->versions, m);
+}
+
+static void add_version(struct world *w, int served, double rate, double gap)
+{
+    add_version_as(w, served, served ? "fairer" : "below_floor", rate, gap);
 }
 
 static void gate_and_fairness(void **state)
@@ -318,11 +323,16 @@ static void gate_and_fairness(void **state)
         add_version(w, 0, 0.3, 0.3);
     pass(w, MINUTE, 1);
     assert_true(none(w));
+    for (int i = 0; i < 17; i++) /* as the operator wants it */
+        add_version_as(w, 0, "pinned", 0.3, 0.3);
+    pass(w, MINUTE, 1);
+    assert_true(none(w));
     add_version(w, 0, 0.3, 0.3);
+    add_version_as(w, 0, "pinned", 0.3, 0.3);
     pass(w, 2 * SECOND, 1);
     assert_true(only(w, ALARM_GATE_REJECTING));
     assert_string_equal(of(w, ALARM_GATE_REJECTING)->text,
-                        "the last 3 versions were rejected, the newest as below_floor");
+                        "3 versions in a row were rejected, the newest as below_floor");
     add_version(w, 1, 0.3, 0.03);
     pass(w, 2 * SECOND, 1);
     assert_true(none(w));
@@ -425,9 +435,30 @@ static void dead_letters(void **state)
     pass(w, MINUTE, 0);
     assert_true(none(w));
     w->s.trainer.dead_labels += 20;
+    w->s.trainer.read += 20;
     pass(w, 7 * SECOND, 1);
     assert_true(only(w, ALARM_DEAD_LETTERS));
     pass(w, 8 * MINUTE, 1);
+    assert_true(none(w));
+    /* Answers of which most are there already: they were read, too. */
+    w->s.trainer.counts.duplicates += 3000;
+    w->s.trainer.read += 3028;
+    w->s.trainer.dead_labels += 28;
+    pass(w, 8 * MINUTE, 0);
+    assert_true(none(w));
+    w->s.trainer.read += 1000;
+    w->s.trainer.dead_labels += 28;
+    pass(w, 7 * SECOND, 0);
+    assert_true(only(w, ALARM_DEAD_LETTERS));
+    assert_string_equal(of(w, ALARM_DEAD_LETTERS)->text,
+                        "28 of the last five minutes' 1000 messages could not be used; the "
+                        "dead-letter topic has them with the reason");
+    pass(w, 8 * MINUTE, 0);
+    assert_true(none(w));
+    /* Null values are read as well. */
+    w->s.scorer.counts.tombstones += 5000;
+    w->s.scorer.counts.refused += 28;
+    pass(w, 8 * MINUTE, 0);
     assert_true(none(w));
     /* Of very many records some may be bad. */
     for (int i = 0; i < 600; i++) {

@@ -66,14 +66,19 @@ static void versions_are_kept(void **state)
     assert_int_equal(version_log_rejected_in_row(l), 2);
     assert_string_equal(version_log_find(l, 2)->reason, "not_fairer");
     assert_null(version_log_find(l, 4));
-    for (uint64_t v = 4; v <= 2 * VERSION_LOG_MAX; v++)
+    assert_string_equal(version_log_rejected_as(l), "not_fairer");
+    add(l, 4, 0, "pinned"); /* neither one more nor an end */
+    assert_int_equal(version_log_rejected_in_row(l), 2);
+    assert_string_equal(version_log_rejected_as(l), "not_fairer");
+    for (uint64_t v = 5; v <= 2 * VERSION_LOG_MAX; v++)
         add(l, v, v % 2 == 0, v % 2 ? "below_floor" : "fairer");
     assert_int_equal(version_log_count(l), VERSION_LOG_MAX);
     assert_int_equal(version_log_at(l, VERSION_LOG_MAX - 1)->version, VERSION_LOG_MAX + 1);
     assert_null(version_log_at(l, VERSION_LOG_MAX));
     assert_int_equal(version_log_rejected_in_row(l), 0);
+    assert_string_equal(version_log_rejected_as(l), "");
     const struct version_reason *r = version_log_reasons(l, &n);
-    assert_int_equal(n, 4);
+    assert_int_equal(n, 5);
     assert_string_equal(r[1].reason, "not_fairer");
     assert_int_equal(r[1].count, 2);
     version_log_free(l);
