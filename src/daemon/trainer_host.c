@@ -6,6 +6,7 @@
 #include "daemon/closer.h"
 #include "daemon/follower.h"
 #include "daemon/status.h"
+#include "daemon/trainer_files.h"
 #include "daemon/trainer_work.h"
 #include "role/leader.h"
 
@@ -28,6 +29,7 @@ struct trainer_host {
         int patience_ms;
     } old; /* what it lets go of, to begin anew */
     bool letting_go, stopping, stopped;
+    bool looked;  /* its files were read once: it could lead */
     uint64_t led; /* how often it began to lead */
     char group[128], transactional_id[128];
 };
@@ -49,10 +51,24 @@ static bool on_worker(const struct trainer_host *h)
 
 /* ---- what the leader machine wants ----------------------------------------------------------- */
 
+/* Before it says that it is ready to lead, and before it takes another's place. */
+static bool look_at_files(struct trainer_host *h, struct fis_error *e)
+{
+    if (!h->looked) {
+        loop_watch_skip(&h->rt->watch); /* as when it loads them to lead, it may take a second */
+        h->looked = trainer_files_check(&h->rt->pipeline, e) == 0;
+    }
+    return h->looked;
+}
+
 static void follow(void *ctx)
 {
     struct trainer_host *h = ctx;
     struct fis_error e;
+    if (!look_at_files(h, &e)) {
+        fail(h, &e);
+        return;
+    }
     struct stream_consumer_options o = {
         .client = runtime_client(h->rt),
         .group_id = h->group,
