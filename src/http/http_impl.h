@@ -1,5 +1,6 @@
 /* Inside src/http: address.c (what is listened to), server.c (life, the loop, connections),
- * request.c (what a request meets on its way to a handler), reply.c (what is written). */
+ * tls.c (may a certificate be used), request.c (what a request meets on its way to a handler),
+ * reply.c (what is written). */
 #ifndef HTTP_IMPL_H
 #define HTTP_IMPL_H
 
@@ -10,12 +11,14 @@
 #define HTTP_ADDRESS 80
 #define HTTP_TOKEN_MIN 16
 #define HTTP_TOKEN_MAX 4096
+#define HTTP_TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 struct http_connection {
     struct http_connection *before, *after;
     int fd;
-    uint64_t since_ms; /* when it opened, or its last request began or was over */
-    bool in_request;
+    uint64_t since_ms; /* when it opened, or its request began, or the last one was over */
+    bool began;        /* a byte of a request has come */
+    bool in_request;   /* its first line has */
 };
 
 struct http_server {

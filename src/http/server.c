@@ -13,7 +13,6 @@
 /* How often connections are looked at whose time may be over. The library wants to be called now
  * and then in any case: it listens again, after all connections were taken, when it is. */
 #define SWEEP_MS 250
-#define PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
@@ -67,16 +66,28 @@ static struct http_connection *context_of(struct MHD_Connection *connection)
     return i ? i->socket_context : NULL;
 }
 
-/* A request begins with its first line. */
+/* Who sends its first line slowly must gain nothing, and the library calls when it has all of it.
+ * So the socket is looked at before the library reads from it. */
+static void look_for_first_byte(struct http_connection *c, uint64_t now)
+{
+    char byte;
+    if (c->began || recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 1)
+        return;
+    c->since_ms = now;
+    c->began = true;
+}
+
+/* The first line is there, and so was its first byte, if it did not come just before it was read.
+ */
 static void *request_begins(void *cls, const char *uri, struct MHD_Connection *connection)
 {
     struct http_server *s = cls;
     struct http_connection *c = context_of(connection);
     (void)uri;
-    if (c && !c->in_request) {
+    if (c && !c->began)
         c->since_ms = uv_now(s->timer.loop);
-        c->in_request = true;
-    }
+    if (c)
+        c->began = c->in_request = true;
     return NULL;
 }
 
@@ -87,7 +98,7 @@ static void request_ends(void *cls, struct MHD_Connection *connection, void **re
     struct http_connection *c = context_of(connection);
     if (c) {
         c->since_ms = uv_now(s->timer.loop);
-        c->in_request = false;
+        c->began = c->in_request = false;
     }
     http_request_over(s, connection, request, how);
 }
@@ -97,7 +108,10 @@ static void sweep(struct http_server *s)
 {
     uint64_t now = uv_now(s->timer.loop);
     for (struct http_connection *c = s->connections; c; c = c->after) {
-        if (c->fd < 0 || now - c->since_ms < s->o.timeout_ms)
+        if (c->fd < 0)
+            continue;
+        look_for_first_byte(c, now);
+        if (now - c->since_ms < s->o.timeout_ms)
             continue;
         s->counts.timed_out += c->in_request;
         shutdown(c->fd, SHUT_RDWR); /* the library sees the end, and closes it */
@@ -168,7 +182,7 @@ static struct MHD_Daemon *start(struct http_server *s, int fd)
     struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_CERT, 0, s->cert},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, s->key},
-        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)PRIORITIES},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)HTTP_TLS_PRIORITIES},
         {MHD_OPTION_END, 0, NULL},
     };
     struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};

@@ -455,6 +455,45 @@ static void gives_up_on_the_slow(void **state)
     assert_true(http_server_counts(f->server)->timed_out >= 1);
 }
 
+/* The time counts from the first byte, not from the end of the first line. */
+static void counts_a_slow_first_line(void **state)
+{
+    struct fixture *f = *state;
+    int fd = dial(f);
+    for (const char *c = "GET /hello HTTP/1.1\r\n" HOST "X: "; *c; c++) {
+        if (send(fd, c, 1, MSG_NOSIGNAL) < 0)
+            break;
+        if (*c != '\n')
+            await(f, fd, POLLIN, TIMEOUT_MS * 3 / 4 / 40);
+    }
+    uint64_t began = uv_hrtime() / 1000000;
+    while (http_server_counts(f->server)->open > 0) {
+        uv_run(&f->loop, UV_RUN_ONCE);
+        assert_true(uv_hrtime() / 1000000 - began < PATIENCE_MS);
+    }
+    assert_in_range(uv_hrtime() / 1000000 - began, 0, TIMEOUT_MS - 20);
+    close(fd);
+}
+
+/* Nor from when the connection opened: one that was idle has all its time for the next request. */
+static void counts_from_the_first_byte(void **state)
+{
+    struct fixture *f = *state;
+    char a[4096];
+    int fd = dial(f);
+    await(f, fd, POLLIN, TIMEOUT_MS * 5 / 8);
+    for (int i = 0; i < 2; i++) {
+        send_bytes(f, fd, "GET /hello", 10);
+        await(f, fd, POLLIN, TIMEOUT_MS * 5 / 8);
+        const char *q = " HTTP/1.1\r\n" HOST "\r\n";
+        send_bytes(f, fd, q, strlen(q));
+        receive(f, fd, a, sizeof a, "\"}");
+        assert_int_equal(status_of(a), 200);
+        await(f, fd, POLLIN, TIMEOUT_MS / 2);
+    }
+    close(fd);
+}
+
 /* Who asks for much and reads nothing. */
 static void gives_up_on_those_who_do_not_read(void **state)
 {
@@ -611,6 +650,8 @@ int main(void)
         WITH(bounds_the_body),
         WITH(bounds_headers),
         WITH(gives_up_on_the_slow),
+        WITH(counts_a_slow_first_line),
+        WITH(counts_from_the_first_byte),
         WITH(gives_up_on_those_who_do_not_read),
         WITH(bounds_connections),
         WITH(survives_rubbish),
