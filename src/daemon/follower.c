@@ -51,6 +51,8 @@ int follower_open(struct follower **out, struct runtime *rt, struct fis_error *e
     f->memory = memory_new(f->topics, pipeline_ledger_bytes(rt->cfg), e);
     if (f->memory)
         memory_watch(f->memory, monitor_model, monitor_state, rt->monitor);
+    if (f->memory && !rt->exactly_once)
+        memory_not_atomic(f->memory);
     int rc = !f->batch    ? fis_fail(e, FIS_NOMEM, "no memory to restore")
              : !f->memory ? -FIS_NOMEM
                           : open_consumer(f, e);

@@ -1,5 +1,6 @@
 #include "role/memory.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +35,14 @@ struct memory {
     struct wire_assembler *heads, *models, *checkpoints;
     struct wire_head_owned head;
     struct wire_model_owned served;
-    char *checkpoint; /* the newest that is whole, as it came */
+    uint64_t newest_version; /* served or not */
+    char *checkpoint;        /* the newest that is whole, as it came */
     size_t checkpoint_length;
     uint64_t checkpoint_version;
     struct kept *ledger;
     uint64_t bytes; /* of the ledger */
     struct wire_trainer_state state;
-    bool have_state;
+    bool have_state, not_atomic;
     char trouble[FIS_ERROR_TEXT]; /* of the checkpoint; "": none */
     void (*seen)(void *arg, const struct wire_model *v);
     void (*seen_state)(void *arg, const struct wire_trainer_state *s);
@@ -107,6 +109,11 @@ void memory_watch(struct memory *m, void (*model)(void *arg, const struct wire_m
     m->seen = model;
     m->seen_state = state;
     m->seen_arg = arg;
+}
+
+void memory_not_atomic(struct memory *m)
+{
+    m->not_atomic = true;
 }
 
 /* ---- taking -------------------------------------------------------------------------------- */
@@ -210,6 +217,8 @@ static int take_model(struct memory *m, const struct wire_message *msg, struct f
         return -FIS_INPUT;
     if (m->seen)
         m->seen(m->seen_arg, &model.model);
+    if (model.model.version > m->newest_version)
+        m->newest_version = model.model.version;
     if (model.model.served && model.model.version >= m->served.model.version) {
         wire_model_done(&m->served);
         m->served = model;
@@ -252,6 +261,42 @@ static int decode(const struct memory *m, const struct kept *k, struct fis_arena
     return fis_fail(e, FIS_FATAL, "%s: %s", m->topics[MEMORY_LEDGER], why.text);
 }
 
+static int check_there(const struct memory *m, const struct wire_trainer_state *s,
+                       struct fis_error *e)
+{
+    if (!m->head.slabs || m->head.head.version < s->head_version)
+        return fis_fail(e, FIS_FATAL, "%s: head %llu of the ledger is not there (newest: %llu)",
+                        m->topics[MEMORY_HEADS], (unsigned long long)s->head_version,
+                        (unsigned long long)m->head.head.version);
+    if (m->served.model.version < s->served_version || !m->served.model.params)
+        return fis_fail(e, FIS_FATAL, "%s: served version %llu of the ledger is not there",
+                        m->topics[MEMORY_MODELS], (unsigned long long)s->served_version);
+    return 0;
+}
+
+static int check_newer(const struct memory *m, enum memory_topic t, uint64_t there, uint64_t ledger,
+                       struct fis_error *e)
+{
+    const char *what = t == MEMORY_HEADS ? "head" : "version";
+    if (m->not_atomic || there <= ledger)
+        return 0;
+    return fis_fail(e, FIS_FATAL,
+                    "%s: %s %llu is newer than the ledger %s, which knows %llu at most: the topics "
+                    "are of different times. Make ledger, heads and models anew and restore all "
+                    "three from one backup",
+                    m->topics[t], what, (unsigned long long)there, m->topics[MEMORY_LEDGER],
+                    (unsigned long long)ledger);
+}
+
+/* Without a state nothing can be there: the first one goes out with the first head and version. */
+static int check_times(const struct memory *m, const struct wire_trainer_state *s,
+                       struct fis_error *e)
+{
+    uint64_t head = s ? s->head_version : 0, version = s ? s->model_version : 0;
+    int rc = check_newer(m, MEMORY_MODELS, m->newest_version, version, e);
+    return rc ? rc : check_newer(m, MEMORY_HEADS, m->head.head.version, head, e);
+}
+
 int memory_conclude(struct memory *m, struct fis_error *e)
 {
     struct wire_ledger_item item;
@@ -259,17 +304,14 @@ int memory_conclude(struct memory *m, struct fis_error *e)
     m->have_state = false;
     HASH_FIND(hh, m->ledger, wire_ledger_state_key.data, wire_ledger_state_key.length, k);
     if (!k)
-        return 0;
+        return check_times(m, NULL, e);
     int rc = decode(m, k, &m->state_arena, &item, e);
+    if (rc == 0)
+        rc = check_there(m, &item.state, e);
+    if (rc == 0)
+        rc = check_times(m, &item.state, e);
     if (rc < 0)
         return rc;
-    if (!m->head.slabs || m->head.head.version < item.state.head_version)
-        return fis_fail(e, FIS_FATAL, "%s: head %llu of the ledger is not there (newest: %llu)",
-                        m->topics[MEMORY_HEADS], (unsigned long long)item.state.head_version,
-                        (unsigned long long)m->head.head.version);
-    if (m->served.model.version < item.state.served_version || !m->served.model.params)
-        return fis_fail(e, FIS_FATAL, "%s: served version %llu of the ledger is not there",
-                        m->topics[MEMORY_MODELS], (unsigned long long)item.state.served_version);
     m->state = item.state;
     m->have_state = true;
     return 0;
@@ -413,12 +455,25 @@ const char *memory_checkpoint_trouble(const struct memory *m)
     return m->trouble;
 }
 
+/* In at_least_once heads and versions may be ahead of the state: no number is given twice, and what
+ * is served is what users see, whose accuracy is not known yet. */
+static void go_on_behind(const struct memory *m, struct wire_trainer_state *state)
+{
+    state->head_version = m->head.head.version;
+    if (m->newest_version > state->model_version)
+        state->model_version = m->newest_version;
+    if (m->served.model.version > state->served_version) {
+        state->previous_version = state->served_version;
+        state->served_version = m->served.model.version;
+        state->served_accuracy = (double)NAN;
+    }
+}
+
 int memory_apply(struct memory *m, struct trainer_role *role, struct trainer_time now,
                  struct fis_error *e)
 {
     struct wire_trainer_state state = m->state;
-    /* In at_least_once a head may be ahead of the state. */
-    state.head_version = m->head.head.version;
+    go_on_behind(m, &state);
     int rc = check_shape(m, trainer_role_shape(role), e);
     if (rc == 0)
         rc = trainer_role_restore_state(role, &state, m->head.head.params, m->served.model.params,

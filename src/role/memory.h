@@ -31,12 +31,18 @@ void memory_free(struct memory *m);             /* NULL is fine */
 void memory_watch(struct memory *m, void (*model)(void *arg, const struct wire_model *v),
                   void (*state)(void *arg, const struct wire_trainer_state *s), void *arg);
 
+/* at_least_once: heads and versions may be ahead of the ledger, since one message may have come
+ * through and the next one not. Versions then go on behind the newest. */
+void memory_not_atomic(struct memory *m);
+
 /* One message, in the order of its topic; only what is committed. FATAL: it cannot be read. */
 int memory_take(struct memory *m, enum memory_topic t, const struct wire_message *msg,
                 struct fis_error *e) FIS_MUST_CHECK;
 
 /* Everything that is there was taken: is there a state, and the head and version that it speaks
- * of? May be called again after more was taken. FATAL: something that was written is not there. */
+ * of? May be called again after more was taken. FATAL: something that was written is not there, or
+ * heads or models are newer than the ledger, which cannot be: they go out in one transaction. Such
+ * topics are of different times, and numbers would be given a second time. */
 int memory_conclude(struct memory *m, struct fis_error *e) FIS_MUST_CHECK;
 
 /* After memory_conclude, until the next memory_take: */

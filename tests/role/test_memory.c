@@ -564,6 +564,94 @@ static void the_state_needs_its_head_and_version(void **state)
     close_machine(&m);
 }
 
+/* A role of its own, told what the memory has. */
+static void go_on(struct machine *m, struct memory *memory)
+{
+    struct trainer_role_options o = options();
+    struct trainer_wire_options w = {.schema = &named,
+                                     .columns = columns,
+                                     .n_columns = D,
+                                     .labels = WIRE_JSON,
+                                     .put = put,
+                                     .job = want_job,
+                                     .arg = m};
+    struct trainer_out out;
+    struct fis_error e;
+    assert_int_equal(trainer_wire_init(&m->wire, &w, &e), 0);
+    trainer_wire_out(&m->wire, &out);
+    m->encoder = memory_take_encoder(memory, columns, D, &named, &e);
+    m->role = trainer_role_new(&o, m->encoder, &out, &e);
+    load_rows(m->role);
+    if (memory_apply(memory, m->role, m->now, &e) < 0)
+        fail_msg("%s", e.text);
+}
+
+/* The ledger of the first unit, or none at all, with one of the others as it is rounds later. */
+static struct memory *of_two_times(const struct machine *old, const struct machine *now, int newer,
+                                   bool begun)
+{
+    struct fis_error e;
+    struct memory *memory = memory_new(names, 65536, &e);
+    for (int t = 0; t < MEMORY_TOPICS; t++) {
+        const struct topic none = {0}, *from = t == newer ? &now->topic[read_from[t]]
+                                               : begun    ? &old->topic[read_from[t]]
+                                                          : &none;
+        assert_int_equal(feed(memory, (enum memory_topic)t, from, 0, &e), 0);
+    }
+    return memory;
+}
+
+static void other_topics_that_are_newer_are_refused(void **state)
+{
+    (void)state;
+    static struct machine old, now;
+    struct fis_error e;
+    start_machine(&old);
+    run_machine(&now, 0, false);
+    for (int newer = 1; newer < MEMORY_TOPICS; newer++)
+        for (int begun = 0; begun < 2; begun++) {
+            struct memory *memory = of_two_times(&old, &now, newer, begun);
+            assert_int_equal(memory_conclude(memory, &e), -FIS_FATAL);
+            if (!strstr(e.text, names[newer]) || !strstr(e.text, names[MEMORY_LEDGER]) ||
+                !strstr(e.text, newer == MEMORY_HEADS ? "head " : "version ") ||
+                !strstr(e.text, begun ? "knows 1 at most" : "knows 0 at most"))
+                fail_msg("%s", e.text);
+            assert_false(memory_found(memory));
+            memory_not_atomic(memory); /* then it may be so */
+            if (memory_conclude(memory, &e) < 0)
+                fail_msg("%s", e.text);
+            assert_int_equal(memory_found(memory), begun);
+            memory_free(memory);
+        }
+    close_machine(&old);
+    close_machine(&now);
+}
+
+/* In at_least_once: numbers go on behind what is there, and what is served is what users see. */
+static void versions_go_on_behind_the_newest(void **state)
+{
+    (void)state;
+    static struct machine old, now;
+    start_machine(&old);
+    run_machine(&now, 0, false);
+    struct memory *whole = remember(&now);
+    struct memory *memory = of_two_times(&old, &now, MEMORY_MODELS, true);
+    struct fis_error e;
+    memory_not_atomic(memory);
+    if (memory_conclude(memory, &e) < 0)
+        fail_msg("%s", e.text);
+    assert_true(memory_state(memory)->model_version < memory_state(whole)->model_version);
+    stop_machine(&old);
+    go_on(&old, memory);
+    struct trainer_role_counts c = trainer_role_counts(old.role);
+    assert_int_equal(c.model_version, memory_state(whole)->model_version);
+    assert_int_equal(c.served_version, memory_state(whole)->served_version);
+    memory_free(memory);
+    memory_free(whole);
+    close_machine(&old);
+    close_machine(&now);
+}
+
 static void changed_columns_or_classes_are_refused(void **state)
 {
     (void)state;
@@ -625,9 +713,9 @@ static void a_standby_keeps_up(void **state)
                 feed(memory, (enum memory_topic)t, &slice, m.topic[read_from[t]].n * part / 5, &e),
                 0);
             assert_false(memory_found(memory)); /* not before it is concluded */
-            if (memory_conclude(memory, &e) < 0)
-                fail_msg("%s", e.text);
         }
+    if (memory_conclude(memory, &e) < 0)
+        fail_msg("%s", e.text);
     assert_true(memory_found(memory));
     assert_true(memory_has_checkpoint(memory));
     assert_int_equal(memory_entries(memory), memory_entries(whole));
@@ -663,21 +751,7 @@ static void a_checkpoint_that_is_not_there_is_said(void **state)
     ledger->n = kept;
     struct memory *memory = remember(&m);
     assert_false(memory_has_checkpoint(memory));
-    struct trainer_role_options o = options();
-    struct trainer_wire_options w = {.schema = &named,
-                                     .columns = columns,
-                                     .n_columns = D,
-                                     .labels = WIRE_JSON,
-                                     .put = put,
-                                     .job = want_job,
-                                     .arg = &m};
-    struct trainer_out out;
-    assert_int_equal(trainer_wire_init(&m.wire, &w, &e), 0);
-    trainer_wire_out(&m.wire, &out);
-    m.encoder = memory_take_encoder(memory, columns, D, &named, &e);
-    m.role = trainer_role_new(&o, m.encoder, &out, &e);
-    load_rows(m.role);
-    assert_int_equal(memory_apply(memory, m.role, m.now, &e), 0);
+    go_on(&m, memory);
     assert_string_not_equal(memory_checkpoint_trouble(memory), "");
     memory_free(memory);
     assert_int_equal(trainer_role_start(m.role, m.now, &e), 0);
@@ -755,6 +829,8 @@ int main(void)
         cmocka_unit_test(what_cannot_be_read_is_named),
         cmocka_unit_test(tombstones_and_newer_values_replace),
         cmocka_unit_test(the_state_needs_its_head_and_version),
+        cmocka_unit_test(other_topics_that_are_newer_are_refused),
+        cmocka_unit_test(versions_go_on_behind_the_newest),
         cmocka_unit_test(changed_columns_or_classes_are_refused),
         cmocka_unit_test(a_standby_keeps_up),
         cmocka_unit_test(a_checkpoint_that_is_not_there_is_said),

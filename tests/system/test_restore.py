@@ -139,5 +139,52 @@ def _():
             print("# " + [x for x in p.log().splitlines() if " failed " in x][-1][25:], flush=True)
 
 
+def only(p, topic):
+    """What is committed there, to be put back."""
+    return [(m.key, m.value) for m in p.consume(topic)]
+
+
+@test("an older ledger under newer heads and models: nothing is overwritten; with its own, it goes on")
+def _():
+    with Pipeline(config()) as p:
+        life = Life(p)
+        p.start()
+        life.round(1)
+        same(p.stop(), 0, "exit status")
+        old = {t: only(p, t) for t in ("ledger", "heads", "models")}
+        p.start(ready=r" restored ")
+        life.round(2)
+        same(p.stop(), 0, "exit status")
+        asked, models = life.asked(), only(p, "models")
+        heads = only(p, "heads")
+
+        def put_back(topic, messages):
+            delete_topic(p.topic(topic))
+            wait(lambda: p.fisctl("topics", "create").returncode == 0 and
+                 p.fisctl("topics", "check").returncode == 0, f"{topic} is there again")
+            p.produce(topic, messages)
+
+        def refused(topic, what):
+            p.start(ready=None)
+            same(p.ended(), 1, "exit status")
+            said = [x for x in p.log().splitlines() if " failed " in x][-1]
+            has(said, f" failed role=trainer reason=\"{p.name}.{topic}: {what}", f"{p.name}.ledger",
+                "of different times", "one backup")
+            print("# " + said[25:], flush=True)
+
+        put_back("ledger", old["ledger"])
+        refused("models", "version 3 is newer")
+        put_back("models", old["models"])
+        refused("heads", "head ")
+        put_back("ledger", [])
+        refused("models", "version 2 is newer")
+        put_back("models", models)
+        put_back("heads", heads)
+        same((life.asked(), only(p, "models")), (asked, models), "nothing was asked or written")
+        for topic in old:
+            put_back(topic, old[topic])
+        p.start(ready=r" restored round=2 phase=collect ")
+
+
 if __name__ == "__main__":
     main()
