@@ -230,7 +230,7 @@ static int act(struct trainer_work *w, bool *more, struct fis_error *e)
     if (follow_validation(w, e) < 0 || pool_ends_tell(&w->ends, w->role, e) < 0 ||
         trainer_reader_turn(&w->reader, w->role, &all, e) < 0)
         return -1;
-    if (all && !trainer_role_busy(w->role))
+    if (all && trainer_reader_informed(&w->reader) && !trainer_role_busy(w->role))
         trainer_role_idle(w->role, runtime_now(w->rt));
     *more = (trainer_reader_left(&w->reader) || !all) && !trainer_role_busy(w->role);
     return 0;
@@ -314,13 +314,14 @@ uint32_t trainer_work_status(struct trainer_work *w, struct status_trainer *out,
     out->dead[0] = &w->reader.input.dead_labels;
     out->dead[1] = &w->reader.input.dead_offers;
     out->dead[2] = &w->reader.input.dead_commands;
-    return status_lags(w->reader.consumer, "trainer", w->reader.topics, lags, n);
+    return trainer_reader_lags(&w->reader, lags, n);
 }
 
 void trainer_work_tick(struct trainer_work *w)
 {
     if (!w->running || trainer_role_busy(w->role))
         return;
+    trainer_reader_tick(&w->reader, runtime_now(w->rt).mono_ms);
     struct trainer_role_counts c = trainer_role_counts(w->role);
     uint64_t answers = c.labels + c.duplicates + c.skipped + w->reader.input.refused_labels;
     if (answers == w->said_answers)

@@ -202,6 +202,30 @@ def _():
 def _():
     with Pipeline(config()) as p:
         p.start()
+@test("a pause that was sent while no trainer ran holds before the first label is asked for")
+def _():
+    with Pipeline({**config(), "roles": ["trainer"]}) as p:
+        w = Work(p)
+        scorer = p.node("scorer", "scorer")
+        p.start()
+        scorer.start(ready=r" assigned role=scorer ")
+        same(p.stop(), 0, "exit status")
+        w.feed()  # a whole window: the trainer asks as soon as it has read it
+        scorer.wait_log(r" scored .*\blag=0\b")
+        command(p, "labels", "cancel", "nobody", "--wait", "0", code=3)
+        first = p.consume("control")[-1]
+        p.produce("control", [(first.key, first.value)] * 3000)  # the pause is far behind
+        command(p, "labels", "pause", "--wait", "0", code=3)
+        since = len(p.log())
+        p.start(ready=r" restored ")
+        p.wait_log(r" control command=pause ok=1 ", since)
+        p.wait_log(r" round round=1 scored=300 ", since)
+        command(p, "labels", "pause")  # and all before it was handled
+        same(len(w.requests()[0]), 0, "requests while it was paused")
+        command(p, "labels", "resume")
+        same(len(p.wait_messages("label-requests", 24)), 24, "requests")
+
+
         p.produce("control", [(b"x", b"\xff\xff"), (b"y", b""), (b"z", bytes([8, 99])), (b"", b"{}")])
         command(p, "labels", "pause")
         same(len([m for m in p.consume("dead-letter")
