@@ -1,6 +1,7 @@
 /* The operator's commands. Each ends in an outcome: done, or refused with the reason. */
 #include "role/trainer_role.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,11 +75,29 @@ static int may_serve(struct trainer_role *m, const struct wire_control *c,
     else if (!same_shape(&v->shape, &m->shape))
         REFUSED(o, "version %llu is a network of another shape", wanted);
     else if (!((*accuracy = trainer_accuracy(m, v->params)) >= least))
-        REFUSED(o, "version %llu has accuracy %.4f on the validation set now; the floor is %.4f",
+        REFUSED(o, "version %llu has accuracy %.4f on all validation rows now; the floor is %.4f",
                 wanted, *accuracy, least);
     else
         return 1;
     return 0;
+}
+
+/* Its record has the metrics of the version whose weights it is, of the rows that judged that; what
+ * the floor was held against is all rows, as they are now. */
+static void tell_served(const struct trainer_role *m, const struct wire_model *v, double accuracy,
+                        struct outcome *o)
+{
+    unsigned long long new = m->state.model_version + 1, old = v->version;
+    if (isfinite(v->metrics.accuracy))
+        DONE(o,
+             "version %llu is served: the weights of version %llu, accuracy %.4f as it was judged, "
+             "%.4f on all validation rows now",
+             new, old, v->metrics.accuracy, accuracy);
+    else
+        DONE(o,
+             "version %llu is served: the weights of version %llu, accuracy %.4f on all validation "
+             "rows now",
+             new, old, accuracy);
 }
 
 /* The log is only ever added to: what was there before goes out under a new number. */
@@ -94,8 +113,7 @@ static int serve_again(struct trainer_role *m, const struct wire_control *c,
     fis_gate_restore(m->gate, fis_gate_val0(m->gate), m->published, m->state.looks);
     m->state.served_accuracy = accuracy;
     m->state.failures = 0;
-    DONE(o, "version %llu is served: the weights of version %llu, accuracy %.4f",
-         (unsigned long long)m->state.model_version + 1, (unsigned long long)v->version, accuracy);
+    tell_served(m, v, accuracy, o);
     trainer_send_again(m, v, back ? "rolled_back" : "promoted", o->text.text, now);
     return trainer_send_checkpoint(m, e);
 }

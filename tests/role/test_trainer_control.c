@@ -69,6 +69,16 @@ static uint64_t publish_one(struct world *w, int rounds)
     return 0;
 }
 
+/* The last version has the metrics of that one, and the outcome says them, and which rows. */
+static void says_accuracy_of(const struct world *w, uint32_t i)
+{
+    char text[64];
+    assert_true(w->said.version[w->said.n_versions - 1].accuracy == w->said.version[i].accuracy);
+    snprintf(text, sizeof text, "accuracy %.4f as it was judged", w->said.version[i].accuracy);
+    if (!strstr(w->said.control_text, text) || !strstr(w->said.control_text, "all validation rows"))
+        fail_msg("%s; wanted: %s", w->said.control_text, text);
+}
+
 static void test_roll_back_and_promote(void **state)
 {
     (void)state;
@@ -90,6 +100,7 @@ static void test_roll_back_and_promote(void **state)
     assert_true(control(&w, WIRE_CONTROL_ROLLBACK, 0, NULL));
     assert_int_equal(w.said.n_versions, n + 1); /* the log is added to */
     assert_string_equal(w.said.version[n].reason, "rolled_back");
+    says_accuracy_of(&w, 0);
     assert_true(w.said.version[n].served);
     assert_memory_equal(w.said.served, w.said.version[0].params, sizeof w.said.served);
     struct trainer_role_counts c = trainer_role_counts(w.role);
@@ -110,6 +121,7 @@ static void test_roll_back_and_promote(void **state)
     assert_non_null(strstr(w.said.control_text, "never served"));
     assert_true(control(&w, WIRE_CONTROL_PROMOTE, rejected, NULL));
     assert_string_equal(w.said.version[w.said.n_versions - 1].reason, "promoted");
+    says_accuracy_of(&w, rejected - 1);
     assert_memory_equal(w.said.served, w.said.version[rejected - 1].params, sizeof w.said.served);
     close_world(&w);
 }

@@ -457,6 +457,7 @@ static inline void command(struct world *w, enum wire_control_kind kind, uint64_
         v = (struct wire_model){.version = wanted,
                                 .served = w->said.version[wanted - 1].served,
                                 .shape = *trainer_role_shape(w->role),
+                                .metrics.accuracy = w->said.version[wanted - 1].accuracy,
                                 .params = w->said.version[wanted - 1].params_there
                                               ? w->said.version[wanted - 1].params
                                               : NULL};

@@ -160,6 +160,9 @@ def _():
              (n, True, "rolled_back", before[-1]))
         same(weights(p, n), weights(p, before[-2]), "weights")
 
+        shown = next(x for x in versions(p) if x["version"] == before[-2])["metrics"]["accuracy"]
+        same(last["metrics"]["accuracy"], shown, "accuracy, which is of the weights")
+        has(out, f"accuracy {shown:.4f} as it was judged")
         out = command(p, "models", "promote", str(pinned["version"]))
         last = [x for x in versions(p) if x["reason"] == "promoted"][-1]
         same((last["served"], last["parent"]), (True, n))
