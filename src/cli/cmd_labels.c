@@ -5,7 +5,9 @@
 
 #include <string.h>
 
+#include "cli/asking.h"
 #include "cli/control.h"
+#include "cli/last_pause.h"
 #include "cli/screen.h"
 #include "fis/mem.h"
 #include "wire/json_text.h"
@@ -79,13 +81,6 @@ static uint64_t oldest(const struct ledger_view *v, uint64_t clock_ms)
     return most;
 }
 
-static const char *phase_text(enum wire_phase phase)
-{
-    static const char *const words[] = {"unknown", "collecting candidates", "waiting for labels",
-                                        "done"};
-    return words[phase <= WIRE_PHASE_DONE ? phase : 0];
-}
-
 static uint64_t answered(const struct ledger_view *v)
 {
     return v->count[WIRE_ACCEPTED] + v->count[WIRE_SET_ASIDE];
@@ -103,20 +98,20 @@ static void print_budget(const char *title, uint64_t used, uint64_t limit)
     printf("\n");
 }
 
-static void print_status(const struct cli *c, const struct ledger_view *v)
+static void print_status(const struct cli *c, const struct ledger_view *v,
+                         const struct asking *asking)
 {
     const uint64_t clock = ledger_view_clock(v, cli_wall_ms());
     const uint64_t open = v->count[WIRE_REQUESTED];
     char a[SCREEN_NUMBER], age[48];
-    printf("%-12s%s, round %u: %s\n", "asking", v->state.paused ? "paused" : "goes on",
-           v->state.round, phase_text(v->state.phase));
+    printf("%-12s%s\n", "asking", asking->text);
     printf("%-12s%s", "open", screen_number(open, a));
     if (open)
         printf(", the oldest for %s", age_text(oldest(v, clock), age));
     if (c->cfg.labels.deadline)
         printf("; a request expires after %s", age_text(c->cfg.labels.deadline, age));
-    printf("\n%-12s%s: %llu kept, %llu set aside\n", "answered", screen_number(answered(v), a),
-           (unsigned long long)v->count[WIRE_ACCEPTED],
+    printf("\n%-12s%s: %llu accepted, %llu set aside, each as it came\n", "answered",
+           screen_number(answered(v), a), (unsigned long long)v->count[WIRE_ACCEPTED],
            (unsigned long long)v->count[WIRE_SET_ASIDE]);
     printf("%-12s%llu expired, %llu skipped, %llu cancelled, %llu tied\n", "others",
            (unsigned long long)v->count[WIRE_EXPIRED],
@@ -134,14 +129,16 @@ static void json_limit(const char *name, uint64_t limit)
         printf("\"%s\":null", name);
 }
 
-static void print_status_json(const struct cli *c, const struct ledger_view *v)
+static void print_status_json(const struct cli *c, const struct ledger_view *v,
+                              const struct asking *asking)
 {
-    static const char *const names[] = {NULL,      "in_heap", "open",      "kept", "set_aside",
+    static const char *const names[] = {NULL,      "in_heap", "open",      "accepted", "set_aside",
                                         "expired", "skipped", "cancelled", "tied"};
     static const char *const phases[] = {"unknown", "collect", "label", "done"};
     const enum wire_phase phase = v->state.phase;
     printf("{\"paused\":%s,\"round\":%u,\"phase\":\"%s\"", v->state.paused ? "true" : "false",
            v->state.round, phases[phase <= WIRE_PHASE_DONE ? phase : 0]);
+    printf(",\"asking\":\"%s\"", asking_name(asking->state));
     for (int i = WIRE_IN_HEAP; i <= WIRE_TIED; i++)
         printf(",\"%s\":%llu", names[i], (unsigned long long)v->count[i]);
     if (v->count[WIRE_REQUESTED])
@@ -209,6 +206,18 @@ static int print_open(const struct cli *c, const struct ledger_view *v, bool jso
     return rc;
 }
 
+static void show_status(struct cli *c, const struct ledger_view *v, bool json)
+{
+    struct asking_pause pause = {0};
+    if (v->state.paused && !json)
+        last_pause_read(c, &pause);
+    struct asking asking = asking_now(&c->cfg, v, &pause, cli_wall_ms());
+    if (json)
+        print_status_json(c, v, &asking);
+    else
+        print_status(c, v, &asking);
+}
+
 static int status(struct cli *c, const struct options *o)
 {
     struct fis_error e;
@@ -226,10 +235,8 @@ static int status(struct cli *c, const struct options *o)
                 c->cfg.topics.ledger);
     if (!rc && o->open)
         rc = print_open(c, &v, o->json, &e);
-    else if (!rc && o->json)
-        print_status_json(c, &v);
     else if (!rc)
-        print_status(c, &v);
+        show_status(c, &v, o->json);
     ledger_view_done(&v);
     return rc ? cli_fail(&e) : CLI_DONE;
 }
@@ -293,13 +300,17 @@ const struct cli_command cmd_labels = {
     .name = "labels",
     .arguments = "status|pause|resume|cancel ID… [options]",
     .summary = "what is asked and what it has cost; pause, resume, cancel requests",
-    .text = "status  whether labels are asked for, what is open and for how long, what became of\n"
-            "        the rest, and the budgets\n"
-            "pause   nothing is asked until resume, also after a restart; answers are taken\n"
-            "resume  asking goes on\n"
-            "cancel  takes the open requests of these records back; the budget has them again\n\n"
-            "The last three are commands to the trainer. Exit code 0: it has done it; 1: it has\n"
-            "refused, and says why; 3: no trainer has taken it yet, but it will.",
+    .text =
+        "status  whether labels are asked for and if not, why; what is open and for how long; "
+        "what\n"
+        "        became of the rest, and the budgets. Accepted is a label that would have been\n"
+        "        kept when it came; which are kept is judged anew as training goes on, and how\n"
+        "        many, is in the log, in models list and in the metric fisd_labels_kept\n"
+        "pause   nothing is asked until resume, also after a restart; answers are taken\n"
+        "resume  asking goes on\n"
+        "cancel  takes the open requests of these records back; the budget has them again\n\n"
+        "The last three are commands to the trainer. Exit code 0: it has done it; 1: it has\n"
+        "refused, and says why; 3: no trainer has taken it yet, but it will.",
     .options = options,
     .run = run,
 };

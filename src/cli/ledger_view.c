@@ -122,7 +122,17 @@ uint64_t ledger_view_clock(const struct ledger_view *v, int64_t wall_ms)
 
 uint64_t ledger_view_today(const struct ledger_view *v, int64_t wall_ms)
 {
-    bool renewed = wall_ms / DAY_MS > v->state.day ||
-                   ledger_view_clock(v, wall_ms) - v->state.day_began_ms >= DAY_MS;
-    return renewed ? 0 : v->state.day_asked;
+    return ledger_view_renewed_at(v, wall_ms) <= wall_ms ? 0 : v->state.day_asked;
+}
+
+int64_t ledger_view_renewed_at(const struct ledger_view *v, int64_t wall_ms)
+{
+    int64_t today = wall_ms / DAY_MS, day = v->state.day;
+    uint64_t passed = ledger_view_clock(v, wall_ms) - v->state.day_began_ms;
+    if (day < today || passed >= DAY_MS)
+        return wall_ms;
+    /* A day of the future (the clock was set back) is no nearer than 24 hours from its begin. */
+    int64_t midnight = day == today ? (day + 1) * DAY_MS : INT64_MAX;
+    int64_t a_day_later = wall_ms + DAY_MS - (int64_t)passed;
+    return midnight < a_day_later ? midnight : a_day_later;
 }

@@ -43,5 +43,7 @@ uint64_t ledger_view_clock(const struct ledger_view *v, int64_t wall_ms);
 /* Requests of the day that is, which begins anew at midnight (UTC), or 24 hours after the last one
  * began. */
 uint64_t ledger_view_today(const struct ledger_view *v, int64_t wall_ms);
+/* When that will be, by the wall clock. */
+int64_t ledger_view_renewed_at(const struct ledger_view *v, int64_t wall_ms);
 
 #endif

@@ -141,10 +141,16 @@ static void clock_and_day(void **arg)
     assert_int_equal(ledger_view_today(&w->v, 10 * day + 3000), 7);
     assert_int_equal(ledger_view_today(&w->v, 9 * day), 7); /* a clock set back gives nothing */
     assert_int_equal(ledger_view_today(&w->v, 11 * day), 0);
+    assert_int_equal(ledger_view_renewed_at(&w->v, 10 * day + 3000), 11 * day);
     s.day = 20; /* the clock was far ahead: then 24 hours count */
     state(w, &s);
     assert_int_equal(ledger_view_today(&w->v, 11 * day - 1000), 7);
     assert_int_equal(ledger_view_today(&w->v, 11 * day), 0);
+    assert_int_equal(ledger_view_renewed_at(&w->v, 10 * day + 3000), 11 * day);
+    assert_int_equal(ledger_view_renewed_at(&w->v, 11 * day), 11 * day);
+    s.day = INT64_MIN; /* no day yet */
+    state(w, &s);
+    assert_int_equal(ledger_view_today(&w->v, 10 * day + 3000), 0);
 }
 
 int main(void)

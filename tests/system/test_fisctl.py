@@ -220,8 +220,9 @@ def _():
         ok(p.fisctl("replay", "pool.csv"))
         p.wait_messages("label-requests", 32)
         status = json.loads(ok(p.fisctl("labels", "status", "--json")))
-        same([status[k] for k in ("paused", "open", "kept", "charged", "budget", "daily_budget")],
-             [False, 32, 0, 32, 64, None])
+        same([status[k] for k in ("paused", "asking", "open", "accepted", "charged",
+                                    "budget", "daily_budget")],
+             [False, "in_flight", 32, 0, 32, 64, None])
         opened = [json.loads(x) for x in
                   ok(p.fisctl("labels", "status", "--open", "--json")).splitlines()]
         same(len(opened), 32)

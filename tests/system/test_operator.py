@@ -93,10 +93,11 @@ def _():
         p.wait_messages("label-requests", 24)
         some = w.requests()[0][:10]
         command(p, "labels", "pause", "--reason", "the tool is being moved", "--by", "ann")
-        same(status(p)["paused"], True)
+        same(status(p)["asking"], "paused")
+        has(command(p, "labels", "status"), "paused, round 1, by ann: the tool is being moved")
         p.produce("labels", [(i.encode(), json.dumps({"label": TRUTH[i]}).encode()) for i in some])
         w.answered.update(some)
-        wait(lambda: status(p)["kept"] + status(p)["set_aside"] == 10, "10 labels taken")
+        wait(lambda: status(p)["accepted"] + status(p)["set_aside"] == 10, "10 labels taken")
         crash(p)
         same(status(p)["paused"], True)
         w.answer()  # the round ends
