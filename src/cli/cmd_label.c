@@ -210,8 +210,9 @@ static int take_request(struct labelling *l, const struct stream_message *m, str
     if (rc <= 0)
         return rc;
     if (r.cancelled || is_answered(l, &r)) {
-        if (r.cancelled)
-            l->withdrawn += (uint64_t)request_queue_drop(&l->queue, &r.id);
+        /* What was asked and withdrawn before this labeller came is none of its news. */
+        if (r.cancelled && request_queue_drop(&l->queue, &r.id))
+            l->withdrawn += l->requests.ended;
         request_done(&r);
         return 0;
     }
@@ -249,18 +250,33 @@ static int answer_next(struct labelling *l, struct fis_error *e)
     return rc ? rc : 1;
 }
 
+/* While it runs and at its end the same words. */
+static void summary(const struct labelling *l, char out[256])
+{
+    char labelled[64];
+    int n = snprintf(out, 256, "%s sent, %llu skipped, %llu unsure",
+                     screen_count(l->labelled, "label", labelled), (unsigned long long)l->skipped,
+                     (unsigned long long)l->unsure);
+    if (l->o->answers)
+        n += snprintf(out + n, 256 - (size_t)n, "; asked for %llu, %llu of them not in the file",
+                      (unsigned long long)l->asked, (unsigned long long)l->unknown);
+    if (l->withdrawn)
+        snprintf(out + n, 256 - (size_t)n, "; %llu withdrawn before their turn",
+                 (unsigned long long)l->withdrawn);
+}
+
 static void show(struct labelling *l, int64_t now)
 {
-    char asked[SCREEN_NUMBER], labelled[SCREEN_NUMBER];
+    char text[256];
     if (!l->o->answers || !screen_progress_due(&l->progress, now))
         return;
-    /* Lines are for news; a terminal's line is drawn again. */
-    if (!l->progress.live && l->asked == l->shown)
+    /* Lines are for news, and the last is the end's; a terminal's line is drawn again. */
+    bool ends = l->o->idle_ms && request_queue_count(&l->queue) == 0;
+    if (!l->progress.live && (l->asked == l->shown || ends))
         return;
     l->shown = l->asked;
-    screen_progress_show(&l->progress, now, "%s asked, %s answered, %llu unknown ids",
-                         screen_number(l->asked, asked), screen_number(l->labelled, labelled),
-                         (unsigned long long)l->unknown);
+    summary(l, text);
+    screen_progress_show(&l->progress, now, "so far: %s", text);
 }
 
 /* Says once that there is nothing to do; true when nobody is there to answer what may come. */
@@ -309,21 +325,15 @@ static int serve(struct labelling *l, struct fis_error *e)
 static int finish(struct labelling *l, int rc, const struct fis_error *e)
 {
     struct fis_error late;
-    char labelled[64];
+    char text[256];
     int closed = sender_close(&l->sender, &late);
     screen_progress_end(&l->progress, false);
     if (rc)
         cli_fail(e);
     if (closed)
         cli_fail(&late);
-    printf("%s sent, %llu skipped, %llu unsure", screen_count(l->labelled, "label", labelled),
-           (unsigned long long)l->skipped, (unsigned long long)l->unsure);
-    if (l->o->answers)
-        printf("; asked for %llu, %llu of them not in the file", (unsigned long long)l->asked,
-               (unsigned long long)l->unknown);
-    if (l->withdrawn)
-        printf("; %llu withdrawn before their turn", (unsigned long long)l->withdrawn);
-    printf("\n");
+    summary(l, text);
+    printf("%s\n", text);
     return rc || closed ? CLI_FAILED : CLI_DONE;
 }
 
@@ -398,7 +408,7 @@ const struct cli_command cmd_label = {
         "With --answers, answers from the file as requests come, until it is interrupted, or\n"
         "as --limit or --until-idle say. Requests that have an answer already are passed over,\n"
         "and those that were withdrawn. Where several votes are wanted (labels.votes), each\n"
-        "annotator answers once.",
+        "annotator answers once. What is said at the end counts what happened while it ran.",
     .options = options,
     .run = run,
 };

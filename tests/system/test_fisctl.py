@@ -189,7 +189,8 @@ def _():
                                      (b"r6", b'{"id":"r6","cancelled":true,"reason":"expired"}')])
         r = p.fisctl("label", "--annotator", "ann", input="1\nperhaps\nyes\ns\nu\nq\n")
         has(ok(r), "record r1, round 1, picked by ekg", "age  31", "1) no   2) yes", "none of these",
-            "2 labels sent, 1 skipped, 1 unsure; 1 withdrawn before their turn")
+            "2 labels sent, 1 skipped, 1 unsure\n")
+        assert "withdrawn" not in r.stdout, f"history is told as news: {r.stdout}"
         assert "\x1b" not in r.stdout, "a record drives the terminal"
         labels = [json.loads(m.value) for m in p.consume("labels")]
         assert all(abs(v.pop("labelled_at_ms") / 1000 - time.time()) < 60 for v in labels), labels
@@ -201,6 +202,25 @@ def _():
         assert "record r1," not in r.stdout, r.stdout
         has(ok(r), "record r5,", "1 label sent")
         has(r.stderr, "passed over")
+
+
+@test("label: what is withdrawn while it runs is told, and the summary comes once")
+def _():
+    request = '{"id":"r%d","round":1,"criterion":"ekg","head":1,"record":{"age":3%d,"job":"x"}}'
+    with Pipeline(t_config()) as p:
+        p.write("answers.csv", b"id,hired\n" + b"".join(b"r%d,yes\n" % i for i in range(1, 7)))
+        p.produce("label-requests", [(b"r%d" % i, (request % (i, i)).encode())
+                                     for i in range(1, 7)])
+        labeller = running(p, "label", "--answers", "answers.csv", "--delay", "1000",
+                           "--until-idle", "2")
+        p.wait_messages("labels", 1)
+        p.produce("label-requests", [(b"r6", b'{"id":"r6","cancelled":true,"reason":"expired"}')])
+        r = ended(labeller)
+        same(ok(r), "5 labels sent, 0 skipped, 0 unsure; asked for 5, 0 of them not in the file; "
+                    "1 withdrawn before their turn\n")
+        for line in r.stderr.splitlines():  # none, or what was so until then
+            has(line, "so far: ", " sent, 0 skipped")
+            assert "5 labels sent" not in line, "the summary comes twice"
 
 
 @test("commands to the trainer: what it does, what it refuses and why, and that none has taken it")
@@ -235,7 +255,7 @@ def _():
         fails(p.fisctl("models", "rollback"), "rollback: refused", "before version 1")
         fails(p.fisctl("models", "promote", "9"), "promote: refused", "version 9")
         has(ok(p.fisctl("label", "--answers", "answers.csv", "--until-idle", "2")),
-            "1 withdrawn before their turn")
+            "asked for 64, 0 of them not in the file\n")
         p.wait_log(r" version version=3 ")
         has(ok(p.fisctl("models", "unpin")), "unpin: done")
         r = p.fisctl("models", "rollback", "1")
