@@ -123,8 +123,8 @@ const struct option config_options[] = {
     {.key = "labels.votes", COUNT(1, 99), .offset = AT(labels.votes), .standard = "1",
      .meaning = "Answers wanted for a record, each from another annotator; the class with the most "
                 "is the label. More than 1: every label must name its annotator, and a request "
-                "that the missing answers cannot change is withdrawn. Budgets count records, not "
-                "votes."},
+                "that the missing answers cannot change is withdrawn. Another number holds for "
+                "later requests. Budgets count records, not votes."},
 
     {.key = "features.max_categories", COUNT(2, 10000), .offset = AT(features.max_categories),
      .standard = "1000",
@@ -166,7 +166,8 @@ const struct option config_options[] = {
      .standard = "stream",
      .meaning = "stream: records are scored once, as they come, and the best of a window are asked "
                 "for. pool: in each round the whole records topic is scored anew, as far as it "
-                "goes when the round begins, and the best of it are asked for."},
+                "goes when the round begins, and the best of it are asked for. A pool that has "
+                "nothing new is looked at every 10 s, and gone through when it has grown."},
     {.key = "selection.algorithm", CHOICE("fis+", "fis", "ekg", "product", "random", "entropy"),
      .offset = AT(selection.algorithm), .standard = "fis+",
      .meaning = "How records are chosen: fis+ half by expected gain for fairness and half by "
@@ -181,7 +182,7 @@ const struct option config_options[] = {
                 "gate's verdict on a new version."},
     {.key = "selection.rounds", COUNT(0, 1000000000), .offset = AT(selection.rounds),
      .standard = "0", .live = true,
-     .meaning = "Rounds after which the trainer stops asking; 0: no limit."},
+     .meaning = "Rounds with labels after which the trainer stops asking; 0: no limit."},
     {.key = "selection.budget", BIG(0, UINT64_C(1000000000000)), .offset = AT(selection.budget),
      .standard = "0", .live = true,
      .meaning = "Labels to be bought in all; 0: no limit."},
@@ -199,15 +200,16 @@ const struct option config_options[] = {
     {.key = "selection.window_time", DURATION(0, YEAR), .offset = AT(selection.window_time),
      .live = true,
      .standard = "0",
-     .meaning = "A window also closes after this time, full or not; 0: only when full. In mode "
-                "stream."},
+     .meaning = "A window also closes this long after its first candidate, full or not; 0: only "
+                "when full. In mode stream."},
     {.key = "selection.heap", COUNT(0, 1000000), .offset = AT(selection.heap), .standard = "0",
      .meaning = "Candidates kept in wait, per criterion; 0: twice labels_per_round. Not fewer than "
                 "labels_per_round."},
     {.key = "selection.round_deadline", DURATION(0, YEAR), .offset = AT(selection.round_deadline),
      .standard = "0",
      .live = true,
-     .meaning = "A round ends after this time with the labels it has got; 0: it waits."},
+     .meaning = "A round ends after this time with the labels it has got, if there is one; "
+                "requests stay open. 0: it waits."},
     {.key = "selection.seed", BIG(0, UINT64_MAX), .offset = AT(selection.seed), .standard = "1",
      .meaning = "Seed of what is drawn at random in the selection."},
 

@@ -7,8 +7,6 @@
 /* As measured (src/DESIGN.md): below this cross-fit and the preconditioner cost more than they
  * give. */
 #define ROWS_FOR_AUTO 1000
-/* Between two scans of a pool that had nothing new, where nothing else ends the rounds. */
-#define IDLE_SCAN_MS 10000
 
 static int decide(int option, uint32_t rows)
 {
@@ -201,6 +199,53 @@ int trainer_role_due(const struct trainer_role *m)
     return m->phase == PHASE_LABEL && job_due(m);
 }
 
+int trainer_role_busy(const struct trainer_role *m)
+{
+    return m->job != 0;
+}
+
+static int no_more_rounds(const struct trainer_role *m)
+{
+    return m->o.rounds && m->state.round > m->o.rounds;
+}
+
+/* With the budget spent, the labels that are still out are waited for and judged. */
+static int finished(const struct trainer_role *m)
+{
+    struct fis_selector_counts n = fis_selector_counts(m->selector);
+    return no_more_rounds(m) || (n.budget_left == 0 && n.open == 0 && m->this_round.bought == 0);
+}
+
+/* `idle`: there was nothing to ask for. */
+static void collect(struct trainer_role *m, int idle)
+{
+    trainer_begin_phase(m, finished(m) ? PHASE_DONE : PHASE_COLLECT);
+    if (m->phase == PHASE_DONE)
+        trainer_note(m, "done", "rounds=%u labels=%llu", m->state.round - 1,
+                     (unsigned long long)fis_selector_counts(m->selector).answered);
+    else if (m->o.pool)
+        trainer_scan_after(m, idle ? TRAINER_IDLE_SCAN_MS : 0);
+}
+
+static void begin_round(struct trainer_role *m)
+{
+    m->state.round++;
+    m->state.diverged = 0;
+    m->steps_done = 0;
+    memset(&m->this_round, 0, sizeof m->this_round);
+    fis_selector_round_begin(m->selector);
+    collect(m, 0);
+}
+
+/* Nothing was bought, so there is nothing to train on and nothing to judge: the round looks for
+ * candidates again. Those that were asked for in vain hid others behind them. */
+static void without_labels(struct trainer_role *m, struct trainer_time now)
+{
+    collect(m, !m->window.asked);
+    if (m->window.asked && !m->o.pool) /* a scan has a head of its own */
+        trainer_send_head(m, now);
+}
+
 /* Labels are being asked for: train on a quarter of the round, end it, or wait. */
 static void label_phase(struct trainer_role *m, struct trainer_time now)
 {
@@ -210,7 +255,10 @@ static void label_phase(struct trainer_role *m, struct trainer_time now)
     }
     trainer_ask(m, now);
     if (fis_selector_counts(m->selector).open == 0 && !trainer_must_wait(m)) {
-        trainer_ask_for_job(m, TRAINER_JOB_FINISH, now);
+        if (m->this_round.bought > 0 || m->untrained > 0)
+            trainer_ask_for_job(m, TRAINER_JOB_FINISH, now);
+        else
+            without_labels(m, now);
     } else if (deadline_passed(m)) {
         /* Without a label there is nothing new to judge: one more deadline. */
         trainer_begin_phase(m, PHASE_LABEL);
@@ -231,45 +279,6 @@ void trainer_role_idle(struct trainer_role *m, struct trainer_time now)
         trainer_close_window(m);
     if (m->phase == PHASE_LABEL)
         label_phase(m, now);
-}
-
-int trainer_role_busy(const struct trainer_role *m)
-{
-    return m->job != 0;
-}
-
-static int no_more_rounds(const struct trainer_role *m)
-{
-    return m->o.rounds && m->state.round > m->o.rounds;
-}
-
-/* With the budget spent, the labels that are still out are waited for and judged. */
-static int finished(const struct trainer_role *m)
-{
-    struct fis_selector_counts n = fis_selector_counts(m->selector);
-    return no_more_rounds(m) || (n.budget_left == 0 && n.open == 0 && m->this_round.bought == 0);
-}
-
-/* `idle`: the round before bought nothing. */
-static void collect(struct trainer_role *m, int idle)
-{
-    trainer_begin_phase(m, finished(m) ? PHASE_DONE : PHASE_COLLECT);
-    if (m->phase == PHASE_DONE)
-        trainer_note(m, "done", "rounds=%u labels=%llu", m->state.round - 1,
-                     (unsigned long long)fis_selector_counts(m->selector).answered);
-    else if (m->o.pool)
-        trainer_scan_after(m, idle && m->o.rounds == 0 ? IDLE_SCAN_MS : 0);
-}
-
-static void begin_round(struct trainer_role *m)
-{
-    int idle = m->state.round > 0 && m->this_round.bought == 0;
-    m->state.round++;
-    m->state.diverged = 0;
-    m->steps_done = 0;
-    memset(&m->this_round, 0, sizeof m->this_round);
-    fis_selector_round_begin(m->selector);
-    collect(m, idle);
 }
 
 static int more_to_do(const struct trainer_role *m)

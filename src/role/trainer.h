@@ -20,10 +20,12 @@
  * `fis` labels count when they are kept, as Algorithm 1 has it (while fewer than r are kept); for
  * all others when they are bought. A label that comes late counts in the round in which it comes.
  * With the budget spent, the labels that are still out are waited for before the last verdict.
+ * Without a label there is no verdict and no other round: it looks for candidates again, in a new
+ * window or, where there was nothing to ask for, in a pool that has grown.
  *
  * The window. Stream mode: `window_records` records were scored since the last window was full. A
  * partition of the records is counted by offset, so that progress that is told twice closes no
- * window early. Pool mode: a scan of the whole topic. When a round begins out->pool asks for the
+ * window early. Its time (window_ms) begins with its first candidate. Pool mode: a scan of the whole topic. When a round begins out->pool asks for the
  * ends of the records; trainer_role_pool brings them, and a head with the scan goes out; the window
  * is full when every partition was scored up to its end.
  *
@@ -33,7 +35,8 @@
  * SKIPPED and CANCELLED, and EXPIRED when `replace`, also give the budget back. An answer that
  * comes after that was paid for and is used: it is trained on, and charged if it was not (in DONE
  * it is kept for the case that there are more rounds or more budget one day). With `votes` above 1
- * that many people are asked; the first class that can no longer be caught up with is the label.
+ * that many people are asked; the first class that can no longer be caught up with is the label, and
+ * who has not answered is told that it is decided. A request that is open keeps its number.
  *
  * Going on after a stop needs the ledger, the newest head and what is served, and nothing else. On
  * the ledger: the state; an entry for each record that is held, asked for or answered; and after

@@ -6,6 +6,7 @@
 /* A great many are asked for over several calls, so that what is sent between two has a bound. */
 #define ASK_AT_ONCE 4096
 
+/* Of a request that is made now; one that is open goes by what it says. */
 static uint32_t votes_wanted(const struct trainer_role *m)
 {
     return m->o.votes > 1 ? m->o.votes : 1;
@@ -24,6 +25,7 @@ static void write_entry(struct trainer_role *m, const struct trainer_request *r,
         .refunded = r->refunded,
         .votes = r->votes,
         .n_votes = r->n_votes,
+        .wanted = r->wanted,
     };
     if (c) {
         entry.x = c->x;
@@ -52,10 +54,10 @@ int trainer_must_wait(const struct trainer_role *m)
            n.round_asked < m->o.selector.labels_per_round;
 }
 
+/* A round that ends without it waits for it all the same. */
 static int64_t deadline(const struct trainer_role *m, int64_t wall_ms)
 {
-    uint64_t ms = m->o.label_deadline_ms ? m->o.label_deadline_ms : m->o.round_deadline_ms;
-    return ms ? wall_ms + (int64_t)ms : 0;
+    return m->o.label_deadline_ms ? wall_ms + (int64_t)m->o.label_deadline_ms : 0;
 }
 
 static void send_request(struct trainer_role *m, const struct fis_candidate *c, uint32_t criterion,
@@ -68,6 +70,7 @@ static void send_request(struct trainer_role *m, const struct fis_candidate *c, 
         return;
     }
     q->round = m->state.round;
+    q->wanted = votes_wanted(m);
     const unsigned char *payload = c->payload;
     struct wire_label_request r = {
         .id = c->id,
@@ -78,7 +81,7 @@ static void send_request(struct trainer_role *m, const struct fis_candidate *c, 
         .deadline_ms = deadline(m, now.wall_ms),
         .encoding = (enum wire_encoding)payload[0],
         .record = {payload + 1, c->payload_length - 1},
-        .votes = votes_wanted(m),
+        .votes = q->wanted,
     };
     m->out.request(m->out.ctx, &r);
     write_entry(m, q, c, criterion);
@@ -97,6 +100,7 @@ void trainer_ask(struct trainer_role *m, struct trainer_time now)
     }
     if (!asked)
         return;
+    m->window.asked = 1;
     trainer_note(m, "asked", "labels=%u open=%u", asked, fis_selector_counts(m->selector).open);
     if (m->o.daily_budget && m->state.day_asked >= m->o.daily_budget)
         trainer_note(m, "daily_budget", "spent=%llu text=\"nothing more is asked for today\"",
@@ -113,7 +117,7 @@ static void send_cancelled(struct trainer_role *m, const struct trainer_request 
         .round = q->round,
         .head_version = m->state.head_version,
         .requested_at_ms = now.wall_ms,
-        .votes = votes_wanted(m),
+        .votes = q->wanted,
         .cancelled = 1,
         .reason = reason,
     };
@@ -209,6 +213,7 @@ static int take_label(struct trainer_role *m, struct trainer_request *r, uint32_
         .asked_at_ms = r->asked_at_ms,
         .votes = r->votes,
         .n_votes = r->n_votes,
+        .wanted = r->wanted,
     };
     m->out.ledger(m->out.ctx, &entry);
     m->dirty = 1;
@@ -217,18 +222,19 @@ static int take_label(struct trainer_role *m, struct trainer_request *r, uint32_
     m->untrained++;
     trainer_count_label(m, &r->id, y, kept);
     fis_selector_release(m->selector, &entry.id);
-    if (r->state == WIRE_REQUESTED && r->n_votes < votes_wanted(m))
+    if (r->state == WIRE_REQUESTED && r->n_votes < r->wanted)
         send_cancelled(m, r, "decided", now);
     trainer_request_remove(&m->requests, r);
     return 0;
 }
 
-/* An answer to what is decided already. */
+/* An answer to what is decided already. Where several people are asked a dissenting one is no
+ * fault: it was under way, or it is read a second time after topics were brought back. */
 static int answer_again(struct trainer_role *m, const struct wire_label *l, struct fis_error *e)
 {
     struct fis_candidate c;
     uint32_t criterion;
-    if (l->status == WIRE_LABELLED &&
+    if (votes_wanted(m) == 1 && l->status == WIRE_LABELLED &&
         fis_selector_answer(m->selector, &l->id, l->class_index, &c, &criterion) ==
             FIS_ANSWER_CONTRADICTION &&
         !PLANTED(contradiction_taken))
@@ -245,14 +251,14 @@ static const char *annotator_of(const struct wire_label *l)
 }
 
 /* Whether the vote is a new one: 1, or 0 (the same person said the same before), or INPUT. */
-static int check_vote(const struct trainer_role *m, const struct trainer_request *r,
-                      const struct wire_label *l, struct fis_error *e)
+static int check_vote(const struct trainer_request *r, const struct wire_label *l,
+                      struct fis_error *e)
 {
-    int several = votes_wanted(m) > 1;
+    int several = r->wanted > 1;
     if (several && !*annotator_of(l))
         return fis_refuse(e, FIS_CODE_BAD_FIELD,
                           "the answer does not say whose it is; %u people are asked for each label",
-                          m->o.votes);
+                          r->wanted);
     const struct wire_vote *before = trainer_request_vote_of(r, annotator_of(l));
     if (!several && l->status != WIRE_LABELLED && r->state == WIRE_SKIPPED_BY_PERSON)
         return 0;
@@ -314,11 +320,11 @@ int trainer_role_label(struct trainer_role *m, const struct wire_label *l, struc
     if (!known && l->status == WIRE_LABELLED)
         return fis_refuse(e, FIS_CODE_NOT_ASKED,
                           "it was given up, and its features are no longer known");
-    int rc = check_vote(m, r, l, e);
+    int rc = check_vote(r, l, e);
     m->counts.duplicates += rc == 0;
     if (rc <= 0 || (rc = cast_vote(r, l, now, e)) < 0)
         return rc;
-    enum trainer_decision d = trainer_request_decide(r, votes_wanted(m), &y);
+    enum trainer_decision d = trainer_request_decide(r, &y);
     if (d == TRAINER_DECIDED)
         return take_label(m, r, y, now, e);
     if (d != TRAINER_UNDECIDED && r->state == WIRE_REQUESTED)

@@ -113,8 +113,7 @@ int trainer_request_vote(struct trainer_request *r, const struct wire_vote *vote
     return 0;
 }
 
-enum trainer_decision trainer_request_decide(const struct trainer_request *r, uint32_t wanted,
-                                             uint32_t *class_index)
+enum trainer_decision trainer_request_decide(const struct trainer_request *r, uint32_t *class_index)
 {
     uint32_t n[FIS_MAX_CLASSES] = {0}, top = 0, second = 0, best = 0;
     for (uint32_t i = 0; i < r->n_votes; i++)
@@ -129,7 +128,7 @@ enum trainer_decision trainer_request_decide(const struct trainer_request *r, ui
             second = n[k];
         }
     }
-    uint32_t missing = wanted > r->n_votes ? wanted - r->n_votes : 0;
+    uint32_t missing = r->wanted > r->n_votes ? r->wanted - r->n_votes : 0;
     if (top - second > missing) {
         *class_index = best;
         return TRAINER_DECIDED;

@@ -26,7 +26,7 @@ struct trainer_request {
     uint32_t round; /* in which it was asked for */
     int refunded;
     struct wire_vote *votes; /* annotators are owned */
-    uint32_t n_votes;
+    uint32_t n_votes, wanted; /* so far; of so many people */
 };
 
 struct trainer_requests {
@@ -48,14 +48,14 @@ struct wire_vote *trainer_request_vote_of(const struct trainer_request *r, const
 int trainer_request_vote(struct trainer_request *r, const struct wire_vote *vote,
                          struct fis_error *e) FIS_MUST_CHECK;
 
-/* What the votes say so far, when `wanted` people are asked. */
+/* What the votes say so far. */
 enum trainer_decision {
     TRAINER_UNDECIDED,
     TRAINER_DECIDED, /* *class_index is the label */
     TRAINER_TIED,    /* all are in, and no class has the most */
     TRAINER_SKIPPED  /* all are in, and nobody could say */
 };
-enum trainer_decision trainer_request_decide(const struct trainer_request *r, uint32_t wanted,
+enum trainer_decision trainer_request_decide(const struct trainer_request *r,
                                              uint32_t *class_index);
 
 #endif

@@ -128,6 +128,7 @@ static int restore_request(struct trainer_role *m, const struct wire_ledger_entr
         return fis_fail(e, FIS_NOMEM, "trainer: no memory for the ledger");
     r->round = entry->round;
     r->refunded = entry->refunded;
+    r->wanted = entry->wanted;
     for (uint32_t i = 0; rc == 0 && i < entry->n_votes && !PLANTED(votes_forgotten); i++)
         rc = trainer_request_vote(r, &entry->votes[i], e);
     return rc;

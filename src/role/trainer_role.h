@@ -11,6 +11,8 @@
 
 enum trainer_phase { PHASE_NEW, PHASE_WARM_UP, PHASE_COLLECT, PHASE_LABEL, PHASE_DONE };
 
+/* Between two looks at a pool that had nothing new. */
+#define TRAINER_IDLE_SCAN_MS 10000
 /* A scan of the pool: to be asked for, asked for, under way. */
 enum trainer_scan { SCAN_NONE, SCAN_LATER, SCAN_WANTED, SCAN_ON };
 
@@ -60,10 +62,12 @@ struct trainer_role {
     } this_round;
     struct {
         uint64_t scored, offered;
+        int asked; /* for something, since the last window was closed */
     } window;
     struct {
         enum trainer_scan step;
         uint64_t at_ms; /* LATER: on the pipeline's clock */
+        int if_grown;   /* else there is nothing in it to ask for */
         uint64_t version;
         struct wire_pool_end *ends;
         unsigned char *done;
@@ -93,9 +97,10 @@ void trainer_say_all(struct trainer_role *m, struct trainer_time now);
 
 /* trainer_window.c */
 int trainer_window_full(const struct trainer_role *m); /* by what was handed over */
-int trainer_window_over(const struct trainer_role *m); /* that, or by time */
+int trainer_window_over(struct trainer_role *m); /* that, or by time */
 void trainer_close_window(struct trainer_role *m);
-void trainer_scan_after(struct trainer_role *m, uint64_t ms); /* the next one */
+/* The next one; with a pause: only when the pool has grown by then. */
+void trainer_scan_after(struct trainer_role *m, uint64_t ms);
 void trainer_scan_turn(struct trainer_role *m);
 void trainer_window_done(struct trainer_role *m); /* frees */
 

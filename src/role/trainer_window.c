@@ -118,13 +118,17 @@ int trainer_window_full(const struct trainer_role *m)
     return m->state.window_records >= m->o.window_records;
 }
 
-int trainer_window_over(const struct trainer_role *m)
+/* The time of a window begins with its first candidate: what comes after a quiet time is chosen
+ * from as much as ever. */
+int trainer_window_over(struct trainer_role *m)
 {
     if (trainer_window_full(m))
         return 1;
-    return !m->o.pool && m->o.window_ms &&
-           m->state.clock_ms - m->state.phase_began_ms >= m->o.window_ms &&
-           fis_selector_counts(m->selector).held > 0;
+    if (m->o.pool || !m->o.window_ms)
+        return 0;
+    if (fis_selector_counts(m->selector).held == 0)
+        m->state.phase_began_ms = m->state.clock_ms;
+    return m->state.clock_ms - m->state.phase_began_ms >= m->o.window_ms;
 }
 
 void trainer_close_window(struct trainer_role *m)
@@ -144,6 +148,7 @@ void trainer_scan_after(struct trainer_role *m, uint64_t ms)
 {
     m->scan.step = SCAN_LATER;
     m->scan.at_ms = m->state.clock_ms + ms;
+    m->scan.if_grown = ms > 0;
 }
 
 void trainer_scan_turn(struct trainer_role *m)
@@ -170,12 +175,28 @@ void trainer_window_done(struct trainer_role *m)
     fis_free(m->scan.done);
 }
 
+static int has_grown(const struct trainer_role *m, const struct wire_pool_end *ends, uint32_t n)
+{
+    uint32_t same = 0, now = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        now += ends[i].end > 0;
+        for (uint32_t k = 0; k < m->scan.n; k++)
+            same += m->scan.ends[k].partition == ends[i].partition &&
+                    m->scan.ends[k].end == ends[i].end;
+    }
+    return same != now || now != m->scan.n;
+}
+
 int trainer_role_pool(struct trainer_role *m, const struct wire_pool_end *ends, uint32_t n,
                       struct trainer_time now, struct fis_error *e)
 {
     if (m->scan.step != SCAN_WANTED)
         return 0;
     trainer_tick(m, now);
+    if (m->scan.if_grown && !has_grown(m, ends, n)) {
+        trainer_scan_after(m, TRAINER_IDLE_SCAN_MS);
+        return 0;
+    }
     struct wire_pool_end *copy = fis_alloc(n + 1, sizeof *copy);
     unsigned char *done = fis_calloc(n + 1, 1);
     if (!copy || !done) {

@@ -278,6 +278,7 @@ struct wire_ledger_entry { /* key: the record's id */
     int refunded;             /* EXPIRED, SKIPPED, CANCELLED: the budget has it back */
     const struct wire_vote *votes; /* so far; REQUESTED and later */
     uint32_t n_votes;
+    uint32_t wanted; /* answers that the request asks for; 1 or more once it was made */
 };
 /* How far a partition of the records was counted by windows. */
 struct wire_counted {

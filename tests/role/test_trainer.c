@@ -62,6 +62,31 @@ static void test_the_in_flight_limit_holds(void **state)
     close_world(&w);
 }
 
+/* The first records after a quiet time are not the best of a window by themselves. */
+static void test_a_window_begins_with_its_first_candidate(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = options();
+    o.window_records = 1000;
+    o.window_ms = 5000;
+    open_world(&w, &o);
+    load_world(&w, 200);
+    start(&w);
+    w.said.ms += 60000;
+    idle(&w);
+    offer(&w, 4);
+    idle(&w);
+    w.said.ms += 4000;
+    offer(&w, 96);
+    idle(&w);
+    assert_int_equal(requests(&w), 0);
+    w.said.ms += 1000;
+    idle(&w);
+    assert_int_equal(requests(&w), 16);
+    close_world(&w);
+}
+
 static void test_labels_that_are_not_wanted(void **state)
 {
     (void)state;
@@ -261,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_rounds_to_the_end),
         cmocka_unit_test(test_the_budget_is_exact),
         cmocka_unit_test(test_the_in_flight_limit_holds),
+        cmocka_unit_test(test_a_window_begins_with_its_first_candidate),
         cmocka_unit_test(test_labels_that_are_not_wanted),
         cmocka_unit_test(test_a_round_ends_at_its_deadline),
         cmocka_unit_test(test_a_deadline_without_a_label_judges_nothing),

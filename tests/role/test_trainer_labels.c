@@ -248,7 +248,9 @@ static void test_votes(void **state)
     assert_int_equal(withdrawn(&w, &a), said + 1);                /* and cyd need not look */
     assert_int_equal(trainer_role_counts(w.role).learner.bought, 1);
     assert_int_equal(answer(&w, &a, WIRE_LABELLED, 1, "cyd"), 0);
-    assert_int_equal(answer(&w, &a, WIRE_LABELLED, 0, "dan"), -FIS_INPUT);
+    assert_int_equal(answer(&w, &a, WIRE_LABELLED, 0, "dan"), 0); /* was under way */
+    assert_int_equal(trainer_role_counts(w.role).learner.bought, 1);
+    assert_int_equal(trainer_role_counts(w.role).duplicates, 3);
 
     answer(&w, &b, WIRE_LABELLED, 1, "ann");
     answer(&w, &b, WIRE_LABELLED, 0, "bob");
@@ -274,6 +276,29 @@ static void test_votes(void **state)
     answer(&w, &d, WIRE_SKIPPED, 0, "cyd");
     assert_int_equal(trainer_role_counts(w.role).learner.bought, 3);
     assert_int_equal(requests(&w), 16); /* records are asked for, not votes */
+    close_world(&w);
+}
+
+/* What a person was shown holds: another number of votes is for later requests. */
+static void test_another_number_of_votes(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = options();
+    o.votes = 2;
+    open_label_phase(&w, &o);
+    struct fis_id a = *open_id(&w, 0), b = *open_id(&w, 1);
+    answer(&w, &a, WIRE_LABELLED, 1, "ann");
+    commit(&w);
+    w.o.votes = 1;
+    restart(&w);
+    assert_int_equal(trainer_role_counts(w.role).learner.bought, 0);
+    assert_int_equal(answer(&w, &a, WIRE_LABELLED, 1, "bob"), 0);
+    assert_int_equal(trainer_role_counts(w.role).learner.bought, 1);
+    answer(&w, &b, WIRE_LABELLED, 0, "ann");
+    assert_int_equal(trainer_role_counts(w.role).learner.bought, 1);
+    assert_int_equal(answer(&w, &b, WIRE_LABELLED, 0, "bob"), 0);
+    assert_int_equal(trainer_role_counts(w.role).learner.bought, 2);
     close_world(&w);
 }
 
@@ -305,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_a_day_has_a_budget),
         cmocka_unit_test(test_a_skip_is_not_an_answer),
         cmocka_unit_test(test_votes),
+        cmocka_unit_test(test_another_number_of_votes),
         cmocka_unit_test(test_labels_that_were_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

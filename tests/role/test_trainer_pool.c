@@ -147,34 +147,75 @@ static void test_a_scan_whose_end_was_lost(void **state)
     close_world(&w);
 }
 
-/* With nothing left to ask for, rounds are judged as ever; without an end, not in a mad rush. */
-static void test_a_pool_that_is_empty(void **state)
+/* Without a label there is nothing to judge: no version, no round that counts; and the pool is gone
+ * through again only when it has grown. */
+static void test_a_pool_with_nothing_new(void **state)
 {
     (void)state;
     static struct world w;
     struct trainer_role_options o = options();
-    o.rounds = 0;
-    open_pool(&w, &o);
-    bring_ends(&w, 0, 0);
-    idle(&w);
-    assert_int_equal(w.said.n_versions, 2);
-    assert_int_equal(w.pools, 1);
-    w.said.ms += 9000;
-    idle(&w);
-    assert_int_equal(w.pools, 1);
-    w.said.ms += 1000;
-    idle(&w);
-    assert_int_equal(w.pools, 2);
-    close_world(&w);
-
-    o.rounds = 2;
-    open_pool(&w, &o);
-    for (int i = 0; i < 2; i++) {
+    for (o.rounds = 0; o.rounds <= 2; o.rounds += 2) {
+        open_pool(&w, &o);
         bring_ends(&w, 0, 0);
         idle(&w);
+        assert_int_equal(w.pools, 1);
+        w.said.ms += 9000;
+        idle(&w);
+        assert_int_equal(w.pools, 1);
+        w.said.ms += 1000;
+        idle(&w);
+        assert_int_equal(w.pools, 2);
+        uint64_t head = trainer_role_counts(w.role).head_version;
+        bring_ends(&w, 0, 0);
+        idle(&w);
+        w.said.ms += 10000;
+        idle(&w);
+        assert_int_equal(w.pools, 3);
+        assert_true(trainer_role_counts(w.role).head_version == head); /* no scan for nothing */
+        assert_int_equal(trainer_role_counts(w.role).round, 1);
+        assert_int_equal(w.said.n_versions, 1);
+
+        bring_ends(&w, 100, 0);
+        offer_pool(&w, 100);
+        scanned(&w, w.said.head_scan, 0, 0, 100);
+        answer_round(&w, 0);
+        assert_int_equal(requests(&w), 16);
+        assert_int_equal(w.said.n_versions, 2);
+        assert_int_equal(trainer_role_counts(w.role).round, 2);
+        close_world(&w);
     }
-    assert_string_equal(trainer_role_counts(w.role).phase, "done");
-    assert_int_equal(w.said.n_versions, 3);
+}
+
+/* What was asked for in vain ends the round, and others are asked; no version is made of nothing. */
+static void test_a_round_without_labels(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = options();
+    o.label_deadline_ms = 5000;
+    o.replace = 0;
+    o.selector.budget = 0;
+    open_pool(&w, &o);
+    bring_ends(&w, 100, 0);
+    offer_pool(&w, 100);
+    scanned(&w, w.said.head_scan, 0, 0, 100);
+    idle(&w);
+    assert_int_equal(requests(&w), 16);
+    uint32_t asked = 16;
+    for (int i = 0; i < 10 && w.pools < 2; i++, idle(&w)) { /* until the heap is empty */
+        asked = requests(&w);
+        w.said.ms += 5000;
+        idle(&w);
+    }
+    assert_int_equal(w.pools, 2);
+    assert_int_equal(w.said.n_versions, 1);
+    bring_ends(&w, 100, 0);
+    offer_pool(&w, 100);
+    scanned(&w, w.said.head_scan, 0, 0, 100);
+    idle(&w);
+    assert_true(requests(&w) > asked);
+    answer_round(&w, asked);
+    assert_int_equal(w.said.n_versions, 2);
     close_world(&w);
 }
 
@@ -184,7 +225,8 @@ int main(void)
         cmocka_unit_test(test_a_scan_is_a_window),
         cmocka_unit_test(test_a_scan_begins_anew),
         cmocka_unit_test(test_a_scan_whose_end_was_lost),
-        cmocka_unit_test(test_a_pool_that_is_empty),
+        cmocka_unit_test(test_a_pool_with_nothing_new),
+        cmocka_unit_test(test_a_round_without_labels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -256,6 +256,8 @@ void sim_check_restored(struct sim_world *w, const struct trainer_role *role)
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
+#define QUIET_MS 30000
+
 static const char *left(const struct sim_check *c)
 {
     const struct sim_world *w = c->w;
@@ -278,14 +280,14 @@ static const char *left(const struct sim_check *c)
         return NULL;
     if (p->daily_budget && c->state.day_asked >= p->daily_budget)
         return NULL;
+    if (c->state.phase != WIRE_PHASE_COLLECT)
+        return "a round goes on";
+    int64_t since = c->asked_at > p->chaos_ms ? c->asked_at : p->chaos_ms;
     if (p->pool) /* it looks again and again; nothing new is found */
-        return c->state.round > c->round_of_last_ask + 2 ? NULL : "rounds go on";
-    return c->state.phase == WIRE_PHASE_COLLECT && c->state.window_records < p->window_records &&
-                   !p->window_ms
-               ? NULL
-           : p->window_ms && c->state.round > c->round_of_last_ask + 2 ? NULL
-           : p->window_ms && check_count(c).held == 0                  ? NULL
-                                                                       : "a round goes on";
+        return w->now - since > QUIET_MS ? NULL : "the pool may hold something new";
+    if (p->window_ms)
+        return check_count(c).held == 0 || w->now - since > QUIET_MS ? NULL : "a window goes on";
+    return c->state.window_records < p->window_records ? NULL : "a window is full";
 }
 
 bool sim_check_at_rest(const struct sim_world *w)

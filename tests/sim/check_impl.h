@@ -98,6 +98,7 @@ struct sim_check {
     bool paused, pinned; /* by the commands that were taken */
     uint32_t term;       /* leaders so far */
     uint32_t round_of_last_ask, round_checked;
+    int64_t asked_at; /* when something was asked for last */
 
     struct wire_assembler *heads, *models, *checkpoints;
     uint64_t last_head, last_version, served_version, checkpoint;

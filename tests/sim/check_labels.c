@@ -127,7 +127,8 @@ static enum check_outcome apply(struct sim_check *c, struct check_fact *f,
     if (l->bad || !f || !f->asked)
         return LETTER_DEAD;
     if (answered(f))
-        return !label || v->class_index == f->class_index ? LETTER_AGAIN : LETTER_DEAD;
+        return wanted > 1 || !label || v->class_index == f->class_index ? LETTER_AGAIN
+                                                                        : LETTER_DEAD;
     if (wanted > 1 && !*v->who)
         return LETTER_DEAD;
     if (wanted == 1 && !label && f->state == WIRE_SKIPPED_BY_PERSON)
@@ -268,6 +269,7 @@ static void ask(struct sim_check *c, int fact, const struct wire_ledger_entry *e
                                                           r->head_version, entry->asked_at_ms};
     c->totals.requests++;
     c->round_of_last_ask = entry->round;
+    c->asked_at = c->w->now;
 }
 
 static bool was_cancelled(const struct sim_check *c, int fact)
