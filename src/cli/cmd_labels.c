@@ -187,7 +187,7 @@ static int list_one(void *arg, const struct fis_id *id, uint32_t place)
     screen_table_cell(&l->table, 0, "%s", text);
     screen_table_cell(&l->table, 1, "%u", r->round);
     screen_table_cell(&l->table, 2, "%s", age_text(age_of(r, l->clock_ms), age));
-    screen_table_cell(&l->table, 3, "%u of %u", r->votes, l->c->cfg.labels.votes);
+    screen_table_cell(&l->table, 3, "%u of %u", r->votes, r->wanted);
     return 0;
 }
 

@@ -75,6 +75,7 @@ static int keep_entry(struct ledger_view *v, const struct wire_ledger_entry *ent
     v->records[place] = (struct ledger_record){.state = entry->state,
                                                .round = entry->round,
                                                .votes = entry->n_votes,
+                                               .wanted = entry->wanted,
                                                .asked_at_ms = entry->asked_at_ms,
                                                .refunded = entry->refunded != 0};
     count(v, &v->records[place], true);
