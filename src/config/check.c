@@ -4,6 +4,8 @@
 #include "config/load.h"
 #include "fis/mem.h"
 
+#include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- what is needed ------------------------------------------------------------------------- */
@@ -277,10 +279,29 @@ static void check_mode(struct load *l)
     }
 }
 
+static bool is_port(const char *text)
+{
+    return *text && strlen(text) <= 5 && strspn(text, "0123456789") == strlen(text) &&
+           strtoul(text, NULL, 10) <= 65535;
+}
+
+/* As src/http takes it. */
 static bool is_address(const char *text)
 {
+    char host[64];
+    struct in_addr v4;
+    struct in6_addr v6;
     const char *port = strrchr(text, ':');
-    return port && port > text && port[1] && strspn(port + 1, "0123456789") == strlen(port + 1);
+    size_t n = port ? (size_t)(port - text) : 0;
+    if (!n || n >= sizeof host || !is_port(port + 1))
+        return false;
+    memcpy(host, text, n);
+    host[n] = 0;
+    if (n > 2 && host[0] == '[' && host[n - 1] == ']') {
+        host[n - 1] = 0;
+        return inet_pton(AF_INET6, host + 1, &v6) == 1;
+    }
+    return !strcmp(host, "localhost") || inet_pton(AF_INET, host, &v4) == 1;
 }
 
 static void check_http(struct load *l)
@@ -289,7 +310,11 @@ static void check_http(struct load *l)
     struct spot at;
     if (strcmp(h->listen, "auto") && strcmp(h->listen, "off") && !is_address(h->listen)) {
         at = load_spot(l, "http.listen", -1);
-        load_refuse(l, &at, "what is no address and port");
+        char found[FOUND_MAX];
+        load_describe(&at, found, sizeof found);
+        load_problem(l, &at, found,
+                     "auto, off, or an IP address or localhost, and a port to 65535: "
+                     "127.0.0.1:9464, [::1]:9464");
     }
     if (!h->tls_cert != !h->tls_key) {
         at = load_spot(l, h->tls_cert ? "http.tls_cert" : "http.tls_key", -1);

@@ -48,6 +48,13 @@ static void note_syntax(struct load *l)
         load_note(l, 1, 1, "found what is no YAML");
 }
 
+static void refuse(void *ctx, const char *key, const char *text)
+{
+    struct load *l = ctx;
+    struct spot at = load_spot(l, key, -1);
+    load_say(l, &at, text);
+}
+
 /* One document and no more: a second one would be ignored, which nobody who wrote it expects. */
 static void take_document(struct load *l, struct fy_parser *parser)
 {
@@ -66,6 +73,8 @@ static void take_document(struct load *l, struct fy_parser *parser)
             load_required(l);
         if (!l->defaults && !l->problems.count && !l->no_memory)
             load_check(l);
+        if (l->look && !l->problems.count && !l->no_memory)
+            l->look(l->cfg, refuse, l);
     }
     if (second)
         fy_parse_document_destroy(parser, second);
@@ -147,8 +156,8 @@ static int load_into(struct load *l, const char *text, size_t length, struct fis
     return 0;
 }
 
-int config_load_text(const char *name, const char *text, size_t length, struct config *cfg,
-                     struct config_problems *problems, struct fis_error *e)
+static int load_all_text(const char *name, const char *text, size_t length, config_look_fn *look,
+                         struct config *cfg, struct config_problems *problems, struct fis_error *e)
 {
     struct config made = {0};
     struct load *l = fis_calloc(1, sizeof *l);
@@ -156,6 +165,7 @@ int config_load_text(const char *name, const char *text, size_t length, struct c
         return fis_fail(e, FIS_NOMEM, "%s: no memory for the configuration", name);
     l->name = name;
     l->cfg = &made;
+    l->look = look;
     int rc = load_into(l, text, length, e);
     if (problems)
         *problems = l->problems;
@@ -165,6 +175,12 @@ int config_load_text(const char *name, const char *text, size_t length, struct c
     else
         *cfg = made;
     return rc;
+}
+
+int config_load_text(const char *name, const char *text, size_t length, struct config *cfg,
+                     struct config_problems *problems, struct fis_error *e)
+{
+    return load_all_text(name, text, length, NULL, cfg, problems, e);
 }
 
 static int read_file(const char *path, char *text, size_t *length, struct fis_error *e)
@@ -182,8 +198,8 @@ static int read_file(const char *path, char *text, size_t *length, struct fis_er
     return 0;
 }
 
-int config_load_all(const char *path, struct config *cfg, struct config_problems *problems,
-                    struct fis_error *e)
+int config_load_look(const char *path, config_look_fn *look, struct config *cfg,
+                     struct config_problems *problems, struct fis_error *e)
 {
     struct fis_error local;
     if (!e)
@@ -200,9 +216,15 @@ int config_load_all(const char *path, struct config *cfg, struct config_problems
         memcpy(problems->text[0], e->text, sizeof e->text);
     }
     if (!rc)
-        rc = config_load_text(path, text, length, cfg, problems, e);
+        rc = load_all_text(path, text, length, look, cfg, problems, e);
     fis_free(text);
     return rc;
+}
+
+int config_load_all(const char *path, struct config *cfg, struct config_problems *problems,
+                    struct fis_error *e)
+{
+    return config_load_look(path, NULL, cfg, problems, e);
 }
 
 int config_load(const char *path, struct config *cfg, struct fis_error *e)

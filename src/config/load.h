@@ -11,6 +11,7 @@
 struct load {
     const char *name; /* of the file, for messages */
     struct config *cfg;
+    config_look_fn *look; /* NULL: nobody looks at what it names */
     struct fy_diag *diag; /* libfyaml's complaints and the places of its nodes */
     struct config_problems problems;
     bool no_memory;
@@ -31,6 +32,8 @@ struct spot {
 
 /* Notes "key 'path': found …, allowed …" at the place. */
 void load_problem(struct load *l, const struct spot *at, const char *found, const char *allowed);
+/* The same, where `text` is "found …, allowed …". */
+void load_say(struct load *l, const struct spot *at, const char *text);
 /* The same, where `allowed` is what the option's entry says. */
 void load_refuse(struct load *l, const struct spot *at, const char *found);
 /* What stands at the place, as written: 'text', a list, a mapping, nothing. */

@@ -56,7 +56,7 @@ static bool place_of(struct load *l, struct fy_node *node, int *line, int *colum
     return true;
 }
 
-void load_problem(struct load *l, const struct spot *at, const char *found, const char *allowed)
+void load_say(struct load *l, const struct spot *at, const char *said)
 {
     if (l->problems.count >= CONFIG_PROBLEMS_MAX) {
         l->problems.count++;
@@ -67,11 +67,17 @@ void load_problem(struct load *l, const struct spot *at, const char *found, cons
         if (at->near)
             (void)place_of(l, at->near, &line, &column);
     char text[FIS_ERROR_TEXT];
-    int n = at->path[0] ? snprintf(text, sizeof text, "key '%s': found %s, allowed %s", at->path,
-                                   found, allowed)
-                        : snprintf(text, sizeof text, "found %s, allowed %s", found, allowed);
+    int n = at->path[0] ? snprintf(text, sizeof text, "key '%s': %s", at->path, said)
+                        : snprintf(text, sizeof text, "%s", said);
     (void)n; /* what does not fit is cut at the end, behind what was found */
     load_note(l, line, column, text);
+}
+
+void load_problem(struct load *l, const struct spot *at, const char *found, const char *allowed)
+{
+    char text[FIS_ERROR_TEXT];
+    snprintf(text, sizeof text, "found %s, allowed %s", found, allowed);
+    load_say(l, at, text);
 }
 
 void load_refuse(struct load *l, const struct spot *at, const char *found)

@@ -9,6 +9,7 @@
 #include "daemon/command_line.h"
 #include "daemon/dead_letter.h"
 #include "daemon/metrics.h"
+#include "daemon/monitor_http_files.h"
 #include "daemon/runtime.h"
 #include "fis/version.h"
 #include "wire/json_codec.h"
@@ -31,7 +32,8 @@ static int with_config(const struct command_line *c)
     struct config cfg;
     struct config_problems problems = {0};
     struct fis_error e;
-    if (config_load_all(c->config, &cfg, &problems, &e) < 0)
+    config_look_fn *look = c->action == COMMAND_PRINT ? NULL : http_files_look;
+    if (config_load_look(c->config, look, &cfg, &problems, &e) < 0)
         return report(c->config, &problems, &e);
     int status = 0;
     if (c->action == COMMAND_CHECK) {

@@ -1,82 +1,14 @@
 #include "daemon/monitor.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "daemon/monitor_http_files.h"
 #include "daemon/monitor_impl.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:9464"
 #define AUTO_PORTS 20
 #define MAX_BODY 4096
-#define MAX_FILE 65536
-
-/* ---- files ----------------------------------------------------------------------------------- */
-
-/* A path, or credential:name (in the directory that systemd names). */
-static int path_of(const char *key, const char *file, char *out, size_t size, struct fis_error *e)
-{
-    const char *directory = getenv("CREDENTIALS_DIRECTORY");
-    int n;
-    if (strncmp(file, "credential:", 11) != 0)
-        n = snprintf(out, size, "%s", file);
-    else if (!directory || !*directory)
-        return fis_fail(e, FIS_FATAL, "%s: found %s, but systemd has given no credentials", key,
-                        file);
-    else
-        n = snprintf(out, size, "%s/%s", directory, file + 11);
-    return n > 0 && (size_t)n < size ? 0 : fis_fail(e, FIS_FATAL, "%s: the name is too long", key);
-}
-
-/* The text of a file (the caller's to free), NULL when `file` is. */
-static int read_text(const char *key, const char *file, char **out, struct fis_error *e)
-{
-    char path[5000];
-    *out = NULL;
-    if (!file)
-        return 0;
-    int rc = path_of(key, file, path, sizeof path, e);
-    if (rc < 0)
-        return rc;
-    FILE *in = fopen(path, "rb");
-    if (!in)
-        return fis_fail(e, FIS_FATAL, "%s: %s: %s", key, path, strerror(errno));
-    char *text = fis_calloc(MAX_FILE + 1, 1);
-    size_t n = text ? fread(text, 1, MAX_FILE + 1, in) : 0;
-    bool bad = ferror(in) || n > MAX_FILE || (text && memchr(text, 0, n));
-    fclose(in);
-    if (!text)
-        return fis_fail(e, FIS_NOMEM, "%s: no memory", key);
-    if (bad) {
-        fis_free(text);
-        return fis_fail(e, FIS_FATAL, "%s: %s cannot be read, or is no text of at most %d bytes",
-                        key, path, MAX_FILE);
-    }
-    *out = text;
-    return 0;
-}
-
-static void forget(char *text)
-{
-    if (text)
-        explicit_bzero(text, strlen(text));
-    fis_free(text);
-}
-
-static int read_token(const struct config *cfg, char **token, struct fis_error *e)
-{
-    int rc = read_text("http.token_file", cfg->http.token_file, token, e);
-    if (rc < 0 || !*token)
-        return rc;
-    (*token)[strcspn(*token, "\r\n")] = 0;
-    if (http_token_check(*token, e) == 0)
-        return 0;
-    forget(*token);
-    *token = NULL;
-    e->class = FIS_FATAL;
-    return fis_error_prefix(e, "http.token_file");
-}
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
@@ -94,18 +26,17 @@ static void say_listening(const struct monitor *m, const char *token)
                                     : "TLS and a token");
 }
 
-static int start_server(struct monitor *m, const char *token, const char *cert, const char *key,
-                        struct fis_error *e)
+static int start_server(struct monitor *m, const struct http_files *f, struct fis_error *e)
 {
     const struct config_http *h = &m->rt->cfg->http;
     bool any = strcmp(h->listen, "auto") == 0;
     struct http_options o = {
         .listen = any ? DEFAULT_LISTEN : h->listen,
         .tries = any ? AUTO_PORTS : 1,
-        .token = token,
+        .token = f->token,
         .protect_reads = h->protect == CONFIG_PROTECT_ALL,
-        .cert = cert,
-        .key = key,
+        .cert = f->cert,
+        .key = f->key,
         .max_connections = h->max_connections,
         .timeout_ms = h->timeout,
         .max_body = MAX_BODY,
@@ -114,32 +45,27 @@ static int start_server(struct monitor *m, const char *token, const char *cert, 
         .ctx = m,
     };
     int rc = http_server_start(&m->http, &m->rt->loop, &o, e);
-    if (rc < 0 && any && rc != -FIS_NOMEM && !cert) {
+    if (rc < 0 && any && rc != -FIS_NOMEM && !f->cert) {
         log_line(LOG_LEVEL_WARN, "http", "text=\"it listens nowhere\" reason=\"%s\"", e->text);
         return 0;
     }
     if (rc < 0)
         return rc;
-    say_listening(m, token);
+    say_listening(m, f->token);
     return 0;
 }
 
 static int open_server(struct monitor *m, struct fis_error *e)
 {
     const struct config *cfg = m->rt->cfg;
-    char *token = NULL, *cert = NULL, *key = NULL;
+    struct http_files files;
     if (strcmp(cfg->http.listen, "off") == 0)
         return 0;
-    int rc = read_token(cfg, &token, e);
-    if (rc == 0)
-        rc = read_text("http.tls_cert", cfg->http.tls_cert, &cert, e);
-    if (rc == 0)
-        rc = read_text("http.tls_key", cfg->http.tls_key, &key, e);
-    if (rc == 0)
-        rc = start_server(m, token, cert, key, e);
-    forget(token);
-    forget(cert);
-    forget(key);
+    int rc = http_files_read(&cfg->http, &files, e);
+    if (rc < 0)
+        return rc;
+    rc = start_server(m, &files, e);
+    http_files_done(&files);
     return rc;
 }
 
@@ -149,10 +75,11 @@ void monitor_reload(struct monitor *m)
     char *token = NULL;
     if (!m || !m->http || !m->rt->cfg->http.token_file)
         return;
-    if (read_token(m->rt->cfg, &token, &e) < 0 || http_server_set_token(m->http, token, &e) < 0)
+    if (http_files_token(&m->rt->cfg->http, &token, &e) < 0 ||
+        http_server_set_token(m->http, token, &e) < 0)
         log_line(LOG_LEVEL_ERROR, "http", "text=\"the token stays as it was\" reason=\"%s\"",
                  e.text);
-    forget(token);
+    http_files_forget(token);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -116,5 +116,7 @@ void http_server_stop(struct http_server *s); /* NULL is fine */
 /* A token is 16 to 4096 visible ASCII characters, one line. INPUT: says what is wrong, never what
  * was found. */
 int http_token_check(const char *token, struct fis_error *e) FIS_MUST_CHECK;
+/* PEM texts that a server could be started with. INPUT: "found …, allowed …". */
+int http_tls_check(const char *cert, const char *key, struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

@@ -183,6 +183,13 @@ static const struct bad bads[] = {
     {LEAST "labels: {replace: 1}\n", ":6:19: ", {"found '1', allowed true or false"}},
     {LEAST "topics: {control: p.labels}\n", ":6:19: ", {"the name of topics.labels"}},
     {LEAST "gate: {warn_cell: 5}\n", ":6:19: ", {"fewer than gate.min_cell"}},
+    {LEAST "http: {listen: \"127.0.0.1:99999\"}\n",
+     ":6:16: ",
+     {"'http.listen': found '127.0.0.1:99999', allowed auto, off, or an IP address", "to 65535"}},
+    {LEAST "http: {listen: \"example.org:80\"}\n", ":6:16: ", {"found 'example.org:80'"}},
+    {LEAST "http: {listen: \"[::1:80\"}\n", ":6:16: ", {"found '[::1:80'"}},
+    {LEAST "http: {listen: \"127.0.0.1:\"}\n", ":6:16: ", {"found '127.0.0.1:'"}},
+    {LEAST "http: {listen: 9464}\n", ":6:16: ", {"found '9464'"}},
     /* what is no YAML, or more of it */
     {LEAST "gate: [1\n", ":7:1: ", {"found what is no YAML: "}},
     {"pipeline: \"p\nclasses: x", ":1:11: ", {"found what is no YAML: "}},

@@ -327,15 +327,33 @@ def _():
         s.bind(("127.0.0.1", 0))
         s.listen()
         taken = f"127.0.0.1:{s.getsockname()[1]}"
-        for http, words in (({"listen": taken}, [taken, "in use"]),
-                            ({"token_file": "nowhere"}, ["http.token_file", "nowhere"]),
-                            ({"token_file": "fisd.yaml"}, ["http.token_file", "allowed 16 to 4096"]),
-                            ({"tls_cert": "token", "tls_key": "token"}, ["certificate"])):
-            with pipeline(http_config(http=http), topics=False) as p:
-                p.start(ready=None)
-                same(p.ended(20), 1)
-                has(p.log(), *words)
-                assert TOKEN not in p.log()
+        with pipeline(http_config(http={"listen": taken}), topics=False) as p:
+            p.start(ready=None)
+            same(p.ended(20), 1)
+            has(p.log(), taken, "in use")
+
+
+@test("what is wrong in the configuration is found by the check, with its place; a start ends with 2")
+def _():
+    for http, key, words in (
+            ({"listen": "127.0.0.1:99999"}, "listen", ["127.0.0.1:99999", "a port to 65535"]),
+            ({"token_file": "nowhere"}, "token_file", ["nowhere' (No such file"]),
+            ({"token_file": "fisd.yaml"}, "token_file", ["allowed 16 to 4096"]),
+            ({"token_file": "credential:token"}, "token_file", ["$CREDENTIALS_DIRECTORY"]),
+            ({"tls_cert": "token", "tls_key": "token"}, "tls_cert", ["cannot be used", "PEM"])):
+        with pipeline(http_config(http=http), topics=False) as p:
+            text = open(p.config_path).read().splitlines()
+            line = next(i for i, t in enumerate(text, 1) if f'"{key}": ' in t)
+            column = text[line - 1].index(": ") + 3
+            place = f"{p.config_path[-60:]}:{line}:{column}: key 'http.{key}': "
+            for option in "--check-config", "--config":
+                r = subprocess.run([FISD, option, p.config_path], capture_output=True, text=True,
+                                   timeout=20, cwd=p.dir)
+                same(r.returncode, 2, r.stdout)
+                has(r.stderr, place, *words)
+                assert TOKEN not in r.stderr + r.stdout
+            if key != "listen":  # who only reads the same file is not stopped by it
+                assert "http." not in p.fisctl("topics", "check").stderr
 
 
 @test("statistics that come all the time, to the very end")
