@@ -53,6 +53,7 @@ mkdir -p "$run"
 export FISD_RUN_DIR=$run
 pids=()    # of all that is started here
 daemons=() # of them, the two fisd
+interrupted=
 
 # Ends what was started here, in order: the tools, then the daemons, which drain.
 clean_up() {
@@ -65,9 +66,11 @@ clean_up() {
         wait "$pid" 2>/dev/null
     done
     pids=()
+    # Last of all: the screen that one of them drew, or what it said, would hide it.
+    [ -z "$interrupted" ] || printf '\ndemo: interrupted\n' >&2
 }
 trap clean_up EXIT
-trap 'echo; echo "demo: interrupted" >&2; exit 130' INT TERM
+trap 'interrupted=yes; exit 130' INT TERM
 
 show_log() { # pipeline
     echo "demo: the end of $dir/$1.log:" >&2
@@ -127,6 +130,7 @@ follow() { # pipeline, more arguments for watch
     wait -n -p ended "$watch" "${daemons[@]}"
     status=$?
     [ "$ended" = "$watch" ] && [ $status -eq 0 ] && return
+    sleep 0.3 # Ctrl-C ends all of them: the shell hears of its own before it blames another
     echo >&2
     [ "$ended" = "${daemons[1]}" ] && name=random
     show_log "$name"
