@@ -5,6 +5,7 @@ and that they are still in force after a crash."""
 import json
 
 from fisd_test import (Pipeline, fields, has, main, people, record_json, same, t_config, test, wait)
+from own_broker import delete_records
 
 ROWS = list(people(8000, 3))
 TRUTH = {r["id"]: r["hired"] for r in ROWS}
@@ -160,10 +161,10 @@ def _():
         same((last["version"], last["served"], last["reason"], last["parent"]),
              (n, True, "rolled_back", before[-1]))
         same(weights(p, n), weights(p, before[-2]), "weights")
-
         shown = next(x for x in versions(p) if x["version"] == before[-2])["metrics"]["accuracy"]
         same(last["metrics"]["accuracy"], shown, "accuracy, which is of the weights")
         has(out, f"accuracy {shown:.4f} as it was judged")
+
         out = command(p, "models", "promote", str(pinned["version"]))
         last = [x for x in versions(p) if x["reason"] == "promoted"][-1]
         same((last["served"], last["parent"]), (True, n))
@@ -202,10 +203,6 @@ def _():
         same(p.log().count(" control command=pause "), 1, "times it was done")
 
 
-@test("what is no command is refused and stops nothing")
-def _():
-    with Pipeline(config()) as p:
-        p.start()
 @test("a pause that was sent while no trainer ran holds before the first label is asked for")
 def _():
     with Pipeline({**config(), "roles": ["trainer"]}) as p:
@@ -230,6 +227,29 @@ def _():
         same(len(p.wait_messages("label-requests", 24)), 24, "requests")
 
 
+@test("a pause that retention has removed is lost and holds nothing up")
+def _():
+    with Pipeline({**config(), "roles": ["trainer"]}) as p:
+        w = Work(p)
+        scorer = p.node("scorer", "scorer")
+        p.start()
+        scorer.start(ready=r" assigned role=scorer ")
+        command(p, "labels", "pause")
+        command(p, "labels", "resume")
+        same(p.stop(), 0, "exit status")
+        w.feed()
+        scorer.wait_log(r" scored .*\blag=0\b")
+        command(p, "labels", "pause", "--wait", "0", code=3)
+        delete_records(p.topic("control"), 0, 3)
+        p.start(ready=r" restored ")
+        p.wait_messages("label-requests", 24)
+        same(p.log_fields("offsets_lost")["lost"], "1", "commands lost")
+
+
+@test("what is no command is refused and stops nothing")
+def _():
+    with Pipeline(config()) as p:
+        p.start()
         p.produce("control", [(b"x", b"\xff\xff"), (b"y", b""), (b"z", bytes([8, 99])), (b"", b"{}")])
         command(p, "labels", "pause")
         same(len([m for m in p.consume("dead-letter")
