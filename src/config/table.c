@@ -114,7 +114,8 @@ const struct option config_options[] = {
     {.key = "labels.deadline", DURATION(0, YEAR), .offset = AT(labels.deadline), .standard = "0",
      .live = true,
      .meaning = "A request that is not answered within this time expires: it is cancelled on the "
-                "topic, and its place is free. A late answer is used all the same. 0: it waits."},
+                "topic, and its place is free. A late answer is used all the same. 0: it waits. "
+                "Another time holds for open requests too, whose message says the old one."},
     {.key = "labels.replace", .kind = KIND_BOOL, .offset = AT(labels.replace),
      .standard = "false",
      .live = true,

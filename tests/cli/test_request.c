@@ -15,6 +15,7 @@
 #include "cli/request_queue.h"
 #include "fis/rng.h"
 #include "wire/json_arena.h"
+#include "wire/json_codec.h"
 #include "wire/protobuf_codec.h"
 
 static const char *const classes[] = {"no", "yes"};
@@ -374,6 +375,49 @@ static void intervals_in_words(void **state)
     assert_string_equal(models_interval(nan, &good, text), "n/e");
 }
 
+/* The example on this line: from the first brace to the last. */
+static struct wire_message example(const char *line)
+{
+    const char *begin = strchr(line, '{'), *end = strrchr(line, '}');
+    assert_true(begin && end && end > begin);
+    return (struct wire_message){.topic = "t", .value = {begin, (size_t)(end - begin) + 1}};
+}
+
+/* What the README tells those who write a labelling tool. */
+static void examples_of_the_readme(void **state)
+{
+    (void)state;
+    static unsigned char memory[65536];
+    const struct cli c = make_cli(WIRE_JSON);
+    struct fis_arena arena = {.base = memory, .size = sizeof memory};
+    struct wire_label label;
+    struct request request;
+    struct fis_error e;
+    char line[1000];
+    int withdrawals = 0, votes = 0;
+    FILE *f = fopen("README.md", "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        if (!strncmp(line, "withdrawal {", 12)) {
+            const struct wire_message m = example(line);
+            assert_int_equal(request_read(&c, &m, 1, &request, &e), 1);
+            assert_true(request.cancelled);
+            assert_string_equal(request.reason, "expired");
+            request_done(&request);
+            withdrawals++;
+        } else if (!strncmp(line, "vote ", 5)) {
+            const struct wire_message m = example(line);
+            assert_int_equal(wire_json_label(&c.schema, &m, &arena, &label, &e), WIRE_OK);
+            assert_string_equal(label.annotator, "ann");
+            assert_int_equal(label.class_index, 1);
+            votes++;
+        }
+    }
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(withdrawals, 1);
+    assert_int_equal(votes, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -381,7 +425,7 @@ int main(void)
         cmocka_unit_test(votes_and_withdrawals),       cmocka_unit_test(a_line_of_requests),
         cmocka_unit_test(what_is_no_request),          cmocka_unit_test(versions_in_order),
         cmocka_unit_test(broken_versions_are_counted), cmocka_unit_test(intervals_in_words),
-        cmocka_unit_test(two_versions_side_by_side),
+        cmocka_unit_test(two_versions_side_by_side),   cmocka_unit_test(examples_of_the_readme),
     };
     wire_json_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
