@@ -12,7 +12,7 @@ const struct command_option command_options[] = {
     {"embedded", 0, NULL, false, NULL,
      "start an in-process broker, for trying: nothing of it survives"},
     {"check-config", 0, "FILE", true, NULL,
-     "read the configuration, say what is wrong with it, and end"},
+     "read the configuration and look for its files, say what is wrong, and end"},
     {"print-config", 0, NULL, false, NULL, "print every option with its default and meaning"},
     {"effective", 0, NULL, false, "print-config", "the values of FILE in force"},
     {"reference", 0, NULL, false, "print-config", "as a table in Markdown"},

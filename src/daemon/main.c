@@ -8,6 +8,7 @@
 #include "daemon/alarms.h"
 #include "daemon/command_line.h"
 #include "daemon/dead_letter.h"
+#include "daemon/example_files.h"
 #include "daemon/metrics.h"
 #include "daemon/monitor_http_files.h"
 #include "daemon/runtime.h"
@@ -27,12 +28,21 @@ static int report(const char *path, const struct config_problems *problems,
     return 2;
 }
 
+/* A start reads the examples itself, and says what is wrong in them too. */
+static void look_for_check(const struct config *cfg, config_refuse_fn *refuse, void *ctx)
+{
+    example_files_look(cfg, refuse, ctx);
+    http_files_look(cfg, refuse, ctx);
+}
+
 static int with_config(const struct command_line *c)
 {
     struct config cfg;
     struct config_problems problems = {0};
     struct fis_error e;
-    config_look_fn *look = c->action == COMMAND_PRINT ? NULL : http_files_look;
+    config_look_fn *look = c->action == COMMAND_PRINT   ? NULL
+                           : c->action == COMMAND_CHECK ? look_for_check
+                                                        : http_files_look;
     if (config_load_look(c->config, look, &cfg, &problems, &e) < 0)
         return report(c->config, &problems, &e);
     int status = 0;

@@ -18,12 +18,15 @@ validation: {file: v.csv, sensitive: [group]}
 """
 
 
-def fisd(*arguments, text=None, env=None):
+def fisd(*arguments, text=None, env=None, files=("i.csv", "v.csv")):
     with tempfile.TemporaryDirectory(dir=os.environ.get("FISD_TEST_DIR")) as d:
         path = os.path.join(d, "t.yaml")
         if text is not None:
             with open(path, "w") as f:
                 f.write(text)
+        for name in files:
+            with open(os.path.join(d, name), "w"):
+                pass
         r = subprocess.run([FISD, *[a.replace("FILE", path) for a in arguments]], timeout=30,
                            capture_output=True, text=True, stdin=subprocess.DEVNULL,
                            cwd=d, env={**os.environ, **(env or {})})
@@ -86,6 +89,24 @@ def _():
     has(err, "fisd.yaml")
 
 
+@test("files that are not there, or cannot be read, are found, each at its place")
+def _():
+    status, out, err = fisd("--check-config", "FILE", text=GOOD, files=())
+    same((status, out), (2, ""))
+    same([re.sub(r"'/\S*/", "'", line) for line in err.splitlines()],
+         [f"fisd: t.yaml:{line}:{column}: key '{key}.file': found the file '{name}' (No such file "
+          "or directory), allowed a file that can be read"
+          for line, column, key, name in ((5, 17, "initial", "i.csv"), (6, 20, "validation", "v.csv"))])
+    status, _, err = fisd("--check-config", "FILE", text=GOOD.replace("i.csv", "."))
+    same(status, 2)
+    has(err, "initial.file", "a directory")
+    # Who reads none is not stopped by it.
+    for text in ("roles: [scorer]\n" + GOOD,
+                 GOOD.replace("file: i.csv", "source: topic").replace("file: v.csv", "source: topic")):
+        same(fisd("--check-config", "FILE", text=text, files=()), (0, "t.yaml: ok\n", ""))
+    same(fisd("--print-config", "--effective", "-c", "FILE", text=GOOD, files=())[0], 0)
+
+
 @test("the daemon refuses what --check-config refuses, and a pipeline without a broker")
 def _():
     bad = GOOD.replace("[no, yes]", "[no]")
@@ -104,7 +125,8 @@ def _():
     # Every option is there with a meaning; the defaults alone change nothing.
     status, effective, err = fisd("--print-config", "--effective", "-c", "FILE", text=GOOD)
     same((status, err), (0, ""), err)
-    status, _, err = fisd("--check-config", "FILE", text=effective)
+    elsewhere = re.sub(r"/\S*/(?=[iv]\.csv)", "", effective)
+    status, _, err = fisd("--check-config", "FILE", text=elsewhere)
     same((status, err), (0, ""), "the effective configuration, read again")
     status, again, err = fisd("--print-config", "--effective", "-c", "FILE", text=effective)
     relative = re.compile(r"file: .*")

@@ -79,7 +79,14 @@ def _():
         r = run(at(f"usr/bin/{program}"), "--version")
         same((r.returncode, r.stderr), (0, ""), program)
         assert re.match(rf"{program} \d+\.\d+\.\d+", r.stdout), r.stdout
-    r = run(at("usr/bin/fisd"), "--check-config", at("usr/share/fisd/example.yaml"))
+    example = at("usr/share/fisd/example.yaml")
+    r = run(at("usr/bin/fisd"), "--check-config", example)
+    same((r.returncode, r.stderr.count("No such file")), (2, 2), r.stderr)  # and nothing else
+    same(len(r.stderr.splitlines()), 2, r.stderr)
+    for name in "initial.csv", "validation.csv":
+        with open(os.path.join(os.path.dirname(example), name), "w"):
+            pass
+    r = run(at("usr/bin/fisd"), "--check-config", example)
     same(r.returncode, 0, r.stderr)
 
 
