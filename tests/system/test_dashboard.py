@@ -274,10 +274,10 @@ def check_looks(page):
     same(len(set(shapes)), 5, "every mark has a shape of its own")
 
 
-def give_token(page):
+def give_token(page, token=TOKEN.replace(" ", "-")):
     page.until(lambda: page.b.seen("#ask-token"), "the question for the token")
     same(page.b.focused(), "ask-token")
-    page.b.type("#ask-token", TOKEN.replace(" ", "-"))
+    page.b.type("#ask-token", token)
     page.b.press(ENTER)
 
 
@@ -365,6 +365,27 @@ def running():
         page.picture("gone")
 
 
+@test("after a restart, what is waited for is told from what had come before it")
+def restarted():
+    with Browser() as b, Pipeline(config(alarms={"label_age": "1s"})) as p:
+        page = Page(p, b).start()
+        page.feed(300)
+        page.until(lambda: page.api("requests")["open"] > 0, "open requests")
+        page.headline("Waiting for 24 labels: none has come yet")
+        has(b.text("#tiles"), "no answer yet")
+        page.until_versions(3)
+        page.feed(300)
+        page.until(lambda: page.api("requests")["open"] == 24, "open requests")
+        answered = page.api("status")["trainer"]["leading"]["labels"]["answered"]
+        same(p.stop(), 0)
+        page.start(ready=r" takeover role=trainer ")
+        page.headline("Waiting for 24 labels: none has come since this start of fisd",
+                      f"{answered} answers came before")
+        has(b.text("#tiles"), "no answer since this start")
+        page.until(lambda: b.run("return document.querySelector('#headline').dataset.level")
+                   == "warn", "labels_stuck shows in the headline")
+
+
 @test("what noise on the directions buys is shown, as the API and the metrics have it")
 def noise():
     key = "a-key-of-thirty-two-letters-or-more"
@@ -426,6 +447,11 @@ def protected():
         page = Page(p, b).start()
         page.until(lambda: b.seen("#ask-token"), "the question for the token")
         same(b.text("#pipeline"), "", "nothing is shown before")
+        page.headline("fisd wants its token", "It answers", "http.token_file")
+        give_token(page, "not-the-token-of-this-one")
+        page.until(lambda: b.seen("#ask-token"), "the question for the token again")
+        page.headline("The token is another one", "It answers")
+        has(b.text("#ask-error"), "another one")
         give_token(page)
         page.headline("Waiting for records")
         same(b.text("#pipeline"), p.name)

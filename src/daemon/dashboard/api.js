@@ -11,15 +11,16 @@ export const token = {
 };
 
 export class Refused extends Error {
-  constructor(status, text) {
+  constructor(status, text, token) {
     super(text);
     this.status = status;
+    this.token = token; /* the one that was sent */
   }
 }
 
 async function ask(path, more = {}) {
-  const headers = { Accept: "application/json", ...more.headers };
-  if (token.get()) headers.Authorization = `Bearer ${token.get()}`;
+  const headers = { Accept: "application/json", ...more.headers }, mine = token.get();
+  if (mine) headers.Authorization = `Bearer ${mine}`;
   const answer = await fetch(`/api/v1/${path}`, {
     ...more,
     headers,
@@ -28,7 +29,8 @@ async function ask(path, more = {}) {
     signal: AbortSignal.timeout(PATIENCE_MS)
   });
   const body = await answer.json().catch(() => null);
-  if (!answer.ok) throw new Refused(answer.status, body?.detail ?? `HTTP status ${answer.status}`);
+  if (!answer.ok)
+    throw new Refused(answer.status, body?.detail ?? `HTTP status ${answer.status}`, mine);
   return body;
 }
 

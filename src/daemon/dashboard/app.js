@@ -29,7 +29,8 @@ const data = {
   drift: null,
   rate: null,
   lag: null,
-  lost: null
+  lost: null,
+  locked: null /* "wanted" or "wrong": fisd answers, but not without its token */
 };
 let failures = 0, timer = 0, heard = 0;
 
@@ -83,7 +84,8 @@ function draw() {
 
 function failed(e) {
   failures++;
-  if (e instanceof Refused && e.status === 401) return needToken(e.message);
+  if (e instanceof Refused && e.status === 401) return needToken(e.token);
+  data.locked = null;
   data.lost ??= { since: heard || Date.now() };
   data.lost.for_ms = Date.now() - data.lost.since;
   data.lost.text = e.name === "TimeoutError" ? "it takes too long" :
@@ -98,7 +100,7 @@ async function turn() {
     await readAll();
     failures = 0;
     heard = Date.now();
-    data.lost = null;
+    data.lost = data.locked = null;
   } catch (e) {
     if (!(e instanceof Refused) && !["TypeError", "TimeoutError", "AbortError"].includes(e.name))
       throw e;
@@ -185,8 +187,10 @@ async function confirmed(event) {
   }
 }
 
-function needToken(why) {
-  data.lost = { since: heard || Date.now(), for_ms: Date.now() - (heard || Date.now()), text: why };
+function needToken(sent) {
+  data.lost = null;
+  if (sent !== token.get()) return; /* another one has been given meanwhile */
+  data.locked = sent ? "wrong" : data.locked ?? "wanted";
   token.forget();
   if ($("ask").open) return;
   ask({
@@ -195,6 +199,7 @@ function needToken(why) {
     yes: "Show",
     act: turn
   });
+  if (data.locked === "wrong") say("ask-error", "The token is another one.");
 }
 
 function askRollback(version) {

@@ -7,6 +7,11 @@ const say = (level, text, more = "") => ({ level, text, more });
 
 /* In this order: the first that holds is said. Each gives {level, text, more} or nothing. */
 const RULES = [
+  ({ locked, status }) => locked &&
+    say("wait",
+      locked === "wrong" ? "The token is another one than that of fisd" : "fisd wants its token",
+      "It answers, and shows its figures to those who have the token: what stands in the file " +
+        "http.token_file of its configuration. " + (status ? "What is shown below is old." : "")),
   ({ lost, status }) => lost &&
     say("trouble", `No answer from fisd for ${span(lost.for_ms)}: ${lost.text}`,
       "Is the process running, and can this browser reach it? systemctl status 'fisd@*' and " +
@@ -32,8 +37,8 @@ const RULES = [
     say("warn", "Paused: no label is asked for",
       "Records are scored, and answers that come are used. Resume labelling when there should " +
       "be new requests."),
-  records,
   labels,
+  records,
   ({ status: s }) => !s.ready && say("wait", "Not ready", s.reason),
   ({ status: s, t }) => say("ok", t && t.job !== "none" ? "Training" : "Running", s.doing),
 ];
@@ -73,16 +78,25 @@ function records({ status: s, t, versions, lags }) {
   const topic = lags.find(l => l.role === "scorer")?.topic ?? "of the records";
   return say("wait", "Waiting for records",
     (versions.length ? `Version ${versions[0].version} is there. ` : "") +
-      `No record has come since the start. What writes to the topic ${topic}? ` +
+      `No record has come since ${start(t)}. What writes to the topic ${topic}? ` +
       "To try it with a file: fisctl replay.");
 }
 
-function labels({ t }) {
-  const n = t?.labels;
-  if (!n?.open || n.last_answer_seconds != null) return null;
+/* Counters of records and the time of the last answer begin anew with the process; what was asked
+ * for and answered is remembered. */
+const start = t => t?.labels.asked ? "this start of fisd" : "the start";
+
+function labels({ t, alarms }) {
+  const n = t?.labels, stuck = alarms.some(a => a.name === "labels_stuck");
+  if (!n?.open || (n.last_answer_seconds != null && !stuck)) return null;
+  const last = n.last_answer_seconds != null ?
+    `the last came ${span(1000 * n.last_answer_seconds)} ago` :
+    n.answered ? "none has come since this start of fisd" :
+                 "none has come yet";
   const age = known(n.oldest_seconds) ? ` the oldest ${span(1000 * n.oldest_seconds)} ago;` : "";
-  return say("wait", `Waiting for ${plural(n.open, "label")}: none has come since the start`,
-    `They were asked for on the topic of the label requests,${age} ` +
+  return say(stuck ? "warn" : "wait", `Waiting for ${plural(n.open, "label")}: ${last}`,
+    (n.answered ? `${plural(n.answered, "answer")} came before. ` : "") +
+      `They were asked for on the topic of the label requests,${age} ` +
       "your labelling tool answers on the topic of the labels. By hand: fisctl label.");
 }
 
@@ -152,6 +166,7 @@ export function tiles({t, status: s}) {
       (n.daily_budget ? `; today ${count(n.day_asked)} of ${count(n.daily_budget)} asked for` : ""));
     add("Open requests", count(n.open),
       known(n.last_answer_seconds) ? `last answer ${span(1000 * n.last_answer_seconds)} ago` :
+      n.answered                   ? "no answer since this start" :
                                      "no answer yet");
     if (t.privacy) add("Privacy of heads", ...privacyTile(t.privacy));
   }

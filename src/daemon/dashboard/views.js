@@ -36,7 +36,7 @@ export function renderHead(d) {
   say("head-text", text);
   say("head-more", more);
   document.title = `${SIGNS[level]} ${d.status?.pipeline ?? "fisd"}`;
-  document.body.classList.toggle("old", !!d.lost && !!d.status);
+  document.body.classList.toggle("old", !!(d.lost || d.locked) && !!d.status);
 }
 
 const severity = a => a.severity === "critical" ? "✗ Critical" : "! Warning";
