@@ -340,7 +340,7 @@ static void explain(const struct session *s, struct fis_gate_judgement *j, enum 
     const double served = j->served.n ? fis_metrics_of(&j->served, o->metric) : NAN;
     conclude(j, verdict, reason,
              "%s %s against %s served (difference %s, standard error %s), accuracy %s (served %s, "
-             "anchor %s, floor %s), a %.1f",
+             "anchor %s, floor %s), interpolation %.1f",
              fis_metric_name(o->metric), shown(fis_metrics_of(&j->pick, o->metric)).text,
              shown(served).text, shown(j->difference).text, shown(j->difference_se).text,
              shown(j->pick.accuracy).text, shown(j->served.accuracy).text,
