@@ -106,6 +106,18 @@ bool commands_turn(struct commands *c, struct fis_error *e)
     return true;
 }
 
+static void overtaken(struct command *k)
+{
+    char id[160] = ""; /* name_command makes shorter ones */
+    memcpy(id, k->id.bytes, k->id.length < sizeof id ? k->id.length : sizeof id - 1);
+    k->outcome = COMMAND_TAKEN;
+    snprintf(
+        k->text, sizeof k->text,
+        "another one came right after it, whose outcome is what is told; its own is in the log "
+        "of the trainer that leads, in the line control with id=%s",
+        id);
+}
+
 /* A state tells of the last command alone, and they are taken in their order: when it speaks of
  * one, those before it are over. */
 void commands_outcome(struct commands *c, const char *id, bool ok, const char *text)
@@ -114,12 +126,8 @@ void commands_outcome(struct commands *c, const char *id, bool ok, const char *t
     bool found = false;
     for (uint32_t i = 0; i < c->count; i++) {
         struct command *k = &c->items[(c->next + COMMANDS_MAX - 1 - i) % COMMANDS_MAX];
-        if (found && k->outcome == COMMAND_SENT) {
-            k->outcome = COMMAND_TAKEN;
-            snprintf(k->text, sizeof k->text,
-                     "another one came right after it, whose outcome is what is told; control in "
-                     "the log of the trainer that leads has both");
-        }
+        if (found && k->outcome == COMMAND_SENT)
+            overtaken(k);
         if (length != k->id.length || memcmp(k->id.bytes, id, length) != 0)
             continue;
         found = true;

@@ -142,6 +142,15 @@ static int carry_out(struct trainer_role *m, const struct wire_control *c,
     return 0;
 }
 
+/* Who gave the command chose the id: it must stay one word of a line. */
+static void word(char *out, size_t size, const char *id)
+{
+    size_t n = 0;
+    for (; *id && n + 1 < size; id++)
+        out[n++] = *id > ' ' && *id <= '~' && *id != '"' && *id != '\\' ? *id : '?';
+    out[n] = 0;
+}
+
 int trainer_role_control(struct trainer_role *m, const struct wire_control *c,
                          const struct wire_model *version, struct trainer_time now,
                          struct fis_error *e)
@@ -159,7 +168,9 @@ int trainer_role_control(struct trainer_role *m, const struct wire_control *c,
     snprintf(m->control_text, sizeof m->control_text, "%s", o.text.text);
     m->state.control_ok = o.ok;
     m->dirty = 1;
-    trainer_note(m, "control", "command=%s ok=%d text=\"%s\"", wire_control_name(c->kind), o.ok,
-                 m->control_text);
+    char shown[128];
+    word(shown, sizeof shown, id);
+    trainer_note(m, "control", "command=%s ok=%d id=%s text=\"%s\"", wire_control_name(c->kind),
+                 o.ok, shown, m->control_text);
     return 0;
 }
