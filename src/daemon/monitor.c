@@ -69,17 +69,23 @@ static int open_server(struct monitor *m, struct fis_error *e)
     return rc;
 }
 
-void monitor_reload(struct monitor *m)
+bool monitor_reload(struct monitor *m)
 {
     struct fis_error e;
     char *token = NULL;
+    bool other = false;
     if (!m || !m->http || !m->rt->cfg->http.token_file)
-        return;
-    if (http_files_token(&m->rt->cfg->http, &token, &e) < 0 ||
-        http_server_set_token(m->http, token, &e) < 0)
-        log_line(LOG_LEVEL_ERROR, "http", "text=\"the token stays as it was\" reason=\"%s\"",
-                 e.text);
+        return false;
+    int rc = http_files_token(&m->rt->cfg->http, &token, &e);
+    if (rc == 0) {
+        other = !http_server_token_is(m->http, token);
+        rc = http_server_set_token(m->http, token, &e);
+    }
     http_files_forget(token);
+    if (rc == 0)
+        return other;
+    log_line(LOG_LEVEL_ERROR, "http", "text=\"the token stays as it was\" reason=\"%s\"", e.text);
+    return false;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -23,7 +23,7 @@ void monitor_close(struct monitor *m); /* workers have ended, the loop too. NULL
 
 void monitor_turn(struct monitor *m);
 void monitor_tick(struct monitor *m);   /* once a second */
-void monitor_reload(struct monitor *m); /* the token is read again */
+bool monitor_reload(struct monitor *m); /* reads the token again; true when it is another one now */
 
 /* What others tell it; NULL is fine. */
 void monitor_kafka_trouble(struct monitor *m, const char *text);

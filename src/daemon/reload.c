@@ -11,7 +11,8 @@ static void say_refused(const struct runtime *rt, const struct config_problems *
              " text=\"nothing was changed; fisd --check-config tells all that is wrong\"");
 }
 
-static void say_taken(const struct runtime *rt, const struct config_changes *c)
+/* other_token: http.token_file is the same name, and what stands in it is not. */
+static void say_taken(const struct runtime *rt, const struct config_changes *c, bool other_token)
 {
     if (c->taken)
         log_line(LOG_LEVEL_INFO, "reload", "file=\"%s\" changed=\"%s\"", rt->config_path,
@@ -20,16 +21,22 @@ static void say_taken(const struct runtime *rt, const struct config_changes *c)
         log_line(LOG_LEVEL_WARN, "reload",
                  "file=\"%s\" not_changed=\"%s\" text=\"these wait for a restart\"",
                  rt->config_path, c->kept_keys);
-    if (!c->taken && !c->kept)
+    if (other_token)
+        log_line(
+            LOG_LEVEL_INFO, "reload",
+            "file=\"%s\" text=\"the file of http.token_file has another token: it is in force\"",
+            rt->config_path);
+    if (!c->taken && !c->kept && !other_token)
         log_line(LOG_LEVEL_INFO, "reload", "file=\"%s\" text=\"nothing differs\"", rt->config_path);
 }
 
-static void put_in_force(struct runtime *rt)
+/* True when the token is another one. */
+static bool put_in_force(struct runtime *rt)
 {
     log_set_level((enum log_level)rt->cfg->log.level);
     if (rt->trainer)
         trainer_host_adjust(rt->trainer);
-    monitor_reload(rt->monitor);
+    return monitor_reload(rt->monitor);
 }
 
 void reload(struct runtime *rt)
@@ -46,8 +53,7 @@ void reload(struct runtime *rt)
     } else {
         config_adopt(rt->own_cfg, &next, &changes);
         config_done(&next);
-        put_in_force(rt);
-        say_taken(rt, &changes);
+        say_taken(rt, &changes, put_in_force(rt));
     }
     fis_free(problems);
     notify_reloaded(&rt->notify);

@@ -105,6 +105,8 @@ int http_server_start(struct http_server **out, uv_loop_t *loop, const struct ht
 /* Another token (NULL: none) from now on. NOMEM: the old one stays. */
 int http_server_set_token(struct http_server *s, const char *token,
                           struct fis_error *e) FIS_MUST_CHECK;
+/* Whether this token (NULL: none) is the one in force. */
+bool http_server_token_is(const struct http_server *s, const char *token);
 /* "127.0.0.1:9464", with the port that was bound. */
 const char *http_server_address(const struct http_server *s);
 bool http_server_loopback(const struct http_server *s); /* bound to it */

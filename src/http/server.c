@@ -294,6 +294,11 @@ int http_server_set_token(struct http_server *s, const char *token, struct fis_e
     return 0;
 }
 
+bool http_server_token_is(const struct http_server *s, const char *token)
+{
+    return s->token && token ? strcmp(s->token, token) == 0 : s->token == token;
+}
+
 const char *http_server_address(const struct http_server *s)
 {
     return s->address;

@@ -324,7 +324,10 @@ static void token_can_change(void **state)
     assert_int_equal(status_of(ask(f, q)), 401);
     assert_int_equal(http_server_set_token(f->server, "short", &e), -FIS_INPUT);
     assert_null(strstr(e.text, "short"));
+    assert_false(http_server_token_is(f->server, "another-token-here"));
     assert_int_equal(http_server_set_token(f->server, "another-token-here", &e), 0);
+    assert_true(http_server_token_is(f->server, "another-token-here"));
+    assert_false(http_server_token_is(f->server, NULL));
     assert_int_equal(status_of(ask(f, q)), 200);
     assert_int_equal(http_server_set_token(f->server, NULL, &e), 0);
     const char *a = ask(f, q);

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -275,6 +276,17 @@ def _():
              ["resume", "promote", "pause", "pin"])
         same(len(p.consume("control")), 4)
         same(c.get("/api/v1/commands/none").status, 404)
+        # Of several in quick succession the last one's outcome is told, and all are in the log.
+        burst = [c.ask("POST", f"/api/v1/{x}", "{}").json["command"]
+                 for x in ("pause", "pin", "resume", "unpin", "pause", "resume")]
+        wait(lambda: c.api(f"commands/{burst[-1]}")["outcome"] == "done", "the last one")
+        for k in burst:
+            line = p.wait_log(rf" control command=\w+ ok=(\d) id={re.escape(k)} text=\"")
+            told = c.api(f"commands/{k}")
+            if told["outcome"] == "taken":
+                has(told["text"], f"control with id={k}")
+            else:
+                same((told["outcome"], line[1]), ("done", "1"))
         has(json.dumps(c.api("groups")), '"group": "A"', '"group": "B"')
         assert TOKEN not in p.log()
 
@@ -292,8 +304,15 @@ def _():
         p.process.send_signal(signal.SIGHUP)
         p.wait_log(r"error http text=\"the token stays as it was\"")
         same(status(TOKEN), 202)
+        since = len(p.log())
         p.write("token", b"another-token-of-the-tests")
         p.process.send_signal(signal.SIGHUP)
+        said = p.wait_log(r" reload .*", since)[0]
+        has(said, "http.token_file has another token: it is in force")
+        assert TOKEN not in p.log() and "another-token-of" not in p.log()
+        since = len(p.log())
+        p.process.send_signal(signal.SIGHUP)
+        has(p.wait_log(r" reload .*", since)[0], "nothing differs")
         wait(lambda: status("another-token-of-the-tests") == 202, "the new token")
         same(status(TOKEN), 401)
 
