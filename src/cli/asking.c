@@ -52,7 +52,9 @@ static struct asking collecting(const struct config_selection *s, const struct l
 {
     char have[SCREEN_NUMBER], want[SCREEN_NUMBER];
     if (s->mode == CONFIG_POOL)
-        return say(ASKING_WINDOW, "not now, round %u: the pool is being scanned", v->state.round);
+        return say(ASKING_WINDOW,
+                   "not now, round %u: the pool is being scanned, or has nothing new",
+                   v->state.round);
     return say(ASKING_WINDOW, "not now, round %u: the window has %s of %s records%s",
                v->state.round, screen_number(v->state.window_records, have),
                screen_number(s->window_records, want),

@@ -179,8 +179,8 @@ const struct option config_options[] = {
                 "2 the predicted class."},
     {.key = "selection.labels_per_round", COUNT(1, 65536),
      .offset = AT(selection.labels_per_round), .standard = "128",
-     .meaning = "Labels bought in a round (with fis: bought and kept); a round ends with the "
-                "gate's verdict on a new version."},
+     .meaning = "Labels bought in a round (with fis: those that are accepted, as fisctl labels says "
+                "it); a round ends with the gate's verdict on a new version."},
     {.key = "selection.rounds", COUNT(0, 1000000000), .offset = AT(selection.rounds),
      .standard = "0", .live = true,
      .meaning = "Rounds with labels after which the trainer stops asking; 0: no limit."},

@@ -132,7 +132,7 @@ static void candidates(void **arg)
            "not now, round 3: the window has 4,200 of 10,000 records; selection.window_time may "
            "end it before");
     w->cfg.selection.mode = CONFIG_POOL;
-    expect(w, ASKING_WINDOW, "not now, round 3: the pool is being scanned");
+    expect(w, ASKING_WINDOW, "not now, round 3: the pool is being scanned, or has nothing new");
     w->v.state.phase = WIRE_PHASE_LABEL;
     w->v.count[WIRE_IN_HEAP] = 0;
     expect(w, ASKING_NO_MORE, "not now, round 3: no candidate is left; 2 labels are waited for");
