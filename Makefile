@@ -380,6 +380,10 @@ man: all ## write manual pages and completions for bash to build/…/share
 
 # ---- install ----------------------------------------------------------------------------------
 prefix_dirs = $(DESTDIR)$(PREFIX)
+# They lie in one directory then, and what they name of config and proto in another.
+DOCS := README.md CHANGELOG.md CONTRIBUTING.md RESULTS.md $(sort $(wildcard src/*.md))
+as_installed = sed -e 's|src/\([A-Z-]*\.md\)|\1|g' \
+  -e 's@\(config\|proto\)/\(openapi\.yaml\|example\.yaml\|prometheus\|grafana\|fis\.proto\)@$(PREFIX)/share/fisd/\2@g'
 .PHONY: install
 install: all man ## install programs, library, manuals, examples and the systemd unit (DESTDIR, PREFIX)
 	$(Q)install -d $(addprefix $(prefix_dirs)/,bin include/fis lib/sysusers.d share/fisd share/doc/fisd \
@@ -388,11 +392,13 @@ install: all man ## install programs, library, manuals, examples and the systemd
 	$(Q)install -m 755 $(FISD) $(FISCTL) $(prefix_dirs)/bin
 	$(Q)install -m 644 $(LIBFIS) $(DESTDIR)$(LIBDIR)
 	$(Q)install -m 644 include/fis/*.h $(prefix_dirs)/include/fis
-	$(Q)install -m 644 proto/fis.proto config/example.yaml $(prefix_dirs)/share/fisd
+	$(Q)install -m 644 proto/fis.proto config/example.yaml config/openapi.yaml $(prefix_dirs)/share/fisd
 	$(Q)cp -r config/prometheus config/grafana $(prefix_dirs)/share/fisd
-	$(Q)install -m 644 README.md CHANGELOG.md LICENSE src/OPERATIONS.md $(prefix_dirs)/share/doc/fisd
+	$(Q)install -m 644 $(DOCS) LICENSE $(prefix_dirs)/share/doc/fisd
+	$(Q)for f in $(DOCS); do $(as_installed) $$f > $(prefix_dirs)/share/doc/fisd/$${f##*/} || exit 1; done
 	$(Q)install -m 644 $(B)/share/fisctl.1 $(prefix_dirs)/share/man/man1
 	$(Q)install -m 644 $(B)/share/fisd.yaml.5 $(prefix_dirs)/share/man/man5
+	$(Q)sed -i 's|src/\([A-Z\-]*\.md\)|$(PREFIX)/share/doc/fisd/\1|g' $(prefix_dirs)/share/man/man5/fisd.yaml.5
 	$(Q)install -m 644 $(B)/share/fisd.8 $(prefix_dirs)/share/man/man8
 	$(Q)for p in fisd fisctl; do \
 	  install -m 644 $(B)/share/$$p.bash $(prefix_dirs)/share/bash-completion/completions/$$p || exit 1; done
@@ -415,7 +421,7 @@ deb: deps-deb ## build Debian packages (fisd, libfis-dev) into build/deb
 	$(Q)v=$$(sed -n '1s/.*(\(.*\)).*/\1/p' systemd/debian/changelog); [ "$$v" = '$(VERSION)' ] || \
 	  { echo "systemd/debian/changelog is of $$v, the sources are of $(VERSION)" >&2; exit 1; }
 	$(Q)mkdir -p $(DEB)/fisd && find $(DEB)/fisd -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
-	$(Q)cp -a Makefile README.md CHANGELOG.md LICENSE include proto config src systemd $(DEB)/fisd
+	$(Q)cp -a Makefile README.md CHANGELOG.md CONTRIBUTING.md RESULTS.md LICENSE include proto config src systemd $(DEB)/fisd
 	$(Q)mv $(DEB)/fisd/systemd/debian $(DEB)/fisd/debian
 	$(Q)sed -i 's/@BUILD_DEPENDS@/$(call comma_list,$(BUILD_DEBS))/' $(DEB)/fisd/debian/control
 	$(Q)rm -f $(DEB)/*.deb $(DEB)/*.buildinfo $(DEB)/*.changes

@@ -73,6 +73,27 @@ def _():
             assert tree not in text and "@PREFIX@" not in text, f"{name}: a path of the build"
 
 
+@test("what the documents name and link to is there")
+def _():
+    docs = at("usr/share/doc/fisd")
+    names = os.listdir(docs)
+    for name in ("OPERATIONS.md", "DESIGN.md", "THREAT-MODEL.md", "PERFORMANCE.md"):
+        assert name in names, f"{name} is missing: {names}"
+    named = 0
+    for name in names + ["../../man/man5/fisd.yaml.5"]:
+        with open(os.path.join(docs, name), encoding="utf-8") as f:
+            text = f.read().replace("\\-", "-")
+        links = [x for x in re.findall(r"\]\(([^)\s]+)\)", text) if not x.startswith(("http", "#"))]
+        links += re.findall(r"(?<![\w/.-])(?:[a-z]+/)?[A-Z][A-Z-]{3,}\.md\b", text)
+        links += re.findall(r"/usr/share/(?:doc/)?fisd/[\w./-]*\w", text)
+        links += re.findall(r"(?<![\w/])(?:config|proto)/\w[\w./-]*\w", text)
+        for link in links:
+            path = at(link[1:]) if link[0] == "/" else os.path.join(docs, link)
+            assert os.path.exists(path), f"{name} names {link}, which is not installed"
+            named += 1
+    assert named > 20, named
+
+
 @test("the programs run from there, and the example configuration passes its check")
 def _():
     for program in ("fisd", "fisctl"):
