@@ -251,8 +251,8 @@ int config_load_all(const char *path, struct config *cfg, struct config_problems
 
 /* What a configuration without mistakes names may be wrong still: files, certificates. `look` is
  * given it at the end, and refuses what cannot be used: `text` is "found …, allowed …", and becomes
- * a problem at the place of `key`. For who uses what is named: a program that only reads the same
- * file must not be stopped by it. */
+ * a problem at the place of `key` (an option, or "kafka." and a property). For who uses what is
+ * named: a program that only reads the same file must not be stopped by it. */
 typedef void config_refuse_fn(void *ctx, const char *key, const char *text);
 typedef void config_look_fn(const struct config *cfg, config_refuse_fn *refuse, void *ctx);
 int config_load_look(const char *path, config_look_fn *look, struct config *cfg,

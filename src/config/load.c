@@ -48,10 +48,21 @@ static void note_syntax(struct load *l)
         load_note(l, 1, 1, "found what is no YAML");
 }
 
+/* The place of "kafka.NAME", which is no option of its own. */
+static struct spot property_spot(struct load *l, const char *key)
+{
+    const char *name = key + strlen("kafka.");
+    struct spot at = load_spot(l, "kafka", -1);
+    struct fy_node *map = load_target(at.node);
+    snprintf(at.path, sizeof at.path, "%s", key);
+    at.node = map ? fy_node_mapping_lookup_by_string(map, name, strlen(name)) : NULL;
+    return at;
+}
+
 static void refuse(void *ctx, const char *key, const char *text)
 {
     struct load *l = ctx;
-    struct spot at = load_spot(l, key, -1);
+    struct spot at = strncmp(key, "kafka.", 6) == 0 ? property_spot(l, key) : load_spot(l, key, -1);
     load_say(l, &at, text);
 }
 

@@ -13,6 +13,7 @@
 #include "daemon/monitor_http_files.h"
 #include "daemon/runtime.h"
 #include "fis/version.h"
+#include "stream/conf.h"
 #include "wire/json_codec.h"
 
 static int report(const char *path, const struct config_problems *problems,
@@ -28,11 +29,29 @@ static int report(const char *path, const struct config_problems *problems,
     return 2;
 }
 
+static void look_at_kafka(const struct config *cfg, config_refuse_fn *refuse, void *ctx)
+{
+    for (uint32_t i = 0; i < cfg->kafka.count; i++) {
+        const struct config_property *p = &cfg->kafka.items[i];
+        char key[300];
+        struct fis_error e;
+        snprintf(key, sizeof key, "kafka.%s", p->name);
+        if (stream_property_check(&(struct stream_property){p->name, p->value}, &e) < 0)
+            refuse(ctx, key, e.text);
+    }
+}
+
+static void look_for_start(const struct config *cfg, config_refuse_fn *refuse, void *ctx)
+{
+    look_at_kafka(cfg, refuse, ctx);
+    http_files_look(cfg, refuse, ctx);
+}
+
 /* A start reads the examples itself, and says what is wrong in them too. */
 static void look_for_check(const struct config *cfg, config_refuse_fn *refuse, void *ctx)
 {
     example_files_look(cfg, refuse, ctx);
-    http_files_look(cfg, refuse, ctx);
+    look_for_start(cfg, refuse, ctx);
 }
 
 static int with_config(const struct command_line *c)
@@ -42,7 +61,7 @@ static int with_config(const struct command_line *c)
     struct fis_error e;
     config_look_fn *look = c->action == COMMAND_PRINT   ? NULL
                            : c->action == COMMAND_CHECK ? look_for_check
-                                                        : http_files_look;
+                                                        : look_for_start;
     if (config_load_look(c->config, look, &cfg, &problems, &e) < 0)
         return report(c->config, &problems, &e);
     int status = 0;

@@ -36,6 +36,14 @@ static int set(rd_kafka_conf_t *conf, const struct stream_property *p, struct fi
     }
 }
 
+int stream_property_check(const struct stream_property *p, struct fis_error *e)
+{
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    int rc = set(conf, p, e);
+    rd_kafka_conf_destroy(conf);
+    return rc;
+}
+
 static int set_all(rd_kafka_conf_t *conf, const struct stream_property *list, size_t count,
                    struct fis_error *e)
 {

@@ -58,6 +58,10 @@ struct stream_offset {
 const char *stream_property_find(const struct stream_property *properties, size_t count,
                                  const char *key);
 
+/* INPUT: librdkafka does not know it, or refuses the value. What it refuses of several together is
+ * told when a client is opened. */
+int stream_property_check(const struct stream_property *p, struct fis_error *e) FIS_MUST_CHECK;
+
 /* What is known to go wrong with these properties and a librdkafka of this version (as
  * rd_kafka_version() tells it; 0: the one that is there), for the operator; NULL: nothing. */
 const char *stream_caveat(const struct stream_property *p, size_t n, int version);

@@ -375,6 +375,21 @@ def _():
                 assert "http." not in p.fisctl("topics", "check").stderr
 
 
+@test("so is what librdkafka does not take, with its place")
+def _():
+    for name, value, words in (("no.such.property", "1", ["not known to librdkafka"]),
+                               ("session.timeout.ms", "abc", ["session.timeout.ms", "Invalid"])):
+        with pipeline(http_config(kafka={name: value}), topics=False) as p:
+            text = open(p.config_path).read().splitlines()
+            line = next(i for i, t in enumerate(text, 1) if f'"{name}": ' in t)
+            place = f":{line}:{text[line - 1].index(': ') + 3}: key 'kafka.{name}': "
+            for option in "--check-config", "--config":
+                r = subprocess.run([FISD, option, p.config_path], capture_output=True, text=True,
+                                   timeout=20, cwd=p.dir)
+                same(r.returncode, 2, r.stdout)
+                has(r.stderr, place, *words)
+
+
 @test("statistics that come all the time, to the very end")
 def _():
     with pipeline(http_config(kafka={"statistics.interval.ms": "1"})) as p:
