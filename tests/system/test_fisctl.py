@@ -254,7 +254,7 @@ def _():
         has(ok(p.fisctl("models", "pin")), "pin: done")
         fails(p.fisctl("models", "rollback"), "rollback: refused", "before version 1")
         fails(p.fisctl("models", "promote", "9"), "promote: refused", "version 9")
-        has(ok(p.fisctl("label", "--answers", "answers.csv", "--until-idle", "2")),
+        has(ok(p.fisctl("label", "--answers", "answers.csv", "--limit", "64")),
             "asked for 64, 0 of them not in the file\n")
         p.wait_log(r" version version=3 ")
         has(ok(p.fisctl("models", "unpin")), "unpin: done")
