@@ -11,7 +11,7 @@ import sys
 
 from fisd_test import (FISCTL, FISD, KAFKA, ROOT, Pipeline, csv_bytes, has, main, people,
                        record_json, same, t_config, test, wait)
-from own_broker import delete_topic
+from own_broker import delete_topic, tool
 
 GUIDE = os.path.join(ROOT, "src/OPERATIONS.md")
 
@@ -184,6 +184,7 @@ def _():
     p.name = "credit"
     p.write("credit.yaml", readme_config().encode())
     p.config_path = os.path.join(p.dir, "credit.yaml")
+    tool("TopicCommand", "--delete", "--if-exists", "--topic", r"credit\..*")  # of a run before
     p.make_topics()
     machine = Machine(p)
     rows = list(applications(10100, 3))
