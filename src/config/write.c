@@ -119,7 +119,8 @@ void config_write_markdown(FILE *out)
 
 /* ---- a configuration in force --------------------------------------------------------------- */
 
-static void write_quoted(FILE *out, const char *text)
+/* A key is taken as it is written; in a value ${NAME} stands for a variable. */
+static void write_scalar(FILE *out, const char *text, bool is_key)
 {
     fputc('"', out);
     for (const char *s = text; *s; s++) {
@@ -127,12 +128,17 @@ static void write_quoted(FILE *out, const char *text)
             fprintf(out, "\\%c", *s);
         else if ((unsigned char)*s < 0x20)
             fprintf(out, "\\x%02x", (unsigned)*s);
-        else if (*s == '$' && s[1] == '{')
+        else if (*s == '$' && s[1] == '{' && !is_key)
             fputs("$$", out);
         else
             fputc(*s, out);
     }
     fputc('"', out);
+}
+
+static void write_quoted(FILE *out, const char *text)
+{
+    write_scalar(out, text, false);
 }
 
 /* The shortest form that reads back as the same number. */
@@ -196,7 +202,7 @@ static void write_properties(FILE *out, const struct config_properties *properti
     for (uint32_t i = 0; i < properties->count; i++) {
         const struct config_property *p = &properties->items[i];
         fputs("\n  ", out);
-        write_quoted(out, p->name);
+        write_scalar(out, p->name, true);
         fputs(": ", out);
         write_quoted(out, p->from ? p->from : secret_name(p->name) ? "***" : p->value);
     }

@@ -115,6 +115,8 @@ static void check(const char *said, size_t n, const char *asked, size_t size)
     if (has(said, n, "no broker has answered yet") || has(said, n, "one JSON object"))
         FUZZ_HOLDS(has(asked, size, TOKEN));
     FUZZ_HOLDS(commands_at(&monitor->commands, 0) == NULL);
+    for (int turn = 0; turn < MOST_TURNS && monitor->http->counts.open; turn++)
+        uv_run(&runtime.loop, UV_RUN_NOWAIT); /* who is heard no more is let go of soon */
     FUZZ_HOLDS(monitor->http->counts.open == 0 && !monitor->http->connections);
 }
 
