@@ -4,7 +4,7 @@
 #   tests/system/run.sh [TEST …]     without names: all, and the stream layer's own, if built
 #
 # FISD, FISCTL: the programs (default build/release/bin); V=1: every test's own output; JOBS: how
-# many at a time (default 2: they wait more than they work).
+# many at a time (default 4: they wait more than they work).
 # What the tests leave is removed when all went well, else kept in build/system.*.
 set -u -o pipefail
 
@@ -65,7 +65,7 @@ verbose=
 # Several at a time on a slow machine a bounded wait may be too short: a program that failed beside
 # others is run once more, alone, and that counts. Both are seen in the output.
 rm -f .prove # where prove keeps its state
-prove $verbose --timer --state=save -j "${JOBS:-2}" --exec '' "$@"
+prove $verbose --timer --state=save -j "${JOBS:-4}" --exec '' "$@"
 status=$?
 if [ $status -ne 0 ] && [ -s .prove ]; then
     echo "run.sh: what failed is run again, alone"
