@@ -4,6 +4,7 @@
 
 #include "daemon/closer.h"
 #include "daemon/monitor.h"
+#include "daemon/trainer_files.h"
 
 void trainer_load_init(struct trainer_load *l, struct runtime *rt, const struct trainer_out *out,
                        struct memory *memory)
@@ -42,26 +43,9 @@ static int encoder_step(struct trainer_load *l, struct fis_error *e)
     return l->encoder ? 1 : -1;
 }
 
-static struct data_source file_source(struct trainer_load *l, const char *path,
-                                      const struct wire_schema *schema, int with_sensitive)
-{
-    const struct pipeline *p = &l->rt->pipeline;
-    return (struct data_source){
-        .path = path,
-        .schema = schema,
-        .columns = p->columns,
-        .n_columns = p->n_columns,
-        .with_sensitive = with_sensitive,
-    };
-}
-
 static int initial_file(struct trainer_load *l, struct fis_error *e)
 {
-    const struct config *cfg = l->rt->cfg;
-    struct data_source s = file_source(l, cfg->initial.file, &l->rt->pipeline.initial, 0);
-    if (!l->encoder && !(l->encoder = data_fit_encoder(&s, cfg->features.max_categories, e)))
-        return -1;
-    return data_examples_load(&s, l->encoder, &l->initial_rows, e) < 0 ? -1 : 1;
+    return trainer_files_initial(&l->rt->pipeline, &l->encoder, &l->initial_rows, e) < 0 ? -1 : 1;
 }
 
 static void end_topic(void *topic)
@@ -112,9 +96,8 @@ static int initial_step(struct trainer_load *l, struct fis_error *e)
 
 static int validation_file(struct trainer_load *l, struct fis_error *e)
 {
-    struct data_source s =
-        file_source(l, l->rt->cfg->validation.file, &l->rt->pipeline.validation, 1);
-    return data_examples_load(&s, l->encoder, &l->validation_rows, e) < 0 ? -1 : 1;
+    return trainer_files_validation(&l->rt->pipeline, &l->encoder, &l->validation_rows, e) < 0 ? -1
+                                                                                               : 1;
 }
 
 static int validation_topic(struct trainer_load *l, struct fis_error *e)
