@@ -92,6 +92,14 @@ static const struct {
 };
 /* clang-format on */
 
+uint64_t dead_counts_sum(const struct dead_counts *c)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < FIS_ERROR_CODES; i++)
+        sum += c->n[i];
+    return sum;
+}
+
 bool dead_letter_possible(enum dead_letter_from from, enum fis_error_code code)
 {
     return (codes[code].from & from) != 0;

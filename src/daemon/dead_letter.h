@@ -30,6 +30,7 @@ enum dead_letter_from {
 struct dead_counts {
     uint64_t n[FIS_ERROR_CODES];
 };
+uint64_t dead_counts_sum(const struct dead_counts *c);
 /* Whether a message of that topic can be refused with this code. */
 bool dead_letter_possible(enum dead_letter_from from, enum fis_error_code code);
 /* What each code means and what to do, a table in Markdown. */

@@ -25,10 +25,8 @@ int trainer_input_offer(struct trainer_input *in, struct trainer_role *role,
         return 0;
     }
     int rc = got == WIRE_OK ? trainer_role_offer(role, &offer.candidate, &why) : -FIS_INPUT;
-    if (rc == -FIS_INPUT) {
-        in->refused_offers++;
+    if (rc == -FIS_INPUT)
         return refuse(in, m, &why, &in->dead_offers, e);
-    }
     if (rc < 0)
         *e = why;
     return rc;
@@ -51,7 +49,6 @@ int trainer_input_label(struct trainer_input *in, struct trainer_role *role,
     }
     int rc = got == WIRE_OK ? trainer_role_label(role, &label, now, &why) : -FIS_INPUT;
     if (rc == -FIS_INPUT) {
-        in->refused_labels++;
         log_line(LOG_LEVEL_WARN, "label_refused", "partition=%d offset=%lld reason=\"%s\"",
                  (int)m->partition, (long long)m->offset, why.text);
         return refuse(in, m, &why, &in->dead_labels, e);
@@ -91,7 +88,6 @@ int trainer_input_control(struct trainer_input *in, struct trainer_role *role,
                  ? trainer_role_control(role, &c, version, now, &why)
                  : -FIS_INPUT;
     if (rc == -FIS_INPUT) {
-        in->refused_commands++;
         log_line(LOG_LEVEL_WARN, "command_refused", "partition=%d offset=%lld reason=\"%s\"",
                  (int)m->partition, (long long)m->offset, why.text);
         return refuse(in, m, &why, &in->dead_commands, e);

@@ -14,8 +14,7 @@ struct trainer_input {
     struct outbox *outbox;
     struct fis_arena *arena;
     uint64_t read; /* messages of all three topics, whatever became of them */
-    uint64_t refused_labels, refused_offers, refused_commands;
-    struct dead_counts dead_labels, dead_offers, dead_commands; /* the same, by code */
+    struct dead_counts dead_labels, dead_offers, dead_commands; /* what was refused */
 };
 
 /* A message of `candidates`: a candidate, or progress. */

@@ -307,13 +307,14 @@ uint32_t trainer_work_status(struct trainer_work *w, struct status_trainer *out,
     out->restore_ms = w->restore_ms;
     out->ledger_entries = w->restored_entries;
     out->ledger_bytes = w->restored_bytes;
-    out->read = w->reader.input.read;
-    out->dead_labels = w->reader.input.refused_labels;
-    out->dead_offers = w->reader.input.refused_offers;
-    out->dead_commands = w->reader.input.refused_commands;
-    out->dead[0] = &w->reader.input.dead_labels;
-    out->dead[1] = &w->reader.input.dead_offers;
-    out->dead[2] = &w->reader.input.dead_commands;
+    const struct trainer_input *in = &w->reader.input;
+    out->read = in->read;
+    out->dead_labels = dead_counts_sum(&in->dead_labels);
+    out->dead_offers = dead_counts_sum(&in->dead_offers);
+    out->dead_commands = dead_counts_sum(&in->dead_commands);
+    out->dead[0] = &in->dead_labels;
+    out->dead[1] = &in->dead_offers;
+    out->dead[2] = &in->dead_commands;
     return trainer_reader_lags(&w->reader, lags, n);
 }
 
@@ -323,7 +324,8 @@ void trainer_work_tick(struct trainer_work *w)
         return;
     trainer_reader_tick(&w->reader, runtime_now(w->rt).mono_ms);
     struct trainer_role_counts c = trainer_role_counts(w->role);
-    uint64_t answers = c.labels + c.duplicates + c.skipped + w->reader.input.refused_labels;
+    uint64_t refused = dead_counts_sum(&w->reader.input.dead_labels);
+    uint64_t answers = c.labels + c.duplicates + c.skipped + refused;
     if (answers == w->said_answers)
         return;
     w->said_answers = answers;
@@ -332,7 +334,7 @@ void trainer_work_tick(struct trainer_work *w)
              "refused=%llu",
              c.round, c.phase, c.learner.bought, c.selector.open, c.learner.kept,
              (unsigned long long)c.duplicates, (unsigned long long)c.skipped,
-             (unsigned long long)w->reader.input.refused_labels);
+             (unsigned long long)refused);
 }
 
 void trainer_work_say_left(const struct trainer_work *w)
