@@ -203,13 +203,19 @@ def _():
         same(p.log().count(" control command=pause "), 1, "times it was done")
 
 
+def started_apart(p):
+    """The trainer, and a scorer in a process of its own, which stays when the trainer goes."""
+    w = Work(p)
+    scorer = p.node("scorer", "scorer")
+    p.start()
+    scorer.start(ready=r" assigned role=scorer ")
+    return w, scorer
+
+
 @test("a pause that was sent while no trainer ran holds before the first label is asked for")
 def _():
     with Pipeline({**config(), "roles": ["trainer"]}) as p:
-        w = Work(p)
-        scorer = p.node("scorer", "scorer")
-        p.start()
-        scorer.start(ready=r" assigned role=scorer ")
+        w, scorer = started_apart(p)
         same(p.stop(), 0, "exit status")
         w.feed()  # a whole window: the trainer asks as soon as it has read it
         scorer.wait_log(r" scored .*\blag=0\b")
@@ -230,10 +236,7 @@ def _():
 @test("a pause that retention has removed is lost and holds nothing up")
 def _():
     with Pipeline({**config(), "roles": ["trainer"]}) as p:
-        w = Work(p)
-        scorer = p.node("scorer", "scorer")
-        p.start()
-        scorer.start(ready=r" assigned role=scorer ")
+        w, scorer = started_apart(p)
         command(p, "labels", "pause")
         command(p, "labels", "resume")
         same(p.stop(), 0, "exit status")
