@@ -5,7 +5,7 @@
 #ifndef CORE_DIRECTION_PRECONDITION_H
 #define CORE_DIRECTION_PRECONDITION_H
 
-#include "core/network_scratch.h"
+#include "fis/network.h"
 
 struct precondition;
 
@@ -14,14 +14,13 @@ int precondition_new(const struct fis_shape *shape, uint32_t n, struct precondit
                      struct fis_error *e) FIS_MUST_CHECK;
 void precondition_free(struct precondition *p);
 
-/* Rows of the last fis_network_forward on this scratch, which must be rows of these logits. */
-void precondition_add(struct precondition *p, const struct fis_shape *shape,
-                      const struct fis_scratch *s, const float *x, const float *logits, uint32_t n);
+/* n rows: the last layer's inputs, and their logits. */
+void precondition_add(struct precondition *p, const float *act, const float *logits, uint32_t n);
 
-/* g <- (H_k + damping trace(H_k)/dim I)^-1 g_k for the last layer's columns k, 0 elsewhere. A class
- * whose block is all zero (no row has p_k strictly between 0 and 1) keeps its gradient as it is.
- * INPUT: not positive definite. */
-int precondition_apply(struct precondition *p, const struct fis_shape *shape, double damping,
-                       float *g_acc, float *g_fair, struct fis_error *e) FIS_MUST_CHECK;
+/* g <- (H_k + damping trace(H_k)/dim I)^-1 g_k for the columns k of the last layer's blocks. A
+ * class whose block is all zero (no row has p_k strictly between 0 and 1) keeps its gradient as it
+ * is. INPUT: not positive definite. */
+int precondition_apply(struct precondition *p, double damping, float *g_acc, float *g_fair,
+                       struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

@@ -1,11 +1,11 @@
 #include "core/direction_private.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "core/direction_precondition.h"
+#include "core/network_scratch.h"
 #include "core/softmax.h"
 #include "fis/loss.h"
 #include "fis/mem.h"
@@ -123,18 +123,6 @@ static void chunk_terms(struct pass *p, int risk, const float *act, uint32_t fro
     }
 }
 
-/* g (the last layer's block) += [a 1]^T d. */
-static void add_outer(const struct pass *p, const float *act, const float *d, uint32_t count,
-                      float *g)
-{
-    float *bias = g + (size_t)p->in * p->classes;
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)p->in, (int)p->classes, (int)count, 1,
-                act, (int)p->in, d, (int)p->classes, 1, g, (int)p->classes);
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t k = 0; k < p->classes; k++)
-            bias[k] += d[(size_t)i * p->classes + k];
-}
-
 static void release(const struct pass *p, float *g, double scale, double deviation,
                     struct chacha_normal *noise)
 {
@@ -160,8 +148,8 @@ static void make_sums(struct pass *p, const struct fis_direction_options *o,
     for (uint32_t from = 0; from < p->n; from += count) {
         const float *act = forward(p, from, &count);
         chunk_terms(p, risk, act, from, count);
-        add_outer(p, act, p->d_acc, count, g_acc);
-        add_outer(p, act, p->d_fair, count, g_fair);
+        network_layer_gradient(act, p->in, p->d_acc, p->classes, count, g_acc);
+        network_layer_gradient(act, p->in, p->d_fair, p->classes, count, g_fair);
     }
     double unit = 2 * o->privacy->noise * p->clip;
     release(p, g_acc, 1.0 / p->n, unit / p->n, noise);
@@ -175,7 +163,8 @@ static int precondition(const struct fis_shape *shape, const float *params, cons
                         struct fis_error *e)
 {
     struct precondition *c = NULL;
-    uint32_t d = fis_shape_inputs(shape), k = fis_shape_classes(shape);
+    uint32_t d = fis_shape_inputs(shape), k = fis_shape_classes(shape), last = shape->n_layers - 1;
+    size_t at = fis_shape_offset(shape, last);
     struct fis_scratch *s = fis_scratch_new(shape, CHUNK, 0);
     float *logits = fis_alloc((size_t)CHUNK * k, sizeof *logits);
     int rc = s && logits ? precondition_new(shape, n, &c, e)
@@ -184,10 +173,10 @@ static int precondition(const struct fis_shape *shape, const float *params, cons
         uint32_t count = n - from < CHUNK ? n - from : CHUNK;
         const float *rows = x + (size_t)from * d;
         fis_network_forward(shape, params, rows, count, s, logits);
-        precondition_add(c, shape, s, rows, logits, count);
+        precondition_add(c, last ? s->act[last] : rows, logits, count);
     }
     if (rc == 0)
-        rc = precondition_apply(c, shape, damping, g_acc, g_fair, e);
+        rc = precondition_apply(c, damping, g_acc + at, g_fair + at, e);
     precondition_free(c);
     fis_scratch_free(s);
     fis_free(logits);

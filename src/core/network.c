@@ -151,6 +151,17 @@ void fis_network_forward(const struct fis_shape *shape, const float *params, con
     }
 }
 
+void network_layer_gradient(const float *a, uint32_t in, const float *dz, uint32_t out, uint32_t n,
+                            float *g)
+{
+    float *gb = g + (size_t)in * out;
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)in, (int)out, (int)n, 1, a, (int)in,
+                dz, (int)out, 1, g, (int)out);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < out; j++)
+            gb[j] += dz[(size_t)i * out + j];
+}
+
 void fis_network_backward(const struct fis_shape *shape, const float *params, const float *x,
                           uint32_t n, struct fis_scratch *s, const float *dlogits, float *gradient)
 {
@@ -160,12 +171,7 @@ void fis_network_backward(const struct fis_shape *shape, const float *params, co
         uint32_t in = shape->width[l], out = shape->width[l + 1];
         size_t at = fis_shape_offset(shape, l);
         const float *a = l ? s->act[l] : x;
-        float *gw = gradient + at, *gb = gw + (size_t)in * out;
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)in, (int)out, (int)n, 1, a,
-                    (int)in, dz, (int)out, 1, gw, (int)out);
-        for (uint32_t i = 0; i < n; i++)
-            for (uint32_t j = 0; j < out; j++)
-                gb[j] += dz[(size_t)i * out + j];
+        network_layer_gradient(a, in, dz, out, n, gradient + at);
         if (l == 0)
             break;
         float *da = s->delta[l & 1];

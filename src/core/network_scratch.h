@@ -1,5 +1,6 @@
 /*
- * Inside of struct fis_scratch, and the panel's run with a pointer per direction; private to core.
+ * Inside of struct fis_scratch, the panel's run with a pointer per direction, and one layer's
+ * gradient; private to core.
  */
 #ifndef CORE_NETWORK_SCRATCH_H
 #define CORE_NETWORK_SCRATCH_H
@@ -24,5 +25,9 @@ struct fis_scratch {
 void network_panel_run(const struct fis_panel *p, const float *x, uint32_t n, struct fis_scratch *s,
                        int influence, float *logits, float *const *tangents);
 uint32_t network_panel_directions(const struct fis_panel *p);
+
+/* g (a layer's block of a slab, [in + 1][out]) += [a 1]^T dz, of n rows. */
+void network_layer_gradient(const float *a, uint32_t in, const float *dz, uint32_t out, uint32_t n,
+                            float *g);
 
 #endif
