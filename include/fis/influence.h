@@ -57,6 +57,9 @@ int fis_directions(const struct fis_shape *shape, const float *params, const str
 /* The fast path. Panel with directions [accuracy, fairness]. p, infl_acc, infl_fair: [n][K]. */
 void fis_influence_batch(const struct fis_panel *panel, const float *x, uint32_t n,
                          struct fis_scratch *s, float *p, float *infl_acc, float *infl_fair);
+/* The same numbers, to the last bit, for rows that are mostly 0. */
+void fis_influence_sparse(const struct fis_panel *panel, const struct fis_sparse *x, uint32_t n,
+                          struct fis_scratch *s, float *p, float *infl_acc, float *infl_fair);
 
 /* The naive twin, for tests: forms grad_w CE(x, k) and takes the dot product in double. [K] each.
  */

@@ -51,6 +51,13 @@ struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_
 void fis_scratch_free(struct fis_scratch *s);
 uint32_t fis_scratch_rows(const struct fis_scratch *s); /* max_n */
 
+/* Rows told by what is not 0 in them: row i has value[k] at column index[k] < d for k in
+ * [from[i], from[i + 1]), columns rising. A borrowed view; from has one element more than rows. */
+struct fis_sparse {
+    const uint32_t *from, *index;
+    const float *value;
+};
+
 /* logits [n][K] of X [n][d]; n <= the scratch's rows. Keeps the activations in the scratch for a
  * backward pass over the same X. */
 void fis_network_forward(const struct fis_shape *shape, const float *params, const float *x,

@@ -86,19 +86,23 @@ struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_
         all_hidden += shape->width[l];
     size_t delta = max_n * hidden, pad = (size_t)NETWORK_MAX_TILE * shape->width[0];
     size_t outputs = (1 + (size_t)max_directions) * (widest(shape, 1, last) + NETWORK_MAX_UNITS);
-    size_t tile = NETWORK_MAX_TILE * (outputs + NETWORK_GATHER_PAD);
-    size_t d = (shape->width[0] + (size_t)31) / 16 * 16; /* for network_kernel's others */
+    size_t tile = NETWORK_MAX_TILE * (outputs + NETWORK_MAX_CHUNK);
+    /* Lists of a tile, the last of them cut short when it is not sparse; and what network_kernel's
+     * others wants. */
+    size_t listed = (pad / 4 + shape->width[0] + 31) / 16 * 16;
 
     struct fis_scratch *s = fis_calloc(1, sizeof *s);
-    float *at = fis_calloc(max_n * all_hidden + 2 * delta + 3 * tile + 2 * pad + d, sizeof *at);
-    uint32_t *index = fis_alloc(d, sizeof *index);
-    if (!s || !at || !index) {
-        fis_free(index);
+    float *at =
+        fis_calloc(max_n * all_hidden + 2 * delta + 2 * tile + 2 * pad + listed, sizeof *at);
+    uint32_t *from = fis_alloc(NETWORK_MAX_TILE + 1 + listed, sizeof *from);
+    if (!s || !at || !from) {
+        fis_free(from);
         fis_free(at);
         fis_free(s);
         return NULL;
     }
-    s->index = index;
+    s->from = from;
+    s->index = from + NETWORK_MAX_TILE + 1;
     s->max_n = max_n;
     s->max_directions = max_directions;
     s->slab = s->pad = at;
@@ -106,9 +110,8 @@ struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_
     at += 2 * pad;
     for (int i = 0; i < 2; i++, at += tile)
         s->tile[i] = at;
-    s->first = at;
-    s->value = at + tile;
-    at += tile + d;
+    s->value = at;
+    at += listed;
     for (int i = 0; i < 2; i++, at += delta)
         s->delta[i] = at;
     for (uint32_t l = 1; l < last; at += (size_t)max_n * shape->width[l], l++)
@@ -121,7 +124,7 @@ void fis_scratch_free(struct fis_scratch *s)
     if (!s)
         return;
     fis_free(s->slab);
-    fis_free(s->index);
+    fis_free(s->from);
     fis_free(s);
 }
 

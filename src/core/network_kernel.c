@@ -5,48 +5,25 @@
 #include <immintrin.h>
 #endif
 
-#define EACH_OF_1(X) X(0)
 #define EACH_OF_4(X) X(0) X(1) X(2) X(3)
 #define EACH_OF_6(X) EACH_OF_4(X) X(4) X(5)
 #define EACH_OF_12(X) EACH_OF_6(X) X(6) X(7) X(8) X(9) X(10) X(11)
 
 typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
 
-/* Four floats of two vectors, by place. The fuzzers are built with clang. */
-#if defined(__clang__)
-#define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+/* Elements of two vectors, by place. */
+#define PICK __builtin_shufflevector
+/* Places that are the same in each four of a vector's elements. */
+#define FOURS_4(a, b, c, d) a, b, c, d
+#define FOURS_8(a, b, c, d) a, b, c, d, a + 4, b + 4, c + 4, d + 4
+#define FOURS_16(a, b, c, d)                                                                       \
+    FOURS_8(a, b, c, d), a + 8, b + 8, c + 8, d + 8, a + 12, b + 12, c + 12, d + 12
+
+#if defined(__clang__) /* the fuzzers are built with it */
 #define WIDEST ""
 #else
-typedef int pick __attribute__((vector_size(16)));
-#define PICK(a, b, ...) __builtin_shuffle(a, b, (pick){__VA_ARGS__})
 #define WIDEST ",prefer-vector-width=512"
 #endif
-
-static inline __attribute__((always_inline)) void transpose_4x4(const float *x, size_t in,
-                                                                uint32_t rows, float *a)
-{
-    four r0 = *(const four *)x, r1 = *(const four *)(x + in), r2 = *(const four *)(x + 2 * in),
-         r3 = *(const four *)(x + 3 * in);
-    four t0 = PICK(r0, r1, 0, 4, 1, 5), t1 = PICK(r2, r3, 0, 4, 1, 5);
-    four t2 = PICK(r0, r1, 2, 6, 3, 7), t3 = PICK(r2, r3, 2, 6, 3, 7);
-    *(four *)a = PICK(t0, t1, 0, 1, 4, 5);
-    *(four *)(a + rows) = PICK(t0, t1, 2, 3, 6, 7);
-    *(four *)(a + 2 * rows) = PICK(t2, t3, 0, 1, 4, 5);
-    *(four *)(a + 3 * rows) = PICK(t2, t3, 2, 3, 6, 7);
-}
-
-static inline __attribute__((always_inline)) void transpose(const float *x, uint32_t in,
-                                                            uint32_t rows, float *a)
-{
-    uint32_t whole = in & ~3u;
-    for (uint32_t i = 0; i < rows; i += 4, x += 4 * (size_t)in) {
-        for (uint32_t u = 0; u < whole; u += 4)
-            transpose_4x4(x + u, in, rows, a + (size_t)u * rows + i);
-        for (uint32_t u = whole; u < in; u++)
-            for (uint32_t k = 0; k < 4; k++)
-                a[(size_t)u * rows + i + k] = x[(size_t)k * in + u];
-    }
-}
 
 #if defined(__x86_64__)
 #define LANES 16
@@ -70,9 +47,9 @@ static inline __attribute__((always_inline)) void transpose(const float *x, uint
 
 #define KERNEL(lanes, columns)                                                                     \
     {                                                                                              \
-        .rows = 2 * (lanes), .units = (columns), .block = block##lanes, .few = few##lanes,         \
-        .others = others##lanes, .gather = gather##lanes, .transpose = transpose##lanes,           \
-        .relu = relu##lanes, .influence = influence##lanes                                         \
+        .rows = 2 * (lanes), .units = (columns), .chunk = 6 * (lanes), .block = block##lanes,      \
+        .few = few##lanes, .others = others##lanes, .sparse = sparse##lanes,                       \
+        .transpose = transpose##lanes, .relu = relu##lanes, .influence = influence##lanes          \
     }
 static const struct network_kernel kernels[] = {
 #if defined(__x86_64__)

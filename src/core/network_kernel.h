@@ -16,7 +16,7 @@
 #define NETWORK_MAX_TILE 32u
 #define NETWORK_MAX_UNITS 12u
 #define NETWORK_FEW 4u
-#define NETWORK_GATHER_PAD 16u /* floats that a row of gather may be longer than its columns */
+#define NETWORK_MAX_CHUNK 96u
 
 /* z [columns][rows] = sum over u of w [u][column] a [u][rows], added to bias [columns], or to z
  * when bias is NULL. All are aligned to 64 bytes. */
@@ -26,15 +26,17 @@ typedef void network_block_fn(const float *w, uint32_t in, const float *a, const
 struct network_kernel {
     uint32_t rows;  /* of a tile */
     uint32_t units; /* columns of a block */
+    uint32_t chunk; /* columns of a block of `sparse` */
     network_block_fn *block, *few;
     /* The values of x [in] that are not 0, and where they are: how many. index and value have room
      * for in + 16. */
     uint32_t (*others)(const float *x, uint32_t in, uint32_t *index, float *value);
-    /* One record with n values that are not 0: z [stride] = bias [stride] + sum of value[i] times
-     * row index[i] of w [in][stride], the same additions in the same order as `block` has them.
-     * stride: a multiple of 16, and all is aligned to 64 bytes. */
-    void (*gather)(const float *w, uint32_t stride, const uint32_t *index, const float *value,
-                   uint32_t n, const float *bias, float *z);
+    /* A tile of records of which what is not 0 is told: row i has value[k] at index[k] for k in
+     * [from[i], from[i + 1]). z [stride][rows] = bias [stride] + sum of value[k] times row index[k]
+     * of w, with the same additions in the same order as `block` has them. w: a block [in][chunk]
+     * for each `chunk` columns. stride: a multiple of chunk, and all is aligned to 64 bytes. */
+    void (*sparse)(const float *w, uint32_t in, uint32_t stride, const uint32_t *from,
+                   const uint32_t *index, const float *value, const float *bias, float *z);
     /* x [rows][in] to a [in][rows]. */
     void (*transpose)(const float *x, uint32_t in, float *a);
     /* z [1 + slots][stride][rows], `units` of them in use: da = [z > 0] dz, a = max(z, 0). */

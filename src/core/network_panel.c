@@ -21,9 +21,9 @@ struct fis_panel {
     const struct network_kernel *kernel;
     uint32_t columns[FIS_MAX_LAYERS]; /* outputs of a layer, as packed */
     float *layer[FIS_MAX_LAYERS]; /* (1+A) x [in * columns] packed, then biases (1+A) x [columns] */
-    /* The first layer once more, as rows for records that are mostly 0: [d][stride], where a row
-     * has the columns of W, G_1, … G_A; and the biases [stride]. NULL: too narrow to be worth it.
-     */
+    /* The first layer once more, as rows for records that are mostly 0: the columns of W, G_1, …
+     * G_A, in blocks [d][the kernel's chunk]; and the biases [stride]. NULL: too narrow to be worth
+     * it. */
     float *rows, *row_bias;
     uint32_t stride;
     float *slab;
@@ -85,15 +85,20 @@ static void pack(const struct fis_panel *p, uint32_t l, uint32_t slot, const flo
 /* As pack, into the rows of sparse records. */
 static void lay_out(const struct fis_panel *p, uint32_t slot, const float *slab)
 {
-    uint32_t in = p->shape.width[0], out = p->shape.width[1], at = slot * p->columns[0];
-    for (uint32_t u = 0; u < in; u++)
-        memcpy(p->rows + (size_t)u * p->stride + at, slab + (size_t)u * out, out * sizeof *slab);
-    memcpy(p->row_bias + at, slab + (size_t)in * out, out * sizeof *slab);
+    uint32_t in = p->shape.width[0], out = p->shape.width[1], chunk = p->kernel->chunk;
+    for (uint32_t j = 0; j < out; j++) {
+        uint32_t at = slot * p->columns[0] + j;
+        float *to = p->rows + (size_t)(at / chunk) * in * chunk + at % chunk;
+        for (uint32_t u = 0; u < in; u++)
+            to[(size_t)u * chunk] = slab[(size_t)u * out + j];
+        p->row_bias[at] = slab[(size_t)in * out + j];
+    }
 }
 
 static size_t row_floats(struct fis_panel *p)
 {
-    p->stride = ((1 + p->active[0]) * p->columns[0] + 15) / 16 * 16;
+    uint32_t chunk = p->kernel->chunk;
+    p->stride = ((1 + p->active[0]) * p->columns[0] + chunk - 1) / chunk * chunk;
     return p->shape.width[0] < SPARSE_FROM ? 0 : (p->shape.width[0] + (size_t)1) * p->stride;
 }
 
@@ -180,39 +185,92 @@ static void run_layer(const struct fis_panel *p, uint32_t l, const float *a, uin
         network_kernel_run(k, w, in, out, a + (size_t)t * stride * k->rows, NULL, z + t * step);
 }
 
-/* The first layer of a tile of sparse records: the same numbers, as adding 0 changes nothing.
- * False, and nothing done, when one of them is not sparse. */
-static int run_sparse(const struct fis_panel *p, const float *x, struct fis_scratch *s, float *z)
+/* What is not 0 of a tile of dense rows, told by the scratch's lists. 0 when a row is not sparse.
+ */
+static int list(const struct fis_panel *p, const float *x, struct fis_scratch *s)
 {
     uint32_t d = p->shape.width[0];
+    s->from[0] = 0;
     for (uint32_t i = 0; i < p->kernel->rows; i++, x += d) {
-        uint32_t n = p->kernel->others(x, d, s->index, s->value);
+        uint32_t n = p->kernel->others(x, d, s->index + s->from[i], s->value + s->from[i]);
         if (n > d / SPARSE_SHARE)
             return 0;
-        p->kernel->gather(p->rows, p->stride, s->index, s->value, n, p->row_bias,
-                          s->first + (size_t)i * p->stride);
+        s->from[i + 1] = s->from[i] + n;
     }
-    p->kernel->transpose(s->first, p->stride, z);
     return 1;
 }
 
-/* All layers for one tile of records; returns [1 + active][columns][rows]. */
-static float *run_tile(const struct fis_panel *p, const float *x, struct fis_scratch *s)
+/* Rows [first, first + rows) of `sparse`, and empty ones up to a tile: where each begins. */
+static void cut(const struct fis_panel *p, const struct fis_sparse *sparse, uint32_t first,
+                uint32_t rows, uint32_t *from)
 {
-    float *a = s->turned;
-    uint32_t carried = 0, stride = 0, last = p->shape.n_layers - 1;
-    int sparse = p->rows && run_sparse(p, x, s, s->tile[0]);
-    if (!sparse)
-        p->kernel->transpose(x, p->shape.width[0], s->turned);
-    for (uint32_t l = 0; l <= last; l++) {
-        float *z = s->tile[l & 1];
-        if (l > 0 || !sparse)
-            run_layer(p, l, a, carried, stride, z);
-        carried = p->active[l];
-        stride = p->columns[l];
-        if (l < last)
-            p->kernel->relu(z, p->shape.width[l + 1], stride, carried);
-        a = z;
+    for (uint32_t i = 0; i <= p->kernel->rows; i++)
+        from[i] = sparse->from[first + (i < rows ? i : rows)];
+}
+
+/* The dense rows of a tile. */
+static const float *spread(const struct fis_panel *p, const struct fis_sparse *sparse,
+                           struct fis_scratch *s)
+{
+    uint32_t d = p->shape.width[0];
+    memset(s->pad, 0, (size_t)p->kernel->rows * d * sizeof *s->pad);
+    for (uint32_t i = 0; i < p->kernel->rows; i++)
+        for (uint32_t k = s->from[i]; k < s->from[i + 1]; k++)
+            s->pad[(size_t)i * d + sparse->index[k]] = sparse->value[k];
+    return s->pad;
+}
+
+/* As many rows as a tile has: those that are not there are 0. */
+static const float *fill_up(const struct fis_panel *p, const float *x, uint32_t rows,
+                            struct fis_scratch *s)
+{
+    size_t d = p->shape.width[0], tile = p->kernel->rows;
+    if (rows == tile)
+        return x;
+    memcpy(s->pad, x, rows * d * sizeof *x);
+    memset(s->pad + rows * d, 0, (tile - rows) * d * sizeof *x);
+    return s->pad;
+}
+
+/* The first layer of a tile to s->tile[0]: by its rows when the records are sparse, with the same
+ * numbers, as adding 0 changes nothing. */
+static void run_first(const struct fis_panel *p, const struct network_input *in, uint32_t first,
+                      uint32_t rows, struct fis_scratch *s)
+{
+    const struct network_kernel *k = p->kernel;
+    uint32_t d = p->shape.width[0];
+    struct fis_sparse own = {s->from, s->index, s->value};
+    const struct fis_sparse *lists = in->sparse;
+    const float *x = NULL;
+    if (lists) {
+        cut(p, lists, first, rows, s->from);
+        if (!p->rows || s->from[k->rows] - s->from[0] > k->rows * (d / SPARSE_SHARE))
+            x = spread(p, lists, s);
+    } else {
+        x = fill_up(p, in->x + (size_t)first * d, rows, s);
+        if (p->rows && list(p, x, s))
+            lists = &own, x = NULL;
+    }
+    if (x) {
+        k->transpose(x, d, s->turned);
+        run_layer(p, 0, s->turned, 0, 0, s->tile[0]);
+    } else {
+        k->sparse(p->rows, d, p->stride, s->from, lists->index, lists->value, p->row_bias,
+                  s->tile[0]);
+    }
+}
+
+/* All layers for one tile of records; returns [1 + active][columns][rows]. */
+static float *run_tile(const struct fis_panel *p, const struct network_input *in, uint32_t first,
+                       uint32_t rows, struct fis_scratch *s)
+{
+    run_first(p, in, first, rows, s);
+    float *a = s->tile[0];
+    for (uint32_t l = 1; l < p->shape.n_layers; l++) {
+        uint32_t carried = p->active[l - 1], stride = p->columns[l - 1];
+        p->kernel->relu(a, p->shape.width[l], stride, carried);
+        run_layer(p, l, a, carried, stride, s->tile[l & 1]);
+        a = s->tile[l & 1];
     }
     return a;
 }
@@ -225,24 +283,18 @@ static void unpack(const float *z, uint32_t tile, uint32_t rows, uint32_t classe
             out[(size_t)i * classes + k] = z[(size_t)k * tile + i];
 }
 
-void network_panel_run(const struct fis_panel *p, const float *x, uint32_t n, struct fis_scratch *s,
-                       int influence, float *logits, float *const *tangents)
+void network_panel_run(const struct fis_panel *p, const struct network_input *in, uint32_t n,
+                       struct fis_scratch *s, int influence, float *logits, float *const *tangents)
 {
     assert(p->n_directions <= s->max_directions);
-    uint32_t d = p->shape.width[0], k = fis_shape_classes(&p->shape), tile = p->kernel->rows;
+    uint32_t k = fis_shape_classes(&p->shape), tile = p->kernel->rows;
     uint32_t slots = p->active[p->shape.n_layers - 1];
     size_t step = (size_t)p->columns[p->shape.n_layers - 1] * tile;
     for (uint32_t i = slots; i < p->n_directions; i++) /* directions that are 0 throughout */
         memset(tangents[p->order[i]], 0, (size_t)n * k * sizeof(float));
     for (uint32_t from = 0; from < n; from += tile) {
         uint32_t rows = n - from < tile ? n - from : tile;
-        const float *xs = x + (size_t)from * d;
-        if (rows < tile) {
-            memcpy(s->pad, xs, (size_t)rows * d * sizeof *xs);
-            memset(s->pad + (size_t)rows * d, 0, (size_t)(tile - rows) * d * sizeof *xs);
-            xs = s->pad;
-        }
-        float *z = run_tile(p, xs, s);
+        float *z = run_tile(p, in, from, rows, s);
         if (influence)
             p->kernel->influence(z, k, p->columns[p->shape.n_layers - 1], slots);
         size_t at = (size_t)from * k;
@@ -258,5 +310,5 @@ void fis_panel_tangents(const struct fis_panel *p, const float *x, uint32_t n,
     float *each[FIS_MAX_DIRECTIONS];
     for (uint32_t i = 0; i < p->n_directions; i++)
         each[i] = tangents + (size_t)i * n * fis_shape_classes(&p->shape);
-    network_panel_run(p, x, n, s, 0, logits, each);
+    network_panel_run(p, &(struct network_input){.x = x}, n, s, 0, logits, each);
 }

@@ -11,19 +11,25 @@ struct fis_scratch {
     uint32_t max_n, max_directions;
     float *act[FIS_MAX_LAYERS]; /* act[l] [max_n][width[l]]: inputs of layer l, for l >= 1 */
     float *delta[2];            /* [max_n][widest hidden]: backward, ping and pong */
-    float *tile[2];  /* [(1 + max_directions) * widest output, as packed][a tile's rows] */
-    float *turned;   /* [d][a tile's rows] */
-    float *first;    /* [a tile's rows][first layer's outputs, as laid out]: of sparse records */
-    float *value;    /* [d] what is not 0 of a record, */
-    uint32_t *index; /* [d] and where */
-    float *pad;      /* [a tile's rows][d]: the last tile's records, filled up with zeros */
+    float *tile[2]; /* [(1 + max_directions) * widest output, as packed][a tile's rows] */
+    float *turned;  /* [d][a tile's rows] */
+    /* What is not 0 of a tile of dense rows, as struct fis_sparse has it. */
+    uint32_t *from, *index;
+    float *value;
+    float *pad; /* [a tile's rows][d]: the last tile's records, filled up with zeros */
     float *slab;
+};
+
+/* Rows of either kind. */
+struct network_input {
+    const float *x; /* [n][d], or NULL and: */
+    const struct fis_sparse *sparse;
 };
 
 /* As fis_panel_tangents, with tangents[i] [n][K] apart for each direction. `influence`: instead of
  * logits and tangents, probabilities p and the influences s_k - p.s. */
-void network_panel_run(const struct fis_panel *p, const float *x, uint32_t n, struct fis_scratch *s,
-                       int influence, float *logits, float *const *tangents);
+void network_panel_run(const struct fis_panel *p, const struct network_input *in, uint32_t n,
+                       struct fis_scratch *s, int influence, float *logits, float *const *tangents);
 uint32_t network_panel_directions(const struct fis_panel *p);
 
 /* g (a layer's block of a slab, [in + 1][out]) += [a 1]^T dz, of n rows. */

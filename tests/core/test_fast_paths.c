@@ -72,6 +72,33 @@ static void sparse_row(struct fis_rng *rng, float *x, uint32_t d)
         x[fis_rng_below(rng, d)] = i % 3 ? 1 : (float)fis_rng_normal(rng);
 }
 
+/* The same, of rows that are told by what is not 0 in them. */
+static float *scored_lists(const struct model *m, const float *x, uint32_t n)
+{
+    uint32_t k = fis_shape_classes(&m->shape), d = fis_shape_inputs(&m->shape), at = 0;
+    struct fis_scratch *s = fis_scratch_new(&m->shape, n, FIS_DIRECTIONS);
+    float *out = fis_calloc(3 * (size_t)n * k, sizeof *out);
+    float *value = fis_alloc((size_t)n * d, sizeof *value);
+    uint32_t *index = fis_alloc((size_t)n * d, sizeof *index);
+    uint32_t *from = fis_calloc(n + (size_t)1, sizeof *from);
+    assert_true(s && out && value && index && from);
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t u = 0; u < d; u++)
+            if (x[(size_t)i * d + u] != 0) {
+                index[at] = u;
+                value[at++] = x[(size_t)i * d + u];
+            }
+        from[i + 1] = at;
+    }
+    struct fis_sparse lists = {from, index, value};
+    fis_influence_sparse(m->panel, &lists, n, s, out, out + (size_t)n * k, out + 2 * (size_t)n * k);
+    fis_scratch_free(s);
+    fis_free(value);
+    fis_free(index);
+    fis_free(from);
+    return out;
+}
+
 static void sparse_as_dense(uint32_t d, const uint32_t *hidden, uint32_t classes, int last_only,
                             struct fis_rng *rng)
 {
@@ -88,12 +115,17 @@ static void sparse_as_dense(uint32_t d, const uint32_t *hidden, uint32_t classes
             mixed[(2 * i + 1) * d + u] = (float)fis_rng_normal(rng);
     }
     float *a = scored(&m, alone, N), *b = scored(&m, mixed, 2 * N);
+    float *lists = scored_lists(&m, alone, N), *mixed_lists = scored_lists(&m, mixed, 2 * N);
+    assert_memory_equal(lists, a, 3 * (size_t)N * classes * sizeof *a);
+    assert_memory_equal(mixed_lists, b, 6 * (size_t)N * classes * sizeof *b);
     for (size_t what = 0; what < 3; what++)
         for (size_t i = 0; i < N; i++)
             assert_memory_equal(a + (what * N + i) * classes, b + (what * 2 * N + 2 * i) * classes,
                                 classes * sizeof(float));
     fis_free(a);
     fis_free(b);
+    fis_free(lists);
+    fis_free(mixed_lists);
     fis_free(alone);
     fis_free(mixed);
     model_free(&m);
@@ -107,6 +139,7 @@ static void sparse_records_score_as_among_others(void **state)
     fis_rng_seed(&rng, 31, 0);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int last_only = 0; last_only < 2; last_only++) {
+            sparse_as_dense(14, shapes[i], 2, last_only, &rng);
             sparse_as_dense(24, shapes[i], 2, last_only, &rng);
             sparse_as_dense(25, shapes[i], 5, last_only, &rng);
             sparse_as_dense(104, shapes[i], 2, last_only, &rng);

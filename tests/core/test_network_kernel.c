@@ -129,12 +129,64 @@ static void rows_are_apart(void **state)
     }
 }
 
+/* Rows of lists of any length, empty ones too, have the bits of the dense product. */
+static void check_sparse(const struct network_kernel *k, uint32_t in, uint32_t out,
+                         struct fis_rng *rng)
+{
+    uint32_t columns = network_kernel_columns(k, out), n = 0, from[NETWORK_MAX_TILE + 1] = {0};
+    uint32_t stride = (out + k->chunk - 1) / k->chunk * k->chunk;
+    float *w = normals((size_t)in * out, rng), *bias = normals((size_t)columns + stride, rng);
+    float *packed = fis_calloc((size_t)in * columns, 4);
+    float *rows = fis_calloc((size_t)in * stride, 4);
+    float *x = fis_calloc((size_t)in * k->rows, 4), *a = fis_calloc((size_t)in * k->rows, 4);
+    float *z = fis_calloc((size_t)columns * k->rows, 4);
+    float *ours = fis_calloc((size_t)stride * k->rows, 4);
+    uint32_t *index = fis_calloc((size_t)in * k->rows, sizeof *index);
+    float *value = fis_calloc((size_t)in * k->rows, sizeof *value);
+    for (uint32_t i = 0; i < k->rows; i++) {
+        for (uint32_t u = 0; u < in; u++)
+            if (fis_rng_below(rng, k->rows) < i) {
+                index[n] = u;
+                x[(size_t)i * in + u] = value[n++] = (float)fis_rng_normal(rng);
+            }
+        from[i + 1] = n;
+    }
+    for (uint32_t u = 0; u < in; u++)
+        for (uint32_t j = 0; j < out; j++)
+            rows[(size_t)(j / k->chunk * in + u) * k->chunk + j % k->chunk] =
+                w[(size_t)u * out + j];
+    network_kernel_pack(k, w, in, out, packed);
+    k->transpose(x, in, a);
+    network_kernel_run(k, packed, in, out, a, bias, z);
+    k->sparse(rows, in, stride, from, index, value, bias, ours);
+    assert_memory_equal(ours, z, (size_t)out * k->rows * sizeof *z);
+    float *all[] = {w, bias, packed, rows, x, a, z, ours, value};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        fis_free(all[i]);
+    fis_free(index);
+}
+
+static void sparse_as_dense(void **state)
+{
+    (void)state;
+    struct fis_rng rng;
+    const struct network_kernel *k;
+    fis_rng_seed(&rng, 11, 2);
+    for (uint32_t n = 0; (k = network_kernel(n)); n++) {
+        check_sparse(k, 104, 192, &rng);
+        check_sparse(k, 37, k->chunk, &rng);
+        check_sparse(k, 25, 3, &rng);
+        check_sparse(k, 40, k->chunk + 1, &rng);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),
         cmocka_unit_test(relu),
         cmocka_unit_test(rows_are_apart),
+        cmocka_unit_test(sparse_as_dense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
