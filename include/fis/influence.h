@@ -49,7 +49,8 @@ struct fis_direction_options {
 };
 
 /* g_acc, g_fair: slabs. Gradients at `params` of mean CE and of phi over `rows` (or over the
- * subset index[0..n_index) when index is not NULL). INPUT: a cell too small. */
+ * subset index[0..n_index) when index is not NULL). INPUT: a cell too small. While it runs it holds
+ * the rows' hidden activations: a float for each row and hidden unit. */
 int fis_directions(const struct fis_shape *shape, const float *params, const struct fis_rows *rows,
                    const uint32_t *index, uint32_t n_index, const struct fis_direction_options *o,
                    float *g_acc, float *g_fair, double *phi, struct fis_error *e) FIS_MUST_CHECK;
