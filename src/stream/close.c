@@ -66,6 +66,7 @@ static void destroy(struct stream_consumer *c)
     }
     rd_kafka_destroy_flags(c->rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
     stream_ends_done(&c->ends);
+    stream_refill_done(&c->refill);
 }
 
 static void release(struct stream_consumer *c)
@@ -115,6 +116,7 @@ void stream_consumer_close(struct stream_consumer *c, int timeout_ms)
         rd_kafka_queue_cb_event_enable(c->events, NULL, NULL);
         rd_kafka_queue_cb_event_enable(c->data, NULL, NULL);
         stream_ends_stop(&c->ends);
+        stream_refill_stop(&c->refill);
         if (c->reader) {
             stream_reader_stop(c->reader, c);
         } else if (timeout_ms > 0) {

@@ -100,11 +100,16 @@ static int check_reset(const struct stream_client *client, struct fis_error *e)
     return 0;
 }
 
+static size_t queue_bytes(const struct stream_consumer_options *o)
+{
+    return o->queue_bytes ? o->queue_bytes : DEFAULT_QUEUE_BYTES;
+}
+
 static int make_conf(rd_kafka_conf_t **conf, struct stream_consumer *c,
                      const struct stream_consumer_options *o, struct fis_error *e)
 {
     char kbytes[32], messages[32];
-    size_t bytes = o->queue_bytes ? o->queue_bytes : DEFAULT_QUEUE_BYTES;
+    size_t bytes = queue_bytes(o);
     snprintf(kbytes, sizeof kbytes, "%zu", bytes < 1024 ? 1 : bytes / 1024);
     snprintf(messages, sizeof messages, "%zu", 1 + bytes / MESSAGE_BYTES);
     bool member = c->group && !c->stored;
@@ -115,6 +120,7 @@ static int make_conf(rd_kafka_conf_t **conf, struct stream_consumer *c,
         {"isolation.level", "read_committed"},
         {"queued.max.messages.kbytes", kbytes},
         {"queued.min.messages", messages},
+        {"fetch.max.bytes", "1000000"}, /* an answer fits into a processor's caches */
         {"fetch.queue.backoff.ms", rd_kafka_version() >= 0x02020000 ? "10" : NULL},
         {"session.timeout.ms", member ? "10000" : NULL},
         {"heartbeat.interval.ms", member ? "1000" : NULL},
@@ -159,7 +165,11 @@ static int make_client(struct stream_consumer *c, const struct stream_consumer_o
     if (rc) {
         return rc;
     }
-    if (!stream_ends_init(&c->ends, c->rk, &c->link, c->topics)) {
+    bool ends = stream_ends_init(&c->ends, c->rk, &c->link, c->topics);
+    if (!ends || !stream_refill_init(&c->refill, c->rk, &c->link, queue_bytes(o))) {
+        if (ends) {
+            stream_ends_done(&c->ends);
+        }
         rd_kafka_destroy(c->rk);
         c->rk = NULL;
         return fis_fail(e, FIS_FATAL, "kafka consumer: the system gives no lock");
@@ -319,6 +329,8 @@ static bool take_message(struct stream_consumer *c, rd_kafka_message_t *m,
     }
     p->next = m->offset + 1;
     p->unsettled = false;
+    c->refill.seen++;
+    c->refill.bytes += m->len;
     if (p->goal >= 0 && p->next >= p->goal && !p->ended) {
         p->ended = true;
         stream_consumer_check_end(c);
@@ -340,6 +352,7 @@ uint32_t stream_consumer_read(struct stream_consumer *c, struct stream_batch *b,
 {
     stream_consumer_serve(c);
     stream_reset_serve(c);
+    stream_refill_serve(c);
     c->last_rkt = NULL; /* what a rebalance frees may come back as another topic */
     if (c->paused || !b) {
         return 0;

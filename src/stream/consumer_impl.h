@@ -14,6 +14,7 @@
 #include "stream/client.h"
 #include "stream/consumer.h"
 #include "stream/ends.h"
+#include "stream/refill.h"
 
 /* How far a partition was read, and what there is to tell about it. */
 struct stream_position {
@@ -62,6 +63,7 @@ struct stream_consumer {
     struct stream_errors errors;
     struct stream_reader *reader; /* assign modes */
     struct stream_ends ends;
+    struct stream_refill refill;
 };
 
 /* The index of a topic's name, or topic_count. */

@@ -96,6 +96,7 @@ struct kit_consumer {
     void *revoke_arg;
     struct stream_property more[2];
     size_t more_count;
+    size_t queue_bytes;
     bool stored, election, rewind, eofs;
 };
 
@@ -118,6 +119,7 @@ static inline struct stream_consumer *kit_consumer(const struct kit_consumer *k)
         .group_id = k->group,
         .topics = k->topics,
         .topic_count = k->topic_count ? k->topic_count : 1,
+        .queue_bytes = k->queue_bytes,
         .stored = k->stored,
         .election = k->election,
         .rewind = k->rewind,
