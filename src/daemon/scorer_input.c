@@ -166,12 +166,10 @@ static bool give_back(struct scorer_host *h, struct scorer_slot *wanted)
     return more;
 }
 
-/* Some of a batch, which ends at its number of records, or when it holds its share of queue_bytes:
- * memory has a bound whatever the records' size. The machine hears of messages before the next
- * read, which may take their partition away. True: all that there is was read, or it is full. */
-static bool read_some(struct scorer_host *h, struct scorer_slot *s, bool *more)
+/* Some of a batch. The machine hears of messages before the next read, which may take their
+ * partition away. True when something was there. */
+static bool read_some(struct scorer_host *h, struct scorer_slot *s)
 {
-    size_t share = h->rt->cfg->scorer.queue_bytes / h->n_slots;
     uint32_t had = s->batch.n, room = h->scoring.capacity - had;
     uint32_t n =
         stream_consumer_read(h->records, s->read, room < READ_AT_ONCE ? room : READ_AT_ONCE);
@@ -181,8 +179,22 @@ static bool read_some(struct scorer_host *h, struct scorer_slot *s, bool *more)
     if (n > 0)
         scorer_reading(h->machine, s->index, &s->batch);
     take_events(h, h->records); /* they speak of what was read so far */
-    *more = n > 0;
-    return n == 0 || s->bytes >= share || s->batch.n == h->scoring.capacity;
+    return n > 0;
+}
+
+/* A batch ends at its number of records, or when it holds its share of queue_bytes: memory has a
+ * bound whatever the records' size. */
+static bool is_full(const struct scorer_host *h, const struct scorer_slot *s)
+{
+    return s->bytes >= h->rt->cfg->scorer.queue_bytes / h->n_slots ||
+           s->batch.n == h->scoring.capacity;
+}
+
+/* When there is no more to read, what there is goes if nothing is under way, and else waits for
+ * that, so that the costs of a batch are paid as seldom as the records allow. */
+static bool may_wait(const struct scorer_host *h)
+{
+    return h->in_flight > 0 && !h->pool && !h->stopping;
 }
 
 static struct scorer_slot *begin_batch(struct scorer_host *h)
@@ -204,7 +216,7 @@ static struct scorer_slot *begin_batch(struct scorer_host *h)
  * may be more to read at once. */
 static bool read_records(struct scorer_host *h)
 {
-    bool more, full;
+    bool more;
     if (!h->reading && !(h->reading = begin_batch(h))) {
         /* Nothing is wanted now, but rebalances are served and the membership is kept. */
         stream_consumer_read(h->records, h->follow_batch, 0);
@@ -212,13 +224,15 @@ static bool read_records(struct scorer_host *h)
     }
     struct scorer_slot *s = h->reading;
     do {
-        full = read_some(h, s, &more) || h->stopping;
-    } while (!full && h->pool);
-    if (!full)
-        return !h->failed;
+        more = read_some(h, s);
+    } while (more && h->pool && !h->stopping && !is_full(h, s));
+    if (!h->stopping && !is_full(h, s) && (more || may_wait(h)))
+        return more && !h->failed;
     h->reading = NULL;
-    if (s->batch.n > 0 && !h->failed)
+    if (s->batch.n > 0 && !h->failed) {
+        h->in_flight++;
         scorer_batch(h->machine, s->index, &s->batch);
+    }
     return more && !h->failed && scorer_free_slot(h->machine) >= 0;
 }
 
