@@ -27,6 +27,8 @@ uint32_t number(const char *text);
 rd_kafka_conf_t *conf_for(const char *broker);
 void conf_set(rd_kafka_conf_t *conf, const char *key, const char *value);
 rd_kafka_t *client(rd_kafka_type_t type, rd_kafka_conf_t *conf);
+/* The partitions of a topic, which is waited for. */
+int partitions_of(rd_kafka_t *rk, rd_kafka_topic_t *rkt);
 
 int bench_kernel(int argc, char **argv);
 int bench_decode(int argc, char **argv);

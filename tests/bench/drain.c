@@ -2,7 +2,7 @@
  * The bare loop that fisd is held against: librdkafka's batch call over all partitions of a topic,
  * and nothing done with a message but what WHAT says: nothing, or "json": parsed by jansson. And
  * what fisd says of its own progress. Both print the rate between 20 % and 80 % of the records,
- * where neither the start nor what was fetched ahead counts.
+ * where neither the start nor what was fetched ahead counts; or from a record on.
  */
 #include "bench.h"
 
@@ -11,11 +11,9 @@
 
 #include "wire/protobuf_codec.h"
 
-#define FROM(n) ((n) / 5)
-#define TO(n) ((n) / 5 * 4)
-
 struct span {
-    uint64_t n, from, to; /* records in all; at the two times */
+    uint64_t n, begin, end; /* records in all; what is measured */
+    uint64_t from, to;      /* as it was when that began and ended */
     double from_s, to_s, cpu_from, cpu_to;
 };
 
@@ -27,33 +25,23 @@ static double cpu_s(void)
            1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
+static struct span span_of(uint64_t n)
+{
+    return (struct span){.n = n, .begin = n / 5, .end = n / 5 * 4};
+}
+
 static void note(struct span *s, uint64_t done, double now)
 {
-    if (done >= FROM(s->n) && !s->from) {
+    if (done >= s->begin && !s->from) {
         s->from = done;
         s->from_s = now;
         s->cpu_from = cpu_s();
     }
-    if (done >= TO(s->n) && !s->to) {
+    if (done >= s->end && !s->to) {
         s->to = done;
         s->to_s = now;
         s->cpu_to = cpu_s();
     }
-}
-
-/* The partitions of a topic, which is waited for. */
-static int partitions_of(rd_kafka_t *rk, rd_kafka_topic_t *rkt)
-{
-    for (double until = wall_s() + 60; wall_s() < until; nap_us(20000)) {
-        const struct rd_kafka_metadata *md;
-        if (rd_kafka_metadata(rk, 0, rkt, &md, 10000))
-            continue;
-        int n = md->topic_cnt == 1 && !md->topics[0].err ? md->topics[0].partition_cnt : 0;
-        rd_kafka_metadata_destroy(md);
-        if (n > 0)
-            return n;
-    }
-    die("topic %s is not there", rd_kafka_topic_name(rkt));
 }
 
 static rd_kafka_queue_t *start(rd_kafka_t *rk, const char *topic)
@@ -79,7 +67,7 @@ static void parse(const rd_kafka_message_t *m)
 int bench_drain(int argc, char **argv)
 {
     (void)argc;
-    struct span s = {.n = number(argv[2])};
+    struct span s = span_of(number(argv[2]));
     uint32_t batch = number(argv[3]), pause = number(argv[4]);
     bool json = strcmp(argv[5], "json") == 0;
     rd_kafka_conf_t *conf = conf_for(argv[0]);
@@ -131,8 +119,11 @@ static uint64_t handled(const rd_kafka_message_t *m, struct fis_arena *arena, ui
 
 int bench_progress(int argc, char **argv)
 {
-    (void)argc;
-    struct span s = {.n = number(argv[2])};
+    struct span s = span_of(number(argv[2]));
+    if (argc > 3) {
+        s.begin = number(argv[3]);
+        s.end = s.n;
+    }
     struct fis_arena arena = {.base = fis_alloc(1 << 20, 1), .size = 1 << 20};
     rd_kafka_conf_t *conf = conf_for(argv[0]);
     conf_set(conf, "fetch.wait.max.ms", "200");

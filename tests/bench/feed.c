@@ -48,20 +48,20 @@ static void keep_pace(rd_kafka_t *rk, double begin, uint64_t i, double rate)
     }
 }
 
-static void send_one(rd_kafka_t *rk, const char *topic, struct maker *m, uint64_t i)
+/* Round robin: no partitioner's work. */
+static void send_one(rd_kafka_t *rk, rd_kafka_topic_t *rkt, int partition, struct maker *m,
+                     uint64_t i)
 {
     char key[24];
     const unsigned char *value;
     size_t length = maker_record(m, i, &value);
     int n = snprintf(key, sizeof key, "r%llu", (unsigned long long)i);
-    rd_kafka_resp_err_t err;
-    while ((err = rd_kafka_producev(rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_KEY(key, (size_t)n),
-                                    RD_KAFKA_V_VALUE((void *)(uintptr_t)value, length),
-                                    RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END)) ==
-           RD_KAFKA_RESP_ERR__QUEUE_FULL)
+    while (rd_kafka_produce(rkt, partition, RD_KAFKA_MSG_F_COPY, (void *)(uintptr_t)value, length,
+                            key, (size_t)n, NULL)) {
+        if (rd_kafka_last_error() != RD_KAFKA_RESP_ERR__QUEUE_FULL)
+            die("feed: %s", rd_kafka_err2str(rd_kafka_last_error()));
         rd_kafka_poll(rk, 5);
-    if (err)
-        die("feed: %s", rd_kafka_err2str(err));
+    }
 }
 
 int bench_feed(int argc, char **argv)
@@ -71,10 +71,12 @@ int bench_feed(int argc, char **argv)
     rd_kafka_conf_t *conf = conf_for(argv[0]);
     conf_set(conf, "linger.ms", rate > 0 ? "5" : "20");
     conf_set(conf, "batch.size", "900000");
-    conf_set(conf, "partitioner", "murmur2_random");
     conf_set(conf, "queue.buffering.max.messages", "200000");
+    conf_set(conf, "delivery.report.only.error", "true");
     rd_kafka_conf_set_dr_msg_cb(conf, on_report);
     rd_kafka_t *rk = client(RD_KAFKA_PRODUCER, conf);
+    rd_kafka_topic_t *rkt = rd_kafka_topic_new(rk, argv[1], NULL);
+    int partitions = partitions_of(rk, rkt);
     struct maker *m = maker_new(argv[2], number(argv[3]));
     double begin = wall_s();
     for (uint64_t i = 0; i < n; i++) {
@@ -82,12 +84,13 @@ int bench_feed(int argc, char **argv)
             rd_kafka_poll(rk, 0);
             keep_pace(rk, begin, i, rate);
         }
-        send_one(rk, argv[1], m, i);
+        send_one(rk, rkt, (int)(i % (uint64_t)partitions), m, i);
     }
     if (rd_kafka_flush(rk, 60000))
         die("feed: not all was delivered");
     printf("fed %llu in %.2f s\n", (unsigned long long)n, wall_s() - begin);
     maker_free(m);
+    rd_kafka_topic_destroy(rkt);
     rd_kafka_destroy(rk);
     return 0;
 }

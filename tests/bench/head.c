@@ -90,22 +90,17 @@ void bench_head_make(struct wire_head_owned *out, uint32_t d, uint32_t hidden, u
     fis_free(fair);
 }
 
-/* COUNT heads, one every MS: each lets thresholds fall, so that candidates go on coming. */
+/* Each head lets thresholds fall, so that candidates come again. */
 int bench_head(int argc, char **argv)
 {
     struct wire_head_owned owned;
-    uint32_t count = argc > 8 ? number(argv[7]) : 1;
     bench_head_make(&owned, number(argv[3]), number(argv[4]), number(argv[5]), argv[6]);
     struct wire_head head = owned.head;
     head.pipeline = argv[2];
     head.encoder = owned.encoder;
+    head.version = argc > 7 ? number(argv[7]) : 1;
     rd_kafka_t *rk = client(RD_KAFKA_PRODUCER, conf_for(argv[0]));
-    for (uint32_t i = 1; i <= count; i++) {
-        head.version = i;
-        send_head(rk, argv[1], &head);
-        if (i < count)
-            nap_us(1000 * number(argv[8]));
-    }
+    send_head(rk, argv[1], &head);
     rd_kafka_destroy(rk);
     wire_head_done(&owned);
     return 0;

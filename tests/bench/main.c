@@ -84,6 +84,20 @@ rd_kafka_t *client(rd_kafka_type_t type, rd_kafka_conf_t *conf)
     return rk;
 }
 
+int partitions_of(rd_kafka_t *rk, rd_kafka_topic_t *rkt)
+{
+    for (double until = wall_s() + 60; wall_s() < until; nap_us(20000)) {
+        const struct rd_kafka_metadata *md;
+        if (rd_kafka_metadata(rk, 0, rkt, &md, 10000))
+            continue;
+        int n = md->topic_cnt == 1 && !md->topics[0].err ? md->topics[0].partition_cnt : 0;
+        rd_kafka_metadata_destroy(md);
+        if (n > 0)
+            return n;
+    }
+    die("topic %s is not there", rd_kafka_topic_name(rkt));
+}
+
 static const struct command {
     const char *name, *arguments;
     int arguments_min;
@@ -94,10 +108,10 @@ static const struct command {
     {"refresh", "[rounds]", 0, bench_refresh},
     {"topic", "BROKER NAME PARTITIONS [key=value …]", 3, bench_topic},
     {"feed", "BROKER TOPIC KIND D RECORDS [RATE]", 5, bench_feed},
-    {"head", "BROKER TOPIC PIPELINE D HIDDEN CLASSES SCALE [COUNT MS]", 7, bench_head},
+    {"head", "BROKER TOPIC PIPELINE D HIDDEN CLASSES SCALE [VERSION]", 7, bench_head},
     {"drain", "BROKER TOPIC RECORDS BATCH PAUSE_US WHAT", 6, bench_drain},
     {"score", "[rounds] [d] [scale] [kind]", 0, bench_score},
-    {"progress", "BROKER TOPIC RECORDS", 3, bench_progress},
+    {"progress", "BROKER TOPIC RECORDS [FROM]", 3, bench_progress},
 };
 
 int main(int argc, char **argv)
