@@ -17,7 +17,8 @@ static void fetching_goes_on_soon(void **state)
     struct kit_consumer k = {.bootstrap = at,
                              .topics = {"full"},
                              .queue_bytes = QUEUE,
-                             .more = {{"fetch.message.max.bytes", "16384"}, {"topic.metadata.refresh.interval.ms", "-1"}},
+                             .more = {{"fetch.message.max.bytes", "16384"},
+                                      {"topic.metadata.refresh.interval.ms", "-1"}},
                              .more_count = 2};
     struct stream_consumer *c = kit_consumer(&k);
     struct stream_batch *b = stream_batch_new(32);
