@@ -76,6 +76,9 @@ int fis_encoder_encode_floats(const struct fis_encoder *enc, const float *values
 int fis_encoder_encode_packed(const struct fis_encoder *enc, const void *values, uint32_t n,
                               float *x, struct fis_error *e) FIS_MUST_CHECK;
 
+/* Whether finite numbers are features as they are, in every column. */
+int fis_encoder_as_is(const struct fis_encoder *enc);
+
 /* The frozen state, for the wire: plain structs, borrowed. */
 struct fis_encoder_column_state {
     struct fis_column column;

@@ -96,3 +96,8 @@ int encoder_flat_make(struct fis_encoder *enc, struct fis_error *e)
     }
     return 0;
 }
+
+int fis_encoder_as_is(const struct fis_encoder *enc)
+{
+    return enc->flat && enc->flat_plain;
+}

@@ -80,11 +80,15 @@ static void free_shaped(struct scoring_batch *b)
 {
     fis_scratch_free(b->scratch);
     fis_free(b->x);
+    fis_free(b->from);
+    fis_free(b->index);
+    fis_free(b->value);
     fis_free(b->p);
     fis_free(b->infl_acc);
     fis_free(b->infl_fair);
     b->scratch = NULL;
-    b->x = b->p = b->infl_acc = b->infl_fair = NULL;
+    b->x = b->value = b->p = b->infl_acc = b->infl_fair = NULL;
+    b->from = b->index = NULL;
 }
 
 void scoring_batch_done(struct scoring_batch *b)
@@ -130,18 +134,23 @@ int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head, st
     b->d = fis_shape_inputs(shape);
     b->scratch = fis_scratch_new(shape, BLOCK_ROWS, FIS_DIRECTIONS);
     b->x = fis_alloc((size_t)(BLOCK_ROWS + 1) * b->d, sizeof *b->x);
+    b->from = fis_calloc(BLOCK_ROWS + 1, sizeof *b->from);
+    b->index = fis_alloc((size_t)BLOCK_ROWS * b->d, sizeof *b->index);
+    b->value = fis_alloc((size_t)BLOCK_ROWS * b->d, sizeof *b->value);
     b->p = fis_alloc(block, sizeof *b->p);
     b->infl_acc = fis_alloc(block, sizeof *b->infl_acc);
     b->infl_fair = fis_alloc(block, sizeof *b->infl_fair);
-    if (b->scratch && b->x && b->p && b->infl_acc && b->infl_fair)
+    if (b->scratch && b->x && b->from && b->index && b->value && b->p && b->infl_acc &&
+        b->infl_fair)
         return 0;
     free_shaped(b);
     return fis_fail(e, FIS_NOMEM, "no memory to score batches of %u records with %u features",
                     b->options->capacity, b->d);
 }
 
+/* To x, or to the list when one is wanted and the record is sparse. */
 static enum wire_decoded decode(struct scoring_batch *b, const struct wire_message *m, float *x,
-                                struct wire_record *r, struct fis_error *e)
+                                struct wire_list *list, struct wire_record *r, struct fis_error *e)
 {
     const struct scoring_options *o = b->options;
     fis_arena_reset(&b->arena);
@@ -149,7 +158,8 @@ static enum wire_decoded decode(struct scoring_batch *b, const struct wire_messa
     case WIRE_JSON:
         return wire_json_record(o->schema, b->head->encoder, m, &b->arena, x, r, e);
     case WIRE_PROTOBUF:
-        return wire_protobuf_record(o->schema, b->head->encoder, m, &b->arena, x, r, e);
+        return wire_protobuf_record_or_list(o->schema, b->head->encoder, m, &b->arena, x, list, r,
+                                            e);
     case WIRE_RAW:
         return wire_raw_record(o->schema, b->head->encoder, m, &b->arena, x, r, e);
     }
@@ -157,12 +167,43 @@ static enum wire_decoded decode(struct scoring_batch *b, const struct wire_messa
     return WIRE_BAD;
 }
 
-/* Scores the n rows of x, which are rows [from, from + n) of the batch; `owner` maps them back to
- * their messages for the ids. */
+static const float *spread(const struct scoring_batch *b, const struct wire_list *list, float *x)
+{
+    memset(x, 0, b->d * sizeof *x);
+    for (uint32_t i = 0; i < list->n; i++)
+        x[list->index[i]] = list->value[i];
+    return x;
+}
+
+/* A block is of lists as long as each of its rows is one. */
+static void add_row(struct scoring_batch *b, uint32_t at, const struct wire_list *list)
+{
+    if (!b->listed)
+        return;
+    if (list->n != WIRE_NO_LIST) {
+        b->from[at + 1] = b->from[at] + list->n;
+        return;
+    }
+    b->listed = 0;
+    for (uint32_t i = 0; i < at; i++) {
+        uint32_t from = b->from[i];
+        struct wire_list row = {b->from[i + 1] - from, b->index + from, b->value + from};
+        spread(b, &row, b->x + (size_t)i * b->d);
+    }
+}
+
+/* Scores the n rows of the block, which are rows [from, from + n) of the batch; `owner` maps them
+ * back to their messages for the ids. */
 static void score_rows(struct scoring_batch *b, uint32_t from, uint32_t n, const uint32_t *owner)
 {
     uint32_t k = fis_shape_classes(&b->shape);
-    fis_influence_batch(b->head->panel, b->x, n, b->scratch, b->p, b->infl_acc, b->infl_fair);
+    struct fis_sparse lists = {b->from, b->index, b->value};
+    if (b->listed)
+        fis_influence_sparse(b->head->panel, &lists, n, b->scratch, b->p, b->infl_acc,
+                             b->infl_fair);
+    else
+        fis_influence_batch(b->head->panel, b->x, n, b->scratch, b->p, b->infl_acc, b->infl_fair);
+    b->listed = 1;
     for (uint32_t i = 0; i < n; i++) {
         size_t at = (size_t)i * k;
         fis_criteria_score(&b->options->criteria, &b->records[owner[i]].id, b->p + at,
@@ -171,7 +212,8 @@ static void score_rows(struct scoring_batch *b, uint32_t from, uint32_t n, const
     }
 }
 
-/* Messages were written by another processor: what is decoded soon is asked for in time. */
+/* Messages were written by another processor, and records lie further apart than its caches guess:
+ * what is decoded soon is asked for in time. */
 static void fetch_ahead(const struct scoring_batch *b, uint32_t i)
 {
     if (i + FETCH_AHEAD >= b->n)
@@ -179,6 +221,7 @@ static void fetch_ahead(const struct scoring_batch *b, uint32_t i)
     const struct wire_message *m = &b->messages[i + FETCH_AHEAD];
     const char *value = m->value.data;
     __builtin_prefetch(m->key.data);
+    __builtin_prefetch(&b->records[i + FETCH_AHEAD], 1);
     for (size_t at = 0; at < m->value.length && at < FETCH_BYTES; at += 64)
         __builtin_prefetch(value + at);
 }
@@ -189,18 +232,25 @@ void scoring_run(struct scoring_batch *b)
     uint32_t every = (b->n + SCORING_SAMPLE - 1) / SCORING_SAMPLE;
     b->rows = 0;
     b->unseen = 0;
+    b->listed = 1;
     b->head_version = b->head->version;
     if (b->sample)
         fis_profile_clear(b->sample);
     for (uint32_t i = 0; i < b->n; i++) {
         float *x = b->x + (size_t)block * b->d;
+        uint32_t at = b->from[block];
+        struct wire_list list = {WIRE_NO_LIST, b->index + at, b->value + at};
         fetch_ahead(b, i);
-        b->status[i] = decode(b, &b->messages[i], x, &b->records[i], &b->errors[i]);
+        b->status[i] =
+            decode(b, &b->messages[i], x, b->listed ? &list : NULL, &b->records[i], &b->errors[i]);
         if (b->status[i] != WIRE_OK)
             continue;
         b->unseen += b->records[i].unseen;
         if (b->sample && b->rows % every == 0)
-            fis_profile_add(b->sample, x);
+            fis_profile_add(b->sample, list.n == WIRE_NO_LIST
+                                           ? x
+                                           : spread(b, &list, b->x + (size_t)BLOCK_ROWS * b->d));
+        add_row(b, block, &list);
         b->row[i] = b->rows++;
         owner[block++] = i;
         if (block == BLOCK_ROWS) {
@@ -217,7 +267,7 @@ const float *scoring_features(struct scoring_batch *b, uint32_t i)
     float *x = b->x + (size_t)BLOCK_ROWS * b->d;
     struct fis_error e;
     assert(b->status[i] == WIRE_OK && b->head_version == b->head->version);
-    if (decode(b, &b->messages[i], x, &b->records[i], &e) != WIRE_OK)
+    if (decode(b, &b->messages[i], x, NULL, &b->records[i], &e) != WIRE_OK)
         memset(x, 0, b->d * sizeof *x); /* cannot be: the same bytes were decoded before */
     return x;
 }

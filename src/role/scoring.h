@@ -58,6 +58,10 @@ struct scoring_batch {
     struct fis_scratch *scratch;
     struct fis_shape shape;
     float *x; /* [a block's rows][d]; behind them one row more */
+    /* The block's rows, as struct fis_sparse has them, when `listed`: instead of x. */
+    uint32_t *from, *index;
+    float *value;
+    int listed;
     float *p, *infl_acc, *infl_fair;
     struct fis_arena arena;
 };

@@ -25,6 +25,21 @@ enum wire_decoded wire_protobuf_record(const struct wire_schema *schema,
                                        float *x, struct wire_record *record,
                                        struct fis_error *e) FIS_MUST_CHECK;
 
+/* The same; but a record of few numbers that are features as they are comes as those that it has,
+ * and x is left alone. index, value: room for the columns; n: how many, columns rising, or
+ * WIRE_NO_LIST when x was written. */
+#define WIRE_NO_LIST UINT32_MAX
+struct wire_list {
+    uint32_t n, *index;
+    float *value;
+};
+enum wire_decoded wire_protobuf_record_or_list(const struct wire_schema *schema,
+                                               const struct fis_encoder *encoder,
+                                               const struct wire_message *m,
+                                               struct fis_arena *arena, float *x,
+                                               struct wire_list *list, struct wire_record *record,
+                                               struct fis_error *e) FIS_MUST_CHECK;
+
 /* The values [n_columns] of a record as they came, not encoded: for showing it to a person. */
 int wire_protobuf_values(struct wire_bytes value, uint32_t n_columns, struct fis_arena *arena,
                          const float **values, struct fis_error *e) FIS_MUST_CHECK;

@@ -63,7 +63,7 @@ static int read_field(struct reading *r, const struct wire_reader *reader,
         r->id = (struct wire_bytes){f->data, f->length};
         return 0;
     case 2:
-        wire_features_dense(&r->features, f);
+        wire_features_dense(&r->features, (struct wire_bytes){f->data, f->length});
         return 0;
     case 3:
         return wire_features_sparse(&r->features, reader, f, e);
@@ -104,8 +104,9 @@ static int take_values(struct reading *r, struct wire_example *out, struct fis_e
     struct fis_value *values = fis_arena_alloc(r->arena, n * sizeof *values);
     if (!values)
         return full(r, e);
+    const float *from = wire_features_values(&r->features);
     for (uint32_t i = 0; i < n; i++) {
-        float x = r->features.values[i];
+        float x = from[i];
         if (!isfinite(x))
             return fis_fail(e, FIS_INPUT, "feature %u: %g is not a finite number", i, (double)x);
         values[i] = (struct fis_value){.kind = FIS_VALUE_NUMBER, .number = (double)x};

@@ -17,22 +17,45 @@ static void *take(struct wire_features *f, size_t bytes, struct fis_error *e)
 int wire_features_start(struct wire_features *f, uint32_t wanted, struct fis_arena *arena,
                         struct fis_error *e)
 {
-    *f = (struct wire_features){.arena = arena, .wanted = wanted};
+    f->arena = arena;
+    f->wanted = wanted;
+    f->has_sparse = f->rising = 0;
+    f->n_dense = f->n_index = f->n_value = 0;
+    f->index = NULL;
+    f->value = NULL;
+    f->whole = NULL;
     f->values = take(f, (size_t)wanted * sizeof *f->values, e);
     return f->values ? 0 : -FIS_INPUT;
 }
 
 /* Adds floats to out [wanted], of which *n are there; counts on when it is full. */
-static void add_floats(float *out, uint32_t wanted, size_t *n, const struct wire_field *field)
+static void add_floats(float *out, uint32_t wanted, size_t *n, struct wire_bytes bytes)
 {
-    size_t more = field->length / 4, room = *n < wanted ? wanted - *n : 0;
-    wire_floats_from_le(out + (room ? *n : 0), field->data, more < room ? more : room);
+    size_t more = bytes.length / 4, room = *n < wanted ? wanted - *n : 0;
+    wire_floats_from_le(out + (room ? *n : 0), bytes.data, more < room ? more : room);
     *n += more;
 }
 
-void wire_features_dense(struct wire_features *f, const struct wire_field *field)
+void wire_features_dense(struct wire_features *f, struct wire_bytes bytes)
 {
-    add_floats(f->values, f->wanted, &f->n_dense, field);
+    if (!f->n_dense && bytes.length == (size_t)f->wanted * 4)
+        f->whole = wire_floats(bytes.data, f->wanted, f->arena);
+    if (f->whole) /* and whatever comes after it is too much */
+        f->n_dense += bytes.length / 4;
+    else
+        add_floats(f->values, f->wanted, &f->n_dense, bytes);
+}
+
+/* Room for entries, where there is none. */
+static int open_sparse(struct wire_features *f, struct fis_error *e)
+{
+    if (!f->index) {
+        f->index = take(f, (size_t)f->wanted * sizeof *f->index, e);
+        f->value = take(f, (size_t)f->wanted * sizeof *f->value, e);
+    }
+    f->has_sparse = 1;
+    f->rising = 0;
+    return f->index && f->value ? 0 : -FIS_INPUT;
 }
 
 static void add_index(struct wire_features *f, uint64_t index)
@@ -63,91 +86,111 @@ static int add_indexes(struct wire_features *f, const struct wire_reader *r,
 int wire_features_sparse(struct wire_features *f, const struct wire_reader *r,
                          const struct wire_field *field, struct fis_error *e)
 {
-    if (f->simple) {
-        struct wire_field first = f->first;
-        f->simple = 0;
-        int rc = wire_features_sparse(f, r, &first, e);
-        if (rc)
-            return rc;
-    }
-    if (!f->has_sparse) {
-        f->index = take(f, (size_t)f->wanted * sizeof *f->index, e);
-        f->value = take(f, (size_t)f->wanted * sizeof *f->value, e);
-        if (!f->index || !f->value)
-            return -FIS_INPUT;
-        f->has_sparse = 1;
-    }
+    int rc = open_sparse(f, e);
+    if (rc)
+        return rc;
     struct wire_reader inside = wire_reader_inside(r, field);
     struct wire_field entry;
-    int rc;
     while ((rc = wire_reader_next(&inside, &entry, e)) > 0) {
         if (entry.number == 2)
-            add_floats(f->value, f->wanted, &f->n_value, &entry);
+            add_floats(f->value, f->wanted, &f->n_value,
+                       (struct wire_bytes){entry.data, entry.length});
         else if (entry.number == 1 && (rc = add_indexes(f, &inside, &entry, e)))
             return rc;
     }
     return rc;
 }
 
-/* A number below 2^14. */
-static int small(const unsigned char **at, const unsigned char *end, uint32_t *number)
+#define EXPONENT 0x7f800000
+typedef int32_t four __attribute__((vector_size(16)));
+typedef unsigned char sixteen __attribute__((vector_size(16)));
+typedef uint16_t eight __attribute__((vector_size(16)));
+
+/* Four bytes to four numbers, where the low byte of a number comes first. */
+static inline four widen(const unsigned char *p)
 {
-    const unsigned char *p = *at;
-    if (p == end || (*p > 127 && (end - p < 2 || p[1] > 127)))
-        return 0;
-    *number = *p > 127 ? (*p & 127u) | (uint32_t)p[1] << 7 : *p;
-    *at = p + (*p > 127 ? 2 : 1);
-    return 1;
+    int32_t all;
+    memcpy(&all, p, sizeof all);
+    sixteen none = {0}, b = (sixteen)(four){all};
+    eight two = (eight)__builtin_shufflevector(b, none, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6,
+                                               22, 7, 23);
+    return (four)__builtin_shufflevector(two, (eight)none, 0, 8, 1, 9, 2, 10, 3, 11);
 }
 
-/* A field with this tag, and bytes. */
-static int piece(const unsigned char **at, const unsigned char *end, unsigned char tag,
-                 struct wire_bytes *out)
+/* One entry after `before`; whether it is as it should be. */
+static inline int one(int64_t before, uint32_t at, const unsigned char *value, uint32_t *index,
+                      float *out)
 {
-    const unsigned char *p = *at;
-    uint32_t length;
-    if (p == end || *p++ != tag || !small(&p, end, &length) || length > (size_t)(end - p))
-        return 0;
-    *out = (struct wire_bytes){p, length};
-    *at = p + length;
-    return 1;
+    uint32_t bits;
+    wire_floats_from_le(out, value, 1);
+    memcpy(&bits, out, sizeof bits);
+    *index = at;
+    return (at > before) & ((bits & EXPONENT) != EXPONENT);
 }
 
-/* Each index above the one before. */
-static int spread_rising(const struct wire_features *f, struct wire_bytes index,
-                         struct wire_bytes value)
+/* n entries with indexes of a byte: the first one to four by themselves, then four at a time. */
+static int take_bytes(const unsigned char *p, const unsigned char *v, size_t n, uint32_t *index,
+                      float *out)
 {
-    const unsigned char *p = index.data, *end = p + index.length, *v = value.data,
-                        *v_end = v + value.length;
-    uint32_t next = 0, at;
-    while (p < end && v < v_end) {
-        if (!small(&p, end, &at) || at < next || at >= f->wanted)
-            return 0;
-        uint32_t bits;
-        memcpy(&bits, v, sizeof bits);
-        bits = le32toh(bits);
-        memcpy(&f->values[at], &bits, sizeof bits);
-        v += 4;
-        next = at + 1;
+    size_t i = 0;
+    int64_t last = -1;
+    int good = 1;
+    for (; i < (n - 1) % 4 + 1; last = p[i++])
+        good &= one(last, p[i], v + 4 * i, &index[i], &out[i]);
+    four rise = {-1, -1, -1, -1}, infinite = {0}, all = {0};
+    for (; i < n; i += 4) {
+        four at = widen(p + i), value;
+        wire_floats_from_le(&out[i], v + 4 * i, 4);
+        memcpy(&index[i], &at, sizeof at);
+        memcpy(&value, &out[i], sizeof value);
+        rise &= at > widen(p + i - 1);
+        infinite |= (value & EXPONENT) == EXPONENT;
+        all |= at;
     }
-    return p == end && v == v_end;
+    rise &= (all < 128) & ~infinite;
+    return good && (rise[0] & rise[1] & rise[2] & rise[3]);
 }
 
-int wire_features_simple(struct wire_features *f, const struct wire_field *field)
+/* The same with indexes of one byte or two. */
+static int take_varints(struct wire_bytes bytes, const unsigned char *v, size_t n, uint32_t *index,
+                        float *out)
 {
-    const unsigned char *at = field->data, *end = at + field->length;
-    struct wire_bytes index, value;
-    if (f->has_sparse || f->simple || f->n_dense || !piece(&at, end, 0x0a, &index) ||
-        !piece(&at, end, 0x12, &value) || at != end || value.length % 4)
-        return 0;
-    memset(f->values, 0, f->wanted * sizeof *f->values);
-    f->simple = spread_rising(f, index, value);
-    if (f->simple)
-        f->first = *field;
-    return f->simple;
+    const unsigned char *p = bytes.data, *end = p + bytes.length;
+    int64_t last = -1;
+    int good = 1;
+    for (size_t i = 0; i < n && good; i++, last = index[i - 1]) {
+        if (p == end || (*p > 127 && (end - p < 2 || p[1] > 127)))
+            return 0;
+        uint32_t at = *p > 127 ? (*p & 127u) | (uint32_t)p[1] << 7 : *p;
+        p += *p > 127 ? 2 : 1;
+        good = one(last, at, v + 4 * i, &index[i], &out[i]);
+    }
+    return good && p == end;
 }
 
-static int spread(struct wire_features *f, struct fis_error *e)
+static inline int tagged(struct wire_reader *r, unsigned char tag, struct wire_bytes *out)
+{
+    return r->at < r->end && *r->at++ == tag && wire_reader_piece(r, out);
+}
+
+int wire_features_simple(struct wire_features *f, struct wire_bytes all)
+{
+    struct wire_reader r = wire_reader_of(all);
+    struct wire_bytes index, value;
+    if (f->has_sparse || !tagged(&r, 0x0a, &index) || !tagged(&r, 0x12, &value) || r.at != r.end)
+        return 0;
+    size_t n = value.length / 4;
+    if (value.length % 4 || !n || n > f->wanted || open_sparse(f, NULL))
+        return 0;
+    int good = index.length == n && BYTE_ORDER == LITTLE_ENDIAN
+                   ? take_bytes(index.data, value.data, n, f->index, f->value)
+                   : take_varints(index, value.data, n, f->index, f->value);
+    f->has_sparse = f->rising = good && f->index[n - 1] < f->wanted;
+    f->n_index = f->n_value = f->rising ? n : 0;
+    return f->rising;
+}
+
+static int check_entries(struct wire_features *f, struct fis_error *e)
 {
     if (f->n_index != f->n_value)
         return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "sparse: %zu indexes for %zu values", f->n_index,
@@ -159,7 +202,6 @@ static int spread(struct wire_features *f, struct fis_error *e)
     if (!seen)
         return -FIS_INPUT;
     memset(seen, 0, f->wanted);
-    memset(f->values, 0, f->wanted * sizeof *f->values);
     for (size_t i = 0; i < f->n_index; i++) {
         uint32_t at = f->index[i];
         if (at >= f->wanted)
@@ -168,21 +210,29 @@ static int spread(struct wire_features *f, struct fis_error *e)
         if (seen[at])
             return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "sparse: index %u twice", at);
         seen[at] = 1;
-        f->values[at] = f->value[i];
     }
     return 0;
 }
 
 int wire_features_finish(struct wire_features *f, struct fis_error *e)
 {
-    if ((f->has_sparse || f->simple) && f->n_dense)
+    if (f->has_sparse && f->n_dense)
         return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "features and sparse: one of them wanted");
-    if (f->simple)
-        return 0;
-    if (f->has_sparse)
-        return spread(f, e);
-    if (f->n_dense != f->wanted)
+    if (!f->has_sparse && f->n_dense != f->wanted)
         return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%zu features, %u wanted", f->n_dense,
                           f->wanted);
+    int rc = f->has_sparse && !f->rising ? check_entries(f, e) : 0;
+    if (rc || !f->has_sparse)
+        return rc;
+    memset(f->values, 0, f->wanted * sizeof *f->values);
+    for (size_t i = 0; i < f->n_index; i++)
+        f->values[f->index[i]] = f->value[i];
     return 0;
+}
+
+const float *wire_features_values(struct wire_features *f)
+{
+    if (f->whole)
+        memcpy(f->values, f->whole, f->wanted * sizeof *f->values);
+    return f->values;
 }

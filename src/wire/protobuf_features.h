@@ -10,26 +10,36 @@
 struct wire_features {
     struct fis_arena *arena;
     uint32_t wanted; /* columns */
-    float *values;   /* [wanted], the result */
-    size_t n_dense;  /* as many as came, also beyond `wanted` */
     int has_sparse;
-    int simple; /* `first` was the one occurrence of `sparse` so far, and is in `values` */
-    struct wire_field first;
+    float *values;     /* [wanted], the result */
+    const void *whole; /* or it, as it lies in the message: `features` in one piece; else NULL */
+    size_t n_dense;    /* as many as came, also beyond `wanted` */
+    /* The entries of `sparse`, [wanted]: the caller's, or of the arena. */
     uint32_t *index;
     float *value;
     size_t n_index, n_value;
+    int rising; /* each index is above the one before and below `wanted`, values are finite */
 };
 
 int wire_features_start(struct wire_features *f, uint32_t wanted, struct fis_arena *arena,
                         struct fis_error *e) FIS_MUST_CHECK;
 /* One occurrence of either field; checked against the descriptor before. */
-void wire_features_dense(struct wire_features *f, const struct wire_field *field);
+void wire_features_dense(struct wire_features *f, struct wire_bytes bytes);
 int wire_features_sparse(struct wire_features *f, const struct wire_reader *r,
                          const struct wire_field *field, struct fis_error *e) FIS_MUST_CHECK;
-/* 1: the occurrence of `sparse` was of the common form, and the values are complete unless more
- * comes: packed indexes that rise, as many packed values. 0: nothing was done. */
-int wire_features_simple(struct wire_features *f, const struct wire_field *field);
-/* Counts and indexes checked; f->values is complete. Whether they are finite is not looked at. */
+/* 1: the occurrence of `sparse` was the first and of the common form, packed indexes that rise and
+ * as many packed values, all finite, and was taken; the descriptor need not be asked. 0: nothing
+ * was done. */
+int wire_features_simple(struct wire_features *f, struct wire_bytes bytes);
+/* Whether index and value [n_index] are all that came, of the common form. */
+static inline int wire_features_listed(const struct wire_features *f)
+{
+    return f->rising && !f->n_dense;
+}
+/* Counts and indexes checked; the result is at `whole`, at any address, or is `values`. Whether
+ * they are finite is not looked at. */
 int wire_features_finish(struct wire_features *f, struct fis_error *e) FIS_MUST_CHECK;
+/* The result, as `values`. */
+const float *wire_features_values(struct wire_features *f);
 
 #endif

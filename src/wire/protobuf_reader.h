@@ -29,6 +29,26 @@ int wire_reader_next(struct wire_reader *r, struct wire_field *f,
                      struct fis_error *e) FIS_MUST_CHECK;
 int wire_reader_varint(struct wire_reader *r, uint64_t *value, struct fis_error *e) FIS_MUST_CHECK;
 
+/* The length (below 2^14) and the bytes of a field of type LENGTH whose tag was read, for what is
+ * done for nearly every record: 1, or 0 and nothing is moved. */
+static inline int wire_reader_piece(struct wire_reader *r, struct wire_bytes *out)
+{
+    const unsigned char *p = r->at;
+    size_t left = (size_t)(r->end - p), length, head = 1;
+    if (left < 2)
+        return 0;
+    length = p[0];
+    if (length > 127) {
+        length = (length & 127) | (size_t)p[1] << 7;
+        head = 2;
+    }
+    if (length >= 1 << 14 || length > left - head)
+        return 0;
+    *out = (struct wire_bytes){p + head, length};
+    r->at = p + head + length;
+    return 1;
+}
+
 /* Takes the Confluent frame (0, schema id, message indexes) off when the first byte is 0. */
 int wire_confluent_strip(struct wire_bytes *bytes, struct fis_error *e) FIS_MUST_CHECK;
 

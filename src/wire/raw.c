@@ -1,24 +1,6 @@
 #include "wire/raw.h"
 
-#include <endian.h>
-#include <string.h>
-
 #include "wire/record.h"
-
-void wire_floats_from_le(float *out, const void *bytes, size_t n)
-{
-    if (!n)
-        return;
-    memcpy(out, bytes, n * sizeof *out);
-#if __BYTE_ORDER == __BIG_ENDIAN
-    for (size_t i = 0; i < n; i++) {
-        uint32_t bits;
-        memcpy(&bits, out + i, sizeof bits);
-        bits = le32toh(bits);
-        memcpy(out + i, &bits, sizeof bits);
-    }
-#endif
-}
 
 const void *wire_floats(const void *bytes, size_t n, struct fis_arena *arena)
 {

@@ -64,6 +64,8 @@ static int check_id(struct wire_bytes from, const char *where, struct fis_error 
     if (from.length > FIS_ID_MAX)
         return fis_refuse(e, FIS_CODE_BAD_ID, "%s: an id of %zu bytes, at most %d allowed", where,
                           from.length, FIS_ID_MAX);
+    if (wire_plain_text(from.data, from.length))
+        return 0;
     size_t valid = wire_utf8_prefix(from.data, from.length);
     if (valid < from.length)
         return fis_refuse(e, FIS_CODE_BAD_ID, "%s: the id is not UTF-8 at byte %zu", where, valid);

@@ -83,9 +83,9 @@ enum wire_decoded {
     WIRE_BAD        /* to dead-letter, with the error's text */
 };
 struct wire_record {
-    struct fis_id id;
     int64_t event_time_ms; /* the message's timestamp when the record has none; -1: neither */
     uint32_t unseen;       /* categories never seen at fitting */
+    struct fis_id id;      /* last: of most ids the rest of its room is never touched */
 };
 
 /* ---- scorer -> trainer ------------------------------------------------------------------- */

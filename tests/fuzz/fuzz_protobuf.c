@@ -40,6 +40,24 @@ static void must(int ok, const struct fis_error *e)
         FUZZ_FAIL("what was decoded does not go through once more: %s", e->text);
 }
 
+/* A list says the same as x. */
+static void try_list(struct fuzz_message *m, enum wire_decoded wanted, const float *x)
+{
+    struct wire_record record = {0};
+    struct fis_error e = {0};
+    uint32_t index[FUZZ_COLUMNS];
+    float value[FUZZ_COLUMNS], spread[FUZZ_COLUMNS] = {0};
+    struct wire_list list = {0, index, value};
+    fis_arena_reset(&m->arena);
+    FUZZ_HOLDS(wire_protobuf_record_or_list(&fuzz_schema, fuzz_plain_encoder(), &m->message,
+                                            &m->arena, spread, &list, &record, &e) == wanted);
+    if (wanted != WIRE_OK)
+        return;
+    for (uint32_t i = 0; list.n != WIRE_NO_LIST && i < list.n; i++)
+        spread[index[i]] = value[i];
+    FUZZ_HOLDS(same_floats(x, spread, FUZZ_COLUMNS));
+}
+
 /* x is what the values say; the values alone can be read too. */
 static void try_record(struct fuzz_message *m)
 {
@@ -52,6 +70,7 @@ static void try_record(struct fuzz_message *m)
         wire_protobuf_record(&fuzz_schema, encoder, &m->message, &m->arena, x, &record, &e);
     if (d == WIRE_BAD)
         fuzz_check_error(&e);
+    try_list(m, d, x);
     if (d == WIRE_OK) {
         FUZZ_HOLDS(record.id.length > 0);
         fis_arena_reset(&m->arena);

@@ -218,6 +218,109 @@ static void sparse_common_form(void **state)
     assert_bad(w, too_few, sizeof too_few, "sparse: 2 indexes for 1 values");
 }
 
+static size_t put_varint(unsigned char *p, size_t v)
+{
+    size_t n = 0;
+    for (; v > 127; v >>= 7)
+        p[n++] = (unsigned char)(v | 128);
+    p[n++] = (unsigned char)v;
+    return n;
+}
+
+/* Sparse values of those columns of `x` [d] that are not 0, in the common form. */
+static size_t put_sparse(const float *x, uint32_t d, unsigned char *out)
+{
+    unsigned char inside[5000], values[2400];
+    size_t n = 0, indexes = 0, at = 3;
+    for (uint32_t u = 0; u < d; u++)
+        if (x[u] != 0) {
+            indexes += put_varint(out + indexes, u);
+            memcpy(values + 4 * n++, &x[u], 4); /* as this machine has them: little-endian */
+        }
+    inside[0] = 0x0a;
+    at = 1 + put_varint(inside + 1, indexes);
+    memcpy(inside + at, out, indexes);
+    at += indexes;
+    inside[at++] = 0x12;
+    at += put_varint(inside + at, 4 * n);
+    memcpy(inside + at, values, 4 * n);
+    at += 4 * n;
+    out[0] = 0x1a;
+    size_t head = 1 + put_varint(out + 1, at);
+    memcpy(out + head, inside, at);
+    return head + at;
+}
+
+/* What comes as a list is what comes dense: each number of entries, narrow and wide. */
+static void lists(void **state)
+{
+    struct world *w = *state;
+    enum { MOST = 400 };
+    static const uint32_t widths[] = {4, 100, 128, 129, MOST};
+    uint32_t index[MOST];
+    float x[MOST], dense[MOST], value[MOST];
+    unsigned char bytes[5000];
+    struct fis_arena arena = test_arena(16384);
+    for (size_t k = 0; k < sizeof widths / sizeof *widths; k++)
+        for (uint32_t n = 1, d = widths[k]; n <= d; n += 1 + n / 16) {
+            struct fis_encoder *enc = plain_encoder(d);
+            for (uint32_t u = 0; u < d; u++)
+                x[u] = u * 7919 % d < n ? (float)u - .5f : 0;
+            struct wire_message m = message_of("key", 3, bytes, put_sparse(x, d, bytes));
+            struct wire_list list = {0, index, value};
+            fis_arena_reset(&arena);
+            assert_int_equal(
+                wire_protobuf_record(&test_schema, enc, &m, &arena, dense, &w->record, &w->e), 0);
+            assert_memory_equal(dense, x, d * sizeof *x);
+            fis_arena_reset(&arena);
+            dense[0] = 99;
+            assert_int_equal(wire_protobuf_record_or_list(&test_schema, enc, &m, &arena, dense,
+                                                          &list, &w->record, &w->e),
+                             0);
+            assert_true(list.n > 0 && list.n <= d && dense[0] == 99);
+            for (uint32_t i = 0, u = 0; u < d; u++)
+                if (x[u] != 0) {
+                    assert_true(i < list.n && index[i] == u && value[i] == x[u]);
+                    i++;
+                }
+            fis_encoder_free(enc);
+        }
+    fis_free(arena.base);
+}
+
+/* A list is offered for what is in order alone; the rest comes as it always came. */
+static void no_lists(void **state)
+{
+    struct world *w = *state;
+    BYTES(falling, 0x1a, 19, 0x0a, 3, 3, 1, 0, 0x12, 12, F4, F2, F1);
+    BYTES(two, 0x1a, 14, 0x0a, 2, 0, 1, 0x12, 8, F1, F2, 0x1a, 9, 0x0a, 1, 3, 0x12, 4, F4);
+    BYTES(infinite, 0x1a, 9, 0x0a, 1, 1, 0x12, 4, 0, 0, 0x80, 0x7f);
+    uint32_t index[D];
+    float value[D];
+    const struct {
+        const unsigned char *bytes;
+        size_t length;
+        enum wire_decoded decoded;
+    } cases[] = {{packed, sizeof packed, WIRE_OK},
+                 {falling, sizeof falling, WIRE_OK},
+                 {two, sizeof two, WIRE_OK},
+                 {infinite, sizeof infinite, WIRE_BAD}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct wire_message m = message_of("key", 3, cases[i].bytes, cases[i].length);
+        struct wire_list list = {0, index, value};
+        fis_arena_reset(&w->arena);
+        w->x[0] = 99;
+        assert_int_equal(wire_protobuf_record_or_list(&test_schema, w->enc, &m, &w->arena, w->x,
+                                                      &list, &w->record, &w->e),
+                         cases[i].decoded);
+        assert_true(list.n == WIRE_NO_LIST);
+        if (cases[i].decoded == WIRE_OK)
+            assert_memory_equal(w->x, expected, sizeof expected);
+        else
+            assert_says(&w->e, "feature 1");
+    }
+}
+
 static void not_finite(void **state)
 {
     struct world *w = *state;
@@ -362,6 +465,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(ids_by_field_key_or_place, up, down),
         cmocka_unit_test_setup_teardown(sparse, up, down),
         cmocka_unit_test_setup_teardown(sparse_common_form, up, down),
+        cmocka_unit_test_setup_teardown(lists, up, down),
+        cmocka_unit_test_setup_teardown(no_lists, up, down),
         cmocka_unit_test_setup_teardown(not_finite, up, down),
         cmocka_unit_test_setup_teardown(broken, up, down),
         cmocka_unit_test_setup_teardown(same_as_protobuf_c, up, down),
