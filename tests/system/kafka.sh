@@ -73,11 +73,11 @@ print(*[x.getsockname()[1] for x in s])
 PY
 }
 
-# The first compiler only: what the second takes before it gains anything is more than a test's
-# broker lives.
+# The first compiler only: the second takes more time than it gains while a test's broker lives.
+jvm="-XX:TieredStopAtLevel=1 -Xms256m -Xmx512m -XX:+UseSerialGC"
+
 java_kafka() { # class, arguments …
-    java -XX:TieredStopAtLevel=1 -Xms256m -Xmx512m -XX:+UseSerialGC -Dlog4j2.level=WARN \
-        -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$libs/*" "$@"
+    java $jvm -Dlog4j2.level=WARN -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$libs/*" "$@"
 }
 
 write_properties() { # dir, ports, extra properties …
@@ -162,7 +162,7 @@ start() {
             die "the storage cannot be formatted; see $dir/format.log"
     fi
     # A session of its own, so that an interrupt at the terminal does not reach the broker first.
-    setsid java -Xms256m -Xmx512m -XX:+UseSerialGC -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
+    setsid java $jvm -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
         -cp "$libs/*" kafka.Kafka "$dir/server.properties" \
         >"$dir/log" 2>&1 </dev/null 9>&- &
     pid=$!
