@@ -5,20 +5,24 @@
 
 #include "core/network_scratch.h"
 
+static void run(const struct fis_panel *panel, const struct network_input *in, uint32_t n,
+                struct fis_scratch *s, float *p, float *infl_acc, float *infl_fair)
+{
+    assert(network_panel_directions(panel) == FIS_DIRECTIONS);
+    struct network_rows rows = {p, {infl_acc, infl_fair}, FIS_DIRECTIONS};
+    network_panel_run(panel, in, n, s, 1, network_take_rows, &rows);
+}
+
 void fis_influence_batch(const struct fis_panel *panel, const float *x, uint32_t n,
                          struct fis_scratch *s, float *p, float *infl_acc, float *infl_fair)
 {
-    assert(network_panel_directions(panel) == FIS_DIRECTIONS);
-    float *tangents[FIS_DIRECTIONS] = {infl_acc, infl_fair};
-    network_panel_run(panel, &(struct network_input){.x = x}, n, s, 1, p, tangents);
+    run(panel, &(struct network_input){.x = x}, n, s, p, infl_acc, infl_fair);
 }
 
 void fis_influence_sparse(const struct fis_panel *panel, const struct fis_sparse *x, uint32_t n,
                           struct fis_scratch *s, float *p, float *infl_acc, float *infl_fair)
 {
-    assert(network_panel_directions(panel) == FIS_DIRECTIONS);
-    float *tangents[FIS_DIRECTIONS] = {infl_acc, infl_fair};
-    network_panel_run(panel, &(struct network_input){.sparse = x}, n, s, 1, p, tangents);
+    run(panel, &(struct network_input){.sparse = x}, n, s, p, infl_acc, infl_fair);
 }
 
 uint32_t fis_proxy_label(int strategy, const float *p, const float *infl_acc, uint32_t classes)

@@ -43,6 +43,10 @@ struct network_kernel {
     void (*relu)(float *z, uint32_t units, uint32_t stride, uint32_t slots);
     /* z [1 + slots][stride][rows]: logits to probabilities p, tangents s to s_k - p.s. */
     void (*influence)(float *z, uint32_t classes, uint32_t stride, uint32_t slots);
+    /* p, acc, fair [classes][rows]: gain [rows] = - sum of p fair over the classes where acc and fair
+     * are <= 0, entropy [rows] = - sum of p log p. */
+    void (*criteria)(const float *p, const float *acc, const float *fair, uint32_t classes,
+                     float *gain, float *entropy);
 };
 
 /* The kernels that this processor can run, the widest first; NULL behind the last. */

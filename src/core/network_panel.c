@@ -276,39 +276,47 @@ static float *run_tile(const struct fis_panel *p, const struct network_input *in
 }
 
 /* [K][tile] to [rows][K]. */
-static void unpack(const float *z, uint32_t tile, uint32_t rows, uint32_t classes, float *out)
+static void unpack(const float *z, const struct network_tile *t, float *out)
 {
-    for (uint32_t i = 0; i < rows; i++)
+    uint32_t classes = t->classes, tile = t->kernel->rows;
+    out += (size_t)t->first * classes;
+    for (uint32_t i = 0; i < t->rows; i++)
         for (uint32_t k = 0; k < classes; k++)
-            out[(size_t)i * classes + k] = z[(size_t)k * tile + i];
+            out[(size_t)i * classes + k] = z ? z[(size_t)k * tile + i] : 0;
+}
+
+void network_take_rows(void *arg, const struct network_tile *t)
+{
+    const struct network_rows *r = arg;
+    unpack(t->logits, t, r->logits);
+    for (uint32_t i = 0; i < r->n_directions; i++)
+        unpack(t->tangents[i], t, r->tangents[i]);
 }
 
 void network_panel_run(const struct fis_panel *p, const struct network_input *in, uint32_t n,
-                       struct fis_scratch *s, int influence, float *logits, float *const *tangents)
+                       struct fis_scratch *s, int influence, network_take_fn *take, void *arg)
 {
     assert(p->n_directions <= s->max_directions);
-    uint32_t k = fis_shape_classes(&p->shape), tile = p->kernel->rows;
-    uint32_t slots = p->active[p->shape.n_layers - 1];
-    size_t step = (size_t)p->columns[p->shape.n_layers - 1] * tile;
-    for (uint32_t i = slots; i < p->n_directions; i++) /* directions that are 0 throughout */
-        memset(tangents[p->order[i]], 0, (size_t)n * k * sizeof(float));
-    for (uint32_t from = 0; from < n; from += tile) {
-        uint32_t rows = n - from < tile ? n - from : tile;
-        float *z = run_tile(p, in, from, rows, s);
+    uint32_t last = p->shape.n_layers - 1, tile = p->kernel->rows, slots = p->active[last];
+    size_t step = (size_t)p->columns[last] * tile;
+    struct network_tile t = {.kernel = p->kernel, .classes = fis_shape_classes(&p->shape)};
+    for (; t.first < n; t.first += tile) {
+        t.rows = n - t.first < tile ? n - t.first : tile;
+        float *z = run_tile(p, in, t.first, t.rows, s);
         if (influence)
-            p->kernel->influence(z, k, p->columns[p->shape.n_layers - 1], slots);
-        size_t at = (size_t)from * k;
-        unpack(z, tile, rows, k, logits + at);
-        for (uint32_t t = 0; t < slots; t++)
-            unpack(z + (1 + t) * step, tile, rows, k, tangents[p->order[t]] + at);
+            p->kernel->influence(z, t.classes, p->columns[last], slots);
+        t.logits = z;
+        for (uint32_t i = 0; i < slots; i++)
+            t.tangents[p->order[i]] = z + (1 + i) * step;
+        take(arg, &t);
     }
 }
 
 void fis_panel_tangents(const struct fis_panel *p, const float *x, uint32_t n,
                         struct fis_scratch *s, float *logits, float *tangents)
 {
-    float *each[FIS_MAX_DIRECTIONS];
+    struct network_rows rows = {.logits = logits, .n_directions = p->n_directions};
     for (uint32_t i = 0; i < p->n_directions; i++)
-        each[i] = tangents + (size_t)i * n * fis_shape_classes(&p->shape);
-    network_panel_run(p, &(struct network_input){.x = x}, n, s, 0, logits, each);
+        rows.tangents[i] = tangents + (size_t)i * n * fis_shape_classes(&p->shape);
+    network_panel_run(p, &(struct network_input){.x = x}, n, s, 0, network_take_rows, &rows);
 }

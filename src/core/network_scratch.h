@@ -26,10 +26,25 @@ struct network_input {
     const struct fis_sparse *sparse;
 };
 
-/* As fis_panel_tangents, with tangents[i] [n][K] apart for each direction. `influence`: instead of
- * logits and tangents, probabilities p and the influences s_k - p.s. */
+/* The results of rows [first, first + rows), laid out [K][the kernel's rows]. */
+struct network_tile {
+    const struct network_kernel *kernel;
+    uint32_t first, rows, classes;
+    const float *logits;
+    const float *tangents[FIS_MAX_DIRECTIONS]; /* NULL: the direction is 0 throughout */
+};
+typedef void network_take_fn(void *arg, const struct network_tile *t);
+
+/* All rows, a tile at a time, to `take`. `influence`: instead of logits and tangents, probabilities
+ * p and the influences s_k - p.s. */
 void network_panel_run(const struct fis_panel *p, const struct network_input *in, uint32_t n,
-                       struct fis_scratch *s, int influence, float *logits, float *const *tangents);
+                       struct fis_scratch *s, int influence, network_take_fn *take, void *arg);
+/* Tiles to logits [n][K] and, of each direction, tangents [n][K]. */
+struct network_rows {
+    float *logits, *tangents[FIS_MAX_DIRECTIONS];
+    uint32_t n_directions;
+};
+void network_take_rows(void *arg, const struct network_tile *t);
 uint32_t network_panel_directions(const struct fis_panel *p);
 
 /* g (a layer's block of a slab, [in + 1][out]) += [a 1]^T dz, of n rows. */

@@ -83,11 +83,8 @@ static void free_shaped(struct scoring_batch *b)
     fis_free(b->from);
     fis_free(b->index);
     fis_free(b->value);
-    fis_free(b->p);
-    fis_free(b->infl_acc);
-    fis_free(b->infl_fair);
     b->scratch = NULL;
-    b->x = b->value = b->p = b->infl_acc = b->infl_fair = NULL;
+    b->x = b->value = NULL;
     b->from = b->index = NULL;
 }
 
@@ -129,7 +126,6 @@ int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head, st
     if (b->scratch && memcmp(shape, &b->shape, sizeof *shape) == 0)
         return 0;
     free_shaped(b);
-    size_t k = fis_shape_classes(shape), block = BLOCK_ROWS * k;
     b->shape = *shape;
     b->d = fis_shape_inputs(shape);
     b->scratch = fis_scratch_new(shape, BLOCK_ROWS, FIS_DIRECTIONS);
@@ -137,11 +133,7 @@ int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head, st
     b->from = fis_calloc(BLOCK_ROWS + 1, sizeof *b->from);
     b->index = fis_alloc((size_t)BLOCK_ROWS * b->d, sizeof *b->index);
     b->value = fis_alloc((size_t)BLOCK_ROWS * b->d, sizeof *b->value);
-    b->p = fis_alloc(block, sizeof *b->p);
-    b->infl_acc = fis_alloc(block, sizeof *b->infl_acc);
-    b->infl_fair = fis_alloc(block, sizeof *b->infl_fair);
-    if (b->scratch && b->x && b->from && b->index && b->value && b->p && b->infl_acc &&
-        b->infl_fair)
+    if (b->scratch && b->x && b->from && b->index && b->value)
         return 0;
     free_shaped(b);
     return fis_fail(e, FIS_NOMEM, "no memory to score batches of %u records with %u features",
@@ -192,24 +184,14 @@ static void add_row(struct scoring_batch *b, uint32_t at, const struct wire_list
     }
 }
 
-/* Scores the n rows of the block, which are rows [from, from + n) of the batch; `owner` maps them
- * back to their messages for the ids. */
-static void score_rows(struct scoring_batch *b, uint32_t from, uint32_t n, const uint32_t *owner)
+/* Scores the n rows of the block, which are rows [from, from + n) of the batch. */
+static void score_rows(struct scoring_batch *b, uint32_t from, uint32_t n,
+                       const struct fis_id *const *ids)
 {
-    uint32_t k = fis_shape_classes(&b->shape);
     struct fis_sparse lists = {b->from, b->index, b->value};
-    if (b->listed)
-        fis_influence_sparse(b->head->panel, &lists, n, b->scratch, b->p, b->infl_acc,
-                             b->infl_fair);
-    else
-        fis_influence_batch(b->head->panel, b->x, n, b->scratch, b->p, b->infl_acc, b->infl_fair);
+    fis_criteria_batch(&b->options->criteria, b->head->panel, ids, b->listed ? NULL : b->x, &lists,
+                       n, b->scratch, b->scores + (size_t)from * FIS_MAX_CRITERIA);
     b->listed = 1;
-    for (uint32_t i = 0; i < n; i++) {
-        size_t at = (size_t)i * k;
-        fis_criteria_score(&b->options->criteria, &b->records[owner[i]].id, b->p + at,
-                           b->infl_acc + at, b->infl_fair + at, k,
-                           b->scores + (size_t)(from + i) * FIS_MAX_CRITERIA);
-    }
 }
 
 /* Messages were written by another processor, and records lie further apart than its caches guess:
@@ -228,7 +210,8 @@ static void fetch_ahead(const struct scoring_batch *b, uint32_t i)
 
 void scoring_run(struct scoring_batch *b)
 {
-    uint32_t owner[BLOCK_ROWS], block = 0;
+    const struct fis_id *ids[BLOCK_ROWS];
+    uint32_t block = 0;
     uint32_t every = (b->n + SCORING_SAMPLE - 1) / SCORING_SAMPLE;
     b->rows = 0;
     b->unseen = 0;
@@ -252,14 +235,14 @@ void scoring_run(struct scoring_batch *b)
                                            : spread(b, &list, b->x + (size_t)BLOCK_ROWS * b->d));
         add_row(b, block, &list);
         b->row[i] = b->rows++;
-        owner[block++] = i;
+        ids[block++] = &b->records[i].id;
         if (block == BLOCK_ROWS) {
-            score_rows(b, b->rows - block, block, owner);
+            score_rows(b, b->rows - block, block, ids);
             block = 0;
         }
     }
     if (block)
-        score_rows(b, b->rows - block, block, owner);
+        score_rows(b, b->rows - block, block, ids);
 }
 
 const float *scoring_features(struct scoring_batch *b, uint32_t i)

@@ -62,7 +62,6 @@ struct scoring_batch {
     uint32_t *from, *index;
     float *value;
     int listed;
-    float *p, *infl_acc, *infl_fair;
     struct fis_arena arena;
 };
 

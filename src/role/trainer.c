@@ -40,13 +40,11 @@ static int make_parts(struct trainer_role *m, struct fis_error *e)
         return -1;
     m->scratch = fis_scratch_new(&m->shape, ROLE_BLOCK, FIS_DIRECTIONS);
     m->p = fis_alloc((size_t)ROLE_BLOCK * k, sizeof *m->p);
-    m->infl_acc = fis_alloc((size_t)ROLE_BLOCK * k, sizeof *m->p);
-    m->infl_fair = fis_alloc((size_t)ROLE_BLOCK * k, sizeof *m->p);
     m->published = fis_calloc(fis_shape_params(&m->shape), sizeof *m->published);
     m->initial = fis_profile_new(m->encoder, e);
     if (!m->initial)
         return -1;
-    if (!m->scratch || !m->p || !m->infl_acc || !m->infl_fair || !m->published)
+    if (!m->scratch || !m->p || !m->published)
         return fis_fail(e, FIS_NOMEM, "trainer: no memory for a network of %zu parameters",
                         fis_shape_params(&m->shape));
     return 0;
@@ -83,8 +81,6 @@ void trainer_role_free(struct trainer_role *m)
     fis_gate_free(m->gate);
     fis_scratch_free(m->scratch);
     fis_free(m->p);
-    fis_free(m->infl_acc);
-    fis_free(m->infl_fair);
     fis_free(m->published);
     fis_free(m->next_x);
     fis_free(m->next_y);

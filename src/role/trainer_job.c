@@ -8,17 +8,12 @@
 void trainer_score_rows(struct trainer_role *m, const float *x, const struct fis_id *const *ids,
                         uint32_t n, float *scores)
 {
-    uint32_t k = fis_shape_classes(&m->shape), d = fis_shape_inputs(&m->shape);
+    uint32_t d = fis_shape_inputs(&m->shape);
     struct fis_panel *panel = fis_trainer_panel(m->learner);
     for (uint32_t at = 0; at < n; at += ROLE_BLOCK) {
         uint32_t block = n - at < ROLE_BLOCK ? n - at : ROLE_BLOCK;
-        fis_influence_batch(panel, x + (size_t)at * d, block, m->scratch, m->p, m->infl_acc,
-                            m->infl_fair);
-        for (uint32_t i = 0; i < block; i++) {
-            size_t row = (size_t)i * k;
-            fis_criteria_score(&m->o.selector.criteria, ids[at + i], m->p + row, m->infl_acc + row,
-                               m->infl_fair + row, k, scores + (size_t)(at + i) * FIS_MAX_CRITERIA);
-        }
+        fis_criteria_batch(&m->o.selector.criteria, panel, ids + at, x + (size_t)at * d, NULL,
+                           block, m->scratch, scores + (size_t)at * FIS_MAX_CRITERIA);
     }
 }
 

@@ -27,7 +27,7 @@ struct trainer_role {
     struct fis_trainer *learner;
     struct fis_gate *gate;
     struct fis_scratch *scratch; /* for scoring what is held */
-    float *p, *infl_acc, *infl_fair;
+    float *p;
     struct trainer_requests requests; /* asked for, and not answered */
 
     enum trainer_phase phase;

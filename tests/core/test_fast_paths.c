@@ -147,6 +147,49 @@ static void sparse_records_score_as_among_others(void **state)
         }
 }
 
+/* Each algorithm's scores of a batch are those of each row by itself, whichever its form. */
+static void criteria_of_a_batch(void **state)
+{
+    (void)state;
+    enum { N = 77, D = 40, K = 3 };
+    static const uint32_t hidden[] = {20, 0};
+    struct fis_rng rng;
+    struct fis_id ids[N];
+    const struct fis_id *of[N];
+    float *x = fis_alloc(N * D, sizeof *x), batch[N][FIS_MAX_CRITERIA], one[FIS_MAX_CRITERIA];
+    fis_rng_seed(&rng, 33, 0);
+    for (uint32_t i = 0; i < N; i++) {
+        sparse_row(&rng, x + (size_t)i * D, D);
+        assert_int_equal(fis_id_set(&ids[i], &i, sizeof i), 0);
+        of[i] = &ids[i];
+    }
+    for (int last_only = 0; last_only < 3; last_only++) {
+        struct model m;
+        model_new(&m, D, hidden, K, last_only, &rng);
+        if (last_only == 2) { /* one direction is 0 throughout */
+            memset(m.g[0], 0, fis_shape_params(&m.shape) * sizeof *m.g[0]);
+            fis_panel_unref(m.panel);
+            m.panel = fis_panel_new(&m.shape, m.w, (const float *const *)m.g, FIS_DIRECTIONS);
+        }
+        struct fis_scratch *s = fis_scratch_new(&m.shape, N, FIS_DIRECTIONS);
+        float *out = scored(&m, x, N), *acc = out + N * K, *fair = acc + N * K;
+        for (int a = FIS_ALGORITHM_FIS_PLUS; a <= FIS_ALGORITHM_ENTROPY; a++) {
+            struct fis_criteria c = {.algorithm = (enum fis_algorithm)a, .strategy = 1, .seed = 5};
+            fis_criteria_batch(&c, m.panel, of, x, NULL, N, s, &batch[0][0]);
+            for (uint32_t i = 0; i < N; i++) {
+                fis_criteria_score(&c, of[i], out + i * K, acc + i * K, fair + i * K, K, one);
+                for (int j = 0; j < FIS_MAX_CRITERIA; j++)
+                    assert_true(batch[i][j] == one[j] ||
+                                fabsf(batch[i][j] - one[j]) <= 1e-6f * fabsf(one[j]));
+            }
+        }
+        fis_free(out);
+        fis_scratch_free(s);
+        model_free(&m);
+    }
+    fis_free(x);
+}
+
 struct ranked {
     double score;
     uint32_t row;
@@ -242,6 +285,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sparse_records_score_as_among_others),
+        cmocka_unit_test(criteria_of_a_batch),
         cmocka_unit_test(the_same_records_are_selected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

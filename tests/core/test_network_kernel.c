@@ -129,6 +129,42 @@ static void rows_are_apart(void **state)
     }
 }
 
+/* The sums in double, with libm's logarithm. p [classes][rows] are of any size, or NaN. */
+static void criteria(void **state)
+{
+    (void)state;
+    enum { CLASSES = 5, ROUNDS = 2000 };
+    static const float special[] = {0, 1, .99999994f, 1e-45f, 1.17549435e-38f, 1e-30f, .5f, NAN};
+    _Alignas(64) float p[CLASSES * NETWORK_MAX_TILE], acc[CLASSES * NETWORK_MAX_TILE],
+        fair[CLASSES * NETWORK_MAX_TILE], gain[NETWORK_MAX_TILE], entropy[NETWORK_MAX_TILE];
+    struct fis_rng rng;
+    const struct network_kernel *k;
+    fis_rng_seed(&rng, 12, 3);
+    for (uint32_t n = 0; (k = network_kernel(n)); n++)
+        for (uint32_t round = 0; round < ROUNDS; round++) {
+            for (uint32_t i = 0; i < CLASSES * k->rows; i++) {
+                p[i] = round % 8 == 0 ? special[fis_rng_below(&rng, 8)]
+                                      : expf(-expf(3 * (float)fis_rng_normal(&rng)));
+                acc[i] = fis_rng_below(&rng, 9) ? (float)fis_rng_normal(&rng) : 0;
+                fair[i] = fis_rng_below(&rng, 9) ? (float)fis_rng_normal(&rng) : NAN;
+            }
+            k->criteria(p, acc, fair, CLASSES, gain, entropy);
+            for (uint32_t i = 0; i < k->rows; i++) {
+                double g = 0, g_size = 1e-37, h = 0, h_size = 1e-29; /* denormal terms are 0 */
+                for (uint32_t at = i; at < CLASSES * k->rows; at += k->rows) {
+                    double of = acc[at] <= 0 && fair[at] <= 0 ? (double)p[at] * fair[at] : 0;
+                    double term = p[at] == 0 ? 0 : (double)p[at] * log((double)p[at]);
+                    g -= of;
+                    g_size += fabs(of);
+                    h -= term;
+                    h_size += fabs(term);
+                }
+                assert_true(isnan(g) ? isnan(gain[i]) : fabs(gain[i] - g) <= 5e-7 * g_size);
+                assert_true(isnan(h) ? isnan(entropy[i]) : fabs(entropy[i] - h) <= 5e-7 * h_size);
+            }
+        }
+}
+
 /* Rows of lists of any length, empty ones too, have the bits of the dense product. */
 static void check_sparse(const struct network_kernel *k, uint32_t in, uint32_t out,
                          struct fis_rng *rng)
@@ -183,10 +219,9 @@ static void sparse_as_dense(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),
-        cmocka_unit_test(relu),
-        cmocka_unit_test(rows_are_apart),
-        cmocka_unit_test(sparse_as_dense),
+        cmocka_unit_test(products),       cmocka_unit_test(relu),
+        cmocka_unit_test(rows_are_apart), cmocka_unit_test(sparse_as_dense),
+        cmocka_unit_test(criteria),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
