@@ -76,8 +76,12 @@ int fis_encoder_encode_floats(const struct fis_encoder *enc, const float *values
 int fis_encoder_encode_packed(const struct fis_encoder *enc, const void *values, uint32_t n,
                               float *x, struct fis_error *e) FIS_MUST_CHECK;
 
-/* Whether finite numbers are features as they are, in every column. */
-int fis_encoder_as_is(const struct fis_encoder *enc);
+/* The same of a row that is mostly 0: its n finite values at rising columns become the list of its
+ * features, scaled columns among them whose value was 0; how many. index, value: room for all
+ * columns. fis_encoder_lists: whether columns are features one by one, and few are scaled. */
+int fis_encoder_lists(const struct fis_encoder *enc);
+uint32_t fis_encoder_encode_list(const struct fis_encoder *enc, uint32_t *index, float *value,
+                                 uint32_t n);
 
 /* The frozen state, for the wire: plain structs, borrowed. */
 struct fis_encoder_column_state {

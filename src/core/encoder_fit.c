@@ -22,7 +22,7 @@ void fis_encoder_free(struct fis_encoder *enc)
     }
     fis_free(enc->columns);
     fis_free(enc->by_name);
-    fis_free(enc->flat);
+    encoder_flat_free(enc);
     fis_free(enc);
 }
 

@@ -23,15 +23,19 @@ INLINE int all_finite(const unsigned char *values, uint32_t n)
     return !bad;
 }
 
+INLINE float scale_one(const double *flat, uint32_t n, uint32_t i, float v)
+{
+    double bound = flat[2 * (size_t)n + i], z = ((double)v - flat[i]) * flat[n + i];
+    z = z > bound ? bound : z;
+    return (float)(z < -bound ? -bound : z);
+}
+
 INLINE void scale(const double *flat, const unsigned char *values, uint32_t n, float *x)
 {
-    const double *mean = flat, *factor = flat + n, *bound = flat + 2 * (size_t)n;
     for (uint32_t i = 0; i < n; i++) {
         float v;
         memcpy(&v, values + i * sizeof v, sizeof v);
-        double z = ((double)v - mean[i]) * factor[i];
-        z = z > bound[i] ? bound[i] : z;
-        x[i] = (float)(z < -bound[i] ? -bound[i] : z);
+        x[i] = scale_one(flat, n, i, v);
     }
 }
 
@@ -77,27 +81,82 @@ int encoder_flat_run(const struct fis_encoder *enc, const void *values, float *x
     return run(enc, values, x);
 }
 
+static int make_room(struct fis_encoder *enc, struct fis_error *e)
+{
+    size_t n = enc->n;
+    if (enc->flat)
+        return 0;
+    enc->flat = fis_alloc(3 * n, sizeof *enc->flat);
+    enc->scaled = fis_alloc(n, sizeof *enc->scaled);
+    enc->scaled_zero = fis_alloc(n, sizeof *enc->scaled_zero);
+    if (enc->flat && enc->scaled && enc->scaled_zero)
+        return 0;
+    encoder_flat_free(enc);
+    return fis_fail(e, FIS_NOMEM, "no memory for an encoder of %zu columns", n);
+}
+
+void encoder_flat_free(struct fis_encoder *enc)
+{
+    fis_free(enc->flat);
+    fis_free(enc->scaled);
+    fis_free(enc->scaled_zero);
+    enc->flat = NULL;
+    enc->scaled = NULL;
+    enc->scaled_zero = NULL;
+}
+
 int encoder_flat_make(struct fis_encoder *enc, struct fis_error *e)
 {
     uint32_t n = enc->n;
     for (uint32_t i = 0; i < n; i++)
         if (enc->columns[i].pub.type != FIS_NUMERIC || enc->columns[i].width != 1)
             return 0;
-    if (!enc->flat && !(enc->flat = fis_alloc(3 * (size_t)n, sizeof *enc->flat)))
-        return fis_fail(e, FIS_NOMEM, "no memory for an encoder of %u columns", n);
-    enc->flat_plain = 1;
+    int rc = make_room(enc, e);
+    if (rc)
+        return rc;
+    enc->n_scaled = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct encoder_column *c = &enc->columns[i];
         int scaled = c->pub.scale != FIS_SCALE_NONE;
-        enc->flat_plain &= !scaled;
         enc->flat[i] = scaled ? c->mean : 0;
         enc->flat[n + i] = scaled ? c->factor : 1;
         enc->flat[2 * n + i] = scaled ? (double)FIS_ENCODER_CLIP : (double)INFINITY;
+        if (scaled) {
+            enc->scaled_zero[enc->n_scaled] = scale_one(enc->flat, n, i, 0);
+            enc->scaled[enc->n_scaled++] = i;
+        }
     }
+    enc->flat_plain = !enc->n_scaled;
     return 0;
 }
 
-int fis_encoder_as_is(const struct fis_encoder *enc)
+int fis_encoder_lists(const struct fis_encoder *enc)
 {
-    return enc->flat && enc->flat_plain;
+    return enc->flat && enc->n_scaled <= enc->n / 8;
+}
+
+/* From the last to the first, as the list grows where it lies. */
+uint32_t fis_encoder_encode_list(const struct fis_encoder *enc, uint32_t *index, float *value,
+                                 uint32_t n)
+{
+    uint32_t common = 0;
+    for (uint32_t i = 0; enc->n_scaled && i < n; i++) {
+        common += enc->flat[2 * (size_t)enc->n + index[i]] < (double)INFINITY;
+        value[i] = scale_one(enc->flat, enc->n, index[i], value[i]);
+    }
+    uint32_t total = n + enc->n_scaled - common;
+    for (uint32_t to = total, i = n, j = enc->n_scaled; to-- > 0 && j > 0;) {
+        uint32_t column = enc->scaled[j - 1];
+        if (i > 0 && index[i - 1] >= column) {
+            i--;
+            j -= index[i] == column;
+            index[to] = index[i];
+            value[to] = value[i];
+        } else {
+            j--;
+            index[to] = column;
+            value[to] = enc->scaled_zero[j];
+        }
+    }
+    return total;
 }

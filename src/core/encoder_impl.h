@@ -43,6 +43,9 @@ struct fis_encoder {
      * feature each: what vectors of numbers are encoded by; else NULL. */
     double *flat;
     int flat_plain; /* no column is scaled: numbers are features as they are */
+    /* With flat, the columns that are scaled, and what 0 becomes there. */
+    uint32_t n_scaled, *scaled;
+    float *scaled_zero;
     uint64_t rows;
     int finished;
 };
@@ -56,6 +59,7 @@ int fis_encoder_insert(struct encoder_column *c, uint32_t index, const char *tex
 /* encoder_flat.c: sets `flat` where it can be; and x [n] from values [n], 1, or 0 and nothing when
  * one is not finite. */
 int encoder_flat_make(struct fis_encoder *enc, struct fis_error *e) FIS_MUST_CHECK;
+void encoder_flat_free(struct fis_encoder *enc);
 int encoder_flat_run(const struct fis_encoder *enc, const void *values, float *x);
 /* Lays out the features and the plain lists of categories; after this the encoder is frozen. */
 int fis_encoder_freeze(struct fis_encoder *enc, struct fis_error *e) FIS_MUST_CHECK;

@@ -25,7 +25,7 @@ enum wire_decoded wire_protobuf_record(const struct wire_schema *schema,
                                        float *x, struct wire_record *record,
                                        struct fis_error *e) FIS_MUST_CHECK;
 
-/* The same; but a record of few numbers that are features as they are comes as those that it has,
+/* The same; but a record of few numbers comes as the list of its features (fis_encoder_encode_list)
  * and x is left alone. index, value: room for the columns; n: how many, columns rising, or
  * WIRE_NO_LIST when x was written. */
 #define WIRE_NO_LIST UINT32_MAX

@@ -83,13 +83,14 @@ static int decode(const struct wire_schema *schema, const struct fis_encoder *en
     }
     if (!rc)
         rc = read_fields(value, &features, &own, &event_time_ms, e);
-    int listed = !rc && list && wire_features_listed(&features) && fis_encoder_as_is(encoder);
+    int listed = !rc && list && wire_features_listed(&features) && fis_encoder_lists(encoder);
     if (!rc && !listed)
         rc = wire_features_finish(&features, e);
     if (!rc)
         rc = wire_message_find_id(m, own, 1, place, &id, e);
     if (!rc && listed)
-        list->n = (uint32_t)features.n_index;
+        list->n =
+            fis_encoder_encode_list(encoder, list->index, list->value, (uint32_t)features.n_index);
     else if (!rc)
         rc = fis_encoder_encode_packed(encoder, features.whole ? features.whole : features.values,
                                        features.wanted, x, e);

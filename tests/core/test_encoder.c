@@ -260,6 +260,52 @@ static void packed_vectors_equal_values(void **state)
     fis_encoder_free(enc);
 }
 
+/* A list becomes the list of what the row becomes: scaled columns are in it whether they were or
+ * not. */
+static void lists(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 40 };
+    struct fis_encoder_column_state s[COLUMNS];
+    char names[COLUMNS][4];
+    float in[COLUMNS], x[COLUMNS], value[COLUMNS];
+    uint32_t index[COLUMNS];
+    struct fis_error e;
+    struct fis_rng rng;
+    fis_rng_seed(&rng, 6, 2);
+    for (uint32_t scaled = 0; scaled <= COLUMNS; scaled++) {
+        for (uint32_t i = 0; i < COLUMNS; i++) {
+            snprintf(names[i], sizeof names[i], "f%u", i);
+            enum fis_column_scale scale =
+                i * 7 % COLUMNS < scaled ? FIS_SCALE_STANDARD : FIS_SCALE_NONE;
+            s[i] = (struct fis_encoder_column_state){
+                .column = {names[i], FIS_NUMERIC, scale}, .mean = i, .deviation = 1 + i % 3};
+        }
+        struct fis_encoder *enc = fis_encoder_from_states(s, COLUMNS, &e);
+        assert_non_null(enc);
+        assert_int_equal(fis_encoder_lists(enc), scaled <= COLUMNS / 8);
+        for (uint32_t round = 0; round < 200; round++) {
+            uint32_t n = 0;
+            for (uint32_t i = 0; i < COLUMNS; i++) {
+                in[i] = fis_rng_below(&rng, 200) < round ? (float)fis_rng_normal(&rng) * 40 : 0;
+                if (in[i] != 0) {
+                    index[n] = i;
+                    value[n++] = in[i];
+                }
+            }
+            assert_int_equal(fis_encoder_encode_floats(enc, in, COLUMNS, x, &e), 0);
+            n = fis_encoder_encode_list(enc, index, value, n);
+            for (uint32_t i = 0, k = 0; i < COLUMNS; i++) {
+                int there = k < n && index[k] == i;
+                assert_true(there ? value[k] == x[i] : x[i] == 0);
+                k += (uint32_t)there;
+                assert_true(i + 1 < COLUMNS || k == n);
+            }
+        }
+        fis_encoder_free(enc);
+    }
+}
+
 static struct fis_encoder *copy(const struct fis_encoder *enc, struct fis_error *e)
 {
     struct fis_encoder_column_state s[N];
@@ -354,6 +400,7 @@ int main(void)
         cmocka_unit_test(fitting_refuses),
         cmocka_unit_test(packed_vectors),
         cmocka_unit_test(packed_vectors_equal_values),
+        cmocka_unit_test(lists),
         cmocka_unit_test(the_frozen_state_makes_the_same_encoder),
         cmocka_unit_test(refuses_states_that_make_no_sense),
         cmocka_unit_test(encoding_allocates_nothing),
