@@ -47,7 +47,7 @@ void wire_features_dense(struct wire_features *f, struct wire_bytes bytes)
 }
 
 /* Room for entries, where there is none. */
-static int open_sparse(struct wire_features *f, struct fis_error *e)
+static inline int open_sparse(struct wire_features *f, struct fis_error *e)
 {
     if (!f->index) {
         f->index = take(f, (size_t)f->wanted * sizeof *f->index, e);

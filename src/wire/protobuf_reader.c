@@ -3,13 +3,6 @@
 /* Longest encodings that readers agree on: 5 bytes for a tag or a length, 10 for a value. */
 enum { TAG_BYTES = 5, VALUE_BYTES = 10 };
 
-struct wire_reader wire_reader_of(struct wire_bytes bytes)
-{
-    static const unsigned char none[1];
-    const unsigned char *p = bytes.length ? bytes.data : none;
-    return (struct wire_reader){p, p, p + bytes.length};
-}
-
 struct wire_reader wire_reader_inside(const struct wire_reader *outer, const struct wire_field *f)
 {
     return (struct wire_reader){outer->base, f->data, f->data + f->length};

@@ -21,7 +21,12 @@ struct wire_field {
     size_t length;
 };
 
-struct wire_reader wire_reader_of(struct wire_bytes bytes);
+static inline struct wire_reader wire_reader_of(struct wire_bytes bytes)
+{
+    static const unsigned char none[1];
+    const unsigned char *p = bytes.length ? bytes.data : none;
+    return (struct wire_reader){p, p, p + bytes.length};
+}
 /* The message inside a field of type LENGTH. */
 struct wire_reader wire_reader_inside(const struct wire_reader *outer, const struct wire_field *f);
 /* 1: *f is the next field; 0: the end; -INPUT. */
