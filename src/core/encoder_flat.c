@@ -23,19 +23,20 @@ INLINE int all_finite(const unsigned char *values, uint32_t n)
     return !bad;
 }
 
-INLINE float scale_one(const double *flat, uint32_t n, uint32_t i, float v)
+INLINE float scale_one(float v, double mean, double factor, double bound)
 {
-    double bound = flat[2 * (size_t)n + i], z = ((double)v - flat[i]) * flat[n + i];
+    double z = ((double)v - mean) * factor;
     z = z > bound ? bound : z;
     return (float)(z < -bound ? -bound : z);
 }
 
 INLINE void scale(const double *flat, const unsigned char *values, uint32_t n, float *x)
 {
+    const double *mean = flat, *factor = flat + n, *bound = flat + 2 * (size_t)n;
     for (uint32_t i = 0; i < n; i++) {
         float v;
         memcpy(&v, values + i * sizeof v, sizeof v);
-        x[i] = scale_one(flat, n, i, v);
+        x[i] = scale_one(v, mean[i], factor[i], bound[i]);
     }
 }
 
@@ -122,7 +123,8 @@ int encoder_flat_make(struct fis_encoder *enc, struct fis_error *e)
         enc->flat[n + i] = scaled ? c->factor : 1;
         enc->flat[2 * n + i] = scaled ? (double)FIS_ENCODER_CLIP : (double)INFINITY;
         if (scaled) {
-            enc->scaled_zero[enc->n_scaled] = scale_one(enc->flat, n, i, 0);
+            enc->scaled_zero[enc->n_scaled] =
+                scale_one(0, c->mean, c->factor, (double)FIS_ENCODER_CLIP);
             enc->scaled[enc->n_scaled++] = i;
         }
     }
@@ -139,10 +141,12 @@ int fis_encoder_lists(const struct fis_encoder *enc)
 uint32_t fis_encoder_encode_list(const struct fis_encoder *enc, uint32_t *index, float *value,
                                  uint32_t n)
 {
+    const double *mean = enc->flat, *factor = mean + enc->n, *bound = factor + enc->n;
     uint32_t common = 0;
     for (uint32_t i = 0; enc->n_scaled && i < n; i++) {
-        common += enc->flat[2 * (size_t)enc->n + index[i]] < (double)INFINITY;
-        value[i] = scale_one(enc->flat, enc->n, index[i], value[i]);
+        uint32_t at = index[i];
+        common += bound[at] < (double)INFINITY;
+        value[i] = scale_one(value[i], mean[at], factor[at], bound[at]);
     }
     uint32_t total = n + enc->n_scaled - common;
     for (uint32_t to = total, i = n, j = enc->n_scaled; to-- > 0 && j > 0;) {
