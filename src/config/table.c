@@ -285,7 +285,7 @@ const struct option config_options[] = {
     {.key = "scorer.batch", COUNT(1, 65536), .offset = AT(scorer.batch), .standard = "4096",
      .meaning = "Most records that are scored together."},
     {.key = "scorer.batches_in_flight", COUNT(1, 16), .offset = AT(scorer.batches_in_flight),
-     .standard = "8",
+     .standard = "16",
      .meaning = "Batches at work at a time, from reading to the acknowledgement of what was offered; "
                 "when all are, the consumer waits."},
     {.key = "scorer.queue_bytes", SIZE(64 * KIB, 2048 * MIB), .offset = AT(scorer.queue_bytes),

@@ -11,6 +11,7 @@
 #include "daemon/example_files.h"
 #include "daemon/metrics.h"
 #include "daemon/monitor_http_files.h"
+#include "daemon/process.h"
 #include "daemon/runtime.h"
 #include "fis/version.h"
 #include "stream/conf.h"
@@ -119,6 +120,7 @@ int main(int argc, char **argv)
         return print(&c);
     /* Work is spread over processes and workers; a BLAS call uses the thread that makes it. */
     openblas_set_num_threads(1);
+    process_keep_memory();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN); /* until the loop takes it: the file is about to be read */
     wire_json_init();

@@ -120,7 +120,6 @@ static int make_conf(rd_kafka_conf_t **conf, struct stream_consumer *c,
         {"isolation.level", "read_committed"},
         {"queued.max.messages.kbytes", kbytes},
         {"queued.min.messages", messages},
-        {"fetch.max.bytes", "1000000"}, /* an answer fits into a processor's caches */
         {"fetch.queue.backoff.ms", rd_kafka_version() >= 0x02020000 ? "10" : NULL},
         {"session.timeout.ms", member ? "10000" : NULL},
         {"heartbeat.interval.ms", member ? "1000" : NULL},
