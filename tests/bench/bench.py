@@ -119,11 +119,11 @@ class Bench:
             sys.exit(f"bench: {' '.join(command)}: status {r.returncode}")
         return r.stdout
 
-    def topic(self, kind, d, n):
+    def topic(self, kind, d, n, partitions=PARTITIONS):
         """A topic of n records, made when it is first asked for."""
-        name = f"{kind}-{d}-{n}"
+        name = f"{kind}-{d}-{n}-{partitions}"
         if name not in self.topics:
-            self.c("topic", self.broker, name, PARTITIONS)
+            self.c("topic", self.broker, name, partitions)
             out = self.c("feed", self.broker, name, kind, d, n)
             note(f"{name}: {out.strip()}")
             self.topics[name] = n
@@ -363,21 +363,29 @@ def directions(b, figures, _):
 
 def rss_growth(b, figures, _):
     """Memory after all records against memory after the first 5 % of them."""
-    n, d = QUICK_N * 2 if b.quick else LONG_N, LONG_D
-    topic, values = b.topic("raw", d, n), []
+    n = QUICK_N * 2 if b.quick else LONG_N
+    first, values = n // 2 if b.quick else n // 20, []
     for _ in range(1 if b.quick else 3):
-        with b.fisd(topic, "raw", d=d) as p:
-            p.start(ready=None)
-            first = n // 2 if b.quick else n // 20
-            b.c("progress", b.broker, f"{p.name}.candidates", first)
-            begin = p.rss()
-            b.c("progress", b.broker, f"{p.name}.candidates", n)
-            end = p.rss()
-            p.stop()
+        begin, end = rss_after(b, b.topic("raw", LONG_D, n), first, n)
         values.append(end / begin)
-    figures.add("rss_growth", values, 1.02, False, "x",
-                f"{begin / 2**20:.0f} MiB after {first / 1e6:g} million records, "
-                f"{end / 2**20:.0f} MiB after {n / 1e6:g} million")
+    text = (f"{begin / 2**20:.0f} MiB after {first / 1e6:g} million records, "
+            f"{end / 2**20:.0f} MiB after {n / 1e6:g} million")
+    if not b.quick:
+        many = rss_after(b, b.topic("raw", LONG_D, first, 1000), first)[0]
+        text += f"; {many / 2**20:.0f} MiB after {first / 1e6:g} million on 1,000 partitions"
+    figures.add("rss_growth", values, 1.02, False, "x", text)
+
+
+def rss_after(b, topic, *counts):
+    """Of fisd, after so many records of a topic."""
+    with b.fisd(topic, "raw", d=LONG_D) as p:
+        p.start(ready=None)
+        found = []
+        for n in counts:
+            b.c("progress", b.broker, f"{p.name}.candidates", n)
+            found.append(p.rss())
+        p.stop()
+    return found
 
 
 def heap_size(b, figures, _):
@@ -401,7 +409,7 @@ def heap_size(b, figures, _):
                 "records under one head")
 
 
-def venv(b, *packages):
+def venv(*packages):
     """Python with these packages, in the cache."""
     path = os.path.join(ROOT, "build/cache/venv")
     python = os.path.join(path, "bin/python3")
@@ -409,31 +417,23 @@ def venv(b, *packages):
         subprocess.run([sys.executable, "-m", "venv", path], check=True)
     probe = "; ".join(f"import {p.split('[')[0].replace('-', '_')}" for p in packages)
     if subprocess.run([python, "-c", probe], stderr=subprocess.DEVNULL).returncode:
-        if b.quick:
-            return None
-        r = subprocess.run([python, "-m", "pip", "install", "-q", *packages])
-        if r.returncode:
-            return None
+        subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
     return python
 
 
 def peers(b, figures, wanted):
-    for name, script, packages, n in (
-            ("peer_numpy", "peer_numpy.py", ["confluent-kafka", "numpy"], 1000000),
-            ("peer_jax", "peer_jax.py", ["confluent-kafka", "numpy", "jax[cpu]"], 200000)):
+    if b.quick:
+        note("peer_numpy, peer_jax: QUICK=1 installs nothing from PyPI")
+        return
+    python = venv("confluent-kafka", "numpy", "jax[cpu]")
+    for name, n in (("peer_numpy", 1000000), ("peer_jax", 200000)):
         if not wanted(name):
             continue
-        python = venv(b, *packages)
-        if not python:
-            note(f"{name}: {', '.join(packages)} are not installed"
-                 + (" (QUICK=1 installs nothing from PyPI)" if b.quick else ""))
-            continue
-        n = n // 4 if b.quick else n
         topic, ratios = b.topic("protobuf", D, n), []
-        for _ in range(1 if b.quick else 5):
-            r = subprocess.run([python, os.path.join(HERE, script), b.broker, topic, str(n), str(D),
-                                str(HIDDEN), str(CLASSES)], stdout=subprocess.PIPE, text=True,
-                               check=True)
+        for _ in range(5):
+            r = subprocess.run([python, os.path.join(HERE, f"{name}.py"), b.broker, topic, str(n),
+                                str(D), str(HIDDEN), str(CLASSES)], stdout=subprocess.PIPE,
+                               text=True, check=True)
             theirs = numbers(r.stdout)["rate"]
             ratios.append(b.score_topic(topic, n, "protobuf")["rate"] / theirs)
         figures.add(name, ratios, PEER_GOAL, True, "x", f"theirs {theirs / 1e6:.3f} million "
