@@ -63,8 +63,7 @@ static int read_field(struct reading *r, const struct wire_reader *reader,
         r->id = (struct wire_bytes){f->data, f->length};
         return 0;
     case 2:
-        wire_features_dense(&r->features, (struct wire_bytes){f->data, f->length});
-        return 0;
+        return wire_features_dense(&r->features, (struct wire_bytes){f->data, f->length}, e);
     case 3:
         return wire_features_sparse(&r->features, reader, f, e);
     case 4:
@@ -104,7 +103,9 @@ static int take_values(struct reading *r, struct wire_example *out, struct fis_e
     struct fis_value *values = fis_arena_alloc(r->arena, n * sizeof *values);
     if (!values)
         return full(r, e);
-    const float *from = wire_features_values(&r->features);
+    const float *from = wire_features_values(&r->features, e);
+    if (!from)
+        return -FIS_INPUT;
     for (uint32_t i = 0; i < n; i++) {
         float x = from[i];
         if (!isfinite(x))
@@ -140,8 +141,7 @@ static int decode(struct reading *r, uint32_t n_columns, const struct wire_messa
         return fis_fail(e, FIS_INPUT, "an example of %zu bytes, at most %zu allowed", value.length,
                         r->schema->max_bytes);
     int rc = wire_confluent_strip(&value, e);
-    if (!rc)
-        rc = wire_features_start(&r->features, n_columns, r->arena, e);
+    wire_features_start(&r->features, n_columns, r->arena);
     if (!rc)
         rc = read_fields(r, value, e);
     if (!rc)

@@ -14,17 +14,10 @@ static void *take(struct wire_features *f, size_t bytes, struct fis_error *e)
     return p;
 }
 
-int wire_features_start(struct wire_features *f, uint32_t wanted, struct fis_arena *arena,
-                        struct fis_error *e)
+static int open_values(struct wire_features *f, struct fis_error *e)
 {
-    f->arena = arena;
-    f->wanted = wanted;
-    f->has_sparse = f->rising = 0;
-    f->n_dense = f->n_index = f->n_value = 0;
-    f->index = NULL;
-    f->value = NULL;
-    f->whole = NULL;
-    f->values = take(f, (size_t)wanted * sizeof *f->values, e);
+    if (!f->values)
+        f->values = take(f, (size_t)f->wanted * sizeof *f->values, e);
     return f->values ? 0 : -FIS_INPUT;
 }
 
@@ -36,14 +29,18 @@ static void add_floats(float *out, uint32_t wanted, size_t *n, struct wire_bytes
     *n += more;
 }
 
-void wire_features_dense(struct wire_features *f, struct wire_bytes bytes)
+int wire_features_dense(struct wire_features *f, struct wire_bytes bytes, struct fis_error *e)
 {
-    if (!f->n_dense && bytes.length == (size_t)f->wanted * 4)
-        f->whole = wire_floats(bytes.data, f->wanted, f->arena);
-    if (f->whole) /* and whatever comes after it is too much */
+    if (wire_features_whole(f, bytes))
+        return 0;
+    if (f->whole) { /* whatever comes after it is too much */
         f->n_dense += bytes.length / 4;
-    else
+        return 0;
+    }
+    int rc = open_values(f, e);
+    if (!rc)
         add_floats(f->values, f->wanted, &f->n_dense, bytes);
+    return rc;
 }
 
 /* Room for entries, where there is none. */
@@ -221,8 +218,12 @@ int wire_features_finish(struct wire_features *f, struct fis_error *e)
     if (!f->has_sparse && f->n_dense != f->wanted)
         return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%zu features, %u wanted", f->n_dense,
                           f->wanted);
-    int rc = f->has_sparse && !f->rising ? check_entries(f, e) : 0;
-    if (rc || !f->has_sparse)
+    if (!f->has_sparse)
+        return 0;
+    int rc = f->rising ? 0 : check_entries(f, e);
+    if (!rc)
+        rc = open_values(f, e);
+    if (rc)
         return rc;
     memset(f->values, 0, f->wanted * sizeof *f->values);
     for (size_t i = 0; i < f->n_index; i++)
@@ -230,8 +231,10 @@ int wire_features_finish(struct wire_features *f, struct fis_error *e)
     return 0;
 }
 
-const float *wire_features_values(struct wire_features *f)
+const float *wire_features_values(struct wire_features *f, struct fis_error *e)
 {
+    if (open_values(f, e))
+        return NULL;
     if (f->whole)
         memcpy(f->values, f->whole, f->wanted * sizeof *f->values);
     return f->values;

@@ -6,12 +6,13 @@
 #define WIRE_PROTOBUF_FEATURES_H
 
 #include "wire/protobuf_reader.h"
+#include "wire/raw.h"
 
 struct wire_features {
     struct fis_arena *arena;
     uint32_t wanted; /* columns */
     int has_sparse;
-    float *values;     /* [wanted], the result */
+    float *values;     /* [wanted], the result; NULL as long as there is none */
     const void *whole; /* or it, as it lies in the message: `features` in one piece; else NULL */
     size_t n_dense;    /* as many as came, also beyond `wanted` */
     /* The entries of `sparse`, [wanted]: the caller's, or of the arena. */
@@ -21,10 +22,31 @@ struct wire_features {
     int rising; /* each index is above the one before and below `wanted`, values are finite */
 };
 
-int wire_features_start(struct wire_features *f, uint32_t wanted, struct fis_arena *arena,
-                        struct fis_error *e) FIS_MUST_CHECK;
+static inline void wire_features_start(struct wire_features *f, uint32_t wanted,
+                                       struct fis_arena *arena)
+{
+    f->arena = arena;
+    f->wanted = wanted;
+    f->has_sparse = f->rising = 0;
+    f->values = f->value = NULL;
+    f->whole = NULL;
+    f->index = NULL;
+    f->n_dense = f->n_index = f->n_value = 0;
+}
+
+/* 1: the occurrence of `features` was the first, and is all of them. 0: nothing was done. */
+static inline int wire_features_whole(struct wire_features *f, struct wire_bytes bytes)
+{
+    if (f->n_dense || bytes.length != (size_t)f->wanted * 4)
+        return 0;
+    f->whole = wire_floats(bytes.data, f->wanted, f->arena);
+    f->n_dense = f->whole ? f->wanted : 0;
+    return f->whole != NULL;
+}
+
 /* One occurrence of either field; checked against the descriptor before. */
-void wire_features_dense(struct wire_features *f, struct wire_bytes bytes);
+int wire_features_dense(struct wire_features *f, struct wire_bytes bytes,
+                        struct fis_error *e) FIS_MUST_CHECK;
 int wire_features_sparse(struct wire_features *f, const struct wire_reader *r,
                          const struct wire_field *field, struct fis_error *e) FIS_MUST_CHECK;
 /* 1: the occurrence of `sparse` was the first and of the common form, packed indexes that rise and
@@ -39,7 +61,7 @@ static inline int wire_features_listed(const struct wire_features *f)
 /* Counts and indexes checked; the result is at `whole`, at any address, or is `values`. Whether
  * they are finite is not looked at. */
 int wire_features_finish(struct wire_features *f, struct fis_error *e) FIS_MUST_CHECK;
-/* The result, as `values`. */
-const float *wire_features_values(struct wire_features *f);
+/* The result, as `values`; NULL and *e when the arena is full. */
+const float *wire_features_values(struct wire_features *f, struct fis_error *e);
 
 #endif

@@ -19,9 +19,8 @@ static inline int usual(struct wire_reader *r, struct wire_features *features,
         return 0;
     if (tag == 0x0a && wire_plain_text(piece.data, piece.length))
         *id = piece;
-    else if (tag == 0x12 && piece.length % 4 == 0)
-        wire_features_dense(features, piece);
-    else if (tag != 0x1a || !wire_features_simple(features, piece))
+    else if ((tag != 0x12 || !wire_features_whole(features, piece)) &&
+             (tag != 0x1a || !wire_features_simple(features, piece)))
         return 0;
     r->at = after.at;
     return 1;
@@ -47,7 +46,9 @@ static int read_fields(struct wire_bytes bytes, struct wire_features *features,
             *id = (struct wire_bytes){f.data, f.length};
             break;
         case 2:
-            wire_features_dense(features, (struct wire_bytes){f.data, f.length});
+            rc = wire_features_dense(features, (struct wire_bytes){f.data, f.length}, e);
+            if (rc)
+                return rc;
             break;
         case 3:
             rc = wire_features_sparse(features, &r, &f, e);
@@ -75,9 +76,8 @@ static int decode(const struct wire_schema *schema, const struct fis_encoder *en
         return fis_refuse(e, FIS_CODE_TOO_LONG, "a record of %zu bytes, at most %zu allowed",
                           value.length, schema->max_bytes);
     int rc = value.length && *(const char *)value.data == 0 ? wire_confluent_strip(&value, e) : 0;
-    if (!rc)
-        rc = wire_features_start(&features, fis_encoder_columns(encoder), arena, e);
-    if (!rc && list) {
+    wire_features_start(&features, fis_encoder_columns(encoder), arena);
+    if (list) {
         features.index = list->index;
         features.value = list->value;
     }
@@ -129,13 +129,16 @@ int wire_protobuf_values(struct wire_bytes value, uint32_t n_columns, struct fis
     struct wire_features features;
     int64_t event_time;
     int rc = value.length && *(const char *)value.data == 0 ? wire_confluent_strip(&value, e) : 0;
-    if (!rc)
-        rc = wire_features_start(&features, n_columns, arena, e);
+    wire_features_start(&features, n_columns, arena);
     if (!rc)
         rc = read_fields(value, &features, &id, &event_time, e);
     if (!rc)
         rc = wire_features_finish(&features, e);
-    if (!rc)
-        *values = wire_features_values(&features);
-    return rc;
+    if (rc)
+        return rc;
+    const float *found = wire_features_values(&features, e);
+    if (!found)
+        return -FIS_INPUT;
+    *values = found;
+    return 0;
 }
