@@ -190,11 +190,11 @@ static bool is_full(const struct scorer_host *h, const struct scorer_slot *s)
            s->batch.n == h->scoring.capacity;
 }
 
-/* When there is no more to read, what there is goes if nothing is under way, and else waits for
+/* When there is no more to read, what there is goes if not much is under way, and else waits for
  * that, so that the costs of a batch are paid as seldom as the records allow. */
 static bool may_wait(const struct scorer_host *h)
 {
-    return h->in_flight > 0 && !h->pool && !h->stopping;
+    return 4 * h->in_flight >= h->n_slots && !h->pool && !h->stopping;
 }
 
 static struct scorer_slot *begin_batch(struct scorer_host *h)

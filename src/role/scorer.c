@@ -115,6 +115,7 @@ static void handle_message(struct scorer *m, uint32_t slot, const struct scoring
         m->counts.refused++;
         if (m->o.pool && !scorer_scan_refuses(m, message))
             return;
+        m->slots[slot].letters++;
         m->slots[slot].unacked++;
         m->out.refuse(m->out.ctx, slot, i);
     }
@@ -145,7 +146,7 @@ void scorer_scored(struct scorer *m, uint32_t slot, struct scoring_batch *b)
     s->state = SLOT_OFFERS;
     s->unacked = 1; /* held by this loop, so that no ack can settle the slot early */
     s->head_version = b->head_version;
-    s->n_ranges = 0;
+    s->n_ranges = s->letters = 0;
     for (uint32_t i = 0; i < b->n; i++)
         handle_message(m, slot, b, i);
     if (PLANTED(progress_early)) {
@@ -153,6 +154,9 @@ void scorer_scored(struct scorer *m, uint32_t slot, struct scoring_batch *b)
         m->ends_unacked++;
         m->out.progress(m->out.ctx, scorer_no_slot(m), &early);
     }
+    /* Progress goes the way of the candidates and cannot overtake them; it could overtake letters. */
+    if (!s->letters)
+        s->state = SLOT_OFFERED;
     scorer_acked(m, slot);
 }
 
@@ -171,11 +175,14 @@ void scorer_acked(struct scorer *m, uint32_t slot)
         return;
     }
     struct slot *s = &m->slots[slot];
-    assert((s->state == SLOT_OFFERS || s->state == SLOT_PROGRESS) && s->unacked > 0);
-    if (--s->unacked)
-        return;
-    s->state = s->state == SLOT_OFFERS ? SLOT_OFFERED : SLOT_SETTLED;
-    scorer_advance(m);
+    assert(s->state >= SLOT_OFFERS && s->state < SLOT_SETTLED && s->unacked > 0);
+    s->unacked--;
+    if (s->state == SLOT_OFFERS && !s->unacked)
+        s->state = SLOT_OFFERED;
+    if (s->state == SLOT_PROGRESS && !s->unacked)
+        s->state = SLOT_SETTLED;
+    if (s->state != SLOT_OFFERS)
+        scorer_advance(m);
 }
 
 /* The slot that was read first of those read after `order`, or -1. */
@@ -194,13 +201,13 @@ static void send_progress(struct scorer *m, uint32_t slot)
     struct slot *s = &m->slots[slot];
     struct wire_progress p = progress_of(m, s);
     if (scorer_scan_stale(m, s) || !s->n_ranges) {
-        s->state = SLOT_SETTLED;
+        s->state = s->unacked ? SLOT_PROGRESS : SLOT_SETTLED;
         return;
     }
     if (m->o.pool)
         scorer_scan_told(m, s);
     s->state = SLOT_PROGRESS;
-    s->unacked = 1;
+    s->unacked++;
     m->out.progress(m->out.ctx, slot, &p);
 }
 

@@ -10,9 +10,9 @@ enum slot_state {
     SLOT_FREE,
     SLOT_READING,
     SLOT_SCORING,
-    SLOT_OFFERS,   /* offers and dead letters are out */
-    SLOT_OFFERED,  /* they are acknowledged; progress waits for that of older batches */
-    SLOT_PROGRESS, /* progress is out */
+    SLOT_OFFERS,   /* offers and dead letters go out; the letters are waited for */
+    SLOT_OFFERED,  /* progress waits for that of older batches */
+    SLOT_PROGRESS, /* progress is out; what is out is waited for */
     SLOT_SETTLED   /* all is acknowledged; the release waits for that of older batches */
 };
 
@@ -29,7 +29,7 @@ struct scorer_part {
 
 struct slot {
     enum slot_state state;
-    uint32_t unacked;
+    uint32_t unacked, letters; /* messages out; dead letters of the batch */
     uint64_t order; /* of reading */
     uint64_t scan;  /* under which it was read; 0 in stream mode */
     uint32_t noted; /* messages that parts know of */
