@@ -154,7 +154,8 @@ void scorer_scored(struct scorer *m, uint32_t slot, struct scoring_batch *b)
         m->ends_unacked++;
         m->out.progress(m->out.ctx, scorer_no_slot(m), &early);
     }
-    /* Progress goes the way of the candidates and cannot overtake them; it could overtake letters. */
+    /* Progress goes the way of the candidates and cannot overtake them; it could overtake letters.
+     */
     if (!s->letters)
         s->state = SLOT_OFFERED;
     scorer_acked(m, slot);

@@ -30,9 +30,9 @@ struct scorer_part {
 struct slot {
     enum slot_state state;
     uint32_t unacked, letters; /* messages out; dead letters of the batch */
-    uint64_t order; /* of reading */
-    uint64_t scan;  /* under which it was read; 0 in stream mode */
-    uint32_t noted; /* messages that parts know of */
+    uint64_t order;            /* of reading */
+    uint64_t scan;             /* under which it was read; 0 in stream mode */
+    uint32_t noted;            /* messages that parts know of */
     uint32_t n_parts, n_ranges;
     struct scorer_part *parts; /* [batch] */
     struct wire_range *ranges; /* [2 * batch]: of each message, and of each that begins anew */
