@@ -20,6 +20,7 @@ static int make_client(struct stream_producer *p, const struct stream_producer_o
     const struct stream_property defaults[] = {
         {"enable.idempotence", "true"},
         {"acks", "all"},
+        {"linger.ms", o->patient ? "2" : NULL},
         {"compression.type", "lz4"},
         {"partitioner", "murmur2_random"},
         /* What a topic takes is for the broker to say; librdkafka's own 1 MB is in the way. */
