@@ -69,7 +69,7 @@ int bench_feed(int argc, char **argv)
     uint64_t n = number(argv[4]);
     double rate = argc > 5 ? (double)number(argv[5]) : 0;
     rd_kafka_conf_t *conf = conf_for(argv[0]);
-    conf_set(conf, "linger.ms", rate > 0 ? "5" : "20");
+    conf_set(conf, "linger.ms", "20");
     conf_set(conf, "batch.size", "900000");
     conf_set(conf, "queue.buffering.max.messages", "200000");
     conf_set(conf, "delivery.report.only.error", "true");
