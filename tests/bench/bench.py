@@ -413,7 +413,7 @@ def heap_size(b, figures, _):
         note("heap_size_effect: needs more records than QUICK=1 has time for")
         return
     topic, values = b.topic("raw", LONG_D, LONG_N), []
-    for _ in range(5):
+    for _ in range(3):
         rate = {}
         for heap in (256, 65536):
             with b.fisd(topic, "raw", d=LONG_D, selection={"heap": heap}) as p:
