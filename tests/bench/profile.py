@@ -18,9 +18,9 @@ from bench import D, ROOT, Bench, first_of_all, numbers
 # By the first that matches a sample's function; a thread's other functions are its own line.
 PARTS = [
     ("GEMM of the first layer", r"block\d+$"),
-    ("gather: the tile, turned", r"transpose\d+$|gather"),
-    ("later layers, ReLU, softmax, influences", r"few\d+$|relu\d+$|influence\d+$|network_|^fis_influence"),
-    ("criteria", r"fis_criteria|logf|entropy|score_rows"),
+    ("gather: the tile, turned", r"transpose\d+$|turn\d+$|sparse\d+$"),
+    ("later layers, ReLU, softmax, influences", r"few\d+$|relu\d+$|influence\d+$|others\d+$|network_|^fis_influence"),
+    ("criteria", r"criteria|logf|score_rows"),
     ("decode", r"decode|wire_|encoder|run_512$|run_256$|utf8|find_id|scoring_run|memchr"),
     ("heap, ranges, offsets", r"scorer_|heap|handle_message|offer_row|note_latency|admit"),
 ]
