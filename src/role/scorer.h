@@ -6,11 +6,13 @@
  *
  * A record is offered when it would enter this scorer's own best r (per criterion) since the last
  * head; so the union of all scorers' offers holds the best r of all, whatever the partitions and
- * batches. Progress goes out after the batch's offers are acknowledged, and in the order in which
- * batches were read, so that whoever counts records has their candidates and sees each partition's
- * ranges in order. A partition's offsets are released for commit when the progress is acknowledged
- * too, in the same order: no record is skipped. What was read of a partition before it was taken
- * away is finished but not committed; whoever owns it then scores it again, which is harmless.
+ * batches. Progress goes out after the batch's candidates, to the partition where they are and
+ * whose order the host keeps, and after its dead letters are acknowledged; and in the order in
+ * which batches were read. So whoever counts records has had their candidates and sees each
+ * partition's ranges in order. A partition's offsets are released for commit when all of it is
+ * acknowledged, in the same order: no record is skipped. What was read of a partition before it was
+ * taken away is finished but not committed; whoever owns it then scores it again, which is
+ * harmless.
  *
  * Stream mode: every record once. Pool mode: each scan that a head asks for goes through the whole
  * topic, from its beginning to the ends in the head; records that were asked for are left out, and

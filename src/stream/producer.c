@@ -18,7 +18,6 @@ static int make_client(struct stream_producer *p, const struct stream_producer_o
                        struct fis_error *e)
 {
     const struct stream_property defaults[] = {
-        {"enable.idempotence", "true"},
         {"acks", "all"},
         {"linger.ms", o->patient ? "2" : NULL},
         {"compression.type", "lz4"},
@@ -27,11 +26,14 @@ static int make_client(struct stream_producer *p, const struct stream_producer_o
         {"message.max.bytes", "1000000000"},
         {"message.timeout.ms", o->patient ? "0" : NULL}, /* 0: never */
     };
-    const struct stream_property fixed[] = {{"transactional.id", o->transactional_id}};
+    const struct stream_property fixed[] = {
+        {"transactional.id", o->transactional_id},
+        {"enable.idempotence", "true"}, /* what is sent to a partition keeps its order */
+    };
     const struct stream_layers layers = {.defaults = defaults,
                                          .default_count = sizeof defaults / sizeof *defaults,
                                          .fixed = fixed,
-                                         .fixed_count = 1};
+                                         .fixed_count = sizeof fixed / sizeof *fixed};
     rd_kafka_conf_t *conf;
     int rc = stream_client_conf(&conf, &o->client, &layers, &p->link, e);
     if (rc) {

@@ -1,9 +1,10 @@
 /*
  * A Kafka producer behind an event loop: send copies and returns, reports are pulled by poll.
  *
- * Defaults (overridable by properties): enable.idempotence=true, acks=all, linger.ms=5 (2 when
- * `patient`: what a scorer sends is waited for by its next batch),
- * compression.type=lz4, partitioner=murmur2_random (keys go where Java clients put them).
+ * Idempotent: what is sent to one partition keeps its order there. Defaults (overridable by
+ * properties): acks=all, linger.ms=5 (2 when `patient`: what a scorer sends is waited for by its
+ * next batch), compression.type=lz4, partitioner=murmur2_random (keys go where Java clients put
+ * them).
  * With a transactional id every send must be inside a transaction (stream/txn_thread.h).
  *
  * Rhythm: on a wake, call stream_producer_poll until it returns 0. Every send that returned 0

@@ -268,6 +268,18 @@ static void refuses_what_is_too_large(void **state)
     stream_producer_close(p);
 }
 
+/* Progress relies on the order of a partition. */
+static void idempotence_is_not_the_operators(void **state)
+{
+    const struct stream_property p[] = {{"bootstrap.servers", stream_embedded_bootstrap(*state)},
+                                        {"enable.idempotence", "false"}};
+    const struct stream_producer_options o = {.client = {.properties = p, .property_count = 2}};
+    struct stream_producer *out = NULL;
+    struct fis_error e;
+    assert_int_equal(stream_producer_open(&out, &o, &e), -FIS_INPUT);
+    assert_non_null(strstr(e.text, "enable.idempotence"));
+}
+
 static int start(void **state)
 {
     *state = kit_broker();
@@ -283,10 +295,15 @@ static int stop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),          cmocka_unit_test(pausing_loses_nothing),
-        cmocka_unit_test(batches_are_bounded), cmocka_unit_test(commit_and_resume),
-        cmocka_unit_test(woken_only),          cmocka_unit_test(reads_to_the_end),
-        cmocka_unit_test(reports_come_once),   cmocka_unit_test(refuses_what_is_too_large),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(pausing_loses_nothing),
+        cmocka_unit_test(batches_are_bounded),
+        cmocka_unit_test(commit_and_resume),
+        cmocka_unit_test(woken_only),
+        cmocka_unit_test(reads_to_the_end),
+        cmocka_unit_test(reports_come_once),
+        cmocka_unit_test(refuses_what_is_too_large),
+        cmocka_unit_test(idempotence_is_not_the_operators),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }
