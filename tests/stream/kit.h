@@ -65,6 +65,19 @@ static inline struct stream_embedded *kit_broker(void)
     return b;
 }
 
+/* For a group of tests that share one: it is their state. */
+static inline int kit_start(void **state)
+{
+    *state = kit_broker();
+    return 0;
+}
+
+static inline int kit_stop(void **state)
+{
+    stream_embedded_stop(*state);
+    return 0;
+}
+
 static inline struct stream_producer *kit_producer(const char *bootstrap)
 {
     const struct stream_property p[] = {{"bootstrap.servers", bootstrap}, {"linger.ms", "0"}};

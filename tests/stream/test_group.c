@@ -121,23 +121,11 @@ static void cooperative(void **state)
     rebalance(stream_embedded_bootstrap(*state), *state, "cooperative", "cooperative-sticky");
 }
 
-static int start(void **state)
-{
-    *state = kit_broker();
-    return 0;
-}
-
-static int stop(void **state)
-{
-    stream_embedded_stop(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eager),
         cmocka_unit_test(cooperative),
     };
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, kit_start, kit_stop);
 }

@@ -40,20 +40,8 @@ static void fetching_goes_on_soon(void **state)
         fail_msg("%lld ms for %d messages", (long long)took, N);
 }
 
-static int start(void **state)
-{
-    *state = kit_broker();
-    return 0;
-}
-
-static int stop(void **state)
-{
-    stream_embedded_stop(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(fetching_goes_on_soon)};
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, kit_start, kit_stop);
 }

@@ -171,18 +171,6 @@ static void overtaken(void **state)
     stream_producer_close(p);
 }
 
-static int start(void **state)
-{
-    *state = kit_broker();
-    return 0;
-}
-
-static int stop(void **state)
-{
-    stream_embedded_stop(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,5 +179,5 @@ int main(void)
         cmocka_unit_test(cooperative),
         cmocka_unit_test(overtaken),
     };
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, kit_start, kit_stop);
 }

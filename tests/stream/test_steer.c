@@ -231,18 +231,6 @@ static void topic_ends(void **state)
     stream_producer_close(p);
 }
 
-static int start(void **state)
-{
-    *state = kit_broker();
-    return 0;
-}
-
-static int stop(void **state)
-{
-    stream_embedded_stop(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,5 +239,5 @@ int main(void)
         cmocka_unit_test(asks_for_the_end),     cmocka_unit_test(closes_while_asking),
         cmocka_unit_test(topic_ends),
     };
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, kit_start, kit_stop);
 }

@@ -280,18 +280,6 @@ static void idempotence_is_not_the_operators(void **state)
     assert_non_null(strstr(e.text, "enable.idempotence"));
 }
 
-static int start(void **state)
-{
-    *state = kit_broker();
-    return 0;
-}
-
-static int stop(void **state)
-{
-    stream_embedded_stop(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,5 +293,5 @@ int main(void)
         cmocka_unit_test(refuses_what_is_too_large),
         cmocka_unit_test(idempotence_is_not_the_operators),
     };
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, kit_start, kit_stop);
 }
