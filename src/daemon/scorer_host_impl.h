@@ -30,7 +30,7 @@ struct scorer_host {
     struct scorer *machine;
     struct scoring_options scoring;
     struct scorer_slot slots[SCORER_MAX_SLOTS];
-    uint32_t n_slots, in_flight; /* batches read and not yet acknowledged */
+    uint32_t n_slots;
     struct scorer_slot *reading; /* not full yet, and more is there; or NULL */
     struct stream_consumer *records, *heads;
     struct stream_consumer *ledger;    /* pool mode only */

@@ -194,7 +194,7 @@ static bool is_full(const struct scorer_host *h, const struct scorer_slot *s)
  * that, so that the costs of a batch are paid as seldom as the records allow. */
 static bool may_wait(const struct scorer_host *h)
 {
-    return 4 * h->in_flight >= h->n_slots && !h->pool && !h->stopping;
+    return 4 * scorer_under_way(h->machine) >= h->n_slots && !h->pool && !h->stopping;
 }
 
 static struct scorer_slot *begin_batch(struct scorer_host *h)
@@ -229,10 +229,8 @@ static bool read_records(struct scorer_host *h)
     if (!h->stopping && !is_full(h, s) && (more || may_wait(h)))
         return more && !h->failed;
     h->reading = NULL;
-    if (s->batch.n > 0 && !h->failed) {
-        h->in_flight++;
+    if (s->batch.n > 0 && !h->failed)
         scorer_batch(h->machine, s->index, &s->batch);
-    }
     return more && !h->failed && scorer_free_slot(h->machine) >= 0;
 }
 

@@ -113,7 +113,6 @@ static void out_release(void *ctx, uint32_t slot, const struct scorer_place *pla
     scorer_commit_note(h, places, n);
     note_latency(h, &h->slots[slot].batch);
     h->slots[slot].spent = true;
-    h->in_flight--;
 }
 
 /* ---- pool mode ----------------------------------------------------------------------------- */

@@ -65,6 +65,14 @@ int scorer_free_slot(const struct scorer *m)
     return -1;
 }
 
+uint32_t scorer_under_way(const struct scorer *m)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->o.slots; i++)
+        n += m->slots[i].state > SLOT_READING;
+    return n;
+}
+
 void scorer_reading(struct scorer *m, uint32_t slot, const struct scoring_batch *b)
 {
     struct slot *s = &m->slots[slot];

@@ -74,6 +74,8 @@ void scorer_free(struct scorer *m);
 
 /* A slot to read the next batch into, or -1: all in flight, no head yet, no scan, or stopping. */
 int scorer_free_slot(const struct scorer *m);
+/* Batches that were read and are not released yet. */
+uint32_t scorer_under_way(const struct scorer *m);
 /* The slot is being filled and holds b->messages[0 .. n) by now: to be called between reads, as a
  * read may take partitions away, and what was read before is then not to be committed. */
 void scorer_reading(struct scorer *m, uint32_t slot, const struct scoring_batch *b);
