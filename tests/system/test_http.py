@@ -352,6 +352,20 @@ def _():
             has(p.log(), taken, "in use")
 
 
+def refused(p, key, words):
+    """By a check and by a start, which end with 2 and tell the key's place; the token is not shown."""
+    text = open(p.config_path).read().splitlines()
+    quoted = f'"{key.split(".", 1)[1]}": '
+    line = next(i for i, t in enumerate(text, 1) if quoted in t)
+    column = text[line - 1].index(": ") + 3
+    for option in "--check-config", "--config":
+        r = subprocess.run([FISD, option, p.config_path], capture_output=True, text=True,
+                           timeout=20, cwd=p.dir)
+        same(r.returncode, 2, r.stdout)
+        has(r.stderr, f"{p.config_path[-60:]}:{line}:{column}: key '{key}': ", *words)
+        assert TOKEN not in r.stderr + r.stdout
+
+
 @test("what is wrong in the configuration is found by the check, with its place; a start ends with 2")
 def _():
     for http, key, words in (
@@ -361,16 +375,7 @@ def _():
             ({"token_file": "credential:token"}, "token_file", ["$CREDENTIALS_DIRECTORY"]),
             ({"tls_cert": "token", "tls_key": "token"}, "tls_cert", ["cannot be used", "PEM"])):
         with pipeline(http_config(http=http), topics=False) as p:
-            text = open(p.config_path).read().splitlines()
-            line = next(i for i, t in enumerate(text, 1) if f'"{key}": ' in t)
-            column = text[line - 1].index(": ") + 3
-            place = f"{p.config_path[-60:]}:{line}:{column}: key 'http.{key}': "
-            for option in "--check-config", "--config":
-                r = subprocess.run([FISD, option, p.config_path], capture_output=True, text=True,
-                                   timeout=20, cwd=p.dir)
-                same(r.returncode, 2, r.stdout)
-                has(r.stderr, place, *words)
-                assert TOKEN not in r.stderr + r.stdout
+            refused(p, f"http.{key}", words)
             if key != "listen":  # who only reads the same file is not stopped by it
                 assert "http." not in p.fisctl("topics", "check").stderr
 
@@ -380,14 +385,7 @@ def _():
     for name, value, words in (("no.such.property", "1", ["not known to librdkafka"]),
                                ("session.timeout.ms", "abc", ["session.timeout.ms", "Invalid"])):
         with pipeline(http_config(kafka={name: value}), topics=False) as p:
-            text = open(p.config_path).read().splitlines()
-            line = next(i for i, t in enumerate(text, 1) if f'"{name}": ' in t)
-            place = f":{line}:{text[line - 1].index(': ') + 3}: key 'kafka.{name}': "
-            for option in "--check-config", "--config":
-                r = subprocess.run([FISD, option, p.config_path], capture_output=True, text=True,
-                                   timeout=20, cwd=p.dir)
-                same(r.returncode, 2, r.stdout)
-                has(r.stderr, place, *words)
+            refused(p, f"kafka.{name}", words)
 
 
 @test("statistics that come all the time, to the very end")
