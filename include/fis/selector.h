@@ -49,11 +49,13 @@ void fis_criteria_score(const struct fis_criteria *c, const struct fis_id *id, c
 
 /* The same of n rows, x [n][d] or, when that is NULL, `sparse`: scores [n][FIS_MAX_CRITERIA]. Panel
  * with directions [accuracy, fairness]. Sums are in float: each within 1e-6 of the sum of its
- * terms' sizes of what fis_criteria_score makes of fis_influence_batch. */
+ * terms' sizes of what fis_criteria_score makes of fis_influence_batch.
+ * floors [FIS_MAX_CRITERIA], or NULL: what a record must reach in one of the criteria to be wanted.
+ * Scores of a record that reaches none may be anything below the floors, which takes less work. */
 void fis_criteria_batch(const struct fis_criteria *c, const struct fis_panel *panel,
                         const struct fis_id *const *ids, const float *x,
                         const struct fis_sparse *sparse, uint32_t n, struct fis_scratch *s,
-                        float *scores);
+                        const float *floors, float *scores);
 
 struct fis_candidate {
     struct fis_id id;

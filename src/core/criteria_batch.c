@@ -9,6 +9,7 @@
 struct scoring {
     const struct fis_criteria *criteria;
     const struct fis_id *const *ids;
+    const float *floors;
     float *scores;
 };
 
@@ -31,7 +32,19 @@ static void one_by_one(const struct scoring *s, const struct network_tile *t, co
     }
 }
 
-static void take(void *arg, const struct network_tile *t)
+/* Whether one of the tile's rows reaches a floor. NaN does, so that the selector sees it. */
+static int reaches(const struct scoring *s, const struct network_tile *t)
+{
+    const float *score = s->scores + (size_t)t->first * FIS_MAX_CRITERIA;
+    int below = 1;
+    for (uint32_t i = 0; i < t->rows; i++, score += FIS_MAX_CRITERIA)
+        below &= (score[0] < s->floors[0]) & (score[1] < s->floors[1]);
+    return !below;
+}
+
+/* Without the accuracy's direction a gain is that of all labels that are good for fairness: no less
+ * than it will be, in float too, as the terms that are too many are not negative. */
+static int take(void *arg, const struct network_tile *t)
 {
     const struct scoring *s = arg;
     const float *acc = t->tangents[FIS_DIRECTION_ACCURACY];
@@ -41,7 +54,7 @@ static void take(void *arg, const struct network_tile *t)
     enum fis_algorithm a = s->criteria->algorithm;
     if (a == FIS_ALGORITHM_FIS || a == FIS_ALGORITHM_RANDOM) {
         one_by_one(s, t, acc, fair);
-        return;
+        return 0;
     }
     _Alignas(64) float gain[NETWORK_MAX_TILE], entropy[NETWORK_MAX_TILE];
     t->kernel->criteria(t->logits, acc, fair, t->classes, gain, entropy);
@@ -51,15 +64,22 @@ static void take(void *arg, const struct network_tile *t)
         to[0] = a == FIS_ALGORITHM_ENTROPY ? entropy[i] : g <= 0 ? FIS_NOT_A_CANDIDATE : g;
         to[1] = a == FIS_ALGORITHM_FIS_PLUS ? entropy[i] : FIS_NOT_A_CANDIDATE;
     }
+    return !t->whole && a != FIS_ALGORITHM_ENTROPY && reaches(s, t);
+}
+
+/* Which direction is enough to see that a row stays below the floors. */
+static uint32_t foremost(enum fis_algorithm a, const float *floors)
+{
+    return floors && a != FIS_ALGORITHM_FIS ? FIS_DIRECTION_FAIRNESS : NETWORK_ALL;
 }
 
 void fis_criteria_batch(const struct fis_criteria *c, const struct fis_panel *panel,
                         const struct fis_id *const *ids, const float *x,
                         const struct fis_sparse *sparse, uint32_t n, struct fis_scratch *s,
-                        float *scores)
+                        const float *floors, float *scores)
 {
     assert(network_panel_directions(panel) == FIS_DIRECTIONS);
     struct network_input in = {x, x ? NULL : sparse};
-    struct scoring all = {c, ids, scores};
-    network_panel_run(panel, &in, n, s, 1, take, &all);
+    struct scoring all = {c, ids, floors, scores};
+    network_panel_run(panel, &in, n, s, 1, foremost(c->algorithm, floors), take, &all);
 }

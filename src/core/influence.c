@@ -10,7 +10,7 @@ static void run(const struct fis_panel *panel, const struct network_input *in, u
 {
     assert(network_panel_directions(panel) == FIS_DIRECTIONS);
     struct network_rows rows = {p, {infl_acc, infl_fair}, FIS_DIRECTIONS};
-    network_panel_run(panel, in, n, s, 1, network_take_rows, &rows);
+    network_panel_run(panel, in, n, s, 1, NETWORK_ALL, network_take_rows, &rows);
 }
 
 void fis_influence_batch(const struct fis_panel *panel, const float *x, uint32_t n,

@@ -93,7 +93,7 @@ struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_
 
     struct fis_scratch *s = fis_calloc(1, sizeof *s);
     float *at =
-        fis_calloc(max_n * all_hidden + 2 * delta + 2 * tile + 2 * pad + listed, sizeof *at);
+        fis_calloc(max_n * all_hidden + 2 * delta + last * tile + 2 * pad + listed, sizeof *at);
     uint32_t *from = fis_alloc(NETWORK_MAX_TILE + 1 + listed, sizeof *from);
     if (!s || !at || !from) {
         fis_free(from);
@@ -108,8 +108,8 @@ struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_
     s->slab = s->pad = at;
     s->turned = at + pad;
     at += 2 * pad;
-    for (int i = 0; i < 2; i++, at += tile)
-        s->tile[i] = at;
+    for (uint32_t l = 0; l < last; l++, at += tile)
+        s->tile[l] = at;
     s->value = at;
     at += listed;
     for (int i = 0; i < 2; i++, at += delta)

@@ -41,10 +41,12 @@ struct network_kernel {
     void (*transpose)(const float *x, uint32_t in, float *a);
     /* z [1 + slots][stride][rows], `units` of them in use: da = [z > 0] dz, a = max(z, 0). */
     void (*relu)(float *z, uint32_t units, uint32_t stride, uint32_t slots);
-    /* z [1 + slots][stride][rows]: logits to probabilities p, tangents s to s_k - p.s. */
-    void (*influence)(float *z, uint32_t classes, uint32_t stride, uint32_t slots);
-    /* p, acc, fair [classes][rows]: gain [rows] = - sum of p fair over the classes where acc and fair
-     * are <= 0, entropy [rows] = - sum of p log p. */
+    /* z [classes][rows]: logits to probabilities. */
+    void (*softmax)(float *z, uint32_t classes);
+    /* Tangents s [classes][rows] to s_k - p.s. */
+    void (*centre)(const float *p, float *s, uint32_t classes);
+    /* p, acc, fair [classes][rows]: gain [rows] = - sum of p fair over the classes where acc and
+     * fair are <= 0, entropy [rows] = - sum of p log p. */
     void (*criteria)(const float *p, const float *acc, const float *fair, uint32_t classes,
                      float *gain, float *entropy);
 };

@@ -2,7 +2,8 @@
  * Parameters and directions packed for scoring. Layer l is the matrices W, G_1, … G_A, each packed
  * for the kernel, then their biases. A, the number of active directions, grows with the layer: a
  * direction whose lower layers are all zero has no matrix, and no tangent to carry, before its
- * first layer that is not. Directions are therefore held in the order of their first layer.
+ * first layer that is not. Directions are therefore held in the order of their first layer; of
+ * equals the last one comes first, since what scoring looks at first is unfairness.
  */
 #include <assert.h>
 #include <stdatomic.h>
@@ -53,7 +54,7 @@ static void choose_slots(struct fis_panel *p, const float *const *directions)
     for (uint32_t i = 0; i < p->n_directions; i++)
         first[i] = first_layer(shape, directions[i]);
     for (uint32_t l = 0; l <= shape->n_layers; l++) {
-        for (uint32_t i = 0; i < p->n_directions; i++)
+        for (uint32_t i = p->n_directions; i-- > 0;)
             if (first[i] == l)
                 p->order[slot++] = i;
         if (l < shape->n_layers)
@@ -167,21 +168,32 @@ uint32_t network_panel_directions(const struct fis_panel *p)
     return p->n_directions;
 }
 
+/* Slots of a tile: 0 the network itself, t the direction in slot t - 1. */
+struct span {
+    uint32_t from, to; /* [from, to) */
+};
+
+/* Of a layer with so many directions. */
+static uint32_t end_of(struct span slots, uint32_t active)
+{
+    return slots.to < 1 + active ? slots.to : 1 + active;
+}
+
 /*
  * One layer of a tile. `a`: inputs [in][rows], their `carried` tangents `stride` units apart behind
- * them; z: [1 + active][columns][rows], receives
+ * them; z: [1 + active][columns][rows], of which `slots` receive
  *     z = W a + b,   dz_t = G_t a + g_t + W da_t.
  */
 static void run_layer(const struct fis_panel *p, uint32_t l, const float *a, uint32_t carried,
-                      uint32_t stride, float *z)
+                      uint32_t stride, struct span slots, float *z)
 {
     const struct network_kernel *k = p->kernel;
     uint32_t in = p->shape.width[l], out = p->shape.width[l + 1], columns = p->columns[l];
     size_t matrix = (size_t)in * columns, step = (size_t)columns * k->rows;
     const float *w = p->layer[l], *b = biases(p, l);
-    for (uint32_t t = 0; t <= p->active[l]; t++)
+    for (uint32_t t = slots.from; t < end_of(slots, p->active[l]); t++)
         network_kernel_run(k, w + t * matrix, in, out, a, b + (size_t)t * columns, z + t * step);
-    for (uint32_t t = 1; t <= carried; t++)
+    for (uint32_t t = slots.from ? slots.from : 1; t < end_of(slots, carried); t++)
         network_kernel_run(k, w, in, out, a + (size_t)t * stride * k->rows, NULL, z + t * step);
 }
 
@@ -233,9 +245,9 @@ static const float *fill_up(const struct fis_panel *p, const float *x, uint32_t 
 }
 
 /* The first layer of a tile to s->tile[0]: by its rows when the records are sparse, with the same
- * numbers, as adding 0 changes nothing. */
-static void run_first(const struct fis_panel *p, const struct network_input *in, uint32_t first,
-                      uint32_t rows, struct fis_scratch *s)
+ * numbers, as adding 0 changes nothing; of all directions then. Whether it was so. */
+static int run_first(const struct fis_panel *p, const struct network_input *in, uint32_t first,
+                     uint32_t rows, struct span slots, struct fis_scratch *s)
 {
     const struct network_kernel *k = p->kernel;
     uint32_t d = p->shape.width[0];
@@ -253,26 +265,40 @@ static void run_first(const struct fis_panel *p, const struct network_input *in,
     }
     if (x) {
         k->transpose(x, d, s->turned);
-        run_layer(p, 0, s->turned, 0, 0, s->tile[0]);
+        run_layer(p, 0, s->turned, 0, 0, slots, s->tile[0]);
     } else {
         k->sparse(p->rows, d, p->stride, s->from, lists->index, lists->value, p->row_bias,
                   s->tile[0]);
     }
+    return !x;
 }
 
-/* All layers for one tile of records; returns [1 + active][columns][rows]. */
-static float *run_tile(const struct fis_panel *p, const struct network_input *in, uint32_t first,
-                       uint32_t rows, struct fis_scratch *s)
+/* The layers behind the first. What was done of other slots before is left as it is: relu changes
+ * nothing the second time. */
+static void run_others(const struct fis_panel *p, struct span slots, struct fis_scratch *s)
 {
-    run_first(p, in, first, rows, s);
-    float *a = s->tile[0];
     for (uint32_t l = 1; l < p->shape.n_layers; l++) {
         uint32_t carried = p->active[l - 1], stride = p->columns[l - 1];
-        p->kernel->relu(a, p->shape.width[l], stride, carried);
-        run_layer(p, l, a, carried, stride, s->tile[l & 1]);
-        a = s->tile[l & 1];
+        float *a = s->tile[l - 1];
+        p->kernel->relu(a, p->shape.width[l], stride, end_of(slots, carried) - 1);
+        run_layer(p, l, a, carried, stride, slots, s->tile[l]);
     }
-    return a;
+}
+
+static void finish(const struct fis_panel *p, struct span slots, int influence, float *z,
+                   struct network_tile *t)
+{
+    uint32_t last = p->shape.n_layers - 1;
+    size_t step = (size_t)p->columns[last] * p->kernel->rows;
+    t->logits = z;
+    t->whole = slots.to > p->active[last];
+    if (influence && !slots.from)
+        p->kernel->softmax(z, t->classes);
+    for (uint32_t i = slots.from ? slots.from : 1; i < end_of(slots, p->active[last]); i++) {
+        if (influence)
+            p->kernel->centre(z, z + i * step, t->classes);
+        t->tangents[p->order[i - 1]] = z + i * step;
+    }
 }
 
 /* [K][tile] to [rows][K]. */
@@ -285,29 +311,48 @@ static void unpack(const float *z, const struct network_tile *t, float *out)
             out[(size_t)i * classes + k] = z ? z[(size_t)k * tile + i] : 0;
 }
 
-void network_take_rows(void *arg, const struct network_tile *t)
+int network_take_rows(void *arg, const struct network_tile *t)
 {
     const struct network_rows *r = arg;
     unpack(t->logits, t, r->logits);
     for (uint32_t i = 0; i < r->n_directions; i++)
         unpack(t->tangents[i], t, r->tangents[i]);
+    return 0;
+}
+
+/* The slots up to that of a direction. */
+static struct span up_to(const struct fis_panel *p, uint32_t direction)
+{
+    uint32_t slots = p->active[p->shape.n_layers - 1];
+    if (direction == NETWORK_ALL)
+        return (struct span){0, 1 + slots};
+    for (uint32_t i = slots; i-- > 0;)
+        if (p->order[i] == direction)
+            return (struct span){0, i + 2};
+    return (struct span){0, 1};
 }
 
 void network_panel_run(const struct fis_panel *p, const struct network_input *in, uint32_t n,
-                       struct fis_scratch *s, int influence, network_take_fn *take, void *arg)
+                       struct fis_scratch *s, int influence, uint32_t foremost,
+                       network_take_fn *take, void *arg)
 {
     assert(p->n_directions <= s->max_directions);
-    uint32_t last = p->shape.n_layers - 1, tile = p->kernel->rows, slots = p->active[last];
-    size_t step = (size_t)p->columns[last] * tile;
-    struct network_tile t = {.kernel = p->kernel, .classes = fis_shape_classes(&p->shape)};
-    for (; t.first < n; t.first += tile) {
-        t.rows = n - t.first < tile ? n - t.first : tile;
-        float *z = run_tile(p, in, t.first, t.rows, s);
-        if (influence)
-            p->kernel->influence(z, t.classes, p->columns[last], slots);
-        t.logits = z;
-        for (uint32_t i = 0; i < slots; i++)
-            t.tangents[p->order[i]] = z + (1 + i) * step;
+    uint32_t last = p->shape.n_layers - 1, tile = p->kernel->rows;
+    const struct span begin = up_to(p, foremost), rest = {begin.to, 1 + p->active[last]};
+    for (uint32_t first = 0; first < n; first += tile) {
+        struct network_tile t = {.kernel = p->kernel,
+                                 .first = first,
+                                 .rows = n - first < tile ? n - first : tile,
+                                 .classes = fis_shape_classes(&p->shape)};
+        int sparse = run_first(p, in, first, t.rows, begin, s);
+        run_others(p, begin, s);
+        finish(p, begin, influence, s->tile[last], &t);
+        if (!take(arg, &t) || t.whole)
+            continue;
+        if (!sparse)
+            run_layer(p, 0, s->turned, 0, 0, rest, s->tile[0]);
+        run_others(p, rest, s);
+        finish(p, rest, influence, s->tile[last], &t);
         take(arg, &t);
     }
 }
@@ -318,5 +363,6 @@ void fis_panel_tangents(const struct fis_panel *p, const float *x, uint32_t n,
     struct network_rows rows = {.logits = logits, .n_directions = p->n_directions};
     for (uint32_t i = 0; i < p->n_directions; i++)
         rows.tangents[i] = tangents + (size_t)i * n * fis_shape_classes(&p->shape);
-    network_panel_run(p, &(struct network_input){.x = x}, n, s, 0, network_take_rows, &rows);
+    network_panel_run(p, &(struct network_input){.x = x}, n, s, 0, NETWORK_ALL, network_take_rows,
+                      &rows);
 }

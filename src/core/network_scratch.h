@@ -11,8 +11,9 @@ struct fis_scratch {
     uint32_t max_n, max_directions;
     float *act[FIS_MAX_LAYERS]; /* act[l] [max_n][width[l]]: inputs of layer l, for l >= 1 */
     float *delta[2];            /* [max_n][widest hidden]: backward, ping and pong */
-    float *tile[2]; /* [(1 + max_directions) * widest output, as packed][a tile's rows] */
-    float *turned;  /* [d][a tile's rows] */
+    /* Of each layer's outputs: [(1 + max_directions) * widest output, as packed][a tile's rows] */
+    float *tile[FIS_MAX_LAYERS];
+    float *turned; /* [d][a tile's rows] */
     /* What is not 0 of a tile of dense rows, as struct fis_sparse has it. */
     uint32_t *from, *index;
     float *value;
@@ -30,21 +31,27 @@ struct network_input {
 struct network_tile {
     const struct network_kernel *kernel;
     uint32_t first, rows, classes;
+    int whole; /* all directions were computed */
     const float *logits;
-    const float *tangents[FIS_MAX_DIRECTIONS]; /* NULL: the direction is 0 throughout */
+    const float *tangents[FIS_MAX_DIRECTIONS]; /* NULL: not computed, or 0 throughout */
 };
-typedef void network_take_fn(void *arg, const struct network_tile *t);
+/* Of a tile that is not whole: nonzero when the rest of it is wanted, and then `take` comes again.
+ */
+typedef int network_take_fn(void *arg, const struct network_tile *t);
 
 /* All rows, a tile at a time, to `take`. `influence`: instead of logits and tangents, probabilities
- * p and the influences s_k - p.s. */
+ * p and the influences s_k - p.s. foremost: the direction that is computed first, with those that
+ * cannot come after it, and the others when `take` wants them; NETWORK_ALL: all at once. */
+#define NETWORK_ALL UINT32_MAX
 void network_panel_run(const struct fis_panel *p, const struct network_input *in, uint32_t n,
-                       struct fis_scratch *s, int influence, network_take_fn *take, void *arg);
+                       struct fis_scratch *s, int influence, uint32_t foremost,
+                       network_take_fn *take, void *arg);
 /* Tiles to logits [n][K] and, of each direction, tangents [n][K]. */
 struct network_rows {
     float *logits, *tangents[FIS_MAX_DIRECTIONS];
     uint32_t n_directions;
 };
-void network_take_rows(void *arg, const struct network_tile *t);
+int network_take_rows(void *arg, const struct network_tile *t);
 uint32_t network_panel_directions(const struct fis_panel *p);
 
 /* g (a layer's block of a slab, [in + 1][out]) += [a 1]^T dz, of n rows. */

@@ -22,6 +22,7 @@ struct scorer_slot {
     struct job job;
     uint64_t run_ns; /* what decoding and scoring took */
     size_t bytes;    /* read so far */
+    bool ran;        /* scored, and held back: see scorer_send.c */
     bool spent;      /* its messages are to be given back */
 };
 
@@ -31,6 +32,7 @@ struct scorer_host {
     struct scoring_options scoring;
     struct scorer_slot slots[SCORER_MAX_SLOTS];
     uint32_t n_slots;
+    uint32_t running, held;      /* slots that workers have; that were scored and are held back */
     struct scorer_slot *reading; /* not full yet, and more is there; or NULL */
     struct stream_consumer *records, *heads;
     struct stream_consumer *ledger;    /* pool mode only */

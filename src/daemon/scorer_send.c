@@ -14,25 +14,43 @@ static void run_slot(void *arg)
     s->run_ns = uv_hrtime() - began;
 }
 
+static void tell_scored(struct scorer_host *h)
+{
+    for (uint32_t i = 0; i < h->n_slots; i++)
+        if (h->slots[i].ran) {
+            h->slots[i].ran = false;
+            h->held--;
+            scorer_scored(h->machine, i, &h->slots[i].batch);
+        }
+}
+
+/* What comes of a batch is a request to the broker, which costs it about as much as a hundred
+ * records. So batches wait for others that are being scored, and what comes of them goes in one. */
 static void ran_slot(void *arg)
 {
     struct scorer_slot *s = arg;
-    histogram_observe(&s->host->batch_records, s->batch.n, 1);
-    histogram_observe(&s->host->batch_seconds, 1e-9 * (double)s->run_ns, 1);
-    scorer_drift_batch(s->host, &s->batch);
-    scorer_scored(s->host->machine, s->index, &s->batch);
+    struct scorer_host *h = s->host;
+    histogram_observe(&h->batch_records, s->batch.n, 1);
+    histogram_observe(&h->batch_seconds, 1e-9 * (double)s->run_ns, 1);
+    scorer_drift_batch(h, &s->batch);
+    s->ran = true;
+    h->held++;
+    h->running--;
+    if (!h->running || 4 * h->held >= h->n_slots)
+        tell_scored(h);
 }
 
-static void out_score(void *ctx, uint32_t slot)
+static void out_score(void *ctx, uint32_t slot, const float *floors)
 {
     struct scorer_host *h = ctx;
     struct scorer_slot *s = &h->slots[slot];
     struct fis_error e;
-    if (scoring_batch_prepare(&s->batch, h->head, &e) < 0) {
+    if (scoring_batch_prepare(&s->batch, h->head, floors, &e) < 0) {
         scorer_host_failed(h, &e);
         return;
     }
     s->job = (struct job){.run = run_slot, .done = ran_slot, .arg = s};
+    h->running++;
     workers_submit(h->rt->workers, &s->job);
 }
 

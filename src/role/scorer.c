@@ -86,11 +86,20 @@ void scorer_reading(struct scorer *m, uint32_t slot, const struct scoring_batch 
     scorer_parts_note(m, s, b);
 }
 
+/* Floors only rise until another head comes, and then it is scored again. */
+static void score(struct scorer *m, uint32_t slot)
+{
+    float floors[FIS_MAX_CRITERIA];
+    scorer_best_floors(m, floors);
+    m->slots[slot].state = SLOT_SCORING;
+    m->slots[slot].heads = m->counts.heads;
+    m->out.score(m->out.ctx, slot, floors);
+}
+
 void scorer_batch(struct scorer *m, uint32_t slot, const struct scoring_batch *b)
 {
     scorer_reading(m, slot, b);
-    m->slots[slot].state = SLOT_SCORING;
-    m->out.score(m->out.ctx, slot);
+    score(m, slot);
 }
 
 static void offer_row(struct scorer *m, uint32_t slot, const struct scoring_batch *b, uint32_t i)
@@ -147,8 +156,8 @@ void scorer_scored(struct scorer *m, uint32_t slot, struct scoring_batch *b)
         scorer_advance(m);
         return;
     }
-    if (b->head_version != m->head_version) {
-        m->out.score(m->out.ctx, slot);
+    if (s->heads != m->counts.heads) {
+        score(m, slot);
         return;
     }
     s->state = SLOT_OFFERS;

@@ -38,7 +38,8 @@ struct scorer_place {
 
 struct scorer_out {
     void *ctx;
-    void (*score)(void *ctx, uint32_t slot);              /* run it; then scorer_scored */
+    /* Run it, with the newest head and these floors [FIS_MAX_CRITERIA]; then scorer_scored. */
+    void (*score)(void *ctx, uint32_t slot, const float *floors);
     void (*offer)(void *ctx, uint32_t slot, uint32_t i);  /* send candidate i */
     void (*refuse)(void *ctx, uint32_t slot, uint32_t i); /* send i to dead-letter */
     /* Send it; the ack's slot may be scorer_no_slot(m): of no batch. */
@@ -81,7 +82,7 @@ uint32_t scorer_under_way(const struct scorer *m);
 void scorer_reading(struct scorer *m, uint32_t slot, const struct scoring_batch *b);
 /* The slot was filled with at least one message, and stays as it is until its release. */
 void scorer_batch(struct scorer *m, uint32_t slot, const struct scoring_batch *b);
-/* Scoring of the slot ended (under b->head_version). */
+/* Scoring of the slot ended. */
 void scorer_scored(struct scorer *m, uint32_t slot, struct scoring_batch *b);
 /* One message sent for the slot was acknowledged. */
 void scorer_acked(struct scorer *m, uint32_t slot);

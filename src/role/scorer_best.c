@@ -1,4 +1,5 @@
 /* The best r of each criterion since the last head: the thresholds that hold most records back. */
+#include <math.h>
 #include <string.h>
 
 #include "role/scorer_impl.h"
@@ -107,6 +108,16 @@ static int admit(struct scorer *m, uint32_t c, float score, const struct fis_id 
     index_add(m, c, place);
     struct fis_heap_item item = {.score = score, .slot = place, .id = &m->ids[c][place]}, out;
     return fis_heap_offer(h, item, &out) != FIS_HEAP_REFUSED;
+}
+
+void scorer_best_floors(const struct scorer *m, float *floors)
+{
+    for (uint32_t c = 0; c < FIS_MAX_CRITERIA; c++) {
+        const struct fis_heap *h = &m->heaps[c];
+        floors[c] = c < m->criteria && h->count < h->capacity ? FIS_NOT_A_CANDIDATE
+                    : c < m->criteria                         ? h->items[0].score
+                                                              : INFINITY;
+    }
 }
 
 int scorer_best_admit(struct scorer *m, const float *scores, const struct fis_id *id)

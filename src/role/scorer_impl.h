@@ -37,6 +37,7 @@ struct slot {
     struct scorer_part *parts; /* [batch] */
     struct wire_range *ranges; /* [2 * batch]: of each message, and of each that begins anew */
     uint64_t head_version;
+    uint64_t heads; /* of the machine's counts, when it was scored */
 };
 
 /* Pool mode: a partition of the current scan. */
@@ -80,6 +81,8 @@ struct scorer {
 int scorer_best_init(struct scorer *m, struct fis_error *e) FIS_MUST_CHECK;
 void scorer_best_done(struct scorer *m);
 void scorer_best_clear(struct scorer *m);
+/* What a record must reach, by now, to be taken in. */
+void scorer_best_floors(const struct scorer *m, float *floors);
 /* Whether a criterion's best take the record in; they remember its id. */
 int scorer_best_admit(struct scorer *m, const float *scores, const struct fis_id *id);
 

@@ -114,8 +114,11 @@ static int prepare_sample(struct scoring_batch *b, const struct scoring_head *ol
     return head->initial && !b->sample ? -(int)FIS_NOMEM : 0;
 }
 
-int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head, struct fis_error *e)
+int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head, const float *floors,
+                          struct fis_error *e)
 {
+    for (uint32_t c = 0; c < FIS_MAX_CRITERIA; c++)
+        b->floors[c] = floors ? floors[c] : FIS_NOT_A_CANDIDATE;
     const struct fis_shape *shape = fis_panel_shape(head->panel);
     struct scoring_head *old = b->head;
     b->head = scoring_head_ref(head);
@@ -190,7 +193,7 @@ static void score_rows(struct scoring_batch *b, uint32_t from, uint32_t n,
 {
     struct fis_sparse lists = {b->from, b->index, b->value};
     fis_criteria_batch(&b->options->criteria, b->head->panel, ids, b->listed ? NULL : b->x, &lists,
-                       n, b->scratch, b->scores + (size_t)from * FIS_MAX_CRITERIA);
+                       n, b->scratch, b->floors, b->scores + (size_t)from * FIS_MAX_CRITERIA);
     b->listed = 1;
 }
 

@@ -46,7 +46,7 @@ struct scoring_batch {
     uint32_t *row;            /* of scores, when WIRE_OK */
     /* By row: */
     uint32_t rows, d;
-    float *scores;   /* [rows][FIS_MAX_CRITERIA] */
+    float *scores;   /* [rows][FIS_MAX_CRITERIA], see fis_criteria_batch */
     uint64_t unseen; /* sum over the records */
     uint64_t head_version;
     /* How a sample of the rows is distributed, at most SCORING_SAMPLE of them, evenly spread; NULL
@@ -55,6 +55,7 @@ struct scoring_batch {
 
     const struct scoring_options *options;
     struct scoring_head *head; /* of the run */
+    float floors[FIS_MAX_CRITERIA];
     struct fis_scratch *scratch;
     struct fis_shape shape;
     float *x; /* [a block's rows][d]; behind them one row more */
@@ -69,8 +70,11 @@ int scoring_batch_init(struct scoring_batch *b, const struct scoring_options *o,
                        struct fis_error *e) FIS_MUST_CHECK;
 void scoring_batch_done(struct scoring_batch *b);
 
-/* Makes room for the head's shape, when it changed: the one place that allocates. */
-int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head,
+/* For a run with the head. floors: what a record must reach to be wanted (fis_criteria_batch);
+ * NULL: all scores are. Makes room for the head's shape, when it changed: the one place that
+ * allocates.
+ */
+int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head, const float *floors,
                           struct fis_error *e) FIS_MUST_CHECK;
 
 /* Decodes and scores messages[0..n) with the prepared head. */

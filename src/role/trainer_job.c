@@ -13,7 +13,7 @@ void trainer_score_rows(struct trainer_role *m, const float *x, const struct fis
     for (uint32_t at = 0; at < n; at += ROLE_BLOCK) {
         uint32_t block = n - at < ROLE_BLOCK ? n - at : ROLE_BLOCK;
         fis_criteria_batch(&m->o.selector.criteria, panel, ids + at, x + (size_t)at * d, NULL,
-                           block, m->scratch, scores + (size_t)at * FIS_MAX_CRITERIA);
+                           block, m->scratch, NULL, scores + (size_t)at * FIS_MAX_CRITERIA);
     }
 }
 

@@ -66,7 +66,8 @@ int bench_score(int argc, char **argv)
                                         .encoding = kinds[k].encoding,
                                         .criteria = {.algorithm = FIS_ALGORITHM_FIS_PLUS},
                                         .capacity = BATCH};
-        if (scoring_batch_init(&b[k], &o[k], &e) < 0 || scoring_batch_prepare(&b[k], head, &e) < 0)
+        if (scoring_batch_init(&b[k], &o[k], &e) < 0 ||
+            scoring_batch_prepare(&b[k], head, NULL, &e) < 0)
             die("%s", e.text);
         bytes[k] = fill(&b[k], kinds[k].kind, d);
     }

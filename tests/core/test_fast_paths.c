@@ -175,7 +175,7 @@ static void criteria_of_a_batch(void **state)
         float *out = scored(&m, x, N), *acc = out + N * K, *fair = acc + N * K;
         for (int a = FIS_ALGORITHM_FIS_PLUS; a <= FIS_ALGORITHM_ENTROPY; a++) {
             struct fis_criteria c = {.algorithm = (enum fis_algorithm)a, .strategy = 1, .seed = 5};
-            fis_criteria_batch(&c, m.panel, of, x, NULL, N, s, &batch[0][0]);
+            fis_criteria_batch(&c, m.panel, of, x, NULL, N, s, NULL, &batch[0][0]);
             for (uint32_t i = 0; i < N; i++) {
                 fis_criteria_score(&c, of[i], out + i * K, acc + i * K, fair + i * K, K, one);
                 for (int j = 0; j < FIS_MAX_CRITERIA; j++)
@@ -187,6 +187,75 @@ static void criteria_of_a_batch(void **state)
         fis_scratch_free(s);
         model_free(&m);
     }
+    fis_free(x);
+}
+
+/* A score of a list [n][FIS_MAX_CRITERIA], the k-th best. */
+static float kth_best(const float *scores, uint32_t criterion, uint32_t n, uint32_t k)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        float mine = scores[i * FIS_MAX_CRITERIA + criterion];
+        uint32_t above = 0, same = 0;
+        for (uint32_t o = 0; o < n; o++) {
+            above += scores[o * FIS_MAX_CRITERIA + criterion] > mine;
+            same += scores[o * FIS_MAX_CRITERIA + criterion] == mine;
+        }
+        if (above <= k && k < above + same)
+            return mine;
+    }
+    return NAN;
+}
+
+/* With floors, what reaches one has the scores it has without, to the last bit, and what reaches
+ * none stays below them: of dense rows, sparse ones and both, deep networks and shallow ones. */
+static void floors_change_no_score_that_counts(void **state)
+{
+    (void)state;
+    enum { N = 333, D = 40 };
+    static const uint32_t hidden[][4] = {{20, 0}, {64, 0}, {17, 9, 0}, {0}};
+    struct fis_rng rng;
+    struct fis_id ids[N];
+    const struct fis_id *of[N];
+    float *x = fis_alloc(N * D, sizeof *x);
+    static float all[N][FIS_MAX_CRITERIA], low[N][FIS_MAX_CRITERIA];
+    uint32_t left_out = 0;
+    fis_rng_seed(&rng, 34, 0);
+    for (uint32_t i = 0; i < N; i++) {
+        assert_int_equal(fis_id_set(&ids[i], &i, sizeof i), 0);
+        of[i] = &ids[i];
+    }
+    for (uint32_t round = 0; round < 4 * 3 * 3; round++) {
+        struct model m;
+        uint32_t classes = 2 + 3 * (round % 3);
+        for (uint32_t i = 0; i < N; i++) {
+            sparse_row(&rng, x + (size_t)i * D, D);
+            for (uint32_t u = 0; (round + i / 40) % 2 && u < D; u++)
+                x[(size_t)i * D + u] = (float)fis_rng_normal(&rng);
+        }
+        model_new(&m, D, hidden[round % 4], classes, round / 4 % 3 == 1, &rng);
+        struct fis_scratch *s = fis_scratch_new(&m.shape, N, FIS_DIRECTIONS);
+        for (int a = FIS_ALGORITHM_FIS_PLUS; a <= FIS_ALGORITHM_ENTROPY; a++) {
+            struct fis_criteria c = {.algorithm = (enum fis_algorithm)a, .strategy = 1, .seed = 5};
+            fis_criteria_batch(&c, m.panel, of, x, NULL, N, s, NULL, &all[0][0]);
+            for (uint32_t k = 3; k < N; k *= 4) {
+                float floors[] = {kth_best(&all[0][0], 0, N, k), kth_best(&all[0][0], 1, N, k)};
+                if (fis_criteria_count(c.algorithm) == 1)
+                    floors[1] = INFINITY;
+                fis_criteria_batch(&c, m.panel, of, x, NULL, N, s, floors, &low[0][0]);
+                for (uint32_t i = 0; i < N; i++) {
+                    if (all[i][0] >= floors[0] || all[i][1] >= floors[1]) {
+                        assert_memory_equal(low[i], all[i], sizeof *all);
+                    } else {
+                        assert_true(low[i][0] < floors[0] && low[i][1] < floors[1]);
+                        left_out += memcmp(low[i], all[i], sizeof *all) != 0;
+                    }
+                }
+            }
+        }
+        fis_scratch_free(s);
+        model_free(&m);
+    }
+    assert_true(left_out > 0); /* something was spared */
     fis_free(x);
 }
 
@@ -286,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sparse_records_score_as_among_others),
         cmocka_unit_test(criteria_of_a_batch),
+        cmocka_unit_test(floors_change_no_score_that_counts),
         cmocka_unit_test(the_same_records_are_selected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,9 +179,10 @@ static struct sent *push(struct node *n, uint32_t slot)
     return s;
 }
 
-static void on_score(void *ctx, uint32_t slot)
+static void on_score(void *ctx, uint32_t slot, const float *floors)
 {
     struct node *n = ctx;
+    (void)floors;
     n->scoring[slot] = 1;
     n->b[slot].head_version = n->w->heads[n->heads_seen - 1].version;
 }

@@ -40,7 +40,7 @@ struct world {
 static int score(struct scoring_batch *b, struct scoring_head *head, struct fis_error *e)
 {
     static const char record[] = "{\"id\":\"r\",\"f0\":1,\"f1\":2}";
-    int rc = scoring_batch_prepare(b, head, e);
+    int rc = scoring_batch_prepare(b, head, NULL, e);
     if (rc)
         return rc;
     b->n = BATCH;

@@ -1,4 +1,5 @@
 /* The scorer machine: what it offers, and when it lets offsets be committed. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,8 @@
 struct fake {
     struct scorer *machine;
     struct scoring_batch *batch[SCORER_MAX_SLOTS];
-    uint64_t scoring; /* bit per slot that was asked to be scored */
+    uint64_t scoring;               /* bit per slot that was asked to be scored */
+    float floors[FIS_MAX_CRITERIA]; /* with the last of them */
     unsigned char offered[RECORDS];
     uint32_t sent[SCORER_MAX_SLOTS]; /* not acknowledged */
     uint32_t progress_records, refused, n_progress, n_ranges;
@@ -32,9 +34,11 @@ static uint32_t number_of(const struct fis_id *id)
     return (uint32_t)atoi(text + 1);
 }
 
-static void on_score(void *ctx, uint32_t slot)
+static void on_score(void *ctx, uint32_t slot, const float *floors)
 {
-    ((struct fake *)ctx)->scoring |= 1u << slot;
+    struct fake *f = ctx;
+    f->scoring |= 1u << slot;
+    memcpy(f->floors, floors, sizeof f->floors);
 }
 
 static void on_offer(void *ctx, uint32_t slot, uint32_t i)
@@ -157,12 +161,21 @@ static void ack_all(struct fake *f, uint32_t slot)
     }
 }
 
+/* What reaches no floor need not be scored. */
+static void forget_low(const struct fake *f, struct made *m)
+{
+    for (uint32_t i = 0; i < m->b.rows; i++)
+        if (m->scores[i][0] < f->floors[0] && m->scores[i][1] < f->floors[1])
+            m->scores[i][0] = m->scores[i][1] = FIS_NOT_A_CANDIDATE;
+}
+
 static void run_batch(struct fake *f, struct made *m)
 {
     int slot = scorer_free_slot(f->machine);
     assert_true(slot >= 0);
     f->batch[slot] = &m->b;
     scorer_batch(f->machine, (uint32_t)slot, &m->b);
+    forget_low(f, m);
     scorer_scored(f->machine, (uint32_t)slot, &m->b);
     ack_all(f, (uint32_t)slot);
 }
@@ -464,12 +477,17 @@ static void test_a_new_head_drops_thresholds_and_old_scores(void **state)
 
     f.batch[0] = &a.b;
     scorer_batch(f.machine, 0, &a.b);
-    f.scoring = 0;
-    new_head(&f, 2);
-    scorer_scored(f.machine, 0, &a.b); /* under head 1: stale */
-    assert_int_equal(f.scoring, 1);
-    assert_int_equal(f.sent[0], 0);
-    a.b.head_version = 2;
+    assert_true(f.floors[0] == 10.0f && isinf(f.floors[1])); /* there is one criterion */
+    for (int again = 0; again < 2; again++) { /* the same head once more has new thresholds too */
+        f.scoring = 0;
+        new_head(&f, 2);
+        scorer_scored(f.machine, 0, &a.b); /* by the thresholds of before: stale */
+        assert_int_equal(f.scoring, 1);
+        assert_true(f.floors[0] == FIS_NOT_A_CANDIDATE);
+        assert_int_equal(f.sent[0], 0);
+        a.b.head_version = 2;
+        a.scores[0][0] = 1.0f;
+    }
     scorer_scored(f.machine, 0, &a.b);
     assert_true(f.offered[100]);
     ack_all(&f, 0);

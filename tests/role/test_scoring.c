@@ -114,7 +114,7 @@ static void forms(uint32_t scaled)
                                    .criteria = {.algorithm = FIS_ALGORITHM_FIS_PLUS},
                                    .capacity = RECORDS};
     assert_int_equal(scoring_batch_init(&w.b, &w.o, &e), 0);
-    assert_int_equal(scoring_batch_prepare(&w.b, head, &e), 0);
+    assert_int_equal(scoring_batch_prepare(&w.b, head, NULL, &e), 0);
     uint32_t counts[1000], n;
     run(&w, 0);
     size_t size = w.b.rows * sizeof *scores * FIS_MAX_CRITERIA;

@@ -158,7 +158,7 @@ static void rank(struct sim_check *c, struct scoring_head *head, const int64_t *
     float s[FIS_MAX_CRITERIA];
     SIM_MUST(c->w,
              scoring_batch_init(&b, &c->w->data->scoring, &e) == 0 &&
-                 scoring_batch_prepare(&b, head, &e) == 0,
+                 scoring_batch_prepare(&b, head, NULL, &e) == 0,
              "simulator: %s", e.text);
     for (uint32_t i = 0; i < c->w->plan->records; i++) {
         const struct sim_record *r = &c->w->data->records[i];
@@ -254,7 +254,7 @@ static void check_all_held(struct sim_check *c)
         struct scoring_head *head = c->recent[a->head_version % CHECK_HEADS].head;
         if (!head || head->version != a->head_version)
             continue;
-        SIM_MUST(c->w, scoring_batch_prepare(&b, head, &e) == 0, "simulator: %s", e.text);
+        SIM_MUST(c->w, scoring_batch_prepare(&b, head, NULL, &e) == 0, "simulator: %s", e.text);
         check_held(c, &b, a);
     }
     scoring_batch_done(&b);

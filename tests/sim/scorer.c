@@ -51,11 +51,11 @@ static void ran(struct sim_world *w, void *arg)
     scorer_scored(slot->s->machine, slot->index, &slot->batch);
 }
 
-static void out_score(void *ctx, uint32_t index)
+static void out_score(void *ctx, uint32_t index, const float *floors)
 {
     struct sim_scorer *s = ctx;
     struct fis_error e;
-    if (scoring_batch_prepare(&s->slots[index].batch, s->head, &e) < 0)
+    if (scoring_batch_prepare(&s->slots[index].batch, s->head, floors, &e) < 0)
         fail(s, &e);
     int64_t takes = sim_between(s->w, SIM_RNG_NET, 1, 30);
     sim_at(s->w, s->w->now + takes, s->process, ran, &s->slots[index]);
