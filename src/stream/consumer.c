@@ -105,13 +105,18 @@ static size_t queue_bytes(const struct stream_consumer_options *o)
     return o->queue_bytes ? o->queue_bytes : DEFAULT_QUEUE_BYTES;
 }
 
+static size_t queue_messages(const struct stream_consumer_options *o)
+{
+    return 1 + queue_bytes(o) / MESSAGE_BYTES;
+}
+
 static int make_conf(rd_kafka_conf_t **conf, struct stream_consumer *c,
                      const struct stream_consumer_options *o, struct fis_error *e)
 {
     char kbytes[32], messages[32];
     size_t bytes = queue_bytes(o);
     snprintf(kbytes, sizeof kbytes, "%zu", bytes < 1024 ? 1 : bytes / 1024);
-    snprintf(messages, sizeof messages, "%zu", 1 + bytes / MESSAGE_BYTES);
+    snprintf(messages, sizeof messages, "%zu", queue_messages(o));
     bool member = c->group && !c->stored;
     const char *strategy = stream_property_find(o->client.properties, o->client.property_count,
                                                 "partition.assignment.strategy");
@@ -165,7 +170,8 @@ static int make_client(struct stream_consumer *c, const struct stream_consumer_o
         return rc;
     }
     bool ends = stream_ends_init(&c->ends, c->rk, &c->link, c->topics);
-    if (!ends || !stream_refill_init(&c->refill, c->rk, &c->link, queue_bytes(o))) {
+    if (!ends ||
+        !stream_refill_init(&c->refill, c->rk, &c->link, queue_bytes(o), queue_messages(o))) {
         if (ends) {
             stream_ends_done(&c->ends);
         }

@@ -5,10 +5,13 @@
 #define FORGET 65536
 
 bool stream_refill_init(struct stream_refill *s, rd_kafka_t *rk, const struct stream_link *link,
-                        size_t queue_bytes)
+                        size_t queue_bytes, size_t queue_messages)
 {
     s->rk = rk;
-    s->queue_bytes = rd_kafka_version() < 0x02020000 ? queue_bytes : 0;
+    if (rd_kafka_version() < 0x02020000) {
+        s->queue_bytes = queue_bytes;
+        s->queue_messages = queue_messages;
+    }
     return stream_helper_init(&s->helper, link);
 }
 
@@ -40,11 +43,13 @@ static void *ask(void *arg)
     return NULL;
 }
 
-/* Whether it was at least half full, by the size of what was read of late, and is now less so. */
+/* Whether it was at least half full, of messages or by the size of what was read of late, and is
+ * now less so. */
 static bool fallen(const struct stream_refill *s, size_t length)
 {
     uint64_t mean = s->bytes / (s->seen ? s->seen : 1);
-    return s->most * mean >= s->queue_bytes / 2 && length < s->most / 4 * 3;
+    bool was_full = s->most >= s->queue_messages / 2 || s->most * mean >= s->queue_bytes / 2;
+    return was_full && length < s->most / 4 * 3;
 }
 
 void stream_refill_serve(struct stream_consumer *c)

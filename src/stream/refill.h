@@ -13,7 +13,7 @@
 struct stream_refill {
     struct stream_helper helper;
     rd_kafka_t *rk;
-    size_t queue_bytes;
+    size_t queue_bytes, queue_messages; /* its bounds; 0: it is left to librdkafka */
     size_t most;          /* messages in the queue since the last question, or since it was empty */
     uint64_t seen, bytes; /* messages that were read of late, their values' bytes */
     rd_kafka_topic_partition_list_t *list; /* the question, while it is asked */
@@ -21,7 +21,7 @@ struct stream_refill {
 
 /* False when locks are refused. */
 bool stream_refill_init(struct stream_refill *s, rd_kafka_t *rk, const struct stream_link *link,
-                        size_t queue_bytes);
+                        size_t queue_bytes, size_t queue_messages);
 void stream_refill_stop(struct stream_refill *s);
 void stream_refill_done(struct stream_refill *s); /* after stop */
 
