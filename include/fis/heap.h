@@ -19,7 +19,7 @@ struct fis_heap_item {
 };
 
 struct fis_heap {
-    struct fis_heap_item *items; /* binary heap, the worst kept one at the root */
+    struct fis_heap_item *items; /* a heap, the worst kept one at the root */
     uint32_t count, capacity;
 };
 
@@ -35,6 +35,8 @@ enum fis_heap_result { FIS_HEAP_REFUSED, FIS_HEAP_ADDED, FIS_HEAP_REPLACED };
 /* On REPLACED *evicted is the item that had to go. */
 enum fis_heap_result fis_heap_offer(struct fis_heap *h, struct fis_heap_item item,
                                     struct fis_heap_item *evicted);
+/* The worst item goes, and this one comes, whichever is better. There must be one. */
+void fis_heap_replace(struct fis_heap *h, struct fis_heap_item item);
 /* The best item's index, or -1 when empty: O(n). fis_heap_remove: O(log n). */
 int fis_heap_best(const struct fis_heap *h);
 void fis_heap_remove(struct fis_heap *h, uint32_t index);

@@ -36,38 +36,50 @@ int fis_heap_admits(const struct fis_heap *h, float score, const struct fis_id *
     return h->count < h->capacity || fis_heap_compare(&item, &h->items[0]) < 0;
 }
 
-static void swap_items(struct fis_heap_item *a, struct fis_heap_item *b)
+/* The worse of two stands nearer to the root. Four children lie side by side, so that a level is
+ * about one line of the cache: in a heap of tens of thousands levels are what it costs. */
+#define CHILDREN 4
+
+static inline int worse(const struct fis_heap_item *a, const struct fis_heap_item *b)
 {
-    struct fis_heap_item t = *a;
-    *a = *b;
-    *b = t;
+    return a->score != b->score ? a->score < b->score : fis_id_compare(a->id, b->id) > 0;
 }
 
-/* The worse of two stands nearer to the root. */
 static uint32_t sift_up(struct fis_heap *h, uint32_t i)
 {
-    while (i > 0) {
-        uint32_t parent = (i - 1) / 2;
-        if (fis_heap_compare(&h->items[i], &h->items[parent]) <= 0)
-            break;
-        swap_items(&h->items[i], &h->items[parent]);
-        i = parent;
+    struct fis_heap_item item = h->items[i];
+    while (i > 0 && worse(&item, &h->items[(i - 1) / CHILDREN])) {
+        h->items[i] = h->items[(i - 1) / CHILDREN];
+        i = (i - 1) / CHILDREN;
     }
+    h->items[i] = item;
     return i;
 }
 
 static void sift_down(struct fis_heap *h, uint32_t i)
 {
+    struct fis_heap_item item = h->items[i];
     for (;;) {
-        uint32_t worst = i;
-        for (uint64_t child = 2 * (uint64_t)i + 1; child <= 2 * (uint64_t)i + 2; child++)
-            if (child < h->count && fis_heap_compare(&h->items[child], &h->items[worst]) > 0)
-                worst = (uint32_t)child;
-        if (worst == i)
-            return;
-        swap_items(&h->items[i], &h->items[worst]);
+        uint64_t first = CHILDREN * (uint64_t)i + 1;
+        uint64_t end = first + CHILDREN < h->count ? first + CHILDREN : h->count;
+        if (first >= h->count)
+            break;
+        uint32_t worst = (uint32_t)first;
+        for (uint32_t child = worst + 1; child < end; child++)
+            if (worse(&h->items[child], &h->items[worst]))
+                worst = child;
+        if (!worse(&h->items[worst], &item))
+            break;
+        h->items[i] = h->items[worst];
         i = worst;
     }
+    h->items[i] = item;
+}
+
+void fis_heap_replace(struct fis_heap *h, struct fis_heap_item item)
+{
+    h->items[0] = item;
+    sift_down(h, 0);
 }
 
 enum fis_heap_result fis_heap_offer(struct fis_heap *h, struct fis_heap_item item,
@@ -81,8 +93,7 @@ enum fis_heap_result fis_heap_offer(struct fis_heap *h, struct fis_heap_item ite
         return FIS_HEAP_ADDED;
     }
     *evicted = h->items[0];
-    h->items[0] = item;
-    sift_down(h, 0);
+    fis_heap_replace(h, item);
     return FIS_HEAP_REPLACED;
 }
 
@@ -108,7 +119,7 @@ void fis_heap_remove(struct fis_heap *h, uint32_t index)
 
 void fis_heap_rebuild(struct fis_heap *h)
 {
-    for (uint32_t i = h->count / 2; i-- > 0;)
+    for (uint32_t i = (h->count + CHILDREN - 2) / CHILDREN; i-- > 0;)
         sift_down(h, i);
 }
 

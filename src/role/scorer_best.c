@@ -97,17 +97,19 @@ static int admit(struct scorer *m, uint32_t c, float score, const struct fis_id 
     uint64_t hash = fis_id_hash(id, 0);
     if (holds(m, c, hash, id))
         return 1; /* offered again, with what it is now; the trainer drops duplicates */
-    uint32_t place = h->count;
-    if (h->count == h->capacity) {
-        place = h->items[0].slot;
-        fis_heap_remove(h, 0);
+    int full = h->count == h->capacity;
+    uint32_t place = full ? h->items[0].slot : h->count;
+    if (full)
         index_remove(m, c, place);
-    }
-    m->ids[c][place] = *id;
+    fis_id_set(&m->ids[c][place], id->bytes, id->length); /* no more of it than there is */
     m->hashes[c][place] = hash;
     index_add(m, c, place);
-    struct fis_heap_item item = {.score = score, .slot = place, .id = &m->ids[c][place]}, out;
-    return fis_heap_offer(h, item, &out) != FIS_HEAP_REFUSED;
+    struct fis_heap_item item = {.score = score, .slot = place, .id = &m->ids[c][place]}, none;
+    if (full)
+        fis_heap_replace(h, item);
+    else
+        fis_heap_offer(h, item, &none);
+    return 1;
 }
 
 void scorer_best_floors(const struct scorer *m, float *floors)
