@@ -16,10 +16,12 @@ say = @$(if $(filter 1,$(V)),:,printf '  %-7s %s\n' '$(1)' '$(2)')
 
 # ---- packages ---------------------------------------------------------------------------------
 # What pkg-config knows; libcsv and uthash ship no .pc file and are looked for by their headers.
-PKGS := rdkafka libprotobuf-c libuv libfyaml jansson openblas libmicrohttpd libxxhash libsystemd
+PKGS := rdkafka libprotobuf-c libuv libfyaml jansson openblas libmicrohttpd libxxhash libsystemd \
+        jemalloc
 BUILD_DEBS := gcc make pkg-config libc6-dev librdkafka-dev libprotobuf-c-dev protobuf-c-compiler \
               protobuf-compiler libuv1-dev libfyaml-dev libjansson-dev libopenblas-dev \
-              libxxhash-dev libcsv-dev uthash-dev libmicrohttpd-dev libsystemd-dev libjs-chart.js
+              libxxhash-dev libcsv-dev uthash-dev libmicrohttpd-dev libsystemd-dev libjemalloc-dev \
+              libjs-chart.js
 # The dashboard's plots; built into fisd.
 CHART_JS := /usr/share/javascript/chart.js/chart.min.js
 TEST_DEBS := libcmocka-dev libfaketime
@@ -195,10 +197,13 @@ $(LIBFIS): $(call lib_objs,core) $(call lib_objs,base)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
+# A message is allocated by librdkafka's thread and freed by the loop: glibc has both wait for one
+# lock. A sanitizer brings an allocator of its own.
+ALLOCATOR := $(if $(SAN_$(MODE)),,$(call pkg,jemalloc))
 $(FISD): $(B)/obj/src/daemon/main.o $(SAN_OBJ_$(MODE)) $(call link_order,daemon)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(call libs_for,daemon) -o $@
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(ALLOCATOR) $(call libs_for,daemon) -o $@
 
 $(FISCTL): $(B)/obj/src/cli/main.o $(SAN_OBJ_$(MODE)) $(call link_order,cli)
 	@mkdir -p $(@D)

@@ -289,7 +289,7 @@ const struct option config_options[] = {
      .meaning = "Batches at work at a time, from reading to the acknowledgement of what was offered; "
                 "when all are, the consumer waits."},
     {.key = "scorer.queue_bytes", SIZE(64 * KIB, 2048 * MIB), .offset = AT(scorer.queue_bytes),
-     .standard = "64MiB", .meaning = "Most bytes of records fetched ahead of scoring."},
+     .standard = "32MiB", .meaning = "Most bytes of records fetched ahead of scoring."},
 
     {.key = "privacy.noise", REAL(0, 1e6), .offset = AT(privacy.noise), .standard = "0",
      .meaning = "Noise on the directions that heads carry, in units of what one validation example "

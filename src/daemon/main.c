@@ -11,7 +11,6 @@
 #include "daemon/example_files.h"
 #include "daemon/metrics.h"
 #include "daemon/monitor_http_files.h"
-#include "daemon/process.h"
 #include "daemon/runtime.h"
 #include "fis/version.h"
 #include "stream/conf.h"
@@ -110,6 +109,10 @@ static int print(const struct command_line *c)
     return fflush(stdout) == 0 ? 0 : 1;
 }
 
+/* For jemalloc, which the environment's MALLOC_CONF overrules: what was not used for a second goes
+ * back to the kernel. A queue of records that fills and empties all the time keeps its memory. */
+const char *malloc_conf = "dirty_decay_ms:1000,muzzy_decay_ms:0";
+
 int main(int argc, char **argv)
 {
     struct command_line c;
@@ -120,7 +123,6 @@ int main(int argc, char **argv)
         return print(&c);
     /* Work is spread over processes and workers; a BLAS call uses the thread that makes it. */
     openblas_set_num_threads(1);
-    process_keep_memory();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN); /* until the loop takes it: the file is about to be read */
     wire_json_init();

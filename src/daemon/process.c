@@ -1,22 +1,10 @@
 #include "daemon/process.h"
 
 #include <dirent.h>
-#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#define KEEP_BYTES (1 << 30)
-#define MAP_BYTES (32 << 20)
-
-void process_keep_memory(void)
-{
-#ifdef __GLIBC__
-    mallopt(M_TRIM_THRESHOLD, KEEP_BYTES);
-    mallopt(M_MMAP_THRESHOLD, MAP_BYTES);
-#endif
-}
 
 double process_cpu_seconds(void)
 {

@@ -92,7 +92,7 @@ static void test_defaults(void **state)
     assert_int_equal(c.training.copies, CONFIG_BOOSTED);
     assert_int_equal(c.gate.bootstrap, 200);
     assert_int_equal(c.gate.cross_fit, CONFIG_AUTO);
-    assert_int_equal(c.scorer.queue_bytes, 64 << 20);
+    assert_int_equal(c.scorer.queue_bytes, 32 << 20);
     assert_int_equal(c.runtime.commit_interval, 200);
     assert_int_equal(c.runtime.shutdown_timeout, 20000);
     assert_int_equal(c.log.level, CONFIG_INFO);
