@@ -47,7 +47,7 @@ typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
 
 #define KERNEL(lanes, columns)                                                                     \
     {                                                                                              \
-        .rows = 2 * (lanes), .units = (columns), .chunk = 6 * (lanes), .block = block##lanes,      \
+        .rows = 2 * (lanes), .units = (columns), .chunk = 4 * (lanes), .block = block##lanes,      \
         .few = few##lanes, .others = others##lanes, .sparse = sparse##lanes,                       \
         .transpose = transpose##lanes, .relu = relu##lanes, .softmax = softmax##lanes,             \
         .centre = centre##lanes, .criteria = criteria##lanes                                       \

@@ -16,7 +16,7 @@
 #define NETWORK_MAX_TILE 32u
 #define NETWORK_MAX_UNITS 12u
 #define NETWORK_FEW 4u
-#define NETWORK_MAX_CHUNK 96u
+#define NETWORK_MAX_CHUNK 64u
 
 /* z [columns][rows] = sum over u of w [u][column] a [u][rows], added to bias [columns], or to z
  * when bias is NULL. All are aligned to 64 bytes. */

@@ -244,14 +244,14 @@ static const float *fill_up(const struct fis_panel *p, const float *x, uint32_t 
     return s->pad;
 }
 
-/* The first layer of a tile to s->tile[0]: by its rows when the records are sparse, with the same
- * numbers, as adding 0 changes nothing; of all directions then. Whether it was so. */
-static int run_first(const struct fis_panel *p, const struct network_input *in, uint32_t first,
-                     uint32_t rows, struct span slots, struct fis_scratch *s)
+/* The rows of a tile: as lists when they are sparse, in `own` or the caller's, else NULL and turned
+ * in s->turned. */
+static const struct fis_sparse *open_tile(const struct fis_panel *p, const struct network_input *in,
+                                          uint32_t first, uint32_t rows, struct fis_scratch *s,
+                                          const struct fis_sparse *own)
 {
     const struct network_kernel *k = p->kernel;
     uint32_t d = p->shape.width[0];
-    struct fis_sparse own = {s->from, s->index, s->value};
     const struct fis_sparse *lists = in->sparse;
     const float *x = NULL;
     if (lists) {
@@ -261,16 +261,36 @@ static int run_first(const struct fis_panel *p, const struct network_input *in, 
     } else {
         x = fill_up(p, in->x + (size_t)first * d, rows, s);
         if (p->rows && list(p, x, s))
-            lists = &own, x = NULL;
+            lists = own, x = NULL;
     }
-    if (x) {
-        k->transpose(x, d, s->turned);
+    if (!x)
+        return lists;
+    k->transpose(x, d, s->turned);
+    return NULL;
+}
+
+/* Columns of the rows for sparse records up to a slot, in whole chunks. */
+static uint32_t columns_to(const struct fis_panel *p, uint32_t slot)
+{
+    uint32_t chunk = p->kernel->chunk, all = (slot * p->columns[0] + chunk - 1) / chunk * chunk;
+    return all < p->stride ? all : p->stride;
+}
+
+/* The first layer of a tile to s->tile[0]: by its rows when the records are sparse, with the same
+ * numbers, as adding 0 changes nothing. */
+static void run_first(const struct fis_panel *p, const struct fis_sparse *lists, struct span slots,
+                      struct fis_scratch *s)
+{
+    if (!lists) {
         run_layer(p, 0, s->turned, 0, 0, slots, s->tile[0]);
-    } else {
-        k->sparse(p->rows, d, p->stride, s->from, lists->index, lists->value, p->row_bias,
-                  s->tile[0]);
+        return;
     }
-    return !x;
+    uint32_t d = p->shape.width[0], from = slots.from ? columns_to(p, slots.from) : 0;
+    uint32_t to = columns_to(p, slots.to);
+    if (from < to)
+        p->kernel->sparse(p->rows + (size_t)from * d, d, to - from, s->from, lists->index,
+                          lists->value, p->row_bias + from,
+                          s->tile[0] + (size_t)from * p->kernel->rows);
 }
 
 /* The layers behind the first. What was done of other slots before is left as it is: relu changes
@@ -285,11 +305,15 @@ static void run_others(const struct fis_panel *p, struct span slots, struct fis_
     }
 }
 
-static void finish(const struct fis_panel *p, struct span slots, int influence, float *z,
-                   struct network_tile *t)
+/* Computes `slots` of a tile; those from 0 on come first. */
+static void run_tile(const struct fis_panel *p, const struct fis_sparse *lists, struct span slots,
+                     int influence, struct fis_scratch *s, struct network_tile *t)
 {
     uint32_t last = p->shape.n_layers - 1;
     size_t step = (size_t)p->columns[last] * p->kernel->rows;
+    float *z = s->tile[last];
+    run_first(p, lists, slots, s);
+    run_others(p, slots, s);
     t->logits = z;
     t->whole = slots.to > p->active[last];
     if (influence && !slots.from)
@@ -337,23 +361,20 @@ void network_panel_run(const struct fis_panel *p, const struct network_input *in
                        network_take_fn *take, void *arg)
 {
     assert(p->n_directions <= s->max_directions);
-    uint32_t last = p->shape.n_layers - 1, tile = p->kernel->rows;
-    const struct span begin = up_to(p, foremost), rest = {begin.to, 1 + p->active[last]};
+    uint32_t tile = p->kernel->rows;
+    const struct span begin = up_to(p, foremost), rest = {begin.to, up_to(p, NETWORK_ALL).to};
+    const struct fis_sparse own = {s->from, s->index, s->value};
     for (uint32_t first = 0; first < n; first += tile) {
         struct network_tile t = {.kernel = p->kernel,
                                  .first = first,
                                  .rows = n - first < tile ? n - first : tile,
                                  .classes = fis_shape_classes(&p->shape)};
-        int sparse = run_first(p, in, first, t.rows, begin, s);
-        run_others(p, begin, s);
-        finish(p, begin, influence, s->tile[last], &t);
-        if (!take(arg, &t) || t.whole)
-            continue;
-        if (!sparse)
-            run_layer(p, 0, s->turned, 0, 0, rest, s->tile[0]);
-        run_others(p, rest, s);
-        finish(p, rest, influence, s->tile[last], &t);
-        take(arg, &t);
+        const struct fis_sparse *lists = open_tile(p, in, first, t.rows, s, &own);
+        run_tile(p, lists, begin, influence, s, &t);
+        if (take(arg, &t) && !t.whole) {
+            run_tile(p, lists, rest, influence, s, &t);
+            take(arg, &t);
+        }
     }
 }
 
