@@ -199,7 +199,7 @@ $(LIBFIS): $(call lib_objs,core) $(call lib_objs,base)
 
 # A message is allocated by librdkafka's thread and freed by the loop: glibc has both wait for one
 # lock. A sanitizer brings an allocator of its own.
-ALLOCATOR := $(if $(SAN_$(MODE)),,$(call pkg,jemalloc))
+ALLOCATOR = $(if $(SAN_$(MODE)),,$(call pkg,jemalloc))
 $(FISD): $(B)/obj/src/daemon/main.o $(SAN_OBJ_$(MODE)) $(call link_order,daemon)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)

@@ -70,7 +70,12 @@ static int take(void *arg, const struct network_tile *t)
 /* Which direction is enough to see that a row stays below the floors. */
 static uint32_t foremost(enum fis_algorithm a, const float *floors)
 {
-    return floors && a != FIS_ALGORITHM_FIS ? FIS_DIRECTION_FAIRNESS : NETWORK_ALL;
+    if (a == FIS_ALGORITHM_RANDOM || a == FIS_ALGORITHM_ENTROPY)
+        return NETWORK_NONE;
+    if (a == FIS_ALGORITHM_FIS || !floors || floors[0] == FIS_NOT_A_CANDIDATE ||
+        floors[1] == FIS_NOT_A_CANDIDATE)
+        return NETWORK_ALL; /* every row reaches it */
+    return FIS_DIRECTION_FAIRNESS;
 }
 
 void fis_criteria_batch(const struct fis_criteria *c, const struct fis_panel *panel,

@@ -40,6 +40,7 @@ int fis_heap_admits(const struct fis_heap *h, float score, const struct fis_id *
  * about one line of the cache: in a heap of tens of thousands levels are what it costs. */
 #define CHILDREN 4
 
+/* As fis_heap_compare, of scores that are numbers. */
 static inline int worse(const struct fis_heap_item *a, const struct fis_heap_item *b)
 {
     return a->score != b->score ? a->score < b->score : fis_id_compare(a->id, b->id) > 0;

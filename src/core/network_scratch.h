@@ -43,6 +43,7 @@ typedef int network_take_fn(void *arg, const struct network_tile *t);
  * p and the influences s_k - p.s. foremost: the direction that is computed first, with those that
  * cannot come after it, and the others when `take` wants them; NETWORK_ALL: all at once. */
 #define NETWORK_ALL UINT32_MAX
+#define NETWORK_NONE (UINT32_MAX - 1)
 void network_panel_run(const struct fis_panel *p, const struct network_input *in, uint32_t n,
                        struct fis_scratch *s, int influence, uint32_t foremost,
                        network_take_fn *take, void *arg);

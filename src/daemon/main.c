@@ -110,7 +110,8 @@ static int print(const struct command_line *c)
 }
 
 /* For jemalloc, which the environment's MALLOC_CONF overrules: what was not used for a second goes
- * back to the kernel. A queue of records that fills and empties all the time keeps its memory. */
+ * back to the kernel, when memory is next asked for or given back. A queue of records that fills
+ * and empties all the time keeps its memory. */
 const char *malloc_conf = "dirty_decay_ms:1000,muzzy_decay_ms:0";
 
 int main(int argc, char **argv)

@@ -116,9 +116,10 @@ void scorer_best_floors(const struct scorer *m, float *floors)
 {
     for (uint32_t c = 0; c < FIS_MAX_CRITERIA; c++) {
         const struct fis_heap *h = &m->heaps[c];
-        floors[c] = c < m->criteria && h->count < h->capacity ? FIS_NOT_A_CANDIDATE
-                    : c < m->criteria                         ? h->items[0].score
-                                                              : INFINITY;
+        if (c >= m->criteria)
+            floors[c] = INFINITY;
+        else
+            floors[c] = h->count < h->capacity ? FIS_NOT_A_CANDIDATE : h->items[0].score;
     }
 }
 

@@ -6,6 +6,7 @@
 #ifndef TESTS_ROLE_SCORER_WORLD_H
 #define TESTS_ROLE_SCORER_WORLD_H
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,6 +52,7 @@ struct node {
     uint32_t row[SLOTS][BATCH];
     float scores[SLOTS][BATCH][FIS_MAX_CRITERIA];
     int scoring[SLOTS];
+    float floors[SLOTS][FIS_MAX_CRITERIA];
     struct sent sent[SENT];           /* a ring: */
     uint64_t acked, appended, queued; /* acked <= appended <= queued */
     int owns[PARTITIONS];             /* as it believes */
@@ -182,7 +184,7 @@ static struct sent *push(struct node *n, uint32_t slot)
 static void on_score(void *ctx, uint32_t slot, const float *floors)
 {
     struct node *n = ctx;
-    (void)floors;
+    memcpy(n->floors[slot], floors, sizeof n->floors[slot]);
     n->scoring[slot] = 1;
     n->b[slot].head_version = n->w->heads[n->heads_seen - 1].version;
 }
@@ -194,6 +196,9 @@ static void on_offer(void *ctx, uint32_t slot, uint32_t i)
     struct sent *s = push(n, slot);
     s->number = n->w->number[m->partition][m->offset];
     s->head = n->b[slot].head_version;
+    float exact[FIS_MAX_CRITERIA];
+    scores_of(s->number, s->head, exact);
+    assert_memory_equal(exact, n->scores[slot][n->b[slot].row[i]], sizeof exact);
     if (n->w->pool && n->heads_seen == n->w->n_heads) {
         assert_false(n->w->asked[s->number]);
         assert_true(m->offset < current(n->w)->ends[m->partition].end);
@@ -372,6 +377,16 @@ static void read_batch(struct node *n)
             scorer_end(n->m, p, w->high[p]);
 }
 
+/* A row that reaches no floor may have anything below them. */
+static void spoil(struct node *n, uint32_t slot, uint32_t row)
+{
+    float *scores = n->scores[slot][row];
+    const float *floors = n->floors[slot];
+    if (scores[0] < floors[0] && scores[1] < floors[1])
+        for (int c = 0; c < FIS_MAX_CRITERIA; c++)
+            scores[c] = below(n->w, 2) ? FIS_NOT_A_CANDIDATE : nextafterf(floors[c], -INFINITY);
+}
+
 static void score(struct node *n, uint32_t slot)
 {
     struct scoring_batch *b = &n->b[slot];
@@ -388,6 +403,7 @@ static void score(struct node *n, uint32_t slot)
         uint32_t number = n->w->number[m->partition][m->offset];
         id_of(number, &b->records[i].id);
         scores_of(number, b->head_version, b->scores + (size_t)b->rows * FIS_MAX_CRITERIA);
+        spoil(n, slot, b->rows);
         b->row[i] = b->rows++;
     }
     scorer_scored(n->m, slot, b);
@@ -405,6 +421,8 @@ static void acknowledge(struct node *n)
 static void follow(struct node *n)
 {
     struct world *w = n->w;
+    if (w->n_heads && n->heads_seen == w->n_heads && below(w, 30) == 0) /* it comes again */
+        assert_int_equal(scorer_head(n->m, current(w), NULL), 0);
     if (below(w, 2) && n->heads_seen < w->n_heads) {
         n->heads_seen = w->n_heads; /* the newest is all that counts */
         assert_int_equal(scorer_head(n->m, current(w), NULL), 0);

@@ -43,7 +43,9 @@ static int take_label(struct sim_trainer *t, const struct wire_message *m, struc
     enum wire_decoded got = t->w->plan->labels_encoding == WIRE_JSON
                                 ? wire_json_label(schema, m, &t->arena, &label, e)
                                 : wire_protobuf_label(schema, m, &t->arena, &label, e);
-    if (got != WIRE_OK)
+    if (got == WIRE_TOMBSTONE)
+        return fis_refuse(e, FIS_CODE_NO_VALUE, "no value: a label is never taken back by a null");
+    if (got == WIRE_BAD)
         return -FIS_INPUT;
     return trainer_role_label(t->role, &label, now, e);
 }

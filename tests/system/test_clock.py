@@ -18,7 +18,11 @@ HOURS = 3
 
 # librdkafka reckons how long to wait by timespec_get, and waits by cnd_timedwait. libfaketime has
 # the former lie and does not know the latter, which no real clock would do: both tell the truth.
+# And jemalloc asks for the time as it begins, while libfaketime, which would answer, waits for
+# memory: here memory is glibc's.
 HONEST = b"""
+#include <errno.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +30,23 @@ int timespec_get(struct timespec *t, int base);
 int timespec_get(struct timespec *t, int base)
 {
     return syscall(SYS_clock_gettime, CLOCK_REALTIME, t) ? 0 : base;
+}
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+void __libc_free(void *p);
+void *malloc(size_t size) { return __libc_malloc(size); }
+void *calloc(size_t n, size_t size) { return __libc_calloc(n, size); }
+void *realloc(void *p, size_t size) { return __libc_realloc(p, size); }
+void *memalign(size_t alignment, size_t size) { return __libc_memalign(alignment, size); }
+void *aligned_alloc(size_t alignment, size_t size) { return __libc_memalign(alignment, size); }
+void free(void *p) { __libc_free(p); }
+int posix_memalign(void **p, size_t alignment, size_t size)
+{
+    *p = __libc_memalign(alignment, size);
+    return *p ? 0 : ENOMEM;
 }
 """
 
