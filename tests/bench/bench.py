@@ -109,11 +109,12 @@ class Bench:
                 hurry(f.read().strip())
         return self.kafka
 
-    def c(self, *arguments, background=False):
+    def c(self, *arguments, background=False, preload=""):
         command = [os.path.join(self.bin, "bench"), *[str(a) for a in arguments]]
         if background:
             return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        r = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+        env = {**os.environ, "LD_PRELOAD": preload} if preload else None
+        r = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=env)
         if r.returncode:
             sys.exit(f"bench: {' '.join(command)}: status {r.returncode}")
         return r.stdout
@@ -136,8 +137,14 @@ class Bench:
             self.topics[name] = 1
         return name
 
-    def drain(self, topic, n, loop, what="none"):
-        return numbers(self.c("drain", self.broker, topic, n, *loop, what))
+    def drain(self, topic, n, loop, what="none", preload=""):
+        return numbers(self.c("drain", self.broker, topic, n, *loop, what, preload=preload))
+
+    def allocator(self):
+        """The library that fisd has malloc from; "": libc."""
+        linked = subprocess.run(["ldd", os.path.join(self.bin, "fisd")], stdout=subprocess.PIPE,
+                                text=True).stdout
+        return next((x.split()[2] for x in linked.splitlines() if "jemalloc" in x), "")
 
     def best_loop(self, topic, n, what="none", rounds=1):
         """The fastest of the bare loops here and now."""
@@ -260,15 +267,20 @@ def end_to_end(b, figures, wanted):
             b.score_topic(topic, n, encoding)  # warm
         # Enough batches to tell a rate by, where there are few records.
         more = {"scorer": {"batch": 512}} if encoding == "json" else {}
-        bare, ours = [], []
+        bare, same, ours = [], [], []
         for _ in range(rounds):
             bare.append(b.drain(topic, n, loop, what))
+            if not b.quick and b.allocator():
+                same.append(b.drain(topic, n, loop, what, b.allocator()))
             ours.append(b.score_topic(topic, n, encoding, **more))
         rate = lambda runs: statistics.median(r["rate"] for r in runs) / 1e6
         cpu = lambda runs: statistics.median(r["cpu_us"] for r in runs)
         figures.add(name, [o["rate"] / r["rate"] for o, r in zip(ours, bare)], goal, True, "x",
                     f"{rate(ours):.3f} of {rate(bare):.3f} million records/s; CPU "
-                    f"{cpu(ours):.2f} of {cpu(bare):.2f} us a record")
+                    f"{cpu(ours):.2f} of {cpu(bare):.2f} us a record"
+                    + (f"; of a bare loop with fisd's allocator, {rate(same):.3f} million, "
+                       f"{statistics.median(o['rate'] / r['rate'] for o, r in zip(ours, same)):.2f}"
+                       if same else ""))
 
 
 def sparse(b, figures, _):
