@@ -24,8 +24,9 @@ static void tell_scored(struct scorer_host *h)
         }
 }
 
-/* What comes of a batch is a request to the broker, which costs it about as much as a hundred
- * records. So batches wait for others that are being scored, and what comes of them goes in one. */
+/* What comes of a batch is a request to the broker, which costs it about as much as handing out a
+ * thousand records. So batches wait for others that are being scored, and what comes of them goes
+ * in one. */
 static void ran_slot(void *arg)
 {
     struct scorer_slot *s = arg;
