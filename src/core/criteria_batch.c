@@ -64,10 +64,10 @@ static int take(void *arg, const struct network_tile *t)
         to[0] = a == FIS_ALGORITHM_ENTROPY ? entropy[i] : g <= 0 ? FIS_NOT_A_CANDIDATE : g;
         to[1] = a == FIS_ALGORITHM_FIS_PLUS ? entropy[i] : FIS_NOT_A_CANDIDATE;
     }
-    return !t->whole && a != FIS_ALGORITHM_ENTROPY && reaches(s, t);
+    return !t->whole && reaches(s, t);
 }
 
-/* Which direction is enough to see that a row stays below the floors. */
+/* Which direction is enough for the scores, or to see that a row stays below the floors. */
 static uint32_t foremost(enum fis_algorithm a, const float *floors)
 {
     if (a == FIS_ALGORITHM_RANDOM || a == FIS_ALGORITHM_ENTROPY)

@@ -96,10 +96,16 @@ static void lay_out(const struct fis_panel *p, uint32_t slot, const float *slab)
     }
 }
 
-static size_t row_floats(struct fis_panel *p)
+/* Columns of so many slots of the first layer, in whole chunks. */
+static uint32_t chunks_of(const struct fis_panel *p, uint32_t slots)
 {
     uint32_t chunk = p->kernel->chunk;
-    p->stride = ((1 + p->active[0]) * p->columns[0] + chunk - 1) / chunk * chunk;
+    return (slots * p->columns[0] + chunk - 1) / chunk * chunk;
+}
+
+static size_t row_floats(struct fis_panel *p)
+{
+    p->stride = chunks_of(p, 1 + p->active[0]);
     return p->shape.width[0] < SPARSE_FROM ? 0 : (p->shape.width[0] + (size_t)1) * p->stride;
 }
 
@@ -269,13 +275,6 @@ static const struct fis_sparse *open_tile(const struct fis_panel *p, const struc
     return NULL;
 }
 
-/* Columns of the rows for sparse records up to a slot, in whole chunks. */
-static uint32_t columns_to(const struct fis_panel *p, uint32_t slot)
-{
-    uint32_t chunk = p->kernel->chunk, all = (slot * p->columns[0] + chunk - 1) / chunk * chunk;
-    return all < p->stride ? all : p->stride;
-}
-
 /* The first layer of a tile to s->tile[0]: by its rows when the records are sparse, with the same
  * numbers, as adding 0 changes nothing. */
 static void run_first(const struct fis_panel *p, const struct fis_sparse *lists, struct span slots,
@@ -285,8 +284,8 @@ static void run_first(const struct fis_panel *p, const struct fis_sparse *lists,
         run_layer(p, 0, s->turned, 0, 0, slots, s->tile[0]);
         return;
     }
-    uint32_t d = p->shape.width[0], from = slots.from ? columns_to(p, slots.from) : 0;
-    uint32_t to = columns_to(p, slots.to);
+    uint32_t d = p->shape.width[0], from = chunks_of(p, slots.from);
+    uint32_t to = chunks_of(p, end_of(slots, p->active[0]));
     if (from < to)
         p->kernel->sparse(p->rows + (size_t)from * d, d, to - from, s->from, lists->index,
                           lists->value, p->row_bias + from,
@@ -315,7 +314,6 @@ static void run_tile(const struct fis_panel *p, const struct fis_sparse *lists, 
     run_first(p, lists, slots, s);
     run_others(p, slots, s);
     t->logits = z;
-    t->whole = slots.to > p->active[last];
     if (influence && !slots.from)
         p->kernel->softmax(z, t->classes);
     for (uint32_t i = slots.from ? slots.from : 1; i < end_of(slots, p->active[last]); i++) {
@@ -364,15 +362,18 @@ void network_panel_run(const struct fis_panel *p, const struct network_input *in
     uint32_t tile = p->kernel->rows;
     const struct span begin = up_to(p, foremost), rest = {begin.to, up_to(p, NETWORK_ALL).to};
     const struct fis_sparse own = {s->from, s->index, s->value};
+    int whole = rest.from == rest.to || foremost == NETWORK_NONE;
     for (uint32_t first = 0; first < n; first += tile) {
         struct network_tile t = {.kernel = p->kernel,
                                  .first = first,
                                  .rows = n - first < tile ? n - first : tile,
-                                 .classes = fis_shape_classes(&p->shape)};
+                                 .classes = fis_shape_classes(&p->shape),
+                                 .whole = whole};
         const struct fis_sparse *lists = open_tile(p, in, first, t.rows, s, &own);
         run_tile(p, lists, begin, influence, s, &t);
-        if (take(arg, &t) && !t.whole) {
+        if (take(arg, &t) && !whole) {
             run_tile(p, lists, rest, influence, s, &t);
+            t.whole = 1;
             take(arg, &t);
         }
     }

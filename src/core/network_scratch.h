@@ -31,7 +31,7 @@ struct network_input {
 struct network_tile {
     const struct network_kernel *kernel;
     uint32_t first, rows, classes;
-    int whole; /* all directions were computed */
+    int whole; /* no more will be computed */
     const float *logits;
     const float *tangents[FIS_MAX_DIRECTIONS]; /* NULL: not computed, or 0 throughout */
 };
@@ -41,7 +41,8 @@ typedef int network_take_fn(void *arg, const struct network_tile *t);
 
 /* All rows, a tile at a time, to `take`. `influence`: instead of logits and tangents, probabilities
  * p and the influences s_k - p.s. foremost: the direction that is computed first, with those that
- * cannot come after it, and the others when `take` wants them; NETWORK_ALL: all at once. */
+ * cannot come after it, and the others when `take` wants them; NETWORK_ALL: all at once;
+ * NETWORK_NONE: none at all. */
 #define NETWORK_ALL UINT32_MAX
 #define NETWORK_NONE (UINT32_MAX - 1)
 void network_panel_run(const struct fis_panel *p, const struct network_input *in, uint32_t n,

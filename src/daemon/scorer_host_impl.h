@@ -14,16 +14,18 @@
 
 #define SCORER_FOLLOW_BATCH 64
 
+enum scorer_work { SCORER_IDLE, SCORER_RUNS, SCORER_RAN };
+
 struct scorer_slot {
     struct scorer_host *host;
     uint32_t index;
     struct stream_batch *read;
     struct scoring_batch batch;
     struct job job;
-    uint64_t run_ns; /* what decoding and scoring took */
-    size_t bytes;    /* read so far */
-    bool ran;        /* scored, and held back: see scorer_send.c */
-    bool spent;      /* its messages are to be given back */
+    uint64_t run_ns;       /* what decoding and scoring took */
+    size_t bytes;          /* read so far */
+    enum scorer_work work; /* RAN: scored, and held back: see scorer_send.c */
+    bool spent;            /* its messages are to be given back */
 };
 
 struct scorer_host {
@@ -32,7 +34,6 @@ struct scorer_host {
     struct scoring_options scoring;
     struct scorer_slot slots[SCORER_MAX_SLOTS];
     uint32_t n_slots;
-    uint32_t running, held;      /* slots that workers have; that were scored and are held back */
     struct scorer_slot *reading; /* not full yet, and more is there; or NULL */
     struct stream_consumer *records, *heads;
     struct stream_consumer *ledger;    /* pool mode only */

@@ -14,12 +14,19 @@ static void run_slot(void *arg)
     s->run_ns = uv_hrtime() - began;
 }
 
+static uint32_t count(const struct scorer_host *h, enum scorer_work work)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < h->n_slots; i++)
+        n += h->slots[i].work == work;
+    return n;
+}
+
 static void tell_scored(struct scorer_host *h)
 {
     for (uint32_t i = 0; i < h->n_slots; i++)
-        if (h->slots[i].ran) {
-            h->slots[i].ran = false;
-            h->held--;
+        if (h->slots[i].work == SCORER_RAN) {
+            h->slots[i].work = SCORER_IDLE;
             scorer_scored(h->machine, i, &h->slots[i].batch);
         }
 }
@@ -34,10 +41,8 @@ static void ran_slot(void *arg)
     histogram_observe(&h->batch_records, s->batch.n, 1);
     histogram_observe(&h->batch_seconds, 1e-9 * (double)s->run_ns, 1);
     scorer_drift_batch(h, &s->batch);
-    s->ran = true;
-    h->held++;
-    h->running--;
-    if (!h->running || 4 * h->held >= h->n_slots)
+    s->work = SCORER_RAN;
+    if (!count(h, SCORER_RUNS) || 4 * count(h, SCORER_RAN) >= h->n_slots)
         tell_scored(h);
 }
 
@@ -51,7 +56,7 @@ static void out_score(void *ctx, uint32_t slot, const float *floors)
         return;
     }
     s->job = (struct job){.run = run_slot, .done = ran_slot, .arg = s};
-    h->running++;
+    s->work = SCORER_RUNS;
     workers_submit(h->rt->workers, &s->job);
 }
 

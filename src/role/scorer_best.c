@@ -83,16 +83,16 @@ static void index_remove(struct scorer *m, uint32_t c, uint32_t slot)
 
 /* ---- admission ------------------------------------------------------------------------------ */
 
-/* Nearly all records end here, once there is a threshold. */
-static int below(const struct fis_heap *h, float score)
+/* Nearly all records end below it, once there is a threshold. */
+static float floor_of(const struct fis_heap *h)
 {
-    return h->count == h->capacity && score < h->items[0].score;
+    return h->count < h->capacity ? FIS_NOT_A_CANDIDATE : h->items[0].score;
 }
 
 static int admit(struct scorer *m, uint32_t c, float score, const struct fis_id *id)
 {
     struct fis_heap *h = &m->heaps[c];
-    if (below(h, score) || !fis_heap_admits(h, score, id))
+    if (score < floor_of(h) || !fis_heap_admits(h, score, id))
         return 0;
     uint64_t hash = fis_id_hash(id, 0);
     if (holds(m, c, hash, id))
@@ -114,13 +114,8 @@ static int admit(struct scorer *m, uint32_t c, float score, const struct fis_id 
 
 void scorer_best_floors(const struct scorer *m, float *floors)
 {
-    for (uint32_t c = 0; c < FIS_MAX_CRITERIA; c++) {
-        const struct fis_heap *h = &m->heaps[c];
-        if (c >= m->criteria)
-            floors[c] = INFINITY;
-        else
-            floors[c] = h->count < h->capacity ? FIS_NOT_A_CANDIDATE : h->items[0].score;
-    }
+    for (uint32_t c = 0; c < FIS_MAX_CRITERIA; c++)
+        floors[c] = c < m->criteria ? floor_of(&m->heaps[c]) : INFINITY;
 }
 
 int scorer_best_admit(struct scorer *m, const float *scores, const struct fis_id *id)

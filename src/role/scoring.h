@@ -72,8 +72,7 @@ void scoring_batch_done(struct scoring_batch *b);
 
 /* For a run with the head. floors: what a record must reach to be wanted (fis_criteria_batch);
  * NULL: all scores are. Makes room for the head's shape, when it changed: the one place that
- * allocates.
- */
+ * allocates. */
 int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head, const float *floors,
                           struct fis_error *e) FIS_MUST_CHECK;
 

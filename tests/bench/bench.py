@@ -267,11 +267,12 @@ def end_to_end(b, figures, wanted):
             b.score_topic(topic, n, encoding)  # warm
         # Enough batches to tell a rate by, where there are few records.
         more = {"scorer": {"batch": 512}} if encoding == "json" else {}
+        own = "" if b.quick else b.allocator()
         bare, same, ours = [], [], []
         for _ in range(rounds):
             bare.append(b.drain(topic, n, loop, what))
-            if not b.quick and b.allocator():
-                same.append(b.drain(topic, n, loop, what, b.allocator()))
+            if own:
+                same.append(b.drain(topic, n, loop, what, own))
             ours.append(b.score_topic(topic, n, encoding, **more))
         rate = lambda runs: statistics.median(r["rate"] for r in runs) / 1e6
         cpu = lambda runs: statistics.median(r["cpu_us"] for r in runs)

@@ -190,20 +190,27 @@ static void criteria_of_a_batch(void **state)
     fis_free(x);
 }
 
-/* A score of a list [n][FIS_MAX_CRITERIA], the k-th best. */
+struct ranked {
+    double score;
+    uint32_t row;
+};
+
+static int better(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    return x->score == y->score ? (x->row > y->row) - (x->row < y->row)
+                                : (x->score < y->score) - (x->score > y->score);
+}
+
+/* Of scores [n][FIS_MAX_CRITERIA], one criterion's k-th best. */
 static float kth_best(const float *scores, uint32_t criterion, uint32_t n, uint32_t k)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        float mine = scores[i * FIS_MAX_CRITERIA + criterion];
-        uint32_t above = 0, same = 0;
-        for (uint32_t o = 0; o < n; o++) {
-            above += scores[o * FIS_MAX_CRITERIA + criterion] > mine;
-            same += scores[o * FIS_MAX_CRITERIA + criterion] == mine;
-        }
-        if (above <= k && k < above + same)
-            return mine;
-    }
-    return NAN;
+    struct ranked all[512];
+    assert_true(k < n && n <= 512);
+    for (uint32_t i = 0; i < n; i++)
+        all[i] = (struct ranked){(double)scores[i * FIS_MAX_CRITERIA + criterion], i};
+    qsort(all, n, sizeof *all, better);
+    return (float)all[k].score;
 }
 
 /* With floors, what reaches one has the scores it has without, to the last bit, and what reaches
@@ -257,18 +264,6 @@ static void floors_change_no_score_that_counts(void **state)
     }
     assert_true(left_out > 0); /* something was spared */
     fis_free(x);
-}
-
-struct ranked {
-    double score;
-    uint32_t row;
-};
-
-static int better(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-    return x->score == y->score ? (x->row > y->row) - (x->row < y->row)
-                                : (x->score < y->score) - (x->score > y->score);
 }
 
 /* Which rows are the best `most`, as a set of bits. */
