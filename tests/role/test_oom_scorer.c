@@ -80,10 +80,11 @@ static int batch(void *arg, struct fis_error *e)
 /* ---- the machine ------------------------------------------------------------------------------
  */
 
-static void on_slot(void *ctx, uint32_t slot)
+static void on_score(void *ctx, uint32_t slot, const float *floors)
 {
     (void)ctx;
     (void)slot;
+    (void)floors;
 }
 
 static void on_message(void *ctx, uint32_t slot, uint32_t i)
@@ -147,7 +148,7 @@ static int tell(const struct world *w, struct scorer *m, struct fis_error *e)
 static int machine(void *arg, struct fis_error *e)
 {
     struct world *w = arg;
-    struct scorer_out out = {w,           on_slot,    on_message, on_message,
+    struct scorer_out out = {w,           on_score,   on_message, on_message,
                              on_progress, on_release, on_rewind,  on_enough};
     struct scorer_options o = {.criteria = {.algorithm = FIS_ALGORITHM_FIS_PLUS},
                                .heap = 16,
