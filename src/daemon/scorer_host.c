@@ -147,7 +147,8 @@ bool scorer_host_turn(struct scorer_host *h)
         else
             runtime_kafka_event(h->rt, "scorer", &e);
     }
-    bool more = scorer_input_turn(h);
+    bool more = scorer_send_turn(h);
+    more |= scorer_input_turn(h);
     scorer_commit_turn(h);
     return more && !h->failed;
 }

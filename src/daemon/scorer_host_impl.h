@@ -77,7 +77,8 @@ void scorer_commit_now(struct scorer_host *h);
 void scorer_commit_turn(struct scorer_host *h);
 void scorer_commit_revoked(struct scorer_host *h, bool lost,
                            const struct stream_partition *partitions, size_t count);
-/* scorer_send.c */
+/* scorer_send.c; the turn is true when there is more to do at once */
+bool scorer_send_turn(struct scorer_host *h);
 struct scorer_out scorer_host_out(struct scorer_host *h);
 /* scorer_input.c */
 void scorer_input_revoked(void *host, bool lost, const struct stream_partition *partitions,

@@ -6,6 +6,9 @@
 #include "daemon/scorer_host_impl.h"
 #include "wire/protobuf_codec.h"
 
+/* Candidates and dead letters, of some 4 us each. */
+#define SEND_AT_ONCE 512
+
 static void run_slot(void *arg)
 {
     struct scorer_slot *s = arg;
@@ -22,18 +25,6 @@ static uint32_t count(const struct scorer_host *h, enum scorer_work work)
     return n;
 }
 
-static void tell_scored(struct scorer_host *h)
-{
-    for (uint32_t i = 0; i < h->n_slots; i++)
-        if (h->slots[i].work == SCORER_RAN) {
-            h->slots[i].work = SCORER_IDLE;
-            scorer_scored(h->machine, i, &h->slots[i].batch);
-        }
-}
-
-/* What comes of a batch is a request to the broker, which costs it about as much as handing out a
- * thousand records. So batches wait for others that are being scored, and what comes of them goes
- * in one. */
 static void ran_slot(void *arg)
 {
     struct scorer_slot *s = arg;
@@ -42,8 +33,25 @@ static void ran_slot(void *arg)
     histogram_observe(&h->batch_seconds, 1e-9 * (double)s->run_ns, 1);
     scorer_drift_batch(h, &s->batch);
     s->work = SCORER_RAN;
+}
+
+static void tell_scored(struct scorer_host *h)
+{
+    for (uint32_t i = 0; i < h->n_slots; i++)
+        if (h->slots[i].work == SCORER_RAN) {
+            h->slots[i].work = SCORER_IDLE; /* before: it may be scored again */
+            scorer_scored(h->machine, i, &h->slots[i].batch);
+        }
+}
+
+/* What comes of a batch is a request to the broker, which costs it about as much as handing out a
+ * thousand records. So batches wait for others that are being scored, and what comes of them goes
+ * in one; but no more of it in a turn than keeps that short. */
+bool scorer_send_turn(struct scorer_host *h)
+{
     if (!count(h, SCORER_RUNS) || 4 * count(h, SCORER_RAN) >= h->n_slots)
         tell_scored(h);
+    return scorer_send(h->machine, SEND_AT_ONCE) == SEND_AT_ONCE;
 }
 
 static void out_score(void *ctx, uint32_t slot, const float *floors)

@@ -12,7 +12,8 @@ static int open_slots(struct scorer *m, struct fis_error *e)
     for (uint32_t i = 0; ok && i < m->o.slots; i++) {
         m->slots[i].parts = fis_alloc(m->o.batch, sizeof *m->slots[i].parts);
         m->slots[i].ranges = fis_alloc(2 * (size_t)m->o.batch, sizeof *m->slots[i].ranges);
-        ok = m->slots[i].parts && m->slots[i].ranges;
+        m->slots[i].sends = fis_alloc(m->o.batch, sizeof *m->slots[i].sends);
+        ok = m->slots[i].parts && m->slots[i].ranges && m->slots[i].sends;
     }
     return ok ? 0 : fis_fail(e, FIS_NOMEM, "scorer: no memory for batches of %u", m->o.batch);
 }
@@ -44,6 +45,7 @@ void scorer_free(struct scorer *m)
     for (uint32_t i = 0; i < m->o.slots; i++) {
         fis_free(m->slots[i].parts);
         fis_free(m->slots[i].ranges);
+        fis_free(m->slots[i].sends);
     }
     fis_free(m->places);
     fis_free(m->anew);
@@ -102,39 +104,42 @@ void scorer_batch(struct scorer *m, uint32_t slot, const struct scoring_batch *b
     score(m, slot);
 }
 
-static void offer_row(struct scorer *m, uint32_t slot, const struct scoring_batch *b, uint32_t i)
+static const float *scores_of(const struct scoring_batch *b, uint32_t i)
 {
-    const float *scores = b->scores + (size_t)b->row[i] * FIS_MAX_CRITERIA;
+    return b->scores + (size_t)b->row[i] * FIS_MAX_CRITERIA;
+}
+
+/* Whether it is to be offered. */
+static int wanted(struct scorer *m, const struct scoring_batch *b, uint32_t i)
+{
     if (b->unseen)
         m->counts.unseen += b->records[i].unseen;
     if (m->asked && asked_has(m->asked, &b->records[i].id)) {
         m->counts.asked++;
-    } else if (scorer_best_admit(m, scores, &b->records[i].id)) {
-        m->slots[slot].unacked++;
-        m->counts.offered++;
-        m->out.offer(m->out.ctx, slot, i);
+        return 0;
     }
+    return scorer_best_admit(m, scores_of(b, i), &b->records[i].id);
 }
 
-static void handle_message(struct scorer *m, uint32_t slot, const struct scoring_batch *b,
+static void handle_message(struct scorer *m, struct slot *s, const struct scoring_batch *b,
                            uint32_t i)
 {
     const struct wire_message *message = &b->messages[i];
     if (m->o.pool && scorer_scan_beyond(m, message))
         return;
-    scorer_range_add(m, &m->slots[slot], message, b->status[i]);
-    if (b->status[i] == WIRE_OK) {
-        m->counts.records++;
-        offer_row(m, slot, b, i);
-    } else if (b->status[i] == WIRE_TOMBSTONE) {
+    scorer_range_add(m, s, message, b->status[i]);
+    if (b->status[i] == WIRE_TOMBSTONE) {
         m->counts.tombstones++;
+    } else if (b->status[i] == WIRE_OK) {
+        m->counts.records++;
+        if (wanted(m, b, i))
+            s->sends[s->n_sends++] = i;
     } else {
         m->counts.refused++;
         if (m->o.pool && !scorer_scan_refuses(m, message))
             return;
-        m->slots[slot].letters++;
-        m->slots[slot].unacked++;
-        m->out.refuse(m->out.ctx, slot, i);
+        s->letters++;
+        s->sends[s->n_sends++] = i;
     }
 }
 
@@ -147,7 +152,20 @@ static struct wire_progress progress_of(const struct scorer *m, const struct slo
                                   .n_ranges = s->n_ranges};
 }
 
-void scorer_scored(struct scorer *m, uint32_t slot, struct scoring_batch *b)
+/* All is out. Progress goes the way of the candidates and cannot overtake them; it could overtake
+ * letters. */
+static void end_sends(struct scorer *m, struct slot *s)
+{
+    if (PLANTED(progress_early)) {
+        struct wire_progress early = progress_of(m, s);
+        m->ends_unacked++;
+        m->out.progress(m->out.ctx, scorer_no_slot(m), &early);
+    }
+    s->state = s->letters && s->unacked ? SLOT_LETTERS : SLOT_OFFERED;
+    scorer_advance(m);
+}
+
+void scorer_scored(struct scorer *m, uint32_t slot, const struct scoring_batch *b)
 {
     struct slot *s = &m->slots[slot];
     assert(s->state == SLOT_SCORING && b->n == s->noted);
@@ -160,22 +178,64 @@ void scorer_scored(struct scorer *m, uint32_t slot, struct scoring_batch *b)
         score(m, slot);
         return;
     }
-    s->state = SLOT_OFFERS;
-    s->unacked = 1; /* held by this loop, so that no ack can settle the slot early */
+    s->state = SLOT_SENDS;
+    s->batch = b;
+    s->turn = m->next_turn++;
     s->head_version = b->head_version;
-    s->n_ranges = s->letters = 0;
+    s->unacked = s->letters = s->n_ranges = s->n_sends = s->sent = 0;
     for (uint32_t i = 0; i < b->n; i++)
-        handle_message(m, slot, b, i);
-    if (PLANTED(progress_early)) {
-        struct wire_progress early = progress_of(m, s);
-        m->ends_unacked++;
-        m->out.progress(m->out.ctx, scorer_no_slot(m), &early);
+        handle_message(m, s, b, i);
+    scorer_best_floors(m, s->floors);
+    if (!s->n_sends)
+        end_sends(m, s);
+}
+
+/* By a batch's end better ones may have come in it, or went out before it. */
+static int is_best(const struct scorer *m, const struct slot *s, uint32_t i)
+{
+    const float *scores = scores_of(s->batch, i);
+    int best = 0;
+    for (uint32_t c = 0; c < m->criteria; c++)
+        best |= scores[c] > FIS_NOT_A_CANDIDATE && scores[c] >= s->floors[c];
+    return best && !scorer_scan_stale(m, s);
+}
+
+/* The slot whose messages go out now: in the order in which thresholds rose by them. */
+static int next_send(const struct scorer *m)
+{
+    int found = -1;
+    for (uint32_t i = 0; i < m->o.slots; i++)
+        if (m->slots[i].state == SLOT_SENDS &&
+            (found < 0 || m->slots[i].turn < m->slots[found].turn))
+            found = (int)i;
+    return found;
+}
+
+static uint32_t send_some(struct scorer *m, uint32_t slot, uint32_t most)
+{
+    struct slot *s = &m->slots[slot];
+    uint32_t n = 0;
+    for (; n < most && s->sent < s->n_sends; s->sent++) {
+        uint32_t i = s->sends[s->sent];
+        int offer = s->batch->status[i] == WIRE_OK;
+        if (offer && !is_best(m, s, i))
+            continue;
+        m->counts.offered += (uint32_t)offer;
+        s->unacked++;
+        n++;
+        (offer ? m->out.offer : m->out.refuse)(m->out.ctx, slot, i);
     }
-    /* Progress goes the way of the candidates and cannot overtake them; it could overtake letters.
-     */
-    if (!s->letters)
-        s->state = SLOT_OFFERED;
-    scorer_acked(m, slot);
+    if (s->sent == s->n_sends)
+        end_sends(m, s);
+    return n;
+}
+
+uint32_t scorer_send(struct scorer *m, uint32_t most)
+{
+    uint32_t n = 0;
+    for (int slot; n < most && (slot = next_send(m)) >= 0;)
+        n += send_some(m, (uint32_t)slot, most - n);
+    return n;
 }
 
 /* ---- order --------------------------------------------------------------------------------- */
@@ -193,13 +253,13 @@ void scorer_acked(struct scorer *m, uint32_t slot)
         return;
     }
     struct slot *s = &m->slots[slot];
-    assert(s->state >= SLOT_OFFERS && s->state < SLOT_SETTLED && s->unacked > 0);
+    assert(s->state >= SLOT_SENDS && s->state < SLOT_SETTLED && s->unacked > 0);
     s->unacked--;
-    if (s->state == SLOT_OFFERS && !s->unacked)
+    if (s->state == SLOT_LETTERS && !s->unacked)
         s->state = SLOT_OFFERED;
     if (s->state == SLOT_PROGRESS && !s->unacked)
         s->state = SLOT_SETTLED;
-    if (s->state != SLOT_OFFERS)
+    if (s->state > SLOT_LETTERS)
         scorer_advance(m);
 }
 

@@ -82,8 +82,11 @@ uint32_t scorer_under_way(const struct scorer *m);
 void scorer_reading(struct scorer *m, uint32_t slot, const struct scoring_batch *b);
 /* The slot was filled with at least one message, and stays as it is until its release. */
 void scorer_batch(struct scorer *m, uint32_t slot, const struct scoring_batch *b);
-/* Scoring of the slot ended. */
-void scorer_scored(struct scorer *m, uint32_t slot, struct scoring_batch *b);
+/* Scoring of the slot ended: the best of it wait for scorer_send. */
+void scorer_scored(struct scorer *m, uint32_t slot, const struct scoring_batch *b);
+/* Sends at most so many messages of those that wait, and returns how many: fewer than `most` when
+ * no more do. Other calls may come in between. */
+uint32_t scorer_send(struct scorer *m, uint32_t most);
 /* One message sent for the slot was acknowledged. */
 void scorer_acked(struct scorer *m, uint32_t slot);
 uint32_t scorer_no_slot(const struct scorer *m);

@@ -10,7 +10,8 @@ enum slot_state {
     SLOT_FREE,
     SLOT_READING,
     SLOT_SCORING,
-    SLOT_OFFERS,   /* offers and dead letters go out; the letters are waited for */
+    SLOT_SENDS,    /* offers and dead letters go out, some at a time */
+    SLOT_LETTERS,  /* all of them are out; the letters are waited for */
     SLOT_OFFERED,  /* progress waits for that of older batches */
     SLOT_PROGRESS, /* progress is out; what is out is waited for */
     SLOT_SETTLED   /* all is acknowledged; the release waits for that of older batches */
@@ -33,9 +34,14 @@ struct slot {
     uint64_t order;            /* of reading */
     uint64_t scan;             /* under which it was read; 0 in stream mode */
     uint32_t noted;            /* messages that parts know of */
-    uint32_t n_parts, n_ranges;
-    struct scorer_part *parts; /* [batch] */
-    struct wire_range *ranges; /* [2 * batch]: of each message, and of each that begins anew */
+    uint32_t n_parts, n_ranges, n_sends;
+    uint32_t sent; /* of the sends, or passed over */
+    uint64_t turn; /* of sending */
+    const struct scoring_batch *batch;
+    float floors[FIS_MAX_CRITERIA]; /* when the batch was admitted */
+    struct scorer_part *parts;      /* [batch] */
+    struct wire_range *ranges;      /* [2 * batch]: of each message, and of each that begins anew */
+    uint32_t *sends;                /* [batch] messages that are to be offered or refused */
     uint64_t head_version;
     uint64_t heads; /* of the machine's counts, when it was scored */
 };
@@ -61,7 +67,7 @@ struct scorer {
     uint32_t *index[FIS_MAX_CRITERIA];    /* [index_mask + 1] slots by those hashes */
     uint32_t index_mask;
     uint32_t criteria;
-    uint64_t head_version, next_order;
+    uint64_t head_version, next_order, next_turn;
     int have_head, stopping;
     int advancing, again; /* inside scorer_advance; it was called from there */
     struct scorer_counts counts;

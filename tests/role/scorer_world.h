@@ -440,7 +440,7 @@ static void follow(struct node *n)
 static void step(struct world *w)
 {
     struct node *n = &w->nodes[below(w, w->n_nodes)];
-    uint32_t k = below(w, 16);
+    uint32_t k = below(w, 17);
     if (w->faults && below(w, 60) == 0)
         move_one(w);
     if (w->faults && below(w, 400) == 0)
@@ -452,9 +452,11 @@ static void step(struct world *w)
         read_batch(n);
     else if (k < 7)
         score(n, below(w, SLOTS));
-    else if (k < 11)
+    else if (k < 8)
+        scorer_send(n->m, 1 + below(w, BATCH));
+    else if (k < 12)
         append(n);
-    else if (k < 15)
+    else if (k < 16)
         acknowledge(n);
     else
         follow(n);

@@ -169,6 +169,13 @@ static void forget_low(const struct fake *f, struct made *m)
             m->scores[i][0] = m->scores[i][1] = FIS_NOT_A_CANDIDATE;
 }
 
+static void scored(struct fake *f, uint32_t slot, const struct scoring_batch *b)
+{
+    scorer_scored(f->machine, slot, b);
+    while (scorer_send(f->machine, 3) == 3)
+        ;
+}
+
 static void run_batch(struct fake *f, struct made *m)
 {
     int slot = scorer_free_slot(f->machine);
@@ -176,7 +183,7 @@ static void run_batch(struct fake *f, struct made *m)
     f->batch[slot] = &m->b;
     scorer_batch(f->machine, (uint32_t)slot, &m->b);
     forget_low(f, m);
-    scorer_scored(f->machine, (uint32_t)slot, &m->b);
+    scored(f, (uint32_t)slot, &m->b);
     ack_all(f, (uint32_t)slot);
 }
 
@@ -273,8 +280,8 @@ static void test_nothing_is_committed_before_its_acknowledgements(void **state)
     scorer_batch(f.machine, 1, &b.b);
     assert_int_equal(scorer_free_slot(f.machine), -1); /* two in flight: the consumer waits */
     assert_int_equal(f.scoring, 3);
-    scorer_scored(f.machine, 1, &b.b);
-    scorer_scored(f.machine, 0, &a.b);
+    scored(&f, 1, &b.b);
+    scored(&f, 0, &a.b);
     assert_int_equal(f.sent[0], 2); /* a candidate and a dead letter; progress comes later */
     ack_all(&f, 1);
     assert_int_equal(f.n_progress, 0); /* progress does not overtake that of the older batch */
@@ -371,7 +378,7 @@ static void test_what_was_taken_away_is_not_committed(void **state)
     f.batch[0] = &a.b;
     scorer_batch(f.machine, 0, &a.b);
     scorer_revoked(f.machine, taken, 2);
-    scorer_scored(f.machine, 0, &a.b);
+    scored(&f, 0, &a.b);
     ack_all(&f, 0);
     assert_int_equal(f.n_released, 1);
     assert_int_equal(f.n_committed[0], 1); /* what was not taken away */
@@ -402,7 +409,7 @@ static void test_a_batch_over_two_assignments_is_committed_by_the_newer(void **s
         add(&a, i, 1.0f, 0);
     place(&a, 30, 1, 40); /* given back, and what was in flight is read again */
     scorer_batch(f.machine, 0, &a.b);
-    scorer_scored(f.machine, 0, &a.b);
+    scored(&f, 0, &a.b);
     ack_all(&f, 0);
     assert_int_equal(f.n_committed[0], 1);
     assert_int_equal(f.committed[1], 50); /* and not 80 */
@@ -481,16 +488,78 @@ static void test_a_new_head_drops_thresholds_and_old_scores(void **state)
     for (int again = 0; again < 2; again++) { /* the same head once more has new thresholds too */
         f.scoring = 0;
         new_head(&f, 2);
-        scorer_scored(f.machine, 0, &a.b); /* by the thresholds of before: stale */
+        scored(&f, 0, &a.b); /* by the thresholds of before: stale */
         assert_int_equal(f.scoring, 1);
         assert_true(f.floors[0] == FIS_NOT_A_CANDIDATE);
         assert_int_equal(f.sent[0], 0);
         a.b.head_version = 2;
         a.scores[0][0] = 1.0f;
     }
-    scorer_scored(f.machine, 0, &a.b);
+    scored(&f, 0, &a.b);
     assert_true(f.offered[100]);
     ack_all(&f, 0);
+    close_fake(&f);
+}
+
+static void test_what_better_ones_of_its_batch_push_out_is_not_offered(void **state)
+{
+    (void)state;
+    static struct made a;
+    struct fake f;
+    open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
+    new_head(&f, 1);
+    make_batch(&a, 1);
+    for (uint32_t i = 0; i < 3 * R; i++)
+        add(&a, i, (float)i, 0); /* each better than all before it */
+    run_batch(&f, &a);
+    for (uint32_t i = 0; i < 3 * R; i++)
+        assert_int_equal(f.offered[i], i >= 2 * R);
+    assert_int_equal(scorer_counts(f.machine)->offered, R);
+    close_fake(&f);
+}
+
+static void test_what_comes_of_batches_goes_out_by_pieces(void **state)
+{
+    (void)state;
+    static struct made a, b;
+    struct fake f;
+    open_fake(&f, FIS_ALGORITHM_ENTROPY, 2);
+    new_head(&f, 1);
+    make_batch(&a, 1);
+    make_batch(&b, 1);
+    for (uint32_t i = 0; i < 5; i++) {
+        add(&a, i, 1.0f, 0);
+        add(&b, 10 + i, 2.0f, 0);
+    }
+    add_bad(&b, WIRE_BAD);
+    f.batch[0] = &a.b;
+    f.batch[1] = &b.b;
+    scorer_batch(f.machine, 0, &a.b);
+    scorer_batch(f.machine, 1, &b.b);
+    scorer_scored(f.machine, 1, &b.b);
+    scorer_scored(f.machine, 0, &a.b);
+    assert_int_equal(f.sent[0] + f.sent[1], 0);
+    assert_int_equal(scorer_send(f.machine, 4), 4);
+    assert_int_equal(f.sent[1], 4); /* what raised the thresholds first */
+    new_head(&f, 2);
+    scorer_acked(f.machine, 1);
+    f.sent[1]--;
+    assert_int_equal(scorer_send(f.machine, 4), 4);
+    assert_int_equal(f.sent[1], 5);
+    assert_int_equal(f.sent[0], 2);
+    ack_all(&f, 1); /* and that of the older batch is still going out */
+    ack_all(&f, 0);
+    assert_int_equal(f.n_progress, 0);
+    assert_int_equal(scorer_send(f.machine, 4), 3);
+    assert_int_equal(f.n_progress, 2);
+    assert_int_equal(scorer_send(f.machine, 4), 0);
+    assert_int_equal(f.n_released, 0);
+    ack_all(&f, 0);
+    ack_all(&f, 1);
+    assert_int_equal(f.n_released, 2);
+    assert_true(scorer_idle(f.machine));
+    for (uint32_t i = 0; i < 5; i++)
+        assert_true(f.offered[i] && f.offered[10 + i]);
     close_fake(&f);
 }
 
@@ -524,7 +593,7 @@ static void test_stopping_takes_no_new_batch(void **state)
     scorer_stop(f.machine);
     assert_int_equal(scorer_free_slot(f.machine), -1);
     assert_false(scorer_idle(f.machine));
-    scorer_scored(f.machine, 0, &a.b);
+    scored(&f, 0, &a.b);
     ack_all(&f, 0);
     assert_true(scorer_idle(f.machine));
     close_fake(&f);
@@ -542,6 +611,8 @@ int main(void)
         cmocka_unit_test(test_what_begins_anew_says_so_once),
         cmocka_unit_test(test_a_partition_that_goes_takes_its_beginning_along),
         cmocka_unit_test(test_a_new_head_drops_thresholds_and_old_scores),
+        cmocka_unit_test(test_what_better_ones_of_its_batch_push_out_is_not_offered),
+        cmocka_unit_test(test_what_comes_of_batches_goes_out_by_pieces),
         cmocka_unit_test(test_one_id_takes_one_place),
         cmocka_unit_test(test_stopping_takes_no_new_batch),
     };

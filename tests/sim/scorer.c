@@ -11,6 +11,8 @@
 #include "wire/head.h"
 #include "wire/protobuf_codec.h"
 
+#define SEND_AT_ONCE 8 /* few, so that something comes in between */
+
 struct scorer_slot {
     struct sim_scorer *s;
     uint32_t index;
@@ -43,12 +45,19 @@ static void fail(struct sim_scorer *s, const struct fis_error *e)
 
 /* ---- what the machine asks for ------------------------------------------------------------- */
 
+static void send_some(struct sim_world *w, void *arg)
+{
+    struct sim_scorer *s = arg;
+    if (scorer_send(s->machine, SEND_AT_ONCE) == SEND_AT_ONCE)
+        sim_at(w, w->now + sim_between(w, SIM_RNG_NET, 1, 5), s->process, send_some, s);
+}
+
 static void ran(struct sim_world *w, void *arg)
 {
     struct scorer_slot *slot = arg;
-    (void)w;
     scoring_run(&slot->batch);
     scorer_scored(slot->s->machine, slot->index, &slot->batch);
+    send_some(w, slot->s);
 }
 
 static void out_score(void *ctx, uint32_t index, const float *floors)
