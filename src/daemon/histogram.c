@@ -4,8 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-const double histogram_seconds[] = {.0001, .00025, .0005, .001, .0025, .005, .01, .02,
-                                    .05,   .1,     .25,   .5,   1,     2.5,  5,   10};
+const double histogram_seconds[] = {.0001, .00025, .0005, .001, .0025, .005, .0075,
+                                    .01,   .015,   .02,   .03,  .05,   .075, .1,
+                                    .15,   .25,    .5,    1,    2.5,   5,    10};
 const uint32_t histogram_seconds_n = sizeof histogram_seconds / sizeof *histogram_seconds;
 const double histogram_sizes[] = {1, 4, 16, 64, 256, 512, 1024, 2048, 4096, 8192, 16384, 65536};
 const uint32_t histogram_sizes_n = sizeof histogram_sizes / sizeof *histogram_sizes;
