@@ -9,6 +9,7 @@
 # KAFKA_VERSION: another version than the newest, fetched beside it.
 # KAFKA_FORMAT: arguments of the storage tool at the first start (--add-scram …). A listener with
 # TLS (listeners=SASL_SSL://127.0.0.1:PORT, where PORT stands for the port) is waited for by TLS.
+# KAFKA_JVM: other options of its virtual machine.
 # Needs: java 17, maven (only for the first fetch).
 set -u -o pipefail
 
@@ -74,12 +75,13 @@ PY
 }
 
 # The first compiler only: the second takes more time than it gains while a test's broker lives.
-jvm="-XX:TieredStopAtLevel=1 -Xms256m -Xmx512m -XX:+UseSerialGC"
+jvm=${KAFKA_JVM:--XX:TieredStopAtLevel=1 -Xms256m -Xmx512m -XX:+UseSerialGC}
 
 java_kafka() { # class, arguments …
     java $jvm -Dlog4j2.level=WARN -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$libs/*" "$@"
 }
 
+# The cleaner's buffer is 128 MB where it is not told: half of that heap, and never used.
 write_properties() { # dir, ports, extra properties …
     local dir=$1 port=$2 controller=$3
     shift 3
@@ -102,6 +104,7 @@ transaction.state.log.num.partitions=4
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
+log.cleaner.dedupe.buffer.size=8388608
 CONF
     local p
     for p in "$@"; do
