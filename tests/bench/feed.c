@@ -48,16 +48,26 @@ static void keep_pace(rd_kafka_t *rk, double begin, uint64_t i, double rate)
     }
 }
 
+/* "r" and the number end there; where they begin, at most 21 bytes before. printf would be a tenth
+ * of what feeding takes. */
+static char *key_of(uint64_t i, char *end)
+{
+    do {
+        *--end = (char)('0' + i % 10);
+    } while (i /= 10);
+    *--end = 'r';
+    return end;
+}
+
 /* Round robin: no partitioner's work. */
 static void send_one(rd_kafka_t *rk, rd_kafka_topic_t *rkt, int partition, struct maker *m,
                      uint64_t i)
 {
-    char key[24];
+    char text[24], *end = text + sizeof text, *key = key_of(i, end);
     const unsigned char *value;
     size_t length = maker_record(m, i, &value);
-    int n = snprintf(key, sizeof key, "r%llu", (unsigned long long)i);
     while (rd_kafka_produce(rkt, partition, RD_KAFKA_MSG_F_COPY, (void *)(uintptr_t)value, length,
-                            key, (size_t)n, NULL)) {
+                            key, (size_t)(end - key), NULL)) {
         if (rd_kafka_last_error() != RD_KAFKA_RESP_ERR__QUEUE_FULL)
             die("feed: %s", rd_kafka_err2str(rd_kafka_last_error()));
         rd_kafka_poll(rk, 5);
