@@ -102,17 +102,7 @@ int wire_features_sparse(struct wire_features *f, const struct wire_reader *r,
 typedef int32_t four __attribute__((vector_size(16)));
 typedef unsigned char sixteen __attribute__((vector_size(16)));
 typedef uint16_t eight __attribute__((vector_size(16)));
-
-/* Four bytes to four numbers, where the low byte of a number comes first. */
-static inline four widen(const unsigned char *p)
-{
-    int32_t all;
-    memcpy(&all, p, sizeof all);
-    sixteen none = {0}, b = (sixteen)(four){all};
-    eight two = (eight)__builtin_shufflevector(b, none, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6,
-                                               22, 7, 23);
-    return (four)__builtin_shufflevector(two, (eight)none, 0, 8, 1, 9, 2, 10, 3, 11);
-}
+typedef uint64_t two __attribute__((vector_size(16)));
 
 /* One entry after `before`; whether it is as it should be. */
 static inline int one(int64_t before, uint32_t at, const unsigned char *value, uint32_t *index,
@@ -125,30 +115,51 @@ static inline int one(int64_t before, uint32_t at, const unsigned char *value, u
     return (at > before) & ((bits & EXPONENT) != EXPONENT);
 }
 
-/* n entries with indexes of a byte: the first one to four by themselves, then four at a time. */
+/* Eight bytes, of which the first lies lowest, to eight numbers. */
+static inline void widen(uint64_t bytes, uint32_t *to)
+{
+    sixteen none = {0}, b = (sixteen)(two){bytes};
+    eight pairs = (eight)__builtin_shufflevector(b, none, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21,
+                                                 6, 22, 7, 23);
+    eight low = __builtin_shufflevector(pairs, (eight)none, 0, 8, 1, 9, 2, 10, 3, 11);
+    eight high = __builtin_shufflevector(pairs, (eight)none, 4, 12, 5, 13, 6, 14, 7, 15);
+    memcpy(to, &low, sizeof low);
+    memcpy(to + 4, &high, sizeof high);
+}
+
+/* Four values; where they are not finite, -1. */
+static inline four take_four(const unsigned char *v, float *out)
+{
+    four bits;
+    memcpy(&bits, v, sizeof bits);
+    memcpy(out, &bits, sizeof bits);
+    return (bits & EXPONENT) == EXPONENT;
+}
+
+/* n >= 8 entries with indexes of a byte, by eights; the last eight may begin among those before
+ * them. Each byte with its highest bit set, less one more than the byte before, has it still when
+ * it is above that byte, and borrows from no other. */
 static int take_bytes(const unsigned char *p, const unsigned char *v, size_t n, uint32_t *index,
                       float *out)
 {
-    size_t i = 0;
-    int64_t last = -1;
-    int good = 1;
-    for (; i < (n - 1) % 4 + 1; last = p[i++])
-        good &= one(last, p[i], v + 4 * i, &index[i], &out[i]);
-    four rise = {-1, -1, -1, -1}, infinite = {0}, all = {0};
-    for (; i < n; i += 4) {
-        four at = widen(p + i), value;
-        wire_floats_from_le(&out[i], v + 4 * i, 4);
-        memcpy(&index[i], &at, sizeof at);
-        memcpy(&value, &out[i], sizeof value);
-        rise &= at > widen(p + i - 1);
-        infinite |= (value & EXPONENT) == EXPONENT;
-        all |= at;
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+    uint64_t at, bad = 0, before = 0, first = 0x80;
+    four infinite = {0};
+    for (size_t i = 0;; first = 0) {
+        memcpy(&at, p + i, sizeof at);
+        bad |= at | ~(((at | high) - ones - (at << 8 | before)) | first);
+        widen(at, index + i);
+        infinite |= take_four(v + 4 * i, out + i) | take_four(v + 4 * i + 16, out + i + 4);
+        if (i == n - 8)
+            break;
+        i = i + 8 < n - 8 ? i + 8 : n - 8;
+        before = p[i - 1];
     }
-    rise &= (all < 128) & ~infinite;
-    return good && (rise[0] & rise[1] & rise[2] & rise[3]);
+    two any = (two)infinite;
+    return !((bad & high) | any[0] | any[1]);
 }
 
-/* The same with indexes of one byte or two. */
+/* Any number of entries, with indexes of one byte or two. */
 static int take_varints(struct wire_bytes bytes, const unsigned char *v, size_t n, uint32_t *index,
                         float *out)
 {
@@ -179,7 +190,7 @@ int wire_features_simple(struct wire_features *f, struct wire_bytes all)
     size_t n = value.length / 4;
     if (value.length % 4 || !n || n > f->wanted || open_sparse(f, NULL))
         return 0;
-    int good = index.length == n && BYTE_ORDER == LITTLE_ENDIAN
+    int good = index.length == n && n >= 8 && BYTE_ORDER == LITTLE_ENDIAN
                    ? take_bytes(index.data, value.data, n, f->index, f->value)
                    : take_varints(index, value.data, n, f->index, f->value);
     f->has_sparse = f->rising = good && f->index[n - 1] < f->wanted;

@@ -6,14 +6,24 @@
 
 #include "wire/types.h"
 
-/* Most ids are short: to copy 8 bytes at a time is quicker than to ask memcpy. */
+/* Most ids are short: to copy 8 bytes at a time, the last of which may be among those before, is
+ * quicker than to ask memcpy. */
 static inline void wire_record_copy(char *to, const char *from, size_t n)
 {
-    size_t at = 0;
-    for (; n - at >= 8; at += 8)
-        memcpy(to + at, from + at, 8);
-    for (; at < n; at++)
-        to[at] = from[at];
+    if (n >= 8) {
+        for (size_t at = 0; at < n - 8; at += 8)
+            memcpy(to + at, from + at, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else if (n >= 4) {
+        uint32_t front, back;
+        memcpy(&front, from, 4);
+        memcpy(&back, from + n - 4, 4);
+        memcpy(to, &front, 4);
+        memcpy(to + n - 4, &back, 4);
+    } else {
+        for (size_t at = 0; at < n; at++)
+            to[at] = from[at];
+    }
 }
 
 /* Only the bytes that the id has are touched: records are many, and their ids have room for 255.

@@ -288,6 +288,44 @@ static void lists(void **state)
     fis_free(arena.base);
 }
 
+/* One entry that is not as it should be is seen, wherever in the list it stands. */
+static void one_spoilt_entry(void **state)
+{
+    struct world *w = *state;
+    enum { WIDE = 60 };
+    struct fis_encoder *enc = plain_encoder(WIDE);
+    struct fis_arena arena = test_arena(16384);
+    uint32_t index[WIDE];
+    float x[WIDE] = {0}, dense[WIDE], value[WIDE];
+    unsigned char bytes[5000], good[5000];
+    for (uint32_t n = 1; n <= 40; n++) { /* columns 1, 2, … n */
+        x[n] = (float)n;
+        size_t length = put_sparse(x, WIDE, good), at = length - 4 * n - n - 2;
+        at -= 4 * n > 127; /* where the indexes begin */
+        for (uint32_t i = 0; i < n; i++)
+            for (uint32_t fault = 0; fault < 4; fault++) {
+                struct wire_list list = {0, index, value};
+                struct wire_message m = message_of("key", 3, bytes, length);
+                memcpy(bytes, good, length);
+                assert_int_equal(bytes[at + i], i + 1);
+                if (fault == 1 && i > 0)
+                    bytes[at + i] = bytes[at + i - 1];
+                else if (fault == 2)
+                    bytes[at + i] |= 128;
+                else if (fault == 3)
+                    memcpy(bytes + length - 4 * (n - i), "\0\0\x80\x7f", 4);
+                int spoilt = fault > 1 || (fault == 1 && i > 0);
+                fis_arena_reset(&arena);
+                assert_int_equal(wire_protobuf_record_or_list(&test_schema, enc, &m, &arena, dense,
+                                                              &list, &w->record, &w->e),
+                                 spoilt ? WIRE_BAD : WIRE_OK);
+                assert_true(spoilt || list.n == n);
+            }
+    }
+    fis_free(arena.base);
+    fis_encoder_free(enc);
+}
+
 /* A list is offered for what is in order alone; the rest comes as it always came. */
 static void no_lists(void **state)
 {
@@ -466,6 +504,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sparse, up, down),
         cmocka_unit_test_setup_teardown(sparse_common_form, up, down),
         cmocka_unit_test_setup_teardown(lists, up, down),
+        cmocka_unit_test_setup_teardown(one_spoilt_entry, up, down),
         cmocka_unit_test_setup_teardown(no_lists, up, down),
         cmocka_unit_test_setup_teardown(not_finite, up, down),
         cmocka_unit_test_setup_teardown(broken, up, down),

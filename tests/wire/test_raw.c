@@ -129,6 +129,30 @@ static void utf8(void **state)
             fail_msg("case %zu: %zu", i, wire_utf8_prefix(cases[i].bytes, cases[i].length));
 }
 
+/* A NUL or a byte that is not ASCII is seen wherever it stands; ids of each length come whole. */
+static void plain_text(void **state)
+{
+    struct world *w = *state;
+    char text[32] = {0};
+    static const float numbers[4] = {0};
+    for (size_t n = 0; n < 30; n++) {
+        assert_true(wire_plain_text(text, n));
+        for (size_t i = 0; i < n; i++) {
+            char was = text[i];
+            text[i] = 0;
+            assert_false(wire_plain_text(text, n));
+            text[i] = (char)0x80;
+            assert_false(wire_plain_text(text, n));
+            text[i] = was;
+        }
+        if (n) {
+            assert_int_equal(decode(w, text, numbers, sizeof numbers), WIRE_OK);
+            assert_id(&w->record.id, text);
+        }
+        text[n] = (char)(n % 3 == 0 ? 0x7f : n % 3 == 1 ? 1 : 'a' + (int)n);
+    }
+}
+
 static void buffers(void **state)
 {
     (void)state;
@@ -164,6 +188,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(wrong_sizes, up, down),
         cmocka_unit_test_setup_teardown(not_finite, up, down),
         cmocka_unit_test(utf8),
+        cmocka_unit_test_setup_teardown(plain_text, up, down),
         cmocka_unit_test(buffers),
         cmocka_unit_test(classes),
     };
