@@ -27,6 +27,9 @@ struct fis_panel {
      * it. */
     float *rows, *row_bias;
     uint32_t stride;
+    /* Columns of the first layer, when ReLU follows it and they are whole chunks of those rows:
+     * then they take it as they come, each slot by itself. Else 0. */
+    uint32_t cut;
     float *slab;
 };
 
@@ -106,6 +109,7 @@ static uint32_t chunks_of(const struct fis_panel *p, uint32_t slots)
 static size_t row_floats(struct fis_panel *p)
 {
     p->stride = chunks_of(p, 1 + p->active[0]);
+    p->cut = p->shape.n_layers > 1 && p->columns[0] % p->kernel->chunk == 0 ? p->columns[0] : 0;
     return p->shape.width[0] < SPARSE_FROM ? 0 : (p->shape.width[0] + (size_t)1) * p->stride;
 }
 
@@ -276,30 +280,34 @@ static const struct fis_sparse *open_tile(const struct fis_panel *p, const struc
 }
 
 /* The first layer of a tile to s->tile[0]: by its rows when the records are sparse, with the same
- * numbers, as adding 0 changes nothing. */
-static void run_first(const struct fis_panel *p, const struct fis_sparse *lists, struct span slots,
-                      struct fis_scratch *s)
+ * numbers, as adding 0 changes nothing. Whether it has also taken its ReLU. */
+static int run_first(const struct fis_panel *p, const struct fis_sparse *lists, struct span slots,
+                     struct fis_scratch *s)
 {
     if (!lists) {
         run_layer(p, 0, s->turned, 0, 0, slots, s->tile[0]);
-        return;
+        return 0;
     }
-    uint32_t d = p->shape.width[0], from = chunks_of(p, slots.from);
-    uint32_t to = chunks_of(p, end_of(slots, p->active[0]));
-    if (from < to)
-        p->kernel->sparse(p->rows + (size_t)from * d, d, to - from, s->from, lists->index,
-                          lists->value, p->row_bias + from,
-                          s->tile[0] + (size_t)from * p->kernel->rows);
+    const struct network_kernel *k = p->kernel;
+    uint32_t d = p->shape.width[0], to = chunks_of(p, end_of(slots, p->active[0])), n;
+    for (uint32_t at = chunks_of(p, slots.from); at < to; at += n) {
+        n = p->cut ? p->cut : to - at;
+        k->sparse(p->rows + (size_t)at * d, d, n, s->from, lists->index, lists->value,
+                  p->row_bias + at, p->cut ? s->tile[0] : NULL, s->tile[0] + (size_t)at * k->rows);
+    }
+    return p->cut > 0;
 }
 
 /* The layers behind the first. What was done of other slots before is left as it is: relu changes
  * nothing the second time. */
-static void run_others(const struct fis_panel *p, struct span slots, struct fis_scratch *s)
+static void run_others(const struct fis_panel *p, struct span slots, int relu_done,
+                       struct fis_scratch *s)
 {
     for (uint32_t l = 1; l < p->shape.n_layers; l++) {
         uint32_t carried = p->active[l - 1], stride = p->columns[l - 1];
         float *a = s->tile[l - 1];
-        p->kernel->relu(a, p->shape.width[l], stride, end_of(slots, carried) - 1);
+        if (l > 1 || !relu_done)
+            p->kernel->relu(a, p->shape.width[l], stride, end_of(slots, carried) - 1);
         run_layer(p, l, a, carried, stride, slots, s->tile[l]);
     }
 }
@@ -311,8 +319,8 @@ static void run_tile(const struct fis_panel *p, const struct fis_sparse *lists, 
     uint32_t last = p->shape.n_layers - 1;
     size_t step = (size_t)p->columns[last] * p->kernel->rows;
     float *z = s->tile[last];
-    run_first(p, lists, slots, s);
-    run_others(p, slots, s);
+    int relu_done = run_first(p, lists, slots, s);
+    run_others(p, slots, relu_done, s);
     t->logits = z;
     if (influence && !slots.from)
         p->kernel->softmax(z, t->classes);

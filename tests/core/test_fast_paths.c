@@ -134,7 +134,7 @@ static void sparse_as_dense(uint32_t d, const uint32_t *hidden, uint32_t classes
 static void sparse_records_score_as_among_others(void **state)
 {
     (void)state;
-    static const uint32_t shapes[][3] = {{64, 0}, {0}, {13, 0}, {32, 16, 0}, {100, 5, 0}};
+    static const uint32_t shapes[][3] = {{64, 0}, {0}, {13, 0}, {32, 16, 0}, {100, 5, 0}, {128, 0}};
     struct fis_rng rng;
     fis_rng_seed(&rng, 31, 0);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)

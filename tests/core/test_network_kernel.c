@@ -165,13 +165,32 @@ static void criteria(void **state)
         }
 }
 
+/* Layer and tangents that are cut off as they are stored have the bits that relu leaves. bias
+ * [2 * stride]. */
+static void check_cut(const struct network_kernel *k, const float *rows, uint32_t in,
+                      uint32_t stride, const uint32_t *from, const uint32_t *index,
+                      const float *value, const float *bias)
+{
+    size_t cells = (size_t)stride * k->rows;
+    float *want = fis_calloc(2 * cells, 4), *ours = fis_calloc(2 * cells, 4);
+    for (uint32_t slot = 0; slot < 2; slot++) {
+        const float *b = bias + (size_t)slot * stride;
+        k->sparse(rows, in, stride, from, index, value, b, NULL, want + slot * cells);
+        k->sparse(rows, in, stride, from, index, value, b, ours, ours + slot * cells);
+    }
+    k->relu(want, stride, stride, 1);
+    assert_memory_equal(ours, want, 2 * cells * sizeof *want);
+    fis_free(want);
+    fis_free(ours);
+}
+
 /* Rows of lists of any length, empty ones too, have the bits of the dense product. */
 static void check_sparse(const struct network_kernel *k, uint32_t in, uint32_t out,
                          struct fis_rng *rng)
 {
     uint32_t columns = network_kernel_columns(k, out), n = 0, from[NETWORK_MAX_TILE + 1] = {0};
     uint32_t stride = (out + k->chunk - 1) / k->chunk * k->chunk;
-    float *w = normals((size_t)in * out, rng), *bias = normals((size_t)columns + stride, rng);
+    float *w = normals((size_t)in * out, rng), *bias = normals((size_t)columns + 2 * stride, rng);
     float *packed = fis_calloc((size_t)in * columns, 4);
     float *rows = fis_calloc((size_t)in * stride, 4);
     float *x = fis_calloc((size_t)in * k->rows, 4), *a = fis_calloc((size_t)in * k->rows, 4);
@@ -194,8 +213,10 @@ static void check_sparse(const struct network_kernel *k, uint32_t in, uint32_t o
     network_kernel_pack(k, w, in, out, packed);
     k->transpose(x, in, a);
     network_kernel_run(k, packed, in, out, a, bias, z);
-    k->sparse(rows, in, stride, from, index, value, bias, ours);
+    k->sparse(rows, in, stride, from, index, value, bias, NULL, ours);
     assert_memory_equal(ours, z, (size_t)out * k->rows * sizeof *z);
+    bias[1] = NAN;
+    check_cut(k, rows, in, stride, from, index, value, bias);
     float *all[] = {w, bias, packed, rows, x, a, z, ours, value};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         fis_free(all[i]);
