@@ -26,10 +26,13 @@ static int make_client(struct stream_producer *p, const struct stream_producer_o
         {"message.max.bytes", "1000000000"},
         {"message.timeout.ms", o->patient ? "0" : NULL}, /* 0: never */
     };
-    const struct stream_property fixed[] = {
-        {"transactional.id", o->transactional_id},
-        {"enable.idempotence", "true"}, /* what is sent to a partition keeps its order */
-    };
+    /* What is sent to a partition keeps its order. Idempotence would see to that too, but while
+     * more than four messages are on their way librdkafka then sends no others, and asks for the
+     * answer without a pause (its issue 2565). */
+    const struct stream_property idempotent = {"enable.idempotence", "true"};
+    const struct stream_property one_by_one = {"max.in.flight.requests.per.connection", "1"};
+    const struct stream_property fixed[] = {{"transactional.id", o->transactional_id},
+                                            o->transactional_id ? idempotent : one_by_one};
     const struct stream_layers layers = {.defaults = defaults,
                                          .default_count = sizeof defaults / sizeof *defaults,
                                          .fixed = fixed,
