@@ -264,7 +264,7 @@ def end_to_end(b, figures, wanted):
     for encoding, n, rounds, what, goal in (
             ("protobuf", QUICK_N if b.quick else 4000000, 2 if b.quick else 9, "none", .9),
             ("raw", QUICK_N if b.quick else 4000000, 2 if b.quick else 9, "none", .9),
-            ("json", 40000 if b.quick else 400000, 2 if b.quick else 7, "json", .5)):
+            ("json", 20000 if b.quick else 200000, 2 if b.quick else 7, "json", .5)):
         name = f"end_to_end_{encoding}"
         if not wanted(name):
             continue
