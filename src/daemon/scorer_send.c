@@ -86,7 +86,7 @@ static void out_offer(void *ctx, uint32_t slot, uint32_t i)
     struct scorer_host *h = ctx;
     struct scoring_batch *b = &h->slots[slot].batch;
     const struct wire_message *m = &b->messages[i];
-    const float *scores = b->scores + (size_t)b->row[i] * FIS_MAX_CRITERIA;
+    const float *scores = scoring_scores(b, i);
     struct wire_offer offer = {
         .kind = WIRE_CANDIDATE,
         .candidate =

@@ -104,11 +104,6 @@ void scorer_batch(struct scorer *m, uint32_t slot, const struct scoring_batch *b
     score(m, slot);
 }
 
-static const float *scores_of(const struct scoring_batch *b, uint32_t i)
-{
-    return b->scores + (size_t)b->row[i] * FIS_MAX_CRITERIA;
-}
-
 /* Whether it is to be offered. */
 static int wanted(struct scorer *m, const struct scoring_batch *b, uint32_t i)
 {
@@ -118,7 +113,7 @@ static int wanted(struct scorer *m, const struct scoring_batch *b, uint32_t i)
         m->counts.asked++;
         return 0;
     }
-    return scorer_best_admit(m, scores_of(b, i), &b->records[i].id);
+    return scorer_best_admit(m, scoring_scores(b, i), &b->records[i].id);
 }
 
 static void handle_message(struct scorer *m, struct slot *s, const struct scoring_batch *b,
@@ -190,10 +185,10 @@ void scorer_scored(struct scorer *m, uint32_t slot, const struct scoring_batch *
         end_sends(m, s);
 }
 
-/* By a batch's end better ones may have come in it, or went out before it. */
+/* Better ones may have come later in its batch. */
 static int is_best(const struct scorer *m, const struct slot *s, uint32_t i)
 {
-    const float *scores = scores_of(s->batch, i);
+    const float *scores = scoring_scores(s->batch, i);
     int best = 0;
     for (uint32_t c = 0; c < m->criteria; c++)
         best |= scores[c] > FIS_NOT_A_CANDIDATE && scores[c] >= s->floors[c];

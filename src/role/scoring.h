@@ -83,4 +83,10 @@ void scoring_run(struct scoring_batch *b);
  * few are wanted, and to keep all of them would cost more than the scoring of many. */
 const float *scoring_features(struct scoring_batch *b, uint32_t i);
 
+/* Its scores [FIS_MAX_CRITERIA], until the next run. */
+static inline const float *scoring_scores(const struct scoring_batch *b, uint32_t i)
+{
+    return b->scores + (size_t)b->row[i] * FIS_MAX_CRITERIA;
+}
+
 #endif
