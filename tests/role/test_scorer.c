@@ -127,6 +127,14 @@ static void make_batch(struct made *m, uint64_t head)
     m->b.head_version = head;
 }
 
+/* By entropy, a head in force, and a batch with nothing in it. */
+static void begin(struct fake *f, uint32_t slots, struct made *m)
+{
+    open_fake(f, FIS_ALGORITHM_ENTROPY, slots);
+    new_head(f, 1);
+    make_batch(m, 1);
+}
+
 static void add(struct made *m, uint32_t number, float a, float b)
 {
     char text[16];
@@ -310,9 +318,7 @@ static void test_ranges_are_told_by_partition(void **state)
     (void)state;
     static struct made a;
     struct fake f;
-    open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
-    new_head(&f, 1);
-    make_batch(&a, 1);
+    begin(&f, 1, &a);
     for (uint32_t i = 0; i < 4; i++)
         add(&a, i, 1.0f, 0);
     place(&a, 0, 2, 100);
@@ -347,9 +353,7 @@ static void test_a_topic_full_of_gaps_is_told_in_few_ranges(void **state)
     (void)state;
     static struct made a;
     struct fake f;
-    open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
-    new_head(&f, 1);
-    make_batch(&a, 1);
+    begin(&f, 1, &a);
     for (uint32_t i = 0; i < RECORDS; i++) {
         add(&a, i, 1.0f, 0);
         a.messages[i].offset = 2 * i;
@@ -368,9 +372,7 @@ static void test_what_was_taken_away_is_not_committed(void **state)
     static struct made a;
     const int32_t taken[] = {1, 3};
     struct fake f;
-    open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
-    new_head(&f, 1);
-    make_batch(&a, 1);
+    begin(&f, 1, &a);
     add(&a, 1, 1.0f, 0);
     place(&a, 0, 1, 50);
     add(&a, 2, 1.0f, 0);
@@ -396,9 +398,7 @@ static void test_a_batch_over_two_assignments_is_committed_by_the_newer(void **s
     static struct made a;
     const int32_t taken[] = {1};
     struct fake f;
-    open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
-    new_head(&f, 1);
-    make_batch(&a, 1);
+    begin(&f, 1, &a);
     for (uint32_t i = 0; i < 30; i++)
         add(&a, i, 1.0f, 0);
     place(&a, 0, 1, 50);
@@ -471,9 +471,7 @@ static void test_a_new_head_drops_thresholds_and_old_scores(void **state)
     (void)state;
     static struct made a;
     struct fake f;
-    open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
-    new_head(&f, 1);
-    make_batch(&a, 1);
+    begin(&f, 1, &a);
     for (uint32_t i = 0; i < R; i++)
         add(&a, i, 10.0f, 0);
     run_batch(&f, &a);
@@ -506,9 +504,7 @@ static void test_what_better_ones_of_its_batch_push_out_is_not_offered(void **st
     (void)state;
     static struct made a;
     struct fake f;
-    open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
-    new_head(&f, 1);
-    make_batch(&a, 1);
+    begin(&f, 1, &a);
     for (uint32_t i = 0; i < 3 * R; i++)
         add(&a, i, (float)i, 0); /* each better than all before it */
     run_batch(&f, &a);
@@ -523,9 +519,7 @@ static void test_what_comes_of_batches_goes_out_by_pieces(void **state)
     (void)state;
     static struct made a, b;
     struct fake f;
-    open_fake(&f, FIS_ALGORITHM_ENTROPY, 2);
-    new_head(&f, 1);
-    make_batch(&a, 1);
+    begin(&f, 2, &a);
     make_batch(&b, 1);
     for (uint32_t i = 0; i < 5; i++) {
         add(&a, i, 1.0f, 0);
@@ -568,9 +562,7 @@ static void test_one_id_takes_one_place(void **state)
     (void)state;
     static struct made a;
     struct fake f;
-    open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
-    new_head(&f, 1);
-    make_batch(&a, 1);
+    begin(&f, 1, &a);
     for (uint32_t i = 0; i < 3 * R; i++)
         add(&a, 7, 10.0f, 0); /* the same record again and again */
     add(&a, 8, 1.0f, 0);
@@ -584,9 +576,7 @@ static void test_stopping_takes_no_new_batch(void **state)
     (void)state;
     static struct made a;
     struct fake f;
-    open_fake(&f, FIS_ALGORITHM_ENTROPY, 2);
-    new_head(&f, 1);
-    make_batch(&a, 1);
+    begin(&f, 2, &a);
     add(&a, 1, 1.0f, 0);
     f.batch[0] = &a.b;
     scorer_batch(f.machine, 0, &a.b);
