@@ -2,11 +2,10 @@
  * A Kafka producer behind an event loop: send copies and returns, reports are pulled by poll.
  *
  * What is sent to one partition keeps its order there: one request is on its way at a time (with a
- * transactional id the producer is idempotent instead). After a lost answer a message may be there
- * twice, the second time before any that was sent later. Defaults (overridable by properties):
- * acks=all, linger.ms=5 (2 when `patient`: what a scorer sends is waited for by its
- * next batch), compression.type=lz4, partitioner=murmur2_random (keys go where Java clients put
- * them).
+ * transactional id the producer is idempotent instead), and what an answer was lost of may be there
+ * twice. Defaults (overridable by properties): acks=all, linger.ms=5 (2 when `patient`: what a
+ * scorer sends is waited for by its next batch), compression.type=lz4, partitioner=murmur2_random
+ * (keys go where Java clients put them).
  * With a transactional id every send must be inside a transaction (stream/txn_thread.h).
  *
  * Rhythm: on a wake, call stream_producer_poll until it returns 0. Every send that returned 0
