@@ -370,20 +370,11 @@ def paced(b, rate, seconds):
     return [1e3 * quantile(*latency, q) for q in (.5, .99)] + [1e3 * quantile(*turns, 1)]
 
 
-class Stolen:
-    """The share of this machine's processors that its host gave to others, since this was made."""
-
-    def __init__(self):
-        self.before = self.ticks()
-
-    @staticmethod
-    def ticks():
-        with open("/proc/stat", encoding="ascii") as f:
-            return [int(x) for x in f.readline().split()[1:9]]
-
-    def share(self):
-        spent = [b - a for a, b in zip(self.before, self.ticks())]
-        return spent[7] / max(1, sum(spent))
+def ticks():
+    """Of this machine's processors so far: all, and those that its host gave to others."""
+    with open("/proc/stat", encoding="ascii") as f:
+        spent = [int(x) for x in f.readline().split()[1:9]]
+    return sum(spent), spent[7]
 
 
 def undisturbed(wanted, most, run):
@@ -392,9 +383,10 @@ def undisturbed(wanted, most, run):
     share that was taken.)"""
     rounds = []
     while len(rounds) < most and sum(share < STOLEN for share, _ in rounds) < wanted:
-        stolen = Stolen()
+        before = ticks()
         result = run()
-        rounds.append((stolen.share(), result))
+        spent, taken = (y - x for x, y in zip(before, ticks()))
+        rounds.append((taken / max(1, spent), result))
     good = [result for share, result in rounds if share < STOLEN]
     return good or [r for _, r in rounds], len(rounds), max(share for share, _ in rounds)
 

@@ -22,7 +22,7 @@ PARTS = [
     ("later layers, ReLU, softmax, influences", r"few\d+$|relu\d+$|softmax\d+$|centre\d+$|others\d+$|network_|^fis_influence"),
     ("criteria", r"criteria|logf|score_rows"),
     ("decode", r"decode|wire_|encoder|run_512$|run_256$|utf8|find_id|scoring_run|memchr"),
-    ("heap, ranges, offsets", r"scorer_|heap|sift_|handle_message|offer_row|note_latency|admit"),
+    ("heap, ranges, offsets", r"scorer_|heap|sift_|handle_message|send_some|note_latency|admit"),
 ]
 THREADS = [("rdk:broker", "librdkafka's threads: receive, and a little for what is produced"),
            ("rdk:main", "librdkafka's main threads"),
