@@ -33,7 +33,7 @@ int watch_goal_read(const char *text, struct watch_goal *goal)
 int watch_init(struct watch *w, const struct cli *c, struct fis_error *e)
 {
     *w = (struct watch){.cli = c};
-    w->arena.size = 6 * c->schema.max_bytes + 65536;
+    w->arena.size = 6 * c->schema.max_bytes + ((size_t)1 << 20);
     w->arena.base = fis_alloc(1, w->arena.size);
     w->heads = wire_assembler_new(WIRE_ASSEMBLE_NEWEST, 1, 0);
     int rc = models_init(&w->models, e);
@@ -68,14 +68,12 @@ static int take_candidate(struct watch *w, const struct wire_message *m)
         w->bad += d == WIRE_BAD;
         return WATCH_NOTHING;
     }
-    if (offer.kind == WIRE_CANDIDATE) {
-        w->candidates++;
-        return WATCH_COUNTED;
-    }
-    for (uint32_t i = 0; i < offer.progress.n_ranges; i++) {
-        w->records += offer.progress.ranges[i].records;
-        w->refused += offer.progress.ranges[i].refused;
-        w->tombstones += offer.progress.ranges[i].tombstones;
+    w->candidates += offer.n_candidates;
+    for (uint32_t i = 0; offer.progress && i < offer.progress->n_ranges; i++) {
+        const struct wire_range *r = &offer.progress->ranges[i];
+        w->records += r->records;
+        w->refused += r->refused;
+        w->tombstones += r->tombstones;
     }
     return WATCH_COUNTED;
 }

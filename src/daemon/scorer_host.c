@@ -124,7 +124,7 @@ static void on_report(void *arg, uint64_t token, enum fis_error_class class, con
 {
     struct scorer_host *h = arg;
     if (class == FIS_OK) {
-        scorer_acked(h->machine, (uint32_t)token);
+        scorer_acked(h->machine, scorer_token_slot(token), scorer_token_n(token));
         return;
     }
     struct fis_error e;

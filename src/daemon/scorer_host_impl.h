@@ -46,7 +46,9 @@ struct scorer_host {
     struct stream_producer *producer;
     struct wire_assembler *assembler;
     struct scoring_head *head;
-    struct wire_buffer buffer;
+    struct wire_buffer buffer; /* an offer that is not sent yet; of a slot, so many candidates … */
+    uint32_t packed_slot, packed;
+    size_t packed_bytes; /* … which take no more than that */
     const char *topics[1], *head_topics[1], *ledger_topics[1];
     char name[128], group[128];
     uint32_t owned;       /* partitions */
@@ -79,6 +81,9 @@ void scorer_commit_revoked(struct scorer_host *h, bool lost,
                            const struct stream_partition *partitions, size_t count);
 /* scorer_send.c; the turn is true when there is more to do at once */
 bool scorer_send_turn(struct scorer_host *h);
+/* Of a message's token: what of it is to be acknowledged. */
+uint32_t scorer_token_slot(uint64_t token);
+uint32_t scorer_token_n(uint64_t token);
 struct scorer_out scorer_host_out(struct scorer_host *h);
 /* scorer_input.c */
 void scorer_input_revoked(void *host, bool lost, const struct stream_partition *partitions,

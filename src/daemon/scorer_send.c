@@ -6,8 +6,64 @@
 #include "daemon/scorer_host_impl.h"
 #include "wire/protobuf_codec.h"
 
-/* Candidates and dead letters, of some 4 us each. */
+/* Candidates and dead letters, of some 2 us each. */
 #define SEND_AT_ONCE 512
+/* Of several in a message, at most; a message of its own for each costs librdkafka and the broker
+ * more than the candidate itself. */
+#define OFFER_BYTES 32768u
+/* More than a candidate's or a progress's other fields take; than a range does. */
+#define OTHER_BYTES 128u
+#define RANGE_BYTES 48u
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+static uint64_t token_of(uint32_t slot, uint32_t n)
+{
+    return (uint64_t)n << 32 | slot;
+}
+
+uint32_t scorer_token_slot(uint64_t token)
+{
+    return (uint32_t)token;
+}
+
+uint32_t scorer_token_n(uint64_t token)
+{
+    return (uint32_t)(token >> 32);
+}
+
+/* Sends what is packed. All scorers send to one partition: progress then stands behind the
+ * candidates of its records, and who reads the topic sees one order of both, whatever the number of
+ * scorers. */
+static void flush(struct scorer_host *h)
+{
+    struct fis_error e;
+    if (h->packed &&
+        stream_producer_send(h->producer, h->rt->cfg->topics.candidates, 0, NULL, 0, h->buffer.data,
+                             h->buffer.length, token_of(h->packed_slot, h->packed), &e) < 0)
+        scorer_host_failed(h, &e);
+    h->buffer.length = h->packed_bytes = h->packed = 0;
+}
+
+/* Puts it, `bytes` long at most, into the message that is being made for its slot, when there is
+ * room; what finds none even in an empty one goes alone. A record that is taken goes through the
+ * topic, so several that are as long together do. */
+static void pack(struct scorer_host *h, uint32_t slot, const struct wire_offer *offer, size_t bytes)
+{
+    size_t allowed = h->rt->pipeline.schema.max_bytes;
+    struct fis_error e;
+    bytes += OTHER_BYTES;
+    if (h->packed_slot != slot ||
+        h->packed_bytes + bytes > (allowed < OFFER_BYTES ? allowed : OFFER_BYTES))
+        flush(h);
+    if (wire_offer_encode(offer, &h->buffer, &e) < 0)
+        scorer_host_failed(h, &e);
+    h->packed_slot = slot;
+    h->packed_bytes += bytes;
+    h->packed++;
+}
+
+/* ---- scoring ------------------------------------------------------------------------------ */
 
 static void run_slot(void *arg)
 {
@@ -44,6 +100,8 @@ static void tell_scored(struct scorer_host *h)
         }
 }
 
+/* ---- what the machine wants done ----------------------------------------------------------- */
+
 /* What comes of a batch is a request to the broker, which costs it about as much as handing out a
  * thousand records. So batches wait for others that are being scored, and what comes of them goes
  * in one; but no more of it in a turn than keeps that short. */
@@ -51,7 +109,9 @@ bool scorer_send_turn(struct scorer_host *h)
 {
     if (!count(h, SCORER_RUNS) || 4 * count(h, SCORER_RAN) >= h->n_slots)
         tell_scored(h);
-    return scorer_send(h->machine, SEND_AT_ONCE) == SEND_AT_ONCE;
+    bool more = scorer_send(h->machine, SEND_AT_ONCE) == SEND_AT_ONCE;
+    flush(h);
+    return more;
 }
 
 static void out_score(void *ctx, uint32_t slot, const float *floors)
@@ -68,43 +128,27 @@ static void out_score(void *ctx, uint32_t slot, const float *floors)
     workers_submit(h->rt->workers, &s->job);
 }
 
-/* All scorers send to one partition: progress then stands behind the candidates of its records,
- * and who reads the topic sees one order of both, whatever the number of scorers. */
-static void send_offer(struct scorer_host *h, uint32_t slot, const struct wire_offer *offer,
-                       const void *key, size_t key_length)
-{
-    struct fis_error e;
-    h->buffer.length = 0;
-    if (wire_offer_encode(offer, &h->buffer, &e) < 0 ||
-        stream_producer_send(h->producer, h->rt->cfg->topics.candidates, 0, key, key_length,
-                             h->buffer.data, h->buffer.length, slot, &e) < 0)
-        scorer_host_failed(h, &e);
-}
-
 static void out_offer(void *ctx, uint32_t slot, uint32_t i)
 {
     struct scorer_host *h = ctx;
     struct scoring_batch *b = &h->slots[slot].batch;
     const struct wire_message *m = &b->messages[i];
     const float *scores = scoring_scores(b, i);
-    struct wire_offer offer = {
-        .kind = WIRE_CANDIDATE,
-        .candidate =
-            {
-                .id = b->records[i].id,
-                .x = scoring_features(b, i),
-                .d = b->d,
-                .scores = {scores[0], scores[1]},
-                .head_version = b->head_version,
-                .encoding = h->scoring.encoding,
-                .record = m->value,
-                .event_time_ms = b->records[i].event_time_ms,
-                .topic = m->topic,
-                .partition = m->partition,
-                .offset = m->offset,
-            },
+    const struct wire_candidate candidate = {
+        .id = b->records[i].id,
+        .x = scoring_features(b, i),
+        .d = b->d,
+        .scores = {scores[0], scores[1]},
+        .head_version = b->head_version,
+        .encoding = h->scoring.encoding,
+        .record = m->value,
+        .event_time_ms = b->records[i].event_time_ms,
+        .topic = m->topic,
+        .partition = m->partition,
+        .offset = m->offset,
     };
-    send_offer(h, slot, &offer, b->records[i].id.bytes, b->records[i].id.length);
+    pack(h, slot, &(struct wire_offer){.candidates = &candidate, .n_candidates = 1},
+         candidate.id.length + strlen(m->topic) + m->value.length + b->d * sizeof(float));
 }
 
 static void out_refuse(void *ctx, uint32_t slot, uint32_t i)
@@ -114,15 +158,15 @@ static void out_refuse(void *ctx, uint32_t slot, uint32_t i)
     struct fis_error e;
     h->dead.n[b->errors[i].code]++;
     if (dead_letter_send(h->producer, h->rt->cfg->topics.dead_letter, &b->messages[i],
-                         &b->errors[i], h->rt->dead_letter_bytes, slot, &e) < 0)
+                         &b->errors[i], h->rt->dead_letter_bytes, token_of(slot, 1), &e) < 0)
         scorer_host_failed(h, &e);
 }
 
 static void out_progress(void *ctx, uint32_t slot, const struct wire_progress *p)
 {
     struct scorer_host *h = ctx;
-    struct wire_offer offer = {.kind = WIRE_PROGRESS, .progress = *p};
-    send_offer(h, slot, &offer, h->name, strlen(h->name));
+    pack(h, slot, &(struct wire_offer){.progress = p}, strlen(h->name) + p->n_ranges * RANGE_BYTES);
+    flush(h);
 }
 
 /* How old the records were when all that came of them was acknowledged. Many have the same

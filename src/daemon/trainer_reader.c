@@ -1,6 +1,8 @@
 #include "daemon/trainer_reader.h"
 
 #define READ_BATCH 512
+/* Of messages in a turn of the loop: some thousands of candidates. */
+#define TURN_BYTES ((size_t)256 << 10)
 /* What is committed and never moves is committed again before a broker forgets it. */
 #define COMMIT_AGAIN_MS 3600000
 #define COMMANDS_PATIENCE_MS 10000
@@ -156,6 +158,7 @@ static bool left(const struct trainer_source *s)
 static int take_from(struct trainer_reader *r, struct trainer_source *s, struct trainer_role *role,
                      bool *full, struct fis_error *e)
 {
+    size_t bytes = 0;
     int rc = 1;
     if (left(s)) {
         *full = true;
@@ -164,8 +167,11 @@ static int take_from(struct trainer_reader *r, struct trainer_source *s, struct 
         s->taken = 0;
         *full |= stream_consumer_read(s->consumer, s->batch, READ_BATCH) == READ_BATCH;
     }
-    while (rc > 0 && left(s) && may_take(r, role))
+    while (rc > 0 && left(s) && may_take(r, role) && bytes < TURN_BYTES) {
+        bytes += s->batch->messages[s->taken].value_length;
         rc = take(r, s, role, e);
+    }
+    *full |= left(s);
     return rc;
 }
 

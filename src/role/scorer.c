@@ -240,16 +240,16 @@ uint32_t scorer_no_slot(const struct scorer *m)
     return m->o.slots;
 }
 
-void scorer_acked(struct scorer *m, uint32_t slot)
+void scorer_acked(struct scorer *m, uint32_t slot, uint32_t n)
 {
     if (slot == scorer_no_slot(m)) {
-        assert(m->ends_unacked > 0);
-        m->ends_unacked--;
+        assert(m->ends_unacked >= n);
+        m->ends_unacked -= n;
         return;
     }
     struct slot *s = &m->slots[slot];
-    assert(s->state >= SLOT_SENDS && s->state < SLOT_SETTLED && s->unacked > 0);
-    s->unacked--;
+    assert(s->state >= SLOT_SENDS && s->state < SLOT_SETTLED && s->unacked >= n);
+    s->unacked -= n;
     if (s->state == SLOT_LETTERS && !s->unacked)
         s->state = SLOT_OFFERED;
     if (s->state == SLOT_PROGRESS && !s->unacked)

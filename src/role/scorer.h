@@ -87,8 +87,8 @@ void scorer_scored(struct scorer *m, uint32_t slot, const struct scoring_batch *
 /* Sends at most so many messages of those that wait, and returns how many: fewer than `most` when
  * no more do. Other calls may come in between. */
 uint32_t scorer_send(struct scorer *m, uint32_t most);
-/* One message sent for the slot was acknowledged. */
-void scorer_acked(struct scorer *m, uint32_t slot);
+/* So many of what was sent for the slot (candidates, dead letters, progress) were acknowledged. */
+void scorer_acked(struct scorer *m, uint32_t slot, uint32_t n);
 uint32_t scorer_no_slot(const struct scorer *m);
 /* A new head is in force: thresholds fall; batches scored under an older one are scored again. In
  * pool mode its scan is begun, gone on with or, when it has none, ended. NOMEM: as if it had not

@@ -61,7 +61,9 @@ enum wire_decoded wire_protobuf_request(const struct wire_message *m, struct fis
                                         struct fis_error *e) FIS_MUST_CHECK;
 
 /* A message on `candidates`. A score of -inf is left out, and comes back as -inf; x goes dense or
- * sparse, whichever is smaller, and comes back bit for bit. */
+ * sparse, whichever is smaller, and comes back bit for bit. Offers that are encoded one behind the
+ * other are one offer with the candidates of all; the last may have progress. What fails to be
+ * encoded leaves the buffer as it was. Decoded, all lies in the arena or the message. */
 int wire_offer_encode(const struct wire_offer *offer, struct wire_buffer *out,
                       struct fis_error *e) FIS_MUST_CHECK;
 enum wire_decoded wire_offer_decode(const struct wire_message *m, struct fis_arena *arena,

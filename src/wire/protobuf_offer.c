@@ -10,11 +10,11 @@ static int encode_candidate(const struct wire_candidate *from, struct wire_buffe
                             struct fis_error *e)
 {
     Fis__V1__Offer offer = FIS__V1__OFFER__INIT;
-    Fis__V1__Candidate c = FIS__V1__CANDIDATE__INIT;
+    Fis__V1__Candidate c = FIS__V1__CANDIDATE__INIT, *one = &c;
     Fis__V1__Vector x;
     Fis__V1__Score scores[MOST_SCORES], *list[MOST_SCORES];
-    offer.kind_case = FIS__V1__OFFER__KIND_CANDIDATE;
-    offer.candidate = &c;
+    offer.candidates = &one;
+    offer.n_candidates = 1;
     c.id = wire_binary_of(from->id.bytes, from->id.length);
     c.x = &x;
     c.scores = list;
@@ -102,7 +102,6 @@ static int encode_progress(const struct wire_progress *from, struct wire_buffer 
     struct fis_arena scratch = {.base = fis_alloc(size, 1), .size = size};
     if (!scratch.base)
         return fis_fail(e, FIS_NOMEM, "no memory for %zu bytes", size);
-    offer.kind_case = FIS__V1__OFFER__KIND_PROGRESS;
     offer.progress = &p;
     if (from->scorer)
         p.scorer = (char *)(uintptr_t)from->scorer;
@@ -117,9 +116,15 @@ static int encode_progress(const struct wire_progress *from, struct wire_buffer 
 
 int wire_offer_encode(const struct wire_offer *offer, struct wire_buffer *out, struct fis_error *e)
 {
-    if (offer->kind == WIRE_CANDIDATE)
-        return encode_candidate(&offer->candidate, out, e);
-    return encode_progress(&offer->progress, out, e);
+    size_t before = out->length;
+    int rc = 0;
+    for (uint32_t i = 0; !rc && i < offer->n_candidates; i++)
+        rc = encode_candidate(&offer->candidates[i], out, e);
+    if (!rc && offer->progress)
+        rc = encode_progress(offer->progress, out, e);
+    if (rc)
+        out->length = before;
+    return rc;
 }
 
 static int decode_scores(const Fis__V1__Candidate *c, float *scores, struct fis_error *e)
@@ -139,9 +144,10 @@ static int decode_scores(const Fis__V1__Candidate *c, float *scores, struct fis_
 }
 
 static int decode_candidate(const struct wire_message *m, const Fis__V1__Candidate *c,
-                            struct fis_arena *arena, struct wire_offer *offer, struct fis_error *e)
+                            struct fis_arena *arena, struct wire_candidate *out,
+                            struct fis_error *e)
 {
-    struct wire_candidate out = {
+    *out = (struct wire_candidate){
         .head_version = c->head_version,
         .record = wire_bytes_of(c->record),
         .event_time_ms = c->event_time_ms,
@@ -149,19 +155,32 @@ static int decode_candidate(const struct wire_message *m, const Fis__V1__Candida
         .partition = c->partition,
         .offset = c->offset,
     };
-    int rc = wire_message_id(m, wire_bytes_of(c->id), 0, &out.id, e);
+    int rc = wire_message_id(m, wire_bytes_of(c->id), 0, &out->id, e);
     if (!rc)
-        rc = wire_encoding_of(c->encoding, &out.encoding, e);
+        rc = wire_encoding_of(c->encoding, &out->encoding, e);
     if (!rc)
-        rc = wire_vector_read(c->x, arena, &out.x, &out.d, e);
-    if (!rc && !out.d)
+        rc = wire_vector_read(c->x, arena, &out->x, &out->d, e);
+    if (!rc && !out->d)
         rc = fis_refuse(e, FIS_CODE_WRONG_WIDTH, "a candidate without features");
-    if (!rc)
-        rc = decode_scores(c, out.scores, e);
-    if (rc)
-        return rc;
-    offer->kind = WIRE_CANDIDATE;
-    offer->candidate = out;
+    return rc ? rc : decode_scores(c, out->scores, e);
+}
+
+static int decode_candidates(const struct wire_message *m, const Fis__V1__Offer *o,
+                             struct fis_arena *arena, struct wire_offer *offer, struct fis_error *e)
+{
+    struct wire_candidate *all = fis_arena_alloc(arena, o->n_candidates * sizeof *all);
+    if (!all)
+        return fis_refuse(e, FIS_CODE_TOO_LONG, "%zu candidates take more than %zu bytes",
+                          o->n_candidates, arena->size);
+    for (size_t i = 0; i < o->n_candidates; i++) {
+        int rc = decode_candidate(m, o->candidates[i], arena, &all[i], e);
+        if (rc) {
+            fis_error_prefix(e, "candidate %zu of %zu", i + 1, o->n_candidates);
+            return rc;
+        }
+    }
+    offer->candidates = all;
+    offer->n_candidates = (uint32_t)o->n_candidates;
     return 0;
 }
 
@@ -169,10 +188,12 @@ static int decode_progress(const Fis__V1__Progress *p, struct fis_arena *arena,
                            struct wire_offer *offer, struct fis_error *e)
 {
     struct wire_range *ranges = NULL;
+    struct wire_progress *out = NULL;
     int rc = check_ranges(p->n_ranges, e);
-    if (!rc && p->n_ranges) {
+    if (!rc) {
+        out = fis_arena_alloc(arena, sizeof *out);
         ranges = fis_arena_alloc(arena, p->n_ranges * sizeof *ranges);
-        if (!ranges)
+        if (!out || !ranges)
             rc = fis_refuse(e, FIS_CODE_TOO_LONG, "progress: %zu ranges take more than %zu bytes",
                             p->n_ranges, arena->size);
     }
@@ -184,14 +205,14 @@ static int decode_progress(const Fis__V1__Progress *p, struct fis_arena *arena,
     }
     if (rc)
         return rc;
-    offer->kind = WIRE_PROGRESS;
-    offer->progress = (struct wire_progress){
+    *out = (struct wire_progress){
         .scorer = p->scorer,
         .head_version = p->head_version,
         .scan = p->scan,
         .ranges = ranges,
         .n_ranges = (uint32_t)p->n_ranges,
     };
+    offer->progress = out;
     return 0;
 }
 
@@ -201,12 +222,14 @@ static int decode(const struct wire_message *m, struct fis_arena *arena, struct 
     const Fis__V1__Offer *o = wire_protobuf_unpack(&fis__v1__offer__descriptor, m->value, arena, e);
     if (!o)
         return -FIS_INPUT;
-    if (o->kind_case == FIS__V1__OFFER__KIND_CANDIDATE)
-        return decode_candidate(m, o->candidate, arena, offer, e);
-    if (o->kind_case == FIS__V1__OFFER__KIND_PROGRESS)
-        return decode_progress(o->progress, arena, offer, e);
-    return fis_refuse(e, FIS_CODE_BAD_FIELD,
-                      "an offer of an unknown kind: candidate or progress wanted");
+    *offer = (struct wire_offer){0};
+    int rc = o->n_candidates ? decode_candidates(m, o, arena, offer, e) : 0;
+    if (!rc && o->progress)
+        rc = decode_progress(o->progress, arena, offer, e);
+    if (!rc && !o->n_candidates && !o->progress)
+        rc =
+            fis_refuse(e, FIS_CODE_BAD_FIELD, "an offer of nothing: candidates or progress wanted");
+    return rc;
 }
 
 enum wire_decoded wire_offer_decode(const struct wire_message *m, struct fis_arena *arena,

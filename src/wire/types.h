@@ -122,11 +122,9 @@ struct wire_progress {
     uint32_t n_ranges;
 };
 struct wire_offer { /* a message on `candidates` */
-    enum { WIRE_CANDIDATE = 1, WIRE_PROGRESS } kind;
-    union {
-        struct wire_candidate candidate;
-        struct wire_progress progress;
-    };
+    const struct wire_candidate *candidates;
+    uint32_t n_candidates;
+    const struct wire_progress *progress; /* behind them; NULL: none */
 };
 
 /* ---- trainer -> labelling tool -> trainer -------------------------------------------------- */

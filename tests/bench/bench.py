@@ -462,13 +462,13 @@ def heap_size(b, figures, _):
         note("heap_size_effect: needs more records than QUICK=1 has time for")
         return
     topic, values = b.topic("raw", LONG_D, LONG_N), []
-    for _ in range(3):
-        rate = {}
-        for heap in (256, 65536):
+    for _ in range(5):
+        rate = {256: 0, 65536: 0}
+        for heap in (256, 65536, 65536, 256):  # what drifts meanwhile meets both alike
             with b.fisd(topic, "raw", d=LONG_D, selection={"heap": heap}) as p:
                 p.start(ready=None)
-                rate[heap] = numbers(b.c("progress", b.broker, f"{p.name}.candidates", LONG_N,
-                                         LONG_N // 2))["rate"]
+                rate[heap] += numbers(b.c("progress", b.broker, f"{p.name}.candidates", LONG_N,
+                                          LONG_N // 2))["rate"]
                 p.stop()
         values.append(1 - rate[65536] / rate[256])
     figures.add("heap_size_effect", values, .05, False, "",

@@ -91,12 +91,12 @@ class Range(NamedTuple):
 
 
 def ranges(value):
-    """The ranges of a Progress; none of a Candidate."""
-    kind, body = fields(value)[0]
-    if kind not in (1, 2):
-        raise Bad(f"neither a candidate nor a progress: field {kind}")
+    """The ranges of an Offer's Progress; none when it has only candidates."""
+    parts = fields(value)
+    if not parts or any(kind not in (1, 2) for kind, _ in parts):
+        raise Bad(f"neither candidates nor a progress: {parts[:1]}")
     return [Range(*(dict(fields(r)).get(n, 0) for n in range(1, 7)))
-            for n, r in fields(body) if kind == 2 and n == 7]
+            for kind, body in parts if kind == 2 for n, r in fields(body) if n == 7]
 
 
 class Request(NamedTuple):

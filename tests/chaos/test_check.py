@@ -89,7 +89,8 @@ def good():
         "records": {0: [(b"r%d" % i, record) for i in range(5)] + [(b"junk", b"{no")],
                     1: [(b"q%d" % i, record) for i in range(4)]},
         "candidates": {0: [(b"", progress((0, 0, 4, 4, 0, 0))), (b"r0", proto((1, b""))),
-                           (b"", progress((1, 0, 4, 4, 0, 0), (0, 2, 6, 3, 1, 0)))]},
+                           (b"", proto((1, b"")) + progress((1, 0, 4, 4, 0, 0),
+                                                            (0, 2, 6, 3, 1, 0)))]},
         "label-requests": {0: [asked(i) for i in (b"r0", b"r1", b"r2", b"r3")]
                            + [asked(b"r2", cancelled=True, reason="expired"), asked(b"q1")]},
         "labels": {0: [answer(b"r0", label="yes"), answer(b"r0", label="yes"),

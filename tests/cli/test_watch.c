@@ -122,8 +122,8 @@ static void progress_of_scorers(void **state)
     struct wire_buffer b = {0};
     struct fis_error e;
     static const struct wire_range ranges[] = {{0, 0, 300, 298, 2, 0}, {1, 7, 210, 202, 0, 1}};
-    const struct wire_offer offer = {.kind = WIRE_PROGRESS,
-                                     .progress = {.scorer = "s", .ranges = ranges, .n_ranges = 2}};
+    const struct wire_progress progress = {.scorer = "s", .ranges = ranges, .n_ranges = 2};
+    const struct wire_offer offer = {.progress = &progress};
     setup(&c, &w);
     assert_int_equal(wire_offer_encode(&offer, &b, &e), 0);
     watch_tick(&w, 1000, true);

@@ -11,6 +11,9 @@
 
 enum { PARTITIONS = 3, HOSTS = 2, PATIENCE_MS = 40000 };
 
+/* Of a record, and so of several candidates in a message. */
+#define MOST_BYTES 1000u
+
 static const char config_text[] = "pipeline: p\nroles: [scorer]\nclasses: [\"no\", \"yes\"]\n"
                                   "columns: [{name: a, scale: none}, {name: b, scale: none}]\n"
                                   "initial: {file: i.csv}\n"
@@ -30,7 +33,7 @@ struct world {
     unsigned char arena[1 << 16];
     /* What was read of candidates */
     int64_t counted[PARTITIONS];
-    uint64_t records, candidates, scan;
+    uint64_t records, candidates, offers, scan;
     unsigned char offered[4096];
     int64_t next[PARTITIONS];
     int failures;
@@ -100,6 +103,7 @@ static void start(struct world *w, int i)
     rt->properties = w->properties;
     rt->property_count = 4;
     KIT_OK(pipeline_init(&rt->pipeline, &w->cfg, &kit_e));
+    rt->pipeline.schema.max_bytes = MOST_BYTES;
     KIT_OK(workers_start(&rt->workers, 1, runtime_wake, rt, &kit_e));
     KIT_OK(scorer_host_open(&w->hosts[i], rt, &kit_e));
 }
@@ -213,15 +217,16 @@ static void send_ledger(struct world *w, const char *asked, uint64_t head_versio
 
 static void take_offer(struct world *w, const struct wire_offer *offer)
 {
-    if (offer->kind == WIRE_CANDIDATE) {
+    w->offers++;
+    for (uint32_t i = 0; i < offer->n_candidates; i++) {
         char text[16] = {0};
-        memcpy(text, offer->candidate.id.bytes, offer->candidate.id.length);
+        memcpy(text, offer->candidates[i].id.bytes, offer->candidates[i].id.length);
         w->offered[atoi(text + 1)] = 1;
         w->candidates++;
-        return;
     }
-    for (uint32_t i = 0; i < offer->progress.n_ranges && offer->progress.scan == w->scan; i++) {
-        const struct wire_range *r = &offer->progress.ranges[i];
+    const struct wire_progress *p = offer->progress;
+    for (uint32_t i = 0; p && p->scan == w->scan && i < p->n_ranges; i++) {
+        const struct wire_range *r = &p->ranges[i];
         int64_t *counted = &w->counted[r->partition];
         if (r->begin == r->next && !w->scan)
             continue;                      /* where it began */
@@ -246,6 +251,7 @@ static void turn(struct world *w)
         struct wire_message message = {.key = {m->key, m->key_length},
                                        .value = {m->value, m->value_length}};
         struct wire_offer offer;
+        assert_true(m->value_length <= MOST_BYTES);
         assert_int_equal(wire_offer_decode(&message, &arena, &offer, NULL), WIRE_OK);
         take_offer(w, &offer);
     }
@@ -311,6 +317,7 @@ static void test_a_pool_is_gone_through_for_each_scan(void **state)
     TURN_UNTIL(&w, w.records == 300);
     TURN_UNTIL(&w, scorer_idle(w.hosts[0]->machine));
     assert_int_equal(w.candidates, 299);
+    assert_true(w.offers < 150); /* several in a message */
     assert_false(w.offered[7]);
     assert_int_equal(scorer_counts(w.hosts[0]->machine)->records, 300);
 

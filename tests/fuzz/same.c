@@ -54,10 +54,10 @@ static int same_progress(const struct wire_progress *a, const struct wire_progre
 
 int same_offer(const struct wire_offer *a, const struct wire_offer *b)
 {
-    if (a->kind != b->kind)
-        return 0;
-    return a->kind == WIRE_CANDIDATE ? same_candidate(&a->candidate, &b->candidate)
-                                     : same_progress(&a->progress, &b->progress);
+    int same = SAME(n_candidates) && !a->progress == !b->progress;
+    for (uint32_t i = 0; same && i < a->n_candidates; i++)
+        same = same_candidate(&a->candidates[i], &b->candidates[i]);
+    return same && (!a->progress || same_progress(a->progress, b->progress));
 }
 
 int same_control(const struct wire_control *a, const struct wire_control *b)

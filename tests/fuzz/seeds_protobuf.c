@@ -68,32 +68,35 @@ static void offers(struct wire_buffer *b)
 {
     static const float x[] = {0, 0, 1, 0, 0, 0, 0, -3}, dense[] = {1, 2, 3};
     static const struct wire_range ranges[] = {{0, 5, 9, 3, 1, 0}, {7, 0, 100, 99, 0, 1}};
-    struct wire_offer o = {.kind = WIRE_CANDIDATE,
-                           .candidate = {.id = {3, "r-1"},
-                                         .x = x,
-                                         .d = 8,
-                                         .scores = {.5f, -2},
-                                         .head_version = 12,
-                                         .encoding = WIRE_JSON,
-                                         .record = {"{}", 2},
-                                         .event_time_ms = 5,
-                                         .topic = "t.records",
-                                         .partition = 2,
-                                         .offset = 77}};
+    static const struct wire_progress progress = {
+        .scorer = "s1", .head_version = 12, .scan = 11, .ranges = ranges, .n_ranges = 2};
+    struct wire_candidate c[2] = {{.id = {3, "r-1"},
+                                   .x = x,
+                                   .d = 8,
+                                   .scores = {.5f, -2},
+                                   .head_version = 12,
+                                   .encoding = WIRE_JSON,
+                                   .record = {"{}", 2},
+                                   .event_time_ms = 5,
+                                   .topic = "t.records",
+                                   .partition = 2,
+                                   .offset = 77}};
+    struct wire_offer o = {.candidates = c, .n_candidates = 1};
     struct fis_error e = {0};
     GOOD(wire_offer_encode(&o, b, &e));
     write('o', "candidate-sparse", b);
-    o.candidate.x = dense;
-    o.candidate.d = 3;
-    o.candidate.encoding = WIRE_RAW;
+    c[1] = c[0];
+    c[1].x = dense;
+    c[1].d = 3;
+    c[1].encoding = WIRE_RAW;
+    o.candidates = c + 1;
     GOOD(wire_offer_encode(&o, b, &e));
     write('o', "candidate-dense", b);
-    o = (struct wire_offer){
-        .kind = WIRE_PROGRESS,
-        .progress = {
-            .scorer = "s1", .head_version = 12, .scan = 11, .ranges = ranges, .n_ranges = 2}};
-    GOOD(wire_offer_encode(&o, b, &e));
+    GOOD(wire_offer_encode(&(struct wire_offer){.progress = &progress}, b, &e));
     write('o', "progress", b);
+    o = (struct wire_offer){.candidates = c, .n_candidates = 2, .progress = &progress};
+    GOOD(wire_offer_encode(&o, b, &e));
+    write('o', "candidates-and-progress", b);
 }
 
 static void labels(struct wire_buffer *b)

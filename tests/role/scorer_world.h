@@ -415,7 +415,7 @@ static void acknowledge(struct node *n)
         return;
     uint32_t slot = n->sent[n->acked % SENT].slot;
     drop_sent(n, n->acked + 1);
-    scorer_acked(n->m, slot);
+    scorer_acked(n->m, slot, 1);
 }
 
 static void follow(struct node *n)

@@ -165,7 +165,7 @@ static void ack_all(struct fake *f, uint32_t slot)
 {
     while (f->sent[slot]) {
         f->sent[slot]--;
-        scorer_acked(f->machine, slot);
+        scorer_acked(f->machine, slot, 1);
     }
 }
 
@@ -294,7 +294,7 @@ static void test_nothing_is_committed_before_its_acknowledgements(void **state)
     ack_all(&f, 1);
     assert_int_equal(f.n_progress, 0); /* progress does not overtake that of the older batch */
     assert_int_equal(f.n_released, 0);
-    scorer_acked(f.machine, 0);
+    scorer_acked(f.machine, 0, 1);
     f.sent[0]--;
     assert_int_equal(f.n_progress, 0);
     ack_all(&f, 0);
@@ -536,7 +536,7 @@ static void test_what_comes_of_batches_goes_out_by_pieces(void **state)
     assert_int_equal(scorer_send(f.machine, 4), 4);
     assert_int_equal(f.sent[1], 4); /* what raised the thresholds first */
     new_head(&f, 2);
-    scorer_acked(f.machine, 1);
+    scorer_acked(f.machine, 1, 1);
     f.sent[1]--;
     assert_int_equal(scorer_send(f.machine, 4), 4);
     assert_int_equal(f.sent[1], 5);

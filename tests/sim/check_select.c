@@ -104,10 +104,10 @@ void check_offer(struct sim_check *c, const struct sim_entry *m)
     fis_arena_reset(&c->arena);
     SIM_MUST(c->w, wire_offer_decode(&msg, &c->arena, &offer, &e) == WIRE_OK, "candidates: %s",
              e.text);
-    if (offer.kind == WIRE_CANDIDATE)
-        offer_in_window(c, &offer.candidate);
-    else
-        progress_in_window(c, &offer.progress);
+    for (uint32_t i = 0; i < offer.n_candidates; i++)
+        offer_in_window(c, &offer.candidates[i]);
+    if (offer.progress)
+        progress_in_window(c, offer.progress);
 }
 
 /* ---- the ranking --------------------------------------------------------------------------- */

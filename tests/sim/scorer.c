@@ -12,6 +12,7 @@
 #include "wire/protobuf_codec.h"
 
 #define SEND_AT_ONCE 8 /* few, so that something comes in between */
+#define PACKED 3       /* candidates in a message; with progress one more */
 
 struct scorer_slot {
     struct sim_scorer *s;
@@ -34,7 +35,8 @@ struct sim_scorer {
     int64_t heads_at, ledger_at;
     struct wire_assembler *assembler;
     struct scoring_head *head;
-    struct wire_buffer buffer;
+    struct wire_buffer buffer; /* an offer that is not sent yet */
+    uint32_t packed_slot, packed;
     bool stopping;
 };
 
@@ -45,10 +47,38 @@ static void fail(struct sim_scorer *s, const struct fis_error *e)
 
 /* ---- what the machine asks for ------------------------------------------------------------- */
 
+static uint32_t token_of(uint32_t slot, uint32_t n)
+{
+    return slot << 8 | n;
+}
+
+static void flush(struct sim_scorer *s)
+{
+    if (s->packed)
+        sim_producer_send(&s->producer, SIM_CANDIDATES, 0, (struct wire_bytes){0},
+                          (struct wire_bytes){s->buffer.data, s->buffer.length}, NULL,
+                          token_of(s->packed_slot, s->packed));
+    s->buffer.length = s->packed = 0;
+}
+
+/* A few go in a message. */
+static void pack(struct sim_scorer *s, uint32_t slot, const struct wire_offer *offer)
+{
+    struct fis_error e;
+    if (s->packed_slot != slot || s->packed == PACKED)
+        flush(s);
+    if (wire_offer_encode(offer, &s->buffer, &e) < 0)
+        fail(s, &e);
+    s->packed_slot = slot;
+    s->packed++;
+}
+
 static void send_some(struct sim_world *w, void *arg)
 {
     struct sim_scorer *s = arg;
-    if (scorer_send(s->machine, SEND_AT_ONCE) == SEND_AT_ONCE)
+    bool more = scorer_send(s->machine, SEND_AT_ONCE) == SEND_AT_ONCE;
+    flush(s);
+    if (more)
         sim_at(w, w->now + sim_between(w, SIM_RNG_NET, 1, 5), s->process, send_some, s);
 }
 
@@ -70,25 +100,13 @@ static void out_score(void *ctx, uint32_t index, const float *floors)
     sim_at(s->w, s->w->now + takes, s->process, ran, &s->slots[index]);
 }
 
-static void send_offer(struct sim_scorer *s, uint32_t token, const struct wire_offer *offer,
-                       const void *key, size_t length)
-{
-    struct fis_error e;
-    s->buffer.length = 0;
-    if (wire_offer_encode(offer, &s->buffer, &e) < 0)
-        fail(s, &e);
-    sim_producer_send(&s->producer, SIM_CANDIDATES, 0, (struct wire_bytes){key, length},
-                      (struct wire_bytes){s->buffer.data, s->buffer.length}, NULL, token);
-}
-
 static void out_offer(void *ctx, uint32_t slot, uint32_t i)
 {
     struct sim_scorer *s = ctx;
     struct scoring_batch *b = &s->slots[slot].batch;
     const struct wire_message *m = &b->messages[i];
     const float *scores = scoring_scores(b, i);
-    struct wire_offer offer = {.kind = WIRE_CANDIDATE};
-    offer.candidate = (struct wire_candidate){
+    const struct wire_candidate candidate = {
         .id = b->records[i].id,
         .x = scoring_features(b, i),
         .d = b->d,
@@ -101,7 +119,7 @@ static void out_offer(void *ctx, uint32_t slot, uint32_t i)
         .partition = m->partition,
         .offset = m->offset,
     };
-    send_offer(s, slot, &offer, b->records[i].id.bytes, b->records[i].id.length);
+    pack(s, slot, &(struct wire_offer){.candidates = &candidate, .n_candidates = 1});
 }
 
 static void out_refuse(void *ctx, uint32_t slot, uint32_t i)
@@ -110,14 +128,14 @@ static void out_refuse(void *ctx, uint32_t slot, uint32_t i)
     struct scoring_batch *b = &s->slots[slot].batch;
     const struct wire_message *m = &b->messages[i];
     struct sim_origin origin = {SIM_RECORDS, m->partition, m->offset, "refused"};
-    sim_producer_send(&s->producer, SIM_DEAD, 0, m->key, m->value, &origin, slot);
+    sim_producer_send(&s->producer, SIM_DEAD, 0, m->key, m->value, &origin, token_of(slot, 1));
 }
 
 static void out_progress(void *ctx, uint32_t slot, const struct wire_progress *p)
 {
     struct sim_scorer *s = ctx;
-    struct wire_offer offer = {.kind = WIRE_PROGRESS, .progress = *p};
-    send_offer(s, slot, &offer, s->name, strlen(s->name));
+    pack(s, slot, &(struct wire_offer){.progress = p});
+    flush(s);
 }
 
 struct commit {
@@ -309,7 +327,7 @@ static void turn(struct sim_world *w, void *arg)
 static void on_ack(void *arg, uint32_t token)
 {
     struct sim_scorer *s = arg;
-    scorer_acked(s->machine, token);
+    scorer_acked(s->machine, token >> 8, token & 255);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */

@@ -226,16 +226,29 @@ class Candidate(NamedTuple):
     record: bytes
 
 
-def candidate(value):
-    """A Candidate of an Offer, or None when it is a Progress."""
-    kind, body = fields(value)[0]
-    if kind != 1:
-        return None
-    f = fields(body)
-    one = dict(f)
-    scores = tuple((dict(fields(s)).get(1, 0), dict(fields(s)).get(2, b"\0\0\0\0"))
-                   for n, s in f if n == 3)
-    return Candidate(one.get(1, b""), one.get(2, b""), scores, one.get(4, 0), one.get(6, b""))
+def candidates_of(value):
+    """The Candidates of an Offer."""
+    for f in (fields(body) for kind, body in fields(value) if kind == 1):
+        one = dict(f)
+        scores = tuple((dict(fields(s)).get(1, 0), dict(fields(s)).get(2, b"\0\0\0\0"))
+                       for n, s in f if n == 3)
+        yield Candidate(one.get(1, b""), one.get(2, b""), scores, one.get(4, 0), one.get(6, b""))
+
+
+class Range(NamedTuple):
+    """Offsets [begin, next) of a partition that a scorer has handled."""
+    scan: int   # 0: stream mode
+    partition: int
+    begin: int
+    next: int
+    records: int
+
+
+def ranges_of(value):
+    """The Ranges of an Offer's Progress."""
+    for told in (fields(body) for kind, body in fields(value) if kind == 2):
+        for f in (dict(fields(one)) for n, one in told if n == 7):
+            yield Range(dict(told).get(6, 0), *(f.get(n, 0) for n in range(1, 5)))
 
 
 def score_values(c):
@@ -352,8 +365,11 @@ class Pipeline(Process):
 
     def candidates(self):
         """id -> Candidate, the newest of each id."""
-        found = (candidate(m.value) for m in self.consume("candidates"))
-        return {c.id: c for c in found if c}
+        return {c.id: c for m in self.consume("candidates") for c in candidates_of(m.value)}
+
+    def ranges(self):
+        """All Ranges that scorers have told of, in that order."""
+        return [r for m in self.consume("candidates") for r in ranges_of(m.value)]
 
     def wait_candidates(self, ids, timeout=WAIT):
         """Until all these ids were offered; id -> Candidate."""

@@ -9,9 +9,13 @@ import socket
 import subprocess
 
 import promtool
-from fisd_test import (FEATURES, FISD, Pipeline, fields, has, main, people, record_json, same,
-                       t_config, test, wait)
+from fisd_test import (FEATURES, FISD, Pipeline, candidates_of, has, main, people,
+                       record_json, same, t_config, test, wait)
 from http_client import TOKEN, client_of, trust, value
+
+
+# An Offer of one candidate with the id "x", a record in JSON and one feature.
+ONE_WIDE = b"\x0a\x09\x0a\x01x\x28\x01\x12\x02\x08\x01"
 
 
 def http_config(http=None, **sections):
@@ -53,7 +57,7 @@ def _():
         same(value(m, "fisd_records_total", outcome="scored"), 400)
         same(value(m, "fisd_records_total", outcome="refused"), 1)
         same(value(m, "fisd_dead_letters_total", topic=p.topic("records"), reason="malformed"), 1)
-        offers = [m for m in p.consume("candidates") if fields(m.value)[0][0] == 1]
+        offers = [c for m in p.consume("candidates") for c in candidates_of(m.value)]
         same(value(m, "fisd_candidates_offered_total"), len(offers))
         same(value(m, "fisd_candidates_total"), len(offers))
         same(value(m, "fisd_label_requests_open"), 16)
@@ -71,6 +75,16 @@ def _():
         shown = [r["id"].encode() for r in c.api("requests")["requests"]]
         same(sorted(shown), sorted(ids), "open requests")
         assert not set(shown) & {r["id"].encode() for r in held["candidates"]}
+        # One of several in a message is of another width: it is a dead letter, and the others count.
+        offer = next(m.value for m in p.consume("candidates") if list(candidates_of(m.value)))
+        p.produce("candidates", [(None, ONE_WIDE + offer)])
+        wait(lambda: value(c.metrics(), "fisd_dead_letters_total", topic=p.topic("candidates"),
+                           reason="wrong_width") == 1, "the dead letter")
+        same(value(c.metrics(), "fisd_candidates_total"),
+             len(offers) + len(list(candidates_of(offer))))
+        letter = p.wait_messages("dead-letter", 2)[-1]
+        same(letter.value, ONE_WIDE + offer)
+        has(letter.reason, "candidate has 1 features")
         answer(p, truth, ids)
         p.produce("labels", [(b"nobody", b'{"label": "yes"}')])
         p.wait_log(r" version version=2 ")

@@ -4,7 +4,7 @@ that was not asked for; through restarts, with scorers that come and go."""
 
 import json
 
-from fisd_test import (Pipeline, fields, main, people, record_json, same, t_config, test, wait)
+from fisd_test import Pipeline, main, people, record_json, same, t_config, test, wait
 from own_broker import delete_records
 
 ROWS = list(people(6000, 3))
@@ -46,16 +46,8 @@ def answer(p, ids):
 def scans(p):
     """scan -> {partition: [(begin, next)] in the order in which scorers said so}."""
     found = {}
-    for m in p.consume("candidates"):
-        kind, body = fields(m.value)[0]
-        if kind != 2:
-            continue
-        pairs = fields(body)
-        for number, one in pairs:
-            if number == 7:
-                r = dict(fields(one))
-                found.setdefault(dict(pairs).get(6, 0), {}).setdefault(r.get(1, 0), []).append(
-                    (r.get(2, 0), r.get(3, 0)))
+    for r in p.ranges():
+        found.setdefault(r.scan, {}).setdefault(r.partition, []).append((r.begin, r.next))
     return found
 
 

@@ -9,7 +9,7 @@ import threading
 import time
 
 import fisd_test
-from fisd_test import Pipeline, fields, has, main, people, record_json, same, t_config, test, wait
+from fisd_test import Pipeline, has, main, people, record_json, same, t_config, test, wait
 from own_broker import Broker
 
 ROWS = list(people(30000, 3))
@@ -44,8 +44,7 @@ def pause(seconds, p):
 
 
 def scored(p):
-    told = [b for k, b in (fields(m.value)[0] for m in p.consume("candidates")) if k == 2]
-    return sum(dict(fields(r)).get(4, 0) for b in told for k, r in fields(b) if k == 7)
+    return sum(r.records for r in p.ranges())
 
 
 def finish(p, n):

@@ -76,12 +76,7 @@ def whole_versions(p):
 
 def progress(p):
     """Records that scorers said they have scored."""
-    total = 0
-    for m in p.consume("candidates"):
-        kind, body = fields(m.value)[0]
-        ranges = [v for k, v in fields(body) if k == 7] if kind == 2 else []
-        total += sum(dict(fields(r)).get(4, 0) for r in ranges)
-    return total
+    return sum(r.records for r in p.ranges())
 
 
 def committed(p, role, topic):

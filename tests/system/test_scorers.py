@@ -8,11 +8,10 @@ import re
 import signal
 import subprocess
 
-from fisd_test import (KAFKA, ROOT, Pipeline, fields, main, people, record_json, same, t_config,
-                       test, wait)
+from fisd_test import (KAFKA, ROOT, Pipeline, main, people, record_json, same, t_config, test,
+                       wait)
 
 ROWS = list(people(9000, 11))
-RANGES = 7  # the field of a Progress
 LIBS = os.path.join(os.environ.get("FISD_KAFKA_CACHE", os.path.join(ROOT, "build/cache/kafka")),
                     "libs")
 
@@ -37,23 +36,11 @@ def stream(p, n, first, partition=None):
                           for r in ROWS[first:first + n]], partition)
 
 
-def ranges(p):
-    """(partition, begin, next, records) of all progress, in order."""
-    found = []
-    for m in p.consume("candidates"):
-        kind, body = fields(m.value)[0]
-        for number, one in fields(body) if kind == 2 else []:
-            if number == RANGES:
-                f = dict(fields(one))
-                found.append((f.get(1, 0), f.get(2, 0), f.get(3, 0), f.get(4, 0)))
-    return found
-
-
 def counted(p):
     """Records that count, as a reader of progress counts them; fails where one was passed over.
     The word of where a partition began may come late, from a scorer that has lost it since."""
     at, top, records = {}, {}, 0
-    for partition, begin, after, n in ranges(p):
+    for _, partition, begin, after, n in p.ranges():
         if begin == after:  # where it began
             at[partition] = begin
             continue

@@ -101,16 +101,16 @@ enum what {
 static int encode_offer(enum what what, const struct world *w, struct wire_buffer *out,
                         struct fis_error *e)
 {
-    struct wire_offer o = {.kind = WIRE_PROGRESS,
-                           .progress = {.scorer = "s", .ranges = ranges, .n_ranges = 2}};
+    const struct wire_progress progress = {.scorer = "s", .ranges = ranges, .n_ranges = 2};
+    const struct wire_candidate candidate = {.id = {1, "r"},
+                                             .x = w->slab,
+                                             .d = MIXED_D,
+                                             .scores = {1, -INFINITY},
+                                             .encoding = WIRE_JSON,
+                                             .record = {"{}", 2}};
+    struct wire_offer o = {.progress = &progress};
     if (what == CANDIDATE)
-        o = (struct wire_offer){.kind = WIRE_CANDIDATE,
-                                .candidate = {.id = {1, "r"},
-                                              .x = w->slab,
-                                              .d = MIXED_D,
-                                              .scores = {1, -INFINITY},
-                                              .encoding = WIRE_JSON,
-                                              .record = {"{}", 2}}};
+        o = (struct wire_offer){.candidates = &candidate, .n_candidates = 1};
     return wire_offer_encode(&o, out, e);
 }
 

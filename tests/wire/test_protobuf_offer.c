@@ -39,21 +39,26 @@ static enum wire_decoded decode(struct world *w, const void *bytes, size_t lengt
     return wire_offer_decode(&m, &w->arena, &w->offer, &w->e);
 }
 
-static struct wire_offer candidate_of(const float *x, uint32_t d)
+static struct wire_candidate candidate_of(const float *x, uint32_t d)
 {
-    struct wire_offer o = {.kind = WIRE_CANDIDATE,
-                           .candidate = {.x = x,
-                                         .d = d,
-                                         .scores = {.25f, -INFINITY},
-                                         .head_version = 7,
-                                         .encoding = WIRE_PROTOBUF,
-                                         .record = {"\x9a\x06\x02hi\0", 6},
-                                         .event_time_ms = -1,
-                                         .topic = "t.records",
-                                         .partition = 2,
-                                         .offset = 1234567890123}};
-    assert_int_equal(fis_id_set(&o.candidate.id, "r1", 2), 0);
-    return o;
+    struct wire_candidate c = {.x = x,
+                               .d = d,
+                               .scores = {.25f, -INFINITY},
+                               .head_version = 7,
+                               .encoding = WIRE_PROTOBUF,
+                               .record = {"\x9a\x06\x02hi\0", 6},
+                               .event_time_ms = -1,
+                               .topic = "t.records",
+                               .partition = 2,
+                               .offset = 1234567890123};
+    assert_int_equal(fis_id_set(&c.id, "r1", 2), 0);
+    return c;
+}
+
+static int encode(struct world *w, const struct wire_candidate *c)
+{
+    return wire_offer_encode(&(struct wire_offer){.candidates = c, .n_candidates = 1}, &w->out,
+                             &w->e);
 }
 
 static void assert_same(const struct wire_candidate *a, const struct wire_candidate *b)
@@ -83,15 +88,17 @@ static void candidate_round_trip(void **state)
         for (uint32_t i = 0; i < d; i++)
             if (fis_rng_below(&rng, one_in) == 0)
                 x[i] = fis_rng_below(&rng, 20) ? random_float(&rng) : -0.0f;
-        struct wire_offer in = candidate_of(x, d);
-        in.candidate.scores[1] = round % 2 ? -INFINITY : random_float(&rng);
+        struct wire_candidate in = candidate_of(x, d);
+        in.scores[1] = round % 2 ? -INFINITY : random_float(&rng);
         w->out.length = 0;
         /* Behind other bytes, so that the lists must be aligned by the encoder. */
         assert_int_equal(wire_buffer_append(&w->out, "1234567", round % 8, &w->e), 0);
-        assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
+        assert_int_equal(encode(w, &in), 0);
         if (decode(w, w->out.data + round % 8, w->out.length - round % 8) != WIRE_OK)
             fail_msg("round %u: %s", round, w->e.text);
-        assert_same(&w->offer.candidate, &in.candidate);
+        assert_int_equal(w->offer.n_candidates, 1);
+        assert_null(w->offer.progress);
+        assert_same(&w->offer.candidates[0], &in);
     }
 }
 
@@ -100,34 +107,34 @@ static void the_smaller_form(void **state)
     struct world *w = *state;
     float x[100] = {0};
     x[99] = 1;
-    struct wire_offer in = candidate_of(x, 100);
-    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
+    struct wire_candidate in = candidate_of(x, 100);
+    assert_int_equal(encode(w, &in), 0);
     assert_true(w->out.length < 100);
     for (uint32_t i = 0; i < 100; i++)
         x[i] = 1;
     w->out.length = 0;
-    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
+    assert_int_equal(encode(w, &in), 0);
     assert_true(w->out.length > 400 && w->out.length < 500);
     for (uint32_t i = 0; i < 100; i++)
         x[i] = 0;
     w->out.length = 0;
-    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
+    assert_int_equal(encode(w, &in), 0);
     assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
-    assert_int_equal(w->offer.candidate.d, 100);
-    assert_memory_equal(w->offer.candidate.x, x, sizeof x);
+    assert_int_equal(w->offer.candidates[0].d, 100);
+    assert_memory_equal(w->offer.candidates[0].x, x, sizeof x);
 }
 
 static void no_allocation_per_candidate(void **state)
 {
     struct world *w = *state;
     float x[100] = {0};
-    struct wire_offer in = candidate_of(x, 100);
+    struct wire_candidate in = candidate_of(x, 100);
     x[3] = 1;
     assert_int_equal(wire_buffer_reserve(&w->out, 4096, &w->e), 0);
     uint64_t before = fis_mem_count();
     for (int i = 0; i < 10; i++) {
         w->out.length = 0;
-        assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
+        assert_int_equal(encode(w, &in), 0);
         assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
     }
     assert_int_equal(fis_mem_count(), before);
@@ -137,15 +144,15 @@ static void not_finite(void **state)
 {
     struct world *w = *state;
     float x[2] = {1, NAN};
-    struct wire_offer in = candidate_of(x, 2);
-    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), -FIS_INPUT);
+    struct wire_candidate in = candidate_of(x, 2);
+    assert_int_equal(encode(w, &in), -FIS_INPUT);
     assert_says(&w->e, "feature 1 is not finite");
     x[1] = 0;
-    in.candidate.scores[0] = NAN;
-    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), -FIS_INPUT);
+    in.scores[0] = NAN;
+    assert_int_equal(encode(w, &in), -FIS_INPUT);
     assert_int_equal(w->out.length, 0);
-    in.candidate.scores[0] = 1;
-    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
+    in.scores[0] = 1;
+    assert_int_equal(encode(w, &in), 0);
 }
 
 static const struct wire_range ranges[] = {
@@ -154,21 +161,25 @@ static const struct wire_range ranges[] = {
     {INT32_MAX, INT64_MAX - 1, INT64_MAX, 0, 0, 1},
 };
 
-static struct wire_offer progress_of(const struct wire_range *list, uint32_t n)
+static struct wire_progress progress_of(const struct wire_range *list, uint32_t n)
 {
-    return (struct wire_offer){
-        .kind = WIRE_PROGRESS,
-        .progress = {.scorer = "s-1", .head_version = 9, .scan = 8, .ranges = list, .n_ranges = n}};
+    return (struct wire_progress){
+        .scorer = "s-1", .head_version = 9, .scan = 8, .ranges = list, .n_ranges = n};
+}
+
+static int encode_progress(struct world *w, const struct wire_progress *p)
+{
+    return wire_offer_encode(&(struct wire_offer){.progress = p}, &w->out, &w->e);
 }
 
 static void progress(void **state)
 {
     struct world *w = *state;
-    struct wire_offer in = progress_of(ranges, 3);
-    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
+    struct wire_progress in = progress_of(ranges, 3);
+    assert_int_equal(encode_progress(w, &in), 0);
     assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
-    assert_int_equal(w->offer.kind, WIRE_PROGRESS);
-    const struct wire_progress *got = &w->offer.progress;
+    assert_int_equal(w->offer.n_candidates, 0);
+    const struct wire_progress *got = w->offer.progress;
     assert_string_equal(got->scorer, "s-1");
     assert_int_equal(got->head_version, 9);
     assert_int_equal(got->scan, 8);
@@ -183,9 +194,9 @@ static void progress(void **state)
     }
     in = progress_of(NULL, 0);
     w->out.length = 0;
-    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), 0);
+    assert_int_equal(encode_progress(w, &in), 0);
     assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
-    assert_int_equal(w->offer.progress.n_ranges, 0);
+    assert_int_equal(w->offer.progress->n_ranges, 0);
 }
 
 /* The bytes that the struct would be, without the encoder's own check. */
@@ -203,7 +214,6 @@ static enum wire_decoded decode_range(struct world *w, const struct wire_range *
     range.tombstones = r->tombstones;
     p.n_ranges = 1;
     p.ranges = &list;
-    offer.kind_case = FIS__V1__OFFER__KIND_PROGRESS;
     offer.progress = &p;
     size_t n = fis__v1__offer__pack(&offer, bytes);
     return decode(w, bytes, n);
@@ -229,13 +239,13 @@ static void ranges_that_cannot_be(void **state)
         assert_int_equal(decode_range(w, &bad[i].range), WIRE_BAD);
         assert_int_equal(w->e.class, FIS_INPUT);
         assert_says(&w->e, bad[i].says);
-        struct wire_offer in = progress_of(&bad[i].range, 1);
-        assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), -FIS_INPUT);
+        struct wire_progress in = progress_of(&bad[i].range, 1);
+        assert_int_equal(encode_progress(w, &in), -FIS_INPUT);
         assert_says(&w->e, bad[i].says);
     }
     assert_int_equal(w->out.length, 0);
-    struct wire_offer in = progress_of(ranges, WIRE_PARTITIONS + 1);
-    assert_int_equal(wire_offer_encode(&in, &w->out, &w->e), -FIS_INPUT);
+    struct wire_progress in = progress_of(ranges, WIRE_PARTITIONS + 1);
+    assert_int_equal(encode_progress(w, &in), -FIS_INPUT);
     assert_says(&w->e, "10001 ranges, at most 10000 allowed");
 }
 
@@ -244,13 +254,13 @@ static void refused(void **state)
     struct world *w = *state;
     assert_int_equal(decode(w, NULL, 0), WIRE_TOMBSTONE);
     assert_int_equal(decode(w, "", 0), WIRE_BAD);
-    assert_says(&w->e, "unknown kind");
+    assert_says(&w->e, "an offer of nothing");
     assert_int_equal(decode(w, "\x0a\x03\x0a\x01r", 5), WIRE_BAD);
     assert_says(&w->e, "encoding is not given");
     assert_int_equal(decode(w, "\x0a\x05\x0a\x01r\x28\x01", 7), WIRE_BAD);
     assert_says(&w->e, "without features");
     assert_int_equal(decode(w, "\x0a\x05\x0a\x01r\x28\x09", 7), WIRE_BAD);
-    assert_says(&w->e, "field 1 (candidate) at byte 0: field 5 (encoding) at byte 5: 9 is not");
+    assert_says(&w->e, "field 1 (candidates) at byte 0: field 5 (encoding) at byte 5: 9 is not");
     assert_int_equal(decode(w, "\x0a\x0d\x0a\x01r\x28\x01\x12\x06\x08\xff\xff\xff\xff\x0f", 15),
                      WIRE_BAD);
     assert_says(&w->e, "a vector of 4294967295 takes more than");
@@ -265,13 +275,53 @@ static void refused(void **state)
     assert_says(&w->e, "vector: number 0 is not finite");
 }
 
+/* Encoded one behind the other, as a scorer does it, with its progress behind them. */
+static void several(void **state)
+{
+    struct world *w = *state;
+    float x[3][40] = {{0}};
+    for (uint32_t i = 0; i < 40; i++)
+        x[1][i] = (float)i - 20;
+    x[2][39] = 1;
+    struct wire_candidate in[3];
+    struct wire_progress told = progress_of(ranges, 3);
+    for (int i = 0; i < 3; i++) {
+        in[i] = candidate_of(x[i], 40);
+        assert_int_equal(fis_id_set(&in[i].id, "abc" + i, 1), 0);
+        in[i].offset += i;
+        assert_int_equal(encode(w, &in[i]), 0);
+    }
+    assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
+    assert_null(w->offer.progress);
+    size_t without = w->out.length;
+    struct wire_candidate bad = in[0];
+    bad.scores[0] = NAN;
+    assert_int_equal(encode(w, &bad), -FIS_INPUT);
+    assert_int_equal(w->out.length, without); /* what was there is still an offer */
+    assert_int_equal(encode_progress(w, &told), 0);
+    assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
+    assert_int_equal(w->offer.n_candidates, 3);
+    for (int i = 0; i < 3; i++)
+        assert_same(&w->offer.candidates[i], &in[i]);
+    assert_int_equal(w->offer.progress->n_ranges, 3);
+
+    w->arena.size = 2048; /* what they are decoded to is told of */
+    assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_BAD);
+    assert_says(&w->e, "more than 2048 bytes");
+    w->arena.size = 65536;
+    assert_int_equal(decode(w, "\x0a\x05\x0a\x01r\x28\x01\x0a\x00", 9), WIRE_BAD);
+    assert_says(&w->e, "candidate 1 of 2: a candidate without features");
+}
+
 static void try_offer(void *arg, const unsigned char *bytes, size_t length)
 {
     struct world *w = arg;
     if (decode(w, bytes, length) == WIRE_BAD) {
         assert_true(w->e.text[0] && w->e.class == FIS_INPUT);
-    } else if (w->offer.kind == WIRE_CANDIDATE) {
-        const struct wire_candidate *c = &w->offer.candidate;
+        return;
+    }
+    for (uint32_t k = 0; k < w->offer.n_candidates; k++) {
+        const struct wire_candidate *c = &w->offer.candidates[k];
         assert_true(c->d > 0 && c->record.data);
         for (uint32_t i = 0; i < c->d; i++)
             assert_true(isfinite(c->x[i]));
@@ -283,18 +333,15 @@ static void spoiled(void **state)
 {
     struct world *w = *state;
     float x[20] = {0};
-    struct wire_offer in = candidate_of(x, 20);
+    struct wire_candidate in = candidate_of(x, 20);
     x[3] = 2;
     x[17] = -1;
-    struct wire_buffer sparse = {0}, dense = {0};
-    assert_int_equal(wire_offer_encode(&in, &sparse, &w->e), 0);
+    assert_int_equal(encode(w, &in), 0);
+    spoil(w->out.data, w->out.length, 10000, try_offer, w);
     for (uint32_t i = 0; i < 20; i++)
         x[i] = (float)i;
-    assert_int_equal(wire_offer_encode(&in, &dense, &w->e), 0);
-    spoil(sparse.data, sparse.length, 10000, try_offer, w);
-    spoil(dense.data, dense.length, 10000, try_offer, w);
-    wire_buffer_done(&sparse);
-    wire_buffer_done(&dense);
+    assert_int_equal(encode(w, &in), 0); /* behind the sparse one */
+    spoil(w->out.data, w->out.length, 10000, try_offer, w);
 }
 
 int main(void)
@@ -306,6 +353,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(not_finite, up, down),
         cmocka_unit_test_setup_teardown(progress, up, down),
         cmocka_unit_test_setup_teardown(ranges_that_cannot_be, up, down),
+        cmocka_unit_test_setup_teardown(several, up, down),
         cmocka_unit_test_setup_teardown(refused, up, down),
         cmocka_unit_test_setup_teardown(spoiled, up, down),
     };
