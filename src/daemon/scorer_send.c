@@ -135,14 +135,14 @@ static void out_offer(void *ctx, uint32_t slot, uint32_t i)
     const struct wire_message *m = &b->messages[i];
     const float *scores = scoring_scores(b, i);
     const struct wire_candidate candidate = {
-        .id = b->records[i].id,
+        .id = b->records[i]->id,
         .x = scoring_features(b, i),
         .d = b->d,
         .scores = {scores[0], scores[1]},
         .head_version = b->head_version,
         .encoding = h->scoring.encoding,
         .record = m->value,
-        .event_time_ms = b->records[i].event_time_ms,
+        .event_time_ms = b->records[i]->event_time_ms,
         .topic = m->topic,
         .partition = m->partition,
         .offset = m->offset,

@@ -108,12 +108,12 @@ void scorer_batch(struct scorer *m, uint32_t slot, const struct scoring_batch *b
 static int wanted(struct scorer *m, const struct scoring_batch *b, uint32_t i)
 {
     if (b->unseen)
-        m->counts.unseen += b->records[i].unseen;
-    if (m->asked && asked_has(m->asked, &b->records[i].id)) {
+        m->counts.unseen += b->records[i]->unseen;
+    if (m->asked && asked_has(m->asked, &b->records[i]->id)) {
         m->counts.asked++;
         return 0;
     }
-    return scorer_best_admit(m, scoring_scores(b, i), &b->records[i].id);
+    return scorer_best_admit(m, scoring_scores(b, i), &b->records[i]->id);
 }
 
 static void handle_message(struct scorer *m, struct slot *s, const struct scoring_batch *b,

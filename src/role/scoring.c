@@ -1,7 +1,9 @@
 #include "role/scoring.h"
 
 #include <assert.h>
+#include <stdalign.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "wire/json_codec.h"
@@ -67,10 +69,12 @@ int scoring_batch_init(struct scoring_batch *b, const struct scoring_options *o,
     b->messages = fis_calloc(n, sizeof *b->messages);
     b->status = fis_calloc(n, sizeof *b->status);
     b->records = fis_calloc(n, sizeof *b->records);
+    b->room = fis_alloc(n, sizeof **b->records); /* of most ids little is touched */
     b->errors = fis_alloc(n, sizeof *b->errors); /* few are written */
     b->row = fis_calloc(n, sizeof *b->row);
     b->scores = fis_calloc((size_t)n * FIS_MAX_CRITERIA, sizeof *b->scores);
-    if (b->arena.base && b->messages && b->status && b->records && b->errors && b->row && b->scores)
+    if (b->arena.base && b->messages && b->status && b->records && b->room && b->errors && b->row &&
+        b->scores)
         return 0;
     scoring_batch_done(b);
     return fis_fail(e, FIS_NOMEM, "no memory for a batch of %u records", n);
@@ -97,6 +101,7 @@ void scoring_batch_done(struct scoring_batch *b)
     fis_free(b->messages);
     fis_free(b->status);
     fis_free(b->records);
+    fis_free(b->room);
     fis_free(b->errors);
     fis_free(b->row);
     fis_free(b->scores);
@@ -197,8 +202,7 @@ static void score_rows(struct scoring_batch *b, uint32_t from, uint32_t n,
     b->listed = 1;
 }
 
-/* Messages were written by another processor, and records lie further apart than its caches guess:
- * what is decoded soon is asked for in time. */
+/* Messages were written by another processor: what is decoded soon is asked for in time. */
 static void fetch_ahead(const struct scoring_batch *b, uint32_t i)
 {
     if (i + FETCH_AHEAD >= b->n)
@@ -206,14 +210,22 @@ static void fetch_ahead(const struct scoring_batch *b, uint32_t i)
     const struct wire_message *m = &b->messages[i + FETCH_AHEAD];
     const char *value = m->value.data;
     __builtin_prefetch(m->key.data);
-    __builtin_prefetch(&b->records[i + FETCH_AHEAD], 1);
     for (size_t at = 0; at < m->value.length && at < FETCH_BYTES; at += 64)
         __builtin_prefetch(value + at);
+}
+
+/* What it takes with its id; the next one begins behind it. */
+static size_t size_of(const struct wire_record *r)
+{
+    size_t n = offsetof(struct wire_record, id.bytes) + r->id.length;
+    return (n + alignof(struct wire_record) - 1) / alignof(struct wire_record) *
+           alignof(struct wire_record);
 }
 
 void scoring_run(struct scoring_batch *b)
 {
     const struct fis_id *ids[BLOCK_ROWS];
+    char *room = b->room;
     uint32_t block = 0;
     uint32_t every = (b->n + SCORING_SAMPLE - 1) / SCORING_SAMPLE;
     b->rows = 0;
@@ -226,19 +238,22 @@ void scoring_run(struct scoring_batch *b)
         float *x = b->x + (size_t)block * b->d;
         uint32_t at = b->from[block];
         struct wire_list list = {WIRE_NO_LIST, b->index + at, b->value + at};
+        struct wire_record *record = (void *)room;
         fetch_ahead(b, i);
         b->status[i] =
-            decode(b, &b->messages[i], x, b->listed ? &list : NULL, &b->records[i], &b->errors[i]);
+            decode(b, &b->messages[i], x, b->listed ? &list : NULL, record, &b->errors[i]);
         if (b->status[i] != WIRE_OK)
             continue;
-        b->unseen += b->records[i].unseen;
+        b->records[i] = record;
+        room += size_of(record);
+        b->unseen += record->unseen;
         if (b->sample && b->rows % every == 0)
             fis_profile_add(b->sample, list.n == WIRE_NO_LIST
                                            ? x
                                            : spread(b, &list, b->x + (size_t)BLOCK_ROWS * b->d));
         add_row(b, block, &list);
         b->row[i] = b->rows++;
-        ids[block++] = &b->records[i].id;
+        ids[block++] = &record->id;
         if (block == BLOCK_ROWS) {
             score_rows(b, b->rows - block, block, ids);
             block = 0;
@@ -251,9 +266,10 @@ void scoring_run(struct scoring_batch *b)
 const float *scoring_features(struct scoring_batch *b, uint32_t i)
 {
     float *x = b->x + (size_t)BLOCK_ROWS * b->d;
+    struct wire_record again;
     struct fis_error e;
     assert(b->status[i] == WIRE_OK && b->head_version == b->head->version);
-    if (decode(b, &b->messages[i], x, NULL, &b->records[i], &e) != WIRE_OK)
+    if (decode(b, &b->messages[i], x, NULL, &again, &e) != WIRE_OK)
         memset(x, 0, b->d * sizeof *x); /* cannot be: the same bytes were decoded before */
     return x;
 }

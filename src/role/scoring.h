@@ -41,9 +41,9 @@ struct scoring_batch {
     struct wire_message *messages; /* [capacity], filled by the caller */
     /* Results, by message: */
     enum wire_decoded *status;
-    struct wire_record *records;
-    struct fis_error *errors; /* of WIRE_BAD */
-    uint32_t *row;            /* of scores, when WIRE_OK */
+    struct wire_record **records; /* of WIRE_OK; each has room for its own id, and no longer one */
+    struct fis_error *errors;     /* of WIRE_BAD */
+    uint32_t *row;                /* of scores, when WIRE_OK */
     /* By row: */
     uint32_t rows, d;
     float *scores;   /* [rows][FIS_MAX_CRITERIA], see fis_criteria_batch */
@@ -54,6 +54,7 @@ struct scoring_batch {
     struct fis_profile *sample;
 
     const struct scoring_options *options;
+    char *room;                /* the records, one behind the other */
     struct scoring_head *head; /* of the run */
     float floors[FIS_MAX_CRITERIA];
     struct fis_scratch *scratch;

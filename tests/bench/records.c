@@ -6,9 +6,16 @@
 #include "fis/rng.h"
 
 #define POOL (1u << 20)
-/* Adult's layout: 6 numbers, then 8 one-hot columns on the other 98 places. */
+/* Adult's layout: 6 numbers, then its 8 one-hot columns with their categories, of which the first
+ * is as frequent as the most frequent one there, and the others have equal shares of what is left.
+ */
 #define NUMBERS 6u
 #define ONES 8u
+#define ADULT 104u
+static const struct {
+    uint32_t from, categories, first; /* first: of 1,000 */
+} ones[ONES] = {{6, 8, 736},  {14, 16, 323}, {30, 7, 458}, {37, 14, 134},
+                {51, 6, 404}, {57, 5, 855},  {62, 2, 668}, {64, 40, 913}};
 
 enum kind { PROTOBUF, RAW, JSON, ONEHOT, SPARSE };
 
@@ -28,7 +35,7 @@ struct maker *maker_new(const char *kind, uint32_t d)
     size_t k = 0;
     while (k < 5 && strcmp(kind, names[k]) != 0)
         k++;
-    if (k == 5 || d == 0 || d > 65536 || (k >= ONEHOT && d < NUMBERS + ONES))
+    if (k == 5 || d == 0 || d > 65536 || (k >= ONEHOT && d != ADULT))
         die("no such records: %s of %u", kind, d);
     m->kind = (enum kind)k;
     m->d = d;
@@ -80,12 +87,14 @@ static size_t put_json(struct maker *m, size_t at)
     return (size_t)(p - (char *)m->out);
 }
 
-/* Which place of column c's share is 1. */
+/* Which place of column c's is 1. */
 static uint32_t one_of(const struct maker *m, size_t at, uint32_t c)
 {
-    uint32_t share = (m->d - NUMBERS) / ONES, bits;
+    uint32_t bits;
     memcpy(&bits, &m->pool[at + NUMBERS + c], sizeof bits);
-    return NUMBERS + c * share + bits % share;
+    bits *= 2654435761u;
+    int first = (bits >> 12) % 1000 < ones[c].first;
+    return ones[c].from + (first ? 0 : 1 + (bits & 0xfff) % (ones[c].categories - 1));
 }
 
 static size_t put_onehot(struct maker *m, size_t at)

@@ -47,7 +47,7 @@ struct node {
     struct scoring_batch b[SLOTS];
     struct wire_message messages[SLOTS][BATCH];
     enum wire_decoded status[SLOTS][BATCH];
-    struct wire_record records[SLOTS][BATCH];
+    struct wire_record record[SLOTS][BATCH], *records[SLOTS][BATCH];
     struct fis_error errors[SLOTS][BATCH];
     uint32_t row[SLOTS][BATCH];
     float scores[SLOTS][BATCH][FIS_MAX_CRITERIA];
@@ -401,7 +401,8 @@ static void score(struct node *n, uint32_t slot)
         if (kind != RECORD)
             continue;
         uint32_t number = n->w->number[m->partition][m->offset];
-        id_of(number, &b->records[i].id);
+        b->records[i] = &n->record[slot][i];
+        id_of(number, &b->records[i]->id);
         scores_of(number, b->head_version, b->scores + (size_t)b->rows * FIS_MAX_CRITERIA);
         spoil(n, slot, b->rows);
         b->row[i] = b->rows++;

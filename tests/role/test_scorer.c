@@ -44,7 +44,7 @@ static void on_score(void *ctx, uint32_t slot, const float *floors)
 static void on_offer(void *ctx, uint32_t slot, uint32_t i)
 {
     struct fake *f = ctx;
-    f->offered[number_of(&f->batch[slot]->records[i].id)] = 1;
+    f->offered[number_of(&f->batch[slot]->records[i]->id)] = 1;
     f->sent[slot]++;
 }
 
@@ -109,7 +109,7 @@ struct made {
     struct scoring_batch b;
     struct wire_message messages[RECORDS];
     enum wire_decoded status[RECORDS];
-    struct wire_record records[RECORDS];
+    struct wire_record record[RECORDS], *records[RECORDS];
     struct fis_error errors[RECORDS];
     uint32_t row[RECORDS];
     float scores[RECORDS][FIS_MAX_CRITERIA];
@@ -140,7 +140,8 @@ static void add(struct made *m, uint32_t number, float a, float b)
     char text[16];
     int n = snprintf(text, sizeof text, "r%u", number);
     uint32_t i = m->b.n++;
-    assert_int_equal(fis_id_set(&m->records[i].id, text, (size_t)n), 0);
+    assert_int_equal(fis_id_set(&m->record[i].id, text, (size_t)n), 0);
+    m->records[i] = &m->record[i];
     m->status[i] = WIRE_OK;
     m->row[i] = m->b.rows++;
     m->scores[i][0] = a;
