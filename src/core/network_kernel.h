@@ -32,13 +32,13 @@ struct network_kernel {
      * for in + 16. */
     uint32_t (*others)(const float *x, uint32_t in, uint32_t *index, float *value);
     /* A tile of records of which what is not 0 is told: row i has value[k] at index[k] for k in
-     * [from[i], from[i + 1]). z [stride][rows] = bias [stride] + sum of value[k] times row index[k]
-     * of w, with the same additions in the same order as `block` has them. w: a block [in][chunk]
-     * for each `chunk` columns. stride: a multiple of chunk, and all is aligned to 64 bytes. of:
-     * NULL, or z is then cut off as by relu: z itself, or an `a` that relu has made,
-     * [stride][rows], and then z is its tangents. */
-    void (*sparse)(const float *w, uint32_t in, uint32_t stride, const uint32_t *from,
-                   const uint32_t *index, const float *value, const float *bias, const float *of,
+     * [from[i], from[i + 1]). Columns [first, end) of z [columns][rows] = bias [columns] + sum of
+     * value[k] times row index[k] of w, with the same additions in the same order as `block` has
+     * them. w: a block [in][chunk] for each `chunk` columns. first, end: multiples of chunk, and all
+     * is aligned to 64 bytes. cut: 0, or the first so many columns, whole chunks, are z of a layer
+     * and each so many behind them its tangents, which relu changes as they come. */
+    void (*sparse)(const float *w, uint32_t in, uint32_t first, uint32_t end, const uint32_t *from,
+                   const uint32_t *index, const float *value, const float *bias, uint32_t cut,
                    float *z);
     /* x [rows][in] to a [in][rows]. */
     void (*transpose)(const float *x, uint32_t in, float *a);

@@ -289,12 +289,9 @@ static int run_first(const struct fis_panel *p, const struct fis_sparse *lists, 
         return 0;
     }
     const struct network_kernel *k = p->kernel;
-    uint32_t d = p->shape.width[0], to = chunks_of(p, end_of(slots, p->active[0])), n;
-    for (uint32_t at = chunks_of(p, slots.from); at < to; at += n) {
-        n = p->cut ? p->cut : to - at;
-        k->sparse(p->rows + (size_t)at * d, d, n, s->from, lists->index, lists->value,
-                  p->row_bias + at, p->cut ? s->tile[0] : NULL, s->tile[0] + (size_t)at * k->rows);
-    }
+    k->sparse(p->rows, p->shape.width[0], chunks_of(p, slots.from),
+              chunks_of(p, end_of(slots, p->active[0])), s->from, lists->index, lists->value,
+              p->row_bias, p->cut, s->tile[0]);
     return p->cut > 0;
 }
 

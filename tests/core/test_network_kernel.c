@@ -165,21 +165,22 @@ static void criteria(void **state)
         }
 }
 
-/* Layer and tangents that are cut off as they are stored have the bits that relu leaves. bias
- * [2 * stride]. */
+/* A layer and two tangents that are cut off as they are stored, at once or the last ones later,
+ * have the bits that relu leaves. rows [3 * stride / chunk][in][chunk], bias [3 * stride]. */
 static void check_cut(const struct network_kernel *k, const float *rows, uint32_t in,
                       uint32_t stride, const uint32_t *from, const uint32_t *index,
                       const float *value, const float *bias)
 {
     size_t cells = (size_t)stride * k->rows;
-    float *want = fis_calloc(2 * cells, 4), *ours = fis_calloc(2 * cells, 4);
-    for (uint32_t slot = 0; slot < 2; slot++) {
-        const float *b = bias + (size_t)slot * stride;
-        k->sparse(rows, in, stride, from, index, value, b, NULL, want + slot * cells);
-        k->sparse(rows, in, stride, from, index, value, b, ours, ours + slot * cells);
+    float *want = fis_calloc(3 * cells, 4), *ours = fis_calloc(3 * cells, 4);
+    k->sparse(rows, in, 0, 3 * stride, from, index, value, bias, 0, want);
+    k->relu(want, stride, stride, 2);
+    for (uint32_t pass = 1; pass <= 3; pass++) {
+        memset(ours, 0, 3 * cells * sizeof *ours);
+        k->sparse(rows, in, 0, pass * stride, from, index, value, bias, stride, ours);
+        k->sparse(rows, in, pass * stride, 3 * stride, from, index, value, bias, stride, ours);
+        assert_memory_equal(ours, want, 3 * cells * sizeof *want);
     }
-    k->relu(want, stride, stride, 1);
-    assert_memory_equal(ours, want, 2 * cells * sizeof *want);
     fis_free(want);
     fis_free(ours);
 }
@@ -190,9 +191,9 @@ static void check_sparse(const struct network_kernel *k, uint32_t in, uint32_t o
 {
     uint32_t columns = network_kernel_columns(k, out), n = 0, from[NETWORK_MAX_TILE + 1] = {0};
     uint32_t stride = (out + k->chunk - 1) / k->chunk * k->chunk;
-    float *w = normals((size_t)in * out, rng), *bias = normals((size_t)columns + 2 * stride, rng);
+    float *w = normals((size_t)in * out, rng), *bias = normals((size_t)columns + 3 * stride, rng);
     float *packed = fis_calloc((size_t)in * columns, 4);
-    float *rows = fis_calloc((size_t)in * stride, 4);
+    float *rows = fis_calloc((size_t)in * stride * 3, 4);
     float *x = fis_calloc((size_t)in * k->rows, 4), *a = fis_calloc((size_t)in * k->rows, 4);
     float *z = fis_calloc((size_t)columns * k->rows, 4);
     float *ours = fis_calloc((size_t)stride * k->rows, 4);
@@ -213,8 +214,11 @@ static void check_sparse(const struct network_kernel *k, uint32_t in, uint32_t o
     network_kernel_pack(k, w, in, out, packed);
     k->transpose(x, in, a);
     network_kernel_run(k, packed, in, out, a, bias, z);
-    k->sparse(rows, in, stride, from, index, value, bias, NULL, ours);
+    k->sparse(rows, in, 0, stride, from, index, value, bias, 0, ours);
     assert_memory_equal(ours, z, (size_t)out * k->rows * sizeof *z);
+    for (uint32_t slot = 1; slot < 3; slot++)
+        for (size_t i = 0; i < (size_t)in * stride; i++)
+            rows[slot * (size_t)in * stride + i] = (float)fis_rng_normal(rng);
     bias[1] = NAN;
     check_cut(k, rows, in, stride, from, index, value, bias);
     float *all[] = {w, bias, packed, rows, x, a, z, ours, value};
