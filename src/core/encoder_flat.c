@@ -137,19 +137,30 @@ int fis_encoder_lists(const struct fis_encoder *enc)
     return enc->flat && enc->n_scaled <= enc->n / 8;
 }
 
-/* From the last to the first, as the list grows where it lies. */
+/* Scales those of the list that are to be, and returns how many there were. */
+static uint32_t scale_listed(const struct fis_encoder *enc, const uint32_t *index, float *value,
+                             uint32_t n)
+{
+    const double *mean = enc->flat, *factor = mean + enc->n, *bound = factor + enc->n;
+    uint32_t scaled = 0;
+    for (uint32_t i = 0; i < n && scaled < enc->n_scaled; i++) {
+        uint32_t at = index[i];
+        if (bound[at] == (double)INFINITY)
+            continue;
+        value[i] = scale_one(value[i], mean[at], factor[at], bound[at]);
+        scaled++;
+    }
+    return scaled;
+}
+
+/* Where a 0 is scaled to something else, it joins the list: from the last to the first, as the list
+ * grows where it lies. */
 uint32_t fis_encoder_encode_list(const struct fis_encoder *enc, uint32_t *index, float *value,
                                  uint32_t n)
 {
-    const double *mean = enc->flat, *factor = mean + enc->n, *bound = factor + enc->n;
-    uint32_t common = 0;
-    for (uint32_t i = 0; enc->n_scaled && i < n; i++) {
-        uint32_t at = index[i];
-        common += bound[at] < (double)INFINITY;
-        value[i] = scale_one(value[i], mean[at], factor[at], bound[at]);
-    }
-    uint32_t total = n + enc->n_scaled - common;
-    for (uint32_t to = total, i = n, j = enc->n_scaled; to-- > 0 && j > 0;) {
+    uint32_t total = n + enc->n_scaled - scale_listed(enc, index, value, n);
+    uint32_t to = total, i = n, j = enc->n_scaled;
+    while (to-- > i) {
         uint32_t column = enc->scaled[j - 1];
         if (i > 0 && index[i - 1] >= column) {
             i--;

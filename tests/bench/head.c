@@ -6,14 +6,17 @@
 #include "wire/chunk.h"
 #include "wire/head.h"
 
+/* scale: of all columns "none" or "standard", or of Adult's as it is trained on: its numbers
+ * "standard", its categories "none". */
 static struct fis_encoder *encoder_of(uint32_t d, const char *scale)
 {
+    uint32_t standard = strcmp(scale, "none") == 0 ? 0 : strcmp(scale, "adult") == 0 ? 6 : d;
     struct fis_encoder_column_state *states = fis_calloc(d, sizeof *states);
     char(*names)[12] = fis_calloc(d, sizeof *names);
     struct fis_error e;
     for (uint32_t i = 0; i < d; i++) {
         snprintf(names[i], sizeof names[i], "f%u", i);
-        int none = strcmp(scale, "none") == 0;
+        int none = i >= standard;
         states[i].column =
             (struct fis_column){names[i], FIS_NUMERIC, none ? FIS_SCALE_NONE : FIS_SCALE_STANDARD};
         states[i].mean = none ? 0 : .01;
