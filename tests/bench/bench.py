@@ -293,9 +293,10 @@ def end_to_end(b, figures, wanted):
 
 
 def sparse(b, figures, _):
-    """Index and value against dense numbers of the same width, decoded and scored in memory."""
+    """Index and value against dense numbers of the same width, decoded and scored in memory; encoded
+    as Adult is, its six numbers standardised."""
     lines = {}
-    for line in b.c("score", 9 if b.quick else 41, D).splitlines():
+    for line in b.c("score", 9 if b.quick else 41, D, "adult").splitlines():
         kind, size, *ns = line.split()
         lines[kind] = float(size), [float(x) for x in ns]
     (dense_bytes, dense), (bytes_, ours) = lines["protobuf"], lines["sparse"]
