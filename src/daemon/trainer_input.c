@@ -40,8 +40,11 @@ int trainer_input_offer(struct trainer_input *in, struct trainer_role *role,
     if (got == WIRE_TOMBSTONE)
         return 0;
     int rc = got == WIRE_OK ? hand_over(role, &offer, &why) : -FIS_INPUT;
-    if (rc == -FIS_INPUT)
+    if (rc == -FIS_INPUT) {
+        log_line(LOG_LEVEL_WARN, "candidate_refused", "partition=%d offset=%lld reason=\"%s\"",
+                 (int)m->partition, (long long)m->offset, why.text);
         return refuse(in, m, &why, &in->dead_offers, e);
+    }
     if (rc < 0)
         *e = why;
     return rc;

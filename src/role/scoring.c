@@ -15,8 +15,7 @@
 #define BLOCK_ROWS 128
 #define FETCH_AHEAD 6
 #define FETCH_BYTES 512
-/* JSON text and its tree together; a record is decoded, turned into floats and forgotten. */
-#define ARENA_PER_BYTE 24
+/* A record is decoded, turned into floats and forgotten. */
 #define ARENA_FLOOR ((size_t)256 << 10)
 
 struct scoring_head *scoring_head_take(struct wire_head_owned *head)
@@ -62,7 +61,7 @@ int scoring_batch_init(struct scoring_batch *b, const struct scoring_options *o,
                        struct fis_error *e)
 {
     uint32_t n = o->capacity;
-    size_t arena = o->schema->max_bytes * ARENA_PER_BYTE;
+    size_t arena = o->schema->max_bytes * WIRE_JSON_PER_BYTE;
     *b = (struct scoring_batch){.options = o};
     b->arena.size = arena > ARENA_FLOOR ? arena : ARENA_FLOOR;
     b->arena.base = fis_alloc(b->arena.size, 1);

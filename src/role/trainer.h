@@ -113,6 +113,9 @@ struct trainer_out {
     /* Pool mode: trainer_role_pool is wanted, with the ends of the records as they are now. The
      * wish stands until it is called. NULL in stream mode. */
     void (*pool)(void *ctx);
+    /* Whether people can be asked about a record: 0; INPUT, and why not; NOMEM. NULL: about any. */
+    int (*askable)(void *ctx, enum wire_encoding encoding, struct wire_bytes record,
+                   struct fis_error *e);
 };
 
 struct trainer_role;

@@ -95,9 +95,22 @@ static int check_entry(const struct trainer_role *m, const struct wire_ledger_en
     return 0;
 }
 
+/* It was askable when it came, but sizes and columns may be others since. */
+static int still_askable(struct trainer_role *m, const struct wire_ledger_entry *entry)
+{
+    struct fis_error why;
+    if (!m->out.askable || !m->out.askable(m->out.ctx, entry->encoding, entry->record, &why))
+        return 1;
+    trainer_note(m, "left_out", "text=\"a record that was held cannot be asked for now: %s\"",
+                 why.text);
+    return 0;
+}
+
 static int restore_held(struct trainer_role *m, const struct wire_ledger_entry *entry,
                         struct fis_error *e)
 {
+    if (!still_askable(m, entry))
+        return 0;
     size_t n = entry->record.length;
     struct fis_candidate c = {.id = entry->id, .x = entry->x, .payload_length = n + 1};
     unsigned char *payload = fis_alloc(n + 1, 1);

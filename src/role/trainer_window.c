@@ -22,6 +22,9 @@ int trainer_role_offer(struct trainer_role *m, const struct wire_candidate *c, s
     if (c->d != fis_shape_inputs(&m->shape))
         return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "candidate has %u features, %u wanted", c->d,
                           fis_shape_inputs(&m->shape));
+    int rc = m->out.askable ? m->out.askable(m->out.ctx, c->encoding, c->record, e) : 0;
+    if (rc < 0)
+        return rc;
     struct fis_candidate held = {.id = c->id, .x = c->x};
     unsigned char small[4096], *payload = small;
     held.payload_length = c->record.length + 1;

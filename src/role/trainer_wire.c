@@ -1,5 +1,7 @@
 #include "role/trainer_wire.h"
 
+#include <math.h>
+
 #include "wire/chunk.h"
 #include "wire/head.h"
 #include "wire/json_codec.h"
@@ -8,10 +10,14 @@
 #include "wire/protobuf_codec.h"
 #include "wire/raw.h"
 
+/* What naming the values of a column takes of the arena. */
+#define COLUMN_BYTES 96
+
 int trainer_wire_init(struct trainer_wire *w, const struct trainer_wire_options *o,
                       struct fis_error *e)
 {
-    size_t size = o->schema->max_bytes * 4 + ((size_t)1 << 20);
+    size_t size = o->schema->max_bytes * WIRE_JSON_PER_BYTE + o->n_columns * (size_t)COLUMN_BYTES +
+                  ((size_t)1 << 20);
     *w = (struct trainer_wire){.o = *o};
     if (!w->o.max_chunk)
         w->o.max_chunk = WIRE_CHUNK_BYTES;
@@ -56,6 +62,15 @@ static void put(struct trainer_wire *w, int rc, enum trainer_topic t, struct wir
 
 /* ---- requests ------------------------------------------------------------------------------ */
 
+static int raw_values(struct wire_bytes record, uint32_t n, float *out, struct fis_error *e)
+{
+    if (record.length != n * sizeof *out)
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "raw: %zu bytes, %zu wanted for %u columns",
+                          record.length, n * sizeof *out, n);
+    wire_floats_from_le(out, record.data, n);
+    return 0;
+}
+
 /* A record that is not JSON, as named values for the person who labels it. */
 static int named_values(struct trainer_wire *w, const struct wire_label_request *r,
                         struct wire_named_values *named, struct fis_error *e)
@@ -66,12 +81,15 @@ static int named_values(struct trainer_wire *w, const struct wire_label_request 
     float *raw = fis_arena_alloc(&w->arena, n * sizeof *raw);
     const float *from = raw;
     if (!names || !values || !raw)
-        return fis_fail(e, FIS_NOMEM, "a label request needs more than %zu bytes", w->arena.size);
-    if (r->encoding == WIRE_RAW)
-        wire_floats_from_le(raw, r->record.data, n);
-    else if (wire_protobuf_values(r->record, n, &w->arena, &from, e) < 0)
-        return -1;
+        return fis_refuse(e, FIS_CODE_TOO_LONG, "a label request needs more than %zu bytes",
+                          w->arena.size);
+    int rc = r->encoding == WIRE_RAW ? raw_values(r->record, n, raw, e)
+                                     : wire_protobuf_values(r->record, n, &w->arena, &from, e);
+    if (rc < 0)
+        return rc;
     for (uint32_t i = 0; i < n; i++) {
+        if (!isfinite(from[i]))
+            return fis_refuse(e, FIS_CODE_NOT_FINITE, "feature %u is not finite", i);
         names[i] = w->o.columns[i].name;
         values[i] = (struct fis_value){.kind = FIS_VALUE_NUMBER, .number = from[i]};
     }
@@ -91,6 +109,21 @@ static int encode_request(struct trainer_wire *w, const struct wire_label_reques
     if (!own_names && named_values(w, r, &named, e) < 0)
         return -1;
     return wire_json_label_request(schema, r, own_names ? NULL : &named, &w->arena, &w->payload, e);
+}
+
+/* What a scorer tells is not its own: whoever may write to its topic could say anything. */
+static int out_askable(void *ctx, enum wire_encoding encoding, struct wire_bytes record,
+                       struct fis_error *e)
+{
+    struct trainer_wire *w = ctx;
+    const struct wire_label_request r = {.encoding = encoding, .record = record};
+    struct wire_named_values named;
+    if (record.length > w->o.schema->max_bytes)
+        return fis_refuse(e, FIS_CODE_TOO_LONG, "a record of %zu bytes, at most %zu allowed",
+                          record.length, w->o.schema->max_bytes);
+    fis_arena_reset(&w->arena);
+    return encoding == WIRE_JSON ? wire_json_check(record, &w->arena, e)
+                                 : named_values(w, &r, &named, e);
 }
 
 static void out_request(void *ctx, const struct wire_label_request *r)
@@ -240,5 +273,6 @@ void trainer_wire_out(struct trainer_wire *w, struct trainer_out *out)
         .job = out_job,
         .note = out_note,
         .pool = out_pool,
+        .askable = out_askable,
     };
 }

@@ -16,6 +16,9 @@
 
 #include "fis/mem.h"
 
+/* Of an arena for each byte of a record: text and tree together. */
+#define WIRE_JSON_PER_BYTE 24
+
 /* Once, when the program starts, before a second thread and before any other use of jansson. */
 void wire_json_init(void);
 

@@ -64,6 +64,10 @@ enum wire_decoded wire_json_example(const struct wire_schema *schema,
                                     struct fis_arena *arena, struct wire_example *example,
                                     struct fis_error *e) FIS_MUST_CHECK;
 
+/* INPUT: the text is not one object, or takes more than the arena has. */
+int wire_json_check(struct wire_bytes text, struct fis_arena *arena,
+                    struct fis_error *e) FIS_MUST_CHECK;
+
 /* Named values in place of a JSON record, for records that came as protobuf or raw floats. */
 struct wire_named_values {
     const char *const *names;

@@ -28,6 +28,14 @@ static int append_named(const struct wire_named_values *named, struct wire_buffe
     return rc ? rc : wire_json_append(out, "}", e);
 }
 
+int wire_json_check(struct wire_bytes text, struct fis_arena *arena, struct fis_error *e)
+{
+    wire_json_arena_enter(arena);
+    int good = wire_json_parse(text, e) != NULL;
+    wire_json_arena_leave();
+    return good ? 0 : -(int)FIS_INPUT;
+}
+
 /* The record's own bytes, which the labelling tool gets untouched; but only if they are an object,
  * or the message around them would not be JSON. */
 static int append_record(const struct wire_label_request *r, const struct wire_named_values *named,
@@ -35,11 +43,9 @@ static int append_record(const struct wire_label_request *r, const struct wire_n
 {
     if (r->encoding != WIRE_JSON)
         return named ? append_named(named, out, e) : wire_json_append(out, "null", e);
-    wire_json_arena_enter(arena);
-    int bad = wire_json_parse(r->record, e) == NULL;
-    wire_json_arena_leave();
-    if (bad)
-        return -(int)FIS_INPUT;
+    int rc = wire_json_check(r->record, arena, e);
+    if (rc)
+        return rc;
     struct wire_bytes text = wire_json_skip_mark(r->record);
     return wire_buffer_append(out, text.data, text.length, e);
 }

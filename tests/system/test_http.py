@@ -9,13 +9,26 @@ import socket
 import subprocess
 
 import promtool
-from fisd_test import (FEATURES, FISD, Pipeline, candidates_of, has, main, people,
+from fisd_test import (FEATURES, FISD, Pipeline, candidates_of, fields, has, main, people,
                        record_json, same, t_config, test, wait)
 from http_client import TOKEN, client_of, trust, value
 
 
 # An Offer of one candidate with the id "x", a record in JSON and one feature.
 ONE_WIDE = b"\x0a\x09\x0a\x01x\x28\x01\x12\x02\x08\x01"
+
+
+def varied(candidate, encoding, record):
+    """An Offer of this candidate with another record."""
+    def field(number, value):
+        if isinstance(value, int):
+            return varint(number << 3) + varint(value)
+        return varint(number << 3 | 2) + varint(len(value)) + value
+
+    def varint(n):
+        return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+    others = b"".join(field(n, v) for n, v in fields(candidate) if n not in (5, 6))
+    return field(1, others + field(5, encoding) + field(6, record))
 
 
 def http_config(http=None, **sections):
@@ -85,6 +98,13 @@ def _():
         letter = p.wait_messages("dead-letter", 2)[-1]
         same(letter.value, ONE_WIDE + offer)
         has(letter.reason, "candidate has 1 features")
+        # So are those whose record nobody could be asked about: too short, or not what it says.
+        body = fields(offer)[0][1]
+        bad = [(3, b"\1\2\3", "3 bytes"), (1, b"[1]", "an object wanted"),
+               (2, b"\x12\x03abc", "not a multiple of 4")]
+        p.produce("candidates", [(None, varied(body, *what)) for *what, _ in bad])
+        for letter, (_, _, reason) in zip(p.wait_messages("dead-letter", 5)[2:], bad):
+            has(letter.reason, reason)
         answer(p, truth, ids)
         p.produce("labels", [(b"nobody", b'{"label": "yes"}')])
         p.wait_log(r" version version=2 ")
