@@ -26,7 +26,8 @@ int outbox_open(struct outbox **out, const struct outbox_options *o, struct fis_
     b->dead_letter_bytes = o->dead_letter_bytes;
     struct stream_producer_options p = {.client = o->client,
                                         .transactional_id = o->transactional_id,
-                                        .patient = !o->transactional_id};
+                                        .patient = !o->transactional_id,
+                                        .batch_bytes = o->batch_bytes};
     int rc = stream_producer_open(&b->producer, &p, e);
     if (rc == 0 && o->transactional_id) {
         rc = stream_txn_thread_new(&b->txn, b->producer, o->client.wake, o->client.wake_arg, e);

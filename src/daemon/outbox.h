@@ -20,6 +20,7 @@ struct outbox_options {
     struct stream_client client;
     const char *transactional_id; /* NULL: at_least_once */
     size_t dead_letter_bytes;     /* longer dead letters are cut; 0: no limit */
+    size_t batch_bytes;           /* see stream_producer_options */
 };
 int outbox_open(struct outbox **out, const struct outbox_options *o,
                 struct fis_error *e) FIS_MUST_CHECK;

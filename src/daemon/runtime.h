@@ -40,6 +40,7 @@ struct runtime {
     size_t property_count;
     bool exactly_once;
     size_t dead_letter_bytes; /* max.message.bytes of that topic; 0: no limit */
+    size_t batch_bytes;       /* the smallest max.message.bytes of what is written; 0: no limit */
     struct scorer_host *scorer;
     struct trainer_host *trainer;
     struct topics_job *topics;

@@ -58,7 +58,8 @@ static int open_kafka(struct scorer_host *h, struct fis_error *e)
         .topics = h->ledger_topics,
         .topic_count = 1,
     };
-    struct stream_producer_options producer = {.client = runtime_client(rt), .patient = true};
+    struct stream_producer_options producer = {
+        .client = runtime_client(rt), .patient = true, .batch_bytes = rt->batch_bytes};
     records.client.name = "records";
     heads.client.name = "heads";
     producer.client.name = "offers";

@@ -7,6 +7,8 @@
 #include "stream/topics.h"
 
 #define ADMIN_TIMEOUT_MS 5000
+#define MADE_TRIES 20
+#define MADE_PAUSE_MS 100
 /* Kafka's own, of a topic that does not say. */
 #define USUAL_LIMIT ((size_t)1000000)
 /* What is put around a record, columns and classes aside: ids, names, scores, Kafka's framing. */
@@ -42,6 +44,29 @@ static int check_ledger(struct topics_job *t)
                     ledger.name, (int)report.partitions);
 }
 
+static bool just_made(const struct topics_job *t, const char *name)
+{
+    for (uint32_t i = 0; i < t->count; i++)
+        if (t->reports[i].created && strcmp(t->topics[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A broker may know of a topic some time after another has made it. */
+static int find_limits(struct topics_job *t)
+{
+    for (int tries = 0;; tries++) {
+        int rc = stream_topics_limits(&t->client, t->limited, LIMITS, ADMIN_TIMEOUT_MS, t->limits,
+                                      &t->error);
+        bool untold = false;
+        for (int k = 0; k < LIMITS; k++)
+            untold |= t->limits[k] == 0 && just_made(t, t->limited[k]);
+        if (rc < 0 || !untold || tries == MADE_TRIES)
+            return rc;
+        uv_sleep(MADE_PAUSE_MS);
+    }
+}
+
 static void run(void *arg)
 {
     struct topics_job *t = arg;
@@ -52,8 +77,7 @@ static void run(void *arg)
     if (t->rc >= 0)
         t->rc = check_ledger(t);
     if (t->rc == 0)
-        t->rc = stream_topics_limits(&t->client, t->limited, LIMITS, ADMIN_TIMEOUT_MS, t->limits,
-                                     &t->error);
+        t->rc = find_limits(t);
 }
 
 static void ran(void *arg)
@@ -150,7 +174,10 @@ int topics_job_turn(struct topics_job *t, struct fis_error *e)
     limit_records(t, CANDIDATES);
     limit_records(t, LABEL_REQUESTS);
     limit_records(t, LEDGER);
-    t->rt->dead_letter_bytes = limit_of(t, DEAD_LETTER);
+    t->rt->dead_letter_bytes = t->rt->batch_bytes = limit_of(t, DEAD_LETTER);
+    for (int k = 0; k < DEAD_LETTER; k++)
+        if (limit_of(t, k) < t->rt->batch_bytes)
+            t->rt->batch_bytes = limit_of(t, k);
     t->state = DONE;
     return 1;
 }

@@ -86,7 +86,8 @@ static void fence(void *ctx)
     struct trainer_host *h = ctx;
     struct fis_error e;
     struct outbox_options o = {.client = runtime_client(h->rt),
-                               .dead_letter_bytes = h->rt->dead_letter_bytes};
+                               .dead_letter_bytes = h->rt->dead_letter_bytes,
+                               .batch_bytes = h->rt->batch_bytes};
     o.client.name = "outbox";
     if (h->rt->exactly_once)
         o.transactional_id = h->transactional_id;

@@ -13,14 +13,19 @@
 
 #define FLUSH_SLICE_MS 20
 #define PURGE_MS 500
+#define USUAL_BATCH 1000000 /* librdkafka's */
 
 static int make_client(struct stream_producer *p, const struct stream_producer_options *o,
                        struct fis_error *e)
 {
+    char batch[32];
+    snprintf(batch, sizeof batch, "%zu", o->batch_bytes);
+    bool small = o->batch_bytes && o->batch_bytes < USUAL_BATCH;
     const struct stream_property defaults[] = {
         {"acks", "all"},
         {"linger.ms", o->patient ? "2" : NULL},
         {"compression.type", "lz4"},
+        {"batch.size", small ? batch : NULL},
         {"partitioner", "murmur2_random"},
         /* What a topic takes is for the broker to say; librdkafka's own 1 MB is in the way. */
         {"message.max.bytes", "1000000000"},

@@ -4,9 +4,9 @@
  * What is sent to one partition keeps its order there: one request is on its way at a time (with a
  * transactional id the producer is idempotent instead), and what an answer was lost of may be there
  * twice. Defaults (overridable by properties): acks=all, linger.ms=5 (2 when `patient`: what a
- * scorer sends is waited for by its next batch), compression.type=lz4, partitioner=murmur2_random
- * (keys go where Java clients put them).
- * With a transactional id every send must be inside a transaction (stream/txn_thread.h).
+ * scorer sends is waited for by its next batch), compression.type=lz4, batch.size=batch_bytes,
+ * partitioner=murmur2_random (keys go where Java clients put them). With a transactional id every
+ * send must be inside a transaction (stream/txn_thread.h).
  *
  * Rhythm: on a wake, call stream_producer_poll until it returns 0. Every send that returned 0
  * gets exactly one report, in no particular order between partitions.
@@ -25,6 +25,9 @@ struct stream_producer_options {
     struct stream_client client;
     const char *transactional_id; /* NULL: no transactions */
     bool patient; /* without transactions: messages wait for a broker as long as it takes */
+    /* Of messages in a batch, where that is less than librdkafka's 1,000,000: a topic refuses a
+     * batch above its max.message.bytes, whatever its messages. 0: not known. */
+    size_t batch_bytes;
 };
 
 /* What became of a message. class FIS_OK: delivered. INPUT: the broker refuses this message.

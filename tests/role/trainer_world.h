@@ -305,7 +305,7 @@ static inline void make_role(struct world *w)
 {
     struct fis_error e;
     struct trainer_out out = {w,       on_request, on_ledger, on_unheld, on_state, on_checkpoint,
-                              on_head, on_model,   on_job,    on_note,   on_pool};
+                              on_head, on_model,   on_job,    on_note,   on_pool,  NULL};
     w->encoder = fis_encoder_new(columns, D, 10, &e);
     struct fis_value row[D] = {{FIS_VALUE_NUMBER, 1, NULL, 0},
                                {FIS_VALUE_NUMBER, 1, NULL, 0},

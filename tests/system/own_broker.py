@@ -118,5 +118,6 @@ def delete_topic(topic):
     tool("TopicCommand", "--delete", "--topic", topic)
 
 
-def create_topic(topic, partitions=1):
-    tool("TopicCommand", "--create", "--topic", topic, "--partitions", str(partitions))
+def create_topic(topic, partitions=1, max_message_bytes=None):
+    limit = ["--config", f"max.message.bytes={max_message_bytes}"] if max_message_bytes else []
+    tool("TopicCommand", "--create", "--topic", topic, "--partitions", str(partitions), *limit)

@@ -3,10 +3,12 @@
 counted, with a reason that a person understands, and changes no score of the good ones."""
 
 import json
+import random
 import struct
 
 from fisd_test import (Pipeline, floats, has, main, people, record_json, same, t_config, test,
                        w_config)
+from own_broker import create_topic
 
 GOOD = {"age": 39.0, "hours": 40.0, "job": "clerk", "score": 1.5}
 NOT_JSON = "not JSON"
@@ -142,6 +144,19 @@ def _():
         p.wait_candidates([b"after"])
         p.wait_counts("scored", tombstones=1, refused=len(bad))
         assert b"null" not in p.candidates()
+
+
+@test("a topic that takes short messages gets them in short batches")
+def _():
+    with Pipeline(t_config(), topics=False) as p:
+        create_topic(p.topic("dead-letter"), max_message_bytes=150_000)
+        p.make_topics()
+        p.start()
+        # Together they make a batch of what librdkafka allows, a million bytes; not to be compressed.
+        noise = random.Random(3)
+        p.produce("records", [(b"bad%d" % k, noise.randbytes(90_000)) for k in range(12)])
+        p.wait_messages("dead-letter", 12)
+        p.alive()
 
 
 def packed(*x):
