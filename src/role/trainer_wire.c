@@ -79,12 +79,15 @@ static int named_values(struct trainer_wire *w, const struct wire_label_request 
     const char **names = fis_arena_alloc(&w->arena, n * sizeof *names);
     struct fis_value *values = fis_arena_alloc(&w->arena, n * sizeof *values);
     float *raw = fis_arena_alloc(&w->arena, n * sizeof *raw);
+    struct wire_named_values *attributes = fis_arena_alloc(&w->arena, sizeof *attributes);
     const float *from = raw;
-    if (!names || !values || !raw)
+    if (!names || !values || !raw || !attributes)
         return fis_refuse(e, FIS_CODE_TOO_LONG, "a label request needs more than %zu bytes",
                           w->arena.size);
     int rc = r->encoding == WIRE_RAW ? raw_values(r->record, n, raw, e)
                                      : wire_protobuf_values(r->record, n, &w->arena, &from, e);
+    if (rc >= 0 && r->encoding == WIRE_PROTOBUF)
+        rc = wire_protobuf_attributes(r->record, &w->arena, attributes, e);
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; i < n; i++) {
@@ -93,7 +96,8 @@ static int named_values(struct trainer_wire *w, const struct wire_label_request 
         names[i] = w->o.columns[i].name;
         values[i] = (struct fis_value){.kind = FIS_VALUE_NUMBER, .number = from[i]};
     }
-    *named = (struct wire_named_values){names, values, n};
+    *named = (struct wire_named_values){names, values, n,
+                                        r->encoding == WIRE_PROTOBUF ? attributes : NULL};
     return 0;
 }
 

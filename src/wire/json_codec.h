@@ -68,18 +68,13 @@ enum wire_decoded wire_json_example(const struct wire_schema *schema,
 int wire_json_check(struct wire_bytes text, struct fis_arena *arena,
                     struct fis_error *e) FIS_MUST_CHECK;
 
-/* Named values in place of a JSON record, for records that came as protobuf or raw floats. */
-struct wire_named_values {
-    const char *const *names;
-    const struct fis_value *values;
-    uint32_t n;
-};
 /*
- * {"id","round","criterion","head","classes":[…],"requested_at","deadline","votes","record":{…}}:
- * times in milliseconds since 1970, deadline only when there is one, votes only when there are
- * several. One that is withdrawn: {"id","round","head","requested_at","cancelled":true,"reason"}.
- * The record is the original JSON object byte for byte (checked to be one, in the arena), or
- * `named` when the record is not JSON (missing values left out).
+ * {"id","round","criterion","head","classes":[…],"requested_at","deadline","votes","record":{…},
+ * "attributes":{…}}: times in milliseconds since 1970, deadline only when there is one, votes only
+ * when there are several, attributes when `named` has some. One that is withdrawn:
+ * {"id","round","head","requested_at","cancelled":true,"reason"}. The record is the original JSON
+ * object byte for byte (checked to be one, in the arena), or `named` when the record is not JSON
+ * (missing values left out).
  */
 int wire_json_label_request(const struct wire_schema *schema, const struct wire_label_request *r,
                             const struct wire_named_values *named, struct fis_arena *arena,

@@ -122,6 +122,10 @@ static int append_rest(const struct wire_label_request *r, const struct wire_nam
         rc = wire_json_append(out, ",\"record\":", e);
         if (!rc)
             rc = append_record(r, named, arena, out, e);
+        if (!rc && named && named->attributes && named->attributes->n)
+            rc = wire_json_append(out, ",\"attributes\":", e);
+        if (!rc && named && named->attributes && named->attributes->n)
+            rc = append_named(named->attributes, out, e);
     }
     return rc ? rc : wire_json_append(out, "}", e);
 }

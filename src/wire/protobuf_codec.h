@@ -44,6 +44,10 @@ enum wire_decoded wire_protobuf_record_or_list(const struct wire_schema *schema,
 int wire_protobuf_values(struct wire_bytes value, uint32_t n_columns, struct fis_arena *arena,
                          const float **values, struct fis_error *e) FIS_MUST_CHECK;
 
+/* The attributes of a record, by their names, none twice: texts for the people who label it. */
+int wire_protobuf_attributes(struct wire_bytes value, struct fis_arena *arena,
+                             struct wire_named_values *out, struct fis_error *e) FIS_MUST_CHECK;
+
 /* No bytes at all with the id as key: class 0. The id is the field's or the key's. */
 enum wire_decoded wire_protobuf_label(const struct wire_schema *schema,
                                       const struct wire_message *m, struct fis_arena *arena,

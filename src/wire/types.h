@@ -127,6 +127,15 @@ struct wire_offer { /* a message on `candidates` */
     const struct wire_progress *progress; /* behind them; NULL: none */
 };
 
+/* Named values in place of a JSON record, for records that came as protobuf or raw floats, and what
+ * such a record carries besides. */
+struct wire_named_values {
+    const char *const *names;
+    const struct fis_value *values;
+    uint32_t n;
+    const struct wire_named_values *attributes; /* NULL: none */
+};
+
 /* ---- trainer -> labelling tool -> trainer -------------------------------------------------- */
 struct wire_label_request {
     struct fis_id id;

@@ -157,7 +157,7 @@ static void check_named(const json_t *members)
 {
     const char *names[MOST_NAMED];
     struct fis_value values[MOST_NAMED];
-    struct wire_named_values named = {names, values, 0};
+    struct wire_named_values named = {names, values, 0, NULL};
     struct wire_label_request request = {
         .id = {1, "r"}, .criterion = "ekg", .encoding = WIRE_PROTOBUF, .votes = 1};
     struct fis_arena arena = {0};

@@ -23,6 +23,7 @@ struct world {
     struct trainer_out out;
     uint32_t put;
     size_t longest;
+    char last[400]; /* its end */
 };
 
 static const char *const classes[] = {"no", "yes"};
@@ -36,6 +37,9 @@ static int on_put(void *arg, enum trainer_topic t, struct wire_bytes key, struct
     assert_true(key.length > 0 && value.length > 0);
     w->put++;
     w->longest = value.length > w->longest ? value.length : w->longest;
+    size_t n = value.length < sizeof w->last ? value.length : sizeof w->last - 1;
+    memcpy(w->last, (const char *)value.data + value.length - n, n);
+    w->last[n] = 0;
     return 0;
 }
 
@@ -170,13 +174,37 @@ static void protobuf_is_a_record(void **state)
     close_world(&w);
 }
 
+/* What a record carries goes to the people, once by each name; the last one counts. */
+static void attributes_are_handed_on(void **state)
+{
+    (void)state;
+    static const char record[] = "\x22\x09\x0a\x01z\x12\x04\xe2\x82\xac\""
+                                 "\x12\x04\0\0\x80\x3f"
+                                 "\x22\x06\x0a\x01\x61\x12\x01\x31"
+                                 "\x22\x03\x0a\x01\x62"
+                                 "\x22\x06\x0a\x01\x61\x12\x01\x32";
+    struct world w;
+    open_world(&w, 1, 4096);
+    good(&w, WIRE_PROTOBUF, record, sizeof record - 1);
+    const char *end = strstr(w.last, "\"record\"");
+    assert_non_null(end);
+    assert_string_equal(end, "\"record\":{\"f0\":1},\"attributes\":{\"a\":\"2\",\"b\":\"\","
+                             "\"z\":\"\xe2\x82\xac\\\"\"}}");
+    good(&w, WIRE_PROTOBUF, record + 11, 6);
+    assert_string_equal(strstr(w.last, "\"record\""), "\"record\":{\"f0\":1}}");
+    /* A Confluent frame is taken off here too. */
+    good(&w, WIRE_PROTOBUF, "\0\0\0\0\x07\0\x12\x04\0\0\x80\x3f\x22\x06\x0a\x01\x61\x12\x01\x31",
+         20);
+    assert_non_null(strstr(w.last, "\"attributes\":{\"a\":\"1\"}}"));
+    close_world(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(raw_has_its_width),
-        cmocka_unit_test(json_is_an_object),
-        cmocka_unit_test(json_with_a_long_array),
-        cmocka_unit_test(protobuf_is_a_record),
+        cmocka_unit_test(raw_has_its_width),        cmocka_unit_test(json_is_an_object),
+        cmocka_unit_test(json_with_a_long_array),   cmocka_unit_test(protobuf_is_a_record),
+        cmocka_unit_test(attributes_are_handed_on),
     };
     wire_json_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -605,7 +605,11 @@ static void a_label_request_for_a_record_of_numbers(void **state)
         {.kind = FIS_VALUE_NUMBER, .number = -2},
         {.kind = FIS_VALUE_TEXT, .text = "a\tb", .length = 3},
     };
-    const struct wire_named_values named = {names, values, 4};
+    static const char *const more[] = {"image", "\""};
+    const struct fis_value texts[] = {{.kind = FIS_VALUE_TEXT, .text = "http://a/1", .length = 10},
+                                      {.kind = FIS_VALUE_TEXT, .text = "", .length = 0}};
+    const struct wire_named_values extra = {more, texts, 2, NULL}, none = {NULL, NULL, 0, NULL};
+    struct wire_named_values named = {names, values, 4, &extra};
     struct wire_label_request r = request(NULL);
     struct wire_buffer out = {0};
     struct fis_error e = {0};
@@ -615,7 +619,13 @@ static void a_label_request_for_a_record_of_numbers(void **state)
     assert_int_equal(wire_buffer_append(&out, "", 1, &e), 0);
     assert_non_null(strstr((char *)out.data,
                            "\"deadline\":1700000000500,\"record\":{\"f0\":0.1,\"f2\":-2,"
-                           "\"f3\":\"a\\u0009b\"}}"));
+                           "\"f3\":\"a\\u0009b\"},"
+                           "\"attributes\":{\"image\":\"http://a/1\",\"\\\"\":\"\"}}"));
+    out.length = 0;
+    named.attributes = &none;
+    assert_int_equal(wire_json_label_request(&schema, &r, &named, &arena, &out, &e), 0);
+    assert_int_equal(wire_buffer_append(&out, "", 1, &e), 0);
+    assert_non_null(strstr((char *)out.data, "\"f3\":\"a\\u0009b\"}}"));
     wire_buffer_done(&out);
 }
 
