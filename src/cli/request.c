@@ -28,6 +28,20 @@ static void copy_text(char *to, size_t size, const char *from)
     screen_clean(to);
 }
 
+/* A request's attributes and then its record, as one object; NULL: it has no record. */
+static json_t *shown_of(const json_t *request)
+{
+    json_t *record = json_object_get(request, "record");
+    json_t *attributes = json_object_get(request, "attributes");
+    if (!json_is_object(record))
+        return NULL;
+    json_t *shown = json_is_object(attributes) ? json_copy(attributes) : NULL;
+    if (shown && json_object_update(shown, record) == 0)
+        return shown;
+    json_decref(shown);
+    return json_incref(record);
+}
+
 static int read_json(const struct wire_message *m, int with_record, struct request *out,
                      struct fis_error *e)
 {
@@ -46,8 +60,7 @@ static int read_json(const struct wire_message *m, int with_record, struct reque
         out->cancelled = json_is_true(json_object_get(object, "cancelled"));
         copy_text(out->reason, sizeof out->reason,
                   json_string_value(json_object_get(object, "reason")));
-        json_t *record = json_object_get(object, "record");
-        out->record = with_record && json_is_object(record) ? json_incref(record) : NULL;
+        out->record = with_record ? shown_of(object) : NULL;
     }
     json_decref(object);
     return rc ? rc : 1;

@@ -129,6 +129,12 @@ static void votes_and_withdrawals(void **state)
     read_as(&c, "{\"id\":\"a\",\"votes\":3,\"record\":{}}", &r);
     assert_int_equal(r.votes, 3);
     request_done(&r);
+    read_as(&c, "{\"id\":\"a\",\"record\":{\"f\":1},\"attributes\":{\"url\":\"u\",\"f\":\"2\"}}",
+            &r);
+    assert_int_equal(json_object_size(r.record), 2);
+    assert_string_equal(json_string_value(json_object_get(r.record, "url")), "u");
+    assert_int_equal(json_integer_value(json_object_get(r.record, "f")), 1);
+    request_done(&r);
     read_as(&c, "{\"id\":\"a\",\"cancelled\":true,\"reason\":\"exp\\u001b\"}", &r);
     assert_true(r.cancelled && !r.record);
     assert_string_equal(r.reason, "exp?");
