@@ -18,7 +18,7 @@ enum { WIDE = 40000 };
 struct world {
     struct wire_schema schema;
     struct fis_column *columns;
-    char (*names)[8];
+    char (*names)[12];
     struct trainer_wire wire;
     struct trainer_out out;
     uint32_t put;
