@@ -4,6 +4,9 @@
 
 #include "role/scorer_impl.h"
 
+/* Of most ids. Those of a large heap are looked at here and there, and should lie close. */
+#define SHORT_ID 32u
+
 int scorer_best_init(struct scorer *m, struct fis_error *e)
 {
     size_t size = 16;
@@ -12,7 +15,8 @@ int scorer_best_init(struct scorer *m, struct fis_error *e)
     m->criteria = fis_criteria_count(m->o.criteria.algorithm);
     m->index_mask = (uint32_t)(size - 1);
     for (uint32_t c = 0; c < m->criteria; c++) {
-        m->ids[c] = fis_calloc(m->o.heap, sizeof **m->ids);
+        m->stride[c] = SHORT_ID;
+        m->ids[c] = fis_calloc(m->o.heap, SHORT_ID);
         m->hashes[c] = fis_calloc(m->o.heap, sizeof **m->hashes);
         m->index[c] = fis_calloc(size, sizeof **m->index);
         if (!m->ids[c] || !m->hashes[c] || !m->index[c] ||
@@ -45,12 +49,38 @@ void scorer_best_clear(struct scorer *m)
  * index is a table of slots + 1 by the ids' hashes, 0 where there is none; what does not find its
  * place free lies behind it. */
 
+static struct fis_id *id_at(const struct scorer *m, uint32_t c, uint32_t slot)
+{
+    return (void *)(m->ids[c] + (size_t)slot * m->stride[c]);
+}
+
+/* Makes the slots wider when the id needs it; 0: there is no memory. */
+static int room_for(struct scorer *m, uint32_t c, const struct fis_id *id)
+{
+    uint32_t old = m->stride[c], wide = old;
+    while (wide < 1u + id->length)
+        wide *= 2;
+    if (wide == old)
+        return 1;
+    char *ids = fis_calloc(m->o.heap, wide), *from = m->ids[c];
+    if (!ids)
+        return 0;
+    for (uint32_t slot = 0; slot < m->o.heap; slot++)
+        memcpy(ids + (size_t)slot * wide, from + (size_t)slot * old, old);
+    m->ids[c] = ids;
+    m->stride[c] = wide;
+    for (uint32_t i = 0; i < m->heaps[c].count; i++)
+        m->heaps[c].items[i].id = id_at(m, c, m->heaps[c].items[i].slot);
+    fis_free(from);
+    return 1;
+}
+
 static int holds(const struct scorer *m, uint32_t c, uint64_t hash, const struct fis_id *id)
 {
     const uint32_t *index = m->index[c];
     for (uint32_t at = (uint32_t)hash & m->index_mask; index[at]; at = (at + 1) & m->index_mask) {
         uint32_t slot = index[at] - 1;
-        if (m->hashes[c][slot] == hash && fis_id_compare(&m->ids[c][slot], id) == 0)
+        if (m->hashes[c][slot] == hash && fis_id_compare(id_at(m, c, slot), id) == 0)
             return 1;
     }
     return 0;
@@ -95,16 +125,17 @@ static int admit(struct scorer *m, uint32_t c, float score, const struct fis_id 
     if (score < floor_of(h) || !fis_heap_admits(h, score, id))
         return 0;
     uint64_t hash = fis_id_hash(id, 0);
-    if (holds(m, c, hash, id))
-        return 1; /* offered again, with what it is now; the trainer drops duplicates */
+    /* Offered again, with what it is now: the trainer drops duplicates. */
+    if (holds(m, c, hash, id) || !room_for(m, c, id))
+        return 1;
     int full = h->count == h->capacity;
     uint32_t place = full ? h->items[0].slot : h->count;
     if (full)
         index_remove(m, c, place);
-    fis_id_set(&m->ids[c][place], id->bytes, id->length); /* no more of it than there is */
+    fis_id_set(id_at(m, c, place), id->bytes, id->length); /* no more of it than there is */
     m->hashes[c][place] = hash;
     index_add(m, c, place);
-    struct fis_heap_item item = {.score = score, .slot = place, .id = &m->ids[c][place]}, none;
+    struct fis_heap_item item = {.score = score, .slot = place, .id = id_at(m, c, place)}, none;
     if (full)
         fis_heap_replace(h, item);
     else

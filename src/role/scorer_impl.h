@@ -62,9 +62,10 @@ struct scorer {
     struct scorer_place *anew;   /* partitions that began anew, and no message came since */
     uint32_t n_anew;
     struct fis_heap heaps[FIS_MAX_CRITERIA];
-    struct fis_id *ids[FIS_MAX_CRITERIA]; /* [heap] ids of what a heap holds, by slot */
-    uint64_t *hashes[FIS_MAX_CRITERIA];   /* [heap] of those ids */
-    uint32_t *index[FIS_MAX_CRITERIA];    /* [index_mask + 1] slots by those hashes */
+    char *ids[FIS_MAX_CRITERIA]; /* [heap][stride] ids of what a heap holds, by slot, each … */
+    uint32_t stride[FIS_MAX_CRITERIA];  /* … a fis_id as far as so many bytes go */
+    uint64_t *hashes[FIS_MAX_CRITERIA]; /* [heap] of those ids */
+    uint32_t *index[FIS_MAX_CRITERIA];  /* [index_mask + 1] slots by those hashes */
     uint32_t index_mask;
     uint32_t criteria;
     uint64_t head_version, next_order, next_turn;
