@@ -131,24 +131,10 @@ static void out_score(void *ctx, uint32_t slot, const float *floors)
 static void out_offer(void *ctx, uint32_t slot, uint32_t i)
 {
     struct scorer_host *h = ctx;
-    struct scoring_batch *b = &h->slots[slot].batch;
-    const struct wire_message *m = &b->messages[i];
-    const float *scores = scoring_scores(b, i);
-    const struct wire_candidate candidate = {
-        .id = b->records[i]->id,
-        .x = scoring_features(b, i),
-        .d = b->d,
-        .scores = {scores[0], scores[1]},
-        .head_version = b->head_version,
-        .encoding = h->scoring.encoding,
-        .record = m->value,
-        .event_time_ms = b->records[i]->event_time_ms,
-        .topic = m->topic,
-        .partition = m->partition,
-        .offset = m->offset,
-    };
+    const struct wire_candidate candidate = scoring_candidate(&h->slots[slot].batch, i);
     pack(h, slot, &(struct wire_offer){.candidates = &candidate, .n_candidates = 1},
-         candidate.id.length + strlen(m->topic) + m->value.length + b->d * sizeof(float));
+         candidate.id.length + strlen(candidate.topic) + candidate.record.length +
+             candidate.d * sizeof(float));
 }
 
 static void out_refuse(void *ctx, uint32_t slot, uint32_t i)

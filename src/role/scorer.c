@@ -5,9 +5,6 @@
 #include "base/planted.h"
 #include "role/scorer_impl.h"
 
-/* Of a record, before it is sent. */
-#define FETCH_BYTES 512
-
 static int open_slots(struct scorer *m, struct fis_error *e)
 {
     m->places = fis_alloc(m->o.batch, sizeof *m->places);
@@ -119,13 +116,6 @@ static int wanted(struct scorer *m, const struct scoring_batch *b, uint32_t i)
     return scorer_best_admit(m, scoring_scores(b, i), &b->records[i]->id);
 }
 
-/* It is sent soon, and was scored some time ago. */
-static void fetch(const struct wire_message *m)
-{
-    for (size_t at = 0; at < m->value.length && at < FETCH_BYTES; at += 64)
-        __builtin_prefetch((const char *)m->value.data + at);
-}
-
 static void handle_message(struct scorer *m, struct slot *s, const struct scoring_batch *b,
                            uint32_t i)
 {
@@ -138,7 +128,7 @@ static void handle_message(struct scorer *m, struct slot *s, const struct scorin
     } else if (b->status[i] == WIRE_OK) {
         m->counts.records++;
         if (wanted(m, b, i)) {
-            fetch(message);
+            scoring_fetch(message); /* it is sent soon, and was scored some time ago */
             s->sends[s->n_sends++] = i;
         }
     } else {

@@ -14,7 +14,6 @@
  * number of the kernel's tiles. */
 #define BLOCK_ROWS 128
 #define FETCH_AHEAD 6
-#define FETCH_BYTES 512
 /* A record is decoded, turned into floats and forgotten. */
 #define ARENA_FLOOR ((size_t)256 << 10)
 
@@ -201,16 +200,13 @@ static void score_rows(struct scoring_batch *b, uint32_t from, uint32_t n,
     b->listed = 1;
 }
 
-/* Messages were written by another processor: what is decoded soon is asked for in time. */
 static void fetch_ahead(const struct scoring_batch *b, uint32_t i)
 {
     if (i + FETCH_AHEAD >= b->n)
         return;
     const struct wire_message *m = &b->messages[i + FETCH_AHEAD];
-    const char *value = m->value.data;
     __builtin_prefetch(m->key.data);
-    for (size_t at = 0; at < m->value.length && at < FETCH_BYTES; at += 64)
-        __builtin_prefetch(value + at);
+    scoring_fetch(m);
 }
 
 /* What it takes with its id; the next one begins behind it. */
@@ -262,7 +258,7 @@ void scoring_run(struct scoring_batch *b)
         score_rows(b, b->rows - block, block, ids);
 }
 
-const float *scoring_features(struct scoring_batch *b, uint32_t i)
+static const float *features_of(struct scoring_batch *b, uint32_t i)
 {
     float *x = b->x + (size_t)BLOCK_ROWS * b->d;
     struct wire_record again;
@@ -271,4 +267,23 @@ const float *scoring_features(struct scoring_batch *b, uint32_t i)
     if (decode(b, &b->messages[i], x, NULL, &again, &e) != WIRE_OK)
         memset(x, 0, b->d * sizeof *x); /* cannot be: the same bytes were decoded before */
     return x;
+}
+
+struct wire_candidate scoring_candidate(struct scoring_batch *b, uint32_t i)
+{
+    const struct wire_message *m = &b->messages[i];
+    const float *scores = scoring_scores(b, i);
+    return (struct wire_candidate){
+        .id = b->records[i]->id,
+        .x = features_of(b, i),
+        .d = b->d,
+        .scores = {scores[0], scores[1]},
+        .head_version = b->head_version,
+        .encoding = b->options->encoding,
+        .record = m->value,
+        .event_time_ms = b->records[i]->event_time_ms,
+        .topic = m->topic,
+        .partition = m->partition,
+        .offset = m->offset,
+    };
 }

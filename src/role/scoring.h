@@ -80,9 +80,19 @@ int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head, co
 /* Decodes and scores messages[0..n) with the prepared head. */
 void scoring_run(struct scoring_batch *b);
 
-/* The features [d] of a message that was WIRE_OK, until the next call or run. They are made anew:
- * few are wanted, and to keep all of them would cost more than the scoring of many. */
-const float *scoring_features(struct scoring_batch *b, uint32_t i);
+/* A message that was WIRE_OK, as a candidate; it points into the batch, until the next call or run.
+ * Its features are made anew: few are wanted, and to keep all of them would cost more than the
+ * scoring of many. */
+struct wire_candidate scoring_candidate(struct scoring_batch *b, uint32_t i);
+
+/* What of a message's value is looked at first is asked of memory, to be there in time: it was
+ * written by another processor, or long ago. */
+#define SCORING_FETCH_BYTES 512
+static inline void scoring_fetch(const struct wire_message *m)
+{
+    for (size_t at = 0; at < m->value.length && at < SCORING_FETCH_BYTES; at += 64)
+        __builtin_prefetch((const char *)m->value.data + at);
+}
 
 /* Its scores [FIS_MAX_CRITERIA], until the next run. */
 static inline const float *scoring_scores(const struct scoring_batch *b, uint32_t i)

@@ -119,14 +119,14 @@ static void forms(uint32_t scaled)
     run(&w, 0);
     size_t size = w.b.rows * sizeof *scores * FIS_MAX_CRITERIA;
     memcpy(scores, w.b.scores, size);
-    memcpy(x, scoring_features(&w.b, 77), sizeof x);
+    memcpy(x, scoring_candidate(&w.b, 77).x, sizeof x);
     const uint32_t *counted = fis_profile_counts(w.b.sample, &n);
     assert_true(n <= 1000 && fis_profile_rows(w.b.sample) > 20);
     memcpy(counts, counted, n * sizeof *counts);
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         run(&w, shares[i]);
         assert_memory_equal(w.b.scores, scores, size);
-        assert_memory_equal(scoring_features(&w.b, 77), x, sizeof x);
+        assert_memory_equal(scoring_candidate(&w.b, 77).x, x, sizeof x);
         assert_memory_equal(fis_profile_counts(w.b.sample, &n), counts, n * sizeof *counts);
     }
     scoring_batch_done(&w.b);
