@@ -10,25 +10,6 @@ static int refuse(struct trainer_input *in, const struct wire_message *m,
     return outbox_dead_letter(in->outbox, in->rt->cfg->topics.dead_letter, m, why, e);
 }
 
-/* The message's first candidate that the role refuses speaks for all that it refuses. */
-static int hand_over(struct trainer_role *role, const struct wire_offer *offer,
-                     struct fis_error *why)
-{
-    int refused = 0;
-    for (uint32_t i = 0; i < offer->n_candidates; i++) {
-        struct fis_error own;
-        int rc = trainer_role_offer(role, &offer->candidates[i], &own);
-        if (rc < 0 && !(rc == -FIS_INPUT && refused))
-            *why = own;
-        if (rc < 0 && rc != -FIS_INPUT)
-            return rc;
-        refused |= rc < 0;
-    }
-    if (offer->progress)
-        trainer_role_progress(role, offer->progress);
-    return refused ? -FIS_INPUT : 0;
-}
-
 int trainer_input_offer(struct trainer_input *in, struct trainer_role *role,
                         const struct wire_message *m, struct fis_error *e)
 {
@@ -39,7 +20,7 @@ int trainer_input_offer(struct trainer_input *in, struct trainer_role *role,
     enum wire_decoded got = wire_offer_decode(m, in->arena, &offer, &why);
     if (got == WIRE_TOMBSTONE)
         return 0;
-    int rc = got == WIRE_OK ? hand_over(role, &offer, &why) : -FIS_INPUT;
+    int rc = got == WIRE_OK ? trainer_role_offers(role, &offer, &why) : -FIS_INPUT;
     if (rc == -FIS_INPUT) {
         log_line(LOG_LEVEL_WARN, "candidate_refused", "partition=%d offset=%lld reason=\"%s\"",
                  (int)m->partition, (long long)m->offset, why.text);

@@ -25,9 +25,10 @@
  *
  * The window. Stream mode: `window_records` records were scored since the last window was full. A
  * partition of the records is counted by offset, so that progress that is told twice closes no
- * window early. Its time (window_ms) begins with its first candidate. Pool mode: a scan of the whole topic. When a round begins out->pool asks for the
- * ends of the records; trainer_role_pool brings them, and a head with the scan goes out; the window
- * is full when every partition was scored up to its end.
+ * window early. Its time (window_ms) begins with its first candidate. Pool mode: a scan of the
+ * whole topic. When a round begins out->pool asks for the ends of the records; trainer_role_pool
+ * brings them, and a head with the scan goes out; the window is full when every partition was
+ * scored up to its end.
  *
  * A request's life. OPEN until it is decided: ACCEPTED or SET_ASIDE; or EXPIRED (label_deadline_ms
  * on the pipeline's clock), SKIPPED (nobody who looked could say), CANCELLED (by the operator) or
@@ -35,8 +36,8 @@
  * SKIPPED and CANCELLED, and EXPIRED when `replace`, also give the budget back. An answer that
  * comes after that was paid for and is used: it is trained on, and charged if it was not (in DONE
  * it is kept for the case that there are more rounds or more budget one day). With `votes` above 1
- * that many people are asked; the first class that can no longer be caught up with is the label, and
- * who has not answered is told that it is decided. A request that is open keeps its number.
+ * that many people are asked; the first class that can no longer be caught up with is the label,
+ * and who has not answered is told that it is decided. A request that is open keeps its number.
  *
  * Going on after a stop needs the ledger, the newest head and what is served, and nothing else. On
  * the ledger: the state; an entry for each record that is held, asked for or answered; and after
@@ -153,6 +154,10 @@ int trainer_role_start(struct trainer_role *m, struct trainer_time now,
 
 int trainer_role_offer(struct trainer_role *m, const struct wire_candidate *c,
                        struct fis_error *e) FIS_MUST_CHECK; /* INPUT: to dead-letter */
+/* A message's candidates and then its progress. INPUT: the first reason of those that were refused;
+ * the others are taken. */
+int trainer_role_offers(struct trainer_role *m, const struct wire_offer *offer,
+                        struct fis_error *e) FIS_MUST_CHECK;
 void trainer_role_progress(struct trainer_role *m, const struct wire_progress *p);
 /* What out->pool asked for; at any other time it is passed over. A partition without records is
  * left out, or has end 0. */
@@ -171,7 +176,8 @@ void trainer_role_candidates_lost(struct trainer_role *m);
 
 /* Other limits while it runs, between jobs: rounds, windows, deadlines, replace, budgets, the
  * limit of open requests and patience of `o` are in force from now on, also for requests that are
- * open; the rest of `o` is not looked at. A trainer that is done goes on when there is more to do now. */
+ * open; the rest of `o` is not looked at. A trainer that is done goes on when there is more to do
+ * now. */
 void trainer_role_adjust(struct trainer_role *m, const struct trainer_role_options *o,
                          struct trainer_time now);
 

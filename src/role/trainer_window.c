@@ -224,3 +224,21 @@ int trainer_role_pool(struct trainer_role *m, const struct wire_pool_end *ends, 
                  (unsigned long long)m->scan.version, m->scan.n);
     return 0;
 }
+
+int trainer_role_offers(struct trainer_role *m, const struct wire_offer *offer, struct fis_error *e)
+{
+    int refused = 0;
+    for (uint32_t i = 0; i < offer->n_candidates; i++) {
+        struct fis_error why;
+        int rc = trainer_role_offer(m, &offer->candidates[i], &why);
+        if (rc == 0 || (rc == -FIS_INPUT && refused))
+            continue;
+        *e = why;
+        if (rc != -FIS_INPUT)
+            return rc;
+        refused = 1;
+    }
+    if (offer->progress)
+        trainer_role_progress(m, offer->progress);
+    return refused ? -FIS_INPUT : 0;
+}

@@ -29,14 +29,7 @@ static int take_offer(struct sim_trainer *t, const struct wire_message *m, struc
         return 0;
     if (got == WIRE_BAD)
         return -FIS_INPUT;
-    for (uint32_t i = 0; i < offer.n_candidates; i++) {
-        int rc = trainer_role_offer(t->role, &offer.candidates[i], e);
-        if (rc < 0)
-            return rc;
-    }
-    if (offer.progress)
-        trainer_role_progress(t->role, offer.progress);
-    return 0;
+    return trainer_role_offers(t->role, &offer, e);
 }
 
 static int take_label(struct sim_trainer *t, const struct wire_message *m, struct trainer_time now,
