@@ -64,11 +64,10 @@ static void put(struct trainer_wire *w, int rc, enum trainer_topic t, struct wir
 
 static int raw_values(struct wire_bytes record, uint32_t n, float *out, struct fis_error *e)
 {
-    if (record.length != n * sizeof *out)
-        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "raw: %zu bytes, %zu wanted for %u columns",
-                          record.length, n * sizeof *out, n);
-    wire_floats_from_le(out, record.data, n);
-    return 0;
+    int rc = wire_raw_check(record, n, e);
+    if (!rc)
+        wire_floats_from_le(out, record.data, n);
+    return rc;
 }
 
 /* A record that is not JSON, as named values for the person who labels it. */
@@ -122,9 +121,9 @@ static int out_askable(void *ctx, enum wire_encoding encoding, struct wire_bytes
     struct trainer_wire *w = ctx;
     const struct wire_label_request r = {.encoding = encoding, .record = record};
     struct wire_named_values named;
-    if (record.length > w->o.schema->max_bytes)
-        return fis_refuse(e, FIS_CODE_TOO_LONG, "a record of %zu bytes, at most %zu allowed",
-                          record.length, w->o.schema->max_bytes);
+    int rc = wire_schema_fits(w->o.schema, record.length, e);
+    if (rc)
+        return rc;
     fis_arena_reset(&w->arena);
     return encoding == WIRE_JSON ? wire_json_check(record, &w->arena, e)
                                  : named_values(w, &r, &named, e);

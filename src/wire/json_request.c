@@ -110,6 +110,13 @@ static int append_request(const struct wire_schema *schema, const struct wire_la
     return rc;
 }
 
+static int append_attributes(const struct wire_named_values *attributes, struct wire_buffer *out,
+                             struct fis_error *e)
+{
+    int rc = wire_json_append(out, ",\"attributes\":", e);
+    return rc ? rc : append_named(attributes, out, e);
+}
+
 static int append_rest(const struct wire_label_request *r, const struct wire_named_values *named,
                        struct fis_arena *arena, struct wire_buffer *out, struct fis_error *e)
 {
@@ -123,9 +130,7 @@ static int append_rest(const struct wire_label_request *r, const struct wire_nam
         if (!rc)
             rc = append_record(r, named, arena, out, e);
         if (!rc && named && named->attributes && named->attributes->n)
-            rc = wire_json_append(out, ",\"attributes\":", e);
-        if (!rc && named && named->attributes && named->attributes->n)
-            rc = append_named(named->attributes, out, e);
+            rc = append_attributes(named->attributes, out, e);
     }
     return rc ? rc : wire_json_append(out, "}", e);
 }

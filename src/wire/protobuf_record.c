@@ -75,10 +75,10 @@ INLINE int decode(const struct wire_schema *schema, const struct fis_encoder *en
     struct wire_features features;
     char place[FIS_ID_MAX];
     int64_t event_time_ms = 0;
-    if (value.length > schema->max_bytes)
-        return fis_refuse(e, FIS_CODE_TOO_LONG, "a record of %zu bytes, at most %zu allowed",
-                          value.length, schema->max_bytes);
-    int rc = value.length && *(const char *)value.data == 0 ? wire_confluent_strip(&value, e) : 0;
+    int rc = wire_schema_fits(schema, value.length, e);
+    if (rc)
+        return rc;
+    rc = value.length && *(const char *)value.data == 0 ? wire_confluent_strip(&value, e) : 0;
     wire_features_start(&features, fis_encoder_columns(encoder), arena);
     if (list) {
         features.index = list->index;

@@ -15,25 +15,32 @@ const void *wire_floats(const void *bytes, size_t n, struct fis_arena *arena)
 #endif
 }
 
+int wire_raw_check(struct wire_bytes value, uint32_t n, struct fis_error *e)
+{
+    size_t wanted = (size_t)n * sizeof(float);
+    return value.length == wanted
+               ? 0
+               : fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%zu bytes, %zu wanted (%u float32)",
+                            value.length, wanted, n);
+}
+
 static int decode(const struct wire_schema *schema, const struct fis_encoder *encoder,
                   const struct wire_message *m, struct fis_arena *arena, float *x,
                   struct wire_record *record, struct fis_error *e)
 {
     uint32_t n = fis_encoder_columns(encoder);
-    size_t wanted = (size_t)n * sizeof(float);
     char place[FIS_ID_MAX];
     struct wire_bytes id;
-    if (m->value.length > schema->max_bytes)
-        return fis_refuse(e, FIS_CODE_TOO_LONG, "a record of %zu bytes, at most %zu allowed",
-                          m->value.length, schema->max_bytes);
-    if (m->value.length != wanted)
-        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%zu bytes, %zu wanted (%u float32)",
-                          m->value.length, wanted, n);
+    int rc = wire_schema_fits(schema, m->value.length, e);
+    if (!rc)
+        rc = wire_raw_check(m->value, n, e);
+    if (rc)
+        return rc;
     const void *values = wire_floats(m->value.data, n, arena);
     if (!values)
         return fis_refuse(e, FIS_CODE_TOO_LONG, "decoding %u columns takes more than %zu bytes", n,
                           arena->size);
-    int rc = wire_message_find_id(m, (struct wire_bytes){0}, 1, place, &id, e);
+    rc = wire_message_find_id(m, (struct wire_bytes){0}, 1, place, &id, e);
     if (!rc)
         rc = fis_encoder_encode_packed(encoder, values, n, x, e);
     if (!rc)

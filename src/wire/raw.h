@@ -15,6 +15,9 @@ enum wire_decoded wire_raw_record(const struct wire_schema *schema,
                                   struct fis_arena *arena, float *x, struct wire_record *record,
                                   struct fis_error *e) FIS_MUST_CHECK;
 
+/* INPUT: it has not the length of n float32. */
+int wire_raw_check(struct wire_bytes value, uint32_t n, struct fis_error *e) FIS_MUST_CHECK;
+
 /* out [n] from 4 n bytes, little-endian, at any address. */
 static inline void wire_floats_from_le(float *out, const void *bytes, size_t n)
 {

@@ -76,6 +76,15 @@ struct wire_schema {
 /* The index of a class named exactly so, or -1. */
 int wire_schema_class(const struct wire_schema *s, const char *text, size_t length);
 
+/* INPUT: a record is longer than max_bytes. */
+static inline int wire_schema_fits(const struct wire_schema *s, size_t length, struct fis_error *e)
+{
+    return length <= s->max_bytes
+               ? 0
+               : fis_refuse(e, FIS_CODE_TOO_LONG, "a record of %zu bytes, at most %zu allowed",
+                            length, s->max_bytes);
+}
+
 /* ---- records -> scorer ------------------------------------------------------------------- */
 enum wire_decoded {
     WIRE_OK = 0,
