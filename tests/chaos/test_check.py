@@ -10,32 +10,11 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import check  # noqa: E402
-from fisd_test import Message, main, same, test  # noqa: E402
+from fisd_test import Message, main, proto, same, test, varint  # noqa: E402
 from messages import (ACCEPTED, EXPIRED, IN_HEAP, REQUESTED, SET_ASIDE, SKIPPED,  # noqa: E402
                       checksum)
 
 # ---- writing messages ----------------------------------------------------------------------
-
-
-def varint(n):
-    out = b""
-    while n > 127:
-        out += bytes([n & 127 | 128])
-        n >>= 7
-    return out + bytes([n])
-
-
-def proto(*pairs):
-    """(number, value): an int, bytes, or a float for a double."""
-    out = b""
-    for number, value in pairs:
-        if isinstance(value, float):
-            out += varint(number << 3 | 1) + struct.pack("<d", value)
-        elif isinstance(value, bytes):
-            out += varint(number << 3 | 2) + varint(len(value)) + value
-        else:
-            out += varint(number << 3) + varint(value)
-    return out
 
 
 def fixed(number, value):

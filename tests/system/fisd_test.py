@@ -218,6 +218,27 @@ def fields(b):
     return out
 
 
+def varint(n):
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def proto(*pairs):
+    """A message of fields (number, value): an int, bytes, or a float for a double."""
+    out = b""
+    for number, value in pairs:
+        if isinstance(value, float):
+            out += varint(number << 3 | 1) + struct.pack("<d", value)
+        elif isinstance(value, bytes):
+            out += varint(number << 3 | 2) + varint(len(value)) + value
+        else:
+            out += varint(number << 3) + varint(value)
+    return out
+
+
 class Candidate(NamedTuple):
     id: bytes
     vector: bytes   # encoded features, as bytes of the message: for comparing bit by bit

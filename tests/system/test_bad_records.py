@@ -6,8 +6,8 @@ import json
 import random
 import struct
 
-from fisd_test import (Pipeline, floats, has, main, people, record_json, same, t_config, test,
-                       w_config)
+from fisd_test import (Pipeline, floats, has, main, people, proto, record_json, same, t_config,
+                       test, w_config)
 from own_broker import create_topic
 
 GOOD = {"age": 39.0, "hours": 40.0, "job": "clerk", "score": 1.5}
@@ -163,13 +163,8 @@ def packed(*x):
     return struct.pack(f"<{len(x)}f", *x)
 
 
-def field(number, data):
-    """A length-delimited field of up to 127 bytes."""
-    return bytes([number << 3 | 2, len(data)]) + data
-
-
 def sparse(indexes, data):
-    return field(3, field(1, bytes(indexes)) + field(2, data))
+    return proto((3, proto((1, bytes(indexes)), (2, data))))
 
 
 @test("protobuf: packed or not, in pieces, sparse, cut short, unknown fields, no bytes, a null")
@@ -186,7 +181,7 @@ def _():
         b"r6": b"\x0a\x02r6\x12\x10" + x + unknown,
         b"r7": b"\x0a\x02r9\x0a\x02r7\x12\x10" + x,
         b"r8": b"\0\0\0\0\x07\0" + b"\x0a\x02r8\x12\x10" + x,
-        b"ra": field(1, b"ra") + sparse([0, 3, 1], one[0] + one[3] + one[1]),
+        b"ra": proto((1, b"ra")) + sparse([0, 3, 1], one[0] + one[3] + one[1]),
     }
     zero = {b"z1": b"\x0a\x02z1\x1a\x00", b"z2": b"\x0a\x02z2\x12\x10" + bytes(16)}
     bad = [

@@ -9,7 +9,7 @@ import socket
 import subprocess
 
 import promtool
-from fisd_test import (FEATURES, FISD, Pipeline, candidates_of, fields, has, main, people,
+from fisd_test import (FEATURES, FISD, Pipeline, candidates_of, fields, has, main, people, proto,
                        record_json, same, t_config, test, wait)
 from http_client import TOKEN, client_of, trust, value
 
@@ -20,15 +20,8 @@ ONE_WIDE = b"\x0a\x09\x0a\x01x\x28\x01\x12\x02\x08\x01"
 
 def varied(candidate, encoding, record):
     """An Offer of this candidate with another record."""
-    def field(number, value):
-        if isinstance(value, int):
-            return varint(number << 3) + varint(value)
-        return varint(number << 3 | 2) + varint(len(value)) + value
-
-    def varint(n):
-        return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
-    others = b"".join(field(n, v) for n, v in fields(candidate) if n not in (5, 6))
-    return field(1, others + field(5, encoding) + field(6, record))
+    others = [f for f in fields(candidate) if f[0] not in (5, 6)]
+    return proto((1, proto(*others, (5, encoding), (6, record))))
 
 
 def http_config(http=None, **sections):
