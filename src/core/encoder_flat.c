@@ -30,9 +30,11 @@ INLINE float scale_one(float v, double mean, double factor, double bound)
     return (float)(z < -bound ? -bound : z);
 }
 
-INLINE void scale(const double *flat, const unsigned char *values, uint32_t n, float *x)
+/* Columns [first, first + n), of which those are the values; x may be where they lie. */
+INLINE void scale(const struct fis_encoder *enc, uint32_t first, const unsigned char *values,
+                  uint32_t n, float *x)
 {
-    const double *mean = flat, *factor = flat + n, *bound = flat + 2 * (size_t)n;
+    const double *mean = enc->flat + first, *factor = mean + enc->n, *bound = factor + enc->n;
     for (uint32_t i = 0; i < n; i++) {
         float v;
         memcpy(&v, values + i * sizeof v, sizeof v);
@@ -47,7 +49,7 @@ INLINE int run(const struct fis_encoder *enc, const unsigned char *values, float
     if (enc->flat_plain)
         memcpy(x, values, enc->n * sizeof *x);
     else
-        scale(enc->flat, values, enc->n, x);
+        scale(enc, 0, values, enc->n, x);
     return 1;
 }
 
@@ -137,12 +139,25 @@ int fis_encoder_lists(const struct fis_encoder *enc)
     return enc->flat && enc->n_scaled <= enc->n / 8;
 }
 
+/* Whether the list begins with all columns that are scaled, which lie one behind another: numbers
+ * before categories, as most lay them out. */
+static int scaled_lead(const struct fis_encoder *enc, const uint32_t *index, uint32_t n)
+{
+    uint32_t all = enc->n_scaled;
+    return all && n >= all && index[0] == enc->scaled[0] && index[all - 1] == index[0] + all - 1 &&
+           index[all - 1] == enc->scaled[all - 1];
+}
+
 /* Scales those of the list that are to be, and returns how many there were. */
 static uint32_t scale_listed(const struct fis_encoder *enc, const uint32_t *index, float *value,
                              uint32_t n)
 {
     const double *mean = enc->flat, *factor = mean + enc->n, *bound = factor + enc->n;
     uint32_t scaled = 0;
+    if (scaled_lead(enc, index, n)) {
+        scale(enc, index[0], (const unsigned char *)value, enc->n_scaled, value);
+        return enc->n_scaled;
+    }
     for (uint32_t i = 0; i < n && scaled < enc->n_scaled; i++) {
         uint32_t at = index[i];
         if (bound[at] == (double)INFINITY)

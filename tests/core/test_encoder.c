@@ -260,50 +260,61 @@ static void packed_vectors_equal_values(void **state)
     fis_encoder_free(enc);
 }
 
+enum { LISTED = 40 };
+
+static void check_lists(const struct fis_encoder *enc, uint32_t few, struct fis_rng *rng)
+{
+    float in[LISTED], x[LISTED], value[LISTED];
+    uint32_t index[LISTED], n = 0;
+    struct fis_error e;
+    for (uint32_t i = 0; i < LISTED; i++) {
+        in[i] = fis_rng_below(rng, 200) < few ? (float)fis_rng_normal(rng) * 40 : 0;
+        if (in[i] != 0) {
+            index[n] = i;
+            value[n++] = in[i];
+        }
+    }
+    assert_int_equal(fis_encoder_encode_floats(enc, in, LISTED, x, &e), 0);
+    n = fis_encoder_encode_list(enc, index, value, n);
+    for (uint32_t i = 0, k = 0; i < LISTED; i++) {
+        int there = k < n && index[k] == i;
+        assert_true(there ? value[k] == x[i] : x[i] == 0);
+        k += (uint32_t)there;
+        assert_true(i + 1 < LISTED || k == n);
+    }
+}
+
 /* A list becomes the list of what the row becomes: scaled columns are in it whether they were or
- * not. */
+ * not, and whether they lie together, at the front or behind others, or apart. */
 static void lists(void **state)
 {
     (void)state;
-    enum { COLUMNS = 40 };
-    struct fis_encoder_column_state s[COLUMNS];
-    char names[COLUMNS][4];
-    float in[COLUMNS], x[COLUMNS], value[COLUMNS];
-    uint32_t index[COLUMNS];
+    static const struct {
+        uint32_t first, step;
+    } places[] = {{0, 1}, {2, 1}, {0, 27}};
+    struct fis_encoder_column_state s[LISTED];
+    char names[LISTED][4];
     struct fis_error e;
     struct fis_rng rng;
     fis_rng_seed(&rng, 6, 2);
-    for (uint32_t scaled = 0; scaled <= COLUMNS; scaled++) {
-        for (uint32_t i = 0; i < COLUMNS; i++) {
-            snprintf(names[i], sizeof names[i], "f%u", i);
-            enum fis_column_scale scale =
-                i * 7 % COLUMNS < scaled ? FIS_SCALE_STANDARD : FIS_SCALE_NONE;
-            s[i] = (struct fis_encoder_column_state){
-                .column = {names[i], FIS_NUMERIC, scale}, .mean = i, .deviation = 1 + i % 3};
-        }
-        struct fis_encoder *enc = fis_encoder_from_states(s, COLUMNS, &e);
-        assert_non_null(enc);
-        assert_int_equal(fis_encoder_lists(enc), scaled <= COLUMNS / 8);
-        for (uint32_t round = 0; round < 200; round++) {
-            uint32_t n = 0;
-            for (uint32_t i = 0; i < COLUMNS; i++) {
-                in[i] = fis_rng_below(&rng, 200) < round ? (float)fis_rng_normal(&rng) * 40 : 0;
-                if (in[i] != 0) {
-                    index[n] = i;
-                    value[n++] = in[i];
-                }
+    for (uint32_t scaled = 0; scaled <= LISTED; scaled++)
+        for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+            for (uint32_t i = 0; i < LISTED; i++) {
+                snprintf(names[i], sizeof names[i], "f%u", i);
+                uint32_t nth = (i + LISTED - places[p].first) * places[p].step % LISTED;
+                s[i] = (struct fis_encoder_column_state){
+                    .column = {names[i], FIS_NUMERIC,
+                               nth < scaled ? FIS_SCALE_STANDARD : FIS_SCALE_NONE},
+                    .mean = i,
+                    .deviation = 1 + i % 3};
             }
-            assert_int_equal(fis_encoder_encode_floats(enc, in, COLUMNS, x, &e), 0);
-            n = fis_encoder_encode_list(enc, index, value, n);
-            for (uint32_t i = 0, k = 0; i < COLUMNS; i++) {
-                int there = k < n && index[k] == i;
-                assert_true(there ? value[k] == x[i] : x[i] == 0);
-                k += (uint32_t)there;
-                assert_true(i + 1 < COLUMNS || k == n);
-            }
+            struct fis_encoder *enc = fis_encoder_from_states(s, LISTED, &e);
+            assert_non_null(enc);
+            assert_int_equal(fis_encoder_lists(enc), scaled <= LISTED / 8);
+            for (uint32_t few = 0; few < 201; few++)
+                check_lists(enc, few, &rng);
+            fis_encoder_free(enc);
         }
-        fis_encoder_free(enc);
-    }
 }
 
 static struct fis_encoder *copy(const struct fis_encoder *enc, struct fis_error *e)
