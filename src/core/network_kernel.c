@@ -49,8 +49,9 @@ typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
     {                                                                                              \
         .rows = 2 * (lanes), .units = (columns), .chunk = 4 * (lanes), .block = block##lanes,      \
         .few = few##lanes, .others = others##lanes, .sparse = sparse##lanes,                       \
-        .transpose = transpose##lanes, .relu = relu##lanes, .softmax = softmax##lanes,             \
-        .centre = centre##lanes, .criteria = criteria##lanes                                       \
+        .shallow = shallow##lanes, .output = output##lanes, .transpose = transpose##lanes,         \
+        .relu = relu##lanes, .softmax = softmax##lanes, .centre = centre##lanes,                   \
+        .criteria = criteria##lanes                                                                \
     }
 static const struct network_kernel kernels[] = {
 #if defined(__x86_64__)

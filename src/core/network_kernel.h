@@ -11,6 +11,7 @@
 #ifndef CORE_NETWORK_KERNEL_H
 #define CORE_NETWORK_KERNEL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define NETWORK_MAX_TILE 32u
@@ -23,6 +24,18 @@
 typedef void network_block_fn(const float *w, uint32_t in, const float *a, const float *bias,
                               float *z);
 
+/* A network with one hidden layer and few classes, and a direction of its parameters: what records
+ * given as lists take, one by one. Aligned to 64 bytes, as all that the kernels read. */
+struct network_shallow {
+    uint32_t in, hidden, classes; /* hidden: whole chunks; classes: up to NETWORK_FEW */
+    int paired;                   /* the direction has a first layer G beside W */
+    /* [hidden / chunk][in] rows of a chunk of W's columns, and when paired those of G behind them;
+     * and [hidden / chunk] such rows of the biases. */
+    const float *rows, *bias;
+    const float *w, *g;           /* [classes][hidden] of the outputs */
+    const float *w_bias, *g_bias; /* [classes] */
+};
+
 struct network_kernel {
     uint32_t rows;  /* of a tile */
     uint32_t units; /* columns of a block */
@@ -34,12 +47,18 @@ struct network_kernel {
     /* A tile of records of which what is not 0 is told: row i has value[k] at index[k] for k in
      * [from[i], from[i + 1]). Columns [first, end) of z [columns][rows] = bias [columns] + sum of
      * value[k] times row index[k] of w, with the same additions in the same order as `block` has
-     * them. w: a block [in][chunk] for each `chunk` columns. first, end: multiples of chunk, and all
-     * is aligned to 64 bytes. cut: 0, or the first so many columns, whole chunks, are z of a layer
-     * and each so many behind them its tangents, which relu changes as they come. */
+     * them. w: a block [in][chunk] for each `chunk` columns. first, end: multiples of chunk, and
+     * all is aligned to 64 bytes. */
     void (*sparse)(const float *w, uint32_t in, uint32_t first, uint32_t end, const uint32_t *from,
-                   const uint32_t *index, const float *value, const float *bias, uint32_t cut,
-                   float *z);
+                   const uint32_t *index, const float *value, const float *bias, float *z);
+    /* Such a tile to the logits z [NETWORK_FEW][rows] and the tangents dz, likewise; NULL: not
+     * wanted. */
+    void (*shallow)(const struct network_shallow *s, const uint32_t *from, const uint32_t *index,
+                    const float *value, float *z, float *dz);
+    /* The outputs of one hidden layer, with the same additions in the same order as shallow has
+     * them: z [NETWORK_FEW][rows] = G a + bias, and + W da when da is not NULL. */
+    void (*output)(const float *g, const float *a, const float *w, const float *da, uint32_t in,
+                   const float *bias, float *z);
     /* x [rows][in] to a [in][rows]. */
     void (*transpose)(const float *x, uint32_t in, float *a);
     /* z [1 + slots][stride][rows], `units` of them in use: da = [z > 0] dz, a = max(z, 0). */

@@ -11,6 +11,7 @@
 
 #include "core/network_kernel.h"
 #include "core/network_scratch.h"
+#include "core/network_shallow.h"
 #include "fis/mem.h"
 
 struct fis_panel {
@@ -23,13 +24,12 @@ struct fis_panel {
     uint32_t columns[FIS_MAX_LAYERS]; /* outputs of a layer, as packed */
     float *layer[FIS_MAX_LAYERS]; /* (1+A) x [in * columns] packed, then biases (1+A) x [columns] */
     /* The first layer once more, as rows for records that are mostly 0: the columns of W, G_1, …
-     * G_A, in blocks [d][the kernel's chunk]; and the biases [stride]. NULL: too narrow to be worth
-     * it. */
+     * G_A, in blocks [d][the kernel's chunk]; and the biases [stride]. NULL: not wanted. */
     float *rows, *row_bias;
     uint32_t stride;
-    /* Columns of the first layer, when ReLU follows it and they are whole chunks of those rows:
-     * then they take it as they come, each slot by itself. Else 0. */
-    uint32_t cut;
+    /* What takes such records instead, by slot; 0: the network alone. `shallow`: it is there. */
+    int shallow;
+    struct network_shallow slot[1 + FIS_MAX_DIRECTIONS];
     float *slab;
 };
 
@@ -106,11 +106,48 @@ static uint32_t chunks_of(const struct fis_panel *p, uint32_t slots)
     return (slots * p->columns[0] + chunk - 1) / chunk * chunk;
 }
 
-static size_t row_floats(struct fis_panel *p)
+static int takes_lists(const struct fis_panel *p)
 {
+    return p->shape.width[0] >= SPARSE_FROM;
+}
+
+/* The direction in a slot has a first layer. */
+static int paired(const struct fis_panel *p, uint32_t slot)
+{
+    return slot > 0 && slot <= p->active[0];
+}
+
+/* Floats of what records that are mostly 0 are scored by. */
+static size_t list_floats(struct fis_panel *p)
+{
+    size_t floats = 0;
+    if (!takes_lists(p))
+        return 0;
+    p->shallow = network_shallow_fits(p->kernel, &p->shape);
     p->stride = chunks_of(p, 1 + p->active[0]);
-    p->cut = p->shape.n_layers > 1 && p->columns[0] % p->kernel->chunk == 0 ? p->columns[0] : 0;
-    return p->shape.width[0] < SPARSE_FROM ? 0 : (p->shape.width[0] + (size_t)1) * p->stride;
+    if (!p->shallow)
+        return (p->shape.width[0] + (size_t)1) * p->stride;
+    for (uint32_t slot = 0; slot <= p->active[1]; slot++)
+        floats += network_shallow_floats(p->kernel, &p->shape, paired(p, slot));
+    return floats;
+}
+
+static void make_lists(struct fis_panel *p, const float *params, const float *const *directions,
+                       float *at)
+{
+    if (!p->shallow) {
+        p->rows = at;
+        p->row_bias = at + (size_t)p->shape.width[0] * p->stride;
+        lay_out(p, 0, params);
+        for (uint32_t slot = 0; slot < p->active[0]; slot++)
+            lay_out(p, slot + 1, directions[p->order[slot]]);
+        return;
+    }
+    for (uint32_t slot = 0; slot <= p->active[1]; slot++) {
+        network_shallow_make(&p->slot[slot], p->kernel, &p->shape, params,
+                             slot ? directions[p->order[slot - 1]] : NULL, paired(p, slot), at);
+        at += network_shallow_floats(p->kernel, &p->shape, paired(p, slot));
+    }
 }
 
 struct fis_panel *fis_panel_new(const struct fis_shape *shape, const float *params,
@@ -131,19 +168,14 @@ struct fis_panel *fis_panel_new(const struct fis_shape *shape, const float *para
         p->columns[l] = network_kernel_columns(p->kernel, shape->width[l + 1]);
         floats += layer_floats(p, l);
     }
-    size_t rows = row_floats(p);
-    float *at = p->slab = fis_calloc(floats + rows, sizeof *at);
+    size_t lists = list_floats(p);
+    float *at = p->slab = fis_calloc(floats + lists, sizeof *at);
     if (!at) {
         fis_free(p);
         return NULL;
     }
-    if (rows) {
-        p->rows = at + floats;
-        p->row_bias = at + floats + rows - p->stride;
-        lay_out(p, 0, params);
-        for (uint32_t slot = 0; slot < p->active[0]; slot++)
-            lay_out(p, slot + 1, directions[p->order[slot]]);
-    }
+    if (lists)
+        make_lists(p, params, directions, at + floats);
     for (uint32_t l = 0; l < shape->n_layers; l++) {
         p->layer[l] = at;
         at += layer_floats(p, l);
@@ -266,11 +298,11 @@ static const struct fis_sparse *open_tile(const struct fis_panel *p, const struc
     const float *x = NULL;
     if (lists) {
         cut(p, lists, first, rows, s->from);
-        if (!p->rows || s->from[k->rows] - s->from[0] > k->rows * (d / SPARSE_SHARE))
+        if (!takes_lists(p) || s->from[k->rows] - s->from[0] > k->rows * (d / SPARSE_SHARE))
             x = spread(p, lists, s);
     } else {
         x = fill_up(p, in->x + (size_t)first * d, rows, s);
-        if (p->rows && list(p, x, s))
+        if (takes_lists(p) && list(p, x, s))
             lists = own, x = NULL;
     }
     if (!x)
@@ -280,33 +312,55 @@ static const struct fis_sparse *open_tile(const struct fis_panel *p, const struc
 }
 
 /* The first layer of a tile to s->tile[0]: by its rows when the records are sparse, with the same
- * numbers, as adding 0 changes nothing. Whether it has also taken its ReLU. */
-static int run_first(const struct fis_panel *p, const struct fis_sparse *lists, struct span slots,
-                     struct fis_scratch *s)
+ * numbers, as adding 0 changes nothing. */
+static void run_first(const struct fis_panel *p, const struct fis_sparse *lists, struct span slots,
+                      struct fis_scratch *s)
 {
-    if (!lists) {
+    if (lists)
+        p->kernel->sparse(p->rows, p->shape.width[0], chunks_of(p, slots.from),
+                          chunks_of(p, end_of(slots, p->active[0])), s->from, lists->index,
+                          lists->value, p->row_bias, s->tile[0]);
+    else
         run_layer(p, 0, s->turned, 0, 0, slots, s->tile[0]);
-        return 0;
-    }
+}
+
+/* The outputs behind the one hidden layer, with the sums that run_shallow has. */
+static void run_outputs(const struct fis_panel *p, const float *a, struct span slots, float *z)
+{
     const struct network_kernel *k = p->kernel;
-    k->sparse(p->rows, p->shape.width[0], chunks_of(p, slots.from),
-              chunks_of(p, end_of(slots, p->active[0])), s->from, lists->index, lists->value,
-              p->row_bias, p->cut, s->tile[0]);
-    return p->cut > 0;
+    uint32_t in = p->shape.width[1];
+    size_t ahead = (size_t)p->columns[0] * k->rows;
+    const float *w = p->layer[1], *b = biases(p, 1);
+    for (uint32_t t = slots.from; t < end_of(slots, p->active[1]); t++)
+        k->output(w + (size_t)t * in * NETWORK_FEW, a, w, paired(p, t) ? a + t * ahead : NULL, in,
+                  b + (size_t)t * NETWORK_FEW, z + (size_t)t * NETWORK_FEW * k->rows);
 }
 
 /* The layers behind the first. What was done of other slots before is left as it is: relu changes
  * nothing the second time. */
-static void run_others(const struct fis_panel *p, struct span slots, int relu_done,
-                       struct fis_scratch *s)
+static void run_others(const struct fis_panel *p, struct span slots, struct fis_scratch *s)
 {
     for (uint32_t l = 1; l < p->shape.n_layers; l++) {
         uint32_t carried = p->active[l - 1], stride = p->columns[l - 1];
         float *a = s->tile[l - 1];
-        if (l > 1 || !relu_done)
-            p->kernel->relu(a, p->shape.width[l], stride, end_of(slots, carried) - 1);
-        run_layer(p, l, a, carried, stride, slots, s->tile[l]);
+        p->kernel->relu(a, p->shape.width[l], stride, end_of(slots, carried) - 1);
+        if (p->shallow)
+            run_outputs(p, a, slots, s->tile[l]);
+        else
+            run_layer(p, l, a, carried, stride, slots, s->tile[l]);
     }
+}
+
+/* All of it, for records given as lists. The logits come with the first direction. */
+static void run_shallow(const struct fis_panel *p, const struct fis_sparse *lists,
+                        struct span slots, const uint32_t *from, float *z)
+{
+    const struct network_kernel *k = p->kernel;
+    uint32_t end = end_of(slots, p->active[1]), first = slots.from || end == 1 ? slots.from : 1;
+    for (uint32_t t = first; t < end; t++)
+        k->shallow(&p->slot[t], from, lists->index, lists->value,
+                   t == first && !slots.from ? z : NULL,
+                   t ? z + (size_t)t * NETWORK_FEW * k->rows : NULL);
 }
 
 /* Computes `slots` of a tile; those from 0 on come first. */
@@ -316,8 +370,12 @@ static void run_tile(const struct fis_panel *p, const struct fis_sparse *lists, 
     uint32_t last = p->shape.n_layers - 1;
     size_t step = (size_t)p->columns[last] * p->kernel->rows;
     float *z = s->tile[last];
-    int relu_done = run_first(p, lists, slots, s);
-    run_others(p, slots, relu_done, s);
+    if (lists && p->shallow) {
+        run_shallow(p, lists, slots, s->from, z);
+    } else {
+        run_first(p, lists, slots, s);
+        run_others(p, slots, s);
+    }
     t->logits = z;
     if (influence && !slots.from)
         p->kernel->softmax(z, t->classes);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "core/network_kernel.h"
+#include "core/network_shallow.h"
 #include "fis/mem.h"
 #include "fis/rng.h"
 
@@ -165,66 +166,61 @@ static void criteria(void **state)
         }
 }
 
-/* A layer and two tangents that are cut off as they are stored, at once or the last ones later,
- * have the bits that relu leaves. rows [3 * stride / chunk][in][chunk], bias [3 * stride]. */
-static void check_cut(const struct network_kernel *k, const float *rows, uint32_t in,
-                      uint32_t stride, const uint32_t *from, const uint32_t *index,
-                      const float *value, const float *bias)
-{
-    size_t cells = (size_t)stride * k->rows;
-    float *want = fis_calloc(3 * cells, 4), *ours = fis_calloc(3 * cells, 4);
-    k->sparse(rows, in, 0, 3 * stride, from, index, value, bias, 0, want);
-    k->relu(want, stride, stride, 2);
-    for (uint32_t pass = 1; pass <= 3; pass++) {
-        memset(ours, 0, 3 * cells * sizeof *ours);
-        k->sparse(rows, in, 0, pass * stride, from, index, value, bias, stride, ours);
-        k->sparse(rows, in, pass * stride, 3 * stride, from, index, value, bias, stride, ours);
-        assert_memory_equal(ours, want, 3 * cells * sizeof *want);
-    }
-    fis_free(want);
-    fis_free(ours);
-}
+/* Lists of any length, empty ones too, and the rows x [rows][in] that they stand for. */
+struct lists {
+    uint32_t from[NETWORK_MAX_TILE + 1], *index;
+    float *value, *x;
+};
 
-/* Rows of lists of any length, empty ones too, have the bits of the dense product. */
-static void check_sparse(const struct network_kernel *k, uint32_t in, uint32_t out,
-                         struct fis_rng *rng)
+static struct lists lists_new(const struct network_kernel *k, uint32_t in, struct fis_rng *rng)
 {
-    uint32_t columns = network_kernel_columns(k, out), n = 0, from[NETWORK_MAX_TILE + 1] = {0};
-    uint32_t stride = (out + k->chunk - 1) / k->chunk * k->chunk;
-    float *w = normals((size_t)in * out, rng), *bias = normals((size_t)columns + 3 * stride, rng);
-    float *packed = fis_calloc((size_t)in * columns, 4);
-    float *rows = fis_calloc((size_t)in * stride * 3, 4);
-    float *x = fis_calloc((size_t)in * k->rows, 4), *a = fis_calloc((size_t)in * k->rows, 4);
-    float *z = fis_calloc((size_t)columns * k->rows, 4);
-    float *ours = fis_calloc((size_t)stride * k->rows, 4);
-    uint32_t *index = fis_calloc((size_t)in * k->rows, sizeof *index);
-    float *value = fis_calloc((size_t)in * k->rows, sizeof *value);
+    size_t cells = (size_t)in * k->rows;
+    struct lists l = {.index = fis_calloc(cells, 4), .value = fis_calloc(cells, 4)};
+    uint32_t n = 0;
+    l.x = fis_calloc(cells, sizeof *l.x);
     for (uint32_t i = 0; i < k->rows; i++) {
         for (uint32_t u = 0; u < in; u++)
             if (fis_rng_below(rng, k->rows) < i) {
-                index[n] = u;
-                x[(size_t)i * in + u] = value[n++] = (float)fis_rng_normal(rng);
+                l.index[n] = u;
+                l.x[(size_t)i * in + u] = l.value[n++] = (float)fis_rng_normal(rng);
             }
-        from[i + 1] = n;
+        l.from[i + 1] = n;
     }
+    return l;
+}
+
+static void lists_free(struct lists *l)
+{
+    fis_free(l->index);
+    fis_free(l->value);
+    fis_free(l->x);
+}
+
+/* Rows of lists have the bits of the dense product. */
+static void check_sparse(const struct network_kernel *k, uint32_t in, uint32_t out,
+                         struct fis_rng *rng)
+{
+    uint32_t columns = network_kernel_columns(k, out);
+    uint32_t stride = (out + k->chunk - 1) / k->chunk * k->chunk;
+    struct lists l = lists_new(k, in, rng);
+    float *w = normals((size_t)in * out, rng), *bias = normals((size_t)columns + stride, rng);
+    float *packed = fis_calloc((size_t)in * columns, 4);
+    float *rows = fis_calloc((size_t)in * stride, 4), *a = fis_calloc((size_t)in * k->rows, 4);
+    float *z = fis_calloc((size_t)columns * k->rows, 4);
+    float *ours = fis_calloc((size_t)stride * k->rows, 4);
     for (uint32_t u = 0; u < in; u++)
         for (uint32_t j = 0; j < out; j++)
             rows[(size_t)(j / k->chunk * in + u) * k->chunk + j % k->chunk] =
                 w[(size_t)u * out + j];
     network_kernel_pack(k, w, in, out, packed);
-    k->transpose(x, in, a);
+    k->transpose(l.x, in, a);
     network_kernel_run(k, packed, in, out, a, bias, z);
-    k->sparse(rows, in, 0, stride, from, index, value, bias, 0, ours);
+    k->sparse(rows, in, 0, stride, l.from, l.index, l.value, bias, ours);
     assert_memory_equal(ours, z, (size_t)out * k->rows * sizeof *z);
-    for (uint32_t slot = 1; slot < 3; slot++)
-        for (size_t i = 0; i < (size_t)in * stride; i++)
-            rows[slot * (size_t)in * stride + i] = (float)fis_rng_normal(rng);
-    bias[1] = NAN;
-    check_cut(k, rows, in, stride, from, index, value, bias);
-    float *all[] = {w, bias, packed, rows, x, a, z, ours, value};
+    float *all[] = {w, bias, packed, rows, a, z, ours};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         fis_free(all[i]);
-    fis_free(index);
+    lists_free(&l);
 }
 
 static void sparse_as_dense(void **state)
@@ -241,12 +237,125 @@ static void sparse_as_dense(void **state)
     }
 }
 
+/* One layer of a slab for a tile: z [columns][rows]. */
+static float *dense(const struct network_kernel *k, const struct fis_shape *shape,
+                    const float *slab, const float *a)
+{
+    uint32_t in = shape->width[0], out = shape->width[1], columns = network_kernel_columns(k, out);
+    float *packed = fis_calloc((size_t)in * columns, 4), *bias = fis_calloc(columns, 4);
+    float *z = fis_calloc((size_t)columns * k->rows, 4);
+    network_kernel_pack(k, slab, in, out, packed);
+    memcpy(bias, slab + (size_t)in * out, out * sizeof *bias);
+    network_kernel_run(k, packed, in, out, a, bias, z);
+    fis_free(packed);
+    fis_free(bias);
+    return z;
+}
+
+/* Logits and tangents of row i in double, and the size of what they are summed of. */
+static void twin(const struct fis_shape *shape, const float *params, const float *direction,
+                 const float *x, double *z, double *dz, double *size)
+{
+    uint32_t in = shape->width[0], hidden = shape->width[1], classes = shape->width[2];
+    const float *w = params + fis_shape_offset(shape, 1), *g = direction + (w - params);
+    for (uint32_t c = 0; c < classes; c++) {
+        z[c] = w[(size_t)hidden * classes + c];
+        dz[c] = g[(size_t)hidden * classes + c];
+        size[c] = fabs(z[c]) + fabs(dz[c]);
+    }
+    for (uint32_t j = 0; j < hidden; j++) {
+        double h = params[(size_t)in * hidden + j], d = direction[(size_t)in * hidden + j];
+        for (uint32_t u = 0; u < in; u++) {
+            h += (double)x[u] * params[(size_t)u * hidden + j];
+            d += (double)x[u] * direction[(size_t)u * hidden + j];
+        }
+        for (uint32_t c = 0; c < classes && h > 0; c++) {
+            double to = w[(size_t)j * classes + c], along = g[(size_t)j * classes + c];
+            z[c] += to * h;
+            dz[c] += along * h + to * d;
+            size[c] += fabs(to * h) + fabs(along * h) + fabs(to * d);
+        }
+    }
+}
+
+/* Records given as lists have, one by one, the bits of the tile; and what is not wanted changes
+ * nothing. */
+static void check_shallow(const struct network_kernel *k, uint32_t in, uint32_t hidden,
+                          uint32_t classes, int paired, struct fis_rng *rng)
+{
+    struct fis_shape shape;
+    struct fis_error e;
+    struct network_shallow s;
+    assert_int_equal(fis_shape_init(&shape, in, &hidden, 1, classes, &e), 0);
+    size_t first = fis_shape_offset(&shape, 1), n = NETWORK_FEW * k->rows;
+    float *params = normals(fis_shape_params(&shape), rng);
+    float *direction = normals(fis_shape_params(&shape), rng);
+    if (!paired)
+        memset(direction, 0, first * sizeof *direction);
+    float *slab = fis_calloc(network_shallow_floats(k, &shape, paired), 4);
+    network_shallow_make(&s, k, &shape, params, direction, paired, slab);
+
+    struct lists l = lists_new(k, in, rng);
+    float *a = fis_calloc((size_t)in * k->rows, 4);
+    k->transpose(l.x, in, a);
+    uint32_t columns = network_kernel_columns(k, hidden);
+    size_t cells = (size_t)columns * k->rows;
+    float *z = dense(k, &shape, params, a), *dz = dense(k, &shape, direction, a);
+    float *both = fis_calloc(2 * cells, 4), *packed = fis_calloc(2 * (size_t)hidden * 4, 4);
+    float *out = fis_calloc(6 * n, 4), bias[2][NETWORK_FEW] = {{0}};
+    memcpy(both, z, cells * sizeof *z);
+    memcpy(both + cells, dz, cells * sizeof *dz);
+    k->relu(both, hidden, columns, 1);
+    for (int i = 0; i < 2; i++) {
+        const float *from = (i ? direction : params) + first;
+        network_kernel_pack(k, from, hidden, classes, packed + (size_t)i * hidden * 4);
+        memcpy(bias[i], from + (size_t)hidden * classes, classes * sizeof *from);
+    }
+    k->output(packed, both, packed, NULL, hidden, bias[0], out);
+    k->output(packed + (size_t)hidden * 4, both, packed, paired ? both + cells : NULL, hidden,
+              bias[1], out + n);
+    k->shallow(&s, l.from, l.index, l.value, out + 2 * n, out + 3 * n);
+    k->shallow(&s, l.from, l.index, l.value, out + 4 * n, NULL);
+    k->shallow(&s, l.from, l.index, l.value, NULL, out + 5 * n);
+    for (size_t i = 2; i < 6; i++)
+        assert_memory_equal(out + i * n, out + i % 2 * n, classes * k->rows * sizeof *out);
+    for (uint32_t i = 0; i < k->rows; i++) {
+        double want[NETWORK_FEW], along[NETWORK_FEW], size[NETWORK_FEW];
+        twin(&shape, params, direction, l.x + (size_t)i * in, want, along, size);
+        for (uint32_t c = 0; c < classes; c++) {
+            assert_true(fabs(out[c * k->rows + i] - want[c]) <= 1e-5 * size[c]);
+            assert_true(fabs(out[n + c * k->rows + i] - along[c]) <= 1e-5 * size[c]);
+        }
+    }
+    float *all[] = {params, direction, slab, a, z, dz, both, packed, out};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        fis_free(all[i]);
+    lists_free(&l);
+}
+
+static void shallow_as_dense(void **state)
+{
+    (void)state;
+    struct fis_rng rng;
+    const struct network_kernel *k;
+    fis_rng_seed(&rng, 13, 2);
+    for (uint32_t n = 0; (k = network_kernel(n)); n++)
+        for (int paired = 0; paired < 2; paired++)
+            for (uint32_t classes = 2; network_kernel_columns(k, classes) == NETWORK_FEW;
+                 classes++) {
+                check_shallow(k, 104, 64, classes, paired, &rng);
+                check_shallow(k, 24, 1, classes, paired, &rng);
+                check_shallow(k, 37, k->chunk + 5, classes, paired, &rng);
+                check_shallow(k, 30, 3 * k->chunk - 2, classes, paired, &rng);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),       cmocka_unit_test(relu),
-        cmocka_unit_test(rows_are_apart), cmocka_unit_test(sparse_as_dense),
-        cmocka_unit_test(criteria),
+        cmocka_unit_test(products),         cmocka_unit_test(relu),
+        cmocka_unit_test(rows_are_apart),   cmocka_unit_test(sparse_as_dense),
+        cmocka_unit_test(shallow_as_dense), cmocka_unit_test(criteria),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
