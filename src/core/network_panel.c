@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "core/network_kernel.h"
+#include "core/network_lists.h"
 #include "core/network_scratch.h"
-#include "core/network_shallow.h"
 #include "fis/mem.h"
 
 struct fis_panel {
@@ -23,13 +23,7 @@ struct fis_panel {
     const struct network_kernel *kernel;
     uint32_t columns[FIS_MAX_LAYERS]; /* outputs of a layer, as packed */
     float *layer[FIS_MAX_LAYERS]; /* (1+A) x [in * columns] packed, then biases (1+A) x [columns] */
-    /* The first layer once more, as rows for records that are mostly 0: the columns of W, G_1, …
-     * G_A, in blocks [d][the kernel's chunk]; and the biases [stride]. NULL: not wanted. */
-    float *rows, *row_bias;
-    uint32_t stride;
-    /* What takes such records instead, by slot; 0: the network alone. `shallow`: it is there. */
-    int shallow;
-    struct network_shallow slot[1 + FIS_MAX_DIRECTIONS];
+    struct network_lists lists;
     float *slab;
 };
 
@@ -86,68 +80,9 @@ static void pack(const struct fis_panel *p, uint32_t l, uint32_t slot, const flo
     memcpy(biases(p, l) + (size_t)slot * columns, from + (size_t)in * out, out * sizeof *from);
 }
 
-/* As pack, into the rows of sparse records. */
-static void lay_out(const struct fis_panel *p, uint32_t slot, const float *slab)
-{
-    uint32_t in = p->shape.width[0], out = p->shape.width[1], chunk = p->kernel->chunk;
-    for (uint32_t j = 0; j < out; j++) {
-        uint32_t at = slot * p->columns[0] + j;
-        float *to = p->rows + (size_t)(at / chunk) * in * chunk + at % chunk;
-        for (uint32_t u = 0; u < in; u++)
-            to[(size_t)u * chunk] = slab[(size_t)u * out + j];
-        p->row_bias[at] = slab[(size_t)in * out + j];
-    }
-}
-
-/* Columns of so many slots of the first layer, in whole chunks. */
-static uint32_t chunks_of(const struct fis_panel *p, uint32_t slots)
-{
-    uint32_t chunk = p->kernel->chunk;
-    return (slots * p->columns[0] + chunk - 1) / chunk * chunk;
-}
-
 static int takes_lists(const struct fis_panel *p)
 {
     return p->shape.width[0] >= SPARSE_FROM;
-}
-
-/* The direction in a slot has a first layer. */
-static int paired(const struct fis_panel *p, uint32_t slot)
-{
-    return slot > 0 && slot <= p->active[0];
-}
-
-/* Floats of what records that are mostly 0 are scored by. */
-static size_t list_floats(struct fis_panel *p)
-{
-    size_t floats = 0;
-    if (!takes_lists(p))
-        return 0;
-    p->shallow = network_shallow_fits(p->kernel, &p->shape);
-    p->stride = chunks_of(p, 1 + p->active[0]);
-    if (!p->shallow)
-        return (p->shape.width[0] + (size_t)1) * p->stride;
-    for (uint32_t slot = 0; slot <= p->active[1]; slot++)
-        floats += network_shallow_floats(p->kernel, &p->shape, paired(p, slot));
-    return floats;
-}
-
-static void make_lists(struct fis_panel *p, const float *params, const float *const *directions,
-                       float *at)
-{
-    if (!p->shallow) {
-        p->rows = at;
-        p->row_bias = at + (size_t)p->shape.width[0] * p->stride;
-        lay_out(p, 0, params);
-        for (uint32_t slot = 0; slot < p->active[0]; slot++)
-            lay_out(p, slot + 1, directions[p->order[slot]]);
-        return;
-    }
-    for (uint32_t slot = 0; slot <= p->active[1]; slot++) {
-        network_shallow_make(&p->slot[slot], p->kernel, &p->shape, params,
-                             slot ? directions[p->order[slot - 1]] : NULL, paired(p, slot), at);
-        at += network_shallow_floats(p->kernel, &p->shape, paired(p, slot));
-    }
 }
 
 struct fis_panel *fis_panel_new(const struct fis_shape *shape, const float *params,
@@ -162,27 +97,31 @@ struct fis_panel *fis_panel_new(const struct fis_shape *shape, const float *para
     p->n_directions = n_directions;
     choose_slots(p, directions);
 
-    size_t floats = 0;
+    const float *slabs[1 + FIS_MAX_DIRECTIONS] = {params};
+    for (uint32_t slot = 0; slot < n_directions; slot++)
+        slabs[slot + 1] = directions[p->order[slot]];
+    size_t floats = 0, lists = 0;
     p->kernel = network_kernel(0);
     for (uint32_t l = 0; l < shape->n_layers; l++) {
         p->columns[l] = network_kernel_columns(p->kernel, shape->width[l + 1]);
         floats += layer_floats(p, l);
     }
-    size_t lists = list_floats(p);
+    if (takes_lists(p))
+        lists = network_lists_init(&p->lists, p->kernel, shape, 1 + p->active[shape->n_layers - 1],
+                                   1 + p->active[0]);
     float *at = p->slab = fis_calloc(floats + lists, sizeof *at);
     if (!at) {
         fis_free(p);
         return NULL;
     }
-    if (lists)
-        make_lists(p, params, directions, at + floats);
     for (uint32_t l = 0; l < shape->n_layers; l++) {
         p->layer[l] = at;
         at += layer_floats(p, l);
-        pack(p, l, 0, params);
-        for (uint32_t slot = 0; slot < p->active[l]; slot++)
-            pack(p, l, slot + 1, directions[p->order[slot]]);
+        for (uint32_t slot = 0; slot <= p->active[l]; slot++)
+            pack(p, l, slot, slabs[slot]);
     }
+    if (lists)
+        network_lists_make(&p->lists, slabs, at);
     return p;
 }
 
@@ -311,20 +250,7 @@ static const struct fis_sparse *open_tile(const struct fis_panel *p, const struc
     return NULL;
 }
 
-/* The first layer of a tile to s->tile[0]: by its rows when the records are sparse, with the same
- * numbers, as adding 0 changes nothing. */
-static void run_first(const struct fis_panel *p, const struct fis_sparse *lists, struct span slots,
-                      struct fis_scratch *s)
-{
-    if (lists)
-        p->kernel->sparse(p->rows, p->shape.width[0], chunks_of(p, slots.from),
-                          chunks_of(p, end_of(slots, p->active[0])), s->from, lists->index,
-                          lists->value, p->row_bias, s->tile[0]);
-    else
-        run_layer(p, 0, s->turned, 0, 0, slots, s->tile[0]);
-}
-
-/* The outputs behind the one hidden layer, with the sums that run_shallow has. */
+/* The outputs behind the one hidden layer of a network whose lists are taken so far. */
 static void run_outputs(const struct fis_panel *p, const float *a, struct span slots, float *z)
 {
     const struct network_kernel *k = p->kernel;
@@ -332,35 +258,32 @@ static void run_outputs(const struct fis_panel *p, const float *a, struct span s
     size_t ahead = (size_t)p->columns[0] * k->rows;
     const float *w = p->layer[1], *b = biases(p, 1);
     for (uint32_t t = slots.from; t < end_of(slots, p->active[1]); t++)
-        k->output(w + (size_t)t * in * NETWORK_FEW, a, w, paired(p, t) ? a + t * ahead : NULL, in,
-                  b + (size_t)t * NETWORK_FEW, z + (size_t)t * NETWORK_FEW * k->rows);
+        k->output(w + (size_t)t * in * NETWORK_FEW, a, w,
+                  t && t <= p->active[0] ? a + t * ahead : NULL, in, b + (size_t)t * NETWORK_FEW,
+                  z + (size_t)t * NETWORK_FEW * k->rows);
 }
 
-/* The layers behind the first. What was done of other slots before is left as it is: relu changes
- * nothing the second time. */
-static void run_others(const struct fis_panel *p, struct span slots, struct fis_scratch *s)
+/* The layers of a tile: the first of lists, or all of them, and those that are left; with the same
+ * numbers as of dense rows, as adding 0 changes nothing. What was done of other slots before is
+ * left as it is: relu changes nothing the second time. */
+static void run_layers(const struct fis_panel *p, const struct fis_sparse *lists, struct span slots,
+                       struct fis_scratch *s)
 {
-    for (uint32_t l = 1; l < p->shape.n_layers; l++) {
+    uint32_t last = p->shape.n_layers - 1, done = lists && p->lists.shallow ? last : 0;
+    if (lists)
+        network_lists_run(&p->lists, slots.from, end_of(slots, p->active[done]), s->from, lists,
+                          s->tile[done]);
+    else
+        run_layer(p, 0, s->turned, 0, 0, slots, s->tile[0]);
+    for (uint32_t l = done + 1; l <= last; l++) {
         uint32_t carried = p->active[l - 1], stride = p->columns[l - 1];
         float *a = s->tile[l - 1];
         p->kernel->relu(a, p->shape.width[l], stride, end_of(slots, carried) - 1);
-        if (p->shallow)
+        if (p->lists.shallow)
             run_outputs(p, a, slots, s->tile[l]);
         else
             run_layer(p, l, a, carried, stride, slots, s->tile[l]);
     }
-}
-
-/* All of it, for records given as lists. The logits come with the first direction. */
-static void run_shallow(const struct fis_panel *p, const struct fis_sparse *lists,
-                        struct span slots, const uint32_t *from, float *z)
-{
-    const struct network_kernel *k = p->kernel;
-    uint32_t end = end_of(slots, p->active[1]), first = slots.from || end == 1 ? slots.from : 1;
-    for (uint32_t t = first; t < end; t++)
-        k->shallow(&p->slot[t], from, lists->index, lists->value,
-                   t == first && !slots.from ? z : NULL,
-                   t ? z + (size_t)t * NETWORK_FEW * k->rows : NULL);
 }
 
 /* Computes `slots` of a tile; those from 0 on come first. */
@@ -370,12 +293,7 @@ static void run_tile(const struct fis_panel *p, const struct fis_sparse *lists, 
     uint32_t last = p->shape.n_layers - 1;
     size_t step = (size_t)p->columns[last] * p->kernel->rows;
     float *z = s->tile[last];
-    if (lists && p->shallow) {
-        run_shallow(p, lists, slots, s->from, z);
-    } else {
-        run_first(p, lists, slots, s);
-        run_others(p, slots, s);
-    }
+    run_layers(p, lists, slots, s);
     t->logits = z;
     if (influence && !slots.from)
         p->kernel->softmax(z, t->classes);

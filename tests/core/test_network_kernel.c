@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "core/network_kernel.h"
-#include "core/network_shallow.h"
+#include "core/network_lists.h"
 #include "fis/mem.h"
 #include "fis/rng.h"
 
@@ -285,15 +285,16 @@ static void check_shallow(const struct network_kernel *k, uint32_t in, uint32_t 
 {
     struct fis_shape shape;
     struct fis_error e;
-    struct network_shallow s;
+    struct network_lists s;
     assert_int_equal(fis_shape_init(&shape, in, &hidden, 1, classes, &e), 0);
     size_t first = fis_shape_offset(&shape, 1), n = NETWORK_FEW * k->rows;
     float *params = normals(fis_shape_params(&shape), rng);
     float *direction = normals(fis_shape_params(&shape), rng);
     if (!paired)
         memset(direction, 0, first * sizeof *direction);
-    float *slab = fis_calloc(network_shallow_floats(k, &shape, paired), 4);
-    network_shallow_make(&s, k, &shape, params, direction, paired, slab);
+    float *slab = fis_calloc(network_lists_init(&s, k, &shape, 2, paired ? 2 : 1), 4);
+    network_lists_make(&s, (const float *const[]){params, direction}, slab);
+    assert_true(s.shallow);
 
     struct lists l = lists_new(k, in, rng);
     float *a = fis_calloc((size_t)in * k->rows, 4);
@@ -314,9 +315,9 @@ static void check_shallow(const struct network_kernel *k, uint32_t in, uint32_t 
     k->output(packed, both, packed, NULL, hidden, bias[0], out);
     k->output(packed + (size_t)hidden * 4, both, packed, paired ? both + cells : NULL, hidden,
               bias[1], out + n);
-    k->shallow(&s, l.from, l.index, l.value, out + 2 * n, out + 3 * n);
-    k->shallow(&s, l.from, l.index, l.value, out + 4 * n, NULL);
-    k->shallow(&s, l.from, l.index, l.value, NULL, out + 5 * n);
+    k->shallow(&s.slot[1], l.from, l.index, l.value, out + 2 * n, out + 3 * n);
+    k->shallow(&s.slot[1], l.from, l.index, l.value, out + 4 * n, NULL);
+    k->shallow(&s.slot[1], l.from, l.index, l.value, NULL, out + 5 * n);
     for (size_t i = 2; i < 6; i++)
         assert_memory_equal(out + i * n, out + i % 2 * n, classes * k->rows * sizeof *out);
     for (uint32_t i = 0; i < k->rows; i++) {
