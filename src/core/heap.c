@@ -4,20 +4,27 @@
 
 #include "fis/mem.h"
 
+/* The worse of two stands nearer to the root. Four children lie side by side in a line of the
+ * cache, as the root is the last of one: in a heap of tens of thousands levels are what it costs.
+ */
+#define CHILDREN 4
+#define LEAD (CHILDREN - 1)
+
 int fis_heap_init(struct fis_heap *h, uint32_t capacity, struct fis_error *e)
 {
     if (capacity == 0)
         return fis_fail(e, FIS_INPUT, "heap: capacity is 0; at least 1 is needed");
-    struct fis_heap_item *items = fis_alloc(capacity, sizeof *items);
+    struct fis_heap_item *items = fis_alloc(capacity + (size_t)LEAD, sizeof *items);
     if (!items)
         return fis_fail(e, FIS_NOMEM, "heap: no memory for %u candidates", capacity);
-    *h = (struct fis_heap){.items = items, .capacity = capacity};
+    *h = (struct fis_heap){.items = items + LEAD, .capacity = capacity};
     return 0;
 }
 
 void fis_heap_done(struct fis_heap *h)
 {
-    fis_free(h->items);
+    if (h->items)
+        fis_free(h->items - LEAD);
     *h = (struct fis_heap){0};
 }
 
@@ -35,10 +42,6 @@ int fis_heap_admits(const struct fis_heap *h, float score, const struct fis_id *
     struct fis_heap_item item = {.score = score, .id = id};
     return h->count < h->capacity || fis_heap_compare(&item, &h->items[0]) < 0;
 }
-
-/* The worse of two stands nearer to the root. Four children lie side by side, so that a level is
- * about one line of the cache: in a heap of tens of thousands levels are what it costs. */
-#define CHILDREN 4
 
 /* As fis_heap_compare, of scores that are numbers. */
 static inline int worse(const struct fis_heap_item *a, const struct fis_heap_item *b)

@@ -392,9 +392,13 @@ def undisturbed(wanted, most, run):
     return good or [r for _, r in rounds], len(rounds), max(share for share, _ in rounds)
 
 
+def scored(client):
+    return sum(x for (name, _), x in client.metrics().items() if name == "fisd_records_total")
+
+
 def until_scored(p, client, n):
     """Looks seldom: reading all metrics is work too."""
-    while sum(x for (name, _), x in client.metrics().items() if name == "fisd_records_total") < n:
+    while scored(client) < n:
         p.alive()
         time.sleep(.25)
 
@@ -434,7 +438,8 @@ def rss_growth(b, figures, _):
     n = QUICK_N * 2 if b.quick else LONG_N
     first, values = n // 2 if b.quick else n // 20, []
     for _ in range(1 if b.quick else 3):
-        begin, end = rss_after(b, b.topic("raw", LONG_D, n), first, n)
+        topic = b.topic("raw", LONG_D, n if b.quick else 2 * LONG_N)  # heap_size's
+        begin, end = rss_after(b, topic, first, n)
         values.append(end / begin)
     text = (f"{begin / 2**20:.0f} MiB after {first / 1e6:g} million records, "
             f"{end / 2**20:.0f} MiB after {n / 1e6:g} million")
@@ -451,9 +456,39 @@ def rss_after(b, topic, *counts):
         found = []
         for n in counts:
             b.c("progress", b.broker, f"{p.name}.candidates", n)
-            found.append(p.rss())
+            looks = []
+            for _ in range(11):  # it goes up and down with the queue
+                looks.append(p.rss())
+                time.sleep(.05)
+            found.append(statistics.median(looks))
         p.stop()
     return found
+
+
+def by_turns(ps, first, last):
+    """Several fisd that run a second each in turn and are stopped meanwhile, so that what drifts
+    meets all alike: the rate of each from `first` records on, until one has `last` of them."""
+    for p in ps:
+        p.start(ready=None)
+    clients = [client_of(p) for p in ps]
+    for p in ps:
+        p.process.send_signal(signal.SIGSTOP)
+    n, took, ahead = [0] * len(ps), [0] * len(ps), 0
+    while ahead < last:
+        for i, (p, client) in enumerate(zip(ps, clients)):
+            p.process.send_signal(signal.SIGCONT)
+            begin, before = time.monotonic(), scored(client)
+            time.sleep(1)
+            after = scored(client)
+            if first <= before and after < last:
+                n[i] += after - before
+                took[i] += time.monotonic() - begin
+            p.process.send_signal(signal.SIGSTOP)
+            ahead = max(ahead, after)
+    for p in ps:
+        p.process.send_signal(signal.SIGCONT)
+        p.stop()
+    return [x / y for x, y in zip(n, took)]
 
 
 def heap_size(b, figures, _):
@@ -462,18 +497,15 @@ def heap_size(b, figures, _):
     if b.quick:
         note("heap_size_effect: needs more records than QUICK=1 has time for")
         return
-    topic, values = b.topic("raw", LONG_D, LONG_N), []
-    for _ in range(5):
-        rate = {256: 0, 65536: 0}
-        for heap in (256, 65536, 65536, 256):  # what drifts meanwhile meets both alike
-            with b.fisd(topic, "raw", d=LONG_D, selection={"heap": heap}) as p:
-                p.start(ready=None)
-                rate[heap] += numbers(b.c("progress", b.broker, f"{p.name}.candidates", LONG_N,
-                                          LONG_N // 2))["rate"]
-                p.stop()
-        values.append(1 - rate[65536] / rate[256])
+    topic, values = b.topic("raw", LONG_D, 2 * LONG_N), []
+    for r in range(5):
+        heaps = [256, 65536][::-1 if r % 2 else 1]
+        with b.fisd(topic, "raw", d=LONG_D, selection={"heap": heaps[0]}) as p, \
+                b.fisd(topic, "raw", d=LONG_D, selection={"heap": heaps[1]}) as q:
+            rates = dict(zip(heaps, by_turns((p, q), LONG_N, 2 * LONG_N)))
+        values.append(1 - rates[65536] / rates[256])
     figures.add("heap_size_effect", values, .05, False, "",
-                f"share of the rate that is lost, from {LONG_N / 2e6:g} to {LONG_N / 1e6:g} million "
+                f"share of the rate that is lost, from {LONG_N / 1e6:g} to {LONG_N / 5e5:g} million "
                 "records under one head")
 
 

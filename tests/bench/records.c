@@ -1,5 +1,6 @@
 /* The records of the bench: numbers of a seeded generator, cut from a pool at a place of their
- * own. */
+ * own; the first is moved a little more each time that the pool begins again, so that no two
+ * records are the same. */
 #include "bench.h"
 
 #include "fis/mem.h"
@@ -128,15 +129,22 @@ static size_t put_sparse(struct maker *m, size_t at)
     return (size_t)(q - m->out) + sizeof value;
 }
 
+static const float *cut(struct maker *m, uint64_t i, size_t at)
+{
+    memcpy(m->x, m->pool + at, m->d * sizeof *m->x);
+    m->x[0] += 1e-3f * (float)(i / POOL);
+    return m->x;
+}
+
 size_t maker_record(struct maker *m, uint64_t i, const unsigned char **value)
 {
     size_t at = (size_t)(i * 7919 % POOL);
     *value = m->out;
     switch (m->kind) {
     case PROTOBUF:
-        return put_dense(m->out, m->pool + at, m->d);
+        return put_dense(m->out, cut(m, i, at), m->d);
     case RAW:
-        *value = (const unsigned char *)(m->pool + at);
+        memcpy(m->out, cut(m, i, at), m->d * sizeof(float));
         return m->d * sizeof(float);
     case JSON:
         return put_json(m, at);
