@@ -1,6 +1,7 @@
 #include "stream/ends.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "fis/mem.h"
 
@@ -36,60 +37,71 @@ struct stream_range *stream_ends_room(struct stream_ends *s, uint32_t count)
     return s->list;
 }
 
-/* `wanted`: RD_KAFKA_OFFSET_BEGINNING or _END, which the protocol takes in the place of a time. */
-static rd_kafka_resp_err_t find(rd_kafka_t *rk, const char *topic, int32_t partition,
-                                int64_t wanted, int timeout_ms, int64_t *out)
+/* Where the answer keeps the order of the question, which nobody promises, there is no search. */
+static const rd_kafka_topic_partition_t *answer(rd_kafka_topic_partition_list_t *answers, int i,
+                                                const rd_kafka_topic_partition_t *question)
 {
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_t *p = rd_kafka_topic_partition_list_add(list, topic, partition);
-    p->offset = wanted;
-    rd_kafka_resp_err_t err = rd_kafka_offsets_for_times(rk, list, timeout_ms);
-    err = err ? err : p->err;
-    if (!err && p->offset < 0) {
-        err = RD_KAFKA_RESP_ERR__TIMED_OUT; /* no answer, and no word of it */
+    const rd_kafka_topic_partition_t *p = &answers->elems[i];
+    return p->partition == question->partition && !strcmp(p->topic, question->topic)
+               ? p
+               : rd_kafka_topic_partition_list_find(answers, question->topic, question->partition);
+}
+
+/* `wanted`: RD_KAFKA_OFFSET_BEGINNING or _END, which the protocol takes in the place of a time.
+ * One request for each broker: where nothing comes on its connection each waits for the fetch
+ * before it, and one for each partition would take minutes. */
+static rd_kafka_resp_err_t find(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *list,
+                                int64_t wanted, int timeout_ms, struct stream_range *found)
+{
+    rd_kafka_topic_partition_list_t *answers = rd_kafka_topic_partition_list_copy(list);
+    for (int i = 0; i < answers->cnt; i++) {
+        answers->elems[i].offset = wanted;
     }
-    if (!err) {
-        *out = p->offset;
+    rd_kafka_resp_err_t err = rd_kafka_offsets_for_times(rk, answers, timeout_ms);
+    for (int i = 0; !err && i < list->cnt; i++) {
+        const rd_kafka_topic_partition_t *p = answer(answers, i, &list->elems[i]);
+        err = p->err;
+        if (!err && p->offset < 0) {
+            err = RD_KAFKA_RESP_ERR__TIMED_OUT; /* no answer, and no word of it */
+        }
+        *(wanted == RD_KAFKA_OFFSET_END ? &found[i].high : &found[i].low) = p->offset;
     }
+    rd_kafka_topic_partition_list_destroy(answers);
+    return err;
+}
+
+rd_kafka_resp_err_t stream_ends_find(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *list,
+                                     int timeout_ms, struct stream_range *found)
+{
+    rd_kafka_resp_err_t err = find(rk, list, RD_KAFKA_OFFSET_BEGINNING, timeout_ms, found);
+    return err ? err : find(rk, list, RD_KAFKA_OFFSET_END, timeout_ms, found);
+}
+
+static rd_kafka_resp_err_t ask(struct stream_ends *s)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)s->count);
+    for (uint32_t i = 0; i < s->count; i++) {
+        rd_kafka_topic_partition_list_add(list, s->topics[s->list[i].topic], s->list[i].partition);
+    }
+    rd_kafka_resp_err_t err = stream_ends_find(s->rk, list, STREAM_HELPER_ASK_MS, s->list);
     rd_kafka_topic_partition_list_destroy(list);
     return err;
 }
 
-rd_kafka_resp_err_t stream_ends_find(rd_kafka_t *rk, const char *topic, int32_t partition,
-                                     int timeout_ms, int64_t *low, int64_t *high)
-{
-    rd_kafka_resp_err_t err =
-        find(rk, topic, partition, RD_KAFKA_OFFSET_BEGINNING, timeout_ms, low);
-    return err ? err : find(rk, topic, partition, RD_KAFKA_OFFSET_END, timeout_ms, high);
-}
-
-/* Until it is answered: a leader that is away comes back, a topic may be made anew. */
-static bool ask(struct stream_ends *s, struct stream_range *r)
-{
-    for (;;) {
-        const char *topic = s->topics[r->topic];
-        rd_kafka_resp_err_t err = stream_ends_find(s->rk, topic, r->partition,
-                                                   STREAM_HELPER_ASK_MS, &r->low, &r->high);
-        if (!err) {
-            return true;
-        }
-        char text[FIS_ERROR_TEXT];
-        snprintf(text, sizeof text,
-                 "kafka topic \"%s\" partition %d: where it begins and ends cannot be asked: %s; "
-                 "trying again",
-                 topic, (int)r->partition, rd_kafka_err2str(err));
-        stream_helper_say(&s->helper, (uint64_t)(err + 1000) << 32 | r->topic, text);
-        if (stream_helper_pause(&s->helper)) {
-            return false;
-        }
-    }
-}
-
+/* Until all is answered: a leader that is away comes back, a topic may be made anew. */
 static void *ask_all(void *arg)
 {
     struct stream_ends *s = arg;
-    for (uint32_t i = 0; i < s->count; i++) {
-        if (!ask(s, &s->list[i])) {
+    rd_kafka_resp_err_t err;
+    while ((err = ask(s)) != 0) {
+        char text[FIS_ERROR_TEXT];
+        snprintf(
+            text, sizeof text,
+            "kafka topic \"%s\": where %u partitions begin and end cannot be asked: %s; trying "
+            "again",
+            s->topics[s->list[0].topic], s->count, rd_kafka_err2str(err));
+        stream_helper_say(&s->helper, (uint64_t)(err + 1000) << 32 | s->list[0].topic, text);
+        if (stream_helper_pause(&s->helper)) {
             return NULL;
         }
     }

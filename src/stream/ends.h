@@ -18,10 +18,11 @@ struct stream_ends {
     uint32_t count, room;
 };
 
-/* Where a partition begins and ends. Blocks for twice the time at most; librdkafka's call for this
- * (2.0.2) waits for socket.timeout.ms when a broker hangs, whatever time it is given. */
-rd_kafka_resp_err_t stream_ends_find(rd_kafka_t *rk, const char *topic, int32_t partition,
-                                     int timeout_ms, int64_t *low, int64_t *high);
+/* Where the partitions of a list begin and end: low and high of found [list->cnt], in its order,
+ * when all have answered. Blocks for twice the time at most; librdkafka's call for this (2.0.2)
+ * waits for socket.timeout.ms when a broker hangs, whatever time it is given. */
+rd_kafka_resp_err_t stream_ends_find(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *list,
+                                     int timeout_ms, struct stream_range *found);
 
 /* Borrows all; false when memory or locks are refused. */
 bool stream_ends_init(struct stream_ends *s, rd_kafka_t *rk, const struct stream_link *link,

@@ -4,26 +4,39 @@
 #include "stream/ends.h"
 #include "stream/topics.h"
 
-static int ask_ends(struct stream_admin *a, const rd_kafka_topic_partition_t *p, int64_t *low,
-                    int64_t *high, struct fis_error *e)
+/* [list->cnt], the caller's to free. */
+static int ask_ends(struct stream_admin *a, const rd_kafka_topic_partition_list_t *list,
+                    struct stream_range **out, struct fis_error *e)
 {
-    rd_kafka_resp_err_t err =
-        stream_ends_find(a->rk, p->topic, p->partition, stream_admin_left(a), low, high);
-    return err ? fis_fail(e, FIS_RETRY, "kafka topic \"%s\" partition %d: end offset: %s", p->topic,
-                          (int)p->partition, rd_kafka_err2str(err))
-               : 0;
+    const char *topic = list->cnt ? list->elems[0].topic : "";
+    struct stream_range *found = fis_calloc((size_t)list->cnt, sizeof *found);
+    if (!found) {
+        return fis_fail(e, FIS_NOMEM, "kafka topic \"%s\": out of memory", topic);
+    }
+    rd_kafka_resp_err_t err = stream_ends_find(a->rk, list, stream_admin_left(a), found);
+    if (err) {
+        fis_free(found);
+        return fis_fail(e, FIS_RETRY, "kafka topic \"%s\": end offsets: %s", topic,
+                        rd_kafka_err2str(err));
+    }
+    *out = found;
+    return 0;
 }
 
-static int add_partition(struct stream_admin *a, const rd_kafka_topic_partition_t *p, int64_t *sum,
-                         struct fis_error *e)
+static int add_up(struct stream_admin *a, const rd_kafka_topic_partition_list_t *list, int64_t *sum,
+                  struct fis_error *e)
 {
-    int64_t low, high;
-    int rc = ask_ends(a, p, &low, &high, e);
+    struct stream_range *found;
+    int rc = ask_ends(a, list, &found, e);
     if (rc) {
         return rc;
     }
-    int64_t from = p->offset >= low ? p->offset : low;
-    *sum += high > from ? high - from : 0;
+    for (int i = 0; i < list->cnt; i++) {
+        int64_t committed = list->elems[i].offset;
+        int64_t from = committed >= found[i].low ? committed : found[i].low;
+        *sum += found[i].high > from ? found[i].high - from : 0;
+    }
+    fis_free(found);
     return 0;
 }
 
@@ -97,8 +110,8 @@ int stream_group_lag(const struct stream_client *client, const char *group, cons
     if (!rc) {
         rc = committed(client, group, stream_admin_left(&a), list, e);
     }
-    for (int i = 0; !rc && i < list->cnt; i++) {
-        rc = add_partition(&a, &list->elems[i], &sum, e);
+    if (!rc) {
+        rc = add_up(&a, list, &sum, e);
     }
     if (list) {
         rd_kafka_topic_partition_list_destroy(list);
@@ -113,13 +126,15 @@ int stream_group_lag(const struct stream_client *client, const char *group, cons
 static int fill_ends(struct stream_admin *a, const rd_kafka_topic_partition_list_t *list,
                      struct stream_end *ends, struct fis_error *e)
 {
-    for (int i = 0; i < list->cnt; i++) {
-        ends[i].partition = list->elems[i].partition;
-        int rc = ask_ends(a, &list->elems[i], &ends[i].low, &ends[i].high, e);
-        if (rc) {
-            return rc;
-        }
+    struct stream_range *found;
+    int rc = ask_ends(a, list, &found, e);
+    if (rc) {
+        return rc;
     }
+    for (int i = 0; i < list->cnt; i++) {
+        ends[i] = (struct stream_end){list->elems[i].partition, found[i].low, found[i].high};
+    }
+    fis_free(found);
     return 0;
 }
 

@@ -118,7 +118,7 @@ static void topic_ends(void **state)
     struct fis_error e;
     assert_int_equal(stream_embedded_start(&b, NULL, NULL, &e), 0);
     assert_int_equal(stream_embedded_topic(b, "t", 3, &e), 0);
-    assert_int_equal(oom_run(ends, (void *)(uintptr_t)stream_embedded_bootstrap(b)), 1);
+    assert_int_equal(oom_run(ends, (void *)(uintptr_t)stream_embedded_bootstrap(b)), 2);
     stream_embedded_stop(b);
 }
 

@@ -189,6 +189,28 @@ static void asks_for_the_end(void **state)
     stream_producer_close(p);
 }
 
+/* Of many partitions at once: a question waits for the fetch before it, where nothing comes. */
+static void asks_for_many_ends(void **state)
+{
+    struct stream_embedded *b = *state;
+    const char *at = stream_embedded_bootstrap(b);
+    KIT_OK(stream_embedded_topic(b, "many", 100, &kit_e));
+    struct stream_producer *p = kit_producer(at);
+    kit_fill(p, "many", 99, 0, 1);
+    struct stream_consumer *c =
+        kit_consumer(&(struct kit_consumer){.bootstrap = at, .topics = {"many"}});
+    struct stream_batch *batch = stream_batch_new(1);
+    kit_read(c, batch, 1);
+    stream_batch_release(batch);
+    int64_t start = kit_now();
+    stream_consumer_to_end(c);
+    kit_event(c, batch, STREAM_END);
+    assert_true(kit_now() - start < 5000);
+    stream_batch_free(batch);
+    stream_consumer_close(c, 5000);
+    stream_producer_close(p);
+}
+
 /* A question is being asked, or cannot be: the end does not wait for it. */
 static void closes_while_asking(void **state)
 {
@@ -237,7 +259,7 @@ int main(void)
         cmocka_unit_test(rewinds_eager),        cmocka_unit_test(rewinds_cooperative),
         cmocka_unit_test(pauses_one_partition), cmocka_unit_test(rewind_is_for_those_who_said_so),
         cmocka_unit_test(asks_for_the_end),     cmocka_unit_test(closes_while_asking),
-        cmocka_unit_test(topic_ends),
+        cmocka_unit_test(asks_for_many_ends),   cmocka_unit_test(topic_ends),
     };
     return cmocka_run_group_tests(tests, kit_start, kit_stop);
 }
