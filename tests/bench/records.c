@@ -1,6 +1,6 @@
 /* The records of the bench: numbers of a seeded generator, cut from a pool at a place of their
  * own; the first is moved a little more each time that the pool begins again, so that no two
- * records are the same. */
+ * dense records are the same. */
 #include "bench.h"
 
 #include "fis/mem.h"
