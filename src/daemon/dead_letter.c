@@ -69,12 +69,14 @@ static const struct {
         "A text in a numeric column, a number in a categorical one, or neither.",
         "Mend the source, or the column's `type`."},
     [FIS_CODE_WRONG_WIDTH] = {DEAD_RECORDS | DEAD_CANDIDATES,
-        "Another number of features than the model has. Candidates: from a scorer of another "
-        "configuration.",
-        "Send one number for each column, in their order; give all processes one configuration."},
+        "Another number of features than the model has; sparse: a column twice, or one that is not "
+        "there, or not as many values. Candidates: from a scorer of another configuration.",
+        "Send one number for each column, in their order (sparse: what is not 0, each once); give "
+        "all processes one configuration."},
     [FIS_CODE_NOT_FINITE] = {DEAD_RECORDS | DEAD_CANDIDATES,
-        "A number that is NaN, infinite, or beyond float32.",
-        "Send null (missing) where there is no number."},
+        "A number that is NaN, infinite, or beyond float32; or numbers so large that the score is "
+        "none.",
+        "In JSON, send null (missing) where there is no number; standardise the column."},
     [FIS_CODE_UNKNOWN_CLASS] = {DEAD_LABELS,
         "An answer that is not one of `classes`, or none.",
         "Let the labelling tool send a class's exact name."},

@@ -1,6 +1,7 @@
 #include "role/scoring.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -190,13 +191,29 @@ static void add_row(struct scoring_batch *b, uint32_t at, const struct wire_list
     }
 }
 
-/* Scores the n rows of the block, which are rows [from, from + n) of the batch. */
+/* Numbers that fit float32 may still be too large for the model. */
+static void refuse_no_numbers(struct scoring_batch *b, uint32_t from, uint32_t n,
+                              const uint32_t *messages)
+{
+    const float *s = b->scores + (size_t)from * FIS_MAX_CRITERIA;
+    for (uint32_t k = 0; k < n; k++, s += FIS_MAX_CRITERIA) {
+        if (!isnan(s[0]) && !isnan(s[1]))
+            continue;
+        b->status[messages[k]] = WIRE_BAD;
+        (void)fis_refuse(&b->errors[messages[k]], FIS_CODE_NOT_FINITE,
+                         "its numbers are too large for the model: the score is not a number");
+    }
+}
+
+/* Scores the n rows of the block, which are rows [from, from + n) of the batch; of what messages.
+ */
 static void score_rows(struct scoring_batch *b, uint32_t from, uint32_t n,
-                       const struct fis_id *const *ids)
+                       const struct fis_id *const *ids, const uint32_t *messages)
 {
     struct fis_sparse lists = {b->from, b->index, b->value};
     fis_criteria_batch(&b->options->criteria, b->head->panel, ids, b->listed ? NULL : b->x, &lists,
                        n, b->scratch, b->floors, b->scores + (size_t)from * FIS_MAX_CRITERIA);
+    refuse_no_numbers(b, from, n, messages);
     b->listed = 1;
 }
 
@@ -220,6 +237,7 @@ static size_t size_of(const struct wire_record *r)
 void scoring_run(struct scoring_batch *b)
 {
     const struct fis_id *ids[BLOCK_ROWS];
+    uint32_t messages[BLOCK_ROWS];
     char *room = b->room;
     uint32_t block = 0;
     uint32_t every = (b->n + SCORING_SAMPLE - 1) / SCORING_SAMPLE;
@@ -248,14 +266,15 @@ void scoring_run(struct scoring_batch *b)
                                            : spread(b, &list, b->x + (size_t)BLOCK_ROWS * b->d));
         add_row(b, block, &list);
         b->row[i] = b->rows++;
+        messages[block] = i;
         ids[block++] = &record->id;
         if (block == BLOCK_ROWS) {
-            score_rows(b, b->rows - block, block, ids);
+            score_rows(b, b->rows - block, block, ids, messages);
             block = 0;
         }
     }
     if (block)
-        score_rows(b, b->rows - block, block, ids);
+        score_rows(b, b->rows - block, block, ids, messages);
 }
 
 static const float *features_of(struct scoring_batch *b, uint32_t i)
