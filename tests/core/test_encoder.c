@@ -228,7 +228,7 @@ static void packed_vectors_equal_values(void **state)
     enum { COLUMNS = 37 };
     struct fis_column many[COLUMNS];
     struct fis_value v[COLUMNS];
-    char names[COLUMNS][4];
+    char names[COLUMNS][16];
     float in[COLUMNS], x[COLUMNS], twin[COLUMNS];
     struct fis_error e;
     struct fis_rng rng;
