@@ -165,7 +165,7 @@ static int read_flat(const struct wire_schema *schema, const struct fis_encoder 
     struct fis_error e;
     int ok = m->value.length <= schema->max_bytes &&
              wire_json_flat(schema, encoder, m->value, arena, &values, &own) &&
-             !wire_message_find_id(m, own, 1, place, &id, &e) &&
+             !wire_record_find_id(m, own, place, &id, &e) &&
              !fis_encoder_encode(encoder, values, x, &unseen, &e);
     if (ok)
         wire_record_set(record, id, m->timestamp_ms, unseen);

@@ -28,17 +28,6 @@ INLINE int usual(struct wire_reader *r, struct wire_features *features, struct w
     return 1;
 }
 
-/* Nearly all are a plain key. */
-INLINE int find_id(const struct wire_message *m, struct wire_bytes own, char place[FIS_ID_MAX],
-                   struct wire_bytes *id, struct fis_error *e)
-{
-    if (own.length || !m->key.length || m->key.length > FIS_ID_MAX ||
-        !wire_plain_text(m->key.data, m->key.length))
-        return wire_message_find_id(m, own, 1, place, id, e);
-    *id = m->key;
-    return 0;
-}
-
 INLINE int read_fields(struct wire_bytes bytes, struct wire_features *features,
                        struct wire_bytes *id, int64_t *event_time, struct fis_error *e)
 {
@@ -100,7 +89,7 @@ INLINE int decode(const struct wire_schema *schema, const struct fis_encoder *en
     if (!rc && !listed)
         rc = wire_features_finish(&features, e);
     if (!rc)
-        rc = find_id(m, own, place, &id, e);
+        rc = wire_record_find_id(m, own, place, &id, e);
     if (!rc && listed)
         list->n =
             fis_encoder_encode_list(encoder, list->index, list->value, (uint32_t)features.n_index);

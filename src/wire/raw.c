@@ -40,7 +40,7 @@ static int decode(const struct wire_schema *schema, const struct fis_encoder *en
     if (!values)
         return fis_refuse(e, FIS_CODE_TOO_LONG, "decoding %u columns takes more than %zu bytes", n,
                           arena->size);
-    rc = wire_message_find_id(m, (struct wire_bytes){0}, 1, place, &id, e);
+    rc = wire_record_find_id(m, (struct wire_bytes){0}, place, &id, e);
     if (!rc)
         rc = fis_encoder_encode_packed(encoder, values, n, x, e);
     if (!rc)
