@@ -267,7 +267,8 @@ const struct cli_command cmd_replay = {
     .summary = "send the rows of a CSV or JSON lines file to the records topic",
     .text = "Sends each row of FILE (CSV with a header, or JSON lines; - is standard input, with\n"
             "--format) as one record. In CSV, cells of numeric columns become numbers, all others\n"
-            "strings, and empty ones are left out: only JSON has missing values.\n\n"
+            "strings, and empty ones are left out; in protobuf and raw nothing can be missing,\n"
+            "so that an empty cell ends it.\n\n"
             "On the embedded broker, which keeps about 5 MB a partition, replay waits for the\n"
             "scorers, so that no record is lost (but not with selection.mode: pool).\n\n"
             "A row that cannot be read ends it: exit code 1, with the line, how many records were\n"

@@ -108,18 +108,24 @@ static void lay_rows(struct network_lists *l, uint32_t slot, const float *slab)
     }
 }
 
-void network_lists_make(struct network_lists *l, const float *const *slabs, float *to)
+static void make_rows(struct network_lists *l, const float *const *slabs, float *to)
 {
-    for (uint32_t slot = 0; l->shallow && slot < l->slots; slot++) {
-        make_shallow(l, slot, slabs, to);
-        to += shallow_floats(l, slot);
-    }
-    if (l->shallow)
-        return;
     l->rows = to;
     l->bias = to + (size_t)l->shape.width[0] * chunks_of(l, l->first_slots * l->columns);
     for (uint32_t slot = 0; slot < l->first_slots; slot++)
         lay_rows(l, slot, slabs[slot]);
+}
+
+void network_lists_make(struct network_lists *l, const float *const *slabs, float *to)
+{
+    if (!l->shallow) {
+        make_rows(l, slabs, to);
+        return;
+    }
+    for (uint32_t slot = 0; slot < l->slots; slot++) {
+        make_shallow(l, slot, slabs, to);
+        to += shallow_floats(l, slot);
+    }
 }
 
 /* The logits come with the first direction. */
@@ -127,9 +133,9 @@ static void run_shallow(const struct network_lists *l, uint32_t first, uint32_t 
                         const uint32_t *from, const struct fis_sparse *lists, float *z)
 {
     size_t step = (size_t)NETWORK_FEW * l->kernel->rows;
-    uint32_t t = first || end == 1 ? first : 1;
-    for (; t < end; t++, first = t)
-        l->kernel->shallow(&l->slot[t], from, lists->index, lists->value, first ? NULL : z,
+    float *logits = first ? NULL : z;
+    for (uint32_t t = first || end == 1 ? first : 1; t < end; t++, logits = NULL)
+        l->kernel->shallow(&l->slot[t], from, lists->index, lists->value, logits,
                            t ? z + t * step : NULL);
 }
 

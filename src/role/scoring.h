@@ -77,7 +77,8 @@ void scoring_batch_done(struct scoring_batch *b);
 int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head, const float *floors,
                           struct fis_error *e) FIS_MUST_CHECK;
 
-/* Decodes and scores messages[0..n) with the prepared head. */
+/* Decodes and scores messages[0..n) with the prepared head; a record whose score is no number is
+ * WIRE_BAD. */
 void scoring_run(struct scoring_batch *b);
 
 /* A message that was WIRE_OK, as a candidate; it points into the batch, until the next call or run.

@@ -95,12 +95,12 @@ static void *ask_all(void *arg)
     rd_kafka_resp_err_t err;
     while ((err = ask(s)) != 0) {
         char text[FIS_ERROR_TEXT];
-        snprintf(
-            text, sizeof text,
-            "kafka topic \"%s\": where %u partitions begin and end cannot be asked: %s; trying "
-            "again",
-            s->topics[s->list[0].topic], s->count, rd_kafka_err2str(err));
-        stream_helper_say(&s->helper, (uint64_t)(err + 1000) << 32 | s->list[0].topic, text);
+        uint32_t topic = s->list[0].topic;
+        snprintf(text, sizeof text,
+                 "kafka topic \"%s\": where %u partitions begin and end cannot be asked: %s; "
+                 "trying again",
+                 s->topics[topic], s->count, rd_kafka_err2str(err));
+        stream_helper_say(&s->helper, (uint64_t)(err + 1000) << 32 | topic, text);
         if (stream_helper_pause(&s->helper)) {
             return NULL;
         }

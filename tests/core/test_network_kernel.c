@@ -237,19 +237,42 @@ static void sparse_as_dense(void **state)
     }
 }
 
-/* One layer of a slab for a tile: z [columns][rows]. */
-static float *dense(const struct network_kernel *k, const struct fis_shape *shape,
-                    const float *slab, const float *a)
+/* The first layer of a slab for a tile, to z [columns][rows]. */
+static void dense(const struct network_kernel *k, const struct fis_shape *shape, const float *slab,
+                  const float *a, float *z)
 {
     uint32_t in = shape->width[0], out = shape->width[1], columns = network_kernel_columns(k, out);
     float *packed = fis_calloc((size_t)in * columns, 4), *bias = fis_calloc(columns, 4);
-    float *z = fis_calloc((size_t)columns * k->rows, 4);
     network_kernel_pack(k, slab, in, out, packed);
     memcpy(bias, slab + (size_t)in * out, out * sizeof *bias);
     network_kernel_run(k, packed, in, out, a, bias, z);
     fis_free(packed);
     fis_free(bias);
-    return z;
+}
+
+/* Logits and tangents of a tile of rows x, to out [2][NETWORK_FEW][rows]. */
+static void dense_outputs(const struct network_kernel *k, const struct fis_shape *shape,
+                          const float *const slabs[2], int paired, const float *x, float *out)
+{
+    uint32_t in = shape->width[0], hidden = shape->width[1], classes = shape->width[2];
+    uint32_t columns = network_kernel_columns(k, hidden);
+    size_t cells = (size_t)columns * k->rows, matrix = (size_t)hidden * NETWORK_FEW;
+    float *a = fis_calloc((size_t)in * k->rows, 4), *h = fis_calloc(2 * cells, 4);
+    float *packed = fis_calloc(2 * matrix, 4), bias[2][NETWORK_FEW] = {{0}};
+    k->transpose(x, in, a);
+    for (int i = 0; i < 2; i++) {
+        const float *from = slabs[i] + fis_shape_offset(shape, 1);
+        dense(k, shape, slabs[i], a, h + (size_t)i * cells);
+        network_kernel_pack(k, from, hidden, classes, packed + (size_t)i * matrix);
+        memcpy(bias[i], from + (size_t)hidden * classes, classes * sizeof *from);
+    }
+    k->relu(h, hidden, columns, 1);
+    k->output(packed, h, packed, NULL, hidden, bias[0], out);
+    k->output(packed + matrix, h, packed, paired ? h + cells : NULL, hidden, bias[1],
+              out + (size_t)NETWORK_FEW * k->rows);
+    fis_free(a);
+    fis_free(h);
+    fis_free(packed);
 }
 
 /* Logits and tangents of row i in double, and the size of what they are summed of. */
@@ -297,24 +320,8 @@ static void check_shallow(const struct network_kernel *k, uint32_t in, uint32_t 
     assert_true(s.shallow);
 
     struct lists l = lists_new(k, in, rng);
-    float *a = fis_calloc((size_t)in * k->rows, 4);
-    k->transpose(l.x, in, a);
-    uint32_t columns = network_kernel_columns(k, hidden);
-    size_t cells = (size_t)columns * k->rows;
-    float *z = dense(k, &shape, params, a), *dz = dense(k, &shape, direction, a);
-    float *both = fis_calloc(2 * cells, 4), *packed = fis_calloc(2 * (size_t)hidden * 4, 4);
-    float *out = fis_calloc(6 * n, 4), bias[2][NETWORK_FEW] = {{0}};
-    memcpy(both, z, cells * sizeof *z);
-    memcpy(both + cells, dz, cells * sizeof *dz);
-    k->relu(both, hidden, columns, 1);
-    for (int i = 0; i < 2; i++) {
-        const float *from = (i ? direction : params) + first;
-        network_kernel_pack(k, from, hidden, classes, packed + (size_t)i * hidden * 4);
-        memcpy(bias[i], from + (size_t)hidden * classes, classes * sizeof *from);
-    }
-    k->output(packed, both, packed, NULL, hidden, bias[0], out);
-    k->output(packed + (size_t)hidden * 4, both, packed, paired ? both + cells : NULL, hidden,
-              bias[1], out + n);
+    float *out = fis_calloc(6 * n, 4);
+    dense_outputs(k, &shape, (const float *const[]){params, direction}, paired, l.x, out);
     k->shallow(&s.slot[1], l.from, l.index, l.value, out + 2 * n, out + 3 * n);
     k->shallow(&s.slot[1], l.from, l.index, l.value, out + 4 * n, NULL);
     k->shallow(&s.slot[1], l.from, l.index, l.value, NULL, out + 5 * n);
@@ -328,7 +335,7 @@ static void check_shallow(const struct network_kernel *k, uint32_t in, uint32_t 
             assert_true(fabs(out[n + c * k->rows + i] - along[c]) <= 1e-5 * size[c]);
         }
     }
-    float *all[] = {params, direction, slab, a, z, dz, both, packed, out};
+    float *all[] = {params, direction, slab, out};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         fis_free(all[i]);
     lists_free(&l);
