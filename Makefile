@@ -117,9 +117,9 @@ GEN_FETCH := $(B)/gen/lab_fetch.h
 GEN_OPENAPI := $(B)/gen/openapi.h
 GEN_DASHBOARD := $(B)/gen/dashboard_files.h
 
-src_of = $(sort $(wildcard src/$(1)/*.c))
+src_of = $(sort $(wildcard src/$(1)/*.c src/$(1)/*/*.c))
 obj_of = $(patsubst %.c,$(B)/obj/%.o,$(call src_of,$(1))) $(if $(filter wire,$(1)),$(B)/obj/gen/fis.pb-c.o)
-mains  := src/daemon/main.c src/cli/main.c
+mains  := src/daemon/runtime/main.c src/cli/main.c
 lib_objs = $(filter-out $(patsubst %.c,$(B)/obj/%.o,$(mains)),$(call obj_of,$(1)))
 archive = $(B)/lib/lib$(1).a
 archives_for = $(foreach l,$(1) $(see_$(1)),$(call archive,$(l)))
@@ -159,7 +159,7 @@ $(GEN_FETCH): src/lab/fetch.py
 
 # The dashboard's files and Chart.js, as strings of C in a table. A '?' is escaped, since two of them
 # can begin a trigraph.
-dashboard := $(sort $(wildcard src/daemon/dashboard/*.*))
+dashboard := $(sort $(wildcard src/daemon/monitor/dashboard/*.*))
 $(GEN_DASHBOARD): $(dashboard) $(CHART_JS)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
@@ -190,7 +190,7 @@ $(foreach l,$(LAYERS),$(eval $(call layer_rules,$(l))))
 $(foreach l,wire role daemon lab cli data,$(call obj_of,$(l))): | $(GEN_H)
 $(call obj_of,lab): | $(GEN_FETCH)
 $(call obj_of,daemon): | $(GEN_OPENAPI)
-$(B)/obj/src/daemon/dashboard.o: | $(GEN_DASHBOARD)
+$(B)/obj/src/daemon/monitor/dashboard.o: | $(GEN_DASHBOARD)
 
 $(LIBFIS): $(call lib_objs,core) $(call lib_objs,base)
 	@mkdir -p $(@D)
@@ -200,7 +200,7 @@ $(LIBFIS): $(call lib_objs,core) $(call lib_objs,base)
 # A message is allocated by librdkafka's thread and freed by the loop: glibc has both wait for one
 # lock. A sanitizer brings an allocator of its own.
 ALLOCATOR = $(if $(SAN_$(MODE)),,$(call pkg,jemalloc))
-$(FISD): $(B)/obj/src/daemon/main.o $(SAN_OBJ_$(MODE)) $(call link_order,daemon)
+$(FISD): $(B)/obj/src/daemon/runtime/main.o $(SAN_OBJ_$(MODE)) $(call link_order,daemon)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(ALLOCATOR) $(call libs_for,daemon) -o $@
@@ -385,10 +385,9 @@ man: all ## write manual pages and completions for bash to build/…/share
 
 # ---- install ----------------------------------------------------------------------------------
 prefix_dirs = $(DESTDIR)$(PREFIX)
-# They lie in one directory then, and what they name of config and proto in another.
-DOCS := README.md CHANGELOG.md CONTRIBUTING.md RESULTS.md $(sort $(wildcard src/*.md))
-as_installed = sed -e 's|src/\([A-Z-]*\.md\)|\1|g' \
-  -e 's@\(config\|proto\)/\(openapi\.yaml\|example\.yaml\|prometheus\|grafana\|fis\.proto\)@$(PREFIX)/share/fisd/\2@g'
+# They lie as in the checkout; what they name of config and proto lies in share/fisd.
+DOCS := README.md CHANGELOG.md CONTRIBUTING.md $(sort $(wildcard docs/*.md))
+as_installed = sed -e 's@\(config\|proto\)/\(openapi\.yaml\|example\.yaml\|prometheus\|grafana\|fis\.proto\)@$(PREFIX)/share/fisd/\2@g'
 .PHONY: install
 install: all man ## install programs, library, manuals, examples and the systemd unit (DESTDIR, PREFIX)
 	$(Q)install -d $(addprefix $(prefix_dirs)/,bin include/fis lib/sysusers.d share/fisd share/doc/fisd \
@@ -399,11 +398,12 @@ install: all man ## install programs, library, manuals, examples and the systemd
 	$(Q)install -m 644 include/fis/*.h $(prefix_dirs)/include/fis
 	$(Q)install -m 644 proto/fis.proto config/example.yaml config/openapi.yaml $(prefix_dirs)/share/fisd
 	$(Q)cp -r config/prometheus config/grafana $(prefix_dirs)/share/fisd
-	$(Q)install -m 644 $(DOCS) LICENSE $(prefix_dirs)/share/doc/fisd
-	$(Q)for f in $(DOCS); do $(as_installed) $$f > $(prefix_dirs)/share/doc/fisd/$${f##*/} || exit 1; done
+	$(Q)install -d $(prefix_dirs)/share/doc/fisd/docs
+	$(Q)install -m 644 LICENSE $(prefix_dirs)/share/doc/fisd
+	$(Q)for f in $(DOCS); do $(as_installed) $$f > $(prefix_dirs)/share/doc/fisd/$$f || exit 1; done
 	$(Q)install -m 644 $(B)/share/fisctl.1 $(prefix_dirs)/share/man/man1
 	$(Q)install -m 644 $(B)/share/fisd.yaml.5 $(prefix_dirs)/share/man/man5
-	$(Q)sed -i 's|src/\([A-Z\-]*\.md\)|$(PREFIX)/share/doc/fisd/\1|g' $(prefix_dirs)/share/man/man5/fisd.yaml.5
+	$(Q)sed -i 's|docs/\([a-z\-]*\.md\)|$(PREFIX)/share/doc/fisd/docs/\1|g' $(prefix_dirs)/share/man/man5/fisd.yaml.5
 	$(Q)install -m 644 $(B)/share/fisd.8 $(prefix_dirs)/share/man/man8
 	$(Q)for p in fisd fisctl; do \
 	  install -m 644 $(B)/share/$$p.bash $(prefix_dirs)/share/bash-completion/completions/$$p || exit 1; done
@@ -426,7 +426,7 @@ deb: deps-deb ## build Debian packages (fisd, libfis-dev) into build/deb
 	$(Q)v=$$(sed -n '1s/.*(\(.*\)).*/\1/p' systemd/debian/changelog); [ "$$v" = '$(VERSION)' ] || \
 	  { echo "systemd/debian/changelog is of $$v, the sources are of $(VERSION)" >&2; exit 1; }
 	$(Q)mkdir -p $(DEB)/fisd && find $(DEB)/fisd -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
-	$(Q)cp -a Makefile README.md CHANGELOG.md CONTRIBUTING.md RESULTS.md LICENSE include proto config src systemd $(DEB)/fisd
+	$(Q)cp -a Makefile README.md CHANGELOG.md CONTRIBUTING.md LICENSE docs include proto config src systemd $(DEB)/fisd
 	$(Q)mv $(DEB)/fisd/systemd/debian $(DEB)/fisd/debian
 	$(Q)sed -i 's/@BUILD_DEPENDS@/$(call comma_list,$(BUILD_DEBS))/' $(DEB)/fisd/debian/control
 	$(Q)rm -f $(DEB)/*.deb $(DEB)/*.buildinfo $(DEB)/*.changes
@@ -445,7 +445,7 @@ test-all: test deb-test ## every test, and those that take minutes
 layers: ## fail when a layer includes what it may not see
 	@bad=0; \
 	$(foreach l,$(LAYERS), \
-	  for f in src/$(l)/*.[ch]; do [ -e "$$f" ] || continue; \
+	  for f in src/$(l)/*.[ch] src/$(l)/*/*.[ch]; do [ -e "$$f" ] || continue; \
 	    for d in $$(sed -n 's/^#include "\([a-z]*\)\/.*/\1/p' $$f | sort -u); do \
 	      [[ " fis $(l) $(see_$(l)) " == *" $$d "* ]] || { echo "$$f: layer $(l) may not include $$d/"; bad=1; }; \
 	    done; done;) \
@@ -460,16 +460,16 @@ layers: ## fail when a layer includes what it may not see
 # by the program.
 generated = { sed '/^<!-- $(2):/q' $(1); echo; $(FISD) $(3); echo; sed -n '/^<!-- end of $(2)/,$$p' $(1); }
 docs_README.md = $(call generated,README.md,configuration,--print-config --reference)
-docs_OPERATIONS.md = $(call generated,src/OPERATIONS.md,alarms,--print-alarms) > $(B)/alarms.md && \
+docs_operations.md = $(call generated,docs/operations.md,alarms,--print-alarms) > $(B)/alarms.md && \
   $(call generated,$(B)/alarms.md,dead letters,--print-dead-letters) > $(B)/dead.md && \
   $(call generated,$(B)/dead.md,metrics,--print-metrics)
 .PHONY: docs docs-check
 docs docs-check: $(FISD)
-	$(Q)for f in README.md src/OPERATIONS.md; do \
-	  case $$f in README.md) $(docs_README.md);; *) $(docs_OPERATIONS.md);; esac > $(B)/$${f##*/} || exit 1; \
+	$(Q)for f in README.md docs/operations.md; do \
+	  case $$f in README.md) $(docs_README.md);; *) $(docs_operations.md);; esac > $(B)/$${f##*/} || exit 1; \
 	  cmp -s $(B)/$${f##*/} $$f || \
 	  $(if $(filter docs-check,$@),{ echo "$$f: a table is old; run 'make docs'" >&2; exit 1; },cp $(B)/$${f##*/} $$f) || exit 1; done
-docs: ## write the generated parts of README.md and src/OPERATIONS.md (configuration, alarms, dead letters, metrics)
+docs: ## write the generated parts of README.md and docs/operations.md (configuration, alarms, dead letters, metrics)
 
 .PHONY: clean
 clean: ## remove what was built (fetched data and brokers stay in build/cache)

@@ -23,7 +23,7 @@ typedef int oom_scenario(void *arg, struct fis_error *e);
 /* Of a constructor that returned NULL: what its scenario returns. */
 static inline int oom_failed(const struct fis_error *e)
 {
-    return -(int)e->class;
+    return -(int)e->kind;
 }
 
 /* Under one refusal, of that allocation alone or (one = 0) of all that follow too. Whether
@@ -43,7 +43,7 @@ static inline int oom_try(oom_scenario *scenario, void *arg, uint64_t n, int one
         return refused;
     assert_true(refused);
     assert_int_equal(r, -FIS_NOMEM);
-    assert_int_equal(e.class, FIS_NOMEM);
+    assert_int_equal(e.kind, FIS_NOMEM);
     assert_true(e.text[0] != 0);
     return 1;
 }

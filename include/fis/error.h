@@ -1,6 +1,6 @@
 /*
  * Errors. A fallible function returns 0 or a negative number and fills a caller-owned struct
- * fis_error (which may be NULL). The class, not the text, decides what the caller does.
+ * fis_error (which may be NULL). The kind, not the text, decides what the caller does.
  *
  * Thread: an error object belongs to one caller. Owns: nothing; no allocation.
  */
@@ -9,7 +9,7 @@
 
 #include <stdarg.h>
 
-enum fis_error_class {
+enum fis_error_kind {
     FIS_OK = 0,
     FIS_INPUT,     /* this record (or file, or option) is bad: refuse it, count it, go on */
     FIS_RETRY,     /* not now: back off and try again */
@@ -39,7 +39,7 @@ enum fis_error_code {
 #define FIS_ERROR_TEXT 384
 
 struct fis_error {
-    enum fis_error_class class;
+    enum fis_error_kind kind;
     enum fis_error_code code;  /* of an INPUT error */
     char text[FIS_ERROR_TEXT]; /* where, what was found, what is allowed; one line, UTF-8 */
 };
@@ -47,10 +47,10 @@ struct fis_error {
 #define FIS_MUST_CHECK __attribute__((warn_unused_result))
 #define FIS_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
-/* Fills `e` (when not NULL) and returns -class, so that a function can `return fis_fail(…)`.
+/* Fills `e` (when not NULL) and returns -kind, so that a function can `return fis_fail(…)`.
  * Control characters and bytes that are no UTF-8 are replaced by '?', so that hostile input cannot
  * forge a log line. */
-int fis_fail(struct fis_error *e, enum fis_error_class class, const char *format, ...)
+int fis_fail(struct fis_error *e, enum fis_error_kind kind, const char *format, ...)
     FIS_PRINTF(3, 4);
 
 /* An INPUT error with a code; fis_fail's have FIS_CODE_OTHER. */
@@ -59,7 +59,7 @@ int fis_refuse(struct fis_error *e, enum fis_error_code code, const char *format
 
 const char *fis_error_code_name(enum fis_error_code code); /* "malformed", …; "other" */
 
-/* Puts "prefix: " before the text that `e` already holds; for saying where. Returns -class. */
+/* Puts "prefix: " before the text that `e` already holds; for saying where. Returns -kind. */
 int fis_error_prefix(struct fis_error *e, const char *format, ...) FIS_PRINTF(2, 3);
 
 #endif

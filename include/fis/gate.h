@@ -17,7 +17,7 @@
 #ifndef FIS_GATE_H
 #define FIS_GATE_H
 
-#include "fis/trainer.h"
+#include "fis/learner.h"
 
 enum fis_verdict { FIS_PUBLISH = 1, FIS_REJECT };
 
@@ -80,12 +80,12 @@ void fis_gate_free(struct fis_gate *g);
  * finite (start refused), or the metric could never be estimated from such rows (no row of the
  * positive class, or none of another). A cell that is empty in one group only is said in the
  * judgement's text, and its metric is NaN. */
-int fis_gate_first(struct fis_gate *g, const struct fis_trainer *t, struct fis_gate_judgement *j,
+int fis_gate_first(struct fis_gate *g, const struct fis_learner *t, struct fis_gate_judgement *j,
                    float *params /* slab out */, struct fis_error *e) FIS_MUST_CHECK;
 
-/* Judges the trainer's end points. On FIS_PUBLISH params (slab) is what to publish, and it becomes
+/* Judges the learner's end points. On FIS_PUBLISH params (slab) is what to publish, and it becomes
  * what is served. Negative only for NOMEM. Pure: the same inputs give the same judgement. */
-int fis_gate_judge(struct fis_gate *g, const struct fis_trainer *t, struct fis_gate_judgement *j,
+int fis_gate_judge(struct fis_gate *g, const struct fis_learner *t, struct fis_gate_judgement *j,
                    float *params, struct fis_error *e) FIS_MUST_CHECK;
 
 /* Other points than those: anchor + sum_i share[i] (end[i] - anchor). */
@@ -100,14 +100,14 @@ struct fis_gate_points {
     uint32_t n;                                          /* 1 or more */
     float share[FIS_GATE_MAX_POINTS][FIS_GATE_MAX_ENDS]; /* [0]: all 0. Near the anchor first */
 };
-void fis_gate_points_of(const struct fis_trainer *t, struct fis_gate_points *p); /* the 11 */
-int fis_gate_judge_points(struct fis_gate *g, const struct fis_trainer *t,
+void fis_gate_points_of(const struct fis_learner *t, struct fis_gate_points *p); /* the 11 */
+int fis_gate_judge_points(struct fis_gate *g, const struct fis_learner *t,
                           const struct fis_gate_points *p, struct fis_gate_judgement *j,
                           float *params, struct fis_error *e) FIS_MUST_CHECK;
 
 /* Measures predictions in place of fis_metrics_eval, on rows that are not to be taken as they are
  * (noisy labels). By position i: predictions, logits, labels, groups, and source: the index of the
- * trainer's validation row. rows: n positions, or NULL for 0..n-1. Intervals stay those of the
+ * learner's validation row. rows: n positions, or NULL for 0..n-1. Intervals stay those of the
  * rows as they are. */
 typedef void fis_gate_measure_fn(void *arg, const uint32_t *predictions, const float *logits,
                                  const uint32_t *labels, const uint32_t *groups,
@@ -118,7 +118,7 @@ void fis_gate_measure_with(struct fis_gate *g, fis_gate_measure_fn *fn, void *ar
 double fis_gate_val0(const struct fis_gate *g);
 /* Rows that judge, in the smallest cell that the metric needs: what min_cell and warn_cell bound.
  */
-uint32_t fis_gate_smallest_cell(const struct fis_gate *g, const struct fis_trainer *t);
+uint32_t fis_gate_smallest_cell(const struct fis_gate *g, const struct fis_learner *t);
 /* The validation rows are others now: VAL_0 as it would be on them. */
 void fis_gate_rebase(struct fis_gate *g, double val0);
 /* Resuming: VAL_0 and the served version's slab as stored (both folds' points become it). */

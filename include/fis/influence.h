@@ -43,7 +43,7 @@ struct fis_direction_options {
     double damping;        /* .01 */
     fis_losses_fn *losses; /* NULL: cross-entropy and the surrogate */
     void *losses_arg;
-    /* Noise (fis/privacy.h): for fis_trainer_refresh alone. NULL: exact directions. The curvature
+    /* Noise (fis/privacy.h): for fis_learner_refresh alone. NULL: exact directions. The curvature
      * is then taken from the initial rows. Borrowed. */
     const struct fis_privacy *privacy;
 };

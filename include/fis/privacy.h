@@ -4,7 +4,7 @@
  * What is protected: one example of the validation set, replaced by any other (features, class and
  * group). How many examples there are, which groups and classes exist, and everything that the gate
  * measures and publishes, is taken as known: (epsilon, delta) is of the directions, and of all that
- * is worked out from them. src/THREAT-MODEL.md says what that means.
+ * is worked out from them. docs/threat-model.md says what that means.
  *
  * How: directions with noise are those of the last layer alone, where the gradient of an example is
  * an outer product, so that its length is known without forming it. A refresh makes three releases

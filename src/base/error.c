@@ -23,26 +23,26 @@ static void make_printable(char *s)
     }
 }
 
-static void fill(struct fis_error *e, enum fis_error_class class, enum fis_error_code code,
+static void fill(struct fis_error *e, enum fis_error_kind kind, enum fis_error_code code,
                  const char *format, va_list ap) FIS_PRINTF(4, 0);
-static void fill(struct fis_error *e, enum fis_error_class class, enum fis_error_code code,
+static void fill(struct fis_error *e, enum fis_error_kind kind, enum fis_error_code code,
                  const char *format, va_list ap)
 {
-    e->class = class;
+    e->kind = kind;
     e->code = code;
     vsnprintf(e->text, sizeof e->text, format, ap);
     make_printable(e->text);
 }
 
-int fis_fail(struct fis_error *e, enum fis_error_class class, const char *format, ...)
+int fis_fail(struct fis_error *e, enum fis_error_kind kind, const char *format, ...)
 {
     if (e) {
         va_list ap;
         va_start(ap, format);
-        fill(e, class, FIS_CODE_OTHER, format, ap);
+        fill(e, kind, FIS_CODE_OTHER, format, ap);
         va_end(ap);
     }
-    return -(int)class;
+    return -(int)kind;
 }
 
 int fis_refuse(struct fis_error *e, enum fis_error_code code, const char *format, ...)
@@ -93,5 +93,5 @@ int fis_error_prefix(struct fis_error *e, const char *format, ...)
     memcpy(e->text + n, ": ", 2);
     snprintf(e->text + n + 2, room - n - 1, "%.*s", (int)(room - n - 2), text);
     make_printable(e->text);
-    return -(int)e->class;
+    return -(int)e->kind;
 }

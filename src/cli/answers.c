@@ -68,7 +68,7 @@ int answers_load(const struct cli *c, const char *path, const char *label, struc
     struct fis_value values[COLUMNS] = {0};
     struct data_rows *rows = data_rows_open(path, &o, e);
     if (!rows)
-        return -(int)e->class;
+        return -(int)e->kind;
     int rc;
     while ((rc = data_rows_next(rows, values, e)) > 0) {
         rc = take(c, columns, values, out, e);

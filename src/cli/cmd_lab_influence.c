@@ -39,7 +39,7 @@ static int check(void *arg, uint32_t job, uint32_t worker, struct fis_error *e)
     snprintf(r->task, sizeof r->task, "%s", task->spec->name);
     struct lab_split *split = lab_split_new(task, &o.run.protocol, o.run.seed, e);
     if (!split)
-        return -(int)e->class;
+        return -(int)e->kind;
     int rc = lab_influence_check(split, &o, &r->result, e);
     lab_split_free(split);
     return rc;

@@ -67,7 +67,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
 
 static const struct cli_option options[] = {
     {"tasks", 't', CLI_TEXT, CMD_LAB_AT(tasks), "LIST",
-     "with commas; default all: the seven of RESULTS.md (adult-sex, adult-age, compas, celeba-smiling, "
+     "with commas; default all: the seven of docs/results.md (adult-sex, adult-age, compas, celeba-smiling, "
      "celeba-attractive, celeba-young, celeba-big-nose); besides adult-race, adult-occupation, "
      "celeba-attractive-young, celeba-big-nose-young"},
     {"metrics", 'm', CLI_TEXT, CMD_LAB_AT(metrics), "LIST", "of dp, eop, eod, risk; default eod"},

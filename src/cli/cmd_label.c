@@ -49,7 +49,7 @@ struct labelling {
 static void say_trouble(struct screen_progress *p, struct topic_reader *r, int64_t *next_ms)
 {
     int64_t now = cli_now_ms();
-    if (now < *next_ms || r->last.class == FIS_OK)
+    if (now < *next_ms || r->last.kind == FIS_OK)
         return;
     *next_ms = now + 10 * TROUBLE_MS;
     screen_progress_end(p, true);
@@ -129,7 +129,7 @@ static int send_label(struct labelling *l, struct wire_label *label, struct fis_
     l->labelled += label->status == WIRE_LABELLED;
     l->skipped += label->status == WIRE_SKIPPED;
     l->unsure += label->status == WIRE_UNSURE;
-    return l->sender.refused ? fis_fail(e, l->sender.first.class, "%s", l->sender.first.text) : 0;
+    return l->sender.refused ? fis_fail(e, l->sender.first.kind, "%s", l->sender.first.text) : 0;
 }
 
 static int answer_from_file(struct labelling *l, const struct request *r, struct fis_error *e)

@@ -33,7 +33,7 @@ static int read_ledger(struct cli *c, struct ledger_view *v, struct fis_error *e
             rc = fis_fail(e, FIS_RETRY, "interrupted");
         else if (cli_now_ms() >= until)
             rc = fis_fail(e, FIS_RETRY, "%s",
-                          r.last.class ? r.last.text : "the broker does not answer in time");
+                          r.last.kind ? r.last.text : "the broker does not answer in time");
         else
             rc = topic_reader_next(&r, 200, &m, e);
         if (rc > 0) {

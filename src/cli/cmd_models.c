@@ -64,7 +64,7 @@ static int show(const struct models *m, const struct options *o, const char *ver
                 struct fis_error *e)
 {
     const struct wire_model *v = chosen(m, version, e);
-    return v ? models_show(v, o->json, o->weights, e) : -(int)e->class;
+    return v ? models_show(v, o->json, o->weights, e) : -(int)e->kind;
 }
 
 static struct models_evaluation evaluation_of(const struct cli *c, const struct models *m,
@@ -86,7 +86,7 @@ static int evaluate(const struct cli *c, const struct models *m, const struct op
     const char *version = o->version ? o->version : "all";
     if (strcmp(version, "all") || !m->n) {
         const struct wire_model *one = chosen(m, version, e);
-        return one ? models_evaluate(&v, &one, 1, e) : -(int)e->class;
+        return one ? models_evaluate(&v, &one, 1, e) : -(int)e->kind;
     }
     const struct wire_model **all = fis_calloc(m->n, sizeof(const struct wire_model *));
     uint32_t n = 0;
@@ -106,7 +106,7 @@ static int compare(const struct cli *c, const struct models *m, const struct opt
     const struct models_evaluation v = evaluation_of(c, m, o);
     const struct wire_model *a = chosen(m, versions[0], e);
     const struct wire_model *b = a ? chosen(m, versions[1], e) : NULL;
-    return b ? models_compare(&v, a, b, e) : -(int)e->class;
+    return b ? models_compare(&v, a, b, e) : -(int)e->kind;
 }
 
 static int with_models(struct cli *c, const struct options *o, char **argv)

@@ -61,7 +61,7 @@ static int ask_lag(struct replay *r, int64_t now, struct fis_error *e)
         r->pace.asked_ms = cli_now_ms();
         return cli_broker_gone(r->cli, e);
     }
-    r->lag_error.class = FIS_OK;
+    r->lag_error.kind = FIS_OK;
     pace_lag(&r->pace, (uint64_t)lag + queued, sent, cli_now_ms());
     return 0;
 }
@@ -71,7 +71,7 @@ static void say_stuck(struct replay *r, int64_t now)
     if (r->stuck || now - r->moved_ms < STUCK_MS)
         return;
     screen_progress_end(&r->progress, true);
-    if (r->lag_error.class != FIS_OK)
+    if (r->lag_error.kind != FIS_OK)
         cli_say("waiting: what the scorers have read cannot be told: %s", r->lag_error.text);
     else
         cli_say("waiting for the scorers: %llu records are unread; is fisd running? (group %s)",
@@ -114,7 +114,7 @@ static int send_one(struct replay *r, struct fis_error *e)
     if (rc)
         return rc;
     pace_sent(&r->pace, r->records.value.length);
-    return r->sender.refused ? fis_fail(e, r->sender.first.class, "%s", r->sender.first.text) : 0;
+    return r->sender.refused ? fis_fail(e, r->sender.first.kind, "%s", r->sender.first.text) : 0;
 }
 
 /* 0: all of it (or the limit) was sent, or it was interrupted. */

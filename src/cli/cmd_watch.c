@@ -86,7 +86,7 @@ static int take(struct watching *w, const struct stream_message *m, struct fis_e
 static void say_trouble(struct watching *w)
 {
     int64_t now = cli_now_ms();
-    if (now < w->trouble_ms || w->reader.last.class == FIS_OK)
+    if (now < w->trouble_ms || w->reader.last.kind == FIS_OK)
         return;
     w->trouble_ms = now + 10 * TROUBLE_MS;
     cli_say("%s", w->reader.last.text);

@@ -19,7 +19,7 @@ static int read_ledger(struct control *c, struct fis_error *e)
             return fis_fail(e, FIS_RETRY, "interrupted; nothing was sent");
         if (cli_now_ms() >= until)
             return fis_fail(e, FIS_RETRY, "%s; nothing was sent",
-                            c->reader.last.class ? c->reader.last.text
+                            c->reader.last.kind ? c->reader.last.text
                                                  : "the broker does not answer in time");
         rc = topic_reader_next(&c->reader, 200, &m, e);
         if (rc > 0)

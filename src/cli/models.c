@@ -75,7 +75,7 @@ int models_take(struct models *m, const struct stream_message *message,
                                  (struct wire_bytes){message->value, message->value_length},
                                  &payload, &number, &why);
     if (rc > 0)
-        rc = wire_model_decode(payload, &decoded, &why) ? -(int)why.class : 1;
+        rc = wire_model_decode(payload, &decoded, &why) ? -(int)why.kind : 1;
     if (rc == -FIS_NOMEM)
         return fis_fail(e, FIS_NOMEM, "%s", why.text);
     if (rc < 0)
@@ -103,7 +103,7 @@ int models_read(struct models *m, struct cli *c, int timeout_ms, struct fis_erro
             rc = fis_fail(e, FIS_RETRY, "interrupted");
         else if (cli_now_ms() >= until)
             rc = fis_fail(e, FIS_RETRY, "%s: %s", topic,
-                          r.last.class ? r.last.text : "the broker does not answer in time");
+                          r.last.kind ? r.last.text : "the broker does not answer in time");
         else
             rc = topic_reader_next(&r, 200, &message, e);
         if (rc > 0)

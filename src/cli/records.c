@@ -41,7 +41,7 @@ int records_open(struct records *r, const struct cli *c, const struct records_op
     int rc = name_columns(r, e);
     if (!rc) {
         r->rows = data_rows_open(o->path, &r->data, e);
-        rc = r->rows ? 0 : -(int)e->class;
+        rc = r->rows ? 0 : -(int)e->kind;
     }
     if (rc)
         records_close(r);

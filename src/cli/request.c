@@ -47,7 +47,7 @@ static int read_json(const struct wire_message *m, int with_record, struct reque
 {
     json_t *object = wire_json_parse(m->value, e);
     if (!object)
-        return -(int)e->class;
+        return -(int)e->kind;
     const json_t *id = json_object_get(object, "id");
     struct wire_bytes own = {json_string_value(id), json_string_length(id)};
     int rc = wire_message_id(m, own, 0, &out->id, e);

@@ -11,14 +11,14 @@ int sender_open(struct sender *s, struct cli *c, struct fis_error *e)
     return stream_producer_open(&s->producer, &o, e);
 }
 
-static void report(void *arg, uint64_t token, enum fis_error_class class, const char *text)
+static void report(void *arg, uint64_t token, enum fis_error_kind kind, const char *text)
 {
     struct sender *s = arg;
     (void)token;
-    if (class == FIS_OK) {
+    if (kind == FIS_OK) {
         s->arrived++;
     } else if (!s->refused++) {
-        fis_fail(&s->first, class, "%s", text);
+        fis_fail(&s->first, kind, "%s", text);
     }
 }
 
@@ -56,10 +56,10 @@ int sender_flush(struct sender *s, struct fis_error *e)
 {
     int rc = stream_producer_flush(s->producer, FLUSH_MS, report, s, e);
     sender_poll(s);
-    if (rc && s->trouble.class != FIS_OK)
+    if (rc && s->trouble.kind != FIS_OK)
         fis_error_prefix(e, "%s", s->trouble.text);
     if (s->refused)
-        return fis_fail(e, s->first.class, "%llu of %llu messages did not arrive; the first: %s",
+        return fis_fail(e, s->first.kind, "%llu of %llu messages did not arrive; the first: %s",
                         (unsigned long long)s->refused, (unsigned long long)s->sent, s->first.text);
     return rc;
 }

@@ -26,7 +26,7 @@ static bool take_events(struct topic_reader *r, int *rc, struct fis_error *e)
     while (stream_consumer_event(r->consumer, &ev)) {
         if (ev.kind == STREAM_END) {
             r->ended = ended = true;
-        } else if (ev.kind == STREAM_ERROR && ev.error.class == FIS_FATAL) {
+        } else if (ev.kind == STREAM_ERROR && ev.error.kind == FIS_FATAL) {
             *rc = fis_fail(e, FIS_FATAL, "%s", ev.error.text);
             return true;
         } else if (ev.kind == STREAM_ERROR) {
@@ -47,7 +47,7 @@ int topic_reader_next(struct topic_reader *r, int timeout_ms, struct stream_mess
     for (;;) {
         if (r->at < r->batch->count) {
             *m = r->batch->messages[r->at++];
-            r->last.class = FIS_OK;
+            r->last.kind = FIS_OK;
             return 1;
         }
         stream_batch_release(r->batch);

@@ -131,7 +131,7 @@ struct config_fairness {
     double target; /* an alarm tells when what is served has a larger gap; 0: none */
 };
 
-/* When an alarm is raised (daemon/alarms.h). */
+/* When an alarm is raised (daemon/monitor/alarms.h). */
 struct config_alarms {
     uint64_t label_age;      /* ms, of an open request; 0: never */
     uint64_t starved;        /* ms without anything to ask for; 0: never */

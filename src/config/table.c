@@ -293,7 +293,7 @@ const struct option config_options[] = {
 
     {.key = "privacy.noise", REAL(0, 1e6), .offset = AT(privacy.noise), .standard = "0",
      .meaning = "Noise on the directions that heads carry, in units of what one validation example "
-                "can change (src/THREAT-MODEL.md); directions are then of the last layer alone. 0: "
+                "can change (docs/threat-model.md); directions are then of the last layer alone. 0: "
                 "none, and heads are exact."},
     {.key = "privacy.clip", REAL(0, 1e6), .above = true, .offset = AT(privacy.clip),
      .standard = "0.02",

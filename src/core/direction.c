@@ -198,7 +198,7 @@ int fis_directions(const struct fis_shape *shape, const float *params, const str
     if (rc)
         return rc;
     if (o->privacy)
-        return fis_fail(e, FIS_INPUT, "directions: noise is for a trainer's refresh");
+        return fis_fail(e, FIS_INPUT, "directions: noise is for a learner's refresh");
     if (!pass_init(&p, shape, params, rows, index, n_index)) {
         rc = fis_fail(e, FIS_NOMEM, "directions: no memory for %u rows", p.n);
         goto out;

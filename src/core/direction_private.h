@@ -6,7 +6,7 @@
 #define CORE_DIRECTION_PRIVATE_H
 
 #include "base/chacha.h"
-#include "core/fairness_work.h"
+#include "core/fairness_impl.h"
 #include "fis/influence.h"
 #include "fis/privacy.h"
 

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "core/fairness_cells.h"
-#include "core/fairness_work.h"
+#include "core/fairness_impl.h"
 #include "core/softmax.h"
 
 const char *fis_metric_name(enum fis_metric m)

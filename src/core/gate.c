@@ -1,4 +1,4 @@
-#include "core/gate_state.h"
+#include "core/gate_impl.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 /* One judgement's work. */
 struct session {
     struct fis_gate *g;
-    const struct fis_trainer *t;
+    const struct fis_learner *t;
     struct gate_rows rows;
     struct judged anchor, served, pick, trial;
     struct gate_figures figures;
@@ -54,7 +54,7 @@ static int estimable(const struct gate_rows *r, enum fis_metric metric)
     return smallest_cell(r, metric) > 0;
 }
 
-static int session_init(struct session *s, struct fis_gate *g, const struct fis_trainer *t,
+static int session_init(struct session *s, struct fis_gate *g, const struct fis_learner *t,
                         struct fis_error *e)
 {
     *s = (struct session){.g = g, .t = t};
@@ -72,7 +72,7 @@ static int session_init(struct session *s, struct fis_gate *g, const struct fis_
     s->figures = (struct gate_figures){
         .val0 = g->val0,
         .anchor = &s->anchor.metrics,
-        .strict = fis_trainer_options(t)->copies == FIS_COPIES_MIXED,
+        .strict = fis_learner_options(t)->copies == FIS_COPIES_MIXED,
         .odds_estimable = {estimable(&s->rows, FIS_EQUAL_OPPORTUNITY),
                            estimable(&s->rows, FIS_EQUALIZED_ODDS)},
     };
@@ -120,7 +120,7 @@ static void swap_judged(struct judged *a, struct judged *b)
 static int too_small(struct session *s, struct fis_gate_judgement *j)
 {
     const struct fis_gate_options *o = &s->g->o;
-    uint32_t n = fis_trainer_validation(s->t)->n;
+    uint32_t n = fis_learner_validation(s->t)->n;
     j->smallest_cell = smallest_cell(&s->rows, o->metric);
     j->warn_cell = j->smallest_cell < o->warn_cell;
     if (n < o->min_rows) {
@@ -161,7 +161,7 @@ static int show_anchor(const struct session *s, struct fis_gate_judgement *j, st
     return intervals_of(s, &s->anchor, &rng, j, e);
 }
 
-uint32_t fis_gate_smallest_cell(const struct fis_gate *g, const struct fis_trainer *t)
+uint32_t fis_gate_smallest_cell(const struct fis_gate *g, const struct fis_learner *t)
 {
     return gate_smallest_cell(t, g->o.metric, g->o.positive);
 }
@@ -174,7 +174,7 @@ uint32_t fis_gate_smallest_cell(const struct fis_gate *g, const struct fis_train
 static int can_ever_be_estimated(const struct session *s)
 {
     enum fis_metric metric = s->g->o.metric;
-    const struct fis_rows *rows = fis_trainer_validation(s->t);
+    const struct fis_rows *rows = fis_learner_validation(s->t);
     uint32_t positive = 0;
     for (uint32_t i = 0; i < rows->n; i++)
         positive += rows->y[i] == s->g->o.positive;
@@ -187,7 +187,7 @@ static void note_first(const struct session *s, struct fis_gate_judgement *j)
 {
     const struct fis_gate_options *o = &s->g->o;
     const char *note = "";
-    if (fis_trainer_validation(s->t)->n < o->min_rows)
+    if (fis_learner_validation(s->t)->n < o->min_rows)
         note = "; too few validation rows to judge what follows";
     else if (j->smallest_cell == 0)
         note = "; the metric cannot be estimated: a cell that it needs has no rows";
@@ -206,11 +206,11 @@ static int first_in(struct session *s, struct fis_gate_judgement *j, struct fis_
     const struct fis_gate_options *o = &s->g->o;
     const struct fis_metrics *m = &s->anchor.metrics;
     struct fis_rng rng;
-    judge_anchor(s, fis_trainer_anchor(s->t), j);
+    judge_anchor(s, fis_learner_anchor(s->t), j);
     j->smallest_cell = smallest_cell(&s->rows, o->metric);
     j->warn_cell = j->smallest_cell < o->warn_cell;
     if (!isfinite(s->anchor.loss) || !isfinite(m->accuracy) ||
-        !slab_finite(fis_trainer_anchor(s->t), s->g->n_params))
+        !slab_finite(fis_learner_anchor(s->t), s->g->n_params))
         return fis_fail(e, FIS_INPUT,
                         "warm-up: validation loss %g, accuracy %g: not finite; a smaller learning "
                         "rate or scaled features are needed",
@@ -226,7 +226,7 @@ static int first_in(struct session *s, struct fis_gate_judgement *j, struct fis_
     return intervals_of(s, &s->anchor, &rng, j, e);
 }
 
-int fis_gate_first(struct fis_gate *g, const struct fis_trainer *t, struct fis_gate_judgement *j,
+int fis_gate_first(struct fis_gate *g, const struct fis_learner *t, struct fis_gate_judgement *j,
                    float *params, struct fis_error *e)
 {
     struct session s;
@@ -236,7 +236,7 @@ int fis_gate_first(struct fis_gate *g, const struct fis_trainer *t, struct fis_g
         r = first_in(&s, &out, e);
     if (r == 0) {
         note_first(&s, &out);
-        fis_gate_restore(g, out.pick.accuracy, fis_trainer_anchor(t), out.looks);
+        fis_gate_restore(g, out.pick.accuracy, fis_learner_anchor(t), out.looks);
         memcpy(g->picked, g->served[0], g->n_params * sizeof(float));
         memcpy(params, g->served[0], g->n_params * sizeof(float));
         g->has_picked = 1;
@@ -248,17 +248,17 @@ int fis_gate_first(struct fis_gate *g, const struct fis_trainer *t, struct fis_g
 
 /* ---- every round ---------------------------------------------------------------------------- */
 
-void fis_gate_points_of(const struct fis_trainer *t, struct fis_gate_points *p)
+void fis_gate_points_of(const struct fis_learner *t, struct fis_gate_points *p)
 {
-    const int boosted = fis_trainer_options(t)->copies == FIS_COPIES_BOOSTED;
-    const uint32_t folds = fis_trainer_options(t)->folds;
-    *p = (struct fis_gate_points){.anchor = fis_trainer_end_anchor(t), .n = 1};
+    const int boosted = fis_learner_options(t)->copies == FIS_COPIES_BOOSTED;
+    const uint32_t folds = fis_learner_options(t)->folds;
+    *p = (struct fis_gate_points){.anchor = fis_learner_end_anchor(t), .n = 1};
     if (!boosted)
         return;
     p->n_ends = 1;
     p->n = 1 + STEPS;
     for (uint32_t h = 0; h < 2; h++)
-        p->end[0][h] = fis_trainer_end_boosted(t, h < folds ? h : 0);
+        p->end[0][h] = fis_learner_end_boosted(t, h < folds ? h : 0);
     for (uint32_t i = 0; i < p->n; i++)
         p->share[i][0] = (float)i / STEPS;
 }
@@ -420,7 +420,7 @@ static void publish(struct fis_gate *g, float *params)
     g->serves = 1;
 }
 
-int fis_gate_judge_points(struct fis_gate *g, const struct fis_trainer *t,
+int fis_gate_judge_points(struct fis_gate *g, const struct fis_learner *t,
                           const struct fis_gate_points *p, struct fis_gate_judgement *j,
                           float *params, struct fis_error *e)
 {
@@ -443,7 +443,7 @@ int fis_gate_judge_points(struct fis_gate *g, const struct fis_trainer *t,
     return r;
 }
 
-int fis_gate_judge(struct fis_gate *g, const struct fis_trainer *t, struct fis_gate_judgement *j,
+int fis_gate_judge(struct fis_gate *g, const struct fis_learner *t, struct fis_gate_judgement *j,
                    float *params, struct fis_error *e)
 {
     struct fis_gate_points p;

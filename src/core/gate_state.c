@@ -1,5 +1,5 @@
 /* What the gate remembers from one judgement to the next, and from one process to the next. */
-#include "core/gate_state.h"
+#include "core/gate_impl.h"
 
 #include <math.h>
 #include <string.h>

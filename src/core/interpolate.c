@@ -9,17 +9,17 @@
 
 #define ROWS_AT_A_TIME 256u
 
-static int is_gate_row(const struct fis_trainer *t, uint32_t row, uint32_t half)
+static int is_gate_row(const struct fis_learner *t, uint32_t row, uint32_t half)
 {
-    uint32_t folds = fis_trainer_options(t)->folds, fold = fis_trainer_fold_of(t)[row];
+    uint32_t folds = fis_learner_options(t)->folds, fold = fis_learner_fold_of(t)[row];
     if (folds == 2)
         return fold == 1 - half; /* copy `half` did not see the other half */
     return half == 0 && (folds == 0 || fold == 1);
 }
 
-static void gather(struct gate_rows *g, const struct fis_trainer *t)
+static void gather(struct gate_rows *g, const struct fis_learner *t)
 {
-    const struct fis_rows *rows = fis_trainer_validation(t);
+    const struct fis_rows *rows = fis_learner_validation(t);
     for (uint32_t half = 0; half < 2; half++) {
         for (uint32_t i = 0; i < rows->n; i++) {
             if (!is_gate_row(t, i, half))
@@ -34,14 +34,14 @@ static void gather(struct gate_rows *g, const struct fis_trainer *t)
     }
 }
 
-int gate_rows_init(struct gate_rows *g, const struct fis_trainer *t, uint32_t positive,
+int gate_rows_init(struct gate_rows *g, const struct fis_learner *t, uint32_t positive,
                    struct fis_error *e)
 {
-    const struct fis_rows *rows = fis_trainer_validation(t);
-    *g = (struct gate_rows){.shape = fis_trainer_shape(t), .d = rows->d, .positive = positive};
+    const struct fis_rows *rows = fis_learner_validation(t);
+    *g = (struct gate_rows){.shape = fis_learner_shape(t), .d = rows->d, .positive = positive};
     if (rows->n == 0)
         return fis_fail(e, FIS_INPUT, "gate: there are no validation rows");
-    g->n_groups = fis_trainer_groups(t);
+    g->n_groups = fis_learner_groups(t);
     g->x = fis_alloc((size_t)rows->n * rows->d, sizeof *g->x);
     g->y = fis_alloc(rows->n, sizeof *g->y);
     g->group = fis_alloc(rows->n, sizeof *g->group);
@@ -188,9 +188,9 @@ uint32_t smallest_cell(const struct gate_rows *g, enum fis_metric metric)
                                    g->positive);
 }
 
-uint32_t gate_smallest_cell(const struct fis_trainer *t, enum fis_metric metric, uint32_t positive)
+uint32_t gate_smallest_cell(const struct fis_learner *t, enum fis_metric metric, uint32_t positive)
 {
-    const struct fis_rows *rows = fis_trainer_validation(t);
+    const struct fis_rows *rows = fis_learner_validation(t);
     struct fairness_cells c = {0};
     for (uint32_t i = 0; i < rows->n; i++) {
         if (!is_gate_row(t, i, 0) && !is_gate_row(t, i, 1))
@@ -198,6 +198,6 @@ uint32_t gate_smallest_cell(const struct fis_trainer *t, enum fis_metric metric,
         c.group[rows->group[i]]++;
         c.label[rows->group[i]][rows->y[i]]++;
     }
-    return fairness_cells_smallest(&c, metric, fis_shape_classes(fis_trainer_shape(t)),
-                                   fis_trainer_groups(t), positive);
+    return fairness_cells_smallest(&c, metric, fis_shape_classes(fis_learner_shape(t)),
+                                   fis_learner_groups(t), positive);
 }

@@ -19,13 +19,13 @@ struct gate_rows {
     uint32_t n, first, d, n_groups,
         positive; /* rows 0..first-1: by point 0; the rest: by point 1 */
     float *x;
-    uint32_t *y, *group, *source; /* source: the trainer's validation row */
+    uint32_t *y, *group, *source; /* source: the learner's validation row */
     struct fis_scratch *scratch;
     fis_gate_measure_fn *measure; /* or NULL */
     void *measure_arg;
 };
 
-int gate_rows_init(struct gate_rows *g, const struct fis_trainer *t, uint32_t positive,
+int gate_rows_init(struct gate_rows *g, const struct fis_learner *t, uint32_t positive,
                    struct fis_error *e);
 void gate_rows_done(struct gate_rows *g);
 
@@ -47,7 +47,7 @@ int paired_difference(const struct gate_rows *g, const struct judged *a, const s
                       double *difference, double *se, struct fis_error *e);
 /* The smallest cell that the metric needs, in rows. */
 uint32_t smallest_cell(const struct gate_rows *g, enum fis_metric metric);
-/* The same of the rows that a gate would have of this trainer; no allocation. */
-uint32_t gate_smallest_cell(const struct fis_trainer *t, enum fis_metric metric, uint32_t positive);
+/* The same of the rows that a gate would have of this learner; no allocation. */
+uint32_t gate_smallest_cell(const struct fis_learner *t, enum fis_metric metric, uint32_t positive);
 
 #endif

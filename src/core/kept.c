@@ -1,5 +1,5 @@
-/* The trainer's rows, and which of the bought ones are kept. */
-#include "core/trainer_state.h"
+/* The learner's rows, and which of the bought ones are kept. */
+#include "core/learner_impl.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static uint32_t grown(uint32_t capacity)
     return capacity ? capacity * 2 : 256;
 }
 
-static int check_row(const struct fis_trainer *t, const float *x, uint32_t y, struct fis_error *e)
+static int check_row(const struct fis_learner *t, const float *x, uint32_t y, struct fis_error *e)
 {
     uint32_t k = fis_shape_classes(&t->o.shape);
     if (y >= k)
@@ -46,18 +46,18 @@ int rows_add(struct row_store *s, uint32_t d, const float *x, uint32_t y)
     return 0;
 }
 
-int fis_trainer_add_initial(struct fis_trainer *t, const float *x, uint32_t y, struct fis_error *e)
+int fis_learner_add_initial(struct fis_learner *t, const float *x, uint32_t y, struct fis_error *e)
 {
     int r = check_row(t, x, y, e);
     if (r < 0)
         return r;
     if (rows_add(&t->initial, fis_shape_inputs(&t->o.shape), x, y) < 0)
-        return fis_fail(e, FIS_NOMEM, "trainer: no memory for another initial row");
+        return fis_fail(e, FIS_NOMEM, "learner: no memory for another initial row");
     t->order_n = 0;
     return 0;
 }
 
-uint32_t trainer_kept_folds(const struct fis_trainer *t)
+uint32_t learner_kept_folds(const struct fis_learner *t)
 {
     switch (t->o.copies) {
     case FIS_COPIES_BOOSTED:
@@ -71,12 +71,12 @@ uint32_t trainer_kept_folds(const struct fis_trainer *t)
 }
 
 /* Marks and lists are made as long as the row store will be, before a row goes in. */
-static int make_room(struct fis_trainer *t)
+static int make_room(struct fis_learner *t)
 {
     if (t->bought.n < t->bought.capacity)
         return 0;
     uint32_t n = t->bought.n, capacity = grown(t->bought.capacity);
-    for (uint32_t h = 0; h < trainer_kept_folds(t); h++) {
+    for (uint32_t h = 0; h < learner_kept_folds(t); h++) {
         uint32_t *list = fis_grow(t->kept[h], t->n_kept[h], capacity, sizeof *list);
         if (!list)
             return -1;
@@ -89,14 +89,14 @@ static int make_room(struct fis_trainer *t)
     return 0;
 }
 
-int fis_trainer_add_bought(struct fis_trainer *t, const float *x, uint32_t y, uint32_t *index,
+int fis_learner_add_bought(struct fis_learner *t, const float *x, uint32_t y, uint32_t *index,
                            struct fis_error *e)
 {
     int r = check_row(t, x, y, e);
     if (r < 0)
         return r;
     if (make_room(t) < 0 || rows_add(&t->bought, fis_shape_inputs(&t->o.shape), x, y) < 0)
-        return fis_fail(e, FIS_NOMEM, "trainer: no memory for another bought row");
+        return fis_fail(e, FIS_NOMEM, "learner: no memory for another bought row");
     *index = t->bought.n - 1;
     t->mark[*index] = 0;
     return 0;
@@ -105,9 +105,9 @@ int fis_trainer_add_bought(struct fis_trainer *t, const float *x, uint32_t y, ui
 /* ---- the check ------------------------------------------------------------------------------ */
 
 /* Lists and counts from the marks, in the order of buying, so that draws depend on nothing else. */
-void trainer_rebuild_lists(struct fis_trainer *t)
+void learner_rebuild_lists(struct fis_learner *t)
 {
-    uint32_t folds = trainer_kept_folds(t);
+    uint32_t folds = learner_kept_folds(t);
     t->n_marks = t->n_excluded = 0;
     memset(t->n_kept, 0, sizeof t->n_kept);
     for (uint32_t i = 0; i < t->bought.n; i++) {
@@ -120,7 +120,7 @@ void trainer_rebuild_lists(struct fis_trainer *t)
 }
 
 /* Influences of rows from..from+n at all labels along one panel, into t->score_*. */
-static void score_rows(struct fis_trainer *t, const struct fis_panel *panel, uint32_t from,
+static void score_rows(struct fis_learner *t, const struct fis_panel *panel, uint32_t from,
                        uint32_t n)
 {
     fis_influence_batch(panel, row_x(&t->bought, fis_shape_inputs(&t->o.shape), from), n,
@@ -128,12 +128,12 @@ static void score_rows(struct fis_trainer *t, const struct fis_panel *panel, uin
 }
 
 /* Sets the marks of rows from..from+n; returns how many changed. NaN is not kept. */
-static uint32_t mark_rows(struct fis_trainer *t, uint32_t from, uint32_t n)
+static uint32_t mark_rows(struct fis_learner *t, uint32_t from, uint32_t n)
 {
     uint8_t before[TRAINER_SCORE_ROWS];
     uint32_t k = fis_shape_classes(&t->o.shape), changed = 0;
     memcpy(before, t->mark + from, n);
-    for (uint32_t h = 0; h < trainer_kept_folds(t); h++) {
+    for (uint32_t h = 0; h < learner_kept_folds(t); h++) {
         score_rows(t, t->fold_panel[h], from, n);
         for (uint32_t i = 0; i < n; i++) {
             uint8_t *mark = &t->mark[from + i];
@@ -149,14 +149,14 @@ static uint32_t mark_rows(struct fis_trainer *t, uint32_t from, uint32_t n)
     return changed;
 }
 
-uint32_t fis_trainer_check(struct fis_trainer *t, uint32_t index, float *infl_acc, float *infl_fair)
+uint32_t fis_learner_check(struct fis_learner *t, uint32_t index, float *infl_acc, float *infl_fair)
 {
     uint32_t folds = 0;
     size_t at = t->bought.y[index];
     if (!t->panel)
         return 0;
     if (mark_rows(t, index, 1))
-        trainer_rebuild_lists(t);
+        learner_rebuild_lists(t);
     for (uint32_t h = 0; h < FIS_MAX_FOLDS; h++)
         folds += (t->mark[index] & (1u << h)) != 0;
     if (infl_acc || infl_fair)
@@ -168,7 +168,7 @@ uint32_t fis_trainer_check(struct fis_trainer *t, uint32_t index, float *infl_ac
     return folds;
 }
 
-uint32_t fis_trainer_review(struct fis_trainer *t)
+uint32_t fis_learner_review(struct fis_learner *t)
 {
     uint32_t changed = 0;
     if (!t->panel)
@@ -177,18 +177,18 @@ uint32_t fis_trainer_review(struct fis_trainer *t)
         uint32_t left = t->bought.n - from;
         changed += mark_rows(t, from, left < TRAINER_SCORE_ROWS ? left : TRAINER_SCORE_ROWS);
     }
-    trainer_rebuild_lists(t);
+    learner_rebuild_lists(t);
     return changed;
 }
 
-int fis_trainer_is_kept(const struct fis_trainer *t, uint32_t index)
+int fis_learner_is_kept(const struct fis_learner *t, uint32_t index)
 {
     return index < t->bought.n && (t->mark[index] & MARK_FOLDS);
 }
 
 /* ---- rows that cannot be learnt from -------------------------------------------------------- */
 
-static int is_absurd(struct fis_trainer *t, uint32_t row)
+static int is_absurd(struct fis_learner *t, uint32_t row)
 {
     uint32_t d = fis_shape_inputs(&t->o.shape), k = fis_shape_classes(&t->o.shape);
     fis_network_forward(&t->o.shape, t->copy[0].params, row_x(&t->bought, d, row), 1, t->scratch,
@@ -199,10 +199,10 @@ static int is_absurd(struct fis_trainer *t, uint32_t row)
     return 0;
 }
 
-void trainer_exclude_absurd(struct fis_trainer *t)
+void learner_exclude_absurd(struct fis_learner *t)
 {
     for (uint32_t i = 0; i < t->bought.n; i++)
         if (is_absurd(t, i))
             t->mark[i] = (uint8_t)(MARK_EXCLUDED | (t->mark[i] & MARK_LEFT_OUT));
-    trainer_rebuild_lists(t);
+    learner_rebuild_lists(t);
 }

@@ -1,4 +1,4 @@
-#include "core/selector_state.h"
+#include "core/selector_impl.h"
 
 #include <math.h>
 #include <string.h>

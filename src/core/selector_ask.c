@@ -1,5 +1,5 @@
 /* Requests and their answers. */
-#include "core/selector_state.h"
+#include "core/selector_impl.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The selector's memory, kept elsewhere: what is to be told of it, and how it is taken back. */
-#include "core/selector_state.h"
+#include "core/selector_impl.h"
 
 #include <string.h>
 

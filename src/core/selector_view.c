@@ -1,5 +1,5 @@
 /* A look at what the selector holds; nothing is changed by it. */
-#include "core/selector_state.h"
+#include "core/selector_impl.h"
 
 #define VIEW_MAX 256
 

@@ -222,7 +222,7 @@ int data_examples_load(const struct data_source *s, const struct fis_encoder *en
     int rc = layout_init(&l, s, 0, e);
     struct data_rows *rows = rc ? NULL : data_rows_open(s->path, &l.options, e);
     if (!rc)
-        rc = rows ? read_all(s, rows, &l, encoder, &g, e) : -(int)e->class;
+        rc = rows ? read_all(s, rows, &l, encoder, &g, e) : -(int)e->kind;
     data_rows_close(rows);
     layout_done(&l);
     fis_free(g.lines);

@@ -18,7 +18,7 @@ int data_rows_refuse(struct data_rows *r, uint64_t line, struct fis_error *e)
         fis_error_prefix(e, "%s", r->path);
     r->error = *e;
     r->error_line = line;
-    return -(int)e->class;
+    return -(int)e->kind;
 }
 
 /* A line ends in LF, CRLF or CR. */
@@ -142,7 +142,7 @@ void data_rows_close(struct data_rows *r)
 static int give_final(const struct data_rows *r, struct fis_error *e)
 {
     *e = r->error;
-    return -(int)r->error.class;
+    return -(int)r->error.kind;
 }
 
 int data_rows_next(struct data_rows *r, struct fis_value *values, struct fis_error *e)
@@ -150,7 +150,7 @@ int data_rows_next(struct data_rows *r, struct fis_value *values, struct fis_err
     struct fis_error local;
     struct wire_csv_row row;
     e = e ? e : &local;
-    if (r->error.class)
+    if (r->error.kind)
         return give_final(r, e);
     int rc = r->is_json ? data_json_next(r, e) : data_csv_next(r, &row, e);
     if (rc == 0 && r->is_json)
@@ -170,7 +170,7 @@ int data_rows_next_json(struct data_rows *r, struct wire_buffer *out, struct fis
     struct wire_csv_row row;
     size_t before = out->length;
     e = e ? e : &local;
-    if (r->error.class)
+    if (r->error.kind)
         return give_final(r, e);
     int rc = r->is_json ? data_json_next(r, e) : data_csv_next(r, &row, e);
     if (rc <= 0)

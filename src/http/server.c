@@ -228,7 +228,7 @@ static int open_all(struct http_server *s, uv_loop_t *loop, struct fis_error *e)
     if (!s->mhd) {
         close(fd);
         return fis_fail(e, FIS_INPUT, "http: %s%s", s->cert ? "certificate or key: " : "",
-                        s->mhd_error.class ? s->mhd_error.text : "the server does not start");
+                        s->mhd_error.kind ? s->mhd_error.text : "the server does not start");
     }
     return watch(s, loop, e);
 }

@@ -51,7 +51,7 @@ static int begin(struct lab_run *r, struct fis_error *e)
     b->entropy = fis_alloc(LAB_SCORE_ROWS, sizeof *b->entropy);
     if (!b->mean || !b->entropy)
         return fis_fail(e, FIS_NOMEM, "bald: no memory");
-    b->steps = fis_trainer_counts(r->trainer).steps;
+    b->steps = fis_learner_counts(r->learner).steps;
     int rc = lab_labelled_update(&b->labelled, r, e);
     for (uint32_t m = 0; rc == 0 && m < MEMBERS; m++)
         rc = make_member(r, b, m, e);
@@ -61,7 +61,7 @@ static int begin(struct lab_run *r, struct fis_error *e)
 static int refreshed(struct lab_run *r, struct fis_error *e)
 {
     struct bald *b = r->acquisition_state;
-    const uint64_t now = fis_trainer_counts(r->trainer).steps;
+    const uint64_t now = fis_learner_counts(r->learner).steps;
     const uint32_t steps = now > b->steps ? (uint32_t)(now - b->steps) : 0; /* rolled back: none */
     b->steps = now;
     int rc = lab_labelled_update(&b->labelled, r, e);

@@ -86,15 +86,15 @@ static int draw(struct lab_run *r, struct isal *s, struct fis_error *e)
 
 static int is_guide(const struct lab_run *r, uint32_t row)
 {
-    return fis_trainer_options(r->trainer)->folds != 1 || fis_trainer_fold_of(r->trainer)[row] == 0;
+    return fis_learner_options(r->learner)->folds != 1 || fis_learner_fold_of(r->learner)[row] == 0;
 }
 
 /* The gradient of the guide rows' mean cross-entropy. With halves the rows of the gate, which may
  * judge what is bought, weigh nothing. */
 static void reference_gradient(struct lab_run *r, struct isal *s)
 {
-    const struct fis_rows *v = fis_trainer_validation(r->trainer);
-    const float *anchor = fis_trainer_anchor(r->trainer);
+    const struct fis_rows *v = fis_learner_validation(r->learner);
+    const float *anchor = fis_learner_anchor(r->learner);
     uint32_t guides = 0;
     memset(s->gradient, 0, r->n_params * sizeof *s->gradient);
     for (uint32_t i = 0; i < v->n; i++)
@@ -123,7 +123,7 @@ static int refreshed(struct lab_run *r, struct fis_error *e)
         return rows;
     reference_gradient(r, s);
     const struct lab_isal a = {.shape = &r->shape,
-                               .params = fis_trainer_anchor(r->trainer),
+                               .params = fis_learner_anchor(r->learner),
                                .x = s->x,
                                .n = (uint32_t)rows,
                                .damping = DAMPING};

@@ -228,7 +228,7 @@ static int have_split(struct worker *w, const struct lab_job *job, struct fis_er
     w->task = job->task;
     w->seed = o->seed;
     w->protocol = o->protocol;
-    return w->split ? 0 : -(int)e->class;
+    return w->split ? 0 : -(int)e->kind;
 }
 
 static int run_job(void *arg, uint32_t number, uint32_t worker, struct fis_error *e)
@@ -260,7 +260,7 @@ int lab_batch_start(struct lab_batch *b, uint32_t threads, struct fis_error *e)
             b->todo[b->n_todo++] = i;
     openblas_set_num_threads(1);
     b->pool = lab_pool_start(threads, b->n_todo, run_job, b, e);
-    return b->pool ? 0 : -(int)(e ? e->class : FIS_RETRY);
+    return b->pool ? 0 : -(int)(e ? e->kind : FIS_RETRY);
 }
 
 uint32_t lab_batch_ended(const struct lab_batch *b)

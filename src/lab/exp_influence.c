@@ -273,7 +273,7 @@ static int at_anchor(void *arg, struct lab_run *r, struct fis_error *e)
 {
     struct check *c = arg;
     c->r = r;
-    c->anchor = fis_trainer_anchor(r->trainer);
+    c->anchor = fis_learner_anchor(r->learner);
     c->surrogate = (struct fis_surrogate){
         .metric = c->o->run.metric, .form = FIS_GAP_OVERALL, .positive = r->split->task->positive};
     float *slabs = fis_alloc(4 * r->n_params, sizeof *slabs);

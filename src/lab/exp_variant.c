@@ -193,7 +193,7 @@ static int keep_share(void *arg, struct lab_run *r, struct fis_error *e)
     r->result->n_validation = rows.n;
     if (r->method->publication->copies == FIS_COPIES_MIXED)
         r->directions.precondition = 0; /* as published */
-    return fis_trainer_set_validation(r->trainer, &rows, s->task->n_groups, e);
+    return fis_learner_set_validation(r->learner, &rows, s->task->n_groups, e);
 }
 
 const struct lab_hooks *lab_variant_hooks(struct lab_variant *v)

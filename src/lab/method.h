@@ -13,7 +13,7 @@
 #define LAB_METHOD_H
 
 #include "fis/selector.h"
-#include "fis/trainer.h"
+#include "fis/learner.h"
 
 struct lab_run;
 
@@ -43,7 +43,7 @@ struct lab_publication {
     int sees_groups; /* privileged: of the training rows too */
     /* State of its own, in lab_run.publication_state; begin, train, end may be NULL. */
     int (*begin)(struct lab_run *r, struct fis_error *e);
-    /* `steps` training steps; NULL: fis_trainer_train. */
+    /* `steps` training steps; NULL: fis_learner_train. */
     int (*train)(struct lab_run *r, uint32_t steps, struct fis_error *e);
     /* What would be published if the run ended with this round: slab out. `last`: it does end. May
      * be called after every round, or after the last one alone (lab_options.publish). */

@@ -5,7 +5,7 @@
 
 #include "fis/loss.h"
 #include "fis/mem.h"
-#include "lab/noise_state.h"
+#include "lab/noise_impl.h"
 
 #define FLIP_STREAM 180u
 #define DIRECTION_STREAM 183u
@@ -82,7 +82,7 @@ static int make_noise(struct lab_run *r, const struct lab_noise_options *o, stru
     flip(y, n, r->classes, o->label_noise, &labels);
     flip(group, n, groups, o->group_noise, &memberships);
     const struct fis_rows rows = {.n = n, .d = s->d, .x = s->validation_x, .y = y, .group = group};
-    int rc = fis_trainer_set_validation(r->trainer, &rows, groups, e);
+    int rc = fis_learner_set_validation(r->learner, &rows, groups, e);
     fis_free(y);
     return rc;
 }
@@ -147,8 +147,8 @@ static void ended(void *arg, struct lab_run *r)
 /* VAL_0 by the same measure as what follows: the warm-up model's accuracy on the gate's rows. */
 static int rebase(struct lab_run *r, struct lab_noisy *s, struct fis_error *e)
 {
-    const struct fis_rows *v = fis_trainer_validation(r->trainer);
-    const int halves = fis_trainer_options(r->trainer)->folds == 1;
+    const struct fis_rows *v = fis_learner_validation(r->learner);
+    const int halves = fis_learner_options(r->learner)->folds == 1;
     struct fis_metrics m;
     uint32_t n = 0, *rows = fis_alloc(2 * (size_t)v->n, sizeof *rows);
     if (!rows)
@@ -156,7 +156,7 @@ static int rebase(struct lab_run *r, struct lab_noisy *s, struct fis_error *e)
     uint32_t *source = rows + v->n;
     for (uint32_t i = 0; i < v->n; i++) {
         source[i] = i;
-        if (!halves || fis_trainer_fold_of(r->trainer)[i] == 1)
+        if (!halves || fis_learner_fold_of(r->learner)[i] == 1)
             rows[n++] = i;
     }
     lab_forward(r, s->warm_up, v->x, v->n, r->logits);
@@ -171,7 +171,7 @@ static int rebase(struct lab_run *r, struct lab_noisy *s, struct fis_error *e)
 /* The gate measures as the noise wants it, from the first refresh on, when it is there. */
 static int correct_gate(struct lab_run *r, struct lab_noisy *s, struct fis_error *e)
 {
-    const struct fis_rows *v = fis_trainer_validation(r->trainer);
+    const struct fis_rows *v = fis_learner_validation(r->learner);
     if (!s->warm_up) {
         if (!(s->warm_up = fis_alloc(r->n_params, sizeof *s->warm_up)))
             return fis_fail(e, FIS_NOMEM, "noise: no memory");
@@ -202,11 +202,11 @@ static int blur_directions(struct lab_run *r, struct lab_noisy *s, struct fis_er
     if (!g)
         return fis_fail(e, FIS_NOMEM, "noise: no memory");
     for (int i = 0; i < FIS_DIRECTIONS; i++)
-        blur(&s->rng, s->o->direction_noise, fis_trainer_direction(r->trainer, i), n,
+        blur(&s->rng, s->o->direction_noise, fis_learner_direction(r->learner, i), n,
              g + (size_t)i * n);
     const float *const directions[] = {g, g + n};
     fis_panel_unref(s->panel);
-    s->panel = fis_panel_new(&r->shape, fis_trainer_anchor(r->trainer), directions, FIS_DIRECTIONS);
+    s->panel = fis_panel_new(&r->shape, fis_learner_anchor(r->learner), directions, FIS_DIRECTIONS);
     fis_free(g);
     if (!s->panel)
         return fis_fail(e, FIS_NOMEM, "noise: no memory");
@@ -217,10 +217,10 @@ static int blur_directions(struct lab_run *r, struct lab_noisy *s, struct fis_er
 /* The directions again, now that the noise is known. */
 static int direct_again(struct lab_run *r, struct fis_error *e)
 {
-    int rc = fis_trainer_refresh(r->trainer, &r->directions, NULL, e);
-    r->panel = fis_trainer_panel(r->trainer);
+    int rc = fis_learner_refresh(r->learner, &r->directions, NULL, e);
+    r->panel = fis_learner_panel(r->learner);
     if (rc == 0 && r->method->publication->copies == FIS_COPIES_BOOSTED)
-        fis_trainer_review(r->trainer);
+        fis_learner_review(r->learner);
     return rc;
 }
 
@@ -228,10 +228,10 @@ static int refreshed(void *arg, struct lab_run *r, struct fis_error *e)
 {
     struct lab_noisy *s = r->hook_state;
     const struct lab_noise_options *o = arg;
-    const struct fis_rows *v = fis_trainer_validation(r->trainer);
+    const struct fis_rows *v = fis_learner_validation(r->learner);
     int rc = 0;
     if (o->correction != LAB_CORRECT_NONE) {
-        lab_forward(r, fis_trainer_anchor(r->trainer), v->x, v->n, s->p);
+        lab_forward(r, fis_learner_anchor(r->learner), v->x, v->n, s->p);
         fis_softmax(s->p, v->n, r->classes, s->p);
     }
     if (lab_noise_forwards(o)) {

@@ -4,7 +4,7 @@
 #include "fis/loss.h"
 #include "fis/mem.h"
 #include "lab/noise_matrix.h"
-#include "lab/noise_state.h"
+#include "lab/noise_impl.h"
 #include "lab/sgd.h"
 
 #define GROUP_STREAM 182u
@@ -22,7 +22,7 @@ static int learn_groups(struct lab_run *r, const struct fis_rows *v, const uint3
                                       .seed = r->o->seed,
                                       .stream = GROUP_STREAM};
     const struct lab_sgd_rows rows = {.x = v->x, .y = v->group, .rows = all, .n = v->n, .d = v->d};
-    const uint32_t m = fis_trainer_groups(r->trainer);
+    const uint32_t m = fis_learner_groups(r->learner);
     int rc = fis_shape_init(&options.shape, v->d, NULL, 0, m, e);
     if (rc < 0)
         return rc;
@@ -63,7 +63,7 @@ static void bring_back(const double *inverse, uint32_t m, float *p)
  * memberships as they are. */
 static int group_posteriors(struct lab_run *r, struct lab_noisy *s, struct fis_error *e)
 {
-    const struct fis_rows *v = fis_trainer_validation(r->trainer);
+    const struct fis_rows *v = fis_learner_validation(r->learner);
     const uint32_t m = s->model.groups;
     double inverse[FIS_MAX_GROUPS * FIS_MAX_GROUPS];
     int rc = 0;
@@ -87,7 +87,7 @@ static int group_posteriors(struct lab_run *r, struct lab_noisy *s, struct fis_e
 
 static int know_groups(struct lab_run *r, struct lab_noisy *s, struct fis_error *e)
 {
-    const struct fis_rows *v = fis_trainer_validation(r->trainer);
+    const struct fis_rows *v = fis_learner_validation(r->learner);
     uint32_t *all = fis_alloc(v->n, sizeof *all);
     if (!all)
         return fis_fail(e, FIS_NOMEM, "noise: no memory for %u rows", v->n);
@@ -100,7 +100,7 @@ static int know_groups(struct lab_run *r, struct lab_noisy *s, struct fis_error 
 
 static void know_classes(struct lab_run *r, struct lab_noisy *s)
 {
-    const struct fis_rows *v = fis_trainer_validation(r->trainer);
+    const struct fis_rows *v = fis_learner_validation(r->learner);
     const uint32_t k = r->classes;
     if (s->o->estimate)
         lab_noise_likeliest(s->p, v->y, v->n, k, s->t);

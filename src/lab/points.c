@@ -13,7 +13,7 @@ int lab_points_publish(struct lab_run *r, const struct fis_gate_points *p, int l
                        struct fis_error *e)
 {
     struct fis_gate_judgement j;
-    int rc = fis_gate_judge_points(r->gate, r->trainer, p, &j, params, e);
+    int rc = fis_gate_judge_points(r->gate, r->learner, p, &j, params, e);
     if (rc < 0)
         return rc;
     if (j.verdict == FIS_PUBLISH) {

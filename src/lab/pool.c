@@ -51,7 +51,7 @@ static void *work(void *arg)
     struct lab_pool *p = w->pool;
     uint32_t job;
     while (take(p, &job)) {
-        struct fis_error e = {.class = FIS_OK};
+        struct fis_error e = {.kind = FIS_OK};
         put(p, job, p->fn(p->arg, job, w->number, &e), &e);
     }
     pthread_mutex_lock(&p->lock);

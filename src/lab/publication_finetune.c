@@ -30,10 +30,10 @@ void lab_finetune_grid(struct fis_gate_points *p)
 /* The rows of the half that guides copy `fold`. */
 static uint32_t guide_rows(const struct lab_run *r, uint32_t fold, uint32_t *index)
 {
-    const struct fis_rows *v = fis_trainer_validation(r->trainer);
+    const struct fis_rows *v = fis_learner_validation(r->learner);
     uint32_t n = 0;
     for (uint32_t i = 0; i < v->n; i++)
-        if (fis_trainer_fold_of(r->trainer)[i] == fold)
+        if (fis_learner_fold_of(r->learner)[i] == fold)
             index[n++] = i;
     return n;
 }
@@ -49,7 +49,7 @@ static int tune(struct lab_run *r, uint32_t fold, struct lab_fair_term *term,
     struct lab_sgd *sgd = lab_sgd_new(&o, e);
     if (!sgd)
         return fis_fail(e, FIS_NOMEM, "fine-tune: no memory");
-    memcpy(work, fis_trainer_anchor(r->trainer), r->n_params * sizeof *work);
+    memcpy(work, fis_learner_anchor(r->learner), r->n_params * sizeof *work);
     int rc = lab_sgd_steps(sgd, &rows, steps, work, 0, NULL, e);
     if (rc == 0)
         rc = lab_sgd_steps(sgd, &rows, steps, work, 6, end, e);
@@ -61,7 +61,7 @@ int lab_finetune(struct lab_run *r, uint32_t fold, float *end, struct fis_error 
 {
     const struct lab_fair_term_options o = {.shape = r->shape,
                                             .directions = &r->directions,
-                                            .rows = *fis_trainer_validation(r->trainer),
+                                            .rows = *fis_learner_validation(r->learner),
                                             .weight = WEIGHT};
     struct lab_labelled l = {0};
     struct lab_fair_term *term = NULL;
@@ -90,7 +90,7 @@ static int publish(struct lab_run *r, int last, float *params, struct fis_error 
     for (uint32_t h = 0; rc == 0 && h < folds; h++)
         rc = lab_finetune(r, h, ends + h * r->n_params, e);
     if (rc == 0) {
-        fis_gate_points_of(r->trainer, &p);
+        fis_gate_points_of(r->learner, &p);
         lab_finetune_grid(&p);
         p.n_ends = 2;
         for (uint32_t h = 0; h < 2; h++)

@@ -14,11 +14,11 @@ static int begin(struct lab_run *r, struct fis_error *e)
 static int round_end(struct lab_run *r, struct fis_error *e)
 {
     struct fis_gate_judgement j;
-    int rc = fis_gate_judge(r->gate, r->trainer, &j, r->published, e);
+    int rc = fis_gate_judge(r->gate, r->learner, &j, r->published, e);
     if (rc < 0 || j.verdict == FIS_PUBLISH)
         return rc;
     r->result->rounds_rejected++;
-    fis_trainer_roll_back(r->trainer);
+    fis_learner_roll_back(r->learner);
     return lab_refresh(r, e);
 }
 

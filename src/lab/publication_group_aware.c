@@ -56,7 +56,7 @@ static int begin(struct lab_run *r, struct fis_error *e)
     a->average = fis_alloc(r->n_params, sizeof *a->average);
     if (!a->term || !a->sgd || !a->params || !a->part || !a->average)
         return fis_fail(e, FIS_NOMEM, "group-aware: no memory");
-    memcpy(a->params, fis_trainer_anchor(r->trainer), r->n_params * sizeof *a->params);
+    memcpy(a->params, fis_learner_anchor(r->learner), r->n_params * sizeof *a->params);
     return lab_points_begin(r, e);
 }
 
@@ -75,7 +75,7 @@ static void take_in(struct lab_run *r, struct aware *a)
 static int train(struct lab_run *r, uint32_t steps, struct fis_error *e)
 {
     struct aware *a = r->publication_state;
-    int rc = fis_trainer_train(r->trainer, steps, e);
+    int rc = fis_learner_train(r->learner, steps, e);
     if (rc == 0)
         rc = lab_labelled_update(&a->labelled, r, e);
     if (rc < 0 || steps == 0)
@@ -92,7 +92,7 @@ static int publish(struct lab_run *r, int last, float *params, struct fis_error 
 {
     struct aware *a = r->publication_state;
     struct fis_gate_points p = {
-        .anchor = fis_trainer_end_anchor(r->trainer), .n_ends = 1, .n = 1 + STEPS};
+        .anchor = fis_learner_end_anchor(r->learner), .n_ends = 1, .n = 1 + STEPS};
     p.end[0][0] = p.end[0][1] = a->average;
     for (uint32_t i = 0; i < p.n; i++)
         p.share[i][0] = (float)i / STEPS;

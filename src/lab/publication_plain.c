@@ -7,7 +7,7 @@ static int publish(struct lab_run *r, int last, float *params, struct fis_error 
 {
     (void)last;
     (void)e;
-    memcpy(params, fis_trainer_end_anchor(r->trainer), r->n_params * sizeof *params);
+    memcpy(params, fis_learner_end_anchor(r->learner), r->n_params * sizeof *params);
     return 0;
 }
 

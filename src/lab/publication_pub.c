@@ -30,9 +30,9 @@ int lab_gate_make(struct lab_run *r, enum fis_gate_rule rule, int judge_all, str
     int rc = 0;
     r->gate = fis_gate_new(&o, &r->shape, e);
     if (!r->gate)
-        rc = -(int)(e ? e->class : FIS_NOMEM);
+        rc = -(int)(e ? e->kind : FIS_NOMEM);
     else
-        rc = fis_gate_first(r->gate, r->trainer, &j, warm_up, e);
+        rc = fis_gate_first(r->gate, r->learner, &j, warm_up, e);
     if (rc == 0)
         memcpy(r->published, warm_up, r->n_params * sizeof *warm_up);
     fis_free(warm_up);
@@ -42,7 +42,7 @@ int lab_gate_make(struct lab_run *r, enum fis_gate_rule rule, int judge_all, str
 static int publish(struct lab_run *r, int last, float *params, struct fis_error *e)
 {
     struct fis_gate_points p;
-    fis_gate_points_of(r->trainer, &p);
+    fis_gate_points_of(r->learner, &p);
     return lab_points_publish(r, &p, last, params, e);
 }
 

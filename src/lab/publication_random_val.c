@@ -39,7 +39,7 @@ static int train_on(struct lab_run *r, const struct lab_sgd_rows *rows, struct l
 
 static int publish(struct lab_run *r, int last, float *params, struct fis_error *e)
 {
-    const struct fis_rows *v = fis_trainer_validation(r->trainer);
+    const struct fis_rows *v = fis_learner_validation(r->learner);
     const struct lab_fair_term_options o = {
         .shape = r->shape, .directions = &r->directions, .rows = *v};
     struct lab_fair_term *term = lab_fair_term_new(&o, NULL, 0, e);
@@ -52,7 +52,7 @@ static int publish(struct lab_run *r, int last, float *params, struct fis_error 
         all[i] = i;
     if (rc == 0) {
         const struct lab_sgd_rows rows = {.x = v->x, .y = v->y, .rows = all, .n = v->n, .d = v->d};
-        memcpy(params, fis_trainer_end_anchor(r->trainer), r->n_params * sizeof *params);
+        memcpy(params, fis_learner_end_anchor(r->learner), r->n_params * sizeof *params);
         rc = train_on(r, &rows, term, params, e);
     }
     lab_fair_term_free(term);

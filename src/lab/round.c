@@ -16,11 +16,11 @@ int lab_refresh(struct lab_run *r, struct fis_error *e)
 {
     int rc = 0;
     if (uses_directions(r)) {
-        rc = fis_trainer_refresh(r->trainer, &r->directions, NULL, e);
-        r->panel = fis_trainer_panel(r->trainer);
+        rc = fis_learner_refresh(r->learner, &r->directions, NULL, e);
+        r->panel = fis_learner_panel(r->learner);
         /* The published algorithm looks at a label once. */
         if (rc == 0 && r->method->publication->copies == FIS_COPIES_BOOSTED)
-            fis_trainer_review(r->trainer);
+            fis_learner_review(r->learner);
     }
     if (rc == 0 && r->hooks && r->hooks->refreshed)
         rc = r->hooks->refreshed(r->hooks->arg, r, e);
@@ -38,7 +38,7 @@ static void by_criteria(struct lab_run *r, const float *x, const struct fis_id *
     if (r->method->acquisition->by_influence)
         fis_influence_batch(r->panel, x, n, r->scratch, r->p, r->infl_acc, r->infl_fair);
     else if (r->criteria.algorithm != FIS_ALGORITHM_RANDOM) {
-        fis_network_forward(&r->shape, fis_trainer_anchor(r->trainer), x, n, r->scratch, r->p);
+        fis_network_forward(&r->shape, fis_learner_anchor(r->learner), x, n, r->scratch, r->p);
         fis_softmax(r->p, n, r->classes, r->p);
     }
     for (uint32_t i = 0; i < n; i++)
@@ -208,7 +208,7 @@ static int remember(struct lab_run *r, struct lab_bought b, struct fis_error *e)
 static int predicted_right(struct lab_run *r, const float *x, uint32_t y)
 {
     uint32_t predicted;
-    fis_network_forward(&r->shape, fis_trainer_anchor(r->trainer), x, 1, r->scratch, r->p);
+    fis_network_forward(&r->shape, fis_learner_anchor(r->learner), x, 1, r->scratch, r->p);
     fis_predict(r->p, 1, r->classes, &predicted);
     return predicted == y;
 }
@@ -220,9 +220,9 @@ static int deliver(struct lab_run *r, const struct fis_id *id, struct lab_bought
     const uint32_t y = r->split->task->y[b.row];
     if (fis_selector_answer(r->selector, id, y, &c, &b.criterion) != FIS_ANSWER_ACCEPTED)
         return fis_fail(e, FIS_FATAL, "run: an answer was not accepted");
-    int rc = fis_trainer_add_bought(r->trainer, c.x, y, &b.index, e);
+    int rc = fis_learner_add_bought(r->learner, c.x, y, &b.index, e);
     if (rc == 0) {
-        int kept = fis_trainer_check(r->trainer, b.index, NULL, NULL) > 0;
+        int kept = fis_learner_check(r->learner, b.index, NULL, NULL) > 0;
         r->result->kept_at_once += (uint32_t)kept;
         if (r->method->publication->copies == FIS_COPIES_MIXED)
             r->result->kept_right += (uint32_t)(kept == predicted_right(r, c.x, y));
@@ -292,14 +292,14 @@ static int train(struct lab_run *r, uint32_t steps, struct fis_error *e)
 {
     if (r->method->publication->train)
         return r->method->publication->train(r, steps, e);
-    return fis_trainer_train(r->trainer, steps, e);
+    return fis_learner_train(r->learner, steps, e);
 }
 
 int lab_round(struct lab_run *r, struct fis_error *e)
 {
     const struct lab_protocol *p = &r->o->protocol;
     int rc = 0, buys = r->selector != NULL;
-    fis_trainer_round_begin(r->trainer);
+    fis_learner_round_begin(r->learner);
     if (buys) {
         rc = rescore_held(r, e);
         if (rc == 0)

@@ -57,7 +57,7 @@ static int make_trainer(struct lab_run *r, struct fis_error *e)
     const struct lab_split *s = r->split;
     const enum fis_copies copies = r->method->publication->copies;
     uint32_t folds = r->o->folds ? r->o->folds : s->n_validation >= CROSS_FIT_ROWS ? 2 : 1;
-    const struct fis_trainer_options options = {
+    const struct fis_learner_options options = {
         .shape = r->shape,
         .copies = copies,
         .folds = copies == FIS_COPIES_BOOSTED ? folds : 0,
@@ -78,13 +78,13 @@ static int make_trainer(struct lab_run *r, struct fis_error *e)
                                         .y = s->validation_y,
                                         .group = s->validation_group};
     r->folds = options.folds;
-    if (!(r->trainer = fis_trainer_new(&options, e)))
-        return -(int)(e ? e->class : FIS_NOMEM);
+    if (!(r->learner = fis_learner_new(&options, e)))
+        return -(int)(e ? e->kind : FIS_NOMEM);
     int rc = 0;
     for (uint32_t i = 0; rc == 0 && i < s->n_initial; i++)
-        rc = fis_trainer_add_initial(r->trainer, lab_split_row(s, s->initial[i]),
+        rc = fis_learner_add_initial(r->learner, lab_split_row(s, s->initial[i]),
                                      s->task->y[s->initial[i]], e);
-    return rc < 0 ? rc : fis_trainer_set_validation(r->trainer, &validation, s->task->n_groups, e);
+    return rc < 0 ? rc : fis_learner_set_validation(r->learner, &validation, s->task->n_groups, e);
 }
 
 static int make_selector(struct lab_run *r, struct fis_error *e)
@@ -100,7 +100,7 @@ static int make_selector(struct lab_run *r, struct fis_error *e)
         .in_flight = p->labels_per_round * (r->o->delay + 1),
     };
     r->selector = fis_selector_new(&options, e);
-    return r->selector ? 0 : -(int)(e ? e->class : FIS_NOMEM);
+    return r->selector ? 0 : -(int)(e ? e->kind : FIS_NOMEM);
 }
 
 static void set_directions(struct lab_run *r)
@@ -153,7 +153,7 @@ static void tear_down(struct lab_run *r)
         r->method->acquisition->end(r);
     if (r->method->publication->end)
         r->method->publication->end(r);
-    fis_trainer_free(r->trainer);
+    fis_learner_free(r->learner);
     fis_selector_free(r->selector);
     fis_gate_free(r->gate);
     fis_scratch_free(r->scratch);
@@ -168,12 +168,12 @@ static void tear_down(struct lab_run *r)
 static int warm_up(struct lab_run *r, struct fis_error *e)
 {
     const struct lab_method *m = r->method;
-    uint32_t steps = r->o->protocol.warm_up_epochs * fis_trainer_epoch_steps(r->trainer);
-    int rc = fis_trainer_warm_up(r->trainer, steps, e);
+    uint32_t steps = r->o->protocol.warm_up_epochs * fis_learner_epoch_steps(r->learner);
+    int rc = fis_learner_warm_up(r->learner, steps, e);
     if (rc < 0)
         return rc;
-    lab_evaluate(r, fis_trainer_anchor(r->trainer), &r->result->warm_up);
-    fis_trainer_fork(r->trainer);
+    lab_evaluate(r, fis_learner_anchor(r->learner), &r->result->warm_up);
+    fis_learner_fork(r->learner);
     if (m->acquisition->begin && (rc = m->acquisition->begin(r, e)) < 0)
         return rc;
     if (m->publication->begin && (rc = m->publication->begin(r, e)) < 0)
@@ -188,7 +188,7 @@ static void add_point(struct lab_run *r, int published)
     const enum fis_metric metric = r->o->metric;
     if (out->n_path >= LAB_ROUNDS_MAX)
         return;
-    lab_evaluate(r, fis_trainer_end_anchor(r->trainer), &anchor);
+    lab_evaluate(r, fis_learner_end_anchor(r->learner), &anchor);
     now = anchor;
     if (published)
         lab_evaluate(r, r->published, &now);
@@ -230,9 +230,9 @@ static int course(struct lab_run *r, struct fis_error *e)
     }
     if (rc < 0)
         return rc;
-    lab_evaluate(r, fis_trainer_end_anchor(r->trainer), &r->result->anchor);
+    lab_evaluate(r, fis_learner_end_anchor(r->learner), &r->result->anchor);
     lab_evaluate(r, r->published, &r->result->test);
-    r->result->kept = fis_trainer_counts(r->trainer).kept;
+    r->result->kept = fis_learner_counts(r->learner).kept;
     r->result->bought = r->n_bought;
     return 0;
 }

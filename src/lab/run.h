@@ -107,7 +107,7 @@ struct lab_run {
     struct fis_shape shape;
     size_t n_params;
     uint32_t classes, folds; /* folds: of the trainer */
-    struct fis_trainer *trainer;
+    struct fis_learner *learner;
     struct fis_selector *selector;
     struct fis_gate *gate; /* NULL unless the publication makes one */
     struct fis_direction_options directions;

@@ -123,7 +123,7 @@ static int encode(struct lab_split *s, struct fis_error *e)
     if (!values || !columns)
         r = fis_fail(e, FIS_NOMEM, "split: no memory");
     else if (!enc)
-        r = -(int)(e ? e->class : FIS_INPUT);
+        r = -(int)(e ? e->kind : FIS_INPUT);
     if (r == 0) {
         s->d = fis_encoder_dimension(enc);
         s->x = fis_alloc((size_t)t->n * s->d, sizeof *s->x);

@@ -57,7 +57,7 @@ int lab_tasks_load(const struct lab_task_spec *const *specs, uint32_t n, const c
         if (t.tasks[t.n])
             t.n++;
         else
-            rc = -(int)(e ? e->class : FIS_INPUT);
+            rc = -(int)(e ? e->kind : FIS_INPUT);
     }
     if (rc < 0)
         lab_tasks_done(&t);

@@ -160,7 +160,7 @@ void leader_failed(struct leader *l, const struct fis_error *e, bool fenced, uin
 {
     if (l->state == LEADER_STOPPED || l->state == LEADER_LEAVING)
         return;
-    bool again = (fenced || e->class == FIS_ABORT_TXN) && l->state != LEADER_DRAIN;
+    bool again = (fenced || e->kind == FIS_ABORT_TXN) && l->state != LEADER_DRAIN;
     if (again && too_many(l, now_ms)) {
         give_up(l, e, fenced, now_ms);
         return;

@@ -239,7 +239,7 @@ int memory_take(struct memory *m, enum memory_topic t, const struct wire_message
     if (rc == 0)
         return 0;
     /* What only the trainer writes cannot be read: nothing can be built on it. */
-    return fis_fail(e, why.class == FIS_INPUT ? FIS_FATAL : why.class,
+    return fis_fail(e, why.kind == FIS_INPUT ? FIS_FATAL : why.kind,
                     "%s partition %d offset %lld: %s", m->topics[t], (int)msg->partition,
                     (long long)msg->offset, why.text);
 }

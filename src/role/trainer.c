@@ -1,10 +1,10 @@
-#include "role/trainer_role.h"
+#include "role/trainer_impl.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* As measured (src/DESIGN.md): below this cross-fit and the preconditioner cost more than they
+/* As measured (docs/design.md): below this cross-fit and the preconditioner cost more than they
  * give. */
 #define ROWS_FOR_AUTO 1000
 
@@ -34,7 +34,7 @@ static int make_parts(struct trainer_role *m, struct fis_error *e)
     }
     m->n_groups = o->n_groups;
     m->selector = fis_selector_new(&o->selector, e);
-    m->learner = m->selector ? fis_trainer_new(&o->learner, e) : NULL;
+    m->learner = m->selector ? fis_learner_new(&o->learner, e) : NULL;
     m->gate = m->learner ? fis_gate_new(&o->gate, &m->shape, e) : NULL;
     if (!m->gate)
         return -1;
@@ -77,7 +77,7 @@ void trainer_role_free(struct trainer_role *m)
     trainer_requests_done(&m->requests);
     trainer_window_done(m);
     fis_selector_free(m->selector);
-    fis_trainer_free(m->learner);
+    fis_learner_free(m->learner);
     fis_gate_free(m->gate);
     fis_scratch_free(m->scratch);
     fis_free(m->p);
@@ -96,7 +96,7 @@ const struct fis_shape *trainer_role_shape(const struct trainer_role *m)
 
 int trainer_role_initial(struct trainer_role *m, const float *x, uint32_t y, struct fis_error *e)
 {
-    int rc = fis_trainer_add_initial(m->learner, x, y, e);
+    int rc = fis_learner_add_initial(m->learner, x, y, e);
     if (rc == 0)
         fis_profile_add(m->initial, x);
     return rc;
@@ -150,8 +150,8 @@ void trainer_begin_phase(struct trainer_role *m, enum trainer_phase phase)
 
 int trainer_role_start(struct trainer_role *m, struct trainer_time now, struct fis_error *e)
 {
-    struct fis_trainer_counts n = fis_trainer_counts(m->learner);
-    const struct fis_rows *v = fis_trainer_validation(m->learner);
+    struct fis_learner_counts n = fis_learner_counts(m->learner);
+    const struct fis_rows *v = fis_learner_validation(m->learner);
     if (n.initial == 0)
         return fis_fail(e, FIS_FATAL, "the initial labelled set is empty: nothing to warm up on");
     if (!v || v->n == 0)
@@ -335,7 +335,7 @@ static void note_validation(struct trainer_role *m)
         return;
     m->rebased = 0;
     trainer_note(m, "validation_changed", "rows=%u groups=%u accuracy_served=%.4f val_0=%.4f",
-                 fis_trainer_validation(m->learner)->n, m->n_groups, m->state.served_accuracy,
+                 fis_learner_validation(m->learner)->n, m->n_groups, m->state.served_accuracy,
                  fis_gate_val0(m->gate));
 }
 
@@ -355,7 +355,7 @@ int trainer_role_job_done(struct trainer_role *m, struct trainer_time now, struc
     if (m->job_result < 0) {
         if (e)
             *e = m->job_error;
-        return -(int)m->job_error.class;
+        return -(int)m->job_error.kind;
     }
     trainer_tick(m, now);
     m->dirty = 1;
@@ -392,7 +392,7 @@ struct trainer_role_counts trainer_role_counts(const struct trainer_role *m)
     c.scan = m->scan.step == SCAN_ON ? m->scan.version : 0;
     c.day_asked = m->state.day_asked;
     c.selector = fis_selector_counts(m->selector);
-    c.learner = fis_trainer_counts(m->learner);
+    c.learner = fis_learner_counts(m->learner);
     c.privacy = m->state.privacy;
     return c;
 }

@@ -55,7 +55,7 @@
  * dealt anew into halves. VAL_0 moves by as much as the accuracy of what is served differs between
  * the old rows and the new (on a restart too), since it was a promise about models, not rows.
  *
- * Thread: one owner at a time. Owns: selector, learner (struct fis_trainer), gate; borrows the
+ * Thread: one owner at a time. Owns: selector, learner (struct fis_learner), gate; borrows the
  * encoder.
  */
 #ifndef ROLE_TRAINER_H
@@ -70,7 +70,7 @@ struct trainer_role_options {
     const struct wire_schema *schema;
     uint32_t positive;
     struct fis_selector_options selector; /* d is filled in from the encoder */
-    struct fis_trainer_options learner;   /* shape and folds are filled in */
+    struct fis_learner_options learner;   /* shape and folds are filled in */
     uint32_t hidden[FIS_MAX_LAYERS], n_hidden;
     struct fis_gate_options gate;
     struct fis_direction_options directions;          /* n_groups and precondition are filled in */
@@ -219,7 +219,7 @@ struct trainer_role_counts {
     uint64_t scan; /* pool mode: of which the ends are waited for; 0: none */
     uint64_t day_asked;
     struct fis_selector_counts selector;
-    struct fis_trainer_counts learner;
+    struct fis_learner_counts learner;
     struct wire_privacy privacy; /* what noise on directions has spent; all 0: there is none */
 };
 struct trainer_role_counts trainer_role_counts(const struct trainer_role *m);

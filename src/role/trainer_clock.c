@@ -1,5 +1,5 @@
 /* The pipeline's clock and its days; and what is said before a commit. */
-#include "role/trainer_role.h"
+#include "role/trainer_impl.h"
 
 #include "base/planted.h"
 #include "wire/ledger.h"
@@ -124,10 +124,10 @@ void trainer_say_all(struct trainer_role *m, struct trainer_time now)
 
 int trainer_role_flush(struct trainer_role *m, struct trainer_time now, struct fis_error *e)
 {
-    if (m->failed.class != FIS_OK) {
+    if (m->failed.kind != FIS_OK) {
         if (e)
             *e = m->failed;
-        return -(int)m->failed.class;
+        return -(int)m->failed.kind;
     }
     if (m->job || m->phase == PHASE_NEW)
         return 0; /* all is said before a job begins */

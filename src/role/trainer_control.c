@@ -1,5 +1,5 @@
 /* The operator's commands. Each ends in an outcome: done, or refused with the reason. */
-#include "role/trainer_role.h"
+#include "role/trainer_impl.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The trainer role's work: what runs on a worker while the machine waits. */
-#include "role/trainer_role.h"
+#include "role/trainer_impl.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@ void trainer_score_rows(struct trainer_role *m, const float *x, const struct fis
                         uint32_t n, float *scores)
 {
     uint32_t d = fis_shape_inputs(&m->shape);
-    struct fis_panel *panel = fis_trainer_panel(m->learner);
+    struct fis_panel *panel = fis_learner_panel(m->learner);
     for (uint32_t at = 0; at < n; at += ROLE_BLOCK) {
         uint32_t block = n - at < ROLE_BLOCK ? n - at : ROLE_BLOCK;
         fis_criteria_batch(&m->o.selector.criteria, panel, ids + at, x + (size_t)at * d, NULL,
@@ -25,7 +25,7 @@ static void rescore(void *arg, const float *x, const struct fis_id *const *ids, 
 
 double trainer_accuracy(struct trainer_role *m, const float *params)
 {
-    const struct fis_rows *v = fis_trainer_validation(m->learner);
+    const struct fis_rows *v = fis_learner_validation(m->learner);
     uint32_t predicted[ROLE_BLOCK], right = 0;
     for (uint32_t at = 0; at < v->n; at += ROLE_BLOCK) {
         uint32_t n = v->n - at < ROLE_BLOCK ? v->n - at : ROLE_BLOCK;
@@ -58,7 +58,7 @@ int trainer_take_validation(struct trainer_role *m, struct fis_error *e)
     if (!m->next_x)
         return 0;
     double before = m->phase == PHASE_NEW ? (double)NAN : served_accuracy(m);
-    int rc = fis_trainer_set_validation(m->learner, &m->next_validation, m->next_groups, e);
+    int rc = fis_learner_set_validation(m->learner, &m->next_validation, m->next_groups, e);
     if (rc)
         return rc;
     if (m->phase != PHASE_NEW) {
@@ -79,10 +79,10 @@ int trainer_take_validation(struct trainer_role *m, struct fis_error *e)
  * candidate whose score is not finite is let go by the selector, and that is all. */
 static int new_head(struct trainer_role *m, struct fis_error *e)
 {
-    int rc = fis_trainer_refresh(m->learner, &m->o.directions, &m->cosine, e);
+    int rc = fis_learner_refresh(m->learner, &m->o.directions, &m->cosine, e);
     if (rc < 0)
         return rc;
-    fis_trainer_review(m->learner);
+    fis_learner_review(m->learner);
     rc = fis_selector_rescore(m->selector, rescore, m, e);
     return rc == -FIS_INPUT ? 0 : rc;
 }
@@ -94,7 +94,7 @@ static int new_head_or_back(struct trainer_role *m, struct fis_error *e)
     if (rc != -FIS_INPUT)
         return rc;
     m->state.diverged = 1;
-    fis_trainer_roll_back(m->learner);
+    fis_learner_roll_back(m->learner);
     return new_head(m, e);
 }
 
@@ -103,17 +103,17 @@ static int warm_up(struct trainer_role *m, struct fis_error *e)
     if (m->restored) {
         rebase(m, m->state.served_accuracy);
     } else {
-        uint64_t steps = (uint64_t)m->o.warm_up_epochs * fis_trainer_epoch_steps(m->learner);
-        if (fis_trainer_warm_up(m->learner, (uint32_t)steps, e) < 0)
+        uint64_t steps = (uint64_t)m->o.warm_up_epochs * fis_learner_epoch_steps(m->learner);
+        if (fis_learner_warm_up(m->learner, (uint32_t)steps, e) < 0)
             return fis_error_prefix(e, "warm-up");
-        fis_trainer_fork(m->learner);
+        fis_learner_fork(m->learner);
         if (fis_gate_first(m->gate, m->learner, &m->judgement, m->published, e) < 0)
             return fis_error_prefix(e, "warm-up");
         m->judged_val0 = fis_gate_val0(m->gate);
         m->state.served_accuracy = served_accuracy(m);
     }
     if (!m->restored_copies)
-        fis_trainer_round_begin(m->learner);
+        fis_learner_round_begin(m->learner);
     return new_head(m, e);
 }
 
@@ -134,7 +134,7 @@ static int train(struct trainer_role *m, uint32_t upto, struct fis_error *e)
 {
     if (upto <= m->steps_done || m->state.diverged)
         return 0;
-    int rc = fis_trainer_train(m->learner, upto - m->steps_done, e);
+    int rc = fis_learner_train(m->learner, upto - m->steps_done, e);
     if (rc == 0)
         m->steps_done = upto;
     m->state.diverged = rc == -FIS_INPUT;
@@ -152,7 +152,7 @@ static int train_part(struct trainer_role *m, struct fis_error *e)
  * round began. */
 static void refuse_diverged(struct trainer_role *m)
 {
-    fis_trainer_roll_back(m->learner);
+    fis_learner_roll_back(m->learner);
     struct fis_gate_judgement *j = &m->judgement;
     uint32_t smallest = j->smallest_cell;
     memset(j, 0, sizeof *j);
@@ -179,7 +179,7 @@ static int judge(struct trainer_role *m, struct fis_error *e)
     if (fis_gate_judge(m->gate, m->learner, &m->judgement, m->published, e) < 0)
         return -1;
     if (m->judgement.verdict == FIS_REJECT && m->o.learner.copies == FIS_COPIES_MIXED)
-        fis_trainer_roll_back(m->learner);
+        fis_learner_roll_back(m->learner);
     return 0;
 }
 
@@ -193,7 +193,7 @@ static void lose_patience(struct trainer_role *m)
     m->state.failures = bad ? m->state.failures + 1 : 0;
     if (m->o.patience == 0 || m->state.failures < m->o.patience)
         return;
-    fis_trainer_set_anchor(m->learner, m->published);
+    fis_learner_set_anchor(m->learner, m->published);
     m->state.failures = 0;
     m->went_back = 1;
 }
@@ -210,7 +210,7 @@ static int finish(struct trainer_role *m, struct fis_error *e)
     lose_patience(m);
     if (trainer_take_validation(m, e) < 0 || new_head_or_back(m, e) < 0)
         return -1;
-    fis_trainer_round_begin(m->learner);
+    fis_learner_round_begin(m->learner);
     return 0;
 }
 

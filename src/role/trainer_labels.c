@@ -1,5 +1,5 @@
 /* Requests for labels, and what becomes of them. */
-#include "role/trainer_role.h"
+#include "role/trainer_impl.h"
 
 #include "base/planted.h"
 
@@ -93,7 +93,7 @@ void trainer_ask(struct trainer_role *m, struct trainer_time now)
     struct fis_candidate c;
     uint32_t criterion, asked = 0;
     fis_selector_set_allowance(m->selector, allowance(m));
-    while (asked < ASK_AT_ONCE && m->failed.class == FIS_OK &&
+    while (asked < ASK_AT_ONCE && m->failed.kind == FIS_OK &&
            fis_selector_ask(m->selector, &c, &criterion)) {
         send_request(m, &c, criterion, now);
         asked++;
@@ -195,13 +195,13 @@ static int take_label(struct trainer_role *m, struct trainer_request *r, uint32_
     if (!fis_selector_peek(m->selector, &r->id, &c, &criterion))
         return fis_refuse(e, FIS_CODE_NOT_ASKED,
                           "it was given up, and its features are no longer known");
-    int rc = fis_trainer_add_bought(m->learner, c.x, y, &index, e);
+    int rc = fis_learner_add_bought(m->learner, c.x, y, &index, e);
     if (PLANTED(label_twice))
-        rc = fis_trainer_add_bought(m->learner, c.x, y, &index, e);
+        rc = fis_learner_add_bought(m->learner, c.x, y, &index, e);
     if (rc < 0)
         return rc;
     fis_selector_answer(m->selector, &r->id, y, &c, &criterion);
-    int kept = fis_trainer_check(m->learner, index, NULL, NULL) > 0;
+    int kept = fis_learner_check(m->learner, index, NULL, NULL) > 0;
     struct wire_ledger_entry entry = {
         .id = r->id,
         .state = kept ? WIRE_ACCEPTED : WIRE_SET_ASIDE,

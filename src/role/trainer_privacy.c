@@ -1,12 +1,12 @@
 /* The trainer role's account of noise on directions: kept in the state, so that it is committed
  * with the heads that it is about. */
-#include "role/trainer_role.h"
+#include "role/trainer_impl.h"
 
 #include <math.h>
 
 struct wire_privacy trainer_privacy(const struct trainer_role *m)
 {
-    struct fis_privacy_account spent = fis_trainer_privacy(m->learner);
+    struct fis_privacy_account spent = fis_learner_privacy(m->learner);
     if (!spent.refreshes && !spent.exact)
         return (struct wire_privacy){0};
     int on = m->o.privacy.noise > 0;
@@ -35,7 +35,7 @@ void trainer_restore_privacy(struct trainer_role *m, const struct wire_trainer_s
         .rho = p->rho,
         .tag = p->tag,
     };
-    fis_trainer_set_privacy(m->learner, &spent);
+    fis_learner_set_privacy(m->learner, &spent);
 }
 
 void trainer_note_privacy(struct trainer_role *m)

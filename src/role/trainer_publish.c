@@ -1,5 +1,5 @@
 /* The trainer role's word to the world: heads, versions, its own state, and notes for people. */
-#include "role/trainer_role.h"
+#include "role/trainer_impl.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -30,9 +30,9 @@ void trainer_send_head(struct trainer_role *m, struct trainer_time now)
         .round = m->state.round,
         .created_at_ms = now.wall_ms,
         .shape = m->shape,
-        .params = fis_trainer_anchor(m->learner),
-        .g_acc = fis_trainer_direction(m->learner, FIS_DIRECTION_ACCURACY),
-        .g_fair = fis_trainer_direction(m->learner, FIS_DIRECTION_FAIRNESS),
+        .params = fis_learner_anchor(m->learner),
+        .g_acc = fis_learner_direction(m->learner, FIS_DIRECTION_ACCURACY),
+        .g_fair = fis_learner_direction(m->learner, FIS_DIRECTION_FAIRNESS),
         .encoder = m->encoder,
         .initial = fis_profile_rows(m->initial) > 0 ? m->initial : NULL,
     };
@@ -47,12 +47,12 @@ void trainer_send_head(struct trainer_role *m, struct trainer_time now)
 
 int trainer_send_checkpoint(struct trainer_role *m, struct fis_error *e)
 {
-    size_t learner = fis_trainer_save_size(m->learner), gate = fis_gate_save_size(m->gate);
+    size_t learner = fis_learner_save_size(m->learner), gate = fis_gate_save_size(m->gate);
     unsigned char *bytes = fis_alloc(learner + gate, 1);
     if (!bytes)
         return fis_fail(e, FIS_NOMEM, "trainer: no memory for a checkpoint of %zu bytes",
                         learner + gate);
-    fis_trainer_save(m->learner, bytes);
+    fis_learner_save(m->learner, bytes);
     fis_gate_save(m->gate, bytes + learner);
     m->state.checkpoint++;
     struct wire_checkpoint c = {
@@ -121,7 +121,7 @@ static const float *params_of(const struct trainer_role *m)
 void trainer_send_version(struct trainer_role *m, struct trainer_time now)
 {
     const struct fis_gate_judgement *j = &m->judgement;
-    struct fis_trainer_counts n = fis_trainer_counts(m->learner);
+    struct fis_learner_counts n = fis_learner_counts(m->learner);
     int publish = j->verdict == FIS_PUBLISH;
     struct wire_model v = {
         .pipeline = m->o.pipeline,

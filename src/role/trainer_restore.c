@@ -1,5 +1,5 @@
 /* The trainer role going on where another stopped: its state, the ledger's entries, the copies. */
-#include "role/trainer_role.h"
+#include "role/trainer_impl.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ int trainer_role_restore_state(struct trainer_role *m, const struct wire_trainer
         m->state.clock_ms += (uint64_t)(now.wall_ms - s->wall_ms);
     trainer_tick(m, now);
     memcpy(m->published, served, fis_shape_params(&m->shape) * sizeof *served);
-    fis_trainer_set_anchor(m->learner, anchor);
+    fis_learner_set_anchor(m->learner, anchor);
     trainer_restore_privacy(m, s);
     fis_gate_restore(m->gate, s->val0, served, s->looks);
     fis_gate_hold(m->gate, s->pinned != 0);
@@ -58,7 +58,7 @@ int trainer_role_restore_state(struct trainer_role *m, const struct wire_trainer
 int trainer_role_restore_checkpoint(struct trainer_role *m, struct wire_bytes learner,
                                     struct wire_bytes gate, struct fis_error *e)
 {
-    int rc = fis_trainer_load(m->learner, learner.data, learner.length, e);
+    int rc = fis_learner_load(m->learner, learner.data, learner.length, e);
     if (rc < 0)
         return rc;
     m->restored_copies = 1;
@@ -164,7 +164,7 @@ static int restore_bought(struct trainer_role *m, const struct wire_ledger_entry
     uint32_t index;
     int rc = fis_selector_restore(m->selector, &c, criterion, (int64_t)entry->class_index, e);
     if (rc >= 0)
-        rc = fis_trainer_add_bought(m->learner, entry->x, entry->class_index, &index, e);
+        rc = fis_learner_add_bought(m->learner, entry->x, entry->class_index, &index, e);
     if (rc < 0)
         return rc;
     if (entry->round != m->state.round)

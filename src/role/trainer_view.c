@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "role/trainer_role.h"
+#include "role/trainer_impl.h"
 
 #define BEST_MAX 64
 
@@ -43,7 +43,7 @@ uint32_t trainer_view_open(const struct trainer_role *m, struct trainer_open *ou
 
 void trainer_view(const struct trainer_role *m, struct trainer_view *out)
 {
-    const struct fis_rows *v = fis_trainer_validation(m->learner);
+    const struct fis_rows *v = fis_learner_validation(m->learner);
     *out = (struct trainer_view){
         .job = m->job,
         .val0 = m->phase >= PHASE_COLLECT ? fis_gate_val0(m->gate) : (double)NAN,

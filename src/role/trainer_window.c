@@ -1,5 +1,5 @@
 /* What scorers offer, how far they are, and when a window is full. */
-#include "role/trainer_role.h"
+#include "role/trainer_impl.h"
 
 #include <string.h>
 

@@ -39,7 +39,7 @@ void trainer_wire_done(struct trainer_wire *w)
 
 bool trainer_wire_failed(const struct trainer_wire *w, struct fis_error *e)
 {
-    if (w->failed.class == FIS_OK)
+    if (w->failed.kind == FIS_OK)
         return false;
     *e = w->failed;
     return true;
@@ -54,9 +54,9 @@ static struct wire_bytes view(const struct wire_buffer *b)
 static void put(struct trainer_wire *w, int rc, enum trainer_topic t, struct wire_bytes key,
                 struct fis_error *e)
 {
-    if (rc == 0 && w->failed.class == FIS_OK)
+    if (rc == 0 && w->failed.kind == FIS_OK)
         rc = w->o.put(w->o.arg, t, key, view(&w->payload), e);
-    if (rc < 0 && w->failed.class == FIS_OK)
+    if (rc < 0 && w->failed.kind == FIS_OK)
         w->failed = *e;
 }
 
@@ -152,7 +152,7 @@ static void out_unheld(void *ctx, const struct fis_id *id)
 {
     struct trainer_wire *w = ctx;
     struct fis_error e;
-    if (w->failed.class == FIS_OK && w->o.put(w->o.arg, TRAINER_LEDGER, wire_ledger_entry_key(id),
+    if (w->failed.kind == FIS_OK && w->o.put(w->o.arg, TRAINER_LEDGER, wire_ledger_entry_key(id),
                                               (struct wire_bytes){0}, &e) < 0)
         w->failed = e;
 }
@@ -205,9 +205,9 @@ static int put_chunks(struct trainer_wire *w, const struct chunked *c, struct fi
 
 static void out_chunks(struct trainer_wire *w, int rc, const struct chunked *c, struct fis_error *e)
 {
-    if (rc == 0 && w->failed.class == FIS_OK)
+    if (rc == 0 && w->failed.kind == FIS_OK)
         rc = put_chunks(w, c, e);
-    if (rc < 0 && w->failed.class == FIS_OK)
+    if (rc < 0 && w->failed.kind == FIS_OK)
         w->failed = *e;
 }
 

@@ -182,18 +182,18 @@ void stream_client_watch(rd_kafka_queue_t *queue, struct stream_link *link)
     }
 }
 
-void stream_errors_push(struct stream_errors *q, enum fis_error_class class, const char *text)
+void stream_errors_push(struct stream_errors *q, enum fis_error_kind kind, const char *text)
 {
     struct fis_error e;
-    (void)fis_fail(&e, class, "%s", text);
+    (void)fis_fail(&e, kind, "%s", text);
     for (uint32_t i = 0; i < q->count; i++) {
-        if (q->items[i].class == class && strcmp(q->items[i].text, e.text) == 0) {
+        if (q->items[i].kind == kind && strcmp(q->items[i].text, e.text) == 0) {
             return;
         }
     }
     if (q->count < STREAM_ERRORS) {
         q->items[q->count++] = e;
-    } else if (class == FIS_FATAL) {
+    } else if (kind == FIS_FATAL) {
         q->items[STREAM_ERRORS - 1] = e;
     }
 }

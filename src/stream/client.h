@@ -52,7 +52,7 @@ struct stream_errors {
     struct fis_error items[STREAM_ERRORS];
     uint32_t count;
 };
-void stream_errors_push(struct stream_errors *q, enum fis_error_class class, const char *text);
+void stream_errors_push(struct stream_errors *q, enum fis_error_kind kind, const char *text);
 bool stream_errors_pop(struct stream_errors *q, struct fis_error *e);
 
 #endif

@@ -13,7 +13,7 @@
  *   nothing; for heads, models, validation, ledger. END is reported when everything that was there
  *   has been read, and once more after each stream_consumer_to_end. Partitions added to a topic
  *   later are seen only by a new consumer. A topic that is not there yet is waited for, with an
- *   ERROR event of class RETRY.
+ *   ERROR event of kind RETRY.
  * - stored (`group_id`, `stored`): the same without being a member, but from what is committed for
  *   the group, or the beginning where nothing is. Offsets are those of stable transactions: one
  *   that is open is waited for. What was read is committed by a transaction (stream/txn_thread.h)

@@ -43,7 +43,7 @@ bool stream_helper_over(struct stream_helper *h, struct stream_errors *errors)
     struct fis_error e;
     pthread_mutex_lock(&h->lock);
     while (stream_errors_pop(&h->errors, &e)) {
-        stream_errors_push(errors, e.class, e.text);
+        stream_errors_push(errors, e.kind, e.text);
     }
     bool done = h->done;
     pthread_mutex_unlock(&h->lock);

@@ -76,7 +76,7 @@ int stream_producer_open(struct stream_producer **out, const struct stream_produ
 
 /* ---- sending ---------------------------------------------------------------------------- */
 
-static enum fis_error_class send_class(const struct stream_producer *p, rd_kafka_resp_err_t err)
+static enum fis_error_kind send_class(const struct stream_producer *p, rd_kafka_resp_err_t err)
 {
     switch (err) {
     case RD_KAFKA_RESP_ERR__QUEUE_FULL:
@@ -134,7 +134,7 @@ int stream_producer_send(struct stream_producer *p, const char *topic, int32_t p
 
 /* ---- reports ---------------------------------------------------------------------------- */
 
-static enum fis_error_class report_class(const struct stream_producer *p, rd_kafka_resp_err_t err)
+static enum fis_error_kind report_class(const struct stream_producer *p, rd_kafka_resp_err_t err)
 {
     switch (err) {
     case RD_KAFKA_RESP_ERR_NO_ERROR:

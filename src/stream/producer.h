@@ -30,9 +30,9 @@ struct stream_producer_options {
     size_t batch_bytes;
 };
 
-/* What became of a message. class FIS_OK: delivered. INPUT: the broker refuses this message.
+/* What became of a message. kind FIS_OK: delivered. INPUT: the broker refuses this message.
  * RETRY: given up after message.timeout.ms. ABORT_TXN: its transaction was aborted. FATAL. */
-typedef void stream_report_fn(void *arg, uint64_t token, enum fis_error_class class,
+typedef void stream_report_fn(void *arg, uint64_t token, enum fis_error_kind kind,
                               const char *text);
 
 /* Starts; does not wait for a broker. INPUT: a bad option or property. */

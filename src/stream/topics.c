@@ -67,11 +67,11 @@ static int created(const rd_kafka_topic_result_t *result, struct stream_topic_re
     }
     const char *text = rd_kafka_topic_result_error_string(result);
     note(r, text ? text : rd_kafka_err2str(err));
-    enum fis_error_class class =
+    enum fis_error_kind kind =
         err == RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT || err == RD_KAFKA_RESP_ERR_NOT_CONTROLLER
             ? FIS_RETRY
             : FIS_FATAL;
-    return fis_fail(e, class, "kafka topic \"%s\" cannot be created: %s",
+    return fis_fail(e, kind, "kafka topic \"%s\" cannot be created: %s",
                     rd_kafka_topic_result_name(result), r->text);
 }
 

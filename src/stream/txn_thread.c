@@ -113,7 +113,7 @@ static enum stream_txn_event classify(const rd_kafka_error_t *error)
     return rd_kafka_error_is_retriable(error) ? STREAM_TXN_GOT_RETRY : STREAM_TXN_GOT_FATAL;
 }
 
-static enum fis_error_class class_of(enum stream_txn_event outcome)
+static enum fis_error_kind class_of(enum stream_txn_event outcome)
 {
     switch (outcome) {
     case STREAM_TXN_GOT_OK:
@@ -312,12 +312,12 @@ int stream_txn_abort(struct stream_txn_thread *t, int timeout_ms, struct fis_err
     return submit(t, STREAM_TXN_JOB_ABORT, STREAM_TXN_DO_ABORT, timeout_ms, e);
 }
 
-void stream_txn_send_failed(struct stream_txn_thread *t, enum fis_error_class class)
+void stream_txn_send_failed(struct stream_txn_thread *t, enum fis_error_kind kind)
 {
     /* While a commit runs, its own result says the same. */
-    if (!t->busy && (class == FIS_ABORT_TXN || class == FIS_FATAL)) {
+    if (!t->busy && (kind == FIS_ABORT_TXN || kind == FIS_FATAL)) {
         (void)!stream_txn_step(
-            &t->machine, class == FIS_FATAL ? STREAM_TXN_GOT_FATAL : STREAM_TXN_GOT_ABORT, NULL);
+            &t->machine, kind == FIS_FATAL ? STREAM_TXN_GOT_FATAL : STREAM_TXN_GOT_ABORT, NULL);
     }
 }
 
@@ -336,13 +336,13 @@ bool stream_txn_thread_poll(struct stream_txn_thread *t, struct stream_txn_resul
     }
     t->busy = false;
     r->job = t->work.job;
-    if (r->error.class != FIS_RETRY) {
+    if (r->error.kind != FIS_RETRY) {
         drop_offsets(&t->work);
     }
     if (stream_txn_step(&t->machine, outcome, NULL) != 0) {
         /* init that "must be aborted": librdkafka cannot go on from there. */
         (void)!stream_txn_step(&t->machine, STREAM_TXN_GOT_FATAL, NULL);
-        r->error.class = FIS_FATAL;
+        r->error.kind = FIS_FATAL;
     }
     r->state = t->machine.state;
     return true;

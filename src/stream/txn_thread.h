@@ -21,7 +21,7 @@ enum stream_txn_job {
     STREAM_TXN_JOB_ABORT
 };
 
-/* error.class: OK; RETRY: the broker did not answer in time, submit the same again; ABORT_TXN:
+/* error.kind: OK; RETRY: the broker did not answer in time, submit the same again; ABORT_TXN:
  * nothing of the transaction counts: in state BROKEN stream_txn_abort may go on with this producer,
  * in state EXPIRED (the coordinator has forgotten the id, after days without a transaction) only
  * another producer with the same id can, and in both that one always may: close this one without a
@@ -53,8 +53,8 @@ int stream_txn_commit(struct stream_txn_thread *t, const struct stream_offset *o
                       struct fis_error *e) FIS_MUST_CHECK;
 int stream_txn_abort(struct stream_txn_thread *t, int timeout_ms,
                      struct fis_error *e) FIS_MUST_CHECK;
-/* A send failed with this class (ABORT_TXN or FATAL): the machine must know. */
-void stream_txn_send_failed(struct stream_txn_thread *t, enum fis_error_class class);
+/* A send failed with this kind (ABORT_TXN or FATAL): the machine must know. */
+void stream_txn_send_failed(struct stream_txn_thread *t, enum fis_error_kind kind);
 
 /* The result of the job that ended, once; false when none has. */
 bool stream_txn_thread_poll(struct stream_txn_thread *t, struct stream_txn_result *r);

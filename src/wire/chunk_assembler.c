@@ -234,7 +234,7 @@ int wire_assembler_feed(struct wire_assembler *a, struct wire_bytes chunk,
     e = e ? e : &own;
     Fis__V1__Chunk *c = wire_protobuf_unpack(&fis__v1__chunk__descriptor, chunk, NULL, e);
     if (!c)
-        return -(int)e->class;
+        return -(int)e->kind;
     int rc = feed(a, c, payload, e);
     if (rc < 0)
         fis_error_prefix(e, "version %llu", (unsigned long long)c->version);

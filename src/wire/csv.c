@@ -112,7 +112,7 @@ static void refuse(struct wire_csv *csv, uint64_t line, const char *format, ...)
 {
     char text[FIS_ERROR_TEXT];
     va_list ap;
-    if (csv->error.class)
+    if (csv->error.kind)
         return;
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
@@ -139,7 +139,7 @@ static int grow_fields(struct wire_csv *csv)
 static void on_field(void *text, size_t length, void *arg)
 {
     struct wire_csv *csv = arg;
-    if (csv->error.class)
+    if (csv->error.kind)
         return;
     if (csv->n == WIRE_CSV_FIELDS_MAX || length > WIRE_CSV_ROW_MAX - csv->text.length)
         refuse(csv, csv->row_line, "over %u fields or %zu bytes in one row", WIRE_CSV_FIELDS_MAX,
@@ -194,7 +194,7 @@ static void parse_piece(struct wire_csv *csv, const unsigned char *piece, size_t
     size_t done = csv_parse(&csv->parser, piece, length, on_field, on_row, csv);
     if (was_quoted && csv->n == had && !csv->row_done)
         csv->quote_line = before;
-    if (done < length && !csv->error.class)
+    if (done < length && !csv->error.kind)
         refuse_piece(csv, piece[done]);
 }
 
@@ -240,9 +240,9 @@ static void finish(struct wire_csv *csv)
         refuse(csv, csv->quote_line, "quote opened and not closed");
         return;
     }
-    if (csv_fini(&csv->parser, on_field, on_row, csv) && !csv->error.class)
+    if (csv_fini(&csv->parser, on_field, on_row, csv) && !csv->error.kind)
         refuse(csv, csv->row_line, "the last row is not whole");
-    if (!csv->width && !csv->row_done && !csv->error.class)
+    if (!csv->width && !csv->row_done && !csv->error.kind)
         fis_fail(&csv->error, FIS_INPUT, "no header: nothing but white space in it");
 }
 
@@ -261,7 +261,7 @@ static void check_header(struct wire_csv *csv)
         fis_fail(&csv->error, FIS_NOMEM, "no memory for a header of %u columns", csv->n);
         return;
     }
-    for (uint32_t i = 0; i < csv->n && !csv->error.class; i++) {
+    for (uint32_t i = 0; i < csv->n && !csv->error.kind; i++) {
         struct wire_bytes f = csv->row[i];
         if (f.length == 0)
             refuse(csv, line, "column %u of the header has no name", i + 1);
@@ -269,9 +269,9 @@ static void check_header(struct wire_csv *csv)
             refuse(csv, line, "the name of column %u is not UTF-8 text; is the file UTF-8?", i + 1);
         sorted[i] = f;
     }
-    if (!csv->error.class)
+    if (!csv->error.kind)
         qsort(sorted, csv->n, sizeof *sorted, same_bytes);
-    for (uint32_t i = 1; i < csv->n && !csv->error.class; i++)
+    for (uint32_t i = 1; i < csv->n && !csv->error.kind; i++)
         if (same_bytes(&sorted[i - 1], &sorted[i]) == 0)
             refuse(csv, line, "two columns are named \"%.*s\"",
                    (int)(sorted[i].length < 80 ? sorted[i].length : 80),
@@ -298,7 +298,7 @@ static void take_row(struct wire_csv *csv, struct wire_csv_row *row)
 
 int wire_csv_next(struct wire_csv *csv, struct wire_csv_row *row, struct fis_error *e)
 {
-    while (!csv->error.class && !csv->row_done) {
+    while (!csv->error.kind && !csv->row_done) {
         if (!csv->marked && (csv->left || csv->ended))
             skip_mark(csv);
         else if (csv->left)
@@ -309,12 +309,12 @@ int wire_csv_next(struct wire_csv *csv, struct wire_csv_row *row, struct fis_err
             return 0;
     }
     struct wire_csv_row found;
-    if (!csv->error.class)
+    if (!csv->error.kind)
         take_row(csv, &found);
-    if (csv->error.class) {
+    if (csv->error.kind) {
         if (e)
             *e = csv->error;
-        return -(int)csv->error.class;
+        return -(int)csv->error.kind;
     }
     *row = found;
     return 1;

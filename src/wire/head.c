@@ -249,7 +249,7 @@ int wire_head_decode(struct wire_bytes bytes, struct wire_head_owned *out, struc
     e = e ? e : &own;
     Fis__V1__ScoringHead *m =
         wire_protobuf_unpack(&fis__v1__scoring_head__descriptor, bytes, NULL, e);
-    int rc = m ? read_head(m, &made, e) : -(int)e->class;
+    int rc = m ? read_head(m, &made, e) : -(int)e->kind;
     wire_protobuf_free(m);
     if (rc) {
         wire_head_done(&made);

@@ -195,7 +195,7 @@ int wire_model_decode(struct wire_bytes bytes, struct wire_model_owned *out, str
     Fis__V1__ModelVersion *v =
         wire_protobuf_unpack(&fis__v1__model_version__descriptor, bytes, NULL, e);
     made.storage[0] = v; /* the names and parameters stay where they are */
-    int rc = v ? read_model(v, &made, e) : -(int)e->class;
+    int rc = v ? read_model(v, &made, e) : -(int)e->kind;
     if (rc) {
         wire_model_done(&made);
         fis_error_prefix(e, "model version");

@@ -129,7 +129,7 @@ int wire_encoder_read(const Fis__V1__Encoder *from, uint32_t d, struct fis_encod
     int rc = read_columns(from, states, e);
     if (!rc) {
         enc = fis_encoder_from_states(states, (uint32_t)from->n_columns, e);
-        rc = enc ? 0 : -(int)e->class;
+        rc = enc ? 0 : -(int)e->kind;
     }
     fis_free(states);
     if (!rc && fis_encoder_dimension(enc) != d) {

@@ -30,7 +30,7 @@ static void nothing_but_text(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fis_error e = {0};
         assert_int_equal(fis_fail(&e, FIS_INPUT, "%s", cases[i].in), -FIS_INPUT);
-        assert_int_equal(e.class, FIS_INPUT);
+        assert_int_equal(e.kind, FIS_INPUT);
         assert_string_equal(e.text, cases[i].out);
     }
 }
@@ -61,7 +61,7 @@ static void codes_are_words(void **state)
     struct fis_error e;
     (void)state;
     assert_int_equal(fis_refuse(&e, FIS_CODE_TOO_LONG, "%d bytes", 7), -FIS_INPUT);
-    assert_int_equal(e.class, FIS_INPUT);
+    assert_int_equal(e.kind, FIS_INPUT);
     assert_string_equal(e.text, "7 bytes");
     assert_int_equal(fis_error_prefix(&e, "here"), -FIS_INPUT);
     assert_int_equal(e.code, FIS_CODE_TOO_LONG);

@@ -4,7 +4,7 @@ of protobuf records as fast as it can.
 
     profile.py [--bin DIR] [--records N] [--encoding protobuf|raw]
 
-Needs perf and the right to use it. src/PERFORMANCE.md has a table of it.
+Needs perf and the right to use it. docs/performance.md has a table of it.
 """
 
 import argparse

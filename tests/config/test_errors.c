@@ -213,7 +213,7 @@ static void test_bad_documents(void **state)
         snprintf(place, sizeof place, "dir/p.yaml%s", b->place);
         int rc = config_load_text("dir/p.yaml", b->text, strlen(b->text), &cfg, NULL, &e);
         bool ok =
-            rc == -FIS_INPUT && e.class == FIS_INPUT && !strncmp(e.text, place, strlen(place));
+            rc == -FIS_INPUT && e.kind == FIS_INPUT && !strncmp(e.text, place, strlen(place));
         for (size_t k = 0; k < 3 && b->says[k]; k++)
             ok = ok && strstr(e.text, b->says[k]);
         ok = ok && !strstr(e.text, "s3cret");
@@ -326,7 +326,7 @@ static void test_damaged_examples(void **state)
             read++;
             config_done(&cfg);
         } else {
-            assert_int_equal(e.class, FIS_INPUT);
+            assert_int_equal(e.kind, FIS_INPUT);
         }
     }
     assert_true(read > 0 && read < length / 2);
@@ -353,7 +353,7 @@ static void test_memory_is_refused(void **state)
         rc = config_load_text("f", text, sizeof text - 1, &cfg, NULL, &e);
         fis_mem_refuse_after(UINT64_MAX);
         if (rc)
-            assert_int_equal(e.class, FIS_NOMEM);
+            assert_int_equal(e.kind, FIS_NOMEM);
     }
     assert_int_equal(rc, 0);
     config_done(&cfg);

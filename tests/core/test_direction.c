@@ -274,7 +274,7 @@ static void out_of_memory(void **state)
         fis_mem_refuse_after(n);
         rc = fis_directions(&c.shape, c.w, &c.rows, NULL, 0, &o, c.g_acc, c.g_fair, &phi, &e);
         fis_mem_refuse_after(UINT64_MAX);
-        assert_true(rc == 0 || (rc == -FIS_NOMEM && e.class == FIS_NOMEM && phi == 7));
+        assert_true(rc == 0 || (rc == -FIS_NOMEM && e.kind == FIS_NOMEM && phi == 7));
     }
     assert_true(n > 8 && n < 40);
     random_case_done(&c);

@@ -362,7 +362,7 @@ static void refuses_states_that_make_no_sense(void **state)
     assert_null(fis_encoder_from_states(&s, 1, &e));
     s = job, s.n_categories = 2, s.categories = unsorted;
     assert_null(fis_encoder_from_states(&s, 1, &e));
-    assert_int_equal(e.class, FIS_INPUT);
+    assert_int_equal(e.kind, FIS_INPUT);
     s.categories = same;
     assert_null(fis_encoder_from_states(&s, 1, &e));
     assert_null(fis_encoder_from_states(&s, 0, &e));
@@ -394,7 +394,7 @@ static void survives_refused_memory(void **state)
         fis_encoder_free(twin);
         if (twin)
             break;
-        assert_int_equal(e.class, FIS_NOMEM);
+        assert_int_equal(e.kind, FIS_NOMEM);
         refused++;
         assert_true(n < 1000);
     }

@@ -48,10 +48,10 @@ static struct fis_shape shape(void)
     return s;
 }
 
-static struct fis_trainer *trainer(enum fis_copies copies, uint32_t folds,
+static struct fis_learner *trainer(enum fis_copies copies, uint32_t folds,
                                    const struct synthetic *val)
 {
-    struct fis_trainer_options o = {.shape = shape(),
+    struct fis_learner_options o = {.shape = shape(),
                                     .copies = copies,
                                     .folds = folds,
                                     .learning_rate = .05f,
@@ -63,11 +63,11 @@ static struct fis_trainer *trainer(enum fis_copies copies, uint32_t folds,
                                     .average_every = 6,
                                     .seed = 5};
     struct fis_rows rows = synthetic_rows(val);
-    struct fis_trainer *t = fis_trainer_new(&o, &e);
+    struct fis_learner *t = fis_learner_new(&o, &e);
     assert_non_null(t);
     for (uint32_t i = 0; i < initial.n; i++)
-        assert_int_equal(fis_trainer_add_initial(t, initial.x[i], initial.y[i], &e), 0);
-    assert_int_equal(fis_trainer_set_validation(t, &rows, 2, &e), 0);
+        assert_int_equal(fis_learner_add_initial(t, initial.x[i], initial.y[i], &e), 0);
+    assert_int_equal(fis_learner_set_validation(t, &rows, 2, &e), 0);
     return t;
 }
 
@@ -79,24 +79,24 @@ static struct fis_gate *gate(const struct fis_gate_options *o)
     return g;
 }
 
-static void warm_up(struct fis_trainer *t)
+static void warm_up(struct fis_learner *t)
 {
-    assert_int_equal(fis_trainer_warm_up(t, 200, &e), 0);
-    fis_trainer_fork(t);
+    assert_int_equal(fis_learner_warm_up(t, 200, &e), 0);
+    fis_learner_fork(t);
 }
 
-static void buy_and_train(struct fis_trainer *t)
+static void buy_and_train(struct fis_learner *t)
 {
     struct fis_direction_options d = {.surrogate = {FIS_DEMOGRAPHIC_PARITY, FIS_GAP_PAIRS, 1, 10},
                                       .n_groups = 2};
     uint32_t index;
-    assert_int_equal(fis_trainer_refresh(t, &d, NULL, &e), 0);
+    assert_int_equal(fis_learner_refresh(t, &d, NULL, &e), 0);
     for (uint32_t i = 0; i < bought.n; i++) {
-        assert_int_equal(fis_trainer_add_bought(t, bought.x[i], bought.y[i], &index, &e), 0);
-        (void)fis_trainer_check(t, index, NULL, NULL);
+        assert_int_equal(fis_learner_add_bought(t, bought.x[i], bought.y[i], &index, &e), 0);
+        (void)fis_learner_check(t, index, NULL, NULL);
     }
-    fis_trainer_round_begin(t);
-    assert_int_equal(fis_trainer_train(t, 240, &e), 0);
+    fis_learner_round_begin(t);
+    assert_int_equal(fis_learner_train(t, 240, &e), 0);
 }
 
 /* Says what the accuracy is, and has the rest from the rows. */
@@ -121,7 +121,7 @@ static void points_of_ones_own_are_judged(void **state)
     float other[64], told[64];
     double accuracy = .99;
     o.epsilon = .5; /* fairness alone decides */
-    struct fis_trainer *t = trainer(FIS_COPIES_PLAIN, 0, &validation);
+    struct fis_learner *t = trainer(FIS_COPIES_PLAIN, 0, &validation);
     struct fis_gate *g = gate(&o);
     warm_up(t);
     assert_int_equal(fis_gate_first(g, t, &j, params, &e), 0);
@@ -129,12 +129,12 @@ static void points_of_ones_own_are_judged(void **state)
     fis_gate_points_of(t, &p);
     assert_int_equal(p.n, 1);
     /* A network that does not look at the group's stand-in, feature 1, is fairer. */
-    memcpy(other, fis_trainer_end_anchor(t),
-           fis_shape_params(fis_trainer_shape(t)) * sizeof *other);
+    memcpy(other, fis_learner_end_anchor(t),
+           fis_shape_params(fis_learner_shape(t)) * sizeof *other);
     for (int h = 0; h < 8; h++)
         other[8 + h] = 0;
     p.n_ends = 2;
-    p.end[0][0] = p.end[0][1] = fis_trainer_end_anchor(t);
+    p.end[0][0] = p.end[0][1] = fis_learner_end_anchor(t);
     p.end[1][0] = p.end[1][1] = other;
     p.share[p.n++][0] = .5f;
     p.share[p.n++][1] = 1;
@@ -151,7 +151,7 @@ static void points_of_ones_own_are_judged(void **state)
     assert_int_equal(k.reason, FIS_GATE_BELOW_FLOOR);
     assert_float_equal(k.anchor.accuracy, .99, 0);
     fis_gate_free(g);
-    fis_trainer_free(t);
+    fis_learner_free(t);
 }
 
 static void the_warm_up_model_is_first(void **state)
@@ -159,7 +159,7 @@ static void the_warm_up_model_is_first(void **state)
     (void)state;
     struct fis_gate_options o = options();
     struct fis_gate_judgement j;
-    struct fis_trainer *t = trainer(FIS_COPIES_BOOSTED, 2, &validation);
+    struct fis_learner *t = trainer(FIS_COPIES_BOOSTED, 2, &validation);
     struct fis_gate *g = gate(&o);
     assert_true(isnan(fis_gate_val0(g)));
     warm_up(t);
@@ -170,9 +170,9 @@ static void the_warm_up_model_is_first(void **state)
     assert_int_equal(j.pick.n, validation.n);
     assert_true(fis_gate_val0(g) > .7);
     assert_float_equal(j.pick.accuracy, fis_gate_val0(g), 1e-12);
-    assert_memory_equal(params, fis_trainer_anchor(t), 4 * sizeof *params);
+    assert_memory_equal(params, fis_learner_anchor(t), 4 * sizeof *params);
     fis_gate_free(g);
-    fis_trainer_free(t);
+    fis_learner_free(t);
 }
 
 static void it_publishes_what_is_fairer_and_no_less_accurate(void **state)
@@ -181,7 +181,7 @@ static void it_publishes_what_is_fairer_and_no_less_accurate(void **state)
     for (uint32_t folds = 1; folds <= 2; folds++) {
         struct fis_gate_options o = options();
         struct fis_gate_judgement j, again;
-        struct fis_trainer *t = trainer(FIS_COPIES_BOOSTED, folds, &validation);
+        struct fis_learner *t = trainer(FIS_COPIES_BOOSTED, folds, &validation);
         struct fis_gate *g = gate(&o), *twin = gate(&o);
         warm_up(t);
         assert_int_equal(fis_gate_first(g, t, &j, params, &e), 0);
@@ -208,7 +208,7 @@ static void it_publishes_what_is_fairer_and_no_less_accurate(void **state)
         assert_float_equal(j.difference, 0, 1e-12);
         fis_gate_free(g);
         fis_gate_free(twin);
-        fis_trainer_free(t);
+        fis_learner_free(t);
     }
 }
 
@@ -217,7 +217,7 @@ static void what_is_served_is_replaced_when_it_has_aged(void **state)
     (void)state;
     struct fis_gate_options o = options();
     struct fis_gate_judgement j;
-    struct fis_trainer *t = trainer(FIS_COPIES_BOOSTED, 2, &validation);
+    struct fis_learner *t = trainer(FIS_COPIES_BOOSTED, 2, &validation);
     struct fis_gate *g = gate(&o);
     float fair_but_poor[64] = {0};
     struct fis_shape s = shape();
@@ -232,7 +232,7 @@ static void what_is_served_is_replaced_when_it_has_aged(void **state)
     assert_int_equal(j.looks, 8);
     assert_float_equal(j.served.demographic_parity, 0, 1e-12);
     fis_gate_free(g);
-    fis_trainer_free(t);
+    fis_learner_free(t);
 }
 
 static void accuracy_below_the_floor_is_rejected(void **state)
@@ -240,19 +240,19 @@ static void accuracy_below_the_floor_is_rejected(void **state)
     (void)state;
     struct fis_gate_options o = options();
     struct fis_gate_judgement j;
-    struct fis_trainer *t = trainer(FIS_COPIES_MIXED, 0, &validation);
+    struct fis_learner *t = trainer(FIS_COPIES_MIXED, 0, &validation);
     struct fis_gate *g = gate(&o);
     o.rule = FIS_GATE_RULE_ALWAYS;
     warm_up(t);
     params[0] = 42;
-    fis_gate_restore(g, .999, fis_trainer_anchor(t), 0);
+    fis_gate_restore(g, .999, fis_learner_anchor(t), 0);
     assert_int_equal(fis_gate_judge(g, t, &j, params, &e), 0);
     assert_int_equal(j.verdict, FIS_REJECT);
     assert_int_equal(j.reason, FIS_GATE_BELOW_FLOOR);
     assert_float_equal(j.floor, .979, 1e-9);
     assert_float_equal(params[0], 42, 0); /* nothing is written on reject */
     fis_gate_free(g);
-    fis_trainer_free(t);
+    fis_learner_free(t);
 }
 
 static void too_few_rows_are_refused(void **state)
@@ -262,7 +262,7 @@ static void too_few_rows_are_refused(void **state)
     struct fis_gate_options o = options();
     struct fis_gate_judgement j;
     synthetic_make(&few, 400, .5, 9);
-    struct fis_trainer *t = trainer(FIS_COPIES_BOOSTED, 1, &few);
+    struct fis_learner *t = trainer(FIS_COPIES_BOOSTED, 1, &few);
     struct fis_gate *g = gate(&o);
     warm_up(t);
     assert_int_equal(fis_gate_first(g, t, &j, params, &e), 0);
@@ -286,7 +286,7 @@ static void too_few_rows_are_refused(void **state)
     assert_int_equal(j.warn_cell, 1);
     fis_gate_free(strict);
     fis_gate_free(g);
-    fis_trainer_free(t);
+    fis_learner_free(t);
 }
 
 static void a_class_that_is_missing_is_not_estimable(void **state)
@@ -297,14 +297,14 @@ static void a_class_that_is_missing_is_not_estimable(void **state)
     struct fis_gate_judgement j;
     synthetic_make(&none, 800, 0, 9);
     o.metric = FIS_EQUALIZED_ODDS;
-    struct fis_trainer *t = trainer(FIS_COPIES_BOOSTED, 2, &none);
+    struct fis_learner *t = trainer(FIS_COPIES_BOOSTED, 2, &none);
     struct fis_gate *g = gate(&o);
     warm_up(t);
     assert_int_equal(fis_gate_first(g, t, &j, params, &e), -FIS_INPUT);
     assert_non_null(strstr(e.text, "cannot be estimated"));
     assert_true(isnan(fis_gate_val0(g)));
     fis_gate_free(g);
-    fis_trainer_free(t);
+    fis_learner_free(t);
 }
 
 static void a_cell_that_is_empty_in_one_group_is_said(void **state)
@@ -317,7 +317,7 @@ static void a_cell_that_is_empty_in_one_group_is_said(void **state)
     for (uint32_t i = 0; i < one.n; i++)
         one.y[i] = one.group[i] ? 0 : one.y[i];
     o.metric = FIS_EQUALIZED_ODDS;
-    struct fis_trainer *t = trainer(FIS_COPIES_BOOSTED, 2, &one);
+    struct fis_learner *t = trainer(FIS_COPIES_BOOSTED, 2, &one);
     struct fis_gate *g = gate(&o);
     warm_up(t);
     assert_int_equal(fis_gate_first(g, t, &j, params, &e), 0);
@@ -335,7 +335,7 @@ static void a_cell_that_is_empty_in_one_group_is_said(void **state)
     assert_int_equal(fis_gate_smallest_cell(whole, t), j.smallest_cell);
     fis_gate_free(whole);
     fis_gate_free(g);
-    fis_trainer_free(t);
+    fis_learner_free(t);
 }
 
 static void a_constant_predictor_is_no_improvement(void **state)
@@ -343,13 +343,13 @@ static void a_constant_predictor_is_no_improvement(void **state)
     (void)state;
     struct fis_gate_options o = options();
     struct fis_gate_judgement j;
-    struct fis_trainer *t = trainer(FIS_COPIES_PLAIN, 0, &validation);
+    struct fis_learner *t = trainer(FIS_COPIES_PLAIN, 0, &validation);
     struct fis_shape s = shape();
     float constant[64] = {0};
     o.rule = FIS_GATE_RULE_ALWAYS;
     struct fis_gate *g = gate(&o);
     constant[fis_shape_offset(&s, 1) + 8 * 2] = 3; /* always class 0 */
-    fis_trainer_set_anchor(t, constant);
+    fis_learner_set_anchor(t, constant);
     assert_int_equal(fis_gate_first(g, t, &j, params, &e), 0);
     assert_non_null(strstr(j.text, "one class only"));
     assert_float_equal(j.pick.balanced_accuracy, .5, 1e-12);
@@ -357,7 +357,7 @@ static void a_constant_predictor_is_no_improvement(void **state)
     assert_int_equal(j.verdict, FIS_REJECT);
     assert_int_equal(j.reason, FIS_GATE_CONSTANT);
     fis_gate_free(g);
-    fis_trainer_free(t);
+    fis_learner_free(t);
 }
 
 static void weights_that_are_not_finite_never_pass(void **state)
@@ -365,17 +365,17 @@ static void weights_that_are_not_finite_never_pass(void **state)
     (void)state;
     struct fis_gate_options o = options();
     struct fis_gate_judgement j;
-    struct fis_trainer *t = trainer(FIS_COPIES_PLAIN, 0, &validation);
+    struct fis_learner *t = trainer(FIS_COPIES_PLAIN, 0, &validation);
     float broken[64];
     struct fis_gate *g = gate(&o);
     warm_up(t);
-    memcpy(broken, fis_trainer_anchor(t), sizeof broken / 64 * 50);
-    fis_gate_restore(g, .5, fis_trainer_anchor(t), 0);
+    memcpy(broken, fis_learner_anchor(t), sizeof broken / 64 * 50);
+    fis_gate_restore(g, .5, fis_learner_anchor(t), 0);
     for (uint32_t i = 0; i < 50; i += 7)
         for (int inf = 0; inf < 2; inf++) {
             float kept = broken[i];
             broken[i] = inf ? INFINITY : NAN;
-            fis_trainer_set_anchor(t, broken);
+            fis_learner_set_anchor(t, broken);
             assert_int_equal(fis_gate_judge(g, t, &j, params, &e), 0);
             assert_int_equal(j.verdict, FIS_REJECT);
             assert_int_equal(j.reason, FIS_GATE_NOT_FINITE);
@@ -385,7 +385,7 @@ static void weights_that_are_not_finite_never_pass(void **state)
             broken[i] = kept;
         }
     fis_gate_free(g);
-    fis_trainer_free(t);
+    fis_learner_free(t);
 }
 
 static void interpolation_ends_are_exact(void **state)
@@ -403,7 +403,7 @@ static void interpolation_ends_are_exact(void **state)
     assert_true(slab_finite(a, 3) && !slab_finite(bad, 3) && !slab_finite(worse, 3));
 }
 
-static int judge_with(struct fis_trainer *t, uint64_t allow)
+static int judge_with(struct fis_learner *t, uint64_t allow)
 {
     struct fis_gate_options o = options();
     struct fis_shape s = shape();
@@ -423,13 +423,13 @@ static int judge_with(struct fis_trainer *t, uint64_t allow)
 static void every_refused_allocation_is_survived(void **state)
 {
     (void)state;
-    struct fis_trainer *t = trainer(FIS_COPIES_BOOSTED, 2, &validation);
+    struct fis_learner *t = trainer(FIS_COPIES_BOOSTED, 2, &validation);
     uint64_t allow = 0;
     warm_up(t);
     while (judge_with(t, allow) < 0)
         assert_true(++allow < 500);
     assert_true(allow > 20);
-    fis_trainer_free(t);
+    fis_learner_free(t);
 }
 
 int main(void)

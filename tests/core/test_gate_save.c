@@ -37,9 +37,9 @@ static struct fis_shape shape(void)
     return s;
 }
 
-static struct fis_trainer *trainer(uint32_t folds)
+static struct fis_learner *trainer(uint32_t folds)
 {
-    struct fis_trainer_options o = {.shape = shape(),
+    struct fis_learner_options o = {.shape = shape(),
                                     .copies = FIS_COPIES_BOOSTED,
                                     .folds = folds,
                                     .learning_rate = .05f,
@@ -50,13 +50,13 @@ static struct fis_trainer *trainer(uint32_t folds)
                                     .average_every = 6,
                                     .seed = 5};
     struct fis_rows rows = synthetic_rows(&validation);
-    struct fis_trainer *t = fis_trainer_new(&o, &e);
+    struct fis_learner *t = fis_learner_new(&o, &e);
     assert_non_null(t);
     for (uint32_t i = 0; i < initial.n; i++)
-        assert_int_equal(fis_trainer_add_initial(t, initial.x[i], initial.y[i], &e), 0);
-    assert_int_equal(fis_trainer_set_validation(t, &rows, 2, &e), 0);
-    assert_int_equal(fis_trainer_warm_up(t, 100, &e), 0);
-    fis_trainer_fork(t);
+        assert_int_equal(fis_learner_add_initial(t, initial.x[i], initial.y[i], &e), 0);
+    assert_int_equal(fis_learner_set_validation(t, &rows, 2, &e), 0);
+    assert_int_equal(fis_learner_warm_up(t, 100, &e), 0);
+    fis_learner_fork(t);
     return t;
 }
 
@@ -79,18 +79,18 @@ static struct fis_gate *gate(void)
     return g;
 }
 
-static void train_round(struct fis_trainer *t, uint32_t round)
+static void train_round(struct fis_learner *t, uint32_t round)
 {
     struct fis_direction_options d = {.surrogate = {FIS_DEMOGRAPHIC_PARITY, FIS_GAP_PAIRS, 1, 10},
                                       .n_groups = 2};
     uint32_t index;
-    assert_int_equal(fis_trainer_refresh(t, &d, NULL, &e), 0);
+    assert_int_equal(fis_learner_refresh(t, &d, NULL, &e), 0);
     for (uint32_t i = round * LABELS; i < (round + 1) * LABELS; i++) {
-        assert_int_equal(fis_trainer_add_bought(t, bought.x[i], bought.y[i], &index, &e), 0);
-        (void)fis_trainer_check(t, index, NULL, NULL);
+        assert_int_equal(fis_learner_add_bought(t, bought.x[i], bought.y[i], &index, &e), 0);
+        (void)fis_learner_check(t, index, NULL, NULL);
     }
-    fis_trainer_round_begin(t);
-    assert_int_equal(fis_trainer_train(t, 60, &e), 0);
+    fis_learner_round_begin(t);
+    assert_int_equal(fis_learner_train(t, 60, &e), 0);
 }
 
 struct judged_round {
@@ -98,9 +98,9 @@ struct judged_round {
     float params[SLAB], picked[SLAB];
 };
 
-static void judge(struct fis_gate *g, const struct fis_trainer *t, struct judged_round *out)
+static void judge(struct fis_gate *g, const struct fis_learner *t, struct judged_round *out)
 {
-    size_t bytes = fis_shape_params(fis_trainer_shape(t)) * sizeof(float);
+    size_t bytes = fis_shape_params(fis_learner_shape(t)) * sizeof(float);
     memset(out, 0, sizeof *out);
     assert_int_equal(fis_gate_judge(g, t, &out->j, out->params, &e), 0);
     assert_non_null(fis_gate_picked(g));
@@ -155,7 +155,7 @@ static void judgements_go_on_to_the_bit(void **state)
     (void)state;
     uint32_t published = 0, rejected = 0;
     for (uint32_t folds = 1; folds <= 2; folds++) {
-        struct fis_trainer *t = trainer(folds);
+        struct fis_learner *t = trainer(folds);
         struct fis_gate *g = gate(), *twin = NULL;
         struct judged_round a, b;
         assert_int_equal(fis_gate_first(g, t, &a.j, a.params, &e), 0);
@@ -176,7 +176,7 @@ static void judgements_go_on_to_the_bit(void **state)
         }
         fis_gate_free(g);
         fis_gate_free(twin);
-        fis_trainer_free(t);
+        fis_learner_free(t);
     }
     assert_true(published > 0 && rejected > 0);
 }
@@ -186,7 +186,7 @@ static void judgements_go_on_to_the_bit(void **state)
 static void what_is_held_is_served_on(void **state)
 {
     (void)state;
-    struct fis_trainer *t = trainer(2);
+    struct fis_learner *t = trainer(2);
     struct fis_gate *g = gate(), *held = gate();
     struct judged_round a, b;
     uint32_t pinned = 0, looks = 24; /* where they stand in the bytes */
@@ -220,27 +220,27 @@ static void what_is_held_is_served_on(void **state)
     free(before.bytes);
     fis_gate_free(g);
     fis_gate_free(held);
-    fis_trainer_free(t);
+    fis_learner_free(t);
 }
 
 /* The pick of a rejection is the model that its figures are of. */
 static void a_rejected_pick_can_be_had(void **state)
 {
     (void)state;
-    struct fis_trainer *t = trainer(1);
+    struct fis_learner *t = trainer(1);
     struct fis_gate *g = gate();
     struct judged_round a;
-    size_t bytes = fis_shape_params(fis_trainer_shape(t)) * sizeof(float);
+    size_t bytes = fis_shape_params(fis_learner_shape(t)) * sizeof(float);
     assert_null(fis_gate_picked(g));
     assert_int_equal(fis_gate_first(g, t, &a.j, a.params, &e), 0);
-    assert_memory_equal(fis_gate_picked(g), fis_trainer_anchor(t), bytes);
+    assert_memory_equal(fis_gate_picked(g), fis_learner_anchor(t), bytes);
     train_round(t, 0);
     fis_gate_rebase(g, 2); /* no point can reach that */
     judge(g, t, &a);
     assert_int_equal(a.j.reason, FIS_GATE_BELOW_FLOOR);
-    assert_memory_equal(a.picked, fis_trainer_end_anchor(t), bytes);
+    assert_memory_equal(a.picked, fis_learner_end_anchor(t), bytes);
     fis_gate_free(g);
-    fis_trainer_free(t);
+    fis_learner_free(t);
 }
 
 static void refuse(struct fis_gate *g, const struct blob *b, size_t size, const char *says)
@@ -261,7 +261,7 @@ static void refuse(struct fis_gate *g, const struct blob *b, size_t size, const 
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
-    struct fis_trainer *t = trainer(1);
+    struct fis_learner *t = trainer(1);
     struct fis_gate *g = gate(), *fresh = gate();
     struct judged_round a;
     assert_int_equal(fis_gate_first(g, t, &a.j, a.params, &e), 0);
@@ -288,7 +288,7 @@ static void what_does_not_fit_is_refused(void **state)
     free(none.bytes);
     fis_gate_free(g);
     fis_gate_free(fresh);
-    fis_trainer_free(t);
+    fis_learner_free(t);
 }
 
 int main(void)

@@ -304,7 +304,7 @@ static void naive_out_of_memory(void **state)
     int rc = fis_influence_naive(&c.shape, c.w, c.x, c.g_acc, c.g_fair, a, f, &e);
     fis_mem_refuse_after(UINT64_MAX);
     assert_int_equal(rc, -FIS_NOMEM);
-    assert_int_equal(e.class, FIS_NOMEM);
+    assert_int_equal(e.kind, FIS_NOMEM);
     random_case_done(&c);
 }
 

@@ -291,7 +291,7 @@ static void out_of_memory(void **state)
         fis_mem_refuse_after(n);
         rc = fis_metrics_bootstrap(c.h, NULL, c.y, c.g, N, 2, 2, 1, 20, &rng, &b, &e);
         fis_mem_refuse_after(UINT64_MAX);
-        assert_true(rc == 0 || (rc == -FIS_NOMEM && e.class == FIS_NOMEM));
+        assert_true(rc == 0 || (rc == -FIS_NOMEM && e.kind == FIS_NOMEM));
     }
     assert_int_equal(n, 3);
     assert_true(isnan(b.risk_disparity.se)); /* no logits, no risk */

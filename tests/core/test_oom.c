@@ -276,9 +276,9 @@ static void selectors(void **state)
 
 /* ---- trainer and gate ----------------------------------------------------------------------- */
 
-static struct fis_trainer *make_trainer(uint32_t folds, struct fis_error *e)
+static struct fis_learner *make_trainer(uint32_t folds, struct fis_error *e)
 {
-    struct fis_trainer_options o = {.shape = shape(),
+    struct fis_learner_options o = {.shape = shape(),
                                     .copies = FIS_COPIES_BOOSTED,
                                     .folds = folds,
                                     .learning_rate = .05f,
@@ -289,67 +289,67 @@ static struct fis_trainer *make_trainer(uint32_t folds, struct fis_error *e)
                                     .average_every = 2,
                                     .split_by_place = 1,
                                     .seed = 5};
-    return fis_trainer_new(&o, e);
+    return fis_learner_new(&o, e);
 }
 
-static int add_rows(struct fis_trainer *t, struct fis_error *e)
+static int add_rows(struct fis_learner *t, struct fis_error *e)
 {
     int r = 0;
     uint32_t index;
     for (uint32_t i = 0; r == 0 && i < initial.n; i++)
-        r = fis_trainer_add_initial(t, initial.x[i], initial.y[i], e);
+        r = fis_learner_add_initial(t, initial.x[i], initial.y[i], e);
     for (uint32_t i = 0; r == 0 && i < bought.n; i++) {
-        struct fis_trainer_counts before = fis_trainer_counts(t);
-        r = fis_trainer_add_bought(t, bought.x[i], bought.y[i], &index, e);
-        assert_int_equal(fis_trainer_counts(t).bought, before.bought + (r == 0));
+        struct fis_learner_counts before = fis_learner_counts(t);
+        r = fis_learner_add_bought(t, bought.x[i], bought.y[i], &index, e);
+        assert_int_equal(fis_learner_counts(t).bought, before.bought + (r == 0));
     }
     return r;
 }
 
 /* What could not be made is not charged. */
-static int noisy(struct fis_trainer *t, struct fis_direction_options d, struct fis_error *e)
+static int noisy(struct fis_learner *t, struct fis_direction_options d, struct fis_error *e)
 {
     const struct fis_privacy privacy = {.noise = 1, .clip = 1};
-    uint64_t before = fis_trainer_privacy(t).refreshes;
+    uint64_t before = fis_learner_privacy(t).refreshes;
     d.privacy = &privacy;
     d.precondition = 1;
     d.damping = .01;
-    int r = fis_trainer_refresh(t, &d, NULL, e);
-    assert_int_equal(fis_trainer_privacy(t).refreshes, before + (r == 0));
+    int r = fis_learner_refresh(t, &d, NULL, e);
+    assert_int_equal(fis_learner_privacy(t).refreshes, before + (r == 0));
     return r;
 }
 
-static int work(struct fis_trainer *t, struct fis_error *e)
+static int work(struct fis_learner *t, struct fis_error *e)
 {
     struct fis_direction_options d = {.surrogate = {FIS_DEMOGRAPHIC_PARITY, FIS_GAP_PAIRS, 1, 10},
                                       .n_groups = 2};
     struct fis_rows rows = synthetic_rows(&validation);
-    int r = fis_trainer_set_validation(t, &rows, 2, e);
+    int r = fis_learner_set_validation(t, &rows, 2, e);
     if (r == 0)
-        r = fis_trainer_warm_up(t, 5, e);
+        r = fis_learner_warm_up(t, 5, e);
     if (r == 0)
-        r = fis_trainer_refresh(t, &d, NULL, e);
+        r = fis_learner_refresh(t, &d, NULL, e);
     if (r == 0)
         r = noisy(t, d, e);
     if (r == 0)
-        (void)fis_trainer_review(t);
-    return r == 0 ? fis_trainer_train(t, 5, e) : r;
+        (void)fis_learner_review(t);
+    return r == 0 ? fis_learner_train(t, 5, e) : r;
 }
 
 static int train(void *arg, struct fis_error *e)
 {
-    struct fis_trainer *t = make_trainer(*(const uint32_t *)arg, e);
+    struct fis_learner *t = make_trainer(*(const uint32_t *)arg, e);
     if (!t)
         return oom_failed(e);
     int r = add_rows(t, e);
     if (r == 0)
         r = work(t, e);
-    if (r < 0 && fis_trainer_counts(t).bought == bought.n) {
+    if (r < 0 && fis_learner_counts(t).bought == bought.n) {
         struct fis_error again;
         fis_mem_refuse_after(UINT64_MAX);
         assert_int_equal(work(t, &again), 0);
     }
-    fis_trainer_free(t);
+    fis_learner_free(t);
     return r;
 }
 
@@ -370,19 +370,19 @@ static int load(void *arg, struct fis_error *e)
 {
     const struct saved *saved = arg;
     struct fis_error none;
-    struct fis_trainer *t = make_trainer(2, e);
+    struct fis_learner *t = make_trainer(2, e);
     if (!t)
         return oom_failed(e);
     int r = add_rows(t, e);
     if (r == 0)
-        r = fis_trainer_load(t, saved->bytes, saved->size, e);
-    if (r < 0 && fis_trainer_counts(t).bought == bought.n) {
-        assert_int_equal(fis_trainer_counts(t).steps, 0); /* nothing was changed */
+        r = fis_learner_load(t, saved->bytes, saved->size, e);
+    if (r < 0 && fis_learner_counts(t).bought == bought.n) {
+        assert_int_equal(fis_learner_counts(t).steps, 0); /* nothing was changed */
         fis_mem_refuse_after(UINT64_MAX);
-        assert_int_equal(fis_trainer_load(t, saved->bytes, saved->size, &none), 0);
-        assert_int_equal(fis_trainer_counts(t).steps, 10);
+        assert_int_equal(fis_learner_load(t, saved->bytes, saved->size, &none), 0);
+        assert_int_equal(fis_learner_counts(t).steps, 10);
     }
-    fis_trainer_free(t);
+    fis_learner_free(t);
     return r;
 }
 
@@ -390,17 +390,17 @@ static void loading(void **state)
 {
     (void)state;
     struct fis_error e;
-    struct fis_trainer *t = make_trainer(2, &e);
+    struct fis_learner *t = make_trainer(2, &e);
     assert_non_null(t);
     assert_int_equal(add_rows(t, &e), 0);
     assert_int_equal(work(t, &e), 0);
-    struct saved saved = {.size = fis_trainer_save_size(t)};
+    struct saved saved = {.size = fis_learner_save_size(t)};
     saved.bytes = malloc(saved.size);
     assert_non_null(saved.bytes);
-    fis_trainer_save(t, saved.bytes);
+    fis_learner_save(t, saved.bytes);
     oom_run(load, &saved);
     free(saved.bytes);
-    fis_trainer_free(t);
+    fis_learner_free(t);
 }
 
 static struct saved save(const struct fis_gate *g)
@@ -422,7 +422,7 @@ static int judge(void *arg, struct fis_error *e)
                                  .rule = FIS_GATE_RULE_FAIRER,
                                  .resamples = 10,
                                  .seed = 4};
-    struct fis_trainer *t = arg;
+    struct fis_learner *t = arg;
     struct fis_shape s = shape();
     struct fis_gate_judgement j = {.looks = 77};
     float params[64];
@@ -453,12 +453,12 @@ static void gates(void **state)
     (void)state;
     struct fis_error e;
     for (uint32_t folds = 1; folds <= 2; folds++) {
-        struct fis_trainer *t = make_trainer(folds, &e);
+        struct fis_learner *t = make_trainer(folds, &e);
         assert_non_null(t);
         assert_int_equal(add_rows(t, &e), 0);
         assert_int_equal(work(t, &e), 0);
         assert_true(oom_run(judge, t) > 20);
-        fis_trainer_free(t);
+        fis_learner_free(t);
     }
 }
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "core/direction_private.h"
-#include "fis/trainer.h"
+#include "fis/learner.h"
 #include "random_case.h"
 #include "synthetic.h"
 
@@ -237,9 +237,9 @@ static void noise_is_as_wide_as_said(void **state)
 
 static struct synthetic initial, validation;
 
-static struct fis_trainer *trainer(uint32_t folds, int by_place)
+static struct fis_learner *trainer(uint32_t folds, int by_place)
 {
-    struct fis_trainer_options o = {.copies = FIS_COPIES_BOOSTED,
+    struct fis_learner_options o = {.copies = FIS_COPIES_BOOSTED,
                                     .folds = folds,
                                     .learning_rate = .05f,
                                     .momentum = .9f,
@@ -252,12 +252,12 @@ static struct fis_trainer *trainer(uint32_t folds, int by_place)
     const uint32_t hidden[] = {8};
     struct fis_rows rows = synthetic_rows(&validation);
     assert_int_equal(fis_shape_init(&o.shape, SYN_D, hidden, 1, 2, NULL), 0);
-    struct fis_trainer *t = fis_trainer_new(&o, NULL);
+    struct fis_learner *t = fis_learner_new(&o, NULL);
     assert_non_null(t);
     for (uint32_t i = 0; i < initial.n; i++)
-        assert_int_equal(fis_trainer_add_initial(t, initial.x[i], initial.y[i], NULL), 0);
-    assert_int_equal(fis_trainer_set_validation(t, &rows, 2, NULL), 0);
-    assert_int_equal(fis_trainer_warm_up(t, 60, NULL), 0);
+        assert_int_equal(fis_learner_add_initial(t, initial.x[i], initial.y[i], NULL), 0);
+    assert_int_equal(fis_learner_set_validation(t, &rows, 2, NULL), 0);
+    assert_int_equal(fis_learner_warm_up(t, 60, NULL), 0);
     return t;
 }
 
@@ -271,16 +271,16 @@ static struct fis_direction_options options(const struct fis_privacy *p, int pre
         .privacy = p};
 }
 
-static size_t params_of(const struct fis_trainer *t)
+static size_t params_of(const struct fis_learner *t)
 {
-    return fis_shape_params(fis_trainer_shape(t));
+    return fis_shape_params(fis_learner_shape(t));
 }
 
-static int same_directions(const struct fis_trainer *a, const struct fis_trainer *b)
+static int same_directions(const struct fis_learner *a, const struct fis_learner *b)
 {
     size_t bytes = params_of(a) * sizeof(float);
-    return !memcmp(fis_trainer_direction(a, 0), fis_trainer_direction(b, 0), bytes) &&
-           !memcmp(fis_trainer_direction(a, 1), fis_trainer_direction(b, 1), bytes);
+    return !memcmp(fis_learner_direction(a, 0), fis_learner_direction(b, 0), bytes) &&
+           !memcmp(fis_learner_direction(a, 1), fis_learner_direction(b, 1), bytes);
 }
 
 static int make_sets(void **state)
@@ -296,27 +296,27 @@ static void a_refresh_is_charged_and_follows_from_the_key(void **state)
     (void)state;
     for (uint32_t folds = 1; folds <= 2; folds++) {
         struct fis_privacy p = {.noise = 4, .clip = 1, .key = {1}}, other = p;
-        struct fis_trainer *a = trainer(folds, 1), *b = trainer(folds, 1);
+        struct fis_learner *a = trainer(folds, 1), *b = trainer(folds, 1);
         other.key[0] = 2;
         struct fis_direction_options o = options(&p, 1), with = options(&other, 1);
-        assert_int_equal(fis_trainer_refresh(a, &o, NULL, NULL), 0);
-        assert_int_equal(fis_trainer_refresh(b, &o, NULL, NULL), 0);
+        assert_int_equal(fis_learner_refresh(a, &o, NULL, NULL), 0);
+        assert_int_equal(fis_learner_refresh(b, &o, NULL, NULL), 0);
         assert_true(same_directions(a, b));
-        assert_int_equal(fis_trainer_refresh(b, &with, NULL, NULL), 0);
+        assert_int_equal(fis_learner_refresh(b, &with, NULL, NULL), 0);
         assert_false(same_directions(a, b));
         /* Again, of the same: other noise. */
-        assert_int_equal(fis_trainer_refresh(a, &o, NULL, NULL), 0);
-        struct fis_privacy_account spent = fis_trainer_privacy(a);
+        assert_int_equal(fis_learner_refresh(a, &o, NULL, NULL), 0);
+        struct fis_privacy_account spent = fis_learner_privacy(a);
         assert_int_equal(spent.refreshes, 2);
         assert_int_equal(spent.exact, 0);
         assert_true(fabs(spent.rho - 2 * fis_privacy_rho(4)) < 1e-15);
         /* Without noise after some with it: no epsilon holds, and that is told. */
         struct fis_direction_options exact = options(NULL, 1);
-        assert_int_equal(fis_trainer_refresh(a, &exact, NULL, NULL), 0);
-        assert_int_equal(fis_trainer_privacy(a).exact, 1);
-        assert_int_equal(fis_trainer_privacy(a).refreshes, 2);
-        fis_trainer_free(a);
-        fis_trainer_free(b);
+        assert_int_equal(fis_learner_refresh(a, &exact, NULL, NULL), 0);
+        assert_int_equal(fis_learner_privacy(a).exact, 1);
+        assert_int_equal(fis_learner_privacy(a).refreshes, 2);
+        fis_learner_free(a);
+        fis_learner_free(b);
     }
 }
 
@@ -325,32 +325,32 @@ static void after_a_restart_the_same_is_free_and_another_is_not(void **state)
     (void)state;
     struct fis_privacy p = {.noise = 4, .clip = 1, .key = {1}}, other = {4, 1, {2}};
     struct fis_direction_options o = options(&p, 1), with = options(&other, 1);
-    struct fis_trainer *a = trainer(2, 1);
+    struct fis_learner *a = trainer(2, 1);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(fis_trainer_refresh(a, &o, NULL, NULL), 0);
-    struct fis_privacy_account spent = fis_trainer_privacy(a);
+        assert_int_equal(fis_learner_refresh(a, &o, NULL, NULL), 0);
+    struct fis_privacy_account spent = fis_learner_privacy(a);
     assert_int_equal(spent.refreshes, 3);
 
-    struct fis_trainer *b = trainer(2, 1);
-    fis_trainer_set_privacy(b, &spent);
-    assert_int_equal(fis_trainer_refresh(b, &o, NULL, NULL), 0);
+    struct fis_learner *b = trainer(2, 1);
+    fis_learner_set_privacy(b, &spent);
+    assert_int_equal(fis_learner_refresh(b, &o, NULL, NULL), 0);
     assert_true(same_directions(a, b));
-    struct fis_privacy_account now = fis_trainer_privacy(b);
+    struct fis_privacy_account now = fis_learner_privacy(b);
     assert_memory_equal(&now, &spent, sizeof now);
     /* Then both go on alike, with new noise. */
-    assert_int_equal(fis_trainer_refresh(a, &o, NULL, NULL), 0);
+    assert_int_equal(fis_learner_refresh(a, &o, NULL, NULL), 0);
     assert_false(same_directions(a, b));
-    assert_int_equal(fis_trainer_refresh(b, &o, NULL, NULL), 0);
+    assert_int_equal(fis_learner_refresh(b, &o, NULL, NULL), 0);
     assert_true(same_directions(a, b));
-    assert_int_equal(fis_trainer_privacy(b).refreshes, 4);
-    fis_trainer_free(b);
+    assert_int_equal(fis_learner_privacy(b).refreshes, 4);
+    fis_learner_free(b);
 
     b = trainer(2, 1); /* another key */
-    fis_trainer_set_privacy(b, &spent);
-    assert_int_equal(fis_trainer_refresh(b, &with, NULL, NULL), 0);
-    assert_int_equal(fis_trainer_privacy(b).refreshes, 4);
-    fis_trainer_free(b);
-    fis_trainer_free(a);
+    fis_learner_set_privacy(b, &spent);
+    assert_int_equal(fis_learner_refresh(b, &with, NULL, NULL), 0);
+    assert_int_equal(fis_learner_privacy(b).refreshes, 4);
+    fis_learner_free(b);
+    fis_learner_free(a);
 }
 
 /* Were the noise the same, the difference would be what the example has moved, and small. */
@@ -359,20 +359,20 @@ static void another_example_never_gets_the_same_noise(void **state)
     (void)state;
     struct fis_privacy p = {.noise = 50, .clip = 1, .key = {1}};
     struct fis_direction_options o = options(&p, 0);
-    struct fis_trainer *a = trainer(1, 1);
-    assert_int_equal(fis_trainer_refresh(a, &o, NULL, NULL), 0);
-    struct fis_privacy_account spent = fis_trainer_privacy(a);
+    struct fis_learner *a = trainer(1, 1);
+    assert_int_equal(fis_learner_refresh(a, &o, NULL, NULL), 0);
+    struct fis_privacy_account spent = fis_learner_privacy(a);
     uint32_t kept = validation.group[5];
     validation.group[5] = !kept;
-    struct fis_trainer *b = trainer(1, 1);
+    struct fis_learner *b = trainer(1, 1);
     validation.group[5] = kept;
-    fis_trainer_set_privacy(b, &spent);
-    assert_int_equal(fis_trainer_refresh(b, &o, NULL, NULL), 0);
-    assert_int_equal(fis_trainer_privacy(b).refreshes, 2);
-    double moved = distance(fis_trainer_direction(a, 0), fis_trainer_direction(b, 0), params_of(a));
+    fis_learner_set_privacy(b, &spent);
+    assert_int_equal(fis_learner_refresh(b, &o, NULL, NULL), 0);
+    assert_int_equal(fis_learner_privacy(b).refreshes, 2);
+    double moved = distance(fis_learner_direction(a, 0), fis_learner_direction(b, 0), params_of(a));
     assert_true(moved > 10 * 2 * p.clip / (validation.n / 2));
-    fis_trainer_free(a);
-    fis_trainer_free(b);
+    fis_learner_free(a);
+    fis_learner_free(b);
 }
 
 /* What an example is moves no other one from half to half. */
@@ -380,18 +380,18 @@ static void halves_by_place(void **state)
 {
     (void)state;
     for (int by_place = 0; by_place < 2; by_place++) {
-        struct fis_trainer *a = trainer(2, by_place);
+        struct fis_learner *a = trainer(2, by_place);
         uint32_t group = validation.group[7], y = validation.y[7], moved = 0;
         validation.group[7] = !group;
         validation.y[7] = !y;
-        struct fis_trainer *b = trainer(2, by_place);
+        struct fis_learner *b = trainer(2, by_place);
         validation.group[7] = group;
         validation.y[7] = y;
         for (uint32_t i = 0; i < validation.n; i++)
-            moved += fis_trainer_fold_of(a)[i] != fis_trainer_fold_of(b)[i];
+            moved += fis_learner_fold_of(a)[i] != fis_learner_fold_of(b)[i];
         assert_true(by_place ? moved == 0 : moved > 1);
-        fis_trainer_free(a);
-        fis_trainer_free(b);
+        fis_learner_free(a);
+        fis_learner_free(b);
     }
 }
 
@@ -401,15 +401,15 @@ static void refused(void **state)
     struct fis_error e;
     struct fis_privacy p = {.noise = 4, .clip = 1}, none = {.noise = 0, .clip = 1};
     struct fis_direction_options o = options(&p, 1), zero = options(&none, 1);
-    struct fis_trainer *t = trainer(2, 0);
-    assert_int_equal(fis_trainer_refresh(t, &o, NULL, &e), -FIS_INPUT);
+    struct fis_learner *t = trainer(2, 0);
+    assert_int_equal(fis_learner_refresh(t, &o, NULL, &e), -FIS_INPUT);
     assert_non_null(strstr(e.text, "by place"));
-    fis_trainer_free(t);
+    fis_learner_free(t);
     t = trainer(2, 1);
-    assert_int_equal(fis_trainer_refresh(t, &zero, NULL, &e), -FIS_INPUT);
-    assert_int_equal(fis_trainer_privacy(t).refreshes, 0);
-    assert_true(fis_trainer_privacy(t).rho == 0);
-    fis_trainer_free(t);
+    assert_int_equal(fis_learner_refresh(t, &zero, NULL, &e), -FIS_INPUT);
+    assert_int_equal(fis_learner_privacy(t).refreshes, 0);
+    assert_true(fis_learner_privacy(t).rho == 0);
+    fis_learner_free(t);
 }
 
 /* With little noise the directions point where the exact ones of the last layer do. */
@@ -420,13 +420,13 @@ static void little_noise_is_the_direction(void **state)
         struct fis_privacy p = {.noise = 1e-6, .clip = 100, .key = {1}};
         struct fis_direction_options o = options(&p, precondition);
         struct fis_direction_options exact = options(NULL, precondition);
-        struct fis_trainer *a = trainer(2, 1), *b = trainer(2, 1);
-        assert_int_equal(fis_trainer_refresh(a, &o, NULL, NULL), 0);
-        assert_int_equal(fis_trainer_refresh(b, &exact, NULL, NULL), 0);
-        size_t at = fis_shape_offset(fis_trainer_shape(a), 1), n = params_of(a) - at;
+        struct fis_learner *a = trainer(2, 1), *b = trainer(2, 1);
+        assert_int_equal(fis_learner_refresh(a, &o, NULL, NULL), 0);
+        assert_int_equal(fis_learner_refresh(b, &exact, NULL, NULL), 0);
+        size_t at = fis_shape_offset(fis_learner_shape(a), 1), n = params_of(a) - at;
         for (int which = 0; which < 2; which++) {
-            const float *x = fis_trainer_direction(a, which) + at;
-            const float *y = fis_trainer_direction(b, which) + at;
+            const float *x = fis_learner_direction(a, which) + at;
+            const float *y = fis_learner_direction(b, which) + at;
             double xy = 0, xx = 0, yy = 0;
             for (size_t i = 0; i < n; i++) {
                 xy += (double)x[i] * y[i];
@@ -435,8 +435,8 @@ static void little_noise_is_the_direction(void **state)
             }
             assert_true(xy / sqrt(xx * yy) > (precondition ? .8 : .99));
         }
-        fis_trainer_free(a);
-        fis_trainer_free(b);
+        fis_learner_free(a);
+        fis_learner_free(b);
     }
 }
 

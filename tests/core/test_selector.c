@@ -409,7 +409,7 @@ static int run_out_of_memory(uint64_t allow)
     struct fis_selector *s = fis_selector_new(&o, &e);
     for (uint32_t i = 0; s && i < N; i++)
         if (fis_selector_offer(s, &made[i], &e) < 0) {
-            assert_int_equal(e.class, FIS_NOMEM);
+            assert_int_equal(e.kind, FIS_NOMEM);
             bad = 1;
         }
     fis_mem_refuse_after(UINT64_MAX);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/alarms.h"
+#include "daemon/monitor/alarms.h"
 #include "fis/mem.h"
 
 #define SECOND UINT64_C(1000)

@@ -4,9 +4,9 @@
 #include "../stream/kit.h"
 #include "../wire/model_testing.h"
 
-#include "daemon/follower.h"
-#include "daemon/outbox.h"
-#include "daemon/version_fetch.h"
+#include "daemon/trainer/follower.h"
+#include "daemon/trainer/outbox.h"
+#include "daemon/trainer/version_fetch.h"
 #include "wire/chunk.h"
 #include "wire/ledger.h"
 #include "wire/model.h"
@@ -140,7 +140,7 @@ static void what_cannot_be_read_ends_it(void **state)
     KIT_OK(stream_producer_send(w.fill, "heads", 0, "k", 1, "\xff\xff", 2, 0, &kit_e));
     KIT_OK(follower_open(&f, &w.rt, &kit_e));
     KIT_UNTIL(follower_turn(f, &more, &e) < 0);
-    assert_int_equal(e.class, FIS_FATAL);
+    assert_int_equal(e.kind, FIS_FATAL);
     assert_non_null(strstr(e.text, "heads partition 0 offset 0"));
     follower_close(f);
     close_world(&w);

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/intake.h"
+#include "daemon/trainer/intake.h"
 #include "fis/mem.h"
 
 enum { CANDIDATES, LABELS };

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "daemon/alarms.h"
-#include "daemon/metrics.h"
+#include "daemon/monitor/alarms.h"
+#include "daemon/monitor/metrics.h"
 #include "fis/mem.h"
 
 /* ---- histograms ------------------------------------------------------------------------------ */

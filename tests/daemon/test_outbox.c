@@ -1,7 +1,7 @@
 /* The outbox in at_least_once, on the embedded broker: offsets follow what was acknowledged. */
 #include "../stream/kit.h"
 
-#include "daemon/outbox.h"
+#include "daemon/trainer/outbox.h"
 
 static const char out_topic[] = "out", in_topic[] = "in", dead_topic[] = "dead";
 

@@ -2,7 +2,7 @@
  * is gone through twice. The runtime is played by the test. */
 #include "../stream/kit.h"
 
-#include "daemon/scorer_host_impl.h"
+#include "daemon/scorer/scorer_host_impl.h"
 #include "stream/topics.h"
 #include "wire/head.h"
 #include "wire/json_arena.h"

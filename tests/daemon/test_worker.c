@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/worker.h"
+#include "daemon/context/worker.h"
 
 #define JOBS 200
 

@@ -254,7 +254,7 @@ static void survives_refused_memory(void **state)
             assert_true(n > 30);
             return;
         }
-        assert_int_equal(e.class, FIS_NOMEM);
+        assert_int_equal(e.kind, FIS_NOMEM);
     }
     fail_msg("never enough memory");
 }

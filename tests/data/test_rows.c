@@ -64,7 +64,7 @@ static void read_values(struct got *g, const char *path)
     memset(g, 0, sizeof *g);
     struct data_rows *r = data_rows_open(path, &options, &g->error);
     if (!r) {
-        g->rc = -(int)g->error.class;
+        g->rc = -(int)g->error.kind;
         return;
     }
     struct fis_value v[4];
@@ -80,7 +80,7 @@ static void read_objects(struct got *g, const char *path)
     memset(g, 0, sizeof *g);
     struct data_rows *r = data_rows_open(path, &options, &g->error);
     if (!r) {
-        g->rc = -(int)g->error.class;
+        g->rc = -(int)g->error.kind;
         return;
     }
     struct wire_buffer out = {0};
@@ -316,7 +316,7 @@ static void survives_refused_memory(void **state)
             fis_mem_refuse_after(n);
             read_values(&g, path);
             fis_mem_refuse_after(UINT64_MAX);
-            assert_true(g.rc == 0 || g.error.class == FIS_NOMEM);
+            assert_true(g.rc == 0 || g.error.kind == FIS_NOMEM);
         }
         assert_int_equal(g.rc, 0);
         assert_int_equal(g.count, 1);

@@ -22,7 +22,7 @@ void fuzz_fail(const char *file, int line, const char *format, ...)
 void fuzz_check_error(const struct fis_error *e)
 {
     size_t n = strnlen(e->text, sizeof e->text);
-    FUZZ_HOLDS(e->class != FIS_OK);
+    FUZZ_HOLDS(e->kind != FIS_OK);
     FUZZ_HOLDS(n > 0 && n < sizeof e->text);
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)e->text[i] < 0x20 || e->text[i] == 0x7f)
@@ -36,7 +36,7 @@ void fuzz_check_result(int rc, const struct fis_error *e)
     if (rc >= 0)
         return;
     fuzz_check_error(e);
-    FUZZ_HOLDS(rc == -(int)e->class);
+    FUZZ_HOLDS(rc == -(int)e->kind);
 }
 
 static const char *const classes[] = {"no", "yes"};

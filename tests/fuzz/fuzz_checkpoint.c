@@ -15,13 +15,13 @@ struct saved {
 static struct saved save(const struct fuzz_learner *l, int gate)
 {
     struct saved s = {.size =
-                          gate ? fis_gate_save_size(l->gate) : fis_trainer_save_size(l->trainer)};
+                          gate ? fis_gate_save_size(l->gate) : fis_learner_save_size(l->trainer)};
     s.bytes = malloc(s.size);
     FUZZ_HOLDS(s.bytes && s.size);
     if (gate)
         fis_gate_save(l->gate, s.bytes);
     else
-        fis_trainer_save(l->trainer, s.bytes);
+        fis_learner_save(l->trainer, s.bytes);
     return s;
 }
 
@@ -29,7 +29,7 @@ static int load(struct fuzz_learner *l, int gate, const void *bytes, size_t size
                 struct fis_error *e)
 {
     return gate ? fis_gate_load(l->gate, bytes, size, e)
-                : fis_trainer_load(l->trainer, bytes, size, e);
+                : fis_learner_load(l->trainer, bytes, size, e);
 }
 
 static int same(const struct saved *a, const struct saved *b)

@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int rc = config_load_text(NAME, text, size, &cfg, problems, &e);
     fuzz_check_result(rc, &e);
     if (rc) {
-        FUZZ_HOLDS(problems->count > 0 || e.class == FIS_NOMEM);
+        FUZZ_HOLDS(problems->count > 0 || e.kind == FIS_NOMEM);
         check_text(e.text, password);
     } else {
         FUZZ_HOLDS(problems->count == 0);
@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         config_done(&cfg);
     }
     for (uint32_t i = 0; i < problems->count && i < CONFIG_PROBLEMS_MAX; i++) {
-        struct fis_error problem = {.class = FIS_INPUT};
+        struct fis_error problem = {.kind = FIS_INPUT};
         snprintf(problem.text, sizeof problem.text, "%s", problems->text[i]);
         fuzz_check_error(&problem);
         check_text(problem.text, password);

@@ -238,7 +238,7 @@ static void try_objects(struct wire_bytes text, int json)
     struct wire_buffer out = {0};
     struct fis_error e = {0};
     struct data_rows *rows = data_rows_open(file_of(text), &options, &e);
-    int rc = rows ? 1 : -(int)e.class;
+    int rc = rows ? 1 : -(int)e.kind;
     while (rc > 0) {
         out.length = 0;
         rc = data_rows_next_json(rows, &out, &e);

@@ -15,8 +15,8 @@
 
 #include "common.h"
 
-#include "daemon/api.h"
-#include "daemon/dashboard.h"
+#include "daemon/monitor/api.h"
+#include "daemon/monitor/dashboard.h"
 #include "fis/mem.h"
 #include "http/http_impl.h"
 

@@ -22,7 +22,7 @@ static void must(int rc, const struct fis_error *e)
         FUZZ_FAIL("%s", e->text);
 }
 
-static void add_rows(struct fis_trainer *t)
+static void add_rows(struct fis_learner *t)
 {
     struct fis_rng r;
     struct fis_error e = {0};
@@ -31,8 +31,8 @@ static void add_rows(struct fis_trainer *t)
     fis_rng_seed(&r, 3, 1);
     for (uint32_t i = 0; i < INITIAL + BOUGHT; i++) {
         uint32_t label = draw(&r, i, x);
-        must(i < INITIAL ? fis_trainer_add_initial(t, x, label, &e)
-                         : fis_trainer_add_bought(t, x, label, &index, &e),
+        must(i < INITIAL ? fis_learner_add_initial(t, x, label, &e)
+                         : fis_learner_add_bought(t, x, label, &index, &e),
              &e);
     }
     for (uint32_t i = 0; i < VALIDATION; i++) {
@@ -40,12 +40,12 @@ static void add_rows(struct fis_trainer *t)
         group[i] = i % 2;
     }
     struct fis_rows rows = {VALIDATION, D, x, y, group};
-    must(fis_trainer_set_validation(t, &rows, 2, &e), &e);
+    must(fis_learner_set_validation(t, &rows, 2, &e), &e);
 }
 
 static void make_parts(struct fuzz_learner *l)
 {
-    struct fis_trainer_options o = {.copies = FIS_COPIES_BOOSTED,
+    struct fis_learner_options o = {.copies = FIS_COPIES_BOOSTED,
                                     .folds = 2,
                                     .learning_rate = .05f,
                                     .momentum = .9f,
@@ -63,7 +63,7 @@ static void make_parts(struct fuzz_learner *l)
                                  .resamples = 5};
     struct fis_error e = {0};
     must(fis_shape_init(&o.shape, D, (uint32_t[]){3}, 1, 2, &e), &e);
-    l->trainer = fis_trainer_new(&o, &e);
+    l->trainer = fis_learner_new(&o, &e);
     l->gate = fis_gate_new(&g, &o.shape, &e);
     l->params = fis_calloc(fis_shape_params(&o.shape), sizeof *l->params);
     FUZZ_HOLDS(l->trainer && l->gate && l->params);
@@ -78,25 +78,25 @@ void fuzz_learner_make(struct fuzz_learner *l)
     struct fis_error e = {0};
     make_parts(l);
     add_rows(l->trainer);
-    must(fis_trainer_warm_up(l->trainer, 4, &e), &e);
-    fis_trainer_fork(l->trainer);
+    must(fis_learner_warm_up(l->trainer, 4, &e), &e);
+    fis_learner_fork(l->trainer);
     must(fis_gate_first(l->gate, l->trainer, &j, l->params, &e), &e);
-    fis_trainer_round_begin(l->trainer);
-    must(fis_trainer_refresh(l->trainer, &l->directions, NULL, &e), &e);
-    (void)fis_trainer_review(l->trainer);
-    must(fis_trainer_train(l->trainer, 3, &e), &e);
+    fis_learner_round_begin(l->trainer);
+    must(fis_learner_refresh(l->trainer, &l->directions, NULL, &e), &e);
+    (void)fis_learner_review(l->trainer);
+    must(fis_learner_train(l->trainer, 3, &e), &e);
 }
 
 void fuzz_learner_go_on(struct fuzz_learner *l)
 {
     struct fis_gate_judgement j;
     struct fis_error e = {0};
-    int rc = fis_trainer_refresh(l->trainer, &l->directions, NULL, &e);
+    int rc = fis_learner_refresh(l->trainer, &l->directions, NULL, &e);
     fuzz_check_result(rc, &e);
     if (rc)
         return;
-    (void)fis_trainer_review(l->trainer);
-    rc = fis_trainer_train(l->trainer, 3, &e);
+    (void)fis_learner_review(l->trainer);
+    rc = fis_learner_train(l->trainer, 3, &e);
     fuzz_check_result(rc, &e);
     rc = fis_gate_judge(l->gate, l->trainer, &j, l->params, &e);
     fuzz_check_result(rc, &e);

@@ -4,10 +4,10 @@
 #define FUZZ_LEARNER_H
 
 #include "fis/gate.h"
-#include "fis/trainer.h"
+#include "fis/learner.h"
 
 struct fuzz_learner {
-    struct fis_trainer *trainer;
+    struct fis_learner *trainer;
     struct fis_gate *gate;
     struct fis_direction_options directions;
     float *params; /* a slab, for the gate to write to */

@@ -223,15 +223,15 @@ static void checkpoints(void)
     struct fis_error e = {0};
     fuzz_learner_make(&l);
     size_t gate = fis_gate_save_size(l.gate);
-    good(wire_buffer_reserve(&b, fis_trainer_save_size(l.trainer) + gate, &e), &e);
-    b.length = fis_trainer_save_size(l.trainer);
-    fis_trainer_save(l.trainer, b.data);
+    good(wire_buffer_reserve(&b, fis_learner_save_size(l.trainer) + gate, &e), &e);
+    b.length = fis_learner_save_size(l.trainer);
+    fis_learner_save(l.trainer, b.data);
     write("checkpoint", "learner", "l", 1, &b);
     b.length = gate;
     fis_gate_save(l.gate, b.data);
     write("checkpoint", "gate", "g", 1, &b);
     wire_buffer_done(&b);
-    fis_trainer_free(l.trainer);
+    fis_learner_free(l.trainer);
     fis_gate_free(l.gate);
     fis_free(l.params);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts tables that `fisctl lab … --markdown FILE` wrote into RESULTS.md.
+"""Puts tables that `fisctl lab … --markdown FILE` wrote into docs/results.md.
 
     tests/lab/fill_results.py rich=rich.md scarce=scarce.md …
 
@@ -10,7 +10,7 @@ import os
 import re
 import sys
 
-RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "RESULTS.md")
+RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "results.md")
 
 
 def main():

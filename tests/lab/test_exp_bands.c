@@ -84,7 +84,7 @@ static struct watch *watch_of(struct lab_run *r)
 /* Logits of the validation rows at anchor + a (end - anchor). */
 static float *logits_at(struct lab_run *r, const float *end, double a)
 {
-    const float *anchor = fis_trainer_end_anchor(r->trainer);
+    const float *anchor = fis_learner_end_anchor(r->learner);
     const struct lab_split *s = r->split;
     float *point = fis_alloc(r->n_params, sizeof *point);
     float *logits = fis_alloc((size_t)s->n_validation * r->classes, sizeof *logits);
@@ -100,9 +100,9 @@ static float *logits_at(struct lab_run *r, const float *end, double a)
 static void honest(struct lab_run *r, double a, struct fis_metrics *out)
 {
     const struct lab_split *s = r->split;
-    const uint8_t *fold = fis_trainer_fold_of(r->trainer);
-    float *by[2] = {logits_at(r, fis_trainer_end_boosted(r->trainer, 0), a),
-                    logits_at(r, fis_trainer_end_boosted(r->trainer, 1), a)};
+    const uint8_t *fold = fis_learner_fold_of(r->learner);
+    float *by[2] = {logits_at(r, fis_learner_end_boosted(r->learner, 0), a),
+                    logits_at(r, fis_learner_end_boosted(r->learner, 1), a)};
     for (uint32_t i = 0; i < s->n_validation; i++)
         if (fold[i] == 0)
             memcpy(by[0] + (size_t)i * r->classes, by[1] + (size_t)i * r->classes,
@@ -121,13 +121,13 @@ static int publish(struct lab_run *r, int last, float *params, struct fis_error 
     struct fis_gate_judgement j;
     struct fis_metrics truth;
     (void)last;
-    fis_gate_points_of(r->trainer, &p);
+    fis_gate_points_of(r->learner, &p);
     for (uint32_t i = 0; w->swap && i < p.n_ends; i++) {
         const float *end = p.end[i][0];
         p.end[i][0] = p.end[i][1];
         p.end[i][1] = end;
     }
-    int rc = fis_gate_judge_points(r->gate, r->trainer, &p, &j, params, e);
+    int rc = fis_gate_judge_points(r->gate, r->learner, &p, &j, params, e);
     assert_int_equal(rc, 0);
     if (j.verdict != FIS_PUBLISH) { /* a fault brought all points below the floor */
         assert_int_equal(j.reason, FIS_GATE_BELOW_FLOOR);
@@ -161,12 +161,12 @@ static int score_truly(void *arg, struct lab_run *r, struct fis_error *e)
     double phi;
     assert_non_null(g);
     o.losses = NULL;
-    assert_int_equal(fis_directions(&r->shape, fis_trainer_anchor(r->trainer),
-                                    fis_trainer_validation(r->trainer), NULL, 0, &o, g,
+    assert_int_equal(fis_directions(&r->shape, fis_learner_anchor(r->learner),
+                                    fis_learner_validation(r->learner), NULL, 0, &o, g,
                                     g + r->n_params, &phi, e),
                      0);
     fis_panel_unref(w->panel); /* that of the refresh before */
-    w->panel = r->panel = fis_panel_new(&r->shape, fis_trainer_anchor(r->trainer), directions, 2);
+    w->panel = r->panel = fis_panel_new(&r->shape, fis_learner_anchor(r->learner), directions, 2);
     assert_non_null(r->panel);
     fis_free(g);
     return 0;

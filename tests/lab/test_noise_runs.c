@@ -53,7 +53,7 @@ static int begun(void *arg, struct lab_run *r, struct fis_error *error)
 {
     struct seen *s = arg;
     int rc = s->inner.begun(s->inner.arg, r, error);
-    const struct fis_rows *v = fis_trainer_validation(r->trainer);
+    const struct fis_rows *v = fis_learner_validation(r->learner);
     for (uint32_t i = 0; i < v->n; i++) {
         s->labels += (v->y[i] != task.split.validation_y[i]) / (double)v->n;
         s->groups += (v->group[i] != task.split.validation_group[i]) / (double)v->n;
@@ -65,7 +65,7 @@ static int refreshed(void *arg, struct lab_run *r, struct fis_error *error)
 {
     struct seen *s = arg;
     int rc = s->inner.refreshed(s->inner.arg, r, error);
-    s->own_panel = r->panel != fis_trainer_panel(r->trainer);
+    s->own_panel = r->panel != fis_learner_panel(r->learner);
     s->val0 = r->gate ? fis_gate_val0(r->gate) : NAN;
     return rc;
 }

@@ -101,7 +101,7 @@ static double phi_at(struct lab_run *r, const float *params)
     double phi = NAN;
     struct fis_direction_options o = r->directions;
     o.precondition = 0;
-    assert_int_equal(fis_directions(&r->shape, params, fis_trainer_validation(r->trainer), NULL, 0,
+    assert_int_equal(fis_directions(&r->shape, params, fis_learner_validation(r->learner), NULL, 0,
                                     &o, g, g + r->n_params, &phi, &e),
                      0);
     free(g);
@@ -114,7 +114,7 @@ static int compare_phi(void *arg, struct lab_run *r, struct fis_error *error)
     (void)error;
     if (r->round + 1 < r->o->protocol.rounds)
         return 0;
-    phi[0] = phi_at(r, fis_trainer_end_anchor(r->trainer));
+    phi[0] = phi_at(r, fis_learner_end_anchor(r->learner));
     phi[1] = phi_at(r, r->published);
     return 0;
 }
@@ -185,7 +185,7 @@ static int tune_a_copy(void *arg, struct lab_run *r, struct fis_error *error)
         return 0;
     float *end = calloc(r->n_params, sizeof *end);
     int rc = lab_finetune(r, 1, end, error);
-    phi[0] = phi_at(r, fis_trainer_end_anchor(r->trainer));
+    phi[0] = phi_at(r, fis_learner_end_anchor(r->learner));
     phi[1] = phi_at(r, end);
     free(end);
     return rc;
@@ -308,7 +308,7 @@ static void conjugate_gradients_agree_with_a_dense_solve(void **state)
 
 static double guide_loss(struct lab_run *r, const float *params)
 {
-    const struct fis_rows *v = fis_trainer_validation(r->trainer);
+    const struct fis_rows *v = fis_learner_validation(r->learner);
     lab_forward(r, params, v->x, v->n, r->logits);
     return fis_cross_entropy(r->logits, v->y, NULL, v->n, r->classes, NULL);
 }
@@ -342,7 +342,7 @@ static int check_isal(void *arg, struct lab_run *r, struct fis_error *error)
         worst = scores[i] < scores[worst] ? i : worst;
     }
     const struct lab_isal a = {.shape = &r->shape,
-                               .params = fis_trainer_anchor(r->trainer),
+                               .params = fis_learner_anchor(r->learner),
                                .x = r->split->x,
                                .n = SMALL_INITIAL,
                                .damping = .01};

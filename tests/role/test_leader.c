@@ -98,10 +98,10 @@ static void to_lead(struct world *w)
     w->log[0] = 0;
 }
 
-static void fail_with(struct world *w, enum fis_error_class class, bool fenced)
+static void fail_with(struct world *w, enum fis_error_kind kind, bool fenced)
 {
     struct fis_error e = {0};
-    fis_fail(&e, class, "because");
+    fis_fail(&e, kind, "because");
     leader_failed(&w->l, &e, fenced, w->now);
 }
 

@@ -665,7 +665,7 @@ static void changed_columns_or_classes_are_refused(void **state)
     memcpy(other, columns, sizeof other);
     other[1].name = "z";
     assert_null(memory_take_encoder(memory, other, D, &named, &e));
-    assert_int_equal(e.class, FIS_FATAL);
+    assert_int_equal(e.kind, FIS_FATAL);
     assert_non_null(strstr(e.text, "columns"));
     assert_null(memory_take_encoder(memory, columns, D - 1, &named, &e));
     schema2.classes = others;
@@ -793,7 +793,7 @@ static void nothing_is_put_after_a_failure(void **state)
     out.note(out.ctx, "event", "text"); /* nobody listens */
     assert_int_equal(puts, 2);
     assert_true(trainer_wire_failed(&wire, &e));
-    assert_int_equal(e.class, FIS_ABORT_TXN);
+    assert_int_equal(e.kind, FIS_ABORT_TXN);
     assert_string_equal(e.text, "no more");
     trainer_wire_done(&wire);
 }

@@ -197,7 +197,7 @@ static int settle(struct life *l, struct fis_error *e)
     if (rc == 0)
         rc = trainer_role_flush(l->role, now(l), e);
     if (rc == 0 && trainer_wire_failed(&l->wire, e))
-        rc = -(int)e->class;
+        rc = -(int)e->kind;
     return rc;
 }
 

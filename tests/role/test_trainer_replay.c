@@ -164,7 +164,7 @@ static void compare(struct world *a, struct world *b, uint64_t seed)
     assert_int_equal(c.window, d.window);
     assert_int_equal(c.day_asked, d.day_asked);
     assert_memory_equal(&c.selector, &d.selector, sizeof c.selector);
-    assert_memory_equal(&c.learner, &d.learner, offsetof(struct fis_trainer_counts, last_loss));
+    assert_memory_equal(&c.learner, &d.learner, offsetof(struct fis_learner_counts, last_loss));
     assert_true(x->state.clock_ms == y->state.clock_ms);
     /* Noise was neither drawn twice for different directions nor charged twice for the same. */
     assert_true(c.privacy.refreshes == d.privacy.refreshes && c.privacy.tag == d.privacy.tag);

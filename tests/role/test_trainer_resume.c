@@ -208,15 +208,15 @@ static void test_ledgers_that_do_not_fit(void **state)
     struct wire_ledger_entry entry = {.state = WIRE_REQUESTED, .x = x, .d = D + 1};
     fis_id_set(&entry.id, "r1", 2);
     assert_true(trainer_role_restore_entry(w.role, &entry, &e) < 0);
-    assert_int_equal(e.class, FIS_FATAL);
+    assert_int_equal(e.kind, FIS_FATAL);
     assert_non_null(strstr(e.text, "4 features"));
     entry = (struct wire_ledger_entry){.id = entry.id, .state = WIRE_REQUESTED};
     assert_true(trainer_role_restore_entry(w.role, &entry, &e) < 0);
-    assert_int_equal(e.class, FIS_FATAL);
+    assert_int_equal(e.kind, FIS_FATAL);
     entry = (struct wire_ledger_entry){
         .id = entry.id, .state = WIRE_ACCEPTED, .x = x, .d = D, .class_index = 2};
     assert_true(trainer_role_restore_entry(w.role, &entry, &e) < 0);
-    assert_int_equal(e.class, FIS_FATAL);
+    assert_int_equal(e.kind, FIS_FATAL);
     entry = (struct wire_ledger_entry){.id = entry.id, .state = WIRE_SKIPPED_BY_PERSON};
     assert_int_equal(trainer_role_restore_entry(w.role, &entry, &e), 0); /* has no features */
     close_world(&w);

@@ -275,7 +275,7 @@ static void crash_later(struct sim_world *w, void *arg)
 static void out_stopped(void *ctx, const struct fis_error *failed)
 {
     struct sim_trainer *t = ctx;
-    SIM_MUST(t->w, !failed || failed->class == FIS_ABORT_TXN, "%s stopped: %s", t->name,
+    SIM_MUST(t->w, !failed || failed->kind == FIS_ABORT_TXN, "%s stopped: %s", t->name,
              failed->text);
     sim_note(t->w, t->name, "stopped %s", failed ? failed->text : "in good order");
     if (t->in_group)

@@ -181,7 +181,7 @@ kit_event(struct stream_consumer *c, struct stream_batch *b, enum stream_consume
             if (ev.kind == kind) {
                 return ev;
             }
-            if (ev.kind == STREAM_ERROR && ev.error.class == FIS_FATAL) {
+            if (ev.kind == STREAM_ERROR && ev.error.kind == FIS_FATAL) {
                 fail_msg("%s", ev.error.text);
             }
         }

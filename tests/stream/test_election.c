@@ -34,7 +34,7 @@ static bool leads(struct candidate *x)
     stream_consumer_read(x->c, NULL, 0);
     while (stream_consumer_event(x->c, &ev)) {
         if (ev.kind == STREAM_ERROR) {
-            assert_int_equal(ev.error.class, FIS_RETRY);
+            assert_int_equal(ev.error.kind, FIS_RETRY);
         } else {
             assert_true(ev.kind == STREAM_ASSIGNED || ev.kind == STREAM_REVOKED);
         }

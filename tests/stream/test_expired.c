@@ -41,7 +41,7 @@ static void expired_at(int16_t request)
     KIT_OK(stream_txn_commit(t, &done, 1, "g", WAIT_MS, &kit_e));
     struct stream_txn_result r = wait_for(p, t);
     assert_int_equal(r.state, STREAM_TXN_EXPIRED);
-    assert_int_equal(r.error.class, FIS_ABORT_TXN);
+    assert_int_equal(r.error.kind, FIS_ABORT_TXN);
     assert_non_null(strstr(r.error.text, "INVALID_PRODUCER_ID_MAPPING"));
     struct fis_error e;
     assert_int_equal(stream_txn_begin(t, &e), -FIS_ABORT_TXN);

@@ -81,7 +81,7 @@ static void dead_broker(const char *group)
     struct stream_consumer_event ev = {0};
     KIT_UNTIL((stream_consumer_read(c, NULL, 0), stream_consumer_event(c, &ev)));
     assert_int_equal(ev.kind, STREAM_ERROR);
-    assert_int_equal(ev.error.class, FIS_RETRY);
+    assert_int_equal(ev.error.kind, FIS_RETRY);
     assert_int_equal(stream_consumer_lag(c), 0);
     if (group) {
         const struct stream_offset o = {"t", 0, 1};
@@ -113,7 +113,7 @@ static void dead_broker_producer(void **state)
     assert_int_equal(stream_producer_flush(p, 200, NULL, NULL, &e), -FIS_RETRY);
     assert_non_null(strstr(e.text, "1 messages"));
     KIT_UNTIL((stream_producer_poll(p, NULL, NULL), stream_producer_error(p, &e)));
-    assert_int_equal(e.class, FIS_RETRY);
+    assert_int_equal(e.kind, FIS_RETRY);
     int64_t start = kit_now();
     stream_producer_close(p);
     assert_true(kit_now() - start < 5000);
@@ -155,7 +155,7 @@ static void dead_broker_transaction(void **state)
     struct stream_txn_result r;
     KIT_UNTIL(stream_txn_thread_poll(t, &r));
     assert_int_equal(r.job, STREAM_TXN_JOB_INIT);
-    assert_int_equal(r.error.class, FIS_RETRY);
+    assert_int_equal(r.error.kind, FIS_RETRY);
     assert_int_equal(r.state, STREAM_TXN_INIT);
     KIT_OK(stream_txn_init(t, 60000, &kit_e));
     int64_t start = kit_now();

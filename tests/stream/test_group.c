@@ -59,7 +59,7 @@ static unsigned member_turn(struct member *m)
     struct stream_consumer_event ev;
     while (stream_consumer_event(m->c, &ev)) {
         if (ev.kind == STREAM_ERROR) {
-            assert_int_equal(ev.error.class, FIS_RETRY);
+            assert_int_equal(ev.error.kind, FIS_RETRY);
         }
     }
     return n;

@@ -178,7 +178,7 @@ static void fenced(void **state)
     txn_open(&new, at, topic);
     KIT_OK(stream_txn_commit(old.t, NULL, 0, NULL, WAIT_MS, &kit_e));
     struct stream_txn_result r = txn_wait(&old);
-    assert_int_equal(r.error.class, FIS_FATAL);
+    assert_int_equal(r.error.kind, FIS_FATAL);
     assert_int_equal(r.state, STREAM_TXN_FENCED);
     struct fis_error e;
     assert_int_equal(stream_txn_begin(old.t, &e), -FIS_FATAL);
@@ -199,7 +199,7 @@ static void topic_comes_later(void **state)
     struct stream_consumer_event ev = {0};
     KIT_UNTIL((stream_consumer_read(c, NULL, 0), stream_consumer_event(c, &ev)));
     assert_int_equal(ev.kind, STREAM_ERROR);
-    assert_int_equal(ev.error.class, FIS_RETRY);
+    assert_int_equal(ev.error.kind, FIS_RETRY);
     assert_non_null(strstr(ev.error.text, topic));
     make_topic(at, topic, 1, STREAM_CLEANUP_DELETE);
     struct stream_producer *p = kit_producer(at);
@@ -224,7 +224,7 @@ static void refused_session(void **state)
                                             .more_count = 1});
     struct stream_consumer_event ev = {0};
     KIT_UNTIL((stream_consumer_read(c, NULL, 0),
-               stream_consumer_event(c, &ev) && ev.error.class == FIS_FATAL));
+               stream_consumer_event(c, &ev) && ev.error.kind == FIS_FATAL));
     assert_non_null(strstr(ev.error.text, "session timeout"));
     stream_consumer_close(c, 1000);
 }

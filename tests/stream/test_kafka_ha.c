@@ -44,7 +44,7 @@ static bool leads(struct candidate *x)
     struct stream_consumer_event ev;
     stream_consumer_read(x->c, NULL, 0);
     while (stream_consumer_event(x->c, &ev)) {
-        assert_true(ev.kind != STREAM_ERROR || ev.error.class == FIS_RETRY);
+        assert_true(ev.kind != STREAM_ERROR || ev.error.kind == FIS_RETRY);
     }
     (void)stream_consumer_owned(x->c, &n);
     return n > 0;
@@ -190,7 +190,7 @@ static void the_dead_one_is_fenced(void **state)
     KIT_OK(stream_txn_commit(old.t, &ten, 1, ledger, WAIT_MS, &kit_e));
     struct stream_txn_result r = txn_wait(&old);
     assert_int_equal(r.state, STREAM_TXN_FENCED);
-    assert_int_equal(r.error.class, FIS_FATAL);
+    assert_int_equal(r.error.kind, FIS_FATAL);
     KIT_OK(stream_txn_begin(new.t, &kit_e));
     txn_send(&new, ledger, 20);
     KIT_OK(stream_txn_commit(new.t, NULL, 0, NULL, WAIT_MS, &kit_e));

@@ -60,7 +60,7 @@ static void read_until(struct stream_consumer *c, struct stream_batch *b, struct
                 r->resets++;
                 r->reset = ev;
             } else if (ev.kind == STREAM_ERROR) {
-                assert_int_equal(ev.error.class, FIS_RETRY);
+                assert_int_equal(ev.error.kind, FIS_RETRY);
             }
         }
     }

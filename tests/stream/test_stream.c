@@ -222,11 +222,11 @@ struct reports {
     uint64_t tokens;
 };
 
-static void count_report(void *arg, uint64_t token, enum fis_error_class class, const char *text)
+static void count_report(void *arg, uint64_t token, enum fis_error_kind kind, const char *text)
 {
     struct reports *r = arg;
     (void)text;
-    if (class == FIS_OK) {
+    if (kind == FIS_OK) {
         r->ok++;
     } else {
         r->other++;

@@ -14,7 +14,7 @@ from fisd_test import FISD, ROOT, has, main, same, test
 PROGRAM = r"""
 #include <fis/network.h>
 #include <fis/selector.h>
-#include <fis/trainer.h>
+#include <fis/learner.h>
 #include <fis/gate.h>
 #include <fis/encoder.h>
 #include <fis/version.h>
@@ -76,19 +76,22 @@ def _():
 @test("what the documents name and link to is there")
 def _():
     docs = at("usr/share/doc/fisd")
-    names = os.listdir(docs)
-    for name in ("OPERATIONS.md", "DESIGN.md", "THREAT-MODEL.md", "PERFORMANCE.md"):
+    names = [os.path.relpath(os.path.join(d, f), docs) for d, _, files in os.walk(docs)
+             for f in files]
+    for name in ("docs/operations.md", "docs/design.md", "docs/threat-model.md",
+                 "docs/performance.md"):
         assert name in names, f"{name} is missing: {names}"
     named = 0
     for name in names + ["../../man/man5/fisd.yaml.5"]:
         with open(os.path.join(docs, name), encoding="utf-8") as f:
             text = f.read().replace("\\-", "-")
         links = [x for x in re.findall(r"\]\(([^)\s]+)\)", text) if not x.startswith(("http", "#"))]
-        links += re.findall(r"(?<![\w/.-])(?:[a-z]+/)?[A-Z][A-Z-]{3,}\.md\b", text)
         links += re.findall(r"/usr/share/(?:doc/)?fisd/[\w./-]*\w", text)
         links += re.findall(r"(?<![\w/])(?:config|proto)/\w[\w./-]*\w", text)
-        for link in links:
-            path = at(link[1:]) if link[0] == "/" else os.path.join(docs, link)
+        named_docs = re.findall(r"(?<![\w/.-])(?:docs/[\w-]+|[A-Z][A-Z-]{3,})\.md\b", text)
+        for link in [os.path.join(docs, x) for x in named_docs] + links:
+            path = at(link[1:]) if link.startswith("/usr/") else os.path.normpath(
+                os.path.join(docs, os.path.dirname(name), link.split("#")[0]))
             assert os.path.exists(path), f"{name} names {link}, which is not installed"
             named += 1
     assert named > 20, named

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The operations guide: every command in src/OPERATIONS.md is run, in order, on a real broker, with
+"""The operations guide: every command in docs/operations.md is run, in order, on a real broker, with
 stand-ins for systemctl (which runs fisd as the unit does) and curl (which knows the port). What the
 guide promises of a standby, a backup and a disaster is looked at besides; and it names every alarm
 and alert there is."""
@@ -13,7 +13,7 @@ from fisd_test import (FISCTL, FISD, KAFKA, ROOT, Pipeline, csv_bytes, has, main
                        record_json, same, t_config, test, wait)
 from own_broker import delete_topic, tool
 
-GUIDE = os.path.join(ROOT, "src/OPERATIONS.md")
+GUIDE = os.path.join(ROOT, "docs/operations.md")
 
 SYSTEMCTL = r'''#!@PYTHON@
 """systemctl start|stop|restart|reload fisd@NAME: with a process that has NAME.yaml."""
@@ -240,7 +240,7 @@ def _():
 def _():
     text = guide()
     alarms = subprocess.run([FISD, "--print-metrics"], capture_output=True, text=True, check=True)
-    with open(os.path.join(ROOT, "src/daemon/alarms.c")) as f:
+    with open(os.path.join(ROOT, "src/daemon/monitor/alarms.c")) as f:
         names = re.findall(r'\[ALARM_\w+\] = \{"(\w+)"', f.read())
     assert len(names) > 10
     for name in names:

@@ -297,7 +297,7 @@ static void try_chunk(void *arg, const unsigned char *bytes, size_t length)
         wire_assembler_feed(arg, (struct wire_bytes){bytes, length}, &f.payload, &f.version, &f.e);
     assert_true(rc == 0 || rc == 1 || rc == -FIS_INPUT);
     if (rc < 0)
-        assert_true(f.e.text[0] && f.e.class == FIS_INPUT);
+        assert_true(f.e.text[0] && f.e.kind == FIS_INPUT);
     assert_true(wire_assembler_held(arg) <= 1000);
 }
 

@@ -136,7 +136,7 @@ static void refused_when_read(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(decode(w, bad[i].key, bad[i].bytes, bad[i].length), WIRE_BAD);
-        assert_int_equal(w->e.class, FIS_INPUT);
+        assert_int_equal(w->e.kind, FIS_INPUT);
         assert_says(&w->e, bad[i].says);
     }
     assert_int_equal(decode(w, "k", NULL, 0), WIRE_TOMBSTONE);
@@ -150,7 +150,7 @@ static void try_control(void *arg, const unsigned char *bytes, size_t length)
 {
     struct world *w = arg;
     if (decode(w, "k", bytes, length) == WIRE_BAD)
-        assert_true(w->e.text[0] && w->e.class == FIS_INPUT);
+        assert_true(w->e.text[0] && w->e.kind == FIS_INPUT);
     else
         assert_true(w->control.kind >= WIRE_CONTROL_PAUSE &&
                     w->control.kind <= WIRE_CONTROL_PROMOTE && w->control.by && w->control.reason);

@@ -213,7 +213,7 @@ static void other_delimiters(void **state)
     read_all(&r, ';', "a;b\n1,5;2\n", 10, 3);
     assert_string_equal(r.text, "1:a|b|\n2:1,5|2|\n");
     assert_null(wire_csv_new('x', &r.error));
-    assert_int_equal(r.error.class, FIS_INPUT);
+    assert_int_equal(r.error.kind, FIS_INPUT);
     assert_null(wire_csv_new('"', NULL));
     assert_null(wire_csv_new(0, NULL));
 }
@@ -249,12 +249,12 @@ static void survives_refused_memory(void **state)
         fis_mem_refuse_after(n);
         read_all(&r, ',', input, sizeof input - 1, 4);
         fis_mem_refuse_after(UINT64_MAX);
-        if (r.rc == 0 && r.error.class == FIS_OK) {
+        if (r.rc == 0 && r.error.kind == FIS_OK) {
             assert_string_equal(r.text, "1:a|b|\n2:x|y|\n");
             assert_true(refused > 3);
             return;
         }
-        assert_int_equal(r.error.class, FIS_NOMEM);
+        assert_int_equal(r.error.kind, FIS_NOMEM);
         refused++;
     }
     fail_msg("never enough memory");

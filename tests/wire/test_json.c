@@ -208,7 +208,7 @@ static void bad_records_are_refused_with_the_reason(void **state)
         assert_int_equal(record(GOOD, before, &r, &e), WIRE_OK);
         memset(x, 0x55, sizeof x);
         enum wire_decoded d = record(bad[i].json, x, &r, &e);
-        if (d != WIRE_BAD || e.class != FIS_INPUT || !strstr(e.text, bad[i].reason))
+        if (d != WIRE_BAD || e.kind != FIS_INPUT || !strstr(e.text, bad[i].reason))
             fail_msg("%s: %d, '%s', wanted '%s'", bad[i].json, (int)d, e.text, bad[i].reason);
         for (size_t k = 0; k < sizeof x; k++)
             assert_int_equal(((unsigned char *)x)[k], 0x55);
@@ -306,7 +306,7 @@ static void any_bytes_end_in_an_answer(void **state)
             json[fis_rng_below(&rng, sizeof json - 1)] = (char)fis_rng_below(&rng, 256);
         struct wire_message m = message(json, sizeof json - 1, NULL);
         enum wire_decoded d = wire_json_record(&schema, encoder, &m, &arena, x, &r, &e);
-        assert_true(d == WIRE_OK || (d == WIRE_BAD && e.class == FIS_INPUT && e.text[0]));
+        assert_true(d == WIRE_OK || (d == WIRE_BAD && e.kind == FIS_INPUT && e.text[0]));
         if (d == WIRE_OK)
             for (int k = 0; k < D; k++)
                 assert_true(x[k] - x[k] == 0.0f);
@@ -477,7 +477,7 @@ static void who_labelled_and_when(void **state)
         char text[128];
         snprintf(text, sizeof text, "{\"id\":\"a\",\"label\":\"no\",%s}", bad[i][0]);
         assert_int_equal(label(&schema, text, &l, &e), WIRE_BAD);
-        assert_int_equal(e.class, FIS_INPUT);
+        assert_int_equal(e.kind, FIS_INPUT);
         if (!strstr(e.text, bad[i][1]))
             fail_msg("\"%s\" is not in \"%s\"", bad[i][1], e.text);
     }
@@ -682,7 +682,7 @@ static void survives_refused_memory(void **state)
             assert_true(n > 5);
             return;
         }
-        assert_int_equal(e.class, FIS_NOMEM);
+        assert_int_equal(e.kind, FIS_NOMEM);
     }
     fail_msg("never enough memory");
 }

@@ -339,7 +339,7 @@ static void try_item(void *arg, const unsigned char *bytes, size_t length)
 {
     struct world *w = arg;
     if (decode(w, (struct wire_bytes){w->key, w->key_length}, bytes, length) == WIRE_BAD)
-        assert_true(w->e.text[0] && w->e.class == FIS_INPUT);
+        assert_true(w->e.text[0] && w->e.kind == FIS_INPUT);
     else
         assert_int_equal(w->item.kind, *w->key ? WIRE_LEDGER_ENTRY : WIRE_LEDGER_STATE);
 }

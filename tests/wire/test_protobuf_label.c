@@ -52,7 +52,7 @@ static void assert_class(struct world *w, const void *bytes, size_t length, uint
 static void assert_bad(struct world *w, const void *bytes, size_t length, const char *says)
 {
     assert_int_equal(decode(w, "s3-1", 4, bytes, length), WIRE_BAD);
-    assert_int_equal(w->e.class, FIS_INPUT);
+    assert_int_equal(w->e.kind, FIS_INPUT);
     assert_says(&w->e, says);
 }
 
@@ -156,7 +156,7 @@ static void try_label(void *arg, const unsigned char *bytes, size_t length)
 {
     struct world *w = arg;
     if (decode(w, "k", 1, bytes, length) == WIRE_BAD)
-        assert_true(w->e.text[0] && w->e.class == FIS_INPUT);
+        assert_true(w->e.text[0] && w->e.kind == FIS_INPUT);
     else
         assert_true(w->label.class_index < 2 && w->label.status <= WIRE_UNSURE);
 }
@@ -185,7 +185,7 @@ static void try_request(void *arg, const unsigned char *bytes, size_t length)
     struct world *w = arg;
     struct wire_label_request r;
     if (decode_request(w, bytes, length, &r, NULL, NULL) == WIRE_BAD)
-        assert_true(w->e.text[0] && w->e.class == FIS_INPUT);
+        assert_true(w->e.text[0] && w->e.kind == FIS_INPUT);
     else
         assert_true(r.record.data && r.votes >= 1 && r.votes <= WIRE_VOTES &&
                     !r.reason == !r.cancelled);
@@ -228,7 +228,7 @@ static void assert_request_bad(struct world *w, const void *bytes, size_t length
 {
     struct wire_label_request r;
     assert_int_equal(decode_request(w, bytes, length, &r, NULL, NULL), WIRE_BAD);
-    assert_int_equal(w->e.class, FIS_INPUT);
+    assert_int_equal(w->e.kind, FIS_INPUT);
     assert_says(&w->e, says);
 }
 
@@ -300,7 +300,7 @@ static void assert_example_bad(struct world *w, int sensitive, const void *bytes
                                const char *says)
 {
     assert_int_equal(decode_example(w, sensitive, bytes, length), WIRE_BAD);
-    assert_int_equal(w->e.class, FIS_INPUT);
+    assert_int_equal(w->e.kind, FIS_INPUT);
     assert_says(&w->e, says);
 }
 
@@ -351,7 +351,7 @@ static void try_example(void *arg, const unsigned char *bytes, size_t length)
 {
     struct world *w = arg;
     if (decode_example(w, w->sensitive, bytes, length) == WIRE_BAD)
-        assert_true(w->e.text[0] && w->e.class == FIS_INPUT);
+        assert_true(w->e.text[0] && w->e.kind == FIS_INPUT);
     else
         assert_true(w->example.class_index < 2 && !w->sensitive == !w->example.sensitive);
 }

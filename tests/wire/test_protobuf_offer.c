@@ -237,7 +237,7 @@ static void ranges_that_cannot_be(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(decode_range(w, &bad[i].range), WIRE_BAD);
-        assert_int_equal(w->e.class, FIS_INPUT);
+        assert_int_equal(w->e.kind, FIS_INPUT);
         assert_says(&w->e, bad[i].says);
         struct wire_progress in = progress_of(&bad[i].range, 1);
         assert_int_equal(encode_progress(w, &in), -FIS_INPUT);
@@ -317,7 +317,7 @@ static void try_offer(void *arg, const unsigned char *bytes, size_t length)
 {
     struct world *w = arg;
     if (decode(w, bytes, length) == WIRE_BAD) {
-        assert_true(w->e.text[0] && w->e.class == FIS_INPUT);
+        assert_true(w->e.text[0] && w->e.kind == FIS_INPUT);
         return;
     }
     for (uint32_t k = 0; k < w->offer.n_candidates; k++) {

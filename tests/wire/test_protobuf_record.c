@@ -74,7 +74,7 @@ static void assert_good(struct world *w, const void *bytes, size_t length, const
 static void assert_bad(struct world *w, const void *bytes, size_t length, const char *says)
 {
     assert_int_equal(decode_bytes(w, bytes, length), WIRE_BAD);
-    assert_int_equal(w->e.class, FIS_INPUT);
+    assert_int_equal(w->e.kind, FIS_INPUT);
     assert_says(&w->e, says);
     assert_true(w->x[0] == 99); /* nothing written */
     assert_int_equal(w->record.id.length, 0);
@@ -399,7 +399,7 @@ static void broken(void **state)
     w->arena.size = 32;
     assert_int_equal(decode_bytes(w, "\x1a\x00", 2), WIRE_BAD);
     assert_says(&w->e, "takes more than 32 bytes");
-    assert_int_equal(w->e.class, FIS_INPUT);
+    assert_int_equal(w->e.kind, FIS_INPUT);
 }
 
 /* Random messages: protobuf-c must read the same from them. */
@@ -463,7 +463,7 @@ static void try_record(void *arg, const unsigned char *bytes, size_t length)
     enum wire_decoded d = decode_bytes(w, bytes, length);
     Fis__V1__Record *r = fis__v1__record__unpack(NULL, length, bytes);
     if (d == WIRE_BAD)
-        assert_true(w->e.text[0] && w->e.class == FIS_INPUT);
+        assert_true(w->e.text[0] && w->e.kind == FIS_INPUT);
     else if (length && bytes[0])
         assert_non_null(r);
     if (d == WIRE_OK)

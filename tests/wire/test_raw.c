@@ -70,7 +70,7 @@ static void wrong_sizes(void **state)
         if (n == 16)
             continue;
         assert_int_equal(decode(w, "k", bytes, n), WIRE_BAD);
-        assert_int_equal(w->e.class, FIS_INPUT);
+        assert_int_equal(w->e.kind, FIS_INPUT);
         assert_says(&w->e, says);
     }
     assert_int_equal(decode(w, "k", bytes, 5000), WIRE_BAD);

@@ -1,0 +1,223 @@
+/* Batches and optimizer steps. */
+#include "core/learner_impl.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fis/loss.h"
+#include "fis/mem.h"
+
+uint32_t fis_learner_epoch_steps(const struct fis_learner *t)
+{
+    return t->initial.n / t->o.batch + (t->initial.n % t->o.batch != 0);
+}
+
+/* ---- batches -------------------------------------------------------------------------------- */
+
+int learner_order_room(struct fis_learner *t, struct fis_error *e)
+{
+    uint32_t capacity = t->initial.n + t->bought.capacity;
+    if (t->initial.n + t->bought.n <= t->order_capacity)
+        return 0;
+    uint32_t *order = fis_grow(t->order, t->order_n, capacity, sizeof *order);
+    if (!order)
+        return fis_fail(e, FIS_NOMEM, "learner: no memory for %u rows", capacity);
+    t->order = order;
+    t->order_capacity = capacity;
+    return 0;
+}
+
+void learner_draw_order(struct fis_learner *t, uint32_t bought)
+{
+    uint32_t n = t->initial.n;
+    for (uint32_t i = 0; i < n; i++)
+        t->order[i] = i;
+    for (uint32_t i = 0; i < bought; i++)
+        if (!(t->mark[i] & MARK_LEFT_OUT))
+            t->order[n++] = t->initial.n + i;
+    t->order_bought = bought;
+    t->order_rng = t->shuffle;
+    fis_rng_shuffle(&t->shuffle, t->order, n);
+    t->order_n = n;
+    t->order_at = 0;
+}
+
+/* A fresh shuffle of the initial rows and, when `all`, the bought ones that are not excluded. */
+static int new_epoch(struct fis_learner *t, int all, struct fis_error *e)
+{
+    int r = learner_order_room(t, e);
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; i < t->bought.n; i++) {
+        uint32_t excluded = t->mark[i] & MARK_EXCLUDED ? MARK_LEFT_OUT : 0;
+        t->mark[i] = (uint8_t)((t->mark[i] & ~MARK_LEFT_OUT) | excluded);
+    }
+    learner_draw_order(t, all ? t->bought.n : 0);
+    return 0;
+}
+
+static void put_row(const struct fis_learner *t, const struct row_store *s, uint32_t row, float *x,
+                    uint32_t *y, uint32_t at)
+{
+    uint32_t d = fis_shape_inputs(&t->o.shape);
+    memcpy(x + (size_t)at * d, row_x(s, d, row), d * sizeof *x);
+    y[at] = s->y[row];
+}
+
+/* Up to `want` rows of the epoch into the batch from row `from` on; returns the batch's new size.
+ * The last batch of an epoch is what is left of it. */
+static int take_epoch_rows(struct fis_learner *t, int all, uint32_t from, uint32_t want,
+                           struct fis_error *e)
+{
+    uint32_t rows = t->initial.n + (all ? t->bought.n - t->n_excluded : 0);
+    if (t->order_at >= t->order_n || t->order_n != rows) {
+        int r = new_epoch(t, all, e);
+        if (r < 0)
+            return r;
+    }
+    uint32_t left = t->order_n - t->order_at, n = want < left ? want : left;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t row = t->order[t->order_at++];
+        if (row < t->initial.n)
+            put_row(t, &t->initial, row, t->x, t->y, from + i);
+        else
+            put_row(t, &t->bought, row - t->initial.n, t->x, t->y, from + i);
+    }
+    return (int)(from + n);
+}
+
+static void draw_kept(struct fis_learner *t, uint32_t fold, float *x, uint32_t *y, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = fis_rng_below(&t->boost[fold], t->n_kept[fold]);
+        put_row(t, &t->bought, t->kept[fold][at], x, y, i);
+    }
+}
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+/* Nesterov as PyTorch has it: m = mu m + g; w -= lr (g + mu m). Returns the batch's loss. */
+static double step_copy(struct fis_learner *t, struct copy *c, const float *x, const uint32_t *y,
+                        uint32_t n)
+{
+    const struct fis_shape *shape = &t->o.shape;
+    fis_network_forward(shape, c->params, x, n, t->scratch, t->logits);
+    double loss = fis_cross_entropy(t->logits, y, NULL, n, fis_shape_classes(shape), t->dlogits);
+    memset(t->gradient, 0, t->n_params * sizeof(float));
+    fis_network_backward(shape, c->params, x, n, t->scratch, t->dlogits, t->gradient);
+    const float mu = t->o.momentum, rate = t->o.learning_rate, decay = t->o.weight_decay;
+    float *w = c->params, *m = c->momentum;
+    for (size_t i = 0; i < t->n_params; i++) {
+        float g = t->gradient[i] + decay * w[i];
+        m[i] = mu * m[i] + g;
+        w[i] -= rate * (g + mu * m[i]);
+    }
+    return loss;
+}
+
+static double step_boosted(struct fis_learner *t, uint32_t fold, uint32_t n)
+{
+    struct copy *c = &t->copy[1 + fold];
+    int kept = fis_rng_unit(&t->boost[fold]) < (double)t->o.boost;
+    uint32_t enough = t->o.kept_min ? t->o.kept_min : 1;
+    if (!kept || t->n_kept[fold] < enough)
+        return step_copy(t, c, t->x, t->y, n);
+    draw_kept(t, fold, t->boosted_x, t->boosted_y, t->o.batch);
+    return step_copy(t, c, t->boosted_x, t->boosted_y, t->o.batch);
+}
+
+/* The anchor's batch. In MIXED, its first rows are the kept set's. */
+static int fill_batch(struct fis_learner *t, int warm_up, struct fis_error *e)
+{
+    uint32_t kept = 0, enough = t->o.kept_min ? t->o.kept_min : 1;
+    if (!warm_up && t->o.copies == FIS_COPIES_MIXED && t->n_kept[0] >= enough) {
+        kept = (uint32_t)lroundf(t->o.mix * (float)t->o.batch);
+        draw_kept(t, 0, t->x, t->y, kept);
+    }
+    if (kept == t->o.batch)
+        return (int)kept;
+    return take_epoch_rows(t, !warm_up && t->o.copies != FIS_COPIES_MIXED, kept, t->o.batch - kept,
+                           e);
+}
+
+static void average(struct fis_learner *t)
+{
+    if (t->o.average_every == 0 || t->now.round_steps % t->o.average_every)
+        return;
+    float share = 1.0f / (float)++t->now.averaged;
+    for (uint32_t i = 0; i < t->n_copies; i++) {
+        float *a = t->copy[i].average;
+        const float *w = t->copy[i].params;
+        for (size_t j = 0; j < t->n_params; j++)
+            a[j] = t->now.averaged == 1 ? w[j] : a[j] + share * (w[j] - a[j]);
+    }
+}
+
+static int all_finite(const float *v, size_t n)
+{
+    /* x - x is 0 for a finite x and NaN otherwise, and NaN stays in a sum. */
+    float sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += v[i] - v[i];
+    return sum == 0;
+}
+
+static int one_step(struct fis_learner *t, int warm_up, double *loss, struct fis_error *e)
+{
+    int n = fill_batch(t, warm_up, e);
+    if (n < 0)
+        return n;
+    double copies = *loss = step_copy(t, &t->copy[0], t->x, t->y, (uint32_t)n);
+    for (uint32_t h = 0; !warm_up && h + 1 < t->n_copies; h++)
+        copies += step_boosted(t, h, (uint32_t)n);
+    t->now.steps++;
+    if (!isfinite(copies))
+        return fis_fail(e, FIS_INPUT,
+                        "training step %llu: the loss is not finite; weights are kept as they were",
+                        (unsigned long long)t->now.steps);
+    return 0;
+}
+
+/* All of a call's steps, or none of them. */
+static int run_steps(struct fis_learner *t, uint32_t steps, int warm_up, struct fis_error *e)
+{
+    const struct progress before = t->now;
+    double sum = 0;
+    int r = 0;
+    if (t->initial.n == 0)
+        return fis_fail(e, FIS_INPUT, "training: there are no initial labelled rows");
+    memcpy(t->at_call, t->state, t->state_size * sizeof(float));
+    for (uint32_t i = 0; i < steps && r == 0; i++) {
+        double loss = 0;
+        r = one_step(t, warm_up, &loss, e);
+        sum += loss;
+        if (r == 0 && !warm_up) {
+            t->now.round_steps++;
+            average(t);
+        }
+    }
+    if (r == 0 && !all_finite(t->state, t->state_size))
+        r = fis_fail(e, FIS_INPUT,
+                     "training step %llu: weights are not finite; they are kept as they were",
+                     (unsigned long long)t->now.steps);
+    if (r < 0) {
+        memcpy(t->state, t->at_call, t->state_size * sizeof(float));
+        t->now = before;
+        return r;
+    }
+    t->last_loss = steps ? sum / steps : t->last_loss;
+    return 0;
+}
+
+int fis_learner_warm_up(struct fis_learner *t, uint32_t steps, struct fis_error *e)
+{
+    return run_steps(t, steps, 1, e);
+}
+
+int fis_learner_train(struct fis_learner *t, uint32_t steps, struct fis_error *e)
+{
+    int r = run_steps(t, steps, 0, e);
+    if (r == -FIS_INPUT)
+        learner_exclude_absurd(t);
+    return r;
+}

@@ -1,0 +1,214 @@
+#include "daemon/context/pipeline.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "fis/mem.h"
+
+static enum wire_encoding encoding_of(int encoding)
+{
+    switch (encoding) {
+    case CONFIG_PROTOBUF:
+        return WIRE_PROTOBUF;
+    case CONFIG_RAW:
+        return WIRE_RAW;
+    default:
+        return WIRE_JSON;
+    }
+}
+
+static enum fis_algorithm algorithm_of(int algorithm)
+{
+    switch (algorithm) {
+    case CONFIG_FIS:
+        return FIS_ALGORITHM_FIS;
+    case CONFIG_EKG:
+        return FIS_ALGORITHM_EKG;
+    case CONFIG_PRODUCT:
+        return FIS_ALGORITHM_PRODUCT;
+    case CONFIG_RANDOM:
+        return FIS_ALGORITHM_RANDOM;
+    case CONFIG_ENTROPY:
+        return FIS_ALGORITHM_ENTROPY;
+    default:
+        return FIS_ALGORITHM_FIS_PLUS;
+    }
+}
+
+static enum fis_metric metric_of(int metric)
+{
+    switch (metric) {
+    case CONFIG_DEMOGRAPHIC_PARITY:
+        return FIS_DEMOGRAPHIC_PARITY;
+    case CONFIG_EQUAL_OPPORTUNITY:
+        return FIS_EQUAL_OPPORTUNITY;
+    case CONFIG_RISK_DISPARITY:
+        return FIS_RISK_DISPARITY;
+    default:
+        return FIS_EQUALIZED_ODDS;
+    }
+}
+
+static int by_switch(int option)
+{
+    return option == CONFIG_AUTO ? -1 : option == CONFIG_ON;
+}
+
+/* Of privacy.key, or random: then noise of another process is other noise. */
+static int noise_key(const struct config *cfg, unsigned char key[FIS_PRIVACY_KEY],
+                     struct fis_error *e)
+{
+    if (cfg->privacy.key)
+        fis_privacy_key(cfg->privacy.key, strlen(cfg->privacy.key), key);
+    else if (cfg->privacy.noise > 0 &&
+             getrandom(key, FIS_PRIVACY_KEY, 0) != (ssize_t)FIS_PRIVACY_KEY)
+        return fis_fail(e, FIS_FATAL, "no random bytes for privacy.key: %s", strerror(errno));
+    return 0;
+}
+
+int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error *e)
+{
+    *p = (struct pipeline){.cfg = cfg, .n_columns = cfg->columns.count};
+    if (noise_key(cfg, p->noise_key, e) < 0)
+        return -1;
+    p->columns = fis_calloc(p->n_columns, sizeof *p->columns);
+    if (!p->columns)
+        return fis_fail(e, FIS_NOMEM, "no memory for %u columns", p->n_columns);
+    for (uint32_t i = 0; i < p->n_columns; i++) {
+        const struct config_column *c = &cfg->columns.items[i];
+        p->columns[i].name = c->name;
+        p->columns[i].type = c->type == CONFIG_CATEGORICAL ? FIS_CATEGORICAL : FIS_NUMERIC;
+        p->columns[i].scale = c->scale == CONFIG_SCALE_NONE ? FIS_SCALE_NONE : FIS_SCALE_STANDARD;
+    }
+    p->schema = (struct wire_schema){
+        .classes = (const char *const *)cfg->classes.items,
+        .n_classes = cfg->classes.count,
+        .id_column = cfg->records.id,
+        .max_bytes = cfg->records.max_bytes,
+        .passthrough = (const char *const *)cfg->records.passthrough.items,
+        .n_passthrough = cfg->records.passthrough.count,
+    };
+    p->initial = p->validation = p->schema;
+    p->initial.label_column = cfg->initial.label;
+    p->validation.label_column = cfg->validation.label;
+    p->validation.sensitive = (const char *const *)cfg->validation.sensitive.items;
+    p->validation.n_sensitive = cfg->validation.sensitive.count;
+    p->criteria.algorithm = algorithm_of(cfg->selection.algorithm);
+    p->criteria.strategy = (int)cfg->selection.strategy;
+    p->criteria.seed = cfg->selection.seed;
+    p->records = encoding_of(cfg->records.encoding);
+    p->labels = encoding_of(cfg->labels.encoding);
+    return 0;
+}
+
+void pipeline_done(struct pipeline *p)
+{
+    fis_free(p->columns);
+    explicit_bzero(p->noise_key, sizeof p->noise_key);
+    *p = (struct pipeline){0};
+}
+
+/* An entry has the record and its features; a state, partitions. */
+size_t pipeline_ledger_bytes(const struct config *cfg)
+{
+    return cfg->records.max_bytes * 4 + ((size_t)1 << 20);
+}
+
+void pipeline_scorer(const struct pipeline *p, const char *name, struct scorer_options *o)
+{
+    *o = (struct scorer_options){
+        .criteria = p->criteria,
+        .heap = p->cfg->selection.heap,
+        .slots = p->cfg->scorer.batches_in_flight,
+        .batch = p->cfg->scorer.batch,
+        .name = name,
+        .pool = p->cfg->selection.mode == CONFIG_POOL,
+        .ledger_bytes = pipeline_ledger_bytes(p->cfg),
+    };
+}
+
+static void learner_options(const struct config *cfg, struct fis_learner_options *o)
+{
+    const struct config_training *t = &cfg->training;
+    o->copies = t->copies == CONFIG_PLAIN   ? FIS_COPIES_PLAIN
+                : t->copies == CONFIG_MIXED ? FIS_COPIES_MIXED
+                                            : FIS_COPIES_BOOSTED;
+    o->learning_rate = (float)t->learning_rate;
+    o->momentum = (float)t->momentum;
+    o->weight_decay = (float)t->weight_decay;
+    o->batch = t->batch;
+    o->boost = (float)t->boost;
+    o->mix = (float)t->mix;
+    o->kept_min = 16;
+    o->average_every = t->average_every;
+    o->seed = t->seed;
+}
+
+static void gate_options(const struct pipeline *p, struct fis_gate_options *o)
+{
+    const struct config_gate *g = &p->cfg->gate;
+    o->metric = metric_of(p->cfg->fairness.metric);
+    o->positive = p->cfg->positive_class;
+    o->epsilon = g->epsilon;
+    o->floor_errors = g->floor_errors;
+    o->min_rows = g->min_rows;
+    o->min_cell = g->min_cell;
+    o->warn_cell = g->warn_cell;
+    o->rule = g->replace == CONFIG_ALWAYS ? FIS_GATE_RULE_ALWAYS : FIS_GATE_RULE_FAIRER;
+    o->standard_errors = g->standard_errors;
+    o->resamples = g->bootstrap;
+    o->seed = p->cfg->training.seed;
+}
+
+void pipeline_trainer(const struct pipeline *p, uint32_t validation_rows, uint32_t n_groups,
+                      struct trainer_role_options *o)
+{
+    const struct config *cfg = p->cfg;
+    const struct config_selection *s = &cfg->selection;
+    *o = (struct trainer_role_options){
+        .pipeline = cfg->pipeline,
+        .schema = &p->schema,
+        .positive = cfg->positive_class,
+        .n_hidden = cfg->training.hidden.count,
+        .cross_fit = by_switch(cfg->gate.cross_fit),
+        .precondition = by_switch(cfg->gate.precondition),
+        .warm_up_epochs = cfg->training.warm_up_epochs,
+        .steps_per_round = cfg->training.steps_per_round,
+        .rounds = s->rounds,
+        .window_records = s->window_records,
+        .window_ms = s->window_time,
+        .round_deadline_ms = s->round_deadline,
+        .pool = s->mode == CONFIG_POOL,
+        .label_deadline_ms = cfg->labels.deadline,
+        .replace = cfg->labels.replace,
+        .votes = cfg->labels.votes,
+        .daily_budget = s->daily_budget,
+        .patience = cfg->gate.patience,
+        .validation_rows = validation_rows,
+        .n_groups = n_groups,
+    };
+    for (uint32_t i = 0; i < o->n_hidden; i++)
+        o->hidden[i] = cfg->training.hidden.items[i];
+    o->selector.criteria = p->criteria;
+    o->selector.labels_per_round = s->labels_per_round;
+    o->selector.heap = s->heap;
+    o->selector.in_flight = s->in_flight;
+    o->selector.budget = s->budget;
+    learner_options(cfg, &o->learner);
+    gate_options(p, &o->gate);
+    /* The published algorithm compares all pairs of groups; ours each with all rows. An empty cell
+     * counts as no gap here: it must not stop the stream, and the gate refuses it by name. */
+    o->directions.surrogate.metric = o->gate.metric;
+    o->directions.surrogate.form =
+        p->criteria.algorithm == FIS_ALGORITHM_FIS ? FIS_GAP_PAIRS : FIS_GAP_OVERALL;
+    o->directions.surrogate.positive = o->positive;
+    o->directions.surrogate.min_cell = 0;
+    o->directions.damping = .01;
+    o->privacy.noise = cfg->privacy.noise;
+    o->privacy.clip = cfg->privacy.clip;
+    memcpy(o->privacy.key, p->noise_key, sizeof o->privacy.key);
+    o->privacy_delta = cfg->privacy.delta;
+    if (p->criteria.algorithm == FIS_ALGORITHM_FIS)
+        o->precondition = 0;
+}

@@ -1,0 +1,317 @@
+#include "daemon/monitor/api.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "fis/version.h"
+
+/* ---- texts and numbers ------------------------------------------------------------------------
+ */
+
+json_t *api_number(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+json_t *api_text(const char *text, size_t length)
+{
+    char clean[1024];
+    if (utf8_prefix(text, length) == length && !memchr(text, 0, length))
+        return json_stringn(text, length);
+    length = length < sizeof clean ? length : sizeof clean;
+    for (size_t i = 0; i < length; i++)
+        clean[i] = text[i] > 0 ? text[i] : '?';
+    return json_stringn(clean, length);
+}
+
+static json_t *text(const char *s)
+{
+    return api_text(s, strlen(s));
+}
+
+static json_t *count(uint64_t n)
+{
+    return json_integer((json_int_t)n);
+}
+
+static json_t *count_or_null(uint64_t n, bool known)
+{
+    return known ? count(n) : json_null();
+}
+
+static int append(const char *bytes, size_t n, void *out)
+{
+    http_write(out, bytes, n);
+    return 0;
+}
+
+void api_send(struct http_reply *out, json_t *o)
+{
+    if (!o || json_dump_callback(o, append, out, JSON_COMPACT | JSON_REAL_PRECISION(12)) < 0)
+        out->no_memory = true;
+    http_text(out, "\n");
+    json_decref(o);
+}
+
+/* ---- status -----------------------------------------------------------------------------------
+ */
+
+static json_t *scorer(const struct status_scorer *s)
+{
+    const struct scorer_counts *c = &s->counts;
+    if (!s->on)
+        return json_null();
+    return json_pack(
+        "{s:b, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o}", "open",
+        s->open, "mode", s->pool ? "pool" : "stream", "partitions", (int)s->owned, "lag",
+        count_or_null((uint64_t)s->lag, s->lag >= 0), "head_version", count(s->head_version),
+        "records", count(c->records), "refused", count(c->refused), "tombstones",
+        count(c->tombstones), "offered", count(c->offered), "unseen_categories", count(c->unseen),
+        "lost", count(c->lost), "scans", count(c->scans), "batches_in_flight",
+        (int)s->batches_in_flight, "latency_p50_seconds",
+        api_number(s->latency_seconds ? histogram_quantile(s->latency_seconds, .5) : (double)NAN),
+        "latency_p99_seconds",
+        api_number(s->latency_seconds ? histogram_quantile(s->latency_seconds, .99) : (double)NAN));
+}
+
+static json_t *labels(const struct status *s)
+{
+    const struct trainer_role_counts *c = &s->trainer.counts;
+    const struct fis_selector_counts *n = &c->selector;
+    bool limited = n->budget_left != UINT64_MAX;
+    return json_pack(
+        "{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o, "
+        "s:o, s:o, s:o, s:o}",
+        "asked", count(n->asked), "open", (int)n->open, "answered", count(n->answered), "taken",
+        count(c->labels), "skipped", count(c->skipped), "duplicates", count(c->duplicates),
+        "expired", count(c->expired), "cancelled", count(c->cancelled), "tied", count(c->tied),
+        "late", count(c->late), "bought", (int)c->learner.bought, "kept", (int)c->learner.kept,
+        "per_round", (int)s->cfg->selection.labels_per_round, "budget",
+        count_or_null(s->cfg->selection.budget, s->cfg->selection.budget != 0), "budget_left",
+        count_or_null(n->budget_left, limited), "day_asked", count(c->day_asked), "daily_budget",
+        count_or_null(s->cfg->selection.daily_budget, s->cfg->selection.daily_budget != 0),
+        "oldest_seconds",
+        s->trainer.n_requests ? api_number(1e-3 * (double)s->trainer.requests[0].age_ms)
+                              : json_null(),
+        "last_answer_seconds",
+        api_number(s->trainer.label_age_ms < 0 ? (double)NAN
+                                               : 1e-3 * (double)s->trainer.label_age_ms));
+}
+
+static json_t *validation(const struct status *s)
+{
+    const struct status_validation *v = &s->trainer.validation;
+    return json_pack("{s:i, s:i, s:i, s:i, s:i}", "rows", (int)v->rows, "groups", (int)v->groups,
+                     "smallest_cell", (int)v->smallest_cell, "min_rows", (int)s->cfg->gate.min_rows,
+                     "min_cell", (int)s->cfg->gate.min_cell);
+}
+
+static const char *job_name(enum trainer_job j)
+{
+    return j == TRAINER_JOB_WARM_UP  ? "warm_up"
+           : j == TRAINER_JOB_TRAIN  ? "train"
+           : j == TRAINER_JOB_FINISH ? "finish"
+                                     : "none";
+}
+
+static json_t *privacy(const struct wire_privacy *p)
+{
+    if (!p->refreshes)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "refreshes", count(p->refreshes),
+                     "exact", count(p->exact), "rho", api_number(p->rho), "noise",
+                     api_number(p->noise), "clip", api_number(p->clip), "delta",
+                     api_number(p->delta), "epsilon", api_number(p->epsilon));
+}
+
+static json_t *last_command(const struct status_trainer *t)
+{
+    if (!t->control_id || !*t->control_id)
+        return json_null();
+    return json_pack("{s:o, s:b, s:o}", "command", text(t->control_id), "ok", t->control_ok, "text",
+                     text(t->control_text));
+}
+
+static json_t *leading(const struct status *s)
+{
+    const struct status_trainer *t = &s->trainer;
+    const struct trainer_role_counts *c = &t->counts;
+    if (!t->running)
+        return json_null();
+    return json_pack("{s:i, s:s, s:s, s:b, s:b, s:o, s:i, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, "
+                     "s:o, s:o, s:o, s:o}",
+                     "round", (int)c->round, "phase", c->phase, "job", job_name(t->job), "paused",
+                     c->paused, "pinned", c->pinned, "window", count(c->window), "window_records",
+                     (int)s->cfg->selection.window_records, "records", count(c->records),
+                     "candidates", count(c->candidates), "held", (int)c->selector.held,
+                     "head_version", count(c->head_version), "served_version",
+                     count(c->served_version), "val0", api_number(t->val0), "labels", labels(s),
+                     "validation", validation(s), "privacy", privacy(&c->privacy),
+                     "restore_seconds", api_number(1e-3 * (double)t->restore_ms), "loss",
+                     api_number(c->learner.last_loss), "last_command", last_command(t));
+}
+
+static json_t *trainer(const struct status *s)
+{
+    const struct status_trainer *t = &s->trainer;
+    if (!t->on)
+        return json_null();
+    return json_pack(
+        "{s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o}", "state", leader_state_name(t->state),
+        "state_seconds", api_number(1e-3 * (double)t->state_ms), "standby_ready", t->warm, "leads",
+        t->running, "elections", count(t->takeovers), "ledger_entries", count(t->ledger_entries),
+        "ledger_bytes", count(t->ledger_bytes), "leading", leading(s));
+}
+
+/* Those that there were. */
+static json_t *dead_letters(const struct status *s)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < s->n_dead; i++)
+        for (int code = 0; code < FIS_ERROR_CODES; code++)
+            if (s->dead[i].counts->n[code])
+                json_array_append_new(
+                    list, json_pack("{s:s, s:s, s:o}", "topic", s->dead[i].topic, "reason",
+                                    fis_error_code_name((enum fis_error_code)code), "count",
+                                    count(s->dead[i].counts->n[code])));
+    return list;
+}
+
+void api_status(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    struct monitor *m = ctx;
+    const struct status *s = status_now(m->rt);
+    const struct version_info *served = version_log_served(s->versions);
+    char reason[STATUS_REASON], line[STATUS_REASON];
+    (void)r;
+    bool ready = status_ready(s, reason);
+    status_line(s, line, sizeof line);
+    api_send(out,
+             json_pack(
+                 "{s:s, s:s, s:b, s:o, s:o, s:b, s:b, s:o, s:I, s:o, s:b, s:s, s:s, s:s, s:o, s:o, "
+                 "s:o, s:o, s:b, s:o}",
+                 "pipeline", s->cfg->pipeline, "version", FIS_VERSION, "ready", ready, "reason",
+                 ready ? json_null() : text(reason), "doing", text(line), "started", s->started,
+                 "broker", s->broker_seen, "broker_trouble",
+                 *s->broker_trouble ? text(s->broker_trouble) : json_null(), "time_ms",
+                 (json_int_t)s->wall_ms, "uptime_seconds", api_number(1e-3 * (double)s->uptime_ms),
+                 "embedded", s->embedded, "delivery",
+                 s->exactly_once ? "exactly_once" : "at_least_once", "metric",
+                 config_choice("fairness.metric", s->cfg->fairness.metric), "algorithm",
+                 config_choice("selection.algorithm", s->cfg->selection.algorithm), "scorer",
+                 scorer(&s->scorer), "trainer", trainer(s), "served",
+                 served ? api_version_summary(s, served) : json_null(), "loop_p99_seconds",
+                 api_number(histogram_quantile(s->loop_seconds, .99)), "commands",
+                 s->cfg->http.token_file != NULL, "dead_letters", dead_letters(s)));
+}
+
+/* ---- lists ------------------------------------------------------------------------------------
+ */
+
+/* Why a criterion picks, for people. */
+static const char *meaning(const char *criterion)
+{
+    static const char *const all[][2] = {
+        {"ekg", "expected kept gain: how much one step on it is expected to lower the unfairness, "
+                "over the labels that would also lower the loss"},
+        {"entropy", "the model is least sure of it"},
+        {"fis", "its label is expected to lower both the loss and the unfairness"},
+        {"product", "its label is expected to lower both the loss and the unfairness"},
+        {"random", "drawn at random"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i][0], criterion) == 0)
+            return all[i][1];
+    return "best by this criterion";
+}
+
+void api_candidates(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    struct monitor *m = ctx;
+    const struct status_trainer *t = &status_with_best(m->rt)->trainer;
+    json_t *list = json_array(), *criteria = json_array();
+    (void)r;
+    for (uint32_t i = 0; i < t->n_best; i++)
+        json_array_append_new(list, json_pack("{s:o, s:s, s:i, s:o}", "id",
+                                              api_text(t->best[i].id.bytes, t->best[i].id.length),
+                                              "criterion", t->criteria[t->best[i].criterion],
+                                              "rank", (int)t->best[i].rank, "score",
+                                              api_number((double)t->best[i].score)));
+    for (uint32_t i = 0; i < t->n_criteria; i++)
+        json_array_append_new(criteria, json_pack("{s:s, s:s}", "name", t->criteria[i], "meaning",
+                                                  meaning(t->criteria[i])));
+    api_send(out, json_pack("{s:i, s:o, s:o}", "held", (int)t->counts.selector.held, "criteria",
+                            criteria, "candidates", list));
+}
+
+void api_requests(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    struct monitor *m = ctx;
+    const struct status_trainer *t = &status_now(m->rt)->trainer;
+    json_t *list = json_array();
+    (void)r;
+    for (uint32_t i = 0; i < t->n_requests; i++)
+        json_array_append_new(
+            list, json_pack("{s:o, s:i, s:i, s:o}", "id",
+                            api_text(t->requests[i].id.bytes, t->requests[i].id.length), "round",
+                            (int)t->requests[i].round, "votes", (int)t->requests[i].votes,
+                            "age_seconds", api_number(1e-3 * (double)t->requests[i].age_ms)));
+    api_send(out, json_pack("{s:i, s:o}", "open", (int)t->counts.selector.open, "requests", list));
+}
+
+void api_throughput(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    struct monitor *m = ctx;
+    const struct status *s = status_now(m->rt);
+    json_t *time = json_array(), *records = json_array(), *offered = json_array(),
+           *labelled = json_array(), *lag = json_array();
+    (void)r;
+    for (uint32_t i = 0; i < s->n_seconds; i++) {
+        const struct status_second *k = &s->seconds[i];
+        json_array_append_new(time, json_integer(k->wall_ms));
+        json_array_append_new(records, count(k->records));
+        json_array_append_new(offered, count(k->offered));
+        json_array_append_new(labelled, count(k->labels));
+        json_array_append_new(lag, count_or_null((uint64_t)k->lag, k->lag >= 0));
+    }
+    api_send(out,
+             json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "interval_seconds", 1, "time_ms", time,
+                       "records", records, "offered", offered, "labels", labelled, "lag", lag));
+}
+
+void api_lag(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    struct monitor *m = ctx;
+    const struct status *s = status_now(m->rt);
+    json_t *list = json_array();
+    (void)r;
+    for (uint32_t i = 0; i < s->n_lags; i++)
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:i, s:o, s:o}", "role", s->lags[i].role, "topic",
+                            s->lags[i].topic, "partition", (int)s->lags[i].partition, "next",
+                            count_or_null((uint64_t)s->lags[i].next, s->lags[i].next >= 0), "lag",
+                            count_or_null((uint64_t)s->lags[i].lag, s->lags[i].lag >= 0)));
+    api_send(out, json_pack("{s:o}", "partitions", list));
+}
+
+void api_kafka(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    struct monitor *m = ctx;
+    const struct status *s = status_now(m->rt);
+    json_t *list = json_array();
+    (void)r;
+    for (uint32_t i = 0; i < s->n_kafka; i++) {
+        const struct kafka_stats *k = &s->kafka[i].stats;
+        json_array_append_new(
+            list, json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "client",
+                            k->client, "brokers", (int)k->brokers, "brokers_up", (int)k->brokers_up,
+                            "rtt_seconds", api_number(k->rtt_seconds), "rtt_p99_seconds",
+                            api_number(k->rtt_p99_seconds), "queue_messages",
+                            count(k->queue_messages), "sent_bytes", count(k->sent_bytes),
+                            "received_bytes", count(k->received_bytes), "request_errors",
+                            count(k->request_errors), "request_timeouts",
+                            count(k->request_timeouts), "rebalances", count(k->rebalances)));
+    }
+    api_send(out, json_pack("{s:o}", "clients", list));
+}

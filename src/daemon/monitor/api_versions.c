@@ -1,0 +1,158 @@
+/* Versions and groups. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/monitor/api.h"
+
+const char *api_group(const struct status *s, uint32_t group, char number[16])
+{
+    snprintf(number, 16, "%u", group);
+    return group < s->n_groups ? s->groups[group] : number;
+}
+
+/* Values of several sensitive columns are joined by U+001F. */
+static json_t *group_name(const struct status *s, uint32_t group)
+{
+    char number[16], name[1100];
+    snprintf(name, sizeof name, "%s", api_group(s, group, number));
+    for (char *p = name; *p; p++)
+        if (*p == '\x1f')
+            *p = ',';
+    return api_text(name, strlen(name));
+}
+
+static json_t *group(const struct status *s, const struct fis_metrics *m, uint32_t i)
+{
+    const struct fis_group_metrics *g = &m->group[i];
+    return json_pack("{s:o, s:i, s:o, s:o, s:o, s:o}", "group", group_name(s, i), "rows", (int)g->n,
+                     "accuracy", api_number(g->accuracy), "positive_rate",
+                     api_number(g->positive_rate), "tpr", api_number(g->tpr), "fpr",
+                     api_number(g->fpr));
+}
+
+json_t *api_metrics(const struct status *s, const struct fis_metrics *m)
+{
+    json_t *groups = json_array();
+    if (m->n == 0) {
+        json_decref(groups);
+        return json_null();
+    }
+    for (uint32_t i = 0; i < m->n_groups; i++)
+        json_array_append_new(groups, group(s, m, i));
+    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rows", (int)m->n, "accuracy",
+                     api_number(m->accuracy), "balanced_accuracy", api_number(m->balanced_accuracy),
+                     "demographic_parity", api_number(m->demographic_parity), "equal_opportunity",
+                     api_number(m->equal_opportunity), "equalized_odds",
+                     api_number(m->equalized_odds), "equalized_odds_max",
+                     api_number(m->equalized_odds_max), "risk_disparity",
+                     api_number(m->risk_disparity), "groups", groups);
+}
+
+static json_t *interval(const struct fis_metrics_intervals *all, const struct fis_interval *i)
+{
+    if (all->level <= 0)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o}", "low", api_number(i->low), "high", api_number(i->high),
+                     "se", api_number(i->se));
+}
+
+static json_t *intervals(const struct fis_metrics_intervals *i)
+{
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o}", "level", api_number(i->level), "accuracy",
+        interval(i, &i->accuracy), "demographic_parity", interval(i, &i->demographic_parity),
+        "equal_opportunity", interval(i, &i->equal_opportunity), "equalized_odds",
+        interval(i, &i->equalized_odds), "risk_disparity", interval(i, &i->risk_disparity));
+}
+
+static double violation(const struct version_info *v)
+{
+    for (int k = FIS_DEMOGRAPHIC_PARITY; k <= FIS_RISK_DISPARITY; k++)
+        if (strcmp(fis_metric_name((enum fis_metric)k), v->metric) == 0)
+            return fis_metrics_of(&v->metrics, (enum fis_metric)k);
+    return (double)NAN;
+}
+
+json_t *api_version_summary(const struct status *s, const struct version_info *v)
+{
+    const struct version_info *now = version_log_served(s->versions);
+    return json_pack(
+        "{s:I, s:I, s:I, s:i, s:b, s:b, s:s, s:s, s:o, s:s, s:o, s:o, s:I, s:I, s:I, s:o, s:o, "
+        "s:o, s:o, s:o}",
+        "version", (json_int_t)v->version, "parent", (json_int_t)v->parent, "created_at_ms",
+        (json_int_t)v->created_at_ms, "round", (int)v->round, "published", v->served, "served",
+        now == v, "verdict", v->verdict, "reason", v->reason, "text",
+        api_text(v->text, strlen(v->text)), "metric", v->metric, "accuracy",
+        api_number(v->metrics.n ? v->metrics.accuracy : (double)NAN), "violation",
+        api_number(v->metrics.n ? violation(v) : (double)NAN), "labels_bought",
+        (json_int_t)v->labels_bought, "labels_kept", (json_int_t)v->labels_kept, "head_version",
+        (json_int_t)v->head_version, "interpolation", api_number(v->interpolation), "difference",
+        api_number(v->difference), "difference_se", api_number(v->difference_se), "floor",
+        api_number(v->floor), "val0", api_number(v->val0));
+}
+
+static json_t *whole(const struct status *s, const struct version_info *v)
+{
+    json_t *o = api_version_summary(s, v);
+    if (!o)
+        return NULL;
+    json_object_set_new(o, "epsilon", api_number(v->epsilon));
+    json_object_set_new(o, "looks", json_integer(v->looks));
+    json_object_set_new(o, "smallest_cell", json_integer(v->smallest_cell));
+    json_object_set_new(o, "warn_cell", json_boolean(v->warn_cell));
+    json_object_set_new(o, "algorithm", json_string(v->algorithm));
+    json_object_set_new(o, "metrics", api_metrics(s, &v->metrics));
+    json_object_set_new(o, "anchor", api_metrics(s, &v->anchor));
+    json_object_set_new(o, "intervals", intervals(&v->intervals));
+    return o;
+}
+
+void api_versions(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    struct monitor *m = ctx;
+    const struct status *s = status_now(m->rt);
+    const struct version_info *served = version_log_served(s->versions);
+    json_t *list = json_array();
+    (void)r;
+    for (uint32_t i = version_log_count(s->versions); i-- > 0;)
+        json_array_append_new(list, whole(s, version_log_at(s->versions, i)));
+    api_send(out, json_pack("{s:o, s:o, s:i, s:o}", "served",
+                            served ? json_integer((json_int_t)served->version) : json_null(),
+                            "epsilon", api_number(s->cfg->gate.epsilon), "rejected_in_row",
+                            (int)version_log_rejected_in_row(s->versions), "versions", list));
+}
+
+void api_version(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    struct monitor *m = ctx;
+    const struct status *s = status_now(m->rt);
+    char *end;
+    unsigned long long n = strtoull(r->rest, &end, 10);
+    if (*r->rest < '0' || *r->rest > '9' || *end) {
+        http_problem(out, 404, "a version is a whole number");
+        return;
+    }
+    const struct version_info *v = version_log_find(s->versions, n);
+    if (v)
+        api_send(out, whole(s, v));
+    else
+        http_problem(out, 404, "version %llu is not among the %u newest that this process knows", n,
+                     version_log_count(s->versions));
+}
+
+/* Group by group: what is served, and what the newest version and its anchor would do. */
+void api_groups(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    struct monitor *m = ctx;
+    const struct status *s = status_now(m->rt);
+    const struct version_info *served = version_log_served(s->versions);
+    const struct version_info *newest = version_log_at(s->versions, 0);
+    (void)r;
+    api_send(out, json_pack("{s:b, s:s, s:o, s:o, s:o}", "named", s->n_groups > 0, "positive",
+                            s->cfg->positive, "served",
+                            served ? api_metrics(s, &served->metrics) : json_null(), "newest",
+                            newest ? api_metrics(s, &newest->metrics) : json_null(), "anchor",
+                            newest ? api_metrics(s, &newest->anchor) : json_null()));
+}

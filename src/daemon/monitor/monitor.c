@@ -1,0 +1,254 @@
+#include "daemon/monitor/monitor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/monitor/monitor_http_files.h"
+#include "daemon/monitor/monitor_impl.h"
+
+#define DEFAULT_LISTEN "127.0.0.1:9464"
+#define AUTO_PORTS 20
+#define MAX_BODY 4096
+
+/* ---- the server ------------------------------------------------------------------------------ */
+
+static void say_listening(const struct monitor *m, const char *token)
+{
+    const struct http_server *s = m->http;
+    log_line(LOG_LEVEL_INFO, "http", "address=%s tls=%s token=%s", http_server_address(s),
+             http_server_tls(s) ? "yes" : "no", token ? "yes" : "no");
+    if (!http_server_loopback(s) && (!http_server_tls(s) || !token))
+        log_line(LOG_LEVEL_WARN, "http",
+                 "address=%s text=\"it is reached from other machines without %s\"",
+                 http_server_address(s),
+                 http_server_tls(s) ? "a token"
+                 : token            ? "TLS"
+                                    : "TLS and a token");
+}
+
+static int start_server(struct monitor *m, const struct http_files *f, struct fis_error *e)
+{
+    const struct config_http *h = &m->rt->cfg->http;
+    bool any = strcmp(h->listen, "auto") == 0;
+    struct http_options o = {
+        .listen = any ? DEFAULT_LISTEN : h->listen,
+        .tries = any ? AUTO_PORTS : 1,
+        .token = f->token,
+        .protect_reads = h->protect == CONFIG_PROTECT_ALL,
+        .cert = f->cert,
+        .key = f->key,
+        .max_connections = h->max_connections,
+        .timeout_ms = h->timeout,
+        .max_body = MAX_BODY,
+        .routes = monitor_routes,
+        .route_count = monitor_route_count,
+        .ctx = m,
+    };
+    int rc = http_server_start(&m->http, &m->rt->loop, &o, e);
+    if (rc < 0 && any && rc != -FIS_NOMEM && !f->cert) {
+        log_line(LOG_LEVEL_WARN, "http", "text=\"it listens nowhere\" reason=\"%s\"", e->text);
+        return 0;
+    }
+    if (rc < 0)
+        return rc;
+    say_listening(m, f->token);
+    return 0;
+}
+
+static int open_server(struct monitor *m, struct fis_error *e)
+{
+    const struct config *cfg = m->rt->cfg;
+    struct http_files files;
+    if (strcmp(cfg->http.listen, "off") == 0)
+        return 0;
+    int rc = http_files_read(&cfg->http, &files, e);
+    if (rc < 0)
+        return rc;
+    rc = start_server(m, &files, e);
+    http_files_done(&files);
+    return rc;
+}
+
+bool monitor_reload(struct monitor *m)
+{
+    struct fis_error e;
+    char *token = NULL;
+    bool other = false;
+    if (!m || !m->http || !m->rt->cfg->http.token_file)
+        return false;
+    int rc = http_files_token(&m->rt->cfg->http, &token, &e);
+    if (rc == 0) {
+        other = !http_server_token_is(m->http, token);
+        rc = http_server_set_token(m->http, token, &e);
+    }
+    http_files_forget(token);
+    if (rc == 0)
+        return other;
+    log_line(LOG_LEVEL_ERROR, "http", "text=\"the token stays as it was\" reason=\"%s\"", e.text);
+    return false;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+int monitor_open(struct monitor **out, struct runtime *rt, struct fis_error *e)
+{
+    struct monitor *m = fis_calloc(1, sizeof *m);
+    struct trainer_time now = runtime_now(rt);
+    if (!m)
+        return fis_fail(e, FIS_NOMEM, "no memory for the monitor");
+    m->rt = rt;
+    m->began_ms = now.mono_ms;
+    m->began_wall_ms = now.wall_ms;
+    m->commands.told = (rt->cfg->roles & CONFIG_TRAINER) != 0;
+    alarms_init(&m->alarms);
+    kafka_watch_init(&m->kafka, rt->workers);
+    m->versions = version_log_new(e);
+    int rc = m->versions ? open_server(m, e) : -(int)FIS_NOMEM;
+    if (rc < 0) {
+        monitor_close(m);
+        return rc;
+    }
+    *out = m;
+    return 0;
+}
+
+void monitor_stop(struct monitor *m)
+{
+    if (!m)
+        return;
+    http_server_stop(m->http);
+    m->http = NULL;
+    kafka_watch_stop(&m->kafka); /* clients go on talking while they are closed */
+}
+
+static void free_groups(struct monitor *m)
+{
+    for (uint32_t i = 0; i < m->n_groups; i++)
+        fis_free(m->groups[i]);
+    fis_free(m->groups);
+    m->groups = NULL;
+    m->n_groups = 0;
+}
+
+void monitor_close(struct monitor *m)
+{
+    if (!m)
+        return;
+    kafka_watch_done(&m->kafka);
+    commands_done(&m->commands);
+    version_log_free(m->versions);
+    free_groups(m);
+    fis_free(m);
+}
+
+/* ---- what it is told --------------------------------------------------------------------------
+ */
+
+void monitor_turn(struct monitor *m)
+{
+    struct fis_error e;
+    while (m && commands_turn(&m->commands, &e))
+        runtime_kafka_event(m->rt, "http", &e);
+}
+
+static uint64_t since(uint64_t now, uint64_t *last)
+{
+    uint64_t more = now >= *last ? now - *last : now; /* another trainer counts anew */
+    *last = now;
+    return more;
+}
+
+static void say_ready(struct monitor *m, const struct status *s)
+{
+    char reason[STATUS_REASON];
+    bool ready = status_ready(s, reason);
+    if (ready != m->ready && !s->stopping)
+        log_line(LOG_LEVEL_INFO, "ready", "ready=%s%s%s%s", ready ? "yes" : "no",
+                 ready ? "" : " reason=\"", ready ? "" : reason, ready ? "" : "\"");
+    m->ready = ready;
+}
+
+static void say_alarm(void *ctx, const struct alarm *a)
+{
+    (void)ctx;
+    log_line(a->on ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "alarm", "name=%s state=%s text=\"%s\"",
+             a->name, a->on ? "raised" : "over", a->text);
+}
+
+void monitor_tick(struct monitor *m)
+{
+    const struct status *s;
+    if (!m)
+        return;
+    s = status_now(m->rt);
+    m->seconds[m->next_second] = (struct status_second){
+        .wall_ms = s->wall_ms,
+        .records = since(s->scorer.counts.records, &m->last_records),
+        .offered = since(s->scorer.counts.offered, &m->last_offered),
+        .labels = since(s->trainer.counts.labels, &m->last_labels),
+        .lag = s->scorer.lag,
+    };
+    m->next_second = (m->next_second + 1) % STATUS_SECONDS;
+    if (m->n_seconds < STATUS_SECONDS)
+        m->n_seconds++;
+    say_ready(m, s);
+    alarms_look(&m->alarms, s, say_alarm, NULL);
+}
+
+void monitor_kafka_trouble(struct monitor *m, const char *text)
+{
+    if (!m)
+        return;
+    snprintf(m->trouble, sizeof m->trouble, "%s", text);
+    m->trouble_ms = runtime_now(m->rt).mono_ms;
+}
+
+void monitor_model(void *monitor, const struct wire_model *v)
+{
+    struct monitor *m = monitor;
+    if (m)
+        version_log_add(m->versions, v);
+}
+
+void monitor_state(void *monitor, const struct wire_trainer_state *s)
+{
+    struct monitor *m = monitor;
+    if (m)
+        commands_outcome(&m->commands, s->control_id, s->control_ok != 0, s->control_text);
+}
+
+void monitor_stats(void *monitor, const char *client, const char *json, size_t length)
+{
+    struct monitor *m = monitor;
+    if (m)
+        kafka_watch_take(&m->kafka, client, json, length);
+}
+
+void monitor_validation(struct monitor *m, int64_t newest_ms)
+{
+    if (m)
+        m->validation_ms = newest_ms;
+}
+
+void monitor_groups(struct monitor *m, const char *const *names, uint32_t n)
+{
+    if (!m || !m->rt->cfg->http.group_names)
+        return;
+    free_groups(m);
+    m->groups = fis_calloc(n ? n : 1, sizeof *m->groups);
+    for (uint32_t i = 0; m->groups && i < n; i++) {
+        m->groups[i] = fis_strdup(names[i]);
+        if (!m->groups[i])
+            return; /* without memory groups are shown by number */
+        m->n_groups++;
+    }
+}
+
+void monitor_other_groups(struct monitor *m, const char *const *names, uint32_t n)
+{
+    bool same = m && m->n_groups == n;
+    for (uint32_t i = 0; same && i < n; i++)
+        same = strcmp(m->groups[i], names[i]) == 0;
+    if (m && !same)
+        free_groups(m);
+}

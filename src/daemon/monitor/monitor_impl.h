@@ -1,0 +1,37 @@
+/* Inside the monitor: monitor.c (life), status.c (filling the status), monitor_http.c (routes and
+ * health), metrics.c, metrics_table.c and metrics_versions.c, api.c, api_versions.c, api_alarms.c,
+ * alarms.c, commands.c. */
+#ifndef DAEMON_MONITOR_IMPL_H
+#define DAEMON_MONITOR_IMPL_H
+
+#include "daemon/monitor/alarms.h"
+#include "daemon/monitor/commands.h"
+#include "daemon/monitor/monitor.h"
+#include "http/http.h"
+
+struct monitor {
+    struct runtime *rt;
+    struct http_server *http;
+    struct version_log *versions;
+    struct kafka_watch kafka;
+    struct commands commands;
+    struct status status;
+    struct status_lag lags[STATUS_PARTITIONS];
+    struct status_second seconds[STATUS_SECONDS], ordered[STATUS_SECONDS]; /* a ring; a view */
+    uint32_t n_seconds, next_second;
+    uint64_t last_records, last_offered, last_labels; /* at the last second */
+    char trouble[STATUS_REASON];
+    uint64_t trouble_ms, began_ms;
+    int64_t began_wall_ms;
+    struct alarms alarms;
+    int64_t validation_ms; /* time of the newest validation row; 0: not known */
+    char **groups;
+    uint32_t n_groups;
+    bool ready;
+    char reason[STATUS_REASON]; /* as it was said last */
+};
+
+extern const struct http_route monitor_routes[];
+extern const size_t monitor_route_count;
+
+#endif

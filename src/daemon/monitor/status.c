@@ -1,0 +1,201 @@
+/* Filling the status, and what is said of it in words. */
+#include "daemon/monitor/status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/monitor/monitor_impl.h"
+#include "daemon/scorer/scorer_host.h"
+#include "daemon/trainer/trainer_host.h"
+
+/* A trouble that was not told again for so long is over, or told by other means. */
+#define TROUBLE_MS 30000
+
+static void fill_kafka(struct monitor *m, struct status *s)
+{
+    uint32_t known = 0, up = 0;
+    s->kafka = m->kafka.slots;
+    s->n_kafka = m->kafka.n;
+    for (uint32_t i = 0; i < m->kafka.n; i++) {
+        known += m->kafka.slots[i].stats.brokers;
+        up += m->kafka.slots[i].stats.brokers_up;
+    }
+    s->broker_seen = s->started && (known == 0 || up > 0);
+    if (m->trouble_ms && s->mono_ms - m->trouble_ms < TROUBLE_MS)
+        memcpy(s->broker_trouble, m->trouble, sizeof s->broker_trouble);
+}
+
+static void fill_seconds(struct monitor *m, struct status *s)
+{
+    for (uint32_t i = 0; i < m->n_seconds; i++)
+        m->ordered[i] =
+            m->seconds[(m->next_second + STATUS_SECONDS - m->n_seconds + i) % STATUS_SECONDS];
+    s->seconds = m->ordered;
+    s->n_seconds = m->n_seconds;
+}
+
+static void fill_process(const struct runtime *rt, const struct monitor *m, struct status *s)
+{
+    struct trainer_time now = runtime_now(rt);
+    s->cfg = rt->cfg;
+    s->embedded = rt->embedded != NULL;
+    s->exactly_once = rt->exactly_once;
+    s->started = rt->started;
+    s->stopping = rt->stopping;
+    s->wall_ms = now.wall_ms;
+    s->mono_ms = now.mono_ms;
+    s->uptime_ms = now.mono_ms - m->began_ms;
+    s->started_at_ms = m->began_wall_ms;
+    s->loop_seconds = &rt->watch.seconds;
+    s->http = m->http ? http_server_counts(m->http) : NULL;
+}
+
+static void add_dead(struct status *s, const char *topic, enum dead_letter_from from,
+                     const struct dead_counts *counts)
+{
+    if (counts)
+        s->dead[s->n_dead++] = (struct status_dead){topic, from, counts};
+}
+
+static void fill_dead(struct status *s)
+{
+    const struct config_topics *t = &s->cfg->topics;
+    add_dead(s, t->records, DEAD_RECORDS, s->scorer.dead);
+    add_dead(s, t->labels, DEAD_LABELS, s->trainer.dead[0]);
+    add_dead(s, t->candidates, DEAD_CANDIDATES, s->trainer.dead[1]);
+    add_dead(s, t->control, DEAD_CONTROL, s->trainer.dead[2]);
+}
+
+static const struct status *fill(struct runtime *rt, bool want_best)
+{
+    struct monitor *m = rt->monitor;
+    struct status *s = &m->status;
+    memset(s, 0, sizeof *s);
+    fill_process(rt, m, s);
+    fill_kafka(m, s);
+    fill_seconds(m, s);
+    s->versions = m->versions;
+    s->groups = (const char *const *)m->groups;
+    s->n_groups = m->n_groups;
+    s->lags = m->lags;
+    s->alarms = &m->alarms;
+    s->scorer.on = (rt->cfg->roles & CONFIG_SCORER) != 0;
+    s->trainer.on = (rt->cfg->roles & CONFIG_TRAINER) != 0;
+    s->scorer.lag = s->trainer.label_age_ms = -1;
+    s->trainer.want_best = want_best;
+    if (rt->scorer)
+        s->n_lags += scorer_host_status(rt->scorer, &s->scorer, m->lags, STATUS_PARTITIONS);
+    if (rt->trainer)
+        s->n_lags += trainer_host_status(rt->trainer, &s->trainer, m->lags + s->n_lags,
+                                         STATUS_PARTITIONS - s->n_lags);
+    fill_dead(s);
+    s->trainer.validation.newest_ms = s->trainer.running ? m->validation_ms : 0;
+    return s;
+}
+
+const struct status *status_now(struct runtime *rt)
+{
+    return fill(rt, false);
+}
+
+const struct status *status_with_best(struct runtime *rt)
+{
+    return fill(rt, true);
+}
+
+/* ---- ready? ---------------------------------------------------------------------------------- */
+
+static bool scorer_ready(const struct status_scorer *s, char reason[STATUS_REASON])
+{
+    const char *why = !s->open ? "scorer: it has not begun yet"
+                      : s->head_version == 0
+                          ? "scorer: there is no head yet, which a trainer makes when it begins"
+                      : s->owned == 0 ? "scorer: no partition is assigned to it: there are more "
+                                        "scorers than partitions, or the group is forming"
+                                      : NULL;
+    if (why)
+        snprintf(reason, STATUS_REASON, "%s", why);
+    return !why;
+}
+
+static bool trainer_ready(const struct status_trainer *t, char reason[STATUS_REASON])
+{
+    switch (t->state) {
+    case LEADER_STANDBY:
+        if (t->warm)
+            return true;
+        snprintf(reason, STATUS_REASON, "trainer: it is reading ledger, heads and models");
+        return false;
+    case LEADER_LEAD:
+        if (t->running && t->counts.head_version > 0)
+            return true;
+        snprintf(reason, STATUS_REASON, "trainer: %s",
+                 t->running ? "it is warming up" : "it is loading what it trains and judges on");
+        return false;
+    default:
+        snprintf(reason, STATUS_REASON, "trainer: %s",
+                 t->state == LEADER_NEW ? "it has not begun yet" : leader_state_name(t->state));
+        return false;
+    }
+}
+
+bool status_ready(const struct status *s, char reason[STATUS_REASON])
+{
+    reason[0] = 0;
+    if (s->stopping) {
+        snprintf(reason, STATUS_REASON, "it is stopping");
+    } else if (!s->started || !s->broker_seen) {
+        snprintf(reason, STATUS_REASON, "%s%s%.180s",
+                 s->started ? "no broker is reached" : "no broker has answered yet",
+                 *s->broker_trouble ? ": " : "", s->broker_trouble);
+    } else {
+        return (!s->trainer.on || trainer_ready(&s->trainer, reason)) &&
+               (!s->scorer.on || scorer_ready(&s->scorer, reason));
+    }
+    return false;
+}
+
+/* ---- a line ---------------------------------------------------------------------------------- */
+
+static int scorer_line(const struct status_scorer *s, char *out, size_t size)
+{
+    if (s->head_version == 0)
+        return snprintf(out, size, "scorer waits for a head");
+    if (s->owned == 0)
+        return snprintf(out, size, "scorer waits for partitions");
+    if (s->lag < 0)
+        return snprintf(out, size, "scoring");
+    return snprintf(out, size, "scoring, %" PRId64 " records behind", s->lag);
+}
+
+static void trainer_line(const struct status_trainer *t, char *out, size_t size)
+{
+    const struct trainer_role_counts *c = &t->counts;
+    if (!t->running)
+        snprintf(out, size, "trainer: %s", leader_state_name(t->state));
+    else if (t->busy)
+        snprintf(out, size, "training, round %u, served version %" PRIu64, c->round,
+                 c->served_version);
+    else if (c->paused)
+        snprintf(out, size, "paused, round %u, %u labels open", c->round, c->selector.open);
+    else
+        snprintf(out, size, "round %u, %s, %u labels open, served version %" PRIu64, c->round,
+                 c->phase, c->selector.open, c->served_version);
+}
+
+void status_line(const struct status *s, char *out, size_t size)
+{
+    size_t n = 0;
+    if (s->stopping || !s->started) {
+        snprintf(out, size, "%s", s->stopping ? "stopping" : "waiting for Kafka");
+        return;
+    }
+    out[0] = 0;
+    if (s->scorer.on)
+        n = (size_t)scorer_line(&s->scorer, out, size);
+    if (s->trainer.on && n + 2 < size) {
+        n += (size_t)snprintf(out + n, size - n, "%s", n ? "; " : "");
+        trainer_line(&s->trainer, out + n, size - n);
+    }
+}

@@ -1,0 +1,131 @@
+/* fisd: what the command line asks for. */
+#include <cblas.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/monitor/alarms.h"
+#include "daemon/runtime/command_line.h"
+#include "daemon/context/dead_letter.h"
+#include "daemon/context/example_files.h"
+#include "daemon/monitor/metrics.h"
+#include "daemon/monitor/monitor_http_files.h"
+#include "daemon/runtime/runtime.h"
+#include "fis/version.h"
+#include "stream/conf.h"
+#include "wire/json_codec.h"
+
+static int report(const char *path, const struct config_problems *problems,
+                  const struct fis_error *e)
+{
+    if (problems->count == 0)
+        fprintf(stderr, "fisd: %s\n", e->text);
+    uint32_t shown = problems->count < CONFIG_PROBLEMS_MAX ? problems->count : CONFIG_PROBLEMS_MAX;
+    for (uint32_t i = 0; i < shown; i++)
+        fprintf(stderr, "fisd: %s\n", problems->text[i]);
+    if (problems->count > shown)
+        fprintf(stderr, "fisd: %s: %u more\n", path, problems->count - shown);
+    return 2;
+}
+
+static void look_at_kafka(const struct config *cfg, config_refuse_fn *refuse, void *ctx)
+{
+    for (uint32_t i = 0; i < cfg->kafka.count; i++) {
+        const struct config_property *p = &cfg->kafka.items[i];
+        char key[300];
+        struct fis_error e;
+        snprintf(key, sizeof key, "kafka.%s", p->name);
+        if (stream_property_check(&(struct stream_property){p->name, p->value}, &e) < 0)
+            refuse(ctx, key, e.text);
+    }
+}
+
+static void look_for_start(const struct config *cfg, config_refuse_fn *refuse, void *ctx)
+{
+    look_at_kafka(cfg, refuse, ctx);
+    http_files_look(cfg, refuse, ctx);
+}
+
+/* A start reads the examples itself, and says what is wrong in them too. */
+static void look_for_check(const struct config *cfg, config_refuse_fn *refuse, void *ctx)
+{
+    example_files_look(cfg, refuse, ctx);
+    look_for_start(cfg, refuse, ctx);
+}
+
+static int with_config(const struct command_line *c)
+{
+    struct config cfg;
+    struct config_problems problems = {0};
+    struct fis_error e;
+    config_look_fn *look = c->action == COMMAND_PRINT   ? NULL
+                           : c->action == COMMAND_CHECK ? look_for_check
+                                                        : look_for_start;
+    if (config_load_look(c->config, look, &cfg, &problems, &e) < 0)
+        return report(c->config, &problems, &e);
+    int status = 0;
+    if (c->action == COMMAND_CHECK) {
+        printf("%s: ok\n", c->config);
+    } else if (c->action == COMMAND_PRINT) {
+        config_print(&cfg, stdout);
+        status = fflush(stdout) == 0 ? 0 : 1;
+    } else if (!c->embedded && !config_kafka(&cfg, "bootstrap.servers")) {
+        fprintf(stderr,
+                "fisd: %s: key 'kafka.bootstrap.servers': found nothing, allowed host:port "
+                "of a broker (or start with --embedded)\n",
+                c->config);
+        status = 2;
+    } else {
+        log_set_level((enum log_level)cfg.log.level);
+        status = runtime_run(&cfg, c->config, c->embedded);
+    }
+    config_done(&cfg);
+    return status;
+}
+
+static int print(const struct command_line *c)
+{
+    if (c->action == COMMAND_HELP)
+        command_line_help(stdout);
+    else if (c->action == COMMAND_VERSION)
+        puts("fisd " FIS_VERSION);
+    else if (c->action == COMMAND_PRINT_MAN)
+        manual_write_page(stdout);
+    else if (c->action == COMMAND_PRINT_COMPLETION)
+        manual_write_completion(stdout);
+    else if (c->action == COMMAND_PRINT_METRICS)
+        metrics_write_markdown(stdout);
+    else if (c->action == COMMAND_PRINT_ALARMS)
+        alarms_write_markdown(stdout);
+    else if (c->action == COMMAND_PRINT_DEAD_LETTERS)
+        dead_letter_write_markdown(stdout);
+    else if (c->reference)
+        config_write_markdown(stdout);
+    else if (c->man)
+        config_write_man(stdout);
+    else
+        config_write_defaults(stdout);
+    return fflush(stdout) == 0 ? 0 : 1;
+}
+
+/* For jemalloc, which the environment's MALLOC_CONF overrules: what was not used for a second goes
+ * back to the kernel, when memory is next asked for or given back. A queue of records that fills
+ * and empties all the time keeps its memory. */
+const char *malloc_conf = "dirty_decay_ms:1000,muzzy_decay_ms:0";
+
+int main(int argc, char **argv)
+{
+    struct command_line c;
+    int status = command_line_parse(argc, argv, &c);
+    if (status)
+        return status;
+    if (c.action >= COMMAND_PRINT && !c.effective)
+        return print(&c);
+    /* Work is spread over processes and workers; a BLAS call uses the thread that makes it. */
+    openblas_set_num_threads(1);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN); /* until the loop takes it: the file is about to be read */
+    wire_json_init();
+    return with_config(&c);
+}

@@ -1,0 +1,351 @@
+#include "daemon/runtime/runtime.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "daemon/monitor/monitor.h"
+#include "daemon/runtime/reload.h"
+#include "daemon/scorer/scorer_host.h"
+#include "daemon/runtime/topics_job.h"
+#include "daemon/trainer/trainer_host.h"
+
+#define TICK_MS 100
+#define TICKS_PER_SAY 10
+#define SAY_AGAIN_NS UINT64_C(10000000000)
+/* systemd gets its READY when the roles run, but does not wait longer than this for a broker. */
+#define READY_NS UINT64_C(20000000000)
+/* What closing in good order may take after the time to drain. */
+#define CLOSING_MS 8000
+
+void runtime_wake(void *arg)
+{
+    struct runtime *rt = arg;
+    uv_async_send(&rt->async);
+}
+
+static void kafka_log(void *arg, int level, const char *text)
+{
+    (void)arg;
+    /* Its errors (3) come as events too, which are said once in a while. */
+    log_line(level <= 2 ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG, "kafka", "text=\"%s\"", text);
+}
+
+struct stream_client runtime_client(struct runtime *rt)
+{
+    return (struct stream_client){
+        .properties = rt->properties,
+        .property_count = rt->property_count,
+        .wake = runtime_wake,
+        .wake_arg = rt,
+        .log = kafka_log,
+        .stats = monitor_stats,
+        .stats_arg = rt->monitor,
+    };
+}
+
+/* Librdkafka's texts end in counters, "(after 12ms in state CONNECT, 30 identical errors …)". */
+static bool same_trouble(const char *a, const char *b)
+{
+    const char *end = strstr(b, " (after ");
+    return end ? strncmp(a, b, (size_t)(end - b)) == 0 : strcmp(a, b) == 0;
+}
+
+void runtime_kafka_event(struct runtime *rt, const char *who, const struct fis_error *e)
+{
+    /* A broker that is away would fill the log: every client says it, in turn. */
+    uint64_t now = uv_hrtime();
+    size_t n = sizeof rt->said / sizeof *rt->said, oldest = 0, i = 0;
+    for (; i < n && !same_trouble(rt->said[i].text, e->text); i++)
+        if (rt->said[i].at < rt->said[oldest].at)
+            oldest = i;
+    monitor_kafka_trouble(rt->monitor, e->text);
+    if (i < n && now - rt->said[i].at < SAY_AGAIN_NS)
+        return;
+    i = i < n ? i : oldest;
+    snprintf(rt->said[i].text, sizeof rt->said[i].text, "%s", e->text);
+    rt->said[i].at = now;
+    log_line(LOG_LEVEL_WARN, "kafka", "who=%s text=\"%s\"", who, e->text);
+}
+
+/* The last resort: a library call that does not return must not keep the process from ending. */
+static void *guard_stop(void *arg)
+{
+    const struct runtime *rt = arg;
+    uint64_t ms = rt->cfg->runtime.shutdown_timeout + CLOSING_MS;
+    struct timespec left = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    while (nanosleep(&left, &left) != 0)
+        ;
+    log_line(LOG_LEVEL_ERROR, "stop",
+             "text=\"a call does not return: ending at once; what was not committed is repeated "
+             "after a restart\"");
+    if (rt->embedded)
+        stream_address_remove(rt->cfg->pipeline);
+    _Exit(1);
+}
+
+static void start_guard(struct runtime *rt)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, guard_stop, rt) == 0)
+        pthread_detach(thread);
+}
+
+void runtime_stop(struct runtime *rt, const char *why)
+{
+    if (rt->stopping)
+        return;
+    rt->stopping = true;
+    rt->stop_deadline_ms = uv_hrtime() / 1000000 + rt->cfg->runtime.shutdown_timeout;
+    notify_stopping(&rt->notify);
+    log_line(LOG_LEVEL_INFO, "stopping", "reason=\"%s\" timeout_ms=%llu", why,
+             (unsigned long long)rt->cfg->runtime.shutdown_timeout);
+    start_guard(rt);
+    if (rt->scorer)
+        scorer_host_stop(rt->scorer);
+    if (rt->trainer)
+        trainer_host_stop(rt->trainer);
+    runtime_wake(rt);
+}
+
+void runtime_fail(struct runtime *rt, const char *who, const struct fis_error *e)
+{
+    log_line(LOG_LEVEL_ERROR, "failed", "role=%s reason=\"%s\"", who, e->text);
+    rt->exit_code = 1;
+    runtime_stop(rt, "a role failed");
+}
+
+/* ---- turns --------------------------------------------------------------------------------- */
+
+static int open_roles(struct runtime *rt, struct fis_error *e)
+{
+    if ((rt->cfg->roles & CONFIG_TRAINER) && trainer_host_open(&rt->trainer, rt, e) < 0)
+        return -1;
+    if ((rt->cfg->roles & CONFIG_SCORER) && scorer_host_open(&rt->scorer, rt, e) < 0)
+        return -1;
+    log_line(LOG_LEVEL_INFO, "started", "pipeline=%s roles=%s%s delivery=%s", rt->cfg->pipeline,
+             rt->scorer ? "scorer" : "", rt->trainer ? (rt->scorer ? ",trainer" : "trainer") : "",
+             rt->exactly_once ? "exactly_once" : "at_least_once");
+    return 0;
+}
+
+/* Topics first; then the roles. */
+static void start_up(struct runtime *rt)
+{
+    struct fis_error e;
+    int rc = rt->topics ? topics_job_turn(rt->topics, &e) : 1;
+    if (rc > 0) {
+        rt->started = true;
+        loop_watch_skip(&rt->watch);
+        rc = open_roles(rt, &e);
+    }
+    if (rc < 0)
+        runtime_fail(rt, "start", &e);
+}
+
+static bool all_stopped(const struct runtime *rt)
+{
+    return (!rt->scorer || scorer_host_stopped(rt->scorer)) &&
+           (!rt->trainer || trainer_host_stopped(rt->trainer));
+}
+
+/* What is in flight will not be acknowledged: closing in good order would wait for the same broker
+ * again. The kernel closes the sockets, and the broker aborts the transaction. */
+static void end_at_once(struct runtime *rt, const char *why)
+{
+    log_line(LOG_LEVEL_WARN, "stop", "text=\"%s\"", why);
+    scorer_host_say_left(rt->scorer);
+    trainer_host_say_left(rt->trainer);
+    if (rt->embedded)
+        stream_address_remove(rt->cfg->pipeline);
+    log_line(LOG_LEVEL_INFO, "stopped", "status=1");
+    _Exit(1);
+}
+
+static void end_loop(struct runtime *rt)
+{
+    rt->ended = true;
+    monitor_stop(rt->monitor);
+    loop_watch_stop(&rt->watch);
+    uv_close((uv_handle_t *)&rt->async, NULL);
+    uv_close((uv_handle_t *)&rt->tick, NULL);
+    uv_close((uv_handle_t *)&rt->sigterm, NULL);
+    uv_close((uv_handle_t *)&rt->sigint, NULL);
+    uv_close((uv_handle_t *)&rt->sighup, NULL);
+}
+
+static void turn(struct runtime *rt)
+{
+    bool more = false;
+    if (rt->ended)
+        return;
+    if (rt->stopping && uv_hrtime() / 1000000 >= rt->stop_deadline_ms)
+        end_at_once(rt, "the time to drain is over");
+    workers_collect(rt->workers);
+    monitor_turn(rt->monitor);
+    if (!rt->started && !rt->stopping)
+        start_up(rt);
+    if (rt->trainer)
+        more |= trainer_host_turn(rt->trainer);
+    if (rt->scorer)
+        more |= scorer_host_turn(rt->scorer);
+    if (rt->stopping && all_stopped(rt)) {
+        end_loop(rt);
+    } else if (more) {
+        uv_async_send(&rt->async);
+    }
+}
+
+static void on_async(uv_async_t *a)
+{
+    turn(a->data);
+}
+
+/* After a turn, so that a loop that hangs in one does not look alive. */
+static void tell_systemd(struct runtime *rt)
+{
+    uint64_t now = uv_hrtime();
+    notify_alive(&rt->notify, now);
+    if (!rt->stopping && (rt->started || now - rt->began_ns >= READY_NS))
+        notify_ready(&rt->notify);
+}
+
+static void on_tick(uv_timer_t *t)
+{
+    struct runtime *rt = t->data;
+    turn(rt);
+    tell_systemd(rt);
+    if (rt->ended || ++rt->ticks % TICKS_PER_SAY)
+        return;
+    char doing[STATUS_REASON];
+    monitor_tick(rt->monitor);
+    status_line(status_now(rt), doing, sizeof doing);
+    notify_status(&rt->notify, doing);
+    if (rt->scorer)
+        scorer_host_tick(rt->scorer);
+    if (rt->trainer)
+        trainer_host_tick(rt->trainer);
+}
+
+static void on_signal(uv_signal_t *s, int number)
+{
+    struct runtime *rt = s->data;
+    if (number == SIGHUP) {
+        if (!rt->stopping)
+            reload(rt);
+        return;
+    }
+    if (rt->stopping) {
+        log_line(LOG_LEVEL_WARN, "stop", "text=\"second signal: ending at once\"");
+        if (rt->embedded)
+            stream_address_remove(rt->cfg->pipeline);
+        _Exit(128 + number);
+    }
+    runtime_stop(rt, number == SIGTERM ? "SIGTERM" : "SIGINT");
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+static void open_handles(struct runtime *rt)
+{
+    uv_loop_init(&rt->loop);
+    loop_watch_start(&rt->watch, &rt->loop);
+    uv_async_init(&rt->loop, &rt->async, on_async);
+    uv_timer_init(&rt->loop, &rt->tick);
+    uv_timer_start(&rt->tick, on_tick, TICK_MS, TICK_MS);
+    uv_signal_init(&rt->loop, &rt->sigterm);
+    uv_signal_init(&rt->loop, &rt->sigint);
+    uv_signal_init(&rt->loop, &rt->sighup);
+    rt->async.data = rt->tick.data = rt->sigterm.data = rt->sigint.data = rt->sighup.data = rt;
+    uv_signal_start(&rt->sigterm, on_signal, SIGTERM);
+    uv_signal_start(&rt->sigint, on_signal, SIGINT);
+    uv_signal_start(&rt->sighup, on_signal, SIGHUP);
+}
+
+static int make_properties(struct runtime *rt, struct fis_error *e)
+{
+    uint32_t n = rt->cfg->kafka.count;
+    rt->properties = fis_calloc((size_t)n + 2, sizeof *rt->properties);
+    if (!rt->properties)
+        return fis_fail(e, FIS_NOMEM, "no memory for %u Kafka properties", n);
+    for (uint32_t i = 0; i < n; i++)
+        rt->properties[i] =
+            (struct stream_property){rt->cfg->kafka.items[i].name, rt->cfg->kafka.items[i].value};
+    rt->property_count = n;
+    const char *caveat = stream_caveat(rt->properties, n, 0);
+    if (caveat)
+        log_line(LOG_LEVEL_WARN, "kafka", "text=\"%s\"", caveat);
+    if (!rt->embedded)
+        return 0;
+    rt->properties[rt->property_count++] =
+        (struct stream_property){"bootstrap.servers", stream_embedded_bootstrap(rt->embedded)};
+    /* Its rebalances take as long as a session may; the default would keep a restart waiting. */
+    rt->properties[rt->property_count++] =
+        (struct stream_property){"session.timeout.ms", STREAM_EMBEDDED_SESSION_MS};
+    return 0;
+}
+
+static int start_broker(struct runtime *rt, struct fis_error *e)
+{
+    if (stream_embedded_start(&rt->embedded, NULL, NULL, e) < 0)
+        return -1;
+    const char *address = stream_embedded_bootstrap(rt->embedded);
+    log_line(LOG_LEVEL_WARN, "embedded_broker",
+             "address=%s text=\"for trying only: nothing survives this process, about 5 MB are "
+             "kept per partition, and delivery is at_least_once (a crash may repeat a request)\"",
+             address);
+    if (topics_embedded(rt, e) < 0)
+        return -1;
+    return stream_address_write(rt->cfg->pipeline, address, e);
+}
+
+static int open_runtime(struct runtime *rt, bool embedded, struct fis_error *e)
+{
+    rt->exactly_once = rt->cfg->delivery == CONFIG_EXACTLY_ONCE && !embedded;
+    if (pipeline_init(&rt->pipeline, rt->cfg, e) < 0 || (embedded && start_broker(rt, e) < 0) ||
+        make_properties(rt, e) < 0)
+        return -1;
+    /* Workers do one thing at a time: a batch each, and a training job beside them. */
+    uint32_t threads = rt->cfg->runtime.workers + 1;
+    if (workers_start(&rt->workers, threads, runtime_wake, rt, e) < 0 ||
+        monitor_open(&rt->monitor, rt, e) < 0)
+        return -1;
+    return embedded ? 0 : topics_job_start(&rt->topics, rt, e);
+}
+
+static void close_runtime(struct runtime *rt)
+{
+    /* A job of a daemon that failed is not waited for: it holds nothing that counts. */
+    if (rt->workers && workers_busy(rt->workers) && rt->exit_code)
+        end_at_once(rt, "not waiting for a job");
+    int patience_ms = rt->exit_code ? 1000 : 5000;
+    workers_stop(rt->workers);
+    scorer_host_close(rt->scorer, patience_ms);
+    trainer_host_close(rt->trainer, patience_ms);
+    topics_job_free(rt->topics);
+    monitor_close(rt->monitor);
+    if (rt->embedded)
+        stream_address_remove(rt->cfg->pipeline);
+    stream_embedded_stop(rt->embedded);
+    fis_free(rt->properties);
+    pipeline_done(&rt->pipeline);
+}
+
+int runtime_run(struct config *cfg, const char *path, bool embedded)
+{
+    struct runtime rt = {.cfg = cfg, .own_cfg = cfg, .config_path = path, .began_ns = uv_hrtime()};
+    struct fis_error e;
+    notify_init(&rt.notify);
+    open_handles(&rt);
+    if (open_runtime(&rt, embedded, &e) < 0) {
+        runtime_fail(&rt, "start", &e);
+        end_loop(&rt);
+    }
+    uv_run(&rt.loop, UV_RUN_DEFAULT);
+    close_runtime(&rt);
+    uv_loop_close(&rt.loop);
+    loop_watch_say(&rt.watch);
+    log_line(LOG_LEVEL_INFO, "stopped", "status=%d", rt.exit_code);
+    return rt.exit_code;
+}

@@ -1,0 +1,198 @@
+#include "daemon/runtime/topics_job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/topics.h"
+#include "stream/topics.h"
+
+#define ADMIN_TIMEOUT_MS 5000
+#define MADE_TRIES 20
+#define MADE_PAUSE_MS 100
+/* Kafka's own, of a topic that does not say. */
+#define USUAL_LIMIT ((size_t)1000000)
+/* What is put around a record, columns and classes aside: ids, names, scores, Kafka's framing. */
+#define AROUND ((size_t)8192)
+
+enum { CANDIDATES, LABEL_REQUESTS, LEDGER, DEAD_LETTER, LIMITS };
+
+struct topics_job {
+    struct runtime *rt;
+    struct job job;
+    struct stream_client client;
+    struct stream_topic topics[CONFIG_TOPICS_MAX];
+    struct stream_topic_report reports[CONFIG_TOPICS_MAX];
+    const char *limited[LIMITS];
+    int64_t limits[LIMITS];
+    uint32_t count;
+    enum { RUNNING, RAN, DONE } state;
+    int rc;
+    struct fis_error error;
+};
+
+/* Its order is that of the labels; and who owns its one partition leads. */
+static int check_ledger(struct topics_job *t)
+{
+    struct stream_topic ledger = {.name = t->rt->cfg->topics.ledger, .partitions = 1};
+    struct stream_topic_report report;
+    int rc = stream_topics_check(&t->client, &ledger, 1, ADMIN_TIMEOUT_MS, &report, &t->error);
+    if (rc < 0 || report.partitions <= 1)
+        return rc < 0 ? rc : 0;
+    return fis_fail(&t->error, FIS_FATAL,
+                    "topic %s has %d partitions, and may have one only: create it anew with one, "
+                    "or let fisd create it (topics.create)",
+                    ledger.name, (int)report.partitions);
+}
+
+static bool just_made(const struct topics_job *t, const char *name)
+{
+    for (uint32_t i = 0; i < t->count; i++)
+        if (t->reports[i].created && strcmp(t->topics[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A broker may know of a topic some time after another has made it. */
+static int find_limits(struct topics_job *t)
+{
+    for (int tries = 0;; tries++) {
+        int rc = stream_topics_limits(&t->client, t->limited, LIMITS, ADMIN_TIMEOUT_MS, t->limits,
+                                      &t->error);
+        bool untold = false;
+        for (int k = 0; k < LIMITS; k++)
+            untold |= t->limits[k] == 0 && just_made(t, t->limited[k]);
+        if (rc < 0 || !untold || tries == MADE_TRIES)
+            return rc;
+        uv_sleep(MADE_PAUSE_MS);
+    }
+}
+
+static void run(void *arg)
+{
+    struct topics_job *t = arg;
+    t->rc = 0;
+    if (t->rt->cfg->topics.create)
+        t->rc = stream_topics_create(&t->client, t->topics, t->count, ADMIN_TIMEOUT_MS, t->reports,
+                                     &t->error);
+    if (t->rc >= 0)
+        t->rc = check_ledger(t);
+    if (t->rc == 0)
+        t->rc = find_limits(t);
+}
+
+static void ran(void *arg)
+{
+    struct topics_job *t = arg;
+    t->state = RAN;
+}
+
+static void submit(struct topics_job *t)
+{
+    t->state = RUNNING;
+    t->job = (struct job){.run = run, .done = ran, .arg = t};
+    workers_submit(t->rt->workers, &t->job);
+}
+
+int topics_job_start(struct topics_job **out, struct runtime *rt, struct fis_error *e)
+{
+    struct topics_job *t = fis_calloc(1, sizeof *t);
+    struct config_topic list[CONFIG_TOPICS_MAX];
+    if (!t)
+        return fis_fail(e, FIS_NOMEM, "no memory to create topics");
+    t->rt = rt;
+    t->client = runtime_client(rt);
+    t->client.wake = NULL;
+    t->count = config_topics_list(rt->cfg, list);
+    t->limited[CANDIDATES] = rt->cfg->topics.candidates;
+    t->limited[LABEL_REQUESTS] = rt->cfg->topics.label_requests;
+    t->limited[LEDGER] = rt->cfg->topics.ledger;
+    t->limited[DEAD_LETTER] = rt->cfg->topics.dead_letter;
+    for (uint32_t i = 0; i < t->count; i++)
+        t->topics[i] = (struct stream_topic){
+            .name = list[i].name,
+            .partitions = (int32_t)list[i].partitions,
+            .replication = (int16_t)list[i].replication,
+            .cleanup = list[i].compact ? STREAM_CLEANUP_COMPACT : STREAM_CLEANUP_DELETE,
+            /* Kafka refuses what is stamped an hour ahead, and a clock may be wrong by more. */
+            .broker_time = !list[i].yours,
+            .max_message_bytes = (int64_t)list[i].max_message_bytes,
+        };
+    submit(t);
+    *out = t;
+    return 0;
+}
+
+/* The producer's own limit counts too, when the operator set one. */
+static size_t limit_of(const struct topics_job *t, int which)
+{
+    const char *own =
+        stream_property_find(t->rt->properties, t->rt->property_count, "message.max.bytes");
+    size_t limit = t->limits[which] > 0 ? (size_t)t->limits[which] : USUAL_LIMIT;
+    size_t mine = own ? strtoull(own, NULL, 10) : SIZE_MAX;
+    return mine < limit ? mine : limit;
+}
+
+/* A record that is taken must get through: as a candidate, as an entry of the
+ * ledger, and as a label request. */
+static void limit_records(struct topics_job *t, int which)
+{
+    const struct config *cfg = t->rt->cfg;
+    size_t around = AROUND + 18 * (size_t)cfg->columns.count, limit = limit_of(t, which);
+    for (uint32_t k = 0; k < cfg->classes.count; k++)
+        around += 8 + 6 * strlen(cfg->classes.items[k]);
+    size_t room = limit > around ? limit - around : 0;
+    if (room >= t->rt->pipeline.schema.max_bytes)
+        return;
+    t->rt->pipeline.schema.max_bytes = room;
+    log_line(LOG_LEVEL_WARN, "limit",
+             "records.max_bytes=%zu in_force=%zu text=\"topic %s %s messages of %zu bytes at "
+             "most (max.message.bytes): larger records go to the dead-letter topic\"",
+             (size_t)cfg->records.max_bytes, room, t->limited[which],
+             t->limits[which] > 0 ? "takes" : "does not say, and is thought to take,", limit);
+}
+
+int topics_job_turn(struct topics_job *t, struct fis_error *e)
+{
+    if (t->state != RAN)
+        return t->state == DONE;
+    if (t->rc < 0 && t->error.kind == FIS_RETRY) {
+        const char *where =
+            stream_property_find(t->rt->properties, t->rt->property_count, "bootstrap.servers");
+        fis_error_prefix(&t->error, "waiting for %s", where ? where : "a broker");
+        runtime_kafka_event(t->rt, "topics", &t->error);
+        submit(t);
+        return 0;
+    }
+    if (t->rc < 0) {
+        *e = t->error;
+        return -1;
+    }
+    for (uint32_t i = 0; i < t->count; i++)
+        if (t->reports[i].created)
+            log_line(LOG_LEVEL_INFO, "topic", "created=%s partitions=%d", t->topics[i].name,
+                     (int)t->topics[i].partitions);
+    limit_records(t, CANDIDATES);
+    limit_records(t, LABEL_REQUESTS);
+    limit_records(t, LEDGER);
+    t->rt->dead_letter_bytes = t->rt->batch_bytes = limit_of(t, DEAD_LETTER);
+    for (int k = 0; k < DEAD_LETTER; k++)
+        if (limit_of(t, k) < t->rt->batch_bytes)
+            t->rt->batch_bytes = limit_of(t, k);
+    t->state = DONE;
+    return 1;
+}
+
+void topics_job_free(struct topics_job *t)
+{
+    fis_free(t);
+}
+
+int topics_embedded(struct runtime *rt, struct fis_error *e)
+{
+    struct config_topic list[CONFIG_TOPICS_MAX];
+    uint32_t n = config_topics_list(rt->cfg, list);
+    for (uint32_t i = 0; i < n; i++)
+        if (stream_embedded_topic(rt->embedded, list[i].name, (int)list[i].partitions, e) < 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,66 @@
+/* How far records were handled, committed for the group now and then: every commit is a message
+ * that the broker writes, and of many only the last one counts. */
+#include "daemon/scorer/scorer_host_impl.h"
+#include "fis/mem.h"
+
+static bool make_room(struct scorer_host *h, uint32_t partitions)
+{
+    void *next = fis_grow(h->next, h->n_next, partitions, sizeof *h->next);
+    if (next)
+        h->next = next;
+    void *offsets = fis_grow(h->offsets, h->n_next, partitions, sizeof *h->offsets);
+    if (offsets)
+        h->offsets = offsets;
+    if (!next || !offsets)
+        return false;
+    for (; h->n_next < partitions; h->n_next++)
+        h->next[h->n_next] = 0;
+    return true;
+}
+
+void scorer_commit_note(struct scorer_host *h, const struct scorer_place *places, uint32_t n)
+{
+    struct fis_error e;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t p = (uint32_t)places[i].partition;
+        if (p >= h->n_next && !make_room(h, p + 1)) {
+            fis_fail(&e, FIS_NOMEM, "no memory for the offsets of %u partitions", p + 1);
+            scorer_host_failed(h, &e);
+            return;
+        }
+        h->next[p] = places[i].next;
+        h->uncommitted = true;
+    }
+}
+
+void scorer_commit_now(struct scorer_host *h)
+{
+    struct fis_error e;
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < h->n_next; p++)
+        if (h->next[p]) {
+            h->offsets[n++] = (struct stream_offset){h->topics[0], (int32_t)p, h->next[p]};
+            h->next[p] = 0;
+        }
+    h->uncommitted = false;
+    h->commit_at_ms = runtime_now(h->rt).mono_ms + h->rt->cfg->runtime.commit_interval;
+    if (n && stream_consumer_commit(h->records, h->offsets, n, &e) < 0)
+        runtime_kafka_event(h->rt, "scorer", &e);
+}
+
+void scorer_commit_turn(struct scorer_host *h)
+{
+    bool last = h->stopping && scorer_idle(h->machine);
+    if (h->uncommitted && (last || runtime_now(h->rt).mono_ms >= h->commit_at_ms))
+        scorer_commit_now(h);
+}
+
+void scorer_commit_revoked(struct scorer_host *h, bool lost,
+                           const struct stream_partition *partitions, size_t count)
+{
+    for (size_t i = 0; lost && i < count; i++)
+        if ((uint32_t)partitions[i].partition < h->n_next)
+            h->next[partitions[i].partition] = 0;
+    if (!lost && h->uncommitted)
+        scorer_commit_now(h);
+}

@@ -1,0 +1,94 @@
+/* Inside the scorer's host: its state, shared by scorer_host.c (life and turns), scorer_send.c
+ * (what the machine wants done), scorer_commit.c (offsets) and scorer_input.c (records, heads, the
+ * ledger). */
+#ifndef DAEMON_SCORER_HOST_IMPL_H
+#define DAEMON_SCORER_HOST_IMPL_H
+
+#include "daemon/context/dead_letter.h"
+#include "daemon/context/histogram.h"
+#include "daemon/scorer/scorer_host.h"
+#include "daemon/monitor/status.h"
+#include "stream/consumer.h"
+#include "stream/producer.h"
+#include "wire/chunk.h"
+
+#define SCORER_FOLLOW_BATCH 64
+
+enum scorer_work { SCORER_IDLE, SCORER_RUNS, SCORER_RAN };
+
+struct scorer_slot {
+    struct scorer_host *host;
+    uint32_t index;
+    struct stream_batch *read;
+    struct scoring_batch batch;
+    struct job job;
+    uint64_t run_ns;       /* what decoding and scoring took */
+    size_t bytes;          /* read so far */
+    enum scorer_work work; /* RAN: scored, and held back: see scorer_send.c */
+    bool spent;            /* its messages are to be given back */
+};
+
+struct scorer_host {
+    struct runtime *rt;
+    struct scorer *machine;
+    struct scoring_options scoring;
+    struct scorer_slot slots[SCORER_MAX_SLOTS];
+    uint32_t n_slots;
+    struct scorer_slot *reading; /* not full yet, and more is there; or NULL */
+    struct stream_consumer *records, *heads;
+    struct stream_consumer *ledger;    /* pool mode only */
+    struct stream_batch *follow_batch; /* heads, ledger */
+    int64_t *next;                     /* [n_next] of each partition, to be committed; 0: nothing */
+    struct stream_offset *offsets;     /* [n_next] work for a commit */
+    uint32_t n_next;
+    uint64_t commit_at_ms; /* not before */
+    bool uncommitted;
+    struct stream_producer *producer;
+    struct wire_assembler *assembler;
+    struct scoring_head *head;
+    struct wire_buffer buffer; /* an offer that is not sent yet; of a slot, so many candidates … */
+    uint32_t packed_slot, packed;
+    size_t packed_bytes; /* … which take no more than that */
+    const char *topics[1], *head_topics[1], *ledger_topics[1];
+    char name[128], group[128];
+    uint32_t owned;       /* partitions */
+    uint32_t ticks_empty; /* with none of them */
+    bool pool, said_empty;
+    uint64_t said_records;
+    /* How the records of late are distributed; of the head's encoder. NULL: not known. */
+    struct fis_profile *profile;
+    uint32_t profiled; /* rows, when its figures were worked out last */
+    struct drift_column drift[STATUS_DRIFT];
+    uint32_t n_drift, above;
+    /* Records of a batch; seconds of its run; seconds from a message's timestamp to the
+     * acknowledgement of what was offered of its batch. */
+    struct histogram batch_records, batch_seconds, latency_seconds;
+    struct dead_counts dead;
+    bool stopping, failed;
+};
+
+void scorer_host_failed(struct scorer_host *h, const struct fis_error *e);
+/* scorer_drift.c: a head is in force; a batch was scored; what is shown of it. */
+void scorer_drift_head(struct scorer_host *h, const struct scoring_head *old);
+void scorer_drift_batch(struct scorer_host *h, const struct scoring_batch *b);
+struct status_drift;
+void scorer_drift_show(struct scorer_host *h, struct status_drift *out);
+/* scorer_commit.c: offsets are to be committed; now, when it is time; before partitions go. */
+void scorer_commit_note(struct scorer_host *h, const struct scorer_place *places, uint32_t n);
+void scorer_commit_now(struct scorer_host *h);
+void scorer_commit_turn(struct scorer_host *h);
+void scorer_commit_revoked(struct scorer_host *h, bool lost,
+                           const struct stream_partition *partitions, size_t count);
+/* scorer_send.c; the turn is true when there is more to do at once */
+bool scorer_send_turn(struct scorer_host *h);
+/* Of a message's token: what of it is to be acknowledged. */
+uint32_t scorer_token_slot(uint64_t token);
+uint32_t scorer_token_n(uint64_t token);
+struct scorer_out scorer_host_out(struct scorer_host *h);
+/* scorer_input.c */
+void scorer_input_revoked(void *host, bool lost, const struct stream_partition *partitions,
+                          size_t count);
+/* True when there is more to do at once. */
+bool scorer_input_turn(struct scorer_host *h);
+
+#endif

@@ -1,0 +1,248 @@
+/* What comes to a scorer: records, heads and, in pool mode, the ledger. */
+#include "daemon/scorer/scorer_host_impl.h"
+#include "wire/head.h"
+
+#define READ_AT_ONCE 1024
+
+/* ---- heads and the ledger ------------------------------------------------------------------ */
+
+static void take_head(struct scorer_host *h, struct wire_bytes payload)
+{
+    struct wire_head_owned owned;
+    struct fis_error e;
+    if (wire_head_decode(payload, &owned, &e) < 0) {
+        log_line(LOG_LEVEL_ERROR, "head", "refused=\"%s\"", e.text);
+        return;
+    }
+    struct scoring_head *head = scoring_head_take(&owned);
+    int rc = head ? scorer_head(h->machine, &owned.head, &e)
+                  : fis_fail(&e, FIS_NOMEM, "no memory for a head");
+    wire_head_done(&owned);
+    if (rc < 0) {
+        scoring_head_unref(head);
+        scorer_host_failed(h, &e);
+        return;
+    }
+    struct scoring_head *old = h->head;
+    h->head = head;
+    scorer_drift_head(h, old);
+    scoring_head_unref(old);
+    log_line(LOG_LEVEL_DEBUG, "head", "role=scorer version=%llu",
+             (unsigned long long)head->version);
+}
+
+static void take_head_chunk(struct scorer_host *h, const struct stream_message *m)
+{
+    struct wire_bytes payload;
+    uint64_t version;
+    struct fis_error e;
+    int rc = wire_assembler_feed(h->assembler, (struct wire_bytes){m->value, m->value_length},
+                                 &payload, &version, &e);
+    if (rc < 0)
+        log_line(LOG_LEVEL_ERROR, "head", "refused=\"%s\"", e.text);
+    else if (rc > 0)
+        take_head(h, payload);
+}
+
+static void take_ledger(struct scorer_host *h, const struct stream_message *m)
+{
+    struct wire_message message = {
+        .topic = h->ledger_topics[0],
+        .partition = m->partition,
+        .offset = m->offset,
+        .timestamp_ms = m->timestamp_ms,
+        .key = {m->key, m->key_length},
+        .value = {m->value, m->value_length},
+    };
+    struct fis_error e;
+    int rc = scorer_ledger(h->machine, &message, &e);
+    if (rc == -FIS_INPUT)
+        log_line(LOG_LEVEL_ERROR, "ledger", "offset=%lld refused=\"%s\"", (long long)m->offset,
+                 e.text);
+    else if (rc < 0)
+        scorer_host_failed(h, &e);
+}
+
+static bool follow(struct scorer_host *h, struct stream_consumer *c,
+                   void (*take)(struct scorer_host *h, const struct stream_message *m))
+{
+    uint32_t n = stream_consumer_read(c, h->follow_batch, SCORER_FOLLOW_BATCH);
+    for (uint32_t i = 0; i < n && !h->failed; i++)
+        take(h, &h->follow_batch->messages[i]);
+    stream_batch_release(h->follow_batch);
+    return n == SCORER_FOLLOW_BATCH;
+}
+
+/* ---- partitions ---------------------------------------------------------------------------- */
+
+void scorer_input_revoked(void *host, bool lost, const struct stream_partition *partitions,
+                          size_t count)
+{
+    struct scorer_host *h = host;
+    log_line(LOG_LEVEL_INFO, "revoked", "role=scorer partitions=%zu lost=%d", count, lost);
+    for (size_t i = 0; i < count; i++)
+        scorer_revoked(h->machine, &partitions[i].partition, 1);
+    scorer_commit_revoked(h, lost, partitions, count);
+}
+
+/* A group without offsets is mostly a new one, and says nothing but where it begins. */
+static void take_reset(struct scorer_host *h, const struct stream_consumer_event *ev)
+{
+    struct fis_error e;
+    bool none = ev->wanted < 0;
+    const char *text =
+        none ? "nothing is committed for the group: it is new, its offsets expired, or the topic "
+               "was made anew"
+        : ev->recreated ? "the topic ends before that: it was made anew, or its log was cut"
+                        : "retention took them before they were read; they are not scored";
+    log_line(none && ev->first == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "reset",
+             "role=scorer topic=%s partition=%d wanted=%lld first_kept=%lld lost=%lld text=\"%s\"",
+             h->topics[0], (int)ev->partition, (long long)ev->wanted, (long long)ev->first,
+             (long long)ev->lost_messages, text);
+    if (scorer_reset(h->machine, ev->partition, ev->first, (uint64_t)ev->lost_messages,
+                     none || ev->recreated, &e) < 0)
+        scorer_host_failed(h, &e);
+}
+
+static void take_event(struct scorer_host *h, struct stream_consumer *c,
+                       const struct stream_consumer_event *ev)
+{
+    if (ev->kind == STREAM_ERROR && ev->error.kind == FIS_FATAL)
+        scorer_host_failed(h, &ev->error);
+    else if (ev->kind == STREAM_ERROR)
+        runtime_kafka_event(h->rt, "scorer", &ev->error);
+    if (c != h->records)
+        return;
+    h->owned = ev->owned;
+    if (ev->kind == STREAM_ASSIGNED)
+        log_line(LOG_LEVEL_INFO, "assigned", "role=scorer partitions=%u", ev->owned);
+    else if (ev->kind == STREAM_RESET)
+        take_reset(h, ev);
+    else if (ev->kind == STREAM_EOF)
+        scorer_end(h->machine, ev->partition, ev->offset);
+}
+
+static void take_events(struct scorer_host *h, struct stream_consumer *c)
+{
+    struct stream_consumer_event ev;
+    while (stream_consumer_event(c, &ev))
+        take_event(h, c, &ev);
+}
+
+/* ---- records ------------------------------------------------------------------------------- */
+
+/* Takes over what was read since the last time. */
+static void fill(struct scorer_host *h, struct scorer_slot *s)
+{
+    struct scoring_batch *b = &s->batch;
+    for (uint32_t i = b->n; i < s->read->count; i++) {
+        const struct stream_message *m = &s->read->messages[i];
+        b->messages[i] = (struct wire_message){
+            .topic = h->topics[0],
+            .partition = m->partition,
+            .offset = m->offset,
+            .timestamp_ms = m->timestamp_ms,
+            .key = {m->key, m->key_length},
+            .value = {m->value, m->value_length},
+        };
+    }
+    b->n = s->read->count;
+}
+
+/* Messages are given back a batch a turn: it is work for each of them. True: there are more. */
+static bool give_back(struct scorer_host *h, struct scorer_slot *wanted)
+{
+    struct scorer_slot *s = wanted && wanted->spent ? wanted : NULL;
+    bool more = false;
+    for (uint32_t i = 0; i < h->n_slots; i++) {
+        if (h->slots[i].spent && !s)
+            s = &h->slots[i];
+        more |= h->slots[i].spent && &h->slots[i] != s;
+    }
+    if (s) {
+        stream_batch_release(s->read);
+        s->spent = false;
+    }
+    return more;
+}
+
+/* Some of a batch. The machine hears of messages before the next read, which may take their
+ * partition away. True when something was there. */
+static bool read_some(struct scorer_host *h, struct scorer_slot *s)
+{
+    uint32_t had = s->batch.n, room = h->scoring.capacity - had;
+    uint32_t n =
+        stream_consumer_read(h->records, s->read, room < READ_AT_ONCE ? room : READ_AT_ONCE);
+    fill(h, s);
+    for (uint32_t i = had; i < s->batch.n; i++)
+        s->bytes += s->batch.messages[i].value.length;
+    if (n > 0)
+        scorer_reading(h->machine, s->index, &s->batch);
+    take_events(h, h->records); /* they speak of what was read so far */
+    return n > 0;
+}
+
+/* A batch ends at its number of records, or when it holds its share of queue_bytes: memory has a
+ * bound whatever the records' size. */
+static bool is_full(const struct scorer_host *h, const struct scorer_slot *s)
+{
+    return s->bytes >= h->rt->cfg->scorer.queue_bytes / h->n_slots ||
+           s->batch.n == h->scoring.capacity;
+}
+
+/* When there is no more to read, what there is goes if not much is under way, and else waits for
+ * that, so that the costs of a batch are paid as seldom as the records allow. */
+static bool may_wait(const struct scorer_host *h)
+{
+    return 4 * scorer_under_way(h->machine) >= h->n_slots && !h->pool && !h->stopping;
+}
+
+static struct scorer_slot *begin_batch(struct scorer_host *h)
+{
+    int slot = scorer_free_slot(h->machine);
+    struct scorer_slot *s = slot < 0 ? NULL : &h->slots[slot];
+    bool left = give_back(h, s);
+    if (s) {
+        s->batch.n = 0;
+        s->bytes = 0;
+    }
+    if (left)
+        runtime_wake(h->rt);
+    return s;
+}
+
+/* Some of one batch a turn: what else the loop has to do waits no longer. A pool's batch is read at
+ * once, since none may hold records from before a scan begins and from after it. True when there
+ * may be more to read at once. */
+static bool read_records(struct scorer_host *h)
+{
+    bool more;
+    if (!h->reading && !(h->reading = begin_batch(h))) {
+        /* Nothing is wanted now, but rebalances are served and the membership is kept. */
+        stream_consumer_read(h->records, h->follow_batch, 0);
+        return false;
+    }
+    struct scorer_slot *s = h->reading;
+    do {
+        more = read_some(h, s);
+    } while (more && h->pool && !h->stopping && !is_full(h, s));
+    if (!h->stopping && !is_full(h, s) && (more || may_wait(h)))
+        return more && !h->failed;
+    h->reading = NULL;
+    if (s->batch.n > 0 && !h->failed)
+        scorer_batch(h->machine, s->index, &s->batch);
+    return more && !h->failed && scorer_free_slot(h->machine) >= 0;
+}
+
+bool scorer_input_turn(struct scorer_host *h)
+{
+    bool more = follow(h, h->heads, take_head_chunk);
+    take_events(h, h->heads);
+    if (h->ledger) {
+        more |= follow(h, h->ledger, take_ledger);
+        take_events(h, h->ledger);
+    }
+    more |= read_records(h);
+    take_events(h, h->records);
+    return more;
+}

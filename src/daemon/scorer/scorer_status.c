@@ -1,0 +1,24 @@
+/* What a scorer shows. */
+#include "daemon/scorer/scorer_host_impl.h"
+#include "daemon/monitor/status.h"
+
+uint32_t scorer_host_status(struct scorer_host *h, struct status_scorer *out,
+                            struct status_lag *lags, uint32_t n)
+{
+    out->open = true;
+    out->pool = h->pool;
+    out->owned = h->owned;
+    out->lag = h->owned ? stream_consumer_lag(h->records) : -1;
+    out->counts = *scorer_counts(h->machine);
+    out->dead = &h->dead;
+    out->head_version = h->head ? h->head->version : 0;
+    out->outstanding = stream_producer_outstanding(h->producer);
+    out->batches = h->n_slots;
+    for (uint32_t i = 0; i < h->n_slots; i++)
+        out->batches_in_flight += h->slots[i].read->count > 0;
+    scorer_drift_show(h, &out->drift);
+    out->batch_records = &h->batch_records;
+    out->batch_seconds = &h->batch_seconds;
+    out->latency_seconds = &h->latency_seconds;
+    return status_lags(h->records, "scorer", h->topics, lags, n);
+}

@@ -1,0 +1,317 @@
+#include "daemon/trainer/example_topic.h"
+
+#include <string.h>
+
+#include "fis/mem.h"
+#define uthash_malloc(size) fis_alloc(1, size)
+#define uthash_free(p, size) fis_free(p)
+#define uthash_fatal(text) abort()
+#include <uthash.h>
+
+#include "wire/json_codec.h"
+#include "wire/protobuf_codec.h"
+
+#define READ_BATCH 256
+
+struct kept {
+    UT_hash_handle hh;
+    struct fis_id id;
+    char *key, *value;
+    size_t key_length, value_length;
+    int32_t partition;
+    int64_t offset;
+};
+
+struct example_topic {
+    struct runtime *rt;
+    const struct wire_schema *schema;
+    int with_sensitive;
+    const char *topics[1];
+    struct stream_consumer *consumer;
+    struct stream_batch *batch;
+    struct fis_arena arena;
+    struct kept *table;
+    bool complete;
+    int64_t *next; /* [partitions], -1: nothing was read of it */
+    uint32_t partitions;
+    int64_t newest_ms; /* timestamp of the newest example */
+};
+
+int example_topic_open(struct example_topic **out, struct runtime *rt, const char *topic,
+                       const struct wire_schema *schema, int with_sensitive, struct fis_error *e)
+{
+    struct example_topic *t = fis_calloc(1, sizeof *t);
+    if (!t)
+        return fis_fail(e, FIS_NOMEM, "no memory to read %s", topic);
+    t->rt = rt;
+    t->schema = schema;
+    t->with_sensitive = with_sensitive;
+    t->topics[0] = topic;
+    t->batch = stream_batch_new(READ_BATCH);
+    t->arena.size = schema->max_bytes * 24 + ((size_t)256 << 10);
+    t->arena.base = fis_alloc(t->arena.size, 1);
+    struct stream_consumer_options o = {
+        .client = runtime_client(rt), .topics = t->topics, .topic_count = 1};
+    int rc = t->batch && t->arena.base ? stream_consumer_open(&t->consumer, &o, e)
+                                       : fis_fail(e, FIS_NOMEM, "no memory to read %s", topic);
+    if (rc < 0) {
+        example_topic_close(t);
+        return rc;
+    }
+    *out = t;
+    return 0;
+}
+
+static void drop(struct example_topic *t, struct kept *k)
+{
+    HASH_DEL(t->table, k);
+    fis_free(k->key);
+    fis_free(k->value);
+    fis_free(k);
+}
+
+void example_topic_close(struct example_topic *t)
+{
+    if (!t)
+        return;
+    struct kept *k, *next;
+    HASH_ITER (hh, t->table, k, next)
+        drop(t, k);
+    stream_batch_free(t->batch);
+    stream_consumer_close(t->consumer, 1000);
+    fis_free(t->arena.base);
+    fis_free(t->next);
+    fis_free(t);
+}
+
+static int moved(struct example_topic *t, const struct stream_message *s, struct fis_error *e)
+{
+    uint32_t p = (uint32_t)s->partition;
+    if (p >= t->partitions) {
+        int64_t *grown = fis_grow(t->next, t->partitions, p + 1, sizeof *grown);
+        if (!grown)
+            return fis_fail(e, FIS_NOMEM, "no memory for %u partitions of %s", p + 1, t->topics[0]);
+        for (uint32_t i = t->partitions; i <= p; i++)
+            grown[i] = -1;
+        t->next = grown;
+        t->partitions = p + 1;
+    }
+    t->next[p] = s->offset + 1;
+    return 0;
+}
+
+int example_topic_positions(const struct example_topic *t,
+                            int (*tell)(void *arg, int32_t partition, int64_t next,
+                                        struct fis_error *e),
+                            void *arg, struct fis_error *e)
+{
+    int rc = 0;
+    for (uint32_t p = 0; rc == 0 && p < t->partitions; p++)
+        if (t->next[p] >= 0)
+            rc = tell(arg, (int32_t)p, t->next[p], e);
+    return rc;
+}
+
+/* What this says is good can be built from: one bad example must not spoil the set. */
+static enum wire_decoded decode(struct example_topic *t, const struct wire_message *m,
+                                struct wire_example *x, struct fis_error *e)
+{
+    const struct pipeline *p = &t->rt->pipeline;
+    const struct wire_schema *s = t->schema;
+    fis_arena_reset(&t->arena);
+    enum wire_decoded got =
+        p->records == WIRE_JSON
+            ? wire_json_example(s, p->columns, p->n_columns, t->with_sensitive, m, &t->arena, x, e)
+            : wire_protobuf_example(s, p->n_columns, t->with_sensitive, m, &t->arena, x, e);
+    if (got == WIRE_OK && t->with_sensitive &&
+        data_groups_check(s->sensitive, x->sensitive, s->n_sensitive, e) < 0)
+        return WIRE_BAD;
+    return got;
+}
+
+static struct kept *find(struct example_topic *t, const struct fis_id *id)
+{
+    struct kept *k;
+    HASH_FIND(hh, t->table, id->bytes, id->length, k);
+    return k;
+}
+
+static int keep(struct example_topic *t, const struct fis_id *id, const struct wire_message *m,
+                struct fis_error *e)
+{
+    struct kept *k = fis_calloc(1, sizeof *k), *old = find(t, id);
+    if (!k)
+        return fis_fail(e, FIS_NOMEM, "no memory for examples of %s", t->topics[0]);
+    k->id = *id;
+    k->key = m->key.data ? fis_memdup(m->key.data, m->key.length) : NULL;
+    k->key_length = m->key.length;
+    k->value = fis_memdup(m->value.data, m->value.length);
+    k->value_length = m->value.length;
+    k->partition = m->partition;
+    k->offset = m->offset;
+    if (!k->value || (m->key.data && !k->key)) {
+        fis_free(k->key);
+        fis_free(k->value);
+        fis_free(k);
+        return fis_fail(e, FIS_NOMEM, "no memory for examples of %s", t->topics[0]);
+    }
+    if (old)
+        drop(t, old);
+    HASH_ADD_KEYPTR(hh, t->table, k->id.bytes, k->id.length, k);
+    return 0;
+}
+
+static int take(struct example_topic *t, const struct stream_message *s, bool *changed,
+                struct fis_error *e)
+{
+    struct wire_message m = {
+        .topic = t->topics[0],
+        .partition = s->partition,
+        .offset = s->offset,
+        .timestamp_ms = s->timestamp_ms,
+        .key = {s->key, s->key_length},
+        .value = {s->value, s->value_length},
+    };
+    struct wire_example x;
+    struct fis_error why;
+    struct kept *k;
+    if (moved(t, s, e) < 0)
+        return -FIS_NOMEM;
+    switch (decode(t, &m, &x, &why)) {
+    case WIRE_OK:
+        *changed = true;
+        if (s->timestamp_ms > t->newest_ms)
+            t->newest_ms = s->timestamp_ms;
+        return keep(t, &x.id, &m, e);
+    case WIRE_TOMBSTONE:
+        if ((k = find(t, &x.id))) {
+            drop(t, k);
+            *changed = true;
+        }
+        return 0;
+    case WIRE_BAD:
+        log_line(LOG_LEVEL_ERROR, "example_refused",
+                 "topic=%s partition=%d offset=%lld reason=\"%s\"", m.topic, (int)m.partition,
+                 (long long)m.offset, why.text);
+    }
+    return 0;
+}
+
+int example_topic_turn(struct example_topic *t, bool *changed, struct fis_error *e)
+{
+    struct stream_consumer_event ev;
+    uint32_t n;
+    int rc = 0;
+    do {
+        n = stream_consumer_read(t->consumer, t->batch, READ_BATCH);
+        for (uint32_t i = 0; i < n && rc == 0; i++)
+            rc = take(t, &t->batch->messages[i], changed, e);
+        stream_batch_release(t->batch);
+    } while (n == READ_BATCH && rc == 0);
+    while (rc == 0 && stream_consumer_event(t->consumer, &ev)) {
+        if (ev.kind == STREAM_END)
+            t->complete = true;
+        else if (ev.kind == STREAM_ERROR && ev.error.kind == FIS_FATAL)
+            rc = fis_fail(e, FIS_FATAL, "%s", ev.error.text);
+        else if (ev.kind == STREAM_ERROR)
+            runtime_kafka_event(t->rt, t->topics[0], &ev.error);
+    }
+    return rc;
+}
+
+bool example_topic_complete(const struct example_topic *t)
+{
+    return t->complete;
+}
+
+uint32_t example_topic_count(const struct example_topic *t)
+{
+    return HASH_COUNT(t->table);
+}
+
+static int by_id(struct kept *a, struct kept *b)
+{
+    return fis_id_compare(&a->id, &b->id);
+}
+
+static int decode_kept(struct example_topic *t, const struct kept *k, struct wire_example *x,
+                       struct fis_error *e)
+{
+    struct wire_message m = {
+        .topic = t->topics[0],
+        .partition = k->partition,
+        .offset = k->offset,
+        .key = {k->key, k->key_length},
+        .value = {k->value, k->value_length},
+    };
+    return decode(t, &m, x, e) == WIRE_OK ? 0 : fis_error_prefix(e, "%s", t->topics[0]);
+}
+
+struct fis_encoder *example_topic_fit(struct example_topic *t, uint32_t max_categories,
+                                      struct fis_error *e)
+{
+    const struct pipeline *p = &t->rt->pipeline;
+    struct wire_example x;
+    if (!t->table) {
+        fis_fail(e, FIS_FATAL, "topic %s: there is no example to fit the columns on", t->topics[0]);
+        return NULL;
+    }
+    struct fis_encoder *enc = fis_encoder_new(p->columns, p->n_columns, max_categories, e);
+    HASH_SORT(t->table, by_id);
+    for (struct kept *k = t->table; enc && k; k = k->hh.next)
+        if (decode_kept(t, k, &x, e) < 0 || fis_encoder_observe(enc, x.values, e) < 0)
+            goto fail;
+    if (enc && fis_encoder_finish(enc, e) == 0)
+        return enc;
+fail:
+    fis_encoder_free(enc);
+    return NULL;
+}
+
+static int build_row(struct example_topic *t, const struct fis_encoder *encoder,
+                     const struct kept *k, struct data_examples *out, struct fis_error *e)
+{
+    struct wire_example x;
+    uint32_t unseen = 0, i = out->n;
+    if (decode_kept(t, k, &x, e) < 0 ||
+        fis_encoder_encode(encoder, x.values, out->x + (size_t)i * out->d, &unseen, e) < 0)
+        return -1;
+    if (t->with_sensitive && data_groups_add(&out->names, t->schema->sensitive, x.sensitive,
+                                             t->schema->n_sensitive, &out->groups[i], e) < 0)
+        return -1;
+    out->labels[i] = x.class_index;
+    out->ids[i] = x.id;
+    out->unseen += unseen;
+    out->n++;
+    return 0;
+}
+
+int example_topic_build(struct example_topic *t, const struct fis_encoder *encoder,
+                        struct data_examples *out, struct fis_error *e)
+{
+    uint32_t n = HASH_COUNT(t->table), d = fis_encoder_dimension(encoder);
+    struct data_examples x = {.d = d};
+    int rc = 0;
+    x.x = fis_alloc((size_t)n * d, sizeof *x.x);
+    x.labels = fis_alloc(n, sizeof *x.labels);
+    x.groups = t->with_sensitive ? fis_alloc(n, sizeof *x.groups) : NULL;
+    x.ids = fis_alloc(n, sizeof *x.ids);
+    if (!x.x || !x.labels || !x.ids || (t->with_sensitive && !x.groups))
+        rc = fis_fail(e, FIS_NOMEM, "no memory for %u examples", n);
+    HASH_SORT(t->table, by_id);
+    for (struct kept *k = t->table; rc == 0 && k; k = k->hh.next)
+        rc = build_row(t, encoder, k, &x, e);
+    if (rc < 0) {
+        data_examples_done(&x);
+        return rc;
+    }
+    if (x.groups)
+        data_groups_sort(&x.names, x.groups, x.n);
+    *out = x;
+    return 0;
+}
+
+int64_t example_topic_newest(const struct example_topic *t)
+{
+    return t->newest_ms;
+}

@@ -1,0 +1,32 @@
+/*
+ * The ends of the records topic, asked for on a worker since the call blocks: where a scan of the
+ * pool ends. A broker that does not answer is asked again. Thread: the loop.
+ */
+#ifndef DAEMON_POOL_ENDS_H
+#define DAEMON_POOL_ENDS_H
+
+#include "daemon/runtime/runtime.h"
+#include "stream/topics.h"
+
+struct pool_ends {
+    struct runtime *rt;
+    struct job job;
+    struct stream_client client;
+    bool running, ran;
+    int rc;
+    struct stream_end *found;
+    uint32_t count;
+    struct fis_error error;
+};
+
+void pool_ends_init(struct pool_ends *p, struct runtime *rt);
+/* Its worker must have ended. */
+void pool_ends_done(struct pool_ends *p);
+bool pool_ends_running(const struct pool_ends *p);
+
+void pool_ends_want(struct pool_ends *p);
+/* Hands them to the role when they have come. */
+int pool_ends_tell(struct pool_ends *p, struct trainer_role *role,
+                   struct fis_error *e) FIS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,142 @@
+/* The inside of the trainer role, shared by its files: trainer.c (life), trainer_clock.c (time, and
+ * what is said before a commit), trainer_window.c (offers, progress, scans), trainer_labels.c
+ * (requests and answers), trainer_control.c (the operator), trainer_restore.c (going on from a
+ * ledger), trainer_job.c (work), trainer_publish.c (heads, versions, checkpoints),
+ * trainer_privacy.c (the account of noise on directions). */
+#ifndef ROLE_TRAINER_ROLE_H
+#define ROLE_TRAINER_ROLE_H
+
+#include "role/trainer.h"
+#include "role/trainer_requests.h"
+
+enum trainer_phase { PHASE_NEW, PHASE_WARM_UP, PHASE_COLLECT, PHASE_LABEL, PHASE_DONE };
+
+/* Between two looks at a pool that had nothing new. */
+#define TRAINER_IDLE_SCAN_MS 10000
+/* A scan of the pool: to be asked for, asked for, under way. */
+enum trainer_scan { SCAN_NONE, SCAN_LATER, SCAN_WANTED, SCAN_ON };
+
+struct trainer_role {
+    struct trainer_role_options o;
+    struct trainer_out out;
+    const struct fis_encoder *encoder;
+    struct fis_shape shape;
+    uint32_t n_groups;
+
+    struct fis_selector *selector;
+    struct fis_learner *learner;
+    struct fis_gate *gate;
+    struct fis_scratch *scratch; /* for scoring what is held */
+    float *p;
+    struct trainer_requests requests; /* asked for, and not answered */
+
+    enum trainer_phase phase;
+    enum trainer_job job; /* 0: none */
+    int restored, restored_copies;
+    struct wire_trainer_state state; /* what flush writes; some of it is filled in there */
+    int dirty;                       /* something has changed since the state was written */
+    struct fis_error failed;         /* of a function that returns nothing; flush reports it */
+    struct wire_counted *counted;
+    char control_id[FIS_ID_MAX + 1], control_text[FIS_ERROR_TEXT];
+    uint64_t mono_ms;      /* up to which the clock was taken forward */
+    int64_t wall_ahead;    /* wall - mono, at last look */
+    int64_t written_ahead; /* the same, when the state was written */
+    int clock_on;
+
+    uint32_t steps_done; /* of this round */
+    uint32_t untrained;  /* labels since the last training */
+
+    /* Results of a job, for job_done. */
+    struct fis_error job_error;
+    int job_result;
+    struct fis_gate_judgement judgement;
+    double judged_val0; /* VAL_0 then: new validation rows may have come in since */
+    float *published; /* slab: what the gate gave out */
+    int rebased;      /* other validation rows are in force, and VAL_0 with them */
+    int went_back;    /* patience ended: the copies are what is served */
+    double cosine;
+
+    struct {
+        uint32_t bought, kept;
+        uint32_t by_class[FIS_MAX_CLASSES];
+    } this_round;
+    struct {
+        uint64_t scored, offered;
+        int asked; /* for something, since the last window was closed */
+    } window;
+    struct {
+        enum trainer_scan step;
+        uint64_t at_ms; /* LATER: on the pipeline's clock */
+        int if_grown;   /* else there is nothing in it to ask for */
+        uint64_t version;
+        struct wire_pool_end *ends;
+        unsigned char *done;
+        uint32_t n, left;
+    } scan;
+    struct trainer_role_counts counts;
+
+    /* Validation rows that wait for the next round. */
+    struct fis_rows next_validation;
+    float *next_x;
+    uint32_t *next_y, *next_group;
+    uint32_t next_groups;
+    uint64_t validation_sets; /* that were put in force */
+
+    struct fis_profile *initial; /* how the initial rows are distributed */
+};
+
+#define ROLE_BLOCK 256 /* held candidates scored at a time */
+
+/* trainer.c */
+void trainer_ask_for_job(struct trainer_role *m, enum trainer_job kind, struct trainer_time now);
+void trainer_begin_phase(struct trainer_role *m, enum trainer_phase phase);
+
+/* trainer_clock.c */
+void trainer_tick(struct trainer_role *m, struct trainer_time now);
+void trainer_say_all(struct trainer_role *m, struct trainer_time now);
+
+/* trainer_window.c */
+int trainer_window_full(const struct trainer_role *m); /* by what was handed over */
+int trainer_window_over(struct trainer_role *m); /* that, or by time */
+void trainer_close_window(struct trainer_role *m);
+/* The next one; with a pause: only when the pool has grown by then. */
+void trainer_scan_after(struct trainer_role *m, uint64_t ms);
+void trainer_scan_turn(struct trainer_role *m);
+void trainer_window_done(struct trainer_role *m); /* frees */
+
+/* trainer_labels.c */
+void trainer_ask(struct trainer_role *m, struct trainer_time now);
+/* Nothing may be asked for just now, but later: paused, or the day's budget is spent. */
+int trainer_must_wait(const struct trainer_role *m);
+void trainer_expire(struct trainer_role *m, struct trainer_time now);
+void trainer_give_up(struct trainer_role *m, struct trainer_request *r,
+                     enum wire_ledger_state state, int refund, const char *reason,
+                     struct trainer_time now);
+int trainer_counts_kept(const struct trainer_role *m); /* rounds of `fis` count kept labels */
+void trainer_count_label(struct trainer_role *m, const struct fis_id *id, uint32_t y, int kept);
+
+/* trainer_job.c */
+uint32_t trainer_round_progress(const struct trainer_role *m); /* of labels_per_round */
+/* The steps that this many of the round's labels stand for. */
+uint32_t trainer_share_of_steps(const struct trainer_role *m, uint32_t labels);
+void trainer_score_rows(struct trainer_role *m, const float *x, const struct fis_id *const *ids,
+                        uint32_t n, float *scores);
+double trainer_accuracy(struct trainer_role *m, const float *params); /* on all validation rows */
+int trainer_take_validation(struct trainer_role *m, struct fis_error *e) FIS_MUST_CHECK;
+
+/* trainer_privacy.c */
+struct wire_privacy trainer_privacy(const struct trainer_role *m); /* spent up to now */
+void trainer_restore_privacy(struct trainer_role *m, const struct wire_trainer_state *s);
+void trainer_note_privacy(struct trainer_role *m);
+
+/* trainer_publish.c */
+void trainer_send_head(struct trainer_role *m, struct trainer_time now);
+void trainer_send_version(struct trainer_role *m, struct trainer_time now);
+/* A version that was there before is served: sent under a new number. */
+void trainer_send_again(struct trainer_role *m, const struct wire_model *version,
+                        const char *reason, const char *text, struct trainer_time now);
+int trainer_send_checkpoint(struct trainer_role *m, struct fis_error *e) FIS_MUST_CHECK;
+void trainer_note(struct trainer_role *m, const char *event, const char *format, ...)
+    FIS_PRINTF(3, 4);
+
+#endif
