@@ -86,7 +86,7 @@ ALL_LDFLAGS = $(LDFLAGS) $(SAN_$(MODE))
 # ---- layers -----------------------------------------------------------------------------------
 # A layer may include itself and what stands behind its colon; `make layers` fails on anything
 # else, and each layer's tests are linked to these archives only.
-LAYERS := base core wire config http data stream role daemon lab cli
+LAYERS := base core wire config http data stream role session daemon lab cli
 see_base   :=
 see_core   := base
 see_wire   := base core
@@ -95,9 +95,10 @@ see_http   := base
 see_data   := base core wire
 see_stream := base
 see_role   := base core wire
-see_daemon := base core wire config http data stream role
-see_lab    := base core wire data
-see_cli    := base core wire config data stream lab
+see_session := base core wire role
+see_daemon := base core wire config http data stream role session
+see_lab    := base core wire data role session
+see_cli    := base core wire config data stream role session lab
 
 lib_base   := $(call pkg,libxxhash) -lm
 lib_core   := $(call pkg,openblas) -lm
@@ -107,6 +108,7 @@ lib_http   := $(call pkg,libmicrohttpd libuv)
 lib_data   :=
 lib_stream := $(call pkg,rdkafka) -lpthread
 lib_role   :=
+lib_session :=
 lib_daemon := $(call pkg,libuv libsystemd) -lpthread
 lib_lab    := $(call pkg,libxxhash openblas) -lpthread
 lib_cli    := -lpthread
@@ -125,7 +127,7 @@ archive = $(B)/lib/lib$(1).a
 archives_for = $(foreach l,$(1) $(see_$(1)),$(call archive,$(l)))
 libs_for = $(foreach l,$(1) $(see_$(1)),$(lib_$(l)))
 # Archives in dependency order, users first.
-order := cli lab daemon role stream data http config wire core base
+order := cli lab daemon session role stream data http config wire core base
 link_order = $(foreach l,$(order),$(if $(filter $(l),$(1) $(see_$(1))),$(call archive,$(l))))
 
 FISD := $(B)/bin/fisd
@@ -187,7 +189,7 @@ endef
 $(foreach l,$(LAYERS),$(eval $(call layer_rules,$(l))))
 
 # Everything that includes the generated header waits for it.
-$(foreach l,wire role daemon lab cli data,$(call obj_of,$(l))): | $(GEN_H)
+$(foreach l,wire role session daemon lab cli data,$(call obj_of,$(l))): | $(GEN_H)
 $(call obj_of,lab): | $(GEN_FETCH)
 $(call obj_of,daemon): | $(GEN_OPENAPI)
 $(B)/obj/src/daemon/monitor/dashboard.o: | $(GEN_DASHBOARD)
@@ -228,13 +230,13 @@ $(patsubst tests/%.c,$(B)/obj/tests/%.o,$(test_src)): | $(GEN_H)
 
 # ---- simulation -------------------------------------------------------------------------------
 # tests/sim: the real scorer and trainer machines and a simulated broker in virtual time. It sees
-# what role sees. The broker has a test of its own, of these files only.
+# what session sees. The broker has a test of its own, of these files only.
 SEEDS ?= 2000
 SIM := $(B)/bin/sim
 sim_obj := $(patsubst %.c,$(B)/obj/%.o,$(filter-out tests/sim/test_%,$(wildcard tests/sim/*.c)))
 sim_broker := $(patsubst %,$(B)/obj/tests/sim/%.o,world trace broker group)
 $(sim_obj): | $(GEN_H)
-$(SIM): $(sim_obj) $(SAN_OBJ_$(MODE)) $(call link_order,role)
+$(SIM): $(sim_obj) $(SAN_OBJ_$(MODE)) $(call link_order,session)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(call libs_for,role) -o $@
@@ -449,7 +451,7 @@ layers: ## fail when a layer includes what it may not see
 	    for d in $$(sed -n 's/^#include "\([a-z]*\)\/.*/\1/p' $$f | sort -u); do \
 	      [[ " fis $(l) $(see_$(l)) " == *" $$d "* ]] || { echo "$$f: layer $(l) may not include $$d/"; bad=1; }; \
 	    done; done;) \
-	for f in src/core/*.[ch] src/base/*.[ch] src/role/*.[ch]; do \
+	for f in src/core/*.[ch] src/base/*.[ch] src/role/*.[ch] src/session/*.[ch]; do \
 	  if grep -nE '#include <(librdkafka|uv[.]|sys/socket|pthread|fcntl)' $$f; then echo "$$f: no I/O and no threads here"; bad=1; fi; done; \
 	for f in include/fis/*.h; do \
 	  if sed -n 's/^#include "\([a-z]*\)\/.*/\1/p' $$f | grep -v '^fis$$'; then echo "$$f: public headers include public headers only"; bad=1; fi; done; \

@@ -54,7 +54,7 @@ static void all_is_well(struct world *w)
     s->scorer.head_version = 1;
     s->scorer.owned = 2;
     s->trainer.on = s->trainer.running = true;
-    s->trainer.state = LEADER_LEAD;
+    s->trainer.state = ELECTION_LEAD;
     s->trainer.counts.phase = "collect";
     s->trainer.counts.head_version = 1;
     s->trainer.counts.selector.budget_left = 1000;
@@ -473,7 +473,7 @@ static void a_standby_is_quiet(void **state)
 {
     struct world *w = *state;
     w->s.trainer.running = false;
-    w->s.trainer.state = LEADER_STANDBY;
+    w->s.trainer.state = ELECTION_STANDBY;
     w->s.trainer.warm = true;
     w->s.trainer.validation = (struct status_validation){0};
     w->s.trainer.counts = (struct trainer_role_counts){.phase = "warm-up"};

@@ -162,7 +162,7 @@ static void readiness_in_words(void **state)
     not_ready(&s, "no broker is reached");
     s.broker_seen = true;
     not_ready(&s, "trainer: it has not begun");
-    s.trainer.state = LEADER_STANDBY;
+    s.trainer.state = ELECTION_STANDBY;
     not_ready(&s, "reading ledger");
     s.trainer.warm = true;
     not_ready(&s, "scorer: it has not begun");
@@ -172,7 +172,7 @@ static void readiness_in_words(void **state)
     not_ready(&s, "no partition");
     s.scorer.owned = 1;
     assert_true(status_ready(&s, reason));
-    s.trainer.state = LEADER_LEAD;
+    s.trainer.state = ELECTION_LEAD;
     not_ready(&s, "loading");
     s.trainer.running = true;
     not_ready(&s, "warming up");

@@ -23,7 +23,7 @@ static uint64_t mono(const struct sim_trainer *t)
 
 static void fail(struct sim_trainer *t, const struct fis_error *e)
 {
-    leader_failed(&t->leader, e, false, mono(t));
+    election_failed(&t->leader, e, false, mono(t));
 }
 
 static int put(void *arg, enum trainer_topic topic, struct wire_bytes key, struct wire_bytes value,
@@ -156,7 +156,7 @@ static void begin(struct sim_world *w, void *arg)
     struct sim_trainer_job *j = arg;
     struct sim_trainer *t = j->t;
     struct fis_error e;
-    if (j->term != t->term || t->leader.state != LEADER_LEAD)
+    if (j->term != t->term || t->leader.state != ELECTION_LEAD)
         return;
     bool restored = memory_found(t->memory);
     if (make_role(t, &e) < 0) {
@@ -170,7 +170,7 @@ static void begin(struct sim_world *w, void *arg)
     if (trainer_role_start(t->role, now_of(t), &e) < 0)
         fail(t, &e);
     else
-        leader_running(&t->leader, restored, mono(t));
+        election_running(&t->leader, restored, mono(t));
 }
 
 static void out_lead(void *ctx)
@@ -200,7 +200,7 @@ static void initialised(void *arg)
 {
     struct sim_trainer *t = arg;
     t->txn_ready = true;
-    leader_fenced_others(&t->leader, mono(t));
+    election_fenced_others(&t->leader, mono(t));
 }
 
 static void ended(void *arg, enum sim_code code)
@@ -211,7 +211,7 @@ static void ended(void *arg, enum sim_code code)
     if (code == SIM_OK)
         return;
     fis_fail(&e, FIS_ABORT_TXN, "fenced by the broker (%d)", (int)code);
-    leader_failed(&t->leader, &e, code == SIM_FENCED, mono(t));
+    election_failed(&t->leader, &e, code == SIM_FENCED, mono(t));
 }
 
 static void out_fence(void *ctx)
@@ -253,7 +253,7 @@ static void left(struct sim_world *w, void *arg)
 {
     struct sim_trainer *t = arg;
     (void)w;
-    leader_left(&t->leader, mono(t));
+    election_left(&t->leader, mono(t));
 }
 
 static void out_leave(void *ctx)
@@ -293,7 +293,7 @@ static void serve_group(struct sim_trainer *t)
         return;
     sim_seat_turn(&t->seat, t->w, &change);
     if (change.fresh)
-        leader_place(&t->leader, t->seat.owned & 1, change.lost, mono(t));
+        election_place(&t->leader, t->seat.owned & 1, change.lost, mono(t));
 }
 
 static bool at_ends(const struct sim_trainer *t)
@@ -326,28 +326,28 @@ static void follow(struct sim_trainer *t)
         fail(t, &e);
         return;
     }
-    if (t->leader.state == LEADER_STANDBY)
-        leader_warm(&t->leader, memory_entries(t->memory), memory_bytes(t->memory), mono(t));
-    if (t->leader.state != LEADER_CATCH_UP || !at_ends(t))
+    if (t->leader.state == ELECTION_STANDBY)
+        election_warm(&t->leader, memory_entries(t->memory), memory_bytes(t->memory), mono(t));
+    if (t->leader.state != ELECTION_CATCH_UP || !at_ends(t))
         return;
     if (memory_conclude(t->memory, &e) < 0)
         fail(t, &e);
     else
-        leader_caught_up(&t->leader, mono(t));
+        election_caught_up(&t->leader, mono(t));
 }
 
 static void turn(struct sim_world *w, void *arg)
 {
     struct sim_trainer *t = arg;
     serve_group(t);
-    leader_tick(&t->leader, mono(t));
-    enum leader_state s = t->leader.state;
-    if (sim_broker_is_up(w) && (s == LEADER_STANDBY || s == LEADER_CATCH_UP))
+    election_tick(&t->leader, mono(t));
+    enum election_state s = t->leader.state;
+    if (sim_broker_is_up(w) && (s == ELECTION_STANDBY || s == ELECTION_CATCH_UP))
         follow(t);
     if (t->running)
         sim_trainer_work(t, now_of(t));
-    else if (t->leader.state == LEADER_DRAIN)
-        leader_committed(&t->leader, mono(t)); /* asked to stop before it had begun */
+    else if (t->leader.state == ELECTION_DRAIN)
+        election_committed(&t->leader, mono(t)); /* asked to stop before it had begun */
     sim_at(w, w->now + sim_between(w, SIM_RNG_NET, 10, 150), t->process, turn, t);
 }
 
@@ -356,7 +356,7 @@ static void turn(struct sim_world *w, void *arg)
 void sim_trainer_start(struct sim_world *w, int process)
 {
     struct sim_trainer *t = sim_alloc(w, sizeof *t);
-    struct leader_out out = {t,         out_follow, out_fence,   out_catch_up, out_lead,
+    struct election_out out = {t,         out_follow, out_fence,   out_catch_up, out_lead,
                              out_drain, out_leave,  out_stopped, out_note};
     w->trainers[process] = t;
     t->w = w;
@@ -364,8 +364,8 @@ void sim_trainer_start(struct sim_world *w, int process)
     snprintf(t->name, sizeof t->name, "trainer-%d", process);
     t->arena.size = MESSAGE_BYTES;
     t->arena.base = sim_alloc(w, t->arena.size);
-    leader_init(&t->leader, &out);
-    leader_start(&t->leader, mono(t));
+    election_init(&t->leader, &out);
+    election_start(&t->leader, mono(t));
     sim_at(w, w->now, process, turn, t);
 }
 
@@ -378,13 +378,13 @@ void sim_trainer_drop(struct sim_world *w, int process)
 void sim_trainer_term(struct sim_world *w, int process)
 {
     struct sim_trainer *t = w->trainers[process];
-    leader_stop(&t->leader, mono(t));
+    election_stop(&t->leader, mono(t));
 }
 
 bool sim_trainer_quiet(const struct sim_world *w, int process)
 {
     const struct sim_trainer *t = w->trainers[process];
-    if (t->leader.state == LEADER_STANDBY)
+    if (t->leader.state == ELECTION_STANDBY)
         return true;
     return t->running && sim_trainer_at_rest(t);
 }
@@ -392,7 +392,7 @@ bool sim_trainer_quiet(const struct sim_world *w, int process)
 /* One that was suspended may think it leads, and does not know better yet. */
 static bool leads(const struct sim_trainer *t)
 {
-    return t && t->running && t->leader.state == LEADER_LEAD &&
+    return t && t->running && t->leader.state == ELECTION_LEAD &&
            t->txn.epoch == t->w->broker->producers[t->txn.producer].epoch;
 }
 

@@ -5,8 +5,8 @@
 
 #include "client.h"
 #include "plan.h"
-#include "role/leader.h"
-#include "role/memory.h"
+#include "session/election.h"
+#include "session/memory.h"
 #include "role/trainer_wire.h"
 
 struct sim_trainer;
@@ -20,7 +20,7 @@ struct sim_trainer {
     int process;
     char name[16];
     uint32_t term; /* rises whenever everything is let go */
-    struct leader leader;
+    struct election leader;
     struct sim_seat seat;
     bool in_group;
 

@@ -11,7 +11,7 @@
 
 static void fail(struct sim_trainer *t, const struct fis_error *e)
 {
-    leader_failed(&t->leader, e, false, sim_mono(t->w, t->process));
+    election_failed(&t->leader, e, false, sim_mono(t->w, t->process));
 }
 
 static bool gone(const struct sim_trainer *t)
@@ -231,7 +231,7 @@ static void commit(struct sim_trainer *t)
 static void maybe_commit(struct sim_trainer *t, struct trainer_time now)
 {
     struct fis_error e;
-    bool draining = t->leader.state == LEADER_DRAIN;
+    bool draining = t->leader.state == ELECTION_DRAIN;
     if (t->committing || (t->w->now < t->commit_at && !draining))
         return;
     t->commit_at = t->w->now + t->w->plan->commit_ms;
@@ -242,7 +242,7 @@ static void maybe_commit(struct sim_trainer *t, struct trainer_time now)
     if (t->dirty || consumed(t))
         commit(t);
     else if (draining && !trainer_role_busy(t->role))
-        leader_committed(&t->leader, sim_mono(t->w, t->process));
+        election_committed(&t->leader, sim_mono(t->w, t->process));
 }
 
 static void finish_job(struct sim_trainer *t, struct trainer_time now)
@@ -263,7 +263,7 @@ void sim_trainer_work(struct sim_trainer *t, struct trainer_time now)
         finish_job(t, now);
     if (gone(t))
         return;
-    bool free = !trainer_role_busy(t->role) && t->leader.state == LEADER_LEAD;
+    bool free = !trainer_role_busy(t->role) && t->leader.state == ELECTION_LEAD;
     if (free) {
         follow_validation(t);
         if (!gone(t))

@@ -158,7 +158,7 @@ static json_t *trainer(const struct status *s)
     if (!t->on)
         return json_null();
     return json_pack(
-        "{s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o}", "state", leader_state_name(t->state),
+        "{s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o}", "state", election_state_name(t->state),
         "state_seconds", api_number(1e-3 * (double)t->state_ms), "standby_ready", t->warm, "leads",
         t->running, "elections", count(t->takeovers), "ledger_entries", count(t->ledger_entries),
         "ledger_bytes", count(t->ledger_bytes), "leading", leading(s));

@@ -186,9 +186,9 @@ VALUE(rejected_in_row, version_log_rejected_in_row(s->versions))
 
 static void state(const struct status *s, struct http_reply *out, const struct metric *m)
 {
-    for (int i = LEADER_NEW; i <= LEADER_STOPPED; i++) {
+    for (int i = ELECTION_NEW; i <= ELECTION_STOPPED; i++) {
         char labels[METRICS_LABELS] = "";
-        metrics_label(labels, "state", leader_state_name((enum leader_state)i));
+        metrics_label(labels, "state", election_state_name((enum election_state)i));
         metrics_sample(out, m, labels, (int)s->trainer.state == i);
     }
 }

@@ -122,12 +122,12 @@ static bool scorer_ready(const struct status_scorer *s, char reason[STATUS_REASO
 static bool trainer_ready(const struct status_trainer *t, char reason[STATUS_REASON])
 {
     switch (t->state) {
-    case LEADER_STANDBY:
+    case ELECTION_STANDBY:
         if (t->warm)
             return true;
         snprintf(reason, STATUS_REASON, "trainer: it is reading ledger, heads and models");
         return false;
-    case LEADER_LEAD:
+    case ELECTION_LEAD:
         if (t->running && t->counts.head_version > 0)
             return true;
         snprintf(reason, STATUS_REASON, "trainer: %s",
@@ -135,7 +135,7 @@ static bool trainer_ready(const struct status_trainer *t, char reason[STATUS_REA
         return false;
     default:
         snprintf(reason, STATUS_REASON, "trainer: %s",
-                 t->state == LEADER_NEW ? "it has not begun yet" : leader_state_name(t->state));
+                 t->state == ELECTION_NEW ? "it has not begun yet" : election_state_name(t->state));
         return false;
     }
 }
@@ -173,7 +173,7 @@ static void trainer_line(const struct status_trainer *t, char *out, size_t size)
 {
     const struct trainer_role_counts *c = &t->counts;
     if (!t->running)
-        snprintf(out, size, "trainer: %s", leader_state_name(t->state));
+        snprintf(out, size, "trainer: %s", election_state_name(t->state));
     else if (t->busy)
         snprintf(out, size, "training, round %u, served version %" PRIu64, c->round,
                  c->served_version);

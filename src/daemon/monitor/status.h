@@ -18,7 +18,7 @@
 #include "daemon/monitor/kafka_stats.h"
 #include "daemon/monitor/version_log.h"
 #include "http/http.h"
-#include "role/leader.h"
+#include "session/election.h"
 #include "role/scorer.h"
 #include "role/trainer_view.h"
 
@@ -79,7 +79,7 @@ struct status_trainer {
     bool running;   /* it leads, and has gone on from the ledger or begun */
     bool busy;      /* a job trains; figures are those of its begin */
     enum trainer_job job;
-    enum leader_state state;
+    enum election_state state;
     bool warm;          /* of a standby: it has read all there was, and can take over at once */
     uint64_t state_ms;  /* for so long */
     uint64_t takeovers; /* how often it began to lead, in this process */

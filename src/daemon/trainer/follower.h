@@ -1,13 +1,13 @@
 /*
  * Keeping up with ledger, heads and models: what a standby does all the time, and a new leader once
- * more to the ends. Thread: the loop. Owns: a consumer, and the memory (role/memory.h) of what it
+ * more to the ends. Thread: the loop. Owns: a consumer, and the memory (session/memory.h) of what it
  * read.
  */
 #ifndef DAEMON_FOLLOWER_H
 #define DAEMON_FOLLOWER_H
 
 #include "daemon/runtime/runtime.h"
-#include "role/memory.h"
+#include "session/memory.h"
 
 struct follower;
 int follower_open(struct follower **out, struct runtime *rt, struct fis_error *e) FIS_MUST_CHECK;

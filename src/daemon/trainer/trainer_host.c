@@ -8,14 +8,14 @@
 #include "daemon/monitor/status.h"
 #include "daemon/trainer/trainer_files.h"
 #include "daemon/trainer/trainer_work.h"
-#include "role/leader.h"
+#include "session/election.h"
 
 /* Less than a group waits for its members. */
 #define LEAVE_PATIENCE_MS 1000
 
 struct trainer_host {
     struct runtime *rt;
-    struct leader leader;
+    struct election leader;
     const char *topics[1];
     struct stream_consumer *member; /* of the trainers' group */
     struct follower *follower;      /* until the role has been restored */
@@ -41,7 +41,7 @@ static uint64_t now(const struct trainer_host *h)
 
 static void fail(struct trainer_host *h, const struct fis_error *e)
 {
-    leader_failed(&h->leader, e, h->outbox && outbox_fenced(h->outbox), now(h));
+    election_failed(&h->leader, e, h->outbox && outbox_fenced(h->outbox), now(h));
 }
 
 static bool on_worker(const struct trainer_host *h)
@@ -153,7 +153,7 @@ int trainer_host_open(struct trainer_host **out, struct runtime *rt, struct fis_
     h->topics[0] = rt->cfg->topics.ledger;
     snprintf(h->group, sizeof h->group, "%s-trainer", rt->cfg->pipeline);
     snprintf(h->transactional_id, sizeof h->transactional_id, "%s-trainer", rt->cfg->pipeline);
-    struct leader_out o = {
+    struct election_out o = {
         .ctx = h,
         .follow = follow,
         .fence = fence,
@@ -164,7 +164,7 @@ int trainer_host_open(struct trainer_host **out, struct runtime *rt, struct fis_
         .stopped = on_stopped,
         .note = note,
     };
-    leader_init(&h->leader, &o);
+    election_init(&h->leader, &o);
     *out = h;
     return 0;
 }
@@ -213,7 +213,7 @@ void trainer_host_close(struct trainer_host *h, int patience_ms)
 void trainer_host_stop(struct trainer_host *h)
 {
     h->stopping = true;
-    leader_stop(&h->leader, now(h));
+    election_stop(&h->leader, now(h));
 }
 
 bool trainer_host_stopped(const struct trainer_host *h)
@@ -226,7 +226,7 @@ bool trainer_host_stopped(const struct trainer_host *h)
 
 static bool ended(const struct trainer_host *h)
 {
-    return h->leader.state == LEADER_STOPPED || h->leader.state == LEADER_LEAVING;
+    return h->leader.state == ELECTION_STOPPED || h->leader.state == ELECTION_LEAVING;
 }
 
 /* Somebody has its place under the same group.instance.id: not the end of a trainer, for it may be
@@ -243,7 +243,7 @@ static void serve_member(struct trainer_host *h)
     stream_consumer_read(h->member, NULL, 0);
     while (!ended(h) && stream_consumer_event(h->member, &ev)) {
         if (ev.kind == STREAM_ASSIGNED || ev.kind == STREAM_REVOKED)
-            leader_place(&h->leader, ev.owned > 0 && !ev.lost, ev.lost, now(h));
+            election_place(&h->leader, ev.owned > 0 && !ev.lost, ev.lost, now(h));
         else if (ev.kind == STREAM_ERROR && ev.error.kind == FIS_FATAL)
             lost_place(h, &ev.error);
         else if (ev.kind == STREAM_ERROR)
@@ -262,7 +262,7 @@ static void serve_outbox(struct trainer_host *h)
     if (said)
         runtime_kafka_event(h->rt, "trainer", &e);
     if (outbox_ready(h->outbox))
-        leader_fenced_others(&h->leader, now(h));
+        election_fenced_others(&h->leader, now(h));
 }
 
 static bool serve_follower(struct trainer_host *h)
@@ -273,11 +273,11 @@ static bool serve_follower(struct trainer_host *h)
         fail(h, &e);
         return false;
     }
-    if (follower_at_end(h->follower) && h->leader.state == LEADER_STANDBY) {
+    if (follower_at_end(h->follower) && h->leader.state == ELECTION_STANDBY) {
         struct memory *m = follower_memory(h->follower);
-        leader_warm(&h->leader, memory_entries(m), memory_bytes(m), now(h));
+        election_warm(&h->leader, memory_entries(m), memory_bytes(m), now(h));
     } else if (follower_at_end(h->follower)) {
-        leader_caught_up(&h->leader, now(h));
+        election_caught_up(&h->leader, now(h));
     }
     return more;
 }
@@ -291,12 +291,12 @@ static bool serve_work(struct trainer_host *h)
         return false;
     }
     if (trainer_work_running(h->work) && h->follower) {
-        leader_running(&h->leader, memory_found(follower_memory(h->follower)), now(h));
+        election_running(&h->leader, memory_found(follower_memory(h->follower)), now(h));
         follower_end(h->follower);
         h->follower = NULL;
     }
     if (trainer_work_drained(h->work))
-        leader_committed(&h->leader, now(h));
+        election_committed(&h->leader, now(h));
     return more;
 }
 
@@ -304,7 +304,7 @@ static void dropped(void *host)
 {
     struct trainer_host *h = host;
     h->letting_go = false;
-    leader_left(&h->leader, now(h));
+    election_left(&h->leader, now(h));
 }
 
 static void begin_anew(struct trainer_host *h)
@@ -319,8 +319,8 @@ static void begin_anew(struct trainer_host *h)
 bool trainer_host_turn(struct trainer_host *h)
 {
     bool more = false;
-    leader_start(&h->leader, now(h));
-    if (h->leader.state == LEADER_LEAVING)
+    election_start(&h->leader, now(h));
+    if (h->leader.state == ELECTION_LEAVING)
         begin_anew(h);
     if (!ended(h))
         serve_member(h);
@@ -359,7 +359,7 @@ uint32_t trainer_host_status(struct trainer_host *h, struct status_trainer *out,
 
 void trainer_host_tick(struct trainer_host *h)
 {
-    leader_tick(&h->leader, now(h));
+    election_tick(&h->leader, now(h));
     if (h->work)
         trainer_work_tick(h->work);
 }

@@ -11,7 +11,7 @@
 #define DAEMON_TRAINER_LOAD_H
 
 #include "daemon/trainer/example_topic.h"
-#include "role/memory.h"
+#include "session/memory.h"
 
 struct trainer_load {
     struct runtime *rt;

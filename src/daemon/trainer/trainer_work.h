@@ -14,7 +14,7 @@
 
 #include "daemon/trainer/outbox.h"
 #include "daemon/runtime/runtime.h"
-#include "role/memory.h"
+#include "session/memory.h"
 
 struct trainer_work;
 /* `memory` is concluded, and needed until trainer_work_running. */

@@ -11,7 +11,7 @@
 
 #include "fis/mem.h"
 #include "fis/rng.h"
-#include "role/memory.h"
+#include "session/memory.h"
 #include "role/trainer_wire.h"
 #include "wire/chunk.h"
 #include "wire/json_arena.h"

@@ -1,19 +1,19 @@
-#include "role/leader.h"
+#include "session/election.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "base/planted.h"
 
-const char *leader_state_name(enum leader_state s)
+const char *election_state_name(enum election_state s)
 {
     static const char *const names[] = {"new",  "standby", "fence",   "catch_up",
                                         "lead", "drain",   "leaving", "stopped"};
     return names[s];
 }
 
-static void note(struct leader *l, const char *event, const char *format, ...) FIS_PRINTF(3, 4);
-static void note(struct leader *l, const char *event, const char *format, ...)
+static void note(struct election *l, const char *event, const char *format, ...) FIS_PRINTF(3, 4);
+static void note(struct election *l, const char *event, const char *format, ...)
 {
     char text[FIS_ERROR_TEXT + 128];
     va_list ap;
@@ -24,7 +24,7 @@ static void note(struct leader *l, const char *event, const char *format, ...)
 }
 
 /* The one place where the state is set. */
-static void enter(struct leader *l, enum leader_state s, uint64_t now)
+static void enter(struct election *l, enum election_state s, uint64_t now)
 {
     l->state = s;
     l->since_ms = now;
@@ -36,50 +36,50 @@ static unsigned long long passed(uint64_t since, uint64_t now)
     return now > since ? now - since : 0;
 }
 
-void leader_init(struct leader *l, const struct leader_out *out)
+void election_init(struct election *l, const struct election_out *out)
 {
-    *l = (struct leader){.out = *out};
+    *l = (struct election){.out = *out};
 }
 
-static void follow(struct leader *l, uint64_t now)
+static void follow(struct election *l, uint64_t now)
 {
-    enter(l, LEADER_STANDBY, now);
+    enter(l, ELECTION_STANDBY, now);
     l->warm = l->waiting_said = l->other_said = false;
     l->out.follow(l->out.ctx);
 }
 
-void leader_start(struct leader *l, uint64_t now_ms)
+void election_start(struct election *l, uint64_t now_ms)
 {
-    if (l->state == LEADER_NEW)
+    if (l->state == ELECTION_NEW)
         follow(l, now_ms);
 }
 
-static bool in_office(const struct leader *l)
+static bool in_office(const struct election *l)
 {
-    return l->state == LEADER_FENCE || l->state == LEADER_CATCH_UP || l->state == LEADER_LEAD;
+    return l->state == ELECTION_FENCE || l->state == ELECTION_CATCH_UP || l->state == ELECTION_LEAD;
 }
 
-static void leave(struct leader *l, uint64_t now)
+static void leave(struct election *l, uint64_t now)
 {
-    enter(l, LEADER_LEAVING, now);
+    enter(l, ELECTION_LEAVING, now);
     l->out.leave(l->out.ctx);
 }
 
-static void stand_by(struct leader *l)
+static void stand_by(struct election *l)
 {
     l->other_said = true;
     note(l, "standby", "role=trainer text=\"another trainer leads; this one follows the ledger\"");
 }
 
-void leader_place(struct leader *l, bool owns, bool lost, uint64_t now_ms)
+void election_place(struct election *l, bool owns, bool lost, uint64_t now_ms)
 {
-    if (l->state == LEADER_STANDBY && owns) {
+    if (l->state == ELECTION_STANDBY && owns) {
         l->chosen_ms = now_ms;
         note(l, "leader", "role=trainer warm=%s text=\"chosen by the group; fencing any other\"",
              l->warm ? "yes" : "no");
-        enter(l, LEADER_FENCE, now_ms);
+        enter(l, ELECTION_FENCE, now_ms);
         l->out.fence(l->out.ctx);
-    } else if (l->state == LEADER_STANDBY && !l->other_said) {
+    } else if (l->state == ELECTION_STANDBY && !l->other_said) {
         stand_by(l);
     } else if (in_office(l) && !owns) {
         /* While it drains, nothing is lost by trying: the id tells who may commit. */
@@ -91,39 +91,39 @@ void leader_place(struct leader *l, bool owns, bool lost, uint64_t now_ms)
     }
 }
 
-void leader_warm(struct leader *l, uint64_t entries, uint64_t bytes, uint64_t now_ms)
+void election_warm(struct election *l, uint64_t entries, uint64_t bytes, uint64_t now_ms)
 {
-    if (l->state != LEADER_STANDBY || l->warm)
+    if (l->state != ELECTION_STANDBY || l->warm)
         return;
     l->warm = true;
     note(l, "standby", "role=trainer entries=%llu bytes=%llu took_ms=%llu text=\"ready to lead\"",
          (unsigned long long)entries, (unsigned long long)bytes, passed(l->since_ms, now_ms));
 }
 
-void leader_fenced_others(struct leader *l, uint64_t now_ms)
+void election_fenced_others(struct election *l, uint64_t now_ms)
 {
-    if (l->state != LEADER_FENCE)
+    if (l->state != ELECTION_FENCE)
         return;
     if (PLANTED(no_catch_up) && l->warm) {
-        enter(l, LEADER_LEAD, now_ms);
+        enter(l, ELECTION_LEAD, now_ms);
         l->out.lead(l->out.ctx);
         return;
     }
-    enter(l, LEADER_CATCH_UP, now_ms);
+    enter(l, ELECTION_CATCH_UP, now_ms);
     l->out.catch_up(l->out.ctx);
 }
 
-void leader_caught_up(struct leader *l, uint64_t now_ms)
+void election_caught_up(struct election *l, uint64_t now_ms)
 {
-    if (l->state != LEADER_CATCH_UP)
+    if (l->state != ELECTION_CATCH_UP)
         return;
-    enter(l, LEADER_LEAD, now_ms);
+    enter(l, ELECTION_LEAD, now_ms);
     l->out.lead(l->out.ctx);
 }
 
-void leader_running(struct leader *l, bool restored, uint64_t now_ms)
+void election_running(struct election *l, bool restored, uint64_t now_ms)
 {
-    if (l->state != LEADER_LEAD || l->running)
+    if (l->state != ELECTION_LEAD || l->running)
         return;
     l->running = true;
     note(l, restored ? "takeover" : "leader", "role=trainer took_ms=%llu text=\"%s\"",
@@ -131,36 +131,36 @@ void leader_running(struct leader *l, bool restored, uint64_t now_ms)
          restored ? "leads, and goes on from the ledger" : "leads, and begins anew");
 }
 
-static void end(struct leader *l, const struct fis_error *failed, uint64_t now)
+static void end(struct election *l, const struct fis_error *failed, uint64_t now)
 {
-    enter(l, LEADER_STOPPED, now);
+    enter(l, ELECTION_STOPPED, now);
     l->out.stopped(l->out.ctx, failed);
 }
 
-static bool too_many(struct leader *l, uint64_t now)
+static bool too_many(struct election *l, uint64_t now)
 {
-    if (!l->failures || passed(l->failures_since_ms, now) > LEADER_FAILURES_MS) {
+    if (!l->failures || passed(l->failures_since_ms, now) > ELECTION_FAILURES_MS) {
         l->failures = 0;
         l->failures_since_ms = now;
     }
-    return ++l->failures > LEADER_FAILURES_MAX;
+    return ++l->failures > ELECTION_FAILURES_MAX;
 }
 
-static void give_up(struct leader *l, const struct fis_error *e, bool fenced, uint64_t now)
+static void give_up(struct election *l, const struct fis_error *e, bool fenced, uint64_t now)
 {
     struct fis_error all;
     fis_fail(&all, FIS_FATAL, "%u times within %d s, at last: %s%s", l->failures,
-             LEADER_FAILURES_MS / 1000,
+             ELECTION_FAILURES_MS / 1000,
              fenced ? "another trainer with the same transactional id has taken over: " : "",
              e->text);
     end(l, &all, now);
 }
 
-void leader_failed(struct leader *l, const struct fis_error *e, bool fenced, uint64_t now_ms)
+void election_failed(struct election *l, const struct fis_error *e, bool fenced, uint64_t now_ms)
 {
-    if (l->state == LEADER_STOPPED || l->state == LEADER_LEAVING)
+    if (l->state == ELECTION_STOPPED || l->state == ELECTION_LEAVING)
         return;
-    bool again = (fenced || e->kind == FIS_ABORT_TXN) && l->state != LEADER_DRAIN;
+    bool again = (fenced || e->kind == FIS_ABORT_TXN) && l->state != ELECTION_DRAIN;
     if (again && too_many(l, now_ms)) {
         give_up(l, e, fenced, now_ms);
         return;
@@ -179,32 +179,32 @@ void leader_failed(struct leader *l, const struct fis_error *e, bool fenced, uin
     leave(l, now_ms);
 }
 
-void leader_left(struct leader *l, uint64_t now_ms)
+void election_left(struct election *l, uint64_t now_ms)
 {
-    if (l->state == LEADER_LEAVING)
+    if (l->state == ELECTION_LEAVING)
         follow(l, now_ms);
 }
 
-void leader_stop(struct leader *l, uint64_t now_ms)
+void election_stop(struct election *l, uint64_t now_ms)
 {
-    if (l->state == LEADER_LEAD) {
-        enter(l, LEADER_DRAIN, now_ms);
+    if (l->state == ELECTION_LEAD) {
+        enter(l, ELECTION_DRAIN, now_ms);
         l->out.drain(l->out.ctx);
-    } else if (l->state != LEADER_DRAIN && l->state != LEADER_STOPPED) {
+    } else if (l->state != ELECTION_DRAIN && l->state != ELECTION_STOPPED) {
         end(l, NULL, now_ms);
     }
 }
 
-void leader_committed(struct leader *l, uint64_t now_ms)
+void election_committed(struct election *l, uint64_t now_ms)
 {
-    if (l->state == LEADER_DRAIN)
+    if (l->state == ELECTION_DRAIN)
         end(l, NULL, now_ms);
 }
 
-void leader_tick(struct leader *l, uint64_t now_ms)
+void election_tick(struct election *l, uint64_t now_ms)
 {
-    if (l->state != LEADER_STANDBY || l->waiting_said || l->other_said ||
-        passed(l->since_ms, now_ms) < LEADER_PATIENCE_MS)
+    if (l->state != ELECTION_STANDBY || l->waiting_said || l->other_said ||
+        passed(l->since_ms, now_ms) < ELECTION_PATIENCE_MS)
         return;
     l->waiting_said = true;
     note(l, "standby",

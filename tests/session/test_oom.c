@@ -13,7 +13,7 @@
 #include "../oom.h"
 
 #include "fis/rng.h"
-#include "role/memory.h"
+#include "session/memory.h"
 #include "role/trainer_wire.h"
 #include "wire/json_arena.h"
 

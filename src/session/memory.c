@@ -1,4 +1,4 @@
-#include "role/memory.h"
+#include "session/memory.h"
 
 #include <math.h>
 #include <stdio.h>

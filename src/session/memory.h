@@ -9,8 +9,8 @@
  *
  * Thread: one owner at a time. Owns: copies of what it was handed.
  */
-#ifndef ROLE_MEMORY_H
-#define ROLE_MEMORY_H
+#ifndef SESSION_MEMORY_H
+#define SESSION_MEMORY_H
 
 #include <stdbool.h>
 

@@ -10,10 +10,10 @@
 #include <cmocka.h>
 
 #include "fis/rng.h"
-#include "role/leader.h"
+#include "session/election.h"
 
 struct world {
-    struct leader l;
+    struct election l;
     uint64_t now;
     char log[4096]; /* wishes, and events of notes in brackets */
     bool stopped, failed;
@@ -76,9 +76,9 @@ static void note(void *ctx, const char *event, const char *text)
 static void open_world(struct world *w)
 {
     memset(w, 0, sizeof *w);
-    struct leader_out out = {w, follow, fence, catch_up, lead, drain, leave, stopped, note};
-    leader_init(&w->l, &out);
-    leader_start(&w->l, w->now);
+    struct election_out out = {w, follow, fence, catch_up, lead, drain, leave, stopped, note};
+    election_init(&w->l, &out);
+    election_start(&w->l, w->now);
 }
 
 /* What was asked for since the last look. */
@@ -90,11 +90,11 @@ static void open_world(struct world *w)
 
 static void to_lead(struct world *w)
 {
-    leader_place(&w->l, true, false, w->now);
-    leader_fenced_others(&w->l, w->now);
-    leader_caught_up(&w->l, w->now);
-    leader_running(&w->l, true, w->now);
-    assert_int_equal(w->l.state, LEADER_LEAD);
+    election_place(&w->l, true, false, w->now);
+    election_fenced_others(&w->l, w->now);
+    election_caught_up(&w->l, w->now);
+    election_running(&w->l, true, w->now);
+    assert_int_equal(w->l.state, ELECTION_LEAD);
     w->log[0] = 0;
 }
 
@@ -102,7 +102,7 @@ static void fail_with(struct world *w, enum fis_error_kind kind, bool fenced)
 {
     struct fis_error e = {0};
     fis_fail(&e, kind, "because");
-    leader_failed(&w->l, &e, fenced, w->now);
+    election_failed(&w->l, &e, fenced, w->now);
 }
 
 static void one_alone_leads(void **state)
@@ -111,26 +111,26 @@ static void one_alone_leads(void **state)
     struct world w;
     open_world(&w);
     SAID(&w, "follow");
-    leader_start(&w.l, w.now); /* once */
+    election_start(&w.l, w.now); /* once */
     SAID(&w, "");
-    leader_warm(&w.l, 0, 0, w.now);
-    leader_place(&w.l, true, false, w.now += 100);
+    election_warm(&w.l, 0, 0, w.now);
+    election_place(&w.l, true, false, w.now += 100);
     SAID(&w, "[standby] [leader] fence");
-    leader_caught_up(&w.l, w.now); /* of the follower; not asked for yet */
+    election_caught_up(&w.l, w.now); /* of the follower; not asked for yet */
     SAID(&w, "");
-    leader_fenced_others(&w.l, w.now += 50);
+    election_fenced_others(&w.l, w.now += 50);
     SAID(&w, "catch_up");
-    leader_place(&w.l, true, false, w.now); /* said once more */
-    leader_caught_up(&w.l, w.now += 50);
+    election_place(&w.l, true, false, w.now); /* said once more */
+    election_caught_up(&w.l, w.now += 50);
     SAID(&w, "lead");
-    leader_running(&w.l, false, w.now);
-    leader_running(&w.l, false, w.now);
+    election_running(&w.l, false, w.now);
+    election_running(&w.l, false, w.now);
     SAID(&w, "[leader]");
-    leader_stop(&w.l, w.now);
-    leader_stop(&w.l, w.now);
+    election_stop(&w.l, w.now);
+    election_stop(&w.l, w.now);
     SAID(&w, "drain");
-    leader_place(&w.l, false, false, w.now); /* leaving the group, too late to matter */
-    leader_committed(&w.l, w.now);
+    election_place(&w.l, false, false, w.now); /* leaving the group, too late to matter */
+    election_committed(&w.l, w.now);
     SAID(&w, "stopped");
     assert_true(w.stopped && !w.failed);
 }
@@ -140,17 +140,17 @@ static void a_standby_waits_and_takes_over(void **state)
     (void)state;
     struct world w;
     open_world(&w);
-    leader_place(&w.l, false, false, w.now);
-    leader_place(&w.l, false, false, w.now);
-    leader_warm(&w.l, 3, 100, w.now);
-    leader_warm(&w.l, 3, 100, w.now);
+    election_place(&w.l, false, false, w.now);
+    election_place(&w.l, false, false, w.now);
+    election_warm(&w.l, 3, 100, w.now);
+    election_warm(&w.l, 3, 100, w.now);
     SAID(&w, "follow [standby] [standby]");
-    leader_tick(&w.l, w.now += 10 * LEADER_PATIENCE_MS); /* it was said whom it waits for */
+    election_tick(&w.l, w.now += 10 * ELECTION_PATIENCE_MS); /* it was said whom it waits for */
     SAID(&w, "");
-    leader_place(&w.l, true, false, w.now);
-    leader_fenced_others(&w.l, w.now);
-    leader_caught_up(&w.l, w.now);
-    leader_running(&w.l, true, w.now);
+    election_place(&w.l, true, false, w.now);
+    election_fenced_others(&w.l, w.now);
+    election_caught_up(&w.l, w.now);
+    election_running(&w.l, true, w.now);
     SAID(&w, "[leader] fence catch_up lead [takeover]");
 }
 
@@ -159,13 +159,13 @@ static void waiting_for_the_dead_is_said_once(void **state)
     (void)state;
     struct world w;
     open_world(&w);
-    leader_tick(&w.l, w.now += LEADER_PATIENCE_MS - 1);
+    election_tick(&w.l, w.now += ELECTION_PATIENCE_MS - 1);
     SAID(&w, "follow");
-    leader_tick(&w.l, w.now += 1);
-    leader_tick(&w.l, w.now += LEADER_PATIENCE_MS);
+    election_tick(&w.l, w.now += 1);
+    election_tick(&w.l, w.now += ELECTION_PATIENCE_MS);
     SAID(&w, "[standby]");
-    leader_place(&w.l, false, false, w.now); /* it was no dead one that had it */
-    leader_place(&w.l, false, false, w.now);
+    election_place(&w.l, false, false, w.now); /* it was no dead one that had it */
+    election_place(&w.l, false, false, w.now);
     SAID(&w, "[standby]");
 }
 
@@ -176,24 +176,24 @@ static void a_lost_place_begins_anew(void **state)
     for (int lost = 0; lost < 2; lost++)
         for (int at = 0; at < 3; at++) {
             open_world(&w);
-            leader_place(&w.l, true, false, w.now);
+            election_place(&w.l, true, false, w.now);
             if (at > 0)
-                leader_fenced_others(&w.l, w.now);
+                election_fenced_others(&w.l, w.now);
             if (at > 1)
-                leader_caught_up(&w.l, w.now);
+                election_caught_up(&w.l, w.now);
             w.log[0] = 0;
-            leader_place(&w.l, false, lost, w.now);
+            election_place(&w.l, false, lost, w.now);
             SAID(&w, "[stepped_down] leave");
             /* What is still under way comes to an end, and means nothing any more. */
-            leader_fenced_others(&w.l, w.now);
-            leader_caught_up(&w.l, w.now);
-            leader_running(&w.l, true, w.now);
-            leader_place(&w.l, true, false, w.now);
+            election_fenced_others(&w.l, w.now);
+            election_caught_up(&w.l, w.now);
+            election_running(&w.l, true, w.now);
+            election_place(&w.l, true, false, w.now);
             fail_with(&w, FIS_FATAL, true);
             SAID(&w, "");
-            leader_left(&w.l, w.now);
+            election_left(&w.l, w.now);
             SAID(&w, "follow");
-            assert_int_equal(w.l.state, LEADER_STANDBY);
+            assert_int_equal(w.l.state, ELECTION_STANDBY);
         }
 }
 
@@ -202,10 +202,10 @@ static void losing_the_place_again_and_again_is_no_failure(void **state)
     (void)state;
     struct world w;
     open_world(&w);
-    for (int i = 0; i < 10 * LEADER_FAILURES_MAX; i++) {
+    for (int i = 0; i < 10 * ELECTION_FAILURES_MAX; i++) {
         to_lead(&w);
-        leader_place(&w.l, false, true, w.now);
-        leader_left(&w.l, w.now);
+        election_place(&w.l, false, true, w.now);
+        election_left(&w.l, w.now);
     }
     assert_false(w.stopped);
 }
@@ -215,17 +215,17 @@ static void fenced_and_lost_units_begin_anew_a_few_times(void **state)
     (void)state;
     struct world w;
     open_world(&w);
-    for (int i = 0; i < LEADER_FAILURES_MAX; i++) {
+    for (int i = 0; i < ELECTION_FAILURES_MAX; i++) {
         to_lead(&w);
         fail_with(&w, i % 2 ? FIS_ABORT_TXN : FIS_FATAL, i % 2 == 0);
         SAID(&w, i % 2 ? "[resuming] leave" : "[fenced] leave");
-        leader_left(&w.l, w.now += 1000);
+        election_left(&w.l, w.now += 1000);
     }
-    w.now += LEADER_FAILURES_MS; /* long ago: forgotten */
-    for (int i = 0; i < LEADER_FAILURES_MAX; i++) {
+    w.now += ELECTION_FAILURES_MS; /* long ago: forgotten */
+    for (int i = 0; i < ELECTION_FAILURES_MAX; i++) {
         to_lead(&w);
         fail_with(&w, FIS_ABORT_TXN, false);
-        leader_left(&w.l, w.now);
+        election_left(&w.l, w.now);
     }
     assert_false(w.stopped);
     to_lead(&w);
@@ -243,11 +243,11 @@ static void other_failures_are_the_end(void **state)
     fail_with(&w, FIS_FATAL, false);
     fail_with(&w, FIS_FATAL, false);
     SAID(&w, "follow failed");
-    leader_stop(&w.l, w.now);
+    election_stop(&w.l, w.now);
     SAID(&w, "");
     open_world(&w);
     to_lead(&w);
-    leader_stop(&w.l, w.now);
+    election_stop(&w.l, w.now);
     fail_with(&w, FIS_ABORT_TXN, false); /* the last commit failed: the exit status says so */
     SAID(&w, "drain failed");
 }
@@ -257,17 +257,17 @@ static void stop_in_every_state(void **state)
     (void)state;
     struct world w;
     open_world(&w);
-    leader_stop(&w.l, w.now);
+    election_stop(&w.l, w.now);
     SAID(&w, "follow stopped");
     open_world(&w);
-    leader_place(&w.l, true, false, w.now);
-    leader_stop(&w.l, w.now);
+    election_place(&w.l, true, false, w.now);
+    election_stop(&w.l, w.now);
     SAID(&w, "follow [leader] fence stopped");
     open_world(&w);
     to_lead(&w);
-    leader_place(&w.l, false, true, w.now);
-    leader_stop(&w.l, w.now);
-    leader_left(&w.l, w.now);
+    election_place(&w.l, false, true, w.now);
+    election_stop(&w.l, w.now);
+    election_left(&w.l, w.now);
     SAID(&w, "[stepped_down] leave stopped");
 }
 
@@ -282,42 +282,42 @@ static void any_order_of_events(void **state)
         fis_rng_seed(&rng, seed, 0);
         open_world(&w);
         for (int i = 0; i < 200; i++) {
-            enum leader_state before = w.l.state;
+            enum election_state before = w.l.state;
             w.log[0] = 0;
             w.now += fis_rng_below(&rng, 5000);
             switch (fis_rng_below(&rng, 10)) {
             case 0:
             case 1:
-                leader_place(&w.l, true, false, w.now);
+                election_place(&w.l, true, false, w.now);
                 break;
             case 2:
-                leader_place(&w.l, false, fis_rng_below(&rng, 2), w.now);
+                election_place(&w.l, false, fis_rng_below(&rng, 2), w.now);
                 break;
             case 3:
-                leader_fenced_others(&w.l, w.now);
+                election_fenced_others(&w.l, w.now);
                 break;
             case 4:
-                leader_caught_up(&w.l, w.now);
+                election_caught_up(&w.l, w.now);
                 break;
             case 5:
-                leader_running(&w.l, true, w.now);
+                election_running(&w.l, true, w.now);
                 break;
             case 6:
                 fail_with(&w, FIS_ABORT_TXN, fis_rng_below(&rng, 2));
                 break;
             case 7:
-                leader_left(&w.l, w.now);
+                election_left(&w.l, w.now);
                 break;
             case 8:
-                leader_tick(&w.l, w.now);
+                election_tick(&w.l, w.now);
                 break;
             case 9:
                 if (fis_rng_below(&rng, 20) == 0)
-                    leader_stop(&w.l, w.now);
+                    election_stop(&w.l, w.now);
                 break;
             }
             assert_true(w.follows == w.leaves || w.follows == w.leaves + 1);
-            if (before == LEADER_STOPPED)
+            if (before == ELECTION_STOPPED)
                 SAID(&w, "");
         }
     }
