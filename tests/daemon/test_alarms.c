@@ -58,8 +58,8 @@ static void all_is_well(struct world *w)
     s->trainer.counts.phase = "collect";
     s->trainer.counts.head_version = 1;
     s->trainer.counts.selector.budget_left = 1000;
-    s->trainer.validation =
-        (struct status_validation){.rows = 2000, .smallest_cell = 200, .newest_ms = s->wall_ms};
+    s->trainer.validation = (struct trainer_validation_status){
+        .rows = 2000, .smallest_cell = 200, .newest_ms = s->wall_ms};
     s->trainer.requests = &w->oldest;
 }
 
@@ -370,7 +370,7 @@ static void group_rate(void **state)
 static void validation(void **state)
 {
     struct world *w = *state;
-    struct status_validation *v = &w->s.trainer.validation;
+    struct trainer_validation_status *v = &w->s.trainer.validation;
     v->rows = 499;
     pass(w, 3 * SECOND, 1);
     assert_true(only(w, ALARM_VALIDATION_SMALL));
@@ -404,9 +404,9 @@ static void validation(void **state)
 static void drift(void **state)
 {
     struct world *w = *state;
-    struct status_drift *d = &w->s.scorer.drift;
+    struct scorer_drift *d = &w->s.scorer.drift;
     w->columns[0] = (struct drift_column){"income", 0.24};
-    *d = (struct status_drift){.rows = 900, .all = 2, .n = 2, .columns = w->columns};
+    *d = (struct scorer_drift){.rows = 900, .all = 2, .n = 2, .columns = w->columns};
     pass(w, 3 * MINUTE, 1);
     assert_true(none(w));
     w->columns[0].psi = 0.31;
@@ -475,7 +475,7 @@ static void a_standby_is_quiet(void **state)
     w->s.trainer.running = false;
     w->s.trainer.state = ELECTION_STANDBY;
     w->s.trainer.warm = true;
-    w->s.trainer.validation = (struct status_validation){0};
+    w->s.trainer.validation = (struct trainer_validation_status){0};
     w->s.trainer.counts = (struct trainer_role_counts){.phase = "warm-up"};
     pass(w, 2 * DAY, 0);
     assert_true(none(w));

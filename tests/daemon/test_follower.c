@@ -16,7 +16,8 @@ struct world {
     struct stream_producer *fill;
     struct stream_property properties[1];
     struct config cfg;
-    struct runtime rt;
+    uv_loop_t loop;
+    struct context ctx;
     struct fis_encoder *enc;
 };
 
@@ -36,21 +37,20 @@ static void open_world(struct world *w)
     w->fill = kit_producer(stream_embedded_bootstrap(w->broker));
     w->properties[0] =
         (struct stream_property){"bootstrap.servers", stream_embedded_bootstrap(w->broker)};
-    w->rt.cfg = &w->cfg;
-    w->rt.properties = w->properties;
-    w->rt.property_count = 1;
-    uv_loop_init(&w->rt.loop);
-    uv_async_init(&w->rt.loop, &w->rt.async, NULL);
-    KIT_OK(workers_start(&w->rt.workers, 1, runtime_wake, &w->rt, &kit_e));
+    w->ctx.cfg = &w->cfg;
+    w->ctx.properties = w->properties;
+    w->ctx.property_count = 1;
+    uv_loop_init(&w->loop);
+    w->ctx.loop = &w->loop;
+    KIT_OK(workers_start(&w->ctx.workers, 1, context_wake, &w->ctx, &kit_e));
     w->enc = mixed_encoder();
 }
 
 static void close_world(struct world *w)
 {
-    workers_stop(w->rt.workers);
-    uv_close((uv_handle_t *)&w->rt.async, NULL);
-    uv_run(&w->rt.loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&w->rt.loop), 0);
+    workers_stop(w->ctx.workers);
+    uv_run(&w->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&w->loop), 0);
     stream_producer_close(w->fill);
     stream_embedded_stop(w->broker);
     fis_encoder_free(w->enc);
@@ -91,7 +91,7 @@ static void a_follower_keeps_up_and_knows_the_end(void **state)
     struct follower *f;
     open_world(&w);
     write_entries(&w, 0, 3000);
-    KIT_OK(follower_open(&f, &w.rt, &kit_e));
+    KIT_OK(follower_open(&f, &w.ctx, &kit_e));
     assert_false(follower_at_end(f));
     KIT_UNTIL(turned_to_end(f));
     assert_int_equal(memory_entries(follower_memory(f)), 3000);
@@ -118,7 +118,7 @@ static void an_end_may_be_asked_for_at_once(void **state)
     struct follower *f;
     open_world(&w);
     write_entries(&w, 0, 500);
-    KIT_OK(follower_open(&f, &w.rt, &kit_e));
+    KIT_OK(follower_open(&f, &w.ctx, &kit_e));
     follower_to_end(f);
     KIT_UNTIL(turned_to_end(f));
     assert_int_equal(memory_entries(follower_memory(f)), 500);
@@ -138,7 +138,7 @@ static void what_cannot_be_read_ends_it(void **state)
     bool more;
     open_world(&w);
     KIT_OK(stream_producer_send(w.fill, "heads", 0, "k", 1, "\xff\xff", 2, 0, &kit_e));
-    KIT_OK(follower_open(&f, &w.rt, &kit_e));
+    KIT_OK(follower_open(&f, &w.ctx, &kit_e));
     KIT_UNTIL(follower_turn(f, &more, &e) < 0);
     assert_int_equal(e.kind, FIS_FATAL);
     assert_non_null(strstr(e.text, "heads partition 0 offset 0"));
@@ -200,7 +200,7 @@ static void one_version_is_found_among_others(void **state)
     for (uint64_t v = 1; v <= 5; v++)
         write_version(&w, v);
     KIT_OK(stream_producer_send(w.fill, "models", 0, "6/0", 3, "\xff\xff", 2, 0, &kit_e));
-    KIT_OK(version_fetch_open(&f, &w.rt, 3, &kit_e));
+    KIT_OK(version_fetch_open(&f, &w.ctx, 3, &kit_e));
     assert_int_equal(version_fetch_wanted(f), 3);
     KIT_UNTIL(fetched(f));
     const struct wire_model *m = version_fetch_model(f);
@@ -210,7 +210,7 @@ static void one_version_is_found_among_others(void **state)
     version_fetch_close(f);
     /* One that is not there is waited for no longer than to the end; 6 cannot be read. */
     for (uint64_t v = 6; v <= 7; v++) {
-        KIT_OK(version_fetch_open(&f, &w.rt, v, &kit_e));
+        KIT_OK(version_fetch_open(&f, &w.ctx, v, &kit_e));
         KIT_UNTIL(fetched(f));
         assert_null(version_fetch_model(f));
         version_fetch_close(f);
@@ -259,7 +259,7 @@ static void a_member_commits_what_another_read(void **state)
     struct stream_consumer *member = kit_consumer(&(struct kit_consumer){
         .bootstrap = bootstrap, .group = "g", .election = true, .topics = {"ledger"}});
     KIT_UNTIL(owns(member));
-    struct outbox_options o = {.client = runtime_client(&w.rt)};
+    struct outbox_options o = {.client = context_client(&w.ctx)};
     KIT_OK(outbox_open(&b, &o, &kit_e));
     KIT_OK(
         outbox_send(b, "ledger", (struct wire_bytes){"k", 1}, (struct wire_bytes){"v", 1}, &kit_e));

@@ -1,5 +1,5 @@
 /* The scorer's host on the embedded broker: two of one group, one of which leaves; and a pool that
- * is gone through twice. The runtime is played by the test. */
+ * is gone through twice. */
 #include "../stream/kit.h"
 
 #include "daemon/scorer/scorer_host_impl.h"
@@ -25,7 +25,7 @@ struct world {
     struct config cfg;
     struct stream_embedded *broker;
     struct stream_property properties[6];
-    struct runtime rt[HOSTS];
+    struct context ctx[HOSTS];
     struct scorer_host *hosts[HOSTS];
     struct stream_producer *producer;
     struct stream_consumer *reader; /* of candidates */
@@ -38,32 +38,6 @@ struct world {
     int64_t next[PARTITIONS];
     int failures;
 };
-
-/* ---- the runtime ----------------------------------------------------------------------------- */
-
-void runtime_wake(void *rt)
-{
-    (void)rt;
-}
-
-void runtime_fail(struct runtime *rt, const char *who, const struct fis_error *e)
-{
-    print_error("%s: %s\n", who, e->text);
-    rt->exit_code = 1;
-}
-
-struct stream_client runtime_client(struct runtime *rt)
-{
-    return (struct stream_client){.properties = rt->properties,
-                                  .property_count = rt->property_count};
-}
-
-void runtime_kafka_event(struct runtime *rt, const char *who, const struct fis_error *e)
-{
-    (void)rt;
-    (void)who;
-    (void)e;
-}
 
 /* ---- the world ------------------------------------------------------------------------------- */
 
@@ -98,21 +72,21 @@ static void open_world(struct world *w, const char *selection)
 
 static void start(struct world *w, int i)
 {
-    struct runtime *rt = &w->rt[i];
-    rt->cfg = &w->cfg;
-    rt->properties = w->properties;
-    rt->property_count = 4;
-    KIT_OK(pipeline_init(&rt->pipeline, &w->cfg, &kit_e));
-    rt->pipeline.schema.max_bytes = MOST_BYTES;
-    KIT_OK(workers_start(&rt->workers, 1, runtime_wake, rt, &kit_e));
-    KIT_OK(scorer_host_open(&w->hosts[i], rt, &kit_e));
+    struct context *ctx = &w->ctx[i];
+    ctx->cfg = &w->cfg;
+    ctx->properties = w->properties;
+    ctx->property_count = 4;
+    KIT_OK(pipeline_init(&ctx->pipeline, &w->cfg, &kit_e));
+    ctx->pipeline.schema.max_bytes = MOST_BYTES;
+    KIT_OK(workers_start(&ctx->workers, 1, context_wake, ctx, &kit_e));
+    KIT_OK(scorer_host_open(&w->hosts[i], ctx, &kit_e));
 }
 
 static void stop(struct world *w, int i)
 {
-    workers_stop(w->rt[i].workers);
+    workers_stop(w->ctx[i].workers);
     scorer_host_close(w->hosts[i], 5000);
-    pipeline_done(&w->rt[i].pipeline);
+    pipeline_done(&w->ctx[i].pipeline);
     w->hosts[i] = NULL;
 }
 
@@ -240,9 +214,9 @@ static void turn(struct world *w)
 {
     for (int i = 0; i < HOSTS; i++)
         if (w->hosts[i]) {
-            workers_collect(w->rt[i].workers);
+            workers_collect(w->ctx[i].workers);
             scorer_host_turn(w->hosts[i]);
-            assert_int_equal(w->rt[i].exit_code, 0);
+            assert_int_equal(w->ctx[i].failed, 0);
         }
     uint32_t n = stream_consumer_read(w->reader, w->batch, 256);
     for (uint32_t i = 0; i < n; i++) {

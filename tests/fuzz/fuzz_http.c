@@ -37,7 +37,8 @@ static const struct http_route routes[] = {
 };
 
 static struct config config;
-static struct runtime runtime;
+static uv_loop_t loop;
+static struct context context;
 static struct monitor *monitor;
 
 static void begin(void)
@@ -54,13 +55,13 @@ static void begin(void)
         .route_count = sizeof routes / sizeof *routes,
     };
     monitor = fis_calloc(1, sizeof *monitor);
-    FUZZ_HOLDS(monitor && uv_loop_init(&runtime.loop) == 0);
-    runtime.cfg = &config;
-    runtime.monitor = monitor;
-    monitor->rt = &runtime;
+    FUZZ_HOLDS(monitor && uv_loop_init(&loop) == 0);
+    context.cfg = &config;
+    context.loop = &loop;
+    monitor->ctx = &context;
     monitor->versions = version_log_new(&e);
     o.ctx = monitor;
-    if (!monitor->versions || http_server_start(&monitor->http, &runtime.loop, &o, &e) < 0)
+    if (!monitor->versions || http_server_start(&monitor->http, &loop, &o, &e) < 0)
         FUZZ_FAIL("the server does not start: %s", e.text);
 }
 
@@ -85,7 +86,7 @@ static size_t hear(int fd, char *said)
     for (int turn = 0; turn < MOST_TURNS; turn++) {
         if (turn == 4)
             shutdown(fd, SHUT_WR);
-        uv_run(&runtime.loop, UV_RUN_NOWAIT);
+        uv_run(&loop, UV_RUN_NOWAIT);
         ssize_t got = recv(fd, said + n, MOST_ANSWERED - n, 0);
         if (got == 0 || (got < 0 && errno == ECONNRESET))
             return n;
@@ -116,7 +117,7 @@ static void check(const char *said, size_t n, const char *asked, size_t size)
         FUZZ_HOLDS(has(asked, size, TOKEN));
     FUZZ_HOLDS(commands_at(&monitor->commands, 0) == NULL);
     for (int turn = 0; turn < MOST_TURNS && monitor->http->counts.open; turn++)
-        uv_run(&runtime.loop, UV_RUN_NOWAIT); /* who is heard no more is let go of soon */
+        uv_run(&loop, UV_RUN_NOWAIT); /* who is heard no more is let go of soon */
     FUZZ_HOLDS(monitor->http->counts.open == 0 && !monitor->http->connections);
 }
 

@@ -25,14 +25,14 @@ static void ran(uv_work_t *work, int status)
     fis_free(c);
 }
 
-void closer_take(struct runtime *rt, void (*end)(void *what), void *what, void (*done)(void *arg),
+void closer_take(struct context *ctx, void (*end)(void *what), void *what, void (*done)(void *arg),
                  void *arg)
 {
     struct closing *c = what ? fis_calloc(1, sizeof *c) : NULL;
     if (c) {
         *c = (struct closing){.end = end, .what = what, .done = done, .arg = arg};
         c->work.data = c;
-        if (uv_queue_work(&rt->loop, &c->work, run, ran) == 0)
+        if (uv_queue_work(ctx->loop, &c->work, run, ran) == 0)
             return;
         fis_free(c);
     }

@@ -7,11 +7,11 @@
 #ifndef DAEMON_CLOSER_H
 #define DAEMON_CLOSER_H
 
-#include "daemon/runtime/runtime.h"
+#include "daemon/context/context.h"
 
 /* Calls end(what) soon, then done(arg) on the loop (NULL: nobody wants to know). What is NULL needs
  * no end. Where memory is refused it is ended at once. */
-void closer_take(struct runtime *rt, void (*end)(void *what), void *what, void (*done)(void *arg),
+void closer_take(struct context *ctx, void (*end)(void *what), void *what, void (*done)(void *arg),
                  void *arg);
 
 #endif

@@ -188,7 +188,7 @@ static const char *cell_of(enum fis_metric metric)
 
 static bool validation_small(const struct alarms *a, const struct status *s, bool on, char *text)
 {
-    const struct status_validation *v = &s->trainer.validation;
+    const struct trainer_validation_status *v = &s->trainer.validation;
     const struct config_gate *g = &s->cfg->gate;
     enum fis_metric metric = metric_of(s);
     (void)a;
@@ -231,7 +231,7 @@ static bool validation_stale(const struct alarms *a, const struct status *s, boo
 
 static bool drift(const struct alarms *a, const struct status *s, bool on, char *text)
 {
-    const struct status_drift *d = &s->scorer.drift;
+    const struct scorer_drift *d = &s->scorer.drift;
     double limit = s->cfg->alarms.drift;
     (void)a;
     if (!(limit > 0) || d->n == 0 || !(d->columns[0].psi > upper(limit, on)))
@@ -288,7 +288,7 @@ static bool group_rate_moved(const struct alarms *a, const struct status *s, boo
 
 static uint64_t dead_now(const struct status *s)
 {
-    const struct status_trainer *t = &s->trainer;
+    const struct trainer_status *t = &s->trainer;
     return s->scorer.counts.refused + t->dead_labels + t->dead_offers + t->dead_commands;
 }
 

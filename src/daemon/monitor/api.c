@@ -57,7 +57,7 @@ void api_send(struct http_reply *out, json_t *o)
 /* ---- status -----------------------------------------------------------------------------------
  */
 
-static json_t *scorer(const struct status_scorer *s)
+static json_t *scorer(const struct scorer_status *s)
 {
     const struct scorer_counts *c = &s->counts;
     if (!s->on)
@@ -101,7 +101,7 @@ static json_t *labels(const struct status *s)
 
 static json_t *validation(const struct status *s)
 {
-    const struct status_validation *v = &s->trainer.validation;
+    const struct trainer_validation_status *v = &s->trainer.validation;
     return json_pack("{s:i, s:i, s:i, s:i, s:i}", "rows", (int)v->rows, "groups", (int)v->groups,
                      "smallest_cell", (int)v->smallest_cell, "min_rows", (int)s->cfg->gate.min_rows,
                      "min_cell", (int)s->cfg->gate.min_cell);
@@ -125,7 +125,7 @@ static json_t *privacy(const struct wire_privacy *p)
                      api_number(p->delta), "epsilon", api_number(p->epsilon));
 }
 
-static json_t *last_command(const struct status_trainer *t)
+static json_t *last_command(const struct trainer_status *t)
 {
     if (!t->control_id || !*t->control_id)
         return json_null();
@@ -135,7 +135,7 @@ static json_t *last_command(const struct status_trainer *t)
 
 static json_t *leading(const struct status *s)
 {
-    const struct status_trainer *t = &s->trainer;
+    const struct trainer_status *t = &s->trainer;
     const struct trainer_role_counts *c = &t->counts;
     if (!t->running)
         return json_null();
@@ -154,7 +154,7 @@ static json_t *leading(const struct status *s)
 
 static json_t *trainer(const struct status *s)
 {
-    const struct status_trainer *t = &s->trainer;
+    const struct trainer_status *t = &s->trainer;
     if (!t->on)
         return json_null();
     return json_pack(
@@ -181,7 +181,7 @@ static json_t *dead_letters(const struct status *s)
 void api_status(void *ctx, const struct http_request *r, struct http_reply *out)
 {
     struct monitor *m = ctx;
-    const struct status *s = status_now(m->rt);
+    const struct status *s = status_now(m);
     const struct version_info *served = version_log_served(s->versions);
     char reason[STATUS_REASON], line[STATUS_REASON];
     (void)r;
@@ -229,7 +229,7 @@ static const char *meaning(const char *criterion)
 void api_candidates(void *ctx, const struct http_request *r, struct http_reply *out)
 {
     struct monitor *m = ctx;
-    const struct status_trainer *t = &status_with_best(m->rt)->trainer;
+    const struct trainer_status *t = &status_with_best(m)->trainer;
     json_t *list = json_array(), *criteria = json_array();
     (void)r;
     for (uint32_t i = 0; i < t->n_best; i++)
@@ -248,7 +248,7 @@ void api_candidates(void *ctx, const struct http_request *r, struct http_reply *
 void api_requests(void *ctx, const struct http_request *r, struct http_reply *out)
 {
     struct monitor *m = ctx;
-    const struct status_trainer *t = &status_now(m->rt)->trainer;
+    const struct trainer_status *t = &status_now(m)->trainer;
     json_t *list = json_array();
     (void)r;
     for (uint32_t i = 0; i < t->n_requests; i++)
@@ -263,7 +263,7 @@ void api_requests(void *ctx, const struct http_request *r, struct http_reply *ou
 void api_throughput(void *ctx, const struct http_request *r, struct http_reply *out)
 {
     struct monitor *m = ctx;
-    const struct status *s = status_now(m->rt);
+    const struct status *s = status_now(m);
     json_t *time = json_array(), *records = json_array(), *offered = json_array(),
            *labelled = json_array(), *lag = json_array();
     (void)r;
@@ -283,7 +283,7 @@ void api_throughput(void *ctx, const struct http_request *r, struct http_reply *
 void api_lag(void *ctx, const struct http_request *r, struct http_reply *out)
 {
     struct monitor *m = ctx;
-    const struct status *s = status_now(m->rt);
+    const struct status *s = status_now(m);
     json_t *list = json_array();
     (void)r;
     for (uint32_t i = 0; i < s->n_lags; i++)
@@ -298,7 +298,7 @@ void api_lag(void *ctx, const struct http_request *r, struct http_reply *out)
 void api_kafka(void *ctx, const struct http_request *r, struct http_reply *out)
 {
     struct monitor *m = ctx;
-    const struct status *s = status_now(m->rt);
+    const struct status *s = status_now(m);
     json_t *list = json_array();
     (void)r;
     for (uint32_t i = 0; i < s->n_kafka; i++) {

@@ -8,7 +8,7 @@ void api_alarms(void *ctx, const struct http_request *r, struct http_reply *out)
 {
     static const char *const order[] = {"critical", "warning"};
     struct monitor *m = ctx;
-    const struct alarms *a = status_now(m->rt)->alarms;
+    const struct alarms *a = status_now(m)->alarms;
     json_t *list = json_array();
     (void)r;
     for (size_t k = 0; k < sizeof order / sizeof *order; k++)
@@ -26,8 +26,8 @@ void api_alarms(void *ctx, const struct http_request *r, struct http_reply *out)
 void api_drift(void *ctx, const struct http_request *r, struct http_reply *out)
 {
     struct monitor *m = ctx;
-    const struct status *s = status_now(m->rt);
-    const struct status_drift *d = &s->scorer.drift;
+    const struct status *s = status_now(m);
+    const struct scorer_drift *d = &s->scorer.drift;
     json_t *list = json_array();
     (void)r;
     for (uint32_t i = 0; i < d->n; i++)

@@ -125,14 +125,15 @@ static bool read_body(const struct http_request *r, struct body *b, const char *
 
 static void send_command(struct monitor *m, const struct wire_control *w, struct http_reply *out)
 {
-    struct stream_client client = runtime_client(m->rt);
+    struct stream_client client = context_client(m->ctx);
     const struct command *k;
     struct fis_error e;
-    if (!m->rt->started || m->rt->stopping) {
-        http_problem(out, 503, m->rt->stopping ? "fisd is stopping" : "no broker has answered yet");
+    if (!m->ctx->started || m->ctx->stopping) {
+        http_problem(out, 503,
+                     m->ctx->stopping ? "fisd is stopping" : "no broker has answered yet");
         return;
     }
-    if (commands_send(&m->commands, &client, m->rt->cfg->topics.control, w, &k, &e) < 0) {
+    if (commands_send(&m->commands, &client, m->ctx->cfg->topics.control, w, &k, &e) < 0) {
         http_problem(out, 503, "the command was not sent: %s", e.text);
         return;
     }
@@ -152,7 +153,7 @@ static void command(struct monitor *m, const struct http_request *r, struct http
         .version = b.version,
         .by = b.by,
         .reason = b.reason,
-        .at_ms = runtime_now(m->rt).wall_ms,
+        .at_ms = context_now().wall_ms,
     };
     if (ok && needed && !b.has_version && !b.id)
         http_problem(out, 400, "%s is missing", allowed);

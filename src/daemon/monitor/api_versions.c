@@ -112,7 +112,7 @@ static json_t *whole(const struct status *s, const struct version_info *v)
 void api_versions(void *ctx, const struct http_request *r, struct http_reply *out)
 {
     struct monitor *m = ctx;
-    const struct status *s = status_now(m->rt);
+    const struct status *s = status_now(m);
     const struct version_info *served = version_log_served(s->versions);
     json_t *list = json_array();
     (void)r;
@@ -127,7 +127,7 @@ void api_versions(void *ctx, const struct http_request *r, struct http_reply *ou
 void api_version(void *ctx, const struct http_request *r, struct http_reply *out)
 {
     struct monitor *m = ctx;
-    const struct status *s = status_now(m->rt);
+    const struct status *s = status_now(m);
     char *end;
     unsigned long long n = strtoull(r->rest, &end, 10);
     if (*r->rest < '0' || *r->rest > '9' || *end) {
@@ -146,7 +146,7 @@ void api_version(void *ctx, const struct http_request *r, struct http_reply *out
 void api_groups(void *ctx, const struct http_request *r, struct http_reply *out)
 {
     struct monitor *m = ctx;
-    const struct status *s = status_now(m->rt);
+    const struct status *s = status_now(m);
     const struct version_info *served = version_log_served(s->versions);
     const struct version_info *newest = version_log_at(s->versions, 0);
     (void)r;

@@ -86,10 +86,10 @@ static void on_report(void *arg, uint64_t token, enum fis_error_kind kind, const
     k->outcome = kind == FIS_OK ? COMMAND_SENT : COMMAND_LOST;
     snprintf(k->text, sizeof k->text, "%s",
              kind != FIS_OK ? text
-             : c->told       ? "the trainer that leads will take it"
-                             : "the trainer that leads will take it; this process is not told what "
-                               "becomes of it: last_command of that trainer's /api/v1/status, and "
-                               "control in its log, say it");
+             : c->told      ? "the trainer that leads will take it"
+                            : "the trainer that leads will take it; this process is not told what "
+                              "becomes of it: last_command of that trainer's /api/v1/status, and "
+                              "control in its log, say it");
 }
 
 bool commands_turn(struct commands *c, struct fis_error *e)

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* Made of src/daemon/monitor/dashboard/ and Chart.js by the Makefile: struct dashboard_file and the table
- * dashboard_files. */
+/* Made of src/daemon/monitor/dashboard/ and Chart.js by the Makefile: struct dashboard_file and the
+ * table dashboard_files. */
 #include "dashboard_files.h"
 
 static const char *type_of(const char *name)

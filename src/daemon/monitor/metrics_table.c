@@ -127,7 +127,7 @@ VALUE(drift_most, s->scorer.drift.n ? s->scorer.drift.columns[0].psi : NONE)
 /* Of wide records not all columns are shown, and which are the largest changes: then none is. */
 static void drift(const struct status *s, struct http_reply *out, const struct metric *m)
 {
-    const struct status_drift *d = &s->scorer.drift;
+    const struct scorer_drift *d = &s->scorer.drift;
     for (uint32_t i = 0; d->all == d->n && i < d->n; i++) {
         char labels[METRICS_LABELS] = "";
         metrics_label(labels, "column", d->columns[i].name);

@@ -28,7 +28,7 @@ static void say_listening(const struct monitor *m, const char *token)
 
 static int start_server(struct monitor *m, const struct http_files *f, struct fis_error *e)
 {
-    const struct config_http *h = &m->rt->cfg->http;
+    const struct config_http *h = &m->ctx->cfg->http;
     bool any = strcmp(h->listen, "auto") == 0;
     struct http_options o = {
         .listen = any ? DEFAULT_LISTEN : h->listen,
@@ -44,7 +44,7 @@ static int start_server(struct monitor *m, const struct http_files *f, struct fi
         .route_count = monitor_route_count,
         .ctx = m,
     };
-    int rc = http_server_start(&m->http, &m->rt->loop, &o, e);
+    int rc = http_server_start(&m->http, m->ctx->loop, &o, e);
     if (rc < 0 && any && rc != -FIS_NOMEM && !f->cert) {
         log_line(LOG_LEVEL_WARN, "http", "text=\"it listens nowhere\" reason=\"%s\"", e->text);
         return 0;
@@ -57,7 +57,7 @@ static int start_server(struct monitor *m, const struct http_files *f, struct fi
 
 static int open_server(struct monitor *m, struct fis_error *e)
 {
-    const struct config *cfg = m->rt->cfg;
+    const struct config *cfg = m->ctx->cfg;
     struct http_files files;
     if (strcmp(cfg->http.listen, "off") == 0)
         return 0;
@@ -74,9 +74,9 @@ bool monitor_reload(struct monitor *m)
     struct fis_error e;
     char *token = NULL;
     bool other = false;
-    if (!m || !m->http || !m->rt->cfg->http.token_file)
+    if (!m || !m->http || !m->ctx->cfg->http.token_file)
         return false;
-    int rc = http_files_token(&m->rt->cfg->http, &token, &e);
+    int rc = http_files_token(&m->ctx->cfg->http, &token, &e);
     if (rc == 0) {
         other = !http_server_token_is(m->http, token);
         rc = http_server_set_token(m->http, token, &e);
@@ -88,37 +88,37 @@ bool monitor_reload(struct monitor *m)
     return false;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- what it observes ------------------------------------------------------------------------ */
 
-int monitor_open(struct monitor **out, struct runtime *rt, struct fis_error *e)
+static void on_trouble(void *monitor, const char *text)
 {
-    struct monitor *m = fis_calloc(1, sizeof *m);
-    struct trainer_time now = runtime_now(rt);
-    if (!m)
-        return fis_fail(e, FIS_NOMEM, "no memory for the monitor");
-    m->rt = rt;
-    m->began_ms = now.mono_ms;
-    m->began_wall_ms = now.wall_ms;
-    m->commands.told = (rt->cfg->roles & CONFIG_TRAINER) != 0;
-    alarms_init(&m->alarms);
-    kafka_watch_init(&m->kafka, rt->workers);
-    m->versions = version_log_new(e);
-    int rc = m->versions ? open_server(m, e) : -(int)FIS_NOMEM;
-    if (rc < 0) {
-        monitor_close(m);
-        return rc;
-    }
-    *out = m;
-    return 0;
+    struct monitor *m = monitor;
+    snprintf(m->trouble, sizeof m->trouble, "%s", text);
+    m->trouble_ms = context_now().mono_ms;
 }
 
-void monitor_stop(struct monitor *m)
+static void on_model(void *monitor, const struct wire_model *v)
 {
-    if (!m)
-        return;
-    http_server_stop(m->http);
-    m->http = NULL;
-    kafka_watch_stop(&m->kafka); /* clients go on talking while they are closed */
+    struct monitor *m = monitor;
+    version_log_add(m->versions, v);
+}
+
+static void on_state(void *monitor, const struct wire_trainer_state *s)
+{
+    struct monitor *m = monitor;
+    commands_outcome(&m->commands, s->control_id, s->control_ok != 0, s->control_text);
+}
+
+static void on_stats(void *monitor, const char *client, const char *json, size_t length)
+{
+    struct monitor *m = monitor;
+    kafka_watch_take(&m->kafka, client, json, length);
+}
+
+static void on_validation(void *monitor, int64_t newest_ms)
+{
+    struct monitor *m = monitor;
+    m->validation_ms = newest_ms;
 }
 
 static void free_groups(struct monitor *m)
@@ -130,10 +130,92 @@ static void free_groups(struct monitor *m)
     m->n_groups = 0;
 }
 
+/* Copied only where they may be shown. */
+static void on_groups(void *monitor, const char *const *names, uint32_t n)
+{
+    struct monitor *m = monitor;
+    if (!m->ctx->cfg->http.group_names)
+        return;
+    free_groups(m);
+    m->groups = fis_calloc(n ? n : 1, sizeof *m->groups);
+    for (uint32_t i = 0; m->groups && i < n; i++) {
+        m->groups[i] = fis_strdup(names[i]);
+        if (!m->groups[i])
+            return; /* without memory groups are shown by number */
+        m->n_groups++;
+    }
+}
+
+/* When they differ, groups have no names from now on: no version is shown with the wrong ones. */
+static void on_next_groups(void *monitor, const char *const *names, uint32_t n)
+{
+    struct monitor *m = monitor;
+    bool same = m->n_groups == n;
+    for (uint32_t i = 0; same && i < n; i++)
+        same = strcmp(m->groups[i], names[i]) == 0;
+    if (!same)
+        free_groups(m);
+}
+
+static void observe(struct monitor *m)
+{
+    m->ctx->observer = (struct observer){
+        .model = on_model,
+        .state = on_state,
+        .stats = on_stats,
+        .trouble = on_trouble,
+        .validation = on_validation,
+        .groups = on_groups,
+        .next_groups = on_next_groups,
+        .arg = m,
+    };
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+int monitor_open(struct monitor **out, struct context *ctx, struct fis_error *e)
+{
+    struct monitor *m = fis_calloc(1, sizeof *m);
+    struct trainer_time now = context_now();
+    if (!m)
+        return fis_fail(e, FIS_NOMEM, "no memory for the monitor");
+    m->ctx = ctx;
+    m->began_ms = now.mono_ms;
+    m->began_wall_ms = now.wall_ms;
+    m->commands.told = (ctx->cfg->roles & CONFIG_TRAINER) != 0;
+    alarms_init(&m->alarms);
+    kafka_watch_init(&m->kafka, ctx->workers);
+    m->versions = version_log_new(e);
+    int rc = m->versions ? open_server(m, e) : -(int)FIS_NOMEM;
+    if (rc < 0) {
+        monitor_close(m);
+        return rc;
+    }
+    observe(m);
+    *out = m;
+    return 0;
+}
+
+void monitor_roles(struct monitor *m, struct scorer_host *scorer, struct trainer_host *trainer)
+{
+    m->scorer = scorer;
+    m->trainer = trainer;
+}
+
+void monitor_stop(struct monitor *m)
+{
+    if (!m)
+        return;
+    http_server_stop(m->http);
+    m->http = NULL;
+    kafka_watch_stop(&m->kafka); /* clients go on talking while they are closed */
+}
+
 void monitor_close(struct monitor *m)
 {
     if (!m)
         return;
+    m->ctx->observer = (struct observer){0};
     kafka_watch_done(&m->kafka);
     commands_done(&m->commands);
     version_log_free(m->versions);
@@ -141,14 +223,13 @@ void monitor_close(struct monitor *m)
     fis_free(m);
 }
 
-/* ---- what it is told --------------------------------------------------------------------------
- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 void monitor_turn(struct monitor *m)
 {
     struct fis_error e;
     while (m && commands_turn(&m->commands, &e))
-        runtime_kafka_event(m->rt, "http", &e);
+        context_trouble(m->ctx, "http", &e);
 }
 
 static uint64_t since(uint64_t now, uint64_t *last)
@@ -180,7 +261,7 @@ void monitor_tick(struct monitor *m)
     const struct status *s;
     if (!m)
         return;
-    s = status_now(m->rt);
+    s = status_now(m);
     m->seconds[m->next_second] = (struct status_second){
         .wall_ms = s->wall_ms,
         .records = since(s->scorer.counts.records, &m->last_records),
@@ -193,62 +274,4 @@ void monitor_tick(struct monitor *m)
         m->n_seconds++;
     say_ready(m, s);
     alarms_look(&m->alarms, s, say_alarm, NULL);
-}
-
-void monitor_kafka_trouble(struct monitor *m, const char *text)
-{
-    if (!m)
-        return;
-    snprintf(m->trouble, sizeof m->trouble, "%s", text);
-    m->trouble_ms = runtime_now(m->rt).mono_ms;
-}
-
-void monitor_model(void *monitor, const struct wire_model *v)
-{
-    struct monitor *m = monitor;
-    if (m)
-        version_log_add(m->versions, v);
-}
-
-void monitor_state(void *monitor, const struct wire_trainer_state *s)
-{
-    struct monitor *m = monitor;
-    if (m)
-        commands_outcome(&m->commands, s->control_id, s->control_ok != 0, s->control_text);
-}
-
-void monitor_stats(void *monitor, const char *client, const char *json, size_t length)
-{
-    struct monitor *m = monitor;
-    if (m)
-        kafka_watch_take(&m->kafka, client, json, length);
-}
-
-void monitor_validation(struct monitor *m, int64_t newest_ms)
-{
-    if (m)
-        m->validation_ms = newest_ms;
-}
-
-void monitor_groups(struct monitor *m, const char *const *names, uint32_t n)
-{
-    if (!m || !m->rt->cfg->http.group_names)
-        return;
-    free_groups(m);
-    m->groups = fis_calloc(n ? n : 1, sizeof *m->groups);
-    for (uint32_t i = 0; m->groups && i < n; i++) {
-        m->groups[i] = fis_strdup(names[i]);
-        if (!m->groups[i])
-            return; /* without memory groups are shown by number */
-        m->n_groups++;
-    }
-}
-
-void monitor_other_groups(struct monitor *m, const char *const *names, uint32_t n)
-{
-    bool same = m && m->n_groups == n;
-    for (uint32_t i = 0; same && i < n; i++)
-        same = strcmp(m->groups[i], names[i]) == 0;
-    if (m && !same)
-        free_groups(m);
 }

@@ -12,11 +12,14 @@
 #ifndef DAEMON_MONITOR_H
 #define DAEMON_MONITOR_H
 
-#include "daemon/runtime/runtime.h"
+#include "daemon/context/context.h"
 #include "daemon/monitor/status.h"
 
 struct monitor;
-int monitor_open(struct monitor **out, struct runtime *rt, struct fis_error *e) FIS_MUST_CHECK;
+/* It becomes the context's observer. */
+int monitor_open(struct monitor **out, struct context *ctx, struct fis_error *e) FIS_MUST_CHECK;
+/* The roles have begun; NULL: not a role of this process. */
+void monitor_roles(struct monitor *m, struct scorer_host *scorer, struct trainer_host *trainer);
 void monitor_stop(
     struct monitor *m); /* stops listening; the loop must run once more. NULL is fine */
 void monitor_close(struct monitor *m); /* workers have ended, the loop too. NULL is fine */
@@ -24,18 +27,5 @@ void monitor_close(struct monitor *m); /* workers have ended, the loop too. NULL
 void monitor_turn(struct monitor *m);
 void monitor_tick(struct monitor *m);   /* once a second */
 bool monitor_reload(struct monitor *m); /* reads the token again; true when it is another one now */
-
-/* What others tell it; NULL is fine. */
-void monitor_kafka_trouble(struct monitor *m, const char *text);
-void monitor_model(void *monitor, const struct wire_model *v);
-void monitor_state(void *monitor, const struct wire_trainer_state *s);
-void monitor_stats(void *monitor, const char *client, const char *json, size_t length);
-/* How old the validation rows in force are: the time of the newest, on the wall clock. */
-void monitor_validation(struct monitor *m, int64_t newest_ms);
-/* Names of the groups of the validation rows in force; copied only where they may be shown. */
-void monitor_groups(struct monitor *m, const char *const *names, uint32_t n);
-/* Those of rows that will be in force later: when they are others, groups go without names from now
- * on, since a version is not to be shown with the wrong ones. */
-void monitor_other_groups(struct monitor *m, const char *const *names, uint32_t n);
 
 #endif

@@ -17,7 +17,7 @@ static void readyz(void *ctx, const struct http_request *r, struct http_reply *o
     struct monitor *m = ctx;
     char reason[STATUS_REASON];
     (void)r;
-    bool ready = status_ready(status_now(m->rt), reason);
+    bool ready = status_ready(status_now(m), reason);
     out->type = "text/plain; charset=utf-8";
     out->status = ready ? 200 : 503;
     http_printf(out, "%s\n", ready ? "ready" : reason);
@@ -27,7 +27,7 @@ static void metrics(void *ctx, const struct http_request *r, struct http_reply *
 {
     struct monitor *m = ctx;
     (void)r;
-    metrics_write(status_now(m->rt), out);
+    metrics_write(status_now(m), out);
 }
 
 const struct http_route monitor_routes[] = {

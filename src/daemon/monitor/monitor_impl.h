@@ -10,13 +10,15 @@
 #include "http/http.h"
 
 struct monitor {
-    struct runtime *rt;
+    struct context *ctx;
+    struct scorer_host *scorer; /* NULL: it has not begun, or is not a role of this process */
+    struct trainer_host *trainer;
     struct http_server *http;
     struct version_log *versions;
     struct kafka_watch kafka;
     struct commands commands;
     struct status status;
-    struct status_lag lags[STATUS_PARTITIONS];
+    struct lag lags[STATUS_PARTITIONS];
     struct status_second seconds[STATUS_SECONDS], ordered[STATUS_SECONDS]; /* a ring; a view */
     uint32_t n_seconds, next_second;
     uint64_t last_records, last_offered, last_labels; /* at the last second */

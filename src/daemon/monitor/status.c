@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "daemon/monitor/monitor_impl.h"
-#include "daemon/scorer/scorer_host.h"
-#include "daemon/trainer/trainer_host.h"
 
 /* A trouble that was not told again for so long is over, or told by other means. */
 #define TROUBLE_MS 30000
@@ -35,19 +33,20 @@ static void fill_seconds(struct monitor *m, struct status *s)
     s->n_seconds = m->n_seconds;
 }
 
-static void fill_process(const struct runtime *rt, const struct monitor *m, struct status *s)
+static void fill_process(const struct monitor *m, struct status *s)
 {
-    struct trainer_time now = runtime_now(rt);
-    s->cfg = rt->cfg;
-    s->embedded = rt->embedded != NULL;
-    s->exactly_once = rt->exactly_once;
-    s->started = rt->started;
-    s->stopping = rt->stopping;
+    const struct context *ctx = m->ctx;
+    struct trainer_time now = context_now();
+    s->cfg = ctx->cfg;
+    s->embedded = ctx->embedded;
+    s->exactly_once = ctx->exactly_once;
+    s->started = ctx->started;
+    s->stopping = ctx->stopping;
     s->wall_ms = now.wall_ms;
     s->mono_ms = now.mono_ms;
     s->uptime_ms = now.mono_ms - m->began_ms;
     s->started_at_ms = m->began_wall_ms;
-    s->loop_seconds = &rt->watch.seconds;
+    s->loop_seconds = &ctx->watch.seconds;
     s->http = m->http ? http_server_counts(m->http) : NULL;
 }
 
@@ -67,12 +66,11 @@ static void fill_dead(struct status *s)
     add_dead(s, t->control, DEAD_CONTROL, s->trainer.dead[2]);
 }
 
-static const struct status *fill(struct runtime *rt, bool want_best)
+static const struct status *fill(struct monitor *m, bool want_best)
 {
-    struct monitor *m = rt->monitor;
     struct status *s = &m->status;
     memset(s, 0, sizeof *s);
-    fill_process(rt, m, s);
+    fill_process(m, s);
     fill_kafka(m, s);
     fill_seconds(m, s);
     s->versions = m->versions;
@@ -80,33 +78,33 @@ static const struct status *fill(struct runtime *rt, bool want_best)
     s->n_groups = m->n_groups;
     s->lags = m->lags;
     s->alarms = &m->alarms;
-    s->scorer.on = (rt->cfg->roles & CONFIG_SCORER) != 0;
-    s->trainer.on = (rt->cfg->roles & CONFIG_TRAINER) != 0;
+    s->scorer.on = (s->cfg->roles & CONFIG_SCORER) != 0;
+    s->trainer.on = (s->cfg->roles & CONFIG_TRAINER) != 0;
     s->scorer.lag = s->trainer.label_age_ms = -1;
     s->trainer.want_best = want_best;
-    if (rt->scorer)
-        s->n_lags += scorer_host_status(rt->scorer, &s->scorer, m->lags, STATUS_PARTITIONS);
-    if (rt->trainer)
-        s->n_lags += trainer_host_status(rt->trainer, &s->trainer, m->lags + s->n_lags,
+    if (m->scorer)
+        s->n_lags += scorer_host_status(m->scorer, &s->scorer, m->lags, STATUS_PARTITIONS);
+    if (m->trainer)
+        s->n_lags += trainer_host_status(m->trainer, &s->trainer, m->lags + s->n_lags,
                                          STATUS_PARTITIONS - s->n_lags);
     fill_dead(s);
     s->trainer.validation.newest_ms = s->trainer.running ? m->validation_ms : 0;
     return s;
 }
 
-const struct status *status_now(struct runtime *rt)
+const struct status *status_now(struct monitor *m)
 {
-    return fill(rt, false);
+    return fill(m, false);
 }
 
-const struct status *status_with_best(struct runtime *rt)
+const struct status *status_with_best(struct monitor *m)
 {
-    return fill(rt, true);
+    return fill(m, true);
 }
 
 /* ---- ready? ---------------------------------------------------------------------------------- */
 
-static bool scorer_ready(const struct status_scorer *s, char reason[STATUS_REASON])
+static bool scorer_ready(const struct scorer_status *s, char reason[STATUS_REASON])
 {
     const char *why = !s->open ? "scorer: it has not begun yet"
                       : s->head_version == 0
@@ -119,7 +117,7 @@ static bool scorer_ready(const struct status_scorer *s, char reason[STATUS_REASO
     return !why;
 }
 
-static bool trainer_ready(const struct status_trainer *t, char reason[STATUS_REASON])
+static bool trainer_ready(const struct trainer_status *t, char reason[STATUS_REASON])
 {
     switch (t->state) {
     case ELECTION_STANDBY:
@@ -158,7 +156,7 @@ bool status_ready(const struct status *s, char reason[STATUS_REASON])
 
 /* ---- a line ---------------------------------------------------------------------------------- */
 
-static int scorer_line(const struct status_scorer *s, char *out, size_t size)
+static int scorer_line(const struct scorer_status *s, char *out, size_t size)
 {
     if (s->head_version == 0)
         return snprintf(out, size, "scorer waits for a head");
@@ -169,7 +167,7 @@ static int scorer_line(const struct status_scorer *s, char *out, size_t size)
     return snprintf(out, size, "scoring, %" PRId64 " records behind", s->lag);
 }
 
-static void trainer_line(const struct status_trainer *t, char *out, size_t size)
+static void trainer_line(const struct trainer_status *t, char *out, size_t size)
 {
     const struct trainer_role_counts *c = &t->counts;
     if (!t->running)

@@ -8,7 +8,7 @@
 #include "daemon/monitor/alarms.h"
 #include "daemon/runtime/command_line.h"
 #include "daemon/context/dead_letter.h"
-#include "daemon/context/example_files.h"
+#include "daemon/runtime/example_files.h"
 #include "daemon/monitor/metrics.h"
 #include "daemon/monitor/monitor_http_files.h"
 #include "daemon/runtime/runtime.h"

@@ -51,7 +51,7 @@ void reload(struct runtime *rt)
     } else if (config_load_all(rt->config_path, &next, problems, &e) < 0) {
         say_refused(rt, problems, &e);
     } else {
-        config_adopt(rt->own_cfg, &next, &changes);
+        config_adopt(rt->cfg, &next, &changes);
         config_done(&next);
         say_taken(rt, &changes, put_in_force(rt));
     }

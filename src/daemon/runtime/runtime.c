@@ -7,73 +7,29 @@
 
 #include "daemon/monitor/monitor.h"
 #include "daemon/runtime/reload.h"
-#include "daemon/scorer/scorer_host.h"
 #include "daemon/runtime/topics_job.h"
+#include "daemon/scorer/scorer_host.h"
 #include "daemon/trainer/trainer_host.h"
+#include "stream/address.h"
 
 #define TICK_MS 100
 #define TICKS_PER_SAY 10
-#define SAY_AGAIN_NS UINT64_C(10000000000)
 /* systemd gets its READY when the roles run, but does not wait longer than this for a broker. */
 #define READY_NS UINT64_C(20000000000)
 /* What closing in good order may take after the time to drain. */
 #define CLOSING_MS 8000
 
-void runtime_wake(void *arg)
+static void wake(void *arg)
 {
     struct runtime *rt = arg;
     uv_async_send(&rt->async);
-}
-
-static void kafka_log(void *arg, int level, const char *text)
-{
-    (void)arg;
-    /* Its errors (3) come as events too, which are said once in a while. */
-    log_line(level <= 2 ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG, "kafka", "text=\"%s\"", text);
-}
-
-struct stream_client runtime_client(struct runtime *rt)
-{
-    return (struct stream_client){
-        .properties = rt->properties,
-        .property_count = rt->property_count,
-        .wake = runtime_wake,
-        .wake_arg = rt,
-        .log = kafka_log,
-        .stats = monitor_stats,
-        .stats_arg = rt->monitor,
-    };
-}
-
-/* Librdkafka's texts end in counters, "(after 12ms in state CONNECT, 30 identical errors …)". */
-static bool same_trouble(const char *a, const char *b)
-{
-    const char *end = strstr(b, " (after ");
-    return end ? strncmp(a, b, (size_t)(end - b)) == 0 : strcmp(a, b) == 0;
-}
-
-void runtime_kafka_event(struct runtime *rt, const char *who, const struct fis_error *e)
-{
-    /* A broker that is away would fill the log: every client says it, in turn. */
-    uint64_t now = uv_hrtime();
-    size_t n = sizeof rt->said / sizeof *rt->said, oldest = 0, i = 0;
-    for (; i < n && !same_trouble(rt->said[i].text, e->text); i++)
-        if (rt->said[i].at < rt->said[oldest].at)
-            oldest = i;
-    monitor_kafka_trouble(rt->monitor, e->text);
-    if (i < n && now - rt->said[i].at < SAY_AGAIN_NS)
-        return;
-    i = i < n ? i : oldest;
-    snprintf(rt->said[i].text, sizeof rt->said[i].text, "%s", e->text);
-    rt->said[i].at = now;
-    log_line(LOG_LEVEL_WARN, "kafka", "who=%s text=\"%s\"", who, e->text);
 }
 
 /* The last resort: a library call that does not return must not keep the process from ending. */
 static void *guard_stop(void *arg)
 {
     const struct runtime *rt = arg;
-    uint64_t ms = rt->cfg->runtime.shutdown_timeout + CLOSING_MS;
+    uint64_t ms = rt->ctx.cfg->runtime.shutdown_timeout + CLOSING_MS;
     struct timespec left = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
     while (nanosleep(&left, &left) != 0)
         ;
@@ -81,7 +37,7 @@ static void *guard_stop(void *arg)
              "text=\"a call does not return: ending at once; what was not committed is repeated "
              "after a restart\"");
     if (rt->embedded)
-        stream_address_remove(rt->cfg->pipeline);
+        stream_address_remove(rt->ctx.cfg->pipeline);
     _Exit(1);
 }
 
@@ -92,41 +48,42 @@ static void start_guard(struct runtime *rt)
         pthread_detach(thread);
 }
 
-void runtime_stop(struct runtime *rt, const char *why)
+static void stop(struct runtime *rt, const char *why)
 {
-    if (rt->stopping)
+    if (rt->ctx.stopping)
         return;
-    rt->stopping = true;
-    rt->stop_deadline_ms = uv_hrtime() / 1000000 + rt->cfg->runtime.shutdown_timeout;
+    rt->ctx.stopping = true;
+    rt->stop_deadline_ms = uv_hrtime() / 1000000 + rt->ctx.cfg->runtime.shutdown_timeout;
     notify_stopping(&rt->notify);
     log_line(LOG_LEVEL_INFO, "stopping", "reason=\"%s\" timeout_ms=%llu", why,
-             (unsigned long long)rt->cfg->runtime.shutdown_timeout);
+             (unsigned long long)rt->ctx.cfg->runtime.shutdown_timeout);
     start_guard(rt);
     if (rt->scorer)
         scorer_host_stop(rt->scorer);
     if (rt->trainer)
         trainer_host_stop(rt->trainer);
-    runtime_wake(rt);
+    wake(rt);
 }
 
-void runtime_fail(struct runtime *rt, const char *who, const struct fis_error *e)
+static void on_fail(void *arg, const char *who, const struct fis_error *e)
 {
-    log_line(LOG_LEVEL_ERROR, "failed", "role=%s reason=\"%s\"", who, e->text);
-    rt->exit_code = 1;
-    runtime_stop(rt, "a role failed");
+    (void)who;
+    (void)e;
+    stop(arg, "a role failed");
 }
 
 /* ---- turns --------------------------------------------------------------------------------- */
 
 static int open_roles(struct runtime *rt, struct fis_error *e)
 {
-    if ((rt->cfg->roles & CONFIG_TRAINER) && trainer_host_open(&rt->trainer, rt, e) < 0)
+    if ((rt->ctx.cfg->roles & CONFIG_TRAINER) && trainer_host_open(&rt->trainer, &rt->ctx, e) < 0)
         return -1;
-    if ((rt->cfg->roles & CONFIG_SCORER) && scorer_host_open(&rt->scorer, rt, e) < 0)
+    if ((rt->ctx.cfg->roles & CONFIG_SCORER) && scorer_host_open(&rt->scorer, &rt->ctx, e) < 0)
         return -1;
-    log_line(LOG_LEVEL_INFO, "started", "pipeline=%s roles=%s%s delivery=%s", rt->cfg->pipeline,
+    monitor_roles(rt->monitor, rt->scorer, rt->trainer);
+    log_line(LOG_LEVEL_INFO, "started", "pipeline=%s roles=%s%s delivery=%s", rt->ctx.cfg->pipeline,
              rt->scorer ? "scorer" : "", rt->trainer ? (rt->scorer ? ",trainer" : "trainer") : "",
-             rt->exactly_once ? "exactly_once" : "at_least_once");
+             rt->ctx.exactly_once ? "exactly_once" : "at_least_once");
     return 0;
 }
 
@@ -136,12 +93,12 @@ static void start_up(struct runtime *rt)
     struct fis_error e;
     int rc = rt->topics ? topics_job_turn(rt->topics, &e) : 1;
     if (rc > 0) {
-        rt->started = true;
-        loop_watch_skip(&rt->watch);
+        rt->ctx.started = true;
+        loop_watch_skip(&rt->ctx.watch);
         rc = open_roles(rt, &e);
     }
     if (rc < 0)
-        runtime_fail(rt, "start", &e);
+        context_fail(&rt->ctx, "start", &e);
 }
 
 static bool all_stopped(const struct runtime *rt)
@@ -158,7 +115,7 @@ static void end_at_once(struct runtime *rt, const char *why)
     scorer_host_say_left(rt->scorer);
     trainer_host_say_left(rt->trainer);
     if (rt->embedded)
-        stream_address_remove(rt->cfg->pipeline);
+        stream_address_remove(rt->ctx.cfg->pipeline);
     log_line(LOG_LEVEL_INFO, "stopped", "status=1");
     _Exit(1);
 }
@@ -167,7 +124,7 @@ static void end_loop(struct runtime *rt)
 {
     rt->ended = true;
     monitor_stop(rt->monitor);
-    loop_watch_stop(&rt->watch);
+    loop_watch_stop(&rt->ctx.watch);
     uv_close((uv_handle_t *)&rt->async, NULL);
     uv_close((uv_handle_t *)&rt->tick, NULL);
     uv_close((uv_handle_t *)&rt->sigterm, NULL);
@@ -180,17 +137,17 @@ static void turn(struct runtime *rt)
     bool more = false;
     if (rt->ended)
         return;
-    if (rt->stopping && uv_hrtime() / 1000000 >= rt->stop_deadline_ms)
+    if (rt->ctx.stopping && uv_hrtime() / 1000000 >= rt->stop_deadline_ms)
         end_at_once(rt, "the time to drain is over");
-    workers_collect(rt->workers);
+    workers_collect(rt->ctx.workers);
     monitor_turn(rt->monitor);
-    if (!rt->started && !rt->stopping)
+    if (!rt->ctx.started && !rt->ctx.stopping)
         start_up(rt);
     if (rt->trainer)
         more |= trainer_host_turn(rt->trainer);
     if (rt->scorer)
         more |= scorer_host_turn(rt->scorer);
-    if (rt->stopping && all_stopped(rt)) {
+    if (rt->ctx.stopping && all_stopped(rt)) {
         end_loop(rt);
     } else if (more) {
         uv_async_send(&rt->async);
@@ -207,7 +164,7 @@ static void tell_systemd(struct runtime *rt)
 {
     uint64_t now = uv_hrtime();
     notify_alive(&rt->notify, now);
-    if (!rt->stopping && (rt->started || now - rt->began_ns >= READY_NS))
+    if (!rt->ctx.stopping && (rt->ctx.started || now - rt->began_ns >= READY_NS))
         notify_ready(&rt->notify);
 }
 
@@ -220,7 +177,7 @@ static void on_tick(uv_timer_t *t)
         return;
     char doing[STATUS_REASON];
     monitor_tick(rt->monitor);
-    status_line(status_now(rt), doing, sizeof doing);
+    status_line(status_now(rt->monitor), doing, sizeof doing);
     notify_status(&rt->notify, doing);
     if (rt->scorer)
         scorer_host_tick(rt->scorer);
@@ -232,17 +189,17 @@ static void on_signal(uv_signal_t *s, int number)
 {
     struct runtime *rt = s->data;
     if (number == SIGHUP) {
-        if (!rt->stopping)
+        if (!rt->ctx.stopping)
             reload(rt);
         return;
     }
-    if (rt->stopping) {
+    if (rt->ctx.stopping) {
         log_line(LOG_LEVEL_WARN, "stop", "text=\"second signal: ending at once\"");
         if (rt->embedded)
-            stream_address_remove(rt->cfg->pipeline);
+            stream_address_remove(rt->ctx.cfg->pipeline);
         _Exit(128 + number);
     }
-    runtime_stop(rt, number == SIGTERM ? "SIGTERM" : "SIGINT");
+    stop(rt, number == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */
@@ -250,7 +207,7 @@ static void on_signal(uv_signal_t *s, int number)
 static void open_handles(struct runtime *rt)
 {
     uv_loop_init(&rt->loop);
-    loop_watch_start(&rt->watch, &rt->loop);
+    loop_watch_start(&rt->ctx.watch, &rt->loop);
     uv_async_init(&rt->loop, &rt->async, on_async);
     uv_timer_init(&rt->loop, &rt->tick);
     uv_timer_start(&rt->tick, on_tick, TICK_MS, TICK_MS);
@@ -265,23 +222,24 @@ static void open_handles(struct runtime *rt)
 
 static int make_properties(struct runtime *rt, struct fis_error *e)
 {
-    uint32_t n = rt->cfg->kafka.count;
+    uint32_t n = rt->ctx.cfg->kafka.count;
     rt->properties = fis_calloc((size_t)n + 2, sizeof *rt->properties);
     if (!rt->properties)
         return fis_fail(e, FIS_NOMEM, "no memory for %u Kafka properties", n);
     for (uint32_t i = 0; i < n; i++)
-        rt->properties[i] =
-            (struct stream_property){rt->cfg->kafka.items[i].name, rt->cfg->kafka.items[i].value};
-    rt->property_count = n;
+        rt->properties[i] = (struct stream_property){rt->ctx.cfg->kafka.items[i].name,
+                                                     rt->ctx.cfg->kafka.items[i].value};
+    rt->ctx.properties = rt->properties;
+    rt->ctx.property_count = n;
     const char *caveat = stream_caveat(rt->properties, n, 0);
     if (caveat)
         log_line(LOG_LEVEL_WARN, "kafka", "text=\"%s\"", caveat);
     if (!rt->embedded)
         return 0;
-    rt->properties[rt->property_count++] =
+    rt->properties[rt->ctx.property_count++] =
         (struct stream_property){"bootstrap.servers", stream_embedded_bootstrap(rt->embedded)};
     /* Its rebalances take as long as a session may; the default would keep a restart waiting. */
-    rt->properties[rt->property_count++] =
+    rt->properties[rt->ctx.property_count++] =
         (struct stream_property){"session.timeout.ms", STREAM_EMBEDDED_SESSION_MS};
     return 0;
 }
@@ -295,57 +253,63 @@ static int start_broker(struct runtime *rt, struct fis_error *e)
              "address=%s text=\"for trying only: nothing survives this process, about 5 MB are "
              "kept per partition, and delivery is at_least_once (a crash may repeat a request)\"",
              address);
-    if (topics_embedded(rt, e) < 0)
+    if (topics_embedded(rt->ctx.cfg, rt->embedded, e) < 0)
         return -1;
-    return stream_address_write(rt->cfg->pipeline, address, e);
+    return stream_address_write(rt->ctx.cfg->pipeline, address, e);
 }
 
 static int open_runtime(struct runtime *rt, bool embedded, struct fis_error *e)
 {
-    rt->exactly_once = rt->cfg->delivery == CONFIG_EXACTLY_ONCE && !embedded;
-    if (pipeline_init(&rt->pipeline, rt->cfg, e) < 0 || (embedded && start_broker(rt, e) < 0) ||
-        make_properties(rt, e) < 0)
+    rt->ctx.exactly_once = rt->ctx.cfg->delivery == CONFIG_EXACTLY_ONCE && !embedded;
+    if (pipeline_init(&rt->ctx.pipeline, rt->ctx.cfg, e) < 0 ||
+        (embedded && start_broker(rt, e) < 0) || make_properties(rt, e) < 0)
         return -1;
     /* Workers do one thing at a time: a batch each, and a training job beside them. */
-    uint32_t threads = rt->cfg->runtime.workers + 1;
-    if (workers_start(&rt->workers, threads, runtime_wake, rt, e) < 0 ||
-        monitor_open(&rt->monitor, rt, e) < 0)
+    uint32_t threads = rt->ctx.cfg->runtime.workers + 1;
+    if (workers_start(&rt->ctx.workers, threads, context_wake, &rt->ctx, e) < 0 ||
+        monitor_open(&rt->monitor, &rt->ctx, e) < 0)
         return -1;
-    return embedded ? 0 : topics_job_start(&rt->topics, rt, e);
+    return embedded ? 0 : topics_job_start(&rt->topics, &rt->ctx, e);
 }
 
 static void close_runtime(struct runtime *rt)
 {
     /* A job of a daemon that failed is not waited for: it holds nothing that counts. */
-    if (rt->workers && workers_busy(rt->workers) && rt->exit_code)
+    if (rt->ctx.workers && workers_busy(rt->ctx.workers) && rt->ctx.failed)
         end_at_once(rt, "not waiting for a job");
-    int patience_ms = rt->exit_code ? 1000 : 5000;
-    workers_stop(rt->workers);
+    int patience_ms = rt->ctx.failed ? 1000 : 5000;
+    workers_stop(rt->ctx.workers);
     scorer_host_close(rt->scorer, patience_ms);
     trainer_host_close(rt->trainer, patience_ms);
     topics_job_free(rt->topics);
     monitor_close(rt->monitor);
     if (rt->embedded)
-        stream_address_remove(rt->cfg->pipeline);
+        stream_address_remove(rt->ctx.cfg->pipeline);
     stream_embedded_stop(rt->embedded);
     fis_free(rt->properties);
-    pipeline_done(&rt->pipeline);
+    pipeline_done(&rt->ctx.pipeline);
 }
 
 int runtime_run(struct config *cfg, const char *path, bool embedded)
 {
-    struct runtime rt = {.cfg = cfg, .own_cfg = cfg, .config_path = path, .began_ns = uv_hrtime()};
+    struct runtime rt = {.cfg = cfg, .config_path = path, .began_ns = uv_hrtime()};
     struct fis_error e;
+    rt.ctx = (struct context){.cfg = cfg,
+                              .loop = &rt.loop,
+                              .embedded = embedded,
+                              .wake = wake,
+                              .fail = on_fail,
+                              .arg = &rt};
     notify_init(&rt.notify);
     open_handles(&rt);
     if (open_runtime(&rt, embedded, &e) < 0) {
-        runtime_fail(&rt, "start", &e);
+        context_fail(&rt.ctx, "start", &e);
         end_loop(&rt);
     }
     uv_run(&rt.loop, UV_RUN_DEFAULT);
     close_runtime(&rt);
     uv_loop_close(&rt.loop);
-    loop_watch_say(&rt.watch);
-    log_line(LOG_LEVEL_INFO, "stopped", "status=%d", rt.exit_code);
-    return rt.exit_code;
+    loop_watch_say(&rt.ctx.watch);
+    log_line(LOG_LEVEL_INFO, "stopped", "status=%d", rt.ctx.failed);
+    return rt.ctx.failed;
 }

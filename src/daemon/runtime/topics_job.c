@@ -17,7 +17,7 @@
 enum { CANDIDATES, LABEL_REQUESTS, LEDGER, DEAD_LETTER, LIMITS };
 
 struct topics_job {
-    struct runtime *rt;
+    struct context *ctx;
     struct job job;
     struct stream_client client;
     struct stream_topic topics[CONFIG_TOPICS_MAX];
@@ -33,7 +33,7 @@ struct topics_job {
 /* Its order is that of the labels; and who owns its one partition leads. */
 static int check_ledger(struct topics_job *t)
 {
-    struct stream_topic ledger = {.name = t->rt->cfg->topics.ledger, .partitions = 1};
+    struct stream_topic ledger = {.name = t->ctx->cfg->topics.ledger, .partitions = 1};
     struct stream_topic_report report;
     int rc = stream_topics_check(&t->client, &ledger, 1, ADMIN_TIMEOUT_MS, &report, &t->error);
     if (rc < 0 || report.partitions <= 1)
@@ -71,7 +71,7 @@ static void run(void *arg)
 {
     struct topics_job *t = arg;
     t->rc = 0;
-    if (t->rt->cfg->topics.create)
+    if (t->ctx->cfg->topics.create)
         t->rc = stream_topics_create(&t->client, t->topics, t->count, ADMIN_TIMEOUT_MS, t->reports,
                                      &t->error);
     if (t->rc >= 0)
@@ -90,23 +90,23 @@ static void submit(struct topics_job *t)
 {
     t->state = RUNNING;
     t->job = (struct job){.run = run, .done = ran, .arg = t};
-    workers_submit(t->rt->workers, &t->job);
+    workers_submit(t->ctx->workers, &t->job);
 }
 
-int topics_job_start(struct topics_job **out, struct runtime *rt, struct fis_error *e)
+int topics_job_start(struct topics_job **out, struct context *ctx, struct fis_error *e)
 {
     struct topics_job *t = fis_calloc(1, sizeof *t);
     struct config_topic list[CONFIG_TOPICS_MAX];
     if (!t)
         return fis_fail(e, FIS_NOMEM, "no memory to create topics");
-    t->rt = rt;
-    t->client = runtime_client(rt);
+    t->ctx = ctx;
+    t->client = context_client(ctx);
     t->client.wake = NULL;
-    t->count = config_topics_list(rt->cfg, list);
-    t->limited[CANDIDATES] = rt->cfg->topics.candidates;
-    t->limited[LABEL_REQUESTS] = rt->cfg->topics.label_requests;
-    t->limited[LEDGER] = rt->cfg->topics.ledger;
-    t->limited[DEAD_LETTER] = rt->cfg->topics.dead_letter;
+    t->count = config_topics_list(ctx->cfg, list);
+    t->limited[CANDIDATES] = ctx->cfg->topics.candidates;
+    t->limited[LABEL_REQUESTS] = ctx->cfg->topics.label_requests;
+    t->limited[LEDGER] = ctx->cfg->topics.ledger;
+    t->limited[DEAD_LETTER] = ctx->cfg->topics.dead_letter;
     for (uint32_t i = 0; i < t->count; i++)
         t->topics[i] = (struct stream_topic){
             .name = list[i].name,
@@ -126,7 +126,7 @@ int topics_job_start(struct topics_job **out, struct runtime *rt, struct fis_err
 static size_t limit_of(const struct topics_job *t, int which)
 {
     const char *own =
-        stream_property_find(t->rt->properties, t->rt->property_count, "message.max.bytes");
+        stream_property_find(t->ctx->properties, t->ctx->property_count, "message.max.bytes");
     size_t limit = t->limits[which] > 0 ? (size_t)t->limits[which] : USUAL_LIMIT;
     size_t mine = own ? strtoull(own, NULL, 10) : SIZE_MAX;
     return mine < limit ? mine : limit;
@@ -136,14 +136,14 @@ static size_t limit_of(const struct topics_job *t, int which)
  * ledger, and as a label request. */
 static void limit_records(struct topics_job *t, int which)
 {
-    const struct config *cfg = t->rt->cfg;
+    const struct config *cfg = t->ctx->cfg;
     size_t around = AROUND + 18 * (size_t)cfg->columns.count, limit = limit_of(t, which);
     for (uint32_t k = 0; k < cfg->classes.count; k++)
         around += 8 + 6 * strlen(cfg->classes.items[k]);
     size_t room = limit > around ? limit - around : 0;
-    if (room >= t->rt->pipeline.schema.max_bytes)
+    if (room >= t->ctx->pipeline.schema.max_bytes)
         return;
-    t->rt->pipeline.schema.max_bytes = room;
+    t->ctx->pipeline.schema.max_bytes = room;
     log_line(LOG_LEVEL_WARN, "limit",
              "records.max_bytes=%zu in_force=%zu text=\"topic %s %s messages of %zu bytes at "
              "most (max.message.bytes): larger records go to the dead-letter topic\"",
@@ -157,9 +157,9 @@ int topics_job_turn(struct topics_job *t, struct fis_error *e)
         return t->state == DONE;
     if (t->rc < 0 && t->error.kind == FIS_RETRY) {
         const char *where =
-            stream_property_find(t->rt->properties, t->rt->property_count, "bootstrap.servers");
+            stream_property_find(t->ctx->properties, t->ctx->property_count, "bootstrap.servers");
         fis_error_prefix(&t->error, "waiting for %s", where ? where : "a broker");
-        runtime_kafka_event(t->rt, "topics", &t->error);
+        context_trouble(t->ctx, "topics", &t->error);
         submit(t);
         return 0;
     }
@@ -174,10 +174,10 @@ int topics_job_turn(struct topics_job *t, struct fis_error *e)
     limit_records(t, CANDIDATES);
     limit_records(t, LABEL_REQUESTS);
     limit_records(t, LEDGER);
-    t->rt->dead_letter_bytes = t->rt->batch_bytes = limit_of(t, DEAD_LETTER);
+    t->ctx->dead_letter_bytes = t->ctx->batch_bytes = limit_of(t, DEAD_LETTER);
     for (int k = 0; k < DEAD_LETTER; k++)
-        if (limit_of(t, k) < t->rt->batch_bytes)
-            t->rt->batch_bytes = limit_of(t, k);
+        if (limit_of(t, k) < t->ctx->batch_bytes)
+            t->ctx->batch_bytes = limit_of(t, k);
     t->state = DONE;
     return 1;
 }
@@ -187,12 +187,12 @@ void topics_job_free(struct topics_job *t)
     fis_free(t);
 }
 
-int topics_embedded(struct runtime *rt, struct fis_error *e)
+int topics_embedded(const struct config *cfg, struct stream_embedded *broker, struct fis_error *e)
 {
     struct config_topic list[CONFIG_TOPICS_MAX];
-    uint32_t n = config_topics_list(rt->cfg, list);
+    uint32_t n = config_topics_list(cfg, list);
     for (uint32_t i = 0; i < n; i++)
-        if (stream_embedded_topic(rt->embedded, list[i].name, (int)list[i].partitions, e) < 0)
+        if (stream_embedded_topic(broker, list[i].name, (int)list[i].partitions, e) < 0)
             return -1;
     return 0;
 }

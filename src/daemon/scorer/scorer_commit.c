@@ -43,15 +43,15 @@ void scorer_commit_now(struct scorer_host *h)
             h->next[p] = 0;
         }
     h->uncommitted = false;
-    h->commit_at_ms = runtime_now(h->rt).mono_ms + h->rt->cfg->runtime.commit_interval;
+    h->commit_at_ms = context_now().mono_ms + h->ctx->cfg->runtime.commit_interval;
     if (n && stream_consumer_commit(h->records, h->offsets, n, &e) < 0)
-        runtime_kafka_event(h->rt, "scorer", &e);
+        context_trouble(h->ctx, "scorer", &e);
 }
 
 void scorer_commit_turn(struct scorer_host *h)
 {
     bool last = h->stopping && scorer_idle(h->machine);
-    if (h->uncommitted && (last || runtime_now(h->rt).mono_ms >= h->commit_at_ms))
+    if (h->uncommitted && (last || context_now().mono_ms >= h->commit_at_ms))
         scorer_commit_now(h);
 }
 

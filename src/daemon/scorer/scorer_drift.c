@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "daemon/scorer/scorer_host_impl.h"
-#include "daemon/monitor/status.h"
 
 /* Sampled rows that are remembered: the counts are halved when there are more. */
 #define ROWS_MOST 20000u
@@ -52,7 +51,7 @@ static int larger_first(const void *a, const void *b)
 static void work_out(struct scorer_host *h)
 {
     uint32_t columns = fis_encoder_columns(h->head->encoder);
-    double limit = h->rt->cfg->alarms.drift;
+    double limit = h->ctx->cfg->alarms.drift;
     forget(h);
     for (uint32_t i = 0; i < columns; i++) {
         struct drift_column one = {fis_encoder_column(h->head->encoder, i)->name,
@@ -71,7 +70,7 @@ static void work_out(struct scorer_host *h)
     h->profiled = fis_profile_rows(h->profile);
 }
 
-void scorer_drift_show(struct scorer_host *h, struct status_drift *out)
+void scorer_drift_show(struct scorer_host *h, struct scorer_drift *out)
 {
     uint32_t rows = h->profile ? fis_profile_rows(h->profile) : 0;
     if (!h->profile)
@@ -79,7 +78,7 @@ void scorer_drift_show(struct scorer_host *h, struct status_drift *out)
     if (rows >= STATUS_DRIFT_ROWS &&
         (!h->n_drift || rows < h->profiled || rows - h->profiled >= ROWS_MORE))
         work_out(h);
-    *out = (struct status_drift){
+    *out = (struct scorer_drift){
         .rows = rows,
         .initial_rows = fis_profile_rows(h->head->initial),
         .all = fis_encoder_columns(h->head->encoder),

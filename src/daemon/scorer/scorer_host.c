@@ -12,7 +12,7 @@
 void scorer_host_failed(struct scorer_host *h, const struct fis_error *e)
 {
     if (!h->failed)
-        runtime_fail(h->rt, "scorer", e);
+        context_fail(h->ctx, "scorer", e);
     h->failed = true;
 }
 
@@ -20,7 +20,7 @@ void scorer_host_failed(struct scorer_host *h, const struct fis_error *e)
 
 static int open_slots(struct scorer_host *h, struct fis_error *e)
 {
-    h->n_slots = h->rt->cfg->scorer.batches_in_flight;
+    h->n_slots = h->ctx->cfg->scorer.batches_in_flight;
     for (uint32_t i = 0; i < h->n_slots; i++) {
         struct scorer_slot *s = &h->slots[i];
         s->host = h;
@@ -36,30 +36,30 @@ static int open_slots(struct scorer_host *h, struct fis_error *e)
 
 static int open_kafka(struct scorer_host *h, struct fis_error *e)
 {
-    struct runtime *rt = h->rt;
+    struct context *ctx = h->ctx;
     struct stream_consumer_options records = {
-        .client = runtime_client(rt),
+        .client = context_client(ctx),
         .group_id = h->group,
         .topics = h->topics,
         .topic_count = 1,
-        .queue_bytes = rt->cfg->scorer.queue_bytes,
+        .queue_bytes = ctx->cfg->scorer.queue_bytes,
         .on_revoke = scorer_input_revoked,
         .revoke_arg = h,
         .rewind = h->pool,
         .eofs = h->pool,
     };
     struct stream_consumer_options heads = {
-        .client = runtime_client(rt),
+        .client = context_client(ctx),
         .topics = h->head_topics,
         .topic_count = 1,
     };
     struct stream_consumer_options ledger = {
-        .client = runtime_client(rt),
+        .client = context_client(ctx),
         .topics = h->ledger_topics,
         .topic_count = 1,
     };
     struct stream_producer_options producer = {
-        .client = runtime_client(rt), .patient = true, .batch_bytes = rt->batch_bytes};
+        .client = context_client(ctx), .patient = true, .batch_bytes = ctx->batch_bytes};
     records.client.name = "records";
     heads.client.name = "heads";
     producer.client.name = "offers";
@@ -73,7 +73,7 @@ static int open_kafka(struct scorer_host *h, struct fis_error *e)
 
 static int open_all(struct scorer_host *h, struct fis_error *e)
 {
-    const struct config *cfg = h->rt->cfg;
+    const struct config *cfg = h->ctx->cfg;
     char host[64] = "localhost";
     gethostname(host, sizeof host - 1);
     snprintf(h->name, sizeof h->name, "%s-%s-%ld", cfg->pipeline, host, (long)getpid());
@@ -83,13 +83,13 @@ static int open_all(struct scorer_host *h, struct fis_error *e)
     h->ledger_topics[0] = cfg->topics.ledger;
     h->head_topics[0] = cfg->topics.heads;
     h->scoring = (struct scoring_options){
-        .schema = &h->rt->pipeline.schema,
-        .encoding = h->rt->pipeline.records,
-        .criteria = h->rt->pipeline.criteria,
+        .schema = &h->ctx->pipeline.schema,
+        .encoding = h->ctx->pipeline.records,
+        .criteria = h->ctx->pipeline.criteria,
         .capacity = cfg->scorer.batch,
     };
     struct scorer_options options;
-    pipeline_scorer(&h->rt->pipeline, h->name, &options);
+    pipeline_scorer(&h->ctx->pipeline, h->name, &options);
     options.batch = h->scoring.capacity;
     options.pool = h->pool;
     options.ledger_bytes = cfg->records.max_bytes + LEDGER_BYTES;
@@ -102,12 +102,12 @@ static int open_all(struct scorer_host *h, struct fis_error *e)
     return open_slots(h, e) < 0 ? -1 : open_kafka(h, e);
 }
 
-int scorer_host_open(struct scorer_host **out, struct runtime *rt, struct fis_error *e)
+int scorer_host_open(struct scorer_host **out, struct context *ctx, struct fis_error *e)
 {
     struct scorer_host *h = fis_calloc(1, sizeof *h);
     if (!h)
         return fis_fail(e, FIS_NOMEM, "no memory for the scorer");
-    h->rt = rt;
+    h->ctx = ctx;
     histogram_init(&h->batch_records, histogram_sizes, histogram_sizes_n);
     histogram_init(&h->batch_seconds, histogram_seconds, histogram_seconds_n);
     histogram_init(&h->latency_seconds, histogram_seconds, histogram_seconds_n);
@@ -146,7 +146,7 @@ bool scorer_host_turn(struct scorer_host *h)
         if (e.kind == FIS_FATAL)
             scorer_host_failed(h, &e);
         else
-            runtime_kafka_event(h->rt, "scorer", &e);
+            context_trouble(h->ctx, "scorer", &e);
     }
     bool more = scorer_send_turn(h);
     more |= scorer_input_turn(h);

@@ -4,10 +4,8 @@
 #ifndef DAEMON_SCORER_HOST_IMPL_H
 #define DAEMON_SCORER_HOST_IMPL_H
 
-#include "daemon/context/dead_letter.h"
-#include "daemon/context/histogram.h"
 #include "daemon/scorer/scorer_host.h"
-#include "daemon/monitor/status.h"
+#include "daemon/scorer/scorer_status.h"
 #include "stream/consumer.h"
 #include "stream/producer.h"
 #include "wire/chunk.h"
@@ -29,7 +27,7 @@ struct scorer_slot {
 };
 
 struct scorer_host {
-    struct runtime *rt;
+    struct context *ctx;
     struct scorer *machine;
     struct scoring_options scoring;
     struct scorer_slot slots[SCORER_MAX_SLOTS];
@@ -71,8 +69,7 @@ void scorer_host_failed(struct scorer_host *h, const struct fis_error *e);
 /* scorer_drift.c: a head is in force; a batch was scored; what is shown of it. */
 void scorer_drift_head(struct scorer_host *h, const struct scoring_head *old);
 void scorer_drift_batch(struct scorer_host *h, const struct scoring_batch *b);
-struct status_drift;
-void scorer_drift_show(struct scorer_host *h, struct status_drift *out);
+void scorer_drift_show(struct scorer_host *h, struct scorer_drift *out);
 /* scorer_commit.c: offsets are to be committed; now, when it is time; before partitions go. */
 void scorer_commit_note(struct scorer_host *h, const struct scorer_place *places, uint32_t n);
 void scorer_commit_now(struct scorer_host *h);

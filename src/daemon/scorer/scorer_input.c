@@ -110,7 +110,7 @@ static void take_event(struct scorer_host *h, struct stream_consumer *c,
     if (ev->kind == STREAM_ERROR && ev->error.kind == FIS_FATAL)
         scorer_host_failed(h, &ev->error);
     else if (ev->kind == STREAM_ERROR)
-        runtime_kafka_event(h->rt, "scorer", &ev->error);
+        context_trouble(h->ctx, "scorer", &ev->error);
     if (c != h->records)
         return;
     h->owned = ev->owned;
@@ -186,7 +186,7 @@ static bool read_some(struct scorer_host *h, struct scorer_slot *s)
  * bound whatever the records' size. */
 static bool is_full(const struct scorer_host *h, const struct scorer_slot *s)
 {
-    return s->bytes >= h->rt->cfg->scorer.queue_bytes / h->n_slots ||
+    return s->bytes >= h->ctx->cfg->scorer.queue_bytes / h->n_slots ||
            s->batch.n == h->scoring.capacity;
 }
 
@@ -207,7 +207,7 @@ static struct scorer_slot *begin_batch(struct scorer_host *h)
         s->bytes = 0;
     }
     if (left)
-        runtime_wake(h->rt);
+        context_wake(h->ctx);
     return s;
 }
 

@@ -38,9 +38,9 @@ uint32_t scorer_token_n(uint64_t token)
 static void flush(struct scorer_host *h)
 {
     struct fis_error e;
-    if (h->packed &&
-        stream_producer_send(h->producer, h->rt->cfg->topics.candidates, 0, NULL, 0, h->buffer.data,
-                             h->buffer.length, token_of(h->packed_slot, h->packed), &e) < 0)
+    if (h->packed && stream_producer_send(h->producer, h->ctx->cfg->topics.candidates, 0, NULL, 0,
+                                          h->buffer.data, h->buffer.length,
+                                          token_of(h->packed_slot, h->packed), &e) < 0)
         scorer_host_failed(h, &e);
     h->buffer.length = h->packed_bytes = h->packed = 0;
 }
@@ -50,7 +50,7 @@ static void flush(struct scorer_host *h)
  * topic, so several that are as long together do. */
 static void pack(struct scorer_host *h, uint32_t slot, const struct wire_offer *offer, size_t bytes)
 {
-    size_t allowed = h->rt->pipeline.schema.max_bytes;
+    size_t allowed = h->ctx->pipeline.schema.max_bytes;
     struct fis_error e;
     bytes += OTHER_BYTES;
     if (h->packed_slot != slot ||
@@ -125,7 +125,7 @@ static void out_score(void *ctx, uint32_t slot, const float *floors)
     }
     s->job = (struct job){.run = run_slot, .done = ran_slot, .arg = s};
     s->work = SCORER_RUNS;
-    workers_submit(h->rt->workers, &s->job);
+    workers_submit(h->ctx->workers, &s->job);
 }
 
 static void out_offer(void *ctx, uint32_t slot, uint32_t i)
@@ -143,8 +143,8 @@ static void out_refuse(void *ctx, uint32_t slot, uint32_t i)
     struct scoring_batch *b = &h->slots[slot].batch;
     struct fis_error e;
     h->dead.n[b->errors[i].code]++;
-    if (dead_letter_send(h->producer, h->rt->cfg->topics.dead_letter, &b->messages[i],
-                         &b->errors[i], h->rt->dead_letter_bytes, token_of(slot, 1), &e) < 0)
+    if (dead_letter_send(h->producer, h->ctx->cfg->topics.dead_letter, &b->messages[i],
+                         &b->errors[i], h->ctx->dead_letter_bytes, token_of(slot, 1), &e) < 0)
         scorer_host_failed(h, &e);
 }
 
@@ -159,7 +159,7 @@ static void out_progress(void *ctx, uint32_t slot, const struct wire_progress *p
  * millisecond: they are counted together. */
 static void note_latency(struct scorer_host *h, const struct scoring_batch *b)
 {
-    int64_t now = runtime_now(h->rt).wall_ms;
+    int64_t now = context_now().wall_ms;
     for (uint32_t i = 0, n; i < b->n; i += n) {
         int64_t at = b->messages[i].timestamp_ms;
         for (n = 1; i + n < b->n && b->messages[i + n].timestamp_ms == at; n++)

@@ -1,9 +1,8 @@
 /* What a scorer shows. */
 #include "daemon/scorer/scorer_host_impl.h"
-#include "daemon/monitor/status.h"
 
-uint32_t scorer_host_status(struct scorer_host *h, struct status_scorer *out,
-                            struct status_lag *lags, uint32_t n)
+uint32_t scorer_host_status(struct scorer_host *h, struct scorer_status *out, struct lag *lags,
+                            uint32_t n)
 {
     out->open = true;
     out->pool = h->pool;
@@ -20,5 +19,5 @@ uint32_t scorer_host_status(struct scorer_host *h, struct status_scorer *out,
     out->batch_records = &h->batch_records;
     out->batch_seconds = &h->batch_seconds;
     out->latency_seconds = &h->latency_seconds;
-    return status_lags(h->records, "scorer", h->topics, lags, n);
+    return lags_of(h->records, "scorer", h->topics, lags, n);
 }

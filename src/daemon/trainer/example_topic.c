@@ -23,7 +23,7 @@ struct kept {
 };
 
 struct example_topic {
-    struct runtime *rt;
+    struct context *ctx;
     const struct wire_schema *schema;
     int with_sensitive;
     const char *topics[1];
@@ -37,13 +37,13 @@ struct example_topic {
     int64_t newest_ms; /* timestamp of the newest example */
 };
 
-int example_topic_open(struct example_topic **out, struct runtime *rt, const char *topic,
+int example_topic_open(struct example_topic **out, struct context *ctx, const char *topic,
                        const struct wire_schema *schema, int with_sensitive, struct fis_error *e)
 {
     struct example_topic *t = fis_calloc(1, sizeof *t);
     if (!t)
         return fis_fail(e, FIS_NOMEM, "no memory to read %s", topic);
-    t->rt = rt;
+    t->ctx = ctx;
     t->schema = schema;
     t->with_sensitive = with_sensitive;
     t->topics[0] = topic;
@@ -51,7 +51,7 @@ int example_topic_open(struct example_topic **out, struct runtime *rt, const cha
     t->arena.size = schema->max_bytes * 24 + ((size_t)256 << 10);
     t->arena.base = fis_alloc(t->arena.size, 1);
     struct stream_consumer_options o = {
-        .client = runtime_client(rt), .topics = t->topics, .topic_count = 1};
+        .client = context_client(ctx), .topics = t->topics, .topic_count = 1};
     int rc = t->batch && t->arena.base ? stream_consumer_open(&t->consumer, &o, e)
                                        : fis_fail(e, FIS_NOMEM, "no memory to read %s", topic);
     if (rc < 0) {
@@ -116,7 +116,7 @@ int example_topic_positions(const struct example_topic *t,
 static enum wire_decoded decode(struct example_topic *t, const struct wire_message *m,
                                 struct wire_example *x, struct fis_error *e)
 {
-    const struct pipeline *p = &t->rt->pipeline;
+    const struct pipeline *p = &t->ctx->pipeline;
     const struct wire_schema *s = t->schema;
     fis_arena_reset(&t->arena);
     enum wire_decoded got =
@@ -214,7 +214,7 @@ int example_topic_turn(struct example_topic *t, bool *changed, struct fis_error 
         else if (ev.kind == STREAM_ERROR && ev.error.kind == FIS_FATAL)
             rc = fis_fail(e, FIS_FATAL, "%s", ev.error.text);
         else if (ev.kind == STREAM_ERROR)
-            runtime_kafka_event(t->rt, t->topics[0], &ev.error);
+            context_trouble(t->ctx, t->topics[0], &ev.error);
     }
     return rc;
 }
@@ -250,7 +250,7 @@ static int decode_kept(struct example_topic *t, const struct kept *k, struct wir
 struct fis_encoder *example_topic_fit(struct example_topic *t, uint32_t max_categories,
                                       struct fis_error *e)
 {
-    const struct pipeline *p = &t->rt->pipeline;
+    const struct pipeline *p = &t->ctx->pipeline;
     struct wire_example x;
     if (!t->table) {
         fis_fail(e, FIS_FATAL, "topic %s: there is no example to fit the columns on", t->topics[0]);

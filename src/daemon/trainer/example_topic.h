@@ -10,12 +10,12 @@
 #ifndef DAEMON_EXAMPLE_TOPIC_H
 #define DAEMON_EXAMPLE_TOPIC_H
 
-#include "daemon/runtime/runtime.h"
+#include "daemon/context/context.h"
 #include "data/examples.h"
 #include "stream/consumer.h"
 
 struct example_topic;
-int example_topic_open(struct example_topic **out, struct runtime *rt, const char *topic,
+int example_topic_open(struct example_topic **out, struct context *ctx, const char *topic,
                        const struct wire_schema *schema, int with_sensitive,
                        struct fis_error *e) FIS_MUST_CHECK;
 void example_topic_close(struct example_topic *t); /* NULL is fine */

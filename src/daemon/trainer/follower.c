@@ -1,7 +1,6 @@
 #include "daemon/trainer/follower.h"
 
 #include "daemon/context/closer.h"
-#include "daemon/monitor/monitor.h"
 #include "fis/mem.h"
 #include "stream/consumer.h"
 
@@ -9,7 +8,7 @@
 #define BATCHES_A_TURN 16
 
 struct follower {
-    struct runtime *rt;
+    struct context *ctx;
     const char *topics[MEMORY_TOPICS];
     struct stream_consumer *consumer;
     struct stream_batch *batch;
@@ -21,7 +20,7 @@ struct follower {
  * the fetch that waits for messages, which therefore waits a short time only. */
 static int open_consumer(struct follower *f, struct fis_error *e)
 {
-    struct stream_client client = runtime_client(f->rt);
+    struct stream_client client = context_client(f->ctx);
     struct stream_property *all = fis_calloc(client.property_count + 1, sizeof *all);
     if (!all)
         return fis_fail(e, FIS_NOMEM, "no memory to restore");
@@ -38,20 +37,20 @@ static int open_consumer(struct follower *f, struct fis_error *e)
     return rc;
 }
 
-int follower_open(struct follower **out, struct runtime *rt, struct fis_error *e)
+int follower_open(struct follower **out, struct context *ctx, struct fis_error *e)
 {
     struct follower *f = fis_calloc(1, sizeof *f);
     if (!f)
         return fis_fail(e, FIS_NOMEM, "no memory to restore");
-    f->rt = rt;
-    f->topics[MEMORY_LEDGER] = rt->cfg->topics.ledger;
-    f->topics[MEMORY_HEADS] = rt->cfg->topics.heads;
-    f->topics[MEMORY_MODELS] = rt->cfg->topics.models;
+    f->ctx = ctx;
+    f->topics[MEMORY_LEDGER] = ctx->cfg->topics.ledger;
+    f->topics[MEMORY_HEADS] = ctx->cfg->topics.heads;
+    f->topics[MEMORY_MODELS] = ctx->cfg->topics.models;
     f->batch = stream_batch_new(READ_BATCH);
-    f->memory = memory_new(f->topics, pipeline_ledger_bytes(rt->cfg), e);
+    f->memory = memory_new(f->topics, pipeline_ledger_bytes(ctx->cfg), e);
     if (f->memory)
-        memory_watch(f->memory, monitor_model, monitor_state, rt->monitor);
-    if (f->memory && !rt->exactly_once)
+        memory_watch(f->memory, ctx->observer.model, ctx->observer.state, ctx->observer.arg);
+    if (f->memory && !ctx->exactly_once)
         memory_not_atomic(f->memory);
     int rc = !f->batch    ? fis_fail(e, FIS_NOMEM, "no memory to restore")
              : !f->memory ? -FIS_NOMEM
@@ -82,7 +81,7 @@ static void end(void *follower)
 void follower_end(struct follower *f)
 {
     if (f)
-        closer_take(f->rt, end, f, NULL, NULL);
+        closer_take(f->ctx, end, f, NULL, NULL);
 }
 
 static int take(struct follower *f, const struct stream_message *s, struct fis_error *e)
@@ -110,7 +109,7 @@ static int take_events(struct follower *f, struct fis_error *e)
         else if (ev.kind == STREAM_ERROR && ev.error.kind == FIS_FATAL)
             return fis_fail(e, FIS_FATAL, "%s", ev.error.text);
         else if (ev.kind == STREAM_ERROR)
-            runtime_kafka_event(f->rt, "trainer", &ev.error);
+            context_trouble(f->ctx, "trainer", &ev.error);
     }
     return 0;
 }

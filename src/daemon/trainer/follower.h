@@ -1,16 +1,16 @@
 /*
  * Keeping up with ledger, heads and models: what a standby does all the time, and a new leader once
- * more to the ends. Thread: the loop. Owns: a consumer, and the memory (session/memory.h) of what it
- * read.
+ * more to the ends. Thread: the loop. Owns: a consumer, and the memory (session/memory.h) of what
+ * it read.
  */
 #ifndef DAEMON_FOLLOWER_H
 #define DAEMON_FOLLOWER_H
 
-#include "daemon/runtime/runtime.h"
+#include "daemon/context/context.h"
 #include "session/memory.h"
 
 struct follower;
-int follower_open(struct follower **out, struct runtime *rt, struct fis_error *e) FIS_MUST_CHECK;
+int follower_open(struct follower **out, struct context *ctx, struct fis_error *e) FIS_MUST_CHECK;
 void follower_close(struct follower *f); /* blocks; NULL is fine */
 void follower_end(struct follower *f);   /* the same beside the loop */
 

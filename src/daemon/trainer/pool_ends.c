@@ -4,9 +4,9 @@
 
 #define ASK_TIMEOUT_MS 5000
 
-void pool_ends_init(struct pool_ends *p, struct runtime *rt)
+void pool_ends_init(struct pool_ends *p, struct context *ctx)
 {
-    *p = (struct pool_ends){.rt = rt, .client = runtime_client(rt)};
+    *p = (struct pool_ends){.ctx = ctx, .client = context_client(ctx)};
     p->client.wake = NULL;
 }
 
@@ -24,7 +24,7 @@ bool pool_ends_running(const struct pool_ends *p)
 static void run(void *arg)
 {
     struct pool_ends *p = arg;
-    p->rc = stream_topic_ends(&p->client, p->rt->cfg->topics.records, ASK_TIMEOUT_MS, &p->found,
+    p->rc = stream_topic_ends(&p->client, p->ctx->cfg->topics.records, ASK_TIMEOUT_MS, &p->found,
                               &p->count, &p->error);
 }
 
@@ -44,7 +44,7 @@ void pool_ends_want(struct pool_ends *p)
     p->ran = false;
     p->running = true;
     p->job = (struct job){.run = run, .done = ran, .arg = p};
-    workers_submit(p->rt->workers, &p->job);
+    workers_submit(p->ctx->workers, &p->job);
 }
 
 static int hand_over(struct pool_ends *p, struct trainer_role *role, struct fis_error *e)
@@ -58,7 +58,7 @@ static int hand_over(struct pool_ends *p, struct trainer_role *role, struct fis_
             ends[n++] = (struct wire_pool_end){p->found[i].partition, p->found[i].high};
     fis_free(p->found);
     p->found = NULL;
-    int rc = trainer_role_pool(role, ends, n, runtime_now(p->rt), e);
+    int rc = trainer_role_pool(role, ends, n, context_now(), e);
     fis_free(ends);
     return rc;
 }
@@ -74,7 +74,7 @@ int pool_ends_tell(struct pool_ends *p, struct trainer_role *role, struct fis_er
         *e = p->error;
         return p->rc;
     }
-    runtime_kafka_event(p->rt, "trainer", &p->error);
+    context_trouble(p->ctx, "trainer", &p->error);
     pool_ends_want(p);
     return 0;
 }

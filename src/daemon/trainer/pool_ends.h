@@ -5,11 +5,11 @@
 #ifndef DAEMON_POOL_ENDS_H
 #define DAEMON_POOL_ENDS_H
 
-#include "daemon/runtime/runtime.h"
+#include "daemon/context/context.h"
 #include "stream/topics.h"
 
 struct pool_ends {
-    struct runtime *rt;
+    struct context *ctx;
     struct job job;
     struct stream_client client;
     bool running, ran;
@@ -19,7 +19,7 @@ struct pool_ends {
     struct fis_error error;
 };
 
-void pool_ends_init(struct pool_ends *p, struct runtime *rt);
+void pool_ends_init(struct pool_ends *p, struct context *ctx);
 /* Its worker must have ended. */
 void pool_ends_done(struct pool_ends *p);
 bool pool_ends_running(const struct pool_ends *p);

@@ -5,7 +5,7 @@
 
 #include "daemon/context/closer.h"
 #include "daemon/trainer/follower.h"
-#include "daemon/monitor/status.h"
+#include "daemon/trainer/trainer_status.h"
 #include "daemon/trainer/trainer_files.h"
 #include "daemon/trainer/trainer_work.h"
 #include "session/election.h"
@@ -14,7 +14,7 @@
 #define LEAVE_PATIENCE_MS 1000
 
 struct trainer_host {
-    struct runtime *rt;
+    struct context *ctx;
     struct election leader;
     const char *topics[1];
     struct stream_consumer *member; /* of the trainers' group */
@@ -34,14 +34,14 @@ struct trainer_host {
     char group[128], transactional_id[128];
 };
 
-static uint64_t now(const struct trainer_host *h)
+static uint64_t now(void)
 {
-    return runtime_now(h->rt).mono_ms;
+    return context_now().mono_ms;
 }
 
 static void fail(struct trainer_host *h, const struct fis_error *e)
 {
-    election_failed(&h->leader, e, h->outbox && outbox_fenced(h->outbox), now(h));
+    election_failed(&h->leader, e, h->outbox && outbox_fenced(h->outbox), now());
 }
 
 static bool on_worker(const struct trainer_host *h)
@@ -55,8 +55,8 @@ static bool on_worker(const struct trainer_host *h)
 static bool look_at_files(struct trainer_host *h, struct fis_error *e)
 {
     if (!h->looked) {
-        loop_watch_skip(&h->rt->watch); /* as when it loads them to lead, it may take a second */
-        h->looked = trainer_files_check(&h->rt->pipeline, e) == 0;
+        loop_watch_skip(&h->ctx->watch); /* as when it loads them to lead, it may take a second */
+        h->looked = trainer_files_check(&h->ctx->pipeline, e) == 0;
     }
     return h->looked;
 }
@@ -70,14 +70,14 @@ static void follow(void *ctx)
         return;
     }
     struct stream_consumer_options o = {
-        .client = runtime_client(h->rt),
+        .client = context_client(h->ctx),
         .group_id = h->group,
         .election = true,
         .topics = h->topics,
         .topic_count = 1,
     };
     o.client.name = "election";
-    if (follower_open(&h->follower, h->rt, &e) < 0 || stream_consumer_open(&h->member, &o, &e) < 0)
+    if (follower_open(&h->follower, h->ctx, &e) < 0 || stream_consumer_open(&h->member, &o, &e) < 0)
         fail(h, &e);
 }
 
@@ -85,11 +85,11 @@ static void fence(void *ctx)
 {
     struct trainer_host *h = ctx;
     struct fis_error e;
-    struct outbox_options o = {.client = runtime_client(h->rt),
-                               .dead_letter_bytes = h->rt->dead_letter_bytes,
-                               .batch_bytes = h->rt->batch_bytes};
+    struct outbox_options o = {.client = context_client(h->ctx),
+                               .dead_letter_bytes = h->ctx->dead_letter_bytes,
+                               .batch_bytes = h->ctx->batch_bytes};
     o.client.name = "outbox";
-    if (h->rt->exactly_once)
+    if (h->ctx->exactly_once)
         o.transactional_id = h->transactional_id;
     if (outbox_open(&h->outbox, &o, &e) < 0)
         fail(h, &e);
@@ -108,7 +108,7 @@ static void lead(void *ctx)
     struct memory *memory = follower_memory(h->follower);
     h->led++;
     if (memory_conclude(memory, &e) < 0 ||
-        trainer_work_open(&h->work, h->rt, h->outbox, memory, h->group, &e) < 0)
+        trainer_work_open(&h->work, h->ctx, h->outbox, memory, h->group, &e) < 0)
         fail(h, &e);
 }
 
@@ -123,7 +123,7 @@ static void drain(void *ctx)
 static void leave(void *ctx)
 {
     struct trainer_host *h = ctx;
-    runtime_wake(h->rt);
+    context_wake(h->ctx);
 }
 
 static void on_stopped(void *ctx, const struct fis_error *failed)
@@ -131,7 +131,7 @@ static void on_stopped(void *ctx, const struct fis_error *failed)
     struct trainer_host *h = ctx;
     h->stopped = true;
     if (failed)
-        runtime_fail(h->rt, "trainer", failed);
+        context_fail(h->ctx, "trainer", failed);
 }
 
 static void note(void *ctx, const char *event, const char *text)
@@ -144,15 +144,15 @@ static void note(void *ctx, const char *event, const char *text)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-int trainer_host_open(struct trainer_host **out, struct runtime *rt, struct fis_error *e)
+int trainer_host_open(struct trainer_host **out, struct context *ctx, struct fis_error *e)
 {
     struct trainer_host *h = fis_calloc(1, sizeof *h);
     if (!h)
         return fis_fail(e, FIS_NOMEM, "no memory for the trainer");
-    h->rt = rt;
-    h->topics[0] = rt->cfg->topics.ledger;
-    snprintf(h->group, sizeof h->group, "%s-trainer", rt->cfg->pipeline);
-    snprintf(h->transactional_id, sizeof h->transactional_id, "%s-trainer", rt->cfg->pipeline);
+    h->ctx = ctx;
+    h->topics[0] = ctx->cfg->topics.ledger;
+    snprintf(h->group, sizeof h->group, "%s-trainer", ctx->cfg->pipeline);
+    snprintf(h->transactional_id, sizeof h->transactional_id, "%s-trainer", ctx->cfg->pipeline);
     struct election_out o = {
         .ctx = h,
         .follow = follow,
@@ -213,13 +213,13 @@ void trainer_host_close(struct trainer_host *h, int patience_ms)
 void trainer_host_stop(struct trainer_host *h)
 {
     h->stopping = true;
-    election_stop(&h->leader, now(h));
+    election_stop(&h->leader, now());
 }
 
 bool trainer_host_stopped(const struct trainer_host *h)
 {
     /* A job of a trainer that failed holds nothing that counts. */
-    return h->stopped && (h->rt->exit_code || !on_worker(h));
+    return h->stopped && (h->ctx->failed || !on_worker(h));
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */
@@ -243,11 +243,11 @@ static void serve_member(struct trainer_host *h)
     stream_consumer_read(h->member, NULL, 0);
     while (!ended(h) && stream_consumer_event(h->member, &ev)) {
         if (ev.kind == STREAM_ASSIGNED || ev.kind == STREAM_REVOKED)
-            election_place(&h->leader, ev.owned > 0 && !ev.lost, ev.lost, now(h));
+            election_place(&h->leader, ev.owned > 0 && !ev.lost, ev.lost, now());
         else if (ev.kind == STREAM_ERROR && ev.error.kind == FIS_FATAL)
             lost_place(h, &ev.error);
         else if (ev.kind == STREAM_ERROR)
-            runtime_kafka_event(h->rt, "trainer", &ev.error);
+            context_trouble(h->ctx, "trainer", &ev.error);
     }
 }
 
@@ -260,9 +260,9 @@ static void serve_outbox(struct trainer_host *h)
         return;
     }
     if (said)
-        runtime_kafka_event(h->rt, "trainer", &e);
+        context_trouble(h->ctx, "trainer", &e);
     if (outbox_ready(h->outbox))
-        election_fenced_others(&h->leader, now(h));
+        election_fenced_others(&h->leader, now());
 }
 
 static bool serve_follower(struct trainer_host *h)
@@ -275,9 +275,9 @@ static bool serve_follower(struct trainer_host *h)
     }
     if (follower_at_end(h->follower) && h->leader.state == ELECTION_STANDBY) {
         struct memory *m = follower_memory(h->follower);
-        election_warm(&h->leader, memory_entries(m), memory_bytes(m), now(h));
+        election_warm(&h->leader, memory_entries(m), memory_bytes(m), now());
     } else if (follower_at_end(h->follower)) {
-        election_caught_up(&h->leader, now(h));
+        election_caught_up(&h->leader, now());
     }
     return more;
 }
@@ -291,12 +291,12 @@ static bool serve_work(struct trainer_host *h)
         return false;
     }
     if (trainer_work_running(h->work) && h->follower) {
-        election_running(&h->leader, memory_found(follower_memory(h->follower)), now(h));
+        election_running(&h->leader, memory_found(follower_memory(h->follower)), now());
         follower_end(h->follower);
         h->follower = NULL;
     }
     if (trainer_work_drained(h->work))
-        election_committed(&h->leader, now(h));
+        election_committed(&h->leader, now());
     return more;
 }
 
@@ -304,7 +304,7 @@ static void dropped(void *host)
 {
     struct trainer_host *h = host;
     h->letting_go = false;
-    election_left(&h->leader, now(h));
+    election_left(&h->leader, now());
 }
 
 static void begin_anew(struct trainer_host *h)
@@ -313,13 +313,13 @@ static void begin_anew(struct trainer_host *h)
         return;
     h->letting_go = true;
     take_all(h, LEAVE_PATIENCE_MS);
-    closer_take(h->rt, drop, &h->old, dropped, h);
+    closer_take(h->ctx, drop, &h->old, dropped, h);
 }
 
 bool trainer_host_turn(struct trainer_host *h)
 {
     bool more = false;
-    election_start(&h->leader, now(h));
+    election_start(&h->leader, now());
     if (h->leader.state == ELECTION_LEAVING)
         begin_anew(h);
     if (!ended(h))
@@ -340,12 +340,12 @@ void trainer_host_adjust(struct trainer_host *h)
         trainer_work_adjust(h->work);
 }
 
-uint32_t trainer_host_status(struct trainer_host *h, struct status_trainer *out,
-                             struct status_lag *lags, uint32_t n)
+uint32_t trainer_host_status(struct trainer_host *h, struct trainer_status *out, struct lag *lags,
+                             uint32_t n)
 {
     out->state = h->leader.state;
     out->warm = h->leader.warm;
-    out->state_ms = now(h) - h->leader.since_ms;
+    out->state_ms = now() - h->leader.since_ms;
     out->takeovers = h->led;
     if (h->follower) {
         const struct memory *m = follower_memory(h->follower);
@@ -359,7 +359,7 @@ uint32_t trainer_host_status(struct trainer_host *h, struct status_trainer *out,
 
 void trainer_host_tick(struct trainer_host *h)
 {
-    election_tick(&h->leader, now(h));
+    election_tick(&h->leader, now());
     if (h->work)
         trainer_work_tick(h->work);
 }

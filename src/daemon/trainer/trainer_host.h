@@ -1,15 +1,15 @@
 /*
- * The trainer's host: a member of the trainers' group, whose leader machine (role/leader.h) says
- * what to be: a standby that follows ledger, heads and models, or the trainer at work
+ * The trainer's host: a member of the trainers' group, whose leader machine (session/election.h)
+ * says what to be: a standby that follows ledger, heads and models, or the trainer at work
  * (daemon/trainer/trainer_work.h) behind a producer that fences all others. Thread: the loop.
  */
 #ifndef DAEMON_TRAINER_HOST_H
 #define DAEMON_TRAINER_HOST_H
 
-#include "daemon/runtime/runtime.h"
+#include "daemon/context/context.h"
 
 struct trainer_host;
-int trainer_host_open(struct trainer_host **out, struct runtime *rt,
+int trainer_host_open(struct trainer_host **out, struct context *ctx,
                       struct fis_error *e) FIS_MUST_CHECK;
 bool trainer_host_turn(struct trainer_host *h); /* true when there is more to do at once */
 void trainer_host_stop(struct trainer_host *h);
@@ -17,12 +17,6 @@ bool trainer_host_stopped(const struct trainer_host *h);
 /* The configuration has changed. */
 void trainer_host_adjust(struct trainer_host *h);
 void trainer_host_tick(struct trainer_host *h);
-/* What it shows (daemon/monitor/status.h): fills *out, and at most n of the partitions it reads; returns
- * how many. */
-struct status_trainer;
-struct status_lag;
-uint32_t trainer_host_status(struct trainer_host *h, struct status_trainer *out,
-                             struct status_lag *lags, uint32_t n);
 /* A line on what was not committed, when there is something. NULL is fine. */
 void trainer_host_say_left(const struct trainer_host *h);
 /* Leaves the group, for which it waits so long at most, and frees. NULL is fine. */

@@ -7,7 +7,7 @@ static int refuse(struct trainer_input *in, const struct wire_message *m,
                   const struct fis_error *why, struct dead_counts *counts, struct fis_error *e)
 {
     counts->n[why->code]++;
-    return outbox_dead_letter(in->outbox, in->rt->cfg->topics.dead_letter, m, why, e);
+    return outbox_dead_letter(in->outbox, in->ctx->cfg->topics.dead_letter, m, why, e);
 }
 
 int trainer_input_offer(struct trainer_input *in, struct trainer_role *role,
@@ -34,7 +34,7 @@ int trainer_input_offer(struct trainer_input *in, struct trainer_role *role,
 int trainer_input_label(struct trainer_input *in, struct trainer_role *role,
                         const struct wire_message *m, struct trainer_time now, struct fis_error *e)
 {
-    const struct pipeline *p = &in->rt->pipeline;
+    const struct pipeline *p = &in->ctx->pipeline;
     struct wire_label label;
     struct fis_error why;
     in->read++;

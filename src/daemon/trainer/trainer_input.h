@@ -7,10 +7,10 @@
 
 #include "daemon/context/dead_letter.h"
 #include "daemon/trainer/outbox.h"
-#include "daemon/runtime/runtime.h"
+#include "daemon/context/context.h"
 
 struct trainer_input {
-    struct runtime *rt;
+    struct context *ctx;
     struct outbox *outbox;
     struct fis_arena *arena;
     uint64_t read; /* messages of all three topics, whatever became of them */

@@ -14,7 +14,7 @@
 #include "session/memory.h"
 
 struct trainer_load {
-    struct runtime *rt;
+    struct context *ctx;
     struct trainer_out out;
     struct memory *memory; /* borrowed; concluded */
     enum { LOAD_ENCODER, LOAD_INITIAL, LOAD_VALIDATION, LOAD_DONE } step;
@@ -26,7 +26,7 @@ struct trainer_load {
     uint64_t restore_ms, entries, bytes; /* what going on from the ledger took */
 };
 
-void trainer_load_init(struct trainer_load *l, struct runtime *rt, const struct trainer_out *out,
+void trainer_load_init(struct trainer_load *l, struct context *ctx, const struct trainer_out *out,
                        struct memory *memory);
 /* Goes as far as it can; step is LOAD_DONE at the end. Errors end the daemon. */
 int trainer_load_turn(struct trainer_load *l, struct fis_error *e) FIS_MUST_CHECK;

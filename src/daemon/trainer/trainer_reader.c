@@ -7,12 +7,12 @@
 #define COMMIT_AGAIN_MS 3600000
 #define COMMANDS_PATIENCE_MS 10000
 
-int trainer_reader_init(struct trainer_reader *r, struct runtime *rt, struct outbox *outbox,
+int trainer_reader_init(struct trainer_reader *r, struct context *ctx, struct outbox *outbox,
                         const char *group, struct fis_error *e)
 {
-    const struct config_topics *t = &rt->cfg->topics;
+    const struct config_topics *t = &ctx->cfg->topics;
     *r = (struct trainer_reader){
-        .rt = rt,
+        .ctx = ctx,
         .outbox = outbox,
         .group = group,
         .topics = {[TRAINER_CANDIDATES] = t->candidates,
@@ -21,12 +21,12 @@ int trainer_reader_init(struct trainer_reader *r, struct runtime *rt, struct out
                    [TRAINER_VALIDATION] = t->validation},
         .commands = {.first = TRAINER_CONTROL, .batch = stream_batch_new(READ_BATCH)},
         .rest = {.first = TRAINER_CANDIDATES, .batch = stream_batch_new(READ_BATCH)},
-        .arena.size = rt->cfg->records.max_bytes * 4 + ((size_t)1 << 20),
-        .commit_again_ms = runtime_now(rt).mono_ms + COMMIT_AGAIN_MS,
+        .arena.size = ctx->cfg->records.max_bytes * 4 + ((size_t)1 << 20),
+        .commit_again_ms = context_now().mono_ms + COMMIT_AGAIN_MS,
     };
     intake_init(&r->intake);
     r->arena.base = fis_alloc(r->arena.size, 1);
-    r->input = (struct trainer_input){.rt = rt, .outbox = outbox, .arena = &r->arena};
+    r->input = (struct trainer_input){.ctx = ctx, .outbox = outbox, .arena = &r->arena};
     return r->commands.batch && r->rest.batch && r->arena.base
                ? 0
                : fis_fail(e, FIS_NOMEM, "no memory for the trainer");
@@ -51,7 +51,7 @@ static int open_source(struct trainer_reader *r, struct trainer_source *s, const
                        uint32_t topics, struct fis_error *e)
 {
     struct stream_consumer_options o = {
-        .client = runtime_client(r->rt),
+        .client = context_client(r->ctx),
         .group_id = r->group,
         .stored = true,
         .topics = r->topics + s->first,
@@ -63,7 +63,7 @@ static int open_source(struct trainer_reader *r, struct trainer_source *s, const
 
 int trainer_reader_open(struct trainer_reader *r, struct fis_error *e)
 {
-    r->opened_ms = runtime_now(r->rt).mono_ms;
+    r->opened_ms = context_now().mono_ms;
     int rc = open_source(r, &r->commands, "control", 1, e);
     return rc < 0 ? rc : open_source(r, &r->rest, "input", TRAINER_CONTROL, e);
 }
@@ -94,7 +94,7 @@ static int version_there(struct trainer_reader *r, const struct trainer_role *ro
         version_fetch_end(r->fetch);
         r->fetch = NULL;
     }
-    if (!r->fetch && version_fetch_open(&r->fetch, r->rt, wanted, e) < 0)
+    if (!r->fetch && version_fetch_open(&r->fetch, r->ctx, wanted, e) < 0)
         return -1;
     return version_fetch_turn(r->fetch, e);
 }
@@ -107,7 +107,7 @@ static int take_control(struct trainer_reader *r, struct trainer_role *role,
     if (rc <= 0)
         return rc;
     const struct wire_model *version = r->fetch ? version_fetch_model(r->fetch) : NULL;
-    rc = trainer_input_control(&r->input, role, m, version, runtime_now(r->rt), e);
+    rc = trainer_input_control(&r->input, role, m, version, context_now(), e);
     version_fetch_end(r->fetch);
     r->fetch = NULL;
     return rc < 0 ? rc : 1;
@@ -118,9 +118,8 @@ static int hand_over(struct trainer_reader *r, struct trainer_role *role, uint32
 {
     if (topic == TRAINER_CONTROL)
         return take_control(r, role, m, e);
-    int rc = topic == TRAINER_LABELS
-                 ? trainer_input_label(&r->input, role, m, runtime_now(r->rt), e)
-                 : trainer_input_offer(&r->input, role, m, e);
+    int rc = topic == TRAINER_LABELS ? trainer_input_label(&r->input, role, m, context_now(), e)
+                                     : trainer_input_offer(&r->input, role, m, e);
     return rc < 0 ? rc : 1;
 }
 
@@ -178,7 +177,7 @@ static int take_from(struct trainer_reader *r, struct trainer_source *s, struct 
 static void tell_lost(struct trainer_reader *r, struct trainer_role *role)
 {
     if (r->labels_lost)
-        trainer_role_labels_lost(role, r->labels_lost, runtime_now(r->rt));
+        trainer_role_labels_lost(role, r->labels_lost, context_now());
     if (r->candidates_lost)
         trainer_role_candidates_lost(role);
     r->labels_lost = 0;
@@ -230,12 +229,12 @@ void trainer_reader_poll(struct trainer_reader *r)
     stream_consumer_read(r->rest.consumer, r->rest.batch, 0);
 }
 
-uint32_t trainer_reader_lags(const struct trainer_reader *r, struct status_lag *lags, uint32_t n)
+uint32_t trainer_reader_lags(const struct trainer_reader *r, struct lag *lags, uint32_t n)
 {
     const char *const *topics = r->topics;
-    uint32_t found = status_lags(r->rest.consumer, "trainer", topics, lags, n);
+    uint32_t found = lags_of(r->rest.consumer, "trainer", topics, lags, n);
     topics += r->commands.first;
-    return found + status_lags(r->commands.consumer, "trainer", topics, lags + found, n - found);
+    return found + lags_of(r->commands.consumer, "trainer", topics, lags + found, n - found);
 }
 
 /* ---- events -------------------------------------------------------------------------------- */
@@ -274,7 +273,7 @@ static int take_events(struct trainer_reader *r, struct trainer_source *s, struc
         else if (ev.kind == STREAM_ERROR && ev.error.kind == FIS_FATAL)
             return fis_fail(e, FIS_FATAL, "%s", ev.error.text);
         else if (ev.kind == STREAM_ERROR)
-            runtime_kafka_event(r->rt, "trainer", &ev.error);
+            context_trouble(r->ctx, "trainer", &ev.error);
     }
     return 0;
 }

@@ -13,7 +13,7 @@
 #define DAEMON_TRAINER_READER_H
 
 #include "daemon/trainer/intake.h"
-#include "daemon/monitor/status.h"
+#include "daemon/context/lags.h"
 #include "daemon/trainer/trainer_input.h"
 #include "daemon/trainer/version_fetch.h"
 
@@ -27,7 +27,7 @@ struct trainer_source {
 };
 
 struct trainer_reader {
-    struct runtime *rt;
+    struct context *ctx;
     struct outbox *outbox;
     const char *group;
     const char *topics[TRAINER_INPUTS];
@@ -46,7 +46,7 @@ struct trainer_reader {
 };
 
 /* The outbox, runtime and group's name are borrowed. trainer_reader_done in any case. */
-int trainer_reader_init(struct trainer_reader *r, struct runtime *rt, struct outbox *outbox,
+int trainer_reader_init(struct trainer_reader *r, struct context *ctx, struct outbox *outbox,
                         const char *group, struct fis_error *e) FIS_MUST_CHECK;
 void trainer_reader_done(struct trainer_reader *r);
 /* Begins to read where the group's last transaction ended. */
@@ -66,7 +66,7 @@ void trainer_reader_tick(struct trainer_reader *r, uint64_t now_ms);
 void trainer_reader_poll(struct trainer_reader *r);
 int trainer_reader_events(struct trainer_reader *r, struct fis_error *e) FIS_MUST_CHECK;
 /* Where it is in each partition, n at most; returns how many. */
-uint32_t trainer_reader_lags(const struct trainer_reader *r, struct status_lag *lags, uint32_t n);
+uint32_t trainer_reader_lags(const struct trainer_reader *r, struct lag *lags, uint32_t n);
 
 /* `arg` is the reader: the validation topic is read by another consumer. */
 int trainer_reader_validation_moved(void *arg, int32_t partition, int64_t next,

@@ -40,12 +40,12 @@ void trainer_snapshot_take(struct trainer_snapshot *s, const struct trainer_role
 }
 
 void trainer_snapshot_show(const struct trainer_snapshot *s, uint64_t now_ms,
-                           struct status_trainer *out)
+                           struct trainer_status *out)
 {
     out->job = s->view.job;
     out->busy = s->view.job != 0;
     out->counts = s->counts;
-    out->validation = (struct status_validation){
+    out->validation = (struct trainer_validation_status){
         .rows = s->view.validation_rows,
         .groups = s->view.groups,
         .smallest_cell = s->view.smallest_cell,

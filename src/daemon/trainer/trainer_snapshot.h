@@ -7,7 +7,7 @@
 #ifndef DAEMON_TRAINER_SNAPSHOT_H
 #define DAEMON_TRAINER_SNAPSHOT_H
 
-#include "daemon/monitor/status.h"
+#include "daemon/trainer/trainer_status.h"
 
 struct trainer_snapshot {
     struct trainer_role_counts counts;
@@ -27,6 +27,6 @@ void trainer_snapshot_take(struct trainer_snapshot *s, const struct trainer_role
                            uint64_t now_ms, bool best);
 /* The trainer's part of the status, but for what the hosts know. */
 void trainer_snapshot_show(const struct trainer_snapshot *s, uint64_t now_ms,
-                           struct status_trainer *out);
+                           struct trainer_status *out);
 
 #endif

@@ -3,7 +3,8 @@
 #include "daemon/trainer/trainer_load.h"
 
 static int hand_over(struct example_topic *t, const struct fis_encoder *encoder,
-                     struct trainer_role *role, struct monitor *monitor, struct fis_error *e)
+                     struct trainer_role *role, const struct observer *observer,
+                     struct fis_error *e)
 {
     struct data_examples x;
     int rc = example_topic_build(t, encoder, &x, e);
@@ -12,9 +13,9 @@ static int hand_over(struct example_topic *t, const struct fis_encoder *encoder,
     struct fis_rows rows = trainer_rows(&x);
     rc = trainer_role_validation(role, &rows, x.names.n, e);
     if (rc == 0)
-        monitor_other_groups(monitor, (const char *const *)x.names.names, x.names.n);
+        observe_next_groups(observer, (const char *const *)x.names.names, x.names.n);
     if (rc == 0)
-        monitor_validation(monitor, example_topic_newest(t));
+        observe_validation(observer, example_topic_newest(t));
     if (rc == 0)
         log_line(LOG_LEVEL_INFO, "validation", "rows=%u groups=%u from=next_round", x.n, x.names.n);
     data_examples_done(&x);
@@ -22,7 +23,7 @@ static int hand_over(struct example_topic *t, const struct fis_encoder *encoder,
 }
 
 int trainer_validation_follow(struct example_topic *t, const struct fis_encoder *encoder,
-                              struct trainer_role *role, struct monitor *monitor,
+                              struct trainer_role *role, const struct observer *observer,
                               struct fis_error *e)
 {
     struct fis_error why;
@@ -30,7 +31,7 @@ int trainer_validation_follow(struct example_topic *t, const struct fis_encoder 
     int rc = example_topic_turn(t, &changed, e);
     if (rc < 0 || !changed)
         return rc;
-    rc = hand_over(t, encoder, role, monitor, &why);
+    rc = hand_over(t, encoder, role, observer, &why);
     if (rc == -FIS_INPUT) {
         log_line(LOG_LEVEL_ERROR, "validation", "text=\"kept as it was\" reason=\"%s\"", why.text);
         return 0;

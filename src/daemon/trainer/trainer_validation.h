@@ -6,10 +6,10 @@
 #define DAEMON_TRAINER_VALIDATION_H
 
 #include "daemon/trainer/example_topic.h"
-#include "daemon/monitor/monitor.h"
+#include "daemon/context/observer.h"
 
 int trainer_validation_follow(struct example_topic *t, const struct fis_encoder *encoder,
-                              struct trainer_role *role, struct monitor *monitor,
+                              struct trainer_role *role, const struct observer *observer,
                               struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

@@ -1,6 +1,5 @@
 #include "daemon/trainer/trainer_work.h"
 
-#include "daemon/monitor/monitor.h"
 #include "daemon/trainer/pool_ends.h"
 #include "daemon/trainer/trainer_load.h"
 #include "daemon/trainer/trainer_reader.h"
@@ -9,7 +8,7 @@
 #include "role/trainer_wire.h"
 
 struct trainer_work {
-    struct runtime *rt;
+    struct context *ctx;
     struct outbox *outbox;
     struct trainer_wire wire;
     struct trainer_load load;
@@ -33,7 +32,7 @@ static int put(void *arg, enum trainer_topic t, struct wire_bytes key, struct wi
                struct fis_error *e)
 {
     struct trainer_work *w = arg;
-    const struct config_topics *topics = &w->rt->cfg->topics;
+    const struct config_topics *topics = &w->ctx->cfg->topics;
     const char *const names[TRAINER_TOPICS] = {
         [TRAINER_REQUESTS] = topics->label_requests,
         [TRAINER_LEDGER] = topics->ledger,
@@ -70,9 +69,9 @@ static void submit_job(struct trainer_work *w)
         return;
     w->job_wanted = false;
     w->on_worker = true;
-    trainer_snapshot_take(&w->shown, w->role, runtime_now(w->rt).mono_ms, true);
+    trainer_snapshot_take(&w->shown, w->role, context_now().mono_ms, true);
     w->job = (struct job){.run = run_job, .done = job_done, .arg = w};
-    workers_submit(w->rt->workers, &w->job);
+    workers_submit(w->ctx->workers, &w->job);
 }
 
 static void note(void *arg, const char *event, const char *text)
@@ -90,26 +89,26 @@ static void want_pool(void *arg)
 static void told_model(void *arg, const struct wire_model *v)
 {
     struct trainer_work *w = arg;
-    monitor_model(w->rt->monitor, v);
+    observe_model(&w->ctx->observer, v);
 }
 
 static void told_state(void *arg, const struct wire_trainer_state *s)
 {
     struct trainer_work *w = arg;
-    monitor_state(w->rt->monitor, s);
+    observe_state(&w->ctx->observer, s);
 }
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
 static int open_wire(struct trainer_work *w, struct trainer_out *out, struct fis_error *e)
 {
-    const struct pipeline *p = &w->rt->pipeline;
+    const struct pipeline *p = &w->ctx->pipeline;
     struct trainer_wire_options o = {
         .schema = &p->schema,
         .columns = p->columns,
         .n_columns = p->n_columns,
         .labels = p->labels,
-        .max_chunk = w->rt->cfg->topics.max_chunk,
+        .max_chunk = w->ctx->cfg->topics.max_chunk,
         .put = put,
         .job = want_job,
         .note = note,
@@ -124,24 +123,24 @@ static int open_wire(struct trainer_work *w, struct trainer_out *out, struct fis
     return 0;
 }
 
-int trainer_work_open(struct trainer_work **out, struct runtime *rt, struct outbox *outbox,
+int trainer_work_open(struct trainer_work **out, struct context *ctx, struct outbox *outbox,
                       struct memory *memory, const char *group, struct fis_error *e)
 {
     struct trainer_work *w = fis_calloc(1, sizeof *w);
     struct trainer_out role_out;
     if (!w)
         return fis_fail(e, FIS_NOMEM, "no memory for the trainer");
-    w->rt = rt;
+    w->ctx = ctx;
     w->outbox = outbox;
-    pool_ends_init(&w->ends, rt);
-    int rc = trainer_reader_init(&w->reader, rt, outbox, group, e);
+    pool_ends_init(&w->ends, ctx);
+    int rc = trainer_reader_init(&w->reader, ctx, outbox, group, e);
     if (rc == 0)
         rc = open_wire(w, &role_out, e);
     if (rc < 0) {
         trainer_work_close(w);
         return rc;
     }
-    trainer_load_init(&w->load, rt, &role_out, memory);
+    trainer_load_init(&w->load, ctx, &role_out, memory);
     *out = w;
     return 0;
 }
@@ -180,7 +179,7 @@ static int begin(struct trainer_work *w, struct fis_error *e)
     if (trainer_reader_open(&w->reader, e) < 0)
         return -1;
     w->running = true;
-    return trainer_role_start(w->role, runtime_now(w->rt), e);
+    return trainer_role_start(w->role, context_now(), e);
 }
 
 /* ---- what else comes in -------------------------------------------------------------------- */
@@ -189,7 +188,7 @@ static int follow_validation(struct trainer_work *w, struct fis_error *e)
 {
     if (!w->validation)
         return 0;
-    if (trainer_validation_follow(w->validation, w->encoder, w->role, w->rt->monitor, e) < 0)
+    if (trainer_validation_follow(w->validation, w->encoder, w->role, &w->ctx->observer, e) < 0)
         return -1;
     return example_topic_positions(w->validation, trainer_reader_validation_moved, &w->reader, e);
 }
@@ -198,10 +197,10 @@ static int follow_validation(struct trainer_work *w, struct fis_error *e)
 
 static int maybe_commit(struct trainer_work *w, struct stream_consumer *member, struct fis_error *e)
 {
-    struct trainer_time now = runtime_now(w->rt);
+    struct trainer_time now = context_now();
     if (!outbox_ready(w->outbox) || (now.mono_ms < w->commit_at_ms && !w->draining))
         return 0;
-    w->commit_at_ms = now.mono_ms + w->rt->cfg->runtime.commit_interval;
+    w->commit_at_ms = now.mono_ms + w->ctx->cfg->runtime.commit_interval;
     /* A job owns the role, and all was said before it began. */
     if (!trainer_role_busy(w->role) && trainer_role_flush(w->role, now, e) < 0)
         return -1;
@@ -217,8 +216,8 @@ static void adjust(struct trainer_work *w)
 {
     struct trainer_role_options o;
     if (w->adjust) {
-        pipeline_trainer(&w->rt->pipeline, 0, 0, &o);
-        trainer_role_adjust(w->role, &o, runtime_now(w->rt));
+        pipeline_trainer(&w->ctx->pipeline, 0, 0, &o);
+        trainer_role_adjust(w->role, &o, context_now());
     }
     w->adjust = false;
 }
@@ -231,7 +230,7 @@ static int act(struct trainer_work *w, bool *more, struct fis_error *e)
         trainer_reader_turn(&w->reader, w->role, &all, e) < 0)
         return -1;
     if (all && trainer_reader_informed(&w->reader) && !trainer_role_busy(w->role))
-        trainer_role_idle(w->role, runtime_now(w->rt));
+        trainer_role_idle(w->role, context_now());
     *more = (trainer_reader_left(&w->reader) || !all) && !trainer_role_busy(w->role);
     return 0;
 }
@@ -239,7 +238,7 @@ static int act(struct trainer_work *w, bool *more, struct fis_error *e)
 static int finish_job(struct trainer_work *w, struct fis_error *e)
 {
     w->job_ran = false;
-    return trainer_role_job_done(w->role, runtime_now(w->rt), e);
+    return trainer_role_job_done(w->role, context_now(), e);
 }
 
 static int work(struct trainer_work *w, bool *more, struct fis_error *e)
@@ -294,10 +293,10 @@ bool trainer_work_drained(const struct trainer_work *w)
     return !w->running || (!trainer_role_busy(w->role) && !outbox_dirty(w->outbox));
 }
 
-uint32_t trainer_work_status(struct trainer_work *w, struct status_trainer *out,
-                             struct status_lag *lags, uint32_t n)
+uint32_t trainer_work_status(struct trainer_work *w, struct trainer_status *out, struct lag *lags,
+                             uint32_t n)
 {
-    uint64_t now = runtime_now(w->rt).mono_ms;
+    uint64_t now = context_now().mono_ms;
     out->running = w->running;
     if (!w->running)
         return 0;
@@ -322,7 +321,7 @@ void trainer_work_tick(struct trainer_work *w)
 {
     if (!w->running || trainer_role_busy(w->role))
         return;
-    trainer_reader_tick(&w->reader, runtime_now(w->rt).mono_ms);
+    trainer_reader_tick(&w->reader, context_now().mono_ms);
     struct trainer_role_counts c = trainer_role_counts(w->role);
     uint64_t refused = dead_counts_sum(&w->reader.input.dead_labels);
     uint64_t answers = c.labels + c.duplicates + c.skipped + refused;

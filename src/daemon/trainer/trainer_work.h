@@ -13,12 +13,12 @@
 #define DAEMON_TRAINER_WORK_H
 
 #include "daemon/trainer/outbox.h"
-#include "daemon/runtime/runtime.h"
+#include "daemon/context/context.h"
 #include "session/memory.h"
 
 struct trainer_work;
 /* `memory` is concluded, and needed until trainer_work_running. */
-int trainer_work_open(struct trainer_work **out, struct runtime *rt, struct outbox *outbox,
+int trainer_work_open(struct trainer_work **out, struct context *ctx, struct outbox *outbox,
                       struct memory *memory, const char *group, struct fis_error *e) FIS_MUST_CHECK;
 /* Something of it is on a worker: it must not be closed yet. */
 bool trainer_work_on_worker(const struct trainer_work *w);
@@ -36,10 +36,10 @@ void trainer_work_drain(struct trainer_work *w);
 bool trainer_work_drained(const struct trainer_work *w);
 
 /* As trainer_host_status, for what is known here. */
-struct status_trainer;
-struct status_lag;
-uint32_t trainer_work_status(struct trainer_work *w, struct status_trainer *out,
-                             struct status_lag *lags, uint32_t n);
+struct trainer_status;
+struct lag;
+uint32_t trainer_work_status(struct trainer_work *w, struct trainer_status *out, struct lag *lags,
+                             uint32_t n);
 
 void trainer_work_tick(struct trainer_work *w);           /* a line on labels, when there is news */
 void trainer_work_say_left(const struct trainer_work *w); /* what is not done or committed */

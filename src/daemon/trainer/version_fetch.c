@@ -10,7 +10,7 @@
 #define OPEN_VERSIONS 8
 
 struct version_fetch {
-    struct runtime *rt;
+    struct context *ctx;
     uint64_t version;
     const char *topics[1];
     struct stream_consumer *consumer;
@@ -20,19 +20,19 @@ struct version_fetch {
     bool at_end;
 };
 
-int version_fetch_open(struct version_fetch **out, struct runtime *rt, uint64_t version,
+int version_fetch_open(struct version_fetch **out, struct context *ctx, uint64_t version,
                        struct fis_error *e)
 {
     struct version_fetch *f = fis_calloc(1, sizeof *f);
     if (!f)
         return fis_fail(e, FIS_NOMEM, "no memory to look for a version");
-    f->rt = rt;
+    f->ctx = ctx;
     f->version = version;
-    f->topics[0] = rt->cfg->topics.models;
+    f->topics[0] = ctx->cfg->topics.models;
     f->batch = stream_batch_new(READ_BATCH);
     f->chunks = wire_assembler_new(WIRE_ASSEMBLE_EACH, OPEN_VERSIONS, 0);
     struct stream_consumer_options o = {
-        .client = runtime_client(rt), .topics = f->topics, .topic_count = 1};
+        .client = context_client(ctx), .topics = f->topics, .topic_count = 1};
     int rc = f->batch && f->chunks ? stream_consumer_open(&f->consumer, &o, e)
                                    : fis_fail(e, FIS_NOMEM, "no memory to look for a version");
     if (rc < 0) {
@@ -62,7 +62,7 @@ static void end(void *fetch)
 void version_fetch_end(struct version_fetch *f)
 {
     if (f)
-        closer_take(f->rt, end, f, NULL, NULL);
+        closer_take(f->ctx, end, f, NULL, NULL);
 }
 
 static int take(struct version_fetch *f, const struct stream_message *m, struct fis_error *e)
@@ -102,7 +102,7 @@ int version_fetch_turn(struct version_fetch *f, struct fis_error *e)
         else if (ev.kind == STREAM_ERROR && ev.error.kind == FIS_FATAL)
             rc = fis_fail(e, FIS_FATAL, "%s", ev.error.text);
         else if (ev.kind == STREAM_ERROR)
-            runtime_kafka_event(f->rt, "trainer", &ev.error);
+            context_trouble(f->ctx, "trainer", &ev.error);
     }
     return rc < 0 ? rc : f->at_end;
 }

@@ -7,10 +7,10 @@
 #ifndef DAEMON_VERSION_FETCH_H
 #define DAEMON_VERSION_FETCH_H
 
-#include "daemon/runtime/runtime.h"
+#include "daemon/context/context.h"
 
 struct version_fetch;
-int version_fetch_open(struct version_fetch **out, struct runtime *rt, uint64_t version,
+int version_fetch_open(struct version_fetch **out, struct context *ctx, uint64_t version,
                        struct fis_error *e) FIS_MUST_CHECK;
 void version_fetch_close(struct version_fetch *f); /* blocks; NULL is fine */
 void version_fetch_end(struct version_fetch *f);   /* the same beside the loop */

@@ -1,4 +1,4 @@
-#include "daemon/runtime/loop_watch.h"
+#include "daemon/context/loop_watch.h"
 
 #include "base/log.h"
 

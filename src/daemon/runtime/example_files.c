@@ -1,4 +1,4 @@
-#include "daemon/context/example_files.h"
+#include "daemon/runtime/example_files.h"
 
 #include <errno.h>
 #include <stdio.h>
