@@ -100,6 +100,14 @@ see_daemon := base core wire config http data stream role session
 see_lab    := base core wire data role session
 see_cli    := base core wire config data stream role session lab
 
+# The folders of a layer, the same way: each sees what its layer sees of others, and these.
+FOLDERS := $(addprefix daemon/,context scorer trainer monitor runtime)
+see_daemon/context :=
+see_daemon/scorer  := daemon/context
+see_daemon/trainer := daemon/context
+see_daemon/monitor := daemon/context daemon/scorer/scorer_status.h daemon/trainer/trainer_status.h
+see_daemon/runtime := daemon/context daemon/scorer daemon/trainer daemon/monitor
+
 lib_base   := $(call pkg,libxxhash) -lm
 lib_core   := $(call pkg,openblas) -lm
 lib_wire   := $(call pkg,libprotobuf-c jansson libxxhash) -lcsv
@@ -161,7 +169,7 @@ $(GEN_FETCH): src/lab/fetch.py
 
 # The dashboard's files and Chart.js, as strings of C in a table. A '?' is escaped, since two of them
 # can begin a trigraph.
-dashboard := $(sort $(wildcard src/daemon/monitor/dashboard/*.*))
+dashboard := $(sort $(wildcard $(addprefix src/daemon/monitor/dashboard/*.,html js css)))
 $(GEN_DASHBOARD): $(dashboard) $(CHART_JS)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
@@ -444,18 +452,9 @@ test-all: test deb-test ## every test, and those that take minutes
 
 # ---- layers -----------------------------------------------------------------------------------
 .PHONY: layers
-layers: ## fail when a layer includes what it may not see
-	@bad=0; \
-	$(foreach l,$(LAYERS), \
-	  for f in src/$(l)/*.[ch] src/$(l)/*/*.[ch]; do [ -e "$$f" ] || continue; \
-	    for d in $$(sed -n 's/^#include "\([a-z]*\)\/.*/\1/p' $$f | sort -u); do \
-	      [[ " fis $(l) $(see_$(l)) " == *" $$d "* ]] || { echo "$$f: layer $(l) may not include $$d/"; bad=1; }; \
-	    done; done;) \
-	for f in src/core/*.[ch] src/base/*.[ch] src/role/*.[ch] src/session/*.[ch]; do \
-	  if grep -nE '#include <(librdkafka|uv[.]|sys/socket|pthread|fcntl)' $$f; then echo "$$f: no I/O and no threads here"; bad=1; fi; done; \
-	for f in include/fis/*.h; do \
-	  if sed -n 's/^#include "\([a-z]*\)\/.*/\1/p' $$f | grep -v '^fis$$'; then echo "$$f: public headers include public headers only"; bad=1; fi; done; \
-	exit $$bad
+comma := ,
+layers: ## fail when a layer or folder includes what it may not see, or modules include each other in a ring
+	$(Q)python3 tests/layers.py $(foreach l,$(LAYERS) $(FOLDERS),$(l)=$(subst $() ,$(comma),$(strip $(see_$(l)))))
 
 # ---- docs -------------------------------------------------------------------------------------
 # $(call generated,FILE,NAME,ARGUMENTS): what stands between <!-- NAME: and <!-- end of NAME is written
