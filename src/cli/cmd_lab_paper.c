@@ -81,7 +81,7 @@ static int finish(const struct lab_report *r, const struct cmd_lab_options *o, s
     if (rc == 0)
         rc = show_table(LAB_PAPER_RANDOM_VAL, r, e);
     if (rc == 0)
-        fputs(lab_paper_note(), stdout);
+        printf("%s\n%s", lab_paper_differences(), lab_paper_note());
     if (rc == 0 && o->markdown)
         rc = write_markdown(r, o->markdown, e);
     rest.markdown = NULL;

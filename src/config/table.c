@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "fis/defaults.h"
+
 #define AT(field) offsetof(struct config, field)
 
 #define NAMES_OF(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -22,6 +24,9 @@
 #define SIZE(least, most) .kind = KIND_SIZE, .min = (least), .max = (most)
 #define DURATION(least, most) .kind = KIND_DURATION, .min = (least), .max = (most)
 #define CHOICE(...) .kind = KIND_CHOICE, .choices = NAMES_OF(__VA_ARGS__)
+/* A default that lab and daemon share. */
+#define STANDARD(name) .standard = FIS_DEFAULT_TEXT(FIS_DEFAULT_##name)
+#define ROWS_FOR_AUTO FIS_DEFAULT_TEXT(FIS_DEFAULT_ROWS_FOR_AUTO)
 #define REAL(least, most) .kind = KIND_REAL, .low = (least), .high = (most)
 
 #define KIB UINT64_C(1024)
@@ -170,15 +175,15 @@ const struct option config_options[] = {
                 "goes when the round begins, and the best of it are asked for. A pool that has "
                 "nothing new is looked at every 10 s, and gone through when it has grown."},
     {.key = "selection.algorithm", CHOICE("fis+", "fis", "ekg", "product", "random", "entropy"),
-     .offset = AT(selection.algorithm), .standard = "fis+",
+     .offset = AT(selection.algorithm), .standard = FIS_DEFAULT_ACQUISITION,
      .meaning = "How records are chosen: fis+ half by expected gain for fairness and half by "
                 "entropy; fis as published; ekg by expected gain alone; product by gain times "
                 "entropy; entropy and random for comparison."},
-    {.key = "selection.strategy", COUNT(1, 2), .offset = AT(selection.strategy), .standard = "1",
+    {.key = "selection.strategy", COUNT(1, 2), .offset = AT(selection.strategy), STANDARD(STRATEGY),
      .meaning = "Proxy label of the algorithm fis: 1 the class whose accuracy influence is least, "
                 "2 the predicted class."},
     {.key = "selection.labels_per_round", COUNT(1, 65536),
-     .offset = AT(selection.labels_per_round), .standard = "128",
+     .offset = AT(selection.labels_per_round), STANDARD(LABELS_PER_ROUND),
      .meaning = "Labels bought in a round (with fis: those that are accepted, as fisctl labels says "
                 "it); a round ends with the gate's verdict on a new version."},
     {.key = "selection.rounds", COUNT(0, 1000000000), .offset = AT(selection.rounds),
@@ -211,73 +216,73 @@ const struct option config_options[] = {
      .live = true,
      .meaning = "A round ends after this time with the labels it has got, if there is one; "
                 "requests stay open. 0: it waits."},
-    {.key = "selection.seed", BIG(0, UINT64_MAX), .offset = AT(selection.seed), .standard = "1",
+    {.key = "selection.seed", BIG(0, UINT64_MAX), .offset = AT(selection.seed), STANDARD(SEED),
      .meaning = "Seed of what is drawn at random in the selection."},
 
     {.key = "training.hidden", .kind = KIND_LAYERS, .min = 0, .max = CONFIG_LAYERS_MAX,
-     .item_min = 1, .item_max = 8192, .offset = AT(training.hidden), .standard = "[64]",
+     .item_min = 1, .item_max = 8192, .offset = AT(training.hidden), .standard = "[" FIS_DEFAULT_TEXT(FIS_DEFAULT_HIDDEN) "]",
      .meaning = "Widths of the hidden layers; [] is a linear model."},
     {.key = "training.learning_rate", REAL(0, 1e9), .above = true,
-     .offset = AT(training.learning_rate), .standard = "0.01",
+     .offset = AT(training.learning_rate), STANDARD(LEARNING_RATE),
      .meaning = "Step length of the descent."},
     {.key = "training.momentum", REAL(0, 1), .below = true, .offset = AT(training.momentum),
-     .standard = "0.9", .meaning = "Nesterov momentum."},
+     STANDARD(MOMENTUM), .meaning = "Nesterov momentum."},
     {.key = "training.weight_decay", REAL(0, 1), .offset = AT(training.weight_decay),
-     .standard = "0.0005", .meaning = "Weight decay (L2)."},
-    {.key = "training.batch", COUNT(1, 65536), .offset = AT(training.batch), .standard = "128",
+     STANDARD(WEIGHT_DECAY), .meaning = "Weight decay (L2)."},
+    {.key = "training.batch", COUNT(1, 65536), .offset = AT(training.batch), STANDARD(BATCH),
      .meaning = "Examples in a training step."},
     {.key = "training.warm_up_epochs", COUNT(0, 10000), .offset = AT(training.warm_up_epochs),
-     .standard = "20", .meaning = "Passes over the initial labelled set before the first version."},
+     STANDARD(WARM_UP_EPOCHS), .meaning = "Passes over the initial labelled set before the first version."},
     {.key = "training.steps_per_round", COUNT(1, 1000000), .offset = AT(training.steps_per_round),
-     .standard = "120", .meaning = "Training steps in a round."},
+     STANDARD(STEPS_PER_ROUND), .meaning = "Training steps in a round."},
     {.key = "training.copies", CHOICE("boosted", "plain", "mixed"), .offset = AT(training.copies),
      .example = "boosted",
      .otherwise = "boosted for fis+, ekg and product; mixed for fis; plain for random and entropy",
      .meaning = "boosted: an anchor on all labels and a second copy that sees the kept ones more "
                 "often; mixed: one model on old and kept labels; plain: one model on all labels."},
-    {.key = "training.mix", REAL(0, 1), .offset = AT(training.mix), .standard = "0.9",
+    {.key = "training.mix", REAL(0, 1), .offset = AT(training.mix), STANDARD(MIX),
      .meaning = "With copies: mixed, the share of each batch drawn from the kept labels."},
-    {.key = "training.boost", REAL(0, 1), .offset = AT(training.boost), .standard = "0.5",
+    {.key = "training.boost", REAL(0, 1), .offset = AT(training.boost), STANDARD(BOOST),
      .meaning = "With copies: boosted, how likely a batch of the boosted copy is drawn from the "
                 "kept labels."},
     {.key = "training.average_every", COUNT(1, 1000000), .offset = AT(training.average_every),
-     .standard = "6",
+     STANDARD(AVERAGE_EVERY),
      .meaning = "The version offered at the end of a round is the mean of the weights after every "
                 "so many steps."},
-    {.key = "training.seed", BIG(0, UINT64_MAX), .offset = AT(training.seed), .standard = "1",
+    {.key = "training.seed", BIG(0, UINT64_MAX), .offset = AT(training.seed), STANDARD(SEED),
      .meaning = "Seed of the first weights and of the order of examples."},
 
-    {.key = "gate.epsilon", REAL(0, 1), .offset = AT(gate.epsilon), .standard = "0.005",
+    {.key = "gate.epsilon", REAL(0, 1), .offset = AT(gate.epsilon), STANDARD(EPSILON),
      .meaning = "How much validation accuracy a version may lose and still be published."},
-    {.key = "gate.floor_errors", REAL(0, 10), .offset = AT(gate.floor_errors), .standard = "1",
+    {.key = "gate.floor_errors", REAL(0, 10), .offset = AT(gate.floor_errors), STANDARD(FLOOR_ERRORS),
      .meaning = "Standard errors of its accuracy that a fairer version must have to spare above "
                 "that floor, since the best of several looks better than it is. 0: the bare "
                 "floor, which is fairer and costs some accuracy."},
-    {.key = "gate.min_rows", COUNT(0, 1000000000), .offset = AT(gate.min_rows), .standard = "500",
+    {.key = "gate.min_rows", COUNT(0, 1000000000), .offset = AT(gate.min_rows), STANDARD(MIN_ROWS),
      .meaning = "With fewer validation rows nothing can be judged and nothing is published."},
-    {.key = "gate.min_cell", COUNT(1, 1000000), .offset = AT(gate.min_cell), .standard = "30",
+    {.key = "gate.min_cell", COUNT(1, 1000000), .offset = AT(gate.min_cell), STANDARD(MIN_CELL),
      .meaning = "Nor with fewer rows in a cell (a group, or a group and class) that the metric "
                 "needs."},
-    {.key = "gate.warn_cell", COUNT(1, 1000000), .offset = AT(gate.warn_cell), .standard = "100",
+    {.key = "gate.warn_cell", COUNT(1, 1000000), .offset = AT(gate.warn_cell), STANDARD(WARN_CELL),
      .meaning = "A warning is given when such a cell has fewer rows than this."},
     {.key = "gate.cross_fit", CHOICE("auto", "on", "off"), .offset = AT(gate.cross_fit),
      .standard = "auto",
      .meaning = "Two boosted copies, each judged on the validation rows that did not guide it; "
-                "off: half of the rows guide and the other half judge. auto: on from 1000 rows."},
+                "off: half of the rows guide and the other half judge. auto: on from " ROWS_FOR_AUTO " rows."},
     {.key = "gate.precondition", CHOICE("auto", "on", "off"), .offset = AT(gate.precondition),
      .standard = "auto",
      .meaning = "Whether directions are scaled by the curvature of the last layer. auto: on from "
-                "1000 rows, but not with privacy.noise."},
+                ROWS_FOR_AUTO " rows, but not with privacy.noise."},
     {.key = "gate.replace", CHOICE("fairer", "always"), .offset = AT(gate.replace),
      .standard = "fairer",
      .meaning = "fairer: a version replaces the served one when it is fairer by more than "
                 "standard_errors, or the served one has fallen behind; always: every version that "
                 "keeps accuracy does."},
     {.key = "gate.standard_errors", REAL(0, 10), .offset = AT(gate.standard_errors),
-     .standard = "1.0", .meaning = "See gate.replace."},
-    {.key = "gate.bootstrap", COUNT(20, 10000), .offset = AT(gate.bootstrap), .standard = "200",
+     STANDARD(STANDARD_ERRORS), .meaning = "See gate.replace."},
+    {.key = "gate.bootstrap", COUNT(20, 10000), .offset = AT(gate.bootstrap), STANDARD(RESAMPLES),
      .meaning = "Samples behind standard errors and intervals."},
-    {.key = "gate.patience", COUNT(0, 1000000), .offset = AT(gate.patience), .standard = "5",
+    {.key = "gate.patience", COUNT(0, 1000000), .offset = AT(gate.patience), STANDARD(PATIENCE),
      .live = true,
      .meaning = "After so many rejected versions in a row that fell below the floor of accuracy or "
                 "were no numbers at all, training goes back to the model that is served; 0: never."},
@@ -296,11 +301,11 @@ const struct option config_options[] = {
                 "can change (docs/threat-model.md); directions are then of the last layer alone. 0: "
                 "none, and heads are exact."},
     {.key = "privacy.clip", REAL(0, 1e6), .above = true, .offset = AT(privacy.clip),
-     .standard = "0.02",
+     STANDARD(CLIP),
      .meaning = "With noise: longest gradient of an example; what is longer is cut off. Small, so "
                 "that nearly all are cut off and every example has the same say, is best."},
     {.key = "privacy.delta", REAL(0, 1), .above = true, .below = true, .offset = AT(privacy.delta),
-     .standard = "1e-5", .meaning = "With noise: the delta for which epsilon is shown; well below "
+     STANDARD(DELTA), .meaning = "With noise: the delta for which epsilon is shown; well below "
                                     "one over the number of validation examples."},
     {.key = "privacy.key", .kind = KIND_STRING, .min = 32, .max = 4096, .secret = true,
      .offset = AT(privacy.key),

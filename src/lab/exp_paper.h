@@ -1,7 +1,7 @@
 /*
  * The paper's protocol, and its tables beside ours.
  *
- * Budgets, epochs, learning rates, shares and epsilon (.05) are the paper's; its training epochs
+ * What it needs other than the defaults is in lab_paper_differences; its training epochs
  * are dealt out over ten rounds, the least number it names, and are epochs over the initial rows.
  * Its program does not do what its text says on Adult and COMPAS (see lab_paper_note), so its
  * numbers there are shown and not aimed at.
@@ -29,6 +29,8 @@ int lab_paper_compare(enum lab_paper_table table, const struct lab_report *r,
 const char *lab_paper_title(enum lab_paper_table table);
 /* Why tabular numbers differ; paragraphs, lines of at most 100. */
 const char *lab_paper_note(void);
+/* How the protocol differs from the defaults; lines of at most 100. */
+const char *lab_paper_differences(void);
 /* All tables and the curves over budgets as Markdown, with the note. */
 int lab_paper_markdown(const struct lab_report *r, struct wire_buffer *out,
                        struct fis_error *e) FIS_MUST_CHECK;

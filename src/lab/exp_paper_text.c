@@ -96,7 +96,7 @@ static int put_budgets(const struct lab_report *r, struct wire_buffer *out, stru
 
 int lab_paper_markdown(const struct lab_report *r, struct wire_buffer *out, struct fis_error *e)
 {
-    const char *note = lab_paper_note();
+    const char *note = lab_paper_note(), *differences = lab_paper_differences();
     int rc = put_table(LAB_PAPER_MAIN, r, out, e);
     if (rc == 0)
         rc = put_budgets(r, out, e);
@@ -104,5 +104,7 @@ int lab_paper_markdown(const struct lab_report *r, struct wire_buffer *out, stru
         rc = put_table(LAB_PAPER_VALIDATION_SIZE, r, out, e);
     if (rc == 0)
         rc = put_table(LAB_PAPER_RANDOM_VAL, r, out, e);
+    if (rc == 0)
+        rc = put(out, e, "%s\n", differences);
     return rc < 0 ? rc : wire_buffer_append(out, note, strlen(note), e);
 }

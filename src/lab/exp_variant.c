@@ -3,9 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "fis/defaults.h"
 #include "wire/csv.h"
-
-#define CROSS_FIT_ROWS 1000u /* as a run decides */
 
 /* ---- settings ------------------------------------------------------------------------------- */
 
@@ -45,6 +44,8 @@ static const struct setting settings[] = {
      "share of a boosted copy's batches that are kept rows"},
     {"mix", SINGLE, V(options.mix), 0, 1, "`fis`: share of a batch that is kept rows"},
     {"strategy", NUMBER, V(options.strategy), 1, 2, "`fis`: proxy labels I or II"},
+    {"whole", NUMBER, V(options.whole), 0, 1,
+     "`fis`: 1: all validation rows guide and judge, however few, as published"},
     {"refreshes", COUNT, V(options.refreshes), 1, 1000, "new directions in a round"},
     {"precondition", NUMBER, V(options.precondition), 0, 1, "directions by Gauss-Newton"},
     {"damping", REAL, V(options.damping), 1e-9, 1e3, "of the preconditioner"},
@@ -172,9 +173,9 @@ int lab_variant_make(const char *text, const struct lab_options *base, const str
         if (n < 2)
             return fis_fail(e, FIS_INPUT, "setting validation: %g leaves %u rows", v.validation, n);
         if (v.options.folds == 0)
-            v.options.folds = n >= CROSS_FIT_ROWS ? 2 : 1;
+            v.options.folds = n >= FIS_DEFAULT_ROWS_FOR_AUTO ? 2 : 1;
         if (v.options.precondition < 0)
-            v.options.precondition = n >= CROSS_FIT_ROWS;
+            v.options.precondition = n >= FIS_DEFAULT_ROWS_FOR_AUTO;
     }
     *out = v;
     return 0;

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "fis/defaults.h"
 #include "fis/mem.h"
 #include "lab/fair_term.h"
 #include "lab/labelled.h"
@@ -52,7 +53,7 @@ static int tune(struct lab_run *r, uint32_t fold, struct lab_fair_term *term,
     memcpy(work, fis_learner_anchor(r->learner), r->n_params * sizeof *work);
     int rc = lab_sgd_steps(sgd, &rows, steps, work, 0, NULL, e);
     if (rc == 0)
-        rc = lab_sgd_steps(sgd, &rows, steps, work, 6, end, e);
+        rc = lab_sgd_steps(sgd, &rows, steps, work, FIS_DEFAULT_AVERAGE_EVERY, end, e);
     lab_sgd_free(sgd);
     return rc;
 }

@@ -8,7 +8,7 @@
 
 static int begin(struct lab_run *r, struct fis_error *e)
 {
-    return lab_gate_make(r, FIS_GATE_RULE_ALWAYS, 1, e);
+    return lab_gate_make(r, FIS_GATE_RULE_ALWAYS, r->o->whole, e);
 }
 
 static int round_end(struct lab_run *r, struct fis_error *e)

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "fis/defaults.h"
 #include "fis/mem.h"
 #include "lab/fair_term.h"
 #include "lab/labelled.h"
@@ -82,7 +83,7 @@ static int train(struct lab_run *r, uint32_t steps, struct fis_error *e)
         return rc;
     const struct lab_sgd_rows rows = lab_labelled_rows(&a->labelled, r);
     lab_fair_term_rows(a->term, rows.rows, rows.n);
-    rc = lab_sgd_steps(a->sgd, &rows, steps, a->params, 6, a->part, e);
+    rc = lab_sgd_steps(a->sgd, &rows, steps, a->params, FIS_DEFAULT_AVERAGE_EVERY, a->part, e);
     if (rc == 0)
         take_in(r, a);
     return rc;

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "fis/defaults.h"
 #include "fis/mem.h"
 #include "lab/labelled.h"
 
@@ -40,7 +41,7 @@ static int train(struct lab_run *r, const struct lab_sgd_rows *rows, uint64_t wh
     fis_network_init(&r->shape, params, &rng);
     int rc = lab_sgd_steps(sgd, rows, steps - averaged, params, 0, NULL, e);
     if (rc == 0 && averaged)
-        rc = lab_sgd_steps(sgd, rows, averaged, params, 6, average, e);
+        rc = lab_sgd_steps(sgd, rows, averaged, params, FIS_DEFAULT_AVERAGE_EVERY, average, e);
     lab_sgd_free(sgd);
     return rc;
 }

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "fis/defaults.h"
 #include "fis/mem.h"
 #include "lab/points.h"
 
@@ -14,13 +15,13 @@ int lab_gate_make(struct lab_run *r, enum fis_gate_rule rule, int judge_all, str
         .positive = r->split->task->positive,
         .epsilon = r->o->epsilon,
         .floor_errors = r->o->floor_errors,
-        .min_rows = judge_all ? 0 : 500,
-        .min_cell = judge_all ? 1 : 30,
-        .warn_cell = 100,
+        .min_rows = judge_all ? 0 : FIS_DEFAULT_MIN_ROWS,
+        .min_cell = judge_all ? 1 : FIS_DEFAULT_MIN_CELL,
+        .warn_cell = FIS_DEFAULT_WARN_CELL,
         .rule = rule,
         .standard_errors = r->o->standard_errors,
         /* `always` does not look at standard errors. */
-        .resamples = rule == FIS_GATE_RULE_ALWAYS ? 2 : 200,
+        .resamples = rule == FIS_GATE_RULE_ALWAYS ? 2 : FIS_DEFAULT_RESAMPLES,
         .seed = r->o->seed,
     };
     struct fis_gate_judgement j;

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fis/defaults.h"
 #include "fis/mem.h"
 
-#define ENOUGH_ROWS 1000u /* of validation, for a cell to count in a summary */
+/* Validation rows that a cell of a summary must have. */
+#define ENOUGH_ROWS FIS_DEFAULT_ROWS_FOR_AUTO
 
 /* What a cell is of: the first record of its kind, and the metric asked for. */
 struct kind {

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "fis/defaults.h"
 #include "fis/mem.h"
 
-#define CROSS_FIT_ROWS 1000u /* below these, halves and no preconditioner */
 #define METHOD_STREAM 102u
 
 void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regime,
@@ -16,16 +16,16 @@ void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regim
                               .seed = 1,
                               .protocol = spec->protocol[regime],
                               .publish = LAB_PUBLISH_ONCE,
-                              .epsilon = .005,
-                              .floor_errors = 1,
-                              .standard_errors = 1,
-                              .boost = .5f,
-                              .mix = .25f,
-                              .strategy = 2,
-                              .refreshes = 4,
+                              .epsilon = FIS_DEFAULT_EPSILON,
+                              .floor_errors = FIS_DEFAULT_FLOOR_ERRORS,
+                              .standard_errors = FIS_DEFAULT_STANDARD_ERRORS,
+                              .boost = (float)FIS_DEFAULT_BOOST,
+                              .mix = (float)FIS_DEFAULT_MIX,
+                              .strategy = FIS_DEFAULT_STRATEGY,
+                              .refreshes = FIS_DEFAULT_REFRESHES,
                               .precondition = -1,
-                              .damping = .01,
-                              .clip = .02};
+                              .damping = FIS_DEFAULT_DAMPING,
+                              .clip = FIS_DEFAULT_CLIP};
 }
 
 /* ---- beginning ------------------------------------------------------------------------------ */
@@ -56,11 +56,14 @@ static int make_trainer(struct lab_run *r, struct fis_error *e)
     const struct lab_protocol *p = &r->o->protocol;
     const struct lab_split *s = r->split;
     const enum fis_copies copies = r->method->publication->copies;
-    uint32_t folds = r->o->folds ? r->o->folds : s->n_validation >= CROSS_FIT_ROWS ? 2 : 1;
+    uint32_t folds = r->o->folds                                    ? r->o->folds
+                     : s->n_validation >= FIS_DEFAULT_ROWS_FOR_AUTO ? 2
+                                                                    : 1;
     const struct fis_learner_options options = {
         .shape = r->shape,
         .copies = copies,
-        .folds = copies == FIS_COPIES_BOOSTED ? folds : 0,
+        /* Where no gate judges, all rows guide. */
+        .folds = copies == FIS_COPIES_BOOSTED ? folds : copies == FIS_COPIES_MIXED && !r->o->whole,
         .learning_rate = p->learning_rate,
         .momentum = p->momentum,
         .weight_decay = p->weight_decay,
@@ -68,8 +71,8 @@ static int make_trainer(struct lab_run *r, struct fis_error *e)
         .boost = r->o->boost,
         .mix = r->o->mix,
         .split_by_place = r->o->privacy > 0,
-        .kept_min = 16,
-        .average_every = copies == FIS_COPIES_MIXED ? 0 : 6,
+        .kept_min = FIS_DEFAULT_KEPT_MIN,
+        .average_every = FIS_DEFAULT_AVERAGE_EVERY,
         .seed = r->o->seed,
     };
     const struct fis_rows validation = {.n = s->n_validation,
@@ -108,7 +111,8 @@ static void set_directions(struct lab_run *r)
     int whole = r->method->publication->copies == FIS_COPIES_MIXED; /* as published */
     int precondition = r->o->precondition;
     if (precondition < 0)
-        precondition = !whole && r->o->privacy <= 0 && r->split->n_validation >= CROSS_FIT_ROWS;
+        precondition =
+            !whole && r->o->privacy <= 0 && r->split->n_validation >= FIS_DEFAULT_ROWS_FOR_AUTO;
     r->directions = (struct fis_direction_options){
         .surrogate = {.metric = r->o->metric,
                       .form = whole ? FIS_GAP_PAIRS : FIS_GAP_OVERALL,

@@ -34,6 +34,7 @@ struct lab_options {
     double damping;
     double privacy, clip; /* noise on directions (fis/privacy.h); privacy 0: off, as by default */
     uint32_t delay; /* rounds that labels are late */
+    int whole;      /* `fis` as published: all validation rows guide and judge, however few */
     int one_pass;   /* the pool once, in as many windows as there are rounds */
     int path;       /* test metrics after every round too */
 };

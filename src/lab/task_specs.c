@@ -1,11 +1,13 @@
 /* The built-in tasks, with the protocol of each. */
 #include <string.h>
 
+#include "fis/defaults.h"
 #include "lab/task.h"
 
 #define COMMON                                                                                     \
-    .hidden = 64, .batch = 128, .learning_rate = .01f, .momentum = .9f, .weight_decay = 5e-4f,     \
-    .rounds = 10
+    .hidden = FIS_DEFAULT_HIDDEN, .batch = FIS_DEFAULT_BATCH,                                      \
+    .learning_rate = (float)FIS_DEFAULT_LEARNING_RATE, .momentum = (float)FIS_DEFAULT_MOMENTUM,    \
+    .weight_decay = (float)FIS_DEFAULT_WEIGHT_DECAY, .rounds = 10
 
 #define ADULT                                                                                      \
     {                                                                                              \

@@ -4,13 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-/* As measured (docs/design.md): below this cross-fit and the preconditioner cost more than they
- * give. */
-#define ROWS_FOR_AUTO 1000
+#include "fis/defaults.h"
 
 static int decide(int option, uint32_t rows)
 {
-    return option >= 0 ? option : rows >= ROWS_FOR_AUTO;
+    return option >= 0 ? option : rows >= FIS_DEFAULT_ROWS_FOR_AUTO;
 }
 
 static int make_parts(struct trainer_role *m, struct fis_error *e)

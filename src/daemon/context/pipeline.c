@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "fis/defaults.h"
 #include "fis/mem.h"
 
 static enum wire_encoding encoding_of(int encoding)
@@ -140,7 +141,7 @@ static void learner_options(const struct config *cfg, struct fis_learner_options
     o->batch = t->batch;
     o->boost = (float)t->boost;
     o->mix = (float)t->mix;
-    o->kept_min = 16;
+    o->kept_min = FIS_DEFAULT_KEPT_MIN;
     o->average_every = t->average_every;
     o->seed = t->seed;
 }
@@ -204,7 +205,7 @@ void pipeline_trainer(const struct pipeline *p, uint32_t validation_rows, uint32
         p->criteria.algorithm == FIS_ALGORITHM_FIS ? FIS_GAP_PAIRS : FIS_GAP_OVERALL;
     o->directions.surrogate.positive = o->positive;
     o->directions.surrogate.min_cell = 0;
-    o->directions.damping = .01;
+    o->directions.damping = FIS_DEFAULT_DAMPING;
     o->privacy.noise = cfg->privacy.noise;
     o->privacy.clip = cfg->privacy.clip;
     memcpy(o->privacy.key, p->noise_key, sizeof o->privacy.key);
