@@ -460,17 +460,17 @@ layers: ## fail when a layer or folder includes what it may not see, or modules 
 # $(call generated,FILE,NAME,ARGUMENTS): what stands between <!-- NAME: and <!-- end of NAME is written
 # by the program.
 generated = { sed '/^<!-- $(2):/q' $(1); echo; $(FISD) $(3); echo; sed -n '/^<!-- end of $(2)/,$$p' $(1); }
-docs_README.md = $(call generated,README.md,configuration,--print-config --reference)
+docs_configuration.md = $(call generated,docs/configuration.md,configuration,--print-config --reference)
 docs_operations.md = $(call generated,docs/operations.md,alarms,--print-alarms) > $(B)/alarms.md && \
   $(call generated,$(B)/alarms.md,dead letters,--print-dead-letters) > $(B)/dead.md && \
   $(call generated,$(B)/dead.md,metrics,--print-metrics)
 .PHONY: docs docs-check
 docs docs-check: $(FISD)
-	$(Q)for f in README.md docs/operations.md; do \
-	  case $$f in README.md) $(docs_README.md);; *) $(docs_operations.md);; esac > $(B)/$${f##*/} || exit 1; \
+	$(Q)for f in docs/configuration.md docs/operations.md; do \
+	  case $$f in */configuration.md) $(docs_configuration.md);; *) $(docs_operations.md);; esac > $(B)/$${f##*/} || exit 1; \
 	  cmp -s $(B)/$${f##*/} $$f || \
 	  $(if $(filter docs-check,$@),{ echo "$$f: a table is old; run 'make docs'" >&2; exit 1; },cp $(B)/$${f##*/} $$f) || exit 1; done
-docs: ## write the generated parts of README.md and docs/operations.md (configuration, alarms, dead letters, metrics)
+docs: ## write the generated parts of docs/configuration.md and docs/operations.md (options, alarms, dead letters, metrics)
 
 .PHONY: clean
 clean: ## remove what was built (fetched data and brokers stay in build/cache)

@@ -389,8 +389,8 @@ static struct wire_message example(const char *line)
     return (struct wire_message){.topic = "t", .value = {begin, (size_t)(end - begin) + 1}};
 }
 
-/* What the README tells those who write a labelling tool. */
-static void examples_of_the_readme(void **state)
+/* The examples for authors of a labelling tool. */
+static void examples_of_the_manual(void **state)
 {
     (void)state;
     static unsigned char memory[65536];
@@ -401,7 +401,7 @@ static void examples_of_the_readme(void **state)
     struct fis_error e;
     char line[1000];
     int withdrawals = 0, votes = 0;
-    FILE *f = fopen("README.md", "r");
+    FILE *f = fopen("docs/messages.md", "r");
     assert_non_null(f);
     while (fgets(line, sizeof line, f)) {
         if (!strncmp(line, "withdrawal {", 12)) {
@@ -431,7 +431,7 @@ int main(void)
         cmocka_unit_test(votes_and_withdrawals),       cmocka_unit_test(a_line_of_requests),
         cmocka_unit_test(what_is_no_request),          cmocka_unit_test(versions_in_order),
         cmocka_unit_test(broken_versions_are_counted), cmocka_unit_test(intervals_in_words),
-        cmocka_unit_test(two_versions_side_by_side),   cmocka_unit_test(examples_of_the_readme),
+        cmocka_unit_test(two_versions_side_by_side),   cmocka_unit_test(examples_of_the_manual),
     };
     wire_json_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,12 +145,12 @@ class Machine:
 
 
 def readme_config():
-    """The file that README.md begins with, as it stands there, but for the broker's address."""
+    """README's configuration, with this broker's address and the default window."""
     with open(os.path.join(ROOT, "README.md")) as f:
         text = re.search(r"configuration, `credit\.yaml`.*?^```yaml\n(.*?)^```$", f.read(),
                          re.M | re.S)[1]
-    has(text, "pipeline: credit\n", '"localhost:9092"')
-    return text.replace("localhost:9092", KAFKA)
+    has(text, "pipeline: credit\n", '"localhost:9092"', ", window_records: 2000}")
+    return text.replace("localhost:9092", KAFKA).replace(", window_records: 2000", "")
 
 
 COLUMNS = ["amount", "months", "income", "purpose"]
@@ -251,11 +251,12 @@ def _():
         has(text, name)
     for name in re.findall(r"^\| `(\w+)` \|", alarms.stdout, re.M):
         has(text, f"| `{name}` |")
-    events, directory = set(), os.path.join(ROOT, "src/daemon")
-    for file in os.listdir(directory):
-        if file.endswith(".c"):
+    events = set()
+    for directory, _, files in os.walk(os.path.join(ROOT, "src")):
+        for file in [x for x in files if x.endswith(".c")]:
             with open(os.path.join(directory, file)) as f:
                 events |= set(re.findall(r'LOG_LEVEL_(?:ERROR|WARN), "(\w+)"', f.read()))
+    assert len(events) > 10, events
     missing = {e for e in events - {"failed", "embedded_broker"} if f"`{e}`" not in text}
     same(missing, set(), "events without a word")
 
