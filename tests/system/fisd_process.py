@@ -13,6 +13,15 @@ FISD = os.environ.get("FISD", os.path.join(ROOT, "build/release/bin/fisd"))
 FISCTL = os.environ.get("FISCTL", os.path.join(ROOT, "build/release/bin/fisctl"))
 WAIT = 60.0  # seconds; how long a condition may take at most
 
+# The numbers of epoll_wait, epoll_pwait and epoll_pwait2 (x86-64, else).
+EPOLL_WAIT = ("232", "281", "22", "441")
+
+# Signals that the parent ignores (nohup, a job in the background) or blocks would be ignored or
+# blocked in every program started here: a handler of Python's is the default action in a child.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
 # ---- waiting -------------------------------------------------------------------------------
 
 def wait(condition, what, timeout=WAIT, alive=None):
@@ -90,6 +99,17 @@ class Process:
 
     def signal(self, number):
         self.process.send_signal(number)
+
+    def suspend(self):
+        """SIGSTOP while the loop waits: a stop in the middle of a turn would be a long turn."""
+        def waiting():
+            self.signal(signal.SIGSTOP)
+            with open(f"/proc/{self.process.pid}/syscall") as f:
+                if f.read().split()[0] in EPOLL_WAIT:
+                    return True
+            self.signal(signal.SIGCONT)
+            return False
+        wait(waiting, f"{self.name} waits for events", alive=self.alive)
 
     def log(self):
         try:

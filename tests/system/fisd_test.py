@@ -107,6 +107,10 @@ def _merged(base, over):
     return out
 
 
+# A job of training that takes hours on any machine: the most steps, each of a large batch.
+ENDLESS = {"steps_per_round": 1000000, "hidden": [256, 256], "batch": 4096}
+
+
 # ---- topics --------------------------------------------------------------------------------
 
 class Message(NamedTuple):

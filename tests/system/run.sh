@@ -4,8 +4,10 @@
 #   tests/system/run.sh [TEST …]     without names: all, and the stream layer's own, if built
 #
 # FISD, FISCTL: the programs (default build/release/bin); V=1: every test's own output; JOBS: how
-# many at a time (default 4: they wait more than they work).
-# What the tests leave is removed when all went well, else kept in build/system.*.
+# many at a time (default 4: they wait more than they work); FISD_TEST_KAFKA: the host:port of a
+# broker that runs already.
+# What the tests leave is removed when all went well, else kept in build/system.* (in a folder of
+# FISD_TEST_DIR, where that is set).
 set -u -o pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -41,10 +43,10 @@ fi
 
 mkdir -p "$root/build"
 export FISD_TEST_DIR
-FISD_TEST_DIR=$(mktemp -d "$root/build/system.XXXXXX") || exit 1
+FISD_TEST_DIR=$(mktemp -d "${FISD_TEST_DIR:-$root/build}/system.XXXXXX") || exit 1
 status=1
 leave() {
-    "$here/kafka.sh" stop "$FISD_TEST_DIR/kafka" 2>/dev/null
+    [ ! -e "$FISD_TEST_DIR/kafka" ] || "$here/kafka.sh" stop "$FISD_TEST_DIR/kafka" 2>/dev/null
     if [ $status -eq 0 ]; then
         rm -rf "$FISD_TEST_DIR"
     else
@@ -56,21 +58,16 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 # Records of any size up to 16 MB reach the topic: what is too long is fisd's to refuse.
-FISD_TEST_KAFKA=$("$here/kafka.sh" start "$FISD_TEST_DIR/kafka" message.max.bytes=16777216) || exit 1
+if [ -z "${FISD_TEST_KAFKA:-}" ]; then
+    FISD_TEST_KAFKA=$("$here/kafka.sh" start "$FISD_TEST_DIR/kafka" message.max.bytes=16777216) ||
+        exit 1
+fi
 export FISD_TEST_KAFKA
 export CMOCKA_MESSAGE_OUTPUT=TAP PYTHONDONTWRITEBYTECODE=1
 verbose=
 [ "${V:-0}" = 1 ] && verbose=-v
 
-# Several at a time on a slow machine a bounded wait may be too short: a program that failed beside
-# others is run once more, alone, and that counts. Both are seen in the output.
-rm -f .prove # where prove keeps its state
-prove $verbose --timer --state=save -j "${JOBS:-4}" --exec '' "$@"
+# A test that fails beside others and passes alone is a failure: nothing is run again.
+prove --norc $verbose --timer -j "${JOBS:-4}" --exec '' "$@"
 status=$?
-if [ $status -ne 0 ] && [ -s .prove ]; then
-    echo "run.sh: what failed is run again, alone"
-    prove -v --timer --state=failed --exec ''
-    status=$?
-fi
-rm -f .prove
 exit $status

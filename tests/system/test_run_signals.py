@@ -5,7 +5,8 @@ import signal
 import socket
 import time
 
-from fisd_test import Pipeline, fields, has, main, people, record_json, same, t_config, test, wait
+from fisd_test import (ENDLESS, Pipeline, fields, has, main, people, record_json, same, t_config,
+                       test, wait)
 
 
 def timed_stop(p, bound, number=signal.SIGTERM):
@@ -29,7 +30,7 @@ def long_job(p):
 
 def long_config(timeout):
     return t_config(selection={"labels_per_round": 4, "window_records": 300, "heap": 16},
-                    training={"steps_per_round": 1000000, "warm_up_epochs": 1},
+                    training={**ENDLESS, "warm_up_epochs": 1},
                     runtime={"shutdown_timeout": timeout})
 
 

@@ -12,7 +12,8 @@ import tempfile
 import threading
 import time
 
-from fisd_test import ROOT, Pipeline, fields, has, main, people, record_json, same, t_config, test, wait
+from fisd_test import (ENDLESS, ROOT, Pipeline, fields, has, main, people, record_json, same,
+                       t_config, test, wait)
 
 WATCHDOG_S = 0.8
 
@@ -100,7 +101,7 @@ def _():
 @test("the watchdog is fed through a job of many seconds, and not by a process that stands still")
 def _():
     config = t_config(selection={"labels_per_round": 4, "window_records": 300, "heap": 16},
-                      training={"steps_per_round": 1000000, "warm_up_epochs": 1},
+                      training={**ENDLESS, "warm_up_epochs": 1},
                       runtime={"shutdown_timeout": "1s"})
     with Manager() as m, Pipeline(config) as p:
         p.start(env=m.env())

@@ -143,7 +143,7 @@ def _():
             if number:
                 pair.answer()  # answers that it has not taken yet
             since_b, since_a, began = len(pair.b.log()), len(pair.a.log()), time.time()
-            pair.a.signal(signal.SIGSTOP)
+            pair.a.suspend()
             pair.takes_over(pair.b, since_b, began)
             pair.work(1)
             pair.a.signal(signal.SIGCONT)
