@@ -252,7 +252,11 @@ $(B)/tests/sim/test_broker: $(B)/obj/tests/sim/test_broker.o $(sim_broker) $(SAN
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(lib_base) $(CMOCKA) -o $@
-test_bin += $(B)/tests/sim/test_broker
+$(B)/tests/sim/test_check: $(B)/obj/tests/sim/test_check.o $(filter-out %/main.o,$(sim_obj)) $(SAN_OBJ_$(MODE)) $(call link_order,session)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(call libs_for,role) $(CMOCKA) -o $@
+test_bin += $(B)/tests/sim/test_broker $(B)/tests/sim/test_check
 
 .PHONY: sim
 sim: $(SIM) ## simulation with faults: SEEDS=n [SEED=first] [TRACE=1] [PLANT=name, in a build that has it]

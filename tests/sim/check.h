@@ -14,7 +14,8 @@ struct sim_about {
     int process;
     int64_t from[SIM_TOPICS][SIM_PARTITIONS]; /* -1: this partition was not read */
     int64_t next[SIM_TOPICS][SIM_PARTITIONS];
-    int64_t first[SIM_TOPICS][SIM_PARTITIONS]; /* what it had to begin with, if more was gone */
+    /* [gone, first) was deleted before it was read; what lies before that was read. */
+    int64_t gone[SIM_TOPICS][SIM_PARTITIONS], first[SIM_TOPICS][SIM_PARTITIONS];
     int64_t wall_ms;
     int64_t began; /* virtual: what it says was said after this */
 };

@@ -72,10 +72,11 @@ void check_collect_letters(struct sim_check *c)
 {
     struct check_unit *u = &c->unit;
     for (int32_t p = 0; p < SIM_PARTITIONS; p++) {
-        int64_t end = u->unit->offsets[SIM_LABELS][p], at = u->about->from[SIM_LABELS][p];
-        int64_t first = u->about->first[SIM_LABELS][p];
-        at = at < 0 ? 0 : at;
-        for (at = first > at ? first : at; end >= 0 && at < end; at++) {
+        int64_t end = u->unit->offsets[SIM_LABELS][p], from = u->about->from[SIM_LABELS][p];
+        int64_t gone = u->about->gone[SIM_LABELS][p], first = u->about->first[SIM_LABELS][p];
+        for (int64_t at = from < 0 ? 0 : from; end >= 0 && at < end; at++) {
+            if (at >= gone && at < first)
+                continue;
             SIM_MUST(c->w, u->n_letters < CHECK_LETTERS, "simulator: too many labels in a unit");
             struct check_letter *l = &u->letters[u->n_letters++];
             struct wire_message msg = sim_message(SIM_LABELS, p, &c->labels[p][at]);

@@ -136,6 +136,7 @@ static void open_input(struct sim_trainer *t)
 {
     static const enum sim_topic topics[] = {SIM_CANDIDATES, SIM_LABELS, SIM_CONTROL};
     memset(t->from, -1, sizeof t->from);
+    memset(t->gone, -1, sizeof t->gone);
     memset(t->first, -1, sizeof t->first);
     memset(t->position, -1, sizeof t->position);
     for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)

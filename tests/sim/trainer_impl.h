@@ -38,7 +38,8 @@ struct sim_trainer {
 
     int64_t from[SIM_TOPICS][SIM_PARTITIONS];     /* of the unit that is open */
     int64_t position[SIM_TOPICS][SIM_PARTITIONS]; /* -1: not read */
-    int64_t first[SIM_TOPICS][SIM_PARTITIONS];    /* what was before it was gone unread */
+    /* [gone, first) was deleted before it was read. */
+    int64_t gone[SIM_TOPICS][SIM_PARTITIONS], first[SIM_TOPICS][SIM_PARTITIONS];
     int64_t commit_at, began;                     /* of the unit that is open: virtual time */
     struct fis_arena arena;
 };

@@ -118,6 +118,8 @@ static void offsets_lost(struct sim_trainer *t, enum sim_topic topic, int32_t pa
              (long long)*at);
     if (topic == SIM_LABELS)
         trainer_role_labels_lost(t->role, (uint64_t)(first - *at), now);
+    if (t->gone[topic][partition] < t->from[topic][partition]) /* else a second time in this unit */
+        t->gone[topic][partition] = *at;
     *at = t->first[topic][partition] = first;
 }
 
@@ -219,6 +221,7 @@ static void commit(struct sim_trainer *t)
     about->began = t->began;
     memcpy(about->from, t->from, sizeof about->from);
     memcpy(about->next, t->position, sizeof about->next);
+    memcpy(about->gone, t->gone, sizeof about->gone);
     memcpy(about->first, t->first, sizeof about->first);
     send_offsets(t);
     memcpy(t->from, t->position, sizeof t->from);

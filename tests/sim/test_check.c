@@ -1,0 +1,66 @@
+/* What the checker takes for the input of a unit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "check_impl.h"
+
+#define END 14
+
+static void begin(struct sim_world *w)
+{
+    sim_world_init(w, 1, NULL);
+    if (setjmp(w->out))
+        fail_msg("%s", w->violation);
+    w->broker = sim_broker_new(w);
+    sim_plan_make(w);
+    sim_check_begin(w);
+    for (int64_t offset = 0; offset < END; offset++)
+        check_keep_label(w->check, 0, &(struct sim_entry){.offset = offset, .key = {"r009", 4}});
+}
+
+static void collect(struct sim_check *c, int64_t from, int64_t gone, int64_t first)
+{
+    static struct sim_unit unit;
+    static struct sim_about about;
+    memset(unit.offsets, -1, sizeof unit.offsets);
+    memset(&about, -1, sizeof about);
+    unit.offsets[SIM_LABELS][0] = END;
+    about.from[SIM_LABELS][0] = from;
+    about.gone[SIM_LABELS][0] = gone;
+    about.first[SIM_LABELS][0] = first;
+    c->unit.unit = &unit;
+    c->unit.about = &about;
+    c->unit.n_letters = 0;
+    check_collect_letters(c);
+}
+
+/* A trainer read 5 and 6; then retention deleted up to 10, and it went on there. */
+static void labels_read_before_a_gap_count(void **state)
+{
+    struct sim_world w;
+    const struct check_unit *u;
+    (void)state;
+    begin(&w);
+    collect(w.check, 5, 7, 10);
+    u = &w.check->unit;
+    assert_int_equal(u->n_letters, 6);
+    assert_int_equal(u->letters[0].offset, 5);
+    assert_int_equal(u->letters[0].fact, 9);
+    assert_int_equal(u->letters[1].offset, 6);
+    assert_int_equal(u->letters[2].offset, 10);
+    collect(w.check, 12, 7, 10); /* the unit after it */
+    assert_int_equal(u->n_letters, 2);
+    collect(w.check, -1, -1, 10); /* a new group, which begins behind what is deleted */
+    assert_int_equal(u->n_letters, 4);
+    sim_check_done(&w);
+    sim_world_done(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(labels_read_before_a_gap_count)};
+    return cmocka_run_group_tests_name("sim checker", tests, NULL, NULL);
+}
