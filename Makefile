@@ -83,6 +83,34 @@ ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE $(CPPFLAGS) $(
              -Iinclude -Isrc -I$(B)/gen $(PKG_CFLAGS) -MMD -MP
 ALL_LDFLAGS = $(LDFLAGS) $(SAN_$(MODE))
 
+# ---- Python -----------------------------------------------------------------------------------
+# contrib/python: a package of its own, which shares nothing with the programs but proto/fis.proto.
+# Its protobuf module is made here and lies in the wheel.
+PY := build/python
+PY_DEBS = $(shell python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv)
+PY_BIN := $(abspath $(PY))/venv/bin
+.PHONY: python python-test deps-python
+deps-python:
+	$(call install,$(PY_DEBS),$(DEMO_TOOLS) protoc:protobuf-compiler,)
+	$(Q)[ -x $(PY_BIN)/pip ] || python3 -m venv $(PY)/venv
+	$(Q)[ -e $(PY)/venv/tools ] || { $(PY_BIN)/pip install -q --disable-pip-version-check 'setuptools>=64' wheel && touch $(PY)/venv/tools; }
+python: deps-python ## build the wheel of the Python package into build/python
+	$(Q)rm -rf $(PY)/tree $(PY)/*.whl && mkdir -p $(PY)/tree
+	$(Q)cp -a contrib/python/pyproject.toml contrib/python/README.md contrib/python/src LICENSE $(PY)/tree
+	$(Q)echo '$(VERSION)' > $(PY)/tree/VERSION
+	$(Q)cp proto/fis.proto $(PY)/tree/src/fisd
+	$(Q)cd $(PY)/tree/src && protoc -I. --python_out=. --pyi_out=. fisd/fis.proto
+	$(Q)$(PY_BIN)/pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w $(PY) $(PY)/tree
+	$(Q)ls $(PY)/*.whl
+python-test: python all ## test the Python package against a real Kafka and fisd: T="-k models" for some
+	$(call install,,$(TEST_TOOLS),)
+	$(Q)$(PY_BIN)/pip install -q --disable-pip-version-check "fisd[test] @ file://$$(ls $(abspath $(PY))/fisd-*.whl)" mypy
+	$(Q)$(PY_BIN)/pip install -q --disable-pip-version-check --no-deps --force-reinstall $(PY)/fisd-*.whl
+	$(Q)$(PY_BIN)/mypy --config-file contrib/python/pyproject.toml $(PY)/tree/src/fisd
+	$(Q)$(CC) -O2 -Iinclude contrib/python/tests/reference.c $(LIBFIS) $(call pkg,openblas libxxhash) -lm -o $(PY)/reference
+	$(Q)FISD=$(abspath $(FISD)) FISCTL=$(abspath $(FISCTL)) REFERENCE=$(abspath $(PY))/reference \
+	  PYTHONDONTWRITEBYTECODE=1 $(PY_BIN)/pytest -q -p no:cacheprovider contrib/python/tests $(T)
+
 # ---- layers -----------------------------------------------------------------------------------
 # A layer may include itself and what stands behind its colon; `make layers` fails on anything
 # else, and each layer's tests are linked to these archives only.
@@ -452,7 +480,7 @@ deb-test: ## build the Debian packages; install, run, upgrade, remove and purge 
 	$(call install,,lintian:lintian man:man-db,)
 	$(Q)$(MAKE) --no-print-directory deb
 	$(Q)python3 tests/packages/test_deb.py $(DEB)
-test-all: test deb-test ## every test, and those that take minutes
+test-all: test deb-test python-test ## every test, and those that take minutes
 
 # ---- layers -----------------------------------------------------------------------------------
 .PHONY: layers

@@ -1,0 +1,130 @@
+"""Columns to the numbers that the network sees, as fisd does it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Iterable, List, Tuple
+
+import numpy as np
+
+from . import fis_pb2
+from ._rows import FLOAT_MAX, by_column, is_missing, number, text
+from .errors import ModelError, RecordError
+
+CLIP = 50.0
+Array = "np.ndarray[Any, Any]"
+
+
+class _Numeric:
+    def __init__(self, c: Any) -> None:
+        self.name, self.mean = c.name, c.mean
+        self.scaled = c.scale == fis_pb2.Encoder.Column.STANDARD
+        if not self.scaled and c.scale != fis_pb2.Encoder.Column.NONE:
+            raise ModelError(f"column {c.name}: scale {c.scale} is not known here")
+        if not (np.isfinite(c.mean) and np.isfinite(c.deviation) and c.deviation > 0):
+            raise ModelError(f"column {c.name}: mean {c.mean} and deviation {c.deviation}, finite "
+                             "and above 0 wanted")
+        # fisd multiplies by the inverse; so do we, to the last bit.
+        self.factor = min(1 / c.deviation, sys.float_info.max)
+        self.width = 2 if c.missing_indicator else 1
+
+    def encode(self, values: Any, out: Any) -> None:
+        x, missing = _numbers(self.name, values)
+        if self.scaled:
+            x = np.clip((x - self.mean) * self.factor, -CLIP, CLIP)
+        out[:, 0] = np.where(missing, 0, x)
+        if self.width == 2:
+            out[:, 1] = missing
+
+    def encode_missing(self, out: Any) -> None:
+        if self.width == 2:
+            out[:, 1] = 1
+
+
+def _numbers(name: str, values: Any) -> Tuple[Any, Any]:
+    """The values as float64 [n], and which are missing."""
+    a = values if isinstance(values, np.ndarray) else None
+    if a is not None and a.dtype.kind in "iuf":
+        x = a.astype(np.float64)
+        missing = np.isnan(x)
+        bad = ~missing & ~(np.abs(x) <= FLOAT_MAX)
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            raise RecordError(f"column {name}: {a[row]} does not fit a 32-bit float", row)
+        return x, missing
+    x = np.zeros(len(values))
+    missing = np.zeros(len(values), dtype=bool)
+    for i, v in enumerate(values):
+        if is_missing(v):
+            missing[i] = True
+            continue
+        try:
+            x[i] = number(name, v)
+        except RecordError as e:
+            raise RecordError(e.reason, i) from None
+    return x, missing
+
+
+class _Categorical:
+    def __init__(self, c: Any) -> None:
+        self.name = c.name
+        self.index = {category: i for i, category in enumerate(c.categories)}
+        self.width = len(c.categories) + 2
+
+    def encode(self, values: Any, out: Any) -> None:
+        unseen, missing = self.width - 2, self.width - 1
+        at = np.empty(len(values), dtype=np.intp)
+        for i, v in enumerate(values):
+            if isinstance(v, str):
+                at[i] = self.index.get(v, unseen)
+            elif is_missing(v):
+                at[i] = missing
+            else:
+                try:
+                    text(self.name, v)
+                except RecordError as e:
+                    raise RecordError(e.reason, i) from None
+        out[np.arange(len(at)), at] = 1
+
+    def encode_missing(self, out: Any) -> None:
+        out[:, self.width - 1] = 1
+
+
+class Encoder:
+    """The encoder of a version.
+
+    Parameters
+    ----------
+    message : fis.v1.Encoder
+        As it is in a model version.
+
+    Raises
+    ------
+    ModelError
+        It has something that this package does not know.
+    """
+
+    def __init__(self, message: Any) -> None:
+        kinds = {fis_pb2.Encoder.Column.NUMERIC: _Numeric,
+                 fis_pb2.Encoder.Column.CATEGORICAL: _Categorical}
+        self._columns: List[Any] = []
+        for c in message.columns:
+            if c.type not in kinds:
+                raise ModelError(f"column {c.name}: type {c.type} is not known here")
+            self._columns.append(kinds[c.type](c))
+        self.names: Tuple[str, ...] = tuple(c.name for c in self._columns)
+        self.dimension = sum(c.width for c in self._columns)
+
+    def encode(self, rows: Any, ignore: Iterable[str] = ()) -> "np.ndarray[Any, Any]":
+        """float32 [n, dimension]; `RecordError` for what fisd would refuse."""
+        n, columns = by_column(rows, self.names, ignore)
+        x = np.zeros((n, self.dimension), dtype=np.float32)
+        first = 0
+        for c in self._columns:
+            out = x[:, first:first + c.width]
+            if c.name in columns:
+                c.encode(columns[c.name], out)
+            else:
+                c.encode_missing(out)
+            first += c.width
+        return x

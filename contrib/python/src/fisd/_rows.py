@@ -1,0 +1,125 @@
+"""Rows as users have them: one dict, dicts, a DataFrame, an array."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+import numpy as np
+
+from .errors import RecordError
+
+FLOAT_MAX = float(np.finfo(np.float32).max)
+
+
+def is_frame(rows: Any) -> bool:
+    """Whether it is a pandas.DataFrame, without importing pandas."""
+    return hasattr(rows, "columns") and hasattr(rows, "iloc") and hasattr(rows, "dtypes")
+
+
+def is_missing(v: Any) -> bool:
+    """None, NaN, pandas' NA and NaT: a missing value."""
+    if v is None:
+        return True
+    if isinstance(v, (float, np.floating)):
+        return math.isnan(v)
+    return type(v).__name__ in ("NAType", "NaTType") or \
+        (isinstance(v, (np.datetime64, np.timedelta64)) and bool(np.isnat(v)))
+
+
+def shown(v: Any) -> str:
+    text = repr(v)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def number(name: str, v: Any) -> float:
+    """The value of a numeric column, which is not missing.
+
+    Raises
+    ------
+    RecordError
+        It is no number that fits a 32-bit float, as fisd has it.
+    """
+    if isinstance(v, (bool, np.bool_)) or not isinstance(v, (int, float, np.integer, np.floating)):
+        raise RecordError(f"column {name}: number wanted, {shown(v)} found")
+    x = float(v)
+    if not abs(x) <= FLOAT_MAX:
+        raise RecordError(f"column {name}: {shown(v)} does not fit a 32-bit float")
+    return x
+
+
+def text(name: str, v: Any) -> str:
+    """The value of a categorical column, which is not missing; `RecordError` as `number`."""
+    if not isinstance(v, str):
+        raise RecordError(f"column {name}: text wanted, {shown(v)} found (read such columns as "
+                          "text, as with dtype=str)")
+    return v
+
+
+def to_array(rows: Any, names: Sequence[str]) -> Optional["np.ndarray[Any, Any]"]:
+    """[n, columns] when the rows are an array, or None. One row may have one dimension."""
+    if not isinstance(rows, np.ndarray):
+        return None
+    a = rows[np.newaxis, :] if rows.ndim == 1 else rows
+    if a.ndim != 2 or a.dtype.names:
+        raise RecordError(f"an array of shape (rows, columns) is wanted, found {rows.shape}")
+    if names and a.shape[1] != len(names):
+        raise RecordError(f"{a.shape[1]} columns, {len(names)} are wanted: "
+                          f"{', '.join(names[:8])}{', …' if len(names) > 8 else ''}")
+    return a
+
+
+def each(rows: Any, names: Sequence[str]) -> Iterator[Dict[str, Any]]:
+    """The rows one by one as dicts; those of an array have these names."""
+    array = to_array(rows, names)
+    if array is not None:
+        if not names:
+            raise RecordError("an array has no column names: give the pipeline its columns")
+        for row in array:
+            yield dict(zip(names, row.tolist()))
+    elif is_frame(rows):
+        keys = [str(c) for c in rows.columns]
+        for values in zip(*(rows[c].tolist() for c in rows.columns)):
+            yield dict(zip(keys, values))
+    elif isinstance(rows, Mapping):
+        yield dict(rows)
+    else:
+        for i, row in enumerate(rows):
+            if not isinstance(row, Mapping):
+                raise RecordError(f"a dict is wanted, {shown(row)} found", i)
+            yield dict(row)
+
+
+def by_column(rows: Any, names: Sequence[str],
+              also: Iterable[str]) -> Tuple[int, Dict[str, Any]]:
+    """How many rows there are, and their values column by column.
+
+    A column that no row has is not in the result: all its values are missing.
+
+    Raises
+    ------
+    RecordError
+        A column that is neither in `names` nor in `also`, as a misspelt one.
+    """
+    allowed = set(names) | set(also)
+    array = to_array(rows, names)
+    if array is not None:
+        return len(array), {name: array[:, i] for i, name in enumerate(names)}
+    if is_frame(rows):
+        for c in rows.columns:
+            _check_known(str(c), allowed, names)
+        return len(rows), {str(c): rows[c].to_numpy() for c in rows.columns if str(c) in names}
+    listed: List[Dict[str, Any]] = list(each(rows, names))
+    for i, row in enumerate(listed):
+        for key in row:
+            if key not in allowed:
+                _check_known(str(key), allowed, names, i)
+    return len(listed), {name: [row.get(name) for row in listed] for name in names}
+
+
+def _check_known(name: str, allowed: "set[str]", names: Sequence[str],
+                 row: Optional[int] = None) -> None:
+    if name not in allowed:
+        more = ", …" if len(names) > 12 else ""
+        raise RecordError(f"unknown column {name!r} (allowed: {', '.join(names[:12])}{more}); "
+                          "columns that are no features are named by `ignore`", row)

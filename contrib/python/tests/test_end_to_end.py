@@ -1,0 +1,221 @@
+"""Records go in, people are asked, a version comes out, and Python predicts as fisd does."""
+
+import json
+import os
+import pickle
+import random
+import struct
+import subprocess
+
+import numpy as np
+import pandas
+import pytest
+
+import fisd
+from conftest import LABEL, NUMERIC, WAIT, rows_of, typed, wait, write_rows
+
+REFERENCE = os.environ.get("REFERENCE", "build/python/reference")
+COUNT = 1000
+
+
+@pytest.fixture(scope="module")
+def models(pipeline):
+    with fisd.Models(pipeline) as models:
+        models.wait(WAIT)
+        yield models
+
+
+@pytest.fixture(scope="module")
+def trained(pipeline, pool, answers, models):
+    """Two rounds of labels: answered one by one, skipped once, beside a follower."""
+    served = []
+    with fisd.Models(pipeline, on_served=served.append) as other, \
+            fisd.Records(pipeline) as records:
+        first = other.wait(WAIT)
+        frame = pandas.DataFrame(pool[:2000])
+        frame["note"] = "from a frame"
+        assert records.send(frame) == 2000
+        records.flush()
+        asked, skipped = [], None
+        with fisd.Requests(pipeline, annotator="ann", idle=WAIT) as requests:
+            for request in requests:
+                assert request.record["note"] == "from a frame"
+                assert request.classes == ("<=50K", ">50K")
+                if skipped is None:
+                    skipped = request.id
+                    requests.skip(request)
+                    continue
+                requests.answer(request, answers[request.id])
+                asked.append(request.id)
+                if len(asked) == 64:
+                    break
+        assert len(set(asked)) == 64 and skipped not in asked
+        last = other.wait(WAIT, first.version + 2)
+        wait(lambda: len(served) == 3, "a callback for each served version")
+    assert [v.version for v in served] == [first.version, first.version + 1, first.version + 2]
+    models.wait(WAIT, last.version)
+    return last
+
+
+def spoilt(adult):
+    """Real rows of the test set, some values of which are missing or were never seen."""
+    dice = random.Random(7)
+    rows = rows_of(adult / "test.csv")[:COUNT]
+    for i, row in enumerate(rows):
+        for name in row:
+            if name in ("id", "sex", LABEL):
+                continue
+            if dice.random() < 0.05:
+                row[name] = ""
+            elif name not in NUMERIC and dice.random() < 0.05:
+                row[name] = f"never seen {i} ü"
+        if i % 100 == 0:
+            row["capital-gain"] = "3e30"  # cut off at 50 deviations
+    return rows
+
+
+def text(s):
+    raw = s.encode()
+    return struct.pack("I", len(raw)) + raw
+
+
+def by_reference(version, rows):
+    """Features [n, d] and logits [n, K] by the C library."""
+    m, out = version.message, []
+    out.append(struct.pack("I", len(m.encoder.columns)))
+    for c in m.encoder.columns:
+        out.append(text(c.name) + struct.pack("=IIddII", c.type, c.scale, c.mean, c.deviation,
+                                              c.missing_indicator, len(c.categories)))
+        out.extend(text(k) for k in c.categories)
+    out.append(struct.pack(f"I{len(m.network.width)}I", len(m.network.width), *m.network.width))
+    out.append(np.array(m.network.parameters, dtype=np.float32).tobytes())
+    out.append(struct.pack("I", len(rows)))
+    for row in rows:
+        for name in version.columns:
+            v = row.get(name)
+            out.append(struct.pack("I", 0) if v is None else
+                       struct.pack("=Id", 1, v) if isinstance(v, float) else
+                       struct.pack("I", 2) + text(v))
+    done = subprocess.run([REFERENCE], input=b"".join(out), stdout=subprocess.PIPE, check=True)
+    d, k = m.network.width[0], m.network.width[-1]
+    both = np.frombuffer(done.stdout, dtype=np.float32).reshape(len(rows), d + k)
+    return both[:, :d], both[:, d:]
+
+
+def softmax(z):
+    e = np.exp(z.astype(np.float64) - z.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def test_predictions_are_those_of_c(trained, adult):
+    rows = [typed(row) for row in spoilt(adult)]
+    features, logits = by_reference(trained, rows)
+    assert any(c.missing_indicator for c in trained.message.encoder.columns)
+    assert np.array_equal(trained.encode(rows, ignore=["id"]), features)
+    assert np.isclose(features, 50).any(), "a value is cut off"
+    got = trained.predict_proba(rows, ignore=["id"])
+    assert np.abs(got - softmax(logits)).max() < 1e-5
+    assert list(trained.predict(rows, ignore=["id"])) == \
+        [trained.classes[i] for i in logits.argmax(axis=1)]
+    assert got.shape == (COUNT, 2) and np.allclose(got.sum(axis=1), 1)
+
+
+def test_metrics_are_those_of_fisctl(trained, adult, daemon):
+    """fisctl reads the same rows from a file, by its own reader, encoder and network."""
+    rows = spoilt(adult)
+    path = daemon.folder / "spoilt.csv"
+    write_rows(path, rows)
+    said = json.loads(daemon.fisctl("models", "evaluate", "--version", str(trained.version),
+                                    "--test", str(path), "--json"))
+    frame = pandas.read_csv(path)
+    ignore = ["id", "sex", LABEL]
+    hit = trained.predict(frame, ignore) == frame[LABEL]
+    assert said["rows"] == COUNT
+    assert said["accuracy"] == pytest.approx(hit.mean(), abs=1e-6)
+    p = trained.predict_proba(frame, ignore)
+    y = frame[LABEL].map({k: i for i, k in enumerate(trained.classes)}).to_numpy()
+    loss = -np.log(p[np.arange(COUNT), y])
+    risk = max(abs(loss[(frame["sex"] == g).to_numpy()].mean() - loss.mean())
+               for g in frame["sex"].unique())
+    assert said["risk_disparity"] == pytest.approx(risk, abs=1e-5)
+
+
+def test_one_row_is_the_same_in_every_shape(trained, pool):
+    record = {k: v for k, v in pool[0].items() if k != "id"}
+    one = trained.predict_proba(record)
+    assert one.shape == (1, 2)
+    assert np.array_equal(one, trained.predict_proba([record]))
+    assert np.array_equal(one, trained.predict_proba(pandas.DataFrame([record])))
+    values = np.array([[record.get(c) for c in trained.columns]], dtype=object)
+    assert np.array_equal(one, trained.predict_proba(values))
+    assert np.array_equal(one, trained.predict_proba(values[0]))
+    assert trained.predict_proba([]).shape == (0, 2)
+
+
+def test_a_version_can_be_pickled(trained, pool):
+    again = pickle.loads(pickle.dumps(trained))
+    assert np.array_equal(again.predict_proba(pool[:9], ["id"]),
+                          trained.predict_proba(pool[:9], ["id"]))
+
+
+def test_the_follower_knows_what_fisctl_knows(trained, models, daemon):
+    listed = [json.loads(line) for line in daemon.fisctl("models", "list", "--json").splitlines()]
+    assert [(v["version"], v["served"]) for v in listed] == \
+        [(v.version, v.served) for v in models.versions]
+    for told, v in zip(listed, models.versions):
+        assert told["lineage"]["labels_bought"] == v.labels_bought
+        assert v.metrics["accuracy"] == pytest.approx(told["metrics"]["accuracy"], abs=1e-6)
+    assert models[1].parent == 0
+    with pytest.raises(KeyError):
+        models[99]
+
+
+def test_a_rollback_is_swapped_in(trained, models, daemon, pool):
+    before = models.served
+    daemon.fisctl("models", "rollback", "1")
+    after = models.wait(WAIT, before.version + 1)
+    assert after.reason == "rolled_back"
+    assert np.array_equal(models.predict_proba(pool[:50]),
+                          models[1].predict_proba(pool[:50], ["id"]))
+
+
+def test_nothing_is_handed_out_again(trained, pipeline):
+    """Not to the same group, and not to a new one: everything is answered."""
+    for group in (None, "others"):
+        with fisd.Requests(pipeline, group=group, idle=3) as requests:
+            assert list(requests) == []
+
+
+def test_a_correction_is_seen_by_the_operator(trained, pipeline, answers, broker):
+    from fisd import _kafka
+    first = next(m for m in _kafka.read_all(pipeline, pipeline.topic("labels"), 10)
+                 if b'"label"' in m.value())
+    told = json.loads(first.value())
+    other = next(k for k in trained.classes if k != told["label"])
+    with fisd.Labels(pipeline) as labels:
+        labels.correct(told["id"], other, annotator="ann")
+
+    def refused():
+        try:
+            return [dict(m.headers())["fis.error.code"]
+                    for m in _kafka.read_all(pipeline, pipeline.topic("dead_letter"), 10)]
+        except fisd.KafkaError:  # fisd has not made the topic yet
+            return []
+    assert wait(refused, "a dead letter") == [b"contradiction"]
+
+
+def test_classifier(trained, models, adult):
+    from sklearn.base import clone
+    from sklearn.metrics import get_scorer, roc_auc_score
+    from sklearn.pipeline import make_pipeline
+    frame = pandas.read_csv(adult / "test.csv")
+    classifier = clone(fisd.FisdClassifier(trained, ignore=["id", "sex", LABEL])).fit()
+    p = classifier.predict_proba(frame)
+    assert list(classifier.classes_) == sorted(trained.classes)
+    assert roc_auc_score(frame[LABEL] == ">50K", p[:, 1]) > 0.8
+    assert classifier.score(frame, frame[LABEL]) == \
+        (trained.predict(frame, ["id", "sex", LABEL]) == frame[LABEL]).mean()
+    assert get_scorer("neg_log_loss")(classifier, frame, frame[LABEL]) > -0.7
+    following = clone(fisd.FisdClassifier(models, follow=True, ignore=["id", "sex", LABEL]))
+    assert make_pipeline(following.fit()).predict(frame[:5]).shape == (5,)
+    assert following.version_ is models.served
