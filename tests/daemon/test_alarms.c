@@ -133,7 +133,7 @@ static void quiet_when_all_is_well(void **state)
     assert_true(none(w));
     assert_int_equal(w->turned, 0);
     for (int i = 0; i < ALARM_COUNT; i++) {
-        assert_non_null(w->a.all[i].meaning);
+        assert_non_null(w->a.all[i].advice);
         for (int k = 0; k < i; k++)
             assert_string_not_equal(w->a.all[i].name, w->a.all[k].name);
     }

@@ -58,6 +58,9 @@ class Page:
         except AssertionError as e:
             raise AssertionError(f"{e}; it says: {self.b.text('#headline')}") from None
 
+    def level(self):
+        return self.b.run("return document.querySelector('#headline').dataset.level")
+
     def picture(self, name, whole=True):
         to = os.environ.get("FISD_TEST_PICTURES")
         if to:
@@ -123,7 +126,7 @@ def no_broker():
     with Browser() as b, Pipeline(nowhere, topics=False) as p:
         page = Page(p, b).start(ready=None)
         page.headline("No Kafka broker answers", "kafka.bootstrap.servers", "goes on by itself")
-        same(b.run("return document.querySelector('#headline').dataset.level"), "trouble")
+        same(page.level(), "wait", "no alarm yet: it waits")
         has(b.text("#versions-none"), "No version")
         has(b.text("#lags-none"), "No broker")
         for section in ("funnel", "groups", "best"):
@@ -132,6 +135,10 @@ def no_broker():
         page.picture("no-broker-phone")
         b.size(1280, 900)
         page.picture("no-broker")
+        page.until(lambda: [a["name"] for a in page.api("alarms")["alarms"]] == ["broker_away"],
+                   "the alarm, after its 30 s")
+        page.until(lambda: page.level() == "trouble", "what the alarm says is how it looks")
+        has(b.text("#alarms"), "broker away", page.api("alarms")["alarms"][0]["advice"])
         page.no_complaints()
 
 
@@ -382,8 +389,7 @@ def restarted():
         page.headline("Waiting for 24 labels: none has come since this start of fisd",
                       f"{answered} answers came before")
         has(b.text("#tiles"), "no answer since this start")
-        page.until(lambda: b.run("return document.querySelector('#headline').dataset.level")
-                   == "warn", "labels_stuck shows in the headline")
+        page.until(lambda: page.level() == "warn", "labels_stuck shows in the headline")
 
 
 @test("what noise on the directions buys is shown, as the API and the metrics have it")
@@ -421,8 +427,8 @@ def trouble():
                                          alarms={"rejected": 2}), files=files) as p:
         page = Page(p, b).start()
         page.until_versions(4)
-        page.headline("The gate has rejected the last", "versions: not fairer",
-                      "Version 1 goes on being served")
+        page.headline(", 1 alarm")
+        same(page.level(), "warn")
         reasons = [v["reason"] for v in page.api("versions")["versions"][1:]]
         same(set(reasons), {"not_fairer"})
         page.until(lambda: any(a["name"] == "gate_rejecting" for a in page.api("alarms")["alarms"]),
@@ -431,7 +437,7 @@ def trouble():
                    == b.run("return document.querySelectorAll('#alarms li').length"),
                    "alarms of the API")
         for a in page.api("alarms")["alarms"]:
-            has(b.text("#alarms"), a["name"].replace("_", " "), a["text"])
+            has(b.text("#alarms"), a["name"].replace("_", " "), a["text"], a["advice"])
         row = b.rows("#groups-table")[2]
         same((row[1], row[4]), ("20 few", "n/e"), "a group without positives, judged by half")
         why = b.run("return document.querySelector('#groups-table abbr').title")
@@ -447,11 +453,11 @@ def protected():
         page = Page(p, b).start()
         page.until(lambda: b.seen("#ask-token"), "the question for the token")
         same(b.text("#pipeline"), "", "nothing is shown before")
-        page.headline("fisd wants its token", "It answers", "http.token_file")
+        page.headline("fisd requires its token", "It answers", "http.token_file")
         give_token(page, "not-the-token-of-this-one")
         page.until(lambda: b.seen("#ask-token"), "the question for the token again")
-        page.headline("The token is another one", "It answers")
-        has(b.text("#ask-error"), "another one")
+        page.headline("The token does not match", "It answers")
+        has(b.text("#ask-error"), "does not match")
         give_token(page)
         page.headline("Waiting for records")
         same(b.text("#pipeline"), p.name)

@@ -9,14 +9,24 @@
 #define RATE_VERSIONS 5 /* versions before the served one that its rates are compared with */
 #define FEW_DEAD 10     /* fewer are no trend */
 
-static int say(char *text, const char *format, ...) FIS_PRINTF(2, 3);
-static int say(char *text, const char *format, ...)
+/* What a rule looks at, and where it says what it found. */
+struct look {
+    const struct alarms *a;
+    const struct status *s;
+    const struct config *cfg;
+    bool on; /* it is raised */
+    char *text;
+};
+
+/* True: the condition holds. */
+static bool found(const struct look *k, const char *format, ...) FIS_PRINTF(2, 3);
+static bool found(const struct look *k, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(text, ALARM_TEXT, format, args);
+    vsnprintf(k->text, ALARM_TEXT, format, args);
     va_end(args);
-    return n;
+    return true;
 }
 
 /* "3 d 4 h", "12 min": for people. */
@@ -42,26 +52,18 @@ static double upper(double limit, bool on)
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-static bool broker_away(const struct alarms *a, const struct status *s, bool on, char *text)
-{
-    (void)a;
-    (void)on;
-    if (s->stopping || s->broker_seen)
-        return false;
-    say(text, "%s%s%.200s", s->started ? "no broker is reached" : "no broker has answered yet",
-        *s->broker_trouble ? ": " : "", s->broker_trouble);
-    return true;
-}
-
-static bool not_working(const struct alarms *a, const struct status *s, bool on, char *text)
+static bool broker_away(const struct look *k)
 {
     char reason[STATUS_REASON];
-    (void)a;
-    (void)on;
-    if (s->stopping || !s->broker_seen || status_ready(s, reason))
-        return false;
-    say(text, "%s", reason);
-    return true;
+    return !k->s->stopping && !k->s->broker_seen && !status_ready(k->s, reason) &&
+           found(k, "%.240s", reason);
+}
+
+static bool not_working(const struct look *k)
+{
+    char reason[STATUS_REASON];
+    return !k->s->stopping && k->s->broker_seen && !status_ready(k->s, reason) &&
+           found(k, "%s", reason);
 }
 
 /* ---- labels ---------------------------------------------------------------------------------- */
@@ -75,108 +77,92 @@ static bool may_ask(const struct status *s)
            (strcmp(c->phase, "collect") == 0 || strcmp(c->phase, "label") == 0);
 }
 
-/* Nothing is out, nothing was asked for lately, and that is not because a window still fills. */
-static bool labels_starved(const struct alarms *a, const struct status *s, bool on, char *text)
+/* Nothing is out, nothing was asked for recently, and that is not because a window still fills. */
+static bool labels_starved(const struct look *k)
 {
-    const struct trainer_role_counts *c = &s->trainer.counts;
-    uint64_t since = c->records - a->asked_records, limit = s->cfg->alarms.starved;
-    char told[32];
-    (void)on;
-    if (!limit || !may_ask(s) || c->selector.open > 0 || s->mono_ms - a->asked_ms < limit)
+    const struct trainer_role_counts *c = &k->s->trainer.counts;
+    uint64_t since = c->records - k->a->asked_records, limit = k->cfg->alarms.starved;
+    uint64_t now = k->s->mono_ms, quiet = now - k->a->records_ms;
+    char age[32];
+    if (!limit || !may_ask(k->s) || c->selector.open > 0 || now - k->a->asked_ms < limit)
         return false;
-    if (s->mono_ms - a->records_ms >= limit)
-        say(text, "nothing is asked for although there is budget: no record has been scored for %s",
-            span(s->mono_ms - a->records_ms, told));
-    else if (since >= 2 * (uint64_t)s->cfg->selection.window_records)
-        say(text,
-            "nothing is asked for although there is budget: %" PRIu64 " records were scored since "
-            "the last request, and %u candidates are held",
-            since, c->selector.held);
-    else
-        return false;
-    return true;
+    if (quiet >= limit)
+        return found(k,
+                     "nothing is asked for although there is budget: no record has been scored for "
+                     "%s",
+                     span(quiet, age));
+    return since >= 2 * (uint64_t)k->cfg->selection.window_records &&
+           found(k,
+                 "nothing is asked for although there is budget: %" PRIu64
+                 " records were scored since the last request, and %u candidates are held",
+                 since, c->selector.held);
 }
 
-static bool labels_stuck(const struct alarms *a, const struct status *s, bool on, char *text)
+static bool labels_stuck(const struct look *k)
 {
-    uint64_t limit = s->cfg->alarms.label_age;
+    const struct trainer_status *t = &k->s->trainer;
+    uint64_t limit = k->cfg->alarms.label_age;
     char age[32], allowed[32];
-    (void)a;
-    (void)on;
-    if (!limit || !s->trainer.running || !s->trainer.n_requests ||
-        s->trainer.requests[0].age_ms < limit)
-        return false;
-    say(text, "%u requests are open, the oldest for %s; alarms.label_age is %s",
-        s->trainer.counts.selector.open, span(s->trainer.requests[0].age_ms, age),
-        span(limit, allowed));
-    return true;
+    return limit && t->running && t->n_requests && t->requests[0].age_ms >= limit &&
+           found(k, "%u requests are open, the oldest for %s; alarms.label_age is %s",
+                 t->counts.selector.open, span(t->requests[0].age_ms, age), span(limit, allowed));
 }
 
-static bool nearly_spent(uint64_t left, uint64_t budget, double share, bool on)
+/* Of a budget; 0: there is none. */
+static bool nearly_spent(const struct look *k, uint64_t left, uint64_t budget)
 {
-    return !left || (double)left < (on ? share / NEARER : share) * (double)budget;
+    double share = k->cfg->alarms.budget_left;
+    return k->s->trainer.running && budget && left != UINT64_MAX &&
+           (!left || (double)left < (k->on ? share / NEARER : share) * (double)budget);
 }
 
-static bool budget_low(const struct alarms *a, const struct status *s, bool on, char *text)
+static bool budget_low(const struct look *k)
 {
-    uint64_t budget = s->cfg->selection.budget, left = s->trainer.counts.selector.budget_left;
-    (void)a;
-    if (!s->trainer.running || !budget || left == UINT64_MAX ||
-        !nearly_spent(left, budget, s->cfg->alarms.budget_left, on))
-        return false;
-    say(text, "%" PRIu64 " of selection.budget's %" PRIu64 " labels are left%s", left, budget,
-        left ? "" : ": nothing more is asked for");
-    return true;
+    uint64_t budget = k->cfg->selection.budget, left = k->s->trainer.counts.selector.budget_left;
+    return nearly_spent(k, left, budget) &&
+           found(k, "%" PRIu64 " of selection.budget's %" PRIu64 " labels are left%s", left, budget,
+                 left ? "" : ": nothing more is asked for");
 }
 
 /* While the whole budget lasts: when that is spent, no day brings more. */
-static bool daily_budget_low(const struct alarms *a, const struct status *s, bool on, char *text)
+static bool daily_budget_low(const struct look *k)
 {
-    uint64_t budget = s->cfg->selection.daily_budget, asked = s->trainer.counts.day_asked;
-    uint64_t left = asked < budget ? budget - asked : 0;
-    (void)a;
-    if (!s->trainer.running || !budget || !s->trainer.counts.selector.budget_left ||
-        !nearly_spent(left, budget, s->cfg->alarms.budget_left, on))
-        return false;
-    say(text, "%" PRIu64 " of selection.daily_budget's %" PRIu64 " labels are left%s", left, budget,
-        left ? " for this day (UTC)" : ": nothing more is asked for on this day (UTC)");
-    return true;
+    const struct trainer_role_counts *c = &k->s->trainer.counts;
+    uint64_t budget = k->cfg->selection.daily_budget;
+    uint64_t left = c->day_asked < budget ? budget - c->day_asked : 0;
+    return c->selector.budget_left && nearly_spent(k, left, budget) &&
+           found(k, "%" PRIu64 " of selection.daily_budget's %" PRIu64 " labels are left%s", left,
+                 budget,
+                 left ? " for this day (UTC)" : ": nothing more is asked for on this day (UTC)");
 }
 
 /* ---- what is served -------------------------------------------------------------------------- */
 
-static bool gate_rejecting(const struct alarms *a, const struct status *s, bool on, char *text)
+static bool gate_rejecting(const struct look *k)
 {
-    uint32_t row = version_log_rejected_in_row(s->versions), limit = s->cfg->alarms.rejected;
-    (void)a;
-    (void)on;
-    if (!limit || row < limit)
-        return false;
-    say(text, "%u versions in a row were rejected, the newest as %s", row,
-        version_log_rejected_as(s->versions));
-    return true;
+    uint32_t row = version_log_rejected_in_row(k->s->versions), limit = k->cfg->alarms.rejected;
+    return limit && row >= limit &&
+           found(k, "%u versions in a row were rejected, the newest as %s", row,
+                 version_log_rejected_as(k->s->versions));
 }
 
-static enum fis_metric metric_of(const struct status *s)
+static enum fis_metric metric_of(const struct config *cfg)
 {
     return (enum fis_metric)(FIS_DEMOGRAPHIC_PARITY +
-                             (s->cfg->fairness.metric - CONFIG_DEMOGRAPHIC_PARITY));
+                             (cfg->fairness.metric - CONFIG_DEMOGRAPHIC_PARITY));
 }
 
-static bool unfair(const struct alarms *a, const struct status *s, bool on, char *text)
+static bool unfair(const struct look *k)
 {
-    const struct version_info *v = version_log_served(s->versions);
-    double target = s->cfg->fairness.target;
-    enum fis_metric metric = metric_of(s);
-    (void)a;
+    const struct version_info *v = version_log_served(k->s->versions);
+    double target = k->cfg->fairness.target;
+    enum fis_metric metric = metric_of(k->cfg);
     if (!(target > 0) || !v || !v->metrics.n)
         return false;
     double gap = fis_metrics_of(&v->metrics, metric);
-    if (!(gap > upper(target, on)))
-        return false;
-    say(text, "version %" PRIu64 ", which is served, has %s %.3f; fairness.target is %.3f",
-        v->version, fis_metric_name(metric), gap, target);
-    return true;
+    return gap > upper(target, k->on) &&
+           found(k, "version %" PRIu64 ", which is served, has %s %.3f; fairness.target is %.3f",
+                 v->version, fis_metric_name(metric), gap, target);
 }
 
 /* What the metric compares: see fis_cells_check. */
@@ -186,67 +172,58 @@ static const char *cell_of(enum fis_metric metric)
                                                                            : "group";
 }
 
-static bool validation_small(const struct alarms *a, const struct status *s, bool on, char *text)
+static bool validation_small(const struct look *k)
 {
-    const struct trainer_validation_status *v = &s->trainer.validation;
-    const struct config_gate *g = &s->cfg->gate;
-    enum fis_metric metric = metric_of(s);
-    (void)a;
-    (void)on;
-    if (!s->trainer.running || v->rows == 0)
+    const struct trainer_validation_status *v = &k->s->trainer.validation;
+    const struct config_gate *g = &k->cfg->gate;
+    enum fis_metric metric = metric_of(k->cfg);
+    bool few = v->smallest_cell < g->min_cell;
+    if (!k->s->trainer.running || v->rows == 0)
         return false;
     if (v->rows < g->min_rows)
-        say(text,
-            "%u validation rows, gate.min_rows is %u: no version after the first is published",
-            v->rows, g->min_rows);
-    else if (v->smallest_cell < g->min_cell)
-        say(text,
-            "%u rows to judge by in the smallest %s that %s needs, gate.min_cell is %u: no version "
-            "after the first is published",
-            v->smallest_cell, cell_of(metric), fis_metric_name(metric), g->min_cell);
-    else if (v->smallest_cell < g->warn_cell)
-        say(text,
-            "%u rows to judge by in the smallest %s that %s needs; below gate.warn_cell, %u, "
-            "verdicts are uncertain",
-            v->smallest_cell, cell_of(metric), fis_metric_name(metric), g->warn_cell);
-    else
-        return false;
-    return true;
+        return found(k,
+                     "%u validation rows, gate.min_rows is %u: no version after the first is "
+                     "published",
+                     v->rows, g->min_rows);
+    return (few || v->smallest_cell < g->warn_cell) &&
+           found(k, "%u rows to judge by in the smallest %s that %s needs%s%u%s", v->smallest_cell,
+                 cell_of(metric), fis_metric_name(metric),
+                 few ? ", gate.min_cell is " : "; below gate.warn_cell, ",
+                 few ? g->min_cell : g->warn_cell,
+                 few ? ": no version after the first is published" : ", verdicts are uncertain");
 }
 
-static bool validation_stale(const struct alarms *a, const struct status *s, bool on, char *text)
+static bool validation_stale(const struct look *k)
 {
-    int64_t newest = s->trainer.validation.newest_ms;
-    uint64_t limit = s->cfg->alarms.validation_age;
+    int64_t newest = k->s->trainer.validation.newest_ms;
+    uint64_t limit = k->cfg->alarms.validation_age;
     char age[32], allowed[32];
-    (void)a;
-    (void)on;
-    if (!limit || !s->trainer.running || newest <= 0 || s->wall_ms < newest ||
-        (uint64_t)(s->wall_ms - newest) < limit)
+    if (!limit || !k->s->trainer.running || newest <= 0 || k->s->wall_ms < newest)
         return false;
-    say(text, "the newest validation row is of %s ago; alarms.validation_age is %s",
-        span((uint64_t)(s->wall_ms - newest), age), span(limit, allowed));
-    return true;
+    uint64_t since = (uint64_t)(k->s->wall_ms - newest);
+    return since >= limit &&
+           found(k, "the newest validation row is of %s ago; alarms.validation_age is %s",
+                 span(since, age), span(limit, allowed));
 }
 
-static bool drift(const struct alarms *a, const struct status *s, bool on, char *text)
+static bool drift(const struct look *k)
 {
-    const struct scorer_drift *d = &s->scorer.drift;
-    double limit = s->cfg->alarms.drift;
-    (void)a;
-    if (!(limit > 0) || d->n == 0 || !(d->columns[0].psi > upper(limit, on)))
-        return false;
-    say(text,
-        "column %.100s of the records is not distributed as in the initial set: population "
-        "stability index %.2f, alarms.drift is %.2f (%u of %u columns are above)",
-        d->columns[0].name, d->columns[0].psi, limit, d->above, d->all);
-    return true;
+    const struct scorer_drift *d = &k->s->scorer.drift;
+    double limit = k->cfg->alarms.drift;
+    return limit > 0 && d->n && d->columns[0].psi > upper(limit, k->on) &&
+           found(k,
+                 "column %.100s of the records is not distributed as in the initial set: "
+                 "population stability index %.2f, alarms.drift is %.2f (%u of %u columns are "
+                 "above)",
+                 d->columns[0].name, d->columns[0].psi, limit, d->above, d->all);
 }
 
-/* The largest move of a group's rate from `then` to `now`, over the move that chance explains. */
-static bool moved(const struct version_info *then, const struct version_info *now, double limit,
-                  char *text)
+/* A group's rate has moved from `then` to `now` by more than the limit, and than chance explains.
+ */
+static bool moved(const struct look *k, const struct version_info *then,
+                  const struct version_info *now)
 {
+    double limit = upper(k->cfg->alarms.rate_moved, k->on);
     uint32_t groups = now->metrics.n_groups;
     for (uint32_t g = 0; g < groups && groups == then->metrics.n_groups; g++) {
         const struct fis_group_metrics *p = &then->metrics.group[g], *q = &now->metrics.group[g];
@@ -255,30 +232,27 @@ static bool moved(const struct version_info *then, const struct version_info *no
         double rate = (p->positive_rate + q->positive_rate) / 2;
         double se = sqrt(rate * (1 - rate) * (1 / (double)p->n + 1 / (double)q->n));
         double by = fabs(q->positive_rate - p->positive_rate);
-        if (by > limit && by > 3 * se) {
-            say(text,
-                "P(yhat = positive) of group %u went from %.3f in version %" PRIu64
-                " to %.3f in version %" PRIu64 "; alarms.rate_moved is %.3f",
-                g, p->positive_rate, then->version, q->positive_rate, now->version, limit);
-            return true;
-        }
+        if (by > limit && by > 3 * se)
+            return found(k,
+                         "P(yhat = positive) of group %u went from %.3f in version %" PRIu64
+                         " to %.3f in version %" PRIu64 "; alarms.rate_moved is %.3f",
+                         g, p->positive_rate, then->version, q->positive_rate, now->version, limit);
     }
     return false;
 }
 
-static bool group_rate_moved(const struct alarms *a, const struct status *s, bool on, char *text)
+static bool group_rate_moved(const struct look *k)
 {
-    const struct version_info *now = version_log_served(s->versions), *then;
-    double limit = upper(s->cfg->alarms.rate_moved, on);
+    const struct version_info *now = version_log_served(k->s->versions), *then;
     uint32_t compared = 0;
-    (void)a;
-    if (!now || !(limit > 0) || !now->metrics.n)
+    if (!now || !(k->cfg->alarms.rate_moved > 0) || !now->metrics.n)
         return false;
-    for (uint32_t i = 0; (then = version_log_at(s->versions, i)) && compared < RATE_VERSIONS; i++) {
+    for (uint32_t i = 0; (then = version_log_at(k->s->versions, i)) && compared < RATE_VERSIONS;
+         i++) {
         if (then == now || !then->served || !then->metrics.n || then->version > now->version)
             continue;
         compared++;
-        if (moved(then, now, limit, text))
+        if (moved(k, then, now))
             return true;
     }
     return false;
@@ -299,21 +273,19 @@ static uint64_t read_now(const struct status *s)
     return c->records + c->refused + c->tombstones + s->trainer.read;
 }
 
-static bool dead_letters(const struct alarms *a, const struct status *s, bool on, char *text)
+static bool dead_letters(const struct look *k)
 {
-    double limit = s->cfg->alarms.dead_letters;
-    uint64_t dead = dead_now(s), all = read_now(s);
-    if (!(limit > 0) || dead < a->minutes[0].dead || all < a->minutes[0].read)
+    double limit = k->cfg->alarms.dead_letters;
+    uint64_t dead = dead_now(k->s), all = read_now(k->s);
+    if (!(limit > 0) || dead < k->a->minutes[0].dead || all < k->a->minutes[0].read)
         return false;
-    dead -= a->minutes[0].dead;
-    all -= a->minutes[0].read;
-    if (dead < FEW_DEAD || (double)dead <= upper(limit, on) * (double)all)
-        return false;
-    say(text,
-        "%" PRIu64 " of the last five minutes' %" PRIu64 " messages could not be used; the "
-        "dead-letter topic has them with the reason",
-        dead, all);
-    return true;
+    dead -= k->a->minutes[0].dead;
+    all -= k->a->minutes[0].read;
+    return dead >= FEW_DEAD && (double)dead > upper(limit, k->on) * (double)all &&
+           found(k,
+                 "%" PRIu64 " of the last five minutes' %" PRIu64 " messages could not be used; "
+                 "the dead-letter topic has them with the reason",
+                 dead, all);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -321,40 +293,58 @@ static bool dead_letters(const struct alarms *a, const struct status *s, bool on
 struct rule {
     const char *name, *severity;
     uint64_t raise_ms, clear_ms; /* how long the condition must hold, and not hold */
-    bool (*holds)(const struct alarms *a, const struct status *s, bool on, char *text);
-    const char *meaning;
+    bool (*holds)(const struct look *k);
+    const char *meaning, *advice; /* when it holds; what to do about it */
 };
 /* clang-format off */
 static const struct rule rules[ALARM_COUNT] = {
     [ALARM_BROKER_AWAY] = {"broker_away", "critical", 30000, 5000, broker_away,
-        "No Kafka broker is reached."},
+        "No Kafka broker is reached.",
+        "Check that the broker runs, that kafka.bootstrap.servers is its address, and that its security "
+        "settings fit. fisd goes on by itself when a broker answers."},
     [ALARM_NOT_WORKING] = {"not_working", "critical", 120000, 5000, not_working,
         "The process is not ready, as /readyz says it, though a broker is there: no leader and no "
-        "warm standby, no head, no partition."},
+        "warm standby, no head, no partition.",
+        "Read the log of this process and of the one that leads."},
     [ALARM_LABELS_STARVED] = {"labels_starved", "warning", 10000, 1000, labels_starved,
-        "There is budget, and nothing to ask for (alarms.starved)."},
+        "There is budget, and nothing to ask for (alarms.starved).",
+        "Check what writes the records, the scorers' lag, and drift."},
     [ALARM_LABELS_STUCK] = {"labels_stuck", "warning", 10000, 1000, labels_stuck,
-        "A request waits for its label for too long (alarms.label_age)."},
+        "A request waits for its label for too long (alarms.label_age).",
+        "Check that the labelling tool answers on the topic of the labels. Cancel what nobody will "
+        "answer (fisctl labels cancel), or set labels.deadline."},
     [ALARM_BUDGET_LOW] = {"budget_low", "warning", 1000, 10000, budget_low,
-        "The budget is nearly spent (alarms.budget_left), or all of it."},
+        "The budget is nearly spent (alarms.budget_left), or all of it.",
+        "Raise selection.budget and reload, or let it end."},
     [ALARM_DAILY_BUDGET_LOW] = {"daily_budget_low", "warning", 1000, 10000, daily_budget_low,
-        "The day's budget is nearly spent (alarms.budget_left), or all of it."},
+        "The day's budget is nearly spent (alarms.budget_left), or all of it.",
+        "It goes on with the next day (UTC). For more labels a day, raise selection.daily_budget and "
+        "reload."},
     [ALARM_GATE_REJECTING] = {"gate_rejecting", "warning", 1000, 1000, gate_rejecting,
         "The gate rejects again and again (alarms.rejected); what is rejected only for a pin does not "
-        "count."},
+        "count.",
+        "not_fairer: fairness has levelled off, which is no fault. below_floor: check the newest labels, "
+        "and drift. few_rows, cell_too_small: add validation rows."},
     [ALARM_UNFAIR] = {"unfair", "critical", 1000, 60000, unfair,
-        "What is served is less fair than fairness.target wants."},
+        "What is served is less fair than fairness.target requires.",
+        "Roll back if an earlier version was fairer; else it takes more labels, or more validation rows."},
     [ALARM_VALIDATION_SMALL] = {"validation_small", "warning", 1000, 1000, validation_small,
         "Too few validation rows, in all (gate.min_rows) or of those that judge in a group, or group "
-        "and class, that the metric needs (gate.min_cell, gate.warn_cell)."},
+        "and class, that the metric needs (gate.min_cell, gate.warn_cell).",
+        "Add validation rows, above all of the smallest group and class."},
     [ALARM_VALIDATION_STALE] = {"validation_stale", "warning", 60000, 1000, validation_stale,
-        "The newest validation row is old (alarms.validation_age)."},
+        "The newest validation row is old (alarms.validation_age).",
+        "Add recent rows to the validation set."},
     [ALARM_DRIFT] = {"drift", "warning", 60000, 60000, drift,
-        "Records are not distributed as the initial set was (alarms.drift)."},
+        "Records are not distributed as the initial set was (alarms.drift).",
+        "Check the source of the column: a unit, an empty field. If the change is real, renew the "
+        "validation set; where the encoder no longer fits, begin a new pipeline."},
     [ALARM_GROUP_RATE_MOVED] = {"group_rate_moved", "warning", 1000, 60000, group_rate_moved,
-        "P(yhat = positive) of a group has moved between versions (alarms.rate_moved)."},
+        "P(yhat = positive) of a group has moved between versions (alarms.rate_moved).",
+        "Compare the versions (fisctl models compare); roll back if the change is not intended."},
     [ALARM_DEAD_LETTERS] = {"dead_letters", "warning", 5000, 60000, dead_letters,
-        "Many messages cannot be used (alarms.dead_letters)."},
+        "Many messages cannot be used (alarms.dead_letters).",
+        "Look at the reasons in the headers of the dead-letter topic, and correct the writer."},
 };
 /* clang-format on */
 
@@ -364,7 +354,7 @@ void alarms_init(struct alarms *a)
     for (int i = 0; i < ALARM_COUNT; i++) {
         a->all[i].name = rules[i].name;
         a->all[i].severity = rules[i].severity;
-        a->all[i].meaning = rules[i].meaning;
+        a->all[i].advice = rules[i].advice;
     }
 }
 
@@ -394,27 +384,32 @@ static void remember(struct alarms *a, const struct status *s)
     a->minute_ms = s->mono_ms;
 }
 
+static void look_at(struct alarms *a, int i, const struct status *s,
+                    void (*turned)(void *ctx, const struct alarm *alarm), void *ctx)
+{
+    struct alarm *one = &a->all[i];
+    char text[ALARM_TEXT];
+    bool held = rules[i].holds(&(struct look){a, s, s->cfg, one->on, text});
+    if (held != one->held || a->looked_ms == 0)
+        one->turned_ms = s->mono_ms;
+    one->held = held;
+    if (held)
+        memcpy(one->text, text, sizeof text);
+    if (held == one->on ||
+        s->mono_ms - one->turned_ms < (held ? rules[i].raise_ms : rules[i].clear_ms))
+        return;
+    one->on = held;
+    one->since_ms = s->wall_ms;
+    if (turned)
+        turned(ctx, one);
+}
+
 void alarms_look(struct alarms *a, const struct status *s,
                  void (*turned)(void *ctx, const struct alarm *alarm), void *ctx)
 {
     remember(a, s);
-    for (int i = 0; i < ALARM_COUNT; i++) {
-        struct alarm *one = &a->all[i];
-        char text[ALARM_TEXT];
-        bool held = rules[i].holds(a, s, one->on, text);
-        if (held != one->held || a->looked_ms == 0)
-            one->turned_ms = s->mono_ms;
-        one->held = held;
-        if (held)
-            memcpy(one->text, text, sizeof text);
-        if (held == one->on ||
-            s->mono_ms - one->turned_ms < (held ? rules[i].raise_ms : rules[i].clear_ms))
-            continue;
-        one->on = held;
-        one->since_ms = s->wall_ms;
-        if (turned)
-            turned(ctx, one);
-    }
+    for (int i = 0; i < ALARM_COUNT; i++)
+        look_at(a, i, s, turned, ctx);
     a->looked_ms = s->mono_ms ? s->mono_ms : 1;
 }
 

@@ -18,7 +18,7 @@
 
 struct alarm {
     const char *name, *severity; /* "warning", "critical" */
-    const char *meaning;         /* for the reference */
+    const char *advice;          /* what to do about it */
     bool on;
     bool held;             /* the condition, when it was last looked at */
     uint64_t turned_ms;    /* since when `held` is what it is; monotonic */

@@ -15,10 +15,10 @@ void api_alarms(void *ctx, const struct http_request *r, struct http_reply *out)
         for (int i = 0; i < ALARM_COUNT; i++) {
             const struct alarm *one = &a->all[i];
             if (one->on && strcmp(one->severity, order[k]) == 0)
-                json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:o}", "name", one->name,
-                                                      "severity", one->severity, "since_ms",
-                                                      (json_int_t)one->since_ms, "text",
-                                                      api_text(one->text, strlen(one->text))));
+                json_array_append_new(
+                    list, json_pack("{s:s, s:s, s:I, s:o, s:s}", "name", one->name, "severity",
+                                    one->severity, "since_ms", (json_int_t)one->since_ms, "text",
+                                    api_text(one->text, strlen(one->text)), "advice", one->advice));
         }
     api_send(out, json_pack("{s:o}", "alarms", list));
 }

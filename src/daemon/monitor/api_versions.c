@@ -118,9 +118,10 @@ void api_versions(void *ctx, const struct http_request *r, struct http_reply *ou
     (void)r;
     for (uint32_t i = version_log_count(s->versions); i-- > 0;)
         json_array_append_new(list, whole(s, version_log_at(s->versions, i)));
-    api_send(out, json_pack("{s:o, s:o, s:i, s:o}", "served",
+    api_send(out, json_pack("{s:o, s:o, s:i, s:i, s:o}", "served",
                             served ? json_integer((json_int_t)served->version) : json_null(),
-                            "epsilon", api_number(s->cfg->gate.epsilon), "rejected_in_row",
+                            "epsilon", api_number(s->cfg->gate.epsilon), "warn_cell",
+                            (int)s->cfg->gate.warn_cell, "rejected_in_row",
                             (int)version_log_rejected_in_row(s->versions), "versions", list));
 }
 

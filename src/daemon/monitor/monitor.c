@@ -252,8 +252,9 @@ static void say_ready(struct monitor *m, const struct status *s)
 static void say_alarm(void *ctx, const struct alarm *a)
 {
     (void)ctx;
-    log_line(a->on ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "alarm", "name=%s state=%s text=\"%s\"",
-             a->name, a->on ? "raised" : "over", a->text);
+    log_line(a->on ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "alarm", "name=%s state=%s text=\"%s\"%s%s%s",
+             a->name, a->on ? "raised" : "over", a->text, a->on ? " advice=\"" : "",
+             a->on ? a->advice : "", a->on ? "\"" : "");
 }
 
 void monitor_tick(struct monitor *m)

@@ -29,8 +29,9 @@ const data = {
   drift: null,
   rate: null,
   lag: null,
+  few: 0,
   lost: null,
-  locked: null /* "wanted" or "wrong": fisd answers, but not without its token */
+  locked: null /* "required" or "wrong": fisd answers, but not without its token */
 };
 let failures = 0, timer = 0, heard = 0;
 
@@ -48,6 +49,7 @@ async function readAll() {
     ["status", "versions", "candidates", "requests", "throughput", "lag", "alarms", "drift"].map(
       read));
   data.status = status;
+  data.few = versions?.warn_cell ?? 0;
   data.t = status.trainer?.leading ?? null;
   data.versions =
     classify([...versions?.versions ?? []].sort((a, b) => b.version - a.version), versions?.served);
@@ -189,17 +191,17 @@ async function confirmed(event) {
 
 function needToken(sent) {
   data.lost = null;
-  if (sent !== token.get()) return; /* another one has been given meanwhile */
-  data.locked = sent ? "wrong" : data.locked ?? "wanted";
+  if (sent !== token.get()) return; /* it has changed meanwhile */
+  data.locked = sent ? "wrong" : data.locked ?? "required";
   token.forget();
   if ($("ask").open) return;
   ask({
-    title: "Token wanted",
+    title: "Token required",
     text: "This fisd shows its figures to those who have its token (http.protect).",
     yes: "Show",
     act: turn
   });
-  if (data.locked === "wrong") say("ask-error", "The token is another one.");
+  if (data.locked === "wrong") say("ask-error", "The token does not match.");
 }
 
 function askRollback(version) {

@@ -1,15 +1,14 @@
-/* What is to be said first: is all well, what is waited for, or what is wrong and what to do. */
-import {count, epsilonText, figures, known, plural, reasonAdvice, reasonName, span} from "./words.js";
-
-const REJECTED_IN_ROW = 3;
+/* What is said first: what fisd does or waits for. What is wrong is what /api/v1/alarms says: it
+ * decides how the headline looks. Only whether fisd answers is for the page to find out. */
+import {count, epsilonText, known, plural, span} from "./words.js";
 
 const say = (level, text, more = "") => ({ level, text, more });
 
 /* In this order: the first that holds is said. Each gives {level, text, more} or nothing. */
-const RULES = [
+const STATES = [
   ({ locked, status }) => locked &&
     say("wait",
-      locked === "wrong" ? "The token is another one than that of fisd" : "fisd wants its token",
+      locked === "wrong" ? "The token does not match" : "fisd requires its token",
       "It answers, and shows its figures to those who have the token: what stands in the file " +
         "http.token_file of its configuration. " + (status ? "What is shown below is old." : "")),
   ({ lost, status }) => lost &&
@@ -19,22 +18,17 @@ const RULES = [
         (status ? "What is shown below is old." : "")),
   ({ status }) => !status && say("wait", "Reading …"),
   ({ status: s }) => !s.broker &&
-    say("trouble", "No Kafka broker answers" + (s.broker_trouble ? `: ${s.broker_trouble}` : ""),
+    say("wait", "No Kafka broker answers" + (s.broker_trouble ? `: ${s.broker_trouble}` : ""),
       "fisd waits, and goes on by itself when one does. Check that the broker runs, that " +
       "kafka.bootstrap.servers in the configuration is its address, and that its security " +
       "settings fit."),
-  ({ status: s }) => !s.ready && s.broker_trouble &&
-    say("warn", `Trouble with Kafka: ${s.broker_trouble}`,
-      "It is tried again and again. If this stays, the broker's log and the alarms say more; " +
-      "the lag below shows whether anything is read."),
   ({ status: s, t }) => s.trainer && !t && !s.scorer && standby(s),
-  rejecting,
   ({ t }) => t?.phase === "warm-up" &&
     say("wait", "Warming up: the first model is trained on the initial rows",
       "A version appears when it has been measured on the validation rows."),
   ({ t }) => t?.phase === "done" && done(t),
   ({ t }) => t?.paused &&
-    say("warn", "Paused: no label is asked for",
+    say("wait", "Paused: no label is asked for",
       "Records are scored, and answers that come are used. Resume labelling when there should " +
       "be new requests."),
   labels,
@@ -46,26 +40,16 @@ const RULES = [
 function standby(s) {
   const state = s.trainer.state;
   if (!["new", "standby", "fence", "catch_up", "lead"].includes(state))
-    return say("warn", `The trainer does not run (${state})`,
-      "The log says why. It begins anew by itself, or the process ends.");
+    return say("wait", `The trainer does not run (${state})`,
+      "The log says why. It starts again by itself, or the process ends.");
   return say("wait",
     state === "standby" ? "Standing by: another trainer leads" : "Taking over as the trainer",
     s.reason ?? "This one follows the ledger, and takes over when the leader is gone.");
 }
 
-function rejecting({ versions, t }) {
-  let n = 0;
-  while (n < versions.length && !versions[n].published) n++; /* newest first */
-  if (n < REJECTED_IN_ROW) return null;
-  const { reason, text } = versions[0], now = t?.served_version;
-  return say("warn", `The gate has rejected the last ${n} versions: ${reasonName(reason)}`, [
-    figures(text), reasonAdvice(reason), now ? `Version ${now} goes on being served.` : ""
-  ].filter(Boolean).join(" · "));
-}
-
 function done(t) {
   const spent = t.labels.budget && t.labels.budget_left === 0;
-  return say("warn", spent ? "Done: the labelling budget is spent" : "Done: all rounds are over",
+  return say("wait", spent ? "Done: the labelling budget is spent" : "Done: all rounds are over",
     `Version ${t.served_version} goes on being served. For more labels raise ` +
       (spent ? "selection.budget" : "training.rounds") + " in the configuration, and reload it.");
 }
@@ -86,15 +70,12 @@ function records({ status: s, t, versions, lags }) {
  * for and answered is remembered. */
 const start = t => t?.labels.asked ? "this start of fisd" : "the start";
 
-function labels({ t, alarms }) {
-  const n = t?.labels, stuck = alarms.some(a => a.name === "labels_stuck");
-  if (!n?.open || (n.last_answer_seconds != null && !stuck)) return null;
-  const last = n.last_answer_seconds != null ?
-    `the last came ${span(1000 * n.last_answer_seconds)} ago` :
-    n.answered ? "none has come since this start of fisd" :
-                 "none has come yet";
+function labels({ t }) {
+  const n = t?.labels;
+  if (!n?.open || n.last_answer_seconds != null) return null;
+  const last = n.answered ? "none has come since this start of fisd" : "none has come yet";
   const age = known(n.oldest_seconds) ? ` the oldest ${span(1000 * n.oldest_seconds)} ago;` : "";
-  return say(stuck ? "warn" : "wait", `Waiting for ${plural(n.open, "label")}: ${last}`,
+  return say("wait", `Waiting for ${plural(n.open, "label")}: ${last}`,
     (n.answered ? `${plural(n.answered, "answer")} came before. ` : "") +
       `They were asked for on the topic of the label requests,${age} ` +
       "your labelling tool answers on the topic of the labels. By hand: fisctl label.");
@@ -107,12 +88,22 @@ function withTrouble(said, s) {
   return { ...said, more: `${said.more} (Kafka, lately: ${trouble})`.trim() };
 }
 
+const LEVELS = { critical: "trouble", warning: "warn" };
+
+/* The first alarm is the worst. */
+function withAlarms(said, alarms) {
+  if (!alarms.length) return said;
+  const text = said.level === "ok" ? `${said.text}, ${plural(alarms.length, "alarm")}` : said.text;
+  return { ...said, text, level: LEVELS[alarms[0].severity] };
+}
+
 export function headline(d) {
-  for (const rule of RULES) {
-    const said = rule(d);
-    if (said) return withTrouble(said, d.status);
+  for (const state of STATES) {
+    const said = state(d);
+    if (!said) continue;
+    return d.lost || d.locked ? said : withAlarms(withTrouble(said, d.status), d.alarms);
   }
-  return say("ok", "Running");
+  return null;
 }
 
 export const SIGNS = {

@@ -8,7 +8,6 @@ import {
   metricName, none, plural, rate, rateOf, reasonName, signed, span, time
 } from "./words.js";
 
-const FEW = 100;                    /* rows below which a rate is marked */
 const SHOWN = 15, SHOWN_NARROW = 5; /* versions, until all are asked for */
 const NARROW = 700;                 /* pixels; style.css */
 const SHOWN_REQUESTS = 10;
@@ -46,7 +45,7 @@ export function renderAlarms(alarms) {
   fill("alarms", alarms.map(a => [a.name, a.severity, a.text]),
     () =>
       alarms.map(a => h("li", { "data-level": a.severity },
-                   h("strong", {}, `${severity(a)}: ${a.name.replaceAll("_", " ")}. `), a.text, " ",
+                   h("strong", {}, `${severity(a)}: ${a.name.replaceAll("_", " ")}. `), a.text, ". ", a.advice, " ",
                    a.since_ms ? h("span", { class: "quiet" }, "since ", time(a.since_ms)) : null)));
 }
 
@@ -300,14 +299,15 @@ export function renderRequests(d) {
 /* By number, unless http.group_names is on. */
 const groupName = g => /^\d+$/.test(g.group) ? `group ${g.group}` : g.group;
 
-function groupColumns() {
+/* few: rows below which a rate is marked, gate.warn_cell. */
+function groupColumns(few) {
   const figure = (name, key) => ({ name, number: true, cell: g => rateOf(g[key]) });
   return [
     { name: "Group", head: true, cell: g => g.name }, {
       name: "Rows",
       number: true,
       cell: g =>
-        g.rows < FEW ? [count(g.rows), " ", h("span", { class: "badge" }, "few")] : count(g.rows)
+        g.rows < few ? [count(g.rows), " ", h("span", { class: "badge" }, "few")] : count(g.rows)
     },
     figure("Accuracy", "accuracy"), figure("Positive rate", "positive_rate"),
     figure("True positive rate", "tpr"), figure("False positive rate", "fpr")
@@ -344,7 +344,7 @@ export function renderGroups(d, ui) {
   $("group-version").value = String(v.version);
   const groups = v.metrics.groups.map(g => ({...g, name: groupName(g) }));
   fill("groups-table", [v.version, groups],
-    () => [table(`Groups of version ${v.version}`, groupColumns(), [...groups, gaps(groups)])]);
+    () => [table(`Groups of version ${v.version}`, groupColumns(d.few), [...groups, gaps(groups)])]);
 }
 
 /* ---- flow ------------------------------------------------------------------------------------ */

@@ -69,47 +69,22 @@ const DEAD = {
 };
 export const deadReason = code => DEAD[code] ?? code;
 
-/* reason: [in a word, what to do when it comes again and again] */
 const REASONS = {
-  first: ["the first model"],
-  fairer: ["fairer"],
-  served_aged: ["what was served had fallen below the floor"],
-  accuracy_kept: ["accuracy is kept"],
-  rolled_back: ["rolled back by the operator"],
-  promoted: ["promoted by the operator"],
-  not_fairer: [
-    "not fairer",
-    "Nothing is wrong when fairness has levelled off. If it should still get better, more " +
-    "validation rows make smaller differences visible, and more labels per round move further."
-  ],
-  below_floor: [
-    "accuracy below the floor",
-    "No point keeps the accuracy within gate.epsilon. Look at the labels of late (fisctl " +
-    "labels), whether the records have drifted, and whether the validation rows are still of " +
-    "the same kind."
-  ],
-  not_finite: [
-    "not finite",
-    "Training has diverged: look for extreme values in the records and labels, and lower " +
-    "training.learning_rate."
-  ],
-  few_rows:
-    ["too few validation rows", "Add validation rows until there are gate.min_rows of them."],
-  cell_too_small: [
-    "a cell is too small",
-    "Add validation rows of the smallest group and class, until it has gate.min_cell."
-  ],
-  constant: [
-    "a constant predictor",
-    "The model gives everyone the same class: look at the labels and at the balance of the classes."
-  ],
-  pinned: [
-    "pinned by the operator",
-    "What is served is held: fisctl models unpin lets the gate decide again."
-  ],
+  first: "the first model",
+  fairer: "fairer",
+  served_aged: "what was served had fallen below the floor",
+  accuracy_kept: "accuracy is kept",
+  rolled_back: "rolled back by the operator",
+  promoted: "promoted by the operator",
+  not_fairer: "not fairer",
+  below_floor: "accuracy below the floor",
+  not_finite: "not finite",
+  few_rows: "too few validation rows",
+  cell_too_small: "a cell is too small",
+  constant: "a constant predictor",
+  pinned: "pinned by the operator",
 };
-export const reasonName = r => REASONS[r]?.[0] ?? String(r ?? "").replaceAll("_", " ");
-export const reasonAdvice = r => REASONS[r]?.[1] ?? "";
+export const reasonName = r => REASONS[r] ?? String(r ?? "").replaceAll("_", " ");
 
 /* What the gate says begins with the verdict, which is there already. */
 export const figures = text => String(text ?? "").replace(/^(published|rejected): \w+: /, "");
