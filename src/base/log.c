@@ -61,7 +61,7 @@ static size_t copy_quoted(char *out, size_t room, const char *in)
     return n;
 }
 
-void log_line(enum log_level level, const char *event, const char *format, ...)
+void log_line_v(enum log_level level, const char *event, const char *format, va_list ap)
 {
     static const char *const names[] = {"debug", "info", "warn", "error"};
     char line[2048], marked[512], text[1792];
@@ -69,14 +69,19 @@ void log_line(enum log_level level, const char *event, const char *format, ...)
         return;
     int n = stamp(line, sizeof line);
     n += snprintf(line + n, sizeof line - (size_t)n, " %s %s ", names[level], event);
-    va_list ap;
-    va_start(ap, format);
     mark_quotes(marked, sizeof marked, format);
     vsnprintf(text, sizeof text, marked, ap);
-    va_end(ap);
     size_t length = (size_t)n + copy_quoted(line + n, sizeof line - (size_t)n - 1, text);
     line[length++] = '\n';
     /* A log that cannot be written is nothing to stop for. */
     ssize_t unused = write(STDERR_FILENO, line, length);
     (void)unused;
+}
+
+void log_line(enum log_level level, const char *event, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    log_line_v(level, event, format, ap);
+    va_end(ap);
 }

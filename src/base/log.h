@@ -10,6 +10,8 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stdarg.h>
+
 #include "fis/error.h"
 
 enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR };
@@ -20,5 +22,6 @@ int log_enabled(enum log_level level);
  * the line: line breaks and control characters become '?', and between the format's own quotes a
  * quote or a backslash gets a backslash before it. */
 void log_line(enum log_level level, const char *event, const char *format, ...) FIS_PRINTF(3, 4);
+void log_line_v(enum log_level level, const char *event, const char *format, va_list ap);
 
 #endif

@@ -30,7 +30,11 @@
     FAULT(day_twice)           /* trainer: a clock set back gives the day's budget again */        \
     FAULT(window_forgotten)    /* trainer: a restart begins the window anew */                     \
     FAULT(scan_short)          /* trainer: a scan is over one record before its end */             \
-    FAULT(no_catch_up)         /* leader: leads from what it has, without reading to the end */
+    FAULT(no_catch_up)         /* election: leads from what it has, without reading to the end */  \
+    FAULT(end_early)           /* session: nothing to read now is taken for the end */             \
+    FAULT(commands_late)       /* session: candidates and labels are handed over before control */ \
+    FAULT(lost_unreported)     /* session: the role does not learn that candidates were lost */    \
+    FAULT(unit_without_offsets) /* session: a unit does not say how far the input was taken */
 
 #define FIS_PLANTED_NAME(name) PLANTED_##name,
 enum planted { FIS_PLANTED_FAULTS(FIS_PLANTED_NAME) PLANTED_FAULTS };

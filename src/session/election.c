@@ -12,15 +12,16 @@ const char *election_state_name(enum election_state s)
     return names[s];
 }
 
-static void note(struct election *l, const char *event, const char *format, ...) FIS_PRINTF(3, 4);
-static void note(struct election *l, const char *event, const char *format, ...)
+static void note(struct election *l, bool bad, const char *event, const char *format, ...)
+    FIS_PRINTF(4, 5);
+static void note(struct election *l, bool bad, const char *event, const char *format, ...)
 {
     char text[FIS_ERROR_TEXT + 128];
     va_list ap;
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
-    l->out.note(l->out.ctx, event, text);
+    l->out.note(l->out.ctx, bad, event, text);
 }
 
 /* The one place where the state is set. */
@@ -68,14 +69,16 @@ static void leave(struct election *l, uint64_t now)
 static void stand_by(struct election *l)
 {
     l->other_said = true;
-    note(l, "standby", "role=trainer text=\"another trainer leads; this one follows the ledger\"");
+    note(l, false, "standby",
+         "role=trainer text=\"another trainer leads; this one follows the ledger\"");
 }
 
 void election_place(struct election *l, bool owns, bool lost, uint64_t now_ms)
 {
     if (l->state == ELECTION_STANDBY && owns) {
         l->chosen_ms = now_ms;
-        note(l, "leader", "role=trainer warm=%s text=\"chosen by the group; fencing any other\"",
+        note(l, false, "leader",
+             "role=trainer warm=%s text=\"chosen by the group; fencing any other\"",
              l->warm ? "yes" : "no");
         enter(l, ELECTION_FENCE, now_ms);
         l->out.fence(l->out.ctx);
@@ -83,7 +86,7 @@ void election_place(struct election *l, bool owns, bool lost, uint64_t now_ms)
         stand_by(l);
     } else if (in_office(l) && !owns) {
         /* While it drains, nothing is lost by trying: the id tells who may commit. */
-        note(l, "stepped_down",
+        note(l, true, "stepped_down",
              "role=trainer reason=\"%s\" text=\"what was not committed is dropped; whoever leads "
              "does it again\"",
              lost ? "the group went on without this trainer" : "the group gave its place away");
@@ -96,7 +99,8 @@ void election_warm(struct election *l, uint64_t entries, uint64_t bytes, uint64_
     if (l->state != ELECTION_STANDBY || l->warm)
         return;
     l->warm = true;
-    note(l, "standby", "role=trainer entries=%llu bytes=%llu took_ms=%llu text=\"ready to lead\"",
+    note(l, false, "standby",
+         "role=trainer entries=%llu bytes=%llu took_ms=%llu text=\"ready to lead\"",
          (unsigned long long)entries, (unsigned long long)bytes, passed(l->since_ms, now_ms));
 }
 
@@ -126,7 +130,7 @@ void election_running(struct election *l, bool restored, uint64_t now_ms)
     if (l->state != ELECTION_LEAD || l->running)
         return;
     l->running = true;
-    note(l, restored ? "takeover" : "leader", "role=trainer took_ms=%llu text=\"%s\"",
+    note(l, false, restored ? "takeover" : "leader", "role=trainer took_ms=%llu text=\"%s\"",
          passed(l->chosen_ms, now_ms),
          restored ? "leads, and goes on from the ledger" : "leads, and begins anew");
 }
@@ -170,12 +174,12 @@ void election_failed(struct election *l, const struct fis_error *e, bool fenced,
         return;
     }
     if (fenced)
-        note(l, "fenced",
+        note(l, true, "fenced",
              "role=trainer reason=\"%s\" text=\"another trainer has taken over: what was not "
              "committed is dropped; standing by\"",
              e->text);
     else
-        note(l, "resuming", "role=trainer from=ledger reason=\"%s\"", e->text);
+        note(l, true, "resuming", "role=trainer from=ledger reason=\"%s\"", e->text);
     leave(l, now_ms);
 }
 
@@ -207,7 +211,7 @@ void election_tick(struct election *l, uint64_t now_ms)
         passed(l->since_ms, now_ms) < ELECTION_PATIENCE_MS)
         return;
     l->waiting_said = true;
-    note(l, "standby",
+    note(l, false, "standby",
          "role=trainer text=\"waiting for the place of the trainer that was there: one that was "
          "killed keeps it for session.timeout.ms (group.instance.id gives it back at once)\"");
 }

@@ -13,8 +13,8 @@
  *
  * Leaving lets everything go, the membership too, and begins anew from nothing: one path for a
  * leader that lost its place, one whose unit cannot be committed, and one that was fenced. Failures
- * in quick succession (ELECTION_FAILURES_MAX in ELECTION_FAILURES_MS) end it; a loss of the place does
- * not count as one.
+ * in quick succession (ELECTION_FAILURES_MAX in ELECTION_FAILURES_MS) end it; a loss of the place
+ * does not count as one.
  *
  * Wishes are the last thing that a call does, so calling back from one of them is allowed.
  * Thread: one owner at a time. Owns: nothing.
@@ -54,8 +54,8 @@ struct election_out {
     void (*drain)(void *ctx);    /* take nothing more, commit [election_committed] */
     void (*leave)(void *ctx);    /* nothing is committed any more, all is closed [election_left] */
     void (*stopped)(void *ctx, const struct fis_error *failed); /* NULL: in good order */
-    /* For people and log readers: events leader, standby, takeover, fenced, stepped_down. */
-    void (*note)(void *ctx, const char *event, const char *text);
+    /* For people: leader, standby, takeover; bad: fenced, stepped_down, resuming. */
+    void (*note)(void *ctx, bool bad, const char *event, const char *text);
 };
 
 struct election {
@@ -74,7 +74,7 @@ void election_start(struct election *l, uint64_t now_ms);
 
 /* The group has spoken. owns: the ledger's partition is ours; lost: it was taken, not given. */
 void election_place(struct election *l, bool owns, bool lost, uint64_t now_ms);
-/* The follower was at the ends for the first time: it can lead at once from now on. */
+/* Everything that was there has been read for the first time: it can lead at once from now on. */
 void election_warm(struct election *l, uint64_t entries, uint64_t bytes, uint64_t now_ms);
 void election_fenced_others(struct election *l, uint64_t now_ms);
 void election_caught_up(struct election *l, uint64_t now_ms);

@@ -36,6 +36,8 @@
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
 
+#include <stdarg.h>
+
 #include "base/log.h"
 #include "role/trainer.h"
 #include "session/election.h"
@@ -149,7 +151,8 @@ struct session_ports {
     void (*ends)(void *ctx);
 
     /* ---- observers; each may be NULL */
-    void (*note)(void *ctx, enum log_level level, const char *event, const char *text);
+    void (*note)(void *ctx, enum log_level level, const char *event, const char *format,
+                 va_list ap); /* a line for people, as log_line_v takes it */
     void (*model)(void *ctx, const struct wire_model *v); /* each version, read or sent */
     void (*state)(void *ctx, const struct wire_trainer_state *s);
     void (*validated)(void *ctx); /* the role took the rows that `validation` returned last */
@@ -209,6 +212,7 @@ struct session_status {
     bool on_worker;    /* it may be running: nothing may be freed */
     bool unsaved;      /* something was sent or taken and is not committed */
     bool committing;
+    bool waiting;            /* a command waits for a version that is looked up */
     uint64_t led;            /* how often it began to lead */
     uint64_t entries, bytes; /* of the ledger: followed, or restored from */
     uint64_t restore_ms;     /* what start-up took */

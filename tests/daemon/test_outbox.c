@@ -70,12 +70,11 @@ static int64_t resumes_at(struct world *w)
     return w->batch->messages[0].offset;
 }
 
-static void commit(struct world *w)
+static void commit(struct world *w, const struct stream_offset *offsets, size_t n)
 {
-    KIT_OK(outbox_commit(w->outbox, w->consumer, &kit_e));
+    KIT_OK(outbox_commit(w->outbox, w->consumer, offsets, n, &kit_e));
     assert_false(outbox_ready(w->outbox)); /* nothing may be sent in the meantime */
     KIT_UNTIL(turn(w) == 0 && outbox_ready(w->outbox));
-    assert_false(outbox_dirty(w->outbox));
     assert_int_equal(outbox_outstanding(w->outbox), 0);
 }
 
@@ -85,17 +84,14 @@ static void offsets_follow_what_was_acknowledged(void **state)
     struct world w;
     open_world(&w, true);
     assert_true(outbox_ready(w.outbox));
-    assert_false(outbox_dirty(w.outbox));
     for (int i = 0; i < 5; i++)
         KIT_OK(outbox_send(w.outbox, out_topic, bytes("k"), bytes("v"), &kit_e));
-    KIT_OK(outbox_consumed(w.outbox, in_topic, 0, 3, &kit_e));
-    KIT_OK(outbox_consumed(w.outbox, in_topic, 0, 4, &kit_e));
-    assert_true(outbox_dirty(w.outbox));
-    commit(&w);
+    const struct stream_offset offset = {in_topic, 0, 4};
+    commit(&w, &offset, 1);
     /* Offsets alone, and messages alone, are a unit too. */
     assert_false(outbox_fenced(w.outbox));
     KIT_OK(outbox_send(w.outbox, out_topic, bytes("k"), bytes("v"), &kit_e));
-    commit(&w);
+    commit(&w, NULL, 0);
     assert_int_equal(resumes_at(&w), 4);
     close_world(&w);
 }
@@ -116,7 +112,7 @@ static void dead_letters_keep_their_bytes_up_to_the_limit(void **state)
     KIT_OK(outbox_dead_letter(w.outbox, dead_topic, &m, &why, &kit_e));
     m.value = (struct wire_bytes){large, sizeof large};
     KIT_OK(outbox_dead_letter(w.outbox, dead_topic, &m, &why, &kit_e));
-    commit(&w);
+    commit(&w, NULL, 0);
     struct stream_consumer *c =
         kit_consumer(&(struct kit_consumer){.bootstrap = w.bootstrap, .topics = {dead_topic}});
     kit_read(c, w.batch, 3);
@@ -141,11 +137,10 @@ static void without_a_broker_nothing_is_committed(void **state)
     struct world w = {0};
     KIT_OK(outbox_open(&w.outbox, &o, &kit_e));
     KIT_OK(outbox_send(w.outbox, out_topic, bytes("k"), bytes("v"), &kit_e));
-    KIT_OK(outbox_commit(w.outbox, NULL, &kit_e));
+    KIT_OK(outbox_commit(w.outbox, NULL, NULL, 0, &kit_e));
     for (int i = 0; i < 50; i++, kit_nap())
         assert_int_equal(turn(&w), 0);
     assert_false(outbox_ready(w.outbox));
-    assert_true(outbox_dirty(w.outbox));
     assert_int_equal(outbox_outstanding(w.outbox), 1);
     int64_t before = kit_now();
     outbox_close(w.outbox);

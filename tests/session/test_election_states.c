@@ -65,10 +65,11 @@ static void stopped(void *ctx, const struct fis_error *failed)
         snprintf(w->why, sizeof w->why, "%s", failed->text);
     say(w, failed ? "failed" : "stopped");
 }
-static void note(void *ctx, const char *event, const char *text)
+static void note(void *ctx, bool bad, const char *event, const char *text)
 {
     char line[64];
     assert_non_null(text);
+    (void)bad;
     snprintf(line, sizeof line, "[%s]", event);
     say(ctx, line);
 }

@@ -308,7 +308,7 @@ void sim_check_not_at_rest(struct sim_world *w)
 void sim_check_end(struct sim_world *w)
 {
     struct sim_check *c = w->check;
-    struct trainer_role *role = sim_trainer_leading(w);
+    const struct trainer_role *role = sim_trainer_leading(w);
     const struct sim_plan *p = w->plan;
     SIM_MUST(w, role, "liveness: nobody leads at the end");
     same_counts(c, role);

@@ -17,7 +17,8 @@ struct sim_about {
     /* [gone, first) was deleted before it was read; what lies before that was read. */
     int64_t gone[SIM_TOPICS][SIM_PARTITIONS], first[SIM_TOPICS][SIM_PARTITIONS];
     int64_t wall_ms;
-    int64_t began; /* virtual: what it says was said after this */
+    int64_t began;    /* virtual: what it sent was sent after this */
+    int64_t commands; /* where control ended when this leader began to read it */
 };
 
 void sim_check_begin(struct sim_world *w);

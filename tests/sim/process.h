@@ -30,6 +30,6 @@ void sim_trainer_start(struct sim_world *w, int process);
 void sim_trainer_drop(struct sim_world *w, int process);
 void sim_trainer_term(struct sim_world *w, int process);
 bool sim_trainer_quiet(const struct sim_world *w, int process);
-struct trainer_role *sim_trainer_leading(const struct sim_world *w); /* NULL: nobody */
+const struct trainer_role *sim_trainer_leading(const struct sim_world *w); /* NULL: nobody */
 
 #endif

@@ -1,5 +1,4 @@
-/* A trainer: role/leader decides whether it leads; role/memory follows; when it leads, the role
- * with its transactional producer and its input. */
+/* A trainer: the session with its ports bound to the simulated broker. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,78 +6,304 @@
 #include "client.h"
 #include "faults.h"
 #include "process.h"
-#include "trainer_impl.h"
+#include "session/session.h"
 
-#define MESSAGE_BYTES ((size_t)128 * 1024)
+#define TOPIC(t) ((enum session_topic)(t))
+
+static const enum sim_topic sim_topics[SESSION_TOPICS] = {
+    [SESSION_LEDGER] = SIM_LEDGER,         [SESSION_HEADS] = SIM_HEADS,
+    [SESSION_MODELS] = SIM_MODELS,         [SESSION_CANDIDATES] = SIM_CANDIDATES,
+    [SESSION_LABELS] = SIM_LABELS,         [SESSION_CONTROL] = SIM_CONTROL,
+    [SESSION_VALIDATION] = SIM_CANDIDATES, /* the rows come from memory */
+    [SESSION_REQUESTS] = SIM_REQUESTS,
+};
+
+static const struct {
+    enum session_topic first;
+    uint32_t n;
+    bool stored; /* from what the group has committed */
+    uint32_t most;
+} readers[SESSION_READERS] = {
+    [SESSION_READ_MEMORY] = {SESSION_LEDGER, 3, false, 200},
+    [SESSION_READ_COMMANDS] = {SESSION_CONTROL, 1, true, 40},
+    [SESSION_READ_INPUT] = {SESSION_CANDIDATES, 2, true, 40},
+    [SESSION_READ_VERSIONS] = {SESSION_MODELS, 1, false, 200},
+};
+
+struct partition {
+    bool there, fresh; /* fresh: nothing was committed for the group */
+    int64_t at, end;
+    uint32_t left; /* messages that arrive in this turn */
+};
+
+struct reader {
+    bool open, ends_known, ended;
+    struct partition p[3 * SIM_PARTITIONS]; /* of its topics, one after the other */
+};
+
+struct sim_trainer {
+    struct sim_world *w;
+    int process;
+    char name[16];
+    uint32_t term; /* rises whenever everything is let go */
+    struct session *session;
+    struct sim_seat seat;
+    bool in_group;
+    struct reader readers[SESSION_READERS];
+    struct sim_txn txn;
+    bool committing, fenced, unit_open, ends_due;
+    int64_t from[SIM_TOPICS][SIM_PARTITIONS]; /* of the unit that is open; -1: nothing yet */
+    /* [gone, first) was deleted before it was read. */
+    int64_t gone[SIM_TOPICS][SIM_PARTITIONS], first[SIM_TOPICS][SIM_PARTITIONS];
+    int64_t began;       /* of the unit that is open: virtual time */
+    int64_t commands;    /* where control ended when it was opened */
+    int64_t start_at;    /* when its initial rows have been read; 0: not due */
+    uint32_t validation; /* which rows the role has; UINT32_MAX: none */
+};
+
+/* What happens later, unless everything was let go meanwhile. */
+struct later {
+    struct sim_trainer *t;
+    uint32_t term;
+};
+
+static void later(struct sim_trainer *t, int64_t ms, sim_event_fn *fn)
+{
+    struct later *l = sim_alloc(t->w, sizeof *l);
+    *l = (struct later){t, t->term};
+    sim_at(t->w, t->w->now + ms, t->process, fn, l);
+}
 
 static struct trainer_time now_of(const struct sim_trainer *t)
 {
     return (struct trainer_time){sim_mono(t->w, t->process), sim_wall(t->w, t->process)};
 }
 
-static uint64_t mono(const struct sim_trainer *t)
-{
-    return sim_mono(t->w, t->process);
-}
+/* ---- election ------------------------------------------------------------------------------ */
 
-static void fail(struct sim_trainer *t, const struct fis_error *e)
+static int out_join(void *ctx, struct fis_error *e)
 {
-    election_failed(&t->leader, e, false, mono(t));
-}
-
-static int put(void *arg, enum trainer_topic topic, struct wire_bytes key, struct wire_bytes value,
-               struct fis_error *e)
-{
-    static const enum sim_topic topics[] = {SIM_REQUESTS, SIM_LEDGER, SIM_HEADS, SIM_MODELS};
-    struct sim_trainer *t = arg;
-    enum sim_topic to = topics[topic];
+    struct sim_trainer *t = ctx;
     (void)e;
-    int32_t p = to == SIM_REQUESTS ? sim_partition_of(t->w->broker, to, key) : 0;
-    sim_txn_send(&t->txn, to, p, key, value, NULL);
-    t->dirty = true;
+    sim_seat_take(&t->seat, t->w, SIM_TRAINERS);
+    t->in_group = true;
     return 0;
 }
 
-static void run_job(struct sim_world *w, void *arg)
+static void initialised(void *arg)
 {
     struct sim_trainer *t = arg;
+    session_fenced_others(t->session, now_of(t));
+}
+
+static void ended(void *arg, enum sim_code code)
+{
+    struct sim_trainer *t = arg;
+    struct fis_error e;
+    t->committing = false;
+    if (code == SIM_OK) {
+        session_committed(t->session);
+        return;
+    }
+    t->fenced = code == SIM_FENCED;
+    fis_fail(&e, FIS_ABORT_TXN, "fenced by the broker (%d)", (int)code);
+    session_failed(t->session, &e, now_of(t));
+}
+
+static int out_fence(void *ctx, struct fis_error *e)
+{
+    struct sim_trainer *t = ctx;
+    struct sim_txn_events events = {t, initialised, ended};
+    (void)e;
+    sim_txn_open(&t->txn, t->w, t->process, 0, &events);
+    return 0;
+}
+
+static bool out_fenced(void *ctx)
+{
+    const struct sim_trainer *t = ctx;
+    return t->fenced;
+}
+
+static void leave_group(struct sim_trainer *t)
+{
+    if (t->in_group)
+        sim_seat_leave(&t->seat, t->w);
+    t->in_group = false;
+}
+
+static void left(struct sim_world *w, void *arg)
+{
+    struct later *l = arg;
     (void)w;
-    trainer_role_job(t->role);
-    t->job_ran = true;
+    session_left(l->t->session, now_of(l->t));
 }
 
-static void out_job(void *arg, enum trainer_job kind)
+static void out_leave(void *ctx)
 {
-    struct sim_trainer *t = arg;
-    int64_t ms = sim_faults_job_ms(t->w);
-    sim_note(t->w, t->name, "job %d takes %lld ms", (int)kind, (long long)ms);
-    t->job = sim_alloc(t->w, sizeof *t->job);
-    t->job->t = t;
-    t->job->term = t->term;
-    sim_at(t->w, t->w->now + ms, t->process, sim_trainer_job, t->job);
+    struct sim_trainer *t = ctx;
+    leave_group(t);
+    sim_txn_close(&t->txn);
+    memset(t->readers, 0, sizeof t->readers);
+    t->committing = t->fenced = t->unit_open = t->ends_due = false;
+    t->start_at = 0;
+    t->validation = UINT32_MAX;
+    t->term++;
+    later(t, sim_between(t->w, SIM_RNG_NET, 1, 1000), left);
 }
 
-/* A job of a role that was let go meanwhile is not run: a host waits for it before it lets go. */
-void sim_trainer_job(struct sim_world *w, void *arg)
+static void crash_later(struct sim_world *w, void *arg)
 {
-    struct sim_trainer_job *j = arg;
-    if (j->t->term == j->term && j->t->role)
-        run_job(w, j->t);
+    struct later *l = arg;
+    sim_process_crash(w, l->t->process);
 }
 
-static void out_note(void *arg, const char *event, const char *text)
+static void out_stopped(void *ctx, const struct fis_error *failed)
 {
-    struct sim_trainer *t = arg;
-    sim_note(t->w, t->name, "%s %s", event, text);
+    struct sim_trainer *t = ctx;
+    SIM_MUST(t->w, !failed || failed->kind == FIS_ABORT_TXN, "%s stopped: %s", t->name,
+             failed->text);
+    sim_note(t->w, t->name, "stopped %s", failed ? failed->text : "in good order");
+    leave_group(t);
+    later(t, 0, crash_later);
 }
 
-static void out_pool(void *arg)
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static enum sim_topic topic_of(enum session_reader r, uint32_t i)
 {
-    struct sim_trainer *t = arg;
-    t->wants_pool = true;
+    return sim_topics[readers[r].first + i / SIM_PARTITIONS];
 }
 
-/* ---- leading ------------------------------------------------------------------------------- */
+static void begin_where_committed(struct sim_trainer *t, enum sim_topic topic, int32_t n,
+                                  struct partition *p)
+{
+    int64_t at = sim_group_committed(t->w->broker, SIM_TRAINERS, topic, n);
+    p->fresh = at < 0;
+    p->at = p->fresh ? sim_log_start(t->w->broker, topic, n) : at;
+    t->from[topic][n] = at;
+    t->gone[topic][n] = -1;
+    t->first[topic][n] = p->fresh && p->at > 0 ? p->at : -1;
+}
+
+static int out_open(void *ctx, enum session_reader r, struct fis_error *e)
+{
+    struct sim_trainer *t = ctx;
+    struct reader *reader = &t->readers[r];
+    (void)e;
+    *reader = (struct reader){.open = true};
+    for (uint32_t i = 0; i < readers[r].n * SIM_PARTITIONS; i++) {
+        int32_t n = (int32_t)(i % SIM_PARTITIONS);
+        struct partition *p = &reader->p[i];
+        p->there = (uint32_t)n < t->w->broker->partitions[topic_of(r, i)];
+        if (p->there && readers[r].stored)
+            begin_where_committed(t, topic_of(r, i), n, p);
+        else if (p->there && r == SESSION_READ_VERSIONS)
+            p->at = sim_log_start(t->w->broker, topic_of(r, i), n);
+    }
+    if (r == SESSION_READ_COMMANDS)
+        t->commands = sim_stable_end(t->w->broker, SIM_CONTROL, 0);
+    return 0;
+}
+
+static void out_close(void *ctx, enum session_reader r)
+{
+    struct sim_trainer *t = ctx;
+    t->readers[r].open = false;
+}
+
+static void out_to_end(void *ctx, enum session_reader r)
+{
+    struct sim_trainer *t = ctx;
+    t->readers[r].ends_known = t->readers[r].ended = false;
+}
+
+/* What the network brings until the next turn. */
+static void arrive(struct sim_trainer *t)
+{
+    for (int r = 0; r < SESSION_READERS; r++)
+        for (uint32_t i = 0; t->readers[r].open && i < readers[r].n * SIM_PARTITIONS; i++)
+            t->readers[r].p[i].left = sim_below(t->w, SIM_RNG_NET, readers[r].most);
+}
+
+static void find_ends(struct sim_trainer *t, enum session_reader r)
+{
+    for (uint32_t i = 0; i < readers[r].n * SIM_PARTITIONS; i++)
+        if (t->readers[r].p[i].there)
+            t->readers[r].p[i].end =
+                sim_stable_end(t->w->broker, topic_of(r, i), (int32_t)(i % SIM_PARTITIONS));
+    t->readers[r].ends_known = true;
+}
+
+/* Retention was faster than this trainer, or its group is new. */
+static void goes_on_at(struct sim_trainer *t, enum sim_topic topic, int32_t n, struct partition *p,
+                       struct session_input *in)
+{
+    int64_t first = sim_log_start(t->w->broker, topic, n);
+    SIM_MUST(t->w, p->fresh || first > p->at, "simulator: %s/%d@%lld", sim_topic_names[topic], n,
+             (long long)p->at);
+    in->event = SESSION_RESET;
+    in->expected = p->fresh ? -1 : p->at;
+    in->lost = p->fresh ? 0 : first - p->at;
+    in->first = first;
+    if (!p->fresh && t->gone[topic][n] < t->from[topic][n]) /* else a second time in this unit */
+        t->gone[topic][n] = p->at;
+    p->at = t->first[topic][n] = first;
+    p->fresh = false;
+}
+
+/* True: *in is from this partition. */
+static bool read_partition(struct sim_trainer *t, enum session_reader r, uint32_t i,
+                           struct session_input *in)
+{
+    struct partition *p = &t->readers[r].p[i];
+    enum sim_topic topic = topic_of(r, i);
+    int32_t n = (int32_t)(i % SIM_PARTITIONS);
+    struct sim_entry m;
+    *in = (struct session_input){.topic = TOPIC(readers[r].first + i / SIM_PARTITIONS),
+                                 .partition = n};
+    if (!p->there || p->left == 0)
+        return false;
+    p->left--;
+    int rc = p->fresh ? -1 : sim_fetch(t->w->broker, topic, n, &p->at, &m);
+    if (rc < 0)
+        goes_on_at(t, topic, n, p, in);
+    else if (rc > 0)
+        in->message = sim_message(topic, n, &m);
+    return rc != 0;
+}
+
+static bool at_ends(const struct reader *r)
+{
+    for (uint32_t i = 0; i < 3 * SIM_PARTITIONS; i++)
+        if (r->p[i].fresh || r->p[i].at < r->p[i].end)
+            return false;
+    return true;
+}
+
+static int out_read(void *ctx, enum session_reader r, struct session_input *in, struct fis_error *e)
+{
+    struct sim_trainer *t = ctx;
+    struct reader *reader = &t->readers[r];
+    uint32_t count = readers[r].n * SIM_PARTITIONS;
+    (void)e;
+    SIM_MUST(t->w, reader->open, "a reader is read that is not open");
+    if (!sim_broker_is_up(t->w))
+        return 0;
+    if (!reader->ends_known)
+        find_ends(t, r);
+    uint32_t from = sim_below(t->w, SIM_RNG_NET, count);
+    for (uint32_t k = 0; k < count; k++)
+        if (read_partition(t, r, (from + k) % count, in))
+            return 1;
+    if (reader->ended || !at_ends(reader))
+        return 0;
+    reader->ended = true;
+    *in = (struct session_input){.event = SESSION_END, .topic = readers[r].first};
+    return 1;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------- */
 
 static struct fis_encoder *fit(struct sim_trainer *t)
 {
@@ -96,196 +321,158 @@ static struct fis_encoder *fit(struct sim_trainer *t)
     return enc;
 }
 
-static int hand_rows_over(struct sim_trainer *t, struct fis_error *e)
+static int out_initial(void *ctx, struct fis_encoder **encoder, struct session_rows *out,
+                       struct fis_error *e)
 {
-    const struct sim_data *d = t->w->data;
-    const struct sim_plan *p = t->w->plan;
-    for (uint32_t i = 0; i < p->initial; i++)
-        if (trainer_role_initial(t->role, d->initial_x[i], d->initial_y[i], e) < 0)
-            return -1;
-    return sim_trainer_validate(t, e);
+    struct sim_trainer *t = ctx;
+    const struct sim_plan *plan = t->w->plan;
+    (void)e;
+    if (!t->start_at)
+        t->start_at = t->w->now + sim_between(t->w, SIM_RNG_NET, 0, 800);
+    if (t->w->now < t->start_at)
+        return 0;
+    if (!*encoder)
+        *encoder = fit(t);
+    float *x = sim_alloc(t->w, plan->initial * plan->d * sizeof *x);
+    for (uint32_t i = 0; i < plan->initial; i++)
+        memcpy(x + i * plan->d, t->w->data->initial_x[i], plan->d * sizeof *x);
+    *out = (struct session_rows){{plan->initial, plan->d, x, t->w->data->initial_y, NULL}, 0};
+    return 1;
 }
 
-static int make_role(struct sim_trainer *t, struct fis_error *e)
+static int out_validation(void *ctx, const struct fis_encoder *encoder, struct session_rows *out,
+                          struct fis_error *e)
 {
-    const struct sim_data *d = t->w->data;
-    struct trainer_out out;
-    struct trainer_wire_options o = {.schema = &d->schema,
-                                     .columns = d->columns,
-                                     .n_columns = t->w->plan->d,
-                                     .labels = t->w->plan->labels_encoding,
-                                     .max_chunk = 600,
-                                     .put = put,
-                                     .job = out_job,
-                                     .note = out_note,
-                                     .pool = t->w->plan->pool ? out_pool : NULL,
-                                     .arg = t};
-    bool found = memory_found(t->memory);
-    t->encoder =
-        found ? memory_take_encoder(t->memory, d->columns, t->w->plan->d, &d->schema, e) : fit(t);
-    if (!t->encoder || trainer_wire_init(&t->wire, &o, e) < 0)
-        return -1;
-    trainer_wire_out(&t->wire, &out);
-    t->role = trainer_role_new(&d->trainer, t->encoder, &out, e);
-    if (!t->role || hand_rows_over(t, e) < 0)
-        return -1;
-    return found ? memory_apply(t->memory, t->role, now_of(t), e) : 0;
+    struct sim_trainer *t = ctx;
+    const struct sim_validation *v = &t->w->data->validation[t->w->data->current];
+    (void)encoder;
+    (void)e;
+    if (t->validation == t->w->data->current)
+        return 0;
+    t->validation = t->w->data->current;
+    *out = (struct session_rows){{v->n, t->w->plan->d, v->x, v->y, v->group}, 2};
+    return 1;
 }
 
-static void open_input(struct sim_trainer *t)
+static void out_ready(void *ctx, const struct trainer_role *role)
 {
-    static const enum sim_topic topics[] = {SIM_CANDIDATES, SIM_LABELS, SIM_CONTROL};
-    memset(t->from, -1, sizeof t->from);
-    memset(t->gone, -1, sizeof t->gone);
-    memset(t->first, -1, sizeof t->first);
-    memset(t->position, -1, sizeof t->position);
-    for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
-        for (uint32_t p = 0; p < t->w->broker->partitions[topics[i]]; p++) {
-            int32_t partition = (int32_t)p;
-            int64_t at = sim_group_committed(t->w->broker, SIM_TRAINERS, topics[i], partition);
-            int64_t start = sim_log_start(t->w->broker, topics[i], partition);
-            /* A new group: where it began is committed at once. */
-            t->from[topics[i]][p] = at;
-            t->position[topics[i]][p] = at >= 0 ? at : start;
-            if (at < 0 && start > 0)
-                t->first[topics[i]][p] = start;
-        }
+    struct sim_trainer *t = ctx;
+    if (t->txn.epoch == t->w->broker->producers[0].epoch) /* else another leads by now */
+        sim_check_restored(t->w, role);
 }
 
-static void begin(struct sim_world *w, void *arg)
+/* ---- sending ------------------------------------------------------------------------------- */
+
+static int out_send(void *ctx, enum session_topic topic, struct wire_bytes key,
+                    struct wire_bytes value, struct fis_error *e)
 {
-    struct sim_trainer_job *j = arg;
-    struct sim_trainer *t = j->t;
-    struct fis_error e;
-    if (j->term != t->term || t->leader.state != ELECTION_LEAD)
-        return;
-    bool restored = memory_found(t->memory);
-    if (make_role(t, &e) < 0) {
-        fail(t, &e);
-        return;
+    struct sim_trainer *t = ctx;
+    enum sim_topic to = sim_topics[topic];
+    (void)e;
+    SIM_MUST(t->w, !t->committing, "a message is sent while a unit is being committed");
+    int32_t p = to == SIM_REQUESTS ? sim_partition_of(t->w->broker, to, key) : 0;
+    sim_txn_send(&t->txn, to, p, key, value, NULL);
+    return 0;
+}
+
+static enum sim_topic topic_named(const struct sim_trainer *t, const char *name)
+{
+    for (int i = 0; i < SIM_TOPICS; i++)
+        if (strcmp(sim_topic_names[i], name) == 0)
+            return (enum sim_topic)i;
+    sim_violated(t->w, "a dead letter of topic %s, which there is not", name);
+}
+
+static int out_dead_letter(void *ctx, const struct wire_message *m, const struct fis_error *why,
+                           struct fis_error *e)
+{
+    struct sim_trainer *t = ctx;
+    enum sim_topic topic = topic_named(t, m->topic);
+    (void)e;
+    char *reason = sim_alloc(t->w, strlen(why->text) + 1);
+    memcpy(reason, why->text, strlen(why->text));
+    struct sim_origin origin = {topic, m->partition, m->offset, reason};
+    sim_txn_send(&t->txn, SIM_DEAD, 0, m->key, m->value, &origin);
+    sim_note(t->w, t->name, "dead letter: %s/%d@%lld %.*s: %s", sim_topic_names[topic],
+             m->partition, (long long)m->offset, (int)m->key.length, (const char *)m->key.data,
+             why->text);
+    return 0;
+}
+
+static int out_commit(void *ctx, const struct session_place *places, uint32_t n,
+                      struct fis_error *e)
+{
+    struct sim_trainer *t = ctx;
+    struct sim_about *about = sim_alloc(t->w, sizeof *about);
+    if (sim_faults_refuse(t->w))
+        return fis_fail(e, FIS_ABORT_TXN, "the broker refused the commit");
+    about->process = t->process;
+    about->wall_ms = sim_wall(t->w, t->process);
+    about->began = t->began;
+    about->commands = t->commands;
+    memcpy(about->from, t->from, sizeof about->from);
+    memcpy(about->gone, t->gone, sizeof about->gone);
+    memcpy(about->first, t->first, sizeof about->first);
+    for (uint32_t i = 0; i < n; i++) {
+        enum sim_topic topic = sim_topics[places[i].topic];
+        sim_txn_consumed(&t->txn, SIM_TRAINERS, topic, places[i].partition, places[i].next);
+        t->from[topic][places[i].partition] = places[i].next;
     }
-    if (t->txn.epoch == w->broker->producers[0].epoch) /* else another leads by now */
-        sim_check_restored(w, t->role);
-    open_input(t);
-    t->running = true;
-    if (trainer_role_start(t->role, now_of(t), &e) < 0)
-        fail(t, &e);
-    else
-        election_running(&t->leader, restored, mono(t));
-}
-
-static void out_lead(void *ctx)
-{
-    struct sim_trainer *t = ctx;
-    struct sim_trainer_job *j = sim_alloc(t->w, sizeof *j);
-    *j = (struct sim_trainer_job){t, t->term};
-    sim_at(t->w, t->w->now + sim_between(t->w, SIM_RNG_NET, 0, 800), t->process, begin, j);
-}
-
-/* ---- the other wishes of the leader -------------------------------------------------------- */
-
-static void out_follow(void *ctx)
-{
-    static const char *const names[] = {"ledger", "heads", "models"};
-    struct sim_trainer *t = ctx;
-    struct fis_error e;
-    t->term++;
-    t->memory = memory_new(names, MESSAGE_BYTES, &e);
-    SIM_MUST(t->w, t->memory, "memory_new: %s", e.text);
-    memset(t->follow_at, 0, sizeof t->follow_at);
-    sim_seat_take(&t->seat, t->w, SIM_TRAINERS);
-    t->in_group = true;
-}
-
-static void initialised(void *arg)
-{
-    struct sim_trainer *t = arg;
-    t->txn_ready = true;
-    election_fenced_others(&t->leader, mono(t));
-}
-
-static void ended(void *arg, enum sim_code code)
-{
-    struct sim_trainer *t = arg;
-    struct fis_error e;
-    t->committing = false;
-    if (code == SIM_OK)
-        return;
-    fis_fail(&e, FIS_ABORT_TXN, "fenced by the broker (%d)", (int)code);
-    election_failed(&t->leader, &e, code == SIM_FENCED, mono(t));
-}
-
-static void out_fence(void *ctx)
-{
-    struct sim_trainer *t = ctx;
-    struct sim_txn_events events = {t, initialised, ended};
-    sim_txn_open(&t->txn, t->w, t->process, 0, &events);
-}
-
-static void out_catch_up(void *ctx)
-{
-    struct sim_trainer *t = ctx;
-    for (int i = 0; i < MEMORY_TOPICS; i++)
-        t->ends[i] = sim_stable_end(t->w->broker, (enum sim_topic)(SIM_LEDGER + i), 0);
-}
-
-static void out_drain(void *ctx)
-{
-    (void)ctx; /* sim_trainer_work sees the state */
-}
-
-static void let_go(struct sim_trainer *t)
-{
-    sim_txn_close(&t->txn);
-    trainer_role_free(t->role);
-    trainer_wire_done(&t->wire);
-    fis_encoder_free(t->encoder);
-    memory_free(t->memory);
-    t->role = NULL;
-    t->encoder = NULL;
-    t->memory = NULL;
-    t->wire = (struct trainer_wire){0};
-    t->txn_ready = t->committing = t->dirty = t->job_ran = t->running = t->wants_pool = false;
+    memcpy(about->next, t->from, sizeof about->next);
+    t->committing = true;
     t->unit_open = false;
-    t->term++;
+    sim_txn_commit(&t->txn, about);
+    return 0;
 }
 
-static void left(struct sim_world *w, void *arg)
+/* ---- work ---------------------------------------------------------------------------------- */
+
+static void run_job(struct sim_world *w, void *arg)
 {
-    struct sim_trainer *t = arg;
+    struct later *l = arg;
     (void)w;
-    election_left(&t->leader, mono(t));
+    session_job(l->t->session);
+    session_job_done(l->t->session);
 }
 
-static void out_leave(void *ctx)
+static void out_job(void *ctx, enum trainer_job kind)
 {
     struct sim_trainer *t = ctx;
-    if (t->in_group)
-        sim_seat_leave(&t->seat, t->w);
-    t->in_group = false;
-    let_go(t);
-    sim_at(t->w, t->w->now + sim_between(t->w, SIM_RNG_NET, 1, 1000), t->process, left, t);
+    int64_t ms = sim_faults_job_ms(t->w);
+    sim_note(t->w, t->name, "job %d takes %lld ms", (int)kind, (long long)ms);
+    later(t, ms, run_job);
 }
 
-static void crash_later(struct sim_world *w, void *arg)
-{
-    struct sim_trainer *t = arg;
-    sim_process_crash(w, t->process);
-}
-
-static void out_stopped(void *ctx, const struct fis_error *failed)
+static void out_ends(void *ctx)
 {
     struct sim_trainer *t = ctx;
-    SIM_MUST(t->w, !failed || failed->kind == FIS_ABORT_TXN, "%s stopped: %s", t->name,
-             failed->text);
-    sim_note(t->w, t->name, "stopped %s", failed ? failed->text : "in good order");
-    if (t->in_group)
-        sim_seat_leave(&t->seat, t->w);
-    t->in_group = false;
-    sim_at(t->w, t->w->now, t->process, crash_later, t);
+    t->ends_due = true;
 }
 
-/* ---- turns --------------------------------------------------------------------------------- */
+static void answer_ends(struct sim_trainer *t)
+{
+    struct wire_pool_end ends[SIM_PARTITIONS];
+    uint32_t n = t->w->broker->partitions[SIM_RECORDS];
+    if (!t->ends_due || !sim_broker_is_up(t->w))
+        return;
+    t->ends_due = false;
+    for (uint32_t p = 0; p < n; p++)
+        ends[p] = (struct wire_pool_end){(int32_t)p,
+                                         sim_stable_end(t->w->broker, SIM_RECORDS, (int32_t)p)};
+    session_ends(t->session, ends, n);
+}
+
+static void out_note(void *ctx, enum log_level level, const char *event, const char *format,
+                     va_list ap)
+{
+    struct sim_trainer *t = ctx;
+    char text[FIS_ERROR_TEXT + 256];
+    (void)level;
+    vsnprintf(text, sizeof text, format, ap);
+    sim_note(t->w, t->name, "%s %s", event, text);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
 
 static void serve_group(struct sim_trainer *t)
 {
@@ -294,113 +481,129 @@ static void serve_group(struct sim_trainer *t)
         return;
     sim_seat_turn(&t->seat, t->w, &change);
     if (change.fresh)
-        election_place(&t->leader, t->seat.owned & 1, change.lost, mono(t));
-}
-
-static bool at_ends(const struct sim_trainer *t)
-{
-    for (int i = 0; i < MEMORY_TOPICS; i++)
-        if (t->follow_at[i] < t->ends[i])
-            return false;
-    return true;
-}
-
-static int read_memory(struct sim_trainer *t, struct fis_error *e)
-{
-    struct sim_entry m;
-    for (int i = 0; i < MEMORY_TOPICS; i++) {
-        enum sim_topic topic = (enum sim_topic)(SIM_LEDGER + i);
-        uint32_t most = 1 + sim_below(t->w, SIM_RNG_NET, 200);
-        while (most-- > 0 && sim_fetch(t->w->broker, topic, 0, &t->follow_at[i], &m) > 0) {
-            struct wire_message msg = sim_message(topic, 0, &m);
-            if (memory_take(t->memory, (enum memory_topic)i, &msg, e) < 0)
-                return -1;
-        }
-    }
-    return 0;
-}
-
-static void follow(struct sim_trainer *t)
-{
-    struct fis_error e;
-    if (read_memory(t, &e) < 0) {
-        fail(t, &e);
-        return;
-    }
-    if (t->leader.state == ELECTION_STANDBY)
-        election_warm(&t->leader, memory_entries(t->memory), memory_bytes(t->memory), mono(t));
-    if (t->leader.state != ELECTION_CATCH_UP || !at_ends(t))
-        return;
-    if (memory_conclude(t->memory, &e) < 0)
-        fail(t, &e);
-    else
-        election_caught_up(&t->leader, mono(t));
+        session_seat(t->session, t->seat.owned & 1, change.lost, now_of(t));
 }
 
 static void turn(struct sim_world *w, void *arg)
 {
     struct sim_trainer *t = arg;
     serve_group(t);
-    election_tick(&t->leader, mono(t));
-    enum election_state s = t->leader.state;
-    if (sim_broker_is_up(w) && (s == ELECTION_STANDBY || s == ELECTION_CATCH_UP))
-        follow(t);
-    if (t->running)
-        sim_trainer_work(t, now_of(t));
-    else if (t->leader.state == ELECTION_DRAIN)
-        election_committed(&t->leader, mono(t)); /* asked to stop before it had begun */
+    answer_ends(t);
+    if (!t->committing && !t->unit_open) {
+        t->began = w->now;
+        t->unit_open = true;
+    }
+    arrive(t);
+    session_turn(t->session, now_of(t));
     sim_at(w, w->now + sim_between(w, SIM_RNG_NET, 10, 150), t->process, turn, t);
 }
 
-/* ---- life ---------------------------------------------------------------------------------- */
+static void options(const struct sim_world *w, struct session_options *o)
+{
+    *o = (struct session_options){
+        .schema = &w->data->schema,
+        .columns = w->data->columns,
+        .n_columns = w->plan->d,
+        .labels = w->plan->labels_encoding,
+        .max_chunk = 600,
+        .commit_ms = (uint64_t)w->plan->commit_ms,
+        .role = w->data->trainer,
+    };
+    for (int i = 0; i < SESSION_TOPICS; i++)
+        o->topics[i] = sim_topic_names[sim_topics[i]];
+}
 
 void sim_trainer_start(struct sim_world *w, int process)
 {
     struct sim_trainer *t = sim_alloc(w, sizeof *t);
-    struct election_out out = {t,         out_follow, out_fence,   out_catch_up, out_lead,
-                             out_drain, out_leave,  out_stopped, out_note};
+    struct session_options o;
+    struct fis_error e;
+    const struct session_ports ports = {
+        .ctx = t,
+        .join = out_join,
+        .fence = out_fence,
+        .fenced = out_fenced,
+        .leave = out_leave,
+        .stopped = out_stopped,
+        .open = out_open,
+        .close = out_close,
+        .read = out_read,
+        .to_end = out_to_end,
+        .initial = out_initial,
+        .validation = out_validation,
+        .send = out_send,
+        .dead_letter = out_dead_letter,
+        .commit = out_commit,
+        .job = out_job,
+        .ends = w->plan->pool ? out_ends : NULL,
+        .note = out_note,
+        .ready = out_ready,
+    };
     w->trainers[process] = t;
     t->w = w;
     t->process = process;
+    t->validation = UINT32_MAX;
+    memset(t->from, -1, sizeof t->from);
+    memset(t->gone, -1, sizeof t->gone);
+    memset(t->first, -1, sizeof t->first);
     snprintf(t->name, sizeof t->name, "trainer-%d", process);
-    t->arena.size = MESSAGE_BYTES;
-    t->arena.base = sim_alloc(w, t->arena.size);
-    election_init(&t->leader, &out);
-    election_start(&t->leader, mono(t));
+    options(w, &o);
+    t->session = session_new(&o, &ports, &e);
+    SIM_MUST(w, t->session, "session_new: %s", e.text);
     sim_at(w, w->now, process, turn, t);
 }
 
 void sim_trainer_drop(struct sim_world *w, int process)
 {
-    let_go(w->trainers[process]);
+    sim_txn_close(&w->trainers[process]->txn);
+    session_free(w->trainers[process]->session);
     w->trainers[process] = NULL;
 }
 
 void sim_trainer_term(struct sim_world *w, int process)
 {
     struct sim_trainer *t = w->trainers[process];
-    election_stop(&t->leader, mono(t));
+    session_stop(t->session, now_of(t));
+}
+
+static bool has_read_all(const struct sim_trainer *t)
+{
+    for (int r = SESSION_READ_COMMANDS; r <= SESSION_READ_INPUT; r++)
+        for (uint32_t i = 0; i < readers[r].n * SIM_PARTITIONS; i++) {
+            const struct partition *p = &t->readers[r].p[i];
+            enum sim_topic topic = topic_of((enum session_reader)r, i);
+            int32_t n = (int32_t)(i % SIM_PARTITIONS);
+            if (p->there && (p->fresh || p->at < sim_stable_end(t->w->broker, topic, n)))
+                return false;
+        }
+    return true;
 }
 
 bool sim_trainer_quiet(const struct sim_world *w, int process)
 {
     const struct sim_trainer *t = w->trainers[process];
-    if (t->leader.state == ELECTION_STANDBY)
+    struct session_status s;
+    session_status(t->session, &s);
+    if (s.state == ELECTION_STANDBY)
         return true;
-    return t->running && sim_trainer_at_rest(t);
+    return s.running && !s.busy && !s.unsaved && !s.waiting && has_read_all(t);
 }
 
 /* One that was suspended may think it leads, and does not know better yet. */
 static bool leads(const struct sim_trainer *t)
 {
-    return t && t->running && t->leader.state == ELECTION_LEAD &&
+    struct session_status s;
+    if (!t)
+        return false;
+    session_status(t->session, &s);
+    return s.running && s.state == ELECTION_LEAD &&
            t->txn.epoch == t->w->broker->producers[t->txn.producer].epoch;
 }
 
-struct trainer_role *sim_trainer_leading(const struct sim_world *w)
+const struct trainer_role *sim_trainer_leading(const struct sim_world *w)
 {
     for (int i = 0; i < SIM_PROCESSES; i++)
         if (leads(w->trainers[i]))
-            return w->trainers[i]->role;
+            return session_role(w->trainers[i]->session);
     return NULL;
 }

@@ -1,5 +1,5 @@
 /*
- * The model versions that this process has seen: those of the models topic, as the follower reads
+ * The model versions that this process has seen: those of the models topic, as a session reads
  * them, and those that its trainer publishes. Figures only, no weights; the newest
  * VERSION_LOG_MAX are kept, and counts of all.
  *

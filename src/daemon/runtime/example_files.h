@@ -1,6 +1,6 @@
 /*
  * The files of initial and validation examples, as --check-config looks at them: whether they are
- * there and may be read by who asks. What is in them is read by the start alone (trainer_load,
+ * there and may be read by who asks. What is in them is read by the start alone (trainer_rows,
  * trainer_files): it takes long, and needs an encoder.
  */
 #ifndef DAEMON_EXAMPLE_FILES_H

@@ -181,8 +181,6 @@ static void on_tick(uv_timer_t *t)
     notify_status(&rt->notify, doing);
     if (rt->scorer)
         scorer_host_tick(rt->scorer);
-    if (rt->trainer)
-        trainer_host_tick(rt->trainer);
 }
 
 static void on_signal(uv_signal_t *s, int number)

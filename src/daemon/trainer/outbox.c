@@ -13,8 +13,8 @@ struct outbox {
     struct stream_txn_thread *txn;  /* NULL: at_least_once */
     struct stream_consumer *member; /* of the commit that runs */
     bool initialised, open, committing;
-    struct stream_offset *offsets; /* one per partition consumed since the last commit */
-    size_t count, capacity;
+    struct stream_offset *offsets; /* [count] of the commit that runs */
+    size_t count;
     struct fis_error failed; /* kind FIS_OK: no */
 };
 
@@ -58,11 +58,6 @@ bool outbox_ready(const struct outbox *b)
     return b->initialised && !b->committing && b->failed.kind == FIS_OK;
 }
 
-bool outbox_dirty(const struct outbox *b)
-{
-    return b->open || b->count > 0 || b->committing;
-}
-
 uint64_t outbox_outstanding(const struct outbox *b)
 {
     return stream_producer_outstanding(b->producer);
@@ -104,36 +99,23 @@ int outbox_dead_letter(struct outbox *b, const char *topic, const struct wire_me
     return sent(b, dead_letter_send(b->producer, topic, m, why, b->dead_letter_bytes, 0, e), e);
 }
 
-int outbox_consumed(struct outbox *b, const char *topic, int32_t partition, int64_t next,
-                    struct fis_error *e)
-{
-    size_t i = 0;
-    while (i < b->count && (b->offsets[i].partition != partition || b->offsets[i].topic != topic))
-        i++;
-    if (i == b->capacity) {
-        size_t capacity = b->capacity ? 2 * b->capacity : 16;
-        void *grown = fis_grow(b->offsets, b->count, capacity, sizeof *b->offsets);
-        if (!grown)
-            return fis_fail(e, FIS_NOMEM, "no memory for offsets");
-        b->offsets = grown;
-        b->capacity = capacity;
-    }
-    if (i == b->count)
-        b->count++;
-    b->offsets[i] = (struct stream_offset){topic, partition, next};
-    return 0;
-}
-
 bool outbox_fenced(const struct outbox *b)
 {
     return b->txn && (stream_txn_thread_state(b->txn) == STREAM_TXN_FENCED ||
                       stream_producer_ended(b->producer) == STREAM_PRODUCER_FENCED);
 }
 
-int outbox_commit(struct outbox *b, struct stream_consumer *member, struct fis_error *e)
+int outbox_commit(struct outbox *b, struct stream_consumer *member,
+                  const struct stream_offset *offsets, size_t n, struct fis_error *e)
 {
     if (begin(b, e) < 0)
         return -1;
+    void *copy = n ? fis_memdup(offsets, n * sizeof *offsets) : NULL;
+    if (n && !copy)
+        return fis_fail(e, FIS_NOMEM, "no memory for offsets");
+    fis_free(b->offsets);
+    b->offsets = copy;
+    b->count = n;
     b->committing = true;
     b->member = member;
     if (!b->txn)

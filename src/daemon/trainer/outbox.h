@@ -1,5 +1,5 @@
 /*
- * The outbox: what the trainer sends, and the offsets of what it consumed, as one unit of commit.
+ * The outbox: what a session sends and how far it took its input, as one unit of commit.
  *
  * exactly_once: a unit is a Kafka transaction. at_least_once: a unit is over when every message
  * is acknowledged; then the offsets are committed, so a crash in between repeats input, and may
@@ -28,22 +28,17 @@ void outbox_close(struct outbox *o); /* bounded, blocking; NULL is fine */
 
 /* Initialised (older instances are fenced) and no commit is running. */
 bool outbox_ready(const struct outbox *o);
-/* Something was sent, or consumed, that is not committed. */
-bool outbox_dirty(const struct outbox *o);
 uint64_t outbox_outstanding(const struct outbox *o);
 
 int outbox_send(struct outbox *o, const char *topic, struct wire_bytes key, struct wire_bytes value,
                 struct fis_error *e) FIS_MUST_CHECK;
 int outbox_dead_letter(struct outbox *o, const char *topic, const struct wire_message *m,
                        const struct fis_error *why, struct fis_error *e) FIS_MUST_CHECK;
-/* The partition's messages before `next` have been handled. */
-int outbox_consumed(struct outbox *o, const char *topic, int32_t partition, int64_t next,
-                    struct fis_error *e) FIS_MUST_CHECK;
-
-/* The offsets are those of `member`'s group. A transaction only takes the group's name from it: the
- * transactional id is the fence; at_least_once commits through it, as a broker takes offsets of a
- * group from its members alone. */
+/* Ends the unit, with these offsets (copied) of `member`'s group. A transaction only takes the
+ * group's name from it: the transactional id is the fence; at_least_once commits through it, as a
+ * broker takes offsets of a group from its members alone. */
 int outbox_commit(struct outbox *o, struct stream_consumer *member,
+                  const struct stream_offset *offsets, size_t n,
                   struct fis_error *e) FIS_MUST_CHECK;
 /* After a negative outbox_turn or _send: another instance has taken over. */
 bool outbox_fenced(const struct outbox *o);

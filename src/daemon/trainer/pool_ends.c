@@ -35,7 +35,7 @@ static void ran(void *arg)
     p->ran = true;
 }
 
-void pool_ends_want(struct pool_ends *p)
+void pool_ends_ask(struct pool_ends *p)
 {
     if (p->running)
         return;
@@ -47,34 +47,33 @@ void pool_ends_want(struct pool_ends *p)
     workers_submit(p->ctx->workers, &p->job);
 }
 
-static int hand_over(struct pool_ends *p, struct trainer_role *role, struct fis_error *e)
+static void answer(struct pool_ends *p, struct session *session)
 {
-    struct wire_pool_end *ends = fis_calloc(p->count ? p->count : 1, sizeof *ends);
     uint32_t n = 0;
-    if (!ends)
-        return fis_fail(e, FIS_NOMEM, "no memory for the ends of %u partitions", p->count);
-    for (uint32_t i = 0; i < p->count; i++)
+    struct wire_pool_end *ends = fis_calloc(p->count ? p->count : 1, sizeof *ends);
+    for (uint32_t i = 0; ends && i < p->count; i++)
         if (p->found[i].high > p->found[i].low) /* the others have nothing to score */
             ends[n++] = (struct wire_pool_end){p->found[i].partition, p->found[i].high};
     fis_free(p->found);
     p->found = NULL;
-    int rc = trainer_role_pool(role, ends, n, context_now(), e);
+    session_ends(session, ends, ends ? n : p->count);
     fis_free(ends);
-    return rc;
 }
 
-int pool_ends_tell(struct pool_ends *p, struct trainer_role *role, struct fis_error *e)
+int pool_ends_answer(struct pool_ends *p, struct session *session, struct fis_error *e)
 {
     if (!p->ran)
         return 0;
     p->ran = false;
-    if (p->rc == 0)
-        return hand_over(p, role, e);
+    if (p->rc == 0) {
+        answer(p, session);
+        return 0;
+    }
     if (p->error.kind != FIS_RETRY) {
         *e = p->error;
         return p->rc;
     }
     context_trouble(p->ctx, "trainer", &p->error);
-    pool_ends_want(p);
+    pool_ends_ask(p);
     return 0;
 }

@@ -6,6 +6,7 @@
 #define DAEMON_POOL_ENDS_H
 
 #include "daemon/context/context.h"
+#include "session/session.h"
 #include "stream/topics.h"
 
 struct pool_ends {
@@ -24,9 +25,9 @@ void pool_ends_init(struct pool_ends *p, struct context *ctx);
 void pool_ends_done(struct pool_ends *p);
 bool pool_ends_running(const struct pool_ends *p);
 
-void pool_ends_want(struct pool_ends *p);
-/* Hands them to the role when they have come. */
-int pool_ends_tell(struct pool_ends *p, struct trainer_role *role,
-                   struct fis_error *e) FIS_MUST_CHECK;
+void pool_ends_ask(struct pool_ends *p);
+/* session_ends, when they have come. */
+int pool_ends_answer(struct pool_ends *p, struct session *session,
+                     struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

@@ -1,148 +1,254 @@
-#include "daemon/trainer/trainer_host.h"
+#include "daemon/trainer/trainer_host_impl.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "daemon/context/closer.h"
-#include "daemon/trainer/follower.h"
-#include "daemon/trainer/trainer_status.h"
-#include "daemon/trainer/trainer_files.h"
-#include "daemon/trainer/trainer_work.h"
-#include "session/election.h"
 
 /* Less than a group waits for its members. */
 #define LEAVE_PATIENCE_MS 1000
 
-struct trainer_host {
-    struct context *ctx;
-    struct election leader;
-    const char *topics[1];
-    struct stream_consumer *member; /* of the trainers' group */
-    struct follower *follower;      /* until the role has been restored */
-    struct outbox *outbox;          /* from the election on */
-    struct trainer_work *work;      /* while it leads */
-    struct leftover {
-        struct stream_consumer *member;
-        struct follower *follower;
-        struct outbox *outbox;
-        struct trainer_work *work;
-        int patience_ms;
-    } old; /* what it lets go of, to begin anew */
-    bool letting_go, stopping, stopped;
-    bool looked;  /* its files were read once: it could lead */
-    uint64_t led; /* how often it began to lead */
-    char group[128], transactional_id[128];
-};
-
-static uint64_t now(void)
+static uint64_t mono(void)
 {
     return context_now().mono_ms;
 }
 
-static void fail(struct trainer_host *h, const struct fis_error *e)
-{
-    election_failed(&h->leader, e, h->outbox && outbox_fenced(h->outbox), now());
-}
-
-static bool on_worker(const struct trainer_host *h)
-{
-    return h->work && trainer_work_on_worker(h->work);
-}
-
-/* ---- what the leader machine wants ----------------------------------------------------------- */
+/* ---- election ------------------------------------------------------------------------------ */
 
 /* Before it says that it is ready to lead, and before it takes another's place. */
-static bool look_at_files(struct trainer_host *h, struct fis_error *e)
+static int look_at_files(struct trainer_host *h, struct fis_error *e)
 {
-    if (!h->looked) {
-        loop_watch_skip(&h->ctx->watch); /* as when it loads them to lead, it may take a second */
-        h->looked = trainer_files_check(&h->ctx->pipeline, e) == 0;
-    }
-    return h->looked;
+    if (h->looked)
+        return 0;
+    loop_watch_skip(&h->ctx->watch); /* as when it loads them to lead, it may take a second */
+    int rc = trainer_rows_check(&h->ctx->pipeline, e);
+    h->looked = rc == 0;
+    return rc;
 }
 
-static void follow(void *ctx)
+static int join(void *arg, struct fis_error *e)
 {
-    struct trainer_host *h = ctx;
-    struct fis_error e;
-    if (!look_at_files(h, &e)) {
-        fail(h, &e);
-        return;
-    }
+    struct trainer_host *h = arg;
+    if (look_at_files(h, e) < 0)
+        return -1;
     struct stream_consumer_options o = {
         .client = context_client(h->ctx),
         .group_id = h->group,
         .election = true,
-        .topics = h->topics,
+        .topics = &h->options.topics[SESSION_LEDGER],
         .topic_count = 1,
     };
     o.client.name = "election";
-    if (follower_open(&h->follower, h->ctx, &e) < 0 || stream_consumer_open(&h->member, &o, &e) < 0)
-        fail(h, &e);
+    return stream_consumer_open(&h->member, &o, e);
 }
 
-static void fence(void *ctx)
+static int fence(void *arg, struct fis_error *e)
 {
-    struct trainer_host *h = ctx;
-    struct fis_error e;
+    struct trainer_host *h = arg;
     struct outbox_options o = {.client = context_client(h->ctx),
                                .dead_letter_bytes = h->ctx->dead_letter_bytes,
                                .batch_bytes = h->ctx->batch_bytes};
     o.client.name = "outbox";
     if (h->ctx->exactly_once)
-        o.transactional_id = h->transactional_id;
-    if (outbox_open(&h->outbox, &o, &e) < 0)
-        fail(h, &e);
+        o.transactional_id = h->group;
+    return outbox_open(&h->outbox, &o, e);
 }
 
-static void catch_up(void *ctx)
+static bool fenced(void *arg)
 {
-    struct trainer_host *h = ctx;
-    follower_to_end(h->follower);
-}
-
-static void lead(void *ctx)
-{
-    struct trainer_host *h = ctx;
-    struct fis_error e;
-    struct memory *memory = follower_memory(h->follower);
-    h->led++;
-    if (memory_conclude(memory, &e) < 0 ||
-        trainer_work_open(&h->work, h->ctx, h->outbox, memory, h->group, &e) < 0)
-        fail(h, &e);
-}
-
-static void drain(void *ctx)
-{
-    struct trainer_host *h = ctx;
-    if (h->work)
-        trainer_work_drain(h->work);
+    const struct trainer_host *h = arg;
+    return h->outbox && outbox_fenced(h->outbox);
 }
 
 /* trainer_host_turn does it, as soon as no worker is at it. */
-static void leave(void *ctx)
+static void leave(void *arg)
 {
-    struct trainer_host *h = ctx;
+    struct trainer_host *h = arg;
+    h->leaving = true;
     context_wake(h->ctx);
 }
 
-static void on_stopped(void *ctx, const struct fis_error *failed)
+static void stopped(void *arg, const struct fis_error *failed)
 {
-    struct trainer_host *h = ctx;
+    struct trainer_host *h = arg;
     h->stopped = true;
     if (failed)
         context_fail(h->ctx, "trainer", failed);
 }
 
-static void note(void *ctx, const char *event, const char *text)
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static int open_reader(void *arg, enum session_reader r, struct fis_error *e)
 {
-    (void)ctx;
-    bool bad = strcmp(event, "fenced") == 0 || strcmp(event, "stepped_down") == 0 ||
-               strcmp(event, "resuming") == 0;
-    log_line(bad ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, event, "%s", text);
+    struct trainer_host *h = arg;
+    struct kafka_reader_options o[SESSION_READERS] = {
+        [SESSION_READ_MEMORY] = {.name = "memory", .first = SESSION_LEDGER, .hurried = true},
+        [SESSION_READ_COMMANDS] = {.name = "control", .first = SESSION_CONTROL},
+        [SESSION_READ_INPUT] = {.name = "input", .first = SESSION_CANDIDATES},
+        [SESSION_READ_VERSIONS] = {.first = SESSION_MODELS},
+    };
+    bool input = r == SESSION_READ_COMMANDS || r == SESSION_READ_INPUT;
+    o[r].topics = h->options.topics + o[r].first;
+    o[r].n_topics = r == SESSION_READ_MEMORY  ? SESSION_MEMORY_TOPICS
+                    : r == SESSION_READ_INPUT ? 2
+                                              : 1;
+    o[r].group = input ? h->group : NULL;
+    o[r].log_assigned = input;
+    return kafka_reader_open(&h->readers[r], h->ctx, &o[r], e);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+static void close_reader(void *arg, enum session_reader r)
+{
+    struct trainer_host *h = arg;
+    kafka_reader_end(h->readers[r]);
+    h->readers[r] = NULL;
+}
+
+static int read_next(void *arg, enum session_reader r, struct session_input *in,
+                     struct fis_error *e)
+{
+    struct trainer_host *h = arg;
+    return kafka_reader_read(h->readers[r], in, e);
+}
+
+static void to_end(void *arg, enum session_reader r)
+{
+    struct trainer_host *h = arg;
+    kafka_reader_to_end(h->readers[r]);
+}
+
+static int initial(void *arg, struct fis_encoder **encoder, struct session_rows *out,
+                   struct fis_error *e)
+{
+    struct trainer_host *h = arg;
+    return trainer_rows_initial(&h->rows, encoder, out, e);
+}
+
+static int validation(void *arg, const struct fis_encoder *encoder, struct session_rows *out,
+                      struct fis_error *e)
+{
+    struct trainer_host *h = arg;
+    return trainer_rows_validation(&h->rows, encoder, h->session, out, e);
+}
+
+static void validated(void *arg)
+{
+    struct trainer_host *h = arg;
+    trainer_rows_validated(&h->rows);
+}
+
+static void ready(void *arg, const struct trainer_role *role)
+{
+    struct trainer_host *h = arg;
+    (void)role;
+    trainer_rows_started(&h->rows);
+}
+
+/* ---- sending ------------------------------------------------------------------------------- */
+
+static int send_message(void *arg, enum session_topic t, struct wire_bytes key,
+                        struct wire_bytes value, struct fis_error *e)
+{
+    struct trainer_host *h = arg;
+    return outbox_send(h->outbox, h->options.topics[t], key, value, e);
+}
+
+static int send_dead_letter(void *arg, const struct wire_message *m, const struct fis_error *why,
+                            struct fis_error *e)
+{
+    struct trainer_host *h = arg;
+    return outbox_dead_letter(h->outbox, h->ctx->cfg->topics.dead_letter, m, why, e);
+}
+
+static int commit(void *arg, const struct session_place *places, uint32_t n, struct fis_error *e)
+{
+    struct trainer_host *h = arg;
+    struct stream_offset *offsets = fis_alloc(n ? n : 1, sizeof *offsets);
+    if (!offsets)
+        return fis_fail(e, FIS_NOMEM, "no memory for offsets");
+    for (uint32_t i = 0; i < n; i++)
+        offsets[i] = (struct stream_offset){h->options.topics[places[i].topic], places[i].partition,
+                                            places[i].next};
+    int rc = outbox_commit(h->outbox, h->member, offsets, n, e);
+    h->committing = rc == 0;
+    fis_free(offsets);
+    return rc;
+}
+
+/* ---- work ---------------------------------------------------------------------------------- */
+
+static void run_job(void *arg)
+{
+    struct trainer_host *h = arg;
+    session_job(h->session);
+}
+
+static void job_done(void *arg)
+{
+    struct trainer_host *h = arg;
+    session_job_done(h->session);
+}
+
+static void job(void *arg, enum trainer_job kind)
+{
+    struct trainer_host *h = arg;
+    (void)kind;
+    const struct trainer_role *role = session_role(h->session);
+    if (role)
+        trainer_snapshot_take(&h->shown, role, mono(), true);
+    h->job = (struct job){.run = run_job, .done = job_done, .arg = h};
+    workers_submit(h->ctx->workers, &h->job);
+}
+
+static void ends(void *arg)
+{
+    struct trainer_host *h = arg;
+    pool_ends_ask(&h->ends);
+}
+
+static void note(void *arg, enum log_level level, const char *event, const char *format, va_list ap)
+{
+    (void)arg;
+    log_line_v(level, event, format, ap);
+}
+
+static void model(void *arg, const struct wire_model *v)
+{
+    const struct trainer_host *h = arg;
+    observe_model(&h->ctx->observer, v);
+}
+
+static void state(void *arg, const struct wire_trainer_state *s)
+{
+    const struct trainer_host *h = arg;
+    observe_state(&h->ctx->observer, s);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+static void set_options(struct trainer_host *h)
+{
+    const struct context *ctx = h->ctx;
+    const struct config_topics *t = &ctx->cfg->topics;
+    h->options = (struct session_options){
+        .topics = {[SESSION_LEDGER] = t->ledger,
+                   [SESSION_HEADS] = t->heads,
+                   [SESSION_MODELS] = t->models,
+                   [SESSION_CANDIDATES] = t->candidates,
+                   [SESSION_LABELS] = t->labels,
+                   [SESSION_CONTROL] = t->control,
+                   [SESSION_VALIDATION] = t->validation,
+                   [SESSION_REQUESTS] = t->label_requests},
+        .schema = &ctx->pipeline.schema,
+        .columns = ctx->pipeline.columns,
+        .n_columns = ctx->pipeline.n_columns,
+        .labels = ctx->pipeline.labels,
+        .max_chunk = t->max_chunk,
+        .at_least_once = !ctx->exactly_once,
+        .commit_ms = ctx->cfg->runtime.commit_interval,
+    };
+    pipeline_trainer(&ctx->pipeline, 0, 0, &h->options.role);
+}
 
 int trainer_host_open(struct trainer_host **out, struct context *ctx, struct fis_error *e)
 {
@@ -150,21 +256,39 @@ int trainer_host_open(struct trainer_host **out, struct context *ctx, struct fis
     if (!h)
         return fis_fail(e, FIS_NOMEM, "no memory for the trainer");
     h->ctx = ctx;
-    h->topics[0] = ctx->cfg->topics.ledger;
+    h->rows.ctx = ctx;
+    pool_ends_init(&h->ends, ctx);
     snprintf(h->group, sizeof h->group, "%s-trainer", ctx->cfg->pipeline);
-    snprintf(h->transactional_id, sizeof h->transactional_id, "%s-trainer", ctx->cfg->pipeline);
-    struct election_out o = {
+    set_options(h);
+    const struct session_ports ports = {
         .ctx = h,
-        .follow = follow,
+        .join = join,
         .fence = fence,
-        .catch_up = catch_up,
-        .lead = lead,
-        .drain = drain,
+        .fenced = fenced,
         .leave = leave,
-        .stopped = on_stopped,
+        .stopped = stopped,
+        .open = open_reader,
+        .close = close_reader,
+        .read = read_next,
+        .to_end = to_end,
+        .initial = initial,
+        .validation = validation,
+        .send = send_message,
+        .dead_letter = send_dead_letter,
+        .commit = commit,
+        .job = job,
+        .ends = ends,
         .note = note,
+        .model = model,
+        .state = state,
+        .validated = validated,
+        .ready = ready,
     };
-    election_init(&h->leader, &o);
+    h->session = session_new(&h->options, &ports, e);
+    if (!h->session) {
+        fis_free(h);
+        return -FIS_NOMEM;
+    }
     *out = h;
     return 0;
 }
@@ -174,26 +298,43 @@ int trainer_host_open(struct trainer_host **out, struct context *ctx, struct fis
 static void drop(void *arg)
 {
     struct leftover *o = arg;
-    trainer_work_close(o->work);
     outbox_close(o->outbox);
-    follower_close(o->follower);
+    for (int r = 0; r < SESSION_READERS; r++)
+        kafka_reader_close(o->readers[r]);
+    trainer_rows_done(&o->rows);
     stream_consumer_close(o->member, o->patience_ms);
 }
 
 static void take_all(struct trainer_host *h, int patience_ms)
 {
-    h->old = (struct leftover){h->member, h->follower, h->outbox, h->work, patience_ms};
-    h->work = NULL;
-    h->outbox = NULL;
-    h->follower = NULL;
+    h->old = (struct leftover){
+        .member = h->member, .outbox = h->outbox, .rows = h->rows, .patience_ms = patience_ms};
+    memcpy(h->old.readers, h->readers, sizeof h->readers);
+    memset(h->readers, 0, sizeof h->readers);
+    h->rows = (struct trainer_rows){.ctx = h->ctx};
     h->member = NULL;
+    h->outbox = NULL;
+    h->committing = false;
+}
+
+static bool on_worker(const struct trainer_host *h)
+{
+    struct session_status s;
+    session_status(h->session, &s);
+    return s.on_worker || pool_ends_running(&h->ends);
 }
 
 void trainer_host_say_left(const struct trainer_host *h)
 {
-    if (h && h->work)
-        trainer_work_say_left(h->work);
-    if (h && h->outbox && outbox_dirty(h->outbox))
+    struct session_status s;
+    if (!h)
+        return;
+    session_status(h->session, &s);
+    if (s.busy)
+        log_line(LOG_LEVEL_WARN, "stop",
+                 "role=trainer text=\"a job was still running; it is done "
+                 "again after a restart\"");
+    if (h->outbox && s.unsaved)
         log_line(LOG_LEVEL_WARN, "stop",
                  "role=trainer text=\"%llu messages and the offsets of what was read were not "
                  "committed; the next start repeats them\"",
@@ -207,13 +348,14 @@ void trainer_host_close(struct trainer_host *h, int patience_ms)
     trainer_host_say_left(h);
     take_all(h, patience_ms);
     drop(&h->old);
+    session_free(h->session);
+    pool_ends_done(&h->ends);
     fis_free(h);
 }
 
 void trainer_host_stop(struct trainer_host *h)
 {
-    h->stopping = true;
-    election_stop(&h->leader, now());
+    session_stop(h->session, context_now());
 }
 
 bool trainer_host_stopped(const struct trainer_host *h)
@@ -222,28 +364,23 @@ bool trainer_host_stopped(const struct trainer_host *h)
     return h->stopped && (h->ctx->failed || !on_worker(h));
 }
 
-/* ---- turns ----------------------------------------------------------------------------------- */
-
-static bool ended(const struct trainer_host *h)
-{
-    return h->leader.state == ELECTION_STOPPED || h->leader.state == ELECTION_LEAVING;
-}
+/* ---- turns --------------------------------------------------------------------------------- */
 
 /* Somebody has its place under the same group.instance.id: not the end of a trainer, for it may be
  * its own request to join from before an outage. */
 static void lost_place(struct trainer_host *h, struct fis_error *e)
 {
     e->kind = FIS_ABORT_TXN;
-    fail(h, e);
+    session_failed(h->session, e, context_now());
 }
 
 static void serve_member(struct trainer_host *h)
 {
     struct stream_consumer_event ev;
     stream_consumer_read(h->member, NULL, 0);
-    while (!ended(h) && stream_consumer_event(h->member, &ev)) {
+    while (stream_consumer_event(h->member, &ev)) {
         if (ev.kind == STREAM_ASSIGNED || ev.kind == STREAM_REVOKED)
-            election_place(&h->leader, ev.owned > 0 && !ev.lost, ev.lost, now());
+            session_seat(h->session, ev.owned > 0 && !ev.lost, ev.lost, context_now());
         else if (ev.kind == STREAM_ERROR && ev.error.kind == FIS_FATAL)
             lost_place(h, &ev.error);
         else if (ev.kind == STREAM_ERROR)
@@ -256,110 +393,63 @@ static void serve_outbox(struct trainer_host *h)
     struct fis_error e;
     bool said;
     if (outbox_turn(h->outbox, &e, &said) < 0) {
-        fail(h, &e);
+        session_failed(h->session, &e, context_now());
         return;
     }
     if (said)
         context_trouble(h->ctx, "trainer", &e);
-    if (outbox_ready(h->outbox))
-        election_fenced_others(&h->leader, now());
+    if (!outbox_ready(h->outbox))
+        return;
+    session_fenced_others(h->session, context_now());
+    if (h->committing)
+        session_committed(h->session);
+    h->committing = false;
 }
 
-static bool serve_follower(struct trainer_host *h)
+static void serve_ends(struct trainer_host *h)
 {
     struct fis_error e;
-    bool more;
-    if (follower_turn(h->follower, &more, &e) < 0) {
-        fail(h, &e);
-        return false;
-    }
-    if (follower_at_end(h->follower) && h->leader.state == ELECTION_STANDBY) {
-        struct memory *m = follower_memory(h->follower);
-        election_warm(&h->leader, memory_entries(m), memory_bytes(m), now());
-    } else if (follower_at_end(h->follower)) {
-        election_caught_up(&h->leader, now());
-    }
-    return more;
-}
-
-static bool serve_work(struct trainer_host *h)
-{
-    struct fis_error e;
-    bool more;
-    if (trainer_work_turn(h->work, h->member, &more, &e) < 0) {
-        fail(h, &e);
-        return false;
-    }
-    if (trainer_work_running(h->work) && h->follower) {
-        election_running(&h->leader, memory_found(follower_memory(h->follower)), now());
-        follower_end(h->follower);
-        h->follower = NULL;
-    }
-    if (trainer_work_drained(h->work))
-        election_committed(&h->leader, now());
-    return more;
+    if (pool_ends_answer(&h->ends, h->session, &e) < 0)
+        session_failed(h->session, &e, context_now());
 }
 
 static void dropped(void *host)
 {
     struct trainer_host *h = host;
-    h->letting_go = false;
-    election_left(&h->leader, now());
+    h->letting_go = h->leaving = false;
+    session_left(h->session, context_now());
 }
 
-static void begin_anew(struct trainer_host *h)
+static void let_go(struct trainer_host *h)
 {
-    if (on_worker(h) || h->letting_go)
+    if (pool_ends_running(&h->ends) || h->letting_go)
         return;
     h->letting_go = true;
+    pool_ends_done(&h->ends);
+    pool_ends_init(&h->ends, h->ctx);
     take_all(h, LEAVE_PATIENCE_MS);
     closer_take(h->ctx, drop, &h->old, dropped, h);
 }
 
 bool trainer_host_turn(struct trainer_host *h)
 {
-    bool more = false;
-    election_start(&h->leader, now());
-    if (h->leader.state == ELECTION_LEAVING)
-        begin_anew(h);
-    if (!ended(h))
+    if (h->stopped)
+        return false;
+    if (h->leaving)
+        let_go(h);
+    if (h->member)
         serve_member(h);
-    if (!ended(h) && h->outbox)
+    if (h->outbox)
         serve_outbox(h);
-    if (!ended(h) && h->follower && !h->work)
-        more |= serve_follower(h);
-    if (!ended(h) && h->work)
-        more |= serve_work(h);
-    return more;
+    for (int r = 0; r < SESSION_READERS; r++)
+        kafka_reader_poll(h->readers[r]);
+    serve_ends(h);
+    return !h->stopped && session_turn(h->session, context_now());
 }
 
-/* One that does not lead yet reads the configuration when it does. */
+/* One that does not lead yet uses the limits when it does. */
 void trainer_host_adjust(struct trainer_host *h)
 {
-    if (h->work)
-        trainer_work_adjust(h->work);
-}
-
-uint32_t trainer_host_status(struct trainer_host *h, struct trainer_status *out, struct lag *lags,
-                             uint32_t n)
-{
-    out->state = h->leader.state;
-    out->warm = h->leader.warm;
-    out->state_ms = now() - h->leader.since_ms;
-    out->takeovers = h->led;
-    if (h->follower) {
-        const struct memory *m = follower_memory(h->follower);
-        out->ledger_entries = memory_entries(m);
-        out->ledger_bytes = memory_bytes(m);
-    }
-    if (h->outbox)
-        out->outstanding = outbox_outstanding(h->outbox);
-    return h->work ? trainer_work_status(h->work, out, lags, n) : 0;
-}
-
-void trainer_host_tick(struct trainer_host *h)
-{
-    election_tick(&h->leader, now());
-    if (h->work)
-        trainer_work_tick(h->work);
+    set_options(h);
+    session_adjust(h->session, &h->options.role, h->options.commit_ms);
 }

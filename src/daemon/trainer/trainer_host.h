@@ -1,7 +1,6 @@
 /*
- * The trainer's host: a member of the trainers' group, whose leader machine (session/election.h)
- * says what to be: a standby that follows ledger, heads and models, or the trainer at work
- * (daemon/trainer/trainer_work.h) behind a producer that fences all others. Thread: the loop.
+ * The trainer role of a process: a session (session/session.h) with its ports bound to Kafka, files
+ * and workers. Thread: the loop.
  */
 #ifndef DAEMON_TRAINER_HOST_H
 #define DAEMON_TRAINER_HOST_H
@@ -16,7 +15,6 @@ void trainer_host_stop(struct trainer_host *h);
 bool trainer_host_stopped(const struct trainer_host *h);
 /* The configuration has changed. */
 void trainer_host_adjust(struct trainer_host *h);
-void trainer_host_tick(struct trainer_host *h);
 /* A line on what was not committed, when there is something. NULL is fine. */
 void trainer_host_say_left(const struct trainer_host *h);
 /* Leaves the group, for which it waits so long at most, and frees. NULL is fine. */

@@ -1,0 +1,441 @@
+#include "session/session_impl.h"
+
+#include <stdio.h>
+
+#include "fis/mem.h"
+
+/* Labels are noted so often, when there is news. */
+#define NOTE_MS 1000
+#define COMMANDS_PATIENCE_MS 10000
+
+void session_note(struct session *s, enum log_level level, const char *event, const char *format,
+                  ...)
+{
+    va_list ap;
+    if (!s->p.note)
+        return;
+    va_start(ap, format);
+    s->p.note(s->p.ctx, level, event, format, ap);
+    va_end(ap);
+}
+
+int session_open(struct session *s, enum session_reader r, struct fis_error *e)
+{
+    int rc = s->p.open(s->p.ctx, r, e);
+    s->open[r] = rc >= 0;
+    return rc;
+}
+
+void session_close(struct session *s, enum session_reader r)
+{
+    if (s->open[r])
+        s->p.close(s->p.ctx, r);
+    s->open[r] = false;
+}
+
+static void fail(struct session *s, const struct fis_error *e)
+{
+    election_failed(&s->election, e, s->p.fenced && s->p.fenced(s->p.ctx), s->now.mono_ms);
+}
+
+static bool ended(const struct session *s)
+{
+    return s->election.state == ELECTION_STOPPED || s->election.state == ELECTION_LEAVING;
+}
+
+static bool draining(const struct session *s)
+{
+    return s->election.state == ELECTION_DRAIN;
+}
+
+/* ---- what the election asks for ------------------------------------------------------------ */
+
+static void out_follow(void *ctx)
+{
+    struct session *s = ctx;
+    struct fis_error e;
+    if (session_follow(s, &e) < 0)
+        fail(s, &e);
+}
+
+static void out_fence(void *ctx)
+{
+    struct session *s = ctx;
+    struct fis_error e;
+    if (s->p.fence(s->p.ctx, &e) < 0)
+        fail(s, &e);
+}
+
+static void out_catch_up(void *ctx)
+{
+    struct session *s = ctx;
+    s->at_end = false;
+    s->p.to_end(s->p.ctx, SESSION_READ_MEMORY);
+}
+
+static void out_lead(void *ctx)
+{
+    struct session *s = ctx;
+    struct fis_error e;
+    s->led++;
+    if (session_begin(s, &e) < 0)
+        fail(s, &e);
+}
+
+/* session_turn looks at the state. */
+static void out_later(void *ctx)
+{
+    (void)ctx;
+}
+
+static void out_stopped(void *ctx, const struct fis_error *failed)
+{
+    struct session *s = ctx;
+    s->p.stopped(s->p.ctx, failed);
+}
+
+static void out_note(void *ctx, bool bad, const char *event, const char *text)
+{
+    struct session *s = ctx;
+    session_note(s, bad ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, event, "%s", text);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+struct session *session_new(const struct session_options *o, const struct session_ports *p,
+                            struct fis_error *e)
+{
+    struct session *s = fis_calloc(1, sizeof *s);
+    size_t room = o->schema->max_bytes * 4 + ((size_t)1 << 20);
+    if (!s || !(s->arena.base = fis_alloc(room, 1))) {
+        fis_free(s);
+        fis_fail(e, FIS_NOMEM, "no memory for the trainer");
+        return NULL;
+    }
+    s->arena.size = room;
+    s->o = *o;
+    s->p = *p;
+    s->commands.reader = SESSION_READ_COMMANDS;
+    s->input.reader = SESSION_READ_INPUT;
+    const struct election_out out = {
+        .ctx = s,
+        .follow = out_follow,
+        .fence = out_fence,
+        .catch_up = out_catch_up,
+        .lead = out_lead,
+        .drain = out_later,
+        .leave = out_later,
+        .stopped = out_stopped,
+        .note = out_note,
+    };
+    election_init(&s->election, &out);
+    return s;
+}
+
+/* All that one time of following and leading has brought. */
+static void let_go(struct session *s)
+{
+    session_lookup_end(s);
+    trainer_role_free(s->role);
+    trainer_wire_done(&s->wire);
+    fis_encoder_free(s->encoder);
+    memory_free(s->memory);
+    inbox_done(&s->inbox);
+    fis_free(s->ends);
+    s->role = NULL;
+    s->encoder = NULL;
+    s->memory = NULL;
+    s->ends = NULL;
+    s->have_ends = s->running = s->informed = s->waiting = s->waiting_noted = false;
+    s->job_due = s->job_ran = s->sent = s->committing = s->adjust = false;
+    s->commands.pending = s->input.pending = false;
+}
+
+void session_free(struct session *s)
+{
+    if (!s)
+        return;
+    for (int r = 0; r < SESSION_READERS; r++)
+        s->open[r] = false; /* the binding closes what it has */
+    let_go(s);
+    fis_free(s->arena.base);
+    fis_free(s);
+}
+
+static void leave(struct session *s)
+{
+    if (s->on_worker || s->leaving)
+        return;
+    s->leaving = true;
+    let_go(s);
+    for (int r = 0; r < SESSION_READERS; r++)
+        s->open[r] = false;
+    s->p.leave(s->p.ctx);
+}
+
+/* ---- answers ------------------------------------------------------------------------------- */
+
+void session_seat(struct session *s, bool owns, bool lost, struct trainer_time now)
+{
+    s->now = now;
+    election_place(&s->election, owns, lost, now.mono_ms);
+}
+
+void session_fenced_others(struct session *s, struct trainer_time now)
+{
+    s->now = now;
+    election_fenced_others(&s->election, now.mono_ms);
+}
+
+void session_left(struct session *s, struct trainer_time now)
+{
+    s->now = now;
+    s->leaving = false;
+    election_left(&s->election, now.mono_ms);
+}
+
+void session_failed(struct session *s, const struct fis_error *e, struct trainer_time now)
+{
+    s->now = now;
+    fail(s, e);
+}
+
+void session_stop(struct session *s, struct trainer_time now)
+{
+    s->now = now;
+    election_stop(&s->election, now.mono_ms);
+}
+
+void session_committed(struct session *s)
+{
+    s->committing = false;
+}
+
+void session_job(struct session *s)
+{
+    trainer_role_job(s->role);
+}
+
+void session_job_done(struct session *s)
+{
+    s->on_worker = false;
+    s->job_ran = true; /* given to the role when no unit is being committed */
+}
+
+void session_ends(struct session *s, const struct wire_pool_end *ends, uint32_t n)
+{
+    fis_free(s->ends);
+    s->ends = (void *)fis_memdup(ends, n * sizeof *ends);
+    s->n_ends = n;
+    s->have_ends = true;
+}
+
+int session_moved(struct session *s, enum session_topic t, int32_t partition, int64_t next,
+                  struct fis_error *e)
+{
+    return inbox_move(&s->inbox, t, partition, next, e);
+}
+
+void session_adjust(struct session *s, const struct trainer_role_options *role, uint64_t commit_ms)
+{
+    s->o.role = *role;
+    s->o.commit_ms = commit_ms;
+    s->adjust = s->role != NULL;
+}
+
+/* ---- turns: leading ------------------------------------------------------------------------ */
+
+static int follow_validation(struct session *s, struct fis_error *e)
+{
+    struct session_rows v;
+    struct fis_error why;
+    int rc = s->p.validation(s->p.ctx, s->encoder, &v, &why);
+    if (rc == 0)
+        return 0;
+    if (rc > 0)
+        rc = trainer_role_validation(s->role, &v.rows, v.n_groups, &why);
+    if (rc < 0 && why.kind == FIS_INPUT) {
+        session_note(s, LOG_LEVEL_ERROR, "validation", "text=\"kept as it was\" reason=\"%s\"",
+                     why.text);
+        return 0;
+    }
+    if (rc < 0) {
+        *e = why;
+        return rc;
+    }
+    if (s->p.validated)
+        s->p.validated(s->p.ctx);
+    session_note(s, LOG_LEVEL_INFO, "validation", "rows=%u groups=%u from=next_round", v.rows.n,
+                 v.n_groups);
+    return 0;
+}
+
+static int hand_ends(struct session *s, struct fis_error *e)
+{
+    if (!s->have_ends)
+        return 0;
+    s->have_ends = false;
+    if (s->n_ends && !s->ends)
+        return fis_fail(e, FIS_NOMEM, "no memory for the ends of %u partitions", s->n_ends);
+    return trainer_role_pool(s->role, s->ends, s->n_ends, s->now, e);
+}
+
+static void adjust(struct session *s)
+{
+    if (s->adjust)
+        trainer_role_adjust(s->role, &s->o.role, s->now);
+    s->adjust = false;
+}
+
+/* Nothing is being committed, and no job runs. */
+static int act(struct session *s, bool *more, struct fis_error *e)
+{
+    bool all = true;
+    adjust(s);
+    if (follow_validation(s, e) < 0 || hand_ends(s, e) < 0 || session_hand_over(s, &all, e) < 0)
+        return -1;
+    bool due = trainer_role_due(s->role);
+    if (all && s->informed && !trainer_role_busy(s->role))
+        trainer_role_idle(s->role, s->now);
+    /* What waited for the role to act can be handed over now. */
+    *more = (!all || (due && !trainer_role_due(s->role))) && !trainer_role_busy(s->role);
+    return 0;
+}
+
+static int finish_job(struct session *s, struct fis_error *e)
+{
+    s->job_ran = false;
+    return trainer_role_job_done(s->role, s->now, e);
+}
+
+static int work(struct session *s, bool *more, struct fis_error *e)
+{
+    if (!s->committing && s->job_ran && finish_job(s, e) < 0)
+        return -1;
+    if (!s->committing && !trainer_role_busy(s->role) && !draining(s) && act(s, more, e) < 0)
+        return -1;
+    return session_maybe_commit(s, e);
+}
+
+/* Never from inside the role: the job owns it. */
+static void submit_job(struct session *s, bool *more)
+{
+    if (!s->job_due || ended(s))
+        return;
+    s->job_due = false;
+    s->on_worker = true;
+    s->p.job(s->p.ctx, s->job);
+    *more |= s->job_ran && !s->committing;
+}
+
+static bool drained(const struct session *s)
+{
+    if (!draining(s) || s->on_worker)
+        return false;
+    return !s->running || (!trainer_role_busy(s->role) && !session_unsaved(s));
+}
+
+static void lead(struct session *s, bool *more)
+{
+    struct fis_error e;
+    int rc = s->running ? work(s, more, &e) : draining(s) ? 0 : session_start_up(s, &e);
+    if (rc < 0)
+        fail(s, &e);
+    submit_job(s, more);
+    if (drained(s))
+        election_committed(&s->election, s->now.mono_ms);
+}
+
+/* ---- turns --------------------------------------------------------------------------------- */
+
+static void note_labels(struct session *s)
+{
+    struct trainer_role_counts c = trainer_role_counts(s->role);
+    uint64_t refused = 0;
+    for (int i = 0; i < FIS_ERROR_CODES; i++)
+        refused += s->refused[SESSION_BAD_LABELS][i];
+    uint64_t answers = c.labels + c.duplicates + c.skipped + refused;
+    if (answers == s->noted_answers)
+        return;
+    s->noted_answers = answers;
+    session_note(s, LOG_LEVEL_INFO, "labels",
+                 "round=%u phase=%s labels=%u open=%u kept=%u duplicates=%llu skipped=%llu "
+                 "refused=%llu",
+                 c.round, c.phase, c.learner.bought, c.selector.open, c.learner.kept,
+                 (unsigned long long)c.duplicates, (unsigned long long)c.skipped,
+                 (unsigned long long)refused);
+}
+
+/* Noted once: a trainer that asks for nothing because a broker is away should not look idle. */
+static void note_waiting(struct session *s)
+{
+    if (s->informed || s->waiting_noted || s->now.mono_ms < s->running_ms + COMMANDS_PATIENCE_MS)
+        return;
+    s->waiting_noted = true;
+    session_note(s, LOG_LEVEL_WARN, "waiting",
+                 "role=trainer topic=%s text=\"it has not been read to its end yet, and may hold a "
+                 "pause: no label is asked for before\"",
+                 s->o.topics[SESSION_CONTROL]);
+}
+
+static void note_news(struct session *s)
+{
+    if (!s->running || trainer_role_busy(s->role) || s->now.mono_ms < s->noted_ms + NOTE_MS)
+        return;
+    s->noted_ms = s->now.mono_ms;
+    note_waiting(s);
+    note_labels(s);
+}
+
+static bool follows(const struct session *s)
+{
+    enum election_state now = s->election.state;
+    return now == ELECTION_STANDBY || now == ELECTION_FENCE || now == ELECTION_CATCH_UP;
+}
+
+bool session_turn(struct session *s, struct trainer_time now)
+{
+    struct fis_error e;
+    bool more = false;
+    s->now = now;
+    election_start(&s->election, now.mono_ms);
+    election_tick(&s->election, now.mono_ms);
+    if (s->election.state == ELECTION_LEAVING)
+        leave(s);
+    if (follows(s) && session_keep_up(s, &more, &e) < 0)
+        fail(s, &e);
+    if (s->election.state == ELECTION_LEAD || draining(s))
+        lead(s, &more);
+    note_news(s);
+    return more || (s->election.state == ELECTION_LEAVING && !s->leaving && !s->on_worker);
+}
+
+/* ---- what it is doing ---------------------------------------------------------------------- */
+
+const struct trainer_role *session_role(const struct session *s)
+{
+    return s->running ? s->role : NULL;
+}
+
+void session_status(const struct session *s, struct session_status *out)
+{
+    *out = (struct session_status){
+        .state = s->election.state,
+        .since_ms = s->election.since_ms,
+        .warm = s->election.warm,
+        .running = s->running,
+        .busy = s->running && trainer_role_busy(s->role),
+        .on_worker = s->on_worker || s->job_due,
+        .unsaved = session_unsaved(s),
+        .committing = s->committing,
+        .waiting = s->waiting,
+        .led = s->led,
+        .entries = s->memory ? memory_entries(s->memory) : s->entries,
+        .bytes = s->memory ? memory_bytes(s->memory) : s->bytes,
+        .restore_ms = s->restore_ms,
+        .read = s->read,
+    };
+    for (int k = 0; k < SESSION_BAD; k++)
+        for (int i = 0; i < FIS_ERROR_CODES; i++)
+            out->refused[k][i] = s->refused[k][i];
+}

@@ -1,0 +1,140 @@
+/* From the moment a session leads until its role runs: encoder, rows, role, restore. */
+#include "session/session_impl.h"
+
+/* A step returns 1 when it is over, 0 to come back later, negative on errors. */
+
+int session_begin(struct session *s, struct fis_error *e)
+{
+    struct trainer_wire_options o;
+    int rc = memory_conclude(s->memory, e);
+    if (rc < 0)
+        return rc;
+    session_unit_wire(s, &o);
+    s->step = START_UP_ENCODER;
+    s->lead_ms = s->now.mono_ms;
+    s->restore_ms = s->entries = s->bytes = 0;
+    return trainer_wire_init(&s->wire, &o, e);
+}
+
+static int encoder_step(struct session *s, struct fis_error *e)
+{
+    if (!memory_found(s->memory))
+        return 1;
+    s->encoder = memory_take_encoder(s->memory, s->o.columns, s->o.n_columns, s->o.schema, e);
+    return s->encoder ? 1 : -1;
+}
+
+static int initial_step(struct session *s, struct fis_error *e)
+{
+    uint32_t by_class[FIS_MAX_CLASSES] = {0};
+    int rc = s->p.initial(s->p.ctx, &s->encoder, &s->initial, e);
+    if (rc <= 0)
+        return rc;
+    const struct fis_rows *rows = &s->initial.rows;
+    for (uint32_t i = 0; i < rows->n; i++)
+        by_class[rows->y[i]]++;
+    session_note(s, LOG_LEVEL_INFO, "initial", "rows=%u features=%u", rows->n, rows->d);
+    for (uint32_t k = 0; k < s->o.schema->n_classes; k++)
+        if (!by_class[k])
+            session_note(s, LOG_LEVEL_WARN, "class_unseen",
+                         "class=\"%s\" text=\"no initial example has this class: it is unseen "
+                         "until labels bring it\"",
+                         s->o.schema->classes[k]);
+    return 1;
+}
+
+static int restore(struct session *s, struct fis_error *e)
+{
+    static const char *const phases[] = {"none", "collect", "label", "done"};
+    const struct wire_trainer_state *was = memory_state(s->memory);
+    int rc = memory_apply(s->memory, s->role, s->now, e);
+    if (rc < 0)
+        return rc;
+    const char *trouble = memory_checkpoint_trouble(s->memory);
+    s->restore_ms = s->now.mono_ms - s->lead_ms;
+    s->entries = memory_entries(s->memory);
+    s->bytes = memory_bytes(s->memory);
+    session_note(s, LOG_LEVEL_INFO, "restored",
+                 "round=%u phase=%s head=%llu served=%llu entries=%llu bytes=%llu took_ms=%llu "
+                 "checkpoint=%s%s%s%s",
+                 was->round, phases[was->phase], (unsigned long long)was->head_version,
+                 (unsigned long long)was->served_version, (unsigned long long)s->entries,
+                 (unsigned long long)s->bytes, (unsigned long long)s->restore_ms,
+                 *trouble ? "no" : "yes", *trouble ? " reason=\"" : "", trouble,
+                 *trouble ? "\"" : "");
+    return 0;
+}
+
+static int make_role(struct session *s, const struct session_rows *v, struct fis_error *e)
+{
+    struct trainer_role_options o = s->o.role;
+    struct trainer_out out;
+    const struct fis_rows *rows = &s->initial.rows;
+    o.validation_rows = v->rows.n;
+    o.n_groups = v->n_groups;
+    trainer_wire_out(&s->wire, &out);
+    if (!s->p.ends)
+        out.pool = NULL;
+    s->role = trainer_role_new(&o, s->encoder, &out, e);
+    if (!s->role)
+        return -1;
+    for (uint32_t i = 0; i < rows->n; i++)
+        if (trainer_role_initial(s->role, rows->x + (size_t)i * rows->d, rows->y[i], e) < 0)
+            return -1;
+    if (trainer_role_validation(s->role, &v->rows, v->n_groups, e) < 0)
+        return fis_error_prefix(e, "validation set");
+    if (s->p.validated)
+        s->p.validated(s->p.ctx);
+    return memory_found(s->memory) ? restore(s, e) : 0;
+}
+
+static int validation_step(struct session *s, struct fis_error *e)
+{
+    struct session_rows v;
+    int rc = s->p.validation(s->p.ctx, s->encoder, &v, e);
+    if (rc <= 0)
+        return rc;
+    uint32_t least = s->o.role.gate.min_rows;
+    session_note(s, LOG_LEVEL_INFO, "validation", "rows=%u groups=%u", v.rows.n, v.n_groups);
+    if (v.rows.n < least)
+        session_note(s, LOG_LEVEL_WARN, "validation",
+                     "rows=%u needed=%u text=\"too few to judge by: labels will be requested, but "
+                     "no version after the first will be published (gate.min_rows)\"",
+                     v.rows.n, least);
+    rc = make_role(s, &v, e);
+    return rc < 0 ? rc : 1;
+}
+
+/* The role is there: from here on it is given its input. */
+static int run(struct session *s, struct fis_error *e)
+{
+    bool found = memory_found(s->memory);
+    if (session_open(s, SESSION_READ_COMMANDS, e) < 0 || session_open(s, SESSION_READ_INPUT, e) < 0)
+        return -1;
+    if (s->p.ready)
+        s->p.ready(s->p.ctx, s->role);
+    s->running = true;
+    s->running_ms = s->commit_ms = s->now.mono_ms;
+    if (trainer_role_start(s->role, s->now, e) < 0)
+        return -1;
+    election_running(&s->election, found, s->now.mono_ms);
+    session_close(s, SESSION_READ_MEMORY);
+    memory_free(s->memory);
+    s->memory = NULL;
+    return 0;
+}
+
+int session_start_up(struct session *s, struct fis_error *e)
+{
+    static int (*const steps[START_UP_DONE])(struct session *, struct fis_error *) = {
+        [START_UP_ENCODER] = encoder_step,
+        [START_UP_INITIAL] = initial_step,
+        [START_UP_VALIDATION] = validation_step,
+    };
+    for (; s->step < START_UP_DONE; s->step++) {
+        int rc = steps[s->step](s, e);
+        if (rc <= 0)
+            return rc;
+    }
+    return run(s, e);
+}
