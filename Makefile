@@ -24,7 +24,7 @@ BUILD_DEBS := gcc make pkg-config libc6-dev librdkafka-dev libprotobuf-c-dev pro
               libjs-chart.js
 # The dashboard's plots; built into fisd.
 CHART_JS := /usr/share/javascript/chart.js/chart.min.js
-TEST_DEBS := libcmocka-dev libfaketime
+TEST_DEBS := g++ libcmocka-dev libfaketime
 # Tools: command:package, installed when the command is missing.
 DEMO_TOOLS := python3:python3
 TEST_TOOLS := $(DEMO_TOOLS) openssl:openssl prove:perl kcat:kcat java:default-jre-headless mvn:maven \
@@ -230,10 +230,14 @@ $(call obj_of,lab): | $(GEN_FETCH)
 $(call obj_of,daemon): | $(GEN_OPENAPI)
 $(B)/obj/src/daemon/monitor/dashboard.o: | $(GEN_DASHBOARD)
 
-$(LIBFIS): $(call lib_objs,core) $(call lib_objs,base)
+# libfis is one object, so that names without the prefix, which its files share, can be hidden.
+$(LIBFIS): $(call lib_objs,core) $(call archive,base)
 	@mkdir -p $(@D)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)$(CC) -r -nostdlib -o $(B)/obj/libfis.o $(call lib_objs,core) \
+	  $(patsubst %,$(B)/obj/src/base/%.o,error id mem rng) $(call archive,base)
+	$(Q)objcopy --wildcard --keep-global-symbol='fis_*' $(B)/obj/libfis.o
+	$(Q)rm -f $@ && ar rcs $@ $(B)/obj/libfis.o
 
 # A message is allocated by librdkafka's thread and freed by the loop: glibc has both wait for one
 # lock. A sanitizer brings an allocator of its own.
@@ -263,6 +267,18 @@ endef
 $(foreach l,$(LAYERS),$(eval $(call test_rules,$(l))))
 $(patsubst tests/%.c,$(B)/obj/tests/%.o,$(test_src)): | $(GEN_H)
 .PRECIOUS: $(B)/obj/tests/%.o
+
+# ---- libfis -----------------------------------------------------------------------------------
+CXX ?= g++
+.PHONY: libfis-check
+libfis-check: $(LIBFIS) ## libfis exports names with fis_ alone, and its headers compile as C++17
+	$(Q)exported=$$(nm -g --defined-only $< | awk 'NF == 3 {print $$3}'); \
+	  [ -n "$$exported" ] || { echo "$<: exports nothing" >&2; exit 1; }; \
+	  if grep -v '^fis_' <<< "$$exported"; then echo "$<: exports names without the prefix fis_" >&2; exit 1; fi
+	$(Q)command -v $(CXX) >/dev/null || { echo "libfis-check: no $(CXX), so the headers are not compiled as C++"; exit 0; }; \
+	  for h in include/fis/*.h; do \
+	    $(CXX) -std=c++17 -fsyntax-only -Wall -Wextra -Wpedantic -Wconversion -Werror -Iinclude -x c++ $$h \
+	      2> $(B)/header.log || { cat $(B)/header.log >&2; exit 1; }; done
 
 # ---- simulation -------------------------------------------------------------------------------
 # tests/sim: the real scorer and trainer machines and a simulated broker in virtual time. It sees
@@ -313,7 +329,7 @@ test: ## install what is missing, build, and run every test
 	$(Q)$(MAKE) --no-print-directory deps-test
 	$(Q)$(MAKE) --no-print-directory -j2 all tests $(SIM)
 	$(Q)$(MAKE) --no-print-directory check
-check: layers docs-check units fuzz-replay sim system
+check: layers docs-check libfis-check units fuzz-replay sim system
 .PHONY: tests
 tests: have-deps $(test_bin) $(fuzz_bin)
 

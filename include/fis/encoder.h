@@ -18,6 +18,10 @@
 
 #include "fis/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FIS_ENCODER_CLIP 50.0f
 
 enum fis_column_type { FIS_NUMERIC = 1, FIS_CATEGORICAL };
@@ -96,5 +100,9 @@ void fis_encoder_state(const struct fis_encoder *enc, uint32_t column,
 /* A finished encoder from such states. INPUT when they make no sense. */
 struct fis_encoder *fis_encoder_from_states(const struct fis_encoder_column_state *states,
                                             uint32_t n, struct fis_error *e);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -9,6 +9,10 @@
 
 #include <stdarg.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum fis_error_kind {
     FIS_OK = 0,
     FIS_INPUT,     /* this record (or file, or option) is bad: refuse it, count it, go on */
@@ -61,5 +65,9 @@ const char *fis_error_code_name(enum fis_error_code code); /* "malformed", …; 
 
 /* Puts "prefix: " before the text that `e` already holds; for saying where. Returns -kind. */
 int fis_error_prefix(struct fis_error *e, const char *format, ...) FIS_PRINTF(2, 3);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

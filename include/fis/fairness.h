@@ -16,6 +16,10 @@
 #include "fis/rng.h"
 #include "fis/network.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FIS_MAX_GROUPS 64
 
 enum fis_metric {
@@ -109,5 +113,9 @@ int fis_metrics_bootstrap(const uint32_t *predictions, const float *logits, cons
                           struct fis_metrics_intervals *out, struct fis_error *e) FIS_MUST_CHECK;
 
 void fis_predict(const float *logits, uint32_t n, uint32_t classes, uint32_t *predictions);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

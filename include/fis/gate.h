@@ -19,6 +19,10 @@
 
 #include "fis/learner.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum fis_verdict { FIS_PUBLISH = 1, FIS_REJECT };
 
 enum fis_gate_reason {
@@ -139,5 +143,9 @@ void fis_gate_save(const struct fis_gate *g, void *out);
 /* INPUT: not what save wrote, or of another format or shape; nothing is changed then. */
 int fis_gate_load(struct fis_gate *g, const void *in, size_t size,
                   struct fis_error *e) FIS_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,6 +12,10 @@
 #include "fis/error.h"
 #include "fis/id.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct fis_heap_item {
     float score;
     uint32_t slot;
@@ -42,5 +46,9 @@ int fis_heap_best(const struct fis_heap *h);
 void fis_heap_remove(struct fis_heap *h, uint32_t index);
 void fis_heap_rebuild(struct fis_heap *h); /* after scores were changed in place: O(n) */
 void fis_heap_clear(struct fis_heap *h);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,6 +8,10 @@
 #include <stdint.h>
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FIS_ID_MAX 255
 
 struct fis_id {
@@ -19,5 +23,9 @@ struct fis_id {
 int fis_id_set(struct fis_id *id, const void *bytes, size_t length);
 int fis_id_compare(const struct fis_id *a, const struct fis_id *b); /* <0, 0, >0 */
 uint64_t fis_id_hash(const struct fis_id *id, uint64_t seed);       /* XXH3, 64 bits */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

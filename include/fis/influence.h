@@ -14,6 +14,10 @@
 #include "fis/fairness.h"
 #include "fis/privacy.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Labelled rows with groups; a borrowed view. x [n][d], y [n], group [n] (NULL where not needed).
  */
 struct fis_rows {
@@ -71,5 +75,9 @@ int fis_influence_naive(const struct fis_shape *shape, const float *params, cons
 /* Proxy labels (paper, Eq. 4 and appendix): I: argmin_k |infl_acc(x, k)|, II: argmax_k p_k. The
  * first of equals. For K = 2 both agree. */
 uint32_t fis_proxy_label(int strategy, const float *p, const float *infl_acc, uint32_t classes);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

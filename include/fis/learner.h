@@ -21,6 +21,10 @@
 
 #include "fis/influence.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum fis_copies { FIS_COPIES_BOOSTED = 1, FIS_COPIES_PLAIN, FIS_COPIES_MIXED };
 
 #define FIS_MAX_FOLDS 2
@@ -129,5 +133,9 @@ const struct fis_learner_options *fis_learner_options(const struct fis_learner *
 uint32_t fis_learner_groups(const struct fis_learner *t); /* of the validation rows */
 const struct fis_rows *fis_learner_validation(const struct fis_learner *t);
 const uint8_t *fis_learner_fold_of(const struct fis_learner *t); /* [n validation] 0 or 1 */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* p [n][K] from logits [n][K]; rows sum to 1. In place is allowed. */
 void fis_softmax(const float *logits, uint32_t n, uint32_t classes, float *p);
 
@@ -18,5 +22,9 @@ void fis_softmax(const float *logits, uint32_t n, uint32_t classes, float *p);
  */
 double fis_cross_entropy(const float *logits, const uint32_t *labels, const float *weights,
                          uint32_t n, uint32_t classes, float *dlogits);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 void *fis_alloc(size_t count, size_t size);                             /* uninitialised */
 void *fis_calloc(size_t count, size_t size);                            /* zeroed */
 void *fis_grow(void *old, size_t old_count, size_t count, size_t size); /* new block, old freed */
@@ -32,5 +36,9 @@ struct fis_arena {
 };
 void *fis_arena_alloc(struct fis_arena *a, size_t bytes); /* 16-byte aligned; NULL when full */
 void fis_arena_reset(struct fis_arena *a);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -18,6 +18,10 @@
 #include "fis/error.h"
 #include "fis/rng.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FIS_MAX_LAYERS 8
 #define FIS_MAX_CLASSES 64
 #define FIS_MAX_DIRECTIONS 8 /* tangents of one panel */
@@ -83,5 +87,9 @@ const struct fis_shape *fis_panel_shape(const struct fis_panel *p);
 
 void fis_panel_tangents(const struct fis_panel *p, const float *x, uint32_t n,
                         struct fis_scratch *s, float *logits, float *tangents);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

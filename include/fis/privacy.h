@@ -36,6 +36,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FIS_PRIVACY_KEY 32
 #define FIS_PRIVACY_RELEASES 3 /* of a refresh */
 
@@ -61,5 +65,9 @@ double fis_privacy_rho(double noise); /* of one refresh */
 
 /* A key from a secret text. The text must be hard to guess. */
 void fis_privacy_key(const char *secret, size_t length, unsigned char key[FIS_PRIVACY_KEY]);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

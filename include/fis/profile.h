@@ -20,6 +20,10 @@
 
 #include "fis/encoder.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct fis_profile;
 struct fis_profile *fis_profile_new(const struct fis_encoder *encoder, struct fis_error *e);
 void fis_profile_free(struct fis_profile *p);
@@ -40,5 +44,9 @@ int fis_profile_load(struct fis_profile *p, const uint32_t *counts, uint32_t n,
 /* Of column `column` of the encoder; both have its bins, and at least one row. */
 double fis_profile_psi(const struct fis_profile *reference, const struct fis_profile *now,
                        uint32_t column);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,6 +8,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct fis_rng {
     uint64_t s[4];
 };
@@ -19,5 +23,9 @@ uint32_t fis_rng_below(struct fis_rng *r, uint32_t n); /* 0 .. n-1, unbiased; n 
 double fis_rng_unit(struct fis_rng *r);                /* [0, 1), 53 bits */
 double fis_rng_normal(struct fis_rng *r);              /* mean 0, variance 1 */
 void fis_rng_shuffle(struct fis_rng *r, uint32_t *items, uint32_t n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

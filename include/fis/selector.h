@@ -20,6 +20,10 @@
 #include "fis/heap.h"
 #include "fis/influence.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum fis_algorithm {
     FIS_ALGORITHM_FIS_PLUS = 1,
     FIS_ALGORITHM_FIS,
@@ -190,5 +194,9 @@ struct fis_selector_counts {
     uint64_t budget_left; /* 0 also when late answers went over it; UINT64_MAX when unlimited */
 };
 struct fis_selector_counts fis_selector_counts(const struct fis_selector *s);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

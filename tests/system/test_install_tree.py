@@ -38,6 +38,45 @@ int main(void)
 }
 """
 
+# Headers and library in C++, beside functions with names that libfis's own files use.
+PROGRAM_CPP = r"""
+#include <fis/encoder.h>
+#include <fis/fairness.h>
+#include <fis/gate.h>
+#include <fis/learner.h>
+#include <fis/network.h>
+#include <fis/selector.h>
+#include <cstdio>
+#include <vector>
+
+extern "C" {
+int interpolate = 1;
+int make_point() { return 2; }
+int rows_add() { return 3; }
+int log_line() { return 4; }
+}
+
+int main()
+{
+    fis_shape shape{};
+    fis_rng rng{};
+    fis_error e{};
+    const std::vector<uint32_t> hidden{3};
+    if (fis_shape_init(&shape, 2, hidden.data(), 1, 2, &e) < 0)
+        return 1;
+    std::vector<float> params(fis_shape_params(&shape)), logits(2);
+    const float x[2] = {1, -1};
+    fis_rng_seed(&rng, 1, 1);
+    fis_network_init(&shape, params.data(), &rng);
+    fis_scratch *s = fis_scratch_new(&shape, 1, 0);
+    fis_network_forward(&shape, params.data(), x, 1, s, logits.data());
+    fis_scratch_free(s);
+    const int refused = fis_shape_init(&shape, 0, nullptr, 0, 2, &e);
+    std::printf("%g %d\n%s\n", static_cast<double>(logits[0]), -refused == e.kind, e.text);
+    return interpolate + make_point() + rows_add() + log_line() == 10 ? 0 : 1;
+}
+"""
+
 tree = tempfile.mkdtemp(prefix="install.", dir=os.environ.get("FISD_TEST_DIR"))
 
 
@@ -114,21 +153,39 @@ def _():
     same(r.returncode, 0, r.stderr)
 
 
-@test("a program compiles and links with what pkg-config says")
-def _():
-    with open(at("x.c"), "w") as f:
-        f.write(PROGRAM)
+def compile_with_pkg_config(compiler, *options):
+    """Builds tree/x from the file that the options name; its output."""
     r = run("pkg-config", f"--define-variable=prefix={tree}/usr", "--cflags", "--libs", "fis",
             env={**os.environ, "PKG_CONFIG_PATH": at("usr/lib/pkgconfig")})
     same(r.returncode, 0, r.stderr)
     flags = r.stdout.split()
     has(r.stdout, f"-I{tree}/usr/include", f"-L{tree}/usr/lib", "-lfis")
-    r = run("gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", at("x"), at("x.c"), *flags)
+    r = run(compiler, "-Wall", "-Wextra", "-Werror", "-o", at("x"), *options, *flags)
     same(r.returncode, 0, f"{flags}\n{r.stderr}")
     r = run(at("x"))
-    same(r.returncode, 0)
+    same(r.returncode, 0, r.stdout + r.stderr)
+    return r.stdout
+
+
+@test("a program compiles and links with what pkg-config says")
+def _():
+    with open(at("x.c"), "w") as f:
+        f.write(PROGRAM)
+    out = compile_with_pkg_config("gcc", "-std=c11", at("x.c"))
     version = run(at("usr/bin/fisd"), "--version").stdout.split()[1]
-    same(r.stdout.split()[0], version, "version of the headers")
+    same(out.split()[0], version, "version of the headers")
+
+
+@test("a C++ program too, and its own names do not collide with those inside libfis")
+def _():
+    if not shutil.which("g++"):
+        print("# g++ is not here", flush=True)
+        return
+    with open(at("x.cc"), "w") as f:
+        f.write(PROGRAM_CPP)
+    out = compile_with_pkg_config("g++", "-std=c++17", at("x.cc"))
+    same(out.splitlines()[0].split()[1], "1", "kind of the error")
+    has(out, "network: 0 inputs")
 
 
 @test("systemd accepts the unit, and the unit keeps to what fisd promises")
