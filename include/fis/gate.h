@@ -17,6 +17,8 @@
 #ifndef FIS_GATE_H
 #define FIS_GATE_H
 
+#include <stdbool.h>
+
 #include "fis/learner.h"
 
 #ifdef __cplusplus
@@ -55,6 +57,7 @@ struct fis_gate_options {
     enum fis_gate_rule rule;
     double standard_errors; /* 1 */
     uint32_t resamples;     /* 200 */
+    bool strict;            /* accuracy above the floor, not on it, as Algorithm 1 has it */
     uint64_t seed;
 };
 

@@ -1,65 +1,19 @@
 /*
  * The selector: which records to ask labels for. It keeps one bounded heap per criterion of the
- * algorithm, the requests in flight, the ids already answered, and the round's and the budget's
+ * acquisition, the requests in flight, the ids already answered, and the round's and the budget's
  * counts. It knows nothing of models: scores come in with the candidates.
- *
- * algorithm   criteria (score: higher is better)                       candidate when
- * fis+        EKG = sum_k p_k min(0, infl_fair_k) over k with both      EKG < 0
- *             influences <= 0, score -EKG; and predictive entropy       always
- * ekg         -EKG                                                     EKG < 0
- * product     -EKG x entropy                                           EKG < 0
- * fis         -infl_fair at the proxy label (Algorithm 1)              both influences <= 0
- * random      a hash of the id and the seed                            always
- * entropy     predictive entropy (what the paper's program calls BALD) always
  *
  * Thread: one owner. Owns: copies of what it is offered.
  */
 #ifndef FIS_SELECTOR_H
 #define FIS_SELECTOR_H
 
+#include "fis/acquisition.h"
 #include "fis/heap.h"
-#include "fis/influence.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum fis_algorithm {
-    FIS_ALGORITHM_FIS_PLUS = 1,
-    FIS_ALGORITHM_FIS,
-    FIS_ALGORITHM_EKG,
-    FIS_ALGORITHM_PRODUCT,
-    FIS_ALGORITHM_RANDOM,
-    FIS_ALGORITHM_ENTROPY
-};
-const char *fis_algorithm_name(enum fis_algorithm a); /* "fis+", … */
-
-#define FIS_MAX_CRITERIA 2
-#define FIS_NOT_A_CANDIDATE                                                                        \
-    (-1.0f / 0.0f) /* score of a criterion that does not want the record                           \
-                    */
-
-struct fis_criteria {
-    enum fis_algorithm algorithm;
-    int strategy;  /* 1 or 2: proxy labels of `fis` */
-    uint64_t seed; /* random */
-};
-uint32_t fis_criteria_count(enum fis_algorithm a);                        /* 1 or 2 */
-const char *fis_criterion_name(enum fis_algorithm a, uint32_t criterion); /* "ekg", "entropy", … */
-/* scores [FIS_MAX_CRITERIA] of one record from p, infl_acc, infl_fair [K]. */
-void fis_criteria_score(const struct fis_criteria *c, const struct fis_id *id, const float *p,
-                        const float *infl_acc, const float *infl_fair, uint32_t classes,
-                        float *scores);
-
-/* The same of n rows, x [n][d] or, when that is NULL, `sparse`: scores [n][FIS_MAX_CRITERIA]. Panel
- * with directions [accuracy, fairness]. Sums are in float: each within 1e-6 of the sum of its
- * terms' sizes of what fis_criteria_score makes of fis_influence_batch.
- * floors [FIS_MAX_CRITERIA], or NULL: what a record must reach in one of the criteria to be wanted.
- * Scores of a record that reaches none may be anything below the floors, which takes less work. */
-void fis_criteria_batch(const struct fis_criteria *c, const struct fis_panel *panel,
-                        const struct fis_id *const *ids, const float *x,
-                        const struct fis_sparse *sparse, uint32_t n, struct fis_scratch *s,
-                        const float *floors, float *scores);
 
 struct fis_candidate {
     struct fis_id id;

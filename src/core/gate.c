@@ -72,7 +72,7 @@ static int session_init(struct session *s, struct fis_gate *g, const struct fis_
     s->figures = (struct gate_figures){
         .val0 = g->val0,
         .anchor = &s->anchor.metrics,
-        .strict = fis_learner_options(t)->copies == FIS_COPIES_MIXED,
+        .strict = g->o.strict,
         .odds_estimable = {estimable(&s->rows, FIS_EQUAL_OPPORTUNITY),
                            estimable(&s->rows, FIS_EQUALIZED_ODDS)},
     };

@@ -12,7 +12,7 @@ struct gate_figures {
     const struct fis_metrics *anchor;
     const struct fis_metrics *served; /* NULL: nothing is served */
     double difference, difference_se; /* of violation, served - pick */
-    int strict;                       /* > and not >= at the floor, as Algorithm 1 has it */
+    bool strict;                      /* > and not >= at the floor, as Algorithm 1 has it */
     int odds_estimable[2];            /* whether the rows let EOp and EOd be estimated at all */
 };
 

@@ -7,9 +7,8 @@
 
 static int check_options(const struct fis_selector_options *o, struct fis_error *e)
 {
-    if (o->criteria.algorithm < FIS_ALGORITHM_FIS_PLUS ||
-        o->criteria.algorithm > FIS_ALGORITHM_ENTROPY)
-        return fis_fail(e, FIS_INPUT, "selector: unknown algorithm %d", (int)o->criteria.algorithm);
+    if (!o->criteria.acquisition)
+        return fis_fail(e, FIS_INPUT, "selector: no acquisition is named");
     if (o->d == 0 || o->labels_per_round == 0)
         return fis_fail(e, FIS_INPUT,
                         "selector: %u features and %u labels per round; both must be at least 1",
@@ -50,7 +49,7 @@ struct fis_selector *fis_selector_new(const struct fis_selector_options *o, stru
     if (s->o.in_flight == 0)
         s->o.in_flight = o->labels_per_round;
     s->allowance = UINT64_MAX;
-    s->n_heaps = fis_criteria_count(o->criteria.algorithm);
+    s->n_heaps = fis_criteria_count(o->criteria.acquisition);
     known_init(&s->known, o->d);
     if (make_room(s, e) < 0) {
         fis_selector_free(s);

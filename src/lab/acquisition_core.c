@@ -2,22 +2,22 @@
 #include "lab/method.h"
 
 const struct lab_acquisition lab_acquisition_none = {
-    .name = "none", .algorithm = FIS_ALGORITHM_RANDOM, .buys_nothing = 1};
+    .name = "none", .algorithm = &fis_acquisition_random, .buys_nothing = 1};
 
 const struct lab_acquisition lab_acquisition_random = {.name = "random",
-                                                       .algorithm = FIS_ALGORITHM_RANDOM};
+                                                       .algorithm = &fis_acquisition_random};
 
 const struct lab_acquisition lab_acquisition_entropy = {.name = "entropy",
-                                                        .algorithm = FIS_ALGORITHM_ENTROPY};
+                                                        .algorithm = &fis_acquisition_entropy};
 
 const struct lab_acquisition lab_acquisition_mix = {
-    .name = "mix", .algorithm = FIS_ALGORITHM_FIS_PLUS, .by_influence = 1};
+    .name = "mix", .algorithm = &fis_acquisition_fis_plus, .by_influence = 1};
 
 const struct lab_acquisition lab_acquisition_ekg = {
-    .name = "ekg", .algorithm = FIS_ALGORITHM_EKG, .by_influence = 1};
+    .name = "ekg", .algorithm = &fis_acquisition_ekg, .by_influence = 1};
 
 const struct lab_acquisition lab_acquisition_product = {
-    .name = "product", .algorithm = FIS_ALGORITHM_PRODUCT, .by_influence = 1};
+    .name = "product", .algorithm = &fis_acquisition_product, .by_influence = 1};
 
 const struct lab_acquisition lab_acquisition_fis = {
-    .name = "fis", .algorithm = FIS_ALGORITHM_FIS, .by_influence = 1};
+    .name = "fis", .algorithm = &fis_acquisition_fis, .by_influence = 1};

@@ -159,7 +159,7 @@ static int score(struct lab_run *r, const float *x, const uint32_t *rows, uint32
 }
 
 const struct lab_acquisition lab_acquisition_isal = {.name = "isal",
-                                                     .algorithm = FIS_ALGORITHM_ENTROPY,
+                                                     .algorithm = &fis_acquisition_entropy,
                                                      .begin = begin,
                                                      .refreshed = refreshed,
                                                      .end = end,

@@ -21,8 +21,8 @@ struct lab_acquisition {
     const char *name;
     /* The selector's criteria (and so the number of heaps): what fis_criteria_score computes from
      * influences, unless `score` is there; that one gives scores for a single heap (algorithm
-     * FIS_ALGORITHM_ENTROPY then). */
-    enum fis_algorithm algorithm;
+     * &fis_acquisition_entropy then). */
+    const struct fis_acquisition *algorithm;
     int buys_nothing;
     int by_influence; /* depends on the fairness metric */
     /* State of its own, in lab_run.acquisition_state; all three may be NULL. begin: after the

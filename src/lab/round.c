@@ -37,7 +37,7 @@ static void by_criteria(struct lab_run *r, const float *x, const struct fis_id *
     const size_t k = r->classes;
     if (r->method->acquisition->by_influence)
         fis_influence_batch(r->panel, x, n, r->scratch, r->p, r->infl_acc, r->infl_fair);
-    else if (r->criteria.algorithm != FIS_ALGORITHM_RANDOM) {
+    else if (r->criteria.acquisition != &fis_acquisition_random) {
         fis_network_forward(&r->shape, fis_learner_anchor(r->learner), x, n, r->scratch, r->p);
         fis_softmax(r->p, n, r->classes, r->p);
     }

@@ -95,7 +95,7 @@ static int make_selector(struct lab_run *r, struct fis_error *e)
     const struct lab_protocol *p = &r->o->protocol;
     const struct lab_acquisition *a = r->method->acquisition;
     r->criteria = (struct fis_criteria){
-        .algorithm = a->algorithm, .strategy = r->o->strategy, .seed = r->o->seed};
+        .acquisition = a->algorithm, .strategy = r->o->strategy, .seed = r->o->seed};
     const struct fis_selector_options options = {
         .criteria = r->criteria,
         .d = r->split->d,

@@ -12,7 +12,7 @@ int scorer_best_init(struct scorer *m, struct fis_error *e)
     size_t size = 16;
     while (size < 2 * (size_t)m->o.heap)
         size *= 2;
-    m->criteria = fis_criteria_count(m->o.criteria.algorithm);
+    m->criteria = fis_criteria_count(m->o.criteria.acquisition);
     m->index_mask = (uint32_t)(size - 1);
     for (uint32_t c = 0; c < m->criteria; c++) {
         m->stride[c] = SHORT_ID;

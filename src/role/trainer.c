@@ -17,11 +17,17 @@ static int make_parts(struct trainer_role *m, struct fis_error *e)
     uint32_t d = fis_encoder_dimension(m->encoder), k = o->schema->n_classes;
     if (fis_shape_init(&m->shape, d, o->hidden, o->n_hidden, k, e) < 0)
         return -1;
+    if (!o->publication)
+        o->publication = publication_of(o->learner.copies);
+    if (!o->refreshes)
+        o->refreshes = FIS_DEFAULT_REFRESHES;
+    o->learner.copies = o->publication->copies;
+    o->gate.strict = o->publication->strict;
     o->selector.d = d;
     o->learner.shape = m->shape;
     /* Folds are of boosted copies; where there are none, `auto` has nothing to decide. */
     int cross_fit = o->cross_fit < 0 && o->learner.copies != FIS_COPIES_BOOSTED ? 0 : o->cross_fit;
-    o->learner.folds = decide(cross_fit, o->validation_rows) ? 2 : 1;
+    o->learner.folds = o->publication->whole ? 0 : decide(cross_fit, o->validation_rows) ? 2 : 1;
     o->directions.n_groups = o->n_groups;
     /* The preconditioner makes most of what has little curvature, and that is where noise is. */
     int scaled = o->precondition < 0 && o->privacy.noise > 0 ? 0 : o->precondition;
@@ -36,6 +42,10 @@ static int make_parts(struct trainer_role *m, struct fis_error *e)
     m->gate = m->learner ? fis_gate_new(&o->gate, &m->shape, e) : NULL;
     if (!m->gate)
         return -1;
+    m->call = (struct publication_call){.state = o->publication_state,
+                                        .learner = m->learner,
+                                        .gate = m->gate,
+                                        .directions = &o->directions};
     m->scratch = fis_scratch_new(&m->shape, ROLE_BLOCK, FIS_DIRECTIONS);
     m->p = fis_alloc((size_t)ROLE_BLOCK * k, sizeof *m->p);
     m->published = fis_calloc(fis_shape_params(&m->shape), sizeof *m->published);
@@ -171,9 +181,9 @@ static int deadline_passed(const struct trainer_role *m)
            m->state.clock_ms - m->state.phase_began_ms >= m->o.round_deadline_ms;
 }
 
-static uint32_t quarter(const struct trainer_role *m)
+static uint32_t part_of_round(const struct trainer_role *m)
 {
-    return (m->o.selector.labels_per_round + 3) / 4;
+    return (m->o.selector.labels_per_round + m->o.refreshes - 1) / m->o.refreshes;
 }
 
 static int round_full(const struct trainer_role *m)
@@ -183,7 +193,7 @@ static int round_full(const struct trainer_role *m)
 
 static int job_due(const struct trainer_role *m)
 {
-    return m->untrained >= quarter(m) || round_full(m);
+    return m->untrained >= part_of_round(m) || round_full(m);
 }
 
 int trainer_role_due(const struct trainer_role *m)

@@ -63,6 +63,7 @@
 
 #include "fis/gate.h"
 #include "fis/selector.h"
+#include "role/publication.h"
 #include "wire/types.h"
 
 struct trainer_role_options {
@@ -71,6 +72,10 @@ struct trainer_role_options {
     uint32_t positive;
     struct fis_selector_options selector; /* d is filled in from the encoder */
     struct fis_learner_options learner;   /* shape and folds are filled in */
+    /* NULL: the daemon's for learner.copies; else that is filled in from it. */
+    const struct publication *publication;
+    void *publication_state;
+    uint32_t refreshes; /* a round's labels and steps come in so many parts; 0: the default */
     uint32_t hidden[FIS_MAX_LAYERS], n_hidden;
     struct fis_gate_options gate;
     struct fis_direction_options directions;          /* n_groups and precondition are filled in */

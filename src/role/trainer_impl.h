@@ -26,7 +26,8 @@ struct trainer_role {
     struct fis_selector *selector;
     struct fis_learner *learner;
     struct fis_gate *gate;
-    struct fis_scratch *scratch; /* for scoring what is held */
+    struct publication_call call; /* what the publication works on */
+    struct fis_scratch *scratch;  /* for scoring what is held */
     float *p;
     struct trainer_requests requests; /* asked for, and not answered */
 
@@ -51,9 +52,9 @@ struct trainer_role {
     int job_result;
     struct fis_gate_judgement judgement;
     double judged_val0; /* VAL_0 then: new validation rows may have come in since */
-    float *published; /* slab: what the gate gave out */
-    int rebased;      /* other validation rows are in force, and VAL_0 with them */
-    int went_back;    /* patience ended: the copies are what is served */
+    float *published;   /* slab: what the gate gave out */
+    int rebased;        /* other validation rows are in force, and VAL_0 with them */
+    int went_back;      /* patience ended: the copies are what is served */
     double cosine;
 
     struct {
@@ -97,7 +98,7 @@ void trainer_say_all(struct trainer_role *m, struct trainer_time now);
 
 /* trainer_window.c */
 int trainer_window_full(const struct trainer_role *m); /* by what was handed over */
-int trainer_window_over(struct trainer_role *m); /* that, or by time */
+int trainer_window_over(struct trainer_role *m);       /* that, or by time */
 void trainer_close_window(struct trainer_role *m);
 /* The next one; with a pause: only when the pool has grown by then. */
 void trainer_scan_after(struct trainer_role *m, uint64_t ms);
@@ -116,7 +117,8 @@ int trainer_counts_kept(const struct trainer_role *m); /* rounds of `fis` count 
 void trainer_count_label(struct trainer_role *m, const struct fis_id *id, uint32_t y, int kept);
 
 /* trainer_job.c */
-uint32_t trainer_round_progress(const struct trainer_role *m); /* of labels_per_round */
+uint32_t trainer_check(struct trainer_role *m, uint32_t index); /* the check of a label */
+uint32_t trainer_round_progress(const struct trainer_role *m);  /* of labels_per_round */
 /* The steps that this many of the round's labels stand for. */
 uint32_t trainer_share_of_steps(const struct trainer_role *m, uint32_t labels);
 void trainer_score_rows(struct trainer_role *m, const float *x, const struct fis_id *const *ids,

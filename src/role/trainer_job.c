@@ -5,6 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
+static struct publication_call *call(struct trainer_role *m)
+{
+    m->call.round = m->state.round;
+    return &m->call;
+}
+
+uint32_t trainer_check(struct trainer_role *m, uint32_t index)
+{
+    return m->o.publication->check ? m->o.publication->check(call(m), index)
+                                   : fis_learner_check(m->learner, index, NULL, NULL);
+}
+
 void trainer_score_rows(struct trainer_role *m, const float *x, const struct fis_id *const *ids,
                         uint32_t n, float *scores)
 {
@@ -79,10 +91,15 @@ int trainer_take_validation(struct trainer_role *m, struct fis_error *e)
  * candidate whose score is not finite is let go by the selector, and that is all. */
 static int new_head(struct trainer_role *m, struct fis_error *e)
 {
+    const struct fis_criteria *c = &m->o.selector.criteria;
     int rc = fis_learner_refresh(m->learner, &m->o.directions, &m->cosine, e);
     if (rc < 0)
         return rc;
     fis_learner_review(m->learner);
+    if (m->o.publication->refreshed && (rc = m->o.publication->refreshed(call(m), e)) < 0)
+        return rc;
+    if (c->acquisition->refreshed && (rc = c->acquisition->refreshed(c->state, m->learner, e)) < 0)
+        return rc;
     rc = fis_selector_rescore(m->selector, rescore, m, e);
     return rc == -FIS_INPUT ? 0 : rc;
 }
@@ -96,6 +113,18 @@ static int new_head_or_back(struct trainer_role *m, struct fis_error *e)
     m->state.diverged = 1;
     fis_learner_roll_back(m->learner);
     return new_head(m, e);
+}
+
+/* The first time each needs the copies. */
+static int begin_plug_ins(struct trainer_role *m, struct fis_error *e)
+{
+    const struct fis_criteria *c = &m->o.selector.criteria;
+    int rc = 0;
+    if (m->o.publication->begin)
+        rc = m->o.publication->begin(call(m), e);
+    if (rc == 0 && c->acquisition->begin)
+        rc = c->acquisition->begin(c->state, m->learner, e);
+    return rc;
 }
 
 static int warm_up(struct trainer_role *m, struct fis_error *e)
@@ -114,7 +143,7 @@ static int warm_up(struct trainer_role *m, struct fis_error *e)
     }
     if (!m->restored_copies)
         fis_learner_round_begin(m->learner);
-    return new_head(m, e);
+    return begin_plug_ins(m, e) < 0 ? -1 : new_head(m, e);
 }
 
 uint32_t trainer_round_progress(const struct trainer_role *m)
@@ -134,7 +163,9 @@ static int train(struct trainer_role *m, uint32_t upto, struct fis_error *e)
 {
     if (upto <= m->steps_done || m->state.diverged)
         return 0;
-    int rc = fis_learner_train(m->learner, upto - m->steps_done, e);
+    uint32_t steps = upto - m->steps_done;
+    int rc = m->o.publication->train ? m->o.publication->train(call(m), steps, e)
+                                     : fis_learner_train(m->learner, steps, e);
     if (rc == 0)
         m->steps_done = upto;
     m->state.diverged = rc == -FIS_INPUT;
@@ -176,11 +207,7 @@ static int judge(struct trainer_role *m, struct fis_error *e)
         refuse_diverged(m);
         return 0;
     }
-    if (fis_gate_judge(m->gate, m->learner, &m->judgement, m->published, e) < 0)
-        return -1;
-    if (m->judgement.verdict == FIS_REJECT && m->o.learner.copies == FIS_COPIES_MIXED)
-        fis_learner_roll_back(m->learner);
-    return 0;
+    return m->o.publication->judge(call(m), &m->judgement, m->published, e);
 }
 
 /* A head that fails the gate time and again leads nowhere: the copies start once more from what is

@@ -75,7 +75,7 @@ static void send_request(struct trainer_role *m, const struct fis_candidate *c, 
     struct wire_label_request r = {
         .id = c->id,
         .round = m->state.round,
-        .criterion = fis_criterion_name(m->o.selector.criteria.algorithm, criterion),
+        .criterion = fis_criterion_name(m->o.selector.criteria.acquisition, criterion),
         .head_version = m->state.head_version,
         .requested_at_ms = now.wall_ms,
         .deadline_ms = deadline(m, now.wall_ms),
@@ -173,7 +173,7 @@ void trainer_role_labels_lost(struct trainer_role *m, uint64_t n, struct trainer
 
 int trainer_counts_kept(const struct trainer_role *m)
 {
-    return m->o.selector.criteria.algorithm == FIS_ALGORITHM_FIS;
+    return m->o.selector.criteria.acquisition->as_published;
 }
 
 void trainer_count_label(struct trainer_role *m, const struct fis_id *id, uint32_t y, int kept)
@@ -201,7 +201,7 @@ static int take_label(struct trainer_role *m, struct trainer_request *r, uint32_
     if (rc < 0)
         return rc;
     fis_selector_answer(m->selector, &r->id, y, &c, &criterion);
-    int kept = fis_learner_check(m->learner, index, NULL, NULL) > 0;
+    int kept = trainer_check(m, index) > 0;
     struct wire_ledger_entry entry = {
         .id = r->id,
         .state = kept ? WIRE_ACCEPTED : WIRE_SET_ASIDE,

@@ -156,7 +156,7 @@ void trainer_send_version(struct trainer_role *m, struct trainer_time now)
         .head_version = m->state.head_version,
         .seed = m->o.learner.seed,
         .round = m->state.round,
-        .algorithm = fis_algorithm_name(m->o.selector.criteria.algorithm),
+        .algorithm = m->o.selector.criteria.acquisition->name,
         .privacy = m->state.privacy,
     };
     m->out.model(m->out.ctx, &v);

@@ -178,7 +178,7 @@ int trainer_role_restore_entry(struct trainer_role *m, const struct wire_ledger_
                                struct fis_error *e)
 {
     /* The algorithm may be another one now, with fewer criteria. */
-    uint32_t criteria = fis_criteria_count(m->o.selector.criteria.algorithm);
+    uint32_t criteria = fis_criteria_count(m->o.selector.criteria.acquisition);
     uint32_t criterion = entry->criterion < criteria ? entry->criterion : 0;
     int rc = check_entry(m, entry, e);
     if (rc)

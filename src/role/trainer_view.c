@@ -8,12 +8,12 @@
 
 uint32_t trainer_view_criteria(const struct trainer_role *m)
 {
-    return fis_criteria_count(m->o.selector.criteria.algorithm);
+    return fis_criteria_count(m->o.selector.criteria.acquisition);
 }
 
 const char *trainer_view_criterion(const struct trainer_role *m, uint32_t criterion)
 {
-    return fis_criterion_name(m->o.selector.criteria.algorithm, criterion);
+    return fis_criterion_name(m->o.selector.criteria.acquisition, criterion);
 }
 
 uint32_t trainer_view_best(const struct trainer_role *m, uint32_t criterion,

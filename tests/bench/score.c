@@ -83,7 +83,7 @@ int bench_score(int argc, char **argv)
     for (int k = 0; k < 5; k++) {
         o[k] = (struct scoring_options){.schema = &schema,
                                         .encoding = kinds[k].encoding,
-                                        .criteria = {.algorithm = FIS_ALGORITHM_FIS_PLUS},
+                                        .criteria = {.acquisition = &fis_acquisition_fis_plus},
                                         .capacity = BATCH};
         if (scoring_batch_init(&b[k], &o[k], &e) < 0 ||
             scoring_batch_prepare(&b[k], head, NULL, &e) < 0)

@@ -173,8 +173,8 @@ static void criteria_of_a_batch(void **state)
         }
         struct fis_scratch *s = fis_scratch_new(&m.shape, N, FIS_DIRECTIONS);
         float *out = scored(&m, x, N), *acc = out + N * K, *fair = acc + N * K;
-        for (int a = FIS_ALGORITHM_FIS_PLUS; a <= FIS_ALGORITHM_ENTROPY; a++) {
-            struct fis_criteria c = {.algorithm = (enum fis_algorithm)a, .strategy = 1, .seed = 5};
+        for (uint32_t a = 0; fis_acquisition_at(a); a++) {
+            struct fis_criteria c = {fis_acquisition_at(a), .strategy = 1, .seed = 5};
             fis_criteria_batch(&c, m.panel, of, x, NULL, N, s, NULL, &batch[0][0]);
             for (uint32_t i = 0; i < N; i++) {
                 fis_criteria_score(&c, of[i], out + i * K, acc + i * K, fair + i * K, K, one);
@@ -241,12 +241,12 @@ static void floors_change_no_score_that_counts(void **state)
         }
         model_new(&m, D, hidden[round % 4], classes, round / 4 % 3 == 1, &rng);
         struct fis_scratch *s = fis_scratch_new(&m.shape, N, FIS_DIRECTIONS);
-        for (int a = FIS_ALGORITHM_FIS_PLUS; a <= FIS_ALGORITHM_ENTROPY; a++) {
-            struct fis_criteria c = {.algorithm = (enum fis_algorithm)a, .strategy = 1, .seed = 5};
+        for (uint32_t a = 0; fis_acquisition_at(a); a++) {
+            struct fis_criteria c = {fis_acquisition_at(a), .strategy = 1, .seed = 5};
             fis_criteria_batch(&c, m.panel, of, x, NULL, N, s, NULL, &all[0][0]);
             for (uint32_t k = 3; k < N; k *= 4) {
                 float floors[] = {kth_best(&all[0][0], 0, N, k), kth_best(&all[0][0], 1, N, k)};
-                if (fis_criteria_count(c.algorithm) == 1)
+                if (fis_criteria_count(c.acquisition) == 1)
                     floors[1] = INFINITY;
                 fis_criteria_batch(&c, m.panel, of, x, NULL, N, s, floors, &low[0][0]);
                 for (uint32_t i = 0; i < N; i++) {
@@ -308,7 +308,7 @@ static void the_same_records_are_selected(void **state)
     static const uint32_t hidden[] = {48, 0};
     static struct ranked fast[2][N], naive[2][N];
     unsigned char of_fast[N], of_naive[N];
-    struct fis_criteria criteria = {.algorithm = FIS_ALGORITHM_FIS_PLUS};
+    struct fis_criteria criteria = {.acquisition = &fis_acquisition_fis_plus};
     struct fis_rng rng;
     struct model m;
     float *x = fis_alloc((size_t)N * D, sizeof *x);

@@ -200,8 +200,9 @@ static void try_again(struct fis_selector *s, uint32_t i, const struct fis_selec
 
 static int fill_selector(void *arg, struct fis_error *e)
 {
-    struct fis_selector_options o = {
-        .criteria = {.algorithm = FIS_ALGORITHM_FIS_PLUS}, .d = SYN_D, .labels_per_round = 150};
+    struct fis_selector_options o = {.criteria = {.acquisition = &fis_acquisition_fis_plus},
+                                     .d = SYN_D,
+                                     .labels_per_round = 150};
     (void)arg;
     struct fis_selector *s = fis_selector_new(&o, e);
     if (!s)
@@ -244,7 +245,7 @@ static void nothing_scores(void *arg, const float *x, const struct fis_id *const
 static int revive(void *arg, struct fis_error *e)
 {
     struct fis_selector_options o = {
-        .criteria = {.algorithm = FIS_ALGORITHM_FIS_PLUS}, .d = SYN_D, .labels_per_round = 4};
+        .criteria = {.acquisition = &fis_acquisition_fis_plus}, .d = SYN_D, .labels_per_round = 4};
     struct fis_candidate c;
     uint32_t gone = 0;
     (void)arg;

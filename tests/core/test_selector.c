@@ -33,11 +33,11 @@ static void make_candidates(uint64_t seed)
     }
 }
 
-static struct fis_selector *selector(enum fis_algorithm a, uint32_t r, uint32_t in_flight,
-                                     uint64_t budget)
+static struct fis_selector *selector(const struct fis_acquisition *a, uint32_t r,
+                                     uint32_t in_flight, uint64_t budget)
 {
     struct fis_selector_options o = {
-        .criteria = {.algorithm = a, .strategy = 2, .seed = 7},
+        .criteria = {.acquisition = a, .strategy = 2, .seed = 7},
         .d = D,
         .labels_per_round = r,
         .in_flight = in_flight,
@@ -78,7 +78,7 @@ static void selection_does_not_depend_on_order(void **state)
     struct fis_id first[N], other[N];
     uint32_t criteria[N], n = 0;
     for (uint64_t order = 0; order < 10; order++) {
-        struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 40, 0, 0);
+        struct fis_selector *s = selector(&fis_acquisition_fis_plus, 40, 0, 0);
         offer_all(s, order);
         uint32_t m = ask_all(s, order ? other : first, criteria);
         assert_int_equal(m, 40);
@@ -112,7 +112,7 @@ static void criteria_take_turns_as_a_sort_would(void **state)
     (void)state;
     make_candidates(2);
     unsigned char taken[N] = {0};
-    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 60, 0, 0);
+    struct fis_selector *s = selector(&fis_acquisition_fis_plus, 60, 0, 0);
     offer_all(s, 1);
     for (uint32_t i = 0; i < 60; i++) {
         struct fis_candidate c;
@@ -131,7 +131,7 @@ static void held_once_even_in_both_heaps(void **state)
 {
     (void)state;
     struct fis_error e;
-    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 4, 0, 0);
+    struct fis_selector *s = selector(&fis_acquisition_fis_plus, 4, 0, 0);
     make_candidates(3);
     made[0].scores[0] = made[0].scores[1] = 5;
     assert_int_equal(fis_selector_offer(s, &made[0], &e), 1);
@@ -152,7 +152,7 @@ static void starved_criterion_leaves_its_turn_and_gets_it_back(void **state)
     struct fis_error e;
     struct fis_candidate c;
     uint32_t criterion;
-    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 8, 0, 0);
+    struct fis_selector *s = selector(&fis_acquisition_fis_plus, 8, 0, 0);
     make_candidates(4);
     for (uint32_t i = 0; i < 20; i++) {
         made[i].scores[0] = FIS_NOT_A_CANDIDATE;
@@ -180,7 +180,7 @@ static void answers_are_told_apart(void **state)
     (void)state;
     struct fis_candidate c;
     uint32_t criterion;
-    struct fis_selector *s = selector(FIS_ALGORITHM_ENTROPY, 4, 2, 3);
+    struct fis_selector *s = selector(&fis_acquisition_entropy, 4, 2, 3);
     make_candidates(5);
     for (uint32_t i = 0; i < N; i++)
         made[i].scores[0] = made[i].scores[1];
@@ -210,7 +210,7 @@ static void limits_hold_and_withdrawal_gives_back(void **state)
     struct fis_candidate c;
     struct fis_error e;
     uint32_t criterion;
-    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 4, 2, 3);
+    struct fis_selector *s = selector(&fis_acquisition_fis_plus, 4, 2, 3);
     make_candidates(6);
     offer_all(s, 0);
     assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
@@ -248,7 +248,7 @@ static void labels_that_are_not_kept_free_their_place(void **state)
     (void)state;
     struct fis_candidate c;
     uint32_t criterion;
-    struct fis_selector *s = selector(FIS_ALGORITHM_ENTROPY, 2, 2, 4);
+    struct fis_selector *s = selector(&fis_acquisition_entropy, 2, 2, 4);
     make_candidates(8);
     offer_all(s, 0);
     for (uint32_t i = 0; i < 3; i++) {
@@ -276,7 +276,7 @@ static void answers_count_in_the_round_in_which_they_come(void **state)
     (void)state;
     struct fis_candidate c;
     uint32_t criterion;
-    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 2, 8, 0);
+    struct fis_selector *s = selector(&fis_acquisition_fis_plus, 2, 8, 0);
     make_candidates(7);
     offer_all(s, 0);
     assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
@@ -299,7 +299,7 @@ static void bad_candidates_are_refused(void **state)
 {
     (void)state;
     struct fis_error e;
-    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 4, 0, 0);
+    struct fis_selector *s = selector(&fis_acquisition_fis_plus, 4, 0, 0);
     make_candidates(8);
     made[0].scores[1] = NAN;
     assert_int_equal(fis_selector_offer(s, &made[0], &e), -FIS_INPUT);
@@ -331,7 +331,7 @@ static void a_new_head_reorders_all(void **state)
     struct fis_error e;
     struct fis_candidate c;
     uint32_t criterion, nobody = N, poisoned = 0;
-    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 20, 0, 0);
+    struct fis_selector *s = selector(&fis_acquisition_fis_plus, 20, 0, 0);
     make_candidates(9);
     /* One heap of 40 each; 0..39 are held by entropy alone at first. */
     for (uint32_t i = 0; i < 40; i++) {
@@ -359,7 +359,7 @@ static void restored_state_asks_nobody_twice(void **state)
     struct fis_error e;
     struct fis_candidate c;
     uint32_t criterion;
-    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 4, 0, 5);
+    struct fis_selector *s = selector(&fis_acquisition_fis_plus, 4, 0, 5);
     make_candidates(10);
     made[2].scores[0] = made[2].scores[1] = 99;
     assert_int_equal(fis_selector_offer(s, &made[2], &e), 1);
@@ -385,7 +385,7 @@ static void offers_do_not_allocate_once_full(void **state)
 {
     (void)state;
     struct fis_error e;
-    struct fis_selector *s = selector(FIS_ALGORITHM_FIS_PLUS, 8, 0, 0);
+    struct fis_selector *s = selector(&fis_acquisition_fis_plus, 8, 0, 0);
     make_candidates(11);
     for (uint32_t i = 0; i < N; i++)
         made[i].payload_length = 0;
@@ -402,7 +402,7 @@ static void offers_do_not_allocate_once_full(void **state)
 static int run_out_of_memory(uint64_t allow)
 {
     struct fis_selector_options o = {
-        .criteria = {.algorithm = FIS_ALGORITHM_FIS_PLUS}, .d = D, .labels_per_round = 150};
+        .criteria = {.acquisition = &fis_acquisition_fis_plus}, .d = D, .labels_per_round = 150};
     struct fis_error e;
     int bad = 0;
     fis_mem_refuse_after(allow);
@@ -442,28 +442,28 @@ static void criteria_follow_their_formulas(void **state)
     const float p[3] = {.5f, .3f, .2f}, acc[3] = {-1, -1, 2}, fair[3] = {-2, 3, -4};
     const double h = -(.5 * log(.5) + .3 * log(.3) + .2 * log(.2));
     float s[FIS_MAX_CRITERIA];
-    struct fis_criteria c = {.algorithm = FIS_ALGORITHM_FIS_PLUS, .strategy = 2};
+    struct fis_criteria c = {.acquisition = &fis_acquisition_fis_plus, .strategy = 2};
     fis_criteria_score(&c, &id, p, acc, fair, 3, s);
     assert_float_equal(s[0], 1.0, 1e-6); /* .5 * 2: label 1 has the wrong sign, 2 harms accuracy */
     assert_float_equal(s[1], h, 1e-6);
-    c.algorithm = FIS_ALGORITHM_PRODUCT;
+    c.acquisition = &fis_acquisition_product;
     fis_criteria_score(&c, &id, p, acc, fair, 3, s);
     assert_float_equal(s[0], h, 1e-6);
     assert_true(s[1] <= FIS_NOT_A_CANDIDATE);
-    c.algorithm = FIS_ALGORITHM_FIS;
+    c.acquisition = &fis_acquisition_fis;
     fis_criteria_score(&c, &id, p, acc, fair, 3, s);
     assert_float_equal(s[0], 2.0, 1e-6);
     const float none[3] = {1, 1, 1};
     fis_criteria_score(&c, &id, p, none, fair, 3, s);
     assert_true(s[0] <= FIS_NOT_A_CANDIDATE);
-    c.algorithm = FIS_ALGORITHM_EKG;
+    c.acquisition = &fis_acquisition_ekg;
     fis_criteria_score(&c, &id, p, none, fair, 3, s);
     assert_true(s[0] <= FIS_NOT_A_CANDIDATE);
-    c.algorithm = FIS_ALGORITHM_RANDOM;
+    c.acquisition = &fis_acquisition_random;
     fis_criteria_score(&c, &id, p, acc, fair, 3, s);
     assert_true(s[0] >= 0 && s[0] < 1);
     const float bad[3] = {NAN, .5f, .5f};
-    c.algorithm = FIS_ALGORITHM_FIS_PLUS;
+    c.acquisition = &fis_acquisition_fis_plus;
     fis_criteria_score(&c, &id, bad, acc, fair, 3, s);
     assert_true(isnan(s[0]) && isnan(s[1]));
 }

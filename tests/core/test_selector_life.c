@@ -83,7 +83,7 @@ static struct fis_selector *fresh(const struct model *m)
 {
     struct fis_error e;
     struct fis_selector_options o = {
-        .criteria = {.algorithm = FIS_ALGORITHM_FIS_PLUS, .strategy = 2},
+        .criteria = {.acquisition = &fis_acquisition_fis_plus, .strategy = 2},
         .d = D,
         .labels_per_round = LABELS,
         .heap = HEAP,

@@ -10,11 +10,11 @@
 
 #define N 40u
 
-static struct fis_selector *filled(enum fis_algorithm algorithm, uint32_t n)
+static struct fis_selector *filled(const struct fis_acquisition *algorithm, uint32_t n)
 {
     struct fis_error e;
     struct fis_selector_options o = {
-        .criteria = {.algorithm = algorithm}, .d = 1, .labels_per_round = N, .heap = N};
+        .criteria = {.acquisition = algorithm}, .d = 1, .labels_per_round = N, .heap = N};
     struct fis_selector *s = fis_selector_new(&o, &e);
     assert_non_null(s);
     for (uint32_t i = 0; i < n; i++) {
@@ -31,7 +31,7 @@ static struct fis_selector *filled(enum fis_algorithm algorithm, uint32_t n)
 
 static void best_is_asked_first(void **state)
 {
-    struct fis_selector *s = filled(FIS_ALGORITHM_ENTROPY, N);
+    struct fis_selector *s = filled(&fis_acquisition_entropy, N);
     struct fis_candidate best[N], c;
     uint32_t criterion;
     (void)state;
@@ -50,7 +50,7 @@ static void best_is_asked_first(void **state)
 
 static void each_criterion_has_its_own(void **state)
 {
-    struct fis_selector *s = filled(FIS_ALGORITHM_FIS_PLUS, N);
+    struct fis_selector *s = filled(&fis_acquisition_fis_plus, N);
     struct fis_candidate a[5], b[5];
     (void)state;
     assert_int_equal(fis_selector_best(s, 0, a, 5), 5);
@@ -65,7 +65,7 @@ static void each_criterion_has_its_own(void **state)
 
 static void of_few_all_are_shown(void **state)
 {
-    struct fis_selector *s = filled(FIS_ALGORITHM_ENTROPY, 3);
+    struct fis_selector *s = filled(&fis_acquisition_entropy, 3);
     struct fis_candidate best[10];
     (void)state;
     assert_int_equal(fis_selector_best(s, 0, best, 10), 3);

@@ -117,7 +117,7 @@ static struct wire_head *current(struct world *w)
 
 static struct fis_selector *new_selector(void)
 {
-    struct fis_selector_options o = {.criteria = {.algorithm = FIS_ALGORITHM_FIS_PLUS},
+    struct fis_selector_options o = {.criteria = {.acquisition = &fis_acquisition_fis_plus},
                                      .d = 1,
                                      .labels_per_round = R,
                                      .heap = 2 * R,
@@ -259,7 +259,7 @@ static void on_enough(void *ctx, int32_t partition)
 
 static void start(struct node *n)
 {
-    struct scorer_options o = {.criteria = {.algorithm = FIS_ALGORITHM_FIS_PLUS},
+    struct scorer_options o = {.criteria = {.acquisition = &fis_acquisition_fis_plus},
                                .heap = 2 * R,
                                .slots = 1 + below(n->w, SLOTS),
                                .batch = BATCH,

@@ -59,7 +59,7 @@ static int batch(void *arg, struct fis_error *e)
     struct world *w = arg;
     static const struct scoring_options o = {.schema = &named,
                                              .encoding = WIRE_JSON,
-                                             .criteria = {.algorithm = FIS_ALGORITHM_FIS_PLUS},
+                                             .criteria = {.acquisition = &fis_acquisition_fis_plus},
                                              .capacity = BATCH};
     struct wire_head_owned owned;
     struct scoring_batch b;
@@ -150,7 +150,7 @@ static int machine(void *arg, struct fis_error *e)
     struct world *w = arg;
     struct scorer_out out = {w,           on_score,   on_message, on_message,
                              on_progress, on_release, on_rewind,  on_enough};
-    struct scorer_options o = {.criteria = {.algorithm = FIS_ALGORITHM_FIS_PLUS},
+    struct scorer_options o = {.criteria = {.acquisition = &fis_acquisition_fis_plus},
                                .heap = 16,
                                .slots = 2,
                                .batch = BATCH,

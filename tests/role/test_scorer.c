@@ -84,10 +84,10 @@ static void new_head(struct fake *f, uint64_t version)
     assert_int_equal(scorer_head(f->machine, &head, NULL), 0);
 }
 
-static void open_fake(struct fake *f, enum fis_algorithm a, uint32_t slots)
+static void open_fake(struct fake *f, const struct fis_acquisition *a, uint32_t slots)
 {
     struct scorer_options o = {
-        .criteria = {.algorithm = a}, .heap = R, .slots = slots, .batch = RECORDS, .name = "t"};
+        .criteria = {.acquisition = a}, .heap = R, .slots = slots, .batch = RECORDS, .name = "t"};
     struct scorer_out out = {.ctx = f,
                              .score = on_score,
                              .offer = on_offer,
@@ -130,7 +130,7 @@ static void make_batch(struct made *m, uint64_t head)
 /* By entropy, a head in force, and a batch with nothing in it. */
 static void begin(struct fake *f, uint32_t slots, struct made *m)
 {
-    open_fake(f, FIS_ALGORITHM_ENTROPY, slots);
+    open_fake(f, &fis_acquisition_entropy, slots);
     new_head(f, 1);
     make_batch(m, 1);
 }
@@ -241,7 +241,7 @@ static void test_offers_hold_the_best_of_all(void **state)
             order[i] = i;
         fis_rng_shuffle(&rng, order, RECORDS);
         for (uint32_t s = 0; s < n_scorers; s++) {
-            open_fake(&fakes[s], FIS_ALGORITHM_FIS_PLUS, 2);
+            open_fake(&fakes[s], &fis_acquisition_fis_plus, 2);
             new_head(&fakes[s], 1);
         }
         for (uint32_t at = 0; at < RECORDS;) {
@@ -272,7 +272,7 @@ static void test_nothing_is_committed_before_its_acknowledgements(void **state)
     (void)state;
     static struct made a, b;
     struct fake f;
-    open_fake(&f, FIS_ALGORITHM_ENTROPY, 2);
+    open_fake(&f, &fis_acquisition_entropy, 2);
     assert_int_equal(scorer_free_slot(f.machine), -1); /* no head yet */
     new_head(&f, 1);
     make_batch(&a, 1);
@@ -425,7 +425,7 @@ static void test_what_begins_anew_says_so_once(void **state)
     (void)state;
     static struct made a;
     struct fake f;
-    open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
+    open_fake(&f, &fis_acquisition_entropy, 1);
     new_head(&f, 1);
     assert_int_equal(scorer_reset(f.machine, 1, 3000, 2000, 0, NULL), 0);
     assert_int_equal(scorer_reset(f.machine, 2, 0, 0, 1, NULL), 0);
@@ -454,7 +454,7 @@ static void test_a_partition_that_goes_takes_its_beginning_along(void **state)
     static struct made a;
     struct fake f;
     int32_t gone = 2;
-    open_fake(&f, FIS_ALGORITHM_ENTROPY, 1);
+    open_fake(&f, &fis_acquisition_entropy, 1);
     new_head(&f, 1);
     assert_int_equal(scorer_reset(f.machine, 2, 0, 0, 1, NULL), 0);
     scorer_revoked(f.machine, &gone, 1);

@@ -50,7 +50,7 @@ static int is_among(struct seen **best, uint32_t n, const struct seen *one)
 
 static void holds_the_best_once_each(uint32_t heap, uint64_t seed)
 {
-    struct scorer m = {.o = {.heap = heap, .criteria = {.algorithm = FIS_ALGORITHM_EKG}}};
+    struct scorer m = {.o = {.heap = heap, .criteria = {.acquisition = &fis_acquisition_ekg}}};
     struct seen all[IDS], *best[IDS];
     struct fis_rng rng;
     struct fis_error e;

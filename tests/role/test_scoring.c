@@ -125,7 +125,7 @@ static void forms(uint32_t scaled)
     w.schema = (struct wire_schema){.classes = classes, .n_classes = 3, .max_bytes = 4096};
     w.o = (struct scoring_options){.schema = &w.schema,
                                    .encoding = WIRE_PROTOBUF,
-                                   .criteria = {.algorithm = FIS_ALGORITHM_FIS_PLUS},
+                                   .criteria = {.acquisition = &fis_acquisition_fis_plus},
                                    .capacity = RECORDS};
     assert_int_equal(scoring_batch_init(&w.b, &w.o, &e), 0);
     assert_int_equal(scoring_batch_prepare(&w.b, head, NULL, &e), 0);

@@ -182,7 +182,7 @@ static void test_rounds_of_fis_count_kept_labels(void **state)
     (void)state;
     static struct world w;
     struct trainer_role_options o = options();
-    o.selector.criteria.algorithm = FIS_ALGORITHM_FIS;
+    o.selector.criteria.acquisition = &fis_acquisition_fis;
     o.selector.criteria.strategy = 1;
     o.learner.copies = FIS_COPIES_MIXED;
     o.learner.mix = .9f;

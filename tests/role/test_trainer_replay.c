@@ -34,7 +34,7 @@ static struct trainer_role_options script_options(struct fis_rng *r)
     o.window_ms = fis_rng_below(r, 2) ? 8000 : 0;
     switch (fis_rng_below(r, 5)) {
     case 0:
-        o.selector.criteria.algorithm = FIS_ALGORITHM_FIS;
+        o.selector.criteria.acquisition = &fis_acquisition_fis;
         o.selector.criteria.strategy = 1;
         o.learner.copies = FIS_COPIES_MIXED;
         o.learner.mix = .9f;
@@ -46,7 +46,7 @@ static struct trainer_role_options script_options(struct fis_rng *r)
         o.learner.learning_rate = 1.5f; /* rounds that fail */
         break;
     case 3: /* what is absurd is picked too, and rounds diverge */
-        o.selector.criteria.algorithm = FIS_ALGORITHM_RANDOM;
+        o.selector.criteria.acquisition = &fis_acquisition_random;
         break;
     default:
         break;
@@ -125,7 +125,7 @@ static void play(struct world *w, uint64_t seed, uint64_t deaths)
     fis_rng_seed(&fate, seed, deaths);
     struct trainer_role_options o = script_options(&r);
     open_world(w, &o);
-    w->absurd_every = o.selector.criteria.algorithm == FIS_ALGORITHM_RANDOM ? 31 : 0;
+    w->absurd_every = o.selector.criteria.acquisition == &fis_acquisition_random ? 31 : 0;
     load_world(w, 150);
     start(w);
     while (w->said.step < STEPS) {

@@ -181,7 +181,7 @@ static void test_going_on_with_another_algorithm(void **state)
     start(&before);
     offer(&before, 100);
     idle(&before);
-    o.selector.criteria.algorithm = FIS_ALGORITHM_RANDOM;
+    o.selector.criteria.acquisition = &fis_acquisition_random;
     o.learner.copies = FIS_COPIES_PLAIN;
     open_world(&after, &o);
     load_world(&after, 200);

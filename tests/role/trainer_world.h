@@ -265,7 +265,7 @@ static inline struct trainer_role_options options(void)
         .validation_rows = 600,
         .n_groups = 2,
     };
-    o.selector.criteria.algorithm = FIS_ALGORITHM_FIS_PLUS;
+    o.selector.criteria.acquisition = &fis_acquisition_fis_plus;
     o.selector.labels_per_round = 16;
     o.learner.copies = FIS_COPIES_BOOSTED;
     o.learner.learning_rate = .05f;

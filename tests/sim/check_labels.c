@@ -223,7 +223,7 @@ static uint32_t places(const struct sim_check *c, uint32_t round)
         const struct check_fact *f = &c->facts[i];
         n += f->asked && f->round == round &&
              (f->state == WIRE_REQUESTED || f->state == WIRE_ACCEPTED ||
-              (f->state == WIRE_SET_ASIDE && c->w->plan->algorithm != FIS_ALGORITHM_FIS));
+              (f->state == WIRE_SET_ASIDE && c->w->plan->algorithm != &fis_acquisition_fis));
     }
     return n;
 }

@@ -17,11 +17,12 @@ static bool chance(struct sim_world *w, double p)
     return sim_chance(w, SIM_RNG_PLAN, p);
 }
 
-static enum fis_algorithm pick_algorithm(struct sim_world *w)
+static const struct fis_acquisition *pick_algorithm(struct sim_world *w)
 {
-    static const enum fis_algorithm others[] = {FIS_ALGORITHM_FIS, FIS_ALGORITHM_EKG,
-                                                FIS_ALGORITHM_RANDOM, FIS_ALGORITHM_ENTROPY};
-    return chance(w, .6) ? FIS_ALGORITHM_FIS_PLUS : others[pick(w, 0, 3)];
+    static const struct fis_acquisition *const others[] = {
+        &fis_acquisition_fis, &fis_acquisition_ekg, &fis_acquisition_random,
+        &fis_acquisition_entropy};
+    return chance(w, .6) ? &fis_acquisition_fis_plus : others[pick(w, 0, 3)];
 }
 
 static void pick_size(struct sim_world *w, struct sim_plan *p)
@@ -221,10 +222,11 @@ static void trainer_options(const struct sim_plan *p, const struct sim_data *dat
     o->selector.in_flight = p->in_flight;
     o->selector.heap = p->heap;
     o->selector.budget = p->budget;
-    o->learner.copies = p->algorithm == FIS_ALGORITHM_FIS_PLUS || p->algorithm == FIS_ALGORITHM_EKG
-                            ? FIS_COPIES_BOOSTED
-                        : p->algorithm == FIS_ALGORITHM_FIS ? FIS_COPIES_MIXED
-                                                            : FIS_COPIES_PLAIN;
+    o->learner.copies =
+        p->algorithm == &fis_acquisition_fis_plus || p->algorithm == &fis_acquisition_ekg
+            ? FIS_COPIES_BOOSTED
+        : p->algorithm == &fis_acquisition_fis ? FIS_COPIES_MIXED
+                                               : FIS_COPIES_PLAIN;
     o->learner.learning_rate = .05f;
     o->learner.momentum = .9f;
     o->learner.batch = 8;
@@ -263,7 +265,7 @@ static void make_options(const struct sim_plan *p, struct sim_data *data)
     data->scoring = (struct scoring_options){
         .schema = &data->schema,
         .encoding = p->records_encoding,
-        .criteria = {.algorithm = p->algorithm, .strategy = 2, .seed = 3},
+        .criteria = {.acquisition = p->algorithm, .strategy = 2, .seed = 3},
         .capacity = p->batch,
     };
     data->scorer = (struct scorer_options){
@@ -298,10 +300,10 @@ void sim_plan_text(const struct sim_plan *p, char *buf, size_t size)
     snprintf(buf, size,
              "scorers=%u trainers=%u partitions=%u records=%u %s%s r=%u window=%u budget=%llu "
              "day=%llu votes=%u deadline=%llu replace=%d rounds=%u session=%lld faulty=%d",
-             p->scorers, p->trainers, p->record_partitions, p->records,
-             fis_algorithm_name(p->algorithm), p->pool ? " pool" : "", p->labels_per_round,
-             p->window_records, (unsigned long long)p->budget, (unsigned long long)p->daily_budget,
-             p->votes, (unsigned long long)p->label_deadline_ms, p->replace, p->rounds,
+             p->scorers, p->trainers, p->record_partitions, p->records, p->algorithm->name,
+             p->pool ? " pool" : "", p->labels_per_round, p->window_records,
+             (unsigned long long)p->budget, (unsigned long long)p->daily_budget, p->votes,
+             (unsigned long long)p->label_deadline_ms, p->replace, p->rounds,
              (long long)p->session_ms, p->faulty);
 }
 

@@ -18,7 +18,7 @@ struct sim_plan {
     uint32_t d, classes, hidden; /* hidden: units of the one hidden layer; 0: none */
     uint32_t records, initial, validation;
     enum wire_encoding records_encoding, labels_encoding;
-    enum fis_algorithm algorithm;
+    const struct fis_acquisition *algorithm;
     uint32_t labels_per_round, in_flight, heap, window_records, rounds;
     uint64_t budget, daily_budget;
     uint32_t votes, patience;

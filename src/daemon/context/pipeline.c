@@ -1,5 +1,6 @@
 #include "daemon/context/pipeline.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
@@ -16,24 +17,6 @@ static enum wire_encoding encoding_of(int encoding)
         return WIRE_RAW;
     default:
         return WIRE_JSON;
-    }
-}
-
-static enum fis_algorithm algorithm_of(int algorithm)
-{
-    switch (algorithm) {
-    case CONFIG_FIS:
-        return FIS_ALGORITHM_FIS;
-    case CONFIG_EKG:
-        return FIS_ALGORITHM_EKG;
-    case CONFIG_PRODUCT:
-        return FIS_ALGORITHM_PRODUCT;
-    case CONFIG_RANDOM:
-        return FIS_ALGORITHM_RANDOM;
-    case CONFIG_ENTROPY:
-        return FIS_ALGORITHM_ENTROPY;
-    default:
-        return FIS_ALGORITHM_FIS_PLUS;
     }
 }
 
@@ -95,7 +78,9 @@ int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error
     p->validation.label_column = cfg->validation.label;
     p->validation.sensitive = (const char *const *)cfg->validation.sensitive.items;
     p->validation.n_sensitive = cfg->validation.sensitive.count;
-    p->criteria.algorithm = algorithm_of(cfg->selection.algorithm);
+    p->criteria.acquisition =
+        fis_acquisition_find(config_choice("selection.algorithm", cfg->selection.algorithm));
+    assert(p->criteria.acquisition);
     p->criteria.strategy = (int)cfg->selection.strategy;
     p->criteria.seed = cfg->selection.seed;
     p->records = encoding_of(cfg->records.encoding);
@@ -202,7 +187,7 @@ void pipeline_trainer(const struct pipeline *p, uint32_t validation_rows, uint32
      * counts as no gap here: it must not stop the stream, and the gate refuses it by name. */
     o->directions.surrogate.metric = o->gate.metric;
     o->directions.surrogate.form =
-        p->criteria.algorithm == FIS_ALGORITHM_FIS ? FIS_GAP_PAIRS : FIS_GAP_OVERALL;
+        p->criteria.acquisition->as_published ? FIS_GAP_PAIRS : FIS_GAP_OVERALL;
     o->directions.surrogate.positive = o->positive;
     o->directions.surrogate.min_cell = 0;
     o->directions.damping = FIS_DEFAULT_DAMPING;
@@ -210,6 +195,6 @@ void pipeline_trainer(const struct pipeline *p, uint32_t validation_rows, uint32
     o->privacy.clip = cfg->privacy.clip;
     memcpy(o->privacy.key, p->noise_key, sizeof o->privacy.key);
     o->privacy_delta = cfg->privacy.delta;
-    if (p->criteria.algorithm == FIS_ALGORITHM_FIS)
+    if (p->criteria.acquisition->as_published)
         o->precondition = 0;
 }

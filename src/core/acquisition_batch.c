@@ -4,7 +4,7 @@
 
 #include "core/network_kernel.h"
 #include "core/network_scratch.h"
-#include "fis/selector.h"
+#include "fis/acquisition.h"
 
 struct scoring {
     const struct fis_criteria *criteria;
@@ -51,28 +51,23 @@ static int take(void *arg, const struct network_tile *t)
     const float *fair = t->tangents[FIS_DIRECTION_FAIRNESS];
     acc = acc ? acc : zero;
     fair = fair ? fair : zero;
-    enum fis_algorithm a = s->criteria->algorithm;
-    if (a == FIS_ALGORITHM_FIS || a == FIS_ALGORITHM_RANDOM) {
+    const struct fis_acquisition *a = s->criteria->acquisition;
+    if (!a->of_sums) {
         one_by_one(s, t, acc, fair);
         return 0;
     }
     _Alignas(64) float gain[NETWORK_MAX_TILE], entropy[NETWORK_MAX_TILE];
     t->kernel->criteria(t->logits, acc, fair, t->classes, gain, entropy);
-    float *to = s->scores + (size_t)t->first * FIS_MAX_CRITERIA;
-    for (uint32_t i = 0; i < t->rows; i++, to += FIS_MAX_CRITERIA) {
-        float g = a == FIS_ALGORITHM_PRODUCT ? gain[i] * entropy[i] : gain[i];
-        to[0] = a == FIS_ALGORITHM_ENTROPY ? entropy[i] : g <= 0 ? FIS_NOT_A_CANDIDATE : g;
-        to[1] = a == FIS_ALGORITHM_FIS_PLUS ? entropy[i] : FIS_NOT_A_CANDIDATE;
-    }
+    a->of_sums(gain, entropy, t->rows, s->scores + (size_t)t->first * FIS_MAX_CRITERIA);
     return !t->whole && reaches(s, t);
 }
 
 /* Which direction is enough for the scores, or to see that a row stays below the floors. */
-static uint32_t foremost(enum fis_algorithm a, const float *floors)
+static uint32_t foremost(const struct fis_acquisition *a, const float *floors)
 {
-    if (a == FIS_ALGORITHM_RANDOM || a == FIS_ALGORITHM_ENTROPY)
+    if (!a->by_influence)
         return NETWORK_NONE;
-    if (a == FIS_ALGORITHM_FIS || !floors || floors[0] == FIS_NOT_A_CANDIDATE ||
+    if (!a->of_sums || !floors || floors[0] == FIS_NOT_A_CANDIDATE ||
         floors[1] == FIS_NOT_A_CANDIDATE)
         return NETWORK_ALL; /* every row reaches it */
     return FIS_DIRECTION_FAIRNESS;
@@ -83,8 +78,13 @@ void fis_criteria_batch(const struct fis_criteria *c, const struct fis_panel *pa
                         const struct fis_sparse *sparse, uint32_t n, struct fis_scratch *s,
                         const float *floors, float *scores)
 {
+    if (c->acquisition->batch) {
+        assert(x);
+        c->acquisition->batch(c, ids, x, n, scores);
+        return;
+    }
     assert(network_panel_directions(panel) == FIS_DIRECTIONS);
     struct network_input in = {x, x ? NULL : sparse};
     struct scoring all = {c, ids, floors, scores};
-    network_panel_run(panel, &in, n, s, 1, foremost(c->algorithm, floors), take, &all);
+    network_panel_run(panel, &in, n, s, 1, foremost(c->acquisition, floors), take, &all);
 }

@@ -1,0 +1,26 @@
+/* product: expected kept gain times entropy. */
+#include "core/acquisition_sums.h"
+
+static void score(const struct fis_criteria *c, const struct fis_id *id, const float *p,
+                  const float *infl_acc, const float *infl_fair, uint32_t classes, float *scores)
+{
+    double gain = acquisition_gain(p, infl_acc, infl_fair, classes);
+    (void)c;
+    (void)id;
+    scores[0] = acquisition_gain_score(gain * acquisition_entropy(p, classes));
+}
+
+static void of_sums(const float *gain, const float *entropy, uint32_t n, float *scores)
+{
+    for (uint32_t i = 0; i < n; i++, scores += FIS_MAX_CRITERIA) {
+        float g = gain[i] * entropy[i];
+        scores[0] = g <= 0 ? FIS_NOT_A_CANDIDATE : g;
+        scores[1] = FIS_NOT_A_CANDIDATE;
+    }
+}
+
+const struct fis_acquisition fis_acquisition_product = {.name = "product",
+                                                        .criteria = {"product"},
+                                                        .by_influence = true,
+                                                        .score = score,
+                                                        .of_sums = of_sums};
