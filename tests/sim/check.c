@@ -44,6 +44,25 @@ static void check_input(struct sim_check *c)
         }
 }
 
+static bool took(const struct check_unit *u, enum sim_topic t)
+{
+    for (int p = 0; p < SIM_PARTITIONS; p++)
+        if (u->unit->offsets[t][p] > u->about->from[t][p])
+            return true;
+    return false;
+}
+
+/* A pause holds that was sent while no trainer ran. */
+static void check_commands_first(const struct sim_check *c)
+{
+    const struct check_unit *u = &c->unit;
+    if (took(u, SIM_CANDIDATES) || took(u, SIM_LABELS))
+        SIM_MUST(c->w, c->taken[SIM_CONTROL][0] >= u->about->commands,
+                 "guarantee 3: candidates or labels were taken, but control was read up to %lld "
+                 "only: it ended at %lld when this trainer began",
+                 (long long)c->taken[SIM_CONTROL][0], (long long)u->about->commands);
+}
+
 static void collect_controls(struct sim_check *c)
 {
     struct check_unit *u = &c->unit;
@@ -173,6 +192,7 @@ static void on_unit(struct sim_world *w, const struct sim_unit *unit)
     SIM_MUST(w, u->about, "a transaction was committed that nobody committed");
     c->totals.units++;
     check_input(c);
+    check_commands_first(c);
     check_collect_letters(c);
     collect_controls(c);
     take_apart(c);
@@ -283,8 +303,12 @@ static const char *left(const struct sim_check *c)
     if (c->state.phase != WIRE_PHASE_COLLECT)
         return "a round goes on";
     int64_t since = c->asked_at > p->chaos_ms ? c->asked_at : p->chaos_ms;
-    if (p->pool) /* it looks again and again; nothing new is found */
+    if (p->pool) { /* it looks again and again; nothing new is found */
+        const struct trainer_role *role = sim_trainer_leading(w);
+        if (role && trainer_role_counts(role).scan)
+            return "a scan is not over";
         return w->now - since > QUIET_MS ? NULL : "the pool may hold something new";
+    }
     if (p->window_ms)
         return check_count(c).held == 0 || w->now - since > QUIET_MS ? NULL : "a window goes on";
     return c->state.window_records < p->window_records ? NULL : "a window is full";

@@ -170,6 +170,19 @@ static void retain(struct sim_world *w)
     sim_fault_count(w, SIM_RETENTION);
 }
 
+/* Candidates go soon after they came: what ends a scan of the pool may be among them. */
+static void wither(struct sim_world *w, void *arg)
+{
+    (void)arg;
+    if (w->faults->over)
+        return;
+    for (int32_t p = 0; p < (int32_t)w->broker->partitions[SIM_CANDIDATES]; p++)
+        sim_delete_before(w->broker, SIM_CANDIDATES, p,
+                          sim_stable_end(w->broker, SIM_CANDIDATES, p));
+    sim_fault_count(w, SIM_RETENTION);
+    sim_at(w, w->now + between(w, 50, 800), SIM_NOBODY, wither, NULL);
+}
+
 static void rebalance(struct sim_world *w)
 {
     enum sim_group_id g = sim_chance(w, SIM_RNG_FAULTS, .5) ? SIM_SCORERS : SIM_TRAINERS;
@@ -259,6 +272,8 @@ void sim_faults_begin(struct sim_world *w)
     w->faults->commit_crash = sim_chance(w, SIM_RNG_FAULTS, .5) ? .03 : 0;
     if (w->plan->faulty)
         sim_at(w, between(w, 500, 8000), SIM_NOBODY, storm, NULL);
+    if (w->plan->faulty && w->plan->losing && w->plan->pool)
+        sim_at(w, between(w, 500, 8000), SIM_NOBODY, wither, NULL);
     sim_at(w, 1000, SIM_NOBODY, housekeeping, NULL);
 }
 

@@ -74,7 +74,7 @@ static void pick_running(struct sim_world *w, struct sim_plan *p)
     p->people_faulty = chance(w, .8);
     p->operated = chance(w, .5);
     p->compacted = chance(w, .7);
-    p->losing = chance(w, .2);
+    p->losing = chance(w, p->pool ? .4 : .2);
     p->validation_at = chance(w, .2) ? pick(w, 1, 60) * 1000 : 0;
     p->wall_begin = SIM_WALL_BEGIN;
     if (p->daily_budget) /* shortly before midnight */

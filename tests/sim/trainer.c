@@ -38,6 +38,7 @@ struct partition {
 
 struct reader {
     bool open, ends_known, ended;
+    uint32_t most;                          /* messages of a partition in a turn */
     struct partition p[3 * SIM_PARTITIONS]; /* of its topics, one after the other */
 };
 
@@ -191,7 +192,9 @@ static int out_open(void *ctx, enum session_reader r, struct fis_error *e)
     struct sim_trainer *t = ctx;
     struct reader *reader = &t->readers[r];
     (void)e;
-    *reader = (struct reader){.open = true};
+    *reader = (struct reader){.open = true, .most = readers[r].most};
+    if (sim_chance(t->w, SIM_RNG_NET, .2)) /* a slow one */
+        reader->most = 6;
     for (uint32_t i = 0; i < readers[r].n * SIM_PARTITIONS; i++) {
         int32_t n = (int32_t)(i % SIM_PARTITIONS);
         struct partition *p = &reader->p[i];
@@ -223,7 +226,7 @@ static void arrive(struct sim_trainer *t)
 {
     for (int r = 0; r < SESSION_READERS; r++)
         for (uint32_t i = 0; t->readers[r].open && i < readers[r].n * SIM_PARTITIONS; i++)
-            t->readers[r].p[i].left = sim_below(t->w, SIM_RNG_NET, readers[r].most);
+            t->readers[r].p[i].left = sim_below(t->w, SIM_RNG_NET, t->readers[r].most);
 }
 
 static void find_ends(struct sim_trainer *t, enum session_reader r)
@@ -248,7 +251,9 @@ static void goes_on_at(struct sim_trainer *t, enum sim_topic topic, int32_t n, s
     in->first = first;
     if (!p->fresh && t->gone[topic][n] < t->from[topic][n]) /* else a second time in this unit */
         t->gone[topic][n] = p->at;
-    p->at = t->first[topic][n] = first;
+    p->at = first;
+    if (first > 0)
+        t->first[topic][n] = first;
     p->fresh = false;
 }
 
