@@ -254,12 +254,24 @@ $(FISCTL): $(B)/obj/src/cli/main.o $(SAN_OBJ_$(MODE)) $(call link_order,cli)
 
 # ---- tests ------------------------------------------------------------------------------------
 # tests/<layer>/test_*.c: one cmocka program a file, linked to its layer's view of the world.
+# tests/kit/<layer>: what several of them use, an archive for each layer, linked to the tests of the
+# layers that see it.
 test_src := $(foreach l,$(LAYERS),$(wildcard tests/$(l)/test_*.c))
 test_bin := $(patsubst tests/%.c,$(B)/tests/%,$(test_src))
 CMOCKA := $(call pkg,cmocka)
 
+kit_obj = $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/kit/$(1)/*.c))
+kits_for = $(foreach l,$(order),$(if $(filter $(l),$(1) $(see_$(1))),$(if $(call kit_obj,$(l)),$(B)/lib/kit_$(l).a)))
+$(B)/obj/tests/%.o: ALL_CFLAGS += -Itests
+$(foreach l,$(LAYERS),$(eval $(B)/lib/kit_$(l).a: $(call kit_obj,$(l))))
+$(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/kit/*/*.c)): | $(GEN_H)
+$(B)/lib/kit_%.a:
+	@mkdir -p $(@D)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
 define test_rules
-$(B)/tests/$(1)/test_%: $(B)/obj/tests/$(1)/test_%.o $(SAN_OBJ_$(MODE)) $(call link_order,$(1))
+$(B)/tests/$(1)/test_%: $(B)/obj/tests/$(1)/test_%.o $(call kits_for,$(1)) $(SAN_OBJ_$(MODE)) $(call link_order,$(1))
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)
 	$(Q)$(CC) $$(ALL_LDFLAGS) $$^ $$(call libs_for,$(1)) $$(CMOCKA) -lm -o $$@

@@ -2,18 +2,11 @@
  * Configurations under every refused allocation of mem.h: NOMEM each time, and nothing is left
  * behind. What libfyaml and the C library allocate does not go through mem.h and is not refused.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
-#include "../oom.h"
+#include "kit/base/oom.h"
 #include "config/config.h"
 
 /* Something of each kind that takes memory. */

@@ -1,12 +1,7 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
-#include "random_case.h"
+#include "kit/core/random_case.h"
 #include "fis/loss.h"
 
 #define N 300u /* more than one chunk of rows */

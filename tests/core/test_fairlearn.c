@@ -1,11 +1,8 @@
 /* Reported metrics against Fairlearn's (tests/golden/make_fairlearn.py). */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
-#include "golden_file.h"
+#include "kit/core/golden_file.h"
 #include "fis/fairness.h"
 #include "fis/mem.h"
 

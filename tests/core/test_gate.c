@@ -1,15 +1,10 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
 #include "core/interpolate.h"
 #include "fis/gate.h"
 #include "fis/mem.h"
-#include "synthetic.h"
+#include "kit/core/biased_rows.h"
 
 static struct synthetic initial, bought, validation;
 static float params[64];

@@ -1,16 +1,10 @@
 /* The gate from one process to the next, and what is served held in place. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
 #include "fis/gate.h"
 #include "fis/mem.h"
-#include "synthetic.h"
+#include "kit/core/biased_rows.h"
 
 #define ROUNDS 6u
 #define LABELS 90u

@@ -5,12 +5,9 @@
  * its neighbours is a difference of sums of their size.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
-#include "golden_file.h"
+#include "kit/core/golden_file.h"
 #include "fis/influence.h"
 #include "fis/loss.h"
 #include "fis/mem.h"

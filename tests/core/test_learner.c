@@ -1,15 +1,10 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
 #include "fis/loss.h"
 #include "fis/mem.h"
 #include "fis/learner.h"
-#include "synthetic.h"
+#include "kit/core/biased_rows.h"
 
 static struct synthetic initial, bought, validation;
 

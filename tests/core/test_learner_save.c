@@ -3,17 +3,11 @@
  * to both afterwards, they save the same bytes.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
 #include "fis/mem.h"
 #include "fis/learner.h"
-#include "synthetic.h"
+#include "kit/core/biased_rows.h"
 
 #define ROUNDS 4u
 #define PARTS 3u

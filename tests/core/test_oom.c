@@ -3,19 +3,13 @@
  * time, nothing changed where the header says so, and the object goes on working afterwards.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
-#include "../oom.h"
+#include "kit/base/oom.h"
 #include "fis/encoder.h"
 #include "fis/gate.h"
 #include "fis/selector.h"
-#include "synthetic.h"
+#include "kit/core/biased_rows.h"
 
 #define CANDIDATES 200u
 

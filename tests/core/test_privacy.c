@@ -1,16 +1,11 @@
 /* Noise on directions: what one example can move, how much noise there is, and what it costs. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
 #include "core/direction_private.h"
 #include "fis/learner.h"
-#include "random_case.h"
-#include "synthetic.h"
+#include "kit/core/random_case.h"
+#include "kit/core/biased_rows.h"
 
 #define N 200u
 

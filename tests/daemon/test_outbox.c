@@ -1,5 +1,5 @@
 /* The outbox in at_least_once, on the embedded broker: offsets follow what was acknowledged. */
-#include "../stream/kit.h"
+#include "kit/stream/embedded.h"
 
 #include "daemon/trainer/outbox.h"
 

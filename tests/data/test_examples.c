@@ -1,13 +1,9 @@
 /* Initial and validation sets from files: encoder, features, labels, groups, ids. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
 #include "data/examples.h"
-#include "file.h"
+#include "kit/base/folder.h"
 #include "fis/mem.h"
 #include "wire/json_arena.h"
 

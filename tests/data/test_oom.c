@@ -2,16 +2,12 @@
  * Files of records and examples under every refused allocation: NOMEM each time, and nothing is
  * left behind.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
-#include "../oom.h"
+#include "kit/base/oom.h"
 #include "data/examples.h"
-#include "file.h"
+#include "kit/base/folder.h"
 #include "wire/json_arena.h"
 
 static const char *const classes[] = {"no", "yes"};

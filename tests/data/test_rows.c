@@ -1,15 +1,12 @@
 /* Files of records: values and JSON objects out of CSV and JSON lines, and what is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
+#include <unistd.h>
 #include <sys/resource.h>
 
 #include "data/rows.h"
-#include "file.h"
+#include "kit/base/folder.h"
 #include "fis/mem.h"
 #include "wire/json_arena.h"
 

@@ -1,16 +1,13 @@
 /* Batches: threads, interruption, the file that is resumed from. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
+#include <unistd.h>
 #include <math.h>
 #include <time.h>
 
 #include "fis/mem.h"
-#include "synthetic.h"
+#include "kit/lab/small_file.h"
 #include "wire/json_arena.h"
 
 struct fixture {

@@ -1,13 +1,9 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
 #include "fis/mem.h"
 #include "lab/noise.h"
-#include "small_task.h"
+#include "kit/lab/small_task.h"
 
 static struct small_task task;
 static struct fis_error e;

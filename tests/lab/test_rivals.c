@@ -1,10 +1,5 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
 #include "fis/loss.h"
 #include "fis/mem.h"
@@ -12,7 +7,7 @@
 #include "lab/finetune.h"
 #include "lab/isal.h"
 #include "lab/jtt.h"
-#include "small_task.h"
+#include "kit/lab/small_task.h"
 
 static struct small_task task;
 static struct fis_error e;

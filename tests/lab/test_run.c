@@ -1,15 +1,11 @@
 /* Runs: what is bought, kept, seen and not seen, on a small synthetic task. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
 #include <math.h>
 
 #include "fis/mem.h"
-#include "synthetic.h"
+#include "kit/lab/small_file.h"
 
 static struct lab_options options_of(const struct synthetic *s, enum fis_metric metric)
 {

@@ -1,15 +1,12 @@
 /* Tables, tasks and splits from CSV files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
+#include <unistd.h>
 #include <math.h>
 
 #include "fis/mem.h"
-#include "synthetic.h"
+#include "kit/lab/small_file.h"
 
 static char path[64];
 

@@ -2,16 +2,10 @@
  * The scorer and its batches under every refused allocation: NOMEM each time, as if what could not
  * be taken had not come; told once more, it goes on.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
-#include "../oom.h"
+#include "kit/base/oom.h"
 #include "fis/rng.h"
 #include "role/scorer.h"
 #include "wire/head.h"

@@ -1,5 +1,5 @@
 /* The trainer machine: rounds, budget, labels. */
-#include "trainer_world.h"
+#include "kit/role/trainer_world.h"
 
 static void test_rounds_to_the_end(void **state)
 {

@@ -1,5 +1,5 @@
 /* The trainer machine under its operator's hand, and a gate that says no. */
-#include "trainer_world.h"
+#include "kit/role/trainer_world.h"
 
 static void test_a_pause(void **state)
 {

@@ -1,5 +1,5 @@
 /* The trainer machine: the life of a request. Deadlines, clocks, days, votes, late answers. */
-#include "trainer_world.h"
+#include "kit/role/trainer_world.h"
 
 #define DAY 86400000
 

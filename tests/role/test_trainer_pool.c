@@ -1,5 +1,5 @@
 /* The trainer machine in pool mode: a round scores the whole topic. */
-#include "trainer_world.h"
+#include "kit/role/trainer_world.h"
 
 static void open_pool(struct world *w, struct trainer_role_options *o)
 {

@@ -4,7 +4,7 @@
  * A script is drawn from a seed, step by step; each step depends on the seed, its number and what
  * was said so far, so that a step that was lost with its process comes again as it was.
  */
-#include "trainer_world.h"
+#include "kit/role/trainer_world.h"
 
 #define STEPS 800
 #define SEEDS 12

@@ -1,5 +1,5 @@
 /* The trainer machine going on from a ledger. */
-#include "trainer_world.h"
+#include "kit/role/trainer_world.h"
 
 static void test_going_on_from_the_ledger(void **state)
 {

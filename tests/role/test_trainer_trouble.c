@@ -1,5 +1,7 @@
 /* The trainer machine when training blows up, and when validation rows change. */
-#include "trainer_world.h"
+#include <math.h>
+
+#include "kit/role/trainer_world.h"
 
 static void set_validation(struct world *w, uint32_t n, uint32_t n_groups, int flip, int expected)
 {

@@ -3,14 +3,10 @@
  * NOMEM and leaves nothing behind. Each scenario is a life: made, told of data, trained, asked for
  * labels, remembered, and made again from the memory.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
-#include "../oom.h"
+#include "kit/base/oom.h"
 
 #include "fis/rng.h"
 #include "session/memory.h"

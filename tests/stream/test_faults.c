@@ -1,5 +1,5 @@
 /* Bad properties, brokers that are not there, full queues: each ends in time, with a reason. */
-#include "kit.h"
+#include "kit/stream/embedded.h"
 
 #include "base/secret.h"
 #include "stream/topics.h"

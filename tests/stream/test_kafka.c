@@ -2,7 +2,7 @@
  * What only a real broker can show: topics, transactions, read_committed, fencing, waiting for a
  * topic. Skipped unless FISD_TEST_KAFKA=host:port is set (tests/system/kafka.sh starts one).
  */
-#include "kafka_kit.h"
+#include "kit/stream/real_kafka.h"
 
 static void topics(void **state)
 {

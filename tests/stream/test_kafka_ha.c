@@ -3,7 +3,7 @@
  * fenced, what a follower has read; and what is said when retention was faster. Skipped unless
  * FISD_TEST_KAFKA=host:port is set.
  */
-#include "kafka_kit.h"
+#include "kit/stream/real_kafka.h"
 
 #include <librdkafka/rdkafka.h>
 

@@ -1,13 +1,9 @@
 /* Every allocation of stream's constructors refused in turn: NOMEM, and nothing left behind. No
  * broker: what they start would wait for one. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 
-#include <cmocka.h>
+#include "kit/cmocka.h"
 
-#include "../oom.h"
+#include "kit/base/oom.h"
 #include "stream/consumer.h"
 #include "stream/embedded.h"
 #include "stream/producer.h"

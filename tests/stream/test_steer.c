@@ -1,5 +1,5 @@
 /* Going back, pausing one partition, ends told and asked for; on the embedded broker. */
-#include "kit.h"
+#include "kit/stream/embedded.h"
 
 #include "fis/mem.h"
 #include "stream/topics.h"

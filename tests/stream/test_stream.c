@@ -1,5 +1,5 @@
 /* Consumer and producer on the embedded broker. */
-#include "kit.h"
+#include "kit/stream/embedded.h"
 
 static void round_trip(void **state)
 {

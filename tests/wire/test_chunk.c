@@ -1,5 +1,5 @@
 /* Cutting messages and putting them together again. */
-#include "protobuf_testing.h"
+#include "kit/wire/binary.h"
 
 #include "wire/chunk.h"
 

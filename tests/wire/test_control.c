@@ -1,5 +1,5 @@
 /* The operator's commands. */
-#include "protobuf_testing.h"
+#include "kit/wire/binary.h"
 
 #include "wire/protobuf_codec.h"
 

@@ -1,5 +1,5 @@
 /* Scoring heads to bytes and back. */
-#include "model_testing.h"
+#include "kit/wire/heads.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* The ledger's kinds of messages. */
-#include "protobuf_testing.h"
+#include "kit/wire/binary.h"
 
 #include <math.h>
 

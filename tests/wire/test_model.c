@@ -1,5 +1,5 @@
 /* Model versions to bytes and back, and to JSON. */
-#include "model_testing.h"
+#include "kit/wire/heads.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -47,7 +47,7 @@ static int up(void **state)
                              .parent = 11,
                              .created_at_ms = 1700000000000,
                              .served = 1,
-                             .classes = test_classes,
+                             .classes = test_schema.classes,
                              .n_classes = 2,
                              .positive = 1,
                              .metric = "equalized_odds",

@@ -2,9 +2,9 @@
  * Whatever in wire allocates, under every refused allocation: NOMEM each time, the output buffer as
  * it was, and the same object does its work afterwards.
  */
-#include "model_testing.h"
+#include "kit/wire/heads.h"
 
-#include "../oom.h"
+#include "kit/base/oom.h"
 
 #include <math.h>
 
@@ -47,7 +47,7 @@ static int set_up(void **state)
     w->model = (struct wire_model){.pipeline = "p",
                                    .version = 4,
                                    .served = 1,
-                                   .classes = test_classes,
+                                   .classes = test_schema.classes,
                                    .n_classes = 2,
                                    .positive = 1,
                                    .metric = "equalized_odds",

@@ -1,5 +1,5 @@
 /* Labels, label requests and labelled examples in protobuf. */
-#include "protobuf_testing.h"
+#include "kit/wire/binary.h"
 
 #include "wire/protobuf_codec.h"
 

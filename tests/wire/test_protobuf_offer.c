@@ -1,5 +1,5 @@
 /* What scorers tell the trainer. */
-#include "protobuf_testing.h"
+#include "kit/wire/binary.h"
 
 #include <math.h>
 

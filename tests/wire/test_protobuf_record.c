@@ -1,5 +1,5 @@
 /* Records in protobuf: what means the same is the same, what is broken says so. */
-#include "protobuf_testing.h"
+#include "kit/wire/binary.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Raw records, ids and UTF-8. */
-#include "protobuf_testing.h"
+#include "kit/wire/binary.h"
 
 #include "wire/raw.h"
 #include "wire/utf8.h"

@@ -1,21 +1,8 @@
-/* What the tests on a real broker share; see test_kafka.c. */
-#ifndef STREAM_TEST_KAFKA_KIT_H
-#define STREAM_TEST_KAFKA_KIT_H
-
-#include "kit.h"
+#include "kit/stream/real_kafka.h"
 
 #include <unistd.h>
 
-#include "stream/topics.h"
-#include "stream/txn_thread.h"
-
-/* The least that a broker allows by default. */
-#define REAL_SESSION                                                                               \
-    {                                                                                              \
-        "session.timeout.ms", "6000"                                                               \
-    }
-
-static inline const char *broker(void)
+const char *broker(void)
 {
     const char *at = getenv("FISD_TEST_KAFKA");
     if (!at || !*at) {
@@ -24,15 +11,13 @@ static inline const char *broker(void)
     return at;
 }
 
-/* A name that no other run has used. */
-static inline const char *fresh(char name[64], const char *what)
+const char *fresh(char name[64], const char *what)
 {
     snprintf(name, 64, "%s-%ld-%lld", what, (long)getpid(), (long long)kit_now());
     return name;
 }
 
-static inline void make_topic(const char *at, const char *name, int32_t partitions,
-                              enum stream_cleanup cleanup)
+void make_topic(const char *at, const char *name, int32_t partitions, enum stream_cleanup cleanup)
 {
     const struct stream_property p[] = {{"bootstrap.servers", at}};
     const struct stream_client client = {.properties = p, .property_count = 1};
@@ -43,20 +28,14 @@ static inline void make_topic(const char *at, const char *name, int32_t partitio
     assert_true(r.exists);
 }
 
-/* A transactional producer with its thread, polled until its job is done. */
-struct txn {
-    struct stream_producer *p;
-    struct stream_txn_thread *t;
-};
-
-static inline struct stream_txn_result txn_wait(struct txn *x)
+struct stream_txn_result txn_wait(struct txn *x)
 {
     struct stream_txn_result r = {0};
     KIT_UNTIL((stream_producer_poll(x->p, NULL, NULL), stream_txn_thread_poll(x->t, &r)));
     return r;
 }
 
-static inline void txn_open(struct txn *x, const char *at, const char *id)
+void txn_open(struct txn *x, const char *at, const char *id)
 {
     const struct stream_property p[] = {{"bootstrap.servers", at}};
     const struct stream_producer_options o = {.client = {.properties = p, .property_count = 1},
@@ -69,17 +48,15 @@ static inline void txn_open(struct txn *x, const char *at, const char *id)
     assert_int_equal(r.state, STREAM_TXN_READY);
 }
 
-static inline void txn_close(struct txn *x)
+void txn_close(struct txn *x)
 {
     stream_txn_thread_free(x->t);
     stream_producer_close(x->p);
 }
 
-static inline void txn_send(struct txn *x, const char *topic, unsigned number)
+void txn_send(struct txn *x, const char *topic, unsigned number)
 {
     char text[16];
     size_t n = (size_t)snprintf(text, sizeof text, "%u", number);
     KIT_OK(stream_producer_send(x->p, topic, -1, text, n, text, n, number, &kit_e));
 }
-
-#endif

@@ -1,32 +1,17 @@
-/* Reads the text files of tests/golden: entries "name count" followed by count numbers. */
-#ifndef TESTS_GOLDEN_FILE_H
-#define TESTS_GOLDEN_FILE_H
+#include "kit/core/golden_file.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define GOLDEN_ENTRIES 1024
-
-struct golden {
-    uint32_t n;
-    struct golden_entry {
-        char name[40];
-        uint32_t count;
-        double *v;
-    } entry[GOLDEN_ENTRIES];
-};
-
-static inline void golden_free(struct golden *g)
+void golden_free(struct golden *g)
 {
     for (uint32_t i = 0; i < g->n; i++)
         free(g->entry[i].v);
     free(g);
 }
 
-/* NULL (and says why) when the file is missing or not as it should be. */
-static inline struct golden *golden_read(const char *path)
+struct golden *golden_read(const char *path)
 {
     struct golden *g = calloc(1, sizeof *g);
     FILE *f = fopen(path, "r");
@@ -50,14 +35,10 @@ static inline struct golden *golden_read(const char *path)
     return NULL;
 }
 
-/* The entry `name` from entry `from` on; NULL when there is none. */
-static inline const struct golden_entry *golden_find(const struct golden *g, uint32_t from,
-                                                     const char *name)
+const struct golden_entry *golden_find(const struct golden *g, uint32_t from, const char *name)
 {
     for (uint32_t i = from; i < g->n; i++)
         if (strcmp(g->entry[i].name, name) == 0)
             return &g->entry[i];
     return NULL;
 }
-
-#endif

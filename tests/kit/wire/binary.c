@@ -1,25 +1,8 @@
-/* What the tests of the binary codecs share: a pipeline of four numbers, an arena, spoiled bytes.
- */
-#ifndef PROTOBUF_TESTING_H
-#define PROTOBUF_TESTING_H
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "fis.pb-c.h"
-#include "fis/rng.h"
-#include "wire/types.h"
+#include "kit/wire/binary.h"
 
 static const char *const test_classes[] = {"no", "yes"};
 static const char *const test_sensitive[] = {"sex", "race"};
-static const struct wire_schema test_schema = {
+const struct wire_schema test_schema = {
     .classes = test_classes,
     .n_classes = 2,
     .id_column = "id",
@@ -29,8 +12,7 @@ static const struct wire_schema test_schema = {
     .max_bytes = 4096,
 };
 
-/* n numeric columns f0 .. that stay as they are. */
-static inline struct fis_encoder *plain_encoder(uint32_t n)
+struct fis_encoder *plain_encoder(uint32_t n)
 {
     struct fis_encoder_column_state *states = calloc(n, sizeof *states);
     char(*names)[16] = calloc(n, sizeof *names);
@@ -50,13 +32,12 @@ static inline struct fis_encoder *plain_encoder(uint32_t n)
     return enc;
 }
 
-static inline struct fis_arena test_arena(size_t size)
+struct fis_arena test_arena(size_t size)
 {
     return (struct fis_arena){.base = fis_alloc(size, 1), .size = size};
 }
 
-static inline struct wire_message message_of(const void *key, size_t key_length, const void *value,
-                                             size_t length)
+struct wire_message message_of(const void *key, size_t key_length, const void *value, size_t length)
 {
     return (struct wire_message){.topic = "t.records",
                                  .partition = 3,
@@ -66,28 +47,24 @@ static inline struct wire_message message_of(const void *key, size_t key_length,
                                  .value = {value, length}};
 }
 
-static inline void assert_id(const struct fis_id *id, const char *text)
+void assert_id(const struct fis_id *id, const char *text)
 {
     assert_int_equal(id->length, strlen(text));
     assert_memory_equal(id->bytes, text, id->length);
 }
 
-static inline void assert_says(const struct fis_error *e, const char *part)
+void assert_says(const struct fis_error *e, const char *part)
 {
     if (!strstr(e->text, part))
         fail_msg("\"%s\" is not in \"%s\"", part, e->text);
 }
 
-static inline float random_float(struct fis_rng *r)
+float random_float(struct fis_rng *r)
 {
     return (float)fis_rng_normal(r);
 }
 
-/* Calls `try` with copies that end where they end (for the address sanitizer): every truncation
- * but the whole, then `n` times the bytes with 1 to 4 of them changed, put in or left out. */
-typedef void try_fn(void *arg, const unsigned char *bytes, size_t length);
-
-static inline void try_copy(try_fn *try, void *arg, const unsigned char *bytes, size_t length)
+static void try_copy(try_fn *try, void *arg, const unsigned char *bytes, size_t length)
 {
     unsigned char *copy = malloc(length ? length : 1);
     assert_non_null(copy);
@@ -96,7 +73,7 @@ static inline void try_copy(try_fn *try, void *arg, const unsigned char *bytes, 
     free(copy);
 }
 
-static inline void spoil(const void *bytes, size_t length, uint32_t n, try_fn *try, void *arg)
+void spoil(const void *bytes, size_t length, uint32_t n, try_fn *try, void *arg)
 {
     struct fis_rng rng;
     unsigned char *work = malloc(length + 4);
@@ -128,5 +105,3 @@ static inline void spoil(const void *bytes, size_t length, uint32_t n, try_fn *t
     }
     free(work);
 }
-
-#endif

@@ -1,12 +1,6 @@
-/* An encoder of both kinds of columns and random networks, for the tests of heads and models. */
-#ifndef MODEL_TESTING_H
-#define MODEL_TESTING_H
+#include "kit/wire/heads.h"
 
-#include "protobuf_testing.h"
-
-/* d = 2 + 1 + (3 + 2) = 8: a number that may be missing, a plain one, a category. */
-enum { MIXED_D = 8 };
-static inline struct fis_encoder *mixed_encoder(void)
+struct fis_encoder *mixed_encoder(void)
 {
     static const char *const jobs[] = {"clerk", "driver", "n\xc3\xbcrse"};
     const struct fis_encoder_column_state states[] = {
@@ -28,7 +22,7 @@ static inline struct fis_encoder *mixed_encoder(void)
     return enc;
 }
 
-static inline void assert_same_encoder(const struct fis_encoder *a, const struct fis_encoder *b)
+void assert_same_encoder(const struct fis_encoder *a, const struct fis_encoder *b)
 {
     assert_int_equal(fis_encoder_columns(a), fis_encoder_columns(b));
     assert_int_equal(fis_encoder_dimension(a), fis_encoder_dimension(b));
@@ -49,7 +43,7 @@ static inline void assert_same_encoder(const struct fis_encoder *a, const struct
     }
 }
 
-static inline float *random_slab(const struct fis_shape *shape, uint64_t seed)
+float *random_slab(const struct fis_shape *shape, uint64_t seed)
 {
     size_t n = fis_shape_params(shape);
     float *x = fis_alloc(n, sizeof *x);
@@ -61,11 +55,9 @@ static inline float *random_slab(const struct fis_shape *shape, uint64_t seed)
     return x;
 }
 
-static inline void assert_same_shape(const struct fis_shape *a, const struct fis_shape *b)
+void assert_same_shape(const struct fis_shape *a, const struct fis_shape *b)
 {
     assert_int_equal(a->n_layers, b->n_layers);
     for (uint32_t l = 0; l <= a->n_layers; l++)
         assert_int_equal(a->width[l], b->width[l]);
 }
-
-#endif

@@ -1,26 +1,10 @@
-/*
- * A small data set to run methods on, written as a CSV file into a folder of the test's own:
- * five numbers, a category, a group that some of them depend on, a label.
- */
-#ifndef TEST_LAB_SYNTHETIC_H
-#define TEST_LAB_SYNTHETIC_H
+#include "kit/lab/small_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "fis/rng.h"
-#include "lab/batch.h"
-
-struct synthetic {
-    char folder[64], path[96];
-    struct lab_task_spec spec;
-    struct lab_table *table;
-    struct lab_task *task;
-};
-
-static inline void synthetic_row(FILE *f, struct fis_rng *rng, uint32_t classes, uint32_t groups)
+static void synthetic_row(FILE *f, struct fis_rng *rng, uint32_t classes, uint32_t groups)
 {
     static const char *const colours[] = {"blue", "green", "red"};
     uint32_t group = fis_rng_below(rng, groups), colour = fis_rng_below(rng, 3), best = 0;
@@ -38,9 +22,7 @@ static inline void synthetic_row(FILE *f, struct fis_rng *rng, uint32_t classes,
     fprintf(f, "%s,g%u,c%u\n", colours[colour], group, best);
 }
 
-/* 0, or -1. */
-static inline int synthetic_make(struct synthetic *s, uint32_t rows, uint32_t classes,
-                                 uint32_t groups)
+int synthetic_make(struct synthetic *s, uint32_t rows, uint32_t classes, uint32_t groups)
 {
     struct fis_rng rng;
     struct fis_error e;
@@ -81,12 +63,10 @@ static inline int synthetic_make(struct synthetic *s, uint32_t rows, uint32_t cl
     return s->task ? 0 : -1;
 }
 
-static inline void synthetic_done(struct synthetic *s)
+void synthetic_done(struct synthetic *s)
 {
     lab_task_free(s->task);
     lab_table_free(s->table);
     unlink(s->path);
     rmdir(s->folder);
 }
-
-#endif

@@ -1,21 +1,6 @@
-/* A small biased problem: the label depends on feature 0, and on the group through feature 1, so
- * that a network that learns it is accurate and unfair. */
-#ifndef TESTS_CORE_SYNTHETIC_H
-#define TESTS_CORE_SYNTHETIC_H
+#include "kit/core/biased_rows.h"
 
-#include "fis/influence.h"
-
-#define SYN_D 3u
-#define SYN_MAX 4000u
-
-struct synthetic {
-    uint32_t n;
-    float x[SYN_MAX][SYN_D];
-    uint32_t y[SYN_MAX], group[SYN_MAX];
-};
-
-/* positives: roughly the share of class 1. */
-static inline void synthetic_make(struct synthetic *s, uint32_t n, double positives, uint64_t seed)
+void synthetic_make(struct synthetic *s, uint32_t n, double positives, uint64_t seed)
 {
     struct fis_rng rng;
     fis_rng_seed(&rng, seed, 77);
@@ -32,9 +17,7 @@ static inline void synthetic_make(struct synthetic *s, uint32_t n, double positi
     }
 }
 
-static inline struct fis_rows synthetic_rows(const struct synthetic *s)
+struct fis_rows synthetic_rows(const struct synthetic *s)
 {
     return (struct fis_rows){.n = s->n, .d = SYN_D, .x = &s->x[0][0], .y = s->y, .group = s->group};
 }
-
-#endif

@@ -1,27 +1,6 @@
-/* The world around a trainer machine, for its tests: it remembers what was said, runs the jobs and
- * answers from the true labels. */
-#ifndef TESTS_TRAINER_WORLD_H
-#define TESTS_TRAINER_WORLD_H
+#include "kit/role/trainer_world.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
-#include "fis/mem.h"
-#include "role/trainer.h"
-#include "wire/ledger.h"
-
-#define D 3
-#define MAX_IDS 4096
-#define MAX_REQUESTS 2048
-#define MAX_VERSIONS 96
-#define MAX_VOTES 8
-#define PARTITIONS 3
 
 static const char *const class_names[] = {"no", "yes"};
 static const struct wire_schema schema = {.classes = class_names, .n_classes = 2};
@@ -31,79 +10,20 @@ static const struct fis_column columns[D] = {
     {"c", FIS_NUMERIC, FIS_SCALE_NONE},
 };
 
-/* A ledger entry with all that it points to. */
-struct item {
-    struct wire_ledger_entry entry; /* state 0: none */
-    uint64_t written;               /* rises with every one that is written */
-    float x[D];
-    char record[8];
-    struct wire_vote votes[MAX_VOTES];
-    char annotator[MAX_VOTES][8];
-};
-
-/* What the machine has said, and what was handed to it meanwhile: what a commit makes last. */
-struct said {
-    struct item item[MAX_IDS]; /* by the record's number */
-    uint64_t written, tombstones;
-    struct {
-        struct fis_id id;
-        int cancelled;
-        int64_t deadline_ms;
-    } request[MAX_REQUESTS];
-    uint32_t n_requests;
-    unsigned char asked[MAX_IDS];
-    struct wire_trainer_state state;
-    struct wire_counted counted[PARTITIONS];
-    char control_text[256];
-    uint32_t states;
-    unsigned char checkpoint[1 << 15];
-    size_t learner, gate;
-    uint64_t heads, last_head, head_scan;
-    struct wire_pool_end ends[PARTITIONS];
-    uint32_t n_ends;
-    float head[64], served[64]; /* slabs */
-    uint32_t n_versions;
-    struct {
-        int served, params_there;
-        char reason[32];
-        double accuracy;
-        uint64_t labels;
-        uint32_t rows;
-        float params[64];
-    } version[MAX_VERSIONS];
-    uint32_t n_records, step;
-    int64_t next[PARTITIONS]; /* offsets of the records */
-    uint64_t ms;              /* that passed */
-    int64_t wall_jump;
-};
-
-/* The world around the machine: it remembers what was said, and answers from the true labels. */
-struct world {
-    struct trainer_role_options o;
-    struct fis_encoder *encoder;
-    struct trainer_role *role;
-    uint32_t n_initial;
-    uint32_t absurd_every; /* one record of so many has a feature that makes training blow up */
-    uint64_t mono_began;   /* of this process */
-    int job;
-    uint32_t pools, restarts, tied, went_back, jumps;
-    struct said said, kept; /* up to now, and as of the last commit */
-};
-
-static inline struct trainer_time now_of(const struct world *w)
+struct trainer_time now_of(const struct world *w)
 {
     return (struct trainer_time){w->mono_began + w->said.ms,
                                  1000000000 + w->said.wall_jump + (int64_t)w->said.ms};
 }
 
-static inline uint32_t number_of(const struct fis_id *id)
+uint32_t number_of(const struct fis_id *id)
 {
     char text[16] = {0};
     memcpy(text, id->bytes, id->length < 15 ? id->length : 15);
     return (uint32_t)atoi(text + 1);
 }
 
-static inline struct fis_id id_of(uint32_t number)
+struct fis_id id_of(uint32_t number)
 {
     struct fis_id id;
     char text[16];
@@ -111,8 +31,7 @@ static inline struct fis_id id_of(uint32_t number)
     return id;
 }
 
-/* The i-th request that was made. */
-static inline const struct fis_id *open_id(const struct world *w, uint32_t i)
+const struct fis_id *open_id(const struct world *w, uint32_t i)
 {
     for (uint32_t at = 0; at < w->said.n_requests; at++)
         if (!w->said.request[at].cancelled && i-- == 0)
@@ -121,7 +40,7 @@ static inline const struct fis_id *open_id(const struct world *w, uint32_t i)
     return NULL;
 }
 
-static inline uint32_t requests(const struct world *w)
+uint32_t requests(const struct world *w)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < w->said.n_requests; i++)
@@ -129,12 +48,12 @@ static inline uint32_t requests(const struct world *w)
     return n;
 }
 
-static inline enum wire_ledger_state entry_state(const struct world *w, const struct fis_id *id)
+enum wire_ledger_state entry_state(const struct world *w, const struct fis_id *id)
 {
     return w->said.item[number_of(id)].entry.state;
 }
 
-static inline void on_request(void *ctx, const struct wire_label_request *r)
+static void on_request(void *ctx, const struct wire_label_request *r)
 {
     struct said *s = &((struct world *)ctx)->said;
     uint32_t n = number_of(&r->id);
@@ -147,7 +66,7 @@ static inline void on_request(void *ctx, const struct wire_label_request *r)
     s->request[s->n_requests++].cancelled = r->cancelled;
 }
 
-static inline void on_ledger(void *ctx, const struct wire_ledger_entry *entry)
+static void on_ledger(void *ctx, const struct wire_ledger_entry *entry)
 {
     struct said *s = &((struct world *)ctx)->said;
     struct item *i = &s->item[number_of(&entry->id)];
@@ -165,7 +84,7 @@ static inline void on_ledger(void *ctx, const struct wire_ledger_entry *entry)
     }
 }
 
-static inline void on_unheld(void *ctx, const struct fis_id *id)
+static void on_unheld(void *ctx, const struct fis_id *id)
 {
     struct said *s = &((struct world *)ctx)->said;
     struct item *i = &s->item[number_of(id)];
@@ -174,7 +93,7 @@ static inline void on_unheld(void *ctx, const struct fis_id *id)
     s->tombstones++;
 }
 
-static inline void on_state(void *ctx, const struct wire_trainer_state *state)
+static void on_state(void *ctx, const struct wire_trainer_state *state)
 {
     struct said *s = &((struct world *)ctx)->said;
     s->state = *state;
@@ -185,7 +104,7 @@ static inline void on_state(void *ctx, const struct wire_trainer_state *state)
     s->states++;
 }
 
-static inline void on_checkpoint(void *ctx, const struct wire_checkpoint *c)
+static void on_checkpoint(void *ctx, const struct wire_checkpoint *c)
 {
     struct said *s = &((struct world *)ctx)->said;
     assert_true(c->format != 0 && c->learner.length + c->gate.length <= sizeof s->checkpoint);
@@ -195,7 +114,7 @@ static inline void on_checkpoint(void *ctx, const struct wire_checkpoint *c)
     memcpy(s->checkpoint + s->learner, c->gate.data, s->gate);
 }
 
-static inline void on_head(void *ctx, const struct wire_head *h)
+static void on_head(void *ctx, const struct wire_head *h)
 {
     struct said *s = &((struct world *)ctx)->said;
     size_t n = fis_shape_params(&h->shape);
@@ -211,7 +130,7 @@ static inline void on_head(void *ctx, const struct wire_head *h)
     s->heads++;
 }
 
-static inline void on_model(void *ctx, const struct wire_model *v)
+static void on_model(void *ctx, const struct wire_model *v)
 {
     struct said *s = &((struct world *)ctx)->said;
     uint32_t i = s->n_versions++;
@@ -229,14 +148,14 @@ static inline void on_model(void *ctx, const struct wire_model *v)
     snprintf(s->version[i].reason, sizeof s->version[i].reason, "%s", v->reason);
 }
 
-static inline void on_job(void *ctx, enum trainer_job kind)
+static void on_job(void *ctx, enum trainer_job kind)
 {
     struct world *w = ctx;
     assert_false(w->job);
     w->job = (int)kind;
 }
 
-static inline void on_note(void *ctx, const char *event, const char *text)
+static void on_note(void *ctx, const char *event, const char *text)
 {
     struct world *w = ctx;
     (void)text;
@@ -245,12 +164,12 @@ static inline void on_note(void *ctx, const char *event, const char *text)
     w->jumps += strcmp(event, "clock_jump") == 0;
 }
 
-static inline void on_pool(void *ctx)
+static void on_pool(void *ctx)
 {
     ((struct world *)ctx)->pools++;
 }
 
-static inline struct trainer_role_options options(void)
+struct trainer_role_options options(void)
 {
     struct trainer_role_options o = {
         .pipeline = "t",
@@ -289,8 +208,7 @@ static inline struct trainer_role_options options(void)
     return o;
 }
 
-/* y depends on a and b; c is the group's shadow. */
-static inline uint32_t draw(struct fis_rng *r, float *x, uint32_t *group)
+uint32_t draw(struct fis_rng *r, float *x, uint32_t *group)
 {
     uint32_t g = fis_rng_below(r, 2), y = fis_rng_below(r, 2);
     x[0] = (float)(fis_rng_normal(r) + (y ? .8 : -.8));
@@ -301,7 +219,7 @@ static inline uint32_t draw(struct fis_rng *r, float *x, uint32_t *group)
     return y;
 }
 
-static inline void make_role(struct world *w)
+static void make_role(struct world *w)
 {
     struct fis_error e;
     struct trainer_out out = {w,       on_request, on_ledger, on_unheld, on_state, on_checkpoint,
@@ -317,7 +235,7 @@ static inline void make_role(struct world *w)
     w->job = 0;
 }
 
-static inline void open_world(struct world *w, const struct trainer_role_options *o)
+void open_world(struct world *w, const struct trainer_role_options *o)
 {
     memset(w, 0, sizeof *w);
     w->o = *o;
@@ -325,7 +243,7 @@ static inline void open_world(struct world *w, const struct trainer_role_options
     make_role(w);
 }
 
-static inline void load_world(struct world *w, uint32_t n_initial)
+void load_world(struct world *w, uint32_t n_initial)
 {
     struct fis_error e;
     struct fis_rng r;
@@ -344,14 +262,14 @@ static inline void load_world(struct world *w, uint32_t n_initial)
     assert_int_equal(trainer_role_validation(w->role, &rows, 2, &e), 0);
 }
 
-static inline void close_world(struct world *w)
+void close_world(struct world *w)
 {
     trainer_role_free(w->role);
     fis_encoder_free(w->encoder);
 }
 
 /* Runs the job that is asked for, if any. */
-static inline void settle(struct world *w)
+static void settle(struct world *w)
 {
     struct fis_error e;
     while (w->job) {
@@ -362,14 +280,14 @@ static inline void settle(struct world *w)
     }
 }
 
-static inline void commit(struct world *w)
+void commit(struct world *w)
 {
     struct fis_error e;
     assert_int_equal(trainer_role_flush(w->role, now_of(w), &e), 0);
     w->kept = w->said;
 }
 
-static inline void start(struct world *w)
+void start(struct world *w)
 {
     struct fis_error e;
     assert_int_equal(trainer_role_start(w->role, now_of(w), &e), 0);
@@ -377,27 +295,27 @@ static inline void start(struct world *w)
     commit(w);
 }
 
-static inline void turn(struct world *w)
+void turn(struct world *w)
 {
     trainer_role_idle(w->role, now_of(w));
     settle(w);
 }
 
-static inline void idle(struct world *w)
+void idle(struct world *w)
 {
     w->said.ms += 10;
     turn(w);
     commit(w);
 }
 
-static inline void features(uint32_t number, float *x)
+void features(uint32_t number, float *x)
 {
     struct fis_rng r;
     fis_rng_seed(&r, 1, number);
     draw(&r, x, NULL);
 }
 
-static inline void progress(struct world *w, uint32_t partition, uint32_t n)
+void progress(struct world *w, uint32_t partition, uint32_t n)
 {
     struct wire_range r = {
         (int32_t)partition, w->said.next[partition], w->said.next[partition] + n, n, 0, 0};
@@ -406,7 +324,7 @@ static inline void progress(struct world *w, uint32_t partition, uint32_t n)
     w->said.next[partition] += n;
 }
 
-static inline void offer_one(struct world *w, uint32_t number)
+void offer_one(struct world *w, uint32_t number)
 {
     struct fis_error e;
     float x[D];
@@ -418,15 +336,15 @@ static inline void offer_one(struct world *w, uint32_t number)
     assert_int_equal(trainer_role_offer(w->role, &c, &e), 0);
 }
 
-static inline void offer(struct world *w, uint32_t n)
+void offer(struct world *w, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         offer_one(w, w->said.n_records++);
     progress(w, w->said.n_records % PARTITIONS, n);
 }
 
-static inline int answer(struct world *w, const struct fis_id *id, enum wire_label_status status,
-                         uint32_t y, const char *who)
+int answer(struct world *w, const struct fis_id *id, enum wire_label_status status, uint32_t y,
+           const char *who)
 {
     struct fis_error e;
     struct fis_id copy = *id;
@@ -434,13 +352,13 @@ static inline int answer(struct world *w, const struct fis_id *id, enum wire_lab
     return trainer_role_label(w->role, &l, now_of(w), &e);
 }
 
-static inline int label(struct world *w, const struct fis_id *id, uint32_t y)
+int label(struct world *w, const struct fis_id *id, uint32_t y)
 {
     return answer(w, id, WIRE_LABELLED, y, "");
 }
 
-static inline void command(struct world *w, enum wire_control_kind kind, uint64_t version,
-                           const struct fis_id *record)
+void command(struct world *w, enum wire_control_kind kind, uint64_t version,
+             const struct fis_id *record)
 {
     static struct wire_model v;
     struct fis_error e;
@@ -464,22 +382,20 @@ static inline void command(struct world *w, enum wire_control_kind kind, uint64_
     assert_int_equal(trainer_role_control(w->role, &c, there ? &v : NULL, now_of(w), &e), 0);
 }
 
-/* And whether it was carried out. */
-static inline int control(struct world *w, enum wire_control_kind kind, uint64_t version,
-                          const struct fis_id *record)
+int control(struct world *w, enum wire_control_kind kind, uint64_t version,
+            const struct fis_id *record)
 {
     command(w, kind, version, record);
     commit(w);
     return w->said.state.control_ok;
 }
 
-static inline uint32_t truth(const struct fis_id *id)
+uint32_t truth(const struct fis_id *id)
 {
     return number_of(id) % 2;
 }
 
-/* Rounds until nothing more is asked for. */
-static inline void run_rounds(struct world *w)
+void run_rounds(struct world *w)
 {
     uint32_t answered = 0;
     for (int i = 0; i < 40; i++) {
@@ -491,14 +407,14 @@ static inline void run_rounds(struct world *w)
     }
 }
 
-static inline int by_writing(const void *a, const void *b)
+static int by_writing(const void *a, const void *b)
 {
     uint64_t x = (*(struct item *const *)a)->written, y = (*(struct item *const *)b)->written;
     return x < y ? -1 : x > y;
 }
 
 /* What a host does: the state, the entries in their order, the checkpoint. */
-static inline void restore_with(struct world *w, const struct said *from, int checkpoint)
+static void restore_with(struct world *w, const struct said *from, int checkpoint)
 {
     struct fis_error e;
     static struct item *order[MAX_IDS];
@@ -532,15 +448,13 @@ static inline void restore_with(struct world *w, const struct said *from, int ch
         fail_msg("checkpoint: %s", e.text);
 }
 
-/* `after` goes on from what `before` has committed. */
-static inline void restore(struct world *after, struct world *before)
+void restore(struct world *after, struct world *before)
 {
     commit(before);
     restore_with(after, &before->kept, 0);
 }
 
-/* The process dies; another one goes on from what was committed, on another monotonic clock. */
-static inline void restart(struct world *w)
+void restart(struct world *w)
 {
     close_world(w);
     make_role(w);
@@ -551,7 +465,7 @@ static inline void restart(struct world *w)
     w->restarts++;
 }
 
-static inline void play_round(struct world *w)
+void play_round(struct world *w)
 {
     uint32_t from = requests(w);
     offer(w, 100);
@@ -561,5 +475,3 @@ static inline void play_round(struct world *w)
     idle(w);
     idle(w);
 }
-
-#endif

@@ -1,16 +1,14 @@
-/* Files for the tests of src/data, in a folder of their own that is removed at the end. */
-#ifndef TESTS_DATA_FILE_H
-#define TESTS_DATA_FILE_H
+#include "kit/base/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/fis-data-XXXXXX";
+char folder[] = "/tmp/fis-data-XXXXXX";
 
 /* Writes folder/name; the path lives until the next call. */
-static inline const char *put_bytes(const char *name, const void *bytes, size_t length)
+static const char *put_bytes(const char *name, const void *bytes, size_t length)
 {
     static char path[256];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -20,18 +18,17 @@ static inline const char *put_bytes(const char *name, const void *bytes, size_t 
     return path;
 }
 
-static inline const char *put(const char *name, const char *text)
+const char *put(const char *name, const char *text)
 {
     return put_bytes(name, text, strlen(text));
 }
 
-static inline int make_folder(void)
+int make_folder(void)
 {
     return mkdtemp(folder) ? 0 : -1;
 }
 
-/* The tests name their files here. */
-static inline int remove_folder(const char *const *names, size_t n)
+int remove_folder(const char *const *names, size_t n)
 {
     char path[256];
     for (size_t i = 0; i < n; i++) {
@@ -40,5 +37,3 @@ static inline int remove_folder(const char *const *names, size_t n)
     }
     return rmdir(folder);
 }
-
-#endif

@@ -1,29 +1,11 @@
-/* Random networks and labelled rows for the property tests. */
-#ifndef TESTS_RANDOM_CASE_H
-#define TESTS_RANDOM_CASE_H
+#include "kit/core/random_case.h"
 
-#include <stdint.h>
-
-#include "fis/influence.h"
-#include "fis/mem.h"
-
-struct random_case {
-    struct fis_shape shape;
-    struct fis_rng rng;
-    size_t params;
-    uint32_t n, d, classes, groups;
-    float *w, *g_acc, *g_fair; /* slabs */
-    float *x;                  /* [n][d] */
-    uint32_t *y, *group;       /* [n]; every cell has rows */
-    struct fis_rows rows;
-};
-
-static inline float random_normal(struct fis_rng *rng, double scale)
+float random_normal(struct fis_rng *rng, double scale)
 {
     return (float)(scale * fis_rng_normal(rng));
 }
 
-static inline void random_case_done(struct random_case *c)
+void random_case_done(struct random_case *c)
 {
     fis_free(c->w);
     fis_free(c->g_acc);
@@ -33,9 +15,8 @@ static inline void random_case_done(struct random_case *c)
     fis_free(c->group);
 }
 
-/* depth hidden layers of 5 to 12 units; biases are not 0; random directions. 0 on success. */
-static inline int random_case_init(struct random_case *c, uint64_t seed, uint32_t depth,
-                                   uint32_t classes, uint32_t groups, uint32_t n)
+int random_case_init(struct random_case *c, uint64_t seed, uint32_t depth, uint32_t classes,
+                     uint32_t groups, uint32_t n)
 {
     uint32_t hidden[8];
     *c = (struct random_case){.n = n, .classes = classes, .groups = groups};
@@ -73,20 +54,14 @@ static inline int random_case_init(struct random_case *c, uint64_t seed, uint32_
     return 0;
 }
 
-/* Depths 0 to 3, K = 2, 3, 10, M = 2, 3, 5. */
-static inline int random_case_number(struct random_case *c, uint32_t i, uint32_t n)
+int random_case_number(struct random_case *c, uint32_t i, uint32_t n)
 {
     static const uint32_t classes[] = {2, 3, 10}, groups[] = {2, 3, 5};
     return random_case_init(c, i, i % 4, classes[i / 4 % 3], groups[i / 12 % 3], n);
 }
-#define RANDOM_CASES 72u /* each combination twice */
 
-/*
- * A twin of the forward pass in double, of any depth, with params + t direction; `pattern` (may be
- * NULL) adds up which units are on, so that a finite difference across a kink can be told.
- */
-static inline void twin_logits(const struct random_case *c, const float *direction, double t,
-                               const float *x, double *out, uint64_t *pattern)
+void twin_logits(const struct random_case *c, const float *direction, double t, const float *x,
+                 double *out, uint64_t *pattern)
 {
     double a[64], z[64];
     for (uint32_t i = 0; i < c->d; i++)
@@ -111,5 +86,3 @@ static inline void twin_logits(const struct random_case *c, const float *directi
     for (uint32_t k = 0; k < c->classes; k++)
         out[k] = a[k];
 }
-
-#endif

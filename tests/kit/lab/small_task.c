@@ -1,27 +1,8 @@
-/*
- * A small biased task, made here and split already: classes follow one feature and the group, the
- * group shows in another feature. Any number of classes and groups.
- */
-#ifndef TESTS_LAB_SMALL_TASK_H
-#define TESTS_LAB_SMALL_TASK_H
+#include "kit/lab/small_task.h"
 
 #include <string.h>
 
-#include "lab/run.h"
-
-#define SMALL_D 4u
-enum { SMALL_INITIAL = 240, SMALL_POOL = 700, SMALL_VALIDATION = 1200, SMALL_TEST = 400 };
-enum { SMALL_ROWS = SMALL_INITIAL + SMALL_POOL + SMALL_VALIDATION + SMALL_TEST };
-
-struct small_task {
-    struct lab_task_spec spec;
-    struct lab_task task;
-    struct lab_split split;
-    float x[SMALL_ROWS][SMALL_D];
-    uint32_t y[SMALL_ROWS], group[SMALL_ROWS], rows[SMALL_ROWS];
-};
-
-static inline void small_row(struct small_task *t, uint32_t i, struct fis_rng *rng)
+static void small_row(struct small_task *t, uint32_t i, struct fis_rng *rng)
 {
     const uint32_t k = t->task.n_classes, m = t->task.n_groups;
     const uint32_t g = fis_rng_below(rng, m + 1) % m; /* the first group is twice as large */
@@ -36,7 +17,7 @@ static inline void small_row(struct small_task *t, uint32_t i, struct fis_rng *r
     t->x[i][3] = (float)(side - .5 * a + fis_rng_normal(rng));
 }
 
-static inline struct lab_protocol small_protocol(void)
+static struct lab_protocol small_protocol(void)
 {
     return (struct lab_protocol){.rounds = 3,
                                  .labels_per_round = 40,
@@ -49,8 +30,7 @@ static inline struct lab_protocol small_protocol(void)
                                  .weight_decay = 5e-4f};
 }
 
-static inline void small_task_make(struct small_task *t, uint32_t classes, uint32_t groups,
-                                   uint64_t seed)
+void small_task_make(struct small_task *t, uint32_t classes, uint32_t groups, uint64_t seed)
 {
     struct lab_split *s = &t->split;
     struct fis_rng rng;
@@ -85,7 +65,7 @@ static inline void small_task_make(struct small_task *t, uint32_t classes, uint3
     s->test_group = t->group + s->test[0];
 }
 
-static inline struct lab_options small_options(const struct small_task *t, enum fis_metric metric)
+struct lab_options small_options(const struct small_task *t, enum fis_metric metric)
 {
     struct lab_options o;
     lab_options_default(&t->spec, LAB_RICH, &o);
@@ -94,13 +74,10 @@ static inline struct lab_options small_options(const struct small_task *t, enum 
     return o;
 }
 
-/* Two results, but for the time they took. */
-static inline int small_same(const struct lab_result *a, const struct lab_result *b)
+int small_same(const struct lab_result *a, const struct lab_result *b)
 {
     return memcmp(&a->test, &b->test, sizeof a->test) == 0 &&
            memcmp(&a->anchor, &b->anchor, sizeof a->anchor) == 0 && a->bought == b->bought &&
            a->kept == b->kept && a->rounds_rejected == b->rounds_rejected &&
            memcmp(&a->interpolation, &b->interpolation, sizeof a->interpolation) == 0;
 }
-
-#endif
