@@ -15,12 +15,12 @@ Q := $(if $(filter 1,$(V)),,@)
 say = @$(if $(filter 1,$(V)),:,printf '  %-7s %s\n' '$(1)' '$(2)')
 
 # ---- packages ---------------------------------------------------------------------------------
-# What pkg-config knows; libcsv and uthash ship no .pc file and are looked for by their headers.
+# What pkg-config knows; uthash ships no .pc file and is looked for by its header.
 PKGS := rdkafka libprotobuf-c libuv libfyaml jansson openblas libmicrohttpd libxxhash libsystemd \
         jemalloc
 BUILD_DEBS := gcc make pkg-config libc6-dev librdkafka-dev libprotobuf-c-dev protobuf-c-compiler \
               protobuf-compiler libuv1-dev libfyaml-dev libjansson-dev libopenblas-dev \
-              libxxhash-dev libcsv-dev uthash-dev libmicrohttpd-dev libsystemd-dev libjemalloc-dev \
+              libxxhash-dev uthash-dev libmicrohttpd-dev libsystemd-dev libjemalloc-dev \
               libjs-chart.js
 # The dashboard's plots; built into fisd.
 CHART_JS := /usr/share/javascript/chart.js/chart.min.js
@@ -60,7 +60,7 @@ deps-test: deps-demo
 .PHONY: have-deps
 have-deps:
 	@missing=; for p in $(PKGS); do pkg-config --exists $$p 2>/dev/null || missing="$$missing $$p"; done; \
-	for h in csv.h uthash.h; do [ -e /usr/include/$$h ] || missing="$$missing $$h"; done; \
+	[ -e /usr/include/uthash.h ] || missing="$$missing uthash.h"; \
 	[ -e $(CHART_JS) ] || missing="$$missing libjs-chart.js"; \
 	command -v protoc-c >/dev/null || missing="$$missing protoc-c"; \
 	[ -z "$$missing" ] || { echo "missing:$$missing"; echo "'make deps' installs them"; exit 1; } >&2
@@ -138,7 +138,7 @@ see_daemon/runtime := daemon/context daemon/scorer daemon/trainer daemon/monitor
 
 lib_base   := $(call pkg,libxxhash) -lm
 lib_core   := $(call pkg,openblas) -lm
-lib_wire   := $(call pkg,libprotobuf-c jansson libxxhash) -lcsv
+lib_wire   := $(call pkg,libprotobuf-c jansson libxxhash)
 lib_config := $(call pkg,libfyaml)
 lib_http   := $(call pkg,libmicrohttpd libuv)
 lib_data   :=

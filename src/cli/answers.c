@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cli/options.h"
 #include "data/rows.h"
 
 static const char *base_name(const char *path)
@@ -54,8 +55,8 @@ static int take(const struct cli *c, const struct data_column *columns,
     return 0;
 }
 
-int answers_load(const struct cli *c, const char *path, const char *label, struct id_map *out,
-                 struct fis_error *e)
+int answers_load(const struct cli *c, const char *path, char delimiter, const char *label,
+                 struct id_map *out, struct fis_error *e)
 {
     const char *name = label ? label : c->cfg.initial.label;
     bool one = label || !strcmp(name, "label");
@@ -64,7 +65,10 @@ int answers_load(const struct cli *c, const char *path, const char *label, struc
         [LABEL] = {.name = name, .cell = DATA_TEXT, .optional = !one},
         [OTHER] = {.name = one ? name : "label", .cell = DATA_TEXT, .optional = 1},
     };
-    const struct data_options o = {.columns = columns, .n_columns = one ? 2 : 3};
+    const struct data_options o = {.delimiter = delimiter,
+                                   .standard_delimiter = cli_standard_delimiter(c),
+                                   .columns = columns,
+                                   .n_columns = one ? 2 : 3};
     struct fis_value values[COLUMNS] = {0};
     struct data_rows *rows = data_rows_open(path, &o, e);
     if (!rows)

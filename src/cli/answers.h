@@ -8,7 +8,7 @@
 /* Reads all rows of a CSV or JSON lines file with the id column of the configuration and a label
  * column: `label`, or when NULL initial.label, or else "label". INPUT with file:line: no id, no
  * label, a label that is no class, an id with two different labels. */
-int answers_load(const struct cli *c, const char *path, const char *label, struct id_map *out,
-                 struct fis_error *e) FIS_MUST_CHECK;
+int answers_load(const struct cli *c, const char *path, char delimiter, const char *label,
+                 struct id_map *out, struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

@@ -20,6 +20,7 @@ struct cmd_lab_options {
     const char *tasks, *metrics, *methods, *regime;
     uint64_t seeds, first_seed, threads;
     const char *json, *markdown, *plots, *cache, *resume;
+    char delimiter;
     const char *csv, *label, *sensitive, *positive, *leave_out;
     const char *epsilon, *publish, *predictions, *set;
     bool path, one_pass;

@@ -110,6 +110,7 @@ static int take_csv(const struct cmd_lab_options *o, struct cmd_lab_plan *p, str
     p->csv_name[strcspn(p->csv_name, ".")] = 0;
     p->csv = (struct lab_task_spec){.name = p->csv_name,
                                     .file = o->csv,
+                                    .delimiter = o->delimiter,
                                     .label = o->label,
                                     .positive = o->positive,
                                     .leave_out = o->leave_out};

@@ -67,7 +67,8 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
 
 static const struct cli_option options[] = {
     {"tasks", 't', CLI_TEXT, CMD_LAB_AT(tasks), "LIST",
-     "with commas; default all: the seven of docs/results.md (adult-sex, adult-age, compas, celeba-smiling, "
+     "with commas; default all: the seven of docs/results.md (adult-sex, adult-age, compas, "
+     "celeba-smiling, "
      "celeba-attractive, celeba-young, celeba-big-nose); besides adult-race, adult-occupation, "
      "celeba-attractive-young, celeba-big-nose-young"},
     {"metrics", 'm', CLI_TEXT, CMD_LAB_AT(metrics), "LIST", "of dp, eop, eod, risk; default eod"},
@@ -78,6 +79,8 @@ static const struct cli_option options[] = {
     CMD_LAB_FILES,
     {"csv", 0, CLI_TEXT, CMD_LAB_AT(csv), "FILE",
      "a task of one's own; columns whose cells are all numbers are numeric"},
+    {"delimiter", 0, CLI_DELIMITER, CMD_LAB_AT(delimiter), "NAME",
+     "of --csv: comma (default), semicolon, tab, pipe"},
     {"label", 0, CLI_TEXT, CMD_LAB_AT(label), "COL", "of --csv"},
     {"sensitive", 0, CLI_TEXT, CMD_LAB_AT(sensitive), "COL[,COL]", "of --csv"},
     {"positive", 0, CLI_TEXT, CMD_LAB_AT(positive), "CLASS", "of --csv; default the last one"},

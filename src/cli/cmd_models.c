@@ -15,6 +15,7 @@ enum { TIMEOUT_MS = 15000, RESAMPLES = 500, WAIT_MS = 30000 };
 struct options {
     bool json, weights;
     const char *version, *test;
+    char delimiter;
     struct control_options control;
 };
 
@@ -73,6 +74,7 @@ static struct models_evaluation evaluation_of(const struct cli *c, const struct 
     const struct wire_model *served = models_served(m);
     return (struct models_evaluation){.cli = c,
                                       .test = o->test,
+                                      .delimiter = o->delimiter,
                                       .resamples = RESAMPLES,
                                       .json = o->json,
                                       .served = served ? served->version : 0};
@@ -180,6 +182,7 @@ static const struct cli_option options[] = {
      "evaluate: labelled rows, CSV or JSON lines"},
     {"data", 'd', CLI_TEXT, offsetof(struct options, test), "FILE",
      "compare: the same; without it, by the gate's validation rows"},
+    CLI_DELIMITER_OPTION(struct options, delimiter),
     {"reason", 'r', CLI_TEXT, offsetof(struct options, control.reason), "TEXT",
      "of a command to the trainer: why; it is kept with it"},
     {"by", 0, CLI_TEXT, offsetof(struct options, control.by), "NAME",

@@ -18,6 +18,7 @@ struct options {
     const char *topic, *key, *encoding, *format;
     double rate;
     uint64_t limit;
+    char delimiter;
 };
 
 struct replay {
@@ -223,6 +224,7 @@ static int replay(struct cli *c, const struct cli_command *self, const struct op
         return cli_usage(self, "--encoding: found '%s', allowed json, protobuf, raw", o->encoding);
     if (format_of(o->format, &records.format))
         return cli_usage(self, "--format: found '%s', allowed csv, tsv, jsonl", o->format);
+    records.delimiter = o->delimiter;
     records.id_column = o->key ? o->key : c->cfg.records.id;
     records.to_records = !o->topic || !strcmp(o->topic, c->cfg.topics.records);
     int code;
@@ -258,6 +260,7 @@ static const struct cli_option options[] = {
      "json, protobuf or raw; default records.encoding"},
     {"format", 'f', CLI_TEXT, offsetof(struct options, format), "NAME",
      "csv, tsv or jsonl; default by the name of the file"},
+    CLI_DELIMITER_OPTION(struct options, delimiter),
     {.name = NULL},
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/models.h"
+#include "cli/options.h"
 #include "cli/screen.h"
 #include "fis/mem.h"
 
@@ -21,6 +22,8 @@ static int load(const struct models_evaluation *v, const struct wire_model *m,
     for (uint32_t i = 0; i < n; i++)
         columns[i] = *fis_encoder_column(m->encoder, i);
     const struct data_source source = {.path = v->test,
+                                       .delimiter = v->delimiter,
+                                       .standard_delimiter = cli_standard_delimiter(v->cli),
                                        .schema = &v->cli->schema,
                                        .columns = columns,
                                        .n_columns = n,

@@ -56,6 +56,11 @@ int cli_duration(const char *text, double unit_ms, uint64_t *out)
     return 0;
 }
 
+char cli_standard_delimiter(const struct cli *c)
+{
+    return wire_csv_delimiter(config_choice("csv.delimiter", c->cfg.csv.delimiter));
+}
+
 const struct cli_option cli_common[] = {
     {"config", 'c', CLI_TEXT, offsetof(struct cli, config_path), "FILE",
      "the pipeline's configuration; default $FISD_CONFIG, else fisd.yaml"},
@@ -130,6 +135,9 @@ static const char *store(const struct cli_option *o, void *values, const char *t
     case CLI_RATE:
         return cli_rate(text, (double *)(void *)at) ? "a number a second above 0: 1500 or 1500/s"
                                                     : NULL;
+    case CLI_DELIMITER:
+        *at = wire_csv_delimiter(text);
+        return *at ? NULL : "comma, semicolon, tab, pipe";
     case CLI_MILLIS:
         return cli_duration(text, 1, (uint64_t *)(void *)at) ? "a time: 50 (milliseconds), 2s, 1m"
                                                              : NULL;

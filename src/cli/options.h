@@ -8,12 +8,13 @@
 #include "cli/cli.h"
 
 enum cli_kind {
-    CLI_FLAG = 1, /* bool */
-    CLI_TEXT,     /* const char *, borrowed from argv */
-    CLI_COUNT,    /* uint64_t, at least 1 */
-    CLI_RATE,     /* double, a second: "1500" or "1500/s" */
-    CLI_MILLIS,   /* uint64_t ms: "50", "50ms", "2s", "1m" */
-    CLI_SECONDS   /* uint64_t ms: "5", "0.5", "250ms", "2m" */
+    CLI_FLAG = 1,  /* bool */
+    CLI_TEXT,      /* const char *, borrowed from argv */
+    CLI_COUNT,     /* uint64_t, at least 1 */
+    CLI_RATE,      /* double, a second: "1500" or "1500/s" */
+    CLI_MILLIS,    /* uint64_t ms: "50", "50ms", "2s", "1m" */
+    CLI_DELIMITER, /* char: comma, semicolon, tab, pipe, or the character itself */
+    CLI_SECONDS    /* uint64_t ms: "5", "0.5", "250ms", "2m" */
 };
 
 struct cli_option {
@@ -56,6 +57,15 @@ struct cli_leading {
 extern const struct cli_option cli_leading_options[];
 enum cli_parsed cli_parse_leading(struct cli *c, int argc, char **argv, struct cli_leading *said,
                                   int *first) FIS_MUST_CHECK;
+/* The option --delimiter of a command that reads CSV, into the member of its options. */
+#define CLI_DELIMITER_OPTION(type, member)                                                         \
+    {                                                                                              \
+        "delimiter", 0, CLI_DELIMITER, offsetof(type, member), "NAME",                             \
+            "of CSV: comma, semicolon, tab, pipe; default csv.delimiter, in .tsv a tab"            \
+    }
+/* csv.delimiter of the configuration. */
+char cli_standard_delimiter(const struct cli *c);
+
 /* The exit code of what is not CLI_GO. */
 static inline int cli_parsed_exit(enum cli_parsed p)
 {

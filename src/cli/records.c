@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/options.h"
 #include "fis/mem.h"
 #include "fis.pb-c.h"
 #include "wire/json_text.h"
@@ -30,7 +31,11 @@ static int name_columns(struct records *r, struct fis_error *e)
     }
     r->columns[n++] =
         (struct data_column){.name = r->o.id_column, .cell = DATA_TEXT, .optional = 1};
-    r->data = (struct data_options){.format = r->o.format, .columns = r->columns, .n_columns = n};
+    r->data = (struct data_options){.format = r->o.format,
+                                    .delimiter = r->o.delimiter,
+                                    .standard_delimiter = cli_standard_delimiter(r->cli),
+                                    .columns = r->columns,
+                                    .n_columns = n};
     return 0;
 }
 

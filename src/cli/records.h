@@ -11,6 +11,7 @@
 struct records_options {
     const char *path;
     enum data_format format; /* DATA_BY_NAME */
+    char delimiter;          /* 0: by the file's name and csv.delimiter */
     enum wire_encoding encoding;
     const char *id_column;
     bool to_records; /* for the records topic: what must not be there is refused */

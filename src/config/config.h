@@ -31,6 +31,7 @@ enum config_delivery { CONFIG_EXACTLY_ONCE, CONFIG_AT_LEAST_ONCE };
 enum config_encoding { CONFIG_JSON, CONFIG_PROTOBUF, CONFIG_RAW };
 enum config_column_type { CONFIG_NUMERIC, CONFIG_CATEGORICAL };
 enum config_scale { CONFIG_SCALE_STANDARD, CONFIG_SCALE_NONE };
+enum config_delimiter { CONFIG_COMMA, CONFIG_SEMICOLON, CONFIG_TAB, CONFIG_PIPE };
 enum config_source { CONFIG_FILE, CONFIG_TOPIC };
 enum config_metric {
     CONFIG_DEMOGRAPHIC_PARITY,
@@ -111,6 +112,10 @@ struct config_labels {
 
 struct config_features {
     uint32_t max_categories;
+};
+
+struct config_csv {
+    int delimiter; /* enum config_delimiter: of the CSV files below */
 };
 
 struct config_initial {
@@ -222,6 +227,7 @@ struct config {
     struct config_columns columns; /* filled in (f0, f1, …) when `dimension` was given */
     uint32_t dimension;            /* 0 unless given */
     struct config_features features;
+    struct config_csv csv;
     struct config_initial initial;
     struct config_validation validation;
     struct config_fairness fairness;

@@ -137,6 +137,11 @@ const struct option config_options[] = {
      .meaning = "Most categories that a categorical column may have in the initial set; more are an "
                 "error, since such a column is rather an id."},
 
+    {.key = "csv.delimiter", CHOICE("comma", "semicolon", "tab", "pipe"),
+     .offset = AT(csv.delimiter), .standard = "comma",
+     .meaning = "What separates the columns of initial.file, validation.file and the CSV files that "
+                "fisctl reads. A file named .tsv has tabs."},
+
     {.key = "initial.source", CHOICE("file", "topic"), .offset = AT(initial.source),
      .standard = "file", .meaning = "Where the trainer gets the initial labelled set from."},
     {.key = "initial.file", TEXT(4095), .offset = AT(initial.file), .need = NEED_SOMETIMES,

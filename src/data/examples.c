@@ -50,8 +50,12 @@ static int layout_init(struct layout *l, const struct data_source *s, int featur
             l->columns[n++] =
                 (struct data_column){.name = schema->sensitive[i], .cell = DATA_TEXT, .secret = 1};
     }
-    l->options = (struct data_options){
-        .format = s->format, .regular = 1, .columns = l->columns, .n_columns = n};
+    l->options = (struct data_options){.format = s->format,
+                                       .delimiter = s->delimiter,
+                                       .standard_delimiter = s->standard_delimiter,
+                                       .regular = 1,
+                                       .columns = l->columns,
+                                       .n_columns = n};
     return 0;
 }
 

@@ -86,8 +86,10 @@ static int open_file(struct data_rows *r, enum data_format format, struct fis_er
     r->is_json = format == DATA_JSON_LINES;
     if (r->is_json)
         return 0;
-    char delimiter = o->delimiter ? o->delimiter : format == DATA_TSV ? '\t' : ',';
-    r->csv = wire_csv_new(delimiter, e);
+    char delimiter = o->standard_delimiter ? o->standard_delimiter : ',';
+    if (format == DATA_TSV)
+        delimiter = '\t';
+    r->csv = wire_csv_new(o->delimiter ? o->delimiter : delimiter, e);
     return r->csv ? data_csv_open(r, e) : -(int)FIS_NOMEM;
 }
 

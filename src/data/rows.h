@@ -37,7 +37,8 @@ struct data_column {
 
 struct data_options {
     enum data_format format;
-    char delimiter; /* of CSV; 0: by the format */
+    char delimiter; /* of the file, if it is CSV; 0: a tab in .tsv, else standard_delimiter */
+    char standard_delimiter; /* 0: comma */
     int regular;    /* a pipe or a device is refused: the caller reads the file twice */
     const struct data_column *columns;
     uint32_t n_columns;

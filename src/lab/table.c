@@ -166,10 +166,10 @@ static int take_row(struct reader *r, const struct wire_csv_row *row, struct fis
     return 0;
 }
 
-static int read_file(struct reader *r, FILE *f, struct fis_error *e)
+static int read_file(struct reader *r, char delimiter, FILE *f, struct fis_error *e)
 {
     static const size_t chunk = CHUNK;
-    struct wire_csv *csv = wire_csv_new(',', e);
+    struct wire_csv *csv = wire_csv_new(delimiter, e);
     char *buffer = fis_alloc(chunk, 1);
     struct wire_csv_row row;
     int rc = csv ? 0 : -FIS_NOMEM, more = 1;
@@ -194,7 +194,7 @@ static int read_file(struct reader *r, FILE *f, struct fis_error *e)
     return rc;
 }
 
-struct lab_table *lab_table_read(const char *path, struct fis_error *e)
+struct lab_table *lab_table_read(const char *path, char delimiter, struct fis_error *e)
 {
     struct reader r = {.path = path, .t = fis_calloc(1, sizeof *r.t)};
     FILE *f = r.t ? fopen(path, "rb") : NULL;
@@ -204,7 +204,7 @@ struct lab_table *lab_table_read(const char *path, struct fis_error *e)
     else if (!f)
         rc = fis_fail(e, FIS_INPUT, "%s: %s", path, strerror(errno));
     else
-        rc = read_file(&r, f, e);
+        rc = read_file(&r, delimiter, f, e);
     if (rc == 0 && r.t->n == 0)
         rc = fis_fail(e, FIS_INPUT, "%s: there are no rows", path);
     if (f)

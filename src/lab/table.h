@@ -29,7 +29,8 @@ struct lab_table {
 
 /* INPUT with file and line: what wire/csv.h refuses, no rows, a text that is not UTF-8. NULL on
  * error. */
-struct lab_table *lab_table_read(const char *path, struct fis_error *e) FIS_MUST_CHECK;
+struct lab_table *lab_table_read(const char *path, char delimiter,
+                                 struct fis_error *e) FIS_MUST_CHECK;
 void lab_table_free(struct lab_table *t);
 /* Index of a column, or -1 with INPUT (which lists those that are there). */
 int lab_table_find(const struct lab_table *t, const char *name, struct fis_error *e) FIS_MUST_CHECK;

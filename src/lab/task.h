@@ -42,6 +42,7 @@ struct lab_task_spec {
     const char *sensitive[4]; /* NULL ends it */
     const char *leave_out;    /* columns, separated by commas; may be NULL */
     int fetched;
+    char delimiter; /* of the file; 0: comma */
     struct lab_protocol protocol[LAB_REGIMES];
 };
 

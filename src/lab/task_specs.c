@@ -54,9 +54,9 @@
     }
 
 static const struct lab_task_spec specs[] = {
-    {"adult-sex", "adult.csv", "income", ">50K", {"sex"}, "age30,race3,occupation4", 1, ADULT},
-    {"adult-age", "adult.csv", "income", ">50K", {"age30"}, "age,race3,occupation4", 1, ADULT},
-    {"adult-race", "adult.csv", "income", ">50K", {"race3"}, "race,age30,occupation4", 1, ADULT},
+    {"adult-sex", "adult.csv", "income", ">50K", {"sex"}, "age30,race3,occupation4", 1, ',', ADULT},
+    {"adult-age", "adult.csv", "income", ">50K", {"age30"}, "age,race3,occupation4", 1, ',', ADULT},
+    {"adult-race", "adult.csv", "income", ">50K", {"race3"}, "race,age30,occupation4", 1, ',', ADULT},
     {"adult-occupation",
      "adult.csv",
      "occupation4",
@@ -64,12 +64,13 @@ static const struct lab_task_spec specs[] = {
      {"sex"},
      "occupation,age30,race3",
      1,
+     ',',
      ADULT},
-    {"compas", "compas.csv", "two_year_recid", "1", {"race"}, NULL, 1, COMPAS},
-    {"celeba-smiling", "celeba.csv", "Smiling", "1", {"Male"}, NULL, 1, CELEBA},
-    {"celeba-attractive", "celeba.csv", "Attractive", "1", {"Male"}, NULL, 1, CELEBA},
-    {"celeba-young", "celeba.csv", "Young", "1", {"Male"}, NULL, 1, CELEBA},
-    {"celeba-big-nose", "celeba.csv", "Big_Nose", "1", {"Male"}, NULL, 1, CELEBA},
+    {"compas", "compas.csv", "two_year_recid", "1", {"race"}, NULL, 1, ',', COMPAS},
+    {"celeba-smiling", "celeba.csv", "Smiling", "1", {"Male"}, NULL, 1, ',', CELEBA},
+    {"celeba-attractive", "celeba.csv", "Attractive", "1", {"Male"}, NULL, 1, ',', CELEBA},
+    {"celeba-young", "celeba.csv", "Young", "1", {"Male"}, NULL, 1, ',', CELEBA},
+    {"celeba-big-nose", "celeba.csv", "Big_Nose", "1", {"Male"}, NULL, 1, ',', CELEBA},
     {"celeba-attractive-young",
      "celeba.csv",
      "Attractive",
@@ -77,8 +78,9 @@ static const struct lab_task_spec specs[] = {
      {"Male", "Young"},
      NULL,
      1,
+     ',',
      CELEBA},
-    {"celeba-big-nose-young", "celeba.csv", "Big_Nose", "1", {"Male", "Young"}, NULL, 1, CELEBA},
+    {"celeba-big-nose-young", "celeba.csv", "Big_Nose", "1", {"Male", "Young"}, NULL, 1, ',', CELEBA},
 };
 enum { SPECS = sizeof specs / sizeof *specs };
 

@@ -33,7 +33,7 @@ static struct lab_table *table_of(struct lab_tasks *t, const struct lab_task_spe
             return t->tables[i];
     snprintf(path, sizeof path, "%s%s%s", spec->fetched ? cache : "", spec->fetched ? "/" : "",
              spec->file);
-    struct lab_table *table = lab_table_read(path, e);
+    struct lab_table *table = lab_table_read(path, spec->delimiter ? spec->delimiter : ',', e);
     if (table) {
         t->files[t->n_tables] = spec->file;
         t->tables[t->n_tables++] = table;

@@ -1,9 +1,9 @@
 #include "wire/csv.h"
 
 #include <assert.h>
-#include <csv.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,61 +11,54 @@
 #include "fis/mem.h"
 #include "wire/utf8.h"
 
-/* csv_parser.pstate, for which csv.h has no names. */
-enum { ROW_NOT_BEGUN = 0, FIELD_BEGUN = 2, FIELD_MIGHT_HAVE_ENDED = 3 };
+static const char mark[3] = "\xef\xbb\xbf";
 
-static const unsigned char mark[3] = {0xef, 0xbb, 0xbf};
+/* Delimiters: the character, its name, and how an error shows it. */
+static const struct {
+    char character;
+    const char *name, *shown;
+} delimiters[] = {
+    {',', "comma", "','"}, {';', "semicolon", "';'"}, {'\t', "tab", "a tab"}, {'|', "pipe", "'|'"}};
+enum { DELIMITERS = sizeof delimiters / sizeof *delimiters };
 
-struct field {
-    size_t start, length; /* in text: the buffer moves when it grows */
+/* Where the next byte stands. */
+enum place {
+    ROW_START,   /* nothing but white space in this row so far */
+    FIELD_START, /* behind a delimiter and spaces */
+    PLAIN,       /* in a field without quotes */
+    QUOTED,
+    CLOSED /* behind a quote in a quoted field: its end, or the first of a doubled one */
 };
 
 struct wire_csv {
-    struct csv_parser parser;
-    const unsigned char *data; /* what was fed and not yet read */
-    size_t left;
-    int ended, finished, marked, after_cr, row_done;
+    const char *data; /* what was fed and not yet read */
+    size_t left, field_start;
+    char delimiter;
+    bool ended, finished, marked, after_cr, row_done, spaced; /* spaced: spaces behind the quote */
+    enum place place;
     uint32_t mark_seen;
     uint64_t line, row_line, quote_line;
-    struct wire_buffer text;
-    struct field *fields;
-    struct wire_bytes *row;
-    uint32_t n, capacity, width; /* width: of the header; 0 before it */
+    struct wire_buffer text; /* of the row's fields, without anything between */
+    struct wire_bytes *row;  /* [capacity]; until the row ends, of each field the length alone */
+    uint32_t n, capacity, width;    /* width: of the header; 0 before it */
+    uint32_t in_header[DELIMITERS]; /* each delimiter's count, outside quotes */
     uint64_t error_line;
     struct fis_error error; /* FIS_OK until something was refused; final */
 };
 
-/* libcsv asks for a larger block without saying how large the old one was: kept in front. */
-#define BLOCK_HEAD 64
-
-static void *block_grow(void *old, size_t size)
+char wire_csv_delimiter(const char *text)
 {
-    if (size > WIRE_CSV_FIELD_MAX)
-        return NULL;
-    unsigned char *p = fis_alloc(size + BLOCK_HEAD, 1);
-    if (!p)
-        return NULL;
-    memcpy(p, &size, sizeof size);
-    if (old) {
-        unsigned char *before = (unsigned char *)old - BLOCK_HEAD;
-        size_t had;
-        memcpy(&had, before, sizeof had);
-        memcpy(p + BLOCK_HEAD, old, had < size ? had : size);
-        fis_free(before);
-    }
-    return p + BLOCK_HEAD;
-}
-
-static void block_free(void *p)
-{
-    if (p)
-        fis_free((unsigned char *)p - BLOCK_HEAD);
+    for (size_t i = 0; i < DELIMITERS; i++)
+        if (strcmp(text, delimiters[i].name) == 0 ||
+            (text[0] == delimiters[i].character && !text[1]))
+            return delimiters[i].character;
+    return 0;
 }
 
 struct wire_csv *wire_csv_new(char delimiter, struct fis_error *e)
 {
-    if (!delimiter || !strchr(",\t;|", delimiter)) {
-        fis_fail(e, FIS_INPUT, "delimiter '%c': comma, tab, semicolon or bar allowed",
+    if (!wire_csv_delimiter((char[]){delimiter, 0})) {
+        fis_fail(e, FIS_INPUT, "delimiter '%c': allowed comma, semicolon, tab, pipe",
                  delimiter ? delimiter : '0');
         return NULL;
     }
@@ -74,12 +67,8 @@ struct wire_csv *wire_csv_new(char delimiter, struct fis_error *e)
         fis_fail(e, FIS_NOMEM, "no memory to read CSV");
         return NULL;
     }
-    csv_init(&csv->parser, CSV_STRICT);
-    csv_set_delim(&csv->parser, (unsigned char)delimiter);
-    csv_set_realloc_func(&csv->parser, block_grow);
-    csv_set_free_func(&csv->parser, block_free);
-    csv_set_blk_size(&csv->parser, 16384);
-    csv->line = csv->row_line = 1;
+    csv->delimiter = delimiter;
+    csv->line = 1;
     return csv;
 }
 
@@ -87,9 +76,7 @@ void wire_csv_free(struct wire_csv *csv)
 {
     if (!csv)
         return;
-    csv_free(&csv->parser);
     wire_buffer_done(&csv->text);
-    fis_free(csv->fields);
     fis_free(csv->row);
     fis_free(csv);
 }
@@ -103,119 +90,182 @@ void wire_csv_feed(struct wire_csv *csv, const void *data, size_t length)
 
 void wire_csv_end(struct wire_csv *csv)
 {
-    csv->ended = 1;
+    csv->ended = true;
 }
 
-/* "line N: …"; what was refused first stays. */
-FIS_PRINTF(3, 4)
-static void refuse(struct wire_csv *csv, uint64_t line, const char *format, ...)
+/* "line N: …", in a field "line N, column M: …"; what was refused first stays. */
+FIS_PRINTF(4, 5)
+static void refuse(struct wire_csv *csv, uint64_t line, uint32_t column, const char *format, ...)
 {
-    char text[FIS_ERROR_TEXT];
+    char text[FIS_ERROR_TEXT], at[32] = "";
     va_list ap;
     if (csv->error.kind)
         return;
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
-    fis_fail(&csv->error, FIS_INPUT, "line %" PRIu64 ": %.*s", line, FIS_ERROR_TEXT - 32, text);
+    if (column)
+        snprintf(at, sizeof at, ", column %u", column);
+    fis_fail(&csv->error, FIS_INPUT, "line %" PRIu64 "%s: %.*s", line, at, FIS_ERROR_TEXT - 64,
+             text);
     csv->error_line = line;
 }
 
-static int grow_fields(struct wire_csv *csv)
-{
-    uint32_t more = csv->capacity ? 2 * csv->capacity : 32;
-    struct field *fields = fis_grow(csv->fields, csv->n, more, sizeof *fields);
-    if (!fields)
-        return -1;
-    csv->fields = fields;
-    struct wire_bytes *row = fis_grow(csv->row, csv->n, more, sizeof *row);
-    if (!row)
-        return -1;
-    csv->row = row;
-    csv->capacity = more;
-    return 0;
-}
+/* ---- bytes to fields ------------------------------------------------------------------------ */
 
-static void on_field(void *text, size_t length, void *arg)
+static void append(struct wire_csv *csv, const char *bytes, size_t n)
 {
-    struct wire_csv *csv = arg;
-    if (csv->error.kind)
-        return;
-    if (csv->n == WIRE_CSV_FIELDS_MAX || length > WIRE_CSV_ROW_MAX - csv->text.length)
-        refuse(csv, csv->row_line, "over %u fields or %zu bytes in one row", WIRE_CSV_FIELDS_MAX,
-               WIRE_CSV_ROW_MAX);
-    else if (csv->n == csv->capacity && grow_fields(csv))
-        fis_fail(&csv->error, FIS_NOMEM, "no memory for a row of CSV");
-    else if (wire_buffer_append(&csv->text, text ? text : "", length, &csv->error) == 0) {
-        csv->fields[csv->n].start = csv->text.length - length;
-        csv->fields[csv->n++].length = length;
+    if (n > WIRE_CSV_FIELD_MAX - (csv->text.length - csv->field_start)) {
+        if (csv->place == QUOTED)
+            refuse(csv, csv->quote_line, csv->n + 1,
+                   "quote opened and not closed within %zu bytes, the most a field may have",
+                   WIRE_CSV_FIELD_MAX);
+        else
+            refuse(csv, csv->line, csv->n + 1, "a field of more than %zu bytes",
+                   WIRE_CSV_FIELD_MAX);
+    } else if (n > WIRE_CSV_ROW_MAX - csv->text.length) {
+        refuse(csv, csv->row_line, 0, "over %zu bytes in one row", WIRE_CSV_ROW_MAX);
+    } else {
+        (void)!wire_buffer_append(&csv->text, bytes, n, &csv->error);
     }
 }
 
-static void on_row(int terminator, void *arg)
+static bool is_space(const struct wire_csv *csv, char c)
 {
-    (void)terminator;
-    ((struct wire_csv *)arg)->row_done = 1;
+    return (c == ' ' || c == '\t') && c != csv->delimiter;
 }
 
-static int in_quotes(const struct wire_csv *csv)
+static void end_field(struct wire_csv *csv)
 {
-    return csv->parser.quoted &&
-           (csv->parser.pstate == FIELD_BEGUN || csv->parser.pstate == FIELD_MIGHT_HAVE_ENDED);
+    while (csv->place == PLAIN && csv->text.length > csv->field_start &&
+           is_space(csv, (char)csv->text.data[csv->text.length - 1]))
+        csv->text.length--;
+    if (csv->n == WIRE_CSV_FIELDS_MAX) {
+        refuse(csv, csv->row_line, 0, "over %u fields in one row", WIRE_CSV_FIELDS_MAX);
+        return;
+    }
+    if (csv->n == csv->capacity) {
+        uint32_t more = csv->capacity ? 2 * csv->capacity : 32;
+        struct wire_bytes *row = fis_grow(csv->row, csv->n, more, sizeof *row);
+        if (!row) {
+            fis_fail(&csv->error, FIS_NOMEM, "no memory for a row of CSV");
+            return;
+        }
+        csv->row = row;
+        csv->capacity = more;
+    }
+    csv->row[csv->n++].length = csv->text.length - csv->field_start;
+    csv->field_start = csv->text.length;
+    csv->place = FIELD_START;
 }
 
-static void refuse_piece(struct wire_csv *csv, unsigned char at)
+static void end_row(struct wire_csv *csv)
 {
-    int code = csv_error(&csv->parser);
-    if (code == CSV_EPARSE && at == CSV_QUOTE && !csv->parser.quoted)
-        refuse(csv, csv->line, "a quote inside a field that has none around it");
-    else if (code == CSV_EPARSE)
-        refuse(csv, csv->line, "text after a closing quote");
-    else if (csv->parser.entry_pos + csv->parser.blk_size <= WIRE_CSV_FIELD_MAX)
-        fis_fail(&csv->error, FIS_NOMEM, "no memory for a field of CSV");
-    else if (csv->parser.quoted)
-        refuse(csv, csv->quote_line,
-               "quote opened and not closed within %zu bytes, the most a field may have",
-               WIRE_CSV_FIELD_MAX);
-    else
-        refuse(csv, csv->line, "a field of more than %zu bytes", WIRE_CSV_FIELD_MAX);
+    end_field(csv);
+    csv->place = ROW_START;
+    csv->row_done = true;
 }
 
-/* Bytes with no line end but for the last: at most one row ends in them, on one line. */
-static void parse_piece(struct wire_csv *csv, const unsigned char *piece, size_t length)
+static void refuse_after_quote(struct wire_csv *csv, char c)
 {
-    int was_quoted = in_quotes(csv);
-    uint32_t had = csv->n;
-    if (csv->parser.pstate == ROW_NOT_BEGUN)
+    for (size_t i = 0; !csv->width && i < DELIMITERS; i++)
+        if (c == delimiters[i].character)
+            refuse(csv, csv->line, csv->n + 1,
+                   "%s after a closing quote: use --delimiter %s / csv.delimiter: %s",
+                   delimiters[i].shown, delimiters[i].name, delimiters[i].name);
+    refuse(csv, csv->line, csv->n + 1, "text after a closing quote");
+}
+
+static void take_quote(struct wire_csv *csv)
+{
+    if (csv->place == QUOTED) {
+        csv->place = CLOSED;
+        csv->spaced = false;
+    } else if (csv->place == CLOSED && !csv->spaced) {
+        csv->place = QUOTED;
+        append(csv, "\"", 1);
+    } else if (csv->place == CLOSED) {
+        refuse_after_quote(csv, '"');
+    } else if (csv->place == PLAIN) {
+        refuse(csv, csv->line, csv->n + 1, "a quote inside a field that has none around it");
+    } else {
+        csv->place = QUOTED;
+        csv->quote_line = csv->line;
+    }
+}
+
+static void count_delimiter(struct wire_csv *csv, char c)
+{
+    for (size_t i = 0; i < DELIMITERS; i++)
+        csv->in_header[i] += c == delimiters[i].character;
+}
+
+/* One byte outside quotes, and no quote. */
+static void take_outside(struct wire_csv *csv, char c)
+{
+    if (!csv->width)
+        count_delimiter(csv, c);
+    if (c == '\n' || c == '\r') {
+        if (csv->place != ROW_START)
+            end_row(csv);
+        else
+            memset(csv->in_header, 0, sizeof csv->in_header); /* a blank line */
+    } else if (c == csv->delimiter) {
+        end_field(csv);
+    } else if (csv->place == CLOSED) {
+        csv->spaced = true;
+        if (!is_space(csv, c))
+            refuse_after_quote(csv, c);
+    } else if (csv->place == PLAIN || !is_space(csv, c)) {
+        csv->place = PLAIN;
+        append(csv, &c, 1);
+    }
+}
+
+static void take_byte(struct wire_csv *csv, char c)
+{
+    if (csv->place == ROW_START)
         csv->row_line = csv->line;
-    /* If the field fails midway, the quote it is in opened here, unless it was open before. */
-    uint64_t before = csv->quote_line;
-    csv->quote_line = csv->line;
-    size_t done = csv_parse(&csv->parser, piece, length, on_field, on_row, csv);
-    if (was_quoted && csv->n == had && !csv->row_done)
-        csv->quote_line = before;
-    if (done < length && !csv->error.kind)
-        refuse_piece(csv, piece[done]);
+    if (c == '"')
+        take_quote(csv);
+    else if (csv->place == QUOTED)
+        append(csv, &c, 1);
+    else
+        take_outside(csv, c);
+    /* The LF of a CRLF ends the line that the CR has ended already. */
+    csv->line += c == '\r' || (c == '\n' && !csv->after_cr);
+    csv->after_cr = c == '\r';
 }
 
-static void next_piece(struct wire_csv *csv)
+/* How many bytes from here on belong to the field whatever they are followed by. */
+static size_t run_length(const struct wire_csv *csv)
 {
+    char delimiter = csv->place == QUOTED ? '"' : csv->delimiter;
     size_t n = 0;
-    while (n < csv->left && csv->data[n] != '\n' && csv->data[n] != '\r')
-        n++;
-    int ends = n < csv->left;
-    unsigned char last = ends ? csv->data[n] : 0;
-    n += (size_t)ends;
-    /* The LF of a CRLF ends the line that the CR has ended already. */
-    int second = csv->after_cr && n == 1 && last == '\n';
-    if (second)
-        csv->line--;
-    parse_piece(csv, csv->data, n);
-    if (ends)
-        csv->line++;
-    csv->after_cr = last == '\r';
-    csv->data += n;
-    csv->left -= n;
+    if (!csv->width || (csv->place != PLAIN && csv->place != QUOTED))
+        return 0;
+    for (; n < csv->left; n++) {
+        char c = csv->data[n];
+        if (c == '"' || c == '\n' || c == '\r' || c == delimiter)
+            break;
+    }
+    return n;
+}
+
+/* Up to the end of a row at the most. */
+static void take_bytes(struct wire_csv *csv)
+{
+    while (csv->left && !csv->row_done && !csv->error.kind) {
+        size_t n = run_length(csv);
+        if (n) {
+            append(csv, csv->data, n);
+            csv->after_cr = false;
+        } else {
+            take_byte(csv, csv->data[n++]);
+        }
+        csv->data += n;
+        csv->left -= n;
+    }
 }
 
 /* Takes the byte order mark, which may come in pieces; gives back what only looked like one. */
@@ -228,23 +278,23 @@ static void skip_mark(struct wire_csv *csv)
     }
     if (csv->mark_seen < sizeof mark && csv->left == 0 && !csv->ended)
         return;
-    csv->marked = 1;
-    if (csv->mark_seen && csv->mark_seen < sizeof mark)
-        parse_piece(csv, mark, csv->mark_seen);
+    csv->marked = true;
+    for (uint32_t i = 0; csv->mark_seen < sizeof mark && i < csv->mark_seen; i++)
+        take_byte(csv, mark[i]);
 }
 
 static void finish(struct wire_csv *csv)
 {
-    csv->finished = 1;
-    if (csv->parser.quoted && csv->parser.pstate == FIELD_BEGUN) {
-        refuse(csv, csv->quote_line, "quote opened and not closed");
-        return;
-    }
-    if (csv_fini(&csv->parser, on_field, on_row, csv) && !csv->error.kind)
-        refuse(csv, csv->row_line, "the last row is not whole");
-    if (!csv->width && !csv->row_done && !csv->error.kind)
+    csv->finished = true;
+    if (csv->place == QUOTED)
+        refuse(csv, csv->quote_line, csv->n + 1, "quote opened and not closed");
+    else if (csv->place != ROW_START)
+        end_row(csv);
+    else if (!csv->width)
         fis_fail(&csv->error, FIS_INPUT, "no header: nothing but white space in it");
 }
+
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 static int same_bytes(const void *a, const void *b)
 {
@@ -253,9 +303,28 @@ static int same_bytes(const void *a, const void *b)
     return c ? c : (x->length > y->length) - (x->length < y->length);
 }
 
+/* A header of one column that another delimiter makes several of. */
+static void check_delimiter(struct wire_csv *csv)
+{
+    size_t own = 0, best = 0;
+    for (size_t i = 0; i < DELIMITERS; i++) {
+        if (delimiters[i].character == csv->delimiter)
+            own = i;
+        if (csv->in_header[i] > csv->in_header[best])
+            best = i;
+    }
+    if (csv->n == 1 && csv->in_header[best])
+        refuse(csv, csv->row_line, 0,
+               "the header has 1 column with %s and %u with %s: use --delimiter %s / "
+               "csv.delimiter: %s",
+               delimiters[own].shown, csv->in_header[best] + 1, delimiters[best].shown,
+               delimiters[best].name, delimiters[best].name);
+}
+
 static void check_header(struct wire_csv *csv)
 {
     uint64_t line = csv->row_line;
+    check_delimiter(csv);
     struct wire_bytes *sorted = fis_calloc(csv->n, sizeof *sorted);
     if (!sorted) {
         fis_fail(&csv->error, FIS_NOMEM, "no memory for a header of %u columns", csv->n);
@@ -264,16 +333,17 @@ static void check_header(struct wire_csv *csv)
     for (uint32_t i = 0; i < csv->n && !csv->error.kind; i++) {
         struct wire_bytes f = csv->row[i];
         if (f.length == 0)
-            refuse(csv, line, "column %u of the header has no name", i + 1);
+            refuse(csv, line, 0, "column %u of the header has no name", i + 1);
         else if (wire_utf8_prefix(f.data, f.length) < f.length || memchr(f.data, 0, f.length))
-            refuse(csv, line, "the name of column %u is not UTF-8 text; is the file UTF-8?", i + 1);
+            refuse(csv, line, 0, "the name of column %u is not UTF-8 text; is the file UTF-8?",
+                   i + 1);
         sorted[i] = f;
     }
     if (!csv->error.kind)
         qsort(sorted, csv->n, sizeof *sorted, same_bytes);
     for (uint32_t i = 1; i < csv->n && !csv->error.kind; i++)
         if (same_bytes(&sorted[i - 1], &sorted[i]) == 0)
-            refuse(csv, line, "two columns are named \"%.*s\"",
+            refuse(csv, line, 0, "two columns are named \"%.*s\"",
                    (int)(sorted[i].length < 80 ? sorted[i].length : 80),
                    (const char *)sorted[i].data);
     fis_free(sorted);
@@ -282,18 +352,19 @@ static void check_header(struct wire_csv *csv)
 
 static void take_row(struct wire_csv *csv, struct wire_csv_row *row)
 {
-    for (uint32_t i = 0; i < csv->n; i++)
-        csv->row[i] = (struct wire_bytes){
-            csv->text.length ? (const char *)csv->text.data + csv->fields[i].start : "",
-            csv->fields[i].length};
+    const char *text = csv->text.length ? (const char *)csv->text.data : "";
+    for (uint32_t i = 0; i < csv->n; i++) {
+        csv->row[i].data = text;
+        text += csv->row[i].length;
+    }
     if (!csv->width)
         check_header(csv);
     else if (csv->n != csv->width)
-        refuse(csv, csv->row_line, "%u fields, %u wanted", csv->n, csv->width);
+        refuse(csv, csv->row_line, 0, "%u fields, but the header has %u", csv->n, csv->width);
     *row = (struct wire_csv_row){.fields = csv->row, .n = csv->n, .line = csv->row_line};
-    csv->row_done = 0;
+    csv->row_done = false;
     csv->n = 0;
-    csv->text.length = 0;
+    csv->text.length = csv->field_start = 0;
 }
 
 int wire_csv_next(struct wire_csv *csv, struct wire_csv_row *row, struct fis_error *e)
@@ -302,7 +373,7 @@ int wire_csv_next(struct wire_csv *csv, struct wire_csv_row *row, struct fis_err
         if (!csv->marked && (csv->left || csv->ended))
             skip_mark(csv);
         else if (csv->left)
-            next_piece(csv);
+            take_bytes(csv);
         else if (csv->ended && !csv->finished)
             finish(csv);
         else

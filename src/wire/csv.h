@@ -6,10 +6,11 @@
  * Blank lines are skipped. Spaces and tabs around an unquoted field, and outside the quotes of a
  * quoted one, are dropped; inside quotes they are kept.
  *
- * What is refused (INPUT, with the line): a quote that is never closed (the line where it opened),
- * text after a closing quote, a quote inside an unquoted field, a field over WIRE_CSV_FIELD_MAX
- * bytes, a row whose number of fields is not the header's, an empty or repeated name in the
- * header, no header at all. An error is final: the parser gives it again and again.
+ * What is refused (INPUT, with the line and the column's number): a quote that is never closed (the
+ * line where it opened), text after a closing quote, a quote inside an unquoted field, a field over
+ * WIRE_CSV_FIELD_MAX bytes, a row whose number of fields is not the header's, an empty or repeated
+ * name in the header, no header at all, and a header of one column that another delimiter makes
+ * several of (the error names that delimiter). An error is final: each further call returns it.
  *
  * Memory: one row. A field may not pass WIRE_CSV_FIELD_MAX nor a row WIRE_CSV_ROW_MAX, so a quote
  * left open in a file of any size costs no more than that.
@@ -33,7 +34,10 @@ struct wire_csv_row {
 
 struct wire_csv;
 
-/* delimiter: ',' usually; '\t', ';' or '|'. NULL with NOMEM, or INPUT for another one. */
+/* The delimiter of a name (comma, semicolon, tab, pipe) or of the character itself; 0: of neither. */
+char wire_csv_delimiter(const char *text);
+
+/* NULL with NOMEM, or INPUT for a delimiter that wire_csv_delimiter never returns. */
 struct wire_csv *wire_csv_new(char delimiter, struct fis_error *e) FIS_MUST_CHECK;
 void wire_csv_free(struct wire_csv *csv);
 

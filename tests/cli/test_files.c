@@ -160,7 +160,7 @@ static void an_open_quote_ends_it(void **state)
     open_records(&f, &r, write_file(&f, "a.csv", text), WIRE_JSON);
     expect_json(&r, "1", "{\"age\":39,\"job\":\"clerk\",\"id\":\"1\"}");
     assert_int_equal(records_next(&r, &e), -FIS_INPUT);
-    assert_non_null(strstr(e.text, "line 3: quote opened and not closed"));
+    assert_non_null(strstr(e.text, "line 3, column 2: quote opened and not closed"));
     assert_int_equal(records_left(&r), 1001);
     records_close(&r);
     teardown(&f);
@@ -200,7 +200,7 @@ static void load_answers(struct files *f, const char *name, const char *text, in
 {
     struct id_map m = {0};
     struct fis_error e = {0};
-    assert_int_equal(answers_load(&f->c, write_file(f, name, text), NULL, &m, &e), wanted);
+    assert_int_equal(answers_load(&f->c, write_file(f, name, text), 0, NULL, &m, &e), wanted);
     if (said && !strstr(e.text, said)) {
         print_error("found '%s', wanted '%s'\n", e.text, said);
         fail();

@@ -140,7 +140,7 @@ static void refuses_with_file_and_line(void **state)
     refused("a.csv", "id,Age,job,x\n",
             "a.csv: line 1: no column 'age' in the header (found: id, "
             "Age, job, x)");
-    refused("a.csv", "age,job\n1,a\n2\n", "a.csv: line 3: 1 fields, 2 wanted");
+    refused("a.csv", "age,job\n1,a\n2\n", "a.csv: line 3: 1 fields, but the header has 2");
     refused("a.csv", "age,job\nabc,a\n",
             "a.csv: line 2: column age: a decimal number wanted, \"abc\" found");
     refused("a.csv", "age,job\nnan,a\n", "column age: a decimal number wanted, \"nan\" found");
@@ -232,7 +232,7 @@ static void what_was_not_read_is_counted(void **state)
         p += sprintf(p, "%d,40,clerk,1\n", i);
     read_objects(&g, put("a.csv", text));
     assert_int_equal(g.rc, -FIS_INPUT);
-    assert_non_null(strstr(g.error.text, "line 3: quote opened and not closed"));
+    assert_non_null(strstr(g.error.text, "line 3, column 3: quote opened and not closed"));
     assert_int_equal(g.count, 1);
     assert_int_equal(g.unread, 1001);
     text[strlen(text) - 1] = 0;
@@ -282,7 +282,7 @@ static void a_huge_file_with_an_open_quote(void **state)
     struct got g;
     read_objects(&g, path);
     assert_int_equal(g.rc, -FIS_INPUT);
-    assert_non_null(strstr(g.error.text, "a.csv: line 3: quote opened and not closed"));
+    assert_non_null(strstr(g.error.text, "a.csv: line 3, column 2: quote opened and not closed"));
     assert_int_equal(g.count, 1);
     /* The lines of 300 MiB, and line 3. */
     assert_true(g.unread > 34000000 && g.unread < 36000000);

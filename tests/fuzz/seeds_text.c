@@ -61,6 +61,8 @@ static const struct seed json[] = {
 };
 
 static const struct seed csv[] = {
+    {"wrong-delimiter", "c\0\5a;b;c\n1;2;3\n"},
+    {"wrong-delimiter-quoted", "c\0\2\"a\" ;\"b\"\n1;2\n"},
     {"plain", "c\0\5a,b\n1,2\n3,\n"},
     {"quotes", "c\0\3a,\"b \"\"c\"\"\"\r\n\"1\n2\", 3 \r\n"},
     {"mark", "c\0\1\xef\xbb\xbf"

@@ -58,7 +58,7 @@ static int set_up(void **state)
                 g + .3 * fis_rng_normal(&rng), g, y);
     }
     fclose(f);
-    d->table = lab_table_read(path, &e);
+    d->table = lab_table_read(path, ',', &e);
     unlink(path);
     assert_non_null(d->table);
     d->task = lab_task_open(&toy, d->table, &e);

@@ -16,7 +16,7 @@ static struct lab_table *read_text(const char *text, struct fis_error *e)
     assert_non_null(f);
     fputs(text, f);
     fclose(f);
-    struct lab_table *t = lab_table_read(path, e);
+    struct lab_table *t = lab_table_read(path, ',', e);
     unlink(path);
     return t;
 }
@@ -86,7 +86,7 @@ static void bad_files_are_refused(void **state)
         assert_non_null(strstr(e.text, path));
         assert_non_null(strstr(e.text, bad[i].says));
     }
-    assert_null(lab_table_read("/nowhere/at/all.csv", &e));
+    assert_null(lab_table_read("/nowhere/at/all.csv", ',', &e));
     assert_non_null(strstr(e.text, "/nowhere/at/all.csv: "));
 }
 

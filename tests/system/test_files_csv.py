@@ -128,6 +128,48 @@ def _():
     same(len(records(p)), 1)
 
 
+@test("replay and label: files with other delimiters, and a wrong one is noticed at the header")
+def _():
+    p = Pipeline(t_config())
+    row = {"age": 39, "hours": 40, "job": "a, b", "score": 1.5}
+    text = b"age;hours;job;score\n39;40;a, b;1.5\n"
+    r = replay(p, text)
+    same(r.returncode, 1)
+    has(r.stderr, "rows.csv: line 1: the header has 1 column with ',' and 4 with ';': use "
+        "--delimiter semicolon / csv.delimiter: semicolon")
+    for given, name in ((b";", "semicolon"), (b";", ";"), (b"|", "pipe"), (b"\t", "tab")):
+        before = len(records(p))
+        r = replay(p, text.replace(b";", given), "rows.csv", "--delimiter", name)
+        same((r.returncode, r.stdout), (0, "sent 1 record\n"), r.stderr)
+        same(records(p)[before:], [row])
+    r = replay(p, text, "rows.csv", "--delimiter", "colon")
+    same(r.returncode, 2)
+    has(r.stderr, "--delimiter: found 'colon', allowed comma, semicolon, tab, pipe")
+    p = Pipeline(t_config(csv={"delimiter": "semicolon"}))
+    same(replay(p, text).stdout, "sent 1 record\n")
+    p.write("answers.csv", b"id,label\n1,yes\n")
+    r = p.fisctl("label", "--answers", "answers.csv", "--until-idle", "1")
+    same(r.returncode, 1)
+    has(r.stderr, "line 1: the header has 1 column with ';' and 2 with ','")
+    r = p.fisctl("label", "--answers", "answers.csv", "--until-idle", "1", "--delimiter", "comma")
+    same(r.returncode, 0, r.stderr)
+
+
+@test("fisd: files of examples by csv.delimiter; a wrong one stops the start and names the right one")
+def _():
+    names = ["id"] + FEATURES + ["hired"]
+    p = Pipeline(t_config())
+    p.write("initial.csv", csv_bytes(people(100, 1), names).replace(b",", b";"))
+    p.start(ready=None)
+    same(p.ended(), 1, "exit status")
+    has(p.log(), "initial.csv: line 1: the header has 1 column with ',' and 6 with ';': use")
+    p.config["csv"] = {"delimiter": "semicolon"}
+    p.save()
+    p.start(ready=None)
+    same(p.ended(), 1, "exit status")
+    has(p.log(), "validation.csv: line 1: the header has 1 column with ';' and 7 with ',': use")
+
+
 @test("fisd: a quote that never closes in a file of examples stops the start")
 def _():
     p = Pipeline(t_config())

@@ -65,7 +65,7 @@ def _():
     start = b'age,hours,job,score\n39,40,clerk,1\n50,13,"driver,2\n'
     with Pipeline(t_config()) as p:
         p.write("small.csv", start + 1000 * b"39,40,clerk,1\n")
-        fails(p.fisctl("replay", "small.csv"), "line 3: quote opened and not closed",
+        fails(p.fisctl("replay", "small.csv"), "line 3, column 3: quote opened and not closed",
               "1 record was sent, 1,001 rows were not")
         same(len(records(p)), 1)
         with open(os.path.join(p.dir, "large.csv"), "wb") as f:
@@ -73,7 +73,7 @@ def _():
             for _ in range(2100):
                 f.write(10000 * b"39,40,clerk,1\n")
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        fails(p.fisctl("replay", "large.csv"), "line 3: quote opened and not closed",
+        fails(p.fisctl("replay", "large.csv"), "line 3, column 3: quote opened and not closed",
               "1 record was sent, 21,000,001 rows were not")
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         assert peak == before or peak < 100000, f"{peak} KB at most"

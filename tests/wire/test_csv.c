@@ -128,11 +128,12 @@ static void a_byte_order_mark_is_no_part_of_the_header(void **state)
 static void refuses_with_the_line(void **state)
 {
     (void)state;
-    REFUSES("a,b\n1,2,3\n", "1:a|b|\n", "line 2: 3 fields, 2 wanted");
-    REFUSES("a,b\n1,2\n\n1\n", "1:a|b|\n2:1|2|\n", "line 4: 1 fields, 2 wanted");
-    REFUSES("a,b\n1,x\"y\n", "1:a|b|\n", "line 2: a quote inside a field that has none around it");
-    REFUSES("a,b\n\"1\"x,2\n", "1:a|b|\n", "line 2: text after a closing quote");
-    REFUSES("a,b\n\"1\n2\"x,2\n", "1:a|b|\n", "line 3: text after a closing quote");
+    REFUSES("a,b\n1,2,3\n", "1:a|b|\n", "line 2: 3 fields, but the header has 2");
+    REFUSES("a,b\n1,2\n\n1\n", "1:a|b|\n2:1|2|\n", "line 4: 1 fields, but the header has 2");
+    REFUSES("a,b\n1,x\"y\n", "1:a|b|\n",
+            "line 2, column 2: a quote inside a field that has none around it");
+    REFUSES("a,b\n\"1\"x,2\n", "1:a|b|\n", "line 2, column 1: text after a closing quote");
+    REFUSES("a,b\n\"1\n2\"x,2\n", "1:a|b|\n", "line 3, column 1: text after a closing quote");
     REFUSES("a,,b\n", "", "line 1: column 2 of the header has no name");
     REFUSES("a,b,\n", "", "line 1: column 3 of the header has no name");
     REFUSES("a,\"\",b\n", "", "line 1: column 2 of the header has no name");
@@ -144,10 +145,10 @@ static void an_open_quote_is_named_by_its_line(void **state)
 {
     (void)state;
     REFUSES("a,b,c,d\n39,40,clerk,1\n50,13,\"driver,2\n1,2,x,3\n", "1:a|b|c|d|\n2:39|40|clerk|1|\n",
-            "line 3: quote opened and not closed");
-    REFUSES("a,b\n\"x\ny\",\"z\n\n", "1:a|b|\n", "line 3: quote opened and not closed");
-    REFUSES("a,b\n\"", "1:a|b|\n", "line 2: quote opened and not closed");
-    REFUSES("\"a", "", "line 1: quote opened and not closed");
+            "line 3, column 3: quote opened and not closed");
+    REFUSES("a,b\n\"x\ny\",\"z\n\n", "1:a|b|\n", "line 3, column 2: quote opened and not closed");
+    REFUSES("a,b\n\"", "1:a|b|\n", "line 2, column 1: quote opened and not closed");
+    REFUSES("\"a", "", "line 1, column 1: quote opened and not closed");
     READS("a,b\n\"x\n\ny\",z\n1,2\n", "1:a|b|\n2:x\n\ny|z|\n5:1|2|\n");
 }
 
@@ -173,8 +174,9 @@ static void an_open_quote_costs_bounded_memory(void **state)
         rc = wire_csv_next(csv, &row, &e);
     }
     assert_int_equal(rc, -FIS_INPUT);
-    assert_string_equal(e.text, "line 3: quote opened and not closed within 1048576 bytes, the "
-                                "most a field may have");
+    assert_string_equal(e.text,
+                        "line 3, column 3: quote opened and not closed within 1048576 bytes, the "
+                        "most a field may have");
     assert_true(fed <= WIRE_CSV_FIELD_MAX + 2 * sizeof piece);
     wire_csv_free(csv);
 }
@@ -189,7 +191,7 @@ static void a_field_has_a_limit(void **state)
     static struct read r;
     read_all(&r, ',', input, length, 65536);
     assert_int_equal(r.rc, -FIS_INPUT);
-    assert_string_equal(r.error.text, "line 2: a field of more than 1048576 bytes");
+    assert_string_equal(r.error.text, "line 2, column 1: a field of more than 1048576 bytes");
 
     struct wire_csv *csv = wire_csv_new(',', NULL);
     struct wire_csv_row row;
@@ -212,10 +214,39 @@ static void other_delimiters(void **state)
     assert_string_equal(r.text, "1:a|b|\n2:|x, y|\n");
     read_all(&r, ';', "a;b\n1,5;2\n", 10, 3);
     assert_string_equal(r.text, "1:a|b|\n2:1,5|2|\n");
+    assert_int_equal(wire_csv_delimiter("semicolon"), ';');
+    assert_int_equal(wire_csv_delimiter("comma"), ',');
+    assert_int_equal(wire_csv_delimiter("|"), '|');
+    assert_int_equal(wire_csv_delimiter("\t"), '\t');
+    assert_int_equal(wire_csv_delimiter("tab"), '\t');
+    assert_int_equal(wire_csv_delimiter(""), 0);
+    assert_int_equal(wire_csv_delimiter(";;"), 0);
+    assert_int_equal(wire_csv_delimiter("colon"), 0);
     assert_null(wire_csv_new('x', &r.error));
     assert_int_equal(r.error.kind, FIS_INPUT);
     assert_null(wire_csv_new('"', NULL));
     assert_null(wire_csv_new(0, NULL));
+}
+
+static void a_wrong_delimiter_is_named(void **state)
+{
+    (void)state;
+    REFUSES("a;b;c\n1;2;3\n", "",
+            "line 1: the header has 1 column with ',' and 3 with ';': use --delimiter semicolon / "
+            "csv.delimiter: semicolon");
+    REFUSES("\t\t \n\na\tb|c\td\n", "",
+            "line 3: the header has 1 column with ',' and 3 with a tab: use --delimiter tab / "
+            "csv.delimiter: tab");
+    REFUSES("\"a\" ; \"b\"\n1;2\n", "",
+            "line 1, column 1: ';' after a closing quote: use --delimiter semicolon / "
+            "csv.delimiter: semicolon");
+    READS("\"a;b\"\n1;2\n", "1:a;b|\n2:1;2|\n");
+    READS("a\n1;2\n", "1:a|\n2:1;2|\n");
+    struct read r;
+    read_all(&r, ';', "a,b\n1,2\n", 8, 3);
+    assert_int_equal(r.rc, -FIS_INPUT);
+    assert_string_equal(r.error.text, "line 1: the header has 1 column with ';' and 2 with ',': "
+                                      "use --delimiter comma / csv.delimiter: comma");
 }
 
 /* Random bytes of the characters that matter: never a crash, and the same for every cut. */
@@ -300,6 +331,7 @@ int main(void)
         cmocka_unit_test(an_open_quote_costs_bounded_memory),
         cmocka_unit_test(a_field_has_a_limit),
         cmocka_unit_test(other_delimiters),
+        cmocka_unit_test(a_wrong_delimiter_is_named),
         cmocka_unit_test(any_bytes_read_the_same_however_cut),
         cmocka_unit_test(survives_refused_memory),
         cmocka_unit_test(numbers_are_decimal_and_nothing_else),

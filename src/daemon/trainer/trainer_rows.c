@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "daemon/context/closer.h"
+#include "wire/csv.h"
 
 static struct session_rows view(const struct data_examples *x)
 {
@@ -16,6 +17,8 @@ static int load(const struct pipeline *p, const char *path, const struct wire_sc
                 struct fis_error *e)
 {
     struct data_source s = {.path = path,
+                            .standard_delimiter = wire_csv_delimiter(
+                                config_choice("csv.delimiter", p->cfg->csv.delimiter)),
                             .schema = schema,
                             .columns = p->columns,
                             .n_columns = p->n_columns,
