@@ -319,7 +319,7 @@ sim: $(SIM) ## simulation with faults: SEEDS=n [SEED=first] [TRACE=1] [PLANT=nam
 	$(Q)$(SIM) --seeds $(SEEDS) --first $(SEED) $(if $(TRACE),--trace) $(if $(PLANT),--plant $(PLANT))
 
 # A build with faults planted in the machines (src/base/planted.h): each must be found.
-PLANTED_SEEDS ?= 500
+PLANTED_SEEDS ?= 1000
 .PHONY: sim-planted
 sim-planted: ## does the simulation find what is wrong? a build with planted faults, each must be found
 	$(Q)$(MAKE) --no-print-directory -j2 B=$(B)-planted CFLAGS="$(CFLAGS) -DFIS_PLANTED" $(B)-planted/bin/sim
