@@ -401,7 +401,7 @@ fuzz-merge: deps-fuzz ## what fuzzing reached that the corpus does not, into the
 fuzz-merge-run: $(addprefix $(B)/fuzz/,$(TARGET))
 	$(Q)for t in $(TARGET); do \
 	  $(B)/fuzz/$$t -use_counters=0 -max_len=2048 -set_cover_merge=1 tests/fuzz/corpus/$$t $(B)/corpus/$$t || exit 1; done
-fuzz-seeds: $(B)/fuzz-seeds ## write the seeds of the fuzzing corpus anew
+fuzz-seeds: $(B)/fuzz-seeds ## write the seeds of the fuzzing corpus
 	$(Q)$< tests/fuzz/corpus
 fuzz-replay: $(fuzz_bin) ## run the fuzz targets over the corpus (a part of test)
 	$(Q)for t in $(fuzz_all); do printf 'fuzz: %s: ' $$t; \
@@ -524,12 +524,15 @@ docs_configuration.md = $(call generated,docs/configuration.md,configuration,--p
 docs_operations.md = $(call generated,docs/operations.md,alarms,--print-alarms) > $(B)/alarms.md && \
   $(call generated,$(B)/alarms.md,dead letters,--print-dead-letters) > $(B)/dead.md && \
   $(call generated,$(B)/dead.md,metrics,--print-metrics)
-.PHONY: docs docs-check
+.PHONY: docs docs-check words-check
 docs docs-check: $(FISD)
 	$(Q)for f in docs/configuration.md docs/operations.md; do \
 	  case $$f in */configuration.md) $(docs_configuration.md);; *) $(docs_operations.md);; esac > $(B)/$${f##*/} || exit 1; \
 	  cmp -s $(B)/$${f##*/} $$f || \
 	  $(if $(filter docs-check,$@),{ echo "$$f: a table is old; run 'make docs'" >&2; exit 1; },cp $(B)/$${f##*/} $$f) || exit 1; done
+docs-check: words-check
+words-check: ## refuse unclear words, broken links, a long README (tests/docs_check.py)
+	$(Q)python3 tests/docs_check.py
 docs: ## write the generated parts of docs/configuration.md and docs/operations.md (options, alarms, dead letters, metrics)
 
 .PHONY: clean

@@ -43,7 +43,7 @@ struct fis_value {
 };
 
 /* Whether a column can have this value, whatever it was fitted on; missing is fine. INPUT names the
- * column, what was found and what is wanted. */
+ * column, what was found and what is expected. */
 int fis_column_check(const struct fis_column *c, const struct fis_value *v,
                      struct fis_error *e) FIS_MUST_CHECK;
 
@@ -67,8 +67,8 @@ uint32_t fis_encoder_dimension(const struct fis_encoder *enc);                  
 size_t fis_encoder_feature_name(const struct fis_encoder *enc, uint32_t feature, char *buf,
                                 size_t size);
 
-/* x [d]. No allocation. INPUT names the column, what was found and what is wanted. `unseen` (may be
- * NULL) counts categories never seen. */
+/* x [d]. No allocation. INPUT names the column, what was found and what is expected. `unseen` (may
+ * be NULL) counts categories never seen. */
 int fis_encoder_encode(const struct fis_encoder *enc, const struct fis_value *values, float *x,
                        uint32_t *unseen, struct fis_error *e) FIS_MUST_CHECK;
 /* All columns numeric: n values in column order, from a packed vector. INPUT: count, or the index

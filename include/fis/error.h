@@ -30,7 +30,7 @@ enum fis_error_code {
     FIS_CODE_NO_VALUE,       /* null, where that means nothing */
     FIS_CODE_BAD_ID,         /* none, or one that cannot be */
     FIS_CODE_UNKNOWN_COLUMN, /* a column that is not configured */
-    FIS_CODE_WRONG_TYPE,     /* a text where a number is wanted, and the like */
+    FIS_CODE_WRONG_TYPE,     /* a text where a number is expected, and the like */
     FIS_CODE_WRONG_WIDTH,    /* another number of features */
     FIS_CODE_NOT_FINITE,     /* NaN, infinite, or beyond float32 */
     FIS_CODE_UNKNOWN_CLASS,  /* a label that is no class, or none */

@@ -63,7 +63,7 @@ int fis_surrogate_eval(const struct fis_surrogate *s, const float *logits, const
                        double *phi, float *dlogits, struct fis_error *e) FIS_MUST_CHECK;
 
 /* Whether every cell that `metric` needs has min_cell rows; names the first that has not
- * ("group 1, class 0: 12 rows, 30 wanted"; never a group's value, which is sensitive). */
+ * ("group 1, class 0: 12 rows, 30 expected"; never a group's value, which is sensitive). */
 int fis_cells_check(enum fis_metric metric, const uint32_t *labels, const uint32_t *groups,
                     uint32_t n, uint32_t classes, uint32_t n_groups, uint32_t positive,
                     uint32_t min_cell, struct fis_error *e) FIS_MUST_CHECK;

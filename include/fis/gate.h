@@ -85,7 +85,7 @@ void fis_gate_free(struct fis_gate *g);
 
 /* The warm-up model: sets VAL_0 and what is served. INPUT: validation accuracy or loss is not
  * finite (start refused), or the metric could never be estimated from such rows (no row of the
- * positive class, or none of another). A cell that is empty in one group only is said in the
+ * positive class, or none of another). A cell that is empty in one group only is reported in the
  * judgement's text, and its metric is NaN. */
 int fis_gate_first(struct fis_gate *g, const struct fis_learner *t, struct fis_gate_judgement *j,
                    float *params /* slab out */, struct fis_error *e) FIS_MUST_CHECK;
@@ -126,7 +126,7 @@ double fis_gate_val0(const struct fis_gate *g);
 /* Rows that judge, in the smallest cell that the metric needs: what min_cell and warn_cell bound.
  */
 uint32_t fis_gate_smallest_cell(const struct fis_gate *g, const struct fis_learner *t);
-/* The validation rows are others now: VAL_0 as it would be on them. */
+/* The validation rows have changed: VAL_0 as it would be on them. */
 void fis_gate_rebase(struct fis_gate *g, double val0);
 /* Resuming: VAL_0 and the served version's slab as stored (both folds' points become it). */
 void fis_gate_restore(struct fis_gate *g, double val0, const float *served, uint32_t looks);

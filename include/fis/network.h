@@ -55,7 +55,7 @@ struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_
 void fis_scratch_free(struct fis_scratch *s);
 uint32_t fis_scratch_rows(const struct fis_scratch *s); /* max_n */
 
-/* Rows told by what is not 0 in them: row i has value[k] at column index[k] < d for k in
+/* Rows given by their nonzero entries: row i has value[k] at column index[k] < d for k in
  * [from[i], from[i + 1]), columns rising. A borrowed view; from has one element more than rows. */
 struct fis_sparse {
     const uint32_t *from, *index;

@@ -28,7 +28,7 @@ static int stamp(char *out, size_t size)
                     ts.tv_nsec / 1000000);
 }
 
-/* Quotes of the format are marked, so that they can be told from those that arguments bring. */
+/* Quotes of the format are marked, to distinguish them from those that arguments bring. */
 #define MARK '\x01'
 
 static void mark_quotes(char *out, size_t size, const char *format)

@@ -25,10 +25,10 @@
     FAULT(pause_forgotten)     /* trainer: a restart ends a pause */                               \
     FAULT(checkpoint_unsent)   /* trainer: the state speaks of a checkpoint that is not there */   \
     FAULT(checkpoint_ignored)  /* memory: the copies start from the head, checkpoint or not */     \
-    FAULT(progress_twice)      /* trainer: progress that is told twice counts twice */             \
+    FAULT(progress_twice)      /* trainer: progress that is sent twice counts twice */             \
     FAULT(clock_by_wall)       /* trainer: the pipeline's clock follows the wall clock's jumps */  \
     FAULT(day_twice)           /* trainer: a clock set back gives the day's budget again */        \
-    FAULT(window_forgotten)    /* trainer: a restart begins the window anew */                     \
+    FAULT(window_forgotten)    /* trainer: a restart begins the window again */                    \
     FAULT(scan_short)          /* trainer: a scan is over one record before its end */             \
     FAULT(no_catch_up)         /* election: leads from what it has, without reading to the end */  \
     FAULT(end_early)           /* session: nothing to read now is taken for the end */             \

@@ -91,10 +91,8 @@ const struct cli_command cmd_lab_delay = {
     .arguments = "[options]",
     .summary = "labels that come one or two rounds late",
     .text =
-        "A round's answers come evenly over two or four rounds' time, so one or two rounds late "
-        "in\n"
-        "the mean. A round ends at its deadline with the labels that are in; the others count in\n"
-        "the round in which they come. Labels that are not there at the end are not learnt from.",
+        "What is asked for in a round is answered in the same one, the next, or the one after.\n"
+        "Labels that are not there at the end are not learnt from.",
     .options = options,
     .run = run_delay,
 };

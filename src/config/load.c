@@ -30,7 +30,7 @@ static bool check_bytes(struct load *l, const char *text, size_t length)
     return false;
 }
 
-/* Notes what the parser said. */
+/* Notes the parser's message. */
 static void note_syntax(struct load *l)
 {
     const struct fy_diag_error *said;

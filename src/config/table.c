@@ -42,17 +42,18 @@ const struct option config_options[] = {
                 "so it must differ from every other pipeline on the same brokers."},
     {.key = "roles", .kind = KIND_FLAGS, .choices = NAMES_OF("scorer", "trainer"),
      .min = 1, .max = 2, .offset = AT(roles), .standard = "[scorer, trainer]",
-     .meaning = "What this process does. A scorer finds the records worth a label, as many as you "
-                "like. Of trainers one leads; the others stand by and follow what it writes, and "
-                "one of them takes over when it stops or dies."},
+     .meaning = "What this process does. Scorers find the records worth a label; run as many as "
+                "you like. One trainer leads; the others stand by, follow what it writes, and "
+                "take over when it stops or dies."},
     {.key = "delivery", CHOICE("exactly_once", "at_least_once"), .offset = AT(delivery),
      .standard = "exactly_once",
-     .meaning = "exactly_once uses Kafka transactions: no label is asked for twice, whatever is "
-                "killed. at_least_once may ask twice after a crash; the embedded broker needs it."},
+     .meaning = "exactly_once uses Kafka transactions: no label is requested twice, whatever is "
+                "killed. at_least_once may request one twice after a crash; the embedded broker "
+                "requires it."},
     {.key = "classes", .kind = KIND_NAMES, .min = 2, .max = 64, .offset = AT(classes),
      .need = NEED_ALWAYS, .example = "[\"no\", \"yes\"]",
-     .meaning = "The labels there are, in the order of the model's outputs. A class is the text "
-                "written: no, yes, 0 and 1 are names like any other."},
+     .meaning = "The labels, in the order of the model's outputs. A class is the text as written: "
+                "no, yes, 0 and 1 are names like any other."},
     {.key = "positive", TEXT(255), .offset = AT(positive), .example = "\"yes\"",
      .otherwise = "the last of classes",
      .meaning = "The class whose rates the fairness metrics compare."},
@@ -62,36 +63,35 @@ const struct option config_options[] = {
                 "or dimension must be given."},
     {.key = "dimension", COUNT(1, 65536), .offset = AT(dimension), .example = "32",
      .otherwise = "columns name the features",
-     .meaning = "Short for numeric columns f0, f1, ... of this number."},
+     .meaning = "Shorthand for this number of numeric columns, f0, f1, ..."},
 
     {.key = "kafka", .kind = KIND_PROPERTIES, .min = 0, .max = 500, .offset = AT(kafka),
      .example = "{bootstrap.servers: \"localhost:9092\"}", .otherwise = "librdkafka's own defaults",
-     .meaning = "Properties handed to librdkafka as they are, by librdkafka's names. "
-                "bootstrap.servers is needed but with the embedded broker. file:/path as a value "
-                "is the text of that file, credential:name that of a systemd credential: for "
-                "passwords."},
+     .meaning = "Properties passed to librdkafka unchanged. bootstrap.servers is required without "
+                "the embedded broker. For passwords: the value file:/path stands for the text of "
+                "that file, credential:name for that of a systemd credential."},
 
     {.key = "topics.prefix", TEXT(200), .charset = CHARS_TOPIC, .offset = AT(topics.prefix),
      .example = "credit", .otherwise = "the name of the pipeline",
-     .meaning = "What the names of topics that are not set one by one begin with."},
+     .meaning = "Prefix of the names of topics that are not set individually."},
     TOPIC_NAME(records, "records", "The unlabelled records, written by you."),
     TOPIC_NAME(candidates, "candidates", "What scorers offer to the trainer."),
-    TOPIC_NAME(label_requests, "label-requests", "Records that people are asked to label."),
+    TOPIC_NAME(label_requests, "label-requests", "Requests to label records, and withdrawals."),
     TOPIC_NAME(labels, "labels", "The answers, written by the labelling tool."),
     TOPIC_NAME(validation, "validation",
-               "Validation examples with their sensitive attributes; only the trainer may read it."),
+               "Validation examples with their sensitive attributes; for the trainer alone."),
     TOPIC_NAME(initial, "initial", "Initial labelled examples."),
     TOPIC_NAME(heads, "heads", "What scorers follow: network and directions."),
     TOPIC_NAME(models, "models", "Model versions, published and rejected."),
-    TOPIC_NAME(ledger, "ledger", "The trainer's state: what was asked, answered and spent."),
+    TOPIC_NAME(ledger, "ledger", "The trainer's state: what was requested, answered and spent."),
     TOPIC_NAME(control, "control", "The operator's commands, written by fisctl."),
     TOPIC_NAME(dead_letter, "dead-letter", "Input that was refused, with the reason."),
     {.key = "topics.create", .kind = KIND_BOOL, .offset = AT(topics.create), .standard = "true",
      .meaning = "Whether topics that do not exist are created at the start."},
     {.key = "topics.partitions", COUNT(1, 10000), .offset = AT(topics.partitions), .standard = "3",
-     .meaning = "Partitions of records, label requests, labels, examples and dead letters when they "
-                "are created; records are scored by at most so many scorers at a time. "
-                "Candidates, heads, models, ledger and control always have one."},
+     .meaning = "Partitions of records, label requests, labels, examples and dead letters when "
+                "they are created; at most this number of scorers can work at a time. Candidates, "
+                "heads, models, ledger and control always have one."},
     {.key = "topics.replication", COUNT(1, 10), .offset = AT(topics.replication), .standard = "1",
      .meaning = "Replicas of the topics that are created; 3 on a production cluster."},
     {.key = "topics.max_chunk", SIZE(KIB, 900 * KIB), .offset = AT(topics.max_chunk),
@@ -102,40 +102,41 @@ const struct option config_options[] = {
     {.key = "records.encoding", CHOICE("json", "protobuf", "raw"), .offset = AT(records.encoding),
      .standard = "json",
      .meaning = "json: an object with named columns; protobuf: fis.Record; raw: one little-endian "
-                "float32 a column. The last two need numeric columns only."},
+                "float32 per column. The last two require that all columns are numeric."},
     {.key = "records.max_bytes", SIZE(64, 16 * MIB), .offset = AT(records.max_bytes),
      .standard = "1MiB", .meaning = "A larger record goes to the dead-letter topic unread."},
     {.key = "records.id", TEXT(255), .offset = AT(records.id), .standard = "id",
-     .meaning = "The column with the record's id in JSON and CSV; without one the key of the "
-                "message, or else its place in the topic, is the id."},
+     .meaning = "The column with the record's id in JSON and CSV; without it the id is the key of "
+                "the message, or else its place in the topic."},
 
     {.key = "records.passthrough", .kind = KIND_NAMES, .min = 1, .max = 256,
      .offset = AT(records.passthrough), .example = "[photo_url]", .otherwise = "none",
-     .meaning = "Columns of JSON records that are no features but may be there; the labelling "
-                "request shows them. Any other column goes to the dead-letter topic."},
+     .meaning = "Columns of JSON records that are allowed but not features; the label request "
+                "shows them. Any other column goes to the dead-letter topic."},
 
     {.key = "labels.encoding", CHOICE("json", "protobuf"), .offset = AT(labels.encoding),
      .standard = "json", .meaning = "Encoding of label requests and of labels."},
     {.key = "labels.deadline", DURATION(0, YEAR), .offset = AT(labels.deadline), .standard = "0",
      .live = true,
-     .meaning = "A request that is not answered within this time expires: it is cancelled on the "
-                "topic, and its place is free. A late answer is used all the same. 0: it waits. "
-                "Another time holds for open requests too, whose message says the old one."},
+     .meaning = "A request that is not answered within this time expires: it is withdrawn on the "
+                "topic, and another one may take its place. A late answer is still used. 0: it "
+                "never expires. A changed deadline applies to open requests too, whose message "
+                "shows the old one."},
     {.key = "labels.replace", .kind = KIND_BOOL, .offset = AT(labels.replace),
      .standard = "false",
      .live = true,
-     .meaning = "Whether the budget has an expired request back, so that another record is asked "
-                "for in its place."},
+     .meaning = "Refund expired requests to the budget, so that other records are requested "
+                "instead."},
     {.key = "labels.votes", COUNT(1, 99), .offset = AT(labels.votes), .standard = "1",
-     .meaning = "Answers wanted for a record, each from another annotator; the class with the most "
-                "is the label. More than 1: every label must name its annotator, and a request "
-                "that the missing answers cannot change is withdrawn. Another number holds for "
-                "later requests. Budgets count records, not votes."},
+     .meaning = "Answers required for a record, each from a different annotator; the class with "
+                "most answers is the label. Above 1, every label must name its annotator, and a "
+                "request is withdrawn once the missing answers cannot change the label. A changed "
+                "number applies to later requests. Budgets count records, not votes."},
 
     {.key = "features.max_categories", COUNT(2, 10000), .offset = AT(features.max_categories),
      .standard = "1000",
-     .meaning = "Most categories that a categorical column may have in the initial set; more are an "
-                "error, since such a column is rather an id."},
+     .meaning = "Maximum number of categories of a column in the initial set; more are an error, "
+                "since such a column is probably an id."},
 
     {.key = "csv.delimiter", CHOICE("comma", "semicolon", "tab", "pipe"),
      .offset = AT(csv.delimiter), .standard = "comma",
@@ -143,255 +144,261 @@ const struct option config_options[] = {
                 "fisctl reads. A file named .tsv has tabs."},
 
     {.key = "initial.source", CHOICE("file", "topic"), .offset = AT(initial.source),
-     .standard = "file", .meaning = "Where the trainer gets the initial labelled set from."},
+     .standard = "file", .meaning = "Where the trainer reads the initial labelled set."},
     {.key = "initial.file", TEXT(4095), .offset = AT(initial.file), .need = NEED_SOMETIMES,
      .example = "initial.csv",
-     .meaning = "CSV or JSON lines with the columns and the label; a relative name starts at the "
-                "directory of this file. Needed by a trainer whose source is a file."},
+     .meaning = "CSV or JSON lines with the columns and the label; a relative name is resolved "
+                "against the directory of this file. Required by a trainer if the source is file."},
     {.key = "initial.label", TEXT(255), .offset = AT(initial.label), .standard = "label",
      .meaning = "The column with the label."},
 
     {.key = "validation.source", CHOICE("file", "topic"), .offset = AT(validation.source),
-     .standard = "file", .meaning = "Where the trainer gets the validation set from."},
+     .standard = "file", .meaning = "Where the trainer reads the validation set."},
     {.key = "validation.file", TEXT(4095), .offset = AT(validation.file), .need = NEED_SOMETIMES,
      .example = "validation.csv",
-     .meaning = "As initial.file, with the sensitive columns besides."},
+     .meaning = "As initial.file, with the sensitive columns."},
     {.key = "validation.label", TEXT(255), .offset = AT(validation.label), .standard = "label",
      .meaning = "The column with the label."},
     {.key = "validation.sensitive", .kind = KIND_NAMES, .min = 1, .max = 8,
      .offset = AT(validation.sensitive), .need = NEED_SOMETIMES, .example = "[sex]",
-     .meaning = "The columns whose values make the groups to be treated alike; several make one "
-                "group for each combination. Read from the validation set alone, never a feature. "
-                "Needed by a trainer."},
+     .meaning = "The columns whose values form the groups to be treated alike; several form one "
+                "group per combination. Read from the validation set alone, never a feature. "
+                "Required by a trainer."},
 
     {.key = "fairness.metric",
      CHOICE("demographic_parity", "equal_opportunity", "equalized_odds", "risk_disparity"),
      .offset = AT(fairness.metric), .standard = "equalized_odds",
-     .meaning = "The gap between groups that is to shrink."},
+     .meaning = "The gap between groups to reduce."},
     {.key = "fairness.target", REAL(0, 1e9), .offset = AT(fairness.target), .standard = "0",
      .live = true,
-     .meaning = "The gap that is wanted: an alarm is raised while what is served has a larger one. "
-                "The gate does not look at it. 0: no alarm."},
+     .meaning = "The acceptable gap: an alarm is raised while the served version has a larger "
+                "one. The gate does not use it. 0: no alarm."},
 
     {.key = "selection.mode", CHOICE("stream", "pool"), .offset = AT(selection.mode),
      .standard = "stream",
-     .meaning = "stream: records are scored once, as they come, and the best of a window are asked "
-                "for. pool: in each round the whole records topic is scored anew, as far as it "
-                "goes when the round begins, and the best of it are asked for. A pool that has "
-                "nothing new is looked at every 10 s, and gone through when it has grown."},
+     .meaning = "stream: records are scored once, as they arrive, and labels are requested for "
+                "the best of a window. pool: each round scores the whole records topic again, up "
+                "to its end when the round begins, and labels are requested for the best of it. "
+                "An exhausted pool is checked every 10 s, and scanned when it has grown."},
     {.key = "selection.algorithm", CHOICE("fis+", "fis", "ekg", "product", "random", "entropy"),
      .offset = AT(selection.algorithm), .standard = FIS_DEFAULT_ACQUISITION,
-     .meaning = "How records are chosen: fis+ half by expected gain for fairness and half by "
+     .meaning = "How records are selected: fis+ half by expected gain for fairness and half by "
                 "entropy; fis as published; ekg by expected gain alone; product by gain times "
                 "entropy; entropy and random for comparison."},
     {.key = "selection.strategy", COUNT(1, 2), .offset = AT(selection.strategy), STANDARD(STRATEGY),
-     .meaning = "Proxy label of the algorithm fis: 1 the class whose accuracy influence is least, "
-                "2 the predicted class."},
+     .meaning = "Proxy label of the algorithm fis: 1, the class with the least accuracy "
+                "influence; 2, the predicted class."},
     {.key = "selection.labels_per_round", COUNT(1, 65536),
      .offset = AT(selection.labels_per_round), STANDARD(LABELS_PER_ROUND),
-     .meaning = "Labels bought in a round (with fis: those that are accepted, as fisctl labels says "
-                "it); a round ends with the gate's verdict on a new version."},
+     .meaning = "Labels bought in a round (with fis: labels accepted, as fisctl labels shows); a "
+                "round ends with the gate's verdict on a new version."},
     {.key = "selection.rounds", COUNT(0, 1000000000), .offset = AT(selection.rounds),
      .standard = "0", .live = true,
      .meaning = "Rounds with labels after which the trainer stops asking; 0: no limit."},
     {.key = "selection.budget", BIG(0, UINT64_C(1000000000000)), .offset = AT(selection.budget),
      .standard = "0", .live = true,
-     .meaning = "Labels to be bought in all; 0: no limit."},
+     .meaning = "Labels bought in total; 0: no limit."},
     {.key = "selection.daily_budget", BIG(0, UINT64_C(1000000000000)),
      .offset = AT(selection.daily_budget), .standard = "0",
      .live = true,
-     .meaning = "Labels to be asked for in a day (UTC), not more than budget; 0: no limit."},
+     .meaning = "Labels requested per day (UTC), not more than budget; 0: no limit."},
     {.key = "selection.in_flight", COUNT(0, 65536), .offset = AT(selection.in_flight),
      .standard = "0", .live = true,
-     .meaning = "Most label requests without an answer; 0: as many as labels_per_round."},
+     .meaning = "Maximum number of open label requests; 0: labels_per_round."},
     {.key = "selection.window_records", COUNT(1, 1000000000),
      .offset = AT(selection.window_records), .standard = "10000",
      .live = true,
-     .meaning = "Records that are scored before the best of them are asked for; in mode stream."},
+     .meaning = "Records scored before labels are requested for the best of them; in mode stream."},
     {.key = "selection.window_time", DURATION(0, YEAR), .offset = AT(selection.window_time),
      .live = true,
      .standard = "0",
      .meaning = "A window also closes this long after its first candidate, full or not; 0: only "
                 "when full. In mode stream."},
     {.key = "selection.heap", COUNT(0, 1000000), .offset = AT(selection.heap), .standard = "0",
-     .meaning = "Candidates kept in wait, per criterion; 0: twice labels_per_round. Not fewer than "
+     .meaning = "Candidates held per criterion; 0: twice labels_per_round. At least "
                 "labels_per_round."},
     {.key = "selection.round_deadline", DURATION(0, YEAR), .offset = AT(selection.round_deadline),
      .standard = "0",
      .live = true,
-     .meaning = "A round ends after this time with the labels it has got, if there is one; "
-                "requests stay open. 0: it waits."},
+     .meaning = "A round ends after this time with the labels received so far, if any; its "
+                "requests stay open. 0: it waits for all."},
     {.key = "selection.seed", BIG(0, UINT64_MAX), .offset = AT(selection.seed), STANDARD(SEED),
-     .meaning = "Seed of what is drawn at random in the selection."},
+     .meaning = "Seed of random choices in the selection."},
 
     {.key = "training.hidden", .kind = KIND_LAYERS, .min = 0, .max = CONFIG_LAYERS_MAX,
-     .item_min = 1, .item_max = 8192, .offset = AT(training.hidden), .standard = "[" FIS_DEFAULT_TEXT(FIS_DEFAULT_HIDDEN) "]",
+     .item_min = 1, .item_max = 8192, .offset = AT(training.hidden),
+     .standard = "[" FIS_DEFAULT_TEXT(FIS_DEFAULT_HIDDEN) "]",
      .meaning = "Widths of the hidden layers; [] is a linear model."},
     {.key = "training.learning_rate", REAL(0, 1e9), .above = true,
      .offset = AT(training.learning_rate), STANDARD(LEARNING_RATE),
-     .meaning = "Step length of the descent."},
+     .meaning = "Learning rate."},
     {.key = "training.momentum", REAL(0, 1), .below = true, .offset = AT(training.momentum),
      STANDARD(MOMENTUM), .meaning = "Nesterov momentum."},
     {.key = "training.weight_decay", REAL(0, 1), .offset = AT(training.weight_decay),
      STANDARD(WEIGHT_DECAY), .meaning = "Weight decay (L2)."},
     {.key = "training.batch", COUNT(1, 65536), .offset = AT(training.batch), STANDARD(BATCH),
-     .meaning = "Examples in a training step."},
+     .meaning = "Examples per training step."},
     {.key = "training.warm_up_epochs", COUNT(0, 10000), .offset = AT(training.warm_up_epochs),
-     STANDARD(WARM_UP_EPOCHS), .meaning = "Passes over the initial labelled set before the first version."},
+     STANDARD(WARM_UP_EPOCHS), .meaning = "Passes over the initial labelled set before the first "
+                                          "version."},
     {.key = "training.steps_per_round", COUNT(1, 1000000), .offset = AT(training.steps_per_round),
      STANDARD(STEPS_PER_ROUND), .meaning = "Training steps in a round."},
     {.key = "training.copies", CHOICE("boosted", "plain", "mixed"), .offset = AT(training.copies),
      .example = "boosted",
      .otherwise = "boosted for fis+, ekg and product; mixed for fis; plain for random and entropy",
-     .meaning = "boosted: an anchor on all labels and a second copy that sees the kept ones more "
-                "often; mixed: one model on old and kept labels; plain: one model on all labels."},
+     .meaning = "boosted: an anchor trained on all labels, and boosted copies that see the kept "
+                "ones more often; mixed: one model on old and kept labels; plain: one on all "
+                "labels."},
     {.key = "training.mix", REAL(0, 1), .offset = AT(training.mix), STANDARD(MIX),
      .meaning = "With copies: mixed, the share of each batch drawn from the kept labels."},
     {.key = "training.boost", REAL(0, 1), .offset = AT(training.boost), STANDARD(BOOST),
-     .meaning = "With copies: boosted, how likely a batch of the boosted copy is drawn from the "
-                "kept labels."},
+     .meaning = "With copies: boosted, the probability that a batch of a boosted copy is drawn "
+                "from the kept labels."},
     {.key = "training.average_every", COUNT(1, 1000000), .offset = AT(training.average_every),
      STANDARD(AVERAGE_EVERY),
-     .meaning = "The version offered at the end of a round is the mean of the weights after every "
-                "so many steps."},
+     .meaning = "The weights offered at the end of a round are the mean of snapshots taken after "
+                "each such number of steps."},
     {.key = "training.seed", BIG(0, UINT64_MAX), .offset = AT(training.seed), STANDARD(SEED),
      .meaning = "Seed of the first weights and of the order of examples."},
 
     {.key = "gate.epsilon", REAL(0, 1), .offset = AT(gate.epsilon), STANDARD(EPSILON),
      .meaning = "How much validation accuracy a version may lose and still be published."},
-    {.key = "gate.floor_errors", REAL(0, 10), .offset = AT(gate.floor_errors), STANDARD(FLOOR_ERRORS),
-     .meaning = "Standard errors of its accuracy that a fairer version must have to spare above "
-                "that floor, since the best of several looks better than it is. 0: the bare "
-                "floor, which is fairer and costs some accuracy."},
+    {.key = "gate.floor_errors", REAL(0, 10), .offset = AT(gate.floor_errors),
+     STANDARD(FLOOR_ERRORS),
+     .meaning = "Standard errors by which the accuracy of a fairer version must exceed that "
+                "floor, since the best of several looks better than it is. 0: the floor itself, "
+                "which is fairer and costs some accuracy."},
     {.key = "gate.min_rows", COUNT(0, 1000000000), .offset = AT(gate.min_rows), STANDARD(MIN_ROWS),
-     .meaning = "With fewer validation rows nothing can be judged and nothing is published."},
+     .meaning = "With fewer validation rows no version after the first is published."},
     {.key = "gate.min_cell", COUNT(1, 1000000), .offset = AT(gate.min_cell), STANDARD(MIN_CELL),
-     .meaning = "Nor with fewer rows in a cell (a group, or a group and class) that the metric "
-                "needs."},
+     .meaning = "The same, if a cell (a group, or a group and class) that the metric needs has "
+                "fewer rows."},
     {.key = "gate.warn_cell", COUNT(1, 1000000), .offset = AT(gate.warn_cell), STANDARD(WARN_CELL),
-     .meaning = "A warning is given when such a cell has fewer rows than this."},
+     .meaning = "An alarm is raised when such a cell has fewer rows."},
     {.key = "gate.cross_fit", CHOICE("auto", "on", "off"), .offset = AT(gate.cross_fit),
      .standard = "auto",
      .meaning = "Two boosted copies, each judged on the validation rows that did not guide it; "
-                "off: half of the rows guide and the other half judge. auto: on from " ROWS_FOR_AUTO " rows."},
+                "off: half of the rows guide, the other half judge. auto: on from " ROWS_FOR_AUTO
+                " rows."},
     {.key = "gate.precondition", CHOICE("auto", "on", "off"), .offset = AT(gate.precondition),
      .standard = "auto",
      .meaning = "Whether directions are scaled by the curvature of the last layer. auto: on from "
                 ROWS_FOR_AUTO " rows, but not with privacy.noise."},
     {.key = "gate.replace", CHOICE("fairer", "always"), .offset = AT(gate.replace),
      .standard = "fairer",
-     .meaning = "fairer: a version replaces the served one when it is fairer by more than "
-                "standard_errors, or the served one has fallen behind; always: every version that "
-                "keeps accuracy does."},
+     .meaning = "fairer: a version replaces the served one if it is fairer by more than "
+                "standard_errors, or if the served one has fallen below the floor; always: every "
+                "version that keeps accuracy does."},
     {.key = "gate.standard_errors", REAL(0, 10), .offset = AT(gate.standard_errors),
      STANDARD(STANDARD_ERRORS), .meaning = "See gate.replace."},
     {.key = "gate.bootstrap", COUNT(20, 10000), .offset = AT(gate.bootstrap), STANDARD(RESAMPLES),
-     .meaning = "Samples behind standard errors and intervals."},
+     .meaning = "Bootstrap samples for standard errors and intervals."},
     {.key = "gate.patience", COUNT(0, 1000000), .offset = AT(gate.patience), STANDARD(PATIENCE),
      .live = true,
-     .meaning = "After so many rejected versions in a row that fell below the floor of accuracy or "
-                "were no numbers at all, training goes back to the model that is served; 0: never."},
+     .meaning = "After this number of versions in a row that were rejected below the accuracy "
+                "floor or as not finite, training returns to the served model; 0: never."},
 
     {.key = "scorer.batch", COUNT(1, 65536), .offset = AT(scorer.batch), .standard = "4096",
-     .meaning = "Most records that are scored together."},
+     .meaning = "Maximum number of records scored together."},
     {.key = "scorer.batches_in_flight", COUNT(1, 16), .offset = AT(scorer.batches_in_flight),
      .standard = "16",
-     .meaning = "Batches at work at a time, from reading to the acknowledgement of what was offered; "
-                "when all are, the consumer waits."},
+     .meaning = "Batches in work at a time, from reading to the acknowledgement of the offers; "
+                "the consumer waits for a free one."},
     {.key = "scorer.queue_bytes", SIZE(64 * KIB, 2048 * MIB), .offset = AT(scorer.queue_bytes),
-     .standard = "32MiB", .meaning = "Most bytes of records fetched ahead of scoring."},
+     .standard = "32MiB", .meaning = "Maximum bytes of records fetched ahead of scoring."},
 
     {.key = "privacy.noise", REAL(0, 1e6), .offset = AT(privacy.noise), .standard = "0",
-     .meaning = "Noise on the directions that heads carry, in units of what one validation example "
-                "can change (docs/threat-model.md); directions are then of the last layer alone. 0: "
-                "none, and heads are exact."},
+     .meaning = "Noise on the directions in heads, in units of what one validation example can "
+                "change (docs/threat-model.md); directions are then of the last layer alone. 0: "
+                "no noise."},
     {.key = "privacy.clip", REAL(0, 1e6), .above = true, .offset = AT(privacy.clip),
      STANDARD(CLIP),
-     .meaning = "With noise: longest gradient of an example; what is longer is cut off. Small, so "
-                "that nearly all are cut off and every example has the same say, is best."},
+     .meaning = "With noise: gradients of an example are clipped to this length. Best is a small "
+                "value that clips nearly all, so that every example has the same weight."},
     {.key = "privacy.delta", REAL(0, 1), .above = true, .below = true, .offset = AT(privacy.delta),
      STANDARD(DELTA), .meaning = "With noise: the delta for which epsilon is shown; well below "
-                                    "one over the number of validation examples."},
+                                 "one over the number of validation examples."},
     {.key = "privacy.key", .kind = KIND_STRING, .min = 32, .max = 4096, .secret = true,
      .offset = AT(privacy.key),
      .example = "file:/etc/fisd/noise.key",
-     .otherwise = "a random key of each process; a restart then costs as much as a refresh",
-     .meaning = "With noise: the secret that it is drawn with, the same for all trainers of the "
-                "pipeline; a text, file:/path, or credential:name. Whoever has it and the ledger "
-                "can take the noise off."},
+     .otherwise = "a random key per process; each restart then costs as much privacy as a refresh",
+     .meaning = "With noise: the secret from which it is derived, the same for all trainers of "
+                "the pipeline; a text, file:/path, or credential:name. It can remove the noise, "
+                "together with the ledger."},
 
     {.key = "runtime.commit_interval", DURATION(10, MINUTE),
      .offset = AT(runtime.commit_interval), .standard = "200ms",
      .live = true,
-     .meaning = "How often what was done is committed to Kafka."},
+     .meaning = "Interval between commits to Kafka."},
     {.key = "runtime.shutdown_timeout", DURATION(1000, 25000),
      .offset = AT(runtime.shutdown_timeout), .standard = "20s",
      .live = true,
-     .meaning = "Longest time from SIGTERM to the end of the process."},
+     .meaning = "Maximum time from SIGTERM to the end of the process."},
     {.key = "runtime.workers", COUNT(1, 64), .offset = AT(runtime.workers), .standard = "1",
-     .meaning = "Threads that score and train."},
+     .meaning = "Threads for scoring and training."},
 
     {.key = "http.listen", TEXT(64), .offset = AT(http.listen), .standard = "auto",
      .meaning = "Where dashboard, metrics and API are served: an IP address and a port. auto: "
                 "127.0.0.1:9464 or, when that is taken, the next free port (the log says which). "
-                "off: nowhere. Reach beyond this machine wants TLS and a token."},
+                "off: nowhere. Listening beyond loopback requires TLS and a token."},
     {.key = "http.token_file", TEXT(4095), .offset = AT(http.token_file),
-     .example = "/etc/fisd/http.token", .otherwise = "nobody may give commands by HTTP",
-     .meaning = "File whose first line is the token (16 characters or more) that commands need, or "
-                "credential:name for one of systemd's. Read again on SIGHUP."},
+     .example = "/etc/fisd/http.token", .otherwise = "no commands by HTTP",
+     .meaning = "File whose first line is the bearer token (16 characters or more) that commands "
+                "require, or credential:name for a systemd credential. Read again on SIGHUP."},
     {.key = "http.protect", CHOICE("commands", "all"), .offset = AT(http.protect),
      .standard = "commands",
-     .meaning = "What needs the token: commands, or metrics and API too. The health pages, and the "
-                "dashboard's own files, never do."},
+     .meaning = "What requires the token: commands, or metrics and API too. The health pages and "
+                "the dashboard's files never do."},
     {.key = "http.tls_cert", TEXT(4095), .offset = AT(http.tls_cert),
      .example = "/etc/fisd/http.crt", .otherwise = "plain HTTP",
      .meaning = "Certificate (and chain) in PEM: a file, or credential:name."},
     {.key = "http.tls_key", TEXT(4095), .offset = AT(http.tls_key), .example = "/etc/fisd/http.key",
      .otherwise = "plain HTTP", .meaning = "Its key in PEM: a file, or credential:name."},
     {.key = "http.max_connections", COUNT(1, 1000), .offset = AT(http.max_connections),
-     .standard = "32", .meaning = "Connections at a time; more wait."},
+     .standard = "32", .meaning = "Maximum number of connections; further ones wait."},
     {.key = "http.timeout", DURATION(100, 10 * MINUTE), .offset = AT(http.timeout),
      .standard = "10s",
-     .meaning = "Longest time that a request and its answer, or an idle connection, may take."},
+     .meaning = "Maximum duration of a request with its response, and of an idle connection."},
     {.key = "http.group_names", .kind = KIND_BOOL, .offset = AT(http.group_names),
      .standard = "false",
-     .meaning = "Whether groups are shown by the values of the sensitive columns; else by number."},
+     .meaning = "Show groups by the values of the sensitive columns instead of by number."},
 
     {.key = "alarms.label_age", DURATION(0, YEAR), .offset = AT(alarms.label_age),
      .standard = "1d", .live = true,
-     .meaning = "labels_stuck: a request has been open for so long. 0: no such alarm."},
+     .meaning = "labels_stuck: a request has been open for this long. 0: no such alarm."},
     {.key = "alarms.starved", DURATION(0, YEAR), .offset = AT(alarms.starved), .standard = "15m",
      .live = true,
-     .meaning = "labels_starved: there is budget and nothing to ask for, for so long. 0: no such "
+     .meaning = "labels_starved: for this long there has been budget and no candidate. 0: no such "
                 "alarm."},
     {.key = "alarms.budget_left", REAL(0, 1), .offset = AT(alarms.budget_left), .standard = "0.1",
      .live = true,
      .meaning = "budget_low, daily_budget_low: less than this share of selection.budget, or of "
-                "selection.daily_budget, is left; none left is always one."},
+                "selection.daily_budget, is left; an exhausted budget always raises it."},
     {.key = "alarms.rejected", COUNT(0, 1000000), .offset = AT(alarms.rejected), .standard = "5",
      .live = true,
-     .meaning = "gate_rejecting: so many versions in a row were rejected. 0: no such alarm."},
+     .meaning = "gate_rejecting: this number of versions in a row were rejected. 0: no such "
+                "alarm."},
     {.key = "alarms.validation_age", DURATION(0, 10 * YEAR), .offset = AT(alarms.validation_age),
      .standard = "90d", .live = true,
-     .meaning = "validation_stale: the newest validation row (or the file) is so old. 0: no such "
-                "alarm."},
+     .meaning = "validation_stale: the newest validation row (or the file) is this old. 0: no "
+                "such alarm."},
     {.key = "alarms.drift", REAL(0, 1000), .offset = AT(alarms.drift), .standard = "0.25",
      .live = true,
      .meaning = "drift: a column of the records has a population stability index above this, "
                 "against the initial set. 0: no such alarm."},
     {.key = "alarms.rate_moved", REAL(0, 1), .offset = AT(alarms.rate_moved), .standard = "0.1",
      .live = true,
-     .meaning = "group_rate_moved: P(yhat = positive) of a group differs by more than this, and by "
-                "more than three standard errors, between what is served and one of the versions "
-                "before it. 0: no such alarm."},
+     .meaning = "group_rate_moved: P(yhat = positive) of a group differs by more than this, and "
+                "by more than three standard errors, between the served version and an earlier "
+                "one. 0: no such alarm."},
     {.key = "alarms.dead_letters", REAL(0, 1), .offset = AT(alarms.dead_letters),
      .standard = "0.01", .live = true,
-     .meaning = "dead_letters: more than this share of the last five minutes' messages, and ten of "
-                "them, could not be used. 0: no such alarm."},
+     .meaning = "dead_letters: more than this share of the messages of five minutes, and at least "
+                "ten, were refused. 0: no such alarm."},
 
     {.key = "log.level", CHOICE("debug", "info", "warn", "error"), .offset = AT(log.level),
      .standard = "info", .live = true,
-     .meaning = "Least serious line that is logged."},
+     .meaning = "Minimum level of log lines."},
     {.key = NULL},
 };
 
@@ -400,12 +407,12 @@ const struct option config_column_options[] = {
      .need = NEED_ALWAYS, .example = "age", .meaning = "Name of the column."},
     {.key = "columns[].type", CHOICE("numeric", "categorical"),
      .offset = offsetof(struct config_column, type), .standard = "numeric",
-     .meaning = "categorical: one input for each category of the initial set and one for unseen "
-                "ones."},
+     .meaning = "categorical: one input per category of the initial set, and one for unseen "
+                "categories."},
     {.key = "columns[].scale", CHOICE("standard", "none"),
      .offset = offsetof(struct config_column, scale), .standard = "standard",
-     .meaning = "standard: less the mean, over the standard deviation, of the initial set; numeric "
-                "columns only."},
+     .meaning = "standard: minus the mean, divided by the standard deviation, of the initial set; "
+                "numeric columns only."},
     {.key = NULL},
 };
 /* clang-format on */

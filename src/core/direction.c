@@ -160,7 +160,7 @@ static int check_rows(const struct fis_shape *shape, const struct fis_rows *rows
         return fis_fail(e, FIS_INPUT, "directions: rows have no groups");
     for (uint32_t i = 0; index && i < n_index; i++)
         if (index[i] >= rows->n)
-            return fis_fail(e, FIS_INPUT, "directions: row %u wanted, there are %u", index[i],
+            return fis_fail(e, FIS_INPUT, "directions: row %u expected, there are %u", index[i],
                             rows->n);
     return 0;
 }

@@ -190,7 +190,7 @@ static int check(const struct fis_direction_options *o, uint32_t n, struct fis_e
     if (n == 0)
         return fis_fail(e, FIS_INPUT, "directions: no rows");
     if (!(o->privacy->noise > 0 && o->privacy->clip > 0))
-        return fis_fail(e, FIS_INPUT, "directions: noise %g, clip %g; numbers above 0 are wanted",
+        return fis_fail(e, FIS_INPUT, "directions: noise %g, clip %g; numbers above 0 are expected",
                         o->privacy->noise, o->privacy->clip);
     return 0;
 }

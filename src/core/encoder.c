@@ -76,7 +76,7 @@ static int refuse_text(const struct fis_column *c, const struct fis_value *v, st
         while (n > 0 && ((unsigned char)v->text[n] & 0xc0) == 0x80)
             n--;
     }
-    return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: number wanted, text \"%.*s%s\" found",
+    return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: number expected, text \"%.*s%s\" found",
                       c->name, (int)n, n ? v->text : "", n < v->length ? "…" : "");
 }
 
@@ -86,7 +86,7 @@ int fis_column_check(const struct fis_column *c, const struct fis_value *v, stru
         return 0;
     if (c->type == FIS_CATEGORICAL) {
         if (v->kind != FIS_VALUE_TEXT)
-            return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: text wanted, number %.9g found",
+            return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: text expected, number %.9g found",
                               c->name, v->number);
         return 0;
     }
@@ -177,7 +177,7 @@ int fis_encoder_encode_packed(const struct fis_encoder *enc, const void *values,
 {
     assert(enc->finished);
     if (n != enc->n)
-        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%u features, %u wanted", n, enc->n);
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%u features, %u expected", n, enc->n);
     if (enc->flat && encoder_flat_run(enc, values, x))
         return 0;
     int rc = refuse_floats(enc, values, e);

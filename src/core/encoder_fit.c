@@ -33,13 +33,13 @@ static int check_columns(const struct fis_column *columns, uint32_t n, struct fi
     for (uint32_t i = 0; i < n; i++) {
         const struct fis_column *c = &columns[i];
         if (!c->name || !c->name[0] || strlen(c->name) > ENCODER_NAME_MAX)
-            return fis_fail(e, FIS_INPUT, "column %u: a name of 1 to %u bytes wanted", i,
+            return fis_fail(e, FIS_INPUT, "column %u: a name of 1 to %u bytes expected", i,
                             ENCODER_NAME_MAX);
         if (c->type != FIS_NUMERIC && c->type != FIS_CATEGORICAL)
-            return fis_fail(e, FIS_INPUT, "column %s: type %d, numeric or categorical wanted",
+            return fis_fail(e, FIS_INPUT, "column %s: type %d, numeric or categorical expected",
                             c->name, (int)c->type);
         if (c->type == FIS_NUMERIC && c->scale != FIS_SCALE_STANDARD && c->scale != FIS_SCALE_NONE)
-            return fis_fail(e, FIS_INPUT, "column %s: scale %d, standard or none wanted", c->name,
+            return fis_fail(e, FIS_INPUT, "column %s: scale %d, standard or none expected", c->name,
                             (int)c->scale);
     }
     return 0;

@@ -54,7 +54,7 @@ static int take_numeric(struct encoder_column *c, const struct fis_encoder_colum
         return fis_fail(e, FIS_INPUT, "column %s: numeric, but with categories", c->pub.name);
     if (!isfinite(s->mean) || !isfinite(s->deviation) || !(s->deviation > 0.0))
         return fis_fail(e, FIS_INPUT,
-                        "column %s: mean %g and deviation %g, finite and above 0 wanted",
+                        "column %s: mean %g and deviation %g, finite and above 0 expected",
                         c->pub.name, s->mean, s->deviation);
     c->mean = s->mean;
     c->deviation = s->deviation;

@@ -49,7 +49,7 @@ static int enough(uint32_t have, uint32_t want, uint32_t group, uint32_t class, 
 {
     if (have >= want)
         return 0;
-    return fis_fail(e, FIS_INPUT, "group %u, class %u: %u rows, %u wanted", group, class, have,
+    return fis_fail(e, FIS_INPUT, "group %u, class %u: %u rows, %u expected", group, class, have,
                     want);
 }
 
@@ -59,7 +59,8 @@ int fairness_cells_check(const struct fairness_cells *c, enum fis_metric metric,
 {
     for (uint32_t g = 0; g < n_groups; g++) {
         if (c->group[g] < min_cell)
-            return fis_fail(e, FIS_INPUT, "group %u: %u rows, %u wanted", g, c->group[g], min_cell);
+            return fis_fail(e, FIS_INPUT, "group %u: %u rows, %u "
+                                          "expected", g, c->group[g], min_cell);
         for (uint32_t k = 0; k < classes; k++) {
             int rc = needs_class(metric, classes, positive, k)
                          ? enough(c->label[g][k], min_cell, g, k, e)

@@ -96,7 +96,7 @@ static void forward_range(const struct gate_rows *g, const float *params, uint32
     }
 }
 
-/* logits: NULL when the risk is not wanted. */
+/* logits: NULL when the risk is not needed. */
 static void measure(const struct gate_rows *g, const struct judged *j, const float *logits,
                     const uint32_t *rows, struct fis_metrics *out)
 {

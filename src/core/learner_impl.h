@@ -40,7 +40,7 @@ struct fis_learner {
     uint32_t n_kept[FIS_MAX_FOLDS], n_marks; /* n_marks: rows kept by any fold */
     uint32_t n_excluded;
 
-    /* The anchor's epoch: a shuffle of the rows it learns from, drawn anew when they change. */
+    /* The anchor's epoch: a shuffle of the rows it learns from, drawn again when they change. */
     uint32_t *order;
     uint32_t order_n, order_at, order_capacity;
     struct fis_rng shuffle, boost[FIS_MAX_FOLDS];

@@ -88,7 +88,7 @@ struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_
     size_t outputs = (1 + (size_t)max_directions) * (widest(shape, 1, last) + NETWORK_MAX_UNITS);
     size_t tile = NETWORK_MAX_TILE * (outputs + NETWORK_MAX_CHUNK);
     /* Lists of a tile, the last of them cut short when it is not sparse; and what network_kernel's
-     * others wants. */
+     * others need. */
     size_t listed = (pad / 4 + shape->width[0] + 31) / 16 * 16;
 
     struct fis_scratch *s = fis_calloc(1, sizeof *s);

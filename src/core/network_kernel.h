@@ -44,7 +44,7 @@ struct network_kernel {
     /* The values of x [in] that are not 0, and where they are: how many. index and value have room
      * for in + 16. */
     uint32_t (*others)(const float *x, uint32_t in, uint32_t *index, float *value);
-    /* A tile of records of which what is not 0 is told: row i has value[k] at index[k] for k in
+    /* A tile of records given by their nonzero entries: row i has value[k] at index[k] for k in
      * [from[i], from[i + 1]). Columns [first, end) of z [columns][rows] = bias [columns] + sum of
      * value[k] times row index[k] of w, with the same additions in the same order as `block` has
      * them. w: a block [in][chunk] for each `chunk` columns. first, end: multiples of chunk, and
@@ -52,7 +52,7 @@ struct network_kernel {
     void (*sparse)(const float *w, uint32_t in, uint32_t first, uint32_t end, const uint32_t *from,
                    const uint32_t *index, const float *value, const float *bias, float *z);
     /* Such a tile to the logits z [NETWORK_FEW][rows] and the tangents dz, likewise; NULL: not
-     * wanted. */
+     * requested. */
     void (*shallow)(const struct network_shallow *s, const uint32_t *from, const uint32_t *index,
                     const float *value, float *z, float *dz);
     /* The outputs of one hidden layer, with the same additions in the same order as shallow has

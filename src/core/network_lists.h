@@ -22,7 +22,7 @@ struct network_lists {
     float *rows, *bias;
 };
 
-/* Returns the floats that make() wants. */
+/* Returns the floats that make() needs. */
 size_t network_lists_init(struct network_lists *l, const struct network_kernel *k,
                           const struct fis_shape *shape, uint32_t slots, uint32_t first_slots);
 /* slabs [slots]: parameters, then directions. to: aligned to 64 bytes and 0 throughout; it is kept.

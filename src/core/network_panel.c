@@ -178,7 +178,7 @@ static void run_layer(const struct fis_panel *p, uint32_t l, const float *a, uin
         network_kernel_run(k, w, in, out, a + (size_t)t * stride * k->rows, NULL, z + t * step);
 }
 
-/* What is not 0 of a tile of dense rows, told by the scratch's lists. 0 when a row is not sparse.
+/* What is not 0 of a tile of dense rows, as the scratch's lists. 0 when a row is not sparse.
  */
 static int list(const struct fis_panel *p, const float *x, struct fis_scratch *s)
 {

@@ -35,13 +35,13 @@ struct network_tile {
     const float *logits;
     const float *tangents[FIS_MAX_DIRECTIONS]; /* NULL: not computed, or 0 throughout */
 };
-/* Of a tile that is not whole: nonzero when the rest of it is wanted, and then `take` comes again.
+/* Of a tile that is not whole: nonzero when the rest of it is needed, and then `take` comes again.
  */
 typedef int network_take_fn(void *arg, const struct network_tile *t);
 
 /* All rows, a tile at a time, to `take`. `influence`: instead of logits and tangents, probabilities
  * p and the influences s_k - p.s. foremost: the direction that is computed first, with those that
- * cannot come after it, and the others when `take` wants them; NETWORK_ALL: all at once;
+ * cannot come after it, and the others when `take` needs them; NETWORK_ALL: all at once;
  * NETWORK_NONE: none at all. */
 #define NETWORK_ALL UINT32_MAX
 #define NETWORK_NONE (UINT32_MAX - 1)

@@ -117,7 +117,7 @@ void fis_profile_clear(struct fis_profile *p)
 }
 
 /* Each column is halved by itself, so that all still count the same rows: what an odd count leaves
- * over goes by turns to the one bin or the other. */
+ * over goes in turns to the one bin or the other. */
 static void halve(struct fis_profile *p)
 {
     for (uint32_t i = 0; i < p->n; i++) {
@@ -154,7 +154,7 @@ int fis_profile_load(struct fis_profile *p, const uint32_t *counts, uint32_t n, 
 {
     uint64_t rows = 0;
     if (n != p->n_counts)
-        return fis_fail(e, FIS_INPUT, "distribution: %u counts, %u wanted", n, p->n_counts);
+        return fis_fail(e, FIS_INPUT, "distribution: %u counts, %u expected", n, p->n_counts);
     for (uint32_t i = 0; i < p->n; i++) {
         uint64_t sum = 0;
         for (uint32_t k = 0; k < p->columns[i].bins; k++)

@@ -75,7 +75,7 @@ static int open_file(struct data_rows *r, enum data_format format, struct fis_er
     const struct data_options *o = r->options;
     struct stat st;
     if (o->regular && stat(r->path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        fis_fail(e, FIS_INPUT, "not a regular file, which is wanted since it is read twice");
+        fis_fail(e, FIS_INPUT, "not a regular file, which is required since it is read twice");
         return data_rows_refuse(r, 0, e);
     }
     r->fd = open(r->path, O_RDONLY | O_CLOEXEC);

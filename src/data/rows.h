@@ -46,7 +46,7 @@ struct data_options {
 
 struct data_rows;
 
-/* Opens and reads the header. INPUT: no such file, no header, a wanted column that is not there
+/* Opens and reads the header. INPUT: no such file, no header, a requested column that is not there
  * (the error lists those that are). `options` and its columns are borrowed until the close. */
 struct data_rows *data_rows_open(const char *path, const struct data_options *options,
                                  struct fis_error *e) FIS_MUST_CHECK;

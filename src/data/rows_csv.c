@@ -110,9 +110,9 @@ static int read_cell(const struct data_column *column, struct wire_bytes cell,
     if (wire_csv_number(cell.data, cell.length, &value->number) == 0)
         return 0;
     if (column->secret)
-        return fis_fail(e, FIS_INPUT, "column %s: a decimal number wanted", column->name);
+        return fis_fail(e, FIS_INPUT, "column %s: a decimal number expected", column->name);
     size_t shown = wire_utf8_prefix(cell.data, cell.length < 40 ? cell.length : 40);
-    return fis_fail(e, FIS_INPUT, "column %s: a decimal number wanted, \"%.*s%s\" found",
+    return fis_fail(e, FIS_INPUT, "column %s: a decimal number expected, \"%.*s%s\" found",
                     column->name, (int)shown, (const char *)cell.data,
                     shown < cell.length ? "…" : "");
 }

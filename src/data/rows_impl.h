@@ -32,7 +32,7 @@ struct data_rows {
     struct wire_buffer text;          /* the line at hand */
     json_t *object;                   /* it, decoded; the values point into it */
     int *seen;                        /* [options->n_columns] */
-    char (*digits)[WIRE_JSON_DIGITS]; /* [options->n_columns] numbers that are wanted as text */
+    char (*digits)[WIRE_JSON_DIGITS]; /* [options->n_columns] numbers that are requested as text */
 };
 
 /* The next piece of the file, into chunk: its length, 0 at the end, or an error. */
@@ -52,7 +52,7 @@ int data_csv_object(struct data_rows *r, const struct wire_csv_row *row, struct 
 int data_json_next(struct data_rows *r, struct fis_error *e) FIS_MUST_CHECK;
 int data_json_values(struct data_rows *r, struct fis_value *values,
                      struct fis_error *e) FIS_MUST_CHECK;
-/* At the end: whether every wanted column was in some row. */
+/* At the end: whether every requested column was in some row. */
 int data_json_check_seen(struct data_rows *r, struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

@@ -62,9 +62,9 @@ static int refuse_kind(const struct data_column *column, const json_t *v, const 
 {
     char shown[WIRE_JSON_SHOWN];
     if (column->secret)
-        return fis_fail(e, FIS_INPUT, "column %s: %s wanted", column->name, wanted);
+        return fis_fail(e, FIS_INPUT, "column %s: %s expected", column->name, wanted);
     wire_json_show(v, shown);
-    return fis_fail(e, FIS_INPUT, "column %s: %s wanted, %s found", column->name, wanted, shown);
+    return fis_fail(e, FIS_INPUT, "column %s: %s expected, %s found", column->name, wanted, shown);
 }
 
 static int read_member(const struct data_column *column, const json_t *v, char *digits,

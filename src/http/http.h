@@ -34,11 +34,9 @@ enum http_method { HTTP_GET = 1, HTTP_POST };
  * (without one configured: nobody, 403). */
 enum http_access { HTTP_OPEN = 1, HTTP_READ, HTTP_COMMAND };
 
-struct http_route;
 struct http_request {
     enum http_method method;
     const char *path; /* decoded, without the query */
-    const struct http_route *route;
     const char *rest; /* what stands behind the path of a `below` route; else "" */
     const void *body;
     size_t body_length;
@@ -77,14 +75,13 @@ struct http_route {
     bool below;
     enum http_access access;
     http_handler_fn *handle;
-    const void *arg; /* the handler's own: r->route->arg */
 };
 
 struct http_options {
     const char *listen;       /* "host:port"; an IP address ([::1]:80) or localhost; port 0: any */
     uint32_t tries;           /* ports to try, upwards, when one is taken; 0 is 1 */
     const char *token;        /* NULL: none */
-    bool protect_reads;       /* HTTP_READ wants the token */
+    bool protect_reads;       /* HTTP_READ requires the token */
     const char *cert, *key;   /* PEM texts; NULL: no TLS */
     uint32_t max_connections; /* 1 or more */
     uint64_t timeout_ms;

@@ -32,7 +32,7 @@ struct http_server {
     char *token, *cert, *key;
     struct http_connection *connections;
     struct http_counts counts;
-    struct fis_error mhd_error; /* what the library said last while it started */
+    struct fis_error mhd_error; /* the library's last message while it started */
 };
 
 /* Binds and listens. *fd is the caller's. */

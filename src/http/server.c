@@ -1,5 +1,5 @@
 /* The server's life, and its place on the loop: the library's descriptor says when there is
- * something to do, its timeout when it wants to be called without that. */
+ * something to do, its timeout when it must be called without that. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,7 +10,7 @@
 
 /* Of a connection: request line, headers and the headers of the answer. */
 #define CONNECTION_BYTES ((size_t)32 << 10)
-/* How often connections are looked at whose time may be over. The library wants to be called now
+/* How often connections are looked at whose time may be over. The library must be called now
  * and then in any case: it listens again, after all connections were taken, when it is. */
 #define SWEEP_MS 250
 

@@ -151,8 +151,6 @@ int trainer_role_restore_entry(struct trainer_role *m, const struct wire_ledger_
                                struct fis_error *e) FIS_MUST_CHECK;
 int trainer_role_restore_checkpoint(struct trainer_role *m, struct wire_bytes learner,
                                     struct wire_bytes gate, struct fis_error *e) FIS_MUST_CHECK;
-/* What plug-ins work on, the role's own objects. */
-struct publication_call *trainer_role_parts(struct trainer_role *m);
 const struct fis_shape *trainer_role_shape(const struct trainer_role *m);
 
 /* FATAL when there is nothing to train or to judge on. Asks for the first job. */
@@ -222,7 +220,7 @@ struct trainer_role_counts {
     uint64_t candidates, labels, skipped, duplicates;
     uint64_t expired, cancelled, tied, late; /* late: answers to what was given up */
     uint64_t head_version, model_version, served_version, published, rejected;
-    bool paused, pinned;
+    int paused, pinned;
     uint64_t scan; /* pool mode: of which the ends are waited for; 0: none */
     uint64_t day_asked;
     struct fis_selector_counts selector;

@@ -1,5 +1,5 @@
 /*
- * Where an embedded broker can be found: its port is another one each time, so the process that
+ * Where an embedded broker can be found: its port differs each time, so the process that
  * runs it writes "host:port" to a file that the tools of the same user and pipeline look into.
  * ${FISD_RUN_DIR:-${XDG_RUNTIME_DIR:-/tmp}}/fisd-<pipeline>-<uid>.broker, readable by its user
  * alone. Thread: safe.

@@ -17,7 +17,7 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* What librdkafka wants served while it leaves the group. */
+/* What librdkafka needs served while it leaves the group. */
 static void serve_leaving(struct stream_consumer *c, int ms)
 {
     rd_kafka_message_t *m = rd_kafka_consume_queue(c->leaving, ms);

@@ -59,7 +59,7 @@ const char *stream_property_find(const struct stream_property *properties, size_
                                  const char *key);
 
 /* INPUT: librdkafka does not know it, or refuses the value. What it refuses of several together is
- * told when a client is opened. */
+ * reported when a client is opened. */
 int stream_property_check(const struct stream_property *p, struct fis_error *e) FIS_MUST_CHECK;
 
 /* What is known to go wrong with these properties and a librdkafka of this version (as

@@ -136,7 +136,7 @@ static int make_conf(rd_kafka_conf_t **conf, struct stream_consumer *c,
         {"enable.partition.eof", "true"},
     };
     const struct stream_property forced[] = {
-        {"auto.offset.reset", "error"}, /* what is gone is told, and then handled: reset.c */
+        {"auto.offset.reset", "error"}, /* what is gone is reported, and then handled: reset.c */
         {"partition.assignment.strategy", c->election ? "cooperative-sticky" : NULL},
     };
     const struct stream_layers layers = {defaults, sizeof defaults / sizeof *defaults,

@@ -5,7 +5,8 @@
  * Modes:
  * - group (`group_id`): member of a consumer group, eager or cooperative; goes on where the group
  *   has committed, or at the beginning. Nothing is committed but what stream_consumer_commit or a
- *   transaction is told. With `rewind` partitions start at their beginning whatever was committed.
+ *   transaction is reported. With `rewind` partitions start at their beginning whatever was
+ * committed.
  * - election (`group_id`, `election`): a member that reads nothing. Subscribe to a topic with one
  *   partition: who owns it leads (stream_consumer_owned). Cooperative, so that a newcomer disturbs
  *   nobody. read(c, NULL, 0) keeps the membership.
@@ -20,7 +21,7 @@
  *   or by a member of the group (stream_consumer_commit of the election consumer: a broker refuses
  *   the commit of one who is no member while there are members).
  *
- * Offsets that are gone (retention, a topic made anew): the partition goes on at its beginning,
+ * Offsets that are gone (retention, a topic recreated): the partition goes on at its beginning,
  * never at its end, with a RESET event that says what was lost. auto.offset.reset may therefore be
  * "earliest" only; "latest" is refused, since it would leave records out without a word.
  *
@@ -121,7 +122,7 @@ struct stream_consumer_event {
      * transaction is open. */
     int64_t offset;
     /* RESET: what should have come next, -1 when the group has nothing committed (it is new, its
-     * offsets expired, or the topic was made anew: brokers drop the offsets with the topic); what
+     * offsets expired, or the topic was recreated: brokers drop the offsets with the topic); what
      * comes next; how many messages between them are gone. `recreated`: `wanted` is beyond the end,
      * so this is another topic of the same name (or its log was cut); what was lost is not known,
      * `lost_messages` is 0. */

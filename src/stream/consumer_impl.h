@@ -27,7 +27,7 @@ struct stream_position {
     bool unsettled; /* nothing came since it was started: see stream_consumer_forward */
     bool gone;      /* its offset is: the ends are being asked for */
     bool recreated;
-    bool reset, eof; /* events to be told */
+    bool reset, eof; /* events to be reported */
 };
 
 struct stream_reader;
@@ -45,7 +45,7 @@ struct stream_consumer {
     void *revoke_arg;
     bool paused, closing;
     bool sticky; /* by a cooperative strategy */
-    bool placed; /* the group has told what is whose, once at least */
+    bool placed; /* the group has dealt out partitions, once at least */
 
     struct stream_partition *owned;
     struct stream_position *positions; /* beside owned */
@@ -54,11 +54,11 @@ struct stream_consumer {
     const rd_kafka_topic_t *last_rkt; /* of the last message of this read, */
     uint32_t last_topic;              /* and its index */
 
-    bool assigned, revoked, lost, end, end_told; /* events to be told */
+    bool assigned, revoked, lost, end, end_told; /* events to be reported */
     bool news;                                   /* a position may have something to tell */
     bool gone;                                   /* one of them is */
     bool unsettled;                              /* one of them may be */
-    bool to_end;                                 /* ends are wanted */
+    bool to_end;                                 /* ends are needed */
     bool goals;                                  /* the question that runs is for them */
     struct stream_errors errors;
     struct stream_reader *reader; /* assign modes */

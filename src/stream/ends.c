@@ -88,7 +88,7 @@ static rd_kafka_resp_err_t ask(struct stream_ends *s)
     return err;
 }
 
-/* Until all is answered: a leader that is away comes back, a topic may be made anew. */
+/* Until all is answered: a leader that is away returns, a topic may be recreated. */
 static void *ask_all(void *arg)
 {
     struct stream_ends *s = arg;

@@ -18,7 +18,7 @@ struct stream_helper {
     pthread_t thread;
     bool running; /* owner's */
 
-    /* The thread's: what it said last, so that it does not say it five times a second. */
+    /* The thread's: what it reported last, so that it does not say it five times a second. */
     uint64_t said;
     time_t said_at;
 

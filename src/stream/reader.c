@@ -25,7 +25,7 @@ static void say(struct stream_reader *r, uint32_t i, rd_kafka_resp_err_t err)
     stream_helper_say(&r->helper, (uint64_t)(err + 1000) << 32 | i, text);
 }
 
-/* Partitions of one topic, 0 when it cannot be told now. */
+/* Partitions of one topic, 0 when it is not known now. */
 static int ask(struct stream_reader *r, uint32_t i)
 {
     const struct rd_kafka_metadata *m = NULL;

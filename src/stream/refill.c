@@ -34,7 +34,7 @@ void stream_refill_done(struct stream_refill *s)
     stream_helper_done(&s->helper);
 }
 
-/* Nobody wants the answer. */
+/* Nobody needs the answer. */
 static void *ask(void *arg)
 {
     struct stream_refill *s = arg;
@@ -43,7 +43,7 @@ static void *ask(void *arg)
     return NULL;
 }
 
-/* Whether it was at least half full, of messages or by the size of what was read of late, and is
+/* Whether it was at least half full, of messages or by the size of what was read recently, and is
  * now less so. */
 static bool fallen(const struct stream_refill *s, size_t length)
 {

@@ -15,7 +15,7 @@ struct stream_refill {
     rd_kafka_t *rk;
     size_t queue_bytes, queue_messages; /* its bounds; 0: it is left to librdkafka */
     size_t most;          /* messages in the queue since the last question */
-    uint64_t seen, bytes; /* messages that were read of late, their values' bytes */
+    uint64_t seen, bytes; /* messages that were read recently, their values' bytes */
     rd_kafka_topic_partition_list_t *list; /* the question, while it is asked */
 };
 

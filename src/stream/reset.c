@@ -1,10 +1,10 @@
 /*
- * Offsets that are gone, and ends that are wanted. Both need to know where partitions begin and
+ * Offsets that are gone, and ends that are needed. Both need to know where partitions begin and
  * end, which only a blocking call tells (stream/ends.h).
  *
  * librdkafka would jump by itself (auto.offset.reset), but it says so in a log line alone. With
- * "error" it says what it wanted and stops fetching the partition, which can then not be sought in,
- * only started again.
+ * "error" it says what it requested and stops fetching the partition, which can then not be sought
+ * in, only started again.
  */
 #include "stream/consumer_impl.h"
 

@@ -1,4 +1,4 @@
-/* What the owner wants of a consumer: to pause, to go back, to commit; and what it asks. */
+/* What the owner needs of a consumer: to pause, to go back, to commit; and what it asks. */
 #include "stream/consumer_impl.h"
 
 const struct stream_partition *stream_consumer_owned(const struct stream_consumer *c, size_t *count)

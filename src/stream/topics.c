@@ -164,7 +164,7 @@ static int check_partitions(struct stream_admin *a, const struct stream_topic *t
         r->partitions = topic->partition_cnt;
         if (t->partitions > 0 && t->partitions != topic->partition_cnt) {
             r->differs = true;
-            snprintf(text, sizeof text, "has %d partitions, wanted %d", topic->partition_cnt,
+            snprintf(text, sizeof text, "has %d partitions, expected %d", topic->partition_cnt,
                      (int)t->partitions);
             note(r, text);
         }
@@ -190,7 +190,8 @@ static void compare_policy(const rd_kafka_ConfigResource_t *resource, const stru
         if (strcmp(rd_kafka_ConfigEntry_name(entries[i]), "cleanup.policy") == 0 &&
             strcmp(value ? value : "", policy_name(t->cleanup)) != 0) {
             r->differs = true;
-            snprintf(text, sizeof text, "cleanup.policy is %s, wanted %s", value ? value : "unset",
+            snprintf(text, sizeof text, "cleanup.policy is %s, expected "
+                                        "%s", value ? value : "unset",
                      policy_name(t->cleanup));
             note(r, text);
         }

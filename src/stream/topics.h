@@ -1,5 +1,5 @@
 /*
- * Topics: create those that are missing, say how those that exist differ from what is wanted,
+ * Topics: create those that are missing, say how those that exist differ from what is needed,
  * and how far a consumer group is behind. Blocking, for the command line or a thread of its own.
  * Thread: safe; every call makes and ends its own client.
  */
@@ -30,7 +30,7 @@ struct stream_topic {
 struct stream_topic_report {
     bool exists;
     bool created;                 /* by this call */
-    bool differs;                 /* check: what exists is not what is wanted */
+    bool differs;                 /* check: what exists is not what is needed */
     int32_t partitions;           /* check: what is there; 0 when it does not exist */
     char text[STREAM_TOPIC_TEXT]; /* one line, "" when all is well */
 };

@@ -7,7 +7,7 @@
  *                                                 |                   v
  *                                                 +--abort--> ABORTING --ok--> READY
  *   OPEN --abort needed--> BROKEN, COMMITTING --abort needed--> BROKEN, BROKEN --abort--> ABORTING
- *   RETRY keeps the state: the same call is to be made again.
+ *   RETRY keeps the state: the same call is to be recreated.
  *   any --fatal--> FATAL; any --fenced--> FENCED: another with the same id has taken over;
  *   any --expired--> EXPIRED: the coordinator does not know the id any more; nothing was committed,
  *   and a new producer with the id can go on.
@@ -34,7 +34,7 @@ enum stream_txn_state {
 };
 
 enum stream_txn_event {
-    STREAM_TXN_DO_INIT, /* what the owner wants … */
+    STREAM_TXN_DO_INIT, /* what the owner needs … */
     STREAM_TXN_DO_BEGIN,
     STREAM_TXN_DO_COMMIT,
     STREAM_TXN_DO_ABORT,

@@ -8,9 +8,9 @@
 #include "stream/producer_impl.h"
 
 /* Blocking calls are made in slices, so that a stop waits for one slice at most; librdkafka
- * resumes the same operation when the same call is made again after a timeout. */
+ * resumes the same operation when the same call is recreated after a timeout. */
 #define SLICE_MS 1000
-/* Sending offsets starts anew each time, so it gets longer. */
+/* Sending offsets starts again each time, so it gets longer. */
 #define OFFSETS_SLICE_MS 5000
 
 struct work {

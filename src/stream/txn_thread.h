@@ -25,7 +25,7 @@ enum stream_txn_job {
  * nothing of the transaction counts: in state BROKEN stream_txn_abort may go on with this producer,
  * in state EXPIRED (the coordinator has forgotten the id, after days without a transaction) only
  * another producer with the same id can, and in both that one always may: close this one without a
- * commit, open it anew, and send what the transaction held again; FATAL (state FENCED or FATAL):
+ * commit, open it again, and send what the transaction held again; FATAL (state FENCED or FATAL):
  * stop. */
 struct stream_txn_result {
     enum stream_txn_job job;
@@ -45,7 +45,7 @@ int stream_txn_init(struct stream_txn_thread *t, int timeout_ms,
                     struct fis_error *e) FIS_MUST_CHECK;
 int stream_txn_begin(struct stream_txn_thread *t, struct fis_error *e) FIS_MUST_CHECK;
 /* Commits what was sent and, in the same transaction, the group's offsets (last handled + 1;
- * copied). They go by the group's name alone, no member and no generation: the transactional id is
+ * copied). They use the group's name alone, no member and no generation: the transactional id is
  * the fence. No offsets: group_id may be NULL. On the commit after a RETRY the offsets of the first
  * are used. */
 int stream_txn_commit(struct stream_txn_thread *t, const struct stream_offset *offsets,

@@ -49,7 +49,7 @@ void wire_assembler_free(struct wire_assembler *a);
 /* Feeds one message's value. 1: a version is complete: *payload (the assembler's, until the next
  * call) and *version are written. 0: not yet, or nothing new (a null value too). INPUT: not a
  * chunk, chunks that do not agree, too large, or a wrong checksum (the version is then dropped). A
- * chunk with another checksum than those before it begins its version anew: the later write is the
+ * chunk with another checksum than those before it begins its version again: the later write is the
  * valid one. */
 int wire_assembler_feed(struct wire_assembler *a, struct wire_bytes chunk,
                         struct wire_bytes *payload, uint64_t *version,

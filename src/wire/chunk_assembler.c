@@ -147,7 +147,7 @@ static int version_of(struct wire_assembler *a, const Fis__V1__Chunk *c, struct 
     if (!v)
         return begin(a, c, sum, out, e);
     if (v->count != c->count || v->total != c->total_bytes)
-        return fis_fail(e, FIS_INPUT, "%u chunks and %llu bytes, the ones before said %u and %llu",
+        return fis_fail(e, FIS_INPUT, "%u chunks and %llu bytes, the ones before state %u and %llu",
                         c->count, (unsigned long long)c->total_bytes, v->count,
                         (unsigned long long)v->total);
     *out = v;

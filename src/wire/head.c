@@ -33,7 +33,7 @@ static int check_slabs(const struct wire_head *h, struct fis_error *e)
     if (!rc)
         rc = wire_check_finite(h->g_fair, n, "fairness direction", e);
     if (!rc && fis_encoder_dimension(h->encoder) != fis_shape_inputs(&h->shape))
-        rc = fis_fail(e, FIS_INPUT, "encoder: %u features, the network wants %u",
+        rc = fis_fail(e, FIS_INPUT, "encoder: %u features, the network requires %u",
                       fis_encoder_dimension(h->encoder), fis_shape_inputs(&h->shape));
     return rc;
 }
@@ -145,7 +145,7 @@ static int read_direction(const struct fis_shape *shape, uint32_t layer, const f
                         shape->n_layers);
     at = fis_shape_offset(shape, layer);
     if (n != params - at)
-        return fis_fail(e, FIS_INPUT, "%s: %zu numbers, %zu wanted", what, n, params - at);
+        return fis_fail(e, FIS_INPUT, "%s: %zu numbers, %zu expected", what, n, params - at);
     memset(out, 0, at * sizeof *out);
     if (n)
         memcpy(out + at, from, n * sizeof *out);

@@ -77,7 +77,7 @@ static int exact(uint64_t mantissa, int exponent, double *out)
     return 1;
 }
 
-/* Any other number goes to the C library, as jansson has it; it wants a text that ends. */
+/* Any other number goes to the C library, as jansson has it; it needs a text that ends. */
 static int any(const unsigned char *begin, const unsigned char *end, double *out)
 {
     char text[40];

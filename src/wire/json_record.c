@@ -7,7 +7,7 @@
 #include "wire/json_text.h"
 #include "wire/record.h"
 
-/* The columns that are wanted: an encoder's, or a list. */
+/* The columns that are needed: an encoder's, or a list. */
 struct wanted {
     const struct wire_schema *schema;
     const struct fis_encoder *encoder; /* or NULL */
@@ -74,7 +74,7 @@ static int check_column(const struct wanted *w, uint32_t i, const struct fis_val
     const struct fis_column *c = &w->columns[i];
     int rc = fis_column_check(c, v, e);
     if (rc && w->with_sensitive)
-        return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: %s wanted", c->name,
+        return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: %s expected", c->name,
                           c->type == FIS_NUMERIC ? "a number that fits a 32-bit float" : "a text");
     return rc;
 }
@@ -201,7 +201,7 @@ static int read_sensitive(const json_t *v, const char *name, struct fis_arena *a
         return 0;
     }
     if (!json_is_number(v))
-        return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: a text or a number wanted", name);
+        return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: a text or a number expected", name);
     char *text = fis_arena_alloc(arena, WIRE_JSON_DIGITS);
     if (!text)
         return fis_refuse(e, FIS_CODE_TOO_LONG, "JSON: needs more than %zu bytes to decode",

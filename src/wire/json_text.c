@@ -40,7 +40,7 @@ static const char *what_is_wrong(const json_error_t *error)
     }
     /* What jansson says besides is for its own developers, but for these two. */
     if (strstr(error->text, "'[' or '{' expected"))
-        return "an object wanted";
+        return "an object expected";
     if (strstr(error->text, "near 'NaN'") || strstr(error->text, "near 'Infinity'") ||
         strstr(error->text, "near '-'")) /* and no number after it */
         return "not JSON (which has no NaN and no Infinity)";
@@ -59,7 +59,7 @@ json_t *wire_json_parse(struct wire_bytes text, struct fis_error *e)
 {
     text = wire_json_skip_mark(text);
     if (text.length == 0) {
-        fis_refuse(e, FIS_CODE_MALFORMED, "JSON: empty, an object wanted");
+        fis_refuse(e, FIS_CODE_MALFORMED, "JSON: empty, an object expected");
         return NULL;
     }
     json_error_t error;
@@ -76,7 +76,7 @@ json_t *wire_json_parse(struct wire_bytes text, struct fis_error *e)
             fis_refuse(e, FIS_CODE_MALFORMED, "JSON: %s, at column %d (byte %d)",
                        what_is_wrong(&error), error.column, error.position);
     } else if (!json_is_object(root)) {
-        fis_refuse(e, FIS_CODE_MALFORMED, "JSON: an object wanted, an array found");
+        fis_refuse(e, FIS_CODE_MALFORMED, "JSON: an object expected, an array found");
     } else {
         return root;
     }
@@ -116,10 +116,10 @@ int wire_json_value(const json_t *v, const char *column, struct fis_value *out, 
         return 0;
     case JSON_TRUE:
     case JSON_FALSE:
-        return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: number or text wanted, %s found",
+        return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: number or text expected, %s found",
                           column, json_is_true(v) ? "true" : "false");
     default:
-        return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: number or text wanted, %s found",
+        return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: number or text expected, %s found",
                           column, json_is_array(v) ? "an array" : "an object");
     }
 }

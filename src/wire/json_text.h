@@ -21,7 +21,7 @@ json_t *wire_json_parse(struct wire_bytes text, struct fis_error *e) FIS_MUST_CH
 struct wire_bytes wire_json_skip_mark(struct wire_bytes text);
 
 /* A member as a value: null and NULL give MISSING, numbers NUMBER, strings TEXT (borrowed from
- * `v`). INPUT: "column NAME: number or text wanted, true found". */
+ * `v`). INPUT: "column NAME: number or text expected, true found". */
 int wire_json_value(const json_t *v, const char *column, struct fis_value *out,
                     struct fis_error *e) FIS_MUST_CHECK;
 

@@ -31,7 +31,7 @@ static int check(const struct wire_model *m, struct fis_error *e)
         return fis_fail(e, FIS_INPUT, "a served version without %s",
                         m->params ? "encoder" : "parameters");
     if (m->encoder && fis_encoder_dimension(m->encoder) != d)
-        return fis_fail(e, FIS_INPUT, "encoder: %u features, the network wants %u",
+        return fis_fail(e, FIS_INPUT, "encoder: %u features, the network requires %u",
                         fis_encoder_dimension(m->encoder), d);
     if (!m->params)
         return 0;
@@ -43,7 +43,8 @@ static int fill_gate(Fis__V1__Gate *g, const struct wire_model *m, struct fis_ar
 {
     fis__v1__gate__init(g);
     if (!m->verdict || (strcmp(m->verdict, "publish") && strcmp(m->verdict, "reject")))
-        return fis_fail(e, FIS_INPUT, "verdict \"%s\": publish or reject wanted", text(m->verdict));
+        return fis_fail(e, FIS_INPUT, "verdict \"%s\": publish or reject "
+                                      "expected", text(m->verdict));
     g->verdict =
         m->verdict[0] == 'p' ? FIS__V1__GATE__VERDICT__PUBLISH : FIS__V1__GATE__VERDICT__REJECT;
     g->reason = text(m->reason);

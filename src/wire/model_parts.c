@@ -41,7 +41,7 @@ int wire_network_read(const Fis__V1__Network *n, struct fis_shape *shape, const 
                       struct fis_error *e)
 {
     if (!n || n->n_width < 2 || n->n_width > FIS_MAX_LAYERS + 1)
-        return fis_fail(e, FIS_INPUT, "network: %zu widths, 2..%d wanted", n ? n->n_width : 0,
+        return fis_fail(e, FIS_INPUT, "network: %zu widths, 2..%d expected", n ? n->n_width : 0,
                         FIS_MAX_LAYERS + 1);
     uint32_t layers = (uint32_t)n->n_width - 1;
     int rc = fis_shape_init(shape, n->width[0], n->width + 1, layers - 1, n->width[layers], e);
@@ -51,7 +51,7 @@ int wire_network_read(const Fis__V1__Network *n, struct fis_shape *shape, const 
     if (!n->n_parameters)
         return 0;
     if (n->n_parameters != fis_shape_params(shape))
-        return fis_fail(e, FIS_INPUT, "network: %zu parameters, %zu wanted", n->n_parameters,
+        return fis_fail(e, FIS_INPUT, "network: %zu parameters, %zu expected", n->n_parameters,
                         fis_shape_params(shape));
     *params = n->parameters;
     return wire_check_finite(n->parameters, n->n_parameters, "parameter", e);
@@ -133,7 +133,7 @@ int wire_encoder_read(const Fis__V1__Encoder *from, uint32_t d, struct fis_encod
     }
     fis_free(states);
     if (!rc && fis_encoder_dimension(enc) != d) {
-        rc = fis_fail(e, FIS_INPUT, "encoder: %u features, the network wants %u",
+        rc = fis_fail(e, FIS_INPUT, "encoder: %u features, the network requires %u",
                       fis_encoder_dimension(enc), d);
         fis_encoder_free(enc);
     }

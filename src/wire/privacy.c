@@ -26,7 +26,7 @@ int wire_privacy_read(const Fis__V1__Privacy *from, struct wire_privacy *out, st
     const double numbers[] = {from->rho, from->noise, from->clip, from->delta, from->epsilon};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!(numbers[i] >= 0 && isfinite(numbers[i])))
-            return fis_fail(e, FIS_INPUT, "privacy: number %zu is %g; 0 or more is wanted", i,
+            return fis_fail(e, FIS_INPUT, "privacy: number %zu is %g; 0 or more is expected", i,
                             numbers[i]);
     *out = (struct wire_privacy){
         .refreshes = from->refreshes,

@@ -204,7 +204,7 @@ static int check_entries(struct wire_features *f, struct fis_error *e)
         return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "sparse: %zu indexes for %zu values", f->n_index,
                           f->n_value);
     if (f->n_index > f->wanted)
-        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "sparse: %zu entries, at most %u wanted",
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "sparse: %zu entries, at most %u expected",
                           f->n_index, f->wanted);
     unsigned char *seen = take(f, f->wanted, e);
     if (!seen)
@@ -225,9 +225,9 @@ static int check_entries(struct wire_features *f, struct fis_error *e)
 int wire_features_finish(struct wire_features *f, struct fis_error *e)
 {
     if (f->has_sparse && f->n_dense)
-        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "features and sparse: one of them wanted");
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "features and sparse: one of them expected");
     if (!f->has_sparse && f->n_dense != f->wanted)
-        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%zu features, %u wanted", f->n_dense,
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%zu features, %u expected", f->n_dense,
                           f->wanted);
     if (!f->has_sparse)
         return 0;

@@ -28,7 +28,7 @@ static int decode_label(const struct wire_schema *schema, const struct wire_mess
         return -FIS_INPUT;
     out.status = (enum wire_label_status)l->status;
     if (out.status != WIRE_LABELLED && (l->class_index || *l->class_name))
-        return fis_refuse(e, FIS_CODE_CONTRADICTION, "status %s with a class: one of them wanted",
+        return fis_refuse(e, FIS_CODE_CONTRADICTION, "status %s with a class: one of them expected",
                           out.status == WIRE_SKIPPED ? "SKIPPED" : "UNSURE");
     out.annotator = l->annotator;
     out.labelled_at_ms = l->labelled_at_ms;

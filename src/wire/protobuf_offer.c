@@ -228,7 +228,8 @@ static int decode(const struct wire_message *m, struct fis_arena *arena, struct 
         rc = decode_progress(o->progress, arena, offer, e);
     if (!rc && !o->n_candidates && !o->progress)
         rc =
-            fis_refuse(e, FIS_CODE_BAD_FIELD, "an offer of nothing: candidates or progress wanted");
+            fis_refuse(e, FIS_CODE_BAD_FIELD, "an offer of nothing: candidates or progress "
+                                              "expected");
     return rc;
 }
 

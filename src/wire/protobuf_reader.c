@@ -79,7 +79,7 @@ int wire_reader_next(struct wire_reader *r, struct wire_field *f, struct fis_err
         break;
     default:
         return fis_refuse(e, FIS_CODE_MALFORMED,
-                          "field %u at byte %zu has wire type %u, 0, 1, 2 or 5 wanted", f->number,
+                          "field %u at byte %zu has wire type %u, 0, 1, 2 or 5 expected", f->number,
                           f->offset, f->type);
     }
     return rc ? rc : 1;
@@ -92,7 +92,7 @@ int wire_confluent_strip(struct wire_bytes *bytes, struct fis_error *e)
         return 0;
     if (bytes->length < 6)
         return fis_refuse(e, FIS_CODE_MALFORMED,
-                          "Confluent frame (first byte 0): %zu bytes, at least 6 wanted",
+                          "Confluent frame (first byte 0): %zu bytes, at least 6 expected",
                           bytes->length);
     struct wire_reader r = wire_reader_of(*bytes);
     r.at += 5;

@@ -39,7 +39,7 @@ int wire_protobuf_request_encode(const struct wire_schema *schema,
     return wire_protobuf_pack(&r, out, e);
 }
 
-/* Of a request a record is wanted, of the withdrawal of one there must be none. */
+/* Of a request a record is needed, of the withdrawal of one there must be none. */
 static int read_kind(const Fis__V1__LabelRequest *r, struct wire_label_request *out,
                      struct fis_error *e)
 {

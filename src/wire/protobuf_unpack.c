@@ -96,7 +96,7 @@ static int check_content(const ProtobufCFieldDescriptor *d, const struct wire_re
     if (f->type != wanted) {
         if (d->label == PROTOBUF_C_LABEL_REPEATED && f->type == WIRE_LENGTH)
             return check_packed(d, r, f, e);
-        return fis_refuse(e, FIS_CODE_MALFORMED, "wire type %u, %u wanted", f->type, wanted);
+        return fis_refuse(e, FIS_CODE_MALFORMED, "wire type %u, %u expected", f->type, wanted);
     }
     if (d->type == PROTOBUF_C_TYPE_MESSAGE)
         return check_message(d->descriptor, wire_reader_inside(r, f), fields, e);

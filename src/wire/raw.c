@@ -20,7 +20,7 @@ int wire_raw_check(struct wire_bytes value, uint32_t n, struct fis_error *e)
     size_t wanted = (size_t)n * sizeof(float);
     return value.length == wanted
                ? 0
-               : fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%zu bytes, %zu wanted (%u float32)",
+               : fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%zu bytes, %zu expected (%u float32)",
                             value.length, wanted, n);
 }
 

@@ -9,7 +9,7 @@
 
 #include "wire/types.h"
 
-/* As wire_protobuf_record. An empty value is "0 bytes, 16 wanted". */
+/* As wire_protobuf_record. An empty value is "0 bytes, 16 expected". */
 enum wire_decoded wire_raw_record(const struct wire_schema *schema,
                                   const struct fis_encoder *encoder, const struct wire_message *m,
                                   struct fis_arena *arena, float *x, struct wire_record *record,

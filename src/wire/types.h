@@ -28,7 +28,7 @@ struct wire_bytes {
 };
 
 /* What lists and texts of a message may have, at most. */
-#define WIRE_VOTES 99          /* answers that a request wants, and so votes of an entry */
+#define WIRE_VOTES 99          /* answers that a request needs, and so votes of an entry */
 #define WIRE_PARTITIONS 10000u /* in a progress, a scan or a state */
 #define WIRE_ANNOTATOR 255     /* bytes of an annotator's name */
 
@@ -115,7 +115,7 @@ struct wire_candidate {
 struct wire_range {
     int32_t partition;
     /* Offsets [begin, next) were handled. begin == next, in stream mode: the partition began again
-     * at this offset (another topic of the same name), and counts anew; in a scan: it ends there.
+     * at this offset (another topic of the same name), and counts again; in a scan: it ends there.
      */
     int64_t begin, next;
     uint64_t records; /* scored */
@@ -154,8 +154,8 @@ struct wire_label_request {
     int64_t requested_at_ms, deadline_ms; /* wall clock; deadline 0: none */
     enum wire_encoding encoding;
     struct wire_bytes record;
-    uint32_t votes;     /* answers that are wanted, from different annotators; 1 or more */
-    int cancelled;      /* no longer wanted; record, encoding and criterion are then left out */
+    uint32_t votes;     /* answers that are needed, from different annotators; 1 or more */
+    int cancelled;      /* no longer requested; record, encoding and criterion are then left out */
     const char *reason; /* when cancelled: "expired", "cancelled", …; else NULL */
 };
 enum wire_label_status { WIRE_LABELLED = 0, WIRE_SKIPPED = 1, WIRE_UNSURE = 2 };
@@ -210,10 +210,10 @@ struct wire_head {
     const float *params, *g_acc, *g_fair; /* slabs */
     const struct fis_encoder *encoder;
     /* Pool mode: scorers go through the whole topic, from its beginning to these ends. */
-    uint64_t scan; /* 0: stream mode, or no scan is wanted */
+    uint64_t scan; /* 0: stream mode, or no scan is needed */
     const struct wire_pool_end *ends;
     uint32_t n_ends;
-    const struct fis_profile *initial; /* how the initial set is distributed; NULL: not told */
+    const struct fis_profile *initial; /* how the initial set is distributed; NULL: not reported */
 };
 /* Decoded heads and models own their parts. */
 struct wire_head_owned {
@@ -273,7 +273,7 @@ enum wire_ledger_state {
     WIRE_CANCELLED, /* by the operator */
     WIRE_TIED       /* all votes are in, and no class has the most */
 };
-/* One person's answer to a request that wants several. */
+/* One person's answer to a request that needs several. */
 struct wire_vote {
     const char *annotator;
     enum wire_label_status status;
@@ -291,7 +291,7 @@ struct wire_ledger_entry { /* key: the record's id */
     enum wire_encoding encoding;
     struct wire_bytes record; /* IN_HEAP, REQUESTED: for asking; may be empty later */
     uint64_t asked_at_ms;     /* REQUESTED and later: on the pipeline's clock (state.clock_ms) */
-    int refunded;             /* EXPIRED, SKIPPED, CANCELLED: the budget has it back */
+    int refunded;             /* EXPIRED, SKIPPED, CANCELLED: it is refunded to the budget */
     const struct wire_vote *votes; /* so far; REQUESTED and later */
     uint32_t n_votes;
     uint32_t wanted; /* answers that the request asks for; 1 or more once it was made */

@@ -202,7 +202,7 @@ static void load_answers(struct files *f, const char *name, const char *text, in
     struct fis_error e = {0};
     assert_int_equal(answers_load(&f->c, write_file(f, name, text), 0, NULL, &m, &e), wanted);
     if (said && !strstr(e.text, said)) {
-        print_error("found '%s', wanted '%s'\n", e.text, said);
+        print_error("found '%s', expected '%s'\n", e.text, said);
         fail();
     }
     if (!wanted)

@@ -217,7 +217,7 @@ static void bad_input_is_refused(void **state)
     uint32_t far = N;
     assert_int_equal(random_case_init(&c, 5, 1, 2, 2, N), 0);
     struct fis_direction_options o = options(2, FIS_DEMOGRAPHIC_PARITY);
-    refuses(&c, &o, &far, "row 300 wanted, there are 300");
+    refuses(&c, &o, &far, "row 300 expected, there are 300");
     o.surrogate.min_cell = 1000;
     refuses(&c, &o, NULL, "directions: group 0");
     o.surrogate.min_cell = 1;

@@ -121,13 +121,13 @@ static void refuses_with_the_column_and_the_value(void **state)
         struct fis_value value;
         const char *text;
     } bad[] = {
-        {0, TXT("NaN"), "column age: number wanted, text \"NaN\" found"},
-        {0, TXT(""), "column age: number wanted, text \"\" found"},
+        {0, TXT("NaN"), "column age: number expected, text \"NaN\" found"},
+        {0, TXT(""), "column age: number expected, text \"\" found"},
         {0, NUM(1e39), "column age: 1e+39 does not fit a 32-bit float"},
         {0, NUM(-1e39), "column age: -1e+39 does not fit"},
         {2, NUM(INFINITY), "column flag: inf does not fit"},
         {3, NUM(NAN), "column hours: nan does not fit"},
-        {1, NUM(3), "column job: text wanted, number 3 found"},
+        {1, NUM(3), "column job: text expected, number 3 found"},
         {0, TXT(long_text), "text \"a text that is much longer than anything…\" found"},
     };
     struct fis_encoder *enc = fitted(NULL);
@@ -203,7 +203,7 @@ static void packed_vectors(void **state)
     assert_int_equal(fis_encoder_encode_floats(enc, in, 2, x, &e), 0);
     assert_true(x[0] == 3.0f && x[1] == 1.0f);
     assert_int_equal(fis_encoder_encode_floats(enc, in, 1, x, &e), -FIS_INPUT);
-    assert_string_equal(e.text, "1 features, 2 wanted");
+    assert_string_equal(e.text, "1 features, 2 expected");
     in[1] = NAN;
     assert_int_equal(fis_encoder_encode_floats(enc, in, 2, x, &e), -FIS_INPUT);
     assert_non_null(strstr(e.text, "feature 1 (age)"));

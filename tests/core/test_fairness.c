@@ -229,10 +229,10 @@ static void small_cells_are_named(void **state)
     }
     for (uint32_t i = 60; i < N; i++)
         c.y[i] = 0;
-    refuses(FIS_EQUALIZED_ODDS, &c, 1, 13, "group 1, class 0: 12 rows, 13 wanted");
-    refuses(FIS_EQUAL_OPPORTUNITY, &c, 1, 19, "group 1, class 1: 18 rows, 19 wanted");
-    refuses(FIS_DEMOGRAPHIC_PARITY, &c, 1, 31, "group 1: 30 rows, 31 wanted");
-    refuses(FIS_RISK_DISPARITY, &c, 1, 31, "group 1: 30 rows, 31 wanted");
+    refuses(FIS_EQUALIZED_ODDS, &c, 1, 13, "group 1, class 0: 12 rows, 13 expected");
+    refuses(FIS_EQUAL_OPPORTUNITY, &c, 1, 19, "group 1, class 1: 18 rows, 19 expected");
+    refuses(FIS_DEMOGRAPHIC_PARITY, &c, 1, 31, "group 1: 30 rows, 31 expected");
+    refuses(FIS_RISK_DISPARITY, &c, 1, 31, "group 1: 30 rows, 31 expected");
     struct fis_surrogate s = {FIS_EQUAL_OPPORTUNITY, FIS_GAP_PAIRS, 1, 18};
     (void)phi_of(&s, &c, NULL); /* class 0 is not looked at */
     assert_int_equal(fis_cells_check(FIS_EQUALIZED_ODDS, c.y, c.g, N, 2, 2, 1, 12, NULL), 0);

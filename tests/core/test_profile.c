@@ -171,7 +171,7 @@ static void loads_what_fits(void **state)
     struct fis_error e;
     uint32_t counts[9 + 4 + 8 + 8] = {[0] = 3, [9] = 3, [13] = 3, [21] = 2};
     assert_int_equal(fis_profile_load(w->p, counts, 28, &e), -FIS_INPUT);
-    assert_string_equal(e.text, "distribution: 28 counts, 29 wanted");
+    assert_string_equal(e.text, "distribution: 28 counts, 29 expected");
     assert_int_equal(fis_profile_load(w->p, counts, 29, &e), -FIS_INPUT);
     assert_string_equal(e.text, "distribution: column 3 counts 2 rows, the first 3");
     assert_int_equal(fis_profile_rows(w->p), 0);

@@ -202,7 +202,7 @@ static void starved_without_records_or_candidates(void **state)
     /* Two windows' records came, and none of them is asked for. */
     pass(w, 16 * MINUTE, 100);
     assert_true(only(w, ALARM_LABELS_STARVED));
-    assert_non_null(strstr(of(w, ALARM_LABELS_STARVED)->text, "records were scored since"));
+    assert_non_null(strstr(of(w, ALARM_LABELS_STARVED)->text, "records scored since"));
     /* With the budget spent or the labelling paused there is nothing to ask for. */
     w->s.trainer.counts.paused = 1;
     pass(w, 3 * SECOND, 100);
@@ -246,7 +246,7 @@ static void budget(void **state)
     *left = 0;
     pass(w, SECOND, 1);
     assert_string_equal(of(w, ALARM_BUDGET_LOW)->text,
-                        "0 of selection.budget's 1000 labels are left: nothing more is asked for");
+                        "0 of selection.budget's 1000 labels are left: no more labels are requested");
     *left = UINT64_MAX;
     w->cfg.selection.budget = 0;
     pass(w, 12 * SECOND, 1);
@@ -269,8 +269,8 @@ static void daily_budget(void **state)
     *asked = 51; /* the limit was lowered in between */
     pass(w, SECOND, 1);
     assert_string_equal(of(w, ALARM_DAILY_BUDGET_LOW)->text,
-                        "0 of selection.daily_budget's 50 labels are left: nothing more is asked "
-                        "for on this day (UTC)");
+                        "0 of selection.daily_budget's 50 labels are left: no more labels are "
+                        "requested on this day (UTC)");
     w->s.trainer.counts.selector.budget_left = 0;
     pass(w, 12 * SECOND, 1);
     assert_true(only(w, ALARM_BUDGET_LOW));
@@ -312,7 +312,7 @@ static void gate_and_fairness(void **state)
     assert_true(only(w, ALARM_UNFAIR));
     assert_string_equal(
         of(w, ALARM_UNFAIR)->text,
-        "version 1, which is served, has equalized_odds 0.051; fairness.target is 0.050");
+        "the served version 1 has equalized_odds 0.051; fairness.target is 0.050");
     add_version(w, 1, 0.3, 0.048); /* within, but hardly: it stays on */
     pass(w, 2 * MINUTE, 1);
     assert_true(only(w, ALARM_UNFAIR));
@@ -395,7 +395,7 @@ static void validation(void **state)
     assert_true(none(w)); /* a wall clock that jumped for a while */
     pass(w, 2 * SECOND, 1);
     assert_true(only(w, ALARM_VALIDATION_STALE));
-    assert_non_null(strstr(of(w, ALARM_VALIDATION_STALE)->text, "of 100 days ago"));
+    assert_non_null(strstr(of(w, ALARM_VALIDATION_STALE)->text, "100 days old"));
     v->newest_ms = w->s.wall_ms + (int64_t)DAY; /* of the future: no age */
     pass(w, 2 * SECOND, 1);
     assert_true(none(w));
@@ -451,7 +451,7 @@ static void dead_letters(void **state)
     pass(w, 7 * SECOND, 0);
     assert_true(only(w, ALARM_DEAD_LETTERS));
     assert_string_equal(of(w, ALARM_DEAD_LETTERS)->text,
-                        "28 of the last five minutes' 1000 messages could not be used; the "
+                        "28 of the last five minutes' 1000 messages were refused; the "
                         "dead-letter topic has them with the reason");
     pass(w, 8 * MINUTE, 0);
     assert_true(none(w));

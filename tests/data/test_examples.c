@@ -171,14 +171,14 @@ static void bad_files_are_refused(void **state)
         {"v.jsonl", "{\"age\":1,\"job\":\"a\",\"hired\":1.0,\"group\":\"SECRET\",\"race\":1}\n",
          "v.jsonl: line 1: column hired: not a class"},
         {"v.jsonl", "{\"age\":1,\"job\":4,\"hired\":\"no\",\"group\":\"SECRET\",\"race\":1}\n",
-         "v.jsonl: line 1: column job: text wanted, number 4 found"},
+         "v.jsonl: line 1: column job: text expected, number 4 found"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct data_examples x;
         struct fis_error e = {0};
         int rc = load(bad[i].name, bad[i].text, 1, &x, &e);
         if (rc != -FIS_INPUT || !strstr(e.text, bad[i].reason))
-            fail_msg("%d '%s', wanted '%s'", rc, e.text, bad[i].reason);
+            fail_msg("%d '%s', expected '%s'", rc, e.text, bad[i].reason);
         assert_null(strstr(e.text, "SECRET"));
     }
     struct data_source s = source(put("i.csv", "age,job\n1,a\n2,b\n3,c\n"), 0);

@@ -142,17 +142,17 @@ static void refuses_with_file_and_line(void **state)
             "Age, job, x)");
     refused("a.csv", "age,job\n1,a\n2\n", "a.csv: line 3: 1 fields, but the header has 2");
     refused("a.csv", "age,job\nabc,a\n",
-            "a.csv: line 2: column age: a decimal number wanted, \"abc\" found");
-    refused("a.csv", "age,job\nnan,a\n", "column age: a decimal number wanted, \"nan\" found");
-    refused("a.csv", "age,job\n0x10,a\n", "column age: a decimal number wanted");
+            "a.csv: line 2: column age: a decimal number expected, \"abc\" found");
+    refused("a.csv", "age,job\nnan,a\n", "column age: a decimal number expected, \"nan\" found");
+    refused("a.csv", "age,job\n0x10,a\n", "column age: a decimal number expected");
     refused("a.csv", "age,job\n1,caf\xe9\n", "a.csv: line 2: column job: not UTF-8 at byte 3");
     refused("a.csv", "age,job,group\n1,a,SECRET\xe9\n", "line 2: column group: not UTF-8");
     refused("a.jsonl", "{\"age\":1,\"job\":\"a\"}\n{\"age\":}\n",
             "a.jsonl: line 2: JSON: not JSON, at column 8");
-    refused("a.jsonl", "{\"age\":\"1\"}\n", "line 1: column age: a number wanted, \"1\" found");
-    refused("a.jsonl", "{\"job\":true}\n", "line 1: column job: a text wanted, true found");
-    refused("a.jsonl", "{\"group\":[\"SECRET\"]}\n", "line 1: column group: a text wanted");
-    refused("a.jsonl", "[1]\n", "line 1: JSON: an object wanted, an array found");
+    refused("a.jsonl", "{\"age\":\"1\"}\n", "line 1: column age: a number expected, \"1\" found");
+    refused("a.jsonl", "{\"job\":true}\n", "line 1: column job: a text expected, true found");
+    refused("a.jsonl", "{\"group\":[\"SECRET\"]}\n", "line 1: column group: a text expected");
+    refused("a.jsonl", "[1]\n", "line 1: JSON: an object expected, an array found");
     refused("a.jsonl", "{\"age\":1}\n{\"age\":2,\"jobb\":\"x\"}\n", "no column 'job' in any of 2");
     refused("a.txt", "age,job\n1,a\n", "CSV or JSON lines?");
     struct got g;

@@ -76,7 +76,7 @@ static void says_accuracy_of(const struct world *w, uint32_t i)
     assert_true(w->said.version[w->said.n_versions - 1].accuracy == w->said.version[i].accuracy);
     snprintf(text, sizeof text, "accuracy %.4f as it was judged", w->said.version[i].accuracy);
     if (!strstr(w->said.control_text, text) || !strstr(w->said.control_text, "all validation rows"))
-        fail_msg("%s; wanted: %s", w->said.control_text, text);
+        fail_msg("%s; expected: %s", w->said.control_text, text);
 }
 
 static void test_roll_back_and_promote(void **state)

@@ -116,7 +116,7 @@ static void raw_has_its_width(void **state)
         }
         /* Of its own size, so that a look beyond its end is seen by a sanitizer. */
         char *record = fis_memdup((const char *)x, length ? length : 1);
-        bad(&w, WIRE_RAW, record, length, FIS_CODE_WRONG_WIDTH, "12 wanted");
+        bad(&w, WIRE_RAW, record, length, FIS_CODE_WRONG_WIDTH, "12 expected");
         fis_free(record);
     }
     x[1] = NAN;
@@ -131,7 +131,7 @@ static void json_is_an_object(void **state)
     open_world(&w, 1, 100);
     good(&w, WIRE_JSON, "{\"f0\": 1}", 9);
     good(&w, WIRE_JSON, "\xef\xbb\xbf{}", 5);
-    bad(&w, WIRE_JSON, "", 0, FIS_CODE_MALFORMED, "an object wanted");
+    bad(&w, WIRE_JSON, "", 0, FIS_CODE_MALFORMED, "an object expected");
     bad(&w, WIRE_JSON, "[1]", 3, FIS_CODE_MALFORMED, "an array found");
     bad(&w, WIRE_JSON, "{\"f0\": 1", 8, FIS_CODE_MALFORMED, "in the middle");
     bad(&w, WIRE_JSON, "{}, \"round\": 2", 14, FIS_CODE_MALFORMED, "something follows");
@@ -168,7 +168,7 @@ static void protobuf_is_a_record(void **state)
     open_world(&w, WIDE, 64 << 10); /* each of its columns has a name in the request */
     good(&w, WIRE_PROTOBUF, sparse, sizeof sparse);
     assert_true(w.longest > WIDE * 8);
-    bad(&w, WIRE_PROTOBUF, "", 0, FIS_CODE_WRONG_WIDTH, "0 features, 40000 wanted");
+    bad(&w, WIRE_PROTOBUF, "", 0, FIS_CODE_WRONG_WIDTH, "0 features, 40000 expected");
     bad(&w, WIRE_PROTOBUF, sparse, sizeof sparse - 1, FIS_CODE_MALFORMED, "");
     bad(&w, WIRE_PROTOBUF, "{}", 2, FIS_CODE_MALFORMED, "");
     close_world(&w);

@@ -200,7 +200,7 @@ static void admin_is_unsupported(void **state)
     assert_int_equal(stream_topics_check(&client, &t, 1, 5000, &r, &e), STREAM_TOPICS_UNSUPPORTED);
     assert_true(r.exists && r.differs);
     assert_int_equal(r.partitions, 3);
-    assert_string_equal(r.text, "has 3 partitions, wanted 4");
+    assert_string_equal(r.text, "has 3 partitions, expected 4");
     struct stream_producer *producer = kit_producer(stream_embedded_bootstrap(b));
     kit_fill(producer, "there", -1, 0, 30);
     int64_t lag = 0;

@@ -36,8 +36,8 @@ static void topics(void **state)
     t[0].partitions = 5;
     t[1].cleanup = STREAM_CLEANUP_DELETE;
     KIT_OK(stream_topics_check(&client, t, 2, WAIT_MS, r, &kit_e));
-    assert_string_equal(r[0].text, "has 3 partitions, wanted 5");
-    assert_string_equal(r[1].text, "cleanup.policy is compact, wanted delete");
+    assert_string_equal(r[0].text, "has 3 partitions, expected 5");
+    assert_string_equal(r[1].text, "cleanup.policy is compact, expected delete");
 
     const struct stream_property bad[] = {{"no.such.thing", "1"}};
     char c[64];

@@ -66,7 +66,7 @@ def _():
             (label('"yes"', class_index=0), ["disagree"]),
             (label('"yes"', status="skipped"), ["skipped", "one or the other"]),
             (label('"yes"', status="done"), ["status", "labelled"]),
-            (b'"yes"', ["an object wanted"]),
+            (b'"yes"', ["an object expected"]),
             (b"", ["empty"]),
             (b"\xff\xfe", ["not UTF-8"]),
             (b'{"label": "yes"', ["ends in the middle"]),

@@ -197,7 +197,7 @@ static void refused(void **state)
     assert_int_equal(wire_assembler_held(a), 0);
     m = *good;
     assert_int_equal(feed_message(a, &m, &f), 0);
-    REFUSED(m.count = 3, "3 chunks and 200 bytes, the ones before said 2 and 200");
+    REFUSED(m.count = 3, "3 chunks and 200 bytes, the ones before state 2 and 200");
     /* A byte that is not what it was: the checksum finds it, and the version can be sent again. */
     c->chunk[1].data[c->chunk[1].length - 1] ^= 1;
     assert_int_equal(feed(a, &c->chunk[1], &f), -FIS_INPUT);

@@ -201,7 +201,7 @@ static void refused_when_written(void **state)
     w->g_fair[2] = 0;
     w->head.shape.width[0] = 7;
     assert_int_equal(encode(w), -FIS_INPUT);
-    assert_says(&w->e, "encoder: 8 features, the network wants 7");
+    assert_says(&w->e, "encoder: 8 features, the network requires 7");
     w->head.shape.width[0] = 8;
     w->head.pipeline = "caf\xe9";
     assert_int_equal(encode(w), -FIS_INPUT);
@@ -228,20 +228,20 @@ static void refused_when_read(void **state)
     REFUSED(net->parameters[1] = NAN, net->parameters[1] = 0, "parameter 1 is not finite");
     REFUSED(m->accuracy_direction[1] = INFINITY, m->accuracy_direction[1] = 0,
             "accuracy direction 1 is not finite");
-    REFUSED(net->n_parameters--, net->n_parameters++, "network: 56 parameters, 57 wanted");
+    REFUSED(net->n_parameters--, net->n_parameters++, "network: 56 parameters, 57 expected");
     REFUSED(net->width[1] = 0, net->width[1] = 5, "width 0");
     REFUSED(net->width[1] = UINT32_MAX, net->width[1] = 5, "width 4294967295");
     REFUSED(net->width[2] = 1, net->width[2] = 2, "1 classes");
-    REFUSED(net->n_width = 1, net->n_width = 3, "network: 1 widths, 2..9 wanted");
+    REFUSED(net->n_width = 1, net->n_width = 3, "network: 1 widths, 2..9 expected");
     REFUSED(m->network = NULL, m->network = net, "network: 0 widths");
     REFUSED(m->directions_from_layer = 1, m->directions_from_layer = layer,
-            "accuracy direction: 57 numbers, 12 wanted");
+            "accuracy direction: 57 numbers, 12 expected");
     REFUSED(m->directions_from_layer = 3, m->directions_from_layer = layer,
             "directions from layer 3, the network has 2");
     REFUSED(m->n_fairness_direction = 0, m->n_fairness_direction = 57,
-            "fairness direction: 0 numbers, 57 wanted");
+            "fairness direction: 0 numbers, 57 expected");
     REFUSED(job->n_categories = 2, job->n_categories = 3,
-            "encoder: 7 features, the network wants 8");
+            "encoder: 7 features, the network requires 8");
     REFUSED(job->categories[0] = job->categories[1], job->categories[0] = first,
             "category 1 is not after");
     REFUSED(age->deviation = 0, age->deviation = 9, "deviation 0");
@@ -298,6 +298,40 @@ static void spoiled(void **state)
     spoil(w->out.data, w->out.length, 10000, try_head, w);
 }
 
+static void out_of_memory(void **state)
+{
+    struct world *w = *state;
+    static const struct wire_pool_end ends[] = {{0, 123456}, {1, 7}};
+    int done = 0;
+    w->head.scan = 12;
+    w->head.ends = ends;
+    w->head.n_ends = 2;
+    assert_int_equal(encode(w), 0);
+    struct wire_buffer bytes = w->out;
+    w->out = (struct wire_buffer){0};
+    for (uint64_t n = 0; !done; n++) {
+        struct wire_head_owned got = {0};
+        fis_mem_refuse_after(n);
+        int rc = wire_head_decode((struct wire_bytes){bytes.data, bytes.length}, &got, &w->e);
+        fis_mem_refuse_after(UINT64_MAX);
+        assert_true(rc == 0 || rc == -FIS_NOMEM);
+        assert_true(rc == 0 || !got.slabs);
+        wire_head_done(&got);
+        done = rc == 0;
+        assert_true(n < 1000);
+    }
+    done = 0;
+    for (uint64_t n = 0; !done; n++) {
+        fis_mem_refuse_after(n);
+        int rc = encode(w);
+        fis_mem_refuse_after(UINT64_MAX);
+        assert_true(rc == 0 || rc == -FIS_NOMEM);
+        assert_int_equal(w->out.length, rc ? 0 : bytes.length);
+        done = rc == 0;
+    }
+    wire_buffer_done(&bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +342,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(refused_when_written, up, down),
         cmocka_unit_test_setup_teardown(refused_when_read, up, down),
         cmocka_unit_test_setup_teardown(spoiled, up, down),
+        cmocka_unit_test_setup_teardown(out_of_memory, up, down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,8 +162,8 @@ static void bad_records_are_refused_with_the_reason(void **state)
     static const struct {
         const char *json, *reason;
     } bad[] = {
-        {"", "empty, an object wanted"},
-        {"\xef\xbb\xbf", "empty, an object wanted"},
+        {"", "empty, an object expected"},
+        {"\xef\xbb\xbf", "empty, an object expected"},
         {"{\"age\":NaN}",
          "JSON: not JSON (which has no NaN and no Infinity), at column 10 (byte 10)"},
         {"{\"age\":1,\n\"hours\":nan}", "JSON: not JSON, at line 2, column"},
@@ -172,13 +172,13 @@ static void bad_records_are_refused_with_the_reason(void **state)
         {"{\"age\":1e400}", "a number too large"},
         {"{\"age\":1e39}", "column age: 1e+39 does not fit a 32-bit float"},
         {"{\"age\":-1e39}", "column age: -1e+39 does not fit"},
-        {"{\"age\":\"NaN\"}", "column age: number wanted, text \"NaN\" found"},
+        {"{\"age\":\"NaN\"}", "column age: number expected, text \"NaN\" found"},
         {"{\"age\":123456789012345678901}", "a number too large"},
-        {"{\"age\":true}", "column age: number or text wanted, true found"},
-        {"{\"job\":false}", "column job: number or text wanted, false found"},
-        {"{\"age\":[1]}", "column age: number or text wanted, an array found"},
-        {"{\"age\":{}}", "column age: number or text wanted, an object found"},
-        {"{\"job\":3}", "column job: text wanted, number 3 found"},
+        {"{\"age\":true}", "column age: number or text expected, true found"},
+        {"{\"job\":false}", "column job: number or text expected, false found"},
+        {"{\"age\":[1]}", "column age: number or text expected, an array found"},
+        {"{\"age\":{}}", "column age: number or text expected, an object found"},
+        {"{\"job\":3}", "column job: text expected, number 3 found"},
         {"{\"agee\":3}", "unknown column 'agee' (allowed: age, hours, job, score)"},
         {"{\"group\":\"A\"}", "unknown column 'group'"},
         {"{\"hired\":\"no\"}", "unknown column 'hired'"},
@@ -188,9 +188,9 @@ static void bad_records_are_refused_with_the_reason(void **state)
         {"{\"age\":1", "the text ends in the middle"},
         {"{\"age\":1,}", "not JSON"},
         {"{'age':1}", "not JSON"},
-        {"[{\"age\":1}]", "an object wanted, an array found"},
-        {"3", "an object wanted"},
-        {"null", "an object wanted"},
+        {"[{\"age\":1}]", "an object expected, an array found"},
+        {"3", "an object expected"},
+        {"null", "an object expected"},
         {"{\"job\":\"\xff\"}", "not UTF-8"},
         {"{\"job\":\"\xed\xa0\x80\"}", "not UTF-8"},
         {"{\"job\":\"\\ud800\"}", "not JSON"},
@@ -209,7 +209,7 @@ static void bad_records_are_refused_with_the_reason(void **state)
         memset(x, 0x55, sizeof x);
         enum wire_decoded d = record(bad[i].json, x, &r, &e);
         if (d != WIRE_BAD || e.kind != FIS_INPUT || !strstr(e.text, bad[i].reason))
-            fail_msg("%s: %d, '%s', wanted '%s'", bad[i].json, (int)d, e.text, bad[i].reason);
+            fail_msg("%s: %d, '%s', expected '%s'", bad[i].json, (int)d, e.text, bad[i].reason);
         for (size_t k = 0; k < sizeof x; k++)
             assert_int_equal(((unsigned char *)x)[k], 0x55);
         id_is(&r.id, "r1");
@@ -360,7 +360,7 @@ static void which_class_a_label_is(void **state)
         {"{\"class_index\":1,\"status\":\"unsure\"}", -1, "status unsure, but with a label"},
         {"{\"label\":\"yes\",\"annotator\":\"ann\",\"labelled_at\":12,\"status\":\"labelled\"}", 1,
          ""},
-        {"\"yes\"", -1, "an object wanted"},
+        {"\"yes\"", -1, "an object expected"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct wire_label l = {.class_index = 77};
@@ -368,7 +368,7 @@ static void which_class_a_label_is(void **state)
         enum wire_decoded d = label(&schema, cases[i].json, &l, &e);
         if (cases[i].class_index < 0) {
             if (d != WIRE_BAD || !strstr(e.text, cases[i].reason) || l.class_index != 77)
-                fail_msg("%s: %d, '%s', wanted '%s'", cases[i].json, (int)d, e.text,
+                fail_msg("%s: %d, '%s', expected '%s'", cases[i].json, (int)d, e.text,
                          cases[i].reason);
             continue;
         }
@@ -534,7 +534,7 @@ static void bad_examples_are_refused_in_silence_about_people(void **state)
     } bad[] = {
         {1, "{\"hired\":\"no\",\"group\":\"SECRET\"}", "column race: missing"},
         {1, "{\"hired\":\"no\",\"group\":[\"SECRET\"],\"race\":1}",
-         "column group: a text or a number wanted"},
+         "column group: a text or a number expected"},
         {1, "{\"hired\":\"no\",\"group\":true,\"race\":\"SECRET\"}", "column group: a text or a"},
         {0, "{\"hired\":\"no\",\"group\":\"SECRET\"}", "unknown column 'group'"},
         {1, "{\"group\":\"SECRET\",\"race\":\"SECRET\"}", "column hired: no label"},
@@ -543,8 +543,8 @@ static void bad_examples_are_refused_in_silence_about_people(void **state)
         {0, "{\"hired\":1}", "column hired: label 1: not a class"},
         {1, "{\"hired\":\"SECRET\",\"group\":\"no\",\"race\":1}", "column hired: not a class"},
         {1, "{\"hired\":\"no\",\"age\":\"SECRET\",\"group\":\"a\",\"race\":1}",
-         "column age: a number that fits a 32-bit float wanted"},
-        {1, "{\"hired\":\"no\",\"job\":1,\"group\":\"a\",\"race\":1}", "column job: a text wanted"},
+         "column age: a number that fits a 32-bit float expected"},
+        {1, "{\"hired\":\"no\",\"job\":1,\"group\":\"a\",\"race\":1}", "column job: a text expected"},
         {0, "{\"hired\":\"no\",\"age\":1e39}", "column age: 1e+39 does not fit"},
         {1, "{\"hired\":\"no\",\"group\":\"SECRET\",\"race\":1,\"x\":1}", "unknown column 'x'"},
     };

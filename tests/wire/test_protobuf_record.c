@@ -111,7 +111,7 @@ static void framed(void **state)
     memcpy(bytes, (unsigned char[]){0, 0, 0, 0, 7, 4, 0, 2}, 8); /* two indexes: 0 and 1 */
     memcpy(bytes + 8, packed, sizeof packed);
     assert_good(w, bytes, 8 + sizeof packed, "r1");
-    assert_bad(w, bytes, 3, "Confluent frame (first byte 0): 3 bytes, at least 6 wanted");
+    assert_bad(w, bytes, 3, "Confluent frame (first byte 0): 3 bytes, at least 6 expected");
     bytes[5] = 3; /* zigzag of -2 */
     assert_bad(w, bytes, 8 + sizeof packed, "-2 message indexes");
     bytes[5] = 8; /* four of them, and only two left */
@@ -124,7 +124,7 @@ static void empty_null_and_zero(void **state)
     struct wire_message m = message_of("key", 3, NULL, 0);
     assert_int_equal(decode(w, &m), WIRE_TOMBSTONE);
     assert_id(&w->record.id, "key");
-    assert_bad(w, "", 0, "0 features, 4 wanted");
+    assert_bad(w, "", 0, "0 features, 4 expected");
     /* A sparse message of no bytes is the zero vector. */
     assert_int_equal(decode_bytes(w, "\x1a\x00", 2), WIRE_OK);
     for (uint32_t i = 0; i < D; i++)
@@ -184,9 +184,9 @@ static void sparse(void **state)
     const unsigned char uneven[] = {0x1a, 10, 0x0a, 2, 1, 2, 0x12, 4, F1};
     assert_bad(w, uneven, sizeof uneven, "sparse: 2 indexes for 1 values");
     const unsigned char many[] = {0x1a, 29, 0x0a, 5, 0, 1, 2, 3, 0, 0x12, 20, F1, F1, F1, F1, F1};
-    assert_bad(w, many, sizeof many, "sparse: 5 entries, at most 4 wanted");
+    assert_bad(w, many, sizeof many, "sparse: 5 entries, at most 4 expected");
     const unsigned char both[] = {0x12, 4, F1, 0x1a, 0};
-    assert_bad(w, both, sizeof both, "features and sparse: one of them wanted");
+    assert_bad(w, both, sizeof both, "features and sparse: one of them expected");
     const unsigned char huge[] = {0x1a, 7, 0x0a, 5, 0xff, 0xff, 0xff, 0xff, 0x1f};
     assert_bad(w, huge, sizeof huge, "does not fit 32 bits");
 }
@@ -212,7 +212,7 @@ static void sparse_common_form(void **state)
     assert_good(w, falling, sizeof falling, "key");
     assert_good(w, values_first, sizeof values_first, "key");
     assert_good(w, two, sizeof two, "key");
-    assert_bad(w, two_and_dense, sizeof two_and_dense, "features and sparse: one of them wanted");
+    assert_bad(w, two_and_dense, sizeof two_and_dense, "features and sparse: one of them expected");
     assert_bad(w, again, sizeof again, "sparse: index 1 twice");
     assert_bad(w, too_far, sizeof too_far, "sparse: index 4, 0..3 allowed");
     assert_bad(w, too_few, sizeof too_few, "sparse: 2 indexes for 1 values");
@@ -380,8 +380,8 @@ static void broken(void **state)
         const char *says;
     } cases[] = {
         {"\x12\x10\x00\x00\x00\x3f", 6, "truncated: field 2 at byte 0 needs 16 bytes, 4 left"},
-        {"\x08\x01", 2, "field 1 (id) at byte 0: wire type 0, 2 wanted"},
-        {"\x10\x01", 2, "field 2 (features) at byte 0: wire type 0, 5 wanted"},
+        {"\x08\x01", 2, "field 1 (id) at byte 0: wire type 0, 2 expected"},
+        {"\x10\x01", 2, "field 2 (features) at byte 0: wire type 0, 5 expected"},
         {"\x0b", 1, "field 1 at byte 0 has wire type 3"},
         {"\x28", 1, "truncated: the varint at byte 1 has no end"},
         {"\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 11, "longer than 10 bytes or 64 bits"},

@@ -66,7 +66,7 @@ static void wrong_sizes(void **state)
     static const unsigned char bytes[5000];
     for (size_t n = 0; n < 40; n++) {
         char says[64];
-        snprintf(says, sizeof says, "%zu bytes, 16 wanted (4 float32)", n);
+        snprintf(says, sizeof says, "%zu bytes, 16 expected (4 float32)", n);
         if (n == 16)
             continue;
         assert_int_equal(decode(w, "k", bytes, n), WIRE_BAD);

@@ -9,7 +9,7 @@
 
 #include "daemon/context/context.h"
 
-/* Calls end(what) soon, then done(arg) on the loop (NULL: nobody wants to know). What is NULL needs
+/* Calls end(what) soon, then done(arg) on the loop (NULL: no call). What is NULL needs
  * no end. Where memory is refused it is ended at once. */
 void closer_take(struct context *ctx, void (*end)(void *what), void *what, void (*done)(void *arg),
                  void *arg);

@@ -50,47 +50,48 @@ static const struct {
     const char *meaning, *remedy;
 } codes[FIS_ERROR_CODES] = {
     [FIS_CODE_MALFORMED] = {ANY,
-        "Its bytes are not what is wanted: no JSON object (a repeated key, NaN, a cut text), no "
-        "protobuf, a frame that ends too early.",
-        "Look at the writer's serializer, and at `records.encoding` or `labels.encoding`."},
+        "Its bytes do not decode: not a JSON object (or a repeated key, NaN, truncation), not "
+        "protobuf, a truncated frame.",
+        "Check the writer's serializer, and `records.encoding` or `labels.encoding`."},
     [FIS_CODE_TOO_LONG] = {ANY,
-        "Longer than allowed, or it would take too much memory to decode.",
+        "Longer than allowed, or decoding would take too much memory.",
         "Raise `records.max_bytes`, or send less."},
     [FIS_CODE_NO_VALUE] = {DEAD_LABELS | DEAD_CONTROL,
-        "A null value; an answer or a command cannot be taken back by one.",
+        "A null value; it cannot withdraw an answer or a command.",
         "Send an answer with a status instead."},
     [FIS_CODE_BAD_ID] = {ANY,
-        "No id, or one that is too long, not UTF-8, or no text.",
-        "Give it one of 1 to 255 bytes of UTF-8, in the field or as the key."},
+        "No id, or an id that is too long, not UTF-8, or not a text.",
+        "Send an id of 1 to 255 bytes of UTF-8, in the field or as the key."},
     [FIS_CODE_UNKNOWN_COLUMN] = {DEAD_RECORDS,
         "A column that is not configured.",
-        "Mend its name, or list it in `columns` or `records.passthrough`."},
+        "Correct its name, or list it in `columns` or `records.passthrough`."},
     [FIS_CODE_WRONG_TYPE] = {DEAD_RECORDS,
-        "A text in a numeric column, a number in a categorical one, or neither.",
-        "Mend the source, or the column's `type`."},
+        "A text in a numeric column, a number in a categorical one, or neither a text nor a "
+        "number.",
+        "Correct the source, or the column's `type`."},
     [FIS_CODE_WRONG_WIDTH] = {DEAD_RECORDS | DEAD_CANDIDATES,
-        "Another number of features than the model has; sparse: a column twice, or one that is not "
-        "there, or not as many values. Candidates: from a scorer of another configuration.",
-        "Send one number for each column, in their order (sparse: what is not 0, each once); give "
-        "all processes one configuration."},
+        "Not the model's number of features; sparse: a repeated column, one out of range, or a "
+        "different number of values. Candidates: from a scorer with another configuration.",
+        "Send one number per column, in order (sparse: each nonzero entry once); give all "
+        "processes the same configuration."},
     [FIS_CODE_NOT_FINITE] = {DEAD_RECORDS | DEAD_CANDIDATES,
         "A number that is NaN, infinite, or beyond float32; or numbers so large that the score is "
-        "none.",
-        "In JSON, send null (missing) where there is no number; standardise the column."},
+        "not finite.",
+        "In JSON, send null for a missing number; standardise the column."},
     [FIS_CODE_UNKNOWN_CLASS] = {DEAD_LABELS,
-        "An answer that is not one of `classes`, or none.",
-        "Let the labelling tool send a class's exact name."},
+        "The answer is not one of `classes`, or is missing.",
+        "Make the labelling tool send the exact name of a class."},
     [FIS_CODE_CONTRADICTION] = {DEAD_LABELS,
-        "Another answer than the one that was given before, or two different ones in one message.",
-        "The first counts. Ask the labellers; it is what disagreement looks like."},
+        "The answer differs from an earlier one, or the message contains two different ones.",
+        "The first counts. Ask the labellers: they disagree."},
     [FIS_CODE_NOT_ASKED] = {DEAD_LABELS,
-        "A label of a record that nobody asked for, or whose request is over and forgotten.",
-        "Look whether the labelling tool writes to the right pipeline, and returns ids unchanged."},
+        "A label that was not requested, or whose request is closed and forgotten.",
+        "Check that the labelling tool writes to the right pipeline, and returns ids unchanged."},
     [FIS_CODE_BAD_FIELD] = {DEAD_LABELS | DEAD_CANDIDATES | DEAD_CONTROL,
-        "Another field is missing or out of its range: the annotator where several are asked, a "
-        "status, a time, a command's version.",
+        "Another field is missing or out of range: the annotator where several votes are required, "
+        "a status, a time, a command's version.",
         "The reason names the field."},
-    [FIS_CODE_OTHER] = {0, "Anything else.", "The reason says what it is."},
+    [FIS_CODE_OTHER] = {0, "Anything else.", "Read the reason."},
 };
 /* clang-format on */
 
@@ -110,7 +111,7 @@ bool dead_letter_possible(enum dead_letter_from from, enum fis_error_code code)
 void dead_letter_write_markdown(FILE *out)
 {
     static const char *const topics[] = {"records", "labels", "candidates", "control"};
-    fputs("| code | of | it means | do |\n|---|---|---|---|\n", out);
+    fputs("| code | on | meaning | action |\n|---|---|---|---|\n", out);
     for (int i = 1; i <= FIS_ERROR_CODES; i++) {
         int code = i % FIS_ERROR_CODES; /* "other" is the last */
         const char *between = "";

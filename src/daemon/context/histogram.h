@@ -1,6 +1,6 @@
 /*
- * A histogram with fixed bounds, as Prometheus wants them. Observing allocates nothing and walks a
- * short table. Thread: one owner.
+ * A histogram with fixed bounds, as Prometheus requires them. Observing allocates nothing and walks
+ * a short table. Thread: one owner.
  */
 #ifndef DAEMON_HISTOGRAM_H
 #define DAEMON_HISTOGRAM_H

@@ -88,13 +88,13 @@ static bool labels_starved(const struct look *k)
         return false;
     if (quiet >= limit)
         return found(k,
-                     "nothing is asked for although there is budget: no record has been scored for "
-                     "%s",
+                     "no label is requested although there is budget: no record has been scored "
+                     "for %s",
                      span(quiet, age));
     return since >= 2 * (uint64_t)k->cfg->selection.window_records &&
            found(k,
-                 "nothing is asked for although there is budget: %" PRIu64
-                 " records were scored since the last request, and %u candidates are held",
+                 "no label is requested although there is budget: %" PRIu64
+                 " records scored since the last request, and %u candidates are held",
                  since, c->selector.held);
 }
 
@@ -121,7 +121,7 @@ static bool budget_low(const struct look *k)
     uint64_t budget = k->cfg->selection.budget, left = k->s->trainer.counts.selector.budget_left;
     return nearly_spent(k, left, budget) &&
            found(k, "%" PRIu64 " of selection.budget's %" PRIu64 " labels are left%s", left, budget,
-                 left ? "" : ": nothing more is asked for");
+                 left ? "" : ": no more labels are requested");
 }
 
 /* While the whole budget lasts: when that is spent, no day brings more. */
@@ -133,7 +133,7 @@ static bool daily_budget_low(const struct look *k)
     return c->selector.budget_left && nearly_spent(k, left, budget) &&
            found(k, "%" PRIu64 " of selection.daily_budget's %" PRIu64 " labels are left%s", left,
                  budget,
-                 left ? " for this day (UTC)" : ": nothing more is asked for on this day (UTC)");
+                 left ? " for this day (UTC)" : ": no more labels are requested on this day (UTC)");
 }
 
 /* ---- what is served -------------------------------------------------------------------------- */
@@ -161,7 +161,7 @@ static bool unfair(const struct look *k)
         return false;
     double gap = fis_metrics_of(&v->metrics, metric);
     return gap > upper(target, k->on) &&
-           found(k, "version %" PRIu64 ", which is served, has %s %.3f; fairness.target is %.3f",
+           found(k, "the served version %" PRIu64 " has %s %.3f; fairness.target is %.3f",
                  v->version, fis_metric_name(metric), gap, target);
 }
 
@@ -202,7 +202,7 @@ static bool validation_stale(const struct look *k)
         return false;
     uint64_t since = (uint64_t)(k->s->wall_ms - newest);
     return since >= limit &&
-           found(k, "the newest validation row is of %s ago; alarms.validation_age is %s",
+           found(k, "the newest validation row is %s old; alarms.validation_age is %s",
                  span(since, age), span(limit, allowed));
 }
 
@@ -283,7 +283,7 @@ static bool dead_letters(const struct look *k)
     all -= k->a->minutes[0].read;
     return dead >= FEW_DEAD && (double)dead > upper(limit, k->on) * (double)all &&
            found(k,
-                 "%" PRIu64 " of the last five minutes' %" PRIu64 " messages could not be used; "
+                 "%" PRIu64 " of the last five minutes' %" PRIu64 " messages were refused; "
                  "the dead-letter topic has them with the reason",
                  dead, all);
 }
@@ -301,50 +301,50 @@ static const struct rule rules[ALARM_COUNT] = {
     [ALARM_BROKER_AWAY] = {"broker_away", "critical", 30000, 5000, broker_away,
         "No Kafka broker is reached.",
         "Check that the broker runs, that kafka.bootstrap.servers is its address, and that its security "
-        "settings fit. fisd goes on by itself when a broker answers."},
+        "settings fit. fisd continues by itself when a broker answers."},
     [ALARM_NOT_WORKING] = {"not_working", "critical", 120000, 5000, not_working,
-        "The process is not ready, as /readyz says it, though a broker is there: no leader and no "
-        "warm standby, no head, no partition.",
+        "/readyz reports that the process is not ready, although a broker is reached: no leader "
+        "and no warm standby, no head, no partition.",
         "Read the log of this process and of the one that leads."},
     [ALARM_LABELS_STARVED] = {"labels_starved", "warning", 10000, 1000, labels_starved,
-        "There is budget, and nothing to ask for (alarms.starved).",
+        "There is budget, but no candidate to request (alarms.starved).",
         "Check what writes the records, the scorers' lag, and drift."},
     [ALARM_LABELS_STUCK] = {"labels_stuck", "warning", 10000, 1000, labels_stuck,
-        "A request waits for its label for too long (alarms.label_age).",
+        "A request has been open for too long (alarms.label_age).",
         "Check that the labelling tool answers on the topic of the labels. Cancel what nobody will "
         "answer (fisctl labels cancel), or set labels.deadline."},
     [ALARM_BUDGET_LOW] = {"budget_low", "warning", 1000, 10000, budget_low,
-        "The budget is nearly spent (alarms.budget_left), or all of it.",
+        "The budget is nearly or entirely spent (alarms.budget_left).",
         "Raise selection.budget and reload, or let it end."},
     [ALARM_DAILY_BUDGET_LOW] = {"daily_budget_low", "warning", 1000, 10000, daily_budget_low,
-        "The day's budget is nearly spent (alarms.budget_left), or all of it.",
-        "It goes on with the next day (UTC). For more labels a day, raise selection.daily_budget and "
+        "The day's budget is nearly or entirely spent (alarms.budget_left).",
+        "It continues with the next day (UTC). For more labels a day, raise selection.daily_budget and "
         "reload."},
     [ALARM_GATE_REJECTING] = {"gate_rejecting", "warning", 1000, 1000, gate_rejecting,
-        "The gate rejects again and again (alarms.rejected); what is rejected only for a pin does not "
+        "The gate rejects version after version (alarms.rejected); rejections for a pin do not "
         "count.",
         "not_fairer: fairness has levelled off, which is no fault. below_floor: check the newest labels, "
         "and drift. few_rows, cell_too_small: add validation rows."},
     [ALARM_UNFAIR] = {"unfair", "critical", 1000, 60000, unfair,
-        "What is served is less fair than fairness.target requires.",
+        "The violation of the served version exceeds fairness.target.",
         "Roll back if an earlier version was fairer; else it takes more labels, or more validation rows."},
     [ALARM_VALIDATION_SMALL] = {"validation_small", "warning", 1000, 1000, validation_small,
-        "Too few validation rows, in all (gate.min_rows) or of those that judge in a group, or group "
-        "and class, that the metric needs (gate.min_cell, gate.warn_cell).",
+        "Too few validation rows, in total (gate.min_rows) or of those that judge in a cell that "
+        "the metric needs (gate.min_cell, gate.warn_cell).",
         "Add validation rows, above all of the smallest group and class."},
     [ALARM_VALIDATION_STALE] = {"validation_stale", "warning", 60000, 1000, validation_stale,
         "The newest validation row is old (alarms.validation_age).",
         "Add recent rows to the validation set."},
     [ALARM_DRIFT] = {"drift", "warning", 60000, 60000, drift,
-        "Records are not distributed as the initial set was (alarms.drift).",
+        "Records are distributed differently from the initial set (alarms.drift).",
         "Check the source of the column: a unit, an empty field. If the change is real, renew the "
         "validation set; where the encoder no longer fits, begin a new pipeline."},
     [ALARM_GROUP_RATE_MOVED] = {"group_rate_moved", "warning", 1000, 60000, group_rate_moved,
         "P(yhat = positive) of a group has moved between versions (alarms.rate_moved).",
         "Compare the versions (fisctl models compare); roll back if the change is not intended."},
     [ALARM_DEAD_LETTERS] = {"dead_letters", "warning", 5000, 60000, dead_letters,
-        "Many messages cannot be used (alarms.dead_letters).",
-        "Look at the reasons in the headers of the dead-letter topic, and correct the writer."},
+        "Many messages were refused (alarms.dead_letters).",
+        "Read the reasons in the headers of the dead-letter topic, and correct the writer."},
 };
 /* clang-format on */
 

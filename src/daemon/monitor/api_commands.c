@@ -16,13 +16,15 @@ static json_t *shown(const struct command *k)
                      api_text(k->text, strlen(k->text)));
 }
 
-json_t *api_commands(struct monitor *m)
+void api_commands(void *ctx, const struct http_request *r, struct http_reply *out)
 {
+    struct monitor *m = ctx;
     const struct command *k;
     json_t *list = json_array();
+    (void)r;
     for (uint32_t i = 0; (k = commands_at(&m->commands, i)); i++)
         json_array_append_new(list, shown(k));
-    return json_pack("{s:o}", "commands", list);
+    api_send(out, json_pack("{s:o}", "commands", list));
 }
 
 void api_command(void *ctx, const struct http_request *r, struct http_reply *out)
@@ -141,23 +143,58 @@ static void send_command(struct monitor *m, const struct wire_control *w, struct
     api_send(out, shown(k));
 }
 
-void api_give(void *ctx, const struct http_request *r, struct http_reply *out)
+static void command(struct monitor *m, const struct http_request *r, struct http_reply *out,
+                    enum wire_control_kind kind, const char *allowed, bool needed)
 {
-    const struct api_control *c = r->route->arg;
     struct body b;
-    bool ok = read_body(r, &b, c->member, out);
+    bool ok = read_body(r, &b, allowed, out);
     struct wire_control w = {
-        .kind = c->kind,
+        .kind = kind,
         .version = b.version,
         .by = b.by,
         .reason = b.reason,
         .at_ms = context_now().wall_ms,
     };
-    if (ok && c->needed && !b.has_version && !b.id)
-        http_problem(out, 400, "%s is missing", c->member);
+    if (ok && needed && !b.has_version && !b.id)
+        http_problem(out, 400, "%s is missing", allowed);
     else if (ok && b.id && fis_id_set(&w.record, b.id, strlen(b.id)))
         http_problem(out, 400, "id: allowed are 1 to 255 bytes");
     else if (ok)
-        send_command(ctx, &w, out);
+        send_command(m, &w, out);
     json_decref(b.object);
+}
+
+void api_pause(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    command(ctx, r, out, WIRE_CONTROL_PAUSE, "", false);
+}
+
+void api_resume(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    command(ctx, r, out, WIRE_CONTROL_RESUME, "", false);
+}
+
+void api_pin(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    command(ctx, r, out, WIRE_CONTROL_PIN, "", false);
+}
+
+void api_unpin(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    command(ctx, r, out, WIRE_CONTROL_UNPIN, "", false);
+}
+
+void api_rollback(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    command(ctx, r, out, WIRE_CONTROL_ROLLBACK, "version", false);
+}
+
+void api_promote(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    command(ctx, r, out, WIRE_CONTROL_PROMOTE, "version", true);
+}
+
+void api_cancel(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    command(ctx, r, out, WIRE_CONTROL_CANCEL, "id", true);
 }

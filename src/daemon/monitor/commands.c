@@ -87,9 +87,9 @@ static void on_report(void *arg, uint64_t token, enum fis_error_kind kind, const
     snprintf(k->text, sizeof k->text, "%s",
              kind != FIS_OK ? text
              : c->told      ? "the trainer that leads will take it"
-                            : "the trainer that leads will take it; this process is not told what "
-                              "becomes of it: last_command of that trainer's /api/v1/status, and "
-                              "control in its log, say it");
+                            : "the trainer that leads will take it; this process does not learn "
+                              "what becomes of it: last_command of that trainer's /api/v1/status, "
+                              "and control in its log, say it");
 }
 
 bool commands_turn(struct commands *c, struct fis_error *e)
@@ -113,7 +113,7 @@ static void overtaken(struct command *k)
     k->outcome = COMMAND_TAKEN;
     snprintf(
         k->text, sizeof k->text,
-        "another one came right after it, whose outcome is what is told; its own is in the log "
+        "another one followed at once, whose outcome is reported; its own is in the log "
         "of the trainer that leads, in the line control with id=%s",
         id);
 }

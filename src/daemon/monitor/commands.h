@@ -46,7 +46,7 @@ void commands_done(struct commands *c);
 int commands_send(struct commands *c, const struct stream_client *client, const char *topic,
                   const struct wire_control *what, const struct command **out,
                   struct fis_error *e) FIS_MUST_CHECK;
-/* Takes reports; true when *e has a trouble of Kafka to be told, and there may be more. */
+/* Takes reports; true when *e has a trouble of Kafka to report, and there may be more. */
 bool commands_turn(struct commands *c, struct fis_error *e);
 /* A state of the trainer: it says what became of the last command. */
 void commands_outcome(struct commands *c, const char *id, bool ok, const char *text);

@@ -234,7 +234,7 @@ void monitor_turn(struct monitor *m)
 
 static uint64_t since(uint64_t now, uint64_t *last)
 {
-    uint64_t more = now >= *last ? now - *last : now; /* another trainer counts anew */
+    uint64_t more = now >= *last ? now - *last : now; /* another trainer counts from 0 */
     *last = now;
     return more;
 }

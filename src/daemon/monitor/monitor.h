@@ -26,6 +26,6 @@ void monitor_close(struct monitor *m); /* workers have ended, the loop too. NULL
 
 void monitor_turn(struct monitor *m);
 void monitor_tick(struct monitor *m);   /* once a second */
-bool monitor_reload(struct monitor *m); /* reads the token again; true when it is another one now */
+bool monitor_reload(struct monitor *m); /* reads the token again; true when it has changed */
 
 #endif

@@ -30,7 +30,7 @@ struct monitor {
     char **groups;
     uint32_t n_groups;
     bool ready;
-    char reason[STATUS_REASON]; /* as it was said last */
+    char reason[STATUS_REASON]; /* as last reported */
 };
 
 extern const struct http_route monitor_routes[];

@@ -1,4 +1,4 @@
-/* Filling the status, and what is said of it in words. */
+/* Filling the status, and its texts. */
 #include "daemon/monitor/status.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 #include "daemon/monitor/monitor_impl.h"
 
-/* A trouble that was not told again for so long is over, or told by other means. */
+/* A trouble that was not reported again for so long is over, or reported otherwise. */
 #define TROUBLE_MS 30000
 
 static void fill_kafka(struct monitor *m, struct status *s)
@@ -47,8 +47,7 @@ static void fill_process(const struct monitor *m, struct status *s)
     s->uptime_ms = now.mono_ms - m->began_ms;
     s->started_at_ms = m->began_wall_ms;
     s->loop_seconds = &ctx->watch.seconds;
-    if (m->http)
-        s->http = *http_server_counts(m->http);
+    s->http = m->http ? http_server_counts(m->http) : NULL;
 }
 
 static void add_dead(struct status *s, const char *topic, enum dead_letter_from from,

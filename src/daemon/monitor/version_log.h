@@ -53,7 +53,7 @@ const struct version_info *version_log_served(const struct version_log *l); /* n
 /* Verdicts by reason, over all versions seen. */
 const struct version_reason *version_log_reasons(const struct version_log *l, uint32_t *n);
 /* How many in a row, up to now, were rejected, and why the newest of them; "" when there is none. A
- * version that is rejected because what is served is pinned does what the operator wants: it is
+ * version that is rejected because what is served is pinned does what the operator requested: it is
  * none of them, and ends no row. */
 uint32_t version_log_rejected_in_row(const struct version_log *l);
 const char *version_log_rejected_as(const struct version_log *l);

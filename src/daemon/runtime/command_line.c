@@ -12,7 +12,7 @@ const struct command_option command_options[] = {
     {"embedded", 0, NULL, false, NULL,
      "start an in-process broker, for trying: nothing of it survives"},
     {"check-config", 0, "FILE", true, NULL,
-     "read the configuration and look for its files, say what is wrong, and end"},
+     "read the configuration and look for its files, report mistakes, and exit"},
     {"print-config", 0, NULL, false, NULL, "print every option with its default and meaning"},
     {"effective", 0, NULL, false, "print-config", "the values of FILE in force"},
     {"reference", 0, NULL, false, "print-config", "as a table in Markdown"},
@@ -137,7 +137,7 @@ int command_line_parse(int argc, char **argv, struct command_line *out)
     while ((said = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
         const struct command_option *o = option_of(said);
         if (!o)
-            return 2; /* getopt has said why */
+            return 2; /* getopt has printed why */
         take(&c, o->name);
         if (c.action == COMMAND_VERSION || c.action == COMMAND_HELP)
             break; /* whatever else there is */

@@ -23,7 +23,7 @@ struct notify {
 void notify_init(struct notify *n);
 void notify_ready(struct notify *n); /* once: later calls do nothing */
 void notify_alive(struct notify *n, uint64_t now_ns);
-/* A line for `systemctl status`; sent when it is another one than before. */
+/* A line for `systemctl status`; sent when it has changed. */
 void notify_status(struct notify *n, const char *text);
 /* Around a reload of the configuration. */
 void notify_reloading(struct notify *n, uint64_t now_ns);

@@ -30,7 +30,7 @@ static void say_taken(const struct runtime *rt, const struct config_changes *c, 
         log_line(LOG_LEVEL_INFO, "reload", "file=\"%s\" text=\"nothing differs\"", rt->config_path);
 }
 
-/* True when the token is another one. */
+/* True when the token has changed. */
 static bool put_in_force(struct runtime *rt)
 {
     log_set_level((enum log_level)rt->cfg->log.level);

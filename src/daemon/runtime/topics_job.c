@@ -39,7 +39,7 @@ static int check_ledger(struct topics_job *t)
     if (rc < 0 || report.partitions <= 1)
         return rc < 0 ? rc : 0;
     return fis_fail(&t->error, FIS_FATAL,
-                    "topic %s has %d partitions, and may have one only: create it anew with one, "
+                    "topic %s has %d partitions, and may have one only: recreate it with one, "
                     "or let fisd create it (topics.create)",
                     ledger.name, (int)report.partitions);
 }

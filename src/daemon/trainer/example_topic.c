@@ -25,7 +25,7 @@ struct kept {
 struct example_topic {
     struct context *ctx;
     const struct wire_schema *schema;
-    bool with_sensitive;
+    int with_sensitive;
     const char *topics[1];
     struct stream_consumer *consumer;
     struct stream_batch *batch;
@@ -38,7 +38,7 @@ struct example_topic {
 };
 
 int example_topic_open(struct example_topic **out, struct context *ctx, const char *topic,
-                       const struct wire_schema *schema, bool with_sensitive, struct fis_error *e)
+                       const struct wire_schema *schema, int with_sensitive, struct fis_error *e)
 {
     struct example_topic *t = fis_calloc(1, sizeof *t);
     if (!t)

@@ -16,7 +16,7 @@
 
 struct example_topic;
 int example_topic_open(struct example_topic **out, struct context *ctx, const char *topic,
-                       const struct wire_schema *schema, bool with_sensitive,
+                       const struct wire_schema *schema, int with_sensitive,
                        struct fis_error *e) FIS_MUST_CHECK;
 void example_topic_close(struct example_topic *t); /* NULL is fine */
 

@@ -13,7 +13,7 @@ static struct session_rows view(const struct data_examples *x)
 /* ---- files --------------------------------------------------------------------------------- */
 
 static int load(const struct pipeline *p, const char *path, const struct wire_schema *schema,
-                bool with_sensitive, struct fis_encoder **encoder, struct data_examples *rows,
+                int with_sensitive, struct fis_encoder **encoder, struct data_examples *rows,
                 struct fis_error *e)
 {
     struct data_source s = {.path = path,

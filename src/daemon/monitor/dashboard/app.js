@@ -201,7 +201,7 @@ function needToken(sent) {
     yes: "Show",
     act: turn
   });
-  if (data.locked === "wrong") say("ask-error", "The token does not match.");
+  if (data.locked === "wrong") say("ask-error", "The bearer token does not match.");
 }
 
 function askRollback(version) {

@@ -14,7 +14,7 @@ export function h(tag, attributes, ...children) {
   return e;
 }
 
-/* Only what changed is touched: else whoever listens is told the same again and again. */
+/* Only what changed is touched: else a screen reader repeats the same text. */
 export function say(id, text) {
   const e = $(id);
   if (e.textContent !== text) e.textContent = text;
@@ -34,7 +34,7 @@ export function fill(id, key, children) {
 }
 
 /* columns: {name, cell(row) → text or element(s), number, text, id, head}. On a phone a row is a
- * card; roles are said, as a table that is not laid out as one loses them. */
+ * card; roles are stated, as a table that is not laid out as one loses them. */
 export function table(caption, columns, rows, {cards = true, kind = ""} = {}) {
   const head = h("tr", { role: "row" },
     columns.map(

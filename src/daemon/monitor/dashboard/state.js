@@ -1,14 +1,14 @@
-/* What is said first: what fisd does or waits for. What is wrong is what /api/v1/alarms says: it
+/* The first line: what fisd does or waits for. What is wrong comes from /api/v1/alarms: it
  * decides how the headline looks. Only whether fisd answers is for the page to find out. */
 import {count, epsilonText, known, plural, span} from "./words.js";
 
 const say = (level, text, more = "") => ({ level, text, more });
 
-/* In this order: the first that holds is said. Each gives {level, text, more} or nothing. */
+/* In this order: the first that holds is shown. Each gives {level, text, more} or nothing. */
 const STATES = [
   ({ locked, status }) => locked &&
     say("wait",
-      locked === "wrong" ? "The token does not match" : "fisd requires its token",
+      locked === "wrong" ? "The bearer token does not match" : "fisd requires its bearer token",
       "It answers, and shows its figures to those who have the token: what stands in the file " +
         "http.token_file of its configuration. " + (status ? "What is shown below is old." : "")),
   ({ lost, status }) => lost &&
@@ -41,7 +41,7 @@ function standby(s) {
   const state = s.trainer.state;
   if (!["new", "standby", "fence", "catch_up", "lead"].includes(state))
     return say("wait", `The trainer does not run (${state})`,
-      "The log says why. It starts again by itself, or the process ends.");
+      "The log has the reason. It starts again by itself, or the process ends.");
   return say("wait",
     state === "standby" ? "Standing by: another trainer leads" : "Taking over as the trainer",
     s.reason ?? "This one follows the ledger, and takes over when the leader is gone.");
@@ -66,7 +66,7 @@ function records({ status: s, t, versions, lags }) {
       "To try it with a file: fisctl replay.");
 }
 
-/* Counters of records and the time of the last answer begin anew with the process; what was asked
+/* Counters of records and the time of the last answer start with the process; what was requested
  * for and answered is remembered. */
 const start = t => t?.labels.asked ? "this start of fisd" : "the start";
 
@@ -81,7 +81,7 @@ function labels({ t }) {
       "your labelling tool answers on the topic of the labels. By hand: fisctl label.");
 }
 
-/* A trouble with Kafka that hinders nothing is not what is said first. */
+/* A trouble with Kafka that hinders nothing is not shown first. */
 function withTrouble(said, s) {
   const trouble = s?.broker_trouble;
   if (!trouble || said.text.includes(trouble)) return said;

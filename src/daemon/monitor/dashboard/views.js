@@ -20,7 +20,7 @@ function elsewhere(d) {
                                                 "Not known before the trainer leads.";
 }
 
-/* "waits" is said in place of what is not there. */
+/* "waits" takes the place of what is not there. */
 function orEmpty(id, empty, waits) {
   say(id, empty ? waits : "");
   return empty;

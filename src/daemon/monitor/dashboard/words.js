@@ -3,7 +3,7 @@ import {h} from "./dom.js";
 
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
-/* What could not be measured is said to be so; it is never 0. */
+/* What could not be measured is shown as such; it is never 0. */
 export function none(why = "not estimable: there are no rows that it could be computed from") {
   return h("abbr", { title: why }, "n/e");
 }
@@ -54,17 +54,17 @@ export const metricName = m => METRICS[m] ?? m ?? "Violation";
 
 /* fis.error.code; docs/operations.md says what to do about each. */
 const DEAD = {
-  malformed: "malformed: not what its encoding is",
+  malformed: "malformed: does not decode",
   too_long: "too long",
-  no_value: "null, where that means nothing",
-  bad_id: "no id, or one that cannot be",
+  no_value: "null, where a value is required",
+  bad_id: "no id, or an invalid one",
   unknown_column: "a column that is not configured",
   wrong_type: "a value of the wrong type",
-  wrong_width: "another number of features",
+  wrong_width: "wrong number of features",
   not_finite: "a number that is not finite",
-  unknown_class: "a label that is no class",
+  unknown_class: "an unknown class",
   contradiction: "contradicts itself, or an earlier answer",
-  not_asked: "nobody asked for this label",
+  not_asked: "a label that was not requested",
   bad_field: "a field that is missing or out of range",
 };
 export const deadReason = code => DEAD[code] ?? code;
@@ -86,7 +86,7 @@ const REASONS = {
 };
 export const reasonName = r => REASONS[r] ?? String(r ?? "").replaceAll("_", " ");
 
-/* What the gate says begins with the verdict, which is there already. */
+/* The gate's text begins with the verdict, which is shown already. */
 export const figures = text => String(text ?? "").replace(/^(published|rejected): \w+: /, "");
 
 /* What a criterion looks at: why a record was picked. */
