@@ -11,8 +11,6 @@
 #include "wire/json_codec.h"
 #include "wire/protobuf_codec.h"
 
-#define READ_BATCH 256
-
 struct kept {
     UT_hash_handle hh;
     struct fis_id id;
@@ -26,19 +24,18 @@ struct example_topic {
     struct context *ctx;
     const struct wire_schema *schema;
     int with_sensitive;
+    struct session *session; /* places are reported to it; NULL: to nobody */
     const char *topics[1];
-    struct stream_consumer *consumer;
-    struct stream_batch *batch;
+    struct kafka_reader *reader;
     struct fis_arena arena;
     struct kept *table;
     bool complete;
-    int64_t *next; /* [partitions], -1: nothing was read of it */
-    uint32_t partitions;
     int64_t newest_ms; /* timestamp of the newest example */
 };
 
 int example_topic_open(struct example_topic **out, struct context *ctx, const char *topic,
-                       const struct wire_schema *schema, int with_sensitive, struct fis_error *e)
+                       const struct wire_schema *schema, int with_sensitive,
+                       struct session *session, struct fis_error *e)
 {
     struct example_topic *t = fis_calloc(1, sizeof *t);
     if (!t)
@@ -46,14 +43,14 @@ int example_topic_open(struct example_topic **out, struct context *ctx, const ch
     t->ctx = ctx;
     t->schema = schema;
     t->with_sensitive = with_sensitive;
+    t->session = session;
     t->topics[0] = topic;
-    t->batch = stream_batch_new(READ_BATCH);
     t->arena.size = schema->max_bytes * 24 + ((size_t)256 << 10);
     t->arena.base = fis_alloc(t->arena.size, 1);
-    struct stream_consumer_options o = {
-        .client = context_client(ctx), .topics = t->topics, .topic_count = 1};
-    int rc = t->batch && t->arena.base ? stream_consumer_open(&t->consumer, &o, e)
-                                       : fis_fail(e, FIS_NOMEM, "no memory to read %s", topic);
+    const struct kafka_reader_options o = {
+        .topics = t->topics, .first = SESSION_VALIDATION, .n_topics = 1};
+    int rc = t->arena.base ? kafka_reader_open(&t->reader, ctx, &o, e)
+                           : fis_fail(e, FIS_NOMEM, "no memory to read %s", topic);
     if (rc < 0) {
         example_topic_close(t);
         return rc;
@@ -77,39 +74,9 @@ void example_topic_close(struct example_topic *t)
     struct kept *k, *next;
     HASH_ITER (hh, t->table, k, next)
         drop(t, k);
-    stream_batch_free(t->batch);
-    stream_consumer_close(t->consumer, 1000);
+    kafka_reader_close(t->reader);
     fis_free(t->arena.base);
-    fis_free(t->next);
     fis_free(t);
-}
-
-static int moved(struct example_topic *t, const struct stream_message *s, struct fis_error *e)
-{
-    uint32_t p = (uint32_t)s->partition;
-    if (p >= t->partitions) {
-        int64_t *grown = fis_grow(t->next, t->partitions, p + 1, sizeof *grown);
-        if (!grown)
-            return fis_fail(e, FIS_NOMEM, "no memory for %u partitions of %s", p + 1, t->topics[0]);
-        for (uint32_t i = t->partitions; i <= p; i++)
-            grown[i] = -1;
-        t->next = grown;
-        t->partitions = p + 1;
-    }
-    t->next[p] = s->offset + 1;
-    return 0;
-}
-
-int example_topic_positions(const struct example_topic *t,
-                            int (*tell)(void *arg, int32_t partition, int64_t next,
-                                        struct fis_error *e),
-                            void *arg, struct fis_error *e)
-{
-    int rc = 0;
-    for (uint32_t p = 0; rc == 0 && p < t->partitions; p++)
-        if (t->next[p] >= 0)
-            rc = tell(arg, (int32_t)p, t->next[p], e);
-    return rc;
 }
 
 /* What this says is good can be built from: one bad example must not spoil the set. */
@@ -161,28 +128,18 @@ static int keep(struct example_topic *t, const struct fis_id *id, const struct w
     return 0;
 }
 
-static int take(struct example_topic *t, const struct stream_message *s, bool *changed,
+static int take(struct example_topic *t, const struct wire_message *m, bool *changed,
                 struct fis_error *e)
 {
-    struct wire_message m = {
-        .topic = t->topics[0],
-        .partition = s->partition,
-        .offset = s->offset,
-        .timestamp_ms = s->timestamp_ms,
-        .key = {s->key, s->key_length},
-        .value = {s->value, s->value_length},
-    };
     struct wire_example x;
     struct fis_error why;
     struct kept *k;
-    if (moved(t, s, e) < 0)
-        return -FIS_NOMEM;
-    switch (decode(t, &m, &x, &why)) {
+    switch (decode(t, m, &x, &why)) {
     case WIRE_OK:
         *changed = true;
-        if (s->timestamp_ms > t->newest_ms)
-            t->newest_ms = s->timestamp_ms;
-        return keep(t, &x.id, &m, e);
+        if (m->timestamp_ms > t->newest_ms)
+            t->newest_ms = m->timestamp_ms;
+        return keep(t, &x.id, m, e);
     case WIRE_TOMBSTONE:
         if ((k = find(t, &x.id))) {
             drop(t, k);
@@ -191,30 +148,25 @@ static int take(struct example_topic *t, const struct stream_message *s, bool *c
         return 0;
     case WIRE_BAD:
         log_line(LOG_LEVEL_ERROR, "example_refused",
-                 "topic=%s partition=%d offset=%lld reason=\"%s\"", m.topic, (int)m.partition,
-                 (long long)m.offset, why.text);
+                 "topic=%s partition=%d offset=%lld reason=\"%s\"", m->topic, (int)m->partition,
+                 (long long)m->offset, why.text);
     }
     return 0;
 }
 
 int example_topic_turn(struct example_topic *t, bool *changed, struct fis_error *e)
 {
-    struct stream_consumer_event ev;
-    uint32_t n;
-    int rc = 0;
-    do {
-        n = stream_consumer_read(t->consumer, t->batch, READ_BATCH);
-        for (uint32_t i = 0; i < n && rc == 0; i++)
-            rc = take(t, &t->batch->messages[i], changed, e);
-        stream_batch_release(t->batch);
-    } while (n == READ_BATCH && rc == 0);
-    while (rc == 0 && stream_consumer_event(t->consumer, &ev)) {
-        if (ev.kind == STREAM_END)
-            t->complete = true;
-        else if (ev.kind == STREAM_ERROR && ev.error.kind == FIS_FATAL)
-            rc = fis_fail(e, FIS_FATAL, "%s", ev.error.text);
-        else if (ev.kind == STREAM_ERROR)
-            context_trouble(t->ctx, t->topics[0], &ev.error);
+    struct session_input in;
+    int rc;
+    while ((rc = kafka_reader_read(t->reader, &in, e)) > 0) {
+        const struct wire_message *m = &in.message;
+        t->complete |= in.event == SESSION_END;
+        if (in.event != SESSION_MESSAGE)
+            continue;
+        if ((t->session &&
+             session_moved(t->session, in.topic, m->partition, m->offset + 1, e) < 0) ||
+            take(t, m, changed, e) < 0)
+            return -FIS_NOMEM;
     }
     return rc;
 }

@@ -4,29 +4,24 @@
  *
  * Messages are kept as they came, the newest of each id, and turned into rows on demand: the
  * encoder is only there once the initial set has been read. A message that cannot be read is
- * counted and said; its value goes nowhere, since it may hold sensitive attributes.
+ * logged; its value goes nowhere, since it may hold sensitive attributes.
  * Thread: the loop. Owns: copies of messages.
  */
 #ifndef DAEMON_EXAMPLE_TOPIC_H
 #define DAEMON_EXAMPLE_TOPIC_H
 
-#include "daemon/context/context.h"
+#include "daemon/trainer/kafka_reader.h"
 #include "data/examples.h"
-#include "stream/consumer.h"
 
 struct example_topic;
+/* session: learns the place of every message that was read (session_moved); NULL: nobody does. */
 int example_topic_open(struct example_topic **out, struct context *ctx, const char *topic,
                        const struct wire_schema *schema, int with_sensitive,
-                       struct fis_error *e) FIS_MUST_CHECK;
+                       struct session *session, struct fis_error *e) FIS_MUST_CHECK;
 void example_topic_close(struct example_topic *t); /* NULL is fine */
 
 /* Reads what is there. True when something changed. Negative errors are FATAL ones. */
 int example_topic_turn(struct example_topic *t, bool *changed, struct fis_error *e) FIS_MUST_CHECK;
-/* Tells where each partition goes on from which something was read. */
-int example_topic_positions(const struct example_topic *t,
-                            int (*tell)(void *arg, int32_t partition, int64_t next,
-                                        struct fis_error *e),
-                            void *arg, struct fis_error *e) FIS_MUST_CHECK;
 bool example_topic_complete(const struct example_topic *t); /* the end has been reached once */
 uint32_t example_topic_count(const struct example_topic *t);
 int64_t example_topic_newest(const struct example_topic *t); /* its timestamp; 0: there is none */

@@ -8,11 +8,6 @@
 /* Less than a group waits for its members. */
 #define LEAVE_PATIENCE_MS 1000
 
-static uint64_t mono(void)
-{
-    return context_now().mono_ms;
-}
-
 /* ---- election ------------------------------------------------------------------------------ */
 
 /* Before it says that it is ready to lead, and before it takes another's place. */
@@ -39,7 +34,7 @@ static int join(void *arg, struct fis_error *e)
         .topic_count = 1,
     };
     o.client.name = "election";
-    return stream_consumer_open(&h->member, &o, e);
+    return stream_consumer_open(&h->side.member, &o, e);
 }
 
 static int fence(void *arg, struct fis_error *e)
@@ -51,13 +46,13 @@ static int fence(void *arg, struct fis_error *e)
     o.client.name = "outbox";
     if (h->ctx->exactly_once)
         o.transactional_id = h->group;
-    return outbox_open(&h->outbox, &o, e);
+    return outbox_open(&h->side.outbox, &o, e);
 }
 
 static bool fenced(void *arg)
 {
     const struct trainer_host *h = arg;
-    return h->outbox && outbox_fenced(h->outbox);
+    return h->side.outbox && outbox_fenced(h->side.outbox);
 }
 
 /* trainer_host_turn does it, as soon as no worker is at it. */
@@ -94,54 +89,54 @@ static int open_reader(void *arg, enum session_reader r, struct fis_error *e)
                                               : 1;
     o[r].group = input ? h->group : NULL;
     o[r].log_assigned = input;
-    return kafka_reader_open(&h->readers[r], h->ctx, &o[r], e);
+    return kafka_reader_open(&h->side.readers[r], h->ctx, &o[r], e);
 }
 
 static void close_reader(void *arg, enum session_reader r)
 {
     struct trainer_host *h = arg;
-    kafka_reader_end(h->readers[r]);
-    h->readers[r] = NULL;
+    kafka_reader_end(h->side.readers[r]);
+    h->side.readers[r] = NULL;
 }
 
 static int read_next(void *arg, enum session_reader r, struct session_input *in,
                      struct fis_error *e)
 {
     struct trainer_host *h = arg;
-    return kafka_reader_read(h->readers[r], in, e);
+    return kafka_reader_read(h->side.readers[r], in, e);
 }
 
 static void to_end(void *arg, enum session_reader r)
 {
     struct trainer_host *h = arg;
-    kafka_reader_to_end(h->readers[r]);
+    kafka_reader_to_end(h->side.readers[r]);
 }
 
 static int initial(void *arg, struct fis_encoder **encoder, struct session_rows *out,
                    struct fis_error *e)
 {
     struct trainer_host *h = arg;
-    return trainer_rows_initial(&h->rows, encoder, out, e);
+    return trainer_rows_initial(&h->side.rows, encoder, out, e);
 }
 
 static int validation(void *arg, const struct fis_encoder *encoder, struct session_rows *out,
                       struct fis_error *e)
 {
     struct trainer_host *h = arg;
-    return trainer_rows_validation(&h->rows, encoder, h->session, out, e);
+    return trainer_rows_validation(&h->side.rows, encoder, h->session, out, e);
 }
 
 static void validated(void *arg)
 {
     struct trainer_host *h = arg;
-    trainer_rows_validated(&h->rows);
+    trainer_rows_validated(&h->side.rows);
 }
 
 static void ready(void *arg, const struct trainer_role *role)
 {
     struct trainer_host *h = arg;
     (void)role;
-    trainer_rows_started(&h->rows);
+    trainer_rows_started(&h->side.rows);
 }
 
 /* ---- sending ------------------------------------------------------------------------------- */
@@ -150,14 +145,14 @@ static int send_message(void *arg, enum session_topic t, struct wire_bytes key,
                         struct wire_bytes value, struct fis_error *e)
 {
     struct trainer_host *h = arg;
-    return outbox_send(h->outbox, h->options.topics[t], key, value, e);
+    return outbox_send(h->side.outbox, h->options.topics[t], key, value, e);
 }
 
 static int send_dead_letter(void *arg, const struct wire_message *m, const struct fis_error *why,
                             struct fis_error *e)
 {
     struct trainer_host *h = arg;
-    return outbox_dead_letter(h->outbox, h->ctx->cfg->topics.dead_letter, m, why, e);
+    return outbox_dead_letter(h->side.outbox, h->ctx->cfg->topics.dead_letter, m, why, e);
 }
 
 static int commit(void *arg, const struct session_place *places, uint32_t n, struct fis_error *e)
@@ -169,7 +164,7 @@ static int commit(void *arg, const struct session_place *places, uint32_t n, str
     for (uint32_t i = 0; i < n; i++)
         offsets[i] = (struct stream_offset){h->options.topics[places[i].topic], places[i].partition,
                                             places[i].next};
-    int rc = outbox_commit(h->outbox, h->member, offsets, n, e);
+    int rc = outbox_commit(h->side.outbox, h->side.member, offsets, n, e);
     h->committing = rc == 0;
     fis_free(offsets);
     return rc;
@@ -193,9 +188,7 @@ static void job(void *arg, enum trainer_job kind)
 {
     struct trainer_host *h = arg;
     (void)kind;
-    const struct trainer_role *role = session_role(h->session);
-    if (role)
-        trainer_snapshot_take(&h->shown, role, mono(), true);
+    trainer_host_look(h, true);
     h->job = (struct job){.run = run_job, .done = job_done, .arg = h};
     workers_submit(h->ctx->workers, &h->job);
 }
@@ -256,7 +249,7 @@ int trainer_host_open(struct trainer_host **out, struct context *ctx, struct fis
     if (!h)
         return fis_fail(e, FIS_NOMEM, "no memory for the trainer");
     h->ctx = ctx;
-    h->rows.ctx = ctx;
+    h->side.rows.ctx = ctx;
     pool_ends_init(&h->ends, ctx);
     snprintf(h->group, sizeof h->group, "%s-trainer", ctx->cfg->pipeline);
     set_options(h);
@@ -295,25 +288,21 @@ int trainer_host_open(struct trainer_host **out, struct context *ctx, struct fis
 
 /* The outbox before the member, which its last commit may use. What it did not commit is dropped.
  * Blocks for some seconds at most. */
-static void drop(void *arg)
+static void drop(void *host)
 {
-    struct leftover *o = arg;
-    outbox_close(o->outbox);
+    struct trainer_host *h = host;
+    outbox_close(h->old.outbox);
     for (int r = 0; r < SESSION_READERS; r++)
-        kafka_reader_close(o->readers[r]);
-    trainer_rows_done(&o->rows);
-    stream_consumer_close(o->member, o->patience_ms);
+        kafka_reader_close(h->old.readers[r]);
+    trainer_rows_done(&h->old.rows);
+    stream_consumer_close(h->old.member, h->patience_ms);
 }
 
 static void take_all(struct trainer_host *h, int patience_ms)
 {
-    h->old = (struct leftover){
-        .member = h->member, .outbox = h->outbox, .rows = h->rows, .patience_ms = patience_ms};
-    memcpy(h->old.readers, h->readers, sizeof h->readers);
-    memset(h->readers, 0, sizeof h->readers);
-    h->rows = (struct trainer_rows){.ctx = h->ctx};
-    h->member = NULL;
-    h->outbox = NULL;
+    h->old = h->side;
+    h->side = (struct kafka_side){.rows.ctx = h->ctx};
+    h->patience_ms = patience_ms;
     h->committing = false;
 }
 
@@ -334,11 +323,11 @@ void trainer_host_say_left(const struct trainer_host *h)
         log_line(LOG_LEVEL_WARN, "stop",
                  "role=trainer text=\"a job was still running; it is done "
                  "again after a restart\"");
-    if (h->outbox && s.unsaved)
+    if (h->side.outbox && s.unsaved)
         log_line(LOG_LEVEL_WARN, "stop",
                  "role=trainer text=\"%llu messages and the offsets of what was read were not "
                  "committed; the next start repeats them\"",
-                 (unsigned long long)outbox_outstanding(h->outbox));
+                 (unsigned long long)outbox_outstanding(h->side.outbox));
 }
 
 void trainer_host_close(struct trainer_host *h, int patience_ms)
@@ -347,7 +336,7 @@ void trainer_host_close(struct trainer_host *h, int patience_ms)
         return;
     trainer_host_say_left(h);
     take_all(h, patience_ms);
-    drop(&h->old);
+    drop(h);
     session_free(h->session);
     pool_ends_done(&h->ends);
     fis_free(h);
@@ -377,8 +366,8 @@ static void lost_place(struct trainer_host *h, struct fis_error *e)
 static void serve_member(struct trainer_host *h)
 {
     struct stream_consumer_event ev;
-    stream_consumer_read(h->member, NULL, 0);
-    while (stream_consumer_event(h->member, &ev)) {
+    stream_consumer_read(h->side.member, NULL, 0);
+    while (stream_consumer_event(h->side.member, &ev)) {
         if (ev.kind == STREAM_ASSIGNED || ev.kind == STREAM_REVOKED)
             session_seat(h->session, ev.owned > 0 && !ev.lost, ev.lost, context_now());
         else if (ev.kind == STREAM_ERROR && ev.error.kind == FIS_FATAL)
@@ -392,13 +381,13 @@ static void serve_outbox(struct trainer_host *h)
 {
     struct fis_error e;
     bool said;
-    if (outbox_turn(h->outbox, &e, &said) < 0) {
+    if (outbox_turn(h->side.outbox, &e, &said) < 0) {
         session_failed(h->session, &e, context_now());
         return;
     }
     if (said)
         context_trouble(h->ctx, "trainer", &e);
-    if (!outbox_ready(h->outbox))
+    if (!outbox_ready(h->side.outbox))
         return;
     session_fenced_others(h->session, context_now());
     if (h->committing)
@@ -428,7 +417,7 @@ static void let_go(struct trainer_host *h)
     pool_ends_done(&h->ends);
     pool_ends_init(&h->ends, h->ctx);
     take_all(h, LEAVE_PATIENCE_MS);
-    closer_take(h->ctx, drop, &h->old, dropped, h);
+    closer_take(h->ctx, drop, h, dropped, h);
 }
 
 bool trainer_host_turn(struct trainer_host *h)
@@ -437,12 +426,12 @@ bool trainer_host_turn(struct trainer_host *h)
         return false;
     if (h->leaving)
         let_go(h);
-    if (h->member)
+    if (h->side.member)
         serve_member(h);
-    if (h->outbox)
+    if (h->side.outbox)
         serve_outbox(h);
     for (int r = 0; r < SESSION_READERS; r++)
-        kafka_reader_poll(h->readers[r]);
+        kafka_reader_poll(h->side.readers[r]);
     serve_ends(h);
     return !h->stopped && session_turn(h->session, context_now());
 }

@@ -7,30 +7,48 @@
 #include "daemon/trainer/pool_ends.h"
 #include "daemon/trainer/trainer_host.h"
 #include "daemon/trainer/trainer_rows.h"
-#include "daemon/trainer/trainer_snapshot.h"
+#include "daemon/trainer/trainer_status.h"
+
+/* What a role shows, copied at a moment when it may be looked at: a job that runs owns the role,
+ * and what is shown meanwhile is what was there when it began. Strings of the role are copied too.
+ */
+struct trainer_snapshot {
+    struct trainer_role_counts counts;
+    struct trainer_view view;
+    char control_id[FIS_ID_MAX + 1], control_text[FIS_ERROR_TEXT];
+    const char *criteria[FIS_MAX_CRITERIA];
+    uint32_t n_criteria, n_best, n_open;
+    struct trainer_best best[FIS_MAX_CRITERIA * STATUS_BEST];
+    struct trainer_open open[STATUS_REQUESTS];
+    uint64_t answers, answered_ms;        /* answers so far; when the last came, 0: none did */
+    uint64_t validation_sets, changed_ms; /* of the validation rows */
+};
+
+/* What was opened for one time of following and leading. */
+struct kafka_side {
+    struct stream_consumer *member; /* of the trainers' group */
+    struct outbox *outbox;          /* from the election on */
+    struct kafka_reader *readers[SESSION_READERS];
+    struct trainer_rows rows;
+};
 
 struct trainer_host {
     struct context *ctx;
     struct session_options options;
     struct session *session;
-    struct stream_consumer *member; /* of the trainers' group */
-    struct outbox *outbox;          /* from the election on */
-    struct kafka_reader *readers[SESSION_READERS];
-    struct trainer_rows rows;
+    struct kafka_side side, old; /* old: is being closed, to begin again */
+    int patience_ms;             /* of the old one */
     struct pool_ends ends;
     struct job job;
-    struct leftover {
-        struct stream_consumer *member;
-        struct outbox *outbox;
-        struct kafka_reader *readers[SESSION_READERS];
-        struct trainer_rows rows;
-        int patience_ms;
-    } old; /* what it lets go of, to begin again */
     bool leaving, letting_go, stopped, committing;
     bool looked; /* its files were read once: it could lead */
     struct trainer_snapshot shown;
     struct dead_counts dead[SESSION_BAD];
     char group[128]; /* and transactional id */
 };
+
+/* Takes the snapshot: no job runs. best: the heaps' best too, which costs as much as there is in
+ * them; else those of the last time stay. */
+void trainer_host_look(struct trainer_host *h, bool best);
 
 #endif

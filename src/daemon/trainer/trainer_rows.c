@@ -70,7 +70,7 @@ static int initial_topic(struct trainer_rows *r, struct fis_encoder **encoder, s
     const struct config *cfg = r->ctx->cfg;
     bool changed;
     if (!r->initial_topic && example_topic_open(&r->initial_topic, r->ctx, cfg->topics.initial,
-                                                &r->ctx->pipeline.initial, 0, e) < 0)
+                                                &r->ctx->pipeline.initial, 0, NULL, e) < 0)
         return -1;
     if (example_topic_turn(r->initial_topic, &changed, e) < 0)
         return -1;
@@ -104,30 +104,24 @@ void trainer_rows_started(struct trainer_rows *r)
 
 /* ---- validation rows ----------------------------------------------------------------------- */
 
-static int moved(void *arg, int32_t partition, int64_t next, struct fis_error *e)
-{
-    return session_moved(arg, SESSION_VALIDATION, partition, next, e);
-}
-
 static int validation_topic(struct trainer_rows *r, const struct fis_encoder *encoder,
                             struct session *session, struct fis_error *e)
 {
     const char *name = r->ctx->cfg->topics.validation;
     bool changed = false;
     if (!r->validation_topic && example_topic_open(&r->validation_topic, r->ctx, name,
-                                                   &r->ctx->pipeline.validation, 1, e) < 0)
+                                                   &r->ctx->pipeline.validation, 1, session, e) < 0)
         return -1;
     struct example_topic *t = r->validation_topic;
-    if (example_topic_turn(t, &changed, e) < 0)
-        return -FIS_FATAL;
-    if (example_topic_positions(t, moved, session, e) < 0)
-        return -FIS_NOMEM;
+    int rc = example_topic_turn(t, &changed, e);
+    if (rc < 0)
+        return rc;
     if (r->read ? !changed : !example_topic_complete(t))
         return 0;
     if (!r->read && example_topic_count(t) == 0)
         return fis_fail(e, FIS_FATAL, "topic %s: there is no validation example to judge on", name);
     data_examples_done(&r->validation);
-    int rc = example_topic_build(t, encoder, &r->validation, e);
+    rc = example_topic_build(t, encoder, &r->validation, e);
     return rc < 0 ? rc : 1;
 }
 

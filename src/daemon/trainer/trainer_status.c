@@ -1,8 +1,72 @@
 #include "daemon/trainer/trainer_status.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "daemon/trainer/trainer_host_impl.h"
+
+static void note_changes(struct trainer_snapshot *s, uint64_t now_ms)
+{
+    const struct trainer_role_counts *c = &s->counts;
+    uint64_t answers = c->labels + c->duplicates + c->skipped + c->tied;
+    if (answers != s->answers)
+        s->answered_ms = now_ms;
+    s->answers = answers;
+    if (s->view.validation_sets != s->validation_sets)
+        s->changed_ms = now_ms;
+    s->validation_sets = s->view.validation_sets;
+}
+
+static void take_best(struct trainer_snapshot *s, const struct trainer_role *role)
+{
+    s->n_best = 0;
+    for (uint32_t i = 0; i < s->n_criteria; i++)
+        s->n_best += trainer_view_best(role, i, s->best + s->n_best, STATUS_BEST);
+}
+
+void trainer_host_look(struct trainer_host *h, bool best)
+{
+    struct trainer_snapshot *s = &h->shown;
+    const struct trainer_role *role = session_role(h->session);
+    s->counts = trainer_role_counts(role);
+    trainer_view(role, &s->view);
+    snprintf(s->control_id, sizeof s->control_id, "%s", s->view.control_id);
+    snprintf(s->control_text, sizeof s->control_text, "%s", s->view.control_text);
+    s->view.control_id = s->control_id;
+    s->view.control_text = s->control_text;
+    s->n_criteria = trainer_view_criteria(role);
+    for (uint32_t i = 0; i < s->n_criteria; i++)
+        s->criteria[i] = trainer_view_criterion(role, i);
+    if (best)
+        take_best(s, role);
+    s->n_open = trainer_view_open(role, s->open, STATUS_REQUESTS);
+    note_changes(s, context_now().mono_ms);
+}
+
+static void show_snapshot(const struct trainer_snapshot *s, uint64_t now_ms,
+                          struct trainer_status *out)
+{
+    out->job = s->view.job;
+    out->busy = s->view.job != 0;
+    out->counts = s->counts;
+    out->validation = (struct trainer_validation_status){
+        .rows = s->view.validation_rows,
+        .groups = s->view.groups,
+        .smallest_cell = s->view.smallest_cell,
+        .changed_ms = s->changed_ms,
+    };
+    out->val0 = s->view.val0;
+    out->label_age_ms = s->answered_ms ? (int64_t)(now_ms - s->answered_ms) : -1;
+    out->control_id = s->control_id;
+    out->control_text = s->control_text;
+    out->control_ok = s->view.control_ok != 0;
+    out->criteria = s->criteria;
+    out->n_criteria = s->n_criteria;
+    out->best = s->best;
+    out->n_best = s->n_best;
+    out->requests = s->open;
+    out->n_requests = s->n_open;
+}
 
 static void show_refused(struct trainer_host *h, const struct session_status *s,
                          struct trainer_status *out)
@@ -28,17 +92,18 @@ uint32_t trainer_host_status(struct trainer_host *h, struct trainer_status *out,
     out->takeovers = s.led;
     out->ledger_entries = s.entries;
     out->ledger_bytes = s.bytes;
-    if (h->outbox)
-        out->outstanding = outbox_outstanding(h->outbox);
+    if (h->side.outbox)
+        out->outstanding = outbox_outstanding(h->side.outbox);
     out->running = s.running;
     if (!s.running)
         return 0;
     if (!s.busy)
-        trainer_snapshot_take(&h->shown, session_role(h->session), now, out->want_best);
-    trainer_snapshot_show(&h->shown, now, out);
+        trainer_host_look(h, out->want_best);
+    show_snapshot(&h->shown, now, out);
     out->restore_ms = s.restore_ms;
     out->read = s.read;
     show_refused(h, &s, out);
-    uint32_t found = kafka_reader_lags(h->readers[SESSION_READ_INPUT], lags, n);
-    return found + kafka_reader_lags(h->readers[SESSION_READ_COMMANDS], lags + found, n - found);
+    uint32_t found = kafka_reader_lags(h->side.readers[SESSION_READ_INPUT], lags, n);
+    return found +
+           kafka_reader_lags(h->side.readers[SESSION_READ_COMMANDS], lags + found, n - found);
 }
