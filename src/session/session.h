@@ -151,6 +151,7 @@ struct session_ports {
     void (*ends)(void *ctx);
 
     /* ---- observers; each may be NULL */
+    struct trainer_time (*clock)(void *ctx); /* what a long turn took; NULL: time stands still */
     void (*note)(void *ctx, enum log_level level, const char *event, const char *format,
                  va_list ap); /* a line for people, as log_line_v takes it */
     void (*model)(void *ctx, const struct wire_model *v); /* each version, read or sent */

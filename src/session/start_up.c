@@ -51,6 +51,8 @@ static int restore(struct session *s, struct fis_error *e)
     if (rc < 0)
         return rc;
     const char *trouble = memory_checkpoint_trouble(s->memory);
+    if (s->p.clock)
+        s->now = s->p.clock(s->p.ctx);
     s->restore_ms = s->now.mono_ms - s->lead_ms;
     s->entries = memory_entries(s->memory);
     s->bytes = memory_bytes(s->memory);

@@ -205,6 +205,12 @@ static void note(void *arg, enum log_level level, const char *event, const char 
     log_line_v(level, event, format, ap);
 }
 
+static struct trainer_time time_now(void *arg)
+{
+    (void)arg;
+    return context_now();
+}
+
 static void model(void *arg, const struct wire_model *v)
 {
     const struct trainer_host *h = arg;
@@ -271,6 +277,7 @@ int trainer_host_open(struct trainer_host **out, struct context *ctx, struct fis
         .commit = commit,
         .job = job,
         .ends = ends,
+        .clock = time_now,
         .note = note,
         .model = model,
         .state = state,
