@@ -79,13 +79,13 @@ static int64_t take_over(const char *at, const char *what, int leave_ms)
 static void a_leader_that_leaves(void **state)
 {
     (void)state;
-    assert_true(take_over(broker(), "leave", 5000) < 3000);
+    assert_true(take_over(broker(), "leave", 5000) < SESSION_MS - 1000);
 }
 
 static void a_leader_that_dies(void **state)
 {
     (void)state;
-    assert_true(take_over(broker(), "die", 0) < SESSION_MS + 2000);
+    assert_true(take_over(broker(), "die", 0) < SESSION_MS + 4000);
 }
 
 /* One member leads and does not belong to any other topic; the offsets in the transaction go by the
