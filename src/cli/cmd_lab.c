@@ -9,7 +9,7 @@ static const struct cli_command *const commands[] = {
 };
 enum { COMMANDS = sizeof commands / sizeof *commands - 1 };
 
-/* "lab run" is the command's name; what is said is the last word. */
+/* "lab run" is the command's name; what is reported is the last word. */
 static const char *word(const struct cli_command *command)
 {
     return strrchr(command->name, ' ') + 1;

@@ -15,7 +15,7 @@
 #define CMD_LAB_METHODS_MAX 64
 #define CMD_LAB_METRICS_MAX 4
 
-/* Values of options; NULL where not given. A command offers those that it wants. */
+/* Values of options; NULL where not given. A command offers those that it needs. */
 struct cmd_lab_options {
     const char *tasks, *metrics, *methods, *regime;
     uint64_t seeds, first_seed, threads;
@@ -73,7 +73,7 @@ int cmd_lab_plan_jobs(const struct cmd_lab_plan *p, const struct cmd_lab_options
 /* Runs what is left of the batch, with progress on standard error; 1 when it was interrupted. */
 int cmd_lab_run_batch(struct cli *c, struct lab_batch *b, const struct cmd_lab_options *o,
                       struct fis_error *e) FIS_MUST_CHECK;
-/* The tables on standard output, and the files that are wanted. */
+/* The tables on standard output, and the files that are needed. */
 int cmd_lab_show(const struct lab_report *r, FILE *out, struct fis_error *e) FIS_MUST_CHECK;
 int cmd_lab_write(const struct lab_report *r, const struct cmd_lab_options *o,
                   struct fis_error *e) FIS_MUST_CHECK;

@@ -102,7 +102,7 @@ static int take_csv(const struct cmd_lab_options *o, struct cmd_lab_plan *p, str
     const char *slash = strrchr(o->csv, '/');
     uint32_t n = 0;
     if (!o->label || !o->sensitive)
-        return fis_fail(e, FIS_INPUT, "--csv: --label and --sensitive are wanted with it");
+        return fis_fail(e, FIS_INPUT, "--csv requires --label and --sensitive");
     p->csv_name = fis_strdup(slash ? slash + 1 : o->csv);
     p->csv_sensitive = fis_strdup(o->sensitive);
     if (!p->csv_name || !p->csv_sensitive)

@@ -47,7 +47,7 @@ static int run_ablate(struct cli *c, const struct cli_command *self, int argc, c
         return cli_parsed_exit(parsed);
     if (argc - first != 1)
         return cli_usage(self,
-                         "one of budget, validation, strategy, epsilon, mix, window is wanted");
+                         "one of budget, validation, strategy, epsilon, mix, window is required");
     const struct lab_experiment *x = lab_ablation_find(argv[first], &e);
     if (!x)
         return cli_usage(self, "%s", e.text);

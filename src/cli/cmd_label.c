@@ -67,7 +67,7 @@ static int count_answer(struct labelling *l, const struct wire_label *label, str
     return rc < 0 ? rc : 0;
 }
 
-/* Whether there is nothing more to say. One answer is wanted, from whoever; or several, each from
+/* Whether there is nothing more to say. One answer is needed, from whoever; or several, each from
  * another annotator. */
 static bool is_answered(const struct labelling *l, const struct request *r)
 {
@@ -374,7 +374,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
     if (argc > first)
-        return cli_usage(self, "found '%s', no argument is wanted", argv[first]);
+        return cli_usage(self, "found '%s', no argument is allowed", argv[first]);
     if (o.annotator && strlen(o.annotator) > WIRE_ANNOTATOR)
         return cli_usage(self, "--annotator: found %zu bytes, at most %d allowed",
                          strlen(o.annotator), WIRE_ANNOTATOR);
@@ -409,8 +409,8 @@ const struct cli_command cmd_label = {
         "you cannot say, q to quit. What you leave is asked again by the next fisctl label.\n\n"
         "With --answers, answers from the file as requests come, until it is interrupted, or\n"
         "as --limit or --until-idle say. Requests that have an answer already are passed over,\n"
-        "and those that were withdrawn. Where several votes are wanted (labels.votes), each\n"
-        "annotator answers once. What is said at the end counts what happened while it ran.",
+        "and those that were withdrawn. Where several votes are required (labels.votes), each\n"
+        "annotator answers once. The summary at the end counts what happened while it ran.",
     .options = options,
     .run = run,
 };

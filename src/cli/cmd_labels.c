@@ -272,7 +272,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     o.control.json = o.json;
     if (!strcmp(verb, "cancel"))
         return n > 0 ? cancel(c, self, &o, n, argv + first + 1)
-                     : cli_usage(self, "cancel wants the ID of one record or more");
+                     : cli_usage(self, "cancel requires the ID of at least one record");
     bool pause = !strcmp(verb, "pause"), resume = !strcmp(verb, "resume");
     if (!pause && !resume && strcmp(verb, "status"))
         return cli_usage(self, "found '%s', allowed status, pause, resume, cancel", verb);
@@ -304,7 +304,7 @@ const struct cli_command cmd_labels = {
         "status  whether labels are asked for and if not, why; what is open and for how long; "
         "what\n"
         "        became of the rest, and the budgets. Accepted is a label that would have been\n"
-        "        kept when it came; which are kept is judged anew as training goes on, and how\n"
+        "        kept when it came; which are kept is checked again as training goes on, and how\n"
         "        many, is in the log, in models list and in the metric fisd_labels_kept\n"
         "pause   nothing is asked until resume, also after a restart; answers are taken\n"
         "resume  asking goes on\n"

@@ -27,13 +27,13 @@ struct verb {
 };
 static const struct verb verbs[] = {
     {"list", 0, 0, "list takes no argument", 0},
-    {"show", 1, 1, "show wants one VERSION (a number, or served)", 0},
+    {"show", 1, 1, "show requires one VERSION (a number, or served)", 0},
     {"evaluate", 0, 0, "evaluate takes its options only", 0},
-    {"compare", 2, 2, "compare wants two versions (numbers, or served)", 0},
+    {"compare", 2, 2, "compare requires two versions (numbers, or served)", 0},
     {"pin", 0, 0, "pin takes no argument: what is served stays", WIRE_CONTROL_PIN},
     {"unpin", 0, 0, "unpin takes no argument", WIRE_CONTROL_UNPIN},
     {"rollback", 0, 1, "rollback takes one VERSION at most", WIRE_CONTROL_ROLLBACK},
-    {"promote", 1, 1, "promote wants one VERSION", WIRE_CONTROL_PROMOTE},
+    {"promote", 1, 1, "promote requires one VERSION", WIRE_CONTROL_PROMOTE},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
@@ -154,7 +154,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
         return cli_parsed_exit(parsed);
     if (argc == first)
         return cli_usage(self, "one of list, show, evaluate, compare, pin, unpin, rollback and "
-                               "promote is wanted");
+                               "promote is expected");
     while (i < VERBS && strcmp(verbs[i].name, argv[first]))
         i++;
     if (i == VERBS)
@@ -168,7 +168,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     if (verbs[i].command)
         return with_trainer(c, self, &verbs[i], &o, n ? argv[first + 1] : NULL);
     if (!strcmp(verbs[i].name, "evaluate") && !o.test)
-        return cli_usage(self, "evaluate wants --test FILE");
+        return cli_usage(self, "evaluate requires --test FILE");
     return with_models(c, &o, argv + first);
 }
 

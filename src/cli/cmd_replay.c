@@ -30,7 +30,7 @@ struct replay {
     struct pace pace;
     struct screen_progress progress;
     int64_t start_ms, moved_ms; /* moved: when a record was last allowed */
-    bool stuck;                 /* said so */
+    bool stuck;                 /* reported so */
     uint64_t limit;
     struct fis_error lag_error;
 };
@@ -73,7 +73,7 @@ static void say_stuck(struct replay *r, int64_t now)
         return;
     screen_progress_end(&r->progress, true);
     if (r->lag_error.kind != FIS_OK)
-        cli_say("waiting: what the scorers have read cannot be told: %s", r->lag_error.text);
+        cli_say("waiting: the scorers' progress is unknown: %s", r->lag_error.text);
     else
         cli_say("waiting for the scorers: %llu records are unread; is fisd running? (group %s)",
                 (unsigned long long)pace_unread(&r->pace), r->group);
@@ -245,7 +245,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
     if (argc - first != 1)
-        return cli_usage(self, argc > first ? "one FILE is wanted" : "a FILE is wanted");
+        return cli_usage(self, argc > first ? "only one FILE is allowed" : "a FILE is required");
     return replay(c, self, &o, argv[first]);
 }
 

@@ -96,8 +96,9 @@ static int check_limits(const struct cli *c, const struct config_topic *list, ui
         if (limits[i] <= 0 || limits[i] >= wanted)
             continue;
         r->differs = true;
-        snprintf(r->text + used, sizeof r->text - used, "%smax.message.bytes is %lld, wanted %lld",
-                 used ? "; " : "", (long long)limits[i], (long long)wanted);
+        snprintf(r->text + used, sizeof r->text - used,
+                 "%smax.message.bytes is %lld, expected %lld", used ? "; " : "",
+                 (long long)limits[i], (long long)wanted);
     }
     return rc;
 }
@@ -125,7 +126,7 @@ static int check_topics(struct cli *c, struct fis_error *e)
         printf("The broker does not tell cleanup policies%s: they were not checked.\n",
                c->embedded ? " (the embedded one keeps the last 5 MB of a partition)" : "");
     if (wrong)
-        return fis_fail(e, FIS_INPUT, "%u of %u topics are missing or not as wanted", wrong, n);
+        return fis_fail(e, FIS_INPUT, "%u of %u topics are missing or not as configured", wrong, n);
     return 0;
 }
 
@@ -137,7 +138,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
     if (argc - first != 1)
-        return cli_usage(self, "one of create and check is wanted");
+        return cli_usage(self, "one of create and check is required");
     bool create = !strcmp(argv[first], "create");
     if (!create && strcmp(argv[first], "check"))
         return cli_usage(self, "found '%s', allowed create, check", argv[first]);

@@ -161,7 +161,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
     if (argc > first)
-        return cli_usage(self, "found '%s', no argument is wanted", argv[first]);
+        return cli_usage(self, "found '%s', no argument is allowed", argv[first]);
     if (o.until && watch_goal_read(o.until, &goal))
         return cli_usage(self, "--until: found '%s', allowed done, versions=N, version=N, round=N",
                          o.until);

@@ -40,7 +40,7 @@ int ledger_view_take(struct ledger_view *v, const struct stream_message *m, bool
 
 /* The pipeline's clock at a time: it goes on while no trainer runs, and never back. */
 uint64_t ledger_view_clock(const struct ledger_view *v, int64_t wall_ms);
-/* Requests of the day that is, which begins anew at midnight (UTC), or 24 hours after the last one
+/* Requests of the day that is, which starts again at midnight (UTC), or 24 hours after the last one
  * began. */
 uint64_t ledger_view_today(const struct ledger_view *v, int64_t wall_ms);
 /* When that will be, by the wall clock. */

@@ -189,13 +189,14 @@ static enum cli_parsed parse(struct cli *c, const struct cli_command *command, s
     add_options(p, command->options);
     add_options(p, cli_common);
     p->longs[p->n] = (struct option){"help", no_argument, NULL, 'h'};
-    optind = 0; /* glibc: begin anew */
+    optind = 0; /* glibc: start again */
     while ((said = getopt_long(argc, argv, p->shorts, p->longs, NULL)) != -1) {
         const struct cli_option *o = found(p, said);
         if (said == 'h')
             return CLI_HELP;
         if (said == ':' || !o) {
-            cli_usage(command, said == ':' ? "%s wants a value" : "no option %s", argv[optind - 1]);
+            cli_usage(command, said == ':' ? "%s requires a value" : "no option %s",
+                      argv[optind - 1]);
             return CLI_WRONG;
         }
         const char *allowed = store(o, is_common(o) ? (void *)c : values, optarg ? optarg : "");

@@ -8,7 +8,7 @@
 #include "fis.pb-c.h"
 #include "wire/json_text.h"
 
-/* JSON wants to know which cells are numbers and takes what there is. Protobuf and raw records
+/* JSON needs to know which cells are numbers and takes what there is. Protobuf and raw records
  * are the numbers of all columns in order. The id stands last. */
 static int name_columns(struct records *r, struct fis_error *e)
 {

@@ -9,7 +9,7 @@
 #include "wire/protobuf_codec.h"
 #include "wire/raw.h"
 
-/* 1 when nothing is said. */
+/* 1 when none is given. */
 static int votes_of(const json_t *votes, uint32_t *out, struct fis_error *e)
 {
     *out = 1;

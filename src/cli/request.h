@@ -12,7 +12,7 @@
 struct request {
     struct fis_id id;
     uint32_t round;
-    uint32_t votes; /* answers that are wanted, 1 or more */
+    uint32_t votes; /* answers that are needed, 1 or more */
     bool cancelled; /* it is withdrawn */
     char criterion[32], reason[32];
     json_t *record; /* an object; NULL when it cannot be shown */

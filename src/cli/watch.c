@@ -142,7 +142,7 @@ static int take_label(struct watch *w, const struct wire_message *m, struct fis_
     return WATCH_COUNTED;
 }
 
-/* Only what a person should be told: that asking was paused, or serving pinned. */
+/* Only what a person should know: that labelling was paused, or a version pinned. */
 static int take_ledger(struct watch *w, const struct stream_message *m, struct fis_error *e)
 {
     uint32_t paused = w->ledger.state.paused, pinned = w->ledger.state.pinned;

@@ -33,7 +33,7 @@ struct watch {
     const struct cli *cli;
     uint64_t records, refused, tombstones, candidates, requests, labels, passed, withdrawn;
     uint64_t head_version, bad; /* bad: messages that could not be understood */
-    struct id_map open;         /* asked and not answered: how many answers are wanted */
+    struct id_map open;         /* asked and not answered: how many answers are needed */
     struct id_map early;        /* answers that came before their request was seen */
     struct models models;
     struct ledger_view ledger;
@@ -52,7 +52,7 @@ enum watch_event { WATCH_NOTHING = 0, WATCH_COUNTED, WATCH_NEW_HEAD, WATCH_NEW_V
 /* One message; an event, or negative for NOMEM. *version is written for WATCH_NEW_VERSION. */
 int watch_take(struct watch *w, const struct stream_message *m, const struct wire_model **version,
                struct fis_error *e) FIS_MUST_CHECK;
-/* Once a second or more often: the rate. `fresh`: what was counted so far is old; begin anew. */
+/* Once a second or more often: the rate. `fresh`: what was counted so far is old; start again. */
 void watch_tick(struct watch *w, int64_t now_ms, bool fresh);
 bool watch_reached(const struct watch *w, const struct watch_goal *goal);
 const struct wire_model *watch_last(const struct watch *w); /* NULL: none */

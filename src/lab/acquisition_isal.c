@@ -5,7 +5,7 @@
  *     I(x) = -grad L(R)^T H^-1 G(x),      lowest first.
  * G(x) is taken at the model's own label here, as the paper does (the expectation over p is 0 for
  * every x). The reference rows are the guide rows; H is its Gauss-Newton part over labelled rows
- * (at most 1,024 of them, drawn anew each time), damped, and H^-1 grad L comes from conjugate
+ * (at most 1,024 of them, drawn again each time), damped, and H^-1 grad L comes from conjugate
  * gradients. s = H^-1 grad L is one direction, so that a row costs one tangent and no gradient. It
  * is taken once a round.
  */

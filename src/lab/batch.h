@@ -41,7 +41,7 @@ void lab_batch_free(struct lab_batch *b);
 /* Runs of one split (task, seed, protocol) should be neighbours: a thread keeps its last split. */
 int lab_batch_add(struct lab_batch *b, const struct lab_job *job,
                   struct fis_error *e) FIS_MUST_CHECK;
-/* For each metric a job, or one for all where results do not depend on it (and no path is wanted).
+/* For each metric a job, or one for all where results do not depend on it (and no path is needed).
  * The key's task, regime, seed and method are filled in from the rest. */
 int lab_batch_add_metrics(struct lab_batch *b, struct lab_job job, const enum fis_metric *metrics,
                           uint32_t n, struct fis_error *e) FIS_MUST_CHECK;

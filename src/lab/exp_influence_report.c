@@ -248,7 +248,7 @@ int lab_influence_plots(const struct lab_influence_record *records, uint32_t n, 
 {
     int rc = 0;
     if (strpbrk(folder, "'\n\\"))
-        return fis_fail(e, FIS_INPUT, "plots: a folder's name without ' and \\ is wanted");
+        return fis_fail(e, FIS_INPUT, "plots: a folder's name without ' and \\ is expected");
     if (mkdir(folder, 0777) < 0 && errno != EEXIST)
         return fis_fail(e, FIS_INPUT, "%s: %s", folder, strerror(errno));
     for (uint32_t i = 0; rc == 0 && i < n; i++)

@@ -28,7 +28,7 @@ struct lab_experiment {
     struct lab_exp_group groups[LAB_EXP_GROUPS];
     /* Options that the variants change; NULL: lab_options_default. */
     void (*base)(const struct lab_task_spec *spec, enum lab_regime regime, struct lab_options *o);
-    /* Whether a job is wanted; NULL: all are. */
+    /* Whether a job is needed; NULL: all are. */
     int (*wanted)(const char *task, const char *method, const char *variant);
 };
 

@@ -123,7 +123,7 @@ static int apply(struct lab_variant *v, const char *text, size_t length, struct 
         if (strlen(settings[i].name) != name || memcmp(settings[i].name, text, name) != 0)
             continue;
         if (!equals)
-            return fis_fail(e, FIS_INPUT, "setting %s: found no value, %s=VALUE is wanted",
+            return fis_fail(e, FIS_INPUT, "setting %s: found no value, %s=VALUE is expected",
                             settings[i].name, settings[i].name);
         return set(v, &settings[i], equals + 1, length - name - 1, e);
     }

@@ -20,7 +20,7 @@ struct lab_fair_term_options {
 };
 
 struct lab_fair_term;
-/* index: of the rows that count, n_index of them, borrowed until set anew; NULL: all. */
+/* index: of the rows that count, n_index of them, borrowed until set again; NULL: all. */
 struct lab_fair_term *lab_fair_term_new(const struct lab_fair_term_options *o,
                                         const uint32_t *index, uint32_t n_index,
                                         struct fis_error *e) FIS_MUST_CHECK;

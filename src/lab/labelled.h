@@ -16,7 +16,7 @@ int lab_labelled_update(struct lab_labelled *l, const struct lab_run *r,
                         struct fis_error *e) FIS_MUST_CHECK;
 void lab_labelled_done(struct lab_labelled *l);
 
-/* The view of them that training wants, and the run's own way of training. */
+/* The view of them that training needs, and the run's own way of training. */
 struct lab_sgd_rows lab_labelled_rows(const struct lab_labelled *l, const struct lab_run *r);
 struct lab_sgd_options lab_labelled_sgd(const struct lab_run *r, uint64_t stream);
 

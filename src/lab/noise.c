@@ -168,7 +168,7 @@ static int rebase(struct lab_run *r, struct lab_noisy *s, struct fis_error *e)
     return 0;
 }
 
-/* The gate measures as the noise wants it, from the first refresh on, when it is there. */
+/* The gate measures as the noise needs it, from the first refresh on, when it is there. */
 static int correct_gate(struct lab_run *r, struct lab_noisy *s, struct fis_error *e)
 {
     const struct fis_rows *v = fis_learner_validation(r->learner);

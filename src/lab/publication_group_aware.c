@@ -1,7 +1,7 @@
 /*
  * A privileged peer: the sensitive attribute of every labelled row is known, and training itself is
  * regularised with it: cross-entropy + 10 x the gradient of the gap over 512 labelled rows drawn
- * anew each step. The model starts at the warm-up and has as many steps as the anchor; the gate
+ * again each step. The model starts at the warm-up and has as many steps as the anchor; the gate
  * picks among the 11 points between the anchor and it. Neither has seen a validation row, so all of
  * them judge.
  */

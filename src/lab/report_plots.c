@@ -34,7 +34,7 @@ static FILE *create(const struct plot *p, const char *ending, struct fis_error *
     return f;
 }
 
-/* A block of lines per cell; a blank pair of lines ends it, as gnuplot's index wants. */
+/* A block of lines per cell; a blank pair of lines ends it, as gnuplot's index needs. */
 static int write_data(const struct plot *p, struct fis_error *e)
 {
     FILE *f = create(p, ".dat", e);
@@ -114,7 +114,7 @@ int lab_report_plots(const struct lab_report *r, const char *folder, struct fis_
 {
     int rc = 0;
     if (strpbrk(folder, "'\n\\"))
-        return fis_fail(e, FIS_INPUT, "plots: a folder's name without ' and \\ is wanted");
+        return fis_fail(e, FIS_INPUT, "plots: a folder's name without ' and \\ is expected");
     if (mkdir(folder, 0777) < 0 && errno != EEXIST)
         return fis_fail(e, FIS_INPUT, "%s: %s", folder, strerror(errno));
     for (uint32_t i = 0; rc == 0 && i < r->n_cells; i++) {

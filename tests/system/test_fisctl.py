@@ -45,7 +45,7 @@ def _():
         same(ok(p.fisctl("topics", "check")).count(" ok\n"), 9)
         p.config["topics"]["partitions"] = 5
         p.save()
-        fails(p.fisctl("topics", "check"), "topics are missing or not as wanted")
+        fails(p.fisctl("topics", "check"), "topics are missing or not as configured")
 
 
 @test("replay: a byte order mark, CRLF, no line break at the end")
@@ -272,7 +272,7 @@ def _():
 def _():
     with Pipeline(t_config(), topics=False) as p:
         for arguments, part in ((["nothing"], "topics, replay, label, labels, models"),
-                                (["replay"], "a FILE is wanted"), (["topics", "drop"], "create, check"),
+                                (["replay"], "a FILE is required"), (["topics", "drop"], "create, check"),
                                 (["watch", "--until", "never"], "versions=N"),
                                 (["label", "--limit", "none"], "at least 1"),
                                 (["models", "evaluate"], "--test FILE"), ([], "commands:"),
