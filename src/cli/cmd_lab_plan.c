@@ -10,7 +10,7 @@
 #include "fis/mem.h"
 #include "lab/exp_variant.h"
 #include "lab/predictions.h"
-#include "wire/csv.h"
+#include "base/decimal.h"
 
 enum { NAME_MAX_BYTES = 128 };
 
@@ -160,7 +160,7 @@ static int take_choices(const struct cmd_lab_options *o, struct cmd_lab_plan *p,
                         struct fis_error *e)
 {
     p->epsilon = .005;
-    if (o->epsilon && (wire_csv_number(o->epsilon, strlen(o->epsilon), &p->epsilon) < 0 ||
+    if (o->epsilon && (decimal_read(o->epsilon, strlen(o->epsilon), &p->epsilon) < 0 ||
                        !(p->epsilon >= 0 && p->epsilon < 1)))
         return fis_fail(e, FIS_INPUT, "--epsilon: found '%s', allowed 0 to below 1", o->epsilon);
     p->publish = LAB_PUBLISH_ONCE;

@@ -4,19 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "wire/csv.h"
 
 int cli_count(const char *text, uint64_t *out)
 {
-    uint64_t n = 0;
-    if (!*text)
-        return -1;
-    for (const char *p = text; *p; p++) {
-        if (*p < '0' || *p > '9' || n > (UINT64_MAX - 9) / 10)
-            return -1;
-        n = n * 10 + (uint64_t)(*p - '0');
-    }
-    if (!n)
+    uint64_t n;
+    if (decimal_whole(text, strlen(text), UINT64_MAX, &n) || !n)
         return -1;
     *out = n;
     return 0;
@@ -28,7 +22,7 @@ int cli_rate(const char *text, double *out)
     double rate;
     if (length > 2 && !strcmp(text + length - 2, "/s"))
         length -= 2;
-    if (wire_csv_number(text, length, &rate) || !(rate > 0) || !(rate <= 1e9))
+    if (decimal_read(text, length, &rate) || !(rate > 0) || !(rate <= 1e9))
         return -1;
     *out = rate;
     return 0;
@@ -50,7 +44,7 @@ int cli_duration(const char *text, double unit_ms, uint64_t *out)
             return -1;
         unit_ms = units[i].ms;
     }
-    if (wire_csv_number(text, length, &number) || !(number >= 0) || !(number * unit_ms <= 1e12))
+    if (decimal_read(text, length, &number) || !(number >= 0) || !(number * unit_ms <= 1e12))
         return -1;
     *out = (uint64_t)(number * unit_ms + .5);
     return 0;

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 enum { LIVE_MS = 100, PLAIN_MS = 5000 };
 
@@ -47,7 +47,7 @@ void screen_clean(char *text)
     unsigned char *p = (unsigned char *)text;
     size_t left = strlen(text);
     while (left > 0) {
-        size_t good = wire_utf8_prefix(p, left);
+        size_t good = utf8_prefix(p, left);
         for (size_t i = 0; i < good; i++) {
             /* U+0080 to U+009F are control characters too. */
             bool wide = p[i] == 0xc2 && p[i + 1] < 0xa0;

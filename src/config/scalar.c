@@ -3,8 +3,8 @@
  * does not fit is refused, never cut.
  */
 #include "config/option.h"
+#include "base/decimal.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -33,18 +33,9 @@ static const struct unit sizes[] = {{"", 1},
 static int read_digits(const char **text, uint64_t *out)
 {
     const char *s = *text;
-    uint64_t v = 0;
-    if (*s < '0' || *s > '9' || (*s == '0' && s[1] >= '0' && s[1] <= '9'))
-        return -1;
-    for (; *s >= '0' && *s <= '9'; s++) {
-        uint64_t digit = (uint64_t)(*s - '0');
-        if (v > (UINT64_MAX - digit) / 10)
-            return -1;
-        v = v * 10 + digit;
-    }
-    *text = s;
-    *out = v;
-    return 0;
+    size_t n = strspn(s, "0123456789");
+    *text = s + n;
+    return n > 1 && *s == '0' ? -1 : decimal_whole(s, n, UINT64_MAX, out);
 }
 
 int config_parse_whole(const char *text, uint64_t min, uint64_t max, uint64_t *out)
@@ -78,40 +69,10 @@ static int parse_united(const struct option *o, const struct unit *units, const 
     return 0;
 }
 
-/* [-+]digits[.digits][e[-+]digits], where one side of the point may be missing. strtod alone
- * would also take inf, nan, hexadecimal and white space. */
-static bool looks_real(const char *s)
-{
-    size_t digits = 0;
-    if (*s == '-' || *s == '+')
-        s++;
-    for (; *s >= '0' && *s <= '9'; s++)
-        digits++;
-    if (*s == '.')
-        for (s++; *s >= '0' && *s <= '9'; s++)
-            digits++;
-    if (!digits)
-        return false;
-    if (*s == 'e' || *s == 'E') {
-        s++;
-        if (*s == '-' || *s == '+')
-            s++;
-        if (*s < '0' || *s > '9')
-            return false;
-        while (*s >= '0' && *s <= '9')
-            s++;
-    }
-    return *s == 0;
-}
-
 static int parse_real(const struct option *o, const char *text, double *out)
 {
-    if (!looks_real(text))
-        return -1;
-    char *end;
-    errno = 0;
-    double v = strtod(text, &end);
-    if (*end || errno == ERANGE || !isfinite(v))
+    double v;
+    if (decimal_read(text, strlen(text), &v))
         return -1;
     if (v < o->low || v > o->high || (o->above && v <= o->low) || (o->below && v >= o->high))
         return -1;

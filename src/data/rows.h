@@ -24,7 +24,7 @@ enum data_format {
 
 /* What a column's cells must be. */
 enum data_cell {
-    DATA_NUMBER = 1, /* CSV: a decimal number by wire_csv_number; JSON: a number */
+    DATA_NUMBER = 1, /* CSV: a decimal number by decimal_read; JSON: a number */
     DATA_TEXT,       /* CSV: the cell; JSON: a string, or a number by wire_json_number_text */
     DATA_STRING      /* CSV: the cell; JSON: a string, a number stays a number */
 };
@@ -39,7 +39,7 @@ struct data_options {
     enum data_format format;
     char delimiter; /* of the file, if it is CSV; 0: a tab in .tsv, else standard_delimiter */
     char standard_delimiter; /* 0: comma */
-    int regular;    /* a pipe or a device is refused: the caller reads the file twice */
+    int regular;             /* a pipe or a device is refused: the caller reads the file twice */
     const struct data_column *columns;
     uint32_t n_columns;
 };

@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "rows_impl.h"
-#include "wire/utf8.h"
+#include "base/decimal.h"
+#include "base/utf8.h"
 
 int data_csv_next(struct data_rows *r, struct wire_csv_row *row, struct fis_error *e)
 {
@@ -82,7 +83,7 @@ int data_csv_open(struct data_rows *r, struct fis_error *e)
 
 static int check_text(const char *column, const char *text, size_t length, struct fis_error *e)
 {
-    size_t valid = wire_utf8_prefix(text, length);
+    size_t valid = utf8_prefix(text, length);
     if (valid < length)
         return fis_fail(e, FIS_INPUT, "column %s: not UTF-8 at byte %zu of the cell", column,
                         valid);
@@ -107,11 +108,11 @@ static int read_cell(const struct data_column *column, struct wire_bytes cell,
         return 0;
     }
     value->kind = FIS_VALUE_NUMBER;
-    if (wire_csv_number(cell.data, cell.length, &value->number) == 0)
+    if (decimal_read(cell.data, cell.length, &value->number) == 0)
         return 0;
     if (column->secret)
         return fis_fail(e, FIS_INPUT, "column %s: a decimal number expected", column->name);
-    size_t shown = wire_utf8_prefix(cell.data, cell.length < 40 ? cell.length : 40);
+    size_t shown = utf8_prefix(cell.data, cell.length < 40 ? cell.length : 40);
     return fis_fail(e, FIS_INPUT, "column %s: a decimal number expected, \"%.*s%s\" found",
                     column->name, (int)shown, (const char *)cell.data,
                     shown < cell.length ? "…" : "");
@@ -159,7 +160,7 @@ static int append_cell(const struct data_rows *r, uint32_t i, struct wire_bytes 
     int rc = check_text(r->names[i], cell.data, cell.length, e);
     if (rc)
         return rc;
-    if (!r->numeric[i] || wire_csv_number(cell.data, cell.length, &number))
+    if (!r->numeric[i] || decimal_read(cell.data, cell.length, &number))
         return wire_json_escape(out, cell.data, cell.length, e);
     if (is_json_number(cell.data, cell.length))
         return wire_buffer_append(out, cell.data, cell.length, e);

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/decimal.h"
 #include "http/http_impl.h"
 
 #define BACKLOG 64
@@ -27,25 +28,14 @@ static int bad(const char *listen_to, struct fis_error *e)
                     listen_to);
 }
 
-static int parse_port(const char *text, uint32_t *port)
-{
-    char *end;
-    if (*text < '0' || *text > '9')
-        return -1;
-    unsigned long n = strtoul(text, &end, 10);
-    if (*end || n > 65535)
-        return -1;
-    *port = (uint32_t)n;
-    return 0;
-}
-
 static int parse(const char *listen_to, union address *a, struct fis_error *e)
 {
     char host[HTTP_ADDRESS];
     const char *colon = strrchr(listen_to, ':');
-    uint32_t port;
+    uint64_t port;
     memset(a, 0, sizeof *a);
-    if (!colon || (size_t)(colon - listen_to) >= sizeof host || parse_port(colon + 1, &port) < 0)
+    if (!colon || (size_t)(colon - listen_to) >= sizeof host ||
+        decimal_whole(colon + 1, strlen(colon + 1), 65535, &port))
         return bad(listen_to, e);
     size_t n = (size_t)(colon - listen_to);
     memcpy(host, listen_to, n);

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "fis/defaults.h"
-#include "wire/csv.h"
 
 /* ---- settings ------------------------------------------------------------------------------- */
 
@@ -99,7 +99,7 @@ static int set(struct lab_variant *v, const struct setting *s, const char *text,
     if (s->kind == CORRECTION || s->kind == WHERE)
         return set_word(s, text, length, at, e);
     int whole = s->kind == COUNT || s->kind == NUMBER;
-    if (wire_csv_number(text, length, &value) || !(value >= s->least && value <= s->most) ||
+    if (decimal_read(text, length, &value) || !(value >= s->least && value <= s->most) ||
         (whole && value != floor(value)))
         return fis_fail(e, FIS_INPUT, "setting %s: found '%.*s', allowed is a %s from %g to %g",
                         s->name, (int)length, text, whole ? "whole number" : "number", s->least,

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "fis/mem.h"
+#include "base/decimal.h"
 #include "wire/csv.h"
 
 #define CHUNK 65536u
@@ -117,7 +118,7 @@ static void infer_type(struct lab_column *c)
 {
     c->type = FIS_CATEGORICAL;
     for (uint32_t i = 0; i < c->n_values; i++)
-        if (wire_csv_number(c->values[i].text, c->values[i].length, &c->values[i].number) < 0)
+        if (decimal_read(c->values[i].text, c->values[i].length, &c->values[i].number) < 0)
             return;
     c->type = c->n_values ? FIS_NUMERIC : FIS_CATEGORICAL;
 }

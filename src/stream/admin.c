@@ -22,12 +22,10 @@ int stream_admin_open(struct stream_admin *a, const struct stream_client *client
     quiet.wake = NULL;
     rd_kafka_conf_t *conf;
     int rc = stream_client_conf(&conf, &quiet, &none, &a->link, e);
-    if (!rc) {
+    if (!rc)
         rc = stream_client_new(&a->rk, RD_KAFKA_PRODUCER, conf, e);
-    }
-    if (rc) {
+    if (rc)
         return rc;
-    }
     a->queue = rd_kafka_queue_new(a->rk);
     a->deadline = now_ms() + timeout_ms;
     return 0;
@@ -43,15 +41,13 @@ int stream_admin_ready(struct stream_admin *a, struct fis_error *e)
 {
     const struct rd_kafka_metadata *m = NULL;
     rd_kafka_resp_err_t err = rd_kafka_metadata(a->rk, 0, NULL, &m, stream_admin_left(a));
-    if (err) {
+    if (err)
         return fis_fail(e, FIS_RETRY, "kafka: no broker answers: %s", rd_kafka_err2str(err));
-    }
     int left = stream_admin_left(a);
     int32_t controller = rd_kafka_controllerid(a->rk, left < CONTROLLER_MS ? left : CONTROLLER_MS);
     bool there = false;
-    for (int i = 0; i < m->broker_cnt; i++) {
+    for (int i = 0; i < m->broker_cnt; i++)
         there = there || m->brokers[i].id == controller;
-    }
     rd_kafka_metadata_destroy(m);
     if (!there) {
         (void)fis_fail(e, FIS_INPUT,
@@ -74,9 +70,8 @@ rd_kafka_AdminOptions_t *stream_admin_options(const struct stream_admin *a, rd_k
     rd_kafka_AdminOptions_t *o = rd_kafka_AdminOptions_new(a->rk, op);
     int left = stream_admin_left(a);
     (void)rd_kafka_AdminOptions_set_request_timeout(o, left, text, sizeof text);
-    if (op == RD_KAFKA_ADMIN_OP_CREATETOPICS) {
+    if (op == RD_KAFKA_ADMIN_OP_CREATETOPICS)
         (void)rd_kafka_AdminOptions_set_operation_timeout(o, left, text, sizeof text);
-    }
     return o;
 }
 
@@ -85,9 +80,8 @@ int stream_admin_wait(struct stream_admin *a, const char *what, rd_kafka_event_t
 {
     /* The request times out by itself; the second more is for its answer to get here. */
     rd_kafka_event_t *ev = rd_kafka_queue_poll(a->queue, stream_admin_left(a) + 1000);
-    if (!ev) {
+    if (!ev)
         return fis_fail(e, FIS_RETRY, "kafka: %s: no answer in time", what);
-    }
     rd_kafka_resp_err_t err = rd_kafka_event_error(ev);
     if (!err) {
         *out = ev;

@@ -7,9 +7,8 @@
 uint32_t stream_consumer_topic(const struct stream_consumer *c, const char *name)
 {
     uint32_t i = 0;
-    while (i < c->topic_count && strcmp(c->topics[i], name) != 0) {
+    while (i < c->topic_count && strcmp(c->topics[i], name) != 0)
         i++;
-    }
     return i;
 }
 
@@ -28,20 +27,17 @@ uint32_t stream_consumer_find(struct stream_consumer *c, uint32_t topic, int32_t
 
 static bool make_room(struct stream_consumer *c, uint32_t room)
 {
-    if (room <= c->owned_room) {
+    if (room <= c->owned_room)
         return true;
-    }
     /* fis_grow frees the old block only when it has the new one. */
     struct stream_partition *owned = fis_grow(c->owned, c->owned_count, room, sizeof *c->owned);
-    if (!owned) {
+    if (!owned)
         return false;
-    }
     c->owned = owned;
     struct stream_position *positions =
         fis_grow(c->positions, c->owned_count, room, sizeof *c->positions);
-    if (!positions) {
+    if (!positions)
         return false;
-    }
     c->positions = positions;
     c->owned_room = room;
     return true;
@@ -49,9 +45,8 @@ static bool make_room(struct stream_consumer *c, uint32_t room)
 
 bool stream_consumer_own(struct stream_consumer *c, uint32_t topic, int32_t partition)
 {
-    if (c->owned_count == c->owned_room && !make_room(c, 2 * c->owned_room + 16)) {
+    if (c->owned_count == c->owned_room && !make_room(c, 2 * c->owned_room + 16))
         return false;
-    }
     c->owned[c->owned_count] = (struct stream_partition){topic, partition};
     c->positions[c->owned_count] =
         (struct stream_position){.next = -1, .goal = -1, .unsettled = true};
@@ -93,9 +88,8 @@ bool stream_consumer_cooperative(const struct stream_consumer *c)
 static void assign(struct stream_consumer *c, rd_kafka_topic_partition_list_t *list)
 {
     bool incremental = stream_consumer_cooperative(c);
-    if (!incremental) {
+    if (!incremental)
         c->owned_count = 0;
-    }
     for (int i = 0; i < list->cnt; i++) {
         rd_kafka_topic_partition_t *p = &list->elems[i];
         uint32_t topic = stream_consumer_topic(c, p->topic);
@@ -112,13 +106,11 @@ static void assign(struct stream_consumer *c, rd_kafka_topic_partition_list_t *l
         report(c, "assign", rd_kafka_incremental_assign(c->rk, list));
     } else {
         rd_kafka_resp_err_t err = rd_kafka_assign(c->rk, list);
-        if (err) {
+        if (err)
             stream_consumer_failed(c, err, "assign", rd_kafka_err2str(err));
-        }
     }
-    if (c->election) {
+    if (c->election)
         (void)rd_kafka_pause_partitions(c->rk, list);
-    }
     c->assigned = true;
 }
 
@@ -129,13 +121,11 @@ static void let_go(struct stream_consumer *c, const rd_kafka_topic_partition_lis
     for (int i = 0; i < list->cnt; i++) {
         const rd_kafka_topic_partition_t *p = &list->elems[i];
         uint32_t k = stream_consumer_find(c, stream_consumer_topic(c, p->topic), p->partition);
-        if (k < c->owned_count && c->positions[k].held) {
+        if (k < c->owned_count && c->positions[k].held)
             rd_kafka_topic_partition_list_add(held, p->topic, p->partition);
-        }
     }
-    if (held->cnt > 0) {
+    if (held->cnt > 0)
         (void)rd_kafka_resume_partitions(c->rk, held);
-    }
     rd_kafka_topic_partition_list_destroy(held);
 }
 
@@ -148,18 +138,16 @@ static void disown(struct stream_consumer *c, const rd_kafka_topic_partition_lis
     for (int i = 0; i < list->cnt; i++) {
         const rd_kafka_topic_partition_t *p = &list->elems[i];
         uint32_t k = stream_consumer_find(c, stream_consumer_topic(c, p->topic), p->partition);
-        if (k >= keep) {
+        if (k >= keep)
             continue;
-        }
         keep--;
         struct stream_partition t = c->owned[k];
         c->owned[k] = c->owned[keep];
         c->owned[keep] = t;
         c->positions[k] = c->positions[keep];
     }
-    if (c->on_revoke && !c->closing) {
+    if (c->on_revoke && !c->closing)
         c->on_revoke(c->revoke_arg, lost, c->owned + keep, c->owned_count - keep);
-    }
     c->owned_count = keep;
     c->revoked = true;
     c->lost = c->lost || lost;
@@ -184,7 +172,6 @@ void stream_consumer_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err,
         stream_consumer_failed(c, err, "rebalance", rd_kafka_err2str(err));
     }
     err = rd_kafka_assign(rk, NULL);
-    if (err) {
+    if (err)
         stream_consumer_failed(c, err, "unassign", rd_kafka_err2str(err));
-    }
 }

@@ -9,9 +9,8 @@ struct stream_batch *stream_batch_new(uint32_t capacity)
 {
     assert(capacity > 0);
     struct stream_batch *b = fis_calloc(1, sizeof *b);
-    if (!b) {
+    if (!b)
         return NULL;
-    }
     b->messages = fis_alloc(capacity, sizeof *b->messages);
     b->handles = fis_alloc(capacity, sizeof *b->handles);
     b->capacity = capacity;
@@ -24,17 +23,15 @@ struct stream_batch *stream_batch_new(uint32_t capacity)
 
 void stream_batch_release(struct stream_batch *b)
 {
-    for (uint32_t i = 0; i < b->count; i++) {
+    for (uint32_t i = 0; i < b->count; i++)
         rd_kafka_message_destroy(b->handles[i]);
-    }
     b->count = 0;
 }
 
 void stream_batch_free(struct stream_batch *b)
 {
-    if (!b) {
+    if (!b)
         return;
-    }
     stream_batch_release(b);
     fis_free(b->messages);
     fis_free(b->handles);

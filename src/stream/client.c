@@ -9,11 +9,9 @@ const char *stream_property_find(const struct stream_property *properties, size_
                                  const char *key)
 {
     const char *found = NULL;
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(properties[i].key, key) == 0) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(properties[i].key, key) == 0)
             found = properties[i].value;
-        }
-    }
     return found;
 }
 
@@ -49,9 +47,8 @@ static int set_all(rd_kafka_conf_t *conf, const struct stream_property *list, si
 {
     for (size_t i = 0; i < count; i++) {
         int rc = list[i].value ? set(conf, &list[i], e) : 0;
-        if (rc) {
+        if (rc)
             return rc;
-        }
     }
     return 0;
 }
@@ -70,9 +67,8 @@ static int set_operators(rd_kafka_conf_t *conf, const struct stream_client *clie
             }
         }
         int rc = set(conf, p, e);
-        if (rc) {
+        if (rc)
             return rc;
-        }
     }
     return 0;
 }
@@ -97,16 +93,14 @@ static void on_log(const rd_kafka_t *rk, int level, const char *facility, const 
 {
     const struct stream_link *link = rd_kafka_opaque(rk);
     (void)facility;
-    if (link && link->log) {
+    if (link && link->log)
         link->log(link->log_arg, level, text);
-    }
 }
 
 void stream_client_stats(const struct stream_link *link, const char *json, size_t length)
 {
-    if (link->stats && link->name) {
+    if (link->stats && link->name)
         link->stats(link->stats_arg, link->name, json, length);
-    }
 }
 
 int stream_client_conf(rd_kafka_conf_t **out, const struct stream_client *client,
@@ -114,27 +108,22 @@ int stream_client_conf(rd_kafka_conf_t **out, const struct stream_client *client
                        struct fis_error *e)
 {
     int rc = check_brokers(client, e);
-    if (rc) {
+    if (rc)
         return rc;
-    }
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     const struct stream_property common[] = {
         {"client.id", "fisd"},
         {"statistics.interval.ms", client->name ? "5000" : NULL},
     };
     rc = set_all(conf, common, sizeof common / sizeof *common, e);
-    if (!rc) {
+    if (!rc)
         rc = set_all(conf, layers->defaults, layers->default_count, e);
-    }
-    if (!rc) {
+    if (!rc)
         rc = set_operators(conf, client, layers, e);
-    }
-    if (!rc) {
+    if (!rc)
         rc = set_all(conf, layers->fixed, layers->fixed_count, e);
-    }
-    if (!rc) {
+    if (!rc)
         rc = set_all(conf, layers->forced, layers->forced_count, e);
-    }
     if (rc) {
         rd_kafka_conf_destroy(conf);
         return rc;
@@ -177,32 +166,27 @@ static void on_queue(rd_kafka_t *rk, void *arg)
 
 void stream_client_watch(rd_kafka_queue_t *queue, struct stream_link *link)
 {
-    if (link->wake) {
+    if (link->wake)
         rd_kafka_queue_cb_event_enable(queue, on_queue, link);
-    }
 }
 
 void stream_errors_push(struct stream_errors *q, enum fis_error_kind kind, const char *text)
 {
     struct fis_error e;
     (void)fis_fail(&e, kind, "%s", text);
-    for (uint32_t i = 0; i < q->count; i++) {
-        if (q->items[i].kind == kind && strcmp(q->items[i].text, e.text) == 0) {
+    for (uint32_t i = 0; i < q->count; i++)
+        if (q->items[i].kind == kind && strcmp(q->items[i].text, e.text) == 0)
             return;
-        }
-    }
-    if (q->count < STREAM_ERRORS) {
+    if (q->count < STREAM_ERRORS)
         q->items[q->count++] = e;
-    } else if (kind == FIS_FATAL) {
+    else if (kind == FIS_FATAL)
         q->items[STREAM_ERRORS - 1] = e;
-    }
 }
 
 bool stream_errors_pop(struct stream_errors *q, struct fis_error *e)
 {
-    if (q->count == 0) {
+    if (q->count == 0)
         return false;
-    }
     *e = q->items[0];
     q->count--;
     memmove(&q->items[0], &q->items[1], q->count * sizeof q->items[0]);

@@ -21,9 +21,8 @@ static int64_t now_ms(void)
 static void serve_leaving(struct stream_consumer *c, int ms)
 {
     rd_kafka_message_t *m = rd_kafka_consume_queue(c->leaving, ms);
-    if (m) {
+    if (m)
         rd_kafka_message_destroy(m);
-    }
 }
 
 /* Asks for leaving the group, and gives up in time; false: it goes on. A rebalance that was called
@@ -40,9 +39,8 @@ static bool leave(struct stream_consumer *c, int timeout_ms)
         rd_kafka_error_destroy(error); /* fatal, or closed already: nothing to leave */
         return true;
     }
-    while (!rd_kafka_consumer_closed(c->rk) && now_ms() < deadline) {
+    while (!rd_kafka_consumer_closed(c->rk) && now_ms() < deadline)
         serve_leaving(c, SLICE_MS);
-    }
     return rd_kafka_consumer_closed(c->rk);
 }
 
@@ -58,12 +56,10 @@ static void destroy(struct stream_consumer *c)
 {
     rd_kafka_queue_destroy(c->events);
     rd_kafka_queue_destroy(c->data);
-    if (c->leaving) {
+    if (c->leaving)
         rd_kafka_queue_destroy(c->leaving);
-    }
-    if (c->reader) {
+    if (c->reader)
         stream_reader_free(c->reader);
-    }
     rd_kafka_destroy_flags(c->rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
     stream_ends_done(&c->ends);
     stream_refill_done(&c->refill);
@@ -71,9 +67,8 @@ static void destroy(struct stream_consumer *c)
 
 static void release(struct stream_consumer *c)
 {
-    for (uint32_t i = 0; i < c->topic_count; i++) {
+    for (uint32_t i = 0; i < c->topic_count; i++)
         fis_free(c->topics[i]);
-    }
     fis_free(c->topics);
     fis_free(c->group);
     fis_free(c->owned);
@@ -85,9 +80,8 @@ static void release(struct stream_consumer *c)
 static void *leave_and_destroy(void *arg)
 {
     struct stream_consumer *c = arg;
-    while (!rd_kafka_consumer_closed(c->rk)) {
+    while (!rd_kafka_consumer_closed(c->rk))
         serve_leaving(c, 1000);
-    }
     if (may_destroy(c)) {
         destroy(c);
         release(c);
@@ -100,35 +94,31 @@ static void leave_behind(struct stream_consumer *c)
 {
     pthread_t thread;
     c->link.log = NULL;
-    if (c->leaving && pthread_create(&thread, NULL, leave_and_destroy, c) == 0) {
+    if (c->leaving && pthread_create(&thread, NULL, leave_and_destroy, c) == 0)
         pthread_detach(thread);
-    }
 }
 
 void stream_consumer_close(struct stream_consumer *c, int timeout_ms)
 {
     bool left = true;
-    if (!c) {
+    if (!c)
         return;
-    }
     c->link.stats = NULL; /* its receiver is the owner's thread, which may be another */
     if (c->rk) {
         rd_kafka_queue_cb_event_enable(c->events, NULL, NULL);
         rd_kafka_queue_cb_event_enable(c->data, NULL, NULL);
         stream_ends_stop(&c->ends);
         stream_refill_stop(&c->refill);
-        if (c->reader) {
+        if (c->reader)
             stream_reader_stop(c->reader, c);
-        } else if (timeout_ms > 0) {
+        else if (timeout_ms > 0)
             left = leave(c, timeout_ms);
-        }
     }
     if (c->rk && (!left || !may_destroy(c))) {
         leave_behind(c);
         return;
     }
-    if (c->rk) {
+    if (c->rk)
         destroy(c);
-    }
     release(c);
 }

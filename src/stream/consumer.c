@@ -19,9 +19,8 @@ void stream_consumer_failed(struct stream_consumer *c, rd_kafka_resp_err_t err, 
     /* librdkafka goes on trying by itself unless it says fatal. One more will not get better: the
      * broker refuses the session timeout. */
     bool stop = err == RD_KAFKA_RESP_ERR__FATAL || err == RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT;
-    if (err == RD_KAFKA_RESP_ERR__FATAL && rd_kafka_fatal_error(c->rk, fatal, sizeof fatal)) {
+    if (err == RD_KAFKA_RESP_ERR__FATAL && rd_kafka_fatal_error(c->rk, fatal, sizeof fatal))
         text = fatal;
-    }
     snprintf(line, sizeof line, "kafka consumer: %s: %s (%s)", where, text, rd_kafka_err2name(err));
     stream_errors_push(&c->errors, stop ? FIS_FATAL : FIS_RETRY, line);
 }
@@ -36,12 +35,10 @@ static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err,
                       rd_kafka_topic_partition_list_t *offsets, void *opaque)
 {
     (void)rk;
-    for (int i = 0; offsets && !err && i < offsets->cnt; i++) {
+    for (int i = 0; offsets && !err && i < offsets->cnt; i++)
         err = offsets->elems[i].err;
-    }
-    if (err && err != RD_KAFKA_RESP_ERR__NO_OFFSET) {
+    if (err && err != RD_KAFKA_RESP_ERR__NO_OFFSET)
         stream_consumer_failed(opaque, err, "commit", rd_kafka_err2str(err));
-    }
 }
 
 static int on_stats(rd_kafka_t *rk, char *json, size_t length, void *opaque)
@@ -68,18 +65,15 @@ static int copy_options(struct stream_consumer *c, const struct stream_consumer_
                         "kafka consumer: stored, election and rewind exclude each other and need "
                         "a group");
     }
-    if (o->topic_count == 0) {
+    if (o->topic_count == 0)
         return fis_fail(e, FIS_INPUT, "kafka consumer: no topic is named");
-    }
     c->topics = fis_calloc(o->topic_count, sizeof(char *));
-    if (!c->topics) {
+    if (!c->topics)
         return fis_fail(e, FIS_NOMEM, "kafka consumer: out of memory");
-    }
     for (; c->topic_count < o->topic_count; c->topic_count++) {
         c->topics[c->topic_count] = fis_strdup(o->topics[c->topic_count]);
-        if (!c->topics[c->topic_count]) {
+        if (!c->topics[c->topic_count])
             return fis_fail(e, FIS_NOMEM, "kafka consumer: out of memory");
-        }
     }
     c->group = o->group_id ? fis_strdup(o->group_id) : NULL;
     return c->group || !o->group_id ? 0 : fis_fail(e, FIS_NOMEM, "kafka consumer: out of memory");
@@ -150,31 +144,25 @@ static int make_client(struct stream_consumer *c, const struct stream_consumer_o
 {
     rd_kafka_conf_t *conf;
     int rc = check_reset(&o->client, e);
-    if (!rc) {
+    if (!rc)
         rc = make_conf(&conf, c, o, e);
-    }
-    if (rc) {
+    if (rc)
         return rc;
-    }
     bool member = c->group && !c->stored;
     rd_kafka_conf_set_error_cb(conf, on_error);
     rd_kafka_conf_set_stats_cb(conf, on_stats);
-    if (member) {
+    if (member)
         rd_kafka_conf_set_rebalance_cb(conf, stream_consumer_rebalance);
-    }
-    if (c->group) {
+    if (c->group)
         rd_kafka_conf_set_offset_commit_cb(conf, on_commit);
-    }
     rc = stream_client_new(&c->rk, RD_KAFKA_CONSUMER, conf, e);
-    if (rc) {
+    if (rc)
         return rc;
-    }
     bool ends = stream_ends_init(&c->ends, c->rk, &c->link, c->topics);
     if (!ends ||
         !stream_refill_init(&c->refill, c->rk, &c->link, queue_bytes(o), queue_messages(o))) {
-        if (ends) {
+        if (ends)
             stream_ends_done(&c->ends);
-        }
         rd_kafka_destroy(c->rk);
         c->rk = NULL;
         return fis_fail(e, FIS_FATAL, "kafka consumer: the system gives no lock");
@@ -194,9 +182,8 @@ static int make_client(struct stream_consumer *c, const struct stream_consumer_o
 static int subscribe(struct stream_consumer *c, struct fis_error *e)
 {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)c->topic_count);
-    for (uint32_t i = 0; i < c->topic_count; i++) {
+    for (uint32_t i = 0; i < c->topic_count; i++)
         rd_kafka_topic_partition_list_add(list, c->topics[i], RD_KAFKA_PARTITION_UA);
-    }
     rd_kafka_resp_err_t err = rd_kafka_subscribe(c->rk, list);
     rd_kafka_topic_partition_list_destroy(list);
     if (err) {
@@ -210,16 +197,13 @@ int stream_consumer_open(struct stream_consumer **out, const struct stream_consu
                          struct fis_error *e)
 {
     struct stream_consumer *c = fis_calloc(1, sizeof *c);
-    if (!c) {
+    if (!c)
         return fis_fail(e, FIS_NOMEM, "kafka consumer: out of memory");
-    }
     int rc = copy_options(c, o, e);
-    if (!rc) {
+    if (!rc)
         rc = make_client(c, o, e);
-    }
-    if (!rc) {
+    if (!rc)
         rc = c->group && !c->stored ? subscribe(c, e) : stream_reader_new(&c->reader, c, e);
-    }
     if (rc) {
         stream_consumer_close(c, 0);
         return rc;
@@ -237,9 +221,8 @@ static void take_error(struct stream_consumer *c, const rd_kafka_message_t *m)
     if (m->rkt && m->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET) {
         uint32_t topic = stream_consumer_topic(c, rd_kafka_topic_name(m->rkt));
         uint32_t i = stream_consumer_find(c, topic, m->partition);
-        if (i < c->owned_count) {
+        if (i < c->owned_count)
             stream_reset_noticed(c, i, m->offset);
-        }
         return;
     }
     if (m->rkt) {
@@ -272,9 +255,8 @@ void stream_consumer_serve(struct stream_consumer *c)
         stream_reader_serve(c->reader, c);
         return;
     }
-    if (c->unsettled && !c->election) {
+    if (c->unsettled && !c->election)
         settle(c);
-    }
     rd_kafka_message_t *m;
     while ((m = rd_kafka_consumer_poll(c->rk, 0)) != NULL) {
         if (m->err) {
@@ -316,22 +298,19 @@ static bool take_message(struct stream_consumer *c, rd_kafka_message_t *m,
     }
     uint32_t topic = c->last_topic, i = stream_consumer_find(c, topic, m->partition);
     if (m->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
-        if (i < c->owned_count) {
+        if (i < c->owned_count)
             take_end(c, i, m->offset);
-        }
         return false;
     }
     if (m->err) {
         take_error(c, m);
         return false;
     }
-    if (i == c->owned_count) {
+    if (i == c->owned_count)
         return false; /* revoked in the meantime: its new owner reads it */
-    }
     struct stream_position *p = &c->positions[i];
-    if (m->offset < p->next) {
+    if (m->offset < p->next)
         return false; /* fetched again after a restart: it was handed out */
-    }
     p->next = m->offset + 1;
     p->unsettled = false;
     c->refill.seen++;
@@ -359,17 +338,15 @@ uint32_t stream_consumer_read(struct stream_consumer *c, struct stream_batch *b,
     stream_reset_serve(c);
     stream_refill_serve(c);
     c->last_rkt = NULL; /* what a rebalance frees may come back as another topic */
-    if (c->paused || !b) {
+    if (!b)
         return 0;
-    }
     uint32_t room = b->capacity - b->count, added = 0;
     max = max < room ? max : room;
     while (added < max) {
         rd_kafka_message_t **fresh = (rd_kafka_message_t **)&b->handles[b->count];
         ssize_t n = rd_kafka_consume_batch_queue(c->data, 0, fresh, max - added);
-        if (n <= 0) {
+        if (n <= 0)
             break;
-        }
         for (ssize_t k = 0; k < n; k++) {
             if (take_message(c, fresh[k], &b->messages[b->count])) {
                 b->handles[b->count++] = fresh[k];

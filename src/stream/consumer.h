@@ -33,11 +33,11 @@
  *
  * Rhythm: on a wake, call stream_consumer_read until it returns less than `max`, then
  * stream_consumer_event until it returns false. Call read at least every few seconds in any case
- * (with max 0, or paused, it gives no message but serves rebalances and keeps the membership:
+ * (with max 0 it gives no message but serves rebalances and keeps the membership:
  * max.poll.interval.ms). Events are known only after a read.
  *
- * Pausing all does not touch librdkafka's prefetched messages: they stay queued, bounded by
- * `queue_bytes`, and nothing is fetched twice. Pausing a partition drops what was prefetched of it
+ * Messages that are not read stay queued in librdkafka, bounded by `queue_bytes`, and nothing is
+ * fetched twice. Pausing a partition drops what was prefetched of it
  * (it is fetched again after the resume), and nothing more is fetched.
  *
  * Thread: one owner at a time (the loop); close may run on another thread once the owner is done.
@@ -164,11 +164,6 @@ int stream_consumer_seek_begin(struct stream_consumer *c, struct fis_error *e) F
 /* One partition. Ends with its assignment. One that is not owned: nothing happens. */
 void stream_consumer_pause_partition(struct stream_consumer *c, uint32_t topic, int32_t partition);
 void stream_consumer_resume_partition(struct stream_consumer *c, uint32_t topic, int32_t partition);
-
-/* Holds back messages of all partitions, those assigned later too; resume calls wake. */
-void stream_consumer_pause(struct stream_consumer *c);
-void stream_consumer_resume(struct stream_consumer *c);
-bool stream_consumer_paused(const struct stream_consumer *c);
 
 /* Sends the commit and returns (with a group; of any topic, owned or not). A failure comes as an
  * ERROR event. Commits made in on_revoke arrive before the partition is given up. */

@@ -43,7 +43,7 @@ struct stream_consumer {
     bool stored, election, rewind, eofs;
     stream_revoke_fn *on_revoke;
     void *revoke_arg;
-    bool paused, closing;
+    bool closing;
     bool sticky; /* by a cooperative strategy */
     bool placed; /* the group has dealt out partitions, once at least */
 

@@ -18,9 +18,8 @@ int stream_embedded_start(struct stream_embedded **out, stream_log_fn *log, void
                           struct fis_error *e)
 {
     struct stream_embedded *b = fis_calloc(1, sizeof *b);
-    if (!b) {
+    if (!b)
         return fis_fail(e, FIS_NOMEM, "embedded broker: out of memory");
-    }
     /* No connection is made to this address: nothing is sent through this client. */
     const struct stream_property where[] = {{"bootstrap.servers", "127.0.0.1:9"},
                                             {"client.id", "fisd-embedded"}};
@@ -29,14 +28,12 @@ int stream_embedded_start(struct stream_embedded **out, stream_log_fn *log, void
     const struct stream_layers none = {0};
     rd_kafka_conf_t *conf;
     int rc = stream_client_conf(&conf, &client, &none, &b->link, e);
-    if (!rc) {
+    if (!rc)
         rc = stream_client_new(&b->rk, RD_KAFKA_PRODUCER, conf, e);
-    }
     if (!rc) {
         b->cluster = rd_kafka_mock_cluster_new(b->rk, 1);
-        if (!b->cluster) {
+        if (!b->cluster)
             rc = fis_fail(e, FIS_FATAL, "embedded broker: cannot listen on 127.0.0.1");
-        }
     }
     if (rc) {
         stream_embedded_stop(b);
@@ -68,14 +65,11 @@ int stream_embedded_topic(struct stream_embedded *b, const char *name, int parti
 
 void stream_embedded_stop(struct stream_embedded *b)
 {
-    if (!b) {
+    if (!b)
         return;
-    }
-    if (b->cluster) {
+    if (b->cluster)
         rd_kafka_mock_cluster_destroy(b->cluster);
-    }
-    if (b->rk) {
+    if (b->rk)
         rd_kafka_destroy(b->rk);
-    }
     fis_free(b);
 }

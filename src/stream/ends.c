@@ -28,9 +28,8 @@ struct stream_range *stream_ends_room(struct stream_ends *s, uint32_t count)
 {
     if (count > s->room) {
         struct stream_range *list = fis_grow(s->list, 0, count, sizeof *list);
-        if (!list) {
+        if (!list)
             return NULL;
-        }
         s->list = list;
         s->room = count;
     }
@@ -54,16 +53,14 @@ static rd_kafka_resp_err_t find(rd_kafka_t *rk, const rd_kafka_topic_partition_l
                                 int64_t wanted, int timeout_ms, struct stream_range *found)
 {
     rd_kafka_topic_partition_list_t *answers = rd_kafka_topic_partition_list_copy(list);
-    for (int i = 0; i < answers->cnt; i++) {
+    for (int i = 0; i < answers->cnt; i++)
         answers->elems[i].offset = wanted;
-    }
     rd_kafka_resp_err_t err = rd_kafka_offsets_for_times(rk, answers, timeout_ms);
     for (int i = 0; !err && i < list->cnt; i++) {
         const rd_kafka_topic_partition_t *p = answer(answers, i, &list->elems[i]);
         err = p->err;
-        if (!err && p->offset < 0) {
+        if (!err && p->offset < 0)
             err = RD_KAFKA_RESP_ERR__TIMED_OUT; /* no answer, and no word of it */
-        }
         *(wanted == RD_KAFKA_OFFSET_END ? &found[i].high : &found[i].low) = p->offset;
     }
     rd_kafka_topic_partition_list_destroy(answers);
@@ -80,9 +77,8 @@ rd_kafka_resp_err_t stream_ends_find(rd_kafka_t *rk, const rd_kafka_topic_partit
 static rd_kafka_resp_err_t ask(struct stream_ends *s)
 {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)s->count);
-    for (uint32_t i = 0; i < s->count; i++) {
+    for (uint32_t i = 0; i < s->count; i++)
         rd_kafka_topic_partition_list_add(list, s->topics[s->list[i].topic], s->list[i].partition);
-    }
     rd_kafka_resp_err_t err = stream_ends_find(s->rk, list, STREAM_HELPER_ASK_MS, s->list);
     rd_kafka_topic_partition_list_destroy(list);
     return err;
@@ -101,9 +97,8 @@ static void *ask_all(void *arg)
                  "trying again",
                  s->topics[topic], s->count, rd_kafka_err2str(err));
         stream_helper_say(&s->helper, (uint64_t)(err + 1000) << 32 | topic, text);
-        if (stream_helper_pause(&s->helper)) {
+        if (stream_helper_pause(&s->helper))
             return NULL;
-        }
     }
     stream_helper_finish(&s->helper);
     return NULL;

@@ -7,18 +7,16 @@ bool stream_helper_init(struct stream_helper *h, const struct stream_link *link)
 {
     pthread_condattr_t attr;
     h->link = link;
-    if (pthread_mutex_init(&h->lock, NULL) != 0) {
+    if (pthread_mutex_init(&h->lock, NULL) != 0)
         return false;
-    }
     bool ok = pthread_condattr_init(&attr) == 0;
     if (ok) {
         ok = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
              pthread_cond_init(&h->stopped, &attr) == 0;
         pthread_condattr_destroy(&attr);
     }
-    if (!ok) {
+    if (!ok)
         pthread_mutex_destroy(&h->lock);
-    }
     return ok;
 }
 
@@ -37,14 +35,12 @@ bool stream_helper_start(struct stream_helper *h, void *(*job)(void *), void *ar
 
 bool stream_helper_over(struct stream_helper *h, struct stream_errors *errors)
 {
-    if (!h->running) {
+    if (!h->running)
         return false;
-    }
     struct fis_error e;
     pthread_mutex_lock(&h->lock);
-    while (stream_errors_pop(&h->errors, &e)) {
+    while (stream_errors_pop(&h->errors, &e))
         stream_errors_push(errors, e.kind, e.text);
-    }
     bool done = h->done;
     pthread_mutex_unlock(&h->lock);
     if (done) {
@@ -85,18 +81,16 @@ bool stream_helper_pause(struct stream_helper *h)
 
 static void wake(const struct stream_helper *h)
 {
-    if (h->link->wake) {
+    if (h->link->wake)
         h->link->wake(h->link->wake_arg);
-    }
 }
 
 void stream_helper_say(struct stream_helper *h, uint64_t what, const char *text)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (h->said_at && h->said == what && now.tv_sec - h->said_at < SAY_AGAIN_S) {
+    if (h->said_at && h->said == what && now.tv_sec - h->said_at < SAY_AGAIN_S)
         return;
-    }
     h->said = what;
     h->said_at = now.tv_sec ? now.tv_sec : 1;
     pthread_mutex_lock(&h->lock);

@@ -10,9 +10,8 @@ static int ask_ends(struct stream_admin *a, const rd_kafka_topic_partition_list_
 {
     const char *topic = list->cnt ? list->elems[0].topic : "";
     struct stream_range *found = fis_calloc((size_t)list->cnt, sizeof *found);
-    if (!found) {
+    if (!found)
         return fis_fail(e, FIS_NOMEM, "kafka topic \"%s\": out of memory", topic);
-    }
     rd_kafka_resp_err_t err = stream_ends_find(a->rk, list, stream_admin_left(a), found);
     if (err) {
         fis_free(found);
@@ -28,9 +27,8 @@ static int add_up(struct stream_admin *a, const rd_kafka_topic_partition_list_t 
 {
     struct stream_range *found;
     int rc = ask_ends(a, list, &found, e);
-    if (rc) {
+    if (rc)
         return rc;
-    }
     for (int i = 0; i < list->cnt; i++) {
         int64_t committed = list->elems[i].offset;
         int64_t from = committed >= found[i].low ? committed : found[i].low;
@@ -45,27 +43,23 @@ static int list_partitions(struct stream_admin *a, const char *topic,
 {
     const struct rd_kafka_metadata *m = NULL;
     rd_kafka_topic_t *rkt = rd_kafka_topic_new(a->rk, topic, NULL);
-    if (!rkt) {
+    if (!rkt)
         return fis_fail(e, FIS_INPUT, "kafka topic \"%s\": not a name", topic);
-    }
     rd_kafka_resp_err_t err = rd_kafka_metadata(a->rk, 0, rkt, &m, stream_admin_left(a));
     rd_kafka_topic_destroy(rkt);
-    if (!err) {
+    if (!err)
         err = m->topic_cnt == 1 ? m->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
-    }
     int rc = 0;
     if (err) {
         rc = fis_fail(e, FIS_RETRY, "kafka topic \"%s\": %s", topic, rd_kafka_err2str(err));
     } else {
         int n = m->topics[0].partition_cnt;
         *out = rd_kafka_topic_partition_list_new(n);
-        for (int i = 0; i < n; i++) {
+        for (int i = 0; i < n; i++)
             rd_kafka_topic_partition_list_add(*out, topic, m->topics[0].partitions[i].id);
-        }
     }
-    if (m) {
+    if (m)
         rd_kafka_metadata_destroy(m);
-    }
     return rc;
 }
 
@@ -81,12 +75,10 @@ static int committed(const struct stream_client *client, const char *group, int 
     rd_kafka_conf_t *conf;
     rd_kafka_t *rk;
     int rc = stream_client_conf(&conf, &quiet, &layers, &link, e);
-    if (!rc) {
+    if (!rc)
         rc = stream_client_new(&rk, RD_KAFKA_CONSUMER, conf, e);
-    }
-    if (rc) {
+    if (rc)
         return rc;
-    }
     rd_kafka_resp_err_t err = rd_kafka_committed(rk, list, timeout_ms);
     if (err) {
         rc = fis_fail(e, FIS_RETRY, "kafka group \"%s\": committed offsets: %s", group,
@@ -101,25 +93,20 @@ int stream_group_lag(const struct stream_client *client, const char *group, cons
 {
     struct stream_admin a;
     int rc = stream_admin_open(&a, client, timeout_ms, e);
-    if (rc) {
+    if (rc)
         return rc;
-    }
     rd_kafka_topic_partition_list_t *list = NULL;
     int64_t sum = 0;
     rc = list_partitions(&a, topic, &list, e);
-    if (!rc) {
+    if (!rc)
         rc = committed(client, group, stream_admin_left(&a), list, e);
-    }
-    if (!rc) {
+    if (!rc)
         rc = add_up(&a, list, &sum, e);
-    }
-    if (list) {
+    if (list)
         rd_kafka_topic_partition_list_destroy(list);
-    }
     stream_admin_close(&a);
-    if (!rc) {
+    if (!rc)
         *lag = sum;
-    }
     return rc;
 }
 
@@ -128,12 +115,10 @@ static int fill_ends(struct stream_admin *a, const rd_kafka_topic_partition_list
 {
     struct stream_range *found;
     int rc = ask_ends(a, list, &found, e);
-    if (rc) {
+    if (rc)
         return rc;
-    }
-    for (int i = 0; i < list->cnt; i++) {
+    for (int i = 0; i < list->cnt; i++)
         ends[i] = (struct stream_end){list->elems[i].partition, found[i].low, found[i].high};
-    }
     fis_free(found);
     return 0;
 }
@@ -145,9 +130,8 @@ int stream_topic_ends(const struct stream_client *client, const char *topic, int
     rd_kafka_topic_partition_list_t *list = NULL;
     struct stream_end *all = NULL;
     int rc = stream_admin_open(&a, client, timeout_ms, e);
-    if (rc) {
+    if (rc)
         return rc;
-    }
     rc = list_partitions(&a, topic, &list, e);
     if (!rc) {
         rd_kafka_topic_partition_list_sort(list, NULL, NULL);
@@ -161,9 +145,8 @@ int stream_topic_ends(const struct stream_client *client, const char *topic, int
         *ends = all;
         *count = (uint32_t)list->cnt;
     }
-    if (list) {
+    if (list)
         rd_kafka_topic_partition_list_destroy(list);
-    }
     stream_admin_close(&a);
     return rc;
 }

@@ -44,14 +44,12 @@ static int make_client(struct stream_producer *p, const struct stream_producer_o
                                          .fixed_count = sizeof fixed / sizeof *fixed};
     rd_kafka_conf_t *conf;
     int rc = stream_client_conf(&conf, &o->client, &layers, &p->link, e);
-    if (rc) {
+    if (rc)
         return rc;
-    }
     rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS);
     rc = stream_client_new(&p->rk, RD_KAFKA_PRODUCER, conf, e);
-    if (rc) {
+    if (rc)
         return rc;
-    }
     p->events = rd_kafka_queue_get_main(p->rk);
     stream_client_watch(p->events, &p->link);
     return 0;
@@ -61,9 +59,8 @@ int stream_producer_open(struct stream_producer **out, const struct stream_produ
                          struct fis_error *e)
 {
     struct stream_producer *p = fis_calloc(1, sizeof *p);
-    if (!p) {
+    if (!p)
         return fis_fail(e, FIS_NOMEM, "kafka producer: out of memory");
-    }
     p->transactional = o->transactional_id != NULL;
     int rc = make_client(p, o, e);
     if (rc) {
@@ -180,9 +177,8 @@ static void take_error(struct stream_producer *p, rd_kafka_event_t *ev)
     rd_kafka_resp_err_t err = rd_kafka_event_error(ev);
     const char *text = rd_kafka_event_error_string(ev);
     bool stop = err == RD_KAFKA_RESP_ERR__FATAL;
-    if (stop && rd_kafka_fatal_error(p->rk, fatal, sizeof fatal)) {
+    if (stop && rd_kafka_fatal_error(p->rk, fatal, sizeof fatal))
         text = fatal;
-    }
     snprintf(line, sizeof line, "kafka producer: %s (%s)", text, rd_kafka_err2name(err));
     stream_errors_push(&p->errors, stop ? FIS_FATAL : FIS_RETRY, line);
 }
@@ -254,9 +250,8 @@ int stream_producer_flush(struct stream_producer *p, int timeout_ms, stream_repo
 {
     int64_t deadline = now_ms() + timeout_ms;
     (void)serve(p, 0, report, arg);
-    while (p->outstanding > 0 && now_ms() < deadline) {
+    while (p->outstanding > 0 && now_ms() < deadline)
         (void)serve(p, FLUSH_SLICE_MS, report, arg);
-    }
     if (p->outstanding > 0) {
         return fis_fail(e, FIS_RETRY, "kafka producer: %llu messages not acknowledged after %d ms",
                         (unsigned long long)p->outstanding, timeout_ms);
@@ -266,9 +261,8 @@ int stream_producer_flush(struct stream_producer *p, int timeout_ms, stream_repo
 
 void stream_producer_close(struct stream_producer *p)
 {
-    if (!p) {
+    if (!p)
         return;
-    }
     p->link.stats = NULL; /* its receiver is the owner's thread, which may be another */
     rd_kafka_queue_cb_event_enable(p->events, NULL, NULL);
     if (p->outstanding > 0) {

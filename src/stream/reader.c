@@ -35,12 +35,10 @@ static int ask(struct stream_reader *r, uint32_t i)
         err = m->topics[0].err;
         partitions = err ? 0 : m->topics[0].partition_cnt;
     }
-    if (m) {
+    if (m)
         rd_kafka_metadata_destroy(m);
-    }
-    if (partitions == 0) {
+    if (partitions == 0)
         say(r, i, err);
-    }
     return partitions;
 }
 
@@ -54,9 +52,8 @@ static void *find_partitions(void *arg)
             known++;
             continue;
         }
-        if (stream_helper_pause(&r->helper)) {
+        if (stream_helper_pause(&r->helper))
             return NULL;
-        }
     }
     stream_helper_finish(&r->helper);
     return NULL;
@@ -65,9 +62,8 @@ static void *find_partitions(void *arg)
 int stream_reader_new(struct stream_reader **out, struct stream_consumer *c, struct fis_error *e)
 {
     struct stream_reader *r = fis_calloc(1, sizeof *r);
-    if (!r) {
+    if (!r)
         return fis_fail(e, FIS_NOMEM, "kafka reader: out of memory");
-    }
     r->rk = c->rk;
     r->topics = fis_calloc(c->topic_count, sizeof(rd_kafka_topic_t *));
     r->partitions = fis_calloc(c->topic_count, sizeof *r->partitions);
@@ -118,9 +114,8 @@ static void start_all(struct stream_reader *r, struct stream_consumer *c)
 
 void stream_reader_serve(struct stream_reader *r, struct stream_consumer *c)
 {
-    if (stream_helper_over(&r->helper, &c->errors)) {
+    if (stream_helper_over(&r->helper, &c->errors))
         start_all(r, c);
-    }
 }
 
 void stream_reader_restart(struct stream_reader *r, struct stream_consumer *c, uint32_t i,
@@ -138,16 +133,14 @@ void stream_reader_restart(struct stream_reader *r, struct stream_consumer *c, u
 void stream_reader_stop(struct stream_reader *r, const struct stream_consumer *c)
 {
     stream_helper_stop(&r->helper);
-    for (uint32_t i = 0; i < c->owned_count; i++) {
+    for (uint32_t i = 0; i < c->owned_count; i++)
         rd_kafka_consume_stop(r->topics[c->owned[i].topic], c->owned[i].partition);
-    }
 }
 
 void stream_reader_free(struct stream_reader *r)
 {
-    for (uint32_t i = 0; i < r->count; i++) {
+    for (uint32_t i = 0; i < r->count; i++)
         rd_kafka_topic_destroy(r->topics[i]);
-    }
     stream_helper_done(&r->helper);
     fis_free(r->topics);
     fis_free(r->partitions);

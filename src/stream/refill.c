@@ -55,21 +55,18 @@ static bool fallen(const struct stream_refill *s, size_t length)
 void stream_refill_serve(struct stream_consumer *c)
 {
     struct stream_refill *s = &c->refill;
-    if (!s->queue_bytes) {
+    if (!s->queue_bytes)
         return;
-    }
-    if (stream_helper_over(&s->helper, &c->errors)) {
+    if (stream_helper_over(&s->helper, &c->errors))
         forget_question(s);
-    }
     size_t length = rd_kafka_queue_length(c->data);
     s->most = length > s->most ? length : s->most;
     if (s->seen > FORGET) {
         s->seen /= 2;
         s->bytes /= 2;
     }
-    if (s->helper.running || !fallen(s, length)) {
+    if (s->helper.running || !fallen(s, length))
         return;
-    }
     s->most = length;
     s->list = rd_kafka_topic_partition_list_new((int)c->owned_count);
     for (uint32_t i = 0; i < c->owned_count; i++) {
@@ -77,7 +74,6 @@ void stream_refill_serve(struct stream_consumer *c)
         rd_kafka_topic_partition_list_add(s->list, c->topics[p->topic], p->partition)->offset =
             RD_KAFKA_OFFSET_END;
     }
-    if (!stream_helper_start(&s->helper, ask, s)) {
+    if (!stream_helper_start(&s->helper, ask, s))
         forget_question(s); /* no thread now: it is only slower */
-    }
 }

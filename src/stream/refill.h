@@ -14,8 +14,8 @@ struct stream_refill {
     struct stream_helper helper;
     rd_kafka_t *rk;
     size_t queue_bytes, queue_messages; /* its bounds; 0: it is left to librdkafka */
-    size_t most;          /* messages in the queue since the last question */
-    uint64_t seen, bytes; /* messages that were read recently, their values' bytes */
+    size_t most;                        /* messages in the queue since the last question */
+    uint64_t seen, bytes;               /* messages that were read recently, their values' bytes */
     rd_kafka_topic_partition_list_t *list; /* the question, while it is asked */
 };
 

@@ -12,13 +12,11 @@ void stream_reset_noticed(struct stream_consumer *c, uint32_t i, int64_t wanted)
 {
     struct stream_position *p = &c->positions[i];
     bool unknown = wanted < 0;
-    if (unknown ? p->next >= 0 : wanted < p->next) {
+    if (unknown ? p->next >= 0 : wanted < p->next)
         return; /* from before a restart */
-    }
     p->gone = c->gone = true;
-    if (!p->reset) {
+    if (!p->reset)
         p->wanted = unknown ? -1 : wanted;
-    }
     p->next = unknown ? -1 : wanted; /* where a restart would try again */
 }
 
@@ -50,9 +48,8 @@ static void restart_eager(struct stream_consumer *c)
         c->positions[i].unsettled = true;
     }
     rd_kafka_resp_err_t err = rd_kafka_assign(c->rk, all);
-    if (err) {
+    if (err)
         stream_consumer_failed(c, err, "restart", rd_kafka_err2str(err));
-    }
     rd_kafka_topic_partition_list_destroy(all);
 }
 
@@ -74,13 +71,11 @@ static void settle_reset(struct stream_consumer *c, struct stream_position *p,
                          const struct stream_range *r)
 {
     p->gone = false;
-    if (p->next >= r->low && p->next <= r->high) {
+    if (p->next >= r->low && p->next <= r->high)
         return; /* it is there: a replica was behind, or the topic has grown again */
-    }
     p->recreated = p->recreated || p->next > r->high;
-    if (p->next >= 0 && p->next < r->low) {
+    if (p->next >= 0 && p->next < r->low)
         p->lost += r->low - p->next;
-    }
     p->first = p->next = r->low;
     p->reset = c->news = true;
 }
@@ -91,29 +86,25 @@ static void take_resets(struct stream_consumer *c)
     for (uint32_t k = 0; k < c->ends.count; k++) {
         const struct stream_range *r = &c->ends.list[k];
         uint32_t i = stream_consumer_find(c, r->topic, r->partition);
-        if (i == c->owned_count || !c->positions[i].gone) {
+        if (i == c->owned_count || !c->positions[i].gone)
             continue; /* given up in the meantime */
-        }
         settle_reset(c, &c->positions[i], r);
         c->positions[i].unsettled = true;
-        if (c->reader) {
+        if (c->reader)
             stream_reader_restart(c->reader, c, i, c->positions[i].next);
-        } else {
+        else
             add(c, list, i);
-        }
     }
-    if (list->cnt > 0) {
+    if (list->cnt > 0)
         restart(c, list);
-    }
     rd_kafka_topic_partition_list_destroy(list);
 }
 
 static void take_goals(struct stream_consumer *c)
 {
     c->goals = false;
-    if (c->to_end) {
+    if (c->to_end)
         return; /* asked for again: these are old */
-    }
     for (uint32_t k = 0; k < c->ends.count; k++) {
         const struct stream_range *r = &c->ends.list[k];
         uint32_t i = stream_consumer_find(c, r->topic, r->partition);
@@ -131,14 +122,11 @@ static void ask(struct stream_consumer *c, bool goals)
 {
     struct stream_range *list = stream_ends_room(&c->ends, c->owned_count);
     uint32_t n = 0;
-    for (uint32_t i = 0; list && i < c->owned_count; i++) {
-        if (goals || c->positions[i].gone) {
+    for (uint32_t i = 0; list && i < c->owned_count; i++)
+        if (goals || c->positions[i].gone)
             list[n++] = (struct stream_range){c->owned[i].topic, c->owned[i].partition, 0, 0};
-        }
-    }
-    if (list && n > 0 && !stream_ends_ask(&c->ends, n)) {
+    if (list && n > 0 && !stream_ends_ask(&c->ends, n))
         list = NULL;
-    }
     if (!list) { /* the next read tries again */
         stream_errors_push(&c->errors, FIS_RETRY,
                            "kafka consumer: no memory or no thread to ask where partitions end");
@@ -155,18 +143,15 @@ static void ask(struct stream_consumer *c, bool goals)
 void stream_reset_serve(struct stream_consumer *c)
 {
     if (stream_helper_over(&c->ends.helper, &c->errors)) {
-        if (c->goals) {
+        if (c->goals)
             take_goals(c);
-        } else {
+        else
             take_resets(c);
-        }
     }
-    if (c->ends.helper.running || c->owned_count == 0) {
+    if (c->ends.helper.running || c->owned_count == 0)
         return;
-    }
-    if (c->gone) {
+    if (c->gone)
         ask(c, false);
-    } else if (c->to_end) {
+    else if (c->to_end)
         ask(c, true);
-    }
 }

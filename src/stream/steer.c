@@ -1,4 +1,4 @@
-/* What the owner needs of a consumer: to pause, to go back, to commit; and what it asks. */
+/* What a consumer's owner does besides reading: pause a partition, go back, commit, ask. */
 #include "stream/consumer_impl.h"
 
 const struct stream_partition *stream_consumer_owned(const struct stream_consumer *c, size_t *count)
@@ -7,31 +7,11 @@ const struct stream_partition *stream_consumer_owned(const struct stream_consume
     return c->owned;
 }
 
-void stream_consumer_pause(struct stream_consumer *c)
-{
-    c->paused = true;
-}
-
-void stream_consumer_resume(struct stream_consumer *c)
-{
-    if (c->paused && c->link.wake) {
-        /* The queue may have been full all the time: no wake would come by itself. */
-        c->link.wake(c->link.wake_arg);
-    }
-    c->paused = false;
-}
-
-bool stream_consumer_paused(const struct stream_consumer *c)
-{
-    return c->paused;
-}
-
 int stream_consumer_commit(struct stream_consumer *c, const struct stream_offset *offsets,
                            size_t count, struct fis_error *e)
 {
-    if (count == 0) {
+    if (count == 0)
         return 0;
-    }
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
     for (size_t i = 0; i < count; i++) {
         rd_kafka_topic_partition_list_add(list, offsets[i].topic, offsets[i].partition)->offset =
@@ -52,9 +32,8 @@ static int64_t lag_of(const struct stream_consumer *c, uint32_t i)
     const struct stream_partition *p = &c->owned[i];
     if (next < 0 ||
         rd_kafka_get_watermark_offsets(c->rk, c->topics[p->topic], p->partition, &low, &high) ||
-        high < 0) {
+        high < 0)
         return -1;
-    }
     return high > next ? high - next : 0;
 }
 
@@ -63,9 +42,8 @@ int64_t stream_consumer_lag(const struct stream_consumer *c)
     int64_t sum = 0;
     for (uint32_t i = 0; i < c->owned_count; i++) {
         int64_t lag = lag_of(c, i);
-        if (lag < 0) {
+        if (lag < 0)
             return -1;
-        }
         sum += lag;
     }
     return sum;
@@ -92,9 +70,8 @@ const char *stream_consumer_group(const struct stream_consumer *c)
 static void hold(struct stream_consumer *c, uint32_t topic, int32_t partition, bool on)
 {
     uint32_t i = stream_consumer_find(c, topic, partition);
-    if (i == c->owned_count || c->positions[i].held == on) {
+    if (i == c->owned_count || c->positions[i].held == on)
         return;
-    }
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(list, c->topics[topic], partition);
     (void)(on ? rd_kafka_pause_partitions(c->rk, list) : rd_kafka_resume_partitions(c->rk, list));
@@ -141,16 +118,14 @@ int stream_consumer_seek_begin(struct stream_consumer *c, struct fis_error *e)
         return fis_fail(e, FIS_INPUT,
                         "kafka consumer: it was not opened to go back to the beginning");
     }
-    if (c->owned_count == 0) {
+    if (c->owned_count == 0)
         return 0;
-    }
     for (uint32_t i = 0; i < c->owned_count; i++) {
         struct stream_position *p = &c->positions[i];
         hold(c, c->owned[i].topic, c->owned[i].partition, false);
         p->eof = false;
-        if (!p->gone) {
+        if (!p->gone)
             p->next = -1;
-        }
     }
     return seek(c, e);
 }
@@ -159,22 +134,18 @@ int stream_consumer_seek_begin(struct stream_consumer *c, struct fis_error *e)
 
 void stream_consumer_to_end(struct stream_consumer *c)
 {
-    for (uint32_t i = 0; i < c->owned_count; i++) {
+    for (uint32_t i = 0; i < c->owned_count; i++)
         c->positions[i].ended = false;
-    }
     c->end = c->end_told = false;
     c->to_end = true;
 }
 
 void stream_consumer_check_end(struct stream_consumer *c)
 {
-    if (!c->reader || c->end || c->to_end || c->goals) {
+    if (!c->reader || c->end || c->to_end || c->goals)
         return;
-    }
-    for (uint32_t i = 0; i < c->owned_count; i++) {
-        if (!c->positions[i].ended) {
+    for (uint32_t i = 0; i < c->owned_count; i++)
+        if (!c->positions[i].ended)
             return;
-        }
-    }
     c->end = c->owned_count > 0;
 }

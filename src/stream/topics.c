@@ -30,23 +30,19 @@ static int new_topic(const struct stream_topic *t, rd_kafka_NewTopic_t **out, st
     char text[128];
     rd_kafka_NewTopic_t *n =
         rd_kafka_NewTopic_new(t->name, t->partitions, t->replication, text, sizeof text);
-    if (!n) {
+    if (!n)
         return fis_fail(e, FIS_INPUT, "kafka topic \"%s\": %s", t->name, text);
-    }
     rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_NO_ERROR;
-    if (t->cleanup != STREAM_CLEANUP_ANY) {
+    if (t->cleanup != STREAM_CLEANUP_ANY)
         err = rd_kafka_NewTopic_set_config(n, "cleanup.policy", policy_name(t->cleanup));
-    }
-    if (t->broker_time && !err) {
+    if (t->broker_time && !err)
         err = rd_kafka_NewTopic_set_config(n, "message.timestamp.type", "LogAppendTime");
-    }
     if (t->max_message_bytes && !err) {
         snprintf(text, sizeof text, "%lld", (long long)t->max_message_bytes);
         err = rd_kafka_NewTopic_set_config(n, "max.message.bytes", text);
     }
-    for (size_t i = 0; i < t->config_count && !err; i++) {
+    for (size_t i = 0; i < t->config_count && !err; i++)
         err = rd_kafka_NewTopic_set_config(n, t->config[i].key, t->config[i].value);
-    }
     if (err) {
         rd_kafka_NewTopic_destroy(n);
         return fis_fail(e, FIS_INPUT, "kafka topic \"%s\": %s", t->name, rd_kafka_err2str(err));
@@ -62,9 +58,8 @@ static int created(const rd_kafka_topic_result_t *result, struct stream_topic_re
     rd_kafka_resp_err_t err = rd_kafka_topic_result_error(result);
     r->created = err == RD_KAFKA_RESP_ERR_NO_ERROR;
     r->exists = r->created || err == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS;
-    if (r->exists) {
+    if (r->exists)
         return 0;
-    }
     const char *text = rd_kafka_topic_result_error_string(result);
     note(r, text ? text : rd_kafka_err2str(err));
     enum fis_error_kind kind =
@@ -101,16 +96,14 @@ int stream_topics_create(const struct stream_client *client, const struct stream
     clear(reports, count);
     struct stream_admin a;
     int rc = stream_admin_open(&a, client, timeout_ms, e);
-    if (rc) {
+    if (rc)
         return rc;
-    }
     size_t made = 0;
     rd_kafka_NewTopic_t **list = fis_calloc(count ? count : 1, sizeof(rd_kafka_NewTopic_t *));
-    if (list) {
+    if (list)
         rc = stream_admin_ready(&a, e);
-    } else {
+    else
         rc = fis_fail(e, FIS_NOMEM, "kafka topics: out of memory");
-    }
     while (!rc && made < count) {
         rc = new_topic(&topics[made], &list[made], e);
         made += rc ? 0 : 1;
@@ -126,9 +119,8 @@ int stream_topics_create(const struct stream_client *client, const struct stream
             rd_kafka_event_destroy(ev);
         }
     }
-    if (list) {
+    if (list)
         rd_kafka_NewTopic_destroy_array(list, made);
-    }
     fis_free(list);
     stream_admin_close(&a);
     return rc;
@@ -209,15 +201,13 @@ static int check_policy(struct stream_admin *a, const struct stream_topic *t,
     rd_kafka_ConfigResource_destroy(resource);
     rd_kafka_event_t *ev;
     int rc = stream_admin_wait(a, "describe topics", &ev, e);
-    if (rc) {
+    if (rc)
         return rc;
-    }
     size_t n;
     const rd_kafka_ConfigResource_t **list =
         rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(ev), &n);
-    if (n == 1) {
+    if (n == 1)
         compare_policy(list[0], t, r);
-    }
     rd_kafka_event_destroy(ev);
     return 0;
 }
@@ -229,20 +219,15 @@ int stream_topics_check(const struct stream_client *client, const struct stream_
     clear(reports, count);
     struct stream_admin a;
     int rc = stream_admin_open(&a, client, timeout_ms, e);
-    if (rc) {
+    if (rc)
         return rc;
-    }
-    for (size_t i = 0; !rc && i < count; i++) {
+    for (size_t i = 0; !rc && i < count; i++)
         rc = check_partitions(&a, &topics[i], &reports[i], e);
-    }
-    if (!rc) {
+    if (!rc)
         rc = stream_admin_ready(&a, e);
-    }
-    for (size_t i = 0; !rc && i < count; i++) {
-        if (reports[i].exists && topics[i].cleanup != STREAM_CLEANUP_ANY) {
+    for (size_t i = 0; !rc && i < count; i++)
+        if (reports[i].exists && topics[i].cleanup != STREAM_CLEANUP_ANY)
             rc = check_policy(&a, &topics[i], &reports[i], e);
-        }
-    }
     stream_admin_close(&a);
     return rc;
 }

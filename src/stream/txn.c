@@ -85,8 +85,8 @@ int stream_txn_step(struct stream_txn *t, enum stream_txn_event ev, struct fis_e
                         stream_txn_event_name(ev));
     }
     enum fis_error_kind kind = t->state == STREAM_TXN_FATAL     ? FIS_FATAL
-                                 : t->state == STREAM_TXN_EXPIRED ? FIS_ABORT_TXN
-                                                                  : FIS_INPUT;
+                               : t->state == STREAM_TXN_EXPIRED ? FIS_ABORT_TXN
+                                                                : FIS_INPUT;
     return fis_fail(e, kind, "transaction: %s is not allowed in state %s",
                     stream_txn_event_name(ev), stream_txn_state_name(t->state));
 }

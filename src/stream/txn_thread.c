@@ -68,18 +68,15 @@ static void drop_offsets(struct work *w)
 /* One call of at most `ms`. */
 static rd_kafka_error_t *call(rd_kafka_t *rk, struct work *w, int ms)
 {
-    if (w->job == STREAM_TXN_JOB_INIT) {
+    if (w->job == STREAM_TXN_JOB_INIT)
         return rd_kafka_init_transactions(rk, ms);
-    }
-    if (w->job == STREAM_TXN_JOB_ABORT) {
+    if (w->job == STREAM_TXN_JOB_ABORT)
         return rd_kafka_abort_transaction(rk, ms);
-    }
     if (w->offsets) {
         rd_kafka_error_t *error =
             rd_kafka_send_offsets_to_transaction(rk, w->offsets, w->member, ms);
-        if (error) {
+        if (error)
             return error;
-        }
         drop_offsets(w);
     }
     return rd_kafka_commit_transaction(rk, ms);
@@ -97,19 +94,16 @@ static enum stream_txn_event classify(const rd_kafka_error_t *error)
     case RD_KAFKA_RESP_ERR__FENCED:
     case RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH:
     case RD_KAFKA_RESP_ERR_PRODUCER_FENCED:
-        if (rd_kafka_error_is_fatal(error)) {
+        if (rd_kafka_error_is_fatal(error))
             return STREAM_TXN_GOT_FENCED;
-        }
         break;
     default:
         break;
     }
-    if (rd_kafka_error_is_fatal(error)) {
+    if (rd_kafka_error_is_fatal(error))
         return STREAM_TXN_GOT_FATAL;
-    }
-    if (rd_kafka_error_txn_requires_abort(error)) {
+    if (rd_kafka_error_txn_requires_abort(error))
         return STREAM_TXN_GOT_ABORT;
-    }
     return rd_kafka_error_is_retriable(error) ? STREAM_TXN_GOT_RETRY : STREAM_TXN_GOT_FATAL;
 }
 
@@ -139,9 +133,8 @@ static void nap(struct stream_txn_thread *t)
         until.tv_sec++;
     }
     pthread_mutex_lock(&t->lock);
-    if (!t->stop) {
+    if (!t->stop)
         pthread_cond_timedwait(&t->changed, &t->lock, &until);
-    }
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -155,16 +148,14 @@ static enum stream_txn_event run(struct stream_txn_thread *t, struct work *w, st
         int most = w->offsets ? OFFSETS_SLICE_MS : SLICE_MS;
         int slice = left > most ? most : left > 1 ? (int)left : 1;
         rd_kafka_error_t *error = call(t->producer->rk, w, slice);
-        if (!error) {
+        if (!error)
             return STREAM_TXN_GOT_OK;
-        }
         enum stream_txn_event outcome = classify(error);
         (void)fis_fail(out, class_of(outcome), "kafka transaction: %s: %s (%s)", names[w->job],
                        rd_kafka_error_string(error), rd_kafka_error_name(error));
         rd_kafka_error_destroy(error);
-        if (outcome != STREAM_TXN_GOT_RETRY || now_ms() >= deadline || stopping(t)) {
+        if (outcome != STREAM_TXN_GOT_RETRY || now_ms() >= deadline || stopping(t))
             return outcome;
-        }
         nap(t);
     }
 }
@@ -186,9 +177,8 @@ static void *thread_main(void *arg)
         t->error = error;
         t->outcome = outcome;
         t->done = true;
-        if (t->wake && !t->stop) {
+        if (t->wake && !t->stop)
             t->wake(t->wake_arg);
-        }
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;
@@ -199,13 +189,11 @@ static void *thread_main(void *arg)
 int stream_txn_thread_new(struct stream_txn_thread **out, struct stream_producer *p,
                           stream_wake_fn *wake, void *wake_arg, struct fis_error *e)
 {
-    if (!p->transactional) {
+    if (!p->transactional)
         return fis_fail(e, FIS_FATAL, "kafka transaction: the producer has no transactional id");
-    }
     struct stream_txn_thread *t = fis_calloc(1, sizeof *t);
-    if (!t) {
+    if (!t)
         return fis_fail(e, FIS_NOMEM, "kafka transaction: out of memory");
-    }
     t->producer = p;
     t->wake = wake;
     t->wake_arg = wake_arg;
@@ -235,9 +223,8 @@ static int submit(struct stream_txn_thread *t, enum stream_txn_job job, enum str
                         stream_txn_event_name(ev));
     }
     int rc = stream_txn_step(&t->machine, ev, e);
-    if (rc) {
+    if (rc)
         return rc;
-    }
     t->work.job = job;
     t->work.timeout_ms = timeout_ms;
     t->busy = true;
@@ -258,18 +245,16 @@ int stream_txn_begin(struct stream_txn_thread *t, struct fis_error *e)
 {
     struct stream_txn next = t->machine;
     int rc = stream_txn_step(&next, STREAM_TXN_DO_BEGIN, e);
-    if (rc) {
+    if (rc)
         return rc;
-    }
     rd_kafka_error_t *error = rd_kafka_begin_transaction(t->producer->rk);
     if (error) {
         enum stream_txn_event outcome = classify(error);
         rc = fis_fail(e, class_of(outcome), "kafka transaction: begin: %s",
                       rd_kafka_error_string(error));
         rd_kafka_error_destroy(error);
-        if (outcome != STREAM_TXN_GOT_RETRY) {
+        if (outcome != STREAM_TXN_GOT_RETRY)
             (void)!stream_txn_step(&t->machine, outcome, NULL);
-        }
         return rc;
     }
     t->machine = next;
@@ -279,9 +264,8 @@ int stream_txn_begin(struct stream_txn_thread *t, struct fis_error *e)
 static int copy_offsets(struct work *w, const struct stream_offset *offsets, size_t count,
                         const char *group_id, struct fis_error *e)
 {
-    if (!group_id) {
+    if (!group_id)
         return fis_fail(e, FIS_INPUT, "kafka transaction: offsets, but no group");
-    }
     w->member = rd_kafka_consumer_group_metadata_new(group_id);
     w->offsets = rd_kafka_topic_partition_list_new((int)count);
     for (size_t i = 0; i < count; i++) {
@@ -297,18 +281,16 @@ int stream_txn_commit(struct stream_txn_thread *t, const struct stream_offset *o
     /* After a RETRY the offsets are those of the first call, which may be in the transaction. */
     if (!t->busy && t->machine.state == STREAM_TXN_OPEN && count > 0) {
         int rc = copy_offsets(&t->work, offsets, count, group_id, e);
-        if (rc) {
+        if (rc)
             return rc;
-        }
     }
     return submit(t, STREAM_TXN_JOB_COMMIT, STREAM_TXN_DO_COMMIT, timeout_ms, e);
 }
 
 int stream_txn_abort(struct stream_txn_thread *t, int timeout_ms, struct fis_error *e)
 {
-    if (!t->busy) {
+    if (!t->busy)
         drop_offsets(&t->work);
-    }
     return submit(t, STREAM_TXN_JOB_ABORT, STREAM_TXN_DO_ABORT, timeout_ms, e);
 }
 
@@ -331,14 +313,12 @@ bool stream_txn_thread_poll(struct stream_txn_thread *t, struct stream_txn_resul
     }
     enum stream_txn_event outcome = t->outcome;
     pthread_mutex_unlock(&t->lock);
-    if (!done) {
+    if (!done)
         return false;
-    }
     t->busy = false;
     r->job = t->work.job;
-    if (r->error.kind != FIS_RETRY) {
+    if (r->error.kind != FIS_RETRY)
         drop_offsets(&t->work);
-    }
     if (stream_txn_step(&t->machine, outcome, NULL) != 0) {
         /* init that "must be aborted": librdkafka cannot go on from there. */
         (void)!stream_txn_step(&t->machine, STREAM_TXN_GOT_FATAL, NULL);
@@ -350,9 +330,8 @@ bool stream_txn_thread_poll(struct stream_txn_thread *t, struct stream_txn_resul
 
 void stream_txn_thread_free(struct stream_txn_thread *t)
 {
-    if (!t) {
+    if (!t)
         return;
-    }
     pthread_mutex_lock(&t->lock);
     t->stop = true;
     pthread_cond_signal(&t->changed);

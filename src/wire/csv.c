@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "fis/mem.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 static const char mark[3] = "\xef\xbb\xbf";
 
@@ -334,7 +334,7 @@ static void check_header(struct wire_csv *csv)
         struct wire_bytes f = csv->row[i];
         if (f.length == 0)
             refuse(csv, line, 0, "column %u of the header has no name", i + 1);
-        else if (wire_utf8_prefix(f.data, f.length) < f.length || memchr(f.data, 0, f.length))
+        else if (utf8_prefix(f.data, f.length) < f.length || memchr(f.data, 0, f.length))
             refuse(csv, line, 0, "the name of column %u is not UTF-8 text; is the file UTF-8?",
                    i + 1);
         sorted[i] = f;
@@ -394,36 +394,4 @@ int wire_csv_next(struct wire_csv *csv, struct wire_csv_row *row, struct fis_err
 uint64_t wire_csv_error_line(const struct wire_csv *csv)
 {
     return csv->error_line;
-}
-
-int wire_csv_number(const char *text, size_t length, double *number)
-{
-    char copy[512];
-    if (length == 0 || length >= sizeof copy)
-        return -1;
-    size_t i = text[0] == '-' || text[0] == '+', digits = 0;
-    for (; i < length && text[i] >= '0' && text[i] <= '9'; i++)
-        digits++;
-    if (i < length && text[i] == '.')
-        for (i++; i < length && text[i] >= '0' && text[i] <= '9'; i++)
-            digits++;
-    if (digits && i < length && (text[i] == 'e' || text[i] == 'E')) {
-        i++;
-        if (i < length && (text[i] == '-' || text[i] == '+'))
-            i++;
-        if (i == length)
-            return -1;
-        while (i < length && text[i] >= '0' && text[i] <= '9')
-            i++;
-    }
-    if (!digits || i != length)
-        return -1;
-    memcpy(copy, text, length);
-    copy[length] = 0;
-    double v = strtod(copy, NULL);
-    /* Beyond a double strtod gives infinity. */
-    if (!(v - v == 0.0))
-        return -1;
-    *number = v;
-    return 0;
 }

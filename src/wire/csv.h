@@ -34,7 +34,8 @@ struct wire_csv_row {
 
 struct wire_csv;
 
-/* The delimiter of a name (comma, semicolon, tab, pipe) or of the character itself; 0: of neither. */
+/* The delimiter of a name (comma, semicolon, tab, pipe) or of the character itself; 0: of neither.
+ */
 char wire_csv_delimiter(const char *text);
 
 /* NULL with NOMEM, or INPUT for a delimiter that wire_csv_delimiter never returns. */
@@ -51,10 +52,5 @@ int wire_csv_next(struct wire_csv *csv, struct wire_csv_row *row,
 
 /* After an error: the line it is about; for a quote that never closes, where it opened. */
 uint64_t wire_csv_error_line(const struct wire_csv *csv);
-
-/* A decimal number, strictly: sign, digits, point, exponent and nothing else; no hexadecimal, no
- * "nan", no "inf", no spaces, and it fits a double. 0, or -1 (nothing is written). Reads the point
- * as '.', so the program must leave LC_NUMERIC at "C". */
-int wire_csv_number(const char *text, size_t length, double *number) FIS_MUST_CHECK;
 
 #endif

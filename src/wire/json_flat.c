@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "wire/json_impl.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 struct text {
     const unsigned char *at, *end;
@@ -41,7 +41,7 @@ static int read_text(struct text *t, struct wire_bytes *out)
         return 0;
     *out = (struct wire_bytes){t->at, (size_t)(p - t->at)};
     t->at = p + 1;
-    return high < 0x80 || wire_utf8_prefix(out->data, out->length) == out->length;
+    return high < 0x80 || utf8_prefix(out->data, out->length) == out->length;
 }
 
 /* Digits into the mantissa; how many, leading zeros and all. */

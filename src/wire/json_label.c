@@ -6,7 +6,7 @@
 
 #include "wire/json_impl.h"
 #include "wire/json_text.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 void wire_json_classes(const struct wire_schema *schema, char text[WIRE_JSON_CLASSES])
 {
@@ -68,7 +68,7 @@ int wire_class_of_text(const struct wire_schema *schema, const char *text, size_
         return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "no label (allowed: %s)", allowed);
     if (secret)
         return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "not a class (allowed: %s)", allowed);
-    size_t n = wire_utf8_prefix(text, length < 40 ? length : 40);
+    size_t n = utf8_prefix(text, length < 40 ? length : 40);
     return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "label \"%.*s%s\": not a class (allowed: %s)",
                       (int)n, text, n < length ? "…" : "", allowed);
 }

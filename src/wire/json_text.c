@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "wire/json_arena.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 struct wire_bytes wire_json_skip_mark(struct wire_bytes text)
 {
@@ -88,7 +88,7 @@ void wire_json_show(const json_t *v, char shown[WIRE_JSON_SHOWN])
 {
     if (json_is_string(v)) {
         size_t length = json_string_length(v), n = length < 40 ? length : 40;
-        n = wire_utf8_prefix(json_string_value(v), n);
+        n = utf8_prefix(json_string_value(v), n);
         snprintf(shown, WIRE_JSON_SHOWN, "\"%.*s%s\"", (int)n, json_string_value(v),
                  n < length ? "…" : "");
         return;
@@ -131,7 +131,7 @@ int wire_json_append(struct wire_buffer *out, const char *text, struct fis_error
 
 int wire_json_escape(struct wire_buffer *out, const char *text, size_t length, struct fis_error *e)
 {
-    size_t valid = wire_utf8_prefix(text, length);
+    size_t valid = utf8_prefix(text, length);
     if (valid < length)
         return fis_fail(e, FIS_INPUT, "not UTF-8 at byte %zu", valid);
     /* At most six bytes for one, and the quotes. */

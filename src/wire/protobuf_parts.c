@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 _Static_assert((int)WIRE_JSON == (int)FIS__V1__ENCODING__ENCODING_JSON &&
                    (int)WIRE_PROTOBUF == (int)FIS__V1__ENCODING__ENCODING_PROTOBUF &&
@@ -107,7 +107,7 @@ char *wire_text_of(const char *text, size_t max, struct fis_arena *a)
 {
     text = text ? text : "";
     size_t all = strlen(text);
-    size_t length = wire_utf8_prefix(text, all < max ? all : max);
+    size_t length = utf8_prefix(text, all < max ? all : max);
     if (length == all)
         return (char *)(uintptr_t)text;
     char *copy = fis_arena_alloc(a, length + 1);

@@ -5,7 +5,7 @@
 #include "wire/protobuf_features.h"
 #include "wire/protobuf_unpack.h"
 #include "wire/record.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 /* A record is decoded in few functions: it takes so little that calls count. */
 #define INLINE static inline __attribute__((always_inline))
@@ -19,7 +19,7 @@ INLINE int usual(struct wire_reader *r, struct wire_features *features, struct w
     unsigned char tag = *r->at;
     if (!wire_reader_piece(&after, &piece))
         return 0;
-    if (tag == 0x0a && wire_plain_text(piece.data, piece.length))
+    if (tag == 0x0a && utf8_plain(piece.data, piece.length))
         *id = piece;
     else if ((tag != 0x12 || !wire_features_whole(features, piece)) &&
              (tag != 0x1a || !wire_features_simple(features, piece)))

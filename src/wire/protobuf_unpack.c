@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 /* Each field costs memory when it is unpacked, an empty one too. */
 #define MOST_FIELDS (1u << 22)
@@ -77,7 +77,7 @@ static int check_packed(const ProtobufCFieldDescriptor *d, const struct wire_rea
 
 static int check_string(const struct wire_field *f, struct fis_error *e)
 {
-    size_t valid = wire_utf8_prefix(f->data, f->length);
+    size_t valid = utf8_prefix(f->data, f->length);
     if (valid < f->length)
         return fis_refuse(e, FIS_CODE_MALFORMED, "not UTF-8 after %zu of %zu bytes", valid,
                           f->length);

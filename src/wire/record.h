@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "wire/types.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 /* As wire_message_find_id, by place too: nearly all ids are a plain key, which takes no call. */
 static inline int wire_record_find_id(const struct wire_message *m, struct wire_bytes own,
@@ -13,7 +13,7 @@ static inline int wire_record_find_id(const struct wire_message *m, struct wire_
                                       struct fis_error *e)
 {
     if (own.length || !m->key.length || m->key.length > FIS_ID_MAX ||
-        !wire_plain_text(m->key.data, m->key.length))
+        !utf8_plain(m->key.data, m->key.length))
         return wire_message_find_id(m, own, 1, place, id, e);
     *id = m->key;
     return 0;

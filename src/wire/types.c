@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 const char *wire_encoding_name(enum wire_encoding e)
 {
@@ -64,9 +64,9 @@ static int check_id(struct wire_bytes from, const char *where, struct fis_error 
     if (from.length > FIS_ID_MAX)
         return fis_refuse(e, FIS_CODE_BAD_ID, "%s: an id of %zu bytes, at most %d allowed", where,
                           from.length, FIS_ID_MAX);
-    if (wire_plain_text(from.data, from.length))
+    if (utf8_plain(from.data, from.length))
         return 0;
-    size_t valid = wire_utf8_prefix(from.data, from.length);
+    size_t valid = utf8_prefix(from.data, from.length);
     if (valid < from.length)
         return fis_refuse(e, FIS_CODE_BAD_ID, "%s: the id is not UTF-8 at byte %zu", where, valid);
     /* The trainer's own keys begin with one, and JSON has no id that holds one. */

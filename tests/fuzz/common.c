@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 #define SMALL_ARENA 600u
 #define LARGE_ARENA ((size_t)256 * 1024)
@@ -27,7 +27,7 @@ void fuzz_check_error(const struct fis_error *e)
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)e->text[i] < 0x20 || e->text[i] == 0x7f)
             FUZZ_FAIL("byte %zu of the error is a control character: %s", i, e->text);
-    if (wire_utf8_prefix(e->text, n) < n)
+    if (utf8_prefix(e->text, n) < n)
         FUZZ_FAIL("the error is not UTF-8: %s", e->text);
 }
 

@@ -11,6 +11,7 @@
 #include "common.h"
 
 #include "data/examples.h"
+#include "base/decimal.h"
 #include "wire/csv.h"
 #include "wire/json_arena.h"
 #include "wire/json_text.h"
@@ -132,7 +133,7 @@ static void try_number(struct fuzz_input in)
     double number = 17, wanted;
     char *text = fis_memdup(in.data, in.size), *end;
     FUZZ_HOLDS(text);
-    int rc = wire_csv_number((const char *)in.data, in.size, &number);
+    int rc = decimal_read((const char *)in.data, in.size, &number);
     if (rc) {
         FUZZ_HOLDS(number == 17);
     } else {

@@ -10,7 +10,7 @@
 
 #include "cli/request.h"
 #include "wire/json_arena.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 static void check_line(const char *text, size_t length)
 {
@@ -20,7 +20,7 @@ static void check_line(const char *text, size_t length)
             (c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)text[i + 1] < 0xa0)))
             FUZZ_FAIL("byte %zu is a control character: %.*s", i, (int)length, text);
     }
-    if (wire_utf8_prefix(text, length) < length)
+    if (utf8_prefix(text, length) < length)
         FUZZ_FAIL("not UTF-8: %.*s", (int)length, text);
 }
 

@@ -32,13 +32,11 @@ static bool leads(struct candidate *x)
     size_t n;
     struct stream_consumer_event ev;
     stream_consumer_read(x->c, NULL, 0);
-    while (stream_consumer_event(x->c, &ev)) {
-        if (ev.kind == STREAM_ERROR) {
+    while (stream_consumer_event(x->c, &ev))
+        if (ev.kind == STREAM_ERROR)
             assert_int_equal(ev.error.kind, FIS_RETRY);
-        } else {
+        else
             assert_true(ev.kind == STREAM_ASSIGNED || ev.kind == STREAM_REVOKED);
-        }
-    }
     (void)stream_consumer_owned(x->c, &n);
     return n > 0;
 }

@@ -172,9 +172,8 @@ static void full_queue(void **state)
     const struct stream_producer_options o = {.client = {.properties = props, .property_count = 2}};
     struct stream_producer *p = NULL;
     KIT_OK(stream_producer_open(&p, &o, &kit_e));
-    for (uint64_t i = 0; i < 10; i++) {
+    for (uint64_t i = 0; i < 10; i++)
         KIT_OK(stream_producer_send(p, "t", 0, NULL, 0, "v", 1, i, &kit_e));
-    }
     struct fis_error e;
     assert_int_equal(stream_producer_send(p, "t", 0, NULL, 0, "v", 1, 10, &e), -FIS_RETRY);
     assert_non_null(strstr(e.text, "\"t\""));

@@ -64,12 +64,10 @@ static unsigned read_all(const char *at, const char *topic, unsigned *sum)
     *sum = 0;
     int64_t end = kit_now() + WAIT_MS;
     while (ev.kind != STREAM_END && kit_now() < end) {
-        if (stream_consumer_read(c, b, 64) == 0) {
+        if (stream_consumer_read(c, b, 64) == 0)
             kit_nap();
-        }
-        for (uint32_t i = 0; i < b->count; i++, n++) {
+        for (uint32_t i = 0; i < b->count; i++, n++)
             *sum += kit_number(&b->messages[i]);
-        }
         stream_batch_release(b);
         (void)stream_consumer_event(c, &ev);
     }
@@ -130,9 +128,8 @@ static void offsets_in_the_transaction(void **state)
 
     kit_read(c, b, 4);
     KIT_OK(stream_txn_begin(x.t, &kit_e));
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 4; i++)
         txn_send(&x, out, kit_number(&b->messages[i]));
-    }
     stream_batch_release(b);
     const struct stream_offset four = {in, 0, 4};
     KIT_OK(stream_txn_commit(x.t, &four, 1, in, WAIT_MS, &kit_e));

@@ -43,9 +43,8 @@ static bool leads(struct candidate *x)
     size_t n;
     struct stream_consumer_event ev;
     stream_consumer_read(x->c, NULL, 0);
-    while (stream_consumer_event(x->c, &ev)) {
+    while (stream_consumer_event(x->c, &ev))
         assert_true(ev.kind != STREAM_ERROR || ev.error.kind == FIS_RETRY);
-    }
     (void)stream_consumer_owned(x->c, &n);
     return n > 0;
 }
@@ -165,16 +164,14 @@ static void the_dead_one_is_fenced(void **state)
     struct txn old, new;
     txn_open(&old, at, ledger);
     KIT_OK(stream_txn_begin(old.t, &kit_e));
-    for (unsigned i = 0; i < 5; i++) {
+    for (unsigned i = 0; i < 5; i++)
         txn_send(&old, ledger, i);
-    }
     const struct stream_offset five = {in, 0, 5};
     KIT_OK(stream_txn_commit(old.t, &five, 1, ledger, WAIT_MS, &kit_e));
     assert_string_equal(txn_wait(&old).error.text, "");
     KIT_OK(stream_txn_begin(old.t, &kit_e));
-    for (unsigned i = 5; i < 10; i++) {
+    for (unsigned i = 5; i < 10; i++)
         txn_send(&old, ledger, i);
-    }
     KIT_OK(stream_producer_flush(old.p, WAIT_MS, NULL, NULL, &kit_e));
 
     txn_open(&new, at, ledger); /* fences, aborts */

@@ -17,9 +17,8 @@ static int batch(void *arg, struct fis_error *e)
 {
     (void)arg;
     struct stream_batch *b = stream_batch_new(100);
-    if (!b) {
+    if (!b)
         return fis_fail(e, FIS_NOMEM, "no batch");
-    }
     stream_batch_free(b);
     return 0;
 }
@@ -45,9 +44,8 @@ static int producer(void *arg, struct fis_error *e)
     struct stream_producer *p = NULL;
     struct stream_txn_thread *t = NULL;
     int rc = stream_producer_open(&p, &o, e);
-    if (rc == 0 && arg) {
+    if (rc == 0 && arg)
         rc = stream_txn_thread_new(&t, p, NULL, NULL, e);
-    }
     stream_txn_thread_free(t);
     stream_producer_close(p);
     return rc;
@@ -89,9 +87,8 @@ static void consumers(void **state)
         {.group_id = "g", .stored = true},
         {.group_id = "g", .election = true},
     };
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         assert_true(oom_run(consumer, &modes[i]) >= 5);
-    }
 }
 
 static void producers(void **state)

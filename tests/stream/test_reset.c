@@ -39,12 +39,10 @@ static void read_until(struct stream_consumer *c, struct stream_batch *b, struct
     int64_t end = kit_now() + WAIT_MS;
     struct stream_consumer_event ev;
     while (r->next < until) {
-        if (kit_now() > end) {
+        if (kit_now() > end)
             fail_msg("at offset %lld of %lld", (long long)r->next, (long long)until);
-        }
-        if (stream_consumer_read(c, b, b->capacity) == 0) {
+        if (stream_consumer_read(c, b, b->capacity) == 0)
             kit_nap();
-        }
         for (uint32_t i = 0; i < b->count; i++) {
             const struct stream_message *m = &b->messages[i];
             if (m->partition == 0) {
@@ -94,9 +92,8 @@ static void stopped_too_long(const char *at, struct stream_embedded *b, const ch
     stream_consumer_close(c, 5000);
 
     fill_big(p, topic, 0, 20, CHUNKS - 20);
-    if (!strategy) {
+    if (!strategy)
         k.stored = true; /* no member any more */
-    }
     c = kit_consumer(&k);
     struct read again = {-1, -1, 0, {0}};
     read_until(c, batch, &again, CHUNKS);
@@ -152,9 +149,8 @@ static void overtaken(void **state)
     int64_t next = r.next;
     while (ev.kind != STREAM_RESET && kit_now() < end) {
         uint32_t n = stream_consumer_read(c, batch, 3);
-        for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t i = 0; i < n; i++)
             assert_int_equal(batch->messages[i].offset, next++);
-        }
         stream_batch_release(batch);
         (void)stream_consumer_event(c, &ev);
     }

@@ -9,17 +9,14 @@ static void read_numbers(struct stream_consumer *c, struct stream_batch *b, unsi
                          unsigned count, unsigned times)
 {
     unsigned left = count;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         left -= seen[i] >= times;
-    }
     int64_t end = kit_now() + WAIT_MS;
     while (left > 0) {
-        if (kit_now() > end) {
+        if (kit_now() > end)
             fail_msg("%u of %u were not read", left, count);
-        }
-        if (stream_consumer_read(c, b, b->capacity) == 0) {
+        if (stream_consumer_read(c, b, b->capacity) == 0)
             kit_nap();
-        }
         for (uint32_t i = 0; i < b->count; i++) {
             unsigned n = kit_number(&b->messages[i]);
             assert_true(n < count);
@@ -57,9 +54,8 @@ static void rewinds(const char *at, struct stream_embedded *b, const char *topic
         stream_batch_release(batch);
         KIT_OK(stream_consumer_seek_begin(c, &kit_e));
         read_numbers(c, batch, seen, N, round);
-        for (unsigned eofs = 0; eofs < 3; eofs++) { /* one of each partition, every time */
+        for (unsigned eofs = 0; eofs < 3; eofs++) /* one of each partition, every time */
             assert_true(kit_event(c, batch, STREAM_EOF).offset > 0);
-        }
         assert_int_equal(batch->count, 0);
         KIT_OK(stream_consumer_seek_begin(c, &kit_e));
     }
@@ -132,9 +128,8 @@ static void pauses_one_partition(void **state)
             seen[kit_number(&batch->messages[i])]++;
         }
         stream_batch_release(batch);
-        if (n == 100) {
+        if (n == 100)
             break;
-        }
         kit_read(c, batch, 10);
     }
     stream_consumer_resume_partition(c, 0, 1);
@@ -172,9 +167,8 @@ static void asks_for_the_end(void **state)
         unsigned got = 0;
         int64_t end = kit_now() + WAIT_MS;
         for (ev.kind = 0; ev.kind != STREAM_END && kit_now() < end;) {
-            if (stream_consumer_read(c, batch, 7) == 0) {
+            if (stream_consumer_read(c, batch, 7) == 0)
                 kit_nap();
-            }
             got += batch->count;
             stream_batch_release(batch);
             (void)stream_consumer_event(c, &ev);

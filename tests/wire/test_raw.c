@@ -2,7 +2,7 @@
 #include "kit/wire/binary.h"
 
 #include "wire/raw.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 struct world {
     struct fis_encoder *enc;
@@ -125,8 +125,8 @@ static void utf8(void **state)
         {"\xf0\x9f\x98\x28", 4, 0}, /* a bad fourth byte */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (wire_utf8_prefix(cases[i].bytes, cases[i].length) != cases[i].valid)
-            fail_msg("case %zu: %zu", i, wire_utf8_prefix(cases[i].bytes, cases[i].length));
+        if (utf8_prefix(cases[i].bytes, cases[i].length) != cases[i].valid)
+            fail_msg("case %zu: %zu", i, utf8_prefix(cases[i].bytes, cases[i].length));
 }
 
 /* A NUL or a byte that is not ASCII is seen wherever it stands; ids of each length come whole. */
@@ -136,13 +136,13 @@ static void plain_text(void **state)
     char text[32] = {0};
     static const float numbers[4] = {0};
     for (size_t n = 0; n < 30; n++) {
-        assert_true(wire_plain_text(text, n));
+        assert_true(utf8_plain(text, n));
         for (size_t i = 0; i < n; i++) {
             char was = text[i];
             text[i] = 0;
-            assert_false(wire_plain_text(text, n));
+            assert_false(utf8_plain(text, n));
             text[i] = (char)0x80;
-            assert_false(wire_plain_text(text, n));
+            assert_false(utf8_plain(text, n));
             text[i] = was;
         }
         if (n) {

@@ -5,9 +5,8 @@
 const char *broker(void)
 {
     const char *at = getenv("FISD_TEST_KAFKA");
-    if (!at || !*at) {
+    if (!at || !*at)
         skip();
-    }
     return at;
 }
 

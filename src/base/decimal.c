@@ -1,0 +1,64 @@
+#include "base/decimal.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* strtod alone would also take inf, nan, hexadecimal and white space. */
+static size_t digits(const char *text, size_t length, size_t *at)
+{
+    size_t begin = *at;
+    while (*at < length && text[*at] >= '0' && text[*at] <= '9')
+        ++*at;
+    return *at - begin;
+}
+
+static size_t sign(const char *text, size_t length, size_t at)
+{
+    return at < length && (text[at] == '-' || text[at] == '+');
+}
+
+static bool is_decimal(const char *text, size_t length)
+{
+    size_t at = sign(text, length, 0), n = digits(text, length, &at);
+    if (at < length && text[at] == '.') {
+        at++;
+        n += digits(text, length, &at);
+    }
+    if (n && at < length && (text[at] == 'e' || text[at] == 'E')) {
+        at++;
+        at += sign(text, length, at);
+        n = digits(text, length, &at);
+    }
+    return n && at == length;
+}
+
+int decimal_read(const char *text, size_t length, double *number)
+{
+    char copy[512];
+    if (length >= sizeof copy || !is_decimal(text, length))
+        return -1;
+    memcpy(copy, text, length);
+    copy[length] = 0;
+    double v = strtod(copy, NULL);
+    /* Beyond a double strtod gives infinity. */
+    if (!(v - v == 0.0))
+        return -1;
+    *number = v;
+    return 0;
+}
+
+int decimal_whole(const char *text, size_t length, uint64_t most, uint64_t *number)
+{
+    uint64_t v = 0;
+    if (!length)
+        return -1;
+    for (size_t i = 0; i < length; i++) {
+        uint64_t digit = (uint64_t)(text[i] - '0');
+        if (text[i] < '0' || text[i] > '9' || digit > most || v > (most - digit) / 10)
+            return -1;
+        v = v * 10 + digit;
+    }
+    *number = v;
+    return 0;
+}

@@ -1,0 +1,20 @@
+/*
+ * Decimal numbers in text, read strictly: every byte counts, and what does not fit is refused.
+ * Thread: safe. The point is '.', so the program must leave LC_NUMERIC at "C".
+ */
+#ifndef BASE_DECIMAL_H
+#define BASE_DECIMAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fis/error.h"
+
+/* [-+]digits[.digits][e[-+]digits], where one side of the point may be missing; no hexadecimal, no
+ * "nan", no "inf", no spaces. 0, or -1 (also beyond a double; nothing is written). */
+int decimal_read(const char *text, size_t length, double *number) FIS_MUST_CHECK;
+
+/* Digits alone. 0, or -1 (also over `most`; nothing is written). */
+int decimal_whole(const char *text, size_t length, uint64_t most, uint64_t *number) FIS_MUST_CHECK;
+
+#endif
