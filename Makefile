@@ -89,6 +89,7 @@ ALL_LDFLAGS = $(LDFLAGS) $(SAN_$(MODE))
 PY := build/python
 PY_DEBS = $(shell python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv)
 PY_BIN := $(abspath $(PY))/venv/bin
+LABEL_STUDIO := $(abspath $(PY))/label-studio/bin/label-studio
 .PHONY: python python-test deps-python
 deps-python:
 	$(call install,$(PY_DEBS),$(DEMO_TOOLS) protoc:protobuf-compiler,)
@@ -102,14 +103,16 @@ python: deps-python ## build the wheel of the Python package into build/python
 	$(Q)cd $(PY)/tree/src && protoc -I. --python_out=. --pyi_out=. fisd/fis.proto
 	$(Q)$(PY_BIN)/pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w $(PY) $(PY)/tree
 	$(Q)ls $(PY)/*.whl
-python-test: python all ## test the Python package against a real Kafka and fisd: T="-k models" for some
+python-test: python all ## test the Python package against a real Kafka and fisd: T=FILE or options for some
 	$(call install,,$(TEST_TOOLS),)
 	$(Q)$(PY_BIN)/pip install -q --disable-pip-version-check "fisd[test] @ file://$$(ls $(abspath $(PY))/fisd-*.whl)" mypy
 	$(Q)$(PY_BIN)/pip install -q --disable-pip-version-check --no-deps --force-reinstall $(PY)/fisd-*.whl
+	$(Q)[ -x $(LABEL_STUDIO) ] || { python3 -m venv $(PY)/label-studio && $(PY)/label-studio/bin/pip install -q --disable-pip-version-check label-studio==1.23.0; } || \
+	  echo "python-test: label-studio cannot be installed; the test of the bridge is skipped" >&2
 	$(Q)$(PY_BIN)/mypy --config-file contrib/python/pyproject.toml $(PY)/tree/src/fisd
 	$(Q)$(CC) -O2 -Iinclude contrib/python/tests/reference.c $(LIBFIS) $(call pkg,openblas libxxhash) -lm -o $(PY)/reference
 	$(Q)FISD=$(abspath $(FISD)) FISCTL=$(abspath $(FISCTL)) REFERENCE=$(abspath $(PY))/reference \
-	  PYTHONDONTWRITEBYTECODE=1 $(PY_BIN)/pytest -q -p no:cacheprovider contrib/python/tests $(T)
+	  LABEL_STUDIO=$$([ ! -x $(LABEL_STUDIO) ] || echo $(LABEL_STUDIO)) PYTHONDONTWRITEBYTECODE=1 $(PY_BIN)/pytest -q -p no:cacheprovider $(or $(T),contrib/python/tests)
 
 # ---- layers -----------------------------------------------------------------------------------
 # A layer may include itself and what stands behind its colon; `make layers` fails on anything

@@ -12,6 +12,7 @@ import time
 import pytest
 
 import fisd
+from fisd import _kafka
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FISD = os.environ.get("FISD", str(ROOT / "build/release/bin/fisd"))
@@ -58,6 +59,15 @@ def wait(condition, what, timeout=WAIT):
             return got
         assert time.monotonic() < until, f"not within {timeout:g} s: {what}"
         time.sleep(0.05)
+
+
+def dead_letters(pipeline):
+    """The codes on the dead-letter topic, which fisd makes when it needs it."""
+    try:
+        return [dict(m.headers())["fis.error.code"].decode()
+                for m in _kafka.read_all(pipeline, pipeline.topic("dead_letter"), 20)]
+    except fisd.KafkaError:
+        return []
 
 
 class Daemon:

@@ -12,7 +12,8 @@ import pandas
 import pytest
 
 import fisd
-from conftest import LABEL, NUMERIC, WAIT, rows_of, typed, wait, write_rows
+from conftest import LABEL, NUMERIC, WAIT, dead_letters, rows_of, typed, wait, write_rows
+from fisd import _kafka
 
 REFERENCE = os.environ.get("REFERENCE", "build/python/reference")
 COUNT = 1000
@@ -187,7 +188,6 @@ def test_nothing_is_handed_out_again(trained, pipeline):
 
 
 def test_a_correction_is_seen_by_the_operator(trained, pipeline, answers, broker):
-    from fisd import _kafka
     first = next(m for m in _kafka.read_all(pipeline, pipeline.topic("labels"), 10)
                  if b'"label"' in m.value())
     told = json.loads(first.value())
@@ -195,13 +195,7 @@ def test_a_correction_is_seen_by_the_operator(trained, pipeline, answers, broker
     with fisd.Labels(pipeline) as labels:
         labels.correct(told["id"], other, annotator="ann")
 
-    def refused():
-        try:
-            return [dict(m.headers())["fis.error.code"]
-                    for m in _kafka.read_all(pipeline, pipeline.topic("dead_letter"), 10)]
-        except fisd.KafkaError:  # fisd has not made the topic yet
-            return []
-    assert wait(refused, "a dead letter") == [b"contradiction"]
+    assert wait(lambda: dead_letters(pipeline), "a dead letter") == ["contradiction"]
 
 
 def test_classifier(trained, models, adult):

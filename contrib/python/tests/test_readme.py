@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-from conftest import FISD, ROOT, Daemon, wait, write_rows
+from conftest import ROOT, Daemon, wait, write_rows
 
 README = pathlib.Path(__file__).resolve().parents[1] / "README.md"
 
@@ -35,12 +35,13 @@ def test_quick_start(work, broker):
     write_rows(folder / "answers.csv", people)
     write_rows(folder / "applications.csv",
                [{k: v for k, v in p.items() if k != "granted"} for p in people])
+    name = f"pipeline: {work.name}-credit"
     text = (ROOT / "config/example.yaml").read_text()
     text = text.replace("localhost:9092", broker) \
         .replace("labels_per_round: 128", "labels_per_round: 16\n  rounds: 1\n"
                  "  window_records: 1000\n  window_time: 2s").replace("budget: 2000", "budget: 16")
-    for name in ("credit.yaml", "fisd.yaml"):
-        (folder / name).write_text(text.replace("pipeline: credit", f"pipeline: {work.name}-credit"))
+    for file in ("credit.yaml", "fisd.yaml"):
+        (folder / file).write_text(text.replace("pipeline: credit", name))
     daemon = Daemon(folder).start()
     try:
         script = code.replace("idle=30", "idle=15")

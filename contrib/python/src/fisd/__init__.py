@@ -18,6 +18,7 @@ from .version import Version
 
 if TYPE_CHECKING:
     from .classifier import FisdClassifier
+    from .label_studio import LabelStudioBridge
 
 try:
     __version__ = _version("fisd")
@@ -25,12 +26,16 @@ except PackageNotFoundError:  # from a source tree
     __version__ = "0"
 
 __all__ = ["BridgeError", "Column", "ConfigError", "DeliveryError", "FisdClassifier", "FisdError",
-           "KafkaError", "LabelError", "Labels", "ModelError", "Models", "NotReady", "Pipeline",
-           "RecordError", "Records", "Request", "Requests", "Version", "Withdrawal"]
+           "KafkaError", "LabelError", "LabelStudioBridge", "Labels", "ModelError", "Models",
+           "NotReady", "Pipeline", "RecordError", "Records", "Request", "Requests", "Version",
+           "Withdrawal"]
 
 
 def __getattr__(name: str) -> Any:
-    """FisdClassifier, once somebody asks for it: scikit-learn need not be there."""
+    """What is imported once somebody asks for it: scikit-learn need not be there."""
+    if name == "LabelStudioBridge":
+        from .label_studio import LabelStudioBridge
+        return LabelStudioBridge
     if name == "FisdClassifier":
         try:
             from .classifier import FisdClassifier

@@ -28,8 +28,8 @@ class Models:
     ----------
     pipeline : Pipeline
     on_served : callable, optional
-        Called with each `Version` that is served from now on, after the swap, by the following
-        thread. What it raises is logged.
+        Called with each `Version` that is swapped in, after the swap, by the following thread: the
+        first is the one that is served at the start. What it raises is logged.
     on_version : callable, optional
         The same with each version, served or rejected, those of before among them.
     on_error : callable, optional
@@ -60,7 +60,8 @@ class Models:
         self.pipeline = pipeline
         self.timeout = timeout
         self._keep = max(keep, 1)
-        self._callbacks: Dict[str, Any] = {"served": on_served, "version": on_version, "error": on_error}
+        self._callbacks: Dict[str, Any] = {"served": on_served, "version": on_version,
+                                           "error": on_error}
         self._topic = pipeline.topic("models")
         self._assembler = Assembler()
         self._versions: Dict[int, Version] = {}

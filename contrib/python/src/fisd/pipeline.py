@@ -33,7 +33,8 @@ def _columns(given: Optional[Columns]) -> Tuple[Column, ...]:
     columns = tuple(Column(str(name), type_) for name, type_ in pairs)
     for c in columns:
         if c.type not in ("numeric", "categorical"):
-            raise ConfigError(f"column {c.name}: type {c.type!r}; numeric or categorical is allowed")
+            raise ConfigError(f"column {c.name}: type {c.type!r}; numeric or categorical is "
+                              "allowed")
     return columns
 
 

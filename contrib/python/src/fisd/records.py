@@ -9,7 +9,7 @@ import numpy as np
 
 from . import fis_pb2
 from ._kafka import Sender, check_id
-from ._rows import each, is_frame, is_missing, number, shown, text, to_array
+from ._rows import each, is_missing, number, shown, text, to_array
 from .errors import ConfigError, RecordError
 from .pipeline import Pipeline
 
