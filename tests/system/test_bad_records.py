@@ -186,10 +186,10 @@ def _():
     zero = {b"z1": b"\x0a\x02z1\x1a\x00", b"z2": b"\x0a\x02z2\x12\x10" + bytes(16)}
     bad = [
         (b"\x0a\x02r5\x12\x0f" + x[:15], ["15 bytes", "multiple of 4"]),
-        (b"", ["0 features", "4 wanted"]),
-        (b"\x0a\x02b1", ["0 features", "4 wanted"]),
-        (b"\x12\x0c" + x[:12], ["3 features", "4 wanted"]),
-        (b"\x12\x14" + x + one[0], ["5 features", "4 wanted"]),
+        (b"", ["0 features", "4 expected"]),
+        (b"\x0a\x02b1", ["0 features", "4 expected"]),
+        (b"\x12\x0c" + x[:12], ["3 features", "4 expected"]),
+        (b"\x12\x14" + x + one[0], ["5 features", "4 expected"]),
         (b"\x12\x10" + x[:9], ["truncated", "needs 16 bytes, 9 left"]),
         (b"\x0a\x02b2\x12\x10" + x + b"\x9a", ["truncated"]),
         (b"\x12\x10" + x[:12] + b"\0\0\xc0\x7f", ["feature 3", "nan"]),

@@ -211,7 +211,7 @@ def check_dead(page):
         return sorted(shown) == sorted((d["topic"], str(d["count"])) for d in letters) and shown
     shown = page.until(lambda: len(equal() or []) == 3 and page.b.rows("#dead"), "dead letters")
     has(shown[0][1], "malformed")
-    has(str(shown), "not configured", "nobody asked")
+    has(str(shown), "not configured", "not requested")
 
 
 def check_lists(page):
