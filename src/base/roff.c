@@ -142,6 +142,15 @@ void roff_item(FILE *out, const char *head, const char *argument)
     fputc('\n', out);
 }
 
+void roff_entries(FILE *out, const char *title, const struct roff_entry *all, size_t n)
+{
+    roff_section(out, title);
+    for (size_t i = 0; i < n; i++) {
+        roff_item(out, all[i].head, NULL);
+        roff_text(out, all[i].text);
+    }
+}
+
 void roff_option(FILE *out, char letter, const char *name, const char *argument)
 {
     fputs(".TP\n", out);

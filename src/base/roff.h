@@ -22,6 +22,12 @@ void roff_words(FILE *out, const char *text);
  * next is its text. */
 void roff_item(FILE *out, const char *head, const char *argument);
 
+/* A section of `n` items with their texts. */
+struct roff_entry {
+    const char *head, *text;
+};
+void roff_entries(FILE *out, const char *title, const struct roff_entry *all, size_t n);
+
 /* An option in the form of a head: "-c, --config" or "--config". */
 void roff_option(FILE *out, char letter, const char *name, const char *argument);
 

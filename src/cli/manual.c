@@ -40,9 +40,7 @@ static const char description[] =
     "Commands to the trainer are sent on the topic control: whoever may write there may give "
     "it, and it stands in the log.";
 
-static const struct {
-    const char *head, *text;
-} statuses[] = {
+static const struct roff_entry statuses[] = {
     {"0", "Done."},
     {"1", "It failed; the reason is on standard error."},
     {"2", "Wrong usage."},
@@ -68,11 +66,7 @@ void cli_write_man(FILE *out)
     roff_section(out, "COMMANDS");
     for (int i = 0; cli_commands[i]; i++)
         write_command(out, cli_commands[i]);
-    roff_section(out, "EXIT STATUS");
-    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
-        roff_item(out, statuses[i].head, NULL);
-        roff_text(out, statuses[i].text);
-    }
+    roff_entries(out, "EXIT STATUS", statuses, sizeof statuses / sizeof *statuses);
     roff_section(out, "ENVIRONMENT");
     roff_item(out, "FISD_CONFIG", NULL);
     fputs("The configuration, when no option names one.\n", out);

@@ -34,9 +34,11 @@ enum http_method { HTTP_GET = 1, HTTP_POST };
  * (without one configured: nobody, 403). */
 enum http_access { HTTP_OPEN = 1, HTTP_READ, HTTP_COMMAND };
 
+struct http_route;
 struct http_request {
     enum http_method method;
     const char *path; /* decoded, without the query */
+    const struct http_route *route;
     const char *rest; /* what stands behind the path of a `below` route; else "" */
     const void *body;
     size_t body_length;
@@ -75,6 +77,7 @@ struct http_route {
     bool below;
     enum http_access access;
     http_handler_fn *handle;
+    const void *arg; /* the handler's own: r->route->arg */
 };
 
 struct http_options {

@@ -63,6 +63,11 @@ size_t http_unescape(void *cls, struct MHD_Connection *connection, char *s)
     return (size_t)(out - s);
 }
 
+static bool matches(const struct http_route *t, const char *path)
+{
+    return t->below ? strncmp(path, t->path, strlen(t->path)) == 0 : strcmp(path, t->path) == 0;
+}
+
 /* ---- answering ------------------------------------------------------------------------------- */
 
 static struct MHD_Response *response_of(struct http_reply *r)
@@ -84,11 +89,8 @@ static void allow(struct http_server *s, struct MHD_Response *response, const ch
     bool get = false, post = false;
     for (size_t i = 0; i < s->o.route_count; i++) {
         const struct http_route *t = &s->o.routes[i];
-        size_t n = strlen(t->path);
-        if (t->below ? strncmp(path, t->path, n) == 0 : strcmp(path, t->path) == 0) {
-            get |= t->method == HTTP_GET;
-            post |= t->method == HTTP_POST;
-        }
+        get |= t->method == HTTP_GET && matches(t, path);
+        post |= t->method == HTTP_POST && matches(t, path);
     }
     MHD_add_response_header(response, "Allow",
                             get && post ? "GET, HEAD, POST"
@@ -209,11 +211,6 @@ static enum http_method method_of(const char *method)
     return strcmp(method, "POST") == 0 ? HTTP_POST : 0;
 }
 
-static bool matches(const struct http_route *t, const char *path)
-{
-    return t->below ? strncmp(path, t->path, strlen(t->path)) == 0 : strcmp(path, t->path) == 0;
-}
-
 static const struct http_route *find(const struct http_server *s, const struct http_request *q,
                                      struct http_reply *out)
 {
@@ -302,6 +299,7 @@ enum MHD_Result http_serve(void *cls, struct MHD_Connection *connection, const c
         *upload_data_size = 0;
         return MHD_YES;
     }
+    q.route = r->route;
     q.rest = url + r->prefix;
     q.body = r->body ? r->body : (const void *)"";
     q.body_length = r->length;

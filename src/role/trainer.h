@@ -220,7 +220,7 @@ struct trainer_role_counts {
     uint64_t candidates, labels, skipped, duplicates;
     uint64_t expired, cancelled, tied, late; /* late: answers to what was given up */
     uint64_t head_version, model_version, served_version, published, rejected;
-    int paused, pinned;
+    bool paused, pinned;
     uint64_t scan; /* pool mode: of which the ends are waited for; 0: none */
     uint64_t day_asked;
     struct fis_selector_counts selector;

@@ -259,7 +259,8 @@ static void names_follow_the_rules(void **state)
         int total = n > 6 && strcmp(m->name + n - 6, "_total") == 0;
         assert_int_equal(total, strcmp(m->type, "counter") == 0);
         assert_int_equal(strspn(m->name, "abcdefghijklmnopqrstuvwxyz0123456789_"), n);
-        assert_true(!m->value != !m->write);
+        assert_int_equal(!m->from.figure.kind + !m->from.value + !m->from.parts + !m->from.write,
+                         m->from.figure.kind && m->from.write ? 2 : 3);
         assert_true(m->help[strlen(m->help) - 1] == '.');
         for (const struct metric *other = metrics_table; other != m; other++)
             assert_string_not_equal(other->name, m->name);

@@ -25,15 +25,15 @@
 #define MOST_ANSWERED ((size_t)4 << 20)
 
 static const struct http_route routes[] = {
-    {HTTP_GET, "/", false, HTTP_OPEN, dashboard_serve},
-    {HTTP_GET, DASHBOARD_BELOW, true, HTTP_OPEN, dashboard_serve},
-    {HTTP_GET, "/api/v1/versions/", true, HTTP_READ, api_version},
-    {HTTP_GET, "/api/v1/commands", false, HTTP_READ, api_commands},
-    {HTTP_GET, "/api/v1/commands/", true, HTTP_READ, api_command},
-    {HTTP_POST, "/api/v1/pause", false, HTTP_COMMAND, api_pause},
-    {HTTP_POST, "/api/v1/rollback", false, HTTP_COMMAND, api_rollback},
-    {HTTP_POST, "/api/v1/promote", false, HTTP_COMMAND, api_promote},
-    {HTTP_POST, "/api/v1/cancel", false, HTTP_COMMAND, api_cancel},
+    {HTTP_GET, "/", false, HTTP_OPEN, dashboard_serve, NULL},
+    {HTTP_GET, DASHBOARD_BELOW, true, HTTP_OPEN, dashboard_serve, NULL},
+    {HTTP_GET, "/api/v1/versions/", true, HTTP_READ, api_version, NULL},
+    API_PAGE("commands", api_commands),
+    {HTTP_GET, "/api/v1/commands/", true, HTTP_READ, api_command, NULL},
+    API_COMMAND("pause", PAUSE, "", false),
+    API_COMMAND("rollback", ROLLBACK, "version", false),
+    API_COMMAND("promote", PROMOTE, "version", true),
+    API_COMMAND("cancel", CANCEL, "id", true),
 };
 
 static struct config config;

@@ -76,9 +76,12 @@ static void large(void *ctx, const struct http_request *r, struct http_reply *ou
 }
 
 static const struct http_route routes[] = {
-    {HTTP_GET, "/hello", false, HTTP_OPEN, hello},   {HTTP_GET, "/read", false, HTTP_READ, hello},
-    {HTTP_POST, "/echo", false, HTTP_COMMAND, echo}, {HTTP_GET, "/below/", true, HTTP_OPEN, rest},
-    {HTTP_GET, "/", false, HTTP_OPEN, fixed},        {HTTP_GET, "/large", false, HTTP_OPEN, large},
+    {HTTP_GET, "/hello", false, HTTP_OPEN, hello, NULL},
+    {HTTP_GET, "/read", false, HTTP_READ, hello, NULL},
+    {HTTP_POST, "/echo", false, HTTP_COMMAND, echo, NULL},
+    {HTTP_GET, "/below/", true, HTTP_OPEN, rest, NULL},
+    {HTTP_GET, "/", false, HTTP_OPEN, fixed, NULL},
+    {HTTP_GET, "/large", false, HTTP_OPEN, large, NULL},
 };
 
 /* ---- a client -------------------------------------------------------------------------------- */

@@ -267,7 +267,7 @@ def _():
         # A scorer hears nothing, and says who does.
         k = a.ask("POST", "/api/v1/resume", "{}").json["command"]
         wait(lambda: a.api(f"commands/{k}")["outcome"] == "sent", "on the topic")
-        has(a.api(f"commands/{k}")["text"], "last_command", "not told")
+        has(a.api(f"commands/{k}")["text"], "last_command", "reports the outcome")
 
         def last_command():
             x = client_of(p).api("status")["trainer"]["leading"]["last_command"]

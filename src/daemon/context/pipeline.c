@@ -8,30 +8,18 @@
 #include "fis/defaults.h"
 #include "fis/mem.h"
 
-static enum wire_encoding encoding_of(int encoding)
-{
-    switch (encoding) {
-    case CONFIG_PROTOBUF:
-        return WIRE_PROTOBUF;
-    case CONFIG_RAW:
-        return WIRE_RAW;
-    default:
-        return WIRE_JSON;
-    }
-}
+static const enum wire_encoding encodings[] = {
+    [CONFIG_JSON] = WIRE_JSON, [CONFIG_PROTOBUF] = WIRE_PROTOBUF, [CONFIG_RAW] = WIRE_RAW};
 
-static enum fis_metric metric_of(int metric)
+enum fis_metric pipeline_metric(const struct config *cfg)
 {
-    switch (metric) {
-    case CONFIG_DEMOGRAPHIC_PARITY:
-        return FIS_DEMOGRAPHIC_PARITY;
-    case CONFIG_EQUAL_OPPORTUNITY:
-        return FIS_EQUAL_OPPORTUNITY;
-    case CONFIG_RISK_DISPARITY:
-        return FIS_RISK_DISPARITY;
-    default:
-        return FIS_EQUALIZED_ODDS;
-    }
+    static const enum fis_metric metrics[] = {
+        [CONFIG_DEMOGRAPHIC_PARITY] = FIS_DEMOGRAPHIC_PARITY,
+        [CONFIG_EQUAL_OPPORTUNITY] = FIS_EQUAL_OPPORTUNITY,
+        [CONFIG_EQUALIZED_ODDS] = FIS_EQUALIZED_ODDS,
+        [CONFIG_RISK_DISPARITY] = FIS_RISK_DISPARITY,
+    };
+    return metrics[cfg->fairness.metric];
 }
 
 static int by_switch(int option)
@@ -83,8 +71,8 @@ int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error
     assert(p->criteria.acquisition);
     p->criteria.strategy = (int)cfg->selection.strategy;
     p->criteria.seed = cfg->selection.seed;
-    p->records = encoding_of(cfg->records.encoding);
-    p->labels = encoding_of(cfg->labels.encoding);
+    p->records = encodings[cfg->records.encoding];
+    p->labels = encodings[cfg->labels.encoding];
     return 0;
 }
 
@@ -134,7 +122,7 @@ static void learner_options(const struct config *cfg, struct fis_learner_options
 static void gate_options(const struct pipeline *p, struct fis_gate_options *o)
 {
     const struct config_gate *g = &p->cfg->gate;
-    o->metric = metric_of(p->cfg->fairness.metric);
+    o->metric = pipeline_metric(p->cfg);
     o->positive = p->cfg->positive_class;
     o->epsilon = g->epsilon;
     o->floor_errors = g->floor_errors;

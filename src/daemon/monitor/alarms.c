@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "daemon/context/pipeline.h"
+
 #define MINUTE_MS UINT64_C(60000)
 #define NEARER 0.9      /* of a limit: where an alarm that is on goes again */
 #define RATE_VERSIONS 5 /* versions before the served one that its rates are compared with */
@@ -146,17 +148,11 @@ static bool gate_rejecting(const struct look *k)
                  version_log_rejected_as(k->s->versions));
 }
 
-static enum fis_metric metric_of(const struct config *cfg)
-{
-    return (enum fis_metric)(FIS_DEMOGRAPHIC_PARITY +
-                             (cfg->fairness.metric - CONFIG_DEMOGRAPHIC_PARITY));
-}
-
 static bool unfair(const struct look *k)
 {
     const struct version_info *v = version_log_served(k->s->versions);
     double target = k->cfg->fairness.target;
-    enum fis_metric metric = metric_of(k->cfg);
+    enum fis_metric metric = pipeline_metric(k->cfg);
     if (!(target > 0) || !v || !v->metrics.n)
         return false;
     double gap = fis_metrics_of(&v->metrics, metric);
@@ -176,7 +172,7 @@ static bool validation_small(const struct look *k)
 {
     const struct trainer_validation_status *v = &k->s->trainer.validation;
     const struct config_gate *g = &k->cfg->gate;
-    enum fis_metric metric = metric_of(k->cfg);
+    enum fis_metric metric = pipeline_metric(k->cfg);
     bool few = v->smallest_cell < g->min_cell;
     if (!k->s->trainer.running || v->rows == 0)
         return false;

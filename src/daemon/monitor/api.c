@@ -54,6 +54,12 @@ void api_send(struct http_reply *out, json_t *o)
     json_decref(o);
 }
 
+void api_page(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    const struct api_page *page = r->route->arg;
+    api_send(out, page->make(ctx));
+}
+
 /* ---- status -----------------------------------------------------------------------------------
  */
 
@@ -178,32 +184,28 @@ static json_t *dead_letters(const struct status *s)
     return list;
 }
 
-void api_status(void *ctx, const struct http_request *r, struct http_reply *out)
+json_t *api_status(struct monitor *m)
 {
-    struct monitor *m = ctx;
     const struct status *s = status_now(m);
     const struct version_info *served = version_log_served(s->versions);
     char reason[STATUS_REASON], line[STATUS_REASON];
-    (void)r;
     bool ready = status_ready(s, reason);
     status_line(s, line, sizeof line);
-    api_send(out,
-             json_pack(
-                 "{s:s, s:s, s:b, s:o, s:o, s:b, s:b, s:o, s:I, s:o, s:b, s:s, s:s, s:s, s:o, s:o, "
-                 "s:o, s:o, s:b, s:o}",
-                 "pipeline", s->cfg->pipeline, "version", FIS_VERSION, "ready", ready, "reason",
-                 ready ? json_null() : text(reason), "doing", text(line), "started", s->started,
-                 "broker", s->broker_seen, "broker_trouble",
-                 *s->broker_trouble ? text(s->broker_trouble) : json_null(), "time_ms",
-                 (json_int_t)s->wall_ms, "uptime_seconds", api_number(1e-3 * (double)s->uptime_ms),
-                 "embedded", s->embedded, "delivery",
-                 s->exactly_once ? "exactly_once" : "at_least_once", "metric",
-                 config_choice("fairness.metric", s->cfg->fairness.metric), "algorithm",
-                 config_choice("selection.algorithm", s->cfg->selection.algorithm), "scorer",
-                 scorer(&s->scorer), "trainer", trainer(s), "served",
-                 served ? api_version_summary(s, served) : json_null(), "loop_p99_seconds",
-                 api_number(histogram_quantile(s->loop_seconds, .99)), "commands",
-                 s->cfg->http.token_file != NULL, "dead_letters", dead_letters(s)));
+    return json_pack(
+        "{s:s, s:s, s:b, s:o, s:o, s:b, s:b, s:o, s:I, s:o, s:b, s:s, s:s, s:s, s:o, s:o, "
+        "s:o, s:o, s:b, s:o}",
+        "pipeline", s->cfg->pipeline, "version", FIS_VERSION, "ready", ready, "reason",
+        ready ? json_null() : text(reason), "doing", text(line), "started", s->started, "broker",
+        s->broker_seen, "broker_trouble",
+        *s->broker_trouble ? text(s->broker_trouble) : json_null(), "time_ms",
+        (json_int_t)s->wall_ms, "uptime_seconds", api_number(1e-3 * (double)s->uptime_ms),
+        "embedded", s->embedded, "delivery", s->exactly_once ? "exactly_once" : "at_least_once",
+        "metric", config_choice("fairness.metric", s->cfg->fairness.metric), "algorithm",
+        config_choice("selection.algorithm", s->cfg->selection.algorithm), "scorer",
+        scorer(&s->scorer), "trainer", trainer(s), "served",
+        served ? api_version_summary(s, served) : json_null(), "loop_p99_seconds",
+        api_number(histogram_quantile(s->loop_seconds, .99)), "commands",
+        s->cfg->http.token_file != NULL, "dead_letters", dead_letters(s));
 }
 
 /* ---- lists ------------------------------------------------------------------------------------
@@ -226,12 +228,10 @@ static const char *meaning(const char *criterion)
     return "best by this criterion";
 }
 
-void api_candidates(void *ctx, const struct http_request *r, struct http_reply *out)
+json_t *api_candidates(struct monitor *m)
 {
-    struct monitor *m = ctx;
     const struct trainer_status *t = &status_with_best(m)->trainer;
     json_t *list = json_array(), *criteria = json_array();
-    (void)r;
     for (uint32_t i = 0; i < t->n_best; i++)
         json_array_append_new(list, json_pack("{s:o, s:s, s:i, s:o}", "id",
                                               api_text(t->best[i].id.bytes, t->best[i].id.length),
@@ -241,32 +241,28 @@ void api_candidates(void *ctx, const struct http_request *r, struct http_reply *
     for (uint32_t i = 0; i < t->n_criteria; i++)
         json_array_append_new(criteria, json_pack("{s:s, s:s}", "name", t->criteria[i], "meaning",
                                                   meaning(t->criteria[i])));
-    api_send(out, json_pack("{s:i, s:o, s:o}", "held", (int)t->counts.selector.held, "criteria",
-                            criteria, "candidates", list));
+    return json_pack("{s:i, s:o, s:o}", "held", (int)t->counts.selector.held, "criteria", criteria,
+                     "candidates", list);
 }
 
-void api_requests(void *ctx, const struct http_request *r, struct http_reply *out)
+json_t *api_requests(struct monitor *m)
 {
-    struct monitor *m = ctx;
     const struct trainer_status *t = &status_now(m)->trainer;
     json_t *list = json_array();
-    (void)r;
     for (uint32_t i = 0; i < t->n_requests; i++)
         json_array_append_new(
             list, json_pack("{s:o, s:i, s:i, s:o}", "id",
                             api_text(t->requests[i].id.bytes, t->requests[i].id.length), "round",
                             (int)t->requests[i].round, "votes", (int)t->requests[i].votes,
                             "age_seconds", api_number(1e-3 * (double)t->requests[i].age_ms)));
-    api_send(out, json_pack("{s:i, s:o}", "open", (int)t->counts.selector.open, "requests", list));
+    return json_pack("{s:i, s:o}", "open", (int)t->counts.selector.open, "requests", list);
 }
 
-void api_throughput(void *ctx, const struct http_request *r, struct http_reply *out)
+json_t *api_throughput(struct monitor *m)
 {
-    struct monitor *m = ctx;
     const struct status *s = status_now(m);
     json_t *time = json_array(), *records = json_array(), *offered = json_array(),
            *labelled = json_array(), *lag = json_array();
-    (void)r;
     for (uint32_t i = 0; i < s->n_seconds; i++) {
         const struct status_second *k = &s->seconds[i];
         json_array_append_new(time, json_integer(k->wall_ms));
@@ -275,32 +271,27 @@ void api_throughput(void *ctx, const struct http_request *r, struct http_reply *
         json_array_append_new(labelled, count(k->labels));
         json_array_append_new(lag, count_or_null((uint64_t)k->lag, k->lag >= 0));
     }
-    api_send(out,
-             json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "interval_seconds", 1, "time_ms", time,
-                       "records", records, "offered", offered, "labels", labelled, "lag", lag));
+    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "interval_seconds", 1, "time_ms", time,
+                     "records", records, "offered", offered, "labels", labelled, "lag", lag);
 }
 
-void api_lag(void *ctx, const struct http_request *r, struct http_reply *out)
+json_t *api_lag(struct monitor *m)
 {
-    struct monitor *m = ctx;
     const struct status *s = status_now(m);
     json_t *list = json_array();
-    (void)r;
     for (uint32_t i = 0; i < s->n_lags; i++)
         json_array_append_new(
             list, json_pack("{s:s, s:s, s:i, s:o, s:o}", "role", s->lags[i].role, "topic",
                             s->lags[i].topic, "partition", (int)s->lags[i].partition, "next",
                             count_or_null((uint64_t)s->lags[i].next, s->lags[i].next >= 0), "lag",
                             count_or_null((uint64_t)s->lags[i].lag, s->lags[i].lag >= 0)));
-    api_send(out, json_pack("{s:o}", "partitions", list));
+    return json_pack("{s:o}", "partitions", list);
 }
 
-void api_kafka(void *ctx, const struct http_request *r, struct http_reply *out)
+json_t *api_kafka(struct monitor *m)
 {
-    struct monitor *m = ctx;
     const struct status *s = status_now(m);
     json_t *list = json_array();
-    (void)r;
     for (uint32_t i = 0; i < s->n_kafka; i++) {
         const struct kafka_stats *k = &s->kafka[i].stats;
         json_array_append_new(
@@ -313,5 +304,5 @@ void api_kafka(void *ctx, const struct http_request *r, struct http_reply *out)
                             count(k->request_errors), "request_timeouts",
                             count(k->request_timeouts), "rebalances", count(k->rebalances)));
     }
-    api_send(out, json_pack("{s:o}", "clients", list));
+    return json_pack("{s:o}", "clients", list);
 }

@@ -9,14 +9,42 @@
 
 #include "daemon/monitor/monitor_impl.h"
 
-http_handler_fn api_status, api_candidates, api_requests, api_groups, api_throughput, api_lag,
-    api_kafka, api_alarms, api_drift, api_openapi;
-http_handler_fn api_versions, api_version;
-http_handler_fn api_commands, api_command, api_pause, api_resume, api_pin, api_unpin, api_rollback,
-    api_promote, api_cancel;
+/* A route's arg, for api_page: what it shows; NULL: there was no memory. */
+struct api_page {
+    json_t *(*make)(struct monitor *m);
+};
+json_t *api_status(struct monitor *m), *api_candidates(struct monitor *m),
+    *api_requests(struct monitor *m), *api_groups(struct monitor *m),
+    *api_throughput(struct monitor *m), *api_lag(struct monitor *m), *api_kafka(struct monitor *m),
+    *api_alarms(struct monitor *m), *api_drift(struct monitor *m), *api_versions(struct monitor *m),
+    *api_commands(struct monitor *m);
 
-/* ---- shared by its files ----------------------------------------------------------------------
- */
+/* A route's arg, for api_give. */
+struct api_control {
+    enum wire_control_kind kind;
+    const char *member; /* of the body, besides by and reason: "version", "id", or "" */
+    bool needed;
+};
+
+http_handler_fn api_page, api_version, api_command, api_give;
+
+/* Routes. */
+#define API_PAGE(path, make)                                                                       \
+    {                                                                                              \
+        HTTP_GET, "/api/v1/" path, false, HTTP_READ, api_page, &(const struct api_page)            \
+        {                                                                                          \
+            make                                                                                   \
+        }                                                                                          \
+    }
+#define API_COMMAND(path, kind, member, needed)                                                    \
+    {                                                                                              \
+        HTTP_POST, "/api/v1/" path, false, HTTP_COMMAND, api_give, &(const struct api_control)     \
+        {                                                                                          \
+            WIRE_CONTROL_##kind, member, needed                                                    \
+        }                                                                                          \
+    }
+
+/* ---- shared by its files --------------------------------------------------------------------- */
 
 json_t *api_number(double v);                      /* null when it is not finite */
 json_t *api_text(const char *text, size_t length); /* what is no UTF-8 becomes '?' */

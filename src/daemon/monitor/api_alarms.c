@@ -4,13 +4,11 @@
 #include "daemon/monitor/api.h"
 
 /* Those that are raised: the critical ones first, then as they are in the table. */
-void api_alarms(void *ctx, const struct http_request *r, struct http_reply *out)
+json_t *api_alarms(struct monitor *m)
 {
     static const char *const order[] = {"critical", "warning"};
-    struct monitor *m = ctx;
     const struct alarms *a = status_now(m)->alarms;
     json_t *list = json_array();
-    (void)r;
     for (size_t k = 0; k < sizeof order / sizeof *order; k++)
         for (int i = 0; i < ALARM_COUNT; i++) {
             const struct alarm *one = &a->all[i];
@@ -20,23 +18,20 @@ void api_alarms(void *ctx, const struct http_request *r, struct http_reply *out)
                                     one->severity, "since_ms", (json_int_t)one->since_ms, "text",
                                     api_text(one->text, strlen(one->text)), "advice", one->advice));
         }
-    api_send(out, json_pack("{s:o}", "alarms", list));
+    return json_pack("{s:o}", "alarms", list);
 }
 
-void api_drift(void *ctx, const struct http_request *r, struct http_reply *out)
+json_t *api_drift(struct monitor *m)
 {
-    struct monitor *m = ctx;
     const struct status *s = status_now(m);
     const struct scorer_drift *d = &s->scorer.drift;
     json_t *list = json_array();
-    (void)r;
     for (uint32_t i = 0; i < d->n; i++)
         json_array_append_new(list,
                               json_pack("{s:o, s:o}", "column",
                                         api_text(d->columns[i].name, strlen(d->columns[i].name)),
                                         "index", api_number(d->columns[i].psi)));
-    api_send(out, json_pack("{s:i, s:i, s:i, s:i, s:o, s:o}", "sampled_rows", (int)d->rows,
-                            "initial_rows", (int)d->initial_rows, "all_columns", (int)d->all,
-                            "columns_above", (int)d->above, "limit",
-                            api_number(s->cfg->alarms.drift), "columns", list));
+    return json_pack("{s:i, s:i, s:i, s:i, s:o, s:o}", "sampled_rows", (int)d->rows, "initial_rows",
+                     (int)d->initial_rows, "all_columns", (int)d->all, "columns_above",
+                     (int)d->above, "limit", api_number(s->cfg->alarms.drift), "columns", list);
 }

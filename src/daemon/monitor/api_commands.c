@@ -16,15 +16,13 @@ static json_t *shown(const struct command *k)
                      api_text(k->text, strlen(k->text)));
 }
 
-void api_commands(void *ctx, const struct http_request *r, struct http_reply *out)
+json_t *api_commands(struct monitor *m)
 {
-    struct monitor *m = ctx;
     const struct command *k;
     json_t *list = json_array();
-    (void)r;
     for (uint32_t i = 0; (k = commands_at(&m->commands, i)); i++)
         json_array_append_new(list, shown(k));
-    api_send(out, json_pack("{s:o}", "commands", list));
+    return json_pack("{s:o}", "commands", list);
 }
 
 void api_command(void *ctx, const struct http_request *r, struct http_reply *out)
@@ -143,58 +141,23 @@ static void send_command(struct monitor *m, const struct wire_control *w, struct
     api_send(out, shown(k));
 }
 
-static void command(struct monitor *m, const struct http_request *r, struct http_reply *out,
-                    enum wire_control_kind kind, const char *allowed, bool needed)
+void api_give(void *ctx, const struct http_request *r, struct http_reply *out)
 {
+    const struct api_control *c = r->route->arg;
     struct body b;
-    bool ok = read_body(r, &b, allowed, out);
+    bool ok = read_body(r, &b, c->member, out);
     struct wire_control w = {
-        .kind = kind,
+        .kind = c->kind,
         .version = b.version,
         .by = b.by,
         .reason = b.reason,
         .at_ms = context_now().wall_ms,
     };
-    if (ok && needed && !b.has_version && !b.id)
-        http_problem(out, 400, "%s is missing", allowed);
+    if (ok && c->needed && !b.has_version && !b.id)
+        http_problem(out, 400, "%s is missing", c->member);
     else if (ok && b.id && fis_id_set(&w.record, b.id, strlen(b.id)))
         http_problem(out, 400, "id: allowed are 1 to 255 bytes");
     else if (ok)
-        send_command(m, &w, out);
+        send_command(ctx, &w, out);
     json_decref(b.object);
-}
-
-void api_pause(void *ctx, const struct http_request *r, struct http_reply *out)
-{
-    command(ctx, r, out, WIRE_CONTROL_PAUSE, "", false);
-}
-
-void api_resume(void *ctx, const struct http_request *r, struct http_reply *out)
-{
-    command(ctx, r, out, WIRE_CONTROL_RESUME, "", false);
-}
-
-void api_pin(void *ctx, const struct http_request *r, struct http_reply *out)
-{
-    command(ctx, r, out, WIRE_CONTROL_PIN, "", false);
-}
-
-void api_unpin(void *ctx, const struct http_request *r, struct http_reply *out)
-{
-    command(ctx, r, out, WIRE_CONTROL_UNPIN, "", false);
-}
-
-void api_rollback(void *ctx, const struct http_request *r, struct http_reply *out)
-{
-    command(ctx, r, out, WIRE_CONTROL_ROLLBACK, "version", false);
-}
-
-void api_promote(void *ctx, const struct http_request *r, struct http_reply *out)
-{
-    command(ctx, r, out, WIRE_CONTROL_PROMOTE, "version", true);
-}
-
-void api_cancel(void *ctx, const struct http_request *r, struct http_reply *out)
-{
-    command(ctx, r, out, WIRE_CONTROL_CANCEL, "id", true);
 }

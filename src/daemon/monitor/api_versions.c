@@ -109,20 +109,18 @@ static json_t *whole(const struct status *s, const struct version_info *v)
     return o;
 }
 
-void api_versions(void *ctx, const struct http_request *r, struct http_reply *out)
+json_t *api_versions(struct monitor *m)
 {
-    struct monitor *m = ctx;
     const struct status *s = status_now(m);
     const struct version_info *served = version_log_served(s->versions);
     json_t *list = json_array();
-    (void)r;
     for (uint32_t i = version_log_count(s->versions); i-- > 0;)
         json_array_append_new(list, whole(s, version_log_at(s->versions, i)));
-    api_send(out, json_pack("{s:o, s:o, s:i, s:i, s:o}", "served",
-                            served ? json_integer((json_int_t)served->version) : json_null(),
-                            "epsilon", api_number(s->cfg->gate.epsilon), "warn_cell",
-                            (int)s->cfg->gate.warn_cell, "rejected_in_row",
-                            (int)version_log_rejected_in_row(s->versions), "versions", list));
+    return json_pack("{s:o, s:o, s:i, s:i, s:o}", "served",
+                     served ? json_integer((json_int_t)served->version) : json_null(), "epsilon",
+                     api_number(s->cfg->gate.epsilon), "warn_cell", (int)s->cfg->gate.warn_cell,
+                     "rejected_in_row", (int)version_log_rejected_in_row(s->versions), "versions",
+                     list);
 }
 
 void api_version(void *ctx, const struct http_request *r, struct http_reply *out)
@@ -144,16 +142,14 @@ void api_version(void *ctx, const struct http_request *r, struct http_reply *out
 }
 
 /* Group by group: what is served, and what the newest version and its anchor would do. */
-void api_groups(void *ctx, const struct http_request *r, struct http_reply *out)
+json_t *api_groups(struct monitor *m)
 {
-    struct monitor *m = ctx;
     const struct status *s = status_now(m);
     const struct version_info *served = version_log_served(s->versions);
     const struct version_info *newest = version_log_at(s->versions, 0);
-    (void)r;
-    api_send(out, json_pack("{s:b, s:s, s:o, s:o, s:o}", "named", s->n_groups > 0, "positive",
-                            s->cfg->positive, "served",
-                            served ? api_metrics(s, &served->metrics) : json_null(), "newest",
-                            newest ? api_metrics(s, &newest->metrics) : json_null(), "anchor",
-                            newest ? api_metrics(s, &newest->anchor) : json_null()));
+    return json_pack("{s:b, s:s, s:o, s:o, s:o}", "named", s->n_groups > 0, "positive",
+                     s->cfg->positive, "served",
+                     served ? api_metrics(s, &served->metrics) : json_null(), "newest",
+                     newest ? api_metrics(s, &newest->metrics) : json_null(), "anchor",
+                     newest ? api_metrics(s, &newest->anchor) : json_null());
 }

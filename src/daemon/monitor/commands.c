@@ -68,13 +68,18 @@ int commands_send(struct commands *c, const struct stream_client *client, const 
     return 0;
 }
 
+static struct command *by_age(struct commands *c, uint32_t age)
+{
+    return &c->items[(c->next + COMMANDS_MAX - 1 - age) % COMMANDS_MAX];
+}
+
 /* The command of this number, when it is still remembered. */
 static struct command *by_number(struct commands *c, uint64_t number)
 {
     uint64_t age = c->sent - number;
     if (number == 0 || number > c->sent || age >= c->count)
         return NULL;
-    return &c->items[(c->next + COMMANDS_MAX - 1 - (uint32_t)age) % COMMANDS_MAX];
+    return by_age(c, (uint32_t)age);
 }
 
 static void on_report(void *arg, uint64_t token, enum fis_error_kind kind, const char *text)
@@ -87,9 +92,8 @@ static void on_report(void *arg, uint64_t token, enum fis_error_kind kind, const
     snprintf(k->text, sizeof k->text, "%s",
              kind != FIS_OK ? text
              : c->told      ? "the trainer that leads will take it"
-                            : "the trainer that leads will take it; this process does not learn "
-                              "what becomes of it: last_command of that trainer's /api/v1/status, "
-                              "and control in its log, say it");
+                            : "the trainer that leads will take it, and reports the outcome: as "
+                              "last_command of its /api/v1/status, and as control in its log");
 }
 
 bool commands_turn(struct commands *c, struct fis_error *e)
@@ -111,11 +115,10 @@ static void overtaken(struct command *k)
     char id[160] = ""; /* name_command makes shorter ones */
     memcpy(id, k->id.bytes, k->id.length < sizeof id ? k->id.length : sizeof id - 1);
     k->outcome = COMMAND_TAKEN;
-    snprintf(
-        k->text, sizeof k->text,
-        "another one followed at once, whose outcome is reported; its own is in the log "
-        "of the trainer that leads, in the line control with id=%s",
-        id);
+    snprintf(k->text, sizeof k->text,
+             "a later command hides its outcome, which is in the log of the trainer that leads, in "
+             "the line control with id=%s",
+             id);
 }
 
 /* A state tells of the last command alone, and they are taken in their order: when it speaks of
@@ -125,7 +128,7 @@ void commands_outcome(struct commands *c, const char *id, bool ok, const char *t
     size_t length = id ? strlen(id) : 0;
     bool found = false;
     for (uint32_t i = 0; i < c->count; i++) {
-        struct command *k = &c->items[(c->next + COMMANDS_MAX - 1 - i) % COMMANDS_MAX];
+        struct command *k = by_age(c, i);
         if (found && k->outcome == COMMAND_SENT)
             overtaken(k);
         if (length != k->id.length || memcmp(k->id.bytes, id, length) != 0)

@@ -26,7 +26,8 @@ void metrics_sample(struct http_reply *out, const struct metric *m, const char *
     http_text(out, "\n");
 }
 
-void metrics_histogram(struct http_reply *out, const struct metric *m, const struct histogram *h)
+static void write_histogram(struct http_reply *out, const struct metric *m,
+                            const struct histogram *h)
 {
     uint64_t below = 0;
     if (!h)
@@ -58,6 +59,23 @@ void metrics_label(char labels[METRICS_LABELS], const char *name, const char *va
     labels[n] = 0;
 }
 
+double metrics_figure(const void *base, struct figure f)
+{
+    const void *at = (const char *)base + f.offset;
+    switch (f.kind) {
+    case FIGURE_BOOL:
+        return *(const bool *)at;
+    case FIGURE_U32:
+        return *(const uint32_t *)at;
+    case FIGURE_U64:
+        return *(const uint64_t *)at == UINT64_MAX ? (double)NAN : (double)*(const uint64_t *)at;
+    case FIGURE_I64:
+        return *(const int64_t *)at < 0 ? (double)NAN : (double)*(const int64_t *)at;
+    default:
+        return *(const double *)at;
+    }
+}
+
 static bool applies(const struct metric *m, const struct status *s)
 {
     switch (m->when) {
@@ -67,8 +85,31 @@ static bool applies(const struct metric *m, const struct status *s)
         return s->trainer.on;
     case WHEN_LEADING:
         return s->trainer.on && s->trainer.running;
+    case WHEN_NOISY:
+        return s->trainer.on && s->trainer.running && s->trainer.counts.privacy.refreshes;
     default:
         return true;
+    }
+}
+
+static void write_samples(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    if (m->from.write) {
+        m->from.write(s, out, m);
+    } else if (m->from.parts) {
+        for (const struct metric_part *p = m->from.parts; p->value; p++) {
+            char labels[METRICS_LABELS] = "";
+            metrics_label(labels, m->from.labels, p->value);
+            metrics_sample(out, m, labels, metrics_figure(s, p->figure));
+        }
+    } else if (m->from.value) {
+        metrics_sample(out, m, "", m->from.value(s));
+    } else if (m->from.figure.kind == FIGURE_HISTOGRAM) {
+        const void *at = (const char *)s + m->from.figure.offset;
+        write_histogram(out, m, *(const struct histogram *const *)at);
+    } else {
+        double scale = m->from.scale != 0 ? m->from.scale : 1;
+        metrics_sample(out, m, "", scale * metrics_figure(s, m->from.figure));
     }
 }
 
@@ -79,18 +120,16 @@ void metrics_write(const struct status *s, struct http_reply *out)
         if (!applies(m, s))
             continue;
         http_printf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type);
-        if (m->value)
-            metrics_sample(out, m, "", m->value(s));
-        else
-            m->write(s, out, m);
+        write_samples(s, out, m);
     }
 }
 
 void metrics_write_markdown(FILE *out)
 {
-    static const char *const when[] = {"always", "scorer", "trainer", "leading trainer"};
+    static const char *const when[] = {"always", "scorer", "trainer", "leading trainer",
+                                       "leading trainer"};
     fputs("| metric | type | labels | from | meaning |\n|---|---|---|---|---|\n", out);
     for (const struct metric *m = metrics_table; m->name; m++)
-        fprintf(out, "| `%s` | %s | %s | %s | %s |\n", m->name, m->type, m->labels ? m->labels : "",
-                when[m->when], m->help);
+        fprintf(out, "| `%s` | %s | %s | %s | %s |\n", m->name, m->type,
+                m->from.labels ? m->from.labels : "", when[m->when], m->help);
 }

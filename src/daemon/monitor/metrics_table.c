@@ -7,7 +7,6 @@
 
 #include "daemon/monitor/alarms.h"
 #include "daemon/monitor/metrics.h"
-#include "daemon/monitor/process.h"
 #include "fis/version.h"
 
 #define NONE ((double)NAN)
@@ -36,38 +35,6 @@ static double ready(const struct status *s)
     return status_ready(s, reason);
 }
 
-static double cpu(const struct status *s)
-{
-    (void)s;
-    return process_cpu_seconds();
-}
-static double resident(const struct status *s)
-{
-    (void)s;
-    return process_resident_bytes();
-}
-static double descriptors(const struct status *s)
-{
-    (void)s;
-    return process_open_fds();
-}
-VALUE(start_time, 1e-3 * (double)s->started_at_ms)
-
-static void loop_seconds(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    metrics_histogram(out, m, s->loop_seconds);
-}
-
-static void http_requests(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    static const char *const codes[] = {NULL,           NULL,           "code=\"2xx\"",
-                                        "code=\"3xx\"", "code=\"4xx\"", "code=\"5xx\""};
-    for (int i = 2; s->http && i < 6; i++)
-        metrics_sample(out, m, codes[i], (double)s->http->by_class[i]);
-}
-VALUE(http_open, s->http ? s->http->open : 0)
-VALUE(http_timed_out, s->http ? s->http->timed_out : 0)
-
 static void lag(const struct status *s, struct http_reply *out, const struct metric *m)
 {
     for (uint32_t i = 0; i < s->n_lags; i++) {
@@ -90,38 +57,25 @@ static void alarm_states(const struct status *s, struct http_reply *out, const s
     }
 }
 
+static const struct metric_part http_requests[] = {
+    {"2xx", FIGURE(struct status, http.by_class[2])},
+    {"3xx", FIGURE(struct status, http.by_class[3])},
+    {"4xx", FIGURE(struct status, http.by_class[4])},
+    {"5xx", FIGURE(struct status, http.by_class[5])},
+    {.value = NULL},
+};
+
 /* ---- scorer ---------------------------------------------------------------------------------- */
 
-static void records(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    const struct scorer_counts *c = &s->scorer.counts;
-    metrics_sample(out, m, "outcome=\"scored\"", (double)c->records);
-    metrics_sample(out, m, "outcome=\"refused\"", (double)c->refused);
-    metrics_sample(out, m, "outcome=\"tombstone\"", (double)c->tombstones);
-    metrics_sample(out, m, "outcome=\"lost\"", (double)c->lost);
-    metrics_sample(out, m, "outcome=\"asked_before\"", (double)c->asked);
-}
-VALUE(offered, s->scorer.counts.offered)
-VALUE(unseen, s->scorer.counts.unseen)
-VALUE(owned, s->scorer.owned)
-VALUE(head_in_use, s->scorer.head_version)
-VALUE(scorer_heads, s->scorer.counts.heads)
-VALUE(scans, s->scorer.counts.scans)
-VALUE(in_flight, s->scorer.batches_in_flight)
-VALUE(unacknowledged, s->scorer.outstanding)
-static void batch_records(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    metrics_histogram(out, m, s->scorer.batch_records);
-}
-static void batch_seconds(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    metrics_histogram(out, m, s->scorer.batch_seconds);
-}
-static void latency(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    metrics_histogram(out, m, s->scorer.latency_seconds);
-}
-VALUE(drift_rows, s->scorer.drift.rows)
+static const struct metric_part records[] = {
+    {"scored", FIGURE(struct status, scorer.counts.records)},
+    {"refused", FIGURE(struct status, scorer.counts.refused)},
+    {"tombstone", FIGURE(struct status, scorer.counts.tombstones)},
+    {"lost", FIGURE(struct status, scorer.counts.lost)},
+    {"asked_before", FIGURE(struct status, scorer.counts.asked)},
+    {.value = NULL},
+};
+
 VALUE(drift_above, s->scorer.drift.n ? (double)s->scorer.drift.above : NONE)
 VALUE(drift_most, s->scorer.drift.n ? s->scorer.drift.columns[0].psi : NONE)
 /* Of wide records not all columns are shown, and which are the largest changes: then none is. */
@@ -137,51 +91,16 @@ static void drift(const struct status *s, struct http_reply *out, const struct m
 
 /* ---- trainer --------------------------------------------------------------------------------- */
 
-#define COUNTS s->trainer.counts
-VALUE(leads, s->trainer.running)
-VALUE(took_over, s->trainer.takeovers)
-VALUE(busy, s->trainer.busy)
-VALUE(messages, s->trainer.read)
-VALUE(round_number, COUNTS.round)
-VALUE(window, COUNTS.window)
-VALUE(counted_records, COUNTS.records)
-VALUE(candidates, COUNTS.candidates)
-VALUE(held, COUNTS.selector.held)
-VALUE(open_requests, COUNTS.selector.open)
 VALUE(oldest_request, s->trainer.n_requests ? 1e-3 * (double)s->trainer.requests[0].age_ms : 0)
-VALUE(asked, COUNTS.selector.asked)
-VALUE(kept, COUNTS.learner.kept)
-VALUE(bought, COUNTS.learner.bought)
-VALUE(label_age, s->trainer.label_age_ms < 0 ? NONE : 1e-3 * (double)s->trainer.label_age_ms)
 VALUE(budget, s->cfg->selection.budget ? (double)s->cfg->selection.budget : NONE)
-VALUE(budget_left,
-      COUNTS.selector.budget_left == UINT64_MAX ? NONE : (double)COUNTS.selector.budget_left)
-VALUE(day_asked, COUNTS.day_asked)
 VALUE(daily_budget, s->cfg->selection.daily_budget ? (double)s->cfg->selection.daily_budget : NONE)
-#define NOISY(figure) (COUNTS.privacy.refreshes ? (double)(figure) : NONE)
-VALUE(noisy_refreshes, NOISY(COUNTS.privacy.refreshes))
-VALUE(exact_refreshes, NOISY(COUNTS.privacy.exact))
-VALUE(privacy_rho, NOISY(COUNTS.privacy.rho))
-VALUE(privacy_epsilon, NOISY(COUNTS.privacy.exact ? (double)INFINITY : COUNTS.privacy.epsilon))
-VALUE(privacy_delta, NOISY(COUNTS.privacy.delta))
-VALUE(paused, COUNTS.paused)
-VALUE(pinned, COUNTS.pinned)
-VALUE(head, COUNTS.head_version)
-VALUE(steps, COUNTS.learner.steps)
-VALUE(loss, COUNTS.learner.last_loss)
-VALUE(excluded, COUNTS.learner.excluded)
-VALUE(val0, s->trainer.val0)
-VALUE(rows, s->trainer.validation.rows)
-VALUE(groups, s->trainer.validation.groups)
-VALUE(smallest_cell, s->trainer.validation.smallest_cell)
+VALUE(privacy_epsilon,
+      s->trainer.counts.privacy.exact ? (double)INFINITY : s->trainer.counts.privacy.epsilon)
 VALUE(validation_age, s->trainer.validation.changed_ms
                           ? 1e-3 * (double)(s->mono_ms - s->trainer.validation.changed_ms)
                           : NONE)
 VALUE(validation_newest,
       s->trainer.validation.newest_ms > 0 ? 1e-3 * (double)s->trainer.validation.newest_ms : NONE)
-VALUE(restore, 1e-3 * (double)s->trainer.restore_ms)
-VALUE(entries, s->trainer.ledger_entries)
-VALUE(ledger_bytes, s->trainer.ledger_bytes)
 VALUE(rejected_in_row, version_log_rejected_in_row(s->versions))
 
 static void state(const struct status *s, struct http_reply *out, const struct metric *m)
@@ -207,26 +126,25 @@ static void phase(const struct status *s, struct http_reply *out, const struct m
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
         char labels[METRICS_LABELS] = "";
         metrics_label(labels, "phase", phases[i]);
-        metrics_sample(out, m, labels, strcmp(COUNTS.phase, phases[i]) == 0);
+        metrics_sample(out, m, labels, strcmp(s->trainer.counts.phase, phases[i]) == 0);
     }
 }
 
-static void answers(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    metrics_sample(out, m, "outcome=\"taken\"", (double)COUNTS.labels);
-    metrics_sample(out, m, "outcome=\"skipped\"", (double)COUNTS.skipped);
-    metrics_sample(out, m, "outcome=\"duplicate\"", (double)COUNTS.duplicates);
-    metrics_sample(out, m, "outcome=\"late\"", (double)COUNTS.late);
-    metrics_sample(out, m, "outcome=\"refused\"", (double)s->trainer.dead_labels);
-}
-
-static void given_up(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    metrics_sample(out, m, "reason=\"expired\"", (double)COUNTS.expired);
-    metrics_sample(out, m, "reason=\"cancelled\"", (double)COUNTS.cancelled);
-    metrics_sample(out, m, "reason=\"tied\"", (double)COUNTS.tied);
-    metrics_sample(out, m, "reason=\"skipped\"", (double)COUNTS.skipped);
-}
+static const struct metric_part answers[] = {
+    {"taken", FIGURE(struct status, trainer.counts.labels)},
+    {"skipped", FIGURE(struct status, trainer.counts.skipped)},
+    {"duplicate", FIGURE(struct status, trainer.counts.duplicates)},
+    {"late", FIGURE(struct status, trainer.counts.late)},
+    {"refused", FIGURE(struct status, trainer.dead_labels)},
+    {.value = NULL},
+};
+static const struct metric_part given_up[] = {
+    {"expired", FIGURE(struct status, trainer.counts.expired)},
+    {"cancelled", FIGURE(struct status, trainer.counts.cancelled)},
+    {"tied", FIGURE(struct status, trainer.counts.tied)},
+    {"skipped", FIGURE(struct status, trainer.counts.skipped)},
+    {.value = NULL},
+};
 
 /* All that can be, from the beginning: a rate needs the 0 before the 1. */
 static void dead_letters(const struct status *s, struct http_reply *out, const struct metric *m)
@@ -244,228 +162,248 @@ static void dead_letters(const struct status *s, struct http_reply *out, const s
     }
 }
 
-/* ---- Kafka clients --------------------------------------------------------------------------- */
-
-#define KAFKA(name, expression)                                                                    \
-    static void kafka_##name(const struct status *s, struct http_reply *out,                       \
-                             const struct metric *m)                                               \
-    {                                                                                              \
-        for (uint32_t i = 0; i < s->n_kafka; i++) {                                                \
-            const struct kafka_stats *k = &s->kafka[i].stats;                                      \
-            char labels[METRICS_LABELS] = "";                                                      \
-            metrics_label(labels, "client", k->client);                                            \
-            metrics_sample(out, m, labels, (double)(expression));                                  \
-        }                                                                                          \
+static void clients(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    for (uint32_t i = 0; i < s->n_kafka; i++) {
+        char labels[METRICS_LABELS] = "";
+        metrics_label(labels, "client", s->kafka[i].stats.client);
+        metrics_sample(out, m, labels, metrics_figure(&s->kafka[i].stats, m->from.figure));
     }
-KAFKA(up, k->brokers_up)
-KAFKA(rtt, k->rtt_seconds)
-KAFKA(rtt_p99, k->rtt_p99_seconds)
-KAFKA(waiting, k->requests_waiting)
-KAFKA(queue, k->queue_messages)
-KAFKA(queue_bytes, k->queue_bytes)
-KAFKA(sent, k->sent_bytes)
-KAFKA(received, k->received_bytes)
-KAFKA(errors, k->request_errors)
-KAFKA(timeouts, k->request_timeouts)
-KAFKA(disconnects, k->disconnects)
-KAFKA(rebalances, k->rebalances)
+}
+
+/* ---- the table: a figure of the status as it is, in seconds, or worked out; one by one by a
+ * label; of each client or group; or written by a function of its own
+ * --------------------------------- */
+
+#define F(member)                                                                                  \
+    {                                                                                              \
+        .figure = FIGURE(struct status, member)                                                    \
+    }
+#define MS(member)                                                                                 \
+    {                                                                                              \
+        .figure = FIGURE(struct status, member), .scale = 1e-3                                     \
+    }
+#define V(function)                                                                                \
+    {                                                                                              \
+        .value = function                                                                          \
+    }
+#define P(label, table)                                                                            \
+    {                                                                                              \
+        .labels = label, .parts = table                                                            \
+    }
+#define W(names, function)                                                                         \
+    {                                                                                              \
+        .labels = names, .write = function                                                         \
+    }
+#define CLIENT(member)                                                                             \
+    {                                                                                              \
+        .labels = "client", .figure = FIGURE(struct kafka_stats, member), .write = clients         \
+    }
+#define GROUP(member)                                                                              \
+    {                                                                                              \
+        .labels = "model, group", .figure = FIGURE(struct fis_group_metrics, member),              \
+        .write = metrics_groups                                                                    \
+    }
 
 /* clang-format off */
 const struct metric metrics_table[] = {
-    {"fisd_build_info", "gauge", "version, librdkafka, pipeline", WHEN_ALWAYS, NULL, build_info,
+    {"fisd_build_info", "gauge", WHEN_ALWAYS, W("version, librdkafka, pipeline", build_info),
      "Always 1; what runs here is in the labels."},
-    {"fisd_ready", "gauge", NULL, WHEN_ALWAYS, ready, NULL,
+    {"fisd_ready", "gauge", WHEN_ALWAYS, V(ready),
      "1 when the process is ready, as at /readyz."},
-    {"process_start_time_seconds", "gauge", NULL, WHEN_ALWAYS, start_time, NULL,
+    {"process_start_time_seconds", "gauge", WHEN_ALWAYS, MS(started_at_ms),
      "When the process began, in seconds since 1970."},
-    {"process_cpu_seconds_total", "counter", NULL, WHEN_ALWAYS, cpu, NULL,
+    {"process_cpu_seconds_total", "counter", WHEN_ALWAYS, V(metrics_cpu),
      "Processor time used, user and system."},
-    {"process_resident_memory_bytes", "gauge", NULL, WHEN_ALWAYS, resident, NULL,
+    {"process_resident_memory_bytes", "gauge", WHEN_ALWAYS, V(metrics_resident),
      "Memory in use."},
-    {"process_open_fds", "gauge", NULL, WHEN_ALWAYS, descriptors, NULL, "Open file descriptors."},
-    {"fisd_loop_turn_seconds", "histogram", NULL, WHEN_ALWAYS, NULL, loop_seconds,
+    {"process_open_fds", "gauge", WHEN_ALWAYS, V(metrics_descriptors),
+     "Open file descriptors."},
+    {"fisd_loop_turn_seconds", "histogram", WHEN_ALWAYS, F(loop_seconds),
      "Duration of a turn of the event loop, during which all else waits."},
-    {"fisd_http_requests_total", "counter", "code", WHEN_ALWAYS, NULL, http_requests,
+    {"fisd_http_requests_total", "counter", WHEN_ALWAYS, P("code", http_requests),
      "HTTP responses, by status class."},
-    {"fisd_http_connections", "gauge", NULL, WHEN_ALWAYS, http_open, NULL,
+    {"fisd_http_connections", "gauge", WHEN_ALWAYS, F(http.open),
      "Open HTTP connections."},
-    {"fisd_http_timeouts_total", "counter", NULL, WHEN_ALWAYS, http_timed_out, NULL,
+    {"fisd_http_timeouts_total", "counter", WHEN_ALWAYS, F(http.timed_out),
      "Requests that took longer than http.timeout and were cut off."},
-    {"fisd_alarm", "gauge", "name, severity", WHEN_ALWAYS, NULL, alarm_states,
+    {"fisd_alarm", "gauge", WHEN_ALWAYS, W("name, severity", alarm_states),
      "1 while the alarm is raised; docs/operations.md has meaning and action of each."},
-    {"fisd_lag_messages", "gauge", "role, topic, partition", WHEN_ALWAYS, NULL, lag,
+    {"fisd_lag_messages", "gauge", WHEN_ALWAYS, W("role, topic, partition", lag),
      "Messages of a partition that are not read yet."},
-    {"fisd_dead_letters_total", "counter", "topic, reason", WHEN_ALWAYS, NULL, dead_letters,
+    {"fisd_dead_letters_total", "counter", WHEN_ALWAYS, W("topic, reason", dead_letters),
      "Messages that went to dead-letter, by the topic they came from and why (the header "
      "fis.error.code)."},
 
-    {"fisd_records_total", "counter", "outcome", WHEN_SCORER, NULL, records,
+    {"fisd_records_total", "counter", WHEN_SCORER, P("outcome", records),
      "Records read: scored, refused (to dead-letter), tombstone, lost (gone before they were "
      "read), asked_before (left out of a scan)."},
-    {"fisd_candidates_offered_total", "counter", NULL, WHEN_SCORER, offered, NULL,
+    {"fisd_candidates_offered_total", "counter", WHEN_SCORER, F(scorer.counts.offered),
      "Records that this scorer offered to the trainer."},
-    {"fisd_unseen_categories_total", "counter", NULL, WHEN_SCORER, unseen, NULL,
+    {"fisd_unseen_categories_total", "counter", WHEN_SCORER, F(scorer.counts.unseen),
      "Values of categorical columns that the initial set did not have."},
-    {"fisd_scorer_partitions", "gauge", NULL, WHEN_SCORER, owned, NULL,
+    {"fisd_scorer_partitions", "gauge", WHEN_SCORER, F(scorer.owned),
      "Partitions of the records that this scorer has."},
-    {"fisd_scorer_head_version", "gauge", NULL, WHEN_SCORER, head_in_use, NULL,
+    {"fisd_scorer_head_version", "gauge", WHEN_SCORER, F(scorer.head_version),
      "Version of the head that it scores with; 0: none yet."},
-    {"fisd_scorer_heads_total", "counter", NULL, WHEN_SCORER, scorer_heads, NULL,
+    {"fisd_scorer_heads_total", "counter", WHEN_SCORER, F(scorer.counts.heads),
      "Heads received."},
-    {"fisd_scorer_scans_total", "counter", NULL, WHEN_SCORER, scans, NULL,
+    {"fisd_scorer_scans_total", "counter", WHEN_SCORER, F(scorer.counts.scans),
      "Scans of the pool started."},
-    {"fisd_batches_in_flight", "gauge", NULL, WHEN_SCORER, in_flight, NULL,
+    {"fisd_batches_in_flight", "gauge", WHEN_SCORER, F(scorer.batches_in_flight),
      "Batches that are read, scored or waiting for acknowledgement."},
-    {"fisd_unacknowledged_messages", "gauge", NULL, WHEN_SCORER, unacknowledged, NULL,
+    {"fisd_unacknowledged_messages", "gauge", WHEN_SCORER, F(scorer.outstanding),
      "Messages of the scorer that no broker has acknowledged yet."},
-    {"fisd_batch_records", "histogram", NULL, WHEN_SCORER, NULL, batch_records,
+    {"fisd_batch_records", "histogram", WHEN_SCORER, F(scorer.batch_records),
      "Records of a batch."},
-    {"fisd_batch_seconds", "histogram", NULL, WHEN_SCORER, NULL, batch_seconds,
+    {"fisd_batch_seconds", "histogram", WHEN_SCORER, F(scorer.batch_seconds),
      "Time to decode and score a batch."},
-    {"fisd_record_latency_seconds", "histogram", NULL, WHEN_SCORER, NULL, latency,
+    {"fisd_record_latency_seconds", "histogram", WHEN_SCORER, F(scorer.latency_seconds),
      "From a record's timestamp to the acknowledgement of all that was offered of its batch."},
-    {"fisd_drift_index", "gauge", "column", WHEN_SCORER, NULL, drift,
+    {"fisd_drift_index", "gauge", WHEN_SCORER, W("column", drift),
      "Population stability index of each column of recent records against the initial set; below "
      "0.1 there is no notable change, above 0.25 a large one. Only with 128 columns or fewer."},
-    {"fisd_drift_index_max", "gauge", NULL, WHEN_SCORER, drift_most, NULL,
+    {"fisd_drift_index_max", "gauge", WHEN_SCORER, V(drift_most),
      "The largest of them, of all columns; absent before 500 rows were sampled."},
-    {"fisd_drift_columns_above", "gauge", NULL, WHEN_SCORER, drift_above, NULL,
+    {"fisd_drift_columns_above", "gauge", WHEN_SCORER, V(drift_above),
      "Columns above alarms.drift."},
-    {"fisd_drift_sampled_rows", "gauge", NULL, WHEN_SCORER, drift_rows, NULL,
+    {"fisd_drift_sampled_rows", "gauge", WHEN_SCORER, F(scorer.drift.rows),
      "Rows behind the indices: at most 32 of each batch; older ones weigh less."},
 
-    {"fisd_trainer_leads", "gauge", NULL, WHEN_TRAINER, leads, NULL,
+    {"fisd_trainer_leads", "gauge", WHEN_TRAINER, F(trainer.running),
      "1 for the leader; only the leader shows the trainer's figures."},
-    {"fisd_trainer_state", "gauge", "state", WHEN_TRAINER, NULL, state,
+    {"fisd_trainer_state", "gauge", WHEN_TRAINER, W("state", state),
      "1 for the state it is in: new, standby, fence, catch_up, lead, drain, leaving, stopped."},
-    {"fisd_trainer_elections_total", "counter", NULL, WHEN_TRAINER, took_over, NULL,
+    {"fisd_trainer_elections_total", "counter", WHEN_TRAINER, F(trainer.takeovers),
      "How often this process became the leader."},
-    {"fisd_ledger_entries", "gauge", NULL, WHEN_TRAINER, entries, NULL,
+    {"fisd_ledger_entries", "gauge", WHEN_TRAINER, F(trainer.ledger_entries),
      "Records that the ledger knew when it was read last."},
-    {"fisd_ledger_bytes", "gauge", NULL, WHEN_TRAINER, ledger_bytes, NULL,
+    {"fisd_ledger_bytes", "gauge", WHEN_TRAINER, F(trainer.ledger_bytes),
      "Bytes of the ledger that were kept in memory for it."},
-    {"fisd_restore_seconds", "gauge", NULL, WHEN_LEADING, restore, NULL,
+    {"fisd_restore_seconds", "gauge", WHEN_LEADING, MS(trainer.restore_ms),
      "Duration of the restore at the last start; 0: there was nothing to restore."},
-    {"fisd_training", "gauge", NULL, WHEN_LEADING, busy, NULL,
+    {"fisd_training", "gauge", WHEN_LEADING, F(trainer.busy),
      "1 while a job trains; other figures are then those of its start."},
-    {"fisd_trainer_messages_total", "counter", NULL, WHEN_LEADING, messages, NULL,
+    {"fisd_trainer_messages_total", "counter", WHEN_LEADING, F(trainer.read),
      "Messages read from candidates, labels and control, whatever their outcome."},
-    {"fisd_round", "gauge", NULL, WHEN_LEADING, round_number, NULL, "The round, from 1."},
-    {"fisd_phase", "gauge", "phase", WHEN_LEADING, NULL, phase,
+    {"fisd_round", "gauge", WHEN_LEADING, F(trainer.counts.round),
+     "The round, from 1."},
+    {"fisd_phase", "gauge", WHEN_LEADING, W("phase", phase),
      "1 for the phase of the round: warm-up, collect, label, done."},
-    {"fisd_window_records", "gauge", NULL, WHEN_LEADING, window, NULL,
+    {"fisd_window_records", "gauge", WHEN_LEADING, F(trainer.counts.window),
      "Records of the window so far."},
-    {"fisd_counted_records_total", "counter", NULL, WHEN_LEADING, counted_records, NULL,
+    {"fisd_counted_records_total", "counter", WHEN_LEADING, F(trainer.counts.records),
      "Scored records that this trainer has counted from progress messages."},
-    {"fisd_candidates_total", "counter", NULL, WHEN_LEADING, candidates, NULL,
+    {"fisd_candidates_total", "counter", WHEN_LEADING, F(trainer.counts.candidates),
      "Candidates received from scorers."},
-    {"fisd_candidates_held", "gauge", NULL, WHEN_LEADING, held, NULL,
+    {"fisd_candidates_held", "gauge", WHEN_LEADING, F(trainer.counts.selector.held),
      "Candidates in the heaps."},
-    {"fisd_label_requests", "gauge", NULL, WHEN_LEADING, asked, NULL,
+    {"fisd_label_requests", "gauge", WHEN_LEADING, F(trainer.counts.selector.asked),
      "Labels requested in total, according to the ledger."},
-    {"fisd_label_requests_open", "gauge", NULL, WHEN_LEADING, open_requests, NULL,
+    {"fisd_label_requests_open", "gauge", WHEN_LEADING, F(trainer.counts.selector.open),
      "Requests without an answer."},
-    {"fisd_label_request_oldest_seconds", "gauge", NULL, WHEN_LEADING, oldest_request, NULL,
+    {"fisd_label_request_oldest_seconds", "gauge", WHEN_LEADING, V(oldest_request),
      "Age of the oldest open request; 0: there is none."},
-    {"fisd_labels_total", "counter", "outcome", WHEN_LEADING, NULL, answers,
+    {"fisd_labels_total", "counter", WHEN_LEADING, P("outcome", answers),
      "Answers received: taken, skipped, duplicate, late (taken, after it was given up), refused "
      "(to dead-letter)."},
-    {"fisd_label_requests_given_up_total", "counter", "reason", WHEN_LEADING, NULL, given_up,
+    {"fisd_label_requests_given_up_total", "counter", WHEN_LEADING, P("reason", given_up),
      "Requests that ended without a label."},
-    {"fisd_label_age_seconds", "gauge", NULL, WHEN_LEADING, label_age, NULL,
+    {"fisd_label_age_seconds", "gauge", WHEN_LEADING, MS(trainer.label_age_ms),
      "Time since the last answer; absent before the first."},
-    {"fisd_labels_bought", "gauge", NULL, WHEN_LEADING, bought, NULL,
+    {"fisd_labels_bought", "gauge", WHEN_LEADING, F(trainer.counts.learner.bought),
      "Labels that are trained on, besides the initial set."},
-    {"fisd_labels_kept", "gauge", NULL, WHEN_LEADING, kept, NULL,
+    {"fisd_labels_kept", "gauge", WHEN_LEADING, F(trainer.counts.learner.kept),
      "Those of them in the kept set: both influences are at most 0 now."},
-    {"fisd_labels_excluded", "gauge", NULL, WHEN_LEADING, excluded, NULL,
+    {"fisd_labels_excluded", "gauge", WHEN_LEADING, F(trainer.counts.learner.excluded),
      "Labelled records left out, since they made the loss infinite."},
-    {"fisd_budget_labels", "gauge", NULL, WHEN_LEADING, budget, NULL,
+    {"fisd_budget_labels", "gauge", WHEN_LEADING, V(budget),
      "selection.budget; absent without a limit."},
-    {"fisd_budget_left_labels", "gauge", NULL, WHEN_LEADING, budget_left, NULL,
+    {"fisd_budget_left_labels", "gauge", WHEN_LEADING, F(trainer.counts.selector.budget_left),
      "Labels that may still be requested; absent without a limit."},
-    {"fisd_day_requests", "gauge", NULL, WHEN_LEADING, day_asked, NULL,
+    {"fisd_day_requests", "gauge", WHEN_LEADING, F(trainer.counts.day_asked),
      "Labels requested on this day (UTC)."},
-    {"fisd_daily_budget_labels", "gauge", NULL, WHEN_LEADING, daily_budget, NULL,
+    {"fisd_daily_budget_labels", "gauge", WHEN_LEADING, V(daily_budget),
      "selection.daily_budget; absent without a limit."},
-    {"fisd_privacy_refreshes_total", "counter", NULL, WHEN_LEADING, noisy_refreshes, NULL,
+    {"fisd_privacy_refreshes_total", "counter", WHEN_NOISY, F(trainer.counts.privacy.refreshes),
      "Refreshes of the directions with noise (privacy.noise), over restarts; absent without."},
-    {"fisd_privacy_exact_refreshes_total", "counter", NULL, WHEN_LEADING, exact_refreshes, NULL,
+    {"fisd_privacy_exact_refreshes_total", "counter", WHEN_NOISY, F(trainer.counts.privacy.exact),
      "Refreshes without noise in a pipeline that has it; more than 0: no epsilon holds."},
-    {"fisd_privacy_rho", "gauge", NULL, WHEN_LEADING, privacy_rho, NULL,
+    {"fisd_privacy_rho", "gauge", WHEN_NOISY, F(trainer.counts.privacy.rho),
      "Zero-concentrated differential privacy that the directions have spent."},
-    {"fisd_privacy_epsilon", "gauge", NULL, WHEN_LEADING, privacy_epsilon, NULL,
+    {"fisd_privacy_epsilon", "gauge", WHEN_NOISY, V(privacy_epsilon),
      "The resulting epsilon, for fisd_privacy_delta."},
-    {"fisd_privacy_delta", "gauge", NULL, WHEN_LEADING, privacy_delta, NULL,
+    {"fisd_privacy_delta", "gauge", WHEN_NOISY, F(trainer.counts.privacy.delta),
      "privacy.delta."},
-    {"fisd_paused", "gauge", NULL, WHEN_LEADING, paused, NULL,
+    {"fisd_paused", "gauge", WHEN_LEADING, F(trainer.counts.paused),
      "1 while the operator has paused labelling."},
-    {"fisd_pinned", "gauge", NULL, WHEN_LEADING, pinned, NULL,
+    {"fisd_pinned", "gauge", WHEN_LEADING, F(trainer.counts.pinned),
      "1 while the operator has pinned the served version."},
-    {"fisd_head_version", "gauge", NULL, WHEN_LEADING, head, NULL, "Newest head."},
-    {"fisd_training_steps_total", "counter", NULL, WHEN_LEADING, steps, NULL,
+    {"fisd_head_version", "gauge", WHEN_LEADING, F(trainer.counts.head_version),
+     "Newest head."},
+    {"fisd_training_steps_total", "counter", WHEN_LEADING, F(trainer.counts.learner.steps),
      "Steps of the optimizer."},
-    {"fisd_training_loss", "gauge", NULL, WHEN_LEADING, loss, NULL,
+    {"fisd_training_loss", "gauge", WHEN_LEADING, F(trainer.counts.learner.last_loss),
      "Mean loss of the anchor in the last training job."},
-    {"fisd_validation_rows", "gauge", NULL, WHEN_LEADING, rows, NULL, "Validation rows in force."},
-    {"fisd_validation_groups", "gauge", NULL, WHEN_LEADING, groups, NULL, "Groups among them."},
-    {"fisd_validation_smallest_cell_rows", "gauge", NULL, WHEN_LEADING, smallest_cell, NULL,
+    {"fisd_validation_rows", "gauge", WHEN_LEADING, F(trainer.validation.rows),
+     "Validation rows in force."},
+    {"fisd_validation_groups", "gauge", WHEN_LEADING, F(trainer.validation.groups),
+     "Groups among them."},
+    {"fisd_validation_smallest_cell_rows", "gauge", WHEN_LEADING, F(trainer.validation.smallest_cell),
      "Rows that judge in the smallest group, or group and class, that fairness.metric needs: what "
      "gate.min_cell bounds. Below 1000 rows, half of them judge (gate.cross_fit)."},
-    {"fisd_validation_age_seconds", "gauge", NULL, WHEN_LEADING, validation_age, NULL,
+    {"fisd_validation_age_seconds", "gauge", WHEN_LEADING, V(validation_age),
      "Time since this process adopted them."},
-    {"fisd_validation_newest_timestamp_seconds", "gauge", NULL, WHEN_LEADING, validation_newest, NULL,
+    {"fisd_validation_newest_timestamp_seconds", "gauge", WHEN_LEADING, V(validation_newest),
      "When the newest validation row was written (a file: when it was), in seconds since 1970."},
-    {"fisd_fairness_target_ratio", "gauge", "metric", WHEN_LEADING, NULL, fairness_target,
+    {"fisd_fairness_target_ratio", "gauge", WHEN_LEADING, W("metric", fairness_target),
      "fairness.target; absent when there is none."},
-    {"fisd_val0_ratio", "gauge", NULL, WHEN_LEADING, val0, NULL,
+    {"fisd_val0_ratio", "gauge", WHEN_LEADING, F(trainer.val0),
      "VAL_0: accuracy of the first version; no version below it less gate.epsilon is served."},
 
-    {"fisd_version", "gauge", "which", WHEN_TRAINER, NULL, metrics_version,
+    {"fisd_version", "gauge", WHEN_TRAINER, W("which", metrics_version),
      "Number of the newest version, and of the served version."},
-    {"fisd_versions_total", "counter", "verdict, reason", WHEN_TRAINER, NULL, metrics_verdicts,
+    {"fisd_versions_total", "counter", WHEN_TRAINER, W("verdict, reason", metrics_verdicts),
      "Versions on the models topic that this process has seen, by the gate's verdict and reason."},
-    {"fisd_versions_rejected_in_row", "gauge", NULL, WHEN_TRAINER, rejected_in_row, NULL,
+    {"fisd_versions_rejected_in_row", "gauge", WHEN_TRAINER, V(rejected_in_row),
      "Rejected versions since the last that was published, without those that a pin held back."},
-    {"fisd_accuracy_ratio", "gauge", "model", WHEN_TRAINER, NULL, metrics_accuracy,
+    {"fisd_accuracy_ratio", "gauge", WHEN_TRAINER, W("model", metrics_accuracy),
      "Accuracy on the validation rows: of the served version, the newest, and the anchor."},
-    {"fisd_fairness_gap_ratio", "gauge", "model, metric", WHEN_TRAINER, NULL, metrics_gaps,
+    {"fisd_fairness_gap_ratio", "gauge", WHEN_TRAINER, W("model, metric", metrics_gaps),
      "Fairness on the validation rows: largest gap between groups; 0 is fair. risk_disparity is in "
      "units of the loss."},
-    {"fisd_interval_bound_ratio", "gauge", "model, metric, bound",
-     WHEN_TRAINER, NULL, metrics_bounds,
+    {"fisd_interval_bound_ratio", "gauge", WHEN_TRAINER, W("model, metric, bound", metrics_bounds),
      "Bootstrap interval of 95 % of the served version."},
-    {"fisd_group_positive_ratio", "gauge", "model, group", WHEN_TRAINER, NULL, metrics_group_rate,
+    {"fisd_group_positive_ratio", "gauge", WHEN_TRAINER, GROUP(positive_rate),
      "P(yhat = positive) of each group, on the validation rows."},
-    {"fisd_group_accuracy_ratio", "gauge", "model, group",
-     WHEN_TRAINER, NULL, metrics_group_accuracy,
+    {"fisd_group_accuracy_ratio", "gauge", WHEN_TRAINER, GROUP(accuracy),
      "Accuracy of each group, on the validation rows."},
-    {"fisd_group_rows", "gauge", "model, group", WHEN_TRAINER, NULL, metrics_group_rows,
+    {"fisd_group_rows", "gauge", WHEN_TRAINER, GROUP(n),
      "Validation rows of each group that judged it."},
 
-    {"fisd_kafka_brokers_up", "gauge", "client", WHEN_ALWAYS, NULL, kafka_up,
+    {"fisd_kafka_brokers_up", "gauge", WHEN_ALWAYS, CLIENT(brokers_up),
      "Brokers that the client is connected to."},
-    {"fisd_kafka_rtt_seconds", "gauge", "client", WHEN_ALWAYS, NULL, kafka_rtt,
+    {"fisd_kafka_rtt_seconds", "gauge", WHEN_ALWAYS, CLIENT(rtt_seconds),
      "Mean time of a request, of the slowest broker, in the last seconds."},
-    {"fisd_kafka_rtt_p99_seconds", "gauge", "client", WHEN_ALWAYS, NULL, kafka_rtt_p99,
+    {"fisd_kafka_rtt_p99_seconds", "gauge", WHEN_ALWAYS, CLIENT(rtt_p99_seconds),
      "Time below which 99 % of requests stay, of the slowest broker."},
-    {"fisd_kafka_requests_waiting", "gauge", "client", WHEN_ALWAYS, NULL, kafka_waiting,
+    {"fisd_kafka_requests_waiting", "gauge", WHEN_ALWAYS, CLIENT(requests_waiting),
      "Requests that wait to be sent."},
-    {"fisd_kafka_queue_messages", "gauge", "client", WHEN_ALWAYS, NULL, kafka_queue,
+    {"fisd_kafka_queue_messages", "gauge", WHEN_ALWAYS, CLIENT(queue_messages),
      "Messages that wait in the producer."},
-    {"fisd_kafka_queue_bytes", "gauge", "client", WHEN_ALWAYS, NULL, kafka_queue_bytes,
+    {"fisd_kafka_queue_bytes", "gauge", WHEN_ALWAYS, CLIENT(queue_bytes),
      "Their bytes."},
-    {"fisd_kafka_sent_bytes_total", "counter", "client", WHEN_ALWAYS, NULL, kafka_sent,
+    {"fisd_kafka_sent_bytes_total", "counter", WHEN_ALWAYS, CLIENT(sent_bytes),
      "Bytes of messages that were sent."},
-    {"fisd_kafka_received_bytes_total", "counter", "client", WHEN_ALWAYS, NULL, kafka_received,
+    {"fisd_kafka_received_bytes_total", "counter", WHEN_ALWAYS, CLIENT(received_bytes),
      "Bytes of messages that were received."},
-    {"fisd_kafka_request_errors_total", "counter", "client", WHEN_ALWAYS, NULL, kafka_errors,
+    {"fisd_kafka_request_errors_total", "counter", WHEN_ALWAYS, CLIENT(request_errors),
      "Requests that failed."},
-    {"fisd_kafka_request_timeouts_total", "counter", "client", WHEN_ALWAYS, NULL, kafka_timeouts,
+    {"fisd_kafka_request_timeouts_total", "counter", WHEN_ALWAYS, CLIENT(request_timeouts),
      "Requests that were not answered in time."},
-    {"fisd_kafka_disconnects_total", "counter", "client", WHEN_ALWAYS, NULL, kafka_disconnects,
+    {"fisd_kafka_disconnects_total", "counter", WHEN_ALWAYS, CLIENT(disconnects),
      "Connections that ended."},
-    {"fisd_kafka_rebalances_total", "counter", "client", WHEN_ALWAYS, NULL, kafka_rebalances,
+    {"fisd_kafka_rebalances_total", "counter", WHEN_ALWAYS, CLIENT(rebalances),
      "Rebalances of the client's group."},
     {.name = NULL},
 };

@@ -100,8 +100,7 @@ void metrics_bounds(const struct status *s, struct http_reply *out, const struct
 }
 
 /* Of the served version, group by group; groups are numbered, never named. */
-static void by_group(const struct status *s, struct http_reply *out, const struct metric *m,
-                     double (*get)(const struct fis_group_metrics *g))
+void metrics_groups(const struct status *s, struct http_reply *out, const struct metric *m)
 {
     const struct version_info *v = version_log_served(s->versions);
     for (uint32_t i = 0; v && i < v->metrics.n_groups; i++) {
@@ -109,30 +108,6 @@ static void by_group(const struct status *s, struct http_reply *out, const struc
         snprintf(group, sizeof group, "%u", i);
         metrics_label(labels, "model", "served");
         metrics_label(labels, "group", group);
-        metrics_sample(out, m, labels, get(&v->metrics.group[i]));
+        metrics_sample(out, m, labels, metrics_figure(&v->metrics.group[i], m->from.figure));
     }
-}
-static double rate_of(const struct fis_group_metrics *g)
-{
-    return g->positive_rate;
-}
-static double accuracy_of(const struct fis_group_metrics *g)
-{
-    return g->accuracy;
-}
-static double rows_of(const struct fis_group_metrics *g)
-{
-    return g->n;
-}
-void metrics_group_rate(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    by_group(s, out, m, rate_of);
-}
-void metrics_group_accuracy(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    by_group(s, out, m, accuracy_of);
-}
-void metrics_group_rows(const struct status *s, struct http_reply *out, const struct metric *m)
-{
-    by_group(s, out, m, rows_of);
 }

@@ -3,6 +3,7 @@
 #include "daemon/monitor/dashboard.h"
 #include "daemon/monitor/metrics.h"
 #include "daemon/monitor/monitor_impl.h"
+#include "openapi.h"
 
 static void healthz(void *ctx, const struct http_request *r, struct http_reply *out)
 {
@@ -30,32 +31,43 @@ static void metrics(void *ctx, const struct http_request *r, struct http_reply *
     metrics_write(status_now(m), out);
 }
 
+/* The contract of the API, config/openapi.yaml, built in. */
+static void openapi(void *ctx, const struct http_request *r, struct http_reply *out)
+{
+    (void)ctx;
+    (void)r;
+    out->type = "application/yaml";
+    out->fixed = openapi_yaml;
+    out->fixed_length = sizeof openapi_yaml - 1;
+    out->cacheable = true;
+}
+
 const struct http_route monitor_routes[] = {
-    {HTTP_GET, "/", false, HTTP_OPEN, dashboard_serve},
-    {HTTP_GET, DASHBOARD_BELOW, true, HTTP_OPEN, dashboard_serve},
-    {HTTP_GET, "/healthz", false, HTTP_OPEN, healthz},
-    {HTTP_GET, "/readyz", false, HTTP_OPEN, readyz},
-    {HTTP_GET, "/metrics", false, HTTP_READ, metrics},
-    {HTTP_GET, "/api/v1/status", false, HTTP_READ, api_status},
-    {HTTP_GET, "/api/v1/versions", false, HTTP_READ, api_versions},
-    {HTTP_GET, "/api/v1/versions/", true, HTTP_READ, api_version},
-    {HTTP_GET, "/api/v1/candidates", false, HTTP_READ, api_candidates},
-    {HTTP_GET, "/api/v1/requests", false, HTTP_READ, api_requests},
-    {HTTP_GET, "/api/v1/groups", false, HTTP_READ, api_groups},
-    {HTTP_GET, "/api/v1/throughput", false, HTTP_READ, api_throughput},
-    {HTTP_GET, "/api/v1/lag", false, HTTP_READ, api_lag},
-    {HTTP_GET, "/api/v1/alarms", false, HTTP_READ, api_alarms},
-    {HTTP_GET, "/api/v1/drift", false, HTTP_READ, api_drift},
-    {HTTP_GET, "/api/v1/kafka", false, HTTP_READ, api_kafka},
-    {HTTP_GET, "/api/v1/commands", false, HTTP_READ, api_commands},
-    {HTTP_GET, "/api/v1/commands/", true, HTTP_READ, api_command},
-    {HTTP_GET, "/api/v1/openapi.yaml", false, HTTP_OPEN, api_openapi},
-    {HTTP_POST, "/api/v1/pause", false, HTTP_COMMAND, api_pause},
-    {HTTP_POST, "/api/v1/resume", false, HTTP_COMMAND, api_resume},
-    {HTTP_POST, "/api/v1/pin", false, HTTP_COMMAND, api_pin},
-    {HTTP_POST, "/api/v1/unpin", false, HTTP_COMMAND, api_unpin},
-    {HTTP_POST, "/api/v1/rollback", false, HTTP_COMMAND, api_rollback},
-    {HTTP_POST, "/api/v1/promote", false, HTTP_COMMAND, api_promote},
-    {HTTP_POST, "/api/v1/cancel", false, HTTP_COMMAND, api_cancel},
+    {HTTP_GET, "/", false, HTTP_OPEN, dashboard_serve, NULL},
+    {HTTP_GET, DASHBOARD_BELOW, true, HTTP_OPEN, dashboard_serve, NULL},
+    {HTTP_GET, "/healthz", false, HTTP_OPEN, healthz, NULL},
+    {HTTP_GET, "/readyz", false, HTTP_OPEN, readyz, NULL},
+    {HTTP_GET, "/metrics", false, HTTP_READ, metrics, NULL},
+    API_PAGE("status", api_status),
+    API_PAGE("versions", api_versions),
+    {HTTP_GET, "/api/v1/versions/", true, HTTP_READ, api_version, NULL},
+    API_PAGE("candidates", api_candidates),
+    API_PAGE("requests", api_requests),
+    API_PAGE("groups", api_groups),
+    API_PAGE("throughput", api_throughput),
+    API_PAGE("lag", api_lag),
+    API_PAGE("alarms", api_alarms),
+    API_PAGE("drift", api_drift),
+    API_PAGE("kafka", api_kafka),
+    API_PAGE("commands", api_commands),
+    {HTTP_GET, "/api/v1/commands/", true, HTTP_READ, api_command, NULL},
+    {HTTP_GET, "/api/v1/openapi.yaml", false, HTTP_OPEN, openapi, NULL},
+    API_COMMAND("pause", PAUSE, "", false),
+    API_COMMAND("resume", RESUME, "", false),
+    API_COMMAND("pin", PIN, "", false),
+    API_COMMAND("unpin", UNPIN, "", false),
+    API_COMMAND("rollback", ROLLBACK, "version", false),
+    API_COMMAND("promote", PROMOTE, "version", true),
+    API_COMMAND("cancel", CANCEL, "id", true),
 };
 const size_t monitor_route_count = sizeof monitor_routes / sizeof *monitor_routes;

@@ -47,7 +47,8 @@ static void fill_process(const struct monitor *m, struct status *s)
     s->uptime_ms = now.mono_ms - m->began_ms;
     s->started_at_ms = m->began_wall_ms;
     s->loop_seconds = &ctx->watch.seconds;
-    s->http = m->http ? http_server_counts(m->http) : NULL;
+    if (m->http)
+        s->http = *http_server_counts(m->http);
 }
 
 static void add_dead(struct status *s, const char *topic, enum dead_letter_from from,

@@ -49,7 +49,7 @@ struct status {
     uint32_t n_groups;
     const struct status_second *seconds; /* [n_seconds] */
     uint32_t n_seconds;
-    const struct http_counts *http; /* NULL: it is off */
+    struct http_counts http;
     const struct alarms *alarms;
     struct status_dead dead[STATUS_DEAD];
     uint32_t n_dead;

@@ -21,9 +21,7 @@ static void write_options(FILE *out)
     }
 }
 
-static const struct {
-    const char *head, *text;
-} signals[] = {
+static const struct roff_entry signals[] = {
     {"SIGTERM, SIGINT",
      "Finish what is in flight, commit it, leave the group, and exit 0. A second one exits at "
      "once. runtime.shutdown_timeout bounds the time."},
@@ -33,17 +31,13 @@ static const struct {
      "option which it is. A file with a mistake changes nothing."},
 };
 
-static const struct {
-    const char *head, *text;
-} statuses[] = {
+static const struct roff_entry statuses[] = {
     {"0", "Stopped and drained: everything that was done is committed."},
     {"1", "A role failed, or the time to drain was over. A start goes on from the ledger."},
     {"2", "Bad usage or configuration; a restart does not help."},
 };
 
-static const struct {
-    const char *head, *text;
-} variables[] = {
+static const struct roff_entry variables[] = {
     {"FISD_CONFIG", "The configuration, when no option names one."},
     {"NOTIFY_SOCKET, WATCHDOG_USEC",
      "Set by systemd: fisd says when it is ready, what it does, that it reloads or stops, and "
@@ -68,15 +62,6 @@ static const char units[] =
     "The unit is ready (for systemctl start, and for units that come after it) when the roles "
     "run, and at the latest after 20 seconds: a broker that is away is waited for, not failed on.";
 
-#define ITEMS(out, title, items)                                                                   \
-    do {                                                                                           \
-        roff_section(out, title);                                                                  \
-        for (size_t i_ = 0; i_ < sizeof(items) / sizeof *(items); i_++) {                          \
-            roff_item(out, (items)[i_].head, NULL);                                                \
-            roff_text(out, (items)[i_].text);                                                      \
-        }                                                                                          \
-    } while (0)
-
 void manual_write_page(FILE *out)
 {
     roff_begin(out, "fisd", 8, "make a classifier fairer from a stream, without harm to accuracy");
@@ -90,9 +75,9 @@ void manual_write_page(FILE *out)
     roff_section(out, "DESCRIPTION");
     roff_text(out, description);
     write_options(out);
-    ITEMS(out, "SIGNALS", signals);
-    ITEMS(out, "EXIT STATUS", statuses);
-    ITEMS(out, "ENVIRONMENT", variables);
+    roff_entries(out, "SIGNALS", signals, sizeof signals / sizeof *signals);
+    roff_entries(out, "EXIT STATUS", statuses, sizeof statuses / sizeof *statuses);
+    roff_entries(out, "ENVIRONMENT", variables, sizeof variables / sizeof *variables);
     roff_section(out, "SYSTEMD");
     roff_text(out, units);
     roff_section(out, "SEE ALSO");

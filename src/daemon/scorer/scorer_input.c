@@ -1,5 +1,6 @@
 /* What comes to a scorer: records, heads and, in pool mode, the ledger. */
 #include "daemon/scorer/scorer_host_impl.h"
+#include "daemon/context/message.h"
 #include "wire/head.h"
 
 #define READ_AT_ONCE 1024
@@ -46,14 +47,7 @@ static void take_head_chunk(struct scorer_host *h, const struct stream_message *
 
 static void take_ledger(struct scorer_host *h, const struct stream_message *m)
 {
-    struct wire_message message = {
-        .topic = h->ledger_topics[0],
-        .partition = m->partition,
-        .offset = m->offset,
-        .timestamp_ms = m->timestamp_ms,
-        .key = {m->key, m->key_length},
-        .value = {m->value, m->value_length},
-    };
+    struct wire_message message = message_of(m, h->ledger_topics[0]);
     struct fis_error e;
     int rc = scorer_ledger(h->machine, &message, &e);
     if (rc == -FIS_INPUT)
@@ -137,14 +131,7 @@ static void fill(struct scorer_host *h, struct scorer_slot *s)
     struct scoring_batch *b = &s->batch;
     for (uint32_t i = b->n; i < s->read->count; i++) {
         const struct stream_message *m = &s->read->messages[i];
-        b->messages[i] = (struct wire_message){
-            .topic = h->topics[0],
-            .partition = m->partition,
-            .offset = m->offset,
-            .timestamp_ms = m->timestamp_ms,
-            .key = {m->key, m->key_length},
-            .value = {m->value, m->value_length},
-        };
+        b->messages[i] = message_of(m, h->topics[0]);
     }
     b->n = s->read->count;
 }

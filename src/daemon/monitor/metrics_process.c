@@ -1,4 +1,4 @@
-#include "daemon/monitor/process.h"
+/* Metrics of the process, as the system has them. */
 
 #include <dirent.h>
 #include <math.h>
@@ -6,18 +6,22 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-double process_cpu_seconds(void)
+#include "daemon/monitor/metrics.h"
+
+double metrics_cpu(const struct status *s)
 {
     struct rusage u;
+    (void)s;
     if (getrusage(RUSAGE_SELF, &u) != 0)
         return (double)NAN;
     return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
            1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-double process_resident_bytes(void)
+double metrics_resident(const struct status *s)
 {
     unsigned long all, resident;
+    (void)s;
     FILE *in = fopen("/proc/self/statm", "r");
     if (!in)
         return (double)NAN;
@@ -26,10 +30,11 @@ double process_resident_bytes(void)
     return n == 2 ? (double)resident * (double)sysconf(_SC_PAGESIZE) : (double)NAN;
 }
 
-double process_open_fds(void)
+double metrics_descriptors(const struct status *s)
 {
     DIR *d = opendir("/proc/self/fd");
     double n = -1; /* the directory itself */
+    (void)s;
     if (!d)
         return (double)NAN;
     for (const struct dirent *f; (f = readdir(d));)
