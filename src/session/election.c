@@ -45,7 +45,7 @@ void election_init(struct election *l, const struct election_out *out)
 static void follow(struct election *l, uint64_t now)
 {
     enter(l, ELECTION_STANDBY, now);
-    l->warm = l->waiting_said = l->other_said = false;
+    l->warm = l->waiting_noted = l->other_noted = false;
     l->out.follow(l->out.ctx);
 }
 
@@ -68,7 +68,7 @@ static void leave(struct election *l, uint64_t now)
 
 static void stand_by(struct election *l)
 {
-    l->other_said = true;
+    l->other_noted = true;
     note(l, false, "standby",
          "role=trainer text=\"another trainer leads; this one follows the ledger\"");
 }
@@ -82,7 +82,7 @@ void election_place(struct election *l, bool owns, bool lost, uint64_t now_ms)
              l->warm ? "yes" : "no");
         enter(l, ELECTION_FENCE, now_ms);
         l->out.fence(l->out.ctx);
-    } else if (l->state == ELECTION_STANDBY && !l->other_said) {
+    } else if (l->state == ELECTION_STANDBY && !l->other_noted) {
         stand_by(l);
     } else if (in_office(l) && !owns) {
         /* While it drains, nothing is lost by trying: the id tells who may commit. */
@@ -132,7 +132,7 @@ void election_running(struct election *l, bool restored, uint64_t now_ms)
     l->running = true;
     note(l, false, restored ? "takeover" : "leader", "role=trainer took_ms=%llu text=\"%s\"",
          passed(l->chosen_ms, now_ms),
-         restored ? "leads, and goes on from the ledger" : "leads, and begins anew");
+         restored ? "leads, and goes on from the ledger" : "leads, and starts from the beginning");
 }
 
 static void end(struct election *l, const struct fis_error *failed, uint64_t now)
@@ -207,10 +207,10 @@ void election_committed(struct election *l, uint64_t now_ms)
 
 void election_tick(struct election *l, uint64_t now_ms)
 {
-    if (l->state != ELECTION_STANDBY || l->waiting_said || l->other_said ||
+    if (l->state != ELECTION_STANDBY || l->waiting_noted || l->other_noted ||
         passed(l->since_ms, now_ms) < ELECTION_PATIENCE_MS)
         return;
-    l->waiting_said = true;
+    l->waiting_noted = true;
     note(l, false, "standby",
          "role=trainer text=\"waiting for the place of the trainer that was there: one that was "
          "killed keeps it for session.timeout.ms (group.instance.id gives it back at once)\"");

@@ -11,7 +11,7 @@
  *                                                                                               v
  *   stop in STANDBY, FENCE, CATCH_UP, LEAVING; a failure that is none of these: ----------> STOPPED
  *
- * Leaving lets everything go, the membership too, and begins anew from nothing: one path for a
+ * Leaving lets everything go, the membership too, and begins again from nothing: one path for a
  * leader that lost its place, one whose unit cannot be committed, and one that was fenced. Failures
  * in quick succession (ELECTION_FAILURES_MAX in ELECTION_FAILURES_MS) end it; a loss of the place
  * does not count as one.
@@ -29,7 +29,7 @@
 
 #define ELECTION_FAILURES_MAX 5
 #define ELECTION_FAILURES_MS 120000
-/* In the group and without a place for so long: people are told what is waited for. */
+/* In the group and without a place for so long: a note says what is waited for. */
 #define ELECTION_PATIENCE_MS 3000
 
 enum election_state {
@@ -39,12 +39,12 @@ enum election_state {
     ELECTION_CATCH_UP, /* reads ledger, heads and models once more to their ends */
     ELECTION_LEAD,     /* is the trainer; or is loading what it needs to be */
     ELECTION_DRAIN,    /* commits what is open, then ends */
-    ELECTION_LEAVING,  /* lets go of everything, to begin anew */
+    ELECTION_LEAVING,  /* lets go of everything, to begin again */
     ELECTION_STOPPED
 };
 const char *election_state_name(enum election_state s);
 
-/* What it wants done. Everything may take its time; the answer is the function in brackets. */
+/* What is to be done. Everything may take its time; the answer is the function in brackets. */
 struct election_out {
     void *ctx;
     void (*follow)(void *ctx);   /* join the group, follow the topics [election_place] */
@@ -62,9 +62,9 @@ struct election {
     struct election_out out;
     enum election_state state;
     bool warm, running;
-    bool waiting_said, other_said; /* of a standby's notes */
-    uint64_t since_ms;             /* when the state was entered */
-    uint64_t chosen_ms;            /* when it was elected */
+    bool waiting_noted, other_noted; /* of a standby's notes */
+    uint64_t since_ms;               /* when the state was entered */
+    uint64_t chosen_ms;              /* when it was elected */
     uint32_t failures;
     uint64_t failures_since_ms;
 };
@@ -80,7 +80,7 @@ void election_fenced_others(struct election *l, uint64_t now_ms);
 void election_caught_up(struct election *l, uint64_t now_ms);
 /* The role runs. `restored`: it goes on from a state of the ledger. */
 void election_running(struct election *l, bool restored, uint64_t now_ms);
-/* Something went wrong. fenced, or class ABORT_TXN: it begins anew; else it is the end. In STOPPED
+/* Something went wrong. fenced, or class ABORT_TXN: it begins again; else it is the end. In STOPPED
  * and LEAVING nothing happens any more. */
 void election_failed(struct election *l, const struct fis_error *e, bool fenced, uint64_t now_ms);
 void election_left(struct election *l, uint64_t now_ms);

@@ -157,7 +157,7 @@ static int take_checkpoint(struct memory *m, struct wire_bytes payload, uint64_t
     return 0;
 }
 
-/* One that cannot be read is told when it is needed (memory_conclude). */
+/* One that cannot be read is reported when it is needed (memory_conclude). */
 static void show_state(struct memory *m, const struct wire_message *msg)
 {
     struct wire_ledger_item item;
@@ -232,7 +232,7 @@ int memory_take(struct memory *m, enum memory_topic t, const struct wire_message
                 struct fis_error *e)
 {
     struct fis_error why;
-    m->have_state = false; /* of what is concluded anew */
+    m->have_state = false; /* until it is concluded again */
     int rc = t == MEMORY_LEDGER  ? take_ledger(m, msg, &why)
              : t == MEMORY_HEADS ? take_head(m, msg, &why)
                                  : take_model(m, msg, &why);
@@ -282,7 +282,7 @@ static int check_newer(const struct memory *m, enum memory_topic t, uint64_t the
         return 0;
     return fis_fail(e, FIS_FATAL,
                     "%s: %s %llu is newer than the ledger %s, which knows %llu at most: the topics "
-                    "are of different times. Make ledger, heads and models anew and restore all "
+                    "are of different times. Recreate ledger, heads and models and restore all "
                     "three from one backup",
                     m->topics[t], what, (unsigned long long)there, m->topics[MEMORY_LEDGER],
                     (unsigned long long)ledger);

@@ -33,7 +33,7 @@ static int reset(struct session *s, const struct session_input *in, struct fis_e
                      : bad         ? LOG_LEVEL_WARN
                                    : LOG_LEVEL_INFO,
                      "offsets_lost",
-                     "topic=%s partition=%d wanted=%lld first_kept=%lld lost=%lld%s%s",
+                     "topic=%s partition=%d expected=%lld first_kept=%lld lost=%lld%s%s",
                      s->o.topics[in->topic], (int)in->partition, (long long)in->expected,
                      (long long)in->first, (long long)in->lost,
                      in->recreated ? " text=\"the topic was recreated\"" : "",

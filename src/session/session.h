@@ -2,8 +2,8 @@
  * A trainer's session: the engine around the trainer role (role/trainer.h). It decides everything
  * that the place where the role runs must decide: whether this process leads, what it restores,
  * which message the role gets next, when a job runs, what makes a unit of commit. It does no I/O
- * and knows no clock; all that it needs done goes through struct session_ports. Three programs bind
- * the ports: the daemon to Kafka, the simulator to its broker, the lab to a pool in memory.
+ * and knows no clock; all that it needs done goes through struct session_ports. The daemon
+ * binds the ports to Kafka, the simulator to its broker, tests/kit/session to topics in memory.
  *
  * Life. A session joins the trainers' group and follows the ledger, the heads and the models as a
  * standby. Once elected it fences any other trainer, reads the three topics to their ends, and

@@ -123,9 +123,9 @@ int session_maybe_commit(struct session *s, struct fis_error *e)
     if (s->committing || (s->now.mono_ms < s->commit_ms && !drains))
         return trainer_wire_failed(&s->wire, e) ? -1 : 0;
     s->commit_ms = s->now.mono_ms + s->o.commit_ms;
-    /* A job owns the role, which said all before it began. */
+    /* A job owns the role, which sent all before it began. */
     if (!trainer_role_busy(s->role) && trainer_role_flush(s->role, s->now, e) < 0)
         return -1;
-    /* Half of what the role said is worse than nothing: it would be committed as if it were all. */
+    /* Half of what the role sent is worse than nothing: it would be committed as if it were all. */
     return trainer_wire_failed(&s->wire, e) ? -1 : commit(s, e);
 }

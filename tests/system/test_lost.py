@@ -112,7 +112,7 @@ def _():
             same(p.stop(), 0, "exit status")
             answer(p, ids[8:20])
             delete_records(p.topic("labels"), 0, 18)  # ten of the twelve, unread
-            p.start(ready=r" error offsets_lost topic=\S+\.labels partition=0 wanted=8 "
+            p.start(ready=r" error offsets_lost topic=\S+\.labels partition=0 expected=8 "
                           r"first_kept=18 lost=10 ")
             p.wait_log(r" labels_lost labels=10 expired=24 ")
             wait(lambda: len(used(p)) == 10, "the two that were left, late", alive=p.alive)

@@ -130,18 +130,18 @@ static void committed(struct outbox *b)
     b->count = 0;
 }
 
-static int end_at_least_once(struct outbox *b, struct fis_error *e, bool *said)
+static int end_at_least_once(struct outbox *b, struct fis_error *e, bool *trouble)
 {
     if (!b->committing || stream_producer_outstanding(b->producer) > 0)
         return 0;
     int rc = b->count ? stream_consumer_commit(b->member, b->offsets, b->count, e) : 0;
     committed(b);
-    *said = rc == -FIS_RETRY; /* the next unit commits further on */
-    return *said ? 0 : rc;
+    *trouble = rc == -FIS_RETRY; /* the next unit commits further on */
+    return *trouble ? 0 : rc;
 }
 
 static int txn_result(struct outbox *b, const struct stream_txn_result *r, struct fis_error *e,
-                      bool *said)
+                      bool *trouble)
 {
     if (r->error.kind == FIS_OK) {
         if (r->job == STREAM_TXN_JOB_INIT)
@@ -153,7 +153,7 @@ static int txn_result(struct outbox *b, const struct stream_txn_result *r, struc
     *e = r->error;
     if (r->error.kind != FIS_RETRY)
         return -1;
-    *said = true;
+    *trouble = true;
     struct fis_error again;
     int rc = r->job == STREAM_TXN_JOB_INIT
                  ? stream_txn_init(b->txn, TXN_TIMEOUT_MS, &again)
@@ -177,34 +177,34 @@ static void on_report(void *arg, uint64_t token, enum fis_error_kind kind, const
              text);
 }
 
-static int serve(struct outbox *b, struct fis_error *e, bool *said)
+static int serve(struct outbox *b, struct fis_error *e, bool *trouble)
 {
     struct stream_txn_result r;
-    *said = false;
+    *trouble = false;
     stream_producer_poll(b->producer, on_report, b);
     if (stream_producer_error(b->producer, e)) {
         if (e->kind == FIS_FATAL)
             return -1;
-        *said = true;
+        *trouble = true;
     }
     if (b->txn) {
-        if (stream_txn_thread_poll(b->txn, &r) && txn_result(b, &r, e, said) < 0)
+        if (stream_txn_thread_poll(b->txn, &r) && txn_result(b, &r, e, trouble) < 0)
             return -1;
-    } else if (end_at_least_once(b, e, said) < 0) {
+    } else if (end_at_least_once(b, e, trouble) < 0) {
         return -1;
     }
     /* The result of a commit that is under way says why its messages were given up. */
-    bool told_soon = b->txn && b->committing && b->failed.kind == FIS_ABORT_TXN;
-    if (b->failed.kind != FIS_OK && !told_soon) {
+    bool reported_soon = b->txn && b->committing && b->failed.kind == FIS_ABORT_TXN;
+    if (b->failed.kind != FIS_OK && !reported_soon) {
         *e = b->failed;
         return -1;
     }
     return 0;
 }
 
-int outbox_turn(struct outbox *b, struct fis_error *e, bool *said)
+int outbox_turn(struct outbox *b, struct fis_error *e, bool *trouble)
 {
-    int rc = serve(b, e, said);
+    int rc = serve(b, e, trouble);
     /* The id was forgotten in a quiet week: a new producer goes on, whatever met it first. */
     if (rc < 0 && b->txn && stream_producer_ended(b->producer) == STREAM_PRODUCER_EXPIRED)
         e->kind = FIS_ABORT_TXN;

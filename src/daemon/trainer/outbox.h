@@ -44,7 +44,7 @@ int outbox_commit(struct outbox *o, struct stream_consumer *member,
 bool outbox_fenced(const struct outbox *o);
 /* Serves reports and results. Negative: the unit cannot be committed; ABORT_TXN, or fenced: close,
  * and go on from the ledger; else stop. RETRY conditions are reported in *e with return value 0 and
- * *said true. */
-int outbox_turn(struct outbox *o, struct fis_error *e, bool *said) FIS_MUST_CHECK;
+ * *trouble true. */
+int outbox_turn(struct outbox *o, struct fis_error *e, bool *trouble) FIS_MUST_CHECK;
 
 #endif

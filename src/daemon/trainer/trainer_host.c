@@ -387,12 +387,12 @@ static void serve_member(struct trainer_host *h)
 static void serve_outbox(struct trainer_host *h)
 {
     struct fis_error e;
-    bool said;
-    if (outbox_turn(h->side.outbox, &e, &said) < 0) {
+    bool trouble;
+    if (outbox_turn(h->side.outbox, &e, &trouble) < 0) {
         session_failed(h->session, &e, context_now());
         return;
     }
-    if (said)
+    if (trouble)
         context_trouble(h->ctx, "trainer", &e);
     if (!outbox_ready(h->side.outbox))
         return;

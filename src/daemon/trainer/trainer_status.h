@@ -22,7 +22,7 @@ struct trainer_validation_status {
 
 struct trainer_status {
     bool on;        /* the process has the role */
-    bool want_best; /* `best` is wanted; else it may be older than the rest */
+    bool want_best; /* `best` is to be new; else it may be older than the rest */
     bool running;   /* it leads, and has gone on from the ledger or begun */
     bool busy;      /* a job trains; figures are those of its begin */
     enum trainer_job job;
