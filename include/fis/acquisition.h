@@ -56,11 +56,12 @@ struct fis_acquisition {
 
     /* What needs more than the head is scored here instead, x [n][d]; NULL: as above. Scores are
      * finite, or FIS_NOT_A_CANDIDATE. begin: the copies are warm; refreshed: the anchor and the
-     * directions are new. Both may be NULL. */
+     * directions are new; end: the trainer goes, perhaps before begin. Each may be NULL. */
     void (*batch)(const struct fis_criteria *c, const struct fis_id *const *ids, const float *x,
                   uint32_t n, float *scores);
     int (*begin)(void *state, const struct fis_learner *t, struct fis_error *e);
     int (*refreshed)(void *state, const struct fis_learner *t, struct fis_error *e);
+    void (*end)(void *state);
 };
 
 extern const struct fis_acquisition fis_acquisition_fis_plus, fis_acquisition_fis,

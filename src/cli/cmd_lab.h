@@ -22,7 +22,7 @@ struct cmd_lab_options {
     const char *json, *markdown, *plots, *cache, *resume;
     char delimiter;
     const char *csv, *label, *sensitive, *positive, *leave_out;
-    const char *epsilon, *publish, *predictions, *set;
+    const char *epsilon, *publish, *predictions, *files, *set;
     bool path, one_pass;
 };
 /* Rows of a cli_option table, for a struct that has a cmd_lab_options at its beginning. */

@@ -9,6 +9,7 @@
 
 #include "fis/mem.h"
 #include "lab/exp_variant.h"
+#include "lab/files.h"
 #include "lab/predictions.h"
 #include "base/decimal.h"
 
@@ -168,9 +169,13 @@ static int take_choices(const struct cmd_lab_options *o, struct cmd_lab_plan *p,
         p->publish = LAB_PUBLISH_EVERY;
     else if (o->publish && strcmp(o->publish, "once"))
         return fis_fail(e, FIS_INPUT, "--publish: found '%s', allowed once, every", o->publish);
+    if (o->predictions && o->files)
+        return fis_fail(e, FIS_INPUT, "--files: not together with --predictions");
+    if (o->files && mkdir(o->files, 0777) < 0 && errno != EEXIST)
+        return fis_fail(e, FIS_INPUT, "--files: %s: %s", o->files, strerror(errno));
     if (o->predictions && mkdir(o->predictions, 0777) < 0 && errno != EEXIST)
         return fis_fail(e, FIS_INPUT, "--predictions: %s: %s", o->predictions, strerror(errno));
-    p->hooks = lab_predictions_hooks(o->predictions);
+    p->hooks = o->files ? lab_files_hooks(o->files) : lab_predictions_hooks(o->predictions);
     return lab_regime_find(o->regime ? o->regime : "scarce", &p->regime, e);
 }
 
@@ -228,7 +233,7 @@ static int add_jobs(const struct cmd_lab_plan *p, const struct cmd_lab_options *
         struct lab_job job = {.key = {.regime = p->regime}, .task = task, .method = p->methods[m]};
         lab_options_default(task->spec, p->regime, &job.options);
         job.options.seed = seed;
-        job.hooks = o->predictions ? &p->hooks : NULL;
+        job.hooks = o->predictions || o->files ? &p->hooks : NULL;
         job.options.publish = p->publish;
         job.options.epsilon = p->epsilon;
         job.options.one_pass = o->one_pass;

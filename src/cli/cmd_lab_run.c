@@ -93,6 +93,8 @@ static const struct cli_option options[] = {
      "a window of the pool a round, as a stream, not all of it"},
     {"predictions", 0, CLI_TEXT, CMD_LAB_AT(predictions), "DIR",
      "what is published says of the test rows, a CSV file a run (not of runs read with --resume)"},
+    {"files", 0, CLI_TEXT, CMD_LAB_AT(files), "DIR",
+     "each run as files for fisd: its split, a configuration, and its versions with their weights"},
     {"set", 0, CLI_TEXT, CMD_LAB_AT(set), "\"NAME=VALUE …\"",
      "other options of the runs: \"standardise=1 boost=.25\"; --set help lists them"},
     {"path", 0, CLI_FLAG, CMD_LAB_AT(path), NULL, "test figures after every round too"},

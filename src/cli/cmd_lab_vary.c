@@ -91,8 +91,10 @@ const struct cli_command cmd_lab_delay = {
     .arguments = "[options]",
     .summary = "labels that come one or two rounds late",
     .text =
-        "What is asked for in a round is answered in the same one, the next, or the one after.\n"
-        "Labels that are not there at the end are not learnt from.",
+        "A round's answers come evenly over two or four rounds' time, so one or two rounds late "
+        "in\n"
+        "the mean. A round ends at its deadline with the labels that are in; the others count in\n"
+        "the round in which they come. Labels that are not there at the end are not learnt from.",
     .options = options,
     .run = run_delay,
 };

@@ -18,7 +18,6 @@ enum { MEMBERS = 5 };
 #define TRAIN_STREAM 120u
 
 struct bald {
-    struct lab_labelled labelled;
     struct lab_sgd *sgd[MEMBERS];
     float *params[MEMBERS];
     float *mean, *entropy; /* [LAB_SCORE_ROWS][K], [LAB_SCORE_ROWS] */
@@ -28,7 +27,7 @@ struct bald {
 static int make_member(struct lab_run *r, struct bald *b, uint32_t m, struct fis_error *e)
 {
     const struct lab_sgd_options o = lab_labelled_sgd(r, TRAIN_STREAM + m);
-    const struct lab_sgd_rows rows = lab_labelled_rows(&b->labelled, r);
+    const struct lab_sgd_rows rows = lab_labelled_rows(r);
     struct fis_rng rng;
     b->sgd[m] = lab_sgd_new(&o, e);
     b->params[m] = fis_alloc(r->n_params, sizeof(float));
@@ -41,8 +40,9 @@ static int make_member(struct lab_run *r, struct bald *b, uint32_t m, struct fis
                          b->params[m], 0, NULL, e);
 }
 
-static int begin(struct lab_run *r, struct fis_error *e)
+static int begin(void *state, const struct fis_learner *t, struct fis_error *e)
 {
+    struct lab_run *r = state;
     struct bald *b = fis_calloc(1, sizeof *b);
     if (!b)
         return fis_fail(e, FIS_NOMEM, "bald: no memory");
@@ -51,28 +51,30 @@ static int begin(struct lab_run *r, struct fis_error *e)
     b->entropy = fis_alloc(LAB_SCORE_ROWS, sizeof *b->entropy);
     if (!b->mean || !b->entropy)
         return fis_fail(e, FIS_NOMEM, "bald: no memory");
-    b->steps = fis_learner_counts(r->learner).steps;
-    int rc = lab_labelled_update(&b->labelled, r, e);
+    b->steps = fis_learner_counts(t).steps;
+    int rc = 0;
     for (uint32_t m = 0; rc == 0 && m < MEMBERS; m++)
         rc = make_member(r, b, m, e);
     return rc;
 }
 
-static int refreshed(struct lab_run *r, struct fis_error *e)
+static int refreshed(void *state, const struct fis_learner *t, struct fis_error *e)
 {
+    struct lab_run *r = state;
     struct bald *b = r->acquisition_state;
-    const uint64_t now = fis_learner_counts(r->learner).steps;
+    const uint64_t now = fis_learner_counts(t).steps;
     const uint32_t steps = now > b->steps ? (uint32_t)(now - b->steps) : 0; /* rolled back: none */
     b->steps = now;
-    int rc = lab_labelled_update(&b->labelled, r, e);
-    const struct lab_sgd_rows rows = lab_labelled_rows(&b->labelled, r);
+    const struct lab_sgd_rows rows = lab_labelled_rows(r);
+    int rc = 0;
     for (uint32_t m = 0; rc == 0 && m < MEMBERS; m++)
         rc = lab_sgd_steps(b->sgd[m], &rows, steps, b->params[m], 0, NULL, e);
     return rc;
 }
 
-static void end(struct lab_run *r)
+static void end(void *state)
 {
+    struct lab_run *r = state;
     struct bald *b = r->acquisition_state;
     if (!b)
         return;
@@ -82,7 +84,6 @@ static void end(struct lab_run *r)
     }
     fis_free(b->mean);
     fis_free(b->entropy);
-    lab_labelled_done(&b->labelled);
     fis_free(b);
 }
 
@@ -94,13 +95,10 @@ static float entropy_of(const float *p, uint32_t classes)
     return (float)h;
 }
 
-static int score(struct lab_run *r, const float *x, const uint32_t *rows, uint32_t n, float *scores,
-                 struct fis_error *e)
+static void score_some(struct lab_run *r, const float *x, uint32_t n, float *scores)
 {
     struct bald *b = r->acquisition_state;
     const uint32_t k = r->classes;
-    (void)rows;
-    (void)e;
     memset(b->mean, 0, (size_t)n * k * sizeof *b->mean);
     memset(b->entropy, 0, n * sizeof *b->entropy);
     for (uint32_t m = 0; m < MEMBERS; m++) {
@@ -111,14 +109,25 @@ static int score(struct lab_run *r, const float *x, const uint32_t *rows, uint32
         for (uint32_t i = 0; i < n; i++)
             b->entropy[i] += entropy_of(r->p + (size_t)i * k, k) / MEMBERS;
     }
-    for (uint32_t i = 0; i < n; i++)
-        scores[i] = entropy_of(b->mean + (size_t)i * k, k) - b->entropy[i];
-    return 0;
+    for (uint32_t i = 0; i < n; i++, scores += FIS_MAX_CRITERIA) {
+        scores[0] = entropy_of(b->mean + (size_t)i * k, k) - b->entropy[i];
+        scores[1] = FIS_NOT_A_CANDIDATE;
+    }
 }
 
-const struct lab_acquisition lab_acquisition_bald = {.name = "bald",
-                                                     .algorithm = &fis_acquisition_entropy,
+static void batch(const struct fis_criteria *c, const struct fis_id *const *ids, const float *x,
+                  uint32_t n, float *scores)
+{
+    struct lab_run *r = c->state;
+    (void)ids;
+    for (uint32_t i = 0; i < n; i += LAB_SCORE_ROWS)
+        score_some(r, x + (size_t)i * r->split->d, n - i < LAB_SCORE_ROWS ? n - i : LAB_SCORE_ROWS,
+                   scores + (size_t)i * FIS_MAX_CRITERIA);
+}
+
+const struct fis_acquisition lab_acquisition_bald = {.name = "bald",
+                                                     .criteria = {"bald"},
+                                                     .batch = batch,
                                                      .begin = begin,
                                                      .refreshed = refreshed,
-                                                     .end = end,
-                                                     .score = score};
+                                                     .end = end};

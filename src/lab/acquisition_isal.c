@@ -23,7 +23,6 @@
 #define STREAM 130u
 
 struct isal {
-    struct lab_labelled labelled;
     uint32_t *drawn, drawn_capacity;
     float *x, *direction, *gradient; /* x [CURVATURE_ROWS][d] */
     float *dlogits;                  /* [LAB_SCORE_ROWS][K] */
@@ -32,8 +31,10 @@ struct isal {
     uint32_t refreshes;
 };
 
-static int begin(struct lab_run *r, struct fis_error *e)
+static int begin(void *state, const struct fis_learner *t, struct fis_error *e)
 {
+    struct lab_run *r = state;
+    (void)t;
     struct isal *s = fis_calloc(1, sizeof *s);
     if (!s)
         return fis_fail(e, FIS_NOMEM, "isal: no memory");
@@ -48,8 +49,9 @@ static int begin(struct lab_run *r, struct fis_error *e)
     return 0;
 }
 
-static void end(struct lab_run *r)
+static void end(void *state)
 {
+    struct lab_run *r = state;
     struct isal *s = r->acquisition_state;
     if (!s)
         return;
@@ -57,25 +59,21 @@ static void end(struct lab_run *r)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         fis_free(all[i]);
     fis_panel_unref(s->panel);
-    lab_labelled_done(&s->labelled);
     fis_free(s);
 }
 
 /* x: the first of a shuffle of the labelled rows; returns how many. */
 static int draw(struct lab_run *r, struct isal *s, struct fis_error *e)
 {
-    int rc = lab_labelled_update(&s->labelled, r, e);
-    const uint32_t n = s->labelled.n;
-    if (rc == 0 && n > s->drawn_capacity) {
+    const uint32_t n = r->n_labelled;
+    if (n > s->drawn_capacity) {
         fis_free(s->drawn);
         s->drawn_capacity = 0;
         if (!(s->drawn = fis_alloc(2 * (size_t)n, sizeof *s->drawn)))
             return fis_fail(e, FIS_NOMEM, "isal: no memory for %u rows", n);
         s->drawn_capacity = 2 * n;
     }
-    if (rc < 0)
-        return rc;
-    memcpy(s->drawn, s->labelled.rows, n * sizeof *s->drawn);
+    memcpy(s->drawn, r->labelled, n * sizeof *s->drawn);
     fis_rng_shuffle(&s->rng, s->drawn, n);
     const uint32_t rows = n < CURVATURE_ROWS ? n : CURVATURE_ROWS;
     for (uint32_t i = 0; i < rows; i++)
@@ -113,8 +111,9 @@ static void reference_gradient(struct lab_run *r, struct isal *s)
 }
 
 /* The first refresh, and then the last one of every round. */
-static int refreshed(struct lab_run *r, struct fis_error *e)
+static int refreshed(void *state, const struct fis_learner *t, struct fis_error *e)
 {
+    struct lab_run *r = state;
     struct isal *s = r->acquisition_state;
     if (s->refreshes++ % r->o->refreshes)
         return 0;
@@ -123,7 +122,7 @@ static int refreshed(struct lab_run *r, struct fis_error *e)
         return rows;
     reference_gradient(r, s);
     const struct lab_isal a = {.shape = &r->shape,
-                               .params = fis_learner_anchor(r->learner),
+                               .params = fis_learner_anchor(t),
                                .x = s->x,
                                .n = (uint32_t)rows,
                                .damping = DAMPING};
@@ -137,30 +136,37 @@ static int refreshed(struct lab_run *r, struct fis_error *e)
 }
 
 /* The influence of label k is u_k - p.u with u the tangent of the logits along s. */
-static int score(struct lab_run *r, const float *x, const uint32_t *rows, uint32_t n, float *scores,
-                 struct fis_error *e)
+static void score_some(struct lab_run *r, const float *x, uint32_t n, float *scores)
 {
     struct isal *s = r->acquisition_state;
     const uint32_t classes = r->classes;
     float *u = r->infl_acc;
-    (void)rows;
-    (void)e;
     fis_panel_tangents(s->panel, x, n, r->scratch, r->p, u);
     fis_softmax(r->p, n, classes, r->p);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++, scores += FIS_MAX_CRITERIA) {
         const float *p = r->p + (size_t)i * classes, *at = u + (size_t)i * classes;
         const uint32_t own = fis_proxy_label(2, p, NULL, classes);
         float mean = 0;
         for (uint32_t k = 0; k < classes; k++)
             mean += p[k] * at[k];
-        scores[i] = mean - at[own];
+        scores[0] = mean - at[own];
+        scores[1] = FIS_NOT_A_CANDIDATE;
     }
-    return 0;
 }
 
-const struct lab_acquisition lab_acquisition_isal = {.name = "isal",
-                                                     .algorithm = &fis_acquisition_entropy,
+static void batch(const struct fis_criteria *c, const struct fis_id *const *ids, const float *x,
+                  uint32_t n, float *scores)
+{
+    struct lab_run *r = c->state;
+    (void)ids;
+    for (uint32_t i = 0; i < n; i += LAB_SCORE_ROWS)
+        score_some(r, x + (size_t)i * r->split->d, n - i < LAB_SCORE_ROWS ? n - i : LAB_SCORE_ROWS,
+                   scores + (size_t)i * FIS_MAX_CRITERIA);
+}
+
+const struct fis_acquisition lab_acquisition_isal = {.name = "isal",
+                                                     .criteria = {"isal"},
+                                                     .batch = batch,
                                                      .begin = begin,
                                                      .refreshed = refreshed,
-                                                     .end = end,
-                                                     .score = score};
+                                                     .end = end};

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/decimal.h"
-#include "fis/defaults.h"
 
 /* ---- settings ------------------------------------------------------------------------------- */
 
@@ -168,42 +167,20 @@ int lab_variant_make(const char *text, const struct lab_options *base, const str
                         v.validation);
     uint32_t *labels = &v.options.protocol.labels_per_round;
     *labels = (uint32_t)lround(fmax(1, v.budget * *labels));
-    if (v.validation < 1) { /* what a run decides by the split's rows */
+    if (v.validation < 1) {
         uint32_t n = share_of(&v, validation_rows(&v, task));
         if (n < 2)
             return fis_fail(e, FIS_INPUT, "setting validation: %g leaves %u rows", v.validation, n);
-        if (v.options.folds == 0)
-            v.options.folds = n >= FIS_DEFAULT_ROWS_FOR_AUTO ? 2 : 1;
-        if (v.options.precondition < 0)
-            v.options.precondition = n >= FIS_DEFAULT_ROWS_FOR_AUTO;
+        v.options.validation_rows = n;
     }
     *out = v;
     return 0;
 }
 
-/* The trainer gets the first so many of its validation rows, which are in random order. */
-static int keep_share(void *arg, struct lab_run *r, struct fis_error *e)
-{
-    const struct lab_variant *v = arg;
-    const struct lab_split *s = r->split;
-    const struct fis_rows rows = {.n = share_of(v, s->n_validation),
-                                  .d = s->d,
-                                  .x = s->validation_x,
-                                  .y = s->validation_y,
-                                  .group = s->validation_group};
-    r->result->n_validation = rows.n;
-    if (r->method->publication->copies == FIS_COPIES_MIXED)
-        r->directions.precondition = 0; /* as published */
-    return fis_learner_set_validation(r->learner, &rows, s->task->n_groups, e);
-}
-
 const struct lab_hooks *lab_variant_hooks(struct lab_variant *v)
 {
-    if (noisy(v))
-        v->hooks = lab_noise_hooks(&v->noise);
-    else if (v->validation < 1)
-        v->hooks = (struct lab_hooks){.arg = v, .begun = keep_share};
-    else
+    if (!noisy(v))
         return NULL;
+    v->hooks = lab_noise_hooks(&v->noise);
     return &v->hooks;
 }

@@ -3,14 +3,28 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ACQUISITION(x) &lab_acquisition_##x
+#define CORE(x) &fis_acquisition_##x
+#define OWN(x) &lab_acquisition_##x
 #define PUBLICATION(x) &lab_publication_##x
 
-static const struct lab_acquisition *const acquisitions[] = {
-    ACQUISITION(none), ACQUISITION(random), ACQUISITION(entropy),
-    ACQUISITION(mix),  ACQUISITION(ekg),    ACQUISITION(product),
-    ACQUISITION(fis),  ACQUISITION(bald),   ACQUISITION(isal),
-};
+/* Buys nothing: the initial labels alone. */
+static void no_score(const struct fis_criteria *c, const struct fis_id *id, const float *p,
+                     const float *infl_acc, const float *infl_fair, uint32_t classes, float *scores)
+{
+    (void)c;
+    (void)id;
+    (void)p;
+    (void)infl_acc;
+    (void)infl_fair;
+    (void)classes;
+    (void)scores;
+}
+
+const struct fis_acquisition lab_acquisition_none = {
+    .name = "none", .criteria = {"none"}, .score = no_score};
+
+/* The lab's further ones; the daemon's come first. */
+static const struct fis_acquisition *const acquisitions[] = {OWN(none), OWN(bald), OWN(isal)};
 
 static const struct lab_publication *const publications[] = {
     PUBLICATION(plain),      PUBLICATION(pub), PUBLICATION(fis),         PUBLICATION(jtt),
@@ -19,31 +33,30 @@ static const struct lab_publication *const publications[] = {
 
 static const struct {
     const char *name;
-    const struct lab_acquisition *acquisition;
+    const struct fis_acquisition *acquisition;
     const struct lab_publication *publication;
     const char *summary;
 } named[] = {
-    {"base", ACQUISITION(none), PUBLICATION(plain), "the initial labels alone (ERM)"},
-    {"random", ACQUISITION(random), PUBLICATION(plain), "random labels, all learnt from alike"},
-    {"entropy", ACQUISITION(entropy), PUBLICATION(plain),
+    {"base", OWN(none), PUBLICATION(plain), "the initial labels alone (ERM)"},
+    {"random", CORE(random), PUBLICATION(plain), "random labels, all learnt from alike"},
+    {"entropy", CORE(entropy), PUBLICATION(plain),
      "the least certain (what the paper's program calls BALD)"},
-    {"bald", ACQUISITION(bald), PUBLICATION(plain), "mutual information of an ensemble of five"},
-    {"isal", ACQUISITION(isal), PUBLICATION(plain),
+    {"bald", OWN(bald), PUBLICATION(plain), "mutual information of an ensemble of five"},
+    {"isal", OWN(isal), PUBLICATION(plain),
      "influence on the validation loss at the model's own label, by H^-1"},
-    {"jtt", ACQUISITION(random), PUBLICATION(jtt),
+    {"jtt", CORE(random), PUBLICATION(jtt),
      "random labels; Just Train Twice, what is wrong counts 20 times"},
-    {"random+val", ACQUISITION(random), PUBLICATION(random_val),
+    {"random+val", CORE(random), PUBLICATION(random_val),
      "random labels; then fairness-regularised training on the validation rows"},
-    {"fis", ACQUISITION(fis), PUBLICATION(fis), "Algorithm 1 as published, with its roll-back"},
-    {"fis+", ACQUISITION(mix), PUBLICATION(pub), "the default of fisd"},
-    {"ekg", ACQUISITION(ekg), PUBLICATION(pub), "expected kept gain alone, published as fis+"},
-    {"product", ACQUISITION(product), PUBLICATION(pub),
-     "expected kept gain x entropy, published as fis+"},
-    {"random+pub", ACQUISITION(random), PUBLICATION(pub), "random labels, published as fis+"},
-    {"entropy+pub", ACQUISITION(entropy), PUBLICATION(pub), "the least certain, published as fis+"},
-    {"fis+ft", ACQUISITION(mix), PUBLICATION(ft), "fis+ with the fine-tune option"},
-    {"random+pub+ft", ACQUISITION(random), PUBLICATION(ft), "random labels, published as fis+ft"},
-    {"group-aware", ACQUISITION(random), PUBLICATION(group_aware),
+    {"fis", CORE(fis), PUBLICATION(fis), "Algorithm 1 as published, with its roll-back"},
+    {"fis+", CORE(fis_plus), PUBLICATION(pub), "the default of fisd"},
+    {"ekg", CORE(ekg), PUBLICATION(pub), "expected kept gain alone, published as fis+"},
+    {"product", CORE(product), PUBLICATION(pub), "expected kept gain x entropy, published as fis+"},
+    {"random+pub", CORE(random), PUBLICATION(pub), "random labels, published as fis+"},
+    {"entropy+pub", CORE(entropy), PUBLICATION(pub), "the least certain, published as fis+"},
+    {"fis+ft", CORE(fis_plus), PUBLICATION(ft), "fis+ with the fine-tune option"},
+    {"random+pub+ft", CORE(random), PUBLICATION(ft), "random labels, published as fis+ft"},
+    {"group-aware", CORE(random), PUBLICATION(group_aware),
      "random labels, regularised with the group of every training row; privileged"},
 };
 
@@ -73,15 +86,25 @@ static int no_such(const char *name, struct fis_error *e)
                     name, names);
 }
 
+static const struct fis_acquisition *acquisition_at(uint32_t i)
+{
+    uint32_t core = 0;
+    while (fis_acquisition_at(core))
+        core++;
+    if (i < core)
+        return fis_acquisition_at(i);
+    return i - core < ACQUISITIONS ? acquisitions[i - core] : NULL;
+}
+
 /* "ekg/plain" */
 static int pair(const char *name, struct lab_method *out, struct fis_error *e)
 {
     const char *slash = strchr(name, '/');
     size_t length = slash ? (size_t)(slash - name) : 0;
-    for (uint32_t i = 0; slash && i < ACQUISITIONS; i++)
-        if (strlen(acquisitions[i]->name) == length &&
-            memcmp(acquisitions[i]->name, name, length) == 0)
-            out->acquisition = acquisitions[i];
+    for (uint32_t i = 0; slash && acquisition_at(i); i++)
+        if (strlen(acquisition_at(i)->name) == length &&
+            memcmp(acquisition_at(i)->name, name, length) == 0)
+            out->acquisition = acquisition_at(i);
     for (uint32_t i = 0; slash && i < PUBLICATIONS; i++)
         if (strcmp(publications[i]->name, slash + 1) == 0)
             out->publication = publications[i];

@@ -100,7 +100,7 @@ static int make_state(struct lab_run *r, struct lab_noisy *s, struct fis_error *
                                         .groups = r->split->task->n_groups,
                                         .trim = lab_noise_trims(s->o),
                                         .confidence = s->o->confidence,
-                                        .surrogate = r->directions.surrogate};
+                                        .surrogate = r->directions->surrogate};
     s->model.cells = fis_alloc(m * k * k, sizeof *s->model.cells);
     if (!s->p || !s->posterior || !s->groups || !s->trimmed || !s->t || !s->t_groups ||
         !s->model.cells)
@@ -121,8 +121,8 @@ static int begun(void *arg, struct lab_run *r, struct fis_error *e)
     if (rc == 0)
         rc = make_noise(r, s->o, e);
     if (rc == 0 && s->o->correction != LAB_CORRECT_NONE && (s->o->where & LAB_CORRECT_GUIDE)) {
-        r->directions.losses = lab_noise_losses;
-        r->directions.losses_arg = &s->model;
+        r->directions->losses = lab_noise_losses;
+        r->directions->losses_arg = &s->model;
     }
     return rc;
 }
@@ -217,7 +217,7 @@ static int blur_directions(struct lab_run *r, struct lab_noisy *s, struct fis_er
 /* The directions again, now that the noise is known. */
 static int direct_again(struct lab_run *r, struct fis_error *e)
 {
-    int rc = fis_learner_refresh(r->learner, &r->directions, NULL, e);
+    int rc = fis_learner_refresh(r->learner, r->directions, NULL, e);
     r->panel = fis_learner_panel(r->learner);
     if (rc == 0 && r->method->publication->copies == FIS_COPIES_BOOSTED)
         fis_learner_review(r->learner);
@@ -237,10 +237,10 @@ static int refreshed(void *arg, struct lab_run *r, struct fis_error *e)
     if (lab_noise_forwards(o)) {
         const int first = !s->known;
         rc = lab_noise_know(r, s, e);
-        if (rc == 0 && first && r->panel && r->directions.losses)
+        if (rc == 0 && first && r->panel && r->directions->losses)
             rc = direct_again(r, e);
     }
-    if (rc == 0 && o->correction != LAB_CORRECT_NONE && (o->where & LAB_CORRECT_GATE) && r->gate)
+    if (rc == 0 && o->correction != LAB_CORRECT_NONE && (o->where & LAB_CORRECT_GATE))
         rc = correct_gate(r, s, e);
     if (rc == 0 && r->panel && o->direction_noise > 0)
         rc = blur_directions(r, s, e);

@@ -3,21 +3,15 @@
 #include <math.h>
 #include <string.h>
 
-int lab_points_begin(struct lab_run *r, struct fis_error *e)
-{
-    return lab_gate_make(
-        r, r->o->publish == LAB_PUBLISH_EVERY ? FIS_GATE_RULE_FAIRER : FIS_GATE_RULE_ALWAYS, 0, e);
-}
-
 int lab_points_publish(struct lab_run *r, const struct fis_gate_points *p, int last, float *params,
                        struct fis_error *e)
 {
-    struct fis_gate_judgement j;
-    int rc = fis_gate_judge_points(r->gate, r->learner, p, &j, params, e);
+    struct fis_gate_judgement *j = r->judgement;
+    int rc = fis_gate_judge_points(r->gate, r->learner, p, j, params, e);
     if (rc < 0)
         return rc;
-    if (j.verdict == FIS_PUBLISH) {
-        r->result->interpolation = j.interpolation;
+    if (j->verdict == FIS_PUBLISH) {
+        r->result->interpolation = j->interpolation;
         return 0;
     }
     r->result->rounds_rejected += r->o->publish == LAB_PUBLISH_EVERY || last;

@@ -4,8 +4,6 @@
 
 #include "lab/run.h"
 
-/* lab_publication.begin: a gate by the run's rule of publication. */
-int lab_points_begin(struct lab_run *r, struct fis_error *e) FIS_MUST_CHECK;
 /* The gate's pick among the points goes to params. Where it refuses: once at the end, the anchor
  * stands; with the rule of replacement, params keeps what is served. */
 int lab_points_publish(struct lab_run *r, const struct fis_gate_points *p, int last, float *params,

@@ -39,10 +39,10 @@ static uint32_t guide_rows(const struct lab_run *r, uint32_t fold, uint32_t *ind
     return n;
 }
 
-static int tune(struct lab_run *r, uint32_t fold, struct lab_fair_term *term,
-                const struct lab_labelled *l, float *work, float *end, struct fis_error *e)
+static int tune(struct lab_run *r, uint32_t fold, struct lab_fair_term *term, float *work,
+                float *end, struct fis_error *e)
 {
-    const struct lab_sgd_rows rows = lab_labelled_rows(l, r);
+    const struct lab_sgd_rows rows = lab_labelled_rows(r);
     const uint32_t steps = r->o->protocol.steps_per_round;
     struct lab_sgd_options o = lab_labelled_sgd(r, STREAM + fold);
     o.extra = lab_fair_term_add;
@@ -61,22 +61,20 @@ static int tune(struct lab_run *r, uint32_t fold, struct lab_fair_term *term,
 int lab_finetune(struct lab_run *r, uint32_t fold, float *end, struct fis_error *e)
 {
     const struct lab_fair_term_options o = {.shape = r->shape,
-                                            .directions = &r->directions,
+                                            .directions = r->directions,
                                             .rows = *fis_learner_validation(r->learner),
                                             .weight = WEIGHT};
-    struct lab_labelled l = {0};
     struct lab_fair_term *term = NULL;
     float *work = fis_alloc(r->n_params, sizeof *work);
     uint32_t *index = fis_alloc(o.rows.n, sizeof *index);
-    int rc = lab_labelled_update(&l, r, e);
-    if (rc == 0 && (!work || !index))
+    int rc = 0;
+    if (!work || !index)
         rc = fis_fail(e, FIS_NOMEM, "fine-tune: no memory");
     if (rc == 0 && !(term = lab_fair_term_new(&o, index, guide_rows(r, fold, index), e)))
         rc = fis_fail(e, FIS_NOMEM, "fine-tune: no memory");
     if (rc == 0)
-        rc = tune(r, fold, term, &l, work, end, e);
+        rc = tune(r, fold, term, work, end, e);
     lab_fair_term_free(term);
-    lab_labelled_done(&l);
     fis_free(work);
     fis_free(index);
     return rc;
@@ -102,8 +100,5 @@ static int publish(struct lab_run *r, int last, float *params, struct fis_error 
     return rc;
 }
 
-const struct lab_publication lab_publication_ft = {.name = "ft",
-                                                   .copies = FIS_COPIES_BOOSTED,
-                                                   .by_metric = 1,
-                                                   .begin = lab_points_begin,
-                                                   .publish = publish};
+const struct lab_publication lab_publication_ft = {
+    .name = "ft", .copies = FIS_COPIES_BOOSTED, .by_metric = true, .publish = publish};

@@ -20,7 +20,6 @@ enum { STEPS = 10 };
 
 struct aware {
     struct fis_direction_options directions; /* without a correction that validation rows need */
-    struct lab_labelled labelled;
     struct lab_fair_term *term;
     struct lab_sgd *sgd;
     float *params, *part, *average; /* slabs; part: the average of one call's steps */
@@ -39,15 +38,12 @@ static int begin(struct lab_run *r, struct fis_error *e)
     if (!a)
         return fis_fail(e, FIS_NOMEM, "group-aware: no memory");
     r->publication_state = a;
-    a->directions = r->directions;
+    a->directions = *r->directions;
     a->directions.losses = NULL;
     o.directions = &a->directions;
     o.rows = (struct fis_rows){
         .n = t->n, .d = r->split->d, .x = r->split->x, .y = t->y, .group = r->training_group};
-    int rc = lab_labelled_update(&a->labelled, r, e);
-    if (rc < 0)
-        return rc;
-    a->term = lab_fair_term_new(&o, a->labelled.rows, a->labelled.n, e);
+    a->term = lab_fair_term_new(&o, r->labelled, r->n_labelled, e);
     struct lab_sgd_options s = lab_labelled_sgd(r, STREAM + 1);
     s.extra = lab_fair_term_add;
     s.arg = a->term;
@@ -58,7 +54,7 @@ static int begin(struct lab_run *r, struct fis_error *e)
     if (!a->term || !a->sgd || !a->params || !a->part || !a->average)
         return fis_fail(e, FIS_NOMEM, "group-aware: no memory");
     memcpy(a->params, fis_learner_anchor(r->learner), r->n_params * sizeof *a->params);
-    return lab_points_begin(r, e);
+    return 0;
 }
 
 /* The average over the round is that of its parts. */
@@ -77,11 +73,9 @@ static int train(struct lab_run *r, uint32_t steps, struct fis_error *e)
 {
     struct aware *a = r->publication_state;
     int rc = fis_learner_train(r->learner, steps, e);
-    if (rc == 0)
-        rc = lab_labelled_update(&a->labelled, r, e);
     if (rc < 0 || steps == 0)
         return rc;
-    const struct lab_sgd_rows rows = lab_labelled_rows(&a->labelled, r);
+    const struct lab_sgd_rows rows = lab_labelled_rows(r);
     lab_fair_term_rows(a->term, rows.rows, rows.n);
     rc = lab_sgd_steps(a->sgd, &rows, steps, a->params, FIS_DEFAULT_AVERAGE_EVERY, a->part, e);
     if (rc == 0)
@@ -105,7 +99,6 @@ static void end(struct lab_run *r)
     struct aware *a = r->publication_state;
     if (!a)
         return;
-    lab_labelled_done(&a->labelled);
     lab_fair_term_free(a->term);
     lab_sgd_free(a->sgd);
     fis_free(a->params);
@@ -116,8 +109,8 @@ static void end(struct lab_run *r)
 
 const struct lab_publication lab_publication_group_aware = {.name = "group-aware",
                                                             .copies = FIS_COPIES_PLAIN,
-                                                            .by_metric = 1,
-                                                            .sees_groups = 1,
+                                                            .by_metric = true,
+                                                            .sees_groups = true,
                                                             .begin = begin,
                                                             .train = train,
                                                             .publish = publish,

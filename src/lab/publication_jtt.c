@@ -46,12 +46,11 @@ static int train(struct lab_run *r, const struct lab_sgd_rows *rows, uint64_t wh
     return rc;
 }
 
-static void predict(struct lab_run *r, const float *params, const struct lab_labelled *l,
-                    uint32_t *predicted)
+static void predict(struct lab_run *r, const float *params, uint32_t *predicted)
 {
-    for (uint32_t i = 0; i < l->n; i++) { /* rows lie scattered */
-        fis_network_forward(&r->shape, params, lab_split_row(r->split, l->rows[i]), 1, r->scratch,
-                            r->p);
+    for (uint32_t i = 0; i < r->n_labelled; i++) { /* rows lie scattered */
+        fis_network_forward(&r->shape, params, lab_split_row(r->split, r->labelled[i]), 1,
+                            r->scratch, r->p);
         fis_predict(r->p, 1, r->classes, predicted + i);
     }
 }
@@ -62,16 +61,18 @@ static uint32_t epochs_of(const struct lab_run *r, uint32_t epochs, uint32_t row
     return epochs * (rows / batch + (rows % batch != 0));
 }
 
-static int train_twice(struct lab_run *r, const struct lab_labelled *l, float *first,
-                       uint32_t *predicted, uint32_t *twice, float *params, struct fis_error *e)
+static int train_twice(struct lab_run *r, float *first, uint32_t *predicted, uint32_t *twice,
+                       float *params, struct fis_error *e)
 {
     const struct lab_protocol *p = &r->o->protocol;
-    struct lab_sgd_rows rows = lab_labelled_rows(l, r);
-    int rc = train(r, &rows, 0, epochs_of(r, (p->warm_up_epochs + 1) / 2, l->n), 0, first, NULL, e);
+    struct lab_sgd_rows rows = lab_labelled_rows(r);
+    int rc = train(r, &rows, 0, epochs_of(r, (p->warm_up_epochs + 1) / 2, r->n_labelled), 0, first,
+                   NULL, e);
     if (rc < 0)
         return rc;
-    predict(r, first, l, predicted);
-    rows.n = lab_jtt_upweight(l->rows, predicted, r->split->task->y, l->n, LAB_JTT_WEIGHT, twice);
+    predict(r, first, predicted);
+    rows.n = lab_jtt_upweight(r->labelled, predicted, r->split->task->y, r->n_labelled,
+                              LAB_JTT_WEIGHT, twice);
     rows.rows = twice;
     const uint32_t steps =
         epochs_of(r, p->warm_up_epochs, r->split->n_initial) + (r->round + 1) * p->steps_per_round;
@@ -80,24 +81,20 @@ static int train_twice(struct lab_run *r, const struct lab_labelled *l, float *f
 
 static int publish(struct lab_run *r, int last, float *params, struct fis_error *e)
 {
-    struct lab_labelled l = {0};
     uint32_t *predicted = NULL, *twice = NULL;
     float *first = NULL;
     (void)last;
-    int rc = lab_labelled_update(&l, r, e);
-    if (rc < 0)
-        return rc;
+    int rc;
     first = fis_alloc(r->n_params, sizeof *first);
-    predicted = fis_alloc(l.n, sizeof *predicted);
-    twice = fis_alloc((size_t)l.n * LAB_JTT_WEIGHT, sizeof *twice);
+    predicted = fis_alloc(r->n_labelled, sizeof *predicted);
+    twice = fis_alloc((size_t)r->n_labelled * LAB_JTT_WEIGHT, sizeof *twice);
     if (first && predicted && twice)
-        rc = train_twice(r, &l, first, predicted, twice, params, e);
+        rc = train_twice(r, first, predicted, twice, params, e);
     else
-        rc = fis_fail(e, FIS_NOMEM, "jtt: no memory for %u rows", l.n);
+        rc = fis_fail(e, FIS_NOMEM, "jtt: no memory for %u rows", r->n_labelled);
     fis_free(first);
     fis_free(predicted);
     fis_free(twice);
-    lab_labelled_done(&l);
     return rc;
 }
 

@@ -41,7 +41,7 @@ static int publish(struct lab_run *r, int last, float *params, struct fis_error 
 {
     const struct fis_rows *v = fis_learner_validation(r->learner);
     const struct lab_fair_term_options o = {
-        .shape = r->shape, .directions = &r->directions, .rows = *v};
+        .shape = r->shape, .directions = r->directions, .rows = *v};
     struct lab_fair_term *term = lab_fair_term_new(&o, NULL, 0, e);
     uint32_t *all = fis_alloc(v->n, sizeof *all);
     int rc = 0;
@@ -61,4 +61,4 @@ static int publish(struct lab_run *r, int last, float *params, struct fis_error 
 }
 
 const struct lab_publication lab_publication_random_val = {
-    .name = "val", .copies = FIS_COPIES_PLAIN, .by_metric = 1, .publish = publish};
+    .name = "val", .copies = FIS_COPIES_PLAIN, .by_metric = true, .publish = publish};

@@ -1,4 +1,4 @@
-#include "lab/run_impl.h"
+#include "lab/run.h"
 
 #include <math.h>
 #include <string.h>
@@ -6,6 +6,7 @@
 
 #include "fis/defaults.h"
 #include "fis/mem.h"
+#include "lab/engine.h"
 
 #define METHOD_STREAM 102u
 
@@ -28,174 +29,75 @@ void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regim
                               .clip = FIS_DEFAULT_CLIP};
 }
 
-/* ---- beginning ------------------------------------------------------------------------------ */
+/* ---- plug-ins ------------------------------------------------------------------------------- */
 
-static int make_work(struct lab_run *r, struct fis_error *e)
+static struct lab_run *run_of(struct publication_call *c)
 {
-    const struct lab_split *s = r->split;
-    size_t k = r->classes, scores = LAB_SCORE_ROWS * k;
-    size_t n = s->n_validation > s->n_test ? s->n_validation : s->n_test;
-    r->scratch = fis_scratch_new(&r->shape, LAB_SCORE_ROWS, FIS_DIRECTIONS);
-    r->p = fis_alloc(scores, sizeof *r->p);
-    r->infl_acc = fis_calloc(scores, sizeof *r->infl_acc);
-    r->infl_fair = fis_calloc(scores, sizeof *r->infl_fair);
-    r->logits = fis_alloc(n * k, sizeof *r->logits);
-    r->predictions = fis_alloc(n, sizeof *r->predictions);
-    r->seen = fis_calloc(s->n_pool, 1);
-    r->order = fis_alloc(s->n_pool, sizeof *r->order);
-    if (!r->scratch || !r->p || !r->infl_acc || !r->infl_fair || !r->logits || !r->predictions ||
-        !r->seen || !r->order)
-        return fis_fail(e, FIS_NOMEM, "run: no memory");
-    for (uint32_t i = 0; i < s->n_pool; i++)
-        r->order[i] = i;
-    return 0;
+    struct lab_run *r = c->state;
+    r->round = c->round ? c->round - 1 : 0;
+    return r;
 }
 
-static int make_trainer(struct lab_run *r, struct fis_error *e)
+static int last_round(const struct lab_run *r)
 {
-    const struct lab_protocol *p = &r->o->protocol;
-    const struct lab_split *s = r->split;
-    const enum fis_copies copies = r->method->publication->copies;
-    uint32_t folds = r->o->folds                                    ? r->o->folds
-                     : s->n_validation >= FIS_DEFAULT_ROWS_FOR_AUTO ? 2
-                                                                    : 1;
-    const struct fis_learner_options options = {
-        .shape = r->shape,
-        .copies = copies,
-        /* Where no gate judges, all rows guide. */
-        .folds = copies == FIS_COPIES_BOOSTED ? folds : copies == FIS_COPIES_MIXED && !r->o->whole,
-        .learning_rate = p->learning_rate,
-        .momentum = p->momentum,
-        .weight_decay = p->weight_decay,
-        .batch = p->batch,
-        .boost = r->o->boost,
-        .mix = r->o->mix,
-        .split_by_place = r->o->privacy > 0,
-        .kept_min = FIS_DEFAULT_KEPT_MIN,
-        .average_every = FIS_DEFAULT_AVERAGE_EVERY,
-        .seed = r->o->seed,
-    };
-    const struct fis_rows validation = {.n = s->n_validation,
-                                        .d = s->d,
-                                        .x = s->validation_x,
-                                        .y = s->validation_y,
-                                        .group = s->validation_group};
-    r->folds = options.folds;
-    if (!(r->learner = fis_learner_new(&options, e)))
-        return -(int)(e ? e->kind : FIS_NOMEM);
-    int rc = 0;
-    for (uint32_t i = 0; rc == 0 && i < s->n_initial; i++)
-        rc = fis_learner_add_initial(r->learner, lab_split_row(s, s->initial[i]),
-                                     s->task->y[s->initial[i]], e);
-    return rc < 0 ? rc : fis_learner_set_validation(r->learner, &validation, s->task->n_groups, e);
+    return r->round + 1 == r->o->protocol.rounds;
 }
 
-static int make_selector(struct lab_run *r, struct fis_error *e)
+static int begin(struct publication_call *c, struct fis_error *e)
 {
-    const struct lab_protocol *p = &r->o->protocol;
-    const struct lab_acquisition *a = r->method->acquisition;
-    r->criteria = (struct fis_criteria){
-        .acquisition = a->algorithm, .strategy = r->o->strategy, .seed = r->o->seed};
-    const struct fis_selector_options options = {
-        .criteria = r->criteria,
-        .d = r->split->d,
-        .labels_per_round = p->labels_per_round,
-        .in_flight = p->labels_per_round * (r->o->delay + 1),
-    };
-    r->selector = fis_selector_new(&options, e);
-    return r->selector ? 0 : -(int)(e ? e->kind : FIS_NOMEM);
+    struct lab_run *r = run_of(c);
+    const struct lab_publication *p = r->method->publication;
+    const float *anchor = fis_learner_anchor(r->learner);
+    lab_evaluate(r, anchor, &r->result->warm_up);
+    memcpy(r->published, anchor, r->n_params * sizeof *anchor);
+    memcpy(r->end_anchor, anchor, r->n_params * sizeof *anchor);
+    return p->begin ? p->begin(r, e) : 0;
 }
 
-static void set_directions(struct lab_run *r)
+static int train(struct publication_call *c, uint32_t steps, struct fis_error *e)
 {
-    int whole = r->method->publication->copies == FIS_COPIES_MIXED; /* as published */
-    int precondition = r->o->precondition;
-    if (precondition < 0)
-        precondition =
-            !whole && r->o->privacy <= 0 && r->split->n_validation >= FIS_DEFAULT_ROWS_FOR_AUTO;
-    r->directions = (struct fis_direction_options){
-        .surrogate = {.metric = r->o->metric,
-                      .form = whole ? FIS_GAP_PAIRS : FIS_GAP_OVERALL,
-                      .positive = r->split->task->positive},
-        .n_groups = r->split->task->n_groups,
-        .precondition = precondition,
-        .damping = r->o->damping,
-    };
-    if (r->o->privacy > 0) {
-        r->privacy = (struct fis_privacy){.noise = r->o->privacy, .clip = r->o->clip};
-        memcpy(r->privacy.key, &r->o->seed, sizeof r->o->seed);
-        r->directions.privacy = &r->privacy;
-    }
+    struct lab_run *r = run_of(c);
+    return r->method->publication->train(r, steps, e);
 }
 
-static int set_up(struct lab_run *r, struct fis_error *e)
+static int refreshed(struct publication_call *c, struct fis_error *e)
 {
-    const struct lab_task *t = r->split->task;
-    int rc = fis_shape_init(&r->shape, r->split->d, &r->o->protocol.hidden, 1, t->n_classes, e);
-    if (rc < 0)
-        return rc;
-    r->classes = t->n_classes;
-    r->n_params = fis_shape_params(&r->shape);
-    r->training_group = r->method->publication->sees_groups ? t->group : NULL;
-    fis_rng_seed(&r->rng, r->o->seed, METHOD_STREAM);
-    set_directions(r);
-    rc = make_work(r, e);
-    if (rc == 0)
-        rc = make_trainer(r, e);
-    if (rc == 0 && !r->method->acquisition->buys_nothing)
-        rc = make_selector(r, e);
-    if (rc == 0 && r->hooks && r->hooks->begun)
-        rc = r->hooks->begun(r->hooks->arg, r, e);
-    return rc;
+    struct lab_run *r = run_of(c);
+    r->panel = fis_learner_panel(r->learner);
+    return r->hooks && r->hooks->refreshed ? r->hooks->refreshed(r->hooks->arg, r, e) : 0;
 }
 
-static void tear_down(struct lab_run *r)
+static int predicted_right(struct lab_run *r)
 {
-    if (r->hooks && r->hooks->ended)
-        r->hooks->ended(r->hooks->arg, r);
-    if (r->method->acquisition->end)
-        r->method->acquisition->end(r);
-    if (r->method->publication->end)
-        r->method->publication->end(r);
-    fis_learner_free(r->learner);
-    fis_selector_free(r->selector);
-    fis_gate_free(r->gate);
-    fis_scratch_free(r->scratch);
-    void *const all[] = {r->p,    r->infl_acc, r->infl_fair, r->logits,    r->predictions,
-                         r->seen, r->order,    r->bought,    r->published, r->waiting};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        fis_free(all[i]);
+    uint32_t predicted;
+    fis_network_forward(&r->shape, fis_learner_anchor(r->learner),
+                        lab_split_row(r->split, r->answering), 1, r->scratch, r->p);
+    fis_predict(r->p, 1, r->classes, &predicted);
+    return predicted == r->split->task->y[r->answering];
 }
 
-/* ---- the course ----------------------------------------------------------------------------- */
-
-static int warm_up(struct lab_run *r, struct fis_error *e)
+/* Room for as many labels as there are rows was made at the beginning. */
+static uint32_t check(struct publication_call *c, uint32_t index)
 {
-    const struct lab_method *m = r->method;
-    uint32_t steps = r->o->protocol.warm_up_epochs * fis_learner_epoch_steps(r->learner);
-    int rc = fis_learner_warm_up(r->learner, steps, e);
-    if (rc < 0)
-        return rc;
-    lab_evaluate(r, fis_learner_anchor(r->learner), &r->result->warm_up);
-    fis_learner_fork(r->learner);
-    if (m->acquisition->begin && (rc = m->acquisition->begin(r, e)) < 0)
-        return rc;
-    if (m->publication->begin && (rc = m->publication->begin(r, e)) < 0)
-        return rc;
-    return lab_refresh(r, e);
+    struct lab_run *r = run_of(c);
+    const uint32_t kept = fis_learner_check(r->learner, index, NULL, NULL);
+    r->result->kept_at_once += kept > 0;
+    if (r->method->publication->copies == FIS_COPIES_MIXED)
+        r->result->kept_right += (kept > 0) == predicted_right(r);
+    r->bought[r->n_bought++] = (struct lab_bought){r->answering, r->round};
+    r->labelled[r->n_labelled++] = r->answering;
+    return kept;
 }
 
-static void add_point(struct lab_run *r, int published)
+static void add_point(struct lab_run *r)
 {
     struct lab_result *out = r->result;
     struct lab_figures anchor, now;
     const enum fis_metric metric = r->o->metric;
     if (out->n_path >= LAB_ROUNDS_MAX)
         return;
-    lab_evaluate(r, fis_learner_end_anchor(r->learner), &anchor);
-    now = anchor;
-    if (published)
-        lab_evaluate(r, r->published, &now);
+    lab_evaluate(r, r->end_anchor, &anchor);
+    lab_evaluate(r, r->published, &now);
     out->path[out->n_path++] =
         (struct lab_point){.labels = r->n_bought,
                            .accuracy = now.accuracy,
@@ -204,41 +106,247 @@ static void add_point(struct lab_run *r, int published)
                            .anchor_violation = lab_figures_of(&anchor, metric)};
 }
 
-static int end_round(struct lab_run *r, struct fis_error *e)
+/* A verdict of methods that do not ask the gate: what they give is published. */
+static void give_out(struct fis_gate_judgement *j, int publish)
+{
+    *j = (struct fis_gate_judgement){
+        .verdict = publish ? FIS_PUBLISH : FIS_REJECT,
+        .reason = publish ? FIS_GATE_ALWAYS : FIS_GATE_NOT_FAIRER,
+        .floor = NAN,
+        .difference = NAN,
+        .difference_se = NAN,
+    };
+    fis_metrics_none(&j->pick);
+    fis_metrics_none(&j->anchor);
+    fis_metrics_none(&j->served);
+}
+
+static int judge(struct publication_call *c, struct fis_gate_judgement *j, float *params,
+                 struct fis_error *e)
+{
+    struct lab_run *r = run_of(c);
+    const struct lab_publication *p = r->method->publication;
+    const int last = last_round(r);
+    const int due = last || r->o->path || p->every_round || r->o->publish == LAB_PUBLISH_EVERY;
+    memcpy(r->end_anchor, fis_learner_end_anchor(r->learner), r->n_params * sizeof *r->end_anchor);
+    give_out(j, due);
+    r->judgement = j;
+    int rc = due ? p->publish(r, last, r->published, e) : 0;
+    if (rc < 0)
+        return rc;
+    if (j->verdict == FIS_PUBLISH)
+        memcpy(params, r->published, r->n_params * sizeof *params);
+    if (r->o->path)
+        add_point(r);
+    return r->hooks && r->hooks->round_end ? r->hooks->round_end(r->hooks->arg, r, e) : 0;
+}
+
+/* With a panel that a hook has set. */
+static void by_panel(const struct fis_criteria *c, const struct fis_id *const *ids, const float *x,
+                     uint32_t n, float *scores)
+{
+    struct lab_run *r = c->state;
+    struct fis_criteria own = *c;
+    own.acquisition = r->method->acquisition;
+    for (uint32_t i = 0; i < n; i += LAB_SCORE_ROWS) {
+        const uint32_t m = n - i < LAB_SCORE_ROWS ? n - i : LAB_SCORE_ROWS;
+        fis_criteria_batch(&own, r->panel, ids + i, x + (size_t)i * r->split->d, NULL, m,
+                           r->scratch, NULL, scores + (size_t)i * FIS_MAX_CRITERIA);
+    }
+}
+
+static void plug_in(struct lab_run *r)
 {
     const struct lab_publication *p = r->method->publication;
-    int last = r->round + 1 == r->o->protocol.rounds, rc = 0;
-    int publish = last || r->o->path || r->o->publish == LAB_PUBLISH_EVERY;
-    if (p->round_end && (rc = p->round_end(r, e)) < 0)
+    r->acquisition = *r->method->acquisition;
+    if (!r->acquisition.batch && r->hooks && r->hooks->refreshed)
+        r->acquisition.batch = by_panel;
+    r->publication = (struct publication){
+        .name = p->name,
+        .copies = p->copies,
+        .strict = p->copies == FIS_COPIES_MIXED,
+        .whole = p->copies == FIS_COPIES_PLAIN || (p->copies == FIS_COPIES_MIXED && r->o->whole),
+        .begin = begin,
+        .train = p->train ? train : NULL,
+        .check = check,
+        .refreshed = refreshed,
+        .judge = judge,
+    };
+}
+
+/* ---- beginning ------------------------------------------------------------------------------ */
+
+static int make_work(struct lab_run *r, struct fis_error *e)
+{
+    const struct lab_split *s = r->split;
+    size_t k = r->classes, scores = LAB_SCORE_ROWS * k, rows = (size_t)s->n_initial + s->n_pool;
+    size_t n = s->n_validation > s->n_test ? s->n_validation : s->n_test;
+    r->scratch = fis_scratch_new(&r->shape, LAB_SCORE_ROWS, FIS_DIRECTIONS);
+    r->p = fis_alloc(scores, sizeof *r->p);
+    r->infl_acc = fis_calloc(scores, sizeof *r->infl_acc);
+    r->infl_fair = fis_calloc(scores, sizeof *r->infl_fair);
+    r->logits = fis_alloc(n * k, sizeof *r->logits);
+    r->predictions = fis_alloc(n, sizeof *r->predictions);
+    r->published = fis_calloc(r->n_params, sizeof *r->published);
+    r->end_anchor = fis_calloc(r->n_params, sizeof *r->end_anchor);
+    r->labelled = fis_alloc(rows, sizeof *r->labelled);
+    r->bought = fis_alloc(s->n_pool, sizeof *r->bought);
+    if (!r->scratch || !r->p || !r->infl_acc || !r->infl_fair || !r->logits || !r->predictions ||
+        !r->published || !r->end_anchor || !r->labelled || !r->bought)
+        return fis_fail(e, FIS_NOMEM, "run: no memory");
+    memcpy(r->labelled, s->initial, s->n_initial * sizeof *r->labelled);
+    r->n_labelled = s->n_initial;
+    return 0;
+}
+
+static void learner_options(const struct lab_run *r, struct fis_learner_options *o)
+{
+    const struct lab_protocol *p = &r->o->protocol;
+    o->learning_rate = p->learning_rate;
+    o->momentum = p->momentum;
+    o->weight_decay = p->weight_decay;
+    o->batch = p->batch;
+    o->boost = r->o->boost;
+    o->mix = r->o->mix;
+    o->kept_min = FIS_DEFAULT_KEPT_MIN;
+    o->average_every = FIS_DEFAULT_AVERAGE_EVERY;
+    o->seed = r->o->seed;
+}
+
+static void gate_options(const struct lab_run *r, struct fis_gate_options *o)
+{
+    const int all = r->publication.whole;
+    *o = (struct fis_gate_options){
+        .metric = r->o->metric,
+        .positive = r->split->task->positive,
+        .epsilon = r->o->epsilon,
+        .floor_errors = r->o->floor_errors,
+        .min_rows = all ? 0 : FIS_DEFAULT_MIN_ROWS,
+        .min_cell = all ? 1 : FIS_DEFAULT_MIN_CELL,
+        .warn_cell = FIS_DEFAULT_WARN_CELL,
+        .rule = r->o->publish == LAB_PUBLISH_EVERY ? FIS_GATE_RULE_FAIRER : FIS_GATE_RULE_ALWAYS,
+        .standard_errors = r->o->standard_errors,
+        /* `always` does not look at standard errors. */
+        .resamples = r->o->publish == LAB_PUBLISH_EVERY ? FIS_DEFAULT_RESAMPLES : 2,
+        .seed = r->o->seed,
+    };
+}
+
+static uint32_t validation_rows(const struct lab_split *s, const struct lab_options *o)
+{
+    return o->validation_rows ? o->validation_rows : s->n_validation;
+}
+
+/* As the daemon's pipeline has them. */
+static void role_options(struct lab_run *r, struct trainer_role_options *o)
+{
+    const struct lab_protocol *p = &r->o->protocol;
+    const bool published = r->method->acquisition->as_published;
+    const uint32_t positive = r->split->task->positive;
+    *o = (struct trainer_role_options){
+        .pipeline = "lab",
+        .positive = positive,
+        .selector = {.criteria = {&r->acquisition, r->o->strategy, r->o->seed, r},
+                     .labels_per_round = p->labels_per_round,
+                     .in_flight = p->labels_per_round * (2 * r->o->delay + 1)},
+        .publication = &r->publication,
+        .publication_state = r,
+        .refreshes = r->o->refreshes,
+        .hidden = {p->hidden},
+        .n_hidden = 1,
+        .directions = {.surrogate = {.metric = r->o->metric,
+                                     .form = published ? FIS_GAP_PAIRS : FIS_GAP_OVERALL,
+                                     .positive = positive},
+                       .damping = r->o->damping},
+        .cross_fit = r->o->folds ? r->o->folds == 2 : -1,
+        .precondition = published && r->o->precondition < 0 ? 0 : r->o->precondition,
+        .privacy_delta = FIS_DEFAULT_DELTA,
+        .warm_up_epochs = p->warm_up_epochs,
+        .steps_per_round = p->steps_per_round,
+        .rounds = p->rounds,
+        .patience = FIS_DEFAULT_PATIENCE,
+        .validation_rows = validation_rows(r->split, r->o),
+        .n_groups = r->split->task->n_groups,
+    };
+    learner_options(r, &o->learner);
+    gate_options(r, &o->gate);
+    if (r->o->privacy > 0) {
+        o->privacy = (struct fis_privacy){.noise = r->o->privacy, .clip = r->o->clip};
+        memcpy(o->privacy.key, &r->o->seed, sizeof r->o->seed);
+    }
+}
+
+static int set_up(struct lab_run *r, struct lab_engine **engine, struct fis_error *e)
+{
+    const struct lab_task *t = r->split->task;
+    struct trainer_role_options o;
+    int rc = fis_shape_init(&r->shape, r->split->d, &r->o->protocol.hidden, 1, t->n_classes, e);
+    if (rc < 0)
         return rc;
-    if (publish && (rc = p->publish(r, last, r->published, e)) < 0)
+    r->classes = t->n_classes;
+    r->n_params = fis_shape_params(&r->shape);
+    r->training_group = r->method->publication->sees_groups ? t->group : NULL;
+    fis_rng_seed(&r->rng, r->o->seed, METHOD_STREAM);
+    plug_in(r);
+    role_options(r, &o);
+    if ((rc = make_work(r, e)) < 0)
         return rc;
-    if (r->o->path)
-        add_point(r, publish);
-    if (r->hooks && r->hooks->round_end)
-        rc = r->hooks->round_end(r->hooks->arg, r, e);
+    if (!(*engine = lab_engine_new(r, &o, e)))
+        return -(int)e->kind;
+    r->learner = r->parts->learner;
+    r->gate = r->parts->gate;
+    r->directions = r->parts->directions;
+    r->folds = fis_learner_options(r->learner)->folds;
+    return r->hooks && r->hooks->begun ? r->hooks->begun(r->hooks->arg, r, e) : 0;
+}
+
+static void tear_down(struct lab_run *r, struct lab_engine *engine)
+{
+    if (r->hooks && r->hooks->ended)
+        r->hooks->ended(r->hooks->arg, r);
+    if (r->method->publication->end)
+        r->method->publication->end(r);
+    lab_engine_free(engine); /* and with it the acquisition's state */
+    fis_scratch_free(r->scratch);
+    void *const all[] = {r->p,         r->infl_acc,   r->infl_fair, r->logits, r->predictions,
+                         r->published, r->end_anchor, r->labelled,  r->bought};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        fis_free(all[i]);
+}
+
+/* ---- the course ----------------------------------------------------------------------------- */
+
+/* `base` buys nothing, and so has no rounds of the role's. */
+static int train_without_labels(struct lab_run *r, struct fis_error *e)
+{
+    struct fis_gate_judgement j;
+    int rc = 0;
+    for (uint32_t i = 0; rc == 0 && i < r->o->protocol.rounds; i++) {
+        r->parts->round = i + 1;
+        fis_learner_round_begin(r->learner);
+        rc = fis_learner_train(r->learner, r->o->protocol.steps_per_round, e);
+        if (rc == 0)
+            rc = judge(r->parts, &j, r->published, e);
+    }
     return rc;
 }
 
 static int course(struct lab_run *r, struct fis_error *e)
 {
-    int rc = set_up(r, e);
-    if (rc == 0 && !(r->published = fis_calloc(r->n_params, sizeof(float))))
-        rc = fis_fail(e, FIS_NOMEM, "run: no memory");
+    struct lab_engine *engine = NULL;
+    int rc = set_up(r, &engine, e);
     if (rc == 0)
-        rc = warm_up(r, e);
-    for (r->round = 0; rc == 0 && r->round < r->o->protocol.rounds; r->round++) {
-        rc = lab_round(r, e);
-        if (rc == 0)
-            rc = end_round(r, e);
+        rc = lab_engine_run(engine, !lab_method_buys_nothing(r->method), e);
+    if (rc == 0 && lab_method_buys_nothing(r->method))
+        rc = train_without_labels(r, e);
+    if (rc == 0) {
+        lab_evaluate(r, r->end_anchor, &r->result->anchor);
+        lab_evaluate(r, r->published, &r->result->test);
+        r->result->kept = fis_learner_counts(r->learner).kept;
+        r->result->bought = r->n_bought;
     }
-    if (rc < 0)
-        return rc;
-    lab_evaluate(r, fis_learner_end_anchor(r->learner), &r->result->anchor);
-    lab_evaluate(r, r->published, &r->result->test);
-    r->result->kept = fis_learner_counts(r->learner).kept;
-    r->result->bought = r->n_bought;
-    return 0;
+    tear_down(r, engine);
+    return rc;
 }
 
 static double thread_seconds(void)
@@ -252,13 +360,13 @@ int lab_run(const struct lab_split *split, const struct lab_method *method,
             const struct lab_options *options, const struct lab_hooks *hooks,
             struct lab_result *out, struct fis_error *e)
 {
-    struct lab_result result = {
-        .n_validation = split->n_validation, .n_test = split->n_test, .interpolation = NAN};
+    struct lab_result result = {.n_validation = validation_rows(split, options),
+                                .n_test = split->n_test,
+                                .interpolation = NAN};
     struct lab_run r = {
         .o = options, .split = split, .method = method, .hooks = hooks, .result = &result};
     const double before = thread_seconds();
     int rc = course(&r, e);
-    tear_down(&r);
     if (rc < 0) {
         fis_error_prefix(e, "%s, %s, seed %llu", split->task->spec->name, method->name,
                          (unsigned long long)options->seed);

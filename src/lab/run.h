@@ -1,7 +1,7 @@
 /*
- * One run: a task's split, a method, a metric, a seed; ten rounds of scoring, buying, training;
- * and what came of it on the test rows. The objects are the daemon's own (selector, influence,
- * trainer, gate, encoder); the stream is the pool, the people are its withheld labels.
+ * One run: a task's split, a method, a metric, a seed; and what came of it on the test rows. The
+ * rounds are fisd's own: its scorer and trainer roles run around a pool in memory (lab/engine.h),
+ * and its withheld labels are the answers. A method's parts are plug-ins of the trainer role.
  *
  * Everything is a function of the options and the split. Thread: a run is one thread's; runs share
  * splits and tasks.
@@ -12,10 +12,12 @@
 #include "fis/gate.h"
 #include "lab/method.h"
 #include "lab/split.h"
+#include "role/publication.h"
+#include "wire/types.h"
 
 enum lab_publish {
     LAB_PUBLISH_ONCE = 1, /* after the last round, as in the main tables */
-    LAB_PUBLISH_EVERY     /* every round, by the daemon's rule of replacement (`pub`, `ft` only) */
+    LAB_PUBLISH_EVERY     /* every round, by the daemon's rule of replacement */
 };
 
 struct lab_options {
@@ -27,16 +29,17 @@ struct lab_options {
     double floor_errors;    /* of the gate; 0: the bare floor */
     double standard_errors; /* of the rule of replacement, with LAB_PUBLISH_EVERY */
     float boost, mix;
-    int strategy;       /* proxy labels of `fis` */
-    uint32_t refreshes; /* a round: labels and steps in so many parts */
-    uint32_t folds;     /* 0: cross-fit from 1,000 validation rows on, else halves */
-    int precondition;   /* -1: from 1,000 validation rows on */
+    int strategy;             /* proxy labels of `fis` */
+    uint32_t refreshes;       /* a round: labels and steps in so many parts */
+    uint32_t folds;           /* 0: cross-fit from 1,000 validation rows on, else halves */
+    uint32_t validation_rows; /* the first so many, which are in random order; 0: all */
+    int precondition;         /* -1: from 1,000 validation rows on */
     double damping;
     double privacy, clip; /* noise on directions (fis/privacy.h); privacy 0: off, as by default */
-    uint32_t delay; /* rounds that labels are late */
-    int whole;      /* `fis` as published: all validation rows guide and judge, however few */
-    int one_pass;   /* the pool once, in as many windows as there are rounds */
-    int path;       /* test metrics after every round too */
+    uint32_t delay;       /* rounds that labels are late, in the mean */
+    int whole;            /* `fis` as published: all validation rows guide and judge, however few */
+    int one_pass;         /* the pool once, in as many windows as there are rounds */
+    int path;             /* test metrics after every round too */
 };
 void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regime,
                          struct lab_options *o);
@@ -49,6 +52,8 @@ struct lab_hooks {
     /* Directions are new. It may set r->panel to one of its own (see run.c). */
     int (*refreshed)(void *arg, struct lab_run *r, struct fis_error *e);
     int (*round_end)(void *arg, struct lab_run *r, struct fis_error *e);
+    /* The trainer has published or rejected a version. */
+    int (*version)(void *arg, struct lab_run *r, const struct wire_model *v, struct fis_error *e);
     /* The run is over, well or not; what hangs on hook_state can go. */
     void (*ended)(void *arg, struct lab_run *r);
 };
@@ -91,15 +96,11 @@ int lab_run(const struct lab_split *split, const struct lab_method *method,
 #define LAB_SCORE_ROWS 256u
 
 struct lab_bought {
-    uint32_t row;   /* of the task */
-    uint32_t index; /* in the trainer */
-    uint32_t round, criterion;
+    uint32_t row; /* of the task */
+    uint32_t round;
 };
 
-struct lab_waiting {
-    uint32_t place, round; /* in the pool; when it was asked for */
-};
-
+struct lab_engine;
 struct lab_run {
     const struct lab_options *o;
     const struct lab_split *split;
@@ -107,43 +108,37 @@ struct lab_run {
     const struct lab_hooks *hooks;
     struct fis_shape shape;
     size_t n_params;
-    uint32_t classes, folds; /* folds: of the trainer */
+    uint32_t classes, folds; /* folds: of the learner */
+    /* The trainer role's own. */
+    struct publication_call *parts;
     struct fis_learner *learner;
-    struct fis_selector *selector;
-    struct fis_gate *gate; /* NULL unless the publication makes one */
-    struct fis_direction_options directions;
-    struct fis_privacy privacy;
-    struct fis_criteria criteria;
-    struct fis_panel *panel; /* what scores; borrowed, the trainer's own unless a hook set it */
+    struct fis_gate *gate;
+    struct fis_direction_options *directions;
+    struct fis_panel *panel; /* what scores; borrowed, the learner's own unless a hook set it */
     const uint32_t *training_group; /* [task->n], only for sees_groups; else NULL */
     uint32_t round;                 /* from 0 */
     float *published;               /* slab: what publish gave last */
-    /* Labelled rows in order: the initial ones are split->initial, these were bought. */
-    struct lab_bought *bought;
-    uint32_t n_bought, bought_capacity;
-    struct lab_waiting *waiting; /* asked for, in order; from waiting_at on not yet there */
-    uint32_t n_waiting, waiting_capacity, waiting_at;
-    struct fis_rng rng; /* for methods; seeded by the run's seed */
+    float *end_anchor;              /* slab: the anchor at the end of the last round */
+    /* Labelled rows of the task, in order: the initial ones, then what was bought. */
+    uint32_t *labelled, n_labelled, labelled_capacity;
+    struct lab_bought *bought; /* [n_labelled - split->n_initial] */
+    uint32_t n_bought;
+    uint32_t answering; /* row of the label that the role has now */
+    struct fis_rng rng; /* for methods and samples of the pool; seeded by the run's seed */
     void *acquisition_state, *publication_state, *hook_state;
-    struct lab_result *result; /* publications fill interpolation, rounds_rejected */
+    struct fis_gate_judgement *judgement; /* of the round, while publish is called */
+    struct lab_result *result;            /* publications fill interpolation, rounds_rejected */
     /* Work for LAB_SCORE_ROWS rows. */
     struct fis_scratch *scratch;
-    float *p, *infl_acc, *infl_fair; /* [LAB_SCORE_ROWS][K] */
-    float *logits;                   /* [max(n_validation, n_test)][K] */
-    uint32_t *predictions;           /* the same */
-    uint8_t *seen;                   /* [n_pool] bought already */
-    uint32_t *order;                 /* [n_pool] places in the pool, those to be looked at first */
-    struct fis_error *score_error;   /* first error of a rescore */
-    int score_result;
+    float *p, *infl_acc, *infl_fair;    /* [LAB_SCORE_ROWS][K] */
+    float *logits;                      /* [max(n_validation, n_test)][K] */
+    uint32_t *predictions;              /* the same */
+    struct fis_acquisition acquisition; /* the method's, as the roles have it */
+    struct publication publication;     /* likewise */
 };
 
 /* Metrics of params on the test rows. */
 void lab_evaluate(struct lab_run *r, const float *params, struct lab_figures *out);
 /* logits [n][K] of any rows, in pieces. */
 void lab_forward(struct lab_run *r, const float *params, const float *x, uint32_t n, float *logits);
-/* A gate on this run's options with fisd's thresholds (rows 500, cells 30), the warm-up model as
- * its first; or with none when `judge_all` (the published algorithm). Sets r->gate. */
-int lab_gate_make(struct lab_run *r, enum fis_gate_rule rule, int judge_all,
-                  struct fis_error *e) FIS_MUST_CHECK;
-
 #endif

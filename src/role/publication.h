@@ -21,8 +21,8 @@ struct publication_call {
     void *state; /* of whoever made the role */
     struct fis_learner *learner;
     struct fis_gate *gate;
-    const struct fis_direction_options *directions;
-    uint32_t round; /* 1, 2, … */
+    struct fis_direction_options *directions; /* may be changed before the start */
+    uint32_t round;                           /* 1, 2, … */
 };
 
 struct publication {

@@ -82,6 +82,9 @@ void trainer_role_free(struct trainer_role *m)
 {
     if (!m)
         return;
+    const struct fis_criteria *c = &m->o.selector.criteria;
+    if (c->acquisition && c->acquisition->end)
+        c->acquisition->end(c->state);
     trainer_requests_done(&m->requests);
     trainer_window_done(m);
     fis_selector_free(m->selector);
@@ -95,6 +98,11 @@ void trainer_role_free(struct trainer_role *m)
     fis_free(m->next_group);
     fis_profile_free(m->initial);
     fis_free(m);
+}
+
+struct publication_call *trainer_role_parts(struct trainer_role *m)
+{
+    return &m->call;
 }
 
 const struct fis_shape *trainer_role_shape(const struct trainer_role *m)

@@ -151,6 +151,8 @@ int trainer_role_restore_entry(struct trainer_role *m, const struct wire_ledger_
                                struct fis_error *e) FIS_MUST_CHECK;
 int trainer_role_restore_checkpoint(struct trainer_role *m, struct wire_bytes learner,
                                     struct wire_bytes gate, struct fis_error *e) FIS_MUST_CHECK;
+/* What plug-ins work on, the role's own objects. */
+struct publication_call *trainer_role_parts(struct trainer_role *m);
 const struct fis_shape *trainer_role_shape(const struct trainer_role *m);
 
 /* FATAL when there is nothing to train or to judge on. Asks for the first job. */

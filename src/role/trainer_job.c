@@ -96,9 +96,9 @@ static int new_head(struct trainer_role *m, struct fis_error *e)
     if (rc < 0)
         return rc;
     fis_learner_review(m->learner);
-    if (m->o.publication->refreshed && (rc = m->o.publication->refreshed(call(m), e)) < 0)
-        return rc;
     if (c->acquisition->refreshed && (rc = c->acquisition->refreshed(c->state, m->learner, e)) < 0)
+        return rc;
+    if (m->o.publication->refreshed && (rc = m->o.publication->refreshed(call(m), e)) < 0)
         return rc;
     rc = fis_selector_rescore(m->selector, rescore, m, e);
     return rc == -FIS_INPUT ? 0 : rc;

@@ -159,8 +159,7 @@ static void test_validation_share(void **state)
     struct lab_method m;
     struct lab_result r;
     struct fis_error e;
-    assert_int_equal(v.options.folds, 1); /* 600 of 1,000: halves */
-    assert_int_equal(v.options.precondition, 0);
+    assert_int_equal(v.options.validation_rows, 600); /* of 1,000 */
     assert_int_equal(lab_method_find("fis+", &m, &e), 0);
     assert_int_equal(lab_run(d->split, &m, &v.options, lab_variant_hooks(&v), &r, &e), 0);
     assert_int_equal(r.n_validation, 600);

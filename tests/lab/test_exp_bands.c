@@ -145,9 +145,9 @@ static int plant(void *arg, struct lab_run *r, struct fis_error *e)
 {
     struct watch *w = arg;
     (void)e;
-    w->fault = (struct fault){r->directions.surrogate, r->split->task->n_groups};
-    r->directions.losses = w->losses;
-    r->directions.losses_arg = &w->fault;
+    w->fault = (struct fault){r->directions->surrogate, r->split->task->n_groups};
+    r->directions->losses = w->losses;
+    r->directions->losses_arg = &w->fault;
     return 0;
 }
 
@@ -155,7 +155,7 @@ static int plant(void *arg, struct lab_run *r, struct fis_error *e)
 static int score_truly(void *arg, struct lab_run *r, struct fis_error *e)
 {
     struct watch *w = arg;
-    struct fis_direction_options o = r->directions;
+    struct fis_direction_options o = *r->directions;
     float *g = fis_alloc(2 * r->n_params, sizeof *g);
     const float *const directions[] = {g, g + r->n_params};
     double phi;

@@ -32,6 +32,8 @@ static struct lab_protocol small_protocol(void)
 
 void small_task_make(struct small_task *t, uint32_t classes, uint32_t groups, uint64_t seed)
 {
+    static char names[][2] = {"a", "b", "c", "d", "e", "f"};
+    static char *class_names[] = {names[0], names[1], names[2], names[3], names[4], names[5]};
     struct lab_split *s = &t->split;
     struct fis_rng rng;
     *t = (struct small_task){.spec = {.name = "small"}};
@@ -41,6 +43,7 @@ void small_task_make(struct small_task *t, uint32_t classes, uint32_t groups, ui
                                 .n_classes = classes,
                                 .n_groups = groups,
                                 .positive = classes - 1,
+                                .classes = class_names,
                                 .y = t->y,
                                 .group = t->group};
     fis_rng_seed(&rng, seed, 7);
