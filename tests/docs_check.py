@@ -30,7 +30,7 @@ WORDS = [
     (r"as it were", "(leave it out)"),
     (r"has (?:\w+ )?back", "is refunded"),
 ]
-REFUSED = [(re.compile(rf"\b{w}\b", re.I), use) for w, use in WORDS]
+REFUSED = [(re.compile(rf"\b{w}\b(?!=)", re.I), use) for w, use in WORDS]
 
 TREES = ("src", "include", "config", "proto", "systemd", "docs")
 ROOT_FILES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile")

@@ -356,7 +356,7 @@ void scorer_revoked(struct scorer *m, const int32_t *partitions, uint32_t n)
                 if (s->parts[k].partition == partitions[p])
                     s->parts[k].commit = PLANTED(revoked_committed);
         }
-        scorer_anew_forget(m, partitions[p]); /* who has it next is told the same */
+        scorer_anew_forget(m, partitions[p]); /* its next owner learns the same */
         scorer_scan_revoked(m, partitions[p]);
     }
 }

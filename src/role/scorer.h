@@ -1,6 +1,6 @@
 /*
  * The scorer, as a pure machine: which of the scored records to offer, how far which partition may
- * be committed, when thresholds fall, how a scan of the pool goes. No clock, no I/O: what it wants
+ * be committed, when thresholds fall, how a scan of the pool goes. No clock, no I/O: what it needs
  * done goes out through the functions of struct scorer_out, and what happened comes in through the
  * functions below.
  *
@@ -97,9 +97,9 @@ int scorer_head(struct scorer *m, const struct wire_head *head, struct fis_error
 /* Partitions were taken away (revoked or lost). */
 void scorer_revoked(struct scorer *m, const int32_t *partitions, uint32_t n);
 /* A partition could not go on where it should have; reading goes on at `first`. lost: messages that
- * are gone unread. anew: it may be another topic of the same name, whose offsets begin again. The
- * next progress then has a range of nothing, [first, first), before the partition's: what was
- * counted of it says nothing any more. NOMEM: as if not told. */
+ * are gone unread. `anew`: it may be another topic of the same name, whose offsets begin again. The
+ * next progress then has an empty range, [first, first), before the partition's: what was
+ * counted of it says nothing any more. NOMEM: as if not reported. */
 int scorer_reset(struct scorer *m, int32_t partition, int64_t first, uint64_t lost, int anew,
                  struct fis_error *e) FIS_MUST_CHECK;
 /* Pool mode: the end of a partition was reached, where the next message will have this offset. */

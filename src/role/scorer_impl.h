@@ -21,7 +21,7 @@ enum slot_state {
 struct scorer_part {
     int32_t partition;
     int commit;    /* 0 once the partition was taken away */
-    int anew;      /* it began anew before its first message, */
+    int anew;      /* it began again before its first message, */
     int64_t first; /* at this offset */
     int64_t next;
     uint32_t range; /* the last of its ranges; NO_RANGE: none yet */
@@ -40,7 +40,8 @@ struct slot {
     const struct scoring_batch *batch;
     float floors[FIS_MAX_CRITERIA]; /* when the batch was admitted */
     struct scorer_part *parts;      /* [batch] */
-    struct wire_range *ranges;      /* [2 * batch]: of each message, and of each that begins anew */
+    /* [2 * batch]: of each message, and of each that starts again */
+    struct wire_range *ranges;
     uint32_t *sends;                /* [batch] messages that are to be offered or refused */
     uint64_t head_version;
     uint64_t heads; /* of the machine's counts, when it was scored */
@@ -59,7 +60,7 @@ struct scorer {
     struct scorer_out out;
     struct slot slots[SCORER_MAX_SLOTS];
     struct scorer_place *places; /* [batch], work for a release */
-    struct scorer_place *anew;   /* partitions that began anew, and no message came since */
+    struct scorer_place *anew;   /* partitions that began again, and no message came since */
     uint32_t n_anew;
     struct fis_heap heaps[FIS_MAX_CRITERIA];
     char *ids[FIS_MAX_CRITERIA]; /* [heap][stride] ids of what a heap holds, by slot, each … */
@@ -75,7 +76,7 @@ struct scorer {
 
     /* Pool mode */
     struct asked *asked;
-    uint64_t scan;      /* 0: none is wanted */
+    uint64_t scan;      /* 0: none is needed */
     uint64_t scan_head; /* which head began it */
     int scanning;       /* the ledger is known so far, and reading was rewound */
     struct scan_partition *partitions;

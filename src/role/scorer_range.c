@@ -68,7 +68,7 @@ void scorer_parts_note(struct scorer *m, struct slot *s, const struct scoring_ba
                 ? &s->parts[s->n_parts - 1]
                 : part_of(s, message->partition);
         if (part && part->commit && message->offset < part->next)
-            part->commit = 0; /* it went back (an offset that was reset): begin anew */
+            part->commit = 0; /* it went back (an offset that was reset): start again */
         if (!part || !part->commit)
             part = open_part(m, s, message);
         part->next = message->offset + 1;
@@ -77,8 +77,8 @@ void scorer_parts_note(struct scorer *m, struct slot *s, const struct scoring_ba
     }
 }
 
-/* Whether the message goes on with the range so that any part of it can be told: as many records
- * as offsets, or none at all. */
+/* Whether the message goes on with the range so that any part of it can be reported: as many
+ * records as offsets, or none at all. */
 static int goes_on(const struct wire_range *r, int64_t offset, int record)
 {
     return offset == r->next &&

@@ -59,7 +59,7 @@ void scorer_scan_begin(struct scorer *m)
     if (!m->scan || m->scanning || asked_head_version(m->asked) < m->scan_head)
         return;
     m->out.rewind(m->out.ctx);
-    m->scanning = 1; /* only now: what was told before of ends belongs to the time before */
+    m->scanning = 1; /* only now: what was reported before of ends belongs to the time before */
     m->counts.scans++;
 }
 
@@ -104,8 +104,8 @@ int scorer_scan_refuses(struct scorer *m, const struct wire_message *message)
     return p && message->offset >= p->refused;
 }
 
-/* Batches are scored in any order, but progress is told in the order of reading: what is behind it
- * was refused and acknowledged without a gap. */
+/* Batches are scored in any order, but progress is reported in the order of reading: what is behind
+ * it was refused and acknowledged without a gap. */
 void scorer_scan_told(struct scorer *m, const struct slot *s)
 {
     for (uint32_t i = 0; i < s->n_ranges; i++) {
@@ -120,7 +120,7 @@ int scorer_scan_stale(const struct scorer *m, const struct slot *s)
     return m->o.pool && s->scan != m->scan;
 }
 
-/* A batch that holds messages of the partition and has not told of them yet. */
+/* A batch that holds messages of the partition and has not reported them yet. */
 static int in_flight(const struct scorer *m, int32_t partition)
 {
     for (uint32_t i = 0; i < m->o.slots; i++) {
@@ -135,7 +135,7 @@ static int in_flight(const struct scorer *m, int32_t partition)
 }
 
 /* An end at which no record lies (markers of transactions, compacted away) is in no batch: it is
- * told by itself, as a range of nothing. */
+ * reported by itself, as an empty range. */
 void scorer_scan_tell(struct scorer *m)
 {
     uint32_t n = 0;

@@ -147,7 +147,7 @@ int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head, co
                     b->options->capacity, b->d);
 }
 
-/* To x, or to the list when one is wanted and the record is sparse. */
+/* To x, or to the list when one is needed and the record is sparse. */
 static enum wire_decoded decode(struct scoring_batch *b, const struct wire_message *m, float *x,
                                 struct wire_list *list, struct wire_record *r, struct fis_error *e)
 {

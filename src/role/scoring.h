@@ -17,7 +17,7 @@ struct scoring_head {
     uint64_t version;
     struct fis_panel *panel; /* one reference */
     struct fis_encoder *encoder;
-    struct fis_profile *initial; /* how the initial set is distributed; NULL: not told */
+    struct fis_profile *initial; /* how the initial set is distributed; NULL: not reported */
     _Atomic unsigned references;
 };
 /* Takes the head's encoder and `initial`; the panel is packed from its slabs. NULL: memory refused.
@@ -71,7 +71,7 @@ int scoring_batch_init(struct scoring_batch *b, const struct scoring_options *o,
                        struct fis_error *e) FIS_MUST_CHECK;
 void scoring_batch_done(struct scoring_batch *b);
 
-/* For a run with the head. floors: what a record must reach to be wanted (fis_criteria_batch);
+/* For a run with the head. floors: what a record must reach to be requested (fis_criteria_batch);
  * NULL: all scores are. Makes room for the head's shape, when it changed: the one place that
  * allocates. */
 int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head, const float *floors,
@@ -82,7 +82,7 @@ int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head, co
 void scoring_run(struct scoring_batch *b);
 
 /* A message that was WIRE_OK, as a candidate; it points into the batch, until the next call or run.
- * Its features are made anew: few are wanted, and to keep all of them would cost more than the
+ * Its features are encoded again: few are needed, and to keep all of them would cost more than the
  * scoring of many. */
 struct wire_candidate scoring_candidate(struct scoring_batch *b, uint32_t i);
 

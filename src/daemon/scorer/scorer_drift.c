@@ -1,4 +1,4 @@
-/* Drift: how the records of late are distributed, held against the initial set. */
+/* Drift: how recent records are distributed, held against the initial set. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
 
 /* Of an entry besides the record: features, votes. */
 #define LEDGER_BYTES ((size_t)1 << 20)
-/* Of a second each: how long no partition may be owned before that is said. */
+/* Of a second each: how long no partition may be owned before that is reported. */
 #define TICKS_EMPTY 10
 
 void scorer_host_failed(struct scorer_host *h, const struct fis_error *e)
@@ -154,8 +154,8 @@ bool scorer_host_turn(struct scorer_host *h)
     return more && !h->failed;
 }
 
-/* A scorer without partitions looks like one with nothing to do: it is said when it lasts longer
- * than a rebalance, and again when it is over. */
+/* A scorer without partitions looks like one with nothing to do: it is reported when it lasts
+ * longer than a rebalance, and again when it is over. */
 static void say_owned(struct scorer_host *h)
 {
     h->ticks_empty = h->owned ? 0 : h->ticks_empty + 1;

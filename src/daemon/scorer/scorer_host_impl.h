@@ -1,5 +1,5 @@
 /* Inside the scorer's host: its state, shared by scorer_host.c (life and turns), scorer_send.c
- * (what the machine wants done), scorer_commit.c (offsets) and scorer_input.c (records, heads, the
+ * (what the machine needs done), scorer_commit.c (offsets) and scorer_input.c (records, heads, the
  * ledger). */
 #ifndef DAEMON_SCORER_HOST_IMPL_H
 #define DAEMON_SCORER_HOST_IMPL_H
@@ -53,7 +53,7 @@ struct scorer_host {
     uint32_t ticks_empty; /* with none of them */
     bool pool, said_empty;
     uint64_t said_records;
-    /* How the records of late are distributed; of the head's encoder. NULL: not known. */
+    /* How recent records are distributed; of the head's encoder. NULL: not known. */
     struct fis_profile *profile;
     uint32_t profiled; /* rows, when its figures were worked out last */
     struct drift_column drift[STATUS_DRIFT];

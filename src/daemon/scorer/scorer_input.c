@@ -86,8 +86,8 @@ static void take_reset(struct scorer_host *h, const struct stream_consumer_event
     bool none = ev->wanted < 0;
     const char *text =
         none ? "nothing is committed for the group: it is new, its offsets expired, or the topic "
-               "was made anew"
-        : ev->recreated ? "the topic ends before that: it was made anew, or its log was cut"
+               "was recreated"
+        : ev->recreated ? "the topic ends before that: it was recreated, or its log was cut"
                         : "retention took them before they were read; they are not scored";
     log_line(none && ev->first == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "reset",
              "role=scorer topic=%s partition=%d wanted=%lld first_kept=%lld lost=%lld text=\"%s\"",
@@ -205,7 +205,7 @@ static bool read_records(struct scorer_host *h)
 {
     bool more;
     if (!h->reading && !(h->reading = begin_batch(h))) {
-        /* Nothing is wanted now, but rebalances are served and the membership is kept. */
+        /* Nothing is needed now, but rebalances are served and the membership is kept. */
         stream_consumer_read(h->records, h->follow_batch, 0);
         return false;
     }

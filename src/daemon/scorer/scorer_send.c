@@ -1,4 +1,4 @@
-/* What the scorer wants done: scoring by workers, messages, commits, and in pool mode going back.
+/* What the scorer needs done: scoring by workers, messages, commits, and in pool mode going back.
  */
 #include <string.h>
 
@@ -100,7 +100,7 @@ static void tell_scored(struct scorer_host *h)
         }
 }
 
-/* ---- what the machine wants done ----------------------------------------------------------- */
+/* ---- what the machine needs done ----------------------------------------------------------- */
 
 /* What comes of a batch is a request to the broker, which costs it about as much as handing out a
  * thousand records. So batches wait for others that are being scored, and what comes of them goes
