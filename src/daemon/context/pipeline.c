@@ -135,8 +135,7 @@ static void gate_options(const struct pipeline *p, struct fis_gate_options *o)
     o->seed = p->cfg->training.seed;
 }
 
-void pipeline_trainer(const struct pipeline *p, uint32_t validation_rows, uint32_t n_groups,
-                      struct trainer_role_options *o)
+void pipeline_trainer(const struct pipeline *p, struct trainer_role_options *o)
 {
     const struct config *cfg = p->cfg;
     const struct config_selection *s = &cfg->selection;
@@ -159,8 +158,6 @@ void pipeline_trainer(const struct pipeline *p, uint32_t validation_rows, uint32
         .votes = cfg->labels.votes,
         .daily_budget = s->daily_budget,
         .patience = cfg->gate.patience,
-        .validation_rows = validation_rows,
-        .n_groups = n_groups,
     };
     for (uint32_t i = 0; i < o->n_hidden; i++)
         o->hidden[i] = cfg->training.hidden.items[i];

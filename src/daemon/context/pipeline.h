@@ -28,7 +28,7 @@ enum fis_metric pipeline_metric(const struct config *cfg);
 /* Room for one message of the ledger, decoded. */
 size_t pipeline_ledger_bytes(const struct config *cfg);
 void pipeline_scorer(const struct pipeline *p, const char *name, struct scorer_options *o);
-void pipeline_trainer(const struct pipeline *p, uint32_t validation_rows, uint32_t n_groups,
-                      struct trainer_role_options *o);
+/* Without validation_rows and n_groups, which the session fills in. */
+void pipeline_trainer(const struct pipeline *p, struct trainer_role_options *o);
 
 #endif

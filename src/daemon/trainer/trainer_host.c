@@ -246,7 +246,7 @@ static void set_options(struct trainer_host *h)
         .at_least_once = !ctx->exactly_once,
         .commit_ms = ctx->cfg->runtime.commit_interval,
     };
-    pipeline_trainer(&ctx->pipeline, 0, 0, &h->options.role);
+    pipeline_trainer(&ctx->pipeline, &h->options.role);
 }
 
 int trainer_host_open(struct trainer_host **out, struct context *ctx, struct fis_error *e)
