@@ -280,7 +280,7 @@ def _():
                                 (["models", "rollback", "x"], "a number from 1"),
                                 (["models", "compare", "1"], "two versions"),
                                 (["labels"], "status, pause, resume, cancel"),
-                                (["labels", "cancel"], "the ID of one record")):
+                                (["labels", "cancel"], "the ID of at least one record")):
             r = p.fisctl(*arguments)
             same(r.returncode, 2, f"exit status of {arguments}")
             has(r.stderr, part)
