@@ -43,7 +43,11 @@ class LabelStudio:
                  "fisd@example.com", "--password", "fisd-fisd", "--user-token", TOKEN,
                  "--enable-legacy-api-token"],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, cwd=self.folder)
-        wait(self.answers, f"Label Studio starts; see {self.folder}/log", 180)
+        try:  # its first start makes the tables, which takes a minute where nothing else runs
+            wait(self.answers, f"Label Studio starts; see {self.folder}/log", 600)
+        except BaseException:
+            self.kill()
+            raise
         return self
 
     def answers(self):
