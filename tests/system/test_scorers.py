@@ -169,7 +169,7 @@ def _():
             stream(p, 500, 1000)
             s.start(ready=" assigned role=scorer partitions=1")
             s.wait_log(r" reset role=scorer topic=\S+ partition=0 wanted=-?\d+ first_kept=0 "
-                       r"lost=0 text=\".*made anew", since)
+                       r"lost=0 text=\".*recreated", since)
             s.wait_counts("scored", records=500, lost=0, lag=0)
             wait(lambda: counted(p) == 1500, "500 more counted")
 
