@@ -107,16 +107,17 @@ def config(deadline):
 def unless_librdkafka_gives_up(scenario):
     """librdkafka 2.0.2 waits by the wall clock: a jump in the very moment of a commit may end the
     process in an assertion of its own. A supervisor would start it again; what the scenario is
-    about is then over, so it is begun anew."""
+    about is then over, so it begins again, for that reason only."""
     for _ in range(3):
-        with Pipeline(config(scenario.deadline)) as p:
-            try:
+        p = Pipeline(config(scenario.deadline))
+        try:
+            with p:  # which stops it, and that is a moment too
                 scenario(p, Clock(p))
-                return
-            except AssertionError:
-                if "rdkafka_txnmgr.c" not in p.log():
-                    raise
-                print("# librdkafka gave up", flush=True)
+            return
+        except AssertionError:
+            if "rdkafka_txnmgr.c" not in p.log():
+                raise
+            print("# librdkafka gave up", flush=True)
     raise AssertionError("librdkafka gave up three times")
 
 

@@ -196,7 +196,7 @@ def _():
         same(p.stop(), 0, "exit status")
         out = command(p, "labels", "pause", "--wait", "1", code=3)
         p.start(ready=r" control command=pause ok=1 ")
-        same(status(p)["paused"], True)
+        wait(lambda: status(p)["paused"], "the pause is committed", alive=p.alive)
         print("# " + out.strip(), flush=True)
         crash(p)
         command(p, "labels", "resume")
