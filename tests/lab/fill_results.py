@@ -1,35 +1,44 @@
 #!/usr/bin/env python3
-"""Puts tables that `fisctl lab … --markdown FILE` wrote into docs/results.md.
+"""Makes the tables of docs/results again: one file each, with the command that gave it.
 
-    tests/lab/fill_results.py rich=rich.md scarce=scarce.md …
+    tests/lab/fill_results.py [NAME…]        default: all of TABLES
 
-NAME=FILE: what stands between "begin NAME" and "end NAME" is replaced by the file. All or nothing.
+NAME=FILE takes a table that `fisctl lab … --markdown FILE` wrote before. Data are fetched on first
+use into $FISD_CACHE, else build/cache.
 """
 
 import os
-import re
+import subprocess
 import sys
 
-RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "results.md")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+FISCTL = os.environ.get("FISCTL", os.path.join(ROOT, "build/release/bin/fisctl"))
+RUN = "run --tasks adult-sex,celeba-attractive,celeba-big-nose --metrics dp,eod --seeds 4"
+TABLES = {
+    "scarce": ("Few labels", RUN + " --methods random,entropy,random+pub,fis,fis+ --regime scarce"),
+    "rich": ("Many labels", RUN + " --methods random,entropy,random+pub,fis,fis+ --regime rich"),
+}
+
+
+def table(name, path):
+    with open(path, encoding="utf-8") as f:
+        body = f.read().strip()
+    title, command = TABLES[name]
+    with open(os.path.join(ROOT, "docs/results", name + ".md"), "w", encoding="utf-8") as f:
+        f.write(f"# {title}\n\n`fisctl lab {command}`\n\n{body}\n")
 
 
 def main():
-    if len(sys.argv) < 2 or not all("=" in word for word in sys.argv[1:]):
-        sys.exit("usage: fill_results.py NAME=FILE …")
-    with open(RESULTS, encoding="utf-8") as f:
-        text = f.read()
-    for word in sys.argv[1:]:
-        name, path = word.split("=", 1)
-        with open(path, encoding="utf-8") as f:
-            table = f.read().strip()
-        begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
-        pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.S)
-        if len(pattern.findall(text)) != 1:
-            names = ", ".join(re.findall(r"<!-- begin (\S+) -->", text))
-            sys.exit(f"fill_results.py: found '{name}', allowed are {names}")
-        text = pattern.sub(lambda _: f"{begin}\n{table}\n{end}", text)
-    with open(RESULTS, "w", encoding="utf-8") as f:
-        f.write(text)
+    for word in sys.argv[1:] or TABLES:
+        name, _, path = word.partition("=")
+        if name not in TABLES:
+            sys.exit(f"fill_results.py: found '{name}', allowed are {', '.join(TABLES)}")
+        if not path:
+            path = os.path.join(ROOT, "build", name + ".md")
+            env = {"FISD_CACHE": os.path.join(ROOT, "build/cache"), **os.environ}
+            subprocess.run([FISCTL, "lab", *TABLES[name][1].split(), "--markdown", path], env=env,
+                           check=True)
+        table(name, path)
 
 
 if __name__ == "__main__":
