@@ -160,7 +160,7 @@ GEN_DASHBOARD := $(B)/gen/dashboard_files.h
 
 src_of = $(sort $(wildcard src/$(1)/*.c src/$(1)/*/*.c))
 obj_of = $(patsubst %.c,$(B)/obj/%.o,$(call src_of,$(1))) $(if $(filter wire,$(1)),$(B)/obj/gen/fis.pb-c.o)
-mains  := src/daemon/runtime/main.c src/cli/main.c
+mains  := src/daemon/runtime/fisd.c src/cli/fisctl.c
 lib_objs = $(filter-out $(patsubst %.c,$(B)/obj/%.o,$(mains)),$(call obj_of,$(1)))
 archive = $(B)/lib/lib$(1).a
 archives_for = $(foreach l,$(1) $(see_$(1)),$(call archive,$(l)))
@@ -245,12 +245,12 @@ $(LIBFIS): $(call lib_objs,core) $(call archive,base)
 # A message is allocated by librdkafka's thread and freed by the loop: glibc has both wait for one
 # lock. A sanitizer brings an allocator of its own.
 ALLOCATOR = $(if $(SAN_$(MODE)),,$(call pkg,jemalloc))
-$(FISD): $(B)/obj/src/daemon/runtime/main.o $(SAN_OBJ_$(MODE)) $(call link_order,daemon)
+$(FISD): $(B)/obj/src/daemon/runtime/fisd.o $(SAN_OBJ_$(MODE)) $(call link_order,daemon)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(ALLOCATOR) $(call libs_for,daemon) -o $@
 
-$(FISCTL): $(B)/obj/src/cli/main.o $(SAN_OBJ_$(MODE)) $(call link_order,cli)
+$(FISCTL): $(B)/obj/src/cli/fisctl.o $(SAN_OBJ_$(MODE)) $(call link_order,cli)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(call libs_for,cli) -o $@
@@ -378,7 +378,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(fuzz_common) $(fuzz_main) $(SAN_OBJ_
 $(B)/fuzz/http: fuzz_more := daemon $(see_daemon)
 $(B)/fuzz/http: $(call link_order,daemon)
 # Of fisctl only what reads a request.
-$(B)/fuzz/request: $(B)/obj/src/cli/request.o $(B)/obj/src/cli/screen.o
+$(B)/fuzz/request: $(B)/obj/src/cli/request_view.o $(B)/obj/src/cli/screen.o
 $(patsubst tests/%.c,$(B)/obj/tests/%.o,$(wildcard tests/fuzz/*.c)): | $(GEN_H)
 
 # What writes the seeds of the corpus.

@@ -76,6 +76,15 @@ def check_folders(sees):
             yield f"{readme}: its first line must say in one sentence what {folder} is for"
 
 
+def check_names():
+    """Two files never share a name: it says what the file is without the folder."""
+    seen = {}
+    for path in sources("src"):
+        other = seen.setdefault(os.path.basename(path), path)
+        if other != path:
+            yield f"{path}: {other} has the same name"
+
+
 def module(path):
     return re.sub(r"(_impl)?\.(c|h|inc)$", "", path)
 
@@ -118,6 +127,7 @@ def main(arguments):
             wrong += check_file(path, sees, includes)
     wrong += check_public()
     wrong += check_folders(sees)
+    wrong += check_names()
     for ring in rings(includes):
         if len(ring) > RING_MAX:
             wrong.append("a ring of modules: " + ", ".join(sorted(ring)))

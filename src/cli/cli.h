@@ -20,7 +20,7 @@
 #include <stdio.h>
 
 #include "config/config.h"
-#include "stream/address.h"
+#include "stream/embedded_address.h"
 #include "stream/conf.h"
 #include "wire/types.h"
 

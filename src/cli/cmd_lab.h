@@ -7,7 +7,7 @@
 #ifndef CLI_CMD_LAB_H
 #define CLI_CMD_LAB_H
 
-#include "cli/commands.h"
+#include "cli/command_table.h"
 #include "lab/batch.h"
 #include "lab/report.h"
 

@@ -5,7 +5,7 @@
  * twice; then the requests from their beginning, as long as it takes. What is withdrawn before its
  * turn comes is not asked.
  */
-#include "cli/commands.h"
+#include "cli/command_table.h"
 
 #include <string.h>
 

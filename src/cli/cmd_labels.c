@@ -1,7 +1,7 @@
 /*
  * fisctl labels: what is asked and what it has cost; pausing, resuming, taking requests back.
  */
-#include "cli/commands.h"
+#include "cli/command_table.h"
 
 #include <string.h>
 

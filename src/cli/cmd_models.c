@@ -2,7 +2,7 @@
  * fisctl models: what versions there are, what is known of one, how they do on other rows, and
  * which one is served.
  */
-#include "cli/commands.h"
+#include "cli/command_table.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * fisctl replay: rows of a file onto a topic, no faster than asked and, on the embedded broker, no
  * faster than the scorers read.
  */
-#include "cli/commands.h"
+#include "cli/command_table.h"
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /*
  * fisctl topics: creates and checks the topics of a pipeline.
  */
-#include "cli/commands.h"
+#include "cli/command_table.h"
 
 #include <string.h>
 
 #include "cli/screen.h"
-#include "config/topics.h"
+#include "config/topic_list.h"
 #include "stream/topics.h"
 
 /* The embedded broker has no controller that could answer for policies: it is not waited for. */

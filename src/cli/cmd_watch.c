@@ -1,7 +1,7 @@
 /*
  * fisctl watch: what is going on in a pipeline, a line an event or a live view.
  */
-#include "cli/commands.h"
+#include "cli/command_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #define CLI_REQUEST_QUEUE_H
 
 #include "cli/id_map.h"
-#include "cli/request.h"
+#include "cli/request_view.h"
 
 struct request_queue { /* all-zero is an empty one */
     struct request *items;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/options.h"
-#include "cli/request.h"
+#include "cli/request_view.h"
 #include "fis/mem.h"
 #include "wire/json_codec.h"
 #include "wire/protobuf_codec.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "config/option.h"
-#include "config/topics.h"
+#include "config/topic_list.h"
 
 #define LEAST                                                                                      \
     "pipeline: p\nclasses: [\"no\", \"yes\"]\ncolumns: [{name: a}, {name: b, type: "               \

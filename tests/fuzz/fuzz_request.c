@@ -8,7 +8,7 @@
 
 #include "common.h"
 
-#include "cli/request.h"
+#include "cli/request_view.h"
 #include "wire/json_arena.h"
 #include "base/utf8.h"
 

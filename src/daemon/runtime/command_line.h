@@ -41,7 +41,7 @@ extern const struct command_option command_options[];
 int command_line_parse(int argc, char **argv, struct command_line *out);
 void command_line_help(FILE *out);
 
-/* daemon/runtime/manual.c */
+/* daemon/runtime/fisd_manual.c */
 void manual_write_page(FILE *out);       /* fisd(8) */
 void manual_write_completion(FILE *out); /* of bash */
 

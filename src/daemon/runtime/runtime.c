@@ -10,7 +10,7 @@
 #include "daemon/runtime/topics_job.h"
 #include "daemon/scorer/scorer_host.h"
 #include "daemon/trainer/trainer_host.h"
-#include "stream/address.h"
+#include "stream/embedded_address.h"
 
 #define TICK_MS 100
 #define TICKS_PER_SAY 10

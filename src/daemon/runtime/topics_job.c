@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/topics.h"
+#include "config/topic_list.h"
 #include "stream/topics.h"
 
 #define ADMIN_TIMEOUT_MS 5000

@@ -2,8 +2,8 @@
  * The topics of a pipeline, in one list: what fisd creates at its start, what `fisctl topics`
  * creates and checks. Thread: no state. Owns: nothing; names are the configuration's.
  */
-#ifndef CONFIG_TOPICS_H
-#define CONFIG_TOPICS_H
+#ifndef CONFIG_TOPIC_LIST_H
+#define CONFIG_TOPIC_LIST_H
 
 #include "config/config.h"
 

@@ -1,4 +1,4 @@
-#include "cli/request.h"
+#include "cli/request_view.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "stream/address.h"
+#include "stream/embedded_address.h"
 
 #include <errno.h>
 #include <fcntl.h>

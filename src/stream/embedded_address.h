@@ -4,8 +4,8 @@
  * ${FISD_RUN_DIR:-${XDG_RUNTIME_DIR:-/tmp}}/fisd-<pipeline>-<uid>.broker, readable by its user
  * alone. Thread: safe.
  */
-#ifndef STREAM_ADDRESS_H
-#define STREAM_ADDRESS_H
+#ifndef STREAM_EMBEDDED_ADDRESS_H
+#define STREAM_EMBEDDED_ADDRESS_H
 
 #include <stddef.h>
 

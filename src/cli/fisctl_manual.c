@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/roff.h"
-#include "cli/commands.h"
+#include "cli/command_table.h"
 
 /* ---- the manual page ----------------------------------------------------------------------- */
 

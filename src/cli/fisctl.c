@@ -1,5 +1,5 @@
 /* fisctl: the person's tool for a pipeline of fisd. */
-#include "cli/commands.h"
+#include "cli/command_table.h"
 
 int main(int argc, char **argv)
 {

@@ -4,7 +4,7 @@
  * behind the candidates it speaks of, and what a window holds follows from the log. Control: the
  * order of commands is their meaning.
  */
-#include "config/topics.h"
+#include "config/topic_list.h"
 
 enum { DELETE = 0, COMPACT = 1, OURS = 0, YOURS = 2, SINGLE = 4, RECORDS = 8, LETTERS = 16 };
 

@@ -2,8 +2,8 @@
  * A label request as a person is shown it, whatever the encodings of request and record.
  * Thread: no state. Owns: the record, until request_done.
  */
-#ifndef CLI_REQUEST_H
-#define CLI_REQUEST_H
+#ifndef CLI_REQUEST_VIEW_H
+#define CLI_REQUEST_VIEW_H
 
 #include <jansson.h>
 

@@ -1,6 +1,6 @@
 /* The commands, one a file (cmd_NAME.c), and what main does with them. */
-#ifndef CLI_COMMANDS_H
-#define CLI_COMMANDS_H
+#ifndef CLI_COMMAND_TABLE_H
+#define CLI_COMMAND_TABLE_H
 
 #include "cli/options.h"
 
@@ -11,7 +11,7 @@ extern const struct cli_command *const cli_commands[]; /* NULL at the end */
 
 int cli_main(int argc, char **argv);
 
-/* cli/manual.c: fisctl(1), and the completion for bash. */
+/* cli/fisctl_manual.c: fisctl(1), and the completion for bash. */
 void cli_write_man(FILE *out);
 void cli_write_completion(FILE *out);
 
