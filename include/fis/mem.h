@@ -7,6 +7,7 @@
 #ifndef FIS_MEM_H
 #define FIS_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,7 +26,7 @@ void fis_free(void *p);                             /* NULL is fine */
 void fis_mem_refuse_after(uint64_t n);
 /* The next `n` succeed, the one after fails, and then all succeed again. */
 void fis_mem_refuse_one(uint64_t n);
-int fis_mem_refuses(void); /* whether a refusal is still to come, or goes on */
+bool fis_mem_refuses(void); /* whether a refusal is still to come, or goes on */
 /* Allocations made so far in this process. */
 uint64_t fis_mem_count(void);
 

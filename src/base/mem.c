@@ -82,7 +82,7 @@ void fis_mem_refuse_one(uint64_t n)
     atomic_store(&refuse_after, n);
 }
 
-int fis_mem_refuses(void)
+bool fis_mem_refuses(void)
 {
     return atomic_load(&refuse_after) != UINT64_MAX;
 }

@@ -19,7 +19,7 @@ struct data_source {
     const struct wire_schema *schema;
     const struct fis_column *columns;
     uint32_t n_columns;
-    int with_sensitive; /* validation */
+    bool with_sensitive; /* validation */
 };
 
 struct data_examples {

@@ -31,15 +31,15 @@ enum data_cell {
 struct data_column {
     const char *name;
     enum data_cell cell;
-    int optional; /* need not be in the file: then MISSING in every row */
-    int secret;   /* its values are never shown in an error */
+    bool optional; /* need not be in the file: then MISSING in every row */
+    bool secret;   /* its values are never shown in an error */
 };
 
 struct data_options {
     enum data_format format;
     char delimiter; /* of the file, if it is CSV; 0: a tab in .tsv, else standard_delimiter */
     char standard_delimiter; /* 0: comma */
-    int regular;             /* a pipe or a device is refused: the caller reads the file twice */
+    bool regular;             /* a pipe or a device is refused: the caller reads the file twice */
     const struct data_column *columns;
     uint32_t n_columns;
 };

@@ -137,7 +137,7 @@ int data_csv_values(struct data_rows *r, const struct wire_csv_row *row, struct 
  * better written with an exponent. */
 #define MOST_DIGITS 18u
 
-static int is_json_number(const char *text, size_t length)
+static bool is_json_number(const char *text, size_t length)
 {
     if (length > MOST_DIGITS && !memchr(text, '.', length) && !memchr(text, 'e', length) &&
         !memchr(text, 'E', length))

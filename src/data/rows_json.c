@@ -34,7 +34,7 @@ static int next_line(struct data_rows *r, struct fis_error *e)
     }
 }
 
-static int is_blank(const struct wire_buffer *text)
+static bool is_blank(const struct wire_buffer *text)
 {
     for (size_t i = 0; i < text->length; i++)
         if (!strchr(" \t\r", text->data[i]) || !text->data[i])

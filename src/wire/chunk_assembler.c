@@ -18,12 +18,12 @@ struct wire_assembler {
     struct open_version *open; /* [capacity], n of them in use */
     size_t max_total, held;
     void *payload; /* of the version completed last, until the next feed */
-    int any_done;  /* NEWEST: the newest complete version is known */
+    bool any_done;  /* NEWEST: the newest complete version is known */
     uint64_t done;
     struct wire_checksum done_checksum;
 };
 
-static int same(struct wire_checksum a, struct wire_checksum b)
+static bool same(struct wire_checksum a, struct wire_checksum b)
 {
     return a.low == b.low && a.high == b.high;
 }
@@ -105,7 +105,7 @@ static int check_chunk(const struct wire_assembler *a, const Fis__V1__Chunk *c, 
 }
 
 /* NEWEST: whether the chunk is of a version that is over, or complete. */
-static int is_stale(const struct wire_assembler *a, uint64_t version, struct wire_checksum sum)
+static bool is_stale(const struct wire_assembler *a, uint64_t version, struct wire_checksum sum)
 {
     if (a->mode != WIRE_ASSEMBLE_NEWEST)
         return 0;

@@ -4,7 +4,7 @@
 
 #include "wire/model_parts.h"
 
-static int is_zero(const float *x, size_t n)
+static bool is_zero(const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (x[i] != 0.0f)

@@ -22,7 +22,7 @@ static void skip_space(struct text *t)
 }
 
 /* Past the character, if it is next. */
-static int skip(struct text *t, unsigned char c)
+static bool skip(struct text *t, unsigned char c)
 {
     if (t->at == t->end || *t->at != c)
         return 0;
@@ -91,7 +91,7 @@ static int any(const unsigned char *begin, const unsigned char *end, double *out
 }
 
 /* A number: its value, and whether it was written as an integer. */
-static int read_number(struct text *t, double *out, int *integer)
+static int read_number(struct text *t, double *out, bool *integer)
 {
     const unsigned char *begin = t->at;
     uint64_t mantissa = 0;
@@ -139,7 +139,7 @@ static int read_word(struct text *t)
     return -1;
 }
 
-static int read_value(struct text *t, struct fis_value *v, int *integer)
+static int read_value(struct text *t, struct fis_value *v, bool *integer)
 {
     struct wire_bytes text;
     *v = (struct fis_value){.kind = FIS_VALUE_MISSING};
@@ -159,7 +159,7 @@ static int read_value(struct text *t, struct fis_value *v, int *integer)
     return read_word(t) == 0;
 }
 
-static int same(const char *name, struct wire_bytes key)
+static bool same(const char *name, struct wire_bytes key)
 {
     return strncmp(name, key.data, key.length) == 0 && name[key.length] == 0;
 }
@@ -171,7 +171,7 @@ struct flat {
     unsigned char *seen;      /* [columns] */
     uint32_t expected;        /* records mostly have their columns in order */
     struct wire_bytes id;
-    int id_seen;
+    bool id_seen;
     uint64_t passed; /* passthrough columns that were there, one bit each */
 };
 
@@ -188,7 +188,7 @@ static int find(struct flat *f, struct wire_bytes key)
     return (int)next;
 }
 
-static int is_id(const struct flat *f, struct wire_bytes key)
+static bool is_id(const struct flat *f, struct wire_bytes key)
 {
     return f->schema->id_column && same(f->schema->id_column, key);
 }
@@ -207,8 +207,9 @@ static int take_other(struct flat *f, struct wire_bytes key)
 
 static int take_id(struct flat *f, const struct fis_value *v, int integer, struct wire_bytes token)
 {
-    if (f->id_seen++)
+    if (f->id_seen)
         return 0;
+    f->id_seen = true;
     if (v->kind == FIS_VALUE_TEXT)
         f->id = (struct wire_bytes){v->text, v->length};
     else if (v->kind == FIS_VALUE_NUMBER && integer && v->number != 0)
@@ -222,7 +223,7 @@ static int read_member(struct flat *f, struct text *t)
 {
     struct wire_bytes key;
     struct fis_value v;
-    int integer;
+    bool integer;
     skip_space(t);
     if (!skip(t, '"') || !read_text(t, &key))
         return 0;

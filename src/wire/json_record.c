@@ -13,7 +13,7 @@ struct wanted {
     const struct fis_encoder *encoder; /* or NULL */
     const struct fis_column *columns;
     uint32_t n;
-    int example, with_sensitive;
+    bool example, with_sensitive;
 };
 
 static const char *column_name(const struct wanted *w, uint32_t i)
@@ -21,7 +21,7 @@ static const char *column_name(const struct wanted *w, uint32_t i)
     return w->encoder ? fis_encoder_column(w->encoder, i)->name : w->columns[i].name;
 }
 
-static int in_list(const char *const *names, uint32_t n, const char *name)
+static bool in_list(const char *const *names, uint32_t n, const char *name)
 {
     for (uint32_t i = 0; i < n; i++)
         if (strcmp(names[i], name) == 0)
@@ -29,7 +29,7 @@ static int in_list(const char *const *names, uint32_t n, const char *name)
     return 0;
 }
 
-static int is_column(const struct wanted *w, const char *name)
+static bool is_column(const struct wanted *w, const char *name)
 {
     if (w->encoder)
         return fis_encoder_find(w->encoder, name, strlen(name)) >= 0;
@@ -39,7 +39,7 @@ static int is_column(const struct wanted *w, const char *name)
     return 0;
 }
 
-static int is_known(const struct wanted *w, const char *name)
+static bool is_known(const struct wanted *w, const char *name)
 {
     const struct wire_schema *s = w->schema;
     return is_column(w, name) || (s->id_column && strcmp(s->id_column, name) == 0) ||

@@ -128,7 +128,7 @@ static int decode_entry(const struct wire_message *m, struct fis_arena *arena,
     return rc;
 }
 
-static int is_chunk_key(struct wire_bytes key)
+static bool is_chunk_key(struct wire_bytes key)
 {
     size_t n = sizeof checkpoint_key - 1;
     return key.length > n && !memcmp(key.data, checkpoint_key, n);

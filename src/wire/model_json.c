@@ -9,7 +9,7 @@
 /* Every json_…_new function here takes what it is given, NULL (no memory) too: a failure ends as a
  * member that could not be set, and `failed` says so at the end. */
 struct making {
-    int failed;
+    bool failed;
 };
 
 static void put(struct making *m, json_t *object, const char *key, json_t *value)
@@ -194,7 +194,7 @@ static json_t *whole(struct making *m, const struct wire_model *from, int with_w
 struct target {
     struct wire_buffer *out;
     struct fis_error *e;
-    int failed;
+    bool failed;
 };
 
 /* Jansson (2.14) does not look whether a key could be written: the failure is kept here. */

@@ -11,7 +11,7 @@
 struct wire_features {
     struct fis_arena *arena;
     uint32_t wanted; /* columns */
-    int has_sparse;
+    bool has_sparse;
     float *values;     /* [wanted], the result; NULL as long as there is none */
     const void *whole; /* or it, as it lies in the message: `features` in one piece; else NULL */
     size_t n_dense;    /* as many as came, also beyond `wanted` */
@@ -19,7 +19,7 @@ struct wire_features {
     uint32_t *index;
     float *value;
     size_t n_index, n_value;
-    int rising; /* each index is above the one before and below `wanted`, values are finite */
+    bool rising; /* each index is above the one before and below `wanted`, values are finite */
 };
 
 static inline void wire_features_start(struct wire_features *f, uint32_t wanted,
@@ -54,7 +54,7 @@ int wire_features_sparse(struct wire_features *f, const struct wire_reader *r,
  * was done. */
 int wire_features_simple(struct wire_features *f, struct wire_bytes bytes);
 /* Whether index and value [n_index] are all that came, of the common form. */
-static inline int wire_features_listed(const struct wire_features *f)
+static inline bool wire_features_listed(const struct wire_features *f)
 {
     return f->rising && !f->n_dense;
 }

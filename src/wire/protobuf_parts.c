@@ -127,7 +127,7 @@ static size_t varint_bytes(uint32_t v)
 }
 
 /* -0.0 is not nothing: x comes back bit for bit. */
-static int is_zero(const float *x)
+static bool is_zero(const float *x)
 {
     uint32_t bits;
     memcpy(&bits, x, sizeof bits);

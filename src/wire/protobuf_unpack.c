@@ -148,7 +148,7 @@ int wire_protobuf_check_field(const ProtobufCMessageDescriptor *d, const struct 
 
 struct source { /* of memory for protobuf-c */
     struct fis_arena *arena;
-    int refused;
+    bool refused;
 };
 
 static void *source_take(void *data, size_t size)

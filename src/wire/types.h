@@ -7,6 +7,7 @@
 #ifndef WIRE_TYPES_H
 #define WIRE_TYPES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -155,7 +156,7 @@ struct wire_label_request {
     enum wire_encoding encoding;
     struct wire_bytes record;
     uint32_t votes;     /* answers that are needed, from different annotators; 1 or more */
-    int cancelled;      /* no longer requested; record, encoding and criterion are then left out */
+    bool cancelled;      /* no longer requested; record, encoding and criterion are then left out */
     const char *reason; /* when cancelled: "expired", "cancelled", …; else NULL */
 };
 enum wire_label_status { WIRE_LABELLED = 0, WIRE_SKIPPED = 1, WIRE_UNSURE = 2 };
@@ -235,7 +236,7 @@ struct wire_model {
     const char *pipeline;
     uint64_t version, parent; /* parent: the version served before; 0: none */
     int64_t created_at_ms;
-    int served; /* published; 0: rejected (then params may be NULL) */
+    bool served; /* published; 0: rejected (then params may be NULL) */
     const char *const *classes;
     uint32_t n_classes, positive;
     const char *metric; /* the one the gate looks at, by name */
@@ -291,7 +292,7 @@ struct wire_ledger_entry { /* key: the record's id */
     enum wire_encoding encoding;
     struct wire_bytes record; /* IN_HEAP, REQUESTED: for asking; may be empty later */
     uint64_t asked_at_ms;     /* REQUESTED and later: on the pipeline's clock (state.clock_ms) */
-    int refunded;             /* EXPIRED, SKIPPED, CANCELLED: it is refunded to the budget */
+    bool refunded;             /* EXPIRED, SKIPPED, CANCELLED: it is refunded to the budget */
     const struct wire_vote *votes; /* so far; REQUESTED and later */
     uint32_t n_votes;
     uint32_t wanted; /* answers that the request asks for; 1 or more once it was made */
@@ -324,10 +325,10 @@ struct wire_trainer_state { /* key: one NUL byte, which no record id of text has
     uint32_t n_counted;
     /* The last command of the operator and what became of it. */
     const char *control_id, *control_text; /* ""; NUL-terminated */
-    int control_ok;
+    bool control_ok;
     uint64_t phase_began_ms;   /* on the pipeline's clock */
     uint64_t previous_version; /* what was served before served_version; 0: nothing */
-    int diverged;              /* training of this round met a loss that is not finite */
+    bool diverged;              /* training of this round met a loss that is not finite */
     struct wire_privacy privacy;
 };
 
