@@ -1,23 +1,23 @@
 /* Any number of scorers, whatever happens to them: the same records are selected as by one that
  * sees them all, every record counts once, and nothing is committed before it was handled. */
-#include "scorer_world.h"
+#include "kit/role/scorer_world.h"
 
 #define MOST_STEPS 200000u
 
-static int64_t all_of(struct world *w, int p)
+static int64_t all_of(struct scorers *w, int p)
 {
     return w->high[p];
 }
 
-static int64_t scan_of(struct world *w, int p)
+static int64_t scan_of(struct scorers *w, int p)
 {
-    int64_t end = current(w)->ends[p].end;
+    int64_t end = scorers_head(w)->ends[p].end;
     return end < w->high[p] ? end : w->high[p];
 }
 
 /* ---- stream mode ----------------------------------------------------------------------------- */
 
-static int stream_through(struct world *w)
+static int stream_through(struct scorers *w)
 {
     for (uint32_t i = 0; i < w->n_nodes; i++)
         if (!scorer_idle(w->nodes[i].m) || w->nodes[i].appended < w->nodes[i].queued)
@@ -28,7 +28,7 @@ static int stream_through(struct world *w)
     return 1;
 }
 
-static uint64_t records_in(struct world *w)
+static uint64_t records_in(struct scorers *w)
 {
     uint64_t n = 0;
     for (int p = 0; p < PARTITIONS; p++)
@@ -40,31 +40,31 @@ static uint64_t records_in(struct world *w)
 static void test_the_same_are_selected_by_any_number(void **state)
 {
     (void)state;
-    static struct world w;
+    static struct scorers w;
     uint64_t moves = 0, crashes = 0, lost = 0;
     for (uint64_t seed = 1; seed <= 400; seed++) {
-        open_world(&w, seed, 0);
+        scorers_open(&w, seed, 0);
         w.heads[w.n_heads++] = (struct wire_head){.version = 3};
-        uint32_t steps = 0, trouble = below(&w, 4000);
+        uint32_t steps = 0, trouble = scorers_below(&w, 4000);
         for (; !stream_through(&w) || steps < trouble; steps++) {
             assert_true(steps < MOST_STEPS);
             w.faults = steps < trouble;
-            step(&w);
+            scorers_step(&w);
         }
-        assert_handled(&w, all_of);
+        scorers_assert_handled(&w, all_of);
         assert_int_equal(w.records, records_in(&w));
-        ask_and_compare(&w, all_of);
+        scorers_compare(&w, all_of);
         moves += w.moves;
         crashes += w.crashes;
         lost += w.lost;
-        close_world(&w);
+        scorers_close(&w);
     }
     assert_true(moves > 4000 && crashes > 400 && lost > 1000); /* it was not a quiet time */
 }
 
 /* ---- pool mode ------------------------------------------------------------------------------- */
 
-static void write_ledger(struct world *w, const struct wire_ledger_entry *entry,
+static void write_ledger(struct scorers *w, const struct wire_ledger_entry *entry,
                          const struct wire_trainer_state *state)
 {
     assert_true(w->n_ledger < LEDGER);
@@ -80,20 +80,22 @@ static void write_ledger(struct world *w, const struct wire_ledger_entry *entry,
 static void rescore(void *arg, const float *x, const struct fis_id *const *ids, uint32_t n,
                     float *scores)
 {
-    struct world *w = arg;
+    struct scorers *w = arg;
     (void)ids;
     for (uint32_t i = 0; i < n; i++)
-        scores_of((uint32_t)x[i], current(w)->version, scores + (size_t)i * FIS_MAX_CRITERIA);
+        scorers_scores((uint32_t)x[i], scorers_head(w)->version,
+                       scores + (size_t)i * FIS_MAX_CRITERIA);
 }
 
-static void begin_scan(struct world *w)
+static void begin_scan(struct scorers *w)
 {
     uint32_t i = w->n_heads++;
     uint64_t version = i + 1;
     for (int p = 0; p < PARTITIONS; p++) {
         int64_t old = i ? w->ends[i - 1][p].end : 0, room = w->high[p] - old;
-        w->ends[i][p] = (struct wire_pool_end){
-            p, w->pool && below(w, 8) == 0 && !i ? 0 : old + below(w, (uint32_t)room + 1)};
+        w->ends[i][p] = (struct wire_pool_end){p, w->pool && scorers_below(w, 8) == 0 && !i
+                                                      ? 0
+                                                      : old + scorers_below(w, (uint32_t)room + 1)};
     }
     w->heads[i] = (struct wire_head){
         .version = version, .scan = version, .ends = w->ends[i], .n_ends = PARTITIONS};
@@ -108,25 +110,25 @@ static void begin_scan(struct world *w)
     w->records = 0;
 }
 
-static int scanned(struct world *w)
+static int scanned(struct scorers *w)
 {
     for (int p = 0; p < PARTITIONS; p++)
-        if (current(w)->ends[p].end && !w->done[p])
+        if (scorers_head(w)->ends[p].end && !w->done[p])
             return 0;
     return 1;
 }
 
-static void end_scan(struct world *w)
+static void end_scan(struct scorers *w)
 {
     int before[IDS];
     memcpy(before, w->asked, sizeof before);
-    assert_handled(w, scan_of);
-    ask_and_compare(w, scan_of);
+    scorers_assert_handled(w, scan_of);
+    scorers_compare(w, scan_of);
     float x = 1;
     for (uint32_t i = 0; i < IDS; i++) {
         struct wire_ledger_entry entry = {
             .state = WIRE_REQUESTED, .x = &x, .d = 1, .encoding = WIRE_JSON, .record = {"{}", 2}};
-        id_of(i, &entry.id);
+        scorers_id(i, &entry.id);
         if (w->asked[i] && !before[i])
             write_ledger(w, &entry, NULL);
     }
@@ -135,17 +137,17 @@ static void end_scan(struct world *w)
 static void test_scans_select_from_the_whole_pool(void **state)
 {
     (void)state;
-    static struct world w;
+    static struct scorers w;
     uint64_t left_out = 0, moves = 0;
     for (uint64_t seed = 1; seed <= 150; seed++) {
-        open_world(&w, 1000 + seed, 1);
+        scorers_open(&w, 1000 + seed, 1);
         for (int round = 0; round < 4; round++) {
             begin_scan(&w);
-            uint32_t steps = 0, trouble = below(&w, 1500);
+            uint32_t steps = 0, trouble = scorers_below(&w, 1500);
             for (; !scanned(&w); steps++) {
                 assert_true(steps < MOST_STEPS);
                 w.faults = steps < trouble;
-                step(&w);
+                scorers_step(&w);
             }
             end_scan(&w);
         }
@@ -154,7 +156,7 @@ static void test_scans_select_from_the_whole_pool(void **state)
         moves += w.moves;
         for (int p = 0; p < PARTITIONS; p++)
             assert_int_equal(w.committed[p], 0);
-        close_world(&w);
+        scorers_close(&w);
     }
     assert_true(left_out > 1000 && moves > 1000);
 }

@@ -1,119 +1,32 @@
-/*
- * Scorers and a broker in a small: partitions of records, a group whose partitions move, scorers
- * that crash, what they send arriving late or not at all, and one reader of the one partition of
- * candidates with a selector, which counts as the trainer does. Everything by a seed.
- */
-#ifndef TESTS_ROLE_SCORER_WORLD_H
-#define TESTS_ROLE_SCORER_WORLD_H
+#include "kit/role/scorer_world.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
-#include "role/scorer.h"
-#include "wire/ledger.h"
-
-enum {
-    PARTITIONS = 3,
-    LENGTH = 160, /* offsets of a partition at most */
-    IDS = 400,
-    R = 10, /* labels of a round */
-    NODES = 4,
-    SLOTS = 3,
-    BATCH = 60,
-    SENT = 1024,
-    HEADS = 8,
-    LEDGER = 256
-};
-enum kind { RECORD, BAD, TOMBSTONE, GAP };
-
-struct sent {
-    enum { OFFER, REFUSE, PROGRESS } kind;
-    uint32_t slot, number;
-    int32_t partition; /* REFUSE: where it lies */
-    int64_t offset;
-    uint64_t head;
-    struct wire_progress progress;
-};
-
-struct node {
-    struct world *w;
-    struct scorer *m;
-    struct scoring_batch b[SLOTS];
-    struct wire_message messages[SLOTS][BATCH];
-    enum wire_decoded status[SLOTS][BATCH];
-    struct wire_record record[SLOTS][BATCH], *records[SLOTS][BATCH];
-    struct fis_error errors[SLOTS][BATCH];
-    uint32_t row[SLOTS][BATCH];
-    float scores[SLOTS][BATCH][FIS_MAX_CRITERIA];
-    int scoring[SLOTS];
-    float floors[SLOTS][FIS_MAX_CRITERIA];
-    struct sent sent[SENT];           /* a ring: */
-    uint64_t acked, appended, queued; /* acked <= appended <= queued */
-    int owns[PARTITIONS];             /* as it believes */
-    int paused[PARTITIONS];
-    int64_t position[PARTITIONS];
-    uint32_t heads_seen, ledger_seen;
-};
-
-struct world {
-    struct fis_rng rng;
-    int pool, faults;
-    enum kind kind[PARTITIONS][LENGTH];
-    uint32_t number[PARTITIONS][LENGTH];
-    int64_t high[PARTITIONS], committed[PARTITIONS];
-    struct node *owner[PARTITIONS];
-    struct node nodes[NODES];
-    uint32_t n_nodes;
-    struct wire_head heads[HEADS];
-    struct wire_pool_end ends[HEADS][PARTITIONS];
-    uint32_t n_heads;
-    struct {
-        struct wire_buffer key, value;
-    } ledger[LEDGER];
-    uint32_t n_ledger;
-    /* The reader */
-    struct fis_selector *selector;
-    int64_t counted[PARTITIONS];
-    uint64_t records;
-    unsigned char handled[PARTITIONS][LENGTH], dead[PARTITIONS][LENGTH];
-    int done[PARTITIONS], asked[IDS];
-    uint64_t crashes, moves, lost;
-};
-
-static uint32_t below(struct world *w, uint32_t n)
+uint32_t scorers_below(struct scorers *w, uint32_t n)
 {
     return fis_rng_below(&w->rng, n);
 }
 
-static void id_of(uint32_t number, struct fis_id *id)
+void scorers_id(uint32_t number, struct fis_id *id)
 {
     char text[16];
     int n = snprintf(text, sizeof text, "r%u", number);
     assert_int_equal(fis_id_set(id, text, (size_t)n), 0);
 }
 
-/* Few values, so many ties; every fifth is no candidate of the first criterion. */
-static void scores_of(uint32_t number, uint64_t head, float *scores)
+void scorers_scores(uint32_t number, uint64_t head, float *scores)
 {
     struct fis_id id;
-    id_of(number, &id);
+    scorers_id(number, &id);
     uint64_t h = fis_id_hash(&id, head);
     scores[0] = h % 5 ? (float)(h / 8 % 25) : FIS_NOT_A_CANDIDATE;
     scores[1] = (float)(h / 1024 % 90);
 }
 
-static struct wire_head *current(struct world *w)
+struct wire_head *scorers_head(struct scorers *w)
 {
     return &w->heads[w->n_heads - 1];
 }
-
-/* ---- the reader of candidates --------------------------------------------------------------- */
 
 static struct fis_selector *new_selector(void)
 {
@@ -131,12 +44,12 @@ static void offer(struct fis_selector *s, uint32_t number, uint64_t head)
 {
     float x = (float)number;
     struct fis_candidate c = {.x = &x};
-    id_of(number, &c.id);
-    scores_of(number, head, c.scores);
+    scorers_id(number, &c.id);
+    scorers_scores(number, head, c.scores);
     assert_true(fis_selector_offer(s, &c, NULL) >= 0);
 }
 
-static void count(struct world *w, const struct wire_range *r)
+static void count(struct scorers *w, const struct wire_range *r)
 {
     int64_t *counted = &w->counted[r->partition];
     uint64_t fresh = r->next <= *counted ? 0 : (uint64_t)(r->next - *counted);
@@ -144,16 +57,16 @@ static void count(struct world *w, const struct wire_range *r)
     *counted = r->next > *counted ? r->next : *counted;
 }
 
-static void take_progress(struct world *w, const struct wire_progress *p)
+static void take_progress(struct scorers *w, const struct wire_progress *p)
 {
-    if (p->scan != current(w)->scan)
+    if (p->scan != scorers_head(w)->scan)
         return;
     for (uint32_t i = 0; i < p->n_ranges; i++) {
         const struct wire_range *r = &p->ranges[i];
         count(w, r);
         for (int64_t o = r->begin; o < r->next; o++)
             w->handled[r->partition][o] = 1;
-        if (w->pool && r->next >= current(w)->ends[r->partition].end)
+        if (w->pool && r->next >= scorers_head(w)->ends[r->partition].end)
             w->done[r->partition] = 1;
     }
 }
@@ -164,14 +77,12 @@ static void append(struct node *n)
         return;
     struct sent *s = &n->sent[n->appended++ % SENT];
     if (s->kind == OFFER) /* the trainer scores again what came under another head */
-        offer(n->w->selector, s->number, current(n->w)->version);
+        offer(n->w->selector, s->number, scorers_head(n->w)->version);
     else if (s->kind == PROGRESS)
         take_progress(n->w, &s->progress);
     else
         n->w->dead[s->partition][s->offset] = 1;
 }
-
-/* ---- a scorer's host ------------------------------------------------------------------------- */
 
 static struct sent *push(struct node *n, uint32_t slot)
 {
@@ -197,11 +108,11 @@ static void on_offer(void *ctx, uint32_t slot, uint32_t i)
     s->number = n->w->number[m->partition][m->offset];
     s->head = n->b[slot].head_version;
     float exact[FIS_MAX_CRITERIA];
-    scores_of(s->number, s->head, exact);
+    scorers_scores(s->number, s->head, exact);
     assert_memory_equal(exact, n->scores[slot][n->b[slot].row[i]], sizeof exact);
     if (n->w->pool && n->heads_seen == n->w->n_heads) {
         assert_false(n->w->asked[s->number]);
-        assert_true(m->offset < current(n->w)->ends[m->partition].end);
+        assert_true(m->offset < scorers_head(n->w)->ends[m->partition].end);
     }
 }
 
@@ -229,7 +140,7 @@ static void on_progress(void *ctx, uint32_t slot, const struct wire_progress *p)
 static void on_release(void *ctx, uint32_t slot, const struct scorer_place *places, uint32_t n)
 {
     struct node *node = ctx;
-    struct world *w = node->w;
+    struct scorers *w = node->w;
     (void)slot;
     assert_true(!w->pool || n == 0);
     for (uint32_t i = 0; i < n; i++) {
@@ -261,7 +172,7 @@ static void start(struct node *n)
 {
     struct scorer_options o = {.criteria = {.acquisition = &fis_acquisition_fis_plus},
                                .heap = 2 * R,
-                               .slots = 1 + below(n->w, SLOTS),
+                               .slots = 1 + scorers_below(n->w, SLOTS),
                                .batch = BATCH,
                                .name = "t",
                                .pool = n->w->pool,
@@ -294,8 +205,6 @@ static void drop_sent(struct node *n, uint64_t upto)
         fis_free((void *)(uintptr_t)n->sent[n->acked % SENT].progress.ranges);
 }
 
-/* ---- the group ------------------------------------------------------------------------------- */
-
 static void notice(struct node *n, int32_t p)
 {
     if (!n->owns[p])
@@ -305,7 +214,7 @@ static void notice(struct node *n, int32_t p)
 }
 
 /* lost: the one that has it is out of the group and finds out later. */
-static void give(struct world *w, int32_t p, struct node *to, int lost)
+static void give(struct scorers *w, int32_t p, struct node *to, int lost)
 {
     struct node *from = w->owner[p];
     if (from && !lost)
@@ -319,14 +228,15 @@ static void give(struct world *w, int32_t p, struct node *to, int lost)
     w->lost += (uint64_t)lost;
 }
 
-static void move_one(struct world *w)
+static void move_one(struct scorers *w)
 {
-    give(w, (int32_t)below(w, PARTITIONS), &w->nodes[below(w, w->n_nodes)], below(w, 3) == 0);
+    give(w, (int32_t)scorers_below(w, PARTITIONS), &w->nodes[scorers_below(w, w->n_nodes)],
+         scorers_below(w, 3) == 0);
 }
 
-static void crash(struct world *w, struct node *n)
+static void crash(struct scorers *w, struct node *n)
 {
-    for (uint32_t k = below(w, 8); k > 0; k--)
+    for (uint32_t k = scorers_below(w, 8); k > 0; k--)
         append(n); /* what was on its way may still arrive */
     drop_sent(n, n->queued);
     scorer_free(n->m);
@@ -335,17 +245,15 @@ static void crash(struct world *w, struct node *n)
     for (int32_t p = 0; p < PARTITIONS; p++)
         if (w->owner[p] == n) {
             w->owner[p] = NULL;
-            give(w, p, &w->nodes[below(w, w->n_nodes)], 0);
+            give(w, p, &w->nodes[scorers_below(w, w->n_nodes)], 0);
         }
     w->crashes++;
 }
 
-/* ---- steps ----------------------------------------------------------------------------------- */
-
 static void read_run(struct node *n, struct scoring_batch *b, int32_t p)
 {
-    struct world *w = n->w;
-    for (uint32_t k = 1 + below(w, BATCH / 3); k > 0 && n->position[p] < w->high[p]; k--) {
+    struct scorers *w = n->w;
+    for (uint32_t k = 1 + scorers_below(w, BATCH / 3); k > 0 && n->position[p] < w->high[p]; k--) {
         int64_t offset = n->position[p]++;
         if (w->kind[p][offset] != GAP && b->n < BATCH)
             b->messages[b->n++] = (struct wire_message){.partition = p, .offset = offset};
@@ -354,20 +262,20 @@ static void read_run(struct node *n, struct scoring_batch *b, int32_t p)
 
 static void read_batch(struct node *n)
 {
-    struct world *w = n->w;
+    struct scorers *w = n->w;
     int slot = scorer_free_slot(n->m);
     if (slot < 0)
         return;
     struct scoring_batch *b = &n->b[slot];
     b->n = 0;
-    for (uint32_t runs = 1 + below(w, 3); runs > 0; runs--) {
-        int32_t p = (int32_t)below(w, PARTITIONS);
+    for (uint32_t runs = 1 + scorers_below(w, 3); runs > 0; runs--) {
+        int32_t p = (int32_t)scorers_below(w, PARTITIONS);
         uint32_t had = b->n;
         if (n->owns[p] && !n->paused[p] && b->n <= BATCH - BATCH / 3)
             read_run(n, b, p);
         if (b->n > had)
             scorer_reading(n->m, (uint32_t)slot, b);
-        if (w->faults && below(w, 40) == 0)
+        if (w->faults && scorers_below(w, 40) == 0)
             move_one(w);
     }
     if (b->n > 0)
@@ -384,7 +292,8 @@ static void spoil(struct node *n, uint32_t slot, uint32_t row)
     const float *floors = n->floors[slot];
     if (scores[0] < floors[0] && scores[1] < floors[1])
         for (int c = 0; c < FIS_MAX_CRITERIA; c++)
-            scores[c] = below(n->w, 2) ? FIS_NOT_A_CANDIDATE : nextafterf(floors[c], -INFINITY);
+            scores[c] =
+                scorers_below(n->w, 2) ? FIS_NOT_A_CANDIDATE : nextafterf(floors[c], -INFINITY);
 }
 
 static void score(struct node *n, uint32_t slot)
@@ -402,8 +311,8 @@ static void score(struct node *n, uint32_t slot)
             continue;
         uint32_t number = n->w->number[m->partition][m->offset];
         b->records[i] = &n->record[slot][i];
-        id_of(number, &b->records[i]->id);
-        scores_of(number, b->head_version, b->scores + (size_t)b->rows * FIS_MAX_CRITERIA);
+        scorers_id(number, &b->records[i]->id);
+        scorers_scores(number, b->head_version, b->scores + (size_t)b->rows * FIS_MAX_CRITERIA);
         spoil(n, slot, b->rows);
         b->row[i] = b->rows++;
     }
@@ -421,14 +330,14 @@ static void acknowledge(struct node *n)
 
 static void follow(struct node *n)
 {
-    struct world *w = n->w;
-    if (w->n_heads && n->heads_seen == w->n_heads && below(w, 30) == 0) /* it comes again */
-        assert_int_equal(scorer_head(n->m, current(w), NULL), 0);
-    if (below(w, 2) && n->heads_seen < w->n_heads) {
+    struct scorers *w = n->w;
+    if (w->n_heads && n->heads_seen == w->n_heads && scorers_below(w, 30) == 0) /* it comes again */
+        assert_int_equal(scorer_head(n->m, scorers_head(w), NULL), 0);
+    if (scorers_below(w, 2) && n->heads_seen < w->n_heads) {
         n->heads_seen = w->n_heads; /* the newest is all that counts */
-        assert_int_equal(scorer_head(n->m, current(w), NULL), 0);
+        assert_int_equal(scorer_head(n->m, scorers_head(w), NULL), 0);
     }
-    for (uint32_t k = below(w, 12); w->pool && k > 0 && n->ledger_seen < w->n_ledger; k--) {
+    for (uint32_t k = scorers_below(w, 12); w->pool && k > 0 && n->ledger_seen < w->n_ledger; k--) {
         uint32_t i = n->ledger_seen++;
         struct wire_message m = {
             .key = {w->ledger[i].key.data, w->ledger[i].key.length},
@@ -438,23 +347,23 @@ static void follow(struct node *n)
     }
 }
 
-static void step(struct world *w)
+void scorers_step(struct scorers *w)
 {
-    struct node *n = &w->nodes[below(w, w->n_nodes)];
-    uint32_t k = below(w, 17);
-    if (w->faults && below(w, 60) == 0)
+    struct node *n = &w->nodes[scorers_below(w, w->n_nodes)];
+    uint32_t k = scorers_below(w, 17);
+    if (w->faults && scorers_below(w, 60) == 0)
         move_one(w);
-    if (w->faults && below(w, 400) == 0)
+    if (w->faults && scorers_below(w, 400) == 0)
         crash(w, n);
     for (int32_t p = 0; p < PARTITIONS; p++)
-        if (n->owns[p] && w->owner[p] != n && below(w, 10) == 0)
+        if (n->owns[p] && w->owner[p] != n && scorers_below(w, 10) == 0)
             notice(n, p);
     if (k < 4)
         read_batch(n);
     else if (k < 7)
-        score(n, below(w, SLOTS));
+        score(n, scorers_below(w, SLOTS));
     else if (k < 8)
-        scorer_send(n->m, 1 + below(w, BATCH));
+        scorer_send(n->m, 1 + scorers_below(w, BATCH));
     else if (k < 12)
         append(n);
     else if (k < 16)
@@ -463,31 +372,29 @@ static void step(struct world *w)
         follow(n);
 }
 
-/* ---- a world --------------------------------------------------------------------------------- */
-
-static void open_world(struct world *w, uint64_t seed, int pool)
+void scorers_open(struct scorers *w, uint64_t seed, int pool)
 {
-    *w = (struct world){.pool = pool, .faults = 1};
+    *w = (struct scorers){.pool = pool, .faults = 1};
     fis_rng_seed(&w->rng, seed, 7);
     for (int p = 0; p < PARTITIONS; p++) {
-        w->high[p] = 1 + below(w, LENGTH);
+        w->high[p] = 1 + scorers_below(w, LENGTH);
         for (int64_t o = 0; o < w->high[p]; o++) {
-            uint32_t k = below(w, 20);
+            uint32_t k = scorers_below(w, 20);
             w->kind[p][o] = k == 0 ? BAD : k == 1 ? TOMBSTONE : k == 2 ? GAP : RECORD;
-            w->number[p][o] = below(w, IDS);
+            w->number[p][o] = scorers_below(w, IDS);
         }
     }
     w->selector = new_selector();
-    w->n_nodes = 1 + below(w, NODES);
+    w->n_nodes = 1 + scorers_below(w, NODES);
     for (uint32_t i = 0; i < w->n_nodes; i++) {
         w->nodes[i].w = w;
         start(&w->nodes[i]);
     }
     for (int32_t p = 0; p < PARTITIONS; p++)
-        give(w, p, &w->nodes[below(w, w->n_nodes)], 0);
+        give(w, p, &w->nodes[scorers_below(w, w->n_nodes)], 0);
 }
 
-static void close_world(struct world *w)
+void scorers_close(struct scorers *w)
 {
     for (uint32_t i = 0; i < w->n_nodes; i++) {
         drop_sent(&w->nodes[i], w->nodes[i].queued);
@@ -500,8 +407,7 @@ static void close_world(struct world *w)
     fis_selector_free(w->selector);
 }
 
-/* Everything before the ends was handled, and what was refused is in dead-letter. */
-static void assert_handled(struct world *w, int64_t (*end_of)(struct world *, int))
+void scorers_assert_handled(struct scorers *w, int64_t (*end_of)(struct scorers *, int))
 {
     for (int p = 0; p < PARTITIONS; p++)
         for (int64_t o = 0; o < end_of(w, p); o++)
@@ -509,14 +415,13 @@ static void assert_handled(struct world *w, int64_t (*end_of)(struct world *, in
                         (w->handled[p][o] && (w->kind[p][o] != BAD || w->dead[p][o])));
 }
 
-/* Asks for a round and holds it to what one selector asks that was offered every record. */
-static void ask_and_compare(struct world *w, int64_t (*end_of)(struct world *, int))
+void scorers_compare(struct scorers *w, int64_t (*end_of)(struct scorers *, int))
 {
     struct fis_selector *reference = new_selector();
     for (int p = PARTITIONS - 1; p >= 0; p--)
         for (int64_t o = 0; o < end_of(w, p); o++)
             if (w->kind[p][o] == RECORD && !w->asked[w->number[p][o]])
-                offer(reference, w->number[p][o], current(w)->version);
+                offer(reference, w->number[p][o], scorers_head(w)->version);
     struct fis_candidate want, got;
     uint32_t criterion, by;
     int asked = 0;
@@ -531,5 +436,3 @@ static void ask_and_compare(struct world *w, int64_t (*end_of)(struct world *, i
     assert_true(asked <= R);
     fis_selector_free(reference);
 }
-
-#endif
