@@ -4,36 +4,21 @@
 #include "wire/protobuf_codec.h"
 
 struct world {
-    struct fis_arena arena;
-    struct wire_buffer out;
+    struct codec c;
     struct wire_control control;
-    struct fis_error e;
 };
 
 static int up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
-    assert_non_null(w);
-    w->arena = test_arena(4096);
-    *state = w;
-    return 0;
-}
-
-static int down(void **state)
-{
-    struct world *w = *state;
-    fis_free(w->arena.base);
-    wire_buffer_done(&w->out);
-    free(w);
-    return 0;
+    return codec_up(state, sizeof(struct world), 4096);
 }
 
 static enum wire_decoded decode(struct world *w, const char *key, const void *bytes, size_t length)
 {
     struct wire_message m = message_of(key, key ? strlen(key) : 0, bytes, length);
-    fis_arena_reset(&w->arena);
-    w->e.text[0] = 0;
-    return wire_control_decode(&m, &w->arena, &w->control, &w->e);
+    fis_arena_reset(&w->c.arena);
+    w->c.e.text[0] = 0;
+    return wire_control_decode(&m, &w->c.arena, &w->control, &w->c.e);
 }
 
 static struct wire_control command(enum wire_control_kind kind)
@@ -52,10 +37,10 @@ static void round_trip(void **state)
     struct world *w = *state;
     for (int k = WIRE_CONTROL_PAUSE; k <= WIRE_CONTROL_PROMOTE; k++) {
         struct wire_control in = command((enum wire_control_kind)k);
-        w->out.length = 0;
-        if (wire_control_encode(&in, &w->out, &w->e) ||
-            decode(w, "host/1/2", w->out.data, w->out.length) != WIRE_OK)
-            fail_msg("%s: %s", wire_control_name(in.kind), w->e.text);
+        w->c.out.length = 0;
+        if (wire_control_encode(&in, &w->c.out, &w->c.e) ||
+            decode(w, "host/1/2", w->c.out.data, w->c.out.length) != WIRE_OK)
+            fail_msg("%s: %s", wire_control_name(in.kind), w->c.e.text);
         assert_int_equal(w->control.kind, k);
         assert_id(&w->control.command, "host/1/2");
         assert_int_equal(fis_id_compare(&w->control.record, &in.record), 0);
@@ -78,17 +63,17 @@ static void texts_are_cut_to_whole_characters(void **state)
     memcpy(text + 254, "\xc3\xa9", 3);
     in.by = text;
     in.reason = NULL;
-    assert_int_equal(wire_control_encode(&in, &w->out, &w->e), 0);
-    assert_int_equal(decode(w, "k", w->out.data, w->out.length), WIRE_OK);
+    assert_int_equal(wire_control_encode(&in, &w->c.out, &w->c.e), 0);
+    assert_int_equal(decode(w, "k", w->c.out.data, w->c.out.length), WIRE_OK);
     assert_int_equal(strlen(w->control.by), 254);
     assert_string_equal(w->control.reason, "");
 }
 
 static void assert_unwanted(struct world *w, const struct wire_control *c, const char *says)
 {
-    assert_int_equal(wire_control_encode(c, &w->out, &w->e), -FIS_INPUT);
-    assert_says(&w->e, says);
-    assert_int_equal(w->out.length, 0);
+    assert_int_equal(wire_control_encode(c, &w->c.out, &w->c.e), -FIS_INPUT);
+    assert_says(&w->c.e, says);
+    assert_int_equal(w->c.out.length, 0);
 }
 
 static void commands_that_cannot_be(void **state)
@@ -136,21 +121,21 @@ static void refused_when_read(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(decode(w, bad[i].key, bad[i].bytes, bad[i].length), WIRE_BAD);
-        assert_int_equal(w->e.kind, FIS_INPUT);
-        assert_says(&w->e, bad[i].says);
+        assert_int_equal(w->c.e.kind, FIS_INPUT);
+        assert_says(&w->c.e, bad[i].says);
     }
     assert_int_equal(decode(w, "k", NULL, 0), WIRE_TOMBSTONE);
     assert_int_equal(decode(w, "k", "\x08\x06", 2), WIRE_OK); /* to the one served before */
     struct wire_message m = message_of("a\0b", 3, "\x08\x01", 2);
-    assert_int_equal(wire_control_decode(&m, &w->arena, &w->control, &w->e), WIRE_BAD);
-    assert_says(&w->e, "the id holds a NUL");
+    assert_int_equal(wire_control_decode(&m, &w->c.arena, &w->control, &w->c.e), WIRE_BAD);
+    assert_says(&w->c.e, "the id holds a NUL");
 }
 
 static void try_control(void *arg, const unsigned char *bytes, size_t length)
 {
     struct world *w = arg;
     if (decode(w, "k", bytes, length) == WIRE_BAD)
-        assert_true(w->e.text[0] && w->e.kind == FIS_INPUT);
+        assert_true(w->c.e.text[0] && w->c.e.kind == FIS_INPUT);
     else
         assert_true(w->control.kind >= WIRE_CONTROL_PAUSE &&
                     w->control.kind <= WIRE_CONTROL_PROMOTE && w->control.by && w->control.reason);
@@ -161,20 +146,20 @@ static void spoiled(void **state)
     struct world *w = *state;
     for (int k = WIRE_CONTROL_PAUSE; k <= WIRE_CONTROL_PROMOTE; k++) {
         struct wire_control in = command((enum wire_control_kind)k);
-        w->out.length = 0;
-        assert_int_equal(wire_control_encode(&in, &w->out, &w->e), 0);
-        spoil(w->out.data, w->out.length, 3000, try_control, w);
+        w->c.out.length = 0;
+        assert_int_equal(wire_control_encode(&in, &w->c.out, &w->c.e), 0);
+        spoil(w->c.out.data, w->c.out.length, 3000, try_control, w);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(round_trip, up, down),
-        cmocka_unit_test_setup_teardown(texts_are_cut_to_whole_characters, up, down),
-        cmocka_unit_test_setup_teardown(commands_that_cannot_be, up, down),
-        cmocka_unit_test_setup_teardown(refused_when_read, up, down),
-        cmocka_unit_test_setup_teardown(spoiled, up, down),
+        cmocka_unit_test_setup_teardown(round_trip, up, codec_down),
+        cmocka_unit_test_setup_teardown(texts_are_cut_to_whole_characters, up, codec_down),
+        cmocka_unit_test_setup_teardown(commands_that_cannot_be, up, codec_down),
+        cmocka_unit_test_setup_teardown(refused_when_read, up, codec_down),
+        cmocka_unit_test_setup_teardown(spoiled, up, codec_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -298,40 +298,6 @@ static void spoiled(void **state)
     spoil(w->out.data, w->out.length, 10000, try_head, w);
 }
 
-static void out_of_memory(void **state)
-{
-    struct world *w = *state;
-    static const struct wire_pool_end ends[] = {{0, 123456}, {1, 7}};
-    int done = 0;
-    w->head.scan = 12;
-    w->head.ends = ends;
-    w->head.n_ends = 2;
-    assert_int_equal(encode(w), 0);
-    struct wire_buffer bytes = w->out;
-    w->out = (struct wire_buffer){0};
-    for (uint64_t n = 0; !done; n++) {
-        struct wire_head_owned got = {0};
-        fis_mem_refuse_after(n);
-        int rc = wire_head_decode((struct wire_bytes){bytes.data, bytes.length}, &got, &w->e);
-        fis_mem_refuse_after(UINT64_MAX);
-        assert_true(rc == 0 || rc == -FIS_NOMEM);
-        assert_true(rc == 0 || !got.slabs);
-        wire_head_done(&got);
-        done = rc == 0;
-        assert_true(n < 1000);
-    }
-    done = 0;
-    for (uint64_t n = 0; !done; n++) {
-        fis_mem_refuse_after(n);
-        int rc = encode(w);
-        fis_mem_refuse_after(UINT64_MAX);
-        assert_true(rc == 0 || rc == -FIS_NOMEM);
-        assert_int_equal(w->out.length, rc ? 0 : bytes.length);
-        done = rc == 0;
-    }
-    wire_buffer_done(&bytes);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,7 +308,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(refused_when_written, up, down),
         cmocka_unit_test_setup_teardown(refused_when_read, up, down),
         cmocka_unit_test_setup_teardown(spoiled, up, down),
-        cmocka_unit_test_setup_teardown(out_of_memory, up, down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

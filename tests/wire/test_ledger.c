@@ -7,10 +7,8 @@
 #include "wire/ledger.h"
 
 struct world {
-    struct fis_arena arena;
-    struct wire_buffer out;
+    struct codec c;
     struct wire_ledger_item item;
-    struct fis_error e;
     const char *key;
     size_t key_length;
     unsigned sum;
@@ -18,30 +16,17 @@ struct world {
 
 static int up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
-    assert_non_null(w);
-    w->arena = test_arena(16384);
-    *state = w;
-    return 0;
-}
-
-static int down(void **state)
-{
-    struct world *w = *state;
-    fis_free(w->arena.base);
-    wire_buffer_done(&w->out);
-    free(w);
-    return 0;
+    return codec_up(state, sizeof(struct world), 16384);
 }
 
 static enum wire_decoded decode(struct world *w, struct wire_bytes key, const void *bytes,
                                 size_t length)
 {
     struct wire_message m = message_of(key.data, key.length, bytes, length);
-    fis_arena_reset(&w->arena);
+    fis_arena_reset(&w->c.arena);
     memset(&w->item, 0, sizeof w->item);
-    w->e.text[0] = 0;
-    return wire_ledger_decode(&m, &w->arena, &w->item, &w->e);
+    w->c.e.text[0] = 0;
+    return wire_ledger_decode(&m, &w->c.arena, &w->item, &w->c.e);
 }
 
 static void entries(void **state)
@@ -69,10 +54,10 @@ static void entries(void **state)
         for (uint32_t k = fis_rng_below(&rng, 50); k < 50; k++)
             x[k] = random_float(&rng);
         assert_int_equal(fis_id_set(&in.id, "abcd", 1 + i % 4), 0);
-        w->out.length = 0;
-        assert_int_equal(wire_ledger_entry_encode(&in, &w->out, &w->e), 0);
-        if (decode(w, wire_ledger_entry_key(&in.id), w->out.data, w->out.length) != WIRE_OK)
-            fail_msg("%u: %s", i, w->e.text);
+        w->c.out.length = 0;
+        assert_int_equal(wire_ledger_entry_encode(&in, &w->c.out, &w->c.e), 0);
+        if (decode(w, wire_ledger_entry_key(&in.id), w->c.out.data, w->c.out.length) != WIRE_OK)
+            fail_msg("%u: %s", i, w->c.e.text);
         const struct wire_ledger_entry *got = &w->item.entry;
         assert_int_equal(w->item.kind, WIRE_LEDGER_ENTRY);
         assert_int_equal(fis_id_compare(&got->id, &in.id), 0);
@@ -106,25 +91,25 @@ static void votes_that_cannot_be(void **state)
     name[sizeof name - 1] = 0;
     struct wire_vote many[WIRE_VOTES + 1] = {{name, WIRE_LABELLED, 0, 0}};
     struct wire_ledger_entry in = {.state = WIRE_REQUESTED, .votes = many, .n_votes = 1};
-    assert_int_equal(wire_ledger_entry_encode(&in, &w->out, &w->e), -FIS_INPUT);
-    assert_says(&w->e, "annotator: a name of 256 bytes");
+    assert_int_equal(wire_ledger_entry_encode(&in, &w->c.out, &w->c.e), -FIS_INPUT);
+    assert_says(&w->c.e, "annotator: a name of 256 bytes");
     many[0] = (struct wire_vote){"ann", WIRE_SKIPPED, 1, 0};
-    assert_int_equal(wire_ledger_entry_encode(&in, &w->out, &w->e), -FIS_INPUT);
-    assert_says(&w->e, "a vote without an answer, and with class 1");
+    assert_int_equal(wire_ledger_entry_encode(&in, &w->c.out, &w->c.e), -FIS_INPUT);
+    assert_says(&w->c.e, "a vote without an answer, and with class 1");
     many[0].class_index = 0;
     in.n_votes = WIRE_VOTES + 1;
-    assert_int_equal(wire_ledger_entry_encode(&in, &w->out, &w->e), -FIS_INPUT);
-    assert_says(&w->e, "100 votes, at most 99 allowed");
-    assert_int_equal(w->out.length, 0);
+    assert_int_equal(wire_ledger_entry_encode(&in, &w->c.out, &w->c.e), -FIS_INPUT);
+    assert_says(&w->c.e, "100 votes, at most 99 allowed");
+    assert_int_equal(w->c.out.length, 0);
     in.n_votes = WIRE_VOTES;
-    assert_int_equal(wire_ledger_entry_encode(&in, &w->out, &w->e), 0);
+    assert_int_equal(wire_ledger_entry_encode(&in, &w->c.out, &w->c.e), 0);
     struct wire_bytes key = {"k", 1};
-    assert_int_equal(decode(w, key, w->out.data, w->out.length), WIRE_OK);
+    assert_int_equal(decode(w, key, w->c.out.data, w->c.out.length), WIRE_OK);
     assert_int_equal(w->item.entry.n_votes, WIRE_VOTES);
     assert_int_equal(decode(w, key, "\x08\x02\x52\x04\x10\x01\x18\x01", 8), WIRE_BAD);
-    assert_says(&w->e, "a vote without an answer");
+    assert_says(&w->c.e, "a vote without an answer");
     assert_int_equal(decode(w, key, "\x08\x02\x52\x02\x10\x03", 6), WIRE_BAD);
-    assert_says(&w->e, "field 2 (status) at byte 4: 3 is not known");
+    assert_says(&w->c.e, "field 2 (status) at byte 4: 3 is not known");
 }
 
 static void state_of_the_trainer(void **state)
@@ -164,8 +149,8 @@ static void state_of_the_trainer(void **state)
                                                 .epsilon = 3}};
     assert_int_equal(wire_ledger_state_key.length, 1);
     assert_int_equal(*(const char *)wire_ledger_state_key.data, 0);
-    assert_int_equal(wire_ledger_state_encode(&in, &w->out, &w->e), 0);
-    assert_int_equal(decode(w, wire_ledger_state_key, w->out.data, w->out.length), WIRE_OK);
+    assert_int_equal(wire_ledger_state_encode(&in, &w->c.out, &w->c.e), 0);
+    assert_int_equal(decode(w, wire_ledger_state_key, w->c.out.data, w->c.out.length), WIRE_OK);
     assert_int_equal(w->item.kind, WIRE_LEDGER_STATE);
     const struct wire_trainer_state *got = &w->item.state;
     assert_true(got->round == 4 && got->window_records == 1000000000000);
@@ -194,9 +179,9 @@ static void a_state_of_nothing(void **state)
                                     .served_accuracy = (double)NAN,
                                     .trained = (double)NAN,
                                     .phase = WIRE_PHASE_COLLECT};
-    assert_int_equal(wire_ledger_state_encode(&in, &w->out, &w->e), 0);
-    assert_int_equal(w->out.length, 2);
-    assert_int_equal(decode(w, wire_ledger_state_key, w->out.data, 2), WIRE_OK);
+    assert_int_equal(wire_ledger_state_encode(&in, &w->c.out, &w->c.e), 0);
+    assert_int_equal(w->c.out.length, 2);
+    assert_int_equal(decode(w, wire_ledger_state_key, w->c.out.data, 2), WIRE_OK);
     assert_true(isnan(w->item.state.val0) && isnan(w->item.state.trained));
     assert_string_equal(w->item.state.control_id, "");
     assert_string_equal(w->item.state.control_text, "");
@@ -206,10 +191,10 @@ static void a_state_of_nothing(void **state)
     memset(text, 'n', sizeof text);
     memcpy(text + 498, "\xe2\x82\xac", 4);
     in.control_text = text;
-    assert_int_equal(wire_ledger_state_encode(&in, &w->out, &w->e), 0);
-    w->out.length = 0;
-    assert_int_equal(wire_ledger_state_encode(&in, &w->out, &w->e), 0);
-    assert_int_equal(decode(w, wire_ledger_state_key, w->out.data, w->out.length), WIRE_OK);
+    assert_int_equal(wire_ledger_state_encode(&in, &w->c.out, &w->c.e), 0);
+    w->c.out.length = 0;
+    assert_int_equal(wire_ledger_state_encode(&in, &w->c.out, &w->c.e), 0);
+    assert_int_equal(decode(w, wire_ledger_state_key, w->c.out.data, w->c.out.length), WIRE_OK);
     assert_int_equal(strlen(w->item.state.control_text), 498);
 }
 
@@ -218,25 +203,25 @@ static void states_that_cannot_be(void **state)
     struct world *w = *state;
     struct wire_counted counted[] = {{5, 1}, {3, 2}, {5, 3}};
     struct wire_trainer_state in = {.counted = counted, .n_counted = 3};
-    assert_int_equal(wire_ledger_state_encode(&in, &w->out, &w->e), -FIS_INPUT);
-    assert_says(&w->e, "no phase 0");
+    assert_int_equal(wire_ledger_state_encode(&in, &w->c.out, &w->c.e), -FIS_INPUT);
+    assert_says(&w->c.e, "no phase 0");
     in.phase = WIRE_PHASE_DONE;
-    assert_int_equal(wire_ledger_state_encode(&in, &w->out, &w->e), -FIS_INPUT);
-    assert_says(&w->e, "counted: partition 5 twice");
+    assert_int_equal(wire_ledger_state_encode(&in, &w->c.out, &w->c.e), -FIS_INPUT);
+    assert_says(&w->c.e, "counted: partition 5 twice");
     counted[2].partition = -3;
-    assert_int_equal(wire_ledger_state_encode(&in, &w->out, &w->e), -FIS_INPUT);
-    assert_says(&w->e, "counted: partition -3");
+    assert_int_equal(wire_ledger_state_encode(&in, &w->c.out, &w->c.e), -FIS_INPUT);
+    assert_says(&w->c.e, "counted: partition -3");
     counted[2] = (struct wire_counted){4, -1};
-    assert_int_equal(wire_ledger_state_encode(&in, &w->out, &w->e), -FIS_INPUT);
-    assert_says(&w->e, "counted: partition 4 up to offset -1");
-    assert_int_equal(w->out.length, 0);
+    assert_int_equal(wire_ledger_state_encode(&in, &w->c.out, &w->c.e), -FIS_INPUT);
+    assert_says(&w->c.e, "counted: partition 4 up to offset -1");
+    assert_int_equal(w->c.out.length, 0);
     struct wire_bytes key = wire_ledger_state_key;
     assert_int_equal(decode(w, key, "", 0), WIRE_BAD);
-    assert_says(&w->e, "trainer state: no phase");
+    assert_says(&w->c.e, "trainer state: no phase");
     assert_int_equal(decode(w, key, "\x40\x04", 2), WIRE_BAD);
-    assert_says(&w->e, "field 8 (phase) at byte 0: 4 is not known");
+    assert_says(&w->c.e, "field 8 (phase) at byte 0: 4 is not known");
     assert_int_equal(decode(w, key, "\x40\x01\x92\x01\x00\x92\x01\x02\x10\x05", 10), WIRE_BAD);
-    assert_says(&w->e, "counted: partition 0 twice");
+    assert_says(&w->c.e, "counted: partition 0 twice");
 }
 
 static void a_checkpoint_goes_in_chunks(void **state)
@@ -253,24 +238,24 @@ static void a_checkpoint_goes_in_chunks(void **state)
         learner[i] = (char)i;
     in.learner = (struct wire_bytes){learner, sizeof learner};
     assert_non_null(a);
-    assert_int_equal(wire_checkpoint_encode(&in, &w->out, &w->e), 0);
-    payload = (struct wire_bytes){w->out.data, w->out.length};
-    assert_int_equal(wire_chunks_start(&chunks, 12, payload, 300, &w->e), 0);
-    for (uint32_t i = 0; wire_chunks_next(&chunks, &chunk, &w->e) > 0; i++) {
+    assert_int_equal(wire_checkpoint_encode(&in, &w->c.out, &w->c.e), 0);
+    payload = (struct wire_bytes){w->c.out.data, w->c.out.length};
+    assert_int_equal(wire_chunks_start(&chunks, 12, payload, 300, &w->c.e), 0);
+    for (uint32_t i = 0; wire_chunks_next(&chunks, &chunk, &w->c.e) > 0; i++) {
         key.length = 0;
-        assert_int_equal(wire_checkpoint_key(i, &key, &w->e), 0);
+        assert_int_equal(wire_checkpoint_key(i, &key, &w->c.e), 0);
         assert_int_equal(
             decode(w, (struct wire_bytes){key.data, key.length}, chunk.data, chunk.length),
             WIRE_OK);
         assert_int_equal(w->item.kind, WIRE_LEDGER_CHECKPOINT);
-        int rc = wire_assembler_feed(a, w->item.chunk, &payload, &version, &w->e);
+        int rc = wire_assembler_feed(a, w->item.chunk, &payload, &version, &w->c.e);
         assert_int_equal(rc, i == 3);
         chunk.length = 0;
     }
     assert_int_equal(version, 12);
     assert_memory_equal(key.data, "\0checkpoint/3", 13);
     assert_int_equal(key.length, 13);
-    assert_int_equal(wire_checkpoint_decode(payload, &out, &w->e), 0);
+    assert_int_equal(wire_checkpoint_decode(payload, &out, &w->c.e), 0);
     assert_true(out.format == 1 && out.version == 12);
     assert_int_equal(out.learner.length, sizeof learner);
     assert_memory_equal(out.learner.data, learner, sizeof learner);
@@ -287,9 +272,9 @@ static void try_checkpoint(void *arg, const unsigned char *bytes, size_t length)
 {
     struct world *w = arg;
     struct wire_checkpoint c;
-    w->e.text[0] = 0;
-    if (wire_checkpoint_decode((struct wire_bytes){bytes, length}, &c, &w->e)) {
-        assert_says(&w->e, "checkpoint: ");
+    w->c.e.text[0] = 0;
+    if (wire_checkpoint_decode((struct wire_bytes){bytes, length}, &c, &w->c.e)) {
+        assert_says(&w->c.e, "checkpoint: ");
         return;
     }
     assert_true(c.format && c.learner.length + c.gate.length <= length);
@@ -301,16 +286,17 @@ static void checkpoints_that_cannot_be(void **state)
 {
     struct world *w = *state;
     struct wire_checkpoint c = {.learner = {"l", 1}};
-    assert_int_equal(wire_checkpoint_encode(&c, &w->out, &w->e), -FIS_INPUT);
-    assert_says(&w->e, "checkpoint: no format");
+    assert_int_equal(wire_checkpoint_encode(&c, &w->c.out, &w->c.e), -FIS_INPUT);
+    assert_says(&w->c.e, "checkpoint: no format");
     assert_int_equal(wire_checkpoint_decode((struct wire_bytes){"", 0}, &c, NULL), -FIS_INPUT);
-    assert_int_equal(wire_checkpoint_decode((struct wire_bytes){"\x0d", 1}, &c, &w->e), -FIS_INPUT);
-    assert_says(&w->e, "checkpoint: ");
+    assert_int_equal(wire_checkpoint_decode((struct wire_bytes){"\x0d", 1}, &c, &w->c.e),
+                     -FIS_INPUT);
+    assert_says(&w->c.e, "checkpoint: ");
     c = (struct wire_checkpoint){1, 700, {"learner", 7}, {"gate", 4}};
-    assert_int_equal(wire_checkpoint_encode(&c, &w->out, &w->e), 0);
-    spoil(w->out.data, w->out.length, 10000, try_checkpoint, w);
+    assert_int_equal(wire_checkpoint_encode(&c, &w->c.out, &w->c.e), 0);
+    spoil(w->c.out.data, w->c.out.length, 10000, try_checkpoint, w);
     assert_int_equal(decode(w, (struct wire_bytes){"\0checkpoint", 11}, "\x08\x02", 2), WIRE_BAD);
-    assert_says(&w->e, "holds a NUL");
+    assert_says(&w->c.e, "holds a NUL");
 }
 
 static void tombstones_and_refusals(void **state)
@@ -323,23 +309,23 @@ static void tombstones_and_refusals(void **state)
     assert_int_equal(decode(w, wire_ledger_state_key, NULL, 0), WIRE_TOMBSTONE);
     assert_int_equal(w->item.kind, WIRE_LEDGER_STATE);
     assert_int_equal(decode(w, none, "\x08\x01", 2), WIRE_BAD);
-    assert_says(&w->e, "no id");
+    assert_says(&w->c.e, "no id");
     assert_int_equal(decode(w, key, "", 0), WIRE_BAD);
-    assert_says(&w->e, "without a state");
+    assert_says(&w->c.e, "without a state");
     assert_int_equal(decode(w, key, "\x08\x09", 2), WIRE_BAD);
-    assert_says(&w->e, "field 1 (state) at byte 0: 9 is not known");
+    assert_says(&w->c.e, "field 1 (state) at byte 0: 9 is not known");
     assert_int_equal(decode(w, key, "\x08\x02\x3a\x01x", 5), WIRE_BAD);
-    assert_says(&w->e, "encoding is not given");
+    assert_says(&w->c.e, "encoding is not given");
     struct wire_ledger_entry wrong = {0};
-    assert_int_equal(wire_ledger_entry_encode(&wrong, &w->out, &w->e), -FIS_INPUT);
-    assert_says(&w->e, "no state 0");
+    assert_int_equal(wire_ledger_entry_encode(&wrong, &w->c.out, &w->c.e), -FIS_INPUT);
+    assert_says(&w->c.e, "no state 0");
 }
 
 static void try_item(void *arg, const unsigned char *bytes, size_t length)
 {
     struct world *w = arg;
     if (decode(w, (struct wire_bytes){w->key, w->key_length}, bytes, length) == WIRE_BAD)
-        assert_true(w->e.text[0] && w->e.kind == FIS_INPUT);
+        assert_true(w->c.e.text[0] && w->c.e.kind == FIS_INPUT);
     else
         assert_int_equal(w->item.kind, *w->key ? WIRE_LEDGER_ENTRY : WIRE_LEDGER_STATE);
 }
@@ -360,10 +346,10 @@ static void spoiled(void **state)
                                       .asked_at_ms = 77,
                                       .votes = votes,
                                       .n_votes = 2};
-    assert_int_equal(wire_ledger_entry_encode(&entry, &w->out, &w->e), 0);
+    assert_int_equal(wire_ledger_entry_encode(&entry, &w->c.out, &w->c.e), 0);
     w->key = "k";
     w->key_length = 1;
-    spoil(w->out.data, w->out.length, 10000, try_item, w);
+    spoil(w->c.out.data, w->c.out.length, 10000, try_item, w);
     struct wire_trainer_state s = {.round = 1,
                                    .window_records = 2,
                                    .val0 = .5,
@@ -373,24 +359,24 @@ static void spoiled(void **state)
                                    .n_counted = 2,
                                    .control_id = "a/1",
                                    .control_text = "pinned"};
-    w->out.length = 0;
-    assert_int_equal(wire_ledger_state_encode(&s, &w->out, &w->e), 0);
+    w->c.out.length = 0;
+    assert_int_equal(wire_ledger_state_encode(&s, &w->c.out, &w->c.e), 0);
     w->key = "";
-    spoil(w->out.data, w->out.length, 10000, try_item, w);
+    spoil(w->c.out.data, w->c.out.length, 10000, try_item, w);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(entries, up, down),
-        cmocka_unit_test_setup_teardown(votes_that_cannot_be, up, down),
-        cmocka_unit_test_setup_teardown(state_of_the_trainer, up, down),
-        cmocka_unit_test_setup_teardown(a_state_of_nothing, up, down),
-        cmocka_unit_test_setup_teardown(states_that_cannot_be, up, down),
-        cmocka_unit_test_setup_teardown(a_checkpoint_goes_in_chunks, up, down),
-        cmocka_unit_test_setup_teardown(checkpoints_that_cannot_be, up, down),
-        cmocka_unit_test_setup_teardown(tombstones_and_refusals, up, down),
-        cmocka_unit_test_setup_teardown(spoiled, up, down),
+        cmocka_unit_test_setup_teardown(entries, up, codec_down),
+        cmocka_unit_test_setup_teardown(votes_that_cannot_be, up, codec_down),
+        cmocka_unit_test_setup_teardown(state_of_the_trainer, up, codec_down),
+        cmocka_unit_test_setup_teardown(a_state_of_nothing, up, codec_down),
+        cmocka_unit_test_setup_teardown(states_that_cannot_be, up, codec_down),
+        cmocka_unit_test_setup_teardown(a_checkpoint_goes_in_chunks, up, codec_down),
+        cmocka_unit_test_setup_teardown(checkpoints_that_cannot_be, up, codec_down),
+        cmocka_unit_test_setup_teardown(tombstones_and_refusals, up, codec_down),
+        cmocka_unit_test_setup_teardown(spoiled, up, codec_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

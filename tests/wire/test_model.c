@@ -324,36 +324,6 @@ static void spoiled(void **state)
     spoil(w->out.data, w->out.length, 10000, try_model, w);
 }
 
-static void out_of_memory(void **state)
-{
-    struct world *w = *state;
-    int done = 0;
-    assert_int_equal(encode(w), 0);
-    struct wire_buffer bytes = w->out;
-    w->out = (struct wire_buffer){0};
-    for (uint64_t n = 0; !done; n++) {
-        struct wire_model_owned got = {0};
-        fis_mem_refuse_after(n);
-        int rc = wire_model_decode((struct wire_bytes){bytes.data, bytes.length}, &got, &w->e);
-        fis_mem_refuse_after(UINT64_MAX);
-        assert_true(rc == 0 || rc == -FIS_NOMEM);
-        assert_true(rc == 0 || !got.storage[0]);
-        wire_model_done(&got);
-        done = rc == 0;
-        assert_true(n < 1000);
-    }
-    done = 0;
-    for (uint64_t n = 0; !done; n++) {
-        fis_mem_refuse_after(n);
-        int rc = encode(w);
-        fis_mem_refuse_after(UINT64_MAX);
-        assert_true(rc == 0 || rc == -FIS_NOMEM);
-        assert_int_equal(w->out.length, rc ? 0 : bytes.length);
-        done = rc == 0;
-    }
-    wire_buffer_done(&bytes);
-}
-
 static json_t *at(const json_t *object, const char *a, const char *b)
 {
     json_t *v = json_object_get(object, a);
@@ -402,7 +372,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(refused_when_written, up, down),
         cmocka_unit_test_setup_teardown(refused_when_read, up, down),
         cmocka_unit_test_setup_teardown(spoiled, up, down),
-        cmocka_unit_test_setup_teardown(out_of_memory, up, down),
         cmocka_unit_test_setup_teardown(as_json, up, down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -241,8 +241,9 @@ static struct wire_bytes bytes_of(const struct wire_buffer *b)
 static int decode_head(void *arg, struct fis_error *e)
 {
     struct world *w = arg;
-    struct wire_head_owned head;
+    struct wire_head_owned head = {0};
     int rc = wire_head_decode(bytes_of(&w->bytes), &head, e);
+    assert_true(rc == 0 || !head.slabs);
     if (rc == 0)
         wire_head_done(&head);
     return rc;
@@ -251,8 +252,9 @@ static int decode_head(void *arg, struct fis_error *e)
 static int decode_model(void *arg, struct fis_error *e)
 {
     struct world *w = arg;
-    struct wire_model_owned model;
+    struct wire_model_owned model = {0};
     int rc = wire_model_decode(bytes_of(&w->bytes), &model, e);
+    assert_true(rc == 0 || !model.storage[0]);
     if (rc == 0)
         wire_model_done(&model);
     return rc;

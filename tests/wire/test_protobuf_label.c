@@ -4,46 +4,31 @@
 #include "wire/protobuf_codec.h"
 
 struct world {
-    struct fis_arena arena;
+    struct codec c;
     struct wire_label label;
     struct wire_example example;
-    struct wire_buffer out;
-    struct fis_error e;
     int sensitive;
 };
 
 static int up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
-    assert_non_null(w);
-    w->arena = test_arena(16384);
-    *state = w;
-    return 0;
-}
-
-static int down(void **state)
-{
-    struct world *w = *state;
-    fis_free(w->arena.base);
-    wire_buffer_done(&w->out);
-    free(w);
-    return 0;
+    return codec_up(state, sizeof(struct world), 16384);
 }
 
 static enum wire_decoded decode(struct world *w, const void *key, size_t key_length,
                                 const void *bytes, size_t length)
 {
     struct wire_message m = message_of(key, key_length, bytes, length);
-    fis_arena_reset(&w->arena);
+    fis_arena_reset(&w->c.arena);
     memset(&w->label, 0xff, sizeof w->label);
-    w->e.text[0] = 0;
-    return wire_protobuf_label(&test_schema, &m, &w->arena, &w->label, &w->e);
+    w->c.e.text[0] = 0;
+    return wire_protobuf_label(&test_schema, &m, &w->c.arena, &w->label, &w->c.e);
 }
 
 static void assert_class(struct world *w, const void *bytes, size_t length, uint32_t k)
 {
     if (decode(w, "s3-1", 4, bytes, length) != WIRE_OK)
-        fail_msg("%s", w->e.text);
+        fail_msg("%s", w->c.e.text);
     assert_id(&w->label.id, "s3-1");
     assert_int_equal(w->label.status, WIRE_LABELLED);
     assert_int_equal(w->label.class_index, k);
@@ -52,8 +37,8 @@ static void assert_class(struct world *w, const void *bytes, size_t length, uint
 static void assert_bad(struct world *w, const void *bytes, size_t length, const char *says)
 {
     assert_int_equal(decode(w, "s3-1", 4, bytes, length), WIRE_BAD);
-    assert_int_equal(w->e.kind, FIS_INPUT);
-    assert_says(&w->e, says);
+    assert_int_equal(w->c.e.kind, FIS_INPUT);
+    assert_says(&w->c.e, says);
 }
 
 static void class_zero_is_nothing(void **state)
@@ -64,7 +49,7 @@ static void class_zero_is_nothing(void **state)
     assert_int_equal(decode(w, "s3-1", 4, NULL, 0), WIRE_TOMBSTONE);
     assert_id(&w->label.id, "s3-1");
     assert_int_equal(decode(w, NULL, 0, "", 0), WIRE_BAD);
-    assert_says(&w->e, "no id: neither");
+    assert_says(&w->c.e, "no id: neither");
     assert_int_equal(decode(w, NULL, 0, NULL, 0), WIRE_BAD);
 }
 
@@ -111,11 +96,11 @@ static void label_round_trip(void **state)
         assert_int_equal(fis_id_set(&label.id, id, (size_t)n), 0);
         if (label.status == WIRE_LABELLED)
             label.class_index = fis_rng_below(&rng, 2);
-        w->out.length = 0;
+        w->c.out.length = 0;
         label.annotator = i % 2 ? "ann" : NULL;
         label.labelled_at_ms = i;
-        assert_int_equal(wire_protobuf_label_encode(&test_schema, &label, &w->out, &w->e), 0);
-        assert_int_equal(decode(w, NULL, 0, w->out.data, w->out.length), WIRE_OK);
+        assert_int_equal(wire_protobuf_label_encode(&test_schema, &label, &w->c.out, &w->c.e), 0);
+        assert_int_equal(decode(w, NULL, 0, w->c.out.data, w->c.out.length), WIRE_OK);
         assert_id(&w->label.id, id);
         assert_int_equal(w->label.status, label.status);
         assert_int_equal(w->label.class_index, label.class_index);
@@ -127,11 +112,11 @@ static void label_round_trip(void **state)
     name[sizeof name - 1] = 0;
     const struct wire_label wrong[] = {
         {.class_index = 2}, {.annotator = name}, {.labelled_at_ms = -1}};
-    w->out.length = 0;
+    w->c.out.length = 0;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(wire_protobuf_label_encode(&test_schema, &wrong[i], &w->out, &w->e),
+        assert_int_equal(wire_protobuf_label_encode(&test_schema, &wrong[i], &w->c.out, &w->c.e),
                          -FIS_INPUT);
-    assert_int_equal(w->out.length, 0);
+    assert_int_equal(w->c.out.length, 0);
 }
 
 static void who_and_when(void **state)
@@ -156,7 +141,7 @@ static void try_label(void *arg, const unsigned char *bytes, size_t length)
 {
     struct world *w = arg;
     if (decode(w, "k", 1, bytes, length) == WIRE_BAD)
-        assert_true(w->e.text[0] && w->e.kind == FIS_INPUT);
+        assert_true(w->c.e.text[0] && w->c.e.kind == FIS_INPUT);
     else
         assert_true(w->label.class_index < 2 && w->label.status <= WIRE_UNSURE);
 }
@@ -175,9 +160,9 @@ static enum wire_decoded decode_request(struct world *w, const void *bytes, size
                                         uint32_t *n)
 {
     struct wire_message m = message_of("k", 1, bytes, length);
-    fis_arena_reset(&w->arena);
-    w->e.text[0] = 0;
-    return wire_protobuf_request(&m, &w->arena, r, classes, n, &w->e);
+    fis_arena_reset(&w->c.arena);
+    w->c.e.text[0] = 0;
+    return wire_protobuf_request(&m, &w->c.arena, r, classes, n, &w->c.e);
 }
 
 static void try_request(void *arg, const unsigned char *bytes, size_t length)
@@ -185,7 +170,7 @@ static void try_request(void *arg, const unsigned char *bytes, size_t length)
     struct world *w = arg;
     struct wire_label_request r;
     if (decode_request(w, bytes, length, &r, NULL, NULL) == WIRE_BAD)
-        assert_true(w->e.text[0] && w->e.kind == FIS_INPUT);
+        assert_true(w->c.e.text[0] && w->c.e.kind == FIS_INPUT);
     else
         assert_true(r.record.data && r.votes >= 1 && r.votes <= WIRE_VOTES &&
                     !r.reason == !r.cancelled);
@@ -205,8 +190,9 @@ static void request_round_trip(void **state)
     const char *const *classes = NULL;
     uint32_t n = 0;
     assert_int_equal(fis_id_set(&in.id, "r\nx", 3), 0);
-    assert_int_equal(wire_protobuf_request_encode(&test_schema, &in, &w->out, &w->e), 0);
-    assert_int_equal(decode_request(w, w->out.data, w->out.length, &out, &classes, &n), WIRE_OK);
+    assert_int_equal(wire_protobuf_request_encode(&test_schema, &in, &w->c.out, &w->c.e), 0);
+    assert_int_equal(decode_request(w, w->c.out.data, w->c.out.length, &out, &classes, &n),
+                     WIRE_OK);
     assert_int_equal(fis_id_compare(&in.id, &out.id), 0);
     assert_int_equal(out.round, 3);
     assert_string_equal(out.criterion, "entropy");
@@ -219,17 +205,17 @@ static void request_round_trip(void **state)
     assert_int_equal(n, 2);
     assert_string_equal(classes[1], "yes");
     assert_int_equal(decode_request(w, "", 0, &out, NULL, NULL), WIRE_BAD);
-    assert_says(&w->e, "encoding is not given");
+    assert_says(&w->c.e, "encoding is not given");
     assert_true(out.votes == 1 && !out.cancelled && !out.reason);
-    spoil(w->out.data, w->out.length, 10000, try_request, w);
+    spoil(w->c.out.data, w->c.out.length, 10000, try_request, w);
 }
 
 static void assert_request_bad(struct world *w, const void *bytes, size_t length, const char *says)
 {
     struct wire_label_request r;
     assert_int_equal(decode_request(w, bytes, length, &r, NULL, NULL), WIRE_BAD);
-    assert_int_equal(w->e.kind, FIS_INPUT);
-    assert_says(&w->e, says);
+    assert_int_equal(w->c.e.kind, FIS_INPUT);
+    assert_says(&w->c.e, says);
 }
 
 static void several_votes(void **state)
@@ -238,14 +224,16 @@ static void several_votes(void **state)
     struct wire_label_request in = {.encoding = WIRE_JSON, .record = {"{}", 2}}, out;
     assert_int_equal(fis_id_set(&in.id, "r", 1), 0);
     for (in.votes = 0; in.votes <= WIRE_VOTES; in.votes++) {
-        w->out.length = 0;
-        assert_int_equal(wire_protobuf_request_encode(&test_schema, &in, &w->out, &w->e), 0);
-        assert_int_equal(decode_request(w, w->out.data, w->out.length, &out, NULL, NULL), WIRE_OK);
+        w->c.out.length = 0;
+        assert_int_equal(wire_protobuf_request_encode(&test_schema, &in, &w->c.out, &w->c.e), 0);
+        assert_int_equal(decode_request(w, w->c.out.data, w->c.out.length, &out, NULL, NULL),
+                         WIRE_OK);
         assert_int_equal(out.votes, in.votes ? in.votes : 1);
     }
-    w->out.length = 0;
-    assert_int_equal(wire_protobuf_request_encode(&test_schema, &in, &w->out, &w->e), -FIS_INPUT);
-    assert_int_equal(w->out.length, 0);
+    w->c.out.length = 0;
+    assert_int_equal(wire_protobuf_request_encode(&test_schema, &in, &w->c.out, &w->c.e),
+                     -FIS_INPUT);
+    assert_int_equal(w->c.out.length, 0);
     assert_request_bad(w, "\x40\x01\x50\x64", 4, "a request for 100 votes, at most 99 allowed");
 }
 
@@ -261,18 +249,18 @@ static void a_request_is_withdrawn(void **state)
                                     .reason = "expired"};
     struct wire_label_request out;
     assert_int_equal(fis_id_set(&in.id, "r", 1), 0);
-    assert_int_equal(wire_protobuf_request_encode(&test_schema, &in, &w->out, &w->e), 0);
-    assert_int_equal(decode_request(w, w->out.data, w->out.length, &out, NULL, NULL), WIRE_OK);
+    assert_int_equal(wire_protobuf_request_encode(&test_schema, &in, &w->c.out, &w->c.e), 0);
+    assert_int_equal(decode_request(w, w->c.out.data, w->c.out.length, &out, NULL, NULL), WIRE_OK);
     assert_id(&out.id, "r");
     assert_int_equal(out.cancelled, 1);
     assert_string_equal(out.reason, "expired");
     assert_int_equal(out.round, 3);
     assert_true(out.record.length == 0 && out.encoding == 0);
-    spoil(w->out.data, w->out.length, 5000, try_request, w);
+    spoil(w->c.out.data, w->c.out.length, 5000, try_request, w);
     in.reason = NULL;
-    w->out.length = 0;
-    assert_int_equal(wire_protobuf_request_encode(&test_schema, &in, &w->out, &w->e), 0);
-    assert_int_equal(decode_request(w, w->out.data, w->out.length, &out, NULL, NULL), WIRE_OK);
+    w->c.out.length = 0;
+    assert_int_equal(wire_protobuf_request_encode(&test_schema, &in, &w->c.out, &w->c.e), 0);
+    assert_int_equal(decode_request(w, w->c.out.data, w->c.out.length, &out, NULL, NULL), WIRE_OK);
     assert_string_equal(out.reason, "");
     assert_request_bad(w, "\x58\x01\x40\x01", 4, "a cancelled request with a record");
     assert_request_bad(w, "\x58\x01\x4a\x01x", 5, "a cancelled request with a record");
@@ -290,25 +278,25 @@ static enum wire_decoded decode_example(struct world *w, int sensitive, const vo
                                         size_t length)
 {
     struct wire_message m = message_of("k", 1, bytes, length);
-    fis_arena_reset(&w->arena);
+    fis_arena_reset(&w->c.arena);
     memset(&w->example, 0, sizeof w->example);
-    w->e.text[0] = 0;
-    return wire_protobuf_example(&test_schema, 2, sensitive, &m, &w->arena, &w->example, &w->e);
+    w->c.e.text[0] = 0;
+    return wire_protobuf_example(&test_schema, 2, sensitive, &m, &w->c.arena, &w->example, &w->c.e);
 }
 
 static void assert_example_bad(struct world *w, int sensitive, const void *bytes, size_t length,
                                const char *says)
 {
     assert_int_equal(decode_example(w, sensitive, bytes, length), WIRE_BAD);
-    assert_int_equal(w->e.kind, FIS_INPUT);
-    assert_says(&w->e, says);
+    assert_int_equal(w->c.e.kind, FIS_INPUT);
+    assert_says(&w->c.e, says);
 }
 
 static void examples(void **state)
 {
     struct world *w = *state;
     if (decode_example(w, 1, example_bytes, EXAMPLE) != WIRE_OK)
-        fail_msg("%s", w->e.text);
+        fail_msg("%s", w->c.e.text);
     assert_id(&w->example.id, "e1");
     assert_int_equal(w->example.class_index, 1);
     assert_int_equal(w->example.values[0].kind, FIS_VALUE_NUMBER);
@@ -335,10 +323,10 @@ static void example_errors_keep_secrets(void **state)
     memcpy(bytes + EXAMPLE, "\x32\x0d\x0a\x06SECRET\x12\x03sex", 15);
     assert_example_bad(w, 1, bytes, EXAMPLE + 15,
                        "the key of an entry is not one of the 2 sensitive columns");
-    assert_null(strstr(w->e.text, "SECRET"));
+    assert_null(strstr(w->c.e.text, "SECRET"));
     memcpy(bytes + EXAMPLE, "\x32\x0d\x0a\x03sex\x12\x06SECRE\xff", 15);
     assert_example_bad(w, 1, bytes, EXAMPLE + 15, "field 2 (value)");
-    assert_null(strstr(w->e.text, "SECRE"));
+    assert_null(strstr(w->c.e.text, "SECRE"));
     bytes[6 + 3] = 0x7f; /* .5 becomes infinite or NaN */
     bytes[6 + 2] = 0xc0;
     assert_example_bad(w, 1, bytes, EXAMPLE, "feature 0: nan is not a finite number");
@@ -351,7 +339,7 @@ static void try_example(void *arg, const unsigned char *bytes, size_t length)
 {
     struct world *w = arg;
     if (decode_example(w, w->sensitive, bytes, length) == WIRE_BAD)
-        assert_true(w->e.text[0] && w->e.kind == FIS_INPUT);
+        assert_true(w->c.e.text[0] && w->c.e.kind == FIS_INPUT);
     else
         assert_true(w->example.class_index < 2 && !w->sensitive == !w->example.sensitive);
 }
@@ -361,25 +349,25 @@ static void example_spoiled(void **state)
     struct world *w = *state;
     for (w->sensitive = 0; w->sensitive < 2; w->sensitive++)
         spoil(example_bytes, EXAMPLE, 10000, try_example, w);
-    w->arena.size = 48; /* too small for what it needs */
+    w->c.arena.size = 48; /* too small for what it needs */
     assert_example_bad(w, 1, example_bytes, EXAMPLE, "takes more than 48 bytes");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(class_zero_is_nothing, up, down),
-        cmocka_unit_test_setup_teardown(class_by_index_or_name, up, down),
-        cmocka_unit_test_setup_teardown(status, up, down),
-        cmocka_unit_test_setup_teardown(label_round_trip, up, down),
-        cmocka_unit_test_setup_teardown(label_spoiled, up, down),
-        cmocka_unit_test_setup_teardown(who_and_when, up, down),
-        cmocka_unit_test_setup_teardown(request_round_trip, up, down),
-        cmocka_unit_test_setup_teardown(several_votes, up, down),
-        cmocka_unit_test_setup_teardown(a_request_is_withdrawn, up, down),
-        cmocka_unit_test_setup_teardown(examples, up, down),
-        cmocka_unit_test_setup_teardown(example_errors_keep_secrets, up, down),
-        cmocka_unit_test_setup_teardown(example_spoiled, up, down),
+        cmocka_unit_test_setup_teardown(class_zero_is_nothing, up, codec_down),
+        cmocka_unit_test_setup_teardown(class_by_index_or_name, up, codec_down),
+        cmocka_unit_test_setup_teardown(status, up, codec_down),
+        cmocka_unit_test_setup_teardown(label_round_trip, up, codec_down),
+        cmocka_unit_test_setup_teardown(label_spoiled, up, codec_down),
+        cmocka_unit_test_setup_teardown(who_and_when, up, codec_down),
+        cmocka_unit_test_setup_teardown(request_round_trip, up, codec_down),
+        cmocka_unit_test_setup_teardown(several_votes, up, codec_down),
+        cmocka_unit_test_setup_teardown(a_request_is_withdrawn, up, codec_down),
+        cmocka_unit_test_setup_teardown(examples, up, codec_down),
+        cmocka_unit_test_setup_teardown(example_errors_keep_secrets, up, codec_down),
+        cmocka_unit_test_setup_teardown(example_spoiled, up, codec_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,37 +6,22 @@
 #include "wire/protobuf_codec.h"
 
 struct world {
-    struct fis_arena arena;
-    struct wire_buffer out;
+    struct codec c;
     struct wire_offer offer;
-    struct fis_error e;
 };
 
 static int up(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
-    assert_non_null(w);
-    w->arena = test_arena(65536);
-    *state = w;
-    return 0;
-}
-
-static int down(void **state)
-{
-    struct world *w = *state;
-    fis_free(w->arena.base);
-    wire_buffer_done(&w->out);
-    free(w);
-    return 0;
+    return codec_up(state, sizeof(struct world), 65536);
 }
 
 static enum wire_decoded decode(struct world *w, const void *bytes, size_t length)
 {
     struct wire_message m = message_of(NULL, 0, bytes, length);
-    fis_arena_reset(&w->arena);
+    fis_arena_reset(&w->c.arena);
     memset(&w->offer, 0, sizeof w->offer);
-    w->e.text[0] = 0;
-    return wire_offer_decode(&m, &w->arena, &w->offer, &w->e);
+    w->c.e.text[0] = 0;
+    return wire_offer_decode(&m, &w->c.arena, &w->offer, &w->c.e);
 }
 
 static struct wire_candidate candidate_of(const float *x, uint32_t d)
@@ -57,8 +42,8 @@ static struct wire_candidate candidate_of(const float *x, uint32_t d)
 
 static int encode(struct world *w, const struct wire_candidate *c)
 {
-    return wire_offer_encode(&(struct wire_offer){.candidates = c, .n_candidates = 1}, &w->out,
-                             &w->e);
+    return wire_offer_encode(&(struct wire_offer){.candidates = c, .n_candidates = 1}, &w->c.out,
+                             &w->c.e);
 }
 
 static void assert_same(const struct wire_candidate *a, const struct wire_candidate *b)
@@ -90,12 +75,12 @@ static void candidate_round_trip(void **state)
                 x[i] = fis_rng_below(&rng, 20) ? random_float(&rng) : -0.0f;
         struct wire_candidate in = candidate_of(x, d);
         in.scores[1] = round % 2 ? -INFINITY : random_float(&rng);
-        w->out.length = 0;
+        w->c.out.length = 0;
         /* Behind other bytes, so that the lists must be aligned by the encoder. */
-        assert_int_equal(wire_buffer_append(&w->out, "1234567", round % 8, &w->e), 0);
+        assert_int_equal(wire_buffer_append(&w->c.out, "1234567", round % 8, &w->c.e), 0);
         assert_int_equal(encode(w, &in), 0);
-        if (decode(w, w->out.data + round % 8, w->out.length - round % 8) != WIRE_OK)
-            fail_msg("round %u: %s", round, w->e.text);
+        if (decode(w, w->c.out.data + round % 8, w->c.out.length - round % 8) != WIRE_OK)
+            fail_msg("round %u: %s", round, w->c.e.text);
         assert_int_equal(w->offer.n_candidates, 1);
         assert_null(w->offer.progress);
         assert_same(&w->offer.candidates[0], &in);
@@ -109,17 +94,17 @@ static void the_smaller_form(void **state)
     x[99] = 1;
     struct wire_candidate in = candidate_of(x, 100);
     assert_int_equal(encode(w, &in), 0);
-    assert_true(w->out.length < 100);
+    assert_true(w->c.out.length < 100);
     for (uint32_t i = 0; i < 100; i++)
         x[i] = 1;
-    w->out.length = 0;
+    w->c.out.length = 0;
     assert_int_equal(encode(w, &in), 0);
-    assert_true(w->out.length > 400 && w->out.length < 500);
+    assert_true(w->c.out.length > 400 && w->c.out.length < 500);
     for (uint32_t i = 0; i < 100; i++)
         x[i] = 0;
-    w->out.length = 0;
+    w->c.out.length = 0;
     assert_int_equal(encode(w, &in), 0);
-    assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
+    assert_int_equal(decode(w, w->c.out.data, w->c.out.length), WIRE_OK);
     assert_int_equal(w->offer.candidates[0].d, 100);
     assert_memory_equal(w->offer.candidates[0].x, x, sizeof x);
 }
@@ -130,12 +115,12 @@ static void no_allocation_per_candidate(void **state)
     float x[100] = {0};
     struct wire_candidate in = candidate_of(x, 100);
     x[3] = 1;
-    assert_int_equal(wire_buffer_reserve(&w->out, 4096, &w->e), 0);
+    assert_int_equal(wire_buffer_reserve(&w->c.out, 4096, &w->c.e), 0);
     uint64_t before = fis_mem_count();
     for (int i = 0; i < 10; i++) {
-        w->out.length = 0;
+        w->c.out.length = 0;
         assert_int_equal(encode(w, &in), 0);
-        assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
+        assert_int_equal(decode(w, w->c.out.data, w->c.out.length), WIRE_OK);
     }
     assert_int_equal(fis_mem_count(), before);
 }
@@ -146,11 +131,11 @@ static void not_finite(void **state)
     float x[2] = {1, NAN};
     struct wire_candidate in = candidate_of(x, 2);
     assert_int_equal(encode(w, &in), -FIS_INPUT);
-    assert_says(&w->e, "feature 1 is not finite");
+    assert_says(&w->c.e, "feature 1 is not finite");
     x[1] = 0;
     in.scores[0] = NAN;
     assert_int_equal(encode(w, &in), -FIS_INPUT);
-    assert_int_equal(w->out.length, 0);
+    assert_int_equal(w->c.out.length, 0);
     in.scores[0] = 1;
     assert_int_equal(encode(w, &in), 0);
 }
@@ -169,7 +154,7 @@ static struct wire_progress progress_of(const struct wire_range *list, uint32_t 
 
 static int encode_progress(struct world *w, const struct wire_progress *p)
 {
-    return wire_offer_encode(&(struct wire_offer){.progress = p}, &w->out, &w->e);
+    return wire_offer_encode(&(struct wire_offer){.progress = p}, &w->c.out, &w->c.e);
 }
 
 static void progress(void **state)
@@ -177,7 +162,7 @@ static void progress(void **state)
     struct world *w = *state;
     struct wire_progress in = progress_of(ranges, 3);
     assert_int_equal(encode_progress(w, &in), 0);
-    assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
+    assert_int_equal(decode(w, w->c.out.data, w->c.out.length), WIRE_OK);
     assert_int_equal(w->offer.n_candidates, 0);
     const struct wire_progress *got = w->offer.progress;
     assert_string_equal(got->scorer, "s-1");
@@ -193,9 +178,9 @@ static void progress(void **state)
         assert_int_equal(got->ranges[i].tombstones, ranges[i].tombstones);
     }
     in = progress_of(NULL, 0);
-    w->out.length = 0;
+    w->c.out.length = 0;
     assert_int_equal(encode_progress(w, &in), 0);
-    assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
+    assert_int_equal(decode(w, w->c.out.data, w->c.out.length), WIRE_OK);
     assert_int_equal(w->offer.progress->n_ranges, 0);
 }
 
@@ -237,16 +222,16 @@ static void ranges_that_cannot_be(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(decode_range(w, &bad[i].range), WIRE_BAD);
-        assert_int_equal(w->e.kind, FIS_INPUT);
-        assert_says(&w->e, bad[i].says);
+        assert_int_equal(w->c.e.kind, FIS_INPUT);
+        assert_says(&w->c.e, bad[i].says);
         struct wire_progress in = progress_of(&bad[i].range, 1);
         assert_int_equal(encode_progress(w, &in), -FIS_INPUT);
-        assert_says(&w->e, bad[i].says);
+        assert_says(&w->c.e, bad[i].says);
     }
-    assert_int_equal(w->out.length, 0);
+    assert_int_equal(w->c.out.length, 0);
     struct wire_progress in = progress_of(ranges, WIRE_PARTITIONS + 1);
     assert_int_equal(encode_progress(w, &in), -FIS_INPUT);
-    assert_says(&w->e, "10001 ranges, at most 10000 allowed");
+    assert_says(&w->c.e, "10001 ranges, at most 10000 allowed");
 }
 
 static void refused(void **state)
@@ -254,25 +239,25 @@ static void refused(void **state)
     struct world *w = *state;
     assert_int_equal(decode(w, NULL, 0), WIRE_TOMBSTONE);
     assert_int_equal(decode(w, "", 0), WIRE_BAD);
-    assert_says(&w->e, "an offer of nothing");
+    assert_says(&w->c.e, "an offer of nothing");
     assert_int_equal(decode(w, "\x0a\x03\x0a\x01r", 5), WIRE_BAD);
-    assert_says(&w->e, "encoding is not given");
+    assert_says(&w->c.e, "encoding is not given");
     assert_int_equal(decode(w, "\x0a\x05\x0a\x01r\x28\x01", 7), WIRE_BAD);
-    assert_says(&w->e, "without features");
+    assert_says(&w->c.e, "without features");
     assert_int_equal(decode(w, "\x0a\x05\x0a\x01r\x28\x09", 7), WIRE_BAD);
-    assert_says(&w->e, "field 1 (candidates) at byte 0: field 5 (encoding) at byte 5: 9 is not");
+    assert_says(&w->c.e, "field 1 (candidates) at byte 0: field 5 (encoding) at byte 5: 9 is not");
     assert_int_equal(decode(w, "\x0a\x0d\x0a\x01r\x28\x01\x12\x06\x08\xff\xff\xff\xff\x0f", 15),
                      WIRE_BAD);
-    assert_says(&w->e, "a vector of 4294967295 takes more than");
+    assert_says(&w->c.e, "a vector of 4294967295 takes more than");
     assert_int_equal(decode(w, "\x0a\x0d\x0a\x01r\x28\x01\x12\x06\x08\x01\x22\x00\x1a\x00", 15),
                      WIRE_OK); /* 1 number, none of them set */
     assert_int_equal(
         decode(w, "\x0a\x10\x0a\x01r\x28\x01\x12\x09\x08\x02\x18\x02\x25\x00\x00\x80\x3f", 18),
         WIRE_BAD);
-    assert_says(&w->e, "vector: index 2 of 2");
+    assert_says(&w->c.e, "vector: index 2 of 2");
     assert_int_equal(decode(w, "\x0a\x0e\x0a\x01r\x28\x01\x12\x07\x08\x01\x15\x00\x00\xc0\x7f", 16),
                      WIRE_BAD);
-    assert_says(&w->e, "vector: number 0 is not finite");
+    assert_says(&w->c.e, "vector: number 0 is not finite");
 }
 
 /* Encoded one behind the other, as a scorer does it, with its progress behind them. */
@@ -291,33 +276,33 @@ static void several(void **state)
         in[i].offset += i;
         assert_int_equal(encode(w, &in[i]), 0);
     }
-    assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
+    assert_int_equal(decode(w, w->c.out.data, w->c.out.length), WIRE_OK);
     assert_null(w->offer.progress);
-    size_t without = w->out.length;
+    size_t without = w->c.out.length;
     struct wire_candidate bad = in[0];
     bad.scores[0] = NAN;
     assert_int_equal(encode(w, &bad), -FIS_INPUT);
-    assert_int_equal(w->out.length, without); /* what was there is still an offer */
+    assert_int_equal(w->c.out.length, without); /* what was there is still an offer */
     assert_int_equal(encode_progress(w, &told), 0);
-    assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_OK);
+    assert_int_equal(decode(w, w->c.out.data, w->c.out.length), WIRE_OK);
     assert_int_equal(w->offer.n_candidates, 3);
     for (int i = 0; i < 3; i++)
         assert_same(&w->offer.candidates[i], &in[i]);
     assert_int_equal(w->offer.progress->n_ranges, 3);
 
-    w->arena.size = 2048; /* what they are decoded to is told of */
-    assert_int_equal(decode(w, w->out.data, w->out.length), WIRE_BAD);
-    assert_says(&w->e, "more than 2048 bytes");
-    w->arena.size = 65536;
+    w->c.arena.size = 2048; /* what they are decoded to is told of */
+    assert_int_equal(decode(w, w->c.out.data, w->c.out.length), WIRE_BAD);
+    assert_says(&w->c.e, "more than 2048 bytes");
+    w->c.arena.size = 65536;
     assert_int_equal(decode(w, "\x0a\x05\x0a\x01r\x28\x01\x0a\x00", 9), WIRE_BAD);
-    assert_says(&w->e, "candidate 1 of 2: a candidate without features");
+    assert_says(&w->c.e, "candidate 1 of 2: a candidate without features");
 }
 
 static void try_offer(void *arg, const unsigned char *bytes, size_t length)
 {
     struct world *w = arg;
     if (decode(w, bytes, length) == WIRE_BAD) {
-        assert_true(w->e.text[0] && w->e.kind == FIS_INPUT);
+        assert_true(w->c.e.text[0] && w->c.e.kind == FIS_INPUT);
         return;
     }
     for (uint32_t k = 0; k < w->offer.n_candidates; k++) {
@@ -337,25 +322,25 @@ static void spoiled(void **state)
     x[3] = 2;
     x[17] = -1;
     assert_int_equal(encode(w, &in), 0);
-    spoil(w->out.data, w->out.length, 10000, try_offer, w);
+    spoil(w->c.out.data, w->c.out.length, 10000, try_offer, w);
     for (uint32_t i = 0; i < 20; i++)
         x[i] = (float)i;
     assert_int_equal(encode(w, &in), 0); /* behind the sparse one */
-    spoil(w->out.data, w->out.length, 10000, try_offer, w);
+    spoil(w->c.out.data, w->c.out.length, 10000, try_offer, w);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(candidate_round_trip, up, down),
-        cmocka_unit_test_setup_teardown(the_smaller_form, up, down),
-        cmocka_unit_test_setup_teardown(no_allocation_per_candidate, up, down),
-        cmocka_unit_test_setup_teardown(not_finite, up, down),
-        cmocka_unit_test_setup_teardown(progress, up, down),
-        cmocka_unit_test_setup_teardown(ranges_that_cannot_be, up, down),
-        cmocka_unit_test_setup_teardown(several, up, down),
-        cmocka_unit_test_setup_teardown(refused, up, down),
-        cmocka_unit_test_setup_teardown(spoiled, up, down),
+        cmocka_unit_test_setup_teardown(candidate_round_trip, up, codec_down),
+        cmocka_unit_test_setup_teardown(the_smaller_form, up, codec_down),
+        cmocka_unit_test_setup_teardown(no_allocation_per_candidate, up, codec_down),
+        cmocka_unit_test_setup_teardown(not_finite, up, codec_down),
+        cmocka_unit_test_setup_teardown(progress, up, codec_down),
+        cmocka_unit_test_setup_teardown(ranges_that_cannot_be, up, codec_down),
+        cmocka_unit_test_setup_teardown(several, up, codec_down),
+        cmocka_unit_test_setup_teardown(refused, up, codec_down),
+        cmocka_unit_test_setup_teardown(spoiled, up, codec_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,6 +37,24 @@ struct fis_arena test_arena(size_t size)
     return (struct fis_arena){.base = fis_alloc(size, 1), .size = size};
 }
 
+int codec_up(void **state, size_t size, size_t arena)
+{
+    struct codec *c = calloc(1, size);
+    assert_non_null(c);
+    c->arena = test_arena(arena);
+    *state = c;
+    return 0;
+}
+
+int codec_down(void **state)
+{
+    struct codec *c = *state;
+    fis_free(c->arena.base);
+    wire_buffer_done(&c->out);
+    free(c);
+    return 0;
+}
+
 struct wire_message message_of(const void *key, size_t key_length, const void *value, size_t length)
 {
     return (struct wire_message){.topic = "t.records",

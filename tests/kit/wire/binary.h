@@ -17,6 +17,17 @@ struct fis_encoder *plain_encoder(uint32_t n);
 
 struct fis_arena test_arena(size_t size);
 
+/* What a test of a codec begins its state with. */
+struct codec {
+    struct fis_arena arena;
+    struct wire_buffer out;
+    struct fis_error e;
+};
+
+/* Set-up: a state of so many bytes, zero but for its arena. */
+int codec_up(void **state, size_t size, size_t arena);
+int codec_down(void **state);
+
 struct wire_message message_of(const void *key, size_t key_length, const void *value,
                                size_t length);
 
