@@ -61,6 +61,11 @@ struct fis_gate_options {
     uint64_t seed;
 };
 
+/* The accuracy that a model must have: the greater one of VAL_0 and the anchor's accuracy, less
+ * epsilon, and floor_errors standard errors `se` of its difference from the anchor to spare.
+ * -INFINITY: that one does not count. NaN of any is NaN, which nothing reaches. */
+double fis_gate_floor(const struct fis_gate_options *o, double val0, double anchor, double se);
+
 struct fis_gate_judgement {
     enum fis_verdict verdict;
     enum fis_gate_reason reason;

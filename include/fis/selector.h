@@ -10,6 +10,7 @@
 
 #include "fis/acquisition.h"
 #include "fis/heap.h"
+#include "fis/request.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,6 +31,8 @@ struct fis_selector_options {
     uint32_t heap;             /* capacity of each criterion's heap; 0: 2 r */
     uint32_t in_flight;        /* 0: r */
     uint64_t budget;           /* labels in total; 0: unlimited */
+    bool rounds_of_kept;       /* what is set aside has no place in the round, as Algorithm 1 has
+                                  it: it goes on while fewer than r are kept */
 };
 
 struct fis_selector;
@@ -37,7 +40,7 @@ struct fis_selector *fis_selector_new(const struct fis_selector_options *o, stru
 void fis_selector_free(struct fis_selector *s);
 
 /* Offers a candidate (copied when kept). 1: kept by at least one heap, 0: not good enough, or its
- * id is already held, asked for, answered or withdrawn. INPUT: a score that is NaN or +infinite, or
+ * id is already held, asked for, answered or given up. INPUT: a score that is NaN or +infinite, or
  * features that are not finite. */
 int fis_selector_offer(struct fis_selector *s, const struct fis_candidate *c,
                        struct fis_error *e) FIS_MUST_CHECK;
@@ -69,68 +72,56 @@ enum fis_limit fis_selector_limit(const struct fis_selector *s);
 /* At most n more requests from now on, whatever becomes of them; UINT64_MAX: no such limit, as at
  * the beginning. */
 void fis_selector_set_allowance(struct fis_selector *s, uint64_t n);
+void fis_selector_set_clock(struct fis_selector *s, uint64_t ms); /* asked_at_ms of the next ones */
 
-/* A label arrives. ACCEPTED: first answer to a request, open or withdrawn (late; it is charged now
- * when it was not). It counts in the round in which it comes. *c is filled, and stays valid until
- * fis_selector_release(id); a late one has no payload any more. The others change nothing. */
-enum fis_answer {
-    FIS_ANSWER_ACCEPTED,
-    FIS_ANSWER_UNKNOWN,
-    FIS_ANSWER_DUPLICATE,
-    FIS_ANSWER_CONTRADICTION
-};
-enum fis_answer fis_selector_answer(struct fis_selector *s, const struct fis_id *id, uint32_t label,
-                                    struct fis_candidate *c, uint32_t *criterion);
-void fis_selector_release(struct fis_selector *s, const struct fis_id *id);
-/* The label of this answered id was not kept. For rounds that count kept labels (`fis`: Algorithm 1
- * goes on while fewer than r are kept) its place in the round is free again, once; it stays
- * answered and paid for. */
-void fis_selector_not_kept(struct fis_selector *s, const struct fis_id *id);
-/* A person skipped it, its deadline passed, or it was cancelled: the slot in flight and the place
- * in the round are free again, and the id is not asked again. refund: the budget has it back; else
- * it stays charged. The features are kept for a late answer. 1 when it was open. */
-int fis_selector_expire(struct fis_selector *s, const struct fis_id *id, int refund);
+/* What is known of a record; NULL: nothing. The pointer is valid as long as the record is held,
+ * asked for or done with. Its owner may set `wanted` and `votes`. */
+struct fis_request *fis_selector_find(const struct fis_selector *s, const struct fis_id *id);
+struct fis_request *fis_selector_oldest(const struct fis_selector *s); /* open; NULL: none is */
+/* Whether its features are known: of one that is held, open, or given up in this process; *c as
+ * fis_selector_ask gave it (no payload when given up), valid until the request is answered. */
+bool fis_selector_features(const struct fis_selector *s, const struct fis_request *r,
+                           struct fis_candidate *c);
 
-enum fis_known { FIS_UNKNOWN, FIS_HELD, FIS_OPEN, FIS_ANSWERED, FIS_WITHDRAWN };
-enum fis_known fis_selector_state(const struct fis_selector *s, const struct fis_id *id);
-/* Of a request that is open, or withdrawn with its features: 1, and *c and *criterion as
- * fis_selector_ask gave them (no payload when withdrawn). Else 0. */
-int fis_selector_peek(const struct fis_selector *s, const struct fis_id *id,
-                      struct fis_candidate *c, uint32_t *criterion);
+/* Anything else than what is stated here is a BUG.
+ * answer: the label of an open request, or late, of one given up (it is charged now when it was
+ *   not). It counts in the round in which it comes. Features and votes are let go.
+ * give_up: an open request becomes EXPIRED, SKIPPED, CANCELLED or TIED: the slot in flight and the
+ *   place in the round are free again, and the id is not asked again. refund: the budget has it
+ *   back; else it stays charged. Features are kept for a late answer, the payload is not. */
+void fis_selector_answer(struct fis_selector *s, struct fis_request *r, uint32_t class_index,
+                         bool kept);
+void fis_selector_give_up(struct fis_selector *s, struct fis_request *r, enum fis_request_state how,
+                          bool refund);
 
 /* The best n that this criterion's heap holds, best first; returns how many (256 at most). Pointers
  * are valid until the selector is next called. Linear in the heap. */
 uint32_t fis_selector_best(const struct fis_selector *s, uint32_t criterion,
                            struct fis_candidate *out, uint32_t n);
 
-/* What the heaps hold that was not told before, and what was told and is held no more without
- * having been asked for: for a copy that is kept elsewhere. `gone` first, then `held`; an id told
- * as held may be told so again, with other features. What is told is marked so. The functions may
- * not call the selector. */
+/* What the heaps hold that was not reported before, and what was reported and is no longer held
+ * without having been asked for: for a copy that is kept elsewhere. `gone` first, then `held`; an
+ * id reported as held may be reported so again, with other features. The functions may not call the
+ * selector. */
 void fis_selector_changes(struct fis_selector *s, void (*gone)(void *arg, const struct fis_id *id),
                           void (*held)(void *arg, const struct fis_candidate *c), void *arg);
-int fis_selector_changed(const struct fis_selector *s); /* would changes() say anything */
+bool fis_selector_changed(const struct fis_selector *s); /* would changes() report anything */
 
-/* Restoring a state, id by id: each in its last state; told twice is told once, and a state that
- * can only come before the known one is passed over. Limits are not checked. INPUT: no such
- * criterion or label.
- * held: a candidate that was told by fis_selector_changes. It is in no heap before the next
+/* Restoring a state, id by id, after fis_selector_round_begin: each in its last state. A second
+ * time changes nothing, and a state that can only come before the known one is passed over. Limits
+ * are not checked. INPUT: no such criterion.
+ * held: a candidate that fis_selector_changes reported. It is in no heap before the next
  *   fis_selector_rescore, so its scores do not matter, and none is refused.
- * restore: as if asked just now (label < 0; c whole), or asked, answered and released (only c->id
- *   is read).
- * withdrawn: c->x NULL: without features; a late answer is then UNKNOWN. */
+ * restore: OPEN or a later state, with id, criterion, round, asked_at_ms, class_index and refunded
+ *   of `as`; *r is the request as it is then. x [d]: NULL of one given up is one without features;
+ *   it is not read of an answered one. */
 int fis_selector_restore_held(struct fis_selector *s, const struct fis_candidate *c,
                               struct fis_error *e) FIS_MUST_CHECK;
-int fis_selector_restore(struct fis_selector *s, const struct fis_candidate *c, uint32_t criterion,
-                         int64_t label, struct fis_error *e) FIS_MUST_CHECK;
-int fis_selector_restore_withdrawn(struct fis_selector *s, const struct fis_candidate *c,
-                                   uint32_t criterion, int refunded,
-                                   struct fis_error *e) FIS_MUST_CHECK;
-/* Whether what is restored next was asked (or, answered, was answered) in the current round and has
- * a place in it; so at first. */
-void fis_selector_restore_round(struct fis_selector *s, int current);
+int fis_selector_restore(struct fis_selector *s, const struct fis_request *as, const float *x,
+                         struct fis_request **r, struct fis_error *e) FIS_MUST_CHECK;
 
-void fis_selector_round_begin(struct fis_selector *s); /* the round's counts start at 0 */
+/* Another round, with its number: its counts start at 0. */
+void fis_selector_round_begin(struct fis_selector *s, uint32_t round);
 /* Another budget than it was made with: 0 is unlimited. What is less than what was spent already
  * leaves nothing. */
 void fis_selector_set_budget(struct fis_selector *s, uint64_t budget);
@@ -141,9 +132,9 @@ struct fis_selector_counts {
     uint32_t open; /* requests without an answer */
     /* Places of the round that are taken: by requests, and by answers to older ones. */
     uint32_t round_asked, round_answered;
-    uint64_t asked;       /* in all: open, answered and withdrawn */
+    uint64_t asked;       /* in all: open, answered and given up */
     uint64_t answered;    /* in all */
-    uint64_t withdrawn;   /* without an answer so far */
+    uint64_t given_up;    /* without an answer so far */
     uint64_t charged;     /* counts against the budget besides the open ones */
     uint64_t budget_left; /* 0 also when late answers went over it; UINT64_MAX when unlimited */
 };

@@ -221,7 +221,7 @@ static int first_in(struct session *s, struct fis_gate_judgement *j, struct fis_
                         "rows have it",
                         fis_metric_name(o->metric));
     j->pick = *m;
-    j->floor = m->accuracy - o->epsilon;
+    j->floor = fis_gate_floor(o, m->accuracy, -INFINITY, 0);
     fis_rng_seed(&rng, o->seed, s->g->looks);
     return intervals_of(s, &s->anchor, &rng, j, e);
 }

@@ -35,15 +35,19 @@ int gate_metrics_finite(const struct fis_gate_options *o, const struct gate_figu
     return isfinite(fis_metrics_of(m, o->metric));
 }
 
+double fis_gate_floor(const struct fis_gate_options *o, double val0, double anchor, double se)
+{
+    if (isnan(anchor) || isnan(val0) || isnan(se))
+        return NAN;
+    return (anchor > val0 ? anchor : val0) - o->epsilon + o->floor_errors * se;
+}
+
 double gate_floor(const struct fis_gate_options *o, const struct gate_figures *f, int is_anchor,
                   double se)
 {
-    double anchor = f->anchor->accuracy;
-    if (isnan(anchor) || isnan(f->val0) || isnan(se))
-        return NAN;
     if (is_anchor)
-        return f->val0 - o->epsilon;
-    return (anchor > f->val0 ? anchor : f->val0) - o->epsilon + o->floor_errors * se;
+        return fis_gate_floor(o, f->val0, -INFINITY, 0);
+    return fis_gate_floor(o, f->val0, f->anchor->accuracy, se);
 }
 
 double gate_accuracy_se(uint32_t one, uint32_t other, uint32_t n)
@@ -75,7 +79,7 @@ enum fis_verdict gate_decide(const struct fis_gate_options *o, const struct gate
         *reason = FIS_GATE_FAIRER;
         return FIS_PUBLISH;
     }
-    if (f->served->accuracy < f->anchor->accuracy - o->epsilon) {
+    if (f->served->accuracy < fis_gate_floor(o, -INFINITY, f->anchor->accuracy, 0)) {
         *reason = FIS_GATE_SERVED_AGED;
         return FIS_PUBLISH;
     }

@@ -76,29 +76,16 @@ void fis_selector_free(struct fis_selector *s)
 void selector_fill(const struct fis_selector *s, const struct entry *entry, struct fis_candidate *c)
 {
     const struct slot *slot = known_slot(&s->known, entry->slot);
-    c->id = entry->id;
+    c->id = entry->r.id;
     c->x = slot->x;
     memcpy(c->scores, slot->scores, sizeof c->scores);
     c->payload = slot->payload;
     c->payload_length = slot->payload_length;
 }
 
-/* What was told as held stays known until it is told that it is gone. */
-static void forget_held(struct fis_selector *s, struct entry *entry)
-{
-    s->held--;
-    if (!entry->written) {
-        known_remove(&s->known, entry);
-        return;
-    }
-    known_drop_slot(&s->known, entry);
-    entry->state = KNOWN_GONE;
-    known_changed(&s->known, entry);
-}
-
 static void offer_to_heap(struct fis_selector *s, struct slot *slot, uint32_t i)
 {
-    struct fis_heap_item item = {slot->scores[i], slot->number, &slot->entry->id}, evicted;
+    struct fis_heap_item item = {slot->scores[i], slot->number, &slot->entry->r.id}, evicted;
     if (slot->scores[i] <= FIS_NOT_A_CANDIDATE)
         return;
     enum fis_heap_result r = fis_heap_offer(&s->heap[i], item, &evicted);
@@ -108,7 +95,7 @@ static void offer_to_heap(struct fis_selector *s, struct slot *slot, uint32_t i)
         struct slot *out = known_slot(&s->known, evicted.slot);
         out->heaps &= ~(1u << i);
         if (out->heaps == 0)
-            forget_held(s, out->entry);
+            selector_move(s, out->entry, REQUEST_EVICT);
     }
 }
 
@@ -127,7 +114,7 @@ static void fill_up(struct fis_selector *s, uint32_t i)
     for (uint32_t other = 0; other < s->n_heaps; other++)
         for (uint32_t j = 0; j < s->heap[other].count; j++) {
             const struct slot *slot = known_slot(&s->known, s->heap[other].items[j].slot);
-            struct fis_heap_item item = {slot->scores[i], slot->number, &slot->entry->id};
+            struct fis_heap_item item = {slot->scores[i], slot->number, &slot->entry->r.id};
             if (!(slot->heaps & 1u << i) && (!best.id || fis_heap_compare(&item, &best) < 0))
                 best = item;
         }
@@ -150,15 +137,10 @@ static void leave_heaps(struct fis_selector *s, struct slot *slot)
             fill_up(s, i);
 }
 
-void selector_let_go(struct fis_selector *s, struct entry *entry)
+void selector_leave_heaps(struct fis_selector *s, struct entry *entry)
 {
-    if (entry->state == KNOWN_HELD) {
+    if (fis_is_held(entry->r.state))
         leave_heaps(s, known_slot(&s->known, entry->slot));
-        s->held--;
-    }
-    known_told(&s->known, entry);
-    entry->written = 0;
-    entry->state = KNOWN_NEW;
 }
 
 static int check_scores(const float *scores, uint32_t n, const struct fis_id *id,
@@ -181,7 +163,7 @@ static int check_features(const struct fis_candidate *c, uint32_t d, struct fis_
     return 0;
 }
 
-struct entry *selector_entry(struct fis_selector *s, const struct fis_candidate *c, int with_slot,
+struct entry *selector_entry(struct fis_selector *s, const struct fis_candidate *c, bool with_slot,
                              struct fis_error *e)
 {
     struct entry *entry = known_find(&s->known, &c->id);
@@ -201,16 +183,15 @@ int fis_selector_offer(struct fis_selector *s, const struct fis_candidate *c, st
         wanted |= c->scores[i] > FIS_NOT_A_CANDIDATE &&
                   fis_heap_admits(&s->heap[i], c->scores[i], &c->id);
     struct entry *entry = wanted ? known_find(&s->known, &c->id) : NULL;
-    if (!wanted ||
-        (entry && entry->state != KNOWN_GONE && !(PLANTED(no_dedup) && entry->state == KNOWN_DONE)))
+    if (PLANTED(no_dedup) && entry && fis_is_answered(entry->r.state))
+        entry->r.state = FIS_NONE;
+    if (!wanted || (entry && !request_may(entry->r.state, REQUEST_OFFER)))
         return 0;
     if ((r = check_features(c, s->o.d, e)) < 0)
         return r;
-    if (!(entry = selector_entry(s, c, 1, e)))
+    if (!(entry = selector_entry(s, c, true, e)))
         return -FIS_NOMEM;
-    entry->state = KNOWN_HELD;
-    s->held++;
-    known_changed(&s->known, entry);
+    selector_move(s, entry, REQUEST_OFFER);
     offer_slot(s, known_slot(&s->known, entry->slot));
     return 1;
 }
@@ -227,7 +208,7 @@ static int rescore_chunk(struct fis_selector *s, const struct gathered *g, fis_r
 {
     for (uint32_t i = 0; i < g->n; i++) {
         memcpy(s->x + (size_t)i * s->o.d, g->slot[i]->x, s->o.d * sizeof *s->x);
-        s->ids[i] = &g->slot[i]->entry->id;
+        s->ids[i] = &g->slot[i]->entry->r.id;
     }
     score(arg, s->x, s->ids, g->n, s->scores);
     int result = 0;
@@ -251,18 +232,18 @@ static void refill_heaps(struct fis_selector *s)
     for (uint32_t i = 0; i < s->n_heaps; i++)
         fis_heap_clear(&s->heap[i]);
     HASH_ITER (hh, s->known.table, entry, next) {
-        if (entry->state == KNOWN_HELD) {
+        if (fis_is_held(entry->r.state)) {
             struct slot *slot = known_slot(&s->known, entry->slot);
             slot->heaps = STAYS;
             offer_slot(s, slot);
         }
     }
     HASH_ITER (hh, s->known.table, entry, next) {
-        if (entry->state == KNOWN_HELD) {
+        if (fis_is_held(entry->r.state)) {
             struct slot *slot = known_slot(&s->known, entry->slot);
             slot->heaps &= ~STAYS;
             if (slot->heaps == 0)
-                forget_held(s, entry);
+                selector_move(s, entry, REQUEST_EVICT);
         }
     }
 }
@@ -273,7 +254,7 @@ int fis_selector_rescore(struct fis_selector *s, fis_rescore_fn *score, void *ar
     struct gathered g = {0};
     int result = 0;
     for (struct entry *entry = s->known.table; entry; entry = entry->hh.next) {
-        if (entry->state == KNOWN_HELD)
+        if (fis_is_held(entry->r.state))
             g.slot[g.n++] = known_slot(&s->known, entry->slot);
         if (g.n == RESCORE_ROWS || (!entry->hh.next && g.n)) {
             int r = rescore_chunk(s, &g, score, arg, e);

@@ -1,22 +1,86 @@
 /* Requests and their answers. */
-#include "core/selector_impl.h"
-
+#include <assert.h>
 #include <string.h>
 
 #include "base/planted.h"
+#include "core/selector_impl.h"
+
+/* ---- from state to state -------------------------------------------------------------------- */
+
+static void take_place(struct fis_selector *s, struct entry *entry)
+{
+    if (entry->placed || entry->r.round != s->round)
+        return;
+    entry->placed = true;
+    s->round_asked++;
+    s->round_by[entry->r.criterion]++;
+}
+
+/* Its place in the round is free again, and the criterion's turn with it. */
+static void free_place(struct fis_selector *s, struct entry *entry)
+{
+    if (entry->placed && entry->r.round == s->round) {
+        s->round_asked--;
+        s->round_by[entry->r.criterion]--;
+    }
+    entry->placed = false;
+}
+
+static void set_round(struct fis_selector *s, struct entry *entry, uint32_t round)
+{
+    if (entry->r.round != round)
+        free_place(s, entry);
+    entry->r.round = round;
+}
+
+static bool is_charged(const struct fis_request *r)
+{
+    return fis_is_answered(r->state) || (fis_is_given_up(r->state) && !r->refunded);
+}
+
+static void drop(struct fis_selector *s, struct entry *entry, enum request_needs needs)
+{
+    if (needs == NEEDS_NOTHING)
+        known_drop_slot(&s->known, entry);
+    else if (needs == NEEDS_FEATURES)
+        known_drop_payload(&s->known, entry);
+}
+
+void selector_move(struct fis_selector *s, struct entry *entry, enum request_event event)
+{
+    struct fis_request *r = &entry->r;
+    const struct request_traits *old = request_traits(r->state);
+    bool charged = is_charged(r) || (PLANTED(late_uncharged) && fis_is_given_up(r->state));
+    r->state = (uint8_t)request_next(r->state, event);
+    const struct request_traits *new = request_traits(r->state);
+    s->counts[old->count]--;
+    s->counts[new->count]++;
+    if (old->list != new->list) {
+        known_unlink(&s->known, old->list, entry);
+        known_link(&s->known, new->list, entry);
+    }
+    s->charged += is_charged(r) && !charged;
+    if (new->place)
+        take_place(s, entry);
+    if (!new->place || (s->o.rounds_of_kept && r->state == FIS_SET_ASIDE))
+        free_place(s, entry);
+    drop(s, entry, new->needs);
+    if (r->state == FIS_NONE)
+        known_remove(&s->known, entry);
+}
 
 /* ---- asking --------------------------------------------------------------------------------- */
 
 static uint64_t budget_left(const struct fis_selector *s)
 {
-    uint64_t used = (PLANTED(budget_late) ? 0 : s->open) + s->charged;
+    uint64_t used = (PLANTED(budget_late) ? 0 : s->counts[COUNT_OPEN]) + s->charged;
     if (s->o.budget == 0)
         return UINT64_MAX;
     return used < s->o.budget ? s->o.budget - used : 0;
 }
 
-/* The turn is that of the criterion that has had fewest in this round, so that what was withdrawn
- * is made good from the same criterion. FIS_MAX_CRITERIA: the heaps are empty. */
+/* The turn is that of the criterion that has had fewest in this round, so that what was given up is
+ * made good from the same criterion. FIS_MAX_CRITERIA: the heaps are empty. */
 static uint32_t whose_turn(const struct fis_selector *s)
 {
     uint32_t turn = FIS_MAX_CRITERIA;
@@ -34,44 +98,19 @@ enum fis_limit fis_selector_limit(const struct fis_selector *s)
         return FIS_LIMIT_ALLOWANCE;
     if (s->round_asked >= s->o.labels_per_round)
         return FIS_LIMIT_ROUND;
-    if (s->open >= s->o.in_flight)
+    if (s->counts[COUNT_OPEN] >= s->o.in_flight)
         return FIS_LIMIT_IN_FLIGHT;
     return whose_turn(s) == FIS_MAX_CRITERIA ? FIS_LIMIT_EMPTY : FIS_LIMIT_NONE;
 }
 
-void fis_selector_set_allowance(struct fis_selector *s, uint64_t n)
+void selector_open(struct fis_selector *s, struct entry *entry, uint32_t criterion, uint32_t round,
+                   uint64_t asked_at_ms)
 {
-    s->allowance = n;
-}
-
-static void take_place(struct fis_selector *s, struct entry *entry)
-{
-    if (entry->placed && entry->round == s->round)
-        return;
-    entry->placed = 1;
-    entry->round = s->round;
-    s->round_asked++;
-    s->round_by[entry->criterion]++;
-}
-
-/* Its place in the round is free again, and the criterion's turn with it. */
-static void free_place(struct fis_selector *s, struct entry *entry)
-{
-    if (entry->placed && entry->round == s->round) {
-        s->round_asked--;
-        s->round_by[entry->criterion]--;
-    }
-    entry->placed = 0;
-}
-
-void selector_count_request(struct fis_selector *s, struct entry *entry, uint32_t criterion,
-                            int placed)
-{
-    entry->state = KNOWN_OPEN;
-    entry->criterion = criterion;
-    s->open++;
-    if (placed)
-        take_place(s, entry);
+    selector_leave_heaps(s, entry);
+    entry->r.criterion = (uint8_t)criterion;
+    entry->r.round = round;
+    entry->r.asked_at_ms = asked_at_ms;
+    selector_move(s, entry, REQUEST_ASK);
 }
 
 int fis_selector_ask(struct fis_selector *s, struct fis_candidate *c, uint32_t *criterion)
@@ -81,8 +120,7 @@ int fis_selector_ask(struct fis_selector *s, struct fis_candidate *c, uint32_t *
     uint32_t turn = whose_turn(s);
     int best = fis_heap_best(&s->heap[turn]);
     struct entry *entry = known_slot(&s->known, s->heap[turn].items[best].slot)->entry;
-    selector_let_go(s, entry);
-    selector_count_request(s, entry, turn, 1);
+    selector_open(s, entry, turn, s->round, s->clock_ms);
     if (s->allowance != UINT64_MAX)
         s->allowance--;
     selector_fill(s, entry, c);
@@ -90,102 +128,70 @@ int fis_selector_ask(struct fis_selector *s, struct fis_candidate *c, uint32_t *
     return 1;
 }
 
-/* ---- answers -------------------------------------------------------------------------------- */
+/* ---- what becomes of it --------------------------------------------------------------------- */
 
-void selector_count_answer(struct fis_selector *s, struct entry *entry, uint32_t label, int placed)
+void selector_answer(struct fis_selector *s, struct entry *entry, uint32_t class_index, bool kept,
+                     uint32_t round)
 {
-    if (entry->state == KNOWN_OPEN)
-        s->open--;
-    else
-        s->withdrawn--;
-    s->charged += !entry->charged && !(PLANTED(late_uncharged) && entry->state != KNOWN_OPEN);
-    s->answered++;
-    entry->charged = 1;
-    entry->label = label;
-    entry->state = KNOWN_ANSWERED;
-    if (!placed)
-        return;
-    take_place(s, entry);
-    s->round_answered++;
+    set_round(s, entry, round);
+    entry->r.class_index = class_index;
+    selector_move(s, entry, kept ? REQUEST_ACCEPT : REQUEST_SET_ASIDE);
+    entry->r.refunded = false;
+    known_drop_votes(entry);
+    s->round_answered += round == s->round;
 }
 
-enum fis_answer fis_selector_answer(struct fis_selector *s, const struct fis_id *id, uint32_t label,
-                                    struct fis_candidate *c, uint32_t *criterion)
+void fis_selector_answer(struct fis_selector *s, struct fis_request *r, uint32_t class_index,
+                         bool kept)
 {
-    struct entry *entry = known_find(&s->known, id);
-    if (entry && (entry->state == KNOWN_ANSWERED || entry->state == KNOWN_DONE))
-        return entry->label == label ? FIS_ANSWER_DUPLICATE : FIS_ANSWER_CONTRADICTION;
-    if (!fis_selector_peek(s, id, c, criterion))
-        return FIS_ANSWER_UNKNOWN;
-    selector_count_answer(s, entry, label, 1);
-    return FIS_ANSWER_ACCEPTED;
+    selector_answer(s, entry_of(r), class_index, kept, s->round);
 }
 
-void fis_selector_release(struct fis_selector *s, const struct fis_id *id)
+void fis_selector_give_up(struct fis_selector *s, struct fis_request *r, enum fis_request_state how,
+                          bool refund)
 {
-    struct entry *entry = known_find(&s->known, id);
-    if (!entry || entry->state != KNOWN_ANSWERED)
-        return;
-    known_drop_slot(&s->known, entry);
-    entry->state = KNOWN_DONE;
-}
-
-void fis_selector_not_kept(struct fis_selector *s, const struct fis_id *id)
-{
-    struct entry *entry = known_find(&s->known, id);
-    if (entry && (entry->state == KNOWN_ANSWERED || entry->state == KNOWN_DONE))
-        free_place(s, entry);
-}
-
-void selector_count_withdrawal(struct fis_selector *s, struct entry *entry, int refund)
-{
-    free_place(s, entry);
-    known_drop_payload(&s->known, entry);
-    entry->state = KNOWN_WITHDRAWN;
-    entry->charged = !refund;
-    s->charged += !refund;
-    s->withdrawn++;
-    s->open--;
-}
-
-int fis_selector_expire(struct fis_selector *s, const struct fis_id *id, int refund)
-{
-    struct entry *entry = known_find(&s->known, id);
-    if (!entry || entry->state != KNOWN_OPEN)
-        return 0;
-    selector_count_withdrawal(s, entry, refund);
-    return 1;
+    assert(fis_is_given_up(how));
+    r->refunded = refund;
+    selector_move(s, entry_of(r), request_event_to(how));
 }
 
 /* ---- looking -------------------------------------------------------------------------------- */
 
-enum fis_known fis_selector_state(const struct fis_selector *s, const struct fis_id *id)
+struct fis_request *fis_selector_find(const struct fis_selector *s, const struct fis_id *id)
 {
-    static const enum fis_known shown[] = {
-        [KNOWN_NEW] = FIS_UNKNOWN,         [KNOWN_HELD] = FIS_HELD,
-        [KNOWN_GONE] = FIS_UNKNOWN,        [KNOWN_OPEN] = FIS_OPEN,
-        [KNOWN_DONE] = FIS_ANSWERED,       [KNOWN_ANSWERED] = FIS_ANSWERED,
-        [KNOWN_WITHDRAWN] = FIS_WITHDRAWN,
-    };
-    const struct entry *entry = known_find(&s->known, id);
-    return entry ? shown[entry->state] : FIS_UNKNOWN;
+    struct entry *entry = known_find(&s->known, id);
+    return entry ? &entry->r : NULL;
 }
 
-int fis_selector_peek(const struct fis_selector *s, const struct fis_id *id,
-                      struct fis_candidate *c, uint32_t *criterion)
+struct fis_request *fis_selector_oldest(const struct fis_selector *s)
 {
-    const struct entry *entry = known_find(&s->known, id);
-    if (!entry || entry->slot == NO_SLOT ||
-        (entry->state != KNOWN_OPEN && entry->state != KNOWN_WITHDRAWN))
-        return 0;
-    selector_fill(s, entry, c);
-    *criterion = entry->criterion;
-    return 1;
+    return s->known.list[LIST_OPEN].first;
 }
 
-void fis_selector_round_begin(struct fis_selector *s)
+bool fis_selector_features(const struct fis_selector *s, const struct fis_request *r,
+                           struct fis_candidate *c)
 {
-    s->round++;
+    if (entry_of(r)->slot == NO_SLOT)
+        return false;
+    selector_fill(s, entry_of(r), c);
+    return true;
+}
+
+/* ---- limits and counts ---------------------------------------------------------------------- */
+
+void fis_selector_set_allowance(struct fis_selector *s, uint64_t n)
+{
+    s->allowance = n;
+}
+
+void fis_selector_set_clock(struct fis_selector *s, uint64_t ms)
+{
+    s->clock_ms = ms;
+}
+
+void fis_selector_round_begin(struct fis_selector *s, uint32_t round)
+{
+    s->round = round;
     s->round_asked = s->round_answered = 0;
     memset(s->round_by, 0, sizeof s->round_by);
 }
@@ -202,14 +208,15 @@ void fis_selector_set_in_flight(struct fis_selector *s, uint32_t in_flight)
 
 struct fis_selector_counts fis_selector_counts(const struct fis_selector *s)
 {
+    const uint64_t *n = s->counts;
     return (struct fis_selector_counts){
-        .held = s->held,
-        .open = s->open,
+        .held = (uint32_t)n[COUNT_HELD],
+        .open = (uint32_t)n[COUNT_OPEN],
         .round_asked = s->round_asked,
         .round_answered = s->round_answered,
-        .asked = s->open + s->answered + s->withdrawn,
-        .answered = s->answered,
-        .withdrawn = s->withdrawn,
+        .asked = n[COUNT_OPEN] + n[COUNT_ANSWERED] + n[COUNT_GIVEN_UP],
+        .answered = n[COUNT_ANSWERED],
+        .given_up = n[COUNT_GIVEN_UP],
         .charged = s->charged,
         .budget_left = budget_left(s),
     };

@@ -12,10 +12,9 @@ struct fis_selector {
     uint32_t n_heaps;
     struct fis_heap heap[FIS_MAX_CRITERIA];
     struct known known;
-    uint32_t held, open;
-    uint64_t answered, withdrawn, charged, allowance, round;
-    uint32_t round_asked, round_answered, round_by[FIS_MAX_CRITERIA];
-    int restores_earlier; /* what is restored has no place in the current round */
+    uint64_t counts[COUNTS]; /* of records, by their state */
+    uint64_t charged, allowance, clock_ms;
+    uint32_t round, round_asked, round_answered, round_by[FIS_MAX_CRITERIA];
     /* Work space of rescore. */
     float *x, *scores;
     const struct fis_id **ids;
@@ -25,16 +24,16 @@ void selector_fill(const struct fis_selector *s, const struct entry *entry,
                    struct fis_candidate *c);
 /* The entry of this id, made when there is none; with_slot: with features (those it has already, or
  * else the candidate's). NULL: no memory, and nothing is changed. */
-struct entry *selector_entry(struct fis_selector *s, const struct fis_candidate *c, int with_slot,
+struct entry *selector_entry(struct fis_selector *s, const struct fis_candidate *c, bool with_slot,
                              struct fis_error *e);
-/* Held or gone becomes neither, and there is nothing to tell: what comes next is told under the
- * same id. The slot stays. */
-void selector_let_go(struct fis_selector *s, struct entry *entry);
-
-void selector_count_request(struct fis_selector *s, struct entry *entry, uint32_t criterion,
-                            int placed);
-/* Of an entry that is open or withdrawn. */
-void selector_count_answer(struct fis_selector *s, struct entry *entry, uint32_t label, int placed);
-void selector_count_withdrawal(struct fis_selector *s, struct entry *entry, int refund);
+/* Its state becomes what the table says, and counts, lists, places and slots follow. An entry that
+ * is in no state then is removed. */
+void selector_move(struct fis_selector *s, struct entry *entry, enum request_event event);
+/* It is asked for in `round`: out of the heaps, and open. */
+void selector_open(struct fis_selector *s, struct entry *entry, uint32_t criterion, uint32_t round,
+                   uint64_t asked_at_ms);
+void selector_answer(struct fis_selector *s, struct entry *entry, uint32_t class_index, bool kept,
+                     uint32_t round);
+void selector_leave_heaps(struct fis_selector *s, struct entry *entry);
 
 #endif

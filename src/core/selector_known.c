@@ -23,6 +23,8 @@ struct slot *known_slot(const struct known *k, uint32_t slot)
 
 void known_done(struct known *k)
 {
+    for (struct entry *entry = k->table; entry; entry = entry->hh.next)
+        known_drop_votes(entry);
     HASH_CLEAR(hh, k->table);
     for (uint32_t i = 0; i < k->n_slot_chunks; i++) {
         for (uint32_t j = 0; j < SLOTS; j++)
@@ -57,8 +59,8 @@ static int more_entries(struct known *k)
     k->entry_chunks = chunks;
     k->entry_chunks[k->n_entry_chunks++] = chunk;
     for (uint32_t i = ENTRIES; i-- > 0;) {
-        chunk[i].next_free = k->free_entries;
-        k->free_entries = &chunk[i];
+        chunk[i].r.newer = k->free_entries;
+        k->free_entries = &chunk[i].r;
     }
     return 0;
 }
@@ -137,56 +139,67 @@ void known_drop_slot(struct known *k, struct entry *entry)
     entry->slot = NO_SLOT;
 }
 
-void known_changed(struct known *k, struct entry *entry)
+static bool is_before(const struct fis_request *a, const struct fis_request *b)
 {
-    if (entry->changed)
-        return;
-    entry->changed = 1;
-    entry->changed_before = k->changed_last;
-    entry->changed_after = NULL;
-    if (k->changed_last)
-        k->changed_last->changed_after = entry;
-    else
-        k->changed_first = entry;
-    k->changed_last = entry;
+    if (a->asked_at_ms != b->asked_at_ms)
+        return a->asked_at_ms < b->asked_at_ms;
+    return fis_id_compare(&a->id, &b->id) < 0;
 }
 
-void known_told(struct known *k, struct entry *entry)
+void known_link(struct known *k, enum request_list list, struct entry *entry)
 {
-    if (!entry->changed)
+    struct fis_request *r = &entry->r, *older = k->list[list].last;
+    if (list == LIST_NONE)
         return;
-    entry->changed = 0;
-    if (entry->changed_before)
-        entry->changed_before->changed_after = entry->changed_after;
-    else
-        k->changed_first = entry->changed_after;
-    if (entry->changed_after)
-        entry->changed_after->changed_before = entry->changed_before;
-    else
-        k->changed_last = entry->changed_before;
+    while (list == LIST_OPEN && older && is_before(r, older))
+        older = older->older;
+    r->older = older;
+    r->newer = older ? older->newer : k->list[list].first;
+    *(r->older ? &r->older->newer : &k->list[list].first) = r;
+    *(r->newer ? &r->newer->older : &k->list[list].last) = r;
+}
+
+void known_unlink(struct known *k, enum request_list list, struct entry *entry)
+{
+    struct fis_request *r = &entry->r;
+    if (list == LIST_NONE)
+        return;
+    *(r->older ? &r->older->newer : &k->list[list].first) = r->newer;
+    *(r->newer ? &r->newer->older : &k->list[list].last) = r->older;
+    r->older = r->newer = NULL;
+}
+
+void known_drop_votes(struct entry *entry)
+{
+    for (uint32_t i = 0; i < entry->r.n_votes; i++)
+        fis_free((char *)(uintptr_t)entry->r.votes[i].annotator);
+    fis_free(entry->r.votes);
+    entry->r.votes = NULL;
+    entry->r.n_votes = 0;
 }
 
 static void give_back(struct known *k, struct entry *entry)
 {
     known_drop_slot(k, entry);
-    entry->next_free = k->free_entries;
-    k->free_entries = entry;
+    known_drop_votes(entry);
+    entry->r.newer = k->free_entries;
+    k->free_entries = &entry->r;
 }
 
-struct entry *known_add(struct known *k, const struct fis_candidate *c, int with_slot,
+struct entry *known_add(struct known *k, const struct fis_candidate *c, bool with_slot,
                         struct fis_error *e)
 {
     if (!k->free_entries && more_entries(k) < 0)
         goto nomem;
-    struct entry *entry = k->free_entries;
-    k->free_entries = entry->next_free;
+    struct entry *entry = entry_of(k->free_entries);
+    k->free_entries = entry->r.newer;
     *entry = (struct entry){.slot = NO_SLOT};
-    entry->id = c->id;
+    entry->r.id = c->id;
     if (with_slot && take_slot(k, entry, c) < 0) {
         give_back(k, entry);
         goto nomem;
     }
-    HASH_ADD_KEYPTR(hh, k->table, entry->id.bytes, entry->id.length, entry);
+    HASH_ADD_KEYPTR(hh, k->table, entry->r.id.bytes, entry->r.id.length, entry);
     if (!entry->hh.tbl) { /* how uthash says that it had no memory */
         give_back(k, entry);
         goto nomem;
@@ -199,7 +212,6 @@ nomem:
 
 void known_remove(struct known *k, struct entry *entry)
 {
-    known_told(k, entry);
     HASH_DEL(k->table, entry);
     give_back(k, entry);
 }

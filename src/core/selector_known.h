@@ -7,6 +7,7 @@
 #ifndef CORE_SELECTOR_KNOWN_H
 #define CORE_SELECTOR_KNOWN_H
 
+#include "core/request_table.h"
 #include "fis/mem.h"
 #include "fis/selector.h"
 
@@ -16,16 +17,6 @@
 #define uthash_nonfatal_oom(entry) ((void)(entry))
 #define HASH_FUNCTION(key, length, hash) (hash) = (unsigned)known_hash(key, length)
 #include <uthash.h>
-
-enum known_state {
-    KNOWN_NEW,      /* made, and not yet anything */
-    KNOWN_HELD,     /* a candidate; in at least one heap, or restored and in none yet */
-    KNOWN_GONE,     /* held no more; here until fis_selector_changes has told so */
-    KNOWN_OPEN,     /* asked for, no answer yet */
-    KNOWN_ANSWERED, /* answered; the slot is lent out until release */
-    KNOWN_DONE,     /* answered and released */
-    KNOWN_WITHDRAWN /* will not be asked again */
-};
 
 struct slot {
     float *x; /* [d] */
@@ -39,25 +30,24 @@ struct slot {
 };
 
 struct entry {
+    struct fis_request r; /* first: see entry_of. Its links serve all lists, and the free one */
     UT_hash_handle hh;
-    struct entry *next_free;
-    /* Of those that fis_selector_changes is to tell: held or gone. */
-    struct entry *changed_before, *changed_after;
-    int changed;
-    int written; /* told as held, and nothing since */
-    enum known_state state;
-    uint32_t label, criterion, slot; /* slot: NO_SLOT when it has none */
-    uint64_t round;                  /* in which it has a place, when placed */
-    int placed, charged;
-    struct fis_id id;
+    uint32_t slot; /* NO_SLOT when it has none */
+    bool placed;   /* has a place in round r.round */
 };
+static inline struct entry *entry_of(const struct fis_request *r)
+{
+    return (struct entry *)(uintptr_t)r;
+}
 
 #define NO_SLOT UINT32_MAX
 
 struct known {
     struct entry *table;
-    struct entry *changed_first, *changed_last;
-    struct entry *free_entries;
+    struct {
+        struct fis_request *first, *last;
+    } list[LISTS];
+    struct fis_request *free_entries;
     struct entry **entry_chunks;
     uint32_t n_entry_chunks;
     struct slot **slot_chunks;
@@ -73,15 +63,17 @@ struct entry *known_find(const struct known *k, const struct fis_id *id);
 struct slot *known_slot(const struct known *k, uint32_t slot);
 /* A new entry in the table, with a slot that holds copies of the candidate's features and payload
  * when with_slot. */
-struct entry *known_add(struct known *k, const struct fis_candidate *c, int with_slot,
+struct entry *known_add(struct known *k, const struct fis_candidate *c, bool with_slot,
                         struct fis_error *e);
 /* A slot for an entry that has none; -FIS_NOMEM. */
 int known_give_slot(struct known *k, struct entry *entry, const struct fis_candidate *c,
                     struct fis_error *e);
 void known_drop_payload(struct known *k, struct entry *entry);
 void known_drop_slot(struct known *k, struct entry *entry);
-void known_changed(struct known *k, struct entry *entry); /* to be told; last in the list */
-void known_told(struct known *k, struct entry *entry);    /* out of the list */
-void known_remove(struct known *k, struct entry *entry);
+/* CHANGED is in the order of linking; OPEN by asked_at_ms and id, as after a restart. */
+void known_link(struct known *k, enum request_list list, struct entry *entry);
+void known_unlink(struct known *k, enum request_list list, struct entry *entry);
+void known_drop_votes(struct entry *entry);
+void known_remove(struct known *k, struct entry *entry); /* in no list */
 
 #endif

@@ -1,37 +1,28 @@
-/* The selector's memory, kept elsewhere: what is to be told of it, and how it is taken back. */
+/* The selector's memory, kept elsewhere: what is reported of it, and how it is taken back. */
 #include "core/selector_impl.h"
 
-#include <string.h>
-
-int fis_selector_changed(const struct fis_selector *s)
+bool fis_selector_changed(const struct fis_selector *s)
 {
-    return s->known.changed_first != NULL;
+    return s->known.list[LIST_CHANGED].first != NULL;
 }
 
 void fis_selector_changes(struct fis_selector *s, void (*gone)(void *arg, const struct fis_id *id),
                           void (*held)(void *arg, const struct fis_candidate *c), void *arg)
 {
-    struct entry *entry, *next;
-    for (entry = s->known.changed_first; entry; entry = next) {
-        next = entry->changed_after;
-        if (entry->state != KNOWN_GONE)
+    struct fis_request *r, *next;
+    for (r = s->known.list[LIST_CHANGED].first; r; r = next) {
+        next = r->newer;
+        if (r->state != FIS_GONE)
             continue;
-        gone(arg, &entry->id);
-        known_remove(&s->known, entry);
+        gone(arg, &r->id);
+        selector_move(s, entry_of(r), REQUEST_REPORT);
     }
-    while ((entry = s->known.changed_first)) {
+    while ((r = s->known.list[LIST_CHANGED].first)) {
         struct fis_candidate c;
-        selector_fill(s, entry, &c);
+        selector_fill(s, entry_of(r), &c);
         held(arg, &c);
-        entry->written = 1;
-        known_told(&s->known, entry);
+        selector_move(s, entry_of(r), REQUEST_REPORT);
     }
-}
-
-/* Whether a state that comes before being asked is all that is known of it. */
-static int never_asked(const struct entry *entry)
-{
-    return !entry || entry->state == KNOWN_HELD || entry->state == KNOWN_GONE;
 }
 
 int fis_selector_restore_held(struct fis_selector *s, const struct fis_candidate *c,
@@ -39,66 +30,42 @@ int fis_selector_restore_held(struct fis_selector *s, const struct fis_candidate
 {
     struct fis_candidate unscored = *c;
     struct entry *entry = known_find(&s->known, &c->id);
-    if (entry && entry->state != KNOWN_GONE)
+    if (entry && !request_may(entry->r.state, REQUEST_RECALL))
         return 0;
     for (uint32_t i = 0; i < FIS_MAX_CRITERIA; i++)
         unscored.scores[i] = FIS_NOT_A_CANDIDATE;
-    if (!(entry = selector_entry(s, &unscored, 1, e)))
+    if (!(entry = selector_entry(s, &unscored, true, e)))
         return -FIS_NOMEM;
-    known_told(&s->known, entry);
-    entry->state = KNOWN_HELD;
-    entry->written = 1;
-    s->held++;
+    selector_move(s, entry, REQUEST_RECALL);
     return 0;
 }
 
-int fis_selector_restore(struct fis_selector *s, const struct fis_candidate *c, uint32_t criterion,
-                         int64_t label, struct fis_error *e)
+/* What it became after it was asked for. */
+static void restore_end(struct fis_selector *s, struct entry *entry, const struct fis_request *as)
 {
-    struct entry *entry = known_find(&s->known, &c->id);
-    if (criterion >= s->n_heaps || label > UINT32_MAX)
-        return fis_fail(e, FIS_INPUT, "restored request %.*s: criterion %u, label %lld: no such",
-                        (int)c->id.length, c->id.bytes, criterion, (long long)label);
-    if (!never_asked(entry) &&
-        (label < 0 || (entry->state != KNOWN_OPEN && entry->state != KNOWN_WITHDRAWN)))
-        return 0; /* known already: told twice is told once */
-    if (!(entry = selector_entry(s, c, label < 0, e)))
-        return -FIS_NOMEM;
-    if (entry->state != KNOWN_OPEN && entry->state != KNOWN_WITHDRAWN) {
-        selector_let_go(s, entry);
-        selector_count_request(s, entry, criterion, label < 0 && !s->restores_earlier);
+    if (fis_is_given_up(as->state)) {
+        fis_selector_give_up(s, &entry->r, as->state, as->refunded);
+        return;
     }
-    if (label >= 0) {
-        selector_count_answer(s, entry, (uint32_t)label, !s->restores_earlier);
-        known_drop_slot(&s->known, entry);
-        entry->state = KNOWN_DONE;
-    }
-    return 0;
+    selector_answer(s, entry, as->class_index, as->state == FIS_ACCEPTED, as->round);
 }
 
-int fis_selector_restore_withdrawn(struct fis_selector *s, const struct fis_candidate *c,
-                                   uint32_t criterion, int refunded, struct fis_error *e)
+int fis_selector_restore(struct fis_selector *s, const struct fis_request *as, const float *x,
+                         struct fis_request **r, struct fis_error *e)
 {
-    struct fis_candidate bare = *c;
-    struct entry *entry = known_find(&s->known, &c->id);
-    bare.payload = NULL;
-    bare.payload_length = 0;
-    if (criterion >= s->n_heaps)
+    struct fis_candidate c = {.id = as->id, .x = x};
+    struct entry *entry = known_find(&s->known, &as->id);
+    enum fis_request_state known = entry ? entry->r.state : FIS_NONE;
+    bool asks = request_may(known, REQUEST_ASK), answered = fis_is_answered(as->state);
+    if (as->criterion >= s->n_heaps)
         return fis_fail(e, FIS_INPUT, "restored request %.*s: criterion %u: no such",
-                        (int)c->id.length, c->id.bytes, criterion);
-    if (!never_asked(entry) && entry->state != KNOWN_OPEN)
-        return 0;
-    if (!(entry = selector_entry(s, &bare, c->x != NULL, e)))
+                        (int)as->id.length, as->id.bytes, as->criterion);
+    if (asks && !(entry = selector_entry(s, &c, x && !answered, e)))
         return -FIS_NOMEM;
-    if (entry->state != KNOWN_OPEN) {
-        selector_let_go(s, entry);
-        selector_count_request(s, entry, criterion, 0);
-    }
-    selector_count_withdrawal(s, entry, refunded);
+    if (asks)
+        selector_open(s, entry, as->criterion, as->round, as->asked_at_ms);
+    if (as->state != FIS_OPEN && request_may(entry->r.state, request_event_to(as->state)))
+        restore_end(s, entry, as);
+    *r = &entry->r;
     return 0;
-}
-
-void fis_selector_restore_round(struct fis_selector *s, int current)
-{
-    s->restores_earlier = !current;
 }

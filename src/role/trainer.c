@@ -24,6 +24,7 @@ static int make_parts(struct trainer_role *m, struct fis_error *e)
     o->learner.copies = o->publication->copies;
     o->gate.strict = o->publication->strict;
     o->selector.d = d;
+    o->selector.rounds_of_kept = trainer_counts_kept(m);
     o->learner.shape = m->shape;
     /* Folds are of boosted copies; where there are none, `auto` has nothing to decide. */
     int cross_fit = o->cross_fit < 0 && o->learner.copies != FIS_COPIES_BOOSTED ? 0 : o->cross_fit;
@@ -85,7 +86,6 @@ void trainer_role_free(struct trainer_role *m)
     const struct fis_criteria *c = &m->o.selector.criteria;
     if (c->acquisition && c->acquisition->end)
         c->acquisition->end(c->state);
-    trainer_requests_done(&m->requests);
     trainer_window_done(m);
     fis_selector_free(m->selector);
     fis_learner_free(m->learner);
@@ -245,7 +245,7 @@ static void begin_round(struct trainer_role *m)
     m->state.diverged = 0;
     m->steps_done = 0;
     memset(&m->this_round, 0, sizeof m->this_round);
-    fis_selector_round_begin(m->selector);
+    fis_selector_round_begin(m->selector, m->state.round);
     collect(m, 0);
 }
 

@@ -39,13 +39,12 @@ static void pin(struct trainer_role *m, uint32_t on, struct outcome *o)
 static void cancel(struct trainer_role *m, const struct wire_control *c, struct trainer_time now,
                    struct outcome *o)
 {
-    struct trainer_request *r =
-        c->record.length ? trainer_request_find(&m->requests, &c->record) : NULL;
-    if (!r || r->state != WIRE_REQUESTED) {
+    struct fis_request *r = c->record.length ? fis_selector_find(m->selector, &c->record) : NULL;
+    if (!r || r->state != FIS_OPEN) {
         REFUSED(o, "there is no open request for this record");
         return;
     }
-    trainer_give_up(m, r, WIRE_CANCELLED, 1, "cancelled", now);
+    trainer_give_up(m, r, FIS_CANCELLED, true, "cancelled", now);
     DONE(o, "the request is withdrawn");
 }
 
@@ -60,7 +59,7 @@ static int may_serve(struct trainer_role *m, const struct wire_control *c,
                      const struct wire_model *v, double *accuracy, struct outcome *o)
 {
     unsigned long long wanted = trainer_role_wanted_version(m, c);
-    double least = fis_gate_val0(m->gate) - m->o.gate.epsilon;
+    double least = trainer_floor(m);
     if (!wanted)
         REFUSED(o, "nothing was served before version %llu",
                 (unsigned long long)m->state.served_version);

@@ -7,7 +7,7 @@
 #define ROLE_TRAINER_ROLE_H
 
 #include "role/trainer.h"
-#include "role/trainer_requests.h"
+#include "role/votes.h"
 
 enum trainer_phase { PHASE_NEW, PHASE_WARM_UP, PHASE_COLLECT, PHASE_LABEL, PHASE_DONE };
 
@@ -29,7 +29,6 @@ struct trainer_role {
     struct publication_call call; /* what the publication works on */
     struct fis_scratch *scratch;  /* for scoring what is held */
     float *p;
-    struct trainer_requests requests; /* asked for, and not answered */
 
     enum trainer_phase phase;
     enum trainer_job job; /* 0: none */
@@ -110,11 +109,22 @@ void trainer_ask(struct trainer_role *m, struct trainer_time now);
 /* Nothing may be asked for just now, but later: paused, or the day's budget is spent. */
 int trainer_must_wait(const struct trainer_role *m);
 void trainer_expire(struct trainer_role *m, struct trainer_time now);
-void trainer_give_up(struct trainer_role *m, struct trainer_request *r,
-                     enum wire_ledger_state state, int refund, const char *reason,
-                     struct trainer_time now);
+void trainer_give_up(struct trainer_role *m, struct fis_request *r, enum fis_request_state how,
+                     bool refund, const char *reason, struct trainer_time now);
 int trainer_counts_kept(const struct trainer_role *m); /* rounds of `fis` count kept labels */
-void trainer_count_label(struct trainer_role *m, const struct fis_id *id, uint32_t y, int kept);
+void trainer_count_label(struct trainer_role *m, uint32_t y, bool kept);
+/* A request's state on the ledger: OPEN and later ones have the same order there. */
+_Static_assert((int)WIRE_TIED - (int)WIRE_REQUESTED == (int)FIS_TIED - (int)FIS_OPEN &&
+                   (int)WIRE_EXPIRED - (int)WIRE_REQUESTED == (int)FIS_EXPIRED - (int)FIS_OPEN,
+               "one order of states, here and on the wire");
+static inline enum wire_ledger_state trainer_ledger_state(enum fis_request_state s)
+{
+    return (enum wire_ledger_state)((int)s - (int)FIS_OPEN + (int)WIRE_REQUESTED);
+}
+static inline enum fis_request_state trainer_request_state(enum wire_ledger_state s)
+{
+    return (enum fis_request_state)((int)s - (int)WIRE_REQUESTED + (int)FIS_OPEN);
+}
 
 /* trainer_job.c */
 uint32_t trainer_check(struct trainer_role *m, uint32_t index); /* the check of a label */
@@ -134,6 +144,7 @@ void trainer_note_privacy(struct trainer_role *m);
 /* trainer_publish.c */
 void trainer_send_head(struct trainer_role *m, struct trainer_time now);
 void trainer_send_version(struct trainer_role *m, struct trainer_time now);
+double trainer_floor(const struct trainer_role *m); /* of what was served before: VAL_0's */
 /* A version that was there before is served: sent under a new number. */
 void trainer_send_again(struct trainer_role *m, const struct wire_model *version,
                         const char *reason, const char *text, struct trainer_time now);

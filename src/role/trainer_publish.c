@@ -168,6 +168,11 @@ void trainer_send_version(struct trainer_role *m, struct trainer_time now)
     trainer_note_privacy(m);
 }
 
+double trainer_floor(const struct trainer_role *m)
+{
+    return fis_gate_floor(&m->o.gate, fis_gate_val0(m->gate), -(double)INFINITY, 0);
+}
+
 void trainer_send_again(struct trainer_role *m, const struct wire_model *version,
                         const char *reason, const char *text, struct trainer_time now)
 {
@@ -181,7 +186,7 @@ void trainer_send_again(struct trainer_role *m, const struct wire_model *version
     v.reason_text = text;
     v.epsilon = m->o.gate.epsilon;
     v.val0 = fis_gate_val0(m->gate);
-    v.floor = v.val0 - v.epsilon;
+    v.floor = trainer_floor(m);
     v.difference = v.difference_se = (double)NAN; /* of what is served: not what it was for */
     v.round = m->state.round;
     v.privacy = m->state.privacy;

@@ -46,6 +46,7 @@ int trainer_role_restore_state(struct trainer_role *m, const struct wire_trainer
     if (now.wall_ms > s->wall_ms)
         m->state.clock_ms += (uint64_t)(now.wall_ms - s->wall_ms);
     trainer_tick(m, now);
+    fis_selector_round_begin(m->selector, s->round);
     memcpy(m->published, served, fis_shape_params(&m->shape) * sizeof *served);
     fis_learner_set_anchor(m->learner, anchor);
     trainer_restore_privacy(m, s);
@@ -125,25 +126,13 @@ static int restore_held(struct trainer_role *m, const struct wire_ledger_entry *
     return rc;
 }
 
-/* Asked for, and not answered. */
-static int restore_request(struct trainer_role *m, const struct wire_ledger_entry *entry,
-                           uint32_t criterion, struct fis_error *e)
+static int restore_votes(struct fis_request *r, const struct wire_ledger_entry *entry,
+                         struct fis_error *e)
 {
-    struct fis_candidate c = {.id = entry->id, .x = entry->d ? entry->x : NULL};
-    int rc = entry->state == WIRE_REQUESTED
-                 ? fis_selector_restore(m->selector, &c, criterion, -1, e)
-                 : fis_selector_restore_withdrawn(m->selector, &c, criterion, entry->refunded, e);
-    if (rc < 0)
-        return rc;
-    struct trainer_request *r =
-        trainer_request_add(&m->requests, &entry->id, entry->state, entry->asked_at_ms);
-    if (!r)
-        return fis_fail(e, FIS_NOMEM, "trainer: no memory for the ledger");
-    r->round = entry->round;
-    r->refunded = entry->refunded;
-    r->wanted = entry->wanted;
+    int rc = 0;
+    r->wanted = (uint8_t)entry->wanted;
     for (uint32_t i = 0; rc == 0 && i < entry->n_votes && !PLANTED(votes_forgotten); i++)
-        rc = trainer_request_vote(r, &entry->votes[i], e);
+        rc = vote_add(r, &entry->votes[i], e);
     return rc;
 }
 
@@ -157,35 +146,44 @@ static void restore_progress(struct trainer_role *m)
         m->untrained++;
 }
 
-static int restore_bought(struct trainer_role *m, const struct wire_ledger_entry *entry,
-                          uint32_t criterion, struct fis_error *e)
+static int restore_label(struct trainer_role *m, const struct wire_ledger_entry *entry,
+                         struct fis_error *e)
 {
-    struct fis_candidate c = {.id = entry->id, .x = entry->x};
     uint32_t index;
-    int rc = fis_selector_restore(m->selector, &c, criterion, (int64_t)entry->class_index, e);
-    if (rc >= 0)
-        rc = fis_learner_add_bought(m->learner, entry->x, entry->class_index, &index, e);
-    if (rc < 0)
+    int rc = fis_learner_add_bought(m->learner, entry->x, entry->class_index, &index, e);
+    if (rc < 0 || entry->round != m->state.round)
         return rc;
-    if (entry->round != m->state.round)
-        return 0;
-    trainer_count_label(m, &entry->id, entry->class_index, entry->state == WIRE_ACCEPTED);
+    trainer_count_label(m, entry->class_index, entry->state == WIRE_ACCEPTED);
     restore_progress(m);
     return 0;
+}
+
+static int restore_request(struct trainer_role *m, const struct wire_ledger_entry *entry,
+                           struct fis_error *e)
+{
+    /* The algorithm may be another one now, with fewer criteria. */
+    uint32_t criteria = fis_criteria_count(m->o.selector.criteria.acquisition);
+    struct fis_request *r,
+        as = {
+            .id = entry->id,
+            .state = (uint8_t)trainer_request_state(entry->state),
+            .criterion = (uint8_t)(entry->criterion < criteria ? entry->criterion : 0),
+            .class_index = entry->class_index,
+            .round = entry->round,
+            .asked_at_ms = entry->asked_at_ms,
+            .refunded = entry->refunded != 0,
+        };
+    int rc = fis_selector_restore(m->selector, &as, entry->d ? entry->x : NULL, &r, e);
+    if (rc < 0)
+        return rc;
+    return is_bought(entry->state) ? restore_label(m, entry, e) : restore_votes(r, entry, e);
 }
 
 int trainer_role_restore_entry(struct trainer_role *m, const struct wire_ledger_entry *entry,
                                struct fis_error *e)
 {
-    /* The algorithm may be another one now, with fewer criteria. */
-    uint32_t criteria = fis_criteria_count(m->o.selector.criteria.acquisition);
-    uint32_t criterion = entry->criterion < criteria ? entry->criterion : 0;
     int rc = check_entry(m, entry, e);
     if (rc)
         return rc;
-    if (entry->state == WIRE_IN_HEAP)
-        return restore_held(m, entry, e);
-    fis_selector_restore_round(m->selector, entry->round == m->state.round);
-    return is_bought(entry->state) ? restore_bought(m, entry, criterion, e)
-                                   : restore_request(m, entry, criterion, e);
+    return entry->state == WIRE_IN_HEAP ? restore_held(m, entry, e) : restore_request(m, entry, e);
 }

@@ -29,7 +29,8 @@ uint32_t trainer_view_best(const struct trainer_role *m, uint32_t criterion,
 uint32_t trainer_view_open(const struct trainer_role *m, struct trainer_open *out, uint32_t n)
 {
     uint32_t i = 0;
-    for (const struct trainer_request *r = m->requests.oldest; r && i < n; r = r->newer, i++) {
+    for (const struct fis_request *r = fis_selector_oldest(m->selector); r && i < n;
+         r = r->newer, i++) {
         uint64_t clock = m->state.clock_ms;
         out[i] = (struct trainer_open){
             .id = r->id,

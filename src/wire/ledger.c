@@ -17,7 +17,7 @@ _Static_assert((int)WIRE_IN_HEAP == (int)FIS__V1__LEDGER_ENTRY__STATE__IN_HEAP &
 const struct wire_bytes wire_ledger_state_key = {"", 1}; /* the NUL that ends it */
 static const char checkpoint_key[] = "\0checkpoint/";
 
-static int check_vote(const struct wire_vote *v, struct fis_error *e)
+static int check_vote(const struct fis_vote *v, struct fis_error *e)
 {
     if (v->status != WIRE_LABELLED && v->class_index)
         return fis_fail(e, FIS_INPUT, "a vote without an answer, and with class %u",
@@ -37,7 +37,7 @@ static int fill_votes(const struct wire_ledger_entry *entry, Fis__V1__Vote *vote
 {
     int rc = check_votes(entry->n_votes > entry->wanted ? entry->n_votes : entry->wanted, e);
     for (uint32_t i = 0; !rc && i < entry->n_votes; i++) {
-        struct wire_vote from = entry->votes[i];
+        struct fis_vote from = entry->votes[i];
         from.annotator = from.annotator ? from.annotator : "";
         rc = check_vote(&from, e);
         fis__v1__vote__init(&votes[i]);
@@ -82,13 +82,13 @@ static int read_votes(const Fis__V1__LedgerEntry *l, struct fis_arena *arena,
     int rc = check_votes(l->n_votes > l->wanted ? l->n_votes : l->wanted, e);
     if (rc || !l->n_votes)
         return rc;
-    struct wire_vote *votes = fis_arena_alloc(arena, l->n_votes * sizeof *votes);
+    struct fis_vote *votes = fis_arena_alloc(arena, l->n_votes * sizeof *votes);
     if (!votes)
         return fis_fail(e, FIS_INPUT, "%zu votes take more than %zu bytes", l->n_votes,
                         arena->size);
     for (size_t i = 0; !rc && i < l->n_votes; i++) {
         const Fis__V1__Vote *v = l->votes[i];
-        votes[i] = (struct wire_vote){v->annotator, (enum wire_label_status)v->status,
+        votes[i] = (struct fis_vote){v->annotator, (enum wire_label_status)v->status,
                                       v->class_index, v->at_ms};
         rc = check_vote(&votes[i], e);
     }

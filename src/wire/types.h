@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fis/request.h"
 #include "fis/encoder.h"
 #include "fis/error.h"
 #include "fis/fairness.h"
@@ -274,13 +275,6 @@ enum wire_ledger_state {
     WIRE_CANCELLED, /* by the operator */
     WIRE_TIED       /* all votes are in, and no class has the most */
 };
-/* One person's answer to a request that needs several. */
-struct wire_vote {
-    const char *annotator;
-    enum wire_label_status status;
-    uint32_t class_index; /* when LABELLED */
-    int64_t at_ms;        /* wall clock */
-};
 struct wire_ledger_entry { /* key: the record's id */
     struct fis_id id;
     enum wire_ledger_state state;
@@ -292,8 +286,8 @@ struct wire_ledger_entry { /* key: the record's id */
     enum wire_encoding encoding;
     struct wire_bytes record; /* IN_HEAP, REQUESTED: for asking; may be empty later */
     uint64_t asked_at_ms;     /* REQUESTED and later: on the pipeline's clock (state.clock_ms) */
-    bool refunded;             /* EXPIRED, SKIPPED, CANCELLED: it is refunded to the budget */
-    const struct wire_vote *votes; /* so far; REQUESTED and later */
+    bool refunded;            /* EXPIRED, SKIPPED, CANCELLED: it is refunded to the budget */
+    const struct fis_vote *votes; /* so far (status: enum wire_label_status) */
     uint32_t n_votes;
     uint32_t wanted; /* answers that the request asks for; 1 or more once it was made */
 };

@@ -167,6 +167,27 @@ static void accuracy_differences_have_a_standard_error(void **state)
     assert_float_equal(gate_accuracy_se(10, 20, 100), sqrt(.29 / 100), 1e-12);
 }
 
+static void the_floor_is_one_function(void **state)
+{
+    (void)state;
+    struct fis_gate_options o = options();
+    o.floor_errors = 2;
+    assert_float_equal(fis_gate_floor(&o, .8, .9, .01), .9, 1e-12);
+    assert_float_equal(fis_gate_floor(&o, .9, .8, 0), .88, 1e-12);
+    assert_float_equal(fis_gate_floor(&o, .8, -INFINITY, 0), .78, 1e-12);
+    assert_float_equal(fis_gate_floor(&o, -INFINITY, .7, 0), .68, 1e-12);
+    assert_true(isnan(fis_gate_floor(&o, NAN, .9, 0)));
+    assert_true(isnan(fis_gate_floor(&o, .9, NAN, 0)));
+    assert_true(isnan(fis_gate_floor(&o, .9, .9, NAN)));
+    /* It is what the gate holds its points to. */
+    struct fis_metrics anchor = metrics(.9, .1), point = metrics(.9, .05);
+    struct gate_figures f = {.val0 = .8, .anchor = &anchor};
+    assert_true(gate_admissible(&o, &f, &point, 0, .01));
+    assert_false(gate_admissible(&o, &f, &point, 0, .0101));
+    point.accuracy = .78;
+    assert_true(gate_admissible(&o, &f, &point, 1, .5));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +195,7 @@ int main(void)
         cmocka_unit_test(accuracy_differences_have_a_standard_error),
         cmocka_unit_test(odds_do_not_count_where_rows_cannot_tell),
         cmocka_unit_test(the_rule_is_the_table),
+        cmocka_unit_test(the_floor_is_one_function),
         cmocka_unit_test(the_floor_follows_the_anchor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

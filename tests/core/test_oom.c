@@ -10,6 +10,7 @@
 #include "fis/gate.h"
 #include "fis/selector.h"
 #include "kit/core/biased_rows.h"
+#include "kit/core/requests.h"
 
 #define CANDIDATES 200u
 
@@ -168,11 +169,11 @@ static int put(struct fis_selector *s, uint32_t i, struct fis_error *e)
     case 0:
         return fis_selector_restore_held(s, &c, e);
     case 1:
-        return fis_selector_restore(s, &c, 1, -1, e);
+        return restore_as(s, &c, 1, FIS_OPEN, 0, 0, false, e);
     case 2:
-        return fis_selector_restore(s, &c, 1, 0, e);
+        return restore_as(s, &c, 1, FIS_ACCEPTED, 0, 0, false, e);
     case 3:
-        return fis_selector_restore_withdrawn(s, &c, 1, 1, e);
+        return restore_as(s, &c, 1, FIS_SKIPPED, 0, 0, true, e);
     default:
         return fis_selector_offer(s, &c, e);
     }
@@ -187,9 +188,9 @@ static void try_again(struct fis_selector *s, uint32_t i, const struct fis_selec
     candidate(i, &c);
     fis_mem_refuse_after(UINT64_MAX);
     assert_memory_equal(before, &now, sizeof now);
-    assert_int_equal(fis_selector_state(s, &c.id), FIS_UNKNOWN);
+    assert_int_equal(state_of(s, &c.id), FIS_NONE);
     assert_true(put(s, i, &e) >= 0);
-    assert_int_not_equal(fis_selector_state(s, &c.id), FIS_UNKNOWN);
+    assert_int_not_equal(state_of(s, &c.id), FIS_NONE);
 }
 
 static int fill_selector(void *arg, struct fis_error *e)
@@ -253,7 +254,7 @@ static int revive(void *arg, struct fis_error *e)
         r = fis_selector_rescore(s, nothing_scores, NULL, e);
         assert_true(fis_selector_changed(s));
         if (r == 0 && (r = fis_selector_offer(s, &c, e)) < 0) {
-            assert_int_equal(fis_selector_state(s, &c.id), FIS_UNKNOWN);
+            assert_int_equal(state_of(s, &c.id), FIS_NONE);
             fis_selector_changes(s, ignore_id, ignore_candidate, &gone);
             assert_int_equal(gone, 1);
         }
@@ -265,7 +266,7 @@ static int revive(void *arg, struct fis_error *e)
 static void selectors(void **state)
 {
     (void)state;
-    assert_true(oom_run(fill_selector, NULL) > 100);
+    assert_true(oom_run(fill_selector, NULL) > 50);
     oom_run(revive, NULL);
 }
 

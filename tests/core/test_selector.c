@@ -9,6 +9,7 @@
 #include "fis/mem.h"
 #include "fis/rng.h"
 #include "fis/selector.h"
+#include "kit/core/requests.h"
 
 #define D 3u
 #define N 400u
@@ -175,7 +176,7 @@ static void starved_criterion_leaves_its_turn_and_gets_it_back(void **state)
     fis_selector_free(s);
 }
 
-static void answers_are_told_apart(void **state)
+static void an_answer_ends_a_request(void **state)
 {
     (void)state;
     struct fis_candidate c;
@@ -185,22 +186,43 @@ static void answers_are_told_apart(void **state)
     for (uint32_t i = 0; i < N; i++)
         made[i].scores[0] = made[i].scores[1];
     offer_all(s, 0);
-    struct fis_id held = made[0].id;
+    fis_selector_set_clock(s, 77);
     assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
-    struct fis_id asked = c.id;
-    assert_int_equal(fis_selector_answer(s, &asked, 1, &c, &criterion), FIS_ANSWER_ACCEPTED);
-    assert_int_equal(fis_id_compare(&c.id, &asked), 0);
-    assert_int_equal(fis_selector_answer(s, &asked, 1, &c, &criterion), FIS_ANSWER_DUPLICATE);
-    assert_int_equal(fis_selector_answer(s, &asked, 0, &c, &criterion), FIS_ANSWER_CONTRADICTION);
-    fis_selector_release(s, &asked);
-    assert_int_equal(fis_selector_answer(s, &asked, 0, &c, &criterion), FIS_ANSWER_CONTRADICTION);
-    if (fis_id_compare(&held, &asked) != 0)
-        assert_int_equal(fis_selector_answer(s, &held, 0, &c, &criterion), FIS_ANSWER_UNKNOWN);
+    struct fis_request *r = fis_selector_find(s, &c.id);
+    assert_ptr_equal(fis_selector_oldest(s), r);
+    assert_int_equal(r->asked_at_ms, 77);
+    fis_selector_answer(s, r, 1, false);
+    assert_int_equal(r->state, FIS_SET_ASIDE);
+    assert_int_equal(r->class_index, 1);
+    assert_null(fis_selector_oldest(s));
+    assert_false(fis_selector_features(s, r, &c));
     struct fis_selector_counts n = fis_selector_counts(s);
     assert_int_equal(n.open, 0);
     assert_int_equal(n.answered, 1);
     assert_int_equal(n.round_answered, 1);
     assert_int_equal(n.budget_left, 2);
+    fis_selector_free(s);
+}
+
+static void open_requests_are_listed_by_age(void **state)
+{
+    (void)state;
+    static const uint64_t asked_at[] = {30, 10, 20, 10};
+    static const uint32_t order[] = {1, 3, 2, 0};
+    struct fis_error e;
+    struct fis_request *r;
+    struct fis_selector *s = selector(&fis_acquisition_fis_plus, 4, 0, 0);
+    make_candidates(5);
+    for (uint32_t i = 0; i < 4; i++) {
+        struct fis_request as = {.id = made[i].id, .state = FIS_OPEN, .asked_at_ms = asked_at[i]};
+        assert_int_equal(fis_selector_restore(s, &as, made[i].x, &r, &e), 0);
+    }
+    r = fis_selector_oldest(s);
+    for (uint32_t i = 0; i < 4; i++, r = r->newer)
+        assert_int_equal(fis_id_compare(&r->id, &made[order[i]].id), 0);
+    assert_null(r);
+    fis_selector_give_up(s, fis_selector_find(s, &made[3].id), FIS_TIED, false);
+    assert_int_equal(fis_id_compare(&fis_selector_oldest(s)->newer->id, &made[2].id), 0);
     fis_selector_free(s);
 }
 
@@ -225,15 +247,14 @@ static void limits_hold_and_withdrawal_gives_back(void **state)
     fis_selector_set_in_flight(s, 0); /* as many as a round has */
     assert_int_equal(fis_selector_limit(s), FIS_LIMIT_NONE);
     fis_selector_set_in_flight(s, 2);
-    assert_int_equal(fis_selector_expire(s, &first, 1), 1);
-    assert_int_equal(fis_selector_expire(s, &first, 1), 0);
-    assert_int_equal(fis_selector_state(s, &first), FIS_WITHDRAWN);
+    give_up_id(s, &first, true);
+    assert_int_equal(state_of(s, &first), FIS_EXPIRED);
     assert_int_equal(fis_selector_counts(s).budget_left, 2);
     assert_int_equal(fis_selector_counts(s).round_asked, 1);
     assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
     assert_int_equal(criterion, 0); /* made good from the criterion that lost one */
     assert_int_not_equal(fis_id_compare(&c.id, &first), 0);
-    assert_int_equal(fis_selector_answer(s, &c.id, 0, &c, &criterion), FIS_ANSWER_ACCEPTED);
+    answer_id(s, &c.id, 0);
     assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
     assert_int_equal(fis_selector_limit(s), FIS_LIMIT_BUDGET);
     assert_int_equal(fis_selector_ask(s, &c, &criterion), 0);
@@ -243,30 +264,30 @@ static void limits_hold_and_withdrawal_gives_back(void **state)
     fis_selector_free(s);
 }
 
-static void labels_that_are_not_kept_free_their_place(void **state)
+static void labels_set_aside_free_their_place_in_rounds_of_kept(void **state)
 {
     (void)state;
     struct fis_candidate c;
     uint32_t criterion;
-    struct fis_selector *s = selector(&fis_acquisition_entropy, 2, 2, 4);
+    struct fis_selector_options o = {.criteria = {.acquisition = &fis_acquisition_entropy},
+                                     .d = D,
+                                     .labels_per_round = 2,
+                                     .budget = 4,
+                                     .rounds_of_kept = true};
+    struct fis_error e;
+    struct fis_selector *s = fis_selector_new(&o, &e);
     make_candidates(8);
     offer_all(s, 0);
     for (uint32_t i = 0; i < 3; i++) {
         while (fis_selector_ask(s, &c, &criterion))
             assert_true(fis_selector_counts(s).round_asked <= 2);
-        assert_int_equal(fis_selector_answer(s, &c.id, 1, &c, &criterion), FIS_ANSWER_ACCEPTED);
-        struct fis_id id = c.id;
-        fis_selector_release(s, &id);
-        fis_selector_not_kept(s, &id);
-        fis_selector_not_kept(s, &id); /* once is enough */
+        fis_selector_answer(s, fis_selector_find(s, &c.id), 1, false);
         assert_int_equal(fis_selector_counts(s).round_asked, 1);
         assert_int_equal(fis_selector_counts(s).answered, i + 1); /* paid for all the same */
     }
     assert_int_equal(fis_selector_counts(s).budget_left, 0);
     assert_int_equal(fis_selector_ask(s, &c, &criterion), 0);
-    struct fis_id nobody;
-    fis_id_set(&nobody, "nobody", 6);
-    fis_selector_not_kept(s, &nobody);
+    answer_id(s, &fis_selector_oldest(s)->id, 1); /* kept: its place is taken */
     assert_int_equal(fis_selector_counts(s).round_asked, 1);
     fis_selector_free(s);
 }
@@ -283,9 +304,9 @@ static void answers_count_in_the_round_in_which_they_come(void **state)
     struct fis_id late = c.id;
     assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
     struct fis_id skipped = c.id;
-    fis_selector_round_begin(s);
-    assert_int_equal(fis_selector_answer(s, &late, 0, &c, &criterion), FIS_ANSWER_ACCEPTED);
-    assert_int_equal(fis_selector_expire(s, &skipped, 1), 1);
+    fis_selector_round_begin(s, 1);
+    answer_id(s, &late, 0);
+    give_up_id(s, &skipped, true);
     assert_int_equal(fis_selector_counts(s).round_answered, 1);
     assert_int_equal(fis_selector_counts(s).round_asked, 1); /* it takes a place of two */
     assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
@@ -358,16 +379,16 @@ static void restored_state_asks_nobody_twice(void **state)
     (void)state;
     struct fis_error e;
     struct fis_candidate c;
-    uint32_t criterion;
     struct fis_selector *s = selector(&fis_acquisition_fis_plus, 4, 0, 5);
     make_candidates(10);
     made[2].scores[0] = made[2].scores[1] = 99;
     assert_int_equal(fis_selector_offer(s, &made[2], &e), 1);
-    assert_int_equal(fis_selector_restore(s, &made[0], 0, -1, &e), 0);
-    assert_int_equal(fis_selector_restore(s, &made[0], 0, -1, &e), 0);
-    assert_int_equal(fis_selector_restore(s, &made[1], 1, 1, &e), 0);
-    assert_int_equal(fis_selector_restore(s, &made[2], 1, -1, &e), 0);
-    assert_int_equal(fis_selector_restore(s, &made[3], 7, -1, &e), -FIS_INPUT);
+    assert_int_equal(restore_as(s, &made[0], 0, FIS_OPEN, 0, 0, false, &e), 0);
+    assert_int_equal(restore_as(s, &made[0], 0, FIS_OPEN, 0, 0, false, &e), 0);
+    assert_int_equal(restore_as(s, &made[1], 1, FIS_ACCEPTED, 0, 1, false, &e), 0);
+    assert_int_equal(restore_as(s, &made[1], 1, FIS_EXPIRED, 0, 1, false, &e), 0); /* before it */
+    assert_int_equal(restore_as(s, &made[2], 1, FIS_OPEN, 0, 0, false, &e), 0);
+    assert_int_equal(restore_as(s, &made[3], 7, FIS_OPEN, 0, 0, false, &e), -FIS_INPUT);
     struct fis_selector_counts n = fis_selector_counts(s);
     assert_int_equal(n.held, 0);
     assert_int_equal(n.open, 2);
@@ -375,9 +396,10 @@ static void restored_state_asks_nobody_twice(void **state)
     assert_int_equal(n.budget_left, 2);
     for (uint32_t i = 0; i < 3; i++)
         assert_int_equal(fis_selector_offer(s, &made[i], &e), 0);
-    assert_int_equal(fis_selector_answer(s, &made[0].id, 1, &c, &criterion), FIS_ANSWER_ACCEPTED);
+    assert_true(peek(s, &made[0].id, &c));
     assert_memory_equal(c.x, features[0], sizeof features[0]);
-    assert_int_equal(fis_selector_answer(s, &made[1].id, 1, &c, &criterion), FIS_ANSWER_DUPLICATE);
+    answer_id(s, &made[0].id, 1);
+    assert_int_equal(state_of(s, &made[1].id), FIS_ACCEPTED);
     fis_selector_free(s);
 }
 
@@ -475,9 +497,10 @@ int main(void)
         cmocka_unit_test(criteria_take_turns_as_a_sort_would),
         cmocka_unit_test(held_once_even_in_both_heaps),
         cmocka_unit_test(starved_criterion_leaves_its_turn_and_gets_it_back),
-        cmocka_unit_test(answers_are_told_apart),
+        cmocka_unit_test(an_answer_ends_a_request),
+        cmocka_unit_test(open_requests_are_listed_by_age),
         cmocka_unit_test(limits_hold_and_withdrawal_gives_back),
-        cmocka_unit_test(labels_that_are_not_kept_free_their_place),
+        cmocka_unit_test(labels_set_aside_free_their_place_in_rounds_of_kept),
         cmocka_unit_test(answers_count_in_the_round_in_which_they_come),
         cmocka_unit_test(bad_candidates_are_refused),
         cmocka_unit_test(a_new_head_reorders_all),

@@ -13,7 +13,9 @@
 
 #include "fis/mem.h"
 #include "fis/rng.h"
+#include "core/request_table.h"
 #include "fis/selector.h"
+#include "kit/core/requests.h"
 
 #define D 2u
 #define N 70u
@@ -26,6 +28,7 @@ enum mine { NOWHERE, HELD, OPEN, ANSWERED, WITHDRAWN };
 struct record {
     enum mine state;
     int bare;             /* withdrawn, and the features are not known any more */
+    bool kept, restored;  /* restored: its payload is not known */
     int refunded, placed; /* placed: has a place in the current round */
     int answered_now;     /* in the current round */
     uint32_t criterion, label;
@@ -39,6 +42,7 @@ struct model {
     uint64_t budget, allowance;
     struct fis_selector *s;
     struct fis_rng rng;
+    uint32_t round;
     uint32_t last_told; /* 0: nothing yet; 1: a `gone`; 2: a `held` */
 };
 
@@ -89,10 +93,12 @@ static struct fis_selector *fresh(const struct model *m)
         .heap = HEAP,
         .in_flight = FLIGHT,
         .budget = m->budget,
+        .rounds_of_kept = true,
     };
     struct fis_selector *s = fis_selector_new(&o, &e);
     assert_non_null(s);
     fis_selector_set_allowance(s, m->allowance);
+    fis_selector_round_begin(s, m->round);
     return s;
 }
 
@@ -178,31 +184,31 @@ static uint32_t next_of(const struct model *m, uint32_t *criterion)
 
 static void compare(const struct model *m)
 {
-    static const enum fis_known shown[] = {
-        [NOWHERE] = FIS_UNKNOWN,   [HELD] = FIS_HELD,           [OPEN] = FIS_OPEN,
-        [ANSWERED] = FIS_ANSWERED, [WITHDRAWN] = FIS_WITHDRAWN,
+    static const enum request_count shown[] = {
+        [NOWHERE] = COUNT_NONE,      [HELD] = COUNT_HELD,          [OPEN] = COUNT_OPEN,
+        [ANSWERED] = COUNT_ANSWERED, [WITHDRAWN] = COUNT_GIVEN_UP,
     };
     struct fis_selector_counts n = fis_selector_counts(m->s);
-    uint32_t answered_now = 0, criterion;
+    uint32_t answered_now = 0;
     for (uint32_t i = 0; i < N; i++) {
         struct fis_id id = id_of(i);
         struct fis_candidate c;
         const struct record *r = &m->r[i];
-        assert_int_equal(fis_selector_state(m->s, &id), shown[r->state]);
+        assert_int_equal(request_traits(state_of(m->s, &id))->count, shown[r->state]);
         answered_now += (uint32_t)r->answered_now;
         int whole = r->state == OPEN || (r->state == WITHDRAWN && !r->bare);
-        assert_int_equal(fis_selector_peek(m->s, &id, &c, &criterion), whole);
+        assert_int_equal(peek(m->s, &id, &c), whole);
         if (!whole)
             continue;
-        assert_int_equal(criterion, r->criterion);
+        assert_int_equal(fis_selector_find(m->s, &id)->criterion, r->criterion);
         assert_memory_equal(c.x, r->x, sizeof r->x);
-        assert_int_equal(c.payload_length > 0, r->state == OPEN);
+        assert_int_equal(c.payload_length > 0, r->state == OPEN && !r->restored);
     }
     assert_int_equal(n.held, count(m, HELD));
     assert_int_equal(n.open, count(m, OPEN));
     assert_int_equal(n.answered, count(m, ANSWERED));
-    assert_int_equal(n.withdrawn, count(m, WITHDRAWN));
-    assert_int_equal(n.asked, n.open + n.answered + n.withdrawn);
+    assert_int_equal(n.given_up, count(m, WITHDRAWN));
+    assert_int_equal(n.asked, n.open + n.answered + n.given_up);
     assert_int_equal(n.charged, charged(m));
     assert_int_equal(n.budget_left, budget_left(m));
     assert_int_equal(n.round_asked, placed(m, 0) + placed(m, 1));
@@ -253,28 +259,20 @@ static void ask(struct model *m)
 static void answer(struct model *m)
 {
     struct fis_candidate c;
-    uint32_t criterion, i = fis_rng_below(&m->rng, N), y = fis_rng_below(&m->rng, 2);
+    uint32_t i = fis_rng_below(&m->rng, N), y = fis_rng_below(&m->rng, 2);
     struct fis_id id = id_of(i);
     struct record *r = &m->r[i];
-    enum fis_answer want = FIS_ANSWER_UNKNOWN;
-    if (r->state == OPEN || (r->state == WITHDRAWN && !r->bare))
-        want = FIS_ANSWER_ACCEPTED;
-    else if (r->state == ANSWERED)
-        want = r->label == y ? FIS_ANSWER_DUPLICATE : FIS_ANSWER_CONTRADICTION;
-    assert_int_equal(fis_selector_answer(m->s, &id, y, &c, &criterion), want);
-    if (want != FIS_ANSWER_ACCEPTED)
+    if (r->state == ANSWERED)
+        assert_int_equal(fis_selector_find(m->s, &id)->class_index, r->label);
+    if (r->state != OPEN && (r->state != WITHDRAWN || r->bare))
         return;
+    assert_true(peek(m->s, &id, &c));
     assert_memory_equal(c.x, r->x, sizeof r->x);
-    assert_int_equal(criterion, r->criterion);
     r->state = ANSWERED;
     r->label = y;
-    r->placed = r->answered_now = 1;
-    fis_selector_release(m->s, &id);
-    if (fis_rng_below(&m->rng, 4) == 0) {
-        fis_selector_not_kept(m->s, &id);
-        fis_selector_not_kept(m->s, &id);
-        r->placed = 0;
-    }
+    r->answered_now = 1;
+    r->placed = r->kept = fis_rng_below(&m->rng, 4) != 0;
+    fis_selector_answer(m->s, fis_selector_find(m->s, &id), y, r->kept);
 }
 
 static void expire(struct model *m)
@@ -282,18 +280,21 @@ static void expire(struct model *m)
     uint32_t i = fis_rng_below(&m->rng, N);
     struct fis_id id = id_of(i);
     struct record *r = &m->r[i];
-    int refund = fis_rng_below(&m->rng, 2) == 0;
-    assert_int_equal(fis_selector_expire(m->s, &id, refund), r->state == OPEN);
+    bool refund = fis_rng_below(&m->rng, 2) == 0;
+    enum fis_request_state how =
+        (enum fis_request_state)(FIS_EXPIRED + fis_rng_below(&m->rng, FIS_TIED - FIS_EXPIRED + 1));
     if (r->state != OPEN)
         return;
+    fis_selector_give_up(m->s, fis_selector_find(m->s, &id), how, refund);
+    assert_int_equal(state_of(m->s, &id), how);
     r->state = WITHDRAWN;
     r->bare = 0;
     r->refunded = refund;
     r->placed = 0;
 }
 
-static void rescore_as(void *arg, const float *x, const struct fis_id *const *ids, uint32_t n,
-                       float *scores)
+static void rescore_by_model(void *arg, const float *x, const struct fis_id *const *ids, uint32_t n,
+                             float *scores)
 {
     const struct model *m = arg;
     for (uint32_t i = 0; i < n; i++) {
@@ -308,13 +309,13 @@ static void new_head(struct model *m)
 {
     struct fis_error e;
     m->head++;
-    assert_int_equal(fis_selector_rescore(m->s, rescore_as, m, &e), 0);
+    assert_int_equal(fis_selector_rescore(m->s, rescore_by_model, m, &e), 0);
     let_go_of_the_worst(m);
 }
 
 static void new_round(struct model *m)
 {
-    fis_selector_round_begin(m->s);
+    fis_selector_round_begin(m->s, ++m->round);
     for (uint32_t i = 0; i < N; i++)
         m->r[i].placed = m->r[i].answered_now = 0;
 }
@@ -365,26 +366,18 @@ static void restore_one(struct model *m, struct fis_selector *s, uint32_t i)
     struct record *r = &m->r[i];
     candidate(m, i, &c);
     c.scores[0] = c.scores[1] = FIS_NOT_A_CANDIDATE;
-    fis_selector_restore_round(s, r->state == OPEN ? r->placed : r->answered_now);
-    switch (r->state) {
-    case NOWHERE:
-        break;
-    case HELD:
+    uint32_t round = m->round - !(r->state == OPEN ? r->placed : r->answered_now);
+    enum fis_request_state ends[] = {[OPEN] = FIS_OPEN,
+                                     [ANSWERED] = r->kept ? FIS_ACCEPTED : FIS_SET_ASIDE,
+                                     [WITHDRAWN] = FIS_EXPIRED};
+    if (r->state == HELD)
         assert_int_equal(fis_selector_restore_held(s, &c, &e), 0);
-        break;
-    case OPEN:
-        assert_int_equal(fis_selector_restore(s, &c, r->criterion, -1, &e), 0);
-        break;
-    case ANSWERED:
-        assert_int_equal(fis_selector_restore(s, &c, r->criterion, r->label, &e), 0);
-        if (r->answered_now && !r->placed)
-            fis_selector_not_kept(s, &c.id);
-        break;
-    case WITHDRAWN:
-        c.x = r->bare ? NULL : c.x;
-        assert_int_equal(fis_selector_restore_withdrawn(s, &c, r->criterion, r->refunded, &e), 0);
-        break;
-    }
+    if (r->state == NOWHERE || r->state == HELD)
+        return;
+    c.x = r->bare && r->state == WITHDRAWN ? NULL : c.x;
+    r->restored = true;
+    assert_int_equal(
+        restore_as(s, &c, r->criterion, ends[r->state], round, r->label, r->refunded != 0, &e), 0);
 }
 
 /* What was not copied is lost, as it is for a process that dies: so it copies first. */
@@ -407,7 +400,7 @@ static void restart(struct model *m)
     m->s = s;
     assert_false(fis_selector_changed(s));
     assert_int_equal(fis_selector_counts(s).held, count(m, HELD));
-    assert_int_equal(fis_selector_rescore(s, rescore_as, m, &e), 0);
+    assert_int_equal(fis_selector_rescore(s, rescore_by_model, m, &e), 0);
     assert_false(fis_selector_changed(s)); /* all that was held is good enough still */
 }
 
@@ -438,7 +431,8 @@ static void everything_follows_the_model(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 30; seed++) {
-        struct model m = {.budget = 10 + seed, .allowance = UINT64_MAX, .head = (uint32_t)seed};
+        struct model m = {
+            .budget = 10 + seed, .allowance = UINT64_MAX, .head = (uint32_t)seed, .round = 1};
         fis_rng_seed(&m.rng, seed, 3);
         m.s = fresh(&m);
         for (uint32_t i = 0; i < 600; i++) {
@@ -477,27 +471,26 @@ static void late_answers_are_charged_once(void **state)
     (void)state;
     struct model m;
     struct fis_candidate c;
-    uint32_t criterion;
     make_held(&m, 2, 8);
     struct fis_id refunded = ask_one(m.s), charged_id = ask_one(m.s);
     assert_int_equal(fis_selector_limit(m.s), FIS_LIMIT_BUDGET);
-    assert_int_equal(fis_selector_expire(m.s, &refunded, 1), 1);
-    assert_int_equal(fis_selector_expire(m.s, &charged_id, 0), 1);
+    give_up_id(m.s, &refunded, true);
+    give_up_id(m.s, &charged_id, false);
     assert_int_equal(fis_selector_counts(m.s).budget_left, 1);
     assert_int_equal(fis_selector_counts(m.s).charged, 1);
     struct fis_id other = ask_one(m.s);
     assert_int_equal(fis_selector_counts(m.s).budget_left, 0);
     /* The late answers: one is paid for already, the other goes over the budget. */
-    assert_int_equal(fis_selector_answer(m.s, &charged_id, 1, &c, &criterion), FIS_ANSWER_ACCEPTED);
-    assert_int_equal(fis_selector_counts(m.s).charged, 1);
+    assert_true(peek(m.s, &charged_id, &c));
     assert_null(c.payload);
-    assert_int_equal(fis_selector_answer(m.s, &refunded, 1, &c, &criterion), FIS_ANSWER_ACCEPTED);
-    assert_int_equal(fis_selector_answer(m.s, &refunded, 1, &c, &criterion), FIS_ANSWER_DUPLICATE);
-    assert_int_equal(fis_selector_answer(m.s, &other, 1, &c, &criterion), FIS_ANSWER_ACCEPTED);
+    answer_id(m.s, &charged_id, 1);
+    assert_int_equal(fis_selector_counts(m.s).charged, 1);
+    answer_id(m.s, &refunded, 1);
+    answer_id(m.s, &other, 1);
     struct fis_selector_counts n = fis_selector_counts(m.s);
     assert_int_equal(n.charged, 3);
     assert_int_equal(n.answered, 3);
-    assert_int_equal(n.withdrawn, 0);
+    assert_int_equal(n.given_up, 0);
     assert_int_equal(n.budget_left, 0);
     fis_selector_free(m.s);
 }
@@ -511,7 +504,7 @@ static void the_allowance_limits_what_is_asked_from_now_on(void **state)
     make_held(&m, 100, 8);
     fis_selector_set_allowance(m.s, 1);
     struct fis_id id = ask_one(m.s);
-    assert_int_equal(fis_selector_expire(m.s, &id, 1), 1); /* an allowance does not come back */
+    give_up_id(m.s, &id, true); /* an allowance does not come back */
     assert_int_equal(fis_selector_ask(m.s, &c, &criterion), 0);
     assert_int_equal(fis_selector_limit(m.s), FIS_LIMIT_ALLOWANCE);
     fis_selector_set_allowance(m.s, UINT64_MAX);
@@ -533,8 +526,8 @@ static void nothing_restored_is_asked_before_it_is_scored(void **state)
     assert_int_equal(fis_selector_ask(m.s, &c, &criterion), 0);
     assert_int_equal(fis_selector_limit(m.s), FIS_LIMIT_EMPTY);
     candidate(&m, 0, &c);
-    assert_int_equal(fis_selector_restore(m.s, &c, 5, -1, &e), -FIS_INPUT);
-    assert_int_equal(fis_selector_restore_withdrawn(m.s, &c, 5, 1, &e), -FIS_INPUT);
+    assert_int_equal(restore_as(m.s, &c, 5, FIS_OPEN, 0, 0, false, &e), -FIS_INPUT);
+    assert_int_equal(restore_as(m.s, &c, 5, FIS_CANCELLED, 0, 0, true, &e), -FIS_INPUT);
     assert_int_equal(fis_selector_counts(m.s).held, 1);
     fis_selector_free(m.s);
 }

@@ -67,7 +67,7 @@ int same_control(const struct wire_control *a, const struct wire_control *b)
            SAME_TEXT(reason) && SAME(at_ms);
 }
 
-static int same_vote(const struct wire_vote *a, const struct wire_vote *b)
+static int same_vote(const struct fis_vote *a, const struct fis_vote *b)
 {
     return SAME_TEXT(annotator) && SAME(status) && SAME(class_index) && SAME(at_ms);
 }

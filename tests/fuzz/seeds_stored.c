@@ -31,7 +31,7 @@ static void write(const char *target, const char *name, const char *head, size_t
 
 static void entries(void)
 {
-    static const struct wire_vote votes[] = {{"ann", WIRE_LABELLED, 1, 5},
+    static const struct fis_vote votes[] = {{"ann", WIRE_LABELLED, 1, 5},
                                              {"bob", WIRE_SKIPPED, 0, 6}};
     static const char *const names[] = {"",        "in-heap", "requested", "accepted", "set-aside",
                                         "expired", "skipped", "cancelled", "tied"};

@@ -103,7 +103,7 @@ static void begin_scan(struct scorers *w)
         .head_version = version, .phase = WIRE_PHASE_COLLECT, .control_id = "", .control_text = ""};
     write_ledger(w, NULL, &state);
     assert_int_equal(fis_selector_rescore(w->selector, rescore, w, NULL), 0);
-    fis_selector_round_begin(w->selector);
+    fis_selector_round_begin(w->selector, (uint32_t)version);
     memset(w->done, 0, sizeof w->done);
     memset(w->handled, 0, sizeof w->handled);
     memset(w->counted, 0, sizeof w->counted);

@@ -252,7 +252,7 @@ static void same_counts(struct sim_check *c, const struct trainer_role *role)
     uint64_t budget = c->w->plan->budget, used = t.charged + t.open;
     SAME(c->w, "open requests", n.selector.open, t.open);
     SAME(c->w, "answers", n.selector.answered, t.answered);
-    SAME(c->w, "requests given up", n.selector.withdrawn, t.withdrawn);
+    SAME(c->w, "requests given up", n.selector.given_up, t.withdrawn);
     SAME(c->w, "labels to train on", n.learner.bought, t.answered);
     SAME(c->w, "charged labels", n.selector.charged, t.charged);
     SAME(c->w, "budget left", n.selector.budget_left,

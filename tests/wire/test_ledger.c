@@ -44,7 +44,7 @@ static void entries(void **state)
                                        .d = i % 50,
                                        .encoding = (enum wire_encoding)(i % 4),
                                        .record = {"\0\1", i % 4 ? i % 3 : 0}};
-        struct wire_vote votes[3] = {{"ann", WIRE_LABELLED, 2, 1700000000000},
+        struct fis_vote votes[3] = {{"ann", WIRE_LABELLED, 2, 1700000000000},
                                      {NULL, WIRE_SKIPPED, 0, 0},
                                      {"bob", WIRE_UNSURE, 0, 5}};
         in.asked_at_ms = (uint64_t)i << 40;
@@ -89,11 +89,11 @@ static void votes_that_cannot_be(void **state)
     char name[WIRE_ANNOTATOR + 2];
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = 0;
-    struct wire_vote many[WIRE_VOTES + 1] = {{name, WIRE_LABELLED, 0, 0}};
+    struct fis_vote many[WIRE_VOTES + 1] = {{name, WIRE_LABELLED, 0, 0}};
     struct wire_ledger_entry in = {.state = WIRE_REQUESTED, .votes = many, .n_votes = 1};
     assert_int_equal(wire_ledger_entry_encode(&in, &w->c.out, &w->c.e), -FIS_INPUT);
     assert_says(&w->c.e, "annotator: a name of 256 bytes");
-    many[0] = (struct wire_vote){"ann", WIRE_SKIPPED, 1, 0};
+    many[0] = (struct fis_vote){"ann", WIRE_SKIPPED, 1, 0};
     assert_int_equal(wire_ledger_entry_encode(&in, &w->c.out, &w->c.e), -FIS_INPUT);
     assert_says(&w->c.e, "a vote without an answer, and with class 1");
     many[0].class_index = 0;
@@ -334,7 +334,7 @@ static void spoiled(void **state)
 {
     struct world *w = *state;
     const float x[6] = {0, 0, 1, 0, 2, 0};
-    const struct wire_vote votes[] = {{"ann", WIRE_LABELLED, 1, 9}, {"bob", WIRE_SKIPPED, 0, 8}};
+    const struct fis_vote votes[] = {{"ann", WIRE_LABELLED, 1, 9}, {"bob", WIRE_SKIPPED, 0, 8}};
     const struct wire_counted counted[] = {{0, 5}, {1, 300}};
     struct wire_ledger_entry entry = {.state = WIRE_ACCEPTED,
                                       .class_index = 1,

@@ -21,7 +21,7 @@ struct item {
     uint64_t written;               /* rises with every one that is written */
     float x[D];
     char record[8];
-    struct wire_vote votes[MAX_VOTES];
+    struct fis_vote votes[MAX_VOTES];
     char annotator[MAX_VOTES][8];
 };
 
