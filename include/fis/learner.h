@@ -68,6 +68,16 @@ int fis_learner_set_validation(struct fis_learner *t, const struct fis_rows *row
 int fis_learner_warm_up(struct fis_learner *t, uint32_t steps, struct fis_error *e) FIS_MUST_CHECK;
 uint32_t fis_learner_epoch_steps(const struct fis_learner *t);
 
+/* One step of gradient descent on a slab, Nesterov as PyTorch has it: g = gradient + decay w;
+ * m = mu m + g; w -= rate (g + mu m). */
+struct fis_sgd {
+    float learning_rate, momentum, weight_decay;
+};
+void fis_sgd_step(const struct fis_sgd *o, const float *gradient, size_t n, float *momentum,
+                  float *params);
+/* The mean of `count` slabs, of which `params` is the last one: average is that of those before. */
+void fis_running_average(const float *params, size_t n, uint32_t count, float *average);
+
 /* Copies are set to the anchor, and their momentum to its. */
 void fis_learner_fork(struct fis_learner *t);
 
@@ -99,7 +109,7 @@ uint32_t fis_learner_check(struct fis_learner *t, uint32_t index, float *infl_ac
                            float *infl_fair);
 /* All bought rows again, kept ones too; how many changed sides (in any fold). */
 uint32_t fis_learner_review(struct fis_learner *t);
-int fis_learner_is_kept(const struct fis_learner *t, uint32_t index);
+bool fis_learner_is_kept(const struct fis_learner *t, uint32_t index);
 
 /* Slabs: the anchor now; the averaged end points for publication (the anchor's and fold h's copy's;
  * the current iterate when there is no average yet). */

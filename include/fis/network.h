@@ -12,6 +12,7 @@
 #ifndef FIS_NETWORK_H
 #define FIS_NETWORK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

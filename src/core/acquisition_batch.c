@@ -33,7 +33,7 @@ static void one_by_one(const struct scoring *s, const struct network_tile *t, co
 }
 
 /* Whether one of the tile's rows reaches a floor. NaN does, so that it is seen and refused. */
-static int reaches(const struct scoring *s, const struct network_tile *t)
+static bool reaches(const struct scoring *s, const struct network_tile *t)
 {
     const float *score = s->scores + (size_t)t->first * FIS_MAX_CRITERIA;
     int below = 1;

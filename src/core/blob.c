@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-int blob_floats_finite(const unsigned char *bytes, size_t n)
+bool blob_floats_finite(const unsigned char *bytes, size_t n)
 {
     int finite = 1;
     for (size_t i = 0; i < n; i++) {

@@ -6,6 +6,7 @@
 #ifndef CORE_BLOB_H
 #define CORE_BLOB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -90,6 +91,6 @@ static inline double blob_get_double(struct blob_reader *r)
 }
 
 /* Whether n floats at `bytes`, which may be unaligned, are all finite. */
-int blob_floats_finite(const unsigned char *bytes, size_t n);
+bool blob_floats_finite(const unsigned char *bytes, size_t n);
 
 #endif

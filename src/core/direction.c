@@ -12,6 +12,7 @@
 
 #include "core/direction_precondition.h"
 #include "core/network_scratch.h"
+#include "core/slab.h"
 #include "fis/loss.h"
 #include "fis/mem.h"
 
@@ -141,15 +142,6 @@ static int last_gradients(struct pass *p, double damping, float *g_acc, float *g
     return rc;
 }
 
-static int all_finite(const float *v, size_t n)
-{
-    /* 0 times anything finite is 0; times Inf or NaN it is NaN. */
-    float sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += v[i] * 0.0f;
-    return sum == 0;
-}
-
 static int check_rows(const struct fis_shape *shape, const struct fis_rows *rows,
                       const uint32_t *index, uint32_t n_index, struct fis_error *e)
 {
@@ -212,7 +204,7 @@ int fis_directions(const struct fis_shape *shape, const float *params, const str
         rc = last_gradients(&p, o->damping, g_acc, g_fair, e);
     else
         all_gradients(&p, g_acc, g_fair);
-    if (!rc && !(all_finite(g_acc, n_params) && all_finite(g_fair, n_params)))
+    if (!rc && !(slab_finite(g_acc, n_params) && slab_finite(g_fair, n_params)))
         rc = fis_fail(e, FIS_INPUT, "directions: gradient not finite");
     if (!rc)
         *phi = value;

@@ -39,7 +39,7 @@ void fairness_cells_count(struct fairness_cells *c, const uint32_t *labels, cons
 }
 
 /* Whether the metric looks at the rows of a group that have class k. */
-static int needs_class(enum fis_metric metric, uint32_t classes, uint32_t positive, uint32_t k)
+static bool needs_class(enum fis_metric metric, uint32_t classes, uint32_t positive, uint32_t k)
 {
     return metric == FIS_EQUALIZED_ODDS ||
            (metric == FIS_EQUAL_OPPORTUNITY && (classes > 2 || k == positive));
@@ -59,8 +59,10 @@ int fairness_cells_check(const struct fairness_cells *c, enum fis_metric metric,
 {
     for (uint32_t g = 0; g < n_groups; g++) {
         if (c->group[g] < min_cell)
-            return fis_fail(e, FIS_INPUT, "group %u: %u rows, %u "
-                                          "expected", g, c->group[g], min_cell);
+            return fis_fail(e, FIS_INPUT,
+                            "group %u: %u rows, %u "
+                            "expected",
+                            g, c->group[g], min_cell);
         for (uint32_t k = 0; k < classes; k++) {
             int rc = needs_class(metric, classes, positive, k)
                          ? enough(c->label[g][k], min_cell, g, k, e)

@@ -2,6 +2,8 @@
 #ifndef CORE_FAIRNESS_CELLS_H
 #define CORE_FAIRNESS_CELLS_H
 
+#include <stdbool.h>
+
 #include "fis/fairness.h"
 
 struct fairness_cells {

@@ -6,6 +6,7 @@
 
 #include "core/gate_rule.h"
 #include "core/interpolate.h"
+#include "core/slab.h"
 #include "fis/mem.h"
 
 #define STEPS 10 /* a = 0, 1/STEPS, … 1 */
@@ -18,11 +19,11 @@ struct session {
     struct judged anchor, served, pick, trial;
     struct gate_figures figures;
     const struct fis_gate_points *points;
-    float *point[2];        /* the trial's slabs */
-    uint32_t at;            /* the pick's number */
-    int finite;             /* the weights of the anchor and of the ends are */
-    int found;              /* there is an admissible point that is not constant */
-    int constant_passed_by; /* an admissible point was passed by for being constant */
+    float *point[2];         /* the trial's slabs */
+    uint32_t at;             /* the pick's number */
+    bool finite;             /* the weights of the anchor and of the ends are */
+    bool found;              /* there is an admissible point that is not constant */
+    bool constant_passed_by; /* an admissible point was passed by for being constant */
 };
 
 /* A number for people: what could not be measured says so. */
@@ -49,7 +50,7 @@ static void session_done(struct session *s)
     fis_free(s->point[1]);
 }
 
-static int estimable(const struct gate_rows *r, enum fis_metric metric)
+static bool estimable(const struct gate_rows *r, enum fis_metric metric)
 {
     return smallest_cell(r, metric) > 0;
 }
@@ -58,17 +59,17 @@ static int session_init(struct session *s, struct fis_gate *g, const struct fis_
                         struct fis_error *e)
 {
     *s = (struct session){.g = g, .t = t};
-    int r = gate_rows_init(&s->rows, t, g->o.positive, e);
+    int rc = gate_rows_init(&s->rows, t, g->o.positive, e);
     s->rows.measure = g->measure;
     s->rows.measure_arg = g->measure_arg;
     struct judged *const all[] = {&s->anchor, &s->served, &s->pick, &s->trial};
-    for (size_t i = 0; r == 0 && i < 4; i++)
-        r = judged_init(all[i], &s->rows, e);
-    for (int h = 0; r == 0 && h < 2; h++)
+    for (size_t i = 0; rc == 0 && i < 4; i++)
+        rc = judged_init(all[i], &s->rows, e);
+    for (int h = 0; rc == 0 && h < 2; h++)
         if (!(s->point[h] = fis_alloc(g->n_params, sizeof(float))))
-            r = fis_fail(e, FIS_NOMEM, "gate: no memory for a point");
-    if (r < 0)
-        return r;
+            rc = fis_fail(e, FIS_NOMEM, "gate: no memory for a point");
+    if (rc < 0)
+        return rc;
     s->figures = (struct gate_figures){
         .val0 = g->val0,
         .anchor = &s->anchor.metrics,
@@ -117,7 +118,7 @@ static void swap_judged(struct judged *a, struct judged *b)
 }
 
 /* Rows and cells: whether this set can judge anything. */
-static int too_small(struct session *s, struct fis_gate_judgement *j)
+static bool too_small(struct session *s, struct fis_gate_judgement *j)
 {
     const struct fis_gate_options *o = &s->g->o;
     uint32_t n = fis_learner_validation(s->t)->n;
@@ -126,15 +127,15 @@ static int too_small(struct session *s, struct fis_gate_judgement *j)
     if (n < o->min_rows) {
         conclude(j, FIS_REJECT, FIS_GATE_FEW_ROWS, "%u validation rows; at least %u are needed", n,
                  o->min_rows);
-        return 1;
+        return true;
     }
     if (j->smallest_cell < o->min_cell) {
         conclude(j, FIS_REJECT, FIS_GATE_SMALL_CELL,
                  "a cell that %s needs has %u rows; at least %u are needed",
                  fis_metric_name(o->metric), j->smallest_cell, o->min_cell);
-        return 1;
+        return true;
     }
-    return 0;
+    return false;
 }
 
 static void judge_anchor(struct session *s, const float *params, struct fis_gate_judgement *j)
@@ -171,7 +172,7 @@ uint32_t fis_gate_smallest_cell(const struct fis_gate *g, const struct fis_learn
 /* Whether rows like these could ever tell the metric: odds need rows of the positive class, and
  * equalized odds rows of another one besides. A cell that is empty in one group only is a matter
  * of how many rows there are: the gate names it, round by round. */
-static int can_ever_be_estimated(const struct session *s)
+static bool can_ever_be_estimated(const struct session *s)
 {
     enum fis_metric metric = s->g->o.metric;
     const struct fis_rows *rows = fis_learner_validation(s->t);
@@ -180,7 +181,7 @@ static int can_ever_be_estimated(const struct session *s)
         positive += rows->y[i] == s->g->o.positive;
     if (metric == FIS_EQUAL_OPPORTUNITY || metric == FIS_EQUALIZED_ODDS)
         return positive > 0 && (metric == FIS_EQUAL_OPPORTUNITY || positive < rows->n);
-    return 1;
+    return true;
 }
 
 static void note_first(const struct session *s, struct fis_gate_judgement *j)
@@ -231,10 +232,10 @@ int fis_gate_first(struct fis_gate *g, const struct fis_learner *t, struct fis_g
 {
     struct session s;
     struct fis_gate_judgement out = nothing(g->looks + 1);
-    int r = session_init(&s, g, t, e);
-    if (r == 0)
-        r = first_in(&s, &out, e);
-    if (r == 0) {
+    int rc = session_init(&s, g, t, e);
+    if (rc == 0)
+        rc = first_in(&s, &out, e);
+    if (rc == 0) {
         note_first(&s, &out);
         fis_gate_restore(g, out.pick.accuracy, fis_learner_anchor(t), out.looks);
         memcpy(g->picked, g->served[0], g->n_params * sizeof(float));
@@ -243,7 +244,7 @@ int fis_gate_first(struct fis_gate *g, const struct fis_learner *t, struct fis_g
         *j = out;
     }
     session_done(&s);
-    return r;
+    return rc;
 }
 
 /* ---- every round ---------------------------------------------------------------------------- */
@@ -292,23 +293,23 @@ static void pick_point(struct session *s)
             !gate_admissible(o, &s->figures, m, i == 0, se))
             continue;
         if (m->predicted_classes < 2) {
-            s->constant_passed_by = 1;
+            s->constant_passed_by = true;
             continue;
         }
         if (fis_metrics_of(m, o->metric) < least) {
             least = fis_metrics_of(m, o->metric);
             s->at = i;
-            s->found = 1;
+            s->found = true;
             swap_judged(&s->pick, &s->trial);
         }
     }
 }
 
-static int ends_finite(const struct session *s)
+static bool ends_finite(const struct session *s)
 {
     const struct fis_gate_points *p = s->points;
     size_t n = s->g->n_params;
-    int finite = slab_finite(p->anchor, n);
+    bool finite = slab_finite(p->anchor, n);
     for (uint32_t i = 0; i < p->n_ends; i++)
         finite = finite && slab_finite(p->end[i][0], n) && slab_finite(p->end[i][1], n);
     return finite;
@@ -323,10 +324,10 @@ static int compare_with_served(struct session *s, struct fis_gate_judgement *j, 
         judge_point(&s->rows, (const float *const *)s->g->served, &s->served);
         j->served = s->served.metrics;
         s->figures.served = &s->served.metrics;
-        int r = paired_difference(&s->rows, &s->served, &s->pick, o->metric, o->resamples, &rng,
-                                  &j->difference, &j->difference_se, e);
-        if (r < 0)
-            return r;
+        int rc = paired_difference(&s->rows, &s->served, &s->pick, o->metric, o->resamples, &rng,
+                                   &j->difference, &j->difference_se, e);
+        if (rc < 0)
+            return rc;
         s->figures.difference = j->difference;
         s->figures.difference_se = j->difference_se;
     }
@@ -377,9 +378,9 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
     j->pick = s->pick.metrics;
     j->interpolation = (double)s->points->share[s->at][0];
     j->second = (double)s->points->share[s->at][1];
-    int r = compare_with_served(s, j, e);
-    if (r < 0)
-        return r;
+    int rc = compare_with_served(s, j, e);
+    if (rc < 0)
+        return rc;
     enum fis_gate_reason reason;
     enum fis_verdict verdict = gate_decide(o, &s->figures, &s->pick.metrics, &reason);
     if (verdict == FIS_PUBLISH && s->g->held) {
@@ -426,11 +427,11 @@ int fis_gate_judge_points(struct fis_gate *g, const struct fis_learner *t,
 {
     struct session s;
     struct fis_gate_judgement out = nothing(g->looks + 1);
-    int r = session_init(&s, g, t, e);
+    int rc = session_init(&s, g, t, e);
     s.points = p;
-    if (r == 0)
-        r = judge_in(&s, &out, e);
-    if (r == 0) {
+    if (rc == 0)
+        rc = judge_in(&s, &out, e);
+    if (rc == 0) {
         g->looks = out.looks;
         g->has_picked = 0;
         if (out.anchor.n && s.finite)
@@ -440,7 +441,7 @@ int fis_gate_judge_points(struct fis_gate *g, const struct fis_learner *t,
         *j = out;
     }
     session_done(&s);
-    return r;
+    return rc;
 }
 
 int fis_gate_judge(struct fis_gate *g, const struct fis_learner *t, struct fis_gate_judgement *j,

@@ -1,6 +1,6 @@
 /* The inside of struct fis_gate, shared by the files that implement it. */
-#ifndef CORE_GATE_STATE_H
-#define CORE_GATE_STATE_H
+#ifndef CORE_GATE_IMPL_H
+#define CORE_GATE_IMPL_H
 
 #include "fis/gate.h"
 

@@ -21,17 +21,17 @@ const char *fis_gate_reason_name(enum fis_gate_reason r)
     return r >= FIS_GATE_FIRST && r <= FIS_GATE_PINNED ? reasons[r] : "unknown";
 }
 
-int gate_metrics_finite(const struct fis_gate_options *o, const struct gate_figures *f,
-                        const struct fis_metrics *m)
+bool gate_metrics_finite(const struct fis_gate_options *o, const struct gate_figures *f,
+                         const struct fis_metrics *m)
 {
     if (!isfinite(m->accuracy) || !isfinite(m->balanced_accuracy))
-        return 0;
+        return false;
     if (!isfinite(m->demographic_parity) || !isfinite(m->risk_disparity))
-        return 0;
+        return false;
     if (f->odds_estimable[0] && !isfinite(m->equal_opportunity))
-        return 0;
+        return false;
     if (f->odds_estimable[1] && (!isfinite(m->equalized_odds) || !isfinite(m->equalized_odds_max)))
-        return 0;
+        return false;
     return isfinite(fis_metrics_of(m, o->metric));
 }
 
@@ -56,8 +56,8 @@ double gate_accuracy_se(uint32_t one, uint32_t other, uint32_t n)
     return sqrt((differ / n - gain * gain) / n);
 }
 
-int gate_admissible(const struct fis_gate_options *o, const struct gate_figures *f,
-                    const struct fis_metrics *m, int is_anchor, double se)
+bool gate_admissible(const struct fis_gate_options *o, const struct gate_figures *f,
+                     const struct fis_metrics *m, int is_anchor, double se)
 {
     double floor = gate_floor(o, f, is_anchor, se);
     return f->strict ? m->accuracy > floor : m->accuracy >= floor;

@@ -13,20 +13,20 @@ struct gate_figures {
     const struct fis_metrics *served; /* NULL: nothing is served */
     double difference, difference_se; /* of violation, served - pick */
     bool strict;                      /* > and not >= at the floor, as Algorithm 1 has it */
-    int odds_estimable[2];            /* whether the rows let EOp and EOd be estimated at all */
+    bool odds_estimable[2];           /* whether the rows let EOp and EOd be estimated at all */
 };
 
 /* Whether a metric that the rows let be estimated is missing: accuracy, balanced accuracy, the
  * metric asked for, and each of the others. */
-int gate_metrics_finite(const struct fis_gate_options *o, const struct gate_figures *f,
-                        const struct fis_metrics *m);
+bool gate_metrics_finite(const struct fis_gate_options *o, const struct gate_figures *f,
+                         const struct fis_metrics *m);
 /* The accuracy that a point must reach: the anchor itself (a = 0) is measured against VAL_0;
  * another one must have floor_errors standard errors `se` of its difference from the anchor to
  * spare. */
 double gate_floor(const struct fis_gate_options *o, const struct gate_figures *f, int is_anchor,
                   double se);
-int gate_admissible(const struct fis_gate_options *o, const struct gate_figures *f,
-                    const struct fis_metrics *m, int is_anchor, double se);
+bool gate_admissible(const struct fis_gate_options *o, const struct gate_figures *f,
+                     const struct fis_metrics *m, int is_anchor, double se);
 /* Standard error of the difference of two accuracies on the same n rows, of which the one alone is
  * right on `one` and the other alone on `other`. */
 double gate_accuracy_se(uint32_t one, uint32_t other, uint32_t n);

@@ -9,7 +9,7 @@
 
 #define ROWS_AT_A_TIME 256u
 
-static int is_gate_row(const struct fis_learner *t, uint32_t row, uint32_t half)
+static bool is_gate_row(const struct fis_learner *t, uint32_t row, uint32_t half)
 {
     uint32_t folds = fis_learner_options(t)->folds, fold = fis_learner_fold_of(t)[row];
     if (folds == 2)
@@ -137,15 +137,6 @@ void make_point(const struct fis_gate_points *p, uint32_t i, uint32_t h, size_t 
     for (uint32_t e = 0; e < p->n_ends; e++)
         for (size_t j = 0; share[e] > 0 && j < n; j++)
             to[j] += share[e] * p->end[e][h][j];
-}
-
-int slab_finite(const float *v, size_t n)
-{
-    /* x - x is 0 for a finite x and NaN otherwise, and NaN stays in a sum. */
-    float sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += v[i] - v[i];
-    return sum == 0;
 }
 
 static double violation(const struct gate_rows *g, const struct judged *j, enum fis_metric metric,

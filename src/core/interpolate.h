@@ -38,7 +38,6 @@ void judge_point(const struct gate_rows *g, const float *const *point, struct ju
 void interpolate(const float *a, const float *b, float share, size_t n, float *to);
 /* Point i for half h, likewise. */
 void make_point(const struct fis_gate_points *p, uint32_t i, uint32_t h, size_t n, float *to);
-int slab_finite(const float *v, size_t n);
 
 /* The violation's difference a - b and its bootstrap standard error over the same resamples; NaN
  * when fewer than half of these can be estimated. */

@@ -48,9 +48,9 @@ int rows_add(struct row_store *s, uint32_t d, const float *x, uint32_t y)
 
 int fis_learner_add_initial(struct fis_learner *t, const float *x, uint32_t y, struct fis_error *e)
 {
-    int r = check_row(t, x, y, e);
-    if (r < 0)
-        return r;
+    int rc = check_row(t, x, y, e);
+    if (rc < 0)
+        return rc;
     if (rows_add(&t->initial, fis_shape_inputs(&t->o.shape), x, y) < 0)
         return fis_fail(e, FIS_NOMEM, "learner: no memory for another initial row");
     t->order_n = 0;
@@ -92,9 +92,9 @@ static int make_room(struct fis_learner *t)
 int fis_learner_add_bought(struct fis_learner *t, const float *x, uint32_t y, uint32_t *index,
                            struct fis_error *e)
 {
-    int r = check_row(t, x, y, e);
-    if (r < 0)
-        return r;
+    int rc = check_row(t, x, y, e);
+    if (rc < 0)
+        return rc;
     if (make_room(t) < 0 || rows_add(&t->bought, fis_shape_inputs(&t->o.shape), x, y) < 0)
         return fis_fail(e, FIS_NOMEM, "learner: no memory for another bought row");
     *index = t->bought.n - 1;
@@ -130,7 +130,7 @@ static void score_rows(struct fis_learner *t, const struct fis_panel *panel, uin
 /* Sets the marks of rows from..from+n; returns how many changed. NaN is not kept. */
 static uint32_t mark_rows(struct fis_learner *t, uint32_t from, uint32_t n)
 {
-    uint8_t before[TRAINER_SCORE_ROWS];
+    uint8_t before[LEARNER_SCORE_ROWS];
     uint32_t k = fis_shape_classes(&t->o.shape), changed = 0;
     memcpy(before, t->mark + from, n);
     for (uint32_t h = 0; h < learner_kept_folds(t); h++) {
@@ -173,30 +173,30 @@ uint32_t fis_learner_review(struct fis_learner *t)
     uint32_t changed = 0;
     if (!t->panel)
         return 0;
-    for (uint32_t from = 0; from < t->bought.n; from += TRAINER_SCORE_ROWS) {
+    for (uint32_t from = 0; from < t->bought.n; from += LEARNER_SCORE_ROWS) {
         uint32_t left = t->bought.n - from;
-        changed += mark_rows(t, from, left < TRAINER_SCORE_ROWS ? left : TRAINER_SCORE_ROWS);
+        changed += mark_rows(t, from, left < LEARNER_SCORE_ROWS ? left : LEARNER_SCORE_ROWS);
     }
     learner_rebuild_lists(t);
     return changed;
 }
 
-int fis_learner_is_kept(const struct fis_learner *t, uint32_t index)
+bool fis_learner_is_kept(const struct fis_learner *t, uint32_t index)
 {
     return index < t->bought.n && (t->mark[index] & MARK_FOLDS);
 }
 
 /* ---- rows that cannot be learnt from -------------------------------------------------------- */
 
-static int is_absurd(struct fis_learner *t, uint32_t row)
+static bool is_absurd(struct fis_learner *t, uint32_t row)
 {
     uint32_t d = fis_shape_inputs(&t->o.shape), k = fis_shape_classes(&t->o.shape);
     fis_network_forward(&t->o.shape, t->copy[0].params, row_x(&t->bought, d, row), 1, t->scratch,
                         t->logits);
     for (uint32_t i = 0; i < k; i++)
         if (!(fabsf(t->logits[i]) <= ABSURD_LOGIT))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 void learner_exclude_absurd(struct fis_learner *t)

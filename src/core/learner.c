@@ -57,10 +57,10 @@ static int make_work(struct fis_learner *t)
     t->dlogits = fis_alloc((size_t)b * k, sizeof(float));
     t->gradient = fis_alloc(t->n_params, sizeof(float));
     t->scratch = fis_scratch_new(&t->o.shape, b, 0);
-    t->score_scratch = fis_scratch_new(&t->o.shape, TRAINER_SCORE_ROWS, FIS_DIRECTIONS);
-    t->score_p = fis_alloc((size_t)TRAINER_SCORE_ROWS * k, sizeof(float));
-    t->score_acc = fis_alloc((size_t)TRAINER_SCORE_ROWS * k, sizeof(float));
-    t->score_fair = fis_alloc((size_t)TRAINER_SCORE_ROWS * k, sizeof(float));
+    t->score_scratch = fis_scratch_new(&t->o.shape, LEARNER_SCORE_ROWS, FIS_DIRECTIONS);
+    t->score_p = fis_alloc((size_t)LEARNER_SCORE_ROWS * k, sizeof(float));
+    t->score_acc = fis_alloc((size_t)LEARNER_SCORE_ROWS * k, sizeof(float));
+    t->score_fair = fis_alloc((size_t)LEARNER_SCORE_ROWS * k, sizeof(float));
     return t->x && t->boosted_x && t->y && t->boosted_y && t->logits && t->dlogits && t->gradient &&
                    t->scratch && t->score_scratch && t->score_p && t->score_acc && t->score_fair
                ? 0

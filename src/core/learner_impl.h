@@ -1,6 +1,6 @@
 /* The inside of struct fis_learner, shared by the files that implement it. */
-#ifndef CORE_TRAINER_STATE_H
-#define CORE_TRAINER_STATE_H
+#ifndef CORE_LEARNER_IMPL_H
+#define CORE_LEARNER_IMPL_H
 
 #include "fis/learner.h"
 
@@ -66,10 +66,10 @@ struct fis_learner {
     int may_repeat; /* the next refresh may be the newest of the account again */
     struct fis_panel *panel, *fold_panel[FIS_MAX_FOLDS];
     struct fis_scratch *score_scratch;
-    float *score_p, *score_acc, *score_fair; /* [TRAINER_SCORE_ROWS][K] */
+    float *score_p, *score_acc, *score_fair; /* [LEARNER_SCORE_ROWS][K] */
 };
 
-#define TRAINER_SCORE_ROWS 256u
+#define LEARNER_SCORE_ROWS 256u
 #define MARK_EXCLUDED 0x80u
 #define MARK_LEFT_OUT 0x40u /* was excluded when the epoch's order was drawn */
 #define MARK_FOLDS 0x0fu

@@ -250,9 +250,9 @@ int fis_learner_load(struct fis_learner *t, const void *in, size_t size, struct 
 {
     struct loaded l = {0};
     size_t bytes = t->state_size * sizeof(float);
-    int r = parse(t, in, size, &l, e);
-    if (r < 0 || (r = learner_order_room(t, e)) < 0)
-        return r;
+    int rc = parse(t, in, size, &l, e);
+    if (rc < 0 || (rc = learner_order_room(t, e)) < 0)
+        return rc;
     install_marks(t, &l);
     install_order(t, &l);
     memcpy(t->boost, l.boost, sizeof t->boost);

@@ -1,5 +1,6 @@
 /* Batches and optimizer steps. */
 #include "core/learner_impl.h"
+#include "core/slab.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,9 +46,9 @@ void learner_draw_order(struct fis_learner *t, uint32_t bought)
 /* A fresh shuffle of the initial rows and, when `all`, the bought ones that are not excluded. */
 static int new_epoch(struct fis_learner *t, int all, struct fis_error *e)
 {
-    int r = learner_order_room(t, e);
-    if (r < 0)
-        return r;
+    int rc = learner_order_room(t, e);
+    if (rc < 0)
+        return rc;
     for (uint32_t i = 0; i < t->bought.n; i++) {
         uint32_t excluded = t->mark[i] & MARK_EXCLUDED ? MARK_LEFT_OUT : 0;
         t->mark[i] = (uint8_t)((t->mark[i] & ~MARK_LEFT_OUT) | excluded);
@@ -71,9 +72,9 @@ static int take_epoch_rows(struct fis_learner *t, int all, uint32_t from, uint32
 {
     uint32_t rows = t->initial.n + (all ? t->bought.n - t->n_excluded : 0);
     if (t->order_at >= t->order_n || t->order_n != rows) {
-        int r = new_epoch(t, all, e);
-        if (r < 0)
-            return r;
+        int rc = new_epoch(t, all, e);
+        if (rc < 0)
+            return rc;
     }
     uint32_t left = t->order_n - t->order_at, n = want < left ? want : left;
     for (uint32_t i = 0; i < n; i++) {
@@ -96,7 +97,7 @@ static void draw_kept(struct fis_learner *t, uint32_t fold, float *x, uint32_t *
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-/* Nesterov as PyTorch has it: m = mu m + g; w -= lr (g + mu m). Returns the batch's loss. */
+/* Returns the batch's loss. */
 static double step_copy(struct fis_learner *t, struct copy *c, const float *x, const uint32_t *y,
                         uint32_t n)
 {
@@ -105,13 +106,8 @@ static double step_copy(struct fis_learner *t, struct copy *c, const float *x, c
     double loss = fis_cross_entropy(t->logits, y, NULL, n, fis_shape_classes(shape), t->dlogits);
     memset(t->gradient, 0, t->n_params * sizeof(float));
     fis_network_backward(shape, c->params, x, n, t->scratch, t->dlogits, t->gradient);
-    const float mu = t->o.momentum, rate = t->o.learning_rate, decay = t->o.weight_decay;
-    float *w = c->params, *m = c->momentum;
-    for (size_t i = 0; i < t->n_params; i++) {
-        float g = t->gradient[i] + decay * w[i];
-        m[i] = mu * m[i] + g;
-        w[i] -= rate * (g + mu * m[i]);
-    }
+    const struct fis_sgd sgd = {t->o.learning_rate, t->o.momentum, t->o.weight_decay};
+    fis_sgd_step(&sgd, t->gradient, t->n_params, c->momentum, c->params);
     return loss;
 }
 
@@ -144,22 +140,9 @@ static void average(struct fis_learner *t)
 {
     if (t->o.average_every == 0 || t->now.round_steps % t->o.average_every)
         return;
-    float share = 1.0f / (float)++t->now.averaged;
-    for (uint32_t i = 0; i < t->n_copies; i++) {
-        float *a = t->copy[i].average;
-        const float *w = t->copy[i].params;
-        for (size_t j = 0; j < t->n_params; j++)
-            a[j] = t->now.averaged == 1 ? w[j] : a[j] + share * (w[j] - a[j]);
-    }
-}
-
-static int all_finite(const float *v, size_t n)
-{
-    /* x - x is 0 for a finite x and NaN otherwise, and NaN stays in a sum. */
-    float sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += v[i] - v[i];
-    return sum == 0;
+    t->now.averaged++;
+    for (uint32_t i = 0; i < t->n_copies; i++)
+        fis_running_average(t->copy[i].params, t->n_params, t->now.averaged, t->copy[i].average);
 }
 
 static int one_step(struct fis_learner *t, int warm_up, double *loss, struct fis_error *e)
@@ -183,27 +166,27 @@ static int run_steps(struct fis_learner *t, uint32_t steps, int warm_up, struct 
 {
     const struct progress before = t->now;
     double sum = 0;
-    int r = 0;
+    int rc = 0;
     if (t->initial.n == 0)
         return fis_fail(e, FIS_INPUT, "training: there are no initial labelled rows");
     memcpy(t->at_call, t->state, t->state_size * sizeof(float));
-    for (uint32_t i = 0; i < steps && r == 0; i++) {
+    for (uint32_t i = 0; i < steps && rc == 0; i++) {
         double loss = 0;
-        r = one_step(t, warm_up, &loss, e);
+        rc = one_step(t, warm_up, &loss, e);
         sum += loss;
-        if (r == 0 && !warm_up) {
+        if (rc == 0 && !warm_up) {
             t->now.round_steps++;
             average(t);
         }
     }
-    if (r == 0 && !all_finite(t->state, t->state_size))
-        r = fis_fail(e, FIS_INPUT,
-                     "training step %llu: weights are not finite; they are kept as they were",
-                     (unsigned long long)t->now.steps);
-    if (r < 0) {
+    if (rc == 0 && !slab_finite(t->state, t->state_size))
+        rc = fis_fail(e, FIS_INPUT,
+                      "training step %llu: weights are not finite; they are kept as they were",
+                      (unsigned long long)t->now.steps);
+    if (rc < 0) {
         memcpy(t->state, t->at_call, t->state_size * sizeof(float));
         t->now = before;
-        return r;
+        return rc;
     }
     t->last_loss = steps ? sum / steps : t->last_loss;
     return 0;
@@ -216,8 +199,8 @@ int fis_learner_warm_up(struct fis_learner *t, uint32_t steps, struct fis_error 
 
 int fis_learner_train(struct fis_learner *t, uint32_t steps, struct fis_error *e)
 {
-    int r = run_steps(t, steps, 0, e);
-    if (r == -FIS_INPUT)
+    int rc = run_steps(t, steps, 0, e);
+    if (rc == -FIS_INPUT)
         learner_exclude_absurd(t);
-    return r;
+    return rc;
 }

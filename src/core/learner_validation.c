@@ -87,9 +87,9 @@ static void split(struct fis_learner *t)
 int fis_learner_set_validation(struct fis_learner *t, const struct fis_rows *rows,
                                uint32_t n_groups, struct fis_error *e)
 {
-    int r = check_rows(t, rows, n_groups, e);
-    if (r < 0)
-        return r;
+    int rc = check_rows(t, rows, n_groups, e);
+    if (rc < 0)
+        return rc;
     size_t n = rows->n;
     float *x = fis_alloc(n * rows->d, sizeof *x);
     uint32_t *y = fis_alloc(n, sizeof *y), *group = fis_alloc(n, sizeof *group);
@@ -177,18 +177,18 @@ static int head_make(const struct fis_learner *t, const struct fis_direction_opt
     struct chacha_normal normal;
     const uint32_t *index = half < 2 ? t->fold_rows[half] : NULL;
     uint32_t n = half < 2 ? t->fold_n[half] : 0;
-    int r = head_room(t, h, e);
-    if (r < 0)
-        return r;
+    int rc = head_room(t, h, e);
+    if (rc < 0)
+        return rc;
     if (noise)
         chacha_normal_init(&normal, noise, half);
     if (noise)
-        r = private_directions(&t->o.shape, t->copy[0].params, &t->rows, index, n, t->initial.x,
-                               t->initial.n, o, &normal, h->direction[0], h->direction[1], e);
+        rc = private_directions(&t->o.shape, t->copy[0].params, &t->rows, index, n, t->initial.x,
+                                t->initial.n, o, &normal, h->direction[0], h->direction[1], e);
     else
-        r = fis_directions(&t->o.shape, t->copy[0].params, &t->rows, index, n, o, h->direction[0],
-                           h->direction[1], &phi, e);
-    return r < 0 ? r : head_panel(t, h, e);
+        rc = fis_directions(&t->o.shape, t->copy[0].params, &t->rows, index, n, o, h->direction[0],
+                            h->direction[1], &phi, e);
+    return rc < 0 ? rc : head_panel(t, h, e);
 }
 
 /* The head's directions are the mean of the halves', which are out already. */
@@ -196,12 +196,12 @@ static int head_of_halves(const struct fis_learner *t, const struct head *half, 
                           struct fis_error *e)
 {
     float share = (float)t->fold_n[0] / (float)t->rows.n;
-    int r = head_room(t, h, e);
-    for (uint32_t i = 0; r == 0 && i < FIS_DIRECTIONS; i++)
+    int rc = head_room(t, h, e);
+    for (uint32_t i = 0; rc == 0 && i < FIS_DIRECTIONS; i++)
         for (size_t j = 0; j < t->n_params; j++)
             h->direction[i][j] =
                 share * half[0].direction[i][j] + (1 - share) * half[1].direction[i][j];
-    return r < 0 ? r : head_panel(t, h, e);
+    return rc < 0 ? rc : head_panel(t, h, e);
 }
 
 static double cosine_of(const float *a, const float *b, size_t n)
@@ -236,10 +236,10 @@ static void install(struct fis_learner *t, struct head *head, struct head *fold)
 static int refresh_exact(const struct fis_learner *t, const struct fis_direction_options *o,
                          struct head *head, struct head *fold, struct fis_error *e)
 {
-    int r = head_make(t, o, t->o.folds == 1 ? 0 : ALL_HALVES, NULL, head, e);
-    for (uint32_t h = 0; r == 0 && t->o.folds == 2 && h < 2; h++)
-        r = head_make(t, o, h, NULL, &fold[h], e);
-    return r;
+    int rc = head_make(t, o, t->o.folds == 1 ? 0 : ALL_HALVES, NULL, head, e);
+    for (uint32_t h = 0; rc == 0 && t->o.folds == 2 && h < 2; h++)
+        rc = head_make(t, o, h, NULL, &fold[h], e);
+    return rc;
 }
 
 /* With noise: of each half, and what follows from them. */
@@ -247,14 +247,14 @@ static int refresh_private(const struct fis_learner *t, const struct fis_directi
                            const unsigned char *key, struct head *head, struct head *fold,
                            struct fis_error *e)
 {
-    int r = 0;
+    int rc = 0;
     if (t->o.folds && !t->o.split_by_place)
         return fis_fail(e, FIS_INPUT, "directions: noise needs halves that are split by place");
     if (t->o.folds != 2)
         return head_make(t, o, t->o.folds == 1 ? 0 : ALL_HALVES, key, head, e);
-    for (uint32_t h = 0; r == 0 && h < 2; h++)
-        r = head_make(t, o, h, key, &fold[h], e);
-    return r < 0 ? r : head_of_halves(t, fold, head, e);
+    for (uint32_t h = 0; rc == 0 && h < 2; h++)
+        rc = head_make(t, o, h, key, &fold[h], e);
+    return rc < 0 ? rc : head_of_halves(t, fold, head, e);
 }
 
 /* The key of this refresh, and the account when it has been made. The newest refresh once more, to
@@ -284,17 +284,17 @@ int fis_learner_refresh(struct fis_learner *t, const struct fis_direction_option
     struct head head = {0}, fold[FIS_MAX_FOLDS] = {0};
     struct fis_privacy_account spent = t->spent;
     unsigned char key[CHACHA_KEY];
-    int r;
+    int rc;
     if (t->rows.n == 0)
         return fis_fail(e, FIS_INPUT, "directions: there are no validation rows");
     if (o->privacy) {
         spent = charge(t, o, key);
-        r = refresh_private(t, o, key, &head, fold, e);
+        rc = refresh_private(t, o, key, &head, fold, e);
     } else {
         spent.exact += spent.refreshes > 0 || spent.exact > 0;
-        r = refresh_exact(t, o, &head, fold, e);
+        rc = refresh_exact(t, o, &head, fold, e);
     }
-    if (r == 0) {
+    if (rc == 0) {
         if (cosine)
             *cosine = cosine_of(t->direction[FIS_DIRECTION_FAIRNESS],
                                 head.direction[FIS_DIRECTION_FAIRNESS], t->n_params);
@@ -305,7 +305,7 @@ int fis_learner_refresh(struct fis_learner *t, const struct fis_direction_option
     head_done(&head);
     for (uint32_t h = 0; h < FIS_MAX_FOLDS; h++)
         head_done(&fold[h]);
-    return r;
+    return rc;
 }
 
 struct fis_privacy_account fis_learner_privacy(const struct fis_learner *t)

@@ -61,7 +61,7 @@ static const struct network_kernel kernels[] = {
     KERNEL(4, 6),
 };
 
-static int works_here(const struct network_kernel *k)
+static bool works_here(const struct network_kernel *k)
 {
 #if defined(__x86_64__)
     if (k->rows == 32)

@@ -11,6 +11,7 @@
 #ifndef CORE_NETWORK_KERNEL_H
 #define CORE_NETWORK_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

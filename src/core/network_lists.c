@@ -9,7 +9,7 @@ static uint32_t chunks_of(const struct network_lists *l, uint32_t n)
 }
 
 /* The direction in a slot has a first layer. */
-static int paired(const struct network_lists *l, uint32_t slot)
+static bool paired(const struct network_lists *l, uint32_t slot)
 {
     return slot > 0 && slot < l->first_slots;
 }

@@ -80,7 +80,7 @@ static void pack(const struct fis_panel *p, uint32_t l, uint32_t slot, const flo
     memcpy(biases(p, l) + (size_t)slot * columns, from + (size_t)in * out, out * sizeof *from);
 }
 
-static int takes_lists(const struct fis_panel *p)
+static bool takes_lists(const struct fis_panel *p)
 {
     return p->shape.width[0] >= SPARSE_FROM;
 }

@@ -22,9 +22,9 @@ static int check_options(const struct fis_selector_options *o, struct fis_error 
 static int make_room(struct fis_selector *s, struct fis_error *e)
 {
     for (uint32_t i = 0; i < s->n_heaps; i++) {
-        int r = fis_heap_init(&s->heap[i], s->o.heap, e);
-        if (r < 0)
-            return r;
+        int rc = fis_heap_init(&s->heap[i], s->o.heap, e);
+        if (rc < 0)
+            return rc;
     }
     s->x = fis_alloc((size_t)RESCORE_ROWS * s->o.d, sizeof *s->x);
     s->scores = fis_alloc(RESCORE_ROWS * FIS_MAX_CRITERIA, sizeof *s->scores);

@@ -1,8 +1,8 @@
 /* The inside of struct fis_selector, shared by the files that implement it. */
-#ifndef CORE_SELECTOR_STATE_H
-#define CORE_SELECTOR_STATE_H
+#ifndef CORE_SELECTOR_IMPL_H
+#define CORE_SELECTOR_IMPL_H
 
-#include "core/selector_known.h"
+#include "core/selector_records.h"
 
 /* Candidates rescored at a time: enough rows for a GEMM, few enough to stay in cache. */
 #define RESCORE_ROWS 256u

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "fis/learner.h"
 #include "fis/loss.h"
 #include "fis/mem.h"
 
@@ -99,17 +100,6 @@ static int fill(struct lab_sgd *s, const struct lab_sgd_rows *rows, uint32_t *n,
     return 0;
 }
 
-/* Nesterov as the trainer has it: m = mu m + g; w -= lr (g + mu m). */
-static void move(struct lab_sgd *s, float *params)
-{
-    const float mu = s->o.momentum, rate = s->o.learning_rate, decay = s->o.weight_decay;
-    for (size_t i = 0; i < s->n_params; i++) {
-        float g = s->gradient[i] + decay * params[i];
-        s->momentum[i] = mu * s->momentum[i] + g;
-        params[i] -= rate * (g + mu * s->momentum[i]);
-    }
-}
-
 static int step(struct lab_sgd *s, const struct lab_sgd_rows *rows, float *params,
                 struct fis_error *e)
 {
@@ -126,7 +116,8 @@ static int step(struct lab_sgd *s, const struct lab_sgd_rows *rows, float *param
     fis_network_backward(&s->o.shape, params, s->x, n, s->scratch, s->dlogits, s->gradient);
     if (s->o.extra && (r = s->o.extra(s->o.arg, params, s->gradient, e)) < 0)
         return r;
-    move(s, params);
+    const struct fis_sgd sgd = {s->o.learning_rate, s->o.momentum, s->o.weight_decay};
+    fis_sgd_step(&sgd, s->gradient, s->n_params, s->momentum, params);
     return 0;
 }
 
@@ -142,9 +133,7 @@ int lab_sgd_steps(struct lab_sgd *s, const struct lab_sgd_rows *rows, uint32_t s
             return r;
         if (!average || average_every == 0 || (i + 1) % average_every)
             continue;
-        float share = 1.0f / (float)++averaged;
-        for (size_t j = 0; j < s->n_params; j++)
-            average[j] = averaged == 1 ? params[j] : average[j] + share * (params[j] - average[j]);
+        fis_running_average(params, s->n_params, ++averaged, average);
     }
     if (average && averaged == 0)
         memcpy(average, params, s->n_params * sizeof *average);

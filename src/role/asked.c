@@ -97,7 +97,7 @@ int asked_take(struct asked *a, const struct wire_message *m, struct fis_error *
     return 0;
 }
 
-int asked_has(const struct asked *a, const struct fis_id *id)
+bool asked_has(const struct asked *a, const struct fis_id *id)
 {
     return find(a, id) != NULL;
 }

@@ -188,7 +188,7 @@ void scorer_scored(struct scorer *m, uint32_t slot, const struct scoring_batch *
 }
 
 /* Better ones may have come later in its batch. */
-static int is_best(const struct scorer *m, const struct slot *s, uint32_t i)
+static bool is_best(const struct scorer *m, const struct slot *s, uint32_t i)
 {
     const float *scores = scoring_scores(s->batch, i);
     int best = 0;
@@ -375,7 +375,7 @@ void scorer_stop(struct scorer *m)
     m->stopping = 1;
 }
 
-int scorer_idle(const struct scorer *m)
+bool scorer_idle(const struct scorer *m)
 {
     return next_slot(m, 0) < 0 && !m->ends_unacked;
 }

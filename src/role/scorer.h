@@ -108,8 +108,8 @@ void scorer_end(struct scorer *m, int32_t partition, int64_t offset);
 int scorer_ledger(struct scorer *m, const struct wire_message *message,
                   struct fis_error *e) FIS_MUST_CHECK;
 
-void scorer_stop(struct scorer *m);      /* no new batches */
-int scorer_idle(const struct scorer *m); /* nothing in flight */
+void scorer_stop(struct scorer *m);       /* no new batches */
+bool scorer_idle(const struct scorer *m); /* nothing in flight */
 const struct scorer_counts *scorer_counts(const struct scorer *m);
 
 #endif

@@ -75,15 +75,15 @@ static int room_for(struct scorer *m, uint32_t c, const struct fis_id *id)
     return 1;
 }
 
-static int holds(const struct scorer *m, uint32_t c, uint64_t hash, const struct fis_id *id)
+static bool holds(const struct scorer *m, uint32_t c, uint64_t hash, const struct fis_id *id)
 {
     const uint32_t *index = m->index[c];
     for (uint32_t at = (uint32_t)hash & m->index_mask; index[at]; at = (at + 1) & m->index_mask) {
         uint32_t slot = index[at] - 1;
         if (m->hashes[c][slot] == hash && fis_id_compare(id_at(m, c, slot), id) == 0)
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 static void index_add(struct scorer *m, uint32_t c, uint32_t slot)
@@ -119,15 +119,15 @@ static float floor_of(const struct fis_heap *h)
     return h->count < h->capacity ? FIS_NOT_A_CANDIDATE : h->items[0].score;
 }
 
-static int admit(struct scorer *m, uint32_t c, float score, const struct fis_id *id)
+static bool admit(struct scorer *m, uint32_t c, float score, const struct fis_id *id)
 {
     struct fis_heap *h = &m->heaps[c];
     if (score < floor_of(h) || !fis_heap_admits(h, score, id))
-        return 0;
+        return false;
     uint64_t hash = fis_id_hash(id, 0);
     /* Offered again, with what it is now: the trainer drops duplicates. */
     if (holds(m, c, hash, id) || !room_for(m, c, id))
-        return 1;
+        return true;
     int full = h->count == h->capacity;
     uint32_t place = full ? h->items[0].slot : h->count;
     if (full)
@@ -140,7 +140,7 @@ static int admit(struct scorer *m, uint32_t c, float score, const struct fis_id 
         fis_heap_replace(h, item);
     else
         fis_heap_offer(h, item, &none);
-    return 1;
+    return true;
 }
 
 void scorer_best_floors(const struct scorer *m, float *floors)

@@ -110,12 +110,12 @@ int scorer_scan_head(struct scorer *m, const struct wire_head *head,
 void scorer_scan_begin(struct scorer *m); /* if it can begin by now */
 void scorer_scan_read(struct scorer *m, const struct wire_message *message);
 void scorer_scan_revoked(struct scorer *m, int32_t partition);
-int scorer_scan_beyond(struct scorer *m, const struct wire_message *message);
+bool scorer_scan_beyond(struct scorer *m, const struct wire_message *message);
 /* Whether the refused message is to go to dead-letter: not twice because of another scan. */
-int scorer_scan_refuses(struct scorer *m, const struct wire_message *message);
+bool scorer_scan_refuses(struct scorer *m, const struct wire_message *message);
 void scorer_scan_told(struct scorer *m, const struct slot *s);
 void scorer_scan_tell(struct scorer *m); /* progress for the ends that no batch will tell */
-int scorer_scan_stale(const struct scorer *m, const struct slot *s); /* of an older scan */
+bool scorer_scan_stale(const struct scorer *m, const struct slot *s); /* of an older scan */
 
 /* scorer.c: sends and releases what may be by now. */
 void scorer_advance(struct scorer *m);

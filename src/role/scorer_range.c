@@ -79,7 +79,7 @@ void scorer_parts_note(struct scorer *m, struct slot *s, const struct scoring_ba
 
 /* Whether the message goes on with the range so that any part of it can be reported: as many
  * records as offsets, or none at all. */
-static int goes_on(const struct wire_range *r, int64_t offset, int record)
+static bool goes_on(const struct wire_range *r, int64_t offset, int record)
 {
     return offset == r->next &&
            (record ? r->records == (uint64_t)(r->next - r->begin) : !r->records);

@@ -92,13 +92,13 @@ void scorer_scan_revoked(struct scorer *m, int32_t partition)
         p->reached = p->told = 0; /* should it come back, it is read from its beginning */
 }
 
-int scorer_scan_beyond(struct scorer *m, const struct wire_message *message)
+bool scorer_scan_beyond(struct scorer *m, const struct wire_message *message)
 {
     const struct scan_partition *p = find(m, message->partition);
     return !p || message->offset >= p->end;
 }
 
-int scorer_scan_refuses(struct scorer *m, const struct wire_message *message)
+bool scorer_scan_refuses(struct scorer *m, const struct wire_message *message)
 {
     const struct scan_partition *p = find(m, message->partition);
     return p && message->offset >= p->refused;
@@ -115,13 +115,13 @@ void scorer_scan_told(struct scorer *m, const struct slot *s)
     }
 }
 
-int scorer_scan_stale(const struct scorer *m, const struct slot *s)
+bool scorer_scan_stale(const struct scorer *m, const struct slot *s)
 {
     return m->o.pool && s->scan != m->scan;
 }
 
 /* A batch that holds messages of the partition and has not reported them yet. */
-static int in_flight(const struct scorer *m, int32_t partition)
+static bool in_flight(const struct scorer *m, int32_t partition)
 {
     for (uint32_t i = 0; i < m->o.slots; i++) {
         const struct slot *s = &m->slots[i];
@@ -129,9 +129,9 @@ static int in_flight(const struct scorer *m, int32_t partition)
             continue;
         for (uint32_t k = 0; k < s->n_parts; k++)
             if (s->parts[k].partition == partition)
-                return 1;
+                return true;
     }
-    return 0;
+    return false;
 }
 
 /* An end at which no record lies (markers of transactions, compacted away) is in no batch: it is

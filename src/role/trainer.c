@@ -161,7 +161,7 @@ void trainer_begin_phase(struct trainer_role *m, enum trainer_phase phase)
 {
     m->phase = phase;
     m->state.phase_began_ms = m->state.clock_ms;
-    m->dirty = 1;
+    m->dirty = true;
 }
 
 int trainer_role_start(struct trainer_role *m, struct trainer_time now, struct fis_error *e)
@@ -183,7 +183,7 @@ int trainer_role_start(struct trainer_role *m, struct trainer_time now, struct f
     return 0;
 }
 
-static int deadline_passed(const struct trainer_role *m)
+static bool deadline_passed(const struct trainer_role *m)
 {
     return m->o.round_deadline_ms &&
            m->state.clock_ms - m->state.phase_began_ms >= m->o.round_deadline_ms;
@@ -194,35 +194,35 @@ static uint32_t part_of_round(const struct trainer_role *m)
     return (m->o.selector.labels_per_round + m->o.refreshes - 1) / m->o.refreshes;
 }
 
-static int round_full(const struct trainer_role *m)
+static bool round_full(const struct trainer_role *m)
 {
     return trainer_round_progress(m) >= m->o.selector.labels_per_round;
 }
 
-static int job_due(const struct trainer_role *m)
+static bool job_due(const struct trainer_role *m)
 {
     return m->untrained >= part_of_round(m) || round_full(m);
 }
 
-int trainer_role_due(const struct trainer_role *m)
+bool trainer_role_due(const struct trainer_role *m)
 {
     if (m->phase == PHASE_COLLECT)
         return trainer_window_full(m);
     return m->phase == PHASE_LABEL && job_due(m);
 }
 
-int trainer_role_busy(const struct trainer_role *m)
+bool trainer_role_busy(const struct trainer_role *m)
 {
     return m->job != 0;
 }
 
-static int no_more_rounds(const struct trainer_role *m)
+static bool no_more_rounds(const struct trainer_role *m)
 {
     return m->o.rounds && m->state.round > m->o.rounds;
 }
 
 /* With the budget spent, the labels that are still out are waited for and judged. */
-static int finished(const struct trainer_role *m)
+static bool finished(const struct trainer_role *m)
 {
     struct fis_selector_counts n = fis_selector_counts(m->selector);
     return no_more_rounds(m) || (n.budget_left == 0 && n.open == 0 && m->this_round.bought == 0);
@@ -293,7 +293,7 @@ void trainer_role_idle(struct trainer_role *m, struct trainer_time now)
         label_phase(m, now);
 }
 
-static int more_to_do(const struct trainer_role *m)
+static bool more_to_do(const struct trainer_role *m)
 {
     return !no_more_rounds(m) && fis_selector_counts(m->selector).budget_left > 0;
 }
@@ -340,7 +340,7 @@ void trainer_role_adjust(struct trainer_role *m, const struct trainer_role_optio
         return;
     trainer_note(m, "going_on", "round=%u text=\"there are more rounds or more budget now\"",
                  m->state.round);
-    m->dirty = 1;
+    m->dirty = true;
     collect(m, 0);
     trainer_scan_turn(m);
 }
@@ -349,7 +349,7 @@ static void note_validation(struct trainer_role *m)
 {
     if (!m->rebased)
         return;
-    m->rebased = 0;
+    m->rebased = false;
     trainer_note(m, "validation_changed", "rows=%u groups=%u accuracy_served=%.4f val_0=%.4f",
                  fis_learner_validation(m->learner)->n, m->n_groups, m->state.served_accuracy,
                  fis_gate_val0(m->gate));
@@ -360,7 +360,7 @@ static void note_copies(struct trainer_role *m)
     if (m->went_back)
         trainer_note(m, "went_back", "verdicts=%u served=%llu text=\"the copies start from it\"",
                      m->o.patience, (unsigned long long)m->state.served_version);
-    m->went_back = 0;
+    m->went_back = false;
 }
 
 int trainer_role_job_done(struct trainer_role *m, struct trainer_time now, struct fis_error *e)
@@ -374,7 +374,7 @@ int trainer_role_job_done(struct trainer_role *m, struct trainer_time now, struc
         return -(int)m->job_error.kind;
     }
     trainer_tick(m, now);
-    m->dirty = 1;
+    m->dirty = true;
     m->state.privacy = trainer_privacy(m);
     int first = kind == TRAINER_JOB_WARM_UP && !m->restored;
     if (first || kind == TRAINER_JOB_FINISH)

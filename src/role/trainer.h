@@ -200,7 +200,7 @@ int trainer_role_control(struct trainer_role *m, const struct wire_control *c,
 /* The window is full, or a quarter of the round's labels is in: hand over no more, call
  * trainer_role_idle. So windows end where they are full however much has piled up, and a burst of
  * labels is trained on in the same steps as a trickle. */
-int trainer_role_due(const struct trainer_role *m);
+bool trainer_role_due(const struct trainer_role *m);
 /* Everything that has arrived is handed over (the queue ran empty, or time passed): acts. */
 void trainer_role_idle(struct trainer_role *m, struct trainer_time now);
 /* Before every commit: says what the heap holds now and did not before, and the state when anything
@@ -208,7 +208,7 @@ void trainer_role_idle(struct trainer_role *m, struct trainer_time now);
 int trainer_role_flush(struct trainer_role *m, struct trainer_time now,
                        struct fis_error *e) FIS_MUST_CHECK;
 
-int trainer_role_busy(const struct trainer_role *m); /* a job was asked for and is not done */
+bool trainer_role_busy(const struct trainer_role *m); /* a job was asked for and is not done */
 void trainer_role_job(struct trainer_role *m);
 /* FATAL: warm-up diverged, or the validation set cannot be judged: the reason to stop with. */
 int trainer_role_job_done(struct trainer_role *m, struct trainer_time now,

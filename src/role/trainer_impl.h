@@ -1,8 +1,8 @@
-/* The inside of the trainer role, shared by its files: trainer.c (life), trainer_clock.c (time, and
- * what is said before a commit), trainer_window.c (offers, progress, scans), trainer_labels.c
- * (requests and answers), trainer_control.c (the operator), trainer_restore.c (going on from a
- * ledger), trainer_job.c (work), trainer_publish.c (heads, versions, checkpoints),
- * trainer_privacy.c (the account of noise on directions). */
+/* The inside of the trainer role, shared by its files: trainer.c (life), pipeline_clock.c (time,
+ * and what is said before a commit), record_window.c (offers, progress, scans), label_requests.c
+ * (requests and answers), operator_commands.c (the operator), ledger_restore.c (going on from a
+ * ledger), round_training.c (work), version_publish.c (heads, versions, checkpoints),
+ * privacy_spent.c (the account of noise on directions). */
 #ifndef ROLE_TRAINER_ROLE_H
 #define ROLE_TRAINER_ROLE_H
 
@@ -32,16 +32,16 @@ struct trainer_role {
 
     enum trainer_phase phase;
     enum trainer_job job; /* 0: none */
-    int restored, restored_copies;
+    bool restored, restored_copies;
     struct wire_trainer_state state; /* what flush writes; some of it is filled in there */
-    int dirty;                       /* something has changed since the state was written */
+    bool dirty;                      /* something has changed since the state was written */
     struct fis_error failed;         /* of a function that returns nothing; flush reports it */
     struct wire_counted *counted;
     char control_id[FIS_ID_MAX + 1], control_text[FIS_ERROR_TEXT];
     uint64_t mono_ms;      /* up to which the clock was taken forward */
     int64_t wall_ahead;    /* wall - mono, at last look */
     int64_t written_ahead; /* the same, when the state was written */
-    int clock_on;
+    bool clock_on;
 
     uint32_t steps_done; /* of this round */
     uint32_t untrained;  /* labels since the last training */
@@ -52,8 +52,8 @@ struct trainer_role {
     struct fis_gate_judgement judgement;
     double judged_val0; /* VAL_0 then: new validation rows may have come in since */
     float *published;   /* slab: what the gate gave out */
-    int rebased;        /* other validation rows are in force, and VAL_0 with them */
-    int went_back;      /* patience ended: the copies are what is served */
+    bool rebased;       /* other validation rows are in force, and VAL_0 with them */
+    bool went_back;     /* patience ended: the copies are what is served */
     double cosine;
 
     struct {
@@ -62,12 +62,12 @@ struct trainer_role {
     } this_round;
     struct {
         uint64_t scored, offered;
-        int asked; /* for something, since the last window was closed */
+        bool asked; /* for something, since the last window was closed */
     } window;
     struct {
         enum trainer_scan step;
         uint64_t at_ms; /* LATER: on the pipeline's clock */
-        int if_grown;   /* else there is nothing in it to ask for */
+        bool if_grown;  /* else there is nothing in it to ask for */
         uint64_t version;
         struct wire_pool_end *ends;
         unsigned char *done;
@@ -91,27 +91,27 @@ struct trainer_role {
 void trainer_ask_for_job(struct trainer_role *m, enum trainer_job kind, struct trainer_time now);
 void trainer_begin_phase(struct trainer_role *m, enum trainer_phase phase);
 
-/* trainer_clock.c */
+/* pipeline_clock.c */
 void trainer_tick(struct trainer_role *m, struct trainer_time now);
 void trainer_say_all(struct trainer_role *m, struct trainer_time now);
 
-/* trainer_window.c */
-int trainer_window_full(const struct trainer_role *m); /* by what was handed over */
-int trainer_window_over(struct trainer_role *m);       /* that, or by time */
+/* record_window.c */
+bool trainer_window_full(const struct trainer_role *m); /* by what was handed over */
+bool trainer_window_over(struct trainer_role *m);       /* that, or by time */
 void trainer_close_window(struct trainer_role *m);
 /* The next one; with a pause: only when the pool has grown by then. */
 void trainer_scan_after(struct trainer_role *m, uint64_t ms);
 void trainer_scan_turn(struct trainer_role *m);
 void trainer_window_done(struct trainer_role *m); /* frees */
 
-/* trainer_labels.c */
+/* label_requests.c */
 void trainer_ask(struct trainer_role *m, struct trainer_time now);
 /* Nothing may be asked for just now, but later: paused, or the day's budget is spent. */
-int trainer_must_wait(const struct trainer_role *m);
+bool trainer_must_wait(const struct trainer_role *m);
 void trainer_expire(struct trainer_role *m, struct trainer_time now);
 void trainer_give_up(struct trainer_role *m, struct fis_request *r, enum fis_request_state how,
                      bool refund, const char *reason, struct trainer_time now);
-int trainer_counts_kept(const struct trainer_role *m); /* rounds of `fis` count kept labels */
+bool trainer_counts_kept(const struct trainer_role *m); /* rounds of `fis` count kept labels */
 void trainer_count_label(struct trainer_role *m, uint32_t y, bool kept);
 /* A request's state on the ledger: OPEN and later ones have the same order there. */
 _Static_assert((int)WIRE_TIED - (int)WIRE_REQUESTED == (int)FIS_TIED - (int)FIS_OPEN &&
@@ -126,7 +126,7 @@ static inline enum fis_request_state trainer_request_state(enum wire_ledger_stat
     return (enum fis_request_state)((int)s - (int)WIRE_REQUESTED + (int)FIS_OPEN);
 }
 
-/* trainer_job.c */
+/* round_training.c */
 uint32_t trainer_check(struct trainer_role *m, uint32_t index); /* the check of a label */
 uint32_t trainer_round_progress(const struct trainer_role *m);  /* of labels_per_round */
 /* The steps that this many of the round's labels stand for. */
@@ -136,12 +136,12 @@ void trainer_score_rows(struct trainer_role *m, const float *x, const struct fis
 double trainer_accuracy(struct trainer_role *m, const float *params); /* on all validation rows */
 int trainer_take_validation(struct trainer_role *m, struct fis_error *e) FIS_MUST_CHECK;
 
-/* trainer_privacy.c */
+/* privacy_spent.c */
 struct wire_privacy trainer_privacy(const struct trainer_role *m); /* spent up to now */
 void trainer_restore_privacy(struct trainer_role *m, const struct wire_trainer_state *s);
 void trainer_note_privacy(struct trainer_role *m);
 
-/* trainer_publish.c */
+/* version_publish.c */
 void trainer_send_head(struct trainer_role *m, struct trainer_time now);
 void trainer_send_version(struct trainer_role *m, struct trainer_time now);
 double trainer_floor(const struct trainer_role *m); /* of what was served before: VAL_0's */

@@ -2,6 +2,7 @@
 #include "kit/cmocka.h"
 
 #include "core/interpolate.h"
+#include "core/slab.h"
 #include "fis/gate.h"
 #include "fis/mem.h"
 #include "kit/core/biased_rows.h"

@@ -1,4 +1,4 @@
-#include "core/selector_known.h"
+#include "core/selector_records.h"
 
 #include <string.h>
 #include <xxhash.h>

@@ -1,4 +1,4 @@
-/* The pipeline's clock and its days; and what is said before a commit. */
+/* The pipeline's clock and its days; and what is sent before a commit. */
 #include "role/trainer_impl.h"
 
 #include "base/planted.h"
@@ -45,8 +45,10 @@ static void watch_wall(struct trainer_role *m, struct trainer_time now)
     if (!m->clock_on)
         m->wall_ahead = m->written_ahead = ahead;
     if (distance(ahead, m->wall_ahead) >= JUMP_MS)
-        trainer_note(m, "clock_jump", "ms=%lld text=\"the wall clock; nothing goes by it\"",
-                     (long long)(ahead - m->wall_ahead));
+        trainer_note(
+            m, "clock_jump",
+            "ms=%lld text=\"the wall clock moved; deadlines and windows do not depend on it\"",
+            (long long)(ahead - m->wall_ahead));
     m->wall_ahead = ahead;
     m->dirty |= distance(ahead, m->written_ahead) >= DRIFT_MS;
 }
@@ -60,7 +62,7 @@ void trainer_tick(struct trainer_role *m, struct trainer_time now)
         m->state.clock_ms += now.mono_ms - m->mono_ms;
     if (!m->clock_on || now.mono_ms > m->mono_ms)
         m->mono_ms = now.mono_ms;
-    m->clock_on = 1;
+    m->clock_on = true;
     renew_day(m, now.wall_ms);
 }
 
@@ -108,7 +110,7 @@ static void say_state(struct trainer_role *m, struct trainer_time now)
     s->control_id = m->control_id;
     s->control_text = m->control_text;
     m->written_ahead = m->wall_ahead;
-    m->dirty = 0;
+    m->dirty = false;
     m->out.state(m->out.ctx, s);
 }
 
@@ -116,7 +118,7 @@ void trainer_say_all(struct trainer_role *m, struct trainer_time now)
 {
     if (fis_selector_changed(m->selector)) {
         fis_selector_changes(m->selector, say_gone, say_held, m);
-        m->dirty = 1;
+        m->dirty = true;
     }
     if (m->dirty)
         say_state(m, now);
@@ -130,7 +132,7 @@ int trainer_role_flush(struct trainer_role *m, struct trainer_time now, struct f
         return -(int)m->failed.kind;
     }
     if (m->job || m->phase == PHASE_NEW)
-        return 0; /* all is said before a job begins */
+        return 0; /* all is sent before a job begins */
     trainer_tick(m, now);
     trainer_say_all(m, now);
     return 0;

@@ -62,7 +62,7 @@ static void rebase(struct trainer_role *m, double before)
     if (!isfinite(before) || m->state.served_accuracy == before)
         return;
     fis_gate_rebase(m->gate, fis_gate_val0(m->gate) + m->state.served_accuracy - before);
-    m->rebased = 1;
+    m->rebased = true;
 }
 
 int trainer_take_validation(struct trainer_role *m, struct fis_error *e)
@@ -75,7 +75,7 @@ int trainer_take_validation(struct trainer_role *m, struct fis_error *e)
         return rc;
     if (m->phase != PHASE_NEW) {
         rebase(m, before);
-        m->rebased = 1;
+        m->rebased = true;
     }
     m->n_groups = m->o.directions.n_groups = m->next_groups;
     m->validation_sets++;
@@ -88,7 +88,7 @@ int trainer_take_validation(struct trainer_role *m, struct fis_error *e)
 }
 
 /* A new head: directions at the anchor, set-aside labels looked at again, the heap rescored. A
- * candidate whose score is not finite is let go by the selector, and that is all. */
+ * candidate whose score is not finite leaves the selector, which is no error. */
 static int new_head(struct trainer_role *m, struct fis_error *e)
 {
     const struct fis_criteria *c = &m->o.selector.criteria;
@@ -222,7 +222,7 @@ static void lose_patience(struct trainer_role *m)
         return;
     fis_learner_set_anchor(m->learner, m->published);
     m->state.failures = 0;
-    m->went_back = 1;
+    m->went_back = true;
 }
 
 static int finish(struct trainer_role *m, struct fis_error *e)

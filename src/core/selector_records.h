@@ -4,8 +4,8 @@
  * come in chunks that never move, so that ids and features may be lent out; what is given back is
  * used again before more is asked of the allocator.
  */
-#ifndef CORE_SELECTOR_KNOWN_H
-#define CORE_SELECTOR_KNOWN_H
+#ifndef CORE_SELECTOR_RECORDS_H
+#define CORE_SELECTOR_RECORDS_H
 
 #include "core/request_table.h"
 #include "fis/mem.h"

@@ -20,8 +20,8 @@ static void own_scores(struct trainer_role *m, const struct wire_candidate *c, f
 int trainer_role_offer(struct trainer_role *m, const struct wire_candidate *c, struct fis_error *e)
 {
     if (c->d != fis_shape_inputs(&m->shape))
-        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "candidate has %u features, %u wanted", c->d,
-                          fis_shape_inputs(&m->shape));
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "candidate has %u features, %u are required",
+                          c->d, fis_shape_inputs(&m->shape));
     int rc = m->out.askable ? m->out.askable(m->out.ctx, c->encoding, c->record, e) : 0;
     if (rc < 0)
         return rc;
@@ -85,7 +85,7 @@ static void count_range(struct trainer_role *m, const struct wire_range *r)
     m->state.window_records += records;
     m->window.scored += records;
     c->next = r->next > c->next ? r->next : c->next;
-    m->dirty = 1;
+    m->dirty = true;
 }
 
 static void scan_range(struct trainer_role *m, const struct wire_range *r)
@@ -95,7 +95,7 @@ static void scan_range(struct trainer_role *m, const struct wire_range *r)
     m->counts.tombstones += r->tombstones;
     m->state.window_records += r->records;
     m->window.scored += r->records;
-    m->dirty = 1;
+    m->dirty = true;
     for (uint32_t i = 0; i < m->scan.n; i++)
         if (m->scan.ends[i].partition == r->partition &&
             r->next >= m->scan.ends[i].end - PLANTED(scan_short) && !m->scan.done[i]) {
@@ -106,15 +106,14 @@ static void scan_range(struct trainer_role *m, const struct wire_range *r)
 
 void trainer_role_progress(struct trainer_role *m, const struct wire_progress *p)
 {
-    for (uint32_t i = 0; i < p->n_ranges; i++) {
+    for (uint32_t i = 0; i < p->n_ranges; i++)
         if (!m->o.pool)
             count_range(m, &p->ranges[i]);
         else if (m->scan.step == SCAN_ON && p->scan == m->scan.version)
             scan_range(m, &p->ranges[i]);
-    }
 }
 
-int trainer_window_full(const struct trainer_role *m)
+bool trainer_window_full(const struct trainer_role *m)
 {
     if (m->o.pool)
         return m->scan.step == SCAN_ON && m->scan.left == 0;
@@ -123,12 +122,12 @@ int trainer_window_full(const struct trainer_role *m)
 
 /* The time of a window begins with its first candidate: what comes after a quiet time is chosen
  * from as much as ever. */
-int trainer_window_over(struct trainer_role *m)
+bool trainer_window_over(struct trainer_role *m)
 {
     if (trainer_window_full(m))
-        return 1;
+        return true;
     if (m->o.pool || !m->o.window_ms)
-        return 0;
+        return false;
     if (fis_selector_counts(m->selector).held == 0)
         m->state.phase_began_ms = m->state.clock_ms;
     return m->state.clock_ms - m->state.phase_began_ms >= m->o.window_ms;
@@ -166,8 +165,10 @@ void trainer_role_candidates_lost(struct trainer_role *m)
 {
     if (m->scan.step != SCAN_ON || m->scan.left == 0)
         return;
-    trainer_note(m, "scan", "round=%u text=\"candidates were gone before they were read: anew\"",
-                 m->state.round);
+    trainer_note(
+        m, "scan",
+        "round=%u text=\"candidates were gone before they were read: the scan starts again\"",
+        m->state.round);
     trainer_scan_after(m, 0);
 }
 

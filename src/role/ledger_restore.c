@@ -52,7 +52,7 @@ int trainer_role_restore_state(struct trainer_role *m, const struct wire_trainer
     trainer_restore_privacy(m, s);
     fis_gate_restore(m->gate, s->val0, served, s->looks);
     fis_gate_hold(m->gate, s->pinned != 0);
-    m->restored = 1;
+    m->restored = true;
     return 0;
 }
 
@@ -62,19 +62,19 @@ int trainer_role_restore_checkpoint(struct trainer_role *m, struct wire_bytes le
     int rc = fis_learner_load(m->learner, learner.data, learner.length, e);
     if (rc < 0)
         return rc;
-    m->restored_copies = 1;
+    m->restored_copies = true;
     return fis_gate_load(m->gate, gate.data, gate.length, e);
 }
 
 /* ---- entries -------------------------------------------------------------------------------- */
 
-static int is_bought(enum wire_ledger_state s)
+static bool is_bought(enum wire_ledger_state s)
 {
     return s == WIRE_ACCEPTED || s == WIRE_SET_ASIDE;
 }
 
 /* What was given up may have no features; then a late answer cannot be used. */
-static int needs_features(enum wire_ledger_state s)
+static bool needs_features(enum wire_ledger_state s)
 {
     return is_bought(s) || s == WIRE_REQUESTED || s == WIRE_IN_HEAP;
 }
@@ -97,14 +97,14 @@ static int check_entry(const struct trainer_role *m, const struct wire_ledger_en
 }
 
 /* It was askable when it came, but sizes and columns may be others since. */
-static int still_askable(struct trainer_role *m, const struct wire_ledger_entry *entry)
+static bool still_askable(struct trainer_role *m, const struct wire_ledger_entry *entry)
 {
     struct fis_error why;
     if (!m->out.askable || !m->out.askable(m->out.ctx, entry->encoding, entry->record, &why))
-        return 1;
+        return true;
     trainer_note(m, "left_out", "text=\"a record that was held cannot be asked for now: %s\"",
                  why.text);
-    return 0;
+    return false;
 }
 
 static int restore_held(struct trainer_role *m, const struct wire_ledger_entry *entry,

@@ -41,7 +41,7 @@ void trainer_send_head(struct trainer_role *m, struct trainer_time now)
         h.ends = m->scan.ends;
         h.n_ends = m->scan.n;
     }
-    m->dirty = 1;
+    m->dirty = true;
     m->out.head(m->out.ctx, &h);
 }
 
@@ -61,7 +61,7 @@ int trainer_send_checkpoint(struct trainer_role *m, struct fis_error *e)
         .learner = {bytes, learner},
         .gate = {bytes + learner, gate},
     };
-    m->dirty = 1;
+    m->dirty = true;
     if (!PLANTED(checkpoint_unsent))
         m->out.checkpoint(m->out.ctx, &c);
     fis_free(bytes);
@@ -107,7 +107,7 @@ static void serve(struct trainer_role *m, uint64_t version)
         m->state.previous_version = m->state.served_version;
     m->state.served_version = version;
     m->counts.published++;
-    m->dirty = 1;
+    m->dirty = true;
 }
 
 /* A rejected version has the weights of its pick all the same, so that it can be promoted. */

@@ -48,7 +48,7 @@ static void cancel(struct trainer_role *m, const struct wire_control *c, struct 
     DONE(o, "the request is withdrawn");
 }
 
-static int same_shape(const struct fis_shape *a, const struct fis_shape *b)
+static bool same_shape(const struct fis_shape *a, const struct fis_shape *b)
 {
     return a->n_layers == b->n_layers &&
            memcmp(a->width, b->width, (a->n_layers + 1) * sizeof *a->width) == 0;
@@ -158,7 +158,7 @@ int trainer_role_control(struct trainer_role *m, const struct wire_control *c,
     char id[FIS_ID_MAX + 1] = {0};
     memcpy(id, c->command.bytes, c->command.length);
     if (*id && strcmp(id, m->control_id) == 0)
-        return 0; /* told twice is told once */
+        return 0; /* a repeated command has no effect */
     trainer_tick(m, now);
     int rc = carry_out(m, c, version, now, &o, e);
     if (rc < 0)
@@ -166,7 +166,7 @@ int trainer_role_control(struct trainer_role *m, const struct wire_control *c,
     memcpy(m->control_id, id, sizeof id);
     snprintf(m->control_text, sizeof m->control_text, "%s", o.text.text);
     m->state.control_ok = o.ok;
-    m->dirty = 1;
+    m->dirty = true;
     char shown[128];
     word(shown, sizeof shown, id);
     trainer_note(m, "control", "command=%s ok=%d id=%s text=\"%s\"", wire_control_name(c->kind),

@@ -36,7 +36,7 @@ static struct wire_ledger_entry entry_of(const struct trainer_role *m, const str
 
 static void write_entry(struct trainer_role *m, const struct wire_ledger_entry *entry)
 {
-    m->dirty = 1;
+    m->dirty = true;
     m->out.ledger(m->out.ctx, entry);
 }
 
@@ -52,7 +52,7 @@ static uint64_t allowance(const struct trainer_role *m)
     return asked < limit ? limit - asked : 0;
 }
 
-int trainer_must_wait(const struct trainer_role *m)
+bool trainer_must_wait(const struct trainer_role *m)
 {
     struct fis_selector_counts n = fis_selector_counts(m->selector);
     return allowance(m) == 0 && n.held > 0 && n.budget_left > 0 &&
@@ -101,7 +101,7 @@ void trainer_ask(struct trainer_role *m, struct trainer_time now)
     }
     if (!asked)
         return;
-    m->window.asked = 1;
+    m->window.asked = true;
     trainer_note(m, "asked", "labels=%u open=%u", asked, fis_selector_counts(m->selector).open);
     if (m->o.daily_budget && m->state.day_asked >= m->o.daily_budget)
         trainer_note(m, "daily_budget", "spent=%llu text=\"nothing more is asked for today\"",
@@ -168,7 +168,7 @@ void trainer_role_labels_lost(struct trainer_role *m, uint64_t n, struct trainer
 
 /* ---- answers -------------------------------------------------------------------------------- */
 
-int trainer_counts_kept(const struct trainer_role *m)
+bool trainer_counts_kept(const struct trainer_role *m)
 {
     return m->o.selector.criteria.acquisition->as_published;
 }
