@@ -374,6 +374,8 @@ void check_entry(struct sim_check *c, const struct wire_message *m,
     if (!entry || entry->state == WIRE_IN_HEAP) {
         SIM_MUST(c->w, !f->asked, "guarantee 3: the ledger forgets that record %d was asked for",
                  fact);
+        /* Reported again: it left and came back, maybe after this unit's requests. */
+        c->was_held[fact] &= !entry;
         f->in_heap = entry != NULL;
     } else if (!f->asked) {
         SIM_MUST(c->w, entry->state == WIRE_REQUESTED, "record %d was never asked for", fact);
