@@ -1,7 +1,8 @@
 /*
- * fisd around a pool in memory: the daemon's scorer and trainer roles, with the pool as the records
- * topic (one partition), the messages of the trainer handed on at once, and the withheld labels as
- * answers. What is decided is decided by the roles; this only carries.
+ * fisd around a pool in memory: the daemon's scorer role, with the pool as the records topic (one
+ * partition), and the daemon's session around its trainer role, whose ports are bound to queues in
+ * memory: offers go to it as messages, and so do the withheld labels, as answers to its requests.
+ * What is decided is decided by the roles and the session; this only carries.
  *
  * Time is virtual, so a run is a function of its options. Thread: one owner.
  */
@@ -12,7 +13,8 @@
 #include "role/trainer.h"
 
 struct lab_engine;
-/* Both roles, the initial and the validation rows; fills r->role's objects. */
+/* The scorer, and a session that leads and has its rows; its role waits for the job of the warm-up.
+ * Fills r->parts. */
 struct lab_engine *lab_engine_new(struct lab_run *r, const struct trainer_role_options *o,
                                   struct fis_error *e);
 void lab_engine_free(struct lab_engine *g);

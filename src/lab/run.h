@@ -1,7 +1,8 @@
 /*
  * One run: a task's split, a method, a metric, a seed; and what came of it on the test rows. The
- * rounds are fisd's own: its scorer and trainer roles run around a pool in memory (lab/engine.h),
- * and its withheld labels are the answers. A method's parts are plug-ins of the trainer role.
+ * rounds are fisd's own: its scorer role and its session with the trainer role run around a pool in
+ * memory (lab/engine.h), and its withheld labels are the answers. A method's parts are plug-ins of
+ * the trainer role.
  *
  * Everything is a function of the options and the split. Thread: a run is one thread's; runs share
  * splits and tasks.

@@ -3,7 +3,8 @@
  * that the place where the role runs must decide: whether this process leads, what it restores,
  * which message the role gets next, when a job runs, what makes a unit of commit. It does no I/O
  * and knows no clock; all that it needs done goes through struct session_ports. The daemon
- * binds the ports to Kafka, the simulator to its broker, tests/kit/session to topics in memory.
+ * binds the ports to Kafka, the simulator to its broker, the lab to queues around a pool in memory
+ * (lab/engine.h), tests/kit/session to topics in memory.
  *
  * Life. A session joins the trainers' group and follows the ledger, the heads and the models as a
  * standby. Once elected it fences any other trainer, reads the three topics to their ends, and
@@ -157,8 +158,9 @@ struct session_ports {
     void (*model)(void *ctx, const struct wire_model *v); /* each version, read or sent */
     void (*state)(void *ctx, const struct wire_trainer_state *s);
     void (*validated)(void *ctx); /* the role took the rows that `validation` returned last */
-    /* The role was made (and restored) and has had no input: the last moment before it starts. */
-    void (*ready)(void *ctx, const struct trainer_role *role);
+    /* The role was made (and restored) and has had no input: the last moment before it starts. For
+     * looking at it, and for the parts that plug-ins work on. */
+    void (*ready)(void *ctx, struct trainer_role *role);
 };
 
 struct session_options {

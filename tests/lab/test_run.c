@@ -3,6 +3,7 @@
 #include "kit/cmocka.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "fis/mem.h"
 #include "kit/lab/small_file.h"
@@ -295,6 +296,52 @@ static void unknown_methods_are_refused(void **state)
         assert_int_equal(lab_method_find(lab_method_named(i, NULL), &m, &e), 0);
 }
 
+/* ---- errors --------------------------------------------------------------------------------- */
+
+static int refuse(struct fis_error *e)
+{
+    return fis_fail(e, FIS_INPUT, "the hook says no");
+}
+
+static int refuse_run(void *arg, struct lab_run *r, struct fis_error *e)
+{
+    (void)arg;
+    (void)r;
+    return refuse(e);
+}
+
+static int refuse_version(void *arg, struct lab_run *r, const struct wire_model *v,
+                          struct fis_error *e)
+{
+    (void)arg;
+    (void)r;
+    (void)v;
+    return refuse(e);
+}
+
+/* Before the warm-up, in a job, in the gate's job, and where the role cannot return an error. */
+static void an_error_of_a_hook_ends_the_run(void **state)
+{
+    const struct lab_hooks all[] = {{.begun = refuse_run},
+                                    {.refreshed = refuse_run},
+                                    {.round_end = refuse_run},
+                                    {.version = refuse_version}};
+    struct synthetic s;
+    (void)state;
+    assert_int_equal(synthetic_make(&s, 3000, 2, 2), 0);
+    struct lab_options o = options_of(&s, FIS_EQUALIZED_ODDS);
+    struct lab_split *split = split_of(&s, &o);
+    struct lab_method m = method("fis+");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct lab_result result;
+        struct fis_error e;
+        assert_int_equal(lab_run(split, &m, &o, &all[i], &result, &e), -FIS_INPUT);
+        assert_non_null(strstr(e.text, "the hook says no"));
+    }
+    lab_split_free(split);
+    synthetic_done(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +354,7 @@ int main(void)
         cmocka_unit_test(a_path_changes_nothing),
         cmocka_unit_test(few_validation_rows_leave_the_anchor),
         cmocka_unit_test(unknown_methods_are_refused),
+        cmocka_unit_test(an_error_of_a_hook_ends_the_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

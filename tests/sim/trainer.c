@@ -359,7 +359,7 @@ static int out_validation(void *ctx, const struct fis_encoder *encoder, struct s
     return 1;
 }
 
-static void out_ready(void *ctx, const struct trainer_role *role)
+static void out_ready(void *ctx, struct trainer_role *role)
 {
     struct sim_trainer *t = ctx;
     if (t->txn.epoch == t->w->broker->producers[0].epoch) /* else another leads by now */

@@ -132,7 +132,7 @@ static void validated(void *arg)
     trainer_rows_validated(&h->side.rows);
 }
 
-static void ready(void *arg, const struct trainer_role *role)
+static void ready(void *arg, struct trainer_role *role)
 {
     struct trainer_host *h = arg;
     (void)role;
