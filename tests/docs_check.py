@@ -36,8 +36,6 @@ TREES = ("src", "include", "config", "proto", "systemd", "docs")
 ROOT_FILES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile")
 C_LIKE = (".c", ".h", ".inc", ".js", ".css", ".proto")
 PLAIN = (".md", ".yaml", ".yml", ".html")
-EXEMPT = ("include/fis/selector", "src/core/selector", "src/core/known", "src/role/trainer",
-          "src/role/asked")  # texts still to be revised
 
 TOKEN = re.compile(r"""/\*.*?\*/ | //[^\n]* | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'""",
                    re.S | re.X)
@@ -124,7 +122,7 @@ def files(root):
         for directory, _, names in sorted(os.walk(os.path.join(root, tree))):
             for name in sorted(names):
                 path = os.path.relpath(os.path.join(directory, name), root)
-                if name.endswith(C_LIKE + PLAIN) and not path.startswith(EXEMPT):
+                if name.endswith(C_LIKE + PLAIN):
                     yield path
 
 

@@ -46,7 +46,7 @@ int fis_selector_offer(struct fis_selector *s, const struct fis_candidate *c,
                        struct fis_error *e) FIS_MUST_CHECK;
 
 /* A new head: `score` fills scores for n held candidates at a time (x: [n][d] gathered). All are
- * then offered anew to both heaps. INPUT: some scores were NaN or infinite; those candidates are
+ * then offered again to both heaps. INPUT: some scores were NaN or infinite; those candidates are
  * let go, and the others are in their places all the same. */
 typedef void fis_rescore_fn(void *arg, const float *x, const struct fis_id *const *ids, uint32_t n,
                             float *scores /* [n][FIS_MAX_CRITERIA] */);
@@ -55,7 +55,7 @@ int fis_selector_rescore(struct fis_selector *s, fis_rescore_fn *score, void *ar
 
 /* The next one to ask a label for. It is the turn of the criterion that has been given fewest in
  * this round, so that any prefix of a round holds both in equal parts; a criterion without
- * candidates leaves its turn to the other, and has it back when it finds some. Returns 1 and fills
+ * candidates leaves its turn to the other until it finds some. Returns 1 and fills
  * *c (pointers valid until the label is taken) and *criterion, or 0: nothing to ask (why:
  * fis_selector_limit, in this order). The request counts at once against the in-flight limit, the
  * round, the budget and the allowance. */
@@ -87,8 +87,8 @@ bool fis_selector_features(const struct fis_selector *s, const struct fis_reques
  * answer: the label of an open request, or late, of one given up (it is charged now when it was
  *   not). It counts in the round in which it comes. Features and votes are let go.
  * give_up: an open request becomes EXPIRED, SKIPPED, CANCELLED or TIED: the slot in flight and the
- *   place in the round are free again, and the id is not asked again. refund: the budget has it
- *   back; else it stays charged. Features are kept for a late answer, the payload is not. */
+ *   place in the round are free again, and the id is not asked again. refund: it is returned to
+ *   the budget; else it stays charged. Features are kept for a late answer, the payload is not. */
 void fis_selector_answer(struct fis_selector *s, struct fis_request *r, uint32_t class_index,
                          bool kept);
 void fis_selector_give_up(struct fis_selector *s, struct fis_request *r, enum fis_request_state how,

@@ -225,7 +225,7 @@ static int rescore_chunk(struct fis_selector *s, const struct gathered *g, fis_r
 
 #define STAYS (1u << 31) /* not to be forgotten while the others are offered */
 
-/* A record that one heap held may now be good enough for the other, so all are offered anew. */
+/* A record that one heap held may now be good enough for the other, so all are offered again. */
 static void refill_heaps(struct fis_selector *s)
 {
     struct entry *entry, *next;

@@ -147,7 +147,7 @@ int trainer_role_validation(struct trainer_role *m, const struct fis_rows *rows,
     return m->phase == PHASE_NEW ? trainer_take_validation(m, e) : 0;
 }
 
-/* What was said up to here may be committed while the job runs. */
+/* What was sent up to here may be committed while the job runs. */
 void trainer_ask_for_job(struct trainer_role *m, enum trainer_job kind, struct trainer_time now)
 {
     assert(!m->job);

@@ -1,12 +1,12 @@
 /*
  * The trainer role, as a pure machine: windows, rounds, requests, labels, training, gate,
- * publication. No clock, no I/O: time comes in with the call, and what it wants done goes out
+ * publication. No clock, no I/O: time comes in with the call, and what it needs done goes out
  * through struct trainer_out, at once and in order. Whoever runs it makes what went out between
  * two commits, and the input offsets, one transaction, and calls trainer_role_flush before each.
  *
  * Work that takes long is a job: out->job(kind) asks for trainer_role_job(m) to be run once, on
  * any thread, and then trainer_role_job_done(m, now). Until then nothing else may be called but
- * trainer_role_flush, which has nothing to do then: all is said before a job begins. The job owns
+ * trainer_role_flush, which has nothing to do then: all is sent before a job begins. The job owns
  * the machine, so nothing in here needs a lock.
  *
  *   WARM_UP --job--> COLLECT --window full--> LABEL --round over--> (gate) --> COLLECT …
@@ -24,7 +24,7 @@
  * window or, where there was nothing to ask for, in a pool that has grown.
  *
  * The window. Stream mode: `window_records` records were scored since the last window was full. A
- * partition of the records is counted by offset, so that progress that is told twice closes no
+ * partition of the records is counted by offset, so that progress that comes twice closes no
  * window early. Its time (window_ms) begins with its first candidate. Pool mode: a scan of the
  * whole topic. When a round begins out->pool asks for the ends of the records; trainer_role_pool
  * brings them, and a head with the scan goes out; the window is full when every partition was
@@ -37,12 +37,13 @@
  * comes after that was paid for and is used: it is trained on, and charged if it was not (in DONE
  * it is kept for the case that there are more rounds or more budget one day). With `votes` above 1
  * that many people are asked; the first class that can no longer be caught up with is the label,
- * and who has not answered is told that it is decided. A request that is open keeps its number.
+ * and who has not answered gets a notice that it is decided. A request that is open keeps its
+ * number.
  *
  * Going on after a stop needs the ledger, the newest head and what is served, and nothing else. On
  * the ledger: the state; an entry for each record that is held, asked for or answered; and after
  * every job a checkpoint of the copies in training. A machine that was restored from them and is
- * given the same input says what the stopped one would have said, and its models are the same to
+ * given the same input sends what the stopped one would have sent, and its models are the same to
  * the bit; only the head is sent once more, under a new version. Without a checkpoint that fits
  * (another shape, other initial rows) the copies start from the head's anchor, with a note.
  *
@@ -52,8 +53,9 @@
  * have passed; each date once.
  *
  * The validation set may change while it runs: the new rows are in force from the next round on,
- * dealt anew into halves. VAL_0 moves by as much as the accuracy of what is served differs between
- * the old rows and the new (on a restart too), since it was a promise about models, not rows.
+ * divided into halves again. VAL_0 moves by as much as the accuracy of what is served differs
+ * between the old rows and the new (on a restart too), since it was a promise about models, not
+ * rows.
  *
  * Thread: one owner at a time. Owns: selector, learner (struct fis_learner), gate; borrows the
  * encoder.
@@ -81,7 +83,7 @@ struct trainer_role_options {
     struct fis_direction_options directions;          /* n_groups and precondition are filled in */
     int cross_fit, precondition;                      /* 1 on, 0 off, -1 by the number of rows */
     struct fis_privacy privacy;                       /* noise 0: off */
-    double privacy_delta;                             /* for which epsilon is told */
+    double privacy_delta;                             /* of the epsilon that is reported */
     uint32_t warm_up_epochs, steps_per_round, rounds; /* rounds: 0 is unlimited */
     uint64_t window_records, window_ms, round_deadline_ms; /* ms: 0 is off */
     int pool;                           /* a round scores the whole topic, in place of a window */
@@ -116,8 +118,8 @@ struct trainer_out {
     void (*job)(void *ctx, enum trainer_job kind);
     /* What happened, for people: key=value text, no ids of persons, no sensitive values. */
     void (*note)(void *ctx, const char *event, const char *text);
-    /* Pool mode: trainer_role_pool is wanted, with the ends of the records as they are now. The
-     * wish stands until it is called. NULL in stream mode. */
+    /* Pool mode: asks for a call of trainer_role_pool, with the ends of the records as they are
+     * now; stands until it is called. NULL in stream mode. */
     void (*pool)(void *ctx);
     /* Whether people can be asked about a record: 0; INPUT, and why not; NOMEM. NULL: about any. */
     int (*askable)(void *ctx, enum wire_encoding encoding, struct wire_bytes record,
@@ -171,7 +173,7 @@ void trainer_role_progress(struct trainer_role *m, const struct wire_progress *p
 int trainer_role_pool(struct trainer_role *m, const struct wire_pool_end *ends, uint32_t n,
                       struct trainer_time now, struct fis_error *e) FIS_MUST_CHECK;
 /* INPUT: nobody asked for it, it contradicts an earlier answer, or it does not say whose it is
- * where several are wanted: to dead-letter. */
+ * where several are required: to dead-letter. */
 int trainer_role_label(struct trainer_role *m, const struct wire_label *l, struct trainer_time now,
                        struct fis_error *e) FIS_MUST_CHECK;
 /* Answers fell off the labels topic before they were read: every open request becomes EXPIRED

@@ -1,5 +1,5 @@
 /* The inside of the trainer role, shared by its files: trainer.c (life), pipeline_clock.c (time,
- * and what is said before a commit), record_window.c (offers, progress, scans), label_requests.c
+ * and what is sent before a commit), record_window.c (offers, progress, scans), label_requests.c
  * (requests and answers), operator_commands.c (the operator), ledger_restore.c (going on from a
  * ledger), round_training.c (work), version_publish.c (heads, versions, checkpoints),
  * privacy_spent.c (the account of noise on directions). */

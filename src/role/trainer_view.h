@@ -16,7 +16,7 @@ struct trainer_best { /* a candidate that is held */
 };
 struct trainer_open { /* a request without an answer */
     struct fis_id id;
-    uint32_t round, votes; /* votes: answers so far, where several are wanted */
+    uint32_t round, votes; /* votes: answers so far, where several are required */
     uint64_t age_ms;
 };
 

@@ -1,11 +1,11 @@
 /*
- * What the trainer role wants said, as messages: requests, ledger (entries, their tombstones, the
+ * What the trainer role sends, as messages: requests, ledger (entries, their tombstones, the
  * state, checkpoints in chunks), heads and versions in chunks. Each goes to one function as topic,
- * key and value; what the role wants done besides (jobs, notes) is handed on. Pure: the daemon puts
+ * key and value; what else the role needs done (jobs, notes) is handed on. Pure: the daemon puts
  * the messages into a transaction, the simulator into its broker.
  *
  * The role's functions return nothing, so the first failure is kept until the owner asks, and
- * nothing is put after it: half of what the role said must not be committed as if it were all.
+ * nothing is put after it: half of what the role sent must not be committed as if it were all.
  *
  * Thread: one owner at a time. Owns: buffers and an arena; borrows all of its options.
  */
@@ -39,7 +39,7 @@ struct trainer_wire_options {
     void (*job)(void *arg, enum trainer_job kind);
     void (*note)(void *arg, const char *event, const char *text); /* may be NULL */
     void (*pool)(void *arg);                                      /* may be NULL */
-    /* Told besides, of what was put; may be NULL. */
+    /* Called as well, for what was put; may be NULL. */
     void (*model)(void *arg, const struct wire_model *v);
     void (*state)(void *arg, const struct wire_trainer_state *s);
     void *arg;
@@ -57,7 +57,7 @@ int trainer_wire_init(struct trainer_wire *w, const struct trainer_wire_options 
 void trainer_wire_done(struct trainer_wire *w); /* all-zero is fine */
 /* What a role is made with. `w` must stay where it is. */
 void trainer_wire_out(struct trainer_wire *w, struct trainer_out *out);
-/* True when something could not be said; then *e is the reason. */
+/* True when something could not be sent; then *e is the reason. */
 bool trainer_wire_failed(const struct trainer_wire *w, struct fis_error *e);
 
 #endif
