@@ -145,12 +145,12 @@ class Machine:
 
 
 def readme_config():
-    """README's configuration, with this broker's address and the default window."""
+    """README's configuration, with this broker's address and the default mode."""
     with open(os.path.join(ROOT, "README.md")) as f:
         text = re.search(r"configuration, `credit\.yaml`.*?^```yaml\n(.*?)^```$", f.read(),
                          re.M | re.S)[1]
-    has(text, "pipeline: credit\n", '"localhost:9092"', ", window_records: 2000}")
-    return text.replace("localhost:9092", KAFKA).replace(", window_records: 2000", "")
+    has(text, "pipeline: credit\n", '"localhost:9092"', ", mode: pool}")
+    return text.replace("localhost:9092", KAFKA).replace(", mode: pool", "")
 
 
 COLUMNS = ["amount", "months", "income", "purpose"]
