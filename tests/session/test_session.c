@@ -4,6 +4,7 @@
 
 #include "kit/cmocka.h"
 #include "kit/session/session_kit.h"
+#include "wire/json_arena.h"
 
 static struct session_status status(const struct kit *k)
 {
@@ -452,5 +453,6 @@ int main(void)
         cmocka_unit_test(a_standby_stops_at_once),
         cmocka_unit_test(validation_rows_may_change),
     };
+    wire_json_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
