@@ -118,11 +118,8 @@ static void score_some(struct lab_run *r, const float *x, uint32_t n, float *sco
 static void batch(const struct fis_criteria *c, const struct fis_id *const *ids, const float *x,
                   uint32_t n, float *scores)
 {
-    struct lab_run *r = c->state;
     (void)ids;
-    for (uint32_t i = 0; i < n; i += LAB_SCORE_ROWS)
-        score_some(r, x + (size_t)i * r->split->d, n - i < LAB_SCORE_ROWS ? n - i : LAB_SCORE_ROWS,
-                   scores + (size_t)i * FIS_MAX_CRITERIA);
+    lab_score(c->state, x, n, scores, score_some);
 }
 
 const struct fis_acquisition lab_acquisition_bald = {.name = "bald",

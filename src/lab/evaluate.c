@@ -10,6 +10,14 @@ void lab_forward(struct lab_run *r, const float *params, const float *x, uint32_
     }
 }
 
+void lab_score(struct lab_run *r, const float *x, uint32_t n, float *scores,
+               void (*some)(struct lab_run *r, const float *x, uint32_t n, float *scores))
+{
+    for (uint32_t i = 0; i < n; i += LAB_SCORE_ROWS)
+        some(r, x + (size_t)i * r->split->d, n - i < LAB_SCORE_ROWS ? n - i : LAB_SCORE_ROWS,
+             scores + (size_t)i * FIS_MAX_CRITERIA);
+}
+
 void lab_evaluate(struct lab_run *r, const float *params, struct lab_figures *out)
 {
     const struct lab_split *s = r->split;

@@ -138,6 +138,9 @@ struct lab_run {
     struct publication publication;     /* likewise */
 };
 
+/* An acquisition's batch in pieces of LAB_SCORE_ROWS: scores [n][FIS_MAX_CRITERIA] by `some`. */
+void lab_score(struct lab_run *r, const float *x, uint32_t n, float *scores,
+               void (*some)(struct lab_run *r, const float *x, uint32_t n, float *scores));
 /* Metrics of params on the test rows. */
 void lab_evaluate(struct lab_run *r, const float *params, struct lab_figures *out);
 /* logits [n][K] of any rows, in pieces. */
