@@ -68,6 +68,14 @@ verbose=
 [ "${V:-0}" = 1 ] && verbose=-v
 
 # A test that fails beside others and passes alone is a failure: nothing is run again.
-prove --norc $verbose --timer -j "${JOBS:-4}" --exec '' "$@"
+prove --norc $verbose --timer -j "${JOBS:-4}" --exec "$here/keep_output.sh" "$@"
 status=$?
+if [ $status -ne 0 ]; then
+    echo "What failed (whole outputs: *.out in the folder of the logs):"
+    for out in "$FISD_TEST_DIR"/*.out; do
+        awk -v name="$(basename "$out" .out)" '
+            /^(not )?ok / { shown = /^not/ ? 6 : 0; if (shown) print name ": " $0; next }
+            shown-- > 0 { print name ":   " $0 }' "$out"
+    done
+fi
 exit $status

@@ -41,7 +41,7 @@ def _():
 def _():
     status, out, marks = run(one=PASSES, two=FAILS_ONCE)
     assert status != 0, out
-    has(out, "Result: FAIL")
+    has(out, "Result: FAIL", "two: not ok 1\n")
     same(marks, "run\n", "how often it ran")
 
 
