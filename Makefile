@@ -321,6 +321,15 @@ test_bin += $(B)/tests/sim/test_broker $(B)/tests/sim/test_check
 sim: $(SIM) ## simulation with faults: SEEDS=n [SEED=first] [TRACE=1] [PLANT=name, in a build that has it]
 	$(Q)$(SIM) --seeds $(SEEDS) --first $(SEED) $(if $(TRACE),--trace) $(if $(PLANT),--plant $(PLANT))
 
+# Seeds that no earlier state has run: the range moves with the number of commits. Without git it is
+# the first one.
+NEW_SEEDS ?= 20000
+.PHONY: sim-new
+sim-new: $(SIM) ## simulation of 20,000 seeds from a range that moves with the commits (a part of test)
+	$(Q)first=$$(( $$(git rev-list --count HEAD 2>/dev/null || echo 0) * $(NEW_SEEDS) + 1 )); \
+	echo "sim: seeds $$first to $$(( first + $(NEW_SEEDS) - 1 )); one of them: make sim SEED=$$first SEEDS=1 TRACE=1"; \
+	$(SIM) --seeds $(NEW_SEEDS) --first $$first
+
 # A build with faults planted in the machines (src/base/planted.h): each must be found.
 PLANTED_SEEDS ?= 1000
 .PHONY: sim-planted
@@ -344,7 +353,7 @@ test: ## install what is missing, build, and run every test
 	$(Q)$(MAKE) --no-print-directory deps-test
 	$(Q)$(MAKE) --no-print-directory -j2 all tests $(SIM)
 	$(Q)$(MAKE) --no-print-directory check
-check: layers docs-check libfis-check units fuzz-replay sim system
+check: layers docs-check libfis-check units fuzz-replay sim-new system
 .PHONY: tests
 tests: have-deps $(test_bin) $(fuzz_bin)
 
