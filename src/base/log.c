@@ -3,7 +3,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "base/log_impl.h"
 
 static _Atomic int threshold = LOG_LEVEL_INFO;
 
@@ -61,21 +62,37 @@ static size_t copy_quoted(char *out, size_t room, const char *in)
     return n;
 }
 
-void log_line_v(enum log_level level, const char *event, const char *format, va_list ap)
+static const char *const names[] = {"debug", "info", "warn", "error"};
+
+size_t log_format_v(char line[LOG_LINE], enum log_level level, const char *event,
+                    const char *format, va_list ap)
 {
-    static const char *const names[] = {"debug", "info", "warn", "error"};
-    char line[2048], marked[512], text[1792];
-    if (!log_enabled(level))
-        return;
-    int n = stamp(line, sizeof line);
-    n += snprintf(line + n, sizeof line - (size_t)n, " %s %s ", names[level], event);
+    char marked[512], text[1792];
+    int n = stamp(line, LOG_LINE);
+    n += snprintf(line + n, LOG_LINE - (size_t)n, " %s %.200s ", names[level], event);
     mark_quotes(marked, sizeof marked, format);
     vsnprintf(text, sizeof text, marked, ap);
-    size_t length = (size_t)n + copy_quoted(line + n, sizeof line - (size_t)n - 1, text);
+    size_t length = (size_t)n + copy_quoted(line + n, LOG_LINE - (size_t)n - 1, text);
     line[length++] = '\n';
-    /* A log that cannot be written is nothing to stop for. */
-    ssize_t unused = write(STDERR_FILENO, line, length);
-    (void)unused;
+    return length;
+}
+
+size_t log_format(char line[LOG_LINE], enum log_level level, const char *event, const char *format,
+                  ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    size_t length = log_format_v(line, level, event, format, ap);
+    va_end(ap);
+    return length;
+}
+
+void log_line_v(enum log_level level, const char *event, const char *format, va_list ap)
+{
+    char line[LOG_LINE];
+    if (!log_enabled(level) || !log_admit(level, event))
+        return;
+    log_put(line, log_format_v(line, level, event, format, ap));
 }
 
 void log_line(enum log_level level, const char *event, const char *format, ...)

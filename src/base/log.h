@@ -5,16 +5,39 @@
  *
  * Only the daemon and the command line tool log; the layers below return errors. A secret or a
  * sensitive attribute is never an argument. A line is one write, so lines of threads do not mix.
- * Thread: safe; the level is set once at the start.
+ *
+ * Between log_start and log_stop a thread writes the lines, from a buffer of 512 KiB: whoever logs
+ * never waits for whoever reads. What the buffer has no room for is lost, counted, and reported by
+ * a line `log` when lines flow again. Of one kind (level and event; not debug) LOG_FIRST lines are
+ * written within LOG_WINDOW_SECONDS, and LOG_FURTHER in the windows that follow at once; a line
+ * `repeated=` reports how many more there were. Otherwise a line is written by who logs it.
+ * Thread: safe, but for log_start.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
 #include <stdarg.h>
+#include <stdint.h>
 
 #include "fis/error.h"
 
 enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR };
+
+#define LOG_WINDOW_SECONDS 10
+#define LOG_FIRST 100
+#define LOG_FURTHER 5
+#define LOG_PATIENCE_MS 1000
+
+/* Since the process began: written; summed up as repeated; lost. */
+struct log_counts {
+    uint64_t written, summed, lost;
+};
+
+int log_start(struct fis_error *e) FIS_MUST_CHECK;
+/* Before the process ends, however it does: waits for the buffer to empty, LOG_PATIENCE_MS at most.
+ */
+void log_stop(void);
+struct log_counts log_counts(void);
 
 void log_set_level(enum log_level level);
 int log_enabled(enum log_level level);

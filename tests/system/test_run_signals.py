@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 """Signals, and the ends that fisd comes to: drained, not drained, at once, and with no broker."""
 
+import fcntl
+import os
 import signal
 import socket
+import subprocess
+import tempfile
 import time
 
-from fisd_test import (ENDLESS, Pipeline, fields, has, main, people, record_json, same, t_config,
-                       test, wait)
+from fisd_test import (ENDLESS, FISD, Pipeline, fields, has, main, people, record_json, same,
+                       t_config, test, wait)
+from http_client import Client
 
 
 def timed_stop(p, bound, number=signal.SIGTERM):
@@ -54,6 +59,44 @@ def _():
     with Pipeline(t_config()) as p:
         p.start()
         same(timed_stop(p, 5, signal.SIGINT), 0, "exit status")
+
+
+@test("nobody reads standard error, nor the manager's socket: HTTP answers, SIGTERM drains")
+def _():
+    with socket.socket() as s, tempfile.TemporaryDirectory() as d, \
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        s.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{s.getsockname()[1]}"
+        manager.bind(os.path.join(d, "socket"))
+        manager.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        s.close()
+        with Pipeline(t_config(http={"listen": address}, log={"level": "debug"})) as p:
+            reader, writer = os.pipe()
+            fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+            p.process = subprocess.Popen(
+                [FISD, "-c", p.config_path], stdin=subprocess.DEVNULL, stdout=writer, stderr=writer,
+                cwd=p.dir, env={**os.environ, "NOTIFY_SOCKET": os.path.join(d, "socket"),
+                                "WATCHDOG_USEC": "400000"})
+            os.close(writer)
+            client = Client(address)
+
+            def metric(name, **labels):
+                try:
+                    return client.metrics().get((name, tuple(sorted(labels.items()))), 0)
+                except OSError:
+                    return 0
+
+            wait(lambda: metric("fisd_trainer_leads"), "the trainer leads", alive=p.alive)
+            p.produce("labels", [(b"x%d" % i, b'{"label": "yes"}') for i in range(2000)])
+            wait(lambda: metric("fisd_labels_total", outcome="refused") == 2000, "refused labels",
+                 alive=p.alive)
+            assert metric("fisd_log_lines_total", outcome="summed") > 1500
+            written = bytearray()
+            same(timed_stop(p, 10), 0, "exit status")
+            while more := os.read(reader, 65536):
+                written += more
+            os.close(reader)
+            assert len(written) >= 4000, f"the pipe was not full: {len(written)} bytes"
 
 
 @test("a second SIGTERM ends at once; what was committed stays")

@@ -57,6 +57,13 @@ static void alarm_states(const struct status *s, struct http_reply *out, const s
     }
 }
 
+static const struct metric_part log_lines[] = {
+    {"written", FIGURE(struct status, log.written)},
+    {"summed", FIGURE(struct status, log.summed)},
+    {"lost", FIGURE(struct status, log.lost)},
+    {.value = NULL},
+};
+
 static const struct metric_part http_requests[] = {
     {"2xx", FIGURE(struct status, http.by_class[2])},
     {"3xx", FIGURE(struct status, http.by_class[3])},
@@ -221,6 +228,9 @@ const struct metric metrics_table[] = {
      "Open file descriptors."},
     {"fisd_loop_turn_seconds", "histogram", WHEN_ALWAYS, F(loop_seconds),
      "Duration of a turn of the event loop, during which all else waits."},
+    {"fisd_log_lines_total", "counter", WHEN_ALWAYS, P("outcome", log_lines),
+     "Lines of the log: written, summed (counted in a line repeated=), lost (standard error was not "
+     "read, or could not be written)."},
     {"fisd_http_requests_total", "counter", WHEN_ALWAYS, P("code", http_requests),
      "HTTP responses, by status class."},
     {"fisd_http_connections", "gauge", WHEN_ALWAYS, F(http.open),

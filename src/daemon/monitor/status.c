@@ -46,6 +46,7 @@ static void fill_process(const struct monitor *m, struct status *s)
     s->mono_ms = now.mono_ms;
     s->uptime_ms = now.mono_ms - m->began_ms;
     s->started_at_ms = m->began_wall_ms;
+    s->log = log_counts();
     s->loop_seconds = &ctx->watch.seconds;
     if (m->http)
         s->http = *http_server_counts(m->http);

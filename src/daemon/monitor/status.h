@@ -12,6 +12,7 @@
 #ifndef DAEMON_STATUS_H
 #define DAEMON_STATUS_H
 
+#include "base/log.h"
 #include "config/config.h"
 #include "daemon/monitor/kafka_stats.h"
 #include "daemon/monitor/version_log.h"
@@ -40,6 +41,7 @@ struct status {
     int64_t started_at_ms;                /* wall clock */
     bool broker_seen;                     /* a broker has answered, and none is known to be away */
     char broker_trouble[STATUS_REASON];   /* the last, when it is not over; "" */
+    struct log_counts log;
     const struct histogram *loop_seconds; /* what one turn of the loop took */
     struct scorer_status scorer;
     struct trainer_status trainer;

@@ -1,6 +1,7 @@
 /*
  * What fisd tells systemd (sd_notify(3)): that it is ready, what it is doing, that it reloads, that
  * it stops, and that its loop turns. Without systemd ($NOTIFY_SOCKET is not set) nothing happens.
+ * Nothing waits for a manager that does not read: readiness, status and watchdog are sent later.
  *
  * The watchdog is fed by notify_alive, which the loop's tick calls and nothing else: a job on a
  * worker may take as long as it likes, a loop that does not turn is noticed.

@@ -25,6 +25,14 @@ static void wake(void *arg)
     uv_async_send(&rt->async);
 }
 
+static _Noreturn void end_process(const struct runtime *rt, int status)
+{
+    if (rt->embedded)
+        stream_address_remove(rt->ctx.cfg->pipeline);
+    log_stop();
+    _Exit(status);
+}
+
 /* The last resort: a library call that does not return must not keep the process from ending. */
 static void *guard_stop(void *arg)
 {
@@ -36,9 +44,7 @@ static void *guard_stop(void *arg)
     log_line(LOG_LEVEL_ERROR, "stop",
              "text=\"a call does not return: ending at once; what was not committed is repeated "
              "after a restart\"");
-    if (rt->embedded)
-        stream_address_remove(rt->ctx.cfg->pipeline);
-    _Exit(1);
+    end_process(rt, 1);
 }
 
 static void start_guard(struct runtime *rt)
@@ -114,10 +120,8 @@ static void end_at_once(struct runtime *rt, const char *why)
     log_line(LOG_LEVEL_WARN, "stop", "text=\"%s\"", why);
     scorer_host_say_left(rt->scorer);
     trainer_host_say_left(rt->trainer);
-    if (rt->embedded)
-        stream_address_remove(rt->ctx.cfg->pipeline);
     log_line(LOG_LEVEL_INFO, "stopped", "status=1");
-    _Exit(1);
+    end_process(rt, 1);
 }
 
 static void end_loop(struct runtime *rt)
@@ -147,11 +151,10 @@ static void turn(struct runtime *rt)
         more |= trainer_host_turn(rt->trainer);
     if (rt->scorer)
         more |= scorer_host_turn(rt->scorer);
-    if (rt->ctx.stopping && all_stopped(rt)) {
+    if (rt->ctx.stopping && all_stopped(rt))
         end_loop(rt);
-    } else if (more) {
+    else if (more)
         uv_async_send(&rt->async);
-    }
 }
 
 static void on_async(uv_async_t *a)
@@ -193,9 +196,7 @@ static void on_signal(uv_signal_t *s, int number)
     }
     if (rt->ctx.stopping) {
         log_line(LOG_LEVEL_WARN, "stop", "text=\"second signal: ending at once\"");
-        if (rt->embedded)
-            stream_address_remove(rt->ctx.cfg->pipeline);
-        _Exit(128 + number);
+        end_process(rt, 128 + number);
     }
     stop(rt, number == SIGTERM ? "SIGTERM" : "SIGINT");
 }
@@ -300,7 +301,7 @@ int runtime_run(struct config *cfg, const char *path, bool embedded)
                               .arg = &rt};
     notify_init(&rt.notify);
     open_handles(&rt);
-    if (open_runtime(&rt, embedded, &e) < 0) {
+    if (log_start(&e) < 0 || open_runtime(&rt, embedded, &e) < 0) {
         context_fail(&rt.ctx, "start", &e);
         end_loop(&rt);
     }
@@ -309,5 +310,6 @@ int runtime_run(struct config *cfg, const char *path, bool embedded)
     uv_loop_close(&rt.loop);
     loop_watch_say(&rt.ctx.watch);
     log_line(LOG_LEVEL_INFO, "stopped", "status=%d", rt.ctx.failed);
+    log_stop();
     return rt.ctx.failed;
 }
