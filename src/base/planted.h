@@ -34,7 +34,9 @@
     FAULT(end_early)           /* session: nothing to read now is taken for the end */             \
     FAULT(commands_late)       /* session: candidates and labels are handed over before control */ \
     FAULT(lost_unreported)     /* session: the role does not learn that candidates were lost */    \
-    FAULT(unit_without_offsets) /* session: a unit does not say how far the input was taken */
+    FAULT(unit_without_offsets) /* session: a unit does not say how far the input was taken */     \
+    FAULT(end_stable)        /* reader: what an open transaction holds back is left out */         \
+    FAULT(partitions_fixed)  /* reader: partitions that are added are never read */
 
 #define FIS_PLANTED_NAME(name) PLANTED_##name,
 enum planted { FIS_PLANTED_FAULTS(FIS_PLANTED_NAME) PLANTED_FAULTS };

@@ -66,6 +66,17 @@ int64_t sim_append(struct sim_broker *b, enum sim_topic t, int32_t partition, st
     return e.offset;
 }
 
+int64_t sim_append_foreign(struct sim_broker *b, enum sim_topic t, int32_t partition,
+                           struct wire_bytes key, struct wire_bytes value)
+{
+    struct sim_entry *e = append(b, t, partition, key, value, NULL);
+    e->foreign = true;
+    const struct sim_entry copy = *e;
+    if (b->on_append)
+        b->on_append(b->w, t, partition, &copy);
+    return copy.offset;
+}
+
 static uint32_t find(const struct sim_log *log, int64_t offset)
 {
     uint32_t low = 0, high = log->n;
@@ -79,10 +90,17 @@ static uint32_t find(const struct sim_log *log, int64_t offset)
     return low;
 }
 
+const struct sim_entry *sim_entry_at(const struct sim_broker *b, const struct sim_place *at)
+{
+    const struct sim_log *log = &b->logs[at->topic][at->partition];
+    uint32_t i = find(log, at->offset);
+    return i < log->n && log->entries[i].offset == at->offset ? &log->entries[i] : NULL;
+}
+
 int64_t sim_stable_end(const struct sim_broker *b, enum sim_topic t, int32_t partition)
 {
     int64_t end = b->logs[t][partition].next;
-    for (size_t i = 0; i < sizeof b->producers / sizeof b->producers[0]; i++) {
+    for (int i = 0; i < SIM_PRODUCERS; i++) {
         uint32_t open = b->producers[i].unit;
         int64_t first = open ? b->units[open]->first[t][partition] : -1;
         end = first >= 0 && first < end ? first : end;
@@ -90,12 +108,17 @@ int64_t sim_stable_end(const struct sim_broker *b, enum sim_topic t, int32_t par
     return end;
 }
 
+int64_t sim_end(const struct sim_broker *b, enum sim_topic t, int32_t partition)
+{
+    return b->logs[t][partition].next;
+}
+
 int64_t sim_log_start(const struct sim_broker *b, enum sim_topic t, int32_t partition)
 {
     return b->logs[t][partition].start;
 }
 
-static bool readable(const struct sim_broker *b, const struct sim_entry *e)
+bool sim_readable(const struct sim_broker *b, const struct sim_entry *e)
 {
     return !e->marker && (!e->unit || b->units[e->unit]->status == SIM_COMMITTED);
 }
@@ -108,7 +131,7 @@ int sim_fetch(struct sim_broker *b, enum sim_topic t, int32_t partition, int64_t
         return SIM_OUT_OF_RANGE;
     int64_t end = sim_stable_end(b, t, partition);
     for (uint32_t i = find(log, *position); i < log->n && log->entries[i].offset < end; i++)
-        if (readable(b, &log->entries[i])) {
+        if (sim_readable(b, &log->entries[i])) {
             *entry = log->entries[i];
             *position = entry->offset + 1;
             return 1;
@@ -126,7 +149,7 @@ static bool same_key(const struct sim_entry *a, const struct sim_entry *b)
 static bool replaced(const struct sim_broker *b, const struct sim_log *log, uint32_t i, int64_t end)
 {
     for (uint32_t k = i + 1; k < log->n && log->entries[k].offset < end; k++)
-        if (readable(b, &log->entries[k]) && same_key(&log->entries[i], &log->entries[k]))
+        if (sim_readable(b, &log->entries[k]) && same_key(&log->entries[i], &log->entries[k]))
             return true;
     return false;
 }
@@ -139,7 +162,7 @@ void sim_compact(struct sim_broker *b, enum sim_topic t, int32_t partition)
     for (uint32_t i = 0; i < log->n; i++) {
         const struct sim_entry *e = &log->entries[i];
         bool last = i + 1 == log->n; /* the active segment is left alone */
-        bool drop = !last && e->offset < end && (!readable(b, e) || replaced(b, log, i, end));
+        bool drop = !last && e->offset < end && (!sim_readable(b, e) || replaced(b, log, i, end));
         if (!drop)
             log->entries[kept++] = *e;
     }
@@ -155,6 +178,15 @@ void sim_delete_before(struct sim_broker *b, enum sim_topic t, int32_t partition
     memmove(log->entries, log->entries + gone, (log->n - gone) * sizeof *log->entries);
     log->n -= gone;
     log->start = offset;
+}
+
+void sim_add_partition(struct sim_broker *b, enum sim_topic t)
+{
+    SIM_MUST(b->w, b->partitions[t] < SIM_PARTITIONS, "simulator: too many partitions");
+    b->partitions[t]++;
+    for (int g = 0; g < SIM_GROUPS; g++)
+        if (b->groups[g].topic == t)
+            sim_group_stir(b, (enum sim_group_id)g);
 }
 
 /* ---- transactions -------------------------------------------------------------------------- */
@@ -231,6 +263,10 @@ enum sim_code sim_txn_append(struct sim_broker *b, uint32_t producer, int32_t ep
         u->capacity = more;
     }
     u->places[u->n++] = (struct sim_place){t, partition, e->offset};
+    e->foreign = producer == SIM_FOREIGN_ID;
+    const struct sim_entry copy = *e;
+    if (b->on_append && copy.foreign)
+        b->on_append(b->w, t, partition, &copy);
     return SIM_OK;
 }
 
@@ -258,7 +294,7 @@ enum sim_code sim_txn_end(struct sim_broker *b, uint32_t producer, int32_t epoch
 
 void sim_txn_expire(struct sim_broker *b)
 {
-    for (uint32_t i = 0; i < sizeof b->producers / sizeof b->producers[0]; i++) {
+    for (uint32_t i = 0; i < SIM_PRODUCERS; i++) {
         uint32_t open = b->producers[i].unit;
         if (!open || b->w->now - b->units[open]->began < b->txn_timeout_ms)
             continue;

@@ -50,6 +50,7 @@ struct sim_entry {
     struct wire_bytes key, value;
     uint32_t unit; /* transaction; 0: none */
     bool marker;
+    bool foreign; /* no process of the pipeline has sent it */
     struct sim_origin origin;
 };
 
@@ -79,7 +80,9 @@ struct sim_unit {
     bool has_offsets;
 };
 
-struct sim_producer_id { /* a transactional id */
+/* The transactional ids: the trainers', and one of a program that has nothing to do with them. */
+enum { SIM_TRAINER_ID, SIM_FOREIGN_ID, SIM_PRODUCERS };
+struct sim_producer_id {
     int32_t epoch;
     uint32_t unit; /* open; 0: none */
 };
@@ -110,13 +113,13 @@ struct sim_broker {
     struct sim_log logs[SIM_TOPICS][SIM_PARTITIONS];
     struct sim_unit **units; /* [1..] */
     uint32_t n_units, unit_capacity;
-    struct sim_producer_id producers[2]; /* by transactional id */
+    struct sim_producer_id producers[SIM_PRODUCERS];
     struct sim_group groups[SIM_GROUPS];
     int64_t txn_timeout_ms;
     uint32_t seats;    /* members that there have been */
     const void *about; /* of the transaction that is being ended: its owner's word (client.h) */
-    /* Whoever watches: after a record outside of transactions, after the end of a transaction, and
-     * after offsets were committed outside of one. */
+    /* Whoever watches: after a record that is not of the trainers' transactions, after the end of a
+     * transaction, and after offsets were committed outside of one. */
     void (*on_append)(struct sim_world *w, enum sim_topic t, int32_t partition,
                       const struct sim_entry *entry);
     void (*on_unit)(struct sim_world *w, const struct sim_unit *u);
@@ -134,11 +137,23 @@ int64_t sim_append(struct sim_broker *b, enum sim_topic t, int32_t partition, st
  * is no record of; SIM_OUT_OF_RANGE. */
 int sim_fetch(struct sim_broker *b, enum sim_topic t, int32_t partition, int64_t *position,
               struct sim_entry *entry);
+/* Sent by no process of the pipeline. */
+int64_t sim_append_foreign(struct sim_broker *b, enum sim_topic t, int32_t partition,
+                           struct wire_bytes key, struct wire_bytes value);
+/* Up to where a read_committed reader gets now, and the end that it must get to: an open
+ * transaction lies between them. */
 int64_t sim_stable_end(const struct sim_broker *b, enum sim_topic t, int32_t partition);
+int64_t sim_end(const struct sim_broker *b, enum sim_topic t, int32_t partition);
 int64_t sim_log_start(const struct sim_broker *b, enum sim_topic t, int32_t partition);
+/* Whatever became of it; NULL: it is not there. Until the next change. */
+const struct sim_entry *sim_entry_at(const struct sim_broker *b, const struct sim_place *at);
+/* Is it a record, and not of a transaction that is open or was aborted? */
+bool sim_readable(const struct sim_broker *b, const struct sim_entry *e);
 /* Drops what a later committed record of the same key replaces, and what was aborted. */
 void sim_compact(struct sim_broker *b, enum sim_topic t, int32_t partition);
 void sim_delete_before(struct sim_broker *b, enum sim_topic t, int32_t partition, int64_t offset);
+/* One partition more, empty; members of its group see it by a rebalance. */
+void sim_add_partition(struct sim_broker *b, enum sim_topic t);
 int32_t sim_partition_of(const struct sim_broker *b, enum sim_topic t, struct wire_bytes key);
 
 /* As the machines see it. */

@@ -13,12 +13,10 @@
 
 static struct sim_entry entry_at(const struct sim_check *c, const struct sim_place *place)
 {
-    struct sim_entry m = {0};
-    int64_t at = place->offset;
-    int rc = sim_fetch(c->w->broker, place->topic, place->partition, &at, &m);
-    SIM_MUST(c->w, rc > 0 && m.offset == place->offset, "simulator: %s/%d@%lld cannot be read",
-             sim_topic_names[place->topic], place->partition, (long long)place->offset);
-    return m;
+    const struct sim_entry *m = sim_entry_at(c->w->broker, place);
+    SIM_MUST(c->w, m, "simulator: %s/%d@%lld cannot be read", sim_topic_names[place->topic],
+             place->partition, (long long)place->offset);
+    return *m;
 }
 
 /* The input of a unit begins where the last unit's ended: nothing is taken twice or left out. */
@@ -56,11 +54,16 @@ static bool took(const struct check_unit *u, enum sim_topic t)
 static void check_commands_first(const struct sim_check *c)
 {
     const struct check_unit *u = &c->unit;
-    if (took(u, SIM_CANDIDATES) || took(u, SIM_LABELS))
-        SIM_MUST(c->w, c->taken[SIM_CONTROL][0] >= u->about->commands,
-                 "guarantee 3: candidates or labels were taken, but control was read up to %lld "
-                 "only: it ended at %lld when this trainer began",
-                 (long long)c->taken[SIM_CONTROL][0], (long long)u->about->commands);
+    struct sim_entry m;
+    int64_t at = c->taken[SIM_CONTROL][0], end = u->about->commands;
+    if (!took(u, SIM_CANDIDATES) && !took(u, SIM_LABELS))
+        return;
+    at = at < 0 ? 0 : at;
+    bool left = sim_fetch(c->w->broker, SIM_CONTROL, 0, &at, &m) > 0 && m.offset < end;
+    SIM_MUST(c->w, !left && sim_stable_end(c->w->broker, SIM_CONTROL, 0) >= end,
+             "guarantee 3: candidates or labels were taken, but control was read up to %lld only: "
+             "it ended at %lld when this trainer began",
+             (long long)c->taken[SIM_CONTROL][0], (long long)end);
 }
 
 static void collect_controls(struct sim_check *c)
@@ -73,6 +76,8 @@ static void collect_controls(struct sim_check *c)
     while (end >= 0 && at < end && sim_fetch(c->w->broker, SIM_CONTROL, 0, &at, &m) > 0 &&
            m.offset < end && u->n_controls < 32) {
         struct wire_message msg = sim_message(SIM_CONTROL, 0, &m);
+        if (m.foreign)
+            continue;
         struct wire_control *k = &u->controls[u->n_controls++].c;
         fis_arena_reset(&c->arena);
         SIM_MUST(c->w, wire_control_decode(&msg, &c->arena, k, &e) == WIRE_OK, "control: %s",
@@ -178,6 +183,8 @@ static void on_unit(struct sim_world *w, const struct sim_unit *unit)
 {
     struct sim_check *c = w->check;
     struct check_unit *u = &c->unit;
+    if (unit->producer != SIM_TRAINER_ID)
+        return;
     if (unit->status != SIM_COMMITTED) {
         sim_note(w, "broker", "a transaction of %u messages is aborted", unit->n);
         return;
@@ -197,6 +204,7 @@ static void on_unit(struct sim_world *w, const struct sim_unit *unit)
     collect_controls(c);
     take_apart(c);
     all_matched(c);
+    check_foreign_taken(c);
     check_unit_state(c);
     check_selected(c);
     sim_note(w, "commit",
@@ -215,7 +223,9 @@ static void on_append(struct sim_world *w, enum sim_topic t, int32_t partition,
     struct sim_check *c = w->check;
     if (t == SIM_LABELS)
         check_keep_label(c, partition, m);
-    if (t == SIM_CANDIDATES)
+    if (m->foreign)
+        check_note_foreign(c, t, partition, m);
+    if (t == SIM_CANDIDATES && !m->foreign)
         check_offer(c, m);
     if (t == SIM_DEAD && m->origin.topic == SIM_RECORDS)
         c->refused[m->origin.partition][m->origin.offset] = true;
@@ -231,9 +241,8 @@ static void on_offset(struct sim_world *w, enum sim_group_id g, int32_t partitio
              "the offset of records/%d goes back from %lld to %lld: what another has scored is "
              "scored again",
              partition, (long long)before, (long long)next);
-    int64_t from = sim_log_start(w->broker, SIM_RECORDS, partition); /* what is gone is gone */
-    for (int64_t o = before < from ? from : before; o < next; o++)
-        SIM_MUST(w, c->covered[partition][o],
+    for (int64_t o = before < 0 ? 0 : before; o < next; o++)
+        SIM_MUST(w, check_told_of(c, partition, o),
                  "guarantee 1: records/%d is committed up to %lld, but nobody told of %lld",
                  partition, (long long)next, (long long)o);
 }

@@ -16,6 +16,8 @@ struct sim_about {
     int64_t next[SIM_TOPICS][SIM_PARTITIONS];
     /* [gone, first) was deleted before it was read; what lies before that was read. */
     int64_t gone[SIM_TOPICS][SIM_PARTITIONS], first[SIM_TOPICS][SIM_PARTITIONS];
+    struct sim_place *labels; /* that were taken, in this order */
+    uint32_t n_labels;
     int64_t wall_ms;
     int64_t began;    /* virtual: what it sent was sent after this */
     int64_t commands; /* where control ended when this leader began to read it */

@@ -1,5 +1,6 @@
 /* Inside the checker: check.c (units and offsets), check_labels.c (records, requests, answers),
- * check_state.c (the trainer's state, heads, versions), check_select.c (what should be picked). */
+ * check_state.c (the trainer's state, heads, versions), check_select.c (what should be picked),
+ * check_foreign.c (what others wrote). */
 #ifndef SIM_CHECK_IMPL_H
 #define SIM_CHECK_IMPL_H
 
@@ -7,8 +8,10 @@
 #include "wire/chunk.h"
 #include "wire/ledger.h"
 
+#define SIM_OFFSETS_MAX 512 /* of a partition of records: transactions leave markers */
 #define CHECK_VOTES 24
 #define CHECK_LETTERS 512
+#define CHECK_FOREIGN 256
 #define CHECK_WEIGHTS 64
 #define CHECK_HEADS 8
 #define CHECK_VERSIONS 256
@@ -85,6 +88,13 @@ struct check_version {
     float weights[CHECK_WEIGHTS];
 };
 
+struct check_foreign {
+    enum sim_topic topic;
+    int32_t partition;
+    struct sim_entry m;
+    bool dead;
+};
+
 struct sim_check {
     struct sim_world *w;
     struct fis_arena arena;
@@ -113,8 +123,8 @@ struct sim_check {
     double val0; /* of the first version */
     struct fis_shape shape;
 
-    bool covered[SIM_PARTITIONS][SIM_RECORDS_MAX]; /* progress told of this offset */
-    bool refused[SIM_PARTITIONS][SIM_RECORDS_MAX]; /* a dead letter has it */
+    bool covered[SIM_PARTITIONS][SIM_OFFSETS_MAX]; /* progress told of this offset */
+    bool refused[SIM_PARTITIONS][SIM_OFFSETS_MAX]; /* a dead letter has it */
     /* The first window, as the log of candidates has it. */
     bool window_closed, window_unsure;
     uint64_t window_records;
@@ -129,6 +139,9 @@ struct sim_check {
     /* All labels that were ever sent, by offset: their topic forgets. */
     struct sim_entry *labels[SIM_PARTITIONS];
     uint32_t n_labels[SIM_PARTITIONS], room[SIM_PARTITIONS];
+
+    struct check_foreign foreign[CHECK_FOREIGN];
+    uint32_t n_foreign;
 
     struct sim_totals totals;
     struct check_unit unit;
@@ -149,6 +162,12 @@ struct check_tally {
 };
 struct check_tally check_count(const struct sim_check *c);
 
+/* check_foreign.c */
+void check_note_foreign(struct sim_check *c, enum sim_topic t, int32_t partition,
+                        const struct sim_entry *m);
+bool check_foreign_dead(struct sim_check *c, const struct sim_origin *origin); /* was it one? */
+void check_foreign_taken(const struct sim_check *c);
+
 /* check_state.c */
 void check_state(struct sim_check *c, const struct wire_trainer_state *s);
 void check_head(struct sim_check *c, struct wire_bytes value);
@@ -159,5 +178,8 @@ void check_unit_state(struct sim_check *c); /* after all of a unit was taken in 
 /* check_select.c */
 void check_offer(struct sim_check *c, const struct sim_entry *m);
 void check_selected(struct sim_check *c);
+/* Is there no record at this offset (it is gone, a marker, of an aborted transaction), or did
+ * progress tell of it? */
+bool check_told_of(const struct sim_check *c, int32_t partition, int64_t offset);
 
 #endif

@@ -57,32 +57,55 @@ static void read_letter(struct sim_check *c, const struct wire_message *m, struc
     snprintf(l->vote.who, sizeof l->vote.who, "%s", label.annotator ? label.annotator : "");
 }
 
-void check_keep_label(struct sim_check *c, int32_t p, const struct sim_entry *m)
+static void keep_label(struct sim_check *c, int32_t p, const struct sim_entry *m)
 {
     if (c->n_labels[p] == c->room[p]) {
         uint32_t more = c->room[p] ? 2 * c->room[p] : 64;
         c->labels[p] = sim_grow(c->w, c->labels[p], c->n_labels[p] * sizeof *m, more * sizeof *m);
         c->room[p] = more;
     }
-    SIM_MUST(c->w, m->offset == c->n_labels[p], "simulator: labels have a gap");
     c->labels[p][c->n_labels[p]++] = *m;
+}
+
+/* Where no record is kept there is a transaction's marker. */
+void check_keep_label(struct sim_check *c, int32_t p, const struct sim_entry *m)
+{
+    while (c->n_labels[p] < m->offset)
+        keep_label(c, p, &(struct sim_entry){.offset = c->n_labels[p], .marker = true});
+    keep_label(c, p, m);
+}
+
+/* Of this partition, by how far the unit moved: what is committed and was not deleted before. */
+static uint32_t labels_due(const struct sim_check *c, int32_t p)
+{
+    const struct check_unit *u = &c->unit;
+    int64_t end = u->unit->offsets[SIM_LABELS][p], from = u->about->from[SIM_LABELS][p];
+    int64_t gone = u->about->gone[SIM_LABELS][p], first = u->about->first[SIM_LABELS][p];
+    uint32_t n = 0;
+    for (int64_t at = from < 0 ? 0 : from; at < end; at++)
+        n += !(at >= gone && at < first) && at < c->n_labels[p] &&
+             sim_readable(c->w->broker, &c->labels[p][at]);
+    return n;
 }
 
 void check_collect_letters(struct sim_check *c)
 {
     struct check_unit *u = &c->unit;
-    for (int32_t p = 0; p < SIM_PARTITIONS; p++) {
-        int64_t end = u->unit->offsets[SIM_LABELS][p], from = u->about->from[SIM_LABELS][p];
-        int64_t gone = u->about->gone[SIM_LABELS][p], first = u->about->first[SIM_LABELS][p];
-        for (int64_t at = from < 0 ? 0 : from; end >= 0 && at < end; at++) {
-            if (at >= gone && at < first)
-                continue;
-            SIM_MUST(c->w, u->n_letters < CHECK_LETTERS, "simulator: too many labels in a unit");
-            struct check_letter *l = &u->letters[u->n_letters++];
-            struct wire_message msg = sim_message(SIM_LABELS, p, &c->labels[p][at]);
-            *l = (struct check_letter){.partition = p, .offset = at};
-            read_letter(c, &msg, l);
-        }
+    const struct sim_about *about = u->about;
+    uint32_t due = 0;
+    for (int32_t p = 0; p < SIM_PARTITIONS; p++)
+        due += labels_due(c, p);
+    SIM_MUST(c->w, about->n_labels == due,
+             "guarantee 4: a unit took %u labels; by its offsets there were %u", about->n_labels,
+             due);
+    for (uint32_t i = 0; i < about->n_labels; i++) {
+        int32_t p = about->labels[i].partition;
+        int64_t at = about->labels[i].offset;
+        SIM_MUST(c->w, u->n_letters < CHECK_LETTERS, "simulator: too many labels in a unit");
+        struct check_letter *l = &u->letters[u->n_letters++];
+        struct wire_message msg = sim_message(SIM_LABELS, p, &c->labels[p][at]);
+        *l = (struct check_letter){.partition = p, .offset = at};
+        read_letter(c, &msg, l);
     }
 }
 
@@ -185,6 +208,8 @@ void check_note_dead(struct sim_check *c, const struct sim_origin *o)
 void check_dead_letter(struct sim_check *c, const struct sim_origin *o)
 {
     struct check_unit *u = &c->unit;
+    if (check_foreign_dead(c, o))
+        return;
     if (o->topic != SIM_LABELS) {
         sim_violated(c->w, "%s/%d@%lld went to dead-letter: %s", sim_topic_names[o->topic],
                      o->partition, (long long)o->offset, o->reason);

@@ -8,12 +8,20 @@
 
 /* ---- the log of candidates ----------------------------------------------------------------- */
 
+bool check_told_of(const struct sim_check *c, int32_t partition, int64_t offset)
+{
+    const struct sim_place at = {SIM_RECORDS, partition, offset};
+    const struct sim_entry *m = sim_entry_at(c->w->broker, &at);
+    return !m || !sim_readable(c->w->broker, m) || c->covered[partition][offset];
+}
+
 static void cover(struct sim_check *c, const struct wire_range *r)
 {
     uint64_t records = 0, refused = 0, tombstones = 0;
+    const int64_t most = SIM_OFFSETS_MAX;
     SIM_MUST(c->w,
              r->begin >= 0 && r->next >= r->begin &&
-                 r->next <= c->w->broker->logs[SIM_RECORDS][r->partition].next,
+                 r->next <= sim_end(c->w->broker, SIM_RECORDS, r->partition) && r->next <= most,
              "progress of records/%d [%lld, %lld)", r->partition, (long long)r->begin,
              (long long)r->next);
     for (uint32_t i = 0; i < c->w->plan->records; i++) {

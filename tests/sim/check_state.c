@@ -44,7 +44,7 @@ static void check_counted(struct sim_check *c, const struct wire_trainer_state *
         SIM_MUST(c->w, next >= c->counted[p].next, "the count of records/%d goes back to %lld", p,
                  (long long)next);
         for (int64_t o = c->counted[p].next; o < next; o++)
-            SIM_MUST(c->w, c->covered[p][o] || o < sim_log_start(c->w->broker, SIM_RECORDS, p),
+            SIM_MUST(c->w, check_told_of(c, p, o),
                      "records/%d is counted up to %lld; nobody told of %lld", p, (long long)next,
                      (long long)o);
         c->counted[p].next = next;

@@ -16,7 +16,10 @@ const char *const sim_fault_names[SIM_FAULT_KINDS] = {"crash",
                                                       "delivered twice",
                                                       "slow job",
                                                       "commit refused",
-                                                      "command"};
+                                                      "command",
+                                                      "open transaction",
+                                                      "foreign message",
+                                                      "partition added"};
 
 void sim_fault_count(struct sim_world *w, enum sim_fault f)
 {
@@ -274,6 +277,7 @@ void sim_faults_begin(struct sim_world *w)
         sim_at(w, between(w, 500, 8000), SIM_NOBODY, storm, NULL);
     if (w->plan->faulty && w->plan->losing && w->plan->pool)
         sim_at(w, between(w, 500, 8000), SIM_NOBODY, wither, NULL);
+    sim_topic_faults_begin(w);
     sim_at(w, 1000, SIM_NOBODY, housekeeping, NULL);
 }
 

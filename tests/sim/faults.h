@@ -23,6 +23,9 @@ enum sim_fault {
     SIM_SLOW_JOB,
     SIM_COMMIT_REFUSED,
     SIM_COMMAND,
+    SIM_OPEN_TRANSACTION,
+    SIM_FOREIGN_MESSAGE,
+    SIM_PARTITION_ADDED,
     SIM_FAULT_KINDS
 };
 extern const char *const sim_fault_names[SIM_FAULT_KINDS];
@@ -41,5 +44,8 @@ void sim_faults_commit(struct sim_world *w, int process, int64_t arrives);
 bool sim_faults_refuse(struct sim_world *w); /* this commit is to fail, and may be aborted */
 int64_t sim_faults_job_ms(struct sim_world *w);
 void sim_fault_count(struct sim_world *w, enum sim_fault f);
+
+/* topic_faults.c: what others do to the topics */
+void sim_topic_faults_begin(struct sim_world *w);
 
 #endif

@@ -76,6 +76,8 @@ static void pick_running(struct sim_world *w, struct sim_plan *p)
     p->compacted = chance(w, .7);
     p->losing = chance(w, p->pool ? .4 : .2);
     p->validation_at = chance(w, .2) ? pick(w, 1, 60) * 1000 : 0;
+    p->foreign = chance(w, .2);
+    p->growing = chance(w, .15);
     p->wall_begin = SIM_WALL_BEGIN;
     if (p->daily_budget) /* shortly before midnight */
         p->wall_begin += INT64_C(86400000) - (int64_t)pick(w, 5, 100) * 1000;
@@ -160,6 +162,8 @@ static void append_record(struct sim_world *w, void *arg)
     struct sim_record *r = arg;
     struct wire_bytes key = {r->id.bytes, r->id.length};
     w->data->appended++;
+    if (w->broker->partitions[SIM_RECORDS] > w->plan->record_partitions)
+        r->partition = (int32_t)sim_below(w, SIM_RNG_BROKER, w->broker->partitions[SIM_RECORDS]);
     r->offset = sim_append(w->broker, SIM_RECORDS, r->partition, key, r->value, NULL);
 }
 

@@ -31,6 +31,8 @@ struct sim_plan {
     bool faulty, people_faulty, operated, compacted;
     int64_t validation_at; /* the validation rows change; 0: never */
     bool losing;           /* retention is too short: messages go unread */
+    bool foreign;          /* others write onto the topics */
+    bool growing;          /* partitions are added */
 };
 
 enum sim_kind { SIM_GOOD, SIM_SHORT, SIM_NAN, SIM_TOMBSTONE };

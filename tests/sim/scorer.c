@@ -250,7 +250,7 @@ static void read_some(struct sim_scorer *s, struct scorer_slot *slot)
 static void tell_ends(struct sim_scorer *s)
 {
     for (int32_t p = 0; s->w->plan->pool && p < SIM_PARTITIONS; p++)
-        if (owns(s, p) && s->position[p] >= sim_stable_end(s->w->broker, SIM_RECORDS, p))
+        if (owns(s, p) && s->position[p] >= sim_end(s->w->broker, SIM_RECORDS, p))
             scorer_end(s->machine, p, s->position[p]);
 }
 

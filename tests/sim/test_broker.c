@@ -60,6 +60,27 @@ static void readers_see_what_is_committed(void **state)
     sim_world_done(&w);
 }
 
+/* The end counts what an open transaction holds back; a reader does not get there before its end.
+ */
+static void an_open_transaction_lies_before_the_end(void **state)
+{
+    struct sim_world w;
+    (void)state;
+    begin(&w);
+    sim_append(w.broker, SIM_LEDGER, 0, text("a"), text("1"), NULL);
+    int32_t epoch = sim_txn_init(w.broker, SIM_FOREIGN_ID);
+    sim_txn_append(w.broker, SIM_FOREIGN_ID, epoch, SIM_LEDGER, 0, text("zz"), text("1"), NULL);
+    sim_append(w.broker, SIM_LEDGER, 0, text("b"), text("2"), NULL);
+    assert_int_equal(sim_stable_end(w.broker, SIM_LEDGER, 0), 1);
+    assert_int_equal(sim_end(w.broker, SIM_LEDGER, 0), 3);
+    assert_string_equal(read_all(&w), "a=1 ");
+    sim_txn_end(w.broker, SIM_FOREIGN_ID, epoch, false);
+    assert_int_equal(sim_stable_end(w.broker, SIM_LEDGER, 0), 4);
+    assert_int_equal(sim_end(w.broker, SIM_LEDGER, 0), 4);
+    assert_string_equal(read_all(&w), "a=1 b=2 ");
+    sim_world_done(&w);
+}
+
 static void a_new_instance_fences_the_old_one(void **state)
 {
     struct sim_world w;
@@ -267,6 +288,7 @@ static void events_keep_their_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_open_transaction_lies_before_the_end),
         cmocka_unit_test(readers_see_what_is_committed),
         cmocka_unit_test(a_new_instance_fences_the_old_one),
         cmocka_unit_test(an_old_transaction_is_ended),

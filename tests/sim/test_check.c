@@ -25,12 +25,18 @@ static void collect(struct sim_check *c, int64_t from, int64_t gone, int64_t fir
 {
     static struct sim_unit unit;
     static struct sim_about about;
+    static struct sim_place places[END];
     memset(unit.offsets, -1, sizeof unit.offsets);
     memset(&about, -1, sizeof about);
     unit.offsets[SIM_LABELS][0] = END;
     about.from[SIM_LABELS][0] = from;
     about.gone[SIM_LABELS][0] = gone;
     about.first[SIM_LABELS][0] = first;
+    about.labels = places;
+    about.n_labels = 0;
+    for (int64_t at = from < 0 ? 0 : from; at < END; at++)
+        if (at < gone || at >= first)
+            places[about.n_labels++] = (struct sim_place){SIM_LABELS, 0, at};
     c->unit.unit = &unit;
     c->unit.about = &about;
     c->unit.n_letters = 0;
@@ -59,6 +65,32 @@ static void labels_read_before_a_gap_count(void **state)
     sim_world_done(&w);
 }
 
+/* Labels of two partitions count in the order in which the trainer took them. */
+static void labels_count_in_the_order_of_reading(void **state)
+{
+    struct sim_world w;
+    struct sim_place places[] = {{SIM_LABELS, 1, 0}, {SIM_LABELS, 0, 0}, {SIM_LABELS, 0, 1}};
+    struct sim_about about = {.labels = places, .n_labels = 3};
+    struct sim_unit unit;
+    (void)state;
+    begin(&w);
+    memset(unit.offsets, -1, sizeof unit.offsets);
+    memset(about.from, -1, sizeof about.from);
+    memset(about.gone, -1, sizeof about.gone);
+    memset(about.first, -1, sizeof about.first);
+    check_keep_label(w.check, 1, &(struct sim_entry){.key = {"r003", 4}});
+    unit.offsets[SIM_LABELS][0] = 2;
+    unit.offsets[SIM_LABELS][1] = 1;
+    w.check->unit.unit = &unit;
+    w.check->unit.about = &about;
+    check_collect_letters(w.check);
+    assert_int_equal(w.check->unit.n_letters, 3);
+    assert_int_equal(w.check->unit.letters[0].fact, 3);
+    assert_int_equal(w.check->unit.letters[1].fact, 9);
+    sim_check_done(&w);
+    sim_world_done(&w);
+}
+
 /* A candidate that is reported as held once more had left: it need not have been there when labels
  * were requested. */
 static void what_came_back_was_not_held(void **state)
@@ -81,6 +113,7 @@ static void what_came_back_was_not_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(labels_read_before_a_gap_count),
+                                       cmocka_unit_test(labels_count_in_the_order_of_reading),
                                        cmocka_unit_test(what_came_back_was_not_held)};
     return cmocka_run_group_tests_name("sim checker", tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/planted.h"
 #include "check.h"
 #include "client.h"
 #include "faults.h"
@@ -32,6 +33,7 @@ static const struct {
 
 struct partition {
     bool there, fresh; /* fresh: nothing was committed for the group */
+    int64_t seen_at;   /* one that was added is seen then; 0: it has not been */
     int64_t at, end;
     uint32_t left; /* messages that arrive in this turn */
 };
@@ -56,6 +58,8 @@ struct sim_trainer {
     int64_t from[SIM_TOPICS][SIM_PARTITIONS]; /* of the unit that is open; -1: nothing yet */
     /* [gone, first) was deleted before it was read. */
     int64_t gone[SIM_TOPICS][SIM_PARTITIONS], first[SIM_TOPICS][SIM_PARTITIONS];
+    struct sim_place *labels; /* as they were read, of this unit and the next */
+    uint32_t n_labels, label_room;
     int64_t began;       /* of the unit that is open: virtual time */
     int64_t commands;    /* where control ended when it was opened */
     int64_t start_at;    /* when its initial rows have been read; 0: not due */
@@ -147,6 +151,7 @@ static void out_leave(void *ctx)
     sim_txn_close(&t->txn);
     memset(t->readers, 0, sizeof t->readers);
     t->committing = t->fenced = t->unit_open = t->ends_due = false;
+    t->n_labels = 0;
     t->start_at = 0;
     t->validation = UINT32_MAX;
     t->term++;
@@ -187,6 +192,36 @@ static void begin_where_committed(struct sim_trainer *t, enum sim_topic topic, i
     t->first[topic][n] = p->fresh && p->at > 0 ? p->at : -1;
 }
 
+static void begin_partition(struct sim_trainer *t, enum session_reader r, uint32_t i)
+{
+    struct partition *p = &t->readers[r].p[i];
+    int32_t n = (int32_t)(i % SIM_PARTITIONS);
+    p->there = true;
+    if (readers[r].stored)
+        begin_where_committed(t, topic_of(r, i), n, p);
+    else if (r == SESSION_READ_VERSIONS)
+        p->at = sim_log_start(t->w->broker, topic_of(r, i), n);
+}
+
+static bool exists(const struct sim_trainer *t, enum session_reader r, uint32_t i)
+{
+    return i % SIM_PARTITIONS < t->w->broker->partitions[topic_of(r, i)];
+}
+
+/* A partition that was added is seen when the topic's metadata is refreshed. */
+static void look_for_partitions(struct sim_trainer *t, enum session_reader r)
+{
+    for (uint32_t i = 0; i < readers[r].n * SIM_PARTITIONS; i++) {
+        struct partition *p = &t->readers[r].p[i];
+        if (p->there || !exists(t, r, i) || PLANTED(partitions_fixed))
+            continue;
+        if (!p->seen_at)
+            p->seen_at = t->w->now + sim_between(t->w, SIM_RNG_BROKER, 1, 10000);
+        else if (t->w->now >= p->seen_at)
+            begin_partition(t, r, i);
+    }
+}
+
 static int out_open(void *ctx, enum session_reader r, struct fis_error *e)
 {
     struct sim_trainer *t = ctx;
@@ -195,17 +230,11 @@ static int out_open(void *ctx, enum session_reader r, struct fis_error *e)
     *reader = (struct reader){.open = true, .most = readers[r].most};
     if (sim_chance(t->w, SIM_RNG_NET, .2)) /* a slow one */
         reader->most = 6;
-    for (uint32_t i = 0; i < readers[r].n * SIM_PARTITIONS; i++) {
-        int32_t n = (int32_t)(i % SIM_PARTITIONS);
-        struct partition *p = &reader->p[i];
-        p->there = (uint32_t)n < t->w->broker->partitions[topic_of(r, i)];
-        if (p->there && readers[r].stored)
-            begin_where_committed(t, topic_of(r, i), n, p);
-        else if (p->there && r == SESSION_READ_VERSIONS)
-            p->at = sim_log_start(t->w->broker, topic_of(r, i), n);
-    }
+    for (uint32_t i = 0; i < readers[r].n * SIM_PARTITIONS; i++)
+        if (exists(t, r, i))
+            begin_partition(t, r, i);
     if (r == SESSION_READ_COMMANDS)
-        t->commands = sim_stable_end(t->w->broker, SIM_CONTROL, 0);
+        t->commands = sim_end(t->w->broker, SIM_CONTROL, 0);
     return 0;
 }
 
@@ -229,12 +258,17 @@ static void arrive(struct sim_trainer *t)
             t->readers[r].p[i].left = sim_below(t->w, SIM_RNG_NET, t->readers[r].most);
 }
 
+/* Messages of a transaction that is open now count too: it may be committed. */
 static void find_ends(struct sim_trainer *t, enum session_reader r)
 {
-    for (uint32_t i = 0; i < readers[r].n * SIM_PARTITIONS; i++)
+    const struct sim_broker *b = t->w->broker;
+    for (uint32_t i = 0; i < readers[r].n * SIM_PARTITIONS; i++) {
+        enum sim_topic topic = topic_of(r, i);
+        int32_t n = (int32_t)(i % SIM_PARTITIONS);
         if (t->readers[r].p[i].there)
             t->readers[r].p[i].end =
-                sim_stable_end(t->w->broker, topic_of(r, i), (int32_t)(i % SIM_PARTITIONS));
+                PLANTED(end_stable) ? sim_stable_end(b, topic, n) : sim_end(b, topic, n);
+    }
     t->readers[r].ends_known = true;
 }
 
@@ -257,6 +291,17 @@ static void goes_on_at(struct sim_trainer *t, enum sim_topic topic, int32_t n, s
     p->fresh = false;
 }
 
+static void note_label(struct sim_trainer *t, int32_t partition, int64_t offset)
+{
+    if (t->n_labels == t->label_room) {
+        uint32_t more = t->label_room ? 2 * t->label_room : 64;
+        t->labels =
+            sim_grow(t->w, t->labels, t->n_labels * sizeof *t->labels, more * sizeof *t->labels);
+        t->label_room = more;
+    }
+    t->labels[t->n_labels++] = (struct sim_place){SIM_LABELS, partition, offset};
+}
+
 /* True: *in is from this partition. */
 static bool read_partition(struct sim_trainer *t, enum session_reader r, uint32_t i,
                            struct session_input *in)
@@ -275,6 +320,8 @@ static bool read_partition(struct sim_trainer *t, enum session_reader r, uint32_
         goes_on_at(t, topic, n, p, in);
     else if (rc > 0)
         in->message = sim_message(topic, n, &m);
+    if (rc > 0 && topic == SIM_LABELS)
+        note_label(t, n, m.offset);
     return rc != 0;
 }
 
@@ -295,6 +342,7 @@ static int out_read(void *ctx, enum session_reader r, struct session_input *in, 
     SIM_MUST(t->w, reader->open, "a reader is read that is not open");
     if (!sim_broker_is_up(t->w))
         return 0;
+    look_for_partitions(t, r);
     if (!reader->ends_known)
         find_ends(t, r);
     uint32_t from = sim_below(t->w, SIM_RNG_NET, count);
@@ -404,6 +452,21 @@ static int out_dead_letter(void *ctx, const struct wire_message *m, const struct
     return 0;
 }
 
+/* The labels that this unit took, in the order in which it did; what was read beyond stays. */
+static void labels_of_unit(struct sim_trainer *t, struct sim_about *about)
+{
+    uint32_t kept = 0;
+    about->labels = sim_alloc(t->w, (t->n_labels + 1) * sizeof *about->labels);
+    for (uint32_t i = 0; i < t->n_labels; i++) {
+        const struct sim_place at = t->labels[i];
+        if (at.offset < about->next[SIM_LABELS][at.partition])
+            about->labels[about->n_labels++] = at;
+        else
+            t->labels[kept++] = at;
+    }
+    t->n_labels = kept;
+}
+
 static int out_commit(void *ctx, const struct session_place *places, uint32_t n,
                       struct fis_error *e)
 {
@@ -424,6 +487,7 @@ static int out_commit(void *ctx, const struct session_place *places, uint32_t n,
         t->from[topic][places[i].partition] = places[i].next;
     }
     memcpy(about->next, t->from, sizeof about->next);
+    labels_of_unit(t, about);
     t->committing = true;
     t->unit_open = false;
     sim_txn_commit(&t->txn, about);
@@ -457,13 +521,13 @@ static void out_ends(void *ctx)
 static void answer_ends(struct sim_trainer *t)
 {
     struct wire_pool_end ends[SIM_PARTITIONS];
-    uint32_t n = t->w->broker->partitions[SIM_RECORDS];
+    const struct sim_broker *b = t->w->broker;
+    uint32_t n = b->partitions[SIM_RECORDS];
     if (!t->ends_due || !sim_broker_is_up(t->w))
         return;
     t->ends_due = false;
     for (uint32_t p = 0; p < n; p++)
-        ends[p] = (struct wire_pool_end){(int32_t)p,
-                                         sim_stable_end(t->w->broker, SIM_RECORDS, (int32_t)p)};
+        ends[p] = (struct wire_pool_end){(int32_t)p, sim_end(b, SIM_RECORDS, (int32_t)p)};
     session_ends(t->session, ends, n);
 }
 
@@ -578,7 +642,8 @@ static bool has_read_all(const struct sim_trainer *t)
             const struct partition *p = &t->readers[r].p[i];
             enum sim_topic topic = topic_of((enum session_reader)r, i);
             int32_t n = (int32_t)(i % SIM_PARTITIONS);
-            if (p->there && (p->fresh || p->at < sim_stable_end(t->w->broker, topic, n)))
+            if (exists(t, (enum session_reader)r, i) &&
+                (!p->there || p->fresh || p->at < sim_end(t->w->broker, topic, n)))
                 return false;
         }
     return true;

@@ -29,6 +29,7 @@ enum sim_stream {
     SIM_RNG_DATA,
     SIM_RNG_PEOPLE,
     SIM_RNG_FAULTS,
+    SIM_RNG_BROKER, /* what happens to topics */
     SIM_RNGS
 };
 
