@@ -396,6 +396,14 @@ class Pipeline(Process):
         """All Ranges that scorers have told of, in that order."""
         return [r for m in self.consume("candidates") for r in ranges_of(m.value)]
 
+    def offsets_scored(self):
+        """How many offsets of the records scorers have reported; one that was scored again after a
+        restart counts once."""
+        done = set()
+        for r in self.ranges():
+            done.update((r.partition, offset) for offset in range(r.begin, r.next))
+        return len(done)
+
     def wait_candidates(self, ids, timeout=WAIT):
         """Until all these ids were offered; id -> Candidate."""
         def all_there():

@@ -100,7 +100,7 @@ def config(deadline):
                     selection={"labels_per_round": 20, "window_time": "3s", "budget": 200,
                                "window_records": 100000},
                     training={"warm_up_epochs": 5, "steps_per_round": 60},
-                    kafka={"session.timeout.ms": 6000, "group.instance.id": "one"},
+                    kafka={"session.timeout.ms": 45000, "group.instance.id": "one"},
                     runtime={"commit_interval": "50ms"})
 
 

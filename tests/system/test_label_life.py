@@ -15,7 +15,7 @@ ROWS = list(people(1000, 3))
 def config(labels, **selection):
     return t_config(selection={"labels_per_round": 16, "window_records": 200, **selection},
                     labels=labels, training={"warm_up_epochs": 5, "steps_per_round": 60},
-                    kafka={"session.timeout.ms": 6000, "group.instance.id": "one"},
+                    kafka={"session.timeout.ms": 45000, "group.instance.id": "one"},
                     runtime={"commit_interval": "50ms"})
 
 

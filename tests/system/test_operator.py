@@ -15,7 +15,7 @@ def config(**selection):
     return t_config(selection={"labels_per_round": 24, "window_records": 300, **selection},
                     training={"warm_up_epochs": 5, "steps_per_round": 60},
                     gate={"replace": "always", "epsilon": 0.2},
-                    kafka={"session.timeout.ms": 6000, "group.instance.id": "one"},
+                    kafka={"session.timeout.ms": 45000, "group.instance.id": "one"},
                     runtime={"commit_interval": "50ms"})
 
 

@@ -17,7 +17,7 @@ WINDOW, R = 300, 24
 def config(**sections):
     return t_config(selection={"labels_per_round": R, "window_records": WINDOW},
                     training={"warm_up_epochs": 5, "steps_per_round": 60},
-                    kafka={"session.timeout.ms": 6000, "group.instance.id": "one"},
+                    kafka={"session.timeout.ms": 45000, "group.instance.id": "one"},
                     runtime={"commit_interval": "50ms"}, **sections)
 
 

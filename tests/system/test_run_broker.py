@@ -43,10 +43,6 @@ def pause(seconds, p):
     wait(lambda: time.monotonic() > until, "the end of a pause", alive=p.alive)
 
 
-def scored(p):
-    return sum(r.records for r in p.ranges())
-
-
 def finish(p, n):
     """Streams and answers until both rounds are over, and counts."""
     known = {m.key for m in p.consume("labels")}
@@ -61,7 +57,7 @@ def finish(p, n):
         sent += 200
         return False
     wait(done, "the end of both rounds", 60, p.alive)
-    wait(lambda: scored(p) >= sent, f"{sent} records scored", 60, p.alive)
+    wait(lambda: p.offsets_scored() >= sent, f"{sent} records scored", 60, p.alive)
     same(p.stop(), 0, "exit status")
     requests = [m.key for m in p.consume("label-requests")]
     same((len(requests), len(set(requests))), (64, 64), "requests, and distinct ones")
