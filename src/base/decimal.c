@@ -1,6 +1,7 @@
 #include "base/decimal.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,4 +62,24 @@ int decimal_whole(const char *text, size_t length, uint64_t most, uint64_t *numb
     }
     *number = v;
     return 0;
+}
+
+const char *decimal_grouped(uint64_t n, char out[DECIMAL_GROUPED])
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n), at = 0;
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0)
+            out[at++] = ',';
+        out[at++] = digits[i];
+    }
+    out[at] = 0;
+    return out;
+}
+
+const char *decimal_counted(uint64_t n, const char *noun, char out[64])
+{
+    char number[DECIMAL_GROUPED];
+    snprintf(out, 64, "%s %s%s", decimal_grouped(n, number), noun, n == 1 ? "" : "s");
+    return out;
 }

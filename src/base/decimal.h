@@ -1,5 +1,6 @@
 /*
- * Decimal numbers in text, read strictly: every byte counts, and what does not fit is refused.
+ * Decimal numbers in text, read strictly: every byte counts, and what does not fit is refused; and
+ * counts written for people.
  * Thread: safe. The point is '.', so the program must leave LC_NUMERIC at "C".
  */
 #ifndef BASE_DECIMAL_H
@@ -16,5 +17,11 @@ int decimal_read(const char *text, size_t length, double *number) FIS_MUST_CHECK
 
 /* Digits alone. 0, or -1 (also over `most`; nothing is written). */
 int decimal_whole(const char *text, size_t length, uint64_t most, uint64_t *number) FIS_MUST_CHECK;
+
+/* 12,345,678 */
+#define DECIMAL_GROUPED 32
+const char *decimal_grouped(uint64_t n, char out[DECIMAL_GROUPED]);
+/* "1 record", "12 records": for a noun whose plural takes an s. */
+const char *decimal_counted(uint64_t n, const char *noun, char out[64]);
 
 #endif

@@ -256,8 +256,8 @@ static void summary(const struct labelling *l, char out[256])
 {
     char labelled[64];
     int n = snprintf(out, 256, "%s sent, %llu skipped, %llu unsure",
-                     screen_count(l->labelled, "label", labelled), (unsigned long long)l->skipped,
-                     (unsigned long long)l->unsure);
+                     decimal_counted(l->labelled, "label", labelled),
+                     (unsigned long long)l->skipped, (unsigned long long)l->unsure);
     if (l->o->answers)
         n += snprintf(out + n, 256 - (size_t)n, "; asked for %llu, %llu of them not in the file",
                       (unsigned long long)l->asked, (unsigned long long)l->unknown);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "cli/asking.h"
+#include "cli/ledger_view.h"
 #include "cli/control.h"
 #include "cli/last_pause.h"
 #include "cli/screen.h"
@@ -89,10 +89,10 @@ static uint64_t answered(const struct ledger_view *v)
 /* "37 of 500", or without a limit "37". */
 static void print_budget(const char *title, uint64_t used, uint64_t limit)
 {
-    char a[SCREEN_NUMBER], b[SCREEN_NUMBER];
-    printf("%-12s%s", title, screen_number(used, a));
+    char a[DECIMAL_GROUPED], b[DECIMAL_GROUPED];
+    printf("%-12s%s", title, decimal_grouped(used, a));
     if (limit)
-        printf(" of %s", screen_number(limit, b));
+        printf(" of %s", decimal_grouped(limit, b));
     else
         printf(", no limit");
     printf("\n");
@@ -103,15 +103,15 @@ static void print_status(const struct cli *c, const struct ledger_view *v,
 {
     const uint64_t clock = ledger_view_clock(v, cli_wall_ms());
     const uint64_t open = v->count[WIRE_REQUESTED];
-    char a[SCREEN_NUMBER], age[48];
+    char a[DECIMAL_GROUPED], age[48];
     printf("%-12s%s\n", "asking", asking->text);
-    printf("%-12s%s", "open", screen_number(open, a));
+    printf("%-12s%s", "open", decimal_grouped(open, a));
     if (open)
         printf(", the oldest for %s", age_text(oldest(v, clock), age));
     if (c->cfg.labels.deadline)
         printf("; a request expires after %s", age_text(c->cfg.labels.deadline, age));
     printf("\n%-12s%s: %llu accepted, %llu set aside, each as it came\n", "answered",
-           screen_number(answered(v), a), (unsigned long long)v->count[WIRE_ACCEPTED],
+           decimal_grouped(answered(v), a), (unsigned long long)v->count[WIRE_ACCEPTED],
            (unsigned long long)v->count[WIRE_SET_ASIDE]);
     printf("%-12s%llu expired, %llu skipped, %llu cancelled, %llu tied\n", "others",
            (unsigned long long)v->count[WIRE_EXPIRED],
@@ -211,7 +211,7 @@ static void show_status(struct cli *c, const struct ledger_view *v, bool json)
     struct asking_pause pause = {0};
     if (v->state.paused && !json)
         last_pause_read(c, &pause);
-    struct asking asking = asking_now(&c->cfg, v, &pause, cli_wall_ms());
+    struct asking asking = ledger_view_asking(v, &c->cfg.selection, &pause, cli_wall_ms());
     if (json)
         print_status_json(c, v, &asking);
     else

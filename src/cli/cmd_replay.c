@@ -37,15 +37,15 @@ struct replay {
 
 static void show(struct replay *r, int64_t now)
 {
-    char sent[SCREEN_NUMBER], unread[SCREEN_NUMBER];
+    char sent[DECIMAL_GROUPED], unread[DECIMAL_GROUPED];
     double seconds = (double)(now - r->start_ms) / 1000;
     if (!screen_progress_due(&r->progress, now))
         return;
-    screen_number(r->sender.sent, sent);
+    decimal_grouped(r->sender.sent, sent);
     if (r->pace.partitions)
         screen_progress_show(&r->progress, now, "%s sent, %.0f/s, at most %s unread", sent,
                              (double)r->sender.sent / (seconds > 0 ? seconds : 1),
-                             screen_number(pace_unread(&r->pace), unread));
+                             decimal_grouped(pace_unread(&r->pace), unread));
     else
         screen_progress_show(&r->progress, now, "%s sent, %.0f/s", sent,
                              (double)r->sender.sent / (seconds > 0 ? seconds : 1));
@@ -138,10 +138,10 @@ static void say_rest(struct replay *r, bool counted)
 {
     uint64_t arrived = r->sender.arrived;
     char sent[64], rest[64] = "the rest";
-    screen_count(arrived, "record", sent);
+    decimal_counted(arrived, "record", sent);
     uint64_t left = counted ? records_left(&r->records) + r->sender.sent - arrived : 2;
     if (counted)
-        screen_count(left, "row", rest);
+        decimal_counted(left, "row", rest);
     cli_say("%s %s sent, %s %s not", sent, arrived == 1 ? "was" : "were", rest,
             left == 1 || !counted ? "was" : "were");
 }
@@ -158,7 +158,7 @@ static int finish(struct replay *r, int rc, struct fis_error *e)
         say_rest(r, counted);
         return CLI_FAILED;
     }
-    printf("sent %s\n", screen_count(r->sender.arrived, "record", sent));
+    printf("sent %s\n", decimal_counted(r->sender.arrived, "record", sent));
     if (stopped)
         cli_say("interrupted: the rest of the file was not sent");
     return stopped ? CLI_FAILED : CLI_DONE;
@@ -228,11 +228,10 @@ static int replay(struct cli *c, const struct cli_command *self, const struct op
     records.id_column = o->key ? o->key : c->cfg.records.id;
     records.to_records = !o->topic || !strcmp(o->topic, c->cfg.topics.records);
     int code;
-    if (open_all(&r, c, o, &records, &e)) {
+    if (open_all(&r, c, o, &records, &e))
         code = cli_fail(&e);
-    } else {
+    else
         code = finish(&r, send_all(&r, &e), &e);
-    }
     records_close(&r.records);
     return code;
 }

@@ -35,7 +35,7 @@ static void draw(struct watching *w, int64_t now)
     FILE *out = open_memstream(&text, &length);
     if (!out)
         return;
-    watch_view(&w->state, now - w->start_ms, out);
+    watch_view(&w->state, now - w->start_ms, cli_wall_ms(), out);
     if (fclose(out) || !text)
         return;
     int columns = screen_columns(stdout), lines = 0;

@@ -5,7 +5,7 @@
 #ifndef CLI_LAST_PAUSE_H
 #define CLI_LAST_PAUSE_H
 
-#include "cli/asking.h"
+#include "cli/ledger_view.h"
 #include "cli/cli.h"
 
 /* *out has no name when the topic cannot be read, or has lost the command: then it is not known,

@@ -4,8 +4,6 @@
 
 #include "fis/mem.h"
 
-#define DAY_MS 86400000
-
 int ledger_view_init(struct ledger_view *v, size_t max_bytes, struct fis_error *e)
 {
     *v = (struct ledger_view){.arena = {.size = 8 * max_bytes + 262144}};
@@ -128,12 +126,46 @@ uint64_t ledger_view_today(const struct ledger_view *v, int64_t wall_ms)
 
 int64_t ledger_view_renewed_at(const struct ledger_view *v, int64_t wall_ms)
 {
-    int64_t today = wall_ms / DAY_MS, day = v->state.day;
-    uint64_t passed = ledger_view_clock(v, wall_ms) - v->state.day_began_ms;
-    if (day < today || passed >= DAY_MS)
-        return wall_ms;
-    /* A day of the future (the clock was set back) is no nearer than 24 hours from its begin. */
-    int64_t midnight = day == today ? (day + 1) * DAY_MS : INT64_MAX;
-    int64_t a_day_later = wall_ms + DAY_MS - (int64_t)passed;
-    return midnight < a_day_later ? midnight : a_day_later;
+    return asking_day_ends(v->state.day, v->state.day_began_ms, ledger_view_clock(v, wall_ms),
+                           wall_ms);
+}
+
+/* Requests that take a place of the round: open ones, and labels that count in it. */
+static uint64_t asked_in_round(const struct ledger_view *v, const struct config_selection *s)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct ledger_record *r = &v->records[i];
+        bool counts = r->state == WIRE_REQUESTED || r->state == WIRE_ACCEPTED ||
+                      (r->state == WIRE_SET_ASIDE && s->algorithm != CONFIG_FIS);
+        n += counts && r->round == v->state.round;
+    }
+    return n;
+}
+
+struct asking ledger_view_asking(const struct ledger_view *v, const struct config_selection *s,
+                                 const struct asking_pause *pause, int64_t wall_ms)
+{
+    struct asking_facts f = {
+        .pool = s->mode == CONFIG_POOL,
+        .paused = v->state.paused != 0,
+        .done = v->state.phase == WIRE_PHASE_DONE,
+        .collecting = v->state.phase == WIRE_PHASE_COLLECT,
+        .round = v->state.round,
+        .rounds = s->rounds,
+        .window = v->state.window_records,
+        .window_records = s->window_records,
+        .window_ms = s->window_time,
+        .open = v->count[WIRE_REQUESTED],
+        .in_flight = s->in_flight,
+        .asked = asked_in_round(v, s),
+        .per_round = s->labels_per_round,
+        .held = v->count[WIRE_IN_HEAP],
+        .budget_spent = s->budget && v->charged >= s->budget,
+        .day_spent = s->daily_budget && ledger_view_today(v, wall_ms) >= s->daily_budget,
+        .day_ends_ms = ledger_view_renewed_at(v, wall_ms),
+        .by = pause->by,
+        .pause_reason = pause->reason,
+    };
+    return asking_now(&f);
 }

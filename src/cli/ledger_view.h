@@ -8,6 +8,8 @@
 
 #include "cli/id_map.h"
 #include "cli/topic_reader.h"
+#include "config/config.h"
+#include "role/asking.h"
 #include "wire/ledger.h"
 
 struct ledger_record {
@@ -45,5 +47,13 @@ uint64_t ledger_view_clock(const struct ledger_view *v, int64_t wall_ms);
 uint64_t ledger_view_today(const struct ledger_view *v, int64_t wall_ms);
 /* When that will be, by the wall clock. */
 int64_t ledger_view_renewed_at(const struct ledger_view *v, int64_t wall_ms);
+
+/* Who has paused it; by[0] is 0 when that is not known. */
+struct asking_pause {
+    char by[128], reason[256];
+};
+/* Whether labels are requested now, as far as the ledger's entries were taken too. */
+struct asking ledger_view_asking(const struct ledger_view *v, const struct config_selection *s,
+                                 const struct asking_pause *pause, int64_t wall_ms);
 
 #endif

@@ -104,26 +104,6 @@ void screen_progress_end(struct screen_progress *p, bool keep)
     p->open = false;
 }
 
-const char *screen_number(uint64_t n, char out[SCREEN_NUMBER])
-{
-    char digits[24];
-    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n), at = 0;
-    for (int i = 0; i < length; i++) {
-        if (i && (length - i) % 3 == 0)
-            out[at++] = ',';
-        out[at++] = digits[i];
-    }
-    out[at] = 0;
-    return out;
-}
-
-const char *screen_count(uint64_t n, const char *noun, char out[64])
-{
-    char number[SCREEN_NUMBER];
-    snprintf(out, 64, "%s %s%s", screen_number(n, number), noun, n == 1 ? "" : "s");
-    return out;
-}
-
 const char *screen_rate(double rate, char out[16])
 {
     if (!isfinite(rate))

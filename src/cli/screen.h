@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/decimal.h"
 #include "fis/error.h"
 
 /* A line that is written over on a terminal, ten times a second at most; elsewhere a line every
@@ -56,11 +57,6 @@ void screen_table_cell(struct screen_table *t, uint32_t column, const char *form
 /* 0, or -1 when memory was refused on the way (nothing is printed). Frees. */
 int screen_table_print(struct screen_table *t, FILE *out) FIS_MUST_CHECK;
 
-/* 12,345,678 */
-#define SCREEN_NUMBER 32
-const char *screen_number(uint64_t n, char out[SCREEN_NUMBER]);
-/* "1 record", "12 records": for a noun whose plural takes an s. */
-const char *screen_count(uint64_t n, const char *noun, char out[64]);
 /* .831, 1.000, n/e when it is not estimable (NaN). */
 const char *screen_rate(double rate, char out[16]);
 /* 2026-01-31T12:00:00.123Z */

@@ -142,17 +142,26 @@ static int take_label(struct watch *w, const struct wire_message *m, struct fis_
     return WATCH_COUNTED;
 }
 
-/* Only what a person should know: that labelling was paused, or a version pinned. */
+/* Only what a person should know: what asking waits for, or that a version is pinned. */
 static int take_ledger(struct watch *w, const struct stream_message *m, struct fis_error *e)
 {
-    uint32_t paused = w->ledger.state.paused, pinned = w->ledger.state.pinned;
+    struct wire_trainer_state was = w->ledger.state;
+    const struct wire_trainer_state *now = &w->ledger.state;
     uint64_t bad = w->ledger.bad;
-    int rc = ledger_view_take(&w->ledger, m, false, e);
+    int rc = ledger_view_take(&w->ledger, m, true, e);
     w->bad += w->ledger.bad - bad;
     if (rc <= 0)
         return rc;
-    return paused != w->ledger.state.paused || pinned != w->ledger.state.pinned ? WATCH_COUNTED
-                                                                                : WATCH_NOTHING;
+    return was.paused != now->paused || was.pinned != now->pinned || was.phase != now->phase ||
+                   was.window_records != now->window_records
+               ? WATCH_COUNTED
+               : WATCH_NOTHING;
+}
+
+struct asking watch_asking(const struct watch *w, int64_t wall_ms)
+{
+    const struct asking_pause unknown = {0};
+    return ledger_view_asking(&w->ledger, &w->cli->cfg.selection, &unknown, wall_ms);
 }
 
 int watch_take(struct watch *w, const struct stream_message *message,

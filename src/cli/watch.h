@@ -57,11 +57,14 @@ void watch_tick(struct watch *w, int64_t now_ms, bool fresh);
 bool watch_reached(const struct watch *w, const struct watch_goal *goal);
 const struct wire_model *watch_last(const struct watch *w); /* NULL: none */
 
+/* Whether labels are requested now, by the ledger so far. */
+struct asking watch_asking(const struct watch *w, int64_t wall_ms);
+
 /* A line per event, key=value, on standard output. */
 void watch_print_version(const struct wire_model *m, int64_t wall_ms);
 void watch_print_head(const struct watch *w, int64_t wall_ms);
 void watch_print_progress(const struct watch *w, int64_t wall_ms);
 /* The view of a terminal, as text of some lines. */
-void watch_view(const struct watch *w, int64_t since_ms, FILE *out);
+void watch_view(const struct watch *w, int64_t since_ms, int64_t wall_ms, FILE *out);
 
 #endif

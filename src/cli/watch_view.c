@@ -40,13 +40,17 @@ void watch_print_head(const struct watch *w, int64_t wall_ms)
 void watch_print_progress(const struct watch *w, int64_t wall_ms)
 {
     char when[32];
+    struct asking asking = watch_asking(w, wall_ms);
     printf("%s progress records=%llu rate=%.0f refused=%llu candidates=%llu requests=%llu "
-           "labels=%llu skipped=%llu open=%llu withdrawn=%llu paused=%u pinned=%u\n",
+           "labels=%llu skipped=%llu open=%llu withdrawn=%llu paused=%u pinned=%u window=%llu "
+           "asking=%s text=\"%s\"\n",
            screen_time(wall_ms, when), (unsigned long long)w->records, w->rate,
            (unsigned long long)w->refused, (unsigned long long)w->candidates,
            (unsigned long long)w->requests, (unsigned long long)w->labels,
            (unsigned long long)w->passed, (unsigned long long)w->open.count,
-           (unsigned long long)w->withdrawn, w->ledger.state.paused, w->ledger.state.pinned);
+           (unsigned long long)w->withdrawn, w->ledger.state.paused, w->ledger.state.pinned,
+           (unsigned long long)w->ledger.state.window_records, asking_name(asking.state),
+           asking.text);
 }
 
 /* "########------  62 %" */
@@ -76,38 +80,38 @@ static void view_model(const char *title, const struct wire_model *m, bool why, 
                             &m->intervals.equalized_odds, b));
 }
 
-static void view_counts(const struct watch *w, FILE *out)
+static void view_counts(const struct watch *w, int64_t wall_ms, FILE *out)
 {
     const struct config_selection *s = &w->cli->cfg.selection;
-    char a[SCREEN_NUMBER], b[SCREEN_NUMBER];
-    fprintf(out, "%-12s%s scored, %.0f/s", "records", screen_number(w->records, a), w->rate);
+    char a[DECIMAL_GROUPED], b[DECIMAL_GROUPED];
+    fprintf(out, "%-12s%s scored, %.0f/s", "records", decimal_grouped(w->records, a), w->rate);
     if (w->refused)
-        fprintf(out, ", %s refused", screen_number(w->refused, b));
+        fprintf(out, ", %s refused", decimal_grouped(w->refused, b));
     fprintf(out, "\n%-12s%s offered by the scorers\n", "candidates",
-            screen_number(w->candidates, a));
-    fprintf(out, "%-12s%s asked, %llu open", "labels", screen_number(w->requests, a),
+            decimal_grouped(w->candidates, a));
+    fprintf(out, "%-12s%s asked, %llu open", "labels", decimal_grouped(w->requests, a),
             (unsigned long long)w->open.count);
     if (w->passed)
         fprintf(out, ", %llu skipped", (unsigned long long)w->passed);
     if (w->withdrawn)
         fprintf(out, ", %llu withdrawn", (unsigned long long)w->withdrawn);
-    if (w->ledger.state.paused)
-        fprintf(out, "; asking is paused");
+    if (w->ledger.found)
+        fprintf(out, "\n%-12s%s", "asking", watch_asking(w, wall_ms).text);
     if (s->budget) {
         fprintf(out, "\n%-12s", "budget");
         double part = (double)w->labels / (double)s->budget;
         bar(part < 1 ? part : 1, 32, out);
-        fprintf(out, " of %s labels", screen_number(s->budget, b));
+        fprintf(out, " of %s labels", decimal_grouped(s->budget, b));
     }
     fprintf(out, "\n%-12sversion %llu\n", "head", (unsigned long long)w->head_version);
 }
 
-void watch_view(const struct watch *w, int64_t since_ms, FILE *out)
+void watch_view(const struct watch *w, int64_t since_ms, int64_t wall_ms, FILE *out)
 {
     int64_t s = since_ms / 1000;
     fprintf(out, "%s on %s%s, watched for %lld:%02lld\n\n", w->cli->cfg.pipeline, w->cli->broker,
             w->cli->embedded ? " (embedded)" : "", (long long)(s / 60), (long long)(s % 60));
-    view_counts(w, out);
+    view_counts(w, wall_ms, out);
     view_model(w->ledger.state.pinned ? "pinned" : "served", models_served(&w->models), false, out);
     view_model("newest", watch_last(w), true, out);
 }

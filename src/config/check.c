@@ -259,24 +259,30 @@ static void check_numbers(struct load *l)
     }
 }
 
+static void refuse_window(struct load *l, const char *key, bool usual)
+{
+    if (usual)
+        return;
+    struct spot at = load_spot(l, key, -1);
+    load_problem(l, &at, "a window", "none with selection.mode: pool");
+}
+
 /* A scan of the pool ends when every partition has been read, and nothing else ends it. What is the
  * default may stand in the file: --print-config writes every key. */
 static void check_mode(struct load *l)
 {
     const struct config_selection *s = &l->cfg->selection;
-    uint32_t usual;
-    struct spot at;
+    const struct option *records = config_find_option("selection.window_records");
+    const struct option *time = config_find_option("selection.window_time");
+    uint32_t n;
+    uint64_t ms;
     if (s->mode != CONFIG_POOL)
         return;
-    const struct option *o = config_find_option("selection.window_records");
-    if (config_parse(o, o->standard, &usual) == 0 && s->window_records != usual) {
-        at = load_spot(l, o->key, -1);
-        load_problem(l, &at, "a window", "none with selection.mode: pool");
-    }
-    if (s->window_time) {
-        at = load_spot(l, "selection.window_time", -1);
-        load_problem(l, &at, "a window", "none with selection.mode: pool");
-    }
+    refuse_window(l, records->key,
+                  config_parse(records, records->standard, &n) == 0 && s->window_records == n);
+    refuse_window(l, time->key,
+                  !s->window_time ||
+                      (config_parse(time, time->standard, &ms) == 0 && s->window_time == ms));
 }
 
 static bool is_port(const char *text)

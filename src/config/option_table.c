@@ -211,9 +211,9 @@ const struct option config_options[] = {
      .meaning = "Records scored before labels are requested for the best of them; in mode stream."},
     {.key = "selection.window_time", DURATION(0, YEAR), .offset = AT(selection.window_time),
      .live = true,
-     .standard = "0",
-     .meaning = "A window also closes this long after its first candidate, full or not; 0: only "
-                "when full. In mode stream."},
+     .standard = "1h",
+     .meaning = "A window also closes this long after its first candidate, full or not, so that "
+                "labels are requested for a thin stream too; 0: only when full. In mode stream."},
     {.key = "selection.heap", COUNT(0, 1000000), .offset = AT(selection.heap), .standard = "0",
      .meaning = "Candidates held per criterion; 0: twice labels_per_round. At least "
                 "labels_per_round."},

@@ -42,7 +42,37 @@ uint32_t trainer_view_open(const struct trainer_role *m, struct trainer_open *ou
     return i;
 }
 
-void trainer_view(const struct trainer_role *m, struct trainer_view *out)
+static struct asking asking(const struct trainer_role *m, int64_t wall_ms)
+{
+    const struct wire_trainer_state *s = &m->state;
+    const struct fis_selector_counts n = fis_selector_counts(m->selector);
+    const struct asking_facts f = {
+        .pool = m->o.pool,
+        .paused = s->paused != 0,
+        .warming_up = m->phase < PHASE_COLLECT,
+        .done = m->phase == PHASE_DONE,
+        .collecting = m->phase == PHASE_COLLECT,
+        .round = s->round,
+        .rounds = m->o.rounds,
+        .window = s->window_records,
+        .window_records = m->o.window_records,
+        .window_ms = m->o.window_ms,
+        .open = n.open,
+        .in_flight =
+            m->o.selector.in_flight ? m->o.selector.in_flight : m->o.selector.labels_per_round,
+        .asked = n.round_asked,
+        .per_round = m->o.selector.labels_per_round,
+        .held = n.held,
+        .budget_spent = n.budget_left == 0,
+        .day_spent = m->o.daily_budget && s->day_asked >= m->o.daily_budget,
+        .day_ends_ms = asking_day_ends(s->day, s->day_began_ms, s->clock_ms, wall_ms),
+        .by = "",
+        .pause_reason = "",
+    };
+    return asking_now(&f);
+}
+
+void trainer_view(const struct trainer_role *m, int64_t wall_ms, struct trainer_view *out)
 {
     const struct fis_rows *v = fis_learner_validation(m->learner);
     *out = (struct trainer_view){
@@ -52,6 +82,7 @@ void trainer_view(const struct trainer_role *m, struct trainer_view *out)
         .control_id = m->state.control_id ? m->state.control_id : "",
         .control_text = m->state.control_text ? m->state.control_text : "",
         .control_ok = m->state.control_ok,
+        .asking = asking(m, wall_ms),
     };
     if (!v || v->n == 0)
         return;

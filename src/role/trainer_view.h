@@ -7,6 +7,7 @@
 #ifndef ROLE_TRAINER_VIEW_H
 #define ROLE_TRAINER_VIEW_H
 
+#include "role/asking.h"
 #include "role/trainer.h"
 
 struct trainer_best { /* a candidate that is held */
@@ -36,8 +37,9 @@ struct trainer_view {
     uint64_t validation_sets;              /* how often rows were put in force */
     const char *control_id, *control_text; /* the last command and what became of it; "" */
     int control_ok;
+    struct asking asking; /* whether labels are requested, and why not */
 };
 /* Texts are valid until the role is next called. */
-void trainer_view(const struct trainer_role *m, struct trainer_view *out);
+void trainer_view(const struct trainer_role *m, int64_t wall_ms, struct trainer_view *out);
 
 #endif

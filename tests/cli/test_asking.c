@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "cli/asking.h"
+#include "cli/ledger_view.h"
 #include "fis/mem.h"
 
 #define DAY INT64_C(86400000)
@@ -59,7 +59,7 @@ static int down(void **state)
 
 static void expect(const struct world *w, enum asking_state state, const char *text)
 {
-    struct asking a = asking_now(&w->cfg, &w->v, &w->pause, NOW);
+    struct asking a = ledger_view_asking(&w->v, &w->cfg.selection, &w->pause, NOW);
     assert_string_equal(a.text, text);
     assert_string_equal(asking_name(a.state), asking_name(state));
 }
@@ -126,14 +126,15 @@ static void candidates(void **arg)
     struct world *w = *arg;
     w->v.state.phase = WIRE_PHASE_COLLECT;
     w->v.state.window_records = 4200;
-    expect(w, ASKING_WINDOW, "not now, round 3: the window has 4,200 of 10,000 records");
+    expect(w, ASKING_WINDOW, "waiting: 4,200 of 10,000 records of the window, round 3");
     w->cfg.selection.window_time = 1000;
     expect(w, ASKING_WINDOW,
-           "not now, round 3: the window has 4,200 of 10,000 records; selection.window_time may "
-           "end it before");
+           "waiting: 4,200 of 10,000 records of the window, round 3; selection.window_time may end "
+           "it before");
     w->cfg.selection.mode = CONFIG_POOL;
     expect(w, ASKING_WINDOW, "not now, round 3: the pool is being scanned, or has nothing new");
     w->v.state.phase = WIRE_PHASE_LABEL;
+    w->v.state.window_records = 0;
     w->v.count[WIRE_IN_HEAP] = 0;
     expect(w, ASKING_NO_MORE, "not now, round 3: no candidate is left; 2 labels are waited for");
     w->v.count[WIRE_REQUESTED] = 1;
@@ -142,11 +143,27 @@ static void candidates(void **arg)
     expect(w, ASKING_FULL, "not now, round 3: 4 requests open, and selection.in_flight is 4");
 }
 
+/* A window that fills while labels are out. */
+static void the_next_window(void **arg)
+{
+    struct world *w = *arg;
+    w->v.state.window_records = 7682;
+    w->v.count[WIRE_REQUESTED] = w->v.n = 4;
+    w->cfg.selection.in_flight = 8;
+    expect(w, ASKING_ROUND,
+           "not now, round 3: all of its labels are asked for; 4 labels are waited for; waiting: "
+           "7,682 of 10,000 records of the next window");
+    w->v.count[WIRE_IN_HEAP] = 0;
+    expect(w, ASKING_NO_MORE,
+           "not now, round 3: no candidate is left; 4 labels are waited for; waiting: 7,682 of "
+           "10,000 records of the next window");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, up, down)
     const struct CMUnitTest tests[] = {
-        T(it_goes_on), T(paused), T(spent), T(the_day), T(candidates),
+        T(it_goes_on), T(paused), T(spent), T(the_day), T(candidates), T(the_next_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,13 +16,13 @@
 static void numbers(void **state)
 {
     (void)state;
-    char n[SCREEN_NUMBER], c[64], r[16], t[32];
-    assert_string_equal(screen_number(0, n), "0");
-    assert_string_equal(screen_number(999, n), "999");
-    assert_string_equal(screen_number(1000, n), "1,000");
-    assert_string_equal(screen_number(UINT64_MAX, n), "18,446,744,073,709,551,615");
-    assert_string_equal(screen_count(1, "row", c), "1 row");
-    assert_string_equal(screen_count(1001, "row", c), "1,001 rows");
+    char n[DECIMAL_GROUPED], c[64], r[16], t[32];
+    assert_string_equal(decimal_grouped(0, n), "0");
+    assert_string_equal(decimal_grouped(999, n), "999");
+    assert_string_equal(decimal_grouped(1000, n), "1,000");
+    assert_string_equal(decimal_grouped(UINT64_MAX, n), "18,446,744,073,709,551,615");
+    assert_string_equal(decimal_counted(1, "row", c), "1 row");
+    assert_string_equal(decimal_counted(1001, "row", c), "1,001 rows");
     assert_string_equal(screen_rate(.8314, r), ".831");
     assert_string_equal(screen_rate(1, r), "1.000");
     assert_string_equal(screen_rate(-.05, r), "-0.050");

@@ -106,9 +106,9 @@ static void what_the_operator_did(void **state)
     size_t length;
     FILE *out = open_memstream(&text, &length);
     assert_non_null(out);
-    watch_view(&w, 1000, out);
+    watch_view(&w, 1000, 0, out);
     assert_int_equal(fclose(out), 0);
-    assert_non_null(strstr(text, "asking is paused"));
+    assert_non_null(strstr(text, "asking      paused, round 0"));
     free(text);
     wire_buffer_done(&b);
     watch_done(&w);

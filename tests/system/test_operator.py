@@ -5,6 +5,7 @@ and that they are still in force after a crash."""
 import json
 
 from fisd_test import (Pipeline, fields, has, main, people, record_json, same, t_config, test, wait)
+from http_client import client_of, value
 from own_broker import delete_records
 
 ROWS = list(people(8000, 3))
@@ -83,6 +84,40 @@ def weights(p, version):
 def crash(p):
     p.kill()
     p.start(ready=r" restored ")
+
+
+@test("why nothing is asked for: a window that fills, and the next one while labels are out")
+def _():
+    with Pipeline(config()) as p:
+        w = Work(p)
+        client = client_of(p.start())
+
+        def shows(state, text, window):
+            metrics = client.metrics()
+            leading = client.api("status")["trainer"]["leading"]
+            return (leading["asking"]["state"] == state and text in leading["asking"]["text"] and
+                    text in client.api("status")["doing"] and
+                    value(metrics, "fisd_asking", state=state) == 1 and
+                    sum(v for (n, _), v in metrics.items() if n == "fisd_asking") == 1 and
+                    value(metrics, "fisd_window_records") == window and
+                    value(metrics, "fisd_window_full_records") == 300 and
+                    text in command(p, "labels", "status"))
+
+        def watched():
+            """The last line of progress, that begins where the topics end."""
+            text = command(p, "watch", "--plain", "--timeout", "3", "--until", "round=99", code=1)
+            return text.split(" progress ")[-1]
+        w.feed(168)
+        wait(lambda: shows("window", "waiting: 168 of 300 records of the window, round 1", 168),
+             "the window", alive=p.alive)
+        has(watched(), "window=168 asking=window text=\"waiting: 168 of 300 records of the window, ")
+        w.feed(132)
+        w.feed(77)
+        p.wait_messages("label-requests", 24)
+        wait(lambda: shows("in_flight", "waiting: 77 of 300 records of the next window", 77),
+             "the next window", alive=p.alive)
+        has(watched(), "asking=in_flight", "77 of 300 records of the next window")
+        same(status(p)["asking"], "in_flight")
 
 
 @test("pause: nothing is asked for, answers are taken, also after a crash; resume: it goes on")

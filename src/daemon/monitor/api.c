@@ -139,23 +139,29 @@ static json_t *last_command(const struct trainer_status *t)
                      text(t->control_text));
 }
 
+static json_t *asking(const struct asking *a)
+{
+    return json_pack("{s:s, s:s}", "state", asking_name(a->state), "text", a->text);
+}
+
 static json_t *leading(const struct status *s)
 {
     const struct trainer_status *t = &s->trainer;
     const struct trainer_role_counts *c = &t->counts;
     if (!t->running)
         return json_null();
-    return json_pack("{s:i, s:s, s:s, s:b, s:b, s:o, s:i, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, "
-                     "s:o, s:o, s:o, s:o}",
-                     "round", (int)c->round, "phase", c->phase, "job", job_name(t->job), "paused",
-                     c->paused, "pinned", c->pinned, "window", count(c->window), "window_records",
-                     (int)s->cfg->selection.window_records, "records", count(c->records),
-                     "candidates", count(c->candidates), "held", (int)c->selector.held,
-                     "head_version", count(c->head_version), "served_version",
-                     count(c->served_version), "val0", api_number(t->val0), "labels", labels(s),
-                     "validation", validation(s), "privacy", privacy(&c->privacy),
-                     "restore_seconds", api_number(1e-3 * (double)t->restore_ms), "loss",
-                     api_number(c->learner.last_loss), "last_command", last_command(t));
+    return json_pack(
+        "{s:i, s:s, s:s, s:b, s:b, s:o, s:i, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, "
+        "s:o, s:o, s:o, s:o, s:s, s:o}",
+        "round", (int)c->round, "phase", c->phase, "job", job_name(t->job), "paused", c->paused,
+        "pinned", c->pinned, "window", count(c->window), "window_records",
+        (int)s->cfg->selection.window_records, "records", count(c->records), "candidates",
+        count(c->candidates), "held", (int)c->selector.held, "head_version", count(c->head_version),
+        "served_version", count(c->served_version), "val0", api_number(t->val0), "labels",
+        labels(s), "validation", validation(s), "privacy", privacy(&c->privacy), "restore_seconds",
+        api_number(1e-3 * (double)t->restore_ms), "loss", api_number(c->learner.last_loss),
+        "last_command", last_command(t), "mode",
+        s->cfg->selection.mode == CONFIG_POOL ? "pool" : "stream", "asking", asking(&t->asking));
 }
 
 static json_t *trainer(const struct status *s)

@@ -101,6 +101,8 @@ static void drift(const struct status *s, struct http_reply *out, const struct m
 VALUE(oldest_request, s->trainer.n_requests ? 1e-3 * (double)s->trainer.requests[0].age_ms : 0)
 VALUE(budget, s->cfg->selection.budget ? (double)s->cfg->selection.budget : NONE)
 VALUE(daily_budget, s->cfg->selection.daily_budget ? (double)s->cfg->selection.daily_budget : NONE)
+VALUE(window_full,
+      s->cfg->selection.mode == CONFIG_POOL ? NONE : (double)s->cfg->selection.window_records)
 VALUE(privacy_epsilon,
       s->trainer.counts.privacy.exact ? (double)INFINITY : s->trainer.counts.privacy.epsilon)
 VALUE(validation_age, s->trainer.validation.changed_ms
@@ -134,6 +136,15 @@ static void phase(const struct status *s, struct http_reply *out, const struct m
         char labels[METRICS_LABELS] = "";
         metrics_label(labels, "phase", phases[i]);
         metrics_sample(out, m, labels, strcmp(s->trainer.counts.phase, phases[i]) == 0);
+    }
+}
+
+static void asking(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    for (int i = 0; i < ASKING_STATES; i++) {
+        char labels[METRICS_LABELS] = "";
+        metrics_label(labels, "state", asking_name((enum asking_state)i));
+        metrics_sample(out, m, labels, (int)s->trainer.asking.state == i);
     }
 }
 
@@ -302,6 +313,11 @@ const struct metric metrics_table[] = {
      "1 for the phase of the round: warm-up, collect, label, done."},
     {"fisd_window_records", "gauge", WHEN_LEADING, F(trainer.counts.window),
      "Records of the window so far."},
+    {"fisd_window_full_records", "gauge", WHEN_LEADING, V(window_full),
+     "Records at which a window is full, selection.window_records; absent in mode pool."},
+    {"fisd_asking", "gauge", WHEN_LEADING, W("state", asking),
+     "Whether labels are requested: 1 for goes_on, or for the reason why not (window: the window "
+     "is not full yet)."},
     {"fisd_counted_records_total", "counter", WHEN_LEADING, F(trainer.counts.records),
      "Scored records that this trainer has counted from progress messages."},
     {"fisd_candidates_total", "counter", WHEN_LEADING, F(trainer.counts.candidates),

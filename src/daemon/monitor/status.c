@@ -177,11 +177,9 @@ static void trainer_line(const struct trainer_status *t, char *out, size_t size)
     else if (t->busy)
         snprintf(out, size, "training, round %u, served version %" PRIu64, c->round,
                  c->served_version);
-    else if (c->paused)
-        snprintf(out, size, "paused, round %u, %u labels open", c->round, c->selector.open);
     else
-        snprintf(out, size, "round %u, %s, %u labels open, served version %" PRIu64, c->round,
-                 c->phase, c->selector.open, c->served_version);
+        snprintf(out, size, "asking: %s; %u labels open, served version %" PRIu64, t->asking.text,
+                 c->selector.open, c->served_version);
 }
 
 void status_line(const struct status *s, char *out, size_t size)

@@ -29,7 +29,7 @@ void trainer_host_look(struct trainer_host *h, bool best)
     struct trainer_snapshot *s = &h->shown;
     const struct trainer_role *role = session_role(h->session);
     s->counts = trainer_role_counts(role);
-    trainer_view(role, &s->view);
+    trainer_view(role, context_now().wall_ms, &s->view);
     snprintf(s->control_id, sizeof s->control_id, "%s", s->view.control_id);
     snprintf(s->control_text, sizeof s->control_text, "%s", s->view.control_text);
     s->view.control_id = s->control_id;
@@ -56,6 +56,7 @@ static void show_snapshot(const struct trainer_snapshot *s, uint64_t now_ms,
         .changed_ms = s->changed_ms,
     };
     out->val0 = s->view.val0;
+    out->asking = s->view.asking;
     out->label_age_ms = s->answered_ms ? (int64_t)(now_ms - s->answered_ms) : -1;
     out->control_id = s->control_id;
     out->control_text = s->control_text;

@@ -35,8 +35,9 @@ struct trainer_status {
     uint64_t ledger_entries, ledger_bytes; /* as restored, or followed by a standby */
     struct trainer_validation_status validation;
     double val0;
-    int64_t label_age_ms; /* since the last answer in this process; -1: none came */
-    uint64_t read;        /* messages of candidates, labels and control, whatever became of them */
+    struct asking asking;
+    int64_t label_age_ms;        /* since the last answer in this process; -1: none came */
+    uint64_t read; /* messages of candidates, labels and control, whatever became of them */
     uint64_t dead_labels, dead_offers, dead_commands; /* those of them that were refused */
     const struct dead_counts *dead[3];                /* of these three; NULL: it does not lead */
     uint64_t outstanding;

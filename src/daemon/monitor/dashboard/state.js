@@ -34,8 +34,14 @@ const STATES = [
   labels,
   records,
   ({ status: s }) => !s.ready && say("wait", "Not ready", s.reason),
-  ({ status: s, t }) => say("ok", t && t.job !== "none" ? "Training" : "Running", s.doing),
+  ({ status: s, t }) => say("ok", running(t), s.doing),
 ];
+
+/* And why no label is asked for, when none is. */
+function running(t) {
+  if (t && t.job !== "none") return "Training";
+  return !t || t.asking.state === "goes_on" ? "Running" : `Running; ${t.asking.text}`;
+}
 
 function standby(s) {
   const state = s.trainer.state;
@@ -152,6 +158,8 @@ export function tiles({t, status: s}) {
   if (t) {
     const n = t.labels;
     add("Round", count(t.round), t.job === "none" ? t.phase : `${t.phase}, training`);
+    if (t.mode === "stream" && t.phase !== "done")
+      add("Window", count(t.window), `of ${plural(t.window_records, "record")}`);
     add("Budget left", n.budget ? count(n.budget_left) : "no limit",
       (n.budget ? `of ${plural(n.budget, "label")}` : `${plural(n.asked, "label")} asked for`) +
       (n.daily_budget ? `; today ${count(n.day_asked)} of ${count(n.daily_budget)} asked for` : ""));
