@@ -29,8 +29,10 @@ static int take(struct session *s, const struct session_input *in, struct fis_er
 {
     if (in->event == SESSION_MESSAGE)
         return memory_take(s->memory, (enum memory_topic)in->topic, &in->message, e);
-    if (in->event == SESSION_END)
+    if (in->event == SESSION_END) {
         s->at_end = true;
+        memory_begins(s->memory, in->first);
+    }
     else if (in->recreated || in->lost > 0)
         return fis_fail(e, FIS_ABORT_TXN, "topic %s is not the one it was: all is read again",
                         s->o.topics[in->topic]);

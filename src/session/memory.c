@@ -43,6 +43,8 @@ struct memory {
     uint64_t bytes; /* of the ledger */
     struct wire_trainer_state state;
     bool have_state, not_atomic;
+    bool written;                 /* an entry or a state was taken, with or without a value */
+    int64_t begin;                /* of the ledger; above 0: messages were deleted from it */
     char trouble[FIS_ERROR_TEXT]; /* of the checkpoint; "": none */
     void (*seen)(void *arg, const struct wire_model *v);
     void (*seen_state)(void *arg, const struct wire_trainer_state *s);
@@ -116,11 +118,17 @@ void memory_not_atomic(struct memory *m)
     m->not_atomic = true;
 }
 
+void memory_begins(struct memory *m, int64_t offset)
+{
+    m->begin = offset;
+}
+
 /* ---- taking -------------------------------------------------------------------------------- */
 
 static int remember(struct memory *m, const struct wire_message *msg, struct fis_error *e)
 {
     struct kept *k;
+    m->written = true;
     HASH_FIND(hh, m->ledger, msg->key.data, msg->key.length, k);
     if (k)
         drop(m, k);
@@ -297,14 +305,32 @@ static int check_times(const struct memory *m, const struct wire_trainer_state *
     return rc ? rc : check_newer(m, MEMORY_HEADS, m->head.head.version, head, e);
 }
 
+/* In at_least_once a crash may leave what was sent before the first state. A transaction that was
+ * aborted leaves offsets and nothing else. */
+static int check_new(const struct memory *m, struct fis_error *e)
+{
+    uint64_t entries = HASH_COUNT(m->ledger);
+    if (m->begin <= 0 && (m->not_atomic || !m->written))
+        return 0;
+    return fis_fail(e, FIS_FATAL,
+                    "%s holds %llu entries and no state, but was written before (it begins at "
+                    "offset %lld): messages were deleted. Recreate ledger, heads and models and "
+                    "restore all three from one backup; without one the pipeline starts from the "
+                    "beginning",
+                    m->topics[MEMORY_LEDGER], (unsigned long long)entries,
+                    (long long)(m->begin > 0 ? m->begin : 0));
+}
+
 int memory_conclude(struct memory *m, struct fis_error *e)
 {
     struct wire_ledger_item item;
     struct kept *k;
     m->have_state = false;
     HASH_FIND(hh, m->ledger, wire_ledger_state_key.data, wire_ledger_state_key.length, k);
-    if (!k)
-        return check_times(m, NULL, e);
+    if (!k) {
+        int new = check_times(m, NULL, e);
+        return new ? new : check_new(m, e);
+    }
     int rc = decode(m, k, &m->state_arena, &item, e);
     if (rc == 0)
         rc = check_there(m, &item.state, e);

@@ -35,12 +35,16 @@ void memory_watch(struct memory *m, void (*model)(void *arg, const struct wire_m
  * through and the next one not. Versions then go on behind the newest. */
 void memory_not_atomic(struct memory *m);
 
+/* Where the ledger begins: above 0 when messages were deleted from it. */
+void memory_begins(struct memory *m, int64_t offset);
+
 /* One message, in the order of its topic; only what is committed. FATAL: it cannot be read. */
 int memory_take(struct memory *m, enum memory_topic t, const struct wire_message *msg,
                 struct fis_error *e) FIS_MUST_CHECK;
 
 /* Everything that is there was taken: is there a state, and the head and version that it speaks
- * of? May be called again after more was taken. FATAL: something that was written is not there, or
+ * of? May be called again after more was taken. FATAL: something that was written is not there (a
+ * ledger that was written once and has no state now is not a new one), or
  * heads or models are newer than the ledger, which cannot be: they go out in one transaction. Such
  * topics are of different times, and numbers would be given a second time. */
 int memory_conclude(struct memory *m, struct fis_error *e) FIS_MUST_CHECK;

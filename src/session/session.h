@@ -79,7 +79,8 @@ struct session_input {
     struct wire_message message; /* MESSAGE: a view that lives until the reader's next read */
     int32_t partition;           /* RESET */
     int64_t expected, first;     /* RESET: the offset that was due, -1: none was committed; the one
-                                    that comes next instead */
+                                    that comes next instead. END: `first` is the first topic's
+                                    beginning, as at the last to_end; 0 or less: not known */
     int64_t lost;                /* RESET: messages between them that are gone */
     bool recreated;              /* RESET: this is another topic of the same name */
 };

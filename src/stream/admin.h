@@ -3,6 +3,7 @@
 #define STREAM_ADMIN_H
 
 #include "stream/client.h"
+#include "stream/topics.h"
 
 struct stream_admin {
     struct stream_link link; /* first: it is the opaque of rk */
@@ -26,5 +27,10 @@ rd_kafka_AdminOptions_t *stream_admin_options(const struct stream_admin *a, rd_k
  * broker does not know the request: STREAM_TOPICS_UNSUPPORTED. RETRY: no broker in time. */
 int stream_admin_wait(struct stream_admin *a, const char *what, rd_kafka_event_t **out,
                       struct fis_error *e) FIS_MUST_CHECK;
+
+/* Settings of all these topics, by one request. 0 also where a broker refuses to describe them:
+ * look at `known`. STREAM_TOPICS_UNSUPPORTED. RETRY: no broker in time. */
+int stream_topics_describe(struct stream_admin *a, const char *const *names, size_t count,
+                           struct stream_topic_settings *out, struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

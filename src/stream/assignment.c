@@ -49,7 +49,7 @@ bool stream_consumer_own(struct stream_consumer *c, uint32_t topic, int32_t part
         return false;
     c->owned[c->owned_count] = (struct stream_partition){topic, partition};
     c->positions[c->owned_count] =
-        (struct stream_position){.next = -1, .goal = -1, .unsettled = true};
+        (struct stream_position){.next = -1, .goal = -1, .begin = -1, .unsettled = true};
     c->unsettled = true;
     c->owned_count++;
     return true;

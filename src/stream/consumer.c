@@ -404,6 +404,7 @@ bool stream_consumer_event(struct stream_consumer *c, struct stream_consumer_eve
         return true;
     } else if (c->end && !c->end_told) {
         ev->kind = STREAM_END;
+        ev->begin = c->positions[0].begin; /* a reader's come in the order of its topics */
         c->end_told = true;
     } else {
         return false;

@@ -128,6 +128,7 @@ struct stream_consumer_event {
      * `lost_messages` is 0. */
     int64_t wanted, first, lost_messages;
     bool recreated;
+    int64_t begin; /* END: the first offset of the first topic's partition 0; -1: not asked for */
 };
 
 /* Starts; does not wait for a broker. INPUT: a bad option or property. */

@@ -20,6 +20,7 @@
 struct stream_position {
     int64_t next;   /* -1: nothing read and the end not seen yet */
     int64_t goal;   /* of to_end; -1: the end, wherever it is first seen */
+    int64_t begin;  /* known with the goal, else -1 */
     int64_t wanted; /* gone: what should have come next, -1 unknown; then the RESET's */
     int64_t first, lost, eof_offset;
     bool ended;     /* the goal was reached */

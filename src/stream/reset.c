@@ -109,6 +109,7 @@ static void take_goals(struct stream_consumer *c)
         const struct stream_range *r = &c->ends.list[k];
         uint32_t i = stream_consumer_find(c, r->topic, r->partition);
         if (i < c->owned_count) {
+            c->positions[i].begin = r->low;
             c->positions[i].goal = r->high;
             c->positions[i].ended = c->positions[i].next >= r->high;
         }

@@ -2,9 +2,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "fis/mem.h"
 #include "stream/admin.h"
+
+#define MADE_TRIES 20
+#define MADE_PAUSE_MS 100
 
 static const char *policy_name(enum stream_cleanup c)
 {
@@ -146,7 +150,7 @@ static int check_partitions(struct stream_admin *a, const struct stream_topic *t
     const struct rd_kafka_metadata_topic *topic = m->topic_cnt ? &m->topics[0] : NULL;
     char text[96];
     if (!topic || topic->err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {
-        r->differs = true;
+        r->differs = r->missing = true;
         note(r, "does not exist");
     } else if (topic->err) {
         r->differs = true;
@@ -165,69 +169,115 @@ static int check_partitions(struct stream_admin *a, const struct stream_topic *t
     return 0;
 }
 
-static void compare_policy(const rd_kafka_ConfigResource_t *resource, const struct stream_topic *t,
-                           struct stream_topic_report *r)
+bool stream_topic_kept_otherwise(const struct stream_topic *t, const struct stream_topic_report *r)
 {
-    size_t n;
+    return r->exists && r->kept.known && t->cleanup != STREAM_CLEANUP_ANY &&
+           strcmp(r->kept.cleanup, policy_name(t->cleanup)) != 0;
+}
+
+static bool other_limit(const struct stream_topic *t, const struct stream_topic_settings *kept)
+{
+    return kept->max_message_bytes > 0 && kept->max_message_bytes < t->max_message_bytes;
+}
+
+/* Compaction keeps the newest of each key for ever; "compact,delete" does not. */
+static void compare(const struct stream_topic *t, struct stream_topic_report *r)
+{
     char text[128];
-    const rd_kafka_ConfigEntry_t **entries = rd_kafka_ConfigResource_configs(resource, &n);
-    if (rd_kafka_ConfigResource_error(resource)) {
-        snprintf(text, sizeof text, "cleanup.policy cannot be read: %s",
-                 rd_kafka_err2str(rd_kafka_ConfigResource_error(resource)));
-        note(r, text);
+    const struct stream_topic_settings *kept = &r->kept;
+    if (!kept->known) {
+        note(r, "its settings cannot be read");
+        note(r, kept->why);
         return;
     }
-    for (size_t i = 0; i < n; i++) {
-        const char *value = rd_kafka_ConfigEntry_value(entries[i]);
-        if (strcmp(rd_kafka_ConfigEntry_name(entries[i]), "cleanup.policy") == 0 &&
-            strcmp(value ? value : "", policy_name(t->cleanup)) != 0) {
-            r->differs = true;
-            snprintf(text, sizeof text, "cleanup.policy is %s, expected "
-                                        "%s", value ? value : "unset",
-                     policy_name(t->cleanup));
-            note(r, text);
-        }
+    if (stream_topic_kept_otherwise(t, r)) {
+        r->differs = true;
+        r->loses = t->cleanup == STREAM_CLEANUP_COMPACT && (t->state || stream_topic_deletes(kept));
+        snprintf(text, sizeof text, "cleanup.policy is %s, expected %s", kept->cleanup,
+                 policy_name(t->cleanup));
+        note(r, text);
+    }
+    if (other_limit(t, kept)) {
+        r->differs = true;
+        snprintf(text, sizeof text, "max.message.bytes is %lld, expected %lld",
+                 (long long)kept->max_message_bytes, (long long)t->max_message_bytes);
+        note(r, text);
     }
 }
 
-static int check_policy(struct stream_admin *a, const struct stream_topic *t,
-                        struct stream_topic_report *r, struct fis_error *e)
+static int check_settings(struct stream_admin *a, const struct stream_topic *topics, size_t count,
+                          struct stream_topic_report *reports, struct fis_error *e)
 {
-    rd_kafka_ConfigResource_t *resource =
-        rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, t->name);
-    rd_kafka_AdminOptions_t *o = stream_admin_options(a, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS);
-    rd_kafka_DescribeConfigs(a->rk, &resource, 1, o, a->queue);
-    rd_kafka_AdminOptions_destroy(o);
-    rd_kafka_ConfigResource_destroy(resource);
-    rd_kafka_event_t *ev;
-    int rc = stream_admin_wait(a, "describe topics", &ev, e);
-    if (rc)
-        return rc;
-    size_t n;
-    const rd_kafka_ConfigResource_t **list =
-        rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(ev), &n);
-    if (n == 1)
-        compare_policy(list[0], t, r);
-    rd_kafka_event_destroy(ev);
-    return 0;
+    const char **names = fis_calloc(count ? count : 1, sizeof *names);
+    struct stream_topic_settings *kept = fis_calloc(count ? count : 1, sizeof *kept);
+    int rc = names && kept ? 0 : fis_fail(e, FIS_NOMEM, "kafka topics: out of memory");
+    for (size_t i = 0; !rc && i < count; i++)
+        names[i] = topics[i].name;
+    if (!rc)
+        rc = stream_topics_describe(a, names, count, kept, e);
+    for (size_t i = 0; !rc && i < count; i++) {
+        reports[i].kept = kept[i];
+        if (reports[i].exists)
+            compare(&topics[i], &reports[i]);
+    }
+    fis_free(names);
+    fis_free(kept);
+    return rc;
+}
+
+static int check_all(struct stream_admin *a, const struct stream_topic *topics, size_t count,
+                     struct stream_topic_report *reports, struct fis_error *e)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && i < count; i++) {
+        reports[i] = (struct stream_topic_report){.created = reports[i].created};
+        rc = check_partitions(a, &topics[i], &reports[i], e);
+    }
+    if (!rc)
+        rc = stream_admin_ready(a, e);
+    return rc ? rc : check_settings(a, topics, count, reports, e);
+}
+
+static bool unknown_yet(const struct stream_topic_report *reports, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (reports[i].created && (!reports[i].exists || !reports[i].kept.known))
+            return true;
+    return false;
 }
 
 int stream_topics_check(const struct stream_client *client, const struct stream_topic *topics,
                         size_t count, int timeout_ms, struct stream_topic_report *reports,
                         struct fis_error *e)
 {
-    clear(reports, count);
+    const struct timespec pause = {0, MADE_PAUSE_MS * 1000000L};
     struct stream_admin a;
     int rc = stream_admin_open(&a, client, timeout_ms, e);
     if (rc)
         return rc;
-    for (size_t i = 0; !rc && i < count; i++)
-        rc = check_partitions(&a, &topics[i], &reports[i], e);
-    if (!rc)
-        rc = stream_admin_ready(&a, e);
-    for (size_t i = 0; !rc && i < count; i++)
-        if (reports[i].exists && topics[i].cleanup != STREAM_CLEANUP_ANY)
-            rc = check_policy(&a, &topics[i], &reports[i], e);
+    for (int tries = 0; tries < MADE_TRIES; tries++) {
+        rc = check_all(&a, topics, count, reports, e);
+        if (rc || !unknown_yet(reports, count))
+            break;
+        nanosleep(&pause, NULL);
+    }
     stream_admin_close(&a);
     return rc;
+}
+
+void stream_topic_command(const struct stream_topic *t, const struct stream_topic_report *r,
+                          const char *where, char *text, size_t size)
+{
+    bool policy = stream_topic_kept_otherwise(t, r), limit = other_limit(t, &r->kept);
+    size_t n = 0;
+    text[0] = 0;
+    if (!r->exists || (!policy && !limit))
+        return;
+    n += (size_t)snprintf(text, size,
+                          "kafka-configs.sh --bootstrap-server %s --alter --entity-type topics "
+                          "--entity-name %s --add-config %s%s%s",
+                          where, t->name, policy ? "cleanup.policy=" : "",
+                          policy ? policy_name(t->cleanup) : "", policy && limit ? "," : "");
+    if (limit && n < size)
+        snprintf(text + n, size - n, "max.message.bytes=%lld", (long long)t->max_message_bytes);
 }

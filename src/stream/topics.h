@@ -15,9 +15,10 @@ struct stream_topic {
     int32_t partitions;  /* create: -1 is the broker's default. check: -1 is any */
     int16_t replication; /* create: -1 is the broker's default. Not checked */
     enum stream_cleanup cleanup;
+    bool state;       /* check: it holds a memory, which compaction alone keeps */
     bool broker_time; /* create: the broker stamps messages, whatever the writer's clock says. Not
                          checked */
-    int64_t max_message_bytes;            /* create: 0 is the broker's default. Not checked */
+    int64_t max_message_bytes;            /* create: 0 is the broker's default. check: at least */
     const struct stream_property *config; /* more topic configuration, for create */
     size_t config_count;
 };
@@ -27,12 +28,26 @@ struct stream_topic {
 
 #define STREAM_TOPIC_TEXT 200
 
+/* How a topic is kept, as the broker describes it. Retention: -1 is without end. */
+struct stream_topic_settings {
+    bool known;       /* else `why` not: no such topic, no right to ask, an embedded broker */
+    char cleanup[32]; /* cleanup.policy, as it is written: "compact", "compact,delete" … */
+    int64_t retention_ms, retention_bytes;
+    int64_t max_message_bytes;
+    char why[FIS_ERROR_TEXT];
+};
+/* Messages are deleted by age or size, whatever their keys. */
+bool stream_topic_deletes(const struct stream_topic_settings *s);
+
 struct stream_topic_report {
     bool exists;
-    bool created;                 /* by this call */
-    bool differs;                 /* check: what exists is not what is needed */
-    int32_t partitions;           /* check: what is there; 0 when it does not exist */
-    char text[STREAM_TOPIC_TEXT]; /* one line, "" when all is well */
+    bool missing;                      /* check: a broker answers that there is no such topic */
+    bool created;                      /* by this call */
+    bool differs;                      /* check: what exists is not what is needed */
+    bool loses;                        /* check: what has to stay is deleted in time */
+    int32_t partitions;                /* check: what is there; 0 when it does not exist */
+    struct stream_topic_settings kept; /* check */
+    char text[STREAM_TOPIC_TEXT];      /* one line, "" when all is well */
 };
 
 /* Creates what is missing; a topic that exists is left alone. One report per topic, also on
@@ -42,16 +57,20 @@ int stream_topics_create(const struct stream_client *client, const struct stream
                          size_t count, int timeout_ms, struct stream_topic_report *reports,
                          struct fis_error *e) FIS_MUST_CHECK;
 
-/* Compares partitions and cleanup.policy. 0 also when they differ: read the reports.
- * STREAM_TOPICS_UNSUPPORTED: partitions were compared, cleanup.policy could not be. */
+/* Compares partitions, cleanup.policy and max.message.bytes. 0 also when they differ: read the
+ * reports. They are all-zero, or those of stream_topics_create: what it made is waited for, since a
+ * broker may know of it some time after another. STREAM_TOPICS_UNSUPPORTED: only partitions could
+ * be compared. */
 int stream_topics_check(const struct stream_client *client, const struct stream_topic *topics,
                         size_t count, int timeout_ms, struct stream_topic_report *reports,
                         struct fis_error *e) FIS_MUST_CHECK;
 
-/* max.message.bytes of each topic; 0 where it cannot be known: no such topic, asking is not
- * allowed, an embedded broker. RETRY: no broker in time. */
-int stream_topics_limits(const struct stream_client *client, const char *const *names, size_t count,
-                         int timeout_ms, int64_t *limits, struct fis_error *e) FIS_MUST_CHECK;
+/* It exists with another cleanup.policy than it should. */
+bool stream_topic_kept_otherwise(const struct stream_topic *t, const struct stream_topic_report *r);
+/* The command that sets what differs: text of `size`, "" when no setting does. `where`: the
+ * brokers' address. */
+void stream_topic_command(const struct stream_topic *t, const struct stream_topic_report *r,
+                          const char *where, char *text, size_t size);
 
 /* Messages that the group has not committed yet in the topic: sum over partitions of end -
  * committed (or - beginning, when nothing is committed). Asks the broker. */

@@ -126,7 +126,7 @@ static void dead_broker_topics(void **state)
     const struct stream_client client = {.properties = p, .property_count = 1};
     const struct stream_topic t = {
         .name = "t", .partitions = 1, .replication = 1, .cleanup = STREAM_CLEANUP_DELETE};
-    struct stream_topic_report r;
+    struct stream_topic_report r = {0};
     struct fis_error e;
     int64_t lag = 77;
     int64_t start = kit_now();
@@ -194,7 +194,7 @@ static void admin_is_unsupported(void **state)
     const struct stream_client client = {.properties = p, .property_count = 1};
     const struct stream_topic t = {
         .name = "there", .partitions = 4, .replication = 1, .cleanup = STREAM_CLEANUP_COMPACT};
-    struct stream_topic_report r;
+    struct stream_topic_report r = {0};
     assert_int_equal(stream_topics_create(&client, &t, 1, 5000, &r, &e), STREAM_TOPICS_UNSUPPORTED);
     assert_int_equal(stream_topics_check(&client, &t, 1, 5000, &r, &e), STREAM_TOPICS_UNSUPPORTED);
     assert_true(r.exists && r.differs);

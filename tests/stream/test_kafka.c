@@ -22,7 +22,7 @@ static void topics(void **state)
          .config = more,
          .config_count = 1},
         {.name = b, .partitions = 1, .replication = 1, .cleanup = STREAM_CLEANUP_COMPACT}};
-    struct stream_topic_report r[2];
+    struct stream_topic_report r[2] = {0};
     KIT_OK(stream_topics_check(&client, t, 2, WAIT_MS, r, &kit_e));
     assert_true(!r[0].exists && r[0].differs);
     assert_string_equal(r[0].text, "does not exist");

@@ -253,7 +253,7 @@ static bool topic_is_gone(const char *at, const char *topic)
     const struct stream_property p[] = {{"bootstrap.servers", at}};
     const struct stream_client client = {.properties = p, .property_count = 1};
     const struct stream_topic t = {.name = topic, .partitions = -1};
-    struct stream_topic_report r;
+    struct stream_topic_report r = {0};
     KIT_OK(stream_topics_check(&client, &t, 1, WAIT_MS, &r, &kit_e));
     return !r.exists;
 }

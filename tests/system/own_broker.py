@@ -108,6 +108,19 @@ def tool(name, *arguments, file=None):
     return r.stdout
 
 
+def set_topics(setting, value, *topics):
+    """A topic's setting, of several at once: IncrementalAlterConfigs, version 0."""
+    each = b"".join(struct.pack(">b", 2) + _text(t) + struct.pack(">i", 1) + _text(setting)
+                    + b"\0" + _text(value) for t in topics)
+    answer = _ask(struct.pack(">hhi", 44, 0, 7) + _text("test") + struct.pack(">i", len(topics))
+                  + each + b"\0")
+    at = 8
+    for t in topics:
+        error, length = struct.unpack(">hh", answer[at:at + 4])
+        assert error == 0, f"IncrementalAlterConfigs: error {error} for {t}"
+        at += 4 + max(length, 0) + 1 + 2 + len(t)
+
+
 def delete_records(topic, partition, before):
     """As retention does: everything before that offset is gone."""
     tool("DeleteRecordsCommand", "--offset-json-file", "FILE", file=json.dumps(

@@ -7,8 +7,8 @@ import re
 import signal
 import time
 
-from fisd_test import ENDLESS, Pipeline, fields, main, people, record_json, same, t_config, test, wait
-from own_broker import delete_records, delete_topic
+from fisd_test import ENDLESS, Pipeline, fields, has, main, people, record_json, same, t_config, test, wait
+from own_broker import delete_records, delete_topic, set_topics, tool
 
 ROWS = list(people(8000, 3))
 TRUTH = {r["id"]: r["hired"] for r in ROWS}
@@ -145,6 +145,67 @@ def _():
         wait(lambda: len(used(p)) == 20, "4 labels of the new topic", alive=p.alive)
         answer(p, ids[20:])
         wait_version(p, 2)
+
+
+MEMORY = ("ledger", "heads", "models")
+
+
+def refused(p, *parts):
+    """A start that ends with status 1; its reason."""
+    since = len(p.log())
+    p.start(ready=None)
+    same(p.ended(), 1, "exit status")
+    reason = re.search(r"failed role=\w+ reason=\"(.*)\"$", p.log()[since:], re.M).group(1)
+    has(reason, *parts)
+    return reason
+
+
+@test("topics that delete what has to stay: named with the command that sets them, and no start "
+      "until it was run")
+def _():
+    with Pipeline(config(budget=64)) as p:
+        ledger, heads, models = (p.topic(t) for t in MEMORY)
+        set_topics("cleanup.policy", "delete", ledger)
+        set_topics("retention.ms", "60000", ledger)
+        set_topics("cleanup.policy", "compact,delete", heads)
+        r = p.fisctl("topics", "create")
+        same(r.returncode, 1, r.stdout)
+        has(r.stdout, "cleanup.policy is delete, expected compact",
+            "cleanup.policy is compact,delete, expected compact")
+        commands = [line for line in r.stdout.split("\n") if line.startswith("kafka-configs.sh ")]
+        same(len(commands), 2, r.stdout)
+        refused(p, f"topic {heads} has cleanup.policy=compact,delete", commands[0])
+        has(p.log(), f"topic name={ledger} cleanup=delete retention_ms=60000 command=", commands[1])
+        for command in commands:
+            tool("ConfigCommand", *command.split()[3:])
+        same(p.fisctl("topics", "check").returncode, 0, "fisctl topics check")
+        p.start()
+
+
+@test("a ledger whose messages were deleted is no new one")
+def _():
+    with Pipeline(config(budget=64)) as p:
+        p.start()
+        feed(p, 0, 500)
+        wait(lambda: len(asked(p)[0]) == 32, "requests", alive=p.alive)
+        same(p.stop(), 0, "exit status")
+        topics = [p.topic(t) for t in MEMORY]
+        set_topics("cleanup.policy", "compact,delete", *topics)
+        for topic in topics:
+            delete_records(topic, 0, -1)
+        set_topics("cleanup.policy", "compact", *topics)
+        refused(p, topics[0], "written before", "restore all three from one backup")
+        same(len(asked(p)[0]), 32, "requests")
+
+
+@test("topics that are not there and are not to be created are waited for, and named")
+def _():
+    with Pipeline(config(budget=64), topics=False) as p:
+        p.config["topics"]["create"] = False
+        p.save()
+        p.start(ready=f"topic {p.topic('heads')} does not exist|topic {p.topic('ledger')} does not exist")
+        p.make_topics()
+        p.wait_log(r" version version=1 ")
 
 
 if __name__ == "__main__":

@@ -109,8 +109,11 @@ def _():
 
         check_no_password(trainer.log(), scorer.log(), r.stdout, r.stderr)
         for n in (trainer, scorer):
-            for line in n.log().splitlines():
-                assert "uthorization" not in line, f"more rights are needed: {line}"
+            # Not being able to look at how topics are kept is a warning, and no reason to stop.
+            lines = [x for x in n.log().splitlines() if "uthorization" in x]
+            kept = [x for x in lines if " warn topic name=" in x and "DescribeConfigs" in x]
+            same(lines, kept, "more rights are needed")
+            same(len(kept), 3 if n is trainer else 0, "topics whose cleanup.policy is not known")
             shown = subprocess.run([FISD, "--print-config", "--effective", n.config_path], text=True,
                                    capture_output=True, timeout=30)
             same(shown.returncode, 0, shown.stderr)

@@ -7,8 +7,6 @@
 #include "stream/topics.h"
 
 #define ADMIN_TIMEOUT_MS 5000
-#define MADE_TRIES 20
-#define MADE_PAUSE_MS 100
 /* Kafka's own, of a topic that does not say. */
 #define USUAL_LIMIT ((size_t)1000000)
 /* What is put around a record, columns and classes aside: ids, names, scores, Kafka's framing. */
@@ -23,61 +21,60 @@ struct topics_job {
     struct stream_topic topics[CONFIG_TOPICS_MAX];
     struct stream_topic_report reports[CONFIG_TOPICS_MAX];
     const char *limited[LIMITS];
-    int64_t limits[LIMITS];
     uint32_t count;
     enum { RUNNING, RAN, DONE } state;
     int rc;
     struct fis_error error;
 };
 
+static const struct stream_topic_report *report_of(const struct topics_job *t, const char *name)
+{
+    for (uint32_t i = 0; i < t->count; i++)
+        if (strcmp(t->topics[i].name, name) == 0)
+            return &t->reports[i];
+    return NULL;
+}
+
 /* Its order is that of the labels; and who owns its one partition leads. */
 static int check_ledger(struct topics_job *t)
 {
-    struct stream_topic ledger = {.name = t->ctx->cfg->topics.ledger, .partitions = 1};
-    struct stream_topic_report report;
-    int rc = stream_topics_check(&t->client, &ledger, 1, ADMIN_TIMEOUT_MS, &report, &t->error);
-    if (rc < 0 || report.partitions <= 1)
-        return rc < 0 ? rc : 0;
+    const char *ledger = t->ctx->cfg->topics.ledger;
+    int partitions = (int)report_of(t, ledger)->partitions;
+    if (partitions <= 1)
+        return 0;
     return fis_fail(&t->error, FIS_FATAL,
                     "topic %s has %d partitions, and may have one only: recreate it with one, "
                     "or let fisd create it (topics.create)",
-                    ledger.name, (int)report.partitions);
+                    ledger, partitions);
 }
 
-static bool just_made(const struct topics_job *t, const char *name)
+/* Without them nothing is remembered; a broker may create them on its own when they are first
+ * written to, and then with another policy. */
+static int check_state_topics(struct topics_job *t)
 {
     for (uint32_t i = 0; i < t->count; i++)
-        if (t->reports[i].created && strcmp(t->topics[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* A broker may know of a topic some time after another has made it. */
-static int find_limits(struct topics_job *t)
-{
-    for (int tries = 0;; tries++) {
-        int rc = stream_topics_limits(&t->client, t->limited, LIMITS, ADMIN_TIMEOUT_MS, t->limits,
-                                      &t->error);
-        bool untold = false;
-        for (int k = 0; k < LIMITS; k++)
-            untold |= t->limits[k] == 0 && just_made(t, t->limited[k]);
-        if (rc < 0 || !untold || tries == MADE_TRIES)
-            return rc;
-        uv_sleep(MADE_PAUSE_MS);
-    }
+        if (t->topics[i].state && t->reports[i].missing)
+            return fis_fail(&t->error, FIS_RETRY,
+                            "topic %s does not exist (topics.create is off): fisctl topics create",
+                            t->topics[i].name);
+    return 0;
 }
 
 static void run(void *arg)
 {
     struct topics_job *t = arg;
+    memset(t->reports, 0, sizeof t->reports);
     t->rc = 0;
     if (t->ctx->cfg->topics.create)
         t->rc = stream_topics_create(&t->client, t->topics, t->count, ADMIN_TIMEOUT_MS, t->reports,
                                      &t->error);
     if (t->rc >= 0)
+        t->rc = stream_topics_check(&t->client, t->topics, t->count, ADMIN_TIMEOUT_MS, t->reports,
+                                    &t->error);
+    if (t->rc >= 0)
         t->rc = check_ledger(t);
     if (t->rc == 0)
-        t->rc = find_limits(t);
+        t->rc = check_state_topics(t);
 }
 
 static void ran(void *arg)
@@ -113,6 +110,7 @@ int topics_job_start(struct topics_job **out, struct context *ctx, struct fis_er
             .partitions = (int32_t)list[i].partitions,
             .replication = (int16_t)list[i].replication,
             .cleanup = list[i].compact ? STREAM_CLEANUP_COMPACT : STREAM_CLEANUP_DELETE,
+            .state = list[i].compact && !list[i].yours,
             /* Kafka refuses what is stamped an hour ahead, and a clock may be wrong by more. */
             .broker_time = !list[i].yours,
             .max_message_bytes = (int64_t)list[i].max_message_bytes,
@@ -127,7 +125,8 @@ static size_t limit_of(const struct topics_job *t, int which)
 {
     const char *own =
         stream_property_find(t->ctx->properties, t->ctx->property_count, "message.max.bytes");
-    size_t limit = t->limits[which] > 0 ? (size_t)t->limits[which] : USUAL_LIMIT;
+    int64_t there = report_of(t, t->limited[which])->kept.max_message_bytes;
+    size_t limit = there > 0 ? (size_t)there : USUAL_LIMIT;
     size_t mine = own ? strtoull(own, NULL, 10) : SIZE_MAX;
     return mine < limit ? mine : limit;
 }
@@ -148,7 +147,50 @@ static void limit_records(struct topics_job *t, int which)
              "records.max_bytes=%zu in_force=%zu text=\"topic %s %s messages of %zu bytes at "
              "most (max.message.bytes): larger records go to the dead-letter topic\"",
              (size_t)cfg->records.max_bytes, room, t->limited[which],
-             t->limits[which] > 0 ? "takes" : "does not say, and is thought to take,", limit);
+             report_of(t, t->limited[which])->kept.max_message_bytes > 0
+                 ? "takes"
+                 : "does not say, and is thought to take,",
+             limit);
+}
+
+static const char *brokers(const struct topics_job *t)
+{
+    const char *where =
+        stream_property_find(t->ctx->properties, t->ctx->property_count, "bootstrap.servers");
+    return where ? where : "a broker";
+}
+
+/* One line for each topic that is not kept as it has to be; returns how many lose what they hold.
+ */
+static uint32_t say_kept(const struct topics_job *t, struct fis_error *e)
+{
+    char command[FIS_ERROR_TEXT];
+    uint32_t losing = 0;
+    bool trainer = (t->ctx->cfg->roles & CONFIG_TRAINER) != 0;
+    for (uint32_t i = 0; i < t->count; i++) {
+        const struct stream_topic *topic = &t->topics[i];
+        const struct stream_topic_report *r = &t->reports[i];
+        stream_topic_command(topic, r, brokers(t), command, sizeof command);
+        if (r->loses) {
+            log_line(LOG_LEVEL_ERROR, "topic",
+                     "name=%s cleanup=%s retention_ms=%lld command=\"%s\"", topic->name,
+                     r->kept.cleanup, (long long)r->kept.retention_ms, command);
+            if (!losing++)
+                fis_fail(e, FIS_FATAL,
+                         "topic %s has cleanup.policy=%s and would lose what has to stay; set "
+                         "compact: %s",
+                         topic->name, r->kept.cleanup, command);
+        } else if (stream_topic_kept_otherwise(topic, r) && topic->broker_time) {
+            log_line(LOG_LEVEL_WARN, "topic", "name=%s cleanup=%s command=\"%s\"", topic->name,
+                     r->kept.cleanup, command);
+        } else if (trainer && topic->state && !r->kept.known) {
+            log_line(LOG_LEVEL_WARN, "topic",
+                     "name=%s reason=\"%s\" text=\"whether its cleanup.policy is compact cannot be "
+                     "checked: allow DescribeConfigs, or look with kafka-configs.sh\"",
+                     topic->name, r->kept.why);
+        }
+    }
+    return losing;
 }
 
 int topics_job_turn(struct topics_job *t, struct fis_error *e)
@@ -156,9 +198,7 @@ int topics_job_turn(struct topics_job *t, struct fis_error *e)
     if (t->state != RAN)
         return t->state == DONE;
     if (t->rc < 0 && t->error.kind == FIS_RETRY) {
-        const char *where =
-            stream_property_find(t->ctx->properties, t->ctx->property_count, "bootstrap.servers");
-        fis_error_prefix(&t->error, "waiting for %s", where ? where : "a broker");
+        fis_error_prefix(&t->error, "waiting for %s", brokers(t));
         context_trouble(t->ctx, "topics", &t->error);
         submit(t);
         return 0;
@@ -171,6 +211,8 @@ int topics_job_turn(struct topics_job *t, struct fis_error *e)
         if (t->reports[i].created)
             log_line(LOG_LEVEL_INFO, "topic", "created=%s partitions=%d", t->topics[i].name,
                      (int)t->topics[i].partitions);
+    if (say_kept(t, e) > 0)
+        return -1;
     limit_records(t, CANDIDATES);
     limit_records(t, LABEL_REQUESTS);
     limit_records(t, LEDGER);

@@ -88,6 +88,7 @@ static int event(struct kafka_reader *r, const struct stream_consumer_event *ev,
     case STREAM_END:
         in->event = SESSION_END;
         in->topic = r->o.first;
+        in->first = ev->begin;
         return 1;
     case STREAM_RESET:
         in->event = SESSION_RESET;

@@ -22,7 +22,7 @@ void make_topic(const char *at, const char *name, int32_t partitions, enum strea
     const struct stream_client client = {.properties = p, .property_count = 1};
     const struct stream_topic t = {
         .name = name, .partitions = partitions, .replication = 1, .cleanup = cleanup};
-    struct stream_topic_report r;
+    struct stream_topic_report r = {0};
     KIT_OK(stream_topics_create(&client, &t, 1, WAIT_MS, &r, &kit_e));
     assert_true(r.exists);
 }
