@@ -8,6 +8,13 @@
  * value cannot swamp a network. numeric, none: as it is; missing -> 0. categorical: one-hot over
  * the categories seen (sorted by bytes), one "unseen" slot, one "missing" slot.
  *
+ * numeric, logit or probability: the score of a model in production, the base (fis/network.h). Such
+ *   columns are the last ones, all of one scale: one with two classes, the log odds or probability
+ *   of the second; else one per class. They become the base's margins / FIS_MARGIN_SCALE: of one
+ *   column its log odds, of several their logits (or logarithms) less the largest. A probability
+ *   is taken as FIS_PROBABILITY_MIN to 1 - FIS_PROBABILITY_MIN, and a margin as -FIS_MARGIN_MAX to
+ *   FIS_MARGIN_MAX: neither changes what is predicted. INPUT: missing, or no probability.
+ *
  * Thread: immutable after fitting. Owns: copies of all names.
  */
 #ifndef FIS_ENCODER_H
@@ -23,9 +30,16 @@ extern "C" {
 #endif
 
 #define FIS_ENCODER_CLIP 50.0f
+#define FIS_MARGIN_MAX 30.0
+#define FIS_PROBABILITY_MIN 1e-6 /* also how far beyond 0 and 1 one may be by rounding */
 
 enum fis_column_type { FIS_NUMERIC = 1, FIS_CATEGORICAL };
-enum fis_column_scale { FIS_SCALE_STANDARD = 1, FIS_SCALE_NONE };
+enum fis_column_scale {
+    FIS_SCALE_STANDARD = 1,
+    FIS_SCALE_NONE,
+    FIS_SCALE_LOGIT,
+    FIS_SCALE_PROBABILITY
+};
 
 struct fis_column {
     const char *name;
@@ -42,8 +56,8 @@ struct fis_value {
     size_t length;
 };
 
-/* Whether a column can have this value, whatever it was fitted on; missing is fine. INPUT names the
- * column, what was found and what is expected. */
+/* Whether a column can have this value, whatever it was fitted on; missing is fine, but not in a
+ * base's. INPUT names the column, what was found and what is expected. */
 int fis_column_check(const struct fis_column *c, const struct fis_value *v,
                      struct fis_error *e) FIS_MUST_CHECK;
 
@@ -63,6 +77,7 @@ uint32_t fis_encoder_columns(const struct fis_encoder *enc);
 const struct fis_column *fis_encoder_column(const struct fis_encoder *enc, uint32_t i);
 int fis_encoder_find(const struct fis_encoder *enc, const char *name, size_t length); /* or -1 */
 uint32_t fis_encoder_dimension(const struct fis_encoder *enc);                        /* d */
+uint32_t fis_encoder_margins(const struct fis_encoder *enc); /* of d, the last; 0: no base */
 /* "age", "job=clerk", "job=(unseen)", "job=(missing)"; into buf, returns the length needed. */
 size_t fis_encoder_feature_name(const struct fis_encoder *enc, uint32_t feature, char *buf,
                                 size_t size);
@@ -82,7 +97,8 @@ int fis_encoder_encode_packed(const struct fis_encoder *enc, const void *values,
 
 /* The same of a row that is mostly 0: its n finite values at rising columns become the list of its
  * features, scaled columns among them whose value was 0; how many. index, value: room for all
- * columns. fis_encoder_lists: whether columns are features one by one, and few are scaled. */
+ * columns. fis_encoder_lists: whether columns are features one by one, few are scaled, and none is
+ * a base's. */
 int fis_encoder_lists(const struct fis_encoder *enc);
 uint32_t fis_encoder_encode_list(const struct fis_encoder *enc, uint32_t *index, float *value,
                                  uint32_t n);

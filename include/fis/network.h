@@ -7,6 +7,13 @@
  * biases b [outputs]; z = a W + b with a row vector a. A gradient or a direction has the shape of
  * the slab. Batches are row-major: X is [n][d], logits are [n][K].
  *
+ * Margins: logits of a model below the network (the base), which the network corrects. They come
+ * as the last inputs of each row, divided by FIS_MARGIN_SCALE, and are added to the logits:
+ *     logits = base + network([features, base / FIS_MARGIN_SCALE]).
+ * With two classes one margin is the log odds of class 1; with more there is one for each class.
+ * No gradient reaches them, as they are part of the row. The last layer then begins at 0, so that
+ * an untrained network is the base, to the bit.
+ *
  * Thread: all functions are pure; a scratch belongs to one caller at a time. Owns: nothing.
  */
 #ifndef FIS_NETWORK_H
@@ -30,11 +37,19 @@ extern "C" {
 struct fis_shape {
     uint32_t n_layers;                  /* 1 (logistic regression) .. FIS_MAX_LAYERS */
     uint32_t width[FIS_MAX_LAYERS + 1]; /* width[0] = d, width[n_layers] = K */
+    uint32_t margins;                   /* of the d inputs; 0: no base */
 };
+
+/* A power of two, so that a margin passes through a feature without loss. */
+#define FIS_MARGIN_SCALE 4.0f
 
 /* INPUT when a width is 0 or over 2^20, K < 2 or K > FIS_MAX_CLASSES, or too many layers. */
 int fis_shape_init(struct fis_shape *shape, uint32_t d, const uint32_t *hidden, uint32_t n_hidden,
                    uint32_t classes, struct fis_error *e) FIS_MUST_CHECK;
+/* Gives the shape a base. INPUT: `margins` is neither 0 nor 1 for two classes and K for more, or
+ * there is no input beside them. */
+int fis_shape_set_margins(struct fis_shape *shape, uint32_t margins,
+                          struct fis_error *e) FIS_MUST_CHECK;
 size_t fis_shape_params(const struct fis_shape *shape);
 size_t fis_shape_offset(const struct fis_shape *shape, uint32_t layer);
 static inline uint32_t fis_shape_inputs(const struct fis_shape *s)
@@ -46,7 +61,8 @@ static inline uint32_t fis_shape_classes(const struct fis_shape *s)
     return s->width[s->n_layers];
 }
 
-/* Weights ~ N(0, 1/inputs) truncated at two deviations (LeCun, as Flax's Dense), biases 0. */
+/* Weights ~ N(0, 1/inputs) truncated at two deviations (LeCun, as Flax's Dense), biases 0. With a
+ * base the last layer is 0 (and takes as many random numbers). */
 void fis_network_init(const struct fis_shape *shape, float *params, struct fis_rng *rng);
 
 /* Work space for batches of up to `max_n` rows and up to `max_directions` tangents. */

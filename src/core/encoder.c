@@ -1,4 +1,5 @@
 #include "encoder_impl.h"
+#include "fis/network.h"
 
 #include <assert.h>
 #include <float.h>
@@ -27,6 +28,11 @@ uint32_t fis_encoder_dimension(const struct fis_encoder *enc)
 {
     assert(enc->finished);
     return enc->d;
+}
+
+uint32_t fis_encoder_margins(const struct fis_encoder *enc)
+{
+    return enc->margins;
 }
 
 int fis_encoder_find(const struct fis_encoder *enc, const char *name, size_t length)
@@ -83,7 +89,11 @@ static int refuse_text(const struct fis_column *c, const struct fis_value *v, st
 int fis_column_check(const struct fis_column *c, const struct fis_value *v, struct fis_error *e)
 {
     if (v->kind == FIS_VALUE_MISSING)
-        return 0;
+        return !encoder_is_margin(c)
+                   ? 0
+                   : fis_refuse(e, FIS_CODE_BAD_FIELD,
+                                "column %s: no value; every record requires the base's score",
+                                c->name);
     if (c->type == FIS_CATEGORICAL) {
         if (v->kind != FIS_VALUE_TEXT)
             return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: text expected, number %.9g found",
@@ -97,7 +107,7 @@ int fis_column_check(const struct fis_column *c, const struct fis_value *v, stru
         return fis_refuse(e, FIS_CODE_NOT_FINITE,
                           "column %s: %.9g does not fit a 32-bit float (-%.7g to %.7g allowed)",
                           c->name, v->number, (double)FLT_MAX, (double)FLT_MAX);
-    return 0;
+    return encoder_margin_check(c, v->number, e);
 }
 
 static float scale(const struct encoder_column *c, double number)
@@ -142,9 +152,15 @@ int fis_encoder_encode(const struct fis_encoder *enc, const struct fis_value *va
         if (rc)
             return rc;
     }
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < enc->n; i++)
+    uint32_t count = 0, plain = enc->n - enc->margins;
+    for (uint32_t i = 0; i < plain; i++)
         count += encode_one(&enc->columns[i], &values[i], x + enc->columns[i].first);
+    if (enc->margins) {
+        double numbers[FIS_MAX_CLASSES];
+        for (uint32_t k = 0; k < enc->margins; k++)
+            numbers[k] = values[plain + k].number;
+        encoder_margins_encode(enc, numbers, x + enc->d - enc->margins);
+    }
     if (unseen)
         *unseen = count;
     return 0;
@@ -172,6 +188,21 @@ static int refuse_floats(const struct fis_encoder *enc, const void *values, stru
     return 0;
 }
 
+static int encode_packed_margins(const struct fis_encoder *enc, const void *values, float *x,
+                                 struct fis_error *e)
+{
+    double numbers[FIS_MAX_CLASSES];
+    uint32_t first = enc->n - enc->margins;
+    for (uint32_t k = 0; k < enc->margins; k++) {
+        numbers[k] = (double)float_at(values, first + k);
+        int rc = encoder_margin_check(&enc->columns[first + k].pub, numbers[k], e);
+        if (rc)
+            return rc;
+    }
+    encoder_margins_encode(enc, numbers, x + enc->d - enc->margins);
+    return 0;
+}
+
 int fis_encoder_encode_packed(const struct fis_encoder *enc, const void *values, uint32_t n,
                               float *x, struct fis_error *e)
 {
@@ -179,13 +210,13 @@ int fis_encoder_encode_packed(const struct fis_encoder *enc, const void *values,
     if (n != enc->n)
         return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%u features, %u expected", n, enc->n);
     if (enc->flat && encoder_flat_run(enc, values, x))
-        return 0;
+        return enc->margins ? encode_packed_margins(enc, values, x, e) : 0;
     int rc = refuse_floats(enc, values, e);
-    for (uint32_t i = 0; i < n && rc == 0; i++) {
+    for (uint32_t i = 0; i + enc->margins < n && rc == 0; i++) {
         struct fis_value v = {.kind = FIS_VALUE_NUMBER, .number = (double)float_at(values, i)};
         encode_one(&enc->columns[i], &v, x + enc->columns[i].first);
     }
-    return rc;
+    return rc || !enc->margins ? rc : encode_packed_margins(enc, values, x, e);
 }
 
 int fis_encoder_encode_floats(const struct fis_encoder *enc, const float *values, uint32_t n,

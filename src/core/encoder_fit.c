@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fis/mem.h"
+#include "fis/network.h"
 
 void fis_encoder_free(struct fis_encoder *enc)
 {
@@ -38,9 +39,11 @@ static int check_columns(const struct fis_column *columns, uint32_t n, struct fi
         if (c->type != FIS_NUMERIC && c->type != FIS_CATEGORICAL)
             return fis_fail(e, FIS_INPUT, "column %s: type %d, numeric or categorical expected",
                             c->name, (int)c->type);
-        if (c->type == FIS_NUMERIC && c->scale != FIS_SCALE_STANDARD && c->scale != FIS_SCALE_NONE)
-            return fis_fail(e, FIS_INPUT, "column %s: scale %d, standard or none expected", c->name,
-                            (int)c->scale);
+        if (c->type == FIS_NUMERIC && c->scale != FIS_SCALE_STANDARD &&
+            c->scale != FIS_SCALE_NONE && !encoder_is_margin(c))
+            return fis_fail(e, FIS_INPUT,
+                            "column %s: scale %d; standard, none, logit or probability expected",
+                            c->name, (int)c->scale);
     }
     return 0;
 }
@@ -66,12 +69,15 @@ static int sort_names(struct fis_encoder *enc, struct fis_error *e)
 struct fis_encoder *fis_encoder_new(const struct fis_column *columns, uint32_t n_columns,
                                     uint32_t max_categories, struct fis_error *e)
 {
-    if (check_columns(columns, n_columns, e))
+    uint32_t margins;
+    if (check_columns(columns, n_columns, e) ||
+        encoder_margins_count(columns, n_columns, &margins, e))
         return NULL;
     struct fis_encoder *enc = fis_calloc(1, sizeof *enc);
     if (!enc)
         goto refused;
     enc->n = n_columns;
+    enc->margins = margins;
     enc->max_categories = max_categories;
     enc->columns = fis_calloc(n_columns, sizeof *enc->columns);
     enc->by_name = fis_calloc(n_columns, sizeof *enc->by_name);
@@ -136,12 +142,40 @@ static int observe_text(const struct fis_encoder *enc, struct encoder_column *c,
     return fis_encoder_insert(c, index, v->text, v->length, e);
 }
 
+static void observe_value(struct encoder_column *c, const struct fis_value *v)
+{
+    if (v->kind == FIS_VALUE_MISSING) {
+        c->missing++;
+        return;
+    }
+    c->present++;
+    if (c->pub.type == FIS_NUMERIC) {
+        double from_old = v->number - c->mean;
+        c->mean += from_old / (double)c->present;
+        c->squares += from_old * (v->number - c->mean);
+    }
+}
+
+/* Mean and deviation are those of the feature, which drift is measured by. */
+static void observe_margins(struct fis_encoder *enc, const struct fis_value *values)
+{
+    double numbers[FIS_MAX_CLASSES];
+    float x[FIS_MAX_CLASSES];
+    for (uint32_t k = 0; k < enc->margins; k++)
+        numbers[k] = values[k].number;
+    encoder_margins_encode(enc, numbers, x);
+    for (uint32_t k = 0; k < enc->margins; k++) {
+        struct fis_value v = {.kind = FIS_VALUE_NUMBER, .number = (double)x[k]};
+        observe_value(&enc->columns[enc->n - enc->margins + k], &v);
+    }
+}
+
 int fis_encoder_observe(struct fis_encoder *enc, const struct fis_value *values,
                         struct fis_error *e)
 {
     assert(!enc->finished);
     for (uint32_t i = 0; i < enc->n; i++) {
-        if (values[i].kind == FIS_VALUE_MISSING)
+        if (values[i].kind == FIS_VALUE_MISSING && !encoder_is_margin(&enc->columns[i].pub))
             continue;
         int rc = fis_column_check(&enc->columns[i].pub, &values[i], e);
         if (!rc && enc->columns[i].pub.type == FIS_CATEGORICAL)
@@ -149,19 +183,11 @@ int fis_encoder_observe(struct fis_encoder *enc, const struct fis_value *values,
         if (rc)
             return rc;
     }
-    for (uint32_t i = 0; i < enc->n; i++) {
-        struct encoder_column *c = &enc->columns[i];
-        if (values[i].kind == FIS_VALUE_MISSING) {
-            c->missing++;
-            continue;
-        }
-        c->present++;
-        if (c->pub.type == FIS_NUMERIC) {
-            double from_old = values[i].number - c->mean;
-            c->mean += from_old / (double)c->present;
-            c->squares += from_old * (values[i].number - c->mean);
-        }
-    }
+    uint32_t plain = enc->n - enc->margins;
+    for (uint32_t i = 0; i < plain; i++)
+        observe_value(&enc->columns[i], &values[i]);
+    if (enc->margins)
+        observe_margins(enc, values + plain);
     enc->rows++;
     return 0;
 }

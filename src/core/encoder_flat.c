@@ -120,7 +120,7 @@ int encoder_flat_make(struct fis_encoder *enc, struct fis_error *e)
     enc->n_scaled = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct encoder_column *c = &enc->columns[i];
-        int scaled = c->pub.scale != FIS_SCALE_NONE;
+        int scaled = c->pub.scale == FIS_SCALE_STANDARD;
         enc->flat[i] = scaled ? c->mean : 0;
         enc->flat[n + i] = scaled ? c->factor : 1;
         enc->flat[2 * n + i] = scaled ? (double)FIS_ENCODER_CLIP : (double)INFINITY;
@@ -136,7 +136,7 @@ int encoder_flat_make(struct fis_encoder *enc, struct fis_error *e)
 
 int fis_encoder_lists(const struct fis_encoder *enc)
 {
-    return enc->flat && enc->n_scaled <= enc->n / 8;
+    return enc->flat && enc->n_scaled <= enc->n / 8 && !enc->margins;
 }
 
 /* Whether the list begins with all columns that are scaled, which lie one behind another: numbers

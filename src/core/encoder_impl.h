@@ -3,6 +3,8 @@
 #ifndef CORE_ENCODER_IMPL_H
 #define CORE_ENCODER_IMPL_H
 
+#include <stdbool.h>
+
 #include "fis/encoder.h"
 
 #define ENCODER_COLUMNS_MAX 65536u
@@ -39,6 +41,7 @@ struct fis_encoder {
     struct encoder_column *columns;
     struct encoder_name *by_name; /* [n] sorted */
     uint32_t n, d, max_categories;
+    uint32_t margins; /* columns of a base, the last ones */
     /* [3][n] mean, factor and bound of each column, where all columns are numeric and make one
      * feature each: what vectors of numbers are encoded by; else NULL. */
     double *flat;
@@ -56,6 +59,19 @@ int fis_encoder_category(const struct encoder_column *c, const char *text, size_
 /* Puts a new category at `index`. -FIS_NOMEM leaves the column as it was. */
 int fis_encoder_insert(struct encoder_column *c, uint32_t index, const char *text, size_t length,
                        struct fis_error *e) FIS_MUST_CHECK;
+/* encoder_margins.c: how many columns are a base's. INPUT: they are not the last, or not alike. */
+int encoder_margins_count(const struct fis_column *columns, uint32_t n, uint32_t *margins,
+                          struct fis_error *e) FIS_MUST_CHECK;
+int encoder_margin_check(const struct fis_column *c, double number,
+                         struct fis_error *e) FIS_MUST_CHECK;
+/* The features of the base's columns, from their numbers [margins], checked; may be where they lie.
+ */
+void encoder_margins_encode(const struct fis_encoder *enc, const double *numbers, float *x);
+static inline bool encoder_is_margin(const struct fis_column *c)
+{
+    return c->type == FIS_NUMERIC &&
+           (c->scale == FIS_SCALE_LOGIT || c->scale == FIS_SCALE_PROBABILITY);
+}
 /* encoder_flat.c: sets `flat` where it can be; and x [n] from values [n], 1, or 0 and nothing when
  * one is not finite. */
 int encoder_flat_make(struct fis_encoder *enc, struct fis_error *e) FIS_MUST_CHECK;

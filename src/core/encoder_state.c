@@ -56,6 +56,9 @@ static int take_numeric(struct encoder_column *c, const struct fis_encoder_colum
         return fis_fail(e, FIS_INPUT,
                         "column %s: mean %g and deviation %g, finite and above 0 expected",
                         c->pub.name, s->mean, s->deviation);
+    if (s->missing_indicator && c->pub.scale != FIS_SCALE_STANDARD)
+        return fis_fail(e, FIS_INPUT, "column %s: not scaled, but with a missing indicator",
+                        c->pub.name);
     c->mean = s->mean;
     c->deviation = s->deviation;
     c->missing_indicator = s->missing_indicator != 0;

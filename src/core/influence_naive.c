@@ -51,6 +51,9 @@ static void forward(struct naive *v, const float *x)
             v->act[l + 1][j] = l + 1 < s->n_layers && z < 0 ? 0 : z;
         }
     }
+    for (uint32_t j = 1; j <= s->margins; j++)
+        v->act[s->n_layers][fis_shape_classes(s) - j] +=
+            (double)FIS_MARGIN_SCALE * (double)x[s->width[0] - j];
 }
 
 /* v->gradient = grad_w CE(x, label), from the activations of `forward`. */

@@ -36,6 +36,18 @@ int fis_shape_init(struct fis_shape *shape, uint32_t d, const uint32_t *hidden, 
     return 0;
 }
 
+int fis_shape_set_margins(struct fis_shape *shape, uint32_t margins, struct fis_error *e)
+{
+    uint32_t k = fis_shape_classes(shape), expected = k == 2 ? 1 : k;
+    if (margins && (margins != expected || margins >= fis_shape_inputs(shape)))
+        return fis_fail(e, FIS_INPUT,
+                        "network: %u margins among %u inputs; %u, and a feature beside, expected "
+                        "for %u classes",
+                        margins, fis_shape_inputs(shape), expected, k);
+    shape->margins = margins;
+    return 0;
+}
+
 size_t fis_shape_offset(const struct fis_shape *shape, uint32_t layer)
 {
     size_t at = 0;
@@ -65,6 +77,8 @@ void fis_network_init(const struct fis_shape *shape, float *params, struct fis_r
             w[i] = (float)(z * deviation);
         }
         memset(w + n, 0, shape->width[l + 1] * sizeof *w);
+        if (shape->margins && l + 1 == shape->n_layers)
+            memset(w, 0, n * sizeof *w);
     }
 }
 
@@ -133,6 +147,16 @@ uint32_t fis_scratch_rows(const struct fis_scratch *s)
     return s->max_n;
 }
 
+/* Adds the margins of n rows to their logits. */
+static void add_margins(const struct fis_shape *shape, const float *x, uint32_t n, float *logits)
+{
+    uint32_t d = shape->width[0], classes = fis_shape_classes(shape), m = shape->margins;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < m; j++)
+            logits[(size_t)i * classes + classes - m + j] +=
+                FIS_MARGIN_SCALE * x[(size_t)i * d + d - m + j];
+}
+
 void fis_network_forward(const struct fis_shape *shape, const float *params, const float *x,
                          uint32_t n, struct fis_scratch *s, float *logits)
 {
@@ -152,6 +176,7 @@ void fis_network_forward(const struct fis_shape *shape, const float *params, con
             z[i] = z[i] < 0 ? 0 : z[i];
         a = z;
     }
+    add_margins(shape, x, n, logits);
 }
 
 void network_layer_gradient(const float *a, uint32_t in, const float *dz, uint32_t out, uint32_t n,

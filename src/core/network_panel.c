@@ -286,6 +286,21 @@ static void run_layers(const struct fis_panel *p, const struct fis_sparse *lists
     }
 }
 
+/* Adds the margins of a tile, which are its last inputs, to the logits z [K][rows]. */
+static void add_margins(const struct fis_panel *p, const struct fis_sparse *lists,
+                        const struct fis_scratch *s, float *z)
+{
+    uint32_t m = p->shape.margins, rows = p->kernel->rows, first = p->shape.width[0] - m;
+    const float *turned = s->turned + (size_t)first * rows;
+    z += (size_t)(fis_shape_classes(&p->shape) - m) * rows;
+    for (size_t i = 0; !lists && i < (size_t)m * rows; i++)
+        z[i] += FIS_MARGIN_SCALE * turned[i];
+    for (uint32_t i = 0; lists && m && i < rows; i++)
+        for (uint32_t k = s->from[i + 1]; k > s->from[i] && lists->index[k - 1] >= first; k--)
+            z[(size_t)(lists->index[k - 1] - first) * rows + i] +=
+                FIS_MARGIN_SCALE * lists->value[k - 1];
+}
+
 /* Computes `slots` of a tile; those from 0 on come first. */
 static void run_tile(const struct fis_panel *p, const struct fis_sparse *lists, struct span slots,
                      int influence, struct fis_scratch *s, struct network_tile *t)
@@ -295,6 +310,8 @@ static void run_tile(const struct fis_panel *p, const struct fis_sparse *lists, 
     float *z = s->tile[last];
     run_layers(p, lists, slots, s);
     t->logits = z;
+    if (!slots.from)
+        add_margins(p, lists, s, z);
     if (influence && !slots.from)
         p->kernel->softmax(z, t->classes);
     for (uint32_t i = slots.from ? slots.from : 1; i < end_of(slots, p->active[last]); i++) {

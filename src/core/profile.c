@@ -38,7 +38,7 @@ static void lay_out(struct fis_profile *p, const struct fis_encoder *encoder)
             .numeric = from->pub.type == FIS_NUMERIC,
             .indicator = from->missing_indicator,
         };
-        if (c->numeric && from->pub.scale == FIS_SCALE_NONE && from->deviation > 0.0) {
+        if (c->numeric && from->pub.scale != FIS_SCALE_STANDARD && from->deviation > 0.0) {
             c->mean = (float)from->mean;
             c->factor = (float)(1.0 / from->deviation);
         }

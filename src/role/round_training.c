@@ -127,20 +127,34 @@ static int begin_plug_ins(struct trainer_role *m, struct fis_error *e)
     return rc;
 }
 
+static int first_version(struct trainer_role *m, struct fis_error *e)
+{
+    if (fis_gate_first(m->gate, m->learner, &m->judgement, m->published, e) < 0)
+        return -1;
+    m->judged_val0 = fis_gate_val0(m->gate);
+    m->state.served_accuracy = served_accuracy(m);
+    return 0;
+}
+
+/* Over a base the untrained network is the base itself, and that is the first version. */
+static int begin_copies(struct trainer_role *m, struct fis_error *e)
+{
+    uint64_t steps = (uint64_t)m->o.warm_up_epochs * fis_learner_epoch_steps(m->learner);
+    bool based = m->shape.margins > 0;
+    if (based && first_version(m, e) < 0)
+        return -1;
+    if (fis_learner_warm_up(m->learner, (uint32_t)steps, e) < 0)
+        return -1;
+    fis_learner_fork(m->learner);
+    return based ? 0 : first_version(m, e);
+}
+
 static int warm_up(struct trainer_role *m, struct fis_error *e)
 {
-    if (m->restored) {
+    if (m->restored)
         rebase(m, m->state.served_accuracy);
-    } else {
-        uint64_t steps = (uint64_t)m->o.warm_up_epochs * fis_learner_epoch_steps(m->learner);
-        if (fis_learner_warm_up(m->learner, (uint32_t)steps, e) < 0)
-            return fis_error_prefix(e, "warm-up");
-        fis_learner_fork(m->learner);
-        if (fis_gate_first(m->gate, m->learner, &m->judgement, m->published, e) < 0)
-            return fis_error_prefix(e, "warm-up");
-        m->judged_val0 = fis_gate_val0(m->gate);
-        m->state.served_accuracy = served_accuracy(m);
-    }
+    else if (begin_copies(m, e) < 0)
+        return fis_error_prefix(e, "warm-up");
     if (!m->restored_copies)
         fis_learner_round_begin(m->learner);
     return begin_plug_ins(m, e) < 0 ? -1 : new_head(m, e);

@@ -15,7 +15,8 @@ static int make_parts(struct trainer_role *m, struct fis_error *e)
 {
     struct trainer_role_options *o = &m->o;
     uint32_t d = fis_encoder_dimension(m->encoder), k = o->schema->n_classes;
-    if (fis_shape_init(&m->shape, d, o->hidden, o->n_hidden, k, e) < 0)
+    if (fis_shape_init(&m->shape, d, o->hidden, o->n_hidden, k, e) < 0 ||
+        fis_shape_set_margins(&m->shape, fis_encoder_margins(m->encoder), e) < 0)
         return -1;
     if (!o->publication)
         o->publication = publication_of(o->learner.copies);

@@ -224,7 +224,7 @@ static int read_head(const Fis__V1__ScoringHead *m, struct wire_head_owned *out,
         return fis_fail(e, FIS_INPUT, "no encoder");
     int rc = read_slabs(m, out, e);
     if (!rc)
-        rc = wire_encoder_read(m->encoder, fis_shape_inputs(&h->shape), &out->encoder, e);
+        rc = wire_encoder_read(m->encoder, &h->shape, &out->encoder, e);
     if (!rc)
         rc = read_pool(m, out, e);
     if (!rc)

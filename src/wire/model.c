@@ -175,7 +175,7 @@ static int read_model(const Fis__V1__ModelVersion *v, struct wire_model_owned *o
     read_lineage(v->lineage, m);
     int rc = wire_network_read(v->network, &m->shape, &m->params, e);
     if (!rc && v->encoder)
-        rc = wire_encoder_read(v->encoder, fis_shape_inputs(&m->shape), &out->encoder, e);
+        rc = wire_encoder_read(v->encoder, &m->shape, &out->encoder, e);
     m->encoder = out->encoder;
     if (!rc)
         rc = read_gate(v->gate, m, e);

@@ -131,13 +131,17 @@ static json_t *privacy(struct making *m, const struct wire_privacy *from)
 
 static json_t *column(struct making *m, const struct fis_encoder *encoder, uint32_t i)
 {
+    static const char *const scales[] = {[FIS_SCALE_STANDARD] = "standard",
+                                         [FIS_SCALE_NONE] = "none",
+                                         [FIS_SCALE_LOGIT] = "logit",
+                                         [FIS_SCALE_PROBABILITY] = "probability"};
     struct fis_encoder_column_state s;
     json_t *one = json_object();
     fis_encoder_state(encoder, i, &s);
     put(m, one, "name", text(s.column.name));
     if (s.column.type == FIS_NUMERIC) {
         put(m, one, "type", text("numeric"));
-        put(m, one, "scale", text(s.column.scale == FIS_SCALE_STANDARD ? "standard" : "none"));
+        put(m, one, "scale", text(scales[s.column.scale]));
         put(m, one, "mean", number(s.mean));
         put(m, one, "deviation", number(s.deviation));
         put(m, one, "missing_indicator", json_boolean(s.missing_indicator));

@@ -6,7 +6,9 @@
 _Static_assert((int)FIS_NUMERIC == (int)FIS__V1__ENCODER__COLUMN__TYPE__NUMERIC &&
                    (int)FIS_CATEGORICAL == (int)FIS__V1__ENCODER__COLUMN__TYPE__CATEGORICAL &&
                    (int)FIS_SCALE_STANDARD == (int)FIS__V1__ENCODER__COLUMN__SCALE__STANDARD &&
-                   (int)FIS_SCALE_NONE == (int)FIS__V1__ENCODER__COLUMN__SCALE__NONE,
+                   (int)FIS_SCALE_NONE == (int)FIS__V1__ENCODER__COLUMN__SCALE__NONE &&
+                   (int)FIS_SCALE_LOGIT == (int)FIS__V1__ENCODER__COLUMN__SCALE__LOGIT &&
+                   (int)FIS_SCALE_PROBABILITY == (int)FIS__V1__ENCODER__COLUMN__SCALE__PROBABILITY,
                "columns have one numbering, here and on the wire");
 
 int wire_scratch_init(struct fis_arena *a, size_t bytes, struct fis_error *e)
@@ -117,9 +119,10 @@ static int read_columns(const Fis__V1__Encoder *from, struct fis_encoder_column_
     return 0;
 }
 
-int wire_encoder_read(const Fis__V1__Encoder *from, uint32_t d, struct fis_encoder **out,
-                      struct fis_error *e)
+int wire_encoder_read(const Fis__V1__Encoder *from, struct fis_shape *shape,
+                      struct fis_encoder **out, struct fis_error *e)
 {
+    uint32_t d = fis_shape_inputs(shape);
     struct fis_error own;
     e = e ? e : &own;
     struct fis_encoder_column_state *states = fis_calloc(from->n_columns, sizeof *states);
@@ -132,12 +135,14 @@ int wire_encoder_read(const Fis__V1__Encoder *from, uint32_t d, struct fis_encod
         rc = enc ? 0 : -(int)e->kind;
     }
     fis_free(states);
-    if (!rc && fis_encoder_dimension(enc) != d) {
+    if (!rc && fis_encoder_dimension(enc) != d)
         rc = fis_fail(e, FIS_INPUT, "encoder: %u features, the network requires %u",
                       fis_encoder_dimension(enc), d);
-        fis_encoder_free(enc);
-    }
+    if (!rc)
+        rc = fis_shape_set_margins(shape, fis_encoder_margins(enc), e);
     if (!rc)
         *out = enc;
+    else
+        fis_encoder_free(enc);
     return rc;
 }

@@ -28,9 +28,10 @@ int wire_network_read(const Fis__V1__Network *n, struct fis_shape *shape, const 
 size_t wire_encoder_scratch(const struct fis_encoder *enc); /* bytes that fill needs */
 int wire_encoder_fill(Fis__V1__Encoder *out, const struct fis_encoder *enc, struct fis_arena *a,
                       struct fis_error *e) FIS_MUST_CHECK;
-/* A new encoder of dimension d; INPUT when it makes no sense or has another one. */
-int wire_encoder_read(const Fis__V1__Encoder *from, uint32_t d, struct fis_encoder **out,
-                      struct fis_error *e) FIS_MUST_CHECK;
+/* A new encoder for a network of this shape, which receives its margins; INPUT when it makes no
+ * sense or does not fit. */
+int wire_encoder_read(const Fis__V1__Encoder *from, struct fis_shape *shape,
+                      struct fis_encoder **out, struct fis_error *e) FIS_MUST_CHECK;
 
 /* Named numbers of a struct. */
 struct wire_number {

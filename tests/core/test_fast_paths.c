@@ -31,6 +31,8 @@ static void model_new(struct model *m, uint32_t d, const uint32_t *hidden, uint3
     while (hidden[n_hidden])
         n_hidden++;
     assert_int_equal(fis_shape_init(&m->shape, d, hidden, n_hidden, classes, NULL), 0);
+    uint32_t margins = classes == 2 ? 1 : classes;
+    assert_int_equal(fis_shape_set_margins(&m->shape, d % 2 ? margins : 0, NULL), 0);
     size_t n = fis_shape_params(&m->shape);
     m->w = fis_alloc(n, sizeof *m->w);
     fis_network_init(&m->shape, m->w, rng);

@@ -24,7 +24,10 @@ int random_case_init(struct random_case *c, uint64_t seed, uint32_t depth, uint3
     c->d = 3 + fis_rng_below(&c->rng, 6);
     for (uint32_t l = 0; l < depth; l++)
         hidden[l] = 5 + fis_rng_below(&c->rng, 8);
-    if (fis_shape_init(&c->shape, c->d, hidden, depth, classes, NULL))
+    uint32_t margins = classes == 2 ? 1 : classes;
+    c->d += seed % 2 ? margins : 0;
+    if (fis_shape_init(&c->shape, c->d, hidden, depth, classes, NULL) ||
+        fis_shape_set_margins(&c->shape, seed % 2 ? margins : 0, NULL))
         return -1;
     c->params = fis_shape_params(&c->shape);
     c->w = fis_alloc(c->params, sizeof *c->w);
@@ -85,4 +88,6 @@ void twin_logits(const struct random_case *c, const float *direction, double t, 
     }
     for (uint32_t k = 0; k < c->classes; k++)
         out[k] = a[k];
+    for (uint32_t j = 1; j <= c->shape.margins; j++)
+        out[c->classes - j] += (double)FIS_MARGIN_SCALE * (double)x[c->d - j];
 }

@@ -22,7 +22,8 @@ float random_normal(struct fis_rng *rng, double scale);
 
 void random_case_done(struct random_case *c);
 
-/* depth hidden layers of 5 to 12 units; biases are not 0; random directions. 0 on success. */
+/* depth hidden layers of 5 to 12 units; biases are not 0; random directions; margins where the seed
+ * is odd. 0 on success. */
 int random_case_init(struct random_case *c, uint64_t seed, uint32_t depth, uint32_t classes,
                      uint32_t groups, uint32_t n);
 
