@@ -5,7 +5,7 @@ static void test_rounds_to_the_end(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     open_world(&w, &o);
     load_world(&w, 200);
     start(&w);
@@ -28,7 +28,7 @@ static void test_the_budget_is_exact(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.rounds = 0;
     o.selector.budget = 37; /* in the middle of the third round */
     open_world(&w, &o);
@@ -45,7 +45,7 @@ static void test_the_in_flight_limit_holds(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.selector.in_flight = 5;
     open_world(&w, &o);
     load_world(&w, 200);
@@ -67,7 +67,7 @@ static void test_a_window_begins_with_its_first_candidate(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.window_records = 1000;
     o.window_ms = 5000;
     open_world(&w, &o);
@@ -91,7 +91,7 @@ static void test_labels_that_are_not_wanted(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     struct fis_id nobody;
     open_world(&w, &o);
     load_world(&w, 200);
@@ -121,7 +121,7 @@ static void test_a_round_ends_at_its_deadline(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.round_deadline_ms = 1000;
     open_world(&w, &o);
     load_world(&w, 200);
@@ -146,7 +146,7 @@ static void test_a_deadline_without_a_label_judges_nothing(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.round_deadline_ms = 1000;
     open_world(&w, &o);
     load_world(&w, 200);
@@ -181,7 +181,7 @@ static void test_rounds_of_fis_count_kept_labels(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.selector.criteria.acquisition = &fis_acquisition_fis;
     o.selector.criteria.strategy = 1;
     o.learner.copies = FIS_COPIES_MIXED;
@@ -213,7 +213,7 @@ static void test_starts_that_are_refused(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     struct fis_error e;
     open_world(&w, &o);
     load_world(&w, 0);
@@ -247,7 +247,7 @@ static void test_other_limits_while_it_runs(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.rounds = 0;
     o.selector.budget = 20;
     open_world(&w, &o);

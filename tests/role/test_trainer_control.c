@@ -5,7 +5,7 @@ static void test_a_pause(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.selector.in_flight = 4;
     open_world(&w, &o);
     load_world(&w, 200);
@@ -34,7 +34,7 @@ static void test_a_request_is_cancelled(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.selector.budget = 16;
     open_world(&w, &o);
     load_world(&w, 200);
@@ -83,7 +83,7 @@ static void test_roll_back_and_promote(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.rounds = 0;
     o.gate.epsilon = .05;
     open_world(&w, &o);
@@ -130,7 +130,7 @@ static void test_versions_that_may_not_be_served(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     float zeros[64] = {0};
     struct fis_error e;
     open_world(&w, &o);
@@ -162,7 +162,7 @@ static void test_a_pin(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.rounds = 0;
     o.gate.epsilon = .05;
     open_world(&w, &o);
@@ -185,7 +185,7 @@ static void test_patience(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.rounds = 0;
     o.patience = 2;
     open_world(&w, &o);

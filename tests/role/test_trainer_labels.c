@@ -16,7 +16,7 @@ static void test_requests_expire(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.label_deadline_ms = 5000;
     o.selector.in_flight = 4;
     o.selector.budget = 10;
@@ -56,7 +56,7 @@ static void test_what_expires_is_replaced(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.label_deadline_ms = 5000;
     o.replace = 1;
     o.selector.budget = 6;
@@ -84,7 +84,7 @@ static void test_the_wall_clock_jumps(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.label_deadline_ms = 600000;
     o.selector.in_flight = 20;
     o.selector.labels_per_round = 20;
@@ -114,7 +114,7 @@ static void test_time_between_two_trainers(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.label_deadline_ms = 600000;
     open_label_phase(&w, &o);
     w.kept.ms += 400000; /* down for so long */
@@ -138,7 +138,7 @@ static void test_a_day_has_a_budget(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.daily_budget = 10;
     o.rounds = 0;
     open_world(&w, &o);
@@ -187,7 +187,7 @@ static void test_a_skip_is_not_an_answer(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.selector.budget = 16;
     open_label_phase(&w, &o);
     struct fis_id id = *open_id(&w, 3);
@@ -228,7 +228,7 @@ static void test_votes(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.votes = 3;
     o.selector.budget = 16;
     open_label_phase(&w, &o);
@@ -284,7 +284,7 @@ static void test_another_number_of_votes(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.votes = 2;
     open_label_phase(&w, &o);
     struct fis_id a = *open_id(&w, 0), b = *open_id(&w, 1);
@@ -306,7 +306,7 @@ static void test_labels_that_were_lost(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.replace = 1;
     open_label_phase(&w, &o);
     label(&w, open_id(&w, 0), 1);

@@ -45,7 +45,7 @@ static void test_a_scan_is_a_window(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.window_records = 10; /* is for the other mode */
     open_pool(&w, &o);
     bring_ends(&w, 60, 40);
@@ -88,7 +88,7 @@ static void test_a_scan_begins_anew(void **state)
 {
     (void)state;
     static struct world whole, w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     open_pool(&whole, &o);
     open_pool(&w, &o);
     bring_ends(&whole, 100, 0);
@@ -125,7 +125,7 @@ static void test_a_scan_whose_end_was_lost(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     open_pool(&w, &o);
     trainer_role_candidates_lost(w.role); /* no scan yet: nothing to do */
     bring_ends(&w, 100, 0);
@@ -153,7 +153,7 @@ static void test_a_pool_with_nothing_new(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     for (o.rounds = 0; o.rounds <= 2; o.rounds += 2) {
         open_pool(&w, &o);
         bring_ends(&w, 0, 0);
@@ -186,12 +186,13 @@ static void test_a_pool_with_nothing_new(void **state)
     }
 }
 
-/* What was asked for in vain ends the round, and others are asked; no version is made of nothing. */
+/* What was asked for in vain ends the round, and others are asked; no version is made of nothing.
+ */
 static void test_a_round_without_labels(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.label_deadline_ms = 5000;
     o.replace = 0;
     o.selector.budget = 0;

@@ -13,7 +13,7 @@ static const char *const people[] = {"ann", "bob", "cyd", "dan"};
 
 static struct trainer_role_options script_options(struct fis_rng *r)
 {
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.rounds = 0;
     o.window_records = 60;
     o.selector.labels_per_round = 12;

@@ -5,7 +5,7 @@ static void test_going_on_from_the_ledger(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.rounds = 0;
     o.selector.budget = 40;
     open_world(&w, &o);
@@ -58,7 +58,7 @@ static void test_going_on_with_the_budget_spent(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.rounds = 0;
     o.selector.budget = 16;
     open_world(&w, &o);
@@ -97,7 +97,7 @@ static void test_the_heap_is_on_the_ledger(void **state)
 {
     (void)state;
     static struct world whole, w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     open_world(&whole, &o);
     load_world(&whole, 200);
     start(&whole);
@@ -140,7 +140,7 @@ static void test_records_are_counted_once(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     struct wire_range r = {1, 100, 140, 30, 8, 2};
     struct wire_progress p = {.scorer = "s", .ranges = &r, .n_ranges = 1};
     open_world(&w, &o);
@@ -174,7 +174,7 @@ static void test_going_on_with_another_algorithm(void **state)
 {
     (void)state;
     static struct world before, after;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     struct fis_error e;
     open_world(&before, &o);
     load_world(&before, 200);
@@ -200,7 +200,7 @@ static void test_ledgers_that_do_not_fit(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     struct fis_error e;
     float x[D + 1] = {0};
     open_world(&w, &o);

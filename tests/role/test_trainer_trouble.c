@@ -11,7 +11,7 @@ static void set_validation(struct world *w, uint32_t n, uint32_t n_groups, int f
     static uint32_t y[600], g[600];
     fis_rng_seed(&r, 2, 3);
     for (uint32_t i = 0; i < n; i++) {
-        y[i] = draw(&r, x + i * D, &g[i]);
+        y[i] = small_draw(&r, x + i * D, &g[i]);
         y[i] = flip && i % 3 == 0 ? !y[i] : y[i];
         g[i] = n_groups == 3 && i % 5 == 0 ? 2 : n_groups == 1 ? 0 : g[i];
     }
@@ -23,7 +23,7 @@ static void test_validation_rows_change(void **state)
 {
     (void)state;
     static struct world w, after;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     o.rounds = 10;
     open_world(&w, &o);
     load_world(&w, 200);
@@ -70,7 +70,7 @@ static void test_rates_that_are_absurd(void **state)
     (void)state;
     static const float rates[] = {1e6f, 1e9f, 1e12f, 1e18f, 1e30f};
     static struct world before, after;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     open_world(&before, &o);
     load_world(&before, 200);
     start(&before);
@@ -96,7 +96,7 @@ static void test_a_round_that_diverges_is_rejected(void **state)
 {
     (void)state;
     static struct world w;
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     open_world(&w, &o);
     load_world(&w, 200);
     start(&w);

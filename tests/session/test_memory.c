@@ -11,6 +11,7 @@
 
 #include "fis/mem.h"
 #include "fis/rng.h"
+#include "kit/role/small_pipeline.h"
 #include "session/memory.h"
 #include "role/trainer_wire.h"
 #include "wire/chunk.h"
@@ -18,73 +19,13 @@
 #include "wire/ledger.h"
 #include "wire/model.h"
 
-#define D 3
-
-static const char *const class_names[] = {"no", "yes"};
-static const struct wire_schema named = {
-    .classes = class_names, .n_classes = 2, .id_column = "id", .max_bytes = 4096};
-static const struct fis_column columns[D] = {
-    {"a", FIS_NUMERIC, FIS_SCALE_NONE},
-    {"b", FIS_NUMERIC, FIS_SCALE_NONE},
-    {"c", FIS_NUMERIC, FIS_SCALE_NONE},
-};
+#define D SMALL_D
 
 static uint32_t number_of(const struct fis_id *id)
 {
     char text[16] = {0};
     memcpy(text, id->bytes, id->length < 15 ? id->length : 15);
     return (uint32_t)atoi(text + 1);
-}
-
-static struct trainer_role_options options(void)
-{
-    struct trainer_role_options o = {
-        .pipeline = "t",
-        .schema = &named,
-        .positive = 1,
-        .cross_fit = 0,
-        .precondition = 0,
-        .warm_up_epochs = 10,
-        .steps_per_round = 20,
-        .rounds = 3,
-        .window_records = 100,
-        .validation_rows = 600,
-        .n_groups = 2,
-    };
-    o.selector.criteria.acquisition = &fis_acquisition_fis_plus;
-    o.selector.labels_per_round = 16;
-    o.learner.copies = FIS_COPIES_BOOSTED;
-    o.learner.learning_rate = .05f;
-    o.learner.momentum = .9f;
-    o.learner.batch = 32;
-    o.learner.boost = .5f;
-    o.learner.kept_min = 4;
-    o.learner.average_every = 2;
-    o.learner.seed = 5;
-    o.gate.metric = o.directions.surrogate.metric = FIS_EQUALIZED_ODDS;
-    o.directions.surrogate.form = FIS_GAP_OVERALL;
-    o.directions.surrogate.positive = o.gate.positive = 1;
-    o.directions.damping = .01;
-    o.gate.epsilon = .005;
-    o.gate.min_rows = 100;
-    o.gate.min_cell = 10;
-    o.gate.warn_cell = 20;
-    o.gate.rule = FIS_GATE_RULE_FAIRER;
-    o.gate.standard_errors = 1;
-    o.gate.resamples = 50;
-    return o;
-}
-
-/* y depends on a and b; c is the group's shadow. */
-static uint32_t draw(struct fis_rng *r, float *x, uint32_t *group)
-{
-    uint32_t g = fis_rng_below(r, 2), y = fis_rng_below(r, 2);
-    x[0] = (float)(fis_rng_normal(r) + (y ? .8 : -.8));
-    x[1] = (float)(fis_rng_normal(r) + (y ? .5 : -.5) + (g ? .4 : -.4));
-    x[2] = (float)(fis_rng_normal(r) * .3 + (g ? 1 : -1));
-    if (group)
-        *group = g;
-    return y;
 }
 
 /* ---- topics ---------------------------------------------------------------------------------- */
@@ -177,36 +118,6 @@ static void want_job(void *arg, enum trainer_job kind)
     m->job = (int)kind;
 }
 
-static struct fis_encoder *new_encoder(void)
-{
-    struct fis_error e;
-    struct fis_encoder *enc = fis_encoder_new(columns, D, 10, &e);
-    struct fis_value row[D] = {{FIS_VALUE_NUMBER, 1, NULL, 0},
-                               {FIS_VALUE_NUMBER, 1, NULL, 0},
-                               {FIS_VALUE_NUMBER, 1, NULL, 0}};
-    assert_int_equal(fis_encoder_observe(enc, row, &e), 0);
-    assert_int_equal(fis_encoder_finish(enc, &e), 0);
-    return enc;
-}
-
-static void load_rows(struct trainer_role *role)
-{
-    static float x[600 * D];
-    static uint32_t y[600], g[600];
-    struct fis_error e;
-    struct fis_rng r;
-    fis_rng_seed(&r, 2, 2);
-    for (uint32_t i = 0; i < 60; i++) {
-        float row[D];
-        uint32_t y0 = draw(&r, row, NULL);
-        assert_int_equal(trainer_role_initial(role, row, y0, &e), 0);
-    }
-    for (uint32_t i = 0; i < 600; i++)
-        y[i] = draw(&r, x + i * D, &g[i]);
-    struct fis_rows rows = {600, D, x, y, g};
-    assert_int_equal(trainer_role_validation(role, &rows, 2, &e), 0);
-}
-
 static const char *const names[MEMORY_TOPICS] = {"t.ledger", "t.heads", "t.models"};
 static const enum trainer_topic read_from[MEMORY_TOPICS] = {TRAINER_LEDGER, TRAINER_HEADS,
                                                             TRAINER_MODELS};
@@ -263,12 +174,12 @@ static void commit(struct machine *m)
 /* A new process: from nothing but the topics, and what was not committed is gone. */
 static void start_machine(struct machine *m)
 {
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = small_options();
     struct trainer_out out;
     struct fis_error e;
     struct trainer_wire_options w = {
-        .schema = &named,
-        .columns = columns,
+        .schema = &small_schema,
+        .columns = small_columns,
         .n_columns = D,
         .labels = WIRE_JSON,
         .max_chunk = 200,
@@ -281,12 +192,13 @@ static void start_machine(struct machine *m)
     struct memory *memory = remember(m);
     assert_int_equal(trainer_wire_init(&m->wire, &w, &e), 0);
     trainer_wire_out(&m->wire, &out);
-    m->encoder =
-        memory_found(memory) ? memory_take_encoder(memory, columns, D, &named, &e) : new_encoder();
+    m->encoder = memory_found(memory)
+                     ? memory_take_encoder(memory, small_columns, D, &small_schema, &e)
+                     : small_encoder(&e);
     assert_non_null(m->encoder);
     m->role = trainer_role_new(&o, m->encoder, &out, &e);
     assert_non_null(m->role);
-    load_rows(m->role);
+    small_load(m->role, 60);
     if (memory_found(memory) && memory_apply(memory, m->role, m->now, &e) < 0)
         fail_msg("%s", e.text);
     if (memory_found(memory))
@@ -323,7 +235,7 @@ static void offer_records(struct machine *m, int step)
         float x[D];
         char text[32];
         struct wire_candidate c = {.x = x, .d = D, .encoding = WIRE_JSON};
-        draw(&r, x, NULL);
+        small_draw(&r, x, NULL);
         fis_id_set(&c.id, text,
                    (size_t)snprintf(text, sizeof text, "r%u", (uint32_t)step * 50 + i));
         c.record = (struct wire_bytes){"{\"a\":1}", 7};
@@ -567,9 +479,9 @@ static void the_state_needs_its_head_and_version(void **state)
 /* A role of its own, told what the memory has. */
 static void go_on(struct machine *m, struct memory *memory)
 {
-    struct trainer_role_options o = options();
-    struct trainer_wire_options w = {.schema = &named,
-                                     .columns = columns,
+    struct trainer_role_options o = small_options();
+    struct trainer_wire_options w = {.schema = &small_schema,
+                                     .columns = small_columns,
                                      .n_columns = D,
                                      .labels = WIRE_JSON,
                                      .put = put,
@@ -579,9 +491,9 @@ static void go_on(struct machine *m, struct memory *memory)
     struct fis_error e;
     assert_int_equal(trainer_wire_init(&m->wire, &w, &e), 0);
     trainer_wire_out(&m->wire, &out);
-    m->encoder = memory_take_encoder(memory, columns, D, &named, &e);
+    m->encoder = memory_take_encoder(memory, small_columns, D, &small_schema, &e);
     m->role = trainer_role_new(&o, m->encoder, &out, &e);
-    load_rows(m->role);
+    small_load(m->role, 60);
     if (memory_apply(memory, m->role, m->now, &e) < 0)
         fail_msg("%s", e.text);
 }
@@ -657,21 +569,21 @@ static void changed_columns_or_classes_are_refused(void **state)
     (void)state;
     static const char *const others[] = {"no", "maybe"};
     static struct machine m;
-    struct wire_schema schema2 = named;
+    struct wire_schema schema2 = small_schema;
     struct fis_column other[D];
     struct fis_error e;
     run_machine(&m, 0, false);
     struct memory *memory = remember(&m);
-    memcpy(other, columns, sizeof other);
+    memcpy(other, small_columns, sizeof other);
     other[1].name = "z";
-    assert_null(memory_take_encoder(memory, other, D, &named, &e));
+    assert_null(memory_take_encoder(memory, other, D, &small_schema, &e));
     assert_int_equal(e.kind, FIS_FATAL);
     assert_non_null(strstr(e.text, "columns"));
-    assert_null(memory_take_encoder(memory, columns, D - 1, &named, &e));
+    assert_null(memory_take_encoder(memory, small_columns, D - 1, &small_schema, &e));
     schema2.classes = others;
-    assert_null(memory_take_encoder(memory, columns, D, &schema2, &e));
+    assert_null(memory_take_encoder(memory, small_columns, D, &schema2, &e));
     assert_non_null(strstr(e.text, "classes"));
-    struct fis_encoder *taken = memory_take_encoder(memory, columns, D, &named, &e);
+    struct fis_encoder *taken = memory_take_encoder(memory, small_columns, D, &small_schema, &e);
     assert_non_null(taken);
     assert_null(memory_head(memory)->encoder);
     fis_encoder_free(taken);
@@ -779,8 +691,8 @@ static void nothing_is_put_after_a_failure(void **state)
     struct trainer_out out;
     struct fis_error e;
     struct fis_id id;
-    struct trainer_wire_options w = {.schema = &named,
-                                     .columns = columns,
+    struct trainer_wire_options w = {.schema = &small_schema,
+                                     .columns = small_columns,
                                      .n_columns = D,
                                      .labels = WIRE_JSON,
                                      .put = refuse_second,
@@ -804,8 +716,8 @@ static void what_cannot_be_encoded_is_a_failure(void **state)
     static struct machine m;
     struct trainer_out out;
     struct fis_error e;
-    struct trainer_wire_options w = {.schema = &named,
-                                     .columns = columns,
+    struct trainer_wire_options w = {.schema = &small_schema,
+                                     .columns = small_columns,
                                      .n_columns = D,
                                      .labels = WIRE_JSON,
                                      .put = put,

@@ -8,22 +8,14 @@
 
 #include "kit/base/oom.h"
 
-#include "fis/rng.h"
+#include "kit/role/small_pipeline.h"
 #include "session/memory.h"
 #include "role/trainer_wire.h"
 #include "wire/json_arena.h"
 
-#define D 3
+#define D SMALL_D
 #define ROWS 60
 
-static const char *const class_names[] = {"no", "yes"};
-static const struct wire_schema named = {
-    .classes = class_names, .n_classes = 2, .id_column = "id", .max_bytes = 4096};
-static const struct fis_column columns[D] = {
-    {"a", FIS_NUMERIC, FIS_SCALE_NONE},
-    {"b", FIS_NUMERIC, FIS_SCALE_NONE},
-    {"c", FIS_NUMERIC, FIS_SCALE_NONE},
-};
 static const char *const names[MEMORY_TOPICS] = {"t.ledger", "t.heads", "t.models"};
 
 static float x[ROWS * D];
@@ -40,35 +32,20 @@ struct life {
     uint64_t ms;
 };
 
-static struct trainer_role_options options(void)
+static struct trainer_role_options short_options(void)
 {
-    struct trainer_role_options o = {
-        .pipeline = "t",
-        .schema = &named,
-        .positive = 1,
-        .warm_up_epochs = 1,
-        .steps_per_round = 2,
-        .rounds = 2,
-        .window_records = 20,
-        .votes = 2,
-        .validation_rows = ROWS,
-        .n_groups = 2,
-    };
-    o.selector.criteria.acquisition = &fis_acquisition_fis_plus;
+    struct trainer_role_options o = small_options();
+    o.warm_up_epochs = 1;
+    o.steps_per_round = 2;
+    o.rounds = 2;
+    o.window_records = 20;
+    o.votes = 2;
+    o.validation_rows = ROWS;
     o.selector.labels_per_round = 4;
-    o.learner.copies = FIS_COPIES_BOOSTED;
-    o.learner.learning_rate = .05f;
     o.learner.batch = 8;
-    o.learner.boost = .5f;
     o.learner.kept_min = 2;
-    o.learner.average_every = 2;
-    o.gate.metric = o.directions.surrogate.metric = FIS_EQUALIZED_ODDS;
-    o.directions.surrogate.form = FIS_GAP_OVERALL;
-    o.directions.surrogate.positive = o.gate.positive = 1;
-    o.gate.epsilon = .005;
     o.gate.min_rows = 10;
     o.gate.min_cell = 1;
-    o.gate.rule = FIS_GATE_RULE_FAIRER;
     o.gate.resamples = 5;
     return o;
 }
@@ -107,24 +84,11 @@ static void want_pool(void *arg)
     ((struct life *)arg)->pool_wanted = 1;
 }
 
-static struct fis_encoder *new_encoder(struct fis_error *e)
-{
-    struct fis_value row[D] = {{FIS_VALUE_NUMBER, 1, NULL, 0},
-                               {FIS_VALUE_NUMBER, 1, NULL, 0},
-                               {FIS_VALUE_NUMBER, 1, NULL, 0}};
-    struct fis_encoder *enc = fis_encoder_new(columns, D, 10, e);
-    if (enc && (fis_encoder_observe(enc, row, e) || fis_encoder_finish(enc, e))) {
-        fis_encoder_free(enc);
-        enc = NULL;
-    }
-    return enc;
-}
-
 /* ---- a life, step by step ------------------------------------------------------------------- */
 
 static int make_role(struct life *l, int pool, struct fis_error *e)
 {
-    struct trainer_role_options o = options();
+    struct trainer_role_options o = short_options();
     o.pool = pool;
     struct trainer_out out;
     trainer_wire_out(&l->wire, &out);
@@ -142,8 +106,8 @@ static int make_role(struct life *l, int pool, struct fis_error *e)
 
 static int begin(struct life *l, int pool, struct fis_error *e)
 {
-    struct trainer_wire_options w = {.schema = &named,
-                                     .columns = columns,
+    struct trainer_wire_options w = {.schema = &small_schema,
+                                     .columns = small_columns,
                                      .n_columns = D,
                                      .labels = WIRE_JSON,
                                      .max_chunk = 400,
@@ -158,7 +122,7 @@ static int begin(struct life *l, int pool, struct fis_error *e)
     int rc = trainer_wire_init(&l->wire, &w, e);
     if (rc)
         return rc;
-    l->encoder = new_encoder(e);
+    l->encoder = small_encoder(e);
     return l->encoder ? make_role(l, pool, e) : oom_failed(e);
 }
 

@@ -2,14 +2,6 @@
 
 #include <math.h>
 
-static const char *const class_names[] = {"no", "yes"};
-static const struct wire_schema schema = {.classes = class_names, .n_classes = 2};
-static const struct fis_column columns[D] = {
-    {"a", FIS_NUMERIC, FIS_SCALE_NONE},
-    {"b", FIS_NUMERIC, FIS_SCALE_NONE},
-    {"c", FIS_NUMERIC, FIS_SCALE_NONE},
-};
-
 struct trainer_time now_of(const struct world *w)
 {
     return (struct trainer_time){w->mono_began + w->said.ms,
@@ -169,67 +161,13 @@ static void on_pool(void *ctx)
     ((struct world *)ctx)->pools++;
 }
 
-struct trainer_role_options options(void)
-{
-    struct trainer_role_options o = {
-        .pipeline = "t",
-        .schema = &schema,
-        .positive = 1,
-        .cross_fit = 0,
-        .precondition = 0,
-        .warm_up_epochs = 10,
-        .steps_per_round = 20,
-        .rounds = 3,
-        .window_records = 100,
-        .validation_rows = 600,
-        .n_groups = 2,
-    };
-    o.selector.criteria.acquisition = &fis_acquisition_fis_plus;
-    o.selector.labels_per_round = 16;
-    o.learner.copies = FIS_COPIES_BOOSTED;
-    o.learner.learning_rate = .05f;
-    o.learner.momentum = .9f;
-    o.learner.batch = 32;
-    o.learner.boost = .5f;
-    o.learner.kept_min = 4;
-    o.learner.average_every = 2;
-    o.learner.seed = 5;
-    o.gate.metric = o.directions.surrogate.metric = FIS_EQUALIZED_ODDS;
-    o.directions.surrogate.form = FIS_GAP_OVERALL;
-    o.directions.surrogate.positive = o.gate.positive = 1;
-    o.directions.damping = .01;
-    o.gate.epsilon = .005;
-    o.gate.min_rows = 100;
-    o.gate.min_cell = 10;
-    o.gate.warn_cell = 20;
-    o.gate.rule = FIS_GATE_RULE_FAIRER;
-    o.gate.standard_errors = 1;
-    o.gate.resamples = 50;
-    return o;
-}
-
-uint32_t draw(struct fis_rng *r, float *x, uint32_t *group)
-{
-    uint32_t g = fis_rng_below(r, 2), y = fis_rng_below(r, 2);
-    x[0] = (float)(fis_rng_normal(r) + (y ? .8 : -.8));
-    x[1] = (float)(fis_rng_normal(r) + (y ? .5 : -.5) + (g ? .4 : -.4));
-    x[2] = (float)(fis_rng_normal(r) * .3 + (g ? 1 : -1));
-    if (group)
-        *group = g;
-    return y;
-}
-
 static void make_role(struct world *w)
 {
     struct fis_error e;
     struct trainer_out out = {w,       on_request, on_ledger, on_unheld, on_state, on_checkpoint,
                               on_head, on_model,   on_job,    on_note,   on_pool,  NULL};
-    w->encoder = fis_encoder_new(columns, D, 10, &e);
-    struct fis_value row[D] = {{FIS_VALUE_NUMBER, 1, NULL, 0},
-                               {FIS_VALUE_NUMBER, 1, NULL, 0},
-                               {FIS_VALUE_NUMBER, 1, NULL, 0}};
-    assert_int_equal(fis_encoder_observe(w->encoder, row, &e), 0);
-    assert_int_equal(fis_encoder_finish(w->encoder, &e), 0);
+    w->encoder = small_encoder(&e);
+    assert_non_null(w->encoder);
     w->role = trainer_role_new(&w->o, w->encoder, &out, &e);
     assert_non_null(w->role);
     w->job = 0;
@@ -245,21 +183,8 @@ void open_world(struct world *w, const struct trainer_role_options *o)
 
 void load_world(struct world *w, uint32_t n_initial)
 {
-    struct fis_error e;
-    struct fis_rng r;
-    static float x[600 * D];
-    static uint32_t y[600], g[600];
-    fis_rng_seed(&r, 2, 2);
     w->n_initial = n_initial;
-    for (uint32_t i = 0; i < n_initial; i++) {
-        float row[D];
-        uint32_t label = draw(&r, row, NULL);
-        assert_int_equal(trainer_role_initial(w->role, row, label, &e), 0);
-    }
-    for (uint32_t i = 0; i < 600; i++)
-        y[i] = draw(&r, x + i * D, &g[i]);
-    struct fis_rows rows = {600, D, x, y, g};
-    assert_int_equal(trainer_role_validation(w->role, &rows, 2, &e), 0);
+    small_load(w->role, n_initial);
 }
 
 void close_world(struct world *w)
@@ -312,7 +237,7 @@ void features(uint32_t number, float *x)
 {
     struct fis_rng r;
     fis_rng_seed(&r, 1, number);
-    draw(&r, x, NULL);
+    small_draw(&r, x, NULL);
 }
 
 void progress(struct world *w, uint32_t partition, uint32_t n)

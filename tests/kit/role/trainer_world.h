@@ -5,10 +5,10 @@
 
 #include "kit/cmocka.h"
 #include "fis/mem.h"
-#include "role/trainer.h"
+#include "kit/role/small_pipeline.h"
 #include "wire/ledger.h"
 
-#define D 3
+#define D SMALL_D
 #define MAX_IDS 4096
 #define MAX_REQUESTS 2048
 #define MAX_VERSIONS 96
@@ -86,11 +86,6 @@ const struct fis_id *open_id(const struct world *w, uint32_t i);
 uint32_t requests(const struct world *w);
 
 enum wire_ledger_state entry_state(const struct world *w, const struct fis_id *id);
-
-struct trainer_role_options options(void);
-
-/* y depends on a and b; c is the group's shadow. */
-uint32_t draw(struct fis_rng *r, float *x, uint32_t *group);
 
 void open_world(struct world *w, const struct trainer_role_options *o);
 

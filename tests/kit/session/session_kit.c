@@ -2,22 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fis/rng.h"
 #include "kit/cmocka.h"
+#include "kit/role/small_pipeline.h"
 #include "kit/session/session_kit.h"
 #include "wire/protobuf_codec.h"
 
 #define INITIAL 60
 #define VALIDATION 300
 
-static const char *const class_names[] = {"no", "yes"};
-static const struct wire_schema schema = {
-    .classes = class_names, .n_classes = 2, .id_column = "id", .max_bytes = 4096};
-static const struct fis_column columns[KIT_D] = {
-    {"a", FIS_NUMERIC, FIS_SCALE_NONE},
-    {"b", FIS_NUMERIC, FIS_SCALE_NONE},
-    {"c", FIS_NUMERIC, FIS_SCALE_NONE},
-};
 static const char *const names[SESSION_TOPICS] = {"ledger", "heads",   "models",     "candidates",
                                                   "labels", "control", "validation", "requests"};
 
@@ -58,10 +50,15 @@ static void send_to(struct kit *k, uint32_t topic, struct wire_bytes key, struct
     append(&k->unit, key, value);
 }
 
+void kit_append_bytes(struct kit *k, uint32_t topic, struct wire_bytes key, struct wire_bytes value)
+{
+    append(&k->topic[topic], key, value);
+}
+
 void kit_append(struct kit *k, uint32_t topic, const char *key, const void *value, size_t length)
 {
-    append(&k->topic[topic], (struct wire_bytes){key, strlen(key)},
-           (struct wire_bytes){value, length});
+    kit_append_bytes(k, topic, (struct wire_bytes){key, strlen(key)},
+                     (struct wire_bytes){value, length});
 }
 
 /* ---- ports: election ----------------------------------------------------------------------- */
@@ -116,6 +113,8 @@ static void stopped(void *ctx, const struct fis_error *failed)
     struct kit *k = ctx;
     k->stopped = true;
     k->failed = failed ? failed->kind : FIS_OK;
+    if (failed)
+        k->error = *failed;
 }
 
 /* ---- ports: reading ------------------------------------------------------------------------ */
@@ -203,16 +202,6 @@ static int read_next(void *ctx, enum session_reader r, struct session_input *in,
 
 /* ---- ports: rows --------------------------------------------------------------------------- */
 
-static uint32_t draw(struct fis_rng *r, float *x, uint32_t *group)
-{
-    uint32_t g = fis_rng_below(r, 2), y = fis_rng_below(r, 2);
-    x[0] = (float)(fis_rng_normal(r) + (y ? .8 : -.8));
-    x[1] = (float)(fis_rng_normal(r) + (y ? .5 : -.5) + (g ? .4 : -.4));
-    x[2] = (float)(fis_rng_normal(r) * .3 + (g ? 1 : -1));
-    *group = g;
-    return y;
-}
-
 static void draw_rows(uint64_t stream, uint32_t n, struct session_rows *out)
 {
     static float x[2][VALIDATION * KIT_D];
@@ -220,25 +209,18 @@ static void draw_rows(uint64_t stream, uint32_t n, struct session_rows *out)
     struct fis_rng r;
     fis_rng_seed(&r, 2, stream);
     for (uint32_t i = 0; i < n; i++)
-        y[stream][i] = draw(&r, x[stream] + i * KIT_D, &group[stream][i]);
+        y[stream][i] = small_draw(&r, x[stream] + i * KIT_D, &group[stream][i]);
     *out = (struct session_rows){{n, KIT_D, x[stream], y[stream], group[stream]}, 2};
 }
 
 static int initial(void *ctx, struct fis_encoder **encoder, struct session_rows *out,
                    struct fis_error *e)
 {
-    const struct fis_value row[KIT_D] = {{FIS_VALUE_NUMBER, 1, NULL, 0},
-                                         {FIS_VALUE_NUMBER, 1, NULL, 0},
-                                         {FIS_VALUE_NUMBER, 1, NULL, 0}};
     (void)ctx;
     draw_rows(0, INITIAL, out);
-    if (*encoder)
-        return 1;
-    *encoder = fis_encoder_new(columns, KIT_D, 10, e);
-    assert_non_null(*encoder);
-    assert_int_equal(fis_encoder_observe(*encoder, row, e), 0);
-    assert_int_equal(fis_encoder_finish(*encoder, e), 0);
-    return 1;
+    if (!*encoder)
+        *encoder = small_encoder(e);
+    return *encoder ? 1 : -FIS_NOMEM;
 }
 
 static int validation(void *ctx, const struct fis_encoder *encoder, struct session_rows *out,
@@ -363,42 +345,21 @@ bool kit_noted(const struct kit *k, const char *event)
 
 static void role_options(struct trainer_role_options *o, bool pool)
 {
-    *o = (struct trainer_role_options){
-        .pipeline = "t",
-        .schema = &schema,
-        .positive = 1,
-        .cross_fit = 0,
-        .precondition = 0,
-        .warm_up_epochs = 5,
-        .steps_per_round = 8,
-        .rounds = 0,
-        .window_records = 50,
-        .pool = pool,
-    };
-    o->selector.criteria.acquisition = &fis_acquisition_fis_plus;
+    *o = small_options();
+    o->warm_up_epochs = 5;
+    o->steps_per_round = 8;
+    o->rounds = 0;
+    o->window_records = 50;
+    o->pool = pool;
     o->selector.labels_per_round = 4;
-    o->learner.copies = FIS_COPIES_BOOSTED;
-    o->learner.learning_rate = .05f;
-    o->learner.momentum = .9f;
     o->learner.batch = 16;
-    o->learner.boost = .5f;
-    o->learner.kept_min = 4;
-    o->learner.seed = 5;
-    o->gate.metric = o->directions.surrogate.metric = FIS_EQUALIZED_ODDS;
-    o->directions.surrogate.form = FIS_GAP_OVERALL;
-    o->directions.surrogate.positive = o->gate.positive = 1;
-    o->directions.damping = .01;
-    o->gate.epsilon = .005;
-    o->gate.min_rows = 100;
-    o->gate.min_cell = 10;
-    o->gate.rule = FIS_GATE_RULE_FAIRER;
-    o->gate.standard_errors = 1;
+    o->learner.average_every = 0;
+    o->gate.warn_cell = 0;
     o->gate.resamples = 20;
 }
 
-static void new_session(struct kit *k)
+static int new_session(struct kit *k, struct fis_error *e)
 {
-    struct fis_error e;
     const struct session_ports p = {
         .ctx = k,
         .join = join,
@@ -420,24 +381,31 @@ static void new_session(struct kit *k)
         .note = note,
         .validated = validated,
     };
-    k->session = session_new(&k->o, &p, &e);
-    assert_non_null(k->session);
+    k->session = session_new(&k->o, &p, e);
+    return k->session ? 0 : -FIS_NOMEM;
 }
 
-void kit_open(struct kit *k, bool pool)
+int kit_try_open(struct kit *k, bool pool, struct fis_error *e)
 {
     memset(k, 0, sizeof *k);
     memset(k->committed, -1, sizeof k->committed);
     k->now = (struct trainer_time){1000, 1767225600000};
-    k->o = (struct session_options){.schema = &schema,
-                                    .columns = columns,
+    k->o = (struct session_options){.schema = &small_schema,
+                                    .columns = small_columns,
                                     .n_columns = KIT_D,
                                     .labels = WIRE_JSON,
                                     .max_chunk = 500,
                                     .commit_ms = 200};
     memcpy(k->o.topics, names, sizeof names);
     role_options(&k->o.role, pool);
-    new_session(k);
+    return new_session(k, e);
+}
+
+void kit_open(struct kit *k, bool pool)
+{
+    struct fis_error e;
+    if (kit_try_open(k, pool, &e) < 0)
+        fail_msg("%s", e.text);
 }
 
 void kit_close(struct kit *k)
@@ -450,12 +418,14 @@ void kit_close(struct kit *k)
 
 void kit_restart(struct kit *k)
 {
+    struct fis_error e;
     session_free(k->session);
     clear(&k->unit);
     memset(k->readers, 0, sizeof k->readers);
     k->validated = k->commit_due = k->job_due = k->leave_due = k->stopped = false;
     k->notes[0] = 0;
-    new_session(k);
+    if (new_session(k, &e) < 0)
+        fail_msg("%s", e.text);
 }
 
 void kit_settle(struct kit *k)
@@ -483,7 +453,8 @@ void kit_candidates(struct kit *k, uint32_t first, uint32_t n)
 {
     static const struct wire_bytes record = {"{\"a\":1}", 7};
     struct wire_candidate c[64];
-    struct wire_buffer out = {0};
+    static unsigned char room[1 << 15]; /* a test may refuse memory */
+    struct wire_buffer out = {room, 0, sizeof room};
     static float x[64][KIT_D];
     struct fis_error e;
     struct fis_rng r;
@@ -492,7 +463,7 @@ void kit_candidates(struct kit *k, uint32_t first, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         char id[16];
         uint32_t group;
-        draw(&r, x[i], &group);
+        small_draw(&r, x[i], &group);
         c[i] =
             (struct wire_candidate){.x = x[i], .d = KIT_D, .encoding = WIRE_JSON, .record = record};
         fis_id_set(&c[i].id, id, (size_t)snprintf(id, sizeof id, "r%u", first + i));
@@ -504,7 +475,6 @@ void kit_candidates(struct kit *k, uint32_t first, uint32_t n)
     const struct wire_offer offer = {c, n, &p};
     assert_int_equal(wire_offer_encode(&offer, &out, &e), 0);
     kit_append(k, SESSION_CANDIDATES, "s", out.data, out.length);
-    wire_buffer_done(&out);
 }
 
 void kit_label(struct kit *k, const char *id, const char *class_name)
@@ -517,14 +487,14 @@ void kit_label(struct kit *k, const char *id, const char *class_name)
 void kit_command(struct kit *k, enum wire_control_kind kind, uint64_t version)
 {
     struct wire_control c = {.kind = kind, .version = version, .by = "op", .reason = ""};
-    struct wire_buffer out = {0};
+    static unsigned char room[1 << 15]; /* a test may refuse memory */
+    struct wire_buffer out = {room, 0, sizeof room};
     struct fis_error e;
     char id[16];
     snprintf(id, sizeof id, "c%u", k->topic[SESSION_CONTROL].n);
     fis_id_set(&c.command, id, strlen(id));
     assert_int_equal(wire_control_encode(&c, &out, &e), 0);
     kit_append(k, SESSION_CONTROL, id, out.data, out.length);
-    wire_buffer_done(&out);
 }
 
 void kit_forget(struct kit *k, enum session_topic t, int64_t first)

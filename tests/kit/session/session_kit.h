@@ -47,12 +47,14 @@ struct kit {
     bool fence_due, commit_due, job_due, leave_due;
     bool stopped;
     enum fis_error_kind failed; /* of `stopped` */
+    struct fis_error error;     /* likewise */
     bool sent_in_commit;
     char notes[8192];
 };
 
 /* A kit in stream or pool mode, with its session; requests and labels are JSON. */
 void kit_open(struct kit *k, bool pool);
+int kit_try_open(struct kit *k, bool pool, struct fis_error *e); /* NOMEM */
 void kit_close(struct kit *k);
 /* The process dies and another one starts: what was not committed is gone. */
 void kit_restart(struct kit *k);
@@ -67,6 +69,8 @@ void kit_left(struct kit *k);
 
 /* ---- what others write */
 void kit_append(struct kit *k, uint32_t topic, const char *key, const void *value, size_t length);
+void kit_append_bytes(struct kit *k, uint32_t topic, struct wire_bytes key,
+                      struct wire_bytes value);
 /* n candidates "rFIRST" …, and progress that covers them. */
 void kit_candidates(struct kit *k, uint32_t first, uint32_t n);
 void kit_label(struct kit *k, const char *id, const char *class_name);
