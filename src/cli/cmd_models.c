@@ -37,34 +37,10 @@ static const struct verb verbs[] = {
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-static const struct wire_model *chosen(const struct models *m, const char *text,
-                                       struct fis_error *e)
-{
-    uint64_t number;
-    const struct wire_model *v = NULL;
-    if (!m->n) {
-        fis_fail(e, FIS_INPUT, "there are no versions yet");
-        return NULL;
-    }
-    if (!strcmp(text, "served")) {
-        v = models_served(m);
-        if (!v)
-            fis_fail(e, FIS_INPUT, "no version has been served yet");
-    } else if (cli_count(text, &number)) {
-        fis_fail(e, FIS_INPUT, "version: found '%s', allowed a number or served", text);
-    } else {
-        v = models_version(m, number);
-        if (!v)
-            fis_fail(e, FIS_INPUT, "there is no version %s; the newest is %llu", text,
-                     (unsigned long long)m->items[m->n - 1].model.version);
-    }
-    return v;
-}
-
 static int show(const struct models *m, const struct options *o, const char *version,
                 struct fis_error *e)
 {
-    const struct wire_model *v = chosen(m, version, e);
+    const struct wire_model *v = models_chosen(m, version, e);
     return v ? models_show(v, o->json, o->weights, e) : -(int)e->kind;
 }
 
@@ -87,7 +63,7 @@ static int evaluate(const struct cli *c, const struct models *m, const struct op
     const struct models_evaluation v = evaluation_of(c, m, o);
     const char *version = o->version ? o->version : "all";
     if (strcmp(version, "all") || !m->n) {
-        const struct wire_model *one = chosen(m, version, e);
+        const struct wire_model *one = models_chosen(m, version, e);
         return one ? models_evaluate(&v, &one, 1, e) : -(int)e->kind;
     }
     const struct wire_model **all = fis_calloc(m->n, sizeof(const struct wire_model *));
@@ -106,8 +82,8 @@ static int compare(const struct cli *c, const struct models *m, const struct opt
                    char **versions, struct fis_error *e)
 {
     const struct models_evaluation v = evaluation_of(c, m, o);
-    const struct wire_model *a = chosen(m, versions[0], e);
-    const struct wire_model *b = a ? chosen(m, versions[1], e) : NULL;
+    const struct wire_model *a = models_chosen(m, versions[0], e);
+    const struct wire_model *b = a ? models_chosen(m, versions[1], e) : NULL;
     return b ? models_compare(&v, a, b, e) : -(int)e->kind;
 }
 

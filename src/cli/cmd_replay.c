@@ -177,19 +177,6 @@ static int encoding_of(const struct cli *c, const char *text, enum wire_encoding
     return text ? -1 : 0;
 }
 
-static int format_of(const char *text, enum data_format *out)
-{
-    static const char *const names[] = {"csv", "tsv", "jsonl"};
-    static const enum data_format all[] = {DATA_CSV, DATA_TSV, DATA_JSON_LINES};
-    *out = DATA_BY_NAME;
-    for (int i = 0; text && i < 3; i++)
-        if (!strcmp(text, names[i])) {
-            *out = all[i];
-            return 0;
-        }
-    return text ? -1 : 0;
-}
-
 static int open_all(struct replay *r, struct cli *c, const struct options *o,
                     const struct records_options *records, struct fis_error *e)
 {
@@ -222,8 +209,8 @@ static int replay(struct cli *c, const struct cli_command *self, const struct op
         return cli_fail(&e);
     if (encoding_of(c, o->encoding, &records.encoding))
         return cli_usage(self, "--encoding: found '%s', allowed json, protobuf, raw", o->encoding);
-    if (format_of(o->format, &records.format))
-        return cli_usage(self, "--format: found '%s', allowed csv, tsv, jsonl", o->format);
+    if (data_format_of(o->format, &records.format, &e))
+        return cli_usage(self, "--format: %s", e.text);
     records.delimiter = o->delimiter;
     records.id_column = o->key ? o->key : c->cfg.records.id;
     records.to_records = !o->topic || !strcmp(o->topic, c->cfg.topics.records);

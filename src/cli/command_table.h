@@ -5,7 +5,7 @@
 #include "cli/options.h"
 
 extern const struct cli_command cmd_topics, cmd_replay, cmd_label, cmd_labels, cmd_models,
-    cmd_watch, cmd_lab;
+    cmd_predict, cmd_watch, cmd_lab;
 
 extern const struct cli_command *const cli_commands[]; /* NULL at the end */
 

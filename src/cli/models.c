@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/options.h"
 #include "cli/screen.h"
 #include "fis/mem.h"
 
@@ -151,4 +152,28 @@ const char *models_interval(double value, const struct fis_interval *i, char out
     else
         snprintf(out, 48, "%s", v);
     return out;
+}
+
+const struct wire_model *models_chosen(const struct models *m, const char *text,
+                                       struct fis_error *e)
+{
+    uint64_t number;
+    const struct wire_model *v = NULL;
+    if (!m->n) {
+        fis_fail(e, FIS_INPUT, "there are no versions yet");
+        return NULL;
+    }
+    if (!strcmp(text, "served")) {
+        v = models_served(m);
+        if (!v)
+            fis_fail(e, FIS_INPUT, "no version has been served yet");
+    } else if (cli_count(text, &number)) {
+        fis_fail(e, FIS_INPUT, "version: found '%s', allowed a number or served", text);
+    } else {
+        v = models_version(m, number);
+        if (!v)
+            fis_fail(e, FIS_INPUT, "there is no version %s; the newest is %llu", text,
+                     (unsigned long long)m->items[m->n - 1].model.version);
+    }
+    return v;
 }

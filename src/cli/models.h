@@ -32,6 +32,10 @@ int models_read(struct models *m, struct cli *c, int timeout_ms,
 const struct wire_model *models_version(const struct models *m, uint64_t version);
 const struct wire_model *models_served(const struct models *m); /* the newest served one */
 
+/* The version that an argument names: a number, or "served". NULL with INPUT: there is none. */
+const struct wire_model *models_chosen(const struct models *m, const char *text,
+                                       struct fis_error *e) FIS_MUST_CHECK;
+
 /* Output: see cmd_models.c for the commands. All return 0 or a negative error. */
 int models_list(const struct models *m, bool json, struct fis_error *e) FIS_MUST_CHECK;
 int models_show(const struct wire_model *m, bool json, bool weights,

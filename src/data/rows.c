@@ -46,6 +46,19 @@ int data_rows_fill(struct data_rows *r, size_t *length, struct fis_error *e)
     return 0;
 }
 
+int data_format_of(const char *name, enum data_format *out, struct fis_error *e)
+{
+    static const char *const names[] = {"csv", "tsv", "jsonl"};
+    static const enum data_format all[] = {DATA_CSV, DATA_TSV, DATA_JSON_LINES};
+    *out = DATA_BY_NAME;
+    for (int i = 0; name && i < 3; i++)
+        if (!strcmp(name, names[i])) {
+            *out = all[i];
+            return 0;
+        }
+    return name ? fis_fail(e, FIS_INPUT, "found '%s', allowed csv, tsv, jsonl", name) : 0;
+}
+
 static int choose_format(const char *path, enum data_format *format, struct fis_error *e)
 {
     static const struct {

@@ -22,6 +22,9 @@ enum data_format {
     DATA_JSON_LINES
 };
 
+/* By its name: csv, tsv, jsonl; NULL: DATA_BY_NAME. */
+int data_format_of(const char *name, enum data_format *out, struct fis_error *e) FIS_MUST_CHECK;
+
 /* What a column's cells must be. */
 enum data_cell {
     DATA_NUMBER = 1, /* CSV: a decimal number by decimal_read; JSON: a number */

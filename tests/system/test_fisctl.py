@@ -132,6 +132,37 @@ def ended(process, number=None):
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
+def predicts(p, accuracy):
+    """fisctl predict: what version 1 predicts for test.csv has the accuracy that evaluate finds, and
+    CSV, JSON lines and a pipe give the same."""
+    text = ok(p.fisctl("predict", "test.csv", "--version", "1"))
+    rows = list(csv.DictReader(io.StringIO(text)))
+    with open(os.path.join(p.dir, "test.csv")) as f:
+        truth = list(csv.DictReader(f))
+    same([r["id"] for r in rows], [t["id"] for t in truth])
+    right = sum(r["class"] == t["hired"] for r, t in zip(rows, truth)) / len(truth)
+    assert abs(right - accuracy) < 1e-6, (right, accuracy)
+    for r in rows:
+        yes, no = float(r["probability_yes"]), float(r["probability_no"])
+        assert abs(yes + no - 1) < 1e-5 and (yes > no) == (r["class"] == "yes"), r
+    lines = [json.dumps({k: float(t[k]) if k in ("age", "hours", "score") else t[k]
+                         for k in COLUMNS if t[k]}) for t in truth]
+    out = ok(p.fisctl("predict", "-", "--format", "jsonl", "--json", "--version", "1",
+                      input="\n".join(lines)))
+    same([json.loads(line) for line in out.splitlines()],
+         [{"id": r["id"], "class": r["class"],
+           "probabilities": {k: float(r["probability_" + k]) for k in ("no", "yes")}}
+          for r in rows])
+    fails(p.fisctl("predict", "test.csv", "--version", "99"), "no version 99")
+    p.write("short.csv", b"id,age\n1,2\n")
+    fails(p.fisctl("predict", "short.csv"), "short.csv", "hours")
+    p.write("odd.csv", b"id,age,hours,job,score\n1,2,3,A,4\n2,old,3,A,4\n")
+    fails(p.fisctl("predict", "odd.csv"), "odd.csv: line 3", "age")
+    p.write("huge.csv", b"id,age,hours,job,score\n1,2,3,A,4\n2,1e300,3,A,4\n")
+    fails(p.fisctl("predict", "huge.csv"), "huge.csv: line 3", "age")
+    same(p.fisctl("predict").returncode, 2)
+
+
 @test("a pipeline from records to versions, by fisctl alone")
 def _():
     pool = list(people(2000, 5))
@@ -173,6 +204,7 @@ def _():
         assert low < rows[0]["accuracy"] < high
         assert rows[0]["equalized_odds"] <= rows[0]["equalized_odds_max"]
         has(ok(p.fisctl("models", "evaluate", "--version", "1", "--test", "test.csv")), "EOd max")
+        predicts(p, rows[0]["accuracy"])
         fails(p.fisctl("models", "show", "99"), "no version 99", "newest is 3")
         fails(p.fisctl("models", "evaluate", "--test", "none.csv"), "none.csv")
         fails(p.fisctl("watch", "--until", "versions=9", "--timeout", "1"), "versions=9 was not")

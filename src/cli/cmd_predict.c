@@ -1,0 +1,269 @@
+/*
+ * fisctl predict: class and probabilities of rows, by a version that the pipeline has published.
+ */
+#include "cli/command_table.h"
+
+#include <string.h>
+
+#include "cli/models.h"
+#include "fis/loss.h"
+#include "fis/mem.h"
+#include "wire/json_text.h"
+
+enum { TIMEOUT_MS = 15000 };
+
+struct options {
+    const char *version, *format;
+    bool json;
+    char delimiter;
+};
+
+/* One row at a time: what comes down a pipe is answered at once. */
+struct predict {
+    const struct cli *cli;
+    const struct wire_model *model;
+    const char *path;
+    struct data_rows *rows;
+    struct data_options data;
+    struct data_column *columns; /* the encoder's, then the id */
+    struct fis_value *values;
+    float *x, *probability; /* [dimension], [n_classes] */
+    struct fis_scratch *scratch;
+    struct wire_buffer line;
+    uint64_t unseen; /* cells with a category that the version does not know */
+    bool json, flush;
+};
+
+static int name_columns(struct predict *p, struct fis_error *e)
+{
+    const struct fis_encoder *enc = p->model->encoder;
+    uint32_t n = fis_encoder_columns(enc);
+    p->columns = fis_calloc((size_t)n + 1, sizeof *p->columns);
+    p->values = fis_calloc((size_t)n + 1, sizeof *p->values);
+    if (!p->columns || !p->values)
+        return fis_fail(e, FIS_NOMEM, "no memory for %u columns", n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fis_column *c = fis_encoder_column(enc, i);
+        p->columns[i] = (struct data_column){
+            .name = c->name, .cell = c->type == FIS_NUMERIC ? DATA_NUMBER : DATA_STRING};
+    }
+    p->columns[n] =
+        (struct data_column){.name = p->cli->cfg.records.id, .cell = DATA_TEXT, .optional = true};
+    p->data.columns = p->columns;
+    p->data.n_columns = n + 1;
+    return 0;
+}
+
+static int predict_open(struct predict *p, struct fis_error *e)
+{
+    const struct wire_model *m = p->model;
+    if (!m->params || !m->encoder)
+        return fis_fail(e, FIS_INPUT, "version %llu has no weights: it was rejected",
+                        (unsigned long long)m->version);
+    int rc = name_columns(p, e);
+    if (rc)
+        return rc;
+    p->x = fis_calloc(fis_encoder_dimension(m->encoder), sizeof *p->x);
+    p->probability = fis_calloc(m->n_classes, sizeof *p->probability);
+    p->scratch = fis_scratch_new(&m->shape, 1, 0);
+    if (!p->x || !p->probability || !p->scratch)
+        return fis_fail(e, FIS_NOMEM, "no memory for a row");
+    p->rows = data_rows_open(p->path, &p->data, e);
+    return p->rows ? 0 : -(int)e->kind;
+}
+
+static void predict_close(struct predict *p)
+{
+    if (p->rows)
+        data_rows_close(p->rows);
+    fis_scratch_free(p->scratch);
+    wire_buffer_done(&p->line);
+    fis_free(p->columns);
+    fis_free(p->values);
+    fis_free(p->x);
+    fis_free(p->probability);
+}
+
+/* A cell of RFC 4180. */
+static int append_cell(struct wire_buffer *out, const char *text, size_t length,
+                       struct fis_error *e)
+{
+    bool quoted = false;
+    for (size_t i = 0; i < length && !quoted; i++)
+        quoted = strchr(",\"\r\n", text[i]) != NULL;
+    int rc = wire_buffer_reserve(out, 2 * length + 2, e);
+    if (rc)
+        return rc;
+    if (quoted)
+        out->data[out->length++] = '"';
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '"')
+            out->data[out->length++] = '"';
+        out->data[out->length++] = (unsigned char)text[i];
+    }
+    if (quoted)
+        out->data[out->length++] = '"';
+    return 0;
+}
+
+static int append_header(struct predict *p, struct fis_error *e)
+{
+    int rc = wire_json_append(&p->line, "id,class", e);
+    for (uint32_t k = 0; !rc && k < p->model->n_classes; k++) {
+        const char *name = p->cli->schema.classes[k];
+        rc = wire_json_append(&p->line, ",probability_", e);
+        if (!rc)
+            rc = append_cell(&p->line, name, strlen(name), e);
+    }
+    return rc ? rc : wire_json_append(&p->line, "\n", e);
+}
+
+static int append_csv(struct predict *p, const struct fis_value *id, uint32_t best,
+                      struct fis_error *e)
+{
+    const char *name = p->cli->schema.classes[best];
+    char number[32];
+    int rc = id->kind == FIS_VALUE_TEXT ? append_cell(&p->line, id->text, id->length, e) : 0;
+    if (!rc)
+        rc = wire_json_append(&p->line, ",", e);
+    if (!rc)
+        rc = append_cell(&p->line, name, strlen(name), e);
+    for (uint32_t k = 0; !rc && k < p->model->n_classes; k++) {
+        snprintf(number, sizeof number, ",%.7g", (double)p->probability[k]);
+        rc = wire_json_append(&p->line, number, e);
+    }
+    return rc ? rc : wire_json_append(&p->line, "\n", e);
+}
+
+static int append_json(struct predict *p, const struct fis_value *id, uint32_t best,
+                       struct fis_error *e)
+{
+    char number[32];
+    int rc = wire_json_append(&p->line, "{\"id\":", e);
+    if (!rc)
+        rc = id->kind == FIS_VALUE_TEXT ? wire_json_escape(&p->line, id->text, id->length, e)
+                                        : wire_json_append(&p->line, "null", e);
+    if (!rc)
+        rc = wire_json_append(&p->line, ",\"class\":", e);
+    const char *const *classes = p->cli->schema.classes;
+    if (!rc)
+        rc = wire_json_escape(&p->line, classes[best], strlen(classes[best]), e);
+    if (!rc)
+        rc = wire_json_append(&p->line, ",\"probabilities\":{", e);
+    for (uint32_t k = 0; !rc && k < p->model->n_classes; k++) {
+        rc = wire_json_escape(&p->line, classes[k], strlen(classes[k]), e);
+        snprintf(number, sizeof number, ":%.7g%s", (double)p->probability[k],
+                 k + 1 < p->model->n_classes ? "," : "");
+        if (!rc)
+            rc = wire_json_append(&p->line, number, e);
+    }
+    return rc ? rc : wire_json_append(&p->line, "}}\n", e);
+}
+
+static int write_line(struct predict *p, struct fis_error *e)
+{
+    size_t written = fwrite(p->line.data, 1, p->line.length, stdout);
+    if (written < p->line.length || (p->flush && fflush(stdout)))
+        return fis_fail(e, FIS_FATAL, "standard output cannot be written");
+    p->line.length = 0;
+    return 0;
+}
+
+static int predict_row(struct predict *p, struct fis_error *e)
+{
+    const struct wire_model *m = p->model;
+    const struct fis_value *id = &p->values[p->data.n_columns - 1];
+    uint32_t unseen = 0, best;
+    int rc = fis_encoder_encode(m->encoder, p->values, p->x, &unseen, e);
+    if (rc)
+        return fis_error_prefix(e, "%s: line %llu", p->path,
+                                (unsigned long long)data_rows_line(p->rows));
+    p->unseen += unseen;
+    fis_network_forward(&m->shape, m->params, p->x, 1, p->scratch, p->probability);
+    fis_predict(p->probability, 1, m->n_classes, &best);
+    fis_softmax(p->probability, 1, m->n_classes, p->probability);
+    rc = p->json ? append_json(p, id, best, e) : append_csv(p, id, best, e);
+    return rc ? rc : write_line(p, e);
+}
+
+static int predict_all(struct predict *p, struct cli *c, struct fis_error *e)
+{
+    int rc = p->json ? 0 : append_header(p, e);
+    if (!rc)
+        rc = write_line(p, e);
+    while (!rc && !cli_stopping(c) && (rc = data_rows_next(p->rows, p->values, e)) == 1)
+        rc = predict_row(p, e);
+    if (p->unseen)
+        cli_say("%llu cells have a category that version %llu has not seen",
+                (unsigned long long)p->unseen, (unsigned long long)p->model->version);
+    return rc;
+}
+
+static int predict(struct cli *c, const struct options *o, enum data_format format,
+                   const struct models *m, const char *path, struct fis_error *e)
+{
+    struct predict p = {.cli = c,
+                        .json = o->json,
+                        .flush = !strcmp(path, "-"),
+                        .path = strcmp(path, "-") ? path : "/dev/stdin",
+                        .model = models_chosen(m, o->version ? o->version : "served", e)};
+    if (!p.model)
+        return -(int)e->kind;
+    p.data.delimiter = o->delimiter;
+    p.data.standard_delimiter = cli_standard_delimiter(c);
+    p.data.format = format;
+    int rc = predict_open(&p, e);
+    if (!rc)
+        rc = predict_all(&p, c, e);
+    predict_close(&p);
+    return rc;
+}
+
+static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
+{
+    struct options o = {0};
+    struct models m = {0};
+    struct fis_error e;
+    enum data_format format;
+    int first;
+    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
+    if (parsed != CLI_GO)
+        return cli_parsed_exit(parsed);
+    if (argc - first != 1)
+        return cli_usage(self, argc > first ? "only one FILE is allowed" : "a FILE is required");
+    if (data_format_of(o.format, &format, &e))
+        return cli_usage(self, "--format: %s", e.text);
+    int rc = cli_open(c, &e);
+    if (!rc)
+        rc = models_init(&m, &e);
+    if (!rc)
+        rc = models_read(&m, c, TIMEOUT_MS, &e);
+    if (!rc)
+        rc = predict(c, &o, format, &m, argv[first], &e);
+    models_done(&m);
+    return rc ? cli_fail(&e) : CLI_DONE;
+}
+
+static const struct cli_option options[] = {
+    {"version", 'v', CLI_TEXT, offsetof(struct options, version), "N",
+     "a number, or served; default served"},
+    {"json", 'j', CLI_FLAG, offsetof(struct options, json), NULL, "one JSON object a line"},
+    {"format", 'f', CLI_TEXT, offsetof(struct options, format), "NAME",
+     "csv, tsv or jsonl; default by the name of the file"},
+    CLI_DELIMITER_OPTION(struct options, delimiter),
+    {.name = NULL},
+};
+
+const struct cli_command cmd_predict = {
+    .name = "predict",
+    .arguments = "FILE [options]",
+    .summary = "class and probabilities of the rows of a file, by a published version",
+    .text = "Reads the rows of FILE (CSV with a header, or JSON lines; - is standard input, with\n"
+            "--format) and writes for each its id (records.id, where the file has it), the class\n"
+            "and the probability of each class: CSV with a header, or JSON lines. The version's\n"
+            "own encoder is used; other columns are passed over. Rows of standard input are\n"
+            "answered one by one.\n\n"
+            "A row that cannot be read ends it: exit code 1, with the line.",
+    .options = options,
+    .run = run,
+};
