@@ -134,7 +134,7 @@ def _escaped(b):
 
 
 def _kcat(arguments, **kw):
-    command = ["kcat", "-q", "-b", KAFKA, "-X", "socket.nagle.disable=true"] + arguments
+    command = ["kcat", "-q", "-m", "40", "-b", KAFKA, "-X", "socket.nagle.disable=true"] + arguments
     r = subprocess.run(command, capture_output=True, timeout=WAIT, **kw)
     assert r.returncode == 0, f"kcat {' '.join(arguments)}: {r.stderr.decode(errors='replace')}"
     return r.stdout

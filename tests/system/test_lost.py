@@ -8,6 +8,7 @@ import signal
 import time
 
 from fisd_test import ENDLESS, Pipeline, fields, has, main, people, record_json, same, t_config, test, wait
+from fisd_process import stalled
 from own_broker import delete_records, delete_topic, set_topics, tool
 
 ROWS = list(people(8000, 3))
@@ -96,6 +97,8 @@ def _():
         wait(lambda: time.monotonic() > began + 12, "12 s of work", alive=p.alive)
         same(len(p.consume("heads")), heads, "heads: the job is over")
         for word in ("revoked", "stepped_down", "fenced", "resuming", "assigned"):
+            if stalled(began) > 3:
+                break  # a session of 6 s need not survive that
             same(bool(re.search(rf" {word} role=", p.log()[since:])), False, word)
         p.kill()
 
