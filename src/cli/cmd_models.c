@@ -14,7 +14,7 @@ enum { TIMEOUT_MS = 15000, RESAMPLES = 500, WAIT_MS = 30000 };
 
 struct options {
     bool json, weights;
-    const char *version, *test;
+    const char *version, *test, *to;
     char delimiter;
     struct control_options control;
 };
@@ -115,6 +115,9 @@ static int with_trainer(struct cli *c, const struct cli_command *self, const str
                         struct options *o, const char *version)
 {
     uint64_t number = 0;
+    if (o->to && (version || verb->command != WIRE_CONTROL_ROLLBACK))
+        return cli_usage(self, "--to is of rollback, in place of VERSION");
+    version = o->to ? o->to : version;
     if (version && cli_count(version, &number))
         return cli_usage(self, "VERSION: found '%s', allowed a number from 1", version);
     o->control.json = o->json;
@@ -159,6 +162,8 @@ static const struct cli_option options[] = {
     {"data", 'd', CLI_TEXT, offsetof(struct options, test), "FILE",
      "compare: the same; without it, by the gate's validation rows"},
     CLI_DELIMITER_OPTION(struct options, delimiter),
+    {"to", 0, CLI_TEXT, offsetof(struct options, to), "N",
+     "rollback: the version whose weights are served again; default the one before"},
     {"reason", 'r', CLI_TEXT, offsetof(struct options, control.reason), "TEXT",
      "of a command to the trainer: why; it is kept with it"},
     {"by", 0, CLI_TEXT, offsetof(struct options, control.by), "NAME",
@@ -182,8 +187,8 @@ const struct cli_command cmd_models = {
         "compare   two versions side by side, also group by group: by what the gate measured,\n"
         "          or on the rows of a file, then with an interval for each difference\n"
         "pin       what is served stays, whatever the gate says, until unpin\n"
-        "rollback  serves a version that was served before (default: the one before this) as\n"
-        "          a new one\n"
+        "rollback  serves a version that was served before as a new one: the one before, and\n"
+        "          with each further rollback one further back; or the one of --to\n"
         "promote   serves a version that the gate rejected, or an older one, as a new one\n\n"
         "The last four are commands to the trainer, which refuses what would fall below the\n"
         "floor of accuracy. Exit code 0: done; 1: refused, and why; 3: no trainer has taken it\n"

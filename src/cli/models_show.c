@@ -24,6 +24,8 @@ static void print_head(const struct wire_model *m)
     printf("  %-12s %s\n", "made at", screen_time(m->created_at_ms, when));
     if (m->parent)
         printf("  %-12s %llu\n", "follows", (unsigned long long)m->parent);
+    if (m->served && m->previous != m->parent)
+        printf("  %-12s goes to version %llu\n", "rollback", (unsigned long long)m->previous);
     printf("  %-12s %s", "gate", models_reason(m, text));
     printf(": %s\n", clean(m->reason_text, text));
     printf("  %-12s round %u, head %llu, seed %llu, %s\n", "from", m->round,

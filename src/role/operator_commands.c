@@ -61,7 +61,7 @@ static int may_serve(struct trainer_role *m, const struct wire_control *c,
     unsigned long long wanted = trainer_role_wanted_version(m, c);
     double least = trainer_floor(m);
     if (!wanted)
-        REFUSED(o, "nothing was served before version %llu",
+        REFUSED(o, "nothing was served before version %llu, which stays",
                 (unsigned long long)m->state.served_version);
     else if (wanted == m->state.served_version)
         REFUSED(o, "version %llu is what is served", wanted);
@@ -84,19 +84,19 @@ static int may_serve(struct trainer_role *m, const struct wire_control *c,
 /* Its record has the metrics of the version whose weights it is, of the rows that judged that; what
  * the floor was held against is all rows, as they are now. */
 static void tell_served(const struct trainer_role *m, const struct wire_model *v, double accuracy,
-                        struct outcome *o)
+                        uint64_t previous, struct outcome *o)
 {
     unsigned long long new = m->state.model_version + 1, old = v->version;
+    char judged[64] = "", next[64] = "nothing was served before";
     if (isfinite(v->metrics.accuracy))
-        DONE(o,
-             "version %llu is served: the weights of version %llu, accuracy %.4f as it was judged, "
-             "%.4f on all validation rows now",
-             new, old, v->metrics.accuracy, accuracy);
-    else
-        DONE(o,
-             "version %llu is served: the weights of version %llu, accuracy %.4f on all validation "
-             "rows now",
-             new, old, accuracy);
+        snprintf(judged, sizeof judged, "%.4f as it was judged, ", v->metrics.accuracy);
+    if (previous)
+        snprintf(next, sizeof next, "a rollback goes to version %llu",
+                 (unsigned long long)previous);
+    DONE(o,
+         "version %llu is served: the weights of version %llu, accuracy %s%.4f on all validation "
+         "rows now; %s",
+         new, old, judged, accuracy, next);
 }
 
 /* The log is only ever added to: what was there before goes out under a new number. */
@@ -105,15 +105,15 @@ static int serve_again(struct trainer_role *m, const struct wire_control *c,
                        struct fis_error *e)
 {
     double accuracy = 0;
-    int back = c->kind == WIRE_CONTROL_ROLLBACK;
+    bool back = c->kind == WIRE_CONTROL_ROLLBACK;
     if (!may_serve(m, c, v, &accuracy, o))
         return 0;
     memcpy(m->published, v->params, fis_shape_params(&m->shape) * sizeof *m->published);
     fis_gate_restore(m->gate, fis_gate_val0(m->gate), m->published, m->state.looks);
     m->state.served_accuracy = accuracy;
     m->state.failures = 0;
-    tell_served(m, v, accuracy, o);
-    trainer_send_again(m, v, back ? "rolled_back" : "promoted", o->text.text, now);
+    tell_served(m, v, accuracy, back ? v->previous : m->state.served_version, o);
+    trainer_send_again(m, v, back, o->text.text, now);
     return trainer_send_checkpoint(m, e);
 }
 

@@ -146,8 +146,8 @@ void trainer_send_head(struct trainer_role *m, struct trainer_time now);
 void trainer_send_version(struct trainer_role *m, struct trainer_time now);
 double trainer_floor(const struct trainer_role *m); /* of what was served before: VAL_0's */
 /* A version that was there before is served: sent under a new number. */
-void trainer_send_again(struct trainer_role *m, const struct wire_model *version,
-                        const char *reason, const char *text, struct trainer_time now);
+void trainer_send_again(struct trainer_role *m, const struct wire_model *version, bool back,
+                        const char *text, struct trainer_time now);
 int trainer_send_checkpoint(struct trainer_role *m, struct fis_error *e) FIS_MUST_CHECK;
 void trainer_note(struct trainer_role *m, const char *event, const char *format, ...)
     FIS_PRINTF(3, 4);

@@ -101,11 +101,10 @@ static void note_version(struct trainer_role *m, const struct wire_model *v)
     }
 }
 
-static void serve(struct trainer_role *m, uint64_t version)
+static void serve(struct trainer_role *m, const struct wire_model *v)
 {
-    if (m->state.served_version)
-        m->state.previous_version = m->state.served_version;
-    m->state.served_version = version;
+    m->state.previous_version = v->previous;
+    m->state.served_version = v->version;
     m->counts.published++;
     m->dirty = true;
 }
@@ -127,6 +126,7 @@ void trainer_send_version(struct trainer_role *m, struct trainer_time now)
         .pipeline = m->o.pipeline,
         .version = ++m->state.model_version,
         .parent = m->state.served_version,
+        .previous = m->state.served_version,
         .created_at_ms = now.wall_ms,
         .served = publish,
         .classes = m->o.schema->classes,
@@ -163,7 +163,7 @@ void trainer_send_version(struct trainer_role *m, struct trainer_time now)
     m->state.looks = j->looks;
     m->counts.rejected += (uint64_t)!publish;
     if (publish)
-        serve(m, v.version);
+        serve(m, &v);
     note_version(m, &v);
     trainer_note_privacy(m);
 }
@@ -173,12 +173,16 @@ double trainer_floor(const struct trainer_role *m)
     return fis_gate_floor(&m->o.gate, fis_gate_val0(m->gate), -(double)INFINITY, 0);
 }
 
-void trainer_send_again(struct trainer_role *m, const struct wire_model *version,
-                        const char *reason, const char *text, struct trainer_time now)
+/* A version that was rolled back to keeps where a rollback from it goes: one further back. */
+void trainer_send_again(struct trainer_role *m, const struct wire_model *version, bool back,
+                        const char *text, struct trainer_time now)
 {
+    const char *reason = back ? WIRE_ROLLED_BACK : "promoted";
     struct wire_model v = *version;
     v.version = ++m->state.model_version;
     v.parent = m->state.served_version;
+    if (!back)
+        v.previous = v.parent;
     v.created_at_ms = now.wall_ms;
     v.served = 1;
     v.verdict = "publish";
@@ -191,7 +195,7 @@ void trainer_send_again(struct trainer_role *m, const struct wire_model *version
     v.round = m->state.round;
     v.privacy = m->state.privacy;
     m->out.model(m->out.ctx, &v);
-    serve(m, v.version);
+    serve(m, &v);
     trainer_note(m, "version",
                  "version=%llu round=%u verdict=publish reason=%s of=%llu served=%llu",
                  (unsigned long long)v.version, v.round, reason,

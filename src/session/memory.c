@@ -489,7 +489,7 @@ static void go_on_behind(const struct memory *m, struct wire_trainer_state *stat
     if (m->newest_version > state->model_version)
         state->model_version = m->newest_version;
     if (m->served.model.version > state->served_version) {
-        state->previous_version = state->served_version;
+        state->previous_version = m->served.model.previous;
         state->served_version = m->served.model.version;
         state->served_accuracy = (double)NAN;
     }

@@ -43,8 +43,8 @@ static int fill_gate(Fis__V1__Gate *g, const struct wire_model *m, struct fis_ar
 {
     fis__v1__gate__init(g);
     if (!m->verdict || (strcmp(m->verdict, "publish") && strcmp(m->verdict, "reject")))
-        return fis_fail(e, FIS_INPUT, "verdict \"%s\": publish or reject "
-                                      "expected", text(m->verdict));
+        return fis_fail(e, FIS_INPUT, "verdict \"%s\": publish or reject expected",
+                        text(m->verdict));
     g->verdict =
         m->verdict[0] == 'p' ? FIS__V1__GATE__VERDICT__PUBLISH : FIS__V1__GATE__VERDICT__REJECT;
     g->reason = text(m->reason);
@@ -94,6 +94,7 @@ static int encode(const struct wire_model *m, struct fis_arena *a, struct wire_b
     v.pipeline = text(m->pipeline);
     v.version = m->version;
     v.parent = m->parent;
+    v.previous = m->previous;
     v.created_at_ms = m->created_at_ms;
     v.served = m->served != 0;
     v.n_classes = m->n_classes;
@@ -179,6 +180,7 @@ static int read_model(const Fis__V1__ModelVersion *v, struct wire_model_owned *o
     m->encoder = out->encoder;
     if (!rc)
         rc = read_gate(v->gate, m, e);
+    m->previous = !rc && strcmp(m->reason, WIRE_ROLLED_BACK) == 0 ? v->previous : v->parent;
     if (!rc)
         rc = wire_metrics_read(v->metrics, &m->metrics, &m->intervals, e);
     if (!rc)

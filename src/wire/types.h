@@ -233,9 +233,11 @@ struct wire_privacy {
     double rho, noise, clip, delta;
     double epsilon; /* for delta; NaN: none holds, since some were exact */
 };
+#define WIRE_ROLLED_BACK "rolled_back" /* the reason of a version that a rollback made */
 struct wire_model {
     const char *pipeline;
     uint64_t version, parent; /* parent: the version served before; 0: none */
+    uint64_t previous;        /* where a rollback goes while it is served; 0: nowhere */
     int64_t created_at_ms;
     bool served; /* published; 0: rejected (then params may be NULL) */
     const char *const *classes;
@@ -321,7 +323,7 @@ struct wire_trainer_state { /* key: one NUL byte, which no record id of text has
     const char *control_id, *control_text; /* ""; NUL-terminated */
     bool control_ok;
     uint64_t phase_began_ms;   /* on the pipeline's clock */
-    uint64_t previous_version; /* what was served before served_version; 0: nothing */
+    uint64_t previous_version; /* where a rollback goes; 0: nowhere */
     bool diverged;              /* training of this round met a loss that is not finite */
     struct wire_privacy privacy;
 };

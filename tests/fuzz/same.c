@@ -196,8 +196,8 @@ static int same_gate(const struct wire_model *a, const struct wire_model *b)
 int same_model(const struct wire_model *a, const struct wire_model *b)
 {
     int same = same_shape(&a->shape, &b->shape) && SAME_TEXT(pipeline) && SAME(version) &&
-               SAME(parent) && SAME(created_at_ms) && SAME(served) && SAME(n_classes) &&
-               SAME(positive) && same_gate(a, b) && SAME_TEXT(algorithm) &&
+               SAME(parent) && SAME(previous) && SAME(created_at_ms) && SAME(served) &&
+               SAME(n_classes) && SAME(positive) && same_gate(a, b) && SAME_TEXT(algorithm) &&
                same_metrics(&a->metrics, &b->metrics) && same_metrics(&a->anchor, &b->anchor) &&
                same_intervals(&a->intervals, &b->intervals) &&
                same_privacy(&a->privacy, &b->privacy);

@@ -107,8 +107,16 @@ static void test_roll_back_and_promote(void **state)
     assert_int_equal(c.served_version, n + 1);
     restart(&w); /* and the gate goes on from there */
     assert_int_equal(trainer_role_counts(w.role).served_version, n + 1);
-    assert_true(control(&w, WIRE_CONTROL_ROLLBACK, 0, NULL)); /* what was served before that */
+    /* One further back there is nothing; what was rolled back from is not served again. */
+    assert_false(control(&w, WIRE_CONTROL_ROLLBACK, 0, NULL));
+    assert_non_null(strstr(w.said.control_text, "nothing was served before version"));
+    assert_true(control(&w, WIRE_CONTROL_ROLLBACK, second, NULL)); /* unless by its number */
+    assert_non_null(strstr(w.said.control_text, "a rollback goes to version 1"));
     assert_memory_equal(w.said.served, w.said.version[second - 1].params, sizeof w.said.served);
+    restart(&w);
+    assert_true(control(&w, WIRE_CONTROL_ROLLBACK, 0, NULL));
+    assert_memory_equal(w.said.served, w.said.version[0].params, sizeof w.said.served);
+    assert_false(control(&w, WIRE_CONTROL_ROLLBACK, 0, NULL));
 
     /* What was rejected has its weights, and can be promoted; not rolled back to. */
     uint32_t rejected = 0;

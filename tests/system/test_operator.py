@@ -200,6 +200,18 @@ def _():
         same(last["metrics"]["accuracy"], shown, "accuracy, which is of the weights")
         has(out, f"accuracy {shown:.4f} as it was judged")
 
+        if len(before) > 2:
+            has(out, f"a rollback goes to version {before[-3]}")
+            out = command(p, "models", "rollback")
+            n = [x for x in versions(p) if x["reason"] == "rolled_back"][-1]["version"]
+            same(weights(p, n), weights(p, before[-3]), "weights one further back")
+        else:
+            has(command(p, "models", "rollback", code=1), f"nothing was served before version {n}")
+        command(p, "models", "rollback", "--to", str(before[-1]))
+        n = [x for x in versions(p) if x["reason"] == "rolled_back"][-1]["version"]
+        same(weights(p, n), weights(p, before[-1]), "weights of --to")
+        back = [x["version"] for x in versions(p) if x["reason"] == "rolled_back"]
+
         out = command(p, "models", "promote", str(pinned["version"]))
         last = [x for x in versions(p) if x["reason"] == "promoted"][-1]
         same((last["served"], last["parent"]), (True, n))
@@ -208,7 +220,7 @@ def _():
         has(command(p, "models", "promote", "99", code=1), "99")
         has(command(p, "models", "rollback", "99", code=1), "99")
         same([x["version"] for x in versions(p) if x["reason"] in ("rolled_back", "promoted")],
-             [n, last["version"]], "a refused command makes no version")
+             [*back, last["version"]], "a refused command makes no version")
         command(p, "models", "unpin")
         crash(p)
         w.until_version(last["version"] + 2)

@@ -168,6 +168,8 @@ static void assert_round_trip(struct world *w)
     assert_string_equal(a->pipeline, b->pipeline);
     assert_int_equal(a->version, b->version);
     assert_int_equal(a->parent, b->parent);
+    assert_int_equal(strcmp(a->reason, WIRE_ROLLED_BACK) == 0 ? a->previous : a->parent,
+                     b->previous);
     assert_int_equal(a->created_at_ms, b->created_at_ms);
     assert_int_equal(a->served, b->served);
     assert_int_equal(a->n_classes, b->n_classes);

@@ -20,7 +20,7 @@ struct version_info {
     int64_t created_at_ms;
     bool served;      /* it was published; 0: rejected */
     char verdict[16]; /* "publish", "reject" */
-    char reason[32];  /* fis_gate_reason_name, "rolled_back", "promoted" */
+    char reason[32];  /* fis_gate_reason_name, WIRE_ROLLED_BACK, "promoted" */
     char text[FIS_ERROR_TEXT];
     char metric[32], algorithm[16];
     double epsilon, val0, floor, difference, difference_se, interpolation; /* NaN: not measured */

@@ -134,6 +134,7 @@ static void on_model(void *ctx, const struct wire_model *v)
     if (v->served)
         memcpy(s->served, s->version[i].params, sizeof s->served);
     s->version[i].served = v->served;
+    s->version[i].previous = v->previous;
     s->version[i].accuracy = v->metrics.accuracy;
     s->version[i].labels = v->labels_bought;
     s->version[i].rows = v->metrics.n;
@@ -299,6 +300,7 @@ void command(struct world *w, enum wire_control_kind kind, uint64_t version,
     if (there)
         v = (struct wire_model){.version = wanted,
                                 .served = w->said.version[wanted - 1].served,
+                                .previous = w->said.version[wanted - 1].previous,
                                 .shape = *trainer_role_shape(w->role),
                                 .metrics.accuracy = w->said.version[wanted - 1].accuracy,
                                 .params = w->said.version[wanted - 1].params_there

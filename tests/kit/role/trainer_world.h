@@ -49,6 +49,7 @@ struct said {
     uint32_t n_versions;
     struct {
         int served, params_there;
+        uint64_t previous;
         char reason[32];
         double accuracy;
         uint64_t labels;
