@@ -10,7 +10,9 @@ LIBDIR ?= $(PREFIX)/lib
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 VERSION := $(shell sed -n 's/^#define FIS_VERSION "\(.*\)"/\1/p' include/fis/version.h)
 
-B := build/$(MODE)
+RDKAFKA ?=
+
+B := build/$(MODE)$(if $(RDKAFKA),-rdkafka-$(RDKAFKA))
 Q := $(if $(filter 1,$(V)),,@)
 say = @$(if $(filter 1,$(V)),:,printf '  %-7s %s\n' '$(1)' '$(2)')
 
@@ -30,8 +32,25 @@ DEMO_TOOLS := python3:python3
 TEST_TOOLS := $(DEMO_TOOLS) openssl:openssl prove:perl kcat:kcat java:default-jre-headless mvn:maven \
               chromium:chromium chromedriver:chromium-driver
 
-pkg = $(shell pkg-config --libs $(1) 2>/dev/null)
-PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+# ---- librdkafka -------------------------------------------------------------------------------
+# RDKAFKA=new: a newer one than Debian's, from the sources in the crate rdkafka-sys, which
+# tests/librdkafka/Cargo.lock pins by SHA-256. Objects have folders of their own.
+RDKAFKA_NEW := 2.12.1
+RDKAFKA_DIR := build/cache/librdkafka-$(RDKAFKA_NEW)
+RDKAFKA_DEBS := libssl-dev libsasl2-dev zlib1g-dev libzstd-dev
+RDKAFKA_TOOLS := cargo:cargo
+RDKAFKA_PC := rdkafka
+PKG_CONFIG := pkg-config
+ifeq ($(RDKAFKA),new)
+  RDKAFKA_PC := rdkafka = $(RDKAFKA_NEW)
+  PKG_CONFIG := PKG_CONFIG_PATH=$(abspath $(RDKAFKA_DIR))/lib/pkgconfig:$(PKG_CONFIG_PATH) pkg-config
+  RDKAFKA_RPATH := -Wl,-rpath,$(abspath $(RDKAFKA_DIR))/lib
+else ifneq ($(RDKAFKA),)
+  $(error RDKAFKA=$(RDKAFKA): "new" is the only one besides the system's)
+endif
+
+pkg = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null)
+PKG_CFLAGS := $(patsubst -I%/librdkafka-$(RDKAFKA_NEW)/include,-isystem %/librdkafka-$(RDKAFKA_NEW)/include,$(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null))
 
 # $(call install,packages,command:package …): installs what is missing, and says so.
 define install
@@ -48,9 +67,14 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: deps deps-demo deps-test
-deps: ## install what the build needs and is missing (apt-get, as root or by sudo)
+.PHONY: deps deps-demo deps-test deps-rdkafka
+deps: $(if $(RDKAFKA),deps-rdkafka) ## install what the build needs and is missing (apt-get, as root or by sudo)
 	$(call install,$(BUILD_DEBS),,)
+deps-rdkafka: ## fetch (cargo) and build the librdkafka of RDKAFKA=new into build/cache
+	$(Q)[ -e $(RDKAFKA_DIR)/lib/pkgconfig/rdkafka.pc ] || $(MAKE) --no-print-directory $(RDKAFKA_DIR)
+$(RDKAFKA_DIR): tests/librdkafka/build.sh tests/librdkafka/Cargo.lock
+	$(call install,$(RDKAFKA_DEBS),$(RDKAFKA_TOOLS),)
+	$(Q)tests/librdkafka/build.sh $@
 deps-demo: deps
 	$(call install,,$(DEMO_TOOLS),pip)
 deps-test: deps-demo
@@ -59,11 +83,12 @@ deps-test: deps-demo
 # A build without its packages should say so, and not fail in the middle of a compiler's output.
 .PHONY: have-deps
 have-deps:
-	@missing=; for p in $(PKGS); do pkg-config --exists $$p 2>/dev/null || missing="$$missing $$p"; done; \
+	@missing=; for p in $(patsubst rdkafka,'$(RDKAFKA_PC)',$(PKGS)); do \
+	  $(PKG_CONFIG) --exists "$$p" 2>/dev/null || missing="$$missing $$p"; done; \
 	[ -e /usr/include/uthash.h ] || missing="$$missing uthash.h"; \
 	[ -e $(CHART_JS) ] || missing="$$missing libjs-chart.js"; \
 	command -v protoc-c >/dev/null || missing="$$missing protoc-c"; \
-	[ -z "$$missing" ] || { echo "missing:$$missing"; echo "'make deps' installs them"; exit 1; } >&2
+	[ -z "$$missing" ] || { echo "missing:$$missing"; echo "'make deps$(if $(RDKAFKA), RDKAFKA=$(RDKAFKA))' installs them"; exit 1; } >&2
 
 # ---- flags ------------------------------------------------------------------------------------
 CC ?= gcc
@@ -145,7 +170,7 @@ lib_wire   := $(call pkg,libprotobuf-c jansson libxxhash)
 lib_config := $(call pkg,libfyaml)
 lib_http   := $(call pkg,libmicrohttpd libuv)
 lib_data   :=
-lib_stream := $(call pkg,rdkafka) -lpthread
+lib_stream := $(call pkg,rdkafka) $(RDKAFKA_RPATH) -lpthread
 lib_role   :=
 lib_session :=
 lib_daemon := $(call pkg,libuv libsystemd) -lpthread
@@ -349,7 +374,7 @@ system: all ## run the system tests: the programs on a real Kafka, which is star
 	$(Q)FISD=$(abspath $(FISD)) FISCTL=$(abspath $(FISCTL)) V=$(V) tests/system/run.sh
 
 .PHONY: test check
-test: ## install what is missing, build, and run every test
+test: ## install what is missing, build, and run every test; RDKAFKA=new: with the newest librdkafka
 	$(Q)$(MAKE) --no-print-directory deps-test
 	$(Q)$(MAKE) --no-print-directory -j2 all tests $(SIM)
 	$(Q)$(MAKE) --no-print-directory check
