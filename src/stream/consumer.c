@@ -335,10 +335,10 @@ static bool take_message(struct stream_consumer *c, rd_kafka_message_t *m,
 uint32_t stream_consumer_read(struct stream_consumer *c, struct stream_batch *b, uint32_t max)
 {
     stream_consumer_serve(c);
-    stream_reset_serve(c);
+    bool resets = stream_reset_serve(c);
     stream_refill_serve(c);
     c->last_rkt = NULL; /* what a rebalance frees may come back as another topic */
-    if (!b)
+    if (!b || resets)
         return 0;
     uint32_t room = b->capacity - b->count, added = 0;
     max = max < room ? max : room;

@@ -91,8 +91,9 @@ bool stream_consumer_cooperative(const struct stream_consumer *c);
 void stream_consumer_check_end(struct stream_consumer *c);
 /* librdkafka cannot go on with a partition: at `wanted`, or at all when it is negative. */
 void stream_reset_noticed(struct stream_consumer *c, uint32_t i, int64_t wanted);
-/* From read: asks for ends, takes the answers, starts partitions again. */
-void stream_reset_serve(struct stream_consumer *c);
+/* From read: asks for ends, takes the answers, starts partitions again. True: some were, and their
+ * RESETs are to be reported before anything that comes from there. */
+bool stream_reset_serve(struct stream_consumer *c);
 
 void stream_consumer_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err,
                                rd_kafka_topic_partition_list_t *list, void *opaque);

@@ -141,18 +141,21 @@ static void ask(struct stream_consumer *c, bool goals)
     }
 }
 
-void stream_reset_serve(struct stream_consumer *c)
+bool stream_reset_serve(struct stream_consumer *c)
 {
+    bool resets = false;
     if (stream_helper_over(&c->ends.helper, &c->errors)) {
+        resets = !c->goals;
         if (c->goals)
             take_goals(c);
         else
             take_resets(c);
     }
     if (c->ends.helper.running || c->owned_count == 0)
-        return;
+        return resets;
     if (c->gone)
         ask(c, false);
     else if (c->to_end)
         ask(c, true);
+    return resets;
 }

@@ -33,6 +33,8 @@ static void expired_at(int16_t request)
     assert_int_equal(wait_for(p, t).state, STREAM_TXN_READY);
     rd_kafka_mock_cluster_t *broker = rd_kafka_handle_mock_cluster(p->rk);
     assert_non_null(broker);
+    assert_int_equal(rd_kafka_mock_topic_create(broker, "t", 1, 1), 0);
+    assert_int_equal(rd_kafka_mock_topic_create(broker, "in", 1, 1), 0);
     rd_kafka_mock_push_request_errors(broker, request, 1,
                                       RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING);
     KIT_OK(stream_txn_begin(t, &kit_e));
