@@ -44,7 +44,7 @@ PKG_CONFIG := pkg-config
 ifeq ($(RDKAFKA),new)
   RDKAFKA_PC := rdkafka = $(RDKAFKA_NEW)
   PKG_CONFIG := PKG_CONFIG_PATH=$(abspath $(RDKAFKA_DIR))/lib/pkgconfig:$(PKG_CONFIG_PATH) pkg-config
-  RDKAFKA_RPATH := -Wl,-rpath,$(abspath $(RDKAFKA_DIR))/lib
+  RDKAFKA_STATIC := --static # what is installed needs nothing of build
 else ifneq ($(RDKAFKA),)
   $(error RDKAFKA=$(RDKAFKA): "new" is the only one besides the system's)
 endif
@@ -170,7 +170,7 @@ lib_wire   := $(call pkg,libprotobuf-c jansson libxxhash)
 lib_config := $(call pkg,libfyaml)
 lib_http   := $(call pkg,libmicrohttpd libuv)
 lib_data   :=
-lib_stream := $(call pkg,rdkafka) $(RDKAFKA_RPATH) -lpthread
+lib_stream := $(call pkg,$(RDKAFKA_STATIC) rdkafka) -lpthread
 lib_role   :=
 lib_session :=
 lib_daemon := $(call pkg,libuv libsystemd) -lpthread

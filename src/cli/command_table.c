@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "fis/version.h"
+#include "stream/library.h"
 
 const struct cli_command *const cli_commands[] = {
     &cmd_topics,  &cmd_replay, &cmd_label, &cmd_labels, &cmd_models,
@@ -23,12 +24,19 @@ static void help(FILE *out)
           "  -b, --bootstrap HOST:PORT  the broker; default kafka.bootstrap.servers of the\n"
           "                             configuration, else the embedded one that runs\n"
           "  -h, --help                 this help; fisctl COMMAND --help for a command's\n"
-          "  -V, --version              the version\n"
+          "  -V, --version              the version, and that of librdkafka\n"
           "      --print-man            the manual page fisctl(1)\n"
           "      --print-completion     the completion for bash\n"
           "\nexit codes: 0 done, 1 failed (the reason is on standard error), 2 wrong usage,\n"
           "3 a command to the trainer was sent and is not taken yet\n",
           out);
+}
+
+static void print_version(void)
+{
+    char library[64];
+    stream_library_text(library, sizeof library);
+    printf("fisctl " FIS_VERSION ", %s\n", library);
 }
 
 static int run(struct cli *c, int argc, char **argv)
@@ -54,7 +62,7 @@ static int run(struct cli *c, int argc, char **argv)
 static int print(const struct cli_leading *said)
 {
     if (said->version)
-        printf("fisctl %s\n", FIS_VERSION);
+        print_version();
     else if (said->man)
         cli_write_man(stdout);
     else

@@ -192,19 +192,3 @@ bool stream_errors_pop(struct stream_errors *q, struct fis_error *e)
     memmove(&q->items[0], &q->items[1], q->count * sizeof q->items[0]);
     return true;
 }
-
-/* Its SCRAM appends the client's nonce to one that has it already; Kafka 3.8.1 to 3.9 accept that,
- * Kafka 4 answers that the credentials are invalid (librdkafka's pull request 4895). */
-#define SCRAM_MENDED 0x020601ff
-
-const char *stream_caveat(const struct stream_property *p, size_t n, int version)
-{
-    const char *one = stream_property_find(p, n, "sasl.mechanism");
-    const char *other = stream_property_find(p, n, "sasl.mechanisms");
-    const char *mechanism = one ? one : other ? other : "";
-    if (strncmp(mechanism, "SCRAM", 5) != 0 ||
-        (version ? version : rd_kafka_version()) >= SCRAM_MENDED)
-        return NULL;
-    return "SCRAM of librdkafka before 2.6.1 cannot log in to Kafka 4, which says that the "
-           "credentials are invalid: PLAIN over TLS, certificates or a newer librdkafka can";
-}

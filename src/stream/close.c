@@ -1,6 +1,7 @@
 /*
- * The end of a consumer. librdkafka 2.0.2 has two ways not to come to an end with a member of a
- * group; the owner waits for neither.
+ * The end of a consumer. librdkafka may not come to an end with a member of a group: before 2.4.0
+ * when an assignment comes while it leaves, before 2.6.1 when a topic was deleted that it consumed,
+ * and with any version while no broker answers. The owner waits for none of it.
  */
 #include <pthread.h>
 #include <time.h>
@@ -26,8 +27,8 @@ static void serve_leaving(struct stream_consumer *c, int ms)
 }
 
 /* Asks for leaving the group, and gives up in time; false: it goes on. A rebalance that was called
- * out is answered before: once the leaving has begun librdkafka takes an assignment for none, and
- * waits for it for ever. */
+ * out is answered before: once the leaving has begun librdkafka before 2.4.0 takes an assignment
+ * for none, and waits for it for ever (its issue 4527). */
 static bool leave(struct stream_consumer *c, int timeout_ms)
 {
     int64_t deadline = now_ms() + timeout_ms;

@@ -62,8 +62,4 @@ const char *stream_property_find(const struct stream_property *properties, size_
  * reported when a client is opened. */
 int stream_property_check(const struct stream_property *p, struct fis_error *e) FIS_MUST_CHECK;
 
-/* What is known to go wrong with these properties and a librdkafka of this version (as
- * rd_kafka_version() tells it; 0: the one that is there), for the operator; NULL: nothing. */
-const char *stream_caveat(const struct stream_property *p, size_t n, int version);
-
 #endif

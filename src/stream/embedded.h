@@ -1,7 +1,7 @@
 /*
  * The embedded broker: librdkafka's in-process mock cluster, a real TCP listener on 127.0.0.1.
  *
- * Its limits (librdkafka 2.0.2), for trying, demos and tests only:
+ * Its limits (librdkafka 2.0.2 to 2.12.1), for trying, demos and tests only:
  * - about 5 MB kept per partition; older messages vanish, read or not: pace by consumer lag;
  * - offsets inside a transaction are answered, not stored; aborted messages are visible to
  *   read_committed readers; so there is no exactly-once;

@@ -19,8 +19,9 @@ struct stream_ends {
 };
 
 /* Where the partitions of a list begin and end: low and high of found [list->cnt], in its order,
- * when all have answered. Blocks for twice the time at most; librdkafka's call for this (2.0.2)
- * waits for socket.timeout.ms when a broker hangs, whatever time it is given. */
+ * when all have answered. Blocks for twice the time at most; librdkafka's call for one
+ * partition waits for socket.timeout.ms, before 2.12.0, when a broker hangs, whatever time it is
+ * given; and it is a request for each partition. */
 rd_kafka_resp_err_t stream_ends_find(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *list,
                                      int timeout_ms, struct stream_range *found);
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Fetches librdkafka's sources by cargo and builds them, with TLS and SASL, for installation in DIR.
+# Fetches librdkafka's sources by cargo and builds them, with TLS and SASL, as a static library in DIR.
 #
 #   tests/librdkafka/build.sh DIR
 #
@@ -24,6 +24,7 @@ echo "librdkafka: building, a minute or two" >&2
     nice make -C src -j2
     rm -rf "$dir"
     make -C src install
+    rm "$dir"/lib/*.so*
 } > "$dir.log" 2>&1 || {
     tail -30 "$dir.log" >&2
     echo "librdkafka: failed; all of it is in $dir.log" >&2

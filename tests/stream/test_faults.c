@@ -2,6 +2,7 @@
 #include "kit/stream/embedded.h"
 
 #include "base/secret.h"
+#include "stream/library.h"
 #include "stream/topics.h"
 #include "stream/txn_thread.h"
 
@@ -209,16 +210,34 @@ static void admin_is_unsupported(void **state)
     stream_embedded_stop(b);
 }
 
-static void scram_of_an_old_library(void **state)
+static void faults_of_an_old_library(void **state)
 {
     (void)state;
+    const char *text[STREAM_CAVEATS];
     const struct stream_property scram[] = {{"a", "b"}, {"sasl.mechanism", "SCRAM-SHA-512"}};
     const struct stream_property plain[] = {{"sasl.mechanisms", "PLAIN"}};
+    const struct stream_property both[] = {
+        {"partition.assignment.strategy", "range,cooperative-sticky"},
+        {"sasl.mechanism", "PLAIN"},
+        {"sasl.mechanisms", "SCRAM-SHA-256"}};
     const int debian_12 = 0x020002ff, mended = 0x020601ff;
-    assert_non_null(strstr(stream_caveat(scram, 2, debian_12), "Kafka 4"));
-    assert_null(stream_caveat(scram, 2, mended));
-    assert_null(stream_caveat(plain, 1, debian_12));
-    assert_null(stream_caveat(NULL, 0, 0));
+    assert_int_equal(stream_library_caveats(scram, 2, debian_12, text), 1);
+    assert_non_null(strstr(text[0], "Kafka 4"));
+    assert_non_null(strstr(text[0], "install librdkafka 2.6.1"));
+    assert_int_equal(stream_library_caveats(both, 3, debian_12, text), 2);
+    assert_non_null(strstr(text[1], "cooperative-sticky"));
+    assert_int_equal(stream_library_caveats(both, 3, mended, text), 0);
+    assert_int_equal(stream_library_caveats(plain, 1, debian_12, text), 0);
+    assert_int_equal(stream_library_caveats(NULL, 0, 0, text), 0);
+}
+
+static void the_library_is_named(void **state)
+{
+    (void)state;
+    char text[64], loaded[64];
+    stream_library_text(text, sizeof text);
+    snprintf(loaded, sizeof loaded, "librdkafka %s (built with 2.", stream_library_version());
+    assert_memory_equal(text, loaded, strlen(loaded));
 }
 
 int main(void)
@@ -234,7 +253,8 @@ int main(void)
         cmocka_unit_test(dead_broker_transaction),
         cmocka_unit_test(full_queue),
         cmocka_unit_test(admin_is_unsupported),
-        cmocka_unit_test(scram_of_an_old_library),
+        cmocka_unit_test(faults_of_an_old_library),
+        cmocka_unit_test(the_library_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -417,6 +417,10 @@ class Pipeline(Process):
 _tests = []
 
 
+class Skip(Exception):
+    """Raised by a test that cannot run here; its text is the reason."""
+
+
 def test(name):
     def add(function):
         _tests.append((name, function))
@@ -447,9 +451,11 @@ def main():
     print(f"1..{len(chosen)}", flush=True)
     for number, (name, function) in enumerate(chosen, 1):
         started = time.monotonic()
-        reason = None
+        reason = skip = None
         try:
             function()
+        except Skip as e:
+            skip = e
         except KeyboardInterrupt:
             _clear(False)
             raise
@@ -459,7 +465,8 @@ def main():
             reason = f"{type(e).__name__}: {e}" + (f"\n  at line {line[-1].lineno}" if line else "")
         bad += reason is not None
         took = time.monotonic() - started
-        print(f"{'not ok' if reason else 'ok'} {number} - {name} ({took:.1f} s)", flush=True)
+        print(f"{'not ok' if reason else 'ok'} {number} - {name} ({took:.1f} s)"
+              + (f" # SKIP {skip}" if skip else ""), flush=True)
         if reason:
             _say(reason)
         _clear(reason is not None)

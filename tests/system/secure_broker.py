@@ -2,7 +2,7 @@
 ACL allows. The certificate authority is made for it and is nobody else's.
 
 SCRAM of librdkafka before 2.6.1 (Debian 12 has 2.0.2) sends its nonce twice; Kafka 3.8.1 to 3.9
-accept that and Kafka 4 does not. So this broker is a 3.9.
+accept that and Kafka 4 does not. So this broker is a 3.9, unless the test asks for another.
 """
 
 import os
@@ -15,6 +15,7 @@ _SCRIPT = os.path.join(ROOT, "tests/system/kafka.sh")
 _LIBS = os.path.join(os.environ.get("FISD_KAFKA_CACHE", os.path.join(ROOT, "build/cache/kafka")),
                      "libs/*")
 VERSION = "3.9.1"
+MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 PASSWORD = "S3CRET-WORD-{}"  # of a user; found nowhere but in files that are for it
 
 
@@ -38,10 +39,13 @@ def authority(directory, name):
 
 
 class SecureBroker:
-    """users: names, besides admin. Starts it; fisd_test's own consumers and producers are admin."""
+    """users: names, besides admin. Starts it; fisd_test's own consumers and producers are admin.
+    version: None: the newest."""
 
-    def __init__(self, users):
-        self.dir = os.path.join(os.environ["FISD_TEST_DIR"], f"kafka-secure-{os.getpid()}")
+    def __init__(self, users, version=VERSION):
+        self.version = version
+        self.dir = os.path.join(os.environ["FISD_TEST_DIR"],
+                                f"kafka-secure-{version or 'newest'}-{os.getpid()}")
         os.makedirs(self.dir, exist_ok=True)
         authority(self.dir, "ca")
         authority(self.dir, "other-ca")
@@ -67,20 +71,22 @@ class SecureBroker:
             "advertised.listeners=SASL_SSL://127.0.0.1:PORT",
             "listener.security.protocol.map=CONTROLLER:PLAINTEXT,SASL_SSL:SASL_SSL",
             "inter.broker.listener.name=SASL_SSL",
-            "sasl.enabled.mechanisms=SCRAM-SHA-512",
+            "sasl.enabled.mechanisms=" + ",".join(MECHANISMS),
             "sasl.mechanism.inter.broker.protocol=SCRAM-SHA-512",
-            "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config=" + jaas,
+            *(f"listener.name.sasl_ssl.{m.lower()}.sasl.jaas.config={jaas}" for m in MECHANISMS),
             "ssl.keystore.type=PEM", "ssl.keystore.location=" + self.path("broker.pem"),
             "ssl.truststore.type=PEM", "ssl.truststore.location=" + self.path("ca.pem"),
             "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "allow.everyone.if.no.acl.found=false",
             "super.users=User:admin;User:ANONYMOUS",  # the latter: its own controller
         ]
-        scram = " ".join(f"--add-scram SCRAM-SHA-512=[name={u},password={PASSWORD.format(u)}]"
-                         for u in users)
+        scram = " ".join(f"--add-scram {m}=[name={u},password={PASSWORD.format(u)}]"
+                         for u in users for m in MECHANISMS)
+        env = {k: v for k, v in os.environ.items() if k != "KAFKA_VERSION"}
         r = subprocess.run([_SCRIPT, "start", self.dir, *properties], stdout=subprocess.PIPE,
-                           text=True, timeout=180, env={**os.environ, "KAFKA_FORMAT": scram,
-                                             "KAFKA_VERSION": VERSION})
+                           text=True, timeout=180,
+                           env={**env, "KAFKA_FORMAT": scram,
+                                **({"KAFKA_VERSION": self.version} if self.version else {})})
         same(r.returncode, 0, "kafka.sh start")
         self.address = fisd_test.KAFKA = r.stdout.strip()
         lines = "".join(f"{k}={v}\n" for k, v in self.client("admin", password=True).items())
@@ -89,11 +95,11 @@ class SecureBroker:
     def stop(self):
         subprocess.run([_SCRIPT, "stop", self.dir], check=False)
 
-    def client(self, user, password=False, ca="ca"):
+    def client(self, user, password=False, ca="ca", mechanism="SCRAM-SHA-512"):
         """librdkafka's properties of a user; the password in its file, or (password) as it is."""
         word = PASSWORD.format(user) if password else "file:" + self.path(user + ".password")
         return {"bootstrap.servers": self.address, "security.protocol": "SASL_SSL",
-                "ssl.ca.location": self.path(ca + ".pem"), "sasl.mechanism": "SCRAM-SHA-512",
+                "ssl.ca.location": self.path(ca + ".pem"), "sasl.mechanism": mechanism,
                 "sasl.username": user, "sasl.password": word}
 
     def allow(self, user, operations, topics=(), groups=(), transactional=()):

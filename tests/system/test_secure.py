@@ -4,10 +4,12 @@ others cannot see."""
 
 import json
 import os
+import re
 import subprocess
 
+import fisd_test
 import secure_broker
-from fisd_test import (FEATURES, FISD, FISCTL, Pipeline, Process, csv_bytes, has, main, people,
+from fisd_test import (FEATURES, FISD, FISCTL, Pipeline, Process, Skip, csv_bytes, has, main, people,
                        record_json, same, t_config, test)
 
 USERS = ("scorer", "trainer", "labeller", "app")
@@ -158,6 +160,52 @@ def _():
                 **{"sasl.password": "S3CRET-WRONG"})
         refused(p, "trainer", "wrong-authority", r"(?i)certificate verify failed",
                 **{"ssl.ca.location": broker.path("other-ca.pem")})
+
+
+def library():
+    """The version of fisd's librdkafka."""
+    text = subprocess.run([FISD, "--version"], capture_output=True, text=True, check=True).stdout
+    return tuple(int(x) for x in re.search(r"librdkafka (\d+)\.(\d+)\.(\d+)", text).groups())
+
+
+@test("SCRAM-SHA-256 and SCRAM-SHA-512 log in to the newest Kafka; an old library is warned about")
+def _():
+    old = library() < (2, 6, 1)
+    if old:
+        c = t_config(kafka={**broker.client("admin"), "bootstrap.servers": "127.0.0.1:9"})
+        with Pipeline(c, topics=False) as p:
+            p.start(ready=r"warn kafka librdkafka=\S+ text=\"SCRAM .* install librdkafka 2\.6\.1")
+        raise Skip("librdkafka %d.%d.%d cannot (2.6.1 can): make test RDKAFKA=new" % library())
+    outer, environment = fisd_test.KAFKA, os.environ["KCAT_CONFIG"]
+    newest = secure_broker.SecureBroker([], version=None)
+    try:
+        scram_round(newest)
+    finally:
+        newest.stop()
+        fisd_test.KAFKA, os.environ["KCAT_CONFIG"] = outer, environment
+
+
+def scram_round(newest):
+    """A round without kcat, which has the system's librdkafka."""
+    by = {m: newest.client("admin", mechanism=m) for m in secure_broker.MECHANISMS}
+    c = t_config(kafka=by["SCRAM-SHA-512"],
+                 selection={"labels_per_round": 32, "window_records": 400, "rounds": 1})
+    with Pipeline(c) as p:
+        trainer = p.node("trainer", "trainer", kafka=by["SCRAM-SHA-512"])
+        scorer = p.node("scorer", "scorer", kafka=by["SCRAM-SHA-256"])
+        trainer.start()
+        scorer.start(ready=r" assigned ")
+        rows = list(people(500, 3))
+        p.write("records.csv", csv_bytes(rows, ["id"] + FEATURES))
+        p.write("answers.csv", csv_bytes(rows, ["id", "hired"]))
+        for command in (["replay", "records.csv"],
+                        ["label", "--answers", "answers.csv", "--label", "hired", "--limit", "32"]):
+            r = p.fisctl(*command)
+            same(r.returncode, 0, r.stderr)
+        trainer.wait_log(r" version version=2 round=1 ")
+        same((scorer.stop(), trainer.stop()), (0, 0), "exit statuses")
+        for n in (trainer, scorer):
+            assert "SCRAM" not in n.log(), n.log()
 
 
 if __name__ == "__main__":

@@ -3,11 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <librdkafka/rdkafka.h>
-
 #include "daemon/monitor/alarms.h"
 #include "daemon/monitor/metrics.h"
 #include "fis/version.h"
+#include "stream/library.h"
 
 #define NONE ((double)NAN)
 
@@ -24,7 +23,7 @@ static void build_info(const struct status *s, struct http_reply *out, const str
 {
     char labels[METRICS_LABELS] = "";
     metrics_label(labels, "version", FIS_VERSION);
-    metrics_label(labels, "librdkafka", rd_kafka_version_str());
+    metrics_label(labels, "librdkafka", stream_library_version());
     metrics_label(labels, "pipeline", s->cfg->pipeline);
     metrics_sample(out, m, labels, 1);
 }

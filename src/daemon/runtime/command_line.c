@@ -23,7 +23,7 @@ const struct command_option command_options[] = {
      "print why messages are refused, and what to do, in Markdown"},
     {"print-man", 0, NULL, false, NULL, "print the manual page fisd(8)"},
     {"print-completion", 0, NULL, false, NULL, "print the completion for bash"},
-    {"version", 'V', NULL, false, NULL, "print the version"},
+    {"version", 'V', NULL, false, NULL, "print the version, and that of librdkafka"},
     {"help", 'h', NULL, false, NULL, "print this help"},
     {.name = NULL},
 };

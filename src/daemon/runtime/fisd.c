@@ -14,6 +14,7 @@
 #include "daemon/runtime/runtime.h"
 #include "fis/version.h"
 #include "stream/conf.h"
+#include "stream/library.h"
 #include "wire/json_codec.h"
 
 static int report(const char *path, const struct config_problems *problems,
@@ -84,12 +85,19 @@ static int with_config(const struct command_line *c)
     return status;
 }
 
+static void print_version(void)
+{
+    char library[64];
+    stream_library_text(library, sizeof library);
+    printf("fisd " FIS_VERSION ", %s\n", library);
+}
+
 static int print(const struct command_line *c)
 {
     if (c->action == COMMAND_HELP)
         command_line_help(stdout);
     else if (c->action == COMMAND_VERSION)
-        puts("fisd " FIS_VERSION);
+        print_version();
     else if (c->action == COMMAND_PRINT_MAN)
         manual_write_page(stdout);
     else if (c->action == COMMAND_PRINT_COMPLETION)

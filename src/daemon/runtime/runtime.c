@@ -11,6 +11,7 @@
 #include "daemon/scorer/scorer_host.h"
 #include "daemon/trainer/trainer_host.h"
 #include "stream/embedded_address.h"
+#include "stream/library.h"
 
 #define TICK_MS 100
 #define TICKS_PER_SAY 10
@@ -230,9 +231,10 @@ static int make_properties(struct runtime *rt, struct fis_error *e)
                                                      rt->ctx.cfg->kafka.items[i].value};
     rt->ctx.properties = rt->properties;
     rt->ctx.property_count = n;
-    const char *caveat = stream_caveat(rt->properties, n, 0);
-    if (caveat)
-        log_line(LOG_LEVEL_WARN, "kafka", "text=\"%s\"", caveat);
+    const char *caveats[STREAM_CAVEATS];
+    for (size_t i = stream_library_caveats(rt->properties, n, 0, caveats); i-- > 0;)
+        log_line(LOG_LEVEL_WARN, "kafka", "librdkafka=%s text=\"%s\"", stream_library_version(),
+                 caveats[i]);
     if (!rt->embedded)
         return 0;
     rt->properties[rt->ctx.property_count++] =
