@@ -6,7 +6,7 @@
  *   an indicator feature of 1, present only when the column had missing values at fitting; missing
  *   where there is no indicator: 0. |result| is capped at `FIS_ENCODER_CLIP` so that one absurd
  * value cannot swamp a network. numeric, none: as it is; missing -> 0. categorical: one-hot over
- * the categories seen (sorted by bytes), one "unseen" slot, one "missing" slot.
+ * the categories seen (sorted by bytes; fis_value_category), one "unseen" slot, one "missing" slot.
  *
  * numeric, logit or probability: the score of a model in production, the base (fis/network.h). Such
  *   columns are the last ones, all of one scale: one with two classes, the log odds or probability
@@ -52,9 +52,18 @@ enum fis_value_kind { FIS_VALUE_MISSING = 0, FIS_VALUE_NUMBER, FIS_VALUE_TEXT };
 struct fis_value {
     enum fis_value_kind kind;
     double number;    /* finite, and finite as a float (checked by encode) */
-    const char *text; /* not NUL-terminated */
+    const char *text; /* not NUL-terminated; of a number its digits, length 0 when not known */
     size_t length;
 };
+
+/* The name of the category that a value, not missing, stands for: features, classes and groups are
+ * compared by it. A text without the white space around it; a whole number that is written 1, 1.0
+ * or "1.0" is "1", whatever wrote it, and -0 is "0"; other numbers are their shortest decimal. A
+ * text with leading zeros, a plus or an exponent is no number: "007" is not "7". The name lies in
+ * the value's text or in `room`. */
+#define FIS_CATEGORY_ROOM 40
+void fis_value_category(const struct fis_value *v, char room[FIS_CATEGORY_ROOM], const char **text,
+                        size_t *length);
 
 /* Whether a column can have this value, whatever it was fitted on; missing is fine, but not in a
  * base's. INPUT names the column, what was found and what is expected. */

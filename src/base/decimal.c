@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fis/mem.h"
+
 /* strtod alone would also take inf, nan, hexadecimal and white space. */
 static size_t digits(const char *text, size_t length, size_t *at)
 {
@@ -36,17 +38,32 @@ static bool is_decimal(const char *text, size_t length)
 
 int decimal_read(const char *text, size_t length, double *number)
 {
-    char copy[512];
-    if (length >= sizeof copy || !is_decimal(text, length))
+    char room[512];
+    if (!is_decimal(text, length))
         return -1;
-    memcpy(copy, text, length);
+    char *copy = length < sizeof room ? memcpy(room, text, length) : fis_memdup(text, length);
+    if (!copy)
+        return -1;
     copy[length] = 0;
     double v = strtod(copy, NULL);
+    if (copy != room)
+        fis_free(copy);
     /* Beyond a double strtod gives infinity. */
     if (!(v - v == 0.0))
         return -1;
     *number = v;
     return 0;
+}
+
+size_t decimal_shortest(double number, char text[DECIMAL_TEXT])
+{
+    int length = 0;
+    for (int digits = 15; digits <= 17; digits++) {
+        length = snprintf(text, DECIMAL_TEXT, "%.*g", digits, number);
+        if (strtod(text, NULL) == number)
+            break;
+    }
+    return (size_t)length;
 }
 
 int decimal_whole(const char *text, size_t length, uint64_t most, uint64_t *number)

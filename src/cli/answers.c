@@ -4,6 +4,7 @@
 
 #include "cli/options.h"
 #include "data/rows.h"
+#include "wire/json_codec.h"
 
 static const char *base_name(const char *path)
 {
@@ -22,7 +23,7 @@ static int bad_label(const struct cli *c, const struct data_column *columns,
         size_t n = strlen(known);
         snprintf(known + n, sizeof known - n, "%s'%s'", k ? ", " : "", c->schema.classes[k]);
     }
-    if (label->kind != FIS_VALUE_TEXT)
+    if (label->kind == FIS_VALUE_MISSING)
         return fis_fail(e, FIS_INPUT, "no label in column '%s'%s%s, allowed %s",
                         columns[LABEL].name,
                         columns[OTHER].name == columns[LABEL].name ? "" : " or ",
@@ -37,19 +38,18 @@ static int take(const struct cli *c, const struct data_column *columns,
     struct fis_id id;
     uint32_t before;
     const struct fis_value *label =
-        values[LABEL].kind == FIS_VALUE_TEXT ? &values[LABEL] : &values[OTHER];
+        values[LABEL].kind != FIS_VALUE_MISSING ? &values[LABEL] : &values[OTHER];
     if (values[ID].kind != FIS_VALUE_TEXT || fis_id_set(&id, values[ID].text, values[ID].length))
         return fis_fail(e, FIS_INPUT, "no id, or one of more than 255 bytes, in column '%s'",
                         c->schema.id_column);
-    int k = label->kind == FIS_VALUE_TEXT
-                ? wire_schema_class(&c->schema, label->text, label->length)
-                : -1;
-    if (k < 0)
+    uint32_t k;
+    struct fis_error none;
+    if (wire_class_of_value(&c->schema, label, 0, &k, &none))
         return bad_label(c, columns, label, e);
-    int rc = id_map_add(out, &id, (uint32_t)k, &before, e);
+    int rc = id_map_add(out, &id, k, &before, e);
     if (rc < 0)
         return rc;
-    if (!rc && before != (uint32_t)k)
+    if (!rc && before != k)
         return fis_fail(e, FIS_INPUT, "id '%.*s' stands here a second time with another label",
                         (int)id.length, id.bytes);
     return 0;
@@ -62,8 +62,8 @@ int answers_load(const struct cli *c, const char *path, char delimiter, const ch
     bool one = label || !strcmp(name, "label");
     const struct data_column columns[COLUMNS] = {
         [ID] = {.name = c->schema.id_column, .cell = DATA_TEXT},
-        [LABEL] = {.name = name, .cell = DATA_TEXT, .optional = !one},
-        [OTHER] = {.name = one ? name : "label", .cell = DATA_TEXT, .optional = 1},
+        [LABEL] = {.name = name, .cell = DATA_STRING, .optional = !one},
+        [OTHER] = {.name = one ? name : "label", .cell = DATA_STRING, .optional = 1},
     };
     const struct data_options o = {.delimiter = delimiter,
                                    .standard_delimiter = cli_standard_delimiter(c),

@@ -110,13 +110,13 @@ static void look_at_first(struct records *r, json_t *object)
 
 static int take_id(struct records *r, const json_t *id)
 {
-    char digits[32];
     if (json_is_string(id))
         return fis_id_set(&r->id, json_string_value(id), json_string_length(id));
-    if (!json_is_integer(id))
+    if (!json_is_number(id))
         return -1;
-    int n = snprintf(digits, sizeof digits, "%lld", (long long)json_integer_value(id));
-    return fis_id_set(&r->id, digits, (size_t)n);
+    struct wire_bytes digits =
+        wire_json_digits((struct wire_bytes){r->value.data, r->value.length}, r->o.id_column);
+    return fis_id_set(&r->id, digits.data, digits.length);
 }
 
 static int next_json(struct records *r, struct fis_error *e)

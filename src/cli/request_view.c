@@ -15,10 +15,10 @@ static int votes_of(const json_t *votes, uint32_t *out, struct fis_error *e)
     *out = 1;
     if (!votes || json_is_null(votes))
         return 0;
-    if (!json_is_integer(votes) || json_integer_value(votes) < 1 ||
-        json_integer_value(votes) > WIRE_VOTES)
+    int64_t n;
+    if (!wire_json_whole(votes, &n) || n < 1 || n > WIRE_VOTES)
         return fis_fail(e, FIS_INPUT, "votes: a whole number from 1 to %d allowed", WIRE_VOTES);
-    *out = (uint32_t)json_integer_value(votes);
+    *out = (uint32_t)n;
     return 0;
 }
 
@@ -54,7 +54,7 @@ static int read_json(const struct wire_message *m, int with_record, struct reque
     if (!rc)
         rc = votes_of(json_object_get(object, "votes"), &out->votes, e);
     if (!rc) {
-        out->round = (uint32_t)json_integer_value(json_object_get(object, "round"));
+        out->round = (uint32_t)json_number_value(json_object_get(object, "round"));
         copy_text(out->criterion, sizeof out->criterion,
                   json_string_value(json_object_get(object, "criterion")));
         out->cancelled = json_is_true(json_object_get(object, "cancelled"));

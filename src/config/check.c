@@ -2,6 +2,7 @@
  * What options ask of each other, and the values that follow from others.
  */
 #include "config/load.h"
+#include "base/category.h"
 #include "fis/mem.h"
 
 #include <arpa/inet.h>
@@ -141,11 +142,31 @@ static void settle(struct load *l)
 
 /* ---- what must agree ------------------------------------------------------------------------ */
 
+static bool same(const char *a, const char *b)
+{
+    return category_same(a, strlen(a), b, strlen(b));
+}
+
+/* "1" and "1.0" are one category, and cannot be two classes. */
+static void check_classes(struct load *l)
+{
+    const struct config_names *n = &l->cfg->classes;
+    for (uint32_t i = 1; i < n->count; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (same(n->items[i], n->items[k]) && strcmp(n->items[i], n->items[k])) {
+                struct spot at = load_spot(l, "classes", (int)i);
+                char found[FOUND_MAX];
+                snprintf(found, sizeof found, "'%.30s' beside '%.30s'", n->items[i], n->items[k]);
+                load_problem(l, &at, found, "classes that differ as categories");
+            }
+}
+
 static void check_positive(struct load *l)
 {
     struct config *c = l->cfg;
+    check_classes(l);
     for (uint32_t i = 0; i < c->classes.count; i++)
-        if (!strcmp(c->classes.items[i], c->positive)) {
+        if (same(c->classes.items[i], c->positive)) {
             c->positive_class = i;
             return;
         }

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/category.h"
+#include "base/decimal.h"
+
 static int compare(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     int c = memcmp(a, b, a_length < b_length ? a_length : b_length);
@@ -73,6 +76,36 @@ int fis_encoder_category(const struct encoder_column *c, const char *text, size_
     return 0;
 }
 
+/* Beyond these, digits are not what a double has. */
+#define WHOLE_MOST 1e21
+
+void fis_value_category(const struct fis_value *v, char room[FIS_CATEGORY_ROOM], const char **text,
+                        size_t *length)
+{
+    *text = v->text;
+    *length = v->length;
+    if (category_trim(text, length) || v->kind != FIS_VALUE_NUMBER)
+        return;
+    *text = room;
+    double n = v->number == 0.0 ? 0.0 : v->number; /* no -0 */
+    *length = fabs(n) < WHOLE_MOST && nearbyint(n) == n
+                  ? (size_t)snprintf(room, FIS_CATEGORY_ROOM, "%.0f", n)
+                  : decimal_shortest(n, room);
+}
+
+/* A text that is one of the column's as it stands is quick; others may be spelt otherwise. */
+bool encoder_find_category(const struct encoder_column *c, const struct fis_value *v,
+                           uint32_t *index)
+{
+    char room[FIS_CATEGORY_ROOM];
+    const char *text;
+    size_t length;
+    if (v->kind == FIS_VALUE_TEXT && fis_encoder_category(c, v->text, v->length, index))
+        return true;
+    fis_value_category(v, room, &text, &length);
+    return fis_encoder_category(c, text, length, index);
+}
+
 /* Up to ENCODER_SHOWN bytes, cut between characters; "…" says that there was more. */
 static int refuse_text(const struct fis_column *c, const struct fis_value *v, struct fis_error *e)
 {
@@ -94,12 +127,8 @@ int fis_column_check(const struct fis_column *c, const struct fis_value *v, stru
                    : fis_refuse(e, FIS_CODE_BAD_FIELD,
                                 "column %s: no value; every record requires the base's score",
                                 c->name);
-    if (c->type == FIS_CATEGORICAL) {
-        if (v->kind != FIS_VALUE_TEXT)
-            return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: text expected, number %.9g found",
-                              c->name, v->number);
+    if (c->type == FIS_CATEGORICAL)
         return 0;
-    }
     if (v->kind != FIS_VALUE_NUMBER)
         return refuse_text(c, v, e);
     /* Written so that NaN fails too. */
@@ -137,7 +166,7 @@ static uint32_t encode_one(const struct encoder_column *c, const struct fis_valu
         return 0;
     }
     uint32_t index;
-    int seen = fis_encoder_category(c, v->text, v->length, &index);
+    bool seen = encoder_find_category(c, v, &index);
     x[seen ? index : c->n_categories] = 1.0f;
     return seen ? 0 : 1;
 }

@@ -128,18 +128,22 @@ int fis_encoder_insert(struct encoder_column *c, uint32_t index, const char *tex
     return 0;
 }
 
-static int observe_text(const struct fis_encoder *enc, struct encoder_column *c,
-                        const struct fis_value *v, struct fis_error *e)
+static int observe_category(const struct fis_encoder *enc, struct encoder_column *c,
+                            const struct fis_value *v, struct fis_error *e)
 {
+    char room[FIS_CATEGORY_ROOM];
+    const char *text;
+    size_t length;
     uint32_t index;
-    if (fis_encoder_category(c, v->text, v->length, &index))
+    fis_value_category(v, room, &text, &length);
+    if (fis_encoder_category(c, text, length, &index))
         return 0;
     if (c->n_categories >= enc->max_categories)
         return fis_fail(
             e, FIS_INPUT,
             "column %s: more than %u categories; raise max_categories, or is it numeric?",
             c->pub.name, enc->max_categories);
-    return fis_encoder_insert(c, index, v->text, v->length, e);
+    return fis_encoder_insert(c, index, text, length, e);
 }
 
 static void observe_value(struct encoder_column *c, const struct fis_value *v)
@@ -179,7 +183,7 @@ int fis_encoder_observe(struct fis_encoder *enc, const struct fis_value *values,
             continue;
         int rc = fis_column_check(&enc->columns[i].pub, &values[i], e);
         if (!rc && enc->columns[i].pub.type == FIS_CATEGORICAL)
-            rc = observe_text(enc, &enc->columns[i], &values[i], e);
+            rc = observe_category(enc, &enc->columns[i], &values[i], e);
         if (rc)
             return rc;
     }

@@ -56,6 +56,8 @@ struct fis_encoder {
 /* The place of a category: 1 and its index, or 0 and where it would go. */
 int fis_encoder_category(const struct encoder_column *c, const char *text, size_t length,
                          uint32_t *index);
+bool encoder_find_category(const struct encoder_column *c, const struct fis_value *v,
+                           uint32_t *index);
 /* Puts a new category at `index`. -FIS_NOMEM leaves the column as it was. */
 int fis_encoder_insert(struct encoder_column *c, uint32_t index, const char *text, size_t length,
                        struct fis_error *e) FIS_MUST_CHECK;

@@ -39,7 +39,7 @@ static int layout_init(struct layout *l, const struct data_source *s, int featur
             .secret = s->with_sensitive}; /* of a row that is shifted by a column */
     if (!features_only) {
         l->label = n;
-        l->columns[n++] = (struct data_column){.name = schema->label_column, .cell = DATA_TEXT};
+        l->columns[n++] = (struct data_column){.name = schema->label_column, .cell = DATA_STRING};
         if (schema->id_column) {
             l->id = n;
             l->columns[n++] =
@@ -47,8 +47,8 @@ static int layout_init(struct layout *l, const struct data_source *s, int featur
         }
         l->sensitive = n;
         for (uint32_t i = 0; s->with_sensitive && i < schema->n_sensitive; i++)
-            l->columns[n++] =
-                (struct data_column){.name = schema->sensitive[i], .cell = DATA_TEXT, .secret = 1};
+            l->columns[n++] = (struct data_column){
+                .name = schema->sensitive[i], .cell = DATA_STRING, .secret = 1};
     }
     l->options = (struct data_options){.format = s->format,
                                        .delimiter = s->delimiter,
@@ -152,13 +152,12 @@ static int read_example(const struct data_source *s, const struct layout *l,
                         struct fis_error *e)
 {
     struct data_examples *x = &g->out;
-    const struct fis_value *label = &l->values[l->label];
     uint32_t unseen = 0, n = x->n;
     int rc = grow(g, s->with_sensitive, e);
     if (!rc)
         rc = fis_encoder_encode(enc, l->values, x->x + (size_t)n * x->d, &unseen, e);
-    if (!rc && (rc = wire_class_of_text(s->schema, label->text, label->length, s->with_sensitive,
-                                        &x->labels[n], e)))
+    if (!rc && (rc = wire_class_of_value(s->schema, &l->values[l->label], s->with_sensitive,
+                                         &x->labels[n], e)))
         fis_error_prefix(e, "column %s", s->schema->label_column);
     if (!rc && s->with_sensitive)
         rc = data_groups_add(&x->names, s->schema->sensitive, l->values + l->sensitive,

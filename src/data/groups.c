@@ -11,19 +11,23 @@ static int join(const char *const *columns, const struct fis_value *sensitive, u
 {
     size_t used = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const struct fis_value *v = &sensitive[i];
-        if (v->kind != FIS_VALUE_TEXT || v->length == 0)
+        const char *text;
+        char room[FIS_CATEGORY_ROOM];
+        size_t length = 0;
+        if (sensitive[i].kind != FIS_VALUE_MISSING)
+            fis_value_category(&sensitive[i], room, &text, &length);
+        if (length == 0)
             return fis_fail(e, FIS_INPUT, "column %s: missing; a validation example needs it",
                             columns[i]);
-        if (memchr(v->text, SEPARATOR, v->length) || memchr(v->text, 0, v->length))
+        if (memchr(text, SEPARATOR, length) || memchr(text, 0, length))
             return fis_fail(e, FIS_INPUT, "column %s: a control character in it", columns[i]);
-        if (v->length + 2 > DATA_GROUP_NAME_MAX - used)
+        if (length + 2 > DATA_GROUP_NAME_MAX - used)
             return fis_fail(e, FIS_INPUT, "column %s: %zu bytes are too long for a group's name",
-                            columns[i], v->length);
+                            columns[i], length);
         if (i)
             name[used++] = SEPARATOR;
-        memcpy(name + used, v->text, v->length);
-        used += v->length;
+        memcpy(name + used, text, length);
+        used += length;
     }
     name[used] = 0;
     return 0;

@@ -123,9 +123,8 @@ struct data_rows *data_rows_open(const char *path, const struct data_options *op
         r->chunk = fis_alloc(ROWS_CHUNK, 1);
         r->place = fis_calloc(n, sizeof *r->place);
         r->seen = fis_calloc(n, sizeof *r->seen);
-        r->digits = fis_calloc(n, sizeof *r->digits);
     }
-    if (!r || !r->path || !r->chunk || !r->place || !r->seen || !r->digits)
+    if (!r || !r->path || !r->chunk || !r->place || !r->seen)
         fis_fail(e, FIS_NOMEM, "%s: no memory to read it", path);
     else if (open_file(r, format, e) == 0)
         return r;
@@ -146,7 +145,6 @@ void data_rows_close(struct data_rows *r)
     fis_free(r->numeric);
     fis_free(r->place);
     fis_free(r->seen);
-    fis_free(r->digits);
     fis_free(r->chunk);
     fis_free(r->path);
     wire_buffer_done(&r->text);

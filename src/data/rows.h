@@ -28,8 +28,8 @@ int data_format_of(const char *name, enum data_format *out, struct fis_error *e)
 /* What a column's cells must be. */
 enum data_cell {
     DATA_NUMBER = 1, /* CSV: a decimal number by decimal_read; JSON: a number */
-    DATA_TEXT,       /* CSV: the cell; JSON: a string, or a number by wire_json_number_text */
-    DATA_STRING      /* CSV: the cell; JSON: a string, a number stays a number */
+    DATA_TEXT,       /* an id. CSV: the cell; JSON: a string, or a number as it is written */
+    DATA_STRING      /* a category. CSV: the cell; JSON: a string, or a number with its digits */
 };
 struct data_column {
     const char *name;
@@ -42,7 +42,7 @@ struct data_options {
     enum data_format format;
     char delimiter; /* of the file, if it is CSV; 0: a tab in .tsv, else standard_delimiter */
     char standard_delimiter; /* 0: comma */
-    bool regular;             /* a pipe or a device is refused: the caller reads the file twice */
+    bool regular;            /* a pipe or a device is refused: the caller reads the file twice */
     const struct data_column *columns;
     uint32_t n_columns;
 };

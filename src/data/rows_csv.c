@@ -133,15 +133,9 @@ int data_csv_values(struct data_rows *r, const struct wire_csv_row *row, struct 
 }
 
 /* Whether a decimal number is spelt as JSON spells numbers: no plus, no leading zero, digits on
- * both sides of the point. An integer that may not fit 64 bits, which readers of JSON refuse, is
- * better written with an exponent. */
-#define MOST_DIGITS 18u
-
+ * both sides of the point. */
 static bool is_json_number(const char *text, size_t length)
 {
-    if (length > MOST_DIGITS && !memchr(text, '.', length) && !memchr(text, 'e', length) &&
-        !memchr(text, 'E', length))
-        return 0;
     size_t i = length && text[0] == '-';
     if (i == length || text[i] < '0' || text[i] > '9')
         return 0;

@@ -29,10 +29,9 @@ struct data_rows {
     uint32_t n_names;
     uint32_t *place; /* [options->n_columns] in the header, or ROWS_NO_COLUMN */
     /* JSON lines */
-    struct wire_buffer text;          /* the line at hand */
-    json_t *object;                   /* it, decoded; the values point into it */
-    int *seen;                        /* [options->n_columns] */
-    char (*digits)[WIRE_JSON_DIGITS]; /* [options->n_columns] numbers that are requested as text */
+    struct wire_buffer text; /* the line at hand */
+    json_t *object;          /* it, decoded; the values point into it */
+    int *seen;               /* [options->n_columns] */
 };
 
 /* The next piece of the file, into chunk: its length, 0 at the end, or an error. */

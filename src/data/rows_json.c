@@ -67,7 +67,7 @@ static int refuse_kind(const struct data_column *column, const json_t *v, const 
     return fis_fail(e, FIS_INPUT, "column %s: %s expected, %s found", column->name, wanted, shown);
 }
 
-static int read_member(const struct data_column *column, const json_t *v, char *digits,
+static int read_member(const struct data_rows *r, const struct data_column *column, const json_t *v,
                        struct fis_value *value, struct fis_error *e)
 {
     if (v && !json_is_null(v) && !json_is_string(v) && !json_is_number(v))
@@ -77,11 +77,12 @@ static int read_member(const struct data_column *column, const json_t *v, char *
         return rc;
     if (column->cell == DATA_NUMBER && value->kind == FIS_VALUE_TEXT)
         return refuse_kind(column, v, "a number", e);
-    if (column->cell == DATA_TEXT && value->kind == FIS_VALUE_NUMBER) {
+    if (column->cell == DATA_NUMBER || value->kind != FIS_VALUE_NUMBER)
+        return 0;
+    *value =
+        wire_json_number_value(v, (struct wire_bytes){r->text.data, r->text.length}, column->name);
+    if (column->cell == DATA_TEXT)
         value->kind = FIS_VALUE_TEXT;
-        value->text = digits;
-        value->length = wire_json_number_text(v, digits);
-    }
     return 0;
 }
 
@@ -91,7 +92,7 @@ int data_json_values(struct data_rows *r, struct fis_value *values, struct fis_e
         const struct data_column *column = &r->options->columns[c];
         const json_t *v = json_object_get(r->object, column->name);
         r->seen[c] |= v != NULL;
-        int rc = read_member(column, v, r->digits[c], &values[c], e);
+        int rc = read_member(r, column, v, &values[c], e);
         if (rc)
             return rc;
     }

@@ -80,12 +80,14 @@ int wire_json_label_request(const struct wire_schema *schema, const struct wire_
                             const struct wire_named_values *named, struct fis_arena *arena,
                             struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
 
-/* The index of the class that is named exactly so. INPUT: `label "YES": not a class (allowed: "no",
- * "yes")`; no text at all (NULL): "no label (allowed: …)". secret: what was found is not shown. */
-int wire_class_of_text(const struct wire_schema *schema, const char *text, size_t length,
-                       int secret, uint32_t *class_index, struct fis_error *e) FIS_MUST_CHECK;
-/* The index of the class that a label's member names, by the table above. INPUT else. */
-int wire_json_class(const struct wire_schema *schema, const json_t *label, int secret,
-                    uint32_t *class_index, struct fis_error *e) FIS_MUST_CHECK;
+/* The index of the class that a value names (fis_value_category). INPUT: `label "YES": not a class
+ * (allowed: "no", "yes")`; missing: "no label (allowed: …)". secret: what was found is not shown.
+ */
+int wire_class_of_value(const struct wire_schema *schema, const struct fis_value *label, int secret,
+                        uint32_t *class_index, struct fis_error *e) FIS_MUST_CHECK;
+/* The same of the member `column` of the message's object. */
+int wire_json_class(const struct wire_schema *schema, const struct wire_message *m,
+                    const json_t *object, const char *column, int secret, uint32_t *class_index,
+                    struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

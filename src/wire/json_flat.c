@@ -86,7 +86,7 @@ static int any(const unsigned char *begin, const unsigned char *end, double *out
         return 0;
     memcpy(text, begin, n);
     text[n] = 0;
-    *out = strtod(text, NULL);
+    *out = strtod(text, NULL) + 0.0; /* no -0 */
     return *out <= 1e300 && *out >= -1e300;
 }
 
@@ -115,12 +115,9 @@ static int read_number(struct text *t, double *out, bool *integer)
         if (!read_exponent(t, &exponent))
             return 0;
     }
-    /* An integer beyond 15 digits may be beyond what jansson holds; "-0" is its 0. */
-    if (*integer && all > 15)
-        return 0;
     if (all > 19 || !exact(mantissa, exponent, out))
         return any(begin, t->at, out);
-    if (negative && (mantissa || !*integer))
+    if (negative && mantissa) /* -0 is 0 */
         *out = -*out;
     return 1;
 }
@@ -154,7 +151,10 @@ static int read_value(struct text *t, struct fis_value *v, bool *integer)
     }
     if (t->at < t->end && (*t->at == '-' || (unsigned)(*t->at - '0') < 10)) {
         v->kind = FIS_VALUE_NUMBER;
-        return read_number(t, &v->number, integer);
+        v->text = (const char *)t->at;
+        int ok = read_number(t, &v->number, integer);
+        v->length = (size_t)((const char *)t->at - v->text);
+        return ok;
     }
     return read_word(t) == 0;
 }
@@ -205,15 +205,15 @@ static int take_other(struct flat *f, struct wire_bytes key)
     return 0;
 }
 
-static int take_id(struct flat *f, const struct fis_value *v, int integer, struct wire_bytes token)
+static int take_id(struct flat *f, const struct fis_value *v, int integer)
 {
     if (f->id_seen)
         return 0;
     f->id_seen = true;
     if (v->kind == FIS_VALUE_TEXT)
         f->id = (struct wire_bytes){v->text, v->length};
-    else if (v->kind == FIS_VALUE_NUMBER && integer && v->number != 0)
-        f->id = token;
+    else if (v->kind == FIS_VALUE_NUMBER && integer)
+        f->id = (struct wire_bytes){v->text, v->length};
     else if (v->kind == FIS_VALUE_NUMBER)
         return 0;
     return v->kind != FIS_VALUE_TEXT || v->length > 0;
@@ -231,16 +231,14 @@ static int read_member(struct flat *f, struct text *t)
     if (!skip(t, ':'))
         return 0;
     skip_space(t);
-    const unsigned char *begin = t->at;
     int column = find(f, key);
     if (!read_value(t, &v, &integer))
         return 0;
-    struct wire_bytes token = {begin, (size_t)(t->at - begin)};
     skip_space(t);
     if (column >= 0 && is_id(f, key))
         return 0; /* a column that is the id too */
     if (column < 0)
-        return is_id(f, key) ? take_id(f, &v, integer, token) : take_other(f, key);
+        return is_id(f, key) ? take_id(f, &v, integer) : take_other(f, key);
     if (f->seen[column]++)
         return 0;
     f->values[column] = v;

@@ -35,17 +35,26 @@ json_t *wire_json_open(const struct wire_schema *schema, const struct wire_messa
     return wire_json_parse(m->value, e);
 }
 
+static bool is_integer(struct wire_bytes digits)
+{
+    const char *p = digits.data;
+    for (size_t i = 0; i < digits.length; i++)
+        if (p[i] != '-' && (p[i] < '0' || p[i] > '9'))
+            return false;
+    return true;
+}
+
 int wire_json_id(const struct wire_message *m, const json_t *own, const char *name, int by_place,
                  struct fis_id *id, struct fis_error *e)
 {
-    char number[WIRE_JSON_DIGITS], shown[WIRE_JSON_SHOWN];
+    char shown[WIRE_JSON_SHOWN];
     struct wire_bytes bytes = {NULL, 0};
     if (json_is_string(own)) {
         bytes = (struct wire_bytes){json_string_value(own), json_string_length(own)};
         if (bytes.length == 0)
             return fis_refuse(e, FIS_CODE_BAD_ID, "%s: the id is empty", name);
-    } else if (json_is_integer(own)) {
-        bytes = (struct wire_bytes){number, wire_json_number_text(own, number)};
+    } else if (json_is_number(own) && is_integer(wire_json_digits(m->value, name))) {
+        bytes = wire_json_digits(m->value, name);
     } else if (own && !json_is_null(own)) {
         wire_json_show(own, shown);
         return fis_refuse(e, FIS_CODE_BAD_ID, "%s: an id is a text or an integer, %s found", name,
@@ -54,40 +63,44 @@ int wire_json_id(const struct wire_message *m, const json_t *own, const char *na
     return wire_message_id(m, bytes, by_place, id, e);
 }
 
-int wire_class_of_text(const struct wire_schema *schema, const char *text, size_t length,
-                       int secret, uint32_t *class_index, struct fis_error *e)
+int wire_class_of_value(const struct wire_schema *schema, const struct fis_value *label, int secret,
+                        uint32_t *class_index, struct fis_error *e)
 {
-    char allowed[WIRE_JSON_CLASSES];
-    int k = text ? wire_schema_class(schema, text, length) : -1;
+    char allowed[WIRE_JSON_CLASSES], room[FIS_CATEGORY_ROOM];
+    const char *text;
+    size_t length;
+    wire_json_classes(schema, allowed);
+    if (label->kind == FIS_VALUE_MISSING)
+        return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "no label (allowed: %s)", allowed);
+    fis_value_category(label, room, &text, &length);
+    int k = wire_schema_class(schema, text, length);
     if (k >= 0) {
         *class_index = (uint32_t)k;
         return 0;
     }
-    wire_json_classes(schema, allowed);
-    if (!text)
-        return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "no label (allowed: %s)", allowed);
     if (secret)
         return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "not a class (allowed: %s)", allowed);
     size_t n = utf8_prefix(text, length < 40 ? length : 40);
-    return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "label \"%.*s%s\": not a class (allowed: %s)",
-                      (int)n, text, n < length ? "…" : "", allowed);
+    const char *quote = label->kind == FIS_VALUE_TEXT ? "\"" : "";
+    return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "label %s%.*s%s%s: not a class (allowed: %s)",
+                      quote, (int)n, text, n < length ? "…" : "", quote, allowed);
 }
 
-int wire_json_class(const struct wire_schema *schema, const json_t *label, int secret,
-                    uint32_t *class_index, struct fis_error *e)
+int wire_json_class(const struct wire_schema *schema, const struct wire_message *m,
+                    const json_t *object, const char *column, int secret, uint32_t *class_index,
+                    struct fis_error *e)
 {
+    const json_t *label = json_object_get(object, column);
     char allowed[WIRE_JSON_CLASSES], shown[WIRE_JSON_SHOWN];
-    if (!label || json_is_string(label))
-        return wire_class_of_text(schema, json_string_value(label), json_string_length(label),
-                                  secret, class_index, e);
-    if (json_is_integer(label)) {
-        char digits[WIRE_JSON_DIGITS];
-        int k = wire_schema_class(schema, digits, wire_json_number_text(label, digits));
-        if (k >= 0) {
-            *class_index = (uint32_t)k;
-            return 0;
-        }
-    }
+    struct fis_value v = {.kind = FIS_VALUE_MISSING};
+    if (json_is_number(label))
+        v = wire_json_number_value(label, m->value, column);
+    else if (json_is_string(label))
+        v = (struct fis_value){.kind = FIS_VALUE_TEXT,
+                               .text = json_string_value(label),
+                               .length = json_string_length(label)};
+    if (!label || v.kind != FIS_VALUE_MISSING)
+        return wire_class_of_value(schema, &v, secret, class_index, e);
     wire_json_classes(schema, allowed);
     if (secret)
         return fis_refuse(e, FIS_CODE_UNKNOWN_CLASS, "not a class (allowed: %s)", allowed);
@@ -99,9 +112,9 @@ int wire_json_class(const struct wire_schema *schema, const json_t *label, int s
 static int index_class(const struct wire_schema *schema, const json_t *index, uint32_t *class_index,
                        struct fis_error *e)
 {
-    if (json_is_integer(index) && json_integer_value(index) >= 0 &&
-        json_integer_value(index) < (json_int_t)schema->n_classes) {
-        *class_index = (uint32_t)json_integer_value(index);
+    int64_t k;
+    if (wire_json_whole(index, &k) && k >= 0 && k < (int64_t)schema->n_classes) {
+        *class_index = (uint32_t)k;
         return 0;
     }
     char allowed[WIRE_JSON_CLASSES], shown[WIRE_JSON_SHOWN];
@@ -116,15 +129,15 @@ static int given(const json_t *v)
     return v && !json_is_null(v);
 }
 
-static int read_class(const struct wire_schema *schema, const json_t *object, uint32_t *class_index,
-                      struct fis_error *e)
+static int read_class(const struct wire_schema *schema, const struct wire_message *m,
+                      const json_t *object, uint32_t *class_index, struct fis_error *e)
 {
     const json_t *label = json_object_get(object, "label");
     const json_t *index = json_object_get(object, "class_index");
     uint32_t by_index = 0, by_name = 0;
     int rc = given(index) ? index_class(schema, index, &by_index, e) : 0;
     if (!rc && (given(label) || !given(index)))
-        rc = wire_json_class(schema, label, 0, &by_name, e);
+        rc = wire_json_class(schema, m, object, "label", 0, &by_name, e);
     if (rc)
         return rc;
     if (given(index) && given(label) && by_index != by_name)
@@ -152,20 +165,23 @@ static int read_status(const json_t *v, enum wire_label_status *status, struct f
                       "status %s: \"labelled\", \"skipped\" or \"unsure\" allowed", shown);
 }
 
-/* A text, or an integer as its decimal text; the text lives where jansson put it: in the arena. */
-static int read_annotator(const json_t *v, struct fis_arena *arena, const char **annotator,
-                          struct fis_error *e)
+/* A text, or an integer as its digits; the text lives where jansson put it: in the arena. */
+static int read_annotator(const json_t *v, struct wire_bytes text, struct fis_arena *arena,
+                          const char **annotator, struct fis_error *e)
 {
+    struct wire_bytes number = {"", 0};
     char shown[WIRE_JSON_SHOWN];
     *annotator = "";
     if (!given(v))
         return 0;
-    if (json_is_integer(v)) {
-        char *digits = fis_arena_alloc(arena, WIRE_JSON_DIGITS);
+    if (json_is_number(v) && is_integer(number = wire_json_digits(text, "annotator")) &&
+        number.length <= WIRE_ANNOTATOR) {
+        char *digits = fis_arena_alloc(arena, number.length + 1);
         if (!digits)
             return fis_refuse(e, FIS_CODE_TOO_LONG, "a label takes more than %zu bytes",
                               arena->size);
-        wire_json_number_text(v, digits);
+        memcpy(digits, number.data, number.length);
+        digits[number.length] = 0;
         *annotator = digits;
         return 0;
     }
@@ -184,8 +200,9 @@ static int read_time(const json_t *v, int64_t *at_ms, struct fis_error *e)
     *at_ms = 0;
     if (!given(v))
         return 0;
-    if (json_is_integer(v) && json_integer_value(v) >= 0) {
-        *at_ms = json_integer_value(v);
+    int64_t ms;
+    if (wire_json_whole(v, &ms) && ms >= 0) {
+        *at_ms = ms;
         return 0;
     }
     wire_json_show(v, shown);
@@ -204,13 +221,14 @@ static int read_label(const struct wire_schema *schema, const struct wire_messag
     if (!rc)
         rc = read_status(json_object_get(object, "status"), &out.status, e);
     if (!rc && out.status == WIRE_LABELLED)
-        rc = read_class(schema, object, &out.class_index, e);
+        rc = read_class(schema, m, object, &out.class_index, e);
     else if (!rc && (given(json_object_get(object, "label")) ||
                      given(json_object_get(object, "class_index"))))
         rc = fis_refuse(e, FIS_CODE_CONTRADICTION, "status %s, but with a label: one or the other",
                         out.status == WIRE_SKIPPED ? "skipped" : "unsure");
     if (!rc)
-        rc = read_annotator(json_object_get(object, "annotator"), arena, &out.annotator, e);
+        rc = read_annotator(json_object_get(object, "annotator"), m->value, arena, &out.annotator,
+                            e);
     if (!rc)
         rc = read_time(json_object_get(object, "labelled_at_ms"), &out.labelled_at_ms, e);
     if (!rc)

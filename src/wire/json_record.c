@@ -79,8 +79,14 @@ static int check_column(const struct wanted *w, uint32_t i, const struct fis_val
     return rc;
 }
 
-static int read_columns(const struct wanted *w, json_t *object, struct fis_value *values,
-                        struct fis_error *e)
+static bool is_categorical(const struct wanted *w, uint32_t i)
+{
+    return (w->encoder ? fis_encoder_column(w->encoder, i) : &w->columns[i])->type ==
+           FIS_CATEGORICAL;
+}
+
+static int read_columns(const struct wanted *w, const struct wire_message *m, json_t *object,
+                        struct fis_value *values, struct fis_error *e)
 {
     size_t found = 0;
     for (uint32_t i = 0; i < w->n; i++) {
@@ -88,6 +94,8 @@ static int read_columns(const struct wanted *w, json_t *object, struct fis_value
         const json_t *v = json_object_get(object, name);
         found += v != NULL;
         int rc = wire_json_value(v, name, &values[i], e);
+        if (!rc && values[i].kind == FIS_VALUE_NUMBER && is_categorical(w, i))
+            values[i] = wire_json_number_value(v, m->value, name);
         if (!rc && !w->encoder)
             rc = check_column(w, i, &values[i], e);
         if (rc)
@@ -129,7 +137,7 @@ static int read_record(const struct wanted *w, const struct wire_message *m,
     struct fis_value *values = object ? take_values(arena, w->n, e) : NULL;
     if (!values)
         return -(int)FIS_INPUT;
-    int rc = read_columns(w, object, values, e);
+    int rc = read_columns(w, m, object, values, e);
     if (!rc)
         rc = wire_json_id(m, member(object, id), id ? id : "id", 1, &out.id, e);
     if (!rc)
@@ -186,29 +194,17 @@ enum wire_decoded wire_json_record(const struct wire_schema *schema,
     return wire_json_record_by_tree(schema, encoder, m, arena, x, record, e);
 }
 
-/* A sensitive value is a text; a number becomes its decimal text. Errors name the column and never
- * the value. */
-static int read_sensitive(const json_t *v, const char *name, struct fis_arena *arena,
+/* Errors name the column and never the value. */
+static int read_sensitive(const json_t *v, struct wire_bytes text, const char *name,
                           struct fis_value *out, struct fis_error *e)
 {
-    if (!v || json_is_null(v))
-        return fis_refuse(e, FIS_CODE_WRONG_TYPE,
-                          "column %s: missing; a validation example needs it", name);
-    out->kind = FIS_VALUE_TEXT;
-    if (json_is_string(v)) {
-        out->text = json_string_value(v);
-        out->length = json_string_length(v);
+    if (v && !json_is_null(v) && !json_is_string(v) && !json_is_number(v))
+        return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: a text or a number expected", name);
+    if (json_is_number(v)) {
+        *out = wire_json_number_value(v, text, name);
         return 0;
     }
-    if (!json_is_number(v))
-        return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: a text or a number expected", name);
-    char *text = fis_arena_alloc(arena, WIRE_JSON_DIGITS);
-    if (!text)
-        return fis_refuse(e, FIS_CODE_TOO_LONG, "JSON: needs more than %zu bytes to decode",
-                          arena->size);
-    out->text = text;
-    out->length = wire_json_number_text(v, text);
-    return 0;
+    return wire_json_value(v, name, out, e);
 }
 
 static int read_example(const struct wanted *w, const struct wire_message *m,
@@ -221,15 +217,15 @@ static int read_example(const struct wanted *w, const struct wire_message *m,
     struct fis_value *values = object ? take_values(arena, w->n + n_sensitive, e) : NULL;
     if (!values)
         return -(int)FIS_INPUT;
-    int rc = read_columns(w, object, values, e);
+    int rc = read_columns(w, m, object, values, e);
     if (!rc)
         rc = wire_json_id(m, member(object, s->id_column), s->id_column ? s->id_column : "id", 1,
                           &out.id, e);
-    if (!rc && (rc = wire_json_class(s, member(object, s->label_column), w->with_sensitive,
-                                     &out.class_index, e)))
+    if (!rc && (rc = wire_json_class(s, m, object, s->label_column ? s->label_column : "label",
+                                     w->with_sensitive, &out.class_index, e)))
         fis_error_prefix(e, "column %s", s->label_column ? s->label_column : "label");
     for (uint32_t i = 0; !rc && i < n_sensitive; i++)
-        rc = read_sensitive(json_object_get(object, s->sensitive[i]), s->sensitive[i], arena,
+        rc = read_sensitive(json_object_get(object, s->sensitive[i]), m->value, s->sensitive[i],
                             &values[w->n + i], e);
     if (rc)
         return rc;

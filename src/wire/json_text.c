@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "wire/json_arena.h"
+#include "base/decimal.h"
 #include "base/utf8.h"
 
 struct wire_bytes wire_json_skip_mark(struct wire_bytes text)
@@ -32,7 +33,7 @@ static const char *what_is_wrong(const json_error_t *error)
     case json_error_duplicate_key:
         return "a key for the second time";
     case json_error_numeric_overflow:
-        return "a number too large to be held (a double, or 64 bits for an integer)";
+        return "a number beyond what a double holds";
     case json_error_stack_overflow:
         return "nested too deeply";
     default:
@@ -65,6 +66,10 @@ json_t *wire_json_parse(struct wire_bytes text, struct fis_error *e)
     json_error_t error;
     wire_json_watch();
     json_t *root = json_loadb(text.data, text.length, JSON_REJECT_DUPLICATES, &error);
+    /* An integer beyond 64 bits is a number too; its digits are in the text (wire_json_digits). */
+    if (!root && json_error_code(&error) == json_error_numeric_overflow)
+        root = json_loadb(text.data, text.length, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL,
+                          &error);
     if (wire_json_refused()) {
         refused_memory(e);
     } else if (!root) {
@@ -108,7 +113,8 @@ int wire_json_value(const json_t *v, const char *column, struct fis_value *out, 
         return 0;
     case JSON_INTEGER:
     case JSON_REAL:
-        *out = (struct fis_value){.kind = FIS_VALUE_NUMBER, .number = json_number_value(v)};
+        *out = (struct fis_value){.kind = FIS_VALUE_NUMBER,
+                                  .number = json_number_value(v) + 0.0}; /* no -0 */
         return 0;
     case JSON_STRING:
         *out = (struct fis_value){
@@ -158,32 +164,97 @@ int wire_json_escape(struct wire_buffer *out, const char *text, size_t length, s
     return 0;
 }
 
-static void shortest(double number, char text[WIRE_JSON_DIGITS])
-{
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, WIRE_JSON_DIGITS, "%.*g", digits, number);
-        if (strtod(text, NULL) == number)
-            return;
-    }
-}
-
 int wire_json_number(struct wire_buffer *out, double number, struct fis_error *e)
 {
-    char text[WIRE_JSON_DIGITS];
+    char text[DECIMAL_TEXT];
     if (!isfinite(number))
         return fis_fail(e, FIS_INPUT, "%g: JSON has finite numbers only", number);
-    shortest(number, text);
+    decimal_shortest(number, text);
     return wire_json_append(out, text, e);
 }
 
-size_t wire_json_number_text(const json_t *number, char text[WIRE_JSON_DIGITS])
+/* ---- digits -----------------------------------------------------------------------------------
+ */
+
+static size_t skip_white(const char *p, size_t at, size_t n)
 {
-    if (json_is_integer(number)) {
-        snprintf(text, WIRE_JSON_DIGITS, "%" JSON_INTEGER_FORMAT, json_integer_value(number));
-    } else {
-        shortest(json_real_value(number), text);
-        if (!strpbrk(text, ".e"))
-            memcpy(text + strlen(text), ".0", 3);
+    while (at < n && strchr(" \t\r\n", p[at]) && p[at])
+        at++;
+    return at;
+}
+
+/* Behind the string whose first quote is at `at`. */
+static size_t skip_string(const char *p, size_t at, size_t n)
+{
+    for (at++; at < n && p[at] != '"'; at++)
+        at += p[at] == '\\';
+    return at < n ? at + 1 : n;
+}
+
+/* Behind a value of any kind. */
+static size_t skip_value(const char *p, size_t at, size_t n)
+{
+    size_t depth = 0;
+    while (at < n) {
+        char c = p[at];
+        if (c == '"') {
+            at = skip_string(p, at, n);
+            continue;
+        }
+        if (!depth && strchr(",}] \t\r\n", c))
+            break;
+        depth += c == '{' || c == '[';
+        depth -= c == '}' || c == ']';
+        at++;
     }
-    return strlen(text);
+    return at;
+}
+
+static bool is_key(const char *quoted, size_t n, const char *key)
+{
+    if (!memchr(quoted, '\\', n))
+        return n == strlen(key) + 2 && !memcmp(quoted + 1, key, n - 2);
+    json_t *s = json_loadb(quoted, n, JSON_DECODE_ANY, NULL);
+    bool same = s && !strcmp(json_string_value(s), key);
+    json_decref(s);
+    return same;
+}
+
+struct wire_bytes wire_json_digits(struct wire_bytes text, const char *key)
+{
+    text = wire_json_skip_mark(text);
+    const char *p = text.data;
+    size_t n = text.length, at = skip_white(p, 0, n) + 1; /* the brace */
+    while ((at = skip_white(p, at, n)) < n && p[at] == '"') {
+        size_t begin = at, end = skip_string(p, at, n);
+        at = skip_white(p, skip_white(p, end, n) + 1, n); /* the colon */
+        size_t value = at;
+        at = skip_value(p, at, n);
+        if (is_key(p + begin, end - begin, key))
+            return (struct wire_bytes){p + value, at - value};
+        at = skip_white(p, at, n) + 1; /* the comma */
+    }
+    return (struct wire_bytes){"", 0};
+}
+
+struct fis_value wire_json_number_value(const json_t *number, struct wire_bytes text,
+                                        const char *key)
+{
+    struct wire_bytes digits = wire_json_digits(text, key);
+    return (struct fis_value){.kind = FIS_VALUE_NUMBER,
+                              .number = json_number_value(number) + 0.0,
+                              .text = digits.data,
+                              .length = digits.length};
+}
+
+bool wire_json_whole(const json_t *v, int64_t *number)
+{
+    if (json_is_real(v) && fabs(json_real_value(v)) <= 0x1p53 &&
+        nearbyint(json_real_value(v)) == json_real_value(v))
+        *number = (int64_t)json_real_value(v);
+    else if (json_is_integer(v))
+        *number = json_integer_value(v);
+    else
+        return false;
+    return true;
 }

@@ -3,8 +3,8 @@
  *
  * An error never repeats the text that it is about, which may hold sensitive values; it gives
  * line, column and byte. Refused are: anything that is not one object, repeated keys, NaN and
- * Infinity, numbers beyond a double (1e400) and integers beyond 64 bits, text after the object,
- * bad UTF-8, NUL. A UTF-8 byte order mark at the start is skipped.
+ * Infinity, numbers beyond a double (1e400), text after the object, bad UTF-8, NUL. An integer of
+ * any length is a number. A UTF-8 byte order mark at the start is skipped.
  */
 #ifndef WIRE_JSON_TEXT_H
 #define WIRE_JSON_TEXT_H
@@ -25,14 +25,19 @@ struct wire_bytes wire_json_skip_mark(struct wire_bytes text);
 int wire_json_value(const json_t *v, const char *column, struct fis_value *out,
                     struct fis_error *e) FIS_MUST_CHECK;
 
+/* A number of an object parsed from `text`, member `key`, with its digits. */
+struct fis_value wire_json_number_value(const json_t *number, struct wire_bytes text,
+                                        const char *key);
+
 /* What a member is, for an error: "\"YES\"", "1.0", "null", "an array"; long ones are cut. */
 #define WIRE_JSON_SHOWN 64
 void wire_json_show(const json_t *v, char shown[WIRE_JSON_SHOWN]);
 
-/* A number as text: an integer's digits; of a real the shortest that reads back the same, with a
- * point or an exponent, so that 1.0 does not become "1". Returns its length. */
-#define WIRE_JSON_DIGITS 40
-size_t wire_json_number_text(const json_t *number, char text[WIRE_JSON_DIGITS]);
+/* How the member `key` of an object, a number, is written in the text that the object was parsed
+ * from: ids keep their digits, whatever a double or 64 bits hold. */
+struct wire_bytes wire_json_digits(struct wire_bytes text, const char *key);
+/* Whether it is a number without a fraction that an int64_t holds: 5, or 5.0. */
+bool wire_json_whole(const json_t *v, int64_t *number) FIS_MUST_CHECK;
 
 /* `text` as a JSON string with its quotes. INPUT when it is not UTF-8; NOMEM. */
 int wire_json_escape(struct wire_buffer *out, const char *text, size_t length,

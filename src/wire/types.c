@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/category.h"
 #include "base/utf8.h"
 
 const char *wire_encoding_name(enum wire_encoding e)
@@ -54,7 +55,7 @@ int wire_buffer_append(struct wire_buffer *b, const void *data, size_t length, s
 int wire_schema_class(const struct wire_schema *s, const char *text, size_t length)
 {
     for (uint32_t k = 0; k < s->n_classes; k++)
-        if (strlen(s->classes[k]) == length && !memcmp(s->classes[k], text, length))
+        if (category_same(s->classes[k], strlen(s->classes[k]), text, length))
             return (int)k;
     return -1;
 }

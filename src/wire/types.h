@@ -75,7 +75,7 @@ struct wire_schema {
     const char *const *passthrough; /* JSON columns that are no features but may be there */
     uint32_t n_passthrough;
 };
-/* The index of a class named exactly so, or -1. */
+/* The index of the class with this name (fis_value_category), or -1. */
 int wire_schema_class(const struct wire_schema *s, const char *text, size_t length);
 
 /* INPUT: a record is longer than max_bytes. */
@@ -157,7 +157,7 @@ struct wire_label_request {
     enum wire_encoding encoding;
     struct wire_bytes record;
     uint32_t votes;     /* answers that are needed, from different annotators; 1 or more */
-    bool cancelled;      /* no longer requested; record, encoding and criterion are then left out */
+    bool cancelled;     /* no longer requested; record, encoding and criterion are then left out */
     const char *reason; /* when cancelled: "expired", "cancelled", …; else NULL */
 };
 enum wire_label_status { WIRE_LABELLED = 0, WIRE_SKIPPED = 1, WIRE_UNSURE = 2 };
@@ -324,7 +324,7 @@ struct wire_trainer_state { /* key: one NUL byte, which no record id of text has
     bool control_ok;
     uint64_t phase_began_ms;   /* on the pipeline's clock */
     uint64_t previous_version; /* where a rollback goes; 0: nowhere */
-    bool diverged;              /* training of this round met a loss that is not finite */
+    bool diverged;             /* training of this round met a loss that is not finite */
     struct wire_privacy privacy;
 };
 

@@ -198,8 +198,8 @@ static void test_class_names(void **state)
     (void)state;
     struct config c = load(
         "p.yaml", "\xef\xbb\xbfpipeline: p\r\nroles: [scorer]\r\ndimension: 1\r\n"
-                  "classes: [no, yes, 0, 1, 10, 1.0, null, ~, true, \"<=50K\", J\xc3\xbcrgen]\r\n");
-    static const char *const want[] = {"no",   "yes", "0",    "1",     "10",           "1.0",
+                  "classes: [no, yes, 0, 1, 10, 1.5, null, ~, true, \"<=50K\", J\xc3\xbcrgen]\r\n");
+    static const char *const want[] = {"no",   "yes", "0",    "1",     "10",           "1.5",
                                        "null", "~",   "true", "<=50K", "J\xc3\xbcrgen"};
     assert_int_equal(c.classes.count, 11);
     for (uint32_t i = 0; i < 11; i++)

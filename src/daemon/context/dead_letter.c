@@ -66,8 +66,7 @@ static const struct {
         "A column that is not configured.",
         "Correct its name, or list it in `columns` or `records.passthrough`."},
     [FIS_CODE_WRONG_TYPE] = {DEAD_RECORDS,
-        "A text in a numeric column, a number in a categorical one, or neither a text nor a "
-        "number.",
+        "A text in a numeric column, or neither a text nor a number.",
         "Correct the source, or the column's `type`."},
     [FIS_CODE_WRONG_WIDTH] = {DEAD_RECORDS | DEAD_CANDIDATES,
         "Not the model's number of features; sparse: a repeated column, one out of range, or a "

@@ -8,7 +8,7 @@ from typing import Any, Iterable, List, Tuple
 import numpy as np
 
 from . import fis_pb2
-from ._rows import FLOAT_MAX, by_column, is_missing, number, text
+from ._rows import FLOAT_MAX, by_column, category, is_missing, number
 from .errors import ModelError, RecordError
 
 CLIP = 50.0
@@ -75,13 +75,13 @@ class _Categorical:
         unseen, missing = self.width - 2, self.width - 1
         at = np.empty(len(values), dtype=np.intp)
         for i, v in enumerate(values):
-            if isinstance(v, str):
-                at[i] = self.index.get(v, unseen)
+            if isinstance(v, str) and v in self.index:
+                at[i] = self.index[v]
             elif is_missing(v):
                 at[i] = missing
             else:
                 try:
-                    text(self.name, v)
+                    at[i] = self.index.get(category(self.name, v), unseen)
                 except RecordError as e:
                     raise RecordError(e.reason, i) from None
         out[np.arange(len(at)), at] = 1

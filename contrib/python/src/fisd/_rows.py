@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
@@ -48,12 +49,23 @@ def number(name: str, v: Any) -> float:
     return x
 
 
-def text(name: str, v: Any) -> str:
-    """The value of a categorical column, which is not missing; `RecordError` as `number`."""
-    if not isinstance(v, str):
-        raise RecordError(f"column {name}: text wanted, {shown(v)} found (read such columns as "
-                          "text, as with dtype=str)")
-    return v
+_WHOLE = re.compile(r"(-?)(0|[1-9][0-9]*)(\.0*)?", re.ASCII)
+
+
+def category(name: str, v: Any) -> str:
+    """The category of a value, which is not missing, as fisd has it: a text without white space
+    around it; 1, 1.0 and "1.0" are "1". `RecordError` as `number`."""
+    if isinstance(v, str):
+        text = v.strip(" \t\n\v\f\r")
+        whole = _WHOLE.fullmatch(text)
+        return (whole[1] if whole[2] != "0" else "") + whole[2] if whole else text
+    if isinstance(v, (bool, np.bool_)) or not isinstance(v, (int, float, np.integer, np.floating)):
+        raise RecordError(f"column {name}: text or number wanted, {shown(v)} found")
+    if isinstance(v, (int, np.integer)):
+        return str(int(v))
+    x = number(name, v)
+    return str(int(x)) if x.is_integer() and abs(x) < 1e21 else f"{x:.15g}" \
+        if float(f"{x:.15g}") == x else f"{x:.16g}" if float(f"{x:.16g}") == x else f"{x:.17g}"
 
 
 def to_array(rows: Any, names: Sequence[str]) -> Optional["np.ndarray[Any, Any]"]:

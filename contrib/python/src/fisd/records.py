@@ -9,7 +9,7 @@ import numpy as np
 
 from . import fis_pb2
 from ._kafka import Sender, check_id
-from ._rows import each, is_missing, number, shown, text, to_array
+from ._rows import each, is_missing, number, shown, category, to_array
 from .errors import ConfigError, RecordError
 from .pipeline import Pipeline
 
@@ -129,8 +129,9 @@ class Records(Sender):
                 if key is not None:
                     out[name] = key.decode()
             elif name in self._types:
-                out[name] = number(name, v) if self._types[name] == "numeric" else text(name, v)
-                if isinstance(v, (int, np.integer)):
+                out[name] = number(name, v) if self._types[name] == "numeric" else \
+                    category(name, v)
+                if self._types[name] == "numeric" and isinstance(v, (int, np.integer)):
                     out[name] = _integer(name, int(v))
             elif self._types and name not in self.pipeline.passthrough:
                 raise RecordError(f"unknown column {name!r} (allowed: {', '.join(self._names[:12])}"
