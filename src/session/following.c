@@ -32,8 +32,7 @@ static int take(struct session *s, const struct session_input *in, struct fis_er
     if (in->event == SESSION_END) {
         s->at_end = true;
         memory_begins(s->memory, in->first);
-    }
-    else if (in->recreated || in->lost > 0)
+    } else if (in->recreated || in->lost > 0)
         return fis_fail(e, FIS_ABORT_TXN, "topic %s is not the one it was: all is read again",
                         s->o.topics[in->topic]);
     return 0;

@@ -348,6 +348,11 @@ bool memory_found(const struct memory *m)
     return m->have_state;
 }
 
+bool memory_cut(const struct memory *m)
+{
+    return m->begin > 0;
+}
+
 const struct wire_trainer_state *memory_state(const struct memory *m)
 {
     return m->have_state ? &m->state : NULL;
@@ -495,6 +500,21 @@ static void go_on_behind(const struct memory *m, struct wire_trainer_state *stat
     }
 }
 
+/* Every request is an entry of the unit that the state is of, and stays one. */
+static int check_whole(const struct memory *m, const struct trainer_role *role, struct fis_error *e)
+{
+    uint64_t there = trainer_role_counts(role).selector.asked;
+    if (m->not_atomic || there >= m->state.requested || PLANTED(entries_uncounted))
+        return 0;
+    return fis_fail(e, FIS_FATAL,
+                    "%s holds %llu of %llu requested records: messages were deleted from it, and "
+                    "the others would be requested again. Recreate ledger, heads and models and "
+                    "restore all three from one backup; without one the pipeline starts from the "
+                    "beginning",
+                    m->topics[MEMORY_LEDGER], (unsigned long long)there,
+                    (unsigned long long)m->state.requested);
+}
+
 int memory_apply(struct memory *m, struct trainer_role *role, struct trainer_time now,
                  struct fis_error *e)
 {
@@ -506,5 +526,7 @@ int memory_apply(struct memory *m, struct trainer_role *role, struct trainer_tim
                                         now, e);
     if (rc == 0)
         rc = tell_entries(m, role, e);
+    if (rc == 0)
+        rc = check_whole(m, role, e);
     return rc ? rc : tell_checkpoint(m, role, e);
 }

@@ -51,6 +51,7 @@ int memory_conclude(struct memory *m, struct fis_error *e) FIS_MUST_CHECK;
 
 /* After memory_conclude, until the next memory_take: */
 bool memory_found(const struct memory *m); /* there is a state to go on from */
+bool memory_cut(const struct memory *m);   /* messages were deleted from the ledger */
 const struct wire_trainer_state *memory_state(const struct memory *m);
 /* The newest head and served version; NULL before any was taken (also without a state). */
 const struct wire_head *memory_head(const struct memory *m);
@@ -66,7 +67,8 @@ struct fis_encoder *memory_take_encoder(struct memory *m, const struct fis_colum
                                         struct fis_error *e);
 
 /* Tells a role that has its initial and validation rows: state, entries, checkpoint (one that
- * does not fit is left out). FATAL: the role is of another shape. */
+ * does not fit is left out). FATAL: the role is of another shape, or the ledger has lost entries.
+ */
 int memory_apply(struct memory *m, struct trainer_role *role, struct trainer_time now,
                  struct fis_error *e) FIS_MUST_CHECK;
 

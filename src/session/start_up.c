@@ -51,6 +51,11 @@ static int restore(struct session *s, struct fis_error *e)
     if (rc < 0)
         return rc;
     const char *trouble = memory_checkpoint_trouble(s->memory);
+    if (memory_cut(s->memory))
+        session_note(s, LOG_LEVEL_WARN, "ledger_cut",
+                     "topic=%s text=\"messages were deleted from its beginning: no request is "
+                     "missing, but candidates that were held may be; set cleanup.policy=compact\"",
+                     s->o.topics[SESSION_LEDGER]);
     if (s->p.clock)
         s->now = s->p.clock(s->p.ctx);
     s->restore_ms = s->now.mono_ms - s->lead_ms;

@@ -78,6 +78,7 @@ static void fill_plain(Fis__V1__TrainerState *m, const struct wire_trainer_state
     m->phase_began_ms = state->phase_began_ms;
     m->previous_version = state->previous_version;
     m->diverged = state->diverged != 0;
+    m->requested = state->requested;
 }
 
 int wire_ledger_state_encode(const struct wire_trainer_state *state, struct wire_buffer *out,
@@ -153,6 +154,7 @@ int wire_ledger_state_read(struct wire_bytes value, struct fis_arena *arena,
         .phase_began_ms = s->phase_began_ms,
         .previous_version = s->previous_version,
         .diverged = s->diverged != 0,
+        .requested = s->requested,
     };
     int rc = wire_numbers_read(state_numbers, s->values, s->n_values, &out, NULL, e);
     if (!rc)

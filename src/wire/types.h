@@ -326,6 +326,7 @@ struct wire_trainer_state { /* key: one NUL byte, which no record id of text has
     uint64_t previous_version; /* where a rollback goes; 0: nowhere */
     bool diverged;             /* training of this round met a loss that is not finite */
     struct wire_privacy privacy;
+    uint64_t requested; /* records so far: the ledger has an entry of each */
 };
 
 #endif

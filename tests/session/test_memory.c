@@ -477,7 +477,7 @@ static void the_state_needs_its_head_and_version(void **state)
 }
 
 /* A role of its own, told what the memory has. */
-static void go_on(struct machine *m, struct memory *memory)
+static int try_to_go_on(struct machine *m, struct memory *memory, struct fis_error *e)
 {
     struct trainer_role_options o = small_options();
     struct trainer_wire_options w = {.schema = &small_schema,
@@ -488,14 +488,50 @@ static void go_on(struct machine *m, struct memory *memory)
                                      .job = want_job,
                                      .arg = m};
     struct trainer_out out;
-    struct fis_error e;
-    assert_int_equal(trainer_wire_init(&m->wire, &w, &e), 0);
+    assert_int_equal(trainer_wire_init(&m->wire, &w, e), 0);
     trainer_wire_out(&m->wire, &out);
-    m->encoder = memory_take_encoder(memory, small_columns, D, &small_schema, &e);
-    m->role = trainer_role_new(&o, m->encoder, &out, &e);
+    m->encoder = memory_take_encoder(memory, small_columns, D, &small_schema, e);
+    m->role = trainer_role_new(&o, m->encoder, &out, e);
     small_load(m->role, 60);
-    if (memory_apply(memory, m->role, m->now, &e) < 0)
+    return memory_apply(memory, m->role, m->now, e);
+}
+
+static void go_on(struct machine *m, struct memory *memory)
+{
+    struct fis_error e;
+    if (try_to_go_on(m, memory, &e) < 0)
         fail_msg("%s", e.text);
+}
+
+/* Without the entry of one request, which would be made again. */
+static void a_ledger_that_lost_a_request_is_refused(void **state)
+{
+    (void)state;
+    static struct machine m;
+    struct machine next = {.now = {1000, 1700000000000}};
+    struct fis_error e;
+    run_machine(&m, 0, false);
+    struct memory *memory = memory_new(names, 65536, &e);
+    const struct message *lost = &m.topic[TRAINER_REQUESTS].m[0];
+    for (uint32_t i = 0; i < m.topic[TRAINER_LEDGER].n; i++) {
+        const struct message *k = &m.topic[TRAINER_LEDGER].m[i];
+        if (k->key_length == lost->key_length && memcmp(k->key, lost->key, k->key_length) == 0)
+            continue;
+        const struct wire_message msg = {.topic = names[MEMORY_LEDGER],
+                                         .offset = i,
+                                         .key = {k->key, k->key_length},
+                                         .value = {k->value, k->value_length}};
+        assert_int_equal(memory_take(memory, MEMORY_LEDGER, &msg, &e), 0);
+    }
+    for (int t = MEMORY_HEADS; t < MEMORY_TOPICS; t++)
+        assert_int_equal(feed(memory, (enum memory_topic)t, &m.topic[read_from[t]], 0, &e), 0);
+    assert_int_equal(memory_conclude(memory, &e), 0);
+    assert_int_equal(try_to_go_on(&next, memory, &e), -FIS_FATAL);
+    assert_non_null(strstr(e.text, "t.ledger holds "));
+    assert_non_null(strstr(e.text, " requested records"));
+    memory_free(memory);
+    stop_machine(&next);
+    close_machine(&m);
 }
 
 /* The ledger of the first unit, or none at all, with one of the others as it is rounds later. */
@@ -741,6 +777,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_read_is_named),
         cmocka_unit_test(tombstones_and_newer_values_replace),
         cmocka_unit_test(the_state_needs_its_head_and_version),
+        cmocka_unit_test(a_ledger_that_lost_a_request_is_refused),
         cmocka_unit_test(other_topics_that_are_newer_are_refused),
         cmocka_unit_test(versions_go_on_behind_the_newest),
         cmocka_unit_test(changed_columns_or_classes_are_refused),

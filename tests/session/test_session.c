@@ -337,6 +337,46 @@ static void a_restart_goes_on_from_the_ledger(void **state)
     kit_close(&k);
 }
 
+/* Retention on the ledger: a request that is gone would be made again, so nothing is. */
+static void a_ledger_that_lost_a_request_is_refused(void **state)
+{
+    (void)state;
+    struct kit k;
+    kit_open(&k, false);
+    kit_lead(&k);
+    kit_candidates(&k, 0, 50);
+    kit_settle(&k);
+    uint32_t n = k.topic[SESSION_LEDGER].n, at = 0;
+    const char *id = k.topic[SESSION_REQUESTS].m[0].key;
+    for (uint32_t i = 0; i < n; i++)
+        at = strcmp(k.topic[SESSION_LEDGER].m[i].key, id) == 0 ? i + 1 : at;
+    kit_forget(&k, SESSION_LEDGER, at);
+    kit_restart(&k);
+    kit_lead(&k);
+    assert_true(k.stopped);
+    assert_int_equal(k.failed, FIS_FATAL);
+    assert_non_null(strstr(k.error.text, "ledger holds 3 of 4 requested records"));
+    assert_int_equal(kit_requests(&k), 4);
+    kit_close(&k);
+}
+
+static void a_ledger_that_lost_candidates_is_reported(void **state)
+{
+    (void)state;
+    struct kit k;
+    kit_open(&k, false);
+    kit_lead(&k);
+    kit_candidates(&k, 0, 40); /* the window is not full: nothing is requested yet */
+    kit_settle(&k);
+    kit_forget(&k, SESSION_LEDGER, k.topic[SESSION_LEDGER].n - 1); /* the state is the last */
+    kit_restart(&k);
+    kit_lead(&k);
+    assert_true(kit_noted(&k, "ledger_cut"));
+    assert_true(status(&k).running);
+    assert_int_equal(kit_counts(&k).selector.held, 0);
+    kit_close(&k);
+}
+
 static void a_fenced_one_stands_by(void **state)
 {
     (void)state;
@@ -447,6 +487,8 @@ int main(void)
         cmocka_unit_test(during_a_job_the_role_is_left_alone),
         cmocka_unit_test(it_leaves_when_the_job_is_done),
         cmocka_unit_test(a_restart_goes_on_from_the_ledger),
+        cmocka_unit_test(a_ledger_that_lost_a_request_is_refused),
+        cmocka_unit_test(a_ledger_that_lost_candidates_is_reported),
         cmocka_unit_test(a_fenced_one_stands_by),
         cmocka_unit_test(a_fatal_error_is_the_end),
         cmocka_unit_test(a_stop_commits_first),

@@ -142,6 +142,9 @@ static void take_ledger(struct sim_check *c, const struct sim_entry *m)
 static void take_apart(struct sim_check *c)
 {
     const struct sim_unit *u = c->unit.unit;
+    for (int t = 0; t < SIM_TOPICS; t++)
+        if (u->first[t][0] >= 0)
+            c->unit_began[t] = u->first[t][0];
     for (uint32_t i = 0; i < u->n; i++) {
         struct sim_entry m = entry_at(c, &u->places[i]);
         if (u->places[i].topic == SIM_REQUESTS)
@@ -247,6 +250,44 @@ static void on_offset(struct sim_world *w, enum sim_group_id g, int32_t partitio
                  partition, (long long)next, (long long)o);
 }
 
+/* ---- a memory with holes ---- */
+
+static bool has_key(const struct sim_check *c, struct wire_bytes key)
+{
+    const struct sim_log *log = &c->w->broker->logs[SIM_LEDGER][0];
+    for (uint32_t i = log->n; i-- > 0;) {
+        const struct sim_entry *m = &log->entries[i];
+        if (m->key.length == key.length && memcmp(m->key.data, key.data, key.length) == 0 &&
+            sim_readable(c->w->broker, m))
+            return true;
+    }
+    return false;
+}
+
+/* Requests, state, newest head and served version are needed; a candidate that is forgotten is held
+ * by nobody after a restart, and the copies may begin at the anchor. */
+void sim_check_forgotten(struct sim_world *w)
+{
+    struct sim_check *c = w->check;
+    c->forgotten = c->window_unsure = true;
+    for (uint32_t i = 0; i < w->plan->records; i++) {
+        const struct fis_id *id = &w->data->records[i].id;
+        bool there = has_key(c, (struct wire_bytes){id->bytes, id->length});
+        c->excused |= c->facts[i].asked && !there;
+        c->facts[i].in_heap &= there;
+    }
+    c->excused |=
+        sim_log_start(w->broker, SIM_LEDGER, 0) > 0 && !has_key(c, wire_ledger_state_key);
+    c->excused |= c->last_head && c->unit_began[SIM_HEADS] < sim_log_start(w->broker, SIM_HEADS, 0);
+    c->excused |= c->served_version && sim_log_start(w->broker, SIM_MODELS, 0) > 0;
+    c->copies = (struct wire_bytes){0};
+}
+
+bool sim_check_excuses(const struct sim_world *w)
+{
+    return w->check->excused;
+}
+
 /* ---- after a restart ----------------------------------------------------------------------- */
 
 #define SAME(w, what, machine, ledger)                                                             \
@@ -280,7 +321,8 @@ void sim_check_restored(struct sim_world *w, const struct trainer_role *role)
     c->term++;
     c->totals.leaders++;
     same_counts(c, role);
-    SAME(w, "candidates held", trainer_role_counts(role).selector.held, check_count(c).held);
+    if (!c->forgotten) /* a standby has read what is gone since */
+        SAME(w, "candidates held", trainer_role_counts(role).selector.held, check_count(c).held);
 }
 
 /* ---- the end ------------------------------------------------------------------------------- */

@@ -26,6 +26,10 @@ struct sim_about {
 void sim_check_begin(struct sim_world *w);
 /* A trainer went on from the ledger, or began: before it takes any input. */
 void sim_check_restored(struct sim_world *w, const struct trainer_role *role);
+/* Messages of the memory were deleted, or cut off: what is left counts from now on. */
+void sim_check_forgotten(struct sim_world *w);
+/* Is something missing without which no trainer may go on? */
+bool sim_check_excuses(const struct sim_world *w);
 /* Everything has come to rest. */
 void sim_check_end(struct sim_world *w);
 void sim_check_done(struct sim_world *w);

@@ -19,7 +19,8 @@ const char *const sim_fault_names[SIM_FAULT_KINDS] = {"crash",
                                                       "command",
                                                       "open transaction",
                                                       "foreign message",
-                                                      "partition added"};
+                                                      "partition added",
+                                                      "memory deleted"};
 
 void sim_fault_count(struct sim_world *w, enum sim_fault f)
 {

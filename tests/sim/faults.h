@@ -26,6 +26,7 @@ enum sim_fault {
     SIM_OPEN_TRANSACTION,
     SIM_FOREIGN_MESSAGE,
     SIM_PARTITION_ADDED,
+    SIM_MEMORY_DELETED,
     SIM_FAULT_KINDS
 };
 extern const char *const sim_fault_names[SIM_FAULT_KINDS];

@@ -117,10 +117,11 @@ static void say(const struct options *o, const struct shared *s, double seconds)
            (unsigned long long)t.seeds, (unsigned long long)o->first, seconds,
            (unsigned long long)t.steps, (double)t.virtual_ms / 3600000);
     printf("  %llu leaders, %llu commits, %llu requests, %llu answers used, %llu versions, %llu "
-           "scans\n ",
+           "scans, %llu halts\n ",
            (unsigned long long)t.leaders, (unsigned long long)t.units,
            (unsigned long long)t.requests, (unsigned long long)t.answers,
-           (unsigned long long)t.versions, (unsigned long long)t.scans);
+           (unsigned long long)t.versions, (unsigned long long)t.scans,
+           (unsigned long long)t.halts);
     for (int i = 0; i < SIM_FAULT_KINDS; i++)
         printf(" %llu %s%s", (unsigned long long)t.faults[i], sim_fault_names[i],
                i + 1 < SIM_FAULT_KINDS ? "," : "\n");
@@ -152,7 +153,7 @@ static void parse(int argc, char **argv, struct options *o)
         {NULL, 0, NULL, 0},
     };
     int c;
-    while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "", known, NULL)) != -1)
         if (c == 's')
             o->seeds = number(optarg);
         else if (c == 'f')
@@ -165,7 +166,6 @@ static void parse(int argc, char **argv, struct options *o)
             o->planted = *optarg ? optarg : NULL;
         else
             exit(c == 'l' ? list_plants() : 2);
-    }
     if (o->workers < 1 || o->workers > WORKERS || o->trace)
         o->workers = 1;
     if (o->planted && planted_choose(o->planted) < 0) {

@@ -33,6 +33,7 @@ struct sim_plan {
     bool losing;           /* retention is too short: messages go unread */
     bool foreign;          /* others write onto the topics */
     bool growing;          /* partitions are added */
+    bool deleting;         /* retention on the memory, which should be compacted */
 };
 
 enum sim_kind { SIM_GOOD, SIM_SHORT, SIM_NAN, SIM_TOMBSTONE };

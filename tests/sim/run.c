@@ -40,15 +40,19 @@ static bool quiet(const struct sim_world *w)
 
 static void live(struct sim_world *w)
 {
-    while (sim_step(w, w->plan->chaos_ms))
+    while (!w->halted && sim_step(w, w->plan->chaos_ms))
         ;
+    if (w->halted)
+        return;
     sim_faults_end(w);
     sim_labeller_honest(w);
     int64_t end = w->now + REST_WITHIN_MS, look = w->now;
     do {
         look += 500;
-        while (sim_step(w, look))
+        while (!w->halted && sim_step(w, look))
             ;
+        if (w->halted)
+            return;
         if (w->now >= end)
             sim_check_not_at_rest(w);
     } while (!quiet(w));
@@ -75,6 +79,7 @@ static void add(struct sim_totals *t, const struct sim_world *w)
     t->seeds++;
     t->steps += w->steps;
     t->virtual_ms += w->now;
+    t->halts += w->halted;
     for (int i = 0; i < SIM_FAULT_KINDS; i++)
         t->faults[i] += w->faults->counts[i];
     sim_check_add(w, t);

@@ -186,13 +186,21 @@ static void take_head(struct sim_scorer *s, struct wire_bytes payload)
     wire_head_done(&owned);
 }
 
+/* The next message of a topic that is followed; what is gone is gone. */
+static bool next_of(struct sim_scorer *s, enum sim_topic t, int64_t *at, struct sim_entry *m)
+{
+    int64_t start = sim_log_start(s->w->broker, t, 0);
+    *at = *at < start ? start : *at;
+    return sim_fetch(s->w->broker, t, 0, at, m) > 0;
+}
+
 static void follow_heads(struct sim_scorer *s)
 {
     struct sim_entry m;
     struct fis_error e;
     struct wire_bytes payload;
     uint64_t version;
-    while (sim_fetch(s->w->broker, SIM_HEADS, 0, &s->heads_at, &m) > 0) {
+    while (next_of(s, SIM_HEADS, &s->heads_at, &m)) {
         int rc = wire_assembler_feed(s->assembler, m.value, &payload, &version, &e);
         if (rc < 0)
             fail(s, &e);
@@ -205,7 +213,7 @@ static void follow_ledger(struct sim_scorer *s)
 {
     struct sim_entry m;
     struct fis_error e;
-    while (sim_fetch(s->w->broker, SIM_LEDGER, 0, &s->ledger_at, &m) > 0) {
+    while (next_of(s, SIM_LEDGER, &s->ledger_at, &m)) {
         struct wire_message msg = sim_message(SIM_LEDGER, 0, &m);
         if (scorer_ledger(s->machine, &msg, &e) < 0)
             fail(s, &e);

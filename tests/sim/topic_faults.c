@@ -2,6 +2,7 @@
  * pipeline's, partitions that are added. */
 #include <string.h>
 
+#include "check.h"
 #include "faults.h"
 #include "plan.h"
 
@@ -108,12 +109,33 @@ static void grow(struct sim_world *w, void *arg)
     sim_at(w, w->now + between(w, 500, 30000), SIM_NOBODY, grow, NULL);
 }
 
+/* ---- a wrong policy ------------------------------------------------------------------------ */
+
+static void forget(struct sim_world *w, void *arg)
+{
+    enum sim_topic t = chance(w, .6) ? SIM_LEDGER : chance(w, .5) ? SIM_HEADS : SIM_MODELS;
+    int64_t end = sim_stable_end(w->broker, t, 0);
+    (void)arg;
+    if (w->faults->over)
+        return;
+    if (end > 0) {
+        sim_delete_before(w->broker, t, 0, between(w, 0, end));
+        sim_fault_count(w, SIM_MEMORY_DELETED);
+        sim_note(w, "others", "%s begins at %lld now", sim_topic_names[t],
+                 (long long)sim_log_start(w->broker, t, 0));
+        sim_check_forgotten(w);
+    }
+    sim_at(w, w->now + between(w, 500, 30000), SIM_NOBODY, forget, NULL);
+}
+
 void sim_topic_faults_begin(struct sim_world *w)
 {
     if (!w->plan->faulty)
         return;
     if (w->plan->foreign)
         sim_at(w, between(w, 100, 8000), SIM_NOBODY, disturb, NULL);
+    if (w->plan->deleting)
+        sim_at(w, between(w, 1000, 30000), SIM_NOBODY, forget, NULL);
     if (w->plan->growing)
         sim_at(w, between(w, 100, 20000), SIM_NOBODY, grow, NULL);
 }

@@ -167,9 +167,11 @@ static void crash_later(struct sim_world *w, void *arg)
 static void out_stopped(void *ctx, const struct fis_error *failed)
 {
     struct sim_trainer *t = ctx;
-    SIM_MUST(t->w, !failed || failed->kind == FIS_ABORT_TXN, "%s stopped: %s", t->name,
+    bool halted = failed && failed->kind == FIS_FATAL && sim_check_excuses(t->w);
+    SIM_MUST(t->w, !failed || failed->kind == FIS_ABORT_TXN || halted, "%s stopped: %s", t->name,
              failed->text);
     sim_note(t->w, t->name, "stopped %s", failed ? failed->text : "in good order");
+    t->w->halted |= halted;
     leave_group(t);
     later(t, 0, crash_later);
 }
@@ -199,7 +201,7 @@ static void begin_partition(struct sim_trainer *t, enum session_reader r, uint32
     p->there = true;
     if (readers[r].stored)
         begin_where_committed(t, topic_of(r, i), n, p);
-    else if (r == SESSION_READ_VERSIONS)
+    else
         p->at = sim_log_start(t->w->broker, topic_of(r, i), n);
 }
 
@@ -353,6 +355,7 @@ static int out_read(void *ctx, enum session_reader r, struct session_input *in, 
         return 0;
     reader->ended = true;
     *in = (struct session_input){.event = SESSION_END, .topic = readers[r].first};
+    in->first = sim_log_start(t->w->broker, topic_of(r, 0), 0);
     return 1;
 }
 

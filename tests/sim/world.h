@@ -75,6 +75,7 @@ struct sim_world {
     uint64_t seq, steps;
     struct sim_life life[SIM_PROCESSES];
     int64_t broker_down_until;
+    bool halted; /* a trainer has stopped for a reason that a person must remove */
 
     const struct sim_plan *plan;
     struct sim_data *data;

@@ -45,8 +45,8 @@ static void entries(void **state)
                                        .encoding = (enum wire_encoding)(i % 4),
                                        .record = {"\0\1", i % 4 ? i % 3 : 0}};
         struct fis_vote votes[3] = {{"ann", WIRE_LABELLED, 2, 1700000000000},
-                                     {NULL, WIRE_SKIPPED, 0, 0},
-                                     {"bob", WIRE_UNSURE, 0, 5}};
+                                    {NULL, WIRE_SKIPPED, 0, 0},
+                                    {"bob", WIRE_UNSURE, 0, 5}};
         in.asked_at_ms = (uint64_t)i << 40;
         in.refunded = i % 2;
         in.votes = votes;
@@ -140,6 +140,7 @@ static void state_of_the_trainer(void **state)
                                     .control_id = "host/1/2",
                                     .control_text = "version 4: unknown",
                                     .control_ok = 1,
+                                    .requested = 41,
                                     .privacy = {.refreshes = 12,
                                                 .tag = UINT64_MAX,
                                                 .rho = .25,
@@ -168,6 +169,7 @@ static void state_of_the_trainer(void **state)
     assert_string_equal(got->control_id, in.control_id);
     assert_string_equal(got->control_text, in.control_text);
     assert_int_equal(got->control_ok, 1);
+    assert_int_equal(got->requested, 41);
     assert_memory_equal(&got->privacy, &in.privacy, sizeof in.privacy);
 }
 

@@ -136,8 +136,9 @@ static int open_reader(void *ctx, enum session_reader r, struct fis_error *e)
     (void)e;
     assert_false(k->readers[r].open);
     k->readers[r] = (struct kit_reader){.open = true, .end_due = true};
-    for (uint32_t i = 0; reads[r].stored && i < reads[r].n; i++) {
-        int64_t at = k->committed[reads[r].first + i];
+    for (uint32_t i = 0; i < reads[r].n; i++) {
+        enum session_topic t = (enum session_topic)(reads[r].first + i);
+        int64_t at = reads[r].stored ? k->committed[t] : k->topic[t].start;
         k->readers[r].at[i] = at < 0 ? 0 : at;
     }
     return 0;
@@ -196,7 +197,8 @@ static int read_next(void *ctx, enum session_reader r, struct session_input *in,
     if (!reader->end_due || k->hold_end[r])
         return 0;
     reader->end_due = false;
-    *in = (struct session_input){.event = SESSION_END, .topic = reads[r].first};
+    *in = (struct session_input){
+        .event = SESSION_END, .topic = reads[r].first, .first = k->topic[reads[r].first].start};
     return 1;
 }
 
