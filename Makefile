@@ -142,7 +142,7 @@ python-test: python all ## test the Python package against a real Kafka and fisd
 # ---- layers -----------------------------------------------------------------------------------
 # A layer may include itself and what stands behind its colon; `make layers` fails on anything
 # else, and each layer's tests are linked to these archives only.
-LAYERS := base core wire config http data stream role session daemon lab cli
+LAYERS := base core wire config http data stream role session daemon lab init cli
 see_base   :=
 see_core   := base
 see_wire   := base core
@@ -154,7 +154,8 @@ see_role   := base core wire
 see_session := base core wire role
 see_daemon := base core wire config http data stream role session
 see_lab    := base core wire data role session
-see_cli    := base core wire config data stream role session lab
+see_init   := base core wire data lab
+see_cli    := base core wire config data stream role session lab init
 
 # The folders of a layer, the same way: each sees what its layer sees of others, and these.
 FOLDERS := $(addprefix daemon/,context scorer trainer monitor runtime)
@@ -191,7 +192,7 @@ archive = $(B)/lib/lib$(1).a
 archives_for = $(foreach l,$(1) $(see_$(1)),$(call archive,$(l)))
 libs_for = $(foreach l,$(1) $(see_$(1)),$(lib_$(l)))
 # Archives in dependency order, users first.
-order := cli lab daemon session role stream data http config wire core base
+order := cli init lab daemon session role stream data http config wire core base
 link_order = $(foreach l,$(order),$(if $(filter $(l),$(1) $(see_$(1))),$(call archive,$(l))))
 
 FISD := $(B)/bin/fisd
@@ -253,7 +254,7 @@ endef
 $(foreach l,$(LAYERS),$(eval $(call layer_rules,$(l))))
 
 # Everything that includes the generated header waits for it.
-$(foreach l,wire role session daemon lab cli data,$(call obj_of,$(l))): | $(GEN_H)
+$(foreach l,wire role session daemon lab init cli data,$(call obj_of,$(l))): | $(GEN_H)
 $(call obj_of,lab): | $(GEN_FETCH)
 $(call obj_of,daemon): | $(GEN_OPENAPI)
 $(B)/obj/src/daemon/monitor/dashboard.o: | $(GEN_DASHBOARD)

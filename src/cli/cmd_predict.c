@@ -8,6 +8,7 @@
 #include "cli/models.h"
 #include "fis/loss.h"
 #include "fis/mem.h"
+#include "wire/csv.h"
 #include "wire/json_text.h"
 
 enum { TIMEOUT_MS = 15000 };
@@ -84,55 +85,27 @@ static void predict_close(struct predict *p)
     fis_free(p->probability);
 }
 
-/* A cell of RFC 4180. */
-static int append_cell(struct wire_buffer *out, const char *text, size_t length,
-                       struct fis_error *e)
+static void put_header(const struct predict *p)
 {
-    bool quoted = false;
-    for (size_t i = 0; i < length && !quoted; i++)
-        quoted = strchr(",\"\r\n", text[i]) != NULL;
-    int rc = wire_buffer_reserve(out, 2 * length + 2, e);
-    if (rc)
-        return rc;
-    if (quoted)
-        out->data[out->length++] = '"';
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == '"')
-            out->data[out->length++] = '"';
-        out->data[out->length++] = (unsigned char)text[i];
-    }
-    if (quoted)
-        out->data[out->length++] = '"';
-    return 0;
-}
-
-static int append_header(struct predict *p, struct fis_error *e)
-{
-    int rc = wire_json_append(&p->line, "id,class", e);
-    for (uint32_t k = 0; !rc && k < p->model->n_classes; k++) {
+    fputs("id,class", stdout);
+    for (uint32_t k = 0; k < p->model->n_classes; k++) {
         const char *name = p->cli->schema.classes[k];
-        rc = wire_json_append(&p->line, ",probability_", e);
-        if (!rc)
-            rc = append_cell(&p->line, name, strlen(name), e);
+        fputs(",probability_", stdout);
+        wire_csv_put(stdout, name, strlen(name));
     }
-    return rc ? rc : wire_json_append(&p->line, "\n", e);
+    putchar('\n');
 }
 
-static int append_csv(struct predict *p, const struct fis_value *id, uint32_t best,
-                      struct fis_error *e)
+static void put_csv(const struct predict *p, const struct fis_value *id, uint32_t best)
 {
     const char *name = p->cli->schema.classes[best];
-    char number[32];
-    int rc = id->kind == FIS_VALUE_TEXT ? append_cell(&p->line, id->text, id->length, e) : 0;
-    if (!rc)
-        rc = wire_json_append(&p->line, ",", e);
-    if (!rc)
-        rc = append_cell(&p->line, name, strlen(name), e);
-    for (uint32_t k = 0; !rc && k < p->model->n_classes; k++) {
-        snprintf(number, sizeof number, ",%.7g", (double)p->probability[k]);
-        rc = wire_json_append(&p->line, number, e);
-    }
-    return rc ? rc : wire_json_append(&p->line, "\n", e);
+    if (id->kind == FIS_VALUE_TEXT)
+        wire_csv_put(stdout, id->text, id->length);
+    putchar(',');
+    wire_csv_put(stdout, name, strlen(name));
+    for (uint32_t k = 0; k < p->model->n_classes; k++)
+        printf(",%.7g", (double)p->probability[k]);
+    putchar('\n');
 }
 
 static int append_json(struct predict *p, const struct fis_value *id, uint32_t best,
@@ -160,15 +133,6 @@ static int append_json(struct predict *p, const struct fis_value *id, uint32_t b
     return rc ? rc : wire_json_append(&p->line, "}}\n", e);
 }
 
-static int write_line(struct predict *p, struct fis_error *e)
-{
-    size_t written = fwrite(p->line.data, 1, p->line.length, stdout);
-    if (written < p->line.length || (p->flush && fflush(stdout)))
-        return fis_fail(e, FIS_FATAL, "standard output cannot be written");
-    p->line.length = 0;
-    return 0;
-}
-
 static int predict_row(struct predict *p, struct fis_error *e)
 {
     const struct wire_model *m = p->model;
@@ -182,15 +146,23 @@ static int predict_row(struct predict *p, struct fis_error *e)
     fis_network_forward(&m->shape, m->params, p->x, 1, p->scratch, p->probability);
     fis_predict(p->probability, 1, m->n_classes, &best);
     fis_softmax(p->probability, 1, m->n_classes, p->probability);
-    rc = p->json ? append_json(p, id, best, e) : append_csv(p, id, best, e);
-    return rc ? rc : write_line(p, e);
+    p->line.length = 0;
+    if (!p->json)
+        put_csv(p, id, best);
+    else if ((rc = append_json(p, id, best, e)))
+        return rc;
+    else
+        fwrite(p->line.data, 1, p->line.length, stdout);
+    if ((p->flush && fflush(stdout)) || ferror(stdout))
+        return fis_fail(e, FIS_FATAL, "standard output cannot be written");
+    return 0;
 }
 
 static int predict_all(struct predict *p, struct cli *c, struct fis_error *e)
 {
-    int rc = p->json ? 0 : append_header(p, e);
-    if (!rc)
-        rc = write_line(p, e);
+    int rc = 0;
+    if (!p->json)
+        put_header(p);
     while (!rc && !cli_stopping(c) && (rc = data_rows_next(p->rows, p->values, e)) == 1)
         rc = predict_row(p, e);
     if (p->unseen)

@@ -6,8 +6,8 @@
 #include "stream/library.h"
 
 const struct cli_command *const cli_commands[] = {
-    &cmd_topics,  &cmd_replay, &cmd_label, &cmd_labels, &cmd_models,
-    &cmd_predict, &cmd_watch,  &cmd_lab,   NULL,
+    &cmd_init,   &cmd_topics,  &cmd_replay, &cmd_label, &cmd_labels,
+    &cmd_models, &cmd_predict, &cmd_watch,  &cmd_lab,   NULL,
 };
 
 static void help(FILE *out)
@@ -53,9 +53,10 @@ static int run(struct cli *c, int argc, char **argv)
             return code;
         }
     }
-    cli_say("no command '%s'; there are topics, replay, label, labels, models, predict, watch "
-            "and lab",
-            argv[0]);
+    cli_say(
+        "no command '%s'; there are init, topics, replay, label, labels, models, predict, watch "
+        "and lab",
+        argv[0]);
     return CLI_USAGE;
 }
 

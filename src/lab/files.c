@@ -8,6 +8,7 @@
 
 #include "fis/defaults.h"
 #include "lab/result.h"
+#include "wire/csv.h"
 #include "wire/model.h"
 
 static FILE *open_file(const char *folder, const struct lab_run *r, const char *name,
@@ -41,18 +42,6 @@ static int close_file(FILE *f, const char *name, struct fis_error *e)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-static void put_text(FILE *f, const char *text, size_t n)
-{
-    if (n && !memchr(text, ',', n) && !memchr(text, '"', n) && !memchr(text, '\n', n)) {
-        fwrite(text, 1, n, f);
-        return;
-    }
-    putc('"', f);
-    for (size_t i = 0; i < n; i++)
-        fprintf(f, text[i] == '"' ? "\"\"" : "%c", text[i]);
-    putc('"', f);
-}
-
 static void put_cell(FILE *f, const struct lab_column *c, uint32_t row)
 {
     const uint32_t code = c->codes[row];
@@ -62,7 +51,7 @@ static void put_cell(FILE *f, const struct lab_column *c, uint32_t row)
     if (c->type == FIS_NUMERIC)
         fprintf(f, "%.17g", v->number);
     else
-        put_text(f, v->text, v->length);
+        wire_csv_put(f, v->text, v->length);
 }
 
 static const struct lab_column *sensitive(const struct lab_task *t, uint32_t i)
@@ -108,7 +97,7 @@ static int put_rows(const char *folder, const struct lab_run *r, const char *nam
         }
         if (parts & LABEL) {
             putc(',', f);
-            put_text(f, t->classes[t->y[rows[i]]], strlen(t->classes[t->y[rows[i]]]));
+            wire_csv_put(f, t->classes[t->y[rows[i]]], strlen(t->classes[t->y[rows[i]]]));
         }
         putc('\n', f);
     }

@@ -395,3 +395,21 @@ uint64_t wire_csv_error_line(const struct wire_csv *csv)
 {
     return csv->error_line;
 }
+
+void wire_csv_put(FILE *f, const char *text, size_t length)
+{
+    bool quoted = length && (text[0] == ' ' || text[length - 1] == ' ');
+    for (size_t i = 0; i < length && !quoted; i++)
+        quoted = strchr(",;|\t\"\r\n", text[i]) != NULL;
+    if (!quoted) {
+        fwrite(text, 1, length, f);
+        return;
+    }
+    putc('"', f);
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '"')
+            putc('"', f);
+        putc(text[i], f);
+    }
+    putc('"', f);
+}

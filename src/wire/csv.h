@@ -20,6 +20,8 @@
 #ifndef WIRE_CSV_H
 #define WIRE_CSV_H
 
+#include <stdio.h>
+
 #include "wire/types.h"
 
 #define WIRE_CSV_FIELD_MAX ((size_t)1 << 20)
@@ -52,5 +54,8 @@ int wire_csv_next(struct wire_csv *csv, struct wire_csv_row *row,
 
 /* After an error: the line it is about; for a quote that never closes, where it opened. */
 uint64_t wire_csv_error_line(const struct wire_csv *csv);
+
+/* Writes one field, in quotes where it needs them. */
+void wire_csv_put(FILE *f, const char *text, size_t length);
 
 #endif

@@ -1,0 +1,36 @@
+/*
+ * The files of a new pipeline: the rows, divided, and the configuration. Existing files are not
+ * overwritten.
+ * Thread: one owner.
+ */
+#ifndef INIT_FILES_H
+#define INIT_FILES_H
+
+#include "init/survey.h"
+
+enum init_part { INIT_UNUSED, INIT_INITIAL, INIT_VALIDATION, INIT_STREAM };
+
+/* Divides the rows that have a label and a group, each cell of group and class by the same shares,
+ * at random by the seed. part [t->n]. `initial` and `validation` are numbers of rows, together at
+ * most s->usable; the rest is INIT_STREAM. */
+int init_split(const struct init_survey *s, uint32_t initial, uint32_t validation, uint64_t seed,
+               uint8_t *part, struct fis_error *e) FIS_MUST_CHECK;
+
+/* What a file of rows holds, beside the id (the row's own, or its line when there is no such
+ * column). */
+enum { INIT_FEATURES = 1, INIT_LABELS = 2, INIT_GROUPS = 4, INIT_SHOWN = 8 };
+
+/* INPUT: the file is there already, or cannot be written. */
+int init_write_rows(const struct init_survey *s, const uint8_t *part, enum init_part which,
+                    unsigned parts, const char *path, struct fis_error *e) FIS_MUST_CHECK;
+
+struct init_pipeline {
+    const char *name, *initial, *validation; /* files, as the configuration names them */
+    const char *bootstrap;                   /* NULL: localhost:9092 */
+    const char *topic;                       /* of the records; NULL: by the pipeline's name */
+    bool pool;                               /* the records are one file, not an endless stream */
+};
+int init_write_config(const struct init_survey *s, const struct init_pipeline *p, const char *path,
+                      struct fis_error *e) FIS_MUST_CHECK;
+
+#endif
