@@ -88,7 +88,7 @@ seeded() { # of a configuration, for this run
 seeded >"$dir/fis+.yaml"
 # The same budget spent at random: plain training, and every version is published.
 seeded | sed -e 's/^pipeline: .*/pipeline: adult-random/' -e 's/algorithm: .*/algorithm: random/' \
-    -e 's/^training:/gate: {replace: always, epsilon: 1, min_cell: 1}\n&\n  copies: plain/' >"$dir/random.yaml"
+    -e 's/^training:/gate: {replace: always, epsilon: 1, min_cell: 1}\n&\n  publication: plain/' >"$dir/random.yaml"
 
 # ---- two pipelines ----------------------------------------------------------------------------
 

@@ -23,21 +23,18 @@
 #define FIS_DEFAULT_WARM_UP_EPOCHS 20
 #define FIS_DEFAULT_STEPS_PER_ROUND 120
 #define FIS_DEFAULT_MIX 0.9
-#define FIS_DEFAULT_BOOST 0.5
 #define FIS_DEFAULT_KEPT_MIN 16 /* no option */
 #define FIS_DEFAULT_AVERAGE_EVERY 6
 #define FIS_DEFAULT_SEED 1
 
-/* Directions. From so many validation rows on cross-fit and the preconditioner give more than they
- * cost. */
+/* Directions. From so many validation rows on the preconditioner gives more than it costs. */
 #define FIS_DEFAULT_ROWS_FOR_AUTO 1000
 #define FIS_DEFAULT_DAMPING 0.01 /* of the preconditioner; no option */
 #define FIS_DEFAULT_CLIP 0.02
 #define FIS_DEFAULT_DELTA 1e-5
 
 /* The gate. */
-#define FIS_DEFAULT_EPSILON 0.005
-#define FIS_DEFAULT_FLOOR_ERRORS 1
+#define FIS_DEFAULT_EPSILON 0.0025
 #define FIS_DEFAULT_STANDARD_ERRORS 1.0
 #define FIS_DEFAULT_MIN_ROWS 500
 #define FIS_DEFAULT_MIN_CELL 30

@@ -96,7 +96,7 @@ static const struct cli_option options[] = {
     {"files", 0, CLI_TEXT, CMD_LAB_AT(files), "DIR",
      "each run as files for fisd: its split, a configuration, and its versions with their weights"},
     {"set", 0, CLI_TEXT, CMD_LAB_AT(set), "\"NAME=VALUE …\"",
-     "other options of the runs: \"standardise=1 boost=.25\"; --set help lists them"},
+     "other options of the runs: \"standardise=1 delay=1\"; --set help lists them"},
     {"path", 0, CLI_FLAG, CMD_LAB_AT(path), NULL, "test figures after every round too"},
     {.name = NULL},
 };
@@ -109,7 +109,7 @@ const struct cli_command cmd_lab_run = {
         "Runs every method on every task, for every metric and seed, and tells accuracy and\n"
         "violation on test rows that no method has seen, against random labels.\n\n"
         "methods  base, random, entropy, bald, isal, jtt, fis, fis+, ekg, product, random+val,\n"
-        "         random+pub, entropy+pub, fis+ft, random+pub+ft, group-aware; or any way to\n"
+        "         random+pub, entropy+pub, group-aware; or any way to\n"
         "         choose labels with any way to publish: ACQUISITION/PUBLICATION",
     .options = options,
     .run = run,

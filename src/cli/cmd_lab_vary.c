@@ -65,7 +65,7 @@ const struct cli_command cmd_lab_ablate = {
             "            classes, and different for more (adult-occupation)\n"
             "epsilon     accuracy that the gate may give up\n"
             "mix         what a round buys: gain, entropy, both, their product; and how hard\n"
-            "            training pushes on what is kept (boost of fis+, mix of fis)\n"
+            "            training pushes on what is kept (mix of fis)\n"
             "window      how many records a round looks at; and one pass over the stream\n\n"
             "Tasks are adult-sex and celeba-big-nose unless others are named, the metric is eod.",
     .options = options,

@@ -50,12 +50,11 @@ static void print_gate(const struct wire_model *m)
 {
     char a[16], b[16], c[16], d[16];
     printf("\ngate on %s\n", clean(m->metric, (char[512]){0}));
-    printf("  %-12s %s (of the anchor or the warm-up, %s, may be lost %.4g; a fairer point needs "
-           "gate.floor_errors to spare)\n",
-           "floor", screen_rate(m->floor, a), screen_rate(m->val0, b), m->epsilon);
+    printf("  %-12s %s (the warm-up had %s; epsilon %.4g)\n", "floor", screen_rate(m->floor, a),
+           screen_rate(m->val0, b), m->epsilon);
     if (isfinite(m->difference))
         printf("  %-12s %.4f, standard error %.4f\n", "fairer by", m->difference, m->difference_se);
-    printf("  %-12s %s of the way from the anchor (accuracy %s, EOd %s)\n", "weights",
+    printf("  %-12s %s on the line from the anchor (accuracy %s, EOd %s)\n", "weights",
            screen_rate(m->interpolation, a), screen_rate(m->anchor.n ? m->anchor.accuracy : NAN, c),
            screen_rate(m->anchor.n ? m->anchor.equalized_odds : NAN, d));
     printf("  %-12s %u rows%s\n", "least cell", m->smallest_cell,

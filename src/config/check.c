@@ -108,13 +108,13 @@ static void join_directory(struct load *l, char **file)
 
 static void settle_numbers(struct load *l)
 {
-    static const int copies[] = {
-        [CONFIG_FIS_PLUS] = CONFIG_BOOSTED, [CONFIG_FIS] = CONFIG_MIXED,
-        [CONFIG_EKG] = CONFIG_BOOSTED,      [CONFIG_PRODUCT] = CONFIG_BOOSTED,
-        [CONFIG_RANDOM] = CONFIG_PLAIN,     [CONFIG_ENTROPY] = CONFIG_PLAIN};
+    static const int publication[] = {
+        [CONFIG_FIS_PLUS] = CONFIG_LINE, [CONFIG_FIS] = CONFIG_MIXED,
+        [CONFIG_EKG] = CONFIG_LINE,      [CONFIG_PRODUCT] = CONFIG_LINE,
+        [CONFIG_RANDOM] = CONFIG_PLAIN,  [CONFIG_ENTROPY] = CONFIG_PLAIN};
     struct config *c = l->cfg;
-    if (!load_given(l, "training.copies"))
-        c->training.copies = copies[c->selection.algorithm];
+    if (!load_given(l, "training.publication"))
+        c->training.publication = publication[c->selection.algorithm];
     if (!c->selection.in_flight)
         c->selection.in_flight = c->selection.labels_per_round;
     if (!c->selection.heap)

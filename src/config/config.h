@@ -4,7 +4,7 @@
  *
  * What a caller gets is complete: every default is filled in, topic names are whole, relative
  * file names have been joined to the directory of the configuration file, and the values that
- * depend on others (in_flight, heap, copies, positive) are settled. Nothing is left to guess.
+ * depend on others (in_flight, heap, publication, positive) are settled. Nothing is left to guess.
  *
  * A scalar is the text that stands in the file: `no`, `yes`, `0` and `null` are class names like
  * any other, never truth values. ${NAME} in a value is replaced by the environment variable NAME;
@@ -48,7 +48,7 @@ enum config_algorithm {
     CONFIG_ENTROPY
 };
 enum config_mode { CONFIG_STREAM, CONFIG_POOL };
-enum config_copies { CONFIG_BOOSTED, CONFIG_PLAIN, CONFIG_MIXED };
+enum config_publication { CONFIG_LINE, CONFIG_PLAIN, CONFIG_MIXED };
 enum config_switch { CONFIG_AUTO, CONFIG_ON, CONFIG_OFF };
 enum config_replace { CONFIG_FAIRER, CONFIG_ALWAYS };
 enum config_protect { CONFIG_PROTECT_COMMANDS, CONFIG_PROTECT_ALL };
@@ -168,17 +168,17 @@ struct config_training {
     struct config_layers hidden;
     double learning_rate, momentum, weight_decay;
     uint32_t batch, warm_up_epochs, steps_per_round;
-    int copies; /* enum config_copies */
-    double mix, boost;
+    int publication; /* enum config_publication */
+    double mix;
     uint32_t average_every;
     uint64_t seed;
 };
 
 struct config_gate {
-    double epsilon, floor_errors;
+    double epsilon;
     uint32_t min_rows, min_cell, warn_cell;
-    int cross_fit, precondition; /* enum config_switch */
-    int replace;                 /* enum config_replace */
+    int precondition; /* enum config_switch */
+    int replace;      /* enum config_replace */
     double standard_errors;
     uint32_t bootstrap;
     uint32_t patience; /* verdicts; 0: off */

@@ -243,17 +243,14 @@ const struct option config_options[] = {
                                           "version."},
     {.key = "training.steps_per_round", COUNT(1, 1000000), .offset = AT(training.steps_per_round),
      STANDARD(STEPS_PER_ROUND), .meaning = "Training steps in a round."},
-    {.key = "training.copies", CHOICE("boosted", "plain", "mixed"), .offset = AT(training.copies),
-     .example = "boosted",
-     .otherwise = "boosted for fis+, ekg and product; mixed for fis; plain for random and entropy",
-     .meaning = "boosted: an anchor trained on all labels, and boosted copies that see the kept "
-                "ones more often; mixed: one model on old and kept labels; plain: one on all "
-                "labels."},
+    {.key = "training.publication", CHOICE("line", "plain", "mixed"),
+     .offset = AT(training.publication), .example = "line",
+     .otherwise = "line for fis+, ekg and product; mixed for fis; plain for random and entropy",
+     .meaning = "line: one model on all labels, published from the fairest point of the Newton "
+                "line that keeps its accuracy; plain: the same model as it is; mixed: one model "
+                "on old and kept labels, as it is."},
     {.key = "training.mix", REAL(0, 1), .offset = AT(training.mix), STANDARD(MIX),
-     .meaning = "With copies: mixed, the share of each batch drawn from the kept labels."},
-    {.key = "training.boost", REAL(0, 1), .offset = AT(training.boost), STANDARD(BOOST),
-     .meaning = "With copies: boosted, the probability that a batch of a boosted copy is drawn "
-                "from the kept labels."},
+     .meaning = "With publication: mixed, the share of each batch drawn from the kept labels."},
     {.key = "training.average_every", COUNT(1, 1000000), .offset = AT(training.average_every),
      STANDARD(AVERAGE_EVERY),
      .meaning = "The weights offered at the end of a round are the mean of snapshots taken after "
@@ -262,12 +259,9 @@ const struct option config_options[] = {
      .meaning = "Seed of the first weights and of the order of examples."},
 
     {.key = "gate.epsilon", REAL(0, 1), .offset = AT(gate.epsilon), STANDARD(EPSILON),
-     .meaning = "How much validation accuracy a version may lose and still be published."},
-    {.key = "gate.floor_errors", REAL(0, 10), .offset = AT(gate.floor_errors),
-     STANDARD(FLOOR_ERRORS),
-     .meaning = "Standard errors by which the accuracy of a fairer version must exceed that "
-                "floor, since the best of several looks better than it is. 0: the floor itself, "
-                "which is fairer and costs some accuracy."},
+     .meaning = "How much accuracy a version may lose, as estimated, and still be published: "
+                "against the newest model as it is; with publication: plain or mixed, against the "
+                "first version."},
     {.key = "gate.min_rows", COUNT(0, 1000000000), .offset = AT(gate.min_rows), STANDARD(MIN_ROWS),
      .meaning = "With fewer validation rows no version after the first is published."},
     {.key = "gate.min_cell", COUNT(1, 1000000), .offset = AT(gate.min_cell), STANDARD(MIN_CELL),
@@ -275,11 +269,6 @@ const struct option config_options[] = {
                 "fewer rows."},
     {.key = "gate.warn_cell", COUNT(1, 1000000), .offset = AT(gate.warn_cell), STANDARD(WARN_CELL),
      .meaning = "An alarm is raised when such a cell has fewer rows."},
-    {.key = "gate.cross_fit", CHOICE("auto", "on", "off"), .offset = AT(gate.cross_fit),
-     .standard = "auto",
-     .meaning = "Two boosted copies, each judged on the validation rows that did not guide it; "
-                "off: half of the rows guide, the other half judge. auto: on from " ROWS_FOR_AUTO
-                " rows."},
     {.key = "gate.precondition", CHOICE("auto", "on", "off"), .offset = AT(gate.precondition),
      .standard = "auto",
      .meaning = "Whether directions are scaled by the curvature of the last layer. auto: on from "

@@ -2,15 +2,18 @@
 
 #include <cblas.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "core/softmax.h"
 #include "fis/mem.h"
 
-/* LAPACK's solver for symmetric positive definite systems, part of OpenBLAS (which ships no
- * prototype for it); column-major, and the trailing length is Fortran's for `uplo`. */
-extern void dposv_(const char *uplo, const int *n, const int *nrhs, double *a, const int *lda,
-                   double *b, const int *ldb, int *info, size_t uplo_length);
+/* LAPACK's factor and solver of symmetric positive definite systems, part of OpenBLAS (which ships
+ * no prototype for it); column-major, and the trailing length is Fortran's for `uplo`. */
+extern void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info,
+                    size_t uplo_length);
+extern void dpotrs_(const char *uplo, const int *n, const int *nrhs, const double *a,
+                    const int *lda, double *b, const int *ldb, int *info, size_t uplo_length);
 
 #define MAX_DIM 4097u
 #define ROWS 64u
@@ -20,7 +23,7 @@ struct precondition {
     uint32_t blocks; /* K, or 1 for two classes: p_0 (1 - p_0) = p_1 (1 - p_1) = p_0 p_1 */
     double *block;   /* [blocks][dim][dim], one triangle filled */
     double *a;       /* [ROWS][dim]: activations and 1, each row times sqrt(p_k (1 - p_k) / n) */
-    double *b;       /* [K / blocks][2][dim]: right-hand sides */
+    double *b;       /* [2][K][dim]: the directions as right-hand sides */
 };
 
 int precondition_new(const struct fis_shape *shape, uint32_t n, struct precondition **out,
@@ -37,7 +40,7 @@ int precondition_new(const struct fis_shape *shape, uint32_t n, struct precondit
     *p = (struct precondition){.dim = dim, .classes = k, .n = n, .blocks = k == 2 ? 1 : k};
     p->block = fis_calloc((size_t)p->blocks * dim * dim, sizeof *p->block);
     p->a = fis_alloc((size_t)ROWS * dim, sizeof *p->a);
-    p->b = fis_alloc((size_t)2 * (k / p->blocks) * dim, sizeof *p->b);
+    p->b = fis_alloc((size_t)2 * k * dim, sizeof *p->b);
     if (!p->block || !p->a || !p->b) {
         precondition_free(p);
         return fis_fail(e, FIS_NOMEM, "precondition: no memory for %u blocks of %u by %u",
@@ -88,42 +91,61 @@ void precondition_add(struct precondition *p, const float *act, const float *log
     }
 }
 
-/* Columns k, k + 1, … of the last layer's blocks [in + 1][K] <-> the right-hand sides. */
-static void columns(struct precondition *p, uint32_t k, float *acc, float *fair, int store)
+/* The upper triangle by rows is the lower one by columns. */
+static int solve_block(struct precondition *p, uint32_t k, double damping, double *b, int sides,
+                       struct fis_error *e)
 {
-    double *b = p->b;
-    for (uint32_t end = k + p->classes / p->blocks; k < end; k++)
-        for (int i = 0; i < 2; i++)
-            for (uint32_t j = 0; j < p->dim; j++, b++) {
-                float *v = (i ? fair : acc) + (size_t)j * p->classes + k;
-                if (store)
-                    *v = (float)*b;
-                else
-                    *b = *v;
-            }
+    double *h = p->block + (size_t)k * p->dim * p->dim, trace = 0;
+    int dim = (int)p->dim, next = (int)(p->classes * p->dim), info = 0;
+    for (size_t j = 0; j < p->dim; j++)
+        trace += h[j * p->dim + j];
+    if (trace == 0)
+        return 0;
+    for (size_t j = 0; j < p->dim; j++)
+        h[j * p->dim + j] += damping * trace / p->dim;
+    dpotrf_("L", &dim, h, &dim, &info, 1);
+    for (uint32_t i = k; info == 0 && i < k + p->classes / p->blocks; i++)
+        dpotrs_("L", &dim, &sides, h, &dim, b + (size_t)i * p->dim, &next, &info, 1);
+    if (info)
+        return fis_fail(e, FIS_INPUT,
+                        "precondition: the curvature of class %u is not positive definite "
+                        "(damping %g; a positive number is needed)",
+                        k, damping);
+    return 0;
+}
+
+int precondition_solve(struct precondition *p, double damping, double *b, uint32_t sides,
+                       struct fis_error *e)
+{
+    int rc = 0;
+    for (uint32_t k = 0; rc == 0 && k < p->blocks; k++)
+        rc = solve_block(p, k, damping, b, (int)sides, e);
+    return rc;
+}
+
+/* The last layer's block [in + 1][K] <-> a right-hand side [K][dim]. */
+static void turn(const struct precondition *p, float *v, double *b, bool store)
+{
+    for (uint32_t k = 0; k < p->classes; k++)
+        for (uint32_t j = 0; j < p->dim; j++, b++) {
+            float *at = v + (size_t)j * p->classes + k;
+            if (store)
+                *at = (float)*b;
+            else
+                *b = (double)*at;
+        }
 }
 
 int precondition_apply(struct precondition *p, double damping, float *g_acc, float *g_fair,
                        struct fis_error *e)
 {
-    int dim = (int)p->dim, sides = (int)(2 * p->classes / p->blocks), info = 0;
-    for (uint32_t k = 0; k < p->blocks; k++) {
-        double *h = p->block + (size_t)k * p->dim * p->dim, trace = 0;
-        for (size_t j = 0; j < p->dim; j++)
-            trace += h[j * p->dim + j];
-        if (trace == 0)
-            continue;
-        for (size_t j = 0; j < p->dim; j++)
-            h[j * p->dim + j] += damping * trace / p->dim;
-        columns(p, k, g_acc, g_fair, 0);
-        /* The upper triangle by rows is the lower one by columns. */
-        dposv_("L", &dim, &sides, h, &dim, p->b, &dim, &info, 1);
-        if (info)
-            return fis_fail(e, FIS_INPUT,
-                            "precondition: the curvature of class %u is not positive definite "
-                            "(damping %g; a positive number is needed)",
-                            k, damping);
-        columns(p, k, g_acc, g_fair, 1);
-    }
+    const size_t side = (size_t)p->classes * p->dim;
+    turn(p, g_acc, p->b, false);
+    turn(p, g_fair, p->b + side, false);
+    int rc = precondition_solve(p, damping, p->b, 2, e);
+    if (rc < 0)
+        return rc;
+    turn(p, g_acc, p->b, true);
+    turn(p, g_fair, p->b + side, true);
     return 0;
 }

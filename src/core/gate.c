@@ -6,10 +6,12 @@
 
 #include "core/gate_rule.h"
 #include "core/interpolate.h"
+#include "core/line.h"
 #include "core/slab.h"
 #include "fis/mem.h"
 
-#define STEPS 10 /* a = 0, 1/STEPS, … 1 */
+#define STEPS 10 /* a = 0, 1/STEPS, … LAST/STEPS */
+#define LAST 15
 
 /* One judgement's work. */
 struct session {
@@ -19,8 +21,9 @@ struct session {
     struct judged anchor, served, pick, trial;
     struct gate_figures figures;
     const struct fis_gate_points *points;
-    float *point[2];         /* the trial's slabs */
+    float *pi;               /* [n][K] calibrated probabilities of the anchor; with `line` */
     uint32_t at;             /* the pick's number */
+    double change;           /* its accuracy's estimated difference from the anchor's */
     bool finite;             /* the weights of the anchor and of the ends are */
     bool found;              /* there is an admissible point that is not constant */
     bool constant_passed_by; /* an admissible point was passed by for being constant */
@@ -46,8 +49,7 @@ static void session_done(struct session *s)
     for (size_t i = 0; i < 4; i++)
         judged_done(all[i]);
     gate_rows_done(&s->rows);
-    fis_free(s->point[0]);
-    fis_free(s->point[1]);
+    fis_free(s->pi);
 }
 
 static bool estimable(const struct gate_rows *r, enum fis_metric metric)
@@ -65,9 +67,11 @@ static int session_init(struct session *s, struct fis_gate *g, const struct fis_
     struct judged *const all[] = {&s->anchor, &s->served, &s->pick, &s->trial};
     for (size_t i = 0; rc == 0 && i < 4; i++)
         rc = judged_init(all[i], &s->rows, e);
-    for (int h = 0; rc == 0 && h < 2; h++)
-        if (!(s->point[h] = fis_alloc(g->n_params, sizeof(float))))
-            rc = fis_fail(e, FIS_NOMEM, "gate: no memory for a point");
+    if (rc == 0 && g->o.line) {
+        s->pi = fis_alloc((size_t)s->rows.n * fis_shape_classes(s->rows.shape), sizeof *s->pi);
+        if (!s->pi)
+            rc = fis_fail(e, FIS_NOMEM, "gate: no memory for %u rows", s->rows.n);
+    }
     if (rc < 0)
         return rc;
     s->figures = (struct gate_figures){
@@ -85,6 +89,7 @@ static struct fis_gate_judgement nothing(uint32_t looks)
 {
     const struct fis_interval none = {NAN, NAN, NAN};
     struct fis_gate_judgement j = {.looks = looks,
+                                   .change = NAN,
                                    .floor = NAN,
                                    .difference = NAN,
                                    .difference_se = NAN,
@@ -138,10 +143,19 @@ static bool too_small(struct session *s, struct fis_gate_judgement *j)
     return false;
 }
 
-static void judge_anchor(struct session *s, const float *params, struct fis_gate_judgement *j)
+/* Into g->point: where fold h's line is at `share`, to the bit at 0 and 1. */
+static void make_point(const struct session *s, float share)
 {
-    const float *const both[2] = {params, params};
-    judge_point(&s->rows, both, &s->anchor);
+    const struct fis_gate_points *p = s->points;
+    for (uint32_t h = 0; h < s->rows.folds; h++)
+        interpolate(p->from[h], share > 0 ? p->to[h] : p->from[h], share, s->g->n_params,
+                    s->g->point[h]);
+}
+
+static void judge_anchor(struct session *s, struct fis_gate_judgement *j)
+{
+    make_point(s, 0);
+    judge_point(&s->rows, s->g->point, &s->anchor);
     j->anchor = s->anchor.metrics;
 }
 
@@ -165,6 +179,14 @@ static int show_anchor(const struct session *s, struct fis_gate_judgement *j, st
 uint32_t fis_gate_smallest_cell(const struct fis_gate *g, const struct fis_learner *t)
 {
     return gate_smallest_cell(t, g->o.metric, g->o.positive);
+}
+
+static struct fis_gate_points anchor_alone(const struct fis_learner *t, const float *params)
+{
+    struct fis_gate_points p = {.publish_from = params, .n = 1};
+    for (uint32_t h = 0; h < fis_learner_options(t)->folds; h++)
+        p.from[h] = params;
+    return p;
 }
 
 /* ---- the warm-up model ---------------------------------------------------------------------- */
@@ -207,7 +229,7 @@ static int first_in(struct session *s, struct fis_gate_judgement *j, struct fis_
     const struct fis_gate_options *o = &s->g->o;
     const struct fis_metrics *m = &s->anchor.metrics;
     struct fis_rng rng;
-    judge_anchor(s, fis_learner_anchor(s->t), j);
+    judge_anchor(s, j);
     j->smallest_cell = smallest_cell(&s->rows, o->metric);
     j->warn_cell = j->smallest_cell < o->warn_cell;
     if (!isfinite(s->anchor.loss) || !isfinite(m->accuracy) ||
@@ -222,7 +244,7 @@ static int first_in(struct session *s, struct fis_gate_judgement *j, struct fis_
                         "rows have it",
                         fis_metric_name(o->metric));
     j->pick = *m;
-    j->floor = fis_gate_floor(o, m->accuracy, -INFINITY, 0);
+    j->floor = m->accuracy - o->epsilon;
     fis_rng_seed(&rng, o->seed, s->g->looks);
     return intervals_of(s, &s->anchor, &rng, j, e);
 }
@@ -232,7 +254,9 @@ int fis_gate_first(struct fis_gate *g, const struct fis_learner *t, struct fis_g
 {
     struct session s;
     struct fis_gate_judgement out = nothing(g->looks + 1);
+    const struct fis_gate_points p = anchor_alone(t, fis_learner_anchor(t));
     int rc = session_init(&s, g, t, e);
+    s.points = &p;
     if (rc == 0)
         rc = first_in(&s, &out, e);
     if (rc == 0) {
@@ -249,32 +273,64 @@ int fis_gate_first(struct fis_gate *g, const struct fis_learner *t, struct fis_g
 
 /* ---- every round ---------------------------------------------------------------------------- */
 
-void fis_gate_points_of(const struct fis_learner *t, struct fis_gate_points *p)
+/* The rows that are not of fold h (h below the folds), or all of them. */
+static struct line_guide guide_of(const struct fis_learner *t, uint32_t h, uint32_t *index)
 {
-    const int boosted = fis_learner_options(t)->copies == FIS_COPIES_BOOSTED;
-    const uint32_t folds = fis_learner_options(t)->folds;
-    *p = (struct fis_gate_points){.anchor = fis_learner_end_anchor(t), .n = 1};
-    if (!boosted)
-        return;
-    p->n_ends = 1;
-    p->n = 1 + STEPS;
-    for (uint32_t h = 0; h < 2; h++)
-        p->end[0][h] = fis_learner_end_boosted(t, h < folds ? h : 0);
-    for (uint32_t i = 0; i < p->n; i++)
-        p->share[i][0] = (float)i / STEPS;
+    const struct fis_rows *rows = fis_learner_validation(t);
+    struct line_guide guide = {.rows = rows};
+    if (h >= fis_learner_options(t)->folds)
+        return guide;
+    guide.index = index;
+    for (uint32_t i = 0; i < rows->n; i++)
+        if (fis_learner_fold_of(t)[i] != h)
+            index[guide.n++] = i;
+    return guide;
 }
 
-/* Of the accuracy's difference from the anchor, on the same rows. */
-static double accuracy_se(const struct session *s, const struct judged *x)
+/* to: where the line from `from` is at 1. A line that cannot be had is a point. */
+static int line_to(const struct fis_gate *g, const struct fis_learner *t, const float *from,
+                   const struct line_guide *guide, float *to, struct fis_error *e)
 {
-    uint32_t gained = 0, lost = 0;
-    for (uint32_t i = 0; i < s->rows.n; i++) {
-        int before = s->anchor.predictions[i] == s->rows.y[i];
-        int now = x->predictions[i] == s->rows.y[i];
-        gained += (uint32_t)(now && !before);
-        lost += (uint32_t)(before && !now);
+    const struct fis_rows *rows = fis_learner_validation(t);
+    struct line_unlabelled u = {.x = {NULL, rows->x}, .n = {0, rows->n}};
+    u.x[0] = fis_learner_initial(t, &u.n[0]);
+    int rc = line_step(fis_learner_shape(t), from, guide, &u, g->o.metric, g->o.positive,
+                       fis_learner_groups(t), to, e);
+    for (size_t i = 0; i < g->n_params; i++)
+        to[i] += from[i];
+    return rc == -FIS_INPUT ? 0 : rc;
+}
+
+/* The points of the line from the learner's end point. */
+static int line_points(struct fis_gate *g, const struct fis_learner *t, struct fis_gate_points *p,
+                       struct fis_error *e)
+{
+    const uint32_t folds = fis_learner_options(t)->folds;
+    uint32_t *index = fis_alloc(fis_learner_validation(t)->n, sizeof *index);
+    int rc = index ? 0 : fis_fail(e, FIS_NOMEM, "gate: no memory for a line");
+    for (uint32_t h = 0; rc == 0 && h <= folds; h++) {
+        const struct line_guide guide = guide_of(t, h, index);
+        rc = line_to(g, t, h < folds ? p->from[h] : p->publish_from, &guide,
+                     g->line[h < folds ? 1 + h : 0], e);
     }
-    return gate_accuracy_se(gained, lost, s->rows.n);
+    fis_free(index);
+    p->publish_to = g->line[0];
+    for (uint32_t h = 0; h < folds; h++)
+        p->to[h] = g->line[1 + h];
+    for (p->n = 0; p->n <= LAST; p->n++)
+        p->share[p->n] = (float)p->n / STEPS;
+    return rc;
+}
+
+/* The accuracy's difference from the anchor: the mean of what the labels say and of what the
+ * anchor's calibrated probabilities say. */
+static double change_of(const struct session *s, const struct judged *x)
+{
+    if (!s->pi)
+        return NAN;
+    return (x->metrics.accuracy - s->anchor.metrics.accuracy +
+            likely_difference(&s->rows, x, &s->anchor, s->pi)) /
+           2;
 }
 
 /* The pick is the admissible point with the least violation, and of equal ones the first, which is
@@ -284,13 +340,12 @@ static void pick_point(struct session *s)
     const struct fis_gate_options *o = &s->g->o;
     double least = INFINITY;
     for (uint32_t i = 0; i < s->points->n; i++) {
-        for (uint32_t h = 0; h < 2; h++)
-            make_point(s->points, i, h, s->g->n_params, s->point[h]);
-        judge_point(&s->rows, (const float *const *)s->point, &s->trial);
+        make_point(s, s->points->share[i]);
+        judge_point(&s->rows, s->g->point, &s->trial);
         const struct fis_metrics *m = &s->trial.metrics;
-        double se = accuracy_se(s, &s->trial);
+        double change = change_of(s, &s->trial);
         if (!gate_metrics_finite(o, &s->figures, m) ||
-            !gate_admissible(o, &s->figures, m, i == 0, se))
+            !gate_admissible(o, &s->figures, m, i == 0, change))
             continue;
         if (m->predicted_classes < 2) {
             s->constant_passed_by = true;
@@ -299,6 +354,7 @@ static void pick_point(struct session *s)
         if (fis_metrics_of(m, o->metric) < least) {
             least = fis_metrics_of(m, o->metric);
             s->at = i;
+            s->change = change;
             s->found = true;
             swap_judged(&s->pick, &s->trial);
         }
@@ -309,9 +365,9 @@ static bool ends_finite(const struct session *s)
 {
     const struct fis_gate_points *p = s->points;
     size_t n = s->g->n_params;
-    bool finite = slab_finite(p->anchor, n);
-    for (uint32_t i = 0; i < p->n_ends; i++)
-        finite = finite && slab_finite(p->end[i][0], n) && slab_finite(p->end[i][1], n);
+    bool finite = slab_finite(p->publish_from, n) && (p->n == 1 || slab_finite(p->publish_to, n));
+    for (uint32_t h = 0; h < s->rows.folds; h++)
+        finite = finite && slab_finite(p->from[h], n) && (p->n == 1 || slab_finite(p->to[h], n));
     return finite;
 }
 
@@ -321,7 +377,7 @@ static int compare_with_served(struct session *s, struct fis_gate_judgement *j, 
     struct fis_rng rng;
     fis_rng_seed(&rng, o->seed, j->looks);
     if (s->g->serves) {
-        judge_point(&s->rows, (const float *const *)s->g->served, &s->served);
+        judge_point(&s->rows, s->g->served, &s->served);
         j->served = s->served.metrics;
         s->figures.served = &s->served.metrics;
         int rc = paired_difference(&s->rows, &s->served, &s->pick, o->metric, o->resamples, &rng,
@@ -330,6 +386,9 @@ static int compare_with_served(struct session *s, struct fis_gate_judgement *j, 
             return rc;
         s->figures.difference = j->difference;
         s->figures.difference_se = j->difference_se;
+        s->figures.gain = s->pick.metrics.accuracy - s->served.metrics.accuracy;
+        s->figures.gain_se = accuracy_se(&s->rows, &s->pick, &s->served);
+        j->floor = gate_floor(o, &s->figures);
     }
     return intervals_of(s, &s->pick, &rng, j, e);
 }
@@ -341,11 +400,12 @@ static void explain(const struct session *s, struct fis_gate_judgement *j, enum 
     const double served = j->served.n ? fis_metrics_of(&j->served, o->metric) : NAN;
     conclude(j, verdict, reason,
              "%s %s against %s served (difference %s, standard error %s), accuracy %s (served %s, "
-             "anchor %s, floor %s), interpolation %.1f",
+             "anchor %s, change %s, floor %s), interpolation %.1f",
              fis_metric_name(o->metric), shown(fis_metrics_of(&j->pick, o->metric)).text,
              shown(served).text, shown(j->difference).text, shown(j->difference_se).text,
              shown(j->pick.accuracy).text, shown(j->served.accuracy).text,
-             shown(j->anchor.accuracy).text, shown(j->floor).text, j->interpolation);
+             shown(j->anchor.accuracy).text, shown(j->change).text, shown(j->floor).text,
+             j->interpolation);
 }
 
 static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_error *e)
@@ -355,7 +415,7 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
         conclude(j, FIS_REJECT, FIS_GATE_NOT_FINITE, "the weights are not finite");
         return 0;
     }
-    judge_anchor(s, s->points->anchor, j);
+    judge_anchor(s, j);
     if (too_small(s, j))
         return show_anchor(s, j, e);
     if (!isfinite(s->anchor.loss) || !gate_metrics_finite(o, &s->figures, &s->anchor.metrics)) {
@@ -364,9 +424,13 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
                  fis_metric_name(o->metric), shown(fis_metrics_of(&j->anchor, o->metric)).text);
         return 0;
     }
+    int rc = s->pi ? line_calibrate(s->anchor.logits, s->rows.y, s->rows.group, s->rows.n,
+                                    fis_shape_classes(s->rows.shape), s->rows.n_groups, s->pi, e)
+                   : 0;
+    if (rc < 0)
+        return rc;
     pick_point(s);
-    double se = s->found ? accuracy_se(s, &s->pick) : 0;
-    j->floor = gate_floor(o, &s->figures, s->points->n == 1 || (s->found && s->at == 0), se);
+    j->floor = gate_floor(o, &s->figures);
     if (!s->found) {
         conclude(j, FIS_REJECT, s->constant_passed_by ? FIS_GATE_CONSTANT : FIS_GATE_BELOW_FLOOR,
                  s->constant_passed_by
@@ -376,10 +440,9 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
         return show_anchor(s, j, e);
     }
     j->pick = s->pick.metrics;
-    j->interpolation = (double)s->points->share[s->at][0];
-    j->second = (double)s->points->share[s->at][1];
-    int rc = compare_with_served(s, j, e);
-    if (rc < 0)
+    j->interpolation = (double)s->points->share[s->at];
+    j->change = s->change;
+    if ((rc = compare_with_served(s, j, e)) < 0)
         return rc;
     enum fis_gate_reason reason;
     enum fis_verdict verdict = gate_decide(o, &s->figures, &s->pick.metrics, &reason);
@@ -391,31 +454,21 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
     return 0;
 }
 
-/* Keeps the pick's points, or the anchor without a pick. With cross-fit the mean of the two points
- * is what users get. */
+/* Keeps the pick's points, or the anchor without a pick. */
 static void keep_pick(struct session *s)
 {
     struct fis_gate *g = s->g;
     const struct fis_gate_points *p = s->points;
-    int pair = 0;
+    const float share = s->found ? p->share[s->at] : 0;
     g->has_picked = 1;
-    if (!s->found) {
-        memcpy(g->picked, p->anchor, g->n_params * sizeof(float));
-        return;
-    }
-    for (uint32_t h = 0; h < 2; h++)
-        make_point(p, s->at, h, g->n_params, g->point[h]);
-    for (uint32_t i = 0; i < p->n_ends; i++)
-        pair |= p->end[i][0] != p->end[i][1];
-    if (pair)
-        interpolate(g->point[0], g->point[1], 0.5f, g->n_params, g->picked);
-    else
-        memcpy(g->picked, g->point[0], g->n_params * sizeof(float));
+    make_point(s, share);
+    interpolate(p->publish_from, share > 0 ? p->publish_to : p->publish_from, share, g->n_params,
+                g->picked);
 }
 
-static void publish(struct fis_gate *g, float *params)
+static void publish(struct fis_gate *g, uint32_t folds, float *params)
 {
-    for (uint32_t h = 0; h < 2; h++)
+    for (uint32_t h = 0; h < folds; h++)
         memcpy(g->served[h], g->point[h], g->n_params * sizeof(float));
     memcpy(params, g->picked, g->n_params * sizeof(float));
     g->serves = 1;
@@ -437,7 +490,7 @@ int fis_gate_judge_points(struct fis_gate *g, const struct fis_learner *t,
         if (out.anchor.n && s.finite)
             keep_pick(&s);
         if (out.verdict == FIS_PUBLISH)
-            publish(g, params);
+            publish(g, s.rows.folds, params);
         *j = out;
     }
     session_done(&s);
@@ -447,7 +500,7 @@ int fis_gate_judge_points(struct fis_gate *g, const struct fis_learner *t,
 int fis_gate_judge(struct fis_gate *g, const struct fis_learner *t, struct fis_gate_judgement *j,
                    float *params, struct fis_error *e)
 {
-    struct fis_gate_points p;
-    fis_gate_points_of(t, &p);
-    return fis_gate_judge_points(g, t, &p, j, params, e);
+    struct fis_gate_points p = anchor_alone(t, fis_learner_end_anchor(t));
+    int rc = g->o.line ? line_points(g, t, &p, e) : 0;
+    return rc < 0 ? rc : fis_gate_judge_points(g, t, &p, j, params, e);
 }

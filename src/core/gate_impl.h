@@ -10,9 +10,12 @@ struct fis_gate {
     double val0;
     uint32_t looks;
     int serves, held;
-    float *served[2]; /* slabs: the point for each half of the rows */
-    float *point[2];  /* slabs: likewise, of the last judgement's pick */
-    float *picked;    /* slab: the pick as it would be published */
+    /* Slabs of `slab`. */
+    float *served[FIS_MAX_FOLDS];   /* the point for the rows of each fold */
+    float *point[FIS_MAX_FOLDS];    /* likewise, of the point at hand, and then the pick's */
+    float *line[1 + FIS_MAX_FOLDS]; /* where the line is at 1: published, and of each fold */
+    float *picked;                  /* the pick as it would be published */
+    float *slab;
     int has_picked;
     fis_gate_measure_fn *measure;
     void *measure_arg;

@@ -2,10 +2,13 @@
 
 #include <math.h>
 
+#define COLLAPSE_ERRORS 2.0
+
 static const char *const reasons[] = {
     [FIS_GATE_FIRST] = "first",
     [FIS_GATE_FAIRER] = "fairer",
     [FIS_GATE_SERVED_AGED] = "served_aged",
+    [FIS_GATE_MORE_ACCURATE] = "more_accurate",
     [FIS_GATE_ALWAYS] = "accuracy_kept",
     [FIS_GATE_NOT_FAIRER] = "not_fairer",
     [FIS_GATE_BELOW_FLOOR] = "below_floor",
@@ -35,31 +38,20 @@ bool gate_metrics_finite(const struct fis_gate_options *o, const struct gate_fig
     return isfinite(fis_metrics_of(m, o->metric));
 }
 
-double fis_gate_floor(const struct fis_gate_options *o, double val0, double anchor, double se)
+double gate_floor(const struct fis_gate_options *o, const struct gate_figures *f)
 {
-    if (isnan(anchor) || isnan(val0) || isnan(se))
-        return NAN;
-    return (anchor > val0 ? anchor : val0) - o->epsilon + o->floor_errors * se;
-}
-
-double gate_floor(const struct fis_gate_options *o, const struct gate_figures *f, int is_anchor,
-                  double se)
-{
-    if (is_anchor)
-        return fis_gate_floor(o, f->val0, -INFINITY, 0);
-    return fis_gate_floor(o, f->val0, f->anchor->accuracy, se);
-}
-
-double gate_accuracy_se(uint32_t one, uint32_t other, uint32_t n)
-{
-    double differ = (double)one + other, gain = ((double)one - other) / n;
-    return sqrt((differ / n - gain * gain) / n);
+    if (!o->line)
+        return f->val0 - o->epsilon;
+    return f->served ? f->served->accuracy - o->epsilon - COLLAPSE_ERRORS * f->gain_se
+                     : (double)-INFINITY;
 }
 
 bool gate_admissible(const struct fis_gate_options *o, const struct gate_figures *f,
-                     const struct fis_metrics *m, int is_anchor, double se)
+                     const struct fis_metrics *m, bool is_anchor, double change)
 {
-    double floor = gate_floor(o, f, is_anchor, se);
+    if (o->line)
+        return is_anchor || change >= -o->epsilon;
+    const double floor = gate_floor(o, f);
     return f->strict ? m->accuracy > floor : m->accuracy >= floor;
 }
 
@@ -69,6 +61,10 @@ enum fis_verdict gate_decide(const struct fis_gate_options *o, const struct gate
     *reason = FIS_GATE_NOT_FINITE;
     if (!gate_metrics_finite(o, f, pick) || !gate_metrics_finite(o, f, f->anchor))
         return FIS_REJECT;
+    if (o->line && f->served && !(pick->accuracy >= gate_floor(o, f))) {
+        *reason = FIS_GATE_BELOW_FLOOR;
+        return FIS_REJECT;
+    }
     if (o->rule == FIS_GATE_RULE_ALWAYS || !f->served) {
         *reason = FIS_GATE_ALWAYS;
         return FIS_PUBLISH;
@@ -79,8 +75,13 @@ enum fis_verdict gate_decide(const struct fis_gate_options *o, const struct gate
         *reason = FIS_GATE_FAIRER;
         return FIS_PUBLISH;
     }
-    if (f->served->accuracy < fis_gate_floor(o, -INFINITY, f->anchor->accuracy, 0)) {
+    if (f->served->accuracy < f->anchor->accuracy - o->epsilon) {
         *reason = FIS_GATE_SERVED_AGED;
+        return FIS_PUBLISH;
+    }
+    if (!f->strict && f->gain > 0 && f->gain > o->standard_errors * f->gain_se &&
+        f->difference >= -o->standard_errors * f->difference_se) {
+        *reason = FIS_GATE_MORE_ACCURATE;
         return FIS_PUBLISH;
     }
     *reason = isfinite(f->difference) && isfinite(f->difference_se) ? FIS_GATE_NOT_FAIRER

@@ -12,6 +12,7 @@ struct gate_figures {
     const struct fis_metrics *anchor;
     const struct fis_metrics *served; /* NULL: nothing is served */
     double difference, difference_se; /* of violation, served - pick */
+    double gain, gain_se;             /* of accuracy, pick - served */
     bool strict;                      /* > and not >= at the floor, as Algorithm 1 has it */
     bool odds_estimable[2];           /* whether the rows let EOp and EOd be estimated at all */
 };
@@ -20,16 +21,13 @@ struct gate_figures {
  * metric asked for, and each of the others. */
 bool gate_metrics_finite(const struct fis_gate_options *o, const struct gate_figures *f,
                          const struct fis_metrics *m);
-/* The accuracy that a point must reach: the anchor itself (a = 0) is measured against VAL_0;
- * another one must have floor_errors standard errors `se` of its difference from the anchor to
- * spare. */
-double gate_floor(const struct fis_gate_options *o, const struct gate_figures *f, int is_anchor,
-                  double se);
+/* The accuracy that a pick must have: on a line, that of what is served less epsilon and two
+ * standard errors of the difference (-INFINITY when nothing is served); else VAL_0 less epsilon. */
+double gate_floor(const struct fis_gate_options *o, const struct gate_figures *f);
+/* A point of a line: change: its accuracy less the anchor's, as estimated. The anchor (is_anchor)
+ * of a line is admissible; without a line it is measured against VAL_0. */
 bool gate_admissible(const struct fis_gate_options *o, const struct gate_figures *f,
-                     const struct fis_metrics *m, int is_anchor, double se);
-/* Standard error of the difference of two accuracies on the same n rows, of which the one alone is
- * right on `one` and the other alone on `other`. */
-double gate_accuracy_se(uint32_t one, uint32_t other, uint32_t n);
+                     const struct fis_metrics *m, bool is_anchor, double change);
 /* Verdict and reason for an admissible pick that is not constant. */
 enum fis_verdict gate_decide(const struct fis_gate_options *o, const struct gate_figures *f,
                              const struct fis_metrics *pick, enum fis_gate_reason *reason);

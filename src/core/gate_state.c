@@ -8,14 +8,20 @@
 #include "fis/mem.h"
 
 #define MAGIC 0x47534946u /* "FISG" */
-#define FORMAT 1u
+#define FORMAT 2u
 
 static int make_slabs(struct fis_gate *g)
 {
-    float **const slabs[] = {&g->served[0], &g->served[1], &g->point[0], &g->point[1], &g->picked};
-    for (size_t i = 0; i < sizeof slabs / sizeof *slabs; i++)
-        if (!(*slabs[i] = fis_calloc(g->n_params, sizeof(float))))
-            return -1;
+    float *at = g->slab = fis_calloc((2 + 3 * FIS_MAX_FOLDS) * g->n_params, sizeof *at);
+    if (!at)
+        return -1;
+    for (int h = 0; h < FIS_MAX_FOLDS; h++, at += 3 * g->n_params) {
+        g->served[h] = at;
+        g->point[h] = at + g->n_params;
+        g->line[1 + h] = at + 2 * g->n_params;
+    }
+    g->line[0] = at;
+    g->picked = at + g->n_params;
     return 0;
 }
 
@@ -28,10 +34,9 @@ struct fis_gate *fis_gate_new(const struct fis_gate_options *o, const struct fis
                  (int)o->metric, o->positive, fis_shape_classes(shape));
         return NULL;
     }
-    if (!(o->epsilon >= 0) || !(o->standard_errors >= 0) || !(o->floor_errors >= 0)) {
-        fis_fail(e, FIS_INPUT,
-                 "gate: epsilon %g, standard errors %g, floor errors %g; 0 or more are needed",
-                 o->epsilon, o->standard_errors, o->floor_errors);
+    if (!(o->epsilon >= 0) || !(o->standard_errors >= 0)) {
+        fis_fail(e, FIS_INPUT, "gate: epsilon %g, standard errors %g; 0 or more are needed",
+                 o->epsilon, o->standard_errors);
         return NULL;
     }
     struct fis_gate *g = fis_calloc(1, sizeof *g);
@@ -52,11 +57,7 @@ void fis_gate_free(struct fis_gate *g)
 {
     if (!g)
         return;
-    for (int h = 0; h < 2; h++) {
-        fis_free(g->served[h]);
-        fis_free(g->point[h]);
-    }
-    fis_free(g->picked);
+    fis_free(g->slab);
     fis_free(g);
 }
 
@@ -91,7 +92,7 @@ void fis_gate_restore(struct fis_gate *g, double val0, const float *served, uint
     g->val0 = val0;
     g->looks = looks;
     g->serves = 1;
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < FIS_MAX_FOLDS; h++)
         memcpy(g->served[h], served, g->n_params * sizeof(float));
 }
 
@@ -105,7 +106,7 @@ static void write_gate(const struct fis_gate *g, struct blob_writer *w)
     blob_put_double(w, g->val0);
     blob_put_u32(w, g->looks);
     blob_put_u32(w, (uint32_t)g->serves);
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < FIS_MAX_FOLDS; h++)
         blob_put(w, g->served[h], g->n_params * sizeof(float));
 }
 
@@ -136,14 +137,15 @@ int fis_gate_load(struct fis_gate *g, const void *in, size_t size, struct fis_er
     if (n_params != g->n_params)
         return fis_fail(e, FIS_INPUT, "saved gate: a model of %llu parameters; this one has %zu",
                         (unsigned long long)n_params, g->n_params);
-    if (r.left != 2 * g->n_params * sizeof(float))
+    if (r.left != FIS_MAX_FOLDS * g->n_params * sizeof(float))
         return fis_fail(e, FIS_INPUT, "saved gate: %zu bytes: cut short, or too long", size);
-    if (serves > 1 || (serves && !isfinite(val0)) || !blob_floats_finite(r.from, 2 * g->n_params))
+    if (serves > 1 || (serves && !isfinite(val0)) ||
+        !blob_floats_finite(r.from, FIS_MAX_FOLDS * g->n_params))
         return fis_fail(e, FIS_INPUT, "saved gate: VAL_0 or what is served is not finite");
     g->val0 = val0;
     g->looks = looks;
     g->serves = (int)serves;
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < FIS_MAX_FOLDS; h++)
         blob_get(&r, g->served[h], g->n_params * sizeof(float));
     g->has_picked = 0;
     return 0;

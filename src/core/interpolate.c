@@ -9,29 +9,26 @@
 
 #define ROWS_AT_A_TIME 256u
 
-static bool is_gate_row(const struct fis_learner *t, uint32_t row, uint32_t half)
+static bool is_gate_row(const struct fis_learner *t, uint32_t row)
 {
-    uint32_t folds = fis_learner_options(t)->folds, fold = fis_learner_fold_of(t)[row];
-    if (folds == 2)
-        return fold == 1 - half; /* copy `half` did not see the other half */
-    return half == 0 && (folds == 0 || fold == 1);
+    return !fis_learner_options(t)->guided || fis_learner_fold_of(t)[row] == 1;
 }
 
 static void gather(struct gate_rows *g, const struct fis_learner *t)
 {
     const struct fis_rows *rows = fis_learner_validation(t);
-    for (uint32_t half = 0; half < 2; half++) {
+    for (uint32_t h = 0; h < g->folds; h++) {
+        g->begin[h] = g->n;
         for (uint32_t i = 0; i < rows->n; i++) {
-            if (!is_gate_row(t, i, half))
+            if (!is_gate_row(t, i) || fis_learner_fold_of(t)[i] != h)
                 continue;
             memcpy(g->x + (size_t)g->n * g->d, rows->x + (size_t)i * g->d, g->d * sizeof *g->x);
             g->y[g->n] = rows->y[i];
             g->source[g->n] = i;
             g->group[g->n++] = rows->group[i];
         }
-        if (half == 0)
-            g->first = g->n;
     }
+    g->begin[g->folds] = g->n;
 }
 
 int gate_rows_init(struct gate_rows *g, const struct fis_learner *t, uint32_t positive,
@@ -42,6 +39,7 @@ int gate_rows_init(struct gate_rows *g, const struct fis_learner *t, uint32_t po
     if (rows->n == 0)
         return fis_fail(e, FIS_INPUT, "gate: there are no validation rows");
     g->n_groups = fis_learner_groups(t);
+    g->folds = fis_learner_options(t)->folds;
     g->x = fis_alloc((size_t)rows->n * rows->d, sizeof *g->x);
     g->y = fis_alloc(rows->n, sizeof *g->y);
     g->group = fis_alloc(rows->n, sizeof *g->group);
@@ -109,12 +107,11 @@ static void measure(const struct gate_rows *g, const struct judged *j, const flo
                          g->positive, out);
 }
 
-void judge_point(const struct gate_rows *g, const float *const *point, struct judged *j)
+void judge_point(const struct gate_rows *g, float *const *point, struct judged *j)
 {
     uint32_t k = fis_shape_classes(g->shape);
-    forward_range(g, point[0], 0, g->first, j->logits);
-    if (g->first < g->n)
-        forward_range(g, point[1], g->first, g->n, j->logits);
+    for (uint32_t h = 0; h < g->folds; h++)
+        forward_range(g, point[h], g->begin[h], g->begin[h + 1], j->logits);
     fis_predict(j->logits, g->n, k, j->predictions);
     j->loss = fis_cross_entropy(j->logits, g->y, NULL, g->n, k, NULL);
     measure(g, j, j->logits, NULL, &j->metrics);
@@ -126,17 +123,27 @@ void interpolate(const float *a, const float *b, float share, size_t n, float *t
         to[i] = (1.0f - share) * a[i] + share * b[i];
 }
 
-void make_point(const struct fis_gate_points *p, uint32_t i, uint32_t h, size_t n, float *to)
+double accuracy_se(const struct gate_rows *g, const struct judged *a, const struct judged *b)
 {
-    const float *share = p->share[i];
-    float rest = 1.0f;
-    for (uint32_t e = 0; e < p->n_ends; e++)
-        rest -= share[e];
-    for (size_t j = 0; j < n; j++)
-        to[j] = rest * p->anchor[j];
-    for (uint32_t e = 0; e < p->n_ends; e++)
-        for (size_t j = 0; share[e] > 0 && j < n; j++)
-            to[j] += share[e] * p->end[e][h][j];
+    uint32_t gained = 0, lost = 0;
+    for (uint32_t i = 0; i < g->n; i++) {
+        bool right = a->predictions[i] == g->y[i], other = b->predictions[i] == g->y[i];
+        gained += (uint32_t)(right && !other);
+        lost += (uint32_t)(other && !right);
+    }
+    double differ = (double)gained + lost, gain = ((double)gained - lost) / g->n;
+    return sqrt((differ / g->n - gain * gain) / g->n);
+}
+
+double likely_difference(const struct gate_rows *g, const struct judged *a, const struct judged *b,
+                         const float *pi)
+{
+    const uint32_t k = fis_shape_classes(g->shape);
+    double sum = 0;
+    for (uint32_t i = 0; i < g->n; i++)
+        sum += (double)pi[(size_t)i * k + a->predictions[i]] -
+               (double)pi[(size_t)i * k + b->predictions[i]];
+    return sum / g->n;
 }
 
 static double violation(const struct gate_rows *g, const struct judged *j, enum fis_metric metric,
@@ -184,7 +191,7 @@ uint32_t gate_smallest_cell(const struct fis_learner *t, enum fis_metric metric,
     const struct fis_rows *rows = fis_learner_validation(t);
     struct fairness_cells c = {0};
     for (uint32_t i = 0; i < rows->n; i++) {
-        if (!is_gate_row(t, i, 0) && !is_gate_row(t, i, 1))
+        if (!is_gate_row(t, i))
             continue;
         c.group[rows->group[i]]++;
         c.label[rows->group[i]][rows->y[i]]++;

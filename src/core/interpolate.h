@@ -1,6 +1,6 @@
 /*
- * The rows of the gate, and points of weight space judged on them. With cross-fit a point is a
- * pair: each row is judged by the half whose copy did not see it.
+ * The rows of the gate, and points of weight space judged on them. A point has a slab for each fold
+ * of the learner's rows: what judges the fold's rows.
  */
 #ifndef CORE_INTERPOLATE_H
 #define CORE_INTERPOLATE_H
@@ -16,8 +16,8 @@ struct judged {
 
 struct gate_rows {
     const struct fis_shape *shape;
-    uint32_t n, first, d, n_groups,
-        positive; /* rows 0..first-1: by point 0; the rest: by point 1 */
+    uint32_t n, d, n_groups, positive;
+    uint32_t folds, begin[1 + FIS_MAX_FOLDS]; /* rows begin[h] to begin[h + 1] - 1 are fold h's */
     float *x;
     uint32_t *y, *group, *source; /* source: the learner's validation row */
     struct fis_scratch *scratch;
@@ -31,13 +31,16 @@ void gate_rows_done(struct gate_rows *g);
 
 int judged_init(struct judged *j, const struct gate_rows *g, struct fis_error *e);
 void judged_done(struct judged *j);
-/* point[0], point[1]: slabs. */
-void judge_point(const struct gate_rows *g, const float *const *point, struct judged *j);
+/* point: a slab for each fold. */
+void judge_point(const struct gate_rows *g, float *const *point, struct judged *j);
 
 /* to = a + share (b - a), [n]. share = 0 and 1 give a and b to the bit. */
 void interpolate(const float *a, const float *b, float share, size_t n, float *to);
-/* Point i for half h, likewise. */
-void make_point(const struct fis_gate_points *p, uint32_t i, uint32_t h, size_t n, float *to);
+/* Of the accuracy's difference between the two, on the same rows. */
+double accuracy_se(const struct gate_rows *g, const struct judged *a, const struct judged *b);
+/* a's accuracy less b's, when the labels are as likely as pi [n][K] says. */
+double likely_difference(const struct gate_rows *g, const struct judged *a, const struct judged *b,
+                         const float *pi);
 
 /* The violation's difference a - b and its bootstrap standard error over the same resamples; NaN
  * when fewer than half of these can be estimated. */

@@ -57,31 +57,16 @@ int fis_learner_add_initial(struct fis_learner *t, const float *x, uint32_t y, s
     return 0;
 }
 
-uint32_t learner_kept_folds(const struct fis_learner *t)
-{
-    switch (t->o.copies) {
-    case FIS_COPIES_BOOSTED:
-        return t->o.folds;
-    case FIS_COPIES_MIXED:
-        return 1;
-    case FIS_COPIES_PLAIN:
-        break;
-    }
-    return 0;
-}
-
-/* Marks and lists are made as long as the row store will be, before a row goes in. */
+/* Marks and list are made as long as the row store will be, before a row goes in. */
 static int make_room(struct fis_learner *t)
 {
     if (t->bought.n < t->bought.capacity)
         return 0;
     uint32_t n = t->bought.n, capacity = grown(t->bought.capacity);
-    for (uint32_t h = 0; h < learner_kept_folds(t); h++) {
-        uint32_t *list = fis_grow(t->kept[h], t->n_kept[h], capacity, sizeof *list);
-        if (!list)
-            return -1;
-        t->kept[h] = list;
-    }
+    uint32_t *list = fis_grow(t->kept, t->n_kept, capacity, sizeof *list);
+    if (!list)
+        return -1;
+    t->kept = list;
     uint8_t *mark = fis_grow(t->mark, n, capacity, 1);
     if (!mark)
         return -1;
@@ -104,68 +89,53 @@ int fis_learner_add_bought(struct fis_learner *t, const float *x, uint32_t y, ui
 
 /* ---- the check ------------------------------------------------------------------------------ */
 
-/* Lists and counts from the marks, in the order of buying, so that draws depend on nothing else. */
-void learner_rebuild_lists(struct fis_learner *t)
+/* List and counts from the marks, in the order of buying, so that draws depend on nothing else. */
+void learner_rebuild_list(struct fis_learner *t)
 {
-    uint32_t folds = learner_kept_folds(t);
-    t->n_marks = t->n_excluded = 0;
-    memset(t->n_kept, 0, sizeof t->n_kept);
+    t->n_kept = t->n_excluded = 0;
     for (uint32_t i = 0; i < t->bought.n; i++) {
-        t->n_marks += (t->mark[i] & MARK_FOLDS) != 0;
         t->n_excluded += (t->mark[i] & MARK_EXCLUDED) != 0;
-        for (uint32_t h = 0; h < folds; h++)
-            if (t->mark[i] & (1u << h))
-                t->kept[h][t->n_kept[h]++] = i;
+        if (t->mark[i] & MARK_KEPT)
+            t->kept[t->n_kept++] = i;
     }
 }
 
-/* Influences of rows from..from+n at all labels along one panel, into t->score_*. */
-static void score_rows(struct fis_learner *t, const struct fis_panel *panel, uint32_t from,
-                       uint32_t n)
+/* Influences of rows from..from+n at all labels, into t->score_*. */
+static void score_rows(struct fis_learner *t, uint32_t from, uint32_t n)
 {
-    fis_influence_batch(panel, row_x(&t->bought, fis_shape_inputs(&t->o.shape), from), n,
+    fis_influence_batch(t->panel, row_x(&t->bought, fis_shape_inputs(&t->o.shape), from), n,
                         t->score_scratch, t->score_p, t->score_acc, t->score_fair);
 }
 
 /* Sets the marks of rows from..from+n; returns how many changed. NaN is not kept. */
 static uint32_t mark_rows(struct fis_learner *t, uint32_t from, uint32_t n)
 {
-    uint8_t before[LEARNER_SCORE_ROWS];
     uint32_t k = fis_shape_classes(&t->o.shape), changed = 0;
-    memcpy(before, t->mark + from, n);
-    for (uint32_t h = 0; h < learner_kept_folds(t); h++) {
-        score_rows(t, t->fold_panel[h], from, n);
-        for (uint32_t i = 0; i < n; i++) {
-            uint8_t *mark = &t->mark[from + i];
-            size_t at = (size_t)i * k + t->bought.y[from + i];
-            int keep = t->score_acc[at] <= 0 && t->score_fair[at] <= 0;
-            if (*mark & MARK_EXCLUDED)
-                continue;
-            *mark = (uint8_t)(keep ? *mark | (1u << h) : *mark & ~(1u << h));
-        }
+    score_rows(t, from, n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t *mark = &t->mark[from + i], before = *mark;
+        size_t at = (size_t)i * k + t->bought.y[from + i];
+        bool keep = t->score_acc[at] <= 0 && t->score_fair[at] <= 0;
+        if (before & MARK_EXCLUDED)
+            continue;
+        *mark = (uint8_t)(keep ? before | MARK_KEPT : before & ~MARK_KEPT);
+        changed += before != *mark;
     }
-    for (uint32_t i = 0; i < n; i++)
-        changed += before[i] != t->mark[from + i];
     return changed;
 }
 
-uint32_t fis_learner_check(struct fis_learner *t, uint32_t index, float *infl_acc, float *infl_fair)
+bool fis_learner_check(struct fis_learner *t, uint32_t index, float *infl_acc, float *infl_fair)
 {
-    uint32_t folds = 0;
     size_t at = t->bought.y[index];
     if (!t->panel)
-        return 0;
+        return false;
     if (mark_rows(t, index, 1))
-        learner_rebuild_lists(t);
-    for (uint32_t h = 0; h < FIS_MAX_FOLDS; h++)
-        folds += (t->mark[index] & (1u << h)) != 0;
-    if (infl_acc || infl_fair)
-        score_rows(t, t->panel, index, 1);
+        learner_rebuild_list(t);
     if (infl_acc)
         *infl_acc = t->score_acc[at];
     if (infl_fair)
         *infl_fair = t->score_fair[at];
-    return folds;
+    return fis_learner_is_kept(t, index);
 }
 
 uint32_t fis_learner_review(struct fis_learner *t)
@@ -177,13 +147,13 @@ uint32_t fis_learner_review(struct fis_learner *t)
         uint32_t left = t->bought.n - from;
         changed += mark_rows(t, from, left < LEARNER_SCORE_ROWS ? left : LEARNER_SCORE_ROWS);
     }
-    learner_rebuild_lists(t);
+    learner_rebuild_list(t);
     return changed;
 }
 
 bool fis_learner_is_kept(const struct fis_learner *t, uint32_t index)
 {
-    return index < t->bought.n && (t->mark[index] & MARK_FOLDS);
+    return index < t->bought.n && (t->mark[index] & MARK_KEPT);
 }
 
 /* ---- rows that cannot be learnt from -------------------------------------------------------- */
@@ -191,7 +161,7 @@ bool fis_learner_is_kept(const struct fis_learner *t, uint32_t index)
 static bool is_absurd(struct fis_learner *t, uint32_t row)
 {
     uint32_t d = fis_shape_inputs(&t->o.shape), k = fis_shape_classes(&t->o.shape);
-    fis_network_forward(&t->o.shape, t->copy[0].params, row_x(&t->bought, d, row), 1, t->scratch,
+    fis_network_forward(&t->o.shape, t->anchor.params, row_x(&t->bought, d, row), 1, t->scratch,
                         t->logits);
     for (uint32_t i = 0; i < k; i++)
         if (!(fabsf(t->logits[i]) <= ABSURD_LOGIT))
@@ -204,5 +174,5 @@ void learner_exclude_absurd(struct fis_learner *t)
     for (uint32_t i = 0; i < t->bought.n; i++)
         if (is_absurd(t, i))
             t->mark[i] = (uint8_t)(MARK_EXCLUDED | (t->mark[i] & MARK_LEFT_OUT));
-    learner_rebuild_lists(t);
+    learner_rebuild_list(t);
 }

@@ -7,12 +7,9 @@
 
 static int check_options(const struct fis_learner_options *o, struct fis_error *e)
 {
-    if (o->copies < FIS_COPIES_BOOSTED || o->copies > FIS_COPIES_MIXED)
-        return fis_fail(e, FIS_INPUT, "learner: unknown kind of copies %d", (int)o->copies);
-    if (o->folds > FIS_MAX_FOLDS || (o->folds == 0 && o->copies == FIS_COPIES_BOOSTED))
-        return fis_fail(e, FIS_INPUT, "learner: %u folds; 1 or 2 are possible", o->folds);
-    if (o->folds == 2 && o->copies != FIS_COPIES_BOOSTED)
-        return fis_fail(e, FIS_INPUT, "learner: cross-fit (2 folds) needs boosted copies");
+    if (o->folds < 1 || o->folds > FIS_MAX_FOLDS || (o->guided && o->folds != 2))
+        return fis_fail(e, FIS_INPUT, "learner: %u folds; 1 to %d are possible, 2 when guided",
+                        o->folds, FIS_MAX_FOLDS);
     if (o->batch == 0)
         return fis_fail(e, FIS_INPUT, "learner: a batch of 0 rows; at least 1 is needed");
     if (!(o->learning_rate > 0 && o->learning_rate < INFINITY))
@@ -24,24 +21,20 @@ static int check_options(const struct fis_learner_options *o, struct fis_error *
     if (!(o->weight_decay >= 0 && o->weight_decay < 1))
         return fis_fail(e, FIS_INPUT, "learner: weight decay %g; 0 to below 1 is allowed",
                         (double)o->weight_decay);
-    if (!(o->boost >= 0 && o->boost <= 1 && o->mix >= 0 && o->mix <= 1))
-        return fis_fail(e, FIS_INPUT, "learner: boost %g, mix %g; 0 to 1 are allowed",
-                        (double)o->boost, (double)o->mix);
+    if (!(o->mix >= 0 && o->mix <= 1))
+        return fis_fail(e, FIS_INPUT, "learner: mix %g; 0 to 1 are allowed", (double)o->mix);
     return 0;
 }
 
 static int make_state(struct fis_learner *t)
 {
-    t->state_size = 3 * t->n_copies * t->n_params;
+    t->state_size = 3 * t->n_params;
     t->state = fis_calloc(t->state_size, sizeof(float));
     t->at_round = fis_alloc(t->state_size, sizeof(float));
     t->at_call = fis_alloc(t->state_size, sizeof(float));
     if (!t->state || !t->at_round || !t->at_call)
         return -1;
-    for (uint32_t i = 0; i < t->n_copies; i++) {
-        float *slab = t->state + (size_t)i * 3 * t->n_params;
-        t->copy[i] = (struct copy){slab, slab + t->n_params, slab + 2 * t->n_params};
-    }
+    t->anchor = (struct vectors){t->state, t->state + t->n_params, t->state + 2 * t->n_params};
     return 0;
 }
 
@@ -50,9 +43,7 @@ static int make_work(struct fis_learner *t)
     uint32_t k = fis_shape_classes(&t->o.shape), b = t->o.batch;
     uint32_t d = fis_shape_inputs(&t->o.shape);
     t->x = fis_alloc((size_t)b * d, sizeof(float));
-    t->boosted_x = fis_alloc((size_t)b * d, sizeof(float));
     t->y = fis_alloc(b, sizeof(uint32_t));
-    t->boosted_y = fis_alloc(b, sizeof(uint32_t));
     t->logits = fis_alloc((size_t)b * k, sizeof(float));
     t->dlogits = fis_alloc((size_t)b * k, sizeof(float));
     t->gradient = fis_alloc(t->n_params, sizeof(float));
@@ -61,8 +52,8 @@ static int make_work(struct fis_learner *t)
     t->score_p = fis_alloc((size_t)LEARNER_SCORE_ROWS * k, sizeof(float));
     t->score_acc = fis_alloc((size_t)LEARNER_SCORE_ROWS * k, sizeof(float));
     t->score_fair = fis_alloc((size_t)LEARNER_SCORE_ROWS * k, sizeof(float));
-    return t->x && t->boosted_x && t->y && t->boosted_y && t->logits && t->dlogits && t->gradient &&
-                   t->scratch && t->score_scratch && t->score_p && t->score_acc && t->score_fair
+    return t->x && t->y && t->logits && t->dlogits && t->gradient && t->scratch &&
+                   t->score_scratch && t->score_p && t->score_acc && t->score_fair
                ? 0
                : -1;
 }
@@ -76,16 +67,13 @@ struct fis_learner *fis_learner_new(const struct fis_learner_options *o, struct 
         goto nomem;
     t->o = *o;
     t->n_params = fis_shape_params(&o->shape);
-    t->n_copies = o->copies == FIS_COPIES_BOOSTED ? 1 + o->folds : 1;
     if (make_state(t) < 0 || make_work(t) < 0)
         goto nomem;
     struct fis_rng init;
     fis_rng_seed(&init, o->seed, 0);
-    fis_network_init(&o->shape, t->copy[0].params, &init);
+    fis_network_init(&o->shape, t->anchor.params, &init);
     fis_rng_seed(&t->shuffle, o->seed, 1);
-    for (uint32_t h = 0; h < FIS_MAX_FOLDS; h++)
-        fis_rng_seed(&t->boost[h], o->seed, 2 + h);
-    fis_learner_fork(t);
+    fis_rng_seed(&t->draw, o->seed, 2);
     fis_learner_round_begin(t);
     return t;
 nomem:
@@ -98,40 +86,29 @@ void fis_learner_free(struct fis_learner *t)
 {
     if (!t)
         return;
-    float *const floats[] = {t->state,   t->at_round,  t->at_call,   t->initial.x, t->bought.x,
-                             t->x,       t->logits,    t->dlogits,   t->gradient,  t->boosted_x,
-                             t->score_p, t->score_acc, t->score_fair};
+    float *const floats[] = {t->state,    t->at_round, t->at_call,   t->initial.x,
+                             t->bought.x, t->x,        t->logits,    t->dlogits,
+                             t->gradient, t->score_p,  t->score_acc, t->score_fair};
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
         fis_free(floats[i]);
     fis_free(t->initial.y);
     fis_free(t->bought.y);
     fis_free(t->mark);
-    for (uint32_t h = 0; h < FIS_MAX_FOLDS; h++)
-        fis_free(t->kept[h]);
+    fis_free(t->kept);
     fis_free(t->order);
     fis_free(t->y);
-    fis_free(t->boosted_y);
     fis_scratch_free(t->scratch);
     fis_scratch_free(t->score_scratch);
     learner_done_validation(t);
     fis_free(t);
 }
 
-/* ---- copies --------------------------------------------------------------------------------- */
-
-void fis_learner_fork(struct fis_learner *t)
-{
-    for (uint32_t i = 1; i < t->n_copies; i++) {
-        memcpy(t->copy[i].params, t->copy[0].params, t->n_params * sizeof(float));
-        memcpy(t->copy[i].momentum, t->copy[0].momentum, t->n_params * sizeof(float));
-    }
-}
+/* ---- the anchor ------------------------------------------------------------------------------ */
 
 void fis_learner_set_anchor(struct fis_learner *t, const float *params)
 {
-    memcpy(t->copy[0].params, params, t->n_params * sizeof(float));
-    memset(t->copy[0].momentum, 0, t->n_params * sizeof(float));
-    fis_learner_fork(t);
+    memcpy(t->anchor.params, params, t->n_params * sizeof(float));
+    memset(t->anchor.momentum, 0, t->n_params * sizeof(float));
     fis_learner_round_begin(t);
 }
 
@@ -152,22 +129,12 @@ void fis_learner_roll_back(struct fis_learner *t)
 
 const float *fis_learner_anchor(const struct fis_learner *t)
 {
-    return t->copy[0].params;
-}
-
-static const float *end_point(const struct fis_learner *t, uint32_t copy)
-{
-    return t->now.averaged ? t->copy[copy].average : t->copy[copy].params;
+    return t->anchor.params;
 }
 
 const float *fis_learner_end_anchor(const struct fis_learner *t)
 {
-    return end_point(t, 0);
-}
-
-const float *fis_learner_end_boosted(const struct fis_learner *t, uint32_t fold)
-{
-    return end_point(t, 1 + fold < t->n_copies ? 1 + fold : 0);
+    return t->now.averaged ? t->anchor.average : t->anchor.params;
 }
 
 struct fis_learner_counts fis_learner_counts(const struct fis_learner *t)
@@ -175,7 +142,7 @@ struct fis_learner_counts fis_learner_counts(const struct fis_learner *t)
     return (struct fis_learner_counts){
         .initial = t->initial.n,
         .bought = t->bought.n,
-        .kept = t->n_marks,
+        .kept = t->n_kept,
         .excluded = t->n_excluded,
         .steps = t->now.steps,
         .last_loss = t->last_loss,

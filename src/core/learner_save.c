@@ -7,15 +7,14 @@
 #include "core/blob.h"
 
 #define MAGIC 0x54534946u /* "FIST" */
-#define FORMAT 1u
+#define FORMAT 2u
 #define MARK_SAVED (MARK_EXCLUDED | MARK_LEFT_OUT)
 
 /* ---- saving --------------------------------------------------------------------------------- */
 
 static void put_shape(struct blob_writer *w, const struct fis_learner *t)
 {
-    blob_put_u32(w, t->o.copies);
-    blob_put_u32(w, t->o.folds);
+    blob_put_u32(w, t->o.mixed);
     blob_put_u32(w, t->o.shape.n_layers);
     for (uint32_t i = 0; i <= t->o.shape.n_layers; i++)
         blob_put_u32(w, t->o.shape.width[i]);
@@ -34,8 +33,7 @@ static void put_progress(struct blob_writer *w, const struct progress *p)
 static void put_generators(struct blob_writer *w, const struct fis_learner *t)
 {
     blob_put(w, t->shuffle.s, sizeof t->shuffle.s);
-    for (uint32_t h = 0; h < FIS_MAX_FOLDS; h++)
-        blob_put(w, t->boost[h].s, sizeof t->boost[h].s);
+    blob_put(w, t->draw.s, sizeof t->draw.s);
     blob_put(w, t->order_rng.s, sizeof t->order_rng.s);
     blob_put_u32(w, t->order_n);
     blob_put_u32(w, t->order_at);
@@ -100,7 +98,7 @@ struct loaded {
     uint32_t initial, bought;
     struct progress now, round;
     double last_loss;
-    struct fis_rng shuffle, boost[FIS_MAX_FOLDS], order_rng;
+    struct fis_rng shuffle, draw, order_rng;
     uint32_t order_n, order_at, order_bought;
     uint32_t n_marks;
     const unsigned char *marks; /* [n_marks] of row and mark, 32 bits each */
@@ -117,13 +115,10 @@ static int get_shape(struct blob_reader *r, const struct fis_learner *t, struct 
                      struct fis_error *e)
 {
     const struct fis_shape *s = &t->o.shape;
-    uint32_t copies = blob_get_u32(r), folds = blob_get_u32(r), layers = blob_get_u32(r);
+    uint32_t mixed = blob_get_u32(r), layers = blob_get_u32(r);
     int same = layers == s->n_layers;
-    if (copies != (uint32_t)t->o.copies || folds != t->o.folds)
-        return fis_fail(e, FIS_INPUT,
-                        "saved learner: copies of kind %u in %u folds; now they are of kind %u in "
-                        "%u folds",
-                        copies, folds, (uint32_t)t->o.copies, t->o.folds);
+    if (mixed != t->o.mixed)
+        return fis_fail(e, FIS_INPUT, "saved learner: of another publication than now");
     for (uint32_t i = 0; same && i <= layers; i++)
         same = blob_get_u32(r) == s->width[i];
     if (!same)
@@ -156,8 +151,7 @@ static int get_generator(struct blob_reader *r, struct fis_rng *rng)
 static int get_generators(struct blob_reader *r, struct loaded *l)
 {
     int good = get_generator(r, &l->shuffle);
-    for (uint32_t h = 0; h < FIS_MAX_FOLDS; h++)
-        good &= get_generator(r, &l->boost[h]);
+    good &= get_generator(r, &l->draw);
     int drawn = get_generator(r, &l->order_rng);
     l->order_n = blob_get_u32(r);
     l->order_at = blob_get_u32(r);
@@ -224,14 +218,14 @@ static int parse(const struct fis_learner *t, const void *in, size_t size, struc
 static void install_marks(struct fis_learner *t, const struct loaded *l)
 {
     for (uint32_t i = 0; i < t->bought.n; i++)
-        t->mark[i] &= MARK_FOLDS;
+        t->mark[i] &= MARK_KEPT;
     for (uint32_t i = 0; i < l->n_marks; i++) {
         uint32_t row, mark;
         get_mark(l, i, &row, &mark);
-        uint32_t folds = mark & MARK_EXCLUDED ? 0 : t->mark[row];
-        t->mark[row] = (uint8_t)(mark | folds);
+        uint32_t kept = mark & MARK_EXCLUDED ? 0 : t->mark[row];
+        t->mark[row] = (uint8_t)(mark | kept);
     }
-    learner_rebuild_lists(t);
+    learner_rebuild_list(t);
 }
 
 static void install_order(struct fis_learner *t, const struct loaded *l)
@@ -255,7 +249,7 @@ int fis_learner_load(struct fis_learner *t, const void *in, size_t size, struct 
         return rc;
     install_marks(t, &l);
     install_order(t, &l);
-    memcpy(t->boost, l.boost, sizeof t->boost);
+    t->draw = l.draw;
     memcpy(t->state, l.state, bytes);
     memcpy(t->at_round, l.at_round, bytes);
     t->now = l.now;

@@ -87,53 +87,40 @@ static int take_epoch_rows(struct fis_learner *t, int all, uint32_t from, uint32
     return (int)(from + n);
 }
 
-static void draw_kept(struct fis_learner *t, uint32_t fold, float *x, uint32_t *y, uint32_t n)
+/* The first n rows of the batch. */
+static void draw_kept(struct fis_learner *t, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t at = fis_rng_below(&t->boost[fold], t->n_kept[fold]);
-        put_row(t, &t->bought, t->kept[fold][at], x, y, i);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        put_row(t, &t->bought, t->kept[fis_rng_below(&t->draw, t->n_kept)], t->x, t->y, i);
 }
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-/* Returns the batch's loss. */
-static double step_copy(struct fis_learner *t, struct copy *c, const float *x, const uint32_t *y,
-                        uint32_t n)
+/* Returns the loss of the batch's n rows. */
+static double step(struct fis_learner *t, uint32_t n)
 {
     const struct fis_shape *shape = &t->o.shape;
-    fis_network_forward(shape, c->params, x, n, t->scratch, t->logits);
-    double loss = fis_cross_entropy(t->logits, y, NULL, n, fis_shape_classes(shape), t->dlogits);
+    struct vectors *v = &t->anchor;
+    fis_network_forward(shape, v->params, t->x, n, t->scratch, t->logits);
+    double loss = fis_cross_entropy(t->logits, t->y, NULL, n, fis_shape_classes(shape), t->dlogits);
     memset(t->gradient, 0, t->n_params * sizeof(float));
-    fis_network_backward(shape, c->params, x, n, t->scratch, t->dlogits, t->gradient);
+    fis_network_backward(shape, v->params, t->x, n, t->scratch, t->dlogits, t->gradient);
     const struct fis_sgd sgd = {t->o.learning_rate, t->o.momentum, t->o.weight_decay};
-    fis_sgd_step(&sgd, t->gradient, t->n_params, c->momentum, c->params);
+    fis_sgd_step(&sgd, t->gradient, t->n_params, v->momentum, v->params);
     return loss;
 }
 
-static double step_boosted(struct fis_learner *t, uint32_t fold, uint32_t n)
-{
-    struct copy *c = &t->copy[1 + fold];
-    int kept = fis_rng_unit(&t->boost[fold]) < (double)t->o.boost;
-    uint32_t enough = t->o.kept_min ? t->o.kept_min : 1;
-    if (!kept || t->n_kept[fold] < enough)
-        return step_copy(t, c, t->x, t->y, n);
-    draw_kept(t, fold, t->boosted_x, t->boosted_y, t->o.batch);
-    return step_copy(t, c, t->boosted_x, t->boosted_y, t->o.batch);
-}
-
-/* The anchor's batch. In MIXED, its first rows are the kept set's. */
+/* With `mixed`, its first rows are the kept set's. */
 static int fill_batch(struct fis_learner *t, int warm_up, struct fis_error *e)
 {
     uint32_t kept = 0, enough = t->o.kept_min ? t->o.kept_min : 1;
-    if (!warm_up && t->o.copies == FIS_COPIES_MIXED && t->n_kept[0] >= enough) {
+    if (!warm_up && t->o.mixed && t->n_kept >= enough) {
         kept = (uint32_t)lroundf(t->o.mix * (float)t->o.batch);
-        draw_kept(t, 0, t->x, t->y, kept);
+        draw_kept(t, kept);
     }
     if (kept == t->o.batch)
         return (int)kept;
-    return take_epoch_rows(t, !warm_up && t->o.copies != FIS_COPIES_MIXED, kept, t->o.batch - kept,
-                           e);
+    return take_epoch_rows(t, !warm_up && !t->o.mixed, kept, t->o.batch - kept, e);
 }
 
 static void average(struct fis_learner *t)
@@ -141,8 +128,7 @@ static void average(struct fis_learner *t)
     if (t->o.average_every == 0 || t->now.round_steps % t->o.average_every)
         return;
     t->now.averaged++;
-    for (uint32_t i = 0; i < t->n_copies; i++)
-        fis_running_average(t->copy[i].params, t->n_params, t->now.averaged, t->copy[i].average);
+    fis_running_average(t->anchor.params, t->n_params, t->now.averaged, t->anchor.average);
 }
 
 static int one_step(struct fis_learner *t, int warm_up, double *loss, struct fis_error *e)
@@ -150,11 +136,9 @@ static int one_step(struct fis_learner *t, int warm_up, double *loss, struct fis
     int n = fill_batch(t, warm_up, e);
     if (n < 0)
         return n;
-    double copies = *loss = step_copy(t, &t->copy[0], t->x, t->y, (uint32_t)n);
-    for (uint32_t h = 0; !warm_up && h + 1 < t->n_copies; h++)
-        copies += step_boosted(t, h, (uint32_t)n);
+    *loss = step(t, (uint32_t)n);
     t->now.steps++;
-    if (!isfinite(copies))
+    if (!isfinite(*loss))
         return fis_fail(e, FIS_INPUT,
                         "training step %llu: the loss is not finite; weights are kept as they were",
                         (unsigned long long)t->now.steps);

@@ -1,4 +1,4 @@
-/* Validation rows, their halves, and the directions that are taken from them. */
+/* Validation rows, their folds, and the directions that are taken from them. */
 #include "core/learner_impl.h"
 #include "core/direction_private.h"
 
@@ -13,18 +13,13 @@ static void free_rows(struct fis_learner *t)
     fis_free(t->val_y);
     fis_free(t->val_group);
     fis_free(t->fold_of);
-    fis_free(t->fold_rows[0]);
-    fis_free(t->fold_rows[1]);
+    fis_free(t->fold_rows[0]); /* one block */
 }
 
 static void drop_head(struct fis_learner *t)
 {
     fis_panel_unref(t->panel);
     t->panel = NULL;
-    for (uint32_t h = 0; h < FIS_MAX_FOLDS; h++) {
-        fis_panel_unref(t->fold_panel[h]);
-        t->fold_panel[h] = NULL;
-    }
     for (uint32_t i = 0; i < FIS_DIRECTIONS; i++) {
         fis_free(t->direction[i]);
         t->direction[i] = NULL;
@@ -59,8 +54,8 @@ static int check_rows(const struct fis_learner *t, const struct fis_rows *rows, 
     return 0;
 }
 
-/* Halves by seed, stratified: the rows of each cell of group and class are dealt out in turn, and
- * the dealing goes on from one cell to the next, so that the halves differ by one row at most. */
+/* Folds by seed, stratified: the rows of each cell of group and class are dealt out in turn, and
+ * the dealing goes on from one cell to the next, so that folds differ by one row at most. */
 static void split(struct fis_learner *t)
 {
     uint32_t n = t->rows.n, k = fis_shape_classes(&t->o.shape), dealt = 0;
@@ -74,10 +69,13 @@ static void split(struct fis_learner *t)
     for (uint32_t cell = 0; cell < cells; cell++)
         for (uint32_t i = 0; i < n; i++)
             if (cells == 1 || t->val_group[order[i]] * k + t->val_y[order[i]] == cell)
-                t->fold_of[order[i]] = (uint8_t)(dealt++ & 1u);
-    if (t->o.folds == 0)
-        memset(t->fold_of, 0, n);
-    t->fold_n[0] = t->fold_n[1] = 0;
+                t->fold_of[order[i]] = (uint8_t)(dealt++ % t->o.folds);
+    memset(t->fold_n, 0, sizeof t->fold_n);
+    for (uint32_t i = 0; i < n; i++)
+        t->fold_n[t->fold_of[i]]++;
+    for (uint32_t h = 1; h < FIS_MAX_FOLDS; h++)
+        t->fold_rows[h] = t->fold_rows[h - 1] + t->fold_n[h - 1];
+    memset(t->fold_n, 0, sizeof t->fold_n);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t h = t->fold_of[i];
         t->fold_rows[h][t->fold_n[h]++] = i;
@@ -94,10 +92,10 @@ int fis_learner_set_validation(struct fis_learner *t, const struct fis_rows *row
     float *x = fis_alloc(n * rows->d, sizeof *x);
     uint32_t *y = fis_alloc(n, sizeof *y), *group = fis_alloc(n, sizeof *group);
     uint8_t *fold_of = fis_calloc(n, 1);
-    uint32_t *a = fis_alloc(n, sizeof *a), *b = fis_alloc(n, sizeof *b);
-    if (!x || !y || !group || !fold_of || !a || !b) {
-        void *const all[] = {x, y, group, fold_of, a, b};
-        for (size_t i = 0; i < 6; i++)
+    uint32_t *order = fis_alloc(n, sizeof *order);
+    if (!x || !y || !group || !fold_of || !order) {
+        void *const all[] = {x, y, group, fold_of, order};
+        for (size_t i = 0; i < 5; i++)
             fis_free(all[i]);
         return fis_fail(e, FIS_NOMEM, "learner: no memory for %u validation rows", rows->n);
     }
@@ -110,8 +108,7 @@ int fis_learner_set_validation(struct fis_learner *t, const struct fis_rows *row
     t->val_y = y;
     t->val_group = group;
     t->fold_of = fold_of;
-    t->fold_rows[0] = a;
-    t->fold_rows[1] = b;
+    t->fold_rows[0] = order;
     t->n_groups = n_groups;
     t->rows = (struct fis_rows){.n = rows->n, .d = rows->d, .x = x, .y = y, .group = group};
     split(t);
@@ -126,6 +123,12 @@ const struct fis_rows *fis_learner_validation(const struct fis_learner *t)
 const uint8_t *fis_learner_fold_of(const struct fis_learner *t)
 {
     return t->fold_of;
+}
+
+const float *fis_learner_initial(const struct fis_learner *t, uint32_t *n)
+{
+    *n = t->initial.n;
+    return t->initial.x;
 }
 
 uint32_t fis_learner_groups(const struct fis_learner *t)
@@ -164,43 +167,29 @@ static int head_panel(const struct fis_learner *t, struct head *h, struct fis_er
         if (!isfinite(h->direction[0][i]) || !isfinite(h->direction[1][i]))
             return fis_fail(e, FIS_INPUT, "directions: not finite; the head is kept as it was");
     const float *const directions[] = {h->direction[0], h->direction[1]};
-    h->panel = fis_panel_new(&t->o.shape, t->copy[0].params, directions, FIS_DIRECTIONS);
+    h->panel = fis_panel_new(&t->o.shape, t->anchor.params, directions, FIS_DIRECTIONS);
     return h->panel ? 0 : fis_fail(e, FIS_NOMEM, "learner: no memory for a panel");
 }
 
-/* half: 0, 1, or ALL_HALVES. noise: the refresh's key, or NULL. */
-#define ALL_HALVES 2u
+/* Of the rows that guide: all of them, or those of fold 0. noise: the refresh's key, or NULL. */
 static int head_make(const struct fis_learner *t, const struct fis_direction_options *o,
-                     uint32_t half, const unsigned char *noise, struct head *h, struct fis_error *e)
+                     const unsigned char *noise, struct head *h, struct fis_error *e)
 {
     double phi;
     struct chacha_normal normal;
-    const uint32_t *index = half < 2 ? t->fold_rows[half] : NULL;
-    uint32_t n = half < 2 ? t->fold_n[half] : 0;
+    const uint32_t *index = t->o.guided ? t->fold_rows[0] : NULL;
+    uint32_t n = t->o.guided ? t->fold_n[0] : 0;
     int rc = head_room(t, h, e);
     if (rc < 0)
         return rc;
-    if (noise)
-        chacha_normal_init(&normal, noise, half);
-    if (noise)
-        rc = private_directions(&t->o.shape, t->copy[0].params, &t->rows, index, n, t->initial.x,
+    if (noise) {
+        chacha_normal_init(&normal, noise, 0);
+        rc = private_directions(&t->o.shape, t->anchor.params, &t->rows, index, n, t->initial.x,
                                 t->initial.n, o, &normal, h->direction[0], h->direction[1], e);
-    else
-        rc = fis_directions(&t->o.shape, t->copy[0].params, &t->rows, index, n, o, h->direction[0],
+    } else {
+        rc = fis_directions(&t->o.shape, t->anchor.params, &t->rows, index, n, o, h->direction[0],
                             h->direction[1], &phi, e);
-    return rc < 0 ? rc : head_panel(t, h, e);
-}
-
-/* The head's directions are the mean of the halves', which are out already. */
-static int head_of_halves(const struct fis_learner *t, const struct head *half, struct head *h,
-                          struct fis_error *e)
-{
-    float share = (float)t->fold_n[0] / (float)t->rows.n;
-    int rc = head_room(t, h, e);
-    for (uint32_t i = 0; rc == 0 && i < FIS_DIRECTIONS; i++)
-        for (size_t j = 0; j < t->n_params; j++)
-            h->direction[i][j] =
-                share * half[0].direction[i][j] + (1 - share) * half[1].direction[i][j];
+    }
     return rc < 0 ? rc : head_panel(t, h, e);
 }
 
@@ -217,8 +206,7 @@ static double cosine_of(const float *a, const float *b, size_t n)
     return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : NAN;
 }
 
-/* The check needs panels alone; with one fold or none, the head's own. */
-static void install(struct fis_learner *t, struct head *head, struct head *fold)
+static void install(struct fis_learner *t, struct head *head)
 {
     drop_head(t);
     t->panel = head->panel;
@@ -227,34 +215,6 @@ static void install(struct fis_learner *t, struct head *head, struct head *fold)
         t->direction[i] = head->direction[i];
         head->direction[i] = NULL;
     }
-    for (uint32_t h = 0; h < FIS_MAX_FOLDS; h++) {
-        t->fold_panel[h] = fis_panel_ref(fold[h].panel ? fold[h].panel : t->panel);
-    }
-}
-
-/* Exact directions: of all rows (or the half that guides) for the head, and of each half. */
-static int refresh_exact(const struct fis_learner *t, const struct fis_direction_options *o,
-                         struct head *head, struct head *fold, struct fis_error *e)
-{
-    int rc = head_make(t, o, t->o.folds == 1 ? 0 : ALL_HALVES, NULL, head, e);
-    for (uint32_t h = 0; rc == 0 && t->o.folds == 2 && h < 2; h++)
-        rc = head_make(t, o, h, NULL, &fold[h], e);
-    return rc;
-}
-
-/* With noise: of each half, and what follows from them. */
-static int refresh_private(const struct fis_learner *t, const struct fis_direction_options *o,
-                           const unsigned char *key, struct head *head, struct head *fold,
-                           struct fis_error *e)
-{
-    int rc = 0;
-    if (t->o.folds && !t->o.split_by_place)
-        return fis_fail(e, FIS_INPUT, "directions: noise needs halves that are split by place");
-    if (t->o.folds != 2)
-        return head_make(t, o, t->o.folds == 1 ? 0 : ALL_HALVES, key, head, e);
-    for (uint32_t h = 0; rc == 0 && h < 2; h++)
-        rc = head_make(t, o, h, key, &fold[h], e);
-    return rc < 0 ? rc : head_of_halves(t, fold, head, e);
 }
 
 /* The key of this refresh, and the account when it has been made. The newest refresh once more, to
@@ -263,7 +223,7 @@ static struct fis_privacy_account charge(const struct fis_learner *t,
                                          const struct fis_direction_options *o, unsigned char *key)
 {
     struct fis_privacy_account spent = t->spent;
-    const float *params = t->copy[0].params;
+    const float *params = t->anchor.params;
     uint64_t tag;
     if (t->may_repeat) {
         private_refresh_key(o, spent.refreshes, &t->o.shape, params, &t->rows, t->fold_of, key,
@@ -281,30 +241,27 @@ static struct fis_privacy_account charge(const struct fis_learner *t,
 int fis_learner_refresh(struct fis_learner *t, const struct fis_direction_options *o,
                         double *cosine, struct fis_error *e)
 {
-    struct head head = {0}, fold[FIS_MAX_FOLDS] = {0};
+    struct head head = {0};
     struct fis_privacy_account spent = t->spent;
     unsigned char key[CHACHA_KEY];
-    int rc;
     if (t->rows.n == 0)
         return fis_fail(e, FIS_INPUT, "directions: there are no validation rows");
-    if (o->privacy) {
+    if (o->privacy && t->o.guided && !t->o.split_by_place)
+        return fis_fail(e, FIS_INPUT, "directions: noise needs halves that are split by place");
+    if (o->privacy)
         spent = charge(t, o, key);
-        rc = refresh_private(t, o, key, &head, fold, e);
-    } else {
+    else
         spent.exact += spent.refreshes > 0 || spent.exact > 0;
-        rc = refresh_exact(t, o, &head, fold, e);
-    }
+    int rc = head_make(t, o, o->privacy ? key : NULL, &head, e);
     if (rc == 0) {
         if (cosine)
             *cosine = cosine_of(t->direction[FIS_DIRECTION_FAIRNESS],
                                 head.direction[FIS_DIRECTION_FAIRNESS], t->n_params);
-        install(t, &head, fold);
+        install(t, &head);
         t->spent = spent;
         t->may_repeat = 0;
     }
     head_done(&head);
-    for (uint32_t h = 0; h < FIS_MAX_FOLDS; h++)
-        head_done(&fold[h]);
     return rc;
 }
 

@@ -84,7 +84,7 @@ static int draw(struct lab_run *r, struct isal *s, struct fis_error *e)
 
 static int is_guide(const struct lab_run *r, uint32_t row)
 {
-    return fis_learner_options(r->learner)->folds != 1 || fis_learner_fold_of(r->learner)[row] == 0;
+    return !fis_learner_options(r->learner)->guided || fis_learner_fold_of(r->learner)[row] == 0;
 }
 
 /* The gradient of the guide rows' mean cross-entropy. With halves the rows of the gate, which may

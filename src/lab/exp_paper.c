@@ -27,7 +27,6 @@ static void base(const struct lab_task_spec *spec, enum lab_regime regime, struc
 {
     lab_options_default(spec, regime, o);
     o->epsilon = .05;
-    o->floor_errors = 0;
     o->strategy = 2;
     o->refreshes = 1;
     o->whole = 1;

@@ -142,13 +142,6 @@ static void put_columns(FILE *f, const struct lab_task *t)
     fputs("]}\n", f);
 }
 
-static const char *copies_name(enum fis_copies copies)
-{
-    return copies == FIS_COPIES_BOOSTED ? "boosted"
-           : copies == FIS_COPIES_MIXED ? "mixed"
-                                        : "plain";
-}
-
 /* What is not here has fisd's default, as in the run. */
 static int put_config(const char *folder, const struct lab_run *r, struct fis_error *e)
 {
@@ -168,15 +161,16 @@ static int put_config(const char *folder, const struct lab_run *r, struct fis_er
             p->labels_per_round, p->rounds, (unsigned long long)o->seed);
     fprintf(f,
             "training: {hidden: [%u], learning_rate: %.9g, momentum: %.9g, weight_decay: %.9g, "
-            "batch: %u, warm_up_epochs: %u, steps_per_round: %u, copies: %s, boost: %.9g, "
+            "batch: %u, warm_up_epochs: %u, steps_per_round: %u, publication: %s, "
             "mix: %.9g, seed: %llu}\n",
             p->hidden, (double)p->learning_rate, (double)p->momentum, (double)p->weight_decay,
             p->batch, p->warm_up_epochs, p->steps_per_round,
-            copies_name(r->method->publication->copies), (double)o->boost, (double)o->mix,
-            (unsigned long long)o->seed);
-    fprintf(f, "gate: {epsilon: %.17g, floor_errors: %.17g, standard_errors: %.17g, replace: %s}\n",
-            o->epsilon, o->floor_errors, o->standard_errors,
-            o->publish == LAB_PUBLISH_EVERY ? "fairer" : "always");
+            r->method->publication->mixed  ? "mixed"
+            : r->method->publication->line ? "line"
+                                           : "plain",
+            (double)o->mix, (unsigned long long)o->seed);
+    fprintf(f, "gate: {epsilon: %.17g, standard_errors: %.17g, replace: %s}\n", o->epsilon,
+            o->standard_errors, o->publish == LAB_PUBLISH_EVERY ? "fairer" : "always");
     return close_file(f, "fisd.yaml", e);
 }
 

@@ -27,8 +27,8 @@ const struct fis_acquisition lab_acquisition_none = {
 static const struct fis_acquisition *const acquisitions[] = {OWN(none), OWN(bald), OWN(isal)};
 
 static const struct lab_publication *const publications[] = {
-    PUBLICATION(plain),      PUBLICATION(pub), PUBLICATION(fis),         PUBLICATION(jtt),
-    PUBLICATION(random_val), PUBLICATION(ft),  PUBLICATION(group_aware),
+    PUBLICATION(plain), PUBLICATION(pub),        PUBLICATION(fis),
+    PUBLICATION(jtt),   PUBLICATION(random_val), PUBLICATION(group_aware),
 };
 
 static const struct {
@@ -54,8 +54,6 @@ static const struct {
     {"product", CORE(product), PUBLICATION(pub), "expected kept gain x entropy, published as fis+"},
     {"random+pub", CORE(random), PUBLICATION(pub), "random labels, published as fis+"},
     {"entropy+pub", CORE(entropy), PUBLICATION(pub), "the least certain, published as fis+"},
-    {"fis+ft", CORE(fis_plus), PUBLICATION(ft), "fis+ with the fine-tune option"},
-    {"random+pub+ft", CORE(random), PUBLICATION(ft), "random labels, published as fis+ft"},
     {"group-aware", CORE(random), PUBLICATION(group_aware),
      "random labels, regularised with the group of every training row; privileged"},
 };

@@ -22,7 +22,8 @@ struct lab_run;
 
 struct lab_publication {
     const char *name;
-    enum fis_copies copies;
+    bool mixed;       /* trained as Algorithm 1 has it, and judged so (role/publication.h) */
+    bool line;        /* points of a line are judged */
     bool by_metric;   /* depends on the fairness metric */
     bool sees_groups; /* privileged: of the training rows too */
     bool every_round; /* publish is called after every round, whatever lab_options.publish says */
@@ -44,8 +45,8 @@ struct lab_method {
 };
 
 /* base, random, entropy, bald, isal, jtt, fis, fis+, ekg, product, random+val, random+pub,
- * entropy+pub, fis+ft, random+pub+ft, group-aware; or ACQUISITION/PUBLICATION for any two
- * ("ekg/ft"). INPUT: no such; says what there is. */
+ * entropy+pub, group-aware; or ACQUISITION/PUBLICATION for any two ("bald/pub"). INPUT: no such;
+ * says what there is. */
 int lab_method_find(const char *name, struct lab_method *out, struct fis_error *e) FIS_MUST_CHECK;
 /* The named ones; one line on each, for help. NULL ends. */
 const char *lab_method_named(uint32_t i, const char **summary);
@@ -62,7 +63,6 @@ static inline int lab_method_buys_nothing(const struct lab_method *m)
     return m->acquisition == &lab_acquisition_none;
 }
 extern const struct lab_publication lab_publication_plain, lab_publication_pub, lab_publication_fis,
-    lab_publication_jtt, lab_publication_random_val, lab_publication_ft,
-    lab_publication_group_aware;
+    lab_publication_jtt, lab_publication_random_val, lab_publication_group_aware;
 
 #endif

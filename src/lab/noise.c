@@ -148,7 +148,7 @@ static void ended(void *arg, struct lab_run *r)
 static int rebase(struct lab_run *r, struct lab_noisy *s, struct fis_error *e)
 {
     const struct fis_rows *v = fis_learner_validation(r->learner);
-    const int halves = fis_learner_options(r->learner)->folds == 1;
+    const bool halves = fis_learner_options(r->learner)->guided;
     struct fis_metrics m;
     uint32_t n = 0, *rows = fis_alloc(2 * (size_t)v->n, sizeof *rows);
     if (!rows)
@@ -219,7 +219,7 @@ static int direct_again(struct lab_run *r, struct fis_error *e)
 {
     int rc = fis_learner_refresh(r->learner, r->directions, NULL, e);
     r->panel = fis_learner_panel(r->learner);
-    if (rc == 0 && r->method->publication->copies == FIS_COPIES_BOOSTED)
+    if (rc == 0)
         fis_learner_review(r->learner);
     return rc;
 }

@@ -3,13 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-int lab_points_publish(struct lab_run *r, const struct fis_gate_points *p, int last, float *params,
-                       struct fis_error *e)
+int lab_points_take(struct lab_run *r, int last, float *params)
 {
-    struct fis_gate_judgement *j = r->judgement;
-    int rc = fis_gate_judge_points(r->gate, r->learner, p, j, params, e);
-    if (rc < 0)
-        return rc;
+    const struct fis_gate_judgement *j = r->judgement;
     if (j->verdict == FIS_PUBLISH) {
         r->result->interpolation = j->interpolation;
         return 0;
@@ -17,7 +13,7 @@ int lab_points_publish(struct lab_run *r, const struct fis_gate_points *p, int l
     r->result->rounds_rejected += r->o->publish == LAB_PUBLISH_EVERY || last;
     if (r->o->publish == LAB_PUBLISH_ONCE) {
         r->result->interpolation = NAN;
-        memcpy(params, p->anchor, r->n_params * sizeof *params);
+        memcpy(params, fis_learner_end_anchor(r->learner), r->n_params * sizeof *params);
     }
     return 0;
 }

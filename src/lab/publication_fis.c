@@ -11,8 +11,5 @@ static int publish(struct lab_run *r, int last, float *params, struct fis_error 
     return rc;
 }
 
-const struct lab_publication lab_publication_fis = {.name = "fis",
-                                                    .copies = FIS_COPIES_MIXED,
-                                                    .by_metric = true,
-                                                    .every_round = true,
-                                                    .publish = publish};
+const struct lab_publication lab_publication_fis = {
+    .name = "fis", .mixed = true, .by_metric = true, .every_round = true, .publish = publish};

@@ -86,12 +86,16 @@ static int train(struct lab_run *r, uint32_t steps, struct fis_error *e)
 static int publish(struct lab_run *r, int last, float *params, struct fis_error *e)
 {
     struct aware *a = r->publication_state;
-    struct fis_gate_points p = {
-        .anchor = fis_learner_end_anchor(r->learner), .n_ends = 1, .n = 1 + STEPS};
-    p.end[0][0] = p.end[0][1] = a->average;
+    const float *const anchor = fis_learner_end_anchor(r->learner);
+    struct fis_gate_points p = {.publish_from = anchor, .publish_to = a->average, .n = 1 + STEPS};
+    for (uint32_t h = 0; h < FIS_MAX_FOLDS; h++) {
+        p.from[h] = anchor;
+        p.to[h] = a->average;
+    }
     for (uint32_t i = 0; i < p.n; i++)
-        p.share[i][0] = (float)i / STEPS;
-    return lab_points_publish(r, &p, last, params, e);
+        p.share[i] = (float)i / STEPS;
+    int rc = fis_gate_judge_points(r->gate, r->learner, &p, r->judgement, params, e);
+    return rc < 0 ? rc : lab_points_take(r, last, params);
 }
 
 static void end(struct lab_run *r)
@@ -108,7 +112,7 @@ static void end(struct lab_run *r)
 }
 
 const struct lab_publication lab_publication_group_aware = {.name = "group-aware",
-                                                            .copies = FIS_COPIES_PLAIN,
+                                                            .line = true,
                                                             .by_metric = true,
                                                             .sees_groups = true,
                                                             .begin = begin,

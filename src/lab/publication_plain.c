@@ -11,5 +11,4 @@ static int publish(struct lab_run *r, int last, float *params, struct fis_error 
     return 0;
 }
 
-const struct lab_publication lab_publication_plain = {
-    .name = "plain", .copies = FIS_COPIES_PLAIN, .publish = publish};
+const struct lab_publication lab_publication_plain = {.name = "plain", .publish = publish};

@@ -18,9 +18,7 @@ void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regim
                               .protocol = spec->protocol[regime],
                               .publish = LAB_PUBLISH_ONCE,
                               .epsilon = FIS_DEFAULT_EPSILON,
-                              .floor_errors = FIS_DEFAULT_FLOOR_ERRORS,
                               .standard_errors = FIS_DEFAULT_STANDARD_ERRORS,
-                              .boost = (float)FIS_DEFAULT_BOOST,
                               .mix = (float)FIS_DEFAULT_MIX,
                               .strategy = FIS_DEFAULT_STRATEGY,
                               .refreshes = FIS_DEFAULT_REFRESHES,
@@ -77,13 +75,13 @@ static int predicted_right(struct lab_run *r)
 }
 
 /* Room for as many labels as there are rows was made at the beginning. */
-static uint32_t check(struct publication_call *c, uint32_t index)
+static bool check(struct publication_call *c, uint32_t index)
 {
     struct lab_run *r = run_of(c);
-    const uint32_t kept = fis_learner_check(r->learner, index, NULL, NULL);
-    r->result->kept_at_once += kept > 0;
-    if (r->method->publication->copies == FIS_COPIES_MIXED)
-        r->result->kept_right += (kept > 0) == predicted_right(r);
+    const bool kept = fis_learner_check(r->learner, index, NULL, NULL);
+    r->result->kept_at_once += kept;
+    if (r->method->publication->mixed)
+        r->result->kept_right += kept == predicted_right(r);
     r->bought[r->n_bought++] = (struct lab_bought){r->answering, r->round};
     r->labelled[r->n_labelled++] = r->answering;
     return kept;
@@ -163,9 +161,10 @@ static void plug_in(struct lab_run *r)
         r->acquisition.batch = by_panel;
     r->publication = (struct publication){
         .name = p->name,
-        .copies = p->copies,
-        .strict = p->copies == FIS_COPIES_MIXED,
-        .whole = p->copies == FIS_COPIES_PLAIN || (p->copies == FIS_COPIES_MIXED && r->o->whole),
+        .mixed = p->mixed,
+        .strict = p->mixed,
+        .halves = p->mixed && !r->o->whole,
+        .line = p->line,
         .begin = begin,
         .train = p->train ? train : NULL,
         .check = check,
@@ -206,7 +205,6 @@ static void learner_options(const struct lab_run *r, struct fis_learner_options 
     o->momentum = p->momentum;
     o->weight_decay = p->weight_decay;
     o->batch = p->batch;
-    o->boost = r->o->boost;
     o->mix = r->o->mix;
     o->kept_min = FIS_DEFAULT_KEPT_MIN;
     o->average_every = FIS_DEFAULT_AVERAGE_EVERY;
@@ -215,12 +213,11 @@ static void learner_options(const struct lab_run *r, struct fis_learner_options 
 
 static void gate_options(const struct lab_run *r, struct fis_gate_options *o)
 {
-    const int all = r->publication.whole;
+    const bool all = r->publication.mixed && !r->publication.halves;
     *o = (struct fis_gate_options){
         .metric = r->o->metric,
         .positive = r->split->task->positive,
         .epsilon = r->o->epsilon,
-        .floor_errors = r->o->floor_errors,
         .min_rows = all ? 0 : FIS_DEFAULT_MIN_ROWS,
         .min_cell = all ? 1 : FIS_DEFAULT_MIN_CELL,
         .warn_cell = FIS_DEFAULT_WARN_CELL,
@@ -258,7 +255,6 @@ static void role_options(struct lab_run *r, struct trainer_role_options *o)
                                      .form = published ? FIS_GAP_PAIRS : FIS_GAP_OVERALL,
                                      .positive = positive},
                        .damping = r->o->damping},
-        .cross_fit = r->o->folds ? r->o->folds == 2 : -1,
         .precondition = published && r->o->precondition < 0 ? 0 : r->o->precondition,
         .privacy_delta = FIS_DEFAULT_DELTA,
         .warm_up_epochs = p->warm_up_epochs,
@@ -296,7 +292,6 @@ static int set_up(struct lab_run *r, struct lab_engine **engine, struct fis_erro
     r->learner = r->parts->learner;
     r->gate = r->parts->gate;
     r->directions = r->parts->directions;
-    r->folds = fis_learner_options(r->learner)->folds;
     return r->hooks && r->hooks->begun ? r->hooks->begun(r->hooks->arg, r, e) : 0;
 }
 

@@ -27,12 +27,10 @@ struct lab_options {
     struct lab_protocol protocol;
     enum lab_publish publish;
     double epsilon;
-    double floor_errors;    /* of the gate; 0: the bare floor */
     double standard_errors; /* of the rule of replacement, with LAB_PUBLISH_EVERY */
-    float boost, mix;
+    float mix;
     int strategy;             /* proxy labels of `fis` */
     uint32_t refreshes;       /* a round: labels and steps in so many parts */
-    uint32_t folds;           /* 0: cross-fit from 1,000 validation rows on, else halves */
     uint32_t validation_rows; /* the first so many, which are in random order; 0: all */
     int precondition;         /* -1: from 1,000 validation rows on */
     double damping;
@@ -109,7 +107,7 @@ struct lab_run {
     const struct lab_hooks *hooks;
     struct fis_shape shape;
     size_t n_params;
-    uint32_t classes, folds; /* folds: of the learner */
+    uint32_t classes;
     /* The trainer role's own. */
     struct publication_call *parts;
     struct fis_learner *learner;

@@ -192,7 +192,7 @@ static int take_label(struct trainer_role *m, struct fis_request *r, uint32_t y,
         rc = fis_learner_add_bought(m->learner, entry.x, y, &index, e);
     if (rc < 0)
         return rc;
-    bool kept = trainer_check(m, index) > 0;
+    bool kept = trainer_check(m, index);
     entry.state = kept ? WIRE_ACCEPTED : WIRE_SET_ASIDE;
     entry.class_index = y;
     entry.round = m->state.round;

@@ -1,4 +1,4 @@
-/* The trainer role going on where another stopped: its state, the ledger's entries, the copies. */
+/* The trainer role going on where another stopped: its state, the ledger's entries, the anchor. */
 #include "role/trainer_impl.h"
 
 #include <math.h>
@@ -62,7 +62,7 @@ int trainer_role_restore_checkpoint(struct trainer_role *m, struct wire_bytes le
     int rc = fis_learner_load(m->learner, learner.data, learner.length, e);
     if (rc < 0)
         return rc;
-    m->restored_copies = true;
+    m->restored_anchor = true;
     return fis_gate_load(m->gate, gate.data, gate.length, e);
 }
 
@@ -136,7 +136,7 @@ static int restore_votes(struct fis_request *r, const struct wire_ledger_entry *
     return rc;
 }
 
-/* The labels of the round that the copies were trained on already: as far as state.trained goes. */
+/* The labels of the round that were trained on already: as far as state.trained goes. */
 static void restore_progress(struct trainer_role *m)
 {
     double bought = (double)m->this_round.bought;

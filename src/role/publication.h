@@ -1,13 +1,13 @@
 /*
- * Publications: how the copies are trained and judged, and so how a version comes about. Each is an
- * entry; the daemon's are those of training.copies.
+ * Publications: how the network is trained and judged, and so how a version comes about. Each is an
+ * entry; the daemon's are those of training.publication.
  *
- * boosted  fis+: the gate picks among the points between the anchor and the boosted copies
+ * line     fis+: one model on all labels; the gate picks among the points of the Newton line
  * mixed    fis as published: one model, judged as it is; a round that is rejected is rolled back
  * plain    one model on all labels, judged as it is
  *
- * To add one: a file with a const struct, and its line in the table of role/publication.c (or in
- * that of whoever makes the role: the lab has further ones).
+ * To add one: a file with a const struct, for whoever makes the role (daemon/context/pipeline.c;
+ * the lab has further ones).
  */
 #ifndef ROLE_PUBLICATION_H
 #define ROLE_PUBLICATION_H
@@ -27,15 +27,16 @@ struct publication_call {
 
 struct publication {
     const char *name;
-    enum fis_copies copies;
-    bool strict; /* accuracy must lie above the floor, not on it, as Algorithm 1 has it */
-    bool whole;  /* all validation rows guide and judge; not with boosted copies */
-    /* The warm-up model is the first version, and the copies are forked. NULL: nothing. */
+    bool mixed;  /* trained on the kept set and the initial rows, as Algorithm 1 has it */
+    bool strict; /* accuracy must lie above the floor, not on it, likewise */
+    bool halves; /* half of the validation rows guide, the others judge; else all do both */
+    bool line;   /* judged by points of a line, cross-fitted (fis/gate.h) */
+    /* The warm-up model is the first version. NULL: nothing. */
     int (*begin)(struct publication_call *c, struct fis_error *e);
-    /* Training steps of the copies; NULL: fis_learner_train. INPUT: a loss that is not finite. */
+    /* Training steps; NULL: fis_learner_train. INPUT: a loss that is not finite. */
     int (*train)(struct publication_call *c, uint32_t steps, struct fis_error *e);
     /* A label has come: the kept set. NULL: fis_learner_check. */
-    uint32_t (*check)(struct publication_call *c, uint32_t index);
+    bool (*check)(struct publication_call *c, uint32_t index);
     /* Directions are new, and set-aside labels were looked at again. NULL: nothing. */
     int (*refreshed)(struct publication_call *c, struct fis_error *e);
     /* The round is over: a verdict; on FIS_PUBLISH params (slab) is the version's. */
@@ -43,7 +44,6 @@ struct publication {
                  struct fis_error *e);
 };
 
-extern const struct publication publication_boosted, publication_mixed, publication_plain;
-const struct publication *publication_of(enum fis_copies copies); /* the daemon's */
+extern const struct publication publication_line, publication_mixed, publication_plain;
 
 #endif

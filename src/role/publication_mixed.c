@@ -11,4 +11,4 @@ static int judge(struct publication_call *c, struct fis_gate_judgement *j, float
 }
 
 const struct publication publication_mixed = {
-    .name = "mixed", .copies = FIS_COPIES_MIXED, .strict = true, .judge = judge};
+    .name = "mixed", .mixed = true, .strict = true, .halves = true, .judge = judge};

@@ -11,7 +11,7 @@ static struct publication_call *call(struct trainer_role *m)
     return &m->call;
 }
 
-uint32_t trainer_check(struct trainer_role *m, uint32_t index)
+bool trainer_check(struct trainer_role *m, uint32_t index)
 {
     return m->o.publication->check ? m->o.publication->check(call(m), index)
                                    : fis_learner_check(m->learner, index, NULL, NULL);
@@ -115,7 +115,7 @@ static int new_head_or_back(struct trainer_role *m, struct fis_error *e)
     return new_head(m, e);
 }
 
-/* The first time each needs the copies. */
+/* The first time each needs the anchor. */
 static int begin_plug_ins(struct trainer_role *m, struct fis_error *e)
 {
     const struct fis_criteria *c = &m->o.selector.criteria;
@@ -137,7 +137,7 @@ static int first_version(struct trainer_role *m, struct fis_error *e)
 }
 
 /* Over a base the untrained network is the base itself, and that is the first version. */
-static int begin_copies(struct trainer_role *m, struct fis_error *e)
+static int begin_training(struct trainer_role *m, struct fis_error *e)
 {
     uint64_t steps = (uint64_t)m->o.warm_up_epochs * fis_learner_epoch_steps(m->learner);
     bool based = m->shape.margins > 0;
@@ -145,7 +145,6 @@ static int begin_copies(struct trainer_role *m, struct fis_error *e)
         return -1;
     if (fis_learner_warm_up(m->learner, (uint32_t)steps, e) < 0)
         return -1;
-    fis_learner_fork(m->learner);
     return based ? 0 : first_version(m, e);
 }
 
@@ -153,9 +152,9 @@ static int warm_up(struct trainer_role *m, struct fis_error *e)
 {
     if (m->restored)
         rebase(m, m->state.served_accuracy);
-    else if (begin_copies(m, e) < 0)
+    else if (begin_training(m, e) < 0)
         return fis_error_prefix(e, "warm-up");
-    if (!m->restored_copies)
+    if (!m->restored_anchor)
         fis_learner_round_begin(m->learner);
     return begin_plug_ins(m, e) < 0 ? -1 : new_head(m, e);
 }
@@ -171,7 +170,7 @@ uint32_t trainer_share_of_steps(const struct trainer_role *m, uint32_t labels)
     return (uint32_t)((uint64_t)m->o.steps_per_round * (labels < r ? labels : r) / r);
 }
 
-/* A training step that met a loss that is not finite leaves the copies as they were; the round
+/* A training step that met a loss that is not finite leaves the weights as they were; the round
  * goes on, and its gate refuses. */
 static int train(struct trainer_role *m, uint32_t upto, struct fis_error *e)
 {
@@ -193,7 +192,7 @@ static int train_part(struct trainer_role *m, struct fis_error *e)
     return rc < 0 ? rc : new_head_or_back(m, e);
 }
 
-/* The round's loss was not finite: there is nothing to judge, and the copies go back to where the
+/* The round's loss was not finite: there is nothing to judge, and the anchor goes back to where the
  * round began. */
 static void refuse_diverged(struct trainer_role *m)
 {
@@ -205,13 +204,13 @@ static void refuse_diverged(struct trainer_role *m)
     j->verdict = FIS_REJECT;
     j->reason = FIS_GATE_NOT_FINITE;
     j->looks = m->state.looks; /* not one more: nothing was looked at */
-    j->floor = j->difference = j->difference_se = NAN;
+    j->change = j->floor = j->difference = j->difference_se = NAN;
     fis_metrics_none(&j->pick);
     fis_metrics_none(&j->anchor);
     fis_metrics_none(&j->served);
     snprintf(j->text, sizeof j->text,
              "rejected: not_finite: the loss of this round's training was "
-             "not finite; the copies are as they were before the round");
+             "not finite; the weights are as they were before the round");
 }
 
 static int judge(struct trainer_role *m, struct fis_error *e)
@@ -224,7 +223,7 @@ static int judge(struct trainer_role *m, struct fis_error *e)
     return m->o.publication->judge(call(m), &m->judgement, m->published, e);
 }
 
-/* A head that fails the gate time and again leads nowhere: the copies start once more from what is
+/* A head that fails the gate time and again leads nowhere: the anchor starts once more from what is
  * served. */
 static void lose_patience(struct trainer_role *m)
 {

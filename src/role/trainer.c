@@ -18,18 +18,16 @@ static int make_parts(struct trainer_role *m, struct fis_error *e)
     if (fis_shape_init(&m->shape, d, o->hidden, o->n_hidden, k, e) < 0 ||
         fis_shape_set_margins(&m->shape, fis_encoder_margins(m->encoder), e) < 0)
         return -1;
-    if (!o->publication)
-        o->publication = publication_of(o->learner.copies);
     if (!o->refreshes)
         o->refreshes = FIS_DEFAULT_REFRESHES;
-    o->learner.copies = o->publication->copies;
+    o->learner.mixed = o->publication->mixed;
+    o->learner.guided = o->publication->halves;
+    o->learner.folds = o->publication->line ? FIS_MAX_FOLDS : o->publication->halves ? 2 : 1;
     o->gate.strict = o->publication->strict;
+    o->gate.line = o->publication->line;
     o->selector.d = d;
     o->selector.rounds_of_kept = trainer_counts_kept(m);
     o->learner.shape = m->shape;
-    /* Folds are of boosted copies; where there are none, `auto` has nothing to decide. */
-    int cross_fit = o->cross_fit < 0 && o->learner.copies != FIS_COPIES_BOOSTED ? 0 : o->cross_fit;
-    o->learner.folds = o->publication->whole ? 0 : decide(cross_fit, o->validation_rows) ? 2 : 1;
     o->directions.n_groups = o->n_groups;
     /* The preconditioner makes most of what has little curvature, and that is where noise is. */
     int scaled = o->precondition < 0 && o->privacy.noise > 0 ? 0 : o->precondition;
@@ -176,8 +174,8 @@ int trainer_role_start(struct trainer_role *m, struct trainer_time now, struct f
     if (m->n_groups < 2)
         return fis_fail(e, FIS_FATAL, "the validation set has %u group: fairness needs at least 2",
                         m->n_groups);
-    if (m->restored && !m->restored_copies)
-        trainer_note(m, "copies", "text=\"no checkpoint that fits: they start from the head\"");
+    if (m->restored && !m->restored_anchor)
+        trainer_note(m, "anchor", "text=\"no checkpoint that fits: it starts from the head\"");
     trainer_tick(m, now);
     m->phase = PHASE_WARM_UP;
     trainer_ask_for_job(m, TRAINER_JOB_WARM_UP, now);
@@ -356,10 +354,10 @@ static void note_validation(struct trainer_role *m)
                  fis_gate_val0(m->gate));
 }
 
-static void note_copies(struct trainer_role *m)
+static void note_anchor(struct trainer_role *m)
 {
     if (m->went_back)
-        trainer_note(m, "went_back", "verdicts=%u served=%llu text=\"the copies start from it\"",
+        trainer_note(m, "went_back", "verdicts=%u served=%llu text=\"training starts from it\"",
                      m->o.patience, (unsigned long long)m->state.served_version);
     m->went_back = false;
 }
@@ -381,7 +379,7 @@ int trainer_role_job_done(struct trainer_role *m, struct trainer_time now, struc
     if (first || kind == TRAINER_JOB_FINISH)
         trainer_send_version(m, now);
     note_validation(m);
-    note_copies(m);
+    note_anchor(m);
     if (first || kind == TRAINER_JOB_FINISH)
         begin_round(m);
     else if (kind == TRAINER_JOB_WARM_UP)

@@ -14,7 +14,7 @@
  * budget)
  *
  * A round: `labels_per_round` labels are asked for, best first, as the in-flight limit allows;
- * after each quarter of them the copies are trained on, the directions refreshed, the heap
+ * after each quarter of them the anchor is trained on, the directions refreshed, the heap
  * rescored, and a new head goes out. When the round's labels are bought (or nothing is left to ask
  * and to wait for, or the round's deadline passes with at least one label) the gate decides. For
  * `fis` labels count when they are kept, as Algorithm 1 has it (while fewer than r are kept); for
@@ -42,10 +42,10 @@
  *
  * Going on after a stop needs the ledger, the newest head and what is served, and nothing else. On
  * the ledger: the state; an entry for each record that is held, asked for or answered; and after
- * every job a checkpoint of the copies in training. A machine that was restored from them and is
+ * every job a checkpoint of the anchor in training. A machine that was restored from them and is
  * given the same input sends what the stopped one would have sent, and its models are the same to
  * the bit; only the head is sent once more, under a new version. Without a checkpoint that fits
- * (another shape, other initial rows) the copies start from the head's anchor, with a note.
+ * (another shape, other initial rows) training starts from the head's anchor, with a note.
  *
  * The pipeline's clock goes with the monotonic one while a machine runs, and from one machine to
  * the next by the wall clock, never back. Deadlines and windows are on it, so a wall clock that
@@ -72,27 +72,26 @@ struct trainer_role_options {
     const char *pipeline;
     const struct wire_schema *schema;
     uint32_t positive;
-    struct fis_selector_options selector; /* d is filled in from the encoder */
-    struct fis_learner_options learner;   /* shape and folds are filled in */
-    /* NULL: the daemon's for learner.copies; else that is filled in from it. */
-    const struct publication *publication;
+    struct fis_selector_options selector;  /* d is filled in from the encoder */
+    struct fis_learner_options learner;    /* shape, mixed and folds are filled in */
+    const struct publication *publication; /* never NULL */
     void *publication_state;
     uint32_t refreshes; /* a round's labels and steps come in so many parts; 0: the default */
     uint32_t hidden[FIS_MAX_LAYERS], n_hidden;
     struct fis_gate_options gate;
     struct fis_direction_options directions;          /* n_groups and precondition are filled in */
-    int cross_fit, precondition;                      /* 1 on, 0 off, -1 by the number of rows */
+    int precondition;                                 /* 1 on, 0 off, -1 by the number of rows */
     struct fis_privacy privacy;                       /* noise 0: off */
     double privacy_delta;                             /* of the epsilon that is reported */
     uint32_t warm_up_epochs, steps_per_round, rounds; /* rounds: 0 is unlimited */
     uint64_t window_records, window_ms, round_deadline_ms; /* ms: 0 is off */
-    int pool;                           /* a round scores the whole topic, in place of a window */
-    uint64_t label_deadline_ms;         /* of a request; 0: none */
-    int replace;                        /* what expires goes back to the budget */
-    uint32_t votes;                     /* people to ask for each label; 0 is 1 */
-    uint64_t daily_budget;              /* requests in a day; 0: no such limit */
-    uint32_t patience;                  /* bad verdicts in a row until the copies go back to what is
-                                           served; 0: never */
+    int pool;                   /* a round scores the whole topic, in place of a window */
+    uint64_t label_deadline_ms; /* of a request; 0: none */
+    int replace;                /* what expires goes back to the budget */
+    uint32_t votes;             /* people to ask for each label; 0 is 1 */
+    uint64_t daily_budget;      /* requests in a day; 0: no such limit */
+    uint32_t patience;          /* bad verdicts in a row until the anchor goes back to what is
+                                   served; 0: never */
     uint32_t validation_rows, n_groups; /* what trainer_role_validation will bring at first */
 };
 

@@ -32,7 +32,7 @@ struct trainer_role {
 
     enum trainer_phase phase;
     enum trainer_job job; /* 0: none */
-    bool restored, restored_copies;
+    bool restored, restored_anchor;
     struct wire_trainer_state state; /* what flush writes; some of it is filled in there */
     bool dirty;                      /* something has changed since the state was written */
     struct fis_error failed;         /* of a function that returns nothing; flush reports it */
@@ -53,7 +53,7 @@ struct trainer_role {
     double judged_val0; /* VAL_0 then: new validation rows may have come in since */
     float *published;   /* slab: what the gate gave out */
     bool rebased;       /* other validation rows are in force, and VAL_0 with them */
-    bool went_back;     /* patience ended: the copies are what is served */
+    bool went_back;     /* patience ended: the anchor is what is served */
     double cosine;
 
     struct {
@@ -127,8 +127,8 @@ static inline enum fis_request_state trainer_request_state(enum wire_ledger_stat
 }
 
 /* round_training.c */
-uint32_t trainer_check(struct trainer_role *m, uint32_t index); /* the check of a label */
-uint32_t trainer_round_progress(const struct trainer_role *m);  /* of labels_per_round */
+bool trainer_check(struct trainer_role *m, uint32_t index);    /* the check of a label */
+uint32_t trainer_round_progress(const struct trainer_role *m); /* of labels_per_round */
 /* The steps that this many of the round's labels stand for. */
 uint32_t trainer_share_of_steps(const struct trainer_role *m, uint32_t labels);
 void trainer_score_rows(struct trainer_role *m, const float *x, const struct fis_id *const *ids,
@@ -144,7 +144,7 @@ void trainer_note_privacy(struct trainer_role *m);
 /* version_publish.c */
 void trainer_send_head(struct trainer_role *m, struct trainer_time now);
 void trainer_send_version(struct trainer_role *m, struct trainer_time now);
-double trainer_floor(const struct trainer_role *m); /* of what was served before: VAL_0's */
+double trainer_floor(const struct trainer_role *m); /* of what was served before: by VAL_0 */
 /* A version that was there before is served: sent under a new number. */
 void trainer_send_again(struct trainer_role *m, const struct wire_model *version, bool back,
                         const char *text, struct trainer_time now);

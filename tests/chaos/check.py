@@ -286,8 +286,8 @@ def served(w):
         if not m.served:
             continue
         now = m.version
-        if m.accuracy is None or not m.accuracy >= m.val_0 - m.epsilon - 1e-9:
-            yield f"version {m.version}: accuracy {m.accuracy}, floor {m.val_0 - m.epsilon}"
+        if m.accuracy is None or not m.accuracy >= m.floor - 1e-9:
+            yield f"version {m.version}: accuracy {m.accuracy}, floor {m.floor}"
     if w.states and w.states[-1].served != now:
         yield f"the ledger says that {w.states[-1].served} is served, and it is {now}"
 

@@ -120,7 +120,7 @@ class Model(NamedTuple):
     served: bool
     accuracy: float
     val_0: float
-    epsilon: float
+    floor: float
     reason: str
     bought: int
     round: int
@@ -157,7 +157,7 @@ def model(body):
     weights = struct.unpack(f"<{len(floats) // 4}f", floats)
     return Model(
         f.get(2, 0), f.get(3, 0), bool(f.get(5, 0)), named(fields(f.get(11, b"")), 4).get("accuracy"),
-        values.get("val_0"), values.get("epsilon"), gate.get(2, b"").decode(), lineage.get(1, 0),
+        values.get("val_0"), values.get("floor"), gate.get(2, b"").decode(), lineage.get(1, 0),
         lineage.get(5, 0), lineage.get(3, 0), len(weights),
         sum((a + 1) * b for a, b in zip(width, width[1:])),
         all(abs(w) < 3.5e38 for w in weights))  # also false of NaN

@@ -41,7 +41,7 @@ def version(number, parent, served, accuracy=.8, bought=0, round_=0, weights=10,
             val_0=.8):
     network = proto((1, varint(4) + varint(2)), (2, struct.pack(f"<{weights}f", *[value] * weights)))
     gate = proto((2, b"fairer"), (5, proto((1, b"val_0"), (2, val_0))),
-                 (5, proto((1, b"epsilon"), (2, .005))))
+                 (5, proto((1, b"floor"), (2, .795))))
     body = proto((2, number), (3, parent), (5, served), (8, network), (10, gate),
                  (11, proto((4, proto((1, b"accuracy"), (2, accuracy))))),
                  (13, proto((1, bought), (5, round_))))

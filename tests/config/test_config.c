@@ -89,9 +89,8 @@ static void test_defaults(void **state)
     assert_int_equal(c.training.hidden.count, 1);
     assert_int_equal(c.training.hidden.items[0], 64);
     assert_true(c.training.weight_decay > .000499 && c.training.weight_decay < .000501);
-    assert_int_equal(c.training.copies, CONFIG_BOOSTED);
+    assert_int_equal(c.training.publication, CONFIG_LINE);
     assert_int_equal(c.gate.bootstrap, 200);
-    assert_int_equal(c.gate.cross_fit, CONFIG_AUTO);
     assert_int_equal(c.scorer.queue_bytes, 32 << 20);
     assert_int_equal(c.runtime.commit_interval, 200);
     assert_int_equal(c.runtime.shutdown_timeout, 20000);
@@ -117,7 +116,7 @@ static void test_given(void **state)
     assert_int_equal(c.selection.window_time, 7200000);
     assert_true(c.selection.seed == UINT64_MAX);
     assert_int_equal(c.selection.in_flight, 64);
-    assert_int_equal(c.training.copies, CONFIG_MIXED);
+    assert_int_equal(c.training.publication, CONFIG_MIXED);
     assert_int_equal(c.training.hidden.count, 0);
     assert_true(c.training.learning_rate > 999999 && c.training.learning_rate < 1000001);
     assert_int_equal(c.gate.warn_cell, 200);
@@ -331,9 +330,8 @@ static void test_choice_names(void **state)
     (void)state;
     assert_string_equal(config_choice("selection.algorithm", CONFIG_ENTROPY), "entropy");
     assert_string_equal(config_choice("fairness.metric", CONFIG_RISK_DISPARITY), "risk_disparity");
-    assert_string_equal(config_choice("training.copies", CONFIG_MIXED), "mixed");
+    assert_string_equal(config_choice("training.publication", CONFIG_MIXED), "mixed");
     assert_string_equal(config_choice("log.level", CONFIG_ERROR), "error");
-    assert_string_equal(config_choice("gate.cross_fit", CONFIG_OFF), "off");
     assert_null(config_choice("selection.algorithm", 6));
     assert_null(config_choice("selection.algorithm", -1));
     assert_null(config_choice("pipeline", 0));

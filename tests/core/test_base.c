@@ -151,7 +151,7 @@ enum { N = 200, D = 5 };
 static struct fis_learner *learner(float *x, uint32_t margins)
 {
     struct fis_rng rng;
-    struct fis_learner_options o = {.copies = FIS_COPIES_PLAIN,
+    struct fis_learner_options o = {.folds = 1,
                                     .learning_rate = .1f,
                                     .momentum = .9f,
                                     .weight_decay = 1e-3f,

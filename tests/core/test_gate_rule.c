@@ -16,6 +16,7 @@ struct planted {
     struct fis_gate_options o;
     struct fis_metrics pick, anchor, served;
     struct gate_figures f;
+    double change;
 };
 
 static struct fis_metrics metrics(double accuracy, double violation)
@@ -38,6 +39,8 @@ static void plant(struct planted *p, enum fis_metric metric, enum fis_gate_rule 
     p->o = options();
     p->o.metric = metric;
     p->o.rule = rule;
+    p->o.line = true;
+    p->change = 0;
     p->pick = metrics(.84, .05);
     p->anchor = metrics(.84, .10);
     p->served = metrics(.84, .10);
@@ -46,12 +49,13 @@ static void plant(struct planted *p, enum fis_metric metric, enum fis_gate_rule 
                                  .served = &p->served,
                                  .difference = .05,
                                  .difference_se = .01,
+                                 .gain_se = .002,
                                  .odds_estimable = {1, 1}};
 }
 
 static enum fis_verdict verdict(const struct planted *p, enum fis_gate_reason *reason)
 {
-    if (!gate_admissible(&p->o, &p->f, &p->pick, 0, 0)) {
+    if (!gate_admissible(&p->o, &p->f, &p->pick, false, p->change)) {
         *reason = FIS_GATE_BELOW_FLOOR;
         return FIS_REJECT;
     }
@@ -78,7 +82,7 @@ static void a_nan_in_any_metric_rejects(void **state)
         &p.anchor.equal_opportunity,
         &p.anchor.risk_disparity,
         &p.anchor.equalized_odds_max,
-        &p.f.val0,
+        &p.change,
         &p.served.accuracy,
         &p.served.balanced_accuracy,
         &p.served.equalized_odds,
@@ -128,75 +132,68 @@ static void the_rule_is_the_table(void **state)
     p.served.accuracy = .81; /* under the newest anchor - epsilon */
     assert_int_equal(verdict(&p, &reason), FIS_PUBLISH);
     assert_int_equal(reason, FIS_GATE_SERVED_AGED);
-    p.pick.accuracy = .81;
+    p.change = -.03;
     assert_int_equal(verdict(&p, &reason), FIS_REJECT);
     assert_int_equal(reason, FIS_GATE_BELOW_FLOOR);
+    plant(&p, FIS_EQUALIZED_ODDS, FIS_GATE_RULE_FAIRER);
+    p.pick.accuracy = .8155; /* within epsilon and two standard errors of what is served */
+    assert_int_equal(verdict(&p, &reason), FIS_REJECT);
+    p.pick.accuracy = .8165;
+    assert_int_equal(verdict(&p, &reason), FIS_PUBLISH);
+    p.f.difference = -.005; /* not fairer, but not less fair by a standard error either */
+    assert_int_equal(verdict(&p, &reason), FIS_REJECT);
+    assert_int_equal(reason, FIS_GATE_NOT_FAIRER);
+    p.f.gain = .003;
+    assert_int_equal(verdict(&p, &reason), FIS_PUBLISH);
+    assert_int_equal(reason, FIS_GATE_MORE_ACCURATE);
+    p.f.gain = .0019;
+    assert_int_equal(verdict(&p, &reason), FIS_REJECT);
+    p.f.gain = .003;
+    p.f.difference = -.0101;
+    assert_int_equal(verdict(&p, &reason), FIS_REJECT);
     plant(&p, FIS_EQUALIZED_ODDS, FIS_GATE_RULE_FAIRER);
     p.f.difference = p.f.difference_se = 0; /* exactly alike is not fairer */
     assert_int_equal(verdict(&p, &reason), FIS_REJECT);
 }
 
-static void the_floor_follows_the_anchor(void **state)
+static void without_a_line_the_floor_is_val0(void **state)
 {
     (void)state;
     struct planted p;
     plant(&p, FIS_EQUALIZED_ODDS, FIS_GATE_RULE_FAIRER);
-    p.f.val0 = .80;
-    assert_float_equal(gate_floor(&p.o, &p.f, 0, .01), .82, 1e-9);
-    assert_float_equal(gate_floor(&p.o, &p.f, 1, .01), .78, 1e-9);
-    p.f.val0 = .90;
-    assert_float_equal(gate_floor(&p.o, &p.f, 0, .01), .88, 1e-9);
-    p.o.floor_errors = 2; /* a point must have them to spare; the anchor itself need not */
-    assert_float_equal(gate_floor(&p.o, &p.f, 0, .01), .90, 1e-9);
-    assert_float_equal(gate_floor(&p.o, &p.f, 1, .01), .88, 1e-9);
-    assert_true(isnan(gate_floor(&p.o, &p.f, 0, NAN)));
-    p.o.floor_errors = 0;
+    p.f.val0 = .86 + 1e-9;
+    assert_true(gate_admissible(&p.o, &p.f, &p.pick, true, NAN)); /* VAL_0 is nothing to a line */
+    p.o.line = false;
+    assert_false(gate_admissible(&p.o, &p.f, &p.pick, true, 0));
+    p.f.val0 = .86 - 1e-9;
+    assert_true(gate_admissible(&p.o, &p.f, &p.pick, true, NAN));
+    p.f.val0 = NAN;
+    assert_false(gate_admissible(&p.o, &p.f, &p.pick, true, 0));
     p.o.epsilon = 0;
-    p.pick.accuracy = .90;
-    assert_int_equal(gate_admissible(&p.o, &p.f, &p.pick, 0, 0), 1);
+    p.f.val0 = p.pick.accuracy;
+    assert_true(gate_admissible(&p.o, &p.f, &p.pick, true, 0));
     p.f.strict = 1; /* Algorithm 1: VAL_t > VAL_0 - epsilon */
-    assert_int_equal(gate_admissible(&p.o, &p.f, &p.pick, 0, 0), 0);
+    assert_false(gate_admissible(&p.o, &p.f, &p.pick, true, 0));
 }
 
-static void accuracy_differences_have_a_standard_error(void **state)
+static void a_point_may_change_accuracy_by_epsilon(void **state)
 {
     (void)state;
-    assert_float_equal(gate_accuracy_se(0, 0, 100), 0, 1e-12);
-    /* 30 of 100 rows differ, 20 one way and 10 the other: variance (.3 - .1^2) / 100. */
-    assert_float_equal(gate_accuracy_se(20, 10, 100), sqrt(.29 / 100), 1e-12);
-    assert_float_equal(gate_accuracy_se(10, 20, 100), sqrt(.29 / 100), 1e-12);
-}
-
-static void the_floor_is_one_function(void **state)
-{
-    (void)state;
-    struct fis_gate_options o = options();
-    o.floor_errors = 2;
-    assert_float_equal(fis_gate_floor(&o, .8, .9, .01), .9, 1e-12);
-    assert_float_equal(fis_gate_floor(&o, .9, .8, 0), .88, 1e-12);
-    assert_float_equal(fis_gate_floor(&o, .8, -INFINITY, 0), .78, 1e-12);
-    assert_float_equal(fis_gate_floor(&o, -INFINITY, .7, 0), .68, 1e-12);
-    assert_true(isnan(fis_gate_floor(&o, NAN, .9, 0)));
-    assert_true(isnan(fis_gate_floor(&o, .9, NAN, 0)));
-    assert_true(isnan(fis_gate_floor(&o, .9, .9, NAN)));
-    /* It is what the gate holds its points to. */
-    struct fis_metrics anchor = metrics(.9, .1), point = metrics(.9, .05);
-    struct gate_figures f = {.val0 = .8, .anchor = &anchor};
-    assert_true(gate_admissible(&o, &f, &point, 0, .01));
-    assert_false(gate_admissible(&o, &f, &point, 0, .0101));
-    point.accuracy = .78;
-    assert_true(gate_admissible(&o, &f, &point, 1, .5));
+    struct planted p;
+    plant(&p, FIS_EQUALIZED_ODDS, FIS_GATE_RULE_FAIRER);
+    assert_true(gate_admissible(&p.o, &p.f, &p.pick, false, -.02));
+    assert_false(gate_admissible(&p.o, &p.f, &p.pick, false, -.0201));
+    assert_false(gate_admissible(&p.o, &p.f, &p.pick, false, NAN));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_nan_in_any_metric_rejects),
-        cmocka_unit_test(accuracy_differences_have_a_standard_error),
         cmocka_unit_test(odds_do_not_count_where_rows_cannot_tell),
         cmocka_unit_test(the_rule_is_the_table),
-        cmocka_unit_test(the_floor_is_one_function),
-        cmocka_unit_test(the_floor_follows_the_anchor),
+        cmocka_unit_test(without_a_line_the_floor_is_val0),
+        cmocka_unit_test(a_point_may_change_accuracy_by_epsilon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

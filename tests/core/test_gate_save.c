@@ -34,12 +34,10 @@ static struct fis_shape shape(void)
 static struct fis_learner *trainer(uint32_t folds)
 {
     struct fis_learner_options o = {.shape = shape(),
-                                    .copies = FIS_COPIES_BOOSTED,
                                     .folds = folds,
                                     .learning_rate = .05f,
                                     .momentum = .9f,
                                     .batch = 64,
-                                    .boost = .5f,
                                     .kept_min = 16,
                                     .average_every = 6,
                                     .seed = 5};
@@ -50,17 +48,17 @@ static struct fis_learner *trainer(uint32_t folds)
         assert_int_equal(fis_learner_add_initial(t, initial.x[i], initial.y[i], &e), 0);
     assert_int_equal(fis_learner_set_validation(t, &rows, 2, &e), 0);
     assert_int_equal(fis_learner_warm_up(t, 100, &e), 0);
-    fis_learner_fork(t);
     return t;
 }
 
 /* Little is asked of a new version, so that there are some of each verdict. */
-static struct fis_gate *gate(void)
+static struct fis_gate *gate(bool line)
 {
     struct fis_shape s = shape();
     struct fis_gate_options o = {.metric = FIS_DEMOGRAPHIC_PARITY,
                                  .positive = 1,
                                  .epsilon = .02,
+                                 .line = line,
                                  .min_rows = 500,
                                  .min_cell = 30,
                                  .warn_cell = 100,
@@ -148,15 +146,15 @@ static void judgements_go_on_to_the_bit(void **state)
 {
     (void)state;
     uint32_t published = 0, rejected = 0;
-    for (uint32_t folds = 1; folds <= 2; folds++) {
+    for (uint32_t folds = 1; folds <= 3; folds += 2) {
         struct fis_learner *t = trainer(folds);
-        struct fis_gate *g = gate(), *twin = NULL;
+        struct fis_gate *g = gate(true), *twin = NULL;
         struct judged_round a, b;
         assert_int_equal(fis_gate_first(g, t, &a.j, a.params, &e), 0);
         for (uint32_t round = 0; round < ROUNDS; round++) {
             struct blob saved = save(g);
             fis_gate_free(twin);
-            twin = gate();
+            twin = gate(true);
             assert_int_equal(fis_gate_load(twin, saved.bytes, saved.size, &e), 0);
             assert_null(fis_gate_picked(twin));
             free(saved.bytes);
@@ -180,8 +178,8 @@ static void judgements_go_on_to_the_bit(void **state)
 static void what_is_held_is_served_on(void **state)
 {
     (void)state;
-    struct fis_learner *t = trainer(2);
-    struct fis_gate *g = gate(), *held = gate();
+    struct fis_learner *t = trainer(3);
+    struct fis_gate *g = gate(true), *held = gate(true);
     struct judged_round a, b;
     uint32_t pinned = 0, looks = 24; /* where they stand in the bytes */
     assert_int_equal(fis_gate_first(g, t, &a.j, a.params, &e), 0);
@@ -222,14 +220,14 @@ static void a_rejected_pick_can_be_had(void **state)
 {
     (void)state;
     struct fis_learner *t = trainer(1);
-    struct fis_gate *g = gate();
+    struct fis_gate *g = gate(false);
     struct judged_round a;
     size_t bytes = fis_shape_params(fis_learner_shape(t)) * sizeof(float);
     assert_null(fis_gate_picked(g));
     assert_int_equal(fis_gate_first(g, t, &a.j, a.params, &e), 0);
     assert_memory_equal(fis_gate_picked(g), fis_learner_anchor(t), bytes);
     train_round(t, 0);
-    fis_gate_rebase(g, 2); /* no point can reach that */
+    fis_gate_rebase(g, 2); /* nothing can reach that */
     judge(g, t, &a);
     assert_int_equal(a.j.reason, FIS_GATE_BELOW_FLOOR);
     assert_memory_equal(a.picked, fis_learner_end_anchor(t), bytes);
@@ -256,7 +254,7 @@ static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
     struct fis_learner *t = trainer(1);
-    struct fis_gate *g = gate(), *fresh = gate();
+    struct fis_gate *g = gate(true), *fresh = gate(true);
     struct judged_round a;
     assert_int_equal(fis_gate_first(g, t, &a.j, a.params, &e), 0);
     struct blob b = save(g), none = save(fresh);

@@ -8,16 +8,15 @@
 
 static struct synthetic initial, bought, validation;
 
-static struct fis_learner_options options(enum fis_copies copies, uint32_t folds)
+static struct fis_learner_options options(bool mixed, uint32_t folds)
 {
     struct fis_learner_options o = {
-        .copies = copies,
+        .mixed = mixed,
         .folds = folds,
         .learning_rate = .05f,
         .momentum = .9f,
         .weight_decay = 5e-4f,
         .batch = 32,
-        .boost = .5f,
         .mix = .25f,
         .kept_min = 16,
         .average_every = 6,
@@ -79,7 +78,7 @@ static void warm_up_is_resumable_and_learns(void **state)
 {
     (void)state;
     struct fis_error e;
-    struct fis_learner_options o = options(FIS_COPIES_PLAIN, 0);
+    struct fis_learner_options o = options(false, 1);
     struct fis_learner *a = trainer(&o), *b = trainer(&o);
     assert_int_equal(fis_learner_epoch_steps(a), 10);
     assert_int_equal(fis_learner_warm_up(a, 1, &e), 0);
@@ -100,7 +99,7 @@ static void steps_are_nesterov_with_weight_decay(void **state)
     (void)state;
     enum { P = SYN_D * 2 + 2, STEPS = 5 };
     struct fis_error e;
-    struct fis_learner_options o = options(FIS_COPIES_PLAIN, 0);
+    struct fis_learner_options o = options(false, 1);
     o.batch = 300;
     assert_int_equal(fis_shape_init(&o.shape, SYN_D, NULL, 0, 2, &e), 0);
     struct fis_learner *t = trainer(&o);
@@ -134,34 +133,34 @@ static void steps_are_nesterov_with_weight_decay(void **state)
     fis_learner_free(t);
 }
 
-static void copies_are_equal_until_something_is_kept(void **state)
+/* With `mixed` what is kept has its share of the batches, and what is not is not learnt from. */
+static void kept_rows_count_only_when_mixed(void **state)
 {
     (void)state;
     struct fis_error e;
     struct fis_direction_options d = directions(1);
-    struct fis_learner_options o = options(FIS_COPIES_BOOSTED, 2);
-    struct fis_learner *t = trainer(&o);
-    assert_int_equal(fis_learner_warm_up(t, 100, &e), 0);
-    fis_learner_fork(t);
-    fis_learner_round_begin(t);
-    assert_int_equal(fis_learner_train(t, 30, &e), 0);
-    for (uint32_t h = 0; h < 2; h++)
-        assert_same(fis_learner_end_anchor(t), fis_learner_end_boosted(t, h), &o);
-    assert_int_equal(fis_learner_refresh(t, &d, NULL, &e), 0);
-    buy(t, 200);
-    assert_true(fis_learner_counts(t).kept >= 32);
-    assert_int_equal(fis_learner_train(t, 30, &e), 0);
-    size_t bytes = fis_shape_params(&o.shape) * sizeof(float);
-    for (uint32_t h = 0; h < 2; h++)
-        assert_memory_not_equal(fis_learner_end_anchor(t), fis_learner_end_boosted(t, h), bytes);
-    fis_learner_free(t);
+    for (int mixed = 0; mixed < 2; mixed++) {
+        struct fis_learner_options o = options(mixed, 1);
+        o.mix = 0;
+        struct fis_learner *t = trainer(&o), *twin = trainer(&o);
+        size_t bytes = fis_shape_params(&o.shape) * sizeof(float);
+        assert_int_equal(fis_learner_refresh(t, &d, NULL, &e), 0);
+        buy(t, 200);
+        assert_true(fis_learner_counts(t).kept >= 32);
+        assert_int_equal(fis_learner_train(t, 30, &e), 0);
+        assert_int_equal(fis_learner_train(twin, 30, &e), 0);
+        /* A share of 0 of the kept ones: as if nothing had been bought. */
+        assert_int_equal(!memcmp(fis_learner_anchor(t), fis_learner_anchor(twin), bytes), mixed);
+        fis_learner_free(t);
+        fis_learner_free(twin);
+    }
 }
 
 static void averages_are_of_every_sixth_iterate(void **state)
 {
     (void)state;
     struct fis_error e;
-    struct fis_learner_options o = options(FIS_COPIES_PLAIN, 0);
+    struct fis_learner_options o = options(false, 1);
     struct fis_learner *t = trainer(&o), *walk = trainer(&o);
     size_t n = fis_shape_params(&o.shape);
     double mean[64] = {0};
@@ -186,7 +185,7 @@ static void check_agrees_with_the_naive_influence(void **state)
     (void)state;
     struct fis_error e;
     struct fis_direction_options d = directions(0);
-    struct fis_learner_options o = options(FIS_COPIES_BOOSTED, 1);
+    struct fis_learner_options o = options(false, 1);
     struct fis_learner *t = trainer(&o);
     uint32_t kept = 0, index;
     assert_int_equal(fis_learner_warm_up(t, 100, &e), 0);
@@ -196,7 +195,7 @@ static void check_agrees_with_the_naive_influence(void **state)
         float a = 0, f = 0;
         uint32_t y = bought.y[i];
         assert_int_equal(fis_learner_add_bought(t, bought.x[i], y, &index, &e), 0);
-        uint32_t folds = fis_learner_check(t, index, &a, &f);
+        bool keeps = fis_learner_check(t, index, &a, &f);
         assert_int_equal(fis_influence_naive(&o.shape, fis_learner_anchor(t), bought.x[i],
                                              fis_learner_direction(t, FIS_DIRECTION_ACCURACY),
                                              fis_learner_direction(t, FIS_DIRECTION_FAIRNESS), acc,
@@ -204,9 +203,9 @@ static void check_agrees_with_the_naive_influence(void **state)
                          0);
         assert_true(fabs((double)a - acc[y]) <= 1e-5 + 1e-4 * fabs(acc[y]));
         assert_true(fabs((double)f - fair[y]) <= 1e-5 + 1e-4 * fabs(fair[y]));
-        assert_int_equal(folds, a <= 0 && f <= 0);
-        assert_int_equal(fis_learner_is_kept(t, index), folds);
-        kept += folds;
+        assert_int_equal(keeps, a <= 0 && f <= 0);
+        assert_int_equal(fis_learner_is_kept(t, index), keeps);
+        kept += keeps;
     }
     assert_true(kept > 5 && kept < 95);
     assert_int_equal(fis_learner_counts(t).kept, kept);
@@ -217,24 +216,25 @@ static void check_agrees_with_the_naive_influence(void **state)
     fis_learner_free(t);
 }
 
-static void halves_are_stratified(void **state)
+static void folds_are_stratified(void **state)
 {
     (void)state;
-    struct fis_learner_options o = options(FIS_COPIES_BOOSTED, 2);
-    struct fis_learner *t = trainer(&o);
-    const uint8_t *fold = fis_learner_fold_of(t);
-    int by[2][4] = {{0}};
-    for (uint32_t i = 0; i < validation.n; i++)
-        by[fold[i]][validation.group[i] * 2 + validation.y[i]]++;
-    int a = 0, b = 0;
-    for (int c = 0; c < 4; c++) {
-        a += by[0][c];
-        b += by[1][c];
-        assert_in_range(by[0][c] - by[1][c] + 1, 0, 2);
+    for (uint32_t folds = 1; folds <= FIS_MAX_FOLDS; folds++) {
+        struct fis_learner_options o = options(false, folds);
+        struct fis_learner *t = trainer(&o);
+        int by[FIS_MAX_FOLDS][4] = {{0}}, all[FIS_MAX_FOLDS] = {0};
+        for (uint32_t i = 0; i < validation.n; i++) {
+            assert_true(fis_learner_fold_of(t)[i] < folds);
+            by[fis_learner_fold_of(t)[i]][validation.group[i] * 2 + validation.y[i]]++;
+            all[fis_learner_fold_of(t)[i]]++;
+        }
+        for (uint32_t h = 1; h < folds; h++) {
+            for (int c = 0; c < 4; c++)
+                assert_in_range(by[0][c] - by[h][c] + 1, 0, 2);
+            assert_in_range(all[0] - all[h] + 1, 0, 2);
+        }
+        fis_learner_free(t);
     }
-    assert_int_equal(a + b, (int)validation.n);
-    assert_in_range(a - b + 1, 0, 2);
-    fis_learner_free(t);
 }
 
 static void roll_back_is_exact(void **state)
@@ -243,7 +243,7 @@ static void roll_back_is_exact(void **state)
     struct fis_error e;
     float before[64];
     struct fis_direction_options d = directions(0);
-    struct fis_learner_options o = options(FIS_COPIES_MIXED, 0);
+    struct fis_learner_options o = options(true, 1);
     struct fis_learner *t = trainer(&o);
     assert_int_equal(fis_learner_warm_up(t, 50, &e), 0);
     assert_int_equal(fis_learner_refresh(t, &d, NULL, &e), 0);
@@ -265,7 +265,7 @@ static void divergence_leaves_weights_as_they_were(void **state)
     (void)state;
     struct fis_error e;
     float before[64];
-    struct fis_learner_options o = options(FIS_COPIES_BOOSTED, 2);
+    struct fis_learner_options o = options(false, 2);
     o.learning_rate = 1e6f;
     o.weight_decay = .5f;
     struct fis_learner *t = trainer(&o);
@@ -288,10 +288,9 @@ static void an_absurd_row_spoils_one_round_only(void **state)
     float before[64];
     const float absurd[SYN_D] = {3e38f, 3e38f, 3e38f};
     struct fis_direction_options d = directions(0);
-    struct fis_learner_options o = options(FIS_COPIES_BOOSTED, 2);
+    struct fis_learner_options o = options(false, 2);
     struct fis_learner *t = trainer(&o);
     assert_int_equal(fis_learner_warm_up(t, 100, &e), 0);
-    fis_learner_fork(t);
     assert_int_equal(fis_learner_refresh(t, &d, NULL, &e), 0);
     buy(t, 50);
     assert_int_equal(fis_learner_add_bought(t, absurd, 0, &index, &e), 0);
@@ -314,7 +313,7 @@ static void bad_rows_and_options_are_refused(void **state)
     struct fis_error e;
     uint32_t index;
     const float bad[SYN_D] = {0, NAN, 0}, fine[SYN_D] = {0, 0, 0};
-    struct fis_learner_options o = options(FIS_COPIES_BOOSTED, 2), broken;
+    struct fis_learner_options o = options(false, 2), broken;
     struct fis_learner *t = trainer(&o);
     assert_int_equal(fis_learner_add_initial(t, bad, 0, &e), -FIS_INPUT);
     assert_int_equal(fis_learner_add_bought(t, bad, 0, &index, &e), -FIS_INPUT);
@@ -327,7 +326,11 @@ static void bad_rows_and_options_are_refused(void **state)
     assert_int_equal(fis_learner_set_validation(t, &rows, 2, &e), -FIS_INPUT);
     fis_learner_free(t);
     broken = o;
+    broken.folds = FIS_MAX_FOLDS + 1;
+    assert_null(fis_learner_new(&broken, &e));
+    broken = o;
     broken.folds = 3;
+    broken.guided = true;
     assert_null(fis_learner_new(&broken, &e));
     broken = o;
     broken.learning_rate = NAN;
@@ -348,7 +351,7 @@ static void a_failed_refresh_keeps_the_head(void **state)
     struct fis_error e;
     double cosine = 0;
     struct fis_direction_options d = directions(1);
-    struct fis_learner_options o = options(FIS_COPIES_BOOSTED, 2);
+    struct fis_learner_options o = options(false, 2);
     struct fis_learner *t = trainer(&o);
     assert_int_equal(fis_learner_warm_up(t, 50, &e), 0);
     assert_null(fis_learner_panel(t));
@@ -369,7 +372,7 @@ static int everything(uint64_t allow)
     struct fis_error e;
     struct fis_rows rows = synthetic_rows(&validation);
     struct fis_direction_options d = directions(1);
-    struct fis_learner_options o = options(FIS_COPIES_BOOSTED, 2);
+    struct fis_learner_options o = options(false, 2);
     uint32_t index;
     fis_mem_refuse_after(allow);
     struct fis_learner *t = fis_learner_new(&o, &e);
@@ -405,10 +408,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(warm_up_is_resumable_and_learns),
         cmocka_unit_test(steps_are_nesterov_with_weight_decay),
-        cmocka_unit_test(copies_are_equal_until_something_is_kept),
+        cmocka_unit_test(kept_rows_count_only_when_mixed),
         cmocka_unit_test(averages_are_of_every_sixth_iterate),
         cmocka_unit_test(check_agrees_with_the_naive_influence),
-        cmocka_unit_test(halves_are_stratified),
+        cmocka_unit_test(folds_are_stratified),
         cmocka_unit_test(roll_back_is_exact),
         cmocka_unit_test(divergence_leaves_weights_as_they_were),
         cmocka_unit_test(an_absurd_row_spoils_one_round_only),

@@ -27,26 +27,27 @@ static int set_up(void **state)
 }
 
 struct kind {
-    enum fis_copies copies;
-    uint32_t folds, average_every;
+    bool mixed;
+    uint32_t folds;
+    bool guided;
+    uint32_t average_every;
 };
 static const struct kind kinds[] = {
-    {FIS_COPIES_BOOSTED, 1, 6}, {FIS_COPIES_BOOSTED, 2, 6}, {FIS_COPIES_BOOSTED, 2, 0},
-    {FIS_COPIES_PLAIN, 0, 6},   {FIS_COPIES_PLAIN, 1, 6},   {FIS_COPIES_MIXED, 0, 0},
-    {FIS_COPIES_MIXED, 1, 6},
+    {false, 1, false, 6}, {false, 3, false, 6}, {false, 3, false, 0},
+    {true, 1, false, 0},  {true, 2, true, 6},
 };
 #define KINDS (sizeof kinds / sizeof *kinds)
 
 static struct fis_learner_options options(const struct kind *k)
 {
     struct fis_learner_options o = {
-        .copies = k->copies,
+        .mixed = k->mixed,
         .folds = k->folds,
+        .guided = k->guided,
         .learning_rate = .05f,
         .momentum = .9f,
         .weight_decay = 5e-4f,
         .batch = 32,
-        .boost = .5f,
         .mix = .25f,
         .kept_min = 4,
         .average_every = k->average_every,
@@ -92,7 +93,6 @@ static struct fis_learner *warm(const struct kind *k)
 {
     struct fis_learner *t = trainer(k);
     assert_int_equal(fis_learner_warm_up(t, 23, &e), 0); /* in the middle of an epoch */
-    fis_learner_fork(t);
     fis_learner_round_begin(t);
     new_head(t);
     return t;
@@ -140,11 +140,8 @@ static void assert_twins(const struct fis_learner *a, const struct fis_learner *
     assert_int_equal(x.size, y.size);
     assert_memory_equal(x.bytes, y.bytes, x.size);
     assert_memory_equal(fis_learner_end_anchor(a), fis_learner_end_anchor(b), slab);
-    for (uint32_t h = 0; h < 2; h++) {
-        assert_memory_equal(fis_learner_end_boosted(a, h), fis_learner_end_boosted(b, h), slab);
-        assert_memory_equal(fis_learner_direction(a, (int)h), fis_learner_direction(b, (int)h),
-                            slab);
-    }
+    for (int i = 0; i < FIS_DIRECTIONS; i++)
+        assert_memory_equal(fis_learner_direction(a, i), fis_learner_direction(b, i), slab);
     assert_int_equal(n.bought, m.bought);
     assert_int_equal(n.kept, m.kept);
     assert_int_equal(n.excluded, m.excluded);
@@ -189,8 +186,7 @@ static void it_goes_on_to_the_bit(void **state)
             }
             assert_twins(a, twin);
         }
-        if (k->copies != FIS_COPIES_PLAIN)
-            assert_true(fis_learner_counts(a).kept > 0);
+        assert_true(fis_learner_counts(a).kept > 0);
         free(b.bytes);
         fis_learner_free(a);
         fis_learner_free(twin);
@@ -227,7 +223,7 @@ static void excluded_rows_stay_excluded(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < KINDS; i++) {
-        if (kinds[i].copies == FIS_COPIES_MIXED)
+        if (kinds[i].mixed)
             continue; /* learns from kept rows alone, which an absurd one need not be */
         for (uint32_t jobs = 0; jobs < 4; jobs++) {
             float good = bought.x[LABELS + 3][0], other = bought.x[2 * LABELS + 5][0];
@@ -307,8 +303,8 @@ static void what_does_not_fit_is_refused(void **state)
     for (uint32_t i = 0; i < KINDS; i++) {
         struct fis_learner *other = trainer(&kinds[i]);
         add_bought(other, 0, LABELS, 0);
-        if (kinds[i].copies != kinds[1].copies || kinds[i].folds != kinds[1].folds)
-            refuse(other, b.bytes, b.size, "copies of kind");
+        if (kinds[i].mixed != kinds[1].mixed)
+            refuse(other, b.bytes, b.size, "another publication");
         fis_learner_free(other);
     }
     struct fis_learner_options o = options(&kinds[1]);

@@ -275,12 +275,11 @@ static void selectors(void **state)
 static struct fis_learner *make_trainer(uint32_t folds, struct fis_error *e)
 {
     struct fis_learner_options o = {.shape = shape(),
-                                    .copies = FIS_COPIES_BOOSTED,
                                     .folds = folds,
+                                    .guided = folds == 2,
                                     .learning_rate = .05f,
                                     .momentum = .9f,
                                     .batch = 32,
-                                    .boost = .5f,
                                     .kept_min = 4,
                                     .average_every = 2,
                                     .split_by_place = 1,
@@ -352,7 +351,7 @@ static int train(void *arg, struct fis_error *e)
 static void trainers(void **state)
 {
     (void)state;
-    for (uint32_t folds = 1; folds <= 2; folds++)
+    for (uint32_t folds = 2; folds <= 3; folds++)
         assert_true(oom_run(train, &folds) > 40);
 }
 
@@ -413,6 +412,7 @@ static int judge(void *arg, struct fis_error *e)
     struct fis_gate_options o = {.metric = FIS_DEMOGRAPHIC_PARITY,
                                  .positive = 1,
                                  .epsilon = .02,
+                                 .line = true,
                                  .min_rows = 500,
                                  .min_cell = 30,
                                  .rule = FIS_GATE_RULE_FAIRER,
@@ -448,7 +448,7 @@ static void gates(void **state)
 {
     (void)state;
     struct fis_error e;
-    for (uint32_t folds = 1; folds <= 2; folds++) {
+    for (uint32_t folds = 2; folds <= 3; folds++) {
         struct fis_learner *t = make_trainer(folds, &e);
         assert_non_null(t);
         assert_int_equal(add_rows(t, &e), 0);

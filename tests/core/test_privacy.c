@@ -234,12 +234,11 @@ static struct synthetic initial, validation;
 
 static struct fis_learner *trainer(uint32_t folds, int by_place)
 {
-    struct fis_learner_options o = {.copies = FIS_COPIES_BOOSTED,
-                                    .folds = folds,
+    struct fis_learner_options o = {.folds = folds,
+                                    .guided = folds == 2,
                                     .learning_rate = .05f,
                                     .momentum = .9f,
                                     .batch = 32,
-                                    .boost = .5f,
                                     .split_by_place = by_place,
                                     .kept_min = 16,
                                     .average_every = 6,
@@ -289,7 +288,7 @@ static int make_sets(void **state)
 static void a_refresh_is_charged_and_follows_from_the_key(void **state)
 {
     (void)state;
-    for (uint32_t folds = 1; folds <= 2; folds++) {
+    for (uint32_t folds = 2; folds <= 3; folds++) {
         struct fis_privacy p = {.noise = 4, .clip = 1, .key = {1}}, other = p;
         struct fis_learner *a = trainer(folds, 1), *b = trainer(folds, 1);
         other.key[0] = 2;
@@ -354,12 +353,12 @@ static void another_example_never_gets_the_same_noise(void **state)
     (void)state;
     struct fis_privacy p = {.noise = 50, .clip = 1, .key = {1}};
     struct fis_direction_options o = options(&p, 0);
-    struct fis_learner *a = trainer(1, 1);
+    struct fis_learner *a = trainer(3, 1);
     assert_int_equal(fis_learner_refresh(a, &o, NULL, NULL), 0);
     struct fis_privacy_account spent = fis_learner_privacy(a);
     uint32_t kept = validation.group[5];
     validation.group[5] = !kept;
-    struct fis_learner *b = trainer(1, 1);
+    struct fis_learner *b = trainer(3, 1);
     validation.group[5] = kept;
     fis_learner_set_privacy(b, &spent);
     assert_int_equal(fis_learner_refresh(b, &o, NULL, NULL), 0);

@@ -45,18 +45,17 @@ static void add_rows(struct fis_learner *t)
 
 static void make_parts(struct fuzz_learner *l)
 {
-    struct fis_learner_options o = {.copies = FIS_COPIES_BOOSTED,
-                                    .folds = 2,
+    struct fis_learner_options o = {.folds = FIS_MAX_FOLDS,
                                     .learning_rate = .05f,
                                     .momentum = .9f,
                                     .batch = 4,
-                                    .boost = .5f,
                                     .kept_min = 1,
                                     .average_every = 2,
                                     .seed = 7};
     struct fis_gate_options g = {.metric = FIS_EQUALIZED_ODDS,
                                  .positive = 1,
                                  .epsilon = .005,
+                                 .line = true,
                                  .min_rows = 10,
                                  .min_cell = 1,
                                  .rule = FIS_GATE_RULE_FAIRER,
@@ -79,7 +78,6 @@ void fuzz_learner_make(struct fuzz_learner *l)
     make_parts(l);
     add_rows(l->trainer);
     must(fis_learner_warm_up(l->trainer, 4, &e), &e);
-    fis_learner_fork(l->trainer);
     must(fis_gate_first(l->gate, l->trainer, &j, l->params, &e), &e);
     fis_learner_round_begin(l->trainer);
     must(fis_learner_refresh(l->trainer, &l->directions, NULL, &e), &e);

@@ -33,13 +33,13 @@ static const struct seed seeds[] = {
      "labels: {deadline: 2h, replace: true, votes: 3}\ngate: {patience: 2}\n"},
     {"training", HEAD COLUMNS FILES KAFKA "training: {hidden: [8, 4], learning_rate: 0.01, "
                                           "momentum: .9, weight_decay: 1e-4, batch: 32,\n"
-                                          "  warm_up_epochs: 2, steps_per_round: 10, copies: "
-                                          "mixed, mix: 0.5, boost: 2, average_every: 5}\n"},
+                                          "  warm_up_epochs: 2, steps_per_round: 10, publication: "
+                                          "mixed, mix: 0.5, average_every: 5}\n"},
     {"privacy", HEAD COLUMNS FILES
      "kafka: {bootstrap.servers: b, sasl.password: \"file:/etc/hostname\", client.id: "
      "credential:x}\n"
      "privacy: {noise: 1.5, clip: 1, delta: 1e-5, key: \"0123456789abcdef0123456789abcdef\"}\n"},
-    {"gate", HEAD COLUMNS FILES KAFKA "gate: {epsilon: 0.01, min_rows: 500, cross_fit: auto, "
+    {"gate", HEAD COLUMNS FILES KAFKA "gate: {epsilon: 0.01, min_rows: 500, "
                                       "precondition: \"off\", replace: always}\n"
                                       "fairness: {metric: equalized_odds}\npositive: \"yes\"\n"},
     {"topics", HEAD COLUMNS FILES KAFKA

@@ -95,11 +95,11 @@ static struct lab_variant made(const struct data *d, const char *settings)
 static void test_settings(void **state)
 {
     const struct data *d = *state;
-    struct lab_variant v = made(d, "epsilon=0.01  delay=2 budget=0.5 boost=0.25 one-pass=1");
+    struct lab_variant v = made(d, "epsilon=0.01  delay=2 budget=0.5 mix=0.25 one-pass=1");
     assert_float_equal(v.options.epsilon, .01, 1e-12);
     assert_int_equal(v.options.delay, 2);
     assert_int_equal(v.options.protocol.labels_per_round, 20);
-    assert_float_equal(v.options.boost, .25, 1e-7);
+    assert_float_equal(v.options.mix, .25, 1e-7);
     assert_int_equal(v.options.one_pass, 1);
     assert_null(lab_variant_hooks(&v));
     v = made(d, "");

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "fis/loss.h"
+#include "core/line.h"
 #include "fis/mem.h"
 #include "lab/batch.h"
 #include "lab/run.h"
@@ -23,152 +23,95 @@ enum { TASKS = 2, SEEDS = 2 };
 
 static const char *const names[TASKS] = {"adult-sex", "celeba-big-nose"};
 
-/* ---- faults --------------------------------------------------------------------------------- */
-
-/* The surrogate of the run, for losses that are wrong. */
-struct fault {
-    struct fis_surrogate surrogate;
-    uint32_t n_groups;
-};
-
-static int true_losses(const struct fault *f, const float *logits, const uint32_t *labels,
-                       const uint32_t *groups, uint32_t n, uint32_t classes, double *ce,
-                       float *d_acc, double *phi, float *d_fair, struct fis_error *e)
-{
-    *ce = fis_cross_entropy(logits, labels, NULL, n, classes, d_acc);
-    return fis_surrogate_eval(&f->surrogate, logits, labels, groups, n, classes, f->n_groups, phi,
-                              d_fair, e);
-}
-
-/* A sign error in G_fair. */
-static int flipped(void *arg, const float *logits, const uint32_t *labels, const uint32_t *groups,
-                   const uint32_t *source, uint32_t n, uint32_t classes, double *ce, float *d_acc,
-                   double *phi, float *d_fair, struct fis_error *e)
-{
-    (void)source;
-    int rc = true_losses(arg, logits, labels, groups, n, classes, ce, d_acc, phi, d_fair, e);
-    for (size_t i = 0; i < (size_t)n * classes; i++)
-        d_fair[i] = -d_fair[i];
-    return rc;
-}
-
-/* Directions of 0: every influence is 0, and the check keeps all. */
-static int nothing(void *arg, const float *logits, const uint32_t *labels, const uint32_t *groups,
-                   const uint32_t *source, uint32_t n, uint32_t classes, double *ce, float *d_acc,
-                   double *phi, float *d_fair, struct fis_error *e)
-{
-    (void)source;
-    int rc = true_losses(arg, logits, labels, groups, n, classes, ce, d_acc, phi, d_fair, e);
-    memset(d_acc, 0, (size_t)n * classes * sizeof *d_acc);
-    memset(d_fair, 0, (size_t)n * classes * sizeof *d_fair);
-    return rc;
-}
-
 /* ---- what the gate promises ----------------------------------------------------------------- */
 
-/* A publication that looks on: `pub`, with the gate's promise held against what the copies do on
- * the rows that did not guide them. arg of the hooks: struct watch. */
+enum { FOLDS = 3, POINTS = 16 };
+
+/* A publication that looks on: `pub`, with its lines made here, and the gate's promise held against
+ * what the lines do on the rows that did not guide them. arg of the hooks: struct watch. */
 struct watch {
-    fis_losses_fn *losses; /* a fault, or NULL */
-    int swap;              /* a fault: rows are judged by the copy that they guided */
-    struct fault fault;
-    struct fis_panel *panel; /* of score_truly */
-    double broken;           /* the largest difference between promise and truth, over runs */
+    bool reverse;  /* a fault: the line leads the other way */
+    bool own;      /* a fault: the rows of a fold are judged on the line that they guided */
+    double broken; /* the largest difference between promise and truth, over runs */
+    float *to[2][FOLDS + 1]; /* where lines are at 1: honest ones, and those that are judged */
 };
 
-static struct watch *watch_of(struct lab_run *r)
+/* From the anchor, guided by the rows of fold h (`of`), or by the others; h = FOLDS: by all. */
+static float *line(struct lab_run *r, uint32_t h, bool of, bool reverse)
 {
-    return r->hooks->arg;
-}
-
-/* Logits of the validation rows at anchor + a (end - anchor). */
-static float *logits_at(struct lab_run *r, const float *end, double a)
-{
+    const struct fis_rows *v = fis_learner_validation(r->learner);
     const float *anchor = fis_learner_end_anchor(r->learner);
-    const struct lab_split *s = r->split;
-    float *point = fis_alloc(r->n_params, sizeof *point);
-    float *logits = fis_alloc((size_t)s->n_validation * r->classes, sizeof *logits);
-    assert_true(point && logits);
+    uint32_t *index = fis_alloc(v->n, sizeof *index), n = 0;
+    float *to = fis_alloc(r->n_params, sizeof *to);
+    struct line_unlabelled u = {.x = {NULL, v->x}, .n = {0, v->n}};
+    struct fis_error e;
+    assert_true(index && to);
+    for (uint32_t i = 0; i < v->n; i++)
+        if (h == FOLDS || (fis_learner_fold_of(r->learner)[i] == h) == of)
+            index[n++] = i;
+    const struct line_guide guide = {v, index, n};
+    assert_int_equal(line_step(&r->shape, anchor, &guide, &u, r->o->metric,
+                               r->split->task->positive, r->split->task->n_groups, to, &e),
+                     0);
     for (size_t i = 0; i < r->n_params; i++)
-        point[i] = anchor[i] + (float)a * (end[i] - anchor[i]);
-    lab_forward(r, point, s->validation_x, s->n_validation, logits);
-    fis_free(point);
-    return logits;
+        to[i] = reverse ? anchor[i] - to[i] : anchor[i] + to[i];
+    fis_free(index);
+    return to;
 }
 
-/* Every row by the copy that was guided by the other half. */
-static void honest(struct lab_run *r, double a, struct fis_metrics *out)
+/* Every row on the line that the other folds guided. */
+static void honest(struct lab_run *r, float *const *to, double a, struct fis_metrics *out)
 {
     const struct lab_split *s = r->split;
-    const uint8_t *fold = fis_learner_fold_of(r->learner);
-    float *by[2] = {logits_at(r, fis_learner_end_boosted(r->learner, 0), a),
-                    logits_at(r, fis_learner_end_boosted(r->learner, 1), a)};
-    for (uint32_t i = 0; i < s->n_validation; i++)
-        if (fold[i] == 0)
-            memcpy(by[0] + (size_t)i * r->classes, by[1] + (size_t)i * r->classes,
-                   r->classes * sizeof(float));
-    fis_predict(by[0], s->n_validation, r->classes, r->predictions);
+    const float *anchor = fis_learner_end_anchor(r->learner);
+    const size_t row = r->classes * sizeof(float);
+    float *point = fis_alloc(r->n_params, sizeof *point);
+    float *all = fis_alloc(s->n_validation, row), *one = fis_alloc(s->n_validation, row);
+    assert_true(point && all && one);
+    for (uint32_t h = 0; h < FOLDS; h++) {
+        for (size_t i = 0; i < r->n_params; i++)
+            point[i] = anchor[i] + (float)a * (to[h][i] - anchor[i]);
+        lab_forward(r, point, s->validation_x, s->n_validation, one);
+        for (uint32_t i = 0; i < s->n_validation; i++)
+            if (fis_learner_fold_of(r->learner)[i] == h)
+                memcpy(all + (size_t)i * r->classes, one + (size_t)i * r->classes, row);
+    }
+    fis_predict(all, s->n_validation, r->classes, r->predictions);
     fis_metrics_eval(r->predictions, NULL, s->validation_y, s->validation_group, NULL,
                      s->n_validation, r->classes, s->task->n_groups, s->task->positive, out);
-    fis_free(by[0]);
-    fis_free(by[1]);
+    fis_free(point);
+    fis_free(all);
+    fis_free(one);
 }
 
 static int publish(struct lab_run *r, int last, float *params, struct fis_error *e)
 {
-    struct watch *w = watch_of(r);
-    struct fis_gate_points p;
+    struct watch *w = r->hooks->arg;
+    const float *anchor = fis_learner_end_anchor(r->learner);
+    struct fis_gate_points p = {.publish_from = anchor};
     struct fis_gate_judgement j;
     struct fis_metrics truth;
     (void)last;
-    fis_gate_points_of(r->learner, &p);
-    for (uint32_t i = 0; w->swap && i < p.n_ends; i++) {
-        const float *end = p.end[i][0];
-        p.end[i][0] = p.end[i][1];
-        p.end[i][1] = end;
+    for (uint32_t h = 0; h <= FOLDS; h++) {
+        w->to[0][h] = line(r, h, false, w->reverse);
+        w->to[1][h] = line(r, h, w->own, w->reverse);
     }
-    int rc = fis_gate_judge_points(r->gate, r->learner, &p, &j, params, e);
-    assert_int_equal(rc, 0);
-    if (j.verdict != FIS_PUBLISH) { /* a fault brought all points below the floor */
-        assert_int_equal(j.reason, FIS_GATE_BELOW_FLOOR);
-        memcpy(params, p.anchor, r->n_params * sizeof *params);
-        return 0;
+    for (uint32_t h = 0; h < FOLDS; h++) {
+        p.from[h] = anchor;
+        p.to[h] = w->to[1][h];
     }
-    honest(r, j.interpolation, &truth);
+    p.publish_to = w->to[1][FOLDS];
+    for (p.n = 0; p.n < POINTS; p.n++)
+        p.share[p.n] = (float)p.n / 10;
+    assert_int_equal(fis_gate_judge_points(r->gate, r->learner, &p, &j, params, e), 0);
+    assert_int_equal(j.verdict, FIS_PUBLISH); /* the anchor is always admissible */
+    honest(r, w->to[0], j.interpolation, &truth);
     w->broken = fmax(w->broken, fabs(truth.accuracy - j.pick.accuracy));
     w->broken = fmax(w->broken, fabs(truth.equalized_odds - j.pick.equalized_odds));
-    return 0;
-}
-
-/* Hook: a run begins. */
-static int plant(void *arg, struct lab_run *r, struct fis_error *e)
-{
-    struct watch *w = arg;
-    (void)e;
-    w->fault = (struct fault){r->directions->surrogate, r->split->task->n_groups};
-    r->directions->losses = w->losses;
-    r->directions->losses_arg = &w->fault;
-    return 0;
-}
-
-/* Hook: records are scored as ever, by the true directions, whatever the check has. */
-static int score_truly(void *arg, struct lab_run *r, struct fis_error *e)
-{
-    struct watch *w = arg;
-    struct fis_direction_options o = *r->directions;
-    float *g = fis_alloc(2 * r->n_params, sizeof *g);
-    const float *const directions[] = {g, g + r->n_params};
-    double phi;
-    assert_non_null(g);
-    o.losses = NULL;
-    assert_int_equal(fis_directions(&r->shape, fis_learner_anchor(r->learner),
-                                    fis_learner_validation(r->learner), NULL, 0, &o, g,
-                                    g + r->n_params, &phi, e),
-                     0);
-    fis_panel_unref(w->panel); /* that of the refresh before */
-    w->panel = r->panel = fis_panel_new(&r->shape, fis_learner_anchor(r->learner), directions, 2);
-    assert_non_null(r->panel);
-    fis_free(g);
+    for (uint32_t h = 0; h <= FOLDS; h++) {
+        fis_free(w->to[0][h]);
+        fis_free(w->to[1][h]);
+    }
     return 0;
 }
 
@@ -221,7 +164,6 @@ static struct outcome run_fis(const struct data *d, const char *name, struct wat
         out.ratio *= pow(f.equalized_odds / d->random[t].equalized_odds, 1.0 / TASKS);
     }
     out.broken = w->broken;
-    fis_panel_unref(w->panel);
     print_message("  %-22s %+.2f points, violation x %.2f, promise off by %.4f\n", name, out.points,
                   out.ratio, out.broken);
     return out;
@@ -265,17 +207,17 @@ static int tear_down(void **state)
 
 /* ---- bands ---------------------------------------------------------------------------------- */
 
-/* Seen: fis+ +.47 points, x .51; the sign error x 1.03, no check x 1.01. A gate on the wrong rows
- * hardly shows in test figures of so few runs (x .56: it chooses one number alone); it shows in
- * what it promises, off by .027, where two rows of difference in rounding are .001. */
-static int within(const struct outcome *o)
+/* Seen: fis+ SEEN. A gate on the wrong rows hardly shows in test figures of so few runs: it
+ * chooses one number alone. It shows in what it promises, where two rows of difference in rounding
+ * are .001. */
+static bool within(const struct outcome *o)
 {
-    return o->points >= -.3 && o->ratio <= .75 && o->broken < .004;
+    return o->points >= -.6 && o->ratio <= .75 && o->broken < .004;
 }
 
 static void test_method(void **state)
 {
-    struct watch w = {.losses = NULL};
+    struct watch w = {.broken = 0};
     const struct lab_hooks hooks = {.arg = &w};
     struct outcome o = run_fis(*state, "fis+", &w, &hooks);
     assert_true(within(&o));
@@ -283,27 +225,18 @@ static void test_method(void **state)
 
 static void test_sign_error(void **state)
 {
-    struct watch w = {.losses = flipped};
-    const struct lab_hooks hooks = {.arg = &w, .begun = plant};
-    struct outcome o = run_fis(*state, "sign of G_fair wrong", &w, &hooks);
-    assert_false(within(&o));
-    assert_true(o.ratio > .75);
-}
-
-static void test_no_check(void **state)
-{
-    struct watch w = {.losses = nothing};
-    const struct lab_hooks hooks = {.arg = &w, .begun = plant, .refreshed = score_truly};
-    struct outcome o = run_fis(*state, "no check of labels", &w, &hooks);
+    struct watch w = {.reverse = true};
+    const struct lab_hooks hooks = {.arg = &w};
+    struct outcome o = run_fis(*state, "the line reversed", &w, &hooks);
     assert_false(within(&o));
     assert_true(o.ratio > .75);
 }
 
 static void test_gate_on_guide(void **state)
 {
-    struct watch w = {.swap = 1};
+    struct watch w = {.own = true};
     const struct lab_hooks hooks = {.arg = &w};
-    struct outcome o = run_fis(*state, "gate on the guide half", &w, &hooks);
+    struct outcome o = run_fis(*state, "gate on guide rows", &w, &hooks);
     assert_false(within(&o));
     assert_true(o.broken > .004);
 }
@@ -313,7 +246,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_method),
         cmocka_unit_test(test_sign_error),
-        cmocka_unit_test(test_no_check),
         cmocka_unit_test(test_gate_on_guide),
     };
     return cmocka_run_group_tests_name("bands", tests, set_up, tear_down);

@@ -4,7 +4,6 @@
 #include "fis/loss.h"
 #include "fis/mem.h"
 #include "lab/fair_term.h"
-#include "lab/finetune.h"
 #include "lab/isal.h"
 #include "lab/jtt.h"
 #include "kit/lab/small_task.h"
@@ -12,9 +11,8 @@
 static struct small_task task;
 static struct fis_error e;
 
-static const char *const rivals[] = {"bald",        "isal",     "jtt",
-                                     "random+val",  "fis+ft",   "random+pub+ft",
-                                     "group-aware", "isal/pub", "bald/ft"};
+static const char *const rivals[] = {"bald",        "isal",     "jtt",     "random+val",
+                                     "group-aware", "isal/pub", "bald/pub"};
 enum { RIVALS = sizeof rivals / sizeof *rivals };
 
 static struct lab_result run(const char *method, const struct lab_options *o,
@@ -154,47 +152,6 @@ static void jtt_upweights_exactly_what_is_wrong(void **state)
     assert_int_equal(times[4], 20); /* 0 for 1 */
     assert_int_equal(times[0], 1);
     assert_int_equal(times[2], 1);
-}
-
-static void the_grid_has_15_points(void **state)
-{
-    struct fis_gate_points p;
-    (void)state;
-    lab_finetune_grid(&p);
-    assert_int_equal(p.n, 15);
-    assert_float_equal(p.share[0][0] + p.share[0][1], 0, 0);
-    for (uint32_t i = 0; i < p.n; i++) {
-        assert_true(p.share[i][0] >= 0 && p.share[i][1] >= 0);
-        assert_true(p.share[i][0] + p.share[i][1] <= 1);
-        for (uint32_t j = 0; j < i; j++)
-            assert_memory_not_equal(p.share[i], p.share[j], sizeof p.share[i]);
-        if (i > 0)
-            assert_true(p.share[i][0] + p.share[i][1] >= p.share[i - 1][0] + p.share[i - 1][1]);
-    }
-}
-
-static int tune_a_copy(void *arg, struct lab_run *r, struct fis_error *error)
-{
-    double *phi = arg;
-    if (r->round + 1 < r->o->protocol.rounds)
-        return 0;
-    float *end = calloc(r->n_params, sizeof *end);
-    int rc = lab_finetune(r, 1, end, error);
-    phi[0] = phi_at(r, fis_learner_end_anchor(r->learner));
-    phi[1] = phi_at(r, end);
-    free(end);
-    return rc;
-}
-
-static void fine_tuning_lowers_phi(void **state)
-{
-    double phi[2] = {0, 0};
-    (void)state;
-    small_task_make(&task, 2, 2, 9);
-    const struct lab_options o = small_options(&task, FIS_DEMOGRAPHIC_PARITY);
-    const struct lab_hooks hooks = {.arg = phi, .round_end = tune_a_copy};
-    (void)run("fis+", &o, &hooks);
-    assert_true(phi[1] < .7 * phi[0]);
 }
 
 /* What the method makes of the first rows of the pool. */
@@ -453,8 +410,6 @@ int main(void)
         cmocka_unit_test(random_val_lowers_phi_on_validation),
         cmocka_unit_test(group_aware_is_fairer_than_random),
         cmocka_unit_test(jtt_upweights_exactly_what_is_wrong),
-        cmocka_unit_test(the_grid_has_15_points),
-        cmocka_unit_test(fine_tuning_lowers_phi),
         cmocka_unit_test(bald_is_mutual_information),
         cmocka_unit_test(conjugate_gradients_agree_with_a_dense_solve),
         cmocka_unit_test(isal_prefers_what_lowers_the_guide_loss),

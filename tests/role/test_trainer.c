@@ -184,7 +184,7 @@ static void test_rounds_of_fis_count_kept_labels(void **state)
     struct trainer_role_options o = small_options();
     o.selector.criteria.acquisition = &fis_acquisition_fis;
     o.selector.criteria.strategy = 1;
-    o.learner.copies = FIS_COPIES_MIXED;
+    o.publication = &publication_mixed;
     o.learner.mix = .9f;
     o.selector.labels_per_round = 8;
     o.selector.heap = 400;

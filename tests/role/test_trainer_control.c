@@ -188,7 +188,7 @@ static void test_a_pin(void **state)
     close_world(&w);
 }
 
-/* After so many verdicts against the head, the copies start from what is served. */
+/* After so many verdicts against the head, training starts from what is served. */
 static void test_patience(void **state)
 {
     (void)state;
@@ -196,6 +196,7 @@ static void test_patience(void **state)
     struct trainer_role_options o = small_options();
     o.rounds = 0;
     o.patience = 2;
+    o.publication = &publication_plain; /* which is held to VAL_0 */
     open_world(&w, &o);
     load_world(&w, 200);
     start(&w);

@@ -36,11 +36,11 @@ static struct trainer_role_options script_options(struct fis_rng *r)
     case 0:
         o.selector.criteria.acquisition = &fis_acquisition_fis;
         o.selector.criteria.strategy = 1;
-        o.learner.copies = FIS_COPIES_MIXED;
+        o.publication = &publication_mixed;
         o.learner.mix = .9f;
         break;
     case 1:
-        o.cross_fit = 1;
+        o.publication = &publication_plain;
         break;
     case 2:
         o.learner.learning_rate = 1.5f; /* rounds that fail */

@@ -182,11 +182,11 @@ static void test_going_on_with_another_algorithm(void **state)
     offer(&before, 100);
     idle(&before);
     o.selector.criteria.acquisition = &fis_acquisition_random;
-    o.learner.copies = FIS_COPIES_PLAIN;
+    o.publication = &publication_mixed;
     open_world(&after, &o);
     load_world(&after, 200);
     restore(&after, &before);
-    /* The checkpoint is of other copies: they start from the anchor. */
+    /* The checkpoint is of another publication: training starts from the anchor. */
     struct wire_bytes learner = {before.said.checkpoint, before.said.learner}, gate = {"", 0};
     assert_int_equal(trainer_role_restore_checkpoint(after.role, learner, gate, &e), -FIS_INPUT);
     start(&after);

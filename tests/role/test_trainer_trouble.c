@@ -45,7 +45,7 @@ static void test_validation_rows_change(void **state)
                 w.said.version[2].served);
     play_round(&w); /* judged on the new rows, by the new VAL_0 */
     assert_string_not_equal(w.said.version[3].reason, "below_floor");
-    assert_int_equal(w.said.version[3].rows, 299);
+    assert_int_equal(w.said.version[3].rows, 599);
 
     /* The rows changed while it was down: the same rule. */
     open_world(&after, &o);

@@ -175,9 +175,9 @@ static void check_served(struct sim_check *c, const struct wire_model *v, uint32
     SIM_MUST(c->w, v->params, "guarantee 5: version %llu is served without parameters",
              ull(v->version));
     /* By a command the accuracy is that of all validation rows, the machine's own measure. */
-    SIM_MUST(c->w, first || by_command(v) || v->metrics.accuracy >= v->val0 - v->epsilon - 1e-9,
-             "guarantee 5: version %llu is served with accuracy %.4f; VAL_0 is %.4f",
-             ull(v->version), v->metrics.accuracy, v->val0);
+    SIM_MUST(c->w, first || by_command(v) || v->metrics.accuracy >= v->floor - 1e-9,
+             "guarantee 5: version %llu is served with accuracy %.4f; the floor is %.4f",
+             ull(v->version), v->metrics.accuracy, v->floor);
     SIM_MUST(c->w, !by_command(v) || was_there(c, v, n),
              "guarantee 5: version %llu (%s) has weights of no version before it", ull(v->version),
              v->reason);

@@ -203,7 +203,6 @@ static void trainer_options(const struct sim_plan *p, const struct sim_data *dat
         .pipeline = "sim",
         .schema = &data->schema,
         .positive = 1,
-        .cross_fit = 0,
         .precondition = 0,
         .warm_up_epochs = 3,
         .steps_per_round = 8,
@@ -227,15 +226,15 @@ static void trainer_options(const struct sim_plan *p, const struct sim_data *dat
     o->selector.in_flight = p->in_flight;
     o->selector.heap = p->heap;
     o->selector.budget = p->budget;
-    o->learner.copies =
+    o->publication =
         p->algorithm == &fis_acquisition_fis_plus || p->algorithm == &fis_acquisition_ekg
-            ? FIS_COPIES_BOOSTED
-        : p->algorithm == &fis_acquisition_fis ? FIS_COPIES_MIXED
-                                               : FIS_COPIES_PLAIN;
+            ? &publication_line
+        : p->algorithm == &fis_acquisition_fis ? &publication_mixed
+                                               : &publication_plain;
     o->learner.learning_rate = .05f;
     o->learner.momentum = .9f;
     o->learner.batch = 8;
-    o->learner.boost = o->learner.mix = .5f;
+    o->learner.mix = .5f;
     o->learner.kept_min = 2;
     o->learner.average_every = 2;
     o->learner.seed = 5;

@@ -440,7 +440,7 @@ def trouble():
         for a in page.api("alarms")["alarms"]:
             has(b.text("#alarms"), a["name"].replace("_", " "), a["text"], a["advice"])
         row = b.rows("#groups-table")[2]
-        same((row[1], row[4]), ("20 few", "n/e"), "a group without positives, judged by half")
+        same((row[1], row[4]), ("40 few", "n/e"), "a group without positives")
         why = b.run("return document.querySelector('#groups-table abbr').title")
         has(why, "not estimable")
         page.picture("trouble")

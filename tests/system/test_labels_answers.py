@@ -163,7 +163,7 @@ def _():
     one, other = "Zqx-alpha", "Zqx-beta"
     names = FEATURES + ["hired", "group"]
     rows = [{**r, "group": one if r["group"] == "A" else other} for r in people(400, 2)]
-    config = t_config(validation={"source": "topic"}, initial={"source": "topic"}, gate={"cross_fit": "on"},
+    config = t_config(validation={"source": "topic"}, initial={"source": "topic"},
                       selection={"labels_per_round": 8, "window_records": 50})
     del config["validation"]["file"], config["initial"]["file"]
     with Pipeline(config) as p:

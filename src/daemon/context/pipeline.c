@@ -105,14 +105,10 @@ void pipeline_scorer(const struct pipeline *p, const char *name, struct scorer_o
 static void learner_options(const struct config *cfg, struct fis_learner_options *o)
 {
     const struct config_training *t = &cfg->training;
-    o->copies = t->copies == CONFIG_PLAIN   ? FIS_COPIES_PLAIN
-                : t->copies == CONFIG_MIXED ? FIS_COPIES_MIXED
-                                            : FIS_COPIES_BOOSTED;
     o->learning_rate = (float)t->learning_rate;
     o->momentum = (float)t->momentum;
     o->weight_decay = (float)t->weight_decay;
     o->batch = t->batch;
-    o->boost = (float)t->boost;
     o->mix = (float)t->mix;
     o->kept_min = FIS_DEFAULT_KEPT_MIN;
     o->average_every = t->average_every;
@@ -125,7 +121,6 @@ static void gate_options(const struct pipeline *p, struct fis_gate_options *o)
     o->metric = pipeline_metric(p->cfg);
     o->positive = p->cfg->positive_class;
     o->epsilon = g->epsilon;
-    o->floor_errors = g->floor_errors;
     o->min_rows = g->min_rows;
     o->min_cell = g->min_cell;
     o->warn_cell = g->warn_cell;
@@ -137,6 +132,9 @@ static void gate_options(const struct pipeline *p, struct fis_gate_options *o)
 
 void pipeline_trainer(const struct pipeline *p, struct trainer_role_options *o)
 {
+    static const struct publication *const publications[] = {[CONFIG_LINE] = &publication_line,
+                                                             [CONFIG_PLAIN] = &publication_plain,
+                                                             [CONFIG_MIXED] = &publication_mixed};
     const struct config *cfg = p->cfg;
     const struct config_selection *s = &cfg->selection;
     *o = (struct trainer_role_options){
@@ -144,7 +142,7 @@ void pipeline_trainer(const struct pipeline *p, struct trainer_role_options *o)
         .schema = &p->schema,
         .positive = cfg->positive_class,
         .n_hidden = cfg->training.hidden.count,
-        .cross_fit = by_switch(cfg->gate.cross_fit),
+        .publication = publications[cfg->training.publication],
         .precondition = by_switch(cfg->gate.precondition),
         .warm_up_epochs = cfg->training.warm_up_epochs,
         .steps_per_round = cfg->training.steps_per_round,

@@ -376,7 +376,7 @@ const struct metric metrics_table[] = {
      "Groups among them."},
     {"fisd_validation_smallest_cell_rows", "gauge", WHEN_LEADING, F(trainer.validation.smallest_cell),
      "Rows that judge in the smallest group, or group and class, that fairness.metric needs: what "
-     "gate.min_cell bounds. Below 1000 rows, half of them judge (gate.cross_fit)."},
+     "gate.min_cell bounds."},
     {"fisd_validation_age_seconds", "gauge", WHEN_LEADING, V(validation_age),
      "Time since this process adopted them."},
     {"fisd_validation_newest_timestamp_seconds", "gauge", WHEN_LEADING, V(validation_newest),

@@ -17,7 +17,6 @@ struct trainer_role_options small_options(void)
         .pipeline = "t",
         .schema = &small_schema,
         .positive = 1,
-        .cross_fit = 0,
         .precondition = 0,
         .warm_up_epochs = 10,
         .steps_per_round = 20,
@@ -28,11 +27,10 @@ struct trainer_role_options small_options(void)
     };
     o.selector.criteria.acquisition = &fis_acquisition_fis_plus;
     o.selector.labels_per_round = 16;
-    o.learner.copies = FIS_COPIES_BOOSTED;
+    o.publication = &publication_line;
     o.learner.learning_rate = .05f;
     o.learner.momentum = .9f;
     o.learner.batch = 32;
-    o.learner.boost = .5f;
     o.learner.kept_min = 4;
     o.learner.average_every = 2;
     o.learner.seed = 5;

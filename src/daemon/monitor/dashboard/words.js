@@ -72,7 +72,8 @@ export const deadReason = code => DEAD[code] ?? code;
 const REASONS = {
   first: "the first model",
   fairer: "fairer",
-  served_aged: "what was served had fallen below the floor",
+  served_aged: "what was served had fallen behind the newest model",
+  more_accurate: "more accurate than what was served",
   accuracy_kept: "accuracy is kept",
   rolled_back: "rolled back by the operator",
   promoted: "promoted by the operator",
