@@ -217,6 +217,10 @@ int cli_open(struct cli *c, struct fis_error *e)
         .sensitive = (const char *const *)cfg->validation.sensitive.items,
         .n_sensitive = cfg->validation.sensitive.count,
         .max_bytes = cfg->records.max_bytes,
+        .framing = {(enum wire_framing_kind)cfg->records.framing, cfg->records.message_index.items,
+                    cfg->records.message_index.count},
+        .label_framing = {(enum wire_framing_kind)cfg->labels.framing,
+                          cfg->labels.message_index.items, cfg->labels.message_index.count},
     };
     c->records_encoding = encoding_of(cfg->records.encoding);
     c->labels_encoding = encoding_of(cfg->labels.encoding);

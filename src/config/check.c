@@ -181,6 +181,10 @@ static void check_encoding(struct load *l)
     const struct config *c = l->cfg;
     if (c->records.encoding == CONFIG_JSON)
         return;
+    if (c->records.encoding == CONFIG_RAW && c->records.framing == CONFIG_FRAMING_CONFLUENT) {
+        struct spot at = load_spot(l, "records.framing", -1);
+        load_problem(l, &at, "confluent", "auto or none with records.encoding: raw");
+    }
     for (uint32_t i = 0; i < c->columns.count; i++)
         if (c->columns.items[i].type == CONFIG_CATEGORICAL) {
             struct spot at = load_spot(l, "columns", (int)i);

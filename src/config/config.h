@@ -96,15 +96,21 @@ struct config_topics {
     uint64_t max_chunk; /* bytes */
 };
 
+enum config_framing { CONFIG_FRAMING_AUTO, CONFIG_FRAMING_NONE, CONFIG_FRAMING_CONFLUENT };
+
 struct config_records {
-    int encoding;                    /* enum config_encoding */
+    int encoding; /* enum config_encoding */
+    int framing;  /* enum config_framing */
+    struct config_layers message_index;
     uint64_t max_bytes;              /* a larger record goes to the dead-letter topic */
     char *id;                        /* the column that holds the record's id */
     struct config_names passthrough; /* columns that may be there and are no features */
 };
 
 struct config_labels {
-    int encoding;      /* CONFIG_JSON or CONFIG_PROTOBUF */
+    int encoding; /* CONFIG_JSON or CONFIG_PROTOBUF */
+    int framing;  /* enum config_framing */
+    struct config_layers message_index;
     uint64_t deadline; /* ms; 0: none */
     bool replace;      /* what expired is not charged, and another record is asked for */
     uint32_t votes;    /* 1 or more */

@@ -105,6 +105,16 @@ const struct option config_options[] = {
                 "float32 per column. The last two require that all columns are numeric."},
     {.key = "records.max_bytes", SIZE(64, 16 * MIB), .offset = AT(records.max_bytes),
      .standard = "1MiB", .meaning = "A larger record goes to the dead-letter topic unread."},
+    {.key = "records.framing", CHOICE("auto", "none", "confluent"), .offset = AT(records.framing),
+     .standard = "auto",
+     .meaning = "Whether records and examples have the frame of Confluent's serializers (a zero "
+                "byte, a schema id, in protobuf the path of the message): auto: protobuf with or "
+                "without it, JSON without; none: it is refused; confluent: all have it, JSON too. "
+                "What does not fit goes to the dead-letter topic."},
+    {.key = "records.message_index", .kind = KIND_LAYERS, .min = 0, .max = CONFIG_LAYERS_MAX,
+     .item_min = 0, .item_max = 65535, .offset = AT(records.message_index), .standard = "[]",
+     .meaning = "The path of the message in its schema that a frame of protobuf must have; []: as "
+                "in proto/fis.proto (Record: 0), or 0."},
     {.key = "records.id", TEXT(255), .offset = AT(records.id), .standard = "id",
      .meaning = "The column with the record's id in JSON and CSV; without it the id is the key of "
                 "the message, or else its place in the topic."},
@@ -116,6 +126,11 @@ const struct option config_options[] = {
 
     {.key = "labels.encoding", CHOICE("json", "protobuf"), .offset = AT(labels.encoding),
      .standard = "json", .meaning = "Encoding of label requests and of labels."},
+    {.key = "labels.framing", CHOICE("auto", "none", "confluent"), .offset = AT(labels.framing),
+     .standard = "auto", .meaning = "As records.framing, of labels. Label requests have no frame."},
+    {.key = "labels.message_index", .kind = KIND_LAYERS, .min = 0, .max = CONFIG_LAYERS_MAX,
+     .item_min = 0, .item_max = 65535, .offset = AT(labels.message_index), .standard = "[]",
+     .meaning = "As records.message_index, of labels (Label: 9)."},
     {.key = "labels.deadline", DURATION(0, YEAR), .offset = AT(labels.deadline), .standard = "0",
      .live = true,
      .meaning = "A request that is not answered within this time expires: it is withdrawn on the "

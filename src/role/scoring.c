@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "wire/framing.h"
 #include "wire/json_codec.h"
 #include "wire/protobuf_codec.h"
 #include "wire/raw.h"
@@ -292,6 +293,11 @@ struct wire_candidate scoring_candidate(struct scoring_batch *b, uint32_t i)
 {
     const struct wire_message *m = &b->messages[i];
     const float *scores = scoring_scores(b, i);
+    struct wire_bytes record = m->value;
+    struct fis_error none;
+    /* What is shown to people is JSON without a frame; it came off this one before. */
+    if (b->options->encoding == WIRE_JSON)
+        (void)!wire_unframe_json(&record, &b->options->schema->framing, "records", &none);
     return (struct wire_candidate){
         .id = b->records[i]->id,
         .x = features_of(b, i),
@@ -299,7 +305,7 @@ struct wire_candidate scoring_candidate(struct scoring_batch *b, uint32_t i)
         .scores = {scores[0], scores[1]},
         .head_version = b->head_version,
         .encoding = b->options->encoding,
-        .record = m->value,
+        .record = record,
         .event_time_ms = b->records[i]->event_time_ms,
         .topic = m->topic,
         .partition = m->partition,

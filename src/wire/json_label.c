@@ -1,3 +1,4 @@
+#include "wire/framing.h"
 #include "wire/json_codec.h"
 
 #include <inttypes.h>
@@ -240,10 +241,13 @@ enum wire_decoded wire_json_label(const struct wire_schema *schema, const struct
                                   struct fis_arena *arena, struct wire_label *label,
                                   struct fis_error *e)
 {
+    struct wire_message inside = *m;
     if (!m->value.data)
         return WIRE_TOMBSTONE;
+    if (wire_unframe_json(&inside.value, &schema->label_framing, "labels", e))
+        return WIRE_BAD;
     wire_json_arena_enter(arena);
-    int rc = read_label(schema, m, arena, label, e);
+    int rc = read_label(schema, &inside, arena, label, e);
     wire_json_arena_leave();
     return rc ? WIRE_BAD : WIRE_OK;
 }

@@ -1,3 +1,4 @@
+#include "wire/framing.h"
 #include "wire/json_codec.h"
 
 #include <stdio.h>
@@ -154,8 +155,11 @@ enum wire_decoded wire_json_record_by_tree(const struct wire_schema *schema,
                                            struct fis_error *e)
 {
     struct wanted w = {.schema = schema, .encoder = encoder, .n = fis_encoder_columns(encoder)};
+    struct wire_message inside = *m;
+    if (wire_unframe_json(&inside.value, &schema->framing, "records", e))
+        return WIRE_BAD;
     wire_json_arena_enter(arena);
-    int rc = read_record(&w, m, arena, x, record, e);
+    int rc = read_record(&w, &inside, arena, x, record, e);
     wire_json_arena_leave();
     return rc ? WIRE_BAD : WIRE_OK;
 }
@@ -187,9 +191,12 @@ enum wire_decoded wire_json_record(const struct wire_schema *schema,
                                    struct fis_arena *arena, float *x, struct wire_record *record,
                                    struct fis_error *e)
 {
+    struct wire_message inside = *m;
     if (!m->value.data)
         return WIRE_TOMBSTONE;
-    if (read_flat(schema, encoder, m, arena, x, record))
+    if (wire_unframe_json(&inside.value, &schema->framing, "records", e))
+        return WIRE_BAD;
+    if (read_flat(schema, encoder, &inside, arena, x, record))
         return WIRE_OK;
     return wire_json_record_by_tree(schema, encoder, m, arena, x, record, e);
 }
@@ -248,13 +255,16 @@ enum wire_decoded wire_json_example(const struct wire_schema *schema,
         example->id = id;
         return WIRE_TOMBSTONE;
     }
+    struct wire_message inside = *m;
+    if (wire_unframe_json(&inside.value, &schema->framing, "records", e))
+        return WIRE_BAD;
     struct wanted w = {.schema = schema,
                        .columns = columns,
                        .n = n_columns,
                        .example = 1,
                        .with_sensitive = with_sensitive};
     wire_json_arena_enter(arena);
-    int rc = read_example(&w, m, arena, example, e);
+    int rc = read_example(&w, &inside, arena, example, e);
     wire_json_arena_leave();
     return rc ? WIRE_BAD : WIRE_OK;
 }

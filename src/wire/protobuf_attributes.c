@@ -4,6 +4,7 @@
 
 #include "fis.pb-c.h"
 
+#include "wire/framing.h"
 #include "wire/protobuf_codec.h"
 #include "wire/protobuf_unpack.h"
 
@@ -19,7 +20,7 @@ int wire_protobuf_attributes(struct wire_bytes value, struct fis_arena *arena,
                              struct wire_named_values *out, struct fis_error *e)
 {
     *out = (struct wire_named_values){0};
-    int rc = value.length && *(const char *)value.data == 0 ? wire_confluent_strip(&value, e) : 0;
+    int rc = wire_unframe_again(&value, e);
     if (rc)
         return rc;
     const Fis__V1__Record *r = wire_protobuf_unpack(&fis__v1__record__descriptor, value, arena, e);

@@ -5,8 +5,8 @@
  * Decoders check the bytes field by field first, so that an error says what is wrong and where:
  * "field 2 (features) at byte 4: 15 bytes, not a multiple of 4". Nothing is allocated outside the
  * arena; an arena that is too small is an INPUT error. Out parameters are written on WIRE_OK only,
- * except the id on WIRE_TOMBSTONE. The Confluent frame is taken off records, labels, requests and
- * examples when it is there. Encoders append to the buffer, or leave it as it was.
+ * except the id on WIRE_TOMBSTONE. The Confluent frame is taken off records, labels and examples
+ * as the schema allows (wire/framing.h). Encoders append to the buffer, or leave it as it was.
  *
  * Thread: no state. Owns: nothing; what is decoded lives in the arena and in the message.
  */

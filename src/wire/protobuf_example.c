@@ -1,9 +1,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "wire/framing.h"
 #include "wire/protobuf_codec.h"
 #include "wire/protobuf_features.h"
 #include "wire/protobuf_parts.h"
+
+#define EXAMPLE_INDEX 11 /* of LabelledExample in proto/fis.proto */
 
 struct reading {
     const struct wire_schema *schema;
@@ -39,12 +42,11 @@ static int read_sensitive(struct reading *r, const struct wire_reader *outer,
     int rc;
     if (!r->sensitive)
         return fis_fail(e, FIS_INPUT, "an initial example with sensitive attributes");
-    while ((rc = wire_reader_next(&inside, &f, e)) > 0) {
+    while ((rc = wire_reader_next(&inside, &f, e)) > 0)
         if (f.number == 1)
             name = (struct wire_bytes){f.data, f.length};
         else if (f.number == 2)
             text = (struct wire_bytes){f.data, f.length};
-    }
     if (rc)
         return rc;
     struct fis_value *v = named(r, name);
@@ -140,7 +142,7 @@ static int decode(struct reading *r, uint32_t n_columns, const struct wire_messa
     if (value.length > r->schema->max_bytes)
         return fis_fail(e, FIS_INPUT, "an example of %zu bytes, at most %zu allowed", value.length,
                         r->schema->max_bytes);
-    int rc = wire_confluent_strip(&value, e);
+    int rc = wire_unframe_protobuf(&value, &r->schema->framing, EXAMPLE_INDEX, "records", e);
     wire_features_start(&r->features, n_columns, r->arena);
     if (!rc)
         rc = read_fields(r, value, e);

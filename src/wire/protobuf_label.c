@@ -1,6 +1,9 @@
+#include "wire/framing.h"
 #include "wire/protobuf_codec.h"
 
 #include "wire/protobuf_parts.h"
+
+#define LABEL_INDEX 9 /* of Label in proto/fis.proto */
 
 _Static_assert((int)WIRE_LABELLED == (int)FIS__V1__LABEL__STATUS__LABELLED &&
                    (int)WIRE_SKIPPED == (int)FIS__V1__LABEL__STATUS__SKIPPED &&
@@ -20,7 +23,7 @@ static int decode_label(const struct wire_schema *schema, const struct wire_mess
 {
     struct wire_bytes value = m->value;
     struct wire_label out = {0};
-    int rc = wire_confluent_strip(&value, e);
+    int rc = wire_unframe_protobuf(&value, &schema->label_framing, LABEL_INDEX, "labels", e);
     if (rc)
         return rc;
     const Fis__V1__Label *l = wire_protobuf_unpack(&fis__v1__label__descriptor, value, arena, e);

@@ -84,33 +84,3 @@ int wire_reader_next(struct wire_reader *r, struct wire_field *f, struct fis_err
     }
     return rc ? rc : 1;
 }
-
-int wire_confluent_strip(struct wire_bytes *bytes, struct fis_error *e)
-{
-    const unsigned char *p = bytes->data;
-    if (!bytes->length || p[0] != 0)
-        return 0;
-    if (bytes->length < 6)
-        return fis_refuse(e, FIS_CODE_MALFORMED,
-                          "Confluent frame (first byte 0): %zu bytes, at least 6 expected",
-                          bytes->length);
-    struct wire_reader r = wire_reader_of(*bytes);
-    r.at += 5;
-    uint64_t count = 0, index;
-    int rc = wire_reader_varint(&r, &count, e);
-    if (rc)
-        return rc;
-    /* Zigzag: an odd number is negative. The path of nested messages is short. */
-    if ((count & 1) || count / 2 > 32)
-        return fis_refuse(e, FIS_CODE_MALFORMED,
-                          "Confluent frame: %lld message indexes, 0..32 allowed",
-                          (long long)(count >> 1) ^ -(long long)(count & 1));
-    for (uint64_t i = 0; i < count / 2; i++) {
-        rc = wire_reader_varint(&r, &index, e);
-        if (rc)
-            return rc;
-    }
-    /* Never NULL: an empty message in a frame is no tombstone. */
-    *bytes = (struct wire_bytes){r.at, (size_t)(r.end - r.at)};
-    return 0;
-}

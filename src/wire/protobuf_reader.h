@@ -54,7 +54,4 @@ static inline int wire_reader_piece(struct wire_reader *r, struct wire_bytes *ou
     return 1;
 }
 
-/* Takes the Confluent frame (0, schema id, message indexes) off when the first byte is 0. */
-int wire_confluent_strip(struct wire_bytes *bytes, struct fis_error *e) FIS_MUST_CHECK;
-
 #endif

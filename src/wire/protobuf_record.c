@@ -1,6 +1,7 @@
 /* Records are the hot path: one pass over the bytes, values straight into the arena. */
 #include "fis.pb-c.h"
 
+#include "wire/framing.h"
 #include "wire/protobuf_codec.h"
 #include "wire/protobuf_features.h"
 #include "wire/protobuf_unpack.h"
@@ -77,7 +78,9 @@ INLINE int decode(const struct wire_schema *schema, const struct fis_encoder *en
     int rc = wire_schema_fits(schema, value.length, e);
     if (rc)
         return rc;
-    rc = value.length && *(const char *)value.data == 0 ? wire_confluent_strip(&value, e) : 0;
+    rc = wire_is_plain(&value, &schema->framing)
+             ? 0
+             : wire_unframe_protobuf(&value, &schema->framing, 0, "records", e);
     wire_features_start(&features, fis_encoder_columns(encoder), arena);
     if (list) {
         features.index = list->index;
@@ -130,7 +133,7 @@ int wire_protobuf_values(struct wire_bytes value, uint32_t n_columns, struct fis
     struct wire_bytes id = {0};
     struct wire_features features;
     int64_t event_time;
-    int rc = value.length && *(const char *)value.data == 0 ? wire_confluent_strip(&value, e) : 0;
+    int rc = wire_unframe_again(&value, e);
     wire_features_start(&features, n_columns, arena);
     if (!rc)
         rc = read_fields(value, &features, &id, &event_time, e);

@@ -1,3 +1,4 @@
+#include "wire/framing.h"
 #include "wire/protobuf_codec.h"
 
 #include "wire/protobuf_parts.h"
@@ -60,7 +61,7 @@ static int decode_request(const struct wire_message *m, struct fis_arena *arena,
 {
     struct wire_bytes value = m->value;
     struct wire_label_request out = {0};
-    int rc = wire_confluent_strip(&value, e);
+    int rc = wire_unframe_again(&value, e);
     if (rc)
         return rc;
     const Fis__V1__LabelRequest *r =

@@ -64,6 +64,15 @@ int wire_message_find_id(const struct wire_message *m, struct wire_bytes own, in
                          struct fis_error *e) FIS_MUST_CHECK;
 
 /* The columns, the classes and where things are named: one per pipeline, immutable. */
+/* Which values may have Confluent's frame (wire/framing.h). */
+enum wire_framing_kind { WIRE_FRAMING_AUTO, WIRE_FRAMING_NONE, WIRE_FRAMING_CONFLUENT };
+#define WIRE_INDEX_MAX 8
+struct wire_framing {
+    enum wire_framing_kind kind;
+    const uint32_t *index; /* [n_index], path of the message in its schema; n_index 0: its own */
+    uint32_t n_index;      /* WIRE_INDEX_MAX at most */
+};
+
 struct wire_schema {
     const char *const *classes;
     uint32_t n_classes;
@@ -74,6 +83,8 @@ struct wire_schema {
     size_t max_bytes;               /* of one record or example */
     const char *const *passthrough; /* JSON columns that are no features but may be there */
     uint32_t n_passthrough;
+    struct wire_framing framing;       /* of records and examples */
+    struct wire_framing label_framing; /* of labels */
 };
 /* The index of the class with this name (fis_value_category), or -1. */
 int wire_schema_class(const struct wire_schema *s, const char *text, size_t length);

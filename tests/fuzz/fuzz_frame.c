@@ -6,6 +6,7 @@
 
 #include "same.h"
 
+#include "wire/framing.h"
 #include "wire/protobuf_codec.h"
 #include "wire/protobuf_reader.h"
 
@@ -80,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct wire_bytes value = {in.data, in.size}, inside = value;
     if (!value.data)
         return 0;
-    int rc = wire_confluent_strip(&inside, &e);
+    int rc = wire_unframe_again(&inside, &e);
     fuzz_check_result(rc, &e);
     if (rc) {
         FUZZ_HOLDS(in.data[0] == 0 && inside.data == value.data && inside.length == value.length);

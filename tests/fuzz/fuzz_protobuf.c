@@ -8,6 +8,7 @@
 
 #include "same.h"
 
+#include "wire/framing.h"
 #include "wire/protobuf_codec.h"
 #include "wire/protobuf_reader.h"
 
@@ -141,7 +142,7 @@ static int is_hidden(struct wire_bytes value)
     struct fis_error e;
     struct wire_field f;
     if (!value.data || fuzz_markers(value.data, value.length) != 1 ||
-        wire_confluent_strip(&value, &e))
+        wire_unframe_again(&value, &e))
         return 0;
     struct wire_reader r = wire_reader_of(value);
     while (wire_reader_next(&r, &f, &e) > 0)

@@ -85,6 +85,7 @@ def _():
             (b"cut", one[:-1], ["ends in the middle"]),
             (b"more", one + b"{}", ["follows the end"]),
             (b"array", b"[1, 2]", ["an object expected"]),
+            (b"frame", b"\0\0\0\0\x07" + one, ["Confluent frame, schema id 7; records.encoding is json"]),
             (b"number", b"7", ["an object expected"]),
             (b"deep", b'{"age": ' + b"[" * 5000 + b"]" * 5000 + b"}", ["nested too deeply"]),
             (b"\xff\xfe", one, ["id", "not UTF-8"]),
@@ -200,6 +201,8 @@ def _():
         (b"\x12\x10" + x + b"\x1a\x00", ["features and sparse"]),
         (b"\x0a\x01\xff\x12\x10" + x, ["id", "UTF-8"]),
         (b"\0\0\0", ["Confluent frame", "3 bytes, at least 6"]),
+        (b"\0\0\0\0\x07\x0a\x02b2\x12\x10" + x, ["Confluent frame, schema id 7", "message index"]),
+        (b"\0\0\0\0\x07\x02\x02\x0a\x02b2\x12\x10" + x, ["message index is 1, 0 is expected"]),
         (b'{"age": 39}', ["byte 0", "wire type 3"]),
     ]
     config = w_config(records={"encoding": "protobuf"})
@@ -219,6 +222,24 @@ def _():
                  f"{i} against r1")
             same(found[i].record, value, "the record in the candidate is the original")
         same(found[b"z1"][1:3], found[b"z2"][1:3], "sparse without entries is the zero vector")
+
+
+@test("records.framing: confluent: JSON in frames, and labels; what has none is refused")
+def _():
+    frame = b"\0\0\0\0\x2a"
+    config = t_config(records={"framing": "confluent"}, labels={"framing": "confluent"},
+                      selection={"labels_per_round": 4, "window_records": 20})
+    with Pipeline(config) as p:
+        p.start()
+        rows = [(b"g%d" % i, frame + v) for i, v in enumerate(good_records(20))]
+        bare = (b"bare", column("age", "39").encode())
+        p.produce("records", rows[:5] + [bare] + rows[5:])
+        p.wait_counts("scored", records=20, refused=1)
+        p.check_dead_letters("records", {5: (bare, ["no Confluent frame", "records.framing"])})
+        asked = p.wait_messages("label-requests", 4)
+        has(asked[0].value.decode(), '"record":{"')
+        p.produce("labels", [(m.key, frame + b'{"label": "yes"}') for m in asked])
+        p.wait_log(r" version version=2 .* labels=4 ")
 
 
 @test("a start with numbers that are none in the files is refused, with file and line")

@@ -20,6 +20,7 @@ static const unsigned char pieces[] = {0x12, 4, F1, 0x12, 0x0c, F2, F3, F4, 0x0a
 static const unsigned char cut[] = {0x0a, 2, 'r', '5', 0x12, 0x0f, F1, F2, F3, 0x00, 0x00, 0x00};
 
 struct world {
+    struct wire_schema schema;
     struct fis_encoder *enc;
     struct fis_arena arena;
     float x[64];
@@ -31,6 +32,7 @@ static int up(void **state)
 {
     struct world *w = calloc(1, sizeof *w);
     assert_non_null(w);
+    w->schema = test_schema;
     w->enc = plain_encoder(D);
     w->arena = test_arena(1024);
     *state = w;
@@ -53,7 +55,7 @@ static enum wire_decoded decode(struct world *w, const struct wire_message *m)
     for (uint32_t i = 0; i < D; i++)
         w->x[i] = 99;
     w->e.text[0] = 0;
-    return wire_protobuf_record(&test_schema, w->enc, m, &w->arena, w->x, &w->record, &w->e);
+    return wire_protobuf_record(&w->schema, w->enc, m, &w->arena, w->x, &w->record, &w->e);
 }
 
 static enum wire_decoded decode_bytes(struct world *w, const void *bytes, size_t length)
@@ -108,9 +110,25 @@ static void framed(void **state)
     unsigned char bytes[64] = {0, 0, 0, 0, 7, 0};
     memcpy(bytes + 6, packed, sizeof packed);
     assert_good(w, bytes, 6 + sizeof packed, "r1");
-    memcpy(bytes, (unsigned char[]){0, 0, 0, 0, 7, 4, 0, 2}, 8); /* two indexes: 0 and 1 */
+    /* Two indexes, 0 and 1: a message inside another, unless that is configured. */
+    memcpy(bytes, (unsigned char[]){0, 0, 0, 0, 7, 4, 0, 2}, 8);
     memcpy(bytes + 8, packed, sizeof packed);
+    assert_bad(w, bytes, 8 + sizeof packed,
+               "schema id 7: the message index is 0.1, 0 is expected (records.message_index)");
+    w->schema.framing = (struct wire_framing){.index = (uint32_t[]){0, 1}, .n_index = 2};
     assert_good(w, bytes, 8 + sizeof packed, "r1");
+    assert_bad(w, (unsigned char[]){0, 0, 0, 0, 7, 0}, 6, "message index is 0, 0.1 is expected");
+    w->schema.framing.kind = WIRE_FRAMING_NONE;
+    assert_bad(w, bytes, 8 + sizeof packed, "schema id 7; records.framing is none");
+    assert_good(w, packed, sizeof packed, "r1");
+    w->schema.framing.kind = WIRE_FRAMING_CONFLUENT;
+    assert_good(w, bytes, 8 + sizeof packed, "r1");
+    assert_bad(w, packed, sizeof packed, "no Confluent frame");
+    w->schema.framing = (struct wire_framing){0};
+    /* Without a path: the record's own bytes stand for one. */
+    unsigned char pathless[5 + sizeof packed] = {0, 0, 0, 0, 7};
+    memcpy(pathless + 5, packed, sizeof packed);
+    assert_bad(w, pathless, sizeof pathless, "the message index is");
     assert_bad(w, bytes, 3, "Confluent frame (first byte 0): 3 bytes, at least 6 expected");
     bytes[5] = 3; /* zigzag of -2 */
     assert_bad(w, bytes, 8 + sizeof packed, "-2 message indexes");

@@ -60,6 +60,10 @@ int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error
         .max_bytes = cfg->records.max_bytes,
         .passthrough = (const char *const *)cfg->records.passthrough.items,
         .n_passthrough = cfg->records.passthrough.count,
+        .framing = {(enum wire_framing_kind)cfg->records.framing, cfg->records.message_index.items,
+                    cfg->records.message_index.count},
+        .label_framing = {(enum wire_framing_kind)cfg->labels.framing,
+                          cfg->labels.message_index.items, cfg->labels.message_index.count},
     };
     p->initial = p->validation = p->schema;
     p->initial.label_column = cfg->initial.label;
