@@ -34,6 +34,8 @@ static bool take_events(struct topic_reader *r, int *rc, struct fis_error *e)
             *rc = cli_broker_gone(r->cli, e);
             if (*rc)
                 return true;
+        } else if (ev.kind == STREAM_BLOCKED) {
+            r->last = ev.error;
         }
     }
     return ended;

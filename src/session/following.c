@@ -25,6 +25,15 @@ int session_follow(struct session *s, struct fis_error *e)
     return rc < 0 ? rc : s->p.join(s->p.ctx, e);
 }
 
+/* The transaction may be an earlier trainer's, which nobody else ends. */
+static int maybe_sweep(struct session *s, struct fis_error *e)
+{
+    if (s->election.state != ELECTION_CATCH_UP || s->swept || !s->p.sweep)
+        return 0;
+    s->swept = s->sweeping = true;
+    return s->p.sweep(s->p.ctx, e);
+}
+
 static int take(struct session *s, const struct session_input *in, struct fis_error *e)
 {
     if (in->event == SESSION_MESSAGE)
@@ -32,9 +41,12 @@ static int take(struct session *s, const struct session_input *in, struct fis_er
     if (in->event == SESSION_END) {
         s->at_end = true;
         memory_begins(s->memory, in->first);
-    } else if (in->recreated || in->lost > 0)
+    } else if (in->event == SESSION_BLOCKED) {
+        return maybe_sweep(s, e);
+    } else if (in->recreated || in->lost > 0) {
         return fis_fail(e, FIS_ABORT_TXN, "topic %s is not the one it was: all is read again",
                         s->o.topics[in->topic]);
+    }
     return 0;
 }
 
@@ -53,7 +65,7 @@ int session_keep_up(struct session *s, bool *more, struct fis_error *e)
         return rc;
     *more = n == FOLLOW_MESSAGES;
     s->at_end |= PLANTED(end_early) && !*more;
-    if (!s->at_end)
+    if (!s->at_end || s->sweeping)
         return 0;
     if (s->election.state == ELECTION_STANDBY)
         election_warm(&s->election, memory_entries(s->memory), memory_bytes(s->memory),

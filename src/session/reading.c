@@ -62,6 +62,8 @@ static int take(struct session *s, const struct session_input *in, struct fis_er
         s->informed |= in->topic == SESSION_CONTROL;
         return 1;
     }
+    if (in->event == SESSION_BLOCKED)
+        return 1;
     int rc = reset(s, in, e);
     return rc < 0 ? rc : 1;
 }

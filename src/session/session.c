@@ -69,7 +69,7 @@ static void out_fence(void *ctx)
 static void out_catch_up(void *ctx)
 {
     struct session *s = ctx;
-    s->at_end = false;
+    s->at_end = s->swept = false;
     s->p.to_end(s->p.ctx, SESSION_READ_MEMORY);
 }
 
@@ -146,6 +146,7 @@ static void let_go(struct session *s)
     s->encoder = NULL;
     s->memory = NULL;
     s->ends = NULL;
+    s->sweeping = false;
     s->have_ends = s->running = s->informed = s->waiting = s->waiting_noted = false;
     s->job_due = s->job_ran = s->sent = s->committing = s->adjust = false;
     s->commands.pending = s->input.pending = false;
@@ -185,6 +186,11 @@ void session_fenced_others(struct session *s, struct trainer_time now)
 {
     s->now = now;
     election_fenced_others(&s->election, now.mono_ms);
+}
+
+void session_swept(struct session *s)
+{
+    s->sweeping = false;
 }
 
 void session_left(struct session *s, struct trainer_time now)

@@ -68,9 +68,11 @@ enum session_reader {
 
 enum session_event {
     SESSION_MESSAGE,
-    SESSION_END,  /* once: every message that was in the reader's topics when it was opened, or at
-                     the  last to_end, has been returned. Not before all partitions are that far */
-    SESSION_RESET /* a partition goes on elsewhere than it should have */
+    SESSION_END, /* once: every message that was in the reader's topics when it was opened, or at
+                    the last to_end, has been returned: all that anybody had sent by then, committed
+                    or not, so that who has fenced before knows the last unit of its predecessor */
+    SESSION_BLOCKED, /* an open transaction holds END back */
+    SESSION_RESET    /* a partition goes on elsewhere than it should have */
 };
 
 struct session_input {
@@ -112,6 +114,11 @@ struct session_ports {
     /* Make ready to send, so that no earlier trainer can commit any more. [session_fenced_others]
      */
     int (*fence)(void *ctx, struct fis_error *e);
+    /* End what earlier trainers' transactions have left open although they have ended (a broker can
+     * lose the ends of them): nothing in it counts, nor do the places that it moved. Asked for once
+     * when an open transaction holds a fenced session back. [session_swept] NULL: nothing can be
+     * left. */
+    int (*sweep)(void *ctx, struct fis_error *e);
     bool (*fenced)(void *ctx); /* after an error: another trainer has taken over. NULL: never */
     /* Close everything: membership, readers, what sends; nothing is committed. [session_left] */
     void (*leave)(void *ctx);
@@ -193,6 +200,7 @@ void session_adjust(struct session *s, const struct trainer_role_options *role, 
 /* owns: the group gave it the one place; lost: it was taken, not given back. */
 void session_seat(struct session *s, bool owns, bool lost, struct trainer_time now);
 void session_fenced_others(struct session *s, struct trainer_time now);
+void session_swept(struct session *s);
 void session_left(struct session *s, struct trainer_time now);
 void session_committed(struct session *s);
 void session_job(struct session *s); /* any thread; nothing else is called meanwhile but

@@ -29,6 +29,7 @@ struct session {
     /* Until the role runs. */
     struct memory *memory;
     bool at_end; /* of all topics of the memory, as they were at the last to_end */
+    bool swept, sweeping;
 
     /* From the moment it leads. */
     enum start_up_step step;

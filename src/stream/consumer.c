@@ -149,6 +149,10 @@ static int make_client(struct stream_consumer *c, const struct stream_consumer_o
     if (rc)
         return rc;
     bool member = c->group && !c->stored;
+    if (!stream_ends_init(&c->ends, conf, &c->link, c->topics)) {
+        rd_kafka_conf_destroy(conf);
+        return fis_fail(e, FIS_FATAL, "kafka consumer: the system gives no lock");
+    }
     rd_kafka_conf_set_error_cb(conf, on_error);
     rd_kafka_conf_set_stats_cb(conf, on_stats);
     if (member)
@@ -156,16 +160,15 @@ static int make_client(struct stream_consumer *c, const struct stream_consumer_o
     if (c->group)
         rd_kafka_conf_set_offset_commit_cb(conf, on_commit);
     rc = stream_client_new(&c->rk, RD_KAFKA_CONSUMER, conf, e);
-    if (rc)
-        return rc;
-    bool ends = stream_ends_init(&c->ends, c->rk, &c->link, c->topics);
-    if (!ends ||
+    if (!rc &&
         !stream_refill_init(&c->refill, c->rk, &c->link, queue_bytes(o), queue_messages(o))) {
-        if (ends)
-            stream_ends_done(&c->ends);
         rd_kafka_destroy(c->rk);
         c->rk = NULL;
-        return fis_fail(e, FIS_FATAL, "kafka consumer: the system gives no lock");
+        rc = fis_fail(e, FIS_FATAL, "kafka consumer: the system gives no lock");
+    }
+    if (rc) {
+        stream_ends_done(&c->ends);
+        return rc;
     }
     if (member) {
         rd_kafka_poll_set_consumer(c->rk);
@@ -276,7 +279,8 @@ static void take_end(struct stream_consumer *c, uint32_t i, int64_t offset)
     struct stream_position *p = &c->positions[i];
     p->next = offset > p->next ? offset : p->next;
     p->unsettled = false;
-    p->ended = p->ended || p->goal < 0 || p->next >= p->goal;
+    p->ended = p->ended || (p->goal >= 0 && p->next >= p->goal);
+    p->stable_end = true;
     if (c->eofs) {
         p->eof = c->news = true;
         p->eof_offset = offset;
@@ -312,7 +316,7 @@ static bool take_message(struct stream_consumer *c, rd_kafka_message_t *m,
     if (m->offset < p->next)
         return false; /* fetched again after a restart: it was handed out */
     p->next = m->offset + 1;
-    p->unsettled = false;
+    p->unsettled = p->stable_end = false;
     c->refill.seen++;
     c->refill.bytes += m->len;
     if (p->goal >= 0 && p->next >= p->goal && !p->ended) {
@@ -374,6 +378,15 @@ static bool tell_news(struct stream_consumer *c, struct stream_consumer_event *e
             ev->recreated = p->recreated;
             p->reset = p->recreated = false;
             p->lost = 0;
+            return true;
+        }
+        if (p->blocked) {
+            ev->kind = STREAM_BLOCKED;
+            ev->offset = p->blocked_at;
+            (void)fis_fail(&ev->error, FIS_RETRY,
+                           "waiting for an open transaction on %s[%d] at offset %lld",
+                           c->topics[ev->topic], (int)ev->partition, (long long)ev->offset);
+            p->blocked = false;
             return true;
         }
         if (p->eof) {

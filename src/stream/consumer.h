@@ -12,7 +12,8 @@
  *   nobody. read(c, NULL, 0) keeps the membership.
  * - assign (`group_id` NULL): reads every partition of the topics from the beginning and commits
  *   nothing; for heads, models, validation, ledger. END is reported when everything that was there
- *   has been read, and once more after each stream_consumer_to_end. Partitions added to a topic
+ *   has been read, up to the high watermark, and once more after each stream_consumer_to_end: an
+ *   open transaction is waited for (BLOCKED says where). Partitions added to a topic
  *   later are seen only by a new consumer. A topic that is not there yet is waited for, with an
  *   ERROR event of kind RETRY.
  * - stored (`group_id`, `stored`): the same without being a member, but from what is committed for
@@ -105,21 +106,24 @@ enum stream_consumer_event_kind {
     STREAM_REVOKED,      /* some were given up (on_revoke has been called) */
     STREAM_END,          /* assign modes: everything there at the start, or to_end, has been read */
     STREAM_ERROR,
-    STREAM_RESET, /* a partition could not go on where it should have */
-    STREAM_EOF    /* on request: the end of a partition was reached (again) */
+    STREAM_RESET,   /* a partition could not go on where it should have */
+    STREAM_BLOCKED, /* assign modes: an open transaction holds END back, at `offset` */
+    STREAM_EOF      /* on request: the end of a partition was reached (again) */
 };
 
 struct stream_consumer_event {
     enum stream_consumer_event_kind kind;
-    bool lost;              /* REVOKED: at least one revocation was a loss */
-    uint32_t owned;         /* partitions owned now */
-    struct fis_error error; /* ERROR: RETRY (librdkafka goes on trying by itself) or FATAL */
+    bool lost;      /* REVOKED: at least one revocation was a loss */
+    uint32_t owned; /* partitions owned now */
+    struct fis_error
+        error; /* ERROR: RETRY (librdkafka goes on trying by itself) or FATAL.
+                  BLOCKED: RETRY, "waiting for an open transaction on t[0] at offset 5" */
 
-    uint32_t topic; /* RESET, EOF */
+    uint32_t topic; /* RESET, EOF, BLOCKED */
     int32_t partition;
     /* EOF: everything before `offset` has been handed out. It may be further than the last message
      * by more than one (transactions' markers, compaction), and behind the end of the log while a
-     * transaction is open. */
+     * transaction is open. BLOCKED: where that transaction begins, a second after it was met. */
     int64_t offset;
     /* RESET: what should have come next, -1 when the group has nothing committed (it is new, its
      * offsets expired, or the topic was recreated: brokers drop the offsets with the topic); what

@@ -19,7 +19,7 @@
 /* How far a partition was read, and what there is to tell about it. */
 struct stream_position {
     int64_t next;   /* -1: nothing read and the end not seen yet */
-    int64_t goal;   /* of to_end; -1: the end, wherever it is first seen */
+    int64_t goal;   /* of to_end; -1: not known yet */
     int64_t begin;  /* known with the goal, else -1 */
     int64_t wanted; /* gone: what should have come next, -1 unknown; then the RESET's */
     int64_t first, lost, eof_offset;
@@ -28,7 +28,9 @@ struct stream_position {
     bool unsettled; /* nothing came since it was started: see stream_consumer_forward */
     bool gone;      /* its offset is: the ends are being asked for */
     bool recreated;
-    bool reset, eof; /* events to be reported */
+    bool stable_end;          /* `next` is the end of what is stable; the goal may be further */
+    int64_t blocked_at;       /* where that was reported last; -1: not yet */
+    bool reset, eof, blocked; /* events to be reported */
 };
 
 struct stream_reader;
@@ -61,6 +63,8 @@ struct stream_consumer {
     bool unsettled;                              /* one of them may be */
     bool to_end;                                 /* ends are needed */
     bool goals;                                  /* the question that runs is for them */
+    bool again;         /* it was asked before: a goal may only come nearer */
+    int64_t blocked_ms; /* since when a goal is not reached for no message is there; 0: none */
     struct stream_errors errors;
     struct stream_reader *reader; /* assign modes */
     struct stream_ends ends;

@@ -5,12 +5,20 @@
 
 #include "fis/mem.h"
 
-bool stream_ends_init(struct stream_ends *s, rd_kafka_t *rk, const struct stream_link *link,
-                      char *const *topics)
+bool stream_ends_init(struct stream_ends *s, const rd_kafka_conf_t *conf,
+                      const struct stream_link *link, char *const *topics)
 {
-    s->rk = rk;
+    static const struct stream_property other[] = {{"isolation.level", "read_uncommitted"},
+                                                   {"group.id", NULL},
+                                                   {"group.instance.id", NULL},
+                                                   {"statistics.interval.ms", "0"}};
+    if (!stream_helper_init(&s->helper, link))
+        return false;
     s->topics = topics;
-    return stream_helper_init(&s->helper, link);
+    s->conf = rd_kafka_conf_dup(conf);
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        (void)rd_kafka_conf_set(s->conf, other[i].key, other[i].value, NULL, 0);
+    return true;
 }
 
 void stream_ends_stop(struct stream_ends *s)
@@ -21,6 +29,7 @@ void stream_ends_stop(struct stream_ends *s)
 void stream_ends_done(struct stream_ends *s)
 {
     stream_helper_done(&s->helper);
+    rd_kafka_conf_destroy(s->conf);
     fis_free(s->list);
 }
 
@@ -74,33 +83,56 @@ rd_kafka_resp_err_t stream_ends_find(rd_kafka_t *rk, const rd_kafka_topic_partit
     return err ? err : find(rk, list, RD_KAFKA_OFFSET_END, timeout_ms, found);
 }
 
-static rd_kafka_resp_err_t ask(struct stream_ends *s)
+static rd_kafka_resp_err_t ask(struct stream_ends *s, rd_kafka_t *rk)
 {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)s->count);
     for (uint32_t i = 0; i < s->count; i++)
         rd_kafka_topic_partition_list_add(list, s->topics[s->list[i].topic], s->list[i].partition);
-    rd_kafka_resp_err_t err = stream_ends_find(s->rk, list, STREAM_HELPER_ASK_MS, s->list);
+    rd_kafka_resp_err_t err = stream_ends_find(rk, list, STREAM_HELPER_ASK_MS, s->list);
     rd_kafka_topic_partition_list_destroy(list);
     return err;
+}
+
+static rd_kafka_t *start_client(const struct stream_ends *s)
+{
+    char text[256];
+    rd_kafka_conf_t *conf = rd_kafka_conf_dup(s->conf);
+    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, text, sizeof text);
+    if (!rk)
+        rd_kafka_conf_destroy(conf);
+    return rk;
+}
+
+static void say(struct stream_ends *s, rd_kafka_resp_err_t err)
+{
+    char text[FIS_ERROR_TEXT];
+    uint32_t topic = s->list[0].topic;
+    snprintf(text, sizeof text,
+             "kafka topic \"%s\": where %u partitions begin and end cannot be asked: %s; "
+             "trying again",
+             s->topics[topic], s->count, rd_kafka_err2str(err));
+    stream_helper_say(&s->helper, (uint64_t)(err + 1000) << 32 | topic, text);
 }
 
 /* Until all is answered: a leader that is away returns, a topic may be recreated. */
 static void *ask_all(void *arg)
 {
     struct stream_ends *s = arg;
-    rd_kafka_resp_err_t err;
-    while ((err = ask(s)) != 0) {
-        char text[FIS_ERROR_TEXT];
-        uint32_t topic = s->list[0].topic;
-        snprintf(text, sizeof text,
-                 "kafka topic \"%s\": where %u partitions begin and end cannot be asked: %s; "
-                 "trying again",
-                 s->topics[topic], s->count, rd_kafka_err2str(err));
-        stream_helper_say(&s->helper, (uint64_t)(err + 1000) << 32 | topic, text);
-        if (stream_helper_pause(&s->helper))
-            return NULL;
+    rd_kafka_t *rk = NULL;
+    bool stop = false;
+    rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__FAIL;
+    while (!stop && err) {
+        rk = rk ? rk : start_client(s);
+        err = rk ? ask(s, rk) : RD_KAFKA_RESP_ERR__FAIL;
+        if (err) {
+            say(s, err);
+            stop = stream_helper_pause(&s->helper);
+        }
     }
-    stream_helper_finish(&s->helper);
+    if (rk)
+        rd_kafka_destroy(rk);
+    if (!stop)
+        stream_helper_finish(&s->helper);
     return NULL;
 }
 

@@ -161,6 +161,8 @@ static size_t take_reports(struct stream_producer *p, rd_kafka_event_t *ev,
     size_t n = 0;
     const rd_kafka_message_t *m;
     while ((m = rd_kafka_event_message_next(ev)) != NULL) {
+        if (m->_private == p->rk)
+            continue; /* the transaction thread's, which counts on nothing */
         n++;
         p->outstanding--;
         if (report) {

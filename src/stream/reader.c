@@ -109,7 +109,7 @@ static void start_all(struct stream_reader *r, struct stream_consumer *c)
             }
         }
     }
-    c->assigned = true;
+    c->assigned = c->to_end = true;
 }
 
 void stream_reader_serve(struct stream_reader *r, struct stream_consumer *c)

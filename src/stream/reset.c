@@ -6,7 +6,13 @@
  * "error" it says what it requested and stops fetching the partition, which can then not be sought
  * in, only started again.
  */
+#include <time.h>
+
 #include "stream/consumer_impl.h"
+
+/* A transaction that is open for longer than a unit of commit takes is reported, and the ends are
+ * asked for again: a log that was cut ends earlier than it did. */
+#define BLOCKED_MS 1000
 
 void stream_reset_noticed(struct stream_consumer *c, uint32_t i, int64_t wanted)
 {
@@ -77,6 +83,8 @@ static void settle_reset(struct stream_consumer *c, struct stream_position *p,
     if (p->next >= 0 && p->next < r->low)
         p->lost += r->low - p->next;
     p->first = p->next = r->low;
+    if (p->goal > r->high)
+        p->goal = r->high;
     p->reset = c->news = true;
 }
 
@@ -100,6 +108,23 @@ static void take_resets(struct stream_consumer *c)
     rd_kafka_topic_partition_list_destroy(list);
 }
 
+/* What is stable ends before the goal: a transaction is open there. */
+static bool is_blocked(const struct stream_position *p)
+{
+    return p->stable_end && !p->ended;
+}
+
+static void set_goal(struct stream_consumer *c, struct stream_position *p, int64_t high)
+{
+    if (!c->again || high < p->goal)
+        p->goal = high;
+    p->ended = p->next >= p->goal;
+    if (c->again && is_blocked(p) && p->next != p->blocked_at) {
+        p->blocked_at = p->next;
+        p->blocked = c->news = true;
+    }
+}
+
 static void take_goals(struct stream_consumer *c)
 {
     c->goals = false;
@@ -110,8 +135,7 @@ static void take_goals(struct stream_consumer *c)
         uint32_t i = stream_consumer_find(c, r->topic, r->partition);
         if (i < c->owned_count) {
             c->positions[i].begin = r->low;
-            c->positions[i].goal = r->high;
-            c->positions[i].ended = c->positions[i].next >= r->high;
+            set_goal(c, &c->positions[i], r->high);
         }
     }
     stream_consumer_check_end(c);
@@ -134,11 +158,33 @@ static void ask(struct stream_consumer *c, bool goals)
         return;
     }
     if (goals) {
+        c->again = !c->to_end;
         c->to_end = false;
         c->goals = true;
     } else {
         c->gone = false;
     }
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static bool blocked_for_long(struct stream_consumer *c)
+{
+    bool blocked = false;
+    for (uint32_t i = 0; c->reader && !c->end && i < c->owned_count; i++)
+        blocked |= is_blocked(&c->positions[i]);
+    int64_t now = now_ms();
+    if (!blocked || !c->blocked_ms)
+        c->blocked_ms = blocked ? now : 0;
+    if (!blocked || now - c->blocked_ms < BLOCKED_MS)
+        return false;
+    c->blocked_ms = now;
+    return true;
 }
 
 bool stream_reset_serve(struct stream_consumer *c)
@@ -155,7 +201,7 @@ bool stream_reset_serve(struct stream_consumer *c)
         return resets;
     if (c->gone)
         ask(c, false);
-    else if (c->to_end)
+    else if (c->to_end || blocked_for_long(c))
         ask(c, true);
     return resets;
 }

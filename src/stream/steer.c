@@ -134,8 +134,10 @@ int stream_consumer_seek_begin(struct stream_consumer *c, struct fis_error *e)
 
 void stream_consumer_to_end(struct stream_consumer *c)
 {
-    for (uint32_t i = 0; i < c->owned_count; i++)
+    for (uint32_t i = 0; i < c->owned_count; i++) {
         c->positions[i].ended = false;
+        c->positions[i].blocked_at = -1;
+    }
     c->end = c->end_told = false;
     c->to_end = true;
 }

@@ -15,6 +15,7 @@ static const unsigned char moves[STREAM_TXN_STATES][STREAM_TXN_EVENTS] = {
                          [STREAM_TXN_GOT_FENCED] = STREAM_TXN_FENCED,
                          [STREAM_TXN_GOT_FATAL] = STREAM_TXN_FATAL},
     [STREAM_TXN_READY] = {[STREAM_TXN_DO_BEGIN] = STREAM_TXN_OPEN,
+                          [STREAM_TXN_DO_SWEEP] = STREAM_TXN_ABORTING,
                           [STREAM_TXN_GOT_EXPIRED] = STREAM_TXN_EXPIRED,
                           [STREAM_TXN_GOT_FENCED] = STREAM_TXN_FENCED,
                           [STREAM_TXN_GOT_FATAL] = STREAM_TXN_FATAL},
@@ -37,6 +38,7 @@ static const unsigned char moves[STREAM_TXN_STATES][STREAM_TXN_EVENTS] = {
                            [STREAM_TXN_GOT_FENCED] = STREAM_TXN_FENCED,
                            [STREAM_TXN_GOT_FATAL] = STREAM_TXN_FATAL},
     [STREAM_TXN_ABORTING] = {[STREAM_TXN_DO_ABORT] = STREAM_TXN_ABORTING,
+                             [STREAM_TXN_DO_SWEEP] = STREAM_TXN_ABORTING,
                              [STREAM_TXN_GOT_OK] = STREAM_TXN_READY,
                              [STREAM_TXN_GOT_RETRY] = STREAM_TXN_ABORTING,
                              [STREAM_TXN_GOT_ABORT] = STREAM_TXN_BROKEN,
@@ -64,7 +66,7 @@ const char *stream_txn_state_name(enum stream_txn_state s)
 const char *stream_txn_event_name(enum stream_txn_event ev)
 {
     static const char *const names[STREAM_TXN_EVENTS] = {
-        "initialise", "begin",        "commit",  "abort",  "ok",
+        "initialise", "begin",        "commit",  "abort",  "sweep", "ok",
         "retry",      "abort needed", "expired", "fenced", "fatal"};
     return ev < STREAM_TXN_EVENTS ? names[ev] : "unknown";
 }

@@ -7,7 +7,8 @@
  *                                                 |                   v
  *                                                 +--abort--> ABORTING --ok--> READY
  *   OPEN --abort needed--> BROKEN, COMMITTING --abort needed--> BROKEN, BROKEN --abort--> ABORTING
- *   RETRY keeps the state: the same call is to be recreated.
+ *   READY --sweep--> ABORTING: a transaction that is opened to be aborted.
+ *   RETRY keeps the state: the same call is to be repeated.
  *   any --fatal--> FATAL; any --fenced--> FENCED: another with the same id has taken over;
  *   any --expired--> EXPIRED: the coordinator does not know the id any more; nothing was committed,
  *   and a new producer with the id can go on.
@@ -38,6 +39,7 @@ enum stream_txn_event {
     STREAM_TXN_DO_BEGIN,
     STREAM_TXN_DO_COMMIT,
     STREAM_TXN_DO_ABORT,
+    STREAM_TXN_DO_SWEEP,
     STREAM_TXN_GOT_OK, /* … and how the running call (or a send) ended */
     STREAM_TXN_GOT_RETRY,
     STREAM_TXN_GOT_ABORT,   /* librdkafka says: the transaction must be aborted */

@@ -18,6 +18,9 @@ struct work {
     int timeout_ms;
     rd_kafka_topic_partition_list_t *offsets; /* NULL: none, or sent already */
     rd_kafka_consumer_group_metadata_t *member;
+    const char *const *topics; /* of a sweep */
+    size_t topic_count, swept; /* swept: topics that have their messages */
+    bool begun;
 };
 
 struct stream_txn_thread {
@@ -65,6 +68,42 @@ static void drop_offsets(struct work *w)
     }
 }
 
+/* A message to each partition, marked as none of the owner's. */
+static rd_kafka_error_t *sweep_topic(rd_kafka_t *rk, const char *topic, int ms)
+{
+    const struct rd_kafka_metadata *m = NULL;
+    rd_kafka_topic_t *rkt = rd_kafka_topic_new(rk, topic, NULL);
+    rd_kafka_resp_err_t err = rkt ? rd_kafka_metadata(rk, 0, rkt, &m, ms) : rd_kafka_last_error();
+    int n = !err && m->topic_cnt == 1 ? m->topics[0].partition_cnt : 0;
+    for (int i = 0; !err && i < n; i++)
+        err = rd_kafka_producev(rk, RD_KAFKA_V_RKT(rkt),
+                                RD_KAFKA_V_PARTITION(m->topics[0].partitions[i].id),
+                                RD_KAFKA_V_KEY("swept", 5), RD_KAFKA_V_VALUE(NULL, 0),
+                                RD_KAFKA_V_OPAQUE(rk), RD_KAFKA_V_END);
+    if (m)
+        rd_kafka_metadata_destroy(m);
+    if (rkt)
+        rd_kafka_topic_destroy(rkt);
+    return err ? rd_kafka_error_new(RD_KAFKA_RESP_ERR__TIMED_OUT, "topic %s: %s", topic,
+                                    rd_kafka_err2str(err))
+               : NULL;
+}
+
+/* Everything but the abort; on errors it is gone on with by the next call, or aborted as it is. */
+static rd_kafka_error_t *sweep(rd_kafka_t *rk, struct work *w, int ms)
+{
+    rd_kafka_error_t *error = w->begun ? NULL : rd_kafka_begin_transaction(rk);
+    if (error)
+        return error;
+    w->begun = true;
+    for (; w->swept < w->topic_count; w->swept++)
+        if ((error = sweep_topic(rk, w->topics[w->swept], ms)) != NULL)
+            return error;
+    if (rd_kafka_flush(rk, ms) != 0)
+        return rd_kafka_error_new(RD_KAFKA_RESP_ERR__TIMED_OUT, "messages are under way");
+    return NULL;
+}
+
 /* One call of at most `ms`. */
 static rd_kafka_error_t *call(rd_kafka_t *rk, struct work *w, int ms)
 {
@@ -72,14 +111,16 @@ static rd_kafka_error_t *call(rd_kafka_t *rk, struct work *w, int ms)
         return rd_kafka_init_transactions(rk, ms);
     if (w->job == STREAM_TXN_JOB_ABORT)
         return rd_kafka_abort_transaction(rk, ms);
-    if (w->offsets) {
-        rd_kafka_error_t *error =
-            rd_kafka_send_offsets_to_transaction(rk, w->offsets, w->member, ms);
-        if (error)
-            return error;
-        drop_offsets(w);
+    rd_kafka_error_t *error = w->job == STREAM_TXN_JOB_SWEEP ? sweep(rk, w, ms) : NULL;
+    if (!error && w->offsets) {
+        error = rd_kafka_send_offsets_to_transaction(rk, w->offsets, w->member, ms);
+        if (!error)
+            drop_offsets(w);
     }
-    return rd_kafka_commit_transaction(rk, ms);
+    if (error)
+        return error;
+    return w->job == STREAM_TXN_JOB_SWEEP ? rd_kafka_abort_transaction(rk, ms)
+                                          : rd_kafka_commit_transaction(rk, ms);
 }
 
 /* The flags decide; codes only tell who is fenced from other fatal ends, and an id that the
@@ -104,7 +145,10 @@ static enum stream_txn_event classify(const rd_kafka_error_t *error)
         return STREAM_TXN_GOT_FATAL;
     if (rd_kafka_error_txn_requires_abort(error))
         return STREAM_TXN_GOT_ABORT;
-    return rd_kafka_error_is_retriable(error) ? STREAM_TXN_GOT_RETRY : STREAM_TXN_GOT_FATAL;
+    return rd_kafka_error_is_retriable(error) ||
+                   rd_kafka_error_code(error) == RD_KAFKA_RESP_ERR__TIMED_OUT
+               ? STREAM_TXN_GOT_RETRY
+               : STREAM_TXN_GOT_FATAL;
 }
 
 static enum fis_error_kind class_of(enum stream_txn_event outcome)
@@ -140,7 +184,7 @@ static void nap(struct stream_txn_thread *t)
 
 static enum stream_txn_event run(struct stream_txn_thread *t, struct work *w, struct fis_error *out)
 {
-    static const char *const names[] = {"none", "initialise", "commit", "abort"};
+    static const char *const names[] = {"none", "initialise", "commit", "abort", "sweep"};
     int64_t deadline = now_ms() + w->timeout_ms;
     for (;;) {
         *out = (struct fis_error){0};
@@ -292,6 +336,22 @@ int stream_txn_abort(struct stream_txn_thread *t, int timeout_ms, struct fis_err
     if (!t->busy)
         drop_offsets(&t->work);
     return submit(t, STREAM_TXN_JOB_ABORT, STREAM_TXN_DO_ABORT, timeout_ms, e);
+}
+
+int stream_txn_sweep(struct stream_txn_thread *t, const char *const *topics, size_t count,
+                     const char *group_id, int timeout_ms, struct fis_error *e)
+{
+    if (!t->busy && t->machine.state == STREAM_TXN_READY) {
+        const struct stream_offset any = {topics[0], 0, 0};
+        t->work.topics = topics;
+        t->work.topic_count = count;
+        t->work.swept = 0;
+        t->work.begun = false;
+        int rc = copy_offsets(&t->work, &any, 1, group_id, e);
+        if (rc)
+            return rc;
+    }
+    return submit(t, STREAM_TXN_JOB_SWEEP, STREAM_TXN_DO_SWEEP, timeout_ms, e);
 }
 
 void stream_txn_send_failed(struct stream_txn_thread *t, enum fis_error_kind kind)

@@ -18,7 +18,8 @@ enum stream_txn_job {
     STREAM_TXN_JOB_NONE,
     STREAM_TXN_JOB_INIT,
     STREAM_TXN_JOB_COMMIT,
-    STREAM_TXN_JOB_ABORT
+    STREAM_TXN_JOB_ABORT,
+    STREAM_TXN_JOB_SWEEP
 };
 
 /* error.kind: OK; RETRY: the broker did not answer in time, submit the same again; ABORT_TXN:
@@ -53,6 +54,14 @@ int stream_txn_commit(struct stream_txn_thread *t, const struct stream_offset *o
                       struct fis_error *e) FIS_MUST_CHECK;
 int stream_txn_abort(struct stream_txn_thread *t, int timeout_ms,
                      struct fis_error *e) FIS_MUST_CHECK;
+/* Ends what earlier producers with this id have left open although the coordinator holds their
+ * transactions for ended, which nothing else ever does: a broker that was killed between logging
+ * the decision and writing the markers of a transaction leaves them out (Kafka 4, when it finds a
+ * partition without a leader). Their messages, and the offsets that they held for the group, do not
+ * count then, everywhere alike. A message to every partition of the topics is sent and aborted.
+ * From READY; `topics` are borrowed until the result. */
+int stream_txn_sweep(struct stream_txn_thread *t, const char *const *topics, size_t count,
+                     const char *group_id, int timeout_ms, struct fis_error *e) FIS_MUST_CHECK;
 /* A send failed with this kind (ABORT_TXN or FATAL): the machine must know. */
 void stream_txn_send_failed(struct stream_txn_thread *t, enum fis_error_kind kind);
 

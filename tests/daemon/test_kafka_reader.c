@@ -48,8 +48,7 @@ static struct kafka_reader *open_reader(struct world *w, uint32_t first, uint32_
                                            .group = group,
                                            .topics = topics + first,
                                            .first = (enum session_topic)first,
-                                           .n_topics = n,
-                                           .hurried = true};
+                                           .n_topics = n};
     KIT_OK(kafka_reader_open(&r, &w->ctx, &o, &kit_e));
     return r;
 }

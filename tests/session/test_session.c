@@ -69,6 +69,32 @@ static void it_reads_to_the_end_once_more(void **state)
     kit_close(&k);
 }
 
+/* What an earlier trainer has left open is ended by who has fenced it, before anything is sent. */
+static void what_is_left_open_is_swept_once(void **state)
+{
+    (void)state;
+    struct kit k;
+    kit_open(&k, false);
+    k.blocked = k.hold_end[SESSION_READ_MEMORY] = true;
+    kit_settle(&k);
+    assert_false(k.blocked);
+    assert_int_equal(k.sweeps, 0); /* a standby has fenced nobody */
+    kit_lead(&k);
+    k.blocked = true;
+    kit_settle(&k);
+    assert_int_equal(k.sweeps, 1);
+    k.blocked = true; /* another one's: it is waited for */
+    kit_settle(&k);
+    assert_int_equal(k.sweeps, 1);
+    k.hold_end[SESSION_READ_MEMORY] = false;
+    kit_settle(&k);
+    assert_int_equal(status(&k).state, ELECTION_CATCH_UP);
+    session_swept(k.session);
+    kit_settle(&k);
+    assert_int_equal(status(&k).state, ELECTION_LEAD);
+    kit_close(&k);
+}
+
 /* ---- order of reading ---------------------------------------------------------------------- */
 
 static void a_pause_that_was_sent_before_holds(void **state)
@@ -475,6 +501,7 @@ int main(void)
         cmocka_unit_test(it_leads_and_asks),
         cmocka_unit_test(nothing_is_sent_before_others_are_fenced),
         cmocka_unit_test(it_reads_to_the_end_once_more),
+        cmocka_unit_test(what_is_left_open_is_swept_once),
         cmocka_unit_test(a_pause_that_was_sent_before_holds),
         cmocka_unit_test(input_waits_for_the_end_of_control),
         cmocka_unit_test(a_command_waits_for_its_version_and_holds_up_the_rest),

@@ -408,6 +408,47 @@ static void ends_are_stable(void **state)
     txn_close(&x);
 }
 
+/* A reader's end is behind an open transaction: it is waited for, and named. */
+static void the_end_is_behind_what_is_open(void **state)
+{
+    (void)state;
+    const char *at = broker();
+    char topic[64];
+    make_topic(at, fresh(topic, "open"), 1, STREAM_CLEANUP_COMPACT);
+    struct stream_producer *p = kit_producer(at);
+    kit_fill(p, topic, 0, 0, 5);
+    struct txn x;
+    txn_open(&x, at, topic);
+    KIT_OK(stream_txn_begin(x.t, &kit_e));
+    txn_send(&x, topic, 5);
+    KIT_OK(stream_producer_flush(x.p, WAIT_MS, NULL, NULL, &kit_e));
+    kit_fill(p, topic, 0, 6, 5);
+    struct stream_consumer *c =
+        kit_consumer(&(struct kit_consumer){.bootstrap = at, .topics = {topic}});
+    struct stream_batch *b = stream_batch_new(20);
+    for (int round = 0; round < 2; round++) { /* from the beginning, and asked for again */
+        int64_t end = kit_now() + WAIT_MS;
+        struct stream_consumer_event ev = {0};
+        while (ev.kind != STREAM_BLOCKED && kit_now() < end) {
+            if (!stream_consumer_event(c, &ev) && stream_consumer_read(c, b, 20) == 0)
+                kit_nap();
+            assert_int_not_equal(ev.kind, STREAM_END);
+        }
+        assert_int_equal(ev.kind, STREAM_BLOCKED);
+        assert_int_equal(ev.offset, 5);
+        assert_int_equal(b->count, 5);
+        stream_consumer_to_end(c);
+    }
+    KIT_OK(stream_txn_commit(x.t, NULL, 0, NULL, WAIT_MS, &kit_e));
+    assert_string_equal(txn_wait(&x).error.text, "");
+    kit_event(c, b, STREAM_END);
+    assert_int_equal(b->count, 11);
+    stream_batch_free(b);
+    stream_consumer_close(c, 1000);
+    stream_producer_close(p);
+    txn_close(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,7 +456,7 @@ int main(void)
         cmocka_unit_test(offsets_by_name),      cmocka_unit_test(the_dead_one_is_fenced),
         cmocka_unit_test(fallen_off_eager),     cmocka_unit_test(fallen_off_cooperative),
         cmocka_unit_test(fallen_off_stored),    cmocka_unit_test(made_anew),
-        cmocka_unit_test(ends_are_stable),
+        cmocka_unit_test(ends_are_stable),      cmocka_unit_test(the_end_is_behind_what_is_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

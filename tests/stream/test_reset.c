@@ -161,6 +161,7 @@ static void overtaken(void **state)
     struct read rest = {-1, ev.first, 0, {0}};
     read_until(c, batch, &rest, CHUNKS);
     assert_int_equal(rest.resets, 0);
+    stream_consumer_to_end(c);
     kit_event(c, batch, STREAM_END);
     stream_batch_free(batch);
     stream_consumer_close(c, 5000);

@@ -13,12 +13,12 @@
  * Init Ready Open Committing Broken Aborting Expired Fenced X(fatal); '.' not allowed, '=' stays.
  */
 static const char *const expected[STREAM_TXN_STATES] = {
-    /*              i b c a  ok re ab ex fe fa */
-    [STREAM_TXN_NONE] = "I......EFX",       [STREAM_TXN_INIT] = "=...R=.EFX",
-    [STREAM_TXN_READY] = ".O.....EFX",      [STREAM_TXN_OPEN] = "..CA..BEFX",
-    [STREAM_TXN_COMMITTING] = "..=.R=BEFX", [STREAM_TXN_BROKEN] = "...A..=EFX",
-    [STREAM_TXN_ABORTING] = "...=R=BEFX",   [STREAM_TXN_EXPIRED] = "......==FX",
-    [STREAM_TXN_FENCED] = "........==",     [STREAM_TXN_FATAL] = "........==",
+    /*              i b c a s ok re ab ex fe fa */
+    [STREAM_TXN_NONE] = "I.......EFX",       [STREAM_TXN_INIT] = "=....R=.EFX",
+    [STREAM_TXN_READY] = ".O..A...EFX",      [STREAM_TXN_OPEN] = "..CA...BEFX",
+    [STREAM_TXN_COMMITTING] = "..=..R=BEFX", [STREAM_TXN_BROKEN] = "...A...=EFX",
+    [STREAM_TXN_ABORTING] = "...==R=BEFX",   [STREAM_TXN_EXPIRED] = ".......==FX",
+    [STREAM_TXN_FENCED] = ".........==",     [STREAM_TXN_FATAL] = ".........==",
 };
 
 static enum stream_txn_state next_state(enum stream_txn_state s, char c)

@@ -92,6 +92,35 @@ def committed(group, topic, partitions):
     return found
 
 
+def _crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def hang(transactional_id, topic, key):
+    """Leaves a tombstone in partition 0 in a transaction that its coordinator knows nothing of, as
+    a broker does that was killed before it had written the end of one: InitProducerId, version 1,
+    and Produce, version 3. transaction.partition.verification.enable must be false."""
+    answer = _ask(struct.pack(">hhi", 22, 1, 7) + _text("test") + _text(transactional_id)
+                  + struct.pack(">i", 60000))
+    _, error, producer, epoch = struct.unpack(">ihqh", answer[:16])
+    assert error == 0, f"InitProducerId: error {error}"
+    record = b"\0\0\0" + bytes([2 * len(key)]) + key + b"\1\0"
+    batch = (struct.pack(">hiqqqhii", 0x10, 0, 0, 0, producer, epoch, 0, 1)
+             + bytes([2 * len(record)]) + record)
+    batch = struct.pack(">ibI", -1, 2, _crc32c(batch)) + batch
+    batch = struct.pack(">qi", 0, len(batch)) + batch
+    answer = _ask(struct.pack(">hhi", 0, 3, 7) + _text("test") + _text(transactional_id)
+                  + struct.pack(">hii", -1, 30000, 1) + _text(topic)
+                  + struct.pack(">iii", 1, 0, len(batch)) + batch)
+    error = struct.unpack(">h", answer[4 + 2 + len(topic) + 8:][:2])[0]
+    assert error == 0, f"Produce: error {error}"
+
+
 def tool(name, *arguments, file=None):
     """One of Kafka's own tools, by its class. file: content of a file whose name is put in place of
     the argument FILE."""

@@ -60,6 +60,13 @@ static bool same_trouble(const char *a, const char *b)
     return end ? strncmp(a, b, (size_t)(end - b)) == 0 : strcmp(a, b) == 0;
 }
 
+void context_blocked(const char *who, const struct fis_error *e)
+{
+    log_line(LOG_LEVEL_WARN, "waiting",
+             "role=%s text=\"%s: it goes on when that ends (kafka-transactions.sh find-hanging)\"",
+             who, e->text);
+}
+
 /* A broker that is away would fill the log: every client reports it, in turn. */
 void context_trouble(struct context *ctx, const char *who, const struct fis_error *e)
 {

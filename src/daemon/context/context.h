@@ -50,5 +50,7 @@ struct trainer_time context_now(void);
 struct stream_client context_client(struct context *ctx);
 /* A transient error of Kafka: for the observer, and for the log once in ten seconds. */
 void context_trouble(struct context *ctx, const char *who, const struct fis_error *e);
+/* What a reader's end waits for (STREAM_BLOCKED), for the log. */
+void context_blocked(const char *who, const struct fis_error *e);
 
 #endif

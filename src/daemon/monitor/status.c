@@ -121,6 +121,10 @@ static bool scorer_ready(const struct scorer_status *s, char reason[STATUS_REASO
 
 static bool trainer_ready(const struct trainer_status *t, char reason[STATUS_REASON])
 {
+    if (t->waits) {
+        snprintf(reason, STATUS_REASON, "trainer: %s", t->waits);
+        return false;
+    }
     switch (t->state) {
     case ELECTION_STANDBY:
         if (t->warm)
@@ -172,8 +176,8 @@ static int scorer_line(const struct scorer_status *s, char *out, size_t size)
 static void trainer_line(const struct trainer_status *t, char *out, size_t size)
 {
     const struct trainer_role_counts *c = &t->counts;
-    if (!t->running)
-        snprintf(out, size, "trainer: %s", election_state_name(t->state));
+    if (t->waits || !t->running)
+        snprintf(out, size, "trainer: %s", t->waits ? t->waits : election_state_name(t->state));
     else if (t->busy)
         snprintf(out, size, "training, round %u, served version %" PRIu64, c->round,
                  c->served_version);

@@ -105,6 +105,8 @@ static void take_event(struct scorer_host *h, struct stream_consumer *c,
         scorer_host_failed(h, &ev->error);
     else if (ev->kind == STREAM_ERROR)
         context_trouble(h->ctx, "scorer", &ev->error);
+    else if (ev->kind == STREAM_BLOCKED)
+        context_blocked("scorer", &ev->error);
     if (c != h->records)
         return;
     h->owned = ev->owned;

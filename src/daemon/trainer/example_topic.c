@@ -171,6 +171,11 @@ int example_topic_turn(struct example_topic *t, bool *changed, struct fis_error 
     return rc;
 }
 
+const char *example_topic_waits(const struct example_topic *t)
+{
+    return t ? kafka_reader_waits(t->reader) : NULL;
+}
+
 bool example_topic_complete(const struct example_topic *t)
 {
     return t->complete;

@@ -22,7 +22,8 @@ void example_topic_close(struct example_topic *t); /* NULL is fine */
 
 /* Reads what is there. True when something changed. Negative errors are FATAL ones. */
 int example_topic_turn(struct example_topic *t, bool *changed, struct fis_error *e) FIS_MUST_CHECK;
-bool example_topic_complete(const struct example_topic *t); /* the end has been reached once */
+const char *example_topic_waits(const struct example_topic *t); /* see kafka_reader_waits */
+bool example_topic_complete(const struct example_topic *t);     /* the end has been reached once */
 uint32_t example_topic_count(const struct example_topic *t);
 int64_t example_topic_newest(const struct example_topic *t); /* its timestamp; 0: there is none */
 

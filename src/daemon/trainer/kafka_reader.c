@@ -1,7 +1,5 @@
 #include "daemon/trainer/kafka_reader.h"
 
-#include <string.h>
-
 #include "daemon/context/closer.h"
 #include "fis/mem.h"
 #include "stream/consumer.h"
@@ -13,31 +11,21 @@ struct kafka_reader {
     struct kafka_reader_options o;
     struct stream_consumer *consumer;
     struct stream_batch *batch;
-    uint32_t at; /* messages of the batch that were returned */
+    uint32_t at;              /* messages of the batch that were returned */
+    struct fis_error blocked; /* kind RETRY: by what END is held back */
 };
 
 static int open_consumer(struct kafka_reader *r, struct fis_error *e)
 {
-    struct stream_client client = context_client(r->ctx);
-    struct stream_property *all = fis_calloc(client.property_count + 1, sizeof *all);
-    if (!all)
-        return fis_fail(e, FIS_NOMEM, "no memory to read %s", r->o.topics[0]);
-    all[0] = (struct stream_property){"fetch.wait.max.ms", "100"};
-    if (client.property_count) /* the operator's word comes last, and counts */
-        memcpy(all + 1, client.properties, client.property_count * sizeof *all);
-    client.properties = r->o.hurried ? all : all + 1;
-    client.property_count += r->o.hurried;
-    client.name = r->o.name;
-    const struct stream_consumer_options o = {
-        .client = client,
+    struct stream_consumer_options o = {
+        .client = context_client(r->ctx),
         .group_id = r->o.group,
         .stored = r->o.group != NULL,
         .topics = r->o.topics,
         .topic_count = r->o.n_topics,
     };
-    int rc = stream_consumer_open(&r->consumer, &o, e);
-    fis_free(all);
-    return rc;
+    o.client.name = r->o.name;
+    return stream_consumer_open(&r->consumer, &o, e);
 }
 
 int kafka_reader_open(struct kafka_reader **out, struct context *ctx,
@@ -79,6 +67,11 @@ void kafka_reader_end(struct kafka_reader *r)
         closer_take(r->ctx, end, r, NULL, NULL);
 }
 
+const char *kafka_reader_waits(const struct kafka_reader *r)
+{
+    return r && r->blocked.kind ? r->blocked.text : NULL;
+}
+
 /* 1: something for the session; 0: nothing; FATAL. */
 static int event(struct kafka_reader *r, const struct stream_consumer_event *ev,
                  struct session_input *in, struct fis_error *e)
@@ -86,9 +79,15 @@ static int event(struct kafka_reader *r, const struct stream_consumer_event *ev,
     *in = (struct session_input){.topic = (enum session_topic)(r->o.first + ev->topic)};
     switch (ev->kind) {
     case STREAM_END:
+        r->blocked.kind = FIS_OK;
         in->event = SESSION_END;
         in->topic = r->o.first;
         in->first = ev->begin;
+        return 1;
+    case STREAM_BLOCKED:
+        r->blocked = ev->error;
+        context_blocked("trainer", &ev->error);
+        in->event = SESSION_BLOCKED;
         return 1;
     case STREAM_RESET:
         in->event = SESSION_RESET;

@@ -15,9 +15,6 @@ struct kafka_reader_options {
     enum session_topic first;  /* topics[0]; the others follow it */
     uint32_t n_topics;
     bool log_assigned;
-    /* A broker answers a client's requests one after the other: where the ends are is answered
-     * behind the fetch that waits for messages, which therefore waits a short time only. */
-    bool hurried;
 };
 
 struct kafka_reader;
@@ -30,6 +27,8 @@ void kafka_reader_end(struct kafka_reader *r);   /* the same beside the loop */
 int kafka_reader_read(struct kafka_reader *r, struct session_input *in,
                       struct fis_error *e) FIS_MUST_CHECK;
 void kafka_reader_to_end(struct kafka_reader *r);
+/* What END waits for (STREAM_BLOCKED), NULL when it does not. */
+const char *kafka_reader_waits(const struct kafka_reader *r);
 /* Serves the consumer, and takes nothing. NULL is fine. */
 void kafka_reader_poll(struct kafka_reader *r);
 /* Where it is in each partition, n at most; returns how many. NULL: in none. */

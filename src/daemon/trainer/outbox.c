@@ -12,7 +12,10 @@ struct outbox {
     size_t dead_letter_bytes;
     struct stream_txn_thread *txn;  /* NULL: at_least_once */
     struct stream_consumer *member; /* of the commit that runs */
-    bool initialised, open, committing;
+    bool initialised, open, committing, sweeping;
+    const char *const *swept; /* [n_swept] topics, and the group, of the sweep that runs */
+    size_t n_swept;
+    const char *group;
     struct stream_offset *offsets; /* [count] of the commit that runs */
     size_t count;
     struct fis_error failed; /* kind FIS_OK: no */
@@ -55,7 +58,7 @@ void outbox_close(struct outbox *b)
 
 bool outbox_ready(const struct outbox *b)
 {
-    return b->initialised && !b->committing && b->failed.kind == FIS_OK;
+    return b->initialised && !b->committing && !b->sweeping && b->failed.kind == FIS_OK;
 }
 
 uint64_t outbox_outstanding(const struct outbox *b)
@@ -124,6 +127,21 @@ int outbox_commit(struct outbox *b, struct stream_consumer *member,
                              b->count ? stream_consumer_group(member) : NULL, TXN_TIMEOUT_MS, e);
 }
 
+static int sweep(struct outbox *b, struct fis_error *e)
+{
+    return stream_txn_sweep(b->txn, b->swept, b->n_swept, b->group, TXN_TIMEOUT_MS, e);
+}
+
+int outbox_sweep(struct outbox *b, const char *const *topics, size_t n, const char *group,
+                 struct fis_error *e)
+{
+    b->swept = topics;
+    b->n_swept = n;
+    b->group = group;
+    b->sweeping = b->txn != NULL;
+    return b->txn ? sweep(b, e) : 0;
+}
+
 static void committed(struct outbox *b)
 {
     b->committing = b->open = false;
@@ -148,6 +166,7 @@ static int txn_result(struct outbox *b, const struct stream_txn_result *r, struc
             b->initialised = true;
         else if (r->job == STREAM_TXN_JOB_COMMIT)
             committed(b);
+        b->sweeping = false;
         return 0;
     }
     *e = r->error;
@@ -155,8 +174,9 @@ static int txn_result(struct outbox *b, const struct stream_txn_result *r, struc
         return -1;
     *trouble = true;
     struct fis_error again;
-    int rc = r->job == STREAM_TXN_JOB_INIT
-                 ? stream_txn_init(b->txn, TXN_TIMEOUT_MS, &again)
+    int rc = r->job == STREAM_TXN_JOB_INIT ? stream_txn_init(b->txn, TXN_TIMEOUT_MS, &again)
+             : r->job == STREAM_TXN_JOB_SWEEP
+                 ? sweep(b, &again)
                  : stream_txn_commit(b->txn, b->offsets, b->count,
                                      b->count ? stream_consumer_group(b->member) : NULL,
                                      TXN_TIMEOUT_MS, &again);

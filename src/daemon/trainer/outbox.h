@@ -26,7 +26,7 @@ int outbox_open(struct outbox **out, const struct outbox_options *o,
                 struct fis_error *e) FIS_MUST_CHECK;
 void outbox_close(struct outbox *o); /* bounded, blocking; NULL is fine */
 
-/* Initialised (older instances are fenced) and no commit is running. */
+/* Initialised (older instances are fenced) and no commit and no sweep is running. */
 bool outbox_ready(const struct outbox *o);
 uint64_t outbox_outstanding(const struct outbox *o);
 
@@ -40,6 +40,10 @@ int outbox_dead_letter(struct outbox *o, const char *topic, const struct wire_me
 int outbox_commit(struct outbox *o, struct stream_consumer *member,
                   const struct stream_offset *offsets, size_t n,
                   struct fis_error *e) FIS_MUST_CHECK;
+/* See stream_txn_sweep; outbox_ready is false until it is done. Nothing is open. `topics` are
+ * borrowed until then. at_least_once: nothing can be left. */
+int outbox_sweep(struct outbox *o, const char *const *topics, size_t n, const char *group,
+                 struct fis_error *e) FIS_MUST_CHECK;
 /* After a negative outbox_turn or _send: another instance has taken over. */
 bool outbox_fenced(const struct outbox *o);
 /* Serves reports and results. Negative: the unit cannot be committed; ABORT_TXN, or fenced: close,

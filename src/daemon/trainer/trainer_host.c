@@ -49,6 +49,21 @@ static int fence(void *arg, struct fis_error *e)
     return outbox_open(&h->side.outbox, &o, e);
 }
 
+static int sweep(void *arg, struct fis_error *e)
+{
+    struct trainer_host *h = arg;
+    const char *const *t = h->options.topics;
+    const char *const own[] = {t[SESSION_LEDGER], t[SESSION_HEADS], t[SESSION_MODELS],
+                               t[SESSION_REQUESTS], h->ctx->cfg->topics.dead_letter};
+    _Static_assert(sizeof own == sizeof h->swept, "one list");
+    memcpy(h->swept, own, sizeof own);
+    h->sweeping = true;
+    log_line(LOG_LEVEL_INFO, "sweep",
+             "role=trainer text=\"the open transaction may be an earlier trainer's: what one has "
+             "left open is ended, and does not count\"");
+    return outbox_sweep(h->side.outbox, h->swept, sizeof own / sizeof *own, h->group, e);
+}
+
 static bool fenced(void *arg)
 {
     const struct trainer_host *h = arg;
@@ -77,7 +92,7 @@ static int open_reader(void *arg, enum session_reader r, struct fis_error *e)
 {
     struct trainer_host *h = arg;
     struct kafka_reader_options o[SESSION_READERS] = {
-        [SESSION_READ_MEMORY] = {.name = "memory", .first = SESSION_LEDGER, .hurried = true},
+        [SESSION_READ_MEMORY] = {.name = "memory", .first = SESSION_LEDGER},
         [SESSION_READ_COMMANDS] = {.name = "control", .first = SESSION_CONTROL},
         [SESSION_READ_INPUT] = {.name = "input", .first = SESSION_CANDIDATES},
         [SESSION_READ_VERSIONS] = {.first = SESSION_MODELS},
@@ -263,6 +278,7 @@ int trainer_host_open(struct trainer_host **out, struct context *ctx, struct fis
         .ctx = h,
         .join = join,
         .fence = fence,
+        .sweep = sweep,
         .fenced = fenced,
         .leave = leave,
         .stopped = stopped,
@@ -310,7 +326,7 @@ static void take_all(struct trainer_host *h, int patience_ms)
     h->old = h->side;
     h->side = (struct kafka_side){.rows.ctx = h->ctx};
     h->patience_ms = patience_ms;
-    h->committing = false;
+    h->committing = h->sweeping = false;
 }
 
 static bool on_worker(const struct trainer_host *h)
@@ -374,14 +390,13 @@ static void serve_member(struct trainer_host *h)
 {
     struct stream_consumer_event ev;
     stream_consumer_read(h->side.member, NULL, 0);
-    while (stream_consumer_event(h->side.member, &ev)) {
+    while (stream_consumer_event(h->side.member, &ev))
         if (ev.kind == STREAM_ASSIGNED || ev.kind == STREAM_REVOKED)
             session_seat(h->session, ev.owned > 0 && !ev.lost, ev.lost, context_now());
         else if (ev.kind == STREAM_ERROR && ev.error.kind == FIS_FATAL)
             lost_place(h, &ev.error);
         else if (ev.kind == STREAM_ERROR)
             context_trouble(h->ctx, "trainer", &ev.error);
-    }
 }
 
 static void serve_outbox(struct trainer_host *h)
@@ -399,7 +414,9 @@ static void serve_outbox(struct trainer_host *h)
     session_fenced_others(h->session, context_now());
     if (h->committing)
         session_committed(h->session);
-    h->committing = false;
+    if (h->sweeping)
+        session_swept(h->session);
+    h->committing = h->sweeping = false;
 }
 
 static void serve_ends(struct trainer_host *h)

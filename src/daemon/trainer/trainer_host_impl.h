@@ -40,8 +40,9 @@ struct trainer_host {
     int patience_ms;             /* of the old one */
     struct pool_ends ends;
     struct job job;
-    bool leaving, letting_go, stopped, committing;
-    bool looked; /* its files were read once: it could lead */
+    bool leaving, letting_go, stopped, committing, sweeping;
+    const char *swept[5]; /* topics, of the sweep that runs */
+    bool looked;          /* its files were read once: it could lead */
     struct trainer_snapshot shown;
     struct dead_counts dead[SESSION_BAD];
     char group[128]; /* and transactional id */

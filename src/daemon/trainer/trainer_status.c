@@ -81,6 +81,15 @@ static void show_refused(struct trainer_host *h, const struct session_status *s,
     out->dead_commands = dead_counts_sum(&h->dead[SESSION_BAD_COMMANDS]);
 }
 
+static const char *waits(const struct kafka_side *k)
+{
+    const char *first = example_topic_waits(k->rows.initial_topic);
+    first = first ? first : example_topic_waits(k->rows.validation_topic);
+    for (int r = 0; !first && r < SESSION_READERS; r++)
+        first = kafka_reader_waits(k->readers[r]);
+    return first;
+}
+
 uint32_t trainer_host_status(struct trainer_host *h, struct trainer_status *out, struct lag *lags,
                              uint32_t n)
 {
@@ -91,6 +100,7 @@ uint32_t trainer_host_status(struct trainer_host *h, struct trainer_status *out,
     out->warm = s.warm;
     out->state_ms = now - s.since_ms;
     out->takeovers = s.led;
+    out->waits = waits(&h->side);
     out->ledger_entries = s.entries;
     out->ledger_bytes = s.bytes;
     if (h->side.outbox)

@@ -27,6 +27,7 @@ struct trainer_status {
     bool busy;      /* a job trains; figures are those of its begin */
     enum trainer_job job;
     enum election_state state;
+    const char *waits;  /* what holds its reading back; NULL: nothing does */
     bool warm;          /* of a standby: it has read all there was, and can take over at once */
     uint64_t state_ms;  /* for so long */
     uint64_t takeovers; /* how often it began to lead, in this process */

@@ -82,6 +82,14 @@ static int fence(void *ctx, struct fis_error *e)
     return 0;
 }
 
+static int sweep(void *ctx, struct fis_error *e)
+{
+    struct kit *k = ctx;
+    (void)e;
+    k->sweeps++;
+    return 0;
+}
+
 static bool fenced(void *ctx)
 {
     const struct kit *k = ctx;
@@ -193,6 +201,11 @@ static int read_next(void *ctx, enum session_reader r, struct session_input *in,
             message(t, topic, (*at)++, in);
             return 1;
         }
+    }
+    if (k->blocked && r == SESSION_READ_MEMORY) {
+        k->blocked = false;
+        *in = (struct session_input){.event = SESSION_BLOCKED, .topic = reads[r].first};
+        return 1;
     }
     if (!reader->end_due || k->hold_end[r])
         return 0;
@@ -366,6 +379,7 @@ static int new_session(struct kit *k, struct fis_error *e)
         .ctx = k,
         .join = join,
         .fence = fence,
+        .sweep = sweep,
         .fenced = fenced,
         .leave = leave,
         .stopped = stopped,

@@ -40,6 +40,8 @@ struct kit {
 
     /* What a test holds back, or makes go wrong. */
     bool hold_fence, hold_commit, hold_job, hold_leave, hold_end[SESSION_READERS];
+    bool blocked;    /* an open transaction is met in the memory, once */
+    uint32_t sweeps; /* that were asked for */
     bool refuse_send, bad_validation, fenced;
 
     /* What has happened. */

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""A transaction that is open on a topic of the pipeline hides what is behind it. Whoever reads the
+topic to its end waits for it, names it, and goes on by itself."""
+
+import re
+import subprocess
+
+import fisd_test
+from fisd_test import (Pipeline, has, main, people, proto, record_json, same, t_config,
+                       test, wait)
+from http_client import Client
+from own_broker import Broker, hang
+
+ROWS = list(people(4000, 3))
+ASKED = 20
+
+
+def config(**sections):
+    return t_config(selection={"labels_per_round": ASKED, "window_records": 300, "budget": 40},
+                    training={"warm_up_epochs": 5, "steps_per_round": 60},
+                    kafka={"session.timeout.ms": 6000}, runtime={"commit_interval": "50ms"},
+                    **sections)
+
+
+class Transaction:
+    """A producer of its own that has sent tombstones, and holds its transaction open."""
+
+    def __init__(self, topic, name="foreign", key="zz", timeout_ms=600000):
+        self.topic = topic
+        self.kcat = subprocess.Popen(
+            ["kcat", "-q", "-b", fisd_test.KAFKA, "-P", "-t", topic, "-K:", "-Z", "-X",
+             f"transactional.id={name}-{topic}" if name == "foreign" else f"transactional.id={name}",
+             "-X", "linger.ms=0", "-X", f"transaction.timeout.ms={timeout_ms}"],
+            stdin=subprocess.PIPE)
+        self.kcat.stdin.write((key.encode() + b":\n") * 256)  # kcat reads 1024 bytes at a time
+        self.kcat.stdin.flush()
+        wait(lambda: self.uncommitted() > len(fisd_test.consume(topic)), f"it is open on {topic}")
+
+    def uncommitted(self):
+        out = subprocess.run(["kcat", "-q", "-b", fisd_test.KAFKA, "-C", "-t", self.topic, "-e",
+                              "-X", "isolation.level=read_uncommitted", "-f", "x"],
+                             capture_output=True, check=True, timeout=60).stdout
+        return len(out)
+
+    def commit(self):
+        """Returns when it is decided, which may be before it is written to the topic."""
+        self.kcat.stdin.close()
+        same(self.kcat.wait(60), 0, "kcat")
+
+
+def feed(p, first, n=300):
+    p.produce("records", [(r["id"].encode(), record_json(r, with_id=False))
+                          for r in ROWS[first:first + n]])
+
+
+def asked(p):
+    ids = [m.key for m in p.consume("label-requests")]
+    same(len(ids), len(set(ids)), "an id was asked for twice")
+    return ids
+
+
+def not_ready(node):
+    """What /readyz says."""
+    return Client(node.log_fields("http")["address"]).get("/readyz").text
+
+
+def waits(node, topic, since):
+    what = f"waiting for an open transaction on {topic}[0] at offset "
+    node.wait_log(r' waiting role=\w+ text="' + re.escape(what) + r"\d+", since)
+    wait(lambda: what in not_ready(node), "/readyz says " + what, alive=node.alive)
+
+
+@test("the start waits for the ledger, heads and models, one after the other; nothing is lost")
+def _():
+    with Pipeline(config()) as p:
+        p.start(ready=" ready ready=yes")
+        first = {t: Transaction(p.topic(t)) for t in ("ledger", "heads", "models")}
+        feed(p, 0)
+        p.wait_messages("label-requests", ASKED)
+        same(p.stop(), 0)
+        since = len(p.log())
+        p.start(ready=None)
+        for topic in first:
+            p.wait_log(rf'waiting for an open transaction on {p.topic(topic)}\[0\] at offset', since)
+        has(not_ready(p), "waiting for an open transaction on ")
+        r = p.fisctl("labels", "status", timeout=60)
+        assert r.returncode != 0, r.stdout
+        has(r.stderr, "waiting for an open transaction on " + p.topic("ledger"))
+        feed(p, 0)  # what was scored before, again
+        for t in ("models", "heads"):
+            first[t].commit()
+            p.alive()
+            assert " restored " not in p.log()[since:], "it did not wait"
+        same(len(asked(p)), ASKED)
+        first["ledger"].commit()
+        p.wait_log(r" restored .* entries=(?!0 )", since)
+        p.wait_log(r" ready ready=yes", since)
+        same(len(set(asked(p))), ASKED)
+
+
+@test("a standby in whose way a transaction is takes over when that ends; so does the role's topic")
+def _():
+    rows = list(people(400, 2))
+    c = config(validation={"source": "topic"})
+    del c["validation"]["file"]
+    with Pipeline(c) as p:
+        p.produce("validation", [(r["id"].encode(), record_json({**r}, ["age", "hours", "job",
+                  "score", "hired", "group"], with_id=False)) for r in rows])
+        a, b = p.node("a", "trainer"), p.node("b", "trainer")
+        scorer = p.node("s", "scorer").start(ready=None)
+        a.start()
+        b.start(ready=r"ready to lead")
+        ledger, validation = Transaction(p.topic("ledger")), Transaction(p.topic("validation"))
+        feed(p, 0)
+        p.wait_messages("label-requests", ASKED)
+        since = len(b.log())
+        a.kill()
+        waits(b, p.topic("ledger"), since)
+        ledger.commit()
+        waits(b, p.topic("validation"), since)
+        assert " takeover " not in b.log()[since:], "it did not wait"
+        validation.commit()
+        b.wait_log(r" takeover role=trainer ", since)
+        same(len(asked(p)), ASKED)
+        scorer.alive()
+
+
+@test("what a killed broker has left open of an earlier trainer is ended, and does not count")
+def _():
+    broker = Broker("transaction.partition.verification.enable=false")
+    try:
+        with Pipeline(config()) as p:
+            p.start(ready=" ready ready=yes")
+            feed(p, 0)
+            p.wait_messages("label-requests", ASKED)
+            same(p.stop(), 0)
+            held = len(p.consume("ledger"))
+            hang(f"{p.name}-trainer", p.topic("ledger"), b"zz")
+            since = len(p.log())
+            p.start(ready=None)
+            p.wait_log(r" sweep role=trainer ", since)
+            p.wait_log(r" restored .* entries=(?!0 )", since)
+            feed(p, 0)
+            p.wait_log(r" scored records=300 ", since)
+            same(len(asked(p)), ASKED)
+            keys = [m.key for m in p.consume("ledger")]
+            assert len(keys) >= held and b"zz" not in keys, "half a unit counts"
+    finally:
+        broker.stop()
+
+
+if __name__ == "__main__":
+    main()
