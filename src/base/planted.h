@@ -36,6 +36,7 @@
     FAULT(lost_unreported)     /* session: the role does not learn that candidates were lost */    \
     FAULT(unit_without_offsets) /* session: a unit does not say how far the input was taken */     \
     FAULT(entries_uncounted)  /* memory: a ledger that has lost requests is taken for whole */      \
+    FAULT(restart_unmoved)    /* session: what a recreated topic has counts as taken */             \
     FAULT(end_stable)        /* reader: what an open transaction holds back is left out */         \
     FAULT(partitions_fixed)  /* reader: partitions that are added are never read */
 

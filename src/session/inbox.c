@@ -74,6 +74,15 @@ int inbox_move(struct inbox *in, enum session_topic topic, int32_t partition, in
     return 0;
 }
 
+int inbox_restart(struct inbox *in, enum session_topic topic, int32_t partition, int64_t offset,
+                  struct fis_error *e)
+{
+    int rc = inbox_move(in, topic, partition, offset, e);
+    if (rc == 0)
+        find(in, topic, partition)->given = -1;
+    return rc;
+}
+
 bool inbox_has_changed(const struct inbox *in)
 {
     for (uint32_t i = 0; i < in->count; i++)

@@ -23,9 +23,12 @@ void inbox_done(struct inbox *in); /* and all-zero again, which is an empty one 
 /* 1: new, it is to be handed over; 0: it was taken before. */
 int inbox_take(struct inbox *in, enum session_topic topic, int32_t partition, int64_t offset,
                struct fis_error *e) FIS_MUST_CHECK;
-/* The partition goes on at `offset`, which may be before what was taken (a recreated topic). */
+/* The partition goes on at `offset`, which may be before what was taken. */
 int inbox_move(struct inbox *in, enum session_topic topic, int32_t partition, int64_t offset,
                struct fis_error *e) FIS_MUST_CHECK;
+/* The same, and the place is committed again: the group's may have gone with the topic. */
+int inbox_restart(struct inbox *in, enum session_topic topic, int32_t partition, int64_t offset,
+                  struct fis_error *e) FIS_MUST_CHECK;
 bool inbox_has_changed(const struct inbox *in);
 /* The places that have moved since the last call: *n, a view until the next call. */
 const struct session_place *inbox_changed(struct inbox *in, uint32_t *n);

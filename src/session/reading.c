@@ -38,7 +38,9 @@ static int reset(struct session *s, const struct session_input *in, struct fis_e
                      (long long)in->first, (long long)in->lost,
                      in->recreated ? " text=\"the topic was recreated\"" : "",
                      labels && bad ? " consequence=\"open requests expire\"" : "");
-    return inbox_move(&s->inbox, in->topic, in->partition, in->first, e);
+    if (PLANTED(restart_unmoved) && in->recreated)
+        return 0;
+    return inbox_restart(&s->inbox, in->topic, in->partition, in->first, e);
 }
 
 static int message(struct session *s, const struct session_input *in, struct fis_error *e)

@@ -116,9 +116,29 @@ static void many_partitions_and_refused_memory(void **state)
     inbox_done(&in);
 }
 
+/* The group's place went with the topic: the same number is committed again. */
+static void a_restart_is_committed_again(void **state)
+{
+    (void)state;
+    struct inbox in = {0};
+    struct fis_error e;
+    uint32_t n;
+    assert_int_equal(inbox_take(&in, SESSION_LABELS, 0, 0, &e), 1);
+    (void)inbox_changed(&in, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(inbox_restart(&in, SESSION_LABELS, 0, 0, &e), 0);
+    assert_int_equal(inbox_take(&in, SESSION_LABELS, 0, 0, &e), 1);
+    assert_true(inbox_has_changed(&in));
+    const struct session_place *p = inbox_changed(&in, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(p->next, 1);
+    inbox_done(&in);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_restart_is_committed_again),
         cmocka_unit_test(what_is_taken_is_given_out_once),
         cmocka_unit_test(what_comes_again_is_known),
         cmocka_unit_test(a_partition_may_go_on_elsewhere),

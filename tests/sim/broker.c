@@ -172,12 +172,52 @@ void sim_compact(struct sim_broker *b, enum sim_topic t, int32_t partition)
 void sim_delete_before(struct sim_broker *b, enum sim_topic t, int32_t partition, int64_t offset)
 {
     struct sim_log *log = &b->logs[t][partition];
+    offset = offset < log->next ? offset : log->next;
     uint32_t gone = find(log, offset);
     if (offset <= log->start)
         return;
     memmove(log->entries, log->entries + gone, (log->n - gone) * sizeof *log->entries);
     log->n -= gone;
     log->start = offset;
+}
+
+bool sim_was_cut(const struct sim_broker *b, enum sim_topic t, int32_t p, uint32_t made,
+                 int64_t offset)
+{
+    const struct sim_log *log = &b->logs[t][p];
+    for (uint32_t i = made; i < log->made; i++)
+        if (offset > log->cuts[i])
+            return true;
+    return false;
+}
+
+bool sim_open_on(const struct sim_broker *b, enum sim_topic t)
+{
+    for (int i = 0; i < SIM_PRODUCERS; i++)
+        for (int p = 0; b->producers[i].unit && p < SIM_PARTITIONS; p++)
+            if (b->units[b->producers[i].unit]->first[t][p] >= 0)
+                return true;
+    return false;
+}
+
+void sim_lose_tail(struct sim_broker *b, enum sim_topic t, int32_t p, int64_t offset)
+{
+    struct sim_log *log = &b->logs[t][p];
+    SIM_MUST(b->w, log->made < SIM_CUTS && !sim_open_on(b, t), "simulator: a tail cannot be cut");
+    log->cuts[log->made++] = offset;
+    log->n = find(log, offset);
+    log->next = offset;
+    log->start = log->start < offset ? log->start : offset;
+}
+
+void sim_recreate(struct sim_broker *b, enum sim_topic t)
+{
+    for (int32_t p = 0; p < (int32_t)b->partitions[t]; p++) {
+        sim_lose_tail(b, t, p, 0);
+        b->logs[t][p].start = 0;
+        for (int g = 0; g < SIM_GROUPS; g++)
+            b->groups[g].committed[t][p] = -1;
+    }
 }
 
 void sim_add_partition(struct sim_broker *b, enum sim_topic t)
@@ -222,6 +262,20 @@ static void mark(struct sim_broker *b, const struct sim_unit *u, uint32_t number
             }
 }
 
+/* A place of a log that has lost it since is dropped. */
+static void commit_place(struct sim_broker *b, struct sim_unit *u, enum sim_topic t, int32_t p)
+{
+    struct sim_group *g = &b->groups[u->group];
+    if (u->offsets[t][p] < 0)
+        return;
+    if (sim_was_cut(b, t, p, u->made[t][p], u->offsets[t][p])) {
+        u->offsets[t][p] = -1;
+        return;
+    }
+    g->committed[t][p] = u->offsets[t][p];
+    g->made[t][p] = b->logs[t][p].made;
+}
+
 static void end(struct sim_broker *b, uint32_t producer, bool commit)
 {
     struct sim_producer_id *id = &b->producers[producer];
@@ -229,11 +283,9 @@ static void end(struct sim_broker *b, uint32_t producer, bool commit)
     u->status = commit ? SIM_COMMITTED : SIM_ABORTED;
     mark(b, u, id->unit);
     id->unit = 0;
-    struct sim_group *g = &b->groups[u->group];
     for (int t = 0; commit && t < SIM_TOPICS; t++)
         for (int p = 0; p < SIM_PARTITIONS; p++)
-            if (u->offsets[t][p] >= 0)
-                g->committed[t][p] = u->offsets[t][p];
+            commit_place(b, u, (enum sim_topic)t, p);
     if (b->on_unit)
         b->on_unit(b->w, u);
 }
@@ -271,7 +323,8 @@ enum sim_code sim_txn_append(struct sim_broker *b, uint32_t producer, int32_t ep
 }
 
 enum sim_code sim_txn_offset(struct sim_broker *b, uint32_t producer, int32_t epoch,
-                             enum sim_group_id g, enum sim_topic t, int32_t partition, int64_t next)
+                             enum sim_group_id g, enum sim_topic t, int32_t partition, int64_t next,
+                             uint32_t made)
 {
     if (epoch != b->producers[producer].epoch)
         return SIM_FENCED;
@@ -279,6 +332,7 @@ enum sim_code sim_txn_offset(struct sim_broker *b, uint32_t producer, int32_t ep
     u->group = g;
     u->has_offsets = true;
     u->offsets[t][partition] = next;
+    u->made[t][partition] = made;
     return SIM_OK;
 }
 

@@ -54,10 +54,13 @@ struct sim_entry {
     struct sim_origin origin;
 };
 
+#define SIM_CUTS 16
 struct sim_log {
     struct sim_entry *entries; /* by offset; compaction leaves gaps */
     uint32_t n, capacity;
     int64_t start, next;
+    int64_t cuts[SIM_CUTS]; /* where its tail was lost, one after the other; 0: it was recreated */
+    uint32_t made;          /* how often */
 };
 
 struct sim_place {
@@ -76,6 +79,7 @@ struct sim_unit {
     uint32_t n, capacity;
     int64_t first[SIM_TOPICS][SIM_PARTITIONS];   /* offset, or -1 */
     int64_t offsets[SIM_TOPICS][SIM_PARTITIONS]; /* to commit with it, or -1 */
+    uint32_t made[SIM_TOPICS][SIM_PARTITIONS];   /* of which log they are */
     uint32_t group;
     bool has_offsets;
 };
@@ -105,6 +109,7 @@ struct sim_group {
     uint32_t shaken; /* this member keeps nothing in the next generation */
     struct sim_member members[SIM_MEMBERS];
     int64_t committed[SIM_TOPICS][SIM_PARTITIONS]; /* -1: none */
+    uint32_t made[SIM_TOPICS][SIM_PARTITIONS];
 };
 
 struct sim_broker {
@@ -152,6 +157,15 @@ bool sim_readable(const struct sim_broker *b, const struct sim_entry *e);
 /* Drops what a later committed record of the same key replaces, and what was aborted. */
 void sim_compact(struct sim_broker *b, enum sim_topic t, int32_t partition);
 void sim_delete_before(struct sim_broker *b, enum sim_topic t, int32_t partition, int64_t offset);
+/* The tail from `offset` on is lost, with what was acknowledged; a topic that is recreated has lost
+ * all, and the groups' places with it. No transaction of its own may be open on it. */
+void sim_lose_tail(struct sim_broker *b, enum sim_topic t, int32_t partition, int64_t offset);
+void sim_recreate(struct sim_broker *b, enum sim_topic t);
+bool sim_open_on(const struct sim_broker *b, enum sim_topic t);
+/* Has the log lost what lies before this offset, which was of its `made`-th tail? A reader cannot
+ * go on there. The broker knows, by the epochs of its leaders. */
+bool sim_was_cut(const struct sim_broker *b, enum sim_topic t, int32_t partition, uint32_t made,
+                 int64_t offset);
 /* One partition more, empty; members of its group see it by a rebalance. */
 void sim_add_partition(struct sim_broker *b, enum sim_topic t);
 int32_t sim_partition_of(const struct sim_broker *b, enum sim_topic t, struct wire_bytes key);
@@ -174,8 +188,8 @@ enum sim_code sim_txn_append(struct sim_broker *b, uint32_t producer, int32_t ep
                              enum sim_topic t, int32_t partition, struct wire_bytes key,
                              struct wire_bytes value, const struct sim_origin *origin);
 enum sim_code sim_txn_offset(struct sim_broker *b, uint32_t producer, int32_t epoch,
-                             enum sim_group_id g, enum sim_topic t, int32_t partition,
-                             int64_t next);
+                             enum sim_group_id g, enum sim_topic t, int32_t partition, int64_t next,
+                             uint32_t made);
 enum sim_code sim_txn_end(struct sim_broker *b, uint32_t producer, int32_t epoch, bool commit);
 /* Ends what is open for too long; its producer is fenced. */
 void sim_txn_expire(struct sim_broker *b);

@@ -9,6 +9,11 @@
 #include "plan.h"
 #include "run.h"
 
+struct sim_label {
+    int32_t partition;
+    struct sim_entry m;
+};
+
 /* What a trainer's unit followed from: the input it took since its last commit. */
 struct sim_about {
     int process;
@@ -16,7 +21,9 @@ struct sim_about {
     int64_t next[SIM_TOPICS][SIM_PARTITIONS];
     /* [gone, first) was deleted before it was read; what lies before that was read. */
     int64_t gone[SIM_TOPICS][SIM_PARTITIONS], first[SIM_TOPICS][SIM_PARTITIONS];
-    struct sim_place *labels; /* that were taken, in this order */
+    /* The log had lost its tail, and was read from its beginning. */
+    bool cut[SIM_TOPICS][SIM_PARTITIONS];
+    struct sim_label *labels; /* that were taken, in this order */
     uint32_t n_labels;
     int64_t wall_ms;
     int64_t began;    /* virtual: what it sent was sent after this */
@@ -28,6 +35,8 @@ void sim_check_begin(struct sim_world *w);
 void sim_check_restored(struct sim_world *w, const struct trainer_role *role);
 /* Messages of the memory were deleted, or cut off: what is left counts from now on. */
 void sim_check_forgotten(struct sim_world *w);
+/* A log of the input has lost its tail; recreated: the topic is another one. */
+void sim_check_cut(struct sim_world *w, enum sim_topic t, bool recreated);
 /* Is something missing without which no trainer may go on? */
 bool sim_check_excuses(const struct sim_world *w);
 /* Everything has come to rest. */

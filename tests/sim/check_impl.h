@@ -92,7 +92,7 @@ struct check_foreign {
     enum sim_topic topic;
     int32_t partition;
     struct sim_entry m;
-    bool dead;
+    bool dead, gone; /* gone: with the log's tail */
 };
 
 struct sim_check {
@@ -169,6 +169,7 @@ struct check_tally check_count(const struct sim_check *c);
 void check_note_foreign(struct sim_check *c, enum sim_topic t, int32_t partition,
                         const struct sim_entry *m);
 bool check_foreign_dead(struct sim_check *c, const struct sim_origin *origin); /* was it one? */
+void check_foreign_cut(struct sim_check *c, enum sim_topic t);
 void check_foreign_taken(const struct sim_check *c);
 
 /* check_state.c */

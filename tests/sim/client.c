@@ -92,6 +92,7 @@ struct txn_op {
     enum sim_topic topic;
     int32_t partition;
     int64_t next;
+    uint32_t made;
     enum sim_group_id group;
     struct wire_bytes key, value;
     struct sim_origin origin;
@@ -136,7 +137,7 @@ static enum sim_code apply(struct sim_world *w, struct txn_op *op)
                               op->value, &op->origin);
     case OP_OFFSET:
         return sim_txn_offset(b, op->producer, op->epoch, op->group, op->topic, op->partition,
-                              op->next);
+                              op->next, op->made);
     case OP_COMMIT:
         break;
     }
@@ -206,13 +207,14 @@ void sim_txn_send(struct sim_txn *t, enum sim_topic topic, int32_t partition, st
 }
 
 void sim_txn_consumed(struct sim_txn *t, enum sim_group_id g, enum sim_topic topic,
-                      int32_t partition, int64_t next)
+                      int32_t partition, int64_t next, uint32_t made)
 {
     struct txn_op *op = new_op(t, OP_OFFSET);
     op->group = g;
     op->topic = topic;
     op->partition = partition;
     op->next = next;
+    op->made = made;
     dispatch(t, op, t->w->now + sim_latency(t->w));
 }
 

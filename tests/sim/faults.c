@@ -20,7 +20,9 @@ const char *const sim_fault_names[SIM_FAULT_KINDS] = {"crash",
                                                       "open transaction",
                                                       "foreign message",
                                                       "partition added",
-                                                      "memory deleted"};
+                                                      "memory deleted",
+                                                      "tail lost",
+                                                      "topic recreated"};
 
 void sim_fault_count(struct sim_world *w, enum sim_fault f)
 {

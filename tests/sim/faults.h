@@ -27,6 +27,8 @@ enum sim_fault {
     SIM_FOREIGN_MESSAGE,
     SIM_PARTITION_ADDED,
     SIM_MEMORY_DELETED,
+    SIM_TAIL_LOST,
+    SIM_RECREATED,
     SIM_FAULT_KINDS
 };
 extern const char *const sim_fault_names[SIM_FAULT_KINDS];

@@ -79,6 +79,7 @@ static void pick_running(struct sim_world *w, struct sim_plan *p)
     p->foreign = chance(w, .2);
     p->growing = chance(w, .15);
     p->deleting = chance(w, .05);
+    p->cutting = chance(w, .1);
     p->wall_begin = SIM_WALL_BEGIN;
     if (p->daily_budget) /* shortly before midnight */
         p->wall_begin += INT64_C(86400000) - (int64_t)pick(w, 5, 100) * 1000;

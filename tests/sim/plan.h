@@ -33,6 +33,7 @@ struct sim_plan {
     bool losing;           /* retention is too short: messages go unread */
     bool foreign;          /* others write onto the topics */
     bool growing;          /* partitions are added */
+    bool cutting;          /* labels and candidates lose their tails, or are recreated */
     bool deleting;         /* retention on the memory, which should be compacted */
 };
 

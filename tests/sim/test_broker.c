@@ -81,6 +81,32 @@ static void an_open_transaction_lies_before_the_end(void **state)
     sim_world_done(&w);
 }
 
+/* A place of what is lost is none any more, and is not committed. */
+static void a_lost_tail_takes_places_with_it(void **state)
+{
+    struct sim_world w;
+    (void)state;
+    begin(&w);
+    for (int i = 0; i < 5; i++)
+        sim_append(w.broker, SIM_LABELS, 0, text("a"), text("1"), NULL);
+    int32_t epoch = sim_txn_init(w.broker, 0);
+    sim_txn_offset(w.broker, 0, epoch, SIM_TRAINERS, SIM_LABELS, 0, 4, 0);
+    sim_lose_tail(w.broker, SIM_LABELS, 0, 3);
+    assert_int_equal(sim_end(w.broker, SIM_LABELS, 0), 3);
+    assert_true(sim_was_cut(w.broker, SIM_LABELS, 0, 0, 4));
+    assert_false(sim_was_cut(w.broker, SIM_LABELS, 0, 0, 3));
+    assert_false(sim_was_cut(w.broker, SIM_LABELS, 0, 1, 4));
+    assert_int_equal(sim_txn_end(w.broker, 0, epoch, true), SIM_OK);
+    assert_int_equal(sim_group_committed(w.broker, SIM_TRAINERS, SIM_LABELS, 0), -1);
+    sim_txn_offset(w.broker, 0, epoch, SIM_TRAINERS, SIM_LABELS, 0, 2, 1);
+    sim_txn_end(w.broker, 0, epoch, true);
+    assert_int_equal(sim_group_committed(w.broker, SIM_TRAINERS, SIM_LABELS, 0), 2);
+    sim_recreate(w.broker, SIM_LABELS);
+    assert_int_equal(sim_end(w.broker, SIM_LABELS, 0), 0);
+    assert_int_equal(sim_group_committed(w.broker, SIM_TRAINERS, SIM_LABELS, 0), -1);
+    sim_world_done(&w);
+}
+
 static void a_new_instance_fences_the_old_one(void **state)
 {
     struct sim_world w;
@@ -88,15 +114,16 @@ static void a_new_instance_fences_the_old_one(void **state)
     begin(&w);
     int32_t old = sim_txn_init(w.broker, 0);
     put(&w, old, "a", "1");
-    sim_txn_offset(w.broker, 0, old, SIM_TRAINERS, SIM_LABELS, 0, 5);
+    sim_txn_offset(w.broker, 0, old, SIM_TRAINERS, SIM_LABELS, 0, 5, 0);
     int32_t new = sim_txn_init(w.broker, 0); /* aborts what is open */
     assert_int_equal(put(&w, old, "a", "2"), SIM_FENCED);
     assert_int_equal(sim_txn_end(w.broker, 0, old, true), SIM_FENCED);
-    assert_int_equal(sim_txn_offset(w.broker, 0, old, SIM_TRAINERS, SIM_LABELS, 0, 9), SIM_FENCED);
+    assert_int_equal(sim_txn_offset(w.broker, 0, old, SIM_TRAINERS, SIM_LABELS, 0, 9, 0),
+                     SIM_FENCED);
     assert_string_equal(read_all(&w), "");
     assert_int_equal(sim_group_committed(w.broker, SIM_TRAINERS, SIM_LABELS, 0), -1);
     put(&w, new, "a", "3");
-    sim_txn_offset(w.broker, 0, new, SIM_TRAINERS, SIM_LABELS, 0, 7);
+    sim_txn_offset(w.broker, 0, new, SIM_TRAINERS, SIM_LABELS, 0, 7, 0);
     assert_int_equal(sim_group_committed(w.broker, SIM_TRAINERS, SIM_LABELS, 0), -1);
     assert_int_equal(sim_txn_end(w.broker, 0, new, true), SIM_OK);
     assert_int_equal(sim_group_committed(w.broker, SIM_TRAINERS, SIM_LABELS, 0), 7);
@@ -289,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_open_transaction_lies_before_the_end),
+        cmocka_unit_test(a_lost_tail_takes_places_with_it),
         cmocka_unit_test(readers_see_what_is_committed),
         cmocka_unit_test(a_new_instance_fences_the_old_one),
         cmocka_unit_test(an_old_transaction_is_ended),

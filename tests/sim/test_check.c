@@ -25,18 +25,19 @@ static void collect(struct sim_check *c, int64_t from, int64_t gone, int64_t fir
 {
     static struct sim_unit unit;
     static struct sim_about about;
-    static struct sim_place places[END];
+    static struct sim_label places[END];
     memset(unit.offsets, -1, sizeof unit.offsets);
     memset(&about, -1, sizeof about);
     unit.offsets[SIM_LABELS][0] = END;
     about.from[SIM_LABELS][0] = from;
     about.gone[SIM_LABELS][0] = gone;
     about.first[SIM_LABELS][0] = first;
+    memset(about.cut, 0, sizeof about.cut);
     about.labels = places;
     about.n_labels = 0;
     for (int64_t at = from < 0 ? 0 : from; at < END; at++)
         if (at < gone || at >= first)
-            places[about.n_labels++] = (struct sim_place){SIM_LABELS, 0, at};
+            places[about.n_labels++] = (struct sim_label){0, {.offset = at, .key = {"r009", 4}}};
     c->unit.unit = &unit;
     c->unit.about = &about;
     c->unit.n_letters = 0;
@@ -69,7 +70,9 @@ static void labels_read_before_a_gap_count(void **state)
 static void labels_count_in_the_order_of_reading(void **state)
 {
     struct sim_world w;
-    struct sim_place places[] = {{SIM_LABELS, 1, 0}, {SIM_LABELS, 0, 0}, {SIM_LABELS, 0, 1}};
+    struct sim_label places[] = {{1, {.key = {"r003", 4}}},
+                                 {0, {.key = {"r009", 4}}},
+                                 {0, {.offset = 1, .key = {"r009", 4}}}};
     struct sim_about about = {.labels = places, .n_labels = 3};
     struct sim_unit unit;
     (void)state;

@@ -128,6 +128,32 @@ static void forget(struct sim_world *w, void *arg)
     sim_at(w, w->now + between(w, 500, 30000), SIM_NOBODY, forget, NULL);
 }
 
+/* ---- lost tails ---------------------------------------------------------------------------- */
+
+/* What was not flushed is lost, with acknowledged messages among it; or the topic is deleted and
+ * created again. */
+static void cut(struct sim_world *w, void *arg)
+{
+    enum sim_topic t = chance(w, .6) ? SIM_LABELS : SIM_CANDIDATES;
+    bool recreated = chance(w, .4);
+    (void)arg;
+    if (w->faults->over)
+        return;
+    if (!sim_open_on(w->broker, t)) {
+        int32_t p = some_partition(w, t);
+        int64_t start = sim_log_start(w->broker, t, p), end = sim_end(w->broker, t, p);
+        if (recreated)
+            sim_recreate(w->broker, t);
+        else
+            sim_lose_tail(w->broker, t, p, between(w, end - 6 > start ? end - 6 : start, end));
+        sim_fault_count(w, recreated ? SIM_RECREATED : SIM_TAIL_LOST);
+        sim_note(w, "others", "%s/%d ends at %lld now%s", sim_topic_names[t], p,
+                 (long long)sim_end(w->broker, t, p), recreated ? ", recreated" : "");
+        sim_check_cut(w, t, recreated);
+    }
+    sim_at(w, w->now + between(w, 5000, 40000), SIM_NOBODY, cut, NULL);
+}
+
 void sim_topic_faults_begin(struct sim_world *w)
 {
     if (!w->plan->faulty)
@@ -136,6 +162,8 @@ void sim_topic_faults_begin(struct sim_world *w)
         sim_at(w, between(w, 100, 8000), SIM_NOBODY, disturb, NULL);
     if (w->plan->deleting)
         sim_at(w, between(w, 1000, 30000), SIM_NOBODY, forget, NULL);
+    if (w->plan->cutting)
+        sim_at(w, between(w, 1000, 30000), SIM_NOBODY, cut, NULL);
     if (w->plan->growing)
         sim_at(w, between(w, 100, 20000), SIM_NOBODY, grow, NULL);
 }

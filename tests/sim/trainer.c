@@ -35,6 +35,7 @@ struct partition {
     bool there, fresh; /* fresh: nothing was committed for the group */
     int64_t seen_at;   /* one that was added is seen then; 0: it has not been */
     int64_t at, end;
+    uint32_t made; /* which log of its name `at` is of */
     uint32_t left; /* messages that arrive in this turn */
 };
 
@@ -58,8 +59,11 @@ struct sim_trainer {
     int64_t from[SIM_TOPICS][SIM_PARTITIONS]; /* of the unit that is open; -1: nothing yet */
     /* [gone, first) was deleted before it was read. */
     int64_t gone[SIM_TOPICS][SIM_PARTITIONS], first[SIM_TOPICS][SIM_PARTITIONS];
-    struct sim_place *labels; /* as they were read, of this unit and the next */
+    bool cut[SIM_TOPICS]
+            [SIM_PARTITIONS]; /* … or was lost with the log's tail, since the last unit */
+    struct sim_label *labels; /* as they were read, of this unit and the next */
     uint32_t n_labels, label_room;
+    bool label_waits;    /* the last one was read last: the session may not have taken it yet */
     int64_t began;       /* of the unit that is open: virtual time */
     int64_t commands;    /* where control ended when it was opened */
     int64_t start_at;    /* when its initial rows have been read; 0: not due */
@@ -152,6 +156,7 @@ static void out_leave(void *ctx)
     memset(t->readers, 0, sizeof t->readers);
     t->committing = t->fenced = t->unit_open = t->ends_due = false;
     t->n_labels = 0;
+    memset(t->cut, 0, sizeof t->cut);
     t->start_at = 0;
     t->validation = UINT32_MAX;
     t->term++;
@@ -188,6 +193,7 @@ static void begin_where_committed(struct sim_trainer *t, enum sim_topic topic, i
 {
     int64_t at = sim_group_committed(t->w->broker, SIM_TRAINERS, topic, n);
     p->fresh = at < 0;
+    p->made = t->w->broker->groups[SIM_TRAINERS].made[topic][n];
     p->at = p->fresh ? sim_log_start(t->w->broker, topic, n) : at;
     t->from[topic][n] = at;
     t->gone[topic][n] = -1;
@@ -274,26 +280,39 @@ static void find_ends(struct sim_trainer *t, enum session_reader r)
     t->readers[r].ends_known = true;
 }
 
-/* Retention was faster than this trainer, or its group is new. */
+/* Retention was faster than this trainer, its group is new, or the log has lost its tail. */
+static bool is_cut(const struct sim_trainer *t, enum sim_topic topic, int32_t n,
+                   const struct partition *p)
+{
+    return sim_was_cut(t->w->broker, topic, n, p->made, p->at);
+}
+
 static void goes_on_at(struct sim_trainer *t, enum sim_topic topic, int32_t n, struct partition *p,
                        struct session_input *in)
 {
     int64_t first = sim_log_start(t->w->broker, topic, n);
-    SIM_MUST(t->w, p->fresh || first > p->at, "simulator: %s/%d@%lld", sim_topic_names[topic], n,
-             (long long)p->at);
+    bool cut = !p->fresh && is_cut(t, topic, n, p);
+    SIM_MUST(t->w, p->fresh || cut || first > p->at, "simulator: %s/%d@%lld",
+             sim_topic_names[topic], n, (long long)p->at);
     in->event = SESSION_RESET;
     in->expected = p->fresh ? -1 : p->at;
-    in->lost = p->fresh ? 0 : first - p->at;
+    in->lost = p->fresh || cut ? 0 : first - p->at;
     in->first = first;
-    if (!p->fresh && t->gone[topic][n] < t->from[topic][n]) /* else a second time in this unit */
+    in->recreated = cut;
+    p->made = t->w->broker->logs[topic][n].made;
+    t->cut[topic][n] |= cut;
+    if (!p->fresh && !cut &&
+        t->gone[topic][n] < t->from[topic][n]) /* else a second time in this unit */
         t->gone[topic][n] = p->at;
     p->at = first;
-    if (first > 0)
+    if (cut)
+        t->gone[topic][n] = t->first[topic][n] = -1;
+    else if (first > 0)
         t->first[topic][n] = first;
     p->fresh = false;
 }
 
-static void note_label(struct sim_trainer *t, int32_t partition, int64_t offset)
+static void note_label(struct sim_trainer *t, int32_t partition, const struct sim_entry *m)
 {
     if (t->n_labels == t->label_room) {
         uint32_t more = t->label_room ? 2 * t->label_room : 64;
@@ -301,7 +320,8 @@ static void note_label(struct sim_trainer *t, int32_t partition, int64_t offset)
             sim_grow(t->w, t->labels, t->n_labels * sizeof *t->labels, more * sizeof *t->labels);
         t->label_room = more;
     }
-    t->labels[t->n_labels++] = (struct sim_place){SIM_LABELS, partition, offset};
+    t->labels[t->n_labels++] = (struct sim_label){partition, *m};
+    t->label_waits = true;
 }
 
 /* True: *in is from this partition. */
@@ -317,13 +337,16 @@ static bool read_partition(struct sim_trainer *t, enum session_reader r, uint32_
     if (!p->there || p->left == 0)
         return false;
     p->left--;
-    int rc = p->fresh ? -1 : sim_fetch(t->w->broker, topic, n, &p->at, &m);
+    t->label_waits &= r != SESSION_READ_INPUT;
+    int rc = p->fresh || (readers[r].stored && is_cut(t, topic, n, p))
+                 ? -1
+                 : sim_fetch(t->w->broker, topic, n, &p->at, &m);
     if (rc < 0)
         goes_on_at(t, topic, n, p, in);
     else if (rc > 0)
         in->message = sim_message(topic, n, &m);
     if (rc > 0 && topic == SIM_LABELS)
-        note_label(t, n, m.offset);
+        note_label(t, n, &m);
     return rc != 0;
 }
 
@@ -458,16 +481,21 @@ static int out_dead_letter(void *ctx, const struct wire_message *m, const struct
 /* The labels that this unit took, in the order in which it did; what was read beyond stays. */
 static void labels_of_unit(struct sim_trainer *t, struct sim_about *about)
 {
-    uint32_t kept = 0;
-    about->labels = sim_alloc(t->w, (t->n_labels + 1) * sizeof *about->labels);
-    for (uint32_t i = 0; i < t->n_labels; i++) {
-        const struct sim_place at = t->labels[i];
-        if (at.offset < about->next[SIM_LABELS][at.partition])
-            about->labels[about->n_labels++] = at;
-        else
-            t->labels[kept++] = at;
-    }
-    t->n_labels = kept;
+    const struct sim_label *last = t->n_labels ? &t->labels[t->n_labels - 1] : NULL;
+    bool waits =
+        last && t->label_waits && last->m.offset >= about->next[SIM_LABELS][last->partition];
+    about->n_labels = t->n_labels - waits;
+    about->labels = sim_grow(t->w, t->labels, t->n_labels * sizeof *t->labels,
+                             (t->n_labels + 1) * sizeof *t->labels);
+    if (waits)
+        t->labels[0] = *last;
+    t->n_labels = waits;
+}
+
+static uint32_t made_of(const struct sim_trainer *t, enum session_topic topic, int32_t n)
+{
+    enum session_reader r = topic == SESSION_CONTROL ? SESSION_READ_COMMANDS : SESSION_READ_INPUT;
+    return t->readers[r].p[(topic - readers[r].first) * SIM_PARTITIONS + (uint32_t)n].made;
 }
 
 static int out_commit(void *ctx, const struct session_place *places, uint32_t n,
@@ -484,9 +512,12 @@ static int out_commit(void *ctx, const struct session_place *places, uint32_t n,
     memcpy(about->from, t->from, sizeof about->from);
     memcpy(about->gone, t->gone, sizeof about->gone);
     memcpy(about->first, t->first, sizeof about->first);
+    memcpy(about->cut, t->cut, sizeof about->cut);
+    memset(t->cut, 0, sizeof t->cut);
     for (uint32_t i = 0; i < n; i++) {
         enum sim_topic topic = sim_topics[places[i].topic];
-        sim_txn_consumed(&t->txn, SIM_TRAINERS, topic, places[i].partition, places[i].next);
+        sim_txn_consumed(&t->txn, SIM_TRAINERS, topic, places[i].partition, places[i].next,
+                         made_of(t, places[i].topic, places[i].partition));
         t->from[topic][places[i].partition] = places[i].next;
     }
     memcpy(about->next, t->from, sizeof about->next);
@@ -646,7 +677,8 @@ static bool has_read_all(const struct sim_trainer *t)
             enum sim_topic topic = topic_of((enum session_reader)r, i);
             int32_t n = (int32_t)(i % SIM_PARTITIONS);
             if (exists(t, (enum session_reader)r, i) &&
-                (!p->there || p->fresh || p->at < sim_end(t->w->broker, topic, n)))
+                (!p->there || p->fresh || p->at < sim_end(t->w->broker, topic, n) ||
+                 is_cut(t, topic, n, p)))
                 return false;
         }
     return true;
