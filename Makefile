@@ -96,7 +96,7 @@ WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wvla -Wmissing-
 WERROR ?= $(if $(CI),-Werror,)
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
 SAN_tsan := -fsanitize=thread -O1
-SAN_OBJ_tsan := $(B)/obj/tests/tsan/threads.o
+SAN_OBJ_tsan := $(if $(RDKAFKA),,$(B)/obj/tests/tsan/threads.o) # RDKAFKA=new has pthreads
 CFLAGS ?= -O2 -g
 # Loops over rows and weights: at -O2 gcc vectorises none whose length it does not know. Only the
 # order of work changes, not a bit of the results.
@@ -372,7 +372,7 @@ units: $(test_bin) ## build and run the unit and numeric tests only
 
 .PHONY: system
 system: all ## run the system tests: the programs on a real Kafka, which is started for them
-	$(Q)FISD=$(abspath $(FISD)) FISCTL=$(abspath $(FISCTL)) V=$(V) tests/system/run.sh
+	$(Q)RDKAFKA=$(RDKAFKA) FISD=$(abspath $(FISD)) FISCTL=$(abspath $(FISCTL)) V=$(V) tests/system/run.sh
 
 .PHONY: test check
 test: ## install what is missing, build, and run every test; RDKAFKA=new: with the newest librdkafka

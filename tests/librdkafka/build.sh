@@ -20,7 +20,8 @@ cargo vendor -q --locked --manifest-path "$here/Cargo.toml" "$work/crates" > /de
 cd "$work/crates/rdkafka-sys/librdkafka"
 echo "librdkafka: building, a minute or two" >&2
 {
-    ./configure --prefix="$dir" --enable-ssl --enable-gssapi --disable-lz4-ext --disable-curl
+    ./configure --prefix="$dir" --enable-ssl --enable-gssapi --disable-lz4-ext \
+        --disable-curl --disable-c11threads
     nice make -C src -j2
     rm -rf "$dir"
     make -C src install
