@@ -45,6 +45,11 @@ void fis_selector_free(struct fis_selector *s);
 int fis_selector_offer(struct fis_selector *s, const struct fis_candidate *c,
                        struct fis_error *e) FIS_MUST_CHECK;
 
+/* What a candidate must reach in a criterion to be kept by its heap, as things are: scores
+ * [FIS_MAX_CRITERIA], FIS_NOT_A_CANDIDATE where the heap has room. One that reaches none of them
+ * would not be kept; until a request takes a candidate out, nothing lowers them. */
+void fis_selector_floors(const struct fis_selector *s, float *scores);
+
 /* A new head: `score` fills scores for n held candidates at a time (x: [n][d] gathered). All are
  * then offered again to both heaps. INPUT: some scores were NaN or infinite; those candidates are
  * let go, and the others are in their places all the same. */

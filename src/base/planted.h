@@ -16,6 +16,8 @@
     FAULT(no_dedup)       /* selector: takes what was answered as a candidate once more */         \
     FAULT(budget_late)    /* selector: what is open does not count against the budget */           \
     FAULT(late_uncharged) /* selector: a late answer costs nothing */                              \
+    FAULT(floor_too_high) /* selector: the worst of a heap with room is a floor */                 \
+    FAULT(floor_kept)     /* scorer: the floors of a head are in force under the next */           \
     FAULT(stale_scores)   /* trainer: takes scores of another head as they are */                  \
     FAULT(label_twice)    /* trainer: trains on a label twice */                                   \
     FAULT(contradiction_taken) /* trainer: a contradiction counts as a duplicate */                \

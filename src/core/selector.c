@@ -196,6 +196,17 @@ int fis_selector_offer(struct fis_selector *s, const struct fis_candidate *c, st
     return 1;
 }
 
+void fis_selector_floors(const struct fis_selector *s, float *scores)
+{
+    for (uint32_t i = 0; i < FIS_MAX_CRITERIA; i++) {
+        const struct fis_heap *h = &s->heap[i];
+        bool full = h->capacity && h->count == h->capacity;
+        if (PLANTED(floor_too_high) && i < s->n_heaps)
+            full = h->count > 0;
+        scores[i] = full ? h->items[0].score : FIS_NOT_A_CANDIDATE;
+    }
+}
+
 /* ---- a new head ----------------------------------------------------------------------------- */
 
 struct gathered {

@@ -15,6 +15,8 @@ int lab_engine_head(struct lab_engine *g, struct wire_bytes chunk, struct fis_er
     struct wire_bytes payload;
     uint64_t version;
     int rc = wire_assembler_feed(g->assembler, chunk, &payload, &version, e);
+    if (rc == 0 && wire_assembler_floors(g->assembler))
+        scorer_floors(g->scorer, wire_assembler_floors(g->assembler));
     if (rc <= 0)
         return rc;
     if ((rc = wire_head_decode(payload, &owned, e)) < 0)

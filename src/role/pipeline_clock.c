@@ -119,6 +119,7 @@ void trainer_say_all(struct trainer_role *m, struct trainer_time now)
 {
     if (fis_selector_changed(m->selector)) {
         fis_selector_changes(m->selector, say_gone, say_held, m);
+        trainer_send_floors(m);
         m->dirty = true;
     }
     if (m->dirty)

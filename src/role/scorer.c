@@ -187,13 +187,15 @@ void scorer_scored(struct scorer *m, uint32_t slot, const struct scoring_batch *
         end_sends(m, s);
 }
 
-/* Better ones may have come later in its batch. */
+/* Better ones may have come later in its batch, or to the trainer since. */
 static bool is_best(const struct scorer *m, const struct slot *s, uint32_t i)
 {
     const float *scores = scoring_scores(s->batch, i);
+    bool newest = s->heads == m->counts.heads;
     int best = 0;
     for (uint32_t c = 0; c < m->criteria; c++)
-        best |= scores[c] > FIS_NOT_A_CANDIDATE && scores[c] >= s->floors[c];
+        best |= scores[c] > FIS_NOT_A_CANDIDATE && scores[c] >= s->floors[c] &&
+                (!newest || scores[c] >= m->floors[c]);
     return best && !scorer_scan_stale(m, s);
 }
 
@@ -328,6 +330,7 @@ int scorer_head(struct scorer *m, const struct wire_head *head, struct fis_error
     if (m->o.pool && scorer_scan_head(m, head, e) < 0)
         return -FIS_NOMEM;
     m->head_version = head->version;
+    m->head_created_at_ms = head->created_at_ms;
     m->have_head = 1;
     m->counts.heads++;
     scorer_best_clear(m);
@@ -336,6 +339,16 @@ int scorer_head(struct scorer *m, const struct wire_head *head, struct fis_error
         scorer_advance(m); /* what waits for progress of an older scan need not wait */
     }
     return 0;
+}
+
+void scorer_floors(struct scorer *m, const struct wire_floors *f)
+{
+    /* Two heads have one number when delivery is at least once and a trainer was suspended. */
+    if (f->head_version != m->head_version || f->created_at_ms != m->head_created_at_ms)
+        return;
+    for (uint32_t c = 0; c < m->criteria; c++)
+        if (f->scores[c] > m->floors[c])
+            m->floors[c] = f->scores[c];
 }
 
 int scorer_ledger(struct scorer *m, const struct wire_message *message, struct fis_error *e)

@@ -5,8 +5,9 @@
  * functions below.
  *
  * A record is offered when it would enter this scorer's own best r (per criterion) since the last
- * head; so the union of all scorers' offers holds the best r of all, whatever the partitions and
- * batches. Progress goes out after the batch's candidates, to the partition where they are and
+ * head, and reaches what the trainer's best have reached by then, as far as that is known here; so
+ * what the trainer holds and all scorers' offers together hold the best r of all, whatever the
+ * partitions and batches, and whenever floors come. Progress goes out after the batch's candidates, to the partition where they are and
  * whose order the host keeps, and after its dead letters are acknowledged; and in the order in
  * which batches were read. So whoever counts records has had their candidates and sees each
  * partition's ranges in order. A partition's offsets are released for commit when all of it is
@@ -94,6 +95,9 @@ uint32_t scorer_no_slot(const struct scorer *m);
  * pool mode its scan is begun, gone on with or, when it has none, ended. NOMEM: as if it had not
  * come. */
 int scorer_head(struct scorer *m, const struct wire_head *head, struct fis_error *e) FIS_MUST_CHECK;
+/* What the trainer's best are by now, under the newest head: what reaches no floor is not offered
+ * from now on. Of another head: nothing happens. */
+void scorer_floors(struct scorer *m, const struct wire_floors *f);
 /* Partitions were taken away (revoked or lost). */
 void scorer_revoked(struct scorer *m, const int32_t *partitions, uint32_t n);
 /* A partition could not go on where it should have; reading goes on at `first`. lost: messages that

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/planted.h"
 #include "role/scorer_impl.h"
 
 /* Of most ids. Those of a large heap are looked at here and there, and should lie close. */
@@ -15,6 +16,7 @@ int scorer_best_init(struct scorer *m, struct fis_error *e)
     m->criteria = fis_criteria_count(m->o.criteria.acquisition);
     m->index_mask = (uint32_t)(size - 1);
     for (uint32_t c = 0; c < m->criteria; c++) {
+        m->floors[c] = FIS_NOT_A_CANDIDATE;
         m->stride[c] = SHORT_ID;
         m->ids[c] = fis_calloc(m->o.heap, SHORT_ID);
         m->hashes[c] = fis_calloc(m->o.heap, sizeof **m->hashes);
@@ -39,6 +41,8 @@ void scorer_best_done(struct scorer *m)
 void scorer_best_clear(struct scorer *m)
 {
     for (uint32_t c = 0; c < m->criteria; c++) {
+        if (!PLANTED(floor_kept))
+            m->floors[c] = FIS_NOT_A_CANDIDATE;
         fis_heap_clear(&m->heaps[c]);
         memset(m->index[c], 0, (m->index_mask + (size_t)1) * sizeof **m->index);
     }
@@ -114,15 +118,17 @@ static void index_remove(struct scorer *m, uint32_t c, uint32_t slot)
 /* ---- admission ------------------------------------------------------------------------------ */
 
 /* Nearly all records end below it, once there is a threshold. */
-static float floor_of(const struct fis_heap *h)
+static float floor_of(const struct scorer *m, uint32_t c)
 {
-    return h->count < h->capacity ? FIS_NOT_A_CANDIDATE : h->items[0].score;
+    const struct fis_heap *h = &m->heaps[c];
+    float own = h->count < h->capacity ? FIS_NOT_A_CANDIDATE : h->items[0].score;
+    return own > m->floors[c] ? own : m->floors[c];
 }
 
 static bool admit(struct scorer *m, uint32_t c, float score, const struct fis_id *id)
 {
     struct fis_heap *h = &m->heaps[c];
-    if (score < floor_of(h) || !fis_heap_admits(h, score, id))
+    if (score < floor_of(m, c) || !fis_heap_admits(h, score, id))
         return false;
     uint64_t hash = fis_id_hash(id, 0);
     /* Offered again, with what it is now: the trainer drops duplicates. */
@@ -146,7 +152,7 @@ static bool admit(struct scorer *m, uint32_t c, float score, const struct fis_id
 void scorer_best_floors(const struct scorer *m, float *floors)
 {
     for (uint32_t c = 0; c < FIS_MAX_CRITERIA; c++)
-        floors[c] = c < m->criteria ? floor_of(&m->heaps[c]) : INFINITY;
+        floors[c] = c < m->criteria ? floor_of(m, c) : INFINITY;
 }
 
 int scorer_best_admit(struct scorer *m, const float *scores, const struct fis_id *id)

@@ -69,6 +69,8 @@ struct scorer {
     uint32_t *index[FIS_MAX_CRITERIA];  /* [index_mask + 1] slots by those hashes */
     uint32_t index_mask;
     uint32_t criteria;
+    float floors[FIS_MAX_CRITERIA]; /* the trainer's, under the newest head */
+    int64_t head_created_at_ms;
     uint64_t head_version, next_order, next_turn;
     int have_head, stopping;
     int advancing, again; /* inside scorer_advance; it was called from there */

@@ -113,6 +113,8 @@ struct trainer_out {
     void (*state)(void *ctx, const struct wire_trainer_state *s);
     void (*checkpoint)(void *ctx, const struct wire_checkpoint *c);
     void (*head)(void *ctx, const struct wire_head *h);
+    /* Behind the head that they are of, whenever one has risen. NULL: they are not sent. */
+    void (*floors)(void *ctx, const char *pipeline, const struct wire_floors *f);
     void (*model)(void *ctx, const struct wire_model *m);
     void (*job)(void *ctx, enum trainer_job kind);
     /* What happened, for people: key=value text, no ids of persons, no sensitive values. */

@@ -74,6 +74,7 @@ struct trainer_role {
         uint32_t n, left;
     } scan;
     struct trainer_role_counts counts;
+    struct wire_floors floors; /* sent last; head_version 0: no head was sent */
 
     /* Validation rows that wait for the next round. */
     struct fis_rows next_validation;
@@ -143,6 +144,7 @@ void trainer_note_privacy(struct trainer_role *m);
 
 /* version_publish.c */
 void trainer_send_head(struct trainer_role *m, struct trainer_time now);
+void trainer_send_floors(struct trainer_role *m); /* when one has risen under the newest head */
 void trainer_send_version(struct trainer_role *m, struct trainer_time now);
 double trainer_floor(const struct trainer_role *m); /* of what was served before: by VAL_0 */
 /* A version that was there before is served: sent under a new number. */

@@ -220,6 +220,17 @@ static void out_head(void *ctx, const struct wire_head *h)
                &(struct chunked){TRAINER_HEADS, h->pipeline, h->version}, &e);
 }
 
+static void out_floors(void *ctx, const char *pipeline, const struct wire_floors *f)
+{
+    struct trainer_wire *w = ctx;
+    struct fis_error e;
+    w->payload.length = w->key.length = 0;
+    int rc = wire_floors_encode(f, &w->payload, &e);
+    if (rc == 0)
+        rc = wire_floors_key(pipeline, &w->key, &e);
+    put(w, rc, TRAINER_HEADS, view(&w->key), &e);
+}
+
 static void out_model(void *ctx, const struct wire_model *v)
 {
     struct trainer_wire *w = ctx;
@@ -272,6 +283,7 @@ void trainer_wire_out(struct trainer_wire *w, struct trainer_out *out)
         .state = out_state,
         .checkpoint = out_checkpoint,
         .head = out_head,
+        .floors = out_floors,
         .model = out_model,
         .job = out_job,
         .note = out_note,

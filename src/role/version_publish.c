@@ -43,6 +43,28 @@ void trainer_send_head(struct trainer_role *m, struct trainer_time now)
     }
     m->dirty = true;
     m->out.head(m->out.ctx, &h);
+    m->floors = (struct wire_floors){h.version, h.created_at_ms, {0}};
+    for (uint32_t i = 0; i < FIS_MAX_CRITERIA; i++)
+        m->floors.scores[i] = FIS_NOT_A_CANDIDATE;
+    trainer_send_floors(m);
+}
+
+/* Under one head they are not lowered again: what is asked for is the best of what is held, all of
+ * which reaches them. They go out with the unit that says what is held. */
+void trainer_send_floors(struct trainer_role *m)
+{
+    float now[FIS_MAX_CRITERIA];
+    bool risen = false;
+    if (!m->out.floors || !m->floors.head_version)
+        return;
+    fis_selector_floors(m->selector, now);
+    for (uint32_t i = 0; i < FIS_MAX_CRITERIA; i++)
+        if (now[i] > m->floors.scores[i]) {
+            m->floors.scores[i] = now[i];
+            risen = true;
+        }
+    if (risen)
+        m->out.floors(m->out.ctx, m->o.pipeline, &m->floors);
 }
 
 int trainer_send_checkpoint(struct trainer_role *m, struct fis_error *e)

@@ -1,6 +1,7 @@
 #include "wire/chunk.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,15 +52,50 @@ int wire_chunks_next(struct wire_chunks *c, struct wire_buffer *out, struct fis_
     return 1;
 }
 
+int wire_floors_encode(const struct wire_floors *f, struct wire_buffer *out, struct fis_error *e)
+{
+    Fis__V1__Chunk chunk = FIS__V1__CHUNK__INIT;
+    Fis__V1__Floors floors = FIS__V1__FLOORS__INIT;
+    Fis__V1__Score scores[FIS_MAX_CRITERIA], *list[FIS_MAX_CRITERIA];
+    chunk.floors = &floors;
+    floors.head_version = f->head_version;
+    floors.head_created_at_ms = f->created_at_ms;
+    floors.scores = list;
+    for (uint32_t i = 0; i < FIS_MAX_CRITERIA; i++) {
+        if (f->scores[i] == -INFINITY)
+            continue;
+        if (!isfinite(f->scores[i]))
+            return fis_fail(e, FIS_INPUT, "floor %u is neither finite nor -inf", i);
+        fis__v1__score__init(&scores[i]);
+        scores[i].criterion = i;
+        scores[i].value = f->scores[i];
+        list[floors.n_scores++] = &scores[i];
+    }
+    return wire_protobuf_pack(&chunk, out, e);
+}
+
+static int key_of(const char *owner, const char *tail, size_t n, struct wire_buffer *out,
+                  struct fis_error *e)
+{
+    size_t length = strlen(owner);
+    int rc = wire_buffer_reserve(out, length + n, e);
+    if (!rc)
+        rc = wire_buffer_append(out, owner, length, e);
+    return rc ? rc : wire_buffer_append(out, tail, n, e);
+}
+
+int wire_floors_key(const char *pipeline, struct wire_buffer *out, struct fis_error *e)
+{
+    static const char tail[] = "/floors";
+    return key_of(pipeline, tail, sizeof tail - 1, out, e);
+}
+
 int wire_chunk_key_head(const char *pipeline, uint32_t index, struct wire_buffer *out,
                         struct fis_error *e)
 {
     char tail[16];
-    size_t length = strlen(pipeline), n = (size_t)snprintf(tail, sizeof tail, "/%" PRIu32, index);
-    int rc = wire_buffer_reserve(out, length + n, e);
-    if (!rc)
-        rc = wire_buffer_append(out, pipeline, length, e);
-    return rc ? rc : wire_buffer_append(out, tail, n, e);
+    size_t n = (size_t)snprintf(tail, sizeof tail, "/%" PRIu32, index);
+    return key_of(pipeline, tail, n, out, e);
 }
 
 int wire_chunk_key_model(uint64_t version, uint32_t index, struct wire_buffer *out,

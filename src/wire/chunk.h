@@ -29,7 +29,14 @@ int wire_chunks_start(struct wire_chunks *c, uint64_t version, struct wire_bytes
 int wire_chunks_next(struct wire_chunks *c, struct wire_buffer *out,
                      struct fis_error *e) FIS_MUST_CHECK;
 
-/* Keys, appended: "<pipeline>/<index>" and "<version>/<index>". */
+/* Floors, as a message of the heads' topic: to be sent behind the head that they are of. INPUT: one
+ * is neither finite nor -inf. */
+int wire_floors_encode(const struct wire_floors *f, struct wire_buffer *out,
+                       struct fis_error *e) FIS_MUST_CHECK;
+
+/* Keys, appended: "<pipeline>/<index>", "<version>/<index>" and "<pipeline>/floors". */
+int wire_floors_key(const char *pipeline, struct wire_buffer *out,
+                    struct fis_error *e) FIS_MUST_CHECK;
 int wire_chunk_key_head(const char *pipeline, uint32_t index, struct wire_buffer *out,
                         struct fis_error *e) FIS_MUST_CHECK;
 int wire_chunk_key_model(uint64_t version, uint32_t index, struct wire_buffer *out,
@@ -54,6 +61,8 @@ void wire_assembler_free(struct wire_assembler *a);
 int wire_assembler_feed(struct wire_assembler *a, struct wire_bytes chunk,
                         struct wire_bytes *payload, uint64_t *version,
                         struct fis_error *e) FIS_MUST_CHECK;
+/* What was fed last, when it was floors (feed returned 0); else NULL. Until the next call. */
+const struct wire_floors *wire_assembler_floors(const struct wire_assembler *a);
 size_t wire_assembler_held(const struct wire_assembler *a); /* bytes of incomplete versions */
 
 #endif

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "wire/chunk.h"
@@ -21,6 +22,8 @@ struct wire_assembler {
     bool any_done;  /* NEWEST: the newest complete version is known */
     uint64_t done;
     struct wire_checksum done_checksum;
+    struct wire_floors floors;
+    bool is_floors; /* what was fed last was */
 };
 
 static bool same(struct wire_checksum a, struct wire_checksum b)
@@ -197,10 +200,34 @@ static int join(struct wire_assembler *a, struct open_version *v, struct wire_by
     return 1;
 }
 
+static int take_floors(struct wire_assembler *a, const Fis__V1__Floors *f, struct fis_error *e)
+{
+    struct wire_floors floors = {f->head_version, f->head_created_at_ms, {0}};
+    for (uint32_t i = 0; i < FIS_MAX_CRITERIA; i++)
+        floors.scores[i] = -INFINITY;
+    for (size_t i = 0; i < f->n_scores; i++) {
+        uint32_t k = f->scores[i]->criterion;
+        if (k >= FIS_MAX_CRITERIA || !isfinite(f->scores[i]->value))
+            return fis_fail(e, FIS_INPUT, "floor of criterion %u: 0..%d and a finite number allowed",
+                            k, FIS_MAX_CRITERIA - 1);
+        floors.scores[k] = f->scores[i]->value;
+    }
+    a->floors = floors;
+    a->is_floors = true;
+    return 0;
+}
+
+const struct wire_floors *wire_assembler_floors(const struct wire_assembler *a)
+{
+    return a->is_floors ? &a->floors : NULL;
+}
+
 static int feed(struct wire_assembler *a, Fis__V1__Chunk *c, struct wire_bytes *payload,
                 struct fis_error *e)
 {
     struct open_version *v = NULL;
+    if (c->floors)
+        return take_floors(a, c->floors, e);
     int rc = check_chunk(a, c, e);
     if (rc)
         return rc;
@@ -228,6 +255,7 @@ int wire_assembler_feed(struct wire_assembler *a, struct wire_bytes chunk,
 {
     fis_free(a->payload);
     a->payload = NULL;
+    a->is_floors = false;
     if (!chunk.data)
         return 0;
     struct fis_error own;

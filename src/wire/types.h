@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fis/acquisition.h"
 #include "fis/request.h"
 #include "fis/encoder.h"
 #include "fis/error.h"
@@ -214,6 +215,14 @@ struct wire_pool_end {
     int64_t end; /* the offset behind the last record of the scan; a partition that is empty has
                     none of these */
 };
+/* What a record must reach in a criterion to be among the trainer's best, under one head: -inf
+ * where a criterion has no floor yet. They only rise. */
+struct wire_floors {
+    uint64_t head_version;
+    int64_t created_at_ms; /* of the head */
+    float scores[FIS_MAX_CRITERIA];
+};
+
 struct wire_head {
     const char *pipeline;
     uint64_t version; /* rises by one per head */

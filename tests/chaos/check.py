@@ -54,7 +54,8 @@ class World:
     def __init__(self, topics, facts):
         self.topics, self.facts, self.trouble = topics, facts, []
         self.requests = self.decode("label-requests", request, whole_message=True)
-        self.heads, texts = whole(self.decode("heads", chunk), "head")
+        pieces = [c for c in self.decode("heads", chunk) if c.count]  # not floors
+        self.heads, texts = whole(pieces, "head")
         self.trouble += texts
         bodies, texts = whole(self.decode("models", chunk), "version")
         self.trouble += texts

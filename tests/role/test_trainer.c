@@ -21,6 +21,7 @@ static void test_rounds_to_the_end(void **state)
     assert_int_equal(c.published + c.rejected, 4);
     assert_int_equal(w.said.version[3].labels, 48);
     assert_true(w.said.heads >= 1 + 3 * 4);
+    assert_true(w.said.floors_sent >= 3);
     close_world(&w);
 }
 

@@ -206,6 +206,8 @@ static void follow_heads(struct sim_scorer *s)
             fail(s, &e);
         if (rc > 0)
             take_head(s, payload);
+        else if (wire_assembler_floors(s->assembler))
+            scorer_floors(s->machine, wire_assembler_floors(s->assembler));
     }
 }
 

@@ -1,6 +1,8 @@
 /* Cutting messages and putting them together again. */
 #include "kit/wire/binary.h"
 
+#include <math.h>
+
 #include "wire/chunk.h"
 
 #define MOST 64
@@ -260,6 +262,43 @@ static void keys(void **state)
     wire_buffer_done(&b);
 }
 
+static void floors(void **state)
+{
+    (void)state;
+    const struct wire_floors f = {7, 12345, {-2.5f, -INFINITY}};
+    struct wire_assembler *a = wire_assembler_new(WIRE_ASSEMBLE_NEWEST, 1, 0);
+    struct wire_buffer b = {0};
+    struct fed fed;
+    struct cut *c = cut_up(7, 100, 60, 1);
+    assert_non_null(a);
+    assert_null(wire_assembler_floors(a));
+    assert_int_equal(wire_floors_encode(&f, &b, NULL), 0);
+    assert_int_equal(feed(a, &c->chunk[0], &fed), 0);
+    assert_null(wire_assembler_floors(a));
+    assert_int_equal(feed(a, &b, &fed), 0); /* between the pieces of a head: it disturbs nothing */
+    const struct wire_floors *got = wire_assembler_floors(a);
+    assert_non_null(got);
+    assert_true(got->head_version == 7 && got->created_at_ms == 12345);
+    assert_memory_equal(got->scores, f.scores, sizeof f.scores);
+    assert_int_equal(feed(a, &c->chunk[1], &fed), 1);
+    assert_whole(&fed, c, 7);
+    assert_null(wire_assembler_floors(a));
+    struct wire_floors bad = f;
+    bad.scores[1] = NAN;
+    assert_int_equal(wire_floors_encode(&bad, &b, NULL), -FIS_INPUT);
+    b.length = 0;
+    assert_int_equal(wire_floors_key("p", &b, NULL), 0);
+    assert_int_equal(b.length, 8);
+    assert_memory_equal(b.data, "p/floors", 8);
+    const unsigned char third[] = {0x42, 4, 0x1a, 2, 8, 2}; /* a criterion that there is not */
+    struct wire_buffer odd = {(unsigned char *)(uintptr_t)third, sizeof third, sizeof third};
+    assert_int_equal(feed(a, &odd, &fed), -FIS_INPUT);
+    assert_null(wire_assembler_floors(a));
+    wire_buffer_done(&b);
+    wire_assembler_free(a);
+    cut_free(c);
+}
+
 static void out_of_memory(void **state)
 {
     (void)state;
@@ -324,6 +363,7 @@ int main(void)
         cmocka_unit_test(refused),
         cmocka_unit_test(bounded),
         cmocka_unit_test(keys),
+        cmocka_unit_test(floors),
         cmocka_unit_test(out_of_memory),
         cmocka_unit_test(spoiled),
     };

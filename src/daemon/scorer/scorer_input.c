@@ -43,6 +43,8 @@ static void take_head_chunk(struct scorer_host *h, const struct stream_message *
         log_line(LOG_LEVEL_ERROR, "head", "refused=\"%s\"", e.text);
     else if (rc > 0)
         take_head(h, payload);
+    else if (wire_assembler_floors(h->assembler))
+        scorer_floors(h->machine, wire_assembler_floors(h->assembler));
 }
 
 static void take_ledger(struct scorer_host *h, const struct stream_message *m)

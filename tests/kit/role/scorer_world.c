@@ -347,6 +347,21 @@ static void follow(struct node *n)
     }
 }
 
+/* Floors as they are, or as they were some time ago; perhaps of a head that is not there yet or not
+ * the newest any more. */
+static void hear_floors(struct node *n)
+{
+    struct scorers *w = n->w;
+    if (!w->n_heads)
+        return;
+    scorer_floors(n->m, &w->floors);
+    w->floors.head_version = scorers_head(w)->version;
+    fis_selector_floors(w->selector, w->floors.scores);
+    if (scorers_below(w, 2))
+        scorer_floors(n->m, &w->floors);
+    w->floors_heard++;
+}
+
 void scorers_step(struct scorers *w)
 {
     struct node *n = &w->nodes[scorers_below(w, w->n_nodes)];
@@ -355,6 +370,8 @@ void scorers_step(struct scorers *w)
         move_one(w);
     if (w->faults && scorers_below(w, 400) == 0)
         crash(w, n);
+    if (scorers_below(w, 20) == 0)
+        hear_floors(n);
     for (int32_t p = 0; p < PARTITIONS; p++)
         if (n->owns[p] && w->owner[p] != n && scorers_below(w, 10) == 0)
             notice(n, p);

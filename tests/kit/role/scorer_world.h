@@ -71,11 +71,12 @@ struct scorers {
     uint32_t n_ledger;
     /* The reader */
     struct fis_selector *selector;
+    struct wire_floors floors; /* as they were when somebody heard of them last */
     int64_t counted[PARTITIONS];
     uint64_t records;
     unsigned char handled[PARTITIONS][LENGTH], dead[PARTITIONS][LENGTH];
     int done[PARTITIONS], asked[IDS];
-    uint64_t crashes, moves, lost;
+    uint64_t crashes, moves, lost, floors_heard;
 };
 
 uint32_t scorers_below(struct scorers *w, uint32_t n);

@@ -122,6 +122,23 @@ static void on_head(void *ctx, const struct wire_head *h)
     s->heads++;
 }
 
+/* Of the newest head, behind it, and never lower than before. */
+static void on_floors(void *ctx, const char *pipeline, const struct wire_floors *f)
+{
+    struct said *s = &((struct world *)ctx)->said;
+    bool higher = f->head_version != s->floors.head_version;
+    assert_non_null(pipeline);
+    assert_int_equal(f->head_version, s->last_head);
+    for (int c = 0; c < FIS_MAX_CRITERIA; c++) {
+        assert_true(f->head_version != s->floors.head_version ||
+                    f->scores[c] >= s->floors.scores[c]);
+        higher |= f->scores[c] > s->floors.scores[c];
+    }
+    assert_true(higher);
+    s->floors = *f;
+    s->floors_sent++;
+}
+
 static void on_model(void *ctx, const struct wire_model *v)
 {
     struct said *s = &((struct world *)ctx)->said;
@@ -166,7 +183,8 @@ static void make_role(struct world *w)
 {
     struct fis_error e;
     struct trainer_out out = {w,       on_request, on_ledger, on_unheld, on_state, on_checkpoint,
-                              on_head, on_model,   on_job,    on_note,   on_pool,  NULL};
+                              on_head, on_floors,  on_model,  on_job,    on_note,  on_pool,
+                              NULL};
     w->encoder = small_encoder(&e);
     assert_non_null(w->encoder);
     w->role = trainer_role_new(&w->o, w->encoder, &out, &e);

@@ -42,7 +42,8 @@ struct said {
     uint32_t states;
     unsigned char checkpoint[1 << 15];
     size_t learner, gate;
-    uint64_t heads, last_head, head_scan;
+    uint64_t heads, last_head, head_scan, floors_sent;
+    struct wire_floors floors; /* the newest */
     struct wire_pool_end ends[PARTITIONS];
     uint32_t n_ends;
     float head[64], served[64]; /* slabs */
