@@ -25,6 +25,7 @@
 #define FIS_DEFAULT_MIX 0.9
 #define FIS_DEFAULT_KEPT_MIN 16 /* no option */
 #define FIS_DEFAULT_AVERAGE_EVERY 6
+#define FIS_DEFAULT_FRESH_STEPS 2500
 #define FIS_DEFAULT_SEED 1
 
 /* Directions. From so many validation rows on the preconditioner gives more than it costs. */

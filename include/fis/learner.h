@@ -38,6 +38,10 @@ struct fis_learner_options {
                                moves no other one; for noise (fis/privacy.h), which needs it */
     uint32_t kept_min;      /* 16 */
     uint32_t average_every; /* 6; 0: no averages, the current iterate is the end point */
+    uint32_t fresh_steps;   /* most steps of a network that is published; 0: there are none, and the
+                               end point is the anchor's */
+    int learn_validation;   /* the published networks also learn from validation rows' labels: 1, 0,
+                               -1: while there are fewer labels than validation rows */
     uint64_t seed;
 };
 
@@ -105,6 +109,20 @@ bool fis_learner_is_kept(const struct fis_learner *t, uint32_t index);
  * yet). */
 const float *fis_learner_anchor(const struct fis_learner *t);
 const float *fis_learner_end_anchor(const struct fis_learner *t);
+/* The networks that are published. Each begins afresh (seed and `round`), and is a function of the
+ * options, the rows and the round alone: dropout, a rate that falls to 0 by a cosine, at most
+ * fresh_steps steps or 50 epochs, and the mean over the last quarter's iterates. One learns from
+ * all labels, initial and bought. With learn_validation it learns from the labels (never the
+ * groups) of the validation rows too, and there is one more for each fold, which has not seen that
+ * fold's rows and judges them. In force until the next training step, roll-back, or other anchor or
+ * validation rows. INPUT: a loss that is not finite; bought rows that explain it are excluded, and
+ * the anchor's end point stands. */
+int fis_learner_retrain(struct fis_learner *t, uint32_t round, struct fis_error *e) FIS_MUST_CHECK;
+bool fis_learner_learns_validation(const struct fis_learner *t); /* as things are */
+/* Slabs: what is published, and what judges the rows of a fold; the anchor's end point without
+ * networks in force. */
+const float *fis_learner_end(const struct fis_learner *t);
+const float *fis_learner_end_of(const struct fis_learner *t, uint32_t fold);
 /* Sets the anchor: resuming from a stored head, or from a roll-back. */
 void fis_learner_set_anchor(struct fis_learner *t, const float *params);
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fis/defaults.h"
 #include "fis/mem.h"
 #include "lab/exp_variant.h"
 #include "lab/files.h"
@@ -160,7 +161,7 @@ static int load_tasks(const struct cmd_lab_options *o, struct cmd_lab_plan *p, s
 static int take_choices(const struct cmd_lab_options *o, struct cmd_lab_plan *p,
                         struct fis_error *e)
 {
-    p->epsilon = .005;
+    p->epsilon = FIS_DEFAULT_EPSILON;
     if (o->epsilon && (decimal_read(o->epsilon, strlen(o->epsilon), &p->epsilon) < 0 ||
                        !(p->epsilon >= 0 && p->epsilon < 1)))
         return fis_fail(e, FIS_INPUT, "--epsilon: found '%s', allowed 0 to below 1", o->epsilon);

@@ -86,7 +86,7 @@ static const struct cli_option options[] = {
     {"positive", 0, CLI_TEXT, CMD_LAB_AT(positive), "CLASS", "of --csv; default the last one"},
     {"leave-out", 0, CLI_TEXT, CMD_LAB_AT(leave_out), "COL[,COL]", "of --csv: no features"},
     {"epsilon", 0, CLI_TEXT, CMD_LAB_AT(epsilon), "E",
-     "accuracy that may be given up; default .005"},
+     "accuracy that may be given up; default .0025"},
     {"publish", 0, CLI_TEXT, CMD_LAB_AT(publish), "once|every",
      "after the last round (default), or every round by the daemon's rule"},
     {"one-pass", 0, CLI_FLAG, CMD_LAB_AT(one_pass), NULL,

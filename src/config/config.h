@@ -176,7 +176,8 @@ struct config_training {
     uint32_t batch, warm_up_epochs, steps_per_round;
     int publication; /* enum config_publication */
     double mix;
-    uint32_t average_every;
+    uint32_t average_every, fresh_steps;
+    int learn_validation; /* enum config_switch */
     uint64_t seed;
 };
 

@@ -181,12 +181,20 @@ uint32_t fis_gate_smallest_cell(const struct fis_gate *g, const struct fis_learn
     return gate_smallest_cell(t, g->o.metric, g->o.positive);
 }
 
-static struct fis_gate_points anchor_alone(const struct fis_learner *t, const float *params)
+static struct fis_gate_points end_alone(const struct fis_learner *t)
 {
-    struct fis_gate_points p = {.publish_from = params, .n = 1};
+    struct fis_gate_points p = {.publish_from = fis_learner_end(t), .n = 1};
     for (uint32_t h = 0; h < fis_learner_options(t)->folds; h++)
-        p.from[h] = params;
+        p.from[h] = fis_learner_end_of(t, h);
     return p;
+}
+
+static void publish(struct fis_gate *g, uint32_t folds, float *params)
+{
+    for (uint32_t h = 0; h < folds; h++)
+        memcpy(g->served[h], g->point[h], g->n_params * sizeof(float));
+    memcpy(params, g->picked, g->n_params * sizeof(float));
+    g->serves = 1;
 }
 
 /* ---- the warm-up model ---------------------------------------------------------------------- */
@@ -233,7 +241,7 @@ static int first_in(struct session *s, struct fis_gate_judgement *j, struct fis_
     j->smallest_cell = smallest_cell(&s->rows, o->metric);
     j->warn_cell = j->smallest_cell < o->warn_cell;
     if (!isfinite(s->anchor.loss) || !isfinite(m->accuracy) ||
-        !slab_finite(fis_learner_anchor(s->t), s->g->n_params))
+        !slab_finite(s->points->publish_from, s->g->n_params))
         return fis_fail(e, FIS_INPUT,
                         "warm-up: validation loss %g, accuracy %g: not finite; a smaller learning "
                         "rate or scaled features are needed",
@@ -254,16 +262,17 @@ int fis_gate_first(struct fis_gate *g, const struct fis_learner *t, struct fis_g
 {
     struct session s;
     struct fis_gate_judgement out = nothing(g->looks + 1);
-    const struct fis_gate_points p = anchor_alone(t, fis_learner_anchor(t));
+    const struct fis_gate_points p = end_alone(t);
     int rc = session_init(&s, g, t, e);
     s.points = &p;
     if (rc == 0)
         rc = first_in(&s, &out, e);
     if (rc == 0) {
         note_first(&s, &out);
-        fis_gate_restore(g, out.pick.accuracy, fis_learner_anchor(t), out.looks);
-        memcpy(g->picked, g->served[0], g->n_params * sizeof(float));
-        memcpy(params, g->served[0], g->n_params * sizeof(float));
+        g->val0 = out.pick.accuracy;
+        g->looks = out.looks;
+        memcpy(g->picked, p.publish_from, g->n_params * sizeof(float));
+        publish(g, s.rows.folds, params);
         g->has_picked = 1;
         *j = out;
     }
@@ -466,14 +475,6 @@ static void keep_pick(struct session *s)
                 g->picked);
 }
 
-static void publish(struct fis_gate *g, uint32_t folds, float *params)
-{
-    for (uint32_t h = 0; h < folds; h++)
-        memcpy(g->served[h], g->point[h], g->n_params * sizeof(float));
-    memcpy(params, g->picked, g->n_params * sizeof(float));
-    g->serves = 1;
-}
-
 int fis_gate_judge_points(struct fis_gate *g, const struct fis_learner *t,
                           const struct fis_gate_points *p, struct fis_gate_judgement *j,
                           float *params, struct fis_error *e)
@@ -500,7 +501,7 @@ int fis_gate_judge_points(struct fis_gate *g, const struct fis_learner *t,
 int fis_gate_judge(struct fis_gate *g, const struct fis_learner *t, struct fis_gate_judgement *j,
                    float *params, struct fis_error *e)
 {
-    struct fis_gate_points p = anchor_alone(t, fis_learner_end_anchor(t));
+    struct fis_gate_points p = end_alone(t);
     int rc = g->o.line ? line_points(g, t, &p, e) : 0;
     return rc < 0 ? rc : fis_gate_judge_points(g, t, &p, j, params, e);
 }

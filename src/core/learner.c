@@ -34,6 +34,9 @@ static int make_state(struct fis_learner *t)
     t->at_call = fis_alloc(t->state_size, sizeof(float));
     if (!t->state || !t->at_round || !t->at_call)
         return -1;
+    if (t->o.fresh_steps &&
+        !(t->fresh = fis_alloc((1 + FIS_MAX_FOLDS) * t->n_params, sizeof *t->fresh)))
+        return -1;
     t->anchor = (struct vectors){t->state, t->state + t->n_params, t->state + 2 * t->n_params};
     return 0;
 }
@@ -91,6 +94,7 @@ void fis_learner_free(struct fis_learner *t)
                              t->gradient, t->score_p,  t->score_acc, t->score_fair};
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
         fis_free(floats[i]);
+    fis_free(t->fresh);
     fis_free(t->initial.y);
     fis_free(t->bought.y);
     fis_free(t->mark);
@@ -108,6 +112,7 @@ void fis_learner_free(struct fis_learner *t)
 void fis_learner_set_anchor(struct fis_learner *t, const float *params)
 {
     memcpy(t->anchor.params, params, t->n_params * sizeof(float));
+    t->n_fresh = 0;
     memset(t->anchor.momentum, 0, t->n_params * sizeof(float));
     fis_learner_round_begin(t);
 }
@@ -124,6 +129,7 @@ void fis_learner_round_begin(struct fis_learner *t)
 void fis_learner_roll_back(struct fis_learner *t)
 {
     t->now = t->round;
+    t->n_fresh = 0;
     memcpy(t->state, t->at_round, t->state_size * sizeof(float));
 }
 

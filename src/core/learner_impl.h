@@ -26,6 +26,8 @@ struct fis_learner {
     struct fis_learner_options o;
     size_t n_params;
     struct vectors anchor;
+    float *fresh;     /* [1 + FIS_MAX_FOLDS] slabs, with fresh_steps */
+    uint32_t n_fresh; /* of them in force: 0; 1; or one for all rows and one for each fold */
     float *state, *at_round, *at_call; /* blocks of 3 slabs */
     size_t state_size;
     struct progress now, round;

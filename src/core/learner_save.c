@@ -252,6 +252,7 @@ int fis_learner_load(struct fis_learner *t, const void *in, size_t size, struct 
     t->draw = l.draw;
     memcpy(t->state, l.state, bytes);
     memcpy(t->at_round, l.at_round, bytes);
+    t->n_fresh = 0;
     t->now = l.now;
     t->round = l.round;
     t->last_loss = l.last_loss;

@@ -154,6 +154,7 @@ static int run_steps(struct fis_learner *t, uint32_t steps, int warm_up, struct 
     if (t->initial.n == 0)
         return fis_fail(e, FIS_INPUT, "training: there are no initial labelled rows");
     memcpy(t->at_call, t->state, t->state_size * sizeof(float));
+    t->n_fresh = 0;
     for (uint32_t i = 0; i < steps && rc == 0; i++) {
         double loss = 0;
         rc = one_step(t, warm_up, &loss, e);

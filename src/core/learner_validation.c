@@ -101,6 +101,7 @@ int fis_learner_set_validation(struct fis_learner *t, const struct fis_rows *row
     }
     drop_head(t);
     free_rows(t);
+    t->n_fresh = 0;
     memcpy(x, rows->x, n * rows->d * sizeof *x);
     memcpy(y, rows->y, n * sizeof *y);
     memcpy(group, rows->group, n * sizeof *group);

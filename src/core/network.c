@@ -157,6 +157,19 @@ static void add_margins(const struct fis_shape *shape, const float *x, uint32_t 
                 FIS_MARGIN_SCALE * x[(size_t)i * d + d - m + j];
 }
 
+/* Eight units a draw, in 256ths. */
+static void drop_units(struct fis_scratch *s, float *z, size_t n)
+{
+    const uint64_t least = (uint64_t)lroundf(s->drop * 256);
+    const float scale = 1 / (1 - s->drop);
+    uint64_t bits = 0;
+    for (size_t i = 0; i < n; i++, bits >>= 8) {
+        if (i % 8 == 0)
+            bits = fis_rng_u64(s->drop_rng);
+        z[i] = (bits & 255) < least ? 0 : z[i] * scale;
+    }
+}
+
 void fis_network_forward(const struct fis_shape *shape, const float *params, const float *x,
                          uint32_t n, struct fis_scratch *s, float *logits)
 {
@@ -174,6 +187,8 @@ void fis_network_forward(const struct fis_shape *shape, const float *params, con
         /* Written so that NaN stays NaN: a broken weight must not vanish in a ReLU. */
         for (size_t i = 0; hidden && i < (size_t)n * out; i++)
             z[i] = z[i] < 0 ? 0 : z[i];
+        if (hidden && s->drop_rng)
+            drop_units(s, z, (size_t)n * out);
         a = z;
     }
     add_margins(shape, x, n, logits);
@@ -195,6 +210,7 @@ void fis_network_backward(const struct fis_shape *shape, const float *params, co
 {
     assert(n <= s->max_n);
     const float *dz = dlogits;
+    const float scale = s->drop_rng ? 1 / (1 - s->drop) : 1;
     for (uint32_t l = shape->n_layers; n && l-- > 0;) {
         uint32_t in = shape->width[l], out = shape->width[l + 1];
         size_t at = fis_shape_offset(shape, l);
@@ -206,7 +222,7 @@ void fis_network_backward(const struct fis_shape *shape, const float *params, co
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)in, (int)out, 1, dz,
                     (int)out, params + at, (int)out, 0, da, (int)in);
         for (size_t i = 0; i < (size_t)n * in; i++)
-            da[i] = a[i] > 0 ? da[i] : 0;
+            da[i] = a[i] > 0 ? da[i] * scale : 0;
         dz = da;
     }
 }

@@ -19,6 +19,10 @@ struct fis_scratch {
     float *value;
     float *pad; /* [a tile's rows][d]: the last tile's records, filled up with zeros */
     float *slab;
+    /* Forward and backward: each hidden unit is left out with probability `drop`, and the others
+     * are scaled up for it; NULL: none is. */
+    struct fis_rng *drop_rng;
+    float drop;
 };
 
 /* Rows of either kind. */

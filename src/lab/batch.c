@@ -83,13 +83,13 @@ static uint64_t fingerprint(const struct lab_job *job)
     int n = snprintf(
         text, sizeof text,
         "%u %.9g %.9g %.9g %u %u %u %u %u %u %u %.9g %.9g %.9g %d %d %.9g %.9g %.9g %d %u %d "
-        "%.9g %u %d %d %d %u %d%s",
+        "%.9g %u %d %d %d %u %d %u %d%s",
         job->task->n, p->test, p->validation, p->initial, p->rounds, p->labels_per_round,
         p->warm_up_epochs, p->steps_per_round, p->scored_per_round, p->hidden, p->batch,
         (double)p->learning_rate, (double)p->momentum, (double)p->weight_decay, p->balance,
         (int)o->publish, o->epsilon, o->standard_errors, (double)o->mix, o->strategy, o->refreshes,
         o->precondition, o->damping, o->delay, o->one_pass, o->path, o->whole, o->validation_rows,
-        p->standardise, privacy);
+        p->standardise, o->fresh_steps, o->learn_validation, privacy);
     return XXH3_64bits(text, (size_t)n) >> 12; /* fits a JSON number exactly */
 }
 

@@ -161,14 +161,14 @@ static int put_config(const char *folder, const struct lab_run *r, struct fis_er
             p->labels_per_round, p->rounds, (unsigned long long)o->seed);
     fprintf(f,
             "training: {hidden: [%u], learning_rate: %.9g, momentum: %.9g, weight_decay: %.9g, "
-            "batch: %u, warm_up_epochs: %u, steps_per_round: %u, publication: %s, "
+            "batch: %u, warm_up_epochs: %u, steps_per_round: %u, publication: %s, fresh_steps: %u, "
             "mix: %.9g, seed: %llu}\n",
             p->hidden, (double)p->learning_rate, (double)p->momentum, (double)p->weight_decay,
             p->batch, p->warm_up_epochs, p->steps_per_round,
             r->method->publication->mixed  ? "mixed"
             : r->method->publication->line ? "line"
                                            : "plain",
-            (double)o->mix, (unsigned long long)o->seed);
+            o->fresh_steps, (double)o->mix, (unsigned long long)o->seed);
     fprintf(f, "gate: {epsilon: %.17g, standard_errors: %.17g, replace: %s}\n", o->epsilon,
             o->standard_errors, o->publish == LAB_PUBLISH_EVERY ? "fairer" : "always");
     return close_file(f, "fisd.yaml", e);

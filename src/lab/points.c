@@ -13,7 +13,7 @@ int lab_points_take(struct lab_run *r, int last, float *params)
     r->result->rounds_rejected += r->o->publish == LAB_PUBLISH_EVERY || last;
     if (r->o->publish == LAB_PUBLISH_ONCE) {
         r->result->interpolation = NAN;
-        memcpy(params, fis_learner_end_anchor(r->learner), r->n_params * sizeof *params);
+        memcpy(params, fis_learner_end(r->learner), r->n_params * sizeof *params);
     }
     return 0;
 }

@@ -3,7 +3,7 @@
 
 static int publish(struct lab_run *r, int last, float *params, struct fis_error *e)
 {
-    int rc = publication_line.judge(r->parts, r->judgement, params, e);
+    int rc = fis_gate_judge(r->gate, r->learner, r->judgement, params, e);
     return rc < 0 ? rc : lab_points_take(r, last, params);
 }
 

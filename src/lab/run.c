@@ -20,6 +20,8 @@ void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regim
                               .epsilon = FIS_DEFAULT_EPSILON,
                               .standard_errors = FIS_DEFAULT_STANDARD_ERRORS,
                               .mix = (float)FIS_DEFAULT_MIX,
+                              .fresh_steps = FIS_DEFAULT_FRESH_STEPS,
+                              .learn_validation = -1,
                               .strategy = FIS_DEFAULT_STRATEGY,
                               .refreshes = FIS_DEFAULT_REFRESHES,
                               .precondition = -1,
@@ -45,10 +47,10 @@ static int begin(struct publication_call *c, struct fis_error *e)
 {
     struct lab_run *r = run_of(c);
     const struct lab_publication *p = r->method->publication;
-    const float *anchor = fis_learner_anchor(r->learner);
-    lab_evaluate(r, anchor, &r->result->warm_up);
-    memcpy(r->published, anchor, r->n_params * sizeof *anchor);
-    memcpy(r->end_anchor, anchor, r->n_params * sizeof *anchor);
+    const float *end = fis_learner_end(r->learner);
+    lab_evaluate(r, end, &r->result->warm_up);
+    memcpy(r->published, end, r->n_params * sizeof *end);
+    memcpy(r->end_anchor, end, r->n_params * sizeof *end);
     return p->begin ? p->begin(r, e) : 0;
 }
 
@@ -126,10 +128,13 @@ static int judge(struct publication_call *c, struct fis_gate_judgement *j, float
     const struct lab_publication *p = r->method->publication;
     const int last = last_round(r);
     const int due = last || r->o->path || p->every_round || r->o->publish == LAB_PUBLISH_EVERY;
-    memcpy(r->end_anchor, fis_learner_end_anchor(r->learner), r->n_params * sizeof *r->end_anchor);
+    int rc = due ? publication_retrain(c, e) : 0;
+    if (rc < 0)
+        return rc;
+    memcpy(r->end_anchor, fis_learner_end(r->learner), r->n_params * sizeof *r->end_anchor);
     give_out(j, due);
     r->judgement = j;
-    int rc = due ? p->publish(r, last, r->published, e) : 0;
+    rc = due ? p->publish(r, last, r->published, e) : 0;
     if (rc < 0)
         return rc;
     if (j->verdict == FIS_PUBLISH)
@@ -208,6 +213,9 @@ static void learner_options(const struct lab_run *r, struct fis_learner_options 
     o->mix = r->o->mix;
     o->kept_min = FIS_DEFAULT_KEPT_MIN;
     o->average_every = FIS_DEFAULT_AVERAGE_EVERY;
+    /* Methods that train a model of their own begin at the anchor. */
+    o->fresh_steps = r->method->publication->train ? 0 : r->o->fresh_steps;
+    o->learn_validation = r->o->learn_validation;
     o->seed = r->o->seed;
 }
 

@@ -29,6 +29,8 @@ struct lab_options {
     double epsilon;
     double standard_errors; /* of the rule of replacement, with LAB_PUBLISH_EVERY */
     float mix;
+    uint32_t fresh_steps;     /* of the network that is published; 0: the anchor is */
+    int learn_validation;     /* -1: with fewer labels than validation rows */
     int strategy;             /* proxy labels of `fis` */
     uint32_t refreshes;       /* a round: labels and steps in so many parts */
     uint32_t validation_rows; /* the first so many, which are in random order; 0: all */

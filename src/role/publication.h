@@ -2,9 +2,9 @@
  * Publications: how the network is trained and judged, and so how a version comes about. Each is an
  * entry; the daemon's are those of training.publication.
  *
- * line     fis+: one model on all labels; the gate picks among the points of the Newton line
+ * line     fis+: a fresh network on all labels; the gate picks among the points of the Newton line
  * mixed    fis as published: one model, judged as it is; a round that is rejected is rolled back
- * plain    one model on all labels, judged as it is
+ * plain    a fresh network on all labels, judged as it is
  *
  * To add one: a file with a const struct, for whoever makes the role (daemon/context/pipeline.c;
  * the lab has further ones).
@@ -43,6 +43,10 @@ struct publication {
     int (*judge)(struct publication_call *c, struct fis_gate_judgement *j, float *params,
                  struct fis_error *e);
 };
+
+/* The networks that are published (fis_learner_retrain). One that diverges is left out: the anchor
+ * stands for it. */
+int publication_retrain(struct publication_call *c, struct fis_error *e) FIS_MUST_CHECK;
 
 extern const struct publication publication_line, publication_mixed, publication_plain;
 

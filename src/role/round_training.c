@@ -145,7 +145,9 @@ static int begin_training(struct trainer_role *m, struct fis_error *e)
         return -1;
     if (fis_learner_warm_up(m->learner, (uint32_t)steps, e) < 0)
         return -1;
-    return based ? 0 : first_version(m, e);
+    if (based)
+        return 0;
+    return publication_retrain(call(m), e) < 0 ? -1 : first_version(m, e);
 }
 
 static int warm_up(struct trainer_role *m, struct fis_error *e)

@@ -40,7 +40,7 @@ struct watch {
 static float *line(struct lab_run *r, uint32_t h, bool of, bool reverse)
 {
     const struct fis_rows *v = fis_learner_validation(r->learner);
-    const float *anchor = fis_learner_end_anchor(r->learner);
+    const float *anchor = fis_learner_end(r->learner);
     uint32_t *index = fis_alloc(v->n, sizeof *index), n = 0;
     float *to = fis_alloc(r->n_params, sizeof *to);
     struct line_unlabelled u = {.x = {NULL, v->x}, .n = {0, v->n}};
@@ -63,7 +63,7 @@ static float *line(struct lab_run *r, uint32_t h, bool of, bool reverse)
 static void honest(struct lab_run *r, float *const *to, double a, struct fis_metrics *out)
 {
     const struct lab_split *s = r->split;
-    const float *anchor = fis_learner_end_anchor(r->learner);
+    const float *anchor = fis_learner_end(r->learner);
     const size_t row = r->classes * sizeof(float);
     float *point = fis_alloc(r->n_params, sizeof *point);
     float *all = fis_alloc(s->n_validation, row), *one = fis_alloc(s->n_validation, row);
@@ -87,7 +87,7 @@ static void honest(struct lab_run *r, float *const *to, double a, struct fis_met
 static int publish(struct lab_run *r, int last, float *params, struct fis_error *e)
 {
     struct watch *w = r->hooks->arg;
-    const float *anchor = fis_learner_end_anchor(r->learner);
+    const float *anchor = fis_learner_end(r->learner);
     struct fis_gate_points p = {.publish_from = anchor};
     struct fis_gate_judgement j;
     struct fis_metrics truth;

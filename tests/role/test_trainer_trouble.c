@@ -25,6 +25,7 @@ static void test_validation_rows_change(void **state)
     static struct world w, after;
     struct trainer_role_options o = small_options();
     o.rounds = 10;
+    o.learner.learn_validation = 0;
     open_world(&w, &o);
     load_world(&w, 200);
     start(&w);

@@ -238,6 +238,8 @@ static void trainer_options(const struct sim_plan *p, const struct sim_data *dat
     o->learner.mix = .5f;
     o->learner.kept_min = 2;
     o->learner.average_every = 2;
+    o->learner.fresh_steps = 6;
+    o->learner.learn_validation = -1;
     o->learner.seed = 5;
     o->directions.surrogate.metric = FIS_DEMOGRAPHIC_PARITY;
     o->directions.surrogate.form = FIS_GAP_OVERALL;

@@ -116,6 +116,8 @@ static void learner_options(const struct config *cfg, struct fis_learner_options
     o->mix = (float)t->mix;
     o->kept_min = FIS_DEFAULT_KEPT_MIN;
     o->average_every = t->average_every;
+    o->fresh_steps = t->fresh_steps;
+    o->learn_validation = by_switch(t->learn_validation);
     o->seed = t->seed;
 }
 

@@ -74,6 +74,7 @@ struct lab_options small_options(const struct small_task *t, enum fis_metric met
     lab_options_default(&t->spec, LAB_RICH, &o);
     o.metric = metric;
     o.seed = 3;
+    o.fresh_steps = 100;
     return o;
 }
 

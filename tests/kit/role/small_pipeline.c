@@ -33,6 +33,8 @@ struct trainer_role_options small_options(void)
     o.learner.batch = 32;
     o.learner.kept_min = 4;
     o.learner.average_every = 2;
+    o.learner.fresh_steps = 40;
+    o.learner.learn_validation = -1;
     o.learner.seed = 5;
     o.gate.metric = o.directions.surrogate.metric = FIS_EQUALIZED_ODDS;
     o.directions.surrogate.form = FIS_GAP_OVERALL;
