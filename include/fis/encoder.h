@@ -95,6 +95,8 @@ size_t fis_encoder_feature_name(const struct fis_encoder *enc, uint32_t feature,
  * be NULL) counts categories never seen. */
 int fis_encoder_encode(const struct fis_encoder *enc, const struct fis_value *values, float *x,
                        uint32_t *unseen, struct fis_error *e) FIS_MUST_CHECK;
+/* Counts of each categorical column [columns] whether the row x has a category never seen. */
+void fis_encoder_unseen(const struct fis_encoder *enc, const float *x, uint64_t *counts);
 /* All columns numeric: n values in column order, from a packed vector. INPUT: count, or the index
  * of a value that is not finite. */
 int fis_encoder_encode_floats(const struct fis_encoder *enc, const float *values, uint32_t n,

@@ -161,10 +161,30 @@ static void check_classes(struct load *l)
             }
 }
 
+/* "sex=F": of a sensitive column. */
+static void check_groups(struct load *l)
+{
+    const struct config_validation *v = &l->cfg->validation;
+    for (uint32_t i = 0; i < v->groups.count; i++) {
+        bool known = false;
+        for (uint32_t k = 0; k < v->sensitive.count; k++) {
+            size_t n = strlen(v->sensitive.items[k]);
+            known |= !strncmp(v->groups.items[i], v->sensitive.items[k], n) &&
+                     v->groups.items[i][n] == '=' && v->groups.items[i][n + 1];
+        }
+        struct spot at = load_spot(l, "validation.groups", (int)i);
+        char found[FOUND_MAX];
+        load_describe(&at, found, sizeof found);
+        if (!known)
+            load_problem(l, &at, found, "column=value, of a column of validation.sensitive");
+    }
+}
+
 static void check_positive(struct load *l)
 {
     struct config *c = l->cfg;
     check_classes(l);
+    check_groups(l);
     for (uint32_t i = 0; i < c->classes.count; i++)
         if (same(c->classes.items[i], c->positive)) {
             c->positive_class = i;

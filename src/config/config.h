@@ -118,6 +118,7 @@ struct config_labels {
 
 struct config_features {
     uint32_t max_categories;
+    double max_unseen; /* share of rows */
 };
 
 struct config_csv {
@@ -135,6 +136,8 @@ struct config_validation {
     char *file;
     char *label;
     struct config_names sensitive; /* empty only when this process does not train */
+    struct config_names missing;
+    struct config_names groups; /* "column=value"; none: whatever occurs */
 };
 
 struct config_fairness {

@@ -152,6 +152,11 @@ const struct option config_options[] = {
      .standard = "1000",
      .meaning = "Maximum number of categories of a column in the initial set; more are an error, "
                 "since such a column is probably an id."},
+    {.key = "features.max_unseen", REAL(0, 1), .offset = AT(features.max_unseen),
+     .standard = "0.05", .live = true,
+     .meaning = "A warning and the alarm categories_unseen, when a larger share of the validation "
+                "or initial rows has a category of a column that the encoder was not fitted on: "
+                "codes that were renamed, or another coding."},
 
     {.key = "csv.delimiter", CHOICE("comma", "semicolon", "tab", "pipe"),
      .offset = AT(csv.delimiter), .standard = "comma",
@@ -179,6 +184,16 @@ const struct option config_options[] = {
      .meaning = "The columns whose values form the groups to be treated alike; several form one "
                 "group per combination. Read from the validation set alone, never a feature. "
                 "Required by a trainer."},
+    {.key = "validation.missing", .kind = KIND_NAMES, .min = 0, .max = 64,
+     .offset = AT(validation.missing), .standard = "[NA, N/A, nan, NaN, \"null\", \"?\"]",
+     .meaning = "What a sensitive column has where the value is not known, beside nothing. A row "
+                "without one of its values is in no group: it is left out, and counted."},
+    {.key = "validation.groups", .kind = KIND_NAMES, .min = 1, .max = 256,
+     .offset = AT(validation.groups), .example = "[sex=F, sex=M]",
+     .otherwise = "the values that occur",
+     .meaning = "The values that sensitive columns may have, as column=value. Where a column has "
+                "some here, any other value is refused; a value, or a combination of values, that "
+                "no row has is reported at start."},
 
     {.key = "fairness.metric",
      CHOICE("demographic_parity", "equal_opportunity", "equalized_odds", "risk_disparity"),

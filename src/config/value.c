@@ -168,7 +168,11 @@ static void take_names(struct load *l, const struct spot *at, struct config_name
     int n = list_length(l, at);
     if (n < 0)
         return;
-    out->items = fis_calloc((size_t)n, sizeof *out->items);
+    for (uint32_t i = 0; i < out->count; i++) /* the default's */
+        fis_free(out->items[i]);
+    fis_free(out->items);
+    out->count = 0;
+    out->items = fis_calloc((size_t)n + 1, sizeof *out->items);
     if (!out->items) {
         l->no_memory = true;
         return;

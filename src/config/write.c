@@ -270,7 +270,7 @@ static bool has_value(const struct config *cfg, const struct option *o, const vo
     case KIND_STRING:
         return *(char *const *)field != NULL;
     case KIND_NAMES:
-        return ((const struct config_names *)field)->count != 0;
+        return ((const struct config_names *)field)->count != 0 || o->standard;
     case KIND_COLUMNS:
         return !cfg->dimension;
     case KIND_PROPERTIES:

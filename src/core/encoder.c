@@ -195,6 +195,15 @@ int fis_encoder_encode(const struct fis_encoder *enc, const struct fis_value *va
     return 0;
 }
 
+void fis_encoder_unseen(const struct fis_encoder *enc, const float *x, uint64_t *counts)
+{
+    for (uint32_t i = 0; i < enc->n; i++) {
+        const struct encoder_column *c = &enc->columns[i];
+        if (c->pub.type == FIS_CATEGORICAL)
+            counts[i] += x[c->first + c->n_categories] != 0.0f;
+    }
+}
+
 static float float_at(const void *values, uint32_t i)
 {
     float v;

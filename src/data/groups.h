@@ -1,6 +1,8 @@
 /*
  * Groups of people: one per combination of the sensitive columns' values that occurs. With several
- * sensitive columns the groups are their intersections.
+ * sensitive columns the groups are their intersections. Values are compared as categories
+ * (fis_value_category); one that schema->missing lists, or that is empty, is missing, and its row is
+ * in no group. Where schema->declared has values for a column, others are refused.
  *
  * Index order is the order of the values' bytes, not of arrival, so it does not depend on how the
  * examples came. Names are for the trainer's own use: never to be logged, never to be sent.
@@ -18,18 +20,23 @@ struct data_groups {
     uint32_t n;
 };
 
-/* Whether these values can name a group. INPUT: one is missing (says which column), has a control
- * character, or is too long. */
-int data_groups_check(const char *const *columns, const struct fis_value *sensitive,
-                      uint32_t n_sensitive, struct fis_error *e) FIS_MUST_CHECK;
+/* Whether these values [schema->n_sensitive] can name a group: 0; 1: one is missing. INPUT: one has
+ * a control character, is too long, or is not declared; says which column, and not the value. */
+int data_groups_check(const struct wire_schema *schema, const struct fis_value *sensitive,
+                      struct fis_error *e) FIS_MUST_CHECK;
 
 /* The index, by order of arrival, of the group that these values are in; adds it when it is new.
- * INPUT: as data_groups_check, or more than FIS_MAX_GROUPS groups. */
-int data_groups_add(struct data_groups *g, const char *const *columns,
-                    const struct fis_value *sensitive, uint32_t n_sensitive, uint32_t *index,
+ * 1: one is missing. INPUT: as data_groups_check, or more than FIS_MAX_GROUPS groups. */
+int data_groups_add(struct data_groups *g, const struct wire_schema *schema,
+                    const struct fis_value *sensitive, uint32_t *index,
                     struct fis_error *e) FIS_MUST_CHECK;
 /* Sorts the groups and renumbers rows [n] accordingly. */
 void data_groups_sort(struct data_groups *g, uint32_t *rows, uint32_t n);
+/* Calls `empty` for each declared value that no group has, as "sex=F"; where all columns are
+ * declared and each value occurs, for each combination that no group has, as "sex=F, race=B". */
+typedef void data_empty_fn(void *ctx, const char *what);
+void data_groups_empty(const struct data_groups *g, const struct wire_schema *schema,
+                       data_empty_fn *empty, void *ctx);
 void data_groups_done(struct data_groups *g);
 
 #endif

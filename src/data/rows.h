@@ -36,6 +36,7 @@ struct data_column {
     enum data_cell cell;
     bool optional; /* need not be in the file: then MISSING in every row */
     bool secret;   /* its values are never shown in an error */
+    bool any;      /* DATA_NUMBER: what is no number is a text, for the caller to judge */
 };
 
 struct data_options {

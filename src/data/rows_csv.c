@@ -101,14 +101,13 @@ static int read_cell(const struct data_column *column, struct wire_bytes cell,
     int rc = check_text(column->name, cell.data, cell.length, e);
     if (rc)
         return rc;
-    if (column->cell != DATA_NUMBER) {
-        value->kind = FIS_VALUE_TEXT;
-        value->text = cell.data;
-        value->length = cell.length;
+    *value = (struct fis_value){
+        .kind = FIS_VALUE_TEXT, .text = cell.data, .length = cell.length};
+    if (column->cell != DATA_NUMBER)
         return 0;
-    }
-    value->kind = FIS_VALUE_NUMBER;
     if (decimal_read(cell.data, cell.length, &value->number) == 0)
+        value->kind = FIS_VALUE_NUMBER;
+    if (value->kind == FIS_VALUE_NUMBER || column->any)
         return 0;
     if (column->secret)
         return fis_fail(e, FIS_INPUT, "column %s: a decimal number expected", column->name);

@@ -75,7 +75,7 @@ static int read_member(const struct data_rows *r, const struct data_column *colu
     int rc = wire_json_value(v, column->name, value, e);
     if (rc)
         return rc;
-    if (column->cell == DATA_NUMBER && value->kind == FIS_VALUE_TEXT)
+    if (column->cell == DATA_NUMBER && value->kind == FIS_VALUE_TEXT && !column->any)
         return refuse_kind(column, v, "a number", e);
     if (column->cell == DATA_NUMBER || value->kind != FIS_VALUE_NUMBER)
         return 0;

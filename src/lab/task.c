@@ -103,6 +103,7 @@ static int take_groups(struct lab_task *t, const uint32_t *columns, uint32_t n, 
 {
     struct data_groups groups = {0};
     struct fis_value values[4];
+    const struct wire_schema schema = {.sensitive = t->spec->sensitive, .n_sensitive = n};
     int r = 0;
     for (uint32_t i = 0; r == 0 && i < t->n; i++) {
         for (uint32_t j = 0; j < n; j++) {
@@ -113,7 +114,9 @@ static int take_groups(struct lab_task *t, const uint32_t *columns, uint32_t n, 
                 values[j].kind = FIS_VALUE_TEXT;
             }
         }
-        r = data_groups_add(&groups, t->spec->sensitive, values, n, &t->group[i], e);
+        r = data_groups_add(&groups, &schema, values, &t->group[i], e);
+        if (r > 0)
+            r = fis_fail(e, FIS_INPUT, "a sensitive value is missing");
         if (r < 0)
             fis_error_prefix(e, "row %u", i + 1);
     }

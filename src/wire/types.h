@@ -33,6 +33,7 @@ struct wire_bytes {
 /* What lists and texts of a message may have, at most. */
 #define WIRE_VOTES 99          /* answers that a request needs, and so votes of an entry */
 #define WIRE_PARTITIONS 10000u /* in a progress, a scan or a state */
+#define WIRE_SENSITIVE_MAX 8   /* sensitive columns */
 #define WIRE_ANNOTATOR 255     /* bytes of an annotator's name */
 
 struct wire_buffer {
@@ -81,6 +82,10 @@ struct wire_schema {
     const char *label_column;     /* of labelled examples in JSON and CSV */
     const char *const *sensitive; /* columns of validation examples */
     uint32_t n_sensitive;
+    const char *const *missing; /* what a sensitive column has where the value is not known */
+    uint32_t n_missing;
+    const char *const *declared; /* "column=value": what sensitive columns may have; none: any */
+    uint32_t n_declared;
     size_t max_bytes;               /* of one record or example */
     const char *const *passthrough; /* JSON columns that are no features but may be there */
     uint32_t n_passthrough;

@@ -90,7 +90,7 @@ static void the_initial_set(void **state)
     assert_int_equal(x.labels[1], 1);
     id_is(&x.ids[1], "b");
     assert_null(x.groups);
-    assert_int_equal(x.unseen, 0);
+    assert_int_equal(x.unseen[1], 0);
     data_examples_done(&x);
 }
 
@@ -113,7 +113,7 @@ static void the_validation_set(void **state)
                                           "2");
     static const uint32_t groups[] = {2, 1, 0, 2};
     assert_memory_equal(x.groups, groups, sizeof groups);
-    assert_int_equal(x.unseen, 1);
+    assert_int_equal(x.unseen[1], 1);
     static const float want[2][D] = {{7, 0, 0, 1, 0}, {0, 0, 0, 0, 1}};
     assert_memory_equal(x.x, want, sizeof want);
     id_is(&x.ids[0], "v.csv:2");
@@ -159,7 +159,11 @@ static void bad_files_are_refused(void **state)
         {"v.csv", "age,job,hired,group,race\n1,a,SECRET,SECRET,1\n",
          "line 2: column hired: not a class (allowed: \"no\", \"yes\")"},
         {"v.csv", "age,job,hired,group,race\n1,a,,SECRET,1\n", "line 2: column hired: no label"},
-        {"v.csv", "age,job,hired,group,race\n1,a,no,SECRET,\n", "line 2: column race: missing"},
+        {"v.csv", "age,job,hired,group,race\n1,a,no,SECRET,\n",
+         "no row with all sensitive values"},
+        {"v.csv",
+         "age,job,hired,group,race\nSECRET,a,no,A,1\n1,a,maybe,A,1\nx,a,no,A,1\n1,a,no,A\x1f,1\n",
+         "line 2: column age: a decimal number expected; also line 4"},
         {"v.csv", "age,job,hired,group,race\nSECRET,a,no,SECRET,1\n",
          "line 2: column age: a decimal"},
         {"v.csv", "age,job,hired,group,race\n1e39,a,no,SECRET,1\n",
@@ -186,6 +190,109 @@ static void bad_files_are_refused(void **state)
     put("i.csv", "age,job\n");
     assert_null(data_fit_encoder(&s, 2, &e));
     assert_non_null(strstr(e.text, "i.csv: no row"));
+}
+
+static char noted[4096];
+
+static void note(void *ctx, bool fault, const char *text)
+{
+    (void)ctx;
+    const char *base = strrchr(text, '/');
+    snprintf(noted + strlen(noted), sizeof noted - strlen(noted), "%c %s\n", fault ? '!' : '-',
+             base ? base + 1 : text);
+}
+
+static int load_noted(const char *name, const char *text, const struct wire_schema *with,
+                      struct data_examples *x, struct fis_error *e)
+{
+    struct fis_encoder *enc = fit(initial_csv);
+    struct data_source s = source(put(name, text), with->n_sensitive != 0);
+    s.schema = with;
+    s.note = note;
+    noted[0] = 0;
+    int rc = data_examples_load(&s, enc, x, e);
+    fis_encoder_free(enc);
+    return rc;
+}
+
+/* One reading names all that is wrong, by column. */
+static void all_faults_at_once(void **state)
+{
+    (void)state;
+    struct wire_schema initial = schema;
+    struct data_examples x;
+    struct fis_error e;
+    initial.n_sensitive = 0;
+    assert_int_equal(load_noted("i.csv",
+                                "id,age,job,hired\na,\"1,041\",clerk,no\nb,NA,nurse,YES\n"
+                                "c,3,nurse,yes\nc,$41,nurse,\nd,41.0%,nurse,yes\ne,1,,1.0\n"
+                                "f,1,,no\ng,1,,no\nh,1e99,,no\n",
+                                &initial, &x, &e),
+                     -FIS_INPUT);
+    assert_string_equal(
+        noted, "! i.csv: line 2: column age: number expected, text \"1,041\" found (is it 1041?); "
+               "also lines 3, 5, 6 and 1 more\n"
+               "! i.csv: line 3: column hired: label \"YES\": not a class (allowed: \"no\", \"yes\"); "
+               "also lines 5, 7\n"
+               "! i.csv: column age: 5 of 9 cells are no numbers: is it type: categorical?\n");
+    assert_non_null(strstr(e.text, "line 2: column age"));
+}
+
+/* A value that is missing by the list makes no group; it is left out, and counted. */
+static void missing_sensitive_values_are_left_out(void **state)
+{
+    (void)state;
+    static const char *const missing[] = {"NA", "nan", "?"};
+    static const char *const declared[] = {"group=A", "group=B", "race=1", "race=2"};
+    struct wire_schema with = schema;
+    struct data_examples x;
+    struct fis_error e;
+    with.missing = missing;
+    with.n_missing = 3;
+    with.declared = declared;
+    with.n_declared = 4;
+    assert_int_equal(load_noted("v.csv",
+                                "age,job,hired,group,race\n1,a,no,A,1\n1,a,no, ?,1\n"
+                                "1,a,yes,\" A\",1.0\n1,a,yes,nan,2\n1,a,yes,,2\n1,a,no,B,2\n",
+                                &with, &x, &e),
+                     0);
+    assert_int_equal(x.n, 3);
+    assert_int_equal(x.left_out, 3);
+    assert_int_equal(x.names.n, 2);
+    assert_int_equal(x.groups[0], x.groups[1]);
+    assert_string_equal(noted, "- v.csv: line 3: left out, since a sensitive value is missing "
+                               "(validation.missing); also lines 5, 6\n"
+                               "- v.csv: validation.groups has group=A, race=2, and no row is in it\n"
+                               "- v.csv: validation.groups has group=B, race=1, and no row is in it\n");
+    data_examples_done(&x);
+    assert_int_equal(load_noted("v.jsonl",
+                                "{\"age\":1,\"hired\":\"no\",\"group\":\" A\",\"race\":1.0}\n"
+                                "{\"age\":1,\"hired\":\"no\",\"group\":null,\"race\":1}\n"
+                                "{\"age\":1,\"hired\":\"no\",\"group\":\"SECRET\",\"race\":1}\n",
+                                &with, &x, &e),
+                     -FIS_INPUT);
+    assert_non_null(strstr(noted, "line 3: column group: a value that validation.groups does not"));
+    assert_null(strstr(noted, "SECRET"));
+}
+
+/* 1 and 1.0 are one class, and that it is written otherwise is noted. */
+static void labels_that_are_written_otherwise(void **state)
+{
+    (void)state;
+    static const char *const digits[] = {"0", "1"};
+    struct wire_schema with = schema;
+    struct data_examples x;
+    struct fis_error e;
+    with.classes = digits;
+    with.n_sensitive = 0;
+    assert_int_equal(load_noted("i.csv", "age,job,hired\n1,a,1\n1,a,1.0\n1,a,0\n1,a,0.0\n", &with,
+                                &x, &e),
+                     0);
+    static const uint32_t labels[] = {1, 1, 0, 0};
+    assert_memory_equal(x.labels, labels, sizeof labels);
+    assert_string_equal(noted, "- i.csv: line 3: column hired: a label of class \"1\" is written "
+                               "otherwise; it is taken as that class; also line 5\n");
+    data_examples_done(&x);
 }
 
 static void too_many_groups(void **state)
@@ -258,6 +365,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_initial_set),         cmocka_unit_test(the_validation_set),
         cmocka_unit_test(a_mark_changes_nothing),  cmocka_unit_test(bad_files_are_refused),
+        cmocka_unit_test(all_faults_at_once),
+        cmocka_unit_test(missing_sensitive_values_are_left_out),
+        cmocka_unit_test(labels_that_are_written_otherwise),
         cmocka_unit_test(too_many_groups),         cmocka_unit_test(many_rows),
         cmocka_unit_test(survives_refused_memory),
     };

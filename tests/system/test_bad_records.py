@@ -256,7 +256,7 @@ def _():
                 (head + "\n".join(lines[:7] + [",".join(parts)] + lines[8:]) + "\n").encode())
         since = len(p.log())
         p.start(ready=None)
-        same(p.ended(), 1, f"exit status with {text}")
+        same(p.ended(), 2, f"exit status with {text}")
         has(p.log()[since:], "initial.csv", "line 9", "age")
 
 

@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 
-from fisd_test import (FEATURES, FISCTL, Pipeline, csv_bytes, has, main, people, same, t_config,
+from fisd_test import (FEATURES, FISCTL, FISD, Pipeline, csv_bytes, has, main, people, same, t_config,
                        test)
 
 MARK = b"\xef\xbb\xbf"
@@ -14,6 +14,11 @@ MARK = b"\xef\xbb\xbf"
 def replay(p, data, name="rows.csv", *more):
     p.write(name, data)
     return p.fisctl("replay", name, *more)
+
+
+def check_config(p):
+    return subprocess.run([FISD, "--check-config", "fisd.yaml"], cwd=p.dir, capture_output=True,
+                          text=True, timeout=60)
 
 
 def records(p, since=0):
@@ -161,12 +166,12 @@ def _():
     p = Pipeline(t_config())
     p.write("initial.csv", csv_bytes(people(100, 1), names).replace(b",", b";"))
     p.start(ready=None)
-    same(p.ended(), 1, "exit status")
+    same(p.ended(), 2, "exit status")
     has(p.log(), "initial.csv: line 1: the header has 1 column with ',' and 6 with ';': use")
     p.config["csv"] = {"delimiter": "semicolon"}
     p.save()
     p.start(ready=None)
-    same(p.ended(), 1, "exit status")
+    same(p.ended(), 2, "exit status")
     has(p.log(), "validation.csv: line 1: the header has 1 column with ';' and 7 with ',': use")
 
 
@@ -178,12 +183,64 @@ def _():
     lines[2] = lines[2].replace(b"s1-1,", b'"s1-1,')
     p.write("initial.csv", b"\n".join(lines))
     p.start(ready=None)
-    same(p.ended(), 1, "exit status")
+    same(p.ended(), 2, "exit status")
     has(p.log(), "initial.csv", "line 3", "quote opened and not closed")
     p.write("initial.csv", MARK)
     p.start(ready=None)
-    same(p.ended(), 1, "exit status")
+    same(p.ended(), 2, "exit status")
     has(p.log(), "initial.csv", "no header")
+
+
+@test("--check-config and a start name all that is wrong in both files at once, with status 2")
+def _():
+    names = ["id"] + FEATURES + ["hired"]
+    rows = list(people(40, 1))
+    rows[4]["age"], rows[6]["hours"], rows[9]["hired"] = "NA", "1,041", "maybe"
+    judged = list(people(40, 2))
+    judged[3]["score"], judged[5]["group"] = "41.0%", "?"
+    p = Pipeline(t_config(validation={"groups": ["group=A", "group=B", "group=C"]}))
+    p.write("initial.csv", csv_bytes(rows, names))
+    p.write("validation.csv", csv_bytes(judged, names + ["group"]))
+    said = ['key \'initial.file\'', 'initial.csv: line 6: column age: number expected, text "NA"',
+            'initial.csv: line 8: column hours: number expected, text "1,041" found (is it 1041?)',
+            'initial.csv: line 11: column hired: label "maybe": not a class',
+            "key 'validation.file'", "validation.csv: line 5: column score: a decimal number"]
+    r = check_config(p)
+    same(r.returncode, 2, r.stdout + r.stderr)
+    has(r.stderr, *said, "warning", "validation.csv: line 7: left out, since a sensitive value")
+    p.start(ready=None)
+    same(p.ended(), 2, "exit status")
+    has(p.log(), *said)
+    p.write("initial.csv", csv_bytes(people(40, 1), names))
+    judged[3]["score"] = 1
+    p.write("validation.csv", csv_bytes(judged, names + ["group"]))
+    r = check_config(p)
+    same(r.returncode, 0, r.stderr)
+    has(r.stderr, "validation.groups has group=C, and no row is in it")
+
+
+@test("codes that differ between the sets: merged where they are one value, else an alarm")
+def _():
+    codes = {"clerk": 1, "driver": 2, "nurse": 3}
+    names = ["id"] + FEATURES + ["hired"]
+    sets = {}
+    for name, seed, spell in (("initial", 1, "%d"), ("validation", 2, "%.1f")):
+        sets[name] = list(people(400, seed))
+        for row in sets[name]:
+            row["job"] = spell % codes[row["job"]]
+    c = t_config(http={"listen": "127.0.0.1:0"}, training={"warm_up_epochs": 2})
+    with Pipeline(c, files={
+            "initial.csv": csv_bytes(sets["initial"], names),
+            "validation.csv": csv_bytes(sets["validation"], names + ["group"])}) as p:
+        p.start()
+        same("categories_unseen" in p.log(), False, p.log())
+        p.stop()
+        for row in sets["validation"]:
+            row["job"] = "job " + row["job"]
+        p.write("validation.csv", csv_bytes(sets["validation"], names + ["group"]))
+        p.start(ready=r" restored ")
+        p.wait_log(r'categories_unseen set=validation column="job" rows=400 of=400')
+        p.wait_log(r"alarm .*categories_unseen")
 
 
 if __name__ == "__main__":

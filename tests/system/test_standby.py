@@ -23,7 +23,7 @@ WRONG = [
 
 
 def reason(node):
-    return re.search(r" failed role=trainer reason=\"(.*?)\"\n", node.log())[1]
+    return re.findall(r"key '\w+.file': found (.*)\n", node.log())[0]
 
 
 @test("with a file that cannot be used a standby does not start, and says what a leader says")

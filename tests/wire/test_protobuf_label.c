@@ -308,8 +308,10 @@ static void examples(void **state)
     assert_int_equal(decode_example(w, 0, example_bytes, 16), WIRE_OK);
     assert_null(w->example.sensitive);
     assert_example_bad(w, 0, example_bytes, EXAMPLE, "an initial example with sensitive");
-    assert_example_bad(w, 1, example_bytes, 16, "sensitive column sex: missing or empty");
-    assert_example_bad(w, 1, example_bytes, 26, "sensitive column race: missing or empty");
+    /* A value that is missing is for who makes groups of them to judge. */
+    assert_int_equal(decode_example(w, 1, example_bytes, 26), WIRE_OK);
+    assert_int_equal(w->example.sensitive[0].kind, FIS_VALUE_TEXT);
+    assert_int_equal(w->example.sensitive[1].kind, FIS_VALUE_MISSING);
     assert_example_bad(w, 1, example_bytes, 4, "0 features, 2 expected");
     assert_int_equal(decode_example(w, 1, NULL, 0), WIRE_TOMBSTONE);
     assert_id(&w->example.id, "k");

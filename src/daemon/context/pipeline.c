@@ -70,6 +70,10 @@ int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error
     p->validation.label_column = cfg->validation.label;
     p->validation.sensitive = (const char *const *)cfg->validation.sensitive.items;
     p->validation.n_sensitive = cfg->validation.sensitive.count;
+    p->validation.missing = (const char *const *)cfg->validation.missing.items;
+    p->validation.n_missing = cfg->validation.missing.count;
+    p->validation.declared = (const char *const *)cfg->validation.groups.items;
+    p->validation.n_declared = cfg->validation.groups.count;
     p->criteria.acquisition =
         fis_acquisition_find(config_choice("selection.algorithm", cfg->selection.algorithm));
     assert(p->criteria.acquisition);

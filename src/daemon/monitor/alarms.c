@@ -202,6 +202,28 @@ static bool validation_stale(const struct look *k)
                  span(since, age), span(limit, allowed));
 }
 
+static bool categories_unseen(const struct look *k)
+{
+    const struct trainer_status *t = &k->s->trainer;
+    double limit = k->cfg->features.max_unseen;
+    return t->running && t->n_unseen && t->unseen[0].share > upper(limit, k->on) &&
+           found(k,
+                 "%.1f %% of the %s rows have a category of column %.100s that the encoder was not "
+                 "fitted on; features.max_unseen is %.1f %%",
+                 100 * t->unseen[0].share, t->unseen[0].set, t->unseen[0].column, 100 * limit);
+}
+
+static bool no_better(const struct look *k)
+{
+    const struct version_info *v = version_log_served(k->s->versions);
+    double most = k->s->trainer.validation.majority;
+    return k->s->trainer.running && v && v->metrics.n && most > 0 && v->metrics.accuracy <= most &&
+           found(k,
+                 "the served version %" PRIu64 " has accuracy %.3f on the validation rows, of "
+                 "which %.3f are of one class: it is no better than always answering that class",
+                 v->version, v->metrics.accuracy, most);
+}
+
 static bool drift(const struct look *k)
 {
     const struct scorer_drift *d = &k->s->scorer.drift;
@@ -335,6 +357,13 @@ static const struct rule rules[ALARM_COUNT] = {
         "Records are distributed differently from the initial set (alarms.drift).",
         "Check the source of the column: a unit, an empty field. If the change is real, renew the "
         "validation set; where the encoder no longer fits, begin a new pipeline."},
+    [ALARM_CATEGORIES_UNSEEN] = {"categories_unseen", "warning", 1000, 1000, categories_unseen,
+        "Labelled rows have categories that the encoder was not fitted on (features.max_unseen).",
+        "Compare the codes of both files: renamed, or coded otherwise. Correct the rows; if the "
+        "codes are new for good, begin a new pipeline."},
+    [ALARM_NO_BETTER] = {"no_better_than_constant", "warning", 1000, 1000, no_better,
+        "The served version is no more accurate than always answering the most frequent class.",
+        "Check that initial and validation rows have the same columns, units, codes and labels."},
     [ALARM_GROUP_RATE_MOVED] = {"group_rate_moved", "warning", 1000, 60000, group_rate_moved,
         "P(yhat = positive) of a group has moved between versions (alarms.rate_moved).",
         "Compare the versions (fisctl models compare); roll back if the change is not intended."},

@@ -108,9 +108,16 @@ static json_t *labels(const struct status *s)
 static json_t *validation(const struct status *s)
 {
     const struct trainer_validation_status *v = &s->trainer.validation;
-    return json_pack("{s:i, s:i, s:i, s:i, s:i}", "rows", (int)v->rows, "groups", (int)v->groups,
-                     "smallest_cell", (int)v->smallest_cell, "min_rows", (int)s->cfg->gate.min_rows,
-                     "min_cell", (int)s->cfg->gate.min_cell);
+    json_t *unseen = json_array();
+    for (uint32_t i = 0; i < s->trainer.n_unseen; i++)
+        json_array_append_new(unseen, json_pack("{s:s, s:s, s:o}", "set", s->trainer.unseen[i].set,
+                                                "column", s->trainer.unseen[i].column, "share",
+                                                api_number(s->trainer.unseen[i].share)));
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:o, s:o}", "rows", (int)v->rows, "groups",
+                     (int)v->groups, "smallest_cell", (int)v->smallest_cell, "min_rows",
+                     (int)s->cfg->gate.min_rows, "min_cell", (int)s->cfg->gate.min_cell,
+                     "left_out", (json_int_t)v->left_out, "majority", api_number(v->majority),
+                     "unseen", unseen);
 }
 
 static const char *job_name(enum trainer_job j)

@@ -97,6 +97,16 @@ static void drift(const struct status *s, struct http_reply *out, const struct m
 
 /* ---- trainer --------------------------------------------------------------------------------- */
 
+static void unseen(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    for (uint32_t i = 0; i < s->trainer.n_unseen; i++) {
+        char labels[METRICS_LABELS] = "";
+        metrics_label(labels, "set", s->trainer.unseen[i].set);
+        metrics_label(labels, "column", s->trainer.unseen[i].column);
+        metrics_sample(out, m, labels, s->trainer.unseen[i].share);
+    }
+}
+
 VALUE(oldest_request, s->trainer.n_requests ? 1e-3 * (double)s->trainer.requests[0].age_ms : 0)
 VALUE(budget, s->cfg->selection.budget ? (double)s->cfg->selection.budget : NONE)
 VALUE(daily_budget, s->cfg->selection.daily_budget ? (double)s->cfg->selection.daily_budget : NONE)
@@ -374,6 +384,13 @@ const struct metric metrics_table[] = {
      "Validation rows in force."},
     {"fisd_validation_groups", "gauge", WHEN_LEADING, F(trainer.validation.groups),
      "Groups among them."},
+    {"fisd_validation_left_out_rows", "gauge", WHEN_LEADING, F(trainer.validation.left_out),
+     "Rows of the validation set without a sensitive value (validation.missing), left out."},
+    {"fisd_validation_majority_ratio", "gauge", WHEN_LEADING, F(trainer.validation.majority),
+     "Share of the most frequent class among the validation rows: what a constant answer reaches."},
+    {"fisd_examples_unseen_ratio", "gauge", WHEN_LEADING, W("set, column", unseen),
+     "Share of the initial or validation rows with a category of the column that the encoder was "
+     "not fitted on; the eight largest."},
     {"fisd_validation_smallest_cell_rows", "gauge", WHEN_LEADING, F(trainer.validation.smallest_cell),
      "Rows that judge in the smallest group, or group and class, that fairness.metric needs: what "
      "gate.min_cell bounds."},

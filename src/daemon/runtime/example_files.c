@@ -1,31 +1,36 @@
 #include "daemon/runtime/example_files.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-static void look_at(const char *key, const char *path, config_refuse_fn *refuse, void *ctx)
+#include "daemon/trainer/trainer_rows.h"
+
+struct look {
+    config_refuse_fn *refuse;
+    void *ctx;
+    bool warn;
+};
+
+static void note(void *look, const char *key, bool fault, const char *text)
 {
-    char text[FIS_ERROR_TEXT];
-    struct stat s;
-    const char *trouble = stat(path, &s) || access(path, R_OK) ? strerror(errno)
-                          : S_ISDIR(s.st_mode)                 ? "a directory"
-                                                               : NULL;
-    if (!trouble)
-        return;
-    snprintf(text, sizeof text, "found the file '%.200s' (%s), allowed a file that can be read",
-             path, trouble);
-    refuse(ctx, key, text);
+    const struct look *l = look;
+    char found[FIS_ERROR_TEXT + 8];
+    snprintf(found, sizeof found, "found %s", text);
+    if (fault)
+        l->refuse(l->ctx, key, found);
+    else if (l->warn)
+        fprintf(stderr, "fisd: warning: %s\n", text);
 }
 
-void example_files_look(const struct config *cfg, config_refuse_fn *refuse, void *ctx)
+void example_files_look(const struct config *cfg, bool warn, config_refuse_fn *refuse, void *ctx)
 {
+    struct look l = {.refuse = refuse, .ctx = ctx, .warn = warn};
+    struct pipeline p;
+    struct fis_error e;
     if (!(cfg->roles & CONFIG_TRAINER))
         return;
-    if (cfg->initial.source == CONFIG_FILE)
-        look_at("initial.file", cfg->initial.file, refuse, ctx);
-    if (cfg->validation.source == CONFIG_FILE)
-        look_at("validation.file", cfg->validation.file, refuse, ctx);
+    if (pipeline_init(&p, cfg, &e) < 0)
+        note(&l, "columns", true, e.text);
+    else
+        trainer_rows_look(&p, note, &l);
+    pipeline_done(&p);
 }

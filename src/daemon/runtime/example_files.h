@@ -1,14 +1,16 @@
 /*
- * The files of initial and validation examples, as --check-config looks at them: whether they are
- * there and may be read by who asks. What is in them is read by the start alone (trainer_rows,
- * trainer_files): it takes long, and needs an encoder.
+ * The files of initial and validation examples, as --check-config and a start look at them: read
+ * whole, every fault of both reported at once, so that what the one refuses the other does too.
  */
 #ifndef DAEMON_EXAMPLE_FILES_H
 #define DAEMON_EXAMPLE_FILES_H
 
+#include <stdbool.h>
+
 #include "config/config.h"
 
-/* A config_look_fn. Nothing is refused where no trainer would read a file. */
-void example_files_look(const struct config *cfg, config_refuse_fn *refuse, void *ctx);
+/* Nothing is refused where no trainer would read a file. warn: what is no fault goes to standard
+ * error; a start logs it when it leads. */
+void example_files_look(const struct config *cfg, bool warn, config_refuse_fn *refuse, void *ctx);
 
 #endif

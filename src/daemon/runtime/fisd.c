@@ -44,15 +44,17 @@ static void look_at_kafka(const struct config *cfg, config_refuse_fn *refuse, vo
 
 static void look_for_start(const struct config *cfg, config_refuse_fn *refuse, void *ctx)
 {
+    example_files_look(cfg, false, refuse, ctx);
     look_at_kafka(cfg, refuse, ctx);
     http_files_look(cfg, refuse, ctx);
 }
 
-/* A start reads the examples itself, and says what is wrong in them too. */
+/* What the one refuses the other does too. */
 static void look_for_check(const struct config *cfg, config_refuse_fn *refuse, void *ctx)
 {
-    example_files_look(cfg, refuse, ctx);
-    look_for_start(cfg, refuse, ctx);
+    example_files_look(cfg, true, refuse, ctx);
+    look_at_kafka(cfg, refuse, ctx);
+    http_files_look(cfg, refuse, ctx);
 }
 
 static int with_config(const struct command_line *c)

@@ -90,8 +90,7 @@ static enum wire_decoded decode(struct example_topic *t, const struct wire_messa
         p->records == WIRE_JSON
             ? wire_json_example(s, p->columns, p->n_columns, t->with_sensitive, m, &t->arena, x, e)
             : wire_protobuf_example(s, p->n_columns, t->with_sensitive, m, &t->arena, x, e);
-    if (got == WIRE_OK && t->with_sensitive &&
-        data_groups_check(s->sensitive, x->sensitive, s->n_sensitive, e) < 0)
+    if (got == WIRE_OK && t->with_sensitive && data_groups_check(s, x->sensitive, e) < 0)
         return WIRE_BAD;
     return got;
 }
@@ -229,16 +228,19 @@ static int build_row(struct example_topic *t, const struct fis_encoder *encoder,
                      const struct kept *k, struct data_examples *out, struct fis_error *e)
 {
     struct wire_example x;
-    uint32_t unseen = 0, i = out->n;
-    if (decode_kept(t, k, &x, e) < 0 ||
-        fis_encoder_encode(encoder, x.values, out->x + (size_t)i * out->d, &unseen, e) < 0)
+    uint32_t i = out->n;
+    float *row = out->x + (size_t)i * out->d;
+    if (decode_kept(t, k, &x, e) < 0 || fis_encoder_encode(encoder, x.values, row, NULL, e) < 0)
         return -1;
-    if (t->with_sensitive && data_groups_add(&out->names, t->schema->sensitive, x.sensitive,
-                                             t->schema->n_sensitive, &out->groups[i], e) < 0)
-        return -1;
+    int rc = t->with_sensitive
+                 ? data_groups_add(&out->names, t->schema, x.sensitive, &out->groups[i], e)
+                 : 0;
+    out->left_out += rc > 0;
+    if (rc)
+        return rc < 0 ? rc : 0;
+    fis_encoder_unseen(encoder, row, out->unseen);
     out->labels[i] = x.class_index;
     out->ids[i] = x.id;
-    out->unseen += unseen;
     out->n++;
     return 0;
 }
@@ -253,7 +255,8 @@ int example_topic_build(struct example_topic *t, const struct fis_encoder *encod
     x.labels = fis_alloc(n, sizeof *x.labels);
     x.groups = t->with_sensitive ? fis_alloc(n, sizeof *x.groups) : NULL;
     x.ids = fis_alloc(n, sizeof *x.ids);
-    if (!x.x || !x.labels || !x.ids || (t->with_sensitive && !x.groups))
+    x.unseen = fis_calloc(fis_encoder_columns(encoder), sizeof *x.unseen);
+    if (!x.x || !x.labels || !x.ids || !x.unseen || (t->with_sensitive && !x.groups))
         rc = fis_fail(e, FIS_NOMEM, "no memory for %u examples", n);
     HASH_SORT(t->table, by_id);
     for (struct kept *k = t->table; rc == 0 && k; k = k->hh.next)

@@ -10,22 +10,9 @@
 
 /* ---- election ------------------------------------------------------------------------------ */
 
-/* Before it says that it is ready to lead, and before it takes another's place. */
-static int look_at_files(struct trainer_host *h, struct fis_error *e)
-{
-    if (h->looked)
-        return 0;
-    loop_watch_skip(&h->ctx->watch); /* as when it loads them to lead, it may take a second */
-    int rc = trainer_rows_check(&h->ctx->pipeline, e);
-    h->looked = rc == 0;
-    return rc;
-}
-
 static int join(void *arg, struct fis_error *e)
 {
     struct trainer_host *h = arg;
-    if (look_at_files(h, e) < 0)
-        return -1;
     struct stream_consumer_options o = {
         .client = context_client(h->ctx),
         .group_id = h->group,

@@ -42,7 +42,6 @@ struct trainer_host {
     struct job job;
     bool leaving, letting_go, stopped, committing, sweeping;
     const char *swept[5]; /* topics, of the sweep that runs */
-    bool looked;          /* its files were read once: it could lead */
     struct trainer_snapshot shown;
     struct dead_counts dead[SESSION_BAD];
     char group[128]; /* and transactional id */

@@ -1,5 +1,7 @@
 #include "daemon/trainer/trainer_rows.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "daemon/context/closer.h"
@@ -12,49 +14,124 @@ static struct session_rows view(const struct data_examples *x)
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-static int load(const struct pipeline *p, const char *path, const struct wire_schema *schema,
-                int with_sensitive, struct fis_encoder **encoder, struct data_examples *rows,
-                struct fis_error *e)
-{
-    struct data_source s = {.path = path,
-                            .standard_delimiter = wire_csv_delimiter(
-                                config_choice("csv.delimiter", p->cfg->csv.delimiter)),
-                            .schema = schema,
-                            .columns = p->columns,
-                            .n_columns = p->n_columns,
-                            .with_sensitive = with_sensitive};
-    if (!*encoder && !(*encoder = data_fit_encoder(&s, p->cfg->features.max_categories, e)))
-        return -1;
-    return data_examples_load(&s, *encoder, rows, e) < 0 ? -1 : 0;
-}
-
-static int load_validation(const struct pipeline *p, struct fis_encoder **encoder,
-                           struct data_examples *rows, struct fis_error *e)
-{
-    return load(p, p->cfg->validation.file, &p->validation, 1, encoder, rows, e);
-}
-
-/* The encoder of a session may come from the ledger: what this one refuses of a row, it refuses
- * whatever it was fitted on. */
-int trainer_rows_check(const struct pipeline *p, struct fis_error *e)
+static struct data_source file_source(const struct pipeline *p, bool validation, data_note_fn *note,
+                                      void *ctx)
 {
     const struct config *cfg = p->cfg;
+    return (struct data_source){
+        .path = validation ? cfg->validation.file : cfg->initial.file,
+        .standard_delimiter =
+            wire_csv_delimiter(config_choice("csv.delimiter", cfg->csv.delimiter)),
+        .schema = validation ? &p->validation : &p->initial,
+        .columns = p->columns,
+        .n_columns = p->n_columns,
+        .with_sensitive = validation,
+        .note = note,
+        .note_ctx = ctx,
+    };
+}
+
+static int load(const struct pipeline *p, const struct data_source *s, struct fis_encoder **encoder,
+                struct data_examples *rows, struct fis_error *e)
+{
+    if (!*encoder && !(*encoder = data_fit_encoder(s, p->cfg->features.max_categories, e)))
+        return -1;
+    return data_examples_load(s, *encoder, rows, e) < 0 ? -1 : 0;
+}
+
+/* Of the file that is read: where its notes go. */
+struct look {
+    trainer_rows_note_fn *note;
+    void *ctx;
+    const char *key;
+};
+
+static void look_note(void *look, bool fault, const char *text)
+{
+    const struct look *l = look;
+    l->note(l->ctx, l->key, fault, text);
+}
+
+/* What is wrong in a file is named by data_examples_load; what kept the encoder from being fitted
+ * is not. */
+static void look_at(const struct pipeline *p, bool validation, struct look *l,
+                    struct fis_encoder **encoder)
+{
+    struct data_examples rows = {0};
+    struct fis_error e;
+    struct data_source s = file_source(p, validation, look_note, l);
+    l->key = validation ? "validation.file" : "initial.file";
+    int rc = load(p, &s, encoder, &rows, &e);
+    if (rc && !*encoder)
+        look_note(l, true, e.text);
+    if (rc == 0 && validation && rows.names.n < 2)
+        look_note(l, true, "the validation set has 1 group: fairness needs at least 2");
+    data_examples_done(&rows);
+}
+
+void trainer_rows_look(const struct pipeline *p, trainer_rows_note_fn *note, void *ctx)
+{
+    struct look l = {.note = note, .ctx = ctx};
     struct fis_encoder *encoder = NULL;
-    struct data_examples initial = {0}, validation = {0};
-    int rc = 0;
-    if (cfg->initial.source == CONFIG_FILE)
-        rc = load(p, cfg->initial.file, &p->initial, 0, &encoder, &initial, e);
-    if (rc == 0 && cfg->validation.source == CONFIG_FILE) {
-        rc = load_validation(p, &encoder, &validation, e);
-        if (rc == 0 && validation.names.n < 2)
-            rc =
-                fis_fail(e, FIS_FATAL, "the validation set has %u group: fairness needs at least 2",
-                         validation.names.n);
-    }
-    data_examples_done(&initial);
-    data_examples_done(&validation);
+    if (p->cfg->initial.source == CONFIG_FILE)
+        look_at(p, false, &l, &encoder);
+    if (p->cfg->validation.source == CONFIG_FILE)
+        look_at(p, true, &l, &encoder);
     fis_encoder_free(encoder);
-    return rc;
+}
+
+static void log_note(void *ctx, bool fault, const char *text)
+{
+    (void)ctx;
+    log_line(fault ? LOG_LEVEL_ERROR : LOG_LEVEL_WARN, "rows", "text=\"%s\"", text);
+}
+
+/* ---- what the encoder has not seen ------------------------------------------------------------ */
+
+/* Into the list of the largest; its new length. */
+static uint32_t insert(struct trainer_unseen *list, uint32_t n, const struct trainer_unseen *u)
+{
+    uint32_t at = n;
+    while (at > 0 && list[at - 1].share < u->share)
+        at--;
+    if (at == TRAINER_UNSEEN)
+        return n;
+    n += n < TRAINER_UNSEEN;
+    memmove(list + at + 1, list + at, (n - at - 1) * sizeof *list);
+    list[at] = *u;
+    return n;
+}
+
+static double majority(const struct data_examples *x)
+{
+    uint32_t counts[FIS_MAX_CLASSES] = {0}, most = 0;
+    for (uint32_t i = 0; i < x->n; i++)
+        if (++counts[x->labels[i]] > most)
+            most = counts[x->labels[i]];
+    return x->n ? (double)most / x->n : 0;
+}
+
+/* In place of what was there of this set. */
+static void take_unseen(struct trainer_rows *r, const char *set, const struct fis_encoder *encoder,
+                        const struct data_examples *x)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->n_unseen; i++)
+        if (strcmp(r->unseen[i].set, set) != 0)
+            r->unseen[n++] = r->unseen[i];
+    for (uint32_t i = 0; x->n && i < fis_encoder_columns(encoder); i++) {
+        struct trainer_unseen u = {.set = set, .share = (double)x->unseen[i] / x->n};
+        const char *column = fis_encoder_column(encoder, i)->name;
+        if (u.share > r->ctx->cfg->features.max_unseen)
+            log_line(LOG_LEVEL_WARN, "categories_unseen",
+                     "set=%s column=\"%s\" rows=%llu of=%u text=\"these rows have a category that "
+                     "the encoder was not fitted on; are the codes of both sets the same?\"",
+                     set, column, (unsigned long long)x->unseen[i], x->n);
+        snprintf(u.column, sizeof u.column, "%s", column);
+        if (u.share > 0)
+            n = insert(r->unseen, n, &u);
+    }
+    r->n_unseen = n;
 }
 
 /* ---- initial rows -------------------------------------------------------------------------- */
@@ -89,11 +166,14 @@ int trainer_rows_initial(struct trainer_rows *r, struct fis_encoder **encoder,
                          struct session_rows *out, struct fis_error *e)
 {
     const struct pipeline *p = &r->ctx->pipeline;
-    int rc = p->cfg->initial.source != CONFIG_FILE ? initial_topic(r, encoder, e)
-             : load(p, p->cfg->initial.file, &p->initial, 0, encoder, &r->initial, e) < 0 ? -1
-                                                                                          : 1;
-    if (rc > 0)
+    struct data_source s = file_source(p, false, log_note, NULL);
+    int rc = p->cfg->initial.source != CONFIG_FILE      ? initial_topic(r, encoder, e)
+             : load(p, &s, encoder, &r->initial, e) < 0 ? -1
+                                                        : 1;
+    if (rc > 0) {
+        take_unseen(r, "initial", *encoder, &r->initial);
         *out = view(&r->initial);
+    }
     return rc;
 }
 
@@ -129,9 +209,10 @@ static int validation_file(struct trainer_rows *r, const struct fis_encoder *enc
                            struct fis_error *e)
 {
     struct fis_encoder *fitted = (struct fis_encoder *)encoder; /* there is one: none is fitted */
+    struct data_source s = file_source(&r->ctx->pipeline, true, log_note, NULL);
     if (r->read)
         return 0;
-    return load_validation(&r->ctx->pipeline, &fitted, &r->validation, e) < 0 ? -1 : 1;
+    return load(&r->ctx->pipeline, &s, &fitted, &r->validation, e) < 0 ? -1 : 1;
 }
 
 int trainer_rows_validation(struct trainer_rows *r, const struct fis_encoder *encoder,
@@ -141,8 +222,12 @@ int trainer_rows_validation(struct trainer_rows *r, const struct fis_encoder *en
                  ? validation_file(r, encoder, e)
                  : validation_topic(r, encoder, session, e);
     r->read |= rc > 0;
-    if (rc > 0)
+    if (rc > 0) {
+        r->left_out = r->validation.left_out;
+        r->majority = majority(&r->validation);
+        take_unseen(r, "validation", encoder, &r->validation);
         *out = view(&r->validation);
+    }
     return rc;
 }
 

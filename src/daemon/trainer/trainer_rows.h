@@ -8,6 +8,7 @@
 #define DAEMON_TRAINER_ROWS_H
 
 #include "daemon/trainer/example_topic.h"
+#include "daemon/trainer/trainer_status.h"
 #include "session/session.h"
 
 struct trainer_rows {
@@ -16,10 +17,16 @@ struct trainer_rows {
     struct data_examples initial, validation;
     bool read; /* the validation rows were returned once */
     bool used; /* and taken */
+    struct trainer_unseen unseen[TRAINER_UNSEEN];
+    uint32_t n_unseen;
+    uint64_t left_out; /* validation rows */
+    double majority;   /* of validation rows, the share of the most frequent class */
 };
 
-/* Reads the files once, and keeps nothing: one that says it can lead has been able to. */
-int trainer_rows_check(const struct pipeline *p, struct fis_error *e) FIS_MUST_CHECK;
+/* Reads the files once, and keeps nothing. Calls `note` for all that is wrong in them, with the
+ * option that names the file; what is no fault is a warning. */
+typedef void trainer_rows_note_fn(void *ctx, const char *key, bool fault, const char *text);
+void trainer_rows_look(const struct pipeline *p, trainer_rows_note_fn *note, void *ctx);
 
 /* As the ports of these names. */
 int trainer_rows_initial(struct trainer_rows *r, struct fis_encoder **encoder,

@@ -111,6 +111,10 @@ uint32_t trainer_host_status(struct trainer_host *h, struct trainer_status *out,
     if (!s.busy)
         trainer_host_look(h, out->want_best);
     show_snapshot(&h->shown, now, out);
+    out->validation.left_out = h->side.rows.left_out;
+    out->validation.majority = h->side.rows.majority;
+    out->unseen = h->side.rows.unseen;
+    out->n_unseen = h->side.rows.n_unseen;
     out->restore_ms = s.restore_ms;
     out->read = s.read;
     show_refused(h, &s, out);

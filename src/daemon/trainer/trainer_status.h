@@ -13,9 +13,19 @@
 #define STATUS_BEST 50      /* of each heap */
 #define STATUS_REQUESTS 200 /* open ones, oldest first */
 
+/* A column of labelled rows with categories that the encoder was not fitted on. */
+#define TRAINER_UNSEEN 8 /* shown, largest share first */
+struct trainer_unseen {
+    const char *set; /* "initial", "validation" */
+    char column[256];
+    double share; /* of the set's rows */
+};
+
 struct trainer_validation_status {
     uint32_t rows, groups;
     uint32_t smallest_cell; /* rows that judge, in the smallest cell that the metric needs */
+    double majority;        /* share of the most frequent class; 0: not known */
+    uint64_t left_out;      /* rows in which a sensitive value is missing */
     uint64_t changed_ms;    /* runtime clock, when it was read; 0: not yet */
     int64_t newest_ms; /* wall clock: the newest example's timestamp, or the file's; 0: not known */
 };
@@ -35,6 +45,8 @@ struct trainer_status {
     uint64_t restore_ms;                   /* what going on from the ledger took; 0: it did not */
     uint64_t ledger_entries, ledger_bytes; /* as restored, or followed by a standby */
     struct trainer_validation_status validation;
+    const struct trainer_unseen *unseen;
+    uint32_t n_unseen;
     double val0;
     struct asking asking;
     int64_t label_age_ms;        /* since the last answer in this process; -1: none came */
