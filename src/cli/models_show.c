@@ -16,6 +16,17 @@ static const char *clean(const char *text, char out[512])
     return out;
 }
 
+static void print_changes(const struct wire_model *m)
+{
+    char name[512], to[512], from[512];
+    for (uint32_t i = 0; i < m->n_changes; i++) {
+        const struct wire_change *c = &m->changes[i];
+        printf("  %-12s from version %llu on: %s %s (was %s)\n", "changed",
+               (unsigned long long)c->version, clean(c->name, name), clean(c->to, to),
+               clean(c->from, from));
+    }
+}
+
 static void print_head(const struct wire_model *m)
 {
     char text[512], when[32];
@@ -33,6 +44,7 @@ static void print_head(const struct wire_model *m)
            clean(m->algorithm, text));
     printf("  %-12s %llu bought, %llu kept\n", "labels", (unsigned long long)m->labels_bought,
            (unsigned long long)m->labels_kept);
+    print_changes(m);
     const struct wire_privacy *p = &m->privacy;
     if (p->exact)
         printf("  %-12s none: %llu refreshes had no noise\n", "epsilon",

@@ -233,6 +233,7 @@ struct config {
     struct config_labels labels;
     struct config_names classes;
     char *positive;
+    char *accept_change; /* NULL: none */
     uint32_t positive_class;       /* index of `positive` in classes */
     struct config_columns columns; /* filled in (f0, f1, …) when `dimension` was given */
     uint32_t dimension;            /* 0 unless given */

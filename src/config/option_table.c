@@ -38,8 +38,9 @@
 const struct option config_options[] = {
     {.key = "pipeline", TEXT(64), .charset = CHARS_TOPIC, .offset = AT(pipeline),
      .need = NEED_ALWAYS, .example = "credit",
-     .meaning = "Name of the pipeline: it names topics, consumer groups and the transactional id, "
-                "so it must differ from every other pipeline on the same brokers."},
+     .meaning = "Name of the pipeline, the owner of its ledger, heads and models: another pipeline "
+                "is refused there. It names topics and the scorers' group, so it must differ from "
+                "every other pipeline on the same brokers."},
     {.key = "roles", .kind = KIND_FLAGS, .choices = NAMES_OF("scorer", "trainer"),
      .min = 1, .max = 2, .offset = AT(roles), .standard = "[scorer, trainer]",
      .meaning = "What this process does. Scorers find the records worth a label; run as many as "
@@ -57,6 +58,12 @@ const struct option config_options[] = {
     {.key = "positive", TEXT(255), .offset = AT(positive), .example = "\"yes\"",
      .otherwise = "the last of classes",
      .meaning = "The class whose rates the fairness metrics compare."},
+    {.key = "accept_change", TEXT(16), .offset = AT(accept_change), .example = "1f0c9a2e",
+     .otherwise = "a changed pipeline is refused",
+     .meaning = "The code of a change of metric, positive class, sensitive columns or algorithm of a "
+                "pipeline that has state: versions before and after cannot be compared. The start "
+                "that refuses the change shows its code; the lineage of later versions records it. "
+                "It holds for this one change and can stay."},
     {.key = "columns", .kind = KIND_COLUMNS, .min = 1, .max = 4096, .offset = AT(columns),
      .need = NEED_SOMETIMES, .example = "[{name: age}, {name: job, type: categorical}]",
      .meaning = "The features of a record, by the names they have in JSON and CSV. Either columns "

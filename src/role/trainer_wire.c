@@ -153,16 +153,18 @@ static void out_unheld(void *ctx, const struct fis_id *id)
     struct trainer_wire *w = ctx;
     struct fis_error e;
     if (w->failed.kind == FIS_OK && w->o.put(w->o.arg, TRAINER_LEDGER, wire_ledger_entry_key(id),
-                                              (struct wire_bytes){0}, &e) < 0)
+                                             (struct wire_bytes){0}, &e) < 0)
         w->failed = e;
 }
 
 static void out_state(void *ctx, const struct wire_trainer_state *state)
 {
     struct trainer_wire *w = ctx;
+    struct wire_trainer_state whole = *state;
     struct fis_error e;
     w->payload.length = 0;
-    put(w, wire_ledger_state_encode(state, &w->payload, &e), TRAINER_LEDGER, wire_ledger_state_key,
+    whole.identity = w->o.identity ? *w->o.identity : (struct wire_identity){0};
+    put(w, wire_ledger_state_encode(&whole, &w->payload, &e), TRAINER_LEDGER, wire_ledger_state_key,
         &e);
     if (w->o.state)
         w->o.state(w->o.arg, state);
@@ -234,12 +236,15 @@ static void out_floors(void *ctx, const char *pipeline, const struct wire_floors
 static void out_model(void *ctx, const struct wire_model *v)
 {
     struct trainer_wire *w = ctx;
+    struct wire_model whole = *v;
     struct fis_error e;
     w->payload.length = 0;
-    out_chunks(w, wire_model_encode(v, &w->payload, &e),
+    whole.changes = w->o.identity ? w->o.identity->changes : NULL;
+    whole.n_changes = w->o.identity ? w->o.identity->n_changes : 0;
+    out_chunks(w, wire_model_encode(&whole, &w->payload, &e),
                &(struct chunked){TRAINER_MODELS, NULL, v->version}, &e);
     if (w->o.model)
-        w->o.model(w->o.arg, v);
+        w->o.model(w->o.arg, &whole);
 }
 
 static void out_checkpoint(void *ctx, const struct wire_checkpoint *c)

@@ -67,6 +67,8 @@ int session_keep_up(struct session *s, bool *more, struct fis_error *e)
     s->at_end |= PLANTED(end_early) && !*more;
     if (!s->at_end || s->sweeping)
         return 0;
+    if (memory_compare(s->memory, &s->identity, s->o.accept_change, e) < 0)
+        return -1;
     if (s->election.state == ELECTION_STANDBY)
         election_warm(&s->election, memory_entries(s->memory), memory_bytes(s->memory),
                       s->now.mono_ms);

@@ -43,6 +43,7 @@ struct memory {
     uint64_t bytes; /* of the ledger */
     struct wire_trainer_state state;
     bool have_state, not_atomic;
+    bool changed;                 /* a state, head or version came since it was compared */
     bool written;                 /* an entry or a state was taken, with or without a value */
     int64_t begin;                /* of the ledger; above 0: messages were deleted from it */
     char trouble[FIS_ERROR_TEXT]; /* of the checkpoint; "": none */
@@ -241,6 +242,7 @@ int memory_take(struct memory *m, enum memory_topic t, const struct wire_message
 {
     struct fis_error why;
     m->have_state = false; /* until it is concluded again */
+    m->changed |= t != MEMORY_LEDGER || (msg->key.length == 1 && *(const char *)msg->key.data == 0);
     int rc = t == MEMORY_LEDGER  ? take_ledger(m, msg, &why)
              : t == MEMORY_HEADS ? take_head(m, msg, &why)
                                  : take_model(m, msg, &why);
@@ -252,7 +254,7 @@ int memory_take(struct memory *m, enum memory_topic t, const struct wire_message
                     (long long)msg->offset, why.text);
 }
 
-/* ---- concluding ---------------------------------------------------------------------------- */
+/* ---- reading what is kept -------------------------------------------------------------------- */
 
 static int decode(const struct memory *m, const struct kept *k, struct fis_arena *arena,
                   struct wire_ledger_item *item, struct fis_error *e)
@@ -268,6 +270,94 @@ static int decode(const struct memory *m, const struct kept *k, struct fis_arena
         return 0;
     return fis_fail(e, FIS_FATAL, "%s: %s", m->topics[MEMORY_LEDGER], why.text);
 }
+
+/* ---- whose it is ---------------------------------------------------------------------------- */
+
+/* What an earlier program wrote says it by the newest head and served version. */
+static int facts_of_versions(const struct memory *m, struct identity *out, struct fis_error *e)
+{
+    const struct wire_model *v = &m->served.model;
+    const struct fis_encoder *enc = m->head.encoder;
+    struct fis_column *columns = NULL;
+    *out = (struct identity){0};
+    if (!v->params)
+        return 0;
+    struct identity_source from = {
+        .pipeline = v->pipeline,
+        .classes = v->classes,
+        .n_classes = v->n_classes,
+        .positive = v->classes[v->positive],
+        .metric = v->metric,
+        .algorithm = v->algorithm,
+        .hidden = v->shape.width + 1,
+        .n_hidden = v->shape.n_layers - 1,
+        .n_columns = enc ? fis_encoder_columns(enc) : 0,
+    };
+    if (from.n_columns && !(columns = fis_alloc(from.n_columns, sizeof *columns)))
+        return fis_fail(e, FIS_NOMEM, "no memory for %u columns", from.n_columns);
+    for (uint32_t i = 0; i < from.n_columns; i++)
+        columns[i] = *fis_encoder_column(enc, i);
+    from.columns = columns;
+    int rc = identity_init(out, &from, e);
+    fis_free(columns);
+    return rc;
+}
+
+static int check_owner(const struct memory *m, enum memory_topic t, const char *theirs,
+                       const struct identity *ours, struct fis_error *e)
+{
+    const struct wire_fact owner = {ours->facts[0].name, theirs};
+    return theirs ? identity_compare(ours, &owner, 1, NULL, m->topics[t], e) : 0;
+}
+
+static int compare_state(struct memory *m, const struct identity *ours, const char *accept,
+                         struct fis_error *e)
+{
+    struct wire_ledger_item item;
+    struct identity own = {0};
+    struct kept *k;
+    HASH_FIND(hh, m->ledger, wire_ledger_state_key.data, wire_ledger_state_key.length, k);
+    item.state.identity.n_facts = 0;
+    int rc = k ? decode(m, k, &m->arena, &item, e) : 0;
+    struct wire_identity theirs = item.state.identity;
+    if (rc == 0 && !theirs.n_facts) {
+        rc = facts_of_versions(m, &own, e);
+        theirs = identity_view(&own);
+    }
+    if (rc == 0)
+        rc = identity_compare(ours, theirs.facts, theirs.n_facts, accept, m->topics[MEMORY_LEDGER],
+                              e);
+    identity_done(&own);
+    return rc;
+}
+
+int memory_compare(struct memory *m, const struct identity *ours, const char *accept,
+                   struct fis_error *e)
+{
+    if (!m->changed)
+        return 0;
+    int rc = compare_state(m, ours, accept, e);
+    if (rc == 0)
+        rc = check_owner(m, MEMORY_HEADS, m->head.head.pipeline, ours, e);
+    if (rc == 0)
+        rc = check_owner(m, MEMORY_MODELS, m->served.model.pipeline, ours, e);
+    m->changed = rc != 0;
+    return rc;
+}
+
+int memory_identity(const struct memory *m, struct identity *own, struct wire_identity *out,
+                    struct fis_error *e)
+{
+    *own = (struct identity){0};
+    *out = m->have_state ? m->state.identity : (struct wire_identity){0};
+    if (out->n_facts)
+        return 0;
+    int rc = facts_of_versions(m, own, e);
+    *out = identity_view(own);
+    return rc;
+}
+
+/* ---- concluding ---------------------------------------------------------------------------- */
 
 static int check_there(const struct memory *m, const struct wire_trainer_state *s,
                        struct fis_error *e)
@@ -390,45 +480,8 @@ uint64_t memory_bytes(const struct memory *m)
 
 /* ---- going on ------------------------------------------------------------------------------ */
 
-static bool same_columns(const struct fis_column *columns, uint32_t n,
-                         const struct fis_encoder *enc)
+struct fis_encoder *memory_take_encoder(struct memory *m)
 {
-    if (fis_encoder_columns(enc) != n)
-        return false;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct fis_column *c = fis_encoder_column(enc, i), *now = &columns[i];
-        if (strcmp(c->name, now->name) != 0 || c->type != now->type ||
-            (c->type == FIS_NUMERIC && c->scale != now->scale))
-            return false;
-    }
-    return true;
-}
-
-static bool same_classes(const struct wire_schema *s, const struct wire_model *served)
-{
-    if (served->n_classes != s->n_classes)
-        return false;
-    for (uint32_t k = 0; k < s->n_classes; k++)
-        if (strcmp(served->classes[k], s->classes[k]) != 0)
-            return false;
-    return true;
-}
-
-struct fis_encoder *memory_take_encoder(struct memory *m, const struct fis_column *columns,
-                                        uint32_t n_columns, const struct wire_schema *schema,
-                                        struct fis_error *e)
-{
-    const char *changed = !same_columns(columns, n_columns, m->head.encoder) ? "columns"
-                          : !same_classes(schema, &m->served.model)          ? "classes"
-                                                                             : NULL;
-    if (changed) {
-        fis_fail(e, FIS_FATAL,
-                 "the %s of the configuration are not those of head %llu on %s and version %llu "
-                 "on %s: give the changed pipeline another name",
-                 changed, (unsigned long long)m->head.head.version, m->topics[MEMORY_HEADS],
-                 (unsigned long long)m->served.model.version, m->topics[MEMORY_MODELS]);
-        return NULL;
-    }
     struct fis_encoder *taken = m->head.encoder;
     m->head.encoder = NULL;
     m->head.head.encoder = NULL;

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #include "role/trainer.h"
+#include "session/identity.h"
 #include "wire/types.h"
 
 enum memory_topic { MEMORY_LEDGER, MEMORY_HEADS, MEMORY_MODELS, MEMORY_TOPICS };
@@ -42,6 +43,16 @@ void memory_begins(struct memory *m, int64_t offset);
 int memory_take(struct memory *m, enum memory_topic t, const struct wire_message *msg,
                 struct fis_error *e) FIS_MUST_CHECK;
 
+/* After everything that is there was taken: whether it is the memory of this pipeline, by the facts
+ * of the newest state; where it has none (an earlier program), by those of the newest head and
+ * version. FATAL: it is not (identity_compare). Costs nothing when nothing has come since. */
+int memory_compare(struct memory *m, const struct identity *ours, const char *accept,
+                   struct fis_error *e) FIS_MUST_CHECK;
+/* The facts and changes that it has, after memory_compare and memory_conclude; views into `m` and
+ * *own, which the caller is done with by identity_done. */
+int memory_identity(const struct memory *m, struct identity *own, struct wire_identity *out,
+                    struct fis_error *e) FIS_MUST_CHECK;
+
 /* Everything that is there was taken: is there a state, and the head and version that it speaks
  * of? May be called again after more was taken. FATAL: something that was written is not there (a
  * ledger that was written once and has no state now is not a new one), or
@@ -60,11 +71,8 @@ bool memory_has_checkpoint(const struct memory *m); /* of the state */
 uint64_t memory_entries(const struct memory *m);    /* records that the ledger knows */
 uint64_t memory_bytes(const struct memory *m);      /* all that is held */
 
-/* The encoder of the newest head, taken over by the caller (after that memory_head has none).
- * NULL: FATAL, the columns or classes are others than those of the head and the served version. */
-struct fis_encoder *memory_take_encoder(struct memory *m, const struct fis_column *columns,
-                                        uint32_t n_columns, const struct wire_schema *schema,
-                                        struct fis_error *e);
+/* The encoder of the newest head, taken over by the caller (after that memory_head has none). */
+struct fis_encoder *memory_take_encoder(struct memory *m);
 
 /* Tells a role that has its initial and validation rows: state, entries, checkpoint (one that
  * does not fit is left out). FATAL: the role is of another shape, or the ledger has lost entries.

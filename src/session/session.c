@@ -102,6 +102,28 @@ static void out_note(void *ctx, bool bad, const char *event, const char *text)
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
+static int make_identity(struct session *s, struct fis_error *e)
+{
+    const struct trainer_role_options *role = &s->o.role;
+    const struct wire_schema *schema = s->o.schema;
+    const struct fis_acquisition *acquisition = role->selector.criteria.acquisition;
+    const struct identity_source from = {
+        .pipeline = role->pipeline,
+        .columns = s->o.columns,
+        .n_columns = s->o.columns ? s->o.n_columns : 0,
+        .classes = schema->classes,
+        .n_classes = schema->classes ? schema->n_classes : 0,
+        .positive = schema->classes ? schema->classes[role->positive] : NULL,
+        .sensitive = s->o.sensitive,
+        .n_sensitive = s->o.n_sensitive,
+        .metric = fis_metric_name(role->gate.metric),
+        .algorithm = acquisition ? acquisition->name : NULL,
+        .hidden = role->hidden,
+        .n_hidden = role->n_hidden,
+    };
+    return identity_init(&s->identity, &from, e);
+}
+
 struct session *session_new(const struct session_options *o, const struct session_ports *p,
                             struct fis_error *e)
 {
@@ -115,6 +137,11 @@ struct session *session_new(const struct session_options *o, const struct sessio
     s->arena.size = room;
     s->o = *o;
     s->p = *p;
+    if (make_identity(s, e) < 0) {
+        fis_free(s->arena.base);
+        fis_free(s);
+        return NULL;
+    }
     s->commands.reader = SESSION_READ_COMMANDS;
     s->input.reader = SESSION_READ_INPUT;
     const struct election_out out = {
@@ -159,6 +186,7 @@ void session_free(struct session *s)
     for (int r = 0; r < SESSION_READERS; r++)
         s->open[r] = false; /* the binding closes what it has */
     let_go(s);
+    identity_done(&s->identity);
     fis_free(s->arena.base);
     fis_free(s);
 }

@@ -176,6 +176,9 @@ struct session_options {
     const struct wire_schema *schema;
     const struct fis_column *columns;
     uint32_t n_columns;
+    const char *const *sensitive; /* columns of the validation rows */
+    uint32_t n_sensitive;
+    const char *accept_change; /* code of a change of the pipeline (session/identity.h); NULL */
     enum wire_encoding labels;
     size_t max_chunk;   /* see role/trainer_wire.h; 0: its default */
     bool at_least_once; /* messages are acknowledged one by one: heads may be ahead of the ledger */

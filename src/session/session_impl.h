@@ -4,11 +4,12 @@
 #define SESSION_SESSION_IMPL_H
 
 #include "role/trainer_wire.h"
+#include "session/identity.h"
 #include "session/inbox.h"
 #include "session/memory.h"
 #include "session/session.h"
 
-enum start_up_step { START_UP_ENCODER, START_UP_INITIAL, START_UP_VALIDATION, START_UP_DONE };
+enum start_up_step { START_UP_INITIAL, START_UP_VALIDATION, START_UP_DONE };
 
 /* A reader of the input, and the message that was read and not handed over yet. */
 struct session_source {
@@ -25,6 +26,9 @@ struct session {
     bool open[SESSION_READERS];
     uint64_t led;
     bool leaving; /* the binding closes all */
+
+    struct identity identity; /* of the configuration, and what was changed before */
+    struct wire_identity shown; /* the same, for the wire */
 
     /* Until the role runs. */
     struct memory *memory;

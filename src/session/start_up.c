@@ -3,25 +3,38 @@
 
 /* A step returns 1 when it is over, 0 to come back later, negative on errors. */
 
+/* What was changed on purpose is noted, and goes into the lineage of every version from here on. */
+static int take_over_identity(struct session *s, struct fis_error *e)
+{
+    struct identity own;
+    struct wire_identity theirs;
+    const struct wire_trainer_state *was = memory_state(s->memory);
+    int rc = memory_identity(s->memory, &own, &theirs, e);
+    if (rc == 0)
+        rc = identity_take_over(&s->identity, &theirs, was ? was->model_version + 1 : 1, e);
+    s->shown = identity_view(&s->identity);
+    for (uint32_t i = theirs.n_changes; rc == 0 && i < s->shown.n_changes; i++)
+        session_note(s, LOG_LEVEL_WARN, "changed", "name=\"%s\" from=\"%s\" to=\"%s\" version=%llu",
+                     s->shown.changes[i].name, s->shown.changes[i].from, s->shown.changes[i].to,
+                     (unsigned long long)s->shown.changes[i].version);
+    identity_done(&own);
+    return rc;
+}
+
 int session_begin(struct session *s, struct fis_error *e)
 {
     struct trainer_wire_options o;
     int rc = memory_conclude(s->memory, e);
+    if (rc == 0)
+        rc = take_over_identity(s, e);
     if (rc < 0)
         return rc;
     session_unit_wire(s, &o);
-    s->step = START_UP_ENCODER;
+    s->step = START_UP_INITIAL;
+    s->encoder = memory_found(s->memory) ? memory_take_encoder(s->memory) : NULL;
     s->lead_ms = s->now.mono_ms;
     s->restore_ms = s->entries = s->bytes = 0;
     return trainer_wire_init(&s->wire, &o, e);
-}
-
-static int encoder_step(struct session *s, struct fis_error *e)
-{
-    if (!memory_found(s->memory))
-        return 1;
-    s->encoder = memory_take_encoder(s->memory, s->o.columns, s->o.n_columns, s->o.schema, e);
-    return s->encoder ? 1 : -1;
 }
 
 static int initial_step(struct session *s, struct fis_error *e)
@@ -134,7 +147,6 @@ static int run(struct session *s, struct fis_error *e)
 int session_start_up(struct session *s, struct fis_error *e)
 {
     static int (*const steps[START_UP_DONE])(struct session *, struct fis_error *) = {
-        [START_UP_ENCODER] = encoder_step,
         [START_UP_INITIAL] = initial_step,
         [START_UP_VALIDATION] = validation_step,
     };

@@ -86,6 +86,7 @@ void session_unit_wire(struct session *s, struct trainer_wire_options *o)
         .n_columns = s->o.n_columns,
         .labels = s->o.labels,
         .max_chunk = s->o.max_chunk,
+        .identity = &s->shown,
         .put = put,
         .job = job,
         .note = note,

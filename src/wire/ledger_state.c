@@ -1,5 +1,6 @@
 #include "wire/ledger_impl.h"
 
+#include "wire/protobuf_identity.h"
 #include "wire/model_parts.h"
 
 _Static_assert((int)WIRE_PHASE_COLLECT == (int)FIS__V1__TRAINER_STATE__PHASE__COLLECT &&
@@ -90,7 +91,8 @@ int wire_ledger_state_encode(const struct wire_trainer_state *state, struct wire
     if (state->phase < WIRE_PHASE_COLLECT || state->phase > WIRE_PHASE_DONE)
         return fis_fail(e, FIS_INPUT, "trainer state: no phase %d", (int)state->phase);
     size_t each = sizeof(Fis__V1__Counted) + sizeof(Fis__V1__Counted *);
-    int rc = wire_scratch_init(&scratch, 2048 + state->n_counted * each, e);
+    size_t identity = wire_identity_scratch(&state->identity);
+    int rc = wire_scratch_init(&scratch, 2048 + identity + state->n_counted * each, e);
     if (rc)
         return rc;
     fill_plain(&m, state);
@@ -100,6 +102,11 @@ int wire_ledger_state_encode(const struct wire_trainer_state *state, struct wire
         rc = fill_counted(&m, state, &scratch, e);
     if (!rc)
         rc = fill_texts(&m, state, &scratch, e);
+    if (!rc)
+        rc = wire_facts_fill(&state->identity, &scratch, &m.identity, &m.n_identity, e);
+    if (!rc)
+        rc = wire_changes_fill(state->identity.changes, state->identity.n_changes, &scratch,
+                               &m.changes, &m.n_changes, e);
     if (!rc)
         rc = wire_protobuf_pack(&m, out, e);
     fis_free(scratch.base);
@@ -120,6 +127,20 @@ static int read_counted(const Fis__V1__TrainerState *s, struct fis_arena *arena,
     out->counted = counted;
     out->n_counted = (uint32_t)s->n_counted;
     return check_counted(counted, s->n_counted, e);
+}
+
+static int read_identity(const Fis__V1__TrainerState *s, struct fis_arena *arena,
+                         struct wire_identity *out, struct fis_error *e)
+{
+    struct wire_fact *facts = fis_arena_alloc(arena, s->n_identity * sizeof *facts + 1);
+    struct wire_change *changes = fis_arena_alloc(arena, s->n_changes * sizeof *changes + 1);
+    if (!facts || !changes)
+        return fis_fail(e, FIS_INPUT, "%zu facts take more than %zu bytes",
+                        s->n_identity + s->n_changes, arena->size);
+    wire_facts_read(s->identity, s->n_identity, facts);
+    wire_changes_read(s->changes, s->n_changes, changes);
+    *out = (struct wire_identity){facts, (uint32_t)s->n_identity, changes, (uint32_t)s->n_changes};
+    return 0;
 }
 
 int wire_ledger_state_read(struct wire_bytes value, struct fis_arena *arena,
@@ -161,6 +182,8 @@ int wire_ledger_state_read(struct wire_bytes value, struct fis_arena *arena,
         rc = read_counted(s, arena, &out, e);
     if (!rc)
         rc = wire_privacy_read(s->privacy, &out.privacy, e);
+    if (!rc)
+        rc = read_identity(s, arena, &out.identity, e);
     if (!rc)
         *state = out;
     return rc;

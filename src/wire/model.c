@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "wire/protobuf_identity.h"
 #include "wire/model_parts.h"
 
 #define OF_GATE(field) offsetof(struct wire_model, field), 0
@@ -56,7 +57,8 @@ static int fill_gate(Fis__V1__Gate *g, const struct wire_model *m, struct fis_ar
     return wire_numbers_fill(wire_gate_numbers, m, NULL, a, &g->values, &g->n_values, e);
 }
 
-static void fill_lineage(Fis__V1__Lineage *l, const struct wire_model *m)
+static int fill_lineage(Fis__V1__Lineage *l, const struct wire_model *m, struct fis_arena *a,
+                        struct fis_error *e)
 {
     fis__v1__lineage__init(l);
     l->labels_bought = m->labels_bought;
@@ -65,6 +67,7 @@ static void fill_lineage(Fis__V1__Lineage *l, const struct wire_model *m)
     l->seed = m->seed;
     l->round = m->round;
     l->algorithm = text(m->algorithm);
+    return wire_changes_fill(m->changes, m->n_changes, a, &l->changes, &l->n_changes, e);
 }
 
 static int pack(const Fis__V1__ModelVersion *v, struct wire_buffer *out, struct fis_error *e)
@@ -108,8 +111,9 @@ static int encode(const struct wire_model *m, struct fis_arena *a, struct wire_b
     v.anchor = &anchor;
     v.lineage = &lineage;
     v.privacy = wire_privacy_fill(&privacy, &m->privacy);
-    fill_lineage(&lineage, m);
-    int rc = m->encoder ? wire_encoder_fill(&encoder, m->encoder, a, e) : 0;
+    int rc = fill_lineage(&lineage, m, a, e);
+    if (!rc && m->encoder)
+        rc = wire_encoder_fill(&encoder, m->encoder, a, e);
     if (!rc)
         rc = fill_gate(&gate, m, a, e);
     if (!rc)
@@ -122,7 +126,8 @@ static int encode(const struct wire_model *m, struct fis_arena *a, struct wire_b
 int wire_model_encode(const struct wire_model *model, struct wire_buffer *out, struct fis_error *e)
 {
     struct fis_arena scratch;
-    size_t bytes = 3 * WIRE_METRICS_SCRATCH;
+    const struct wire_identity changes = {.n_changes = model->n_changes};
+    size_t bytes = 3 * WIRE_METRICS_SCRATCH + wire_identity_scratch(&changes);
     int rc = check(model, e);
     if (model->encoder)
         bytes += wire_encoder_scratch(model->encoder);
@@ -149,9 +154,11 @@ static int read_gate(const Fis__V1__Gate *g, struct wire_model *m, struct fis_er
     return wire_numbers_read(wire_gate_numbers, g->values, g->n_values, m, NULL, e);
 }
 
-static void read_lineage(const Fis__V1__Lineage *l, struct wire_model *m)
+static int read_lineage(const Fis__V1__Lineage *l, struct wire_model_owned *out,
+                        struct fis_error *e)
 {
     static const Fis__V1__Lineage none = FIS__V1__LINEAGE__INIT;
+    struct wire_model *m = &out->model;
     l = l ? l : &none;
     m->labels_bought = l->labels_bought;
     m->labels_kept = l->labels_kept;
@@ -159,6 +166,15 @@ static void read_lineage(const Fis__V1__Lineage *l, struct wire_model *m)
     m->seed = l->seed;
     m->round = l->round;
     m->algorithm = l->algorithm;
+    if (!l->n_changes)
+        return 0;
+    struct wire_change *changes = out->storage[1] = fis_alloc(l->n_changes, sizeof *changes);
+    if (!changes)
+        return fis_fail(e, FIS_NOMEM, "no memory for %zu changes", l->n_changes);
+    wire_changes_read(l->changes, l->n_changes, changes);
+    m->changes = changes;
+    m->n_changes = (uint32_t)l->n_changes;
+    return 0;
 }
 
 static int read_model(const Fis__V1__ModelVersion *v, struct wire_model_owned *out,
@@ -173,8 +189,9 @@ static int read_model(const Fis__V1__ModelVersion *v, struct wire_model_owned *o
     m->classes = (const char *const *)v->classes;
     m->n_classes = (uint32_t)v->n_classes;
     m->positive = v->positive;
-    read_lineage(v->lineage, m);
-    int rc = wire_network_read(v->network, &m->shape, &m->params, e);
+    int rc = read_lineage(v->lineage, out, e);
+    if (!rc)
+        rc = wire_network_read(v->network, &m->shape, &m->params, e);
     if (!rc && v->encoder)
         rc = wire_encoder_read(v->encoder, &m->shape, &out->encoder, e);
     m->encoder = out->encoder;
@@ -214,5 +231,6 @@ void wire_model_done(struct wire_model_owned *model)
         return;
     fis_encoder_free(model->encoder);
     wire_protobuf_free(model->storage[0]);
+    fis_free(model->storage[1]);
     memset(model, 0, sizeof *model);
 }

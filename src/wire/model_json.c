@@ -104,6 +104,20 @@ static json_t *gate(struct making *m, const struct wire_model *from)
     return all;
 }
 
+static json_t *changes(struct making *m, const struct wire_model *from)
+{
+    json_t *all = json_array();
+    for (uint32_t i = 0; i < from->n_changes; i++) {
+        json_t *one = json_object();
+        put(m, one, "version", count(from->changes[i].version));
+        put(m, one, "name", text(from->changes[i].name));
+        put(m, one, "from", text(from->changes[i].from));
+        put(m, one, "to", text(from->changes[i].to));
+        push(m, all, one);
+    }
+    return all;
+}
+
 static json_t *lineage(struct making *m, const struct wire_model *from)
 {
     json_t *all = json_object();
@@ -113,6 +127,8 @@ static json_t *lineage(struct making *m, const struct wire_model *from)
     put(m, all, "labels_kept", count(from->labels_kept));
     put(m, all, "head_version", count(from->head_version));
     put(m, all, "seed", count(from->seed));
+    if (from->n_changes)
+        put(m, all, "changes", changes(m, from));
     return all;
 }
 

@@ -259,6 +259,22 @@ struct wire_privacy {
     double epsilon; /* for delta; NaN: none holds, since some were exact */
 };
 #define WIRE_ROLLED_BACK "rolled_back" /* the reason of a version that a rollback made */
+/* A name and a value, for people: one of those that make versions comparable. */
+struct wire_fact {
+    const char *name, *value;
+};
+/* One that was changed on purpose; `version` is the first that may differ by it. */
+struct wire_change {
+    uint64_t version;
+    const char *name, *from, *to;
+};
+/* Whose a memory is. */
+struct wire_identity {
+    const struct wire_fact *facts;
+    uint32_t n_facts;
+    const struct wire_change *changes;
+    uint32_t n_changes;
+};
 struct wire_model {
     const char *pipeline;
     uint64_t version, parent; /* parent: the version served before; 0: none */
@@ -282,6 +298,8 @@ struct wire_model {
     uint64_t labels_bought, labels_kept, head_version, seed;
     uint32_t round;
     const char *algorithm;
+    const struct wire_change *changes; /* of the pipeline, all so far */
+    uint32_t n_changes;
     struct wire_privacy privacy;
 };
 struct wire_model_owned {
@@ -352,6 +370,7 @@ struct wire_trainer_state { /* key: one NUL byte, which no record id of text has
     bool diverged;             /* training of this round met a loss that is not finite */
     struct wire_privacy privacy;
     uint64_t requested; /* records so far: the ledger has an entry of each */
+    struct wire_identity identity; /* no facts: written by an earlier program */
 };
 
 #endif

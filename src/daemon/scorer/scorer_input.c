@@ -1,11 +1,27 @@
 /* What comes to a scorer: records, heads and, in pool mode, the ledger. */
 #include "daemon/scorer/scorer_host_impl.h"
+
+#include <string.h>
+
 #include "daemon/context/message.h"
 #include "wire/head.h"
 
 #define READ_AT_ONCE 1024
 
 /* ---- heads and the ledger ------------------------------------------------------------------ */
+
+/* Its candidates would be another pipeline's. */
+static int check_owner(const struct scorer_host *h, const struct wire_head *head,
+                       struct fis_error *e)
+{
+    const char *ours = h->ctx->cfg->pipeline;
+    if (strcmp(head->pipeline, ours) == 0)
+        return 0;
+    return fis_fail(e, FIS_FATAL,
+                    "%s holds heads of pipeline %s, and this is pipeline %s: give each its own "
+                    "topics (topics.prefix)",
+                    h->head_topics[0], head->pipeline, ours);
+}
 
 static void take_head(struct scorer_host *h, struct wire_bytes payload)
 {
@@ -15,8 +31,10 @@ static void take_head(struct scorer_host *h, struct wire_bytes payload)
         log_line(LOG_LEVEL_ERROR, "head", "refused=\"%s\"", e.text);
         return;
     }
-    struct scoring_head *head = scoring_head_take(&owned);
-    int rc = head ? scorer_head(h->machine, &owned.head, &e)
+    int rc = check_owner(h, &owned.head, &e);
+    struct scoring_head *head = rc ? NULL : scoring_head_take(&owned);
+    if (!rc)
+        rc = head ? scorer_head(h->machine, &owned.head, &e)
                   : fis_fail(&e, FIS_NOMEM, "no memory for a head");
     wire_head_done(&owned);
     if (rc < 0) {

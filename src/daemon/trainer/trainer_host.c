@@ -243,12 +243,25 @@ static void set_options(struct trainer_host *h)
         .schema = &ctx->pipeline.schema,
         .columns = ctx->pipeline.columns,
         .n_columns = ctx->pipeline.n_columns,
+        .sensitive = ctx->pipeline.validation.sensitive,
+        .n_sensitive = ctx->pipeline.validation.n_sensitive,
+        .accept_change = ctx->cfg->accept_change,
         .labels = ctx->pipeline.labels,
         .max_chunk = t->max_chunk,
         .at_least_once = !ctx->exactly_once,
         .commit_ms = ctx->cfg->runtime.commit_interval,
     };
     pipeline_trainer(&ctx->pipeline, &h->options.role);
+}
+
+/* Election and fencing hang on what they protect: whoever writes a ledger has the same group and
+ * transactional id, whatever its pipeline is called. credit.ledger gives credit-trainer. */
+static void name_group(char *group, size_t size, const char *ledger)
+{
+    static const char usual[] = ".ledger";
+    size_t n = strlen(ledger), tail = sizeof usual - 1;
+    n -= n > tail && strcmp(ledger + n - tail, usual) == 0 ? tail : 0;
+    snprintf(group, size, "%.*s-trainer", (int)n, ledger);
 }
 
 int trainer_host_open(struct trainer_host **out, struct context *ctx, struct fis_error *e)
@@ -259,7 +272,7 @@ int trainer_host_open(struct trainer_host **out, struct context *ctx, struct fis
     h->ctx = ctx;
     h->side.rows.ctx = ctx;
     pool_ends_init(&h->ends, ctx);
-    snprintf(h->group, sizeof h->group, "%s-trainer", ctx->cfg->pipeline);
+    name_group(h->group, sizeof h->group, ctx->cfg->topics.ledger);
     set_options(h);
     const struct session_ports ports = {
         .ctx = h,

@@ -44,7 +44,7 @@ struct trainer_host {
     const char *swept[5]; /* topics, of the sweep that runs */
     struct trainer_snapshot shown;
     struct dead_counts dead[SESSION_BAD];
-    char group[128]; /* and transactional id */
+    char group[264]; /* and transactional id */
 };
 
 /* Takes the snapshot: no job runs. best: the heaps' best too, which costs as much as there is in
