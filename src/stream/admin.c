@@ -7,13 +7,6 @@
 /* A real broker names its controller in its first answer. */
 #define CONTROLLER_MS 1000
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 int stream_admin_open(struct stream_admin *a, const struct stream_client *client, int timeout_ms,
                       struct fis_error *e)
 {
@@ -27,7 +20,7 @@ int stream_admin_open(struct stream_admin *a, const struct stream_client *client
     if (rc)
         return rc;
     a->queue = rd_kafka_queue_new(a->rk);
-    a->deadline = now_ms() + timeout_ms;
+    a->deadline = stream_now_ms() + timeout_ms;
     return 0;
 }
 
@@ -60,7 +53,7 @@ int stream_admin_ready(struct stream_admin *a, struct fis_error *e)
 
 int stream_admin_left(const struct stream_admin *a)
 {
-    int64_t left = a->deadline - now_ms();
+    int64_t left = a->deadline - stream_now_ms();
     return left > 1 ? (int)left : 1;
 }
 

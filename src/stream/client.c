@@ -1,6 +1,7 @@
 #include "stream/client.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/secret.h"
 #include "fis/mem.h"
@@ -168,6 +169,13 @@ void stream_client_watch(rd_kafka_queue_t *queue, struct stream_link *link)
 {
     if (link->wake)
         rd_kafka_queue_cb_event_enable(queue, on_queue, link);
+}
+
+int64_t stream_now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 void stream_errors_push(struct stream_errors *q, enum fis_error_kind kind, const char *text)

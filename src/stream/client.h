@@ -46,6 +46,8 @@ void stream_client_stats(const struct stream_link *link, const char *json, size_
 /* Calls the link's wake when the queue becomes non-empty. */
 void stream_client_watch(rd_kafka_queue_t *queue, struct stream_link *link);
 
+int64_t stream_now_ms(void); /* monotonic */
+
 /* The pending errors of a client: distinct ones, oldest first, a fatal one never dropped. */
 #define STREAM_ERRORS 8
 struct stream_errors {

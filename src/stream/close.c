@@ -11,13 +11,6 @@
 
 #define SLICE_MS 20
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* What librdkafka needs served while it leaves the group. */
 static void serve_leaving(struct stream_consumer *c, int ms)
 {
@@ -31,7 +24,7 @@ static void serve_leaving(struct stream_consumer *c, int ms)
  * for none, and waits for it for ever (its issue 4527). */
 static bool leave(struct stream_consumer *c, int timeout_ms)
 {
-    int64_t deadline = now_ms() + timeout_ms;
+    int64_t deadline = stream_now_ms() + timeout_ms;
     stream_consumer_serve(c);
     c->closing = true;
     c->leaving = rd_kafka_queue_new(c->rk);
@@ -40,7 +33,7 @@ static bool leave(struct stream_consumer *c, int timeout_ms)
         rd_kafka_error_destroy(error); /* fatal, or closed already: nothing to leave */
         return true;
     }
-    while (!rd_kafka_consumer_closed(c->rk) && now_ms() < deadline)
+    while (!rd_kafka_consumer_closed(c->rk) && stream_now_ms() < deadline)
         serve_leaving(c, SLICE_MS);
     return rd_kafka_consumer_closed(c->rk);
 }

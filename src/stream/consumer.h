@@ -13,9 +13,10 @@
  * - assign (`group_id` NULL): reads every partition of the topics from the beginning and commits
  *   nothing; for heads, models, validation, ledger. END is reported when everything that was there
  *   has been read, up to the high watermark, and once more after each stream_consumer_to_end: an
- *   open transaction is waited for (BLOCKED says where). Partitions added to a topic
- *   later are seen only by a new consumer. A topic that is not there yet is waited for, with an
- *   ERROR event of kind RETRY.
+ *   open transaction is waited for (BLOCKED says where). Partitions that are added to a topic are
+ *   looked for every topic.metadata.refresh.interval.ms and read from their beginning, with an
+ *   ASSIGNED event. A topic that is not there (any more) is waited for, with an ERROR event of kind
+ *   RETRY.
  * - stored (`group_id`, `stored`): the same without being a member, but from what is committed for
  *   the group, or the beginning where nothing is. Offsets are those of stable transactions: one
  *   that is open is waited for. What was read is committed by a transaction (stream/txn_thread.h)

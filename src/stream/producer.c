@@ -50,6 +50,11 @@ static int make_client(struct stream_producer *p, const struct stream_producer_o
     rc = stream_client_new(&p->rk, RD_KAFKA_PRODUCER, conf, e);
     if (rc)
         return rc;
+    p->patient = o->patient;
+    if (!stream_hold_init(&p->hold, p->rk, &p->link)) {
+        rd_kafka_destroy(p->rk);
+        return fis_fail(e, FIS_FATAL, "kafka producer: the system gives no lock");
+    }
     p->events = rd_kafka_queue_get_main(p->rk);
     stream_client_watch(p->events, &p->link);
     return 0;
@@ -91,7 +96,7 @@ static enum fis_error_kind send_class(const struct stream_producer *p, rd_kafka_
     }
 }
 
-static rd_kafka_headers_t *make_headers(const struct stream_header *headers, size_t count)
+rd_kafka_headers_t *stream_headers(const struct stream_header *headers, size_t count)
 {
     rd_kafka_headers_t *h = rd_kafka_headers_new(count);
     for (size_t i = 0; i < count; i++)
@@ -99,13 +104,31 @@ static rd_kafka_headers_t *make_headers(const struct stream_header *headers, siz
     return h;
 }
 
+/* Behind those of its topic that wait. */
+static int hold(struct stream_producer *p, const char *topic, const rd_kafka_message_t *m,
+                const struct stream_header *headers, size_t header_count, struct fis_error *e)
+{
+    if (!stream_hold_take(&p->hold, m, topic, headers, header_count, false))
+        return fis_fail(e, FIS_NOMEM, "kafka topic \"%s\": no memory for a message", topic);
+    p->outstanding++;
+    return 0;
+}
+
 int stream_producer_send_headers(struct stream_producer *p, const char *topic, int32_t partition,
                                  const void *key, size_t key_length, const void *value,
                                  size_t value_length, const struct stream_header *headers,
                                  size_t header_count, uint64_t token, struct fis_error *e)
 {
+    const rd_kafka_message_t message = {.partition = partition,
+                                        .payload = (void *)(uintptr_t)value,
+                                        .len = value_length,
+                                        .key = (void *)(uintptr_t)key,
+                                        .key_len = key_length,
+                                        ._private = (void *)(uintptr_t)token};
+    if (stream_hold_waits(&p->hold, topic))
+        return hold(p, topic, &message, headers, header_count, e);
     /* On success the headers are librdkafka's. */
-    rd_kafka_headers_t *h = header_count ? make_headers(headers, header_count) : NULL;
+    rd_kafka_headers_t *h = header_count ? stream_headers(headers, header_count) : NULL;
     rd_kafka_resp_err_t err = rd_kafka_producev(
         p->rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_PARTITION(partition),
         RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_KEY(key, key ? key_length : 0),
@@ -114,6 +137,8 @@ int stream_producer_send_headers(struct stream_producer *p, const char *topic, i
     if (err) {
         if (h)
             rd_kafka_headers_destroy(h);
+        if (p->patient && stream_hold_takes(err))
+            return hold(p, topic, &message, headers, header_count, e);
         return fis_fail(e, send_class(p, err), "kafka topic \"%s\": send of %zu bytes: %s", topic,
                         key_length + value_length, rd_kafka_err2str(err));
     }
@@ -163,6 +188,9 @@ static size_t take_reports(struct stream_producer *p, rd_kafka_event_t *ev,
     while ((m = rd_kafka_event_message_next(ev)) != NULL) {
         if (m->_private == p->rk)
             continue; /* the transaction thread's, which counts on nothing */
+        if (p->patient && stream_hold_takes(m->err) &&
+            stream_hold_take(&p->hold, m, rd_kafka_topic_name(m->rkt), NULL, 0, true))
+            continue;
         n++;
         p->outstanding--;
         if (report) {
@@ -225,7 +253,27 @@ static size_t serve(struct stream_producer *p, int wait_ms, stream_report_fn *re
 
 size_t stream_producer_poll(struct stream_producer *p, stream_report_fn *report, void *arg)
 {
-    return serve(p, 0, report, arg);
+    size_t n = serve(p, 0, report, arg);
+    if (stream_hold_busy(&p->hold))
+        stream_hold_serve(&p->hold, &p->errors);
+    return n;
+}
+
+void stream_producer_need(struct stream_producer *p, const char *const *topics, uint32_t n)
+{
+    p->hold.needed = topics;
+    p->hold.n_needed = n;
+    p->hold.found = 0;
+}
+
+bool stream_producer_has_needed(const struct stream_producer *p)
+{
+    return p->hold.found == p->hold.n_needed;
+}
+
+const char *stream_producer_waits_for(const struct stream_producer *p)
+{
+    return p->hold.count ? p->hold.asked : NULL;
 }
 
 bool stream_producer_error(struct stream_producer *p, struct fis_error *error)
@@ -240,19 +288,12 @@ uint64_t stream_producer_outstanding(const struct stream_producer *p)
 
 /* ---- ending ----------------------------------------------------------------------------- */
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 int stream_producer_flush(struct stream_producer *p, int timeout_ms, stream_report_fn *report,
                           void *arg, struct fis_error *e)
 {
-    int64_t deadline = now_ms() + timeout_ms;
+    int64_t deadline = stream_now_ms() + timeout_ms;
     (void)serve(p, 0, report, arg);
-    while (p->outstanding > 0 && now_ms() < deadline)
+    while (p->outstanding > 0 && stream_now_ms() < deadline)
         (void)serve(p, FLUSH_SLICE_MS, report, arg);
     if (p->outstanding > 0) {
         return fis_fail(e, FIS_RETRY, "kafka producer: %llu messages not acknowledged after %d ms",
@@ -267,6 +308,9 @@ void stream_producer_close(struct stream_producer *p)
         return;
     p->link.stats = NULL; /* its receiver is the owner's thread, which may be another */
     rd_kafka_queue_cb_event_enable(p->events, NULL, NULL);
+    p->outstanding -= p->hold.count;
+    stream_hold_done(&p->hold);
+    p->patient = false;
     if (p->outstanding > 0) {
         /* Purged messages come back as reports; served here, so that none keeps rk alive. */
         rd_kafka_purge(p->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);

@@ -24,7 +24,8 @@ struct stream_producer;
 struct stream_producer_options {
     struct stream_client client;
     const char *transactional_id; /* NULL: no transactions */
-    bool patient; /* without transactions: messages wait for a broker as long as it takes */
+    bool patient; /* without transactions: messages wait for a broker as long as it takes, and for a
+                     topic that was deleted */
     /* Of messages in a batch, where that is less than librdkafka's 1,000,000: a topic refuses a
      * batch above its max.message.bytes, whatever its messages. 0: not known. */
     size_t batch_bytes;
@@ -79,6 +80,13 @@ enum stream_producer_end stream_producer_ended(const struct stream_producer *p);
 
 /* Messages sent and not yet reported. */
 uint64_t stream_producer_outstanding(const struct stream_producer *p);
+/* Nothing is to be sent before these topics (borrowed) are there: they are asked for, and a missing
+ * one is an error (RETRY) that names it. True: all were there once. */
+void stream_producer_need(struct stream_producer *p, const char *const *topics, uint32_t n);
+bool stream_producer_has_needed(const struct stream_producer *p);
+
+/* The topic that messages of a patient producer wait for; NULL: none. */
+const char *stream_producer_waits_for(const struct stream_producer *p);
 
 /* Blocks until every message is reported or the time is over (RETRY, with the number left).
  * Reports go to the callback, in this thread. */

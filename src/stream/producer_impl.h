@@ -3,6 +3,7 @@
 #define STREAM_PRODUCER_IMPL_H
 
 #include "stream/client.h"
+#include "stream/hold.h"
 #include "stream/producer.h"
 
 struct stream_producer {
@@ -12,6 +13,8 @@ struct stream_producer {
     bool transactional;
     uint64_t outstanding;
     struct stream_errors errors;
+    bool patient;
+    struct stream_hold hold;
 };
 
 #endif

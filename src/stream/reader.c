@@ -1,9 +1,12 @@
 /*
  * Assign mode. librdkafka tells a topic's partitions only by a blocking call, so a short-lived
- * thread asks, until every topic is there; the owner's next read starts the partitions. The old
- * consumer calls are used (rd_kafka_consume_start_queue): they need no group and no coordinator.
+ * thread asks, until every topic is there; the owner's next read starts the partitions. It asks
+ * again every topic.metadata.refresh.interval.ms, as a member of a group does: partitions that were
+ * added are read from their beginning. The old consumer calls are used
+ * (rd_kafka_consume_start_queue): they need no group and no coordinator.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "fis/mem.h"
 #include "stream/consumer_impl.h"
@@ -12,8 +15,10 @@ struct stream_reader {
     struct stream_helper helper;
     rd_kafka_t *rk;
     rd_kafka_topic_t **topics;
-    int *partitions; /* 0: not known yet */
+    int *partitions; /* the thread's; 0: not known yet */
+    int *started;    /* the owner's */
     uint32_t count;
+    int64_t again_ms, interval_ms; /* when it asks again; interval 0: never */
 };
 
 static void say(struct stream_reader *r, uint32_t i, rd_kafka_resp_err_t err)
@@ -42,6 +47,7 @@ static int ask(struct stream_reader *r, uint32_t i)
     return partitions;
 }
 
+/* In the thread. */
 static void *find_partitions(void *arg)
 {
     struct stream_reader *r = arg;
@@ -59,6 +65,25 @@ static void *find_partitions(void *arg)
     return NULL;
 }
 
+static int64_t refresh_interval(rd_kafka_t *rk)
+{
+    char text[32];
+    size_t size = sizeof text;
+    if (rd_kafka_conf_get(rd_kafka_conf(rk), "topic.metadata.refresh.interval.ms", text, &size) !=
+        RD_KAFKA_CONF_OK)
+        return 0;
+    int64_t ms = strtoll(text, NULL, 10);
+    return ms > 0 ? ms : 0;
+}
+
+static void free_lists(struct stream_reader *r)
+{
+    fis_free(r->topics);
+    fis_free(r->partitions);
+    fis_free(r->started);
+    fis_free(r);
+}
+
 int stream_reader_new(struct stream_reader **out, struct stream_consumer *c, struct fis_error *e)
 {
     struct stream_reader *r = fis_calloc(1, sizeof *r);
@@ -67,10 +92,10 @@ int stream_reader_new(struct stream_reader **out, struct stream_consumer *c, str
     r->rk = c->rk;
     r->topics = fis_calloc(c->topic_count, sizeof(rd_kafka_topic_t *));
     r->partitions = fis_calloc(c->topic_count, sizeof *r->partitions);
-    if (!r->topics || !r->partitions || !stream_helper_init(&r->helper, &c->link)) {
-        fis_free(r->topics);
-        fis_free(r->partitions);
-        fis_free(r);
+    r->started = fis_calloc(c->topic_count, sizeof *r->started);
+    r->interval_ms = refresh_interval(c->rk);
+    if (!r->topics || !r->partitions || !r->started || !stream_helper_init(&r->helper, &c->link)) {
+        free_lists(r);
         return fis_fail(e, FIS_NOMEM, "kafka reader: out of memory");
     }
     for (; r->count < c->topic_count; r->count++) {
@@ -90,32 +115,43 @@ int stream_reader_new(struct stream_reader **out, struct stream_consumer *c, str
     return 0;
 }
 
-static void start_all(struct stream_reader *r, struct stream_consumer *c)
+static bool start(struct stream_reader *r, struct stream_consumer *c, uint32_t topic,
+                  int32_t partition)
 {
     int64_t offset = c->stored ? RD_KAFKA_OFFSET_STORED : RD_KAFKA_OFFSET_BEGINNING;
-    for (uint32_t t = 0; t < r->count; t++) {
-        for (int32_t p = 0; p < r->partitions[t]; p++) {
-            if (!stream_consumer_own(c, t, p)) {
-                stream_errors_push(&c->errors, FIS_FATAL,
-                                   "kafka consumer: out of memory for the "
-                                   "partitions");
-                return;
-            }
-            if (rd_kafka_consume_start_queue(r->topics[t], p, offset, c->data) != 0) {
-                rd_kafka_resp_err_t err = rd_kafka_last_error();
-                c->owned_count--;
-                stream_consumer_failed(c, err, "start", rd_kafka_err2str(err));
-                return;
-            }
-        }
+    if (!stream_consumer_own(c, topic, partition)) {
+        stream_errors_push(&c->errors, FIS_FATAL,
+                           "kafka consumer: out of memory for the partitions");
+        return false;
     }
-    c->assigned = c->to_end = true;
+    if (rd_kafka_consume_start_queue(r->topics[topic], partition, offset, c->data) == 0)
+        return true;
+    rd_kafka_resp_err_t err = rd_kafka_last_error();
+    c->owned_count--;
+    stream_consumer_failed(c, err, "start", rd_kafka_err2str(err));
+    return false;
+}
+
+static void start_new(struct stream_reader *r, struct stream_consumer *c)
+{
+    for (uint32_t t = 0; t < r->count; t++)
+        for (; r->started[t] < r->partitions[t]; r->started[t]++) {
+            if (!start(r, c, t, r->started[t]))
+                return;
+            c->assigned = true;
+            c->to_end |= !c->end; /* its end belongs to the one that is waited for */
+        }
 }
 
 void stream_reader_serve(struct stream_reader *r, struct stream_consumer *c)
 {
-    if (stream_helper_over(&r->helper, &c->errors))
-        start_all(r, c);
+    if (stream_helper_over(&r->helper, &c->errors)) {
+        start_new(r, c);
+        r->again_ms = stream_now_ms() + r->interval_ms;
+    }
+    if (!r->helper.running && r->interval_ms && stream_now_ms() >= r->again_ms &&
+        !stream_helper_start(&r->helper, find_partitions, r))
+        r->again_ms = stream_now_ms() + r->interval_ms; /* no thread now */
 }
 
 void stream_reader_restart(struct stream_reader *r, struct stream_consumer *c, uint32_t i,
@@ -142,7 +178,5 @@ void stream_reader_free(struct stream_reader *r)
     for (uint32_t i = 0; i < r->count; i++)
         rd_kafka_topic_destroy(r->topics[i]);
     stream_helper_done(&r->helper);
-    fis_free(r->topics);
-    fis_free(r->partitions);
-    fis_free(r);
+    free_lists(r);
 }

@@ -166,19 +166,12 @@ static void ask(struct stream_consumer *c, bool goals)
     }
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static bool blocked_for_long(struct stream_consumer *c)
 {
     bool blocked = false;
     for (uint32_t i = 0; c->reader && !c->end && i < c->owned_count; i++)
         blocked |= is_blocked(&c->positions[i]);
-    int64_t now = now_ms();
+    int64_t now = stream_now_ms();
     if (!blocked || !c->blocked_ms)
         c->blocked_ms = blocked ? now : 0;
     if (!blocked || now - c->blocked_ms < BLOCKED_MS)

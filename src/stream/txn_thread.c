@@ -39,13 +39,6 @@ struct stream_txn_thread {
     enum stream_txn_event outcome; /* … and what it is to the machine; under lock */
 };
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* ---- in the thread ---------------------------------------------------------------------- */
 
 static bool stopping(struct stream_txn_thread *t)
@@ -185,10 +178,10 @@ static void nap(struct stream_txn_thread *t)
 static enum stream_txn_event run(struct stream_txn_thread *t, struct work *w, struct fis_error *out)
 {
     static const char *const names[] = {"none", "initialise", "commit", "abort", "sweep"};
-    int64_t deadline = now_ms() + w->timeout_ms;
+    int64_t deadline = stream_now_ms() + w->timeout_ms;
     for (;;) {
         *out = (struct fis_error){0};
-        int64_t left = deadline - now_ms();
+        int64_t left = deadline - stream_now_ms();
         int most = w->offsets ? OFFSETS_SLICE_MS : SLICE_MS;
         int slice = left > most ? most : left > 1 ? (int)left : 1;
         rd_kafka_error_t *error = call(t->producer->rk, w, slice);
@@ -198,7 +191,7 @@ static enum stream_txn_event run(struct stream_txn_thread *t, struct work *w, st
         (void)fis_fail(out, class_of(outcome), "kafka transaction: %s: %s (%s)", names[w->job],
                        rd_kafka_error_string(error), rd_kafka_error_name(error));
         rd_kafka_error_destroy(error);
-        if (outcome != STREAM_TXN_GOT_RETRY || now_ms() >= deadline || stopping(t))
+        if (outcome != STREAM_TXN_GOT_RETRY || stream_now_ms() >= deadline || stopping(t))
             return outcome;
         nap(t);
     }

@@ -153,7 +153,7 @@ static void a_reader_goes_on_where_the_group_has_committed(void **state)
     const struct stream_offset offset = {"models", 0, 7};
     KIT_OK(outbox_open(&b, &o, &kit_e));
     KIT_OK(
-        outbox_send(b, "ledger", (struct wire_bytes){"k", 1}, (struct wire_bytes){"v", 1}, &kit_e));
+        outbox_send(b, "ledger", -1, (struct wire_bytes){"k", 1}, (struct wire_bytes){"v", 1}, &kit_e));
     KIT_OK(outbox_commit(b, member, &offset, 1, &kit_e));
     struct fis_error e;
     KIT_UNTIL(outbox_turn(b, &e, &said) == 0 && outbox_ready(b));

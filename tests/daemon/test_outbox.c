@@ -85,12 +85,12 @@ static void offsets_follow_what_was_acknowledged(void **state)
     open_world(&w, true);
     assert_true(outbox_ready(w.outbox));
     for (int i = 0; i < 5; i++)
-        KIT_OK(outbox_send(w.outbox, out_topic, bytes("k"), bytes("v"), &kit_e));
+        KIT_OK(outbox_send(w.outbox, out_topic, -1, bytes("k"), bytes("v"), &kit_e));
     const struct stream_offset offset = {in_topic, 0, 4};
     commit(&w, &offset, 1);
     /* Offsets alone, and messages alone, are a unit too. */
     assert_false(outbox_fenced(w.outbox));
-    KIT_OK(outbox_send(w.outbox, out_topic, bytes("k"), bytes("v"), &kit_e));
+    KIT_OK(outbox_send(w.outbox, out_topic, -1, bytes("k"), bytes("v"), &kit_e));
     commit(&w, NULL, 0);
     assert_int_equal(resumes_at(&w), 4);
     close_world(&w);
@@ -136,7 +136,7 @@ static void without_a_broker_nothing_is_committed(void **state)
     struct outbox_options o = {.client = {.properties = p, .property_count = 1}};
     struct world w = {0};
     KIT_OK(outbox_open(&w.outbox, &o, &kit_e));
-    KIT_OK(outbox_send(w.outbox, out_topic, bytes("k"), bytes("v"), &kit_e));
+    KIT_OK(outbox_send(w.outbox, out_topic, -1, bytes("k"), bytes("v"), &kit_e));
     KIT_OK(outbox_commit(w.outbox, NULL, NULL, 0, &kit_e));
     for (int i = 0; i < 50; i++, kit_nap())
         assert_int_equal(turn(&w), 0);

@@ -150,6 +150,14 @@ def set_topics(setting, value, *topics):
         at += 4 + max(length, 0) + 1 + 2 + len(t)
 
 
+def add_partitions(topic, partitions):
+    """So many from now on: CreatePartitions, version 0."""
+    answer = _ask(struct.pack(">hhi", 37, 0, 7) + _text("test") + struct.pack(">i", 1)
+                  + _text(topic) + struct.pack(">ii", partitions, -1) + struct.pack(">ib", 30000, 0))
+    error = struct.unpack(">h", answer[8 + 2 + len(topic):][:2])[0]
+    assert error == 0, f"CreatePartitions: error {error} for {topic}"
+
+
 def delete_records(topic, partition, before):
     """As retention does: everything before that offset is gone."""
     tool("DeleteRecordsCommand", "--offset-json-file", "FILE", file=json.dumps(

@@ -9,7 +9,8 @@ import time
 
 from fisd_test import ENDLESS, Pipeline, fields, has, main, people, record_json, same, t_config, test, wait
 from fisd_process import stalled
-from own_broker import delete_records, delete_topic, set_topics, tool
+from http_client import client_of, value
+from own_broker import (add_partitions, committed, delete_records, delete_topic, set_topics, tool)
 
 ROWS = list(people(8000, 3))
 TRUTH = {r["id"]: r["hired"] for r in ROWS}
@@ -209,6 +210,65 @@ def _():
         p.start(ready=f"topic {p.topic('heads')} does not exist|topic {p.topic('ledger')} does not exist")
         p.make_topics()
         p.wait_log(r" version version=1 ")
+
+
+PARTITIONS = {"topic.metadata.refresh.interval.ms": 1000}
+
+
+@test("partitions that are added while it runs are read from their beginning, and one order stays")
+def _():
+    with Pipeline(config(budget=64, kafka=PARTITIONS)) as p:
+        p.start()
+        feed(p, 0, 500)
+        wait(lambda: len(asked(p)[0]) == 32, "requests", alive=p.alive)
+        for topic in ("labels", "candidates", *MEMORY, "control"):
+            add_partitions(p.topic(topic), 3)
+        first = asked(p)[0]
+        p.produce("labels", [(i.encode(), json.dumps({"label": TRUTH[i]}).encode()) for i in first[:20]],
+                  partition=2)
+        p.produce("labels", [(i.encode(), json.dumps({"label": TRUTH[i]}).encode()) for i in first[20:]],
+                  partition=1)
+        wait_version(p, 2)
+        for n in range(3):
+            same(value(client_of(p).metrics(), "fisd_lag_messages", role="trainer",
+                       topic=p.topic("labels"), partition=str(n)), 0, f"lag of partition {n}")
+        feed(p, 500, 1500)
+        wait(lambda: len(asked(p)[0]) == 64, "requests of the second round", alive=p.alive)
+        same(p.stop(), 0, "exit status")
+        same(committed(f"{p.name}-trainer", p.topic("labels"), [1, 2]), {1: 12, 2: 20}, "offsets")
+        for topic in ("candidates", *MEMORY):
+            same({m.partition for m in p.consume(topic)}, {0}, f"partitions of {topic}")
+        p.start(ready=r" restored round=")
+        has(p.log(), f"topic name={p.topic('ledger')} partitions=3 ")
+        answer(p, asked(p)[0][32:])
+        wait_version(p, 3)
+        same(len(used(p)), 64, "labels")
+        same(len(p.consume("dead-letter")), 0, "dead letters")
+
+
+@test("a topic of its own that is deleted while it runs is waited for, by name, and nothing is lost")
+def _():
+    with Pipeline(config(budget=64)) as p:
+        p.start()
+        for n in range(1, 11):
+            feed(p, 50 * n - 50, 50)
+            p.wait_counts("scored", records=50 * n)
+        wait(lambda: len(asked(p)[0]) == 32, "requests", alive=p.alive)
+        answer(p, asked(p)[0])
+        wait_version(p, 2)
+        delete_topic(p.topic("candidates"))
+        feed(p, 500, 1500)
+        p.wait_log(rf"kafka who=scorer text=.*{p.topic('candidates')}.*waiting for it")
+        ready = client_of(p).get("/readyz")
+        same(ready.status, 503, ready.text)
+        has(ready.text, f"topic {p.topic('candidates')} is missing", "create it again")
+        p.make_topics()
+        wait(lambda: len(asked(p)[0]) == 64, "requests of the second round", alive=p.alive)
+        wait(lambda: client_of(p).get("/readyz").status == 200, "ready", alive=p.alive)
+        answer(p, asked(p)[0][32:])
+        wait_version(p, 3)
+        same(len(p.consume("dead-letter")), 0, "dead letters")
+        wait(lambda: p.log_fields("scored").get("lag") == "0", "no lag", alive=p.alive)
 
 
 if __name__ == "__main__":

@@ -108,6 +108,12 @@ const struct status *status_with_best(struct monitor *m)
 
 static bool scorer_ready(const struct scorer_status *s, char reason[STATUS_REASON])
 {
+    if (s->waits_for) {
+        snprintf(reason, STATUS_REASON,
+                 "scorer: topic %.*s is missing, and what it found waits for it: create it again",
+                 STATUS_REASON / 2, s->waits_for);
+        return false;
+    }
     const char *why = !s->open ? "scorer: it has not begun yet"
                       : s->head_version == 0
                           ? "scorer: there is no head yet, which a trainer makes when it begins"
@@ -119,29 +125,30 @@ static bool scorer_ready(const struct scorer_status *s, char reason[STATUS_REASO
     return !why;
 }
 
-static bool trainer_ready(const struct trainer_status *t, char reason[STATUS_REASON])
+/* `trouble`: what Kafka's clients complained of lately; it is what a trainer waits for, if it waits. */
+static bool trainer_ready(const struct trainer_status *t, const char *trouble,
+                          char reason[STATUS_REASON])
 {
+    static const char *const doing[] = {
+        [ELECTION_NEW] = "it has not begun yet",
+        [ELECTION_STANDBY] = "it is reading ledger, heads and models",
+        [ELECTION_FENCE] = "it is about to lead, and waits for the broker's transaction coordinator",
+        [ELECTION_CATCH_UP] = "it is about to lead, and reads ledger, heads and models once more",
+        [ELECTION_LEAD] = "it is loading what it trains and judges on",
+        [ELECTION_DRAIN] = "it is committing, and then stops",
+        [ELECTION_LEAVING] = "it lets go of its connections, to begin again from the ledger",
+        [ELECTION_STOPPED] = "it has ended",
+    };
     if (t->waits) {
         snprintf(reason, STATUS_REASON, "trainer: %s", t->waits);
         return false;
     }
-    switch (t->state) {
-    case ELECTION_STANDBY:
-        if (t->warm)
-            return true;
-        snprintf(reason, STATUS_REASON, "trainer: it is reading ledger, heads and models");
-        return false;
-    case ELECTION_LEAD:
-        if (t->running && t->counts.head_version > 0)
-            return true;
-        snprintf(reason, STATUS_REASON, "trainer: %s",
-                 t->running ? "it is warming up" : "it is loading what it trains and judges on");
-        return false;
-    default:
-        snprintf(reason, STATUS_REASON, "trainer: %s",
-                 t->state == ELECTION_NEW ? "it has not begun yet" : election_state_name(t->state));
-        return false;
-    }
+    bool leads = t->state == ELECTION_LEAD && t->running;
+    if ((t->state == ELECTION_STANDBY && t->warm) || (leads && t->counts.head_version > 0))
+        return true;
+    snprintf(reason, STATUS_REASON, "trainer: %s%s%.*s", leads ? "it is warming up" : doing[t->state],
+             leads || !*trouble ? "" : ": ", leads ? 0 : 180, trouble);
+    return false;
 }
 
 bool status_ready(const struct status *s, char reason[STATUS_REASON])
@@ -154,7 +161,7 @@ bool status_ready(const struct status *s, char reason[STATUS_REASON])
                  s->started ? "no broker is reached" : "no broker has answered yet",
                  *s->broker_trouble ? ": " : "", s->broker_trouble);
     } else {
-        return (!s->trainer.on || trainer_ready(&s->trainer, reason)) &&
+        return (!s->trainer.on || trainer_ready(&s->trainer, s->broker_trouble, reason)) &&
                (!s->scorer.on || scorer_ready(&s->scorer, reason));
     }
     return false;

@@ -35,19 +35,6 @@ static const struct stream_topic_report *report_of(const struct topics_job *t, c
     return NULL;
 }
 
-/* Its order is that of the labels; and who owns its one partition leads. */
-static int check_ledger(struct topics_job *t)
-{
-    const char *ledger = t->ctx->cfg->topics.ledger;
-    int partitions = (int)report_of(t, ledger)->partitions;
-    if (partitions <= 1)
-        return 0;
-    return fis_fail(&t->error, FIS_FATAL,
-                    "topic %s has %d partitions, and may have one only: recreate it with one, "
-                    "or let fisd create it (topics.create)",
-                    ledger, partitions);
-}
-
 /* Without them nothing is remembered; a broker may create them on its own when they are first
  * written to, and then with another policy. */
 static int check_state_topics(struct topics_job *t)
@@ -72,8 +59,6 @@ static void run(void *arg)
         t->rc = stream_topics_check(&t->client, t->topics, t->count, ADMIN_TIMEOUT_MS, t->reports,
                                     &t->error);
     if (t->rc >= 0)
-        t->rc = check_ledger(t);
-    if (t->rc == 0)
         t->rc = check_state_topics(t);
 }
 
@@ -160,6 +145,13 @@ static const char *brokers(const struct topics_job *t)
     return where ? where : "a broker";
 }
 
+/* Written to one partition, whatever is there: config/topic_list.c says why. */
+static bool in_order(const struct topics_job *t, const struct stream_topic *topic)
+{
+    const struct config_topics *names = &t->ctx->cfg->topics;
+    return topic->state || topic->name == names->candidates || topic->name == names->control;
+}
+
 /* One line for each topic that is not kept as it has to be; returns how many lose what they hold.
  */
 static uint32_t say_kept(const struct topics_job *t, struct fis_error *e)
@@ -180,6 +172,10 @@ static uint32_t say_kept(const struct topics_job *t, struct fis_error *e)
                          "topic %s has cleanup.policy=%s and would lose what has to stay; set "
                          "compact: %s",
                          topic->name, r->kept.cleanup, command);
+        } else if (r->partitions > 1 && in_order(t, topic)) {
+            log_line(LOG_LEVEL_WARN, "topic",
+                     "name=%s partitions=%d text=\"its order counts: only the first is used\"",
+                     topic->name, (int)r->partitions);
         } else if (stream_topic_kept_otherwise(topic, r) && topic->broker_time) {
             log_line(LOG_LEVEL_WARN, "topic", "name=%s cleanup=%s command=\"%s\"", topic->name,
                      r->kept.cleanup, command);

@@ -35,6 +35,7 @@ struct scorer_status {
     const struct dead_counts *dead; /* NULL: it has not begun */
     uint64_t head_version;          /* 0: none yet */
     uint64_t outstanding;           /* messages sent and not acknowledged */
+    const char *waits_for;          /* a topic that is missing, for what it has to send; or NULL */
     uint32_t batches, batches_in_flight;
     /* Records of a batch; seconds that its decoding and scoring took; seconds from a message's
      * timestamp to the acknowledgement of what was offered of its batch. */

@@ -42,6 +42,7 @@ int outbox_open(struct outbox **out, const struct outbox_options *o, struct fis_
         return rc;
     }
     b->initialised = !b->txn;
+    stream_producer_need(b->producer, o->topics, o->n_topics);
     *out = b;
     return 0;
 }
@@ -58,7 +59,8 @@ void outbox_close(struct outbox *b)
 
 bool outbox_ready(const struct outbox *b)
 {
-    return b->initialised && !b->committing && !b->sweeping && b->failed.kind == FIS_OK;
+    return b->initialised && !b->committing && !b->sweeping && b->failed.kind == FIS_OK &&
+           stream_producer_has_needed(b->producer);
 }
 
 uint64_t outbox_outstanding(const struct outbox *b)
@@ -83,13 +85,13 @@ static int sent(struct outbox *b, int rc, const struct fis_error *e)
     return rc;
 }
 
-int outbox_send(struct outbox *b, const char *topic, struct wire_bytes key, struct wire_bytes value,
-                struct fis_error *e)
+int outbox_send(struct outbox *b, const char *topic, int32_t partition, struct wire_bytes key,
+                struct wire_bytes value, struct fis_error *e)
 {
     if (begin(b, e) < 0)
         return -1;
     return sent(b,
-                stream_producer_send(b->producer, topic, -1, key.data, key.length, value.data,
+                stream_producer_send(b->producer, topic, partition, key.data, key.length, value.data,
                                      value.length, 0, e),
                 e);
 }

@@ -21,17 +21,21 @@ struct outbox_options {
     const char *transactional_id; /* NULL: at_least_once */
     size_t dead_letter_bytes;     /* longer dead letters are cut; 0: no limit */
     size_t batch_bytes;           /* see stream_producer_options */
+    const char *const *topics;    /* that must be there before it is ready; borrowed */
+    uint32_t n_topics;
 };
 int outbox_open(struct outbox **out, const struct outbox_options *o,
                 struct fis_error *e) FIS_MUST_CHECK;
 void outbox_close(struct outbox *o); /* bounded, blocking; NULL is fine */
 
-/* Initialised (older instances are fenced) and no commit and no sweep is running. */
+/* Initialised (older instances are fenced), the topics are there, and no commit and no sweep is
+ * running. */
 bool outbox_ready(const struct outbox *o);
 uint64_t outbox_outstanding(const struct outbox *o);
 
-int outbox_send(struct outbox *o, const char *topic, struct wire_bytes key, struct wire_bytes value,
-                struct fis_error *e) FIS_MUST_CHECK;
+/* partition -1: by key. */
+int outbox_send(struct outbox *o, const char *topic, int32_t partition, struct wire_bytes key,
+                struct wire_bytes value, struct fis_error *e) FIS_MUST_CHECK;
 int outbox_dead_letter(struct outbox *o, const char *topic, const struct wire_message *m,
                        const struct fis_error *why, struct fis_error *e) FIS_MUST_CHECK;
 /* Ends the unit, with these offsets (copied) of `member`'s group. A transaction only takes the

@@ -29,7 +29,11 @@ static int fence(void *arg, struct fis_error *e)
     struct trainer_host *h = arg;
     struct outbox_options o = {.client = context_client(h->ctx),
                                .dead_letter_bytes = h->ctx->dead_letter_bytes,
-                               .batch_bytes = h->ctx->batch_bytes};
+                               .batch_bytes = h->ctx->batch_bytes,
+                               .topics = h->written,
+                               .n_topics = sizeof h->written / sizeof *h->written};
+    h->written[0] = h->options.topics[SESSION_REQUESTS];
+    h->written[1] = h->ctx->cfg->topics.dead_letter;
     o.client.name = "outbox";
     if (h->ctx->exactly_once)
         o.transactional_id = h->group;
@@ -147,7 +151,9 @@ static int send_message(void *arg, enum session_topic t, struct wire_bytes key,
                         struct wire_bytes value, struct fis_error *e)
 {
     struct trainer_host *h = arg;
-    return outbox_send(h->side.outbox, h->options.topics[t], key, value, e);
+    /* Of the memory the order counts: it is in one partition, however many there are. */
+    int32_t partition = t < SESSION_MEMORY_TOPICS ? 0 : -1;
+    return outbox_send(h->side.outbox, h->options.topics[t], partition, key, value, e);
 }
 
 static int send_dead_letter(void *arg, const struct wire_message *m, const struct fis_error *why,
@@ -386,13 +392,24 @@ static void lost_place(struct trainer_host *h, struct fis_error *e)
     session_failed(h->session, e, context_now());
 }
 
+/* Whoever has the ledger's first partition leads; others that were added to it mean nothing. */
+static bool has_first(const struct stream_consumer *member)
+{
+    size_t n;
+    const struct stream_partition *owned = stream_consumer_owned(member, &n);
+    for (size_t i = 0; i < n; i++)
+        if (owned[i].partition == 0)
+            return true;
+    return false;
+}
+
 static void serve_member(struct trainer_host *h)
 {
     struct stream_consumer_event ev;
     stream_consumer_read(h->side.member, NULL, 0);
     while (stream_consumer_event(h->side.member, &ev))
         if (ev.kind == STREAM_ASSIGNED || ev.kind == STREAM_REVOKED)
-            session_seat(h->session, ev.owned > 0 && !ev.lost, ev.lost, context_now());
+            session_seat(h->session, has_first(h->side.member) && !ev.lost, ev.lost, context_now());
         else if (ev.kind == STREAM_ERROR && ev.error.kind == FIS_FATAL)
             lost_place(h, &ev.error);
         else if (ev.kind == STREAM_ERROR)

@@ -36,6 +36,7 @@ struct trainer_host {
     struct context *ctx;
     struct session_options options;
     struct session *session;
+    const char *written[2]; /* topics that are written and not read */
     struct kafka_side side, old; /* old: is being closed, to begin again */
     int patience_ms;             /* of the old one */
     struct pool_ends ends;
