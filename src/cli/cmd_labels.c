@@ -12,36 +12,16 @@
 #include "fis/mem.h"
 #include "wire/json_text.h"
 
-enum { READ_MS = 15000, WAIT_MS = 30000 };
+enum { WAIT_MS = 30000 };
 
 struct options {
     bool json, open;
     struct control_options control;
 };
 
-static int read_ledger(struct cli *c, struct ledger_view *v, struct fis_error *e)
+static int take_entry(void *arg, const struct stream_message *m, struct fis_error *e)
 {
-    const char *topic = c->cfg.topics.ledger;
-    struct topic_reader r;
-    struct stream_message m;
-    int64_t until = cli_now_ms() + READ_MS;
-    int rc = topic_reader_open(&r, c, &topic, 1, e);
-    if (rc)
-        return rc;
-    while (rc >= 0 && !r.ended) {
-        if (cli_stopping(c))
-            rc = fis_fail(e, FIS_RETRY, "interrupted");
-        else if (cli_now_ms() >= until)
-            rc = fis_fail(e, FIS_RETRY, "%s",
-                          r.last.kind ? r.last.text : "the broker does not answer in time");
-        else
-            rc = topic_reader_next(&r, 200, &m, e);
-        if (rc > 0) {
-            rc = ledger_view_take(v, &m, true, e);
-            until = cli_now_ms() + READ_MS; /* it is long, and goes on */
-        }
-    }
-    topic_reader_close(&r);
+    int rc = ledger_view_take(arg, m, true, e);
     return rc < 0 ? rc : 0;
 }
 
@@ -226,7 +206,7 @@ static int status(struct cli *c, const struct options *o)
     if (!rc)
         rc = ledger_view_init(&v, c->schema.max_bytes, &e);
     if (!rc)
-        rc = read_ledger(c, &v, &e);
+        rc = topic_reader_all(c, c->cfg.topics.ledger, take_entry, &v, &e);
     if (!rc && !v.found)
         rc = fis_fail(&e, FIS_INPUT, "%s: no trainer has written its state yet",
                       c->cfg.topics.ledger);

@@ -10,7 +10,7 @@
 #include "cli/models.h"
 #include "fis/mem.h"
 
-enum { TIMEOUT_MS = 15000, RESAMPLES = 500, WAIT_MS = 30000 };
+enum { RESAMPLES = 500, WAIT_MS = 30000 };
 
 struct options {
     bool json, weights;
@@ -95,7 +95,7 @@ static int with_models(struct cli *c, const struct options *o, char **argv)
     if (!rc)
         rc = models_init(&m, &e);
     if (!rc)
-        rc = models_read(&m, c, TIMEOUT_MS, &e);
+        rc = models_read(&m, c, &e);
     if (!rc && m.refused)
         cli_say("%llu messages on %s are passed over; the first: %s", (unsigned long long)m.refused,
                 c->cfg.topics.models, m.first.text);

@@ -11,8 +11,6 @@
 #include "wire/csv.h"
 #include "wire/json_text.h"
 
-enum { TIMEOUT_MS = 15000 };
-
 struct options {
     const char *version, *format;
     bool json;
@@ -209,7 +207,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     if (!rc)
         rc = models_init(&m, &e);
     if (!rc)
-        rc = models_read(&m, c, TIMEOUT_MS, &e);
+        rc = models_read(&m, c, &e);
     if (!rc)
         rc = predict(c, &o, format, &m, argv[first], &e);
     models_done(&m);

@@ -6,7 +6,7 @@
 #include "stream/library.h"
 
 const struct cli_command *const cli_commands[] = {
-    &cmd_init,   &cmd_topics,  &cmd_replay, &cmd_label, &cmd_labels,
+    &cmd_init,   &cmd_topics,  &cmd_replay, &cmd_label, &cmd_labels, &cmd_ledger,
     &cmd_models, &cmd_predict, &cmd_watch,  &cmd_lab,   NULL,
 };
 
@@ -53,10 +53,10 @@ static int run(struct cli *c, int argc, char **argv)
             return code;
         }
     }
-    cli_say(
-        "no command '%s'; there are init, topics, replay, label, labels, models, predict, watch "
-        "and lab",
-        argv[0]);
+    cli_say("no command '%s'; there are init, topics, replay, label, labels, ledger, models, "
+            "predict, watch "
+            "and lab",
+            argv[0]);
     return CLI_USAGE;
 }
 

@@ -71,6 +71,7 @@ static int keep_entry(struct ledger_view *v, const struct wire_ledger_entry *ent
     if (!rc)
         count(v, &v->records[place], false);
     v->records[place] = (struct ledger_record){.state = entry->state,
+                                               .class_index = entry->class_index,
                                                .round = entry->round,
                                                .votes = entry->n_votes,
                                                .wanted = entry->wanted,

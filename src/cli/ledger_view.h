@@ -14,6 +14,7 @@
 
 struct ledger_record {
     enum wire_ledger_state state;
+    uint32_t class_index;          /* ACCEPTED, SET_ASIDE */
     uint32_t round, votes, wanted; /* answers so far, and that it asks for */
     uint64_t asked_at_ms;          /* on the pipeline's clock */
     bool refunded;

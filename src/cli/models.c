@@ -90,28 +90,15 @@ int models_take(struct models *m, const struct stream_message *message,
     return rc ? rc : 1;
 }
 
-int models_read(struct models *m, struct cli *c, int timeout_ms, struct fis_error *e)
+static int take(void *arg, const struct stream_message *m, struct fis_error *e)
 {
-    struct topic_reader r;
-    struct stream_message message;
-    const char *topic = c->cfg.topics.models;
-    int64_t until = cli_now_ms() + timeout_ms;
-    int rc = topic_reader_open(&r, c, &topic, 1, e);
-    if (rc)
-        return rc;
-    while (rc >= 0 && !r.ended) {
-        if (cli_stopping(c))
-            rc = fis_fail(e, FIS_RETRY, "interrupted");
-        else if (cli_now_ms() >= until)
-            rc = fis_fail(e, FIS_RETRY, "%s: %s", topic,
-                          r.last.kind ? r.last.text : "the broker does not answer in time");
-        else
-            rc = topic_reader_next(&r, 200, &message, e);
-        if (rc > 0)
-            rc = models_take(m, &message, NULL, e);
-    }
-    topic_reader_close(&r);
+    int rc = models_take(arg, m, NULL, e);
     return rc < 0 ? rc : 0;
+}
+
+int models_read(struct models *m, struct cli *c, struct fis_error *e)
+{
+    return topic_reader_all(c, c->cfg.topics.models, take, m, e);
 }
 
 const struct wire_model *models_version(const struct models *m, uint64_t version)

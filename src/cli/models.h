@@ -24,9 +24,8 @@ void models_done(struct models *m);
  * until the next call; one that was there is replaced. 0: not yet, or refused. Negative: NOMEM. */
 int models_take(struct models *m, const struct stream_message *message,
                 const struct wire_model **version, struct fis_error *e) FIS_MUST_CHECK;
-/* All that is on the topic now. RETRY after `timeout_ms`. */
-int models_read(struct models *m, struct cli *c, int timeout_ms,
-                struct fis_error *e) FIS_MUST_CHECK;
+/* All that is on the topic now. RETRY: see topic_reader_all. */
+int models_read(struct models *m, struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
 
 /* NULL when there is none. */
 const struct wire_model *models_version(const struct models *m, uint64_t version);

@@ -57,6 +57,7 @@ static int read_json(const struct wire_message *m, int with_record, struct reque
         out->round = (uint32_t)json_number_value(json_object_get(object, "round"));
         copy_text(out->criterion, sizeof out->criterion,
                   json_string_value(json_object_get(object, "criterion")));
+        out->head = (uint64_t)json_integer_value(json_object_get(object, "head"));
         out->cancelled = json_is_true(json_object_get(object, "cancelled"));
         copy_text(out->reason, sizeof out->reason,
                   json_string_value(json_object_get(object, "reason")));
@@ -131,6 +132,7 @@ static int read_protobuf(const struct cli *c, const struct wire_message *m, int 
         out->round = r.round;
         copy_text(out->criterion, sizeof out->criterion, r.criterion);
         out->votes = r.votes;
+        out->head = r.head_version;
         out->cancelled = r.cancelled != 0;
         copy_text(out->reason, sizeof out->reason, r.reason);
         out->record = with_record && !r.cancelled ? show_record(c, &r) : NULL;

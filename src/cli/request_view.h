@@ -14,6 +14,7 @@ struct request {
     uint32_t round;
     uint32_t votes; /* answers that are needed, 1 or more */
     bool cancelled; /* it is withdrawn */
+    uint64_t head;
     char criterion[32], reason[32];
     json_t *record; /* an object; NULL when it cannot be shown */
 };

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { BATCH = 500, CLOSE_MS = 1000 };
+enum { BATCH = 500, CLOSE_MS = 1000, SILENCE_MS = 15000 };
 
 int topic_reader_open(struct topic_reader *r, struct cli *c, const char *const *topics,
                       uint32_t count, struct fis_error *e)
@@ -71,6 +71,33 @@ void topic_reader_close(struct topic_reader *r)
         stream_batch_free(r->batch);
     stream_consumer_close(r->consumer, CLOSE_MS);
     *r = (struct topic_reader){0};
+}
+
+int topic_reader_all(struct cli *c, const char *topic,
+                     int (*take)(void *arg, const struct stream_message *m, struct fis_error *e),
+                     void *arg, struct fis_error *e)
+{
+    struct topic_reader r;
+    struct stream_message m;
+    int64_t until = cli_now_ms() + SILENCE_MS;
+    int rc = topic_reader_open(&r, c, &topic, 1, e);
+    if (rc)
+        return rc;
+    while (!rc && !r.ended) {
+        if (cli_stopping(c))
+            rc = fis_fail(e, FIS_RETRY, "interrupted");
+        else if (cli_now_ms() >= until)
+            rc = fis_fail(e, FIS_RETRY, "%s: %s", topic,
+                          r.last.kind ? r.last.text : "the broker does not answer in time");
+        else
+            rc = topic_reader_next(&r, 200, &m, e);
+        if (rc > 0) {
+            rc = take(arg, &m, e);
+            until = cli_now_ms() + SILENCE_MS; /* it is long, and goes on */
+        }
+    }
+    topic_reader_close(&r);
+    return rc;
 }
 
 struct wire_message topic_reader_wire(const struct stream_message *m, const char *topic)

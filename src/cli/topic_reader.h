@@ -25,6 +25,12 @@ int topic_reader_next(struct topic_reader *r, int timeout_ms, struct stream_mess
                       struct fis_error *e) FIS_MUST_CHECK;
 void topic_reader_close(struct topic_reader *r); /* fine when it was never opened */
 
+/* Gives `take` every message that is there now; what it returns, if not 0, ends it and comes back.
+ * RETRY: interrupted, or the broker did not answer in time. */
+int topic_reader_all(struct cli *c, const char *topic,
+                     int (*take)(void *arg, const struct stream_message *m, struct fis_error *e),
+                     void *arg, struct fis_error *e) FIS_MUST_CHECK;
+
 /* A message as the codecs take it. */
 struct wire_message topic_reader_wire(const struct stream_message *m, const char *topic);
 

@@ -163,6 +163,24 @@ def predicts(p, accuracy):
     same(p.fisctl("predict").returncode, 2)
 
 
+def exports(p, truth):
+    """fisctl ledger export: a row per request, in their order, with what the topics say of it."""
+    requests = {m.key.decode(): json.loads(m.value) for m in p.consume("label-requests")}
+    rows = list(csv.DictReader(io.StringIO(ok(p.fisctl("ledger", "export")))))
+    same(sorted(r["id"] for r in rows), sorted(requests))
+    same([r["asked_at"] for r in rows], sorted(r["asked_at"] for r in rows))
+    for r in rows:
+        q = requests[r["id"]]
+        same((r["round"], r["criterion"], r["head"]),
+             (str(q["round"]), q["criterion"], str(q["head"])))
+        same((r["class"], r["votes"], r["of"], r["charged"]), (truth[r["id"]], "1", "1", "1"))
+        assert r["state"] in ("accepted", "set_aside"), r
+    lines = [json.loads(x) for x in ok(p.fisctl("ledger", "export", "--json")).splitlines()]
+    same([(x["id"], x["class"], x["charged"]) for x in lines],
+         [(r["id"], r["class"], True) for r in rows])
+    same(p.fisctl("ledger").returncode, 2)
+
+
 @test("a pipeline from records to versions, by fisctl alone")
 def _():
     pool = list(people(2000, 5))
@@ -205,6 +223,7 @@ def _():
         assert rows[0]["equalized_odds"] <= rows[0]["equalized_odds_max"]
         has(ok(p.fisctl("models", "evaluate", "--version", "1", "--test", "test.csv")), "EOd max")
         predicts(p, rows[0]["accuracy"])
+        exports(p, {r["id"]: r["hired"] for r in pool})
         fails(p.fisctl("models", "show", "99"), "no version 99", "newest is 3")
         fails(p.fisctl("models", "evaluate", "--test", "none.csv"), "none.csv")
         fails(p.fisctl("watch", "--until", "versions=9", "--timeout", "1"), "versions=9 was not")
@@ -303,7 +322,7 @@ def _():
 @test("wrong usage is status 2, and says what is right")
 def _():
     with Pipeline(t_config(), topics=False) as p:
-        for arguments, part in ((["nothing"], "topics, replay, label, labels, models"),
+        for arguments, part in ((["nothing"], "topics, replay, label, labels, ledger, models"),
                                 (["replay"], "a FILE is required"), (["topics", "drop"], "create, check"),
                                 (["watch", "--until", "never"], "versions=N"),
                                 (["label", "--limit", "none"], "at least 1"),
