@@ -439,13 +439,14 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
     if (rc < 0)
         return rc;
     pick_point(s);
-    j->floor = gate_floor(o, &s->figures);
+    if (!o->line)
+        j->floor = gate_floor(o, &s->figures);
     if (!s->found) {
         conclude(j, FIS_REJECT, s->constant_passed_by ? FIS_GATE_CONSTANT : FIS_GATE_BELOW_FLOOR,
                  s->constant_passed_by
-                     ? "one class only is predicted at accuracy %.4f; the floor is %.4f"
-                     : "the anchor's accuracy is %.4f; the floor is %.4f",
-                 j->anchor.accuracy, j->floor);
+                     ? "one class only is predicted at accuracy %s; the floor is %s"
+                     : "the anchor's accuracy is %s; the floor is %s",
+                 shown(j->anchor.accuracy).text, shown(j->floor).text);
         return show_anchor(s, j, e);
     }
     j->pick = s->pick.metrics;

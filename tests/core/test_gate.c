@@ -356,6 +356,7 @@ static void a_constant_predictor_is_no_improvement(void **state)
     assert_int_equal(fis_gate_judge(g, t, &j, params, &e), 0);
     assert_int_equal(j.verdict, FIS_REJECT);
     assert_int_equal(j.reason, FIS_GATE_CONSTANT);
+    assert_true(isnan(j.floor)); /* nothing was compared: no number stands for it */
     fis_gate_free(g);
     fis_learner_free(t);
 }

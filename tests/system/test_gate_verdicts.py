@@ -107,7 +107,7 @@ def _():
     files = {"initial.csv": csv_bytes(rows, COLUMNS),
              "validation.csv": csv_bytes(people(400, 2), COLUMNS + ["group"])}
     with Pipeline(config(selection={"labels_per_round": 64, "window_records": 500, "rounds": 3},
-                         training={"steps_per_round": 200, "learning_rate": .05}),
+                         training={"steps_per_round": 200, "learning_rate": .05, "fresh_steps": 0}),
                   files=files) as p:
         p.start()
         has(p.log(), 'class_unseen class="yes"', "it predicts one class only")
