@@ -39,6 +39,7 @@
     FAULT(unit_without_offsets) /* session: a unit does not say how far the input was taken */     \
     FAULT(entries_uncounted)  /* memory: a ledger that has lost requests is taken for whole */      \
     FAULT(restart_unmoved)    /* session: what a recreated topic has counts as taken */             \
+    FAULT(scan_waits)         /* trainer: a scan whose progress is lost goes on for ever */         \
     FAULT(end_stable)        /* reader: what an open transaction holds back is left out */         \
     FAULT(partitions_fixed)  /* reader: partitions that are added are never read */
 

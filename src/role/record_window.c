@@ -96,6 +96,7 @@ static void scan_range(struct trainer_role *m, const struct wire_range *r)
     m->state.window_records += r->records;
     m->window.scored += r->records;
     m->dirty = true;
+    m->scan.at_ms = m->state.clock_ms + TRAINER_SILENT_SCAN_MS;
     for (uint32_t i = 0; i < m->scan.n; i++)
         if (m->scan.ends[i].partition == r->partition &&
             r->next >= m->scan.ends[i].end - PLANTED(scan_short) && !m->scan.done[i]) {
@@ -153,9 +154,23 @@ void trainer_scan_after(struct trainer_role *m, uint64_t ms)
     m->scan.if_grown = ms > 0;
 }
 
+/* A broker may lose what it has acknowledged, and the scorers do not know. */
+static void scan_again(struct trainer_role *m)
+{
+    trainer_note(
+        m, "scan",
+        "round=%u text=\"no scorer has reported progress for %d s: the scan starts again\"",
+        m->state.round, TRAINER_SILENT_SCAN_MS / 1000);
+    trainer_scan_after(m, 0);
+}
+
 void trainer_scan_turn(struct trainer_role *m)
 {
-    if (m->scan.step != SCAN_LATER || m->state.clock_ms < m->scan.at_ms)
+    if (m->state.clock_ms < m->scan.at_ms)
+        return;
+    if (m->scan.step == SCAN_ON && m->scan.left > 0 && !PLANTED(scan_waits))
+        scan_again(m);
+    if (m->scan.step != SCAN_LATER)
         return;
     m->scan.step = SCAN_WANTED;
     m->out.pool(m->out.ctx);
@@ -218,6 +233,7 @@ int trainer_role_pool(struct trainer_role *m, const struct wire_pool_end *ends, 
             copy[m->scan.n++] = ends[i];
     m->scan.left = m->scan.n;
     m->scan.step = SCAN_ON;
+    m->scan.at_ms = m->state.clock_ms + TRAINER_SILENT_SCAN_MS;
     m->scan.version = m->state.head_version + 1;
     m->state.window_records = 0;
     trainer_send_head(m, now);

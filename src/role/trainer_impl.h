@@ -13,6 +13,8 @@ enum trainer_phase { PHASE_NEW, PHASE_WARM_UP, PHASE_COLLECT, PHASE_LABEL, PHASE
 
 /* Between two looks at a pool that had nothing new. */
 #define TRAINER_IDLE_SCAN_MS 10000
+/* A scan of which nothing is heard for so long begins again: its progress may be lost. */
+#define TRAINER_SILENT_SCAN_MS 300000
 /* A scan of the pool: to be asked for, asked for, under way. */
 enum trainer_scan { SCAN_NONE, SCAN_LATER, SCAN_WANTED, SCAN_ON };
 
@@ -66,8 +68,9 @@ struct trainer_role {
     } window;
     struct {
         enum trainer_scan step;
-        uint64_t at_ms; /* LATER: on the pipeline's clock */
-        bool if_grown;  /* else there is nothing in it to ask for */
+        uint64_t
+            at_ms; /* LATER: when it begins, ON: when it begins again, on the pipeline's clock */
+        bool if_grown; /* else there is nothing in it to ask for */
         uint64_t version;
         struct wire_pool_end *ends;
         unsigned char *done;

@@ -147,6 +147,32 @@ static void test_a_scan_whose_end_was_lost(void **state)
     close_world(&w);
 }
 
+/* A broker may lose progress that it had acknowledged: a scan that is silent begins again. */
+static void test_a_silent_scan_begins_again(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = small_options();
+    open_pool(&w, &o);
+    bring_ends(&w, 100, 0);
+    uint64_t scan = w.said.head_scan;
+    w.said.ms += 299000;
+    idle(&w);
+    offer_pool(&w, 50);
+    scanned(&w, scan, 0, 0, 50);
+    w.said.ms += 299000;
+    idle(&w);
+    assert_int_equal(w.pools, 1);
+    w.said.ms += 2000;
+    idle(&w);
+    assert_int_equal(w.pools, 2);
+    bring_ends(&w, 100, 0);
+    assert_true(w.said.head_scan > scan);
+    scanned(&w, w.said.head_scan, 0, 0, 100);
+    assert_true(trainer_role_due(w.role));
+    close_world(&w);
+}
+
 /* Without a label there is nothing to judge: no version, no round that counts; and the pool is gone
  * through again only when it has grown. */
 static void test_a_pool_with_nothing_new(void **state)
@@ -226,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_a_scan_is_a_window),
         cmocka_unit_test(test_a_scan_begins_anew),
         cmocka_unit_test(test_a_scan_whose_end_was_lost),
+        cmocka_unit_test(test_a_silent_scan_begins_again),
         cmocka_unit_test(test_a_pool_with_nothing_new),
         cmocka_unit_test(test_a_round_without_labels),
     };

@@ -34,7 +34,8 @@ enum sim_code {
     SIM_OLD_GENERATION = -3,
     SIM_OUT_OF_RANGE = -4,
     SIM_DOWN = -5,
-    SIM_NOT_OPEN = -6 /* there is no transaction to end */
+    SIM_NOT_OPEN = -6, /* there is no transaction to end */
+    SIM_UNDELIVERED = -7
 };
 
 /* Where a dead letter came from. */

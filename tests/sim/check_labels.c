@@ -274,15 +274,24 @@ static uint32_t places(const struct sim_check *c, uint32_t round)
     return n;
 }
 
+/* The newest limits: none is stricter than the older ones but by in_flight. */
+static const struct trainer_role_options *newest(const struct sim_check *c)
+{
+    return &c->w->data->trainer[c->w->data->limits];
+}
+
 static void check_limits(struct sim_check *c, int fact, uint32_t round)
 {
     const struct sim_plan *p = c->w->plan;
     struct check_tally t = check_count(c);
     uint32_t in_flight = p->in_flight ? p->in_flight : p->labels_per_round;
-    SIM_MUST(c->w, !p->budget || t.charged + t.open < p->budget,
+    uint64_t budget = newest(c)->selector.budget;
+    uint32_t now = newest(c)->selector.in_flight;
+    in_flight = now > in_flight ? now : in_flight;
+    SIM_MUST(c->w, !budget || t.charged + t.open < budget,
              "guarantee 3: record %d is asked for with %llu labels charged and %u open: the budget "
              "is %llu",
-             fact, (unsigned long long)t.charged, t.open, (unsigned long long)p->budget);
+             fact, (unsigned long long)t.charged, t.open, (unsigned long long)budget);
     SIM_MUST(c->w, t.open < in_flight, "record %d is asked for with %u open; in flight may be %u",
              fact, t.open, in_flight);
     SIM_MUST(c->w, places(c, round) < p->labels_per_round,
@@ -335,7 +344,8 @@ static bool was_cancelled(const struct sim_check *c, int fact)
 static void check_expiry(struct sim_check *c, int fact)
 {
     const struct check_fact *f = &c->facts[fact];
-    int64_t waited = c->w->now - f->asked_at, limit = (int64_t)c->w->plan->label_deadline_ms;
+    int64_t waited = c->w->now - f->asked_at;
+    int64_t limit = (int64_t)newest(c)->label_deadline_ms;
     bool sure = f->asked_term == c->term || c->w->faults->counts[SIM_WALL_JUMP] == 0;
     if (c->unit.lost)
         return; /* nobody knows what was answered */

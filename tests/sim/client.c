@@ -41,6 +41,7 @@ static void on_arrival(struct sim_world *w, void *arg)
 {
     struct sent *s = arg;
     sim_append(w->broker, s->topic, s->partition, s->key, s->value, &s->origin);
+    sim_faults_unflushed(w, s->topic, s->partition);
     if (w->life[s->p->process].alive && w->life[s->p->process].life == s->life)
         sim_at(w, w->now + sim_latency(w), s->p->process, on_ack, s);
 }
@@ -149,10 +150,20 @@ static enum sim_code apply(struct sim_world *w, struct txn_op *op)
     return code;
 }
 
+static void on_lost(struct sim_world *w, void *arg)
+{
+    struct txn_op *op = arg;
+    if (current(w, op))
+        op->t->events.undelivered(op->t->events.arg);
+}
+
 static void on_op(struct sim_world *w, void *arg)
 {
     struct txn_op *op = arg;
-    enum sim_code code = apply(w, op);
+    bool lost = op->kind == OP_SEND && sim_faults_undelivered(w);
+    enum sim_code code = lost ? SIM_UNDELIVERED : apply(w, op);
+    if (lost && current(w, op))
+        sim_at(w, w->now + sim_latency(w), op->t->process, on_lost, op);
     if (op->unit && op->unit->code == SIM_OK)
         op->unit->code = code;
     if (op->kind == OP_INIT || op->kind == OP_COMMIT)

@@ -31,6 +31,7 @@ struct sim_txn_events {
     void *arg;
     void (*initialised)(void *arg);
     void (*ended)(void *arg, enum sim_code code);
+    void (*undelivered)(void *arg); /* a message: the unit cannot be committed */
 };
 struct sim_txn {
     struct sim_world *w;

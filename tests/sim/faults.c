@@ -22,7 +22,9 @@ const char *const sim_fault_names[SIM_FAULT_KINDS] = {"crash",
                                                       "partition added",
                                                       "memory deleted",
                                                       "tail lost",
-                                                      "topic recreated"};
+                                                      "topic recreated",
+                                                      "send failed",
+                                                      "reload"};
 
 void sim_fault_count(struct sim_world *w, enum sim_fault f)
 {
@@ -71,6 +73,13 @@ static void restart_in(struct sim_world *w, struct blow *b)
     int64_t after =
         sim_chance(w, SIM_RNG_FAULTS, .7) ? between(w, 50, 3000) : between(w, 3000, 20000);
     sim_at(w, w->now + after, SIM_NOBODY, restart, b);
+}
+
+void sim_faults_restart(struct sim_world *w, int process)
+{
+    struct blow *b = sim_alloc(w, sizeof *b);
+    *b = (struct blow){process, w->life[process].life, SIM_TERM};
+    sim_at(w, w->now + sim_between(w, SIM_RNG_BROKER, 100, 5000), SIM_NOBODY, restart, b);
 }
 
 static void blow(struct sim_world *w, void *arg)
@@ -264,12 +273,46 @@ bool sim_faults_refuse(struct sim_world *w)
     return true;
 }
 
+static bool send_fails(struct sim_world *w, double p)
+{
+    if (w->faults->over || !w->plan->failing || !sim_chance(w, SIM_RNG_BROKER, p))
+        return false;
+    sim_fault_count(w, SIM_SEND_FAILED);
+    return true;
+}
+
+bool sim_faults_send(struct sim_world *w)
+{
+    return send_fails(w, .001);
+}
+
+bool sim_faults_undelivered(struct sim_world *w)
+{
+    return send_fails(w, .002);
+}
+
 int64_t sim_faults_job_ms(struct sim_world *w)
 {
     if (!chance(w, .1))
         return sim_between(w, SIM_RNG_NET, 1, 200);
     sim_fault_count(w, SIM_SLOW_JOB);
     return between(w, 1000, 20000);
+}
+
+static void reload_one(struct sim_world *w, void *arg)
+{
+    sim_fault_count(w, SIM_RELOAD);
+    sim_trainer_reload(w, (int)(intptr_t)arg);
+}
+
+static void reload(struct sim_world *w, void *arg)
+{
+    (void)arg;
+    w->data->limits = 1;
+    for (int i = 0; i < (int)w->plan->trainers; i++)
+        if (sim_process_up(w, i))
+            sim_at(w, w->now + sim_between(w, SIM_RNG_BROKER, 0, 3000), i, reload_one,
+                   (void *)(intptr_t)i);
 }
 
 void sim_faults_begin(struct sim_world *w)
@@ -281,6 +324,8 @@ void sim_faults_begin(struct sim_world *w)
     if (w->plan->faulty && w->plan->losing && w->plan->pool)
         sim_at(w, between(w, 500, 8000), SIM_NOBODY, wither, NULL);
     sim_topic_faults_begin(w);
+    if (w->plan->reload_at)
+        sim_at(w, w->plan->reload_at, SIM_NOBODY, reload, NULL);
     sim_at(w, 1000, SIM_NOBODY, housekeeping, NULL);
 }
 

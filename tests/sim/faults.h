@@ -6,7 +6,7 @@
 #ifndef SIM_FAULTS_H
 #define SIM_FAULTS_H
 
-#include "world.h"
+#include "broker.h"
 
 enum sim_fault {
     SIM_CRASH,
@@ -29,6 +29,8 @@ enum sim_fault {
     SIM_MEMORY_DELETED,
     SIM_TAIL_LOST,
     SIM_RECREATED,
+    SIM_SEND_FAILED,
+    SIM_RELOAD,
     SIM_FAULT_KINDS
 };
 extern const char *const sim_fault_names[SIM_FAULT_KINDS];
@@ -41,14 +43,19 @@ struct sim_faults {
 };
 
 void sim_faults_begin(struct sim_world *w);
-void sim_faults_end(struct sim_world *w); /* everything up, nothing new */
+void sim_faults_end(struct sim_world *w);                  /* everything up, nothing new */
+void sim_faults_restart(struct sim_world *w, int process); /* it ends by itself, and is started */
 bool sim_faults_twice(struct sim_world *w);
 void sim_faults_commit(struct sim_world *w, int process, int64_t arrives);
-bool sim_faults_refuse(struct sim_world *w); /* this commit is to fail, and may be aborted */
+bool sim_faults_refuse(struct sim_world *w);      /* this commit is to fail, and may be aborted */
+bool sim_faults_send(struct sim_world *w);        /* this message is to be refused at once */
+bool sim_faults_undelivered(struct sim_world *w); /* … is to be lost on its way */
 int64_t sim_faults_job_ms(struct sim_world *w);
 void sim_fault_count(struct sim_world *w, enum sim_fault f);
 
 /* topic_faults.c: what others do to the topics */
 void sim_topic_faults_begin(struct sim_world *w);
+/* A message that came is lost at once now and then, and acknowledged. */
+void sim_faults_unflushed(struct sim_world *w, enum sim_topic t, int32_t partition);
 
 #endif

@@ -79,7 +79,9 @@ static void pick_running(struct sim_world *w, struct sim_plan *p)
     p->foreign = chance(w, .2);
     p->growing = chance(w, .15);
     p->deleting = chance(w, .05);
-    p->cutting = chance(w, .1);
+    p->cutting = chance(w, p->pool ? .25 : .1);
+    p->failing = chance(w, .2);
+    p->reload_at = chance(w, .15) ? pick(w, 1, 80) * 1000 : 0;
     p->wall_begin = SIM_WALL_BEGIN;
     if (p->daily_budget) /* shortly before midnight */
         p->wall_begin += INT64_C(86400000) - (int64_t)pick(w, 5, 100) * 1000;
@@ -260,6 +262,17 @@ static void trainer_options(const struct sim_plan *p, const struct sim_data *dat
                                         .resamples = 20};
 }
 
+/* What an operator may change while trainers run: more to do, another pace. */
+static void other_limits(const struct sim_plan *p, const struct trainer_role_options *was,
+                         struct trainer_role_options *o)
+{
+    *o = *was;
+    o->rounds += o->rounds ? 1 : 0;
+    o->selector.budget += o->selector.budget ? p->labels_per_round : 0;
+    o->selector.in_flight = 1 + p->records % p->labels_per_round;
+    o->label_deadline_ms = was->label_deadline_ms ? was->label_deadline_ms / 2 : 30000;
+}
+
 static void make_options(const struct sim_plan *p, struct sim_data *data)
 {
     data->schema = (struct wire_schema){.classes = class_names,
@@ -283,7 +296,8 @@ static void make_options(const struct sim_plan *p, struct sim_data *data)
         .pool = p->pool,
         .ledger_bytes = 65536,
     };
-    trainer_options(p, data, &data->trainer);
+    trainer_options(p, data, &data->trainer[0]);
+    other_limits(p, &data->trainer[0], &data->trainer[1]);
 }
 
 void sim_plan_make(struct sim_world *w)

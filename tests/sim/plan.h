@@ -33,6 +33,8 @@ struct sim_plan {
     bool losing;           /* retention is too short: messages go unread */
     bool foreign;          /* others write onto the topics */
     bool growing;          /* partitions are added */
+    bool failing;          /* messages are not delivered, or refused */
+    int64_t reload_at;     /* the trainers get other limits; 0: never */
     bool cutting;          /* labels and candidates lose their tails, or are recreated */
     bool deleting;         /* retention on the memory, which should be compacted */
 };
@@ -62,7 +64,8 @@ struct sim_data {
     uint32_t current; /* which of the two is on its topic */
     struct scoring_options scoring;
     struct scorer_options scorer;
-    struct trainer_role_options trainer;
+    struct trainer_role_options trainer[2];
+    uint32_t limits;   /* which of the two is in force */
     uint32_t appended; /* records that are on their topic */
 };
 

@@ -28,6 +28,7 @@ bool sim_scorer_quiet(const struct sim_world *w, int process);
 /* ---- trainer.c ----------------------------------------------------------------------------- */
 void sim_trainer_start(struct sim_world *w, int process);
 void sim_trainer_drop(struct sim_world *w, int process);
+void sim_trainer_reload(struct sim_world *w, int process); /* to the limits in force */
 void sim_trainer_term(struct sim_world *w, int process);
 bool sim_trainer_quiet(const struct sim_world *w, int process);
 const struct trainer_role *sim_trainer_leading(const struct sim_world *w); /* NULL: nobody */

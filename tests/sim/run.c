@@ -53,9 +53,12 @@ static void live(struct sim_world *w)
             ;
         if (w->halted)
             return;
-        if (w->now >= end)
+        w->halted = w->now >= end && sim_check_excuses(w); /* scorers wait for a head, say */
+        if (w->now >= end && !w->halted)
             sim_check_not_at_rest(w);
-    } while (!quiet(w));
+    } while (!w->halted && !quiet(w));
+    if (w->halted)
+        return;
     sim_note(w, "sim", "everything has come to rest");
     sim_check_end(w);
 }

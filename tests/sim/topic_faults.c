@@ -130,6 +130,21 @@ static void forget(struct sim_world *w, void *arg)
 
 /* ---- lost tails ---------------------------------------------------------------------------- */
 
+static bool may_cut(const struct sim_world *w, enum sim_topic t, int32_t partition)
+{
+    return !sim_open_on(w->broker, t) && w->broker->logs[t][partition].made < SIM_CUTS - 1;
+}
+
+void sim_faults_unflushed(struct sim_world *w, enum sim_topic t, int32_t p)
+{
+    if (w->faults->over || !w->plan->cutting || t != SIM_CANDIDATES || !may_cut(w, t, p) ||
+        !chance(w, w->plan->pool ? .15 : .01))
+        return;
+    sim_lose_tail(w->broker, t, p, sim_end(w->broker, t, p) - 1);
+    sim_fault_count(w, SIM_TAIL_LOST);
+    sim_check_cut(w, t, false);
+}
+
 /* What was not flushed is lost, with acknowledged messages among it; or the topic is deleted and
  * created again. */
 static void cut(struct sim_world *w, void *arg)
@@ -139,8 +154,8 @@ static void cut(struct sim_world *w, void *arg)
     (void)arg;
     if (w->faults->over)
         return;
-    if (!sim_open_on(w->broker, t)) {
-        int32_t p = some_partition(w, t);
+    int32_t p = some_partition(w, t);
+    if (may_cut(w, t, p)) {
         int64_t start = sim_log_start(w->broker, t, p), end = sim_end(w->broker, t, p);
         if (recreated)
             sim_recreate(w->broker, t);

@@ -119,10 +119,18 @@ static void ended(void *arg, enum sim_code code)
     session_failed(t->session, &e, now_of(t));
 }
 
+static void undelivered(void *arg)
+{
+    struct sim_trainer *t = arg;
+    struct fis_error e;
+    fis_fail(&e, FIS_ABORT_TXN, "a message was not delivered");
+    session_failed(t->session, &e, now_of(t));
+}
+
 static int out_fence(void *ctx, struct fis_error *e)
 {
     struct sim_trainer *t = ctx;
-    struct sim_txn_events events = {t, initialised, ended};
+    struct sim_txn_events events = {t, initialised, ended, undelivered};
     (void)e;
     sim_txn_open(&t->txn, t->w, t->process, 0, &events);
     return 0;
@@ -172,11 +180,14 @@ static void crash_later(struct sim_world *w, void *arg)
 static void out_stopped(void *ctx, const struct fis_error *failed)
 {
     struct sim_trainer *t = ctx;
-    bool halted = failed && failed->kind == FIS_FATAL && sim_check_excuses(t->w);
-    SIM_MUST(t->w, !failed || failed->kind == FIS_ABORT_TXN || halted, "%s stopped: %s", t->name,
-             failed->text);
+    bool gave_up = failed && t->w->plan->failing && strstr(failed->text, "times within");
+    bool halted = failed && !gave_up && failed->kind == FIS_FATAL && sim_check_excuses(t->w);
+    SIM_MUST(t->w, !failed || failed->kind == FIS_ABORT_TXN || gave_up || halted, "%s stopped: %s",
+             t->name, failed->text);
     sim_note(t->w, t->name, "stopped %s", failed ? failed->text : "in good order");
     t->w->halted |= halted;
+    if (gave_up)
+        sim_faults_restart(t->w, t->process);
     leave_group(t);
     later(t, 0, crash_later);
 }
@@ -338,9 +349,10 @@ static bool read_partition(struct sim_trainer *t, enum session_reader r, uint32_
         return false;
     p->left--;
     t->label_waits &= r != SESSION_READ_INPUT;
-    int rc = p->fresh || (readers[r].stored && is_cut(t, topic, n, p))
-                 ? -1
-                 : sim_fetch(t->w->broker, topic, n, &p->at, &m);
+    bool lost = readers[r].stored && is_cut(t, topic, n, p);
+    p->made =
+        lost ? p->made : t->w->broker->logs[topic][n].made; /* it is of this log from now on */
+    int rc = p->fresh || lost ? -1 : sim_fetch(t->w->broker, topic, n, &p->at, &m);
     if (rc < 0)
         goes_on_at(t, topic, n, p, in);
     else if (rc > 0)
@@ -447,8 +459,9 @@ static int out_send(void *ctx, enum session_topic topic, struct wire_bytes key,
 {
     struct sim_trainer *t = ctx;
     enum sim_topic to = sim_topics[topic];
-    (void)e;
     SIM_MUST(t->w, !t->committing, "a message is sent while a unit is being committed");
+    if (sim_faults_send(t->w))
+        return fis_fail(e, FIS_ABORT_TXN, "the queue is full");
     int32_t p = to == SIM_REQUESTS ? sim_partition_of(t->w->broker, to, key) : 0;
     sim_txn_send(&t->txn, to, p, key, value, NULL);
     return 0;
@@ -610,7 +623,7 @@ static void options(const struct sim_world *w, struct session_options *o)
         .labels = w->plan->labels_encoding,
         .max_chunk = 600,
         .commit_ms = (uint64_t)w->plan->commit_ms,
-        .role = w->data->trainer,
+        .role = w->data->trainer[w->data->limits],
     };
     for (int i = 0; i < SESSION_TOPICS; i++)
         o->topics[i] = sim_topic_names[sim_topics[i]];
@@ -654,6 +667,14 @@ void sim_trainer_start(struct sim_world *w, int process)
     t->session = session_new(&o, &ports, &e);
     SIM_MUST(w, t->session, "session_new: %s", e.text);
     sim_at(w, w->now, process, turn, t);
+}
+
+void sim_trainer_reload(struct sim_world *w, int process)
+{
+    struct sim_trainer *t = w->trainers[process];
+    session_adjust(t->session, &w->data->trainer[w->data->limits],
+                   (uint64_t)w->plan->commit_ms / 2);
+    sim_note(w, t->name, "other limits");
 }
 
 void sim_trainer_drop(struct sim_world *w, int process)
