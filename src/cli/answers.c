@@ -67,6 +67,7 @@ int answers_load(const struct cli *c, const char *path, char delimiter, const ch
     };
     const struct data_options o = {.delimiter = delimiter,
                                    .standard_delimiter = cli_standard_delimiter(c),
+                                   .unnamed = c->cfg.csv.unnamed,
                                    .columns = columns,
                                    .n_columns = one ? 2 : 3};
     struct fis_value values[COLUMNS] = {0};

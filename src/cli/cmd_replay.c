@@ -15,7 +15,7 @@
 enum { LAG_MS = 2000, STUCK_MS = 5000 };
 
 struct options {
-    const char *topic, *key, *encoding, *format;
+    const char *topic, *key, *encoding, *format, *leave_out;
     double rate;
     uint64_t limit;
     char delimiter;
@@ -105,11 +105,6 @@ static int wait_turn(struct replay *r, struct fis_error *e)
 static int send_one(struct replay *r, struct fis_error *e)
 {
     const struct fis_id *id = &r->records.id;
-    if (r->records.warning[0]) {
-        screen_progress_end(&r->progress, true);
-        cli_say("warning: %s", r->records.warning);
-        r->records.warning[0] = 0;
-    }
     int rc = sender_send(&r->sender, r->topic, r->records.has_id ? id->bytes : NULL, id->length,
                          r->records.value.data, r->records.value.length, e);
     if (rc)
@@ -153,6 +148,11 @@ static int finish(struct replay *r, int rc, struct fis_error *e)
     bool stopped = r->cli->stopping, counted = strcmp(r->records.o.path, "/dev/stdin") != 0;
     int closed = sender_close(&r->sender, &late);
     screen_progress_end(&r->progress, false);
+    if (r->records.odd)
+        cli_say("warning: %llu rows have a text in a numeric column (first line %llu, column %s): "
+                "fisd refuses them, see the dead-letter topic",
+                (unsigned long long)r->records.odd, (unsigned long long)r->records.odd_line,
+                r->records.odd_column);
     if (rc || closed) {
         cli_fail(rc ? e : &late);
         say_rest(r, counted);
@@ -212,6 +212,7 @@ static int replay(struct cli *c, const struct cli_command *self, const struct op
     if (data_format_of(o->format, &records.format, &e))
         return cli_usage(self, "--format: %s", e.text);
     records.delimiter = o->delimiter;
+    records.leave_out = o->leave_out;
     records.id_column = o->key ? o->key : c->cfg.records.id;
     records.to_records = !o->topic || !strcmp(o->topic, c->cfg.topics.records);
     int code;
@@ -246,6 +247,8 @@ static const struct cli_option options[] = {
      "json, protobuf or raw; default records.encoding"},
     {"format", 'f', CLI_TEXT, offsetof(struct options, format), "NAME",
      "csv, tsv or jsonl; default by the name of the file"},
+    {"leave-out", 0, CLI_TEXT, offsetof(struct options, leave_out), "COL[,COL]",
+     "columns of a CSV file that are not sent"},
     CLI_DELIMITER_OPTION(struct options, delimiter),
     {.name = NULL},
 };
@@ -260,6 +263,8 @@ const struct cli_command cmd_replay = {
             "so that an empty cell ends it.\n\n"
             "On the embedded broker, which keeps about 5 MB a partition, replay waits for the\n"
             "scorers, so that no record is lost (but not with selection.mode: pool).\n\n"
+            "A file whose header lacks a configured column, or has one that fisd refuses, is not\n"
+            "sent. gzip is unpacked. A first column without a name (csv.unnamed) is not sent.\n\n"
             "A row that cannot be read ends it: exit code 1, with the line, how many records were\n"
             "sent and how many rows were not.",
     .options = options,

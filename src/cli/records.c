@@ -18,7 +18,8 @@ static int name_columns(struct records *r, struct fis_error *e)
     r->columns = fis_calloc((size_t)columns->count + 1, sizeof *r->columns);
     r->values = fis_calloc((size_t)columns->count + 1, sizeof *r->values);
     r->floats = fis_calloc((size_t)columns->count + 1, sizeof *r->floats);
-    if (!r->columns || !r->values || !r->floats)
+    r->seen = fis_calloc((size_t)columns->count + 1, sizeof *r->seen);
+    if (!r->seen || !r->columns || !r->values || !r->floats)
         return fis_fail(e, FIS_NOMEM, "no memory for %u columns", columns->count);
     for (uint32_t i = 0; i < columns->count; i++) {
         bool number = columns->items[i].type == CONFIG_NUMERIC;
@@ -27,41 +28,18 @@ static int name_columns(struct records *r, struct fis_error *e)
                             columns->items[i].name);
         r->columns[n++] = (struct data_column){.name = columns->items[i].name,
                                                .cell = number ? DATA_NUMBER : DATA_STRING,
-                                               .optional = json};
+                                               .optional = !r->o.to_records && json};
     }
     r->columns[n++] =
         (struct data_column){.name = r->o.id_column, .cell = DATA_TEXT, .optional = 1};
     r->data = (struct data_options){.format = r->o.format,
                                     .delimiter = r->o.delimiter,
                                     .standard_delimiter = cli_standard_delimiter(r->cli),
+                                    .unnamed = r->cli->cfg.csv.unnamed,
+                                    .leave_out = r->o.leave_out,
                                     .columns = r->columns,
                                     .n_columns = n};
     return 0;
-}
-
-int records_open(struct records *r, const struct cli *c, const struct records_options *o,
-                 struct fis_error *e)
-{
-    *r = (struct records){.cli = c, .o = *o};
-    int rc = name_columns(r, e);
-    if (!rc) {
-        r->rows = data_rows_open(o->path, &r->data, e);
-        rc = r->rows ? 0 : -(int)e->kind;
-    }
-    if (rc)
-        records_close(r);
-    return rc;
-}
-
-void records_close(struct records *r)
-{
-    if (r->rows)
-        data_rows_close(r->rows);
-    wire_buffer_done(&r->value);
-    fis_free(r->columns);
-    fis_free(r->values);
-    fis_free(r->floats);
-    *r = (struct records){0};
 }
 
 static const char *base_name(const char *path)
@@ -89,23 +67,101 @@ static bool known(const struct records *r, const char *name)
     return false;
 }
 
-/* fisd refuses a record with a column that it does not know; better to hear of it at once. */
-static void look_at_first(struct records *r, json_t *object)
+static int refuse_unknown(const struct records *r, const char *name, struct fis_error *e)
+{
+    const struct config_names *sensitive = &r->cli->cfg.validation.sensitive;
+    for (uint32_t i = 0; i < sensitive->count; i++)
+        if (!strcmp(sensitive->items[i], name))
+            return fis_fail(e, FIS_INPUT,
+                            "column '%s' is sensitive and has no place among the records; leave it "
+                            "out (of CSV: --leave-out %s)",
+                            name, name);
+    return fis_fail(e, FIS_INPUT,
+                    "column '%s' is neither a feature nor in records.passthrough: fisd refuses "
+                    "records that have it; list it there, or leave it out (of CSV: --leave-out %s)",
+                    name, name);
+}
+
+/* What fisd would refuse of every row is refused before one is sent. */
+static int check_header(const struct records *r, struct fis_error *e)
+{
+    const struct config *cfg = &r->cli->cfg;
+    uint32_t n;
+    const char *const *names = data_rows_names(r->rows, &n);
+    for (uint32_t i = 0; r->o.to_records && r->o.encoding == WIRE_JSON && i < n; i++)
+        if (!known(r, names[i]) && !data_listed(r->o.leave_out, names[i]) &&
+            strcmp(names[i], cfg->csv.unnamed) != 0 && refuse_unknown(r, names[i], e))
+            return fis_error_prefix(e, "%s: line %llu", base_name(r->o.path),
+                                    (unsigned long long)data_rows_line(r->rows));
+    return n == 0 && r->o.leave_out
+               ? fis_fail(e, FIS_INPUT, "--leave-out: the file is JSON lines, and not CSV")
+               : 0;
+}
+
+int records_open(struct records *r, const struct cli *c, const struct records_options *o,
+                 struct fis_error *e)
+{
+    *r = (struct records){.cli = c, .o = *o};
+    int rc = name_columns(r, e);
+    if (!rc) {
+        r->rows = data_rows_open(o->path, &r->data, e);
+        rc = r->rows ? check_header(r, e) : -(int)e->kind;
+    }
+    if (rc)
+        records_close(r);
+    return rc;
+}
+
+void records_close(struct records *r)
+{
+    if (r->rows)
+        data_rows_close(r->rows);
+    wire_buffer_done(&r->value);
+    fis_free(r->columns);
+    fis_free(r->values);
+    fis_free(r->floats);
+    fis_free(r->seen);
+    *r = (struct records){0};
+}
+
+/* Of an object for the records topic: its columns are known, and a text in a numeric one counts. */
+static int look_at(struct records *r, json_t *object, struct fis_error *e)
 {
     const char *key;
     json_t *value;
     json_object_foreach(object, key, value)
     {
-        if (!known(r, key)) {
-            struct fis_error e;
-            fis_fail(&e, FIS_INPUT,
-                     "column '%s' is neither a feature nor in records.passthrough: fisd refuses "
-                     "records that have it",
-                     key);
-            memcpy(r->warning, e.text, sizeof r->warning);
-            return;
-        }
+        if (!known(r, key))
+            return refuse_unknown(r, key, e);
     }
+    bool odd = false;
+    for (uint32_t i = 0; i + 1 < r->data.n_columns; i++) {
+        value = json_object_get(object, r->columns[i].name);
+        r->seen[i] |= value != NULL;
+        if (r->columns[i].cell != DATA_NUMBER || !value || json_is_number(value) ||
+            json_is_null(value))
+            continue;
+        if (!r->odd) {
+            r->odd_line = data_rows_line(r->rows);
+            r->odd_column = r->columns[i].name;
+        }
+        odd = true;
+    }
+    r->odd += odd;
+    return 0;
+}
+
+/* At the end of JSON lines: a column that no row has is misspelt. */
+static int check_seen(const struct records *r, struct fis_error *e)
+{
+    uint32_t n;
+    data_rows_names(r->rows, &n);
+    for (uint32_t i = 0; n == 0 && data_rows_count(r->rows) && i + 1 < r->data.n_columns; i++)
+        if (!r->seen[i])
+            return fis_fail(e, FIS_INPUT, "%s: no column '%s' in any of %llu rows",
+                            base_name(r->o.path), r->columns[i].name,
+                            (unsigned long long)data_rows_count(r->rows));
+    return 0;
 }
 
 static int take_id(struct records *r, const json_t *id)
@@ -124,22 +180,12 @@ static int next_json(struct records *r, struct fis_error *e)
     r->value.length = 0;
     int rc = data_rows_next_json(r->rows, &r->value, e);
     if (rc <= 0)
-        return rc;
+        return rc || !r->o.to_records ? rc : check_seen(r, e);
     json_t *object = wire_json_parse((struct wire_bytes){r->value.data, r->value.length}, e);
     if (!object)
         return reject(r, e);
-    rc = 1;
-    const struct config_names *sensitive = &r->cli->cfg.validation.sensitive;
-    for (uint32_t i = 0; r->o.to_records && rc > 0 && i < sensitive->count; i++)
-        if (json_object_get(object, sensitive->items[i])) {
-            fis_fail(e, FIS_INPUT,
-                     "column '%s' is sensitive and has no place among the records; leave it out",
-                     sensitive->items[i]);
-            rc = reject(r, e);
-        }
+    rc = r->o.to_records && look_at(r, object, e) ? reject(r, e) : 1;
     r->has_id = !take_id(r, json_object_get(object, r->o.id_column));
-    if (rc > 0 && r->o.to_records && data_rows_count(r->rows) == 1)
-        look_at_first(r, object);
     json_decref(object);
     return rc;
 }

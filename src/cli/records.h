@@ -14,7 +14,8 @@ struct records_options {
     char delimiter;          /* 0: by the file's name and csv.delimiter */
     enum wire_encoding encoding;
     const char *id_column;
-    bool to_records; /* for the records topic: what must not be there is refused */
+    const char *leave_out; /* CSV: columns that are not sent; NULL */
+    bool to_records; /* for the records topic: what fisd would refuse is refused */
 };
 
 struct records {
@@ -28,14 +29,16 @@ struct records {
     struct wire_buffer value;
     struct fis_id id;
     bool has_id;
-    uint32_t rejected;            /* 1: the last row was read and must not be sent */
-    char warning[FIS_ERROR_TEXT]; /* about the first row; "" when there is nothing to say */
+    uint32_t rejected; /* 1: the last row was read and must not be sent */
+    bool *seen;        /* [columns] was in some JSON row */
+    uint64_t odd, odd_line; /* rows with a text in a numeric column, and the first of them */
+    const char *odd_column;
 };
 
 int records_open(struct records *r, const struct cli *c, const struct records_options *o,
                  struct fis_error *e) FIS_MUST_CHECK;
 /* 1: r->value, r->id (when r->has_id) are the next message. 0: the end. Negative: an error, which
- * says file:line. Of a sensitive column only the name is ever in it. */
+ * says file:line; at the end of JSON lines also that a column was in no row. Of a sensitive column only the name is ever in it. */
 int records_next(struct records *r, struct fis_error *e) FIS_MUST_CHECK;
 /* How many rows were not given, or given and refused; reads the rest of the file. */
 uint64_t records_left(struct records *r);

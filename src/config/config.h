@@ -123,6 +123,7 @@ struct config_features {
 
 struct config_csv {
     int delimiter; /* enum config_delimiter: of the CSV files below */
+    char *unnamed; /* name of a first column that has none */
 };
 
 struct config_initial {

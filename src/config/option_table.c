@@ -170,6 +170,10 @@ const struct option config_options[] = {
      .meaning = "What separates the columns of initial.file, validation.file and the CSV files that "
                 "fisctl reads. A file named .tsv has tabs."},
 
+    {.key = "csv.unnamed", TEXT(255), .offset = AT(csv.unnamed), .standard = "\"Unnamed: 0\"",
+     .meaning = "What a first column without a name is called: the index that pandas and R write. "
+                "It is passed over, unless records.id, columns or another option has this name."},
+
     {.key = "initial.source", CHOICE("file", "topic"), .offset = AT(initial.source),
      .standard = "file", .meaning = "Where the trainer reads the initial labelled set."},
     {.key = "initial.file", TEXT(4095), .offset = AT(initial.file), .need = NEED_SOMETIMES,

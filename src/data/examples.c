@@ -55,6 +55,7 @@ static int layout_init(struct layout *l, const struct data_source *s, int featur
                                        .delimiter = s->delimiter,
                                        .standard_delimiter = s->standard_delimiter,
                                        .regular = 1,
+                                       .unnamed = s->unnamed,
                                        .columns = l->columns,
                                        .n_columns = n};
     return 0;

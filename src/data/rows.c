@@ -1,12 +1,8 @@
 #include "data/rows.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "rows_impl.h"
 
@@ -34,15 +30,11 @@ static void count_lines(struct data_rows *r, const unsigned char *bytes, size_t 
 
 int data_rows_fill(struct data_rows *r, size_t *length, struct fis_error *e)
 {
-    ssize_t n;
-    do
-        n = read(r->fd, r->chunk, ROWS_CHUNK);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return fis_fail(e, FIS_INPUT, "cannot be read: %s", strerror(errno));
-    count_lines(r, r->chunk, (size_t)n);
-    r->at_end = n == 0;
-    *length = (size_t)n;
+    int rc = data_file_read(r->file, r->chunk, ROWS_CHUNK, length, e);
+    if (rc)
+        return rc;
+    count_lines(r, r->chunk, *length);
+    r->at_end = *length == 0;
     return 0;
 }
 
@@ -70,15 +62,17 @@ static int choose_format(const char *path, enum data_format *format, struct fis_
                  {".ndjson", DATA_JSON_LINES},
                  {".json", DATA_JSON_LINES}};
     size_t length = strlen(path);
+    if (length > 3 && strcasecmp(path + length - 3, ".gz") == 0)
+        length -= 3;
     for (size_t i = 0; *format == DATA_BY_NAME && i < sizeof known / sizeof *known; i++) {
         size_t n = strlen(known[i].end);
-        if (length > n && strcasecmp(path + length - n, known[i].end) == 0)
+        if (length > n && strncasecmp(path + length - n, known[i].end, n) == 0)
             *format = known[i].format;
     }
     if (*format == DATA_BY_NAME)
         return fis_fail(e, FIS_INPUT,
                         "%s: CSV or JSON lines? A name that ends in .csv, .tsv, .jsonl, .ndjson or "
-                        ".json tells",
+                        ".json (and .gz) tells",
                         path);
     return 0;
 }
@@ -86,16 +80,9 @@ static int choose_format(const char *path, enum data_format *format, struct fis_
 static int open_file(struct data_rows *r, enum data_format format, struct fis_error *e)
 {
     const struct data_options *o = r->options;
-    struct stat st;
-    if (o->regular && stat(r->path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        fis_fail(e, FIS_INPUT, "not a regular file, which is required since it is read twice");
+    r->file = data_file_open(r->path, o->regular, e);
+    if (!r->file)
         return data_rows_refuse(r, 0, e);
-    }
-    r->fd = open(r->path, O_RDONLY | O_CLOEXEC);
-    if (r->fd < 0) {
-        fis_fail(e, FIS_INPUT, "cannot be opened: %s", strerror(errno));
-        return data_rows_refuse(r, 0, e);
-    }
     r->is_json = format == DATA_JSON_LINES;
     if (r->is_json)
         return 0;
@@ -117,7 +104,6 @@ struct data_rows *data_rows_open(const char *path, const struct data_options *op
     size_t n = options->n_columns ? options->n_columns : 1;
     struct data_rows *r = fis_calloc(1, sizeof *r);
     if (r) {
-        r->fd = -1;
         r->options = options;
         r->path = fis_strdup(path);
         r->chunk = fis_alloc(ROWS_CHUNK, 1);
@@ -136,13 +122,13 @@ void data_rows_close(struct data_rows *r)
 {
     if (!r)
         return;
-    if (r->fd >= 0)
-        close(r->fd);
+    data_file_close(r->file);
     wire_csv_free(r->csv);
     for (uint32_t i = 0; i < r->n_names; i++)
         fis_free(r->names[i]);
     fis_free(r->names);
     fis_free(r->numeric);
+    fis_free(r->dropped);
     fis_free(r->place);
     fis_free(r->seen);
     fis_free(r->chunk);
@@ -223,4 +209,10 @@ uint64_t data_rows_unread(struct data_rows *r)
     /* A last line without an end is a line. */
     uint64_t lines = r->lines_read + (r->last_byte && r->last_byte != '\n' && r->last_byte != '\r');
     return r->error_line && lines >= r->error_line ? lines - r->error_line + 1 : 0;
+}
+
+const char *const *data_rows_names(const struct data_rows *r, uint32_t *n)
+{
+    *n = r->n_names;
+    return (const char *const *)r->names;
 }

@@ -1,7 +1,7 @@
 /*
  * Rows of a file of records: CSV with a header, or JSON lines (an object a line).
  *
- * Read in pieces of 64 KiB; memory is bounded by the longest row (CSV: see wire/csv.h; JSON lines:
+ * Read in pieces of 64 KiB, from gzip too (data/file.h); memory is bounded by the longest row (CSV: see wire/csv.h; JSON lines:
  * DATA_LINE_MAX), whatever the size of the file. Every error says
  * "FILE: line N: …". Columns that nobody
  * asked for are passed over. An empty CSV cell is a missing value.
@@ -46,7 +46,14 @@ struct data_options {
     bool regular;            /* a pipe or a device is refused: the caller reads the file twice */
     const struct data_column *columns;
     uint32_t n_columns;
+    const char *unnamed;   /* name of a first CSV column without one; NULL: DATA_UNNAMED */
+    const char *leave_out; /* CSV: columns that are no part of an object, separated by commas */
 };
+
+/* What pandas calls the index that it, and R, write without a name. Nobody is given that column
+ * unless it is asked for by this name. */
+#define DATA_UNNAMED "Unnamed: 0"
+bool data_listed(const char *list, const char *name); /* in a list with commas; NULL: in none */
 
 struct data_rows;
 
@@ -68,6 +75,8 @@ int data_rows_next(struct data_rows *r, struct fis_value *values,
 int data_rows_next_json(struct data_rows *r, struct wire_buffer *out,
                         struct fis_error *e) FIS_MUST_CHECK;
 
+/* The columns of a CSV file [n], in its order; of JSON lines none. */
+const char *const *data_rows_names(const struct data_rows *r, uint32_t *n);
 uint64_t data_rows_line(const struct data_rows *r);  /* where the row last read began */
 uint64_t data_rows_count(const struct data_rows *r); /* rows given so far */
 /* After an error: lines from where the bad row began (for a quote, where it opened) to the end of

@@ -28,22 +28,58 @@ int data_csv_next(struct data_rows *r, struct wire_csv_row *row, struct fis_erro
     return rc;
 }
 
+bool data_listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; at && *at;) {
+        size_t n = strcspn(at, ",");
+        if (n == length && memcmp(at, name, n) == 0)
+            return true;
+        at += n + (at[n] == ',');
+    }
+    return false;
+}
+
+static bool is_wanted(const struct data_options *o, const char *name)
+{
+    for (uint32_t c = 0; c < o->n_columns; c++)
+        if (strcmp(o->columns[c].name, name) == 0)
+            return true;
+    return false;
+}
+
 static int keep_header(struct data_rows *r, const struct wire_csv_row *row)
 {
+    const struct data_options *o = r->options;
+    const char *unnamed = o->unnamed ? o->unnamed : DATA_UNNAMED;
     r->names = fis_calloc(row->n, sizeof *r->names);
     r->numeric = fis_calloc(row->n, sizeof *r->numeric);
-    if (!r->names || !r->numeric)
+    r->dropped = fis_calloc(row->n, sizeof *r->dropped);
+    if (!r->names || !r->numeric || !r->dropped)
         return -1;
-    for (uint32_t i = 0; i < row->n; i++, r->n_names++)
-        if (!(r->names[i] = fis_memdup(row->fields[i].data, row->fields[i].length)))
+    for (uint32_t i = 0; i < row->n; i++, r->n_names++) {
+        struct wire_bytes name = row->fields[i];
+        r->names[i] = name.length ? fis_memdup(name.data, name.length) : fis_strdup(unnamed);
+        if (!r->names[i])
             return -1;
+        bool index = strcmp(r->names[i], unnamed) == 0;
+        r->dropped[i] = data_listed(o->leave_out, r->names[i]) ||
+                        (index && !is_wanted(o, r->names[i]));
+    }
     return 0;
 }
 
 static int refuse_absent(struct data_rows *r, const char *name, struct fis_error *e)
 {
-    char found[240];
+    static const char others[] = ",;|\t";
+    static const char *const called[] = {"comma", "semicolon", "pipe", "tab"};
+    char found[200], hint[64] = "";
     size_t used = 0;
+    for (uint32_t i = 0; i < r->n_names; i++)
+        for (size_t k = 0; k < 4; k++)
+            if (strchr(r->names[i], others[k]))
+                snprintf(hint, sizeof hint, "; or use --delimiter %s / csv.delimiter: %s", called[k],
+                         called[k]);
     for (uint32_t i = 0; i < r->n_names; i++) {
         size_t left = sizeof found - used;
         int n = snprintf(found + used, left, "%s%s", i ? ", " : "", r->names[i]);
@@ -53,7 +89,7 @@ static int refuse_absent(struct data_rows *r, const char *name, struct fis_error
         }
         used += (size_t)n;
     }
-    fis_fail(e, FIS_INPUT, "no column '%s' in the header (found: %s)", name, found);
+    fis_fail(e, FIS_INPUT, "no column '%s' in the header (found: %s)%s", name, found, hint);
     return data_rows_refuse(r, r->line, e);
 }
 
@@ -165,7 +201,7 @@ int data_csv_object(struct data_rows *r, const struct wire_csv_row *row, struct 
 {
     int first = 1, rc = wire_json_append(out, "{", e);
     for (uint32_t i = 0; !rc && i < row->n; i++) {
-        if (row->fields[i].length == 0)
+        if (row->fields[i].length == 0 || r->dropped[i])
             continue;
         if (!first)
             rc = wire_json_append(out, ",", e);

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "data/file.h"
 #include "data/rows.h"
 #include "wire/csv.h"
 #include "wire/json_text.h"
@@ -14,7 +15,8 @@
 struct data_rows {
     char *path;
     const struct data_options *options;
-    int fd, is_json, at_end;
+    struct data_file *file;
+    int is_json, at_end;
     uint64_t line, count;
     uint64_t lines_read;     /* line ends in all that was read from the file */
     unsigned char last_byte; /* of it; 0 before the first */
@@ -26,6 +28,7 @@ struct data_rows {
     struct wire_csv *csv;
     char **names; /* [n_names] the header */
     int *numeric; /* [n_names] asked for as DATA_NUMBER */
+    int *dropped; /* [n_names] no part of an object: left out by name, or without a name */
     uint32_t n_names;
     uint32_t *place; /* [options->n_columns] in the header, or ROWS_NO_COLUMN */
     /* JSON lines */

@@ -332,7 +332,7 @@ static void check_header(struct wire_csv *csv)
     }
     for (uint32_t i = 0; i < csv->n && !csv->error.kind; i++) {
         struct wire_bytes f = csv->row[i];
-        if (f.length == 0)
+        if (f.length == 0 && (i > 0 || csv->n == 1))
             refuse(csv, line, 0, "column %u of the header has no name", i + 1);
         else if (utf8_prefix(f.data, f.length) < f.length || memchr(f.data, 0, f.length))
             refuse(csv, line, 0, "the name of column %u is not UTF-8 text; is the file UTF-8?",

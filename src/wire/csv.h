@@ -9,7 +9,7 @@
  * What is refused (INPUT, with the line and the column's number): a quote that is never closed (the
  * line where it opened), text after a closing quote, a quote inside an unquoted field, a field over
  * WIRE_CSV_FIELD_MAX bytes, a row whose number of fields is not the header's, an empty or repeated
- * name in the header, no header at all, and a header of one column that another delimiter makes
+ * name in the header (the first of several may be empty: an index, as pandas and R write it), no header at all, and a header of one column that another delimiter makes
  * several of (the error names that delimiter). An error is final: each further call returns it.
  *
  * Memory: one row. A field may not pass WIRE_CSV_FIELD_MAX nor a row WIRE_CSV_ROW_MAX, so a quote

@@ -101,7 +101,6 @@ static void rows_become_json(void **state)
                  WIRE_JSON);
     expect_json(&r, "1", "{\"id\":\"1\",\"age\":39,\"job\":\"a,b\"}");
     expect_json(&r, "x", "{\"id\":\"x\",\"job\":\"2\"}");
-    assert_string_equal(r.warning, "");
     assert_int_equal(records_next(&r, &e), 0);
     assert_int_equal(records_left(&r), 0);
     records_close(&r);
@@ -113,36 +112,67 @@ static void rows_become_json(void **state)
     teardown(&f);
 }
 
-static void a_sensitive_column_is_refused(void **state)
+static void refused_at_once(struct files *f, const char *name, const char *text,
+                            const char *leave_out, const char *reason)
+{
+    struct records r;
+    struct fis_error e = {0};
+    const struct records_options o = {.path = write_file(f, name, text),
+                                      .encoding = WIRE_JSON,
+                                      .id_column = "id",
+                                      .leave_out = leave_out,
+                                      .to_records = true};
+    int rc = records_open(&r, &f->c, &o, &e);
+    if (!reason && rc == 0) {
+        assert_int_equal(records_next(&r, &e), 1);
+        records_close(&r);
+    } else if (!reason || rc != -FIS_INPUT || !strstr(e.text, reason)) {
+        fail_msg("%d '%s', expected '%s'", rc, e.text, reason ? reason : "nothing");
+    }
+    assert_null(strstr(e.text, "SECRET"));
+}
+
+/* What fisd would refuse of each row is refused at the header. */
+static void columns_are_checked_at_the_header(void **state)
 {
     (void)state;
     struct files f;
-    struct records r;
-    struct fis_error e;
     setup(&f, CONFIG);
-    open_records(&f, &r, write_file(&f, "a.csv", "age,sex\n39,SECRET\n40,SECRET\n"), WIRE_JSON);
-    assert_int_equal(records_next(&r, &e), -FIS_INPUT);
-    assert_non_null(strstr(e.text, "a.csv: line 2: column 'sex'"));
-    assert_null(strstr(e.text, "SECRET"));
-    assert_int_equal(records_left(&r), 2);
-    records_close(&r);
+    refused_at_once(&f, "a.csv", "age,job,sex\n39,a,SECRET\n", NULL, "a.csv: line 1: column 'sex' is sen");
+    refused_at_once(&f, "a.csv", "age,job,sex\n39,a,SECRET\n", "sex", NULL);
+    refused_at_once(&f, "a.csv", "age,job,note,agee\n39,a,a,b\n", NULL,
+                    "a.csv: line 1: column 'agee' is neither a feature");
+    refused_at_once(&f, "a.csv", "age,job,note,agee\n39,a,a,b\n", "x,agee", NULL);
+    refused_at_once(&f, "a.csv", "agee,job\n39,a\n", NULL,
+                    "a.csv: line 1: no column 'age' in the header (found: agee, job)");
+    refused_at_once(&f, "a.csv", "age;job,note\n39;a,b\n", NULL, "--delimiter semicolon");
+    refused_at_once(&f, "a.csv", ",age,job\n0,39,a\n", NULL, NULL);
+    refused_at_once(&f, "a.csv", "Unnamed: 0,age,job\n0,39,a\n", NULL, NULL);
+    refused_at_once(&f, "a.jsonl", "{\"age\":1}\n", "age", "--leave-out: the file is JSON lines");
     teardown(&f);
 }
 
-static void an_unknown_column_is_told(void **state)
+static void columns_of_json_lines_are_checked_row_by_row(void **state)
 {
     (void)state;
     struct files f;
     struct records r;
     struct fis_error e;
     setup(&f, CONFIG);
-    open_records(&f, &r, write_file(&f, "a.csv", "age,note,agee\n39,a,b\n"), WIRE_JSON);
+    open_records(&f, &r, write_file(&f, "a.jsonl", "{\"age\":1}\n{\"age\":\"x\"}\n"), WIRE_JSON);
     assert_int_equal(records_next(&r, &e), 1);
-    assert_non_null(strstr(r.warning, "'agee'"));
+    assert_int_equal(records_next(&r, &e), 1);
+    assert_int_equal(r.odd, 1);
+    assert_int_equal(r.odd_line, 2);
+    assert_int_equal(records_next(&r, &e), -FIS_INPUT);
+    assert_non_null(strstr(e.text, "a.jsonl: no column 'job' in any of 2 rows"));
     records_close(&r);
-    open_records(&f, &r, write_file(&f, "a.csv", "age,note\n39,a\n"), WIRE_JSON);
+    open_records(&f, &r, write_file(&f, "a.jsonl", "{\"age\":1}\n{\"agee\":2}\n{\"age\":3}\n"),
+                 WIRE_JSON);
     assert_int_equal(records_next(&r, &e), 1);
-    assert_string_equal(r.warning, "");
+    assert_int_equal(records_next(&r, &e), -FIS_INPUT);
+    assert_non_null(strstr(e.text, "a.jsonl: line 2: column 'agee'"));
+    assert_int_equal(records_left(&r), 2);
     records_close(&r);
     teardown(&f);
 }
@@ -279,8 +309,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_become_json),
-        cmocka_unit_test(a_sensitive_column_is_refused),
-        cmocka_unit_test(an_unknown_column_is_told),
+        cmocka_unit_test(columns_are_checked_at_the_header),
+        cmocka_unit_test(columns_of_json_lines_are_checked_row_by_row),
         cmocka_unit_test(an_open_quote_ends_it),
         cmocka_unit_test(numbers_become_floats),
         cmocka_unit_test(answers),

@@ -5,6 +5,8 @@
 #include <unistd.h>
 #include <sys/resource.h>
 
+#include <zlib.h>
+
 #include "data/rows.h"
 #include "kit/base/folder.h"
 #include "fis/mem.h"
@@ -222,6 +224,76 @@ static void objects_hold_what_the_file_says(void **state)
     assert_int_equal(g.unread, 2);
 }
 
+static void put_bytes(const char *path, const void *bytes, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* gzip is unpacked, in several members too; what is damaged or cut is refused. */
+static void gzip_is_read(void **state)
+{
+    (void)state;
+    static const char text[] = "age,job\n1,a\n2,b\n";
+    struct got g;
+    const char *path = put("a.csv", "");
+    for (int half = 0; half < 2; half++) {
+        gzFile z = gzopen(path, half ? "ab" : "wb");
+        const char *part = half ? text + 8 : text;
+        assert_int_equal(gzwrite(z, part, half ? 8 : 8), 8);
+        assert_int_equal(gzclose(z), Z_OK);
+    }
+    read_objects(&g, path);
+    assert_int_equal(g.rc, 0);
+    assert_string_equal(g.text, "{\"age\":1,\"job\":\"a\"}\n{\"age\":2,\"job\":\"b\"}\n");
+    unsigned char bytes[256];
+    FILE *f = fopen(path, "rb");
+    size_t n = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    put_bytes(path, bytes, n - 6);
+    read_objects(&g, path);
+    assert_int_equal(g.rc, -FIS_INPUT);
+    bytes[12] ^= 0x55;
+    put_bytes(path, bytes, n);
+    read_objects(&g, path);
+    assert_int_equal(g.rc, -FIS_INPUT);
+}
+
+/* What is no text of rows is named. */
+static void other_files_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *name;
+    } files[] = {
+        {"PK\3\4....[Content_Types].xml", 27, "an Excel workbook (.xlsx)"},
+        {"PK\3\4....a.csv", 13, "a zip archive"},
+        {"PAR1\x15\0\x15", 7, "Parquet"},
+        {"version https://git-lfs.github.com/spec/v1\n", 43, "git lfs pull"},
+        {"\n<!DOCTYPE html>\n", 17, "an HTML page"},
+        {"\xff\xfe" "a\0,\0", 6, "UTF-16"},
+        {"a\0g\0e\0", 6, "UTF-16"},
+        {"\xd0\xcf\x11\xe0\xa1", 5, "an Excel workbook (.xls)"},
+        {"\x28\xb5\x2f\xfd\0", 5, "zstd"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const struct data_options o = {.format = DATA_CSV};
+        struct fis_error e = {0};
+        const char *path = put("a.csv", "");
+        put_bytes(path, files[i].bytes, files[i].n);
+        struct data_rows *r = data_rows_open(path, &o, &e);
+        if (r || !strstr(e.text, files[i].name))
+            fail_msg("'%s', expected %s", e.text, files[i].name);
+    }
+    struct got g;
+    read_objects(&g, put("a.csv", "PAR1,age,job\n1,2,a\n"));
+    assert_int_equal(g.rc, 0);
+}
+
 static void what_was_not_read_is_counted(void **state)
 {
     (void)state;
@@ -328,6 +400,8 @@ int main(void)
         cmocka_unit_test(refuses_with_file_and_line),
         cmocka_unit_test(a_spreadsheets_export_becomes_plain_objects),
         cmocka_unit_test(objects_hold_what_the_file_says),
+        cmocka_unit_test(gzip_is_read),
+        cmocka_unit_test(other_files_are_named),
         cmocka_unit_test(what_was_not_read_is_counted),
         cmocka_unit_test(a_quote_may_close_lines_later),
         cmocka_unit_test(a_huge_file_with_an_open_quote),
