@@ -512,7 +512,8 @@ install: all man ## install programs, library, manuals, examples and the systemd
 	$(Q)for f in $(DOCS); do $(as_installed) $$f > $(prefix_dirs)/share/doc/fisd/$$f || exit 1; done
 	$(Q)install -m 644 $(B)/share/fisctl.1 $(prefix_dirs)/share/man/man1
 	$(Q)install -m 644 $(B)/share/fisd.yaml.5 $(prefix_dirs)/share/man/man5
-	$(Q)sed -i 's|docs/\([a-z\-]*\.md\)|$(PREFIX)/share/doc/fisd/docs/\1|g' $(prefix_dirs)/share/man/man5/fisd.yaml.5
+	$(Q)sed -i -e 's|docs/\([a-z\-]*\.md\)|$(PREFIX)/share/doc/fisd/docs/\1|g' -e 's|proto/fis|$(PREFIX)/share/fisd/fis|g' \
+	  $(prefix_dirs)/share/man/man5/fisd.yaml.5
 	$(Q)install -m 644 $(B)/share/fisd.8 $(prefix_dirs)/share/man/man8
 	$(Q)for p in fisd fisctl; do \
 	  install -m 644 $(B)/share/$$p.bash $(prefix_dirs)/share/bash-completion/completions/$$p || exit 1; done

@@ -36,7 +36,7 @@ static void print_version(void)
 {
     char library[64];
     stream_library_text(library, sizeof library);
-    printf("fisctl " FIS_VERSION ", %s\n", library);
+    printf("fisctl " FIS_VERSION " (%s)\n", library);
 }
 
 static int run(struct cli *c, int argc, char **argv)

@@ -12,7 +12,7 @@ const char *stream_library_version(void)
 void stream_library_text(char *out, size_t size)
 {
     const unsigned built = RD_KAFKA_VERSION;
-    snprintf(out, size, "librdkafka %s (built with %u.%u.%u)", rd_kafka_version_str(), built >> 24,
+    snprintf(out, size, "librdkafka %s, built with %u.%u.%u", rd_kafka_version_str(), built >> 24,
              built >> 16 & 0xff, built >> 8 & 0xff);
 }
 

@@ -10,7 +10,7 @@
 #include "stream/conf.h"
 
 const char *stream_library_version(void); /* "2.12.1", of the loaded one */
-/* "librdkafka 2.12.1 (built with 2.0.2)": the loaded one, and the one of the headers. */
+/* "librdkafka 2.12.1, built with 2.0.2": the loaded one, and the one of the headers. */
 void stream_library_text(char *out, size_t size);
 
 /* Known faults that a client with these properties meets with a librdkafka of this version (as

@@ -236,7 +236,7 @@ static void the_library_is_named(void **state)
     (void)state;
     char text[64], loaded[64];
     stream_library_text(text, sizeof text);
-    snprintf(loaded, sizeof loaded, "librdkafka %s (built with 2.", stream_library_version());
+    snprintf(loaded, sizeof loaded, "librdkafka %s, built with 2.", stream_library_version());
     assert_memory_equal(text, loaded, strlen(loaded));
 }
 

@@ -155,7 +155,7 @@ def _():
 def _():
     status, out, err = fisd("--version")
     same((status, err), (0, ""))
-    assert re.fullmatch(r"fisd \d+\.\d+\.\d+, librdkafka [\d.]+ \(built with [\d.]+\)\n", out), out
+    assert re.fullmatch(r"fisd \d+\.\d+\.\d+ \(librdkafka [\d.]+, built with [\d.]+\)\n", out), out
     status, out, _ = fisd("--help")
     same(status, 0)
     has(out, "--check-config", "--embedded", "SIGTERM", "Exit status")

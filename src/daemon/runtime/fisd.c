@@ -91,7 +91,7 @@ static void print_version(void)
 {
     char library[64];
     stream_library_text(library, sizeof library);
-    printf("fisd " FIS_VERSION ", %s\n", library);
+    printf("fisd " FIS_VERSION " (%s)\n", library);
 }
 
 static int print(const struct command_line *c)
