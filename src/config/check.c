@@ -90,6 +90,29 @@ static void fill_columns(struct load *l)
     }
 }
 
+/* Behind the features; check_base has a word when there are too few or too many. */
+static void add_base(struct load *l)
+{
+    struct config *c = l->cfg;
+    struct config_names one = {1, &c->base.name};
+    const struct config_names *names = c->base.name ? &one : &c->base.names;
+    uint32_t n = c->columns.count;
+    if (c->base.type != CONFIG_BASE_COLUMN || !names->count || l->no_memory)
+        return;
+    struct config_column *more =
+        fis_grow(c->columns.items, n, (size_t)n + names->count, sizeof *more);
+    if (!keep(l, (char *)(void *)more))
+        return;
+    c->columns.items = more;
+    for (uint32_t i = 0; i < names->count && !l->no_memory; i++) {
+        more[n + i] = (struct config_column){.name = keep(l, fis_strdup(names->items[i])),
+                                             .type = CONFIG_NUMERIC,
+                                             .scale = c->base.scale ? CONFIG_SCALE_PROBABILITY
+                                                                    : CONFIG_SCALE_LOGIT};
+        c->columns.count++;
+    }
+}
+
 /* A relative name starts at the directory of the configuration, wherever the daemon runs. */
 static void join_directory(struct load *l, char **file)
 {
@@ -130,6 +153,7 @@ static void settle(struct load *l)
         if (is_topic(o))
             name_topic(l, o);
     fill_columns(l);
+    add_base(l);
     join_directory(l, &c->initial.file);
     join_directory(l, &c->validation.file);
     join_directory(l, &c->http.token_file);
@@ -222,6 +246,40 @@ static bool is_column(const struct config *c, const char *name)
         if (!strcmp(c->columns.items[i].name, name))
             return true;
     return false;
+}
+
+static void refuse_base(struct load *l, const char *key, const char *found, const char *allowed)
+{
+    struct spot at = load_spot(l, key, -1);
+    load_problem(l, &at, found, allowed);
+}
+
+static void check_base(struct load *l)
+{
+    const struct config *c = l->cfg;
+    const struct config_base_model *b = &c->base;
+    uint32_t k = c->classes.count, n = b->names.count;
+    if (b->type != CONFIG_BASE_COLUMN) {
+        if (b->name || n)
+            refuse_base(l, b->name ? "model.base.name" : "model.base.names", "a column",
+                        "none without model.base.type: column");
+        return;
+    }
+    if (k == 2 ? !b->name || n : b->name || n != k)
+        refuse_base(l, "model.base.type", "column",
+                    k == 2 ? "it with model.base.name, and no names, for two classes"
+                           : "it with model.base.names, one per class, and no name");
+    if (k == 2 && c->positive_class != 1)
+        refuse_base(l, "positive", "the first of classes",
+                    "the second with model.base.type: column, whose score is of that class");
+    for (uint32_t i = 0; i < c->columns.count; i++)
+        for (uint32_t j = i + 1; j < c->columns.count; j++)
+            if (c->columns.items[j].scale > CONFIG_SCALE_NONE &&
+                !strcmp(c->columns.items[i].name, c->columns.items[j].name)) {
+                refuse_base(l, b->name ? "model.base.name" : "model.base.names", "one of columns",
+                            "another column: a base's score is no feature");
+                return;
+            }
 }
 
 static void check_label(struct load *l, const char *key, const char *label)
@@ -390,6 +448,7 @@ void load_check(struct load *l)
         return;
     check_positive(l);
     check_encoding(l);
+    check_base(l);
     check_label(l, "initial.label", l->cfg->initial.label);
     check_label(l, "validation.label", l->cfg->validation.label);
     check_sensitive(l);

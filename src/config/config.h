@@ -30,7 +30,14 @@ enum config_role { CONFIG_SCORER = 1, CONFIG_TRAINER = 2 }; /* bits of config.ro
 enum config_delivery { CONFIG_EXACTLY_ONCE, CONFIG_AT_LEAST_ONCE };
 enum config_encoding { CONFIG_JSON, CONFIG_PROTOBUF, CONFIG_RAW };
 enum config_column_type { CONFIG_NUMERIC, CONFIG_CATEGORICAL };
-enum config_scale { CONFIG_SCALE_STANDARD, CONFIG_SCALE_NONE };
+/* The last two are a base's; they follow model.base.scale, and no column of the file has them. */
+enum config_scale {
+    CONFIG_SCALE_STANDARD,
+    CONFIG_SCALE_NONE,
+    CONFIG_SCALE_LOGIT,
+    CONFIG_SCALE_PROBABILITY
+};
+enum config_base { CONFIG_BASE_NONE, CONFIG_BASE_COLUMN };
 enum config_delimiter { CONFIG_COMMA, CONFIG_SEMICOLON, CONFIG_TAB, CONFIG_PIPE };
 enum config_source { CONFIG_FILE, CONFIG_TOPIC };
 enum config_metric {
@@ -70,6 +77,14 @@ struct config_column {
     char *name;
     int type;  /* enum config_column_type */
     int scale; /* enum config_scale; has a meaning for numeric columns only */
+};
+
+/* The model below the network (fis/network.h). */
+struct config_base_model {
+    int type; /* enum config_base */
+    char *name;
+    struct config_names names;
+    int scale; /* 0 logit, 1 probability */
 };
 
 struct config_columns {
@@ -236,7 +251,8 @@ struct config {
     char *positive;
     char *accept_change; /* NULL: none */
     uint32_t positive_class;       /* index of `positive` in classes */
-    struct config_columns columns; /* filled in (f0, f1, …) when `dimension` was given */
+    /* Filled in (f0, f1, …) when `dimension` was given; then come the base's. */
+    struct config_columns columns;
     uint32_t dimension;            /* 0 unless given */
     struct config_features features;
     struct config_csv csv;
@@ -244,6 +260,7 @@ struct config {
     struct config_validation validation;
     struct config_fairness fairness;
     struct config_selection selection;
+    struct config_base_model base;
     struct config_training training;
     struct config_gate gate;
     struct config_scorer scorer;

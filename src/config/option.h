@@ -32,7 +32,7 @@ enum need {
 };
 
 struct option {
-    const char *key; /* "section.name", or "name" at the top */
+    const char *key; /* "section.name" (a section may have a dot too), or "name" at the top */
     enum kind kind;
     size_t offset;         /* in struct config (or struct config_column) */
     const char *standard;  /* the default as YAML, or NULL */
@@ -56,9 +56,9 @@ extern const struct option config_column_options[];
 
 const struct option *config_find_option(const char *key);
 
-/* The part of the key before the dot: its length, 0 at the top. */
+/* The part of the key before the last dot: its length, 0 at the top. */
 size_t config_section_length(const char *key);
-/* The part after the dot. */
+/* The part after it. */
 const char *config_leaf(const char *key);
 
 /* "a number from 0 to 1", for messages and manuals. */

@@ -266,6 +266,28 @@ const struct option config_options[] = {
     {.key = "selection.seed", BIG(0, UINT64_MAX), .offset = AT(selection.seed), STANDARD(SEED),
      .meaning = "Seed of random choices in the selection."},
 
+    {.key = "model.base.type", CHOICE("none", "column"), .offset = AT(base.type),
+     .standard = "none",
+     .meaning = "A model whose predictions fisd corrects, as logits = base + network; the first "
+                "version is the base itself, so accuracy is kept against it. column: the model "
+                "that you have in production, whose score each record, initial row and validation "
+                "row has."},
+    {.key = "model.base.name", TEXT(255), .offset = AT(base.name), .example = "score",
+     .otherwise = "required with type: column and two classes",
+     .meaning = "The column of the score of the second of classes, which must be the positive one. "
+                "It is not listed in columns; in vectors of numbers (protobuf, raw) it is the "
+                "last. A record without it goes to the dead-letter topic."},
+    {.key = "model.base.names", .kind = KIND_NAMES, .min = 3, .max = 64, .offset = AT(base.names),
+     .example = "[score_a, score_b, score_c]",
+     .otherwise = "required with type: column and more classes",
+     .meaning = "The same with more than two classes: the columns of their scores, in the order "
+                "of classes."},
+    {.key = "model.base.scale", CHOICE("logit", "probability"), .offset = AT(base.scale),
+     .standard = "probability",
+     .meaning = "What the score is: a logit (log odds), cut off at -30 and 30; or a probability, "
+                "cut off at 0.000001 and 0.999999, while one that is below 0 or above 1 goes to "
+                "the dead-letter topic."},
+
     {.key = "training.hidden", .kind = KIND_LAYERS, .min = 0, .max = CONFIG_LAYERS_MAX,
      .item_min = 1, .item_max = 8192, .offset = AT(training.hidden),
      .standard = "[" FIS_DEFAULT_TEXT(FIS_DEFAULT_HIDDEN) "]",
@@ -481,12 +503,12 @@ const char *config_choice(const char *key, int value)
 
 size_t config_section_length(const char *key)
 {
-    const char *dot = strchr(key, '.');
+    const char *dot = strrchr(key, '.');
     return dot ? (size_t)(dot - key) : 0;
 }
 
 const char *config_leaf(const char *key)
 {
-    const char *dot = strchr(key, '.');
+    const char *dot = strrchr(key, '.');
     return dot ? dot + 1 : key;
 }

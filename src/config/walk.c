@@ -100,15 +100,27 @@ static bool is_empty(struct fy_node *node)
            (!fy_node_get_scalar(node, &length) || !length);
 }
 
-/* Takes what stands in a section. A section in which everything is commented out is no error. */
+static bool is_group(const char *name)
+{
+    size_t length = strlen(name);
+    for (const struct option *o = config_options; o->key; o++)
+        if (!strncmp(o->key, name, length) && o->key[length] == '.')
+            return true;
+    return false;
+}
+
+/* Takes what stands in a section (its first option), or in a group of sections (GROUP). One in
+ * which everything is commented out is no error. */
+#define GROUP OPTIONS_MAX
 static void take_section(struct load *l, const struct spot *at, size_t first, struct fy_node *value)
 {
     struct fy_node *map = load_target(value);
-    if (l->section[first]) {
+    if (first != GROUP && l->section[first]) {
         load_problem(l, at, "it a second time", "once");
         return;
     }
-    l->section[first] = at->node;
+    if (first != GROUP)
+        l->section[first] = at->node;
     if (is_empty(map))
         return;
     if (!map || !fy_node_is_mapping(map)) {
@@ -131,6 +143,8 @@ static void take_section(struct load *l, const struct spot *at, size_t first, st
             continue;
         if (find_index(key.path, &i))
             take_option(l, &key, i, fy_node_pair_value(pair));
+        else if (find_section(key.path, &i))
+            take_section(l, &key, i, fy_node_pair_value(pair));
         else
             load_unknown(l, &key, key.path);
     }
@@ -158,6 +172,8 @@ void load_root(struct load *l, struct fy_node *root)
             take_option(l, &key, i, fy_node_pair_value(pair));
         else if (find_section(key.path, &i))
             take_section(l, &key, i, fy_node_pair_value(pair));
+        else if (is_group(key.path))
+            take_section(l, &key, GROUP, fy_node_pair_value(pair));
         else
             load_unknown(l, &key, key.path);
     }

@@ -123,7 +123,7 @@ void config_write_markdown(FILE *out)
 static void write_scalar(FILE *out, const char *text, bool is_key)
 {
     fputc('"', out);
-    for (const char *s = text; *s; s++) {
+    for (const char *s = text; *s; s++)
         if (*s == '"' || *s == '\\')
             fprintf(out, "\\%c", *s);
         else if ((unsigned char)*s < 0x20)
@@ -132,7 +132,6 @@ static void write_scalar(FILE *out, const char *text, bool is_key)
             fputs("$$", out);
         else
             fputc(*s, out);
-    }
     fputc('"', out);
 }
 
@@ -188,6 +187,8 @@ static void write_columns(FILE *out, const struct config_columns *columns)
 {
     for (uint32_t i = 0; i < columns->count; i++) {
         const struct config_column *c = &columns->items[i];
+        if (c->scale > CONFIG_SCALE_NONE) /* of model.base */
+            break;
         fputs("\n  - {name: ", out);
         write_quoted(out, c->name);
         fprintf(out, ", type: %s", config_choice("columns[].type", c->type));

@@ -227,8 +227,9 @@ static void note_first(const struct session *s, struct fis_gate_judgement *j)
     if (j->pick.predicted_classes == 1)
         note = "; it predicts one class only";
     conclude(j, FIS_PUBLISH, FIS_GATE_FIRST,
-             "the warm-up model; accuracy %.4f, balanced %.4f, %s %s, smallest cell %u rows%s",
-             j->pick.accuracy, j->pick.balanced_accuracy, fis_metric_name(o->metric),
+             "the %s; accuracy %.4f, balanced %.4f, %s %s, smallest cell %u rows%s",
+             fis_learner_shape(s->t)->margins ? "base model" : "warm-up model", j->pick.accuracy,
+             j->pick.balanced_accuracy, fis_metric_name(o->metric),
              shown(fis_metrics_of(&j->pick, o->metric)).text, j->smallest_cell, note);
 }
 

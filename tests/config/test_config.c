@@ -225,7 +225,7 @@ static void test_kafka(void **state)
     assert_null(config_kafka(&c, "acks"));
     char *text = effective(&c);
     assert_null(strstr(text, "pa:ss"));
-    assert_null(strstr(text, "one"));
+    assert_null(strstr(text, "two"));
     assert_non_null(strstr(text, "\"sasl.password\": \"***\""));
     assert_non_null(strstr(text, "\"client.id\": \"$${x}\""));
     free(text);
@@ -304,6 +304,31 @@ static void test_effective_reads_back(void **state)
     free(second);
     config_done(&c);
     config_done(&again);
+}
+
+static void test_base_follows_the_columns(void **state)
+{
+    (void)state;
+    struct config c = load("p.yaml", LEAST "model: {base: {type: column, name: s}}\n");
+    char *printed = effective(&c);
+    struct config again = load("p.yaml", printed);
+    for (int i = 0; i < 2; i++) {
+        const struct config_columns *columns = i ? &again.columns : &c.columns;
+        const struct config_column *last = &columns->items[columns->count - 1];
+        assert_true(columns->count >= 2);
+        assert_string_equal(last->name, "s");
+        assert_int_equal(last->scale, CONFIG_SCALE_PROBABILITY);
+        assert_int_equal(columns->items[columns->count - 2].scale, CONFIG_SCALE_STANDARD);
+    }
+    free(printed);
+    config_done(&c);
+    config_done(&again);
+    c = load("p.yaml", "pipeline: p\nroles: [scorer]\nclasses: [a, b, c]\ndimension: 2\n"
+                       "model.base: {type: column, names: [x, y, z], scale: logit}\n");
+    assert_int_equal(c.columns.count, 5);
+    assert_string_equal(c.columns.items[4].name, "z");
+    assert_int_equal(c.columns.items[2].scale, CONFIG_SCALE_LOGIT);
+    config_done(&c);
 }
 
 static void test_markdown(void **state)
@@ -439,6 +464,7 @@ int main(void)
         cmocka_unit_test(test_print_config),
         cmocka_unit_test(test_untouched_print_config_says_what_is_missing),
         cmocka_unit_test(test_effective_reads_back),
+        cmocka_unit_test(test_base_follows_the_columns),
         cmocka_unit_test(test_markdown),
         cmocka_unit_test(test_choice_names),
         cmocka_unit_test(test_table_fits),

@@ -82,6 +82,7 @@ int main(void)
     get(width, widths * sizeof *width);
     struct fis_shape shape;
     check(!fis_shape_init(&shape, width[0], width + 1, widths - 2, width[widths - 1], &e), &e);
+    check(!fis_shape_set_margins(&shape, fis_encoder_margins(encoder), &e), &e);
     float *params = calloc(fis_shape_params(&shape), sizeof *params);
     get(params, fis_shape_params(&shape) * sizeof *params);
     uint32_t n = number(), columns = fis_encoder_columns(encoder), k = width[widths - 1];

@@ -121,6 +121,41 @@ def test_predictions_are_those_of_c(trained, adult):
     assert got.shape == (COUNT, 2) and np.allclose(got.sum(axis=1), 1)
 
 
+def based(scale, classes):
+    """A version over a base of `classes` classes, with random weights."""
+    dice = np.random.default_rng(3)
+    m = fisd.fis_pb2.ModelVersion(version=1, pipeline="p", served=True,
+                                  classes=[str(k) for k in range(classes)])
+    columns = ["a"] + [f"s{k}" for k in range(1 if classes == 2 else classes)]
+    for name in columns:
+        m.encoder.columns.add(name=name, type=fisd.fis_pb2.Encoder.Column.NUMERIC, deviation=1,
+                              scale=fisd.fis_pb2.Encoder.Column.NONE if name == "a" else scale)
+    m.network.width.extend([len(columns), 4, classes])
+    parameters = (len(columns) + 1) * 4 + 5 * classes
+    m.network.parameters.extend(dice.normal(size=parameters).astype(np.float32).tolist())
+    return fisd.Version(m.SerializeToString())
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("scale", ["LOGIT", "PROBABILITY"])
+def test_a_base_is_that_of_c(scale, classes):
+    version = based(getattr(fisd.fis_pb2.Encoder.Column, scale), classes)
+    dice = np.random.default_rng(4)
+    scores = dice.normal(scale=20, size=(COUNT, len(version.columns)))
+    if scale == "PROBABILITY":
+        scores = dice.random(scores.shape)
+        scores[:3, 1] = 0, 1, 1.0000001
+    rows = [dict(zip(version.columns, row)) for row in scores.tolist()]
+    features, logits = by_reference(version, rows)
+    assert np.array_equal(version.encode(rows), features)
+    assert np.abs(version.logits(rows) - logits).max() < 1e-4
+    with pytest.raises(fisd.RecordError, match="no value"):
+        version.logits([{"a": 1}])
+    if scale == "PROBABILITY":
+        with pytest.raises(fisd.RecordError, match="a probability"):
+            version.logits([{**rows[0], "s0": 87}])
+
+
 def test_metrics_are_those_of_fisctl(trained, adult, daemon):
     """fisctl reads the same rows from a file, by its own reader, encoder and network."""
     rows = spoilt(adult)

@@ -41,6 +41,11 @@ static int noise_key(const struct config *cfg, unsigned char key[FIS_PRIVACY_KEY
 
 int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error *e)
 {
+    static const enum fis_column_scale scales[] = {[CONFIG_SCALE_STANDARD] = FIS_SCALE_STANDARD,
+                                                   [CONFIG_SCALE_NONE] = FIS_SCALE_NONE,
+                                                   [CONFIG_SCALE_LOGIT] = FIS_SCALE_LOGIT,
+                                                   [CONFIG_SCALE_PROBABILITY] =
+                                                       FIS_SCALE_PROBABILITY};
     *p = (struct pipeline){.cfg = cfg, .n_columns = cfg->columns.count};
     if (noise_key(cfg, p->noise_key, e) < 0)
         return -1;
@@ -51,7 +56,7 @@ int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error
         const struct config_column *c = &cfg->columns.items[i];
         p->columns[i].name = c->name;
         p->columns[i].type = c->type == CONFIG_CATEGORICAL ? FIS_CATEGORICAL : FIS_NUMERIC;
-        p->columns[i].scale = c->scale == CONFIG_SCALE_NONE ? FIS_SCALE_NONE : FIS_SCALE_STANDARD;
+        p->columns[i].scale = scales[c->scale];
     }
     p->schema = (struct wire_schema){
         .classes = (const char *const *)cfg->classes.items,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any, Iterable, List, Tuple
 
@@ -12,6 +13,9 @@ from ._rows import FLOAT_MAX, by_column, category, is_missing, number
 from .errors import ModelError, RecordError
 
 CLIP = 50.0
+MARGIN_SCALE = 4
+MARGIN_MAX = 30.0
+PROBABILITY_MIN = 1e-6
 Array = "np.ndarray[Any, Any]"
 
 
@@ -90,6 +94,41 @@ class _Categorical:
         out[:, self.width - 1] = 1
 
 
+class _Base:
+    """The columns of a base: scores of a model in production, which become margins."""
+
+    def __init__(self, columns: List[Any]) -> None:
+        self.names = [c.name for c in columns]
+        self.probability = any(c.scale == fis_pb2.Encoder.Column.PROBABILITY for c in columns)
+        self.width = len(columns)
+        if any(c.scale != columns[0].scale for c in columns):
+            raise ModelError("the columns of a base are of several scales")
+
+    def encode(self, columns: Any, n: int, out: Any) -> None:
+        m = np.zeros((n, self.width))
+        for i, name in enumerate(self.names):
+            m[:, i] = self._margin(name, columns.get(name, [None] * n))
+        if self.width > 1:
+            m -= m.max(axis=1, keepdims=True)
+        out[:] = np.clip(m, -MARGIN_MAX, MARGIN_MAX).astype(np.float32) / MARGIN_SCALE
+
+    def _margin(self, name: str, values: Any) -> Any:
+        x, missing = _numbers(name, values)
+        if missing.any():
+            raise RecordError(f"column {name}: no value; every record requires the base's score",
+                              int(np.flatnonzero(missing)[0]))
+        if not self.probability:
+            return x
+        bad = ~((x >= -PROBABILITY_MIN) & (x <= 1 + PROBABILITY_MIN))
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            raise RecordError(f"column {name}: a probability (0 to 1) expected, {x[row]:.9g} found",
+                              row)
+        p = np.clip(x, PROBABILITY_MIN, 1 - PROBABILITY_MIN)
+        odds = p / (1 - p) if self.width == 1 else p
+        return [math.log(v) for v in odds.tolist()]  # numpy's differs in the last bit
+
+
 class Encoder:
     """The encoder of a version.
 
@@ -108,12 +147,15 @@ class Encoder:
         kinds = {fis_pb2.Encoder.Column.NUMERIC: _Numeric,
                  fis_pb2.Encoder.Column.CATEGORICAL: _Categorical}
         self._columns: List[Any] = []
-        for c in message.columns:
+        scores = [c for c in message.columns if c.scale in (fis_pb2.Encoder.Column.LOGIT,
+                                                            fis_pb2.Encoder.Column.PROBABILITY)]
+        self.base = _Base(scores)
+        for c in message.columns[:len(message.columns) - len(scores)]:
             if c.type not in kinds:
                 raise ModelError(f"column {c.name}: type {c.type} is not known here")
             self._columns.append(kinds[c.type](c))
-        self.names: Tuple[str, ...] = tuple(c.name for c in self._columns)
-        self.dimension = sum(c.width for c in self._columns)
+        self.names: Tuple[str, ...] = tuple(c.name for c in message.columns)
+        self.dimension = sum(c.width for c in self._columns) + self.base.width
 
     def encode(self, rows: Any, ignore: Iterable[str] = ()) -> "np.ndarray[Any, Any]":
         """float32 [n, dimension]; `RecordError` for what fisd would refuse."""
@@ -127,4 +169,5 @@ class Encoder:
             else:
                 c.encode_missing(out)
             first += c.width
+        self.base.encode(columns, n, x[:, first:])
         return x

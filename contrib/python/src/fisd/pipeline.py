@@ -201,6 +201,8 @@ def _arguments(c: Mapping[str, Any]) -> Dict[str, Any]:
     columns: Any = [Column(x["name"], x.get("type", "numeric")) for x in c.get("columns") or ()]
     if c.get("dimension"):
         columns = [f"f{i}" for i in range(int(c["dimension"]))]
+    base = c.get("model.base") or (c.get("model") or {}).get("base") or {}
+    columns += base.get("names") or [base["name"]] if base.get("type") == "column" else []
     return {
         "name": c["pipeline"], "kafka": c.get("kafka"), "topics": topics, "columns": columns,
         "prefix": (c.get("topics") or {}).get("prefix"),

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List, Tuple
 import numpy as np
 
 from . import fis_pb2
-from ._encoder import Encoder
+from ._encoder import MARGIN_SCALE, Encoder
 from .errors import ModelError, RecordError
 
 
@@ -138,12 +138,15 @@ class Version:
         """
         if not self._layers:
             raise ModelError(f"version {self.version} has no parameters: it was rejected")
-        a = self.encode(rows, ignore)
+        x = a = self.encode(rows, ignore)
         with np.errstate(over="ignore", invalid="ignore"):
             for i, (weights, bias) in enumerate(self._layers):
                 a = a @ weights + bias
                 if i + 1 < len(self._layers):
                     np.maximum(a, 0, out=a)
+        margins = self._encoder.base.width
+        if margins:
+            a[:, -margins:] += MARGIN_SCALE * x[:, -margins:]
         bad = ~np.isfinite(a).all(axis=1)
         if bad.any():
             raise RecordError("its score is not a finite number", int(np.flatnonzero(bad)[0]))
