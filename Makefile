@@ -19,11 +19,11 @@ say = @$(if $(filter 1,$(V)),:,printf '  %-7s %s\n' '$(1)' '$(2)')
 # ---- packages ---------------------------------------------------------------------------------
 # What pkg-config knows; uthash ships no .pc file and is looked for by its header.
 PKGS := rdkafka libprotobuf-c libuv libfyaml jansson openblas libmicrohttpd libxxhash libsystemd \
-        jemalloc zlib
+        jemalloc zlib xgboost
 BUILD_DEBS := gcc make pkg-config libc6-dev librdkafka-dev libprotobuf-c-dev protobuf-c-compiler \
               protobuf-compiler libuv1-dev libfyaml-dev libjansson-dev libopenblas-dev \
               libxxhash-dev uthash-dev libmicrohttpd-dev libsystemd-dev libjemalloc-dev \
-              zlib1g-dev \
+              zlib1g-dev libxgboost-dev \
               libjs-chart.js
 # The dashboard's plots; built into fisd.
 CHART_JS := /usr/share/javascript/chart.js/chart.min.js
@@ -171,7 +171,7 @@ lib_core   := $(call pkg,openblas) -lm
 lib_wire   := $(call pkg,libprotobuf-c jansson libxxhash)
 lib_config := $(call pkg,libfyaml)
 lib_http   := $(call pkg,libmicrohttpd libuv)
-lib_data   := $(call pkg,zlib)
+lib_data   := $(call pkg,zlib xgboost)
 lib_stream := $(call pkg,$(RDKAFKA_STATIC) rdkafka) -lpthread
 lib_role   :=
 lib_session :=

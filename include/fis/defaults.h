@@ -28,6 +28,14 @@
 #define FIS_DEFAULT_FRESH_STEPS 2500
 #define FIS_DEFAULT_SEED 1
 
+/* A base of trees (fis/trees.h). */
+#define FIS_DEFAULT_TREES 120
+#define FIS_DEFAULT_TREE_DEPTH 4
+#define FIS_DEFAULT_TREE_RATE 0.08
+#define FIS_DEFAULT_TREE_SAMPLE 0.8
+#define FIS_DEFAULT_TREE_GROWTH 0.2
+#define FIS_DEFAULT_TREE_FOLDS 5 /* no option */
+
 /* Directions. From so many validation rows on the preconditioner gives more than it costs. */
 #define FIS_DEFAULT_ROWS_FOR_AUTO 1000
 #define FIS_DEFAULT_DAMPING 0.01 /* of the preconditioner; no option */

@@ -15,15 +15,19 @@
  *   is taken as FIS_PROBABILITY_MIN to 1 - FIS_PROBABILITY_MIN, and a margin as -FIS_MARGIN_MAX to
  *   FIS_MARGIN_MAX: neither changes what is predicted. INPUT: missing, or no probability.
  *
- * Thread: immutable after fitting. Owns: copies of all names.
+ * Or the base is trees (fis/trees.h), which follow from the features: their margins are the last
+ * features; 0 as long as there are none.
+ *
+ * Thread: immutable after fitting. Owns: copies of all names; the trees.
  */
 #ifndef FIS_ENCODER_H
 #define FIS_ENCODER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fis/error.h"
+#include "fis/trees.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -82,6 +86,15 @@ int fis_encoder_observe(struct fis_encoder *enc, const struct fis_value *values,
                         struct fis_error *e) FIS_MUST_CHECK;
 int fis_encoder_finish(struct fis_encoder *enc, struct fis_error *e) FIS_MUST_CHECK;
 
+/* Before finish: the base will be trees, with so many margins. INPUT: there is one of columns. */
+int fis_encoder_expect_trees(struct fis_encoder *enc, uint32_t margins,
+                             struct fis_error *e) FIS_MUST_CHECK;
+/* Takes a reference to trees for these features. INPUT: they are for others, or not expected. */
+int fis_encoder_set_trees(struct fis_encoder *enc, struct fis_trees *trees,
+                          struct fis_error *e) FIS_MUST_CHECK;
+struct fis_trees *fis_encoder_trees(const struct fis_encoder *enc); /* NULL: none (yet) */
+bool fis_encoder_has_trees(const struct fis_encoder *enc);          /* or will have */
+
 uint32_t fis_encoder_columns(const struct fis_encoder *enc);
 const struct fis_column *fis_encoder_column(const struct fis_encoder *enc, uint32_t i);
 int fis_encoder_find(const struct fis_encoder *enc, const char *name, size_t length); /* or -1 */
@@ -124,9 +137,12 @@ struct fis_encoder_column_state {
 };
 void fis_encoder_state(const struct fis_encoder *enc, uint32_t column,
                        struct fis_encoder_column_state *out);
-/* A finished encoder from such states. INPUT when they make no sense. */
+/* A finished encoder from such states; or one that expects margins of trees (0: no trees). INPUT
+ * when they make no sense. */
 struct fis_encoder *fis_encoder_from_states(const struct fis_encoder_column_state *states,
                                             uint32_t n, struct fis_error *e);
+struct fis_encoder *fis_encoder_over_trees(const struct fis_encoder_column_state *states,
+                                           uint32_t n, uint32_t margins, struct fis_error *e);
 
 #ifdef __cplusplus
 }

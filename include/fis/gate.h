@@ -132,6 +132,10 @@ void fis_gate_rebase(struct fis_gate *g, double val0);
 /* Resuming: VAL_0 and the served version's slab as stored (every fold's point becomes it). */
 void fis_gate_restore(struct fis_gate *g, double val0, const float *served, uint32_t looks);
 
+/* The validation rows as what is served sees them, where its base has other margins; NULL: as the
+ * learner has them. Borrowed: until another call, or other validation rows. */
+void fis_gate_served_rows(struct fis_gate *g, const float *x);
+
 /* Held (on != 0): what is served stays. A judgement that would be PUBLISH is REJECT with PINNED,
  * its figures unchanged. Not for fis_gate_first. */
 void fis_gate_hold(struct fis_gate *g, int on);

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 
 #include "fis/influence.h"
+#include "fis/trees.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -60,6 +61,15 @@ int fis_learner_add_bought(struct fis_learner *t, const float *x, uint32_t y, ui
  * stratified by group and class (or not: split_by_place). */
 int fis_learner_set_validation(struct fis_learner *t, const struct fis_rows *rows,
                                uint32_t n_groups, struct fis_error *e) FIS_MUST_CHECK;
+
+/* Trees as a base (fis/trees.h), fitted to all labelled rows: their margins become the last
+ * features of each row, out of fold of those, and of the validation rows. `out` is the caller's. */
+int fis_learner_fit_base(struct fis_learner *t, const struct fis_trees_options *o,
+                         fis_trees_fit_fn *fit, struct fis_trees **out,
+                         struct fis_error *e) FIS_MUST_CHECK;
+uint32_t fis_learner_fitted(const struct fis_learner *t); /* labelled rows then; 0: never */
+/* The margins of validation rows and of labelled rows that came later, by these trees. */
+void fis_learner_apply_base(struct fis_learner *t, const struct fis_trees *trees);
 
 /* `steps` optimizer steps of the anchor alone on the initial rows; resumable: 100 steps are twice
  * 50. An epoch is ceil(rows/batch) steps over a fresh shuffle. NUMERIC trouble (loss or parameters

@@ -37,7 +37,7 @@ enum config_scale {
     CONFIG_SCALE_LOGIT,
     CONFIG_SCALE_PROBABILITY
 };
-enum config_base { CONFIG_BASE_NONE, CONFIG_BASE_COLUMN };
+enum config_base { CONFIG_BASE_NONE, CONFIG_BASE_COLUMN, CONFIG_BASE_TREES };
 enum config_delimiter { CONFIG_COMMA, CONFIG_SEMICOLON, CONFIG_TAB, CONFIG_PIPE };
 enum config_source { CONFIG_FILE, CONFIG_TOPIC };
 enum config_metric {
@@ -85,6 +85,8 @@ struct config_base_model {
     char *name;
     struct config_names names;
     int scale; /* 0 logit, 1 probability */
+    uint32_t trees, depth;
+    double rate, sample, growth;
 };
 
 struct config_columns {
@@ -249,11 +251,11 @@ struct config {
     struct config_labels labels;
     struct config_names classes;
     char *positive;
-    char *accept_change; /* NULL: none */
-    uint32_t positive_class;       /* index of `positive` in classes */
+    char *accept_change;     /* NULL: none */
+    uint32_t positive_class; /* index of `positive` in classes */
     /* Filled in (f0, f1, …) when `dimension` was given; then come the base's. */
     struct config_columns columns;
-    uint32_t dimension;            /* 0 unless given */
+    uint32_t dimension; /* 0 unless given */
     struct config_features features;
     struct config_csv csv;
     struct config_initial initial;

@@ -266,12 +266,12 @@ const struct option config_options[] = {
     {.key = "selection.seed", BIG(0, UINT64_MAX), .offset = AT(selection.seed), STANDARD(SEED),
      .meaning = "Seed of random choices in the selection."},
 
-    {.key = "model.base.type", CHOICE("none", "column"), .offset = AT(base.type),
+    {.key = "model.base.type", CHOICE("none", "column", "trees"), .offset = AT(base.type),
      .standard = "none",
      .meaning = "A model whose predictions fisd corrects, as logits = base + network; the first "
                 "version is the base itself, so accuracy is kept against it. column: the model "
                 "that you have in production, whose score each record, initial row and validation "
-                "row has."},
+                "row has. trees: gradient-boosted trees that fisd fits itself (XGBoost)."},
     {.key = "model.base.name", TEXT(255), .offset = AT(base.name), .example = "score",
      .otherwise = "required with type: column and two classes",
      .meaning = "The column of the score of the second of classes, which must be the positive one. "
@@ -287,6 +287,18 @@ const struct option config_options[] = {
      .meaning = "What the score is: a logit (log odds), cut off at -30 and 30; or a probability, "
                 "cut off at 0.000001 and 0.999999, while one that is below 0 or above 1 goes to "
                 "the dead-letter topic."},
+    {.key = "model.base.trees", COUNT(1, 10000), .offset = AT(base.trees), STANDARD(TREES),
+     .meaning = "With type: trees, how many; with more than two classes, of each class."},
+    {.key = "model.base.depth", COUNT(1, 8), .offset = AT(base.depth), STANDARD(TREE_DEPTH),
+     .meaning = "With trees: their depth."},
+    {.key = "model.base.rate", REAL(0, 1), .above = true, .offset = AT(base.rate),
+     STANDARD(TREE_RATE), .meaning = "With trees: their learning rate."},
+    {.key = "model.base.sample", REAL(0, 1), .above = true, .offset = AT(base.sample),
+     STANDARD(TREE_SAMPLE),
+     .meaning = "With trees: the share of the rows, and of the columns, that each is fitted to."},
+    {.key = "model.base.growth", REAL(0, 1000), .offset = AT(base.growth), STANDARD(TREE_GROWTH),
+     .meaning = "With trees: they are fitted again, at the end of a round, when the labelled rows "
+                "have grown by this share; 0: each round."},
 
     {.key = "training.hidden", .kind = KIND_LAYERS, .min = 0, .max = CONFIG_LAYERS_MAX,
      .item_min = 1, .item_max = 8192, .offset = AT(training.hidden),

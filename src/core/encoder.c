@@ -35,7 +35,7 @@ uint32_t fis_encoder_dimension(const struct fis_encoder *enc)
 
 uint32_t fis_encoder_margins(const struct fis_encoder *enc)
 {
-    return enc->margins;
+    return enc->margins + enc->tree_margins;
 }
 
 int fis_encoder_find(const struct fis_encoder *enc, const char *name, size_t length)
@@ -171,6 +171,14 @@ static uint32_t encode_one(const struct encoder_column *c, const struct fis_valu
     return seen ? 0 : 1;
 }
 
+static void encode_trees(const struct fis_encoder *enc, float *x)
+{
+    if (enc->trees)
+        fis_trees_apply(enc->trees, x);
+    else
+        memset(x + enc->d - enc->tree_margins, 0, enc->tree_margins * sizeof *x);
+}
+
 int fis_encoder_encode(const struct fis_encoder *enc, const struct fis_value *values, float *x,
                        uint32_t *unseen, struct fis_error *e)
 {
@@ -190,6 +198,7 @@ int fis_encoder_encode(const struct fis_encoder *enc, const struct fis_value *va
             numbers[k] = values[plain + k].number;
         encoder_margins_encode(enc, numbers, x + enc->d - enc->margins);
     }
+    encode_trees(enc, x);
     if (unseen)
         *unseen = count;
     return 0;
@@ -247,13 +256,17 @@ int fis_encoder_encode_packed(const struct fis_encoder *enc, const void *values,
     assert(enc->finished);
     if (n != enc->n)
         return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%u features, %u expected", n, enc->n);
-    if (enc->flat && encoder_flat_run(enc, values, x))
+    if (enc->flat && encoder_flat_run(enc, values, x)) {
+        encode_trees(enc, x);
         return enc->margins ? encode_packed_margins(enc, values, x, e) : 0;
+    }
     int rc = refuse_floats(enc, values, e);
     for (uint32_t i = 0; i + enc->margins < n && rc == 0; i++) {
         struct fis_value v = {.kind = FIS_VALUE_NUMBER, .number = (double)float_at(values, i)};
         encode_one(&enc->columns[i], &v, x + enc->columns[i].first);
     }
+    if (rc == 0)
+        encode_trees(enc, x);
     return rc || !enc->margins ? rc : encode_packed_margins(enc, values, x, e);
 }
 

@@ -24,6 +24,7 @@ void fis_encoder_free(struct fis_encoder *enc)
     fis_free(enc->columns);
     fis_free(enc->by_name);
     encoder_flat_free(enc);
+    fis_trees_unref(enc->trees);
     fis_free(enc);
 }
 
@@ -227,7 +228,7 @@ int fis_encoder_freeze(struct fis_encoder *enc, struct fis_error *e)
     int rc = encoder_flat_make(enc, e);
     if (rc)
         return rc;
-    enc->d = (uint32_t)d;
+    enc->d = (uint32_t)d + enc->tree_margins;
     enc->finished = 1;
     return 0;
 }

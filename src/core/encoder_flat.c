@@ -136,7 +136,7 @@ int encoder_flat_make(struct fis_encoder *enc, struct fis_error *e)
 
 int fis_encoder_lists(const struct fis_encoder *enc)
 {
-    return enc->flat && enc->n_scaled <= enc->n / 8 && !enc->margins;
+    return enc->flat && enc->n_scaled <= enc->n / 8 && !fis_encoder_margins(enc);
 }
 
 /* Whether the list begins with all columns that are scaled, which lie one behind another: numbers

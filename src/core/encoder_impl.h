@@ -42,6 +42,8 @@ struct fis_encoder {
     struct encoder_name *by_name; /* [n] sorted */
     uint32_t n, d, max_categories;
     uint32_t margins; /* columns of a base, the last ones */
+    uint32_t tree_margins;
+    struct fis_trees *trees;
     /* [3][n] mean, factor and bound of each column, where all columns are numeric and make one
      * feature each: what vectors of numbers are encoded by; else NULL. */
     double *flat;
@@ -69,6 +71,8 @@ int encoder_margin_check(const struct fis_column *c, double number,
 /* The features of the base's columns, from their numbers [margins], checked; may be where they lie.
  */
 void encoder_margins_encode(const struct fis_encoder *enc, const double *numbers, float *x);
+/* Margins of one row, cut off and scaled, as the last features. */
+void encoder_margins_scale(const double *margins, uint32_t n, float *x);
 static inline bool encoder_is_margin(const struct fis_column *c)
 {
     return c->type == FIS_NUMERIC &&

@@ -38,6 +38,18 @@ static double within(double v, double low, double high)
     return v < low ? low : v > high ? high : v;
 }
 
+void encoder_margins_scale(const double *margins, uint32_t n, float *x)
+{
+    double largest = -INFINITY;
+    for (uint32_t k = 0; k < n; k++)
+        largest = margins[k] > largest ? margins[k] : largest;
+    if (n == 1)
+        largest = 0;
+    for (uint32_t k = 0; k < n; k++)
+        x[k] =
+            (float)within(margins[k] - largest, -FIS_MARGIN_MAX, FIS_MARGIN_MAX) / FIS_MARGIN_SCALE;
+}
+
 static double margin_of(const struct fis_encoder *enc, double number)
 {
     if (enc->columns[enc->n - 1].pub.scale == FIS_SCALE_LOGIT)
@@ -48,14 +60,41 @@ static double margin_of(const struct fis_encoder *enc, double number)
 
 void encoder_margins_encode(const struct fis_encoder *enc, const double *numbers, float *x)
 {
-    double margins[FIS_MAX_CLASSES], largest = -INFINITY;
-    for (uint32_t k = 0; k < enc->margins; k++) {
-        margins[k] = margin_of(enc, numbers[k]);
-        largest = margins[k] > largest ? margins[k] : largest;
-    }
-    if (enc->margins == 1)
-        largest = 0;
+    double margins[FIS_MAX_CLASSES];
     for (uint32_t k = 0; k < enc->margins; k++)
-        x[k] =
-            (float)within(margins[k] - largest, -FIS_MARGIN_MAX, FIS_MARGIN_MAX) / FIS_MARGIN_SCALE;
+        margins[k] = margin_of(enc, numbers[k]);
+    encoder_margins_scale(margins, enc->margins, x);
+}
+
+int fis_encoder_expect_trees(struct fis_encoder *enc, uint32_t margins, struct fis_error *e)
+{
+    if (enc->margins && margins)
+        return fis_fail(e, FIS_INPUT, "encoder: trees besides the columns of a base");
+    if (margins == 2 || margins > FIS_MAX_CLASSES)
+        return fis_fail(e, FIS_INPUT, "encoder: %u margins of trees", margins);
+    enc->tree_margins = margins;
+    return 0;
+}
+
+int fis_encoder_set_trees(struct fis_encoder *enc, struct fis_trees *trees, struct fis_error *e)
+{
+    const struct fis_trees_shape *s = fis_trees_shape(trees);
+    if (s->margins != enc->tree_margins || s->d + s->margins != enc->d)
+        return fis_fail(e, FIS_INPUT,
+                        "encoder: trees of %u features and %u margins, %u and %u "
+                        "expected",
+                        s->d, s->margins, enc->d - enc->tree_margins, enc->tree_margins);
+    fis_trees_unref(enc->trees);
+    enc->trees = fis_trees_ref(trees);
+    return 0;
+}
+
+struct fis_trees *fis_encoder_trees(const struct fis_encoder *enc)
+{
+    return enc ? enc->trees : NULL;
+}
+
+bool fis_encoder_has_trees(const struct fis_encoder *enc)
+{
+    return enc->tree_margins > 0;
 }

@@ -11,6 +11,8 @@ size_t fis_encoder_feature_name(const struct fis_encoder *enc, uint32_t feature,
                                 size_t size)
 {
     assert(enc->finished && feature < enc->d);
+    if (feature >= enc->d - enc->tree_margins)
+        return (size_t)snprintf(buf, size, "(base)");
     uint32_t low = 0, high = enc->n;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
@@ -100,6 +102,12 @@ static int take_states(struct fis_encoder *enc, const struct fis_encoder_column_
 struct fis_encoder *fis_encoder_from_states(const struct fis_encoder_column_state *states,
                                             uint32_t n, struct fis_error *e)
 {
+    return fis_encoder_over_trees(states, n, 0, e);
+}
+
+struct fis_encoder *fis_encoder_over_trees(const struct fis_encoder_column_state *states,
+                                           uint32_t n, uint32_t margins, struct fis_error *e)
+{
     struct fis_column *columns = fis_calloc(n ? n : 1, sizeof *columns);
     if (!columns) {
         fis_fail(e, FIS_NOMEM, "no memory for an encoder of %u columns", n);
@@ -109,7 +117,7 @@ struct fis_encoder *fis_encoder_from_states(const struct fis_encoder_column_stat
         columns[i] = states[i].column;
     struct fis_encoder *enc = fis_encoder_new(columns, n, UINT32_MAX, e);
     fis_free(columns);
-    if (enc && take_states(enc, states, e)) {
+    if (enc && (fis_encoder_expect_trees(enc, margins, e) || take_states(enc, states, e))) {
         fis_encoder_free(enc);
         enc = NULL;
     }

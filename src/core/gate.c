@@ -387,7 +387,10 @@ static int compare_with_served(struct session *s, struct fis_gate_judgement *j, 
     struct fis_rng rng;
     fis_rng_seed(&rng, o->seed, j->looks);
     if (s->g->serves) {
+        if (s->g->served_x)
+            gate_rows_take(&s->rows, s->g->served_x);
         judge_point(&s->rows, s->g->served, &s->served);
+        gate_rows_take(&s->rows, fis_learner_validation(s->t)->x);
         j->served = s->served.metrics;
         s->figures.served = &s->served.metrics;
         int rc = paired_difference(&s->rows, &s->served, &s->pick, o->metric, o->resamples, &rng,

@@ -19,6 +19,7 @@ struct fis_gate {
     int has_picked;
     fis_gate_measure_fn *measure;
     void *measure_arg;
+    const float *served_x; /* validation rows as what is served sees them; NULL: the learner's */
 };
 
 #endif

@@ -53,6 +53,12 @@ int gate_rows_init(struct gate_rows *g, const struct fis_learner *t, uint32_t po
     return 0;
 }
 
+void gate_rows_take(struct gate_rows *g, const float *x)
+{
+    for (uint32_t i = 0; i < g->n; i++)
+        memcpy(g->x + (size_t)i * g->d, x + (size_t)g->source[i] * g->d, g->d * sizeof *x);
+}
+
 void gate_rows_done(struct gate_rows *g)
 {
     fis_free(g->x);

@@ -27,6 +27,8 @@ struct gate_rows {
 
 int gate_rows_init(struct gate_rows *g, const struct fis_learner *t, uint32_t positive,
                    struct fis_error *e);
+/* Other features of the same rows: x as the learner's validation rows lie. */
+void gate_rows_take(struct gate_rows *g, const float *x);
 void gate_rows_done(struct gate_rows *g);
 
 int judged_init(struct judged *j, const struct gate_rows *g, struct fis_error *e);

@@ -2,6 +2,8 @@
 #ifndef CORE_LEARNER_IMPL_H
 #define CORE_LEARNER_IMPL_H
 
+#include <stdbool.h>
+
 #include "fis/learner.h"
 
 struct row_store {
@@ -34,8 +36,9 @@ struct fis_learner {
     double last_loss;
 
     struct row_store initial, bought;
-    uint8_t *mark;  /* [bought.capacity] of MARK_* */
-    uint32_t *kept; /* [bought.capacity] indices of the kept rows */
+    uint32_t fitted; /* of them, that have margins out of fold */
+    uint8_t *mark;   /* [bought.capacity] of MARK_* */
+    uint32_t *kept;  /* [bought.capacity] indices of the kept rows */
     uint32_t n_kept, n_excluded;
 
     /* The anchor's epoch: a shuffle of the rows it learns from, drawn again when they change. */
@@ -72,6 +75,17 @@ struct fis_learner {
 /* Beyond this a logit says that the row, not the model, is at fault. */
 #define ABSURD_LOGIT 1e4f
 
+/* learner_base.c: what a saved state has of a base. */
+struct blob_writer;
+struct blob_reader;
+struct learner_base_saved {
+    uint32_t fitted;
+    const unsigned char *margins;
+};
+void learner_put_base(struct blob_writer *w, const struct fis_learner *t);
+bool learner_get_base(struct blob_reader *r, const struct fis_learner *t,
+                      struct learner_base_saved *saved);
+void learner_install_base(struct fis_learner *t, const struct learner_base_saved *saved);
 int rows_add(struct row_store *s, uint32_t d, const float *x, uint32_t y);
 /* The epoch's order of the initial rows and of the first `bought` bought ones that are not left
  * out; row numbers from initial.n on are bought rows. t->order has room. */

@@ -75,6 +75,7 @@ static void put_learner(struct blob_writer *w, const struct fis_learner *t)
     blob_put_double(w, t->last_loss);
     put_generators(w, t);
     put_marks(w, t);
+    learner_put_base(w, t);
     put_vectors(w, t);
 }
 
@@ -102,6 +103,7 @@ struct loaded {
     uint32_t order_n, order_at, order_bought;
     uint32_t n_marks;
     const unsigned char *marks; /* [n_marks] of row and mark, 32 bits each */
+    struct learner_base_saved base;
     const unsigned char *state, *at_round;
 };
 
@@ -206,7 +208,8 @@ static int parse(const struct fis_learner *t, const void *in, size_t size, struc
     l->now = get_progress(&r);
     l->round = get_progress(&r);
     l->last_loss = blob_get_double(&r);
-    if (!get_generators(&r, l) || !get_marks(&r, l) || !get_vectors(&r, t, l))
+    if (!get_generators(&r, l) || !get_marks(&r, l) || !learner_get_base(&r, t, &l->base) ||
+        !get_vectors(&r, t, l))
         return fis_fail(e, FIS_INPUT,
                         "saved learner: %zu bytes that do not fit together, or weights that are "
                         "not finite",
@@ -248,6 +251,7 @@ int fis_learner_load(struct fis_learner *t, const void *in, size_t size, struct 
     if (rc < 0 || (rc = learner_order_room(t, e)) < 0)
         return rc;
     install_marks(t, &l);
+    learner_install_base(t, &l.base);
     install_order(t, &l);
     t->draw = l.draw;
     memcpy(t->state, l.state, bytes);

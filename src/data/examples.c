@@ -96,6 +96,8 @@ struct fis_encoder *data_fit_encoder(const struct data_source *s, uint32_t max_c
     struct fis_encoder *enc = fis_encoder_new(s->columns, s->n_columns, max_categories, e);
     int rc = enc ? layout_init(&l, s, 1, e) : -1;
     if (enc && !rc)
+        rc = fis_encoder_expect_trees(enc, s->tree_margins, e);
+    if (enc && !rc)
         rc =
             (rows = data_rows_open(s->path, &l.options, e)) ? observe_all(s, rows, &l, enc, e) : -1;
     data_rows_close(rows);

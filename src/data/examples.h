@@ -25,6 +25,7 @@ struct data_source {
     const struct wire_schema *schema;
     const struct fis_column *columns;
     uint32_t n_columns;
+    uint32_t tree_margins; /* that the encoder expects (fis/encoder.h) */
     bool with_sensitive; /* validation */
     data_note_fn *note;  /* of data_examples_load: all faults, and what a person should know; NULL */
     void *note_ctx;

@@ -214,7 +214,7 @@ static int write_record(struct lab_batch *b, const struct lab_record *r, struct 
 static int same_protocol(const struct lab_protocol *a, const struct lab_protocol *b)
 {
     return a->test == b->test && a->validation == b->validation && a->initial == b->initial &&
-           a->balance == b->balance && a->standardise == b->standardise;
+           a->balance == b->balance && a->trees == b->trees && a->standardise == b->standardise;
 }
 
 static int have_split(struct worker *w, const struct lab_job *job, struct fis_error *e)

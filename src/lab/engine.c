@@ -84,7 +84,7 @@ int lab_engine_run(struct lab_engine *g, bool rounds, struct fis_error *e)
 
 static int make_columns(struct lab_engine *g, struct fis_error *e)
 {
-    const uint32_t d = g->r->split->d;
+    const uint32_t d = g->r->split->d - g->r->split->margins;
     g->columns = fis_calloc(d, sizeof *g->columns);
     g->names = fis_calloc(d, sizeof *g->names);
     if (!g->columns || !g->names)

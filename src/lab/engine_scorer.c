@@ -115,12 +115,12 @@ static void add_record(struct lab_engine *g, uint32_t offset)
     struct scoring_batch *b = &g->batch;
     const struct lab_split *s = g->r->split;
     const uint32_t place = place_at(g, offset);
-    b->messages[b->n++] =
-        (struct wire_message){.topic = "records",
-                              .offset = offset,
-                              .timestamp_ms = -1,
-                              .key = {g->ids[place], strlen(g->ids[place])},
-                              .value = {lab_split_row(s, s->pool[place]), s->d * sizeof(float)}};
+    b->messages[b->n++] = (struct wire_message){
+        .topic = "records",
+        .offset = offset,
+        .timestamp_ms = -1,
+        .key = {g->ids[place], strlen(g->ids[place])},
+        .value = {lab_split_row(s, s->pool[place]), (s->d - s->margins) * sizeof(float)}};
 }
 
 bool lab_engine_read_batch(struct lab_engine *g)

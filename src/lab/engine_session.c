@@ -182,7 +182,7 @@ static int read_next(void *ctx, enum session_reader r, struct session_input *in,
 /* Features go through as they are: the split has encoded them. */
 static struct fis_encoder *plain_encoder(struct lab_engine *g, struct fis_error *e)
 {
-    const uint32_t d = g->r->split->d;
+    const uint32_t d = g->r->split->d - g->r->split->margins;
     struct fis_value *zeros = fis_calloc(d, sizeof *zeros);
     struct fis_encoder *encoder = zeros ? fis_encoder_new(g->columns, d, 1, e) : NULL;
     if (!zeros)
@@ -190,7 +190,8 @@ static struct fis_encoder *plain_encoder(struct lab_engine *g, struct fis_error 
     for (uint32_t i = 0; zeros && i < d; i++)
         zeros[i].kind = FIS_VALUE_NUMBER;
     if (encoder &&
-        (fis_encoder_observe(encoder, zeros, e) < 0 || fis_encoder_finish(encoder, e) < 0)) {
+        (fis_encoder_expect_trees(encoder, g->r->split->margins, e) < 0 ||
+         fis_encoder_observe(encoder, zeros, e) < 0 || fis_encoder_finish(encoder, e) < 0)) {
         fis_encoder_free(encoder);
         encoder = NULL;
     }
@@ -347,7 +348,7 @@ int lab_engine_session(struct lab_engine *g, const struct trainer_role_options *
                    "requests"},
         .schema = &g->schema,
         .columns = g->columns,
-        .n_columns = g->r->split->d,
+        .n_columns = g->r->split->d - g->r->split->margins,
         .labels = WIRE_PROTOBUF,
         .role = *role,
     };

@@ -18,11 +18,29 @@ void lab_score(struct lab_run *r, const float *x, uint32_t n, float *scores,
              scores + (size_t)i * FIS_MAX_CRITERIA);
 }
 
+/* The test rows over these trees. */
+static void set_margins(struct lab_run *r, struct fis_trees *trees)
+{
+    if (!trees || trees == r->test_trees)
+        return;
+    fis_trees_unref(r->test_trees);
+    r->test_trees = fis_trees_ref(trees);
+    for (uint32_t i = 0; i < r->split->n_test; i++)
+        fis_trees_apply(trees, r->test_x + (size_t)i * r->split->d);
+}
+
 void lab_evaluate(struct lab_run *r, const float *params, struct lab_figures *out)
+{
+    lab_evaluate_over(r, params, r->parts->trees, out);
+}
+
+void lab_evaluate_over(struct lab_run *r, const float *params, struct fis_trees *trees,
+                       struct lab_figures *out)
 {
     const struct lab_split *s = r->split;
     struct fis_metrics m;
-    lab_forward(r, params, s->test_x, s->n_test, r->logits);
+    set_margins(r, trees);
+    lab_forward(r, params, r->test_x, s->n_test, r->logits);
     fis_predict(r->logits, s->n_test, r->classes, r->predictions);
     fis_metrics_eval(r->predictions, r->logits, s->test_y, s->test_group, NULL, s->n_test,
                      r->classes, s->task->n_groups, s->task->positive, &m);

@@ -26,6 +26,7 @@ static const struct setting settings[] = {
     {"steps", COUNT, V(options.protocol.steps_per_round), 1, 1e6, "training steps of a round"},
     {"warm-up", COUNT, V(options.protocol.warm_up_epochs), 0, 1e4, "epochs before the first round"},
     {"rate", SINGLE, V(options.protocol.learning_rate), 1e-9, 10, "learning rate"},
+    {"trees", NUMBER, V(options.protocol.trees), 0, 1, "1: over a base of boosted trees"},
     {"balance", NUMBER, V(options.protocol.balance), 0, 1, "resample by class and group"},
     {"standardise", NUMBER, V(options.protocol.standardise), 0, 1,
      "1: one-hot features too have mean 0 and deviation 1"},

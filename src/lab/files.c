@@ -169,6 +169,8 @@ static int put_config(const char *folder, const struct lab_run *r, struct fis_er
             : r->method->publication->line ? "line"
                                            : "plain",
             o->fresh_steps, (double)o->mix, (unsigned long long)o->seed);
+    if (p->trees)
+        fputs("model.base: {type: trees}\n", f);
     fprintf(f, "gate: {epsilon: %.17g, standard_errors: %.17g, replace: %s}\n", o->epsilon,
             o->standard_errors, o->publish == LAB_PUBLISH_EVERY ? "fairer" : "always");
     return close_file(f, "fisd.yaml", e);

@@ -26,6 +26,7 @@ struct lab_publication {
     bool line;        /* points of a line are judged */
     bool by_metric;   /* depends on the fairness metric */
     bool sees_groups; /* privileged: of the training rows too */
+    bool trees_alone; /* a base of trees, fitted in every round, and no warm-up above it */
     bool every_round; /* publish is called after every round, whatever lab_options.publish says */
     /* State of its own, in lab_run.publication_state; begin, train, end may be NULL. */
     int (*begin)(struct lab_run *r, struct fis_error *e);
@@ -42,11 +43,12 @@ struct lab_method {
     char name[48];
     const struct fis_acquisition *acquisition;
     const struct lab_publication *publication;
+    bool trees; /* over a base of boosted trees */
 };
 
 /* base, random, entropy, bald, isal, jtt, fis, fis+, ekg, product, random+val, random+pub,
- * entropy+pub, group-aware; or ACQUISITION/PUBLICATION for any two ("bald/pub"). INPUT: no such;
- * says what there is. */
+ * entropy+pub, group-aware, xgb+random, xgb+entropy, xgb+entropy+pub; or ACQUISITION/PUBLICATION
+ * for any two ("bald/pub"). INPUT: no such; says what there is. */
 int lab_method_find(const char *name, struct lab_method *out, struct fis_error *e) FIS_MUST_CHECK;
 /* The named ones; one line on each, for help. NULL ends. */
 const char *lab_method_named(uint32_t i, const char **summary);
@@ -63,6 +65,7 @@ static inline int lab_method_buys_nothing(const struct lab_method *m)
     return m->acquisition == &lab_acquisition_none;
 }
 extern const struct lab_publication lab_publication_plain, lab_publication_pub, lab_publication_fis,
-    lab_publication_jtt, lab_publication_random_val, lab_publication_group_aware;
+    lab_publication_jtt, lab_publication_random_val, lab_publication_group_aware,
+    lab_publication_trees;
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "data/boost.h"
 #include "fis/defaults.h"
 #include "fis/mem.h"
 #include "lab/engine.h"
@@ -43,6 +44,13 @@ static int last_round(const struct lab_run *r)
     return r->round + 1 == r->o->protocol.rounds;
 }
 
+/* What is published predicts with the trees that it was published over. */
+static void keep_trees(struct lab_run *r, struct fis_trees *trees)
+{
+    fis_trees_unref(r->published_trees);
+    r->published_trees = fis_trees_ref(trees);
+}
+
 static int begin(struct publication_call *c, struct fis_error *e)
 {
     struct lab_run *r = run_of(c);
@@ -51,6 +59,7 @@ static int begin(struct publication_call *c, struct fis_error *e)
     lab_evaluate(r, end, &r->result->warm_up);
     memcpy(r->published, end, r->n_params * sizeof *end);
     memcpy(r->end_anchor, end, r->n_params * sizeof *end);
+    keep_trees(r, c->trees);
     return p->begin ? p->begin(r, e) : 0;
 }
 
@@ -97,7 +106,7 @@ static void add_point(struct lab_run *r)
     if (out->n_path >= LAB_ROUNDS_MAX)
         return;
     lab_evaluate(r, r->end_anchor, &anchor);
-    lab_evaluate(r, r->published, &now);
+    lab_evaluate_over(r, r->published, r->published_trees, &now);
     out->path[out->n_path++] =
         (struct lab_point){.labels = r->n_bought,
                            .accuracy = now.accuracy,
@@ -137,6 +146,8 @@ static int judge(struct publication_call *c, struct fis_gate_judgement *j, float
     rc = due ? p->publish(r, last, r->published, e) : 0;
     if (rc < 0)
         return rc;
+    if (due)
+        keep_trees(r, c->trees);
     if (j->verdict == FIS_PUBLISH)
         memcpy(params, r->published, r->n_params * sizeof *params);
     if (r->o->path)
@@ -198,6 +209,13 @@ static int make_work(struct lab_run *r, struct fis_error *e)
     if (!r->scratch || !r->p || !r->infl_acc || !r->infl_fair || !r->logits || !r->predictions ||
         !r->published || !r->end_anchor || !r->labelled || !r->bought)
         return fis_fail(e, FIS_NOMEM, "run: no memory");
+    r->test_x = s->test_x;
+    if (s->margins) {
+        size_t cells = (size_t)s->n_test * s->d;
+        if (!(r->test_x = fis_alloc(cells, sizeof *r->test_x)))
+            return fis_fail(e, FIS_NOMEM, "run: no memory for %u test rows", s->n_test);
+        memcpy(r->test_x, s->test_x, cells * sizeof *r->test_x);
+    }
     memcpy(r->labelled, s->initial, s->n_initial * sizeof *r->labelled);
     r->n_labelled = s->n_initial;
     return 0;
@@ -265,12 +283,21 @@ static void role_options(struct lab_run *r, struct trainer_role_options *o)
                        .damping = r->o->damping},
         .precondition = published && r->o->precondition < 0 ? 0 : r->o->precondition,
         .privacy_delta = FIS_DEFAULT_DELTA,
-        .warm_up_epochs = p->warm_up_epochs,
+        .warm_up_epochs = r->method->publication->trees_alone ? 0 : p->warm_up_epochs,
         .steps_per_round = p->steps_per_round,
         .rounds = p->rounds,
         .patience = FIS_DEFAULT_PATIENCE,
         .validation_rows = validation_rows(r->split, r->o),
         .n_groups = r->split->task->n_groups,
+        .trees = {.n = FIS_DEFAULT_TREES,
+                  .depth = FIS_DEFAULT_TREE_DEPTH,
+                  .rate = FIS_DEFAULT_TREE_RATE,
+                  .rows = FIS_DEFAULT_TREE_SAMPLE,
+                  .columns = FIS_DEFAULT_TREE_SAMPLE,
+                  .folds = FIS_DEFAULT_TREE_FOLDS,
+                  .growth = r->method->publication->trees_alone ? 0 : FIS_DEFAULT_TREE_GROWTH,
+                  .seed = r->o->seed},
+        .fit_trees = data_boost,
     };
     learner_options(r, &o->learner);
     gate_options(r, &o->gate);
@@ -285,6 +312,8 @@ static int set_up(struct lab_run *r, struct lab_engine **engine, struct fis_erro
     const struct lab_task *t = r->split->task;
     struct trainer_role_options o;
     int rc = fis_shape_init(&r->shape, r->split->d, &r->o->protocol.hidden, 1, t->n_classes, e);
+    if (rc == 0)
+        rc = fis_shape_set_margins(&r->shape, r->split->margins, e);
     if (rc < 0)
         return rc;
     r->classes = t->n_classes;
@@ -311,6 +340,10 @@ static void tear_down(struct lab_run *r, struct lab_engine *engine)
         r->method->publication->end(r);
     lab_engine_free(engine); /* and with it the acquisition's state */
     fis_scratch_free(r->scratch);
+    fis_trees_unref(r->published_trees);
+    fis_trees_unref(r->test_trees);
+    if (r->test_x != r->split->test_x)
+        fis_free(r->test_x);
     void *const all[] = {r->p,         r->infl_acc,   r->infl_fair, r->logits, r->predictions,
                          r->published, r->end_anchor, r->labelled,  r->bought};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -344,7 +377,7 @@ static int course(struct lab_run *r, struct fis_error *e)
         rc = train_without_labels(r, e);
     if (rc == 0) {
         lab_evaluate(r, r->end_anchor, &r->result->anchor);
-        lab_evaluate(r, r->published, &r->result->test);
+        lab_evaluate_over(r, r->published, r->published_trees, &r->result->test);
         r->result->kept = fis_learner_counts(r->learner).kept;
         r->result->bought = r->n_bought;
     }

@@ -116,10 +116,12 @@ struct lab_run {
     struct fis_gate *gate;
     struct fis_direction_options *directions;
     struct fis_panel *panel; /* what scores; borrowed, the learner's own unless a hook set it */
-    const uint32_t *training_group; /* [task->n], only for sees_groups; else NULL */
-    uint32_t round;                 /* from 0 */
-    float *published;               /* slab: what publish gave last */
-    float *end_anchor;              /* slab: the anchor at the end of the last round */
+    const uint32_t *training_group;                 /* [task->n], only for sees_groups; else NULL */
+    uint32_t round;                                 /* from 0 */
+    float *published;                               /* slab: what publish gave last */
+    struct fis_trees *published_trees, *test_trees; /* over a base; of test_x's margins */
+    float *test_x;     /* the split's own, or with margins [n_test][d] */
+    float *end_anchor; /* slab: the anchor at the end of the last round */
     /* Labelled rows of the task, in order: the initial ones, then what was bought. */
     uint32_t *labelled, n_labelled, labelled_capacity;
     struct lab_bought *bought; /* [n_labelled - split->n_initial] */
@@ -141,8 +143,10 @@ struct lab_run {
 /* An acquisition's batch in pieces of LAB_SCORE_ROWS: scores [n][FIS_MAX_CRITERIA] by `some`. */
 void lab_score(struct lab_run *r, const float *x, uint32_t n, float *scores,
                void (*some)(struct lab_run *r, const float *x, uint32_t n, float *scores));
-/* Metrics of params on the test rows. */
+/* Metrics of params on the test rows, over the newest base; over another one. */
 void lab_evaluate(struct lab_run *r, const float *params, struct lab_figures *out);
+void lab_evaluate_over(struct lab_run *r, const float *params, struct fis_trees *trees,
+                       struct lab_figures *out);
 /* logits [n][K] of any rows, in pieces. */
 void lab_forward(struct lab_run *r, const float *params, const float *x, uint32_t n, float *logits);
 #endif

@@ -99,7 +99,7 @@ static struct fis_encoder *fit(const struct lab_split *s, struct fis_value *valu
         columns[j] = (struct fis_column){c->name, c->type, FIS_SCALE_STANDARD};
     }
     struct fis_encoder *enc = fis_encoder_new(columns, t->n_features, MAX_CATEGORIES, e);
-    int r = enc ? 0 : -1;
+    int r = enc ? fis_encoder_expect_trees(enc, s->margins, e) : -1;
     for (uint32_t i = 0; r == 0 && i < s->n_initial; i++) {
         row_values(t, s->initial[i], values);
         r = fis_encoder_observe(enc, values, e);
@@ -185,6 +185,8 @@ struct lab_split *lab_split_new(const struct lab_task *task, const struct lab_pr
     }
     s->task = task;
     s->seed = seed;
+    if (protocol->trees)
+        s->margins = task->n_classes == 2 ? 1 : task->n_classes;
     int r = deal(s, protocol, e);
     if (r == 0)
         r = encode(s, e);

@@ -15,7 +15,8 @@ struct lab_split {
     const struct lab_task *task;
     uint64_t seed;
     uint32_t d;
-    float *x; /* [task->n][d] */
+    uint32_t margins; /* of d: those of a base of trees, 0 here; protocol.trees */
+    float *x;         /* [task->n][d] */
     /* Indices of the task's rows. With `balance` a row may occur more than once. */
     uint32_t *initial, *pool, *validation, *test;
     uint32_t n_initial, n_pool, n_validation, n_test;

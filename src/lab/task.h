@@ -27,6 +27,7 @@ struct lab_protocol {
     uint32_t scored_per_round; /* random rows of the pool that are looked at; 0: all of it */
     uint32_t hidden, batch;
     float learning_rate, momentum, weight_decay;
+    int trees;   /* over a base of boosted trees */
     int balance; /* resample the training part so that class and group are balanced (the paper) */
     /* One-hot features too get mean 0 and deviation 1 over the initial rows. fisd's encoder does
      * not do that: rare categories become large, and few labels are learnt by heart. the

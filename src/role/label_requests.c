@@ -187,9 +187,10 @@ static int take_label(struct trainer_role *m, struct fis_request *r, uint32_t y,
 {
     uint32_t index;
     struct wire_ledger_entry entry = entry_of(m, r);
-    int rc = fis_learner_add_bought(m->learner, entry.x, y, &index, e);
+    const float *x = trainer_based(m, m->trees, entry.x, 1);
+    int rc = fis_learner_add_bought(m->learner, x, y, &index, e);
     if (PLANTED(label_twice))
-        rc = fis_learner_add_bought(m->learner, entry.x, y, &index, e);
+        rc = fis_learner_add_bought(m->learner, x, y, &index, e);
     if (rc < 0)
         return rc;
     bool kept = trainer_check(m, index);

@@ -56,6 +56,11 @@ int trainer_role_restore_state(struct trainer_role *m, const struct wire_trainer
     return 0;
 }
 
+int trainer_role_restore_base(struct trainer_role *m, struct fis_trees *served, struct fis_error *e)
+{
+    return trainer_serve_base(m, served, e);
+}
+
 int trainer_role_restore_checkpoint(struct trainer_role *m, struct wire_bytes learner,
                                     struct wire_bytes gate, struct fis_error *e)
 {
@@ -150,7 +155,8 @@ static int restore_label(struct trainer_role *m, const struct wire_ledger_entry 
                          struct fis_error *e)
 {
     uint32_t index;
-    int rc = fis_learner_add_bought(m->learner, entry->x, entry->class_index, &index, e);
+    int rc = fis_learner_add_bought(m->learner, trainer_based(m, m->trees, entry->x, 1),
+                                    entry->class_index, &index, e);
     if (rc < 0 || entry->round != m->state.round)
         return rc;
     trainer_count_label(m, entry->class_index, entry->state == WIRE_ACCEPTED);

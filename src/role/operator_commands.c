@@ -73,7 +73,8 @@ static int may_serve(struct trainer_role *m, const struct wire_control *c,
         REFUSED(o, "version %llu has no parameters", wanted);
     else if (!same_shape(&v->shape, &m->shape))
         REFUSED(o, "version %llu is a network of another shape", wanted);
-    else if (!((*accuracy = trainer_accuracy(m, v->params)) >= least))
+    else if (!((*accuracy = trainer_accuracy(m, v->params, fis_encoder_trees(v->encoder))) >=
+               least))
         REFUSED(o, "version %llu has accuracy %.4f on all validation rows now; the floor is %.4f",
                 wanted, *accuracy, least);
     else
@@ -110,6 +111,8 @@ static int serve_again(struct trainer_role *m, const struct wire_control *c,
         return 0;
     memcpy(m->published, v->params, fis_shape_params(&m->shape) * sizeof *m->published);
     fis_gate_restore(m->gate, fis_gate_val0(m->gate), m->published, m->state.looks);
+    if (trainer_serve_base(m, fis_encoder_trees(v->encoder), e) < 0)
+        return -(int)FIS_NOMEM;
     m->state.served_accuracy = accuracy;
     m->state.failures = 0;
     tell_served(m, v, accuracy, back ? v->previous : m->state.served_version, o);

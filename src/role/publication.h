@@ -20,6 +20,7 @@
 struct publication_call {
     void *state; /* of whoever made the role */
     struct fis_learner *learner;
+    struct fis_trees *trees; /* of the base; NULL: none */
     struct fis_gate *gate;
     struct fis_direction_options *directions; /* may be changed before the start */
     uint32_t round;                           /* 1, 2, … */

@@ -24,8 +24,9 @@ void trainer_score_rows(struct trainer_role *m, const float *x, const struct fis
     struct fis_panel *panel = fis_learner_panel(m->learner);
     for (uint32_t at = 0; at < n; at += ROLE_BLOCK) {
         uint32_t block = n - at < ROLE_BLOCK ? n - at : ROLE_BLOCK;
-        fis_criteria_batch(&m->o.selector.criteria, panel, ids + at, x + (size_t)at * d, NULL,
-                           block, m->scratch, NULL, scores + (size_t)at * FIS_MAX_CRITERIA);
+        const float *based = trainer_based(m, m->trees, x + (size_t)at * d, block);
+        fis_criteria_batch(&m->o.selector.criteria, panel, ids + at, based, NULL, block, m->scratch,
+                           NULL, scores + (size_t)at * FIS_MAX_CRITERIA);
     }
 }
 
@@ -35,13 +36,15 @@ static void rescore(void *arg, const float *x, const struct fis_id *const *ids, 
     trainer_score_rows(arg, x, ids, n, scores);
 }
 
-double trainer_accuracy(struct trainer_role *m, const float *params)
+double trainer_accuracy(struct trainer_role *m, const float *params, const struct fis_trees *trees)
 {
+    const struct fis_trees *other = trees == m->trees ? NULL : trees;
     const struct fis_rows *v = fis_learner_validation(m->learner);
     uint32_t predicted[ROLE_BLOCK], right = 0;
     for (uint32_t at = 0; at < v->n; at += ROLE_BLOCK) {
         uint32_t n = v->n - at < ROLE_BLOCK ? v->n - at : ROLE_BLOCK;
-        fis_network_forward(&m->shape, params, v->x + (size_t)at * v->d, n, m->scratch, m->p);
+        const float *x = trainer_based(m, other, v->x + (size_t)at * v->d, n);
+        fis_network_forward(&m->shape, params, x, n, m->scratch, m->p);
         fis_predict(m->p, n, fis_shape_classes(&m->shape), predicted);
         for (uint32_t i = 0; i < n; i++)
             right += predicted[i] == v->y[at + i];
@@ -51,7 +54,7 @@ double trainer_accuracy(struct trainer_role *m, const float *params)
 
 static double served_accuracy(struct trainer_role *m)
 {
-    return trainer_accuracy(m, m->published);
+    return trainer_accuracy(m, m->published, m->served_trees);
 }
 
 /* VAL_0 was measured on rows that are no more. What is served is measured on both, and VAL_0 moves
@@ -70,7 +73,12 @@ int trainer_take_validation(struct trainer_role *m, struct fis_error *e)
     if (!m->next_x)
         return 0;
     double before = m->phase == PHASE_NEW ? (double)NAN : served_accuracy(m);
+    for (uint32_t i = 0; m->trees && i < m->next_validation.n; i++)
+        fis_trees_apply(m->trees, m->next_x + (size_t)i * m->next_validation.d);
+    fis_gate_served_rows(m->gate, NULL);
     int rc = fis_learner_set_validation(m->learner, &m->next_validation, m->next_groups, e);
+    if (rc == 0)
+        rc = trainer_serve_base(m, m->served_trees, e);
     if (rc)
         return rc;
     if (m->phase != PHASE_NEW) {
@@ -141,6 +149,8 @@ static int begin_training(struct trainer_role *m, struct fis_error *e)
 {
     uint64_t steps = (uint64_t)m->o.warm_up_epochs * fis_learner_epoch_steps(m->learner);
     bool based = m->shape.margins > 0;
+    if (trainer_fit_base(m, e) < 0 || trainer_serve_base(m, m->trees, e) < 0)
+        return -1;
     if (based && first_version(m, e) < 0)
         return -1;
     if (fis_learner_warm_up(m->learner, (uint32_t)steps, e) < 0)
@@ -150,8 +160,22 @@ static int begin_training(struct trainer_role *m, struct fis_error *e)
     return publication_retrain(call(m), e) < 0 ? -1 : first_version(m, e);
 }
 
+/* Margins of what came after the fit follow from the trees; out of fold they came with the
+ * checkpoint, and without one that fits they are made again. */
+static int restore_base(struct trainer_role *m, struct fis_error *e)
+{
+    if (!m->trees)
+        return 0;
+    fis_learner_apply_base(m->learner, m->trees);
+    if (trainer_serve_base(m, m->served_trees, e) < 0)
+        return -1;
+    return fis_learner_fitted(m->learner) ? 0 : trainer_fit_base(m, e);
+}
+
 static int warm_up(struct trainer_role *m, struct fis_error *e)
 {
+    if (m->restored && restore_base(m, e) < 0)
+        return -1;
     if (m->restored)
         rebase(m, m->state.served_accuracy);
     else if (begin_training(m, e) < 0)
@@ -242,10 +266,12 @@ static void lose_patience(struct trainer_role *m)
 
 static int finish(struct trainer_role *m, struct fis_error *e)
 {
-    if (train(m, m->o.steps_per_round, e) < 0)
+    if (trainer_fit_base(m, e) < 0 || train(m, m->o.steps_per_round, e) < 0)
         return -1;
     m->untrained = 0;
     if (judge(m, e) < 0)
+        return -1;
+    if (m->judgement.verdict == FIS_PUBLISH && trainer_serve_base(m, m->trees, e) < 0)
         return -1;
     if (m->judgement.verdict == FIS_PUBLISH)
         m->state.served_accuracy = served_accuracy(m);

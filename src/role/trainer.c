@@ -54,7 +54,7 @@ static int make_parts(struct trainer_role *m, struct fis_error *e)
     m->p = fis_alloc((size_t)ROLE_BLOCK * k, sizeof *m->p);
     m->published = fis_calloc(fis_shape_params(&m->shape), sizeof *m->published);
     m->initial = fis_profile_new(m->encoder, e);
-    if (!m->initial)
+    if (!m->initial || trainer_base_init(m, e) < 0)
         return -1;
     if (!m->scratch || !m->p || !m->published)
         return fis_fail(e, FIS_NOMEM, "trainer: no memory for a network of %zu parameters",
@@ -100,6 +100,7 @@ void trainer_role_free(struct trainer_role *m)
     fis_free(m->next_y);
     fis_free(m->next_group);
     fis_profile_free(m->initial);
+    trainer_base_done(m);
     fis_free(m);
 }
 
@@ -383,6 +384,7 @@ int trainer_role_job_done(struct trainer_role *m, struct trainer_time now, struc
     if (first || kind == TRAINER_JOB_FINISH)
         trainer_send_version(m, now);
     note_validation(m);
+    trainer_note_base(m);
     note_anchor(m);
     if (first || kind == TRAINER_JOB_FINISH)
         begin_round(m);

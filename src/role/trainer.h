@@ -79,11 +79,13 @@ struct trainer_role_options {
     uint32_t refreshes; /* a round's labels and steps come in so many parts; 0: the default */
     uint32_t hidden[FIS_MAX_LAYERS], n_hidden;
     struct fis_gate_options gate;
-    struct fis_direction_options directions;          /* n_groups and precondition are filled in */
-    int precondition;                                 /* 1 on, 0 off, -1 by the number of rows */
-    struct fis_privacy privacy;                       /* noise 0: off */
-    double privacy_delta;                             /* of the epsilon that is reported */
-    uint32_t warm_up_epochs, steps_per_round, rounds; /* rounds: 0 is unlimited */
+    struct fis_direction_options directions; /* n_groups and precondition are filled in */
+    int precondition;                        /* 1 on, 0 off, -1 by the number of rows */
+    struct fis_privacy privacy;              /* noise 0: off */
+    struct fis_trees_options trees;          /* with an encoder that expects them */
+    fis_trees_fit_fn *fit_trees;
+    double privacy_delta;                                  /* of the epsilon that is reported */
+    uint32_t warm_up_epochs, steps_per_round, rounds;      /* rounds: 0 is unlimited */
     uint64_t window_records, window_ms, round_deadline_ms; /* ms: 0 is off */
     int pool;                   /* a round scores the whole topic, in place of a window */
     uint64_t label_deadline_ms; /* of a request; 0: none */
@@ -150,6 +152,9 @@ int trainer_role_validation(struct trainer_role *m, const struct fis_rows *rows,
 int trainer_role_restore_state(struct trainer_role *m, const struct wire_trainer_state *s,
                                const float *anchor, const float *served, struct trainer_time now,
                                struct fis_error *e) FIS_MUST_CHECK;
+/* Next, where the base is trees: those of what is served. */
+int trainer_role_restore_base(struct trainer_role *m, struct fis_trees *served,
+                              struct fis_error *e) FIS_MUST_CHECK;
 int trainer_role_restore_entry(struct trainer_role *m, const struct wire_ledger_entry *entry,
                                struct fis_error *e) FIS_MUST_CHECK;
 int trainer_role_restore_checkpoint(struct trainer_role *m, struct wire_bytes learner,

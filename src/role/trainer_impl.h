@@ -2,7 +2,7 @@
  * and what is sent before a commit), record_window.c (offers, progress, scans), label_requests.c
  * (requests and answers), operator_commands.c (the operator), ledger_restore.c (going on from a
  * ledger), round_training.c (work), version_publish.c (heads, versions, checkpoints),
- * privacy_spent.c (the account of noise on directions). */
+ * privacy_spent.c (the account of noise on directions), base_trees.c (trees below the network). */
 #ifndef ROLE_TRAINER_ROLE_H
 #define ROLE_TRAINER_ROLE_H
 
@@ -86,6 +86,13 @@ struct trainer_role {
     uint32_t next_groups;
     uint64_t validation_sets; /* that were put in force */
 
+    /* A base of trees: the newest, and those of what is served with the validation rows as it sees
+     * them (NULL: as the learner has them). */
+    struct fis_trees *trees, *served_trees;
+    float *served_x;
+    float *based;  /* [ROLE_BLOCK][d]: rows whose margins are renewed */
+    bool refitted; /* by the last job */
+
     struct fis_profile *initial; /* how the initial rows are distributed */
 };
 
@@ -137,8 +144,21 @@ uint32_t trainer_round_progress(const struct trainer_role *m); /* of labels_per_
 uint32_t trainer_share_of_steps(const struct trainer_role *m, uint32_t labels);
 void trainer_score_rows(struct trainer_role *m, const float *x, const struct fis_id *const *ids,
                         uint32_t n, float *scores);
-double trainer_accuracy(struct trainer_role *m, const float *params); /* on all validation rows */
+/* On all validation rows; of a version over these trees. */
+double trainer_accuracy(struct trainer_role *m, const float *params, const struct fis_trees *trees);
 int trainer_take_validation(struct trainer_role *m, struct fis_error *e) FIS_MUST_CHECK;
+
+/* base_trees.c */
+int trainer_base_init(struct trainer_role *m, struct fis_error *e) FIS_MUST_CHECK;
+void trainer_base_done(struct trainer_role *m);
+/* Rows [n][d] with margins by these trees: x itself without trees, else valid until another call.
+ */
+const float *trainer_based(struct trainer_role *m, const struct fis_trees *trees, const float *x,
+                           uint32_t n);
+int trainer_fit_base(struct trainer_role *m, struct fis_error *e) FIS_MUST_CHECK; /* when due */
+int trainer_serve_base(struct trainer_role *m, struct fis_trees *trees,
+                       struct fis_error *e) FIS_MUST_CHECK;
+void trainer_note_base(struct trainer_role *m);
 
 /* privacy_spent.c */
 struct wire_privacy trainer_privacy(const struct trainer_role *m); /* spent up to now */

@@ -34,6 +34,7 @@ void trainer_send_head(struct trainer_role *m, struct trainer_time now)
         .g_acc = fis_learner_direction(m->learner, FIS_DIRECTION_ACCURACY),
         .g_fair = fis_learner_direction(m->learner, FIS_DIRECTION_FAIRNESS),
         .encoder = m->encoder,
+        .trees = m->trees,
         .initial = fis_profile_rows(m->initial) > 0 ? m->initial : NULL,
     };
     if (m->scan.step == SCAN_ON) {
@@ -158,6 +159,7 @@ void trainer_send_version(struct trainer_role *m, struct trainer_time now)
         .shape = m->shape,
         .params = params_of(m),
         .encoder = m->encoder,
+        .trees = m->trees,
         .verdict = publish ? "publish" : "reject",
         .reason = fis_gate_reason_name(j->reason),
         .reason_text = j->text,

@@ -67,9 +67,11 @@ static int append_columns(struct identity *id, const struct fis_column *columns,
             rc = append_name(id, c->name, e);
         if (!rc)
             rc = append(id,
-                        c->type == FIS_CATEGORICAL       ? " categorical"
-                        : c->scale == FIS_SCALE_STANDARD ? " numeric"
-                                                         : " numeric unscaled",
+                        c->type == FIS_CATEGORICAL          ? " categorical"
+                        : c->scale == FIS_SCALE_STANDARD    ? " numeric"
+                        : c->scale == FIS_SCALE_LOGIT       ? " logit"
+                        : c->scale == FIS_SCALE_PROBABILITY ? " probability"
+                                                            : " numeric unscaled",
                         e);
     }
     return rc;

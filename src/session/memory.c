@@ -494,10 +494,11 @@ static int check_shape(const struct memory *m, const struct fis_shape *now, stru
     for (int i = 0; i < 2; i++)
         if (was[i]->n_layers != now->n_layers ||
             memcmp(was[i]->width, now->width, (now->n_layers + 1) * sizeof *now->width) != 0)
-            return fis_fail(e, FIS_FATAL,
-                            "training.hidden is not what the network on %s has: give the changed "
-                            "pipeline another name",
-                            m->topics[i ? MEMORY_MODELS : MEMORY_HEADS]);
+            return fis_fail(
+                e, FIS_FATAL,
+                "training.hidden or model.base is not what the network on %s has: give the changed "
+                "pipeline another name",
+                m->topics[i ? MEMORY_MODELS : MEMORY_HEADS]);
     return 0;
 }
 
@@ -577,6 +578,8 @@ int memory_apply(struct memory *m, struct trainer_role *role, struct trainer_tim
     if (rc == 0)
         rc = trainer_role_restore_state(role, &state, m->head.head.params, m->served.model.params,
                                         now, e);
+    if (rc == 0 && m->served.encoder)
+        rc = trainer_role_restore_base(role, fis_encoder_trees(m->served.encoder), e);
     if (rc == 0)
         rc = tell_entries(m, role, e);
     if (rc == 0)

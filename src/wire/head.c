@@ -127,7 +127,7 @@ int wire_head_encode(const struct wire_head *head, struct wire_buffer *out, stru
     if (rc)
         return rc;
     wire_network_fill(&network, &head->shape, head->params);
-    rc = wire_encoder_fill(&encoder, head->encoder, &scratch, e);
+    rc = wire_encoder_fill(&encoder, head->encoder, head->trees, &scratch, e);
     if (!rc)
         rc = fill_pool(&pool, head, &scratch, e);
     if (!rc)

@@ -113,7 +113,7 @@ static int encode(const struct wire_model *m, struct fis_arena *a, struct wire_b
     v.privacy = wire_privacy_fill(&privacy, &m->privacy);
     int rc = fill_lineage(&lineage, m, a, e);
     if (!rc && m->encoder)
-        rc = wire_encoder_fill(&encoder, m->encoder, a, e);
+        rc = wire_encoder_fill(&encoder, m->encoder, m->trees, a, e);
     if (!rc)
         rc = fill_gate(&gate, m, a, e);
     if (!rc)

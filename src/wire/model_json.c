@@ -171,6 +171,26 @@ static json_t *column(struct making *m, const struct fis_encoder *encoder, uint3
     return one;
 }
 
+static json_t *json_of_trees(struct making *m, const struct fis_trees *trees, int with_weights)
+{
+    const struct fis_trees_shape *s = fis_trees_shape(trees);
+    json_t *all = json_object(), *feature = json_array(), *threshold = json_array();
+    json_t *leaf = json_array();
+    put(m, all, "n", count(s->n));
+    put(m, all, "depth", count(s->depth));
+    put(m, all, "margins", count(s->margins));
+    for (size_t i = 0; with_weights && i < fis_trees_nodes(s); i++) {
+        push(m, feature, count(fis_trees_features(trees)[i]));
+        push(m, threshold, number((double)fis_trees_thresholds(trees)[i]));
+    }
+    for (size_t i = 0; with_weights && i < fis_trees_leaf_count(s); i++)
+        push(m, leaf, number((double)fis_trees_leaves(trees)[i]));
+    put(m, all, "feature", feature);
+    put(m, all, "threshold", threshold);
+    put(m, all, "leaf", leaf);
+    return all;
+}
+
 static void put_network(struct making *m, json_t *all, const struct wire_model *from,
                         int with_weights)
 {
@@ -181,6 +201,11 @@ static void put_network(struct making *m, json_t *all, const struct wire_model *
     for (uint32_t i = 0; from->encoder && i < fis_encoder_columns(from->encoder); i++)
         push(m, columns, column(m, from->encoder, i));
     put(m, all, "columns", columns);
+    const struct fis_trees *trees = from->trees;
+    if (!trees && from->encoder)
+        trees = fis_encoder_trees(from->encoder);
+    if (trees)
+        put(m, all, "trees", json_of_trees(m, trees, with_weights));
     if (!with_weights || !from->params)
         return;
     json_t *parameters = json_array();

@@ -63,11 +63,31 @@ size_t wire_encoder_scratch(const struct fis_encoder *enc)
 {
     return fis_encoder_columns(enc) *
                (sizeof(Fis__V1__Encoder__Column) + sizeof(Fis__V1__Encoder__Column *)) +
-           32;
+           sizeof(Fis__V1__Encoder__Trees) + 64;
 }
 
-int wire_encoder_fill(Fis__V1__Encoder *out, const struct fis_encoder *enc, struct fis_arena *a,
+static int fill_trees(Fis__V1__Encoder *out, const struct fis_trees *trees, struct fis_arena *a,
                       struct fis_error *e)
+{
+    if (!trees)
+        return fis_fail(e, FIS_INPUT, "encoder: its trees are missing");
+    const struct fis_trees_shape *s = fis_trees_shape(trees);
+    Fis__V1__Encoder__Trees *t = out->trees = fis_arena_alloc(a, sizeof *t);
+    if (!t)
+        return wire_scratch_full(a, e);
+    fis__v1__encoder__trees__init(t);
+    t->margins = s->margins;
+    t->depth = s->depth;
+    t->n_feature = t->n_threshold = fis_trees_nodes(s);
+    t->n_leaf = fis_trees_leaf_count(s);
+    t->feature = (uint32_t *)(uintptr_t)fis_trees_features(trees);
+    t->threshold = (float *)(uintptr_t)fis_trees_thresholds(trees);
+    t->leaf = (float *)(uintptr_t)fis_trees_leaves(trees);
+    return 0;
+}
+
+int wire_encoder_fill(Fis__V1__Encoder *out, const struct fis_encoder *enc,
+                      const struct fis_trees *trees, struct fis_arena *a, struct fis_error *e)
 {
     uint32_t n = fis_encoder_columns(enc);
     fis__v1__encoder__init(out);
@@ -93,7 +113,9 @@ int wire_encoder_fill(Fis__V1__Encoder *out, const struct fis_encoder *enc, stru
     }
     out->n_columns = n;
     out->columns = list;
-    return 0;
+    return fis_encoder_has_trees(enc)
+               ? fill_trees(out, trees ? trees : fis_encoder_trees(enc), a, e)
+               : 0;
 }
 
 static int read_columns(const Fis__V1__Encoder *from, struct fis_encoder_column_state *states,
@@ -119,6 +141,24 @@ static int read_columns(const Fis__V1__Encoder *from, struct fis_encoder_column_
     return 0;
 }
 
+static int read_trees(const Fis__V1__Encoder__Trees *t, struct fis_encoder *enc,
+                      struct fis_error *e)
+{
+    struct fis_trees_shape s = {
+        .d = fis_encoder_dimension(enc) - t->margins, .margins = t->margins, .depth = t->depth};
+    if (t->depth == 0 || t->depth > FIS_TREES_DEPTH_MAX || t->n_leaf >> t->depth > FIS_TREES_MAX)
+        return fis_fail(e, FIS_INPUT, "trees: %zu leaves at depth %u", t->n_leaf, t->depth);
+    s.n = (uint32_t)(t->n_leaf >> t->depth);
+    if (t->n_leaf != fis_trees_leaf_count(&s) || t->n_feature != fis_trees_nodes(&s) ||
+        t->n_threshold != t->n_feature)
+        return fis_fail(e, FIS_INPUT, "trees: %zu leaves, %zu features and %zu thresholds",
+                        t->n_leaf, t->n_feature, t->n_threshold);
+    struct fis_trees *trees = fis_trees_new(&s, t->feature, t->threshold, t->leaf, e);
+    int rc = trees ? fis_encoder_set_trees(enc, trees, e) : -(int)FIS_INPUT;
+    fis_trees_unref(trees);
+    return rc;
+}
+
 int wire_encoder_read(const Fis__V1__Encoder *from, struct fis_shape *shape,
                       struct fis_encoder **out, struct fis_error *e)
 {
@@ -131,9 +171,12 @@ int wire_encoder_read(const Fis__V1__Encoder *from, struct fis_shape *shape,
     struct fis_encoder *enc = NULL;
     int rc = read_columns(from, states, e);
     if (!rc) {
-        enc = fis_encoder_from_states(states, (uint32_t)from->n_columns, e);
+        enc = fis_encoder_over_trees(states, (uint32_t)from->n_columns,
+                                     from->trees ? from->trees->margins : 0, e);
         rc = enc ? 0 : -(int)e->kind;
     }
+    if (!rc && from->trees)
+        rc = read_trees(from->trees, enc, e);
     fis_free(states);
     if (!rc && fis_encoder_dimension(enc) != d)
         rc = fis_fail(e, FIS_INPUT, "encoder: %u features, the network requires %u",

@@ -26,7 +26,9 @@ int wire_network_read(const Fis__V1__Network *n, struct fis_shape *shape, const 
                       struct fis_error *e) FIS_MUST_CHECK;
 
 size_t wire_encoder_scratch(const struct fis_encoder *enc); /* bytes that fill needs */
-int wire_encoder_fill(Fis__V1__Encoder *out, const struct fis_encoder *enc, struct fis_arena *a,
+/* trees: NULL for the encoder's own. INPUT: it has none and needs some. */
+int wire_encoder_fill(Fis__V1__Encoder *out, const struct fis_encoder *enc,
+                      const struct fis_trees *trees, struct fis_arena *a,
                       struct fis_error *e) FIS_MUST_CHECK;
 /* A new encoder for a network of this shape, which receives its margins; INPUT when it makes no
  * sense or does not fit. */

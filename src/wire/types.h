@@ -236,6 +236,7 @@ struct wire_head {
     struct fis_shape shape;
     const float *params, *g_acc, *g_fair; /* slabs */
     const struct fis_encoder *encoder;
+    const struct fis_trees *trees; /* of the base; NULL: those that the encoder has, if any */
     /* Pool mode: scorers go through the whole topic, from its beginning to these ends. */
     uint64_t scan; /* 0: stream mode, or no scan is needed */
     const struct wire_pool_end *ends;
@@ -287,6 +288,7 @@ struct wire_model {
     struct fis_shape shape;
     const float *params;
     const struct fis_encoder *encoder;
+    const struct fis_trees *trees; /* as in wire_head */
     const char *verdict, *reason,
         *reason_text; /* "publish" | "reject", fis_gate_reason_name, text */
     double epsilon, val0, floor, difference, difference_se, interpolation;

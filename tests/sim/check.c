@@ -453,6 +453,8 @@ void sim_check_done(struct sim_world *w)
         return;
     for (int i = 0; i < CHECK_HEADS; i++)
         scoring_head_unref(c->recent[i].head);
+    for (int i = 0; i < CHECK_VERSIONS; i++)
+        fis_trees_unref(c->versions[i].trees);
     wire_assembler_free(c->heads);
     wire_assembler_free(c->models);
     wire_assembler_free(c->checkpoints);

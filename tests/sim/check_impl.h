@@ -85,6 +85,7 @@ struct check_version {
     uint64_t version;
     bool served;
     uint32_t n_weights; /* 0: it came without */
+    struct fis_trees *trees;
     float weights[CHECK_WEIGHTS];
 };
 

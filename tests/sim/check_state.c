@@ -203,7 +203,9 @@ static void check_version(struct sim_check *c, const struct wire_model *v)
     if (v->served)
         check_served(c, v, n);
     struct check_version *kept = &c->versions[v->version % CHECK_VERSIONS];
-    *kept = (struct check_version){v->version, v->served != 0, n, {0}};
+    fis_trees_unref(kept->trees);
+    struct fis_trees *trees = v->encoder ? fis_trees_ref(fis_encoder_trees(v->encoder)) : NULL;
+    *kept = (struct check_version){v->version, v->served != 0, n, trees, {0}};
     if (n)
         memcpy(kept->weights, v->params, n * sizeof *v->params);
     c->last_version = v->version;
@@ -226,13 +228,18 @@ void check_model(struct sim_check *c, struct wire_bytes value)
 }
 
 /* The part of the validation rows that weights get right, by the plainest of means. */
-static double accuracy(const struct sim_check *c, const float *w, const struct sim_validation *v)
+static double accuracy(const struct sim_check *c, const struct check_version *of,
+                       const struct sim_validation *v)
 {
-    uint32_t right = 0;
+    const float *w = of->weights;
+    uint32_t right = 0, width = c->w->plan->d + c->w->plan->margins, m = c->shape.margins;
     for (uint32_t i = 0; i < v->n; i++) {
-        float a[16], z[16];
+        float a[16], z[16], x[SIM_WIDTH_MAX];
         const float *at = w;
-        memcpy(a, v->x + (size_t)i * c->w->plan->d, c->w->plan->d * sizeof *a);
+        memcpy(x, v->x + (size_t)i * width, width * sizeof *x);
+        if (of->trees)
+            fis_trees_apply(of->trees, x);
+        memcpy(a, x, width * sizeof *a);
         for (uint32_t l = 0; l < c->shape.n_layers; l++) {
             uint32_t in = c->shape.width[l], out = c->shape.width[l + 1];
             for (uint32_t o = 0; o < out; o++) {
@@ -244,6 +251,8 @@ static double accuracy(const struct sim_check *c, const float *w, const struct s
             for (uint32_t o = 0; o < out; o++)
                 a[o] = l + 1 < c->shape.n_layers && z[o] < 0 ? 0 : z[o];
         }
+        for (uint32_t j = 1; j <= m; j++)
+            a[c->w->plan->classes - j] += FIS_MARGIN_SCALE * x[width - j];
         uint32_t best = 0;
         for (uint32_t k = 1; k < c->w->plan->classes; k++)
             best = a[k] > a[best] ? k : best;
@@ -261,8 +270,8 @@ static void check_accuracy(struct sim_check *c)
     double said = c->state.served_accuracy, edge = 1.01 / d->validation[0].n;
     if (!c->served_version || v->version != c->served_version || !v->n_weights)
         return;
-    double old = accuracy(c, v->weights, &d->validation[0]);
-    double new = accuracy(c, v->weights, &d->validation[1]);
+    double old = accuracy(c, v, &d->validation[0]);
+    double new = accuracy(c, v, &d->validation[1]);
     SIM_MUST(c->w, fabs(said - old) <= edge || (d->current && fabs(said - new) <= edge),
              "guarantee 5: version %llu is said to have accuracy %.4f; it has %.4f",
              ull(v->version), said, old);

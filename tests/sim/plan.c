@@ -37,6 +37,8 @@ static void pick_size(struct sim_world *w, struct sim_plan *p)
     p->records = pick(w, 40, 140);
     p->initial = pick(w, 12, 24);
     p->validation = pick(w, 40, 72);
+    if (p->records % 5 == 2)
+        p->margins = p->classes == 2 ? 1 : p->classes;
     p->records_encoding = chance(w, .6) ? WIRE_RAW : WIRE_JSON;
     p->labels_encoding = chance(w, .5) ? WIRE_PROTOBUF : WIRE_JSON;
 }
@@ -187,7 +189,7 @@ static void make_data(struct sim_world *w, const struct sim_plan *p)
         struct sim_validation *v = &data->validation[k];
         v->n = p->validation + (uint32_t)k * 5;
         for (uint32_t i = 0; i < v->n; i++)
-            v->y[i] = draw(w, p, v->x + (size_t)i * p->d, &v->group[i]);
+            v->y[i] = draw(w, p, v->x + (size_t)i * (p->d + p->margins), &v->group[i]);
     }
     if (p->validation_at)
         sim_at(w, p->validation_at, SIM_NOBODY, change_validation, NULL);
@@ -198,6 +200,34 @@ static void make_data(struct sim_world *w, const struct sim_plan *p)
 }
 
 /* ---- options ------------------------------------------------------------------------------- */
+
+/* Two stumps for each class, whose leaves say how often it is right there: a base that hangs on
+ * each row, and costs nothing. */
+static int fit_stumps(const struct fis_trees_rows *rows, const uint32_t *index, uint32_t n_index,
+                      const struct fis_trees_options *o, struct fis_trees **out,
+                      struct fis_error *e)
+{
+    enum { MOST = 6 };
+    uint32_t feature[MOST];
+    float threshold[MOST] = {0}, leaf[2 * MOST];
+    uint32_t m = rows->classes == 2 ? 1 : rows->classes;
+    struct fis_trees_shape s = {.d = rows->d, .margins = m, .n = 2 * m, .depth = 1};
+    (void)o;
+    for (uint32_t t = 0; t < s.n; t++) {
+        uint32_t right[2] = {0}, all[2] = {0};
+        feature[t] = (t + n_index) % rows->d;
+        for (uint32_t i = 0; i < n_index; i++) {
+            const float *x = rows->x + (size_t)index[i] * rows->stride;
+            uint32_t side = x[feature[t]] >= 0;
+            all[side]++;
+            right[side] += rows->y[index[i]] == (m == 1 ? 1 : t % m);
+        }
+        for (int side = 0; side < 2; side++)
+            leaf[2 * t + (uint32_t)side] = (float)right[side] / (float)(all[side] + 1) - .4f;
+    }
+    *out = fis_trees_new(&s, feature, threshold, leaf, e);
+    return *out ? 0 : -(int)FIS_NOMEM;
+}
 
 static void trainer_options(const struct sim_plan *p, const struct sim_data *data,
                             struct trainer_role_options *o)
@@ -221,6 +251,8 @@ static void trainer_options(const struct sim_plan *p, const struct sim_data *dat
         .patience = p->patience,
         .validation_rows = p->validation,
         .n_groups = 2,
+        .trees = {.folds = 2, .growth = .2, .seed = 5},
+        .fit_trees = fit_stumps,
     };
     o->hidden[0] = p->hidden;
     o->n_hidden = p->hidden ? 1 : 0;

@@ -11,11 +11,13 @@
 #define SIM_RECORDS_MAX 256
 #define SIM_ROWS_MAX 96
 #define SIM_D_MAX 5
+#define SIM_WIDTH_MAX (SIM_D_MAX + 3)
 
 struct sim_plan {
     uint32_t scorers, trainers;
     uint32_t record_partitions, label_partitions;
     uint32_t d, classes, hidden; /* hidden: units of the one hidden layer; 0: none */
+    uint32_t margins;            /* of a base of trees; 0: none. Rows have them behind the d */
     uint32_t records, initial, validation;
     enum wire_encoding records_encoding, labels_encoding;
     const struct fis_acquisition *algorithm;
@@ -55,10 +57,10 @@ struct sim_data {
     struct wire_schema schema;
     struct fis_column columns[SIM_D_MAX];
     struct sim_record records[SIM_RECORDS_MAX];
-    float initial_x[SIM_ROWS_MAX][SIM_D_MAX];
+    float initial_x[SIM_ROWS_MAX][SIM_WIDTH_MAX];
     uint32_t initial_y[SIM_ROWS_MAX];
     struct sim_validation {
-        float x[SIM_ROWS_MAX * SIM_D_MAX];
+        float x[SIM_ROWS_MAX * SIM_WIDTH_MAX];
         uint32_t y[SIM_ROWS_MAX], group[SIM_ROWS_MAX], n;
     } validation[2];
     uint32_t current; /* which of the two is on its topic */

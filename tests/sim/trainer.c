@@ -401,7 +401,8 @@ static struct fis_encoder *fit(struct sim_trainer *t)
     const struct sim_data *d = t->w->data;
     struct fis_error e;
     struct fis_encoder *enc = fis_encoder_new(d->columns, t->w->plan->d, 10, &e);
-    SIM_MUST(t->w, enc, "encoder: %s", e.text);
+    SIM_MUST(t->w, enc && fis_encoder_expect_trees(enc, t->w->plan->margins, &e) == 0,
+             "encoder: %s", e.text);
     for (uint32_t i = 0; i < t->w->plan->initial; i++) {
         struct fis_value row[SIM_D_MAX];
         for (uint32_t c = 0; c < t->w->plan->d; c++)
@@ -424,10 +425,11 @@ static int out_initial(void *ctx, struct fis_encoder **encoder, struct session_r
         return 0;
     if (!*encoder)
         *encoder = fit(t);
-    float *x = sim_alloc(t->w, plan->initial * plan->d * sizeof *x);
+    uint32_t width = plan->d + plan->margins;
+    float *x = sim_alloc(t->w, plan->initial * width * sizeof *x);
     for (uint32_t i = 0; i < plan->initial; i++)
-        memcpy(x + i * plan->d, t->w->data->initial_x[i], plan->d * sizeof *x);
-    *out = (struct session_rows){{plan->initial, plan->d, x, t->w->data->initial_y, NULL}, 0};
+        memcpy(x + i * width, t->w->data->initial_x[i], width * sizeof *x);
+    *out = (struct session_rows){{plan->initial, width, x, t->w->data->initial_y, NULL}, 0};
     return 1;
 }
 
@@ -441,7 +443,8 @@ static int out_validation(void *ctx, const struct fis_encoder *encoder, struct s
     if (t->validation == t->w->data->current)
         return 0;
     t->validation = t->w->data->current;
-    *out = (struct session_rows){{v->n, t->w->plan->d, v->x, v->y, v->group}, 2};
+    uint32_t width = t->w->plan->d + t->w->plan->margins;
+    *out = (struct session_rows){{v->n, width, v->x, v->y, v->group}, 2};
     return 1;
 }
 

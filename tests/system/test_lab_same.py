@@ -16,10 +16,10 @@ ROUNDS = 3
 CACHE = os.path.join(ROOT, "build/cache")
 
 
-def in_the_lab(folder):
+def in_the_lab(folder, settings=""):
     r = subprocess.run([FISCTL, "lab", "run", "--tasks", "adult-sex", "--methods", "fis+", "--metrics",
                         "eod", "--regime", "scarce", "--seeds", "1", "--publish", "every", "--set",
-                        f"rounds={ROUNDS}", "--files", folder, "--cache", CACHE],
+                        f"rounds={ROUNDS} {settings}".strip(), "--files", folder, "--cache", CACHE],
                        capture_output=True, text=True, timeout=100)
     same(r.returncode, 0, f"fisctl lab run ({r.stderr})")
     return glob.glob(os.path.join(folder, "*"))[0]
@@ -37,6 +37,7 @@ class SamePipeline(Pipeline):
     def save(self):
         text = open(os.path.join(self.source, "fisd.yaml")).read()
         text = re.sub(r"^pipeline: .*$", f"pipeline: {self.name}", text, flags=re.M)
+        text = text.replace("delivery: at_least_once\n", "")  # so that a kill changes nothing
         self.write("fisd.yaml", f"{text}kafka: {{bootstrap.servers: '{KAFKA}'}}\n".encode())
 
 
@@ -48,10 +49,14 @@ def verdict(v):
     return v["served"], v["gate"]["verdict"], v["gate"]["reason"]
 
 
-@test("three rounds of Adult: weights and verdicts of the lab and of fisd are the same to the bit")
-def _():
+def until_versions(p, n):
+    r = p.fisctl("watch", "--until", f"versions={n}", "--timeout", "100", timeout=110)
+    same(r.returncode, 0, f"fisctl watch ({r.stdout[-500:]} {r.stderr})")
+
+
+def compare(settings="", die_after=None):
     with tempfile.TemporaryDirectory(dir=os.environ.get("FISD_TEST_DIR")) as folder:
-        lab = in_the_lab(folder)
+        lab = in_the_lab(folder, settings)
         versions = [json.loads(line) for line in open(os.path.join(lab, "versions.jsonl"))]
         same(len(versions), ROUNDS + 1, "versions of the lab")
         with SamePipeline(lab) as p:
@@ -62,9 +67,11 @@ def _():
                                       os.path.join(p.dir, "answers.csv")],
                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
-                r = p.fisctl("watch", "--until", f"versions={ROUNDS + 1}", "--timeout", "100",
-                             timeout=110)
-                same(r.returncode, 0, f"fisctl watch ({r.stdout[-500:]} {r.stderr})")
+                if die_after:
+                    until_versions(p, die_after)
+                    p.kill()
+                    p.start(ready=" restored ")
+                until_versions(p, ROUNDS + 1)
             finally:
                 label.terminate()
                 label.wait()
@@ -75,8 +82,22 @@ def _():
                 same(verdict(found), verdict(v), f"verdict of version {v['version']}")
                 assert bits(found["parameters"]) == bits(v["parameters"]), \
                     f"version {v['version']}: other weights"
+                same(found.get("trees"), v.get("trees"), f"trees of version {v['version']}")
         # So that it is not the same for want of training.
         assert len({bits(v["parameters"]) for v in versions}) == ROUNDS + 1
+        return versions
+
+
+@test("three rounds of Adult: weights and verdicts of the lab and of fisd are the same to the bit")
+def _():
+    compare()
+
+
+@test("the same over boosted trees, which are fitted again after the trainer was killed")
+def _():
+    versions = compare("trees=1", die_after=ROUNDS)
+    assert versions[-1]["trees"] != versions[-2]["trees"]
+
 
 
 main()

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "data/boost.h"
 #include "fis/defaults.h"
 #include "fis/mem.h"
 
@@ -58,6 +59,8 @@ int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error
         p->columns[i].type = c->type == CONFIG_CATEGORICAL ? FIS_CATEGORICAL : FIS_NUMERIC;
         p->columns[i].scale = scales[c->scale];
     }
+    if (cfg->base.type == CONFIG_BASE_TREES)
+        p->tree_margins = cfg->classes.count == 2 ? 1 : cfg->classes.count;
     p->schema = (struct wire_schema){
         .classes = (const char *const *)cfg->classes.items,
         .n_classes = cfg->classes.count,
@@ -171,6 +174,15 @@ void pipeline_trainer(const struct pipeline *p, struct trainer_role_options *o)
         .votes = cfg->labels.votes,
         .daily_budget = s->daily_budget,
         .patience = cfg->gate.patience,
+        .trees = {.n = cfg->base.trees,
+                  .depth = cfg->base.depth,
+                  .rate = cfg->base.rate,
+                  .rows = cfg->base.sample,
+                  .columns = cfg->base.sample,
+                  .folds = FIS_DEFAULT_TREE_FOLDS,
+                  .growth = cfg->base.growth,
+                  .seed = cfg->training.seed},
+        .fit_trees = data_boost,
     };
     for (uint32_t i = 0; i < o->n_hidden; i++)
         o->hidden[i] = cfg->training.hidden.items[i];

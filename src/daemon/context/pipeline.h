@@ -13,6 +13,7 @@ struct pipeline {
     const struct config *cfg;
     struct fis_column *columns;
     uint32_t n_columns;
+    uint32_t tree_margins;         /* of a base of trees; 0: none */
     struct wire_schema schema;     /* of records and labels */
     struct wire_schema initial;    /* with the initial set's label column */
     struct wire_schema validation; /* with its label column and the sensitive columns */

@@ -108,9 +108,7 @@ class _Base:
         m = np.zeros((n, self.width))
         for i, name in enumerate(self.names):
             m[:, i] = self._margin(name, columns.get(name, [None] * n))
-        if self.width > 1:
-            m -= m.max(axis=1, keepdims=True)
-        out[:] = np.clip(m, -MARGIN_MAX, MARGIN_MAX).astype(np.float32) / MARGIN_SCALE
+        out[:] = _scaled(m) if self.width else m
 
     def _margin(self, name: str, values: Any) -> Any:
         x, missing = _numbers(name, values)
@@ -127,6 +125,37 @@ class _Base:
         p = np.clip(x, PROBABILITY_MIN, 1 - PROBABILITY_MIN)
         odds = p / (1 - p) if self.width == 1 else p
         return [math.log(v) for v in odds.tolist()]  # numpy's differs in the last bit
+
+
+class _Trees:
+    """A base of boosted trees on the features."""
+
+    def __init__(self, m: Any) -> None:
+        self.width, self.depth = m.margins, m.depth
+        nodes = (1 << m.depth) - 1
+        self.feature = np.array(m.feature, dtype=np.intp).reshape(-1, nodes)
+        self.threshold = np.array(m.threshold, dtype=np.float32).reshape(-1, nodes)
+        self.leaf = np.array(m.leaf, dtype=np.float32).reshape(-1, nodes + 1)
+        if not len(self.feature) == len(self.threshold) == len(self.leaf):
+            raise ModelError("the trees of its base do not fit together")
+
+    def margins(self, x: Any) -> Any:
+        total = np.zeros((len(x), self.width), dtype=np.float32)
+        rows = np.arange(len(x))
+        for t, (feature, threshold, leaf) in enumerate(zip(self.feature, self.threshold,
+                                                           self.leaf)):
+            at = np.zeros(len(x), dtype=np.intp)
+            for _ in range(self.depth):
+                at = 2 * at + 2 - (x[rows, feature[at]] < threshold[at])
+            total[:, t % self.width] += leaf[at - (len(leaf) - 1)]
+        return total.astype(np.float64)
+
+
+def _scaled(m: Any) -> Any:
+    """Margins as features."""
+    if m.shape[1] > 1:
+        m = m - m.max(axis=1, keepdims=True)
+    return np.clip(m, -MARGIN_MAX, MARGIN_MAX).astype(np.float32) / MARGIN_SCALE
 
 
 class Encoder:
@@ -155,7 +184,9 @@ class Encoder:
                 raise ModelError(f"column {c.name}: type {c.type} is not known here")
             self._columns.append(kinds[c.type](c))
         self.names: Tuple[str, ...] = tuple(c.name for c in message.columns)
-        self.dimension = sum(c.width for c in self._columns) + self.base.width
+        self._trees = _Trees(message.trees) if message.HasField("trees") else None
+        self.margins = self.base.width + (self._trees.width if self._trees else 0)
+        self.dimension = sum(c.width for c in self._columns) + self.margins
 
     def encode(self, rows: Any, ignore: Iterable[str] = ()) -> "np.ndarray[Any, Any]":
         """float32 [n, dimension]; `RecordError` for what fisd would refuse."""
@@ -169,5 +200,8 @@ class Encoder:
             else:
                 c.encode_missing(out)
             first += c.width
-        self.base.encode(columns, n, x[:, first:])
+        if self._trees:
+            x[:, first:] = _scaled(self._trees.margins(x))
+        else:
+            self.base.encode(columns, n, x[:, first:])
         return x

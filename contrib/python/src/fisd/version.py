@@ -144,7 +144,7 @@ class Version:
                 a = a @ weights + bias
                 if i + 1 < len(self._layers):
                     np.maximum(a, 0, out=a)
-        margins = self._encoder.base.width
+        margins = self._encoder.margins
         if margins:
             a[:, -margins:] += MARGIN_SCALE * x[:, -margins:]
         bad = ~np.isfinite(a).all(axis=1)

@@ -1,0 +1,17 @@
+/*
+ * Boosted trees fitted by XGBoost, through its C interface: single thread, seeded, deterministic.
+ *
+ * Thread: any; blocks while it fits. Owns: nothing.
+ */
+#ifndef DATA_BOOST_H
+#define DATA_BOOST_H
+
+#include "fis/trees.h"
+
+/* Histogram method, logistic loss (softmax for more than two classes), depth-wise, no early end.
+ * INPUT: no rows, or what XGBoost says. */
+int data_boost(const struct fis_trees_rows *rows, const uint32_t *index, uint32_t n_index,
+               const struct fis_trees_options *o, struct fis_trees **out,
+               struct fis_error *e) FIS_MUST_CHECK;
+
+#endif
