@@ -3,11 +3,9 @@
  * when an assignment comes while it leaves, before 2.6.1 when a topic was deleted that it consumed,
  * and with any version while no broker answers. The owner waits for none of it.
  */
-#include <pthread.h>
-#include <time.h>
-
 #include "fis/mem.h"
 #include "stream/consumer_impl.h"
+#include "stream/ending.h"
 
 #define SLICE_MS 20
 
@@ -71,48 +69,39 @@ static void release(struct stream_consumer *c)
 }
 
 /* Destroying a client that has not left keeps a processor busy until it has. */
-static void *leave_and_destroy(void *arg)
+static void end(void *arg, struct stream_ending *e)
 {
     struct stream_consumer *c = arg;
-    while (!rd_kafka_consumer_closed(c->rk))
-        serve_leaving(c, 1000);
+    if (c->reader)
+        stream_reader_stop(c->reader, c);
+    else if (c->patience_ms > 0 && !leave(c, c->patience_ms)) {
+        c->link.log = NULL;
+        stream_ending_go(e);
+        while (c->leaving && !rd_kafka_consumer_closed(c->rk))
+            serve_leaving(c, 1000);
+    }
     if (may_destroy(c)) {
         destroy(c);
         release(c);
     }
-    return NULL;
-}
-
-/* The rest is done by a thread of its own, if there can be one; it dies with the process. */
-static void leave_behind(struct stream_consumer *c)
-{
-    pthread_t thread;
-    c->link.log = NULL;
-    if (c->leaving && pthread_create(&thread, NULL, leave_and_destroy, c) == 0)
-        pthread_detach(thread);
 }
 
 void stream_consumer_close(struct stream_consumer *c, int timeout_ms)
 {
-    bool left = true;
     if (!c)
         return;
-    c->link.stats = NULL; /* its receiver is the owner's thread, which may be another */
-    if (c->rk) {
-        rd_kafka_queue_cb_event_enable(c->events, NULL, NULL);
-        rd_kafka_queue_cb_event_enable(c->data, NULL, NULL);
-        stream_ends_stop(&c->ends);
-        stream_refill_stop(&c->refill);
-        if (c->reader)
-            stream_reader_stop(c->reader, c);
-        else if (timeout_ms > 0)
-            left = leave(c, timeout_ms);
-    }
-    if (c->rk && (!left || !may_destroy(c))) {
-        leave_behind(c);
+    if (!c->rk) {
+        release(c);
         return;
     }
-    if (c->rk)
-        destroy(c);
-    release(c);
+    c->link.stats = NULL; /* its receiver is the owner's thread, which may be another */
+    c->on_revoke = NULL;
+    c->patience_ms = timeout_ms;
+    rd_kafka_queue_cb_event_enable(c->events, NULL, NULL);
+    rd_kafka_queue_cb_event_enable(c->data, NULL, NULL);
+    stream_ends_stop(&c->ends);
+    stream_refill_stop(&c->refill);
+    if (c->reader)
+        stream_reader_quiet(c->reader);
+    stream_end(end, c, timeout_ms + STREAM_DESTROY_MS);
 }

@@ -154,6 +154,9 @@ bool stream_consumer_event(struct stream_consumer *c, struct stream_consumer_eve
 const struct stream_partition *stream_consumer_owned(const struct stream_consumer *c,
                                                      size_t *count);
 
+/* The id of the cluster that answers, the caller's to free(); NULL: not known yet. */
+char *stream_consumer_cluster(const struct stream_consumer *c);
+
 /* NULL without a group. */
 const char *stream_consumer_group(const struct stream_consumer *c);
 
@@ -190,8 +193,8 @@ struct stream_place {
 uint32_t stream_consumer_places(const struct stream_consumer *c, struct stream_place *out,
                                 uint32_t n);
 
-/* Leaves the group and frees all. Blocks at most timeout_ms for the group and then about a second
- * for threads to end; never waits for a dead broker. on_revoke is not called. Commits sent
+/* Leaves the group and frees all. Blocks at most timeout_ms for the group and then two seconds for
+ * threads to end (stream_left_behind); never waits for a dead broker. on_revoke is not called. Commits sent
  * before are waited for within the time. NULL is fine. */
 void stream_consumer_close(struct stream_consumer *c, int timeout_ms);
 

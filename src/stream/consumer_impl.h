@@ -47,6 +47,7 @@ struct stream_consumer {
     stream_revoke_fn *on_revoke;
     void *revoke_arg;
     bool closing;
+    int patience_ms; /* of the close: to leave the group */
     bool sticky; /* by a cooperative strategy */
     bool placed; /* the group has dealt out partitions, once at least */
 
@@ -110,7 +111,8 @@ void stream_reader_serve(struct stream_reader *r, struct stream_consumer *c);
 /* Starts partition i of owned at an offset. */
 void stream_reader_restart(struct stream_reader *r, struct stream_consumer *c, uint32_t i,
                            int64_t offset);
-/* Joins the thread and stops the partitions. */
+void stream_reader_quiet(struct stream_reader *r); /* joins the thread */
+/* Stops the partitions, after that. */
 void stream_reader_stop(struct stream_reader *r, const struct stream_consumer *c);
 void stream_reader_free(struct stream_reader *r);
 

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "fis/mem.h"
+#include "stream/ending.h"
 #include "stream/producer_impl.h"
 
 #define FLUSH_SLICE_MS 20
@@ -302,6 +303,20 @@ int stream_producer_flush(struct stream_producer *p, int timeout_ms, stream_repo
     return 0;
 }
 
+static void end(void *arg, struct stream_ending *e)
+{
+    struct stream_producer *p = arg;
+    (void)e;
+    if (p->outstanding > 0) {
+        /* Purged messages come back as reports; served here, so that none keeps rk alive. */
+        rd_kafka_purge(p->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+        (void)!stream_producer_flush(p, PURGE_MS, NULL, NULL, NULL);
+    }
+    rd_kafka_queue_destroy(p->events);
+    rd_kafka_destroy(p->rk);
+    fis_free(p);
+}
+
 void stream_producer_close(struct stream_producer *p)
 {
     if (!p)
@@ -311,12 +326,5 @@ void stream_producer_close(struct stream_producer *p)
     p->outstanding -= p->hold.count;
     stream_hold_done(&p->hold);
     p->patient = false;
-    if (p->outstanding > 0) {
-        /* Purged messages come back as reports; served here, so that none keeps rk alive. */
-        rd_kafka_purge(p->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-        (void)!stream_producer_flush(p, PURGE_MS, NULL, NULL, NULL);
-    }
-    rd_kafka_queue_destroy(p->events);
-    rd_kafka_destroy(p->rk);
-    fis_free(p);
+    stream_end(end, p, PURGE_MS + STREAM_DESTROY_MS);
 }

@@ -166,9 +166,13 @@ void stream_reader_restart(struct stream_reader *r, struct stream_consumer *c, u
     }
 }
 
-void stream_reader_stop(struct stream_reader *r, const struct stream_consumer *c)
+void stream_reader_quiet(struct stream_reader *r)
 {
     stream_helper_stop(&r->helper);
+}
+
+void stream_reader_stop(struct stream_reader *r, const struct stream_consumer *c)
+{
     for (uint32_t i = 0; i < c->owned_count; i++)
         rd_kafka_consume_stop(r->topics[c->owned[i].topic], c->owned[i].partition);
 }

@@ -60,6 +60,11 @@ uint32_t stream_consumer_places(const struct stream_consumer *c, struct stream_p
     return n;
 }
 
+char *stream_consumer_cluster(const struct stream_consumer *c)
+{
+    return rd_kafka_clusterid(c->rk, 0);
+}
+
 const char *stream_consumer_group(const struct stream_consumer *c)
 {
     return c->group;

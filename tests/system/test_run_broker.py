@@ -3,6 +3,8 @@
 waits for one that comes back, and nothing is lost or asked for twice. (A broker of its own.)"""
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -188,6 +190,21 @@ def _():
         finally:
             broker.signal(signal.SIGCONT)
         a.start(ready=r' takeover role=trainer ')
+
+
+@test("another cluster at the same address: it ends and says so, and begins again when it is started")
+def _():
+    with Pipeline(config()) as p:
+        p.start()
+        p.produce("records", records(0, 1200))
+        p.wait_messages("label-requests", 32)
+        broker.stop()
+        shutil.rmtree(os.path.join(broker.dir, "data"))
+        broker.start()
+        same(p.ended(60), 1, "exit status")
+        has(p.log(), "another cluster answers at the brokers' address",
+            "restore ledger, heads and models from a backup")
+        p.start()
 
 
 if __name__ == "__main__":

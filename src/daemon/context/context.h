@@ -28,6 +28,7 @@ struct context {
     const struct stream_property *properties; /* of every Kafka client */
     size_t property_count;
     bool exactly_once, embedded;
+    char cluster[64];         /* id of the brokers' cluster; "": not known yet */
     size_t dead_letter_bytes; /* max.message.bytes of that topic; 0: no limit */
     size_t batch_bytes;       /* the smallest max.message.bytes of what is written; 0: no limit */
     bool started;             /* topics exist, and the roles have begun */

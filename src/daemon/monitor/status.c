@@ -106,7 +106,8 @@ const struct status *status_with_best(struct monitor *m)
 
 /* ---- ready? ---------------------------------------------------------------------------------- */
 
-static bool scorer_ready(const struct scorer_status *s, char reason[STATUS_REASON])
+static bool scorer_ready(const struct scorer_status *s, const char *trouble,
+                         char reason[STATUS_REASON])
 {
     if (s->waits_for) {
         snprintf(reason, STATUS_REASON,
@@ -121,7 +122,7 @@ static bool scorer_ready(const struct scorer_status *s, char reason[STATUS_REASO
                                         "scorers than partitions, or the group is forming"
                                       : NULL;
     if (why)
-        snprintf(reason, STATUS_REASON, "%s", why);
+        snprintf(reason, STATUS_REASON, "%s%s%.100s", why, *trouble ? ": " : "", trouble);
     return !why;
 }
 
@@ -162,7 +163,7 @@ bool status_ready(const struct status *s, char reason[STATUS_REASON])
                  *s->broker_trouble ? ": " : "", s->broker_trouble);
     } else {
         return (!s->trainer.on || trainer_ready(&s->trainer, s->broker_trouble, reason)) &&
-               (!s->scorer.on || scorer_ready(&s->scorer, reason));
+               (!s->scorer.on || scorer_ready(&s->scorer, s->broker_trouble, reason));
     }
     return false;
 }
