@@ -334,12 +334,12 @@ const struct option config_options[] = {
      STANDARD(FRESH_STEPS),
      .meaning = "Most training steps of the network that a version is made of: it begins afresh each "
                 "round and learns from all labels. 0: the one that learns step by step is taken. Not "
-                "with publication: mixed."},
+                "with publication: mixed, nor on a line with privacy.noise."},
     {.key = "training.learn_validation", CHOICE("auto", "on", "off"),
      .offset = AT(training.learn_validation), .standard = "auto",
      .meaning = "With publication: line, whether that network learns from the labels of validation "
                 "rows too (never from groups); each row is judged by one that has not seen it. auto: "
-                "while there are fewer labels than validation rows, but not with privacy.noise."},
+                "while there are fewer labels than validation rows. Never with privacy.noise."},
     {.key = "training.seed", BIG(0, UINT64_MAX), .offset = AT(training.seed), STANDARD(SEED),
      .meaning = "Seed of the first weights and of the order of examples."},
 

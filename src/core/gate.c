@@ -304,8 +304,11 @@ static int line_to(const struct fis_gate *g, const struct fis_learner *t, const 
     const struct fis_rows *rows = fis_learner_validation(t);
     struct line_unlabelled u = {.x = {NULL, rows->x}, .n = {0, rows->n}};
     u.x[0] = fis_learner_initial(t, &u.n[0]);
-    int rc = line_step(fis_learner_shape(t), from, guide, &u, g->o.metric, g->o.positive,
-                       fis_learner_groups(t), to, e);
+    const float *noised =
+        fis_learner_privacy(t).refreshes ? fis_learner_direction(t, FIS_DIRECTION_FAIRNESS) : NULL;
+    int rc = noised ? line_along(fis_learner_shape(t), from, noised, u.x[0], u.n[0], to, e)
+                    : line_step(fis_learner_shape(t), from, guide, &u, g->o.metric, g->o.positive,
+                                fis_learner_groups(t), to, e);
     for (size_t i = 0; i < g->n_params; i++)
         to[i] += from[i];
     return rc == -FIS_INPUT ? 0 : rc;

@@ -265,3 +265,41 @@ int line_step(const struct fis_shape *shape, const float *params, const struct l
     line_done(&t);
     return rc;
 }
+
+/* Mean square of h.v over the rows and classes; v: the last layer's part of a slab. */
+static double mean_square(struct line *t, const float *v, const float *x, uint32_t n)
+{
+    const uint32_t d = fis_shape_inputs(t->shape), in = t->dim - 1, k = t->classes;
+    double sum = 0;
+    for (uint32_t from = 0; from < n; from += CHUNK) {
+        const uint32_t count = n - from < CHUNK ? n - from : CHUNK;
+        const float *act = forward(t, x + (size_t)from * d, count);
+        for (size_t i = 0; i < (size_t)count * k; i++) {
+            const float *h = act + i / k * in, *column = v + i % k;
+            double z = (double)column[(size_t)in * k];
+            for (uint32_t j = 0; j < in; j++)
+                z += (double)h[j] * (double)column[(size_t)j * k];
+            sum += z * z;
+        }
+    }
+    return n ? sum / ((double)n * k) : 0;
+}
+
+int line_along(const struct fis_shape *shape, const float *params, const float *direction,
+               const float *x, uint32_t n, float *step, struct fis_error *e)
+{
+    struct line t = {.shape = shape, .params = params, .n_groups = 1};
+    const size_t n_params = fis_shape_params(shape),
+                 at = fis_shape_offset(shape, shape->n_layers - 1);
+    memset(step, 0, n_params * sizeof *step);
+    int rc = line_init(&t, FIS_DEMOGRAPHIC_PARITY, 0, e);
+    if (rc == 0) {
+        const uint32_t rows = n < LINE_CURVATURE_ROWS ? n : LINE_CURVATURE_ROWS;
+        const double square = mean_square(&t, direction + at, x, rows);
+        const double scale = square > 0 ? -.5 / sqrt(square) : 0;
+        for (size_t i = at; isfinite(scale) && i < n_params; i++)
+            step[i] = (float)(scale * (double)direction[i]);
+    }
+    line_done(&t);
+    return rc;
+}

@@ -39,6 +39,12 @@ int line_step(const struct fis_shape *shape, const float *params, const struct l
               const struct line_unlabelled *u, enum fis_metric metric, uint32_t positive,
               uint32_t n_groups, float *step, struct fis_error *e) FIS_MUST_CHECK;
 
+/* Against the direction of unfairness that a head has (slab; its last layer), of such a length that
+ * the logits of rows x [n][d] move by 1/2, root mean square. With noise on directions (fis/privacy.h)
+ * this is the line: it follows from what is out already. 0 for a direction that moves nothing. */
+int line_along(const struct fis_shape *shape, const float *params, const float *direction,
+               const float *x, uint32_t n, float *step, struct fis_error *e) FIS_MUST_CHECK;
+
 /* Probabilities pi [n][K] of the classes by the model's logits: softmax(scale f + bias), fitted to
  * the labels of each group by maximum likelihood (Platt's scaling for two classes); logits of rows
  * that the model was not trained on. By group, since a point of the line moves groups against each

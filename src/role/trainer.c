@@ -21,10 +21,9 @@ static int make_parts(struct trainer_role *m, struct fis_error *e)
     if (!o->refreshes)
         o->refreshes = FIS_DEFAULT_REFRESHES;
     o->learner.mixed = o->publication->mixed;
-    if (o->learner.mixed)
+    /* With noise a line leads along what is out already: directions at the anchor. */
+    if (o->learner.mixed || (o->privacy.noise > 0 && o->publication->line))
         o->learner.fresh_steps = 0;
-    if (o->learner.learn_validation < 0 && o->privacy.noise > 0)
-        o->learner.learn_validation = 0;
     o->learner.guided = o->publication->halves;
     o->learner.folds = o->publication->line ? FIS_MAX_FOLDS : o->publication->halves ? 2 : 1;
     o->gate.strict = o->publication->strict;

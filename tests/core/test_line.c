@@ -253,6 +253,42 @@ static void risk_and_empty_cells(void **state)
         assert_float_equal(step[j], 0, 0);
 }
 
+/* Against the gradient of phi the gap falls, and logits move by as much as is said. */
+static void along_a_direction_the_gap_falls(void **state)
+{
+    (void)state;
+    static struct problem p;
+    const struct fis_direction_options o = {
+        .surrogate = {.metric = FIS_DEMOGRAPHIC_PARITY, .form = FIS_GAP_OVERALL, .positive = 1},
+        .n_groups = 2};
+    float g[2][MOST], step[MOST], moved[MOST];
+    double phi, square = 0;
+    make(&p, 2, 2, 4);
+    assert_int_equal(fis_directions(&p.shape, p.params, &p.rows, NULL, 0, &o, g[0], g[1], &phi, &e),
+                     0);
+    assert_int_equal(line_along(&p.shape, p.params, g[1], p.rows.x, N, step, &e), 0);
+    for (size_t j = 0; j < MOST; j++)
+        moved[j] = p.params[j] + .05f * step[j];
+    assert_true(largest(&p, moved, FIS_DEMOGRAPHIC_PARITY) <
+                .99 * largest(&p, p.params, FIS_DEMOGRAPHIC_PARITY));
+    for (uint32_t i = 0; i < N; i++) {
+        float h[H + 1], q[8];
+        const float *v = step + fis_shape_offset(&p.shape, 1);
+        probabilities(&p, p.params, p.x[i], h, q);
+        for (uint32_t k = 0; k < 2; k++) {
+            double z = 0;
+            for (uint32_t j = 0; j <= H; j++)
+                z += (double)h[j] * (double)v[j * 2 + k];
+            square += z * z / (2 * N);
+        }
+    }
+    assert_true(fabs(sqrt(square) - .5) < 1e-4);
+    memset(g[1], 0, sizeof g[1]);
+    assert_int_equal(line_along(&p.shape, p.params, g[1], p.rows.x, N, step, &e), 0);
+    for (size_t j = 0; j < fis_shape_params(&p.shape); j++)
+        assert_float_equal(step[j], 0, 0);
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
@@ -340,6 +376,7 @@ int main(void)
         cmocka_unit_test(all_gaps_fall_alike),
         cmocka_unit_test(it_is_the_formula),
         cmocka_unit_test(risk_and_empty_cells),
+        cmocka_unit_test(along_a_direction_the_gap_falls),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(calibration_finds_the_scale),
         cmocka_unit_test(without_a_fit_it_is_the_softmax),
