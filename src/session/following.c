@@ -34,10 +34,28 @@ static int maybe_sweep(struct session *s, struct fis_error *e)
     return s->p.sweep(s->p.ctx, e);
 }
 
+static int take_message(struct session *s, const struct session_input *in, struct fis_error *e)
+{
+    struct fis_error why;
+    int rc = memory_take(s->memory, (enum memory_topic)in->topic, &in->message, &why);
+    if (rc == -FIS_INPUT) {
+        s->left_out++;
+        session_note(
+            s, LOG_LEVEL_ERROR, "left_out",
+            "role=trainer reason=\"%s\" text=\"no trainer wrote it, and it does not count: "
+            "let nobody else write to this topic\"",
+            why.text);
+        return 0;
+    }
+    if (rc < 0)
+        *e = why;
+    return rc;
+}
+
 static int take(struct session *s, const struct session_input *in, struct fis_error *e)
 {
     if (in->event == SESSION_MESSAGE)
-        return memory_take(s->memory, (enum memory_topic)in->topic, &in->message, e);
+        return take_message(s, in, e);
     if (in->event == SESSION_END) {
         s->at_end = true;
         memory_begins(s->memory, in->first);

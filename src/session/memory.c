@@ -129,8 +129,8 @@ void memory_begins(struct memory *m, int64_t offset)
 static int remember(struct memory *m, const struct wire_message *msg, struct fis_error *e)
 {
     struct kept *k;
-    m->written = true;
     HASH_FIND(hh, m->ledger, msg->key.data, msg->key.length, k);
+    m->written |= k || msg->value.data; /* a null for what never was says nothing */
     if (k)
         drop(m, k);
     if (!msg->value.data)
@@ -166,17 +166,7 @@ static int take_checkpoint(struct memory *m, struct wire_bytes payload, uint64_t
     return 0;
 }
 
-/* One that cannot be read is reported when it is needed (memory_conclude). */
-static void show_state(struct memory *m, const struct wire_message *msg)
-{
-    struct wire_ledger_item item;
-    fis_arena_reset(&m->arena);
-    if (m->seen_state && wire_ledger_decode(msg, &m->arena, &item, NULL) == WIRE_OK &&
-        item.kind == WIRE_LEDGER_STATE)
-        m->seen_state(m->seen_arg, &item.state);
-}
-
-/* Chunks of a checkpoint are put together as they come; a key that was none of ours is refused. */
+/* Chunks of a checkpoint are put together as they come. */
 static int take_ledger(struct memory *m, const struct wire_message *msg, struct fis_error *e)
 {
     struct wire_ledger_item item;
@@ -184,16 +174,15 @@ static int take_ledger(struct memory *m, const struct wire_message *msg, struct 
     uint64_t version;
     if (!msg->key.data || msg->key.length == 0)
         return fis_fail(e, FIS_INPUT, "a message without a key");
-    const unsigned char *key = msg->key.data;
-    if (key[0] == 0 && msg->key.length == 1)
-        show_state(m, msg);
-    if (key[0] != 0 || msg->key.length == 1)
-        return remember(m, msg, e);
     fis_arena_reset(&m->arena);
     enum wire_decoded got = wire_ledger_decode(msg, &m->arena, &item, e);
     if (got == WIRE_BAD)
         return -FIS_INPUT;
-    if (got == WIRE_TOMBSTONE || item.kind != WIRE_LEDGER_CHECKPOINT)
+    if (item.kind == WIRE_LEDGER_STATE && got == WIRE_OK && m->seen_state)
+        m->seen_state(m->seen_arg, &item.state);
+    if (item.kind != WIRE_LEDGER_CHECKPOINT)
+        return remember(m, msg, e);
+    if (got == WIRE_TOMBSTONE)
         return 0;
     int rc = wire_assembler_feed(m->checkpoints, item.chunk, &payload, &version, e);
     return rc > 0 ? take_checkpoint(m, payload, version, e) : rc;
@@ -241,6 +230,7 @@ int memory_take(struct memory *m, enum memory_topic t, const struct wire_message
                 struct fis_error *e)
 {
     struct fis_error why;
+    char key[WIRE_KEY_TEXT];
     m->have_state = false; /* until it is concluded again */
     m->changed |= t != MEMORY_LEDGER || (msg->key.length == 1 && *(const char *)msg->key.data == 0);
     int rc = t == MEMORY_LEDGER  ? take_ledger(m, msg, &why)
@@ -248,10 +238,9 @@ int memory_take(struct memory *m, enum memory_topic t, const struct wire_message
                                  : take_model(m, msg, &why);
     if (rc == 0)
         return 0;
-    /* What only the trainer writes cannot be read: nothing can be built on it. */
-    return fis_fail(e, why.kind == FIS_INPUT ? FIS_FATAL : why.kind,
-                    "%s partition %d offset %lld: %s", m->topics[t], (int)msg->partition,
-                    (long long)msg->offset, why.text);
+    return fis_fail(e, why.kind, "%s partition %d offset %lld key '%s': %s", m->topics[t],
+                    (int)msg->partition, (long long)msg->offset, wire_key_text(msg->key, key),
+                    why.text);
 }
 
 /* ---- reading what is kept -------------------------------------------------------------------- */

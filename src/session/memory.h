@@ -39,7 +39,8 @@ void memory_not_atomic(struct memory *m);
 /* Where the ledger begins: above 0 when messages were deleted from it. */
 void memory_begins(struct memory *m, int64_t offset);
 
-/* One message, in the order of its topic; only what is committed. FATAL: it cannot be read. */
+/* One message, in the order of its topic; only what is committed. INPUT: it cannot be read, so no
+ * trainer wrote it; it is left out, and what it was to replace stays. */
 int memory_take(struct memory *m, enum memory_topic t, const struct wire_message *msg,
                 struct fis_error *e) FIS_MUST_CHECK;
 

@@ -173,7 +173,7 @@ static void let_go(struct session *s)
     s->encoder = NULL;
     s->memory = NULL;
     s->ends = NULL;
-    s->sweeping = false;
+    s->sweeping = s->halted = false;
     s->have_ends = s->running = s->informed = s->waiting = s->waiting_noted = false;
     s->job_due = s->job_ran = s->sent = s->committing = s->adjust = false;
     s->commands.pending = s->input.pending = false;
@@ -214,6 +214,11 @@ void session_fenced_others(struct session *s, struct trainer_time now)
 {
     s->now = now;
     election_fenced_others(&s->election, now.mono_ms);
+}
+
+void session_halt(struct session *s)
+{
+    s->halted = s->election.state == ELECTION_LEAD;
 }
 
 void session_swept(struct session *s)
@@ -438,7 +443,9 @@ bool session_turn(struct session *s, struct trainer_time now)
         leave(s);
     if (follows(s) && session_keep_up(s, &more, &e) < 0)
         fail(s, &e);
-    if (s->election.state == ELECTION_LEAD || draining(s))
+    if (s->halted && draining(s) && !s->on_worker)
+        election_committed(&s->election, now.mono_ms);
+    else if (!s->halted && (s->election.state == ELECTION_LEAD || draining(s)))
         lead(s, &more);
     note_news(s);
     return more || (s->election.state == ELECTION_LEAVING && !s->leaving && !s->on_worker);
@@ -463,6 +470,8 @@ void session_status(const struct session *s, struct session_status *out)
         .unsaved = session_unsaved(s),
         .committing = s->committing,
         .waiting = s->waiting,
+        .halted = s->halted,
+        .left_out = s->left_out,
         .led = s->led,
         .entries = s->memory ? memory_entries(s->memory) : s->entries,
         .bytes = s->memory ? memory_bytes(s->memory) : s->bytes,

@@ -213,6 +213,9 @@ void session_ends(struct session *s, const struct wire_pool_end *ends, uint32_t 
 /* The next message of this partition is `next`: of the validation topic. From inside a port. */
 int session_moved(struct session *s, enum session_topic t, int32_t partition, int64_t next,
                   struct fis_error *e) FIS_MUST_CHECK;
+/* A topic that it writes was deleted and recreated. Nothing is sent, taken or committed any more,
+ * and nobody else leads, until the process ends: what goes on would go on without a memory. */
+void session_halt(struct session *s);
 /* Something that was asked for cannot be done: a send, a commit, the membership. */
 void session_failed(struct session *s, const struct fis_error *e, struct trainer_time now);
 
@@ -227,6 +230,8 @@ struct session_status {
     bool on_worker;    /* it may be running: nothing may be freed */
     bool unsaved;      /* something was sent or taken and is not committed */
     bool committing;
+    bool halted;
+    uint64_t left_out;       /* messages of ledger, heads and models that no trainer wrote */
     bool waiting;            /* a command waits for a version that is looked up */
     uint64_t led;            /* how often it began to lead */
     uint64_t entries, bytes; /* of the ledger: followed, or restored from */

@@ -69,6 +69,8 @@ struct session {
     uint64_t commit_again_ms;
     uint64_t commit_ms; /* when the next is due */
 
+    uint64_t left_out; /* messages of the memory that cannot be read */
+    bool halted;
     uint64_t read, refused[SESSION_BAD][FIS_ERROR_CODES];
     uint64_t noted_ms, noted_answers;
 };

@@ -181,12 +181,52 @@ static enum fis_error_kind report_class(const struct stream_producer *p, rd_kafk
     }
 }
 
+static struct stream_delivered *delivered_to(struct stream_producer *p, const rd_kafka_message_t *m)
+{
+    for (uint32_t i = 0; i < p->n_delivered; i++)
+        if (p->delivered[i].topic == m->rkt && p->delivered[i].partition == m->partition)
+            return &p->delivered[i];
+    if (p->n_delivered == p->room_delivered) {
+        uint32_t room = 2 * p->room_delivered + 8;
+        void *more = fis_grow(p->delivered, p->n_delivered, room, sizeof *p->delivered);
+        if (!more)
+            return NULL; /* the next one tries again */
+        p->delivered = more;
+        p->room_delivered = room;
+    }
+    struct stream_delivered *d = &p->delivered[p->n_delivered++];
+    *d = (struct stream_delivered){m->rkt, m->partition, -1};
+    return d;
+}
+
+/* Offsets are not known of a message that a broker had already (an answer was lost). */
+static void watch_offset(struct stream_producer *p, const rd_kafka_message_t *m)
+{
+    struct stream_delivered *d = m->err || m->offset < 0 ? NULL : delivered_to(p, m);
+    if (!d)
+        return;
+    if (m->offset <= d->offset) {
+        p->backwards = (struct stream_backwards){
+            .partition = m->partition, .last = d->offset, .now = m->offset};
+        snprintf(p->backwards.topic, sizeof p->backwards.topic, "%s", rd_kafka_topic_name(m->rkt));
+    }
+    d->offset = m->offset;
+}
+
+bool stream_producer_backwards(struct stream_producer *p, struct stream_backwards *out)
+{
+    *out = p->backwards;
+    p->backwards.topic[0] = 0;
+    return out->topic[0] != 0;
+}
+
 static size_t take_reports(struct stream_producer *p, rd_kafka_event_t *ev,
                            stream_report_fn *report, void *arg)
 {
     size_t n = 0;
     const rd_kafka_message_t *m;
     while ((m = rd_kafka_event_message_next(ev)) != NULL) {
+        watch_offset(p, m);
         if (m->_private == p->rk)
             continue; /* the transaction thread's, which counts on nothing */
         if (p->patient && stream_hold_takes(m->err) &&
@@ -314,6 +354,7 @@ static void end(void *arg, struct stream_ending *e)
     }
     rd_kafka_queue_destroy(p->events);
     rd_kafka_destroy(p->rk);
+    fis_free(p->delivered);
     fis_free(p);
 }
 

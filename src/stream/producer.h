@@ -78,6 +78,15 @@ enum stream_producer_end {
 };
 enum stream_producer_end stream_producer_ended(const struct stream_producer *p);
 
+/* A delivery at an offset before one that was reported earlier: the topic was recreated, or its log
+ * cut. True once for each. */
+struct stream_backwards {
+    char topic[250];
+    int32_t partition;
+    int64_t last, now; /* offsets */
+};
+bool stream_producer_backwards(struct stream_producer *p, struct stream_backwards *out);
+
 /* Messages sent and not yet reported. */
 uint64_t stream_producer_outstanding(const struct stream_producer *p);
 /* Nothing is to be sent before these topics (borrowed) are there: they are asked for, and a missing

@@ -6,12 +6,22 @@
 #include "stream/hold.h"
 #include "stream/producer.h"
 
+/* The last delivery to a partition. */
+struct stream_delivered {
+    const rd_kafka_topic_t *topic;
+    int32_t partition;
+    int64_t offset;
+};
+
 struct stream_producer {
     struct stream_link link; /* first: it is the opaque of rk */
     rd_kafka_t *rk;
     rd_kafka_queue_t *events; /* delivery reports and errors, as events */
     bool transactional;
     uint64_t outstanding;
+    struct stream_delivered *delivered; /* [n_delivered] partitions */
+    uint32_t n_delivered, room_delivered;
+    struct stream_backwards backwards; /* topic "": none */
     struct stream_errors errors;
     bool patient;
     struct stream_hold hold;

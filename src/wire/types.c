@@ -126,3 +126,13 @@ int wire_message_id(const struct wire_message *m, struct wire_bytes own, int by_
         rc = fis_refuse(e, FIS_CODE_BAD_ID, "the id is empty"); /* cannot be: it was looked at */
     return rc;
 }
+
+const char *wire_key_text(struct wire_bytes key, char out[WIRE_KEY_TEXT])
+{
+    const unsigned char *bytes = key.data;
+    size_t n = key.length < WIRE_KEY_TEXT - 1 ? key.length : WIRE_KEY_TEXT - 1;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (char)(bytes[i] >= ' ' && bytes[i] < 0x7f && bytes[i] != '"' ? bytes[i] : '?');
+    out[n] = 0;
+    return out;
+}

@@ -375,4 +375,9 @@ struct wire_trainer_state { /* key: one NUL byte, which no record id of text has
     struct wire_identity identity; /* no facts: written by an earlier program */
 };
 
+/* A key as people read it: what is not printable ASCII is "?", and the rest after 64 bytes is left
+ * out. */
+#define WIRE_KEY_TEXT 65
+const char *wire_key_text(struct wire_bytes key, char out[WIRE_KEY_TEXT]);
+
 #endif

@@ -14,6 +14,7 @@ from own_broker import (add_partitions, committed, delete_records, delete_topic,
 
 ROWS = list(people(8000, 3))
 TRUTH = {r["id"]: r["hired"] for r in ROWS}
+JUNK = (b"1", b"no entry")
 
 
 def config(labels=None, kafka=None, training=None, **selection):
@@ -42,7 +43,7 @@ def answer(p, ids):
 
 def states(p):
     newest = {m.key.decode(): dict(fields(m.value)) for m in p.consume("ledger")
-              if m.value is not None and not m.key.startswith(b"\0")}
+              if m.value not in (None, *JUNK) and not m.key.startswith(b"\0")}
     return {k: f[1] for k, f in newest.items() if f[1] > 1}
 
 
@@ -269,6 +270,67 @@ def _():
         wait_version(p, 3)
         same(len(p.consume("dead-letter")), 0, "dead letters")
         wait(lambda: p.log_fields("scored").get("lag") == "0", "no lag", alive=p.alive)
+
+
+@test("what others write to the pipeline's own topics is named and left out, and the start goes on")
+def _():
+    memory = ("ledger", "heads", "models")
+    with Pipeline(config(budget=64)) as p:
+        p.start()
+        feed(p, 0, 500)
+        ids = wait(lambda: len(asked(p)[0]) == 32 and asked(p)[0], "requests", alive=p.alive)
+        answer(p, ids[:16])
+        wait(lambda: len(used(p)) == 16, "16 labels", alive=p.alive)
+        same(p.stop(), 0, "exit status")
+        for topic in (*memory, "candidates", "labels", "control"):
+            p.produce(topic, [(b"zz", JUNK[0]), (b"z z", None)])
+        p.produce("ledger", [(b"\0", JUNK[0]), (ids[0].encode(), JUNK[1])])
+        since = len(p.log())
+        p.start(ready=r" restored .* entries=(?!0 )")
+        for topic in memory:
+            p.wait_log(rf' error left_out role=trainer reason="{p.topic(topic)} partition 0 offset '
+                       r"\d+ key 'zz': ", since)
+        p.wait_log(rf' error left_out role=scorer topic={p.topic("heads")} partition=0 ', since)
+        p.wait_log(r" alarm name=left_out state=raised ", since)
+        same(len(re.findall(r" left_out role=trainer ", p.log()[since:])), 5)
+        answer(p, ids[16:])
+        wait_version(p, 2)
+        same(len(used(p)), 32, "labels")
+        letters = {m.headers["fis.error.topic"] for m in p.consume("dead-letter")}
+        same(letters, {p.topic(t) for t in ("candidates", "labels", "control")}, "dead letters of")
+        for command in (("models", "list"), ("labels", "status"), ("models", "show", "2")):
+            r = p.fisctl(*command)
+            same(r.returncode, 0, r.stderr)
+        metrics = client_of(p, since=since).metrics()
+        same(value(metrics, "fisd_left_out_messages_total", role="trainer"), 5.0)
+
+
+@test("the ledger deleted and made anew under a leader: it stops asking at once, and so does a start")
+def _():
+    with Pipeline(config(budget=64)) as p:
+        p.start()
+        feed(p, 0, 500)
+        ids = wait(lambda: len(asked(p)[0]) == 32 and asked(p)[0], "requests", alive=p.alive)
+        answer(p, ids[:16])
+        wait(lambda: len(used(p)) == 16, "16 labels", alive=p.alive)
+        delete_topic(p.topic("ledger"))
+        wait(lambda: p.fisctl("topics", "create").returncode == 0 and
+             p.fisctl("topics", "check").returncode == 0, "the topic is there again")
+        since = len(p.log())
+        answer(p, ids[16:])
+        p.wait_log(rf" error halted role=trainer topic={p.topic('ledger')} partition=0 ", since)
+        p.wait_log(r" alarm name=halted state=raised ", since)
+        reply = client_of(p).get("/readyz")
+        same(reply.status, 503)
+        has(reply.text, "was deleted or cut")
+        feed(p, 500, 1000)
+        wait(lambda: p.log_fields("scored").get("records") == "1500", "scored", alive=p.alive)
+        same(len(asked(p)[0]), 32, "requests")
+        assert p.stop() in (0, 1)
+        p.start(ready=None)
+        p.wait_log(r"is newer than the ledger|messages were deleted", since)
+        same(p.ended(), 1, "exit status")
+        same(len(asked(p)[0]), 32, "requests")
 
 
 if __name__ == "__main__":

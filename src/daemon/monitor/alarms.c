@@ -306,6 +306,22 @@ static bool dead_letters(const struct look *k)
                  dead, all);
 }
 
+/* ---- the pipeline's own topics --------------------------------------------------------------- */
+
+static bool left_out(const struct look *k)
+{
+    uint64_t n = k->s->trainer.left_out + k->s->scorer.left_out;
+    return n > 0 && found(k,
+                          "%" PRIu64 " messages on the pipeline's own topics are not fisd's, and "
+                          "were left out; the log names each (left_out)",
+                          n);
+}
+
+static bool halted(const struct look *k)
+{
+    return k->s->trainer.halted && found(k, "%s", k->s->trainer.halted);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 struct rule {
@@ -370,6 +386,14 @@ static const struct rule rules[ALARM_COUNT] = {
     [ALARM_DEAD_LETTERS] = {"dead_letters", "warning", 5000, 60000, dead_letters,
         "Many messages were refused (alarms.dead_letters).",
         "Read the reasons in the headers of the dead-letter topic, and correct the writer."},
+    [ALARM_LEFT_OUT] = {"left_out", "warning", 1000, 1000, left_out,
+        "Ledger, heads or models hold a message that fisd did not write; since the start.",
+        "Find its writer by topic, partition, offset and key in the log, and take its right to write."},
+    [ALARM_HALTED] = {"halted", "critical", 1, 1000, halted,
+        "A topic that the trainer writes was deleted and recreated, or cut, under it: nothing is "
+        "requested or committed any more.",
+        "Stop every trainer; restore ledger, heads and models from one backup, or recreate them and "
+        "begin again."},
 };
 /* clang-format on */
 

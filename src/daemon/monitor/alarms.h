@@ -42,6 +42,8 @@ enum alarm_kind {
     ALARM_NO_BETTER,
     ALARM_GROUP_RATE_MOVED,
     ALARM_DEAD_LETTERS,
+    ALARM_LEFT_OUT,
+    ALARM_HALTED,
     ALARM_COUNT
 };
 

@@ -63,6 +63,12 @@ static const struct metric_part log_lines[] = {
     {.value = NULL},
 };
 
+static const struct metric_part left_out[] = {
+    {"scorer", FIGURE(struct status, scorer.left_out)},
+    {"trainer", FIGURE(struct status, trainer.left_out)},
+    {.value = NULL},
+};
+
 static const struct metric_part http_requests[] = {
     {"2xx", FIGURE(struct status, http.by_class[2])},
     {"3xx", FIGURE(struct status, http.by_class[3])},
@@ -107,6 +113,7 @@ static void unseen(const struct status *s, struct http_reply *out, const struct 
     }
 }
 
+VALUE(halted, s->trainer.halted != NULL)
 VALUE(oldest_request, s->trainer.n_requests ? 1e-3 * (double)s->trainer.requests[0].age_ms : 0)
 VALUE(budget, s->cfg->selection.budget ? (double)s->cfg->selection.budget : NONE)
 VALUE(daily_budget, s->cfg->selection.daily_budget ? (double)s->cfg->selection.daily_budget : NONE)
@@ -261,6 +268,8 @@ const struct metric metrics_table[] = {
      "1 while the alarm is raised; docs/operations.md has meaning and action of each."},
     {"fisd_lag_messages", "gauge", WHEN_ALWAYS, W("role, topic, partition", lag),
      "Messages of a partition that are not read yet."},
+    {"fisd_left_out_messages_total", "counter", WHEN_ALWAYS, P("role", left_out),
+     "Messages on heads, models and ledger that no trainer wrote; the log names each."},
     {"fisd_dead_letters_total", "counter", WHEN_ALWAYS, W("topic, reason", dead_letters),
      "Messages that went to dead-letter, by the topic they came from and why (the header "
      "fis.error.code)."},
@@ -306,6 +315,8 @@ const struct metric metrics_table[] = {
      "1 for the state it is in: new, standby, fence, catch_up, lead, drain, leaving, stopped."},
     {"fisd_trainer_elections_total", "counter", WHEN_TRAINER, F(trainer.takeovers),
      "How often this process became the leader."},
+    {"fisd_trainer_halted", "gauge", WHEN_TRAINER, V(halted),
+     "1: one of its topics was deleted or cut while it led; nothing is requested any more."},
     {"fisd_ledger_entries", "gauge", WHEN_TRAINER, F(trainer.ledger_entries),
      "Records that the ledger knew when it was read last."},
     {"fisd_ledger_bytes", "gauge", WHEN_TRAINER, F(trainer.ledger_bytes),

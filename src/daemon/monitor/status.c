@@ -126,29 +126,32 @@ static bool scorer_ready(const struct scorer_status *s, const char *trouble,
     return !why;
 }
 
-/* `trouble`: what Kafka's clients complained of lately; it is what a trainer waits for, if it waits. */
+/* `trouble`: what Kafka's clients complained of lately; it is what a trainer waits for, if it
+ * waits. */
 static bool trainer_ready(const struct trainer_status *t, const char *trouble,
                           char reason[STATUS_REASON])
 {
     static const char *const doing[] = {
         [ELECTION_NEW] = "it has not begun yet",
         [ELECTION_STANDBY] = "it is reading ledger, heads and models",
-        [ELECTION_FENCE] = "it is about to lead, and waits for the broker's transaction coordinator",
+        [ELECTION_FENCE] =
+            "it is about to lead, and waits for the broker's transaction coordinator",
         [ELECTION_CATCH_UP] = "it is about to lead, and reads ledger, heads and models once more",
         [ELECTION_LEAD] = "it is loading what it trains and judges on",
         [ELECTION_DRAIN] = "it is committing, and then stops",
         [ELECTION_LEAVING] = "it lets go of its connections, to begin again from the ledger",
         [ELECTION_STOPPED] = "it has ended",
     };
-    if (t->waits) {
-        snprintf(reason, STATUS_REASON, "trainer: %s", t->waits);
+    if (t->halted || t->waits) {
+        snprintf(reason, STATUS_REASON, "trainer: %s", t->halted ? t->halted : t->waits);
         return false;
     }
     bool leads = t->state == ELECTION_LEAD && t->running;
     if ((t->state == ELECTION_STANDBY && t->warm) || (leads && t->counts.head_version > 0))
         return true;
-    snprintf(reason, STATUS_REASON, "trainer: %s%s%.*s", leads ? "it is warming up" : doing[t->state],
-             leads || !*trouble ? "" : ": ", leads ? 0 : 180, trouble);
+    snprintf(reason, STATUS_REASON, "trainer: %s%s%.*s",
+             leads ? "it is warming up" : doing[t->state], leads || !*trouble ? "" : ": ",
+             leads ? 0 : 180, trouble);
     return false;
 }
 

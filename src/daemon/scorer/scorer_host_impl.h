@@ -63,6 +63,7 @@ struct scorer_host {
     struct histogram batch_records, batch_seconds, latency_seconds;
     struct dead_counts dead;
     bool stopping, failed;
+    uint64_t left_out; /* messages of heads and ledger that no trainer wrote */
 };
 
 void scorer_host_failed(struct scorer_host *h, const struct fis_error *e);

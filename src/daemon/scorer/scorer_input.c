@@ -23,12 +23,25 @@ static int check_owner(const struct scorer_host *h, const struct wire_head *head
                     h->head_topics[0], head->pipeline, ours);
 }
 
-static void take_head(struct scorer_host *h, struct wire_bytes payload)
+/* What only a trainer writes, and no trainer wrote: what was there before counts on. */
+static void leave_out(struct scorer_host *h, const char *topic, const struct stream_message *m,
+                      const struct fis_error *e)
+{
+    char key[WIRE_KEY_TEXT];
+    const struct wire_bytes bytes = {m->key, m->key_length};
+    h->left_out++;
+    log_line(LOG_LEVEL_ERROR, "left_out",
+             "role=scorer topic=%s partition=%d offset=%lld key=\"%s\" reason=\"%s\"", topic,
+             (int)m->partition, (long long)m->offset, wire_key_text(bytes, key), e->text);
+}
+
+static void take_head(struct scorer_host *h, const struct stream_message *m,
+                      struct wire_bytes payload)
 {
     struct wire_head_owned owned;
     struct fis_error e;
     if (wire_head_decode(payload, &owned, &e) < 0) {
-        log_line(LOG_LEVEL_ERROR, "head", "refused=\"%s\"", e.text);
+        leave_out(h, h->head_topics[0], m, &e);
         return;
     }
     int rc = check_owner(h, &owned.head, &e);
@@ -58,9 +71,9 @@ static void take_head_chunk(struct scorer_host *h, const struct stream_message *
     int rc = wire_assembler_feed(h->assembler, (struct wire_bytes){m->value, m->value_length},
                                  &payload, &version, &e);
     if (rc < 0)
-        log_line(LOG_LEVEL_ERROR, "head", "refused=\"%s\"", e.text);
+        leave_out(h, h->head_topics[0], m, &e);
     else if (rc > 0)
-        take_head(h, payload);
+        take_head(h, m, payload);
     else if (wire_assembler_floors(h->assembler))
         scorer_floors(h->machine, wire_assembler_floors(h->assembler));
 }
@@ -71,8 +84,7 @@ static void take_ledger(struct scorer_host *h, const struct stream_message *m)
     struct fis_error e;
     int rc = scorer_ledger(h->machine, &message, &e);
     if (rc == -FIS_INPUT)
-        log_line(LOG_LEVEL_ERROR, "ledger", "offset=%lld refused=\"%s\"", (long long)m->offset,
-                 e.text);
+        leave_out(h, h->ledger_topics[0], m, &e);
     else if (rc < 0)
         scorer_host_failed(h, &e);
 }

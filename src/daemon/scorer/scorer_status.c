@@ -10,6 +10,7 @@ uint32_t scorer_host_status(struct scorer_host *h, struct scorer_status *out, st
     out->lag = h->owned ? stream_consumer_lag(h->records) : -1;
     out->counts = *scorer_counts(h->machine);
     out->dead = &h->dead;
+    out->left_out = h->left_out;
     out->head_version = h->head ? h->head->version : 0;
     out->outstanding = stream_producer_outstanding(h->producer);
     out->waits_for = stream_producer_waits_for(h->producer);

@@ -19,8 +19,8 @@ struct drift_column {
 struct scorer_drift {
     /* that were counted lately, and of the initial set; 0: not reported */
     uint32_t rows, initial_rows;
-    uint32_t all, above;         /* columns; those above alarms.drift */
-    uint32_t n;                  /* shown, largest first; 0 before STATUS_DRIFT_ROWS rows */
+    uint32_t all, above; /* columns; those above alarms.drift */
+    uint32_t n;          /* shown, largest first; 0 before STATUS_DRIFT_ROWS rows */
     const struct drift_column *columns;
 };
 #define STATUS_DRIFT_ROWS 500u
@@ -33,6 +33,7 @@ struct scorer_status {
     int64_t lag;    /* over them; -1: not known yet */
     struct scorer_counts counts;
     const struct dead_counts *dead; /* NULL: it has not begun */
+    uint64_t left_out;              /* messages of heads and ledger that no trainer wrote */
     uint64_t head_version;          /* 0: none yet */
     uint64_t outstanding;           /* messages sent and not acknowledged */
     const char *waits_for;          /* a topic that is missing, for what it has to send; or NULL */

@@ -63,6 +63,11 @@ bool outbox_ready(const struct outbox *b)
            stream_producer_has_needed(b->producer);
 }
 
+bool outbox_backwards(struct outbox *b, struct stream_backwards *out)
+{
+    return stream_producer_backwards(b->producer, out);
+}
+
 uint64_t outbox_outstanding(const struct outbox *b)
 {
     return stream_producer_outstanding(b->producer);

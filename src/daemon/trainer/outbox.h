@@ -31,6 +31,8 @@ void outbox_close(struct outbox *o); /* bounded, blocking; NULL is fine */
 /* Initialised (older instances are fenced), the topics are there, and no commit and no sweep is
  * running. */
 bool outbox_ready(const struct outbox *o);
+/* See stream_producer_backwards. */
+bool outbox_backwards(struct outbox *o, struct stream_backwards *out);
 uint64_t outbox_outstanding(const struct outbox *o);
 
 /* partition -1: by key. */

@@ -333,6 +333,7 @@ static void take_all(struct trainer_host *h, int patience_ms)
     h->side = (struct kafka_side){.rows.ctx = h->ctx};
     h->patience_ms = patience_ms;
     h->committing = h->sweeping = false;
+    h->halted[0] = 0;
 }
 
 static bool on_worker(const struct trainer_host *h)
@@ -416,11 +417,32 @@ static void serve_member(struct trainer_host *h)
             context_trouble(h->ctx, "trainer", &ev.error);
 }
 
+/* Dead letters may be cleared away by anybody. */
+static void watch_topics(struct trainer_host *h)
+{
+    struct stream_backwards b;
+    if (!outbox_backwards(h->side.outbox, &b) ||
+        strcmp(b.topic, h->ctx->cfg->topics.dead_letter) == 0)
+        return;
+    snprintf(h->halted, sizeof h->halted, "%.120s was deleted or cut while it was written",
+             b.topic);
+    log_line(
+        LOG_LEVEL_ERROR, "halted",
+        "role=trainer topic=%s partition=%d expected_after=%lld found=%lld text=\"the topic "
+        "was deleted and recreated, or cut, while the trainer wrote to it: nothing is requested "
+        "or committed any more. Stop every trainer, restore ledger, heads and models from one "
+        "backup, or recreate them (docs/operations.md)\"",
+        b.topic, (int)b.partition, (long long)b.last, (long long)b.now);
+    session_halt(h->session);
+}
+
 static void serve_outbox(struct trainer_host *h)
 {
     struct fis_error e;
     bool trouble;
-    if (outbox_turn(h->side.outbox, &e, &trouble) < 0) {
+    int rc = outbox_turn(h->side.outbox, &e, &trouble);
+    watch_topics(h);
+    if (rc < 0) {
         session_failed(h->session, &e, context_now());
         return;
     }

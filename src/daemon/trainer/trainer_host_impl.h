@@ -42,6 +42,7 @@ struct trainer_host {
     struct pool_ends ends;
     struct job job;
     bool leaving, letting_go, stopped, committing, sweeping;
+    char halted[200];     /* why nothing is done any more; "": it works */
     const char *swept[5]; /* topics, of the sweep that runs */
     struct trainer_snapshot shown;
     struct dead_counts dead[SESSION_BAD];

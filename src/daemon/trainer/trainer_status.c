@@ -101,6 +101,8 @@ uint32_t trainer_host_status(struct trainer_host *h, struct trainer_status *out,
     out->state_ms = now - s.since_ms;
     out->takeovers = s.led;
     out->waits = waits(&h->side);
+    out->left_out = s.left_out;
+    out->halted = s.halted ? h->halted : NULL;
     out->ledger_entries = s.entries;
     out->ledger_bytes = s.bytes;
     if (h->side.outbox)

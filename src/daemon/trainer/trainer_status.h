@@ -37,6 +37,8 @@ struct trainer_status {
     bool busy;      /* a job trains; figures are those of its begin */
     enum trainer_job job;
     enum election_state state;
+    const char *halted; /* why nothing is done any more; NULL: it works */
+    uint64_t left_out;  /* messages of ledger, heads and models that no trainer wrote */
     const char *waits;  /* what holds its reading back; NULL: nothing does */
     bool warm;          /* of a standby: it has read all there was, and can take over at once */
     uint64_t state_ms;  /* for so long */
@@ -49,8 +51,8 @@ struct trainer_status {
     uint32_t n_unseen;
     double val0;
     struct asking asking;
-    int64_t label_age_ms;        /* since the last answer in this process; -1: none came */
-    uint64_t read; /* messages of candidates, labels and control, whatever became of them */
+    int64_t label_age_ms; /* since the last answer in this process; -1: none came */
+    uint64_t read;        /* messages of candidates, labels and control, whatever became of them */
     uint64_t dead_labels, dead_offers, dead_commands; /* those of them that were refused */
     const struct dead_counts *dead[3];                /* of these three; NULL: it does not lead */
     uint64_t outstanding;
