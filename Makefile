@@ -469,9 +469,10 @@ bench: ## how fast, as ratios measured here: QUICK=1 (90 seconds), FIGURES="end_
 # ---- chaos -------------------------------------------------------------------------------------
 # Random faults on a real Kafka, counted from its topics; `make system` has a short run of it.
 KILLS ?= 100
+BROKERS ?= 1
 .PHONY: chaos
-chaos: deps-test all ## kill and suspend everything at random, then count: KILLS=100 [SEED=n] [KEEP=1]
-	$(Q)FISD=$(abspath $(FISD)) FISCTL=$(abspath $(FISCTL)) tests/chaos/chaos.py --kills $(KILLS) \
+chaos: deps-test all ## kill and suspend everything at random, then count: KILLS=100 [BROKERS=3] [SEED=n] [KEEP=1]
+	$(Q)FISD=$(abspath $(FISD)) FISCTL=$(abspath $(FISCTL)) tests/chaos/chaos.py --kills $(KILLS) --brokers $(BROKERS) \
 	  $(if $(filter command line environment,$(origin SEED)),--seed $(SEED)) $(if $(KEEP),--keep)
 
 # ---- demo -------------------------------------------------------------------------------------
@@ -549,6 +550,7 @@ deb-test: ## build the Debian packages; install, run, upgrade, remove and purge 
 	$(Q)$(MAKE) --no-print-directory deb
 	$(Q)python3 tests/packages/test_deb.py $(DEB)
 test-all: test deb-test python-test ## every test, and those that take minutes
+	$(Q)$(MAKE) --no-print-directory chaos BROKERS=3 KILLS=10
 
 # ---- layers -----------------------------------------------------------------------------------
 .PHONY: layers

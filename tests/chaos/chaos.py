@@ -2,7 +2,10 @@
 """Kills and suspends the parts of a pipeline on a real Kafka, and the Kafka, at random; then
 counts, on the topics alone, whether every guarantee held.
 
-    chaos.py [--kills 100] [--seed N] [--keep]
+    chaos.py [--kills 100] [--seed N] [--brokers 1] [--keep]
+
+With 3 brokers every topic has three replicas, of which two must have what is written; one of them
+is killed, suspended or restarted, each in turn, or two at once, beside the others.
 
 Prints what was done and found, and one line of JSON. Exit code 1 when anything is wrong; then
 logs and dumps stay in build/chaos.*."""
@@ -23,9 +26,10 @@ sys.path.insert(0, os.path.join(HERE, "../system"))
 sys.path.insert(0, HERE)
 import check  # noqa: E402
 import fisd_test  # noqa: E402
+from brokers import Brokers  # noqa: E402
 from cluster import Cluster, wait_until  # noqa: E402
 from fisd_test import ROOT, Pipeline, fields, t_config  # noqa: E402
-from own_broker import Broker, committed  # noqa: E402
+from own_broker import committed  # noqa: E402
 from traffic import Feeder, Labeller  # noqa: E402
 
 PARTITIONS = 3
@@ -34,6 +38,9 @@ DEADLINE = 6.0
 # Who is hurt, and how: (weight, choice).
 TARGETS = {"t1": 30, "t2": 30, "s1": 15, "s2": 15, "broker": 10}
 KINDS = {"kill": 45, "term": 20, "freeze": 25, "pause": 10}
+# With several brokers.
+MORE_TARGETS = {**TARGETS, "broker": 60}
+BROKER_KINDS = {"kill": 40, "term": 15, "freeze": 20, "pause": 5, "rolling": 8, "two": 12}
 
 
 def config(budget):
@@ -56,15 +63,15 @@ def say(text):
 
 
 class Run:
-    def __init__(self, kills, seed, directory):
+    def __init__(self, kills, seed, brokers, directory):
         self.random = random.Random(seed)
         self.kills, self.seed, self.dir = kills, seed, directory
         self.budget = 8 * kills
         self.faults, self.violations = [], []
-        # The checker wants the whole history of the compacted topics.
-        self.broker = Broker("log.cleaner.enable=false", directory=os.path.join(directory, "kafka"))
+        self.brokers = Brokers(brokers, directory)
+        self.targets = MORE_TARGETS if brokers > 1 else TARGETS
         self.p = Pipeline(config(self.budget), name="chaos")
-        self.cluster = Cluster(self.broker, self.p)
+        self.cluster = Cluster(self.brokers, self.p)
 
     def run(self):
         began = time.monotonic()
@@ -94,8 +101,11 @@ class Run:
             while not free or time.monotonic() < until:
                 self.cluster.supervise()
                 time.sleep(.05)
-                free = {t: w for t, w in TARGETS.items() if t not in self.cluster.busy}
-            self.faults.append(self.cluster.hurt(choose(r, free), choose(r, KINDS), r))
+                free = {t: w for t, w in self.targets.items() if t not in self.cluster.busy}
+            target = choose(r, free)
+            several = target == "broker" and len(self.brokers.nodes) > 1
+            kind = choose(r, BROKER_KINDS if several else KINDS)
+            self.faults.append(self.cluster.hurt(target, kind, r))
             if number % 10 == 9:
                 say(f"{number + 1} faults, {len(self.labeller.seen)} of about {self.budget} "
                     f"requests seen, {self.feeder.sent} records")
@@ -168,7 +178,7 @@ class Run:
             + (f"{len(seconds)}, median {statistics.median(seconds):.1f} s, longest "
                f"{seconds[-1]:.1f} s" if seconds else "none"))
         print(json.dumps({
-            "seed": self.seed, "kills": len(self.faults), "seconds": round(took, 1),
+            "seed": self.seed, "brokers": len(self.brokers.nodes), "kills": len(self.faults), "seconds": round(took, 1),
             "faults": dict(sorted(kinds.items())), "takeovers": leads,
             "takeover_seconds": clean, "stop_seconds_max": max(c.stops, default=(0,))[0],
             "stops": len(c.stops), "stops_with_status_1": sum(s == 1 for _, s in c.stops),
@@ -183,20 +193,21 @@ class Run:
             self.labeller.kcat.kill()
         for node in self.p.nodes:
             node.kill()
-        self.broker.stop()
+        self.brokers.stop()
 
 
 def main():
     a = argparse.ArgumentParser()
     a.add_argument("--kills", type=int, default=100)
     a.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
+    a.add_argument("--brokers", type=int, choices=(1, 3), default=1)
     a.add_argument("--keep", action="store_true", help="keep logs and dumps in any case")
     o = a.parse_args()
     base = os.environ.get("FISD_TEST_DIR") or os.path.join(ROOT, "build")
     directory = tempfile.mkdtemp(prefix="chaos.", dir=base)
     os.environ["FISD_TEST_DIR"] = directory
-    say(f"seed {o.seed}, {o.kills} faults, in {directory}")
-    run = Run(o.kills, o.seed, directory)
+    say(f"seed {o.seed}, {o.kills} faults, {o.brokers} brokers, in {directory}")
+    run = Run(o.kills, o.seed, o.brokers, directory)
     good = False
     try:
         good = run.run()

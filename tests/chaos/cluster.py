@@ -1,13 +1,14 @@
-"""Two scorers, two trainers and a broker, and what can be done to them."""
+"""Two scorers, two trainers and brokers, and what can be done to them."""
 
 import collections
+import functools
 import re
 import signal
 import threading
 import time
 
 from fisd_process import wait
-from own_broker import Broker
+from brokers import Brokers
 
 SESSION = 6.0
 LEADS = r'took_ms=\d+ text="leads'
@@ -20,9 +21,15 @@ class Fault(collections.namedtuple("Fault", "at target kind leader seconds")):
     """What was done to whom, when (since 1970), for how long, and whether it led just then."""
 
 
+# Led by one of several brokers each: what is at work when that one is hurt.
+LED = ["__transaction_state", "__consumer_offsets", "ledger", "heads", "models", "label-requests",
+       "labels", "candidates", "records", "control"]
+
+
 class Cluster:
-    def __init__(self, broker: Broker, p):
-        self.broker, self.p = broker, p
+    def __init__(self, brokers: Brokers, p):
+        self.brokers, self.p = brokers, p
+        self.led = []          # topics whose leader is hurt next
         self.nodes = {}
         for name, role in NODES.items():
             # One of the scorers keeps its place in the group while it is away.
@@ -62,9 +69,12 @@ class Cluster:
         self.busy.add(target)
         seconds = {"kill": lambda: r.uniform(.1, 3), "term": lambda: r.uniform(.1, 3),
                    "freeze": lambda: r.uniform(SESSION + 1.5, SESSION + 4),
-                   "pause": lambda: r.uniform(.3, 3)}[kind]()
+                   "pause": lambda: r.uniform(.3, 3), "rolling": lambda: 0,
+                   "two": lambda: r.uniform(1, 8)}[kind]()
         fault = Fault(time.time(), target, kind, target == self.leader(), round(seconds, 2))
-        work = self.hurt_broker if target == "broker" else self.hurt_node
+        work = self.hurt_node
+        if target == "broker":
+            work = functools.partial(self.hurt_brokers, self.victims(kind, r))
         thread = threading.Thread(target=self.guarded, args=(work, target, kind, seconds))
         self.threads.append(thread)
         thread.start()
@@ -90,18 +100,34 @@ class Cluster:
         time.sleep(seconds)
         node.start(ready=None)
 
-    def hurt_broker(self, _, kind, seconds):
+    def victims(self, kind, r):
+        """Of several, the leader of each topic in turn; and what else a fault needs."""
+        nodes = self.brokers.nodes
+        if kind == "rolling" or len(nodes) == 1:
+            return nodes
+        self.led = self.led or r.sample(LED, len(LED))
+        topic = self.led.pop()
+        first = self.brokers.leader_of(topic if topic[0] == "_" else self.p.topic(topic), r)
+        others = [n for n in nodes if n is not first]
+        return [first, r.choice(others)] if kind == "two" else [first]
+
+    def hurt_brokers(self, nodes, _, kind, seconds):
         if kind in ("freeze", "pause"):
-            self.broker.signal(signal.SIGSTOP)
+            nodes[0].signal(signal.SIGSTOP)
             time.sleep(seconds)
-            self.broker.signal(signal.SIGCONT)
+            nodes[0].signal(signal.SIGCONT)
+        elif kind == "rolling":
+            for node in nodes:
+                node.stop()
+                self.brokers.start([node])
             return
-        if kind == "kill":
-            self.broker.kill()
         else:
-            self.broker.stop()
-        time.sleep(seconds)
-        self.broker.start()
+            for node in nodes:
+                node.stop() if kind == "term" else node.kill()
+            time.sleep(seconds)
+            self.brokers.start(nodes)
+            return
+        self.brokers.start([])  # until all is in sync
 
     def terminate(self, name):
         """SIGTERM: it must end by itself, and in time."""

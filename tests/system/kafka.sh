@@ -9,6 +9,7 @@
 # KAFKA_VERSION: another version than the newest, fetched beside it.
 # KAFKA_FORMAT: arguments of the storage tool at the first start (--add-scram …). A listener with
 # TLS (listeners=SASL_SSL://127.0.0.1:PORT, where PORT stands for the port) is waited for by TLS.
+# KAFKA_CLUSTER_ID: of several nodes; DIR/ports ("PORT CONTROLLER_PORT") is written before then.
 # KAFKA_JVM: other options of its virtual machine.
 # Needs: java 17, maven (only for the first fetch).
 set -u -o pipefail
@@ -159,8 +160,8 @@ start() {
     fi
     write_properties "$dir" "$port" "$controller" "$@"
     if [ ! -e "$dir/data/meta.properties" ]; then
-        java_kafka kafka.tools.StorageTool format -t "$(java_kafka kafka.tools.StorageTool \
-            random-uuid 2>/dev/null)" -c "$dir/server.properties" ${KAFKA_FORMAT:-} \
+        local id=${KAFKA_CLUSTER_ID:-$(java_kafka kafka.tools.StorageTool random-uuid 2>/dev/null)}
+        java_kafka kafka.tools.StorageTool format -t "$id" -c "$dir/server.properties" ${KAFKA_FORMAT:-} \
             >"$dir/format.log" 2>&1 ||
             die "the storage cannot be formatted; see $dir/format.log"
     fi

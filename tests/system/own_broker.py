@@ -20,15 +20,16 @@ class Broker:
 
     def __init__(self, *properties, directory=None):
         self.dir = directory or os.path.join(os.environ["FISD_TEST_DIR"], f"kafka-{os.getpid()}")
-        self.properties, self.pid = properties, None
+        self.properties, self.pid, self.environment = properties, None, None
         self.start()
+        fisd_test.KAFKA = self.address
 
     def start(self):
         """On the same port and data as before; returns when it answers."""
         r = subprocess.run([_SCRIPT, "start", self.dir, *self.properties],
-                           stdout=subprocess.PIPE, text=True, timeout=180)
+                           stdout=subprocess.PIPE, text=True, timeout=180, env=self.environment)
         same(r.returncode, 0, "kafka.sh start")
-        fisd_test.KAFKA = r.stdout.strip()
+        self.address = r.stdout.strip()
         with open(os.path.join(self.dir, "pid")) as f:
             self.pid = int(f.read())
 
@@ -48,9 +49,9 @@ def _text(t):
     return struct.pack(">h", len(t)) + t.encode()
 
 
-def _ask(body):
+def _ask(body, address=None):
     """A request's answer, without its length and correlation id."""
-    host, port = fisd_test.KAFKA.split(":")
+    host, port = (address or fisd_test.KAFKA).split(":")
     with socket.create_connection((host, int(port)), 30) as s:
         s.sendall(struct.pack(">i", len(body)) + body)
         answer = b""
@@ -81,7 +82,10 @@ def committed(group, topic, partitions):
     """partition -> the group's committed offset, -1 where there is none: OffsetFetch, version 1."""
     body = (struct.pack(">hhi", 9, 1, 7) + _text("test") + _text(group) + struct.pack(">i", 1)
             + _text(topic) + struct.pack(f">i{len(partitions)}i", len(partitions), *partitions))
-    answer = _ask(body)
+    for address in fisd_test.KAFKA.split(","):
+        answer = _ask(body, address)
+        if answer[4 + 2 + len(topic) + 4 + 14:][:2] != struct.pack(">h", 16):  # NOT_COORDINATOR
+            break
     at, found = 4 + 2 + len(topic) + 4, {}
     for _ in partitions:
         partition, offset, metadata = struct.unpack(">iqh", answer[at:at + 14])
