@@ -218,7 +218,7 @@ void session_fenced_others(struct session *s, struct trainer_time now)
 
 void session_halt(struct session *s)
 {
-    s->halted = s->election.state == ELECTION_LEAD;
+    s->halted = s->election.state == ELECTION_LEAD || draining(s);
 }
 
 void session_swept(struct session *s)
