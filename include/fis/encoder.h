@@ -2,7 +2,7 @@
  * The feature encoder: named columns to a vector of floats. Fitted on the initial labelled set,
  * frozen, and part of every head and model version.
  *
- * numeric, standard: (x - mean) / deviation (deviation 0 counts as 1); missing -> 0 (the mean) and
+ * numeric, standard: (x - mean) / deviation (where the column did not vary, 0); missing -> 0 (the mean) and
  *   an indicator feature of 1, present only when the column had missing values at fitting; missing
  *   where there is no indicator: 0. |result| is capped at `FIS_ENCODER_CLIP` so that one absurd
  * value cannot swamp a network. numeric, none: as it is; missing -> 0. categorical: one-hot over
@@ -108,6 +108,8 @@ size_t fis_encoder_feature_name(const struct fis_encoder *enc, uint32_t feature,
  * be NULL) counts categories never seen. */
 int fis_encoder_encode(const struct fis_encoder *enc, const struct fis_value *values, float *x,
                        uint32_t *unseen, struct fis_error *e) FIS_MUST_CHECK;
+/* Whether a scaled numeric column never varied in the rows that it was fitted on. */
+bool fis_encoder_constant(const struct fis_encoder *enc, uint32_t i);
 /* Counts of each categorical column [columns] whether the row x has a category never seen. */
 void fis_encoder_unseen(const struct fis_encoder *enc, const float *x, uint64_t *counts);
 /* All columns numeric: n values in column order, from a packed vector. INPUT: count, or the index

@@ -4,7 +4,8 @@
  * Counted from encoded rows. The bins of a column:
  *   numeric: the value less the encoder's mean, in its deviations, at the edges
  *     -2, -1, -1/2, 0, 1/2, 1, 2 (8 bins; what was missing has the value 0 and no indicator, or
- *     counts in a ninth where the column has an indicator);
+ *     counts in a ninth where the column has an indicator; of a column that never varied the
+ *     fifth has its value, and the last any other);
  *   categorical: each category, unseen, missing.
  *
  * Population stability index of a column, from shares p of a reference and q of now:

@@ -143,6 +143,8 @@ static float scale(const struct encoder_column *c, double number)
 {
     if (c->pub.scale == FIS_SCALE_NONE)
         return (float)number;
+    if (c->deviation == ENCODER_CONSTANT)
+        return encoder_constant(c->mean, number);
     double z = (number - c->mean) * c->factor;
     if (z > (double)FIS_ENCODER_CLIP)
         return FIS_ENCODER_CLIP;
@@ -202,6 +204,11 @@ int fis_encoder_encode(const struct fis_encoder *enc, const struct fis_value *va
     if (unseen)
         *unseen = count;
     return 0;
+}
+
+bool fis_encoder_constant(const struct fis_encoder *enc, uint32_t i)
+{
+    return encoder_is_constant(&enc->columns[i]);
 }
 
 void fis_encoder_unseen(const struct fis_encoder *enc, const float *x, uint64_t *counts)

@@ -241,8 +241,11 @@ int fis_encoder_finish(struct fis_encoder *enc, struct fis_error *e)
     for (uint32_t i = 0; i < enc->n; i++) {
         struct encoder_column *c = &enc->columns[i];
         double variance = c->present ? c->squares / (double)c->present : 0.0;
-        /* A column that never varies carries nothing: a deviation of 1 keeps it at 0. */
-        c->deviation = variance > 0.0 ? sqrt(variance) : 1.0;
+        /* Below the precision of its values a column never varied: what changes it later is 0, as
+         * nothing was learnt of it. */
+        c->deviation = sqrt(variance);
+        if (c->deviation <= ENCODER_PRECISION * fabs(c->mean))
+            c->deviation = c->pub.scale == FIS_SCALE_STANDARD ? ENCODER_CONSTANT : 1.0;
         c->missing_indicator =
             c->pub.type == FIS_NUMERIC && c->pub.scale == FIS_SCALE_STANDARD && c->missing > 0;
     }

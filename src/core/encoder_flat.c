@@ -73,7 +73,7 @@ __attribute__((target("avx2"))) static int run_256(const struct fis_encoder *enc
 }
 #endif
 
-int encoder_flat_run(const struct fis_encoder *enc, const void *values, float *x)
+static int run_widest(const struct fis_encoder *enc, const void *values, float *x)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
@@ -84,6 +84,19 @@ int encoder_flat_run(const struct fis_encoder *enc, const void *values, float *x
     return run(enc, values, x);
 }
 
+int encoder_flat_run(const struct fis_encoder *enc, const void *values, float *x)
+{
+    if (!run_widest(enc, values, x))
+        return 0;
+    for (uint32_t k = 0; k < enc->n_constants; k++) {
+        float v;
+        uint32_t i = enc->constants[k];
+        memcpy(&v, (const unsigned char *)values + (size_t)i * sizeof v, sizeof v);
+        x[i] = encoder_constant(enc->columns[i].mean, (double)v);
+    }
+    return 1;
+}
+
 static int make_room(struct fis_encoder *enc, struct fis_error *e)
 {
     size_t n = enc->n;
@@ -91,8 +104,9 @@ static int make_room(struct fis_encoder *enc, struct fis_error *e)
         return 0;
     enc->flat = fis_alloc(3 * n, sizeof *enc->flat);
     enc->scaled = fis_alloc(n, sizeof *enc->scaled);
+    enc->constants = fis_alloc(n, sizeof *enc->constants);
     enc->scaled_zero = fis_alloc(n, sizeof *enc->scaled_zero);
-    if (enc->flat && enc->scaled && enc->scaled_zero)
+    if (enc->flat && enc->scaled && enc->constants && enc->scaled_zero)
         return 0;
     encoder_flat_free(enc);
     return fis_fail(e, FIS_NOMEM, "no memory for an encoder of %zu columns", n);
@@ -102,9 +116,10 @@ void encoder_flat_free(struct fis_encoder *enc)
 {
     fis_free(enc->flat);
     fis_free(enc->scaled);
+    fis_free(enc->constants);
     fis_free(enc->scaled_zero);
     enc->flat = NULL;
-    enc->scaled = NULL;
+    enc->scaled = enc->constants = NULL;
     enc->scaled_zero = NULL;
 }
 
@@ -117,9 +132,11 @@ int encoder_flat_make(struct fis_encoder *enc, struct fis_error *e)
     int rc = make_room(enc, e);
     if (rc)
         return rc;
-    enc->n_scaled = 0;
+    enc->n_scaled = enc->n_constants = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct encoder_column *c = &enc->columns[i];
+        if (encoder_is_constant(c))
+            enc->constants[enc->n_constants++] = i;
         int scaled = c->pub.scale == FIS_SCALE_STANDARD;
         enc->flat[i] = scaled ? c->mean : 0;
         enc->flat[n + i] = scaled ? c->factor : 1;

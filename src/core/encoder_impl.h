@@ -3,6 +3,8 @@
 #ifndef CORE_ENCODER_IMPL_H
 #define CORE_ENCODER_IMPL_H
 
+#include <float.h>
+#include <math.h>
 #include <stdbool.h>
 
 #include "fis/encoder.h"
@@ -11,6 +13,13 @@
 #define ENCODER_NAME_MAX 255u     /* bytes of a column's name */
 #define ENCODER_CATEGORY_MAX 255u /* bytes of a category; longer ones cannot be fitted */
 #define ENCODER_SHOWN 40          /* bytes of a value that an error repeats at most */
+
+/* A deviation that is smaller, in magnitudes of the mean, is noise of the numbers. */
+#define ENCODER_PRECISION 1e-12
+/* The deviation of a column that never varied: whatever comes is scaled to 0. Its sign tells the
+ * drift whether the value was another one, within what 32-bit floats tell apart. */
+#define ENCODER_CONSTANT DBL_MAX
+#define ENCODER_SAME 1e-6
 
 struct category {
     char *text;
@@ -50,6 +59,7 @@ struct fis_encoder {
     int flat_plain; /* no column is scaled: numbers are features as they are */
     /* With flat, the columns that are scaled, and what 0 becomes there. */
     uint32_t n_scaled, *scaled;
+    uint32_t n_constants, *constants; /* of them, those that never varied */
     float *scaled_zero;
     uint64_t rows;
     int finished;
@@ -60,6 +70,15 @@ int fis_encoder_category(const struct encoder_column *c, const char *text, size_
                          uint32_t *index);
 bool encoder_find_category(const struct encoder_column *c, const struct fis_value *v,
                            uint32_t *index);
+static inline bool encoder_is_constant(const struct encoder_column *c)
+{
+    return c->pub.type == FIS_NUMERIC && c->pub.scale == FIS_SCALE_STANDARD &&
+           c->deviation == ENCODER_CONSTANT;
+}
+static inline float encoder_constant(double mean, double number)
+{
+    return fabs(number - mean) <= ENCODER_SAME * fabs(mean) ? 0.0f : -0.0f;
+}
 /* Puts a new category at `index`. -FIS_NOMEM leaves the column as it was. */
 int fis_encoder_insert(struct encoder_column *c, uint32_t index, const char *text, size_t length,
                        struct fis_error *e) FIS_MUST_CHECK;

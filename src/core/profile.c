@@ -15,7 +15,7 @@ struct column {
     uint32_t bin;     /* its first */
     uint32_t bins;
     float mean, factor; /* of a numeric column whose features are as they came */
-    int numeric, indicator;
+    int numeric, indicator, constant;
 };
 
 struct fis_profile {
@@ -37,6 +37,7 @@ static void lay_out(struct fis_profile *p, const struct fis_encoder *encoder)
             .factor = 1.0f,
             .numeric = from->pub.type == FIS_NUMERIC,
             .indicator = from->missing_indicator,
+            .constant = encoder_is_constant(from),
         };
         if (c->numeric && from->pub.scale != FIS_SCALE_STANDARD && from->deviation > 0.0) {
             c->mean = (float)from->mean;
@@ -79,6 +80,8 @@ static uint32_t numeric_bin(const struct column *c, const float *x)
     static const float edges[NUMERIC_BINS - 1] = {-2.0f, -1.0f, -0.5f, 0.0f, 0.5f, 1.0f, 2.0f};
     if (c->indicator && x[c->feature + 1] != 0.0f)
         return NUMERIC_BINS;
+    if (c->constant) /* another value: the sign of 0 says so */
+        return signbit(x[c->feature]) ? NUMERIC_BINS - 1 : NUMERIC_BINS / 2;
     float z = (x[c->feature] - c->mean) * c->factor;
     uint32_t bin = 0;
     for (int i = 0; i < NUMERIC_BINS - 1; i++) /* without branches: z is hard to predict */

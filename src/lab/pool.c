@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "fis/mem.h"
+#include "fis/network.h"
 
 struct lab_pool {
     pthread_mutex_t lock;
@@ -50,6 +51,7 @@ static void *work(void *arg)
     const struct worker *w = arg;
     struct lab_pool *p = w->pool;
     uint32_t job;
+    fis_flush_denormals();
     while (take(p, &job)) {
         struct fis_error e = {.kind = FIS_OK};
         put(p, job, p->fn(p->arg, job, w->number, &e), &e);

@@ -257,6 +257,9 @@ def kernel(b, figures, wanted):
         if wanted(name):
             figures.add(name, [float(r) for r in ratios], 1.6 if d == 14 else 1.25, False, "x",
                         text)
+    values, text = lines[-1].split(" : ")
+    if wanted("denormals"):
+        figures.add("denormals", [float(r) for r in values.split()[1:]], 1.5, False, "x", text)
 
 
 def end_to_end(b, figures, wanted):
@@ -558,7 +561,7 @@ def lab(b, figures, _):
     figures.add("lab_vs_authors", values, 100, True, "x", "; ".join(text))
 
 
-SECTIONS = [(kernel, [f"kernel_d{d}_h{h}_k{k}" for d, h, k in SHAPES]),
+SECTIONS = [(kernel, [f"kernel_d{d}_h{h}_k{k}" for d, h, k in SHAPES] + ["denormals"]),
             (sparse, ["sparse"]),
             (lab, ["lab_vs_authors"]),
             (end_to_end, ["end_to_end_protobuf", "end_to_end_raw", "end_to_end_json"]),

@@ -113,6 +113,32 @@ static void measure(int d, int h, int k, int rounds)
     done(&b);
 }
 
+/* Rows of numbers below the smallest normal one against ordinary rows. */
+static void measure_denormals(int rounds)
+{
+    struct kernel b = {.d = 104, .h = 64, .k = 2};
+    struct fis_shape shape;
+    make(&b, &shape);
+    float *ordinary = b.x, *tiny = fis_alloc(ROWS * (size_t)b.d, sizeof *tiny);
+    if (!tiny)
+        die("no memory");
+    for (size_t i = 0; i < ROWS * (size_t)b.d; i++)
+        tiny[i] = 1e-40f;
+    printf("denormals");
+    for (int i = -1; i < rounds; i++) {
+        b.x = ordinary;
+        double a = time_of(ours, &b, 20);
+        b.x = tiny;
+        double c = time_of(ours, &b, 20);
+        if (i >= 0)
+            printf(" %.4f", c / a);
+    }
+    printf(" : d 104, h 64, all 1e-40\n");
+    b.x = ordinary;
+    fis_free(tiny);
+    done(&b);
+}
+
 int bench_kernel(int argc, char **argv)
 {
     static const int d[] = {14, 104, 512, 2048}, h[] = {64, 256}, k[] = {2, 10};
@@ -123,5 +149,6 @@ int bench_kernel(int argc, char **argv)
         for (int j = 0; j < 2; j++)
             for (int m = 0; m < 2; m++)
                 measure(d[i], h[j], k[m], rounds);
+    measure_denormals(rounds);
     return 0;
 }

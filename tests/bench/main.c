@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <time.h>
 
+#include "fis/network.h"
 #include "wire/json_codec.h"
 
 void die(const char *format, ...)
@@ -118,6 +119,7 @@ int main(int argc, char **argv)
 {
     /* As fisd does. */
     openblas_set_num_threads(1);
+    fis_flush_denormals();
     wire_json_init();
     for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
         if (strcmp(argv[1], commands[i].name) == 0 && argc - 2 >= commands[i].arguments_min)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "fis/encoder.h"
+#include "fis/profile.h"
 #include "fis/mem.h"
 #include "fis/rng.h"
 
@@ -69,7 +70,7 @@ static void encodes_by_its_rules(void **state)
     struct fis_value a[N] = {NUM(50), TXT("nurse"), NUM(7), NUM(41)};
     assert_int_equal(fis_encoder_encode(enc, a, x, &unseen, &e), 0);
     /* ages 30, 50, 40: mean 40, deviation sqrt(200/3); hours never varied */
-    float want_a[D] = {(float)(10 / sqrt(200.0 / 3)), 0, 1, 0, 0, 7, 1, 0};
+    float want_a[D] = {(float)(10 / sqrt(200.0 / 3)), 0, 1, 0, 0, 7, 0, 0};
     for (int i = 0; i < D; i++)
         assert_float_equal(x[i], want_a[i], 1e-6f);
     assert_int_equal(unseen, 0);
@@ -82,8 +83,49 @@ static void encodes_by_its_rules(void **state)
 
     struct fis_value c[N] = {NUM(1e30), MISSING, NUM(-2), NUM(-1e30)};
     assert_int_equal(fis_encoder_encode(enc, c, x, NULL, &e), 0);
-    float want_c[D] = {FIS_ENCODER_CLIP, 0, 0, 0, 1, -2, -FIS_ENCODER_CLIP, 0};
-    assert_memory_equal(x, want_c, sizeof x);
+    float want_c[D] = {FIS_ENCODER_CLIP, 0, 0, 0, 1, -2, -0.0f, 0};
+    assert_memory_equal(x, want_c, sizeof x); /* hours never varied */
+    fis_encoder_free(enc);
+}
+
+/* What varies by less than its numbers tell apart is constant: 0 whatever comes, in a row of values
+ * and in a vector. */
+static void a_constant_column_is_zero(void **state)
+{
+    (void)state;
+    static const struct fis_column c[] = {
+        {.name = "hours", .type = FIS_NUMERIC, .scale = FIS_SCALE_STANDARD},
+        {.name = "age", .type = FIS_NUMERIC, .scale = FIS_SCALE_STANDARD}};
+    const struct fis_value fit[][2] = {{NUM(14.62), NUM(1e9)},
+                                        {NUM(14.620000000000001), NUM(1e9 + 1)}};
+    struct fis_error e;
+    struct fis_encoder *enc = fis_encoder_new(c, 2, 10, &e);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(fis_encoder_observe(enc, fit[i], &e), 0);
+    assert_int_equal(fis_encoder_finish(enc, &e), 0);
+    assert_true(fis_encoder_constant(enc, 0));
+    assert_false(fis_encoder_constant(enc, 1));
+    const float packed[] = {15, 1e9f}, same[] = {14.62f, 1e9f};
+    float x[2];
+    struct fis_value other[] = {NUM(20), NUM(1e9)};
+    assert_int_equal(fis_encoder_encode(enc, other, x, NULL, &e), 0);
+    assert_true(x[0] == 0 && signbit(x[0]));
+    assert_float_equal(x[1], -1, 1e-6);
+    assert_int_equal(fis_encoder_encode_floats(enc, packed, 2, x, &e), 0);
+    assert_true(x[0] == 0 && signbit(x[0]));
+    assert_int_equal(fis_encoder_encode_floats(enc, same, 2, x, &e), 0);
+    assert_true(x[0] == 0 && !signbit(x[0]));
+    struct fis_profile *before = fis_profile_new(enc, &e), *now = fis_profile_new(enc, &e);
+    for (int i = 0; i < 600; i++) {
+        assert_int_equal(fis_encoder_encode_floats(enc, same, 2, x, &e), 0);
+        fis_profile_add(before, x);
+        assert_int_equal(fis_encoder_encode_floats(enc, packed, 2, x, &e), 0);
+        fis_profile_add(now, x);
+    }
+    assert_true(fis_profile_psi(before, now, 0) > 1);
+    assert_true(fis_profile_psi(before, now, 1) < 0.1);
+    fis_profile_free(before);
+    fis_profile_free(now);
     fis_encoder_free(enc);
 }
 
@@ -450,6 +492,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(encodes_by_its_rules),
         cmocka_unit_test(one_category_however_it_is_written),
+        cmocka_unit_test(a_constant_column_is_zero),
         cmocka_unit_test(names_its_features),
         cmocka_unit_test(refuses_with_the_column_and_the_value),
         cmocka_unit_test(a_value_at_the_edge_of_float_fits),

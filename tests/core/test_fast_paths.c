@@ -4,6 +4,7 @@
  * selects.
  */
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -347,9 +348,61 @@ static void the_same_records_are_selected(void **state)
     model_free(&m);
 }
 
+struct other_thread {
+    const struct model *m;
+    const float *x;
+    uint32_t n;
+    float *out;
+};
+
+static void *score_elsewhere(void *arg)
+{
+    struct other_thread *t = arg;
+    fis_flush_denormals();
+    t->out = scored(t->m, t->x, t->n);
+    return NULL;
+}
+
+/* Numbers below the smallest normal one are 0: a row has the same bits alone, among such rows, and
+ * on another thread. */
+static void denormals_change_no_bit(void **state)
+{
+    (void)state;
+    enum { ROWS = 37, WIDTH = 24 };
+    static const uint32_t hidden[] = {16, 0};
+    struct model m;
+    struct fis_rng rng;
+    float x[ROWS * WIDTH], zero[WIDTH] = {0};
+    pthread_t thread;
+    fis_rng_seed(&rng, 5, 0);
+    fis_flush_denormals();
+    model_new(&m, WIDTH, hidden, 2, 0, &rng);
+    for (int i = 0; i < ROWS * WIDTH; i++)
+        x[i] = i / WIDTH % 2 ? 1e-40f : (float)fis_rng_normal(&rng);
+    struct other_thread t = {.m = &m, .x = x, .n = ROWS};
+    float *all = scored(&m, x, ROWS), *none = scored(&m, zero, 1);
+    assert_int_equal(pthread_create(&thread, NULL, score_elsewhere, &t), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_memory_equal(all, t.out, 3 * ROWS * 2 * sizeof *all);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        float *one = scored(&m, x + i * WIDTH, 1);
+        for (uint32_t part = 0; part < 3; part++) {
+            assert_memory_equal(one + 2 * part, all + 2 * (part * ROWS + i), 2 * sizeof *one);
+            if (i % 2)
+                assert_memory_equal(one + 2 * part, none + 2 * part, 2 * sizeof *one);
+        }
+        fis_free(one);
+    }
+    fis_free(all);
+    fis_free(none);
+    fis_free(t.out);
+    model_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(denormals_change_no_bit),
         cmocka_unit_test(sparse_records_score_as_among_others),
         cmocka_unit_test(criteria_of_a_batch),
         cmocka_unit_test(floors_change_no_score_that_counts),

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "fis/mem.h"
+#include "fis/network.h"
 
 struct queue {
     struct job *first, **last;
@@ -43,6 +44,7 @@ static struct job *pop(struct queue *q)
 static void *work(void *arg)
 {
     struct workers *w = arg;
+    fis_flush_denormals();
 #ifdef __linux__
     (void)!nice(WORKERS_NICE);
 #endif

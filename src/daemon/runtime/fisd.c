@@ -12,6 +12,7 @@
 #include "daemon/monitor/metrics.h"
 #include "daemon/monitor/monitor_http_files.h"
 #include "daemon/runtime/runtime.h"
+#include "fis/network.h"
 #include "fis/version.h"
 #include "stream/conf.h"
 #include "stream/library.h"
@@ -134,6 +135,7 @@ int main(int argc, char **argv)
         return print(&c);
     /* Work is spread over processes and workers; a BLAS call uses the thread that makes it. */
     openblas_set_num_threads(1);
+    fis_flush_denormals();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN); /* until the loop takes it: the file is about to be read */
     wire_json_init();

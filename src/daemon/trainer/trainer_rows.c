@@ -33,11 +33,28 @@ static struct data_source file_source(const struct pipeline *p, bool validation,
     };
 }
 
+static void note_constants(const char *where, const struct fis_encoder *encoder, data_note_fn *note,
+                           void *ctx)
+{
+    char text[FIS_ERROR_TEXT];
+    for (uint32_t i = 0; i < fis_encoder_columns(encoder); i++)
+        if (fis_encoder_constant(encoder, i)) {
+            snprintf(text, sizeof text,
+                     "%.160s: column %.100s has one value in all rows: it is encoded as 0, and any "
+                     "other value later counts as drift",
+                     where, fis_encoder_column(encoder, i)->name);
+            note(ctx, false, text);
+        }
+}
+
 static int load(const struct pipeline *p, const struct data_source *s, struct fis_encoder **encoder,
                 struct data_examples *rows, struct fis_error *e)
 {
-    if (!*encoder && !(*encoder = data_fit_encoder(s, p->cfg->features.max_categories, e)))
-        return -1;
+    if (!*encoder) {
+        if (!(*encoder = data_fit_encoder(s, p->cfg->features.max_categories, e)))
+            return -1;
+        note_constants(s->path, *encoder, s->note, s->note_ctx);
+    }
     return data_examples_load(s, *encoder, rows, e) < 0 ? -1 : 0;
 }
 
@@ -158,6 +175,7 @@ static int initial_topic(struct trainer_rows *r, struct fis_encoder **encoder, s
     if (!*encoder &&
         !(*encoder = example_topic_fit(r->initial_topic, cfg->features.max_categories, e)))
         return -1;
+    note_constants(cfg->topics.initial, *encoder, log_note, NULL);
     int rc = example_topic_build(r->initial_topic, *encoder, &r->initial, e);
     closer_take(r->ctx, end_topic, r->initial_topic, NULL, NULL);
     r->initial_topic = NULL;
