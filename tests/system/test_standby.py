@@ -62,6 +62,10 @@ CHANGED = [
 ]
 
 
+def failure(node):
+    return re.search(r" failed role=\w+ reason=\"(.*?)\"\n", node.log())[1]
+
+
 @test("a standby of a changed pipeline is refused before it is ready; a change that may be is accepted "
       "by its code, and recorded")
 def _():
@@ -74,8 +78,8 @@ def _():
             node = p.node(f"changed{i}", "trainer", **sections)
             node.start(ready=None)
             same(node.ended(30), 1, node.log())
-            has(reason(node), words, p.topic("ledger"))
-            same("accept_change" in reason(node), may, reason(node))
+            has(failure(node), words, p.topic("ledger"))
+            same("accept_change" in failure(node), may, failure(node))
             assert "ready to lead" not in node.log(), node.log()
         code = re.search(r"accept_change: (\w+)", p.nodes[3].log())[1]
         taken = p.node("taken", "trainer", accept_change=code,
@@ -97,7 +101,7 @@ def _():
         loser, winner = ended[0], (b if ended[0] is a else a)
         same(loser.ended(), 1, loser.log())
         names = [f"{p.name}-{n.name}" for n in (winner, loser)]
-        has(re.search(r" failed role=\w+ reason=\"(.*?)\"\n", loser.log())[1],
+        has(failure(loser),
             "pipeline {}, and this is pipeline {}".format(*names))
         winner.wait_log(r" version version=1 ")
         same(winner.stop(), 0)
