@@ -148,8 +148,7 @@ static const char *brokers(const struct topics_job *t)
 /* Written to one partition, whatever is there: config/topic_list.c says why. */
 static bool in_order(const struct topics_job *t, const struct stream_topic *topic)
 {
-    const struct config_topics *names = &t->ctx->cfg->topics;
-    return topic->state || topic->name == names->candidates || topic->name == names->control;
+    return topic->state || topic->name == t->ctx->cfg->topics.candidates;
 }
 
 /* One line for each topic that is not kept as it has to be; returns how many lose what they hold.

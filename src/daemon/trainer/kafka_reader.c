@@ -85,11 +85,12 @@ static int check_cluster(struct kafka_reader *r, struct fis_error *e)
     if (id && !*known)
         snprintf(known, sizeof r->ctx->cluster, "%s", id);
     else if (id && strncmp(known, id, sizeof r->ctx->cluster - 1) != 0)
-        rc = fis_fail(e, FIS_FATAL,
-                      "another cluster answers at the brokers' address (%s, before %s), without the "
-                      "memory of this pipeline: restore ledger, heads and models from a backup, or "
-                      "start again to begin from nothing",
-                      id, known);
+        rc =
+            fis_fail(e, FIS_FATAL,
+                     "another cluster answers at the brokers' address (%s, before %s), without the "
+                     "memory of this pipeline: restore ledger, heads and models from a backup, or "
+                     "start again to begin from nothing",
+                     id, known);
     free(id);
     return rc;
 }
