@@ -40,6 +40,7 @@
     FAULT(entries_uncounted)  /* memory: a ledger that has lost requests is taken for whole */      \
     FAULT(restart_unmoved)    /* session: what a recreated topic has counts as taken */             \
     FAULT(scan_waits)         /* trainer: a scan whose progress is lost goes on for ever */         \
+    FAULT(nothing_swept)      /* session: an earlier trainer's open transaction is waited for */     \
     FAULT(end_stable)        /* reader: what an open transaction holds back is left out */         \
     FAULT(partitions_fixed)  /* reader: partitions that are added are never read */
 

@@ -28,7 +28,7 @@ int session_follow(struct session *s, struct fis_error *e)
 /* The transaction may be an earlier trainer's, which nobody else ends. */
 static int maybe_sweep(struct session *s, struct fis_error *e)
 {
-    if (s->election.state != ELECTION_CATCH_UP || s->swept || !s->p.sweep)
+    if (s->election.state != ELECTION_CATCH_UP || s->swept || !s->p.sweep || PLANTED(nothing_swept))
         return 0;
     s->swept = s->sweeping = true;
     return s->p.sweep(s->p.ctx, e);

@@ -100,8 +100,8 @@ const struct sim_entry *sim_entry_at(const struct sim_broker *b, const struct si
 int64_t sim_stable_end(const struct sim_broker *b, enum sim_topic t, int32_t partition)
 {
     int64_t end = b->logs[t][partition].next;
-    for (int i = 0; i < SIM_PRODUCERS; i++) {
-        uint32_t open = b->producers[i].unit;
+    for (uint32_t i = 0; i < SIM_PRODUCERS + b->n_hanging; i++) {
+        uint32_t open = i < SIM_PRODUCERS ? b->producers[i].unit : b->hanging[i - SIM_PRODUCERS];
         int64_t first = open ? b->units[open]->first[t][partition] : -1;
         end = first >= 0 && first < end ? first : end;
     }
@@ -293,8 +293,12 @@ static void end(struct sim_broker *b, uint32_t producer, bool commit)
 int32_t sim_txn_init(struct sim_broker *b, uint32_t producer)
 {
     struct sim_producer_id *id = &b->producers[producer];
-    if (id->unit)
+    if (id->unit && producer == SIM_TRAINER_ID && b->n_hanging < SIM_HANGING && b->loses_end &&
+        b->loses_end(b->w))
+        b->hanging[b->n_hanging++] = id->unit;
+    else if (id->unit)
         end(b, producer, false);
+    id->unit = 0;
     return ++id->epoch;
 }
 
@@ -343,6 +347,18 @@ enum sim_code sim_txn_end(struct sim_broker *b, uint32_t producer, int32_t epoch
     if (!b->producers[producer].unit)
         return SIM_NOT_OPEN;
     end(b, producer, commit);
+    return SIM_OK;
+}
+
+enum sim_code sim_txn_sweep(struct sim_broker *b, uint32_t producer, int32_t epoch)
+{
+    if (epoch != b->producers[producer].epoch)
+        return SIM_FENCED;
+    for (uint32_t i = 0; i < b->n_hanging; i++) {
+        b->units[b->hanging[i]]->status = SIM_ABORTED;
+        mark(b, b->units[b->hanging[i]], b->hanging[i]);
+    }
+    b->n_hanging = 0;
     return SIM_OK;
 }
 

@@ -113,6 +113,7 @@ struct sim_group {
     uint32_t made[SIM_TOPICS][SIM_PARTITIONS];
 };
 
+#define SIM_HANGING 16
 struct sim_broker {
     struct sim_world *w;
     uint32_t partitions[SIM_TOPICS];
@@ -120,10 +121,12 @@ struct sim_broker {
     struct sim_unit **units; /* [1..] */
     uint32_t n_units, unit_capacity;
     struct sim_producer_id producers[SIM_PRODUCERS];
+    uint32_t hanging[SIM_HANGING], n_hanging; /* transactions whose end the broker has lost */
     struct sim_group groups[SIM_GROUPS];
     int64_t txn_timeout_ms;
     uint32_t seats;    /* members that there have been */
     const void *about; /* of the transaction that is being ended: its owner's word (client.h) */
+    bool (*loses_end)(struct sim_world *w); /* NULL: never */
     /* Whoever watches: after a record that is not of the trainers' transactions, after the end of a
      * transaction, and after offsets were committed outside of one. */
     void (*on_append)(struct sim_world *w, enum sim_topic t, int32_t partition,
@@ -192,6 +195,8 @@ enum sim_code sim_txn_offset(struct sim_broker *b, uint32_t producer, int32_t ep
                              enum sim_group_id g, enum sim_topic t, int32_t partition, int64_t next,
                              uint32_t made);
 enum sim_code sim_txn_end(struct sim_broker *b, uint32_t producer, int32_t epoch, bool commit);
+/* Ends what earlier instances have left open although the coordinator knows their end. */
+enum sim_code sim_txn_sweep(struct sim_broker *b, uint32_t producer, int32_t epoch);
 /* Ends what is open for too long; its producer is fenced. */
 void sim_txn_expire(struct sim_broker *b);
 

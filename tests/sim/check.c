@@ -155,9 +155,7 @@ static void take_ledger(struct sim_check *c, const struct sim_entry *m)
 static void take_apart(struct sim_check *c)
 {
     const struct sim_unit *u = c->unit.unit;
-    for (int t = 0; t < SIM_TOPICS; t++)
-        if (u->first[t][0] >= 0)
-            c->unit_began[t] = u->first[t][0];
+    uint64_t head = c->last_head;
     for (uint32_t i = 0; i < u->n; i++) {
         struct sim_entry m = entry_at(c, &u->places[i]);
         if (u->places[i].topic == SIM_REQUESTS)
@@ -174,6 +172,8 @@ static void take_apart(struct sim_check *c)
         else if (u->places[i].topic == SIM_MODELS)
             check_model(c, m.value);
     }
+    if (c->last_head != head)
+        c->head_began = u->first[SIM_HEADS][0];
     check_letters_done(c);
     for (uint32_t i = 0; i < u->n; i++)
         if (u->places[i].topic == SIM_DEAD) {
@@ -290,7 +290,7 @@ void sim_check_forgotten(struct sim_world *w)
         c->facts[i].in_heap &= there;
     }
     c->excused |= sim_log_start(w->broker, SIM_LEDGER, 0) > 0 && !has_key(c, wire_ledger_state_key);
-    c->excused |= c->last_head && c->unit_began[SIM_HEADS] < sim_log_start(w->broker, SIM_HEADS, 0);
+    c->excused |= c->last_head && c->head_began < sim_log_start(w->broker, SIM_HEADS, 0);
     c->excused |= c->served_version && sim_log_start(w->broker, SIM_MODELS, 0) > 0;
     c->copies = (struct wire_bytes){0};
 }

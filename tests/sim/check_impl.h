@@ -115,9 +115,9 @@ struct sim_check {
     uint64_t last_head, last_version, served_version, checkpoint;
     struct wire_bytes copies; /* the checkpoint's parts, as they came */
     uint32_t copies_term, copies_answered;
-    int64_t unit_began[SIM_TOPICS]; /* where the newest unit with messages for it has them */
-    bool forgotten;                 /* messages of the memory were deleted */
-    bool excused;                   /* … and no trainer may go on without them */
+    int64_t head_began; /* where the unit of the newest head has it */
+    bool forgotten;     /* messages of the memory were deleted */
+    bool excused;       /* … and no trainer may go on without them */
     struct {
         struct scoring_head *head;
         uint64_t scan;

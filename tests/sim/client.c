@@ -89,7 +89,7 @@ struct txn_op {
     struct sim_txn_unit *unit;
     uint32_t life, instance, producer;
     int32_t epoch;
-    enum { OP_INIT, OP_SEND, OP_OFFSET, OP_COMMIT } kind;
+    enum { OP_INIT, OP_SEND, OP_OFFSET, OP_COMMIT, OP_SWEEP } kind;
     enum sim_topic topic;
     int32_t partition;
     int64_t next;
@@ -114,6 +114,8 @@ static void on_reply(struct sim_world *w, void *arg)
     if (op->kind == OP_INIT) {
         op->t->epoch = op->epoch;
         op->t->events.initialised(op->t->events.arg);
+    } else if (op->kind == OP_SWEEP && op->unit->code == SIM_OK) {
+        op->t->events.swept(op->t->events.arg);
     } else {
         op->t->events.ended(op->t->events.arg, op->unit->code);
     }
@@ -139,6 +141,8 @@ static enum sim_code apply(struct sim_world *w, struct txn_op *op)
     case OP_OFFSET:
         return sim_txn_offset(b, op->producer, op->epoch, op->group, op->topic, op->partition,
                               op->next, op->made);
+    case OP_SWEEP:
+        return sim_txn_sweep(b, op->producer, op->epoch);
     case OP_COMMIT:
         break;
     }
@@ -166,7 +170,7 @@ static void on_op(struct sim_world *w, void *arg)
         sim_at(w, w->now + sim_latency(w), op->t->process, on_lost, op);
     if (op->unit && op->unit->code == SIM_OK)
         op->unit->code = code;
-    if (op->kind == OP_INIT || op->kind == OP_COMMIT)
+    if (op->kind == OP_INIT || op->kind == OP_COMMIT || op->kind == OP_SWEEP)
         reply(w, op);
 }
 
@@ -202,6 +206,11 @@ static void dispatch(struct sim_txn *t, struct txn_op *op, int64_t at)
 {
     t->last_of_all = at > t->last_of_all ? at : t->last_of_all;
     sim_send_at(t->w, at, t->process, on_op, op);
+}
+
+void sim_txn_sweep_open(struct sim_txn *t)
+{
+    dispatch(t, new_op(t, OP_SWEEP), t->w->now + sim_latency(t->w));
 }
 
 void sim_txn_send(struct sim_txn *t, enum sim_topic topic, int32_t partition, struct wire_bytes key,

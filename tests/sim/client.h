@@ -31,6 +31,7 @@ struct sim_txn_events {
     void *arg;
     void (*initialised)(void *arg);
     void (*ended)(void *arg, enum sim_code code);
+    void (*swept)(void *arg);
     void (*undelivered)(void *arg); /* a message: the unit cannot be committed */
 };
 struct sim_txn {
@@ -45,6 +46,7 @@ struct sim_txn {
 };
 void sim_txn_open(struct sim_txn *t, struct sim_world *w, int process, uint32_t producer,
                   const struct sim_txn_events *events); /* and initialises */
+void sim_txn_sweep_open(struct sim_txn *t);             /* what earlier instances left open */
 void sim_txn_close(struct sim_txn *t);
 void sim_txn_send(struct sim_txn *t, enum sim_topic topic, int32_t partition, struct wire_bytes key,
                   struct wire_bytes value, const struct sim_origin *origin);

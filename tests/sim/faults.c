@@ -24,7 +24,8 @@ const char *const sim_fault_names[SIM_FAULT_KINDS] = {"crash",
                                                       "tail lost",
                                                       "topic recreated",
                                                       "send failed",
-                                                      "reload"};
+                                                      "reload",
+                                                      "hanging transaction"};
 
 void sim_fault_count(struct sim_world *w, enum sim_fault f)
 {

@@ -35,6 +35,7 @@ struct sim_plan {
     bool losing;           /* retention is too short: messages go unread */
     bool foreign;          /* others write onto the topics */
     bool growing;          /* partitions are added */
+    bool hanging;          /* the broker loses the ends of transactions */
     bool failing;          /* messages are not delivered, or refused */
     int64_t reload_at;     /* the trainers get other limits; 0: never */
     bool cutting;          /* labels and candidates lose their tails, or are recreated */

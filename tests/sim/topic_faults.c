@@ -135,6 +135,15 @@ static bool may_cut(const struct sim_world *w, enum sim_topic t, int32_t partiti
     return !sim_open_on(w->broker, t) && w->broker->logs[t][partition].made < SIM_CUTS - 1;
 }
 
+static bool loses_end(struct sim_world *w)
+{
+    if (w->faults->over || !w->plan->hanging || !chance(w, .5))
+        return false;
+    sim_fault_count(w, SIM_HANGS);
+    sim_note(w, "broker", "the end of a transaction is lost");
+    return true;
+}
+
 void sim_faults_unflushed(struct sim_world *w, enum sim_topic t, int32_t p)
 {
     if (w->faults->over || !w->plan->cutting || t != SIM_CANDIDATES || !may_cut(w, t, p) ||
@@ -173,6 +182,7 @@ void sim_topic_faults_begin(struct sim_world *w)
 {
     if (!w->plan->faulty)
         return;
+    w->broker->loses_end = loses_end;
     if (w->plan->foreign)
         sim_at(w, between(w, 100, 8000), SIM_NOBODY, disturb, NULL);
     if (w->plan->deleting)

@@ -35,6 +35,7 @@ struct partition {
     bool there, fresh; /* fresh: nothing was committed for the group */
     int64_t seen_at;   /* one that was added is seen then; 0: it has not been */
     int64_t at, end;
+    bool blocked;  /* it was reported that an open transaction holds it back */
     uint32_t made; /* which log of its name `at` is of */
     uint32_t left; /* messages that arrive in this turn */
 };
@@ -119,6 +120,20 @@ static void ended(void *arg, enum sim_code code)
     session_failed(t->session, &e, now_of(t));
 }
 
+static void swept(void *arg)
+{
+    struct sim_trainer *t = arg;
+    session_swept(t->session);
+}
+
+static int out_sweep(void *ctx, struct fis_error *e)
+{
+    struct sim_trainer *t = ctx;
+    (void)e;
+    sim_txn_sweep_open(&t->txn);
+    return 0;
+}
+
 static void undelivered(void *arg)
 {
     struct sim_trainer *t = arg;
@@ -130,7 +145,7 @@ static void undelivered(void *arg)
 static int out_fence(void *ctx, struct fis_error *e)
 {
     struct sim_trainer *t = ctx;
-    struct sim_txn_events events = {t, initialised, ended, undelivered};
+    struct sim_txn_events events = {t, initialised, ended, swept, undelivered};
     (void)e;
     sim_txn_open(&t->txn, t->w, t->process, 0, &events);
     return 0;
@@ -267,6 +282,8 @@ static void out_to_end(void *ctx, enum session_reader r)
 {
     struct sim_trainer *t = ctx;
     t->readers[r].ends_known = t->readers[r].ended = false;
+    for (uint32_t i = 0; i < 3 * SIM_PARTITIONS; i++)
+        t->readers[r].p[i].blocked = false;
 }
 
 /* What the network brings until the next turn. */
@@ -370,6 +387,22 @@ static bool at_ends(const struct reader *r)
     return true;
 }
 
+/* Once for each time that END is asked for. */
+static bool tell_blocked(struct sim_trainer *t, enum session_reader r, struct session_input *in)
+{
+    for (uint32_t i = 0; i < readers[r].n * SIM_PARTITIONS; i++) {
+        struct partition *p = &t->readers[r].p[i];
+        int64_t stable =
+            sim_stable_end(t->w->broker, topic_of(r, i), (int32_t)(i % SIM_PARTITIONS));
+        if (!p->there || p->blocked || p->at < stable || p->at >= p->end)
+            continue;
+        *in = (struct session_input){.event = SESSION_BLOCKED,
+                                     .topic = TOPIC(readers[r].first + i / SIM_PARTITIONS)};
+        return p->blocked = true;
+    }
+    return false;
+}
+
 static int out_read(void *ctx, enum session_reader r, struct session_input *in, struct fis_error *e)
 {
     struct sim_trainer *t = ctx;
@@ -386,6 +419,8 @@ static int out_read(void *ctx, enum session_reader r, struct session_input *in, 
     for (uint32_t k = 0; k < count; k++)
         if (read_partition(t, r, (from + k) % count, in))
             return 1;
+    if (!reader->ended && tell_blocked(t, r, in))
+        return 1;
     if (reader->ended || !at_ends(reader))
         return 0;
     reader->ended = true;
@@ -641,6 +676,7 @@ void sim_trainer_start(struct sim_world *w, int process)
         .ctx = t,
         .join = out_join,
         .fence = out_fence,
+        .sweep = out_sweep,
         .fenced = out_fenced,
         .leave = out_leave,
         .stopped = out_stopped,
