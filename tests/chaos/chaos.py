@@ -180,7 +180,7 @@ class Run:
         print(json.dumps({
             "seed": self.seed, "brokers": len(self.brokers.nodes), "kills": len(self.faults), "seconds": round(took, 1),
             "faults": dict(sorted(kinds.items())), "takeovers": leads,
-            "takeover_seconds": clean, "stop_seconds_max": max(c.stops, default=(0,))[0],
+            "takeover_seconds": clean, "stop_seconds_max": max((s for s, _ in c.stops), default=0),
             "stops": len(c.stops), "stops_with_status_1": sum(s == 1 for _, s in c.stops),
             "replays_failed": self.feeder.failed, **counts,
             "violations": len(self.violations)}), flush=True)

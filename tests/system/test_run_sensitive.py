@@ -93,8 +93,7 @@ def _():
     columns = ["id"] + FEATURES + ["hired", "group"]
     rows = secret(people(400, 2))
     good = csv_bytes(rows, columns).decode().splitlines()
-    bad = [rows[9]["id"] + ",39,40,clerk,1.5,yes,",
-           rows[9]["id"] + ",39,40,clerk,1.5,SECRET-CLASS,SECRET-GROUP-A",
+    bad = [rows[9]["id"] + ",39,40,clerk,1.5,SECRET-CLASS,SECRET-GROUP-A",
            rows[9]["id"] + ",39,40,clerk,1.5,yes,SECRET-GROUP-A,SECRET-MORE",
            rows[9]["id"] + ',39,40,clerk,1.5,yes,"SECRET-GROUP-A',
            rows[9]["id"] + ",39,40,clerk,1.5,yes," + "SECRET-GROUP-A" * 500]

@@ -155,7 +155,7 @@ def refused(p, user, name, said, **properties):
 
 @test("a wrong password, and a certificate of another authority: said, tried again, nothing shown")
 def _():
-    with Pipeline(user_config("admin"), files={}, topics=False) as p:
+    with Pipeline(user_config("admin"), topics=False) as p:
         refused(p, "scorer", "wrong-password", r"(?i)authentication failed",
                 **{"sasl.password": "S3CRET-WRONG"})
         refused(p, "trainer", "wrong-authority", r"(?i)certificate verify failed",

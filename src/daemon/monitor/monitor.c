@@ -243,18 +243,21 @@ static void say_ready(struct monitor *m, const struct status *s)
 {
     char reason[STATUS_REASON];
     bool ready = status_ready(s, reason);
-    if (ready != m->ready && !s->stopping)
-        log_line(LOG_LEVEL_INFO, "ready", "ready=%s%s%s%s", ready ? "yes" : "no",
-                 ready ? "" : " reason=\"", ready ? "" : reason, ready ? "" : "\"");
+    if (ready != m->ready && !s->stopping && ready)
+        log_line(LOG_LEVEL_INFO, "ready", "ready=yes");
+    else if (ready != m->ready && !s->stopping)
+        log_line(LOG_LEVEL_INFO, "ready", "ready=no reason=\"%s\"", reason);
     m->ready = ready;
 }
 
 static void say_alarm(void *ctx, const struct alarm *a)
 {
     (void)ctx;
-    log_line(a->on ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "alarm", "name=%s state=%s text=\"%s\"%s%s%s",
-             a->name, a->on ? "raised" : "over", a->text, a->on ? " advice=\"" : "",
-             a->on ? a->advice : "", a->on ? "\"" : "");
+    if (a->on)
+        log_line(LOG_LEVEL_WARN, "alarm", "name=%s state=raised text=\"%s\" advice=\"%s\"", a->name,
+                 a->text, a->advice);
+    else
+        log_line(LOG_LEVEL_INFO, "alarm", "name=%s state=over text=\"%s\"", a->name, a->text);
 }
 
 void monitor_tick(struct monitor *m)
