@@ -12,6 +12,7 @@ from own_broker import create_topic
 
 GOOD = {"age": 39.0, "hours": 40.0, "job": "clerk", "score": 1.5}
 NOT_JSON = "not JSON"
+TOO_LARGE = "a number beyond what a double holds"
 NO_FLOAT = "does not fit a 32-bit float"
 
 
@@ -62,8 +63,8 @@ def _():
            enumerate([
                ("age", "NaN", [NOT_JSON]), ("age", "Infinity", [NOT_JSON]),
                ("age", "-Infinity", [NOT_JSON]), ("score", "nan", [NOT_JSON]),
-               ("age", "1e400", ["number too large"]), ("age", "-1e400", ["number too large"]),
-               ("age", "1" + 400 * "0", ["number too large"]),
+               ("age", "1e400", [TOO_LARGE]), ("age", "-1e400", [TOO_LARGE]),
+               ("age", "1" + 400 * "0", [TOO_LARGE]),
                ("age", "1e39", ["column age", NO_FLOAT]),
                ("hours", "-1e39", ["column hours", NO_FLOAT]),
                ("age", '"NaN"', ["column age", "number expected", 'text "NaN"']),
@@ -151,7 +152,9 @@ def _():
 def _():
     with Pipeline(t_config(), topics=False) as p:
         create_topic(p.topic("dead-letter"), max_message_bytes=150_000)
-        p.make_topics()
+        r = p.fisctl("topics", "create")
+        same(r.returncode, 1, r.stdout)
+        has(r.stdout, "max.message.bytes")
         p.start()
         # Together they make a batch of what librdkafka allows, a million bytes; not to be compressed.
         noise = random.Random(3)

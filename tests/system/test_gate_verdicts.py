@@ -106,18 +106,18 @@ def _():
     rows = [{**r, "hired": "no"} for r in people(400, 1)]
     files = {"initial.csv": csv_bytes(rows, COLUMNS),
              "validation.csv": csv_bytes(people(400, 2), COLUMNS + ["group"])}
-    with Pipeline(config(selection={"labels_per_round": 64, "window_records": 500, "rounds": 3},
-                         training={"steps_per_round": 200, "learning_rate": .05, "fresh_steps": 0}),
+    with Pipeline(config(selection={"labels_per_round": 64, "window_records": 500, "rounds": 6},
+                         training={"hidden": [64]}),
                   files=files) as p:
         p.start()
         has(p.log(), 'class_unseen class="yes"', "it predicts one class only")
         run = Run(p, list(people(3000, 3)))
-        for version in (2, 3, 4):
+        for version in range(2, 8):
             line = run.round(version)
-        models = no_nan_anywhere(p, 4)
+        models = no_nan_anywhere(p, 7)
         has(show(p, 1), "constant predictor")
         assert models[-1]["metrics"]["predicted_classes"] == 2 or "verdict=publish" in line, line
-        assert max(m["metrics"]["accuracy"] for m in models) > .55, models
+        assert max(m["metrics"]["accuracy"] for m in models) > models[0]["metrics"]["accuracy"], models
 
 
 # ---- training that blows up ------------------------------------------------------------------

@@ -11,7 +11,8 @@ import signal
 import tempfile
 
 import promtool
-from fisd_test import ROOT, Pipeline, has, main, people, record_json, same, t_config, test, wait
+from fisd_test import (FEATURES, ROOT, Pipeline, csv_bytes, has, main, people, record_json, same, t_config,
+                       test, wait)
 from http_client import client_of, value
 
 RULES = os.path.join(ROOT, "config/prometheus/fisd.rules.yml")
@@ -130,7 +131,10 @@ def config():
 
 @test("a running fisd serves every metric that rules and dashboard name; alarms go out and come back")
 def _():
-    with Pipeline(config()) as p:
+    validation = [{**r, "job": "pilot"} if i == 7 else r for i, r in enumerate(people(400, 2))]
+    files = {"initial.csv": csv_bytes(people(400, 1), ["id", *FEATURES, "hired"]),
+             "validation.csv": csv_bytes(validation, ["id", *FEATURES, "hired", "group"])}
+    with Pipeline(config(), files=files) as p:
         p.start()
         c = client_of(p)
         rows = list(people(2600, 3))

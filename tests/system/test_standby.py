@@ -23,7 +23,9 @@ WRONG = [
 
 
 def reason(node):
-    return re.findall(r"key '\w+.file': found (.*)\n", node.log())[0]
+    """Why it ended: what is wrong with a file, or what the trainer refused."""
+    found = re.findall(r"key '\w+.file': found (.*)\n", node.log())
+    return found[0] if found else re.findall(r" failed .*reason=\"(.*)\"\n", node.log())[0]
 
 
 @test("with a file that cannot be used a standby does not start, and says what a leader says")
