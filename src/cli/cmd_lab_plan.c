@@ -139,6 +139,30 @@ static const char *default_cache(char *path, size_t size)
     return path;
 }
 
+/* What was read of a file of one's own: wrong types and codes are seen here, or nowhere. */
+static void say_task(const struct lab_task *t)
+{
+    uint32_t sizes[FIS_MAX_GROUPS] = {0}, numeric = 0;
+    char text[512] = "";
+    for (uint32_t i = 0; i < t->n; i++)
+        sizes[t->group[i]]++;
+    for (uint32_t j = 0; j < t->n_features; j++) {
+        const struct lab_column *c = &t->table->columns[t->features[j]];
+        numeric += c->type == FIS_NUMERIC;
+        if (c->odd[0])
+            cli_say("warning: %s: %s", t->spec->file, c->odd);
+    }
+    for (uint32_t k = 0; k < t->n_classes && strlen(text) + 90 < sizeof text; k++)
+        snprintf(text + strlen(text), 90, "%s%.70s%s", k ? ", " : "", t->classes[k],
+                 k == t->positive ? " (positive)" : "");
+    cli_say("%s: %u rows, %u numeric and %u categorical columns; label %s: %s", t->spec->file, t->n,
+            numeric, t->n_features - numeric, t->spec->label, text);
+    text[0] = 0;
+    for (uint32_t g = 0; g < t->n_groups && strlen(text) + 20 < sizeof text; g++)
+        snprintf(text + strlen(text), 20, "%s%u", g ? ", " : "", sizes[g]);
+    cli_say("%s: %u groups of people, of %s rows", t->spec->file, t->n_groups, text);
+}
+
 static int load_tasks(const struct cmd_lab_options *o, struct cmd_lab_plan *p, struct fis_error *e)
 {
     struct spec_list l = {.n = 0};
@@ -151,6 +175,8 @@ static int load_tasks(const struct cmd_lab_options *o, struct cmd_lab_plan *p, s
     if (r == 0)
         r = lab_tasks_load(l.specs, l.n, o->cache ? o->cache : default_cache(path, sizeof path),
                            &p->tasks, e);
+    if (r == 0 && o->csv)
+        say_task(p->tasks.tasks[0]);
     for (int i = 0; r == 0 && o->csv && i < LAB_REGIMES; i++)
         lab_protocol_for(p->tasks.tasks[0]->n, (enum lab_regime)i, &p->csv.protocol[i]);
     return r;

@@ -1,11 +1,13 @@
 #include "lab/table.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "fis/mem.h"
+#include "base/category.h"
 #include "base/decimal.h"
 #include "wire/csv.h"
 
@@ -95,32 +97,74 @@ static int grow_dictionary(struct lab_column *c, struct dictionary *d)
 static int code_of(struct lab_column *c, struct dictionary *d, const struct wire_bytes *field,
                    uint32_t *code)
 {
+    const char *name = field->data;
+    size_t length = field->length;
     *code = LAB_MISSING;
-    if (field->length == 0)
+    category_trim(&name, &length);
+    if (length == 0)
         return 0;
     if (2 * c->n_values >= d->size && grow_dictionary(c, d) < 0)
         return -1;
-    uint32_t *slot = slot_of(c, d, field->data, field->length);
+    uint32_t *slot = slot_of(c, d, name, length);
     if (*slot == 0) {
-        char *text = fis_memdup(field->data, field->length);
+        char *text = fis_memdup(name, length);
         if (!text)
             return -1;
         c->values[c->n_values++] =
-            (struct fis_value){.kind = FIS_VALUE_TEXT, .text = text, .length = field->length};
+            (struct fis_value){.kind = FIS_VALUE_TEXT, .text = text, .length = length};
         *slot = c->n_values;
     }
     *code = *slot - 1;
     return 0;
 }
 
-/* A column whose values are all numbers becomes numeric: the values get their numbers. */
-static void infer_type(struct lab_column *c)
+/* Cells of a column that is taken as numeric although they are no numbers, one in NUMBERS or fewer.
+ */
+#define NUMBERS 10
+
+static uint32_t first_row(const struct lab_table *t, const struct lab_column *c, uint32_t code)
 {
-    c->type = FIS_CATEGORICAL;
+    uint32_t row = 0;
+    while (row < t->n && c->codes[row] != code)
+        row++;
+    return row;
+}
+
+/* They become missing, and are named. */
+static void drop_odd(const struct lab_table *t, struct lab_column *c, const bool *odd, uint32_t n)
+{
+    uint32_t first = 0;
+    while (!odd[first])
+        first++;
+    snprintf(
+        c->odd, sizeof c->odd,
+        "column %.80s: %u of %u cells are no numbers and are taken as missing, the first in row "
+        "%u: \"%.40s\"",
+        c->name, n, t->n, first_row(t, c, first) + 1, c->values[first].text);
+    for (uint32_t i = 0; i < t->n; i++)
+        if (c->codes[i] != LAB_MISSING && odd[c->codes[i]])
+            c->codes[i] = LAB_MISSING;
+}
+
+/* The bulk of the cells decides: where nearly all are numbers the column is numeric. */
+static int infer_type(const struct lab_table *t, struct lab_column *c)
+{
+    bool *odd = fis_calloc((size_t)c->n_values + 1, sizeof *odd);
+    uint32_t n_odd = 0, n = 0;
+    if (!odd)
+        return -1;
     for (uint32_t i = 0; i < c->n_values; i++)
-        if (decimal_read(c->values[i].text, c->values[i].length, &c->values[i].number) < 0)
-            return;
-    c->type = c->n_values ? FIS_NUMERIC : FIS_CATEGORICAL;
+        odd[i] = decimal_read(c->values[i].text, c->values[i].length, &c->values[i].number) < 0;
+    for (uint32_t i = 0; i < t->n; i++)
+        if (c->codes[i] != LAB_MISSING) {
+            n++;
+            n_odd += odd[c->codes[i]];
+        }
+    c->type = n && n_odd <= n / NUMBERS ? FIS_NUMERIC : FIS_CATEGORICAL;
+    if (c->type == FIS_NUMERIC && n_odd)
+        drop_odd(t, c, odd, n_odd);
+    fis_free(odd);
+    return 0;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -211,7 +255,8 @@ struct lab_table *lab_table_read(const char *path, char delimiter, struct fis_er
     if (f)
         fclose(f);
     for (uint32_t i = 0; r.dictionaries && i < r.t->n_columns; i++) {
-        infer_type(&r.t->columns[i]);
+        if (rc == 0 && infer_type(r.t, &r.t->columns[i]) < 0)
+            rc = fis_fail(e, FIS_NOMEM, "%s: no memory", path);
         fis_free(r.dictionaries[i].slots);
     }
     fis_free(r.dictionaries);

@@ -1,6 +1,8 @@
 /*
  * A CSV file with a header, whole in memory: per column the code of each cell and the texts that
- * the codes stand for. A column is numeric when every cell that is not empty is a number.
+ * the codes stand for, compared as categories (base/category.h). The bulk of the cells decides the
+ * type: a column is numeric when nine in ten of those that are not empty are numbers, or more. The
+ * others are then missing, and named in `odd`.
  *
  * Thread: immutable after reading; shared by runs. Owns: everything.
  */
@@ -18,6 +20,7 @@ struct lab_column {
     char *name;
     enum fis_column_type type;
     uint32_t *codes; /* [n rows] */
+    char odd[256];   /* for people; "": nothing */
     uint32_t n_values, capacity;
     struct fis_value *values; /* [n_values] by code, in order of arrival; texts are owned */
 };

@@ -52,6 +52,27 @@ static void columns_have_types(void **state)
     lab_table_free(t);
 }
 
+/* The bulk of the cells decides a column's type, and the odd ones are named; 1 and 1.0 are one. */
+static void the_bulk_of_the_cells_decides(void **state)
+{
+    (void)state;
+    char text[2000] = "age,code,label\n";
+    struct fis_error e;
+    for (int i = 0; i < 40; i++)
+        sprintf(text + strlen(text), "%s,%s,%s\n", i == 6 ? "NA" : "3.5", i % 3 ? "7" : "x",
+                i % 2 ? "1" : "1.0");
+    struct lab_table *t = read_text(text, &e);
+    assert_non_null(t);
+    assert_int_equal(t->columns[0].type, FIS_NUMERIC);
+    assert_int_equal(t->columns[0].codes[6], LAB_MISSING);
+    assert_non_null(strstr(t->columns[0].odd, "column age: 1 of 40 cells are no numbers"));
+    assert_non_null(strstr(t->columns[0].odd, "row 7: \"NA\""));
+    assert_int_equal(t->columns[1].type, FIS_CATEGORICAL);
+    assert_string_equal(t->columns[1].odd, "");
+    assert_int_equal(t->columns[2].n_values, 1);
+    lab_table_free(t);
+}
+
 static void many_values_are_told_apart(void **state)
 {
     struct fis_error e;
@@ -274,6 +295,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_have_types),
+        cmocka_unit_test(the_bulk_of_the_cells_decides),
         cmocka_unit_test(many_values_are_told_apart),
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(tasks_name_what_is_wrong),
