@@ -336,6 +336,16 @@ static bool take_message(struct stream_consumer *c, rd_kafka_message_t *m,
     return true;
 }
 
+/* From 2.1.0 on librdkafka takes an end that it returns in a batch for a message: what it resumes
+ * in a cooperative rebalance would skip the record that comes next. One by one it does not. */
+static ssize_t fetch(const struct stream_consumer *c, rd_kafka_message_t **out, uint32_t most)
+{
+    if (!c->sticky || rd_kafka_version() < 0x02010000)
+        return rd_kafka_consume_batch_queue(c->data, 0, out, most);
+    *out = rd_kafka_consume_queue(c->data, 0);
+    return *out != NULL;
+}
+
 uint32_t stream_consumer_read(struct stream_consumer *c, struct stream_batch *b, uint32_t max)
 {
     stream_consumer_serve(c);
@@ -348,7 +358,7 @@ uint32_t stream_consumer_read(struct stream_consumer *c, struct stream_batch *b,
     max = max < room ? max : room;
     while (added < max) {
         rd_kafka_message_t **fresh = (rd_kafka_message_t **)&b->handles[b->count];
-        ssize_t n = rd_kafka_consume_batch_queue(c->data, 0, fresh, max - added);
+        ssize_t n = fetch(c, fresh, max - added);
         if (n <= 0)
             break;
         for (ssize_t k = 0; k < n; k++) {
