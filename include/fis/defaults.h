@@ -12,6 +12,7 @@
 #define FIS_DEFAULT_ACQUISITION "fis+"
 #define FIS_DEFAULT_STRATEGY 1 /* proxy labels of `fis` */
 #define FIS_DEFAULT_LABELS_PER_ROUND 128
+#define FIS_DEFAULT_DISTINCT 1
 #define FIS_DEFAULT_REFRESHES 4 /* parts of a round, each with new directions; no option */
 
 /* Training. */

@@ -27,20 +27,28 @@ struct fis_candidate {
 struct fis_selector_options {
     struct fis_criteria criteria;
     uint32_t d;
+    uint32_t margins; /* the last features, which follow from the others (trees of some time) */
     uint32_t labels_per_round; /* r */
     uint32_t heap;             /* capacity of each criterion's heap; 0: 2 r */
     uint32_t in_flight;        /* 0: r */
     uint64_t budget;           /* labels in total; 0: unlimited */
+    bool distinct;             /* of candidates with equal features a heap holds the best, and one
+                                  is asked for in a round; the others wait */
     bool rounds_of_kept;       /* what is set aside has no place in the round, as Algorithm 1 has
                                   it: it goes on while fewer than r are kept */
 };
+
+/* Equal features have equal ones (0 and -0 are equal); others differ, but for one case in 2^64.
+ * Never 0. */
+uint64_t fis_features_hash(const float *x, uint32_t d);
 
 struct fis_selector;
 struct fis_selector *fis_selector_new(const struct fis_selector_options *o, struct fis_error *e);
 void fis_selector_free(struct fis_selector *s);
 
 /* Offers a candidate (copied when kept). 1: kept by at least one heap, 0: not good enough, or its
- * id is already held, asked for, answered or given up. INPUT: a score that is NaN or +infinite, or
+ * id is already held, asked for, answered or given up, or one with its features is held that is
+ * better (distinct). INPUT: a score that is NaN or +infinite, or
  * features that are not finite. */
 int fis_selector_offer(struct fis_selector *s, const struct fis_candidate *c,
                        struct fis_error *e) FIS_MUST_CHECK;
@@ -67,7 +75,7 @@ int fis_selector_rescore(struct fis_selector *s, fis_rescore_fn *score, void *ar
 int fis_selector_ask(struct fis_selector *s, struct fis_candidate *c, uint32_t *criterion);
 enum fis_limit {
     FIS_LIMIT_NONE,
-    FIS_LIMIT_EMPTY, /* the heaps are */
+    FIS_LIMIT_EMPTY, /* the heaps are, or hold what waits for the next round */
     FIS_LIMIT_IN_FLIGHT,
     FIS_LIMIT_ROUND,
     FIS_LIMIT_BUDGET,
@@ -119,7 +127,7 @@ bool fis_selector_changed(const struct fis_selector *s); /* would changes() repo
  *   fis_selector_rescore, so its scores do not matter, and none is refused.
  * restore: OPEN or a later state, with id, criterion, round, asked_at_ms, class_index and refunded
  *   of `as`; *r is the request as it is then. x [d]: NULL of one given up is one without features;
- *   it is not read of an answered one. */
+ *   of an answered one it is read with distinct alone. */
 int fis_selector_restore_held(struct fis_selector *s, const struct fis_candidate *c,
                               struct fis_error *e) FIS_MUST_CHECK;
 int fis_selector_restore(struct fis_selector *s, const struct fis_request *as, const float *x,
@@ -133,10 +141,11 @@ void fis_selector_set_budget(struct fis_selector *s, uint64_t budget);
 /* Another limit of open requests; 0: r. Those that are open beyond it stay. */
 void fis_selector_set_in_flight(struct fis_selector *s, uint32_t in_flight);
 struct fis_selector_counts {
-    uint32_t held; /* candidates in the heaps (distinct) */
-    uint32_t open; /* requests without an answer */
+    uint32_t held;    /* candidates in the heaps, each once */
+    uint32_t open;    /* requests without an answer */
     /* Places of the round that are taken: by requests, and by answers to older ones. */
     uint32_t round_asked, round_answered;
+    uint64_t waiting;     /* held ones that wait for the next round (distinct) */
     uint64_t asked;       /* in all: open, answered and given up */
     uint64_t answered;    /* in all */
     uint64_t given_up;    /* without an answer so far */

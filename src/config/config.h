@@ -186,6 +186,7 @@ struct config_selection {
     uint32_t in_flight;        /* never 0 after loading */
     uint32_t window_records;
     uint64_t window_time;    /* ms; 0: off */
+    bool distinct;
     uint32_t heap;           /* never 0 after loading */
     uint64_t round_deadline; /* ms; 0: none */
     uint64_t seed;

@@ -258,6 +258,9 @@ const struct option config_options[] = {
     {.key = "selection.heap", COUNT(0, 1000000), .offset = AT(selection.heap), .standard = "0",
      .meaning = "Candidates held per criterion; 0: twice labels_per_round. At least "
                 "labels_per_round."},
+    {.key = "selection.distinct", .kind = KIND_BOOL, .offset = AT(selection.distinct), .standard = "true",
+     .meaning = "Of records with equal encoded features one is requested in a round; the others wait "
+                "(mode pool: for the next scan; mode stream: for others like them to come)."},
     {.key = "selection.round_deadline", DURATION(0, YEAR), .offset = AT(selection.round_deadline),
      .standard = "0",
      .live = true,

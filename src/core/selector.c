@@ -64,6 +64,7 @@ void fis_selector_free(struct fis_selector *s)
         return;
     for (uint32_t i = 0; i < FIS_MAX_CRITERIA; i++)
         fis_heap_done(&s->heap[i]);
+    alike_done(s);
     known_done(&s->known);
     fis_free(s->x);
     fis_free(s->scores);
@@ -83,20 +84,67 @@ void selector_fill(const struct fis_selector *s, const struct entry *entry, stru
     c->payload_length = slot->payload_length;
 }
 
+static struct fis_heap_item item_of(const struct slot *slot, uint32_t i)
+{
+    return (struct fis_heap_item){slot->scores[i], slot->number, &slot->entry->r.id};
+}
+
+/* Heap i holds the slot no more. */
+static void left_heap(struct fis_selector *s, struct slot *slot, uint32_t i)
+{
+    struct alike *a = alike_find(s, slot->entry->features);
+    slot->heaps &= ~(1u << i);
+    if (a && a->slot[i] == slot->number)
+        a->slot[i] = NO_SLOT;
+}
+
+static void evicted_by(struct fis_selector *s, struct slot *slot, uint32_t i)
+{
+    left_heap(s, slot, i);
+    if (slot->heaps == 0)
+        selector_move(s, slot->entry, REQUEST_EVICT);
+}
+
+static void remove_from_heap(struct fis_selector *s, const struct slot *slot, uint32_t i)
+{
+    for (uint32_t j = 0; j < s->heap[i].count; j++)
+        if (s->heap[i].items[j].slot == slot->number) {
+            fis_heap_remove(&s->heap[i], j);
+            return;
+        }
+}
+
+/* The one that heap i holds of those with the same features; NULL: none but itself. */
+static struct slot *same_in_heap(const struct fis_selector *s, uint64_t features, uint32_t number,
+                                 uint32_t i)
+{
+    const struct alike *a = alike_find(s, features);
+    return a && a->slot[i] != NO_SLOT && a->slot[i] != number ? known_slot(&s->known, a->slot[i])
+                                                              : NULL;
+}
+
 static void offer_to_heap(struct fis_selector *s, struct slot *slot, uint32_t i)
 {
-    struct fis_heap_item item = {slot->scores[i], slot->number, &slot->entry->r.id}, evicted;
+    struct fis_heap_item item = item_of(slot, i), evicted;
     if (slot->scores[i] <= FIS_NOT_A_CANDIDATE)
         return;
-    enum fis_heap_result r = fis_heap_offer(&s->heap[i], item, &evicted);
-    if (r != FIS_HEAP_REFUSED)
-        slot->heaps |= 1u << i;
-    if (r == FIS_HEAP_REPLACED) {
-        struct slot *out = known_slot(&s->known, evicted.slot);
-        out->heaps &= ~(1u << i);
-        if (out->heaps == 0)
-            selector_move(s, out->entry, REQUEST_EVICT);
+    struct slot *same = same_in_heap(s, slot->entry->features, slot->number, i);
+    if (same) {
+        struct fis_heap_item other = item_of(same, i);
+        if (fis_heap_compare(&item, &other) > 0)
+            return;
+        remove_from_heap(s, same, i);
+        evicted_by(s, same, i);
     }
+    enum fis_heap_result r = fis_heap_offer(&s->heap[i], item, &evicted);
+    if (r == FIS_HEAP_REFUSED)
+        return;
+    slot->heaps |= 1u << i;
+    struct alike *a = alike_find(s, slot->entry->features);
+    if (a)
+        a->slot[i] = slot->number;
+    if (r == FIS_HEAP_REPLACED)
+        evicted_by(s, known_slot(&s->known, evicted.slot), i);
 }
 
 static void offer_slot(struct fis_selector *s, struct slot *slot)
@@ -114,24 +162,27 @@ static void fill_up(struct fis_selector *s, uint32_t i)
     for (uint32_t other = 0; other < s->n_heaps; other++)
         for (uint32_t j = 0; j < s->heap[other].count; j++) {
             const struct slot *slot = known_slot(&s->known, s->heap[other].items[j].slot);
-            struct fis_heap_item item = {slot->scores[i], slot->number, &slot->entry->r.id};
-            if (!(slot->heaps & 1u << i) && (!best.id || fis_heap_compare(&item, &best) < 0))
+            struct fis_heap_item item = item_of(slot, i);
+            if (!(slot->heaps & 1u << i) && (!best.id || fis_heap_compare(&item, &best) < 0) &&
+                !same_in_heap(s, slot->entry->features, slot->number, i))
                 best = item;
         }
     if (best.id)
         offer_to_heap(s, known_slot(&s->known, best.slot), i);
 }
 
+/* Of a heap that is not full, what it does not hold has the features of the slot. */
 static void leave_heaps(struct fis_selector *s, struct slot *slot)
 {
+    const struct alike *a = alike_find(s, slot->entry->features);
     uint32_t left = 0;
+    bool others = a && a->held > 1;
     for (uint32_t i = 0; i < s->n_heaps; i++)
-        for (uint32_t j = 0; slot->heaps & 1u << i && j < s->heap[i].count; j++)
-            if (s->heap[i].items[j].slot == slot->number) {
-                left |= s->heap[i].count == s->heap[i].capacity ? 1u << i : 0;
-                fis_heap_remove(&s->heap[i], j);
-                slot->heaps &= ~(1u << i);
-            }
+        if (slot->heaps & 1u << i) {
+            left |= others || s->heap[i].count == s->heap[i].capacity ? 1u << i : 0;
+            remove_from_heap(s, slot, i);
+            left_heap(s, slot, i);
+        }
     for (uint32_t i = 0; i < s->n_heaps; i++)
         if (left & 1u << i)
             fill_up(s, i);
@@ -167,11 +218,39 @@ struct entry *selector_entry(struct fis_selector *s, const struct fis_candidate 
                              struct fis_error *e)
 {
     struct entry *entry = known_find(&s->known, &c->id);
-    if (!entry)
-        return known_add(&s->known, c, with_slot, e);
-    if (with_slot && entry->slot == NO_SLOT && known_give_slot(&s->known, entry, c, e) < 0)
+    bool anew = !entry || (with_slot && entry->slot == NO_SLOT);
+    uint64_t features = s->o.distinct && anew && c->x ? fis_features_hash(c->x, s->o.d - s->o.margins) : 0;
+    if (features && with_slot && !alike_make(s, features)) {
+        fis_fail(e, FIS_NOMEM, "selector: no memory for another candidate");
         return NULL;
+    }
+    if (!entry)
+        entry = known_add(&s->known, c, with_slot, e);
+    else if (anew && known_give_slot(&s->known, entry, c, e) < 0)
+        entry = NULL;
+    if (entry && features)
+        entry->features = features;
     return entry;
+}
+
+static bool admits(const struct fis_selector *s, const struct fis_candidate *c, uint32_t i)
+{
+    return c->scores[i] > FIS_NOT_A_CANDIDATE && fis_heap_admits(&s->heap[i], c->scores[i], &c->id);
+}
+
+/* Whether one of the heaps that admit it holds none, or a worse one, of the same features. */
+static bool is_distinct(const struct fis_selector *s, const struct fis_candidate *c,
+                        uint64_t features)
+{
+    for (uint32_t i = 0; i < s->n_heaps; i++) {
+        const struct slot *same = same_in_heap(s, features, NO_SLOT, i);
+        struct fis_heap_item item = {.score = c->scores[i], .id = &c->id}, other;
+        if (same)
+            other = item_of(same, i);
+        if (admits(s, c, i) && (!same || fis_heap_compare(&item, &other) < 0))
+            return true;
+    }
+    return false;
 }
 
 int fis_selector_offer(struct fis_selector *s, const struct fis_candidate *c, struct fis_error *e)
@@ -180,8 +259,7 @@ int fis_selector_offer(struct fis_selector *s, const struct fis_candidate *c, st
     if (r < 0)
         return r;
     for (uint32_t i = 0; i < s->n_heaps; i++)
-        wanted |= c->scores[i] > FIS_NOT_A_CANDIDATE &&
-                  fis_heap_admits(&s->heap[i], c->scores[i], &c->id);
+        wanted |= admits(s, c, i);
     struct entry *entry = wanted ? known_find(&s->known, &c->id) : NULL;
     if (PLANTED(no_dedup) && entry && fis_is_answered(entry->r.state))
         entry->r.state = FIS_NONE;
@@ -189,6 +267,8 @@ int fis_selector_offer(struct fis_selector *s, const struct fis_candidate *c, st
         return 0;
     if ((r = check_features(c, s->o.d, e)) < 0)
         return r;
+    if (s->o.distinct && !is_distinct(s, c, fis_features_hash(c->x, s->o.d - s->o.margins)))
+        return 0;
     if (!(entry = selector_entry(s, c, true, e)))
         return -FIS_NOMEM;
     selector_move(s, entry, REQUEST_OFFER);
@@ -240,8 +320,10 @@ static int rescore_chunk(struct fis_selector *s, const struct gathered *g, fis_r
 static void refill_heaps(struct fis_selector *s)
 {
     struct entry *entry, *next;
-    for (uint32_t i = 0; i < s->n_heaps; i++)
+    for (uint32_t i = 0; i < s->n_heaps; i++) {
         fis_heap_clear(&s->heap[i]);
+        alike_clear(s, i);
+    }
     HASH_ITER (hh, s->known.table, entry, next) {
         if (fis_is_held(entry->r.state)) {
             struct slot *slot = known_slot(&s->known, entry->slot);

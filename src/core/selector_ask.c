@@ -51,6 +51,7 @@ void selector_move(struct fis_selector *s, struct entry *entry, enum request_eve
     struct fis_request *r = &entry->r;
     const struct request_traits *old = request_traits(r->state);
     bool charged = is_charged(r) || (PLANTED(late_uncharged) && fis_is_given_up(r->state));
+    bool held = fis_is_held(r->state);
     r->state = (uint8_t)request_next(r->state, event);
     const struct request_traits *new = request_traits(r->state);
     s->counts[old->count]--;
@@ -60,6 +61,8 @@ void selector_move(struct fis_selector *s, struct entry *entry, enum request_eve
         known_link(&s->known, new->list, entry);
     }
     s->charged += is_charged(r) && !charged;
+    if (held != fis_is_held(r->state))
+        alike_hold(s, entry, !held);
     if (new->place)
         take_place(s, entry);
     if (!new->place || (s->o.rounds_of_kept && r->state == FIS_SET_ASIDE))
@@ -79,13 +82,29 @@ static uint64_t budget_left(const struct fis_selector *s)
     return used < s->o.budget ? s->o.budget - used : 0;
 }
 
+/* The best of a heap that does not wait for the next round; -1: none. */
+static int best_of(const struct fis_selector *s, uint32_t i)
+{
+    const struct fis_heap *h = &s->heap[i];
+    int best = -1;
+    if (!s->waiting)
+        return fis_heap_best(h);
+    for (uint32_t j = 0; j < h->count; j++)
+        if ((best < 0 || fis_heap_compare(&h->items[j], &h->items[best]) < 0) &&
+            !alike_waits(s, known_slot(&s->known, h->items[j].slot)->entry))
+            best = (int)j;
+    return best;
+}
+
 /* The turn is that of the criterion that has had fewest in this round, so that what was given up is
- * made good from the same criterion. FIS_MAX_CRITERIA: the heaps are empty. */
+ * made good from the same criterion. FIS_MAX_CRITERIA: there is none to ask
+ * for. */
 static uint32_t whose_turn(const struct fis_selector *s)
 {
     uint32_t turn = FIS_MAX_CRITERIA;
     for (uint32_t i = 0; i < s->n_heaps; i++)
-        if (s->heap[i].count && (turn == FIS_MAX_CRITERIA || s->round_by[i] < s->round_by[turn]))
+        if ((turn == FIS_MAX_CRITERIA || s->round_by[i] < s->round_by[turn]) &&
+            (s->waiting ? best_of(s, i) >= 0 : s->heap[i].count > 0))
             turn = i;
     return turn;
 }
@@ -107,6 +126,7 @@ void selector_open(struct fis_selector *s, struct entry *entry, uint32_t criteri
                    uint64_t asked_at_ms)
 {
     selector_leave_heaps(s, entry);
+    alike_ask(s, entry, round);
     entry->r.criterion = (uint8_t)criterion;
     entry->r.round = round;
     entry->r.asked_at_ms = asked_at_ms;
@@ -118,7 +138,7 @@ int fis_selector_ask(struct fis_selector *s, struct fis_candidate *c, uint32_t *
     if (fis_selector_limit(s) != FIS_LIMIT_NONE)
         return 0;
     uint32_t turn = whose_turn(s);
-    int best = fis_heap_best(&s->heap[turn]);
+    int best = best_of(s, turn);
     struct entry *entry = known_slot(&s->known, s->heap[turn].items[best].slot)->entry;
     selector_open(s, entry, turn, s->round, s->clock_ms);
     if (s->allowance != UINT64_MAX)
@@ -134,6 +154,7 @@ void selector_answer(struct fis_selector *s, struct entry *entry, uint32_t class
                      uint32_t round)
 {
     set_round(s, entry, round);
+    alike_ask(s, entry, round);
     entry->r.class_index = class_index;
     selector_move(s, entry, kept ? REQUEST_ACCEPT : REQUEST_SET_ASIDE);
     entry->r.refunded = false;
@@ -194,6 +215,7 @@ void fis_selector_round_begin(struct fis_selector *s, uint32_t round)
     s->round = round;
     s->round_asked = s->round_answered = 0;
     memset(s->round_by, 0, sizeof s->round_by);
+    alike_round(s);
 }
 
 void fis_selector_set_budget(struct fis_selector *s, uint64_t budget)
@@ -211,6 +233,7 @@ struct fis_selector_counts fis_selector_counts(const struct fis_selector *s)
     const uint64_t *n = s->counts;
     return (struct fis_selector_counts){
         .held = (uint32_t)n[COUNT_HELD],
+        .waiting = s->waiting,
         .open = (uint32_t)n[COUNT_OPEN],
         .round_asked = s->round_asked,
         .round_answered = s->round_answered,

@@ -32,8 +32,9 @@ struct slot {
 struct entry {
     struct fis_request r; /* first: see entry_of. Its links serve all lists, and the free one */
     UT_hash_handle hh;
-    uint32_t slot; /* NO_SLOT when it has none */
-    bool placed;   /* has a place in round r.round */
+    uint64_t features; /* fis_features_hash; 0: not known, or of no interest */
+    uint32_t slot;     /* NO_SLOT when it has none */
+    bool placed;       /* has a place in round r.round */
 };
 static inline struct entry *entry_of(const struct fis_request *r)
 {

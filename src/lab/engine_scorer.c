@@ -184,6 +184,7 @@ int lab_engine_scorer(struct lab_engine *g, const struct trainer_role_options *o
                                    out_release, out_rewind, out_enough};
     const struct scorer_options s = {.criteria = g->criteria,
                                      .heap = 2 * o->selector.labels_per_round,
+                                     .distinct = o->selector.distinct,
                                      .slots = 1,
                                      .batch = BATCH,
                                      .name = "lab",

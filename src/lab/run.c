@@ -271,6 +271,7 @@ static void role_options(struct lab_run *r, struct trainer_role_options *o)
         .positive = positive,
         .selector = {.criteria = {&r->acquisition, r->o->strategy, r->o->seed, r},
                      .labels_per_round = p->labels_per_round,
+                     .distinct = FIS_DEFAULT_DISTINCT,
                      .in_flight = p->labels_per_round * (2 * r->o->delay + 1)},
         .publication = &r->publication,
         .publication_state = r,

@@ -55,7 +55,7 @@ static uint64_t allowance(const struct trainer_role *m)
 bool trainer_must_wait(const struct trainer_role *m)
 {
     struct fis_selector_counts n = fis_selector_counts(m->selector);
-    return allowance(m) == 0 && n.held > 0 && n.budget_left > 0 &&
+    return allowance(m) == 0 && n.held > n.waiting && n.budget_left > 0 &&
            n.round_asked < m->o.selector.labels_per_round;
 }
 

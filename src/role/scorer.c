@@ -105,7 +105,7 @@ void scorer_batch(struct scorer *m, uint32_t slot, const struct scoring_batch *b
 }
 
 /* Whether it is to be offered. */
-static int wanted(struct scorer *m, const struct scoring_batch *b, uint32_t i)
+static int wanted(struct scorer *m, struct scoring_batch *b, uint32_t i)
 {
     if (b->unseen)
         m->counts.unseen += b->records[i]->unseen;
@@ -113,11 +113,20 @@ static int wanted(struct scorer *m, const struct scoring_batch *b, uint32_t i)
         m->counts.asked++;
         return 0;
     }
-    return scorer_best_admit(m, scoring_scores(b, i), &b->records[i]->id);
+    const float *scores = scoring_scores(b, i);
+    const struct fis_id *id = &b->records[i]->id;
+    uint64_t features = 0;
+    if (!scorer_best_reaches(m, scores, id))
+        return 0;
+    if (m->o.distinct) { /* margins of trees follow from the rest */
+        const struct fis_encoder *enc = b->head->encoder;
+        uint32_t margins = fis_encoder_has_trees(enc) ? fis_encoder_margins(enc) : 0;
+        features = fis_features_hash(scoring_candidate(b, i).x, b->d - margins);
+    }
+    return scorer_best_admit(m, scores, id, features);
 }
 
-static void handle_message(struct scorer *m, struct slot *s, const struct scoring_batch *b,
-                           uint32_t i)
+static void handle_message(struct scorer *m, struct slot *s, struct scoring_batch *b, uint32_t i)
 {
     const struct wire_message *message = &b->messages[i];
     if (m->o.pool && scorer_scan_beyond(m, message))
@@ -162,7 +171,7 @@ static void end_sends(struct scorer *m, struct slot *s)
     scorer_advance(m);
 }
 
-void scorer_scored(struct scorer *m, uint32_t slot, const struct scoring_batch *b)
+void scorer_scored(struct scorer *m, uint32_t slot, struct scoring_batch *b)
 {
     struct slot *s = &m->slots[slot];
     assert(s->state == SLOT_SCORING && b->n == s->noted);

@@ -55,6 +55,7 @@ struct scorer_out {
 struct scorer_options {
     struct fis_criteria criteria;
     uint32_t heap;  /* capacity of each criterion's heap: the trainer's */
+    bool distinct;  /* as the trainer's (fis/selector.h) */
     uint32_t slots; /* batches in flight, 1 .. SCORER_MAX_SLOTS */
     uint32_t batch; /* messages in a batch at most */
     const char *name;
@@ -84,7 +85,7 @@ void scorer_reading(struct scorer *m, uint32_t slot, const struct scoring_batch 
 /* The slot was filled with at least one message, and stays as it is until its release. */
 void scorer_batch(struct scorer *m, uint32_t slot, const struct scoring_batch *b);
 /* Scoring of the slot ended: the best of it wait for scorer_send. */
-void scorer_scored(struct scorer *m, uint32_t slot, const struct scoring_batch *b);
+void scorer_scored(struct scorer *m, uint32_t slot, struct scoring_batch *b);
 /* Sends at most so many messages of those that wait, and returns how many: fewer than `most` when
  * no more do. Other calls may come in between. */
 uint32_t scorer_send(struct scorer *m, uint32_t most);

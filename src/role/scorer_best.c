@@ -7,6 +7,12 @@
 
 /* Of most ids. Those of a large heap are looked at here and there, and should lie close. */
 #define SHORT_ID 32u
+#define NO_SLOT UINT32_MAX
+
+static int indexes(const struct scorer *m)
+{
+    return m->o.distinct ? SCORER_INDEXES : SCORER_BY_FEATURES;
+}
 
 int scorer_best_init(struct scorer *m, struct fis_error *e)
 {
@@ -19,10 +25,13 @@ int scorer_best_init(struct scorer *m, struct fis_error *e)
         m->floors[c] = FIS_NOT_A_CANDIDATE;
         m->stride[c] = SHORT_ID;
         m->ids[c] = fis_calloc(m->o.heap, SHORT_ID);
-        m->hashes[c] = fis_calloc(m->o.heap, sizeof **m->hashes);
-        m->index[c] = fis_calloc(size, sizeof **m->index);
-        if (!m->ids[c] || !m->hashes[c] || !m->index[c] ||
-            fis_heap_init(&m->heaps[c], m->o.heap, e) < 0)
+        bool ok = m->ids[c] && fis_heap_init(&m->heaps[c], m->o.heap, e) == 0;
+        for (int k = 0; ok && k < indexes(m); k++) {
+            m->hashes[k][c] = fis_calloc(m->o.heap, sizeof **m->hashes[k]);
+            m->index[k][c] = fis_calloc(size, sizeof **m->index[k]);
+            ok = m->hashes[k][c] && m->index[k][c];
+        }
+        if (!ok)
             return fis_fail(e, FIS_NOMEM, "scorer: no memory for heaps of %u records", m->o.heap);
     }
     return 0;
@@ -33,8 +42,10 @@ void scorer_best_done(struct scorer *m)
     for (uint32_t c = 0; c < FIS_MAX_CRITERIA; c++) {
         fis_heap_done(&m->heaps[c]);
         fis_free(m->ids[c]);
-        fis_free(m->hashes[c]);
-        fis_free(m->index[c]);
+        for (int k = 0; k < SCORER_INDEXES; k++) {
+            fis_free(m->hashes[k][c]);
+            fis_free(m->index[k][c]);
+        }
     }
 }
 
@@ -44,14 +55,15 @@ void scorer_best_clear(struct scorer *m)
         if (!PLANTED(floor_kept))
             m->floors[c] = FIS_NOT_A_CANDIDATE;
         fis_heap_clear(&m->heaps[c]);
-        memset(m->index[c], 0, (m->index_mask + (size_t)1) * sizeof **m->index);
+        for (int k = 0; k < indexes(m); k++)
+            memset(m->index[k][c], 0, (m->index_mask + (size_t)1) * sizeof **m->index[k]);
     }
 }
 
-/* ---- ids that a heap holds ------------------------------------------------------------------
- * Records come twice (redelivery, a hot id): a second place in the heap would push others out. The
- * index is a table of slots + 1 by the ids' hashes, 0 where there is none; what does not find its
- * place free lies behind it. */
+/* ---- ids and features that a heap holds ------------------------------------------------------
+ * Records come twice (redelivery, a hot id), and others have the same features: a second place in
+ * the heap would push others out. An index is a table of slots + 1 by the hashes of ids or
+ * features, 0 where there is none; what does not find its place free lies behind it. */
 
 static struct fis_id *id_at(const struct scorer *m, uint32_t c, uint32_t slot)
 {
@@ -79,34 +91,36 @@ static int room_for(struct scorer *m, uint32_t c, const struct fis_id *id)
     return 1;
 }
 
-static bool holds(const struct scorer *m, uint32_t c, uint64_t hash, const struct fis_id *id)
+/* The slot of this id, or of these features (id NULL); NO_SLOT. */
+static uint32_t find(const struct scorer *m, int k, uint32_t c, uint64_t hash,
+                     const struct fis_id *id)
 {
-    const uint32_t *index = m->index[c];
+    const uint32_t *index = m->index[k][c];
     for (uint32_t at = (uint32_t)hash & m->index_mask; index[at]; at = (at + 1) & m->index_mask) {
         uint32_t slot = index[at] - 1;
-        if (m->hashes[c][slot] == hash && fis_id_compare(id_at(m, c, slot), id) == 0)
-            return true;
+        if (m->hashes[k][c][slot] == hash && (!id || fis_id_compare(id_at(m, c, slot), id) == 0))
+            return slot;
     }
-    return false;
+    return NO_SLOT;
 }
 
-static void index_add(struct scorer *m, uint32_t c, uint32_t slot)
+static void index_add(struct scorer *m, int k, uint32_t c, uint32_t slot)
 {
-    uint32_t at = (uint32_t)m->hashes[c][slot] & m->index_mask;
-    while (m->index[c][at])
+    uint32_t at = (uint32_t)m->hashes[k][c][slot] & m->index_mask;
+    while (m->index[k][c][at])
         at = (at + 1) & m->index_mask;
-    m->index[c][at] = slot + 1;
+    m->index[k][c][at] = slot + 1;
 }
 
 /* What lies behind a hole moves into it, unless it would then lie before its place. */
-static void index_remove(struct scorer *m, uint32_t c, uint32_t slot)
+static void index_remove(struct scorer *m, int k, uint32_t c, uint32_t slot)
 {
-    uint32_t *index = m->index[c], mask = m->index_mask;
-    uint32_t hole = (uint32_t)m->hashes[c][slot] & mask;
+    uint32_t *index = m->index[k][c], mask = m->index_mask;
+    uint32_t hole = (uint32_t)m->hashes[k][c][slot] & mask;
     while (index[hole] != slot + 1)
         hole = (hole + 1) & mask;
     for (uint32_t at = (hole + 1) & mask; index[at]; at = (at + 1) & mask) {
-        uint32_t home = (uint32_t)m->hashes[c][index[at] - 1] & mask;
+        uint32_t home = (uint32_t)m->hashes[k][c][index[at] - 1] & mask;
         if (((at - home) & mask) < ((at - hole) & mask))
             continue;
         index[hole] = index[at];
@@ -125,24 +139,43 @@ static float floor_of(const struct scorer *m, uint32_t c)
     return own > m->floors[c] ? own : m->floors[c];
 }
 
-static bool admit(struct scorer *m, uint32_t c, float score, const struct fis_id *id)
+/* Equal features are few: the place in the heap is looked for. */
+static uint32_t place_of(const struct fis_heap *h, uint32_t slot)
+{
+    uint32_t i = 0;
+    while (h->items[i].slot != slot)
+        i++;
+    return i;
+}
+
+static bool admit(struct scorer *m, uint32_t c, float score, const struct fis_id *id,
+                  uint64_t features)
 {
     struct fis_heap *h = &m->heaps[c];
-    if (score < floor_of(m, c) || !fis_heap_admits(h, score, id))
-        return false;
-    uint64_t hash = fis_id_hash(id, 0);
+    struct fis_heap_item item = {.score = score, .id = id}, none;
+    uint64_t hashes[SCORER_INDEXES] = {fis_id_hash(id, 0), features};
     /* Offered again, with what it is now: the trainer drops duplicates. */
-    if (holds(m, c, hash, id) || !room_for(m, c, id))
+    if (find(m, SCORER_BY_ID, c, hashes[SCORER_BY_ID], id) != NO_SLOT)
         return true;
-    int full = h->count == h->capacity;
-    uint32_t place = full ? h->items[0].slot : h->count;
-    if (full)
-        index_remove(m, c, place);
+    uint32_t same = features ? find(m, SCORER_BY_FEATURES, c, features, NULL) : NO_SLOT;
+    if (same != NO_SLOT && fis_heap_compare(&h->items[place_of(h, same)], &item) < 0)
+        return false;
+    if (!room_for(m, c, id))
+        return true;
+    bool worst = same == NO_SLOT && h->count == h->capacity;
+    uint32_t place = worst ? h->items[0].slot : same == NO_SLOT ? h->count : same;
+    for (int k = 0; k < indexes(m) && (worst || same != NO_SLOT); k++)
+        index_remove(m, k, c, place);
+    if (same != NO_SLOT)
+        fis_heap_remove(h, place_of(h, same));
     fis_id_set(id_at(m, c, place), id->bytes, id->length); /* no more of it than there is */
-    m->hashes[c][place] = hash;
-    index_add(m, c, place);
-    struct fis_heap_item item = {.score = score, .slot = place, .id = id_at(m, c, place)}, none;
-    if (full)
+    for (int k = 0; k < indexes(m); k++) {
+        m->hashes[k][c][place] = hashes[k];
+        index_add(m, k, c, place);
+    }
+    item.slot = place;
+    item.id = id_at(m, c, place);
+    if (worst)
         fis_heap_replace(h, item);
     else
         fis_heap_offer(h, item, &none);
@@ -155,11 +188,27 @@ void scorer_best_floors(const struct scorer *m, float *floors)
         floors[c] = c < m->criteria ? floor_of(m, c) : INFINITY;
 }
 
-int scorer_best_admit(struct scorer *m, const float *scores, const struct fis_id *id)
+static bool reaches(const struct scorer *m, uint32_t c, const float *scores,
+                    const struct fis_id *id)
 {
-    int wanted = 0;
+    return scores[c] > FIS_NOT_A_CANDIDATE && scores[c] >= floor_of(m, c) &&
+           fis_heap_admits(&m->heaps[c], scores[c], id);
+}
+
+bool scorer_best_reaches(const struct scorer *m, const float *scores, const struct fis_id *id)
+{
+    bool any = false;
     for (uint32_t c = 0; c < m->criteria; c++)
-        if (scores[c] > FIS_NOT_A_CANDIDATE)
-            wanted |= admit(m, c, scores[c], id);
+        any |= reaches(m, c, scores, id);
+    return any;
+}
+
+bool scorer_best_admit(struct scorer *m, const float *scores, const struct fis_id *id,
+                       uint64_t features)
+{
+    bool wanted = false;
+    for (uint32_t c = 0; c < m->criteria; c++)
+        if (reaches(m, c, scores, id))
+            wanted |= admit(m, c, scores[c], id, features);
     return wanted;
 }

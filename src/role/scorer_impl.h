@@ -42,7 +42,7 @@ struct slot {
     struct scorer_part *parts;      /* [batch] */
     /* [2 * batch]: of each message, and of each that starts again */
     struct wire_range *ranges;
-    uint32_t *sends;                /* [batch] messages that are to be offered or refused */
+    uint32_t *sends; /* [batch] messages that are to be offered or refused */
     uint64_t head_version;
     uint64_t heads; /* of the machine's counts, when it was scored */
 };
@@ -55,6 +55,8 @@ struct scan_partition {
     int64_t refused;   /* what is before this went to dead-letter in an earlier scan */
 };
 
+enum { SCORER_BY_ID, SCORER_BY_FEATURES, SCORER_INDEXES };
+
 struct scorer {
     struct scorer_options o;
     struct scorer_out out;
@@ -64,9 +66,10 @@ struct scorer {
     uint32_t n_anew;
     struct fis_heap heaps[FIS_MAX_CRITERIA];
     char *ids[FIS_MAX_CRITERIA]; /* [heap][stride] ids of what a heap holds, by slot, each … */
-    uint32_t stride[FIS_MAX_CRITERIA];  /* … a fis_id as far as so many bytes go */
-    uint64_t *hashes[FIS_MAX_CRITERIA]; /* [heap] of those ids */
-    uint32_t *index[FIS_MAX_CRITERIA];  /* [index_mask + 1] slots by those hashes */
+    uint32_t stride[FIS_MAX_CRITERIA]; /* … a fis_id as far as so many bytes go */
+    /* By id, and with distinct by features: */
+    uint64_t *hashes[SCORER_INDEXES][FIS_MAX_CRITERIA]; /* [heap] */
+    uint32_t *index[SCORER_INDEXES][FIS_MAX_CRITERIA];  /* [index_mask + 1] slots by hash */
     uint32_t index_mask;
     uint32_t criteria;
     float floors[FIS_MAX_CRITERIA]; /* the trainer's, under the newest head */
@@ -93,8 +96,12 @@ void scorer_best_done(struct scorer *m);
 void scorer_best_clear(struct scorer *m);
 /* What a record must reach, by now, to be taken in. */
 void scorer_best_floors(const struct scorer *m, float *floors);
-/* Whether a criterion's best take the record in; they remember its id. */
-int scorer_best_admit(struct scorer *m, const float *scores, const struct fis_id *id);
+/* Whether it is good enough for a criterion's best. */
+bool scorer_best_reaches(const struct scorer *m, const float *scores, const struct fis_id *id);
+/* Whether a criterion's best take the record in; they remember its id, and with distinct its
+ * features (fis_features_hash; else 0). */
+bool scorer_best_admit(struct scorer *m, const float *scores, const struct fis_id *id,
+                       uint64_t features);
 
 /* scorer_range.c */
 int scorer_anew(struct scorer *m, int32_t partition, int64_t first,

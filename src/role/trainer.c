@@ -29,6 +29,7 @@ static int make_parts(struct trainer_role *m, struct fis_error *e)
     o->gate.strict = o->publication->strict;
     o->gate.line = o->publication->line;
     o->selector.d = d;
+    o->selector.margins = fis_encoder_has_trees(m->encoder) ? fis_encoder_margins(m->encoder) : 0;
     o->selector.rounds_of_kept = trainer_counts_kept(m);
     o->learner.shape = m->shape;
     o->directions.n_groups = o->n_groups;

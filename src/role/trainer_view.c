@@ -62,7 +62,7 @@ static struct asking asking(const struct trainer_role *m, int64_t wall_ms)
             m->o.selector.in_flight ? m->o.selector.in_flight : m->o.selector.labels_per_round,
         .asked = n.round_asked,
         .per_round = m->o.selector.labels_per_round,
-        .held = n.held,
+        .held = n.held - n.waiting,
         .budget_spent = n.budget_left == 0,
         .day_spent = m->o.daily_budget && s->day_asked >= m->o.daily_budget,
         .day_ends_ms = asking_day_ends(s->day, s->day_began_ms, s->clock_ms, wall_ms),

@@ -195,7 +195,8 @@ static void try_again(struct fis_selector *s, uint32_t i, const struct fis_selec
 
 static int fill_selector(void *arg, struct fis_error *e)
 {
-    struct fis_selector_options o = {.criteria = {.acquisition = &fis_acquisition_fis_plus},
+    struct fis_selector_options o = {.distinct = true,
+                                     .criteria = {.acquisition = &fis_acquisition_fis_plus},
                                      .d = SYN_D,
                                      .labels_per_round = 150};
     (void)arg;

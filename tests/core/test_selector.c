@@ -128,6 +128,90 @@ static void criteria_take_turns_as_a_sort_would(void **state)
     fis_selector_free(s);
 }
 
+/* Features in ALIKE kinds, and scores by kind (of feature, or of feature and id). */
+#define ALIKE 90u
+
+static void make_alike(uint64_t seed, bool by_id)
+{
+    make_candidates(seed);
+    for (uint32_t i = 0; i < N; i++) {
+        memcpy(features[i], features[i % ALIKE], sizeof features[i]);
+        features[i][2] = i % 2 ? 0.0f : -0.0f; /* the same */
+        for (uint32_t k = 0; k < 2 && !by_id; k++)
+            made[i].scores[k] = made[i % ALIKE].scores[k];
+    }
+}
+
+/* By sorting: the best of those with features that nobody was asked about in this round. */
+static uint32_t next_distinct(unsigned char *taken, uint32_t criterion)
+{
+    uint32_t best = naive_best(taken, criterion);
+    for (uint32_t i = best % ALIKE; i < N; i += ALIKE)
+        taken[i] = 1;
+    return best;
+}
+
+static void one_of_equal_features_in_a_round(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct fis_selector_options o = {.criteria = {.acquisition = &fis_acquisition_fis_plus},
+                                         .d = D,
+                                         .labels_per_round = 30,
+                                         .distinct = true};
+        struct fis_error e;
+        unsigned char taken[N] = {0};
+        make_alike(seed, seed % 2);
+        struct fis_selector *s = fis_selector_new(&o, &e);
+        assert_non_null(s);
+        offer_all(s, seed);
+        for (uint32_t i = 0; i < 30; i++) {
+            struct fis_candidate c;
+            uint32_t criterion;
+            assert_int_equal(fis_selector_ask(s, &c, &criterion), 1);
+            uint32_t want = next_distinct(taken, criterion);
+            assert_int_equal(fis_id_compare(&c.id, &made[want].id), 0);
+        }
+        /* Others like them wait, and have their turn in the next round. */
+        offer_all(s, seed + 1);
+        assert_true(fis_selector_counts(s).waiting > 0);
+        fis_selector_round_begin(s, 1);
+        assert_int_equal(fis_selector_counts(s).waiting, 0);
+        fis_selector_free(s);
+    }
+}
+
+/* All of the best are alike: the round goes on with what comes after them, and ends. */
+static void copies_do_not_fill_the_heaps(void **state)
+{
+    (void)state;
+    struct fis_selector_options o = {.criteria = {.acquisition = &fis_acquisition_entropy},
+                                     .d = D,
+                                     .labels_per_round = 8,
+                                     .distinct = true};
+    struct fis_error e;
+    struct fis_id ids[N];
+    uint32_t criteria[N];
+    make_candidates(3);
+    for (uint32_t i = 0; i < N; i++) {
+        made[i].scores[0] = i < N - 5 ? 100 : (float)i / N;
+        memcpy(features[i], features[i < N - 5 ? 0 : i], sizeof features[i]);
+    }
+    struct fis_selector *s = fis_selector_new(&o, &e);
+    assert_non_null(s);
+    offer_all(s, 1);
+    assert_int_equal(fis_selector_counts(s).held, 6);
+    assert_int_equal(ask_all(s, ids, criteria), 6);
+    assert_int_equal(fis_id_compare(&ids[0], &made[0].id), 0);
+    offer_all(s, 2); /* one more of the copies is held, and waits */
+    assert_int_equal(fis_selector_counts(s).held, 1);
+    assert_int_equal(fis_selector_counts(s).waiting, 1);
+    assert_int_equal(fis_selector_limit(s), FIS_LIMIT_EMPTY);
+    fis_selector_round_begin(s, 1);
+    assert_int_equal(ask_all(s, ids, criteria), 1);
+    fis_selector_free(s);
+}
+
 static void held_once_even_in_both_heaps(void **state)
 {
     (void)state;
@@ -495,6 +579,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(selection_does_not_depend_on_order),
         cmocka_unit_test(criteria_take_turns_as_a_sort_would),
+        cmocka_unit_test(one_of_equal_features_in_a_round),
+        cmocka_unit_test(copies_do_not_fill_the_heaps),
         cmocka_unit_test(held_once_even_in_both_heaps),
         cmocka_unit_test(starved_criterion_leaves_its_turn_and_gets_it_back),
         cmocka_unit_test(an_answer_ends_a_request),

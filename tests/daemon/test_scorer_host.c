@@ -18,7 +18,7 @@ static const char config_text[] = "pipeline: p\nroles: [scorer]\nclasses: [\"no\
                                   "columns: [{name: a, scale: none}, {name: b, scale: none}]\n"
                                   "initial: {file: i.csv}\n"
                                   "topics: {prefix: p}\n"
-                                  "selection: {algorithm: random, labels_per_round: 10%s}\n"
+                                  "selection: {algorithm: random, labels_per_round: 10, distinct: false%s}\n"
                                   "scorer: {batch: 50}\nruntime: {workers: 1}\n";
 
 struct world {

@@ -178,7 +178,7 @@ static void forget_low(const struct fake *f, struct made *m)
             m->scores[i][0] = m->scores[i][1] = FIS_NOT_A_CANDIDATE;
 }
 
-static void scored(struct fake *f, uint32_t slot, const struct scoring_batch *b)
+static void scored(struct fake *f, uint32_t slot, struct scoring_batch *b)
 {
     scorer_scored(f->machine, slot, b);
     while (scorer_send(f->machine, 3) == 3)

@@ -184,9 +184,22 @@ static void rank(struct sim_check *c, struct scoring_head *head, const int64_t *
         qsort(out[k], n[k], sizeof out[k][0], better);
 }
 
+static bool alike(const struct sim_check *c, int a, int b)
+{
+    const struct sim_record *all = c->w->data->records;
+    return memcmp(all[a].x, all[b].x, c->w->plan->d * sizeof *all->x) == 0;
+}
+
+/* It and all with its features, of which one is asked for in a round. */
+static void take(const struct sim_check *c, int fact, bool *taken)
+{
+    for (int i = 0; i < (int)c->w->plan->records; i++)
+        taken[i] |= alike(c, i, fact);
+}
+
 /* In turns, the criterion that was given fewest first. */
-static int next_pick(struct ranked lists[][SIM_RECORDS_MAX], const uint32_t *n, uint32_t *at,
-                     uint32_t *given, bool *taken)
+static int next_pick(const struct sim_check *c, struct ranked lists[][SIM_RECORDS_MAX],
+                     const uint32_t *n, uint32_t *at, uint32_t *given, bool *taken)
 {
     for (uint32_t k = 0; k < FIS_MAX_CRITERIA; k++)
         while (at[k] < n[k] && taken[lists[k][at[k]].fact])
@@ -196,7 +209,7 @@ static int next_pick(struct ranked lists[][SIM_RECORDS_MAX], const uint32_t *n, 
         return -1;
     uint32_t k = !first ? 1 : !second ? 0 : given[1] < given[0] ? 1 : 0;
     given[k]++;
-    taken[lists[k][at[k]].fact] = true;
+    take(c, lists[k][at[k]].fact, taken);
     return lists[k][at[k]].fact;
 }
 
@@ -210,7 +223,7 @@ static void compare(struct sim_check *c, struct scoring_head *head, const int64_
         now[asked[i]] = true;
     rank(c, head, ends, now, lists, n);
     for (uint32_t i = 0; i < n_asked; i++) {
-        int expected = next_pick(lists, n, at, given, taken);
+        int expected = next_pick(c, lists, n, at, given, taken);
         if (expected < 0)
             return; /* nothing was left of the window: this came later */
         SIM_MUST(c->w, expected == asked[i],
@@ -229,6 +242,18 @@ static const struct sim_record *good_one(const struct sim_check *c, int fact)
     sim_violated(c->w, "record %d is a candidate, and none of this id can be scored", fact);
 }
 
+/* Whether one with its features was asked for in this round, or (late) its answer counts there. */
+static bool waits(const struct sim_check *c, int fact, uint32_t round, bool late)
+{
+    for (int i = 0; i < (int)c->w->plan->records; i++) {
+        const struct check_fact *f = &c->facts[i];
+        if (i != fact && f->asked && (f->asked_round == round || (late && f->round == round)) &&
+            alike(c, i, fact))
+            return true;
+    }
+    return false;
+}
+
 /* What is asked for is at least as good as all that was held before and is held still, by the
  * criterion that picked it, under the head that the request names. */
 static void check_held(struct sim_check *c, struct scoring_batch *b, const struct check_ask *a)
@@ -237,7 +262,7 @@ static void check_held(struct sim_check *c, struct scoring_batch *b, const struc
     float s[FIS_MAX_CRITERIA], h[FIS_MAX_CRITERIA];
     score(c, b, good_one(c, a->fact), s);
     for (int i = 0; i < (int)c->w->plan->records; i++) {
-        if (!c->was_held[i] || !c->facts[i].in_heap)
+        if (!c->was_held[i] || !c->facts[i].in_heap || waits(c, i, a->round, true))
             continue;
         score(c, b, good_one(c, i), h);
         struct ranked asked = {s[a->criterion], a->fact, &records[a->fact].id};
@@ -259,6 +284,9 @@ static void check_all_held(struct sim_check *c)
     SIM_MUST(c->w, scoring_batch_init(&b, &c->w->data->scoring, &e) == 0, "simulator: %s", e.text);
     for (uint32_t i = 0; i < u->n_asked; i++) {
         const struct check_ask *a = &u->asked[i];
+        SIM_MUST(c->w, !waits(c, a->fact, a->round, false),
+                 "record %d is asked for in round %u, and so was one with its features", a->fact,
+                 a->round);
         struct scoring_head *head = c->recent[a->head_version % CHECK_HEADS].head;
         if (!head || head->version != a->head_version)
             continue;

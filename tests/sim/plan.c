@@ -160,6 +160,8 @@ static void make_record(struct sim_world *w, const struct sim_plan *p, uint32_t 
     fis_id_set(&r->id, text, (size_t)snprintf(text, sizeof text, "r%03u", n));
     if (n != i)
         r->id = w->data->records[n].id;
+    else if (i > 0 && p->alike && i % 3)
+        memcpy(r->x, w->data->records[i - 1].x, sizeof r->x);
     if (r->kind != SIM_TOMBSTONE)
         r->value = p->records_encoding == WIRE_RAW ? as_raw(w, p, r) : as_json(w, p, r);
 }
@@ -262,6 +264,7 @@ static void trainer_options(const struct sim_plan *p, const struct sim_data *dat
     o->selector.in_flight = p->in_flight;
     o->selector.heap = p->heap;
     o->selector.budget = p->budget;
+    o->selector.distinct = true;
     o->publication =
         p->algorithm == &fis_acquisition_fis_plus || p->algorithm == &fis_acquisition_ekg
             ? &publication_line
@@ -323,6 +326,7 @@ static void make_options(const struct sim_plan *p, struct sim_data *data)
     };
     data->scorer = (struct scorer_options){
         .criteria = data->scoring.criteria,
+        .distinct = true,
         .heap = p->heap ? p->heap : 2 * p->labels_per_round,
         .slots = p->slots,
         .batch = p->batch,
@@ -339,6 +343,7 @@ void sim_plan_make(struct sim_world *w)
     pick_size(w, p);
     pick_selection(w, p);
     pick_running(w, p);
+    p->alike = w->seed % 4 == 1; /* no draw: the other plans stay as they were */
     w->plan = p;
     w->data = sim_alloc(w, sizeof *w->data);
     w->broker->partitions[SIM_RECORDS] = p->record_partitions;
@@ -353,12 +358,12 @@ void sim_plan_text(const struct sim_plan *p, char *buf, size_t size)
 {
     snprintf(buf, size,
              "scorers=%u trainers=%u partitions=%u records=%u %s%s r=%u window=%u budget=%llu "
-             "day=%llu votes=%u deadline=%llu replace=%d rounds=%u session=%lld faulty=%d",
+             "day=%llu votes=%u deadline=%llu replace=%d rounds=%u session=%lld faulty=%d%s",
              p->scorers, p->trainers, p->record_partitions, p->records, p->algorithm->name,
              p->pool ? " pool" : "", p->labels_per_round, p->window_records,
              (unsigned long long)p->budget, (unsigned long long)p->daily_budget, p->votes,
              (unsigned long long)p->label_deadline_ms, p->replace, p->rounds,
-             (long long)p->session_ms, p->faulty);
+             (long long)p->session_ms, p->faulty, p->alike ? " alike" : "");
 }
 
 const struct sim_record *sim_record_by_id(const struct sim_world *w, const struct fis_id *id)

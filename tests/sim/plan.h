@@ -40,6 +40,7 @@ struct sim_plan {
     int64_t reload_at;     /* the trainers get other limits; 0: never */
     bool cutting;          /* labels and candidates lose their tails, or are recreated */
     bool deleting;         /* retention on the memory, which should be compacted */
+    bool alike;            /* records have the features of others */
 };
 
 enum sim_kind { SIM_GOOD, SIM_SHORT, SIM_NAN, SIM_TOMBSTONE };

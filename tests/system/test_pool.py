@@ -76,6 +76,27 @@ def wait_round(p, n, r=16):
     return asked(p)[n]
 
 
+@test("of 400 copies of a row one is asked for in a round, by two scorers; the others wait")
+def _():
+    with Pipeline(config(4, 3)) as p:
+        other = p.node("other", "scorer", kafka={"group.instance.id": "other"})
+        p.start()
+        other.start(ready=r" assigned role=scorer partitions=[1-9]")
+        fill(p, 0, 300)
+        p.produce("records", [(b"copy%d" % i, record_json(ROWS[5], with_id=False))
+                              for i in range(400)])
+        for n in (1, 2, 3):
+            ids = wait_round(p, n)
+            copies = [i for i in ids if i.startswith("copy") or i == ROWS[5]["id"]]
+            assert len(copies) <= 1, f"round {n}: {copies}"
+            p.produce("labels", [(i.encode(), json.dumps({"label": TRUTH.get(i, "no")}).encode())
+                                 for i in ids])
+        p.wait_log(r" done rounds=3 ")
+        # All copies are as good as the first of them, so they come in turn, in the order of ids.
+        found = [i for ids in asked(p).values() for i in ids if i.startswith("copy")]
+        same(found, sorted(found), "copies")
+
+
 @test("each round is over the whole topic, as it was when it began; nothing is asked for again")
 def _():
     with Pipeline(config(3, rounds=4)) as p:

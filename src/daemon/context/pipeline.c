@@ -110,6 +110,7 @@ void pipeline_scorer(const struct pipeline *p, const char *name, struct scorer_o
     *o = (struct scorer_options){
         .criteria = p->criteria,
         .heap = p->cfg->selection.heap,
+        .distinct = p->cfg->selection.distinct,
         .slots = p->cfg->scorer.batches_in_flight,
         .batch = p->cfg->scorer.batch,
         .name = name,
@@ -191,6 +192,7 @@ void pipeline_trainer(const struct pipeline *p, struct trainer_role_options *o)
     o->selector.heap = s->heap;
     o->selector.in_flight = s->in_flight;
     o->selector.budget = s->budget;
+    o->selector.distinct = s->distinct;
     learner_options(cfg, &o->learner);
     gate_options(p, &o->gate);
     /* The published algorithm compares all pairs of groups; ours each with all rows. An empty cell
