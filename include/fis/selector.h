@@ -133,6 +133,11 @@ int fis_selector_restore_held(struct fis_selector *s, const struct fis_candidate
 int fis_selector_restore(struct fis_selector *s, const struct fis_request *as, const float *x,
                          struct fis_request **r, struct fis_error *e) FIS_MUST_CHECK;
 
+/* What a restored open request, with features, shows to a person: fis_selector_features gives it
+ * again. */
+int fis_selector_set_payload(struct fis_selector *s, struct fis_request *r, const void *payload,
+                             size_t length, struct fis_error *e) FIS_MUST_CHECK;
+
 /* Another round, with its number: its counts start at 0. */
 void fis_selector_round_begin(struct fis_selector *s, uint32_t round);
 /* Another budget than it was made with: 0 is unlimited. What is less than what was spent already

@@ -15,7 +15,7 @@
 enum { WAIT_MS = 30000 };
 
 struct options {
-    bool json, open;
+    bool json, open, all;
     struct control_options control;
 };
 
@@ -221,8 +221,8 @@ static int status(struct cli *c, const struct options *o)
     return rc ? cli_fail(&e) : CLI_DONE;
 }
 
-static int cancel(struct cli *c, const struct cli_command *self, const struct options *o, int n,
-                  char **ids)
+static int of_records(struct cli *c, const struct cli_command *self, const struct options *o,
+                      enum wire_control_kind kind, int n, char **ids)
 {
     struct fis_id *records = fis_calloc((size_t)n, sizeof *records);
     int code = CLI_DONE;
@@ -235,7 +235,7 @@ static int cancel(struct cli *c, const struct cli_command *self, const struct op
             code =
                 cli_usage(self, "ID: found %zu bytes, allowed 1 to %d", strlen(ids[i]), FIS_ID_MAX);
     if (code == CLI_DONE)
-        code = control_run(c, WIRE_CONTROL_CANCEL, records, (uint32_t)n, 0, &o->control);
+        code = control_run(c, kind, records, (uint32_t)n, 0, &o->control);
     fis_free(records);
     return code;
 }
@@ -250,12 +250,22 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     const char *verb = first < argc ? argv[first] : "";
     int n = argc - first - 1;
     o.control.json = o.json;
-    if (!strcmp(verb, "cancel"))
-        return n > 0 ? cancel(c, self, &o, n, argv + first + 1)
-                     : cli_usage(self, "cancel requires the ID of at least one record");
+    bool cancel = !strcmp(verb, "cancel"), resend = !strcmp(verb, "resend");
+    if ((o.all && !cancel) || ((o.all || (resend && o.open)) && n > 0))
+        return cli_usage(self, "%s",
+                         o.all ? "--all is of cancel, and in place of IDs"
+                               : "--open is in place of IDs");
+    if ((cancel || resend) && n > 0)
+        return of_records(c, self, &o, cancel ? WIRE_CONTROL_CANCEL : WIRE_CONTROL_RESEND, n,
+                          argv + first + 1);
+    if (o.all || resend)
+        return control_run(c, o.all ? WIRE_CONTROL_CANCEL_ALL : WIRE_CONTROL_RESEND, NULL, 0, 0,
+                           &o.control);
+    if (cancel)
+        return cli_usage(self, "cancel requires the ID of at least one record, or --all");
     bool pause = !strcmp(verb, "pause"), resume = !strcmp(verb, "resume");
     if (!pause && !resume && strcmp(verb, "status"))
-        return cli_usage(self, "found '%s', allowed status, pause, resume, cancel", verb);
+        return cli_usage(self, "found '%s', allowed status, pause, resume, cancel, resend", verb);
     if (n > 0)
         return cli_usage(self, "%s takes no argument", verb);
     if (!pause && !resume)
@@ -266,7 +276,8 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
 static const struct cli_option options[] = {
     {"json", 'j', CLI_FLAG, offsetof(struct options, json), NULL, "JSON"},
     {"open", 'o', CLI_FLAG, offsetof(struct options, open), NULL,
-     "status: the open requests, one by one"},
+     "status: the open requests, one by one; resend: all of them, as without IDs"},
+    {"all", 'a', CLI_FLAG, offsetof(struct options, all), NULL, "cancel: every open request"},
     {"reason", 'r', CLI_TEXT, offsetof(struct options, control.reason), "TEXT",
      "why; it is kept with the command"},
     {"by", 0, CLI_TEXT, offsetof(struct options, control.by), "NAME",
@@ -278,8 +289,8 @@ static const struct cli_option options[] = {
 
 const struct cli_command cmd_labels = {
     .name = "labels",
-    .arguments = "status|pause|resume|cancel ID… [options]",
-    .summary = "what is asked and what it has cost; pause, resume, cancel requests",
+    .arguments = "status|pause|resume|cancel ID…|cancel --all|resend [ID…] [options]",
+    .summary = "what is asked and what it has cost; pause, resume, cancel, send again",
     .text =
         "status  whether labels are asked for and if not, why; what is open and for how long; "
         "what\n"
@@ -288,8 +299,11 @@ const struct cli_command cmd_labels = {
         "        many, is in the log, in models list and in the metric fisd_labels_kept\n"
         "pause   nothing is asked until resume, also after a restart; answers are taken\n"
         "resume  asking goes on\n"
-        "cancel  takes the open requests of these records back; the budget has them again\n\n"
-        "The last three are commands to the trainer. Exit code 0: it has done it; 1: it has\n"
+        "cancel  takes the open requests of these records, or all, back; the budget has them\n"
+        "        again, and others are asked for (not while it is paused)\n"
+        "resend  sends the open requests of these records, or all, once more, when the topic of\n"
+        "        the requests was lost, or a labelling tool is new\n\n"
+        "The last four are commands to the trainer. Exit code 0: it has done it; 1: it has\n"
         "refused, and says why; 3: no trainer has taken it yet, but it will.",
     .options = options,
     .run = run,

@@ -69,3 +69,19 @@ int fis_selector_restore(struct fis_selector *s, const struct fis_request *as, c
     *r = &entry->r;
     return 0;
 }
+
+int fis_selector_set_payload(struct fis_selector *s, struct fis_request *r, const void *payload,
+                             size_t length, struct fis_error *e)
+{
+    struct entry *entry = entry_of(r);
+    if (entry->slot == NO_SLOT)
+        return 0;
+    char *copy = fis_memdup(payload, length);
+    if (!copy)
+        return fis_fail(e, FIS_NOMEM, "selector: no memory for a request of %zu bytes", length);
+    known_drop_payload(&s->known, entry);
+    struct slot *slot = known_slot(&s->known, entry->slot);
+    slot->payload = copy;
+    slot->payload_length = length;
+    return 0;
+}

@@ -12,7 +12,8 @@ static uint8_t votes_wanted(const struct trainer_role *m)
     return m->o.votes > 1 ? (uint8_t)m->o.votes : 1;
 }
 
-/* The entry of a request, with its features when they are known. */
+/* The entry of a request, with its features when they are known, and as long as it is open with
+ * the record, to be sent again. */
 static struct wire_ledger_entry entry_of(const struct trainer_role *m, const struct fis_request *r)
 {
     struct fis_candidate c;
@@ -28,8 +29,13 @@ static struct wire_ledger_entry entry_of(const struct trainer_role *m, const str
         .wanted = r->wanted,
     };
     if (fis_selector_features(m->selector, r, &c)) {
+        const unsigned char *payload = c.payload;
         entry.x = c.x;
         entry.d = fis_shape_inputs(&m->shape);
+        if (r->state == FIS_OPEN && c.payload_length) {
+            entry.encoding = (enum wire_encoding)payload[0];
+            entry.record = (struct wire_bytes){payload + 1, c.payload_length - 1};
+        }
     }
     return entry;
 }
@@ -65,27 +71,43 @@ static int64_t deadline(const struct trainer_role *m, int64_t wall_ms)
     return m->o.label_deadline_ms ? wall_ms + (int64_t)m->o.label_deadline_ms : 0;
 }
 
-static void send_request(struct trainer_role *m, const struct fis_candidate *c, uint32_t criterion,
-                         struct trainer_time now)
+static void send_request(struct trainer_role *m, const struct fis_request *q,
+                         const struct fis_candidate *c, struct trainer_time now)
 {
-    struct fis_request *q = fis_selector_find(m->selector, &c->id);
-    q->wanted = votes_wanted(m);
-    struct wire_ledger_entry entry = entry_of(m, q);
     const unsigned char *payload = c->payload;
+    int64_t waited = (int64_t)(m->state.clock_ms - q->asked_at_ms);
     struct wire_label_request r = {
-        .id = c->id,
-        .round = m->state.round,
-        .criterion = fis_criterion_name(m->o.selector.criteria.acquisition, criterion),
+        .id = q->id,
+        .round = q->round,
+        .criterion = fis_criterion_name(m->o.selector.criteria.acquisition, q->criterion),
         .head_version = m->state.head_version,
-        .requested_at_ms = now.wall_ms,
-        .deadline_ms = deadline(m, now.wall_ms),
+        .requested_at_ms = now.wall_ms - waited,
+        .deadline_ms = deadline(m, now.wall_ms - waited),
         .encoding = (enum wire_encoding)payload[0],
         .record = {payload + 1, c->payload_length - 1},
         .votes = q->wanted,
     };
     m->out.request(m->out.ctx, &r);
+}
+
+static void send_first(struct trainer_role *m, const struct fis_candidate *c,
+                       struct trainer_time now)
+{
+    struct fis_request *q = fis_selector_find(m->selector, &c->id);
+    q->wanted = votes_wanted(m);
+    struct wire_ledger_entry entry = entry_of(m, q);
+    send_request(m, q, c, now);
     write_entry(m, &entry);
     m->state.day_asked++;
+}
+
+bool trainer_resend(struct trainer_role *m, const struct fis_request *q, struct trainer_time now)
+{
+    struct fis_candidate c;
+    if (!fis_selector_features(m->selector, q, &c) || !c.payload_length)
+        return false;
+    send_request(m, q, &c, now);
+    return true;
 }
 
 void trainer_ask(struct trainer_role *m, struct trainer_time now)
@@ -96,7 +118,7 @@ void trainer_ask(struct trainer_role *m, struct trainer_time now)
     fis_selector_set_clock(m->selector, m->state.clock_ms);
     while (asked < ASK_AT_ONCE && m->failed.kind == FIS_OK &&
            fis_selector_ask(m->selector, &c, &criterion)) {
-        send_request(m, &c, criterion, now);
+        send_first(m, &c, now);
         asked++;
     }
     if (!asked)
@@ -198,6 +220,8 @@ static int take_label(struct trainer_role *m, struct fis_request *r, uint32_t y,
     entry.class_index = y;
     entry.round = m->state.round;
     entry.refunded = false;
+    entry.encoding = 0;
+    entry.record = (struct wire_bytes){0};
     write_entry(m, &entry);
     m->counts.labels++;
     m->counts.late += r->state != FIS_OPEN;

@@ -107,9 +107,25 @@ static bool still_askable(struct trainer_role *m, const struct wire_ledger_entry
     struct fis_error why;
     if (!m->out.askable || !m->out.askable(m->out.ctx, entry->encoding, entry->record, &why))
         return true;
-    trainer_note(m, "left_out", "text=\"a record that was held cannot be asked for now: %s\"",
-                 why.text);
+    if (entry->state == WIRE_IN_HEAP)
+        trainer_note(m, "left_out", "text=\"a record that was held cannot be asked for now: %s\"",
+                     why.text);
     return false;
+}
+
+/* As trainer_role_offer makes it; NULL: no memory. */
+static unsigned char *payload_of(const struct wire_ledger_entry *entry, struct fis_error *e)
+{
+    size_t n = entry->record.length;
+    unsigned char *payload = fis_alloc(n + 1, 1);
+    if (!payload) {
+        fis_fail(e, FIS_NOMEM, "trainer: no memory for the ledger");
+        return NULL;
+    }
+    payload[0] = (unsigned char)entry->encoding;
+    if (n)
+        memcpy(payload + 1, entry->record.data, n);
+    return payload;
 }
 
 static int restore_held(struct trainer_role *m, const struct wire_ledger_entry *entry,
@@ -117,16 +133,28 @@ static int restore_held(struct trainer_role *m, const struct wire_ledger_entry *
 {
     if (!still_askable(m, entry))
         return 0;
-    size_t n = entry->record.length;
-    struct fis_candidate c = {.id = entry->id, .x = entry->x, .payload_length = n + 1};
-    unsigned char *payload = fis_alloc(n + 1, 1);
+    unsigned char *payload = payload_of(entry, e);
     if (!payload)
-        return fis_fail(e, FIS_NOMEM, "trainer: no memory for the ledger");
-    payload[0] = (unsigned char)entry->encoding;
-    if (n)
-        memcpy(payload + 1, entry->record.data, n);
-    c.payload = payload;
+        return -FIS_NOMEM;
+    struct fis_candidate c = {.id = entry->id,
+                              .x = entry->x,
+                              .payload = payload,
+                              .payload_length = entry->record.length + 1};
     int rc = fis_selector_restore_held(m->selector, &c, e);
+    fis_free(payload);
+    return rc;
+}
+
+/* Of an open request, for it to be sent again. */
+static int restore_record(struct trainer_role *m, struct fis_request *r,
+                          const struct wire_ledger_entry *entry, struct fis_error *e)
+{
+    if (r->state != FIS_OPEN || !entry->encoding || !still_askable(m, entry))
+        return 0;
+    unsigned char *payload = payload_of(entry, e);
+    int rc = payload
+                 ? fis_selector_set_payload(m->selector, r, payload, entry->record.length + 1, e)
+                 : -(int)FIS_NOMEM;
     fis_free(payload);
     return rc;
 }
@@ -182,7 +210,10 @@ static int restore_request(struct trainer_role *m, const struct wire_ledger_entr
     int rc = fis_selector_restore(m->selector, &as, entry->d ? entry->x : NULL, &r, e);
     if (rc < 0)
         return rc;
-    return is_bought(entry->state) ? restore_label(m, entry, e) : restore_votes(r, entry, e);
+    if (is_bought(entry->state))
+        return restore_label(m, entry, e);
+    rc = restore_record(m, r, entry, e);
+    return rc < 0 ? rc : restore_votes(r, entry, e);
 }
 
 int trainer_role_restore_entry(struct trainer_role *m, const struct wire_ledger_entry *entry,

@@ -48,6 +48,39 @@ static void cancel(struct trainer_role *m, const struct wire_control *c, struct 
     DONE(o, "the request is withdrawn");
 }
 
+static void cancel_all(struct trainer_role *m, struct trainer_time now, struct outcome *o)
+{
+    struct fis_request *r;
+    uint32_t n = 0;
+    for (; (r = fis_selector_oldest(m->selector)); n++)
+        trainer_give_up(m, r, FIS_CANCELLED, true, "cancelled", now);
+    DONE(o, "%u request%s withdrawn", n, n == 1 ? " is" : "s are");
+}
+
+static void resend(struct trainer_role *m, const struct wire_control *c, struct trainer_time now,
+                   struct outcome *o)
+{
+    const struct fis_request *one = fis_selector_find(m->selector, &c->record);
+    const struct fis_request *r = c->record.length ? one : fis_selector_oldest(m->selector);
+    uint32_t sent = 0, unknown = 0;
+    if (c->record.length && (!r || r->state != FIS_OPEN)) {
+        REFUSED(o, "there is no open request for this record");
+        return;
+    }
+    for (; r; r = c->record.length ? NULL : r->newer) {
+        bool there = trainer_resend(m, r, now);
+        sent += there;
+        unknown += !there;
+    }
+    if (unknown)
+        REFUSED(o,
+                "%u sent again; of %u the ledger has no record: cancel them, and others are "
+                "requested",
+                sent, unknown);
+    else
+        DONE(o, "%u request%s sent again", sent, sent == 1 ? " is" : "s are");
+}
+
 static bool same_shape(const struct fis_shape *a, const struct fis_shape *b)
 {
     return a->n_layers == b->n_layers &&
@@ -131,6 +164,12 @@ static int carry_out(struct trainer_role *m, const struct wire_control *c,
         return 0;
     case WIRE_CONTROL_CANCEL:
         cancel(m, c, now, o);
+        return 0;
+    case WIRE_CONTROL_CANCEL_ALL:
+        cancel_all(m, now, o);
+        return 0;
+    case WIRE_CONTROL_RESEND:
+        resend(m, c, now, o);
         return 0;
     case WIRE_CONTROL_PIN:
     case WIRE_CONTROL_UNPIN:

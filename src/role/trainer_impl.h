@@ -120,6 +120,9 @@ void trainer_ask(struct trainer_role *m, struct trainer_time now);
 /* Nothing may be asked for just now, but later: paused, or the day's budget is spent. */
 bool trainer_must_wait(const struct trainer_role *m);
 void trainer_expire(struct trainer_role *m, struct trainer_time now);
+/* An open request goes out once more. False: its record is not known, as an older ledger had none.
+ */
+bool trainer_resend(struct trainer_role *m, const struct fis_request *q, struct trainer_time now);
 void trainer_give_up(struct trainer_role *m, struct fis_request *r, enum fis_request_state how,
                      bool refund, const char *reason, struct trainer_time now);
 bool trainer_counts_kept(const struct trainer_role *m); /* rounds of `fis` count kept labels */

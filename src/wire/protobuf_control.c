@@ -10,14 +10,16 @@ _Static_assert((int)WIRE_CONTROL_PAUSE == (int)FIS__V1__CONTROL__KIND__PAUSE &&
                    (int)WIRE_CONTROL_PIN == (int)FIS__V1__CONTROL__KIND__PIN &&
                    (int)WIRE_CONTROL_UNPIN == (int)FIS__V1__CONTROL__KIND__UNPIN &&
                    (int)WIRE_CONTROL_ROLLBACK == (int)FIS__V1__CONTROL__KIND__ROLLBACK &&
-                   (int)WIRE_CONTROL_PROMOTE == (int)FIS__V1__CONTROL__KIND__PROMOTE,
+                   (int)WIRE_CONTROL_PROMOTE == (int)FIS__V1__CONTROL__KIND__PROMOTE &&
+                   (int)WIRE_CONTROL_CANCEL_ALL == (int)FIS__V1__CONTROL__KIND__CANCEL_ALL &&
+                   (int)WIRE_CONTROL_RESEND == (int)FIS__V1__CONTROL__KIND__RESEND,
                "a command has one number, here and on the wire");
 
 const char *wire_control_name(enum wire_control_kind kind)
 {
-    static const char *const names[] = {"unknown", "pause", "resume",   "cancel",
-                                        "pin",     "unpin", "rollback", "promote"};
-    return kind >= WIRE_CONTROL_PAUSE && kind <= WIRE_CONTROL_PROMOTE ? names[kind] : names[0];
+    static const char *const names[] = {"unknown", "pause",    "resume",  "cancel",     "pin",
+                                        "unpin",   "rollback", "promote", "cancel_all", "resend"};
+    return kind >= WIRE_CONTROL_PAUSE && kind <= WIRE_CONTROL_LAST ? names[kind] : names[0];
 }
 
 static int check(const struct wire_control *c, struct fis_error *e)
@@ -25,11 +27,11 @@ static int check(const struct wire_control *c, struct fis_error *e)
     const char *name = wire_control_name(c->kind);
     int wants_record = c->kind == WIRE_CONTROL_CANCEL;
     int wants_version = c->kind == WIRE_CONTROL_ROLLBACK || c->kind == WIRE_CONTROL_PROMOTE;
-    if (c->kind < WIRE_CONTROL_PAUSE || c->kind > WIRE_CONTROL_PROMOTE)
+    if (c->kind < WIRE_CONTROL_PAUSE || c->kind > WIRE_CONTROL_LAST)
         return fis_refuse(e, FIS_CODE_BAD_FIELD, "control: no command %d", (int)c->kind);
     if (!c->command.length || memchr(c->command.bytes, 0, c->command.length))
         return fis_refuse(e, FIS_CODE_BAD_ID, "control: a command's id is a text, and not empty");
-    if (wants_record != (c->record.length > 0))
+    if (wants_record != (c->record.length > 0) && c->kind != WIRE_CONTROL_RESEND)
         return fis_refuse(e, FIS_CODE_BAD_FIELD, "control: %s %s a record", name,
                           wants_record ? "without" : "with");
     if ((c->version && !wants_version) || (!c->version && c->kind == WIRE_CONTROL_PROMOTE))

@@ -194,13 +194,16 @@ enum wire_control_kind {
     WIRE_CONTROL_PIN,    /* what is served stays, whatever the gate says */
     WIRE_CONTROL_UNPIN,
     WIRE_CONTROL_ROLLBACK, /* to `version` (0: the one that was served before) */
-    WIRE_CONTROL_PROMOTE   /* `version`, rejected or served earlier, is served */
+    WIRE_CONTROL_PROMOTE,  /* `version`, rejected or served earlier, is served */
+    WIRE_CONTROL_CANCEL_ALL,
+    WIRE_CONTROL_RESEND, /* the open request of `record`, or all, go out once more */
+    WIRE_CONTROL_LAST = WIRE_CONTROL_RESEND
 };
 const char *wire_control_name(enum wire_control_kind kind); /* "pause", … */
 struct wire_control {                                       /* key: the command's id */
     struct fis_id command;
     enum wire_control_kind kind;
-    struct fis_id record; /* CANCEL */
+    struct fis_id record; /* CANCEL; RESEND, where empty: all */
     uint64_t version;
     const char *by, *reason; /* for people; "" */
     int64_t at_ms;

@@ -172,10 +172,10 @@ static void requests(struct wire_buffer *b)
 
 static void controls(struct wire_buffer *b)
 {
-    static const char *const names[] = {"",    "pause", "resume",   "cancel",
-                                        "pin", "unpin", "rollback", "promote"};
+    static const char *const names[] = {"",      "pause",    "resume",  "cancel",     "pin",
+                                        "unpin", "rollback", "promote", "cancel-all", "resend"};
     struct fis_error e = {0};
-    for (int kind = WIRE_CONTROL_PAUSE; kind <= WIRE_CONTROL_PROMOTE; kind++) {
+    for (int kind = WIRE_CONTROL_PAUSE; kind <= WIRE_CONTROL_LAST; kind++) {
         struct wire_control c = {.command = {3, "abc"},
                                  .kind = (enum wire_control_kind)kind,
                                  .by = "ann",
@@ -183,7 +183,7 @@ static void controls(struct wire_buffer *b)
                                  .at_ms = 1700000000000};
         if (kind == WIRE_CONTROL_CANCEL)
             c.record = (struct fis_id){3, "r-1"};
-        c.version = kind >= WIRE_CONTROL_ROLLBACK ? 4 : 0;
+        c.version = kind == WIRE_CONTROL_ROLLBACK || kind == WIRE_CONTROL_PROMOTE ? 4 : 0;
         GOOD(wire_control_encode(&c, b, &e));
         write('c', names[kind], b);
     }

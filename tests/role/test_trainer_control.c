@@ -79,6 +79,50 @@ static void says_accuracy_of(const struct world *w, uint32_t i)
         fail_msg("%s; expected: %s", w->said.control_text, text);
 }
 
+/* Open requests go out again as they were, also after a restart; all can be taken back at once. */
+static void test_all_open_requests(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = small_options();
+    o.selector.budget = 100;
+    open_world(&w, &o);
+    load_world(&w, 200);
+    start(&w);
+    offer(&w, 100);
+    idle(&w);
+    uint32_t n = w.said.n_requests;
+    struct fis_id second = *open_id(&w, 1), nobody = id_of(4000);
+    assert_true(n > 2);
+    assert_int_equal(label(&w, open_id(&w, 0), 1), 0);
+    for (int again = 0; again < 2; again++) {
+        uint32_t before = w.said.n_requests;
+        w.said.resends = true;
+        assert_true(control(&w, WIRE_CONTROL_RESEND, 0, NULL));
+        assert_int_equal(w.said.n_requests, before + n - 1);
+        for (uint32_t i = 0; i + 1 < n; i++) {
+            const struct fis_id *id = &w.said.request[before + i].id;
+            assert_int_equal(entry_state(&w, id), WIRE_REQUESTED);
+            for (uint32_t k = 0; k < i; k++)
+                assert_int_not_equal(fis_id_compare(id, &w.said.request[before + k].id), 0);
+        }
+        restart(&w);
+    }
+    assert_true(control(&w, WIRE_CONTROL_RESEND, 0, &second));
+    assert_false(control(&w, WIRE_CONTROL_RESEND, 0, &nobody));
+    assert_int_equal(w.said.n_requests, 3 * n - 1);
+    assert_int_equal(trainer_role_counts(w.role).selector.charged, 1);
+    w.said.resends = false;
+    assert_true(control(&w, WIRE_CONTROL_PAUSE, 0, NULL));
+    assert_true(control(&w, WIRE_CONTROL_CANCEL_ALL, 0, NULL));
+    assert_int_equal(trainer_role_counts(w.role).selector.open, 0);
+    assert_int_equal(w.said.n_requests, 4 * n - 2);
+    assert_true(w.said.request[4 * n - 3].cancelled);
+    assert_int_equal(entry_state(&w, &second), WIRE_CANCELLED);
+    assert_true(control(&w, WIRE_CONTROL_CANCEL_ALL, 0, NULL)); /* none: nothing to do */
+    close_world(&w);
+}
+
 static void test_roll_back_and_promote(void **state)
 {
     (void)state;
@@ -224,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_pause),
         cmocka_unit_test(test_a_request_is_cancelled),
+        cmocka_unit_test(test_all_open_requests),
         cmocka_unit_test(test_roll_back_and_promote),
         cmocka_unit_test(test_versions_that_may_not_be_served),
         cmocka_unit_test(test_a_pin),

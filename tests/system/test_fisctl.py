@@ -330,7 +330,8 @@ def _():
                                 (["models", "promote"], "one VERSION"),
                                 (["models", "rollback", "x"], "a number from 1"),
                                 (["models", "compare", "1"], "two versions"),
-                                (["labels"], "status, pause, resume, cancel"),
+                                (["labels"], "status, pause, resume, cancel, resend"),
+                                (["labels", "resend", "x", "--open"], "in place of IDs"),
                                 (["labels", "cancel"], "the ID of at least one record")):
             r = p.fisctl(*arguments)
             same(r.returncode, 2, f"exit status of {arguments}")

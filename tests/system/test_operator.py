@@ -171,6 +171,39 @@ def _():
         same(len(w.requests()[0]), 26, "requests")
 
 
+@test("the topic of requests is lost: open ones are sent again, also after a restart; or taken back")
+def _():
+    with Pipeline(config(budget=60)) as p:
+        w = Work(p)
+        p.start()
+        w.feed()
+        p.wait_messages("label-requests", 24)
+        first = [(m.key, json.loads(m.value)) for m in p.consume("label-requests")]
+        crash(p)
+        topic = p.topic("label-requests")
+        delete_records(topic, 0, 24)
+        same(p.consume("label-requests"), [], "requests left")
+        w.answered.update(k.decode() for k, _ in first[:4])
+        p.produce("labels", [(k, json.dumps({"label": TRUTH[k.decode()]}).encode())
+                             for k, _ in first[:4]])
+        wait(lambda: status(p)["open"] == 20, "answers without their requests", alive=p.alive)
+        has(command(p, "labels", "resend", "--open"), "resend: done", "20 requests are sent again")
+        again = {m.key: json.loads(m.value) for m in p.wait_messages("label-requests", 20)}
+        for k, body in first[4:]:
+            same(again[k], {**body, "head": again[k]["head"]}, f"request {k}")
+        has(command(p, "labels", "resend", first[5][0].decode()), "1 request is sent again")
+        same(len(p.wait_messages("label-requests", 21)), 21)
+        w.answer()
+        p.wait_log(r" version version=2 .* labels=24 ")
+        w.feed()
+        p.wait_log(r" asked labels=24 open=24", since=p.log().index(" version version=2 "))
+        command(p, "labels", "pause")
+        has(command(p, "labels", "cancel", "--all"), "24 requests are withdrawn")
+        s = status(p)
+        same((s["open"], s["cancelled"], s["charged"]), (0, 24, 24))
+        same(len(w.requests()[1]), 24, "withdrawals")
+
+
 @test("pin, rollback, promote, compare: a version is served again as a new one; the log only grows")
 def _():
     with Pipeline(config()) as p:

@@ -69,5 +69,7 @@ const struct http_route monitor_routes[] = {
     API_COMMAND("rollback", ROLLBACK, "version", false),
     API_COMMAND("promote", PROMOTE, "version", true),
     API_COMMAND("cancel", CANCEL, "id", true),
+    API_COMMAND("cancel_all", CANCEL_ALL, "", false),
+    API_COMMAND("resend", RESEND, "id", false),
 };
 const size_t monitor_route_count = sizeof monitor_routes / sizeof *monitor_routes;

@@ -44,6 +44,7 @@ struct said {
     size_t learner, gate;
     uint64_t heads, last_head, head_scan, floors_sent;
     struct wire_floors floors; /* the newest */
+    bool resends; /* open requests may come again */
     struct wire_pool_end ends[PARTITIONS];
     uint32_t n_ends;
     float head[64], served[64]; /* slabs */
