@@ -109,6 +109,9 @@ static int make_conf(rd_kafka_conf_t **conf, struct stream_consumer *c,
 {
     char kbytes[32], messages[32];
     size_t bytes = queue_bytes(o);
+    int rc = check_reset(&o->client, e);
+    if (rc)
+        return rc;
     snprintf(kbytes, sizeof kbytes, "%zu", bytes < 1024 ? 1 : bytes / 1024);
     snprintf(messages, sizeof messages, "%zu", queue_messages(o));
     bool member = c->group && !c->stored;
@@ -116,7 +119,6 @@ static int make_conf(rd_kafka_conf_t **conf, struct stream_consumer *c,
                                                 "partition.assignment.strategy");
     c->sticky = member && (c->election || (strategy && strstr(strategy, "cooperative")));
     const struct stream_property defaults[] = {
-        {"isolation.level", "read_committed"},
         {"queued.max.messages.kbytes", kbytes},
         {"queued.min.messages", messages},
         {"fetch.queue.backoff.ms", rd_kafka_version() >= 0x02020000 ? "10" : NULL},
@@ -124,9 +126,8 @@ static int make_conf(rd_kafka_conf_t **conf, struct stream_consumer *c,
         {"heartbeat.interval.ms", member ? "1000" : NULL},
     };
     const struct stream_property fixed[] = {
-        {"group.id", c->group},
-        {"enable.auto.commit", "false"},
-        {"enable.auto.offset.store", "false"},
+        {"group.id", c->group},           {"isolation.level", "read_committed"},
+        {"enable.auto.commit", "false"},  {"enable.auto.offset.store", "false"},
         {"enable.partition.eof", "true"},
     };
     const struct stream_property forced[] = {
@@ -143,9 +144,7 @@ static int make_client(struct stream_consumer *c, const struct stream_consumer_o
                        struct fis_error *e)
 {
     rd_kafka_conf_t *conf;
-    int rc = check_reset(&o->client, e);
-    if (!rc)
-        rc = make_conf(&conf, c, o, e);
+    int rc = make_conf(&conf, c, o, e);
     if (rc)
         return rc;
     bool member = c->group && !c->stored;
@@ -213,6 +212,24 @@ int stream_consumer_open(struct stream_consumer **out, const struct stream_consu
     }
     *out = c;
     return 0;
+}
+
+int stream_consumer_check(const struct stream_consumer_options *o, struct fis_error *e)
+{
+    struct stream_consumer *c = fis_calloc(1, sizeof *c);
+    rd_kafka_conf_t *conf;
+    rd_kafka_t *rk = NULL;
+    if (!c)
+        return fis_fail(e, FIS_NOMEM, "kafka consumer: out of memory");
+    int rc = copy_options(c, o, e);
+    if (!rc)
+        rc = make_conf(&conf, c, o, e);
+    if (!rc)
+        rc = stream_client_new(&rk, RD_KAFKA_CONSUMER, conf, e);
+    if (rk)
+        rd_kafka_destroy_flags(rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+    stream_consumer_close(c, 0);
+    return rc;
 }
 
 /* ---- reading ---------------------------------------------------------------------------- */

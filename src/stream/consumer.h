@@ -27,10 +27,10 @@
  * never at its end, with a RESET event that says what was lost. auto.offset.reset may therefore be
  * "earliest" only; "latest" is refused, since it would leave records out without a word.
  *
- * Defaults (overridable by properties): isolation.level=read_committed, queued.max.messages.kbytes
- * from `queue_bytes`; for members session.timeout.ms=10000, heartbeat.interval.ms=1000 (what the
- * others notice of a change waits for a heartbeat). enable.auto.commit and enable.auto.offset.store
- * are false and refused when true. An election's partition.assignment.strategy is
+ * Defaults (overridable by properties): queued.max.messages.kbytes from `queue_bytes`; for members
+ * session.timeout.ms=10000, heartbeat.interval.ms=1000 (what the others notice of a change waits
+ * for a heartbeat). enable.auto.commit and enable.auto.offset.store are false and refused when
+ * true, as is isolation.level but read_committed. An election's partition.assignment.strategy is
  * cooperative-sticky.
  *
  * Rhythm: on a wake, call stream_consumer_read until it returns less than `max`, then
@@ -139,6 +139,10 @@ struct stream_consumer_event {
 /* Starts; does not wait for a broker. INPUT: a bad option or property. */
 int stream_consumer_open(struct stream_consumer **out, const struct stream_consumer_options *o,
                          struct fis_error *e) FIS_MUST_CHECK;
+
+/* What open would refuse, without a broker and without joining anything. */
+int stream_consumer_check(const struct stream_consumer_options *o,
+                          struct fis_error *e) FIS_MUST_CHECK;
 
 /* Adds at most `max` messages to the batch (never over its capacity), serves rebalances. Returns
  * the number added. Messages of partitions that are revoked during the call are not handed out. */

@@ -16,8 +16,24 @@
 #define PURGE_MS 500
 #define USUAL_BATCH 1000000 /* librdkafka's */
 
-static int make_client(struct stream_producer *p, const struct stream_producer_options *o,
-                       struct fis_error *e)
+/* What one broker alone has acknowledged is gone with it. */
+static int check_acks(const struct stream_client *client, struct fis_error *e)
+{
+    static const char *const names[] = {"acks", "request.required.acks"};
+    for (int i = 0; i < 2; i++) {
+        const char *v = stream_property_find(client->properties, client->property_count, names[i]);
+        if (v && strcmp(v, "all") != 0 && strcmp(v, "-1") != 0)
+            return fis_fail(
+                e, FIS_INPUT,
+                "kafka property \"%s\" is \"%s\", but only \"all\" is allowed: anything "
+                "else loses messages",
+                names[i], v);
+    }
+    return 0;
+}
+
+static int make_rk(struct stream_producer *p, const struct stream_producer_options *o,
+                   struct fis_error *e)
 {
     char batch[32];
     snprintf(batch, sizeof batch, "%zu", o->batch_bytes);
@@ -44,11 +60,28 @@ static int make_client(struct stream_producer *p, const struct stream_producer_o
                                          .fixed = fixed,
                                          .fixed_count = sizeof fixed / sizeof *fixed};
     rd_kafka_conf_t *conf;
-    int rc = stream_client_conf(&conf, &o->client, &layers, &p->link, e);
+    int rc = check_acks(&o->client, e);
+    if (!rc)
+        rc = stream_client_conf(&conf, &o->client, &layers, &p->link, e);
     if (rc)
         return rc;
     rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS);
-    rc = stream_client_new(&p->rk, RD_KAFKA_PRODUCER, conf, e);
+    return stream_client_new(&p->rk, RD_KAFKA_PRODUCER, conf, e);
+}
+
+int stream_producer_check(const struct stream_producer_options *o, struct fis_error *e)
+{
+    struct stream_producer p = {0};
+    int rc = make_rk(&p, o, e);
+    if (p.rk)
+        rd_kafka_destroy(p.rk);
+    return rc;
+}
+
+static int make_client(struct stream_producer *p, const struct stream_producer_options *o,
+                       struct fis_error *e)
+{
+    int rc = make_rk(p, o, e);
     if (rc)
         return rc;
     p->patient = o->patient;

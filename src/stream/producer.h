@@ -3,10 +3,10 @@
  *
  * What is sent to one partition keeps its order there: one request is on its way at a time (with a
  * transactional id the producer is idempotent instead), and what an answer was lost of may be there
- * twice. Defaults (overridable by properties): acks=all, linger.ms=5 (2 when `patient`: what a
- * scorer sends is waited for by its next batch), compression.type=lz4, batch.size=batch_bytes,
- * partitioner=murmur2_random (keys go where Java clients put them). With a transactional id every
- * send must be inside a transaction (stream/txn_thread.h).
+ * twice. acks is all, and refused otherwise. Defaults (overridable by properties): linger.ms=5 (2
+ * when `patient`: what a scorer sends is waited for by its next batch), compression.type=lz4,
+ * batch.size=batch_bytes, partitioner=murmur2_random (keys go where Java clients put them). With a
+ * transactional id every send must be inside a transaction (stream/txn_thread.h).
  *
  * Rhythm: on a wake, call stream_producer_poll until it returns 0. Every send that returned 0
  * gets exactly one report, in no particular order between partitions.
@@ -39,6 +39,9 @@ typedef void stream_report_fn(void *arg, uint64_t token, enum fis_error_kind kin
 /* Starts; does not wait for a broker. INPUT: a bad option or property. */
 int stream_producer_open(struct stream_producer **out, const struct stream_producer_options *o,
                          struct fis_error *e) FIS_MUST_CHECK;
+/* What open would refuse, without a broker. */
+int stream_producer_check(const struct stream_producer_options *o,
+                          struct fis_error *e) FIS_MUST_CHECK;
 
 /* Copies and enqueues. partition -1: by key. key NULL: none; value NULL: a tombstone; non-NULL
  * with length 0 is empty. `token` comes back with the report.

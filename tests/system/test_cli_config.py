@@ -116,6 +116,29 @@ def _():
     has(err, "kafka.bootstrap.servers", "--embedded")
 
 
+@test("properties of Kafka that a client of the start would refuse: 2, by check and start, with place")
+def _():
+    for more, *parts in (("auto.offset.reset: latest", "earliest"), ("group.id: a", "by fisd itself"),
+                         ("acks: 0", "loses messages"), ("acks: 1", "all"),
+                         ("enable.auto.commit: true", "by fisd itself"),
+                         ("max.poll.interval.ms: 1000", "session.timeout.ms"),
+                         ("isolation.level: read_uncommitted", "by fisd itself"),
+                         ("transactional.id: x", "by fisd itself"),
+                         ("enable.idempotence: false", "by fisd itself"),
+                         ("linger.ms: 100, message.timeout.ms: 10", "linger.ms"),
+                         ("partition.assignment.strategy: x", "Unsupported"),
+                         ("ssl.ca.location: /none, security.protocol: ssl", "ssl.ca.location")):
+        text = GOOD.replace('"127.0.0.1:9"', '"127.0.0.1:9", ' + more)
+        for arguments in (["--check-config", "FILE"], ["-c", "FILE"]):
+            status, out, err = fisd(*arguments, text=text)
+            same((status, out), (2, ""), f"{more}: {err}")
+            assert re.match(r"fisd: t\.yaml:2:\d+: key 'kafka\.", err), err
+            has(err, *parts)
+    for more in ("acks: all", "acks: -1", "session.timeout.ms: 20000", "isolation.level: read_committed"):
+        text = GOOD.replace('"127.0.0.1:9"', '"127.0.0.1:9", ' + more)
+        same(fisd("--check-config", "FILE", text=text)[0], 0, more)
+
+
 @test("--print-config is a configuration: it passes its own check when what is needed is filled in")
 def _():
     status, out, err = fisd("--print-config")

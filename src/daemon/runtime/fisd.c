@@ -14,9 +14,11 @@
 #include "daemon/runtime/runtime.h"
 #include "fis/network.h"
 #include "fis/version.h"
-#include "stream/conf.h"
+#include "stream/clients_check.h"
 #include "stream/library.h"
 #include "wire/json_codec.h"
+
+#define PROPERTIES_MAX 500 /* of the option kafka */
 
 static int report(const char *path, const struct config_problems *problems,
                   const struct fis_error *e)
@@ -31,31 +33,65 @@ static int report(const char *path, const struct config_problems *problems,
     return 2;
 }
 
-static void look_at_kafka(const struct config *cfg, config_refuse_fn *refuse, void *ctx)
+/* Whether each property is right by itself. */
+static bool look_at_kafka(const struct config *cfg, config_refuse_fn *refuse, void *ctx)
 {
+    bool right = true;
     for (uint32_t i = 0; i < cfg->kafka.count; i++) {
         const struct config_property *p = &cfg->kafka.items[i];
         char key[300];
         struct fis_error e;
         snprintf(key, sizeof key, "kafka.%s", p->name);
-        if (stream_property_check(&(struct stream_property){p->name, p->value}, &e) < 0)
+        if (stream_property_check(&(struct stream_property){p->name, p->value}, &e) < 0) {
             refuse(ctx, key, e.text);
+            right = false;
+        }
     }
+    return right;
+}
+
+/* The property that an error is about: the first that it names. */
+static const char *to_blame(const struct config *cfg, const struct fis_error *e)
+{
+    for (uint32_t i = 0; i < cfg->kafka.count; i++)
+        if (strstr(e->text, cfg->kafka.items[i].name))
+            return cfg->kafka.items[i].name;
+    return NULL;
+}
+
+/* What is right by itself may be refused by a client, or beside others. */
+static void look_at_clients(const struct config *cfg, config_refuse_fn *refuse, void *ctx)
+{
+    struct stream_property all[PROPERTIES_MAX];
+    struct fis_error e;
+    uint32_t n = cfg->kafka.count;
+    for (uint32_t i = 0; i < n; i++)
+        all[i] = (struct stream_property){cfg->kafka.items[i].name, cfg->kafka.items[i].value};
+    if (stream_clients_check(all, n, cfg->delivery == CONFIG_EXACTLY_ONCE, &e) == 0)
+        return;
+    const char *name = to_blame(cfg, &e);
+    char key[300];
+    snprintf(key, sizeof key, "kafka%s%.280s", name ? "." : "", name ? name : "");
+    refuse(ctx, key, e.text);
+}
+
+static void look_at_all(const struct config *cfg, bool check, config_refuse_fn *refuse, void *ctx)
+{
+    example_files_look(cfg, check, refuse, ctx);
+    if (look_at_kafka(cfg, refuse, ctx))
+        look_at_clients(cfg, refuse, ctx);
+    http_files_look(cfg, refuse, ctx);
 }
 
 static void look_for_start(const struct config *cfg, config_refuse_fn *refuse, void *ctx)
 {
-    example_files_look(cfg, false, refuse, ctx);
-    look_at_kafka(cfg, refuse, ctx);
-    http_files_look(cfg, refuse, ctx);
+    look_at_all(cfg, false, refuse, ctx);
 }
 
 /* What the one refuses the other does too. */
 static void look_for_check(const struct config *cfg, config_refuse_fn *refuse, void *ctx)
 {
-    example_files_look(cfg, true, refuse, ctx);
-    look_at_kafka(cfg, refuse, ctx);
-    http_files_look(cfg, refuse, ctx);
+    look_at_all(cfg, true, refuse, ctx);
 }
 
 static int with_config(const struct command_line *c)
