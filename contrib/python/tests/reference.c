@@ -2,7 +2,8 @@
  * The reference that the Python package is compared with: libfis, through its public headers.
  *
  * Standard input, native endianness: columns; for each its name, type, scale, mean, deviation,
- * indicator and categories; the widths of the network and its parameters; rows; for each cell its
+ * indicator and categories; margins, depth and number of its trees, with their features, thresholds
+ * and leaves; the widths of the network and its parameters; rows; for each cell its
  * kind and number or text. Standard output: for each row d features and K logits, float32.
  */
 #include <stdio.h>
@@ -70,7 +71,21 @@ static struct fis_encoder *read_encoder(struct fis_error *e)
             categories[k] = text(NULL);
         s[i].categories = categories;
     }
-    return fis_encoder_from_states(s, n, e);
+    struct fis_trees_shape shape = {.margins = number()};
+    shape.depth = number();
+    shape.n = number();
+    struct fis_encoder *encoder = fis_encoder_over_trees(s, n, shape.margins, e);
+    if (!encoder || !shape.margins)
+        return encoder;
+    shape.d = fis_encoder_dimension(encoder) - shape.margins;
+    size_t nodes = fis_trees_nodes(&shape), leaves = fis_trees_leaf_count(&shape);
+    uint32_t *feature = calloc(nodes, sizeof *feature);
+    float *threshold = calloc(nodes, sizeof *threshold), *leaf = calloc(leaves, sizeof *leaf);
+    get(feature, nodes * sizeof *feature);
+    get(threshold, nodes * sizeof *threshold);
+    get(leaf, leaves * sizeof *leaf);
+    check(!fis_encoder_set_trees(encoder, fis_trees_new(&shape, feature, threshold, leaf, e), e), e);
+    return encoder;
 }
 
 int main(void)

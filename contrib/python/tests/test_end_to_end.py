@@ -88,6 +88,10 @@ def by_reference(version, rows):
         out.append(text(c.name) + struct.pack("=IIddII", c.type, c.scale, c.mean, c.deviation,
                                               c.missing_indicator, len(c.categories)))
         out.extend(text(k) for k in c.categories)
+    trees = m.encoder.trees
+    out.append(struct.pack("III", trees.margins, trees.depth, len(trees.leaf) >> trees.depth))
+    out.extend(np.array(numbers, dtype=kind).tobytes() for numbers, kind in
+               ((trees.feature, np.uint32), (trees.threshold, np.float32), (trees.leaf, np.float32)))
     out.append(struct.pack(f"I{len(m.network.width)}I", len(m.network.width), *m.network.width))
     out.append(np.array(m.network.parameters, dtype=np.float32).tobytes())
     out.append(struct.pack("I", len(rows)))
@@ -154,6 +158,28 @@ def test_a_base_is_that_of_c(scale, classes):
     if scale == "PROBABILITY":
         with pytest.raises(fisd.RecordError, match="a probability"):
             version.logits([{**rows[0], "s0": 87}])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_trees_are_those_of_c(classes):
+    dice = np.random.default_rng(5)
+    m = fisd.fis_pb2.ModelVersion.FromString(based(fisd.fis_pb2.Encoder.Column.NONE, classes)
+                                             .message.SerializeToString())
+    margins, n, depth = (1 if classes == 2 else classes), 12, 3
+    trees = m.encoder.trees
+    trees.margins, trees.depth = margins, depth
+    d = len(m.encoder.columns)
+    trees.feature.extend(dice.integers(0, d, n * 7).tolist())
+    trees.threshold.extend(dice.normal(size=n * 7).astype(np.float32).tolist())
+    trees.leaf.extend(dice.normal(size=n * 8).astype(np.float32).tolist())
+    del m.network.width[:], m.network.parameters[:]
+    m.network.width.extend([d + margins, classes])
+    m.network.parameters.extend(dice.normal(size=(d + margins + 1) * classes).tolist())
+    version = fisd.Version(m.SerializeToString())
+    rows = [dict(zip(version.columns, row)) for row in dice.normal(size=(COUNT, d)).tolist()]
+    features, logits = by_reference(version, rows)
+    assert np.array_equal(version.encode(rows), features)
+    assert np.abs(version.logits(rows) - logits).max() < 1e-4
 
 
 def test_metrics_are_those_of_fisctl(trained, adult, daemon):
