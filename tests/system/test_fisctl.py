@@ -100,10 +100,9 @@ def _():
         assert 1.8 < time.monotonic() - began < 10, "20 records at 10 a second"
         p.write("a.jsonl", b'{"id": "j", "age": 3, "hours": 1.50}\n')
         same(ok(p.fisctl("replay", "a.jsonl")), "sent 1 record\n")
-        same(records(p)[-1], (b"j", b'{"id": "j", "age": 3, "hours": 1.50}'))
+        same(records(p)[-1], (b"j", b'{"id": "j", "age": 3, "hours": 1.50, "job": null, "score": 1}'))
         p.write("s.csv", csv_bytes(people(5, 3), COLUMNS + ["group"]))
-        fails(p.fisctl("replay", "s.csv"), "line 2: column 'group' is sensitive",
-              "0 records were sent, 5 rows were not")
+        fails(p.fisctl("replay", "s.csv"), "line 1: column 'group' is sensitive")
         p.wait_messages("records", 21)
         same(len(records(p)), 21)
     with Pipeline(w_config()) as p:
