@@ -10,7 +10,7 @@ import threading
 import uuid
 
 import fisd_test
-from fisd_process import wait
+from fisd_process import same, wait
 from own_broker import Broker
 
 # The checker wants the whole history of the compacted topics.
@@ -52,7 +52,7 @@ class Brokers:
             return
         ports, controllers = free_ports(n), free_ports(n)
         voters = ",".join(f"{i}@127.0.0.1:{p}" for i, p in enumerate(controllers, 1))
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        cluster = base64.b64encode(uuid.uuid4().bytes, b"xy").decode().rstrip("=")  # no option
         environment = {**os.environ, "KAFKA_CLUSTER_ID": cluster, "KAFKA_JVM": JVM}
         self.nodes = []
         for i in range(n):
@@ -72,6 +72,7 @@ class Brokers:
             t.start()
         for t in threads:
             t.join()
+        same([n.dir for n in nodes if not n.pid], [], "nodes that did not start")
         if len(self.nodes) > 1:
             wait(self.in_sync, "every replica is in sync", 120)
 
