@@ -48,6 +48,18 @@ int posix_memalign(void **p, size_t alignment, size_t size)
     *p = __libc_memalign(alignment, size);
     return *p ? 0 : ENOMEM;
 }
+/* jemalloc has C++'s operators too, which would mix with these. */
+#define NEW(name, ...) void *name(size_t n __VA_ARGS__) { return __libc_malloc(n); }
+#define ALIGNED(name, ...) \\
+    void *name(size_t n, size_t a __VA_ARGS__) { return __libc_memalign(a, n); }
+#define DELETE(name, ...) void name(void *p __VA_ARGS__) { __libc_free(p); }
+NEW(_Znwm) NEW(_Znam)
+NEW(_ZnwmRKSt9nothrow_t, , const void *t) NEW(_ZnamRKSt9nothrow_t, , const void *t)
+ALIGNED(_ZnwmSt11align_val_t) ALIGNED(_ZnamSt11align_val_t)
+ALIGNED(_ZnwmSt11align_val_tRKSt9nothrow_t, , const void *t)
+DELETE(_ZdlPv) DELETE(_ZdaPv) DELETE(_ZdlPvm, , size_t n) DELETE(_ZdaPvm, , size_t n)
+DELETE(_ZdlPvSt11align_val_t, , size_t a) DELETE(_ZdaPvSt11align_val_t, , size_t a)
+DELETE(_ZdlPvmSt11align_val_t, , size_t n, size_t a)
 """
 
 
