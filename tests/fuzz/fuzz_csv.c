@@ -232,8 +232,8 @@ static void try_examples(struct wire_bytes text, int json, int with_sensitive)
 /* Every row as JSON is a JSON object. */
 static void try_objects(struct wire_bytes text, int json)
 {
-    static const struct data_column columns[] = {{"age", DATA_NUMBER, 1, 0},
-                                                 {"job", DATA_STRING, 1, 0}};
+    static const struct data_column columns[] = {{"age", DATA_NUMBER, 1, 0, 0},
+                                                 {"job", DATA_STRING, 1, 0, 0}};
     struct data_options options = {
         .format = json ? DATA_JSON_LINES : DATA_CSV, .columns = columns, .n_columns = 2};
     struct wire_buffer out = {0};
