@@ -382,7 +382,7 @@ test: ## install what is missing, build, and run every test; RDKAFKA=new: with t
 	$(Q)$(MAKE) --no-print-directory check
 check: layers docs-check libfis-check units fuzz-replay sim-new system
 .PHONY: tests
-tests: have-deps $(test_bin) $(fuzz_bin)
+tests: have-deps $(test_bin)
 
 .PHONY: asan tsan
 asan tsan: ## run the unit tests under the address and undefined (asan) or thread (tsan) sanitizer
@@ -399,6 +399,7 @@ FUZZ_DEBS := libclang-rt-14-dev
 fuzz_all := $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 fuzz_bin := $(addprefix $(B)/fuzz/,$(fuzz_all))
 fuzz_main := $(if $(filter fuzz,$(MODE)),,$(B)/obj/tests/fuzz/replay.o)
+tests: $(fuzz_bin)
 fuzz_libs := $(foreach l,data config wire core base,$(call archive,$(l)))
 TARGET ?= $(fuzz_all)
 TIME ?= 60
