@@ -93,7 +93,10 @@ static void blow(struct sim_world *w, void *arg)
     sim_fault_count(w, b->kind);
     sim_process_crash(w, b->process);
     bool all_lost = b->kind == SIM_CRASH_BEFORE_COMMIT || sim_chance(w, SIM_RNG_FAULTS, .5);
-    sim_cut(w, b->process, all_lost ? w->now : w->now + between(w, 0, 100));
+    int64_t until = all_lost ? w->now : w->now + between(w, 0, 100);
+    if (!sim_broker_is_up(w)) /* some wait for it: what was sent later must not overtake them */
+        until = w->now - 1;
+    sim_cut(w, b->process, until);
     restart_in(w, b);
 }
 

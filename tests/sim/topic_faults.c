@@ -130,9 +130,12 @@ static void forget(struct sim_world *w, void *arg)
 
 /* ---- lost tails ---------------------------------------------------------------------------- */
 
-static bool may_cut(const struct sim_world *w, enum sim_topic t, int32_t partition)
+static bool may_cut(const struct sim_world *w, enum sim_topic t)
 {
-    return !sim_open_on(w->broker, t) && w->broker->logs[t][partition].made < SIM_CUTS - 1;
+    bool may = !sim_open_on(w->broker, t);
+    for (uint32_t p = 0; p < w->broker->partitions[t]; p++)
+        may &= w->broker->logs[t][p].made < SIM_CUTS - 1;
+    return may;
 }
 
 static bool loses_end(struct sim_world *w)
@@ -146,7 +149,7 @@ static bool loses_end(struct sim_world *w)
 
 void sim_faults_unflushed(struct sim_world *w, enum sim_topic t, int32_t p)
 {
-    if (w->faults->over || !w->plan->cutting || t != SIM_CANDIDATES || !may_cut(w, t, p) ||
+    if (w->faults->over || !w->plan->cutting || t != SIM_CANDIDATES || !may_cut(w, t) ||
         !chance(w, w->plan->pool ? .15 : .01))
         return;
     sim_lose_tail(w->broker, t, p, sim_end(w->broker, t, p) - 1);
@@ -164,7 +167,7 @@ static void cut(struct sim_world *w, void *arg)
     if (w->faults->over)
         return;
     int32_t p = some_partition(w, t);
-    if (may_cut(w, t, p)) {
+    if (may_cut(w, t)) {
         int64_t start = sim_log_start(w->broker, t, p), end = sim_end(w->broker, t, p);
         if (recreated)
             sim_recreate(w->broker, t);
