@@ -25,7 +25,8 @@ static void report_lost(struct session *s, const struct session_input *in)
 static int reset(struct session *s, const struct session_input *in, struct fis_error *e)
 {
     bool labels = in->topic == SESSION_LABELS, bad = in->lost > 0 || in->recreated;
-    if (bad)
+    /* A new group does not know what it has missed: the end of a scan may be among it. */
+    if (bad || (in->topic == SESSION_CANDIDATES && in->first > 0))
         report_lost(s, in);
     if (bad || in->first > 0) /* else a new group begins */
         session_note(s,
