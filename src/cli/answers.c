@@ -65,11 +65,9 @@ int answers_load(const struct cli *c, const char *path, char delimiter, const ch
         [LABEL] = {.name = name, .cell = DATA_STRING, .optional = !one},
         [OTHER] = {.name = one ? name : "label", .cell = DATA_STRING, .optional = 1},
     };
-    const struct data_options o = {.delimiter = delimiter,
-                                   .standard_delimiter = cli_standard_delimiter(c),
-                                   .unnamed = c->cfg.csv.unnamed,
-                                   .columns = columns,
-                                   .n_columns = one ? 2 : 3};
+    struct data_options o = cli_data_options(c, delimiter);
+    o.columns = columns;
+    o.n_columns = one ? 2 : 3;
     struct fis_value values[COLUMNS] = {0};
     struct data_rows *rows = data_rows_open(path, &o, e);
     if (!rows)

@@ -179,8 +179,7 @@ static int predict(struct cli *c, const struct options *o, enum data_format form
                         .model = models_chosen(m, o->version ? o->version : "served", e)};
     if (!p.model)
         return -(int)e->kind;
-    p.data.delimiter = o->delimiter;
-    p.data.standard_delimiter = cli_standard_delimiter(c);
+    p.data = cli_data_options(c, o->delimiter);
     p.data.format = format;
     int rc = predict_open(&p, e);
     if (!rc)

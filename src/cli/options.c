@@ -55,6 +55,13 @@ char cli_standard_delimiter(const struct cli *c)
     return wire_csv_delimiter(config_choice("csv.delimiter", c->cfg.csv.delimiter));
 }
 
+struct data_options cli_data_options(const struct cli *c, char delimiter)
+{
+    return (struct data_options){.delimiter = delimiter,
+                                 .standard_delimiter = cli_standard_delimiter(c),
+                                 .unnamed = c->cfg.csv.unnamed};
+}
+
 const struct cli_option cli_common[] = {
     {"config", 'c', CLI_TEXT, offsetof(struct cli, config_path), "FILE",
      "the pipeline's configuration; default $FISD_CONFIG, else fisd.yaml"},

@@ -6,6 +6,7 @@
 #define CLI_OPTIONS_H
 
 #include "cli/cli.h"
+#include "data/rows.h"
 
 enum cli_kind {
     CLI_FLAG = 1,  /* bool */
@@ -65,6 +66,8 @@ enum cli_parsed cli_parse_leading(struct cli *c, int argc, char **argv, struct c
     }
 /* csv.delimiter of the configuration. */
 char cli_standard_delimiter(const struct cli *c);
+/* How the configuration has files read; delimiter: of the command's option, or 0. */
+struct data_options cli_data_options(const struct cli *c, char delimiter);
 
 /* The exit code of what is not CLI_GO. */
 static inline int cli_parsed_exit(enum cli_parsed p)

@@ -153,6 +153,8 @@ def predicts(p, accuracy):
            "probabilities": {k: float(r["probability_" + k]) for k in ("no", "yes")}}
           for r in rows])
     fails(p.fisctl("predict", "test.csv", "--version", "99"), "no version 99")
+    p.write("pandas.csv", b",id,age,hours,job,score\n0,1,2,3,A,4\n")
+    has(ok(p.fisctl("predict", "pandas.csv")), "id,class,", "\n1,")
     p.write("short.csv", b"id,age\n1,2\n")
     fails(p.fisctl("predict", "short.csv"), "short.csv", "hours")
     p.write("odd.csv", b"id,age,hours,job,score\n1,2,3,A,4\n2,old,3,A,4\n")
