@@ -10,6 +10,7 @@
 #include "cli/records.h"
 #include "cli/screen.h"
 #include "cli/sender.h"
+#include "config/topic_list.h"
 #include "stream/topics.h"
 
 enum { LAG_MS = 2000, STUCK_MS = 5000 };
@@ -24,7 +25,7 @@ struct options {
 struct replay {
     struct cli *cli;
     const char *topic;
-    char group[128];
+    char group[CONFIG_GROUP_MAX];
     struct records records;
     struct sender sender;
     struct pace pace;
@@ -183,7 +184,7 @@ static int open_all(struct replay *r, struct cli *c, const struct options *o,
     r->cli = c;
     r->limit = o->limit ? o->limit : UINT64_MAX;
     r->topic = o->topic ? o->topic : c->cfg.topics.records;
-    snprintf(r->group, sizeof r->group, "%s-scorer", c->cfg.pipeline);
+    config_scorer_group(&c->cfg, r->group);
     int rc = records_open(&r->records, c, records, e);
     if (!rc)
         rc = sender_open(&r->sender, c, e);

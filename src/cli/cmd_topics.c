@@ -1,39 +1,19 @@
 /*
- * fisctl topics: creates and checks the topics of a pipeline.
+ * fisctl topics: creates, checks and deletes the topics of a pipeline.
  */
 #include "cli/command_table.h"
 
 #include <string.h>
 
+#include "cli/pipeline_topics.h"
 #include "cli/screen.h"
-#include "config/topic_list.h"
-#include "stream/topics.h"
 
 /* The embedded broker has no controller that could answer for policies: it is not waited for. */
-enum { TIMEOUT_MS = 20000, EMBEDDED_MS = 1500, COMMAND_BYTES = 1024 };
+enum { EMBEDDED_MS = 1500, COMMAND_BYTES = 1024 };
 
-static uint32_t wanted_topics(const struct cli *c, bool create, struct config_topic *list,
-                              struct stream_topic *out)
-{
-    uint32_t n = config_topics_list(&c->cfg, list);
-    for (uint32_t i = 0; i < n; i++) {
-        /* The user's own topics may be kept and split as their owner likes. */
-        bool free_choice = list[i].yours && !create;
-        out[i] = (struct stream_topic){
-            .name = list[i].name,
-            .partitions = free_choice ? -1 : (int32_t)list[i].partitions,
-            .replication = (int16_t)list[i].replication,
-            .cleanup = list[i].compact ? STREAM_CLEANUP_COMPACT
-                       : free_choice   ? STREAM_CLEANUP_ANY
-                                       : STREAM_CLEANUP_DELETE,
-            .state = list[i].compact && !list[i].yours,
-            /* Kafka refuses what is stamped an hour ahead, and a clock may be wrong by more. */
-            .broker_time = !list[i].yours,
-            .max_message_bytes = (int64_t)list[i].max_message_bytes,
-        };
-    }
-    return n;
-}
+struct options {
+    bool yes;
+};
 
 static const char *state_of(const struct stream_topic_report *r)
 {
@@ -76,9 +56,9 @@ static int check_topics(struct cli *c, struct stream_topic_report *reports, stru
 {
     struct config_topic list[CONFIG_TOPICS_MAX];
     struct stream_topic topics[CONFIG_TOPICS_MAX];
-    uint32_t n = wanted_topics(c, false, list, topics), wrong = 0;
-    int rc = stream_topics_check(&c->client, topics, n, c->embedded ? EMBEDDED_MS : TIMEOUT_MS,
-                                 reports, e);
+    uint32_t n = pipeline_topics(c, false, list, topics), wrong = 0;
+    int rc = stream_topics_check(&c->client, topics, n,
+                                 c->embedded ? EMBEDDED_MS : PIPELINE_TOPICS_MS, reports, e);
     for (uint32_t i = 0; i < n; i++)
         wrong += !reports[i].exists || reports[i].differs;
     bool partial = rc == STREAM_TOPICS_UNSUPPORTED || (c->embedded && reports[n - 1].exists);
@@ -100,9 +80,10 @@ static int create_topics(struct cli *c, struct stream_topic_report *reports, str
 {
     struct config_topic list[CONFIG_TOPICS_MAX];
     struct stream_topic topics[CONFIG_TOPICS_MAX];
-    uint32_t n = wanted_topics(c, true, list, topics);
-    int rc = c->embedded ? STREAM_TOPICS_UNSUPPORTED
-                         : stream_topics_create(&c->client, topics, n, TIMEOUT_MS, reports, e);
+    uint32_t n = pipeline_topics(c, true, list, topics);
+    int rc = c->embedded
+                 ? STREAM_TOPICS_UNSUPPORTED
+                 : stream_topics_create(&c->client, topics, n, PIPELINE_TOPICS_MS, reports, e);
     if (rc == STREAM_TOPICS_UNSUPPORTED) {
         printf("%s creates topics by itself when they are first used; nothing to do.\n",
                c->embedded ? "The embedded broker" : "This broker");
@@ -114,32 +95,48 @@ static int create_topics(struct cli *c, struct stream_topic_report *reports, str
 static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
 {
     struct stream_topic_report reports[CONFIG_TOPICS_MAX] = {0};
+    struct options o = {0};
     struct fis_error e;
     int first;
-    enum cli_parsed parsed = cli_parse(c, self, argc, argv, NULL, &first);
+    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
-    if (argc - first != 1)
-        return cli_usage(self, "one of create and check is required");
-    bool create = !strcmp(argv[first], "create");
-    if (!create && strcmp(argv[first], "check"))
-        return cli_usage(self, "found '%s', allowed create, check", argv[first]);
+    const char *verb = first < argc ? argv[first] : "";
+    bool create = !strcmp(verb, "create"), remove = !strcmp(verb, "delete");
+    int n = argc - first - 1;
+    if (!create && !remove && strcmp(verb, "check"))
+        return cli_usage(self, "found '%s', allowed create, check, delete", verb);
+    if (!remove && (n > 0 || o.yes))
+        return cli_usage(self, "%s takes no %s", verb, n > 0 ? "argument" : "--yes");
     int rc = cli_open(c, &e);
     if (!rc)
-        rc = create ? create_topics(c, reports, &e) : check_topics(c, reports, &e);
+        rc = create   ? create_topics(c, reports, &e)
+             : remove ? pipeline_topics_delete(c, argv + first + 1, n, o.yes, &e)
+                      : check_topics(c, reports, &e);
     return rc ? cli_fail(&e) : CLI_DONE;
 }
 
+static const struct cli_option options[] = {
+    {"yes", 'y', CLI_FLAG, offsetof(struct options, yes), NULL, "delete: do not ask"},
+    {.name = NULL},
+};
+
 const struct cli_command cmd_topics = {
     .name = "topics",
-    .arguments = "create|check [options]",
-    .summary = "create the topics of the pipeline, or check them",
+    .arguments = "create|check|delete [TOPIC…] [options]",
+    .summary = "create the topics of the pipeline, check or delete them",
     .text =
         "create  makes the topics that are missing, with the partitions, the replication and\n"
         "        the cleanup policies that the pipeline needs; those that exist stay as they\n"
         "        are. Then as check\n"
         "check   shows each topic as it is, and the command that sets what is not as it should\n"
-        "        be; exit code 1 when a topic is missing or differs\n\n"
+        "        be; exit code 1 when a topic is missing or differs\n"
+        "delete  deletes the topics that fisd writes, or those that are named (labels, or\n"
+        "        credit.labels), and shows before what is lost with them. Records, labels and\n"
+        "        the topics of examples are yours, and stay unless they are named. Refused\n"
+        "        while a trainer or scorer of the pipeline runs. Without names the consumer\n"
+        "        groups go too, so that a pipeline of this name starts from the first record\n\n"
         "The embedded broker makes topics on first use and cannot be asked for policies.",
+    .options = options,
     .run = run,
 };

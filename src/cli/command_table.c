@@ -54,10 +54,7 @@ static int run(struct cli *c, int argc, char **argv)
             return code;
         }
     }
-    cli_say("no command '%s'; there are init, topics, replay, label, labels, ledger, models, "
-            "predict, watch "
-            "and lab",
-            argv[0]);
+    cli_say("no command '%s'; fisctl --help lists them", argv[0]);
     return CLI_USAGE;
 }
 

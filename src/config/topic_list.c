@@ -6,6 +6,9 @@
  */
 #include "config/topic_list.h"
 
+#include <stdio.h>
+#include <string.h>
+
 enum { DELETE = 0, COMPACT = 1, OURS = 0, YOURS = 2, SINGLE = 4, RECORDS = 8, LETTERS = 16 };
 
 /* Kafka's own limit, and what is put around a record at most. */
@@ -58,4 +61,18 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
         };
     }
     return n;
+}
+
+void config_scorer_group(const struct config *cfg, char out[CONFIG_GROUP_MAX])
+{
+    snprintf(out, CONFIG_GROUP_MAX, "%s-scorer", cfg->pipeline);
+}
+
+void config_trainer_group(const struct config *cfg, char out[CONFIG_GROUP_MAX])
+{
+    static const char ending[] = ".ledger";
+    const char *ledger = cfg->topics.ledger;
+    size_t n = strlen(ledger), tail = sizeof ending - 1;
+    n -= n > tail && strcmp(ledger + n - tail, ending) == 0 ? tail : 0;
+    snprintf(out, CONFIG_GROUP_MAX, "%.*s-trainer", (int)n, ledger);
 }

@@ -22,4 +22,11 @@ struct config_topic {
  * are read from a topic); returns how many. */
 uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CONFIG_TOPICS_MAX]);
 
+/* The consumer groups of the roles. The trainer's is its transactional id too, and hangs on what it
+ * protects: whoever writes a ledger has the same one, whatever its pipeline is called (credit.ledger
+ * gives credit-trainer). */
+#define CONFIG_GROUP_MAX 264
+void config_scorer_group(const struct config *cfg, char out[CONFIG_GROUP_MAX]);
+void config_trainer_group(const struct config *cfg, char out[CONFIG_GROUP_MAX]);
+
 #endif

@@ -63,7 +63,7 @@ rd_kafka_AdminOptions_t *stream_admin_options(const struct stream_admin *a, rd_k
     rd_kafka_AdminOptions_t *o = rd_kafka_AdminOptions_new(a->rk, op);
     int left = stream_admin_left(a);
     (void)rd_kafka_AdminOptions_set_request_timeout(o, left, text, sizeof text);
-    if (op == RD_KAFKA_ADMIN_OP_CREATETOPICS)
+    if (op == RD_KAFKA_ADMIN_OP_CREATETOPICS || op == RD_KAFKA_ADMIN_OP_DELETETOPICS)
         (void)rd_kafka_AdminOptions_set_operation_timeout(o, left, text, sizeof text);
     return o;
 }

@@ -72,6 +72,22 @@ bool stream_topic_kept_otherwise(const struct stream_topic *t, const struct stre
 void stream_topic_command(const struct stream_topic *t, const struct stream_topic_report *r,
                           const char *where, char *text, size_t size);
 
+/* Deletes topics; one that is not there is fine. One report per topic, also on failure: `exists` is
+ * what is left, `text` why. STREAM_TOPICS_UNSUPPORTED. RETRY: no broker in time. FATAL: the broker
+ * refused (text names the first topic). */
+int stream_topics_delete(const struct stream_client *client, const char *const *names, size_t count,
+                         int timeout_ms, struct stream_topic_report *reports,
+                         struct fis_error *e) FIS_MUST_CHECK;
+
+/* How many members a consumer group has; one that nobody knows has none. One that has gone without
+ * a word is counted until its session ends. STREAM_TOPICS_UNSUPPORTED. RETRY. FATAL: refused. */
+int stream_group_members(const struct stream_client *client, const char *group, int timeout_ms,
+                         uint32_t *members, struct fis_error *e) FIS_MUST_CHECK;
+/* Deletes a group without members, and with it what it has committed; one that nobody knows is
+ * fine. */
+int stream_group_delete(const struct stream_client *client, const char *group, int timeout_ms,
+                        struct fis_error *e) FIS_MUST_CHECK;
+
 /* Messages that the group has not committed yet in the topic: sum over partitions of end -
  * committed (or - beginning, when nothing is committed). Asks the broker. */
 int stream_group_lag(const struct stream_client *client, const char *group, const char *topic,

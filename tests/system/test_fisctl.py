@@ -48,6 +48,33 @@ def _():
         fails(p.fisctl("topics", "check"), "topics are missing or not as configured")
 
 
+@test("topics delete: only what fisd wrote, after a question, and never under a process")
+def _():
+    with Pipeline(t_config(selection=ROUND)) as p:
+        p.start()
+        fails(p.fisctl("topics", "delete", "--yes"), "1 scorers and 1 trainers")
+        p.produce("records", [(b"k", b'{"age": 1}')])
+        p.wait_log(r" scored records=1 ")
+        same(p.stop(), 0)
+        fails(p.fisctl("topics", "delete", stdin=subprocess.DEVNULL), "--yes")
+        fails(p.fisctl("topics", "delete", input="something else\n"), "nothing was deleted")
+        fails(p.fisctl("topics", "delete", "nothing", "--yes"), "nothing is not a topic")
+        same(ok(p.fisctl("topics", "check")).count(" ok\n"), 9)
+        out = ok(p.fisctl("topics", "delete", input=p.name + "\n"))
+        has(out, "0 labels that were paid for", "version 1 is served", p.topic("ledger"))
+        same(out.count("deleted\n"), 7)
+        left = [x.split()[0] for x in p.fisctl("topics", "check").stdout.splitlines() if " ok" in x]
+        same(left, [p.topic("records"), p.topic("labels")])
+        same(len(records(p)), 1)
+        same(ok(p.fisctl("topics", "delete", "labels", p.topic("records"), "--yes")).count("deleted"), 2)
+        has(ok(p.fisctl("topics", "delete", "--yes")), "There is nothing to delete.")
+        p.make_topics()  # it starts over, with the first record: no group remembers a place
+        p.produce("records", [(b"k", b'{"age": 2}')])
+        since = len(p.log())
+        p.start()
+        p.wait_log(r" scored records=1 ", since)
+
+
 @test("replay: a byte order mark, CRLF, no line break at the end")
 def _():
     with Pipeline(t_config()) as p:

@@ -77,7 +77,7 @@ static int open_all(struct scorer_host *h, struct fis_error *e)
     char host[64] = "localhost";
     gethostname(host, sizeof host - 1);
     snprintf(h->name, sizeof h->name, "%s-%s-%ld", cfg->pipeline, host, (long)getpid());
-    snprintf(h->group, sizeof h->group, "%s-scorer", cfg->pipeline);
+    config_scorer_group(cfg, h->group);
     h->pool = cfg->selection.mode == CONFIG_POOL;
     h->topics[0] = cfg->topics.records;
     h->ledger_topics[0] = cfg->topics.ledger;

@@ -4,6 +4,7 @@
 #ifndef DAEMON_SCORER_HOST_IMPL_H
 #define DAEMON_SCORER_HOST_IMPL_H
 
+#include "config/topic_list.h"
 #include "daemon/scorer/scorer_host.h"
 #include "daemon/scorer/scorer_status.h"
 #include "stream/consumer.h"
@@ -48,7 +49,7 @@ struct scorer_host {
     uint32_t packed_slot, packed;
     size_t packed_bytes; /* … which take no more than that */
     const char *topics[1], *head_topics[1], *ledger_topics[1];
-    char name[128], group[128];
+    char name[128], group[CONFIG_GROUP_MAX];
     uint32_t owned;       /* partitions */
     uint32_t ticks_empty; /* with none of them */
     bool pool, said_empty;

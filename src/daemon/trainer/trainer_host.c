@@ -260,16 +260,6 @@ static void set_options(struct trainer_host *h)
     pipeline_trainer(&ctx->pipeline, &h->options.role);
 }
 
-/* Election and fencing hang on what they protect: whoever writes a ledger has the same group and
- * transactional id, whatever its pipeline is called. credit.ledger gives credit-trainer. */
-static void name_group(char *group, size_t size, const char *ledger)
-{
-    static const char usual[] = ".ledger";
-    size_t n = strlen(ledger), tail = sizeof usual - 1;
-    n -= n > tail && strcmp(ledger + n - tail, usual) == 0 ? tail : 0;
-    snprintf(group, size, "%.*s-trainer", (int)n, ledger);
-}
-
 int trainer_host_open(struct trainer_host **out, struct context *ctx, struct fis_error *e)
 {
     struct trainer_host *h = fis_calloc(1, sizeof *h);
@@ -278,7 +268,7 @@ int trainer_host_open(struct trainer_host **out, struct context *ctx, struct fis
     h->ctx = ctx;
     h->side.rows.ctx = ctx;
     pool_ends_init(&h->ends, ctx);
-    name_group(h->group, sizeof h->group, ctx->cfg->topics.ledger);
+    config_trainer_group(ctx->cfg, h->group);
     set_options(h);
     const struct session_ports ports = {
         .ctx = h,

@@ -2,6 +2,7 @@
 #ifndef DAEMON_TRAINER_HOST_IMPL_H
 #define DAEMON_TRAINER_HOST_IMPL_H
 
+#include "config/topic_list.h"
 #include "daemon/trainer/kafka_reader.h"
 #include "daemon/trainer/outbox.h"
 #include "daemon/trainer/pool_ends.h"
@@ -46,7 +47,7 @@ struct trainer_host {
     const char *swept[5]; /* topics, of the sweep that runs */
     struct trainer_snapshot shown;
     struct dead_counts dead[SESSION_BAD];
-    char group[264]; /* and transactional id */
+    char group[CONFIG_GROUP_MAX]; /* and transactional id */
 };
 
 /* Takes the snapshot: no job runs. best: the heaps' best too, which costs as much as there is in
