@@ -155,7 +155,7 @@ see_role   := base core wire
 see_session := base core wire role
 see_daemon := base core wire config http data stream role session
 see_lab    := base core wire data role session
-see_init   := base core wire data lab
+see_init   := base core wire data
 see_cli    := base core wire config data stream role session lab init
 
 # The folders of a layer, the same way: each sees what its layer sees of others, and these.

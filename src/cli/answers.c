@@ -55,8 +55,8 @@ static int take(const struct cli *c, const struct data_column *columns,
     return 0;
 }
 
-int answers_load(const struct cli *c, const char *path, char delimiter, const char *label,
-                 struct id_map *out, struct fis_error *e)
+int answers_load(const struct cli *c, const char *path, const struct data_reading *read,
+                 const char *label, struct id_map *out, struct fis_error *e)
 {
     const char *name = label ? label : c->cfg.initial.label;
     bool one = label || !strcmp(name, "label");
@@ -65,9 +65,8 @@ int answers_load(const struct cli *c, const char *path, char delimiter, const ch
         [LABEL] = {.name = name, .cell = DATA_STRING, .optional = !one},
         [OTHER] = {.name = one ? name : "label", .cell = DATA_STRING, .optional = 1},
     };
-    struct data_options o = cli_data_options(c, delimiter);
-    o.columns = columns;
-    o.n_columns = one ? 2 : 3;
+    const struct data_options o = {
+        .how = cli_reading(c, read), .columns = columns, .n_columns = one ? 2 : 3};
     struct fis_value values[COLUMNS] = {0};
     struct data_rows *rows = data_rows_open(path, &o, e);
     if (!rows)

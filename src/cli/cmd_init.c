@@ -27,13 +27,13 @@ struct options {
     const char *label, *sensitive, *id, *positive, *stream, *pipeline, *output;
     uint64_t initial, validation, seed;
     bool split;
-    char delimiter;
+    struct data_reading read;
 };
 
 struct init {
     const struct options *o;
     const char *path;                 /* of the table */
-    struct lab_table *table, *stream; /* stream: NULL when it is a topic, or not given */
+    struct data_table *table, *stream; /* stream: NULL when it is a topic, or not given */
     struct init_survey s;
     uint8_t *part;                    /* [rows] with --split */
     uint32_t n_initial, n_validation; /* rows of the files */
@@ -74,7 +74,7 @@ static void print_groups(const struct init_survey *s)
     }
 }
 
-static bool may_be_codes(const struct lab_column *c)
+static bool may_be_codes(const struct data_table_column *c)
 {
     if (c->type != FIS_NUMERIC || c->n_values < 3 || c->n_values > CODES_MOST)
         return false;
@@ -210,7 +210,7 @@ static int print_stream(const struct init *n, struct fis_error *e)
     int rc = init_shared_rows(&n->s, n->stream, &shared, e);
     for (uint32_t i = 0; !rc && i < n->table->n_columns; i++)
         if (n->s.columns[i].role == INIT_FEATURE &&
-            lab_table_find(n->stream, n->table->columns[i].name, &ignored) < 0) {
+            data_table_find(n->stream, n->table->columns[i].name, &ignored) < 0) {
             printf("look at     column %s is not in %s\n", n->table->columns[i].name, n->o->stream);
             absent++;
         }
@@ -337,9 +337,10 @@ static int survey(struct init *n, char *sensitive, struct fis_error *e)
             return fis_fail(e, FIS_INPUT, "--sensitive: at most %d columns", INIT_SENSITIVE_MAX);
         choice.sensitive[choice.n_sensitive++] = name;
     }
-    n->table = lab_table_read(n->path, n->o->delimiter, e);
+    const struct data_options how = {.how = n->o->read};
+    n->table = data_table_read(n->path, &how, e);
     if (n->table && n->o->stream && !access(n->o->stream, F_OK))
-        n->stream = lab_table_read(n->o->stream, n->o->delimiter, e);
+        n->stream = data_table_read(n->o->stream, &how, e);
     if (!n->table || (n->o->stream && !n->stream && !access(n->o->stream, F_OK)))
         return -(int)e->kind;
     int rc = init_survey(&n->s, n->table, &choice, e);
@@ -368,22 +369,20 @@ static int init(struct init *n, const struct cli *c, char *sensitive, struct fis
 
 static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
 {
-    struct options o = {.seed = 1, .delimiter = ','};
+    struct options o = {.seed = 1};
     struct fis_error e;
-    int first;
-    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
+    const char *path;
+    enum cli_parsed parsed = cli_parse_file(c, self, argc, argv, &o, &path);
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
-    if (argc - first != 1)
-        return cli_usage(self, argc > first ? "only one FILE is allowed" : "a FILE is required");
     if (!o.label || !o.sensitive)
         return cli_usage(self, "--label NAME and --sensitive NAME[,NAME] are required");
-    struct init n = {.o = &o, .path = argv[first]};
+    struct init n = {.o = &o, .path = path};
     char *sensitive = fis_strdup(o.sensitive);
     int rc = sensitive ? init(&n, c, sensitive, &e) : fis_fail(&e, FIS_NOMEM, "no memory");
     init_survey_done(&n.s);
-    lab_table_free(n.table);
-    lab_table_free(n.stream);
+    data_table_free(n.table);
+    data_table_free(n.stream);
     fis_free(n.part);
     fis_free(sensitive);
     return rc ? cli_fail(&e) : CLI_DONE;
@@ -410,7 +409,7 @@ static const struct cli_option options[] = {
      "name of the pipeline; default from the name of FILE"},
     {"output", 'o', CLI_TEXT, offsetof(struct options, output), "FILE",
      "the configuration; default PIPELINE.yaml. The rows are written beside it"},
-    CLI_DELIMITER_OPTION(struct options, delimiter),
+    CLI_READING_OPTIONS(struct options, read),
     {.name = NULL},
 };
 

@@ -20,7 +20,7 @@ struct cmd_lab_options {
     const char *tasks, *metrics, *methods, *regime;
     uint64_t seeds, first_seed, threads;
     const char *json, *markdown, *plots, *cache, *resume;
-    char delimiter;
+    struct data_reading read; /* of csv */
     const char *csv, *label, *sensitive, *positive, *leave_out;
     const char *epsilon, *publish, *predictions, *files, *set;
     bool path, one_pass;

@@ -112,7 +112,7 @@ static int take_csv(const struct cmd_lab_options *o, struct cmd_lab_plan *p, str
     p->csv_name[strcspn(p->csv_name, ".")] = 0;
     p->csv = (struct lab_task_spec){.name = p->csv_name,
                                     .file = o->csv,
-                                    .delimiter = o->delimiter,
+                                    .read = &o->read,
                                     .label = o->label,
                                     .positive = o->positive,
                                     .leave_out = o->leave_out};
@@ -147,7 +147,7 @@ static void say_task(const struct lab_task *t)
     for (uint32_t i = 0; i < t->n; i++)
         sizes[t->group[i]]++;
     for (uint32_t j = 0; j < t->n_features; j++) {
-        const struct lab_column *c = &t->table->columns[t->features[j]];
+        const struct data_table_column *c = &t->table->columns[t->features[j]];
         numeric += c->type == FIS_NUMERIC;
         if (c->odd[0])
             cli_say("warning: %s: %s", t->spec->file, c->odd);

@@ -26,7 +26,7 @@ struct options {
     const char *answers, *label, *annotator;
     uint64_t limit, delay_ms, idle_ms;
     bool skip_unknown;
-    char delimiter;
+    struct data_reading read;
 };
 
 struct labelling {
@@ -349,7 +349,7 @@ static int label(struct cli *c, const struct options *o)
         return cli_fail(&e);
     screen_progress_init(&l.progress, stderr, cli_now_ms());
     ask_init(&l.ask, c->schema.classes, c->schema.n_classes);
-    int rc = o->answers ? answers_load(c, o->answers, o->delimiter, o->label, &l.answers, &e) : 0;
+    int rc = o->answers ? answers_load(c, o->answers, &o->read, o->label, &l.answers, &e) : 0;
     if (!rc)
         rc = sender_open(&l.sender, c, &e);
     if (rc) {
@@ -386,7 +386,7 @@ static const struct cli_option options[] = {
      "answer from this CSV or JSON lines file (id and label)"},
     {"label", 'l', CLI_TEXT, offsetof(struct options, label), "COLUMN",
      "its column with the label; default initial.label, else \"label\""},
-    CLI_DELIMITER_OPTION(struct options, delimiter),
+    CLI_READING_OPTIONS(struct options, read),
     {"annotator", 0, CLI_TEXT, offsetof(struct options, annotator), "NAME",
      "who answers; default the name of the user"},
     {"skip-unknown", 0, CLI_FLAG, offsetof(struct options, skip_unknown), NULL,

@@ -15,7 +15,7 @@ enum { RESAMPLES = 500, WAIT_MS = 30000 };
 struct options {
     bool json, weights;
     const char *version, *test, *to;
-    char delimiter;
+    struct data_reading read;
     struct control_options control;
 };
 
@@ -50,7 +50,7 @@ static struct models_evaluation evaluation_of(const struct cli *c, const struct 
     const struct wire_model *served = models_served(m);
     return (struct models_evaluation){.cli = c,
                                       .test = o->test,
-                                      .delimiter = o->delimiter,
+                                      .read = o->read,
                                       .resamples = RESAMPLES,
                                       .json = o->json,
                                       .served = served ? served->version : 0};
@@ -161,7 +161,7 @@ static const struct cli_option options[] = {
      "evaluate: labelled rows, CSV or JSON lines"},
     {"data", 'd', CLI_TEXT, offsetof(struct options, test), "FILE",
      "compare: the same; without it, by the gate's validation rows"},
-    CLI_DELIMITER_OPTION(struct options, delimiter),
+    CLI_READING_OPTIONS(struct options, read),
     {"to", 0, CLI_TEXT, offsetof(struct options, to), "N",
      "rollback: the version whose weights are served again; default the one before"},
     {"reason", 'r', CLI_TEXT, offsetof(struct options, control.reason), "TEXT",

@@ -12,9 +12,9 @@
 #include "wire/json_text.h"
 
 struct options {
-    const char *version, *format;
+    const char *version;
     bool json;
-    char delimiter;
+    struct data_reading read;
 };
 
 /* One row at a time: what comes down a pipe is answered at once. */
@@ -169,18 +169,17 @@ static int predict_all(struct predict *p, struct cli *c, struct fis_error *e)
     return rc;
 }
 
-static int predict(struct cli *c, const struct options *o, enum data_format format,
-                   const struct models *m, const char *path, struct fis_error *e)
+static int predict(struct cli *c, const struct options *o, const struct models *m, const char *path,
+                   struct fis_error *e)
 {
     struct predict p = {.cli = c,
                         .json = o->json,
-                        .flush = !strcmp(path, "-"),
-                        .path = strcmp(path, "-") ? path : "/dev/stdin",
+                        .flush = !strcmp(path, CLI_STDIN),
+                        .path = path,
+                        .data = {.how = cli_reading(c, &o->read)},
                         .model = models_chosen(m, o->version ? o->version : "served", e)};
     if (!p.model)
         return -(int)e->kind;
-    p.data = cli_data_options(c, o->delimiter);
-    p.data.format = format;
     int rc = predict_open(&p, e);
     if (!rc)
         rc = predict_all(&p, c, e);
@@ -193,22 +192,17 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     struct options o = {0};
     struct models m = {0};
     struct fis_error e;
-    enum data_format format;
-    int first;
-    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
+    const char *path;
+    enum cli_parsed parsed = cli_parse_file(c, self, argc, argv, &o, &path);
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
-    if (argc - first != 1)
-        return cli_usage(self, argc > first ? "only one FILE is allowed" : "a FILE is required");
-    if (data_format_of(o.format, &format, &e))
-        return cli_usage(self, "--format: %s", e.text);
     int rc = cli_open(c, &e);
     if (!rc)
         rc = models_init(&m, &e);
     if (!rc)
         rc = models_read(&m, c, &e);
     if (!rc)
-        rc = predict(c, &o, format, &m, argv[first], &e);
+        rc = predict(c, &o, &m, path, &e);
     models_done(&m);
     return rc ? cli_fail(&e) : CLI_DONE;
 }
@@ -217,9 +211,7 @@ static const struct cli_option options[] = {
     {"version", 'v', CLI_TEXT, offsetof(struct options, version), "N",
      "a number, or served; default served"},
     {"json", 'j', CLI_FLAG, offsetof(struct options, json), NULL, "one JSON object a line"},
-    {"format", 'f', CLI_TEXT, offsetof(struct options, format), "NAME",
-     "csv, tsv or jsonl; default by the name of the file"},
-    CLI_DELIMITER_OPTION(struct options, delimiter),
+    CLI_READING_OPTIONS(struct options, read),
     {.name = NULL},
 };
 

@@ -16,10 +16,10 @@
 enum { LAG_MS = 2000, STUCK_MS = 5000 };
 
 struct options {
-    const char *topic, *key, *encoding, *format, *leave_out;
+    const char *topic, *key, *encoding, *leave_out;
     double rate;
     uint64_t limit;
-    char delimiter;
+    struct data_reading read;
 };
 
 struct replay {
@@ -146,7 +146,7 @@ static int finish(struct replay *r, int rc, struct fis_error *e)
 {
     struct fis_error late;
     char sent[64];
-    bool stopped = r->cli->stopping, counted = strcmp(r->records.o.path, "/dev/stdin") != 0;
+    bool stopped = r->cli->stopping, counted = strcmp(r->records.o.path, CLI_STDIN) != 0;
     int closed = sender_close(&r->sender, &late);
     screen_progress_end(&r->progress, false);
     if (r->records.odd)
@@ -205,14 +205,11 @@ static int replay(struct cli *c, const struct cli_command *self, const struct op
 {
     struct fis_error e;
     struct replay r = {0};
-    struct records_options records = {.path = strcmp(path, "-") ? path : "/dev/stdin"};
+    struct records_options records = {.path = path, .read = &o->read};
     if (cli_open(c, &e))
         return cli_fail(&e);
     if (encoding_of(c, o->encoding, &records.encoding))
         return cli_usage(self, "--encoding: found '%s', allowed json, protobuf, raw", o->encoding);
-    if (data_format_of(o->format, &records.format, &e))
-        return cli_usage(self, "--format: %s", e.text);
-    records.delimiter = o->delimiter;
     records.leave_out = o->leave_out;
     records.id_column = o->key ? o->key : c->cfg.records.id;
     records.to_records = !o->topic || !strcmp(o->topic, c->cfg.topics.records);
@@ -228,13 +225,9 @@ static int replay(struct cli *c, const struct cli_command *self, const struct op
 static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
 {
     struct options o = {0};
-    int first;
-    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
-    if (parsed != CLI_GO)
-        return cli_parsed_exit(parsed);
-    if (argc - first != 1)
-        return cli_usage(self, argc > first ? "only one FILE is allowed" : "a FILE is required");
-    return replay(c, self, &o, argv[first]);
+    const char *path;
+    enum cli_parsed parsed = cli_parse_file(c, self, argc, argv, &o, &path);
+    return parsed == CLI_GO ? replay(c, self, &o, path) : cli_parsed_exit(parsed);
 }
 
 static const struct cli_option options[] = {
@@ -246,11 +239,9 @@ static const struct cli_option options[] = {
      "the column that is the message's key; default records.id"},
     {"encoding", 'e', CLI_TEXT, offsetof(struct options, encoding), "NAME",
      "json, protobuf or raw; default records.encoding"},
-    {"format", 'f', CLI_TEXT, offsetof(struct options, format), "NAME",
-     "csv, tsv or jsonl; default by the name of the file"},
     {"leave-out", 0, CLI_TEXT, offsetof(struct options, leave_out), "COL[,COL]",
      "columns of a CSV file that are not sent"},
-    CLI_DELIMITER_OPTION(struct options, delimiter),
+    CLI_READING_OPTIONS(struct options, read),
     {.name = NULL},
 };
 

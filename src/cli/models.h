@@ -43,7 +43,7 @@ int models_show(const struct wire_model *m, bool json, bool weights,
 struct models_evaluation {
     const struct cli *cli;
     const char *test; /* file with label and sensitive columns */
-    char delimiter;   /* of it, if it is CSV; 0: by its name and csv.delimiter */
+    struct data_reading read; /* how it is written */
     uint32_t resamples;
     bool json;
     uint64_t served; /* 0: none is */

@@ -22,9 +22,7 @@ static int load(const struct models_evaluation *v, const struct wire_model *m,
     for (uint32_t i = 0; i < n; i++)
         columns[i] = *fis_encoder_column(m->encoder, i);
     const struct data_source source = {.path = v->test,
-                                       .delimiter = v->delimiter,
-                                       .standard_delimiter = cli_standard_delimiter(v->cli),
-                                       .unnamed = v->cli->cfg.csv.unnamed,
+                                       .how = cli_reading(v->cli, &v->read),
                                        .schema = &v->cli->schema,
                                        .columns = columns,
                                        .n_columns = n,

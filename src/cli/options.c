@@ -50,16 +50,13 @@ int cli_duration(const char *text, double unit_ms, uint64_t *out)
     return 0;
 }
 
-char cli_standard_delimiter(const struct cli *c)
+struct data_reading cli_reading(const struct cli *c, const struct data_reading *given)
 {
-    return wire_csv_delimiter(config_choice("csv.delimiter", c->cfg.csv.delimiter));
-}
-
-struct data_options cli_data_options(const struct cli *c, char delimiter)
-{
-    return (struct data_options){.delimiter = delimiter,
-                                 .standard_delimiter = cli_standard_delimiter(c),
-                                 .unnamed = c->cfg.csv.unnamed};
+    struct data_reading how = *given;
+    how.standard_delimiter =
+        wire_csv_delimiter(config_choice("csv.delimiter", c->cfg.csv.delimiter));
+    how.unnamed = c->cfg.csv.unnamed;
+    return how;
 }
 
 const struct cli_option cli_common[] = {
@@ -136,6 +133,9 @@ static const char *store(const struct cli_option *o, void *values, const char *t
     case CLI_RATE:
         return cli_rate(text, (double *)(void *)at) ? "a number a second above 0: 1500 or 1500/s"
                                                     : NULL;
+    case CLI_FORMAT:
+        return data_format_of(text, (enum data_format *)(void *)at, NULL) ? "csv, tsv, jsonl"
+                                                                          : NULL;
     case CLI_DELIMITER:
         *at = wire_csv_delimiter(text);
         return *at ? NULL : "comma, semicolon, tab, pipe";
@@ -218,6 +218,21 @@ enum cli_parsed cli_parse(struct cli *c, const struct cli_command *command, int 
         cli_help(command, stdout);
     *first = optind;
     return parsed;
+}
+
+enum cli_parsed cli_parse_file(struct cli *c, const struct cli_command *command, int argc,
+                               char **argv, void *values, const char **path)
+{
+    int first;
+    enum cli_parsed parsed = cli_parse(c, command, argc, argv, values, &first);
+    if (parsed != CLI_GO)
+        return parsed;
+    if (argc - first != 1) {
+        cli_usage(command, argc > first ? "only one FILE is allowed" : "a FILE is required");
+        return CLI_WRONG;
+    }
+    *path = strcmp(argv[first], "-") ? argv[first] : CLI_STDIN;
+    return CLI_GO;
 }
 
 const struct cli_option cli_leading_options[] = {

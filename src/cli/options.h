@@ -14,6 +14,7 @@ enum cli_kind {
     CLI_COUNT,     /* uint64_t, at least 1 */
     CLI_RATE,      /* double, a second: "1500" or "1500/s" */
     CLI_MILLIS,    /* uint64_t ms: "50", "50ms", "2s", "1m" */
+    CLI_FORMAT,    /* enum data_format */
     CLI_DELIMITER, /* char: comma, semicolon, tab, pipe, or the character itself */
     CLI_SECONDS    /* uint64_t ms: "5", "0.5", "250ms", "2m" */
 };
@@ -58,16 +59,22 @@ struct cli_leading {
 extern const struct cli_option cli_leading_options[];
 enum cli_parsed cli_parse_leading(struct cli *c, int argc, char **argv, struct cli_leading *said,
                                   int *first) FIS_MUST_CHECK;
-/* The option --delimiter of a command that reads CSV, into the member of its options. */
-#define CLI_DELIMITER_OPTION(type, member)                                                         \
+/* Of a command that takes one FILE, which is *path; "-" is CLI_STDIN. */
+#define CLI_STDIN "/dev/stdin"
+enum cli_parsed cli_parse_file(struct cli *c, const struct cli_command *command, int argc,
+                               char **argv, void *values, const char **path) FIS_MUST_CHECK;
+
+/* The options of a command that reads rows, into a struct data_reading among its values. */
+#define CLI_READING_OPTIONS(type, member)                                                          \
+    {"format",   'f',                                                                              \
+     CLI_FORMAT, offsetof(type, member.format),                                                    \
+     "NAME",     "csv, tsv or jsonl; default by the name of the file"},                            \
     {                                                                                              \
-        "delimiter", 0, CLI_DELIMITER, offsetof(type, member), "NAME",                             \
+        "delimiter", 0, CLI_DELIMITER, offsetof(type, member.delimiter), "NAME",                   \
             "of CSV: comma, semicolon, tab, pipe; default csv.delimiter, in .tsv a tab"            \
     }
-/* csv.delimiter of the configuration. */
-char cli_standard_delimiter(const struct cli *c);
-/* How the configuration has files read; delimiter: of the command's option, or 0. */
-struct data_options cli_data_options(const struct cli *c, char delimiter);
+/* These, and what the configuration has of how files are written. */
+struct data_reading cli_reading(const struct cli *c, const struct data_reading *given);
 
 /* The exit code of what is not CLI_GO. */
 static inline int cli_parsed_exit(enum cli_parsed p)

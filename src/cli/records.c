@@ -32,11 +32,10 @@ static int name_columns(struct records *r, struct fis_error *e)
     }
     r->columns[n++] =
         (struct data_column){.name = r->o.id_column, .cell = DATA_TEXT, .optional = 1};
-    r->data = cli_data_options(r->cli, r->o.delimiter);
-    r->data.format = r->o.format;
-    r->data.leave_out = r->o.leave_out;
-    r->data.columns = r->columns;
-    r->data.n_columns = n;
+    r->data = (struct data_options){.how = cli_reading(r->cli, r->o.read),
+                                    .leave_out = r->o.leave_out,
+                                    .columns = r->columns,
+                                    .n_columns = n};
     return 0;
 }
 

@@ -10,8 +10,7 @@
 
 struct records_options {
     const char *path;
-    enum data_format format; /* DATA_BY_NAME */
-    char delimiter;          /* 0: by the file's name and csv.delimiter */
+    const struct data_reading *read;
     enum wire_encoding encoding;
     const char *id_column;
     const char *leave_out; /* CSV: columns that are not sent; NULL */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "data/table.h"
 #include "wire/json_codec.h"
 
 /* Where the columns of one row lie: features first, then label, id, sensitive. */
@@ -51,13 +52,8 @@ static int layout_init(struct layout *l, const struct data_source *s, int featur
             l->columns[n++] = (struct data_column){
                 .name = schema->sensitive[i], .cell = DATA_STRING, .secret = 1};
     }
-    l->options = (struct data_options){.format = s->format,
-                                       .delimiter = s->delimiter,
-                                       .standard_delimiter = s->standard_delimiter,
-                                       .regular = 1,
-                                       .unnamed = s->unnamed,
-                                       .columns = l->columns,
-                                       .n_columns = n};
+    l->options =
+        (struct data_options){.how = s->how, .regular = 1, .columns = l->columns, .n_columns = n};
     return 0;
 }
 
@@ -319,7 +315,7 @@ static int check_types(const struct data_source *s, struct reading *g, struct fi
     char text[FIS_ERROR_TEXT];
     for (uint32_t i = 0; i < s->n_columns; i++) {
         uint64_t odd = data_faults_count(&g->faults, i);
-        if (2 * odd <= g->rows || s->columns[i].type != FIS_NUMERIC)
+        if (!odd || data_mostly_numbers(odd, g->rows) || s->columns[i].type != FIS_NUMERIC)
             continue;
         snprintf(text, sizeof text,
                  "column %.200s: %" PRIu64 " of %" PRIu64

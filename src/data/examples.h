@@ -19,9 +19,7 @@
 
 struct data_source {
     const char *path;
-    enum data_format format;
-    char delimiter, standard_delimiter; /* as in data_options */
-    const char *unnamed;                /* as in data_options */
+    struct data_reading how;
     const struct wire_schema *schema;
     const struct fis_column *columns;
     uint32_t n_columns;

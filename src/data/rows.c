@@ -72,7 +72,7 @@ static int choose_format(const char *path, enum data_format *format, struct fis_
     if (*format == DATA_BY_NAME)
         return fis_fail(e, FIS_INPUT,
                         "%s: CSV or JSON lines? A name that ends in .csv, .tsv, .jsonl, .ndjson or "
-                        ".json (and .gz) tells",
+                        ".json (and .gz) says so, or the option --format",
                         path);
     return 0;
 }
@@ -86,10 +86,10 @@ static int open_file(struct data_rows *r, enum data_format format, struct fis_er
     r->is_json = format == DATA_JSON_LINES;
     if (r->is_json)
         return 0;
-    char delimiter = o->standard_delimiter ? o->standard_delimiter : ',';
+    char delimiter = o->how.standard_delimiter ? o->how.standard_delimiter : ',';
     if (format == DATA_TSV)
         delimiter = '\t';
-    r->csv = wire_csv_new(o->delimiter ? o->delimiter : delimiter, e);
+    r->csv = wire_csv_new(o->how.delimiter ? o->how.delimiter : delimiter, e);
     return r->csv ? data_csv_open(r, e) : -(int)FIS_NOMEM;
 }
 
@@ -98,7 +98,7 @@ struct data_rows *data_rows_open(const char *path, const struct data_options *op
 {
     struct fis_error local;
     e = e ? e : &local;
-    enum data_format format = options->format;
+    enum data_format format = options->how.format;
     if (choose_format(path, &format, e))
         return NULL;
     size_t n = options->n_columns ? options->n_columns : 1;
@@ -189,6 +189,25 @@ int data_rows_next_json(struct data_rows *r, struct wire_buffer *out, struct fis
     return 1;
 }
 
+int data_rows_next_cells(struct data_rows *r, data_cell_fn *cell, void *ctx, struct fis_error *e)
+{
+    struct fis_error local;
+    struct wire_csv_row row;
+    e = e ? e : &local;
+    if (r->error.kind)
+        return give_final(r, e);
+    int rc = r->is_json ? data_json_next(r, e) : data_csv_next(r, &row, e);
+    if (rc <= 0)
+        return rc;
+    rc = r->is_json ? data_json_cells(r->object, (struct wire_bytes){r->text.data, r->text.length},
+                                      cell, ctx, e)
+                    : data_csv_cells(r, &row, cell, ctx, e);
+    if (rc)
+        return data_rows_refuse(r, r->line, e);
+    r->count++;
+    return 1;
+}
+
 uint64_t data_rows_line(const struct data_rows *r)
 {
     return r->line;
@@ -215,4 +234,9 @@ const char *const *data_rows_names(const struct data_rows *r, uint32_t *n)
 {
     *n = r->n_names;
     return (const char *const *)r->names;
+}
+
+bool data_rows_dropped(const struct data_rows *r, uint32_t column)
+{
+    return r->dropped[column] != 0;
 }

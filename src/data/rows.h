@@ -1,10 +1,11 @@
 /*
  * Rows of a file of records: CSV with a header, or JSON lines (an object a line).
  *
- * Read in pieces of 64 KiB, from gzip too (data/file.h); memory is bounded by the longest row (CSV: see wire/csv.h; JSON lines:
- * DATA_LINE_MAX), whatever the size of the file. Every error says
+ * Read in pieces of 64 KiB, from gzip too (data/file.h); memory is bounded by the longest row (CSV:
+ * see wire/csv.h; JSON lines: DATA_LINE_MAX), whatever the size of the file. Every error says
  * "FILE: line N: …". Columns that nobody
- * asked for are passed over. An empty CSV cell is a missing value.
+ * asked for are passed over. A CSV cell with nothing but white space is a missing value. The name
+ * of a column is the key of a JSON member or its path: "address.city" (wire_json_member).
  *
  * Thread: one owner. Owns: its buffers. Values and texts live until the next call.
  */
@@ -39,14 +40,18 @@ struct data_column {
     bool any;      /* DATA_NUMBER: what is no number is a text, for the caller to judge */
 };
 
-struct data_options {
+/* How a file is written, whatever is read of it. */
+struct data_reading {
     enum data_format format;
     char delimiter; /* of the file, if it is CSV; 0: a tab in .tsv, else standard_delimiter */
     char standard_delimiter; /* 0: comma */
-    bool regular;            /* a pipe or a device is refused: the caller reads the file twice */
+    const char *unnamed;     /* name of a first CSV column without one; NULL: DATA_UNNAMED */
+};
+struct data_options {
+    struct data_reading how;
+    bool regular; /* a pipe or a device is refused: the caller reads the file twice */
     const struct data_column *columns;
     uint32_t n_columns;
-    const char *unnamed;   /* name of a first CSV column without one; NULL: DATA_UNNAMED */
     const char *leave_out; /* CSV: columns that are no part of an object, separated by commas */
 };
 
@@ -75,8 +80,25 @@ int data_rows_next(struct data_rows *r, struct fis_value *values,
 int data_rows_next_json(struct data_rows *r, struct wire_buffer *out,
                         struct fis_error *e) FIS_MUST_CHECK;
 
+/* The next row, all its cells in the order of the file: calls `cell` for each that is not empty, by
+ * the name of its column; nested members of JSON by "address.city". Numbers of JSON have kind
+ * NUMBER, and members that are neither a number nor a text kind 0. Left out is what
+ * data_rows_next_json leaves out. */
+typedef int data_cell_fn(void *ctx, const char *name, const struct fis_value *value,
+                         struct fis_error *e);
+int data_rows_next_cells(struct data_rows *r, data_cell_fn *cell, void *ctx,
+                         struct fis_error *e) FIS_MUST_CHECK;
+/* The same of one JSON object. */
+int data_object_cells(struct wire_bytes object, data_cell_fn *cell, void *ctx,
+                      struct fis_error *e) FIS_MUST_CHECK;
+
+/* "no column 'x' (found: a, b, …)", with what else may separate the names of a CSV header. */
+int data_no_column(const char *name, const char *const *names, uint32_t n, struct fis_error *e);
+
 /* The columns of a CSV file [n], in its order; of JSON lines none. */
 const char *const *data_rows_names(const struct data_rows *r, uint32_t *n);
+/* Whether it is left out of objects and cells. */
+bool data_rows_dropped(const struct data_rows *r, uint32_t column);
 uint64_t data_rows_line(const struct data_rows *r);  /* where the row last read began */
 uint64_t data_rows_count(const struct data_rows *r); /* rows given so far */
 /* After an error: lines from where the bad row began (for a quote, where it opened) to the end of

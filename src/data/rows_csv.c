@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "rows_impl.h"
+#include "base/category.h"
 #include "base/decimal.h"
 #include "base/utf8.h"
 
@@ -51,7 +52,7 @@ static bool is_wanted(const struct data_options *o, const char *name)
 static int keep_header(struct data_rows *r, const struct wire_csv_row *row)
 {
     const struct data_options *o = r->options;
-    const char *unnamed = o->unnamed ? o->unnamed : DATA_UNNAMED;
+    const char *unnamed = o->how.unnamed ? o->how.unnamed : DATA_UNNAMED;
     r->names = fis_calloc(row->n, sizeof *r->names);
     r->numeric = fis_calloc(row->n, sizeof *r->numeric);
     r->dropped = fis_calloc(row->n, sizeof *r->dropped);
@@ -69,28 +70,33 @@ static int keep_header(struct data_rows *r, const struct wire_csv_row *row)
     return 0;
 }
 
-static int refuse_absent(struct data_rows *r, const char *name, struct fis_error *e)
+int data_no_column(const char *name, const char *const *names, uint32_t n, struct fis_error *e)
 {
     static const char others[] = ",;|\t";
     static const char *const called[] = {"comma", "semicolon", "pipe", "tab"};
-    char found[200], hint[64] = "";
+    char found[200] = "", hint[64] = "";
     size_t used = 0;
-    for (uint32_t i = 0; i < r->n_names; i++)
+    for (uint32_t i = 0; i < n; i++)
         for (size_t k = 0; k < 4; k++)
-            if (strchr(r->names[i], others[k]))
+            if (strchr(names[i], others[k]))
                 snprintf(hint, sizeof hint, "; or use --delimiter %s / csv.delimiter: %s", called[k],
                          called[k]);
-    for (uint32_t i = 0; i < r->n_names; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         size_t left = sizeof found - used;
-        int n = snprintf(found + used, left, "%s%s", i ? ", " : "", r->names[i]);
-        if (n < 0 || (size_t)n + 6 > left) {
+        int k = snprintf(found + used, left, "%s%s", i ? ", " : "", names[i]);
+        if (k < 0 || (size_t)k + 6 > left) {
             snprintf(found + used, left, "%s", i ? ", …" : "…");
             break;
         }
-        used += (size_t)n;
+        used += (size_t)k;
     }
-    fis_fail(e, FIS_INPUT, "no column '%s' in the header (found: %s)%s", name, found, hint);
-    return data_rows_refuse(r, r->line, e);
+    return fis_fail(e, FIS_INPUT, "no column '%s' in the header (found: %s)%s", name, found, hint);
+}
+
+static int refuse_absent(struct data_rows *r, const char *name, struct fis_error *e)
+{
+    int rc = data_no_column(name, (const char *const *)r->names, r->n_names, e);
+    return rc ? data_rows_refuse(r, r->line, e) : 0;
 }
 
 int data_csv_open(struct data_rows *r, struct fis_error *e)
@@ -131,8 +137,11 @@ static int check_text(const char *column, const char *text, size_t length, struc
 static int read_cell(const struct data_column *column, struct wire_bytes cell,
                      struct fis_value *value, struct fis_error *e)
 {
+    const char *text = cell.data;
+    size_t length = cell.length;
     *value = (struct fis_value){.kind = FIS_VALUE_MISSING};
-    if (cell.length == 0)
+    category_trim(&text, &length);
+    if (length == 0)
         return 0;
     int rc = check_text(column->name, cell.data, cell.length, e);
     if (rc)
@@ -165,6 +174,21 @@ int data_csv_values(struct data_rows *r, const struct wire_csv_row *row, struct 
             return rc;
     }
     return 0;
+}
+
+int data_csv_cells(struct data_rows *r, const struct wire_csv_row *row, data_cell_fn *cell,
+                   void *ctx, struct fis_error *e)
+{
+    int rc = 0;
+    for (uint32_t i = 0; !rc && i < row->n; i++) {
+        struct data_column column = {.name = r->names[i], .cell = DATA_STRING};
+        struct fis_value value = {.kind = FIS_VALUE_MISSING};
+        if (!r->dropped[i])
+            rc = read_cell(&column, row->fields[i], &value, e);
+        if (!rc && value.kind != FIS_VALUE_MISSING)
+            rc = cell(ctx, r->names[i], &value, e);
+    }
+    return rc;
 }
 
 /* Whether a decimal number is spelt as JSON spells numbers: no plus, no leading zero, digits on

@@ -47,6 +47,8 @@ int data_csv_next(struct data_rows *r, struct wire_csv_row *row,
                   struct fis_error *e) FIS_MUST_CHECK;
 int data_csv_values(struct data_rows *r, const struct wire_csv_row *row, struct fis_value *values,
                     struct fis_error *e) FIS_MUST_CHECK;
+int data_csv_cells(struct data_rows *r, const struct wire_csv_row *row, data_cell_fn *cell,
+                   void *ctx, struct fis_error *e) FIS_MUST_CHECK;
 int data_csv_object(struct data_rows *r, const struct wire_csv_row *row, struct wire_buffer *out,
                     struct fis_error *e) FIS_MUST_CHECK;
 
@@ -54,6 +56,8 @@ int data_csv_object(struct data_rows *r, const struct wire_csv_row *row, struct 
 int data_json_next(struct data_rows *r, struct fis_error *e) FIS_MUST_CHECK;
 int data_json_values(struct data_rows *r, struct fis_value *values,
                      struct fis_error *e) FIS_MUST_CHECK;
+int data_json_cells(json_t *object, struct wire_bytes text, data_cell_fn *cell, void *ctx,
+                    struct fis_error *e) FIS_MUST_CHECK;
 /* At the end: whether every requested column was in some row. */
 int data_json_check_seen(struct data_rows *r, struct fis_error *e) FIS_MUST_CHECK;
 

@@ -1,3 +1,5 @@
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "rows_impl.h"
@@ -90,13 +92,72 @@ int data_json_values(struct data_rows *r, struct fis_value *values, struct fis_e
 {
     for (uint32_t c = 0; c < r->options->n_columns; c++) {
         const struct data_column *column = &r->options->columns[c];
-        const json_t *v = json_object_get(r->object, column->name);
+        const json_t *v = wire_json_member(r->object, column->name);
         r->seen[c] |= v != NULL;
         int rc = read_member(r, column, v, &values[c], e);
         if (rc)
             return rc;
     }
     return 0;
+}
+
+/* ---- all cells ------------------------------------------------------------------------------- */
+
+enum { PATH_MOST = 256, WHOLE_MOST = 1 << 30 };
+
+struct cells {
+    struct wire_bytes text;
+    data_cell_fn *cell;
+    void *ctx;
+    char path[PATH_MOST]; /* of the member at hand */
+};
+
+/* Digits that a double may not have are fetched from the text. */
+static int give_cell(struct cells *c, const json_t *v, struct fis_error *e)
+{
+    struct fis_value value = {.kind = FIS_VALUE_MISSING};
+    if (json_is_null(v))
+        return 0;
+    if (!json_is_string(v) && !json_is_number(v)) {
+        value.kind = 0;
+        return c->cell(c->ctx, c->path, &value, e);
+    }
+    int rc = wire_json_value(v, c->path, &value, e);
+    if (!rc && value.kind == FIS_VALUE_NUMBER && fabs(value.number) >= WHOLE_MOST)
+        value = wire_json_number_value(v, c->text, c->path);
+    return rc ? rc : c->cell(c->ctx, c->path, &value, e);
+}
+
+static int each_member(struct cells *c, json_t *object, size_t at, struct fis_error *e)
+{
+    const char *key;
+    json_t *v;
+    json_object_foreach(object, key, v)
+    {
+        int n = snprintf(c->path + at, sizeof c->path - at, "%s%s", at ? "." : "", key);
+        if (n < 0 || (size_t)n >= sizeof c->path - at)
+            return fis_fail(e, FIS_INPUT, "member '%.60s…': a name of more than %d bytes", c->path,
+                            PATH_MOST - 1);
+        int rc = json_is_object(v) ? each_member(c, v, at + (size_t)n, e) : give_cell(c, v, e);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+int data_json_cells(json_t *object, struct wire_bytes text, data_cell_fn *cell, void *ctx,
+                    struct fis_error *e)
+{
+    struct cells c = {.text = text, .cell = cell, .ctx = ctx};
+    return each_member(&c, object, 0, e);
+}
+
+int data_object_cells(struct wire_bytes object, data_cell_fn *cell, void *ctx, struct fis_error *e)
+{
+    json_t *o = wire_json_parse(object, e);
+    int rc = o ? data_json_cells(o, object, cell, ctx, e) : -(int)FIS_INPUT;
+    json_decref(o);
+    return rc;
 }
 
 int data_json_check_seen(struct data_rows *r, struct fis_error *e)

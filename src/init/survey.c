@@ -15,12 +15,12 @@
  */
 enum { ROWS_TO_JUDGE = 50, ROWS_OF_A_VALUE = 10 };
 
-const char *init_text(const struct lab_table *t, int column, uint32_t row, size_t *length)
+const char *init_text(const struct data_table *t, int column, uint32_t row, size_t *length)
 {
-    const struct lab_column *c = &t->columns[column];
+    const struct data_table_column *c = &t->columns[column];
     uint32_t code = c->codes[row];
-    *length = code == LAB_MISSING ? 0 : c->values[code].length;
-    return code == LAB_MISSING ? "" : c->values[code].text;
+    *length = code == DATA_MISSING ? 0 : c->values[code].length;
+    return code == DATA_MISSING ? "" : c->values[code].text;
 }
 
 const char *init_class(const struct init_survey *s, uint32_t k)
@@ -33,7 +33,7 @@ const char *init_class(const struct init_survey *s, uint32_t k)
 static int take_column(struct init_survey *s, const char *name, enum init_role role, int *column,
                        struct fis_error *e)
 {
-    int i = lab_table_find(s->t, name, e);
+    int i = data_table_find(s->t, name, e);
     if (i < 0)
         return -FIS_INPUT;
     if (s->columns[i].role != INIT_FEATURE)
@@ -61,7 +61,7 @@ static int take_choice(struct init_survey *s, const struct init_choice *c, struc
 /* ---- classes and groups ---------------------------------------------------------------------- */
 
 struct sorted {
-    const struct lab_column *c;
+    const struct data_table_column *c;
     uint32_t code;
 };
 
@@ -77,7 +77,7 @@ static int by_value(const void *a, const void *b)
 static int take_classes(struct init_survey *s, const struct init_choice *choice,
                         struct fis_error *e)
 {
-    const struct lab_column *c = &s->t->columns[s->label];
+    const struct data_table_column *c = &s->t->columns[s->label];
     struct sorted order[FIS_MAX_CLASSES];
     uint32_t place[FIS_MAX_CLASSES];
     if (c->n_values < 2 || c->n_values > FIS_MAX_CLASSES)
@@ -100,7 +100,7 @@ static int take_classes(struct init_survey *s, const struct init_choice *choice,
     if (!choice->positive)
         s->positive = s->n_classes - 1;
     for (uint32_t r = 0; r < s->t->n; r++)
-        s->y[r] = c->codes[r] == LAB_MISSING ? LAB_MISSING : place[c->codes[r]];
+        s->y[r] = c->codes[r] == DATA_MISSING ? DATA_MISSING : place[c->codes[r]];
     return 0;
 }
 
@@ -117,7 +117,7 @@ static bool same_group(const struct init_survey *s, uint32_t a, uint32_t b)
 static bool lacks_group(const struct init_survey *s, uint32_t row)
 {
     for (uint32_t i = 0; i < s->n_sensitive; i++)
-        if (s->t->columns[s->sensitive[i]].codes[row] == LAB_MISSING)
+        if (s->t->columns[s->sensitive[i]].codes[row] == DATA_MISSING)
             return true;
     return false;
 }
@@ -128,7 +128,7 @@ static int take_groups(struct init_survey *s, struct fis_error *e)
     uint32_t first[FIS_MAX_GROUPS];
     for (uint32_t r = 0; r < s->t->n; r++) {
         uint32_t g = 0;
-        s->group[r] = LAB_MISSING;
+        s->group[r] = DATA_MISSING;
         if (lacks_group(s, r))
             continue;
         while (g < s->n_groups && !same_group(s, first[g], r))
@@ -148,7 +148,7 @@ static int take_groups(struct init_survey *s, struct fis_error *e)
 static void count_cells(struct init_survey *s)
 {
     for (uint32_t r = 0; r < s->t->n; r++)
-        if (s->y[r] != LAB_MISSING && s->group[r] != LAB_MISSING) {
+        if (s->y[r] != DATA_MISSING && s->group[r] != DATA_MISSING) {
             s->cells[s->group[r] * s->n_classes + s->y[r]]++;
             s->usable++;
         }
@@ -179,7 +179,7 @@ static bool is_date(const struct fis_value *v)
     return a == b && strchr("-/.", a) && (year >= 1800 || day >= 1800 || (day >= 0 && day < 100));
 }
 
-static bool is_whole(const struct lab_column *c)
+static bool is_whole(const struct data_table_column *c)
 {
     for (uint32_t i = 0; i < c->n_values; i++)
         if (c->values[i].number != floor(c->values[i].number))
@@ -187,7 +187,7 @@ static bool is_whole(const struct lab_column *c)
     return true;
 }
 
-static unsigned oddities(const struct lab_column *c, uint32_t rows, uint32_t missing)
+static unsigned oddities(const struct data_table_column *c, uint32_t rows, uint32_t missing)
 {
     uint32_t dates = 0, present = rows - missing;
     if (c->n_values <= 1)
@@ -235,7 +235,7 @@ static void score_categories(struct score *scores, uint32_t n, uint32_t in, uint
     }
 }
 
-static double separates(const struct init_survey *s, const struct lab_column *c, uint32_t k,
+static double separates(const struct init_survey *s, const struct data_table_column *c, uint32_t k,
                         struct score *scores)
 {
     uint32_t in = 0, rows = 0;
@@ -244,7 +244,7 @@ static double separates(const struct init_survey *s, const struct lab_column *c,
     for (uint32_t i = 0; i < c->n_values; i++)
         scores[i].x = c->values[i].number;
     for (uint32_t r = 0; r < s->t->n; r++) {
-        if (s->y[r] == LAB_MISSING || c->codes[r] == LAB_MISSING)
+        if (s->y[r] == DATA_MISSING || c->codes[r] == DATA_MISSING)
             continue;
         struct score *at = &scores[c->codes[r]];
         *(s->y[r] == k ? &at->in : &at->out) += 1;
@@ -260,11 +260,11 @@ static double separates(const struct init_survey *s, const struct lab_column *c,
 
 static int survey_column(struct init_survey *s, uint32_t i, struct fis_error *e)
 {
-    const struct lab_column *c = &s->t->columns[i];
+    const struct data_table_column *c = &s->t->columns[i];
     struct init_column *x = &s->columns[i];
     x->distinct = c->n_values;
     for (uint32_t r = 0; r < s->t->n; r++)
-        x->missing += c->codes[r] == LAB_MISSING;
+        x->missing += c->codes[r] == DATA_MISSING;
     x->auc = .5;
     if (x->role != INIT_FEATURE)
         return 0;
@@ -287,7 +287,7 @@ static int survey_column(struct init_survey *s, uint32_t i, struct fis_error *e)
 
 /* ---- rows that repeat ------------------------------------------------------------------------ */
 
-static uint64_t hash_row(const struct lab_table *t, const int *columns, uint32_t n, uint32_t row)
+static uint64_t hash_row(const struct data_table *t, const int *columns, uint32_t n, uint32_t row)
 {
     uint64_t h = 0;
     size_t length;
@@ -305,7 +305,7 @@ static int by_hash(const void *a, const void *b)
 }
 
 /* The rows' hashes, sorted; NULL without memory. */
-static uint64_t *hash_rows(const struct lab_table *t, const int *columns, uint32_t n)
+static uint64_t *hash_rows(const struct data_table *t, const int *columns, uint32_t n)
 {
     uint64_t *h = fis_alloc(t->n, sizeof *h);
     for (uint32_t r = 0; h && r < t->n; r++)
@@ -316,14 +316,14 @@ static uint64_t *hash_rows(const struct lab_table *t, const int *columns, uint32
 }
 
 /* Features that `other` has too: their columns in both tables. Their number. */
-static uint32_t common(const struct init_survey *s, const struct lab_table *other, int *mine,
+static uint32_t common(const struct init_survey *s, const struct data_table *other, int *mine,
                        int *theirs)
 {
     struct fis_error ignored;
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->t->n_columns; i++) {
         int j = s->columns[i].role == INIT_FEATURE
-                    ? lab_table_find(other, s->t->columns[i].name, &ignored)
+                    ? data_table_find(other, s->t->columns[i].name, &ignored)
                     : -1;
         if (j < 0)
             continue;
@@ -333,7 +333,7 @@ static uint32_t common(const struct init_survey *s, const struct lab_table *othe
     return n;
 }
 
-int init_shared_rows(const struct init_survey *s, const struct lab_table *other, uint32_t *shared,
+int init_shared_rows(const struct init_survey *s, const struct data_table *other, uint32_t *shared,
                      struct fis_error *e)
 {
     int *mine = fis_calloc(2 * (size_t)s->t->n_columns, sizeof *mine);
@@ -368,7 +368,7 @@ static int count_duplicates(struct init_survey *s, struct fis_error *e)
 
 static int survey(struct init_survey *s, const struct init_choice *choice, struct fis_error *e)
 {
-    const struct lab_table *t = s->t;
+    const struct data_table *t = s->t;
     s->columns = fis_calloc(t->n_columns, sizeof *s->columns);
     s->classes = fis_calloc(FIS_MAX_CLASSES, sizeof *s->classes);
     s->y = fis_alloc(t->n, sizeof *s->y);
@@ -389,7 +389,7 @@ static int survey(struct init_survey *s, const struct init_choice *choice, struc
     return rc ? rc : count_duplicates(s, e);
 }
 
-int init_survey(struct init_survey *s, const struct lab_table *t, const struct init_choice *choice,
+int init_survey(struct init_survey *s, const struct data_table *t, const struct init_choice *choice,
                 struct fis_error *e)
 {
     *s = (struct init_survey){.t = t};

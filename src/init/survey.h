@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "lab/table.h"
+#include "data/table.h"
 
 #define INIT_SENSITIVE_MAX 4
 #define INIT_GIVES_AWAY 0.95 /* area under the ROC curve of one column alone */
@@ -35,15 +35,15 @@ struct init_column {
 };
 
 struct init_survey {
-    const struct lab_table *t;
+    const struct data_table *t;
     struct init_column *columns; /* [t->n_columns] */
     int label, id;               /* columns; id is -1 when there is none */
     int sensitive[INIT_SENSITIVE_MAX];
     uint32_t n_sensitive, n_classes, n_groups, positive;
     uint32_t *classes; /* [n_classes] codes of the label column: in numeric order, else by bytes */
-    uint32_t *y;       /* [t->n] class, or LAB_MISSING */
+    uint32_t *y;       /* [t->n] class, or DATA_MISSING */
     uint32_t
-        *group; /* [t->n] combination of sensitive values, or LAB_MISSING when one is missing */
+        *group; /* [t->n] combination of sensitive values, or DATA_MISSING when one is missing */
     uint32_t *cells;     /* [n_groups][n_classes] rows */
     uint32_t usable;     /* rows with a label and a group */
     uint32_t duplicates; /* rows whose features repeat an earlier row's */
@@ -51,18 +51,18 @@ struct init_survey {
 
 /* INPUT: a column that is not there or is used twice; fewer than 2 classes or more than
  * FIS_MAX_CLASSES; more than FIS_MAX_GROUPS groups; no such positive class. NOMEM. */
-int init_survey(struct init_survey *s, const struct lab_table *t, const struct init_choice *choice,
+int init_survey(struct init_survey *s, const struct data_table *t, const struct init_choice *choice,
                 struct fis_error *e) FIS_MUST_CHECK;
 void init_survey_done(struct init_survey *s); /* fine when zeroed */
 
 /* A cell's text; "" when it is missing. */
-const char *init_text(const struct lab_table *t, int column, uint32_t row, size_t *length);
+const char *init_text(const struct data_table *t, int column, uint32_t row, size_t *length);
 /* Text of a class, of a group ("sex=F, race=B"; cut when it is too long for `size`). */
 const char *init_class(const struct init_survey *s, uint32_t k);
 const char *init_group(const struct init_survey *s, uint32_t g, char *text, size_t size);
 
 /* Rows of `other` whose features, by name, repeat a row of the surveyed table. */
-int init_shared_rows(const struct init_survey *s, const struct lab_table *other, uint32_t *shared,
+int init_shared_rows(const struct init_survey *s, const struct data_table *other, uint32_t *shared,
                      struct fis_error *e) FIS_MUST_CHECK;
 
 /* The smallest difference between the rates of two groups of n1 and n2 people that a test at the

@@ -17,7 +17,7 @@
 struct lab_tasks {
     struct lab_task **tasks;
     uint32_t n, n_tables;
-    struct lab_table **tables;
+    struct data_table **tables;
     const char **files; /* [n_tables] borrowed */
 };
 /* specs are borrowed. Fetched files come from `cache`, where they are prepared when missing. */

@@ -42,10 +42,10 @@ static int close_file(FILE *f, const char *name, struct fis_error *e)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-static void put_cell(FILE *f, const struct lab_column *c, uint32_t row)
+static void put_cell(FILE *f, const struct data_table_column *c, uint32_t row)
 {
     const uint32_t code = c->codes[row];
-    if (code == LAB_MISSING)
+    if (code == DATA_MISSING)
         return;
     const struct fis_value *v = &c->values[code];
     if (c->type == FIS_NUMERIC)
@@ -54,7 +54,7 @@ static void put_cell(FILE *f, const struct lab_column *c, uint32_t row)
         wire_csv_put(f, v->text, v->length);
 }
 
-static const struct lab_column *sensitive(const struct lab_task *t, uint32_t i)
+static const struct data_table_column *sensitive(const struct lab_task *t, uint32_t i)
 {
     for (uint32_t k = 0; i < 4 && t->spec->sensitive[i] && k < t->table->n_columns; k++)
         if (strcmp(t->table->columns[k].name, t->spec->sensitive[i]) == 0)
@@ -66,7 +66,7 @@ enum parts { FEATURES = 1, LABEL = 2, GROUPS = 4 };
 
 static void put_header(FILE *f, const struct lab_task *t, int parts)
 {
-    const struct lab_column *c;
+    const struct data_table_column *c;
     fputs("id", f);
     for (uint32_t j = 0; parts & FEATURES && j < t->n_features; j++)
         fprintf(f, ",%s", t->table->columns[t->features[j]].name);
@@ -80,7 +80,7 @@ static int put_rows(const char *folder, const struct lab_run *r, const char *nam
                     const uint32_t *rows, uint32_t n, int parts, struct fis_error *e)
 {
     const struct lab_task *t = r->split->task;
-    const struct lab_column *c;
+    const struct data_table_column *c;
     FILE *f = open_file(folder, r, name, "w", e);
     if (!f)
         return -(int)e->kind;
@@ -116,7 +116,7 @@ static void put_quoted(FILE *f, const char *text)
 
 static void put_columns(FILE *f, const struct lab_task *t)
 {
-    const struct lab_column *c;
+    const struct data_table_column *c;
     fputs("\nclasses: [", f);
     for (uint32_t k = 0; k < t->n_classes; k++) {
         fputs(k ? ", " : "", f);
@@ -126,7 +126,7 @@ static void put_columns(FILE *f, const struct lab_task *t)
     put_quoted(f, t->classes[t->positive]);
     fputs("\ncolumns:\n", f);
     for (uint32_t j = 0; j < t->n_features; j++) {
-        const struct lab_column *x = &t->table->columns[t->features[j]];
+        const struct data_table_column *x = &t->table->columns[t->features[j]];
         fputs("  - {name: ", f);
         put_quoted(f, x->name);
         fprintf(f, "%s}\n", x->type == FIS_NUMERIC ? "" : ", type: categorical");

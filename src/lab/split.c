@@ -80,10 +80,10 @@ static int deal(struct lab_split *s, const struct lab_protocol *p, struct fis_er
 static void row_values(const struct lab_task *t, uint32_t row, struct fis_value *values)
 {
     for (uint32_t j = 0; j < t->n_features; j++) {
-        const struct lab_column *c = &t->table->columns[t->features[j]];
+        const struct data_table_column *c = &t->table->columns[t->features[j]];
         uint32_t code = c->codes[row];
         values[j] = (struct fis_value){.kind = FIS_VALUE_MISSING};
-        if (code == LAB_MISSING)
+        if (code == DATA_MISSING)
             continue;
         values[j] = c->values[code];
         values[j].kind = c->type == FIS_NUMERIC ? FIS_VALUE_NUMBER : FIS_VALUE_TEXT;
@@ -95,7 +95,7 @@ static struct fis_encoder *fit(const struct lab_split *s, struct fis_value *valu
 {
     const struct lab_task *t = s->task;
     for (uint32_t j = 0; j < t->n_features; j++) {
-        const struct lab_column *c = &t->table->columns[t->features[j]];
+        const struct data_table_column *c = &t->table->columns[t->features[j]];
         columns[j] = (struct fis_column){c->name, c->type, FIS_SCALE_STANDARD};
     }
     struct fis_encoder *enc = fis_encoder_new(columns, t->n_features, MAX_CATEGORIES, e);

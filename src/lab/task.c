@@ -48,18 +48,19 @@ static int by_bytes(const void *a, const void *b)
                   ((const struct class_at *)b)->value->text);
 }
 
-static int check_label(const struct lab_task *t, const struct lab_column *c, struct fis_error *e)
+static int check_label(const struct lab_task *t, const struct data_table_column *c,
+                       struct fis_error *e)
 {
     if (c->n_values < 2 || c->n_values > FIS_MAX_CLASSES)
         return fis_fail(e, FIS_INPUT, "label \"%s\": %u classes; 2 to %d are possible", c->name,
                         c->n_values, FIS_MAX_CLASSES);
     for (uint32_t i = 0; i < t->n; i++)
-        if (c->codes[i] == LAB_MISSING)
+        if (c->codes[i] == DATA_MISSING)
             return fis_fail(e, FIS_INPUT, "label \"%s\": row %u has none", c->name, i + 1);
     return 0;
 }
 
-static int take_classes(struct lab_task *t, const struct lab_column *c, struct fis_error *e)
+static int take_classes(struct lab_task *t, const struct data_table_column *c, struct fis_error *e)
 {
     struct class_at order[FIS_MAX_CLASSES];
     uint32_t index[FIS_MAX_CLASSES];
@@ -107,9 +108,9 @@ static int take_groups(struct lab_task *t, const uint32_t *columns, uint32_t n, 
     int r = 0;
     for (uint32_t i = 0; r == 0 && i < t->n; i++) {
         for (uint32_t j = 0; j < n; j++) {
-            const struct lab_column *c = &t->table->columns[columns[j]];
+            const struct data_table_column *c = &t->table->columns[columns[j]];
             values[j] = (struct fis_value){.kind = FIS_VALUE_MISSING};
-            if (c->codes[i] != LAB_MISSING) {
+            if (c->codes[i] != DATA_MISSING) {
                 values[j] = c->values[c->codes[i]];
                 values[j].kind = FIS_VALUE_TEXT;
             }
@@ -132,21 +133,9 @@ static int take_groups(struct lab_task *t, const uint32_t *columns, uint32_t n, 
 
 /* ---- columns -------------------------------------------------------------------------------- */
 
-static int listed(const char *list, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = list; at && *at;) {
-        size_t n = strcspn(at, ",");
-        if (n == length && memcmp(at, name, n) == 0)
-            return 1;
-        at += n + (at[n] == ',');
-    }
-    return 0;
-}
-
 static int is_feature(const struct lab_task_spec *s, const char *name)
 {
-    if (strcmp(name, s->label) == 0 || listed(s->leave_out, name))
+    if (strcmp(name, s->label) == 0 || data_listed(s->leave_out, name))
         return 0;
     for (int i = 0; i < 4 && s->sensitive[i]; i++)
         if (strcmp(name, s->sensitive[i]) == 0)
@@ -158,11 +147,11 @@ static int take_columns(struct lab_task *t, struct fis_error *e)
 {
     const struct lab_task_spec *s = t->spec;
     uint32_t sensitive[4], n = 0;
-    int label = lab_table_find(t->table, s->label, e), at;
+    int label = data_table_find(t->table, s->label, e), at;
     if (label < 0)
         return -FIS_INPUT;
     for (; n < 4 && s->sensitive[n]; n++) {
-        if ((at = lab_table_find(t->table, s->sensitive[n], e)) < 0)
+        if ((at = data_table_find(t->table, s->sensitive[n], e)) < 0)
             return -FIS_INPUT;
         sensitive[n] = (uint32_t)at;
     }
@@ -177,7 +166,7 @@ static int take_columns(struct lab_task *t, struct fis_error *e)
     return r < 0 ? r : take_groups(t, sensitive, n, e);
 }
 
-struct lab_task *lab_task_open(const struct lab_task_spec *spec, const struct lab_table *table,
+struct lab_task *lab_task_open(const struct lab_task_spec *spec, const struct data_table *table,
                                struct fis_error *e)
 {
     struct lab_task *t = fis_calloc(1, sizeof *t);

@@ -10,7 +10,7 @@
 #ifndef LAB_TASK_H
 #define LAB_TASK_H
 
-#include "lab/table.h"
+#include "data/table.h"
 #include "fis/fairness.h"
 
 enum lab_regime { LAB_RICH, LAB_SCARCE, LAB_REGIMES };
@@ -43,7 +43,7 @@ struct lab_task_spec {
     const char *sensitive[4]; /* NULL ends it */
     const char *leave_out;    /* columns, separated by commas; may be NULL */
     int fetched;
-    char delimiter; /* of the file; 0: comma */
+    const struct data_reading *read; /* how the file is written; NULL: as its name says */
     struct lab_protocol protocol[LAB_REGIMES];
 };
 
@@ -56,7 +56,7 @@ void lab_protocol_for(uint32_t rows, enum lab_regime regime, struct lab_protocol
 
 struct lab_task {
     const struct lab_task_spec *spec;
-    const struct lab_table *table; /* borrowed */
+    const struct data_table *table; /* borrowed */
     uint32_t n;                    /* rows */
     uint32_t n_classes, n_groups, positive;
     char **classes;      /* [n_classes] */
@@ -67,7 +67,7 @@ struct lab_task {
 
 /* INPUT: a column that is not there; a label or a sensitive value that is missing (with the row);
  * fewer than two classes or groups, or too many. */
-struct lab_task *lab_task_open(const struct lab_task_spec *spec, const struct lab_table *table,
+struct lab_task *lab_task_open(const struct lab_task_spec *spec, const struct data_table *table,
                                struct fis_error *e) FIS_MUST_CHECK;
 void lab_task_free(struct lab_task *t);
 

@@ -24,8 +24,8 @@ static int fetch_all(const struct lab_task_spec *const *specs, uint32_t n, const
     return n_files ? lab_fetch(cache, files, n_files, e) : 0;
 }
 
-static struct lab_table *table_of(struct lab_tasks *t, const struct lab_task_spec *spec,
-                                  const char *cache, struct fis_error *e)
+static struct data_table *table_of(struct lab_tasks *t, const struct lab_task_spec *spec,
+                                   const char *cache, struct fis_error *e)
 {
     char path[PATH_MAX_BYTES];
     for (uint32_t i = 0; i < t->n_tables; i++)
@@ -33,7 +33,9 @@ static struct lab_table *table_of(struct lab_tasks *t, const struct lab_task_spe
             return t->tables[i];
     snprintf(path, sizeof path, "%s%s%s", spec->fetched ? cache : "", spec->fetched ? "/" : "",
              spec->file);
-    struct lab_table *table = lab_table_read(path, spec->delimiter ? spec->delimiter : ',', e);
+    const struct data_options options = {.how =
+                                             spec->read ? *spec->read : (struct data_reading){0}};
+    struct data_table *table = data_table_read(path, &options, e);
     if (table) {
         t->files[t->n_tables] = spec->file;
         t->tables[t->n_tables++] = table;
@@ -52,7 +54,7 @@ int lab_tasks_load(const struct lab_task_spec *const *specs, uint32_t n, const c
     if (rc == 0 && (!t.tasks || !t.tables || !t.files))
         rc = fis_fail(e, FIS_NOMEM, "tasks: no memory");
     for (uint32_t i = 0; rc == 0 && i < n; i++) {
-        struct lab_table *table = table_of(&t, specs[i], cache, e);
+        struct data_table *table = table_of(&t, specs[i], cache, e);
         t.tasks[t.n] = table ? lab_task_open(specs[i], table, e) : NULL;
         if (t.tasks[t.n])
             t.n++;
@@ -71,7 +73,7 @@ void lab_tasks_done(struct lab_tasks *t)
     for (uint32_t i = 0; i < t->n; i++)
         lab_task_free(t->tasks[i]);
     for (uint32_t i = 0; i < t->n_tables; i++)
-        lab_table_free(t->tables[i]);
+        data_table_free(t->tables[i]);
     fis_free(t->tasks);
     fis_free(t->tables);
     fis_free(t->files);

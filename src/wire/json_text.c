@@ -210,17 +210,18 @@ static size_t skip_value(const char *p, size_t at, size_t n)
     return at;
 }
 
-static bool is_key(const char *quoted, size_t n, const char *key)
+static bool is_key(const char *quoted, size_t n, const char *key, size_t length)
 {
     if (!memchr(quoted, '\\', n))
-        return n == strlen(key) + 2 && !memcmp(quoted + 1, key, n - 2);
+        return n == length + 2 && !memcmp(quoted + 1, key, length);
     json_t *s = json_loadb(quoted, n, JSON_DECODE_ANY, NULL);
-    bool same = s && !strcmp(json_string_value(s), key);
+    bool same = s && json_string_length(s) == length && !memcmp(json_string_value(s), key, length);
     json_decref(s);
     return same;
 }
 
-struct wire_bytes wire_json_digits(struct wire_bytes text, const char *key)
+/* The text of a member's value; no bytes: there is none. */
+static struct wire_bytes text_of(struct wire_bytes text, const char *key, size_t length)
 {
     text = wire_json_skip_mark(text);
     const char *p = text.data;
@@ -230,11 +231,32 @@ struct wire_bytes wire_json_digits(struct wire_bytes text, const char *key)
         at = skip_white(p, skip_white(p, end, n) + 1, n); /* the colon */
         size_t value = at;
         at = skip_value(p, at, n);
-        if (is_key(p + begin, end - begin, key))
+        if (is_key(p + begin, end - begin, key, length))
             return (struct wire_bytes){p + value, at - value};
         at = skip_white(p, at, n) + 1; /* the comma */
     }
     return (struct wire_bytes){"", 0};
+}
+
+struct wire_bytes wire_json_digits(struct wire_bytes text, const char *key)
+{
+    struct wire_bytes found = text_of(text, key, strlen(key));
+    for (const char *dot = strchr(key, '.'); !found.length && dot; dot = strchr(dot + 1, '.')) {
+        struct wire_bytes inner = text_of(text, key, (size_t)(dot - key));
+        if (inner.length && *(const char *)inner.data == '{')
+            found = wire_json_digits(inner, dot + 1);
+    }
+    return found;
+}
+
+json_t *wire_json_member(const json_t *object, const char *key)
+{
+    json_t *v = json_object_get(object, key);
+    for (const char *dot = strchr(key, '.'); !v && dot; dot = strchr(dot + 1, '.')) {
+        const json_t *inner = json_object_getn(object, key, (size_t)(dot - key));
+        v = json_is_object(inner) ? wire_json_member(inner, dot + 1) : NULL;
+    }
+    return v;
 }
 
 struct fis_value wire_json_number_value(const json_t *number, struct wire_bytes text,

@@ -33,8 +33,12 @@ struct fis_value wire_json_number_value(const json_t *number, struct wire_bytes 
 #define WIRE_JSON_SHOWN 64
 void wire_json_show(const json_t *v, char shown[WIRE_JSON_SHOWN]);
 
-/* How the member `key` of an object, a number, is written in the text that the object was parsed
- * from: ids keep their digits, whatever a double or 64 bits hold. */
+/* A member by its key or, where there is none, by the path that the key's dots make: "address.city"
+ * is member city of the object address. NULL: none. */
+json_t *wire_json_member(const json_t *object, const char *key);
+
+/* How the member `key` of an object (wire_json_member), a number, is written in the text that the
+ * object was parsed from: ids keep their digits, whatever a double or 64 bits hold. */
 struct wire_bytes wire_json_digits(struct wire_bytes text, const char *key);
 /* Whether it is a number without a fraction that an int64_t holds: 5, or 5.0. */
 bool wire_json_whole(const json_t *v, int64_t *number) FIS_MUST_CHECK;

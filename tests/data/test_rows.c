@@ -162,10 +162,10 @@ static void refuses_with_file_and_line(void **state)
     assert_string_equal(g.error.text,
                         "/nonexistent/a.csv: cannot be opened: No such file or directory");
     struct data_options as_csv = options, once = options;
-    as_csv.format = DATA_CSV;
+    as_csv.how.format = DATA_CSV;
     assert_null(data_rows_open(folder, &as_csv, &g.error));
     assert_non_null(strstr(g.error.text, "Is a directory"));
-    once.format = DATA_JSON_LINES;
+    once.how.format = DATA_JSON_LINES;
     once.regular = 1;
     assert_null(data_rows_open("/dev/null", &once, &g.error));
     assert_non_null(strstr(g.error.text, "not a regular file"));
@@ -281,7 +281,7 @@ static void other_files_are_named(void **state)
         {"\x28\xb5\x2f\xfd\0", 5, "zstd"},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        const struct data_options o = {.format = DATA_CSV};
+        const struct data_options o = {.how.format = DATA_CSV};
         struct fis_error e = {0};
         const char *path = put("a.csv", "");
         put_bytes(path, files[i].bytes, files[i].n);

@@ -206,7 +206,7 @@ static void check_examples(const struct data_examples *x, int with_sensitive)
 static void try_examples(struct wire_bytes text, int json, int with_sensitive)
 {
     struct data_source source = {.path = file_of(text),
-                                 .format = json ? DATA_JSON_LINES : DATA_CSV,
+                                 .how.format = json ? DATA_JSON_LINES : DATA_CSV,
                                  .schema = &fuzz_schema,
                                  .columns = fuzz_mixed_columns,
                                  .n_columns = FUZZ_MIXED_COLUMNS,
@@ -235,7 +235,7 @@ static void try_objects(struct wire_bytes text, int json)
     static const struct data_column columns[] = {{"age", DATA_NUMBER, 1, 0, 0},
                                                  {"job", DATA_STRING, 1, 0, 0}};
     struct data_options options = {
-        .format = json ? DATA_JSON_LINES : DATA_CSV, .columns = columns, .n_columns = 2};
+        .how.format = json ? DATA_JSON_LINES : DATA_CSV, .columns = columns, .n_columns = 2};
     struct wire_buffer out = {0};
     struct fis_error e = {0};
     struct data_rows *rows = data_rows_open(file_of(text), &options, &e);

@@ -36,7 +36,7 @@ static const struct lab_task_spec toy = {.name = "toy",
                                                        .weight_decay = 5e-4f}}};
 
 struct data {
-    struct lab_table *table;
+    struct data_table *table;
     struct lab_task *task;
     struct lab_split *split;
 };
@@ -58,7 +58,7 @@ static int set_up(void **state)
                 g + .3 * fis_rng_normal(&rng), g, y);
     }
     fclose(f);
-    d->table = lab_table_read(path, ',', &e);
+    d->table = data_table_read(path, &(struct data_options){.how.format = DATA_CSV}, &e);
     unlink(path);
     assert_non_null(d->table);
     d->task = lab_task_open(&toy, d->table, &e);
@@ -74,7 +74,7 @@ static int tear_down(void **state)
     struct data *d = *state;
     lab_split_free(d->split);
     lab_task_free(d->task);
-    lab_table_free(d->table);
+    data_table_free(d->table);
     fis_free(d);
     return 0;
 }

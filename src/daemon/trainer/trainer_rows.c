@@ -20,9 +20,9 @@ static struct data_source file_source(const struct pipeline *p, bool validation,
     const struct config *cfg = p->cfg;
     return (struct data_source){
         .path = validation ? cfg->validation.file : cfg->initial.file,
-        .standard_delimiter =
-            wire_csv_delimiter(config_choice("csv.delimiter", cfg->csv.delimiter)),
-        .unnamed = cfg->csv.unnamed,
+        .how = {.standard_delimiter =
+                    wire_csv_delimiter(config_choice("csv.delimiter", cfg->csv.delimiter)),
+                .unnamed = cfg->csv.unnamed},
         .schema = validation ? &p->validation : &p->initial,
         .columns = p->columns,
         .n_columns = p->n_columns,

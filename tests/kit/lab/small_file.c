@@ -56,7 +56,7 @@ int synthetic_make(struct synthetic *s, uint32_t rows, uint32_t classes, uint32_
                                      .label = "label",
                                      .sensitive = {"group"},
                                      .protocol = {p, p}};
-    s->table = lab_table_read(s->path, ',', &e);
+    s->table = data_table_read(s->path, &(struct data_options){.n_columns = 0}, &e);
     s->task = s->table ? lab_task_open(&s->spec, s->table, &e) : NULL;
     if (!s->task)
         fprintf(stderr, "%s\n", e.text);
@@ -66,7 +66,7 @@ int synthetic_make(struct synthetic *s, uint32_t rows, uint32_t classes, uint32_
 void synthetic_done(struct synthetic *s)
 {
     lab_task_free(s->task);
-    lab_table_free(s->table);
+    data_table_free(s->table);
     unlink(s->path);
     rmdir(s->folder);
 }

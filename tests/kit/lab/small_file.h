@@ -11,7 +11,7 @@
 struct synthetic {
     char folder[64], path[96];
     struct lab_task_spec spec;
-    struct lab_table *table;
+    struct data_table *table;
     struct lab_task *task;
 };
 
