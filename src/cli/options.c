@@ -52,7 +52,7 @@ int cli_duration(const char *text, double unit_ms, uint64_t *out)
 
 struct data_reading cli_reading(const struct cli *c, const struct data_reading *given)
 {
-    struct data_reading how = *given;
+    struct data_reading how = given ? *given : (struct data_reading){0};
     how.standard_delimiter =
         wire_csv_delimiter(config_choice("csv.delimiter", c->cfg.csv.delimiter));
     how.unnamed = c->cfg.csv.unnamed;

@@ -73,7 +73,7 @@ enum cli_parsed cli_parse_file(struct cli *c, const struct cli_command *command,
         "delimiter", 0, CLI_DELIMITER, offsetof(type, member.delimiter), "NAME",                   \
             "of CSV: comma, semicolon, tab, pipe; default csv.delimiter, in .tsv a tab"            \
     }
-/* These, and what the configuration has of how files are written. */
+/* These (NULL: none given), and what the configuration has of how files are written. */
 struct data_reading cli_reading(const struct cli *c, const struct data_reading *given);
 
 /* The exit code of what is not CLI_GO. */

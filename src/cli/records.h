@@ -10,7 +10,7 @@
 
 struct records_options {
     const char *path;
-    const struct data_reading *read;
+    const struct data_reading *read; /* NULL: by its name */
     enum wire_encoding encoding;
     const char *id_column;
     const char *leave_out; /* CSV: columns that are not sent; NULL */
