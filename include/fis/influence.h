@@ -40,6 +40,8 @@ typedef int fis_losses_fn(void *arg, const float *logits, const uint32_t *labels
 struct fis_direction_options {
     struct fis_surrogate surrogate;
     uint32_t n_groups;
+    uint32_t score_layers; /* the last ones, which directions cover; 0: all dense layers. A
+                              transformer is never covered */
     int precondition;      /* by the last layer's Gauss-Newton matrix, one block per class:
                               (H_k + damping trace/dim I)^-1 g_k with H_k = mean p_k (1-p_k) a a^T over
                               the rows, a = last hidden activations and 1; the other layers' parts become

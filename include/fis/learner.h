@@ -85,6 +85,17 @@ struct fis_sgd {
 };
 void fis_sgd_step(const struct fis_sgd *o, const float *gradient, size_t n, float *momentum,
                   float *params);
+/* One of AdamW (Loshchilov and Hutter 2019), betas .9 and .999, epsilon 1e-8, step = 1, 2, …:
+ *     w -= rate (m^ / (sqrt(v^) + epsilon) + decay w),
+ * with m, v the running means of gradient and square [n], m^, v^ without their bias to 0. */
+struct fis_adamw {
+    float learning_rate, weight_decay;
+};
+void fis_adamw_step(const struct fis_adamw *o, uint64_t step, const float *gradient, size_t n,
+                    float *m, float *v, float *params);
+/* The share of its peak that the rate has at a step (from 0): it rises in a line over `warm_up`
+ * steps, and then falls by half a cosine to 0 at step `end`; 0: it does not fall. */
+float fis_rate_at(uint64_t step, uint64_t warm_up, uint64_t end);
 /* The mean of `count` slabs, of which `params` is the last one: average is that of those before. */
 void fis_running_average(const float *params, size_t n, uint32_t count, float *average);
 

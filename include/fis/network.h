@@ -1,11 +1,22 @@
 /*
- * A dense network: d inputs, any number of hidden ReLU layers, K logits, all parameters in one
- * slab of floats.
+ * A network: d inputs, any number of hidden ReLU layers, K logits; for images a vision transformer
+ * below them. All parameters lie in one slab of floats.
  *
- * Layer l (0 .. n_layers-1) has width[l] inputs and width[l+1] outputs. Its parameters lie in the
- * slab at fis_shape_offset(shape, l): the weights W, row-major [inputs][outputs], then the
+ * Dense layer l (0 .. n_layers-1) has width[l] inputs and width[l+1] outputs. Its parameters lie in
+ * the slab at fis_shape_offset(shape, l): the weights W, row-major [inputs][outputs], then the
  * biases b [outputs]; z = a W + b with a row vector a. A gradient or a direction has the shape of
  * the slab. Batches are row-major: X is [n][d], logits are [n][K].
+ *
+ * Transformer (struct fis_vit; Dosovitskiy et al. 2021): a row is an image
+ * [height][width][channels], and what the transformer makes of it, width[0] features, is the input
+ * of dense layer 0. Its parameters come first in the slab. With P x P patches, T tokens of D
+ * numbers, F hidden units: patch embedding     W [P P C][D], b [D]       a patch is [P][P][C] class
+ * token         [D]                        with `token` alone; it is token 0 position embedding
+ * [T][D]                     added `depth` blocks      x += Attention(LN(x)); x += W2 gelu(W1 LN(x)
+ * + b1) + b2 LN scale, shift [D]; W_qkv [D][3 D], b [3 D]; W_out [D][D], b [D]; LN scale, shift
+ * [D]; W1 [D][F], b1 [F]; W2 [F][D], b2 [D] LN scale, shift [D] and the mean over the tokens, or
+ * the class token. LN has epsilon 1e-6, gelu is the one by tanh, attention is softmax(q k^T /
+ * sqrt(D / heads)) v.
  *
  * Margins: logits of a model below the network (the base), which the network corrects. They come
  * as the last inputs of each row, divided by FIS_MARGIN_SCALE, and are added to the logits:
@@ -34,10 +45,19 @@ extern "C" {
 #define FIS_MAX_CLASSES 64
 #define FIS_MAX_DIRECTIONS 8 /* tangents of one panel */
 
+struct fis_vit {
+    uint32_t height, width, channels; /* of an image; height 0: no transformer */
+    uint32_t patch;                   /* divides height and width */
+    uint32_t dim, depth, heads, mlp;  /* heads divide dim */
+    bool token;                       /* a class token in place of the mean */
+};
+
 struct fis_shape {
-    uint32_t n_layers;                  /* 1 (logistic regression) .. FIS_MAX_LAYERS */
-    uint32_t width[FIS_MAX_LAYERS + 1]; /* width[0] = d, width[n_layers] = K */
-    uint32_t margins;                   /* of the d inputs; 0: no base */
+    uint32_t n_layers; /* dense: 1 (logistic regression) .. FIS_MAX_LAYERS */
+    uint32_t
+        width[FIS_MAX_LAYERS + 1]; /* width[0] = d without a transformer, width[n_layers] = K */
+    uint32_t margins;              /* of the d inputs; 0: no base */
+    struct fis_vit vit;
 };
 
 /* A power of two, so that a margin passes through a feature without loss. */
@@ -50,11 +70,15 @@ int fis_shape_init(struct fis_shape *shape, uint32_t d, const uint32_t *hidden, 
  * there is no input beside them. */
 int fis_shape_set_margins(struct fis_shape *shape, uint32_t margins,
                           struct fis_error *e) FIS_MUST_CHECK;
+/* Puts a transformer below dense layers of vit->dim inputs, without margins. INPUT: a size of 0 or
+ * beyond its bound, or sizes that do not divide. */
+int fis_shape_set_vit(struct fis_shape *shape, const struct fis_vit *vit,
+                      struct fis_error *e) FIS_MUST_CHECK;
 size_t fis_shape_params(const struct fis_shape *shape);
-size_t fis_shape_offset(const struct fis_shape *shape, uint32_t layer);
+size_t fis_shape_offset(const struct fis_shape *shape, uint32_t layer); /* of a dense layer */
 static inline uint32_t fis_shape_inputs(const struct fis_shape *s)
 {
-    return s->width[0];
+    return s->vit.height ? s->vit.height * s->vit.width * s->vit.channels : s->width[0];
 }
 static inline uint32_t fis_shape_classes(const struct fis_shape *s)
 {
@@ -62,13 +86,16 @@ static inline uint32_t fis_shape_classes(const struct fis_shape *s)
 }
 
 /* Weights ~ N(0, 1/inputs) truncated at two deviations (LeCun, as Flax's Dense), biases 0. With a
- * base the last layer is 0 (and takes as many random numbers). */
+ * base the last layer is 0 (and takes as many random numbers). Position embedding and class token
+ * ~ N(0, .02^2), scales 1. */
 void fis_network_init(const struct fis_shape *shape, float *params, struct fis_rng *rng);
 
 /* Work space for batches of up to `max_n` rows and up to `max_directions` tangents. */
 struct fis_scratch;
 struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_n,
                                     uint32_t max_directions);
+/* For training: a backward pass goes through the transformer too, and its activations are kept. */
+struct fis_scratch *fis_scratch_new_training(const struct fis_shape *shape, uint32_t max_n);
 void fis_scratch_free(struct fis_scratch *s);
 uint32_t fis_scratch_rows(const struct fis_scratch *s); /* max_n */
 
@@ -85,7 +112,8 @@ void fis_network_forward(const struct fis_shape *shape, const float *params, con
                          uint32_t n, struct fis_scratch *s, float *logits);
 
 /* Adds to `gradient` (the slab's shape) sum_n dlogits[n] . d logits[n] / d params, for the batch
- * of the last fis_network_forward on this scratch. */
+ * of the last fis_network_forward on this scratch; of the dense layers alone when the scratch is
+ * not for training. */
 void fis_network_backward(const struct fis_shape *shape, const float *params, const float *x,
                           uint32_t n, struct fis_scratch *s, const float *dlogits, float *gradient);
 
@@ -107,7 +135,8 @@ void fis_panel_tangents(const struct fis_panel *p, const float *x, uint32_t n,
 
 /* This thread takes numbers below the smallest normal one for 0, as inputs and as results: they
  * cost 50 times the time of others and say nothing. Every thread that computes calls it once before
- * (one that it then creates has it too): a result to the last bit is that of threads of one mode. */
+ * (one that it then creates has it too): a result to the last bit is that of threads of one mode.
+ */
 void fis_flush_denormals(void);
 
 #ifdef __cplusplus

@@ -22,6 +22,9 @@ uint64_t fis_rng_u64(struct fis_rng *r);
 uint32_t fis_rng_below(struct fis_rng *r, uint32_t n); /* 0 .. n-1, unbiased; n > 0 */
 double fis_rng_unit(struct fis_rng *r);                /* [0, 1), 53 bits */
 double fis_rng_normal(struct fis_rng *r);              /* mean 0, variance 1 */
+/* A normal that is drawn again beyond 2, which shrinks its deviation to: */
+#define FIS_RNG_TRUNCATED_DEVIATION 0.87962566103423978
+double fis_rng_truncated(struct fis_rng *r);
 void fis_rng_shuffle(struct fis_rng *r, uint32_t *items, uint32_t n);
 
 #ifdef __cplusplus

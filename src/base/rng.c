@@ -58,6 +58,15 @@ double fis_rng_normal(struct fis_rng *r)
     return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
 }
 
+double fis_rng_truncated(struct fis_rng *r)
+{
+    double z;
+    do
+        z = fis_rng_normal(r);
+    while (fabs(z) > 2);
+    return z;
+}
+
 void fis_rng_shuffle(struct fis_rng *r, uint32_t *items, uint32_t n)
 {
     for (uint32_t i = n; i > 1; i--) {

@@ -24,6 +24,7 @@ struct pass {
     const struct fis_rows *rows;
     const uint32_t *index;
     uint32_t n, d, classes, hidden; /* hidden: units of all hidden layers */
+    uint32_t lowest;                /* the first dense layer whose inputs are computed */
     struct fis_scratch *scratch;
     float *kept;                    /* [n][hidden]: activations, chunk by chunk */
     float *x;                       /* [CHUNK][d]: gathered rows */
@@ -50,10 +51,11 @@ static int pass_init(struct pass *p, const struct fis_shape *shape, const float 
     uint32_t chunk = n < CHUNK ? n : CHUNK;
     *p = (struct pass){.shape = shape, .params = params, .rows = rows, .index = index};
     p->n = n;
+    p->lowest = shape->vit.height ? 0 : 1;
     p->d = fis_shape_inputs(shape);
     p->classes = k;
     p->scratch = fis_scratch_new(shape, chunk, 0);
-    for (uint32_t l = 1; l < shape->n_layers; l++)
+    for (uint32_t l = p->lowest; l < shape->n_layers; l++)
         p->hidden += shape->width[l];
     p->kept = fis_alloc((size_t)n * p->hidden, sizeof *p->kept);
     p->x = fis_alloc((size_t)chunk * p->d, sizeof *p->x);
@@ -77,7 +79,8 @@ static uint32_t chunk_at(struct pass *p, uint32_t from)
 {
     uint32_t count = p->n - from < CHUNK ? p->n - from : CHUNK;
     float *at = p->kept + (size_t)from * p->hidden;
-    for (uint32_t l = 1; l < p->shape->n_layers; at += (size_t)count * p->shape->width[l], l++)
+    for (uint32_t l = p->lowest; l < p->shape->n_layers;
+         at += (size_t)count * p->shape->width[l], l++)
         p->scratch->act[l] = at;
     return count;
 }
@@ -106,9 +109,13 @@ static void all_logits(struct pass *p)
     }
 }
 
-static void all_gradients(struct pass *p, float *g_acc, float *g_fair)
+/* Of the last score_layers dense layers. */
+static void all_gradients(struct pass *p, uint32_t score_layers, float *g_acc, float *g_fair)
 {
-    uint32_t count;
+    uint32_t count, layers = p->shape->n_layers;
+    size_t below = 0;
+    if (score_layers && score_layers < layers)
+        below = fis_shape_offset(p->shape, layers - score_layers);
     for (uint32_t from = 0; from < p->n; from += count) {
         size_t at = (size_t)from * p->classes;
         count = chunk_at(p, from);
@@ -116,6 +123,8 @@ static void all_gradients(struct pass *p, float *g_acc, float *g_fair)
         fis_network_backward(p->shape, p->params, x, count, p->scratch, p->d_acc + at, g_acc);
         fis_network_backward(p->shape, p->params, x, count, p->scratch, p->d_fair + at, g_fair);
     }
+    memset(g_acc, 0, below * sizeof *g_acc);
+    memset(g_fair, 0, below * sizeof *g_fair);
 }
 
 /* Of the last layer alone: nothing else is left of preconditioned directions. */
@@ -132,7 +141,8 @@ static int last_gradients(struct pass *p, double damping, float *g_acc, float *g
     for (uint32_t from = 0; from < p->n; from += count) {
         size_t at = (size_t)from * p->classes;
         count = chunk_at(p, from);
-        const float *a = last ? p->scratch->act[last] : chunk_rows(p, from, count);
+        const float *x = chunk_rows(p, from, count);
+        const float *a = network_last_inputs(p->shape, p->scratch, x);
         network_layer_gradient(a, in, p->d_acc + at, p->classes, count, g_acc);
         network_layer_gradient(a, in, p->d_fair + at, p->classes, count, g_fair);
         precondition_add(curvature, a, p->logits + at, count);
@@ -203,7 +213,7 @@ int fis_directions(const struct fis_shape *shape, const float *params, const str
     if (o->precondition)
         rc = last_gradients(&p, o->damping, g_acc, g_fair, e);
     else
-        all_gradients(&p, g_acc, g_fair);
+        all_gradients(&p, o->score_layers, g_acc, g_fair);
     if (!rc && !(slab_finite(g_acc, n_params) && slab_finite(g_fair, n_params)))
         rc = fis_fail(e, FIS_INPUT, "directions: gradient not finite");
     if (!rc)

@@ -65,7 +65,7 @@ static const float *forward(struct pass *p, uint32_t from, uint32_t *count)
     }
     fis_network_forward(p->shape, p->params, x, *count, p->scratch,
                         p->logits + (size_t)from * p->classes);
-    return p->last ? p->scratch->act[p->last] : x;
+    return network_last_inputs(p->shape, p->scratch, x);
 }
 
 static int all_logits(struct pass *p, struct fis_error *e)
@@ -173,7 +173,7 @@ static int precondition(const struct fis_shape *shape, const float *params, cons
         uint32_t count = n - from < CHUNK ? n - from : CHUNK;
         const float *rows = x + (size_t)from * d;
         fis_network_forward(shape, params, rows, count, s, logits);
-        precondition_add(c, last ? s->act[last] : rows, logits, count);
+        precondition_add(c, network_last_inputs(shape, s, rows), logits, count);
     }
     if (rc == 0)
         rc = precondition_apply(c, damping, g_acc + at, g_fair + at, e);

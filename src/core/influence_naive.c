@@ -89,6 +89,8 @@ int fis_influence_naive(const struct fis_shape *shape, const float *params, cons
                         double *infl_fair, struct fis_error *e)
 {
     struct naive v;
+    if (shape->vit.height)
+        return fis_fail(e, FIS_INPUT, "influence: the plain one is of dense layers alone");
     if (!naive_init(&v, shape, params))
         return fis_fail(e, FIS_NOMEM, "influence: no memory for a gradient");
     forward(&v, x);

@@ -50,7 +50,7 @@ static int make_work(struct fis_learner *t)
     t->logits = fis_alloc((size_t)b * k, sizeof(float));
     t->dlogits = fis_alloc((size_t)b * k, sizeof(float));
     t->gradient = fis_alloc(t->n_params, sizeof(float));
-    t->scratch = fis_scratch_new(&t->o.shape, b, 0);
+    t->scratch = fis_scratch_new_training(&t->o.shape, b);
     t->score_scratch = fis_scratch_new(&t->o.shape, LEARNER_SCORE_ROWS, FIS_DIRECTIONS);
     t->score_p = fis_alloc((size_t)LEARNER_SCORE_ROWS * k, sizeof(float));
     t->score_acc = fis_alloc((size_t)LEARNER_SCORE_ROWS * k, sizeof(float));

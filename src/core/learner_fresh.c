@@ -53,7 +53,7 @@ static int fresh_init(struct fresh *f, const struct fis_learner *t, struct fis_e
     f->dlogits = fis_alloc((size_t)BATCH * k, sizeof *f->dlogits);
     f->y = fis_alloc(BATCH, sizeof *f->y);
     f->order = fis_alloc(rows ? rows : 1, sizeof *f->order);
-    f->scratch = fis_scratch_new(&t->o.shape, BATCH, 0);
+    f->scratch = fis_scratch_new_training(&t->o.shape, BATCH);
     if (!f->params || !f->momentum || !f->gradient || !f->x || !f->logits || !f->dlogits || !f->y ||
         !f->order || !f->scratch)
         return fis_fail(e, FIS_NOMEM, "learner: no memory for another network");

@@ -106,9 +106,8 @@ static int line_init(struct line *t, enum fis_metric metric, uint32_t positive, 
 /* The last layer's inputs [n][dim - 1]. */
 static const float *forward(struct line *t, const float *x, uint32_t n)
 {
-    const uint32_t last = t->shape->n_layers - 1;
     fis_network_forward(t->shape, t->params, x, n, t->scratch, t->logits);
-    return last ? t->scratch->act[last] : x;
+    return network_last_inputs(t->shape, t->scratch, x);
 }
 
 /* ---- gaps ----------------------------------------------------------------------------------- */

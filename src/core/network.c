@@ -7,6 +7,7 @@
 
 #include "core/network_kernel.h"
 #include "core/network_scratch.h"
+#include "core/vit.h"
 #include "fis/mem.h"
 
 /* Keeps every dimension of a matrix product, panels included, within BLAS' int. */
@@ -48,9 +49,52 @@ int fis_shape_set_margins(struct fis_shape *shape, uint32_t margins, struct fis_
     return 0;
 }
 
+/* Bounds that keep every product within BLAS' int and a slab within memory. */
+#define MAX_SIDE 1024u
+#define MAX_TOKENS 4096u
+#define MAX_DEPTH 64u
+
+static int check_vit(const struct fis_vit *v, struct fis_error *e)
+{
+    const struct {
+        const char *name;
+        uint32_t value, most;
+    } all[] = {{"height", v->height, MAX_SIDE}, {"width", v->width, MAX_SIDE},
+               {"channels", v->channels, 4},    {"patch", v->patch, MAX_SIDE},
+               {"dim", v->dim, 4096},           {"depth", v->depth, MAX_DEPTH},
+               {"heads", v->heads, v->dim},     {"mlp", v->mlp, 16384}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].value < 1 || all[i].value > all[i].most)
+            return fis_fail(e, FIS_INPUT, "transformer: %s %u, 1 to %u allowed", all[i].name,
+                            all[i].value, all[i].most);
+    if (v->height % v->patch || v->width % v->patch)
+        return fis_fail(e, FIS_INPUT,
+                        "transformer: patches of %u do not divide an image of %u x %u", v->patch,
+                        v->height, v->width);
+    if (v->dim % v->heads)
+        return fis_fail(e, FIS_INPUT, "transformer: %u heads do not divide %u", v->heads, v->dim);
+    if (vit_tokens(v) > MAX_TOKENS)
+        return fis_fail(e, FIS_INPUT, "transformer: %u patches, at most %u allowed", vit_tokens(v),
+                        MAX_TOKENS);
+    return 0;
+}
+
+int fis_shape_set_vit(struct fis_shape *shape, const struct fis_vit *vit, struct fis_error *e)
+{
+    int rc = check_vit(vit, e);
+    if (rc)
+        return rc;
+    if (shape->width[0] != vit->dim || shape->margins)
+        return fis_fail(e, FIS_INPUT,
+                        "transformer: %u numbers for dense layers of %u inputs, %u of them margins",
+                        vit->dim, shape->width[0], shape->margins);
+    shape->vit = *vit;
+    return 0;
+}
+
 size_t fis_shape_offset(const struct fis_shape *shape, uint32_t layer)
 {
-    size_t at = 0;
+    size_t at = vit_params(&shape->vit);
     for (uint32_t l = 0; l < layer; l++)
         at += ((size_t)shape->width[l] + 1) * shape->width[l + 1];
     return at;
@@ -63,19 +107,14 @@ size_t fis_shape_params(const struct fis_shape *shape)
 
 void fis_network_init(const struct fis_shape *shape, float *params, struct fis_rng *rng)
 {
-    /* Cutting a normal at two deviations shrinks its deviation to .8796; undone here. */
-    const double kept = 0.87962566103423978;
+    if (shape->vit.height)
+        vit_init(&shape->vit, params, rng);
     for (uint32_t l = 0; l < shape->n_layers; l++) {
         float *w = params + fis_shape_offset(shape, l);
         size_t n = (size_t)shape->width[l] * shape->width[l + 1];
-        double deviation = sqrt(1.0 / shape->width[l]) / kept;
-        for (size_t i = 0; i < n; i++) {
-            double z;
-            do
-                z = fis_rng_normal(rng);
-            while (fabs(z) > 2);
-            w[i] = (float)(z * deviation);
-        }
+        double deviation = sqrt(1.0 / shape->width[l]) / FIS_RNG_TRUNCATED_DEVIATION;
+        for (size_t i = 0; i < n; i++)
+            w[i] = (float)(fis_rng_truncated(rng) * deviation);
         memset(w + n, 0, shape->width[l + 1] * sizeof *w);
         if (shape->margins && l + 1 == shape->n_layers)
             memset(w, 0, n * sizeof *w);
@@ -90,13 +129,20 @@ static uint32_t widest(const struct fis_shape *shape, uint32_t from, uint32_t to
     return w;
 }
 
-struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_n,
-                                    uint32_t max_directions)
+/* The first dense layer whose inputs are computed, and kept. */
+static uint32_t lowest(const struct fis_shape *shape)
+{
+    return shape->vit.height ? 0 : 1;
+}
+
+static struct fis_scratch *scratch_new(const struct fis_shape *shape, uint32_t max_n,
+                                       uint32_t max_directions, bool training)
 {
     assert(max_directions <= FIS_MAX_DIRECTIONS);
     uint32_t last = shape->n_layers;
-    size_t hidden = last > 1 ? widest(shape, 1, last - 1) : 0, all_hidden = 0;
-    for (uint32_t l = 1; l < last; l++)
+    const uint32_t low = lowest(shape);
+    size_t hidden = last > low ? widest(shape, low, last - 1) : 0, all_hidden = 0;
+    for (uint32_t l = low; l < last; l++)
         all_hidden += shape->width[l];
     size_t delta = max_n * hidden, pad = (size_t)NETWORK_MAX_TILE * shape->width[0];
     size_t outputs = (1 + (size_t)max_directions) * (widest(shape, 1, last) + NETWORK_MAX_UNITS);
@@ -115,6 +161,12 @@ struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_
         fis_free(s);
         return NULL;
     }
+    if (shape->vit.height && !(s->vit = vit_work_new(&shape->vit, training ? max_n : 0))) {
+        s->from = from;
+        s->slab = at;
+        fis_scratch_free(s);
+        return NULL;
+    }
     s->from = from;
     s->index = from + NETWORK_MAX_TILE + 1;
     s->max_n = max_n;
@@ -128,15 +180,27 @@ struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_
     at += listed;
     for (int i = 0; i < 2; i++, at += delta)
         s->delta[i] = at;
-    for (uint32_t l = 1; l < last; at += (size_t)max_n * shape->width[l], l++)
+    for (uint32_t l = lowest(shape); l < last; at += (size_t)max_n * shape->width[l], l++)
         s->act[l] = at;
     return s;
+}
+
+struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_n,
+                                    uint32_t max_directions)
+{
+    return scratch_new(shape, max_n, max_directions, false);
+}
+
+struct fis_scratch *fis_scratch_new_training(const struct fis_shape *shape, uint32_t max_n)
+{
+    return scratch_new(shape, max_n, 0, true);
 }
 
 void fis_scratch_free(struct fis_scratch *s)
 {
     if (!s)
         return;
+    vit_work_free(s->vit);
     fis_free(s->slab);
     fis_free(s->from);
     fis_free(s);
@@ -175,6 +239,10 @@ void fis_network_forward(const struct fis_shape *shape, const float *params, con
 {
     assert(n <= s->max_n);
     const float *a = x;
+    if (shape->vit.height) {
+        vit_forward(&shape->vit, params, x, n, s->vit, s->act[0]);
+        a = s->act[0];
+    }
     for (uint32_t l = 0; n && l < shape->n_layers; l++) {
         uint32_t in = shape->width[l], out = shape->width[l + 1];
         const float *w = params + fis_shape_offset(shape, l), *b = w + (size_t)in * out;
@@ -214,15 +282,17 @@ void fis_network_backward(const struct fis_shape *shape, const float *params, co
     for (uint32_t l = shape->n_layers; n && l-- > 0;) {
         uint32_t in = shape->width[l], out = shape->width[l + 1];
         size_t at = fis_shape_offset(shape, l);
-        const float *a = l ? s->act[l] : x;
+        const float *a = l || shape->vit.height ? s->act[l] : x;
         network_layer_gradient(a, in, dz, out, n, gradient + at);
-        if (l == 0)
+        if (l == 0 && !vit_keeps(s->vit))
             break;
         float *da = s->delta[l & 1];
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)in, (int)out, 1, dz,
                     (int)out, params + at, (int)out, 0, da, (int)in);
-        for (size_t i = 0; i < (size_t)n * in; i++)
+        for (size_t i = 0; l && i < (size_t)n * in; i++)
             da[i] = a[i] > 0 ? da[i] * scale : 0;
         dz = da;
     }
+    if (vit_keeps(s->vit))
+        vit_backward(&shape->vit, params, n, s->vit, dz, gradient);
 }

@@ -12,6 +12,7 @@
 #include "core/network_kernel.h"
 #include "core/network_lists.h"
 #include "core/network_scratch.h"
+#include "core/vit.h"
 #include "fis/mem.h"
 
 struct fis_panel {
@@ -24,6 +25,7 @@ struct fis_panel {
     uint32_t columns[FIS_MAX_LAYERS]; /* outputs of a layer, as packed */
     float *layer[FIS_MAX_LAYERS]; /* (1+A) x [in * columns] packed, then biases (1+A) x [columns] */
     struct network_lists lists;
+    float *vit; /* the transformer's parameters */
     float *slab;
 };
 
@@ -32,10 +34,10 @@ struct fis_panel {
 /* A record is sparse when at most one in so many of its numbers is not 0. */
 #define SPARSE_SHARE 4u
 
-/* The first layer of g with an element other than 0; n_layers when there is none. */
+/* The first dense layer of g with an element other than 0; n_layers when there is none. */
 static uint32_t first_layer(const struct fis_shape *shape, const float *g)
 {
-    size_t i = 0, n = fis_shape_params(shape);
+    size_t i = fis_shape_offset(shape, 0), n = fis_shape_params(shape);
     while (i < n && g[i] == 0)
         i++;
     uint32_t l = 0;
@@ -82,7 +84,7 @@ static void pack(const struct fis_panel *p, uint32_t l, uint32_t slot, const flo
 
 static bool takes_lists(const struct fis_panel *p)
 {
-    return p->shape.width[0] >= SPARSE_FROM;
+    return p->shape.width[0] >= SPARSE_FROM && !p->shape.vit.height;
 }
 
 struct fis_panel *fis_panel_new(const struct fis_shape *shape, const float *params,
@@ -100,7 +102,8 @@ struct fis_panel *fis_panel_new(const struct fis_shape *shape, const float *para
     const float *slabs[1 + FIS_MAX_DIRECTIONS] = {params};
     for (uint32_t slot = 0; slot < n_directions; slot++)
         slabs[slot + 1] = directions[p->order[slot]];
-    size_t floats = 0, lists = 0;
+    const size_t below = fis_shape_offset(shape, 0);
+    size_t floats = (below + 15) / 16 * 16, lists = 0;
     p->kernel = network_kernel(0);
     for (uint32_t l = 0; l < shape->n_layers; l++) {
         p->columns[l] = network_kernel_columns(p->kernel, shape->width[l + 1]);
@@ -114,6 +117,9 @@ struct fis_panel *fis_panel_new(const struct fis_shape *shape, const float *para
         fis_free(p);
         return NULL;
     }
+    p->vit = at;
+    memcpy(at, params, below * sizeof *at);
+    at += (below + 15) / 16 * 16;
     for (uint32_t l = 0; l < shape->n_layers; l++) {
         p->layer[l] = at;
         at += layer_floats(p, l);
@@ -225,6 +231,16 @@ static const float *fill_up(const struct fis_panel *p, const float *x, uint32_t 
     return s->pad;
 }
 
+/* What the transformer makes of a tile's rows; those that are not there are 0. */
+static const float *transform(const struct fis_panel *p, const float *x, uint32_t rows,
+                              struct fis_scratch *s)
+{
+    const size_t d = p->shape.width[0];
+    vit_forward(&p->shape.vit, p->vit, x, rows, s->vit, s->pad);
+    memset(s->pad + rows * d, 0, (p->kernel->rows - rows) * d * sizeof *s->pad);
+    return s->pad;
+}
+
 /* The rows of a tile: as lists when they are sparse, in `own` or the caller's, else NULL and turned
  * in s->turned. */
 static const struct fis_sparse *open_tile(const struct fis_panel *p, const struct network_input *in,
@@ -235,10 +251,13 @@ static const struct fis_sparse *open_tile(const struct fis_panel *p, const struc
     uint32_t d = p->shape.width[0];
     const struct fis_sparse *lists = in->sparse;
     const float *x = NULL;
+    assert(!lists || !p->shape.vit.height);
     if (lists) {
         cut(p, lists, first, rows, s->from);
         if (!takes_lists(p) || s->from[k->rows] - s->from[0] > k->rows * (d / SPARSE_SHARE))
             x = spread(p, lists, s);
+    } else if (p->shape.vit.height) {
+        x = transform(p, in->x + (size_t)first * fis_shape_inputs(&p->shape), rows, s);
     } else {
         x = fill_up(p, in->x + (size_t)first * d, rows, s);
         if (takes_lists(p) && list(p, x, s))

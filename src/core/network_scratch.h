@@ -9,8 +9,10 @@
 
 struct fis_scratch {
     uint32_t max_n, max_directions;
-    float *act[FIS_MAX_LAYERS]; /* act[l] [max_n][width[l]]: inputs of layer l, for l >= 1 */
-    float *delta[2];            /* [max_n][widest hidden]: backward, ping and pong */
+    /* act[l] [max_n][width[l]]: inputs of layer l, for l >= 1; with a transformer for l >= 0 */
+    float *act[FIS_MAX_LAYERS];
+    struct vit_work *vit; /* NULL: no transformer */
+    float *delta[2];      /* [max_n][widest hidden]: backward, ping and pong */
     /* Of each layer's outputs: [(1 + max_directions) * widest output, as packed][a tile's rows] */
     float *tile[FIS_MAX_LAYERS];
     float *turned; /* [d][a tile's rows] */
@@ -24,6 +26,13 @@ struct fis_scratch {
     struct fis_rng *drop_rng;
     float drop;
 };
+
+/* The last layer's inputs [n][width] in the last fis_network_forward, which took x. */
+static inline const float *network_last_inputs(const struct fis_shape *shape,
+                                               const struct fis_scratch *s, const float *x)
+{
+    return shape->n_layers > 1 || shape->vit.height ? s->act[shape->n_layers - 1] : x;
+}
 
 /* Rows of either kind. */
 struct network_input {

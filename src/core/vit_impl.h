@@ -1,0 +1,69 @@
+/* What the transformer's forward and backward pass share: the layout of its parameters, its work
+ * space, and the layers that are no matrix product. */
+#ifndef CORE_VIT_IMPL_H
+#define CORE_VIT_IMPL_H
+
+#include "core/vit.h"
+
+#define VIT_CHUNK 16u /* images that pass together in training: their activations fit a cache */
+
+/* Offsets into the transformer's parameters, and into those of a block. */
+struct vit_layout {
+    size_t patch, patch_bias, token, position, block, norm, total;
+    size_t norm1, qkv, qkv_bias, out, out_bias, norm2, up, up_bias, down, down_bias, block_total;
+};
+struct vit_layout vit_layout(const struct fis_vit *v);
+
+/* A block's activations for the rows (tokens) of a chunk. */
+struct vit_block {
+    float *hat1, *rstd1; /* [rows][D], [rows]: the first LN before scale and shift */
+    float *qkv;          /* [rows][3 D] */
+    float *share;        /* [images][heads][T][T]: attention */
+    float *mixed;        /* [rows][D]: what attention gives */
+    float *hat2, *rstd2;
+    float *act, *slope; /* [rows][F]: gelu and its derivative */
+};
+struct vit_chunk {
+    float *patches; /* [images][patches][P P C] */
+    float *hat, *rstd;
+    float *blocks; /* the first block's floats */
+};
+
+struct vit_work {
+    uint32_t chunk, keep; /* images of a chunk: 1 or VIT_CHUNK; of all chunks that are kept */
+    size_t chunk_floats, block_floats;
+    float *kept;            /* chunks; one that is used again for all without keep */
+    float *x, *y;           /* [rows][D] */
+    float *wide;            /* [rows][the most of 3 D, F, P P C] */
+    float *dx, *dy, *dwide; /* the same, for the backward pass; with keep alone */
+    float *dshare;          /* [T][T] */
+    float *slab;
+};
+
+struct vit_chunk vit_chunk_at(const struct fis_vit *v, const struct vit_work *w, uint32_t nth);
+struct vit_block vit_block_at(const struct fis_vit *v, const struct vit_work *w,
+                              const struct vit_chunk *c, uint32_t layer);
+
+/* y [rows][d] = x normalised, scaled and shifted; p: scale [d], shift [d]. */
+void vit_norm(const float *x, uint32_t rows, uint32_t d, const float *p, float *hat, float *rstd,
+              float *y);
+/* y = hat scaled and shifted again. */
+void vit_scale(const float *hat, uint32_t rows, uint32_t d, const float *p, float *y);
+/* dx += the gradient by x of dy . y; adds to dp, the gradient by p. */
+void vit_norm_backward(const float *dy, const float *hat, const float *rstd, uint32_t rows,
+                       uint32_t d, const float *p, float *dp, float *dx);
+/* act = gelu(z); slope = its derivative. slope may be z. */
+void vit_gelu(const float *z, size_t n, float *act, float *slope);
+/* mixed [T][D] of one image from its q, k, v [T][3 D]; share [heads][T][T]. */
+void vit_attention(const struct fis_vit *v, const float *qkv, float *share, float *mixed);
+/* dqkv [T][3 D] from dmixed [T][D]; work [T][T]. */
+void vit_attention_backward(const struct fis_vit *v, const float *qkv, const float *share,
+                            const float *dmixed, float *work, float *dqkv);
+
+/* z [rows][out] = a [rows][in] W + b; p: W, then b. */
+void vit_dense(const float *a, uint32_t rows, uint32_t in, uint32_t out, const float *p, float *z);
+/* z += a W + b. */
+void vit_dense_add(const float *a, uint32_t rows, uint32_t in, uint32_t out, const float *p,
+                   float *z);
+
+#endif
