@@ -7,58 +7,86 @@
 
 #define EPSILON 1e-6f
 
-/* exp(x) within 2 ulp, by Cephes' polynomial; x is cut to where neither result nor reciprocal
- * overflows. Without branches, so that loops over it are vectorised. */
-static inline float bounded_exp(float x)
+/* Eight numbers at any address; a machine of shorter vectors takes several for one. */
+typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int eight_mask __attribute__((vector_size(32)));
+typedef unsigned eight_bits __attribute__((vector_size(32)));
+#define EIGHT 8u
+/* Bodies that are compiled twice, for vectors of eight and for any machine. */
+#define BODY static inline __attribute__((always_inline))
+#if defined(__x86_64__)
+#define WIDE __attribute__((target("avx2")))
+static bool is_wide(void)
 {
-    union {
-        float f;
-        uint32_t u;
-    } shifted, y;
-    x = x < -80.f ? -80.f : x;
-    x = x > 80.f ? 80.f : x;
-    shifted.f = x * 1.44269504f + 12582912.f;
-    const float n = shifted.f - 12582912.f;
-    const float r = x - n * .693359375f + n * 2.12194440e-4f;
-    float p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+    return __builtin_cpu_supports("avx2");
+}
+#else
+#define WIDE
+static bool is_wide(void)
+{
+    return false;
+}
+#endif
+
+/* exp(x) within 2 ulp, by Cephes' polynomial; x is cut to where neither result nor reciprocal
+ * overflows. NaN stays NaN. */
+BODY void bounded_exp(eight *of)
+{
+    eight x = *of;
+    const eight most = (eight){0} + 80.f;
+    const eight_mask below = x<-most, above = x> most;
+    x = (eight)(((eight_mask)x & ~(below | above)) | ((eight_mask)(-most) & below) |
+                ((eight_mask)most & above));
+    const eight shifted = x * 1.44269504f + 12582912.f, n = shifted - 12582912.f;
+    const eight r = x - n * .693359375f + n * 2.12194440e-4f;
+    eight p = r * 1.9875691500e-4f + 1.3981999507e-3f;
     p = p * r + 8.3334519073e-3f;
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
-    y.f = p * (r * r) + r + 1.f;
-    y.u += shifted.u << 23;
-    return y.f;
+    p = p * (r * r) + r + 1.f;
+    *of = (eight)((eight_bits)p + ((eight_bits)shifted << 23));
 }
 
 /* ---- layer norm ------------------------------------------------------------------------------ */
 
 /* Sums in eight parts, so that they are vectorised. */
-static float sum_of(const float *x, uint32_t n)
+BODY float sum_of(const float *x, uint32_t n)
 {
-    float part[8] = {0}, sum = 0;
+    float part[EIGHT] = {0}, sum = 0;
     uint32_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (uint32_t j = 0; j < 8; j++)
+    for (; i + EIGHT <= n; i += EIGHT)
+        for (uint32_t j = 0; j < EIGHT; j++)
             part[j] += x[i + j];
     for (; i < n; i++)
         sum += x[i];
-    for (uint32_t j = 0; j < 8; j++)
+    for (uint32_t j = 0; j < EIGHT; j++)
         sum += part[j];
     return sum;
 }
 
 static float dot_of(const float *a, const float *b, uint32_t n)
 {
-    float part[8] = {0}, sum = 0;
+    float part[EIGHT] = {0}, sum = 0;
     uint32_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (uint32_t j = 0; j < 8; j++)
+    for (; i + EIGHT <= n; i += EIGHT)
+        for (uint32_t j = 0; j < EIGHT; j++)
             part[j] += a[i + j] * b[i + j];
     for (; i < n; i++)
         sum += a[i] * b[i];
-    for (uint32_t j = 0; j < 8; j++)
-        sum += part[j];
-    return sum;
+    return sum + sum_of(part, EIGHT);
+}
+
+static float dot3_of(const float *a, const float *b, const float *c, uint32_t n)
+{
+    float part[EIGHT] = {0}, sum = 0;
+    uint32_t i = 0;
+    for (; i + EIGHT <= n; i += EIGHT)
+        for (uint32_t j = 0; j < EIGHT; j++)
+            part[j] += a[i + j] * b[i + j] * c[i + j];
+    for (; i < n; i++)
+        sum += a[i] * b[i] * c[i];
+    return sum + sum_of(part, EIGHT);
 }
 
 void vit_scale(const float *hat, uint32_t rows, uint32_t d, const float *p, float *y)
@@ -88,10 +116,7 @@ void vit_norm_backward(const float *dy, const float *hat, const float *rstd, uin
                        uint32_t d, const float *p, float *dp, float *dx)
 {
     for (uint32_t r = 0; r < rows; r++, dy += d, hat += d, dx += d) {
-        float mean = dot_of(dy, p, d) / (float)d, along = 0;
-        for (uint32_t i = 0; i < d; i++)
-            along += dy[i] * p[i] * hat[i];
-        along /= (float)d;
+        const float mean = dot_of(dy, p, d) / (float)d, along = dot3_of(dy, p, hat, d) / (float)d;
         for (uint32_t i = 0; i < d; i++) {
             dp[i] += dy[i] * hat[i];
             dp[d + i] += dy[i];
@@ -104,32 +129,102 @@ void vit_norm_backward(const float *dy, const float *hat, const float *rstd, uin
  */
 
 /* x / (1 + exp(-t)) with t = 2 sqrt(2 / pi) (x + .044715 x^3), which is the one by tanh. */
-void vit_gelu(const float *z, size_t n, float *act, float *slope)
+BODY void gelu_eight(const float *z, float *act, float *slope)
 {
     const float c = 1.5957691216f, cube = .044715f;
-    for (size_t i = 0; i < n; i++) {
-        const float x = z[i], square = x * x;
-        const float s = 1 / (1 + bounded_exp(-c * x * (1 + cube * square)));
-        act[i] = x * s;
-        slope[i] = s + x * s * (1 - s) * c * (1 + 3 * cube * square);
+    const eight x = *(const eight *)z, square = x * x;
+    eight t = -c * x * (1 + cube * square);
+    bounded_exp(&t);
+    const eight s = 1 / (1 + t);
+    *(eight *)act = x * s;
+    *(eight *)slope = s + x * s * (1 - s) * c * (1 + 3 * cube * square);
+}
+
+BODY void gelu(const float *z, size_t n, float *act, float *slope)
+{
+    size_t i = 0;
+    for (; i + EIGHT <= n; i += EIGHT)
+        gelu_eight(z + i, act + i, slope + i);
+    if (i < n) {
+        float last[3][EIGHT] = {{0}};
+        memcpy(last[0], z + i, (n - i) * sizeof *z);
+        gelu_eight(last[0], last[1], last[2]);
+        memcpy(act + i, last[1], (n - i) * sizeof *act);
+        memcpy(slope + i, last[2], (n - i) * sizeof *slope);
     }
+}
+
+WIDE static void gelu_wide(const float *z, size_t n, float *act, float *slope)
+{
+    gelu(z, n, act, slope);
+}
+
+void vit_gelu(const float *z, size_t n, float *act, float *slope)
+{
+    if (is_wide())
+        gelu_wide(z, n, act, slope);
+    else
+        gelu(z, n, act, slope);
 }
 
 /* ---- attention --------------------------------------------------------------------------------
  */
 
-static void softmax_rows(float *z, uint32_t rows, uint32_t n)
+/* z becomes exp(z - top). */
+BODY void exp_of(float *z, uint32_t n, float top)
+{
+    uint32_t i = 0;
+    for (; i + EIGHT <= n; i += EIGHT) {
+        eight v = *(eight *)(z + i) - top;
+        bounded_exp(&v);
+        *(eight *)(z + i) = v;
+    }
+    if (i < n) {
+        eight v = {0};
+        memcpy(&v, z + i, (n - i) * sizeof *z);
+        v -= top;
+        bounded_exp(&v);
+        memcpy(z + i, &v, (n - i) * sizeof *z);
+    }
+}
+
+BODY float largest(const float *z, uint32_t n)
+{
+    float part[EIGHT], top = z[0];
+    uint32_t i = 0;
+    for (uint32_t j = 0; j < EIGHT; j++)
+        part[j] = top;
+    for (; i + EIGHT <= n; i += EIGHT)
+        for (uint32_t j = 0; j < EIGHT; j++)
+            part[j] = z[i + j] > part[j] ? z[i + j] : part[j];
+    for (; i < n; i++)
+        top = z[i] > top ? z[i] : top;
+    for (uint32_t j = 0; j < EIGHT; j++)
+        top = part[j] > top ? part[j] : top;
+    return top;
+}
+
+BODY void softmax(float *z, uint32_t rows, uint32_t n)
 {
     for (uint32_t r = 0; r < rows; r++, z += n) {
-        float top = z[0];
-        for (uint32_t i = 1; i < n; i++)
-            top = z[i] > top ? z[i] : top;
-        for (uint32_t i = 0; i < n; i++)
-            z[i] = bounded_exp(z[i] - top);
+        exp_of(z, n, largest(z, n));
         const float scale = 1 / sum_of(z, n);
         for (uint32_t i = 0; i < n; i++)
             z[i] *= scale;
     }
+}
+
+WIDE static void softmax_wide(float *z, uint32_t rows, uint32_t n)
+{
+    softmax(z, rows, n);
+}
+
+static void softmax_rows(float *z, uint32_t rows, uint32_t n)
+{
+    if (is_wide())
+        softmax_wide(z, rows, n);
+    else
+        softmax(z, rows, n);
 }
 
 void vit_attention(const struct fis_vit *v, const float *qkv, float *share, float *mixed)
