@@ -68,7 +68,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: deps deps-demo deps-test deps-rdkafka
+.PHONY: deps deps-demo deps-test deps-onnx deps-rdkafka
 deps: $(if $(RDKAFKA),deps-rdkafka) ## install what the build needs and is missing (apt-get, as root or by sudo)
 	$(call install,$(BUILD_DEBS),,)
 deps-rdkafka: ## fetch (cargo) and build the librdkafka of RDKAFKA=new into build/cache
@@ -78,8 +78,15 @@ $(RDKAFKA_DIR): tests/librdkafka/build.sh tests/librdkafka/Cargo.lock
 	$(Q)tests/librdkafka/build.sh $@
 deps-demo: deps
 	$(call install,,$(DEMO_TOOLS),pip)
-deps-test: deps-demo
+deps-test: deps-demo deps-onnx
 	$(call install,$(TEST_DEBS),$(TEST_TOOLS),)
+# What reads the models that fisd writes as ONNX, for a test; a Python of its own.
+ONNX := build/cache/onnx
+deps-onnx:
+	$(call install,$(PY_DEBS),$(DEMO_TOOLS),)
+	$(Q)[ -e $(ONNX)/ready ] || { python3 -m venv $(ONNX) && \
+	  $(ONNX)/bin/pip install -q --disable-pip-version-check onnx==1.23.2 onnxruntime==1.32.0 && touch $(ONNX)/ready; } || \
+	  echo "deps-onnx: onnxruntime cannot be installed; its test is skipped" >&2
 
 # A build without its packages should say so, and not fail in the middle of a compiler's output.
 .PHONY: have-deps
@@ -179,14 +186,13 @@ lib_daemon := $(call pkg,libuv libsystemd) -lpthread
 lib_lab    := $(call pkg,libxxhash openblas) -lpthread
 lib_cli    := -lpthread
 
-GEN_C := $(B)/gen/fis.pb-c.c
-GEN_H := $(B)/gen/fis.pb-c.h
+GEN_H := $(B)/gen/fis.pb-c.h $(B)/gen/onnx.pb-c.h
 GEN_FETCH := $(B)/gen/lab_fetch.h
 GEN_OPENAPI := $(B)/gen/openapi.h
 GEN_DASHBOARD := $(B)/gen/dashboard_files.h
 
 src_of = $(sort $(wildcard src/$(1)/*.c src/$(1)/*/*.c))
-obj_of = $(patsubst %.c,$(B)/obj/%.o,$(call src_of,$(1))) $(if $(filter wire,$(1)),$(B)/obj/gen/fis.pb-c.o)
+obj_of = $(patsubst %.c,$(B)/obj/%.o,$(call src_of,$(1))) $(if $(filter wire,$(1)),$(B)/obj/gen/fis.pb-c.o $(B)/obj/gen/onnx.pb-c.o)
 mains  := src/daemon/runtime/fisd.c src/cli/fisctl.c
 lib_objs = $(filter-out $(patsubst %.c,$(B)/obj/%.o,$(mains)),$(call obj_of,$(1)))
 archive = $(B)/lib/lib$(1).a
@@ -208,15 +214,15 @@ $(B)/obj/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
-$(B)/obj/gen/fis.pb-c.o: $(GEN_C)
+$(B)/obj/gen/%.pb-c.o: $(B)/gen/%.pb-c.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -Wno-conversion -Wno-shadow -c $< -o $@
 
-$(GEN_C) $(GEN_H) &: proto/fis.proto
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: proto/%.proto
 	@mkdir -p $(B)/gen
 	$(call say,PROTOC,$<)
-	$(Q)protoc-c --proto_path=proto --c_out=$(B)/gen fis.proto
+	$(Q)protoc-c --proto_path=proto --c_out=$(B)/gen $*.proto
 
 # The script that prepares the experiments' data, as a string of C.
 $(GEN_FETCH): src/lab/fetch.py

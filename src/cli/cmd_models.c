@@ -13,35 +13,46 @@
 enum { RESAMPLES = 500, WAIT_MS = 30000 };
 
 struct options {
-    bool json, weights;
-    const char *version, *test, *to;
+    bool json, weights, onnx;
+    const char *version, *test, *to, *on, *output;
     struct data_reading read;
     struct control_options control;
 };
 
-struct verb {
-    const char *name;
-    int least, most; /* arguments */
-    const char *wanted;
-    enum wire_control_kind command; /* to the trainer; 0: none */
-};
-static const struct verb verbs[] = {
-    {"list", 0, 0, "list takes no argument", 0},
-    {"show", 1, 1, "show requires one VERSION (a number, or served)", 0},
-    {"evaluate", 0, 0, "evaluate takes its options only", 0},
-    {"compare", 2, 2, "compare requires two versions (numbers, or served)", 0},
-    {"pin", 0, 0, "pin takes no argument: what is served stays", WIRE_CONTROL_PIN},
-    {"unpin", 0, 0, "unpin takes no argument", WIRE_CONTROL_UNPIN},
-    {"rollback", 0, 1, "rollback takes one VERSION at most", WIRE_CONTROL_ROLLBACK},
-    {"promote", 1, 1, "promote requires one VERSION", WIRE_CONTROL_PROMOTE},
-};
-enum { VERBS = sizeof verbs / sizeof *verbs };
+/* What is asked of the versions; args are those behind the name. */
+typedef int verb_fn(const struct cli *c, const struct models *m, const struct options *o,
+                    char **args, struct fis_error *e);
 
-static int show(const struct models *m, const struct options *o, const char *version,
+static int list(const struct cli *c, const struct models *m, const struct options *o, char **args,
                 struct fis_error *e)
 {
-    const struct wire_model *v = models_chosen(m, version, e);
+    (void)c;
+    (void)args;
+    return models_list(m, o->json, e);
+}
+
+static int show(const struct cli *c, const struct models *m, const struct options *o, char **args,
+                struct fis_error *e)
+{
+    const struct wire_model *v = models_chosen(m, args[0], e);
+    (void)c;
     return v ? models_show(v, o->json, o->weights, e) : -(int)e->kind;
+}
+
+static int export(const struct cli *c, const struct models *m, const struct options *o, char **args,
+                  struct fis_error *e)
+{
+    const struct wire_model *v = models_chosen(m, args[0] ? args[0] : "served", e);
+    (void)c;
+    return v ? models_export(v, o->output, e) : -(int)e->kind;
+}
+
+static int card(const struct cli *c, const struct models *m, const struct options *o, char **args,
+                struct fis_error *e)
+{
+    const struct wire_model *v = models_chosen(m, args[0] ? args[0] : "served", e);
+    (void)c;
+    return v ? models_card(v, o->json, e) : -(int)e->kind;
 }
 
 static struct models_evaluation evaluation_of(const struct cli *c, const struct models *m,
@@ -50,6 +61,7 @@ static struct models_evaluation evaluation_of(const struct cli *c, const struct 
     const struct wire_model *served = models_served(m);
     return (struct models_evaluation){.cli = c,
                                       .test = o->test,
+                                      .on = o->on,
                                       .read = o->read,
                                       .resamples = RESAMPLES,
                                       .json = o->json,
@@ -58,10 +70,11 @@ static struct models_evaluation evaluation_of(const struct cli *c, const struct 
 
 /* "all": those with weights; else the one that is meant. */
 static int evaluate(const struct cli *c, const struct models *m, const struct options *o,
-                    struct fis_error *e)
+                    char **args, struct fis_error *e)
 {
     const struct models_evaluation v = evaluation_of(c, m, o);
     const char *version = o->version ? o->version : "all";
+    (void)args;
     if (strcmp(version, "all") || !m->n) {
         const struct wire_model *one = models_chosen(m, version, e);
         return one ? models_evaluate(&v, &one, 1, e) : -(int)e->kind;
@@ -78,16 +91,54 @@ static int evaluate(const struct cli *c, const struct models *m, const struct op
     return rc;
 }
 
-static int compare(const struct cli *c, const struct models *m, const struct options *o,
-                   char **versions, struct fis_error *e)
+static int two(const struct cli *c, const struct models *m, const struct options *o, char **args,
+               int (*run)(const struct models_evaluation *, const struct wire_model *,
+                          const struct wire_model *, struct fis_error *),
+               struct fis_error *e)
 {
     const struct models_evaluation v = evaluation_of(c, m, o);
-    const struct wire_model *a = models_chosen(m, versions[0], e);
-    const struct wire_model *b = a ? models_chosen(m, versions[1], e) : NULL;
-    return b ? models_compare(&v, a, b, e) : -(int)e->kind;
+    const struct wire_model *a = models_chosen(m, args[0], e);
+    const struct wire_model *b = a ? models_chosen(m, args[1], e) : NULL;
+    return b ? run(&v, a, b, e) : -(int)e->kind;
 }
 
-static int with_models(struct cli *c, const struct options *o, char **argv)
+static int compare(const struct cli *c, const struct models *m, const struct options *o,
+                   char **args, struct fis_error *e)
+{
+    return two(c, m, o, args, models_compare, e);
+}
+
+static int diff(const struct cli *c, const struct models *m, const struct options *o, char **args,
+                struct fis_error *e)
+{
+    return two(c, m, o, args, models_diff, e);
+}
+
+struct verb {
+    const char *name;
+    int least, most; /* arguments */
+    const char *usage;
+    verb_fn *run;                   /* on the versions; NULL: a command to the trainer */
+    enum wire_control_kind command; /* which */
+};
+static const struct verb verbs[] = {
+    {"list", 0, 0, "list takes no argument", list, 0},
+    {"show", 1, 1, "show requires one VERSION (a number, or served)", show, 0},
+    {"evaluate", 0, 0, "evaluate takes its options only", evaluate, 0},
+    {"compare", 2, 2, "compare requires two versions (numbers, or served)", compare, 0},
+    {"diff", 2, 2, "diff requires two versions (numbers, or served)", diff, 0},
+    {"card", 0, 1, "card takes one VERSION at most (a number, or served)", card, 0},
+    {"export", 0, 1, "export takes one VERSION at most (a number, or served)", export, 0},
+    {"pin", 0, 0, "pin takes no argument: what is served stays", NULL, WIRE_CONTROL_PIN},
+    {"unpin", 0, 0, "unpin takes no argument", NULL, WIRE_CONTROL_UNPIN},
+    {"rollback", 0, 1, "rollback takes one VERSION at most", NULL, WIRE_CONTROL_ROLLBACK},
+    {"promote", 1, 1, "promote requires one VERSION", NULL, WIRE_CONTROL_PROMOTE},
+};
+enum { VERBS = sizeof verbs / sizeof *verbs };
+#define VERB_NAMES                                                                                 \
+    "list, show, evaluate, compare, diff, card, export, pin, unpin, rollback or promote"
+
+static int with_models(struct cli *c, const struct verb *verb, const struct options *o, char **args)
 {
     struct fis_error e;
     struct models m = {0};
@@ -99,14 +150,8 @@ static int with_models(struct cli *c, const struct options *o, char **argv)
     if (!rc && m.refused)
         cli_say("%llu messages on %s are passed over; the first: %s", (unsigned long long)m.refused,
                 c->cfg.topics.models, m.first.text);
-    if (!rc && !strcmp(argv[0], "list"))
-        rc = models_list(&m, o->json, &e);
-    else if (!rc && !strcmp(argv[0], "show"))
-        rc = show(&m, o, argv[1], &e);
-    else if (!rc && !strcmp(argv[0], "compare"))
-        rc = compare(c, &m, o, argv + 1, &e);
-    else if (!rc)
-        rc = evaluate(c, &m, o, &e);
+    if (!rc)
+        rc = verb->run(c, &m, o, args, &e);
     models_done(&m);
     return rc ? cli_fail(&e) : CLI_DONE;
 }
@@ -132,23 +177,21 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
     if (argc == first)
-        return cli_usage(self, "one of list, show, evaluate, compare, pin, unpin, rollback and "
-                               "promote is expected");
+        return cli_usage(self, VERB_NAMES " is expected");
     while (i < VERBS && strcmp(verbs[i].name, argv[first]))
         i++;
     if (i == VERBS)
-        return cli_usage(self,
-                         "found '%s', allowed list, show, evaluate, compare, pin, unpin, rollback, "
-                         "promote",
-                         argv[first]);
+        return cli_usage(self, "found '%s', allowed " VERB_NAMES, argv[first]);
     int n = argc - first - 1;
     if (n < verbs[i].least || n > verbs[i].most)
-        return cli_usage(self, "%s", verbs[i].wanted);
+        return cli_usage(self, "%s", verbs[i].usage);
     if (verbs[i].command)
         return with_trainer(c, self, &verbs[i], &o, n ? argv[first + 1] : NULL);
-    if (!strcmp(verbs[i].name, "evaluate") && !o.test)
+    if (verbs[i].run == evaluate && !o.test)
         return cli_usage(self, "evaluate requires --test FILE");
-    return with_models(c, &o, argv + first);
+    if (verbs[i].run == export && !o.onnx)
+        return cli_usage(self, "export requires the format: --onnx");
+    return with_models(c, &verbs[i], &o, argv + first + 1);
 }
 
 static const struct cli_option options[] = {
@@ -161,6 +204,11 @@ static const struct cli_option options[] = {
      "evaluate: labelled rows, CSV or JSON lines"},
     {"data", 'd', CLI_TEXT, offsetof(struct options, test), "FILE",
      "compare: the same; without it, by the gate's validation rows"},
+    {"on", 0, CLI_TEXT, offsetof(struct options, on), "FILE",
+     "diff: rows, CSV or JSON lines, on which to count the predictions that differ"},
+    {"onnx", 0, CLI_FLAG, offsetof(struct options, onnx), NULL, "export: as ONNX"},
+    {"output", 'o', CLI_TEXT, offsetof(struct options, output), "FILE",
+     "export: to this file; default standard output"},
     CLI_READING_OPTIONS(struct options, read),
     {"to", 0, CLI_TEXT, offsetof(struct options, to), "N",
      "rollback: the version whose weights are served again; default the one before"},
@@ -176,8 +224,9 @@ static const struct cli_option options[] = {
 const struct cli_command cmd_models = {
     .name = "models",
     .arguments = "list|show VERSION|evaluate --test FILE|compare A B [--data FILE]|\n"
+                 "       diff A B [--on FILE]|card [VERSION]|export [VERSION] --onnx|\n"
                  "       pin|unpin|rollback [VERSION]|promote VERSION [options]",
-    .summary = "list, show, evaluate and compare model versions; pin, roll back, promote",
+    .summary = "list, show, compare and export model versions; pin, roll back, promote",
     .text =
         "list      all versions: the gate's verdict and reason, accuracy and fairness on the\n"
         "          validation rows with 95 % intervals, labels bought and kept\n"
@@ -186,6 +235,11 @@ const struct cli_command cmd_models = {
         "          columns of the validation set\n"
         "compare   two versions side by side, also group by group: by what the gate measured,\n"
         "          or on the rows of a file, then with an interval for each difference\n"
+        "diff      what has changed from version A to B: accuracy, gaps, groups, labels,\n"
+        "          configuration, weights, and on the rows of a file the predictions\n"
+        "card      the model card of a version (default: served), Markdown or with --json\n"
+        "export    a version (default: served) as a file for other programs: with --onnx for\n"
+        "          onnxruntime and others; columns in, class and probabilities out\n"
         "pin       what is served stays, whatever the gate says, until unpin\n"
         "rollback  serves a version that was served before as a new one: the one before, and\n"
         "          with each further rollback one further back; or the one of --to\n"

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "cli/models.h"
-#include "fis/loss.h"
-#include "fis/mem.h"
+#include "cli/predictor.h"
 #include "wire/csv.h"
 #include "wire/json_text.h"
 
@@ -20,73 +19,15 @@ struct options {
 /* One row at a time: what comes down a pipe is answered at once. */
 struct predict {
     const struct cli *cli;
-    const struct wire_model *model;
-    const char *path;
-    struct data_rows *rows;
-    struct data_options data;
-    struct data_column *columns; /* the encoder's, then the id */
-    struct fis_value *values;
-    float *x, *probability; /* [dimension], [n_classes] */
-    struct fis_scratch *scratch;
+    struct predictor row;
     struct wire_buffer line;
-    uint64_t unseen; /* cells with a category that the version does not know */
     bool json, flush;
 };
-
-static int name_columns(struct predict *p, struct fis_error *e)
-{
-    const struct fis_encoder *enc = p->model->encoder;
-    uint32_t n = fis_encoder_columns(enc);
-    p->columns = fis_calloc((size_t)n + 1, sizeof *p->columns);
-    p->values = fis_calloc((size_t)n + 1, sizeof *p->values);
-    if (!p->columns || !p->values)
-        return fis_fail(e, FIS_NOMEM, "no memory for %u columns", n);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct fis_column *c = fis_encoder_column(enc, i);
-        p->columns[i] = (struct data_column){
-            .name = c->name, .cell = c->type == FIS_NUMERIC ? DATA_NUMBER : DATA_STRING};
-    }
-    p->columns[n] =
-        (struct data_column){.name = p->cli->cfg.records.id, .cell = DATA_TEXT, .optional = true};
-    p->data.columns = p->columns;
-    p->data.n_columns = n + 1;
-    return 0;
-}
-
-static int predict_open(struct predict *p, struct fis_error *e)
-{
-    const struct wire_model *m = p->model;
-    if (!m->params || !m->encoder)
-        return fis_fail(e, FIS_INPUT, "version %llu has no weights: it was rejected",
-                        (unsigned long long)m->version);
-    int rc = name_columns(p, e);
-    if (rc)
-        return rc;
-    p->x = fis_calloc(fis_encoder_dimension(m->encoder), sizeof *p->x);
-    p->probability = fis_calloc(m->n_classes, sizeof *p->probability);
-    p->scratch = fis_scratch_new(&m->shape, 1, 0);
-    if (!p->x || !p->probability || !p->scratch)
-        return fis_fail(e, FIS_NOMEM, "no memory for a row");
-    p->rows = data_rows_open(p->path, &p->data, e);
-    return p->rows ? 0 : -(int)e->kind;
-}
-
-static void predict_close(struct predict *p)
-{
-    if (p->rows)
-        data_rows_close(p->rows);
-    fis_scratch_free(p->scratch);
-    wire_buffer_done(&p->line);
-    fis_free(p->columns);
-    fis_free(p->values);
-    fis_free(p->x);
-    fis_free(p->probability);
-}
 
 static void put_header(const struct predict *p)
 {
     fputs("id,class", stdout);
-    for (uint32_t k = 0; k < p->model->n_classes; k++) {
+    for (uint32_t k = 0; k < p->row.model->n_classes; k++) {
         const char *name = p->cli->schema.classes[k];
         fputs(",probability_", stdout);
         wire_csv_put(stdout, name, strlen(name));
@@ -94,21 +35,22 @@ static void put_header(const struct predict *p)
     putchar('\n');
 }
 
-static void put_csv(const struct predict *p, const struct fis_value *id, uint32_t best)
+static void put_csv(const struct predict *p)
 {
-    const char *name = p->cli->schema.classes[best];
+    const struct fis_value *id = p->row.id;
+    const char *name = p->cli->schema.classes[p->row.best];
     if (id->kind == FIS_VALUE_TEXT)
         wire_csv_put(stdout, id->text, id->length);
     putchar(',');
     wire_csv_put(stdout, name, strlen(name));
-    for (uint32_t k = 0; k < p->model->n_classes; k++)
-        printf(",%.7g", (double)p->probability[k]);
+    for (uint32_t k = 0; k < p->row.model->n_classes; k++)
+        printf(",%.7g", (double)p->row.probability[k]);
     putchar('\n');
 }
 
-static int append_json(struct predict *p, const struct fis_value *id, uint32_t best,
-                       struct fis_error *e)
+static int append_json(struct predict *p, struct fis_error *e)
 {
+    const struct fis_value *id = p->row.id;
     char number[32];
     int rc = wire_json_append(&p->line, "{\"id\":", e);
     if (!rc)
@@ -118,36 +60,26 @@ static int append_json(struct predict *p, const struct fis_value *id, uint32_t b
         rc = wire_json_append(&p->line, ",\"class\":", e);
     const char *const *classes = p->cli->schema.classes;
     if (!rc)
-        rc = wire_json_escape(&p->line, classes[best], strlen(classes[best]), e);
+        rc = wire_json_escape(&p->line, classes[p->row.best], strlen(classes[p->row.best]), e);
     if (!rc)
         rc = wire_json_append(&p->line, ",\"probabilities\":{", e);
-    for (uint32_t k = 0; !rc && k < p->model->n_classes; k++) {
+    for (uint32_t k = 0; !rc && k < p->row.model->n_classes; k++) {
         rc = wire_json_escape(&p->line, classes[k], strlen(classes[k]), e);
-        snprintf(number, sizeof number, ":%.7g%s", (double)p->probability[k],
-                 k + 1 < p->model->n_classes ? "," : "");
+        snprintf(number, sizeof number, ":%.7g%s", (double)p->row.probability[k],
+                 k + 1 < p->row.model->n_classes ? "," : "");
         if (!rc)
             rc = wire_json_append(&p->line, number, e);
     }
     return rc ? rc : wire_json_append(&p->line, "}}\n", e);
 }
 
-static int predict_row(struct predict *p, struct fis_error *e)
+static int put_row(struct predict *p, struct fis_error *e)
 {
-    const struct wire_model *m = p->model;
-    const struct fis_value *id = &p->values[p->data.n_columns - 1];
-    uint32_t unseen = 0, best;
-    int rc = fis_encoder_encode(m->encoder, p->values, p->x, &unseen, e);
-    if (rc)
-        return fis_error_prefix(e, "%s: line %llu", p->path,
-                                (unsigned long long)data_rows_line(p->rows));
-    p->unseen += unseen;
-    fis_network_forward(&m->shape, m->params, p->x, 1, p->scratch, p->probability);
-    fis_predict(p->probability, 1, m->n_classes, &best);
-    fis_softmax(p->probability, 1, m->n_classes, p->probability);
+    int rc;
     p->line.length = 0;
     if (!p->json)
-        put_csv(p, id, best);
-    else if ((rc = append_json(p, id, best, e)))
+        put_csv(p);
+    else if ((rc = append_json(p, e)))
         return rc;
     else
         fwrite(p->line.data, 1, p->line.length, stdout);
@@ -161,29 +93,26 @@ static int predict_all(struct predict *p, struct cli *c, struct fis_error *e)
     int rc = 0;
     if (!p->json)
         put_header(p);
-    while (!rc && !cli_stopping(c) && (rc = data_rows_next(p->rows, p->values, e)) == 1)
-        rc = predict_row(p, e);
-    if (p->unseen)
+    while (!rc && !cli_stopping(c) && (rc = predictor_next(&p->row, e)) == 1)
+        rc = put_row(p, e);
+    if (p->row.unseen)
         cli_say("%llu cells have a category that version %llu has not seen",
-                (unsigned long long)p->unseen, (unsigned long long)p->model->version);
+                (unsigned long long)p->row.unseen, (unsigned long long)p->row.model->version);
     return rc;
 }
 
 static int predict(struct cli *c, const struct options *o, const struct models *m, const char *path,
                    struct fis_error *e)
 {
-    struct predict p = {.cli = c,
-                        .json = o->json,
-                        .flush = !strcmp(path, CLI_STDIN),
-                        .path = path,
-                        .data = {.how = cli_reading(c, &o->read)},
-                        .model = models_chosen(m, o->version ? o->version : "served", e)};
-    if (!p.model)
+    struct predict p = {.cli = c, .json = o->json, .flush = !strcmp(path, CLI_STDIN)};
+    const struct wire_model *v = models_chosen(m, o->version ? o->version : "served", e);
+    if (!v)
         return -(int)e->kind;
-    int rc = predict_open(&p, e);
+    int rc = predictor_open(&p.row, c, v, path, &o->read, e);
     if (!rc)
         rc = predict_all(&p, c, e);
-    predict_close(&p);
+    predictor_close(&p.row);
+    wire_buffer_done(&p.line);
     return rc;
 }
 

@@ -39,6 +39,10 @@ const struct wire_model *models_chosen(const struct models *m, const char *text,
 int models_list(const struct models *m, bool json, struct fis_error *e) FIS_MUST_CHECK;
 int models_show(const struct wire_model *m, bool json, bool weights,
                 struct fis_error *e) FIS_MUST_CHECK;
+/* The version as ONNX to the file of this name, or to standard output (NULL), no terminal. */
+int models_export(const struct wire_model *m, const char *path, struct fis_error *e) FIS_MUST_CHECK;
+/* The model card, as Markdown or one JSON object. Groups have numbers only. */
+int models_card(const struct wire_model *m, bool json, struct fis_error *e) FIS_MUST_CHECK;
 
 struct models_evaluation {
     const struct cli *cli;
@@ -47,6 +51,10 @@ struct models_evaluation {
     uint32_t resamples;
     bool json;
     uint64_t served; /* 0: none is */
+    /* models_compare: what more there is, behind the table or as members of the object; or NULL. */
+    void (*more)(const struct models_evaluation *v, const struct wire_model *a,
+                 const struct wire_model *b);
+    const char *on; /* models_diff: rows without labels; NULL: none */
 };
 /* Versions [n] on the rows of the test file, each with its own encoder. */
 int models_evaluate(const struct models_evaluation *v, const struct wire_model *const *versions,
@@ -54,6 +62,9 @@ int models_evaluate(const struct models_evaluation *v, const struct wire_model *
 /* Two side by side: on the rows of the test file, or without one by the gate's own measures. */
 int models_compare(const struct models_evaluation *v, const struct wire_model *a,
                    const struct wire_model *b, struct fis_error *e) FIS_MUST_CHECK;
+/* What has changed from a to b, also on the rows of v->on, where there are any. */
+int models_diff(const struct models_evaluation *v, const struct wire_model *a,
+                const struct wire_model *b, struct fis_error *e) FIS_MUST_CHECK;
 
 /* A version on the rows of the test file. */
 struct models_result {

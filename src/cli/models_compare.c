@@ -232,8 +232,8 @@ static int print_table(const struct comparison *c, struct fis_error *e)
                "the same resamples\n",
                c->v->test);
     else
-        printf("on the gate's validation rows when each was judged, with 95 %% intervals; --data "
-               "FILE gives the differences theirs\n");
+        printf("on the gate's validation rows when each was judged, with 95 %% intervals; models "
+               "compare --data FILE gives the differences theirs\n");
     return 0;
 }
 
@@ -271,7 +271,7 @@ static void print_json(const struct comparison *c)
         models_json_number("low", c->difference[i].low, ",");
         models_json_number("high", c->difference[i].high, "}");
     }
-    printf("}}\n");
+    printf("}");
 }
 
 int models_compare(const struct models_evaluation *v, const struct wire_model *a,
@@ -294,6 +294,10 @@ int models_compare(const struct models_evaluation *v, const struct wire_model *a
         print_json(c);
     else if (!rc)
         rc = print_table(c, e);
+    if (!rc && v->more)
+        v->more(v, a, b);
+    if (!rc && v->json)
+        printf("}\n");
     for (int s = 0; s < 2; s++)
         models_result_done(&c->side[s].measured);
     fis_free(c);

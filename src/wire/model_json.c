@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "wire/model.h"
+#include "wire/model_json_impl.h"
 #include "wire/model_parts.h"
 
 /* Every json_…_new function here takes what it is given, NULL (no memory) too: a failure ends as a
@@ -251,16 +252,20 @@ static int append(const char *bytes, size_t length, void *arg)
     return t->failed ? -1 : 0;
 }
 
-int wire_model_json(const struct wire_model *model, struct wire_buffer *out, int with_weights,
-                    struct fis_error *e)
+int wire_model_json_with(const struct wire_model *model, const char *name, json_t *add,
+                         bool with_weights, struct wire_buffer *out, struct fis_error *e)
 {
     struct making m = {0};
     struct target t = {.out = out, .e = e};
     size_t start = out->length;
-    if (!model->n_classes || model->positive >= model->n_classes)
+    if (!model->n_classes || model->positive >= model->n_classes) {
+        json_decref(add);
         return fis_fail(e, FIS_INPUT, "positive is class %u of %u", model->positive,
                         model->n_classes);
+    }
     json_t *all = whole(&m, model, with_weights);
+    if (name)
+        put(&m, all, name, add);
     int rc = 0;
     if (m.failed || json_dump_callback(all, append, &t, JSON_COMPACT | JSON_REAL_PRECISION(9)) ||
         t.failed)
@@ -269,4 +274,10 @@ int wire_model_json(const struct wire_model *model, struct wire_buffer *out, int
     if (rc)
         out->length = start;
     return rc;
+}
+
+int wire_model_json(const struct wire_model *model, struct wire_buffer *out, int with_weights,
+                    struct fis_error *e)
+{
+    return wire_model_json_with(model, NULL, NULL, with_weights, out, e);
 }

@@ -206,6 +206,48 @@ def _():
         same(len(w.requests()[1]), 24, "withdrawals")
 
 
+def check_diff(p, a, b, again):
+    """From version a to b; `again` has the weights of b."""
+    rows = [{k: v for k, v in r.items() if k not in ("hired", "group")} for r in ROWS[:500]]
+    p.write("rows.jsonl", "".join(json.dumps(r) + "\n" for r in rows).encode())
+    found = json.loads(command(p, "models", "diff", str(a), str(b), "--on", "rows.jsonl", "--json"))
+    one, two = ([line["class"] for line in map(json.loads, command(
+        p, "predict", "rows.jsonl", "--version", str(v), "--json").splitlines())] for v in (a, b))
+    changed = sum(x != y for x, y in zip(one, two))
+    assert changed, "no prediction differs: nothing is compared"
+    same((found["predictions"]["rows"], found["predictions"]["changed"]), (500, changed))
+    same(sum(c["rows"] for c in found["predictions"]["classes"]), changed, "by classes")
+    x, y = (weights(p, v) for v in (a, b))
+    distance = sum((m - n) ** 2 for m, n in zip(x, y)) ** .5
+    assert abs(found["weights"]["distance"] / distance - 1) < 1e-5, (found["weights"], distance)
+    listed = {v["version"]: v for v in versions(p)}
+    same(found["labels"]["bought"],
+         listed[b]["lineage"]["labels_bought"] - listed[a]["lineage"]["labels_bought"])
+    same(found["difference"]["accuracy"]["value"] > 0,
+         listed[b]["metrics"]["accuracy"] > listed[a]["metrics"]["accuracy"])
+    same(found["configuration"], [])
+    none = json.loads(command(p, "models", "diff", str(b), str(again), "--on", "rows.jsonl", "--json"))
+    same((none["weights"]["distance"], none["predictions"]["changed"]), (0, 0), "the same weights")
+    has(command(p, "models", "diff", str(a), str(b), "--on", "rows.jsonl"), "group 1: accuracy",
+        f"{changed} of 500 rows change", "weights: distance", "nothing that versions carry")
+    has(command(p, "models", "diff", str(a), str(b), "--on", "none.csv", code=1), "none.csv")
+
+
+def check_card(p, listed, served, rejected):
+    card = json.loads(command(p, "models", "card", str(served), "--json"))
+    version = next(v for v in listed if v["version"] == served)
+    for key in ("metrics", "gate", "lineage"):
+        same(card[key], version[key], key)
+    same(card["card"]["data"], {"columns": 4, "validation_rows": version["metrics"]["n"]})
+    same(card["card"]["groups"], None, "names of groups")
+    text = command(p, "models", "card", str(served))
+    has(text, f"# Model card: {p.name}, version {served}\n".replace("_", "\\_"), "| job | categorical | 3 ",
+        "## Limits", "## Not for", f"| {version['lineage']['labels_bought']} |",
+        *(line for line in card["card"]["limits"] + card["card"]["not_for"]))
+    assert "Serving: the gate" not in text, text
+    has(command(p, "models", "card", str(rejected)), "- Serving: the gate has rejected it.")
+
+
 @test("pin, rollback, promote, compare: a version is served again as a new one; the log only grows")
 def _():
     with Pipeline(config()) as p:
@@ -266,6 +308,8 @@ def _():
         has(out, "accuracy")
         out = command(p, "models", "compare", str(before[-2]), str(n), "--data", "validation.csv")
         has(out, "accuracy")
+        check_diff(p, before[0], before[-1], n)
+        check_card(p, after, before[-1], pinned["version"])
 
 
 @test("a command that no trainer takes is said to wait, and is done by the next trainer, once")

@@ -15,6 +15,8 @@
 #include "wire/json_text.h"
 #include "wire/ledger.h"
 #include "wire/model.h"
+#include "wire/model_card.h"
+#include "wire/onnx.h"
 #include "wire/protobuf_codec.h"
 
 struct world {
@@ -94,6 +96,9 @@ enum what {
     MODEL,
     MODEL_KEY,
     MODEL_JSON,
+    MODEL_ONNX,
+    MODEL_CARD,
+    MODEL_CARD_JSON,
     CHUNK,
     ALL
 };
@@ -178,6 +183,12 @@ static int encode_stored(enum what what, const struct world *w, struct wire_buff
         return wire_chunk_key_model(4, 1, out, e);
     case MODEL_JSON:
         return wire_model_json(&w->model, out, 1, e);
+    case MODEL_ONNX:
+        return wire_onnx_encode(&w->model, out, e);
+    case MODEL_CARD:
+        return wire_model_card_text(&w->model, (struct wire_group_names){0}, out, e);
+    case MODEL_CARD_JSON:
+        return wire_model_card_json(&w->model, (struct wire_group_names){0}, out, e);
     default:
         rc = wire_chunks_start(&c, 1, (struct wire_bytes){"abc", 3}, 2, e);
         rc = rc ? rc : wire_chunks_next(&c, out, e);

@@ -1,0 +1,285 @@
+/*
+ * What has changed from one version to another: what models_compare shows of the gate's measures,
+ * then labels, configuration, weights, and the predictions on rows of a file.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "cli/models.h"
+#include "cli/predictor.h"
+#include "cli/screen.h"
+#include "fis/mem.h"
+#include "wire/json_text.h"
+
+/* Two lists of lines: for people, or members of an object. */
+struct writing {
+    bool json;
+    const struct wire_model *a, *b;
+};
+
+static void put_text(const char *text)
+{
+    char clean[512];
+    snprintf(clean, sizeof clean, "%s", text ? text : "");
+    screen_clean(clean);
+    printf("%s", clean);
+}
+
+static void put_string(const char *text)
+{
+    struct wire_buffer b = {0};
+    if (wire_json_escape(&b, text ? text : "", text ? strlen(text) : 0, NULL))
+        printf("\"\"");
+    else
+        printf("%.*s", (int)b.length, (const char *)b.data);
+    wire_buffer_done(&b);
+}
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+static void put_labels(const struct writing *w)
+{
+    const struct wire_model *a = w->a, *b = w->b;
+    long long bought = (long long)(b->labels_bought - a->labels_bought);
+    long long kept = (long long)(b->labels_kept - a->labels_kept);
+    if (w->json)
+        printf(",\"labels\":{\"bought\":%lld,\"kept\":%lld,\"rounds\":%lld}", bought, kept,
+               (long long)b->round - (long long)a->round);
+    else
+        printf("\nlabels between them: %lld bought (%llu to %llu), %+lld kept; round %u to %u\n",
+               bought, (unsigned long long)a->labels_bought, (unsigned long long)b->labels_bought,
+               kept, a->round, b->round);
+}
+
+/* ---- configuration --------------------------------------------------------------------------- */
+
+struct change {
+    bool json;
+    uint32_t n;
+};
+
+static void put_change(struct change *c, const char *name, const char *from, const char *to)
+{
+    if (!c->json) {
+        printf("%s  ", c->n++ ? "" : "configuration:\n");
+        put_text(name);
+        printf(": ");
+        put_text(from);
+        printf(" -> ");
+        put_text(to);
+        printf("\n");
+        return;
+    }
+    printf("%s{\"name\":", c->n++ ? "," : "");
+    put_string(name);
+    printf(",\"from\":");
+    put_string(from);
+    printf(",\"to\":");
+    put_string(to);
+    printf("}");
+}
+
+static void compare_texts(struct change *c, const char *name, const char *from, const char *to)
+{
+    if (strcmp(from ? from : "", to ? to : ""))
+        put_change(c, name, from, to);
+}
+
+static const char *widths(const struct wire_model *m, char out[128])
+{
+    size_t n = 0;
+    out[0] = 0;
+    for (uint32_t l = 0; m->shape.n_layers && l <= m->shape.n_layers && n < 100; l++)
+        n += (size_t)snprintf(out + n, 128 - n, "%s%u", l ? "-" : "", m->shape.width[l]);
+    return out;
+}
+
+/* Columns that only one of them has. */
+static void compare_columns(struct change *c, const struct wire_model *a,
+                            const struct wire_model *b, bool added)
+{
+    for (uint32_t i = 0; b->encoder && a->encoder && i < fis_encoder_columns(b->encoder); i++) {
+        const char *name = fis_encoder_column(b->encoder, i)->name;
+        if (fis_encoder_find(a->encoder, name, strlen(name)) < 0)
+            put_change(c, "column", added ? "" : name, added ? name : "");
+    }
+}
+
+static bool is_between(const struct wire_model *a, const struct wire_model *b, uint64_t version)
+{
+    uint64_t low = a->version < b->version ? a->version : b->version;
+    uint64_t high = a->version < b->version ? b->version : a->version;
+    return version > low && version <= high;
+}
+
+static void put_configuration(const struct writing *w)
+{
+    const struct wire_model *a = w->a, *b = w->b;
+    const struct wire_model *newer = a->version < b->version ? b : a;
+    struct change c = {.json = w->json};
+    char from[128], to[128];
+    if (w->json)
+        printf(",\"configuration\":[");
+    for (uint32_t i = 0; i < newer->n_changes; i++)
+        if (is_between(a, b, newer->changes[i].version))
+            put_change(&c, newer->changes[i].name,
+                       newer == b ? newer->changes[i].from : newer->changes[i].to,
+                       newer == b ? newer->changes[i].to : newer->changes[i].from);
+    compare_texts(&c, "algorithm", a->algorithm, b->algorithm);
+    compare_texts(&c, "metric", a->metric, b->metric);
+    snprintf(from, sizeof from, "%g", a->epsilon);
+    snprintf(to, sizeof to, "%g", b->epsilon);
+    compare_texts(&c, "epsilon", from, to);
+    compare_texts(&c, "network", widths(a, from), widths(b, to));
+    compare_columns(&c, a, b, true);
+    compare_columns(&c, b, a, false);
+    if (w->json)
+        printf("]");
+    else if (!c.n)
+        printf("configuration: nothing that versions carry has changed\n");
+}
+
+/* ---- weights --------------------------------------------------------------------------------- */
+
+static bool same_shape(const struct fis_shape *a, const struct fis_shape *b)
+{
+    return a->n_layers == b->n_layers && a->margins == b->margins &&
+           !memcmp(a->width, b->width, (a->n_layers + 1) * sizeof *a->width);
+}
+
+static void put_weights(const struct writing *w)
+{
+    const struct wire_model *a = w->a, *b = w->b;
+    double distance = NAN, length = NAN, relative = NAN;
+    bool comparable = a->params && b->params && same_shape(&a->shape, &b->shape);
+    if (comparable) {
+        distance = length = 0;
+        for (size_t i = 0; i < fis_shape_params(&a->shape); i++) {
+            double x = (double)a->params[i], y = (double)b->params[i];
+            distance += (y - x) * (y - x);
+            length += x * x;
+        }
+        distance = sqrt(distance);
+        length = sqrt(length);
+        relative = length > 0 ? distance / length : (double)NAN;
+    }
+    if (w->json) {
+        printf(",\"weights\":{");
+        models_json_number("distance", distance, ",");
+        models_json_number("relative", relative, "}");
+    } else if (comparable) {
+        printf("weights: distance %.4g, %.1f %% of the length of version %llu's\n", distance,
+               100 * relative, (unsigned long long)a->version);
+    } else {
+        printf("weights: not comparable: %s\n",
+               a->params && b->params ? "the networks have other shapes" : "one has none");
+    }
+}
+
+/* ---- predictions ----------------------------------------------------------------------------- */
+
+struct counts {
+    uint64_t rows, changed;
+    double moved;                                       /* sum of |p - p| of the positive class */
+    uint64_t from_to[FIS_MAX_CLASSES][FIS_MAX_CLASSES]; /* class by a, by b */
+};
+
+static int count_rows(struct predictor p[2], struct counts *n, struct fis_error *e)
+{
+    uint32_t positive = p[1].model->positive;
+    for (;;) {
+        int rc = predictor_next(&p[0], e);
+        int other = rc < 0 ? rc : predictor_next(&p[1], e);
+        if (rc <= 0 || other <= 0)
+            return rc < 0 ? rc : other < 0 ? other : 0;
+        n->rows++;
+        n->changed += p[0].best != p[1].best;
+        n->from_to[p[0].best][p[1].best]++;
+        n->moved += fabs((double)p[1].probability[positive] - (double)p[0].probability[positive]);
+    }
+}
+
+static void put_counts(const struct writing *w, const char *path, const struct counts *n)
+{
+    double share = n->rows ? (double)n->changed / (double)n->rows : (double)NAN;
+    double moved = n->rows ? n->moved / (double)n->rows : (double)NAN;
+    bool first = true;
+    if (w->json) {
+        printf(",\"predictions\":{\"rows\":%llu,\"changed\":%llu,", (unsigned long long)n->rows,
+               (unsigned long long)n->changed);
+        models_json_number("share", share, ",");
+        models_json_number("mean_move_of_positive", moved, ",\"classes\":[");
+    } else {
+        printf("predictions on %s: %llu of %llu rows change (%.2f %%); the probability of the "
+               "positive class moves by %.4f on average\n",
+               path, (unsigned long long)n->changed, (unsigned long long)n->rows, 100 * share,
+               moved);
+    }
+    for (uint32_t i = 0; i < w->a->n_classes; i++)
+        for (uint32_t k = 0; k < w->b->n_classes; k++) {
+            if (i == k || !n->from_to[i][k])
+                continue;
+            printf(w->json ? "%s{\"from\":" : "%s  ", w->json && !first ? "," : "");
+            (w->json ? put_string : put_text)(w->a->classes[i]);
+            printf(w->json ? ",\"to\":" : " -> ");
+            (w->json ? put_string : put_text)(w->b->classes[k]);
+            printf(w->json ? ",\"rows\":%llu}" : ": %llu\n", (unsigned long long)n->from_to[i][k]);
+            first = false;
+        }
+    if (w->json)
+        printf("]}");
+}
+
+static int count(const struct models_evaluation *v, const struct wire_model *a,
+                 const struct wire_model *b, struct counts *n, struct fis_error *e)
+{
+    struct predictor p[2] = {0};
+    const struct wire_model *side[2] = {a, b};
+    int rc = 0;
+    if (a->n_classes != b->n_classes)
+        rc = fis_fail(e, FIS_INPUT, "version %llu has %u classes, version %llu %u",
+                      (unsigned long long)a->version, a->n_classes, (unsigned long long)b->version,
+                      b->n_classes);
+    for (int s = 0; s < 2 && !rc; s++)
+        rc = predictor_open(&p[s], v->cli, side[s], v->on, &v->read, e);
+    if (!rc)
+        rc = count_rows(p, n, e);
+    for (int s = 0; s < 2; s++)
+        predictor_close(&p[s]);
+    return rc;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+struct diff {
+    struct models_evaluation gate; /* first: what put_more is given */
+    struct counts counts;
+};
+
+static void put_more(const struct models_evaluation *v, const struct wire_model *a,
+                     const struct wire_model *b)
+{
+    const struct diff *d = (const struct diff *)(const void *)v;
+    const struct writing w = {.json = v->json, .a = a, .b = b};
+    put_labels(&w);
+    put_configuration(&w);
+    put_weights(&w);
+    if (v->on)
+        put_counts(&w, v->on, &d->counts);
+}
+
+int models_diff(const struct models_evaluation *v, const struct wire_model *a,
+                const struct wire_model *b, struct fis_error *e)
+{
+    struct diff *d = fis_calloc(1, sizeof *d);
+    if (!d)
+        return fis_fail(e, FIS_NOMEM, "no memory for a comparison");
+    d->gate = *v;
+    d->gate.test = NULL;
+    d->gate.more = put_more;
+    int rc = v->on ? count(v, a, b, &d->counts, e) : 0;
+    if (!rc)
+        rc = models_compare(&d->gate, a, b, e);
+    fis_free(d);
+    return rc;
+}

@@ -1,0 +1,330 @@
+#include "wire/model_card.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "wire/model_json_impl.h"
+#include "wire/model_parts.h"
+
+/* Text as it is written; the first failure is kept. */
+struct page {
+    struct wire_buffer *out;
+    struct fis_error *e;
+    int rc;
+};
+
+static void put(struct page *p, const char *format, ...) FIS_PRINTF(2, 3);
+static void put(struct page *p, const char *format, ...)
+{
+    va_list list, again;
+    va_start(list, format);
+    va_copy(again, list);
+    int n = vsnprintf(NULL, 0, format, list);
+    if (!p->rc && n >= 0)
+        p->rc = wire_buffer_reserve(p->out, (size_t)n + 1, p->e);
+    if (!p->rc && n >= 0) {
+        vsnprintf((char *)p->out->data + p->out->length, (size_t)n + 1, format, again);
+        p->out->length += (size_t)n;
+    }
+    va_end(again);
+    va_end(list);
+}
+
+/* A name, escaped, so that it is nothing but text. */
+static void put_name(struct page *p, const char *name)
+{
+    for (const char *c = name ? name : ""; *c; c++)
+        if (*c == '\x1f')
+            put(p, ", ");
+        else if ((unsigned char)*c < ' ' || *c == 0x7f)
+            put(p, "?");
+        else
+            put(p, "%s%c", strchr("\\`*_{}[]<>#|!&", *c) ? "\\" : "", *c);
+}
+
+static const char *rate(double x, char text[16])
+{
+    if (!isfinite(x))
+        return strcpy(text, "n/e");
+    snprintf(text, 16, "%.3f", x);
+    return text;
+}
+
+/* ---- what the figures cannot say ------------------------------------------------------------- */
+
+enum { LIMITS = 12, LIMIT_TEXT = 400 };
+struct limits {
+    uint32_t n;
+    char text[LIMITS][LIMIT_TEXT];
+};
+
+static void add(struct limits *l, const char *format, ...) FIS_PRINTF(2, 3);
+static void add(struct limits *l, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (l->n < LIMITS)
+        vsnprintf(l->text[l->n++], LIMIT_TEXT, format, list);
+    va_end(list);
+}
+
+static void find_limits(const struct wire_model *m, struct limits *l)
+{
+    *l = (struct limits){0};
+    if (!m->metrics.n)
+        add(l, "Nothing was measured.");
+    else
+        add(l,
+            "The figures are of %u validation rows; of records that are distributed otherwise they "
+            "say little (alarm drift).",
+            m->metrics.n);
+    if (m->metrics.n && m->smallest_cell)
+        add(l, "The smallest cell that the metric needs has %u rows%s.", m->smallest_cell,
+            m->warn_cell ? ": few, what they say of its group is uncertain" : "");
+    if (m->looks > 1)
+        add(l,
+            "The same rows have judged %u times: the figures of the best of so many are "
+            "optimistic. A test set of one's own (fisctl models evaluate) is not.",
+            m->looks);
+    if (m->metrics.n && m->metrics.predicted_classes == 1)
+        add(l, "It is a constant predictor: every validation row gets the same class.");
+    add(l, "Groups are those of the validation set; others, and groups within them, were not "
+           "measured.");
+    add(l, "Labels count as true: a bias of those who labelled is neither seen nor removed.");
+    if (m->privacy.exact || !m->privacy.refreshes)
+        add(l, "Directions had no noise: selection and weights may reveal facts about single "
+               "validation rows.");
+}
+
+static const char *const not_for[] = {
+    "Decisions about people other than those that initial and validation set are drawn from.",
+    "Finding out a sensitive attribute of a person, or decisions by one.",
+    "Decisions with legal or similarly grave effect that no person can review and change.",
+    "Claims of fairness by measures, groups or data that this card does not show.",
+};
+enum { NOT_FOR = sizeof not_for / sizeof *not_for };
+
+static const char *rejected = "Serving: the gate has rejected it.";
+
+static const char *base_of(const struct wire_model *m)
+{
+    if (!m->shape.margins)
+        return "none";
+    return m->trees || (m->encoder && fis_encoder_has_trees(m->encoder)) ? "trees" : "column";
+}
+
+/* ---- Markdown -------------------------------------------------------------------------------- */
+
+static void put_head(struct page *p, const struct wire_model *m)
+{
+    char when[32] = "";
+    time_t seconds = (time_t)(m->created_at_ms / 1000);
+    struct tm t;
+    if (gmtime_r(&seconds, &t))
+        strftime(when, sizeof when, "%Y-%m-%d %H:%M UTC", &t);
+    put(p, "# Model card: ");
+    put_name(p, m->pipeline);
+    put(p, ", version %" PRIu64 "\n\n%s on %s", m->version, m->served ? "Published" : "Rejected",
+        when);
+    if (m->parent)
+        put(p, "; follows version %" PRIu64, m->parent);
+    put(p,
+        ". Written by fisd from the version itself.\n\n## Model\n\n| | |\n|---|---|\n| classes | ");
+    for (uint32_t k = 0; k < m->n_classes; k++) {
+        put(p, "%s", k ? ", " : "");
+        put_name(p, m->classes[k]);
+    }
+    put(p, " |\n| positive class | ");
+    put_name(p, m->classes[m->positive]);
+    put(p, " |\n| network |");
+    for (uint32_t l = 0; l <= m->shape.n_layers && m->shape.n_layers; l++)
+        put(p, "%s%u", l ? "–" : " ", m->shape.width[l]);
+    put(p, " |\n| base | %s |\n| weights | ", base_of(m));
+    if (m->params)
+        put(p, "%zu", fis_shape_params(&m->shape));
+    else
+        put(p, "none are kept");
+    put(p, " |\n");
+}
+
+static void put_data(struct page *p, const struct wire_model *m)
+{
+    struct fis_encoder_column_state s;
+    put(p, "\n## Data\n\nSensitive attributes are in the validation set alone: no column of the "
+           "model, and not needed to predict.\n");
+    put(p,
+        "\n| labels | bought | kept | round |\n|---|---:|---:|---:|\n| | %" PRIu64 " | %" PRIu64
+        " | %u |\n",
+        m->labels_bought, m->labels_kept, m->round);
+    if (!m->encoder)
+        return;
+    uint32_t n = fis_encoder_columns(m->encoder);
+    put(p, "\n| column | type | of the initial set |\n|---|---|---|\n");
+    for (uint32_t i = 0; i < n && i < 200; i++) {
+        fis_encoder_state(m->encoder, i, &s);
+        put(p, "| ");
+        put_name(p, s.column.name);
+        if (s.column.type == FIS_CATEGORICAL)
+            put(p, " | categorical | %u categories |\n", s.n_categories);
+        else if (s.column.scale == FIS_SCALE_STANDARD && !fis_encoder_constant(m->encoder, i))
+            put(p, " | numeric | mean %.4g, deviation %.4g%s |\n", s.mean, s.deviation,
+                s.missing_indicator ? ", with missing values" : "");
+        else if (s.column.scale == FIS_SCALE_STANDARD)
+            put(p, " | numeric | always %.6g |\n", s.mean);
+        else
+            put(p, " | %s | not scaled |\n",
+                s.column.scale == FIS_SCALE_NONE ? "numeric" : "score of the base");
+    }
+    if (n > 200)
+        put(p, "| … | | %u columns in all |\n", n);
+}
+
+static void put_metrics(struct page *p, const struct wire_model *m)
+{
+    char a[16], low[16], high[16];
+    put(p,
+        "\n## Figures\n\nOn the %u validation rows of the gate. A gap is the largest difference "
+        "between groups; 0 is fair. n/e: not estimable. Intervals: %.0f %%.\n\n"
+        "| | value | interval |\n|---|---:|---|\n",
+        m->metrics.n, (m->intervals.level > 0 ? m->intervals.level : .95) * 100);
+    for (const struct wire_number *t = wire_metric_numbers; t->name; t++) {
+        double x;
+        memcpy(&x, (const char *)&m->metrics + t->at, sizeof x);
+        put(p, "| %s%s | %s | ", t->name,
+            m->metric && !strcmp(t->name, m->metric) ? " (the gate's)" : "",
+            rate(m->metrics.n ? x : (double)NAN, a));
+        struct fis_interval i = {.low = NAN};
+        if (t->interval)
+            memcpy(&i, (const char *)&m->intervals + t->interval, sizeof i);
+        if (isfinite(i.low) && isfinite(i.high))
+            put(p, "%s to %s", rate(i.low, low), rate(i.high, high));
+        put(p, " |\n");
+    }
+}
+
+static void put_groups(struct page *p, const struct wire_model *m, struct wire_group_names groups)
+{
+    char a[4][16];
+    put(p, "\n| group | rows | accuracy | positive rate | TPR | FPR "
+           "|\n|---|---:|---:|---:|---:|---:|\n");
+    for (uint32_t g = 0; g < m->metrics.n_groups && g < FIS_MAX_GROUPS; g++) {
+        const struct fis_group_metrics *x = &m->metrics.group[g];
+        put(p, "| ");
+        if (g < groups.n)
+            put_name(p, groups.names[g]);
+        else
+            put(p, "%u", g);
+        put(p, " | %u | %s | %s | %s | %s |\n", x->n, rate(x->accuracy, a[0]),
+            rate(x->positive_rate, a[1]), rate(x->tpr, a[2]), rate(x->fpr, a[3]));
+    }
+    if (!groups.n)
+        put(p, "\nWhich group a number stands for is sensitive: the trainer's validation set has "
+               "it.\n");
+}
+
+static void put_gate(struct page *p, const struct wire_model *m)
+{
+    char a[16];
+    put(p, "\n## Gate and lineage\n\n| | |\n|---|---|\n| verdict | %s: ", m->verdict);
+    put_name(p, m->reason_text);
+    put(p, " |\n| metric | ");
+    put_name(p, m->metric);
+    put(p, " |\n| least accuracy allowed | %s |\n", rate(m->floor, a));
+    put(p, "| accuracy of the first version | %s |\n| epsilon | %g |\n", rate(m->val0, a),
+        m->epsilon);
+    put(p, "| interpolation | %s |\n", rate(m->interpolation, a));
+    put(p, "| judged so far | %u times |\n| algorithm | ", m->looks);
+    put_name(p, m->algorithm);
+    put(p, " |\n| head, seed | %" PRIu64 ", %" PRIu64 " |\n", m->head_version, m->seed);
+    if (m->privacy.exact || !m->privacy.refreshes)
+        put(p, "| differential privacy | none |\n");
+    else
+        put(p, "| differential privacy | epsilon %.4g for delta %.3g |\n", m->privacy.epsilon,
+            m->privacy.delta);
+    for (uint32_t i = 0; i < m->n_changes; i++) {
+        put(p, "| changed, version %" PRIu64 " on | ", m->changes[i].version);
+        put_name(p, m->changes[i].name);
+        put(p, " |\n");
+    }
+}
+
+static void put_limits(struct page *p, const struct wire_model *m)
+{
+    struct limits l;
+    find_limits(m, &l);
+    put(p, "\n## Limits\n\n");
+    for (uint32_t i = 0; i < l.n; i++)
+        put(p, "- %s\n", l.text[i]);
+    put(p, "\n## Not for\n\n");
+    if (!m->served)
+        put(p, "- %s\n", rejected);
+    for (size_t i = 0; i < NOT_FOR; i++)
+        put(p, "- %s\n", not_for[i]);
+}
+
+int wire_model_card_text(const struct wire_model *m, struct wire_group_names groups,
+                         struct wire_buffer *out, struct fis_error *e)
+{
+    struct page p = {.out = out, .e = e};
+    size_t start = out->length;
+    if (!m->n_classes || m->positive >= m->n_classes)
+        return fis_fail(e, FIS_INPUT, "positive is class %u of %u", m->positive, m->n_classes);
+    put_head(&p, m);
+    put_data(&p, m);
+    if (m->metrics.n) {
+        put_metrics(&p, m);
+        put_groups(&p, m, groups);
+    }
+    put_gate(&p, m);
+    put_limits(&p, m);
+    if (p.rc)
+        out->length = start;
+    return p.rc;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *texts_of(const struct wire_model *m)
+{
+    json_t *all = json_array();
+    if (!m->served)
+        json_array_append_new(all, json_string(rejected));
+    for (size_t i = 0; i < NOT_FOR; i++)
+        json_array_append_new(all, json_string(not_for[i]));
+    return all;
+}
+
+static json_t *limits_of(const struct wire_model *m)
+{
+    struct limits l;
+    json_t *all = json_array();
+    find_limits(m, &l);
+    for (uint32_t i = 0; i < l.n; i++)
+        json_array_append_new(all, json_string(l.text[i]));
+    return all;
+}
+
+static json_t *names_of(struct wire_group_names groups)
+{
+    json_t *all = groups.n ? json_array() : json_null();
+    for (uint32_t g = 0; g < groups.n; g++)
+        json_array_append_new(all, json_string(groups.names[g]));
+    return all;
+}
+
+int wire_model_card_json(const struct wire_model *m, struct wire_group_names groups,
+                         struct wire_buffer *out, struct fis_error *e)
+{
+    uint32_t columns = m->encoder ? fis_encoder_columns(m->encoder) : 0;
+    json_t *card =
+        json_pack("{s:s, s:{s:i, s:i}, s:o, s:o, s:o}", "base", base_of(m), "data", "columns",
+                  (int)columns, "validation_rows", (int)m->metrics.n, "groups", names_of(groups),
+                  "limits", limits_of(m), "not_for", texts_of(m));
+    if (!card)
+        return fis_fail(e, FIS_NOMEM, "no memory for a model card");
+    return wire_model_json_with(m, "card", card, false, out, e);
+}
