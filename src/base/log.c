@@ -64,15 +64,25 @@ static size_t copy_quoted(char *out, size_t room, const char *in)
 
 static const char *const names[] = {"debug", "info", "warn", "error"};
 
+static size_t fields(char *out, size_t room, const char *format, va_list ap)
+{
+    char marked[512], text[1792];
+    mark_quotes(marked, sizeof marked, format);
+    vsnprintf(text, sizeof text, marked, ap);
+    return copy_quoted(out, room, text);
+}
+
+void log_fields_v(char *out, size_t size, const char *format, va_list ap)
+{
+    out[fields(out, size - 1, format, ap)] = 0;
+}
+
 size_t log_format_v(char line[LOG_LINE], enum log_level level, const char *event,
                     const char *format, va_list ap)
 {
-    char marked[512], text[1792];
     int n = stamp(line, LOG_LINE);
     n += snprintf(line + n, LOG_LINE - (size_t)n, " %s %.200s ", names[level], event);
-    mark_quotes(marked, sizeof marked, format);
-    vsnprintf(text, sizeof text, marked, ap);
-    size_t length = (size_t)n + copy_quoted(line + n, LOG_LINE - (size_t)n - 1, text);
+    size_t length = (size_t)n + fields(line + n, LOG_LINE - (size_t)n - 1, format, ap);
     line[length++] = '\n';
     return length;
 }

@@ -17,6 +17,7 @@
 #define BASE_LOG_H
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "fis/error.h"
@@ -45,6 +46,9 @@ int log_enabled(enum log_level level);
  * the line: line breaks and control characters become '?', and between the format's own quotes a
  * quote or a backslash gets a backslash before it. */
 void log_line(enum log_level level, const char *event, const char *format, ...) FIS_PRINTF(3, 4);
+/* The same fields as a text, for a line that says no more than "%s": what the arguments bring is
+ * escaped once. */
+void log_fields_v(char *out, size_t size, const char *format, va_list ap);
 void log_line_v(enum log_level level, const char *event, const char *format, va_list ap);
 
 #endif

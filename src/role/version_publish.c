@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/log.h"
 #include "base/planted.h"
 #include "fis/mem.h"
 #include "wire/ledger.h"
@@ -16,7 +17,7 @@ void trainer_note(struct trainer_role *m, const char *event, const char *format,
     char text[512];
     va_list ap;
     va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
+    log_fields_v(text, sizeof text, format, ap);
     va_end(ap);
     m->out.note(m->out.ctx, event, text);
 }

@@ -1,8 +1,8 @@
 #include "session/election.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
+#include "base/log.h"
 #include "base/planted.h"
 
 const char *election_state_name(enum election_state s)
@@ -19,7 +19,7 @@ static void note(struct election *l, bool bad, const char *event, const char *fo
     char text[FIS_ERROR_TEXT + 128];
     va_list ap;
     va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
+    log_fields_v(text, sizeof text, format, ap);
     va_end(ap);
     l->out.note(l->out.ctx, bad, event, text);
 }

@@ -76,12 +76,11 @@ static int restore(struct session *s, struct fis_error *e)
     s->bytes = memory_bytes(s->memory);
     session_note(s, LOG_LEVEL_INFO, "restored",
                  "round=%u phase=%s head=%llu served=%llu entries=%llu bytes=%llu took_ms=%llu "
-                 "checkpoint=%s%s%s%s",
+                 "checkpoint=%s reason=\"%s\"",
                  was->round, phases[was->phase], (unsigned long long)was->head_version,
                  (unsigned long long)was->served_version, (unsigned long long)s->entries,
                  (unsigned long long)s->bytes, (unsigned long long)s->restore_ms,
-                 *trouble ? "no" : "yes", *trouble ? " reason=\"" : "", trouble,
-                 *trouble ? "\"" : "");
+                 *trouble ? "no" : "yes", trouble);
     return 0;
 }
 

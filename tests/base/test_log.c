@@ -73,6 +73,29 @@ static void one_kind_is_summed_up(void **state)
     assert_int_equal(log_counts().written - before.written, LOG_FIRST + 3);
 }
 
+static void fields_of(char *out, size_t size, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    log_fields_v(out, size, format, ap);
+    va_end(ap);
+}
+
+/* Through two layers a text is what it was: its quotes end no field. */
+static void fields_are_escaped_once(void **state)
+{
+    char fields[64];
+    (void)state;
+    fields_of(fields, sizeof fields, "id=%d text=\"%s\"", 7, "a \"b\" \\ \n=c");
+    log_line(LOG_LEVEL_WARN, "outer", "%s", fields);
+    fields_of(fields, 20, "text=\"%s\"", "longer than there is room");
+    log_line(LOG_LEVEL_WARN, "cut", "%s", fields);
+    log_stop();
+    read_all();
+    assert_int_equal(lines_with(" outer id=7 text=\"a \\\"b\\\" \\\\ ?=c\"\n"), 1);
+    assert_int_equal(lines_with(" cut text=\"longer tha\"\n"), 1);
+}
+
 /* Debug lines are not summed up: 20,000 of them are more than pipe and buffer hold. */
 #define MANY 20000
 
@@ -129,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_kind_is_summed_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(fields_are_escaped_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_lost_is_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_end_does_not_wait_for_a_reader, set_up, tear_down),
     };

@@ -6,9 +6,10 @@
 static void say_refused(const struct runtime *rt, const struct config_problems *problems,
                         const struct fis_error *e)
 {
-    log_line(LOG_LEVEL_ERROR, "reload", "file=\"%s\" reason=\"%s\"%s", rt->config_path,
-             problems->count ? problems->text[0] : e->text,
-             " text=\"nothing was changed; fisd --check-config tells all that is wrong\"");
+    log_line(LOG_LEVEL_ERROR, "reload",
+             "file=\"%s\" reason=\"%s\" text=\"nothing was changed; fisd --check-config tells all "
+             "that is wrong\"",
+             rt->config_path, problems->count ? problems->text[0] : e->text);
 }
 
 /* other_token: http.token_file is the same name, and what stands in it is not. */
