@@ -12,7 +12,11 @@
 #include <unistd.h>
 
 #include "fis/mem.h"
+#include "stream/topics.h"
 #include "wire/json_arena.h"
+
+/* After this time without an answer a command says whom it waits for. */
+enum { SILENT_MS = 2000 };
 
 static void stop_signals(sigset_t *set)
 {
@@ -229,7 +233,11 @@ int cli_open(struct cli *c, struct fis_error *e)
     c->records_encoding = encoding_of(cfg->records.encoding);
     c->labels_encoding = encoding_of(cfg->labels.encoding);
     rc = find_broker(c, e);
-    return rc ? rc : make_client(c, e);
+    if (!rc)
+        rc = make_client(c, e);
+    if (!rc && !stream_reachable(&c->client, SILENT_MS))
+        cli_say("waiting for a broker at %s", c->broker);
+    return rc;
 }
 
 void cli_done(struct cli *c)

@@ -35,7 +35,8 @@ int stream_admin_ready(struct stream_admin *a, struct fis_error *e)
     const struct rd_kafka_metadata *m = NULL;
     rd_kafka_resp_err_t err = rd_kafka_metadata(a->rk, 0, NULL, &m, stream_admin_left(a));
     if (err)
-        return fis_fail(e, FIS_RETRY, "kafka: no broker answers: %s", rd_kafka_err2str(err));
+        return fis_fail(e, FIS_RETRY, "kafka: no broker answers at %s: %s", a->link.brokers,
+                        rd_kafka_err2str(err));
     int left = stream_admin_left(a);
     int32_t controller = rd_kafka_controllerid(a->rk, left < CONTROLLER_MS ? left : CONTROLLER_MS);
     bool there = false;
@@ -49,6 +50,20 @@ int stream_admin_ready(struct stream_admin *a, struct fis_error *e)
         return STREAM_TOPICS_UNSUPPORTED;
     }
     return 0;
+}
+
+bool stream_reachable(const struct stream_client *client, int timeout_ms)
+{
+    const struct rd_kafka_metadata *m = NULL;
+    struct stream_admin a;
+    struct fis_error e;
+    if (stream_admin_open(&a, client, timeout_ms, &e) < 0)
+        return false;
+    bool there = rd_kafka_metadata(a.rk, 0, NULL, &m, timeout_ms) == RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (there)
+        rd_kafka_metadata_destroy(m);
+    stream_admin_close(&a);
+    return there;
 }
 
 int stream_admin_left(const struct stream_admin *a)
@@ -89,8 +104,8 @@ int stream_admin_wait(struct stream_admin *a, const char *what, rd_kafka_event_t
     case RD_KAFKA_RESP_ERR__TIMED_OUT:
     case RD_KAFKA_RESP_ERR__TRANSPORT:
     case RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE:
-        rc = fis_fail(e, FIS_RETRY, "kafka: %s: no broker answers: %s", what,
-                      rd_kafka_event_error_string(ev));
+        rc = fis_fail(e, FIS_RETRY, "kafka: %s: no broker answers at %s: %s", what,
+                      a->link.brokers, rd_kafka_event_error_string(ev));
         break;
     default:
         rc = fis_fail(e, FIS_FATAL, "kafka: %s: %s", what, rd_kafka_event_error_string(ev));

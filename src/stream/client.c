@@ -1,5 +1,6 @@
 #include "stream/client.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -75,7 +76,7 @@ static int set_operators(rd_kafka_conf_t *conf, const struct stream_client *clie
 }
 
 /* librdkafka would start without a broker and wait for ever. */
-static int check_brokers(const struct stream_client *client, struct fis_error *e)
+static int check_brokers(const struct stream_client *client, const char **out, struct fis_error *e)
 {
     const char *b =
         stream_property_find(client->properties, client->property_count, "bootstrap.servers");
@@ -87,6 +88,7 @@ static int check_brokers(const struct stream_client *client, struct fis_error *e
         return fis_fail(e, FIS_INPUT,
                         "kafka property \"bootstrap.servers\" is missing: host:port[,host:port]");
     }
+    *out = b;
     return 0;
 }
 
@@ -96,6 +98,11 @@ static void on_log(const rd_kafka_t *rk, int level, const char *facility, const 
     (void)facility;
     if (link && link->log)
         link->log(link->log_arg, level, text);
+}
+
+const char *stream_client_about(const struct stream_link *link, rd_kafka_resp_err_t err)
+{
+    return err == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ? link->brokers : "";
 }
 
 void stream_client_stats(const struct stream_link *link, const char *json, size_t length)
@@ -108,7 +115,8 @@ int stream_client_conf(rd_kafka_conf_t **out, const struct stream_client *client
                        const struct stream_layers *layers, struct stream_link *link,
                        struct fis_error *e)
 {
-    int rc = check_brokers(client, e);
+    const char *brokers = NULL;
+    int rc = check_brokers(client, &brokers, e);
     if (rc)
         return rc;
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
@@ -138,6 +146,7 @@ int stream_client_conf(rd_kafka_conf_t **out, const struct stream_client *client
         .stats_arg = client->stats_arg,
         .name = client->name,
     };
+    snprintf(link->brokers, sizeof link->brokers, "%s", brokers);
     rd_kafka_conf_set_opaque(conf, link);
     rd_kafka_conf_set_log_cb(conf, on_log);
     *out = conf;
@@ -187,7 +196,7 @@ void stream_errors_push(struct stream_errors *q, enum fis_error_kind kind, const
             return;
     if (q->count < STREAM_ERRORS)
         q->items[q->count++] = e;
-    else if (kind == FIS_FATAL)
+    else if (kind != FIS_RETRY)
         q->items[STREAM_ERRORS - 1] = e;
 }
 

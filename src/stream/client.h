@@ -17,6 +17,7 @@ struct stream_link {
     stream_stats_fn *stats;
     void *stats_arg;
     const char *name;
+    char brokers[128]; /* bootstrap.servers, for messages to people */
 };
 
 /* Properties in layers: defaults, the operator's, and those that fisd itself sets: an operator's
@@ -40,6 +41,9 @@ int stream_client_conf(rd_kafka_conf_t **out, const struct stream_client *client
 int stream_client_new(rd_kafka_t **out, rd_kafka_type_t type, rd_kafka_conf_t *conf,
                       struct fis_error *e) FIS_MUST_CHECK;
 
+/* What stands behind an error's text: whom it is about, where librdkafka names nobody. */
+const char *stream_client_about(const struct stream_link *link, rd_kafka_resp_err_t err);
+
 /* Hands a text of statistics on. */
 void stream_client_stats(const struct stream_link *link, const char *json, size_t length);
 
@@ -48,7 +52,7 @@ void stream_client_watch(rd_kafka_queue_t *queue, struct stream_link *link);
 
 int64_t stream_now_ms(void); /* monotonic */
 
-/* The pending errors of a client: distinct ones, oldest first, a fatal one never dropped. */
+/* The pending errors of a client: distinct ones, oldest first; only RETRY is ever dropped. */
 #define STREAM_ERRORS 8
 struct stream_errors {
     struct fis_error items[STREAM_ERRORS];

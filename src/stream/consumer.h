@@ -117,7 +117,9 @@ struct stream_consumer_event {
     bool lost;      /* REVOKED: at least one revocation was a loss */
     uint32_t owned; /* partitions owned now */
     struct fis_error
-        error; /* ERROR: RETRY (librdkafka goes on trying by itself) or FATAL.
+        error; /* ERROR: RETRY (librdkafka goes on trying by itself), FATAL, or ABORT_TXN: the
+                  member's place has gone to another one with its group.instance.id, which may be
+                  its own request to join from before an outage: it is to be opened again.
                   BLOCKED: RETRY, "waiting for an open transaction on t[0] at offset 5" */
 
     uint32_t topic; /* RESET, EOF, BLOCKED */

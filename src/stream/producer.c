@@ -283,7 +283,9 @@ static void take_error(struct stream_producer *p, rd_kafka_event_t *ev)
     bool stop = err == RD_KAFKA_RESP_ERR__FATAL;
     if (stop && rd_kafka_fatal_error(p->rk, fatal, sizeof fatal))
         text = fatal;
-    snprintf(line, sizeof line, "kafka producer: %s (%s)", text, rd_kafka_err2name(err));
+    const char *about = stream_client_about(&p->link, err);
+    snprintf(line, sizeof line, "kafka producer: %s%s%s (%s)", about, *about ? ": " : "", text,
+             rd_kafka_err2name(err));
     stream_errors_push(&p->errors, stop ? FIS_FATAL : FIS_RETRY, line);
 }
 

@@ -144,8 +144,8 @@ static int check_partitions(struct stream_admin *a, const struct stream_topic *t
     rd_kafka_resp_err_t err = rd_kafka_metadata(a->rk, 0, rkt, &m, stream_admin_left(a));
     rd_kafka_topic_destroy(rkt);
     if (err) {
-        return fis_fail(e, FIS_RETRY, "kafka topic \"%s\": no broker answers: %s", t->name,
-                        rd_kafka_err2str(err));
+        return fis_fail(e, FIS_RETRY, "kafka topic \"%s\": no broker answers at %s: %s", t->name,
+                        a->link.brokers, rd_kafka_err2str(err));
     }
     const struct rd_kafka_metadata_topic *topic = m->topic_cnt ? &m->topics[0] : NULL;
     char text[96];

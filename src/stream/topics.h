@@ -50,6 +50,9 @@ struct stream_topic_report {
     char text[STREAM_TOPIC_TEXT];      /* one line, "" when all is well */
 };
 
+/* A broker answers in this time. */
+bool stream_reachable(const struct stream_client *client, int timeout_ms);
+
 /* Creates what is missing; a topic that exists is left alone. One report per topic, also on
  * failure as far as known. RETRY: no broker in time. FATAL: the broker refused (text names the
  * first topic). */

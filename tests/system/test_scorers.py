@@ -131,6 +131,27 @@ def _():
             wait(lambda: counted(p) == 3000, "3,000 records counted")
 
 
+@test("a scorer whose place another one takes, by the same group.instance.id, joins again")
+def _():
+    with trainer(2) as p:
+        p.start()
+        with scorer(p, **{"group.instance.id": "one"}) as s:
+            s.start(ready=" assigned role=scorer partitions=2")
+            stream(p, 500, 0)
+            wait(lambda: counted(p) == 500, "500 records counted")
+            other = subprocess.Popen(
+                ["kcat", "-b", KAFKA, "-X", "group.instance.id=one", "-q", "-G", f"{p.name}-scorer",
+                 p.topic("records")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                s.wait_log(r" warn lost_place role=scorer reason=\".*group.instance.id")
+                stream(p, 500, 500)
+                wait(lambda: counted(p) == 1000, "1,000 records counted", alive=s.alive)
+            finally:
+                other.kill()
+                other.wait()
+            same(s.stop(), 0, "exit status")
+
+
 @test("K16: offsets that fell off retention are told, with what is lost, and reading goes on")
 def _():
     with trainer(1) as p:

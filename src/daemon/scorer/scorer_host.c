@@ -34,20 +34,27 @@ static int open_slots(struct scorer_host *h, struct fis_error *e)
     return 0;
 }
 
-static int open_kafka(struct scorer_host *h, struct fis_error *e)
+int scorer_host_join(struct scorer_host *h, struct fis_error *e)
 {
-    struct context *ctx = h->ctx;
     struct stream_consumer_options records = {
-        .client = context_client(ctx),
+        .client = context_client(h->ctx),
         .group_id = h->group,
         .topics = h->topics,
         .topic_count = 1,
-        .queue_bytes = ctx->cfg->scorer.queue_bytes,
+        .queue_bytes = h->ctx->cfg->scorer.queue_bytes,
         .on_revoke = scorer_input_revoked,
         .revoke_arg = h,
         .rewind = h->pool,
         .eofs = h->pool,
     };
+    records.client.name = "records";
+    h->joined_ms = context_now().mono_ms;
+    return stream_consumer_open(&h->records, &records, e);
+}
+
+static int open_kafka(struct scorer_host *h, struct fis_error *e)
+{
+    struct context *ctx = h->ctx;
     struct stream_consumer_options heads = {
         .client = context_client(ctx),
         .topics = h->head_topics,
@@ -60,13 +67,12 @@ static int open_kafka(struct scorer_host *h, struct fis_error *e)
     };
     struct stream_producer_options producer = {
         .client = context_client(ctx), .patient = true, .batch_bytes = ctx->batch_bytes};
-    records.client.name = "records";
     heads.client.name = "heads";
     producer.client.name = "offers";
     if (stream_producer_open(&h->producer, &producer, e) < 0 ||
         stream_consumer_open(&h->heads, &heads, e) < 0 ||
         (h->pool && stream_consumer_open(&h->ledger, &ledger, e) < 0) ||
-        stream_consumer_open(&h->records, &records, e) < 0)
+        scorer_host_join(h, e) < 0)
         return -1;
     return 0;
 }

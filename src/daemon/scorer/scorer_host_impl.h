@@ -63,6 +63,8 @@ struct scorer_host {
      * acknowledgement of what was offered of its batch. */
     struct histogram batch_records, batch_seconds, latency_seconds;
     struct dead_counts dead;
+    bool lost_place; /* in the group: it joins again when all that it read is given back */
+    uint64_t joined_ms;
     bool stopping, failed;
     uint64_t left_out; /* messages of heads and ledger that no trainer wrote */
 };
@@ -84,6 +86,8 @@ bool scorer_send_turn(struct scorer_host *h);
 uint32_t scorer_token_slot(uint64_t token);
 uint32_t scorer_token_n(uint64_t token);
 struct scorer_out scorer_host_out(struct scorer_host *h);
+/* The membership that reads the records. */
+int scorer_host_join(struct scorer_host *h, struct fis_error *e) FIS_MUST_CHECK;
 /* scorer_input.c */
 void scorer_input_revoked(void *host, bool lost, const struct stream_partition *partitions,
                           size_t count);

@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "daemon/context/closer.h"
 #include "daemon/context/message.h"
 #include "wire/head.h"
 
 #define READ_AT_ONCE 1024
+#define JOIN_AGAIN_MS 5000
 
 /* ---- heads and the ledger ------------------------------------------------------------------ */
 
@@ -130,10 +132,21 @@ static void take_reset(struct scorer_host *h, const struct stream_consumer_event
         scorer_host_failed(h, &e);
 }
 
+static void lose_place(struct scorer_host *h, const struct fis_error *e)
+{
+    log_line(LOG_LEVEL_WARN, "lost_place",
+             "role=scorer reason=\"%s\" text=\"it joins again; when this repeats, another process has "
+             "the same group.instance.id: give each its own\"",
+             e->text);
+    h->lost_place = true;
+}
+
 static void take_event(struct scorer_host *h, struct stream_consumer *c,
                        const struct stream_consumer_event *ev)
 {
-    if (ev->kind == STREAM_ERROR && ev->error.kind == FIS_FATAL)
+    if (ev->kind == STREAM_ERROR && ev->error.kind == FIS_ABORT_TXN)
+        lose_place(h, &ev->error);
+    else if (ev->kind == STREAM_ERROR && ev->error.kind == FIS_FATAL)
         scorer_host_failed(h, &ev->error);
     else if (ev->kind == STREAM_ERROR)
         context_trouble(h->ctx, "scorer", &ev->error);
@@ -255,6 +268,34 @@ static bool read_records(struct scorer_host *h)
     return more && !h->failed && scorer_free_slot(h->machine) >= 0;
 }
 
+static void end_member(void *member)
+{
+    stream_consumer_close(member, 1000);
+}
+
+/* A client that was fenced stays so: another one takes its place, once no message of it is held. Not
+ * at once again, for two processes of one id would take it from each other all the time. */
+static void join_again(struct scorer_host *h)
+{
+    struct fis_error e;
+    if (h->reading && h->reading->batch.n > 0)
+        scorer_batch(h->machine, h->reading->index, &h->reading->batch);
+    h->reading = NULL;
+    if (give_back(h, NULL) || !scorer_idle(h->machine) || h->stopping ||
+        context_now().mono_ms < h->joined_ms + JOIN_AGAIN_MS)
+        return;
+    size_t n;
+    const struct stream_partition *owned = stream_consumer_owned(h->records, &n);
+    if (n > 0) /* it was not noticed yet that they are gone */
+        scorer_input_revoked(h, true, owned, n);
+    closer_take(h->ctx, end_member, h->records, NULL, NULL);
+    h->records = NULL;
+    h->owned = 0;
+    h->lost_place = false;
+    if (scorer_host_join(h, &e) < 0)
+        scorer_host_failed(h, &e);
+}
+
 bool scorer_input_turn(struct scorer_host *h)
 {
     bool more = follow(h, h->heads, take_head_chunk);
@@ -262,6 +303,10 @@ bool scorer_input_turn(struct scorer_host *h)
     if (h->ledger) {
         more |= follow(h, h->ledger, take_ledger);
         take_events(h, h->ledger);
+    }
+    if (h->lost_place) {
+        join_again(h);
+        return more;
     }
     more |= read_records(h);
     take_events(h, h->records);
