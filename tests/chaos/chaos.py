@@ -106,10 +106,19 @@ class Run:
             several = target == "broker" and len(self.brokers.nodes) > 1
             kind = choose(r, BROKER_KINDS if several else KINDS)
             self.faults.append(self.cluster.hurt(target, kind, r))
+            # Half of the time nothing else is hurt until another one leads: how long that takes.
+            if self.faults[-1].leader and kind != "pause" and r.random() < .5:
+                self.until_led(self.faults[-1].at)
             if number % 10 == 9:
                 say(f"{number + 1} faults, {len(self.labeller.seen)} of about {self.budget} "
                     f"requests seen, {self.feeder.sent} records")
             self.p.write("faults.txt", "".join(f"{x}\n" for x in self.faults).encode())
+
+    def until_led(self, since):
+        until = time.monotonic() + 20
+        while self.cluster.led_since(since) is None and time.monotonic() < until:
+            self.cluster.supervise()
+            time.sleep(.2)
 
     # ---- the end
 

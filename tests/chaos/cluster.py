@@ -52,6 +52,11 @@ class Cluster:
         times = {n: t for n, t in times.items() if t}
         return max(times, key=times.get) if times else None
 
+    def led_since(self, at):
+        """When a trainer first said after that that it leads; or None."""
+        return min((t for n in ("t1", "t2") for t in self.nodes[n].times(LEADS) if t > at),
+                   default=None)
+
     def supervise(self):
         """Starts again what has ended by itself, as a supervisor would, and remembers it."""
         for name, node in self.nodes.items():

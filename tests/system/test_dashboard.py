@@ -91,6 +91,17 @@ class Page:
             return False
         self.until(there, f"{n} versions")
 
+    def until_window(self):
+        """Nothing is requested, and the window holds some records."""
+        def there():
+            self.answer()
+            t = self.api("status")["trainer"]["leading"]
+            idle = not self.api("requests")["open"] and t["records"] >= self.sent
+            if idle and not t["window"] and t["job"] == "none":
+                self.feed(150)
+            return idle and t["window"]
+        self.until(there, "a window that is not full")
+
     # ---- checks
 
     def no_complaints(self):
@@ -349,7 +360,7 @@ def running():
     with Browser() as b, Pipeline(config()) as p:
         page = Page(p, b).start()
         page.until_versions(4)
-        page.feed(150)
+        page.until_window()
         page.headline("Running; waiting: ", " of 300 records of the window")
         has(b.text("#tiles"), "of 300 records")
         check_versions(page)
