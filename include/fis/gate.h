@@ -147,6 +147,7 @@ const float *fis_gate_picked(const struct fis_gate *g);
 
 /* VAL_0, the looks and what is served; not whether it is held. `out` has save_size
  * bytes; little-endian. After load, judgements are those of the saved one to the bit. */
+#define FIS_GATE_SAVED_SLABS FIS_MAX_FOLDS /* and some numbers */
 size_t fis_gate_save_size(const struct fis_gate *g);
 void fis_gate_save(const struct fis_gate *g, void *out);
 /* INPUT: not what save wrote, or of another format or shape; nothing is changed then. */

@@ -25,6 +25,9 @@ extern "C" {
 #endif
 
 #define FIS_MAX_FOLDS 3
+/* What fis_learner_save writes is so many slabs at most, and beside them some bytes for a row that
+ * is excluded and the margins of a row that has them out of fold. */
+#define FIS_LEARNER_SAVED_SLABS 6
 
 struct fis_learner_options {
     struct fis_shape shape;

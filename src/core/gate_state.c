@@ -137,7 +137,7 @@ int fis_gate_load(struct fis_gate *g, const void *in, size_t size, struct fis_er
     if (n_params != g->n_params)
         return fis_fail(e, FIS_INPUT, "saved gate: a model of %llu parameters; this one has %zu",
                         (unsigned long long)n_params, g->n_params);
-    if (r.left != FIS_MAX_FOLDS * g->n_params * sizeof(float))
+    if (r.left != FIS_GATE_SAVED_SLABS * g->n_params * sizeof(float))
         return fis_fail(e, FIS_INPUT, "saved gate: %zu bytes: cut short, or too long", size);
     if (serves > 1 || (serves && !isfinite(val0)) ||
         !blob_floats_finite(r.from, FIS_MAX_FOLDS * g->n_params))

@@ -28,7 +28,7 @@ static int check_options(const struct fis_learner_options *o, struct fis_error *
 
 static int make_state(struct fis_learner *t)
 {
-    t->state_size = 3 * t->n_params;
+    t->state_size = FIS_LEARNER_SAVED_SLABS / 2 * t->n_params;
     t->state = fis_calloc(t->state_size, sizeof(float));
     t->at_round = fis_alloc(t->state_size, sizeof(float));
     t->at_call = fis_alloc(t->state_size, sizeof(float));

@@ -322,7 +322,7 @@ static int make_session(struct lab_engine *g, const struct session_options *o, s
         .commit = commit,
         .job = job,
         .ends = o->role.pool ? ends : NULL,
-        .model = model,
+        .sent_model = model,
         .ready = ready,
     };
     g->session = session_new(o, &p, e);

@@ -5,10 +5,36 @@
 #include <string.h>
 
 #include "fis/defaults.h"
+#include "wire/chunk.h"
 
 static int decide(int option, uint32_t rows)
 {
     return option >= 0 ? option : rows >= FIS_DEFAULT_ROWS_FOR_AUTO;
+}
+
+/* Rows, and what stands around the slabs. */
+#define CHECKPOINT_OTHER ((size_t)16 << 20)
+
+static int shape_fits(const struct fis_shape *shape, struct fis_error *e)
+{
+    enum { SLABS = FIS_LEARNER_SAVED_SLABS + FIS_GATE_SAVED_SLABS };
+    size_t n = fis_shape_params(shape), each = SLABS * sizeof(float);
+    size_t most = (WIRE_CHUNK_TOTAL - CHECKPOINT_OTHER) / each;
+    if (n <= most)
+        return 0;
+    return fis_fail(e, FIS_INPUT,
+                    "a network of %zu parameters (%u features, training.hidden, %u classes): a "
+                    "checkpoint of it takes %d x 4 bytes for each, %zu in all, and at most %zu are "
+                    "kept: %zu parameters are allowed; choose smaller hidden layers",
+                    n, fis_shape_inputs(shape), fis_shape_classes(shape), SLABS, n * each,
+                    WIRE_CHUNK_TOTAL - CHECKPOINT_OTHER, most);
+}
+
+int trainer_role_fits(const struct trainer_role_options *o, uint32_t features, struct fis_error *e)
+{
+    struct fis_shape shape;
+    int rc = fis_shape_init(&shape, features, o->hidden, o->n_hidden, o->schema->n_classes, e);
+    return rc ? rc : shape_fits(&shape, e);
 }
 
 static int make_parts(struct trainer_role *m, struct fis_error *e)
@@ -16,7 +42,8 @@ static int make_parts(struct trainer_role *m, struct fis_error *e)
     struct trainer_role_options *o = &m->o;
     uint32_t d = fis_encoder_dimension(m->encoder), k = o->schema->n_classes;
     if (fis_shape_init(&m->shape, d, o->hidden, o->n_hidden, k, e) < 0 ||
-        fis_shape_set_margins(&m->shape, fis_encoder_margins(m->encoder), e) < 0)
+        fis_shape_set_margins(&m->shape, fis_encoder_margins(m->encoder), e) < 0 ||
+        shape_fits(&m->shape, e) < 0)
         return -1;
     if (!o->refreshes)
         o->refreshes = FIS_DEFAULT_REFRESHES;

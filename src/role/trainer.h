@@ -129,6 +129,11 @@ struct trainer_out {
                    struct fis_error *e);
 };
 
+/* Whether a network of this many features can be kept: its checkpoint, the largest message of all,
+ * has to be within WIRE_CHUNK_TOTAL. INPUT: it is not, or there can be no such network. */
+int trainer_role_fits(const struct trainer_role_options *o, uint32_t features,
+                      struct fis_error *e) FIS_MUST_CHECK;
+
 struct trainer_role;
 
 /* `encoder` is finished and outlives the role. Data is handed over before the start: initial

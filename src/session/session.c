@@ -168,6 +168,7 @@ static void let_go(struct session *s)
     fis_encoder_free(s->encoder);
     memory_free(s->memory);
     inbox_done(&s->inbox);
+    wire_buffer_done(&s->news);
     fis_free(s->ends);
     s->role = NULL;
     s->encoder = NULL;
@@ -248,6 +249,7 @@ void session_stop(struct session *s, struct trainer_time now)
 void session_committed(struct session *s)
 {
     s->committing = false;
+    session_say_news(s);
 }
 
 void session_job(struct session *s)

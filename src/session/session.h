@@ -161,10 +161,14 @@ struct session_ports {
 
     /* ---- observers; each may be NULL */
     struct trainer_time (*clock)(void *ctx); /* what a long turn took; NULL: time stands still */
+    /* A line for people, as log_line_v takes it. What the role has to say follows the commit. */
     void (*note)(void *ctx, enum log_level level, const char *event, const char *format,
-                 va_list ap); /* a line for people, as log_line_v takes it */
-    void (*model)(void *ctx, const struct wire_model *v); /* each version, read or sent */
+                 va_list ap);
+    void (*model)(void *ctx, const struct wire_model *v); /* each version that is read */
     void (*state)(void *ctx, const struct wire_trainer_state *s);
+    /* What is sent: it counts when its unit is committed, and never when the session leaves. */
+    void (*sent_model)(void *ctx, const struct wire_model *v);
+    void (*sent_state)(void *ctx, const struct wire_trainer_state *s);
     void (*validated)(void *ctx); /* the role took the rows that `validation` returned last */
     /* The role was made (and restored) and has had no input: the last moment before it starts. For
      * looking at it, and for the parts that plug-ins work on. */

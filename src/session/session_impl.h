@@ -66,6 +66,7 @@ struct session {
     uint32_t n_ends;
 
     bool sent, committing; /* of the unit */
+    struct wire_buffer news; /* what the role says of it: event, NUL, text, NUL … */
     uint64_t commit_again_ms;
     uint64_t commit_ms; /* when the next is due */
 
@@ -107,5 +108,6 @@ int session_refuse(struct session *s, enum session_refusal kind, const struct wi
                    const struct fis_error *why, struct fis_error *e) FIS_MUST_CHECK;
 int session_maybe_commit(struct session *s, struct fis_error *e) FIS_MUST_CHECK;
 bool session_unsaved(const struct session *s);
+void session_say_news(struct session *s);
 
 #endif

@@ -1,4 +1,6 @@
 /* What a session sends and how far it took its input, as units of commit. */
+#include <string.h>
+
 #include "base/planted.h"
 #include "session/session_impl.h"
 
@@ -51,10 +53,26 @@ static void job(void *arg, enum trainer_job kind)
     s->job_due = true;
 }
 
+/* What the role says of a unit is true when that is committed: it is kept until then, and forgotten
+ * with the unit. */
 static void note(void *arg, const char *event, const char *text)
 {
     struct session *s = arg;
-    session_note(s, LOG_LEVEL_INFO, event, "%s", text);
+    struct fis_error e;
+    if (wire_buffer_append(&s->news, event, strlen(event) + 1, &e) < 0 ||
+        wire_buffer_append(&s->news, text, strlen(text) + 1, &e) < 0)
+        s->news.length = 0; /* no memory for words */
+}
+
+void session_say_news(struct session *s)
+{
+    const char *at = (const char *)s->news.data, *end = at + s->news.length;
+    while (at < end) {
+        const char *text = at + strlen(at) + 1;
+        session_note(s, LOG_LEVEL_INFO, at, "%s", text);
+        at = text + strlen(text) + 1;
+    }
+    s->news.length = 0;
 }
 
 static void pool(void *arg)
@@ -67,15 +85,15 @@ static void pool(void *arg)
 static void model(void *arg, const struct wire_model *v)
 {
     struct session *s = arg;
-    if (s->p.model)
-        s->p.model(s->p.ctx, v);
+    if (s->p.sent_model)
+        s->p.sent_model(s->p.ctx, v);
 }
 
 static void state(void *arg, const struct wire_trainer_state *x)
 {
     struct session *s = arg;
-    if (s->p.state)
-        s->p.state(s->p.ctx, x);
+    if (s->p.sent_state)
+        s->p.sent_state(s->p.ctx, x);
 }
 
 void session_unit_wire(struct session *s, struct trainer_wire_options *o)
@@ -110,8 +128,10 @@ static int commit(struct session *s, struct fis_error *e)
         s->commit_again_ms = s->now.mono_ms + COMMIT_AGAIN_MS;
         inbox_again(&s->inbox);
     }
-    if (!session_unsaved(s))
+    if (!session_unsaved(s)) {
+        session_say_news(s);
         return 0;
+    }
     const struct session_place *places = inbox_changed(&s->inbox, &n);
     s->committing = true;
     s->sent = false;

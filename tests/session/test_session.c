@@ -95,6 +95,30 @@ static void what_is_left_open_is_swept_once(void **state)
     kit_close(&k);
 }
 
+/* A version is no news while its unit may still be dropped. */
+static void nothing_is_announced_before_it_is_committed(void **state)
+{
+    (void)state;
+    struct kit k;
+    kit_open(&k, false);
+    k.hold_commit = true;
+    kit_lead(&k);
+    assert_true(k.commit_due);
+    assert_false(kit_noted(&k, "version"));
+    kit_committed(&k);
+    assert_true(kit_noted(&k, "version"));
+    k.notes[0] = 0;
+    kit_candidates(&k, 0, 50);
+    kit_settle(&k);
+    assert_true(k.commit_due);
+    const struct fis_error e = {.kind = FIS_ABORT_TXN, .text = "given up"};
+    session_failed(k.session, &e, k.now);
+    kit_settle(&k);
+    assert_true(kit_noted(&k, "resuming"));
+    assert_false(kit_noted(&k, "asked"));
+    kit_close(&k);
+}
+
 /* ---- order of reading ---------------------------------------------------------------------- */
 
 static void a_pause_that_was_sent_before_holds(void **state)
@@ -502,6 +526,7 @@ int main(void)
         cmocka_unit_test(nothing_is_sent_before_others_are_fenced),
         cmocka_unit_test(it_reads_to_the_end_once_more),
         cmocka_unit_test(what_is_left_open_is_swept_once),
+        cmocka_unit_test(nothing_is_announced_before_it_is_committed),
         cmocka_unit_test(a_pause_that_was_sent_before_holds),
         cmocka_unit_test(input_waits_for_the_end_of_control),
         cmocka_unit_test(a_command_waits_for_its_version_and_holds_up_the_rest),

@@ -139,6 +139,23 @@ def _():
         same(fisd("--check-config", "FILE", text=text)[0], 0, more)
 
 
+@test("a network whose checkpoint could not be kept: 2, by check and start, with the arithmetic")
+def _():
+    for hidden, status in (("[2000, 4900]", 2), ("[8192, 8192, 8192]", 2), ("[2000, 3000]", 0)):
+        text = GOOD + f"training: {{hidden: {hidden}}}\n"
+        found, out, err = fisd("--check-config", "FILE", text=text)
+        same((found, out), (status, "t.yaml: ok\n" if status == 0 else ""), err)
+        if status:
+            has(err, "t.yaml:7:20: key 'training.hidden'", "parameters", "9 x 4 bytes for each",
+                "are allowed; choose smaller hidden layers")
+            same(fisd("-c", "FILE", text=text)[::2], (2, err))
+    many = GOOD.replace("{name: age}", ", ".join("{name: a%d}" % i for i in range(3000)))
+    wide = many.replace("{name: job, type: categorical}", "{name: age}") + "training: {hidden: [4096]}\n"
+    status, _, err = fisd("--check-config", "FILE", text=wide)  # by the number of columns alone
+    same(status, 2)
+    has(err, "3001 features")
+
+
 @test("--print-config is a configuration: it passes its own check when what is needed is filled in")
 def _():
     status, out, err = fisd("--print-config")

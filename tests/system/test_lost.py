@@ -105,6 +105,22 @@ def _():
         p.kill()
 
 
+@test("topics that take small messages: heads, versions and checkpoints go in smaller chunks")
+def _():
+    c = config(budget=32)
+    c["training"]["hidden"] = [64, 64]
+    with Pipeline(c) as p:
+        set_topics("max.message.bytes", "12000", *[p.topic(t) for t in ("heads", "models", "ledger")])
+        p.start()
+        has(p.log(), "warn limit topics.max_chunk=")
+        assert len([m for m in p.consume("models") if m.key.startswith(b"1/")]) > 2, "chunks"
+        feed(p, 0, 500)
+        wait(lambda: len(asked(p)[0]) == 32, "requests", alive=p.alive)
+        same(p.stop(), 0)
+        p.start(ready=r" restored round=1 .* checkpoint=yes")
+        same(len(asked(p)[0]), 32)
+
+
 @test("K16: labels that were removed before they were read: an error, and their requests expire")
 def _():
     for replace in (True, False):

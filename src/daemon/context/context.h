@@ -31,6 +31,7 @@ struct context {
     char cluster[64];         /* id of the brokers' cluster; "": not known yet */
     size_t dead_letter_bytes; /* max.message.bytes of that topic; 0: no limit */
     size_t batch_bytes;       /* the smallest max.message.bytes of what is written; 0: no limit */
+    size_t chunk_bytes;       /* of a head, version or checkpoint; 0: topics.max_chunk */
     bool started;             /* topics exist, and the roles have begun */
     bool stopping, failed;
     struct observer observer;

@@ -12,6 +12,24 @@ void observe_state(const struct observer *o, const struct wire_trainer_state *s)
         o->state(o->arg, s);
 }
 
+void observe_sent_model(const struct observer *o, const struct wire_model *v)
+{
+    if (o->sent_model)
+        o->sent_model(o->arg, v);
+}
+
+void observe_sent_state(const struct observer *o, const struct wire_trainer_state *s)
+{
+    if (o->sent_state)
+        o->sent_state(o->arg, s);
+}
+
+void observe_sent_over(const struct observer *o, bool committed)
+{
+    if (o->sent_over)
+        o->sent_over(o->arg, committed);
+}
+
 void observe_trouble(const struct observer *o, const char *text)
 {
     if (o->trouble)

@@ -139,6 +139,21 @@ void commands_outcome(struct commands *c, const char *id, bool ok, const char *t
     }
 }
 
+void commands_hold(struct commands *c, const char *id, bool ok, const char *text)
+{
+    snprintf(c->held.id, sizeof c->held.id, "%s", id ? id : "");
+    snprintf(c->held.text, sizeof c->held.text, "%s", text ? text : "");
+    c->held.ok = ok;
+    c->held.there = true;
+}
+
+void commands_settle(struct commands *c, bool committed)
+{
+    if (committed && c->held.there)
+        commands_outcome(c, c->held.id, c->held.ok, c->held.text);
+    c->held.there = false;
+}
+
 const struct command *commands_at(const struct commands *c, uint32_t i)
 {
     return i < c->count ? &c->items[(c->next + COMMANDS_MAX - 1 - i) % COMMANDS_MAX] : NULL;

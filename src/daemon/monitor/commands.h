@@ -38,6 +38,10 @@ struct commands {
     struct command items[COMMANDS_MAX]; /* a ring */
     uint32_t count, next;
     uint64_t sent; /* in all: the token of a report is the number of the command */
+    struct {
+        char id[FIS_ID_MAX + 1], text[FIS_ERROR_TEXT];
+        bool ok, there;
+    } held;        /* the newest outcome of a state that is sent */
     bool told;     /* this process hears what becomes of them */
 };
 
@@ -50,6 +54,9 @@ int commands_send(struct commands *c, const struct stream_client *client, const 
 bool commands_turn(struct commands *c, struct fis_error *e);
 /* A state of the trainer: it says what became of the last command. */
 void commands_outcome(struct commands *c, const char *id, bool ok, const char *text);
+/* One that is sent: it counts when that is committed, and is forgotten else. */
+void commands_hold(struct commands *c, const char *id, bool ok, const char *text);
+void commands_settle(struct commands *c, bool committed);
 const struct command *commands_at(const struct commands *c, uint32_t i); /* 0: newest; or NULL */
 const struct command *commands_find(const struct commands *c, const char *id);
 

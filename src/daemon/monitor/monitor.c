@@ -109,6 +109,25 @@ static void on_state(void *monitor, const struct wire_trainer_state *s)
     commands_outcome(&m->commands, s->control_id, s->control_ok != 0, s->control_text);
 }
 
+static void on_sent_model(void *monitor, const struct wire_model *v)
+{
+    struct monitor *m = monitor;
+    version_log_hold(m->versions, v);
+}
+
+static void on_sent_state(void *monitor, const struct wire_trainer_state *s)
+{
+    struct monitor *m = monitor;
+    commands_hold(&m->commands, s->control_id, s->control_ok != 0, s->control_text);
+}
+
+static void on_sent_over(void *monitor, bool committed)
+{
+    struct monitor *m = monitor;
+    version_log_settle(m->versions, committed);
+    commands_settle(&m->commands, committed);
+}
+
 static void on_stats(void *monitor, const char *client, const char *json, size_t length)
 {
     struct monitor *m = monitor;
@@ -162,6 +181,9 @@ static void observe(struct monitor *m)
     m->ctx->observer = (struct observer){
         .model = on_model,
         .state = on_state,
+        .sent_model = on_sent_model,
+        .sent_state = on_sent_state,
+        .sent_over = on_sent_over,
         .stats = on_stats,
         .trouble = on_trouble,
         .validation = on_validation,

@@ -6,7 +6,11 @@
 #include "fis/gate.h"
 #include "fis/mem.h"
 
+#define HELD 4 /* of a unit: a round's, and those of commands */
+
 struct version_log {
+    struct version_info held[HELD];
+    uint32_t n_held;
     struct version_info kept[VERSION_LOG_MAX]; /* a ring */
     uint32_t count, next;
     uint64_t newest;
@@ -88,18 +92,39 @@ static void count_row(struct version_log *l, const struct version_info *v)
     copy(l->rejected_as, sizeof l->rejected_as, v->served ? "" : v->reason);
 }
 
-void version_log_add(struct version_log *l, const struct wire_model *m)
+static void add(struct version_log *l, const struct version_info *info)
 {
-    if (m->version <= l->newest)
+    if (info->version <= l->newest)
         return;
     struct version_info *v = &l->kept[l->next];
-    fill(v, m);
+    *v = *info;
     l->newest = v->version;
     l->next = (l->next + 1) % VERSION_LOG_MAX;
     if (l->count < VERSION_LOG_MAX)
         l->count++;
     count_row(l, v);
     count_reason(l, v);
+}
+
+void version_log_add(struct version_log *l, const struct wire_model *m)
+{
+    struct version_info v;
+    fill(&v, m);
+    add(l, &v);
+}
+
+void version_log_hold(struct version_log *l, const struct wire_model *m)
+{
+    if (l->n_held == HELD) /* more commands than anybody gives: the oldest is not waited for */
+        version_log_settle(l, true);
+    fill(&l->held[l->n_held++], m);
+}
+
+void version_log_settle(struct version_log *l, bool committed)
+{
+    for (uint32_t i = 0; committed && i < l->n_held; i++)
+        add(l, &l->held[i]);
+    l->n_held = 0;
 }
 
 uint32_t version_log_count(const struct version_log *l)

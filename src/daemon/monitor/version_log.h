@@ -44,6 +44,10 @@ void version_log_free(struct version_log *l);
  */
 void version_log_add(struct version_log *l, const struct wire_model *m);
 
+/* One that is sent: it is added when that is committed, and forgotten else. */
+void version_log_hold(struct version_log *l, const struct wire_model *m);
+void version_log_settle(struct version_log *l, bool committed);
+
 uint32_t version_log_count(const struct version_log *l); /* kept */
 /* By age: 0 is the newest. Valid until the next add. */
 const struct version_info *version_log_at(const struct version_log *l, uint32_t i);

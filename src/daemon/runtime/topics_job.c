@@ -12,7 +12,7 @@
 /* What is put around a record, columns and classes aside: ids, names, scores, Kafka's framing. */
 #define AROUND ((size_t)8192)
 
-enum { CANDIDATES, LABEL_REQUESTS, LEDGER, DEAD_LETTER, LIMITS };
+enum { CANDIDATES, LABEL_REQUESTS, LEDGER, HEADS, MODELS, DEAD_LETTER, LIMITS };
 
 struct topics_job {
     struct context *ctx;
@@ -88,6 +88,8 @@ int topics_job_start(struct topics_job **out, struct context *ctx, struct fis_er
     t->limited[CANDIDATES] = ctx->cfg->topics.candidates;
     t->limited[LABEL_REQUESTS] = ctx->cfg->topics.label_requests;
     t->limited[LEDGER] = ctx->cfg->topics.ledger;
+    t->limited[HEADS] = ctx->cfg->topics.heads;
+    t->limited[MODELS] = ctx->cfg->topics.models;
     t->limited[DEAD_LETTER] = ctx->cfg->topics.dead_letter;
     for (uint32_t i = 0; i < t->count; i++)
         t->topics[i] = (struct stream_topic){
@@ -136,6 +138,21 @@ static void limit_records(struct topics_job *t, int which)
                  ? "takes"
                  : "does not say, and is thought to take,",
              limit);
+}
+
+/* Heads, versions and checkpoints are cut into chunks that their topics take. */
+static void limit_chunks(struct topics_job *t, int which)
+{
+    size_t limit = limit_of(t, which), wanted = t->ctx->cfg->topics.max_chunk;
+    size_t room = limit > 2 * AROUND ? limit - AROUND : limit / 2;
+    size_t now = t->ctx->chunk_bytes ? t->ctx->chunk_bytes : wanted;
+    if (room >= now)
+        return;
+    t->ctx->chunk_bytes = room;
+    log_line(LOG_LEVEL_WARN, "limit",
+             "topics.max_chunk=%zu in_force=%zu text=\"topic %s takes messages of %zu bytes at most "
+             "(max.message.bytes)\"",
+             wanted, room, t->limited[which], limit);
 }
 
 static const char *brokers(const struct topics_job *t)
@@ -211,6 +228,9 @@ int topics_job_turn(struct topics_job *t, struct fis_error *e)
     limit_records(t, CANDIDATES);
     limit_records(t, LABEL_REQUESTS);
     limit_records(t, LEDGER);
+    limit_chunks(t, LEDGER);
+    limit_chunks(t, HEADS);
+    limit_chunks(t, MODELS);
     t->ctx->dead_letter_bytes = t->ctx->batch_bytes = limit_of(t, DEAD_LETTER);
     for (int k = 0; k < DEAD_LETTER; k++)
         if (limit_of(t, k) < t->ctx->batch_bytes)

@@ -138,11 +138,17 @@ static void validated(void *arg)
     trainer_rows_validated(&h->side.rows);
 }
 
+static struct trainer_versions versions_of(const struct trainer_role *role)
+{
+    struct trainer_role_counts c = trainer_role_counts(role);
+    return (struct trainer_versions){c.model_version, c.served_version, c.published, c.rejected};
+}
+
 static void ready(void *arg, struct trainer_role *role)
 {
     struct trainer_host *h = arg;
-    (void)role;
     trainer_rows_started(&h->side.rows);
+    h->versions = h->sent_versions = versions_of(role);
 }
 
 /* ---- sending ------------------------------------------------------------------------------- */
@@ -231,6 +237,23 @@ static void state(void *arg, const struct wire_trainer_state *s)
     observe_state(&h->ctx->observer, s);
 }
 
+static void sent_model(void *arg, const struct wire_model *v)
+{
+    struct trainer_host *h = arg;
+    struct trainer_versions *s = &h->sent_versions;
+    s->newest = v->version;
+    s->served = v->served ? v->version : s->served;
+    s->published += v->served;
+    s->rejected += !v->served;
+    observe_sent_model(&h->ctx->observer, v);
+}
+
+static void sent_state(void *arg, const struct wire_trainer_state *s)
+{
+    const struct trainer_host *h = arg;
+    observe_sent_state(&h->ctx->observer, s);
+}
+
 /* ---- life ---------------------------------------------------------------------------------- */
 
 static void set_options(struct trainer_host *h)
@@ -253,7 +276,7 @@ static void set_options(struct trainer_host *h)
         .n_sensitive = ctx->pipeline.validation.n_sensitive,
         .accept_change = ctx->cfg->accept_change,
         .labels = ctx->pipeline.labels,
-        .max_chunk = t->max_chunk,
+        .max_chunk = ctx->chunk_bytes ? ctx->chunk_bytes : t->max_chunk,
         .at_least_once = !ctx->exactly_once,
         .commit_ms = ctx->cfg->runtime.commit_interval,
     };
@@ -293,6 +316,8 @@ int trainer_host_open(struct trainer_host **out, struct context *ctx, struct fis
         .note = note,
         .model = model,
         .state = state,
+        .sent_model = sent_model,
+        .sent_state = sent_state,
         .validated = validated,
         .ready = ready,
     };
@@ -324,6 +349,7 @@ static void take_all(struct trainer_host *h, int patience_ms)
     h->patience_ms = patience_ms;
     h->committing = h->sweeping = false;
     h->halted[0] = 0;
+    observe_sent_over(&h->ctx->observer, false);
 }
 
 static bool on_worker(const struct trainer_host *h)
@@ -375,14 +401,6 @@ bool trainer_host_stopped(const struct trainer_host *h)
 
 /* ---- turns --------------------------------------------------------------------------------- */
 
-/* Somebody has its place under the same group.instance.id: not the end of a trainer, for it may be
- * its own request to join from before an outage. */
-static void lost_place(struct trainer_host *h, struct fis_error *e)
-{
-    e->kind = FIS_ABORT_TXN;
-    session_failed(h->session, e, context_now());
-}
-
 /* Whoever has the ledger's first partition leads; others that were added to it mean nothing. */
 static bool has_first(const struct stream_consumer *member)
 {
@@ -401,10 +419,10 @@ static void serve_member(struct trainer_host *h)
     while (stream_consumer_event(h->side.member, &ev))
         if (ev.kind == STREAM_ASSIGNED || ev.kind == STREAM_REVOKED)
             session_seat(h->session, has_first(h->side.member) && !ev.lost, ev.lost, context_now());
-        else if (ev.kind == STREAM_ERROR && ev.error.kind == FIS_FATAL)
-            lost_place(h, &ev.error);
-        else if (ev.kind == STREAM_ERROR)
+        else if (ev.kind == STREAM_ERROR && ev.error.kind == FIS_RETRY)
             context_trouble(h->ctx, "trainer", &ev.error);
+        else if (ev.kind == STREAM_ERROR)
+            session_failed(h->session, &ev.error, context_now());
 }
 
 /* Dead letters may be cleared away by anybody. */
@@ -441,8 +459,11 @@ static void serve_outbox(struct trainer_host *h)
     if (!outbox_ready(h->side.outbox))
         return;
     session_fenced_others(h->session, context_now());
-    if (h->committing)
+    if (h->committing) {
+        h->versions = h->sent_versions;
+        observe_sent_over(&h->ctx->observer, true);
         session_committed(h->session);
+    }
     if (h->sweeping)
         session_swept(h->session);
     h->committing = h->sweeping = false;

@@ -25,6 +25,11 @@ struct trainer_snapshot {
     uint64_t validation_sets, changed_ms; /* of the validation rows */
 };
 
+/* Numbers of versions, of which users may hear when they are committed. */
+struct trainer_versions {
+    uint64_t newest, served, published, rejected;
+};
+
 /* What was opened for one time of following and leading. */
 struct kafka_side {
     struct stream_consumer *member; /* of the trainers' group */
@@ -46,6 +51,7 @@ struct trainer_host {
     char halted[200];     /* why nothing is done any more; "": it works */
     const char *swept[5]; /* topics, of the sweep that runs */
     struct trainer_snapshot shown;
+    struct trainer_versions versions, sent_versions; /* committed; and what was sent besides */
     struct dead_counts dead[SESSION_BAD];
     char group[CONFIG_GROUP_MAX]; /* and transactional id */
 };

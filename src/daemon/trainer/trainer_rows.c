@@ -88,6 +88,18 @@ static void look_at(const struct pipeline *p, bool validation, struct look *l,
     data_examples_done(&rows);
 }
 
+/* Without a fitted encoder a column is one feature at least. */
+static void look_at_size(const struct pipeline *p, const struct fis_encoder *encoder,
+                         struct look *l)
+{
+    struct trainer_role_options o;
+    struct fis_error e;
+    pipeline_trainer(p, &o);
+    l->key = "training.hidden";
+    if (trainer_role_fits(&o, encoder ? fis_encoder_dimension(encoder) : p->n_columns, &e) < 0)
+        look_note(l, true, e.text);
+}
+
 void trainer_rows_look(const struct pipeline *p, trainer_rows_note_fn *note, void *ctx)
 {
     struct look l = {.note = note, .ctx = ctx};
@@ -96,6 +108,7 @@ void trainer_rows_look(const struct pipeline *p, trainer_rows_note_fn *note, voi
         look_at(p, false, &l, &encoder);
     if (p->cfg->validation.source == CONFIG_FILE)
         look_at(p, true, &l, &encoder);
+    look_at_size(p, encoder, &l);
     fis_encoder_free(encoder);
 }
 

@@ -69,6 +69,14 @@ static void show_snapshot(const struct trainer_snapshot *s, uint64_t now_ms,
     out->n_requests = s->n_open;
 }
 
+static void show_versions(const struct trainer_versions *v, struct trainer_role_counts *c)
+{
+    c->model_version = v->newest;
+    c->served_version = v->served;
+    c->published = v->published;
+    c->rejected = v->rejected;
+}
+
 static void show_refused(struct trainer_host *h, const struct session_status *s,
                          struct trainer_status *out)
 {
@@ -113,6 +121,7 @@ uint32_t trainer_host_status(struct trainer_host *h, struct trainer_status *out,
     if (!s.busy)
         trainer_host_look(h, out->want_best);
     show_snapshot(&h->shown, now, out);
+    show_versions(&h->versions, &out->counts);
     out->validation.left_out = h->side.rows.left_out;
     out->validation.majority = h->side.rows.majority;
     out->unseen = h->side.rows.unseen;
