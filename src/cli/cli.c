@@ -207,13 +207,14 @@ static enum wire_encoding encoding_of(int encoding)
                                        : WIRE_JSON;
 }
 
-int cli_open(struct cli *c, struct fis_error *e)
+#define NAMES(list)                                                                                \
+    {                                                                                              \
+        (const char *const *)(list).items, (list).count                                            \
+    }
+
+struct wire_schema cli_schema(const struct config *cfg)
 {
-    int rc = config_load(c->config_path, &c->cfg, e);
-    if (rc)
-        return rc;
-    const struct config *cfg = &c->cfg;
-    c->schema = (struct wire_schema){
+    return (struct wire_schema){
         .classes = (const char *const *)cfg->classes.items,
         .n_classes = cfg->classes.count,
         .id_column = cfg->records.id,
@@ -225,11 +226,26 @@ int cli_open(struct cli *c, struct fis_error *e)
         .declared = (const char *const *)cfg->validation.groups.items,
         .n_declared = cfg->validation.groups.count,
         .max_bytes = cfg->records.max_bytes,
+        .members = {.others = (enum wire_unknown)cfg->records.unknown,
+                    .listed = {[WIRE_REFUSE] = NAMES(cfg->records.refuse),
+                               [WIRE_IGNORE] = NAMES(cfg->records.ignore),
+                               [WIRE_PASS] = NAMES(cfg->records.passthrough)},
+                    .sensitive = NAMES(cfg->validation.sensitive)},
+        .numeric_text = cfg->records.numeric_text,
         .framing = {(enum wire_framing_kind)cfg->records.framing, cfg->records.message_index.items,
                     cfg->records.message_index.count},
         .label_framing = {(enum wire_framing_kind)cfg->labels.framing,
                           cfg->labels.message_index.items, cfg->labels.message_index.count},
     };
+}
+
+int cli_open(struct cli *c, struct fis_error *e)
+{
+    int rc = config_load(c->config_path, &c->cfg, e);
+    if (rc)
+        return rc;
+    const struct config *cfg = &c->cfg;
+    c->schema = cli_schema(cfg);
     c->records_encoding = encoding_of(cfg->records.encoding);
     c->labels_encoding = encoding_of(cfg->labels.encoding);
     rc = find_broker(c, e);

@@ -47,6 +47,8 @@ void cli_init(struct cli *c);
  * embedded one that runs. The clients of this broker are made with c->client. */
 int cli_open(struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
 void cli_done(struct cli *c);
+/* What the configuration says of messages; its texts are borrowed. */
+struct wire_schema cli_schema(const struct config *cfg);
 
 /* Whether the embedded broker that was found has ended: a new one has another address, so there
  * is nothing to wait for. INPUT error then; 0 otherwise. */

@@ -56,6 +56,7 @@ struct data_reading cli_reading(const struct cli *c, const struct data_reading *
     how.standard_delimiter =
         wire_csv_delimiter(config_choice("csv.delimiter", c->cfg.csv.delimiter));
     how.unnamed = c->cfg.csv.unnamed;
+    how.numeric_text = c->cfg.records.numeric_text;
     return how;
 }
 

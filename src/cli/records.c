@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "fis/mem.h"
 #include "fis.pb-c.h"
+#include "wire/json_codec.h"
 #include "wire/json_text.h"
 
 /* JSON needs to know which cells are numbers and takes what there is. Protobuf and raw records
@@ -16,16 +17,18 @@ static int name_columns(struct records *r, struct fis_error *e)
     bool json = r->o.encoding == WIRE_JSON;
     uint32_t n = 0;
     r->columns = fis_calloc((size_t)columns->count + 1, sizeof *r->columns);
+    r->features = fis_calloc((size_t)columns->count + 1, sizeof *r->features);
     r->values = fis_calloc((size_t)columns->count + 1, sizeof *r->values);
     r->floats = fis_calloc((size_t)columns->count + 1, sizeof *r->floats);
     r->seen = fis_calloc((size_t)columns->count + 1, sizeof *r->seen);
-    if (!r->seen || !r->columns || !r->values || !r->floats)
+    if (!r->seen || !r->columns || !r->features || !r->values || !r->floats)
         return fis_fail(e, FIS_NOMEM, "no memory for %u columns", columns->count);
     for (uint32_t i = 0; i < columns->count; i++) {
         bool number = columns->items[i].type == CONFIG_NUMERIC;
         if (!number && !json)
             return fis_fail(e, FIS_INPUT, "column '%s' is categorical: such records are JSON",
                             columns->items[i].name);
+        r->features[n].name = columns->items[i].name;
         r->columns[n++] = (struct data_column){.name = columns->items[i].name,
                                                .cell = number ? DATA_NUMBER : DATA_STRING,
                                                .optional = !r->o.to_records && json};
@@ -52,16 +55,12 @@ static int reject(struct records *r, struct fis_error *e)
                             (unsigned long long)data_rows_line(r->rows));
 }
 
-static bool known(const struct records *r, const char *name)
+static bool is_refused(const struct records *r, const char *name)
 {
     for (uint32_t i = 0; i < r->data.n_columns; i++)
         if (!strcmp(r->columns[i].name, name))
-            return true;
-    const struct config_names *pass = &r->cli->cfg.records.passthrough;
-    for (uint32_t i = 0; i < pass->count; i++)
-        if (!strcmp(pass->items[i], name))
-            return true;
-    return false;
+            return false;
+    return wire_schema_unknown(&r->cli->schema, name, strlen(name)) == WIRE_REFUSE;
 }
 
 static int refuse_unknown(const struct records *r, const char *name, struct fis_error *e)
@@ -71,11 +70,12 @@ static int refuse_unknown(const struct records *r, const char *name, struct fis_
         if (!strcmp(sensitive->items[i], name))
             return fis_fail(e, FIS_INPUT,
                             "column '%s' is sensitive and has no place among the records; leave it "
-                            "out (of CSV: --leave-out %s)",
+                            "out (of CSV: --leave-out %s), or list it in records.ignore",
                             name, name);
     return fis_fail(e, FIS_INPUT,
                     "column '%s' is neither a feature nor in records.passthrough: fisd refuses "
-                    "records that have it; list it there, or leave it out (of CSV: --leave-out %s)",
+                    "records that have it; list it there or in records.ignore, or leave it out (of "
+                    "CSV: --leave-out %s)",
                     name, name);
 }
 
@@ -86,7 +86,7 @@ static int check_header(const struct records *r, struct fis_error *e)
     uint32_t n;
     const char *const *names = data_rows_names(r->rows, &n);
     for (uint32_t i = 0; r->o.to_records && r->o.encoding == WIRE_JSON && i < n; i++)
-        if (!known(r, names[i]) && !data_listed(r->o.leave_out, names[i]) &&
+        if (is_refused(r, names[i]) && !data_listed(r->o.leave_out, names[i]) &&
             strcmp(names[i], cfg->csv.unnamed) != 0 && refuse_unknown(r, names[i], e))
             return fis_error_prefix(e, "%s: line %llu", base_name(r->o.path),
                                     (unsigned long long)data_rows_line(r->rows));
@@ -115,28 +115,36 @@ void records_close(struct records *r)
         data_rows_close(r->rows);
     wire_buffer_done(&r->value);
     fis_free(r->columns);
+    fis_free(r->features);
     fis_free(r->values);
     fis_free(r->floats);
     fis_free(r->seen);
     *r = (struct records){0};
 }
 
+static bool is_number(const struct records *r, const json_t *v)
+{
+    struct fis_error none;
+    struct fis_value value;
+    if (wire_json_value(v, "", &value, &none))
+        return false;
+    if (r->data.how.numeric_text)
+        wire_number_of_text(&value);
+    return value.kind != FIS_VALUE_TEXT;
+}
+
 /* Of an object for the records topic: its columns are known, and a text in a numeric one counts. */
 static int look_at(struct records *r, json_t *object, struct fis_error *e)
 {
-    const char *key;
     json_t *value;
-    json_object_foreach(object, key, value)
-    {
-        if (!known(r, key))
-            return refuse_unknown(r, key, e);
-    }
     bool odd = false;
+    char path[WIRE_JSON_PATH];
+    if (wire_json_unknown(&r->cli->schema, r->features, r->data.n_columns - 1, object, path))
+        return refuse_unknown(r, path, e);
     for (uint32_t i = 0; i + 1 < r->data.n_columns; i++) {
-        value = json_object_get(object, r->columns[i].name);
+        value = wire_json_member(object, r->columns[i].name);
         r->seen[i] |= value != NULL;
-        if (r->columns[i].cell != DATA_NUMBER || !value || json_is_number(value) ||
-            json_is_null(value))
+        if (r->columns[i].cell != DATA_NUMBER || is_number(r, value))
             continue;
         if (!r->odd) {
             r->odd_line = data_rows_line(r->rows);
@@ -182,7 +190,7 @@ static int next_json(struct records *r, struct fis_error *e)
     if (!object)
         return reject(r, e);
     rc = r->o.to_records && look_at(r, object, e) ? reject(r, e) : 1;
-    r->has_id = !take_id(r, json_object_get(object, r->o.id_column));
+    r->has_id = !take_id(r, wire_json_member(object, r->o.id_column));
     json_decref(object);
     return rc;
 }

@@ -22,6 +22,7 @@ struct records {
     struct records_options o;
     struct data_options data;
     struct data_column *columns;
+    struct fis_column *features; /* their names */
     struct fis_value *values; /* protobuf, raw */
     float *floats;
     struct data_rows *rows;

@@ -289,12 +289,44 @@ static void check_label(struct load *l, const char *key, const char *label)
         load_problem(l, &at, "one of columns", "another column: the label is never a feature");
 }
 
+/* Itself, or as a member of an object that is. */
 static bool is_passthrough(const struct config *c, const char *name)
 {
-    for (uint32_t i = 0; i < c->records.passthrough.count; i++)
-        if (!strcmp(c->records.passthrough.items[i], name))
+    for (uint32_t i = 0; i < c->records.passthrough.count; i++) {
+        const char *passed = c->records.passthrough.items[i];
+        size_t n = strlen(passed);
+        if (!strncmp(passed, name, n) && (!name[n] || name[n] == '.'))
             return true;
+    }
     return false;
+}
+
+/* What else has the column of this list, or NULL. */
+static const char *has_too(const struct config *c, const char *name, int list)
+{
+    static const char *const keys[] = {"records.passthrough", "records.ignore"};
+    const struct config_names *lists[] = {&c->records.passthrough, &c->records.ignore};
+    for (int k = 0; k < list; k++)
+        for (uint32_t i = 0; i < lists[k]->count; i++)
+            if (!strcmp(lists[k]->items[i], name))
+                return keys[k];
+    return is_column(c, name) ? "columns" : strcmp(name, c->records.id) ? NULL : "records.id";
+}
+
+/* A column that is read is neither ignored nor refused. */
+static void check_members(struct load *l, const char *key, const struct config_names *names,
+                          int list)
+{
+    for (uint32_t i = 0; i < names->count; i++) {
+        struct spot at = load_spot(l, key, (int)i);
+        char what[FOUND_MAX], found[FOUND_MAX + 48];
+        const char *other = has_too(l->cfg, names->items[i], list);
+        if (!other)
+            continue;
+        load_describe(&at, what, sizeof what);
+        snprintf(found, sizeof found, "%s, which %s has too", what, other);
+        load_problem(l, &at, found, "other columns");
+    }
 }
 
 static void check_sensitive(struct load *l)
@@ -451,6 +483,8 @@ void load_check(struct load *l)
     check_base(l);
     check_label(l, "initial.label", l->cfg->initial.label);
     check_label(l, "validation.label", l->cfg->validation.label);
+    check_members(l, "records.ignore", &l->cfg->records.ignore, 1);
+    check_members(l, "records.refuse", &l->cfg->records.refuse, 2);
     check_sensitive(l);
     check_topics(l);
     check_numbers(l);

@@ -115,13 +115,17 @@ struct config_topics {
 
 enum config_framing { CONFIG_FRAMING_AUTO, CONFIG_FRAMING_NONE, CONFIG_FRAMING_CONFLUENT };
 
+enum config_unknown { CONFIG_REFUSE, CONFIG_IGNORE, CONFIG_PASS };
+
 struct config_records {
     int encoding; /* enum config_encoding */
     int framing;  /* enum config_framing */
     struct config_layers message_index;
     uint64_t max_bytes;              /* a larger record goes to the dead-letter topic */
     char *id;                        /* the column that holds the record's id */
-    struct config_names passthrough; /* columns that may be there and are no features */
+    int unknown;                     /* enum config_unknown: of columns in none of the lists */
+    struct config_names refuse, ignore, passthrough; /* columns that are no features */
+    bool numeric_text; /* JSON: "41" is a number in a numeric column */
 };
 
 struct config_labels {

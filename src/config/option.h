@@ -52,7 +52,7 @@ struct option {
 
 extern const struct option config_options[]; /* by section; key NULL at the end */
 extern const struct option config_column_options[];
-#define OPTIONS_MAX 128
+#define OPTIONS_MAX 160
 
 const struct option *config_find_option(const char *key);
 

@@ -66,8 +66,9 @@ const struct option config_options[] = {
                 "It holds for this one change and can stay."},
     {.key = "columns", .kind = KIND_COLUMNS, .min = 1, .max = 4096, .offset = AT(columns),
      .need = NEED_SOMETIMES, .example = "[{name: age}, {name: job, type: categorical}]",
-     .meaning = "The features of a record, by the names they have in JSON and CSV. Either columns "
-                "or dimension must be given."},
+     .meaning = "The features of a record, by the names they have in JSON and CSV; a member of a "
+                "nested JSON object by its path, address.city. Either columns or dimension must be "
+                "given."},
     {.key = "dimension", COUNT(1, 65536), .offset = AT(dimension), .example = "32",
      .otherwise = "columns name the features",
      .meaning = "Shorthand for this number of numeric columns, f0, f1, ..."},
@@ -128,8 +129,26 @@ const struct option config_options[] = {
 
     {.key = "records.passthrough", .kind = KIND_NAMES, .min = 1, .max = 256,
      .offset = AT(records.passthrough), .example = "[photo_url]", .otherwise = "none",
-     .meaning = "Columns of JSON records that are allowed but not features; the label request "
-                "shows them. Any other column goes to the dead-letter topic."},
+     .meaning = "Columns of JSON records that are no features and that label requests show."},
+    {.key = "records.ignore", .kind = KIND_NAMES, .min = 1, .max = 256,
+     .offset = AT(records.ignore), .example = "[trace_id]", .otherwise = "none",
+     .meaning = "Columns of JSON records that are not read, and are taken out of a record before it "
+                "is offered: neither the model nor a labeller sees them. A sensitive column may be "
+                "one."},
+    {.key = "records.refuse", .kind = KIND_NAMES, .min = 1, .max = 256,
+     .offset = AT(records.refuse), .example = "[password]", .otherwise = "none",
+     .meaning = "Columns with which a JSON record goes to the dead-letter topic, whatever "
+                "records.unknown is."},
+    {.key = "records.unknown", CHOICE("refuse", "ignore", "pass"), .offset = AT(records.unknown),
+     .standard = "refuse",
+     .meaning = "What is done with a column of a JSON record that is no feature and in none of "
+                "these lists. refuse: the record goes to the dead-letter topic, so that a misspelt "
+                "column is noticed. ignore: as records.ignore. pass: as records.passthrough, but a "
+                "sensitive column is refused."},
+    {.key = "records.numeric_text", .kind = KIND_BOOL, .offset = AT(records.numeric_text),
+     .standard = "false",
+     .meaning = "In JSON, a text that is a decimal number (\"41\") is that number in a numeric "
+                "column, and an empty text a missing value. false: such a record is refused."},
 
     {.key = "labels.encoding", CHOICE("json", "protobuf"), .offset = AT(labels.encoding),
      .standard = "json", .meaning = "Encoding of label requests and of labels."},

@@ -46,6 +46,7 @@ struct data_reading {
     char delimiter; /* of the file, if it is CSV; 0: a tab in .tsv, else standard_delimiter */
     char standard_delimiter; /* 0: comma */
     const char *unnamed;     /* name of a first CSV column without one; NULL: DATA_UNNAMED */
+    bool numeric_text; /* JSON: a text that is a number is one where DATA_NUMBER is asked for */
 };
 struct data_options {
     struct data_reading how;

@@ -77,6 +77,8 @@ static int read_member(const struct data_rows *r, const struct data_column *colu
     int rc = wire_json_value(v, column->name, value, e);
     if (rc)
         return rc;
+    if (column->cell == DATA_NUMBER && r->options->how.numeric_text)
+        wire_number_of_text(value);
     if (column->cell == DATA_NUMBER && value->kind == FIS_VALUE_TEXT && !column->any)
         return refuse_kind(column, v, "a number", e);
     if (column->cell == DATA_NUMBER || value->kind != FIS_VALUE_NUMBER)

@@ -1,9 +1,10 @@
 /*
  * Messages in JSON: one object with named columns.
  *
- * Columns: a number or a string each; null and an absent key are the missing value. A key that is
- * no column, nor the id, nor declared in schema->passthrough is refused ("unknown column"), so that
- * a misspelt column is not silently missing. See wire/json_text.h for what is not JSON.
+ * Columns: a number or a string each; null and an absent key are the missing value. A column is a
+ * key or a path: "address.city" (wire_json_member). A key that is no column, nor the id, is treated
+ * as schema->members has it; refused ("unknown column"), so that a misspelt column is not silently
+ * missing, unless that is configured otherwise. See wire/json_text.h for what is not JSON.
  *
  * Decoding takes memory from the arena only (after wire_json_init; about ten times the text: 3 KB
  * for a record of 15 columns and 313 bytes); what is decoded points into the arena. An arena that
@@ -28,6 +29,17 @@ enum wire_decoded wire_json_record(const struct wire_schema *schema,
                                    const struct fis_encoder *encoder, const struct wire_message *m,
                                    struct fis_arena *arena, float *x, struct wire_record *record,
                                    struct fis_error *e) FIS_MUST_CHECK;
+
+/* Whether an object has a member with which a record is refused: its path. */
+#define WIRE_JSON_PATH 256
+bool wire_json_unknown(const struct wire_schema *schema, const struct fis_column *columns,
+                       uint32_t n_columns, json_t *object, char path[WIRE_JSON_PATH]);
+
+/* The record, decoded before, without the members that are ignored: the same bytes where none can
+ * be, else those of `out`, which is emptied. */
+int wire_json_keep(const struct wire_schema *schema, const struct fis_column *columns,
+                   uint32_t n_columns, struct wire_bytes *record, struct wire_buffer *out,
+                   struct fis_error *e) FIS_MUST_CHECK;
 
 /*
  * A label: {"id": …, "label": …, "class_index": …, "status": "labelled" | "skipped" | "unsure",

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "wire/json_impl.h"
+#include "wire/json_text.h"
 #include "base/utf8.h"
 
 struct text {
@@ -164,6 +165,8 @@ static bool same(const char *name, struct wire_bytes key)
     return strncmp(name, key.data, key.length) == 0 && name[key.length] == 0;
 }
 
+enum { OTHERS = 64 };
+
 struct flat {
     const struct wire_schema *schema;
     const struct fis_encoder *encoder;
@@ -172,7 +175,8 @@ struct flat {
     uint32_t expected;        /* records mostly have their columns in order */
     struct wire_bytes id;
     bool id_seen;
-    uint64_t passed; /* passthrough columns that were there, one bit each */
+    struct wire_bytes others[OTHERS]; /* keys that are no columns and may be there */
+    uint32_t n_others;
 };
 
 static int find(struct flat *f, struct wire_bytes key)
@@ -196,13 +200,14 @@ static bool is_id(const struct flat *f, struct wire_bytes key)
 /* Keys that are no columns: what their values are does not matter, but they come once only. */
 static int take_other(struct flat *f, struct wire_bytes key)
 {
-    for (uint32_t i = 0; i < f->schema->n_passthrough && i < 64; i++)
-        if (same(f->schema->passthrough[i], key)) {
-            int again = (int)(f->passed >> i & 1);
-            f->passed |= UINT64_C(1) << i;
-            return !again;
-        }
-    return 0;
+    if (f->n_others == OTHERS ||
+        wire_schema_unknown(f->schema, key.data, key.length) == WIRE_REFUSE)
+        return 0;
+    for (uint32_t i = 0; i < f->n_others; i++)
+        if (f->others[i].length == key.length && !memcmp(f->others[i].data, key.data, key.length))
+            return 0;
+    f->others[f->n_others++] = key;
+    return 1;
 }
 
 static int take_id(struct flat *f, const struct fis_value *v, int integer)
@@ -241,6 +246,9 @@ static int read_member(struct flat *f, struct text *t)
         return is_id(f, key) ? take_id(f, &v, integer) : take_other(f, key);
     if (f->seen[column]++)
         return 0;
+    if (f->schema->numeric_text && v.kind == FIS_VALUE_TEXT &&
+        fis_encoder_column(f->encoder, (uint32_t)column)->type == FIS_NUMERIC)
+        wire_number_of_text(&v);
     f->values[column] = v;
     return 1;
 }
@@ -266,7 +274,12 @@ int wire_json_flat(const struct wire_schema *schema, const struct fis_encoder *e
                    struct wire_bytes *id)
 {
     uint32_t n = fis_encoder_columns(encoder);
-    struct flat f = {.schema = schema, .encoder = encoder};
+    struct flat f; /* others[] are many, and few are used */
+    f.schema = schema;
+    f.encoder = encoder;
+    f.expected = f.n_others = 0;
+    f.id_seen = false;
+    f.id = (struct wire_bytes){NULL, 0};
     f.values = fis_arena_alloc(arena, n * sizeof *f.values);
     f.seen = fis_arena_alloc(arena, n);
     if (!f.values || !f.seen)

@@ -91,7 +91,7 @@ int wire_json_class(const struct wire_schema *schema, const struct wire_message 
                     const json_t *object, const char *column, int secret, uint32_t *class_index,
                     struct fis_error *e)
 {
-    const json_t *label = json_object_get(object, column);
+    const json_t *label = wire_json_member(object, column);
     char allowed[WIRE_JSON_CLASSES], shown[WIRE_JSON_SHOWN];
     struct fis_value v = {.kind = FIS_VALUE_MISSING};
     if (json_is_number(label))

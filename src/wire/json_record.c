@@ -44,7 +44,6 @@ static bool is_known(const struct wanted *w, const char *name)
 {
     const struct wire_schema *s = w->schema;
     return is_column(w, name) || (s->id_column && strcmp(s->id_column, name) == 0) ||
-           in_list(s->passthrough, s->n_passthrough, name) ||
            (w->example && s->label_column && strcmp(s->label_column, name) == 0) ||
            (w->with_sensitive && in_list(s->sensitive, s->n_sensitive, name));
 }
@@ -80,10 +79,54 @@ static int check_column(const struct wanted *w, uint32_t i, const struct fis_val
     return rc;
 }
 
+/* Members by their path. One that is known, or may pass, is so with all that is in it. */
+static bool find_unknown(const struct wanted *w, json_t *object, char path[WIRE_JSON_PATH],
+                         size_t at)
+{
+    const char *key;
+    json_t *v;
+    json_object_foreach(object, key, v)
+    {
+        int n = snprintf(path + at, WIRE_JSON_PATH - at, "%s%s", at ? "." : "", key);
+        bool fits = n >= 0 && (size_t)n < WIRE_JSON_PATH - at;
+        size_t length = fits ? at + (size_t)n : 0;
+        bool inside = fits && json_object_size(v) && wire_schema_inside(w->schema, path, length);
+        if (fits && is_known(w, path))
+            continue;
+        if (!inside && (fits ? wire_schema_unknown(w->schema, path, length)
+                             : w->schema->members.others) != WIRE_REFUSE)
+            continue;
+        if (!fits || !json_object_size(v) || find_unknown(w, v, path, length))
+            return true;
+    }
+    return false;
+}
+
+bool wire_json_unknown(const struct wire_schema *schema, const struct fis_column *columns,
+                       uint32_t n_columns, json_t *object, char path[WIRE_JSON_PATH])
+{
+    const struct wanted w = {.schema = schema, .columns = columns, .n = n_columns};
+    return find_unknown(&w, object, path, 0);
+}
+
 static bool is_categorical(const struct wanted *w, uint32_t i)
 {
     return (w->encoder ? fis_encoder_column(w->encoder, i) : &w->columns[i])->type ==
            FIS_CATEGORICAL;
+}
+
+static int read_column(const struct wanted *w, const struct wire_message *m, uint32_t i,
+                       const json_t *v, struct fis_value *value, struct fis_error *e)
+{
+    const char *name = column_name(w, i);
+    int rc = wire_json_value(v, name, value, e);
+    if (rc)
+        return rc;
+    if (value->kind == FIS_VALUE_NUMBER && is_categorical(w, i))
+        *value = wire_json_number_value(v, m->value, name);
+    else if (w->schema->numeric_text && !is_categorical(w, i))
+        wire_number_of_text(value);
+    return w->encoder ? 0 : check_column(w, i, value, e);
 }
 
 static int read_columns(const struct wanted *w, const struct wire_message *m, json_t *object,
@@ -94,25 +137,79 @@ static int read_columns(const struct wanted *w, const struct wire_message *m, js
         const char *name = column_name(w, i);
         const json_t *v = json_object_get(object, name);
         found += v != NULL;
-        int rc = wire_json_value(v, name, &values[i], e);
-        if (!rc && values[i].kind == FIS_VALUE_NUMBER && is_categorical(w, i))
-            values[i] = wire_json_number_value(v, m->value, name);
-        if (!rc && !w->encoder)
-            rc = check_column(w, i, &values[i], e);
+        if (!v)
+            v = wire_json_member(object, name);
+        int rc = read_column(w, m, i, v, &values[i], e);
         if (rc)
             return rc;
     }
     /* All keys were columns: the common case needs no second look. */
     if (found == json_object_size(object))
         return 0;
-    const char *key;
-    json_t *v;
-    json_object_foreach(object, key, v)
-    {
-        if (!is_known(w, key))
-            return refuse_unknown(w, key, e);
+    char path[WIRE_JSON_PATH];
+    return find_unknown(w, object, path, 0) ? refuse_unknown(w, path, e) : 0;
+}
+
+/* ---- what is offered ------------------------------------------------------------------------- */
+
+struct keeping {
+    const struct wanted *w;
+    struct wire_buffer *out;
+    char path[WIRE_JSON_PATH];
+};
+
+/* The path of a member; its length, 0 when it is too long. */
+static size_t put_path(struct keeping *k, size_t at, struct wire_bytes key)
+{
+    json_t *s = json_loadb(key.data, key.length, JSON_DECODE_ANY, NULL);
+    int n = snprintf(k->path + at, sizeof k->path - at, "%s%s", at ? "." : "",
+                     s ? json_string_value(s) : "");
+    json_decref(s);
+    return n >= 0 && (size_t)n < sizeof k->path - at ? at + (size_t)n : 0;
+}
+
+static int keep_object(struct keeping *k, struct wire_bytes text, size_t at, struct fis_error *e)
+{
+    struct wire_json_part part;
+    bool first = true;
+    int rc = wire_json_append(k->out, "{", e);
+    for (size_t next = 0; !rc && wire_json_each(text, &next, &part);) {
+        size_t length = put_path(k, at, part.key);
+        const struct wire_schema *s = k->w->schema;
+        bool object = *(const char *)part.value.data == '{';
+        bool all =
+            length ? is_known(k->w, k->path) || wire_schema_unknown(s, k->path, length) == WIRE_PASS
+                   : s->members.others == WIRE_PASS;
+        if (length && object && !is_known(k->w, k->path) && wire_schema_inside(s, k->path, length))
+            all = false;
+        if (!all && (!length || !object))
+            continue;
+        rc = first ? 0 : wire_json_append(k->out, ",", e);
+        first = false;
+        if (!rc)
+            rc = wire_buffer_append(k->out, part.key.data, part.key.length, e);
+        if (!rc)
+            rc = wire_json_append(k->out, ":", e);
+        if (!rc)
+            rc = all ? wire_buffer_append(k->out, part.value.data, part.value.length, e)
+                     : keep_object(k, part.value, length, e);
     }
-    return 0;
+    return rc ? rc : wire_json_append(k->out, "}", e);
+}
+
+int wire_json_keep(const struct wire_schema *schema, const struct fis_column *columns,
+                   uint32_t n_columns, struct wire_bytes *record, struct wire_buffer *out,
+                   struct fis_error *e)
+{
+    struct wanted w = {.schema = schema, .columns = columns, .n = n_columns};
+    struct keeping k = {.w = &w, .out = out};
+    if (schema->members.others != WIRE_IGNORE && !schema->members.listed[WIRE_IGNORE].n)
+        return 0;
+    out->length = 0;
+    int rc = keep_object(&k, wire_json_skip_mark(*record), 0, e);
+    if (!rc)
+        *record = (struct wire_bytes){out->data, out->length};
+    return rc;
 }
 
 static struct fis_value *take_values(struct fis_arena *arena, uint32_t n, struct fis_error *e)
@@ -125,7 +222,7 @@ static struct fis_value *take_values(struct fis_arena *arena, uint32_t n, struct
 
 static const json_t *member(const json_t *object, const char *name)
 {
-    return name ? json_object_get(object, name) : NULL;
+    return name ? wire_json_member(object, name) : NULL;
 }
 
 static int read_record(const struct wanted *w, const struct wire_message *m,
@@ -232,7 +329,7 @@ static int read_example(const struct wanted *w, const struct wire_message *m,
                                      w->with_sensitive, &out.class_index, e)))
         fis_error_prefix(e, "column %s", s->label_column ? s->label_column : "label");
     for (uint32_t i = 0; !rc && i < n_sensitive; i++)
-        rc = read_sensitive(json_object_get(object, s->sensitive[i]), m->value, s->sensitive[i],
+        rc = read_sensitive(wire_json_member(object, s->sensitive[i]), m->value, s->sensitive[i],
                             &values[w->n + i], e);
     if (rc)
         return rc;

@@ -130,6 +130,25 @@ int wire_json_value(const json_t *v, const char *column, struct fis_value *out, 
     }
 }
 
+void wire_number_of_text(struct fis_value *v)
+{
+    double number;
+    const char *text = v->text;
+    size_t length = v->length;
+    if (v->kind != FIS_VALUE_TEXT)
+        return;
+    while (length && strchr(" \t\r\n", *text) && *text) {
+        text++;
+        length--;
+    }
+    while (length && strchr(" \t\r\n", text[length - 1]) && text[length - 1])
+        length--;
+    if (length == 0)
+        *v = (struct fis_value){.kind = FIS_VALUE_MISSING};
+    else if (!decimal_read(text, length, &number))
+        *v = (struct fis_value){.kind = FIS_VALUE_NUMBER, .number = number + 0.0}; /* no -0 */
+}
+
 int wire_json_append(struct wire_buffer *out, const char *text, struct fis_error *e)
 {
     return wire_buffer_append(out, text, strlen(text), e);
@@ -220,21 +239,28 @@ static bool is_key(const char *quoted, size_t n, const char *key, size_t length)
     return same;
 }
 
+bool wire_json_each(struct wire_bytes text, size_t *at, struct wire_json_part *part)
+{
+    const char *p = text.data;
+    size_t n = text.length, begin = skip_white(p, *at ? *at : skip_white(p, 0, n) + 1, n);
+    if (begin >= n || p[begin] != '"')
+        return false;
+    size_t end = skip_string(p, begin, n);
+    size_t value = skip_white(p, skip_white(p, end, n) + 1, n), last = skip_value(p, value, n);
+    part->key = (struct wire_bytes){p + begin, end - begin};
+    part->value = (struct wire_bytes){p + value, last - value};
+    *at = skip_white(p, last, n) + 1; /* the comma */
+    return true;
+}
+
 /* The text of a member's value; no bytes: there is none. */
 static struct wire_bytes text_of(struct wire_bytes text, const char *key, size_t length)
 {
+    struct wire_json_part part;
     text = wire_json_skip_mark(text);
-    const char *p = text.data;
-    size_t n = text.length, at = skip_white(p, 0, n) + 1; /* the brace */
-    while ((at = skip_white(p, at, n)) < n && p[at] == '"') {
-        size_t begin = at, end = skip_string(p, at, n);
-        at = skip_white(p, skip_white(p, end, n) + 1, n); /* the colon */
-        size_t value = at;
-        at = skip_value(p, at, n);
-        if (is_key(p + begin, end - begin, key, length))
-            return (struct wire_bytes){p + value, at - value};
-        at = skip_white(p, at, n) + 1; /* the comma */
-    }
+    for (size_t at = 0; wire_json_each(text, &at, &part);)
+        if (is_key(part.key.data, part.key.length, key, length))
+            return part.value;
     return (struct wire_bytes){"", 0};
 }
 

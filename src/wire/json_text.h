@@ -29,9 +29,20 @@ int wire_json_value(const json_t *v, const char *column, struct fis_value *out,
 struct fis_value wire_json_number_value(const json_t *number, struct wire_bytes text,
                                         const char *key);
 
+/* In place of a text that is a decimal number, or nothing but white space: the number, or MISSING.
+ */
+void wire_number_of_text(struct fis_value *v);
+
 /* What a member is, for an error: "\"YES\"", "1.0", "null", "an array"; long ones are cut. */
 #define WIRE_JSON_SHOWN 64
 void wire_json_show(const json_t *v, char shown[WIRE_JSON_SHOWN]);
+
+/* The members of an object's text, one after another; *at is 0 first. False: there are no more. The
+ * key is in its quotes, and both are as they stand. */
+struct wire_json_part {
+    struct wire_bytes key, value;
+};
+bool wire_json_each(struct wire_bytes text, size_t *at, struct wire_json_part *part);
 
 /* A member by its key or, where there is none, by the path that the key's dots make: "address.city"
  * is member city of the object address. NULL: none. */

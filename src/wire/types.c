@@ -52,6 +52,38 @@ int wire_buffer_append(struct wire_buffer *b, const void *data, size_t length, s
     return 0;
 }
 
+/* Whether the list has the name; below: a member of an object of this name. */
+static bool has_name(const struct wire_names *list, const char *name, size_t length, bool below)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        if (strncmp(list->names[i], name, length) == 0 &&
+            list->names[i][length] == (below ? '.' : 0))
+            return true;
+    return false;
+}
+
+enum wire_unknown wire_schema_unknown(const struct wire_schema *s, const char *name, size_t length)
+{
+    const struct wire_members *m = &s->members;
+    for (int k = WIRE_REFUSE; k <= WIRE_PASS; k++)
+        if (has_name(&m->listed[k], name, length, false))
+            return (enum wire_unknown)k;
+    return m->others == WIRE_PASS && has_name(&m->sensitive, name, length, false) ? WIRE_REFUSE
+                                                                                  : m->others;
+}
+
+bool wire_schema_inside(const struct wire_schema *s, const char *name, size_t length)
+{
+    const struct wire_members *m = &s->members;
+    bool found = has_name(&m->sensitive, name, length, true);
+    for (int k = WIRE_REFUSE; k <= WIRE_PASS; k++) {
+        if (has_name(&m->listed[k], name, length, false))
+            return false;
+        found |= has_name(&m->listed[k], name, length, true);
+    }
+    return found;
+}
+
 int wire_schema_class(const struct wire_schema *s, const char *text, size_t length)
 {
     for (uint32_t k = 0; k < s->n_classes; k++)

@@ -75,6 +75,22 @@ struct wire_framing {
     uint32_t n_index;      /* WIRE_INDEX_MAX at most */
 };
 
+/* What becomes of a JSON member that is neither a column nor otherwise asked for. */
+enum wire_unknown {
+    WIRE_REFUSE, /* the record goes to dead-letter */
+    WIRE_IGNORE, /* it is not read, and taken out before the record is offered */
+    WIRE_PASS    /* labellers see it */
+};
+struct wire_names {
+    const char *const *names;
+    uint32_t n;
+};
+struct wire_members {
+    enum wire_unknown others;    /* those in no list; of the sensitive columns none is passed */
+    struct wire_names listed[3]; /* by enum wire_unknown */
+    struct wire_names sensitive;
+};
+
 struct wire_schema {
     const char *const *classes;
     uint32_t n_classes;
@@ -87,11 +103,14 @@ struct wire_schema {
     const char *const *declared; /* "column=value": what sensitive columns may have; none: any */
     uint32_t n_declared;
     size_t max_bytes;               /* of one record or example */
-    const char *const *passthrough; /* JSON columns that are no features but may be there */
-    uint32_t n_passthrough;
+    struct wire_members members;    /* JSON members that are no columns */
+    bool numeric_text;              /* JSON: a text that is a number is one in a numeric column */
     struct wire_framing framing;       /* of records and examples */
     struct wire_framing label_framing; /* of labels */
 };
+enum wire_unknown wire_schema_unknown(const struct wire_schema *s, const char *name, size_t length);
+/* Whether a list has members of an object of this name, and not the object itself. */
+bool wire_schema_inside(const struct wire_schema *s, const char *name, size_t length);
 /* The index of the class with this name (fis_value_category), or -1. */
 int wire_schema_class(const struct wire_schema *s, const char *text, size_t length);
 

@@ -20,10 +20,11 @@ struct files {
     char folder[64], path[128];
 };
 
-#define CONFIG                                                                                     \
+#define CONFIG CONFIG_WITH("{passthrough: [note]}")
+#define CONFIG_WITH(records)                                                                       \
     "pipeline: t\nclasses: [\"no\", \"yes\", \"1\"]\n"                                             \
     "columns: [{name: age}, {name: job, type: categorical}]\n"                                     \
-    "records: {passthrough: [note]}\n"                                                             \
+    "records: " records "\n"                                                                       \
     "initial: {file: i.csv, label: hired}\nvalidation: {file: v.csv, sensitive: [sex]}\n"
 #define NUMBERS                                                                                    \
     "pipeline: t\nclasses: [\"no\", \"yes\"]\ndimension: 2\nrecords: {encoding: raw}\n"            \
@@ -38,12 +39,7 @@ static void setup(struct files *f, const char *config)
         print_error("%s\n", e.text);
         fail();
     }
-    f->c.schema = (struct wire_schema){
-        .classes = (const char *const *)f->c.cfg.classes.items,
-        .n_classes = f->c.cfg.classes.count,
-        .id_column = f->c.cfg.records.id,
-        .max_bytes = f->c.cfg.records.max_bytes,
-    };
+    f->c.schema = cli_schema(&f->c.cfg);
 }
 
 static void teardown(struct files *f)
@@ -149,6 +145,30 @@ static void columns_are_checked_at_the_header(void **state)
     refused_at_once(&f, "a.csv", ",age,job\n0,39,a\n", NULL, NULL);
     refused_at_once(&f, "a.csv", "Unnamed: 0,age,job\n0,39,a\n", NULL, NULL);
     refused_at_once(&f, "a.jsonl", "{\"age\":1}\n", "age", "--leave-out: the file is JSON lines");
+    teardown(&f);
+}
+
+/* What is sent follows records.unknown and its lists; nested members are columns by their path. */
+static void unknown_columns_as_configured(void **state)
+{
+    (void)state;
+    struct files f;
+    struct records r;
+    struct fis_error e;
+    setup(&f, CONFIG_WITH("{passthrough: [note], ignore: [sex, trace], unknown: pass, "
+                          "numeric_text: true}"));
+    refused_at_once(&f, "a.csv", "age,job,sex,x\n39,a,M,1\n", NULL, NULL);
+    open_records(
+        &f, &r,
+        write_file(
+            &f, "a.jsonl",
+            "{\"age\":\"1\",\"job\":\"a\",\"x\":{\"y\":1},\"sex\":\"M\"}\n{\"age\":\"x\"}\n"),
+        WIRE_JSON);
+    assert_int_equal(records_next(&r, &e), 1);
+    assert_int_equal(r.odd, 0);
+    assert_int_equal(records_next(&r, &e), 1);
+    assert_int_equal(r.odd, 1);
+    records_close(&r);
     teardown(&f);
 }
 
@@ -310,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_become_json),
         cmocka_unit_test(columns_are_checked_at_the_header),
+        cmocka_unit_test(unknown_columns_as_configured),
         cmocka_unit_test(columns_of_json_lines_are_checked_row_by_row),
         cmocka_unit_test(an_open_quote_ends_it),
         cmocka_unit_test(numbers_become_floats),

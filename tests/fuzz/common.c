@@ -50,8 +50,7 @@ const struct wire_schema fuzz_schema = {
     .sensitive = sensitive,
     .n_sensitive = 2,
     .max_bytes = 4096,
-    .passthrough = passthrough,
-    .n_passthrough = 1,
+    .members.listed[WIRE_PASS] = {passthrough, 1},
 };
 
 const struct fis_column fuzz_mixed_columns[FUZZ_MIXED_COLUMNS] = {

@@ -114,6 +114,37 @@ def _():
         p.wait_candidates([f"{p.topic('records')}/0/{end}".encode()])
 
 
+@test("nested members, numbers in texts, members that are ignored or passed: what is offered of them")
+def _():
+    record = {"who": {"age": "39", "name": "Kim"}, "hours": " 40 ", "job": "clerk", "score": 1,
+              "group": "A", "note": {"text": [1]}, "trace": "x"}
+    flat = {"who.age": 39, "hours": 40, "job": "clerk", "score": "1.0"}
+    columns = [{"name": "who.age"}, {"name": "hours"}, {"name": "job", "type": "categorical"},
+               {"name": "score"}]
+    records = {"numeric_text": True, "passthrough": ["note"], "ignore": ["group", "trace"],
+               "refuse": ["secret"], "unknown": "ignore"}
+    with Pipeline(t_config(selection=ALL, columns=columns, records=records)) as p:
+        for name in ("initial.csv", "validation.csv"):
+            path = f"{p.dir}/{name}"
+            text = open(path).read().replace("age,", "who.age,", 1)
+            with open(path, "w") as f:
+                f.write(text)
+        p.produce("records", [(b"nested", json.dumps(record).encode()),
+                              (b"flat", json.dumps(flat).encode()),
+                              (b"secret", json.dumps({**flat, "secret": 1}).encode()),
+                              (b"text", json.dumps({**flat, "score": "1,000"}).encode())])
+        p.start()
+        p.wait_counts("scored", records=2, refused=2)
+        found = p.wait_candidates([b"nested", b"flat"])
+        same(found[b"nested"].vector, found[b"flat"].vector)
+        same(json.loads(found[b"nested"].record),
+             {"who": {"age": "39"}, "hours": " 40 ", "job": "clerk", "score": 1, "note": {"text": [1]}})
+        p.check_dead_letters("records", {
+            2: ((b"secret", json.dumps({**flat, "secret": 1}).encode()), ["unknown column 'secret'"]),
+            3: ((b"text", json.dumps({**flat, "score": "1,000"}).encode()),
+                ["column score", 'text "1,000"'])})
+
+
 @test("raw: not finite, wrong length, nothing; good records' scores do not change")
 def _():
     def raw(*x):

@@ -35,8 +35,7 @@ static const struct wire_schema schema = {
     .sensitive = sensitive,
     .n_sensitive = 2,
     .max_bytes = 1 << 20,
-    .passthrough = passthrough,
-    .n_passthrough = 1,
+    .members.listed[WIRE_PASS] = {passthrough, 1},
 };
 
 static struct fis_encoder *encoder;
@@ -119,6 +118,108 @@ static void a_record_becomes_features(void **state)
     assert_memory_equal(x, want, sizeof x);
     assert_int_equal(r.unseen, 1);
     id_is(&r.id, "k1");
+}
+
+/* ---- nested members, members that are no columns, numbers in texts ------------------------------
+ */
+
+static const struct fis_column nested[] = {
+    {.name = "adr.city", .type = FIS_CATEGORICAL},
+    {.name = "adr.geo.lat", .type = FIS_NUMERIC, .scale = FIS_SCALE_NONE},
+    {.name = "age", .type = FIS_NUMERIC, .scale = FIS_SCALE_NONE},
+};
+static const char *const people[] = {"sex", "who.sex"};
+
+/* "city lat age" of a record, or what it is refused for; then what is offered of it. */
+static void reads(const struct wire_schema *s, const char *json, const char *want, const char *kept)
+{
+    struct wire_message m = message(json, strlen(json), "k");
+    struct wire_example x;
+    struct fis_error e = {0};
+    char got[FIS_ERROR_TEXT + 40] = "";
+    enum wire_decoded rc = wire_json_example(s, nested, 3, 0, &m, &arena, &x, &e);
+    if (rc != WIRE_OK)
+        snprintf(got, sizeof got, "%s", e.text);
+    for (int i = 0; rc == WIRE_OK && i < 3; i++)
+        snprintf(got + strlen(got), sizeof got - strlen(got), i ? " %s%.*s%.15g" : "%s%.*s",
+                 x.values[i].kind == FIS_VALUE_MISSING ? "-" : "",
+                 x.values[i].kind == FIS_VALUE_TEXT ? (int)x.values[i].length : 0,
+                 x.values[i].text ? x.values[i].text : "",
+                 x.values[i].kind == FIS_VALUE_NUMBER ? x.values[i].number : 0);
+    if (strncmp(got, want, strlen(want)) != 0)
+        fail_msg("%s\nread    '%s'\nwanted  '%s'", json, got, want);
+    if (!kept)
+        return;
+    struct wire_buffer out = {0};
+    struct wire_bytes record = m.value;
+    assert_int_equal(wire_json_keep(s, nested, 3, &record, &out, &e), 0);
+    if (record.length != strlen(kept) || memcmp(record.data, kept, record.length) != 0)
+        fail_msg("%s\nkept    '%.*s'\nwanted  '%s'", json, (int)record.length,
+                 (const char *)record.data, kept);
+    wire_buffer_done(&out);
+}
+
+#define LABELLED(members) "{\"hired\":\"no\"," members "}"
+
+static void members_by_their_path(void **state)
+{
+    (void)state;
+    struct wire_schema s = schema;
+    s.members.sensitive = (struct wire_names){people, 2};
+    reads(&s, LABELLED("\"adr\":{\"city\":\"Ulm\",\"geo\":{\"lat\":48.5}},\"age\":3"), "Ulm 48.5 3",
+          NULL);
+    reads(&s, LABELLED("\"adr.city\":\"Ulm\",\"adr\":{\"geo.lat\":1}"), "Ulm 1 -0", NULL);
+    reads(&s, LABELLED("\"adr\":null"), "unknown column 'adr'", NULL);
+    reads(&s, LABELLED("\"adr\":{\"city\":\"Ulm\",\"zip\":\"1\"},\"age\":3"),
+          "unknown column 'adr.zip' (allowed: adr.city, adr.geo.lat, age)", NULL);
+    /* As many columns as members, one of which is unknown. */
+    reads(&s, LABELLED("\"adr\":{\"city\":\"Ulm\",\"geo\":{\"lat\":1}},\"x\":3"),
+          "unknown column 'x'", NULL);
+    s.label_column = "out.hired";
+    reads(&s, "{\"out\":{\"hired\":1.0},\"age\":2}", "column out.hired: label 1: not a class",
+          NULL);
+}
+
+static void unknown_members_are_refused_ignored_or_passed(void **state)
+{
+    static const char *const listed[] = {"trace", "adr.zip"};
+    (void)state;
+    struct wire_schema s = schema;
+    s.label_column = "hired";
+    s.members.sensitive = (struct wire_names){people, 2};
+#define RECORD                                                                                     \
+    LABELLED("\"trace\":[1, {\"a\":\"}\"}],\"adr\":{\"zip\":\"1\",\"city\":\"Ulm\"},"              \
+             " \"age\":3.00,\"n\\u006fte\":\"x\"")
+    reads(&s, RECORD, "unknown column 'trace'", RECORD);
+    s.members.others = WIRE_IGNORE;
+    reads(&s, RECORD, "Ulm -0 3", "{\"adr\":{\"city\":\"Ulm\"},\"age\":3.00}");
+    reads(&s, LABELLED("\"sex\":\"SECRET\",\"who\":{\"sex\":1}"), "- -0 -0", "{\"who\":{}}");
+    s.members.listed[WIRE_PASS] = (struct wire_names){(const char *const[]){"note"}, 1};
+    reads(&s, RECORD, "Ulm -0 3", "{\"adr\":{\"city\":\"Ulm\"},\"age\":3.00,\"n\\u006fte\":\"x\"}");
+    s.members.listed[WIRE_REFUSE] = (struct wire_names){listed, 1};
+    reads(&s, RECORD, "unknown column 'trace'", NULL);
+    s.members.others = WIRE_PASS;
+    s.members.listed[WIRE_REFUSE].n = 0;
+    reads(&s, RECORD, "Ulm -0 3", RECORD);
+    reads(&s, LABELLED("\"who\":{\"name\":1}"), "- -0 -0", NULL);
+    reads(&s, LABELLED("\"sex\":\"SECRET\""), "unknown column 'sex'", NULL);
+    reads(&s, LABELLED("\"who\":{\"sex\":\"SECRET\"}"), "unknown column 'who.sex'", NULL);
+    s.members.listed[WIRE_IGNORE] = (struct wire_names){listed, 2};
+    reads(&s, RECORD, "Ulm -0 3",
+          "{\"hired\":\"no\",\"adr\":{\"city\":\"Ulm\"},\"age\":3.00,\"n\\u006fte\":\"x\"}");
+}
+
+static void texts_may_be_numbers(void **state)
+{
+    (void)state;
+    struct wire_schema s = schema;
+    reads(&s, LABELLED("\"age\":\"41\""), "column age: number expected, text \"41\" found", NULL);
+    s.numeric_text = true;
+    reads(&s, LABELLED("\"age\":\" 41.50 \",\"adr.city\":\"7\""), "7 -0 41.5", NULL);
+    reads(&s, LABELLED("\"age\":\" \""), "- -0 -0", NULL);
+    reads(&s, LABELLED("\"age\":\"1,041\""), "column age: number expected, text \"1,041\" found",
+          NULL);
+    reads(&s, LABELLED("\"age\":\"-0\""), "- -0 0", NULL);
 }
 
 static void null_and_absent_are_the_same(void **state)
@@ -755,6 +856,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_becomes_features),
+        cmocka_unit_test(members_by_their_path),
+        cmocka_unit_test(unknown_members_are_refused_ignored_or_passed),
+        cmocka_unit_test(texts_may_be_numbers),
         cmocka_unit_test(null_and_absent_are_the_same),
         cmocka_unit_test(an_id_comes_from_the_column_the_key_or_the_place),
         cmocka_unit_test(bad_records_are_refused_with_the_reason),

@@ -31,8 +31,7 @@ static struct wire_schema schema = {.classes = classes,
                                     .id_column = "id",
                                     .label_column = "label",
                                     .max_bytes = 4096,
-                                    .passthrough = passthrough,
-                                    .n_passthrough = 2};
+                                    .members.listed[WIRE_PASS] = {passthrough, 2}};
 static struct fis_encoder *encoder;
 static _Alignas(64) unsigned char storage[1 << 16];
 static struct fis_arena arena = {.base = storage, .size = sizeof storage};
@@ -92,7 +91,7 @@ static void decode(decode_fn *by, const char *text, size_t length, struct result
 }
 
 /* 1: both took it. */
-static int agree(const char *text, size_t length)
+static int agree_now(const char *text, size_t length)
 {
     struct result a, b;
     decode(wire_json_record, text, length, &a);
@@ -103,6 +102,21 @@ static int agree(const char *text, size_t length)
         a.record.unseen != b.record.unseen || a.record.event_time_ms != b.record.event_time_ms)
         fail_msg("%.*s\n%d %s\n%d %s", (int)length, text, a.decoded, a.e.text, b.decoded, b.e.text);
     return a.decoded == WIRE_OK;
+}
+
+/* The same, whatever is done with unknown members and with numbers in texts. */
+static int agree(const char *text, size_t length)
+{
+    static const char *const named[] = {"elsewhere", "größer"};
+    const struct wire_schema before = schema;
+    for (int i = 1; i < 6; i++) {
+        schema.members.others = (enum wire_unknown)(i % 3);
+        schema.members.listed[i % 2] = (struct wire_names){named, 2};
+        schema.numeric_text = i > 2;
+        agree_now(text, length);
+        schema = before;
+    }
+    return agree_now(text, length);
 }
 
 /* Whether the text is taken without a tree. */

@@ -64,7 +64,8 @@ static const struct {
         "Send an id of 1 to 255 bytes of UTF-8, in the field or as the key."},
     [FIS_CODE_UNKNOWN_COLUMN] = {DEAD_RECORDS,
         "A column that is not configured.",
-        "Correct its name, or list it in `columns` or `records.passthrough`."},
+        "Correct its name, or list it in `columns`, `records.ignore` or `records.passthrough`; "
+        "`records.unknown` decides for all."},
     [FIS_CODE_WRONG_TYPE] = {DEAD_RECORDS,
         "A text in a numeric column, or neither a text nor a number.",
         "Correct the source, or the column's `type`."},

@@ -40,6 +40,11 @@ static int noise_key(const struct config *cfg, unsigned char key[FIS_PRIVACY_KEY
     return 0;
 }
 
+#define NAMES(list)                                                                                \
+    {                                                                                              \
+        (const char *const *)(list).items, (list).count                                            \
+    }
+
 int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error *e)
 {
     static const enum fis_column_scale scales[] = {[CONFIG_SCALE_STANDARD] = FIS_SCALE_STANDARD,
@@ -66,8 +71,12 @@ int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error
         .n_classes = cfg->classes.count,
         .id_column = cfg->records.id,
         .max_bytes = cfg->records.max_bytes,
-        .passthrough = (const char *const *)cfg->records.passthrough.items,
-        .n_passthrough = cfg->records.passthrough.count,
+        .members = {.others = (enum wire_unknown)cfg->records.unknown,
+                    .listed = {[WIRE_REFUSE] = NAMES(cfg->records.refuse),
+                               [WIRE_IGNORE] = NAMES(cfg->records.ignore),
+                               [WIRE_PASS] = NAMES(cfg->records.passthrough)},
+                    .sensitive = NAMES(cfg->validation.sensitive)},
+        .numeric_text = cfg->records.numeric_text,
         .framing = {(enum wire_framing_kind)cfg->records.framing, cfg->records.message_index.items,
                     cfg->records.message_index.count},
         .label_framing = {(enum wire_framing_kind)cfg->labels.framing,

@@ -245,5 +245,6 @@ void scorer_host_close(struct scorer_host *h, int patience_ms)
     fis_profile_free(h->profile);
     wire_assembler_free(h->assembler);
     wire_buffer_done(&h->buffer);
+    wire_buffer_done(&h->kept);
     fis_free(h);
 }

@@ -45,6 +45,7 @@ struct scorer_host {
     struct stream_producer *producer;
     struct wire_assembler *assembler;
     struct scoring_head *head;
+    struct wire_buffer kept;   /* a record without what is ignored of it */
     struct wire_buffer buffer; /* an offer that is not sent yet; of a slot, so many candidates … */
     uint32_t packed_slot, packed;
     size_t packed_bytes; /* … which take no more than that */

@@ -4,6 +4,7 @@
 
 #include "daemon/context/dead_letter.h"
 #include "daemon/scorer/scorer_host_impl.h"
+#include "wire/json_codec.h"
 #include "wire/protobuf_codec.h"
 
 /* Candidates and dead letters, of some 2 us each. */
@@ -131,7 +132,14 @@ static void out_score(void *ctx, uint32_t slot, const float *floors)
 static void out_offer(void *ctx, uint32_t slot, uint32_t i)
 {
     struct scorer_host *h = ctx;
-    const struct wire_candidate candidate = scoring_candidate(&h->slots[slot].batch, i);
+    const struct pipeline *p = &h->ctx->pipeline;
+    struct wire_candidate candidate = scoring_candidate(&h->slots[slot].batch, i);
+    struct fis_error e;
+    if (candidate.encoding == WIRE_JSON &&
+        wire_json_keep(&p->schema, p->columns, p->n_columns, &candidate.record, &h->kept, &e) < 0) {
+        scorer_host_failed(h, &e);
+        return;
+    }
     pack(h, slot, &(struct wire_offer){.candidates = &candidate, .n_candidates = 1},
          candidate.id.length + strlen(candidate.topic) + candidate.record.length +
              candidate.d * sizeof(float));
