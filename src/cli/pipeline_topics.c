@@ -27,6 +27,7 @@ uint32_t pipeline_topics(const struct cli *c, bool create,
             /* Kafka refuses what is stamped an hour ahead, and a clock may be wrong by more. */
             .broker_time = !list[i].yours,
             .max_message_bytes = (int64_t)list[i].max_message_bytes,
+            .brief = list[i].brief,
         };
     }
     return n;
@@ -169,7 +170,8 @@ static int confirm(struct cli *c, struct fis_error *e)
 {
     struct line_input in = {0};
     if (line_input_ended(&in))
-        return fis_fail(e, FIS_INPUT, "nothing was deleted: nobody can answer on standard input; give --yes");
+        return fis_fail(e, FIS_INPUT,
+                        "nothing was deleted: nobody can answer on standard input; give --yes");
     printf("Type %s to delete them for good: ", c->cfg.pipeline);
     fflush(stdout);
     const char *line = line_input_next(&in, c);

@@ -457,6 +457,12 @@ static void check_http(struct load *l)
                      "auto, off, or an IP address or localhost, and a port to 65535: "
                      "127.0.0.1:9464, [::1]:9464");
     }
+    if (h->url && strncmp(h->url, "http://", 7) && strncmp(h->url, "https://", 8)) {
+        at = load_spot(l, "http.url", -1);
+        char found[FOUND_MAX];
+        load_describe(&at, found, sizeof found);
+        load_problem(l, &at, found, "an address that begins with http:// or https://");
+    }
     if (!h->tls_cert != !h->tls_key) {
         at = load_spot(l, h->tls_cert ? "http.tls_cert" : "http.tls_key", -1);
         load_problem(l, &at, h->tls_cert ? "no http.tls_key" : "no http.tls_cert",

@@ -107,7 +107,7 @@ struct config_properties {
 struct config_topics {
     char *prefix;
     char *records, *candidates, *label_requests, *labels, *validation, *initial, *heads, *models,
-        *ledger, *control, *dead_letter;
+        *ledger, *control, *dead_letter, *fleet;
     uint32_t partitions, replication;
     bool create;
     uint64_t max_chunk; /* bytes */
@@ -189,7 +189,7 @@ struct config_selection {
     uint64_t daily_budget;     /* requests of a day (UTC); 0: no limit */
     uint32_t in_flight;        /* never 0 after loading */
     uint32_t window_records;
-    uint64_t window_time;    /* ms; 0: off */
+    uint64_t window_time; /* ms; 0: off */
     bool distinct;
     uint32_t heap;           /* never 0 after loading */
     uint64_t round_deadline; /* ms; 0: none */
@@ -235,6 +235,7 @@ struct config_runtime {
 
 struct config_http {
     char *listen;                          /* "auto", "off", or host:port */
+    char *url;                             /* that others reach it by; NULL: as it listens */
     char *token_file, *tls_cert, *tls_key; /* a path, or credential:name; NULL: none */
     int protect;                           /* enum config_protect */
     bool group_names;

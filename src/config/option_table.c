@@ -94,12 +94,13 @@ const struct option config_options[] = {
     TOPIC_NAME(ledger, "ledger", "The trainer's state: what was requested, answered and spent."),
     TOPIC_NAME(control, "control", "The operator's commands, written by fisctl."),
     TOPIC_NAME(dead_letter, "dead-letter", "Input that was refused, with the reason."),
+    TOPIC_NAME(fleet, "fleet", "What each process of the pipeline does, for the others to show."),
     {.key = "topics.create", .kind = KIND_BOOL, .offset = AT(topics.create), .standard = "true",
      .meaning = "Whether topics that do not exist are created at the start."},
     {.key = "topics.partitions", COUNT(1, 10000), .offset = AT(topics.partitions), .standard = "3",
      .meaning = "Partitions of records, label requests, labels, examples and dead letters when "
                 "they are created; at most this number of scorers can work at a time. Candidates, "
-                "heads, models, ledger and control always have one."},
+                "heads, models, ledger, control and fleet always have one."},
     {.key = "topics.replication", COUNT(1, 10), .offset = AT(topics.replication), .standard = "1",
      .meaning = "Replicas of the topics that are created; 3 on a production cluster."},
     {.key = "topics.max_chunk", SIZE(KIB, 900 * KIB), .offset = AT(topics.max_chunk),
@@ -437,6 +438,11 @@ const struct option config_options[] = {
      .meaning = "Where dashboard, metrics and API are served: an IP address and a port. auto: "
                 "127.0.0.1:9464 or, when that is taken, the next free port (the log says which). "
                 "off: nowhere. Listening beyond loopback requires TLS and a token."},
+    {.key = "http.url", TEXT(255), .offset = AT(http.url), .example = "https://fisd-1.example.com/",
+     .otherwise = "made of the address that it listens on",
+     .meaning = "The address of this process's dashboard as browsers reach it (http:// or "
+                "https://): the dashboards of the pipeline's other processes link to it. Set it "
+                "behind a proxy, or in a container."},
     {.key = "http.token_file", TEXT(4095), .offset = AT(http.token_file),
      .example = "/etc/fisd/http.token", .otherwise = "no commands by HTTP",
      .meaning = "File whose first line is the bearer token (16 characters or more) that commands "

@@ -9,7 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DELETE = 0, COMPACT = 1, OURS = 0, YOURS = 2, SINGLE = 4, RECORDS = 8, LETTERS = 16 };
+enum {
+    DELETE = 0,
+    COMPACT = 1,
+    OURS = 0,
+    YOURS = 2,
+    SINGLE = 4,
+    RECORDS = 8,
+    LETTERS = 16,
+    BRIEF = 32
+};
 
 /* Kafka's own limit, and what is put around a record at most. */
 static const uint64_t usual = 1u << 20, around = 64u << 10;
@@ -46,6 +55,7 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
         {t->ledger, COMPACT | OURS | SINGLE | RECORDS, true},
         {t->control, DELETE | OURS | SINGLE, true},
         {t->dead_letter, DELETE | OURS | LETTERS, true},
+        {t->fleet, DELETE | OURS | SINGLE | BRIEF, true},
     };
     uint32_t n = 0;
     for (uint32_t i = 0; i < CONFIG_TOPICS_MAX; i++) {
@@ -54,6 +64,7 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
         out[n++] = (struct config_topic){
             .name = all[i].name,
             .compact = (all[i].flags & COMPACT) != 0,
+            .brief = (all[i].flags & BRIEF) != 0,
             .yours = (all[i].flags & YOURS) != 0,
             .partitions = all[i].flags & SINGLE ? 1 : t->partitions,
             .replication = t->replication,

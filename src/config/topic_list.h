@@ -10,13 +10,14 @@
 struct config_topic {
     const char *name;
     bool compact;        /* cleanup.policy: compact, else delete */
+    bool brief;          /* of the moment: minutes are enough */
     bool yours;          /* written by the user's own programs, who may have other plans for it */
     uint32_t partitions; /* for creating it; those whose order counts have one */
     uint32_t replication;
     uint64_t max_message_bytes; /* for creating it; 0: the broker's own limit will do */
 };
 
-#define CONFIG_TOPICS_MAX 11
+#define CONFIG_TOPICS_MAX 12
 
 /* Fills `out` with the topics that this configuration uses (initial and validation only when they
  * are read from a topic); returns how many. */

@@ -45,6 +45,10 @@ static int new_topic(const struct stream_topic *t, rd_kafka_NewTopic_t **out, st
         snprintf(text, sizeof text, "%lld", (long long)t->max_message_bytes);
         err = rd_kafka_NewTopic_set_config(n, "max.message.bytes", text);
     }
+    if (t->brief && !err)
+        err = rd_kafka_NewTopic_set_config(n, "retention.ms", "600000");
+    if (t->brief && !err)
+        err = rd_kafka_NewTopic_set_config(n, "segment.ms", "300000");
     for (size_t i = 0; i < t->config_count && !err; i++)
         err = rd_kafka_NewTopic_set_config(n, t->config[i].key, t->config[i].value);
     if (err) {

@@ -18,6 +18,7 @@ struct stream_topic {
     bool state;       /* check: it holds a memory, which compaction alone keeps */
     bool broker_time; /* create: the broker stamps messages, whatever the writer's clock says. Not
                          checked */
+    bool brief;       /* create: kept for ten minutes, whatever the broker's default. Not checked */
     int64_t max_message_bytes;            /* create: 0 is the broker's default. check: at least */
     const struct stream_property *config; /* more topic configuration, for create */
     size_t config_count;

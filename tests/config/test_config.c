@@ -165,17 +165,18 @@ static void test_topics(void **state)
     struct config c = load("p.yaml", LEAST "topics: {partitions: 7}\n");
     struct config_topic list[CONFIG_TOPICS_MAX];
     uint32_t n = config_topics_list(&c, list);
-    static const char *const single[] = {"p.candidates", "p.heads", "p.models", "p.ledger",
-                                         "p.control"};
+    static const char *const single[] = {"p.candidates", "p.heads",   "p.models",
+                                         "p.ledger",     "p.control", "p.fleet"};
     static const char *const many[] = {"p.records", "p.label-requests", "p.labels",
                                        "p.dead-letter"};
-    assert_int_equal(n, 9);
+    assert_int_equal(n, 10);
     for (size_t i = 0; i < sizeof single / sizeof *single; i++)
         assert_int_equal(find_topic(list, n, single[i])->partitions, 1);
     for (size_t i = 0; i < sizeof many / sizeof *many; i++)
         assert_int_equal(find_topic(list, n, many[i])->partitions, 7);
     assert_false(find_topic(list, n, "p.control")->compact);
     assert_true(find_topic(list, n, "p.ledger")->compact);
+    assert_true(find_topic(list, n, "p.fleet")->brief && !find_topic(list, n, "p.control")->brief);
     config_done(&c);
 }
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "daemon/monitor/alarms.h"
+#include "daemon/monitor/fleet_view.h"
 #include "daemon/monitor/metrics.h"
 #include "fis/mem.h"
 
@@ -138,6 +139,54 @@ static void bad_statistics_are_refused(void **state)
         assert_int_equal(kafka_stats_parse(odd[i], strlen(odd[i]), &k), 0);
         assert_int_equal(k.brokers_up, 0);
     }
+}
+
+/* ---- the pipeline's processes ---------------------------------------------------------------- */
+
+static void processes_are_summed(void **state)
+{
+    struct fleet_process others[] = {
+        {{.name = "a",
+          .scores = true,
+          .ready = true,
+          .interval_ms = 5000,
+          .scorer = {.partitions = 2, .records = 100, .per_second = 10, .lag = 7}},
+         100000},
+        {{.name = "b",
+          .scores = true,
+          .interval_ms = 5000,
+          .scorer = {.records = 20, .per_second = 1, .lag = -1}},
+         100000}, /* no partition */
+        {{.name = "killed",
+          .scores = true,
+          .ready = true,
+          .interval_ms = 5000,
+          .trains = true,
+          .leads = true,
+          .scorer = {.records = 1000, .per_second = 99}},
+         1000},
+        {{.name = "old", .trains = true, .ready = true, .leads = true, .interval_ms = 5000}, 90000},
+        {{.name = "new", .trains = true, .leads = true, .interval_ms = 5000}, 99000},
+    };
+    struct status s = {.mono_ms = 101000, .fleet = others, .n_fleet = 5};
+    (void)state;
+    s.self = (struct wire_process){.name = "self", .trains = true, .ready = true};
+    struct fleet_sums sum = fleet_view_sums(&s);
+    assert_int_equal(sum.processes, 5);
+    assert_int_equal(sum.silent, 1);
+    assert_int_equal(sum.scorers, 2);
+    assert_int_equal(sum.scorers_ready, 1);
+    assert_int_equal(sum.trainers, 3);
+    assert_int_equal(sum.trainers_ready, 3);
+    assert_true(sum.per_second == 11 && sum.records == 120 && sum.lag == 7);
+    assert_string_equal(sum.leader->name, "new"); /* it has reported last */
+    s.self.leads = true;
+    assert_string_equal(fleet_view_sums(&s).leader->name, "self");
+    others[1].p.scorer.partitions = 1; /* whose lag is not known */
+    assert_int_equal(fleet_view_sums(&s).lag, -1);
+    s.n_fleet = 0;
+    s.self.leads = false;
+    assert_null(fleet_view_sums(&s).leader);
 }
 
 /* ---- readiness ------------------------------------------------------------------------------- */
@@ -272,9 +321,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(histogram_counts),           cmocka_unit_test(versions_are_kept),
         cmocka_unit_test(reasons_have_a_bound),       cmocka_unit_test(statistics_are_read),
-        cmocka_unit_test(bad_statistics_are_refused), cmocka_unit_test(readiness_in_words),
-        cmocka_unit_test(a_line_always_fits),         cmocka_unit_test(labels_are_escaped),
-        cmocka_unit_test(metrics_of_nothing),         cmocka_unit_test(names_follow_the_rules),
+        cmocka_unit_test(bad_statistics_are_refused), cmocka_unit_test(processes_are_summed),
+        cmocka_unit_test(readiness_in_words),         cmocka_unit_test(a_line_always_fits),
+        cmocka_unit_test(labels_are_escaped),         cmocka_unit_test(metrics_of_nothing),
+        cmocka_unit_test(names_follow_the_rules),
     };
     return cmocka_run_group_tests_name("monitor", tests, NULL, NULL);
 }

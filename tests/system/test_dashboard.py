@@ -32,11 +32,13 @@ class Page:
     def __init__(self, p, browser):
         self.p, self.b, self.sent, self.answered = p, browser, 0, set()
 
-    def start(self, **kw):
+    def start(self, node=None, **kw):
+        """The page of the pipeline's process, or of one of its nodes."""
+        p = node or self.p
         self.p.write("http.token", TOKEN.replace(" ", "-").encode() + b"\n")
-        since = len(self.p.log())
-        self.p.start(**kw)
-        self.url = "http://" + self.p.wait_log(r" http address=(\S+) ", since).group(1)
+        since = len(p.log())
+        p.start(**kw)
+        self.url = "http://" + p.wait_log(r" http address=(\S+) ", since).group(1)
         self.b.size(1280, 900)
         self.b.open(self.url)
         return self
@@ -104,6 +106,21 @@ class Page:
 
     # ---- checks
 
+    def unfold(self, on=True):
+        self.b.run("document.querySelectorAll('details').forEach(d => { d.open = arguments[0]; })", on)
+
+    def screens(self):
+        """At most three screens of a desktop, six of a phone; nothing is unfolded."""
+        for width, height, most in ((1280, 800, 3), (390, 844, 6)):
+            self.b.size(width, height, phone=width < 700)
+            self.until(lambda: self.b.run("""const c = window.Chart.getChart("p-accuracy");
+                return !c || c.width <= document.querySelector("#p-accuracy").parentNode.clientWidth"""),
+                       "plots of this width")
+            found = self.b.run("return document.documentElement.scrollHeight") / height
+            print(f"# {found:.2f} screens of {width}x{height}", flush=True)
+            assert found <= most, f"{found:.2f} screens of {width}x{height}"
+        self.b.size(1280, 900)
+
     def no_complaints(self):
         """Neither an error of the scripts nor a refusal of the security policy."""
         bad = [line for line in self.b.log() if "/api/v1/" not in line]
@@ -158,9 +175,12 @@ def nothing():
     with Browser() as b, Pipeline(config(http={})) as p:
         page = Page(p, b).start()
         page.headline("Waiting for records", p.topic("records"), "fisctl replay")
+        page.unfold()
         page.until(lambda: b.rows("#versions-table"), "the first version")
+        has(b.text("#fair"), "Nothing to compare with yet")
+        has(b.text("#fleet-note"), "This is the only one")
         same(b.rows("#versions-table")[0][0], "1")
-        has(b.text("#best-none"), "None is held yet")
+        page.until(lambda: "None is held yet" in b.text("#best-none"), "what it waits for")
         has(b.text("#requests-none"), "None")
         # Nobody may give commands when there is no token: there are no buttons for it.
         assert not b.seen("#pause") and not b.seen("#rollback"), "buttons without a token"
@@ -186,6 +206,27 @@ def check_versions(page):
         word = "served before" if v["published"] else "rejected"
         has(row[2], "serving now" if v["version"] == now else word,
             re.sub(r"^(published|rejected): \w+: ", "", v["text"]))
+
+
+def check_answers(page):
+    """The two questions, from the API's own figures."""
+    listed = page.api("versions")["versions"]
+    now, first = next(v for v in listed if v["served"]), listed[0]
+    key = now["metric"]
+
+    def said():
+        return (f"{rate(first['metrics'][key])} → {rate(now['metrics'][key])}" in page.b.text("#fair") and
+                f"{100 * now['accuracy']:.1f}\u00a0%" in page.b.text("#accurate"))
+    page.until(said, "figures of the first version and of what is served")
+    by = first["metrics"][key] - now["metrics"][key]
+    if now["parent"] == first["version"]:
+        by, se = now["difference"], now["difference_se"]
+    else:
+        se = math.hypot(*(v["intervals"][key]["se"] for v in (first, now)))
+    chance = by - 1.96 * se <= 0 <= by + 1.96 * se
+    has(page.b.text("#fair .answer"), "chance" if chance else "smaller" if by > 0 else "less fair")
+    has(page.b.text("#fair"), ("fairer" if by >= 0 else "less fair") + f" by {rate(abs(by))}")
+    has(page.b.text("#accurate"), f"floor for this version was {100 * now['floor']:.1f}")
 
 
 def check_funnel(page):
@@ -363,6 +404,10 @@ def running():
         page.until_window()
         page.headline("Running; waiting: ", " of 300 records of the window")
         has(b.text("#tiles"), "of 300 records")
+        check_answers(page)
+        page.screens()
+        page.picture("glance")
+        page.unfold()
         check_versions(page)
         check_funnel(page)
         check_groups(page)
@@ -423,6 +468,50 @@ def noise():
         assert key not in b.run("return document.documentElement.outerHTML")
 
 
+@test("a scorer's page shows versions, what the trainer does, and every process; the trainer's all records")
+def fleet():
+    both = config(selection={"labels_per_round": 24, "window_records": 300, "budget": 24, "rounds": 1},
+                  fairness={"metric": "demographic_parity", "target": 0.0001}, http={"group_names": True})
+    with Browser() as b, Pipeline(both) as p:
+        scorer, trainer = p.node("s", "scorer"), p.node("t", "trainer")
+        page = Page(p, b)
+        page.start(scorer, ready=r" started ")
+        page.headline("Waiting for the first head", "Scorers begin when a trainer has published one")
+        trainer.start()
+        other = "http://" + trainer.wait_log(r" http address=(\S+) ").group(1) + "/"
+        page.headline("Waiting for records", "Version 1 is served")
+        page.feed(200)
+        page.headline("Scoring; the trainer: ", "200 of 300 records of the window")
+        page.unfold()
+        page.until(lambda: [r[0] for r in b.rows("#versions-table")] == ["1"], "the version")
+        has(b.text("#groups-note"), "Group 0 = the first value of group in alphabetical order")
+        links = [(r[1], r[4]) for r in b.rows("#fleet-table")]
+        same([r[0] for r in links], ["trainer, leads", "scorer"], "processes")
+        has(links[0][1], "200 of 300 records of the window", "0 labels open")
+        same(b.run("return [...document.querySelectorAll('#fleet-table a')].map(a => a.href)"), [other],
+             "links to the others")
+        page.unfold(False)
+        page.screens()
+        page.picture("scorer")
+        page.no_complaints()
+        # The trainer's own page has the records of all scorers, and groups by name.
+        b.click("#fleet-table a")
+        page.url = other.rstrip("/")
+        page.until(lambda: "200 by 1 scorer" in b.text("#tiles"), "records of all scorers")
+        same([r[0] for r in b.rows("#groups-table")], ["A", "B", "largest gap"], "groups by name")
+        has(b.text("#fair"), "Above the target of 0.0001")
+        page.feed(150)
+        page.until(lambda: len(p.consume("label-requests")) == 24, "requests")
+        page.answer()
+        page.headline("Done: the labelling budget is spent")
+        page.until(lambda: "budget_low" in [a["name"] for a in page.api("alarms")["alarms"]], "the alarm")
+        page.until(lambda: b.run("return document.body.innerText.match(/budget (is|low|left: 0)/gi)") ==
+                   ["budget is"], "said once")
+        page.screens()
+        page.picture("done")
+        page.no_complaints()
+
+
 # ---- trouble -------------------------------------------------------------------------------
 
 @test("a gate that rejects again and again is said, with the reason; what cannot be estimated is n/e")
@@ -454,6 +543,8 @@ def trouble():
         same((row[1], row[4]), ("40 few", "n/e"), "a group without positives")
         why = b.run("return document.querySelector('#groups-table abbr').title")
         has(why, "not estimable")
+        page.screens()
+        page.unfold()
         page.picture("trouble")
         page.fits(360)
         page.no_complaints()

@@ -2,6 +2,7 @@
 """fisd and a broker that stops answering, or dies: it leaves in time and says what was left, it
 waits for one that comes back, and nothing is lost or asked for twice. (A broker of its own.)"""
 
+import contextlib
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ import time
 
 import fisd_test
 from fisd_test import Pipeline, has, main, people, record_json, same, t_config, test, wait
+from http_client import client_of
 from own_broker import Broker
 
 ROWS = list(people(30000, 3))
@@ -192,18 +194,37 @@ def _():
         a.start(ready=r' takeover role=trainer ')
 
 
-@test("another cluster at the same address: it ends and says so, and begins again when it is started")
+@contextlib.contextmanager
+def another_cluster(*processes):
+    """The same address, and nothing of what was there: all of them end and say so."""
+    broker.stop()
+    shutil.rmtree(os.path.join(broker.dir, "data"))
+    broker.start()
+    yield
+    for p in processes:
+        same(p.ended(60), 1, f"exit status of {p.name}")
+        has(p.log(), "another cluster answers at the brokers' address",
+            "restore ledger, heads and models from a backup")
+
+
+@test("another cluster at the same address: each process ends and says so, and begins again when started")
 def _():
     with Pipeline(config()) as p:
+        scorer = p.node("s", "scorer").start(ready=r" started ")
         p.start()
         p.produce("records", records(0, 1200))
         p.wait_messages("label-requests", 32)
-        broker.stop()
-        shutil.rmtree(os.path.join(broker.dir, "data"))
-        broker.start()
-        same(p.ended(60), 1, "exit status")
-        has(p.log(), "another cluster answers at the brokers' address",
-            "restore ledger, heads and models from a backup")
+        with another_cluster(p, scorer):
+            pass
+        since = len(scorer.log())
+        scorer.start(ready=r" started ")
+        client = client_of(scorer, since=since)
+        wait(lambda: "no head yet" in client.get("/readyz").text, "readiness in words")
+        # Nothing is missing on this one, so that nothing fails.
+        with another_cluster(scorer):
+            p.make_topics()
+        scorer.start(ready=r" started ")
+        same(scorer.stop(), 0, "a scorer that waits ends when it is told to")
         p.start()
 
 

@@ -3,13 +3,15 @@
 they say when their place in a topic is gone."""
 
 import glob
+import json
 import os
 import re
 import signal
 import subprocess
 
-from fisd_test import (KAFKA, ROOT, Pipeline, main, people, record_json, same, t_config, test,
+from fisd_test import (KAFKA, ROOT, Pipeline, has, main, people, record_json, same, t_config, test,
                        wait)
+from http_client import client_of, value
 
 ROWS = list(people(9000, 11))
 LIBS = os.path.join(os.environ.get("FISD_KAFKA_CACHE", os.path.join(ROOT, "build/cache/kafka")),
@@ -215,6 +217,46 @@ def _():
             # In the first round, the one that comes first may score what becomes the other's.
             wait(lambda: 4000 <= sum(int(x.log_fields("scored").get("records", 0))
                                      for x in (a, b)), "each round scores all 2,000 records")
+
+
+@test("every process shows what the pipeline does, and links to the others; none needs the trainer for it")
+def _():
+    with Pipeline(t_config(topics={"partitions": 2},
+                           selection={"labels_per_round": 32, "window_records": 4000})) as p:
+        nodes = [p.node("t", "trainer"), p.node("s1", "scorer"), p.node("s2", "scorer"),
+                 p.node("standby", "trainer")]
+        for n in nodes:
+            n.start(ready=r" started ")
+        clients = [client_of(n) for n in nodes]
+        urls = {f"http://{c.address}/" for c in clients}
+
+        def see(c, condition, what):
+            wait(lambda: condition(c.api("fleet")), f"{c.address}: {what}")
+        for c in clients:
+            wait(lambda: [v["version"] for v in c.api("versions")["versions"]] == [1], "the version")
+            same(c.api("status")["served"]["version"], 1, "what is served")
+            see(c, lambda f: {x["address"] for x in f["processes"]} == urls, "all processes")
+            see(c, lambda f: f["sums"]["leader"] and f["sums"]["trainers_ready"] == 2, "who leads")
+        p.produce("records", [(r["id"].encode(), record_json(r, with_id=False)) for r in ROWS[:2500]])
+        for c in clients:
+            see(c, lambda f: f["sums"]["records"] == 2500, "the records of all scorers")
+            leading = [x["trainer"]["leading"] for x in c.api("fleet")["processes"]
+                       if (x["trainer"] or {}).get("leads")]
+            same(len(leading), 1, "leaders")
+            has(leading[0]["asking"]["text"], "of 4,000 records of the window")
+            m = c.metrics()
+            same((value(m, "fisd_version", which="served"),
+                  value(m, "fisd_fleet_processes", role="scorer", state="ready"),
+                  value(m, "fisd_fleet_leader")), (1, 2, 1), c.address)
+            assert value(m, "fisd_accuracy_ratio", model="served") > 0.5
+        shown = json.loads(p.fisctl("status", "--json").stdout)
+        same((shown["served"], len(shown["processes"]), shown["leader"] is None), (1, 4, False))
+        has(p.fisctl("status").stdout, "version 1", "of 4,000 records of the window", *urls)
+        # One that ends says so; the others go on without the trainer.
+        same((nodes[0].stop(), nodes[3].stop()), (0, 0), "exit statuses")
+        for c in clients[1:3]:
+            see(c, lambda f: f["sums"]["leader"] is None and len(f["processes"]) == 2, "the end of two")
+            same(c.api("status")["served"]["version"], 1, "what is served without a trainer")
 
 
 if __name__ == "__main__":

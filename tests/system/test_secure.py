@@ -14,16 +14,17 @@ from fisd_test import (FEATURES, FISD, FISCTL, Pipeline, Process, Skip, csv_byte
 
 USERS = ("scorer", "trainer", "labeller", "app")
 # What each role needs, and no more. README's table says the same.
-READS = {"scorer": ["records", "heads"],
-         "trainer": ["candidates", "labels", "validation", "heads", "models", "ledger", "control"],
+READS = {"scorer": ["records", "heads", "models", "fleet"],
+         "trainer": ["candidates", "labels", "validation", "heads", "models", "ledger", "control",
+                     "fleet"],
          "labeller": ["label-requests", "labels"]}  # the latter for fisctl label alone
-WRITES = {"scorer": ["candidates", "dead-letter"],
-          "trainer": ["label-requests", "heads", "models", "ledger", "dead-letter"],
+WRITES = {"scorer": ["candidates", "dead-letter", "fleet"],
+          "trainer": ["label-requests", "heads", "models", "ledger", "dead-letter", "fleet"],
           "labeller": ["labels"],
           "app": ["records"]}
 DESCRIBES = {"scorer": ["ledger"], "trainer": ["records"]}
 TOPICS = ["records", "candidates", "label-requests", "labels", "validation", "heads", "models",
-          "ledger", "control", "dead-letter"]
+          "ledger", "control", "dead-letter", "fleet"]
 
 broker = secure_broker.SecureBroker(USERS)
 

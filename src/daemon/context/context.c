@@ -1,6 +1,7 @@
 #include "daemon/context/context.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -82,4 +83,21 @@ void context_trouble(struct context *ctx, const char *who, const struct fis_erro
     snprintf(ctx->troubles[i].text, sizeof ctx->troubles[i].text, "%s", e->text);
     ctx->troubles[i].at = now;
     log_line(LOG_LEVEL_WARN, "kafka", "who=%s text=\"%s\"", who, e->text);
+}
+
+int context_same_cluster(struct context *ctx, const struct stream_consumer *c, struct fis_error *e)
+{
+    char *id = stream_consumer_cluster(c), *known = ctx->cluster;
+    int rc = 0;
+    if (id && !*known)
+        snprintf(known, sizeof ctx->cluster, "%s", id);
+    else if (id && strncmp(known, id, sizeof ctx->cluster - 1) != 0)
+        rc =
+            fis_fail(e, FIS_FATAL,
+                     "another cluster answers at the brokers' address (%s, before %s), without the "
+                     "memory of this pipeline: restore ledger, heads and models from a backup, or "
+                     "start again to begin from nothing",
+                     id, known);
+    free(id);
+    return rc;
 }

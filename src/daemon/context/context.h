@@ -15,7 +15,7 @@
 #include "daemon/context/observer.h"
 #include "daemon/context/pipeline.h"
 #include "daemon/context/worker.h"
-#include "stream/conf.h"
+#include "stream/consumer.h"
 
 #define CONTEXT_TROUBLES 8
 
@@ -52,6 +52,10 @@ struct trainer_time context_now(void);
 struct stream_client context_client(struct context *ctx);
 /* A transient error of Kafka: for the observer, and for the log once in ten seconds. */
 void context_trouble(struct context *ctx, const char *who, const struct fis_error *e);
+/* FATAL when what answers at the brokers' address is not the cluster that answered first: what this
+ * process knows is of the other one, and waiting does not bring that back. */
+int context_same_cluster(struct context *ctx, const struct stream_consumer *c,
+                         struct fis_error *e) FIS_MUST_CHECK;
 /* What a reader's end waits for (STREAM_BLOCKED), for the log. */
 void context_blocked(const char *who, const struct fis_error *e);
 

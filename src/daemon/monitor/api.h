@@ -17,7 +17,7 @@ json_t *api_status(struct monitor *m), *api_candidates(struct monitor *m),
     *api_requests(struct monitor *m), *api_groups(struct monitor *m),
     *api_throughput(struct monitor *m), *api_lag(struct monitor *m), *api_kafka(struct monitor *m),
     *api_alarms(struct monitor *m), *api_drift(struct monitor *m), *api_versions(struct monitor *m),
-    *api_commands(struct monitor *m);
+    *api_commands(struct monitor *m), *api_fleet(struct monitor *m);
 
 /* A route's arg, for api_give. */
 struct api_control {
@@ -53,6 +53,7 @@ void api_send(struct http_reply *out, json_t *o);
 /* The metrics of a model: accuracy, gaps, groups. */
 json_t *api_metrics(const struct status *s, const struct fis_metrics *m);
 json_t *api_version_summary(const struct status *s, const struct version_info *v);
+json_t *api_fleet_sums(const struct status *s);
 const char *api_group(const struct status *s, uint32_t group, char number[16]); /* its name */
 
 #endif

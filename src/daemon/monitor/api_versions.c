@@ -116,11 +116,13 @@ json_t *api_versions(struct monitor *m)
     json_t *list = json_array();
     for (uint32_t i = version_log_count(s->versions); i-- > 0;)
         json_array_append_new(list, whole(s, version_log_at(s->versions, i)));
-    return json_pack("{s:o, s:o, s:i, s:i, s:o}", "served",
+    double target = s->cfg->fairness.target;
+    return json_pack("{s:o, s:o, s:o, s:i, s:i, s:o}", "served",
                      served ? json_integer((json_int_t)served->version) : json_null(), "epsilon",
-                     api_number(s->cfg->gate.epsilon), "warn_cell", (int)s->cfg->gate.warn_cell,
-                     "rejected_in_row", (int)version_log_rejected_in_row(s->versions), "versions",
-                     list);
+                     api_number(s->cfg->gate.epsilon), "target",
+                     api_number(target > 0 ? target : (double)NAN), "warn_cell",
+                     (int)s->cfg->gate.warn_cell, "rejected_in_row",
+                     (int)version_log_rejected_in_row(s->versions), "versions", list);
 }
 
 void api_version(void *ctx, const struct http_request *r, struct http_reply *out)
@@ -147,8 +149,11 @@ json_t *api_groups(struct monitor *m)
     const struct status *s = status_now(m);
     const struct version_info *served = version_log_served(s->versions);
     const struct version_info *newest = version_log_at(s->versions, 0);
-    return json_pack("{s:b, s:s, s:o, s:o, s:o}", "named", s->n_groups > 0, "positive",
-                     s->cfg->positive, "served",
+    json_t *columns = json_array();
+    for (uint32_t i = 0; i < s->cfg->validation.sensitive.count; i++)
+        json_array_append_new(columns, json_string(s->cfg->validation.sensitive.items[i]));
+    return json_pack("{s:b, s:o, s:s, s:o, s:o, s:o}", "named", s->n_groups > 0, "columns", columns,
+                     "positive", s->cfg->positive, "served",
                      served ? api_metrics(s, &served->metrics) : json_null(), "newest",
                      newest ? api_metrics(s, &newest->metrics) : json_null(), "anchor",
                      newest ? api_metrics(s, &newest->anchor) : json_null());

@@ -14,7 +14,7 @@
 
 #include "daemon/context/worker.h"
 
-#define KAFKA_STATS_CLIENTS 12
+#define KAFKA_STATS_CLIENTS 16
 
 struct kafka_stats {
     char client[24];                      /* "records", "heads", "offers", … */

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "daemon/monitor/alarms.h"
+#include "daemon/monitor/fleet_view.h"
 #include "daemon/monitor/metrics.h"
 #include "fis/version.h"
 #include "stream/library.h"
@@ -32,6 +33,25 @@ static double ready(const struct status *s)
 {
     char reason[STATUS_REASON];
     return status_ready(s, reason);
+}
+
+static void fleet_processes(const struct status *s, struct http_reply *out, const struct metric *m)
+{
+    const struct fleet_sums sum = fleet_view_sums(s);
+    metrics_sample(out, m, "role=\"scorer\",state=\"ready\"", sum.scorers_ready);
+    metrics_sample(out, m, "role=\"scorer\",state=\"not_ready\"", sum.scorers - sum.scorers_ready);
+    metrics_sample(out, m, "role=\"trainer\",state=\"ready\"", sum.trainers_ready);
+    metrics_sample(out, m, "role=\"trainer\",state=\"not_ready\"",
+                   sum.trainers - sum.trainers_ready);
+}
+VALUE(fleet_silent_ones, fleet_view_sums(s).silent)
+VALUE(fleet_leader, fleet_view_sums(s).leader != NULL)
+VALUE(fleet_rate, fleet_view_sums(s).per_second)
+
+static double fleet_lag(const struct status *s)
+{
+    int64_t lag = fleet_view_sums(s).lag;
+    return lag < 0 ? NONE : (double)lag;
 }
 
 static void lag(const struct status *s, struct http_reply *out, const struct metric *m)
@@ -414,25 +434,37 @@ const struct metric metrics_table[] = {
     {"fisd_val0_ratio", "gauge", WHEN_LEADING, F(trainer.val0),
      "VAL_0: accuracy of the first version; no version below it less gate.epsilon is served."},
 
-    {"fisd_version", "gauge", WHEN_TRAINER, W("which", metrics_version),
+    {"fisd_version", "gauge", WHEN_ALWAYS, W("which", metrics_version),
      "Number of the newest version, and of the served version."},
-    {"fisd_versions_total", "counter", WHEN_TRAINER, W("verdict, reason", metrics_verdicts),
+    {"fisd_versions_total", "counter", WHEN_ALWAYS, W("verdict, reason", metrics_verdicts),
      "Versions on the models topic that this process has seen, by the gate's verdict and reason."},
-    {"fisd_versions_rejected_in_row", "gauge", WHEN_TRAINER, V(rejected_in_row),
+    {"fisd_versions_rejected_in_row", "gauge", WHEN_ALWAYS, V(rejected_in_row),
      "Rejected versions since the last that was published, without those that a pin held back."},
-    {"fisd_accuracy_ratio", "gauge", WHEN_TRAINER, W("model", metrics_accuracy),
+    {"fisd_accuracy_ratio", "gauge", WHEN_ALWAYS, W("model", metrics_accuracy),
      "Accuracy on the validation rows: of the served version, the newest, and the anchor."},
-    {"fisd_fairness_gap_ratio", "gauge", WHEN_TRAINER, W("model, metric", metrics_gaps),
+    {"fisd_fairness_gap_ratio", "gauge", WHEN_ALWAYS, W("model, metric", metrics_gaps),
      "Fairness on the validation rows: largest gap between groups; 0 is fair. risk_disparity is in "
      "units of the loss."},
-    {"fisd_interval_bound_ratio", "gauge", WHEN_TRAINER, W("model, metric, bound", metrics_bounds),
+    {"fisd_interval_bound_ratio", "gauge", WHEN_ALWAYS, W("model, metric, bound", metrics_bounds),
      "Bootstrap interval of 95 % of the served version."},
-    {"fisd_group_positive_ratio", "gauge", WHEN_TRAINER, GROUP(positive_rate),
+    {"fisd_group_positive_ratio", "gauge", WHEN_ALWAYS, GROUP(positive_rate),
      "P(yhat = positive) of each group, on the validation rows."},
-    {"fisd_group_accuracy_ratio", "gauge", WHEN_TRAINER, GROUP(accuracy),
+    {"fisd_group_accuracy_ratio", "gauge", WHEN_ALWAYS, GROUP(accuracy),
      "Accuracy of each group, on the validation rows."},
-    {"fisd_group_rows", "gauge", WHEN_TRAINER, GROUP(n),
+    {"fisd_group_rows", "gauge", WHEN_ALWAYS, GROUP(n),
      "Validation rows of each group that judged it."},
+
+    {"fisd_fleet_processes", "gauge", WHEN_ALWAYS, W("role, state", fleet_processes),
+     "Processes of the pipeline, this one included, by role and state: ready, not_ready. One with "
+     "both roles counts for each; one that is silent for none."},
+    {"fisd_fleet_silent_processes", "gauge", WHEN_ALWAYS, V(fleet_silent_ones),
+     "Processes that have not reported for 20 seconds, and did not report their end."},
+    {"fisd_fleet_leader", "gauge", WHEN_ALWAYS, V(fleet_leader),
+     "1 when one of them leads."},
+    {"fisd_fleet_records_per_second", "gauge", WHEN_ALWAYS, V(fleet_rate),
+     "Records that all scorers score in a second, over the last ten seconds."},
+    {"fisd_fleet_lag_messages", "gauge", WHEN_ALWAYS, V(fleet_lag),
+     "Records that no scorer has read yet; absent when it is not known."},
 
     {"fisd_kafka_brokers_up", "gauge", WHEN_ALWAYS, CLIENT(brokers_up),
      "Brokers that the client is connected to."},

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "daemon/monitor/monitor_http_files.h"
 #include "daemon/monitor/monitor_impl.h"
@@ -86,6 +87,24 @@ bool monitor_reload(struct monitor *m)
         return other;
     log_line(LOG_LEVEL_ERROR, "http", "text=\"the token stays as it was\" reason=\"%s\"", e.text);
     return false;
+}
+
+/* What browsers are sent to: where it listens, under a name of this machine when that is every
+ * address. */
+static void name_process(struct monitor *m)
+{
+    const char *url = m->ctx->cfg->http.url;
+    const char *at = m->http ? http_server_address(m->http) : "";
+    gethostname(m->host, sizeof m->host - 1);
+    snprintf(m->name, sizeof m->name, "%.50s-%s-%ld", m->ctx->cfg->pipeline, m->host,
+             (long)getpid());
+    bool all = strncmp(at, "0.0.0.0:", 8) == 0 || strncmp(at, "[::]:", 5) == 0;
+    if (url && m->http)
+        snprintf(m->address, sizeof m->address, "%s", url);
+    else if (m->http)
+        snprintf(m->address, sizeof m->address, "%s://%s%s/",
+                 http_server_tls(m->http) ? "https" : "http", all ? m->host : "",
+                 all ? strrchr(at, ':') : at);
 }
 
 /* ---- what it observes ------------------------------------------------------------------------ */
@@ -213,6 +232,7 @@ int monitor_open(struct monitor **out, struct context *ctx, struct fis_error *e)
         monitor_close(m);
         return rc;
     }
+    name_process(m);
     observe(m);
     *out = m;
     return 0;
@@ -220,14 +240,30 @@ int monitor_open(struct monitor **out, struct context *ctx, struct fis_error *e)
 
 void monitor_roles(struct monitor *m, struct scorer_host *scorer, struct trainer_host *trainer)
 {
+    struct fis_error e;
     m->scorer = scorer;
     m->trainer = trainer;
+    if (fleet_open(&m->fleet, m->ctx, &e) < 0)
+        log_line(LOG_LEVEL_WARN, "fleet",
+                 "text=\"the other processes are not shown\" reason=\"%s\"", e.text);
+}
+
+/* Where no broker is reached, the others find out by its silence. */
+static void leave_fleet(struct monitor *m)
+{
+    const struct status *s = m->fleet ? status_now(m) : NULL;
+    if (!s || !s->broker_seen)
+        return;
+    struct wire_process self = s->self;
+    self.stopped = true;
+    fleet_leave(m->fleet, &self);
 }
 
 void monitor_stop(struct monitor *m)
 {
     if (!m)
         return;
+    leave_fleet(m);
     http_server_stop(m->http);
     m->http = NULL;
     kafka_watch_stop(&m->kafka); /* clients go on talking while they are closed */
@@ -239,6 +275,7 @@ void monitor_close(struct monitor *m)
         return;
     m->ctx->observer = (struct observer){0};
     kafka_watch_done(&m->kafka);
+    fleet_close(m->fleet);
     commands_done(&m->commands);
     version_log_free(m->versions);
     free_groups(m);
@@ -252,6 +289,8 @@ void monitor_turn(struct monitor *m)
     struct fis_error e;
     while (m && commands_turn(&m->commands, &e))
         context_trouble(m->ctx, "http", &e);
+    if (m)
+        fleet_turn(m->fleet);
 }
 
 static uint64_t since(uint64_t now, uint64_t *last)
@@ -300,4 +339,5 @@ void monitor_tick(struct monitor *m)
         m->n_seconds++;
     say_ready(m, s);
     alarms_look(&m->alarms, s, say_alarm, NULL);
+    fleet_tick(m->fleet, &s->self, !s->broker_seen);
 }

@@ -58,6 +58,7 @@ const struct http_route monitor_routes[] = {
     API_PAGE("lag", api_lag),
     API_PAGE("alarms", api_alarms),
     API_PAGE("drift", api_drift),
+    API_PAGE("fleet", api_fleet),
     API_PAGE("kafka", api_kafka),
     API_PAGE("commands", api_commands),
     {HTTP_GET, "/api/v1/commands/", true, HTTP_READ, api_command, NULL},

@@ -1,6 +1,7 @@
 /* Inside the monitor: monitor.c (life), status.c (filling the status), monitor_http.c (routes and
  * health), metrics.c, metrics_table.c and metrics_versions.c, api.c, api_versions.c, api_alarms.c,
- * alarms.c, commands.c. */
+ * alarms.c, commands.c, fleet.c and
+ * fleet_view.c (the pipeline's other processes), api_fleet.c. */
 #ifndef DAEMON_MONITOR_IMPL_H
 #define DAEMON_MONITOR_IMPL_H
 
@@ -17,6 +18,8 @@ struct monitor {
     struct version_log *versions;
     struct kafka_watch kafka;
     struct commands commands;
+    struct fleet *fleet; /* NULL: the roles have not begun */
+    char name[WIRE_PROCESS_NAME], host[64], address[WIRE_PROCESS_TEXT];
     struct status status;
     struct lag lags[STATUS_PARTITIONS];
     struct status_second seconds[STATUS_SECONDS], ordered[STATUS_SECONDS]; /* a ring; a view */

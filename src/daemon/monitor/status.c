@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "daemon/monitor/monitor_impl.h"
+#include "fis/version.h"
 
 /* A trouble that was not reported again for so long is over, or reported otherwise. */
 #define TROUBLE_MS 30000
+#define RATE_SECONDS 10u
+#define COPY(field, text) snprintf(field, sizeof(field), "%s", text)
 
 static void fill_kafka(struct monitor *m, struct status *s)
 {
@@ -68,6 +71,86 @@ static void fill_dead(struct status *s)
     add_dead(s, t->control, DEAD_CONTROL, s->trainer.dead[2]);
 }
 
+/* ---- this process, for the others -------------------------------------------------------------
+ */
+
+static double records_per_second(const struct status *s)
+{
+    uint32_t n = s->n_seconds < RATE_SECONDS ? s->n_seconds : RATE_SECONDS;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sum += s->seconds[s->n_seconds - 1 - i].records;
+    return n ? (double)sum / n : 0;
+}
+
+static void view_leading(const struct status *s, struct wire_process_leading *l)
+{
+    const struct trainer_status *t = &s->trainer;
+    const struct trainer_role_counts *c = &t->counts;
+    *l = (struct wire_process_leading){
+        .round = c->round,
+        .training = t->busy,
+        .paused = c->paused,
+        .pinned = c->pinned,
+        .served_version = c->served_version,
+        .asked = c->selector.asked,
+        .open = c->selector.open,
+        .answered = c->selector.answered,
+        .kept = c->learner.kept,
+        .budget = s->cfg->selection.budget,
+        .budget_left = s->cfg->selection.budget ? c->selector.budget_left : 0,
+    };
+    COPY(l->phase, c->phase);
+    COPY(l->asking, asking_name(t->asking.state));
+    COPY(l->asking_text, t->asking.text);
+}
+
+static void view_self(const struct status *s, struct wire_process *out)
+{
+    const struct scorer_counts *c = &s->scorer.counts;
+    char reason[STATUS_REASON], doing[STATUS_REASON];
+    bool ready = status_ready(s, reason);
+    status_line(s, doing, sizeof doing);
+    *out = (struct wire_process){
+        .started_at_ms = s->started_at_ms,
+        .interval_ms = FLEET_INTERVAL_MS,
+        .local = s->local,
+        .ready = ready,
+        .scores = s->scorer.on,
+        .trains = s->trainer.on,
+        .leads = s->trainer.on && s->trainer.running,
+        .scorer = {.partitions = s->scorer.owned,
+                   .records = c->records,
+                   .refused = c->refused,
+                   .per_second = records_per_second(s),
+                   .lag = s->scorer.lag,
+                   .head_version = s->scorer.head_version},
+    };
+    COPY(out->name, s->name);
+    COPY(out->host, s->host);
+    COPY(out->pipeline, s->cfg->pipeline);
+    COPY(out->version, FIS_VERSION);
+    COPY(out->address, s->address);
+    COPY(out->doing, ready || s->stopping ? doing : reason);
+    COPY(out->state, out->trains ? election_state_name(s->trainer.state) : "");
+    for (int i = 0; i < ALARM_COUNT && out->n_alarms < WIRE_PROCESS_ALARMS; i++)
+        if (s->alarms->all[i].on)
+            COPY(out->alarm[out->n_alarms++], s->alarms->all[i].name);
+    if (out->leads)
+        view_leading(s, &out->leading);
+}
+
+static void fill_fleet(const struct monitor *m, struct status *s)
+{
+    s->name = m->name;
+    s->host = m->host;
+    s->address = m->address;
+    s->local = m->http && !s->cfg->http.url && http_server_loopback(m->http);
+    s->fleet = fleet_others(m->fleet, &s->n_fleet);
+    s->fleet_trouble = fleet_trouble(m->fleet);
+    view_self(s, &s->self);
+}
+
 static const struct status *fill(struct monitor *m, bool want_best)
 {
     struct status *s = &m->status;
@@ -91,6 +174,7 @@ static const struct status *fill(struct monitor *m, bool want_best)
                                          STATUS_PARTITIONS - s->n_lags);
     fill_dead(s);
     s->trainer.validation.newest_ms = s->trainer.running ? m->validation_ms : 0;
+    fill_fleet(m, s);
     return s;
 }
 
@@ -187,7 +271,9 @@ static int scorer_line(const struct scorer_status *s, char *out, size_t size)
 static void trainer_line(const struct trainer_status *t, char *out, size_t size)
 {
     const struct trainer_role_counts *c = &t->counts;
-    if (t->waits || !t->running)
+    if (!t->waits && t->state == ELECTION_STANDBY && t->warm)
+        snprintf(out, size, "standing by: it takes over when the leader is gone");
+    else if (t->waits || !t->running)
         snprintf(out, size, "trainer: %s", t->waits ? t->waits : election_state_name(t->state));
     else if (t->busy)
         snprintf(out, size, "training, round %u, served version %" PRIu64, c->round,

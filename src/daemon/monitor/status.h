@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "config/config.h"
+#include "daemon/monitor/fleet.h"
 #include "daemon/monitor/kafka_stats.h"
 #include "daemon/monitor/version_log.h"
 #include "daemon/scorer/scorer_status.h"
@@ -36,11 +37,11 @@ struct status {
     bool embedded, exactly_once;
     bool started; /* topics are there, the roles have begun */
     bool stopping;
-    int64_t wall_ms;                      /* now */
-    uint64_t mono_ms, uptime_ms;          /* runtime clock */
-    int64_t started_at_ms;                /* wall clock */
-    bool broker_seen;                     /* a broker has answered, and none is known to be away */
-    char broker_trouble[STATUS_REASON];   /* the last, when it is not over; "" */
+    int64_t wall_ms;                    /* now */
+    uint64_t mono_ms, uptime_ms;        /* runtime clock */
+    int64_t started_at_ms;              /* wall clock */
+    bool broker_seen;                   /* a broker has answered, and none is known to be away */
+    char broker_trouble[STATUS_REASON]; /* the last, when it is not over; "" */
     struct log_counts log;
     const struct histogram *loop_seconds; /* what one turn of the loop took */
     struct scorer_status scorer;
@@ -59,6 +60,12 @@ struct status {
     uint32_t n_lags;
     const struct kafka_slot *kafka; /* [n_kafka] by client: .stats */
     uint32_t n_kafka;
+    const char *name, *host, *address; /* of this process; address: "": its page is not served */
+    bool local;                        /* the address is reached from this machine alone */
+    struct wire_process self;          /* as the others see it */
+    const struct fleet_process *fleet; /* [n_fleet] the others */
+    uint32_t n_fleet;
+    const char *fleet_trouble; /* why they may not be seen; "": they are */
 };
 
 /* Of each second of the last ten minutes, oldest first. */

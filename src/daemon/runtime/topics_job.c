@@ -101,6 +101,7 @@ int topics_job_start(struct topics_job **out, struct context *ctx, struct fis_er
             /* Kafka refuses what is stamped an hour ahead, and a clock may be wrong by more. */
             .broker_time = !list[i].yours,
             .max_message_bytes = (int64_t)list[i].max_message_bytes,
+            .brief = list[i].brief,
         };
     submit(t);
     *out = t;

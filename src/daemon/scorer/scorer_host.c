@@ -175,10 +175,21 @@ static void say_owned(struct scorer_host *h)
     h->said_empty = h->ticks_empty >= TICKS_EMPTY;
 }
 
+/* A cluster that took the place of another one may have the same topics, so that nothing fails. */
+static void check_cluster(struct scorer_host *h)
+{
+    struct fis_error e;
+    if (context_same_cluster(h->ctx, h->heads, &e) < 0 ||
+        context_same_cluster(h->ctx, h->records, &e) < 0)
+        scorer_host_failed(h, &e);
+}
+
 void scorer_host_tick(struct scorer_host *h)
 {
     const struct scorer_counts *c = scorer_counts(h->machine);
     say_owned(h);
+    if (!h->stopping)
+        check_cluster(h);
     if (c->records + c->refused + c->tombstones == h->said_records)
         return;
     log_line(LOG_LEVEL_INFO, "scored",

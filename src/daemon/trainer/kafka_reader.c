@@ -1,7 +1,5 @@
 #include "daemon/trainer/kafka_reader.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "daemon/context/closer.h"
@@ -76,25 +74,6 @@ const char *kafka_reader_waits(const struct kafka_reader *r)
     return r && r->blocked.kind ? r->blocked.text : NULL;
 }
 
-/* Where topics are missing, it may be another cluster that answers at the same address: there is
- * nothing to wait for then. */
-static int check_cluster(struct kafka_reader *r, struct fis_error *e)
-{
-    char *id = stream_consumer_cluster(r->consumer), *known = r->ctx->cluster;
-    int rc = 0;
-    if (id && !*known)
-        snprintf(known, sizeof r->ctx->cluster, "%s", id);
-    else if (id && strncmp(known, id, sizeof r->ctx->cluster - 1) != 0)
-        rc =
-            fis_fail(e, FIS_FATAL,
-                     "another cluster answers at the brokers' address (%s, before %s), without the "
-                     "memory of this pipeline: restore ledger, heads and models from a backup, or "
-                     "start again to begin from nothing",
-                     id, known);
-    free(id);
-    return rc;
-}
-
 /* 1: something for the session; 0: nothing; FATAL. */
 static int event(struct kafka_reader *r, const struct stream_consumer_event *ev,
                  struct session_input *in, struct fis_error *e)
@@ -121,7 +100,7 @@ static int event(struct kafka_reader *r, const struct stream_consumer_event *ev,
         in->recreated = ev->recreated;
         return 1;
     case STREAM_ASSIGNED:
-        if (check_cluster(r, e) < 0)
+        if (context_same_cluster(r->ctx, r->consumer, e) < 0)
             return -1;
         if (r->o.log_assigned)
             log_line(LOG_LEVEL_INFO, "assigned", "role=trainer partitions=%u topics=%s", ev->owned,
@@ -130,7 +109,7 @@ static int event(struct kafka_reader *r, const struct stream_consumer_event *ev,
     case STREAM_ERROR:
         if (ev->error.kind == FIS_FATAL)
             return fis_fail(e, FIS_FATAL, "%s", ev->error.text);
-        if (check_cluster(r, e) < 0)
+        if (context_same_cluster(r->ctx, r->consumer, e) < 0)
             return -1;
         context_trouble(r->ctx, "trainer", &ev->error);
         return 0;

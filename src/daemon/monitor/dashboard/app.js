@@ -1,11 +1,10 @@
 /* The page: reads the API again and again, draws what changed, gives commands. */
 import {command, read, Refused, token} from "./api.js";
 import {$, fill, h, say, show} from "./dom.js";
-import {classify} from "./state.js";
-import {
-  renderAlarms, renderBest, renderDead, renderDrift, renderFlow, renderFunnel, renderGroups, renderHead,
-  renderRequests, renderTiles, renderVersions
-} from "./views.js";
+import {renderAlarms, renderAnswers, renderHead, renderTiles} from "./hero.js";
+import {renderBest, renderDead, renderDrift, renderFlow, renderRequests} from "./lists.js";
+import {classify, findLeader} from "./state.js";
+import {renderFleet, renderFunnel, renderGroups, renderVersions} from "./views.js";
 import {span} from "./words.js";
 
 const EVERY_MS = 2000, AT_MOST_MS = 15000;
@@ -29,6 +28,11 @@ const data = {
   drift: null,
   rate: null,
   lag: null,
+  fleet: null,
+  groups: null,
+  leader: null,
+  lead: null,
+  target: null,
   few: 0,
   lost: null,
   locked: null /* "required" or "wrong": fisd answers, but not without its token */
@@ -45,11 +49,13 @@ function curves(flow, now) {
 }
 
 async function readAll() {
-  const [status, versions, candidates, requests, flow, lag, alarms, drift] = await Promise.all(
-    ["status", "versions", "candidates", "requests", "throughput", "lag", "alarms", "drift"].map(
+  const [status, versions, candidates, requests, flow, lag, alarms, drift, fleet, groups] = await Promise.all(
+    ["status", "versions", "candidates", "requests", "throughput", "lag", "alarms", "drift", "fleet", "groups"].map(
       read));
   data.status = status;
   data.few = versions?.warn_cell ?? 0;
+  data.target = versions?.target ?? null;
+  Object.assign(data, { fleet, groups }, findLeader(fleet));
   data.t = status.trainer?.leading ?? null;
   data.versions =
     classify([...versions?.versions ?? []].sort((a, b) => b.version - a.version), versions?.served);
@@ -72,13 +78,15 @@ function draw() {
   say("program",
     `fisd ${version}, up for ${span(1000 * up)}, ` + delivery.replaceAll("_", " ") +
       (embedded ? ", on the embedded broker" : ""));
-  renderAlarms(data.alarms);
-  renderTiles(data, ui.metric);
+  renderAnswers(data);
+  renderAlarms(data);
+  renderTiles(data);
   renderVersions(data, ui, { on: on && !!t, rollback: askRollback });
   renderFunnel(data);
   renderDead(data);
   renderRequests(data);
   renderGroups(data, ui);
+  renderFleet(data);
   renderFlow(data, ui);
   renderDrift(data);
   renderBest(data);

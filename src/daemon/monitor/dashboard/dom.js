@@ -64,18 +64,20 @@ const SHAPES = {
   served: [["circle", { cx: 8, cy: 8, r: 4.5 }]],
   rejected: [["path", { d: "M3.5 3.5 12.5 12.5 M12.5 3.5 3.5 12.5" }]],
   back: [["path", { d: "M2 3.5H14L8 13.5Z" }]],
-  floor: [["path", { d: "M0 8H16", "stroke-dasharray": "3 2.5" }]],
+  floor: [["path", { d: "M2 8H14", "stroke-width": 3 }]],
+  target: [["path", { d: "M0 8H16", "stroke-dasharray": "3 2.5" }]],
 };
-export function mark(kind) {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", "0 0 16 16");
-  svg.setAttribute("class", `m-${kind}`);
-  svg.setAttribute("stroke-width", "1.8");
-  svg.setAttribute("aria-hidden", "true");
-  for (const [tag, attributes] of SHAPES[kind]) {
-    const e = document.createElementNS(SVG, tag);
-    for (const [n, v] of Object.entries(attributes)) e.setAttribute(n, v);
-    svg.append(e);
-  }
-  return svg;
+export function draw(tag, attributes, ...children) {
+  const e = document.createElementNS(SVG, tag);
+  for (const [n, v] of Object.entries(attributes)) e.setAttribute(n, v);
+  e.append(...children);
+  return e;
 }
+
+export const mark = kind => draw("svg", {
+  viewBox: "0 0 16 16",
+  class: `m-${kind}`,
+  "stroke-width": 1.8,
+  "aria-hidden": "true"
+},
+  ...SHAPES[kind].map(([tag, attributes]) => draw(tag, attributes)));

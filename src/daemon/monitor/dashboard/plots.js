@@ -162,6 +162,21 @@ function line(data, colour, more) {
   };
 }
 
+/* Each version has its own: a short line at it. */
+function floors(points, colour) {
+  return {
+    type: "line",
+    data: points,
+    showLine: false,
+    borderColor: colour,
+    pointStyle: "line",
+    pointRadius: 8,
+    pointBorderWidth: 2.5,
+    pointBorderColor: colour,
+    pointHitRadius: 0
+  };
+}
+
 /* Ends of an axis that shows all of them, on round numbers. */
 function limits(values) {
   const good = values.filter(known);
@@ -205,7 +220,7 @@ function steps(versions, of) {
 }
 
 /* versions: oldest first, with kind and words. */
-export function drawVersions(versions, metric) {
+export function drawVersions(versions, metric, target) {
   const c = colours();
   const value = v => v.metrics?.[metric], range = v => v.intervals?.[metric];
   const accuracy = v => v.metrics?.accuracy, accuracyRange = v => v.intervals?.accuracy;
@@ -224,17 +239,22 @@ export function drawVersions(versions, metric) {
   const a = versions.filter(v => known(accuracy(v))), b = versions.filter(v => known(value(v)));
   const floor = versions.filter(v => known(v.floor)).map(v => ({ x: v.version, y: v.floor }));
   const dashed = { borderDash: [5, 4], borderWidth: 1.5 };
+  const ends = [b[0]?.version, b.at(-1)?.version];
   if (a.length)
     byVersion("p-accuracy",
       a.map(v => point(v, v.version, accuracy(v), { yBar: bar(accuracyRange(v)) })),
       [
         line(steps(a, accuracy), c.served, { stepped: true, borderWidth: 1 }),
-        line(floor, c.floor, {...dashed, stepped: "middle" })
+        floors(floor, c.floor)
       ],
       "accuracy");
   if (b.length)
     byVersion("p-violation", b.map(v => point(v, v.version, value(v), { yBar: bar(range(v)) })),
-      [line(steps(b, value), c.served, { stepped: true, borderWidth: 1 })], "violation");
+      [
+        line(steps(b, value), c.served, { stepped: true, borderWidth: 1 }),
+        ...known(target) ? [line([{ x: ends[0] - 0.5, y: target }, { x: ends[1] + 0.5, y: target }], c.floor, dashed)] : []
+      ],
+      "violation");
   const both = a.filter(v => known(value(v)));
   if (both.length)
     drawPlane(both, value, accuracy,

@@ -1,6 +1,6 @@
 /* The first line: what fisd does or waits for. What is wrong comes from /api/v1/alarms: it
  * decides how the headline looks. Only whether fisd answers is for the page to find out. */
-import {count, epsilonText, known, plural, span} from "./words.js";
+import {count, epsilonText, known, plural, reasonName, span} from "./words.js";
 
 const say = (level, text, more = "") => ({ level, text, more });
 
@@ -31,11 +31,33 @@ const STATES = [
     say("wait", "Paused: no label is asked for",
       "Records are scored, and answers that come are used. Resume labelling when there should " +
       "be new requests."),
+  d => !d.t && !d.status.trainer && d.status.scorer?.head_version && !d.leader &&
+    say("warn", "Scoring; no trainer leads",
+      "Nothing is trained and no label is asked for. Start a fisd with the role trainer, or look at " +
+        "its log (journalctl -u 'fisd@*')."),
   labels,
   records,
   ({ status: s }) => !s.ready && say("wait", "Not ready", s.reason),
-  ({ status: s, t }) => say("ok", running(t), s.doing),
+  d => !d.t && withoutLeading(d),
+  ({ t }) => say("ok", running(t), "Nothing needs to be done."),
 ];
+
+/* What a process that does not lead says: what it does, and what the trainer does. */
+function withoutLeading({ status: s, lead, leader }) {
+  const mine = s.scorer ? "Scoring" : "Running";
+  if (!leader) return say("ok", mine, s.doing);
+  const theirs = lead.phase === "done" ? doneText(lead) :
+    lead.training                      ? "training" :
+    lead.asking.state === "goes_on"    ? `${plural(lead.open, "label")} open` :
+                                         lead.asking.text;
+  return say("ok", `${mine}; the trainer: ${theirs}`, "Nothing needs to be done here.");
+}
+
+/* For whoever does not lead: what the leader reported. */
+export function findLeader(fleet) {
+  const leader = fleet?.processes.find(p => p.name === fleet.sums.leader) ?? null;
+  return { leader, lead: leader?.trainer?.leading ?? null };
+}
 
 /* And why no label is asked for, when none is. */
 function running(t) {
@@ -53,21 +75,30 @@ function standby(s) {
     s.reason ?? "This one follows the ledger, and takes over when the leader is gone.");
 }
 
+const isSpent = n => !!n.budget && n.budget_left === 0;
+const doneText = n => isSpent(n) ? "done, the labelling budget is spent" : "done, all rounds are over";
+
+/* The budget that is spent is in the headline: its alarm would say the same. */
+export function shownAlarms({ t, alarms }) {
+  const twice = t?.phase === "done" && isSpent(t.labels);
+  return twice ? alarms.filter(a => a.name !== "budget_low") : alarms;
+}
+
 function done(t) {
-  const spent = t.labels.budget && t.labels.budget_left === 0;
+  const spent = isSpent(t.labels);
   return say("wait", spent ? "Done: the labelling budget is spent" : "Done: all rounds are over",
     `Version ${t.served_version} goes on being served. For more labels raise ` +
       (spent ? "selection.budget" : "training.rounds") + " in the configuration, and reload it.");
 }
 
-function records({ status: s, t, versions, lags }) {
-  if (s.scorer?.records || t?.records || !(s.scorer || t)) return null;
+function records({ status: s, t, lead, lags }) {
+  if (s.fleet.records || t?.records || !(s.scorer || t) || lead?.phase === "done") return null;
   if (s.scorer && !s.scorer.head_version)
     return say("wait", "Waiting for the first head",
       (s.reason ? s.reason + ". " : "") + "Scorers begin when a trainer has published one.");
   const topic = lags.find(l => l.role === "scorer")?.topic ?? "of the records";
   return say("wait", "Waiting for records",
-    (versions.length ? `Version ${versions[0].version} is there. ` : "") +
+    (s.served ? `Version ${s.served.version} is served. ` : "") +
       `No record has come since ${start(t)}. What writes to the topic ${topic}? ` +
       "To try it with a file: fisctl replay.");
 }
@@ -100,14 +131,15 @@ const LEVELS = { critical: "trouble", warning: "warn" };
 function withAlarms(said, alarms) {
   if (!alarms.length) return said;
   const text = said.level === "ok" ? `${said.text}, ${plural(alarms.length, "alarm")}` : said.text;
-  return { ...said, text, level: LEVELS[alarms[0].severity] };
+  const more = said.level === "ok" ? "The alarm below has what to do." : said.more;
+  return { ...said, text, more, level: LEVELS[alarms[0].severity] };
 }
 
 export function headline(d) {
   for (const state of STATES) {
     const said = state(d);
     if (!said) continue;
-    return d.lost || d.locked ? said : withAlarms(withTrouble(said, d.status), d.alarms);
+    return d.lost || d.locked ? said : withAlarms(withTrouble(said, d.status), shownAlarms(d));
   }
   return null;
 }
@@ -153,24 +185,34 @@ function privacyTile(p) {
   return [`ε ${epsilonText(p.epsilon)}`, `for δ ${p.delta.toExponential()}, ${after}`];
 }
 
-export function tiles({t, status: s}) {
+const budgetText = n => (n.budget ? `of ${plural(n.budget, "label")}` : `${plural(n.asked, "label")} asked for`) +
+  (n.daily_budget ? `; today ${count(n.day_asked)} of ${count(n.daily_budget)} asked for` : "");
+
+/* Of the trainer that leads: as it has them itself, or as it reported them. */
+function ofTrainer(add, t, lead) {
+  const n = t?.labels ?? lead;
+  add("Round", count(t?.round ?? lead.round),
+    (t ? t.job !== "none" : lead.training) ? `${(t ?? lead).phase}, training` : (t ?? lead).phase);
+  if (t?.mode === "stream" && t.phase !== "done")
+    add("Window", count(t.window), `of ${plural(t.window_records, "record")}`);
+  const spent = (t ?? lead).phase === "done" && isSpent(n);
+  add("Budget left", n.budget ? count(n.budget_left) : "no limit", spent ? `${plural(n.budget, "label")} used` : budgetText(n));
+  add("Open requests", count(n.open),
+    !t                           ? `${count(n.answered)} answered` :
+    known(n.last_answer_seconds) ? `last answer ${span(1000 * n.last_answer_seconds)} ago` :
+    n.answered                   ? "no answer since this start" :
+                                   "no answer yet");
+}
+
+export function tiles({ t, lead, status: s, versions }) {
   const list = [], add = (name, big, small = "") => list.push({ name, big, small });
-  if (t) {
-    const n = t.labels;
-    add("Round", count(t.round), t.job === "none" ? t.phase : `${t.phase}, training`);
-    if (t.mode === "stream" && t.phase !== "done")
-      add("Window", count(t.window), `of ${plural(t.window_records, "record")}`);
-    add("Budget left", n.budget ? count(n.budget_left) : "no limit",
-      (n.budget ? `of ${plural(n.budget, "label")}` : `${plural(n.asked, "label")} asked for`) +
-      (n.daily_budget ? `; today ${count(n.day_asked)} of ${count(n.daily_budget)} asked for` : ""));
-    add("Open requests", count(n.open),
-      known(n.last_answer_seconds) ? `last answer ${span(1000 * n.last_answer_seconds)} ago` :
-      n.answered                   ? "no answer since this start" :
-                                     "no answer yet");
-    if (t.privacy) add("Privacy of heads", ...privacyTile(t.privacy));
-  }
-  if (s.scorer)
-    add("Lag", s.scorer.lag == null ? "–" : count(s.scorer.lag),
-      `records, on ${plural(s.scorer.partitions, "partition")}`);
+  const v = versions.find(x => x.kind === "serving"), f = s.fleet;
+  if (v)
+    add("Serving", `version ${v.version}`, t?.pinned || lead?.pinned ? "pinned: it stays" : reasonName(v.reason));
+  if (t || lead) ofTrainer(add, t, lead);
+  if (t?.privacy) add("Privacy of heads", ...privacyTile(t.privacy));
+  add("Records scored", `${count(f.records_per_second)}/s`,
+    `${count(f.records)} by ${plural(f.scorers, "scorer")}`);
+  if (f.scorers) add("Lag", f.lag == null ? "–" : count(f.lag), "records not read yet");
   return list;
 }

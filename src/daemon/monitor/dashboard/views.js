@@ -1,85 +1,26 @@
-/* The sections of the page, each from the data to the screen. */
+/* Versions, groups, labels and processes, each from the data to the screen. */
 import {$, fill, h, mark, say, show, table} from "./dom.js";
-import {drawTime, drawVersions} from "./plots.js";
-import {headline, kindWord, SIGNS, tiles} from "./state.js";
-
+import {drawVersions} from "./plots.js";
+import {kindWord} from "./state.js";
 import {
-  METRICS, count, criterionName, criterionReason, criterionText, deadReason, figures, interval, known,
-  metricName, none, plural, rate, rateOf, reasonName, signed, span, time
+  METRICS, count, figures, interval, known, metricName, none, plural, rate, rateOf, reasonName, signed, span, time
 } from "./words.js";
 
 const SHOWN = 15, SHOWN_NARROW = 5; /* versions, until all are asked for */
+const FLEET = 6, FLEET_NARROW = 4;  /* processes that are not folded */
 const NARROW = 700;                 /* pixels; style.css */
-const SHOWN_REQUESTS = 10;
 
 /* Where this process does not lead, and so has no figures of the trainer's. */
-function elsewhere(d) {
-  if (!d.status.trainer)
-    return "This process only scores. The dashboard of the trainer that leads has them.";
-  return d.status.trainer.state === "standby" ? "Another trainer leads; its dashboard has them." :
-                                                "Not known before the trainer leads.";
+export function elsewhere(d) {
+  if (!d.leader) return "No trainer leads: there are none.";
+  return d.leader.self ? "Not known before the trainer leads." :
+                         "The trainer that leads has them: see Processes for its dashboard.";
 }
 
 /* "waits" takes the place of what is not there. */
-function orEmpty(id, empty, waits) {
+export function orEmpty(id, empty, waits) {
   say(id, empty ? waits : "");
   return empty;
-}
-
-/* ---- now ------------------------------------------------------------------------------------- */
-
-export function renderHead(d) {
-  const { level, text, more } = headline(d);
-  $("headline").dataset.level = level;
-  say("mark", SIGNS[level]);
-  say("head-text", text);
-  say("head-more", more);
-  document.title = `${SIGNS[level]} ${d.status?.pipeline ?? "fisd"}`;
-  document.body.classList.toggle("old", !!(d.lost || d.locked) && !!d.status);
-}
-
-const severity = a => a.severity === "critical" ? "✗ Critical" : "! Warning";
-
-export function renderAlarms(alarms) {
-  show("alarms", alarms.length > 0);
-  fill("alarms", alarms.map(a => [a.name, a.severity, a.text]),
-    () =>
-      alarms.map(a => h("li", { "data-level": a.severity },
-                   h("strong", {}, `${severity(a)}: ${a.name.replaceAll("_", " ")}. `), a.text, ". ", a.advice, " ",
-                   a.since_ms ? h("span", { class: "quiet" }, "since ", time(a.since_ms)) : null)));
-}
-
-function tile({ name, big, small }) {
-  return h("div", {}, h("dt", {}, name), h("dd", { class: "big" }, big),
-    h("dd", { class: "small" }, small));
-}
-
-export function renderTiles(d, metric) {
-  const v = d.versions.find(x => x.kind === "serving"), list = tiles(d);
-  if (v) {
-    const m = v.metrics ?? {}, i = v.intervals ?? {};
-    list.unshift({
-      name: "Serving",
-      big: `version ${v.version}`,
-      small: d.t?.pinned ? "pinned: it stays" : reasonName(v.reason)
-    },
-      {
-        name: "Accuracy",
-        big: rateOf(m.accuracy),
-        small: [interval(i.accuracy), known(v.floor) ? `floor ${rate(v.floor)}` : ""]
-                 .filter(Boolean)
-                 .join("; ")
-      },
-      { name: metricName(metric), big: rateOf(m[metric]), small: interval(i[metric]) });
-  }
-  const now = d.rate?.at(-1);
-  if (now && known(now.y))
-    list.push({
-      name: "Records scored",
-      big: `${count(now.y)}/s`,
-      small: `${count(d.status.scorer?.records)} since the start`
-    });
-  fill("tiles", list.map(t => [t.name, t.big.title ?? t.big, t.small]), () => list.map(tile));
 }
 
 /* ---- versions -------------------------------------------------------------------------------- */
@@ -135,11 +76,11 @@ function versionColumns(metric, commands) {
   return commands.on ? [...columns, { name: "", cell: v => button(v) || "" }] : columns;
 }
 
-function legend() {
-  const one = kind => h("li", {}, mark(kind), kindWord(kind));
+function legend(target) {
+  const one = (kind, word = kindWord(kind)) => h("li", {}, mark(kind), word);
   return [
-    ...["serving", "served", "rejected", "back"].map(one),
-    h("li", {}, mark("floor"), "accuracy floor")
+    ...["serving", "served", "rejected", "back"].map(kind => one(kind)), one("floor", "accuracy floor"),
+    known(target) ? one("target", "target") : null
   ];
 }
 
@@ -158,33 +99,30 @@ function describe(oldest, metric) {
       `${metricName(metric)} ${both(metric)}.` :
                    "";
   for (const id of ["d-accuracy", "d-violation", "d-plane"])
-    say(id, `${n}.${told} The table below has all numbers.`);
+    say(id, `${n}.${told} Verdicts of the gate has all numbers.`);
 }
 
 export function renderVersions(d, ui, commands) {
-  const t = d.t;
   const empty = orEmpty("versions-none", d.versions.length === 0,
-    t || d.status.scorer ?
-      "No version yet. The first comes when warm-up is over; the next when the labels of a " +
-      "round are in and the gate has looked." :
-      "No version has been read from the models topic.");
+    "No version yet. The first comes when warm-up is over; the next when the labels of a round " +
+      "are in and the gate has looked.");
   show("versions-some", !empty);
   if (empty) return;
   const metric = ui.metric, oldest = [...d.versions].reverse();
-  if (!$("legend").childElementCount) $("legend").append(...legend());
+  fill("legend", [d.target], () => legend(d.target));
   chooseMetric(d, metric);
   say("metric-name", metricName(metric));
   const level = d.versions[0].intervals?.level;
   say("interval-note",
     `Bars: ${known(level) ? Math.round(level * 100) + " % " : ""}intervals by ` +
       "bootstrap over the validation rows. Where they overlap a lot, the difference may be " +
-      "chance.");
+      "chance. The floor is that of each version's own verdict.");
   describe(oldest, metric);
   const key =
     [d.versions.map(v => [v.version, v.kind]), metric, ui.dark, window.innerWidth < NARROW];
   if (ui.drawn !== JSON.stringify(key)) {
     ui.drawn = JSON.stringify(key);
-    drawVersions(oldest, metric);
+    drawVersions(oldest, metric, metric === d.status.metric ? d.target : null);
   }
   const shown =
     ui.all ? d.versions : d.versions.slice(0, window.innerWidth < NARROW ? SHOWN_NARROW : SHOWN);
@@ -193,6 +131,9 @@ export function renderVersions(d, ui, commands) {
       h("p", { class: "quiet" },
         "Fairer by: the violation of what was served then, less its own, with the standard " +
         "error of that difference.")]);
+  const rejected = d.versions.filter(v => !v.published).length;
+  say("verdicts-note", `${plural(d.versions.length, "version")}, ${count(rejected)} rejected; the newest, version ` +
+    `${d.versions[0].version}: ${reasonName(d.versions[0].reason)}`);
   show("versions-more", shown.length < d.versions.length);
   say("versions-more", `Show all ${d.versions.length} versions`);
 }
@@ -214,16 +155,16 @@ const percent = p => p < 1 ? p.toPrecision(2) : p.toFixed(p < 10 ? 1 : 0);
 const share = (a, b, of) => b > 0 && a <= b ? `${percent(100 * a / b)} % of ${of}` : "";
 
 export function renderFunnel(d) {
-  const t = d.t;
-  if (orEmpty("funnel-none", !t, elsewhere(d))) {
+  const { t, lead } = d, f = d.status.fleet;
+  if (orEmpty("funnel-none", !t && !lead, elsewhere(d))) {
     fill("funnel", null, () => []);
     say("funnel-note", "");
     return;
   }
-  const n = t.labels;
+  const n = t?.labels ?? lead;
   const steps = [
-    { key: "records", name: "Records scored", n: t.records },
-    {
+    { key: "records", name: "Records scored", n: t?.records ?? f.records },
+    t && {
       key: "candidates",
       name: "Candidates offered",
       n: t.candidates,
@@ -242,7 +183,7 @@ export function renderFunnel(d) {
       n: n.kept,
       share: share(n.kept, n.answered, "those received")
     },
-  ];
+  ].filter(Boolean);
   const top = Math.max(...steps.map(s => s.n));
   fill("funnel", steps,
     () => [h("table", { class: "funnel", "aria-label": "Funnel" },
@@ -254,50 +195,27 @@ export function renderFunnel(d) {
     ].filter(([, k]) => k > 0)
       .map(([name, k]) => `${count(k)} ${name}`);
   say("funnel-note",
-    "Bars are logarithmic. Records and candidates: since this trainer began to lead; labels: " +
-    "since the pipeline began. " +
-      "A label that came and is not kept is trained on all the same." +
+    `Bars are logarithmic. Records${t ? " and candidates: since this trainer began to lead" : ": since each scorer began"}; ` +
+      "labels: since the pipeline began. A label that came and is not kept is trained on all the same." +
       (lost.length ? ` Requests: ${lost.join(", ")}.` : ""));
-}
-
-export function renderDead(d) {
-  const list = [...d.status.dead_letters].sort((a, b) => b.count - a.count);
-  show("dead-part", list.length > 0);
-  fill("dead", list, () => [table("Messages that could not be used, by topic and reason",
-                       [
-                         { name: "Topic", id: true, cell: l => l.topic },
-                         { name: "Why", head: true, cell: l => deadReason(l.reason) },
-                         { name: "Messages", number: true, cell: l => count(l.count) },
-                       ],
-                       list, { cards: false })]);
-}
-
-export function renderRequests(d) {
-  const list = d.requests?.requests ?? [];
-  const waits = !d.t ? elsewhere(d) :
-    d.t.paused       ? "None: labelling is paused." :
-                       "None. Labels are asked for when a window of records is full.";
-  const empty = orEmpty("requests-none", list.length === 0, waits);
-  const shown = list.slice(0, SHOWN_REQUESTS), votes = list.some(r => r.votes > 0);
-  fill("requests", shown.map(r => [r.id, r.votes, span(1000 * r.age_seconds)]), () => empty ? [] : [
-    table("Open requests, oldest first",
-      [
-        { name: "Record", head: true, id: true, cell: r => r.id },
-        { name: "Round", number: true, cell: r => count(r.round) },
-        ...(votes ? [{ name: "Votes", number: true, cell: r => count(r.votes) }] : []),
-        { name: "Waits", number: true, cell: r => span(1000 * r.age_seconds) }
-      ],
-      shown, { cards: false }),
-    h("p", { class: "quiet" },
-      d.t.labels.open > shown.length ? `The oldest ${shown.length} of ${count(d.t.labels.open)}.` :
-                                       "")
-  ]);
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* By number, unless http.group_names is on. */
 const groupName = g => /^\d+$/.test(g.group) ? `group ${g.group}` : g.group;
+
+
+/* What the numbers stand for, as far as it may be shown. */
+function groupsNote({ groups, status, few }) {
+  const columns = (groups?.columns ?? []).join(" and ");
+  const numbered = groups?.named ? "" :
+    `Group 0 = the first value of ${columns} in alphabetical order, group 1 = the second, and so on. ` +
+    (status.trainer ? "http.group_names: true shows the values to everyone who may open this page. " :
+                      "The values are known to the trainer alone. ");
+  return numbered + "Rates of positives, true positives and false positives on the validation rows that judge; positive is " +
+    `${groups?.positive ?? "the positive class"}. n/e: there are no such rows. few: below ${few} rows (gate.warn_cell), a rate moves a lot by chance.`;
+}
 
 /* few: rows below which a rate is marked, gate.warn_cell. */
 function groupColumns(few) {
@@ -309,8 +227,8 @@ function groupColumns(few) {
       cell: g =>
         g.rows < few ? [count(g.rows), " ", h("span", { class: "badge" }, "few")] : count(g.rows)
     },
-    figure("Accuracy", "accuracy"), figure("Positive rate", "positive_rate"),
-    figure("True positive rate", "tpr"), figure("False positive rate", "fpr")
+    figure("Accuracy", "accuracy"), figure("Positive", "positive_rate"),
+    figure("True pos.", "tpr"), figure("False pos.", "fpr")
   ];
 }
 
@@ -343,94 +261,65 @@ export function renderGroups(d, ui) {
     () => measured.map(x => h("option", { value: String(x.version) }, `${x.version} (${x.word})`)));
   $("group-version").value = String(v.version);
   const groups = v.metrics.groups.map(g => ({...g, name: groupName(g) }));
+  say("groups-note", groupsNote(d));
   fill("groups-table", [v.version, groups],
-    () => [table(`Groups of version ${v.version}`, groupColumns(d.few), [...groups, gaps(groups)])]);
+    () => [table(`Groups of version ${v.version}`, groupColumns(d.few), [...groups, gaps(groups)],
+      { cards: false, kind: "dense" })]);
 }
 
-/* ---- flow ------------------------------------------------------------------------------------ */
+/* ---- processes ------------------------------------------------------------------------------- */
 
-export function renderFlow(d, ui) {
-  const s = d.status;
-  const empty =
-    orEmpty("flow-none", !d.rate || d.rate.length < 2, "A curve needs some seconds of figures.");
-  show("flow-plots", !empty);
-  if (!empty && ui.flow !== JSON.stringify([d.rate.at(-1), ui.dark])) {
-    ui.flow = JSON.stringify([d.rate.at(-1), ui.dark]);
-    const good = d.rate.filter(p => known(p.y)), lag = d.lag.filter(p => known(p.y));
-    const top = good.reduce((m, p) => Math.max(m, p.y), 0);
-    drawTime("p-rate", d.rate, "records/s");
-    drawTime("p-lag", d.lag, "messages");
-    say("d-rate", good.length ? `Now ${count(good.at(-1).y)}/s; at most ${count(top)}/s.` : "");
-    say("d-lag",
-      lag.length ? `Now ${count(lag.at(-1).y)}.` : "The ends of the partitions are not known yet.");
-  }
-  const none = orEmpty("lags-none", d.lags.length === 0,
-    s.broker ? "No partition is read yet." : "No broker: nothing is read.");
-  fill("lags", d.lags,
-    () => none ? [] : [table("Partitions that this process reads",
-                        [
-                          { name: "Topic", head: true, id: true, cell: l => l.topic },
-                          { name: "Partition", number: true, cell: l => String(l.partition) },
-                          { name: "For", cell: l => l.role },
-                          { name: "Next offset", number: true, cell: l => count(l.next) },
-                          { name: "Lag", number: true, cell: l => count(l.lag) },
-                        ],
-                        d.lags, { cards: false })]);
+function role(p) {
+  const trainer = p.trainer && (p.trainer.leads ? "trainer, leads" : "trainer, stands by");
+  return [p.scorer && "scorer", trainer].filter(Boolean).join("; ");
 }
 
-export function renderDrift(d) {
-  const f = d.drift;
-  show("drift-part", !!f && !!d.status.scorer);
+/* A page on loopback opens on its own machine alone. */
+function place(p, here) {
+  const name = p.self ? h("strong", {}, p.host, " (this one)") : p.host;
+  const reached = p.address && !p.self && (!p.local || p.host === here);
+  return [reached ? h("a", { href: p.address, "aria-label": `Dashboard of ${p.name}` }, name) : name,
+    h("span", { class: "quiet" }, p.address ? p.address.replace(/^https?:\/\/|\/$/g, "") : "no dashboard",
+      p.address && !p.self && !reached ? ", from that machine" : "")];
+}
+
+/* What alarms here too is not repeated. */
+function state(p, here) {
+  if (p.silent) return [h("span", { class: "badge" }, "silent"), ` no report for ${span(1000 * p.age_seconds)}`];
+  const others = p.alarms.map(a => a.name).filter(name => !here.includes(name));
+  const alarms = others.length && !p.self ? h("span", { class: "quiet" }, `${plural(others.length, "alarm")}: `,
+    others.map(name => name.replaceAll("_", " ")).join(", ")) : null;
+  const l = p.trainer?.leading;
+  const text = !l || !p.ready ? p.doing : l.phase === "done" ? "leads; done" : l.training ? "training" :
+    `${l.asking.state === "goes_on" ? "asks for labels" : l.asking.text}; ${plural(l.open, "label")} open`;
+  return [p.ready ? null : h("span", { class: "badge" }, "not ready"), p.ready ? null : " ", text, alarms];
+}
+
+export function renderFleet(d) {
+  const f = d.fleet;
   if (!f) return;
-  const none = orEmpty("drift-none", f.columns.length === 0,
-    "Not measured yet: it takes some records, and a head with the columns' statistics.");
-  say("drift-note",
-    none ? "" :
-           "Population stability index of each column: " +
-        `${plural(f.sampled_rows, "record")} of late against ${
-          plural(f.initial_rows, "initial row")}. ` +
-        (f.limit > 0 ? `Above ${f.limit} is an alarm.` : ""));
-  const shown = [...f.columns].sort((a, b) => (b.index ?? -1) - (a.index ?? -1)).slice(0, SHOWN);
-  fill("drift", [shown, f.limit], () => none ? [] : [
-    table("Drift by column",
-      [
-        { name: "Column", head: true, id: true, cell: c => c.column },
-        {
-          name: "Index",
-          number: true,
-          cell: c => f.limit > 0 && c.index > f.limit ?
-            [rate(c.index), " ", h("span", { class: "badge" }, "drifted")] :
-            rateOf(c.index)
-        },
-      ],
-      shown, { cards: false }),
-    f.all_columns > shown.length ?
-      h("p", { class: "quiet" },
-        `The ${shown.length} that moved most of ${count(f.all_columns)}.`) :
-      null
-  ]);
-}
-
-/* ---- next to ask ----------------------------------------------------------------------------- */
-
-export function renderBest(d) {
-  const { criteria = [], candidates = [] } = d.candidates ?? {};
-  const held = candidates.length > 0;
-  orEmpty("best-none", !held,
-    !d.t ? elsewhere(d) : "None is held yet. Scorers offer the best of the records they read.");
-  const columns = criterion => [{ name: "Rank", head: true, cell: b => String(b.rank) },
-    {
-      name: "Record",
-      id: true,
-      cell: b => [b.id, h("span", { class: "quiet" }, criterionReason(criterion, b.rank))]
-    },
-    { name: "Score", number: true, cell: b => known(b.score) ? b.score.toPrecision(3) : none() }
+  const { sums } = f, here = f.processes[0].host, raised = d.alarms.map(a => a.name);
+  const rank = p => p.trainer?.leads ? 0 : p.silent || !p.ready ? 1 : p.trainer ? 2 : 3;
+  const list = [...f.processes].sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
+  const lone = list.length === 1;
+  say("fleet-note", (lone ? "This is the only one. " : `${plural(sums.processes, "process", "processes")}` +
+    ` (${plural(sums.scorers, "scorer")}, ${plural(sums.trainers, "trainer")})` +
+    (sums.silent ? `, and ${count(sums.silent)} silent` : "") + ". ") +
+    (sums.leader ? "" : "No trainer leads. ") +
+    (sums.scorers ? `${count(sums.records_per_second)} records a second are scored.` : "No scorer runs."));
+  const columns = [
+    { name: "Where", head: true, cell: p => place(p, here) },
+    { name: "Role", cell: role },
+    { name: "Records/s", number: true, cell: p => p.scorer ? count(p.scorer.records_per_second) : "" },
+    { name: "Lag", number: true, cell: p => p.scorer ? count(p.scorer.lag) : "" },
+    { name: "Doing", text: true, cell: p => h("div", {}, state(p, raised)) },
   ];
-  fill("best-tables", [held, criteria, candidates],
-    () => !held ? [] :
-                  criteria.map(c => h("div", {}, h("h3", {}, criterionName(c.name)),
-                                 h("p", { class: "quiet" }, criterionText(c.name) || c.meaning),
-                                 table(`Best by ${c.name}`, columns(c.name),
-                                   candidates.filter(b => b.criterion === c.name).slice(0, 10),
-                                   { cards: false }))));
+  const key = [list.map(p => [p.name, role(p), p.address, p.ready, p.doing, p.silent && Math.round(p.age_seconds),
+    p.alarms.map(a => a.name), p.scorer, p.trainer]), raised];
+  const most = window.innerWidth < NARROW ? FLEET_NARROW : FLEET, rest = list.slice(most);
+  fill("fleet-table", [key, most], () => [table("Processes", columns, list.slice(0, most))]);
+  show("fleet-rest", rest.length > 0);
+  say("fleet-rest-note", `${count(rest.length)} more processes`);
+  fill("fleet-rest-table", [key, most], () => rest.length ? [table("More processes", columns, rest)] : []);
+  say("fleet-trouble", f.trouble ? `Other processes may be missing here: ${f.trouble}` : "");
 }
