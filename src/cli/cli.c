@@ -207,6 +207,12 @@ static enum wire_encoding encoding_of(int encoding)
                                        : WIRE_JSON;
 }
 
+int cli_connect(struct cli *c, const char *bootstrap, struct fis_error *e)
+{
+    snprintf(c->broker, sizeof c->broker, "%s", bootstrap);
+    return make_client(c, e);
+}
+
 #define NAMES(list)                                                                                \
     {                                                                                              \
         (const char *const *)(list).items, (list).count                                            \

@@ -46,6 +46,8 @@ void cli_init(struct cli *c);
 /* Loads the configuration and finds the broker: -b, then kafka.bootstrap.servers, then the
  * embedded one that runs. The clients of this broker are made with c->client. */
 int cli_open(struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
+/* The client alone, for a command without a configuration. */
+int cli_connect(struct cli *c, const char *bootstrap, struct fis_error *e) FIS_MUST_CHECK;
 void cli_done(struct cli *c);
 /* What the configuration says of messages; its texts are borrowed. */
 struct wire_schema cli_schema(const struct config *cfg);

@@ -86,24 +86,33 @@ static void put_scalar(FILE *f, const char *text)
     putc('"', f);
 }
 
-static void put_list(FILE *f, const char *before, const struct init_survey *s, enum init_role role,
-                     const char *after)
+/* "key: [a, b]" with what stands behind it, of the columns of a table with one of two roles;
+ * nothing when there is none. */
+struct columns {
+    const struct init_survey *s;
+    const struct data_table *t; /* the surveyed one, or the stream's */
+    enum init_role role, other;
+};
+
+static bool put_list(FILE *f, const char *before, const struct columns *of, bool first)
 {
-    bool first = true;
-    fputs(before, f);
-    for (uint32_t i = 0; i < s->t->n_columns; i++)
-        if (s->columns[i].role == role) {
-            fputs(first ? "" : ", ", f);
-            put_scalar(f, s->t->columns[i].name);
-            first = false;
-        }
-    fputs(after, f);
+    for (uint32_t i = 0; of->t && i < of->t->n_columns; i++) {
+        enum init_role role = init_role(of->s, of->t->columns[i].name);
+        if (role != of->role && role != of->other)
+            continue;
+        fputs(first ? before : ", ", f);
+        put_scalar(f, of->t->columns[i].name);
+        first = false;
+    }
+    return first;
 }
 
 static const char *why_left_out(unsigned odd)
 {
     return odd & INIT_CONSTANT ? "one value in all rows"
            : odd & INIT_DATE   ? "dates: derive numbers from them"
+           : odd & INIT_MANY   ? "too many categories"
+           : odd & INIT_UNFIT  ? "neither numbers nor texts"
                                : "a different value in every row: an id";
 }
 
@@ -128,14 +137,6 @@ static void put_columns(FILE *f, const struct init_survey *s)
     }
 }
 
-static bool leaves_out(const struct init_survey *s)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < s->t->n_columns; i++)
-        any |= s->columns[i].role == INIT_LEFT_OUT;
-    return any;
-}
-
 static void put_classes(FILE *f, const struct init_survey *s)
 {
     fputs("\nclasses: [", f);
@@ -148,23 +149,39 @@ static void put_classes(FILE *f, const struct init_survey *s)
     fputs(" # the desirable outcome, whose rates are compared between groups\n", f);
 }
 
+static bool is_quoted(const struct init_survey *s, const struct data_table *t)
+{
+    for (uint32_t i = 0; t && t->json && i < t->n_columns; i++)
+        if (t->columns[i].quoted && t->columns[i].type == FIS_NUMERIC &&
+            init_role(s, t->columns[i].name) == INIT_FEATURE)
+            return true;
+    return false;
+}
+
+/* What else a record may have. */
+static void put_records(FILE *f, const struct init_survey *s, const struct init_pipeline *p)
+{
+    fputs("\nrecords: # beside the features; passthrough: labellers see it, ignore: nobody does\n"
+          "  id: ",
+          f);
+    put_scalar(f, s->id >= 0 ? s->t->columns[s->id].name : "id");
+    bool first = put_list(f, "\n  passthrough: [",
+                          &(struct columns){s, s->t, INIT_LEFT_OUT, INIT_LEFT_OUT}, true);
+    first = put_list(f, "\n  passthrough: [",
+                     &(struct columns){s, p->stream, INIT_UNKNOWN, INIT_UNKNOWN}, first);
+    fputs(first ? "" : "]", f);
+    first = put_list(f, "\n  ignore: [",
+                     &(struct columns){s, p->stream, INIT_SENSITIVE, INIT_LABEL}, true);
+    fputs(first ? "\n" : "]\n", f);
+    if (is_quoted(s, s->t) || is_quoted(s, p->stream))
+        fputs("  numeric_text: true # \"41\" is a number\n", f);
+    if (p->framed)
+        fputs("  framing: confluent\n", f);
+}
+
 static void put_files(FILE *f, const struct init_survey *s, const struct init_pipeline *p)
 {
     const char *label = s->t->columns[s->label].name;
-    if (leaves_out(s))
-        put_list(f,
-                 "\nrecords: # columns of records that are shown to labellers and not learned from"
-                 "\n  passthrough: [",
-                 s, INIT_LEFT_OUT, "]\n");
-    else
-        fputs("\n# records: {passthrough: [note]} # columns that labellers see and nothing learns "
-              "from\n",
-              f);
-    if (s->id >= 0 && strcmp(s->t->columns[s->id].name, "id")) {
-        fputs(leaves_out(s) ? "  id: " : "records: {id: ", f);
-        put_scalar(f, s->t->columns[s->id].name);
-        fputs(leaves_out(s) ? "\n" : "}\n", f);
-    }
     fputs("\ninitial: # labelled records; version 1 is trained on them\n  file: ", f);
     put_scalar(f, p->initial);
     fputs("\n  label: ", f);
@@ -175,7 +192,9 @@ static void put_files(FILE *f, const struct init_survey *s, const struct init_pi
     put_scalar(f, p->validation);
     fputs("\n  label: ", f);
     put_scalar(f, label);
-    put_list(f, "\n  sensitive: [", s, INIT_SENSITIVE, "]\n");
+    put_list(f, "\n  sensitive: [", &(struct columns){s, s->t, INIT_SENSITIVE, INIT_SENSITIVE},
+             true);
+    fputs("]\n", f);
 }
 
 int init_write_config(const struct init_survey *s, const struct init_pipeline *p, const char *path,
@@ -199,6 +218,7 @@ int init_write_config(const struct init_survey *s, const struct init_pipeline *p
     }
     put_classes(f, s);
     put_columns(f, s);
+    put_records(f, s, p);
     put_files(f, s, p);
     fputs("\nfairness:\n"
           "  metric: equal_opportunity # or demographic_parity, equalized_odds, risk_disparity\n"

@@ -14,6 +14,7 @@
 /* Fewer rows than this say nothing of a column: neither that it is an id, nor what it gives away.
  */
 enum { ROWS_TO_JUDGE = 50, ROWS_OF_A_VALUE = 10 };
+enum { CATEGORIES_MOST = 1000 }; /* features.max_categories */
 
 const char *init_text(const struct data_table *t, int column, uint32_t row, size_t *length)
 {
@@ -21,6 +22,13 @@ const char *init_text(const struct data_table *t, int column, uint32_t row, size
     uint32_t code = c->codes[row];
     *length = code == DATA_MISSING ? 0 : c->values[code].length;
     return code == DATA_MISSING ? "" : c->values[code].text;
+}
+
+enum init_role init_role(const struct init_survey *s, const char *column)
+{
+    struct fis_error none;
+    int i = data_table_find(s->t, column, &none);
+    return i < 0 ? INIT_UNKNOWN : s->columns[i].role;
 }
 
 const char *init_class(const struct init_survey *s, uint32_t k)
@@ -168,6 +176,26 @@ const char *init_group(const struct init_survey *s, uint32_t g, char *text, size
     return text;
 }
 
+/* Of rows with one id the first is used: a file in which an id comes twice is refused. */
+static int leave_out_same_ids(struct init_survey *s, struct fis_error *e)
+{
+    const struct data_table_column *c = s->id < 0 ? NULL : &s->t->columns[s->id];
+    bool *seen = c ? fis_calloc((size_t)c->n_values + 1, sizeof *seen) : NULL;
+    if (c && !seen)
+        return fis_fail(e, FIS_NOMEM, "no memory to compare %u ids", c->n_values);
+    for (uint32_t r = 0; c && r < s->t->n; r++) {
+        if (c->codes[r] == DATA_MISSING)
+            continue;
+        if (seen[c->codes[r]]) {
+            s->same_id++;
+            s->y[r] = DATA_MISSING;
+        }
+        seen[c->codes[r]] = true;
+    }
+    fis_free(seen);
+    return 0;
+}
+
 /* ---- oddities -------------------------------------------------------------------------------- */
 
 static bool is_date(const struct fis_value *v)
@@ -190,14 +218,18 @@ static bool is_whole(const struct data_table_column *c)
 static unsigned oddities(const struct data_table_column *c, uint32_t rows, uint32_t missing)
 {
     uint32_t dates = 0, present = rows - missing;
-    if (c->n_values <= 1)
+    if (c->unfit > present)
+        return INIT_UNFIT;
+    if (c->n_values == 0 || (c->n_values == 1 && (!missing || c->type == FIS_NUMERIC)))
         return INIT_CONSTANT;
     for (uint32_t i = 0; c->type == FIS_CATEGORICAL && i < c->n_values; i++)
         dates += is_date(&c->values[i]);
     if (dates > c->n_values / 2)
         return INIT_DATE;
     bool distinct = present >= ROWS_TO_JUDGE && c->n_values == present;
-    return distinct && (c->type == FIS_CATEGORICAL || is_whole(c)) ? INIT_LIKE_AN_ID : 0;
+    if (distinct && (c->type == FIS_CATEGORICAL || is_whole(c)))
+        return INIT_LIKE_AN_ID;
+    return c->type == FIS_CATEGORICAL && c->n_values > CATEGORIES_MOST ? INIT_MANY : 0;
 }
 
 struct score {
@@ -258,6 +290,19 @@ static double separates(const struct init_survey *s, const struct data_table_col
     return area(scores, c->n_values);
 }
 
+/* Of where the column has a value at all: what is filled in once the decision is made. */
+static double separates_missing(const struct init_survey *s, const struct data_table_column *c,
+                                uint32_t k)
+{
+    struct score scores[2] = {{.x = 0}, {.x = 1}};
+    for (uint32_t r = 0; r < s->t->n; r++)
+        if (s->y[r] != DATA_MISSING) {
+            struct score *at = &scores[c->codes[r] != DATA_MISSING];
+            *(s->y[r] == k ? &at->in : &at->out) += 1;
+        }
+    return scores[0].in + scores[0].out < ROWS_TO_JUDGE ? .5 : area(scores, 2);
+}
+
 static int survey_column(struct init_survey *s, uint32_t i, struct fis_error *e)
 {
     const struct data_table_column *c = &s->t->columns[i];
@@ -277,7 +322,7 @@ static int survey_column(struct init_survey *s, uint32_t i, struct fis_error *e)
     if (!scores)
         return fis_fail(e, FIS_NOMEM, "no memory for %u values", c->n_values);
     for (uint32_t k = 0; k < s->n_classes; k++) {
-        double a = separates(s, c, k, scores);
+        double a = fmax(separates(s, c, k, scores), separates_missing(s, c, k));
         x->auc = a > x->auc ? a : x->auc;
     }
     x->odd |= x->auc >= INIT_GIVES_AWAY ? INIT_LEAK : 0;
@@ -350,6 +395,29 @@ int init_shared_rows(const struct init_survey *s, const struct data_table *other
     return enough ? 0 : fis_fail(e, FIS_NOMEM, "no memory to compare rows");
 }
 
+int init_repeated_rows(const struct init_survey *s, const uint8_t *part, uint8_t a, uint8_t b,
+                       uint32_t *repeated, struct fis_error *e)
+{
+    int *mine = fis_calloc(2 * (size_t)s->t->n_columns, sizeof *mine);
+    uint32_t n = mine ? common(s, s->t, mine, mine + s->t->n_columns) : 0, n_a = 0;
+    uint64_t *h = fis_alloc(s->t->n, sizeof *h);
+    *repeated = 0;
+    for (uint32_t r = 0; mine && h && r < s->t->n; r++)
+        if (part[r] == a)
+            h[n_a++] = hash_row(s->t, mine, n, r);
+    if (h)
+        qsort(h, n_a, sizeof *h, by_hash);
+    for (uint32_t r = 0; mine && h && n && r < s->t->n; r++)
+        if (part[r] == b) {
+            uint64_t one = hash_row(s->t, mine, n, r);
+            *repeated += bsearch(&one, h, n_a, sizeof *h, by_hash) != NULL;
+        }
+    bool enough = mine && h;
+    fis_free(h);
+    fis_free(mine);
+    return enough ? 0 : fis_fail(e, FIS_NOMEM, "no memory to compare rows");
+}
+
 static int count_duplicates(struct init_survey *s, struct fis_error *e)
 {
     int *mine = fis_calloc(2 * (size_t)s->t->n_columns, sizeof *mine);
@@ -381,6 +449,8 @@ static int survey(struct init_survey *s, const struct init_choice *choice, struc
         rc = take_classes(s, choice, e);
     if (!rc)
         rc = take_groups(s, e);
+    if (!rc)
+        rc = leave_out_same_ids(s, e);
     if (rc)
         return rc;
     count_cells(s);

@@ -22,16 +22,31 @@ struct init_choice {
     const char *positive; /* NULL: the last class */
 };
 
-enum init_role { INIT_FEATURE, INIT_LABEL, INIT_ID, INIT_SENSITIVE, INIT_LEFT_OUT };
+enum init_role {
+    INIT_FEATURE,
+    INIT_LABEL,
+    INIT_ID,
+    INIT_SENSITIVE,
+    INIT_LEFT_OUT,
+    INIT_UNKNOWN /* not in the table */
+};
 
-/* What may be wrong with a column; the first three are reasons to leave it out. */
-enum init_oddity { INIT_CONSTANT = 1, INIT_LIKE_AN_ID = 2, INIT_DATE = 4, INIT_LEAK = 8 };
+/* What may be wrong with a column; all but the last are reasons to leave it out. */
+enum init_oddity {
+    INIT_CONSTANT = 1,
+    INIT_LIKE_AN_ID = 2,
+    INIT_DATE = 4,
+    INIT_UNFIT = 8, /* JSON: most cells are neither a number nor a text */
+    INIT_MANY = 16, /* more categories than features.max_categories */
+    INIT_LEAK = 32
+};
 
 struct init_column {
     enum init_role role;
     unsigned odd;               /* of enum init_oddity */
     uint32_t missing, distinct; /* cells; values */
-    double auc; /* of this column alone, the class that it separates best; .5 to 1 */
+    double auc; /* of this column alone, the class that it separates best; .5 to 1. Of its values,
+                   or of where it has one at all */
 };
 
 struct init_survey {
@@ -47,6 +62,7 @@ struct init_survey {
     uint32_t *cells;     /* [n_groups][n_classes] rows */
     uint32_t usable;     /* rows with a label and a group */
     uint32_t duplicates; /* rows whose features repeat an earlier row's */
+    uint32_t same_id;    /* rows whose id is an earlier row's; they are not usable */
 };
 
 /* INPUT: a column that is not there or is used twice; fewer than 2 classes or more than
@@ -55,6 +71,7 @@ int init_survey(struct init_survey *s, const struct data_table *t, const struct 
                 struct fis_error *e) FIS_MUST_CHECK;
 void init_survey_done(struct init_survey *s); /* fine when zeroed */
 
+enum init_role init_role(const struct init_survey *s, const char *column);
 /* A cell's text; "" when it is missing. */
 const char *init_text(const struct data_table *t, int column, uint32_t row, size_t *length);
 /* Text of a class, of a group ("sex=F, race=B"; cut when it is too long for `size`). */
@@ -64,6 +81,9 @@ const char *init_group(const struct init_survey *s, uint32_t g, char *text, size
 /* Rows of `other` whose features, by name, repeat a row of the surveyed table. */
 int init_shared_rows(const struct init_survey *s, const struct data_table *other, uint32_t *shared,
                      struct fis_error *e) FIS_MUST_CHECK;
+/* Rows of part `b` (init_split) whose features repeat a row of part `a`. */
+int init_repeated_rows(const struct init_survey *s, const uint8_t *part, uint8_t a, uint8_t b,
+                       uint32_t *repeated, struct fis_error *e) FIS_MUST_CHECK;
 
 /* The smallest difference between the rates of two groups of n1 and n2 people that a test at the
  * 5 % level finds with a power of 80 %: (1.96 + .84) sqrt(p (1 - p) (1/n1 + 1/n2)), p the rate. */

@@ -3,12 +3,15 @@
 
 import collections
 import csv
+import gzip
+import json
 import os
 import random
 import subprocess
 import tempfile
 
-from fisd_test import FISCTL, FISD, has, main, same, test, wait
+from fisd_test import FISCTL, FISD, KAFKA, has, main, produce, same, test, wait
+from own_broker import create_topic
 
 N = 3000
 COLUMNS = ["Person Nr", "age", "job", "plan", "constant", "applied", "code", "decided_as", "sex",
@@ -126,6 +129,74 @@ def _():
             "column plan is not in short.csv")
         init(d, *ARGUMENTS, "--stream", "loans.incoming", "-o", "t.yaml")
         has(open(os.path.join(d, "t.yaml")).read(), 'records: "loans.incoming"')
+
+
+def nested(n, seed=1):
+    """People as objects in objects: numbers in quotes, members that no column can hold."""
+    r = random.Random(seed)
+    for i in range(n):
+        sex, age = r.choice("FM"), r.randint(18, 80)
+        granted = "yes" if r.random() < (.6 if age > 40 else .3) else "no"
+        yield {"id": i if i != 77 else 76, "age": str(age) if i % 3 else age,
+               "address": {"city": r.choice(["Ulm", "Köln"]), "geo": {"lat": 48 + r.random()}},
+               "tags": ["a"], "open": True, "word": f"w{r.randint(0, 1500)}",
+               "decided": "x" if granted == "yes" else None, "who": {"sex": sex},
+               "income": "n/a" if i % 50 == 0 else r.randint(1000, 9000), "granted": granted}
+
+
+def check(d, config):
+    r = subprocess.run([FISD, "--check-config", config], cwd=d, capture_output=True, text=True,
+                       timeout=30)
+    same((r.returncode, r.stderr), (0, ""))
+
+
+@test("JSON lines in gzip: nested members, numbers in quotes, what no column holds, what the stream has")
+def _():
+    with folder() as d:
+        with gzip.open(os.path.join(d, "people.jsonl.gz"), "wt") as f:
+            f.writelines(json.dumps(x) + "\n" for x in nested(3000))
+        with open(os.path.join(d, "new.jsonl"), "w") as f:
+            f.writelines(json.dumps({**x, "id": f"n{i}", "income": 5, "address":
+                                     {"city": "Bonn", "geo": {"lat": 1}}, "note": "x"}) + "\n"
+                         for i, x in enumerate(nested(200, 2)))
+        out = init(d, "people.jsonl.gz", "--label", "granted", "--sensitive", "who.sex", "--stream",
+                   "new.jsonl", "--split")
+        has(out, "people.jsonl.gz: 3,000 rows", "who.sex=F: ", "more than 1,000 categories: word",
+            "neither numbers nor texts: tags, open", "almost alone: decided (AUC 1.000)",
+            'income: 60 of 3000 cells are no numbers', '"n/a"',
+            "1 of 3,000 rows have the id of an earlier one", "stream      new.jsonl: 200 rows",
+            "100 % of the rows of new.jsonl have a category of address.city",
+            "new.jsonl has the sensitive column who.sex", "new.jsonl has the label column granted",
+            "column note of new.jsonl is not in people.jsonl.gz")
+        config = open(os.path.join(d, "people.yaml")).read()
+        has(config, 'name: "address.geo.lat"}', 'passthrough: ["tags", "open", "word", "note"]',
+            'ignore: ["who.sex", "granted"]', "numeric_text: true")
+        check(d, "people.yaml")
+        ids = [r["id"] for k in ("initial", "validation") for r in read(os.path.join(d, k + ".csv"))]
+        same(len(ids), len(set(ids)))
+        same(len(ids), 2999)
+        has(init(d, "people.jsonl.gz", "--label", "granted", "--sensitive", "who.sex", "--stream",
+                 "gone.jsonl", "-o", "x.yaml", status=1), "gone.jsonl", "cannot be opened")
+
+
+@test("--stream TOPIC with -b: a sample of it, with the frame of Confluent's serializers")
+def _():
+    with folder() as d:
+        topic = "init-people.incoming"
+        with open(os.path.join(d, "people.jsonl"), "w") as f:
+            f.writelines(json.dumps(x) + "\n" for x in nested(600))
+        ask = ["people.jsonl", "--label", "granted", "--sensitive", "who.sex", "--stream", topic]
+        has(init(d, *ask, "-o", "0.yaml"), f"topic {topic} was not looked at: -b names no broker")
+        create_topic(topic, 3)
+        has(init(d, *ask, "-o", "1.yaml", "-b", KAFKA), "was not looked at: it has no records yet")
+        produce(topic, [(b"%d" % i, b"\0\0\0\0\7" + json.dumps({**x, "trace": "x"}).encode())
+                        for i, x in enumerate(nested(300))] + [(b"x", b"no JSON")])
+        has(init(d, *ask, "-o", "2.yaml", "-b", KAFKA),
+            f"1 of the first 301 records of {topic} are no JSON objects",
+            f"stream      {topic}: 300 records of a sample", f"column trace of {topic} is not in",
+            f"300 of 300 rows of {topic} are in people.jsonl too")
+        has(open(os.path.join(d, "2.yaml")).read(), f'records: "{topic}"', "framing: confluent",
+            'ignore: ["who.sex", "granted"]', "numeric_text: true", f'"{KAFKA}"')
 
 
 @test("the pipeline that it writes publishes version 1, on the embedded broker")
