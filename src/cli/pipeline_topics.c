@@ -24,6 +24,7 @@ uint32_t pipeline_topics(const struct cli *c, bool create,
                        : free_choice   ? STREAM_CLEANUP_ANY
                                        : STREAM_CLEANUP_DELETE,
             .state = list[i].compact && !list[i].yours,
+            .ordered = list[i].ordered,
             /* Kafka refuses what is stamped an hour ahead, and a clock may be wrong by more. */
             .broker_time = !list[i].yours,
             .max_message_bytes = (int64_t)list[i].max_message_bytes,

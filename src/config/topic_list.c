@@ -39,23 +39,26 @@ static uint64_t max_message_bytes(const struct config *cfg, int flags)
 uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CONFIG_TOPICS_MAX])
 {
     const struct config_topics *t = &cfg->topics;
+    const unsigned s = CONFIG_SCORER, tr = CONFIG_TRAINER;
     const struct {
         const char *name;
         int flags;
         bool used;
+        unsigned readers, writers; /* docs/threat-model.md has them as a table */
     } all[CONFIG_TOPICS_MAX] = {
-        {t->records, DELETE | YOURS | RECORDS, true},
-        {t->candidates, DELETE | OURS | SINGLE | RECORDS, true},
-        {t->label_requests, DELETE | OURS | RECORDS, true},
-        {t->labels, DELETE | YOURS, true},
-        {t->initial, COMPACT | YOURS | RECORDS, cfg->initial.source == CONFIG_TOPIC},
-        {t->validation, COMPACT | YOURS | RECORDS, cfg->validation.source == CONFIG_TOPIC},
-        {t->heads, COMPACT | OURS | SINGLE, true},
-        {t->models, COMPACT | OURS | SINGLE, true},
-        {t->ledger, COMPACT | OURS | SINGLE | RECORDS, true},
-        {t->control, DELETE | OURS | SINGLE, true},
-        {t->dead_letter, DELETE | OURS | LETTERS, true},
-        {t->fleet, DELETE | OURS | SINGLE | BRIEF, true},
+        {t->records, DELETE | YOURS | RECORDS, true, s, 0},
+        {t->candidates, DELETE | OURS | SINGLE | RECORDS, true, tr, s},
+        {t->label_requests, DELETE | OURS | RECORDS, true, 0, tr},
+        {t->labels, DELETE | YOURS, true, tr, 0},
+        {t->initial, COMPACT | YOURS | RECORDS, cfg->initial.source == CONFIG_TOPIC, tr, 0},
+        {t->validation, COMPACT | YOURS | RECORDS, cfg->validation.source == CONFIG_TOPIC, tr, 0},
+        {t->heads, COMPACT | OURS | SINGLE, true, s | tr, tr},
+        {t->models, COMPACT | OURS | SINGLE, true, s | tr, tr},
+        {t->ledger, COMPACT | OURS | SINGLE | RECORDS, true,
+         cfg->selection.mode == CONFIG_POOL ? s | tr : tr, tr},
+        {t->control, DELETE | OURS | SINGLE, true, tr, 0},
+        {t->dead_letter, DELETE | OURS | LETTERS, true, 0, s | tr},
+        {t->fleet, DELETE | OURS | SINGLE | BRIEF, true, s | tr, s | tr},
     };
     uint32_t n = 0;
     for (uint32_t i = 0; i < CONFIG_TOPICS_MAX; i++) {
@@ -65,13 +68,32 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
             .name = all[i].name,
             .compact = (all[i].flags & COMPACT) != 0,
             .brief = (all[i].flags & BRIEF) != 0,
+            .ordered = (all[i].flags & SINGLE) != 0 && all[i].name != t->control,
             .yours = (all[i].flags & YOURS) != 0,
+            .readers = all[i].readers,
+            .writers = all[i].writers,
             .partitions = all[i].flags & SINGLE ? 1 : t->partitions,
             .replication = t->replication,
             .max_message_bytes = max_message_bytes(cfg, all[i].flags),
         };
     }
     return n;
+}
+
+/* What is put around a record, columns and classes aside: ids, names, scores, Kafka's framing. */
+#define AROUND ((size_t)8192)
+
+size_t config_record_room(const struct config *cfg, size_t limit)
+{
+    size_t more = AROUND + 18 * (size_t)cfg->columns.count;
+    for (uint32_t k = 0; k < cfg->classes.count; k++)
+        more += 8 + 6 * strlen(cfg->classes.items[k]);
+    return limit > more ? limit - more : 0;
+}
+
+size_t config_chunk_room(size_t limit)
+{
+    return limit > 2 * AROUND ? limit - AROUND : limit / 2;
 }
 
 void config_scorer_group(const struct config *cfg, char out[CONFIG_GROUP_MAX])

@@ -9,10 +9,12 @@
 
 struct config_topic {
     const char *name;
-    bool compact;        /* cleanup.policy: compact, else delete */
-    bool brief;          /* of the moment: minutes are enough */
-    bool yours;          /* written by the user's own programs, who may have other plans for it */
-    uint32_t partitions; /* for creating it; those whose order counts have one */
+    bool compact; /* cleanup.policy: compact, else delete */
+    bool brief;   /* of the moment: minutes are enough */
+    bool ordered; /* its order counts: what is written goes to the first partition */
+    bool yours;   /* written by the user's own programs, who may have other plans for it */
+    unsigned readers, writers; /* roles, as bits of enum config_role */
+    uint32_t partitions;       /* for creating it; those whose order counts have one */
     uint32_t replication;
     uint64_t max_message_bytes; /* for creating it; 0: the broker's own limit will do */
 };
@@ -23,9 +25,16 @@ struct config_topic {
  * are read from a topic); returns how many. */
 uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CONFIG_TOPICS_MAX]);
 
+/* How long a record may be that a topic of fisd's own takes, with what is put around it, when the
+ * topic takes messages of `limit` bytes. */
+size_t config_record_room(const struct config *cfg, size_t limit);
+
+/* The same of a chunk of a head, a version or a checkpoint. */
+size_t config_chunk_room(size_t limit);
+
 /* The consumer groups of the roles. The trainer's is its transactional id too, and hangs on what it
- * protects: whoever writes a ledger has the same one, whatever its pipeline is called (credit.ledger
- * gives credit-trainer). */
+ * protects: whoever writes a ledger has the same one, whatever its pipeline is called
+ * (credit.ledger gives credit-trainer). */
 #define CONFIG_GROUP_MAX 264
 void config_scorer_group(const struct config *cfg, char out[CONFIG_GROUP_MAX]);
 void config_trainer_group(const struct config *cfg, char out[CONFIG_GROUP_MAX]);

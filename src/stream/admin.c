@@ -7,21 +7,37 @@
 /* A real broker names its controller in its first answer. */
 #define CONTROLLER_MS 1000
 
-int stream_admin_open(struct stream_admin *a, const struct stream_client *client, int timeout_ms,
-                      struct fis_error *e)
+static int open_as(struct stream_admin *a, const struct stream_client *client,
+                   const char *isolation, int timeout_ms, struct fis_error *e)
 {
-    const struct stream_layers none = {0};
+    /* A producer that asks for a topic makes it, where the broker has auto.create.topics.enable,
+     * and with the broker's own cleanup policy. */
+    const struct stream_property forced[] = {{"allow.auto.create.topics", "false"},
+                                             {"isolation.level", isolation}};
+    const struct stream_layers layers = {.forced = forced, .forced_count = 2};
     struct stream_client quiet = *client;
     quiet.wake = NULL;
     rd_kafka_conf_t *conf;
-    int rc = stream_client_conf(&conf, &quiet, &none, &a->link, e);
+    int rc = stream_client_conf(&conf, &quiet, &layers, &a->link, e);
     if (!rc)
-        rc = stream_client_new(&a->rk, RD_KAFKA_PRODUCER, conf, e);
+        rc = stream_client_new(&a->rk, RD_KAFKA_CONSUMER, conf, e);
     if (rc)
         return rc;
     a->queue = rd_kafka_queue_new(a->rk);
     a->deadline = stream_now_ms() + timeout_ms;
     return 0;
+}
+
+int stream_admin_open(struct stream_admin *a, const struct stream_client *client, int timeout_ms,
+                      struct fis_error *e)
+{
+    return open_as(a, client, "read_committed", timeout_ms, e);
+}
+
+int stream_admin_open_uncommitted(struct stream_admin *a, const struct stream_client *client,
+                                  int timeout_ms, struct fis_error *e)
+{
+    return open_as(a, client, "read_uncommitted", timeout_ms, e);
 }
 
 void stream_admin_close(struct stream_admin *a)

@@ -14,6 +14,9 @@ struct stream_admin {
 
 int stream_admin_open(struct stream_admin *a, const struct stream_client *client, int timeout_ms,
                       struct fis_error *e) FIS_MUST_CHECK;
+/* One that is answered the high watermark for the end of a partition, not the last stable offset. */
+int stream_admin_open_uncommitted(struct stream_admin *a, const struct stream_client *client,
+                                  int timeout_ms, struct fis_error *e) FIS_MUST_CHECK;
 void stream_admin_close(struct stream_admin *a);
 /* Whether admin requests can be made at all. 0: yes. STREAM_TOPICS_UNSUPPORTED: a broker answers
  * but none is the controller (the embedded one). RETRY: no broker in time. */

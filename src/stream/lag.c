@@ -150,3 +150,56 @@ int stream_topic_ends(const struct stream_client *client, const char *topic, int
     stream_admin_close(&a);
     return rc;
 }
+
+/* ---- what open transactions hide ---------------------------------------------------------- */
+
+/* The sum of the ends of each topic, as this client sees them. */
+static int sum_ends(struct stream_admin *a, const char *const *topics, size_t count, int64_t *sums,
+                    struct fis_error *e)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && i < count; i++) {
+        rd_kafka_topic_partition_list_t *list = NULL;
+        struct stream_range *found;
+        rc = list_partitions(a, topics[i], &list, e);
+        if (!rc)
+            rc = ask_ends(a, list, &found, e);
+        sums[i] = 0;
+        for (int k = 0; !rc && k < list->cnt; k++)
+            sums[i] += found[k].high;
+        if (!rc)
+            fis_free(found);
+        if (list)
+            rd_kafka_topic_partition_list_destroy(list);
+    }
+    return rc;
+}
+
+int stream_topics_hidden(const struct stream_client *client, const char *const *topics,
+                         size_t count, int timeout_ms, struct stream_hidden *out,
+                         struct fis_error *e)
+{
+    struct stream_admin all, stable;
+    int64_t *sums = fis_calloc(2 * count + 1, sizeof *sums);
+    if (!sums)
+        return fis_fail(e, FIS_NOMEM, "kafka topics: out of memory");
+    int rc = stream_admin_open_uncommitted(&all, client, timeout_ms, e);
+    bool opened = !rc;
+    if (!rc)
+        rc = stream_admin_open(&stable, client, timeout_ms, e);
+    if (!rc) {
+        /* The high one first: what is committed in between must not look hidden. */
+        rc = sum_ends(&all, topics, count, sums, e);
+        if (!rc)
+            rc = sum_ends(&stable, topics, count, sums + count, e);
+        stream_admin_close(&stable);
+    }
+    if (opened)
+        stream_admin_close(&all);
+    for (size_t i = 0; !rc && i < count; i++) {
+        int64_t more = sums[i] - sums[count + i];
+        out[i] = (struct stream_hidden){.stable = sums[count + i], .hidden = more > 0 ? more : 0};
+    }
+    fis_free(sums);
+    return rc;
+}

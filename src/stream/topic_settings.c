@@ -21,6 +21,10 @@ static void take_entry(const rd_kafka_ConfigEntry_t *entry, struct stream_topic_
         s->retention_bytes = strtoll(value, NULL, 10);
     else if (strcmp(name, "max.message.bytes") == 0)
         s->max_message_bytes = strtoll(value, NULL, 10);
+    else if (strcmp(name, "message.timestamp.type") == 0)
+        s->broker_time = !strcmp(value, "LogAppendTime");
+    else if (strcmp(name, "min.insync.replicas") == 0)
+        s->min_insync = (int32_t)strtol(value, NULL, 10);
 }
 
 static void take_resource(const rd_kafka_ConfigResource_t *resource,

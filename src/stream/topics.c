@@ -136,6 +136,18 @@ int stream_topics_create(const struct stream_client *client, const struct stream
 
 /* ---- check ------------------------------------------------------------------------------ */
 
+static void count_replicas(const struct rd_kafka_metadata_topic *topic,
+                           struct stream_topic_report *r)
+{
+    r->partitions = topic->partition_cnt;
+    for (int i = 0; i < topic->partition_cnt; i++) {
+        const struct rd_kafka_metadata_partition *p = &topic->partitions[i];
+        r->replicas = i && r->replicas < p->replica_cnt ? r->replicas : p->replica_cnt;
+        r->in_sync = i && r->in_sync < p->isr_cnt ? r->in_sync : p->isr_cnt;
+        r->leaderless += p->leader < 0;
+    }
+}
+
 static int check_partitions(struct stream_admin *a, const struct stream_topic *t,
                             struct stream_topic_report *r, struct fis_error *e)
 {
@@ -158,10 +170,11 @@ static int check_partitions(struct stream_admin *a, const struct stream_topic *t
         note(r, "does not exist");
     } else if (topic->err) {
         r->differs = true;
+        r->denied = topic->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
         note(r, rd_kafka_err2str(topic->err));
     } else {
         r->exists = true;
-        r->partitions = topic->partition_cnt;
+        count_replicas(topic, r);
         if (t->partitions > 0 && t->partitions != topic->partition_cnt) {
             r->differs = true;
             snprintf(text, sizeof text, "has %d partitions, expected %d", topic->partition_cnt,
@@ -267,6 +280,16 @@ int stream_topics_check(const struct stream_client *client, const struct stream_
     }
     stream_admin_close(&a);
     return rc;
+}
+
+enum stream_topic_fault stream_topic_judge(const struct stream_topic *t,
+                                           const struct stream_topic_report *r)
+{
+    return r->loses                                  ? STREAM_TOPIC_LOSES
+           : r->partitions > 1 && t->ordered         ? STREAM_TOPIC_UNORDERED
+           : stream_topic_kept_otherwise(t, r)       ? STREAM_TOPIC_POLICY
+           : t->state && r->exists && !r->kept.known ? STREAM_TOPIC_UNKNOWN
+                                                     : STREAM_TOPIC_WELL;
 }
 
 void stream_topic_command(const struct stream_topic *t, const struct stream_topic_report *r,

@@ -16,6 +16,7 @@ struct stream_topic {
     int16_t replication; /* create: -1 is the broker's default. Not checked */
     enum stream_cleanup cleanup;
     bool state;       /* check: it holds a memory, which compaction alone keeps */
+    bool ordered;     /* check: its order counts, so one partition is used */
     bool broker_time; /* create: the broker stamps messages, whatever the writer's clock says. Not
                          checked */
     bool brief;       /* create: kept for ten minutes, whatever the broker's default. Not checked */
@@ -35,6 +36,8 @@ struct stream_topic_settings {
     char cleanup[32]; /* cleanup.policy, as it is written: "compact", "compact,delete" … */
     int64_t retention_ms, retention_bytes;
     int64_t max_message_bytes;
+    int32_t min_insync; /* replicas that must have what is acknowledged */
+    bool broker_time;   /* the broker stamps what is written */
     char why[FIS_ERROR_TEXT];
 };
 /* Messages are deleted by age or size, whatever their keys. */
@@ -43,10 +46,13 @@ bool stream_topic_deletes(const struct stream_topic_settings *s);
 struct stream_topic_report {
     bool exists;
     bool missing;                      /* check: a broker answers that there is no such topic */
+    bool denied;                       /* check: this principal may not even ask */
     bool created;                      /* by this call */
     bool differs;                      /* check: what exists is not what is needed */
     bool loses;                        /* check: what has to stay is deleted in time */
     int32_t partitions;                /* check: what is there; 0 when it does not exist */
+    int32_t replicas, in_sync;         /* check: of the partition that has the fewest */
+    int32_t leaderless;                /* check: partitions that have no leader now */
     struct stream_topic_settings kept; /* check */
     char text[STREAM_TOPIC_TEXT];      /* one line, "" when all is well */
 };
@@ -68,6 +74,17 @@ int stream_topics_create(const struct stream_client *client, const struct stream
 int stream_topics_check(const struct stream_client *client, const struct stream_topic *topics,
                         size_t count, int timeout_ms, struct stream_topic_report *reports,
                         struct fis_error *e) FIS_MUST_CHECK;
+
+/* What is wrong with how a topic is kept, the worst first: what a start refuses or warns about. */
+enum stream_topic_fault {
+    STREAM_TOPIC_WELL,
+    STREAM_TOPIC_LOSES,     /* what has to stay is deleted in time: refused */
+    STREAM_TOPIC_UNORDERED, /* more partitions than one, and its order counts: the first is used */
+    STREAM_TOPIC_POLICY,    /* another cleanup.policy */
+    STREAM_TOPIC_UNKNOWN    /* how a memory is kept cannot be read */
+};
+enum stream_topic_fault stream_topic_judge(const struct stream_topic *t,
+                                           const struct stream_topic_report *r);
 
 /* It exists with another cleanup.policy than it should. */
 bool stream_topic_kept_otherwise(const struct stream_topic *t, const struct stream_topic_report *r);
@@ -109,5 +126,15 @@ struct stream_end {
 int stream_topic_ends(const struct stream_client *client, const char *topic, int timeout_ms,
                       struct stream_end **ends, uint32_t *count,
                       struct fis_error *e) FIS_MUST_CHECK;
+
+/* What an open transaction hides: messages of a topic behind the last one that a read_committed
+ * reader may see, and where that is; sums over partitions. */
+struct stream_hidden {
+    int64_t stable, hidden;
+};
+/* Of `count` topics that exist. RETRY: no broker in time. */
+int stream_topics_hidden(const struct stream_client *client, const char *const *topics,
+                         size_t count, int timeout_ms, struct stream_hidden *out,
+                         struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

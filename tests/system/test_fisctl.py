@@ -35,14 +35,14 @@ def records(p):
 @test("topics: created with policies and partitions, and checked")
 def _():
     with Pipeline(t_config(topics={"partitions": 3}), topics=False) as p:
-        fails(p.fisctl("topics", "check"), "9 of 9 topics are missing")
+        fails(p.fisctl("topics", "check"), "10 of 10 topics are missing")
         out = ok(p.fisctl("topics", "create"))
         for name in ("records", "candidates", "label-requests", "labels", "heads", "models",
                      "ledger", "control", "dead-letter"):
             has(out, p.topic(name))
-        same(out.count("created"), 9)
-        same(ok(p.fisctl("topics", "create")).count(" ok\n"), 9)
-        same(ok(p.fisctl("topics", "check")).count(" ok\n"), 9)
+        same(out.count("created"), 10)
+        same(ok(p.fisctl("topics", "create")).count(" ok\n"), 10)
+        same(ok(p.fisctl("topics", "check")).count(" ok\n"), 10)
         p.config["topics"]["partitions"] = 5
         p.save()
         fails(p.fisctl("topics", "check"), "topics are missing or not as configured")
@@ -59,10 +59,10 @@ def _():
         fails(p.fisctl("topics", "delete", stdin=subprocess.DEVNULL), "--yes")
         fails(p.fisctl("topics", "delete", input="something else\n"), "nothing was deleted")
         fails(p.fisctl("topics", "delete", "nothing", "--yes"), "nothing is not a topic")
-        same(ok(p.fisctl("topics", "check")).count(" ok\n"), 9)
+        same(ok(p.fisctl("topics", "check")).count(" ok\n"), 10)
         out = ok(p.fisctl("topics", "delete", input=p.name + "\n"))
         has(out, "0 labels that were paid for", "version 1 is served", p.topic("ledger"))
-        same(out.count("deleted\n"), 7)
+        same(out.count("deleted\n"), 8)
         left = [x.split()[0] for x in p.fisctl("topics", "check").stdout.splitlines() if " ok" in x]
         same(left, [p.topic("records"), p.topic("labels")])
         same(len(records(p)), 1)

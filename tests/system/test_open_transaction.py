@@ -86,6 +86,10 @@ def _():
         r = p.fisctl("labels", "status", timeout=60)
         assert r.returncode != 0, r.stdout
         has(r.stderr, "waiting for an open transaction on " + p.topic("ledger"))
+        found = p.fisctl("doctor").stdout
+        for t in first:
+            has(found, f"{p.topic(t)}: a transaction that has been open")
+        has(found, "kafka-transactions.sh --bootstrap-server")
         feed(p, 0)  # what was scored before, again
         for t in ("models", "heads"):
             first[t].commit()
@@ -125,10 +129,21 @@ def _():
         scorer.alive()
 
 
+def asks_only():
+    """Whoever asks for a topic that is not there does not make it, with the broker's own policy."""
+    with Pipeline(config(topics={"create": False}), topics=False) as p:
+        p.start(ready=r"does not exist \(topics.create is off\)")
+        for command in (["topics", "check"], ["doctor"], ["ledger", "export"], ["topics", "check"]):
+            same(p.fisctl(*command).returncode, 1, command)
+        same(p.fisctl("topics", "check").stdout.count("does not exist"), 10)
+
+
 @test("what a killed broker has left open of an earlier trainer is ended, and does not count")
 def _():
-    broker = Broker("transaction.partition.verification.enable=false")
+    broker = Broker("transaction.partition.verification.enable=false",
+                    "auto.create.topics.enable=true")
     try:
+        asks_only()
         with Pipeline(config()) as p:
             p.start(ready=" ready ready=yes")
             feed(p, 0)

@@ -125,7 +125,41 @@ def _():
         for t in TOPICS:
             for m in p.consume(t):
                 check_no_password(((m.key or b"") + (m.value or b"")).decode("latin-1"))
+        rights(p, trainer, scorer)
         matrix(p)
+
+
+def doctor(p, node):
+    """The findings of fisctl doctor as the principal of a node: those of each check."""
+    r = subprocess.run([FISCTL, "-c", node.config_path, "doctor", "--json"], capture_output=True,
+                       text=True, timeout=120, cwd=p.dir)
+    check_no_password(r.stdout, r.stderr)
+    found = {}
+    for line in r.stdout.splitlines():
+        f = json.loads(line)
+        found.setdefault(f["check"], []).append((f["level"], f["text"], f.get("command", "")))
+    same(r.returncode, int(any(f[0] == "fault" for c in found.values() for f in c)), str(found))
+    return found
+
+
+def rights(p, trainer, scorer):
+    """fisctl doctor finds the least rights enough, and each one that another principal has not."""
+    written = {t: len(p.consume(t)) for t in WRITES["trainer"]}
+    for n, who in ((trainer, "a trainer"), (scorer, "a scorer")):
+        same(doctor(p, n).get("rights"),
+             [("ok", f"all that {who} of this configuration need", "")], who)
+    found = doctor(p, p.node("labeller", "trainer", **user_config("labeller")))["rights"]
+    same({f[0] for f in found}, {"fault"}, str(found))
+    for t in READS["trainer"]:
+        denied = any(f[1] == f"{p.topic(t)} may not be read" for f in found)
+        same(denied, t not in READS["labeller"], f"reading {t}: {found}")
+    for t in WRITES["trainer"]:
+        has(str(found), f"{p.topic(t)} may not be written", f"--operation Write --topic {p.topic(t)}")
+    has(str(found), f"the transactional id {p.name}-trainer may not be used",
+        "--allow-principal User:labeller")
+    found = doctor(p, p.node("app", "scorer", **user_config("app")))["rights"]
+    has(str(found), f"the consumer group {p.name}-scorer may not be used")
+    same({t: len(p.consume(t)) for t in written}, written, "what asking for rights has written")
 
 
 def matrix(p):

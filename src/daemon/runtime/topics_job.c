@@ -9,8 +9,6 @@
 #define ADMIN_TIMEOUT_MS 5000
 /* Kafka's own, of a topic that does not say. */
 #define USUAL_LIMIT ((size_t)1000000)
-/* What is put around a record, columns and classes aside: ids, names, scores, Kafka's framing. */
-#define AROUND ((size_t)8192)
 
 enum { CANDIDATES, LABEL_REQUESTS, LEDGER, HEADS, MODELS, DEAD_LETTER, LIMITS };
 
@@ -98,6 +96,7 @@ int topics_job_start(struct topics_job **out, struct context *ctx, struct fis_er
             .replication = (int16_t)list[i].replication,
             .cleanup = list[i].compact ? STREAM_CLEANUP_COMPACT : STREAM_CLEANUP_DELETE,
             .state = list[i].compact && !list[i].yours,
+            .ordered = list[i].ordered,
             /* Kafka refuses what is stamped an hour ahead, and a clock may be wrong by more. */
             .broker_time = !list[i].yours,
             .max_message_bytes = (int64_t)list[i].max_message_bytes,
@@ -124,10 +123,7 @@ static size_t limit_of(const struct topics_job *t, int which)
 static void limit_records(struct topics_job *t, int which)
 {
     const struct config *cfg = t->ctx->cfg;
-    size_t around = AROUND + 18 * (size_t)cfg->columns.count, limit = limit_of(t, which);
-    for (uint32_t k = 0; k < cfg->classes.count; k++)
-        around += 8 + 6 * strlen(cfg->classes.items[k]);
-    size_t room = limit > around ? limit - around : 0;
+    size_t limit = limit_of(t, which), room = config_record_room(cfg, limit);
     if (room >= t->ctx->pipeline.schema.max_bytes)
         return;
     t->ctx->pipeline.schema.max_bytes = room;
@@ -145,7 +141,7 @@ static void limit_records(struct topics_job *t, int which)
 static void limit_chunks(struct topics_job *t, int which)
 {
     size_t limit = limit_of(t, which), wanted = t->ctx->cfg->topics.max_chunk;
-    size_t room = limit > 2 * AROUND ? limit - AROUND : limit / 2;
+    size_t room = config_chunk_room(limit);
     size_t now = t->ctx->chunk_bytes ? t->ctx->chunk_bytes : wanted;
     if (room >= now)
         return;
@@ -163,12 +159,6 @@ static const char *brokers(const struct topics_job *t)
     return where ? where : "a broker";
 }
 
-/* Written to one partition, whatever is there: config/topic_list.c says why. */
-static bool in_order(const struct topics_job *t, const struct stream_topic *topic)
-{
-    return topic->state || topic->name == t->ctx->cfg->topics.candidates;
-}
-
 /* One line for each topic that is not kept as it has to be; returns how many lose what they hold.
  */
 static uint32_t say_kept(const struct topics_job *t, struct fis_error *e)
@@ -180,7 +170,8 @@ static uint32_t say_kept(const struct topics_job *t, struct fis_error *e)
         const struct stream_topic *topic = &t->topics[i];
         const struct stream_topic_report *r = &t->reports[i];
         stream_topic_command(topic, r, brokers(t), command, sizeof command);
-        if (r->loses) {
+        switch (stream_topic_judge(topic, r)) {
+        case STREAM_TOPIC_LOSES:
             log_line(LOG_LEVEL_ERROR, "topic",
                      "name=%s cleanup=%s retention_ms=%lld command=\"%s\"", topic->name,
                      r->kept.cleanup, (long long)r->kept.retention_ms, command);
@@ -189,18 +180,27 @@ static uint32_t say_kept(const struct topics_job *t, struct fis_error *e)
                          "topic %s has cleanup.policy=%s and would lose what has to stay; set "
                          "compact: %s",
                          topic->name, r->kept.cleanup, command);
-        } else if (r->partitions > 1 && in_order(t, topic)) {
+            break;
+        case STREAM_TOPIC_UNORDERED:
             log_line(LOG_LEVEL_WARN, "topic",
                      "name=%s partitions=%d text=\"its order counts: only the first is used\"",
                      topic->name, (int)r->partitions);
-        } else if (stream_topic_kept_otherwise(topic, r) && topic->broker_time) {
-            log_line(LOG_LEVEL_WARN, "topic", "name=%s cleanup=%s command=\"%s\"", topic->name,
-                     r->kept.cleanup, command);
-        } else if (trainer && topic->state && !r->kept.known) {
-            log_line(LOG_LEVEL_WARN, "topic",
-                     "name=%s reason=\"%s\" text=\"whether its cleanup.policy is compact cannot be "
-                     "checked: allow DescribeConfigs, or look with kafka-configs.sh\"",
-                     topic->name, r->kept.why);
+            break;
+        case STREAM_TOPIC_POLICY:
+            if (topic->broker_time) /* the user's own may be kept as their owner likes */
+                log_line(LOG_LEVEL_WARN, "topic", "name=%s cleanup=%s command=\"%s\"", topic->name,
+                         r->kept.cleanup, command);
+            break;
+        case STREAM_TOPIC_UNKNOWN:
+            if (trainer)
+                log_line(LOG_LEVEL_WARN, "topic",
+                         "name=%s reason=\"%s\" text=\"whether its cleanup.policy is compact "
+                         "cannot be checked: allow DescribeConfigs, or look with "
+                         "kafka-configs.sh\"",
+                         topic->name, r->kept.why);
+            break;
+        case STREAM_TOPIC_WELL:
+            break;
         }
     }
     return losing;

@@ -1,0 +1,197 @@
+/*
+ * fisctl doctor: looks at all that a pipeline stands on, and says what mends what is wrong.
+ */
+#include "cli/command_table.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/doctor.h"
+#include "cli/screen.h"
+#include "wire/json_text.h"
+
+struct options {
+    bool json;
+};
+
+static const char *const levels[] = {"ok", "warning", "fault"};
+
+void doctor_command(struct doctor *d, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(d->command, sizeof d->command, format, ap);
+    va_end(ap);
+}
+
+void doctor_set_topic(struct doctor *d, const char *topic, const char *setting, long long value)
+{
+    doctor_command(d,
+                   "kafka-configs.sh --bootstrap-server %s --alter --entity-type topics "
+                   "--entity-name %s --add-config %s=%lld",
+                   d->cli->broker, topic, setting, value);
+}
+
+static int append(struct wire_buffer *b, const char *name, const char *value, struct fis_error *e)
+{
+    int rc = wire_json_append(b, name, e);
+    return rc ? rc : wire_json_escape(b, value, strlen(value), e);
+}
+
+static int print_json(const struct doctor *d, enum doctor_level level, const char *check,
+                      const char *text, struct fis_error *e)
+{
+    struct wire_buffer line = {0};
+    int rc = append(&line, "{\"check\":", check, e);
+    if (!rc)
+        rc = append(&line, ",\"level\":", levels[level], e);
+    if (!rc)
+        rc = append(&line, ",\"text\":", text, e);
+    if (!rc && d->command[0])
+        rc = append(&line, ",\"command\":", d->command, e);
+    if (!rc)
+        printf("%.*s}\n", (int)line.length, (const char *)line.data);
+    wire_buffer_done(&line);
+    return rc;
+}
+
+void doctor_say(struct doctor *d, enum doctor_level level, const char *check, const char *format,
+                ...)
+{
+    char text[2 * FIS_ERROR_TEXT];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    screen_clean(text);
+    d->count[level]++;
+    if (!d->json)
+        printf("%-8s%-15s%s\n", levels[level], check, text);
+    else if (print_json(d, level, check, text, &d->failed))
+        d->count[DOCTOR_FAULT]++;
+    if (!d->json && d->command[0])
+        printf("%23s%s\n", "", d->command);
+    d->command[0] = 0;
+    fflush(stdout);
+}
+
+/* ---- configuration and files ------------------------------------------------------------------
+ */
+
+/* All problems of the file at once; true when it can be used. */
+static bool check_configuration(struct doctor *d)
+{
+    struct config cfg = {0};
+    struct config_problems problems;
+    struct fis_error e;
+    if (config_load_all(d->cli->config_path, &cfg, &problems, &e)) {
+        uint32_t n = problems.count < CONFIG_PROBLEMS_MAX ? problems.count : CONFIG_PROBLEMS_MAX;
+        for (uint32_t i = 0; i < n; i++)
+            doctor_say(d, DOCTOR_FAULT, "configuration", "%s", problems.text[i]);
+        if (!n)
+            doctor_say(d, DOCTOR_FAULT, "configuration", "%s", e.text);
+        return false;
+    }
+    config_done(&cfg);
+    doctor_say(d, DOCTOR_OK, "configuration", "%s can be read", d->cli->config_path);
+    return true;
+}
+
+static uint32_t check_file(struct doctor *d, const char *key, const char *path)
+{
+    if (!path || !strncmp(path, "credential:", 11) || !access(path, R_OK))
+        return 0;
+    doctor_say(d, DOCTOR_FAULT, "files", "%s: %s: %s", key, path, strerror(errno));
+    return 1;
+}
+
+void doctor_files(struct doctor *d)
+{
+    static const char *const kafka[] = {"ssl.ca.location", "ssl.certificate.location",
+                                        "ssl.key.location", "ssl.keystore.location"};
+    const struct config *cfg = &d->cli->cfg;
+    uint32_t bad = 0;
+    bool trainer = (cfg->roles & CONFIG_TRAINER) != 0;
+    if (trainer && cfg->initial.source == CONFIG_FILE)
+        bad += check_file(d, "initial.file", cfg->initial.file);
+    if (trainer && cfg->validation.source == CONFIG_FILE)
+        bad += check_file(d, "validation.file", cfg->validation.file);
+    bad += check_file(d, "http.token_file", cfg->http.token_file);
+    bad += check_file(d, "http.tls_cert", cfg->http.tls_cert);
+    bad += check_file(d, "http.tls_key", cfg->http.tls_key);
+    for (size_t i = 0; i < sizeof kafka / sizeof *kafka; i++)
+        bad += check_file(d, kafka[i], config_kafka(cfg, kafka[i]));
+    if (bad)
+        return;
+    doctor_command(d, "fisd --check-config %s", d->cli->config_path);
+    doctor_say(d, DOCTOR_OK, "files", "all are there; what is in those of examples is checked by");
+}
+
+/* ---- the command ------------------------------------------------------------------------------
+ */
+
+static void check_broker(struct doctor *d)
+{
+    static void (*const checks[])(struct doctor *) = {
+        doctor_replicas, doctor_retention, doctor_limits,       doctor_rights,
+        doctor_members,  doctor_lag,       doctor_transactions, doctor_clock};
+    if (!doctor_topics(d))
+        return;
+    for (size_t i = 0; i < sizeof checks / sizeof *checks && !cli_stopping(d->cli); i++)
+        checks[i](d);
+}
+
+static int examine(struct doctor *d)
+{
+    struct fis_error e;
+    if (check_configuration(d)) {
+        int rc = cli_open(d->cli, &e);
+        if (rc)
+            doctor_say(d, DOCTOR_FAULT, "broker", "%s", e.text);
+        else
+            doctor_files(d);
+        if (!rc)
+            check_broker(d);
+    }
+    if (!d->json)
+        printf("\n%u faults, %u warnings\n", d->count[DOCTOR_FAULT], d->count[DOCTOR_WARN]);
+    if (cli_stopping(d->cli))
+        cli_say("interrupted: not everything was looked at");
+    return d->count[DOCTOR_FAULT] || cli_stopping(d->cli) ? CLI_FAILED : CLI_DONE;
+}
+
+static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
+{
+    struct options o = {0};
+    struct doctor d = {.cli = c};
+    int first;
+    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
+    if (parsed != CLI_GO)
+        return cli_parsed_exit(parsed);
+    if (first < argc)
+        return cli_usage(self, "found '%s', no argument is expected", argv[first]);
+    d.json = o.json;
+    return examine(&d);
+}
+
+static const struct cli_option options[] = {
+    {"json", 'j', CLI_FLAG, offsetof(struct options, json), NULL, "one JSON object a finding"},
+    {.name = NULL},
+};
+
+const struct cli_command cmd_doctor = {
+    .name = "doctor",
+    .arguments = "[options]",
+    .summary = "look at all that the pipeline stands on, and say what mends it",
+    .text =
+        "Looks at configuration, files, broker, topics (partitions, cleanup policies, replicas,\n"
+        "retention, limits), the rights of this principal in the roles of the configuration,\n"
+        "groups and lag, open transactions and clocks. Reports everything at once: ok, warning\n"
+        "or fault, each with the command that mends it. Changes nothing: rights are asked for by\n"
+        "requests that a broker authorizes and then refuses.\n\n"
+        "Exit code 0: no fault; 1: at least one.",
+    .options = options,
+    .run = run,
+};
