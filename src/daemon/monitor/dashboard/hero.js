@@ -2,7 +2,7 @@
 import {$, draw, fill, h, say, show} from "./dom.js";
 import {headline, shownAlarms, SIGNS, tiles} from "./state.js";
 import {accuracy, fairness, newest, percent} from "./verdicts.js";
-import {known, rate, time} from "./words.js";
+import {known, time} from "./words.js";
 
 /* A line with what is served and its interval, version 1, and target or floor. */
 function scaleLine({ now, range, first, line, name, zero }, text) {
@@ -12,7 +12,8 @@ function scaleLine({ now, range, first, line, name, zero }, text) {
   const x = v => left + width * (v - from) / (to - from);
   const parts = [draw("path", { d: `M${left} 24H${left + width}`, class: "axis" })];
   const label = (v, y, t, c) => {
-    const at = draw("text", { x: Math.min(Math.max(x(v), 24), 296), y, class: c, "text-anchor": "middle" });
+    const near = x(v) < 60 ? "start" : x(v) > 260 ? "end" : "middle", shift = near === "start" ? -8 : near === "end" ? 8 : 0;
+    const at = draw("text", { x: x(v) + shift, y, class: c, "text-anchor": near });
     at.textContent = t;
     return at;
   };
@@ -51,7 +52,7 @@ export function renderHead(d) {
 export function renderAnswers(d) {
   const without = d.status.started ? "The first version appears when warm-up is over." :
                                      "Nothing is read before a broker answers.";
-  card("fair", fairness(d, without), rate, newest(d.versions));
+  card("fair", fairness(d, without), x => String(x), newest(d.versions));
   card("accurate", accuracy(d, without), percent);
 }
 

@@ -39,7 +39,7 @@ const STATES = [
   records,
   ({ status: s }) => !s.ready && say("wait", "Not ready", s.reason),
   d => !d.t && withoutLeading(d),
-  ({ t }) => say("ok", running(t), "Nothing needs to be done."),
+  ({ t }) => say("ok", ...running(t)),
 ];
 
 /* What a process that does not lead says: what it does, and what the trainer does. */
@@ -49,7 +49,7 @@ function withoutLeading({ status: s, lead, leader }) {
   const theirs = lead.phase === "done" ? doneText(lead) :
     lead.training                      ? "training" :
     lead.asking.state === "goes_on"    ? `${plural(lead.open, "label")} open` :
-                                         lead.asking.text;
+                                         lead.asking.text.split("; ")[0];
   return say("ok", `${mine}; the trainer: ${theirs}`, "Nothing needs to be done here.");
 }
 
@@ -61,8 +61,11 @@ export function findLeader(fleet) {
 
 /* And why no label is asked for, when none is. */
 function running(t) {
-  if (t && t.job !== "none") return "Training";
-  return !t || t.asking.state === "goes_on" ? "Running" : `Running; ${t.asking.text}`;
+  const fine = "Nothing needs to be done.";
+  if (t.job !== "none") return ["Training", fine];
+  if (t.asking.state === "goes_on") return ["Running", fine];
+  const [why, ...more] = t.asking.text.split("; ");
+  return [`Running; ${why}`, more.length ? `${more.join("; ")}. ${fine}` : fine];
 }
 
 function standby(s) {
@@ -109,7 +112,11 @@ const start = t => t?.labels.asked ? "this start of fisd" : "the start";
 
 function labels({ t }) {
   const n = t?.labels;
-  if (!n?.open || n.last_answer_seconds != null) return null;
+  if (!n?.open || (n.last_answer_seconds != null && !["full", "round"].includes(t.asking.state))) return null;
+  if (n.last_answer_seconds != null)
+    return t.job === "none" && say("ok", `Waiting for ${plural(n.open, "label")}`,
+      `The last answer came ${span(1000 * n.last_answer_seconds)} ago. Your labelling tool answers on the topic of the ` +
+        "labels. By hand: fisctl label.");
   const last = n.answered ? "none has come since this start of fisd" : "none has come yet";
   const age = known(n.oldest_seconds) ? ` the oldest ${span(1000 * n.oldest_seconds)} ago;` : "";
   return say("wait", `Waiting for ${plural(n.open, "label")}: ${last}`,

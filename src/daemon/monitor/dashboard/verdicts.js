@@ -65,7 +65,7 @@ export function fairness({ versions, target }, without) {
   const scale = { now: value, range, first: first !== now ? was : null, line: target,
                   name: "target", zero: true };
   const answer = !c ? "Nothing to compare with yet" :
-    chance(c)       ? c.by > 0 ? "Probably; it may be chance" : "No change that is more than chance" :
+    chance(c)       ? c.by > 0 ? "Probably; it may be chance" : "No difference beyond chance" :
     c.by > 0        ? `Yes: the gap is ${Math.round(100 * c.by / was)}\u00a0% smaller` :
                       "No: it is less fair";
   if (c) lines.push(`Since version ${first.version} (${rate(was)}): ${fairerBy(c)}.`);
