@@ -211,23 +211,23 @@ def check_versions(page):
 
 def check_answers(page):
     """The two questions, from the API's own figures."""
-    listed = page.api("versions")["versions"]
-    now, first = next(v for v in listed if v["served"]), listed[0]
-    key = now["metric"]
-
     def said():
-        return (f"{rate(first['metrics'][key])} → {rate(now['metrics'][key])}" in page.b.text("#fair") and
-                f"{100 * now['accuracy']:.1f}\u00a0%" in page.b.text("#accurate"))
-    page.until(said, "figures of the first version and of what is served")
-    by = first["metrics"][key] - now["metrics"][key]
-    if now["parent"] == first["version"]:
-        by, se = now["difference"], now["difference_se"]
-    else:
-        se = math.hypot(*(v["intervals"][key]["se"] for v in (first, now)))
-    chance = by - 1.96 * se <= 0 <= by + 1.96 * se
-    has(page.b.text("#fair .answer"), "chance" if chance else "smaller" if by > 0 else "less fair")
-    has(page.b.text("#fair"), ("fairer" if by >= 0 else "less fair") + f" by {rate(abs(by))}")
-    has(page.b.text("#accurate"), f"floor for this version was {100 * now['floor']:.1f}")
+        listed = page.api("versions")["versions"]
+        now, first = next(v for v in listed if v["served"]), listed[0]
+        key = now["metric"]
+        by = first["metrics"][key] - now["metrics"][key]
+        if now["parent"] == first["version"]:
+            by, se = now["difference"], now["difference_se"]
+        else:
+            se = math.hypot(*(v["intervals"][key]["se"] for v in (first, now)))
+        chance = by - 1.96 * se <= 0 <= by + 1.96 * se
+        answer = "chance" if chance else "smaller" if by > 0 else "less fair"
+        fair = (f"{rate(first['metrics'][key])} → {rate(now['metrics'][key])}",
+                ("fairer" if by >= 0 else "less fair") + f" by {rate(abs(by))}")
+        accurate = (f"{100 * now['accuracy']:.1f}\u00a0%", f"floor for this version was {100 * now['floor']:.1f}")
+        return (answer in page.b.text("#fair .answer") and all(x in page.b.text("#fair") for x in fair) and
+                all(x in page.b.text("#accurate") for x in accurate))
+    page.until(said, "the answers, with the figures of the first version and of what is served")
 
 
 def check_funnel(page):
