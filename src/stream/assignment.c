@@ -49,7 +49,8 @@ bool stream_consumer_own(struct stream_consumer *c, uint32_t topic, int32_t part
         return false;
     c->owned[c->owned_count] = (struct stream_partition){topic, partition};
     c->positions[c->owned_count] = (struct stream_position){
-        .next = -1, .goal = -1, .begin = -1, .blocked_at = -1, .unsettled = true};
+        .next = -1, .goal = -1, .begin = -1, .blocked_at = -1, .unsettled = true,
+        .last.offset = -1, .anchor.offset = -1};
     c->unsettled = true;
     c->owned_count++;
     return true;

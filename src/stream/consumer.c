@@ -173,6 +173,12 @@ static int make_client(struct stream_consumer *c, const struct stream_consumer_o
         c->rk = NULL;
         rc = fis_fail(e, FIS_FATAL, "kafka consumer: the system gives no lock");
     }
+    if (!rc && !stream_anchors_init(c)) {
+        stream_refill_done(&c->refill);
+        rd_kafka_destroy(c->rk);
+        c->rk = NULL;
+        rc = fis_fail(e, FIS_FATAL, "kafka consumer: the system gives no lock");
+    }
     if (rc) {
         stream_ends_done(&c->ends);
         return rc;
@@ -338,9 +344,12 @@ static bool take_message(struct stream_consumer *c, rd_kafka_message_t *m,
     if (i == c->owned_count)
         return false; /* revoked in the meantime: its new owner reads it */
     struct stream_position *p = &c->positions[i];
-    if (m->offset < p->next)
-        return false; /* fetched again after a restart: it was handed out */
+    if (p->gone || m->offset < p->next)
+        return false; /* to be started again, or it was: what is there was or will be handed out */
     p->next = m->offset + 1;
+    p->last = stream_mark_of(m);
+    if (p->anchor.offset < 0)
+        p->anchor = p->last;
     p->unsettled = p->stable_end = false;
     c->refill.seen++;
     c->refill.bytes += m->len;
@@ -376,6 +385,7 @@ uint32_t stream_consumer_read(struct stream_consumer *c, struct stream_batch *b,
     stream_consumer_serve(c);
     bool resets = stream_reset_serve(c);
     stream_refill_serve(c);
+    stream_anchors_serve(c);
     c->last_rkt = NULL; /* what a rebalance frees may come back as another topic */
     if (!b || resets)
         return 0;

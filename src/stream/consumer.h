@@ -131,7 +131,8 @@ struct stream_consumer_event {
     /* RESET: what should have come next, -1 when the group has nothing committed (it is new, its
      * offsets expired, or the topic was recreated: brokers drop the offsets with the topic); what
      * comes next; how many messages between them are gone. `recreated`: `wanted` is beyond the end,
-     * so this is another topic of the same name (or its log was cut); what was lost is not known,
+     * or what was read before it is not what is there now (stream/anchor.h): this is another topic
+     * of the same name (or its log was cut); what was lost is not known,
      * `lost_messages` is 0. */
     int64_t wanted, first, lost_messages;
     bool recreated;

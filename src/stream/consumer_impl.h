@@ -1,8 +1,8 @@
 /*
  * Inside stream/: the consumer's state, shared by its parts: consumer.c (life, reading),
  * close.c (the end of it), assignment.c (owned partitions, rebalances), reader.c (assign modes),
- * reset.c (offsets that are gone, ends that are asked for) and steer.c (pausing, seeking,
- * committing).
+ * reset.c (offsets that are gone, ends that are asked for), anchor.c (topics that were recreated) and
+ * steer.c (pausing, seeking, committing).
  *
  * Two queues. `events` is librdkafka's own for this client: rebalances, commit results, errors.
  * `data` is ours: the partitions' fetch queues are forwarded to it. So events are served without
@@ -11,6 +11,7 @@
 #ifndef STREAM_CONSUMER_IMPL_H
 #define STREAM_CONSUMER_IMPL_H
 
+#include "stream/anchor.h"
 #include "stream/client.h"
 #include "stream/consumer.h"
 #include "stream/ends.h"
@@ -31,6 +32,7 @@ struct stream_position {
     bool stable_end;          /* `next` is the end of what is stable; the goal may be further */
     int64_t blocked_at;       /* where that was reported last; -1: not yet */
     bool reset, eof, blocked; /* events to be reported */
+    struct stream_mark last, anchor; /* of what was read; see anchor.h */
 };
 
 struct stream_reader;
@@ -70,6 +72,7 @@ struct stream_consumer {
     struct stream_reader *reader; /* assign modes */
     struct stream_ends ends;
     struct stream_refill refill;
+    struct stream_anchors anchors;
 };
 
 /* The index of a topic's name, or topic_count. */
@@ -96,6 +99,8 @@ bool stream_consumer_cooperative(const struct stream_consumer *c);
 void stream_consumer_check_end(struct stream_consumer *c);
 /* librdkafka cannot go on with a partition: at `wanted`, or at all when it is negative. */
 void stream_reset_noticed(struct stream_consumer *c, uint32_t i, int64_t wanted);
+/* Partition i is another topic's now: it is read from its beginning. */
+void stream_reset_recreated(struct stream_consumer *c, uint32_t i);
 /* From read: asks for ends, takes the answers, starts partitions again. True: some were, and their
  * RESETs are to be reported before anything that comes from there. */
 bool stream_reset_serve(struct stream_consumer *c);

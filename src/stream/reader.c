@@ -6,7 +6,6 @@
  * (rd_kafka_consume_start_queue): they need no group and no coordinator.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "fis/mem.h"
 #include "stream/consumer_impl.h"
@@ -65,17 +64,6 @@ static void *find_partitions(void *arg)
     return NULL;
 }
 
-static int64_t refresh_interval(rd_kafka_t *rk)
-{
-    char text[32];
-    size_t size = sizeof text;
-    if (rd_kafka_conf_get(rd_kafka_conf(rk), "topic.metadata.refresh.interval.ms", text, &size) !=
-        RD_KAFKA_CONF_OK)
-        return 0;
-    int64_t ms = strtoll(text, NULL, 10);
-    return ms > 0 ? ms : 0;
-}
-
 static void free_lists(struct stream_reader *r)
 {
     fis_free(r->topics);
@@ -93,7 +81,7 @@ int stream_reader_new(struct stream_reader **out, struct stream_consumer *c, str
     r->topics = fis_calloc(c->topic_count, sizeof(rd_kafka_topic_t *));
     r->partitions = fis_calloc(c->topic_count, sizeof *r->partitions);
     r->started = fis_calloc(c->topic_count, sizeof *r->started);
-    r->interval_ms = refresh_interval(c->rk);
+    r->interval_ms = stream_refresh_interval(c->rk);
     if (!r->topics || !r->partitions || !r->started || !stream_helper_init(&r->helper, &c->link)) {
         free_lists(r);
         return fis_fail(e, FIS_NOMEM, "kafka reader: out of memory");

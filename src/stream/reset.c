@@ -26,6 +26,14 @@ void stream_reset_noticed(struct stream_consumer *c, uint32_t i, int64_t wanted)
     p->next = unknown ? -1 : wanted; /* where a restart would try again */
 }
 
+void stream_reset_recreated(struct stream_consumer *c, uint32_t i)
+{
+    struct stream_position *p = &c->positions[i];
+    if (!p->reset)
+        p->wanted = p->next;
+    p->gone = c->gone = p->recreated = true;
+}
+
 /* ---- starting again --------------------------------------------------------------------- */
 
 static void report(struct stream_consumer *c, rd_kafka_error_t *error)
@@ -77,12 +85,13 @@ static void settle_reset(struct stream_consumer *c, struct stream_position *p,
                          const struct stream_range *r)
 {
     p->gone = false;
-    if (p->next >= r->low && p->next <= r->high)
+    if (!p->recreated && p->next >= r->low && p->next <= r->high)
         return; /* it is there: a replica was behind, or the topic has grown again */
     p->recreated = p->recreated || p->next > r->high;
-    if (p->next >= 0 && p->next < r->low)
+    if (!p->recreated && p->next >= 0 && p->next < r->low)
         p->lost += r->low - p->next;
     p->first = p->next = r->low;
+    p->last.offset = p->anchor.offset = -1;
     if (p->goal > r->high)
         p->goal = r->high;
     p->reset = c->news = true;

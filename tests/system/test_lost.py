@@ -121,6 +121,38 @@ def _():
         same(len(asked(p)[0]), 32)
 
 
+def made_again(p, topic):
+    delete_topic(p.topic(topic))
+    wait(lambda: p.fisctl("topics", "create").returncode == 0 and
+         p.fisctl("topics", "check").returncode == 0, f"{topic} is there again")
+
+
+@test("labels, records and candidates made anew, with as many messages as were read: they are read")
+def _():
+    quick = {"topic.metadata.refresh.interval.ms": 1000, "session.timeout.ms": 45000}
+    with Pipeline(config(kafka=quick, budget=64)) as p:
+        p.start()
+        feed(p, 0, 500)
+        ids = wait(lambda: len(asked(p)[0]) == 32 and asked(p)[0], "requests", alive=p.alive)
+        answer(p, ids[:16])
+        wait(lambda: len(used(p)) == 16, "16 labels", alive=p.alive)
+        wait(lambda: not p.fisctl("labels", "status").returncode, "it is idle", alive=p.alive)
+        since = len(p.log())
+        p.signal(signal.SIGSTOP)
+        for topic in ("labels", "records", "candidates"):
+            made_again(p, topic)
+        answer(p, ids[16:])
+        feed(p, 500, 500)
+        p.signal(signal.SIGCONT)
+        p.wait_log(rf" error offsets_lost topic={p.topic('labels')} partition=0 expected=16 "
+                   r"first_kept=0 .*recreated", since)
+        p.wait_log(rf" warn reset role=scorer topic={p.topic('records')} partition=0 wanted=500 "
+                   r"first_kept=0 .*recreated", since)
+        p.wait_log(rf" warn offsets_lost topic={p.topic('candidates')} .*recreated", since)
+        wait(lambda: len(used(p)) == 32, "all answers", alive=p.alive)
+        wait(lambda: len(asked(p)[0]) > 32, "requests of the new records", alive=p.alive)
+
+
 @test("K16: labels that were removed before they were read: an error, and their requests expire")
 def _():
     for replace in (True, False):

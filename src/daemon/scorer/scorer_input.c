@@ -121,7 +121,7 @@ static void take_reset(struct scorer_host *h, const struct stream_consumer_event
     const char *text =
         none ? "nothing is committed for the group: it is new, its offsets expired, or the topic "
                "was recreated"
-        : ev->recreated ? "the topic ends before that: it was recreated, or its log was cut"
+        : ev->recreated ? "the topic was recreated, or its log was cut; it is read from its beginning"
                         : "retention took them before they were read; they are not scored";
     log_line(none && ev->first == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "reset",
              "role=scorer topic=%s partition=%d wanted=%lld first_kept=%lld lost=%lld text=\"%s\"",
