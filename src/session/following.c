@@ -25,15 +25,6 @@ int session_follow(struct session *s, struct fis_error *e)
     return rc < 0 ? rc : s->p.join(s->p.ctx, e);
 }
 
-/* The transaction may be an earlier trainer's, which nobody else ends. */
-static int maybe_sweep(struct session *s, struct fis_error *e)
-{
-    if (s->election.state != ELECTION_CATCH_UP || s->swept || !s->p.sweep || PLANTED(nothing_swept))
-        return 0;
-    s->swept = s->sweeping = true;
-    return s->p.sweep(s->p.ctx, e);
-}
-
 static int take_message(struct session *s, const struct session_input *in, struct fis_error *e)
 {
     struct fis_error why;
@@ -59,9 +50,7 @@ static int take(struct session *s, const struct session_input *in, struct fis_er
     if (in->event == SESSION_END) {
         s->at_end = true;
         memory_begins(s->memory, in->first);
-    } else if (in->event == SESSION_BLOCKED) {
-        return maybe_sweep(s, e);
-    } else if (in->recreated || in->lost > 0) {
+    } else if (in->event == SESSION_RESET && (in->recreated || in->lost > 0)) {
         return fis_fail(e, FIS_ABORT_TXN, "topic %s is not the one it was: all is read again",
                         s->o.topics[in->topic]);
     }

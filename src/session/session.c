@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/planted.h"
 #include "fis/mem.h"
 
 /* Labels are noted so often, when there is news. */
@@ -69,8 +70,13 @@ static void out_fence(void *ctx)
 static void out_catch_up(void *ctx)
 {
     struct session *s = ctx;
-    s->at_end = s->swept = false;
-    s->p.to_end(s->p.ctx, SESSION_READ_MEMORY);
+    struct fis_error e;
+    s->at_end = false;
+    s->sweeping = s->p.sweep && !PLANTED(nothing_swept);
+    if (s->sweeping && s->p.sweep(s->p.ctx, &e) < 0)
+        fail(s, &e);
+    else
+        s->p.to_end(s->p.ctx, SESSION_READ_MEMORY);
 }
 
 static void out_lead(void *ctx)

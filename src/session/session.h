@@ -115,9 +115,9 @@ struct session_ports {
      */
     int (*fence)(void *ctx, struct fis_error *e);
     /* End what earlier trainers' transactions have left open although they have ended (a broker can
-     * lose the ends of them): nothing in it counts, nor do the places that it moved. Asked for once
-     * when an open transaction holds a fenced session back. [session_swept] NULL: nothing can be
-     * left. */
+     * lose the ends of them): nothing in it counts, nor do the places that it moved. On any topic
+     * that it writes: what hangs on requests alone would hold back who reads those. Asked for once
+     * when the others are fenced. [session_swept] NULL: nothing can be left. */
     int (*sweep)(void *ctx, struct fis_error *e);
     bool (*fenced)(void *ctx); /* after an error: another trainer has taken over. NULL: never */
     /* Close everything: membership, readers, what sends; nothing is committed. [session_left] */

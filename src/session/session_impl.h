@@ -33,7 +33,7 @@ struct session {
     /* Until the role runs. */
     struct memory *memory;
     bool at_end; /* of all topics of the memory, as they were at the last to_end */
-    bool swept, sweeping;
+    bool sweeping; /* what earlier trainers left open is being ended */
 
     /* From the moment it leads. */
     enum start_up_step step;

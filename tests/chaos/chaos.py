@@ -4,7 +4,8 @@ counts, on the topics alone, whether every guarantee held.
 
     chaos.py [--kills 100] [--seed N] [--brokers 1] [--keep]
 
-With 3 brokers every topic has three replicas, of which two must have what is written; one of them
+At the end the leader alone is killed and suspended in turn, a tenth as often: how long a takeover
+takes. With 3 brokers every topic has three replicas, of which two must have what is written; one of them
 is killed, suspended or restarted, each in turn, or two at once, beside the others.
 
 Prints what was done and found, and one line of JSON. Exit code 1 when anything is wrong; then
@@ -106,19 +107,21 @@ class Run:
             several = target == "broker" and len(self.brokers.nodes) > 1
             kind = choose(r, BROKER_KINDS if several else KINDS)
             self.faults.append(self.cluster.hurt(target, kind, r))
-            # Half of the time nothing else is hurt until another one leads: how long that takes.
-            if self.faults[-1].leader and kind != "pause" and r.random() < .5:
-                self.until_led(self.faults[-1].at)
             if number % 10 == 9:
                 say(f"{number + 1} faults, {len(self.labeller.seen)} of about {self.budget} "
                     f"requests seen, {self.feeder.sent} records")
             self.p.write("faults.txt", "".join(f"{x}\n" for x in self.faults).encode())
 
-    def until_led(self, since):
-        until = time.monotonic() + 20
-        while self.cluster.led_since(since) is None and time.monotonic() < until:
-            self.cluster.supervise()
-            time.sleep(.2)
+    def take_over(self):
+        """The leader alone is killed or suspended: how long it takes until the other one leads."""
+        for number in range(self.kills // 10):
+            name, c = self.cluster.leader(), self.cluster
+            fault = c.hurt(name, ("kill", "freeze")[number % 2], self.random)
+            self.faults.append(fault)
+            wait_until(lambda: c.led_since(fault.at), "another one leads", 60, c)
+            c.mend()
+            wait_until(lambda: max(c.nodes[name].times("ready to lead"), default=0) > fault.at,
+                       f"{name} stands by", 60, c)
 
     # ---- the end
 
@@ -148,10 +151,12 @@ class Run:
         return {str(n): offset for n, offset in found.items()}
 
     def settle(self):
-        """No more faults; all is up. The budget is spent, then nothing is left to do."""
+        """No more faults but of the leader; all is up. The budget is spent, then nothing is left to
+        do."""
         self.cluster.mend()
         say(f"{self.kills} faults; waiting for the end of the budget")
         wait_until(self.spent, "the budget is spent", 300, self.cluster)
+        self.take_over()
         self.feeder.finish()
         self.labeller.finish()
         wait_until(self.read_up, "all that was sent is read and committed", 90, self.cluster)

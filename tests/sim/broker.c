@@ -293,9 +293,8 @@ static void end(struct sim_broker *b, uint32_t producer, bool commit)
 int32_t sim_txn_init(struct sim_broker *b, uint32_t producer)
 {
     struct sim_producer_id *id = &b->producers[producer];
-    if (id->unit && producer == SIM_TRAINER_ID && b->n_hanging < SIM_HANGING &&
-        b->units[id->unit]->first[SIM_LEDGER][0] >= 0 &&
-        /* else nobody is held back who sweeps */ b->loses_end && b->loses_end(b->w))
+    if (id->unit && producer == SIM_TRAINER_ID && b->n_hanging < SIM_HANGING && b->loses_end &&
+        b->loses_end(b->w))
         b->hanging[b->n_hanging++] = id->unit;
     else if (id->unit)
         end(b, producer, false);

@@ -153,13 +153,19 @@ def _():
             hang(f"{p.name}-trainer", p.topic("ledger"), b"zz")
             since = len(p.log())
             p.start(ready=None)
-            p.wait_log(r" sweep role=trainer ", since)
             p.wait_log(r" restored .* entries=(?!0 )", since)
             feed(p, 0)
             p.wait_log(r" scored records=300 ", since)
             same(len(asked(p)), ASKED)
             keys = [m.key for m in p.consume("ledger")]
             assert len(keys) >= held and b"zz" not in keys, "half a unit counts"
+            same(p.stop(), 0)
+            hang(f"{p.name}-trainer", p.topic("label-requests"), b"zz")  # nothing else is held back
+            p.start(ready=" ready ready=yes")
+            r = p.fisctl("labels", "resend", "--open", timeout=60)
+            same(r.returncode, 0, r.stdout + r.stderr)
+            wait(lambda: len(p.consume("label-requests")) == 2 * ASKED, "requests are read again",
+                 alive=p.alive)
     finally:
         broker.stop()
 

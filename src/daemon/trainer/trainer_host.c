@@ -49,9 +49,6 @@ static int sweep(void *arg, struct fis_error *e)
     _Static_assert(sizeof own == sizeof h->swept, "one list");
     memcpy(h->swept, own, sizeof own);
     h->sweeping = true;
-    log_line(LOG_LEVEL_INFO, "sweep",
-             "role=trainer text=\"the open transaction may be an earlier trainer's: what one has "
-             "left open is ended, and does not count\"");
     return outbox_sweep(h->side.outbox, h->swept, sizeof own / sizeof *own, h->group, e);
 }
 
@@ -458,7 +455,6 @@ static void serve_outbox(struct trainer_host *h)
         context_trouble(h->ctx, "trainer", &e);
     if (!outbox_ready(h->side.outbox))
         return;
-    session_fenced_others(h->session, context_now());
     if (h->committing) {
         h->versions = h->sent_versions;
         observe_sent_over(&h->ctx->observer, true);
@@ -467,6 +463,7 @@ static void serve_outbox(struct trainer_host *h)
     if (h->sweeping)
         session_swept(h->session);
     h->committing = h->sweeping = false;
+    session_fenced_others(h->session, context_now()); /* and it may sweep */
 }
 
 static void serve_ends(struct trainer_host *h)

@@ -87,6 +87,8 @@ static int sweep(void *ctx, struct fis_error *e)
     struct kit *k = ctx;
     (void)e;
     k->sweeps++;
+    if (!k->hold_sweep)
+        session_swept(k->session);
     return 0;
 }
 

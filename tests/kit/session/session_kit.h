@@ -39,7 +39,7 @@ struct kit {
     bool validated; /* the rows there are were returned */
 
     /* What a test holds back, or makes go wrong. */
-    bool hold_fence, hold_commit, hold_job, hold_leave, hold_end[SESSION_READERS];
+    bool hold_fence, hold_sweep, hold_commit, hold_job, hold_leave, hold_end[SESSION_READERS];
     bool blocked;    /* an open transaction is met in the memory, once */
     uint32_t sweeps; /* that were asked for */
     bool refuse_send, bad_validation, fenced;
