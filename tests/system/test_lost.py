@@ -127,7 +127,7 @@ def made_again(p, topic):
          p.fisctl("topics", "check").returncode == 0, f"{topic} is there again")
 
 
-@test("labels, records and candidates made anew, with as many messages as were read: they are read")
+@test("labels, records and candidates recreated, with as many messages as were read: they are read")
 def _():
     quick = {"topic.metadata.refresh.interval.ms": 1000, "session.timeout.ms": 45000}
     with Pipeline(config(kafka=quick, budget=64)) as p:
