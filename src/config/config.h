@@ -292,8 +292,9 @@ int config_load(const char *path, struct config *cfg, struct fis_error *e) FIS_M
 int config_load_all(const char *path, struct config *cfg, struct config_problems *problems,
                     struct fis_error *e) FIS_MUST_CHECK;
 
-/* What a configuration without mistakes names may be wrong still: files, certificates. `look` is
- * given it at the end, and refuses what cannot be used: `text` is "found …, allowed …", and becomes
+/* What a configuration names may be wrong: files, certificates. `look` is given it at the end,
+ * unless there are mistakes in what the files depend on (an option with a mistake elsewhere has its
+ * default), and refuses what cannot be used: `text` is "found …, allowed …", and becomes
  * a problem at the place of `key` (an option, or "kafka." and a property). For who uses what is
  * named: a program that only reads the same file must not be stopped by it. */
 typedef void config_refuse_fn(void *ctx, const char *key, const char *text);

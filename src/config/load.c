@@ -82,9 +82,9 @@ static void take_document(struct load *l, struct fy_parser *parser)
             load_problem(l, &again, "a second document", "one");
         if (!l->defaults)
             load_required(l);
-        if (!l->defaults && !l->problems.count && !l->no_memory)
+        if (!l->defaults && l->problems.count == l->apart && !l->no_memory)
             load_check(l);
-        if (l->look && !l->problems.count && !l->no_memory)
+        if (l->look && l->problems.count == l->apart && !l->no_memory)
             l->look(l->cfg, refuse, l);
     }
     if (second)

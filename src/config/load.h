@@ -14,6 +14,7 @@ struct load {
     config_look_fn *look; /* NULL: nobody looks at what it names */
     struct fy_diag *diag; /* libfyaml's complaints and the places of its nodes */
     struct config_problems problems;
+    uint32_t apart; /* of the problems, those of sections that the files do not depend on */
     bool no_memory;
     bool defaults; /* reading the defaults: nothing is required of them */
     /* By index in config_options: what the file gave, NULL where it is silent. */

@@ -56,8 +56,23 @@ static bool place_of(struct load *l, struct fy_node *node, int *line, int *colum
     return true;
 }
 
+/* Whether the rest of the configuration, with this option's default, can be checked all the same.
+ */
+static bool is_apart(const char *path)
+{
+    static const char *const sections[] = {"kafka",     "privacy", "http",     "log",
+                                           "alarms",    "runtime", "scorer",   "gate",
+                                           "selection", "labels",  "training", "fairness"};
+    size_t n = strcspn(path, ".[");
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        if (strlen(sections[i]) == n && !strncmp(sections[i], path, n))
+            return true;
+    return false;
+}
+
 void load_say(struct load *l, const struct spot *at, const char *said)
 {
+    l->apart += is_apart(at->path);
     if (l->problems.count >= CONFIG_PROBLEMS_MAX) {
         l->problems.count++;
         return;

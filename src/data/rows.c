@@ -72,7 +72,7 @@ static int choose_format(const char *path, enum data_format *format, struct fis_
     if (*format == DATA_BY_NAME)
         return fis_fail(e, FIS_INPUT,
                         "%s: CSV or JSON lines? A name that ends in .csv, .tsv, .jsonl, .ndjson or "
-                        ".json (and .gz) says so, or the option --format",
+                        ".json (and .gz) says so, and fisctl's --format",
                         path);
     return 0;
 }

@@ -93,9 +93,10 @@ int data_no_column(const char *name, const char *const *names, uint32_t n, struc
     return fis_fail(e, FIS_INPUT, "no column '%s' in the header (found: %s)%s", name, found, hint);
 }
 
-static int refuse_absent(struct data_rows *r, const char *name, struct fis_error *e)
+/* All that are absent, in one text. */
+static int refuse_absent(struct data_rows *r, const char *names, struct fis_error *e)
 {
-    int rc = data_no_column(name, (const char *const *)r->names, r->n_names, e);
+    int rc = data_no_column(names, (const char *const *)r->names, r->n_names, e);
     return rc ? data_rows_refuse(r, r->line, e) : 0;
 }
 
@@ -109,18 +110,21 @@ int data_csv_open(struct data_rows *r, struct fis_error *e)
         fis_fail(e, FIS_NOMEM, "no memory for a header of %u columns", row.n);
         return data_rows_refuse(r, 0, e);
     }
+    char absent[120] = "";
     for (uint32_t c = 0; c < r->options->n_columns; c++) {
         const struct data_column *column = &r->options->columns[c];
         uint32_t i = 0;
         while (i < r->n_names && strcmp(r->names[i], column->name) != 0)
             i++;
+        size_t used = strlen(absent);
         if (i == r->n_names && !column->optional)
-            return refuse_absent(r, column->name, e);
+            snprintf(absent + used, sizeof absent - used, "%s%.60s", used ? "', '" : "",
+                     column->name);
         r->place[c] = i < r->n_names ? i : ROWS_NO_COLUMN;
         if (i < r->n_names && column->cell == DATA_NUMBER)
             r->numeric[i] = 1;
     }
-    return 0;
+    return absent[0] ? refuse_absent(r, absent, e) : 0;
 }
 
 static int check_text(const char *column, const char *text, size_t length, struct fis_error *e)

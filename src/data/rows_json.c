@@ -164,9 +164,14 @@ int data_object_cells(struct wire_bytes object, data_cell_fn *cell, void *ctx, s
 
 int data_json_check_seen(struct data_rows *r, struct fis_error *e)
 {
-    for (uint32_t c = 0; r->count && c < r->options->n_columns; c++)
+    char absent[120] = "";
+    for (uint32_t c = 0; r->count && c < r->options->n_columns; c++) {
+        size_t used = strlen(absent);
         if (!r->seen[c] && !r->options->columns[c].optional)
-            return fis_fail(e, FIS_INPUT, "no column '%s' in any of %llu rows",
-                            r->options->columns[c].name, (unsigned long long)r->count);
-    return 0;
+            snprintf(absent + used, sizeof absent - used, "%s%.60s", used ? "', '" : "",
+                     r->options->columns[c].name);
+    }
+    return absent[0] ? fis_fail(e, FIS_INPUT, "no column '%s' in any of %llu rows", absent,
+                                (unsigned long long)r->count)
+                     : 0;
 }

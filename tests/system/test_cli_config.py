@@ -18,6 +18,13 @@ validation: {file: v.csv, sensitive: [group]}
 """
 
 
+def rows(name, n=600):
+    """As many rows of each group and class as the gate asks for; no row is in both files."""
+    return "age,job,label,group\n" + "".join(
+        f"{i + 1000 * (name == 'v.csv')},{'ab'[i % 2]},{['no', 'yes'][i % 2]},{'AB'[i // 2 % 2]}\n"
+        for i in range(n))
+
+
 def fisd(*arguments, text=None, env=None, files=("i.csv", "v.csv")):
     with tempfile.TemporaryDirectory(dir=os.environ.get("FISD_TEST_DIR")) as d:
         path = os.path.join(d, "t.yaml")
@@ -26,7 +33,7 @@ def fisd(*arguments, text=None, env=None, files=("i.csv", "v.csv")):
                 f.write(text)
         for name in files:
             with open(os.path.join(d, name), "w") as f:
-                f.write("age,job,label,group\n1,a,no,A\n2,b,yes,B\n")
+                f.write(rows(name))
         r = subprocess.run([FISD, *[a.replace("FILE", path) for a in arguments]], timeout=30,
                            capture_output=True, text=True, stdin=subprocess.DEVNULL,
                            cwd=d, env={**os.environ, **(env or {})})
@@ -105,6 +112,47 @@ def _():
                  GOOD.replace("file: i.csv", "source: topic").replace("file: v.csv", "source: topic")):
         same(fisd("--check-config", "FILE", text=text, files=()), (0, "t.yaml: ok\n", ""))
     same(fisd("--print-config", "--effective", "-c", "FILE", text=GOOD, files=())[0], 0)
+
+
+def files(text, **contents):
+    """--check-config beside files of these contents."""
+    with tempfile.TemporaryDirectory(dir=os.environ.get("FISD_TEST_DIR")) as d:
+        for name, content in {"t.yaml": text, **contents}.items():
+            with open(os.path.join(d, name), "wb") as f:
+                f.write(content if isinstance(content, bytes) else content.encode())
+        r = subprocess.run([FISD, "--check-config", "t.yaml"], cwd=d, timeout=30, text=True,
+                           capture_output=True)
+        return r.returncode, r.stderr
+
+
+@test("everything at once: files, columns, rows, secrets, certificates; and what is odd about the sets")
+def _():
+    i, v = rows("i.csv"), rows("v.csv")
+    text = (GOOD.replace('"127.0.0.1:9"', '"127.0.0.1:9", sasl.password: "file:/gone/p"') +
+            "http: {token_file: /gone/t, tls_cert: /gone/c, tls_key: /gone/k}\n"
+            "privacy: {noise: 1, key: 'file:/gone/n'}\ngate: {epsilon: 7}\n")
+    rc, found = files(text, **{"i.csv": i.replace("age,job", "agee,jobb"),
+                               "v.csv": v.replace("1003,b", "1e99,b").replace(",yes,A", ",jes,A", 1)})
+    same(rc, 2)
+    has(found, "t.yaml:2:", "kafka.sasl.password", "/gone/p", "privacy.key", "/gone/n",
+        "gate.epsilon", "/gone/t", "/gone/c", "/gone/k", "i.csv: line 1: no column 'age', 'job' in",
+        "v.csv: line 5: column age", "v.csv: line 3: column label: not a class")
+    same(found.count("t.yaml:"), 9, found)
+    same("jes" in found, False, "a value of a validation row")
+    # What does not end it is a warning.
+    rc, found = files(GOOD, **{"i.csv": i.replace(",yes,", ",no,"),
+                               "v.csv": "\n".join(v.split("\n")[:21])})
+    same(rc, 0)
+    has(found, 'i.csv: no row of class "yes"', "20 rows, and below 500 (gate.min_rows)",
+        "has 5 rows, and below 30 (gate.min_cell)")
+    rc, found = files(GOOD, **{"i.csv": i, "v.csv": v + "".join(x + "\n" for x in i.split()[1:101])})
+    has(found, "100 of 700 rows have features and label of a row of", "i.csv")
+    for bad in (b"PK\3\4 [Content_Types].xml", b"\xff\xfea\0", b"<html>", b"\x1f\x8b\x08\0", b"",
+                b'age,job,label\n1,"a,no\n', b"age,job,label\n1,2\n", b"age;job;label\n1;a;no\n",
+                b"age,age,label\n1,2,no\n", b"a\0b"):
+        rc, found = files(GOOD, **{"i.csv": bad, "v.csv": bad})
+        same((rc, found.count("key 'initial.file'"), found.count("key 'validation.file'")), (2, 1, 1),
+             f"{bad}: {found}")
 
 
 @test("the daemon refuses what --check-config refuses, and a pipeline without a broker")

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "daemon/context/closer.h"
+#include "data/sets.h"
 #include "wire/csv.h"
 
 static struct session_rows view(const struct data_examples *x)
@@ -73,20 +74,19 @@ static void look_note(void *look, bool fault, const char *text)
 }
 
 /* What is wrong in a file is named by data_examples_load; what kept the encoder from being fitted
- * is not. */
-static void look_at(const struct pipeline *p, bool validation, struct look *l,
-                    struct fis_encoder **encoder)
+ * is not. True: the rows are there. */
+static bool look_at(const struct pipeline *p, bool validation, struct look *l,
+                    struct fis_encoder **encoder, struct data_examples *rows)
 {
-    struct data_examples rows = {0};
     struct fis_error e;
     struct data_source s = file_source(p, validation, look_note, l);
     l->key = validation ? "validation.file" : "initial.file";
-    int rc = load(p, &s, encoder, &rows, &e);
+    int rc = load(p, &s, encoder, rows, &e);
     if (rc && !*encoder)
         look_note(l, true, e.text);
-    if (rc == 0 && validation && rows.names.n < 2)
+    if (rc == 0 && validation && rows->names.n < 2)
         look_note(l, true, "the validation set has 1 group: fairness needs at least 2");
-    data_examples_done(&rows);
+    return rc == 0;
 }
 
 /* Without a fitted encoder a column is one feature at least. */
@@ -103,13 +103,31 @@ static void look_at_size(const struct pipeline *p, const struct fis_encoder *enc
 
 void trainer_rows_look(const struct pipeline *p, trainer_rows_note_fn *note, void *ctx)
 {
+    static const enum fis_metric metrics[] = {[CONFIG_DEMOGRAPHIC_PARITY] = FIS_DEMOGRAPHIC_PARITY,
+                                              [CONFIG_EQUAL_OPPORTUNITY] = FIS_EQUAL_OPPORTUNITY,
+                                              [CONFIG_EQUALIZED_ODDS] = FIS_EQUALIZED_ODDS,
+                                              [CONFIG_RISK_DISPARITY] = FIS_RISK_DISPARITY};
+    const struct config *cfg = p->cfg;
     struct look l = {.note = note, .ctx = ctx};
     struct fis_encoder *encoder = NULL;
-    if (p->cfg->initial.source == CONFIG_FILE)
-        look_at(p, false, &l, &encoder);
-    if (p->cfg->validation.source == CONFIG_FILE)
-        look_at(p, true, &l, &encoder);
+    struct data_examples initial = {0}, validation = {0};
+    struct fis_error e;
+    struct data_sets sets = {.initial_name = cfg->initial.file,
+                             .validation_name = cfg->validation.file,
+                             .schema = &p->schema,
+                             .metric = metrics[cfg->fairness.metric],
+                             .positive = cfg->positive_class,
+                             .min_rows = cfg->gate.min_rows,
+                             .min_cell = cfg->gate.min_cell};
+    if (cfg->initial.source == CONFIG_FILE && look_at(p, false, &l, &encoder, &initial))
+        sets.initial = &initial;
+    if (cfg->validation.source == CONFIG_FILE && look_at(p, true, &l, &encoder, &validation))
+        sets.validation = &validation;
+    if (data_sets_look(&sets, look_note, &l, &e))
+        look_note(&l, true, e.text);
     look_at_size(p, encoder, &l);
+    data_examples_done(&initial);
+    data_examples_done(&validation);
     fis_encoder_free(encoder);
 }
 
