@@ -69,7 +69,7 @@ static int count_answer(struct labelling *l, const struct wire_label *label, str
 
 /* Whether there is nothing more to say. One answer is needed, from whoever; or several, each from
  * another annotator. */
-static bool is_answered(const struct labelling *l, const struct request *r)
+static bool is_answered(const struct labelling *l, const struct wire_request_shown *r)
 {
     uint32_t answers = 0;
     id_map_get(&l->answered, &r->id, &answers);
@@ -133,7 +133,7 @@ static int send_label(struct labelling *l, struct wire_label *label, struct fis_
     return l->sender.refused ? fis_fail(e, l->sender.first.kind, "%s", l->sender.first.text) : 0;
 }
 
-static int answer_from_file(struct labelling *l, const struct request *r, struct fis_error *e)
+static int answer_from_file(struct labelling *l, const struct wire_request_shown *r, struct fis_error *e)
 {
     struct wire_label label = {.id = r->id, .status = WIRE_LABELLED};
     if (!id_map_get(&l->answers, &r->id, &label.class_index)) {
@@ -147,7 +147,7 @@ static int answer_from_file(struct labelling *l, const struct request *r, struct
     return cli_stopping(l->cli) ? 0 : send_label(l, &label, e);
 }
 
-static void print_question(struct labelling *l, const struct request *r)
+static void print_question(struct labelling *l, const struct wire_request_shown *r)
 {
     char id[FIS_ID_MAX + 1];
     memcpy(id, r->id.bytes, r->id.length);
@@ -163,7 +163,7 @@ static void print_question(struct labelling *l, const struct request *r)
     ask_print(&l->ask, stdout);
 }
 
-static int answer_by_person(struct labelling *l, const struct request *r, struct fis_error *e)
+static int answer_by_person(struct labelling *l, const struct wire_request_shown *r, struct fis_error *e)
 {
     struct wire_label label = {.id = r->id, .status = WIRE_LABELLED};
     print_question(l, r);
@@ -198,7 +198,7 @@ static int answer_by_person(struct labelling *l, const struct request *r, struct
 /* Puts it in line, or takes the one that it withdraws out. */
 static int take_request(struct labelling *l, const struct stream_message *m, struct fis_error *e)
 {
-    struct request r;
+    struct wire_request_shown r;
     struct wire_message w = topic_reader_wire(m, l->cli->cfg.topics.label_requests);
     int rc = request_read(l->cli, &w, l->o->answers == NULL, &r, e);
     l->heard_ms = cli_now_ms();
@@ -214,7 +214,7 @@ static int take_request(struct labelling *l, const struct stream_message *m, str
         /* What was asked and withdrawn before this labeller came is none of its news. */
         if (r.cancelled && request_queue_drop(&l->queue, &r.id))
             l->withdrawn += l->requests.ended;
-        request_done(&r);
+        wire_request_shown_done(&r);
         return 0;
     }
     rc = request_queue_add(&l->queue, &r, e);
@@ -237,7 +237,7 @@ static int take_requests(struct labelling *l, struct fis_error *e)
 
 static int answer_next(struct labelling *l, struct fis_error *e)
 {
-    struct request r;
+    struct wire_request_shown r;
     /* Before the end is reached, what comes may withdraw what is in line. */
     if (!l->requests.ended || cli_stopping(l->cli) || !request_queue_next(&l->queue, &r))
         return 0;
@@ -246,7 +246,7 @@ static int answer_next(struct labelling *l, struct fis_error *e)
         l->asked++;
         rc = l->o->answers ? answer_from_file(l, &r, e) : answer_by_person(l, &r, e);
     }
-    request_done(&r);
+    wire_request_shown_done(&r);
     l->heard_ms = cli_now_ms();
     return rc ? rc : 1;
 }

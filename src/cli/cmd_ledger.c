@@ -48,7 +48,7 @@ static int take_request(void *arg, const struct stream_message *m, struct fis_er
 {
     struct exporting *x = arg;
     const struct wire_message w = topic_reader_wire(m, x->cli->cfg.topics.label_requests);
-    struct request r;
+    struct wire_request_shown r;
     uint32_t place;
     struct fis_error why;
     int rc = request_read(x->cli, &w, 0, &r, &why);
@@ -61,7 +61,7 @@ static int take_request(void *arg, const struct stream_message *m, struct fis_er
         a->head = r.head;
         snprintf(a->criterion, sizeof a->criterion, "%s", r.criterion);
     }
-    request_done(&r);
+    wire_request_shown_done(&r);
     return 0;
 }
 

@@ -16,7 +16,7 @@ static int make_room(struct request_queue *q, struct fis_error *e)
         return 0;
     }
     uint32_t room = q->room ? 2 * q->room : 64;
-    struct request *items = fis_grow(q->items, q->tail, room, sizeof *items);
+    struct wire_request_shown *items = fis_grow(q->items, q->tail, room, sizeof *items);
     if (!items)
         return fis_fail(e, FIS_NOMEM, "no memory for %u label requests", room);
     q->items = items;
@@ -24,17 +24,17 @@ static int make_room(struct request_queue *q, struct fis_error *e)
     return 0;
 }
 
-int request_queue_add(struct request_queue *q, struct request *take, struct fis_error *e)
+int request_queue_add(struct request_queue *q, struct wire_request_shown *take, struct fis_error *e)
 {
     int rc = make_room(q, e);
     if (!rc)
         rc = id_map_add(&q->numbers, &take->id, q->base + q->tail, NULL, e);
     if (rc <= 0) {
-        request_done(take);
+        wire_request_shown_done(take);
         return rc;
     }
     q->items[q->tail++] = *take;
-    *take = (struct request){0};
+    *take = (struct wire_request_shown){0};
     return 1;
 }
 
@@ -43,18 +43,18 @@ int request_queue_drop(struct request_queue *q, const struct fis_id *id)
     uint32_t number;
     if (!id_map_get(&q->numbers, id, &number))
         return 0;
-    request_done(&q->items[number - q->base]);
+    wire_request_shown_done(&q->items[number - q->base]);
     return id_map_remove(&q->numbers, id);
 }
 
-bool request_queue_next(struct request_queue *q, struct request *out)
+bool request_queue_next(struct request_queue *q, struct wire_request_shown *out)
 {
     while (q->head < q->tail) {
-        struct request *r = &q->items[q->head++];
+        struct wire_request_shown *r = &q->items[q->head++];
         if (!r->id.length)
             continue;
         *out = *r;
-        *r = (struct request){0};
+        *r = (struct wire_request_shown){0};
         id_map_remove(&q->numbers, &out->id);
         return true;
     }
@@ -64,7 +64,7 @@ bool request_queue_next(struct request_queue *q, struct request *out)
 void request_queue_done(struct request_queue *q)
 {
     for (uint32_t i = q->head; i < q->tail; i++)
-        request_done(&q->items[i]);
+        wire_request_shown_done(&q->items[i]);
     fis_free(q->items);
     id_map_done(&q->numbers);
     *q = (struct request_queue){0};

@@ -3,159 +3,23 @@
 #include <string.h>
 
 #include "cli/screen.h"
-#include "fis.pb-c.h"
 #include "fis/mem.h"
-#include "wire/json_text.h"
-#include "wire/protobuf_codec.h"
-#include "wire/raw.h"
 
-/* 1 when none is given. */
-static int votes_of(const json_t *votes, uint32_t *out, struct fis_error *e)
+static const char *column_name(const void *config, uint32_t i)
 {
-    *out = 1;
-    if (!votes || json_is_null(votes))
-        return 0;
-    int64_t n;
-    if (!wire_json_whole(votes, &n) || n < 1 || n > WIRE_VOTES)
-        return fis_fail(e, FIS_INPUT, "votes: a whole number from 1 to %d allowed", WIRE_VOTES);
-    *out = (uint32_t)n;
-    return 0;
-}
-
-static void copy_text(char *to, size_t size, const char *from)
-{
-    snprintf(to, size, "%s", from ? from : "");
-    screen_clean(to);
-}
-
-/* A request's attributes and then its record, as one object; NULL: it has no record. */
-static json_t *shown_of(const json_t *request)
-{
-    json_t *record = json_object_get(request, "record");
-    json_t *attributes = json_object_get(request, "attributes");
-    if (!json_is_object(record))
-        return NULL;
-    json_t *shown = json_is_object(attributes) ? json_copy(attributes) : NULL;
-    if (shown && json_object_update(shown, record) == 0)
-        return shown;
-    json_decref(shown);
-    return json_incref(record);
-}
-
-static int read_json(const struct wire_message *m, int with_record, struct request *out,
-                     struct fis_error *e)
-{
-    json_t *object = wire_json_parse(m->value, e);
-    if (!object)
-        return -(int)e->kind;
-    const json_t *id = json_object_get(object, "id");
-    struct wire_bytes own = {json_string_value(id), json_string_length(id)};
-    int rc = wire_message_id(m, own, 0, &out->id, e);
-    if (!rc)
-        rc = votes_of(json_object_get(object, "votes"), &out->votes, e);
-    if (!rc) {
-        out->round = (uint32_t)json_number_value(json_object_get(object, "round"));
-        copy_text(out->criterion, sizeof out->criterion,
-                  json_string_value(json_object_get(object, "criterion")));
-        out->head = (uint64_t)json_integer_value(json_object_get(object, "head"));
-        out->cancelled = json_is_true(json_object_get(object, "cancelled"));
-        copy_text(out->reason, sizeof out->reason,
-                  json_string_value(json_object_get(object, "reason")));
-        out->record = with_record ? shown_of(object) : NULL;
-    }
-    json_decref(object);
-    return rc ? rc : 1;
-}
-
-static const char *column_name(const struct cli *c, uint32_t i)
-{
-    return i < c->cfg.columns.count ? c->cfg.columns.items[i].name : NULL;
-}
-
-static void put_number(const struct cli *c, json_t *to, uint32_t column, float value)
-{
-    if (column_name(c, column))
-        json_object_set_new(to, column_name(c, column), json_real((double)value));
-}
-
-static json_t *from_raw(const struct cli *c, struct wire_bytes record)
-{
-    json_t *object = json_object();
-    for (uint32_t i = 0; object && i < record.length / 4; i++) {
-        float x;
-        wire_floats_from_le(&x, (const char *)record.data + 4 * (size_t)i, 1);
-        put_number(c, object, i, x);
-    }
-    return object;
-}
-
-static json_t *from_protobuf(const struct cli *c, struct wire_bytes record)
-{
-    Fis__V1__Record *r = fis__v1__record__unpack(NULL, record.length, record.data);
-    json_t *object = r ? json_object() : NULL;
-    for (size_t i = 0; object && i < r->n_attributes; i++)
-        json_object_set_new(object, r->attributes[i]->key, json_string(r->attributes[i]->value));
-    for (size_t i = 0; object && i < r->n_features; i++)
-        put_number(c, object, (uint32_t)i, r->features[i]);
-    for (size_t i = 0; object && r->sparse && i < r->sparse->n_index && i < r->sparse->n_value; i++)
-        put_number(c, object, r->sparse->index[i], r->sparse->value[i]);
-    if (r)
-        fis__v1__record__free_unpacked(r, NULL);
-    return object;
-}
-
-static json_t *show_record(const struct cli *c, const struct wire_label_request *r)
-{
-    struct fis_error none;
-    switch (r->encoding) {
-    case WIRE_JSON:
-        return wire_json_parse(r->record, &none);
-    case WIRE_PROTOBUF:
-        return from_protobuf(c, r->record);
-    case WIRE_RAW:
-        return from_raw(c, r->record);
-    }
-    return NULL;
-}
-
-static int read_protobuf(const struct cli *c, const struct wire_message *m, int with_record,
-                         struct request *out, struct fis_error *e)
-{
-    struct wire_label_request r;
-    struct fis_arena arena = {.size = 8 * m->value.length + 65536};
-    arena.base = fis_alloc(1, arena.size);
-    if (!arena.base)
-        return fis_fail(e, FIS_NOMEM, "no memory for a label request");
-    enum wire_decoded d = wire_protobuf_request(m, &arena, &r, NULL, NULL, e);
-    if (d == WIRE_OK) {
-        out->id = r.id;
-        out->round = r.round;
-        copy_text(out->criterion, sizeof out->criterion, r.criterion);
-        out->votes = r.votes;
-        out->head = r.head_version;
-        out->cancelled = r.cancelled != 0;
-        copy_text(out->reason, sizeof out->reason, r.reason);
-        out->record = with_record && !r.cancelled ? show_record(c, &r) : NULL;
-    }
-    fis_free(arena.base);
-    return d == WIRE_OK ? 1 : d == WIRE_TOMBSTONE ? 0 : -(int)FIS_INPUT;
+    const struct config *cfg = config;
+    return i < cfg->columns.count ? cfg->columns.items[i].name : NULL;
 }
 
 int request_read(const struct cli *c, const struct wire_message *m, int with_record,
-                 struct request *out, struct fis_error *e)
+                 struct wire_request_shown *out, struct fis_error *e)
 {
-    *out = (struct request){0};
-    if (!m->value.data)
-        return 0;
-    return c->labels_encoding == WIRE_PROTOBUF ? read_protobuf(c, m, with_record, out, e)
-                                               : read_json(m, with_record, out, e);
-}
-
-void request_done(struct request *r)
-{
-    if (r->record)
-        json_decref(r->record);
-    *r = (struct request){0};
+    const struct wire_request_reader reader = {
+        .encoding = c->labels_encoding, .column = column_name, .arg = &c->cfg};
+    int rc = wire_request_show(&reader, m, with_record != 0, out, e);
+    screen_clean(out->criterion);
+    screen_clean(out->reason);
+    return rc;
 }
 
 static void value_text(const json_t *value, char *out, size_t size)
@@ -172,7 +36,7 @@ static void value_text(const json_t *value, char *out, size_t size)
     screen_clean(out);
 }
 
-void request_print(const struct request *r, int columns, FILE *out)
+void request_print(const struct wire_request_shown *r, int columns, FILE *out)
 {
     const char *key;
     json_t *value;

@@ -93,7 +93,7 @@ static int take_head(struct watch *w, const struct wire_message *m)
 
 static int take_request(struct watch *w, const struct wire_message *m, struct fis_error *e)
 {
-    struct request r;
+    struct wire_request_shown r;
     struct fis_error why;
     int rc = request_read(w->cli, m, 0, &r, &why);
     if (rc == -FIS_NOMEM)

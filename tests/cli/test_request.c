@@ -37,7 +37,7 @@ static char *shown(enum wire_encoding labels, enum wire_encoding encoding, const
     struct wire_label_request r = {
         .round = 3, .criterion = "entropy", .encoding = encoding, .record = {record, length}};
     struct wire_buffer b = {0};
-    struct request out;
+    struct wire_request_shown out;
     struct fis_error e;
     char *text = NULL;
     size_t n;
@@ -52,7 +52,7 @@ static char *shown(enum wire_encoding labels, enum wire_encoding encoding, const
     assert_non_null(f);
     request_print(&out, 40, f);
     assert_int_equal(fclose(f), 0);
-    request_done(&out);
+    wire_request_shown_done(&out);
     wire_buffer_done(&b);
     return text;
 }
@@ -100,7 +100,7 @@ static void what_is_no_request(void **state)
     static const char *const bad[] = {"", "{", "[]", "{\"round\":1}", "{\"id\":\"\"}", "\xff\xff"};
     for (int p = 0; p < 2; p++) {
         const struct cli c = make_cli(p ? WIRE_PROTOBUF : WIRE_JSON);
-        struct request out;
+        struct wire_request_shown out;
         struct fis_error e;
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
             const struct wire_message m = {.topic = "t", .value = {bad[i], strlen(bad[i])}};
@@ -111,7 +111,7 @@ static void what_is_no_request(void **state)
     }
 }
 
-static void read_as(struct cli *c, const char *json, struct request *out)
+static void read_as(struct cli *c, const char *json, struct wire_request_shown *out)
 {
     struct fis_error e;
     const struct wire_message m = {.topic = "t", .value = {json, strlen(json)}};
@@ -122,23 +122,23 @@ static void votes_and_withdrawals(void **state)
 {
     (void)state;
     struct cli c = make_cli(WIRE_JSON);
-    struct request r;
+    struct wire_request_shown r;
     read_as(&c, "{\"id\":\"a\",\"record\":{}}", &r);
     assert_true(r.votes == 1 && !r.cancelled);
-    request_done(&r);
+    wire_request_shown_done(&r);
     read_as(&c, "{\"id\":\"a\",\"votes\":3,\"record\":{}}", &r);
     assert_int_equal(r.votes, 3);
-    request_done(&r);
+    wire_request_shown_done(&r);
     read_as(&c, "{\"id\":\"a\",\"record\":{\"f\":1},\"attributes\":{\"url\":\"u\",\"f\":\"2\"}}",
             &r);
     assert_int_equal(json_object_size(r.record), 2);
     assert_string_equal(json_string_value(json_object_get(r.record, "url")), "u");
     assert_int_equal(json_integer_value(json_object_get(r.record, "f")), 1);
-    request_done(&r);
+    wire_request_shown_done(&r);
     read_as(&c, "{\"id\":\"a\",\"cancelled\":true,\"reason\":\"exp\\u001b\"}", &r);
     assert_true(r.cancelled && !r.record);
     assert_string_equal(r.reason, "exp?");
-    request_done(&r);
+    wire_request_shown_done(&r);
     static const char *const bad[] = {"{\"id\":\"a\",\"votes\":0}", "{\"id\":\"a\",\"votes\":100}",
                                       "{\"id\":\"a\",\"votes\":\"3\"}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -157,15 +157,15 @@ static void votes_and_withdrawals(void **state)
     assert_int_equal(request_read(&c, &m, 1, &r, &e), 1);
     assert_true(r.cancelled && r.votes == 1 && !r.record);
     assert_string_equal(r.reason, "expired");
-    request_done(&r);
+    wire_request_shown_done(&r);
     wire_buffer_done(&b);
 }
 
-static void numbered(uint32_t i, struct request *r)
+static void numbered(uint32_t i, struct wire_request_shown *r)
 {
     char id[16];
     int n = snprintf(id, sizeof id, "r%u", i);
-    *r = (struct request){.round = i, .votes = 1, .record = json_object()};
+    *r = (struct wire_request_shown){.round = i, .votes = 1, .record = json_object()};
     assert_int_equal(fis_id_set(&r->id, id, (size_t)n), 0);
 }
 
@@ -177,7 +177,7 @@ static void a_line_of_requests(void **state)
     static uint32_t model[N];
     uint32_t head = 0, tail = 0, next = 0;
     struct request_queue q = {0};
-    struct request r;
+    struct wire_request_shown r;
     struct fis_error e;
     struct fis_rng rng;
     fis_rng_seed(&rng, 1, 0);
@@ -192,13 +192,13 @@ static void a_line_of_requests(void **state)
         } else if (what < 6 && head < tail) {
             assert_true(request_queue_next(&q, &r));
             assert_int_equal(r.round, model[head++]);
-            request_done(&r);
+            wire_request_shown_done(&r);
         } else if (head < tail) {
             uint32_t at = head + fis_rng_below(&rng, tail - head);
             struct fis_id id;
             numbered(model[at], &r);
             id = r.id;
-            request_done(&r);
+            wire_request_shown_done(&r);
             assert_int_equal(request_queue_drop(&q, &id), 1);
             assert_int_equal(request_queue_drop(&q, &id), 0);
             memmove(model + at, model + at + 1, (tail - at - 1) * sizeof *model);
@@ -209,7 +209,7 @@ static void a_line_of_requests(void **state)
     while (head < tail) {
         assert_true(request_queue_next(&q, &r));
         assert_int_equal(r.round, model[head++]);
-        request_done(&r);
+        wire_request_shown_done(&r);
     }
     assert_false(request_queue_next(&q, &r));
     numbered(1, &r);
@@ -397,7 +397,7 @@ static void examples_of_the_manual(void **state)
     const struct cli c = make_cli(WIRE_JSON);
     struct fis_arena arena = {.base = memory, .size = sizeof memory};
     struct wire_label label;
-    struct request request;
+    struct wire_request_shown request;
     struct fis_error e;
     char line[1000];
     int withdrawals = 0, votes = 0;
@@ -409,7 +409,7 @@ static void examples_of_the_manual(void **state)
             assert_int_equal(request_read(&c, &m, 1, &request, &e), 1);
             assert_true(request.cancelled);
             assert_string_equal(request.reason, "expired");
-            request_done(&request);
+            wire_request_shown_done(&request);
             withdrawals++;
         } else if (!strncmp(line, "vote ", 5)) {
             const struct wire_message m = example(line);

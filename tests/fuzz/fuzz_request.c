@@ -24,7 +24,7 @@ static void check_line(const char *text, size_t length)
         FUZZ_FAIL("not UTF-8: %.*s", (int)length, text);
 }
 
-static void check_printed(const struct request *r, int columns)
+static void check_printed(const struct wire_request_shown *r, int columns)
 {
     char *text = NULL;
     size_t length = 0;
@@ -38,7 +38,7 @@ static void check_printed(const struct request *r, int columns)
 
 static void try(struct cli *c, const struct fuzz_message *m)
 {
-    struct request r;
+    struct wire_request_shown r;
     struct fis_error e = {0};
     int rc = request_read(c, &m->message, 1, &r, &e);
     fuzz_check_result(rc, &e);
@@ -51,7 +51,7 @@ static void try(struct cli *c, const struct fuzz_message *m)
         if (!r.record || json_object_size(r.record))
             check_printed(&r, 40);
     }
-    request_done(&r);
+    wire_request_shown_done(&r);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
