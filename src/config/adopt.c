@@ -18,16 +18,6 @@ static bool same_names(const struct config_names *a, const struct config_names *
     return same;
 }
 
-static bool same_columns(const struct config_columns *a, const struct config_columns *b)
-{
-    bool same = a->count == b->count;
-    for (uint32_t i = 0; same && i < a->count; i++) {
-        const struct config_column *x = &a->items[i], *y = &b->items[i];
-        same = same_text(x->name, y->name) && x->type == y->type && x->scale == y->scale;
-    }
-    return same;
-}
-
 static bool same_layers(const struct config_layers *a, const struct config_layers *b)
 {
     return a->count == b->count && !memcmp(a->items, b->items, a->count * sizeof *a->items);
@@ -67,6 +57,21 @@ static size_t plain_size(enum kind kind)
     }
 }
 
+static bool same_value(const struct option *o, const void *a, const void *b);
+
+static bool same_items(const struct option *o, const struct config_items *a,
+                       const struct config_items *b)
+{
+    bool same = a->count == b->count;
+    for (uint32_t i = 0; same && i < a->count; i++) {
+        const char *x = (const char *)a->items + i * o->item_size,
+                   *y = (const char *)b->items + i * o->item_size;
+        for (const struct option *part = o->items; same && part->key; part++)
+            same = same_value(part, x + part->offset, y + part->offset);
+    }
+    return same;
+}
+
 static bool same_value(const struct option *o, const void *a, const void *b)
 {
     switch (o->kind) {
@@ -76,8 +81,8 @@ static bool same_value(const struct option *o, const void *a, const void *b)
         return same_names(a, b);
     case KIND_LAYERS:
         return same_layers(a, b);
-    case KIND_COLUMNS:
-        return same_columns(a, b);
+    case KIND_ITEMS:
+        return same_items(o, a, b);
     case KIND_PROPERTIES:
         return same_properties(a, b);
     default:

@@ -159,6 +159,7 @@ static void settle(struct load *l)
     join_directory(l, &c->http.token_file);
     join_directory(l, &c->http.tls_cert);
     join_directory(l, &c->http.tls_key);
+    join_directory(l, &c->labels.annotators);
     if (!c->positive)
         c->positive = keep(l, fis_strdup(c->classes.items[c->classes.count - 1]));
     settle_numbers(l);
@@ -496,4 +497,5 @@ void load_check(struct load *l)
     check_numbers(l);
     check_mode(l);
     check_http(l);
+    load_check_labels(l);
 }

@@ -94,6 +94,17 @@ struct config_columns {
     struct config_column *items;
 };
 
+/* A column as the labelling page shows it. */
+enum config_show_as { CONFIG_SHOW_TEXT, CONFIG_SHOW_IMAGE, CONFIG_SHOW_LINK };
+struct config_show {
+    char *column, *name, *help, *template; /* NULL: none */
+    int as;                                /* enum config_show_as */
+};
+struct config_shows {
+    uint32_t count;
+    struct config_show *items;
+};
+
 struct config_property {
     char *name, *value;
     char *from; /* "file:…" or "credential:…", when the value was read there; else NULL */
@@ -132,9 +143,13 @@ struct config_labels {
     int encoding; /* CONFIG_JSON or CONFIG_PROTOBUF */
     int framing;  /* enum config_framing */
     struct config_layers message_index;
-    uint64_t deadline; /* ms; 0: none */
-    bool replace;      /* what expired is not charged, and another record is asked for */
-    uint32_t votes;    /* 1 or more */
+    uint64_t deadline;        /* ms; 0: none */
+    bool replace;             /* what expired is not charged, and another record is asked for */
+    uint32_t votes;           /* 1 or more */
+    bool page;                /* this process serves the labelling page */
+    char *annotators;         /* file of names and tokens; NULL: anybody on this machine */
+    struct config_shows show; /* none: every column of a record */
+    uint64_t lease, undo;     /* ms */
 };
 
 struct config_features {

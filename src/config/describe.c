@@ -42,6 +42,15 @@ static void allowed_string(const struct option *o, char *out, size_t size)
                  o->min, o->max);
 }
 
+static void allowed_items(const struct option *o, char *out, size_t size)
+{
+    int n =
+        snprintf(out, size, "a list of %" PRIu64 " to %" PRIu64 " columns, each {", o->min, o->max);
+    for (const struct option *part = o->items; part->key && n > 0 && (size_t)n < size; part++)
+        n += snprintf(out + n, size - (size_t)n, "%s%s", config_leaf(part->key),
+                      part[1].key ? ", " : "}");
+}
+
 static void allowed_list(const struct option *o, char *out, size_t size)
 {
     char words[128];
@@ -60,10 +69,8 @@ static void allowed_list(const struct option *o, char *out, size_t size)
                  "a list of %" PRIu64 " to %" PRIu64 " whole numbers from %" PRIu32 " to %" PRIu32,
                  o->min, o->max, o->item_min, o->item_max);
         break;
-    case KIND_COLUMNS:
-        snprintf(out, size,
-                 "a list of %" PRIu64 " to %" PRIu64 " columns, each {name, type, scale}", o->min,
-                 o->max);
+    case KIND_ITEMS:
+        allowed_items(o, out, size);
         break;
     default:
         snprintf(out, size, "a mapping of librdkafka properties to their values");
@@ -155,9 +162,9 @@ bool config_nearest(const char *key, char *out, size_t size)
     if (strlen(key) > KEY_MAX)
         return false;
     struct nearest best = {NULL, 0, 2 + strlen(config_leaf(key)) / 3}; /* further is no likeness */
-    bool column = !strncmp(key, "columns[].", 10);
-    for (const struct option *o = column ? config_column_options : config_options; o->key; o++) {
-        if (!column && config_section_length(o->key))
+    const struct option *table = config_table_of(key);
+    for (const struct option *o = table; o->key; o++) {
+        if (table == config_options && config_section_length(o->key))
             consider(&best, key, o->key, config_section_length(o->key));
         consider(&best, key, o->key, strlen(o->key));
     }

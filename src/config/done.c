@@ -13,11 +13,13 @@ static void free_names(struct config_names *names)
     fis_free(names->items);
 }
 
-static void free_columns(struct config_columns *columns)
+static void free_items(const struct option *o, struct config_items *list)
 {
-    for (uint32_t i = 0; i < columns->count; i++)
-        fis_free(columns->items[i].name);
-    fis_free(columns->items);
+    for (uint32_t i = 0; i < list->count; i++)
+        for (const struct option *part = o->items; part->key; part++)
+            if (part->kind == KIND_STRING)
+                fis_free(*(char **)(void *)((char *)list->items + i * o->item_size + part->offset));
+    fis_free(list->items);
 }
 
 void config_free_secret(char *text)
@@ -47,8 +49,8 @@ void config_done(struct config *cfg)
             config_free_secret(*(char **)field);
         else if (o->kind == KIND_NAMES)
             free_names(field);
-        else if (o->kind == KIND_COLUMNS)
-            free_columns(field);
+        else if (o->kind == KIND_ITEMS)
+            free_items(o, field);
         else if (o->kind == KIND_PROPERTIES)
             free_properties(field);
     }

@@ -61,9 +61,9 @@ char *load_text(struct load *l, const struct spot *at);
 bool load_is_reference(const char *text);
 char *load_reference(struct load *l, const struct spot *at, const char *text);
 
-/* Takes the value at the place into `base` (a struct config or config_column). */
+/* Takes the value at the place into `base` (a struct config, or one of a list of items). */
 void load_value(struct load *l, const struct spot *at, void *base);
-void load_columns(struct load *l, const struct spot *at, struct config_columns *out);
+void load_items(struct load *l, const struct spot *at, struct config_items *out);
 void load_properties(struct load *l, const struct spot *at, struct config_properties *out);
 
 /* The place of a key of a mapping: its path is `prefix` and the key. False when the key is no
@@ -79,5 +79,6 @@ void load_root(struct load *l, struct fy_node *root);
 void load_required(struct load *l);
 /* Settles what depends on other options and checks them against each other. */
 void load_check(struct load *l);
+void load_check_labels(struct load *l); /* of it: the labelling page */
 
 #endif

@@ -69,8 +69,8 @@ void config_write_man(FILE *out)
         }
         section = length;
         write_option(out, o);
-        if (o->kind == KIND_COLUMNS)
-            for (const struct option *c = config_column_options; c->key; c++)
+        if (o->kind == KIND_ITEMS)
+            for (const struct option *c = o->items; c->key; c++)
                 write_option(out, c);
     }
     roff_section(out, "EXAMPLE");

@@ -1,5 +1,5 @@
 /*
- * The two open parts of a configuration: the list of columns, and the properties of librdkafka.
+ * The open parts of a configuration: lists of items (columns), and the properties of librdkafka.
  */
 #include "config/load.h"
 #include "fis/mem.h"
@@ -11,21 +11,21 @@ static void key_twice(struct load *l, const struct spot *at)
     load_problem(l, at, "it a second time", "once");
 }
 
-/* Takes one key of a column. `given` has a node for each of the column's options. */
-static void take_part(struct load *l, const char *prefix, struct fy_node_pair *pair,
-                      struct config_column *column, struct fy_node **given)
+/* Takes one key of an item of a list. `given` has a node for each of the item's options. */
+static void take_part(struct load *l, const struct option *list, const char *prefix,
+                      struct fy_node_pair *pair, void *item, struct fy_node **given)
 {
     struct spot at;
     if (!load_key(l, prefix, fy_node_pair_key(pair), &at))
         return;
     char general[sizeof at.path];
-    snprintf(general, sizeof general, "columns[].%s", at.path + strlen(prefix));
+    snprintf(general, sizeof general, "%s[].%s", list->key, at.path + strlen(prefix));
     const struct option *o = config_find_option(general);
     if (!o) {
         load_unknown(l, &at, general);
         return;
     }
-    struct fy_node **seen = &given[o - config_column_options];
+    struct fy_node **seen = &given[o - list->items];
     if (*seen) {
         key_twice(l, &at);
         return;
@@ -33,10 +33,21 @@ static void take_part(struct load *l, const char *prefix, struct fy_node_pair *p
     at.option = o;
     at.near = at.node;
     at.node = *seen = fy_node_pair_value(pair);
-    load_value(l, &at, column);
+    load_value(l, &at, item);
 }
 
-static void take_column(struct load *l, const struct spot *at, struct config_column *column)
+static void check_scale(struct load *l, const struct spot *at, const char *prefix,
+                        const struct config_column *column, struct fy_node *scale)
+{
+    struct spot part = *at;
+    if (!scale || column->type != CONFIG_CATEGORICAL)
+        return;
+    snprintf(part.path, sizeof part.path, "%sscale", prefix);
+    part.node = scale;
+    load_problem(l, &part, "a scale for a categorical column", "on numeric columns only");
+}
+
+static void take_item(struct load *l, const struct option *list, const struct spot *at, void *item)
 {
     struct fy_node *node = load_target(at->node), *given[8] = {0};
     if (!node || !fy_node_is_mapping(node)) {
@@ -48,37 +59,42 @@ static void take_column(struct load *l, const struct spot *at, struct config_col
     void *position = NULL;
     struct fy_node_pair *pair;
     while ((pair = fy_node_mapping_iterate(node, &position)))
-        take_part(l, prefix, pair, column, given);
+        take_part(l, list, prefix, pair, item, given);
     struct spot part = *at;
     if (!given[0]) {
-        snprintf(part.path, sizeof part.path, "%sname", prefix);
-        part.option = &config_column_options[0];
+        snprintf(part.path, sizeof part.path, "%s%s", prefix, config_leaf(list->items->key));
+        part.option = list->items;
         load_refuse(l, &part, "nothing");
     }
-    if (given[2] && column->type == CONFIG_CATEGORICAL) {
-        snprintf(part.path, sizeof part.path, "%sscale", prefix);
-        part.node = given[2];
-        load_problem(l, &part, "a scale for a categorical column", "on numeric columns only");
-    }
+    if (list->items == config_column_options)
+        check_scale(l, at, prefix, item, given[2]);
 }
 
-void load_columns(struct load *l, const struct spot *at, struct config_columns *out)
+static const char *name_of(const struct option *list, const struct config_items *out, uint32_t i)
 {
+    const char *item = (const char *)out->items + i * list->item_size;
+    return *(char *const *)(const void *)(item + list->items->offset);
+}
+
+void load_items(struct load *l, const struct spot *at, struct config_items *out)
+{
+    const struct option *o = at->option;
     struct fy_node *list = load_target(at->node), *node;
     int n = fy_node_sequence_item_count(list);
-    out->items = fis_calloc((size_t)n, sizeof *out->items);
+    out->items = fis_calloc((size_t)n, o->item_size);
     if (!out->items) {
         l->no_memory = true;
         return;
     }
     void *position = NULL;
     while ((node = fy_node_sequence_iterate(list, &position))) {
-        struct spot item = {.option = at->option, .node = node, .near = at->near};
-        struct config_column *column = &out->items[out->count];
-        snprintf(item.path, sizeof item.path, "%s[%u]", at->option->key, (unsigned)out->count++);
-        take_column(l, &item, column);
-        for (uint32_t i = 0; column->name && &out->items[i] < column; i++)
-            if (out->items[i].name && !strcmp(out->items[i].name, column->name)) {
+        struct spot item = {.option = o, .node = node, .near = at->near};
+        uint32_t k = out->count++;
+        snprintf(item.path, sizeof item.path, "%s[%u]", o->key, (unsigned)k);
+        take_item(l, o, &item, (char *)out->items + k * o->item_size);
+        const char *name = name_of(o, out, k);
+        for (uint32_t i = 0; name && i < k; i++)
+            if (name_of(o, out, i) && !strcmp(name_of(o, out, i), name)) {
                 load_problem(l, &item, "a name that an earlier column has", "different names");
                 break;
             }

@@ -18,8 +18,15 @@ enum kind {
     KIND_FLAGS,      /* unsigned, one bit a choice */
     KIND_NAMES,      /* struct config_names */
     KIND_LAYERS,     /* struct config_layers */
-    KIND_COLUMNS,    /* struct config_columns */
+    KIND_ITEMS,      /* a list of mappings: struct config_items, or one that begins like it */
     KIND_PROPERTIES, /* struct config_properties */
+};
+
+/* What every list of items begins with. */
+/* Read and written as the typed one that it stands for. */
+struct __attribute__((may_alias)) config_items {
+    uint32_t count;
+    void *items; /* [count] of the option's item_size */
 };
 
 enum charset { CHARS_TEXT, CHARS_TOPIC }; /* of KIND_STRING */
@@ -45,16 +52,21 @@ struct option {
     bool above, below;           /* KIND_REAL: low, high themselves are not allowed */
     uint32_t item_min, item_max; /* numbers in KIND_LAYERS */
     const char *const *choices;  /* NULL at the end */
-    bool live; /* may change while fisd runs; numbers, durations, sizes, choices and bools only */
+    const struct option *items;  /* KIND_ITEMS: what an item may have; the first is its name */
+    size_t item_size;            /* KIND_ITEMS: of its struct */
+    bool live;   /* may change while fisd runs; numbers, durations, sizes, choices and bools only */
     bool secret; /* KIND_STRING: never shown; the text may stand elsewhere (secret_file.c) */
     const char *meaning;
 };
 
 extern const struct option config_options[]; /* by section; key NULL at the end */
-extern const struct option config_column_options[];
+extern const struct option config_column_options[], config_show_options[];
 #define OPTIONS_MAX 160
 
 const struct option *config_find_option(const char *key);
+/* The table that a key is of: config_options, or the one of the items that it is in
+ * ("columns[].name"). */
+const struct option *config_table_of(const char *key);
 
 /* The part of the key before the last dot: its length, 0 at the top. */
 size_t config_section_length(const char *key);

@@ -64,7 +64,8 @@ const struct option config_options[] = {
                 "pipeline that has state: versions before and after cannot be compared. The start "
                 "that refuses the change shows its code; the lineage of later versions records it. "
                 "It holds for this one change and can stay."},
-    {.key = "columns", .kind = KIND_COLUMNS, .min = 1, .max = 4096, .offset = AT(columns),
+    {.key = "columns", .kind = KIND_ITEMS, .min = 1, .max = 4096, .offset = AT(columns),
+     .items = config_column_options, .item_size = sizeof(struct config_column),
      .need = NEED_SOMETIMES, .example = "[{name: age}, {name: job, type: categorical}]",
      .meaning = "The features of a record, by the names they have in JSON and CSV; a member of a "
                 "nested JSON object by its path, address.city. Either columns or dimension must be "
@@ -174,6 +175,26 @@ const struct option config_options[] = {
                 "most answers is the label. Above 1, every label must name its annotator, and a "
                 "request is withdrawn once the missing answers cannot change the label. A changed "
                 "number applies to later requests. Budgets count records, not votes."},
+    {.key = "labels.page", .kind = KIND_BOOL, .offset = AT(labels.page), .standard = "false",
+     .meaning = "Serve the labelling page at /label (docs/labelling.md); a process of any role can. "
+                "Beyond loopback it requires TLS and labels.annotators."},
+    {.key = "labels.annotators", TEXT(4095), .offset = AT(labels.annotators),
+     .example = "/etc/fisd/annotators", .otherwise = "people on this machine enter a name",
+     .meaning = "File with the people who may use the labelling page: on each line a name, white "
+                "space, and a token of 16 characters or more; # begins a comment. Or "
+                "credential:name for a systemd credential. Read again on SIGHUP."},
+    {.key = "labels.show", .kind = KIND_ITEMS, .min = 1, .max = 1000, .offset = AT(labels.show),
+     .items = config_show_options, .item_size = sizeof(struct config_show),
+     .example = "[{column: income, name: Yearly income, help: before tax}]",
+     .otherwise = "all columns of the record",
+     .meaning = "What the labelling page shows of a record, in this order."},
+    {.key = "labels.lease", DURATION(5000, 24 * 60 * MINUTE), .offset = AT(labels.lease),
+     .standard = "5m", .live = true,
+     .meaning = "How long a record on the labelling page is kept for a person who does nothing; "
+                "then somebody else may be shown it."},
+    {.key = "labels.undo", DURATION(0, 5 * MINUTE), .offset = AT(labels.undo), .standard = "5s",
+     .live = true,
+     .meaning = "How long an answer on the labelling page can be taken back before it is sent."},
 
     {.key = "features.max_categories", COUNT(2, 10000), .offset = AT(features.max_categories),
      .standard = "1000",
@@ -517,14 +538,41 @@ const struct option config_column_options[] = {
                 "numeric columns only."},
     {.key = NULL},
 };
+
+const struct option config_show_options[] = {
+    {.key = "labels.show[].column", TEXT(255), .offset = offsetof(struct config_show, column),
+     .need = NEED_ALWAYS, .example = "income",
+     .meaning = "A column of the record, one of records.passthrough, or an attribute."},
+    {.key = "labels.show[].name", TEXT(255), .offset = offsetof(struct config_show, name),
+     .example = "Yearly income", .otherwise = "the column's",
+     .meaning = "What people read in its place."},
+    {.key = "labels.show[].help", TEXT(1000), .offset = offsetof(struct config_show, help),
+     .example = "before tax", .otherwise = "none", .meaning = "A sentence beside the name."},
+    {.key = "labels.show[].as", CHOICE("text", "image", "link"),
+     .offset = offsetof(struct config_show, as), .standard = "text",
+     .meaning = "image: the picture at an http or https address, or in a data: URL; link: an http "
+                "or https address; a value that is none is shown as text."},
+    {.key = "labels.show[].template", TEXT(1000), .offset = offsetof(struct config_show, template),
+     .example = "https://scans.example/{scan}.jpg", .otherwise = "the value as it is",
+     .meaning = "Text with {column} in places: the value of that column, as part of an address with "
+                "what is special there escaped. An address begins with http:// or https:// and a "
+                "host without {column}."},
+    {.key = NULL},
+};
 /* clang-format on */
+
+const struct option *config_table_of(const char *key)
+{
+    const char *item = strstr(key, "[].");
+    for (const struct option *o = config_options; item && o->key; o++)
+        if (o->items && !strncmp(o->key, key, (size_t)(item - key)) && !o->key[item - key])
+            return o->items;
+    return config_options;
+}
 
 const struct option *config_find_option(const char *key)
 {
-    for (const struct option *o = config_options; o->key; o++)
-        if (!strcmp(o->key, key))
-            return o;
-    for (const struct option *o = config_column_options; o->key; o++)
+    for (const struct option *o = config_table_of(key); o->key; o++)
         if (!strcmp(o->key, key))
             return o;
     return NULL;

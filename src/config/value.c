@@ -245,9 +245,9 @@ void load_value(struct load *l, const struct spot *at, void *base)
     case KIND_LAYERS:
         take_layers(l, at, field);
         break;
-    case KIND_COLUMNS:
+    case KIND_ITEMS:
         if (list_length(l, at) > 0)
-            load_columns(l, at, field);
+            load_items(l, at, field);
         break;
     case KIND_PROPERTIES:
         load_properties(l, at, field);

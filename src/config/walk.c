@@ -24,13 +24,12 @@ bool load_key(struct load *l, const char *prefix, struct fy_node *key, struct sp
 static void list_keys(const char *key, char *out, size_t size)
 {
     size_t section = config_section_length(key), used = 0;
-    bool column = !strncmp(key, "columns[].", 10);
+    const struct option *table = config_table_of(key);
     out[0] = 0;
-    for (const struct option *o = column ? config_column_options : config_options; o->key; o++) {
+    for (const struct option *o = table; o->key; o++) {
         size_t length = config_section_length(o->key);
         const char *name = length == section ? config_leaf(o->key) : o->key;
-        bool again =
-            o != config_options && !section && length && !strncmp(o[-1].key, o->key, length + 1);
+        bool again = o != table && !section && length && !strncmp(o[-1].key, o->key, length + 1);
         if (again || (section && strncmp(o->key, key, section + 1) != 0) || used >= size)
             continue;
         int shown = length == section ? (int)strlen(name) : (int)length;

@@ -42,8 +42,8 @@ static void write_default(FILE *out, int indent, const struct option *o)
              o->otherwise ? " When absent: " : "", o->otherwise ? o->otherwise : "",
              o->otherwise ? "." : "", o->live ? " SIGHUP reloads it." : "");
     write_comment(out, indent, text);
-    if (o->kind == KIND_COLUMNS)
-        for (const struct option *c = config_column_options; c->key; c++) {
+    if (o->kind == KIND_ITEMS)
+        for (const struct option *c = o->items; c->key; c++) {
             config_allowed(c, allowed, sizeof allowed);
             snprintf(text, sizeof text, "- %s: %s Allowed: %s%s%s.", config_leaf(c->key),
                      c->meaning, allowed, c->standard ? "; default " : "",
@@ -111,8 +111,8 @@ void config_write_markdown(FILE *out)
     fputs("| key | allowed | default | meaning |\n|---|---|---|---|\n", out);
     for (const struct option *o = config_options; o->key; o++) {
         write_row(out, o);
-        if (o->kind == KIND_COLUMNS)
-            for (const struct option *c = config_column_options; c->key; c++)
+        if (o->kind == KIND_ITEMS)
+            for (const struct option *c = o->items; c->key; c++)
                 write_row(out, c);
     }
 }
@@ -183,17 +183,31 @@ static void write_layers(FILE *out, const struct config_layers *layers)
     fputc(']', out);
 }
 
-static void write_columns(FILE *out, const struct config_columns *columns)
+static void write_value(FILE *out, const struct option *o, const void *field);
+
+/* Not those of model.base, and no scale of a categorical column. */
+static bool has_part(const struct option *part, const void *item)
 {
-    for (uint32_t i = 0; i < columns->count; i++) {
-        const struct config_column *c = &columns->items[i];
-        if (c->scale > CONFIG_SCALE_NONE) /* of model.base */
+    const struct config_column *c = item;
+    if (part->kind == KIND_STRING)
+        return *(char *const *)(const void *)((const char *)item + part->offset) != NULL;
+    return strcmp(part->key, "columns[].scale") != 0 || c->type == CONFIG_NUMERIC;
+}
+
+static void write_items(FILE *out, const struct option *o, const struct config_items *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const char *item = (const char *)list->items + i * o->item_size, *between = "";
+        if (o->items == config_column_options &&
+            ((const struct config_column *)(const void *)item)->scale > CONFIG_SCALE_NONE)
             break;
-        fputs("\n  - {name: ", out);
-        write_quoted(out, c->name);
-        fprintf(out, ", type: %s", config_choice("columns[].type", c->type));
-        if (c->type == CONFIG_NUMERIC)
-            fprintf(out, ", scale: %s", config_choice("columns[].scale", c->scale));
+        fputs(config_section_length(o->key) ? "\n    - {" : "\n  - {", out);
+        for (const struct option *part = o->items; part->key; part++)
+            if (has_part(part, item)) {
+                fprintf(out, "%s%s: ", between, config_leaf(part->key));
+                write_value(out, part, item + part->offset);
+                between = ", ";
+            }
         fputc('}', out);
     }
 }
@@ -253,8 +267,8 @@ static void write_value(FILE *out, const struct option *o, const void *field)
     case KIND_LAYERS:
         write_layers(out, field);
         break;
-    case KIND_COLUMNS:
-        write_columns(out, field);
+    case KIND_ITEMS:
+        write_items(out, o, field);
         break;
     case KIND_PROPERTIES:
         write_properties(out, field);
@@ -272,8 +286,9 @@ static bool has_value(const struct config *cfg, const struct option *o, const vo
         return *(char *const *)field != NULL;
     case KIND_NAMES:
         return ((const struct config_names *)field)->count != 0 || o->standard;
-    case KIND_COLUMNS:
-        return !cfg->dimension;
+    case KIND_ITEMS:
+        return o->items == config_column_options ? !cfg->dimension
+                                                 : ((const struct config_items *)field)->count != 0;
     case KIND_PROPERTIES:
         return cfg->kafka.count != 0;
     default:
@@ -292,7 +307,7 @@ void config_print(const struct config *cfg, FILE *out)
         if (length && strncmp(section, o->key, length + 1) != 0)
             fprintf(out, "%.*s:\n", (int)length, o->key);
         section = o->key;
-        bool below = o->kind == KIND_COLUMNS || o->kind == KIND_PROPERTIES;
+        bool below = o->kind == KIND_ITEMS || o->kind == KIND_PROPERTIES;
         fprintf(out, "%s%s:%s", length ? "  " : "", config_leaf(o->key), below ? "" : " ");
         write_value(out, o, field);
         fputc('\n', out);

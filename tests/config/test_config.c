@@ -332,6 +332,40 @@ static void test_base_follows_the_columns(void **state)
     config_done(&c);
 }
 
+static void test_show(void **state)
+{
+    (void)state;
+    static const char page[] =
+        LEAST "records: {passthrough: [scan]}\n"
+              "labels:\n"
+              "  page: true\n"
+              "  annotators: people\n"
+              "  show:\n"
+              "    - {column: b, name: \"Job \\\"now\\\"\", help: as stated}\n"
+              "    - {column: scan, as: image, template: \"https://x.example/{scan}/{id}.jpg\"}\n"
+              "    - {column: a, template: \"{a} years\"}\n";
+    struct config c = load("/etc/fisd/p.yaml", page), again;
+    const struct config_shows *show = &c.labels.show;
+    assert_int_equal(show->count, 3);
+    assert_string_equal(show->items[0].name, "Job \"now\"");
+    assert_string_equal(show->items[0].help, "as stated");
+    assert_int_equal(show->items[1].as, CONFIG_SHOW_IMAGE);
+    assert_null(show->items[1].name);
+    assert_string_equal(show->items[2].template, "{a} years");
+    assert_string_equal(c.labels.annotators, "/etc/fisd/people");
+    char *text = effective(&c);
+    again = load("/etc/fisd/p.yaml", text);
+    struct config_changes changes;
+    config_adopt(&c, &again, &changes);
+    assert_int_equal(changes.taken + changes.kept, 0);
+    again.labels.show.items[2].as = CONFIG_SHOW_LINK;
+    config_adopt(&c, &again, &changes);
+    assert_string_equal(changes.kept_keys, "labels.show");
+    config_done(&again);
+    config_done(&c);
+    free(text);
+}
+
 static void test_markdown(void **state)
 {
     (void)state;
@@ -341,10 +375,12 @@ static void test_markdown(void **state)
         snprintf(cell, sizeof cell, "| `%s` | ", o->key);
         assert_non_null(strstr(text, cell));
     }
-    for (const struct option *o = config_column_options; o->key; o++, rows++) {
-        snprintf(cell, sizeof cell, "| `%s` | ", o->key);
-        assert_non_null(strstr(text, cell));
-    }
+    const struct option *const lists[] = {config_column_options, config_show_options};
+    for (size_t k = 0; k < 2; k++)
+        for (const struct option *o = lists[k]; o->key; o++, rows++) {
+            snprintf(cell, sizeof cell, "| `%s` | ", o->key);
+            assert_non_null(strstr(text, cell));
+        }
     for (const char *s = text; (s = strchr(s, '\n')); s++)
         rows--;
     assert_int_equal((int)rows, -2);
@@ -466,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_untouched_print_config_says_what_is_missing),
         cmocka_unit_test(test_effective_reads_back),
         cmocka_unit_test(test_base_follows_the_columns),
+        cmocka_unit_test(test_show),
         cmocka_unit_test(test_markdown),
         cmocka_unit_test(test_choice_names),
         cmocka_unit_test(test_table_fits),

@@ -54,6 +54,42 @@ static const struct bad bads[] = {
     {LEAST "wwwwwwwww: 5\n", ":6:1: ", {"allowed pipeline, roles, delivery, classes"}},
     {"columns: [{nmae: x}]\n", ":1:12: ", {"key 'columns[0].nmae'", "'columns[].name'?"}},
     {LEAST "<<: {a: b}\n", ":6:1: ", {"'<<': found an unknown key"}},
+    /* the labelling page */
+    {LEAST "labels: {show: [{colum: a}]}\n",
+     ":6:18: ",
+     {"'labels.show[0].colum'", "'labels.show[].column'?"}},
+    {LEAST "labels: {show: [{name: a}]}\n", ":6:17: ", {"'labels.show[0].column': found nothing"}},
+    {LEAST "labels: {show: [{column: a}, {column: a}]}\n", ":6:30: ", {"a name that an earlier"}},
+    {LEAST "labels: {show: [{column: a}, {column: c}]}\n",
+     ":6:30: ",
+     {"a column that no record has"}},
+    {LEAST "labels: {show: [{column: sex}]}\n", ":6:17: ", {"a column that no record has"}},
+    {LEAST "labels: {show: [{column: a, as: html}]}\n",
+     ":6:33: ",
+     {"allowed text, image or link"}},
+    {LEAST "labels: {show: [{column: a, as: link, template: \"javascript:{a}\"}]}\n",
+     ":6:17: ",
+     {"a template that is no address"}},
+    {LEAST "labels: {show: [{column: a, as: image, template: \"https://{a}/x\"}]}\n",
+     ":6:17: ",
+     {"no address"}},
+    {LEAST "labels: {show: [{column: a, as: image, template: \"https://x.example{a}\"}]}\n",
+     ":6:17: ",
+     {"no address"}},
+    {LEAST "labels: {show: [{column: a, as: image, template: \"https://me@x/{a}\"}]}\n",
+     ":6:17: ",
+     {"no address"}},
+    {LEAST "labels: {show: [{column: a, template: \"{a} of {c}\"}]}\n",
+     ":6:17: ",
+     {"other braces"}},
+    {LEAST "labels: {show: [{column: a, template: \"{a\"}]}\n", ":6:17: ", {"other braces"}},
+    {LEAST "labels: {page: true}\nhttp: {listen: off}\n", ":6:16: ", {"http.listen: off"}},
+    {LEAST "labels: {page: true, annotators: f}\nhttp: {listen: \"0.0.0.0:80\"}\n",
+     ":6:16: ",
+     {"with http.tls_cert and labels.annotators"}},
+    {LEAST "labels: {page: true}\nhttp: {listen: \"[::]:80\", tls_cert: c, tls_key: k}\n",
+     ":6:16: ",
+     {"with http.tls_cert and labels.annotators"}},
     /* keys that come twice */
     {LEAST "pipeline: q\n", ":6:1: ", {"key 'pipeline': found it a second time"}},
     {LEAST "gate: {epsilon: 0, epsilon: 0}\n", ":6:20: ", {"'gate.epsilon'", "second time"}},
@@ -223,8 +259,7 @@ static void test_bad_documents(void **state)
         char place[64];
         snprintf(place, sizeof place, "dir/p.yaml%s", b->place);
         int rc = config_load_text("dir/p.yaml", b->text, strlen(b->text), &cfg, NULL, &e);
-        bool ok =
-            rc == -FIS_INPUT && e.kind == FIS_INPUT && !strncmp(e.text, place, strlen(place));
+        bool ok = rc == -FIS_INPUT && e.kind == FIS_INPUT && !strncmp(e.text, place, strlen(place));
         for (size_t k = 0; k < 3 && b->says[k]; k++)
             ok = ok && strstr(e.text, b->says[k]);
         ok = ok && !strstr(e.text, "s3cret");
