@@ -3,6 +3,7 @@
  */
 #include "cli/command_table.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cli/ledger_view.h"
@@ -78,8 +79,33 @@ static void print_budget(const char *title, uint64_t used, uint64_t limit)
     printf("\n");
 }
 
+static const char *figure(double x, char out[16])
+{
+    snprintf(out, 16, isfinite(x) ? "%.2f" : "n/e", x);
+    return out;
+}
+
+static void print_agreement(const struct cli *c, const struct agreement_view *a)
+{
+    char text[16], without[16], name[256];
+    if (!a->records)
+        return;
+    printf("%-12salpha %s, on %llu records with several answers (1: they agree; 0: chance)",
+           "agreement", figure(a->alpha, text), (unsigned long long)a->records);
+    for (uint32_t k = 0; k < c->schema.n_classes; k++)
+        printf("%s%s %s", k ? ", " : "; ", c->schema.classes[k], figure(a->by_class[k], text));
+    printf("\n");
+    for (uint32_t i = 0; i < a->n_people; i++) {
+        snprintf(name, sizeof name, "%s", a->people[i].name);
+        screen_clean(name);
+        printf("%-12s%s: %llu answers, agrees with %s of the others'; alpha without %s\n", "", name,
+               (unsigned long long)a->people[i].answers, figure(a->people[i].share, text),
+               figure(a->people[i].without, without));
+    }
+}
+
 static void print_status(const struct cli *c, const struct ledger_view *v,
-                         const struct asking *asking)
+                         const struct agreement_view *agreement, const struct asking *asking)
 {
     const uint64_t clock = ledger_view_clock(v, cli_wall_ms());
     const uint64_t open = v->count[WIRE_REQUESTED];
@@ -99,6 +125,7 @@ static void print_status(const struct cli *c, const struct ledger_view *v,
            (unsigned long long)v->count[WIRE_CANCELLED], (unsigned long long)v->count[WIRE_TIED]);
     print_budget("budget", v->charged, c->cfg.selection.budget);
     print_budget("today", ledger_view_today(v, cli_wall_ms()), c->cfg.selection.daily_budget);
+    print_agreement(c, agreement);
 }
 
 static void json_limit(const char *name, uint64_t limit)
@@ -109,8 +136,51 @@ static void json_limit(const char *name, uint64_t limit)
         printf("\"%s\":null", name);
 }
 
+static void json_figure(const char *name, double x)
+{
+    if (isfinite(x))
+        printf("\"%s\":%.9g", name, x);
+    else
+        printf("\"%s\":null", name);
+}
+
+static void json_name(const char *member, const char *text)
+{
+    struct wire_buffer b = {0};
+    struct fis_error none;
+    if (!wire_json_escape(&b, text, strlen(text), &none))
+        printf("{\"%s\":%.*s,", member, (int)b.length, (const char *)b.data);
+    else
+        printf("{\"%s\":null,", member);
+    wire_buffer_done(&b);
+}
+
+static void print_agreement_json(const struct cli *c, const struct agreement_view *a)
+{
+    printf(",\"agreement\":{\"records\":%llu,", (unsigned long long)a->records);
+    json_figure("alpha", a->alpha);
+    printf(",\"classes\":[");
+    for (uint32_t k = 0; k < c->schema.n_classes; k++) {
+        fputs(k ? "," : "", stdout);
+        json_name("class", c->schema.classes[k]);
+        json_figure("alpha", a->by_class[k]);
+        printf("}");
+    }
+    printf("],\"annotators\":[");
+    for (uint32_t i = 0; i < a->n_people; i++) {
+        fputs(i ? "," : "", stdout);
+        json_name("annotator", a->people[i].name);
+        printf("\"answers\":%llu,", (unsigned long long)a->people[i].answers);
+        json_figure("share", a->people[i].share);
+        printf(",");
+        json_figure("alpha_without", a->people[i].without);
+        printf("}");
+    }
+    printf("]}");
+}
+
 static void print_status_json(const struct cli *c, const struct ledger_view *v,
-                              const struct asking *asking)
+                              const struct agreement_view *agreement, const struct asking *asking)
 {
     static const char *const names[] = {NULL,      "in_heap", "open",      "accepted", "set_aside",
                                         "expired", "skipped", "cancelled", "tied"};
@@ -128,6 +198,7 @@ static void print_status_json(const struct cli *c, const struct ledger_view *v,
     json_limit("budget", c->cfg.selection.budget);
     printf(",\"today\":%llu,", (unsigned long long)ledger_view_today(v, cli_wall_ms()));
     json_limit("daily_budget", c->cfg.selection.daily_budget);
+    print_agreement_json(c, agreement);
     printf("}\n");
 }
 
@@ -186,16 +257,21 @@ static int print_open(const struct cli *c, const struct ledger_view *v, bool jso
     return rc;
 }
 
-static void show_status(struct cli *c, const struct ledger_view *v, bool json)
+static int show_status(struct cli *c, const struct ledger_view *v, bool json, struct fis_error *e)
 {
+    struct agreement_view agreement;
+    int rc = ledger_view_agreement(v, &agreement, e);
+    if (rc)
+        return rc;
     struct asking_pause pause = {0};
     if (v->state.paused && !json)
         last_pause_read(c, &pause);
     struct asking asking = ledger_view_asking(v, &c->cfg.selection, &pause, cli_wall_ms());
     if (json)
-        print_status_json(c, v, &asking);
+        print_status_json(c, v, &agreement, &asking);
     else
-        print_status(c, v, &asking);
+        print_status(c, v, &agreement, &asking);
+    return 0;
 }
 
 static int status(struct cli *c, const struct options *o)
@@ -216,7 +292,7 @@ static int status(struct cli *c, const struct options *o)
     if (!rc && o->open)
         rc = print_open(c, &v, o->json, &e);
     else if (!rc)
-        show_status(c, &v, o->json);
+        rc = show_status(c, &v, o->json, &e);
     ledger_view_done(&v);
     return rc ? cli_fail(&e) : CLI_DONE;
 }
@@ -296,7 +372,8 @@ const struct cli_command cmd_labels = {
         "what\n"
         "        became of the rest, and the budgets. Accepted is a label that would have been\n"
         "        kept when it came; which are kept is checked again as training goes on, and how\n"
-        "        many, is in the log, in models list and in the metric fisd_labels_kept\n"
+        "        many, is in the log, in models list and in the metric fisd_labels_kept. Where\n"
+        "        several people answer for a record, how far they agree (docs/labelling.md)\n"
         "pause   nothing is asked until resume, also after a restart; answers are taken\n"
         "resume  asking goes on\n"
         "cancel  takes the open requests of these records, or all, back; the budget has them\n"

@@ -11,8 +11,19 @@ int ledger_view_init(struct ledger_view *v, size_t max_bytes, struct fis_error *
     return v->arena.base ? 0 : fis_fail(e, FIS_NOMEM, "no memory for the ledger");
 }
 
+static void free_answers(struct ledger_record *r)
+{
+    for (uint32_t i = 0; i < r->n_answers; i++)
+        fis_free((char *)(uintptr_t)r->answers[i].annotator);
+    fis_free(r->answers);
+    r->answers = NULL;
+    r->n_answers = 0;
+}
+
 void ledger_view_done(struct ledger_view *v)
 {
+    for (uint32_t i = 0; i < v->n; i++)
+        free_answers(&v->records[i]);
     id_map_done(&v->ids);
     fis_free(v->records);
     fis_free(v->arena.base);
@@ -61,6 +72,36 @@ static int add(struct ledger_view *v, const struct fis_id *id, uint32_t *place, 
     return rc;
 }
 
+/* One answer agrees with nobody. */
+static int keep_answers(struct ledger_record *r, const struct wire_ledger_entry *entry,
+                        struct fis_error *e)
+{
+    if (entry->n_votes < 2)
+        return 0;
+    r->answers = fis_calloc(entry->n_votes, sizeof *r->answers);
+    for (uint32_t i = 0; r->answers && i < entry->n_votes; i++) {
+        r->answers[i] = entry->votes[i];
+        r->answers[i].annotator = fis_strdup(entry->votes[i].annotator);
+        if (!r->answers[i].annotator)
+            break;
+        r->n_answers++;
+    }
+    return r->n_answers == entry->n_votes ? 0 : fis_fail(e, FIS_NOMEM, "no memory for the ledger");
+}
+
+int ledger_view_agreement(const struct ledger_view *v, struct agreement_view *out,
+                          struct fis_error *e)
+{
+    struct agreement a = {0};
+    int rc = 0;
+    for (uint32_t i = 0; i < v->n && !rc; i++)
+        rc = agreement_add(&a, v->records[i].answers, v->records[i].n_answers, e);
+    if (!rc)
+        agreement_look(&a, out);
+    agreement_done(&a);
+    return rc;
+}
+
 static int keep_entry(struct ledger_view *v, const struct wire_ledger_entry *entry,
                       struct fis_error *e)
 {
@@ -70,6 +111,7 @@ static int keep_entry(struct ledger_view *v, const struct wire_ledger_entry *ent
         return rc;
     if (!rc)
         count(v, &v->records[place], false);
+    free_answers(&v->records[place]);
     v->records[place] = (struct ledger_record){.state = entry->state,
                                                .class_index = entry->class_index,
                                                .round = entry->round,
@@ -78,7 +120,7 @@ static int keep_entry(struct ledger_view *v, const struct wire_ledger_entry *ent
                                                .asked_at_ms = entry->asked_at_ms,
                                                .refunded = entry->refunded != 0};
     count(v, &v->records[place], true);
-    return 0;
+    return keep_answers(&v->records[place], entry, e);
 }
 
 static void forget(struct ledger_view *v, const struct fis_id *id)
@@ -87,6 +129,7 @@ static void forget(struct ledger_view *v, const struct fis_id *id)
     if (!id_map_get(&v->ids, id, &place))
         return;
     count(v, &v->records[place], false);
+    free_answers(&v->records[place]);
     id_map_remove(&v->ids, id);
 }
 

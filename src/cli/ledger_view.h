@@ -9,6 +9,7 @@
 #include "cli/id_map.h"
 #include "cli/topic_reader.h"
 #include "config/config.h"
+#include "role/agreement.h"
 #include "role/asking.h"
 #include "wire/ledger.h"
 
@@ -18,6 +19,8 @@ struct ledger_record {
     uint32_t round, votes, wanted; /* answers so far, and that it asks for */
     uint64_t asked_at_ms;          /* on the pipeline's clock */
     bool refunded;
+    struct fis_vote *answers; /* [n_answers], where there are two or more */
+    uint32_t n_answers;
 };
 
 struct ledger_view {
@@ -48,6 +51,10 @@ uint64_t ledger_view_clock(const struct ledger_view *v, int64_t wall_ms);
 uint64_t ledger_view_today(const struct ledger_view *v, int64_t wall_ms);
 /* When that will be, by the wall clock. */
 int64_t ledger_view_renewed_at(const struct ledger_view *v, int64_t wall_ms);
+
+/* How far annotators agree. NOMEM. */
+int ledger_view_agreement(const struct ledger_view *v, struct agreement_view *out,
+                          struct fis_error *e) FIS_MUST_CHECK;
 
 /* Who has paused it; by[0] is 0 when that is not known. */
 struct asking_pause {

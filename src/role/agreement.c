@@ -1,6 +1,7 @@
 #include "role/agreement.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "fis/mem.h"
@@ -151,4 +152,20 @@ double agreement_without(const struct agreement *a, const struct agreement_perso
 double agreement_share(const struct agreement_person *p)
 {
     return p->pairs > 0 ? p->alike / p->pairs : (double)NAN;
+}
+
+void agreement_look(const struct agreement *a, struct agreement_view *out)
+{
+    out->records = a->records;
+    out->alpha = agreement_alpha(a);
+    for (uint32_t k = 0; k < FIS_MAX_CLASSES; k++)
+        out->by_class[k] = agreement_of_class(a, k);
+    out->n_people = a->n_people < AGREEMENT_SHOWN ? a->n_people : AGREEMENT_SHOWN;
+    for (uint32_t i = 0; i < out->n_people; i++) {
+        const struct agreement_person *p = &a->people[i];
+        snprintf(out->people[i].name, sizeof out->people[i].name, "%s", p->name);
+        out->people[i].answers = p->answers;
+        out->people[i].share = agreement_share(p);
+        out->people[i].without = agreement_without(a, p);
+    }
 }

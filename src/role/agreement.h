@@ -49,6 +49,20 @@ double agreement_alpha(const struct agreement *a);
 double agreement_of_class(const struct agreement *a, uint32_t class_index);
 /* Of all others: what alpha would be without this person. */
 double agreement_without(const struct agreement *a, const struct agreement_person *p);
+/* What is shown of it: a copy. NaN: it cannot be estimated. */
+#define AGREEMENT_SHOWN 50
+struct agreement_view {
+    uint64_t records;
+    double alpha, by_class[FIS_MAX_CLASSES];
+    uint32_t n_people; /* those that were met first */
+    struct {
+        char name[256];
+        uint64_t answers;
+        double share, without;
+    } people[AGREEMENT_SHOWN];
+};
+void agreement_look(const struct agreement *a, struct agreement_view *out);
+
 /* The share of other people's answers that theirs agree with; NaN: there are none. */
 double agreement_share(const struct agreement_person *p);
 

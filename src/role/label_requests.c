@@ -272,6 +272,14 @@ static int count_votes(struct trainer_role *m, struct fis_request *r, struct tra
     return 0;
 }
 
+static int cast(struct trainer_role *m, struct fis_request *r, const struct wire_label *l,
+                int64_t wall_ms, struct fis_error *e)
+{
+    agreement_take(&m->agreement, r->votes, r->n_votes);
+    int rc = vote_cast(r, l, wall_ms, e);
+    return rc ? rc : agreement_add(&m->agreement, r->votes, r->n_votes, e);
+}
+
 int trainer_role_label(struct trainer_role *m, const struct wire_label *l, struct trainer_time now,
                        struct fis_error *e)
 {
@@ -290,7 +298,7 @@ int trainer_role_label(struct trainer_role *m, const struct wire_label *l, struc
                           "it was given up, and its features are no longer known");
     int rc = vote_check(r, l, e);
     m->counts.duplicates += rc == 0;
-    if (rc <= 0 || (rc = vote_cast(r, l, now.wall_ms, e)) < 0)
+    if (rc <= 0 || (rc = cast(m, r, l, now.wall_ms, e)) < 0)
         return rc;
     return count_votes(m, r, now, e);
 }

@@ -220,6 +220,8 @@ int trainer_role_restore_entry(struct trainer_role *m, const struct wire_ledger_
                                struct fis_error *e)
 {
     int rc = check_entry(m, entry, e);
+    if (!rc)
+        rc = agreement_add(&m->agreement, entry->votes, entry->n_votes, e);
     if (rc)
         return rc;
     return entry->state == WIRE_IN_HEAP ? restore_held(m, entry, e) : restore_request(m, entry, e);

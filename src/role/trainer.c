@@ -117,6 +117,7 @@ void trainer_role_free(struct trainer_role *m)
     if (c->acquisition && c->acquisition->end)
         c->acquisition->end(c->state);
     trainer_window_done(m);
+    agreement_done(&m->agreement);
     fis_selector_free(m->selector);
     fis_learner_free(m->learner);
     fis_gate_free(m->gate);

@@ -6,6 +6,7 @@
 #ifndef ROLE_TRAINER_ROLE_H
 #define ROLE_TRAINER_ROLE_H
 
+#include "role/agreement.h"
 #include "role/trainer.h"
 #include "role/votes.h"
 
@@ -26,6 +27,7 @@ struct trainer_role {
     uint32_t n_groups;
 
     struct fis_selector *selector;
+    struct agreement agreement; /* of the votes of all requests */
     struct fis_learner *learner;
     struct fis_gate *gate;
     struct publication_call call; /* what the publication works on */

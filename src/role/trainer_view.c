@@ -84,6 +84,7 @@ void trainer_view(const struct trainer_role *m, int64_t wall_ms, struct trainer_
         .control_ok = m->state.control_ok,
         .asking = asking(m, wall_ms),
     };
+    agreement_look(&m->agreement, &out->agreement);
     if (!v || v->n == 0)
         return;
     out->validation_rows = v->n;

@@ -7,6 +7,7 @@
 #ifndef ROLE_TRAINER_VIEW_H
 #define ROLE_TRAINER_VIEW_H
 
+#include "role/agreement.h"
 #include "role/asking.h"
 #include "role/trainer.h"
 
@@ -38,6 +39,7 @@ struct trainer_view {
     const char *control_id, *control_text; /* the last command and what became of it; "" */
     int control_ok;
     struct asking asking; /* whether labels are requested, and why not */
+    struct agreement_view agreement;
 };
 /* Texts are valid until the role is next called. */
 void trainer_view(const struct trainer_role *m, int64_t wall_ms, struct trainer_view *out);

@@ -58,6 +58,42 @@ static void state(struct world *w, const struct wire_trainer_state *s)
     assert_int_equal(take(w, wire_ledger_state_key, w->b.data, w->b.length, false), 1);
 }
 
+/* An entry with the answers of ann and bob; the newest of an id is what counts. */
+static void answered(struct world *w, const char *id, enum wire_ledger_state state, uint32_t ann,
+                     uint32_t bob)
+{
+    const struct fis_vote votes[] = {{"ann", WIRE_LABELLED, ann, 7},
+                                     {"bob", WIRE_LABELLED, bob, 8}};
+    struct wire_ledger_entry entry = {
+        .state = state, .votes = votes, .n_votes = 2, .wanted = 3, .asked_at_ms = 5};
+    assert_int_equal(fis_id_set(&entry.id, id, strlen(id)), 0);
+    w->b.length = 0;
+    assert_int_equal(wire_ledger_entry_encode(&entry, &w->b, &w->e), 0);
+    assert_int_equal(take(w, wire_ledger_entry_key(&entry.id), w->b.data, w->b.length, true), 0);
+}
+
+static void how_people_agree(void **arg)
+{
+    struct world *w = *arg;
+    struct agreement_view a;
+    answered(w, "a", WIRE_REQUESTED, 1, 0);
+    answered(w, "b", WIRE_REQUESTED, 1, 1);
+    answered(w, "a", WIRE_TIED, 0, 0);
+    answered(w, "c", WIRE_REQUESTED, 1, 0);
+    assert_int_equal(take(w, (struct wire_bytes){"c", 1}, NULL, 0, true), 0);
+    entry(w, "d", WIRE_ACCEPTED, 0);
+    assert_int_equal(ledger_view_agreement(&w->v, &a, &w->e), 0);
+    assert_int_equal(a.records, 2);
+    assert_true(a.alpha == 1);
+    assert_int_equal(a.n_people, 2);
+    assert_string_equal(a.people[1].name, "bob");
+    assert_int_equal(a.people[1].answers, 2);
+    assert_true(a.people[1].share == 1);
+    answered(w, "b", WIRE_TIED, 1, 0);
+    assert_int_equal(ledger_view_agreement(&w->v, &a, &w->e), 0);
+    assert_true(a.alpha == 0);
+}
+
 static void where_records_stand(void **arg)
 {
     struct world *w = *arg;
@@ -157,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(where_records_stand, up, down),
+        cmocka_unit_test_setup_teardown(how_people_agree, up, down),
         cmocka_unit_test_setup_teardown(many_records, up, down),
         cmocka_unit_test_setup_teardown(the_last_command, up, down),
         cmocka_unit_test_setup_teardown(clock_and_day, up, down),

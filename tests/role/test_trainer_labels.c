@@ -1,5 +1,8 @@
 /* The trainer machine: the life of a request. Deadlines, clocks, days, votes, late answers. */
+#include <math.h>
+
 #include "kit/role/trainer_world.h"
+#include "role/trainer_view.h"
 
 #define DAY 86400000
 
@@ -224,6 +227,19 @@ static uint32_t withdrawn(const struct world *w, const struct fis_id *id)
     return n;
 }
 
+/* Of what people answered, whatever became of it; the same after a restart. */
+static void check_agreement(struct world *w, uint64_t records, double alpha)
+{
+    static struct trainer_view v;
+    for (int i = 0; i < 2; i++) {
+        trainer_view(w->role, now_of(w).wall_ms, &v);
+        assert_int_equal(v.agreement.records, records);
+        assert_true(fabs(v.agreement.alpha - alpha) < 1e-12);
+        commit(w);
+        restart(w);
+    }
+}
+
 static void test_votes(void **state)
 {
     (void)state;
@@ -276,6 +292,7 @@ static void test_votes(void **state)
     answer(&w, &d, WIRE_SKIPPED, 0, "cyd");
     assert_int_equal(trainer_role_counts(w.role).learner.bought, 3);
     assert_int_equal(requests(&w), 16); /* records are asked for, not votes */
+    check_agreement(&w, 2, 1. / 3);     /* 1, 1 and 1, 0, 0 */
     close_world(&w);
 }
 

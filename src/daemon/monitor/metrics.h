@@ -74,6 +74,9 @@ struct metric {
 };
 extern const struct metric metrics_table[]; /* name NULL at the end */
 /* metrics_process.c */
+/* metrics_agreement.c */
+metrics_value_fn metrics_agreement_records, metrics_agreement_alpha;
+metrics_write_fn metrics_agreement_classes;
 metrics_value_fn metrics_cpu, metrics_resident, metrics_descriptors;
 /* metrics_versions.c; the last one gives the figure of each group of what is served */
 metrics_write_fn metrics_verdicts, metrics_version, metrics_accuracy, metrics_gaps, metrics_bounds,

@@ -383,6 +383,13 @@ const struct metric metrics_table[] = {
      "Those of them in the kept set: both influences are at most 0 now."},
     {"fisd_labels_excluded", "gauge", WHEN_LEADING, F(trainer.counts.learner.excluded),
      "Labelled records left out, since they made the loss infinite."},
+    {"fisd_agreement_records", "gauge", WHEN_LEADING, V(metrics_agreement_records),
+     "Records with two or more labels, of different annotators."},
+    {"fisd_agreement_alpha", "gauge", WHEN_LEADING, V(metrics_agreement_alpha),
+     "Krippendorff's alpha of those labels: 1 annotators agree, 0 as chance would have it; absent "
+     "where it cannot be estimated."},
+    {"fisd_agreement_class_alpha", "gauge", WHEN_LEADING, W("class", metrics_agreement_classes),
+     "The same of one class against all others."},
     {"fisd_budget_labels", "gauge", WHEN_LEADING, V(budget),
      "selection.budget; absent without a limit."},
     {"fisd_budget_left_labels", "gauge", WHEN_LEADING, F(trainer.counts.selector.budget_left),

@@ -57,6 +57,7 @@ static void show_snapshot(const struct trainer_snapshot *s, uint64_t now_ms,
     };
     out->val0 = s->view.val0;
     out->asking = s->view.asking;
+    out->agreement = &s->view.agreement;
     out->label_age_ms = s->answered_ms ? (int64_t)(now_ms - s->answered_ms) : -1;
     out->control_id = s->control_id;
     out->control_text = s->control_text;

@@ -51,6 +51,7 @@ struct trainer_status {
     uint32_t n_unseen;
     double val0;
     struct asking asking;
+    const struct agreement_view *agreement; /* NULL: it does not lead */
     int64_t label_age_ms; /* since the last answer in this process; -1: none came */
     uint64_t read;        /* messages of candidates, labels and control, whatever became of them */
     uint64_t dead_labels, dead_offers, dead_commands; /* those of them that were refused */
