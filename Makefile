@@ -166,12 +166,13 @@ see_init   := base core wire data
 see_cli    := base core wire config data stream role session lab init
 
 # The folders of a layer, the same way: each sees what its layer sees of others, and these.
-FOLDERS := $(addprefix daemon/,context scorer trainer monitor runtime)
+FOLDERS := $(addprefix daemon/,context scorer trainer labelling monitor runtime)
 see_daemon/context :=
 see_daemon/scorer  := daemon/context
 see_daemon/trainer := daemon/context
-see_daemon/monitor := daemon/context daemon/scorer/scorer_status.h daemon/trainer/trainer_status.h
-see_daemon/runtime := daemon/context daemon/scorer daemon/trainer daemon/monitor
+see_daemon/labelling := daemon/context
+see_daemon/monitor := daemon/context daemon/labelling daemon/scorer/scorer_status.h daemon/trainer/trainer_status.h
+see_daemon/runtime := daemon/context daemon/scorer daemon/trainer daemon/labelling daemon/monitor
 
 lib_base   := $(call pkg,libxxhash) -lm
 lib_core   := $(call pkg,openblas) -lm
@@ -233,7 +234,7 @@ $(GEN_FETCH): src/lab/fetch.py
 
 # The dashboard's files and Chart.js, as strings of C in a table. A '?' is escaped, since two of them
 # can begin a trigraph.
-dashboard := $(sort $(wildcard $(addprefix src/daemon/monitor/dashboard/*.,html js css)))
+dashboard := $(sort $(wildcard $(foreach d,dashboard label_page,$(addprefix src/daemon/monitor/$(d)/*.,html js css))))
 $(GEN_DASHBOARD): $(dashboard) $(CHART_JS)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)

@@ -12,7 +12,7 @@ static bool is_loopback(const char *listen)
            !strncmp(listen, "127.", 4) || !strncmp(listen, "[::1]:", 6);
 }
 
-static void check_reach(struct load *l)
+static void check_page(struct load *l)
 {
     const struct config *c = l->cfg;
     struct spot at = load_spot(l, "labels.page", -1);
@@ -21,6 +21,9 @@ static void check_reach(struct load *l)
     else if (!is_loopback(c->http.listen) && (!c->http.tls_cert || !c->labels.annotators))
         load_problem(l, &at, "true, and an http.listen beyond this machine",
                      "that with http.tls_cert and labels.annotators");
+    if (c->labels.framing == CONFIG_FRAMING_CONFLUENT)
+        load_problem(l, &at, "true, and labels.framing: confluent",
+                     "labels.framing: auto or none: the page writes labels without a frame");
 }
 
 /* Whether records can have it. Protobuf records bring attributes of any name. */
@@ -79,7 +82,7 @@ static void check_show(struct load *l, uint32_t i)
 void load_check_labels(struct load *l)
 {
     if (l->cfg->labels.page)
-        check_reach(l);
+        check_page(l);
     for (uint32_t i = 0; i < l->cfg->labels.show.count; i++)
         check_show(l, i);
 }

@@ -54,7 +54,9 @@ struct http_reply {
     const char *type;  /* content type; a text that outlives the server */
     const void *fixed; /* the body, when it outlives the server; else what was written */
     size_t fixed_length;
-    bool cacheable; /* `fixed` is the same as long as the process runs */
+    bool cacheable;     /* `fixed` is the same as long as the process runs */
+    const char *policy; /* content security policy, a text that outlives the server; NULL: the
+                           server's, which allows nothing from elsewhere */
     unsigned char *data;
     size_t length, room;
     bool no_memory; /* a write failed: 500 goes out */
@@ -121,6 +123,10 @@ void http_server_stop(struct http_server *s); /* NULL is fine */
 /* A token is 16 to 4096 visible ASCII characters, one line. INPUT: says what is wrong, never what
  * was found. */
 int http_token_check(const char *token, struct fis_error *e) FIS_MUST_CHECK;
+/* Whether a given token is the one; in a time that does not depend on where they differ. */
+bool http_same_token(const char *token, const char *given);
+/* The bearer token of a request; NULL: none. */
+const char *http_bearer(const struct http_request *r);
 /* PEM texts that a server could be started with. INPUT: "found …, allowed …". */
 int http_tls_check(const char *cert, const char *key, struct fis_error *e) FIS_MUST_CHECK;
 

@@ -20,10 +20,10 @@ struct request {
 static const char *const headers[][2] = {
     {"X-Content-Type-Options", "nosniff"},
     {"Referrer-Policy", "no-referrer"},
-    {"Content-Security-Policy",
-     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
 };
+static const char policy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const char *http_query(const struct http_request *r, const char *name)
 {
@@ -115,6 +115,7 @@ static enum MHD_Result answer(struct http_server *s, struct MHD_Connection *conn
                             r->fixed && r->cacheable ? "private, max-age=300" : "no-store");
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
         MHD_add_response_header(response, headers[i][0], headers[i][1]);
+    MHD_add_response_header(response, "Content-Security-Policy", r->policy ? r->policy : policy);
     if (r->status == MHD_HTTP_UNAUTHORIZED)
         MHD_add_response_header(response, "WWW-Authenticate", "Bearer realm=\"fisd\"");
     if (r->status == MHD_HTTP_METHOD_NOT_ALLOWED)
@@ -161,8 +162,13 @@ static bool host_ok(const struct http_server *s, const struct http_request *q,
     return false;
 }
 
-/* In a time that does not depend on where they differ. */
-static bool same_token(const char *token, const char *given)
+const char *http_bearer(const struct http_request *r)
+{
+    const char *given = http_header(r, "Authorization");
+    return given && strncasecmp(given, "Bearer ", 7) == 0 ? given + 7 : NULL;
+}
+
+bool http_same_token(const char *token, const char *given)
 {
     size_t n = strlen(token), m = strlen(given);
     volatile unsigned char differ = n != m;
@@ -181,13 +187,13 @@ static bool allowed(const struct http_server *s, const struct http_route *t,
                      "no token is configured (http.token_file), so nobody may do this here");
         return false;
     }
-    const char *given = http_header(q, "Authorization");
-    if (given && strncasecmp(given, "Bearer ", 7) == 0 && same_token(s->token, given + 7))
+    const char *given = http_bearer(q);
+    if (given && http_same_token(s->token, given))
         return true;
     http_problem(out, MHD_HTTP_UNAUTHORIZED,
-                 given ? "the bearer token does not match"
-                       : "this needs the header Authorization: Bearer "
-                         "with the token");
+                 http_header(q, "Authorization") ? "the bearer token does not match"
+                                                 : "this needs the header Authorization: Bearer "
+                                                   "with the token");
     return false;
 }
 

@@ -134,6 +134,12 @@ static int first(struct label_queue *q, struct label_item *it, struct label_pers
     return 0;
 }
 
+bool label_queue_knows(const struct label_queue *q, const struct fis_id *id)
+{
+    const struct label_item *it = label_item_find(q, id);
+    return it && it->requested;
+}
+
 int label_queue_answer(struct label_queue *q, const struct wire_label *l, struct trainer_time now,
                        enum label_outcome *what, uint64_t *left_ms, struct fis_error *e)
 {
@@ -144,7 +150,7 @@ int label_queue_answer(struct label_queue *q, const struct wire_label *l, struct
         return -(int)FIS_NOMEM;
     *left_ms = 0;
     *what = LABEL_UNKNOWN;
-    if (!it || !it->requested)
+    if (!label_queue_knows(q, &l->id))
         return 0;
     struct label_answer *a = label_answer_of(it, who);
     if (!a || !label_answer_counts(it, a))

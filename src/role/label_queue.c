@@ -77,6 +77,11 @@ struct label_queue *label_queue_new(const struct label_queue_options *o)
     return q;
 }
 
+void label_queue_set(struct label_queue *q, const struct label_queue_options *o)
+{
+    q->o = *o;
+}
+
 void label_queue_free(struct label_queue *q)
 {
     struct label_item *it, *next_item;

@@ -30,7 +30,9 @@ struct label_queue_options {
 
 struct label_queue;
 struct label_queue *label_queue_new(const struct label_queue_options *o); /* NULL: no memory */
-void label_queue_free(struct label_queue *q);                             /* NULL is fine */
+/* Other times, for leases and answers from now on. */
+void label_queue_set(struct label_queue *q, const struct label_queue_options *o);
+void label_queue_free(struct label_queue *q); /* NULL is fine */
 
 /* ---- what the topics say -------------------------------------------------------------------- */
 
@@ -62,6 +64,9 @@ enum label_next {
 int label_queue_next(struct label_queue *q, const char *annotator, bool idle,
                      struct trainer_time now, enum label_next *what, struct label_task *out,
                      struct fis_error *e) FIS_MUST_CHECK;
+
+/* Whether a request with this id was seen, open or not. */
+bool label_queue_knows(const struct label_queue *q, const struct fis_id *id);
 
 enum label_outcome {
     LABEL_HELD = 1, /* may be changed and taken back */

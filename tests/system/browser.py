@@ -73,6 +73,18 @@ class Browser:
     def open(self, url):
         self._call("POST", "/url", {"url": url})
 
+    def new_tab(self):
+        """Another tab, which is driven from now on; its handle for tab()."""
+        handle = self._call("POST", "/window/new", {"type": "tab"})["handle"]
+        self.tab(handle)
+        return handle
+
+    def this_tab(self):
+        return self._call("GET", "/window")
+
+    def tab(self, handle):
+        self._call("POST", "/window", {"handle": handle})
+
     def run(self, script, *arguments):
         return self._call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 

@@ -35,9 +35,11 @@ def schemathesis():
 def _():
     program, environment = schemathesis()
     config = t_config(http={"listen": "127.0.0.1:0", "token_file": "token"},
+                      labels={"page": True, "annotators": "people", "undo": "0s"},
                       selection={"labels_per_round": 16, "window_records": 200})
     with Pipeline(config) as p:
         p.write("token", TOKEN.encode())
+        p.write("people", b"somebody " + TOKEN.encode())
         p.start()
         c = client_of(p, TOKEN)
         wait(lambda: c.get("/readyz").status == 200, "ready")

@@ -17,7 +17,8 @@ json_t *api_status(struct monitor *m), *api_candidates(struct monitor *m),
     *api_requests(struct monitor *m), *api_groups(struct monitor *m),
     *api_throughput(struct monitor *m), *api_lag(struct monitor *m), *api_kafka(struct monitor *m),
     *api_alarms(struct monitor *m), *api_drift(struct monitor *m), *api_versions(struct monitor *m),
-    *api_commands(struct monitor *m), *api_fleet(struct monitor *m);
+    *api_commands(struct monitor *m), *api_fleet(struct monitor *m),
+    *api_agreement(struct monitor *m);
 
 /* A route's arg, for api_give. */
 struct api_control {
@@ -27,6 +28,8 @@ struct api_control {
 };
 
 http_handler_fn api_page, api_version, api_command, api_give;
+/* The labelling page and what is behind it (api_label.c). */
+http_handler_fn label_page, label_next, label_answer, label_undo;
 
 /* Routes. */
 #define API_PAGE(path, make)                                                                       \

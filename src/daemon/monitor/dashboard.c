@@ -18,7 +18,9 @@ static const char *type_of(const char *name)
 
 void dashboard_serve(void *ctx, const struct http_request *r, struct http_reply *out)
 {
-    const char *name = strcmp(r->path, "/") == 0 ? "index.html" : r->rest;
+    const char *name = strcmp(r->path, "/") == 0        ? "index.html"
+                       : strcmp(r->path, "/label") == 0 ? "label.html"
+                                                        : r->rest;
     (void)ctx;
     for (size_t i = 0; i < sizeof dashboard_files / sizeof *dashboard_files; i++) {
         const struct dashboard_file *f = &dashboard_files[i];

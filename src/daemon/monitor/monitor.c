@@ -62,7 +62,9 @@ static int open_server(struct monitor *m, struct fis_error *e)
     struct http_files files;
     if (strcmp(cfg->http.listen, "off") == 0)
         return 0;
-    int rc = http_files_read(&cfg->http, &files, e);
+    int rc = cfg->labels.page ? http_files_annotators(cfg, &m->annotators, e) : 0;
+    if (rc == 0)
+        rc = http_files_read(&cfg->http, &files, e);
     if (rc < 0)
         return rc;
     rc = start_server(m, &files, e);
@@ -70,11 +72,28 @@ static int open_server(struct monitor *m, struct fis_error *e)
     return rc;
 }
 
+static void reload_annotators(struct monitor *m)
+{
+    struct annotators next;
+    struct fis_error e;
+    if (!m->annotators.n)
+        return;
+    if (http_files_annotators(m->ctx->cfg, &next, &e) < 0) {
+        log_line(LOG_LEVEL_ERROR, "http", "text=\"annotators stay as they were\" reason=\"%s\"",
+                 e.text);
+        return;
+    }
+    annotators_done(&m->annotators);
+    m->annotators = next;
+}
+
 bool monitor_reload(struct monitor *m)
 {
     struct fis_error e;
     char *token = NULL;
     bool other = false;
+    if (m && m->http)
+        reload_annotators(m);
     if (!m || !m->http || !m->ctx->cfg->http.token_file)
         return false;
     int rc = http_files_token(&m->ctx->cfg->http, &token, &e);
@@ -238,9 +257,11 @@ int monitor_open(struct monitor **out, struct context *ctx, struct fis_error *e)
     return 0;
 }
 
-void monitor_roles(struct monitor *m, struct scorer_host *scorer, struct trainer_host *trainer)
+void monitor_roles(struct monitor *m, struct scorer_host *scorer, struct trainer_host *trainer,
+                   struct label_host *labels)
 {
     struct fis_error e;
+    m->labels = labels;
     m->scorer = scorer;
     m->trainer = trainer;
     if (fleet_open(&m->fleet, m->ctx, &e) < 0)
@@ -279,6 +300,7 @@ void monitor_close(struct monitor *m)
     commands_done(&m->commands);
     version_log_free(m->versions);
     free_groups(m);
+    annotators_done(&m->annotators);
     fis_free(m);
 }
 

@@ -19,7 +19,9 @@ struct monitor;
 /* It becomes the context's observer. */
 int monitor_open(struct monitor **out, struct context *ctx, struct fis_error *e) FIS_MUST_CHECK;
 /* The roles have begun; NULL: not a role of this process. */
-void monitor_roles(struct monitor *m, struct scorer_host *scorer, struct trainer_host *trainer);
+struct label_host;
+void monitor_roles(struct monitor *m, struct scorer_host *scorer, struct trainer_host *trainer,
+                   struct label_host *labels);
 void monitor_stop(
     struct monitor *m); /* stops listening; the loop must run once more. NULL is fine */
 void monitor_close(struct monitor *m); /* workers have ended, the loop too. NULL is fine */

@@ -45,6 +45,7 @@ static void openapi(void *ctx, const struct http_request *r, struct http_reply *
 const struct http_route monitor_routes[] = {
     {HTTP_GET, "/", false, HTTP_OPEN, dashboard_serve, NULL},
     {HTTP_GET, DASHBOARD_BELOW, true, HTTP_OPEN, dashboard_serve, NULL},
+    {HTTP_GET, "/label", false, HTTP_OPEN, label_page, NULL},
     {HTTP_GET, "/healthz", false, HTTP_OPEN, healthz, NULL},
     {HTTP_GET, "/readyz", false, HTTP_OPEN, readyz, NULL},
     {HTTP_GET, "/metrics", false, HTTP_READ, metrics, NULL},
@@ -61,8 +62,13 @@ const struct http_route monitor_routes[] = {
     API_PAGE("fleet", api_fleet),
     API_PAGE("kafka", api_kafka),
     API_PAGE("commands", api_commands),
+    API_PAGE("agreement", api_agreement),
     {HTTP_GET, "/api/v1/commands/", true, HTTP_READ, api_command, NULL},
     {HTTP_GET, "/api/v1/openapi.yaml", false, HTTP_OPEN, openapi, NULL},
+    /* Open, since annotators have tokens of their own. */
+    {HTTP_GET, "/api/v1/label/next", false, HTTP_OPEN, label_next, NULL},
+    {HTTP_POST, "/api/v1/label/answer", false, HTTP_OPEN, label_answer, NULL},
+    {HTTP_POST, "/api/v1/label/undo", false, HTTP_OPEN, label_undo, NULL},
     API_COMMAND("pause", PAUSE, "", false),
     API_COMMAND("resume", RESUME, "", false),
     API_COMMAND("pin", PIN, "", false),

@@ -11,7 +11,7 @@
 #define MAX_FILE 65536
 
 static const char token_key[] = "http.token_file", cert_key[] = "http.tls_cert",
-                  key_key[] = "http.tls_key";
+                  key_key[] = "http.tls_key", annotators_key[] = "labels.annotators";
 
 /* A path, or credential:name (in the directory that systemd names). */
 static int path_of(const char *file, char *out, size_t size, struct fis_error *e)
@@ -122,10 +122,25 @@ int http_files_read(const struct config_http *h, struct http_files *out, struct 
     return rc;
 }
 
+static int read_annotators(const struct config *cfg, struct annotators *out, struct fis_error *e)
+{
+    char *text;
+    *out = (struct annotators){0};
+    int rc = read_text(cfg->labels.annotators, &text, e);
+    return rc < 0 || !text ? rc : annotators_parse(out, text, e);
+}
+
+int http_files_annotators(const struct config *cfg, struct annotators *out, struct fis_error *e)
+{
+    int rc = read_annotators(cfg, out, e);
+    return rc < 0 ? fis_error_prefix(e, "%s", annotators_key) : 0;
+}
+
 void http_files_look(const struct config *cfg, config_refuse_fn *refuse, void *ctx)
 {
     const struct config_http *h = &cfg->http;
     struct http_files f = {0};
+    struct annotators people;
     struct fis_error e;
     if (strcmp(h->listen, "off") == 0)
         return;
@@ -137,5 +152,9 @@ void http_files_look(const struct config *cfg, config_refuse_fn *refuse, void *c
         refuse(ctx, key_key, e.text);
     if (f.cert && f.key && http_tls_check(f.cert, f.key, &e) < 0)
         refuse(ctx, cert_key, e.text);
+    if (cfg->labels.page && read_annotators(cfg, &people, &e) < 0)
+        refuse(ctx, annotators_key, e.text);
+    else if (cfg->labels.page)
+        annotators_done(&people);
     http_files_done(&f);
 }

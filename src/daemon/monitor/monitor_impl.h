@@ -6,6 +6,7 @@
 #define DAEMON_MONITOR_IMPL_H
 
 #include "daemon/monitor/alarms.h"
+#include "daemon/monitor/annotators.h"
 #include "daemon/monitor/commands.h"
 #include "daemon/monitor/monitor.h"
 #include "http/http.h"
@@ -14,6 +15,8 @@ struct monitor {
     struct context *ctx;
     struct scorer_host *scorer; /* NULL: it has not begun, or is not a role of this process */
     struct trainer_host *trainer;
+    struct label_host *labels; /* NULL: no labelling page, or not yet */
+    struct annotators annotators;
     struct http_server *http;
     struct version_log *versions;
     struct kafka_watch kafka;

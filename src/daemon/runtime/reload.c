@@ -1,5 +1,6 @@
 #include "daemon/runtime/reload.h"
 
+#include "daemon/labelling/label_host.h"
 #include "daemon/monitor/monitor.h"
 #include "daemon/trainer/trainer_host.h"
 
@@ -37,6 +38,8 @@ static bool put_in_force(struct runtime *rt)
     log_set_level((enum log_level)rt->cfg->log.level);
     if (rt->trainer)
         trainer_host_adjust(rt->trainer);
+    if (rt->labels)
+        label_host_adjust(rt->labels);
     return monitor_reload(rt->monitor);
 }
 

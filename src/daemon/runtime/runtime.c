@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "daemon/labelling/label_host.h"
 #include "daemon/monitor/monitor.h"
 #include "daemon/runtime/reload.h"
 #include "daemon/runtime/topics_job.h"
@@ -67,6 +68,8 @@ static void stop(struct runtime *rt, const char *why)
     start_guard(rt);
     if (rt->scorer)
         scorer_host_stop(rt->scorer);
+    if (rt->labels)
+        label_host_stop(rt->labels);
     if (rt->trainer)
         trainer_host_stop(rt->trainer);
     wake(rt);
@@ -87,7 +90,9 @@ static int open_roles(struct runtime *rt, struct fis_error *e)
         return -1;
     if ((rt->ctx.cfg->roles & CONFIG_SCORER) && scorer_host_open(&rt->scorer, &rt->ctx, e) < 0)
         return -1;
-    monitor_roles(rt->monitor, rt->scorer, rt->trainer);
+    if (rt->ctx.cfg->labels.page && label_host_open(&rt->labels, &rt->ctx, e) < 0)
+        return -1;
+    monitor_roles(rt->monitor, rt->scorer, rt->trainer, rt->labels);
     log_line(LOG_LEVEL_INFO, "started", "pipeline=%s roles=%s%s delivery=%s", rt->ctx.cfg->pipeline,
              rt->scorer ? "scorer" : "", rt->trainer ? (rt->scorer ? ",trainer" : "trainer") : "",
              rt->ctx.exactly_once ? "exactly_once" : "at_least_once");
@@ -111,7 +116,8 @@ static void start_up(struct runtime *rt)
 static bool all_stopped(const struct runtime *rt)
 {
     return (!rt->scorer || scorer_host_stopped(rt->scorer)) &&
-           (!rt->trainer || trainer_host_stopped(rt->trainer));
+           (!rt->trainer || trainer_host_stopped(rt->trainer)) &&
+           (!rt->labels || label_host_stopped(rt->labels));
 }
 
 /* What is in flight will not be acknowledged: closing in good order would wait for the same broker
@@ -152,6 +158,8 @@ static void turn(struct runtime *rt)
         more |= trainer_host_turn(rt->trainer);
     if (rt->scorer)
         more |= scorer_host_turn(rt->scorer);
+    if (rt->labels)
+        more |= label_host_turn(rt->labels);
     if (rt->ctx.stopping && all_stopped(rt))
         end_loop(rt);
     else if (more)
@@ -282,6 +290,7 @@ static void close_runtime(struct runtime *rt)
     workers_stop(rt->ctx.workers);
     scorer_host_close(rt->scorer, patience_ms);
     trainer_host_close(rt->trainer, patience_ms);
+    label_host_close(rt->labels, patience_ms);
     topics_job_free(rt->topics);
     monitor_close(rt->monitor);
     if (rt->embedded)

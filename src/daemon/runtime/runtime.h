@@ -31,6 +31,7 @@ struct runtime {
     struct stream_property *properties; /* the configuration's, and the embedded broker's address */
     struct scorer_host *scorer;
     struct trainer_host *trainer;
+    struct label_host *labels; /* NULL: no labelling page */
     struct topics_job *topics;
     struct monitor *monitor;
     bool ended;
