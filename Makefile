@@ -19,11 +19,11 @@ say = @$(if $(filter 1,$(V)),:,printf '  %-7s %s\n' '$(1)' '$(2)')
 # ---- packages ---------------------------------------------------------------------------------
 # What pkg-config knows; uthash ships no .pc file and is looked for by its header.
 PKGS := rdkafka libprotobuf-c libuv libfyaml jansson openblas libmicrohttpd libxxhash libsystemd \
-        jemalloc zlib xgboost
+        jemalloc zlib xgboost libcurl
 BUILD_DEBS := gcc make pkg-config libc6-dev librdkafka-dev libprotobuf-c-dev protobuf-c-compiler \
               protobuf-compiler libuv1-dev libfyaml-dev libjansson-dev libopenblas-dev \
               libxxhash-dev uthash-dev libmicrohttpd-dev libsystemd-dev libjemalloc-dev \
-              zlib1g-dev libxgboost-dev \
+              zlib1g-dev libxgboost-dev libcurl4-openssl-dev \
               libjs-chart.js
 # The dashboard's plots; built into fisd.
 CHART_JS := /usr/share/javascript/chart.js/chart.min.js
@@ -183,7 +183,7 @@ lib_data   := $(call pkg,zlib xgboost libxxhash)
 lib_stream := $(call pkg,$(RDKAFKA_STATIC) rdkafka) -lpthread
 lib_role   :=
 lib_session :=
-lib_daemon := $(call pkg,libuv libsystemd) -lpthread
+lib_daemon := $(call pkg,libuv libsystemd libcurl) -lpthread
 lib_lab    := $(call pkg,libxxhash openblas) -lpthread
 lib_cli    := -lpthread
 

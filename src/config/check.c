@@ -158,6 +158,7 @@ static void settle(struct load *l)
     join_directory(l, &c->validation.file);
     join_directory(l, &c->http.token_file);
     join_directory(l, &c->http.tls_cert);
+    join_directory(l, &c->webhook.ca_file);
     join_directory(l, &c->http.tls_key);
     join_directory(l, &c->labels.annotators);
     if (!c->positive)
@@ -475,6 +476,20 @@ static void check_http(struct load *l)
     }
 }
 
+static void check_webhook(struct load *l)
+{
+    const struct config_webhook *h = &l->cfg->webhook;
+    struct spot at;
+    if (h->url && strncmp(h->url, "http://", 7) && strncmp(h->url, "https://", 8)) {
+        at = load_spot(l, "webhook.url", -1);
+        load_problem(l, &at, "another scheme", "http:// or https://");
+    }
+    if (h->secret && !h->url) {
+        at = load_spot(l, "webhook.secret", -1);
+        load_problem(l, &at, "no webhook.url", "both of them, or neither");
+    }
+}
+
 void load_check(struct load *l)
 {
     if (load_given(l, "dimension") && load_given(l, "columns")) {
@@ -498,4 +513,5 @@ void load_check(struct load *l)
     check_mode(l);
     check_http(l);
     load_check_labels(l);
+    check_webhook(l);
 }

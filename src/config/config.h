@@ -258,6 +258,13 @@ struct config_http {
     uint64_t timeout; /* ms */
 };
 
+/* Where published versions are reported to. */
+struct config_webhook {
+    char *url, *secret; /* NULL: none */
+    char *ca_file;      /* NULL: the system's certificates */
+    uint64_t timeout;   /* ms, of an attempt */
+};
+
 struct config_log {
     int level; /* enum config_log_level */
 };
@@ -290,6 +297,7 @@ struct config {
     struct config_privacy privacy;
     struct config_runtime runtime;
     struct config_http http;
+    struct config_webhook webhook;
     struct config_alarms alarms;
     struct config_log log;
 };

@@ -486,6 +486,23 @@ const struct option config_options[] = {
      .standard = "false",
      .meaning = "Show groups by the values of the sensitive columns instead of by number."},
 
+    {.key = "webhook.url", .kind = KIND_STRING, .min = 8, .max = 2048, .secret = true,
+     .offset = AT(webhook.url), .example = "https://ci.example.com/hooks/fisd",
+     .otherwise = "no webhook",
+     .meaning = "Where the leading trainer posts each published version (docs/models.md): http:// "
+                "or https://; a text, file:/path, or credential:name, since it may hold a secret. "
+                "Redirects are not followed."},
+    {.key = "webhook.secret", .kind = KIND_STRING, .min = 16, .max = 4096, .secret = true,
+     .offset = AT(webhook.secret), .example = "file:/etc/fisd/webhook.secret",
+     .otherwise = "no signature",
+     .meaning = "Key of the signature (HMAC-SHA256 of the body) that each delivery carries; a text, "
+                "file:/path, credential:name, or ${NAME} of the environment."},
+    {.key = "webhook.ca_file", TEXT(4095), .offset = AT(webhook.ca_file),
+     .example = "/etc/fisd/ca.crt", .otherwise = "the system's certificates",
+     .meaning = "Certificates in PEM that the server's must lead to."},
+    {.key = "webhook.timeout", DURATION(100, 5 * MINUTE), .offset = AT(webhook.timeout),
+     .standard = "10s", .meaning = "Maximum duration of an attempt to deliver."},
+
     {.key = "alarms.label_age", DURATION(0, YEAR), .offset = AT(alarms.label_age),
      .standard = "1d", .live = true,
      .meaning = "labels_stuck: a request has been open for this long. 0: no such alarm."},

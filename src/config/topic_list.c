@@ -101,11 +101,21 @@ void config_scorer_group(const struct config *cfg, char out[CONFIG_GROUP_MAX])
     snprintf(out, CONFIG_GROUP_MAX, "%s-scorer", cfg->pipeline);
 }
 
-void config_trainer_group(const struct config *cfg, char out[CONFIG_GROUP_MAX])
+static void group_of_ledger(const struct config *cfg, const char *role, char out[CONFIG_GROUP_MAX])
 {
     static const char ending[] = ".ledger";
     const char *ledger = cfg->topics.ledger;
     size_t n = strlen(ledger), tail = sizeof ending - 1;
     n -= n > tail && strcmp(ledger + n - tail, ending) == 0 ? tail : 0;
-    snprintf(out, CONFIG_GROUP_MAX, "%.*s-trainer", (int)n, ledger);
+    snprintf(out, CONFIG_GROUP_MAX, "%.*s-%s", (int)n, ledger, role);
+}
+
+void config_trainer_group(const struct config *cfg, char out[CONFIG_GROUP_MAX])
+{
+    group_of_ledger(cfg, "trainer", out);
+}
+
+void config_webhook_group(const struct config *cfg, char out[CONFIG_GROUP_MAX])
+{
+    group_of_ledger(cfg, "webhook", out);
 }

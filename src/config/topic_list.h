@@ -38,5 +38,7 @@ size_t config_chunk_room(size_t limit);
 #define CONFIG_GROUP_MAX 264
 void config_scorer_group(const struct config *cfg, char out[CONFIG_GROUP_MAX]);
 void config_trainer_group(const struct config *cfg, char out[CONFIG_GROUP_MAX]);
+/* The webhook's, whose offset on models is what was delivered (credit-webhook). */
+void config_webhook_group(const struct config *cfg, char out[CONFIG_GROUP_MAX]);
 
 #endif

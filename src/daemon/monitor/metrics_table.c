@@ -76,6 +76,12 @@ static void alarm_states(const struct status *s, struct http_reply *out, const s
     }
 }
 
+static const struct metric_part webhook_attempts[] = {
+    {"delivered", FIGURE(struct status, webhook.delivered)},
+    {"failed", FIGURE(struct status, webhook.failed)},
+    {.value = NULL},
+};
+
 static const struct metric_part log_lines[] = {
     {"written", FIGURE(struct status, log.written)},
     {"summed", FIGURE(struct status, log.summed)},
@@ -284,6 +290,10 @@ const struct metric metrics_table[] = {
      "Open HTTP connections."},
     {"fisd_http_timeouts_total", "counter", WHEN_ALWAYS, F(http.timed_out),
      "Requests that took longer than http.timeout and were cut off."},
+    {"fisd_webhook_attempts_total", "counter", WHEN_ALWAYS, P("outcome", webhook_attempts),
+     "Attempts to deliver a version to webhook.url, by outcome."},
+    {"fisd_webhook_waiting_version", "gauge", WHEN_ALWAYS, F(webhook.waiting),
+     "The version whose delivery has failed and is tried again; 0: none."},
     {"fisd_alarm", "gauge", WHEN_ALWAYS, W("name, severity", alarm_states),
      "1 while the alarm is raised; docs/operations.md has meaning and action of each."},
     {"fisd_lag_messages", "gauge", WHEN_ALWAYS, W("role, topic, partition", lag),

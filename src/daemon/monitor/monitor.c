@@ -246,7 +246,9 @@ int monitor_open(struct monitor **out, struct context *ctx, struct fis_error *e)
     alarms_init(&m->alarms);
     kafka_watch_init(&m->kafka, ctx->workers);
     m->versions = version_log_new(e);
-    int rc = m->versions ? open_server(m, e) : -(int)FIS_NOMEM;
+    int rc = m->versions ? webhook_open(&m->webhook, ctx, e) : -(int)FIS_NOMEM;
+    if (!rc)
+        rc = open_server(m, e);
     if (rc < 0) {
         monitor_close(m);
         return rc;
@@ -295,6 +297,7 @@ void monitor_close(struct monitor *m)
     if (!m)
         return;
     m->ctx->observer = (struct observer){0};
+    webhook_close(m->webhook);
     kafka_watch_done(&m->kafka);
     fleet_close(m->fleet);
     commands_done(&m->commands);
@@ -362,4 +365,5 @@ void monitor_tick(struct monitor *m)
     say_ready(m, s);
     alarms_look(&m->alarms, s, say_alarm, NULL);
     fleet_tick(m->fleet, &s->self, !s->broker_seen);
+    webhook_lead(m->webhook, s->trainer.running && !s->stopping);
 }

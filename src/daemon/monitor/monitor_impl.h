@@ -19,6 +19,7 @@ struct monitor {
     struct annotators annotators;
     struct http_server *http;
     struct version_log *versions;
+    struct webhook *webhook; /* NULL: there is none */
     struct kafka_watch kafka;
     struct commands commands;
     struct fleet *fleet; /* NULL: the roles have not begun */

@@ -53,6 +53,7 @@ static void fill_process(const struct monitor *m, struct status *s)
     s->loop_seconds = &ctx->watch.seconds;
     if (m->http)
         s->http = *http_server_counts(m->http);
+    s->webhook = webhook_status(m->webhook);
 }
 
 static void add_dead(struct status *s, const char *topic, enum dead_letter_from from,

@@ -17,6 +17,7 @@
 #include "daemon/monitor/fleet.h"
 #include "daemon/monitor/kafka_stats.h"
 #include "daemon/monitor/version_log.h"
+#include "daemon/monitor/webhook.h"
 #include "daemon/scorer/scorer_status.h"
 #include "daemon/trainer/trainer_status.h"
 #include "http/http.h"
@@ -53,6 +54,7 @@ struct status {
     const struct status_second *seconds; /* [n_seconds] */
     uint32_t n_seconds;
     struct http_counts http;
+    struct webhook_status webhook;
     const struct alarms *alarms;
     struct status_dead dead[STATUS_DEAD];
     uint32_t n_dead;
