@@ -196,11 +196,15 @@ static int nobody_runs(const struct cli *c, struct fis_error *e)
 
 static int delete_groups(const struct cli *c, struct fis_error *e)
 {
+    void (*const names[])(const struct config *, char *) = {
+        config_scorer_group, config_trainer_group, config_webhook_group};
     char group[CONFIG_GROUP_MAX];
-    config_scorer_group(&c->cfg, group);
-    int rc = stream_group_delete(&c->client, group, PIPELINE_TOPICS_MS, e);
-    config_trainer_group(&c->cfg, group);
-    return rc ? rc : stream_group_delete(&c->client, group, PIPELINE_TOPICS_MS, e);
+    int rc = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !rc; i++) {
+        names[i](&c->cfg, group);
+        rc = stream_group_delete(&c->client, group, PIPELINE_TOPICS_MS, e);
+    }
+    return rc;
 }
 
 static int delete_all(const struct deletion *d, struct fis_error *e)
