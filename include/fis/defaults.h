@@ -30,7 +30,8 @@
 #define FIS_DEFAULT_SEED 1
 
 /* A base of trees (fis/trees.h). */
-#define FIS_DEFAULT_TREES 120
+#define FIS_DEFAULT_TREES 500 /* at most; patience ends it */
+#define FIS_DEFAULT_TREE_PATIENCE 20
 #define FIS_DEFAULT_TREE_DEPTH 4
 #define FIS_DEFAULT_TREE_RATE 0.08
 #define FIS_DEFAULT_TREE_SAMPLE 0.8

@@ -22,6 +22,7 @@ extern "C" {
 
 #define FIS_TREES_MAX 65536u
 #define FIS_TREES_DEPTH_MAX 8u
+#define FIS_TREES_FOLDS_MAX 16u
 
 struct fis_trees_shape {
     uint32_t d, margins; /* features of a row; 1 (two classes) or K */
@@ -54,10 +55,11 @@ void fis_trees_apply(const struct fis_trees *t, float *x);
 /* ---- fitting -------------------------------------------------------------------------------- */
 
 struct fis_trees_options {
-    uint32_t n, depth;    /* boosting rounds */
+    uint32_t n, depth;    /* n: boosting rounds, at most */
+    uint32_t patience;    /* rounds without a smaller loss out of fold that end it; 0: n rounds */
     double rate;          /* of learning */
     double rows, columns; /* shares that a tree is fitted to */
-    uint32_t folds;       /* for margins out of fold; 2 or more */
+    uint32_t folds;       /* for margins out of fold; 0: none, each row's is of trees fitted to it */
     double growth;        /* fitted again when the labelled rows have grown by this share */
     uint64_t seed;
 };
@@ -69,15 +71,17 @@ struct fis_trees_rows {
     const uint32_t *y;
 };
 
-/* Fits trees to those of the rows that `index` [n_index] names. The same arguments give the same
- * trees. */
-typedef int fis_trees_fit_fn(const struct fis_trees_rows *rows, const uint32_t *index,
-                             uint32_t n_index, const struct fis_trees_options *o,
+/* Fits trees to those of the rows that index [n] names. The n_held rows behind them are held out:
+ * with patience, their loss ends the boosting (the rounds after the best are part of the trees).
+ * The same arguments give the same trees, and fewer rounds the first ones of them. */
+typedef int fis_trees_fit_fn(const struct fis_trees_rows *rows, const uint32_t *index, uint32_t n,
+                             uint32_t n_held, const struct fis_trees_options *o,
                              struct fis_trees **out, struct fis_error *e);
 
 /* Trees of all rows, in *out; and in margins [n][margins], scaled as by fis_trees_apply, each row's
  * by trees that were not fitted to it: in folds that are dealt by seed and place, so that a row
- * that is added moves no other one. INPUT: a fold of one class alone, and what `fit` refuses. */
+ * that is added moves no other one. With patience, all have as many rounds as make the rows' mean
+ * loss out of fold least. INPUT: what `fit` refuses. */
 int fis_trees_fit(const struct fis_trees_rows *rows, const struct fis_trees_options *o,
                   fis_trees_fit_fn *fit, struct fis_trees **out, float *margins,
                   struct fis_error *e) FIS_MUST_CHECK;

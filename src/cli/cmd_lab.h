@@ -22,8 +22,8 @@ struct cmd_lab_options {
     const char *json, *markdown, *plots, *cache, *resume;
     struct data_reading read; /* of csv */
     const char *csv, *label, *sensitive, *positive, *leave_out;
-    const char *epsilon, *publish, *predictions, *files, *set;
-    bool path, one_pass;
+    const char *epsilon, *publish, *predictions, *files, *set, *against;
+    bool path, one_pass, anchors;
 };
 /* Rows of a cli_option table, for a struct that has a cmd_lab_options at its beginning. */
 #define CMD_LAB_AT(field) offsetof(struct cmd_lab_options, field)

@@ -3,20 +3,27 @@
 
 #include <string.h>
 
+#include "fis/mem.h"
+
 static int finish(struct lab_batch *b, const struct cmd_lab_plan *p,
                   const struct cmd_lab_options *o, struct fis_error *e)
 {
     struct lab_report report;
+    struct lab_record *with_anchors = NULL;
     uint32_t n;
+    int r = 0;
     const struct lab_record *records = lab_batch_records(b, &n);
     if (!records)
         return fis_fail(e, FIS_NOMEM, "no memory for the results");
-    int r = lab_report_make(records, n, p->metrics, p->n_metrics, "random", &report, e);
+    if (o->anchors)
+        r = lab_report_anchors(records, n, &with_anchors, &n, e);
+    if (r == 0)
+        r = lab_report_make(with_anchors ? with_anchors : records, n, p->metrics, p->n_metrics,
+                            o->against ? o->against : "random", &report, e);
+    fis_free(with_anchors);
     if (r < 0)
         return r;
-    r = cmd_lab_show(&report, stdout, e);
-    if (r == 0)
-        r = cmd_lab_write(&report, o, e);
+    r = cmd_lab_finish(&report, o, e);
     lab_report_done(&report);
     return r;
 }
@@ -96,6 +103,9 @@ static const struct cli_option options[] = {
      "each run as files for fisd: its split, a configuration, and its versions with their weights"},
     {"set", 0, CLI_TEXT, CMD_LAB_AT(set), "\"NAME=VALUE …\"",
      "other options of the runs: \"standardise=1 delay=1\"; --set help lists them"},
+    {"against", 0, CLI_TEXT, CMD_LAB_AT(against), "METHOD", "what is compared with; default random"},
+    {"anchors", 0, CLI_FLAG, CMD_LAB_AT(anchors), NULL,
+     "the anchors below what is published as methods of their own"},
     {"path", 0, CLI_FLAG, CMD_LAB_AT(path), NULL, "test figures after every round too"},
     {.name = NULL},
 };

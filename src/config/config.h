@@ -85,7 +85,7 @@ struct config_base_model {
     char *name;
     struct config_names names;
     int scale; /* 0 logit, 1 probability */
-    uint32_t trees, depth;
+    uint32_t trees, patience, depth;
     double rate, sample, growth;
 };
 

@@ -332,7 +332,12 @@ const struct option config_options[] = {
                 "cut off at 0.000001 and 0.999999, while one that is below 0 or above 1 goes to "
                 "the dead-letter topic."},
     {.key = "model.base.trees", COUNT(1, 10000), .offset = AT(base.trees), STANDARD(TREES),
-     .meaning = "With type: trees, how many; with more than two classes, of each class."},
+     .meaning = "With type: trees, how many at most; with more than two classes, of each class."},
+    {.key = "model.base.patience", COUNT(0, 10000), .offset = AT(base.patience),
+     STANDARD(TREE_PATIENCE),
+     .meaning = "With trees: their number is where the loss is least of rows that they were not "
+                "fitted to, in five folds; a fold stops after so many trees without a smaller loss. "
+                "0: always model.base.trees."},
     {.key = "model.base.depth", COUNT(1, 8), .offset = AT(base.depth), STANDARD(TREE_DEPTH),
      .meaning = "With trees: their depth."},
     {.key = "model.base.rate", REAL(0, 1), .above = true, .offset = AT(base.rate),

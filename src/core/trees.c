@@ -10,6 +10,7 @@
 #include "fis/rng.h"
 
 #include "encoder_impl.h"
+#include "softmax.h"
 
 struct node {
     uint32_t feature;
@@ -105,75 +106,136 @@ const float *fis_trees_leaves(const struct fis_trees *t)
     return t->leaf;
 }
 
-void fis_trees_apply(const struct fis_trees *t, float *x)
+/* A row's leaf of a tree. No branch depends on a row, so that the processor walks several trees at
+ * a time. */
+static inline float leaf_of(const struct fis_trees *t, uint32_t tree, const float *x)
 {
-    uint32_t depth = t->shape.depth, m = t->shape.margins, which = 0;
-    uint32_t nodes = (1u << depth) - 1;
-    const struct node *tree = t->nodes;
-    const float *leaf = t->leaf;
+    uint32_t depth = t->shape.depth, nodes = (1u << depth) - 1, at = 0;
+    const struct node *first = t->nodes + (size_t)tree * nodes;
+    for (uint32_t l = 0; l < depth; l++)
+        at = 2 * at + 2 - (x[first[at].feature] < first[at].threshold);
+    return t->leaf[(size_t)tree * (nodes + 1) + at - nodes];
+}
+
+/* By the first n trees. */
+static void apply_first(const struct fis_trees *t, uint32_t n, const float *x, float *to)
+{
+    uint32_t m = t->shape.margins, which = 0;
     float sum[FIS_MAX_CLASSES] = {0};
     double margins[FIS_MAX_CLASSES];
-    /* No branch depends on a row, so that the processor walks several trees at a time. */
-    for (uint32_t i = 0; i < t->shape.n; i++, tree += nodes, leaf += nodes + 1) {
-        uint32_t at = 0;
-        for (uint32_t l = 0; l < depth; l++)
-            at = 2 * at + 2 - (x[tree[at].feature] < tree[at].threshold);
-        sum[which] += leaf[at - nodes];
+    for (uint32_t i = 0; i < n; i++) {
+        sum[which] += leaf_of(t, i, x);
         which = which + 1 == m ? 0 : which + 1;
     }
     for (uint32_t k = 0; k < m; k++)
         margins[k] = (double)sum[k];
-    encoder_margins_scale(margins, m, x + t->shape.d);
+    encoder_margins_scale(margins, m, to);
+}
+
+void fis_trees_apply(const struct fis_trees *t, float *x)
+{
+    apply_first(t, t->shape.n, x, x + t->shape.d);
 }
 
 /* ---- fitting -------------------------------------------------------------------------------- */
 
-static uint32_t fold_of(const struct fis_trees_options *o, uint32_t row)
+struct fitting {
+    const struct fis_trees_rows *rows;
+    const struct fis_trees_options *o;
+    uint32_t margins;
+    uint32_t *index;                             /* [rows->n] */
+    struct fis_trees *fold[FIS_TREES_FOLDS_MAX]; /* not fitted to the rows of the fold */
+    double *loss;                                /* [o->n] out of fold, by rounds */
+};
+
+static uint32_t fold_of(const struct fitting *f, uint32_t row)
 {
     struct fis_rng rng;
-    fis_rng_seed(&rng, o->seed, 1000003u + (uint64_t)row);
-    return fis_rng_below(&rng, o->folds);
+    if (f->o->folds == 0)
+        return 0;
+    fis_rng_seed(&rng, f->o->seed, 1000003u + (uint64_t)row);
+    return fis_rng_below(&rng, f->o->folds);
 }
 
-/* The margins of one fold's rows, by trees of the others. */
-static int fit_fold(const struct fis_trees_rows *rows, const struct fis_trees_options *o,
-                    fis_trees_fit_fn *fit, uint32_t fold, uint32_t *index, float *row,
-                    float *margins, struct fis_error *e)
+static const float *x_of(const struct fitting *f, uint32_t row)
 {
-    struct fis_trees *trees = NULL;
-    uint32_t n = 0, m = rows->classes == 2 ? 1 : rows->classes;
-    for (uint32_t i = 0; i < rows->n; i++)
-        if (fold_of(o, i) != fold)
-            index[n++] = i;
-    int rc = fit(rows, index, n, o, &trees, e);
-    for (uint32_t i = 0; rc == 0 && i < rows->n; i++) {
-        if (fold_of(o, i) != fold)
-            continue;
-        memcpy(row, rows->x + (size_t)i * rows->stride, rows->d * sizeof *row);
-        fis_trees_apply(trees, row);
-        memcpy(margins + (size_t)i * m, row + rows->d, m * sizeof *row);
+    return f->rows->x + (size_t)row * f->rows->stride;
+}
+
+/* The row's cross-entropy after each round, added to f->loss. */
+static void add_losses(struct fitting *f, const struct fis_trees *t, uint32_t row)
+{
+    uint32_t m = f->margins, y = f->rows->y[row], rounds = t->shape.n / m;
+    float z[FIS_MAX_CLASSES] = {0};
+    double p[FIS_MAX_CLASSES];
+    for (uint32_t round = 0; round < rounds; round++) {
+        for (uint32_t k = 0; k < m; k++)
+            z[m == 1 ? 1 : k] += leaf_of(t, round * m + k, x_of(f, row));
+        f->loss[round] += softmax_row(z, f->rows->classes, y, p);
     }
-    fis_trees_unref(trees);
+}
+
+static int fit_fold(struct fitting *f, fis_trees_fit_fn *fit, uint32_t fold, struct fis_error *e)
+{
+    uint32_t n = 0, all = f->rows->n, held = all;
+    for (uint32_t i = 0; i < all; i++)
+        f->index[fold_of(f, i) != fold ? n++ : --held] = i;
+    int rc = fit(f->rows, f->index, n, all - n, f->o, &f->fold[fold], e);
+    for (uint32_t i = n; rc == 0 && f->o->patience && i < all; i++)
+        add_losses(f, f->fold[fold], f->index[i]);
     return rc;
+}
+
+/* With the least loss, of those that every fold has. */
+static uint32_t best_rounds(const struct fitting *f)
+{
+    uint32_t rounds = f->o->n, best = 0;
+    if (!f->o->patience || !f->o->folds)
+        return rounds;
+    for (uint32_t fold = 0; fold < f->o->folds; fold++)
+        if (f->fold[fold]->shape.n / f->margins < rounds)
+            rounds = f->fold[fold]->shape.n / f->margins;
+    for (uint32_t round = 1; round < rounds; round++)
+        if (f->loss[round] < f->loss[best])
+            best = round;
+    return best + 1;
+}
+
+static int fit_all(struct fitting *f, fis_trees_fit_fn *fit, struct fis_trees **out, float *margins,
+                   struct fis_error *e)
+{
+    struct fis_trees_options o = *f->o;
+    struct fis_trees *trees = NULL;
+    int rc = 0;
+    for (uint32_t fold = 0; rc == 0 && fold < o.folds; fold++)
+        rc = fit_fold(f, fit, fold, e);
+    if (rc < 0)
+        return rc;
+    o.n = best_rounds(f);
+    for (uint32_t i = 0; i < f->rows->n; i++)
+        f->index[i] = i;
+    if ((rc = fit(f->rows, f->index, f->rows->n, 0, &o, &trees, e)) < 0)
+        return rc;
+    for (uint32_t i = 0; i < f->rows->n; i++)
+        apply_first(o.folds ? f->fold[fold_of(f, i)] : trees, o.n * f->margins, x_of(f, i),
+                    margins + (size_t)i * f->margins);
+    *out = trees;
+    return 0;
 }
 
 int fis_trees_fit(const struct fis_trees_rows *rows, const struct fis_trees_options *o,
                   fis_trees_fit_fn *fit, struct fis_trees **out, float *margins,
                   struct fis_error *e)
 {
-    uint32_t *index = fis_alloc(rows->n, sizeof *index);
-    float *row = fis_alloc((size_t)rows->d + FIS_MAX_CLASSES, sizeof *row);
-    struct fis_trees *trees = NULL;
-    int rc = index && row ? 0 : fis_fail(e, FIS_NOMEM, "trees: no memory for %u rows", rows->n);
-    for (uint32_t fold = 0; rc == 0 && fold < o->folds; fold++)
-        rc = fit_fold(rows, o, fit, fold, index, row, margins, e);
-    for (uint32_t i = 0; rc == 0 && i < rows->n; i++)
-        index[i] = i;
-    if (rc == 0)
-        rc = fit(rows, index, rows->n, o, &trees, e);
-    if (rc == 0)
-        *out = trees;
-    fis_free(index);
-    fis_free(row);
+    struct fitting f = {.rows = rows, .o = o, .margins = rows->classes == 2 ? 1 : rows->classes};
+    assert(o->folds <= FIS_TREES_FOLDS_MAX);
+    f.index = fis_alloc(rows->n + 1u, sizeof *f.index);
+    f.loss = fis_calloc(o->n, sizeof *f.loss);
+    int rc = f.index && f.loss ? fit_all(&f, fit, out, margins, e)
+                               : fis_fail(e, FIS_NOMEM, "trees: no memory for %u rows", rows->n);
+    for (uint32_t i = 0; i < o->folds; i++)
+        fis_trees_unref(f.fold[i]);
+    fis_free(f.index);
+    fis_free(f.loss);
     return rc;
 }

@@ -8,12 +8,13 @@
 #include <string.h>
 #include <xgboost/c_api.h>
 
+#include "base/decimal.h"
 #include "fis/mem.h"
 
 struct fitting {
     const struct fis_trees_rows *rows;
     const struct fis_trees_options *o;
-    DMatrixHandle data;
+    DMatrixHandle data, held; /* held: NULL without patience */
     BoosterHandle booster;
 };
 
@@ -50,7 +51,8 @@ static int set_parameters(struct fitting *f, struct fis_error *e)
 }
 
 /* The rows of the index, and their labels, as XGBoost's own matrix. */
-static int take_rows(struct fitting *f, const uint32_t *index, uint32_t n, struct fis_error *e)
+static int take_rows(const struct fitting *f, const uint32_t *index, uint32_t n,
+                     DMatrixHandle *data, struct fis_error *e)
 {
     uint32_t d = f->rows->d;
     float *x = fis_alloc((size_t)n * d, sizeof *x), *y = fis_alloc(n, sizeof *y);
@@ -59,8 +61,8 @@ static int take_rows(struct fitting *f, const uint32_t *index, uint32_t n, struc
         memcpy(x + (size_t)i * d, f->rows->x + (size_t)index[i] * f->rows->stride, d * sizeof *x);
         y[i] = (float)f->rows->y[index[i]];
     }
-    if (rc == 0 && (XGDMatrixCreateFromMat_omp(x, n, d, NAN, &f->data, 1) ||
-                    XGDMatrixSetFloatInfo(f->data, "label", y, n)))
+    if (rc == 0 && (XGDMatrixCreateFromMat_omp(x, n, d, NAN, data, 1) ||
+                    XGDMatrixSetFloatInfo(*data, "label", y, n)))
         rc = refused(e);
     fis_free(x);
     fis_free(y);
@@ -152,22 +154,60 @@ static int read_model(const struct fitting *f, struct fis_trees **out, struct fi
     return rc;
 }
 
-int data_boost(const struct fis_trees_rows *rows, const uint32_t *index, uint32_t n_index,
-               const struct fis_trees_options *o, struct fis_trees **out, struct fis_error *e)
+/* The loss of the held-out rows, which is what follows the last colon. */
+static int loss_of_held(struct fitting *f, int round, double *loss, struct fis_error *e)
+{
+    const char *name = "held", *text, *colon;
+    if (XGBoosterEvalOneIter(f->booster, round, &f->held, &name, 1, &text))
+        return refused(e);
+    colon = strrchr(text, ':');
+    if (!colon || decimal_read(colon + 1, strlen(colon + 1), loss) < 0)
+        return fis_fail(e, FIS_INPUT, "trees: XGBoost: found '%s', a loss is expected", text);
+    return 0;
+}
+
+static int grow(struct fitting *f, struct fis_error *e)
+{
+    double least = INFINITY, loss;
+    uint32_t best = 0;
+    int rc = 0;
+    for (uint32_t i = 0; rc == 0 && i < f->o->n; i++) {
+        if (XGBoosterUpdateOneIter(f->booster, (int)i, f->data))
+            return refused(e);
+        if (!f->held)
+            continue;
+        rc = loss_of_held(f, (int)i, &loss, e);
+        if (rc == 0 && loss < least) {
+            least = loss;
+            best = i;
+        }
+        if (i - best >= f->o->patience)
+            break;
+    }
+    return rc;
+}
+
+int data_boost(const struct fis_trees_rows *rows, const uint32_t *index, uint32_t n,
+               uint32_t n_held, const struct fis_trees_options *o, struct fis_trees **out,
+               struct fis_error *e)
 {
     struct fis_error local;
     struct fitting f = {.rows = rows, .o = o};
     e = e ? e : &local;
-    int rc = n_index ? take_rows(&f, index, n_index, e)
-                     : fis_fail(e, FIS_INPUT, "trees: no rows to fit to");
-    if (rc == 0)
-        rc = XGBoosterCreate(&f.data, 1, &f.booster) ? refused(e) : set_parameters(&f, e);
-    for (uint32_t i = 0; rc == 0 && i < o->n; i++)
-        rc = XGBoosterUpdateOneIter(f.booster, (int)i, f.data) ? refused(e) : 0;
-    if (rc == 0)
-        rc = read_model(&f, out, e);
+    int rc = n ? take_rows(&f, index, n, &f.data, e)
+               : fis_fail(e, FIS_INPUT, "trees: no rows to fit to");
+    if (rc == 0 && n_held && o->patience)
+        rc = take_rows(&f, index + n, n_held, &f.held, e);
+    if (rc == 0 &&
+        XGBoosterCreate((DMatrixHandle[]){f.data, f.held}, f.held ? 2 : 1, &f.booster))
+        rc = refused(e);
+    rc = rc ? rc : set_parameters(&f, e);
+    rc = rc ? rc : grow(&f, e);
+    rc = rc ? rc : read_model(&f, out, e);
     if (f.booster)
         XGBoosterFree(f.booster);
+    if (f.held)
+        XGDMatrixFree(f.held);
     if (f.data)
         XGDMatrixFree(f.data);
     return rc;

@@ -8,10 +8,10 @@
 
 #include "fis/trees.h"
 
-/* Histogram method, logistic loss (softmax for more than two classes), depth-wise, no early end.
- * INPUT: no rows, or what XGBoost says. */
-int data_boost(const struct fis_trees_rows *rows, const uint32_t *index, uint32_t n_index,
-               const struct fis_trees_options *o, struct fis_trees **out,
+/* A fis_trees_fit_fn: histogram method, logistic loss (softmax for more than two classes),
+ * depth-wise. INPUT: no rows, or what XGBoost says. */
+int data_boost(const struct fis_trees_rows *rows, const uint32_t *index, uint32_t n,
+               uint32_t n_held, const struct fis_trees_options *o, struct fis_trees **out,
                struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

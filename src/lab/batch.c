@@ -77,19 +77,23 @@ static uint64_t fingerprint(const struct lab_job *job)
     const struct lab_options *o = &job->options;
     const struct lab_protocol *p = &o->protocol;
     char privacy[48] = ""; /* nothing when off: results of before stay the same runs */
+    char trees[64] = ""; /* likewise */
     char text[512];
+    if (p->trees)
+        snprintf(trees, sizeof trees, " %u %u %u %.9g %.9g", o->trees.n, o->trees.patience,
+                 o->trees.depth, o->trees.rate, o->trees.growth);
     if (o->privacy > 0)
         snprintf(privacy, sizeof privacy, " %.9g %.9g", o->privacy, o->clip);
     int n = snprintf(
         text, sizeof text,
         "%u %.9g %.9g %.9g %u %u %u %u %u %u %u %.9g %.9g %.9g %d %d %.9g %.9g %.9g %d %u %d "
-        "%.9g %u %d %d %d %u %d %u %d%s",
+        "%.9g %u %d %d %d %u %d %u %d%s%s",
         job->task->n, p->test, p->validation, p->initial, p->rounds, p->labels_per_round,
         p->warm_up_epochs, p->steps_per_round, p->scored_per_round, p->hidden, p->batch,
         (double)p->learning_rate, (double)p->momentum, (double)p->weight_decay, p->balance,
         (int)o->publish, o->epsilon, o->standard_errors, (double)o->mix, o->strategy, o->refreshes,
         o->precondition, o->damping, o->delay, o->one_pass, o->path, o->whole, o->validation_rows,
-        p->standardise, o->fresh_steps, o->learn_validation, privacy);
+        p->standardise, o->fresh_steps, o->learn_validation, privacy, trees);
     return XXH3_64bits(text, (size_t)n) >> 12; /* fits a JSON number exactly */
 }
 

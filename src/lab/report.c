@@ -131,6 +131,28 @@ static void mean_path(struct maker *m, const struct kind *k, struct lab_cell *c)
     }
 }
 
+#define MATERIAL .03
+#define MATERIAL_ERRORS 2.0
+
+/* By random's violation; without its runs, by the reference's. */
+static bool is_material(struct maker *m, const struct kind *k)
+{
+    struct lab_key like = *k->key;
+    struct lab_stat v;
+    const struct kind random = {&like, k->metric};
+    snprintf(like.method, sizeof like.method, "random");
+    over_seeds(m, &random, violation_of, &v);
+    if (v.n == 0) {
+        memcpy(like.variant, "", 1);
+        over_seeds(m, &random, violation_of, &v);
+    }
+    if (v.n == 0) {
+        snprintf(like.method, sizeof like.method, "%s", m->reference);
+        over_seeds(m, &random, violation_of, &v);
+    }
+    return v.n > 1 && v.mean >= MATERIAL && v.mean >= MATERIAL_ERRORS * v.std / sqrt(v.n);
+}
+
 static void fill_cell(struct maker *m, const struct kind *k, const struct lab_result *first,
                       struct lab_cell *c)
 {
@@ -145,6 +167,7 @@ static void fill_cell(struct maker *m, const struct kind *k, const struct lab_re
     over_seeds(m, k, kept, &c->kept);
     over_seeds(m, k, seconds, &c->seconds);
     c->seeds = c->accuracy.n;
+    c->material = is_material(m, k);
     compare(m, k, c);
     mean_path(m, k, c);
 }
@@ -231,23 +254,36 @@ static int seed_seen(const struct lab_record *records, uint32_t at)
     return 0;
 }
 
-static void fill_summary(struct maker *m, const struct lab_report *out, struct lab_summary *s)
+static void fill_means(const struct lab_report *out, const struct lab_summary *s,
+                       enum lab_cells which, struct lab_means *to)
 {
     double log_ratio = 0;
-    uint32_t fairer = 0, all = 0, n = 0;
+    uint32_t fairer = 0, all = 0;
+    *to = (struct lab_means){0};
     for (uint32_t i = 0; i < out->n_cells; i++) {
         const struct lab_cell *c = &out->cells[i];
-        if (!in_summary(c, s))
+        if (!in_summary(c, s) ||
+            (which != LAB_CELLS_ALL && c->material != (which == LAB_CELLS_MATERIAL)))
             continue;
-        s->cells++;
-        s->accuracy_difference += c->accuracy_difference.mean;
+        to->cells++;
+        to->accuracy_difference += c->accuracy_difference.mean;
+        to->violation_difference += c->violation_difference.mean;
         log_ratio += log(c->violation_ratio);
         fairer += c->fairer;
         all += c->violation_difference.n;
     }
-    s->accuracy_difference = s->cells ? s->accuracy_difference / s->cells : NAN;
-    s->violation_ratio = s->cells ? exp(log_ratio / s->cells) : NAN;
-    s->cells_fairer = all ? (double)fairer / all : NAN;
+    const double cells = to->cells ? to->cells : (double)NAN;
+    to->accuracy_difference /= cells;
+    to->violation_difference /= cells;
+    to->violation_ratio = exp(log_ratio / cells);
+    to->cells_fairer = all ? (double)fairer / all : (double)NAN;
+}
+
+static void fill_summary(struct maker *m, const struct lab_report *out, struct lab_summary *s)
+{
+    uint32_t n = 0;
+    for (int which = 0; which < LAB_CELLS; which++)
+        fill_means(out, s, (enum lab_cells)which, &s->over[which]);
     for (uint32_t i = 0; i < m->n; i++) {
         double d = seed_seen(m->records, i) ? NAN : of_seed(m, out, s, m->records[i].key.seed);
         if (!isnan(d))
@@ -271,6 +307,35 @@ static void add_summary(struct maker *m, const struct lab_cell *c, struct lab_re
     fill_summary(m, out, s);
 }
 
+/* ---- anchors -------------------------------------------------------------------------------- */
+
+static bool publishes_its_anchor(const struct lab_record *r)
+{
+    return memcmp(&r->result.test, &r->result.anchor, sizeof r->result.test) == 0 &&
+           isnan(r->result.interpolation);
+}
+
+int lab_report_anchors(const struct lab_record *records, uint32_t n, struct lab_record **out,
+                       uint32_t *n_out, struct fis_error *e)
+{
+    struct lab_record *all = fis_alloc(2 * (size_t)n + 1, sizeof *all);
+    uint32_t at = 0;
+    if (!all)
+        return fis_fail(e, FIS_NOMEM, "report: no memory for %u results", n);
+    for (uint32_t i = 0; i < n; i++) {
+        all[at++] = records[i];
+        if (publishes_its_anchor(&records[i]))
+            continue;
+        all[at] = records[i];
+        all[at].result.test = records[i].result.anchor;
+        snprintf(all[at++].key.method, sizeof all->key.method, "%.40s anchor",
+                 records[i].key.method);
+    }
+    *out = all;
+    *n_out = at;
+    return 0;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 int lab_report_make(const struct lab_record *records, uint32_t n, const enum fis_metric *metrics,
@@ -279,7 +344,7 @@ int lab_report_make(const struct lab_record *records, uint32_t n, const enum fis
 {
     struct maker m = {.records = records, .n = n, .reference = reference};
     const size_t most = (size_t)n * n_metrics + 1;
-    *out = (struct lab_report){0};
+    *out = (struct lab_report){.reference = reference};
     m.a = fis_alloc(n + 1u, sizeof *m.a);
     m.b = fis_alloc(n + 1u, sizeof *m.b);
     out->cells = fis_alloc(most, sizeof *out->cells);

@@ -26,28 +26,43 @@ struct lab_cell {
     /* Paired by seed, against the same cell of the reference method; n = 0 when it is not there. */
     struct lab_stat accuracy_difference, violation_difference;
     double violation_ratio; /* of the means; NaN without a reference */
+    bool material; /* random's violation is .03 or more, and two standard errors of its mean */
     uint32_t fairer;        /* seeds in which it is fairer than the reference */
     uint32_t n_path;        /* mean over seeds, when all have it */
     struct lab_point path[LAB_ROUNDS_MAX];
+};
+
+enum lab_cells { LAB_CELLS_ALL, LAB_CELLS_MATERIAL, LAB_CELLS_OTHER, LAB_CELLS };
+
+/* Means over some of the cells of a method, against the reference. */
+struct lab_means {
+    uint32_t cells;
+    double accuracy_difference;  /* arithmetic mean */
+    double violation_ratio;      /* geometric mean */
+    double violation_difference; /* arithmetic mean */
+    double cells_fairer;         /* share of seeds and cells */
 };
 
 /* Per method, over the cells with n_validation >= 1,000. */
 struct lab_summary {
     char method[48], variant[96];
     enum lab_regime regime;
-    uint32_t cells;
-    double accuracy_difference;          /* arithmetic mean */
-    double violation_ratio;              /* geometric mean */
-    double cells_fairer;                 /* share of seeds and cells */
-    struct lab_stat accuracy_over_seeds; /* differences by seed, each a mean over cells */
+    struct lab_means over[LAB_CELLS];
+    struct lab_stat accuracy_over_seeds; /* differences by seed, each a mean over all cells */
 };
 
 struct lab_report {
+    const char *reference; /* borrowed */
     struct lab_cell *cells;
     uint32_t n_cells;
     struct lab_summary *summaries;
     uint32_t n_summaries;
 };
+
+/* What was published and the anchor below it apart: behind each of the n records one of method
+ * "NAME anchor", with the anchor's figures. Records of methods that publish their anchor have none. */
+int lab_report_anchors(const struct lab_record *records, uint32_t n, struct lab_record **out,
+                       uint32_t *n_out, struct fis_error *e) FIS_MUST_CHECK;
 
 /* metrics: which ones are asked for (records whose metric is 0 count for each of them). Cells are
  * in the order of first occurrence: task, regime, metric, method. */

@@ -33,11 +33,23 @@ static json_t *cell(const struct lab_cell *c)
     return j;
 }
 
+static json_t *means(const struct lab_means *m)
+{
+    return json_pack("{s:I, s:o, s:o, s:o, s:o}", "cells", (json_int_t)m->cells,
+                     "delta_accuracy_vs_random", number(m->accuracy_difference),
+                     "violation_ratio_vs_random", number(m->violation_ratio),
+                     "violation_difference_vs_random", number(m->violation_difference),
+                     "cells_fairer", number(m->cells_fairer));
+}
+
 static json_t *summary(const struct lab_summary *s)
 {
-    return json_pack("{s:o, s:o, s:o}", "delta_accuracy_vs_random", number(s->accuracy_difference),
-                     "violation_ratio_vs_random", number(s->violation_ratio), "cells_fairer",
-                     number(s->cells_fairer));
+    json_t *j = means(&s->over[LAB_CELLS_ALL]);
+    if (j) {
+        json_object_set_new(j, "material", means(&s->over[LAB_CELLS_MATERIAL]));
+        json_object_set_new(j, "others", means(&s->over[LAB_CELLS_OTHER]));
+    }
+    return j;
 }
 
 /* "fis+", with the variant and the regime where one report has several. */
@@ -123,29 +135,43 @@ static int markdown_cell(const struct lab_cell *c, struct wire_buffer *out, stru
 static int markdown_summary(const struct lab_report *r, const struct lab_summary *s,
                             struct wire_buffer *out, struct fis_error *e)
 {
+    const struct lab_means *all = &s->over[LAB_CELLS_ALL];
     char name[160], points[96];
-    if (s->cells == 0)
+    if (all->cells == 0)
         return 0;
     summary_name(r, s, name, sizeof name);
     difference(&s->accuracy_over_seeds, 100, 2, points, sizeof points);
-    return put(out, e, "| %s | %u | %s | x %.2f | %.0f %% |\n", name, s->cells, points,
-               s->violation_ratio, 100 * s->cells_fairer);
+    int rc = put(out, e, "| %s | %u | %s | x %.2f, %+.3f | %.0f %% |", name, all->cells, points,
+                 all->violation_ratio, all->violation_difference, 100 * all->cells_fairer);
+    for (int which = LAB_CELLS_MATERIAL; rc == 0 && which < LAB_CELLS; which++) {
+        const struct lab_means *m = &s->over[which];
+        rc = m->cells ? put(out, e, " %u | %+.2f | x %.2f, %+.3f | %.0f %% |", m->cells,
+                            100 * m->accuracy_difference, m->violation_ratio,
+                            m->violation_difference, 100 * m->cells_fairer)
+                      : put(out, e, " 0 | – | – | – |");
+    }
+    return rc ? rc : put(out, e, "\n");
 }
 
 int lab_report_markdown(const struct lab_report *r, struct wire_buffer *out, struct fis_error *e)
 {
     int rc = put(out, e,
                  "| task | metric | method | seeds | labels | test accuracy | violation | accuracy "
-                 "against random, points | violation against random | ratio | seconds |\n"
-                 "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+                 "against %s, points | violation | ratio | seconds |\n"
+                 "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+                 r->reference);
     for (uint32_t i = 0; rc == 0 && i < r->n_cells; i++)
         rc = markdown_cell(&r->cells[i], out, e);
     if (rc == 0)
         rc = put(out, e,
                  "\nMeans ± standard deviations over seeds; differences are paired by seed, with "
-                 "95 %% intervals.\n\nOver the cells with at least 1,000 validation rows:\n\n"
-                 "| method | cells | accuracy against random, points | violation | fairer |\n"
-                 "|---|--:|--:|--:|--:|\n");
+                 "95 %% intervals.\n\nOver the cells with at least 1,000 validation rows, against "
+                 "%s: violation as a ratio (geometric mean) and a difference. Material: under "
+                 "random it is .03 or more, and two standard errors.\n\n"
+                 "| method | all cells | accuracy, points | violation | fairer | material | accuracy "
+                 "| violation | fairer | others | accuracy | violation | fairer |\n"
+                 "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+                 r->reference);
     for (uint32_t i = 0; rc == 0 && i < r->n_summaries; i++)
         rc = markdown_summary(r, &r->summaries[i], out, e);
     return rc;

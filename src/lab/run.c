@@ -10,6 +10,7 @@
 #include "lab/engine.h"
 
 #define METHOD_STREAM 102u
+#define RIVAL_TREES 120u /* as many as a user takes who takes a number */
 
 void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regime,
                          struct lab_options *o)
@@ -27,7 +28,15 @@ void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regim
                               .refreshes = FIS_DEFAULT_REFRESHES,
                               .precondition = -1,
                               .damping = FIS_DEFAULT_DAMPING,
-                              .clip = FIS_DEFAULT_CLIP};
+                              .clip = FIS_DEFAULT_CLIP,
+                              .trees = {.n = FIS_DEFAULT_TREES,
+                                        .depth = FIS_DEFAULT_TREE_DEPTH,
+                                        .patience = FIS_DEFAULT_TREE_PATIENCE,
+                                        .rate = FIS_DEFAULT_TREE_RATE,
+                                        .rows = FIS_DEFAULT_TREE_SAMPLE,
+                                        .columns = FIS_DEFAULT_TREE_SAMPLE,
+                                        .folds = FIS_DEFAULT_TREE_FOLDS,
+                                        .growth = FIS_DEFAULT_TREE_GROWTH}};
 }
 
 /* ---- plug-ins ------------------------------------------------------------------------------- */
@@ -290,16 +299,15 @@ static void role_options(struct lab_run *r, struct trainer_role_options *o)
         .patience = FIS_DEFAULT_PATIENCE,
         .validation_rows = validation_rows(r->split, r->o),
         .n_groups = r->split->task->n_groups,
-        .trees = {.n = FIS_DEFAULT_TREES,
-                  .depth = FIS_DEFAULT_TREE_DEPTH,
-                  .rate = FIS_DEFAULT_TREE_RATE,
-                  .rows = FIS_DEFAULT_TREE_SAMPLE,
-                  .columns = FIS_DEFAULT_TREE_SAMPLE,
-                  .folds = FIS_DEFAULT_TREE_FOLDS,
-                  .growth = r->method->publication->trees_alone ? 0 : FIS_DEFAULT_TREE_GROWTH,
-                  .seed = r->o->seed},
+        .trees = r->o->trees,
         .fit_trees = data_boost,
     };
+    o->trees.seed = r->o->seed;
+    if (r->method->publication->trees_alone) {
+        o->trees.growth = 0;
+        o->trees.folds = 0;
+        o->trees.n = RIVAL_TREES;
+    }
     learner_options(r, &o->learner);
     gate_options(r, &o->gate);
     if (r->o->privacy > 0) {

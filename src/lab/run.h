@@ -41,6 +41,7 @@ struct lab_options {
     int whole;            /* `fis` as published: all validation rows guide and judge, however few */
     int one_pass;         /* the pool once, in as many windows as there are rounds */
     int path;             /* test metrics after every round too */
+    struct fis_trees_options trees; /* of a base (protocol.trees) */
 };
 void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regime,
                          struct lab_options *o);

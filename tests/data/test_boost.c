@@ -70,14 +70,14 @@ static void equal_to_python(void **state)
     (void)state;
     struct fis_trees_rows r = rows(2);
     struct fis_trees *t;
-    assert_int_equal(data_boost(&r, every, N, &options, &t, &e), 0);
+    assert_int_equal(data_boost(&r, every, N, 0, &options, &t, &e), 0);
     for (uint32_t i = 0; i < N; i++) {
         fis_trees_apply(t, x + i * STRIDE);
         near((double)(FIS_MARGIN_SCALE * x[i * STRIDE + D]), (double)two[i]);
     }
     fis_trees_unref(t);
     r = rows(3);
-    assert_int_equal(data_boost(&r, every, N, &options, &t, &e), 0);
+    assert_int_equal(data_boost(&r, every, N, 0, &options, &t, &e), 0);
     assert_int_equal(fis_trees_shape(t)->n, 120);
     for (uint32_t i = 0; i < N; i++) {
         double most = fmax((double)three[i][0], fmax((double)three[i][1], (double)three[i][2]));
@@ -133,7 +133,7 @@ static void refuses(void **state)
     (void)state;
     struct fis_trees_rows r = rows(2);
     struct fis_trees *t;
-    assert_int_equal(data_boost(&r, every, 0, &options, &t, &e), -FIS_INPUT);
+    assert_int_equal(data_boost(&r, every, 0, 0, &options, &t, &e), -FIS_INPUT);
     struct fis_trees_shape s = {.d = 1, .margins = 1, .n = 1, .depth = 1};
     float zero[2] = {0};
     assert_null(fis_trees_new(&s, (uint32_t[]){1}, zero, zero, &e));

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "fis/mem.h"
 #include "lab/report.h"
 
 static int near(double a, double b, double tolerance)
@@ -115,15 +116,61 @@ static void cells_and_summaries(void **state)
     assert_int_equal(r.n_summaries, 2);
     const struct lab_summary *s = &r.summaries[1];
     assert_string_equal(s->method, "m");
-    assert_int_equal(s->cells, 4); /* two tasks, two metrics; not the small one */
-    assert_true(near(s->accuracy_difference, 0, 1e-12)); /* +.02 and -.02 */
-    assert_true(near(s->violation_ratio, sqrt(.5 * .8), 1e-12));
-    assert_true(near(s->cells_fairer, .75, 1e-12));
+    assert_int_equal(s->over[LAB_CELLS_ALL].cells, 4); /* two tasks, two metrics; not the small one */
+    assert_true(near(s->over[LAB_CELLS_ALL].accuracy_difference, 0, 1e-12)); /* +.02 and -.02 */
+    assert_true(near(s->over[LAB_CELLS_ALL].violation_ratio, sqrt(.5 * .8), 1e-12));
+    assert_true(near(s->over[LAB_CELLS_ALL].cells_fairer, .75, 1e-12));
     /* by seed: (.01 - .02) / 2 and (.03 - .02) / 2 */
     assert_true(near(s->accuracy_over_seeds.mean, 0, 1e-12));
     assert_true(near(s->accuracy_over_seeds.std, sqrt(2) * .005, 1e-12));
-    assert_true(near(r.summaries[0].violation_ratio, 1, 1e-12));
+    assert_true(near(r.summaries[0].over[LAB_CELLS_ALL].violation_ratio, 1, 1e-12));
+    assert_int_equal(s->over[LAB_CELLS_OTHER].cells, 0);
     lab_report_done(&r);
+}
+
+/* A gap that random labels hardly have is in a summary of its own. */
+static void material_cells(void **state)
+{
+    struct lab_record records[32];
+    struct lab_report r;
+    struct fis_error e;
+    (void)state;
+    uint32_t n = make_records(records);
+    for (uint32_t i = 0; i < n; i++) /* of task two: .02, and .04 with a deviation of .057 */
+        if (!strcmp(records[i].key.task, "two") && !strcmp(records[i].key.method, "random")) {
+            records[i].result.test.demographic_parity = .02;
+            records[i].result.test.equalized_odds = records[i].key.seed == 1 ? 0 : .08;
+        }
+    assert_int_equal(lab_report_make(records, n, metrics, 2, "random", &r, &e), 0);
+    const struct lab_means *m = &r.summaries[1].over[LAB_CELLS_MATERIAL];
+    assert_int_equal(m->cells, 2);
+    assert_true(near(m->violation_ratio, sqrt(.5 * .8), 1e-12));
+    assert_true(near(m->violation_difference, (-.1 - .02) / 2, 1e-12));
+    m = &r.summaries[1].over[LAB_CELLS_OTHER];
+    assert_int_equal(m->cells, 2);
+    assert_true(near(m->violation_difference, (.08 + .04) / 2, 1e-12));
+    lab_report_done(&r);
+}
+
+/* What publishes a point of the line has its anchor beside it; what publishes the anchor has not. */
+static void anchors_are_methods(void **state)
+{
+    struct lab_record records[2] = {
+        record("one", "random", FIS_DEMOGRAPHIC_PARITY, 1, 1000, .8, .2, .1),
+        record("one", "m", FIS_DEMOGRAPHIC_PARITY, 1, 1000, .8, .1, .1)};
+    struct lab_record *all;
+    struct fis_error e;
+    uint32_t n;
+    (void)state;
+    records[0].result.interpolation = NAN;
+    records[0].result.anchor = records[0].result.test;
+    records[1].result.anchor = records[1].result.test;
+    records[1].result.anchor.demographic_parity = .15;
+    assert_int_equal(lab_report_anchors(records, 2, &all, &n, &e), 0);
+    assert_int_equal(n, 3);
+    assert_string_equal(all[2].key.method, "m anchor");
+    assert_true(all[2].result.test.demographic_parity == .15);
+    fis_free(all);
 }
 
 static void without_a_reference(void **state)
@@ -137,7 +184,7 @@ static void without_a_reference(void **state)
     assert_int_equal(lab_report_make(records, 1, metrics, 2, "random", &r, &e), 0);
     assert_int_equal(r.n_cells, 1);
     assert_true(isnan(r.cells[0].violation_ratio));
-    assert_int_equal(r.summaries[0].cells, 0);
+    assert_int_equal(r.summaries[0].over[LAB_CELLS_ALL].cells, 0);
     assert_int_equal(lab_report_json(&r, &text, &e), 0);
     assert_int_equal(lab_report_markdown(&r, &text, &e), 0);
     wire_buffer_done(&text);
@@ -174,9 +221,11 @@ static void json_is_what_is_promised(void **state)
     assert_true(seeds == 2 && labels == 100 && n_validation == 1000 && seconds == 2);
     assert_true(near(mean, .78, 1e-12) && near(std, 0, 1e-12) && near(v, .08, 1e-12));
     json_t *summary = json_object_get(json_object_get(j, "summary"), "m");
-    assert_int_equal(json_unpack(summary, "{s:F, s:F, s:F !}", "delta_accuracy_vs_random", &delta,
+    assert_int_equal(json_unpack(summary, "{s:F, s:F, s:F}", "delta_accuracy_vs_random", &delta,
                                  "violation_ratio_vs_random", &ratio, "cells_fairer", &fairer),
                      0);
+    json_t *material = json_object_get(summary, "material");
+    assert_int_equal(json_integer_value(json_object_get(material, "cells")), 4);
     assert_true(near(ratio, sqrt(.4), 1e-12) && near(fairer, .75, 1e-12));
     json_decref(j);
     wire_buffer_done(&text);
@@ -188,6 +237,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_and_intervals),
         cmocka_unit_test(cells_and_summaries),
+        cmocka_unit_test(material_cells),
+        cmocka_unit_test(anchors_are_methods),
         cmocka_unit_test(without_a_reference),
         cmocka_unit_test(json_is_what_is_promised),
     };

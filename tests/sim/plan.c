@@ -207,7 +207,7 @@ static void make_data(struct sim_world *w, const struct sim_plan *p)
 /* Two stumps for each class, whose leaves say how often it is right there: a base that hangs on
  * each row, and costs nothing. */
 static int fit_stumps(const struct fis_trees_rows *rows, const uint32_t *index, uint32_t n_index,
-                      const struct fis_trees_options *o, struct fis_trees **out,
+                      uint32_t n_held, const struct fis_trees_options *o, struct fis_trees **out,
                       struct fis_error *e)
 {
     enum { MOST = 6 };
@@ -216,6 +216,7 @@ static int fit_stumps(const struct fis_trees_rows *rows, const uint32_t *index, 
     uint32_t m = rows->classes == 2 ? 1 : rows->classes;
     struct fis_trees_shape s = {.d = rows->d, .margins = m, .n = 2 * m, .depth = 1};
     (void)o;
+    (void)n_held;
     for (uint32_t t = 0; t < s.n; t++) {
         uint32_t right[2] = {0}, all[2] = {0};
         feature[t] = (t + n_index) % rows->d;

@@ -186,6 +186,7 @@ void pipeline_trainer(const struct pipeline *p, struct trainer_role_options *o)
         .patience = cfg->gate.patience,
         .trees = {.n = cfg->base.trees,
                   .depth = cfg->base.depth,
+                  .patience = cfg->base.patience,
                   .rate = cfg->base.rate,
                   .rows = cfg->base.sample,
                   .columns = cfg->base.sample,
