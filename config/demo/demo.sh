@@ -3,10 +3,12 @@
 #
 #   demo.sh [--bin DIR] [--dir DIR] [--cache DIR] [--seed N] [--rate N]
 #
-# Two pipelines run side by side on the same records and the same budget of labels, each a fisd
-# with its embedded broker: the one of config/adult.yaml (fis+), and one that spends the budget at
-# random. At the end the versions are listed and compared on test rows that nobody has seen. The
-# last line of the output is one JSON object. Logs and data stay in DIR/seed-N.
+# Three pipelines run side by side on the same records and the same budget of labels, each a fisd
+# with its embedded broker: the one of config/adult.yaml (fis+), one that spends the budget at
+# random, and the loop that a team writes by itself: XGBoost alone, fitted again after each round to
+# the labels that it was least certain of. At the end the versions are listed and compared on test
+# rows that nobody has seen. The last line of the output is one JSON object. Logs and data stay in
+# DIR/seed-N.
 set -u -o pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,7 +17,7 @@ dir=$here/../../build/demo
 cache=$here/../../build/cache
 seed=1
 rate=1200
-patience=100 # seconds for the ten rounds; a run takes a third of that on two slow cores
+patience=300 # seconds for the ten rounds; a run takes a tenth of that on two cores
 
 die() {
     echo "demo: $*" >&2
@@ -52,7 +54,7 @@ mkdir -p "$run"
 # Where the tools find the embedded brokers of this run, and of no other.
 export FISD_RUN_DIR=$run
 pids=()    # of all that is started here
-daemons=() # of them, the two fisd
+daemons=() # of them, the fisd
 interrupted=
 
 # Ends what was started here, in order: the tools, then the daemons, which drain.
@@ -87,10 +89,19 @@ seeded() { # of a configuration, for this run
 }
 seeded >"$dir/fis+.yaml"
 # The same budget spent at random: plain training, and every version is published.
-seeded | sed -e 's/^pipeline: .*/pipeline: adult-random/' -e 's/algorithm: .*/algorithm: random/' \
-    -e 's/^training:/gate: {replace: always, epsilon: 1, min_cell: 1}\n&\n  publication: plain/' >"$dir/random.yaml"
+plainly() { # algorithm
+    seeded | sed -e "s/^pipeline: .*/pipeline: adult-$1/" -e "s/algorithm: .*/algorithm: $1/" \
+        -e 's/^training:/gate: {replace: always, epsilon: 1, min_cell: 1}\n&\n  publication: plain/'
+}
+plainly random >"$dir/random.yaml"
+# XGBoost alone: the network above the trees stays untrained, and so adds nothing.
+{
+    plainly entropy | sed -e 's/^pipeline: .*/pipeline: adult-xgboost/' \
+        -e 's/^training:/&\n  warm_up_epochs: 0\n  steps_per_round: 1\n  learning_rate: 1e-9\n  fresh_steps: 0/'
+    echo 'model.base: {type: trees, trees: 120, patience: 0, growth: 0}'
+} >"$dir/xgboost.yaml"
 
-# ---- two pipelines ----------------------------------------------------------------------------
+# ---- three pipelines --------------------------------------------------------------------------
 
 start() { # pipeline
     local name=$1 until=$((SECONDS + 20)) before
@@ -117,7 +128,7 @@ start() { # pipeline
     "$bin/fisctl" -c "$dir/$name.yaml" replay "$dir/pool.csv" --rate "$rate" \
         >"$dir/$name-replay.log" 2>&1 &
     pids+=($!)
-    eval "replay_$2=$!"
+    [ "$name" != fis+ ] || replay=$!
 }
 
 # Waits for the end of a pipeline's rounds, and does not wait when a fisd has ended.
@@ -133,6 +144,7 @@ follow() { # pipeline, more arguments for watch
     sleep 0.3 # Ctrl-C ends all of them: the shell hears of its own before it blames another
     echo >&2
     [ "$ended" = "${daemons[1]}" ] && name=random
+    [ "$ended" = "${daemons[2]}" ] && name=xgboost
     show_log "$name"
     tail -qn 1 "$dir/$name-replay.log" "$dir/$name-label.log" >&2
     [ "$ended" = "$watch" ] && die "the pipeline $name did not end its rounds"
@@ -140,16 +152,19 @@ follow() { # pipeline, more arguments for watch
 }
 
 rm -f "$run"/*
-start fis+ chosen
-start random random
-say "two pipelines run: fis+ (shown here), and one that labels at random"
+start fis+
+start random
+start xgboost
+say "three pipelines run: fis+ (shown here), random labels, and an XGBoost loop"
 say "logs: $dir"
 echo
 follow fis+ --every "$([ -t 1 ] && echo 0.2 || echo 5)"
 echo
-say "fis+ is done; waiting for the other one"
-follow random --every 5 --plain >"$dir/random-watch.log"
-wait "$replay_chosen" || {
+say "fis+ is done; waiting for the others"
+for name in random xgboost; do
+    follow $name --every 5 --plain >"$dir/$name-watch.log"
+done
+wait "$replay" || {
     cat "$dir/fis+-replay.log" >&2
     die "the records could not be replayed"
 }
@@ -167,16 +182,18 @@ evaluate() { # pipeline, version
 evaluate fis+ 1 >"$dir/test-warm_up.json" || exit 1
 evaluate fis+ served >"$dir/test-fis+.json" || exit 1
 evaluate random served >"$dir/test-random.json" || exit 1
+evaluate xgboost served >"$dir/test-xgboost.json" || exit 1
 
 echo
-say "on test rows that neither has seen, with 95 % intervals"
+say "on test rows that none has seen, with 95 % intervals"
 say "(accuracy: more is better; the gaps EOd, DP, EOp: 0 is fair)"
 python3 - "$dir" $((SECONDS - started)) <<'PY' || die "the results could not be put together"
 import json, re, sys
 
 folder, seconds = sys.argv[1], int(sys.argv[2])
-names = ("warm_up", "random", "fis+")
-labels = {"warm_up": "warm-up model", "random": "random labels", "fis+": "fis+"}
+names = ("warm_up", "random", "xgboost", "fis+")
+labels = {"warm_up": "first model", "random": "random labels", "xgboost": "XGBoost loop",
+          "fis+": "fis+"}
 metrics = ("accuracy", "equalized_odds", "demographic_parity", "equal_opportunity")
 titles = ("accuracy", "EOd", "DP", "EOp")
 test = {n: json.load(open(f"{folder}/test-{n}.json")) for n in names}

@@ -23,13 +23,17 @@
 #define FIS_DEFAULT_BATCH 128
 #define FIS_DEFAULT_WARM_UP_EPOCHS 20
 #define FIS_DEFAULT_STEPS_PER_ROUND 120
+/* Over a base there is little left to learn, and what is learnt by heart misleads the selection. */
+#define FIS_DEFAULT_WARM_UP_EPOCHS_OVER_BASE 5
+#define FIS_DEFAULT_STEPS_OVER_BASE 20
 #define FIS_DEFAULT_MIX 0.9
 #define FIS_DEFAULT_KEPT_MIN 16 /* no option */
 #define FIS_DEFAULT_AVERAGE_EVERY 6
 #define FIS_DEFAULT_FRESH_STEPS 2500
 #define FIS_DEFAULT_SEED 1
 
-/* A base of trees (fis/trees.h). */
+/* A base of trees (fis/trees.h): 1, of records of columns, but not below `fis` as published. */
+#define FIS_DEFAULT_TREES_BELOW_COLUMNS 1
 #define FIS_DEFAULT_TREES 500 /* at most; patience ends it */
 #define FIS_DEFAULT_TREE_PATIENCE 20
 #define FIS_DEFAULT_TREE_DEPTH 4

@@ -59,8 +59,8 @@ struct fis_trees_options {
     uint32_t patience;    /* rounds without a smaller loss out of fold that end it; 0: n rounds */
     double rate;          /* of learning */
     double rows, columns; /* shares that a tree is fitted to */
-    uint32_t folds;       /* for margins out of fold; 0: none, each row's is of trees fitted to it */
-    double growth;        /* fitted again when the labelled rows have grown by this share */
+    uint32_t folds; /* for margins out of fold; 0: none, each row's is of trees fitted to it */
+    double growth;  /* fitted again when the labelled rows have grown by this share */
     uint64_t seed;
 };
 

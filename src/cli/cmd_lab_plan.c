@@ -266,7 +266,6 @@ static int add_jobs(const struct cmd_lab_plan *p, const struct cmd_lab_options *
         job.options.one_pass = o->one_pass;
         job.options.path = o->path || o->plots;
         r = apply_settings(o, &job, e);
-        job.options.protocol.trees |= job.method.trees;
         if (r == 0)
             r = lab_batch_add_metrics(b, job, p->metrics, p->n_metrics, e);
     }

@@ -107,17 +107,9 @@ static void put_cell(struct screen_table *t, const struct lab_cell *c)
 static int show_cells(const struct lab_report *r, FILE *out, struct fis_error *e)
 {
     char accuracy[80], violation[80];
-    const char *const headings[] = {"TASK",
-                                           "METRIC",
-                                           "METHOD",
-                                           ">SEEDS",
-                                           ">LABELS",
-                                           ">ACCURACY %",
-                                           ">VIOLATION",
-                                           accuracy,
-                                           violation,
-                                           ">RATIO",
-                                           ">SECONDS"};
+    const char *const headings[] = {"TASK",    "METRIC",      "METHOD",     ">SEEDS",
+                                    ">LABELS", ">ACCURACY %", ">VIOLATION", accuracy,
+                                    violation, ">RATIO",      ">SECONDS"};
     struct screen_table t;
     snprintf(accuracy, sizeof accuracy, ">ACCURACY vs %.48s", r->reference);
     snprintf(violation, sizeof violation, ">VIOLATION vs %.48s", r->reference);
@@ -146,7 +138,7 @@ static void put_summary(struct screen_table *t, const struct lab_summary *s, enu
 
 static int show_summaries(const struct lab_report *r, FILE *out, struct fis_error *e)
 {
-    static const char *const headings[] = {"METHOD",       ">CELLS",       ">ACCURACY, points",
+    static const char *const headings[] = {"METHOD",       ">CELLS",      ">ACCURACY, points",
                                            ">VIOLATION x", ">difference", ">FAIRER"};
     static const char *const cells[LAB_CELLS] = {
         "the cells with at least 1,000 validation rows",

@@ -3,6 +3,7 @@
  */
 #include "config/load.h"
 #include "base/category.h"
+#include "fis/defaults.h"
 #include "fis/mem.h"
 
 #include <arpa/inet.h>
@@ -136,6 +137,16 @@ static void settle_numbers(struct load *l)
         [CONFIG_EKG] = CONFIG_LINE,      [CONFIG_PRODUCT] = CONFIG_LINE,
         [CONFIG_RANDOM] = CONFIG_PLAIN,  [CONFIG_ENTROPY] = CONFIG_PLAIN};
     struct config *c = l->cfg;
+    if (!load_given(l, "model.base.type") && FIS_DEFAULT_TREES_BELOW_COLUMNS &&
+        !load_given(l, "dimension") && c->selection.algorithm != CONFIG_FIS)
+        c->base.type = CONFIG_BASE_TREES;
+    const bool based = c->base.type != CONFIG_BASE_NONE;
+    if (!load_given(l, "training.warm_up_epochs"))
+        c->training.warm_up_epochs =
+            based ? FIS_DEFAULT_WARM_UP_EPOCHS_OVER_BASE : FIS_DEFAULT_WARM_UP_EPOCHS;
+    if (!load_given(l, "training.steps_per_round"))
+        c->training.steps_per_round =
+            based ? FIS_DEFAULT_STEPS_OVER_BASE : FIS_DEFAULT_STEPS_PER_ROUND;
     if (!load_given(l, "training.publication"))
         c->training.publication = publication[c->selection.algorithm];
     if (!c->selection.in_flight)

@@ -311,7 +311,8 @@ const struct option config_options[] = {
      .meaning = "Seed of random choices in the selection."},
 
     {.key = "model.base.type", CHOICE("none", "column", "trees"), .offset = AT(base.type),
-     .standard = "none",
+     .example = "trees",
+     .otherwise = "trees; none with dimension (embeddings), and for the algorithm fis",
      .meaning = "A model whose predictions fisd corrects, as logits = base + network; the first "
                 "version is the base itself, so accuracy is kept against it. column: the model "
                 "that you have in production, whose score each record, initial row and validation "
@@ -363,10 +364,16 @@ const struct option config_options[] = {
     {.key = "training.batch", COUNT(1, 65536), .offset = AT(training.batch), STANDARD(BATCH),
      .meaning = "Examples per training step."},
     {.key = "training.warm_up_epochs", COUNT(0, 10000), .offset = AT(training.warm_up_epochs),
-     STANDARD(WARM_UP_EPOCHS), .meaning = "Passes over the initial labelled set before the first "
-                                          "version."},
+     .example = FIS_DEFAULT_TEXT(FIS_DEFAULT_WARM_UP_EPOCHS),
+     .otherwise = FIS_DEFAULT_TEXT(FIS_DEFAULT_WARM_UP_EPOCHS) "; over a base "
+                  FIS_DEFAULT_TEXT(FIS_DEFAULT_WARM_UP_EPOCHS_OVER_BASE),
+     .meaning = "Passes over the initial labelled set before the first label is requested."},
     {.key = "training.steps_per_round", COUNT(1, 1000000), .offset = AT(training.steps_per_round),
-     STANDARD(STEPS_PER_ROUND), .meaning = "Training steps in a round."},
+     .example = FIS_DEFAULT_TEXT(FIS_DEFAULT_STEPS_PER_ROUND),
+     .otherwise = FIS_DEFAULT_TEXT(FIS_DEFAULT_STEPS_PER_ROUND) "; over a base "
+                  FIS_DEFAULT_TEXT(FIS_DEFAULT_STEPS_OVER_BASE),
+     .meaning = "Training steps in a round of the network that scores records; what is published is "
+                "another one (fresh_steps)."},
     {.key = "training.publication", CHOICE("line", "plain", "mixed"),
      .offset = AT(training.publication), .example = "line",
      .otherwise = "line for fis+, ekg and product; mixed for fis; plain for random and entropy",

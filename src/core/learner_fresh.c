@@ -14,6 +14,7 @@
 #define WEIGHT_DECAY 5e-4f
 #define BATCH 128u
 #define EPOCHS 50u
+#define EPOCHS_OVER_BASE 15u
 #define DROP .5f /* of hidden units, with fewer labels than: */
 #define MANY 8000u
 #define DROP_OF_MANY .2f
@@ -122,7 +123,8 @@ static double step(struct fresh *f, float rate)
 static uint32_t steps_of(const struct fresh *f)
 {
     const uint64_t epoch = f->n / BATCH + (f->n % BATCH != 0), most = f->t->o.fresh_steps;
-    return (uint32_t)(EPOCHS * epoch < most ? EPOCHS * epoch : most);
+    const uint64_t steps = (f->t->o.shape.margins ? EPOCHS_OVER_BASE : EPOCHS) * epoch;
+    return (uint32_t)(steps < most ? steps : most);
 }
 
 /* Into f->average. */

@@ -198,8 +198,7 @@ int data_boost(const struct fis_trees_rows *rows, const uint32_t *index, uint32_
                : fis_fail(e, FIS_INPUT, "trees: no rows to fit to");
     if (rc == 0 && n_held && o->patience)
         rc = take_rows(&f, index + n, n_held, &f.held, e);
-    if (rc == 0 &&
-        XGBoosterCreate((DMatrixHandle[]){f.data, f.held}, f.held ? 2 : 1, &f.booster))
+    if (rc == 0 && XGBoosterCreate((DMatrixHandle[]){f.data, f.held}, f.held ? 2 : 1, &f.booster))
         rc = refused(e);
     rc = rc ? rc : set_parameters(&f, e);
     rc = rc ? rc : grow(&f, e);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "fis/defaults.h"
 #include "fis/mem.h"
 #include "lab/pool.h"
 
@@ -77,7 +78,7 @@ static uint64_t fingerprint(const struct lab_job *job)
     const struct lab_options *o = &job->options;
     const struct lab_protocol *p = &o->protocol;
     char privacy[48] = ""; /* nothing when off: results of before stay the same runs */
-    char trees[64] = ""; /* likewise */
+    char trees[64] = "";   /* likewise */
     char text[512];
     if (p->trees)
         snprintf(trees, sizeof trees, " %u %u %u %.9g %.9g", o->trees.n, o->trees.patience,
@@ -117,10 +118,28 @@ int lab_batch_add(struct lab_batch *b, const struct lab_job *job, struct fis_err
     return 0;
 }
 
+static uint32_t at_most(uint32_t v, uint32_t most)
+{
+    return v < most ? v : most;
+}
+
+/* Protocols are those of a network alone. */
+static void settle_base(struct lab_job *job)
+{
+    struct lab_protocol *p = &job->options.protocol;
+    if (job->method.trees >= 0)
+        p->trees = job->method.trees;
+    if (!p->trees)
+        return;
+    p->warm_up_epochs = at_most(p->warm_up_epochs, FIS_DEFAULT_WARM_UP_EPOCHS_OVER_BASE);
+    p->steps_per_round = at_most(p->steps_per_round, FIS_DEFAULT_STEPS_OVER_BASE);
+}
+
 int lab_batch_add_metrics(struct lab_batch *b, struct lab_job job, const enum fis_metric *metrics,
                           uint32_t n, struct fis_error *e)
 {
     int shared = lab_method_metric_free(&job.method) && !job.options.path && !job.hooks, r = 0;
+    settle_base(&job);
     snprintf(job.key.task, sizeof job.key.task, "%s", job.task->spec->name);
     snprintf(job.key.method, sizeof job.key.method, "%s", job.method.name);
     job.key.seed = job.options.seed;

@@ -16,6 +16,7 @@ void lab_influence_default(const struct lab_task_spec *spec, enum lab_regime reg
                            struct lab_influence_options *o)
 {
     lab_options_default(spec, regime, &o->run);
+    o->run.protocol.trees = 0; /* one network alone is retrained */
     o->steps = o->run.protocol.steps_per_round;
     o->examples = 400;
     o->retrained = 200;

@@ -30,6 +30,7 @@ static void base(const struct lab_task_spec *spec, enum lab_regime regime, struc
     o->strategy = 2;
     o->refreshes = 1;
     o->whole = 1;
+    o->protocol.trees = 0;
     for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++) {
         if (strncmp(spec->name, protocols[i].prefix, strlen(protocols[i].prefix)) != 0)
             continue;

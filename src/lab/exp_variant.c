@@ -26,12 +26,14 @@ static const struct setting settings[] = {
     {"steps", COUNT, V(options.protocol.steps_per_round), 1, 1e6, "training steps of a round"},
     {"warm-up", COUNT, V(options.protocol.warm_up_epochs), 0, 1e4, "epochs before the first round"},
     {"rate", SINGLE, V(options.protocol.learning_rate), 1e-9, 10, "learning rate"},
-    {"trees", NUMBER, V(options.protocol.trees), 0, 1, "1: over a base of boosted trees"},
+    {"trees", NUMBER, V(options.protocol.trees), 0, 1,
+     "0: without a base of boosted trees; no matter for xgb+…, and fis has none"},
     {"tree-count", COUNT, V(options.trees.n), 1, 1e4, "of the base, at most"},
     {"tree-patience", COUNT, V(options.trees.patience), 0, 1e4, "0: so many in every fit"},
     {"tree-depth", COUNT, V(options.trees.depth), 1, FIS_TREES_DEPTH_MAX, "of the base"},
     {"tree-rate", REAL, V(options.trees.rate), 1e-3, 1, "of the base"},
-    {"tree-growth", REAL, V(options.trees.growth), 0, 1000, "of the labels, until they are fitted again"},
+    {"tree-growth", REAL, V(options.trees.growth), 0, 1000,
+     "of the labels, until they are fitted again"},
     {"balance", NUMBER, V(options.protocol.balance), 0, 1, "resample by class and group"},
     {"standardise", NUMBER, V(options.protocol.standardise), 0, 1,
      "1: one-hot features too have mean 0 and deviation 1"},
@@ -167,6 +169,8 @@ int lab_variant_make(const char *text, const struct lab_options *base, const str
     }
     if (rc < 0)
         return rc;
+    if (noisy(&v)) /* its own validation rows know of no base */
+        v.options.protocol.trees = 0;
     if (v.validation < 1 && noisy(&v))
         return fis_fail(e, FIS_INPUT, "setting validation: found %g, with noise only 1 is allowed",
                         v.validation);

@@ -170,7 +170,12 @@ static int put_config(const char *folder, const struct lab_run *r, struct fis_er
                                            : "plain",
             o->fresh_steps, (double)o->mix, (unsigned long long)o->seed);
     if (p->trees)
-        fputs("model.base: {type: trees}\n", f);
+        fprintf(f,
+                "model.base: {type: trees, trees: %u, patience: %u, depth: %u, rate: %.17g, "
+                "growth: %.17g}\n",
+                o->trees.n, o->trees.patience, o->trees.depth, o->trees.rate, o->trees.growth);
+    else
+        fputs("model.base: {type: none}\n", f);
     fprintf(f, "gate: {epsilon: %.17g, standard_errors: %.17g, replace: %s}\n", o->epsilon,
             o->standard_errors, o->publish == LAB_PUBLISH_EVERY ? "fairer" : "always");
     return close_file(f, "fisd.yaml", e);

@@ -24,7 +24,8 @@ const struct fis_acquisition lab_acquisition_none = {
     .name = "none", .criteria = {"none"}, .score = no_score};
 
 /* The lab's further ones; the daemon's come first. */
-static const struct fis_acquisition *const acquisitions[] = {OWN(none), OWN(bald), OWN(isal)};
+static const struct fis_acquisition *const acquisitions[] = {OWN(none), OWN(bald), OWN(isal),
+                                                             OWN(power), OWN(half_random)};
 
 static const struct lab_publication *const publications[] = {
     PUBLICATION(plain),      PUBLICATION(pub),         PUBLICATION(fis),   PUBLICATION(jtt),
@@ -126,8 +127,13 @@ int lab_method_find(const char *name, struct lab_method *out, struct fis_error *
         }
     if (!m.acquisition)
         r = pair(name, &m, e);
-    m.trees = !strncmp(name, "xgb+", 4) || (r == 0 && m.publication->trees_alone);
-    if (r == 0)
-        *out = m;
+    if (r < 0)
+        return r;
+    m.trees = -1;
+    if (!strncmp(name, "xgb+", 4) || m.publication->trees_alone)
+        m.trees = 1;
+    else if (m.publication->mixed || m.publication->split_rows || m.acquisition->begin)
+        m.trees = 0; /* as published; or trained on the split's rows, which know of no base */
+    *out = m;
     return r;
 }

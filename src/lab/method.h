@@ -26,6 +26,7 @@ struct lab_publication {
     bool line;        /* points of a line are judged */
     bool by_metric;   /* depends on the fairness metric */
     bool sees_groups; /* privileged: of the training rows too */
+    bool split_rows;  /* trains on the split's rows */
     bool trees_alone; /* a base of trees, fitted in every round, and no warm-up above it */
     bool every_round; /* publish is called after every round, whatever lab_options.publish says */
     /* State of its own, in lab_run.publication_state; begin, train, end may be NULL. */
@@ -43,7 +44,7 @@ struct lab_method {
     char name[48];
     const struct fis_acquisition *acquisition;
     const struct lab_publication *publication;
-    bool trees; /* over a base of boosted trees */
+    int trees; /* over a base of boosted trees: 1 always, 0 never, -1 as the protocol has it */
 };
 
 /* base, random, entropy, bald, isal, jtt, fis, fis+, ekg, product, random+val, random+pub,
@@ -59,7 +60,7 @@ static inline int lab_method_metric_free(const struct lab_method *m)
 }
 
 extern const struct fis_acquisition lab_acquisition_none, lab_acquisition_bald,
-    lab_acquisition_isal;
+    lab_acquisition_isal, lab_acquisition_power, lab_acquisition_half_random;
 static inline int lab_method_buys_nothing(const struct lab_method *m)
 {
     return m->acquisition == &lab_acquisition_none;

@@ -111,7 +111,7 @@ static void end(struct lab_run *r)
     fis_free(a);
 }
 
-const struct lab_publication lab_publication_group_aware = {.name = "group-aware",
+const struct lab_publication lab_publication_group_aware = {.name = "group-aware", .split_rows = true,
                                                             .line = true,
                                                             .by_metric = true,
                                                             .sees_groups = true,

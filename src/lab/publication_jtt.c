@@ -98,4 +98,4 @@ static int publish(struct lab_run *r, int last, float *params, struct fis_error 
     return rc;
 }
 
-const struct lab_publication lab_publication_jtt = {.name = "jtt", .publish = publish};
+const struct lab_publication lab_publication_jtt = {.name = "jtt", .split_rows = true, .publish = publish};

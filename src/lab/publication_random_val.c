@@ -61,4 +61,4 @@ static int publish(struct lab_run *r, int last, float *params, struct fis_error 
 }
 
 const struct lab_publication lab_publication_random_val = {
-    .name = "val", .by_metric = true, .publish = publish};
+    .name = "val", .split_rows = true, .by_metric = true, .publish = publish};

@@ -26,9 +26,9 @@ struct lab_cell {
     /* Paired by seed, against the same cell of the reference method; n = 0 when it is not there. */
     struct lab_stat accuracy_difference, violation_difference;
     double violation_ratio; /* of the means; NaN without a reference */
-    bool material; /* random's violation is .03 or more, and two standard errors of its mean */
-    uint32_t fairer;        /* seeds in which it is fairer than the reference */
-    uint32_t n_path;        /* mean over seeds, when all have it */
+    bool material;   /* random's violation is .03 or more, and two standard errors of its mean */
+    uint32_t fairer; /* seeds in which it is fairer than the reference */
+    uint32_t n_path; /* mean over seeds, when all have it */
     struct lab_point path[LAB_ROUNDS_MAX];
 };
 
@@ -60,7 +60,8 @@ struct lab_report {
 };
 
 /* What was published and the anchor below it apart: behind each of the n records one of method
- * "NAME anchor", with the anchor's figures. Records of methods that publish their anchor have none. */
+ * "NAME anchor", with the anchor's figures. Records of methods that publish their anchor have none.
+ */
 int lab_report_anchors(const struct lab_record *records, uint32_t n, struct lab_record **out,
                        uint32_t *n_out, struct fis_error *e) FIS_MUST_CHECK;
 

@@ -163,15 +163,16 @@ int lab_report_markdown(const struct lab_report *r, struct wire_buffer *out, str
     for (uint32_t i = 0; rc == 0 && i < r->n_cells; i++)
         rc = markdown_cell(&r->cells[i], out, e);
     if (rc == 0)
-        rc = put(out, e,
-                 "\nMeans ± standard deviations over seeds; differences are paired by seed, with "
-                 "95 %% intervals.\n\nOver the cells with at least 1,000 validation rows, against "
-                 "%s: violation as a ratio (geometric mean) and a difference. Material: under "
-                 "random it is .03 or more, and two standard errors.\n\n"
-                 "| method | all cells | accuracy, points | violation | fairer | material | accuracy "
-                 "| violation | fairer | others | accuracy | violation | fairer |\n"
-                 "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-                 r->reference);
+        rc = put(
+            out, e,
+            "\nMeans ± standard deviations over seeds; differences are paired by seed, with "
+            "95 %% intervals.\n\nOver the cells with at least 1,000 validation rows, against "
+            "%s: violation as a ratio (geometric mean) and a difference. Material: under "
+            "random it is .03 or more, and two standard errors.\n\n"
+            "| method | all cells | accuracy, points | violation | fairer | material | accuracy "
+            "| violation | fairer | others | accuracy | violation | fairer |\n"
+            "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+            r->reference);
     for (uint32_t i = 0; rc == 0 && i < r->n_summaries; i++)
         rc = markdown_summary(r, &r->summaries[i], out, e);
     return rc;

@@ -5,7 +5,7 @@
 #include "lab/task.h"
 
 #define COMMON                                                                                     \
-    .hidden = FIS_DEFAULT_HIDDEN, .batch = FIS_DEFAULT_BATCH,                                      \
+    .trees = FIS_DEFAULT_TREES_BELOW_COLUMNS, .hidden = FIS_DEFAULT_HIDDEN, .batch = FIS_DEFAULT_BATCH,                                      \
     .learning_rate = (float)FIS_DEFAULT_LEARNING_RATE, .momentum = (float)FIS_DEFAULT_MOMENTUM,    \
     .weight_decay = (float)FIS_DEFAULT_WEIGHT_DECAY, .rounds = 10
 

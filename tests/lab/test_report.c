@@ -116,7 +116,8 @@ static void cells_and_summaries(void **state)
     assert_int_equal(r.n_summaries, 2);
     const struct lab_summary *s = &r.summaries[1];
     assert_string_equal(s->method, "m");
-    assert_int_equal(s->over[LAB_CELLS_ALL].cells, 4); /* two tasks, two metrics; not the small one */
+    assert_int_equal(s->over[LAB_CELLS_ALL].cells,
+                     4); /* two tasks, two metrics; not the small one */
     assert_true(near(s->over[LAB_CELLS_ALL].accuracy_difference, 0, 1e-12)); /* +.02 and -.02 */
     assert_true(near(s->over[LAB_CELLS_ALL].violation_ratio, sqrt(.5 * .8), 1e-12));
     assert_true(near(s->over[LAB_CELLS_ALL].cells_fairer, .75, 1e-12));
@@ -152,7 +153,8 @@ static void material_cells(void **state)
     lab_report_done(&r);
 }
 
-/* What publishes a point of the line has its anchor beside it; what publishes the anchor has not. */
+/* What publishes a point of the line has its anchor beside it; what publishes the anchor has not.
+ */
 static void anchors_are_methods(void **state)
 {
     struct lab_record records[2] = {
@@ -235,12 +237,9 @@ static void json_is_what_is_promised(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(means_and_intervals),
-        cmocka_unit_test(cells_and_summaries),
-        cmocka_unit_test(material_cells),
-        cmocka_unit_test(anchors_are_methods),
-        cmocka_unit_test(without_a_reference),
-        cmocka_unit_test(json_is_what_is_promised),
+        cmocka_unit_test(means_and_intervals), cmocka_unit_test(cells_and_summaries),
+        cmocka_unit_test(material_cells),      cmocka_unit_test(anchors_are_methods),
+        cmocka_unit_test(without_a_reference), cmocka_unit_test(json_is_what_is_promised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,6 +90,7 @@ def t_config(**sections):
         "fairness": {"metric": "equalized_odds"},
         "selection": {"labels_per_round": 64, "window_records": 1000},
         "gate": {"min_rows": 300},
+        "model": {"base": {"type": "none"}},  # the network alone, whose training is shown step by step
     }, sections)
 
 

@@ -31,7 +31,7 @@ def _():
              "--cache", CACHE, "--seed", "1"], capture_output=True, text=True, timeout=600)
         same(r.returncode, 0, f"exit status ({r.stderr[-2000:]})")
         demo = json.loads(r.stdout.strip().split("\n")[-1])["demo"]
-        same(set(demo["test"]), {"warm_up", "random", "fis+"})
+        same(set(demo["test"]), {"warm_up", "random", "xgboost", "fis+"})
         for m in demo["test"].values():
             same(set(m), METRICS)
         same((demo["versions"], demo["labels"], demo["records"]), (11, 1280, 34370))
