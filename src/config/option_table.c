@@ -372,8 +372,8 @@ const struct option config_options[] = {
      .example = FIS_DEFAULT_TEXT(FIS_DEFAULT_STEPS_PER_ROUND),
      .otherwise = FIS_DEFAULT_TEXT(FIS_DEFAULT_STEPS_PER_ROUND) "; over a base "
                   FIS_DEFAULT_TEXT(FIS_DEFAULT_STEPS_OVER_BASE),
-     .meaning = "Training steps in a round of the network that scores records; what is published is "
-                "another one (fresh_steps)."},
+     .meaning = "Training steps in a round of the network that scores records, which is not the "
+                "published one (fresh_steps)."},
     {.key = "training.publication", CHOICE("line", "plain", "mixed"),
      .offset = AT(training.publication), .example = "line",
      .otherwise = "line for fis+, ekg and product; mixed for fis; plain for random and entropy",
