@@ -312,7 +312,8 @@ static json_t *names_of(struct wire_group_names groups)
 {
     json_t *all = groups.n ? json_array() : json_null();
     for (uint32_t g = 0; g < groups.n; g++)
-        json_array_append_new(all, json_string(groups.names[g]));
+        if (json_array_append_new(all, json_string(groups.names[g])))
+            json_array_append_new(all, json_null()); /* no UTF-8 */
     return all;
 }
 

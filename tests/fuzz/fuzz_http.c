@@ -28,6 +28,7 @@ static const struct http_route routes[] = {
     {HTTP_GET, "/", false, HTTP_OPEN, dashboard_serve, NULL},
     {HTTP_GET, DASHBOARD_BELOW, true, HTTP_OPEN, dashboard_serve, NULL},
     {HTTP_GET, "/api/v1/versions/", true, HTTP_READ, api_version, NULL},
+    {HTTP_GET, "/api/v1/models/", true, HTTP_READ, api_model, NULL},
     API_PAGE("commands", api_commands),
     {HTTP_GET, "/api/v1/commands/", true, HTTP_READ, api_command, NULL},
     API_COMMAND("pause", PAUSE, "", false),

@@ -16,6 +16,8 @@ static const struct {
     {"none", "GET /nowhere?a=b&a HTTP/1.1\r\n" HOST "\r\n"},
     {"escapes", "GET /api/v1/commands/%41%zz%00%2F?x=%20+ HTTP/1.1\r\n" HOST "\r\n"},
     {"version", "GET /api/v1/versions/17 HTTP/1.0\r\n\r\n"},
+    {"onnx", "GET /api/v1/models/17.onnx HTTP/1.0\r\n\r\n"},
+    {"card", "GET /api/v1/models/served/card.md HTTP/1.0\r\n\r\n"},
     {"version-large",
      "GET /api/v1/versions/99999999999999999999 HTTP/1.1\r\nHost: [::1]:80\r\n\r\n"},
     {"host", "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"},

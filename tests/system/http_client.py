@@ -13,7 +13,11 @@ TOKEN = "a-token-of-the-tests-0123456789"
 class Answer:
     def __init__(self, response):
         self.status, self.headers = response.status, response.headers
-        self.text = response.read().decode()
+        self.body = response.read()
+
+    @property
+    def text(self):
+        return self.body.decode()
 
     @property
     def json(self):

@@ -45,6 +45,26 @@ def answer(p, truth, ids):
     p.produce("labels", [(k, b'{"label": "%s"}' % truth[k]) for k in ids])
 
 
+def check_models(p, c, version):
+    """ONNX and card by HTTP are those of fisctl."""
+    r = p.fisctl("models", "export", str(version), "--onnx", "--output", "one.onnx")
+    same(r.returncode, 0, r.stderr)
+    a = c.get(f"/api/v1/models/{version}.onnx")
+    same((a.status, a.headers["Content-Type"]), (200, "application/octet-stream"))
+    with open(os.path.join(p.dir, "one.onnx"), "rb") as f:
+        same(a.body == f.read(), True, "the bytes of the ONNX")
+    card = c.get(f"/api/v1/models/{version}/card.md")
+    same(card.headers["Content-Type"], "text/markdown; charset=utf-8")
+    same(card.text, p.fisctl("models", "card", str(version)).stdout)
+    same(c.api(f"models/{version}/card"),
+         json.loads(p.fisctl("models", "card", str(version), "--json").stdout))
+    served = c.api("versions")["served"]
+    same(c.api("models/served/card")["version"], served)
+    same(c.get(f"/api/v1/models/{served}.onnx").body == c.get("/api/v1/models/served.onnx").body, True)
+    for path in ("99.onnx", "2", "x.onnx", "2.txt", "0.onnx", ""):
+        same(c.get("/api/v1/models/" + path).status, 404, path)
+
+
 def ready(c):
     return wait(lambda: c.get("/readyz").status == 200, "ready")
 
@@ -122,6 +142,7 @@ def _():
              round(served["metrics"]["accuracy"], 6))
         same([g["group"] for g in served["metrics"]["groups"]], ["0", "1"], "names are not shown")
         assert served["intervals"]["accuracy"]["low"] <= served["accuracy"]
+        check_models(p, c, 2)
         status = c.api("status")
         same(status["trainer"]["leading"]["labels"]["taken"], 16)
         same(status["served"]["version"], versions["served"])
@@ -136,6 +157,7 @@ def _():
         ready(c)
         same([v["version"] for v in c.api("versions")["versions"]], [1, 2])
         same(c.api("versions/2"), two)
+        check_models(p, c, 2)
         same(round(1000 * value(c.metrics(), "fisd_restore_seconds")),
              int(p.log_fields("restored")["took_ms"]), "ms of restoring")
 
@@ -287,6 +309,8 @@ def _():
             a = type(c)(c.address, token).ask("POST", "/api/v1/pin", "{}")
             same(a.status, status)
             assert TOKEN not in a.text
+        same(c.api("models/served/card")["card"]["groups"], ["A", "B"], "which may be shown here")
+        has(c.get("/api/v1/models/served/card.md").text, "| A | ", "| B | ")
         for body in ("[]", "{", '{"by": 1}', '{"by": ""}', '{"what": 1}', '{"version": 2}'):
             same(c.ask("POST", "/api/v1/pause", body).status, 400, body)
         for body in ("", '{"version": 0}', '{"version": "2"}', '{"version": 1.5}'):

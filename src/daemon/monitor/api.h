@@ -27,7 +27,7 @@ struct api_control {
     bool needed;
 };
 
-http_handler_fn api_page, api_version, api_command, api_give;
+http_handler_fn api_page, api_version, api_model, api_command, api_give;
 /* The labelling page and what is behind it (api_label.c). */
 http_handler_fn label_page, label_next, label_answer, label_undo;
 

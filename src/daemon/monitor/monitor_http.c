@@ -52,6 +52,7 @@ const struct http_route monitor_routes[] = {
     API_PAGE("status", api_status),
     API_PAGE("versions", api_versions),
     {HTTP_GET, "/api/v1/versions/", true, HTTP_READ, api_version, NULL},
+    {HTTP_GET, "/api/v1/models/", true, HTTP_READ, api_model, NULL},
     API_PAGE("candidates", api_candidates),
     API_PAGE("requests", api_requests),
     API_PAGE("groups", api_groups),

@@ -5,6 +5,7 @@
 
 #include "fis/gate.h"
 #include "fis/mem.h"
+#include "wire/model.h"
 
 #define HELD 4 /* of a unit: a round's, and those of commands */
 
@@ -29,6 +30,10 @@ struct version_log *version_log_new(struct fis_error *e)
 
 void version_log_free(struct version_log *l)
 {
+    for (uint32_t i = 0; l && i < VERSION_LOG_MAX; i++)
+        wire_buffer_done(&l->kept[i].model);
+    if (l)
+        version_log_settle(l, false);
     fis_free(l);
 }
 
@@ -66,6 +71,8 @@ static void fill(struct version_info *v, const struct wire_model *m)
     copy(v->text, sizeof v->text, m->reason_text);
     copy(v->metric, sizeof v->metric, m->metric);
     copy(v->algorithm, sizeof v->algorithm, m->algorithm);
+    if (wire_model_encode(m, &v->model, NULL))
+        wire_buffer_done(&v->model); /* without memory its figures are shown all the same */
 }
 
 static void count_reason(struct version_log *l, const struct version_info *v)
@@ -92,18 +99,39 @@ static void count_row(struct version_log *l, const struct version_info *v)
     copy(l->rejected_as, sizeof l->rejected_as, v->served ? "" : v->reason);
 }
 
-static void add(struct version_log *l, const struct version_info *info)
+/* Drops the oldest models that there is no room for; never the newest and what is served. */
+static void make_room(struct version_log *l)
 {
-    if (info->version <= l->newest)
+    const struct version_info *served = version_log_served(l);
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < l->count; i++) {
+        struct version_info *v = &l->kept[(l->next + VERSION_LOG_MAX - 1 - i) % VERSION_LOG_MAX];
+        bytes += v->model.capacity;
+        if (bytes <= VERSION_LOG_BYTES || i == 0 || v == served)
+            continue;
+        bytes -= v->model.capacity;
+        wire_buffer_done(&v->model);
+    }
+}
+
+/* Takes the model. */
+static void add(struct version_log *l, struct version_info *info)
+{
+    if (info->version <= l->newest) {
+        wire_buffer_done(&info->model);
         return;
+    }
     struct version_info *v = &l->kept[l->next];
+    wire_buffer_done(&v->model);
     *v = *info;
+    info->model = (struct wire_buffer){0};
     l->newest = v->version;
     l->next = (l->next + 1) % VERSION_LOG_MAX;
     if (l->count < VERSION_LOG_MAX)
         l->count++;
     count_row(l, v);
     count_reason(l, v);
+    make_room(l);
 }
 
 void version_log_add(struct version_log *l, const struct wire_model *m)
@@ -122,8 +150,11 @@ void version_log_hold(struct version_log *l, const struct wire_model *m)
 
 void version_log_settle(struct version_log *l, bool committed)
 {
-    for (uint32_t i = 0; committed && i < l->n_held; i++)
-        add(l, &l->held[i]);
+    for (uint32_t i = 0; i < l->n_held; i++) {
+        if (committed)
+            add(l, &l->held[i]);
+        wire_buffer_done(&l->held[i].model);
+    }
     l->n_held = 0;
 }
 

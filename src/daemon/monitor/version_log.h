@@ -1,7 +1,7 @@
 /*
  * The model versions that this process has seen: those of the models topic, as a session reads
- * them, and those that its trainer publishes. Figures only, no weights; the newest
- * VERSION_LOG_MAX are kept, and counts of all.
+ * them, and those that its trainer publishes. The newest VERSION_LOG_MAX are kept, and counts of
+ * all; the models themselves of the newest, VERSION_LOG_BYTES of them, and of what is served.
  *
  * Thread: the loop. Owns: what it keeps, allocated once.
  */
@@ -14,6 +14,7 @@
 
 #define VERSION_LOG_MAX 200
 #define VERSION_LOG_REASONS 24
+#define VERSION_LOG_BYTES ((size_t)64 << 20)
 
 struct version_info {
     uint64_t version, parent; /* parent: what was served before; 0: nothing */
@@ -29,6 +30,7 @@ struct version_info {
     uint64_t labels_bought, labels_kept, head_version;
     struct fis_metrics metrics, anchor; /* n 0: not measured */
     struct fis_metrics_intervals intervals;
+    struct wire_buffer model; /* for wire_model_decode; empty: it is no longer kept */
 };
 
 struct version_reason {
