@@ -17,7 +17,7 @@ struct options {
 };
 
 /* A process that was killed reports no end: it is not shown for longer than the topic keeps it. */
-enum { KEEP_MS = 600000, SILENT_INTERVALS = 4, LEAST_INTERVAL_MS = 1000, MOST_INTERVAL_MS = 60000 };
+enum { KEEP_MS = 600000 };
 
 struct process {
     struct wire_process p;
@@ -73,11 +73,8 @@ static bool listed(const struct fleet *f, const struct process *one)
 
 static bool silent(const struct fleet *f, const struct process *one)
 {
-    int64_t each = one->p.interval_ms;
-    each = each < LEAST_INTERVAL_MS  ? LEAST_INTERVAL_MS
-           : each > MOST_INTERVAL_MS ? MOST_INTERVAL_MS
-                                     : each;
-    return f->now_ms - one->at_ms > SILENT_INTERVALS * each;
+    return f->now_ms > one->at_ms &&
+           wire_process_silent(&one->p, (uint64_t)(f->now_ms - one->at_ms));
 }
 
 /* Of several, for a moment, the one that reported last. */

@@ -83,6 +83,13 @@ int wire_process_encode(const struct wire_process *p, struct wire_buffer *out, s
     return rc ? fis_fail(e, FIS_NOMEM, "no memory for the state of a process") : 0;
 }
 
+bool wire_process_silent(const struct wire_process *p, uint64_t age_ms)
+{
+    uint64_t interval = p->interval_ms;
+    interval = interval < 1000 ? 1000 : interval > 60000 ? 60000 : interval;
+    return age_ms > 4 * interval;
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static void text(const json_t *o, const char *key, char *out, size_t size)

@@ -50,6 +50,10 @@ struct wire_process {
     struct wire_process_leading leading;
 };
 
+/* It has missed four messages, its last being so old: it was killed, or does not reach the broker.
+ */
+bool wire_process_silent(const struct wire_process *p, uint64_t age_ms);
+
 /* The object, for a message or for others to add to; NULL: no memory. */
 json_t *wire_process_json(const struct wire_process *p);
 int wire_process_encode(const struct wire_process *p, struct wire_buffer *out,

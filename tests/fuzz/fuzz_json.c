@@ -1,6 +1,7 @@
 /*
  * Messages in JSON. The first byte says what the rest is: 'r' a record, 'l' a label, 'i' an initial
- * and 'v' a validation example (each a message as in common.h), 'p' any JSON.
+ * and 'v' a validation example (each a message as in common.h), 's' the state of a process, 'p' any
+ * JSON.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "wire/json_codec.h"
 #include "wire/json_text.h"
+#include "wire/process.h"
 
 /* The request that shows the record to a person is JSON, with the record's own bytes in it. */
 static void check_request(const struct fuzz_message *m, const struct wire_record *record)
@@ -221,6 +223,24 @@ static void try_any(struct fuzz_input in)
     wire_buffer_done(&out);
 }
 
+/* What was read is written so that it reads the same. */
+static void try_process(struct fuzz_input in)
+{
+    struct wire_message m = {.value = {in.data, in.size}};
+    struct wire_process a, b;
+    struct wire_buffer first = {0}, second = {0};
+    struct fis_error e = {0};
+    if (wire_process_decode(&m, &a, &e) != WIRE_OK)
+        return;
+    FUZZ_HOLDS(wire_process_encode(&a, &first, &e) == 0);
+    m.value = (struct wire_bytes){first.data, first.length};
+    FUZZ_HOLDS(wire_process_decode(&m, &b, &e) == WIRE_OK &&
+               wire_process_encode(&b, &second, &e) == 0);
+    FUZZ_HOLDS(first.length == second.length && memcmp(first.data, second.data, first.length) == 0);
+    wire_buffer_done(&first);
+    wire_buffer_done(&second);
+}
+
 static void try_message(struct fuzz_input in, uint8_t kind)
 {
     struct fuzz_message m;
@@ -244,6 +264,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     begun = 1;
     if (kind == 'p')
         try_any(in);
+    else if (kind == 's')
+        try_process(in);
     else if (kind && strchr("rliv", kind))
         try_message(in, kind);
     return 0;

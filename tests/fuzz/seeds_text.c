@@ -56,6 +56,10 @@ static const struct seed json[] = {
             "12345678901234567}"},
     {"any-deep", "p{\"a\":[[[[[[[[[[[[[[[[{}]]]]]]]]]]]]]]]]}"},
     {"any-broken", "p{\"a\":NaN}"},
+    {"process",
+     "s{\"name\":\"p-h-1\",\"pipeline\":\"p\",\"address\":\"http://h:1/\",\"alarms\":[\"drift\"],"
+     "\"scorer\":{\"records\":7,\"records_per_second\":1.25,\"lag\":null},\"trainer\":{\"state\":"
+     "\"lead\",\"leads\":true,\"leading\":{\"round\":3,\"asking\":{\"state\":\"window\"}}}}"},
     {"any-surrogate", "p{\"a\":\"\\ud800\"}"},
     {NULL, NULL},
 };

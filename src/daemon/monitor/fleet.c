@@ -246,9 +246,7 @@ void fleet_leave(struct fleet *f, const struct wire_process *self)
 
 bool fleet_silent(const struct fleet_process *f, uint64_t now_ms)
 {
-    uint64_t interval = f->p.interval_ms;
-    interval = interval < 1000 ? 1000 : interval > 60000 ? 60000 : interval;
-    return now_ms - f->seen_ms > 4 * interval;
+    return wire_process_silent(&f->p, now_ms - f->seen_ms);
 }
 
 const struct fleet_process *fleet_others(const struct fleet *f, uint32_t *n)

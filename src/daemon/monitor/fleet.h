@@ -22,7 +22,6 @@ struct fleet_process {
     struct wire_process p;
     uint64_t seen_ms; /* runtime clock */
 };
-/* It has missed four messages: it was killed, or cannot reach the broker. */
 bool fleet_silent(const struct fleet_process *f, uint64_t now_ms);
 
 struct fleet;

@@ -22,7 +22,7 @@ const STATES = [
       "fisd waits, and goes on by itself when one does. Check that the broker runs, that " +
       "kafka.bootstrap.servers in the configuration is its address, and that its security " +
       "settings fit."),
-  ({ status: s, t }) => s.trainer && !t && !s.scorer && standby(s),
+  ({ status: s, t, lead }) => s.trainer && !t && !s.scorer && standby(s, lead),
   ({ t }) => t?.phase === "warm-up" &&
     say("wait", "Warming up: the first model is trained on the initial rows",
       "A version appears when it has been measured on the validation rows."),
@@ -46,12 +46,13 @@ const STATES = [
 function withoutLeading({ status: s, lead, leader }) {
   const mine = s.scorer ? "Scoring" : "Running";
   if (!leader) return say("ok", mine, s.doing);
-  const theirs = lead.phase === "done" ? doneText(lead) :
-    lead.training                      ? "training" :
-    lead.asking.state === "goes_on"    ? `${plural(lead.open, "label")} open` :
-                                         lead.asking.text.split("; ")[0];
-  return say("ok", `${mine}; the trainer: ${theirs}`, "Nothing needs to be done here.");
+  return say("ok", `${mine}; the trainer: ${theirs(lead)}`, "Nothing needs to be done here.");
 }
+
+const theirs = lead => lead.phase === "done" ? doneText(lead) :
+  lead.training                              ? "training" :
+  lead.asking.state === "goes_on"            ? `${plural(lead.open, "label")} open` :
+                                               lead.asking.text.split("; ")[0];
 
 /* For whoever does not lead: what the leader reported. */
 export function findLeader(fleet) {
@@ -68,14 +69,15 @@ function running(t) {
   return [`Running; ${why}`, more.length ? `${more.join("; ")}. ${fine}` : fine];
 }
 
-function standby(s) {
+function standby(s, lead) {
   const state = s.trainer.state;
   if (!["new", "standby", "fence", "catch_up", "lead"].includes(state))
     return say("wait", `The trainer does not run (${state})`,
       "The log has the reason. It starts again by itself, or the process ends.");
   return say("wait",
     state === "standby" ? "Standing by: another trainer leads" : "Taking over as the trainer",
-    s.reason ?? "This one follows the ledger, and takes over when the leader is gone.");
+    (lead ? `The leader: ${theirs(lead)}. ` : "") +
+      (s.reason ?? "This one follows the ledger, and takes over when the leader is gone."));
 }
 
 const isSpent = n => !!n.budget && n.budget_left === 0;
