@@ -105,6 +105,7 @@ class SecureBroker:
     def allow(self, user, operations, topics=(), groups=(), transactional=()):
         """Literal names of topics; groups and transactional ids by their prefix."""
         admin = _write(self.dir, "admin.properties", "\n".join([
+            "default.api.timeout.ms=180000", "request.timeout.ms=120000",
             "security.protocol=SASL_SSL", "sasl.mechanism=SCRAM-SHA-512",
             "ssl.truststore.type=PEM", "ssl.truststore.location=" + self.path("ca.pem"),
             "sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required "

@@ -49,7 +49,7 @@ def allow(p):
             running.append(broker.allow(user, ["Read"], groups=[p.name]))
     running.append(broker.allow("trainer", ["Write", "Describe"], transactional=[p.name]))
     for r in running:
-        _, text = r.communicate(timeout=120)
+        _, text = r.communicate(timeout=240)
         same(r.returncode, 0, f"AclCommand: {text}")
 
 

@@ -2,7 +2,7 @@
 import {command, read, Refused, token} from "./api.js";
 import {$, fill, h, say, show} from "./dom.js";
 import {renderAlarms, renderAnswers, renderHead, renderTiles} from "./hero.js";
-import {renderBest, renderDead, renderDrift, renderFlow, renderRequests} from "./lists.js";
+import {renderAgreement, renderBest, renderDead, renderDrift, renderFlow, renderRequests} from "./lists.js";
 import {classify, findLeader} from "./state.js";
 import {renderFleet, renderFunnel, renderGroups, renderVersions} from "./views.js";
 import {span} from "./words.js";
@@ -30,6 +30,7 @@ const data = {
   lag: null,
   fleet: null,
   groups: null,
+  agreement: null,
   leader: null,
   lead: null,
   target: null,
@@ -49,13 +50,13 @@ function curves(flow, now) {
 }
 
 async function readAll() {
-  const [status, versions, candidates, requests, flow, lag, alarms, drift, fleet, groups] = await Promise.all(
-    ["status", "versions", "candidates", "requests", "throughput", "lag", "alarms", "drift", "fleet", "groups"].map(
+  const [status, versions, candidates, requests, flow, lag, alarms, drift, fleet, groups, agreement] = await Promise.all(
+    ["status", "versions", "candidates", "requests", "throughput", "lag", "alarms", "drift", "fleet", "groups", "agreement"].map(
       read));
   data.status = status;
   data.few = versions?.warn_cell ?? 0;
   data.target = versions?.target ?? null;
-  Object.assign(data, { fleet, groups }, findLeader(fleet));
+  Object.assign(data, { fleet, groups, agreement }, findLeader(fleet));
   data.t = status.trainer?.leading ?? null;
   data.versions =
     classify([...versions?.versions ?? []].sort((a, b) => b.version - a.version), versions?.served);
@@ -90,6 +91,7 @@ function draw() {
   renderFlow(data, ui);
   renderDrift(data);
   renderBest(data);
+  renderAgreement(data);
 }
 
 function failed(e) {

@@ -46,6 +46,25 @@ export function renderRequests(d) {
   ]);
 }
 
+export function renderAgreement(d) {
+  const a = d.agreement, there = a?.records > 0;
+  show("agreement-part", there);
+  if (!there) return;
+  say("agreement-note", `alpha ${rate(a.alpha, 2)}, on ${plural(a.records, "record")} that several people answered`);
+  fill("agreement-classes", a.classes, () => [table("Agreement by class", [
+    { name: "Class", head: true, cell: c => c.class },
+    { name: "Alpha of it against the others", number: true, cell: c => rateOf(c.alpha, 2) },
+  ],
+    a.classes, { cards: false })]);
+  fill("agreement", a.annotators, () => [table("Agreement by annotator", [
+    { name: "Annotator", head: true, id: true, cell: p => p.annotator },
+    { name: "Answers", number: true, cell: p => count(p.answers) },
+    { name: "Agree with others", number: true, cell: p => rateOf(p.share, 2) },
+    { name: "Alpha without them", number: true, cell: p => rateOf(p.alpha_without, 2) },
+  ],
+    a.annotators, { cards: false })]);
+}
+
 /* ---- flow ------------------------------------------------------------------------------------ */
 
 export function renderFlow(d, ui) {
