@@ -7,6 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import urllib.request
 
 import pytest
 
@@ -14,6 +16,7 @@ import fisd
 from conftest import WAIT, dead_letters, wait
 from fisd import _kafka
 from fisd._label_studio_http import Studio
+from fisd.label_studio import Webhook
 
 PROGRAM = os.environ.get("LABEL_STUDIO") or shutil.which("label-studio")
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
@@ -238,6 +241,56 @@ def test_from_requests_to_tasks_and_back(server, studio, pipeline, fisd_at_work,
             return " version version=2 " in fisd_at_work.log()
         wait(work, "the round ends in a version", 2 * WAIT)
     assert len(studio.tasks(project, 100)) == len(tasks_of(studio, project))
+
+
+@pytest.mark.parametrize("how", ["webhook", "polling"])
+def test_a_skip_is_not_an_answer(server, studio, pipeline, fisd_at_work, how):
+    """Nothing chosen, skipped, a draft, a prediction: none of them is a class. Only what was chosen is."""
+    project = fisd.LabelStudioBridge.create_project(server.url, TOKEN, how, ["<=50K", ">50K"])
+    names = [f"{how}-{n}" for n in ("skipped", "empty", "prediction", "draft")]
+    skipped, empty, prediction, draft = (
+        studio.call("POST", "/api/tasks/", {"project": project, "data": {"fisd_id": n, "record": {}}})
+        for n in names)
+    webhook = Webhook("127.0.0.1:0") if how == "webhook" else None
+    stop = threading.Event()
+    with fisd.LabelStudioBridge(pipeline, server.url, TOKEN, project) as b:
+        runs = threading.Thread(target=b.run, args=(3600.0 if webhook else 0.2, stop, webhook))
+        runs.start()
+
+        def event():
+            """Twice, as Label Studio may send it."""
+            for _ in range(2 if webhook else 0):
+                with urllib.request.urlopen(f"http://{webhook.address}/", b"{}", timeout=10) as r:
+                    assert r.status == 204
+
+        def until(expected):
+            def there():
+                event()
+                found = sent(pipeline)
+                return {n: found.get(n, []) for n in names} == dict(zip(names, expected))
+            wait(there, f"answers {expected}")
+
+        try:
+            choice = {**CHOICES, "value": {"choices": [">50K"]}}
+            annotation = annotate(studio, skipped)
+            annotate(studio, empty, was_cancelled=False)
+            studio.call("POST", "/api/predictions/", {"task": prediction["id"], "result": [choice]})
+            studio.call("POST", f"/api/tasks/{draft['id']}/drafts",
+                        {"result": [choice], "lead_time": 1.0})
+            until([["skipped"], ["skipped"], [], []])
+            studio.call("PATCH", f"/api/annotations/{annotation['id']}/",
+                        {"was_cancelled": False, "result": [choice]})
+            until([["skipped", ">50K"], ["skipped"], [], []])
+            event()
+        finally:
+            stop.set()
+            runs.join()
+            if webhook:
+                webhook.close()
+        assert nothing_to_send(b.step())
+    message = next(json.loads(m.value()) for m in _kafka.read_all(pipeline, pipeline.topic("labels"), 20)
+                   if json.loads(m.value())["id"] == names[1])
+    assert message["annotator"].startswith("ls-") and message["labelled_at_ms"] > 0, "who, and when"
 
 
 def test_it_settles_first(server, studio, pipeline, fisd_at_work):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import http.server
 import logging
 import os
 import threading
@@ -74,7 +75,8 @@ class LabelStudioBridge:
     - A request becomes a task: ``record``, ``attributes``, ``fisd_id``, ``fisd_round``,
       ``fisd_criterion`` and ``fisd_priority`` are its data. With the project's "Uncertainty
       sampling" people get tasks by priority.
-    - An annotation becomes a label of the annotator ``ls-<user>``; a skipped one, a skip. An
+    - An annotation becomes a label of the annotator ``ls-<user>``; a skipped one, and one
+      in which nothing is chosen, a skip; a draft or a prediction is no annotation. An
       annotation that is changed is sent again (`Labels.correct` says what fisd does with it); for
       one that is deleted after its answer was sent, and for a task that is deleted unanswered, a
       skip is sent.
@@ -334,6 +336,8 @@ class LabelStudioBridge:
         chosen = [c for r in annotation["result"]
                   if r.get("from_name") == self.choice and r.get("type") == "choices"
                   for c in r["value"]["choices"]]
+        if not chosen:
+            return "skipped", None
         if len(chosen) != 1:
             return None
         if self.unsure is not None and chosen[0] == self.unsure:
@@ -362,8 +366,10 @@ class LabelStudioBridge:
 
     # ---- running ------------------------------------------------------------------------------
 
-    def run(self, interval: float = 10.0, stop: Optional[threading.Event] = None) -> None:
-        """Steps every `interval` seconds until `stop` is set; waits for what is away, and logs it.
+    def run(self, interval: float = 10.0, stop: Optional[threading.Event] = None,
+            webhook: Optional[Webhook] = None) -> None:
+        """Steps every `interval` seconds, and when the webhook is called, until `stop` is set;
+        waits for what is away, and logs it.
 
         Raises
         ------
@@ -379,7 +385,10 @@ class LabelStudioBridge:
             except (BridgeError, KafkaError, NotReady) as e:
                 log.warning("%s", e)
                 pause = min(2 * pause, 300.0)
-            stop.wait(pause)
+            if webhook is None:
+                stop.wait(pause)
+            else:
+                webhook.wait(pause, stop)
 
     def close(self) -> None:
         """Ends it; `DeliveryError` when answers were not delivered, which a new bridge sends."""
@@ -394,6 +403,53 @@ class LabelStudioBridge:
     def __exit__(self, type_: Optional[Type[BaseException]], value: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
         self.close()
+
+
+class Webhook:
+    """Where Label Studio reports events: each has the bridge look at once.
+
+    What an event says is not read: the bridge takes everything from Label Studio's API, so an
+    event that comes twice, or is forged, changes nothing. Add ``http://HOST:PORT/`` to the
+    project's webhooks.
+
+    Parameters
+    ----------
+    address : str
+        "host:port" to listen at; port 0: any (see `address`).
+    """
+
+    def __init__(self, address: str) -> None:
+        host, _, port = address.rpartition(":")
+        event = self._event = threading.Event()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            timeout = 10
+
+            def do_POST(self) -> None:
+                event.set()
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None:
+                log.debug(format, *args)
+
+        self._server = http.server.ThreadingHTTPServer((host, int(port)), Handler)
+        self._server.daemon_threads = True
+        self.address = f"{host}:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def wait(self, seconds: float, stop: threading.Event) -> None:
+        """Until an event comes, `stop` is set or the time is over."""
+        until = time.monotonic() + seconds
+        while not stop.is_set() and time.monotonic() < until:
+            if self._event.wait(min(0.5, max(0.0, until - time.monotonic()))):
+                break
+        self._event.clear()
+
+    def close(self) -> None:
+        """Stops listening."""
+        self._server.shutdown()
+        self._server.server_close()
 
 
 def _age(timestamp: str) -> float:
@@ -414,6 +470,8 @@ def main() -> None:
                       help="how long an annotation is left alone before it is sent (default 0)")
     here.add_argument("--interval", type=float, default=10.0, metavar="SECONDS",
                       help="between two looks (default 10)")
+    here.add_argument("--webhook", metavar="HOST:PORT",
+                      help="also look when Label Studio's webhook calls here")
     o = here.parse_args()
     token = os.environ.get("LABEL_STUDIO_TOKEN")
     if not token:
@@ -421,7 +479,7 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     with LabelStudioBridge(Pipeline.load(o.config), o.url, token, o.project, choice=o.choice,
                            unsure=o.unsure, settle=o.settle) as bridge:
-        bridge.run(o.interval)
+        bridge.run(o.interval, webhook=Webhook(o.webhook) if o.webhook else None)
 
 
 if __name__ == "__main__":
