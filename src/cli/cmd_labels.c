@@ -87,20 +87,20 @@ static const char *figure(double x, char out[16])
 
 static void print_agreement(const struct cli *c, const struct agreement_view *a)
 {
-    char text[16], without[16], name[256];
+    char text[16], without[16], count[64], name[256];
     if (!a->records)
         return;
-    printf("%-12salpha %s, on %llu records with several answers (1: they agree; 0: chance)",
-           "agreement", figure(a->alpha, text), (unsigned long long)a->records);
+    printf("%-12salpha %s, on %s with several answers (1: they agree, 0: chance)", "agreement",
+           figure(a->alpha, text), decimal_counted(a->records, "record", count));
     for (uint32_t k = 0; k < c->schema.n_classes; k++)
         printf("%s%s %s", k ? ", " : "; ", c->schema.classes[k], figure(a->by_class[k], text));
     printf("\n");
     for (uint32_t i = 0; i < a->n_people; i++) {
         snprintf(name, sizeof name, "%s", a->people[i].name);
         screen_clean(name);
-        printf("%-12s%s: %llu answers, agrees with %s of the others'; alpha without %s\n", "", name,
-               (unsigned long long)a->people[i].answers, figure(a->people[i].share, text),
-               figure(a->people[i].without, without));
+        printf("%-12s%s: %s, agrees with %s of the others'; alpha without %s\n", "", name,
+               decimal_counted(a->people[i].answers, "answer", count),
+               figure(a->people[i].share, text), figure(a->people[i].without, without));
     }
 }
 

@@ -109,9 +109,10 @@ static int keep_entry(struct ledger_view *v, const struct wire_ledger_entry *ent
     int rc = add(v, &entry->id, &place, e);
     if (rc < 0)
         return rc;
-    if (!rc)
+    if (!rc) {
         count(v, &v->records[place], false);
-    free_answers(&v->records[place]);
+        free_answers(&v->records[place]);
+    }
     v->records[place] = (struct ledger_record){.state = entry->state,
                                                .class_index = entry->class_index,
                                                .round = entry->round,
