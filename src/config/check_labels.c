@@ -21,6 +21,8 @@ static void check_page(struct load *l)
     else if (!is_loopback(c->http.listen) && (!c->http.tls_cert || !c->labels.annotators))
         load_problem(l, &at, "true, and an http.listen beyond this machine",
                      "that with http.tls_cert and labels.annotators");
+    else if (c->http.protect == CONFIG_PROTECT_ALL && !c->labels.annotators)
+        load_problem(l, &at, "true, and http.protect: all", "that with labels.annotators");
     if (c->labels.framing == CONFIG_FRAMING_CONFLUENT)
         load_problem(l, &at, "true, and labels.framing: confluent",
                      "labels.framing: auto or none: the page writes labels without a frame");

@@ -26,7 +26,7 @@ struct wire_process_scorer {
 
 struct wire_process_leading {
     uint32_t round;
-    char phase[16], asking[16], asking_text[WIRE_PROCESS_TEXT];
+    char phase[16], asking[24], asking_text[WIRE_PROCESS_TEXT];
     bool training, paused, pinned;
     uint64_t served_version;
     uint64_t asked, open, answered, kept; /* labels */

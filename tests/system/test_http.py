@@ -328,6 +328,8 @@ def _():
              ["resume", "promote", "pause", "pin"])
         same(len(p.consume("control")), 4)
         same(c.get("/api/v1/commands/none").status, 404)
+        for path in ("/label", "/api/v1/label/next"):
+            same(c.get(path).status, 404, f"{path}: labels.page is off")
         # Of several in quick succession the last one's outcome is told, and all are in the log.
         burst = [c.ask("POST", f"/api/v1/{x}", "{}").json["command"]
                  for x in ("pause", "pin", "resume", "unpin", "pause", "resume")]

@@ -10,7 +10,7 @@ import zlib
 
 from browser import ENTER, ESCAPE, TAB, Browser
 from fisd_test import FEATURES, Pipeline, has, main, people, same, t_config, test, wait
-from http_client import Client
+from http_client import Client, value
 
 TOKENS = {"ann": "token-of-ann-0123456789", "bob": "token-of-bob-0123456789",
           "Żoë": "token-of-zoe-0123456789"}
@@ -204,6 +204,11 @@ def votes():
     with Pipeline(config(labels={"votes": 3, "undo": "0s"}, selection={"labels_per_round": 2, "in_flight": 2, "window_records": 200})) as p:
         desk = Desk(p).start()
         desk.feed(count=2)
+        anyone = Client(desk.address)
+        has(anyone.get("/label").headers["Content-Security-Policy"], "img-src 'self' data: http: https:;")
+        assert "http:" not in anyone.get("/").headers["Content-Security-Policy"]
+        for headers in ({}, {"Authorization": "Bearer token-of-ann-012345678"}, {"X-Annotator": "ann"}):
+            same(anyone.ask("GET", "/api/v1/label/next", headers=headers).status, 401, f"{headers}")
         a = desk.shown("ann")
         same([desk.shown("bob"), desk.shown("Żoë")], [a, a], "a place for each of three people")
         same(desk.post("ann", "answer", id=a, label="yes").status, 202)
@@ -229,6 +234,15 @@ def votes():
         same([l[2] for l in desk.until_labels(6)[3:]], ["skipped"] * 3)
         alpha = desk.next("ann")["agreement"]
         same((alpha["records"], round(alpha["alpha"], 9), alpha["own"]), (1, 0.0, 0.5))
+        wait(lambda: anyone.api("agreement")["records"] == 1, "the trainer has them too")
+        said = p.fisctl("labels", "status", "--json")
+        same(said.returncode, 0, said.stderr)
+        there = json.loads(said.stdout)["agreement"]
+        same(there, anyone.api("agreement"), "fisctl and the API")
+        same([(a["annotator"], a["answers"], a["share"]) for a in there["annotators"]],
+             [("ann", 1, 0.5), ("bob", 1, 0), ("Żoë", 1, 0.5)])
+        same(value(anyone.metrics(), "fisd_agreement_alpha"), 0)
+        has(p.fisctl("labels", "status").stdout, "alpha 0.00, on 1 record", "bob: 1 answer")
 
 
 @test("kill -9: what was acknowledged is there, what was not the page sends again; the connection is lost")

@@ -8,13 +8,11 @@
 #include "stream/consumer.h"
 #include "stream/producer.h"
 #include "wire/json_codec.h"
-#include "wire/ledger.h"
 #include "wire/protobuf_codec.h"
 
 #define READ_BATCH 500
-#define STATE_BYTES ((size_t)1 << 20) /* a state, decoded */
 
-enum { READ_REQUESTS, READ_LABELS, READ_LEDGER, READERS };
+enum { READ_REQUESTS, READ_LABELS, READERS };
 
 struct reader {
     struct stream_consumer *consumer;
@@ -33,8 +31,7 @@ struct label_host {
     struct wire_schema schema; /* of answers: they have no frame */
     struct wire_request_reader shown;
     char waits[FIS_ERROR_TEXT];
-    bool have_state, stopping, failed;
-    struct wire_trainer_state state; /* its texts and lists are left out */
+    bool stopping, failed;
 };
 
 /* ---- what comes ------------------------------------------------------------------------------ */
@@ -74,28 +71,12 @@ static int take_label(struct label_host *h, const struct wire_message *m, int64_
     return d == WIRE_OK ? label_queue_label(h->queue, &label, at_ms, e) : 0;
 }
 
-static int take_state(struct label_host *h, const struct wire_message *m)
-{
-    struct wire_ledger_item item;
-    struct fis_error why;
-    if (m->key.length != 1 || *(const char *)m->key.data)
-        return 0; /* an entry */
-    fis_arena_reset(&h->arena);
-    if (wire_ledger_decode(m, &h->arena, &item, &why) != WIRE_OK || item.kind != WIRE_LEDGER_STATE)
-        return 0;
-    h->state = item.state;
-    h->have_state = true;
-    return 0;
-}
-
 static int take(struct label_host *h, int which, const struct stream_message *s,
                 struct fis_error *e)
 {
     const struct wire_message m = message_of(s, h->readers[which].topic);
     int64_t at_ms = s->timestamp_ms >= 0 ? s->timestamp_ms : context_now().wall_ms;
-    return which == READ_REQUESTS ? take_request(h, &m, at_ms, e)
-           : which == READ_LABELS ? take_label(h, &m, at_ms, e)
-                                  : take_state(h, &m);
+    return which == READ_REQUESTS ? take_request(h, &m, at_ms, e) : take_label(h, &m, at_ms, e);
 }
 
 static void fail(struct label_host *h, const struct fis_error *e)
@@ -253,17 +234,13 @@ void label_host_adjust(struct label_host *h)
 static int open_all(struct label_host *h, struct fis_error *e)
 {
     const struct config *cfg = h->ctx->cfg;
-    size_t bytes = 4 * cfg->records.max_bytes + 65536;
-    h->arena.size = bytes > STATE_BYTES ? bytes : STATE_BYTES;
+    h->arena.size = 4 * cfg->records.max_bytes + 65536;
     h->arena.base = fis_alloc(h->arena.size, 1);
     h->batch = stream_batch_new(READ_BATCH);
     h->queue = label_queue_new(&(struct label_queue_options){cfg->labels.lease, cfg->labels.undo});
     if (!h->arena.base || !h->batch || !h->queue)
         return fis_fail(e, FIS_NOMEM, "no memory for the labelling page");
-    int rc = open_reader(h, READ_REQUESTS, cfg->topics.label_requests, "page-requests", e);
-    if (!rc && !(cfg->roles & CONFIG_TRAINER))
-        rc = open_reader(h, READ_LEDGER, cfg->topics.ledger, "page-ledger", e);
-    return rc;
+    return open_reader(h, READ_REQUESTS, cfg->topics.label_requests, "page-requests", e);
 }
 
 int label_host_open(struct label_host **out, struct context *ctx, struct fis_error *e)
@@ -322,38 +299,6 @@ const char *label_host_waits(const struct label_host *h)
     if (h->readers[READ_REQUESTS].ended && h->readers[READ_LABELS].ended)
         return NULL;
     return *h->waits ? h->waits : "label requests and labels are being read";
-}
-
-bool label_host_asking(const struct label_host *h, uint32_t open, struct asking *out)
-{
-    const struct config_selection *c = &h->ctx->cfg->selection;
-    const struct wire_trainer_state *s = &h->state;
-    int64_t wall_ms = context_now().wall_ms, passed = wall_ms - s->wall_ms;
-    uint64_t clock = s->clock_ms + (passed > 0 ? (uint64_t)passed : 0);
-    int64_t day_ends = asking_day_ends(s->day, s->day_began_ms, clock, wall_ms);
-    const struct asking_facts f = {
-        .pool = c->mode == CONFIG_POOL,
-        .paused = s->paused != 0,
-        .done = s->phase == WIRE_PHASE_DONE,
-        .collecting = s->phase == WIRE_PHASE_COLLECT,
-        .round = s->round,
-        .rounds = c->rounds,
-        .window = s->window_records,
-        .window_records = c->window_records,
-        .window_ms = c->window_time,
-        .open = open,
-        .in_flight = c->in_flight,
-        .per_round = c->labels_per_round,
-        .held = 1, /* not known here */
-        .budget_spent = s->phase == WIRE_PHASE_DONE && c->budget && s->requested >= c->budget,
-        .day_spent = c->daily_budget && day_ends > wall_ms && s->day_asked >= c->daily_budget,
-        .day_ends_ms = day_ends,
-        .by = "",
-        .pause_reason = "",
-    };
-    if (h->have_state)
-        *out = asking_now(&f);
-    return h->have_state;
 }
 
 int label_host_show(const struct label_host *h, const struct label_task *t,

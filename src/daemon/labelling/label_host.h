@@ -12,7 +12,6 @@
 #define DAEMON_LABEL_HOST_H
 
 #include "daemon/context/context.h"
-#include "role/asking.h"
 #include "role/label_queue.h"
 #include "wire/request_shown.h"
 
@@ -28,9 +27,6 @@ void label_host_close(struct label_host *h, int timeout_ms); /* blocks; NULL is 
 struct label_queue *label_host_queue(struct label_host *h);
 /* NULL: it can be asked; else what it waits for. */
 const char *label_host_waits(const struct label_host *h);
-/* Where this process does not train: why nothing is asked, as far as the trainer's newest state and
- * the open requests say. False: no state was read. */
-bool label_host_asking(const struct label_host *h, uint32_t open, struct asking *out);
 /* The request behind a task, to be shown. INPUT: it cannot be. */
 int label_host_show(const struct label_host *h, const struct label_task *t,
                     struct wire_request_shown *out, struct fis_error *e) FIS_MUST_CHECK;

@@ -206,7 +206,7 @@ json_t *api_status(struct monitor *m)
     status_line(s, line, sizeof line);
     return json_pack(
         "{s:s, s:s, s:b, s:o, s:o, s:b, s:b, s:o, s:I, s:o, s:b, s:s, s:s, s:s, s:o, s:o, "
-        "s:o, s:o, s:b, s:o, s:o}",
+        "s:o, s:o, s:b, s:b, s:o, s:o}",
         "pipeline", s->cfg->pipeline, "version", FIS_VERSION, "ready", ready, "reason",
         ready ? json_null() : text(reason), "doing", text(line), "started", s->started, "broker",
         s->broker_seen, "broker_trouble",
@@ -218,8 +218,8 @@ json_t *api_status(struct monitor *m)
         scorer(&s->scorer), "trainer", trainer(s), "served",
         served ? api_version_summary(s, served) : json_null(), "loop_p99_seconds",
         api_number(histogram_quantile(s->loop_seconds, .99)), "commands",
-        s->cfg->http.token_file != NULL, "dead_letters", dead_letters(s), "fleet",
-        api_fleet_sums(s));
+        s->cfg->http.token_file != NULL, "label_page", s->cfg->labels.page, "dead_letters",
+        dead_letters(s), "fleet", api_fleet_sums(s));
 }
 
 /* ---- lists ------------------------------------------------------------------------------------

@@ -152,15 +152,21 @@ static json_t *task(struct monitor *m, const struct label_task *t)
     return o;
 }
 
-/* Why there is nothing, from the trainer where it runs here. */
-static json_t *reason(struct monitor *m, uint32_t open)
+static json_t *why(const char *state, const char *text)
 {
-    const struct trainer_status *t = &status_now(m)->trainer;
-    struct asking a = t->asking;
-    if (!t->running && !label_host_asking(m->labels, open, &a))
-        return json_pack("{s:s, s:s}", "state", "unknown", "text",
-                         "the trainer has not begun, or is in another process");
-    return json_pack("{s:s, s:s}", "state", asking_name(a.state), "text", a.text);
+    return json_pack("{s:s, s:o}", "state", state, "text", api_text(text, strlen(text)));
+}
+
+/* Why there is nothing: says the trainer that leads, here or in another process. */
+static json_t *reason(struct monitor *m)
+{
+    const struct status *s = status_now(m);
+    if (s->trainer.running)
+        return why(asking_name(s->trainer.asking.state), s->trainer.asking.text);
+    for (uint32_t i = 0; i < s->n_fleet; i++)
+        if (s->fleet[i].p.leads && !fleet_silent(&s->fleet[i], s->mono_ms))
+            return why(s->fleet[i].p.leading.asking, s->fleet[i].p.leading.asking_text);
+    return why("unknown", "no trainer is heard of");
 }
 
 struct query {
@@ -204,7 +210,7 @@ static void send_next(struct monitor *m, const struct query *query, const char *
     label_queue_progress(q, name, query->since_ms, now, &p);
     api_send(out,
              json_pack("{s:s, s:s, s:o, s:o, s:o, s:{s:i, s:i, s:i, s:I}, s:o, s:f}", "annotator",
-                       name, "state", states[what], "request", shown, "asking", reason(m, p.open),
+                       name, "state", states[what], "request", shown, "asking", reason(m),
                        "classes", classes(m->ctx->cfg), "progress", "open", (int)p.open, "mine",
                        (int)p.mine, "others", (int)p.others, "done", (json_int_t)p.done,
                        "agreement", figures(label_queue_agreement(q), name), "undo_seconds",

@@ -74,6 +74,7 @@ function draw() {
   show("pause", on && !!t && !t.paused);
   show("resume", on && !!t?.paused);
   show("rollback", on && !!t && data.versions.filter(v => v.published).length > 1);
+  show("label-page", !!data.status.label_page);
   say("pipeline", data.status.pipeline);
   const { version, uptime_seconds: up, delivery, embedded } = data.status;
   say("program",
