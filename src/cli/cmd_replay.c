@@ -11,6 +11,7 @@
 #include "cli/screen.h"
 #include "cli/sender.h"
 #include "config/topic_list.h"
+#include "config/topic_list.h"
 #include "stream/topics.h"
 
 enum { LAG_MS = 2000, STUCK_MS = 5000 };
@@ -212,7 +213,10 @@ static int replay(struct cli *c, const struct cli_command *self, const struct op
         return cli_usage(self, "--encoding: found '%s', allowed json, protobuf, raw", o->encoding);
     records.leave_out = o->leave_out;
     records.id_column = o->key ? o->key : c->cfg.records.id;
-    records.to_records = !o->topic || !strcmp(o->topic, c->cfg.topics.records);
+    records.to_records = !o->topic;
+    const char *topics[CONFIG_RECORDS_MAX];
+    for (uint32_t n = config_record_topics(&c->cfg, topics); n && !records.to_records;)
+        records.to_records = !strcmp(o->topic, topics[--n]);
     int code;
     if (open_all(&r, c, o, &records, &e))
         code = cli_fail(&e);
@@ -234,7 +238,7 @@ static const struct cli_option options[] = {
     {"rate", 'r', CLI_RATE, offsetof(struct options, rate), "N", "records a second at most"},
     {"limit", 'n', CLI_COUNT, offsetof(struct options, limit), "N", "end after so many records"},
     {"topic", 't', CLI_TEXT, offsetof(struct options, topic), "NAME",
-     "the topic; default topics.records of the configuration"},
+     "the topic; default topics.records of the configuration, the first if it is a list"},
     {"key", 'k', CLI_TEXT, offsetof(struct options, key), "COLUMN",
      "the column that is the message's key; default records.id"},
     {"encoding", 'e', CLI_TEXT, offsetof(struct options, encoding), "NAME",

@@ -53,10 +53,12 @@ static void say_lag(struct doctor *d, const char *group, const char *topic, uint
 void doctor_lag(struct doctor *d)
 {
     const struct config *cfg = &d->cli->cfg;
+    const char *topics[CONFIG_RECORDS_MAX];
     char group[CONFIG_GROUP_MAX];
     config_scorer_group(cfg, group);
     if (cfg->selection.mode != CONFIG_POOL) /* which commits nothing */
-        say_lag(d, group, cfg->topics.records, d->members.scorers, "scorer");
+        for (uint32_t n = config_record_topics(cfg, topics); n;)
+            say_lag(d, group, topics[--n], d->members.scorers, "scorer");
     config_trainer_group(cfg, group);
     say_lag(d, group, cfg->topics.labels, d->members.trainers, "trainer");
 }

@@ -108,7 +108,9 @@ void config_adopt(struct config *cfg, const struct config *next, struct config_c
         void *now = (char *)cfg + o->offset;
         const void *then = (const char *)next + o->offset;
         size_t size = plain_size(o->kind);
-        if (same_value(o, now, then))
+        if (same_value(o, now, then) &&
+            (!o->also || same_names((void *)((char *)cfg + o->also),
+                                    (const void *)((const char *)next + o->also))))
             continue;
         if (o->live && size) {
             memcpy(now, then, size);

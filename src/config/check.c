@@ -385,6 +385,21 @@ static void check_topics(struct load *l)
     }
 }
 
+static void check_more_records(struct load *l)
+{
+    const struct config_names *more = &l->cfg->topics.more_records;
+    for (uint32_t i = 0; i < more->count; i++)
+        for (const struct option *o = config_options; o->key; o++) {
+            if (!is_topic(o) || !strcmp(o->key, "topics.prefix") ||
+                strcmp(*(char **)(void *)((char *)l->cfg + o->offset), more->items[i]) != 0)
+                continue;
+            struct spot at = load_spot(l, "topics.records", (int)i + 1);
+            char found[80];
+            snprintf(found, sizeof found, "the name of %s", o->key);
+            load_problem(l, &at, found, "a topic of its own");
+        }
+}
+
 static void check_numbers(struct load *l)
 {
     const struct config *c = l->cfg;
@@ -520,6 +535,7 @@ void load_check(struct load *l)
     check_members(l, "records.refuse", &l->cfg->records.refuse, 2);
     check_sensitive(l);
     check_topics(l);
+    check_more_records(l);
     check_numbers(l);
     check_mode(l);
     check_http(l);

@@ -28,11 +28,12 @@ static void check_page(struct load *l)
                      "labels.framing: auto or none: the page writes labels without a frame");
 }
 
-/* Whether records can have it. Protobuf records bring attributes of any name. */
+/* Whether records can have it. Protobuf records bring attributes of any name, as do JSON records
+ * whose unknown members are passed. */
 static bool is_column(const struct config *c, const char *name, size_t length)
 {
     const struct config_names *p = &c->records.passthrough;
-    bool found = c->records.encoding == CONFIG_PROTOBUF ||
+    bool found = c->records.encoding == CONFIG_PROTOBUF || c->records.unknown == CONFIG_PASS ||
                  (!strncmp(c->records.id, name, length) && !c->records.id[length]);
     for (uint32_t i = 0; i < c->columns.count && !found; i++)
         found =

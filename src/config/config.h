@@ -115,8 +115,11 @@ struct config_properties {
     struct config_property *items;
 };
 
+#define CONFIG_RECORDS_MAX 16 /* topics of records */
+
 struct config_topics {
     char *prefix;
+    struct config_names more_records; /* behind `records`, when it is a list */
     char *records, *candidates, *label_requests, *labels, *validation, *initial, *heads, *models,
         *ledger, *control, *dead_letter, *fleet;
     uint32_t partitions, replication;

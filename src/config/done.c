@@ -45,6 +45,8 @@ void config_done(struct config *cfg)
 {
     for (const struct option *o = config_options; o->key; o++) {
         void *field = (char *)cfg + o->offset;
+        if (o->also)
+            free_names((void *)((char *)cfg + o->also));
         if (o->kind == KIND_STRING)
             config_free_secret(*(char **)field);
         else if (o->kind == KIND_NAMES)

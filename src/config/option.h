@@ -55,6 +55,7 @@ struct option {
     const struct option *items;  /* KIND_ITEMS: what an item may have; the first is its name */
     size_t item_size;            /* KIND_ITEMS: of its struct */
     bool live;   /* may change while fisd runs; numbers, durations, sizes, choices and bools only */
+    size_t also; /* KIND_STRING: of the names behind the first, when it is a list; 0: no list */
     bool secret; /* KIND_STRING: never shown; the text may stand elsewhere (secret_file.c) */
     const char *meaning;
 };

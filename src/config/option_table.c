@@ -83,7 +83,12 @@ const struct option config_options[] = {
     {.key = "topics.prefix", TEXT(200), .charset = CHARS_TOPIC, .offset = AT(topics.prefix),
      .example = "credit", .otherwise = "the name of the pipeline",
      .meaning = "Prefix of the names of topics that are not set individually."},
-    TOPIC_NAME(records, "records", "The unlabelled records, written by you."),
+    {.key = "topics.records", .kind = KIND_STRING, .charset = CHARS_TOPIC, .min = 1, .max = 249,
+     .offset = AT(topics.records), .also = AT(topics.more_records), .example = "credit.records",
+     .otherwise = "<prefix>.records",
+     .meaning = "The unlabelled records, written by you. A list of up to 16 topics: all are read, by "
+                "the same scorers. Further ones are added at its end, since windows count by the "
+                "place in the list."},
     TOPIC_NAME(candidates, "candidates", "What scorers offer to the trainer."),
     TOPIC_NAME(label_requests, "label-requests", "Requests to label records, and withdrawals."),
     TOPIC_NAME(labels, "labels", "The answers, written by the labelling tool."),

@@ -45,7 +45,7 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
         int flags;
         bool used;
         unsigned readers, writers; /* docs/threat-model.md has them as a table */
-    } all[CONFIG_TOPICS_MAX] = {
+    } all[] = {
         {t->records, DELETE | YOURS | RECORDS, true, s, 0},
         {t->candidates, DELETE | OURS | SINGLE | RECORDS, true, tr, s},
         {t->label_requests, DELETE | OURS | RECORDS, true, 0, tr},
@@ -61,7 +61,7 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
         {t->fleet, DELETE | OURS | SINGLE | BRIEF, true, s | tr, s | tr},
     };
     uint32_t n = 0;
-    for (uint32_t i = 0; i < CONFIG_TOPICS_MAX; i++) {
+    for (uint32_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (!all[i].used)
             continue;
         out[n++] = (struct config_topic){
@@ -77,6 +77,20 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
             .max_message_bytes = max_message_bytes(cfg, all[i].flags),
         };
     }
+    /* Those behind the first are as the first, which is out[0]. */
+    for (uint32_t i = 0; i < t->more_records.count; i++) {
+        out[n] = out[0];
+        out[n++].name = t->more_records.items[i];
+    }
+    return n;
+}
+
+uint32_t config_record_topics(const struct config *cfg, const char *out[CONFIG_RECORDS_MAX])
+{
+    uint32_t n = 0;
+    out[n++] = cfg->topics.records;
+    for (uint32_t i = 0; i < cfg->topics.more_records.count; i++)
+        out[n++] = cfg->topics.more_records.items[i];
     return n;
 }
 

@@ -19,11 +19,14 @@ struct config_topic {
     uint64_t max_message_bytes; /* for creating it; 0: the broker's own limit will do */
 };
 
-#define CONFIG_TOPICS_MAX 12
+#define CONFIG_TOPICS_MAX (11 + CONFIG_RECORDS_MAX)
 
 /* Fills `out` with the topics that this configuration uses (initial and validation only when they
  * are read from a topic); returns how many. */
 uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CONFIG_TOPICS_MAX]);
+
+/* The topics of records, in the order of the configuration; how many. */
+uint32_t config_record_topics(const struct config *cfg, const char *out[CONFIG_RECORDS_MAX]);
 
 /* How long a record may be that a topic of fisd's own takes, with what is put around it, when the
  * topic takes messages of `limit` bytes. */

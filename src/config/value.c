@@ -192,6 +192,27 @@ static void take_names(struct load *l, const struct spot *at, struct config_name
     }
 }
 
+/* One text, or a list whose first item is the field. */
+static void take_several(struct load *l, const struct spot *at, char **field,
+                         struct config_names *rest)
+{
+    struct option names = *at->option;
+    struct spot list = *at;
+    struct config_names all = {0};
+    names.kind = KIND_NAMES;
+    names.max = CONFIG_RECORDS_MAX;
+    list.option = &names;
+    take_names(l, &list, &all);
+    if (!all.count) {
+        fis_free(all.items);
+        return;
+    }
+    fis_free(*field);
+    *field = all.items[0];
+    memmove(all.items, all.items + 1, --all.count * sizeof *all.items);
+    *rest = all;
+}
+
 static void take_flags(struct load *l, const struct spot *at, unsigned *out)
 {
     int n = list_length(l, at);
@@ -234,7 +255,10 @@ void load_value(struct load *l, const struct spot *at, void *base)
     void *field = (char *)base + at->option->offset;
     switch (at->option->kind) {
     case KIND_STRING:
-        take_string(l, at, field);
+        if (at->option->also && fy_node_is_sequence(load_target(at->node)))
+            take_several(l, at, field, (void *)((char *)base + at->option->also));
+        else
+            take_string(l, at, field);
         break;
     case KIND_NAMES:
         take_names(l, at, field);

@@ -249,6 +249,18 @@ static void write_number(FILE *out, const struct option *o, const void *field)
     }
 }
 
+/* The items of a list whose first is the field. */
+static void write_several(FILE *out, const char *first, const struct config_names *rest)
+{
+    fputc('[', out);
+    write_quoted(out, first);
+    for (uint32_t i = 0; i < rest->count; i++) {
+        fputs(", ", out);
+        write_quoted(out, rest->items[i]);
+    }
+    fputc(']', out);
+}
+
 static void write_value(FILE *out, const struct option *o, const void *field)
 {
     switch (o->kind) {
@@ -309,7 +321,11 @@ void config_print(const struct config *cfg, FILE *out)
         section = o->key;
         bool below = o->kind == KIND_ITEMS || o->kind == KIND_PROPERTIES;
         fprintf(out, "%s%s:%s", length ? "  " : "", config_leaf(o->key), below ? "" : " ");
-        write_value(out, o, field);
+        const struct config_names *rest = (const void *)((const char *)cfg + o->also);
+        if (o->also && rest->count)
+            write_several(out, *(char *const *)field, rest);
+        else
+            write_value(out, o, field);
         fputc('\n', out);
     }
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "wire/source.h"
 #include "wire/framing.h"
 #include "wire/json_codec.h"
 #include "wire/protobuf_codec.h"
@@ -308,7 +309,7 @@ struct wire_candidate scoring_candidate(struct scoring_batch *b, uint32_t i)
         .record = record,
         .event_time_ms = b->records[i]->event_time_ms,
         .topic = m->topic,
-        .partition = m->partition,
+        .partition = wire_source_partition(m->partition),
         .offset = m->offset,
     };
 }

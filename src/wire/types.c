@@ -4,6 +4,7 @@
 
 #include "base/category.h"
 #include "base/utf8.h"
+#include "wire/source.h"
 
 const char *wire_encoding_name(enum wire_encoding e)
 {
@@ -134,7 +135,8 @@ int wire_message_find_id(const struct wire_message *m, struct wire_bytes own, in
         rc = check_id(m->key, "key", e);
     } else if (by_place) {
         /* A topic's name may have 249 bytes; of the longest, the front gives way. */
-        char *end = place + FIS_ID_MAX, *at = put_number(put_number(end, m->offset), m->partition);
+        char *end = place + FIS_ID_MAX,
+             *at = put_number(put_number(end, m->offset), wire_source_partition(m->partition));
         const char *topic = m->topic ? m->topic : "";
         size_t room = (size_t)(at - place), length = strlen(topic),
                n = length < room ? length : room;

@@ -487,9 +487,52 @@ static void test_adopt_names_many(void **state)
     config_done(&c);
 }
 
+/* A list of topics of records: the first stands for those that know one. */
+static void test_several_topics_of_records(void **state)
+{
+    static const char text[] = LEAST "topics: {records: [p.one, p.two, p.three]}\n";
+    (void)state;
+    struct config c, again;
+    struct fis_error e;
+    const char *topics[CONFIG_RECORDS_MAX];
+    struct config_topic all[CONFIG_TOPICS_MAX];
+    assert_int_equal(config_load_text("t.yaml", text, sizeof text - 1, &c, NULL, &e), 0);
+    assert_int_equal(config_record_topics(&c, topics), 3);
+    assert_string_equal(topics[0], "p.one");
+    assert_string_equal(topics[2], "p.three");
+    assert_string_equal(c.topics.labels, "p.labels");
+    uint32_t n = config_topics_list(&c, all), found = 0;
+    for (uint32_t i = 0; i < n; i++)
+        for (int k = 0; k < 3; k++)
+            found +=
+                !strcmp(all[i].name, topics[k]) && all[i].yours && all[i].readers == CONFIG_SCORER;
+    assert_int_equal(found, 3);
+    /* What is printed loads as the same; a reload notices another list. */
+    char *printed = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&printed, &length);
+    config_print(&c, out);
+    fclose(out);
+    assert_int_equal(config_load_text("t.yaml", printed, length, &again, NULL, &e), 0);
+    assert_int_equal(config_record_topics(&again, topics), 3);
+    assert_string_equal(topics[1], "p.two");
+    struct config_changes changes;
+    config_adopt(&c, &again, &changes);
+    assert_int_equal(changes.kept, 0);
+    again.topics.more_records.count--;
+    config_adopt(&c, &again, &changes);
+    assert_int_equal(changes.kept, 1);
+    assert_string_equal(changes.kept_keys, "topics.records");
+    again.topics.more_records.count++;
+    free(printed);
+    config_done(&c);
+    config_done(&again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_several_topics_of_records),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_given),
         cmocka_unit_test(test_the_life_of_labels),

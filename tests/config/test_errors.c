@@ -92,6 +92,17 @@ static const struct bad bads[] = {
      ":6:16: ",
      {"http.protect: all, allowed that with labels.annotators"}},
     {LEAST "labels: {page: true, framing: confluent}\n", ":6:16: ", {"labels.framing: confluent"}},
+    /* several topics of records */
+    {LEAST "topics: {records: [a, p.labels]}\n", ":6:23: ", {"the name of topics.labels"}},
+    {LEAST "topics: {records: [a, a]}\n", ":6:23: ", {"second time"}},
+    {LEAST "topics: {records: []}\n", ":6:", {"a list of 0"}},
+    {LEAST "topics: {records: [a, \"b c\"]}\n", ":6:23: ", {"'b c'"}},
+    {LEAST "topics: {labels: [a, b]}\n", ":6:", {"key 'topics.labels'"}},
+    /* what becomes of columns */
+    {LEAST "records: {ignore: [a]}\n", ":6:20: ", {"'a', which columns has too"}},
+    {LEAST "records: {ignore: [x], refuse: [x]}\n", ":6:33: ", {"which records.ignore has too"}},
+    {LEAST "records: {passthrough: [sex]}\n", ":5:", {"not on the stream"}},
+    {LEAST "records: {unknown: drop}\n", ":6:20: ", {"refuse, ignore or pass"}},
     /* keys that come twice */
     {LEAST "pipeline: q\n", ":6:1: ", {"key 'pipeline': found it a second time"}},
     {LEAST "gate: {epsilon: 0, epsilon: 0}\n", ":6:20: ", {"'gate.epsilon'", "second time"}},

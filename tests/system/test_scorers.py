@@ -9,8 +9,8 @@ import re
 import signal
 import subprocess
 
-from fisd_test import (KAFKA, ROOT, Pipeline, has, main, people, record_json, same, t_config, test,
-                       wait)
+from fisd_test import (KAFKA, ROOT, Pipeline, has, main, people, produce, record_json, same,
+                       t_config, test, wait)
 from http_client import client_of, value
 
 ROWS = list(people(9000, 11))
@@ -54,11 +54,12 @@ def counted(p):
     return records
 
 
-def java(tool, *arguments):
+def java(tool, *arguments, package="org.apache.kafka.tools"):
     command = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", LIBS + "/*",
-               f"org.apache.kafka.tools.{tool}", "--bootstrap-server", KAFKA, *arguments]
+               f"{package}.{tool}", "--bootstrap-server", KAFKA, *arguments]
     r = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert r.returncode == 0, f"{tool}: {r.stdout} {r.stderr}"
+    return r.stdout
 
 
 def resets(p):
@@ -217,6 +218,71 @@ def _():
             # In the first round, the one that comes first may score what becomes the other's.
             wait(lambda: 4000 <= sum(int(x.log_fields("scored").get("records", 0))
                                      for x in (a, b)), "each round scores all 2,000 records")
+
+
+def several(p):
+    """A second topic of records, with as many partitions; its name."""
+    other = p.topic("more-records")
+    p.config["topics"]["records"] = [p.topic("records"), other]
+    p.save()
+    p.make_topics()
+    return other
+
+
+def to(topic, n, first, partition=None):
+    produce(topic, [(r["id"].encode(), record_json(r, with_id=False))
+                    for r in ROWS[first:first + n]], partition)
+
+
+@test("several topics of records: every record of each is scored and counted, whoever is killed")
+def _():
+    with trainer(2, selection={"window_records": 3000}) as p:
+        other = several(p)
+        p.start()
+        with scorer(p, **{"group.instance.id": "a"}) as a, \
+                scorer(p, **{"group.instance.id": "b"}) as b:
+            a.start(ready=" assigned role=scorer partitions=4")
+            b.start(ready=" assigned role=scorer partitions=2")
+            stream(p, 1000, 0)
+            to(other, 1000, 1000)
+            wait(lambda: counted(p) == 2000, "2,000 records counted, of both")
+            a.kill()
+            stream(p, 500, 2000)
+            to(other, 500, 2500)
+            a.start(ready=" assigned role=scorer partitions=")
+            wait(lambda: counted(p) == 3000, "3,000 records counted")
+            p.wait_log(r" round round=1 scored=3000 ")
+            to(other, 1, 3000, 1)
+            produce(other, [(b"bad", b"{}{}")], 0)
+            produce(other, [(None, record_json(ROWS[3001], with_id=False))], 1)
+            [bad] = p.wait_messages("dead-letter", 1)
+            same(bad.headers["fis.error.topic"], other)
+            same(bad.headers["fis.error.partition"], "0")
+            wait(lambda: counted(p) == 3002, "what was refused does not count")
+            same(a.stop(), 0)
+            same(b.stop(), 0)
+        for topic in (p.topic("records"), other):
+            r = java("ConsumerGroupCommand", "--describe", "--group", f"{p.name}-scorer",
+                     package="org.apache.kafka.tools.consumer.group")
+            lag = sum(int(line.split()[5]) for line in r.splitlines()
+                      if line.split()[1:2] == [topic])
+            same(lag, 0, f"lag of {topic}")
+
+
+@test("several topics of records, pool mode: a scan goes through all of them")
+def _():
+    with trainer(2, selection={"mode": "pool", "labels_per_round": 20}) as p:
+        other = several(p)
+        stream(p, 600, 0)
+        to(other, 900, 600)
+        p.start()
+        with scorer(p) as a, scorer(p) as b:
+            a.start(ready=None)
+            b.start(ready=None)
+            asked = p.wait_messages("label-requests", 20)
+            truth = {r["id"].encode(): r["hired"] for r in ROWS}
+            p.produce("labels", [(m.key, ('{"label": "%s"}' % truth[m.key]).encode()) for m in asked])
+            p.wait_log(r" round round=2 scored=1500 ")
 
 
 @test("every process shows what the pipeline does, and links to the others; none needs the trainer for it")

@@ -1,4 +1,5 @@
 #include "daemon/context/dead_letter.h"
+#include "wire/source.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,7 @@ int dead_letter_send(struct stream_producer *p, const char *topic, const struct 
     const char *code = fis_error_code_name(why->code);
     struct stream_header headers[7] = {
         {"fis.error.topic", m->topic, strlen(m->topic)},
-        number("fis.error.partition", partition, m->partition),
+        number("fis.error.partition", partition, wire_source_partition(m->partition)),
         number("fis.error.offset", offset, m->offset),
         {"fis.error.reason", why->text, strlen(why->text)},
         {"fis.error.code", code, strlen(code)},

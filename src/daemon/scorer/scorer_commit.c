@@ -2,19 +2,22 @@
  * that the broker writes, and of many only the last one counts. */
 #include "daemon/scorer/scorer_host_impl.h"
 #include "fis/mem.h"
+#include "wire/source.h"
 
-static bool make_room(struct scorer_host *h, uint32_t partitions)
+static bool make_room(struct scorer_host *h, struct scorer_next *t, uint32_t partitions)
 {
-    void *next = fis_grow(h->next, h->n_next, partitions, sizeof *h->next);
+    uint32_t all = h->n_offsets + partitions - t->n;
+    void *next = fis_grow(t->next, t->n, partitions, sizeof *t->next);
     if (next)
-        h->next = next;
-    void *offsets = fis_grow(h->offsets, h->n_next, partitions, sizeof *h->offsets);
+        t->next = next;
+    void *offsets = fis_grow(h->offsets, h->n_offsets, all, sizeof *h->offsets);
     if (offsets)
         h->offsets = offsets;
     if (!next || !offsets)
         return false;
-    for (; h->n_next < partitions; h->n_next++)
-        h->next[h->n_next] = 0;
+    h->n_offsets = all;
+    for (; t->n < partitions; t->n++)
+        t->next[t->n] = 0;
     return true;
 }
 
@@ -22,13 +25,14 @@ void scorer_commit_note(struct scorer_host *h, const struct scorer_place *places
 {
     struct fis_error e;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t p = (uint32_t)places[i].partition;
-        if (p >= h->n_next && !make_room(h, p + 1)) {
+        struct scorer_next *t = &h->next[wire_source_topic(places[i].partition)];
+        uint32_t p = (uint32_t)wire_source_partition(places[i].partition);
+        if (p >= t->n && !make_room(h, t, p + 1)) {
             fis_fail(&e, FIS_NOMEM, "no memory for the offsets of %u partitions", p + 1);
             scorer_host_failed(h, &e);
             return;
         }
-        h->next[p] = places[i].next;
+        t->next[p] = places[i].next;
         h->uncommitted = true;
     }
 }
@@ -37,11 +41,13 @@ void scorer_commit_now(struct scorer_host *h)
 {
     struct fis_error e;
     uint32_t n = 0;
-    for (uint32_t p = 0; p < h->n_next; p++)
-        if (h->next[p]) {
-            h->offsets[n++] = (struct stream_offset){h->topics[0], (int32_t)p, h->next[p]};
-            h->next[p] = 0;
-        }
+    for (uint32_t k = 0; k < h->n_topics; k++)
+        for (uint32_t p = 0; p < h->next[k].n; p++)
+            if (h->next[k].next[p]) {
+                h->offsets[n++] =
+                    (struct stream_offset){h->topics[k], (int32_t)p, h->next[k].next[p]};
+                h->next[k].next[p] = 0;
+            }
     h->uncommitted = false;
     h->commit_at_ms = context_now().mono_ms + h->ctx->cfg->runtime.commit_interval;
     if (n && stream_consumer_commit(h->records, h->offsets, n, &e) < 0)
@@ -58,9 +64,11 @@ void scorer_commit_turn(struct scorer_host *h)
 void scorer_commit_revoked(struct scorer_host *h, bool lost,
                            const struct stream_partition *partitions, size_t count)
 {
-    for (size_t i = 0; lost && i < count; i++)
-        if ((uint32_t)partitions[i].partition < h->n_next)
-            h->next[partitions[i].partition] = 0;
+    for (size_t i = 0; lost && i < count; i++) {
+        struct scorer_next *t = &h->next[partitions[i].topic];
+        if ((uint32_t)partitions[i].partition < t->n)
+            t->next[partitions[i].partition] = 0;
+    }
     if (!lost && h->uncommitted)
         scorer_commit_now(h);
 }

@@ -40,7 +40,7 @@ int scorer_host_join(struct scorer_host *h, struct fis_error *e)
         .client = context_client(h->ctx),
         .group_id = h->group,
         .topics = h->topics,
-        .topic_count = 1,
+        .topic_count = h->n_topics,
         .queue_bytes = h->ctx->cfg->scorer.queue_bytes,
         .on_revoke = scorer_input_revoked,
         .revoke_arg = h,
@@ -85,7 +85,7 @@ static int open_all(struct scorer_host *h, struct fis_error *e)
     snprintf(h->name, sizeof h->name, "%s-%s-%ld", cfg->pipeline, host, (long)getpid());
     config_scorer_group(cfg, h->group);
     h->pool = cfg->selection.mode == CONFIG_POOL;
-    h->topics[0] = cfg->topics.records;
+    h->n_topics = config_record_topics(cfg, h->topics);
     h->ledger_topics[0] = cfg->topics.ledger;
     h->head_topics[0] = cfg->topics.heads;
     h->scoring = (struct scoring_options){
@@ -250,7 +250,8 @@ void scorer_host_close(struct scorer_host *h, int patience_ms)
     for (uint32_t i = 0; i < h->n_slots; i++)
         scoring_batch_done(&h->slots[i].batch);
     scorer_free(h->machine);
-    fis_free(h->next);
+    for (uint32_t k = 0; k < h->n_topics; k++)
+        fis_free(h->next[k].next);
     fis_free(h->offsets);
     scoring_head_unref(h->head);
     fis_profile_free(h->profile);

@@ -27,6 +27,11 @@ struct scorer_slot {
     bool spent;            /* its messages are to be given back */
 };
 
+struct scorer_next {
+    int64_t *next; /* [n] of each partition; 0: nothing */
+    uint32_t n;
+};
+
 struct scorer_host {
     struct context *ctx;
     struct scorer *machine;
@@ -37,9 +42,9 @@ struct scorer_host {
     struct stream_consumer *records, *heads;
     struct stream_consumer *ledger;    /* pool mode only */
     struct stream_batch *follow_batch; /* heads, ledger */
-    int64_t *next;                     /* [n_next] of each partition, to be committed; 0: nothing */
-    struct stream_offset *offsets;     /* [n_next] work for a commit */
-    uint32_t n_next;
+    struct scorer_next next[CONFIG_RECORDS_MAX]; /* of each topic, to be committed */
+    struct stream_offset *offsets;               /* [n_offsets] work for a commit */
+    uint32_t n_offsets;
     uint64_t commit_at_ms; /* not before */
     bool uncommitted;
     struct stream_producer *producer;
@@ -49,7 +54,9 @@ struct scorer_host {
     struct wire_buffer buffer; /* an offer that is not sent yet; of a slot, so many candidates … */
     uint32_t packed_slot, packed;
     size_t packed_bytes; /* … which take no more than that */
-    const char *topics[1], *head_topics[1], *ledger_topics[1];
+    const char *topics[CONFIG_RECORDS_MAX]; /* of records [n_topics] */
+    uint32_t n_topics;
+    const char *head_topics[1], *ledger_topics[1];
     char name[128], group[CONFIG_GROUP_MAX];
     uint32_t owned;       /* partitions */
     uint32_t ticks_empty; /* with none of them */

@@ -6,6 +6,7 @@
 #include "daemon/context/closer.h"
 #include "daemon/context/message.h"
 #include "wire/head.h"
+#include "wire/source.h"
 
 #define READ_AT_ONCE 1024
 #define JOIN_AGAIN_MS 5000
@@ -108,8 +109,10 @@ void scorer_input_revoked(void *host, bool lost, const struct stream_partition *
 {
     struct scorer_host *h = host;
     log_line(LOG_LEVEL_INFO, "revoked", "role=scorer partitions=%zu lost=%d", count, lost);
-    for (size_t i = 0; i < count; i++)
-        scorer_revoked(h->machine, &partitions[i].partition, 1);
+    for (size_t i = 0; i < count; i++) {
+        int32_t source = wire_source(partitions[i].topic, partitions[i].partition);
+        scorer_revoked(h->machine, &source, 1);
+    }
     scorer_commit_revoked(h, lost, partitions, count);
 }
 
@@ -125,10 +128,10 @@ static void take_reset(struct scorer_host *h, const struct stream_consumer_event
                         : "retention took them before they were read; they are not scored";
     log_line(none && ev->first == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "reset",
              "role=scorer topic=%s partition=%d wanted=%lld first_kept=%lld lost=%lld text=\"%s\"",
-             h->topics[0], (int)ev->partition, (long long)ev->wanted, (long long)ev->first,
+             h->topics[ev->topic], (int)ev->partition, (long long)ev->wanted, (long long)ev->first,
              (long long)ev->lost_messages, text);
-    if (scorer_reset(h->machine, ev->partition, ev->first, (uint64_t)ev->lost_messages,
-                     none || ev->recreated, &e) < 0)
+    if (scorer_reset(h->machine, wire_source(ev->topic, ev->partition), ev->first,
+                     (uint64_t)ev->lost_messages, none || ev->recreated, &e) < 0)
         scorer_host_failed(h, &e);
 }
 
@@ -160,7 +163,7 @@ static void take_event(struct scorer_host *h, struct stream_consumer *c,
     else if (ev->kind == STREAM_RESET)
         take_reset(h, ev);
     else if (ev->kind == STREAM_EOF)
-        scorer_end(h->machine, ev->partition, ev->offset);
+        scorer_end(h->machine, wire_source(ev->topic, ev->partition), ev->offset);
 }
 
 static void take_events(struct scorer_host *h, struct stream_consumer *c)
@@ -178,7 +181,8 @@ static void fill(struct scorer_host *h, struct scorer_slot *s)
     struct scoring_batch *b = &s->batch;
     for (uint32_t i = b->n; i < s->read->count; i++) {
         const struct stream_message *m = &s->read->messages[i];
-        b->messages[i] = message_of(m, h->topics[0]);
+        b->messages[i] = message_of(m, h->topics[m->topic]);
+        b->messages[i].partition = wire_source(m->topic, m->partition);
     }
     b->n = s->read->count;
 }

@@ -6,6 +6,7 @@
 #include "daemon/scorer/scorer_host_impl.h"
 #include "wire/json_codec.h"
 #include "wire/protobuf_codec.h"
+#include "wire/source.h"
 
 /* Candidates and dead letters, of some 2 us each. */
 #define SEND_AT_ONCE 512
@@ -199,7 +200,8 @@ static void out_rewind(void *ctx)
 static void out_enough(void *ctx, int32_t partition)
 {
     struct scorer_host *h = ctx;
-    stream_consumer_pause_partition(h->records, 0, partition);
+    stream_consumer_pause_partition(h->records, wire_source_topic(partition),
+                                    wire_source_partition(partition));
 }
 
 struct scorer_out scorer_host_out(struct scorer_host *h)

@@ -1,6 +1,8 @@
 #include "daemon/trainer/pool_ends.h"
 
+#include "config/topic_list.h"
 #include "fis/mem.h"
+#include "wire/source.h"
 
 #define ASK_TIMEOUT_MS 5000
 
@@ -12,8 +14,15 @@ void pool_ends_init(struct pool_ends *p, struct context *ctx)
 
 void pool_ends_done(struct pool_ends *p)
 {
-    fis_free(p->found);
+    fis_free(p->ends);
     *p = (struct pool_ends){0};
+}
+
+static void forget(struct pool_ends *p)
+{
+    fis_free(p->ends);
+    p->ends = NULL;
+    p->count = 0;
 }
 
 bool pool_ends_running(const struct pool_ends *p)
@@ -21,11 +30,35 @@ bool pool_ends_running(const struct pool_ends *p)
     return p->running;
 }
 
+/* Adds the partitions of a topic that have something to score. */
+static int add(struct pool_ends *p, uint32_t topic, const struct stream_end *found, uint32_t count)
+{
+    struct wire_pool_end *ends =
+        fis_grow(p->ends, p->count, (size_t)p->count + count + 1, sizeof *ends);
+    if (!ends)
+        return fis_fail(&p->error, FIS_NOMEM, "no memory for the ends of %u partitions", count);
+    p->ends = ends;
+    for (uint32_t i = 0; i < count; i++)
+        if (found[i].high > found[i].low)
+            ends[p->count++] =
+                (struct wire_pool_end){wire_source(topic, found[i].partition), found[i].high};
+    return 0;
+}
+
 static void run(void *arg)
 {
     struct pool_ends *p = arg;
-    p->rc = stream_topic_ends(&p->client, p->ctx->cfg->topics.records, ASK_TIMEOUT_MS, &p->found,
-                              &p->count, &p->error);
+    const char *topics[CONFIG_RECORDS_MAX];
+    uint32_t n = config_record_topics(p->ctx->cfg, topics);
+    p->rc = 0;
+    for (uint32_t k = 0; p->rc == 0 && k < n; k++) {
+        struct stream_end *found = NULL;
+        uint32_t count = 0;
+        p->rc = stream_topic_ends(&p->client, topics[k], ASK_TIMEOUT_MS, &found, &count, &p->error);
+        if (p->rc == 0)
+            p->rc = add(p, k, found, count);
+        fis_free(found);
+    }
 }
 
 static void ran(void *arg)
@@ -39,25 +72,11 @@ void pool_ends_ask(struct pool_ends *p)
 {
     if (p->running)
         return;
-    fis_free(p->found); /* older ones, not handed over yet */
-    p->found = NULL;
+    forget(p); /* older ones, not handed over yet */
     p->ran = false;
     p->running = true;
     p->job = (struct job){.run = run, .done = ran, .arg = p};
     workers_submit(p->ctx->workers, &p->job);
-}
-
-static void answer(struct pool_ends *p, struct session *session)
-{
-    uint32_t n = 0;
-    struct wire_pool_end *ends = fis_calloc(p->count ? p->count : 1, sizeof *ends);
-    for (uint32_t i = 0; ends && i < p->count; i++)
-        if (p->found[i].high > p->found[i].low) /* the others have nothing to score */
-            ends[n++] = (struct wire_pool_end){p->found[i].partition, p->found[i].high};
-    fis_free(p->found);
-    p->found = NULL;
-    session_ends(session, ends, ends ? n : p->count);
-    fis_free(ends);
 }
 
 int pool_ends_answer(struct pool_ends *p, struct session *session, struct fis_error *e)
@@ -66,7 +85,8 @@ int pool_ends_answer(struct pool_ends *p, struct session *session, struct fis_er
         return 0;
     p->ran = false;
     if (p->rc == 0) {
-        answer(p, session);
+        session_ends(session, p->ends, p->count);
+        forget(p);
         return 0;
     }
     if (p->error.kind != FIS_RETRY) {

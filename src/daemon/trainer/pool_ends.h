@@ -1,6 +1,6 @@
 /*
- * The ends of the records topic, asked for on a worker since the call blocks: where a scan of the
- * pool ends. A broker that does not answer is asked again. Thread: the loop.
+ * The ends of the topics of records, asked for on a worker since the call blocks: where a scan of
+ * the pool ends. A broker that does not answer is asked again. Thread: the loop.
  */
 #ifndef DAEMON_POOL_ENDS_H
 #define DAEMON_POOL_ENDS_H
@@ -15,7 +15,7 @@ struct pool_ends {
     struct stream_client client;
     bool running, ran;
     int rc;
-    struct stream_end *found;
+    struct wire_pool_end *ends; /* [count] */
     uint32_t count;
     struct fis_error error;
 };

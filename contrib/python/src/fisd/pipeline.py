@@ -197,7 +197,8 @@ def _with_environment(text: str, path: str) -> str:
 def _arguments(c: Mapping[str, Any]) -> Dict[str, Any]:
     """Of `Pipeline`, from a configuration as it was read."""
     records, labels = c.get("records") or {}, c.get("labels") or {}
-    topics = {k: v for k, v in (c.get("topics") or {}).items() if k in TOPICS}
+    topics = {k: v[0] if isinstance(v, list) else v  # records: several; the first is written to
+              for k, v in (c.get("topics") or {}).items() if k in TOPICS}
     columns: Any = [Column(x["name"], x.get("type", "numeric")) for x in c.get("columns") or ()]
     if c.get("dimension"):
         columns = [f"f{i}" for i in range(int(c["dimension"]))]
