@@ -6,6 +6,7 @@
  *   OPEN -> ACCEPTED or SET_ASIDE                 answered: the end
  *   OPEN -> EXPIRED, SKIPPED, CANCELLED or TIED   given up
  *   given up -> ACCEPTED or SET_ASIDE             a late answer
+ *   any but NONE -> NONE                          forgotten
  *
  * Thread: the selector's owner. Owns: the selector owns requests and their votes.
  */

@@ -107,6 +107,12 @@ void fis_selector_answer(struct fis_selector *s, struct fis_request *r, uint32_t
 void fis_selector_give_up(struct fis_selector *s, struct fis_request *r, enum fis_request_state how,
                           bool refund);
 
+/* forget: what is known of a record goes, in any state; what was asked for stays charged, unless it
+ * was refunded, but its place in the round is free. Ids equal to it are new ones then. charge: n
+ * more are paid for, of which nothing else is known: after a restart. */
+void fis_selector_forget(struct fis_selector *s, struct fis_request *r);
+void fis_selector_charge(struct fis_selector *s, uint64_t n);
+
 /* The best n that this criterion's heap holds, best first; returns how many (256 at most). Pointers
  * are valid until the selector is next called. Linear in the heap. */
 uint32_t fis_selector_best(const struct fis_selector *s, uint32_t criterion,

@@ -29,6 +29,8 @@
     FAULT(checkpoint_ignored)  /* memory: the copies start from the head, checkpoint or not */     \
     FAULT(progress_twice)      /* trainer: progress that is sent twice counts twice */             \
     FAULT(clock_by_wall)       /* trainer: the pipeline's clock follows the wall clock's jumps */  \
+    FAULT(forgotten_again)     /* trainer: a record that was forgotten is a candidate once more */ \
+    FAULT(forgotten_refunded)  /* trainer: a restart gives the budget back what is forgotten */    \
     FAULT(day_twice)           /* trainer: a clock set back gives the day's budget again */        \
     FAULT(window_forgotten)    /* trainer: a restart begins the window again */                    \
     FAULT(scan_short)          /* trainer: a scan is over one record before its end */             \

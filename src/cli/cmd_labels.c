@@ -297,25 +297,6 @@ static int status(struct cli *c, const struct options *o)
     return rc ? cli_fail(&e) : CLI_DONE;
 }
 
-static int of_records(struct cli *c, const struct cli_command *self, const struct options *o,
-                      enum wire_control_kind kind, int n, char **ids)
-{
-    struct fis_id *records = fis_calloc((size_t)n, sizeof *records);
-    int code = CLI_DONE;
-    if (!records) {
-        cli_say("no memory for %d ids", n);
-        return CLI_FAILED;
-    }
-    for (int i = 0; i < n && code == CLI_DONE; i++)
-        if (fis_id_set(&records[i], ids[i], strlen(ids[i])))
-            code =
-                cli_usage(self, "ID: found %zu bytes, allowed 1 to %d", strlen(ids[i]), FIS_ID_MAX);
-    if (code == CLI_DONE)
-        code = control_run(c, kind, records, (uint32_t)n, 0, &o->control);
-    fis_free(records);
-    return code;
-}
-
 static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
 {
     struct options o = {.control.wait_ms = WAIT_MS};
@@ -332,8 +313,8 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
                          o.all ? "--all is of cancel, and in place of IDs"
                                : "--open is in place of IDs");
     if ((cancel || resend) && n > 0)
-        return of_records(c, self, &o, cancel ? WIRE_CONTROL_CANCEL : WIRE_CONTROL_RESEND, n,
-                          argv + first + 1);
+        return control_records(c, self, cancel ? WIRE_CONTROL_CANCEL : WIRE_CONTROL_RESEND, n,
+                               argv + first + 1, &o.control);
     if (o.all || resend)
         return control_run(c, o.all ? WIRE_CONTROL_CANCEL_ALL : WIRE_CONTROL_RESEND, NULL, 0, 0,
                            &o.control);

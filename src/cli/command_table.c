@@ -8,7 +8,7 @@
 
 const struct cli_command *const cli_commands[] = {
     &cmd_init,   &cmd_doctor, &cmd_topics,  &cmd_replay, &cmd_label, &cmd_labels, &cmd_ledger,
-    &cmd_models, &cmd_predict, &cmd_status, &cmd_watch,  &cmd_lab,   NULL,
+    &cmd_forget, &cmd_models, &cmd_predict, &cmd_status, &cmd_watch, &cmd_lab,    NULL,
 };
 
 static void help(FILE *out)

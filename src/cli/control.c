@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/screen.h"
+#include "fis/mem.h"
 #include "wire/json_text.h"
 #include "wire/protobuf_codec.h"
 
@@ -20,7 +21,7 @@ static int read_ledger(struct control *c, struct fis_error *e)
         if (cli_now_ms() >= until)
             return fis_fail(e, FIS_RETRY, "%s; nothing was sent",
                             c->reader.last.kind ? c->reader.last.text
-                                                 : "the broker does not answer in time");
+                                                : "the broker does not answer in time");
         rc = topic_reader_next(&c->reader, 200, &m, e);
         if (rc > 0)
             rc = ledger_view_take(&c->view, &m, false, e);
@@ -198,4 +199,23 @@ int control_run(struct cli *cli, enum wire_control_kind kind, const struct fis_i
         code = CLI_FAILED;
     control_close(&c);
     return rc ? cli_fail(&e) : code;
+}
+
+int control_records(struct cli *c, const struct cli_command *self, enum wire_control_kind kind,
+                    int n, char **ids, const struct control_options *o)
+{
+    struct fis_id *records = fis_calloc((size_t)n, sizeof *records);
+    int code = CLI_DONE;
+    if (!records) {
+        cli_say("no memory for %d ids", n);
+        return CLI_FAILED;
+    }
+    for (int i = 0; i < n && code == CLI_DONE; i++)
+        if (fis_id_set(&records[i], ids[i], strlen(ids[i])))
+            code =
+                cli_usage(self, "ID: found %zu bytes, allowed 1 to %d", strlen(ids[i]), FIS_ID_MAX);
+    if (code == CLI_DONE)
+        code = control_run(c, kind, records, (uint32_t)n, 0, o);
+    fis_free(records);
+    return code;
 }

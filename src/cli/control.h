@@ -7,6 +7,7 @@
 #define CLI_CONTROL_H
 
 #include "cli/ledger_view.h"
+#include "cli/options.h"
 #include "cli/sender.h"
 #include "cli/topic_reader.h"
 
@@ -41,5 +42,8 @@ int control_send(struct control *c, enum wire_control_kind kind, const struct fi
  * and prints what became of each. The exit code: the worst of them. */
 int control_run(struct cli *cli, enum wire_control_kind kind, const struct fis_id *records,
                 uint32_t n, uint64_t version, const struct control_options *o);
+/* The same for the ids of a command line, of the command `self`. */
+int control_records(struct cli *c, const struct cli_command *self, enum wire_control_kind kind,
+                    int n, char **ids, const struct control_options *o);
 
 #endif

@@ -153,6 +153,8 @@ int ledger_view_take(struct ledger_view *v, const struct stream_message *m, bool
         keep_state(v, &item.state);
     else if (item.kind == WIRE_LEDGER_ENTRY && d == WIRE_OK)
         return keep_entry(v, &item.entry, e);
+    else if (item.kind == WIRE_LEDGER_FORGOTTEN && d == WIRE_OK)
+        v->charged += item.forgotten.charged;
     else if (item.kind == WIRE_LEDGER_ENTRY)
         forget(v, &item.entry.id);
     return item.kind == WIRE_LEDGER_STATE && d == WIRE_OK;

@@ -28,7 +28,8 @@ struct ledger_view {
     struct wire_trainer_state state; /* the newest; its lists are left out */
     char control_id[FIS_ID_MAX + 1], control_text[FIS_ERROR_TEXT];
     uint64_t count[WIRE_TIED + 1]; /* records by state */
-    uint64_t charged;              /* records that the budget has paid for, open ones too */
+    uint64_t charged;              /* records that the budget has paid for, open ones and those that
+                                      are forgotten too */
     uint64_t bad;                  /* messages that could not be understood */
     struct id_map ids;             /* to the place in `records` */
     struct ledger_record *records;

@@ -2,26 +2,33 @@
 
 #include <assert.h>
 
-#define ANSWERS [REQUEST_ACCEPT] = 1 + FIS_ACCEPTED, [REQUEST_SET_ASIDE] = 1 + FIS_SET_ASIDE
+#define FORGET [REQUEST_FORGET] = 1 + FIS_NONE
+#define ANSWERS                                                                                    \
+    [REQUEST_ACCEPT] = 1 + FIS_ACCEPTED, [REQUEST_SET_ASIDE] = 1 + FIS_SET_ASIDE, FORGET
 
 /* 1 + the next state; 0: it cannot happen. */
 static const unsigned char table[FIS_REQUEST_STATES][REQUEST_EVENTS] = {
     [FIS_NONE] = {[REQUEST_OFFER] = 1 + FIS_HELD_NEW,
                   [REQUEST_RECALL] = 1 + FIS_HELD,
                   [REQUEST_ASK] = 1 + FIS_OPEN},
-    [FIS_HELD_NEW] = {[REQUEST_EVICT] = 1 + FIS_NONE,
+    [FIS_HELD_NEW] = {FORGET,
+                      [REQUEST_EVICT] = 1 + FIS_NONE,
                       [REQUEST_REPORT] = 1 + FIS_HELD,
                       [REQUEST_ASK] = 1 + FIS_OPEN},
-    [FIS_HELD_AGAIN] = {[REQUEST_EVICT] = 1 + FIS_GONE,
+    [FIS_HELD_AGAIN] = {FORGET,
+                        [REQUEST_EVICT] = 1 + FIS_GONE,
                         [REQUEST_REPORT] = 1 + FIS_HELD,
                         [REQUEST_ASK] = 1 + FIS_OPEN},
-    [FIS_HELD] = {[REQUEST_EVICT] = 1 + FIS_GONE, [REQUEST_ASK] = 1 + FIS_OPEN},
-    [FIS_GONE] = {[REQUEST_OFFER] = 1 + FIS_HELD_AGAIN,
+    [FIS_HELD] = {FORGET, [REQUEST_EVICT] = 1 + FIS_GONE, [REQUEST_ASK] = 1 + FIS_OPEN},
+    [FIS_GONE] = {FORGET,
+                  [REQUEST_OFFER] = 1 + FIS_HELD_AGAIN,
                   [REQUEST_REPORT] = 1 + FIS_NONE,
                   [REQUEST_RECALL] = 1 + FIS_HELD,
                   [REQUEST_ASK] = 1 + FIS_OPEN},
     [FIS_OPEN] = {ANSWERS, [REQUEST_EXPIRE] = 1 + FIS_EXPIRED, [REQUEST_SKIP] = 1 + FIS_SKIPPED,
                   [REQUEST_CANCEL] = 1 + FIS_CANCELLED, [REQUEST_TIE] = 1 + FIS_TIED},
+    [FIS_ACCEPTED] = {FORGET},
+    [FIS_SET_ASIDE] = {FORGET},
     [FIS_EXPIRED] = {ANSWERS},
     [FIS_SKIPPED] = {ANSWERS},
     [FIS_CANCELLED] = {ANSWERS},

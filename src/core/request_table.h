@@ -19,6 +19,7 @@ enum request_event {
     REQUEST_SKIP,
     REQUEST_CANCEL,
     REQUEST_TIE,
+    REQUEST_FORGET, /* nothing is to be known of it any more */
     REQUEST_EVENTS
 };
 

@@ -176,6 +176,18 @@ void fis_selector_give_up(struct fis_selector *s, struct fis_request *r, enum fi
     selector_move(s, entry_of(r), request_event_to(how));
 }
 
+void fis_selector_forget(struct fis_selector *s, struct fis_request *r)
+{
+    s->charged += r->state == FIS_OPEN;
+    selector_leave_heaps(s, entry_of(r));
+    selector_move(s, entry_of(r), REQUEST_FORGET);
+}
+
+void fis_selector_charge(struct fis_selector *s, uint64_t n)
+{
+    s->charged += n;
+}
+
 /* ---- looking -------------------------------------------------------------------------------- */
 
 struct fis_request *fis_selector_find(const struct fis_selector *s, const struct fis_id *id)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "wire/ledger.h"
+#include "role/forgotten.h"
 
 #define HASH_NONFATAL_OOM 1
 #define uthash_malloc(size) fis_alloc(1, size)
@@ -16,6 +16,7 @@ struct id {
 
 struct asked {
     struct id *ids;
+    struct forgotten forgotten;
     uint64_t head_version;
     struct fis_arena arena;
 };
@@ -43,6 +44,7 @@ void asked_free(struct asked *a)
         HASH_DEL(a->ids, id);
         fis_free(id);
     }
+    forgotten_done(&a->forgotten);
     fis_free(a->arena.base);
     fis_free(a);
 }
@@ -88,6 +90,10 @@ int asked_take(struct asked *a, const struct wire_message *m, struct fis_error *
     if (item.kind == WIRE_LEDGER_STATE && found == WIRE_OK &&
         item.state.head_version > a->head_version)
         a->head_version = item.state.head_version;
+    if (item.kind == WIRE_LEDGER_FORGOTTEN && found == WIRE_OK) {
+        int rc = forgotten_add(&a->forgotten, &item.forgotten, e);
+        return rc < 0 ? rc : 0;
+    }
     if (item.kind != WIRE_LEDGER_ENTRY)
         return 0;
     /* A record in a heap was not asked for yet: it is to be scored again, like all others. */
@@ -99,7 +105,7 @@ int asked_take(struct asked *a, const struct wire_message *m, struct fis_error *
 
 bool asked_has(const struct asked *a, const struct fis_id *id)
 {
-    return find(a, id) != NULL;
+    return find(a, id) != NULL || forgotten_has(&a->forgotten, id);
 }
 
 uint64_t asked_count(const struct asked *a)

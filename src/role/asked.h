@@ -1,6 +1,7 @@
 /*
- * Which records were asked for, as the ledger has it: what a scan of the pool leaves out. Pure;
- * the ledger's messages come in in their order. It grows with the labels that are bought.
+ * Which records were asked for, or forgotten, as the ledger has it: what a scan of the pool leaves
+ * out. Pure; the ledger's messages come in in their order. It grows with the labels that are
+ * bought.
  *
  * Thread: one owner. Owns: copies of the ids.
  */

@@ -132,8 +132,8 @@ void trainer_ask(struct trainer_role *m, struct trainer_time now)
 
 /* ---- giving up ------------------------------------------------------------------------------ */
 
-static void send_cancelled(struct trainer_role *m, const struct fis_request *q, const char *reason,
-                           struct trainer_time now)
+void trainer_send_cancelled(struct trainer_role *m, const struct fis_request *q, const char *reason,
+                            struct trainer_time now)
 {
     struct wire_label_request r = {
         .id = q->id,
@@ -154,7 +154,7 @@ void trainer_give_up(struct trainer_role *m, struct fis_request *r, enum fis_req
     struct wire_ledger_entry entry = entry_of(m, r);
     write_entry(m, &entry);
     if (reason)
-        send_cancelled(m, r, reason, now);
+        trainer_send_cancelled(m, r, reason, now);
     m->counts.expired += how == FIS_EXPIRED;
     m->counts.skipped += how == FIS_SKIPPED;
     m->counts.cancelled += how == FIS_CANCELLED;
@@ -228,7 +228,7 @@ static int take_label(struct trainer_role *m, struct fis_request *r, uint32_t y,
     m->untrained++;
     trainer_count_label(m, y, kept);
     if (r->state == FIS_OPEN && r->n_votes < r->wanted)
-        send_cancelled(m, r, "decided", now);
+        trainer_send_cancelled(m, r, "decided", now);
     fis_selector_answer(m->selector, r, y, kept);
     return 0;
 }

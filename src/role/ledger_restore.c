@@ -226,3 +226,12 @@ int trainer_role_restore_entry(struct trainer_role *m, const struct wire_ledger_
         return rc;
     return entry->state == WIRE_IN_HEAP ? restore_held(m, entry, e) : restore_request(m, entry, e);
 }
+
+int trainer_role_restore_forgotten(struct trainer_role *m, const struct wire_forgotten *f,
+                                   struct fis_error *e)
+{
+    int rc = forgotten_add(&m->forgotten, f, e);
+    if (rc > 0 && f->charged && !PLANTED(forgotten_refunded))
+        fis_selector_charge(m->selector, 1);
+    return rc < 0 ? rc : 0;
+}

@@ -81,6 +81,50 @@ static void resend(struct trainer_role *m, const struct wire_control *c, struct 
         DONE(o, "%u request%s sent again", sent, sent == 1 ? " is" : "s are");
 }
 
+static const char *what_it_was(enum fis_request_state s)
+{
+    return fis_is_answered(s)   ? "labelled"
+           : fis_is_given_up(s) ? "requested in vain"
+           : s == FIS_OPEN      ? "requested"
+                                : "a candidate";
+}
+
+/* Nothing that is kept may name it: neither the outcome nor a note. The checkpoint is of rows that
+ * it is one of: the state names the next one, which was never sent. */
+static int forget(struct trainer_role *m, const struct wire_control *c, struct trainer_time now,
+                  struct outcome *o, struct fis_error *e)
+{
+    struct fis_request *r = fis_selector_find(m->selector, &c->record);
+    struct forgotten *all = &m->forgotten;
+    struct wire_forgotten one = {.salt = {all->salt, all->salt_length}, .at_ms = now.wall_ms};
+    if (forgotten_has(all, &c->record)) {
+        DONE(o, "it was forgotten before");
+        return 0;
+    }
+    if (!r) {
+        REFUSED(o, "nothing is known of this record: it is no candidate, and was not requested");
+        return 0;
+    }
+    enum fis_request_state was = r->state;
+    if (!all->salt_length)
+        one.salt = (struct wire_bytes){c->command.bytes, c->command.length};
+    wire_forgotten_mark(one.salt, &c->record, one.mark);
+    one.charged = was == FIS_OPEN || fis_is_answered(was) || (fis_is_given_up(was) && !r->refunded);
+    int rc = forgotten_add(all, &one, e);
+    if (rc < 0)
+        return rc;
+    if (was == FIS_OPEN)
+        trainer_send_cancelled(m, r, "forgotten", now);
+    fis_selector_forget(m->selector, r);
+    m->out.unheld(m->out.ctx, &c->record);
+    m->out.forgotten(m->out.ctx, &one);
+    if (fis_is_answered(was))
+        m->state.checkpoint++;
+    m->stale |= was >= FIS_OPEN;
+    DONE(o, "the record, which was %s, is forgotten", what_it_was(was));
+    return 0;
+}
+
 static bool same_shape(const struct fis_shape *a, const struct fis_shape *b)
 {
     return a->n_layers == b->n_layers &&
@@ -171,6 +215,8 @@ static int carry_out(struct trainer_role *m, const struct wire_control *c,
     case WIRE_CONTROL_RESEND:
         resend(m, c, now, o);
         return 0;
+    case WIRE_CONTROL_FORGET:
+        return forget(m, c, now, o, e);
     case WIRE_CONTROL_PIN:
     case WIRE_CONTROL_UNPIN:
         pin(m, c->kind == WIRE_CONTROL_PIN, o);

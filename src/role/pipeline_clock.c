@@ -107,7 +107,7 @@ static void say_state(struct trainer_role *m, struct trainer_time now)
     s->trained = (double)(m->this_round.bought - m->untrained);
     s->wall_ms = now.wall_ms;
     s->counted = m->counted;
-    s->requested = fis_selector_counts(m->selector).asked;
+    s->requested = fis_selector_counts(m->selector).asked + m->forgotten.n;
     s->control_id = m->control_id;
     s->control_text = m->control_text;
     m->written_ahead = m->wall_ahead;

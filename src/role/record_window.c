@@ -22,6 +22,8 @@ int trainer_role_offer(struct trainer_role *m, const struct wire_candidate *c, s
     if (c->d != fis_shape_inputs(&m->shape))
         return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "candidate has %u features, %u are required",
                           c->d, fis_shape_inputs(&m->shape));
+    if (forgotten_has(&m->forgotten, &c->id) && !PLANTED(forgotten_again))
+        return 0;
     int rc = m->out.askable ? m->out.askable(m->out.ctx, c->encoding, c->record, e) : 0;
     if (rc < 0)
         return rc;

@@ -118,6 +118,7 @@ void trainer_role_free(struct trainer_role *m)
         c->acquisition->end(c->state);
     trainer_window_done(m);
     agreement_done(&m->agreement);
+    forgotten_done(&m->forgotten);
     fis_selector_free(m->selector);
     fis_learner_free(m->learner);
     fis_gate_free(m->gate);
@@ -241,6 +242,11 @@ bool trainer_role_due(const struct trainer_role *m)
     if (m->phase == PHASE_COLLECT)
         return trainer_window_full(m);
     return m->phase == PHASE_LABEL && job_due(m);
+}
+
+bool trainer_role_stale(const struct trainer_role *m)
+{
+    return m->stale;
 }
 
 bool trainer_role_busy(const struct trainer_role *m)
@@ -439,6 +445,7 @@ struct trainer_role_counts trainer_role_counts(const struct trainer_role *m)
     c.paused = m->state.paused != 0;
     c.pinned = m->state.pinned != 0;
     c.scan = m->scan.step == SCAN_ON ? m->scan.version : 0;
+    c.forgotten = m->forgotten.n;
     c.day_asked = m->state.day_asked;
     c.selector = fis_selector_counts(m->selector);
     c.learner = fis_learner_counts(m->learner);

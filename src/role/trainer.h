@@ -105,6 +105,7 @@ struct trainer_time {
 enum trainer_job { TRAINER_JOB_WARM_UP = 1, TRAINER_JOB_TRAIN, TRAINER_JOB_FINISH };
 
 struct wire_checkpoint;
+struct wire_forgotten;
 
 struct trainer_out {
     void *ctx;
@@ -112,6 +113,8 @@ struct trainer_out {
     void (*ledger)(void *ctx, const struct wire_ledger_entry *e);
     /* The ledger's entry of this record goes: it is held no more, and was not asked for. */
     void (*unheld)(void *ctx, const struct fis_id *id);
+    /* The ledger's mark of a record that is forgotten; its entry went by `unheld`. */
+    void (*forgotten)(void *ctx, const struct wire_forgotten *f);
     void (*state)(void *ctx, const struct wire_trainer_state *s);
     void (*checkpoint)(void *ctx, const struct wire_checkpoint *c);
     void (*head)(void *ctx, const struct wire_head *h);
@@ -162,6 +165,9 @@ int trainer_role_restore_base(struct trainer_role *m, struct fis_trees *served,
                               struct fis_error *e) FIS_MUST_CHECK;
 int trainer_role_restore_entry(struct trainer_role *m, const struct wire_ledger_entry *entry,
                                struct fis_error *e) FIS_MUST_CHECK;
+/* Anywhere among the entries. */
+int trainer_role_restore_forgotten(struct trainer_role *m, const struct wire_forgotten *f,
+                                   struct fis_error *e) FIS_MUST_CHECK;
 int trainer_role_restore_checkpoint(struct trainer_role *m, struct wire_bytes learner,
                                     struct wire_bytes gate, struct fis_error *e) FIS_MUST_CHECK;
 /* What plug-ins work on, the role's own objects. */
@@ -210,6 +216,11 @@ int trainer_role_control(struct trainer_role *m, const struct wire_control *c,
                          const struct wire_model *version, struct trainer_time now,
                          struct fis_error *e) FIS_MUST_CHECK;
 
+/* A record that was requested is forgotten: rows, rounds and scores of this machine know it still.
+ * Hand over nothing more, commit what was sent, and go on with a machine that is restored from the
+ * ledger: what comes then is what a takeover would do. */
+bool trainer_role_stale(const struct trainer_role *m);
+
 /* The window is full, or a quarter of the round's labels is in: hand over no more, call
  * trainer_role_idle. So windows end where they are full however much has piled up, and a burst of
  * labels is trained on in the same steps as a trickle. */
@@ -236,6 +247,7 @@ struct trainer_role_counts {
     uint64_t expired, cancelled, tied, late; /* late: answers to what was given up */
     uint64_t head_version, model_version, served_version, published, rejected;
     bool paused, pinned;
+    uint64_t forgotten; /* records, since the ledger began */
     uint64_t scan; /* pool mode: of which the ends are waited for; 0: none */
     uint64_t day_asked;
     struct fis_selector_counts selector;

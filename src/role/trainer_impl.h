@@ -7,6 +7,7 @@
 #define ROLE_TRAINER_ROLE_H
 
 #include "role/agreement.h"
+#include "role/forgotten.h"
 #include "role/trainer.h"
 #include "role/votes.h"
 
@@ -39,6 +40,8 @@ struct trainer_role {
     bool restored, restored_anchor;
     struct wire_trainer_state state; /* what flush writes; some of it is filled in there */
     bool dirty;                      /* something has changed since the state was written */
+    struct forgotten forgotten;
+    bool stale; /* one of them had a place in what is derived from the ledger */
     struct fis_error failed;         /* of a function that returns nothing; flush reports it */
     struct wire_counted *counted;
     char control_id[FIS_ID_MAX + 1], control_text[FIS_ERROR_TEXT];
@@ -125,6 +128,9 @@ void trainer_expire(struct trainer_role *m, struct trainer_time now);
 /* An open request goes out once more. False: its record is not known, as an older ledger had none.
  */
 bool trainer_resend(struct trainer_role *m, const struct fis_request *q, struct trainer_time now);
+/* Whoever was asked need not look any more. */
+void trainer_send_cancelled(struct trainer_role *m, const struct fis_request *q, const char *reason,
+                            struct trainer_time now);
 void trainer_give_up(struct trainer_role *m, struct fis_request *r, enum fis_request_state how,
                      bool refund, const char *reason, struct trainer_time now);
 bool trainer_counts_kept(const struct trainer_role *m); /* rounds of `fis` count kept labels */

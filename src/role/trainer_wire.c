@@ -157,6 +157,17 @@ static void out_unheld(void *ctx, const struct fis_id *id)
         w->failed = e;
 }
 
+static void out_forgotten(void *ctx, const struct wire_forgotten *f)
+{
+    struct trainer_wire *w = ctx;
+    struct fis_error e;
+    w->payload.length = w->key.length = 0;
+    int rc = wire_forgotten_encode(f, &w->payload, &e);
+    if (rc == 0)
+        rc = wire_forgotten_key(f, &w->key, &e);
+    put(w, rc, TRAINER_LEDGER, view(&w->key), &e);
+}
+
 static void out_state(void *ctx, const struct wire_trainer_state *state)
 {
     struct trainer_wire *w = ctx;
@@ -285,6 +296,7 @@ void trainer_wire_out(struct trainer_wire *w, struct trainer_out *out)
         .request = out_request,
         .ledger = out_ledger,
         .unheld = out_unheld,
+        .forgotten = out_forgotten,
         .state = out_state,
         .checkpoint = out_checkpoint,
         .head = out_head,

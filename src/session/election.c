@@ -183,6 +183,12 @@ void election_failed(struct election *l, const struct fis_error *e, bool fenced,
     leave(l, now_ms);
 }
 
+void election_again(struct election *l, const char *why, uint64_t now_ms)
+{
+    note(l, false, "resuming", "role=trainer from=ledger reason=\"%s\"", why);
+    leave(l, now_ms);
+}
+
 void election_left(struct election *l, uint64_t now_ms)
 {
     if (l->state == ELECTION_LEAVING)

@@ -83,6 +83,8 @@ void election_running(struct election *l, bool restored, uint64_t now_ms);
 /* Something went wrong. fenced, or class ABORT_TXN: it begins again; else it is the end. In STOPPED
  * and LEAVING nothing happens any more. */
 void election_failed(struct election *l, const struct fis_error *e, bool fenced, uint64_t now_ms);
+/* It begins again, and nothing went wrong. */
+void election_again(struct election *l, const char *why, uint64_t now_ms);
 void election_left(struct election *l, uint64_t now_ms);
 /* SIGTERM. */
 void election_stop(struct election *l, uint64_t now_ms);

@@ -499,6 +499,8 @@ static int tell_entries(struct memory *m, struct trainer_role *role, struct fis_
         int rc = decode(m, k, &m->arena, &item, e);
         if (rc == 0 && item.kind == WIRE_LEDGER_ENTRY)
             rc = trainer_role_restore_entry(role, &item.entry, e);
+        else if (rc == 0 && item.kind == WIRE_LEDGER_FORGOTTEN)
+            rc = trainer_role_restore_forgotten(role, &item.forgotten, e);
         if (rc)
             return rc;
     }
@@ -546,7 +548,8 @@ static void go_on_behind(const struct memory *m, struct wire_trainer_state *stat
 /* Every request is an entry of the unit that the state is of, and stays one. */
 static int check_whole(const struct memory *m, const struct trainer_role *role, struct fis_error *e)
 {
-    uint64_t there = trainer_role_counts(role).selector.asked;
+    const struct trainer_role_counts n = trainer_role_counts(role);
+    uint64_t there = n.selector.asked + n.forgotten;
     if (m->not_atomic || there >= m->state.requested || PLANTED(entries_uncounted))
         return 0;
     return fis_fail(e, FIS_FATAL,

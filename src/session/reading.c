@@ -10,7 +10,7 @@
  */
 static bool may_take(const struct session *s)
 {
-    return !trainer_role_busy(s->role) && (!s->informed || !trainer_role_due(s->role));
+    return !trainer_role_busy(s->role) && !trainer_role_stale(s->role) && (!s->informed || !trainer_role_due(s->role));
 }
 
 /* Answers were paid for; what else is lost comes again from others or was not acted upon. */

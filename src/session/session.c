@@ -341,6 +341,10 @@ static int act(struct session *s, bool *more, struct fis_error *e)
     adjust(s);
     if (follow_validation(s, e) < 0 || hand_ends(s, e) < 0 || session_hand_over(s, &all, e) < 0)
         return -1;
+    if (trainer_role_stale(s->role)) {
+        s->commit_ms = s->now.mono_ms;
+        return 0;
+    }
     bool due = trainer_role_due(s->role);
     if (all && s->informed && !trainer_role_busy(s->role))
         trainer_role_idle(s->role, s->now);
@@ -353,6 +357,15 @@ static int finish_job(struct session *s, struct fis_error *e)
 {
     s->job_ran = false;
     return trainer_role_job_done(s->role, s->now, e);
+}
+
+/* What a forgotten record had a place in is made again, as whoever takes over would. */
+static bool begins_again(struct session *s)
+{
+    if (!s->running || !trainer_role_stale(s->role) || session_unsaved(s) || draining(s))
+        return false;
+    election_again(&s->election, "a record was forgotten", s->now.mono_ms);
+    return true;
 }
 
 static int work(struct session *s, bool *more, struct fis_error *e)
@@ -388,6 +401,8 @@ static void lead(struct session *s, bool *more)
     int rc = s->running ? work(s, more, &e) : draining(s) ? 0 : session_start_up(s, &e);
     if (rc < 0)
         fail(s, &e);
+    if (rc >= 0 && begins_again(s))
+        return;
     submit_job(s, more);
     if (drained(s))
         election_committed(&s->election, s->now.mono_ms);

@@ -149,6 +149,12 @@ enum wire_decoded wire_ledger_decode(const struct wire_message *m, struct fis_ar
         item->chunk = m->value;
         return m->value.data ? WIRE_OK : WIRE_TOMBSTONE;
     }
+    if (wire_is_forgotten_key(m->key)) {
+        item->kind = WIRE_LEDGER_FORGOTTEN;
+        if (wire_forgotten_read(m, arena, &item->forgotten, e))
+            return WIRE_BAD;
+        return m->value.data ? WIRE_OK : WIRE_TOMBSTONE;
+    }
     if (m->value.data ? decode_entry(m, arena, &item->entry, e)
                       : wire_message_id(m, (struct wire_bytes){0}, 0, &item->entry.id, e))
         return WIRE_BAD;

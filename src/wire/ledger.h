@@ -27,15 +27,39 @@ int wire_ledger_entry_encode(const struct wire_ledger_entry *entry, struct wire_
 int wire_ledger_state_encode(const struct wire_trainer_state *state, struct wire_buffer *out,
                              struct fis_error *e) FIS_MUST_CHECK;
 
+/* In place of the entry of a record that was forgotten. Key: NUL "forgotten/" and the mark in
+ * hexadecimal digits. */
+#define WIRE_MARK 16
+struct wire_forgotten {
+    unsigned char mark[WIRE_MARK];
+    struct wire_bytes salt;
+    bool charged; /* the budget has paid for it */
+    int64_t at_ms;
+};
+/* The mark of an id. */
+void wire_forgotten_mark(struct wire_bytes salt, const struct fis_id *id,
+                         unsigned char mark[WIRE_MARK]);
+int wire_forgotten_key(const struct wire_forgotten *f, struct wire_buffer *out,
+                       struct fis_error *e) FIS_MUST_CHECK;
+int wire_forgotten_encode(const struct wire_forgotten *f, struct wire_buffer *out,
+                          struct fis_error *e) FIS_MUST_CHECK;
+
 struct wire_ledger_item {
-    enum { WIRE_LEDGER_ENTRY = 1, WIRE_LEDGER_STATE, WIRE_LEDGER_CHECKPOINT } kind;
+    enum {
+        WIRE_LEDGER_ENTRY = 1,
+        WIRE_LEDGER_STATE,
+        WIRE_LEDGER_CHECKPOINT,
+        WIRE_LEDGER_FORGOTTEN
+    } kind;
     union {
         struct wire_ledger_entry entry;
         struct wire_trainer_state state;
         struct wire_bytes chunk; /* for a wire_assembler (NEWEST) */
+        struct wire_forgotten forgotten;
     };
 };
-/* By the message's key. WIRE_TOMBSTONE: kind, and for an entry the id, are written. */
+/* By the message's key. WIRE_TOMBSTONE: kind, and for an entry the id (for a forgotten one the
+ * mark), are written. */
 enum wire_decoded wire_ledger_decode(const struct wire_message *m, struct fis_arena *arena,
                                      struct wire_ledger_item *item,
                                      struct fis_error *e) FIS_MUST_CHECK;

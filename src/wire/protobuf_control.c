@@ -12,20 +12,22 @@ _Static_assert((int)WIRE_CONTROL_PAUSE == (int)FIS__V1__CONTROL__KIND__PAUSE &&
                    (int)WIRE_CONTROL_ROLLBACK == (int)FIS__V1__CONTROL__KIND__ROLLBACK &&
                    (int)WIRE_CONTROL_PROMOTE == (int)FIS__V1__CONTROL__KIND__PROMOTE &&
                    (int)WIRE_CONTROL_CANCEL_ALL == (int)FIS__V1__CONTROL__KIND__CANCEL_ALL &&
-                   (int)WIRE_CONTROL_RESEND == (int)FIS__V1__CONTROL__KIND__RESEND,
+                   (int)WIRE_CONTROL_RESEND == (int)FIS__V1__CONTROL__KIND__RESEND &&
+                   (int)WIRE_CONTROL_FORGET == (int)FIS__V1__CONTROL__KIND__FORGET,
                "a command has one number, here and on the wire");
 
 const char *wire_control_name(enum wire_control_kind kind)
 {
     static const char *const names[] = {"unknown", "pause",    "resume",  "cancel",     "pin",
-                                        "unpin",   "rollback", "promote", "cancel_all", "resend"};
+                                        "unpin",   "rollback", "promote", "cancel_all", "resend",
+                                        "forget"};
     return kind >= WIRE_CONTROL_PAUSE && kind <= WIRE_CONTROL_LAST ? names[kind] : names[0];
 }
 
 static int check(const struct wire_control *c, struct fis_error *e)
 {
     const char *name = wire_control_name(c->kind);
-    int wants_record = c->kind == WIRE_CONTROL_CANCEL;
+    int wants_record = c->kind == WIRE_CONTROL_CANCEL || c->kind == WIRE_CONTROL_FORGET;
     int wants_version = c->kind == WIRE_CONTROL_ROLLBACK || c->kind == WIRE_CONTROL_PROMOTE;
     if (c->kind < WIRE_CONTROL_PAUSE || c->kind > WIRE_CONTROL_LAST)
         return fis_refuse(e, FIS_CODE_BAD_FIELD, "control: no command %d", (int)c->kind);

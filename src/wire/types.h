@@ -216,13 +216,14 @@ enum wire_control_kind {
     WIRE_CONTROL_PROMOTE,  /* `version`, rejected or served earlier, is served */
     WIRE_CONTROL_CANCEL_ALL,
     WIRE_CONTROL_RESEND, /* the open request of `record`, or all, go out once more */
-    WIRE_CONTROL_LAST = WIRE_CONTROL_RESEND
+    WIRE_CONTROL_FORGET, /* `record` is taken out of everything */
+    WIRE_CONTROL_LAST = WIRE_CONTROL_FORGET
 };
 const char *wire_control_name(enum wire_control_kind kind); /* "pause", … */
 struct wire_control {                                       /* key: the command's id */
     struct fis_id command;
     enum wire_control_kind kind;
-    struct fis_id record; /* CANCEL; RESEND, where empty: all */
+    struct fis_id record; /* CANCEL, FORGET; RESEND, where empty: all */
     uint64_t version;
     const char *by, *reason; /* for people; "" */
     int64_t at_ms;

@@ -12,24 +12,24 @@
 
 #include "core/request_table.h"
 
-/* Columns: offer, evict, report, recall, ask, accept, set aside, expire, skip, cancel, tie. A
- * number is a state; -1 must not happen. */
+/* Columns: offer, evict, report, recall, ask, accept, set aside, expire, skip, cancel, tie, forget.
+ * A number is a state; -1 must not happen. */
 #define N FIS_NONE
 #define X (-1)
 #define ENDS FIS_ACCEPTED, FIS_SET_ASIDE
 static const int expected[FIS_REQUEST_STATES][REQUEST_EVENTS] = {
-    [FIS_NONE] = {FIS_HELD_NEW, X, X, FIS_HELD, FIS_OPEN, X, X, X, X, X, X},
-    [FIS_HELD_NEW] = {X, N, FIS_HELD, X, FIS_OPEN, X, X, X, X, X, X},
-    [FIS_HELD_AGAIN] = {X, FIS_GONE, FIS_HELD, X, FIS_OPEN, X, X, X, X, X, X},
-    [FIS_HELD] = {X, FIS_GONE, X, X, FIS_OPEN, X, X, X, X, X, X},
-    [FIS_GONE] = {FIS_HELD_AGAIN, X, N, FIS_HELD, FIS_OPEN, X, X, X, X, X, X},
-    [FIS_OPEN] = {X, X, X, X, X, ENDS, FIS_EXPIRED, FIS_SKIPPED, FIS_CANCELLED, FIS_TIED},
-    [FIS_ACCEPTED] = {X, X, X, X, X, X, X, X, X, X, X},
-    [FIS_SET_ASIDE] = {X, X, X, X, X, X, X, X, X, X, X},
-    [FIS_EXPIRED] = {X, X, X, X, X, ENDS, X, X, X, X},
-    [FIS_SKIPPED] = {X, X, X, X, X, ENDS, X, X, X, X},
-    [FIS_CANCELLED] = {X, X, X, X, X, ENDS, X, X, X, X},
-    [FIS_TIED] = {X, X, X, X, X, ENDS, X, X, X, X},
+    [FIS_NONE] = {FIS_HELD_NEW, X, X, FIS_HELD, FIS_OPEN, X, X, X, X, X, X, X},
+    [FIS_HELD_NEW] = {X, N, FIS_HELD, X, FIS_OPEN, X, X, X, X, X, X, N},
+    [FIS_HELD_AGAIN] = {X, FIS_GONE, FIS_HELD, X, FIS_OPEN, X, X, X, X, X, X, N},
+    [FIS_HELD] = {X, FIS_GONE, X, X, FIS_OPEN, X, X, X, X, X, X, N},
+    [FIS_GONE] = {FIS_HELD_AGAIN, X, N, FIS_HELD, FIS_OPEN, X, X, X, X, X, X, N},
+    [FIS_OPEN] = {X, X, X, X, X, ENDS, FIS_EXPIRED, FIS_SKIPPED, FIS_CANCELLED, FIS_TIED, N},
+    [FIS_ACCEPTED] = {X, X, X, X, X, X, X, X, X, X, X, N},
+    [FIS_SET_ASIDE] = {X, X, X, X, X, X, X, X, X, X, X, N},
+    [FIS_EXPIRED] = {X, X, X, X, X, ENDS, X, X, X, X, N},
+    [FIS_SKIPPED] = {X, X, X, X, X, ENDS, X, X, X, X, N},
+    [FIS_CANCELLED] = {X, X, X, X, X, ENDS, X, X, X, X, N},
+    [FIS_TIED] = {X, X, X, X, X, ENDS, X, X, X, X, N},
 };
 
 static bool aborts(enum fis_request_state s, enum request_event e)

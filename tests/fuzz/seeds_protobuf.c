@@ -173,7 +173,8 @@ static void requests(struct wire_buffer *b)
 static void controls(struct wire_buffer *b)
 {
     static const char *const names[] = {"",      "pause",    "resume",  "cancel",     "pin",
-                                        "unpin", "rollback", "promote", "cancel-all", "resend"};
+                                        "unpin", "rollback", "promote", "cancel-all", "resend",
+                                        "forget"};
     struct fis_error e = {0};
     for (int kind = WIRE_CONTROL_PAUSE; kind <= WIRE_CONTROL_LAST; kind++) {
         struct wire_control c = {.command = {3, "abc"},
@@ -181,7 +182,7 @@ static void controls(struct wire_buffer *b)
                                  .by = "ann",
                                  .reason = "n\xc3\xb6tig",
                                  .at_ms = 1700000000000};
-        if (kind == WIRE_CONTROL_CANCEL)
+        if (kind == WIRE_CONTROL_CANCEL || kind == WIRE_CONTROL_FORGET)
             c.record = (struct fis_id){3, "r-1"};
         c.version = kind == WIRE_CONTROL_ROLLBACK || kind == WIRE_CONTROL_PROMOTE ? 4 : 0;
         GOOD(wire_control_encode(&c, b, &e));

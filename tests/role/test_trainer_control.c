@@ -123,6 +123,59 @@ static void test_all_open_requests(void **state)
     close_world(&w);
 }
 
+/* What is forgotten is in no list, and comes back in none; what it cost stays spent. */
+static void test_forgotten(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = small_options();
+    struct fis_id nobody = id_of(4000), held = {0};
+    o.selector.budget = 100;
+    open_world(&w, &o);
+    load_world(&w, 200);
+    start(&w);
+    offer(&w, 100);
+    idle(&w);
+    struct fis_id labelled = *open_id(&w, 0), opened = *open_id(&w, 1);
+    assert_int_equal(label(&w, &labelled, 1), 0);
+    commit(&w);
+    for (uint32_t i = 0; i < 100 && !held.length; i++) {
+        struct fis_id id = id_of(i);
+        if (entry_state(&w, &id) == WIRE_IN_HEAP)
+            held = id;
+    }
+    uint64_t used = trainer_role_counts(w.role).selector.charged +
+                    trainer_role_counts(w.role).selector.open;
+    uint64_t checkpoint = w.said.state.checkpoint;
+    w.said.forgets = true;
+    assert_false(control(&w, WIRE_CONTROL_FORGET, 0, &nobody));
+    assert_true(control(&w, WIRE_CONTROL_FORGET, 0, &held));
+    assert_false(trainer_role_stale(w.role));
+    assert_int_equal(w.said.forgotten[0].charged, 0);
+    assert_true(control(&w, WIRE_CONTROL_FORGET, 0, &opened));
+    assert_true(w.said.request[w.said.n_requests - 1].cancelled);
+    assert_int_equal(w.said.state.checkpoint, checkpoint);
+    assert_true(control(&w, WIRE_CONTROL_FORGET, 0, &labelled));
+    assert_int_equal(w.said.state.checkpoint, checkpoint + 1); /* which does not exist */
+    assert_int_equal(w.said.forgotten[2].charged, 1);
+    assert_true(trainer_role_stale(w.role));
+    restart_bare(&w); /* as who runs it must */
+    struct trainer_role_counts n = trainer_role_counts(w.role);
+    assert_int_equal(n.learner.bought, 0);
+    assert_int_equal(n.forgotten, 3);
+    assert_int_equal(n.selector.charged + n.selector.open, used);
+    assert_int_equal(w.said.state.requested, n.selector.asked + n.forgotten);
+    assert_true(control(&w, WIRE_CONTROL_FORGET, 0, &labelled)); /* again: nothing changes */
+    assert_false(trainer_role_stale(w.role));
+    assert_int_equal(w.said.n_forgotten, 3);
+    const struct fis_id *all[] = {&held, &opened, &labelled};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(entry_state(&w, all[i]), 0);
+        assert_true(label(&w, all[i], 1) < 0); /* nobody asked for it */
+    }
+    close_world(&w);
+}
+
 static void test_roll_back_and_promote(void **state)
 {
     (void)state;
@@ -269,6 +322,7 @@ int main(void)
         cmocka_unit_test(test_a_pause),
         cmocka_unit_test(test_a_request_is_cancelled),
         cmocka_unit_test(test_all_open_requests),
+        cmocka_unit_test(test_forgotten),
         cmocka_unit_test(test_roll_back_and_promote),
         cmocka_unit_test(test_versions_that_may_not_be_served),
         cmocka_unit_test(test_a_pin),

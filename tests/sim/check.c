@@ -134,6 +134,24 @@ static void collect_request(struct sim_check *c, const struct sim_entry *m)
     r->round = q.round;
 }
 
+/* Whether the mark of a forgotten record stands behind the message at hand. */
+bool check_mark_follows(struct sim_check *c)
+{
+    const struct sim_unit *u = c->unit.unit;
+    struct wire_ledger_item item = {0};
+    struct fis_error e;
+    uint32_t next = c->unit.at + 1;
+    while (next < u->n && u->places[next].topic != SIM_LEDGER)
+        next++;
+    if (next == u->n)
+        return false;
+    struct sim_entry m = entry_at(c, &u->places[next]);
+    struct wire_message msg = sim_message(SIM_LEDGER, 0, &m);
+    fis_arena_reset(&c->arena);
+    return wire_ledger_decode(&msg, &c->arena, &item, &e) == WIRE_OK &&
+           item.kind == WIRE_LEDGER_FORGOTTEN;
+}
+
 static void take_ledger(struct sim_check *c, const struct sim_entry *m)
 {
     struct wire_message msg = sim_message(SIM_LEDGER, 0, m);
@@ -148,6 +166,8 @@ static void take_ledger(struct sim_check *c, const struct sim_entry *m)
         return; /* chunks of an older checkpoint go */
     else if (item.kind == WIRE_LEDGER_STATE)
         check_state(c, &item.state);
+    else if (item.kind == WIRE_LEDGER_FORGOTTEN)
+        check_forgotten(c, &item.forgotten);
     else
         check_checkpoint(c, item.chunk);
 }
@@ -165,6 +185,7 @@ static void take_apart(struct sim_check *c)
     }
     for (uint32_t i = 0; i < u->n; i++) {
         struct sim_entry m = entry_at(c, &u->places[i]);
+        c->unit.at = i;
         if (u->places[i].topic == SIM_LEDGER)
             take_ledger(c, &m);
         else if (u->places[i].topic == SIM_HEADS)
@@ -207,6 +228,7 @@ static void on_unit(struct sim_world *w, const struct sim_unit *unit)
     }
     u->n_letters = u->n_requests = u->n_controls = u->n_asked = u->n_states = 0;
     u->lost = false;
+    u->forgotten = -1;
     u->resumes = !c->paused;
     for (int i = 0; i < SIM_RECORDS_MAX; i++)
         c->was_held[i] = c->facts[i].in_heap;
@@ -220,6 +242,8 @@ static void on_unit(struct sim_world *w, const struct sim_unit *unit)
     collect_controls(c);
     take_apart(c);
     all_matched(c);
+    SIM_MUST(w, u->forgotten < 0, "record %d is forgotten, and the ledger has no mark of it",
+             u->forgotten);
     check_foreign_taken(c);
     check_unit_state(c);
     check_selected(c);
@@ -277,6 +301,17 @@ static bool has_key(const struct sim_check *c, struct wire_bytes key)
     return false;
 }
 
+static bool has_mark(const struct sim_check *c, uint32_t fact)
+{
+    struct wire_buffer key = {0};
+    struct fis_error e;
+    const struct wire_forgotten f = check_mark_of(c, fact);
+    SIM_MUST(c->w, wire_forgotten_key(&f, &key, &e) == 0, "simulator: %s", e.text);
+    bool there = has_key(c, (struct wire_bytes){key.data, key.length});
+    wire_buffer_done(&key);
+    return there;
+}
+
 /* Requests, state, newest head and served version are needed; a candidate that is forgotten is held
  * by nobody after a restart, and the copies may begin at the anchor. */
 void sim_check_forgotten(struct sim_world *w)
@@ -288,6 +323,7 @@ void sim_check_forgotten(struct sim_world *w)
         bool there = has_key(c, (struct wire_bytes){id->bytes, id->length});
         c->excused |= c->facts[i].asked && !there;
         c->facts[i].in_heap &= there;
+        c->excused |= c->facts[i].forgotten && !has_mark(c, i);
     }
     c->excused |= sim_log_start(w->broker, SIM_LEDGER, 0) > 0 && !has_key(c, wire_ledger_state_key);
     c->excused |= c->last_head && c->head_began < sim_log_start(w->broker, SIM_HEADS, 0);
@@ -409,6 +445,7 @@ void sim_check_end(struct sim_world *w)
     const struct sim_plan *p = w->plan;
     SIM_MUST(w, role, "liveness: nobody leads at the end");
     same_counts(c, role);
+    check_forgotten_end(c);
     uint32_t keys = 0, heap = p->heap ? p->heap : 2 * p->labels_per_round;
     for (uint32_t i = 0; i < p->records; i++)
         keys += c->facts[i].in_heap;
@@ -444,6 +481,7 @@ void sim_check_add(const struct sim_world *w, struct sim_totals *t)
     t->versions += own->versions;
     t->leaders += own->leaders;
     t->scans += own->scans;
+    t->forgotten += own->forgotten;
 }
 
 void sim_check_done(struct sim_world *w)

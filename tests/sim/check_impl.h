@@ -25,6 +25,7 @@ struct check_vote {
 /* What the topics say of one record. */
 struct check_fact {
     bool asked, in_heap;
+    bool forgotten;               /* for good: it may be neither held nor asked for again */
     enum wire_ledger_state state; /* once it was asked for */
     uint32_t class_index, n_votes;
     uint32_t round, asked_round; /* in which it counts; in which it was asked for */
@@ -79,6 +80,8 @@ struct check_unit {
     bool lost;                             /* labels were gone before they were read */
     struct check_ask asked[CHECK_LETTERS]; /* in the order of the ledger */
     uint32_t n_asked, n_states;
+    uint32_t at;   /* of the unit's messages */
+    int forgotten; /* a fact whose mark is still to come; -1: none */
 };
 
 struct check_version {
@@ -107,6 +110,9 @@ struct sim_check {
     struct wire_counted counted[SIM_PARTITIONS];
     uint32_t n_counted;
     bool paused, pinned; /* by the commands that were taken */
+    uint32_t forgotten_charged;
+    char salt[FIS_ID_MAX];
+    size_t salt_length;
     uint32_t term;       /* leaders so far */
     uint32_t round_of_last_ask, round_checked;
     int64_t asked_at; /* when something was asked for last */
@@ -157,6 +163,10 @@ void check_collect_letters(struct sim_check *c);
 void check_keep_label(struct sim_check *c, int32_t partition, const struct sim_entry *m);
 void check_entry(struct sim_check *c, const struct wire_message *m,
                  const struct wire_ledger_entry *entry);
+bool check_mark_follows(struct sim_check *c);
+void check_forgotten(struct sim_check *c, const struct wire_forgotten *f);
+void check_forgotten_end(const struct sim_check *c); /* nothing has their ids */
+struct wire_forgotten check_mark_of(const struct sim_check *c, uint32_t fact);
 void check_letters_done(struct sim_check *c);
 void check_note_dead(struct sim_check *c, const struct sim_origin *origin);
 void check_dead_letter(struct sim_check *c, const struct sim_origin *origin);

@@ -34,6 +34,7 @@ struct check_tally check_count(const struct sim_check *c)
         t.withdrawn += f->state != WIRE_REQUESTED && !answered(f);
         t.charged += f->state != WIRE_REQUESTED && !f->refunded;
     }
+    t.charged += c->forgotten_charged;
     return t;
 }
 
@@ -328,12 +329,12 @@ static void ask(struct sim_check *c, int fact, const struct wire_ledger_entry *e
     c->asked_at = c->w->now;
 }
 
-static bool was_cancelled(const struct sim_check *c, int fact)
+static bool was_given(const struct sim_check *c, enum wire_control_kind kind, int fact)
 {
     for (uint32_t i = 0; i < c->unit.n_controls; i++) {
         const struct wire_control *k = &c->unit.controls[i].c;
         struct wire_bytes id = {k->record.bytes, k->record.length};
-        if (k->kind == WIRE_CONTROL_CANCEL && check_fact_of(c, id) == fact)
+        if (k->kind == kind && check_fact_of(c, id) == fact)
             return true;
     }
     return false;
@@ -364,7 +365,7 @@ static void give_up(struct sim_check *c, int fact, const struct wire_ledger_entr
     if (entry->state == WIRE_EXPIRED)
         check_expiry(c, fact);
     else
-        SIM_MUST(c->w, was_cancelled(c, fact), "record %d was cancelled, but not by a command",
+        SIM_MUST(c->w, was_given(c, WIRE_CONTROL_CANCEL, fact), "record %d was cancelled, but not by a command",
                  fact);
     bool refund = entry->state == WIRE_CANCELLED || c->w->plan->replace;
     SIM_MUST(c->w, (entry->refunded != 0) == refund, "record %d was given up: refunded is %d", fact,
@@ -419,6 +420,90 @@ static bool late_letter(struct sim_check *c, int fact)
     return false;
 }
 
+/* ---- what is forgotten --------------------------------------------------------------------- */
+
+struct wire_forgotten check_mark_of(const struct sim_check *c, uint32_t fact)
+{
+    struct wire_forgotten f = {.salt = {c->salt, c->salt_length}};
+    wire_forgotten_mark(f.salt, &c->w->data->records[fact].id, f.mark);
+    return f;
+}
+
+/* What came for it before it was forgotten is judged by what it was then. */
+static void last_letters(struct sim_check *c, int fact)
+{
+    for (uint32_t i = 0; i < c->unit.n_letters; i++) {
+        struct check_letter *l = &c->unit.letters[i];
+        if (l->fact == fact && l->outcome == LETTER_WAITS)
+            l->outcome = apply(c, &c->facts[fact], l);
+        SIM_MUST(c->w, l->fact != fact || l->outcome != LETTER_USED || l->dead == false,
+                 "simulator: a letter that was used is dead");
+    }
+}
+
+/* The tombstone of a record that a command takes out of everything. */
+static void forget(struct sim_check *c, int fact)
+{
+    struct check_fact *f = &c->facts[fact];
+    bool open = f->asked && f->state == WIRE_REQUESTED;
+    struct check_request *r = open ? request_of(c, fact, true) : NULL;
+    SIM_MUST(c->w, !open || r, "record %d was forgotten; nobody was told so", fact);
+    if (r)
+        r->matched = true;
+    last_letters(c, fact);
+    if (f->asked && answered(f)) { /* the checkpoint was of rows that it was one of */
+        c->copies = (struct wire_bytes){0};
+        c->checkpoint++;
+    }
+    c->forgotten_charged += f->asked && (open || !f->refunded);
+    c->window_unsure = true;
+    c->was_held[fact] = false;
+    c->unit.forgotten = fact;
+    *f = (struct check_fact){.forgotten = true};
+    c->totals.forgotten++;
+}
+
+void check_forgotten(struct sim_check *c, const struct wire_forgotten *f)
+{
+    struct check_unit *u = &c->unit;
+    SIM_MUST(c->w, u->forgotten >= 0, "the ledger has a mark of a record that is not forgotten");
+    if (!c->salt_length) {
+        memcpy(c->salt, f->salt.data, f->salt.length);
+        c->salt_length = f->salt.length;
+    }
+    const struct wire_forgotten own = check_mark_of(c, (uint32_t)u->forgotten);
+    SIM_MUST(c->w,
+             !memcmp(own.mark, f->mark, WIRE_MARK) && f->salt.length == c->salt_length &&
+                 !memcmp(f->salt.data, c->salt, c->salt_length),
+             "the mark of record %d is that of another", u->forgotten);
+    u->forgotten = -1;
+}
+
+/* Of what compaction leaves: nothing is keyed by its id, and no value has it. */
+static void check_log(const struct sim_check *c, enum sim_topic t, const struct fis_id *id)
+{
+    const struct sim_log *log = &c->w->broker->logs[t][0];
+    const struct sim_entry *last = NULL;
+    for (uint32_t i = 0; i < log->n; i++) {
+        const struct sim_entry *m = &log->entries[i];
+        if (m->foreign || !sim_readable(c->w->broker, m))
+            continue;
+        if (m->key.length == id->length && !memcmp(m->key.data, id->bytes, id->length))
+            last = m;
+    }
+    SIM_MUST(c->w, !last || !last->value.data, "%s still has record %.*s, which was forgotten",
+             sim_topic_names[t], (int)id->length, id->bytes);
+}
+
+void check_forgotten_end(const struct sim_check *c)
+{
+    for (uint32_t i = 0; i < c->w->plan->records; i++)
+        if (c->facts[i].forgotten)
+            for (int t = 0; t < SIM_TOPICS; t++)
+                if (t == SIM_LEDGER || t == SIM_HEADS || t == SIM_MODELS)
+                    check_log(c, (enum sim_topic)t, &c->w->data->records[i].id);
+}
+
 void check_entry(struct sim_check *c, const struct wire_message *m,
                  const struct wire_ledger_entry *entry)
 {
@@ -427,6 +512,12 @@ void check_entry(struct sim_check *c, const struct wire_message *m,
              (int)m->key.length, (const char *)m->key.data);
     struct check_fact *f = &c->facts[fact];
     enum wire_ledger_state before = f->state;
+    SIM_MUST(c->w, !entry || !f->forgotten, "the ledger has record %d again, which was forgotten",
+             fact);
+    if (!entry && was_given(c, WIRE_CONTROL_FORGET, fact) && check_mark_follows(c)) {
+        forget(c, fact);
+        return;
+    }
     if (!entry || entry->state == WIRE_IN_HEAP) {
         SIM_MUST(c->w, !f->asked, "guarantee 3: the ledger forgets that record %d was asked for",
                  fact);

@@ -151,7 +151,7 @@ static bool wanted(const struct sim_check *c, uint32_t i, const int64_t *ends, b
 {
     const struct sim_record *r = &c->w->data->records[i];
     int fact = check_fact_of(c, (struct wire_bytes){r->id.bytes, r->id.length});
-    if (r->kind != SIM_GOOD || (c->facts[fact].asked && !first))
+    if (r->kind != SIM_GOOD || c->facts[fact].forgotten || (c->facts[fact].asked && !first))
         return false;
     return c->w->plan->pool ? r->offset >= 0 && r->offset < ends[r->partition] : c->in_window[fact];
 }

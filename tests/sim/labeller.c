@@ -210,6 +210,17 @@ static void send_command(struct sim_world *w, struct wire_control *c)
                (struct wire_bytes){l->buffer.data, l->buffer.length}, NULL);
 }
 
+/* A record that somebody was asked about, if there is one; some are forgotten already. */
+static void was_requested(struct sim_world *w, struct fis_id *id)
+{
+    int p = (int)below(w, SIM_PARTITIONS);
+    const struct sim_log *log = &w->broker->logs[SIM_REQUESTS][p];
+    const struct sim_entry *m = log->n ? &log->entries[below(w, log->n)] : NULL;
+    struct fis_id found;
+    if (m && !m->foreign && fis_id_set(&found, m->key.data, m->key.length) == 0)
+        *id = found;
+}
+
 static void command(struct sim_world *w)
 {
     struct sim_labeller *l = w->labeller;
@@ -221,8 +232,10 @@ static void command(struct sim_world *w)
     } else if (what < 25) {
         l->paused = true;
     } else if (what < 50) {
-        c.kind = WIRE_CONTROL_CANCEL;
+        c.kind = what < 38 ? WIRE_CONTROL_CANCEL : WIRE_CONTROL_FORGET;
         c.record = w->data->records[below(w, w->plan->records)].id;
+        if (c.kind == WIRE_CONTROL_FORGET && chance(w, .7))
+            was_requested(w, &c.record);
     } else if (what < 65) {
         c.kind = WIRE_CONTROL_PIN;
     } else if (what < 75) {

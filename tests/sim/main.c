@@ -117,11 +117,11 @@ static void say(const struct options *o, const struct shared *s, double seconds)
            (unsigned long long)t.seeds, (unsigned long long)o->first, seconds,
            (unsigned long long)t.steps, (double)t.virtual_ms / 3600000);
     printf("  %llu leaders, %llu commits, %llu requests, %llu answers used, %llu versions, %llu "
-           "scans, %llu halts\n ",
+           "scans, %llu halts, %llu forgotten\n ",
            (unsigned long long)t.leaders, (unsigned long long)t.units,
            (unsigned long long)t.requests, (unsigned long long)t.answers,
            (unsigned long long)t.versions, (unsigned long long)t.scans,
-           (unsigned long long)t.halts);
+           (unsigned long long)t.halts, (unsigned long long)t.forgotten);
     for (int i = 0; i < SIM_FAULT_KINDS; i++)
         printf(" %llu %s%s", (unsigned long long)t.faults[i], sim_fault_names[i],
                i + 1 < SIM_FAULT_KINDS ? "," : "\n");

@@ -6,7 +6,7 @@
 
 struct sim_totals {
     uint64_t seeds, steps, faults[SIM_FAULT_KINDS];
-    uint64_t units, requests, answers, versions, leaders, scans, halts;
+    uint64_t units, requests, answers, versions, leaders, scans, halts, forgotten;
     int64_t virtual_ms;
 };
 

@@ -4,7 +4,7 @@
 import json
 import os
 
-from fisd_test import KAFKA, Pipeline, has, main, same, t_config, test
+from fisd_test import KAFKA, Pipeline, has, main, people, record_json, same, t_config, test, wait
 from own_broker import set_topics
 
 
@@ -61,6 +61,88 @@ def _():
         same(len(found["configuration", "fault"]), 2, str(found))
     with Pipeline(t_config(kafka={"bootstrap.servers": "127.0.0.1:1"}), topics=False) as p:
         has(str(doctor(p, 1)["broker", "fault"]), "127.0.0.1:1")
+
+
+# No id is a part of another one.
+ROWS = [{**r, "id": f"person-{n:04d}"} for n, r in enumerate(people(1200, 3))]
+TRUTH = {r["id"]: r["hired"] for r in ROWS}
+
+
+def newest(p, topic):
+    """key -> value of what compaction would leave."""
+    found = {m.key: m.value for m in p.consume(topic)}
+    return {k: v for k, v in found.items() if v is not None}
+
+
+def traces(p, record):
+    """Where the ledger, heads and models have the id, once they are compacted."""
+    return [(t, k) for t in ("ledger", "heads", "models") for k, v in newest(p, t).items()
+            if record.encode() in k or record.encode() in v]
+
+
+def forget(p, code, *ids):
+    r = p.fisctl("forget", "--json", *ids)
+    same(r.returncode, code, r.stdout + r.stderr)
+    return [json.loads(x) for x in r.stdout.splitlines()]
+
+
+def status(p):
+    return json.loads(p.fisctl("labels", "status", "--json").stdout)
+
+
+@test("forget: a label, an open request and a candidate leave ledger, heap and rows for good")
+def _():
+    c = t_config(selection={"labels_per_round": 16, "window_records": 400, "heap": 64, "budget": 100},
+                 runtime={"commit_interval": "50ms"})
+    with Pipeline(c) as p:
+        p.start()
+        p.produce("records", [(None, record_json(r)) for r in ROWS[:400]])
+        asked = [m.key.decode() for m in p.wait_messages("label-requests", 16)][:16]
+        p.produce("labels", [(i.encode(), json.dumps({"label": TRUTH[i], "annotator": "anna"}).encode())
+                             for i in asked[:3]])
+        wait(lambda: status(p)["accepted"] + status(p)["set_aside"] == 3, "three labels")
+        labelled, opened = asked[0], asked[5]
+        held = next(k.decode() for k in newest(p, "ledger")
+                    if not k.startswith(b"\0") and k.decode() not in asked)
+        charged = status(p)["charged"]
+        same([f["outcome"] for f in forget(p, 1, "nobody")], ["refused"])
+        since = len(p.log())
+        for i, was in ((held, "a candidate"), (opened, "requested"), (labelled, "labelled")):
+            (f,) = forget(p, 0, i)
+            same((f["outcome"], f["text"]), ("done", f"the record, which was {was}, is forgotten"))
+            same(traces(p, i), [])
+        p.wait_log(r" resuming role=trainer .*a record was forgotten", since)
+        (f,) = forget(p, 0, labelled)
+        same(f["text"], "it was forgotten before")
+        told = [json.loads(m.value) for m in p.consume("label-requests") if m.key == opened.encode()]
+        same([x.get("reason") for x in told], [None, "forgotten"])
+        p.wait_log(r" takeover ", since)
+        s = status(p)
+        same(s["accepted"] + s["set_aside"], 2)
+        assert s["charged"] >= charged, "the budget has it back"
+        assert labelled not in p.log()[since:] and opened not in p.log()[since:], "the log names it"
+
+        # It comes again, and nobody is asked; a late label of it is refused. A crash changes nothing.
+        p.kill()
+        since = len(p.log())
+        p.start(ready=r" takeover role=trainer ")
+        same(status(p)["charged"], s["charged"])
+        p.produce("labels", [(opened.encode(), b'{"label": "yes"}')])
+        p.wait_log(r" label_refused ", since)
+        gone = [r for r in ROWS if r["id"] in (held, opened, labelled)]
+        p.produce("records", [(None, record_json(r)) for r in gone + ROWS[400:800]])
+
+        def answer():
+            fresh = {m.key.decode() for m in p.consume("label-requests")} - set(asked)
+            p.produce("labels", [(i.encode(), json.dumps({"label": TRUTH[i]}).encode())
+                                 for i in sorted(fresh | set(asked[1:]) - {opened})])
+            asked.extend(fresh)
+            return " version version=2 " in p.log()
+        wait(answer, "version 2, without it", alive=p.alive)
+        for r in gone:
+            same(traces(p, r["id"]), [])
+        shown = json.loads(p.fisctl("models", "show", "2", "--json").stdout)
+        same(shown["lineage"]["labels_bought"], status(p)["accepted"] + status(p)["set_aside"])
 
 
 if __name__ == "__main__":

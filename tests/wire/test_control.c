@@ -25,7 +25,7 @@ static struct wire_control command(enum wire_control_kind kind)
 {
     struct wire_control c = {.kind = kind, .by = "ann", .reason = "because", .at_ms = 1700};
     assert_int_equal(fis_id_set(&c.command, "host/1/2", 8), 0);
-    if (kind == WIRE_CONTROL_CANCEL)
+    if (kind == WIRE_CONTROL_CANCEL || kind == WIRE_CONTROL_FORGET)
         assert_int_equal(fis_id_set(&c.record, "r\nx", 3), 0);
     if (kind == WIRE_CONTROL_PROMOTE)
         c.version = 7;
@@ -110,7 +110,7 @@ static void refused_when_read(void **state)
         size_t length;
     } bad[] = {
         {"k", "", "no command 0", 0},
-        {"k", "\x08\x0a", "field 1 (kind) at byte 0: 10 is not known", 2},
+        {"k", "\x08\x0b", "field 1 (kind) at byte 0: 11 is not known", 2},
         {NULL, "\x08\x01", "no id", 2},
         {"k", "\x08\x03", "cancel without a record", 2},
         {"k", "\x08\x03\x12\x01\xff", "not UTF-8", 5},

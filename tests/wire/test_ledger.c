@@ -367,6 +367,39 @@ static void spoiled(void **state)
     spoil(w->c.out.data, w->c.out.length, 10000, try_item, w);
 }
 
+/* The mark is known to who has the id, and to nobody else; its key is no id. */
+static void forgotten(void **state)
+{
+    struct world *w = *state;
+    struct wire_forgotten f = {.salt = {"host/1", 6}, .charged = true, .at_ms = 5}, other;
+    struct wire_ledger_item item;
+    struct wire_buffer key = {0};
+    struct fis_id id, near;
+    assert_int_equal(fis_id_set(&id, "person-1", 8) | fis_id_set(&near, "person-2", 8), 0);
+    wire_forgotten_mark(f.salt, &id, f.mark);
+    wire_forgotten_mark(f.salt, &near, other.mark);
+    assert_memory_not_equal(f.mark, other.mark, WIRE_MARK);
+    wire_forgotten_mark((struct wire_bytes){"host/2", 6}, &id, other.mark);
+    assert_memory_not_equal(f.mark, other.mark, WIRE_MARK);
+    assert_int_equal(wire_forgotten_key(&f, &key, &w->c.e), 0);
+    assert_int_equal(wire_forgotten_encode(&f, &w->c.out, &w->c.e), 0);
+    struct wire_message m = {.key = {key.data, key.length},
+                             .value = {w->c.out.data, w->c.out.length}};
+    assert_int_equal(wire_ledger_decode(&m, &w->c.arena, &item, &w->c.e), WIRE_OK);
+    assert_int_equal(item.kind, WIRE_LEDGER_FORGOTTEN);
+    assert_memory_equal(item.forgotten.mark, f.mark, WIRE_MARK);
+    assert_true(item.forgotten.charged && item.forgotten.at_ms == 5);
+    assert_memory_equal(item.forgotten.salt.data, "host/1", 6);
+    m.key.length--;
+    assert_int_equal(wire_ledger_decode(&m, &w->c.arena, &item, &w->c.e), WIRE_BAD);
+    m.key.length++;
+    m.value = (struct wire_bytes){NULL, 0};
+    assert_int_equal(wire_ledger_decode(&m, &w->c.arena, &item, &w->c.e), WIRE_TOMBSTONE);
+    m.value = (struct wire_bytes){"", 0}; /* without a salt */
+    assert_int_equal(wire_ledger_decode(&m, &w->c.arena, &item, &w->c.e), WIRE_BAD);
+    wire_buffer_done(&key);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +411,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_checkpoint_goes_in_chunks, up, codec_down),
         cmocka_unit_test_setup_teardown(checkpoints_that_cannot_be, up, codec_down),
         cmocka_unit_test_setup_teardown(tombstones_and_refusals, up, codec_down),
+        cmocka_unit_test_setup_teardown(forgotten, up, codec_down),
         cmocka_unit_test_setup_teardown(spoiled, up, codec_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,9 +81,17 @@ static void on_unheld(void *ctx, const struct fis_id *id)
 {
     struct said *s = &((struct world *)ctx)->said;
     struct item *i = &s->item[number_of(id)];
-    assert_int_equal(i->entry.state, WIRE_IN_HEAP);
+    assert_true(s->forgets || i->entry.state == WIRE_IN_HEAP);
     memset(i, 0, sizeof *i);
     s->tombstones++;
+}
+
+static void on_forgotten(void *ctx, const struct wire_forgotten *f)
+{
+    struct said *s = &((struct world *)ctx)->said;
+    assert_true(s->n_forgotten < 8);
+    memcpy(s->salt, f->salt.data, f->salt.length);
+    s->forgotten[s->n_forgotten++] = *f;
 }
 
 static void on_state(void *ctx, const struct wire_trainer_state *state)
@@ -183,9 +191,9 @@ static void on_pool(void *ctx)
 static void make_role(struct world *w)
 {
     struct fis_error e;
-    struct trainer_out out = {w,       on_request, on_ledger, on_unheld, on_state, on_checkpoint,
-                              on_head, on_floors,  on_model,  on_job,    on_note,  on_pool,
-                              NULL};
+    struct trainer_out out = {w,        on_request,    on_ledger, on_unheld, on_forgotten,
+                              on_state, on_checkpoint, on_head,   on_floors, on_model,
+                              on_job,   on_note,       on_pool,   NULL};
     w->encoder = small_encoder(&e);
     assert_non_null(w->encoder);
     w->role = trainer_role_new(&w->o, w->encoder, &out, &e);
@@ -388,6 +396,11 @@ static void restore_with(struct world *w, const struct said *from, int checkpoin
         if (trainer_role_restore_entry(w->role, &entry, &e) < 0)
             fail_msg("entry: %s", e.text);
     }
+    for (uint32_t i = 0; i < s->n_forgotten; i++) {
+        struct wire_forgotten f = s->forgotten[i];
+        f.salt.data = s->salt;
+        assert_int_equal(trainer_role_restore_forgotten(w->role, &f, &e), 0);
+    }
     struct wire_bytes learner = {s->checkpoint, s->learner};
     struct wire_bytes gate = {s->checkpoint + s->learner, s->gate};
     if (checkpoint && trainer_role_restore_checkpoint(w->role, learner, gate, &e) < 0)
@@ -400,15 +413,25 @@ void restore(struct world *after, struct world *before)
     restore_with(after, &before->kept, 0);
 }
 
-void restart(struct world *w)
+static void restart_from(struct world *w, int checkpoint)
 {
     close_world(w);
     make_role(w);
     load_world(w, w->n_initial);
     w->mono_began = w->mono_began * 7 % 100003 + 5;
-    restore_with(w, &w->kept, 1);
+    restore_with(w, &w->kept, checkpoint);
     start(w);
     w->restarts++;
+}
+
+void restart(struct world *w)
+{
+    restart_from(w, 1);
+}
+
+void restart_bare(struct world *w)
+{
+    restart_from(w, 0);
 }
 
 void play_round(struct world *w)

@@ -45,6 +45,10 @@ struct said {
     uint64_t heads, last_head, head_scan, floors_sent;
     struct wire_floors floors; /* the newest */
     bool resends; /* open requests may come again */
+    bool forgets; /* what was asked for may leave the ledger */
+    struct wire_forgotten forgotten[8];
+    char salt[FIS_ID_MAX];
+    uint32_t n_forgotten;
     struct wire_pool_end ends[PARTITIONS];
     uint32_t n_ends;
     float head[64], served[64]; /* slabs */
@@ -133,6 +137,7 @@ void run_rounds(struct world *w);
 void restore(struct world *after, struct world *before);
 
 /* The process dies; another one goes on from what was committed, on another monotonic clock. */
+void restart_bare(struct world *w); /* without a checkpoint */
 void restart(struct world *w);
 
 void play_round(struct world *w);
