@@ -113,6 +113,8 @@ class Page:
         """At most three screens of a desktop, six of a phone; nothing is unfolded."""
         for width, height, most in ((1280, 800, 3), (390, 844, 6)):
             self.b.size(width, height, phone=width < 700)
+            turns = self.b.run("return Number(document.body.dataset.turns)")
+            self.until(lambda: self.b.run("return Number(document.body.dataset.turns)") > turns + 1, "turns")
             self.until(lambda: self.b.run("""const c = window.Chart.getChart("p-accuracy");
                 return !c || c.width <= document.querySelector("#p-accuracy").parentNode.clientWidth"""),
                        "plots of this width")
@@ -510,6 +512,42 @@ def fleet():
                    ["budget is"], "said once")
         page.screens()
         page.picture("done")
+        page.no_complaints()
+
+
+# What a large pipeline has, in place of what fisd answers.
+LARGE = """
+const real = window.fetch.bind(window);
+const times = (list, n, make) => Array.from({ length: n }, (_, i) => make(list[i % list.length], i));
+const larger = {
+    fleet: o => ({ ...o, processes: times(o.processes, 40, (p, i) => ({ ...p, self: i === 0, name: `p-${i}`,
+        silent: i === 7, trainer: i < 1 ? p.trainer : null, alarms: i === 1 ? p.alarms : [],
+        doing: i < 1 ? p.doing : "scoring, 1,234 records behind" })) }),
+    alarms: () => ({ alarms: Array.from({ length: 9 }, (_, i) => ({ name: `alarm_${i}`, severity: i ? "warning" : "critical",
+        since_ms: 1, text: "what was found, in some words that take a line or so, and a limit".repeat(2),
+        advice: "What to do about it, in a sentence or two, as the table has it." })) }),
+    versions: o => ({ ...o, versions: times(o.versions, 200, (v, i) => ({ ...v, version: i + 1, parent: i, published: i % 3 === 0,
+        served: false, metrics: { ...v.metrics, groups: times(v.metrics.groups, 12, (g, k) => ({ ...g, group: String(k) })) } })),
+        served: 199 })
+};
+window.fetch = async (url, more) => {
+    const answer = await real(url, more), change = larger[String(url).replace("/api/v1/", "")];
+    return change && answer.ok ? new Response(JSON.stringify(change(await answer.json()))) : answer;
+};"""
+
+
+@test("200 versions, 12 groups, 40 processes and 9 alarms are as few screens")
+def large():
+    with Browser() as b, Pipeline(config()) as p:
+        b.devtools("Page.addScriptToEvaluateOnNewDocument", source=LARGE)
+        page = Page(p, b).start()
+        page.until(lambda: len(b.rows("#groups-table")) == 13, "groups")
+        page.until(lambda: "35 more processes" in b.text("#fleet-rest-note"), "processes that are folded")
+        has(b.text("#alarms summary"), "7 more alarms", "alarm 8")
+        page.picture("large")
+        page.screens()
+        page.fits(360)
+        page.picture("large-phone")
         page.no_complaints()
 
 

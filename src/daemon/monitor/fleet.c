@@ -16,6 +16,7 @@
 #define TROUBLE_MS 10000
 
 enum { FLEET_TOPIC, MODELS_TOPIC, TOPICS };
+enum { READING, WRITING, WAYS };
 
 struct fleet {
     struct context *ctx;
@@ -30,9 +31,9 @@ struct fleet {
     struct wire_process sent; /* last */
     uint64_t sent_ms;
     bool live; /* what was there at the start has been read */
-    char trouble[FIS_ERROR_TEXT];
-    uint64_t trouble_ms;
-    bool said;
+    char trouble[WAYS][FIS_ERROR_TEXT];
+    uint64_t well_ms; /* since then there is some */
+    bool reported;
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -87,17 +88,21 @@ void fleet_close(struct fleet *f)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static void note_trouble(struct fleet *f, const char *text)
+static void note_trouble(struct fleet *f, int way, const char *text)
 {
-    if (!*f->trouble)
-        f->trouble_ms = context_now().mono_ms;
-    snprintf(f->trouble, sizeof f->trouble, "%s", text);
+    snprintf(f->trouble[way], sizeof f->trouble[way], "%s", text);
 }
 
-static void trouble_over(struct fleet *f)
+static const char *trouble(const struct fleet *f)
 {
-    f->trouble[0] = 0;
-    f->said = false;
+    return f->trouble[*f->trouble[WRITING] ? WRITING : READING];
+}
+
+/* A stream_report_fn. */
+static void on_report(void *fleet, uint64_t token, enum fis_error_kind kind, const char *text)
+{
+    (void)token;
+    note_trouble(fleet, WRITING, kind == FIS_OK ? "" : text);
 }
 
 static void forget(struct fleet *f, uint32_t i)
@@ -154,7 +159,7 @@ static void take_model(struct fleet *f, const struct wire_message *m)
 static void take_event(struct fleet *f, const struct stream_consumer_event *ev)
 {
     if (ev->kind == STREAM_ERROR)
-        note_trouble(f, ev->error.text);
+        note_trouble(f, READING, ev->error.text);
     else if (ev->kind == STREAM_END)
         f->live = true;
 }
@@ -165,7 +170,7 @@ void fleet_turn(struct fleet *f)
     uint32_t n;
     if (!f)
         return;
-    stream_producer_poll(f->producer, NULL, NULL);
+    stream_producer_poll(f->producer, on_report, f);
     do {
         n = stream_consumer_read(f->consumer, f->batch, READ_BATCH);
         for (uint32_t i = 0; i < n; i++) {
@@ -174,7 +179,7 @@ void fleet_turn(struct fleet *f)
             (s->topic == FLEET_TOPIC ? take_process : take_model)(f, &m);
         }
         if (n)
-            trouble_over(f);
+            note_trouble(f, READING, "");
         stream_batch_release(f->batch);
     } while (n == READ_BATCH && !f->models);
     if (n == READ_BATCH)
@@ -196,7 +201,7 @@ static void report(struct fleet *f, const struct wire_process *self)
     if (wire_process_encode(self, &f->buffer, &e) < 0 ||
         stream_producer_send(f->producer, f->topics[FLEET_TOPIC], 0, self->name, strlen(self->name),
                              f->buffer.data, f->buffer.length, 0, &e) < 0)
-        note_trouble(f, e.text);
+        note_trouble(f, WRITING, e.text);
 }
 
 /* What others should see at once. */
@@ -219,15 +224,16 @@ void fleet_tick(struct fleet *f, const struct wire_process *self, bool quiet)
             forget(f, i);
     if (!f->sent_ms || now - f->sent_ms >= FLEET_INTERVAL_MS || changed(self, &f->sent))
         report(f, self);
-    if (!*f->trouble || quiet) {
-        f->trouble_ms = now;
-    } else if (!f->said && now - f->trouble_ms >= TROUBLE_MS) {
-        f->said = true;
+    if (!*trouble(f) || quiet) {
+        f->well_ms = now;
+        f->reported = false;
+    } else if (!f->reported && now - f->well_ms >= TROUBLE_MS) {
+        f->reported = true;
         log_line(LOG_LEVEL_WARN, "fleet",
                  "text=\"the other processes of the pipeline are not seen, or do not see this one: "
                  "allow Read and Write on %s, and without the role trainer Read on %s\" "
                  "reason=\"%s\"",
-                 f->topics[FLEET_TOPIC], f->topics[MODELS_TOPIC], f->trouble);
+                 f->topics[FLEET_TOPIC], f->topics[MODELS_TOPIC], trouble(f));
     }
 }
 
@@ -257,5 +263,5 @@ const struct fleet_process *fleet_others(const struct fleet *f, uint32_t *n)
 
 const char *fleet_trouble(const struct fleet *f)
 {
-    return f && context_now().mono_ms - f->trouble_ms >= TROUBLE_MS ? f->trouble : "";
+    return f && context_now().mono_ms - f->well_ms >= TROUBLE_MS ? trouble(f) : "";
 }

@@ -2,7 +2,7 @@
 import {$, draw, fill, h, say, show} from "./dom.js";
 import {headline, shownAlarms, SIGNS, tiles} from "./state.js";
 import {accuracy, fairness, newest, percent} from "./verdicts.js";
-import {known, time} from "./words.js";
+import {known, plural, time} from "./words.js";
 
 /* A line with what is served and its interval, version 1, and target or floor. */
 function scaleLine({ now, range, first, line, name, zero }, text) {
@@ -56,6 +56,8 @@ export function renderAnswers(d) {
   card("accurate", accuracy(d, without), percent);
 }
 
+const ALARMS = 2; /* that are not folded; the critical ones come first */
+
 const severity = a => a.severity === "critical" ? "✗ Critical" : "! Warning";
 
 /* Groups have numbers in texts, which may be logged; here their names may be known. */
@@ -67,13 +69,15 @@ function named(text, groups) {
 }
 
 export function renderAlarms(d) {
-  const alarms = shownAlarms(d);
+  const alarms = shownAlarms(d), rest = alarms.slice(ALARMS);
+  const one = a => h("li", { "data-level": a.severity },
+    h("strong", {}, `${severity(a)}: ${a.name.replaceAll("_", " ")}. `), `${named(a.text, d.groups)}. ${a.advice} `,
+    a.since_ms ? h("span", { class: "quiet" }, "since ", time(a.since_ms)) : null);
   show("alarms", alarms.length > 0);
   fill("alarms", alarms.map(a => [a.name, a.severity, a.text, d.groups?.named]),
-    () => alarms.map(a => h("li", { "data-level": a.severity },
-      h("strong", {}, `${severity(a)}: ${a.name.replaceAll("_", " ")}. `), named(a.text, d.groups), ". ",
-      h("span", { class: "advice" }, a.advice, " "),
-      a.since_ms ? h("span", { class: "quiet" }, "since ", time(a.since_ms)) : null)));
+    () => [h("ul", {}, alarms.slice(0, ALARMS).map(one)),
+      rest.length ? h("details", {}, h("summary", {}, `${plural(rest.length, "more alarm")}: `,
+        h("span", { class: "quiet" }, rest.map(a => a.name.replaceAll("_", " ")).join(", "))), h("ul", {}, rest.map(one))) : null]);
 }
 
 const tile = ({ name, big, small }) => h("div", {}, h("dt", {}, name), h("dd", { class: "big" }, big),

@@ -7,7 +7,7 @@ import {
 } from "./words.js";
 
 const SHOWN = 15, SHOWN_NARROW = 5; /* versions, until all are asked for */
-const FLEET = 6, FLEET_NARROW = 4;  /* processes that are not folded */
+const FLEET = 5, FLEET_NARROW = 3;  /* processes that are not folded */
 const NARROW = 700;                 /* pixels; style.css */
 
 /* Where this process does not lead, and so has no figures of the trainer's. */
@@ -291,7 +291,7 @@ function state(p, here) {
     others.map(name => name.replaceAll("_", " ")).join(", ")) : null;
   const l = p.trainer?.leading;
   const text = !l || !p.ready ? p.doing : l.phase === "done" ? "leads; done" : l.training ? "training" :
-    `${l.asking.state === "goes_on" ? "asks for labels" : l.asking.text}; ${plural(l.open, "label")} open`;
+    `${l.asking.state === "goes_on" ? "asks for labels" : l.asking.text.split("; ")[0]}; ${plural(l.open, "label")} open`;
   return [p.ready ? null : h("span", { class: "badge" }, "not ready"), p.ready ? null : " ", text, alarms];
 }
 
