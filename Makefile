@@ -374,7 +374,7 @@ sim-planted: ## does the simulation find what is wrong? a build with planted fau
 .PHONY: units
 # test_kafka needs a broker: tests/system/run.sh starts one and runs it. test_exp_bands is an
 # experiment of minutes under a sanitizer, over code that the others reach.
-not_units := %/test_kafka %/test_kafka_ha $(if $(SAN_$(MODE)),%/test_exp_bands)
+not_units := %/test_kafka %/test_kafka_ha $(if $(SAN_$(MODE)),%/test_exp_bands %/test_coverage)
 units: $(test_bin) ## build and run the unit and numeric tests only
 	$(Q)TSAN_OPTIONS=suppressions=tests/tsan/suppressions CMOCKA_MESSAGE_OUTPUT=TAP prove -j 2 $(if $(filter 1,$(V)),-v) --exec '' $(filter-out $(not_units),$(test_bin))
 

@@ -1,7 +1,7 @@
 /*
  * Fairness of a classifier over labelled rows with groups: a smooth surrogate phi with its
  * gradient (what influence is measured against), and the metrics that are reported (from hard
- * predictions, with bootstrap intervals).
+ * predictions, with intervals).
  *
  * M groups (2 .. FIS_MAX_GROUPS), K classes. A "cell" is the rows of one group, or of one group
  * and one label, that a metric averages over.
@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "fis/error.h"
-#include "fis/rng.h"
 #include "fis/network.h"
 
 #ifdef __cplusplus
@@ -92,25 +91,51 @@ double fis_metrics_of(const struct fis_metrics *m, enum fis_metric metric); /* t
 void fis_metrics_none(struct fis_metrics *out); /* nothing was measured: no rows, all NaN */
 
 /* predictions [n]; logits [n][K] for the risk, or NULL. `rows`: n indices into the arrays, or
- * NULL for 0..n-1 (bootstrap resamples, folds). */
+ * NULL for 0..n-1 (resamples, folds). */
 void fis_metrics_eval(const uint32_t *predictions, const float *logits, const uint32_t *labels,
                       const uint32_t *groups, const uint32_t *rows, uint32_t n, uint32_t classes,
                       uint32_t n_groups, uint32_t positive, struct fis_metrics *out);
 
+#define FIS_INTERVAL_LEVEL .95
+#define FIS_INTERVAL_Z 1.959963984540054
+struct fis_half_width { /* in standard errors: FIS_INTERVAL_Z, or more: see fis_metrics_enclose */
+    double accuracy, gap;
+};
+#define FIS_HALF_WIDTH ((struct fis_half_width){FIS_INTERVAL_Z, FIS_INTERVAL_Z})
+
 struct fis_interval {
-    double low, high, se; /* percentile interval and standard error over resamples */
+    double low, high, se; /* holds the value; se: the upper half over z */
 };
 struct fis_metrics_intervals {
-    double level; /* 0.95 */
+    double level; /* FIS_INTERVAL_LEVEL */
     struct fis_interval accuracy, demographic_parity, equal_opportunity, equalized_odds,
-        risk_disparity;
+        equalized_odds_max, risk_disparity;
 };
-/* Bootstrap, stratified by nothing: n rows drawn with replacement, `resamples` times. Resamples in
- * which a metric is not estimable are left out of that metric. NOMEM possible. */
-int fis_metrics_bootstrap(const uint32_t *predictions, const float *logits, const uint32_t *labels,
-                          const uint32_t *groups, uint32_t n, uint32_t classes, uint32_t n_groups,
-                          uint32_t positive, uint32_t resamples, struct fis_rng *rng,
-                          struct fis_metrics_intervals *out, struct fis_error *e) FIS_MUST_CHECK;
+/* Intervals from counts: no resampling, which is certain of a rate of 0 or 1 and of a cell of one
+ * row, and takes the bias of a maximum for its value.
+ *   a rate    Wilson's score interval (1927)
+ *   a - b     Newcombe's hybrid of two (1998, method 10): d - hypot(a - low_a, high_b - b) to
+ *             d + hypot(high_a - a, b - low_b); the mean of two gaps likewise (MOVER: Zou and
+ *             Donner, 2008)
+ *   a gap     the largest of all differences, each with both signs. Up to the largest upper limit:
+ *             that of the true maximum is among them. From the largest lower limit, or 0; lower
+ *             limits hold together (Bonferroni) for those whose upper limit reaches it
+ *   a risk    a group's mean less that of the others, by Student's t; a group under 30 rows has at
+ *             least the spread of all
+ * z: FIS_HALF_WIDTH, or more where what is measured was chosen on the same rows (fis/gate.h).
+ * Metrics that are not estimable have no interval: NaN. */
+void fis_metrics_enclose(const uint32_t *predictions, const float *logits, const uint32_t *labels,
+                         const uint32_t *groups, uint32_t n, uint32_t classes, uint32_t n_groups,
+                         uint32_t positive, struct fis_half_width z,
+                         struct fis_metrics_intervals *out);
+
+/* The smallest gap that rows like these can tell from none, at the 5 % level with a power of 80 %:
+ * (1.96 + .84) sqrt(p (1 - p) (1/n1 + 1/n2)) for the two groups with the fewest rows of the cell,
+ * p the rate there. Of the mean of two gaps: half of the root of their sum of squares.
+ * cells [n_groups][classes]: rows. m: what a model does there, or NULL: the labels' own rate of the
+ * positive class, and one half within a class. NaN: more than 1, or unknown (the risk). */
+double fis_detectable_gap(enum fis_metric metric, const double *cells, uint32_t classes,
+                          uint32_t n_groups, uint32_t positive, const struct fis_metrics *m);
 
 void fis_predict(const float *logits, uint32_t n, uint32_t classes, uint32_t *predictions);
 

@@ -76,8 +76,11 @@ struct fis_gate_judgement {
     /* On the rows of the gate; n = 0 and NaN where nothing was measured (served at first). pick: of
      * a rejection that found no admissible point, the anchor's. */
     struct fis_metrics pick, anchor, served;
-    struct fis_metrics_intervals intervals; /* of the pick */
-    double floor;                           /* the accuracy that was required */
+    /* Of the pick; wider for having been chosen among the points: see core/gate_choice.h. */
+    struct fis_metrics_intervals intervals;
+    double detectable; /* the smallest gap of this metric that the rows can tell from none */
+    bool undetectable; /* the anchor's gap is below it: there is nothing to mend */
+    double floor;      /* the accuracy that was required */
     double difference, difference_se;       /* violation served - pick, paired */
     uint32_t looks; /* how often this gate set has been looked at, this one included */
     uint32_t smallest_cell;
@@ -128,6 +131,9 @@ double fis_gate_val0(const struct fis_gate *g);
 /* Rows that judge, in the smallest cell that the metric needs: what min_cell and warn_cell bound.
  */
 uint32_t fis_gate_smallest_cell(const struct fis_gate *g, const struct fis_learner *t);
+/* The smallest gap that these rows can tell from none, before there is a model
+ * (fis_detectable_gap). No allocation. */
+double fis_gate_detectable(const struct fis_gate *g, const struct fis_learner *t);
 /* The validation rows have changed: VAL_0 as it would be on them. */
 void fis_gate_rebase(struct fis_gate *g, double val0);
 /* Resuming: VAL_0 and the served version's slab as stored (every fold's point becomes it). */

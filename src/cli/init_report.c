@@ -143,29 +143,14 @@ static double cell(const struct init *n, uint32_t g, uint32_t k)
     return rows * n->n_validation / n->s.usable;
 }
 
-/* The smallest gap between any two groups that differs from none; NAN: in no case. */
-static double detectable(const struct init *n, uint32_t k, double rate)
+static void print_gap(const double *cells, const struct init_survey *s, enum fis_metric metric)
 {
-    double two[2] = {INFINITY, INFINITY};
-    for (uint32_t g = 0; g < n->s.n_groups; g++) {
-        double rows = cell(n, g, k);
-        if (rows < two[0]) {
-            two[1] = two[0];
-            two[0] = rows;
-        } else if (rows < two[1]) {
-            two[1] = rows;
-        }
-    }
-    double gap = two[0] > 0 ? init_detectable(rate, two[0], two[1]) : NAN;
-    return gap < 1 ? gap : NAN;
-}
-
-static void print_gap(const char *metric, double gap)
-{
+    const double gap =
+        fis_detectable_gap(metric, cells, s->n_classes, s->n_groups, s->positive, NULL);
     if (isnan(gap))
-        printf(" %s none", metric);
+        printf(" %s none", fis_metric_name(metric));
     else
-        printf(" %s %.3f", metric, gap);
+        printf(" %s %.3f", fis_metric_name(metric), gap);
 }
 
 /* What the validation set can show: its cells are the table's, in proportion. */
@@ -173,7 +158,7 @@ static void print_power(const struct init *n)
 {
     const struct init_survey *s = &n->s;
     char text[INIT_TEXT];
-    double positive = 0;
+    double cells[FIS_MAX_GROUPS * FIS_MAX_CLASSES];
     printf("validation  %s rows", init_count(n->n_validation));
     if (n->n_validation < FIS_DEFAULT_MIN_ROWS)
         printf("; under %d (gate.min_rows) nothing is published", FIS_DEFAULT_MIN_ROWS);
@@ -181,12 +166,13 @@ static void print_power(const struct init *n)
         printf("\nlook at     there is one group: no gap can be measured\n");
         return;
     }
-    for (uint32_t g = 0; g < s->n_groups; g++)
-        positive += s->cells[g * s->n_classes + s->positive];
+    for (uint32_t i = 0; i < s->n_groups * s->n_classes; i++)
+        cells[i] = cell(n, i / s->n_classes, i % s->n_classes);
     printf(
         "; the smallest gap that they can tell from none (5 %% level, power 80 %%):\n           ");
-    print_gap("demographic_parity", detectable(n, s->n_classes, positive / s->usable));
-    print_gap("equal_opportunity", detectable(n, s->positive, .5));
+    print_gap(cells, s, FIS_DEMOGRAPHIC_PARITY);
+    print_gap(cells, s, FIS_EQUAL_OPPORTUNITY);
+    print_gap(cells, s, FIS_EQUALIZED_ODDS);
     putchar('\n');
     for (uint32_t g = 0; g < s->n_groups; g++)
         if (cell(n, g, s->positive) < FIS_DEFAULT_MIN_CELL)

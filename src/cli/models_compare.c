@@ -4,7 +4,6 @@
  * that are laid beside each other.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/models.h"
@@ -26,7 +25,8 @@ static const struct metric {
      offsetof(struct fis_metrics_intervals, equal_opportunity)},
     {"EOd", "equalized_odds", offsetof(struct fis_metrics, equalized_odds),
      offsetof(struct fis_metrics_intervals, equalized_odds)},
-    {"EOd max", "equalized_odds_max", offsetof(struct fis_metrics, equalized_odds_max), 0},
+    {"EOd max", "equalized_odds_max", offsetof(struct fis_metrics, equalized_odds_max),
+     offsetof(struct fis_metrics_intervals, equalized_odds_max)},
     {"risk disparity", "risk_disparity", offsetof(struct fis_metrics, risk_disparity),
      offsetof(struct fis_metrics_intervals, risk_disparity)},
 };
@@ -58,30 +58,22 @@ static double difference_of(const struct comparison *c, int i)
 
 /* ---- differences on the same rows ----------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
+/* The difference and 1.96 times its deviation over resamples to each side. The resamples' own
+ * quantiles may leave it out: a largest gap is larger in most of them. */
+static struct fis_interval interval_of(double difference, const double *values, uint32_t n)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static struct fis_interval interval_of(double *values, uint32_t n)
-{
-    struct fis_interval none = {NAN, NAN, NAN};
     uint32_t kept = 0;
     double mean = 0, square = 0;
     for (uint32_t i = 0; i < n; i++)
-        if (isfinite(values[i]))
-            values[kept++] = values[i];
+        if (isfinite(values[i])) {
+            const double off = values[i] - mean; /* Welford's update */
+            mean += off / ++kept;
+            square += off * (values[i] - mean);
+        }
     if (kept < 2)
-        return none;
-    qsort(values, kept, sizeof *values, by_value);
-    for (uint32_t i = 0; i < kept; i++)
-        mean += values[i] / kept;
-    for (uint32_t i = 0; i < kept; i++)
-        square += (values[i] - mean) * (values[i] - mean);
-    return (struct fis_interval){values[(uint32_t)(.025 * (kept - 1))],
-                                 values[(uint32_t)(.975 * (kept - 1) + .5)],
-                                 sqrt(square / (kept - 1))};
+        return (struct fis_interval){NAN, NAN, NAN};
+    const double se = sqrt(square / (kept - 1)), half = FIS_INTERVAL_Z * se;
+    return (struct fis_interval){difference - half, difference + half, se};
 }
 
 static void metrics_on(const struct side *s, const uint32_t *rows, struct fis_metrics *out)
@@ -109,7 +101,7 @@ static int resample(struct comparison *c, struct fis_error *e)
             values[(size_t)i * times + t] = value_of(&m[1], i) - value_of(&m[0], i);
     }
     for (int i = 0; !rc && i < METRICS; i++)
-        c->difference[i] = interval_of(values + (size_t)i * times, times);
+        c->difference[i] = interval_of(difference_of(c, i), values + (size_t)i * times, times);
     fis_free(rows);
     fis_free(values);
     fis_free(m);

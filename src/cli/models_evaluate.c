@@ -48,12 +48,10 @@ static int forward(const struct wire_model *m, const struct data_examples *x, fl
     return 0;
 }
 
-static int measure(const struct models_evaluation *v, const struct wire_model *m,
-                   struct models_result *out, struct fis_error *e)
+static int measure(const struct wire_model *m, struct models_result *out, struct fis_error *e)
 {
     const struct data_examples *x = &out->rows;
     uint32_t classes = fis_shape_classes(&m->shape);
-    struct fis_rng rng;
     out->logits = fis_alloc((size_t)x->n * classes, sizeof *out->logits);
     out->predictions = fis_alloc(x->n, sizeof *out->predictions);
     if (!out->logits || !out->predictions)
@@ -61,12 +59,12 @@ static int measure(const struct models_evaluation *v, const struct wire_model *m
     int rc = forward(m, x, out->logits, e);
     if (rc)
         return rc;
-    fis_rng_seed(&rng, 1, 0);
     fis_predict(out->logits, x->n, classes, out->predictions);
     fis_metrics_eval(out->predictions, out->logits, x->labels, x->groups, NULL, x->n, classes,
                      x->names.n, m->positive, &out->metrics);
-    return fis_metrics_bootstrap(out->predictions, out->logits, x->labels, x->groups, x->n, classes,
-                                 x->names.n, m->positive, v->resamples, &rng, &out->intervals, e);
+    fis_metrics_enclose(out->predictions, out->logits, x->labels, x->groups, x->n, classes,
+                        x->names.n, m->positive, FIS_HALF_WIDTH, &out->intervals);
+    return 0;
 }
 
 int models_measure(const struct models_evaluation *v, const struct wire_model *m,
@@ -81,7 +79,7 @@ int models_measure(const struct models_evaluation *v, const struct wire_model *m
                         (unsigned long long)m->version, m->n_classes, v->cli->schema.n_classes);
     int rc = load(v, m, &out->rows, e);
     if (!rc)
-        rc = measure(v, m, out, e);
+        rc = measure(m, out, e);
     if (rc)
         models_result_done(out);
     return rc;
@@ -121,6 +119,7 @@ static void print_json(const struct models_evaluation *v, const struct models_re
                      {"demographic_parity", &in->demographic_parity},
                      {"equal_opportunity", &in->equal_opportunity},
                      {"equalized_odds", &in->equalized_odds},
+                     {"equalized_odds_max", &in->equalized_odds_max},
                      {"risk_disparity", &in->risk_disparity}};
     char low[32], high[32];
     printf("{\"version\":%llu,\"served\":%s,\"rows\":%u,", (unsigned long long)r->version,
@@ -154,7 +153,8 @@ static void add_row(struct screen_table *t, const struct models_evaluation *v,
     screen_table_cell(t, 4, "%s",
                       models_interval(m->equal_opportunity, &in->equal_opportunity, text));
     screen_table_cell(t, 5, "%s", models_interval(m->equalized_odds, &in->equalized_odds, text));
-    screen_table_cell(t, 6, "%s", screen_rate(m->equalized_odds_max, text));
+    screen_table_cell(t, 6, "%s",
+                      models_interval(m->equalized_odds_max, &in->equalized_odds_max, text));
 }
 
 int models_evaluate(const struct models_evaluation *v, const struct wire_model *const *versions,

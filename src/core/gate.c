@@ -4,14 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/gate_choice.h"
 #include "core/gate_rule.h"
 #include "core/interpolate.h"
 #include "core/line.h"
 #include "core/slab.h"
 #include "fis/mem.h"
-
-#define STEPS 10 /* a = 0, 1/STEPS, … LAST/STEPS */
-#define LAST 15
 
 /* One judgement's work. */
 struct session {
@@ -20,6 +18,7 @@ struct session {
     struct gate_rows rows;
     struct judged anchor, served, pick, trial;
     struct gate_figures figures;
+    struct gate_choice choice; /* with more than one point */
     const struct fis_gate_points *points;
     float *pi;               /* [n][K] calibrated probabilities of the anchor; with `line` */
     uint32_t at;             /* the pick's number */
@@ -48,6 +47,7 @@ static void session_done(struct session *s)
     struct judged *const all[] = {&s->anchor, &s->served, &s->pick, &s->trial};
     for (size_t i = 0; i < 4; i++)
         judged_done(all[i]);
+    gate_choice_done(&s->choice);
     gate_rows_done(&s->rows);
     fis_free(s->pi);
 }
@@ -58,15 +58,17 @@ static bool estimable(const struct gate_rows *r, enum fis_metric metric)
 }
 
 static int session_init(struct session *s, struct fis_gate *g, const struct fis_learner *t,
-                        struct fis_error *e)
+                        const struct fis_gate_points *points, struct fis_error *e)
 {
-    *s = (struct session){.g = g, .t = t};
+    *s = (struct session){.g = g, .t = t, .points = points};
     int rc = gate_rows_init(&s->rows, t, g->o.positive, e);
     s->rows.measure = g->measure;
     s->rows.measure_arg = g->measure_arg;
     struct judged *const all[] = {&s->anchor, &s->served, &s->pick, &s->trial};
     for (size_t i = 0; rc == 0 && i < 4; i++)
         rc = judged_init(all[i], &s->rows, e);
+    if (rc == 0 && points->n > 1)
+        rc = gate_choice_init(&s->choice, &s->rows, points->n, g->o.metric, e);
     if (rc == 0 && g->o.line) {
         s->pi = fis_alloc((size_t)s->rows.n * fis_shape_classes(s->rows.shape), sizeof *s->pi);
         if (!s->pi)
@@ -93,7 +95,8 @@ static struct fis_gate_judgement nothing(uint32_t looks)
                                    .floor = NAN,
                                    .difference = NAN,
                                    .difference_se = NAN,
-                                   .intervals = {0, none, none, none, none, none}};
+                                   .detectable = NAN,
+                                   .intervals = {0, none, none, none, none, none, none}};
     fis_metrics_none(&j.pick);
     fis_metrics_none(&j.anchor);
     fis_metrics_none(&j.served);
@@ -113,6 +116,11 @@ static FIS_PRINTF(4, 5) void conclude(struct fis_gate_judgement *j, enum fis_ver
     snprintf(j->text, sizeof j->text, "%s: %s: %s",
              verdict == FIS_PUBLISH ? "published" : "rejected", fis_gate_reason_name(reason),
              numbers);
+    if (j->undetectable)
+        snprintf(
+            j->text + strlen(j->text), sizeof j->text - strlen(j->text),
+            "; the anchor's gap is below %.4f, the smallest that these rows can tell from none",
+            j->detectable);
 }
 
 static void swap_judged(struct judged *a, struct judged *b)
@@ -154,26 +162,28 @@ static void make_point(const struct session *s, float share)
 
 static void judge_anchor(struct session *s, struct fis_gate_judgement *j)
 {
+    const enum fis_metric metric = s->g->o.metric;
     make_point(s, 0);
     judge_point(&s->rows, s->g->point, &s->anchor);
     j->anchor = s->anchor.metrics;
+    j->detectable = gate_detectable(s->t, metric, s->g->o.positive, &j->anchor);
+    j->undetectable = fis_metrics_of(&j->anchor, metric) < j->detectable;
 }
 
-static int intervals_of(const struct session *s, const struct judged *x, struct fis_rng *rng,
-                        struct fis_gate_judgement *j, struct fis_error *e)
+static void enclose(const struct session *s, const struct judged *x, struct fis_half_width z,
+                    struct fis_gate_judgement *j)
 {
-    return fis_metrics_bootstrap(x->predictions, x->logits, s->rows.y, s->rows.group, s->rows.n,
-                                 fis_shape_classes(s->rows.shape), s->rows.n_groups,
-                                 s->g->o.positive, s->g->o.resamples, rng, &j->intervals, e);
+    fis_metrics_enclose(x->predictions, x->logits, s->rows.y, s->rows.group, s->rows.n,
+                        fis_shape_classes(s->rows.shape), s->rows.n_groups, s->g->o.positive, z,
+                        &j->intervals);
 }
 
 /* A rejection without a pick shows the anchor's figures: that is the model which was refused. */
-static int show_anchor(const struct session *s, struct fis_gate_judgement *j, struct fis_error *e)
+static int show_anchor(const struct session *s, struct fis_gate_judgement *j)
 {
-    struct fis_rng rng;
-    fis_rng_seed(&rng, s->g->o.seed, j->looks);
     j->pick = s->anchor.metrics;
-    return intervals_of(s, &s->anchor, &rng, j, e);
+    enclose(s, &s->anchor, FIS_HALF_WIDTH, j);
+    return 0;
 }
 
 uint32_t fis_gate_smallest_cell(const struct fis_gate *g, const struct fis_learner *t)
@@ -181,12 +191,9 @@ uint32_t fis_gate_smallest_cell(const struct fis_gate *g, const struct fis_learn
     return gate_smallest_cell(t, g->o.metric, g->o.positive);
 }
 
-static struct fis_gate_points end_alone(const struct fis_learner *t)
+double fis_gate_detectable(const struct fis_gate *g, const struct fis_learner *t)
 {
-    struct fis_gate_points p = {.publish_from = fis_learner_end(t), .n = 1};
-    for (uint32_t h = 0; h < fis_learner_options(t)->folds; h++)
-        p.from[h] = fis_learner_end_of(t, h);
-    return p;
+    return gate_detectable(t, g->o.metric, g->o.positive, NULL);
 }
 
 static void publish(struct fis_gate *g, uint32_t folds, float *params)
@@ -237,7 +244,6 @@ static int first_in(struct session *s, struct fis_gate_judgement *j, struct fis_
 {
     const struct fis_gate_options *o = &s->g->o;
     const struct fis_metrics *m = &s->anchor.metrics;
-    struct fis_rng rng;
     judge_anchor(s, j);
     j->smallest_cell = smallest_cell(&s->rows, o->metric);
     j->warn_cell = j->smallest_cell < o->warn_cell;
@@ -254,8 +260,7 @@ static int first_in(struct session *s, struct fis_gate_judgement *j, struct fis_
                         fis_metric_name(o->metric));
     j->pick = *m;
     j->floor = m->accuracy - o->epsilon;
-    fis_rng_seed(&rng, o->seed, s->g->looks);
-    return intervals_of(s, &s->anchor, &rng, j, e);
+    return show_anchor(s, j);
 }
 
 int fis_gate_first(struct fis_gate *g, const struct fis_learner *t, struct fis_gate_judgement *j,
@@ -263,9 +268,8 @@ int fis_gate_first(struct fis_gate *g, const struct fis_learner *t, struct fis_g
 {
     struct session s;
     struct fis_gate_judgement out = nothing(g->looks + 1);
-    const struct fis_gate_points p = end_alone(t);
-    int rc = session_init(&s, g, t, e);
-    s.points = &p;
+    const struct fis_gate_points p = gate_end_alone(t);
+    int rc = session_init(&s, g, t, &p, e);
     if (rc == 0)
         rc = first_in(&s, &out, e);
     if (rc == 0) {
@@ -283,58 +287,6 @@ int fis_gate_first(struct fis_gate *g, const struct fis_learner *t, struct fis_g
 
 /* ---- every round ---------------------------------------------------------------------------- */
 
-/* The rows that are not of fold h (h below the folds), or all of them. */
-static struct line_guide guide_of(const struct fis_learner *t, uint32_t h, uint32_t *index)
-{
-    const struct fis_rows *rows = fis_learner_validation(t);
-    struct line_guide guide = {.rows = rows};
-    if (h >= fis_learner_options(t)->folds)
-        return guide;
-    guide.index = index;
-    for (uint32_t i = 0; i < rows->n; i++)
-        if (fis_learner_fold_of(t)[i] != h)
-            index[guide.n++] = i;
-    return guide;
-}
-
-/* to: where the line from `from` is at 1. A line that cannot be had is a point. */
-static int line_to(const struct fis_gate *g, const struct fis_learner *t, const float *from,
-                   const struct line_guide *guide, float *to, struct fis_error *e)
-{
-    const struct fis_rows *rows = fis_learner_validation(t);
-    struct line_unlabelled u = {.x = {NULL, rows->x}, .n = {0, rows->n}};
-    u.x[0] = fis_learner_initial(t, &u.n[0]);
-    const float *noised =
-        fis_learner_privacy(t).refreshes ? fis_learner_direction(t, FIS_DIRECTION_FAIRNESS) : NULL;
-    int rc = noised ? line_along(fis_learner_shape(t), from, noised, u.x[0], u.n[0], to, e)
-                    : line_step(fis_learner_shape(t), from, guide, &u, g->o.metric, g->o.positive,
-                                fis_learner_groups(t), to, e);
-    for (size_t i = 0; i < g->n_params; i++)
-        to[i] += from[i];
-    return rc == -FIS_INPUT ? 0 : rc;
-}
-
-/* The points of the line from the learner's end point. */
-static int line_points(struct fis_gate *g, const struct fis_learner *t, struct fis_gate_points *p,
-                       struct fis_error *e)
-{
-    const uint32_t folds = fis_learner_options(t)->folds;
-    uint32_t *index = fis_alloc(fis_learner_validation(t)->n, sizeof *index);
-    int rc = index ? 0 : fis_fail(e, FIS_NOMEM, "gate: no memory for a line");
-    for (uint32_t h = 0; rc == 0 && h <= folds; h++) {
-        const struct line_guide guide = guide_of(t, h, index);
-        rc = line_to(g, t, h < folds ? p->from[h] : p->publish_from, &guide,
-                     g->line[h < folds ? 1 + h : 0], e);
-    }
-    fis_free(index);
-    p->publish_to = g->line[0];
-    for (uint32_t h = 0; h < folds; h++)
-        p->to[h] = g->line[1 + h];
-    for (p->n = 0; p->n <= LAST; p->n++)
-        p->share[p->n] = (float)p->n / STEPS;
-    return rc;
-}
-
 /* The accuracy's difference from the anchor: the mean of what the labels say and of what the
  * anchor's calibrated probabilities say. */
 static double change_of(const struct session *s, const struct judged *x)
@@ -344,6 +296,12 @@ static double change_of(const struct session *s, const struct judged *x)
     return (x->metrics.accuracy - s->anchor.metrics.accuracy +
             likely_difference(&s->rows, x, &s->anchor, s->pi)) /
            2;
+}
+
+/* Other rows of the same kind might have made it admissible. */
+static bool within_reach(const struct session *s, const struct judged *x, double change)
+{
+    return !(change + 2 * accuracy_se(&s->rows, x, &s->anchor) < -s->g->o.epsilon);
 }
 
 /* The pick is the admissible point with the least violation, and of equal ones the first, which is
@@ -357,6 +315,8 @@ static void pick_point(struct session *s)
         judge_point(&s->rows, s->g->point, &s->trial);
         const struct fis_metrics *m = &s->trial.metrics;
         double change = change_of(s, &s->trial);
+        if (s->choice.said && within_reach(s, &s->trial, change))
+            gate_choice_take(&s->choice, &s->trial);
         if (!gate_metrics_finite(o, &s->figures, m) ||
             !gate_admissible(o, &s->figures, m, i == 0, change))
             continue;
@@ -406,7 +366,8 @@ static int compare_with_served(struct session *s, struct fis_gate_judgement *j, 
         s->figures.gain_se = accuracy_se(&s->rows, &s->pick, &s->served);
         j->floor = gate_floor(o, &s->figures);
     }
-    return intervals_of(s, &s->pick, &rng, j, e);
+    enclose(s, &s->pick, gate_choice_width(&s->choice, o->metric, o->seed), j);
+    return 0;
 }
 
 static void explain(const struct session *s, struct fis_gate_judgement *j, enum fis_verdict verdict,
@@ -433,7 +394,7 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
     }
     judge_anchor(s, j);
     if (too_small(s, j))
-        return show_anchor(s, j, e);
+        return show_anchor(s, j);
     if (!isfinite(s->anchor.loss) || !gate_metrics_finite(o, &s->figures, &s->anchor.metrics)) {
         conclude(j, FIS_REJECT, FIS_GATE_NOT_FINITE, "validation loss %s, accuracy %s, %s %s",
                  shown(s->anchor.loss).text, shown(j->anchor.accuracy).text,
@@ -454,7 +415,7 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
                      ? "one class only is predicted at accuracy %s; the floor is %s"
                      : "the anchor's accuracy is %s; the floor is %s",
                  shown(j->anchor.accuracy).text, shown(j->floor).text);
-        return show_anchor(s, j, e);
+        return show_anchor(s, j);
     }
     j->pick = s->pick.metrics;
     j->interpolation = (double)s->points->share[s->at];
@@ -489,8 +450,7 @@ int fis_gate_judge_points(struct fis_gate *g, const struct fis_learner *t,
 {
     struct session s;
     struct fis_gate_judgement out = nothing(g->looks + 1);
-    int rc = session_init(&s, g, t, e);
-    s.points = p;
+    int rc = session_init(&s, g, t, p, e);
     if (rc == 0)
         rc = judge_in(&s, &out, e);
     if (rc == 0) {
@@ -509,7 +469,7 @@ int fis_gate_judge_points(struct fis_gate *g, const struct fis_learner *t,
 int fis_gate_judge(struct fis_gate *g, const struct fis_learner *t, struct fis_gate_judgement *j,
                    float *params, struct fis_error *e)
 {
-    struct fis_gate_points p = end_alone(t);
-    int rc = g->o.line ? line_points(g, t, &p, e) : 0;
+    struct fis_gate_points p = gate_end_alone(t);
+    int rc = g->o.line ? gate_line_points(g, t, &p, e) : 0;
     return rc < 0 ? rc : fis_gate_judge_points(g, t, &p, j, params, e);
 }

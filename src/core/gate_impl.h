@@ -22,4 +22,9 @@ struct fis_gate {
     const float *served_x; /* validation rows as what is served sees them; NULL: the learner's */
 };
 
+struct fis_gate_points gate_end_alone(const struct fis_learner *t);
+/* p: those of gate_end_alone; the others of the line are added. */
+int gate_line_points(struct fis_gate *g, const struct fis_learner *t, struct fis_gate_points *p,
+                     struct fis_error *e) FIS_MUST_CHECK;
+
 #endif

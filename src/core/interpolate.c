@@ -192,16 +192,35 @@ uint32_t smallest_cell(const struct gate_rows *g, enum fis_metric metric)
                                    g->positive);
 }
 
-uint32_t gate_smallest_cell(const struct fis_learner *t, enum fis_metric metric, uint32_t positive)
+static void count_cells(const struct fis_learner *t, struct fairness_cells *c)
 {
     const struct fis_rows *rows = fis_learner_validation(t);
-    struct fairness_cells c = {0};
+    *c = (struct fairness_cells){0};
     for (uint32_t i = 0; i < rows->n; i++) {
         if (!is_gate_row(t, i))
             continue;
-        c.group[rows->group[i]]++;
-        c.label[rows->group[i]][rows->y[i]]++;
+        c->group[rows->group[i]]++;
+        c->label[rows->group[i]][rows->y[i]]++;
     }
+}
+
+uint32_t gate_smallest_cell(const struct fis_learner *t, enum fis_metric metric, uint32_t positive)
+{
+    struct fairness_cells c;
+    count_cells(t, &c);
     return fairness_cells_smallest(&c, metric, fis_shape_classes(fis_learner_shape(t)),
                                    fis_learner_groups(t), positive);
+}
+
+double gate_detectable(const struct fis_learner *t, enum fis_metric metric, uint32_t positive,
+                       const struct fis_metrics *m)
+{
+    const uint32_t classes = fis_shape_classes(fis_learner_shape(t));
+    double rows[FIS_MAX_GROUPS * FIS_MAX_CLASSES];
+    struct fairness_cells c;
+    count_cells(t, &c);
+    for (uint32_t g = 0; g < fis_learner_groups(t); g++)
+        for (uint32_t k = 0; k < classes; k++)
+            rows[g * classes + k] = c.label[g][k];
+    return fis_detectable_gap(metric, rows, classes, fis_learner_groups(t), positive, m);
 }

@@ -53,5 +53,8 @@ int paired_difference(const struct gate_rows *g, const struct judged *a, const s
 uint32_t smallest_cell(const struct gate_rows *g, enum fis_metric metric);
 /* The same of the rows that a gate would have of this learner; no allocation. */
 uint32_t gate_smallest_cell(const struct fis_learner *t, enum fis_metric metric, uint32_t positive);
+/* And the smallest gap that they can tell from none; m: as in fis_detectable_gap. */
+double gate_detectable(const struct fis_learner *t, enum fis_metric metric, uint32_t positive,
+                       const struct fis_metrics *m);
 
 #endif

@@ -17,6 +17,7 @@ void metrics_tally_clear(struct metrics_tally *t, uint32_t classes, uint32_t n_g
     t->has_loss = has_loss;
     memset(t->rows, 0, n_groups * sizeof t->rows[0]);
     memset(t->loss, 0, n_groups * sizeof t->loss[0]);
+    memset(t->square, 0, n_groups * sizeof t->square[0]);
     memset(t->label, 0, cells);
     memset(t->predicted, 0, cells);
     memset(t->hit, 0, cells);

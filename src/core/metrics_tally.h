@@ -1,6 +1,6 @@
 /*
- * Counts that every reported metric is a function of: one pass over the rows fills them, whether
- * the rows are a validation set or a bootstrap resample of it. Private to core.
+ * Counts that every reported metric and its interval are a function of: one pass over the rows
+ * fills them. Private to core.
  */
 #ifndef CORE_METRICS_TALLY_H
 #define CORE_METRICS_TALLY_H
@@ -11,7 +11,7 @@ struct metrics_tally {
     uint32_t n_groups, classes, positive;
     int has_loss;
     uint32_t rows[FIS_MAX_GROUPS];
-    double loss[FIS_MAX_GROUPS]; /* sums of cross-entropy */
+    double loss[FIS_MAX_GROUPS], square[FIS_MAX_GROUPS]; /* sums of cross-entropy, and of squares */
     /* [group * classes + class] */
     uint32_t label[FIS_MAX_GROUPS * FIS_MAX_CLASSES];
     uint32_t predicted[FIS_MAX_GROUPS * FIS_MAX_CLASSES];
@@ -27,12 +27,13 @@ static inline void metrics_tally_add(struct metrics_tally *t, uint32_t group, ui
     uint32_t at = group * t->classes;
     t->rows[group]++;
     t->loss[group] += loss;
+    t->square[group] += loss * loss;
     t->label[at + label]++;
     t->predicted[at + prediction]++;
     t->hit[at + label] += label == prediction;
 }
 
-/* What the bootstrap needs of a tally; NaN where not estimable. */
+/* What follows from a tally; NaN where not estimable. */
 struct metrics_scalars {
     double accuracy, demographic_parity, equal_opportunity, tpr_gap, fpr_gap, equalized_odds,
         equalized_odds_max, risk_disparity;

@@ -478,8 +478,3 @@ void init_survey_done(struct init_survey *s)
     fis_free(s->cells);
     *s = (struct init_survey){0};
 }
-
-double init_detectable(double p, double n1, double n2)
-{
-    return (1.959964 + .841621) * sqrt(p * (1 - p) * (1 / n1 + 1 / n2));
-}

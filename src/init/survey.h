@@ -85,8 +85,4 @@ int init_shared_rows(const struct init_survey *s, const struct data_table *other
 int init_repeated_rows(const struct init_survey *s, const uint8_t *part, uint8_t a, uint8_t b,
                        uint32_t *repeated, struct fis_error *e) FIS_MUST_CHECK;
 
-/* The smallest difference between the rates of two groups of n1 and n2 people that a test at the
- * 5 % level finds with a power of 80 %: (1.96 + .84) sqrt(p (1 - p) (1/n1 + 1/n2)), p the rate. */
-double init_detectable(double p, double n1, double n2);
-
 #endif

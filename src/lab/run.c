@@ -133,6 +133,7 @@ static void give_out(struct fis_gate_judgement *j, int publish)
         .floor = NAN,
         .difference = NAN,
         .difference_se = NAN,
+        .detectable = NAN,
     };
     fis_metrics_none(&j->pick);
     fis_metrics_none(&j->anchor);

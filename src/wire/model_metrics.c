@@ -11,7 +11,7 @@
 const struct wire_number wire_metric_numbers[] = {
     {WITH_INTERVAL(accuracy)},           {NUMBER(balanced_accuracy)},
     {WITH_INTERVAL(demographic_parity)}, {WITH_INTERVAL(equal_opportunity)},
-    {WITH_INTERVAL(equalized_odds)},     {NUMBER(equalized_odds_max)},
+    {WITH_INTERVAL(equalized_odds)},     {WITH_INTERVAL(equalized_odds_max)},
     {WITH_INTERVAL(risk_disparity)},     {NULL, 0, 0},
 };
 const struct wire_number wire_group_numbers[] = {

@@ -200,103 +200,6 @@ static void nan_logits_give_nan_risk(void **state)
     assert_true(isnan(m.risk_disparity));
 }
 
-static void bootstrap(const struct predicted *c, uint64_t seed, uint32_t resamples,
-                      struct fis_metrics_intervals *out)
-{
-    struct fis_rng rng;
-    fis_rng_seed(&rng, seed, 0);
-    assert_int_equal(fis_metrics_bootstrap(c->h, c->f, c->y, c->g, N, c->classes, c->groups, 1,
-                                           resamples, &rng, out, NULL),
-                     0);
-}
-
-static void bootstrap_matches_theory(void **state)
-{
-    (void)state;
-    static struct predicted c;
-    struct fis_metrics m;
-    struct fis_metrics_intervals b, again;
-    make(&c, 9, 2, 2);
-    eval(&c, 1, &m);
-    bootstrap(&c, 1, 2000, &b);
-    bootstrap(&c, 1, 2000, &again);
-    assert_memory_equal(&b, &again, sizeof b);
-    assert_true(b.level == .95);
-    double se = sqrt(m.accuracy * (1 - m.accuracy) / N);
-    assert_true(fabs(b.accuracy.se / se - 1) < .08);
-    assert_true(fabs(b.accuracy.low - (m.accuracy - 1.96 * se)) < .3 * se);
-    assert_true(fabs(b.accuracy.high - (m.accuracy + 1.96 * se)) < .3 * se);
-    double square = 0; /* the gap of two independent rates, far from 0 */
-    for (int g = 0; g < 2; g++) {
-        double tpr = share(&c, g, LABEL_IS, 1), rows = 0;
-        for (uint32_t i = 0; i < N; i++)
-            rows += c.g[i] == (uint32_t)g && c.y[i] == 1;
-        square += tpr * (1 - tpr) / rows;
-    }
-    assert_true(m.equal_opportunity > 2.5 * sqrt(square));
-    assert_true(fabs(b.equal_opportunity.se / sqrt(square) - 1) < .1);
-    assert_true(b.equalized_odds.low <= m.equalized_odds &&
-                m.equalized_odds <= b.equalized_odds.high);
-    assert_true(b.risk_disparity.low < m.risk_disparity &&
-                m.risk_disparity < b.risk_disparity.high);
-    assert_true(b.demographic_parity.se > 0);
-}
-
-/* 200 resamples of 2,000 rows, the gate's number: well under 100 ms of CPU, and 10 times that is
- * allowed so that only another order of growth fails, not a slow machine or a sanitizer. */
-static void bootstrap_is_quick(void **state)
-{
-    (void)state;
-    static struct predicted c;
-    struct fis_metrics_intervals b;
-    make(&c, 9, 2, 2);
-    clock_t from = clock();
-    bootstrap(&c, 1, 200, &b);
-    double seconds = (double)(clock() - from) / CLOCKS_PER_SEC;
-    print_message("200 resamples of 2000 rows: %.1f ms\n", 1000 * seconds);
-    assert_true(seconds < 1);
-}
-
-/* Resamples without a needed cell are left out; none left: not estimable. */
-static void bootstrap_of_rare_cells(void **state)
-{
-    (void)state;
-    static struct predicted c;
-    struct fis_metrics_intervals b;
-    make(&c, 9, 2, 2);
-    for (uint32_t i = 0; i < N; i++)
-        c.y[i] = i == 7; /* one positive: one of the groups has none */
-    bootstrap(&c, 1, 100, &b);
-    assert_true(isnan(b.equal_opportunity.se) && isnan(b.equal_opportunity.low));
-    assert_true(isfinite(b.demographic_parity.se) && isfinite(b.accuracy.se));
-    c.y[3] = 1;
-    c.g[7] = 0;
-    c.g[3] = 1;
-    bootstrap(&c, 1, 100, &b);
-    assert_true(isfinite(b.equal_opportunity.se));
-}
-
-static void out_of_memory(void **state)
-{
-    (void)state;
-    static struct predicted c;
-    struct fis_metrics_intervals b;
-    struct fis_rng rng;
-    struct fis_error e;
-    uint64_t n = 0;
-    int rc = -1;
-    make(&c, 9, 2, 2);
-    fis_rng_seed(&rng, 1, 0);
-    for (; rc; n++) {
-        fis_mem_refuse_after(n);
-        rc = fis_metrics_bootstrap(c.h, NULL, c.y, c.g, N, 2, 2, 1, 20, &rng, &b, &e);
-        fis_mem_refuse_after(UINT64_MAX);
-        assert_true(rc == 0 || (rc == -FIS_NOMEM && e.kind == FIS_NOMEM));
-    }
-    assert_int_equal(n, 3);
-    assert_true(isnan(b.risk_disparity.se)); /* no logits, no risk */
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,10 +210,6 @@ int main(void)
         cmocka_unit_test(rows_select),
         cmocka_unit_test(predict_takes_first_of_equals),
         cmocka_unit_test(nan_logits_give_nan_risk),
-        cmocka_unit_test(bootstrap_matches_theory),
-        cmocka_unit_test(bootstrap_is_quick),
-        cmocka_unit_test(bootstrap_of_rare_cells),
-        cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests_name("core/metrics", tests, NULL, NULL);
 }

@@ -80,20 +80,6 @@ static int take_directions(void *arg, struct fis_error *e)
     return r;
 }
 
-static int estimate_intervals(void *arg, struct fis_error *e)
-{
-    static float logits[SYN_MAX * 2];
-    static uint32_t predictions[SYN_MAX];
-    struct fis_metrics_intervals out;
-    struct fis_rng rng;
-    (void)arg;
-    fis_rng_seed(&rng, 1, 1);
-    for (uint32_t i = 0; i < validation.n; i++)
-        predictions[i] = i % 2;
-    return fis_metrics_bootstrap(predictions, logits, validation.y, validation.group, validation.n,
-                                 2, 2, 1, 5, &rng, &out, e);
-}
-
 static void small_ones(void **state)
 {
     (void)state;
@@ -102,7 +88,6 @@ static void small_ones(void **state)
     oom_run(make_network, NULL);
     oom_run(take_directions, &plain);
     oom_run(take_directions, &preconditioned);
-    oom_run(estimate_intervals, NULL);
 }
 
 /* ---- encoder -------------------------------------------------------------------------------- */

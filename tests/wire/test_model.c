@@ -225,7 +225,7 @@ static void round_trip(void **state)
     assert_round_trip(w);
     /* Nothing could be worked out. */
     const struct fis_interval none = {(double)NAN, (double)NAN, (double)NAN};
-    w->model.intervals = (struct fis_metrics_intervals){.95, none, none, none, none, none};
+    w->model.intervals = (struct fis_metrics_intervals){.95, none, none, none, none, none, none};
     w->model.metrics = (struct fis_metrics){.accuracy = (double)NAN,
                                             .balanced_accuracy = (double)NAN,
                                             .n_groups = FIS_MAX_GROUPS,
