@@ -43,7 +43,9 @@ struct fis_criteria {
 struct fis_acquisition {
     const char *name;
     const char *criteria[FIS_MAX_CRITERIA]; /* names; one or two */
-    bool by_influence;                      /* scores depend on the directions */
+    uint32_t for_accuracy; /* number, from 1, of the criterion that looks for accuracy alone and
+                              takes whole rounds while there is nothing to mend; 0: none does */
+    bool by_influence;     /* scores depend on the directions */
     bool as_published; /* Algorithm 1: a round counts the labels that are kept, and fairness
                           compares all pairs of groups */
     /* scores [FIS_MAX_CRITERIA], which are FIS_NOT_A_CANDIDATE before, of one record from p,

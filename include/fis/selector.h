@@ -151,6 +151,8 @@ void fis_selector_round_begin(struct fis_selector *s, uint32_t round);
 void fis_selector_set_budget(struct fis_selector *s, uint64_t budget);
 /* Another limit of open requests; 0: r. Those that are open beyond it stay. */
 void fis_selector_set_in_flight(struct fis_selector *s, uint32_t in_flight);
+/* Requests use one criterion alone: its number, from 1; 0: all, in turns. */
+void fis_selector_set_only(struct fis_selector *s, uint32_t criterion);
 struct fis_selector_counts {
     uint32_t held;    /* candidates in the heaps, each once */
     uint32_t open;    /* requests without an answer */

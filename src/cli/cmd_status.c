@@ -171,6 +171,9 @@ static void print_served(const struct models *m)
            models_interval(v->metrics.n ? fis_metrics_of(&v->metrics, (enum fis_metric)metric)
                                         : (double)NAN,
                            interval_of(v, (enum fis_metric)metric), b));
+    if (isfinite(v->detectable))
+        printf("%-12sgaps from %.4f on, by %u validation rows\n", "detectable", v->detectable,
+               v->metrics.n);
 }
 
 static int print_text(const struct fleet *f, const struct models *m, struct fis_error *e)
@@ -198,9 +201,11 @@ static int print_json(const struct fleet *f, const struct models *m, struct fis_
         json_object_set_new(o, "silent", json_boolean(silent(f, one)));
         json_array_append_new(list, o);
     }
-    json_t *all = json_pack("{s:s, s:o, s:o, s:o}", "pipeline", f->cli->cfg.pipeline, "served",
-                            v ? json_integer((json_int_t)v->version) : json_null(), "leader",
-                            lead ? json_string(lead->p.name) : json_null(), "processes", list);
+    json_t *all =
+        json_pack("{s:s, s:o, s:o, s:o, s:o}", "pipeline", f->cli->cfg.pipeline, "served",
+                  v ? json_integer((json_int_t)v->version) : json_null(), "detectable",
+                  v && isfinite(v->detectable) ? json_real(v->detectable) : json_null(), "leader",
+                  lead ? json_string(lead->p.name) : json_null(), "processes", list);
     int rc = all ? json_dumpf(all, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6)) : -1;
     printf("\n");
     json_decref(all);
@@ -250,10 +255,11 @@ const struct cli_command cmd_status = {
     .arguments = "[--json]",
     .summary = "what is served, what the pipeline does, and its processes",
     .text =
-        "The served version with accuracy and fairness, what the trainer that leads does or\n"
-        "waits for, and each process of the pipeline: role, records a second, lag, the address\n"
-        "of its dashboard, and what it does. Processes report every few seconds; one that was\n"
-        "killed is silent, and is left out after ten minutes.",
+        "The served version with accuracy and fairness, the smallest gap that the validation\n"
+        "rows can tell from none, what the trainer that leads does or waits for, and each process\n"
+        "of the pipeline: role, records a second, lag, the address of its dashboard, and what it\n"
+        "does. Processes report every few seconds; one that was killed is silent, and is left\n"
+        "out after ten minutes.",
     .options = options,
     .run = run,
 };

@@ -200,6 +200,8 @@ struct asking ledger_view_asking(const struct ledger_view *v, const struct confi
         .collecting = v->state.phase == WIRE_PHASE_COLLECT,
         .round = v->state.round,
         .rounds = s->rounds,
+        .idle_rounds = v->state.idle_rounds,
+        .patience = s->patience,
         .window = v->state.window_records,
         .window_records = s->window_records,
         .window_ms = s->window_time,

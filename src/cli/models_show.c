@@ -71,6 +71,9 @@ static void print_gate(const struct wire_model *m)
            screen_rate(m->anchor.n ? m->anchor.equalized_odds : NAN, d));
     printf("  %-12s %u rows%s\n", "least cell", m->smallest_cell,
            m->warn_cell ? ": few, what they say is uncertain" : "");
+    if (isfinite(m->detectable))
+        printf("  %-12s %.4f: these rows cannot distinguish a smaller gap from none\n", "detectable",
+               m->detectable);
     printf("  %-12s %u\n", "looks so far", m->looks);
 }
 
@@ -89,7 +92,7 @@ static void print_metrics(const struct wire_model *m)
         {"demographic parity", x->demographic_parity, &in->demographic_parity},
         {"equal opportunity", x->equal_opportunity, &in->equal_opportunity},
         {"equalized odds (mean)", x->equalized_odds, &in->equalized_odds},
-        {"equalized odds (max)", x->equalized_odds_max, &none},
+        {"equalized odds (max)", x->equalized_odds_max, &in->equalized_odds_max},
         {"risk disparity", x->risk_disparity, &in->risk_disparity},
     };
     char text[48];

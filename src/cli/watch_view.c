@@ -106,12 +106,22 @@ static void view_counts(const struct watch *w, int64_t wall_ms, FILE *out)
     fprintf(out, "\n%-12sversion %llu\n", "head", (unsigned long long)w->head_version);
 }
 
+/* What the validation rows can show, by the newest version that was judged. */
+static void view_detectable(const struct wire_model *m, FILE *out)
+{
+    if (m && isfinite(m->detectable))
+        fprintf(out, "%-12s%s from %.4f on, on %u validation rows\n", "detectable", m->metric,
+                m->detectable, m->metrics.n);
+}
+
 void watch_view(const struct watch *w, int64_t since_ms, int64_t wall_ms, FILE *out)
 {
     int64_t s = since_ms / 1000;
-    fprintf(out, "%s on %s%s, watched for %lld:%02lld\n\n", w->cli->cfg.pipeline, w->cli->broker,
-            w->cli->embedded ? " (embedded)" : "", (long long)(s / 60), (long long)(s % 60));
+    fprintf(out, "%s on %s%s", w->cli->cfg.pipeline, w->cli->broker,
+            w->cli->embedded ? " (embedded)" : "");
+    fprintf(out, ", watched for %lld:%02lld\n\n", (long long)(s / 60), (long long)(s % 60));
     view_counts(w, wall_ms, out);
     view_model(w->ledger.state.pinned ? "pinned" : "served", models_served(&w->models), false, out);
     view_model("newest", watch_last(w), true, out);
+    view_detectable(watch_last(w), out);
 }

@@ -205,6 +205,7 @@ struct config_selection {
     uint32_t rounds;           /* 0: no limit */
     uint64_t budget;           /* labels in all; 0: no limit */
     uint64_t daily_budget;     /* requests of a day (UTC); 0: no limit */
+    uint32_t patience;         /* rounds that publish nothing; 0: no limit */
     uint32_t in_flight;        /* never 0 after loading */
     uint32_t window_records;
     uint64_t window_time; /* ms; 0: off */

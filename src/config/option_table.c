@@ -282,6 +282,11 @@ const struct option config_options[] = {
     {.key = "selection.rounds", COUNT(0, 1000000000), .offset = AT(selection.rounds),
      .standard = "0", .live = true,
      .meaning = "Rounds with labels after which the trainer stops asking; 0: no limit."},
+    {.key = "selection.patience", COUNT(0, 1000000), .offset = AT(selection.patience),
+     .standard = "0", .live = true,
+     .meaning = "Rounds in a row that published no version (a pinned one counts as published), "
+                "after which the trainer stops asking and the rest of the budget is saved; "
+                "`fisctl labels resume` goes on. 0: never."},
     {.key = "selection.budget", BIG(0, UINT64_C(1000000000000)), .offset = AT(selection.budget),
      .standard = "0", .live = true,
      .meaning = "Labels bought in total; 0: no limit."},
@@ -427,7 +432,7 @@ const struct option config_options[] = {
     {.key = "gate.standard_errors", REAL(0, 10), .offset = AT(gate.standard_errors),
      STANDARD(STANDARD_ERRORS), .meaning = "See gate.replace."},
     {.key = "gate.bootstrap", COUNT(20, 10000), .offset = AT(gate.bootstrap), STANDARD(RESAMPLES),
-     .meaning = "Bootstrap samples for standard errors and intervals."},
+     .meaning = "Bootstrap samples for the standard error of a difference."},
     {.key = "gate.patience", COUNT(0, 1000000), .offset = AT(gate.patience), STANDARD(PATIENCE),
      .live = true,
      .meaning = "After this number of versions in a row that were rejected below the accuracy "

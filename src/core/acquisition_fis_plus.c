@@ -20,6 +20,7 @@ static void of_sums(const float *gain, const float *entropy, uint32_t n, float *
 
 const struct fis_acquisition fis_acquisition_fis_plus = {.name = "fis+",
                                                          .criteria = {"ekg", "entropy"},
+                                                         .for_accuracy = 2,
                                                          .by_influence = true,
                                                          .score = score,
                                                          .of_sums = of_sums};

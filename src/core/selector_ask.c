@@ -103,7 +103,8 @@ static uint32_t whose_turn(const struct fis_selector *s)
 {
     uint32_t turn = FIS_MAX_CRITERIA;
     for (uint32_t i = 0; i < s->n_heaps; i++)
-        if ((turn == FIS_MAX_CRITERIA || s->round_by[i] < s->round_by[turn]) &&
+        if ((s->only == 0 || s->only == i + 1) &&
+            (turn == FIS_MAX_CRITERIA || s->round_by[i] < s->round_by[turn]) &&
             (s->waiting ? best_of(s, i) >= 0 : s->heap[i].count > 0))
             turn = i;
     return turn;
@@ -233,6 +234,11 @@ void fis_selector_round_begin(struct fis_selector *s, uint32_t round)
 void fis_selector_set_budget(struct fis_selector *s, uint64_t budget)
 {
     s->o.budget = budget;
+}
+
+void fis_selector_set_only(struct fis_selector *s, uint32_t criterion)
+{
+    s->only = criterion <= s->n_heaps ? criterion : 0;
 }
 
 void fis_selector_set_in_flight(struct fis_selector *s, uint32_t in_flight)

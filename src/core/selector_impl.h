@@ -24,6 +24,7 @@ struct fis_selector {
     uint32_t waiting;        /* held ones that wait for the next round */
     uint64_t counts[COUNTS]; /* of records, by their state */
     uint64_t charged, allowance, clock_ms;
+    uint32_t only; /* criterion, from 1; 0: all */
     uint32_t round, round_asked, round_answered, round_by[FIS_MAX_CRITERIA];
     /* Work space of rescore. */
     float *x, *scores;

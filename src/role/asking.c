@@ -120,6 +120,12 @@ struct asking asking_now(const struct asking_facts *f)
     if (f->budget_spent)
         return say(ASKING_BUDGET_SPENT, "nothing more: selection.budget is spent%s",
                    waiting(f, out));
+    if (f->done && f->patience && f->idle_rounds >= f->patience)
+        return say(
+            ASKING_PATIENCE,
+            "nothing more: %u rounds in a row published nothing (selection.patience); fisctl "
+            "labels resume goes on%s",
+            f->idle_rounds, waiting(f, out));
     if (f->done)
         return say(ASKING_DONE, "nothing more: the trainer is done%s", waiting(f, out));
     if (f->day_spent)
@@ -133,6 +139,7 @@ const char *asking_name(enum asking_state state)
                                         [ASKING_PAUSED] = "paused",
                                         [ASKING_ROUNDS_DONE] = "rounds_done",
                                         [ASKING_BUDGET_SPENT] = "budget_spent",
+                                        [ASKING_PATIENCE] = "patience",
                                         [ASKING_DONE] = "done",
                                         [ASKING_DAY_SPENT] = "daily_budget_spent",
                                         [ASKING_WINDOW] = "window",

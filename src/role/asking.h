@@ -14,6 +14,7 @@ enum asking_state {
     ASKING_PAUSED,
     ASKING_ROUNDS_DONE,
     ASKING_BUDGET_SPENT,
+    ASKING_PATIENCE, /* so many rounds published nothing */
     ASKING_DONE, /* says the trainer, for none of the reasons that this configuration knows */
     ASKING_DAY_SPENT,
     ASKING_WINDOW,  /* candidates are collected */
@@ -34,6 +35,7 @@ struct asking_facts {
     bool pool, paused, warming_up, done;
     bool collecting;                            /* the window, or the scan of the pool */
     uint32_t round, rounds;                     /* rounds: limit; 0: none */
+    uint32_t idle_rounds, patience;             /* patience: limit; 0: none */
     uint64_t window, window_records, window_ms; /* window_ms: limit; 0: none */
     uint64_t open, in_flight;                   /* requests; in_flight: their limit */
     uint64_t asked, per_round;                  /* asked: requests that take a place of the round */

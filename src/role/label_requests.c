@@ -1,6 +1,8 @@
 /* Requests for labels, and what becomes of them. */
 #include "role/trainer_impl.h"
 
+#include <stdio.h>
+
 #include "base/planted.h"
 
 /* A great many are asked for over several calls, so that what is sent between two has a bound. */
@@ -56,6 +58,29 @@ static uint64_t allowance(const struct trainer_role *m)
     if (limit == 0)
         return UINT64_MAX;
     return asked < limit ? limit - asked : 0;
+}
+
+void trainer_choose_criterion(struct trainer_role *m)
+{
+    const struct fis_acquisition *a = m->o.selector.criteria.acquisition;
+    fis_selector_set_only(m->selector, m->state.undetectable ? a->for_accuracy : 0);
+}
+
+const char *trainer_saved(const struct trainer_role *m, char out[32])
+{
+    uint64_t left = fis_selector_counts(m->selector).budget_left;
+    /* The round that an idle one was followed by has not begun to cost. */
+    const uint64_t done = m->state.round;
+    if (m->o.rounds) {
+        const uint64_t rounds = m->o.rounds > done ? m->o.rounds - done : 0;
+        const uint64_t labels = rounds * m->o.selector.labels_per_round;
+        left = labels < left ? labels : left;
+    }
+    if (left == UINT64_MAX)
+        snprintf(out, 32, "no limit");
+    else
+        snprintf(out, 32, "%llu", (unsigned long long)left);
+    return out;
 }
 
 bool trainer_must_wait(const struct trainer_role *m)

@@ -52,6 +52,7 @@ int trainer_role_restore_state(struct trainer_role *m, const struct wire_trainer
     trainer_restore_privacy(m, s);
     fis_gate_restore(m->gate, s->val0, served, s->looks);
     fis_gate_hold(m->gate, s->pinned != 0);
+    trainer_choose_criterion(m);
     m->restored = true;
     return 0;
 }

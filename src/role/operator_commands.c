@@ -21,10 +21,18 @@ uint64_t trainer_role_wanted_version(const struct trainer_role *m, const struct 
     return c->kind == WIRE_CONTROL_ROLLBACK || c->kind == WIRE_CONTROL_PROMOTE ? c->version : 0;
 }
 
+/* A resume also ends what patience has ended: idle rounds count from 0. */
 static void pause_asking(struct trainer_role *m, uint32_t on, struct outcome *o)
 {
     int same = m->state.paused == on;
     m->state.paused = on;
+    if (!on && trainer_out_of_patience(m)) {
+        m->state.idle_rounds = 0;
+        if (trainer_go_on(m, "resumed: selection.patience counts from 0")) {
+            DONE(o, "labels are requested again, round %u", m->state.round);
+            return;
+        }
+    }
     DONE(o, "%s%s", same ? "already " : "", on ? "paused: no label is asked for" : "not paused");
 }
 

@@ -230,7 +230,7 @@ static void refuse_diverged(struct trainer_role *m)
     j->verdict = FIS_REJECT;
     j->reason = FIS_GATE_NOT_FINITE;
     j->looks = m->state.looks; /* not one more: nothing was looked at */
-    j->change = j->floor = j->difference = j->difference_se = NAN;
+    j->change = j->floor = j->difference = j->difference_se = j->detectable = NAN;
     fis_metrics_none(&j->pick);
     fis_metrics_none(&j->anchor);
     fis_metrics_none(&j->served);

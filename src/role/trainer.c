@@ -197,6 +197,18 @@ void trainer_begin_phase(struct trainer_role *m, enum trainer_phase phase)
     m->dirty = true;
 }
 
+/* What the validation set can show at all. */
+static void note_detectable(struct trainer_role *m)
+{
+    const double gap = fis_gate_detectable(m->gate, m->learner);
+    const char *metric = fis_metric_name(m->o.gate.metric);
+    if (isfinite(gap))
+        trainer_note(m, "detectable",
+                     "rows=%u metric=%s gap=%.4f text=\"the smallest gap that these rows can tell "
+                     "from none: 5 %% level, power 80 %%\"",
+                     fis_learner_validation(m->learner)->n, metric, gap);
+}
+
 int trainer_role_start(struct trainer_role *m, struct trainer_time now, struct fis_error *e)
 {
     struct fis_learner_counts n = fis_learner_counts(m->learner);
@@ -210,6 +222,7 @@ int trainer_role_start(struct trainer_role *m, struct trainer_time now, struct f
                         m->n_groups);
     if (m->restored && !m->restored_anchor)
         trainer_note(m, "anchor", "text=\"no checkpoint that fits: it starts from the head\"");
+    note_detectable(m);
     trainer_tick(m, now);
     m->phase = PHASE_WARM_UP;
     trainer_ask_for_job(m, TRAINER_JOB_WARM_UP, now);
@@ -256,7 +269,7 @@ bool trainer_role_busy(const struct trainer_role *m)
 
 static bool no_more_rounds(const struct trainer_role *m)
 {
-    return m->o.rounds && m->state.round > m->o.rounds;
+    return (m->o.rounds && m->state.round > m->o.rounds) || trainer_out_of_patience(m);
 }
 
 /* With the budget spent, the labels that are still out are waited for and judged. */
@@ -275,6 +288,31 @@ static void collect(struct trainer_role *m, int idle)
                      (unsigned long long)fis_selector_counts(m->selector).answered);
     else if (m->o.pool)
         trainer_scan_after(m, idle ? TRAINER_IDLE_SCAN_MS : 0);
+}
+
+/* Whether the round's version was worth its labels, and what the next ones are for. */
+static void learn_from_verdict(struct trainer_role *m)
+{
+    const struct fis_gate_judgement *j = &m->judgement;
+    const bool idle = j->verdict == FIS_REJECT && j->reason != FIS_GATE_PINNED;
+    const bool before = m->state.undetectable;
+    m->state.idle_rounds = idle ? m->state.idle_rounds + 1 : 0;
+    if (j->anchor.n)
+        m->state.undetectable = j->undetectable;
+    trainer_choose_criterion(m);
+    if (m->state.undetectable != before)
+        trainer_note(m, "gap", "detectable=%d gap=%.4f smallest=%.4f text=\"%s\"",
+                     !m->state.undetectable, fis_metrics_of(&j->anchor, m->o.gate.metric),
+                     j->detectable,
+                     m->state.undetectable
+                         ? "nothing to mend that the validation rows can show: labels go where "
+                           "accuracy gains"
+                         : "the gap is beyond chance: labels go where it closes, too");
+    if (trainer_out_of_patience(m))
+        trainer_note(m, "patience",
+                     "rounds=%u saved=%s text=\"no version was published in %u rounds: no label is "
+                     "requested any more; fisctl labels resume goes on\"",
+                     m->state.idle_rounds, trainer_saved(m, (char[32]){0}), m->state.idle_rounds);
 }
 
 static void begin_round(struct trainer_role *m)
@@ -357,6 +395,17 @@ static void go_on(struct trainer_role *m)
     m->state.phase_began_ms = began;
 }
 
+bool trainer_go_on(struct trainer_role *m, const char *why)
+{
+    if (m->phase != PHASE_DONE || !more_to_do(m))
+        return false;
+    trainer_note(m, "going_on", "round=%u text=\"%s\"", m->state.round, why);
+    m->dirty = true;
+    collect(m, 0);
+    trainer_scan_turn(m);
+    return true;
+}
+
 void trainer_role_adjust(struct trainer_role *m, const struct trainer_role_options *o,
                          struct trainer_time now)
 {
@@ -370,17 +419,12 @@ void trainer_role_adjust(struct trainer_role *m, const struct trainer_role_optio
     m->o.replace = o->replace;
     m->o.daily_budget = o->daily_budget;
     m->o.patience = o->patience;
+    m->o.idle_rounds = o->idle_rounds;
     m->o.selector.budget = o->selector.budget;
     fis_selector_set_budget(m->selector, o->selector.budget);
     m->o.selector.in_flight = o->selector.in_flight;
     fis_selector_set_in_flight(m->selector, o->selector.in_flight);
-    if (m->phase != PHASE_DONE || !more_to_do(m))
-        return;
-    trainer_note(m, "going_on", "round=%u text=\"there are more rounds or more budget now\"",
-                 m->state.round);
-    m->dirty = true;
-    collect(m, 0);
-    trainer_scan_turn(m);
+    trainer_go_on(m, "there are more rounds or more budget now");
 }
 
 static void note_validation(struct trainer_role *m)
@@ -420,9 +464,10 @@ int trainer_role_job_done(struct trainer_role *m, struct trainer_time now, struc
     note_validation(m);
     trainer_note_base(m);
     note_anchor(m);
-    if (first || kind == TRAINER_JOB_FINISH)
+    if (first || kind == TRAINER_JOB_FINISH) {
+        learn_from_verdict(m);
         begin_round(m);
-    else if (kind == TRAINER_JOB_WARM_UP)
+    } else if (kind == TRAINER_JOB_WARM_UP)
         go_on(m);
     trainer_send_head(m, now);
     int rc = trainer_send_checkpoint(m, e);

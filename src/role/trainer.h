@@ -94,6 +94,8 @@ struct trainer_role_options {
     uint64_t daily_budget;      /* requests in a day; 0: no such limit */
     uint32_t patience;          /* bad verdicts in a row until the anchor goes back to what is
                                    served; 0: never */
+    uint32_t idle_rounds;       /* in a row that published nothing, after which no label is
+                                   requested; 0: no limit */
     uint32_t validation_rows, n_groups; /* what trainer_role_validation will bring at first */
 };
 

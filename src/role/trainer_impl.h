@@ -106,6 +106,12 @@ struct trainer_role {
 /* trainer.c */
 void trainer_ask_for_job(struct trainer_role *m, enum trainer_job kind, struct trainer_time now);
 void trainer_begin_phase(struct trainer_role *m, enum trainer_phase phase);
+/* A trainer that is done, and has more to do by now: false if not. */
+bool trainer_go_on(struct trainer_role *m, const char *why);
+static inline bool trainer_out_of_patience(const struct trainer_role *m)
+{
+    return m->o.idle_rounds && m->state.idle_rounds >= m->o.idle_rounds;
+}
 
 /* pipeline_clock.c */
 void trainer_tick(struct trainer_role *m, struct trainer_time now);
@@ -133,6 +139,10 @@ void trainer_send_cancelled(struct trainer_role *m, const struct fis_request *q,
                             struct trainer_time now);
 void trainer_give_up(struct trainer_role *m, struct fis_request *r, enum fis_request_state how,
                      bool refund, const char *reason, struct trainer_time now);
+/* By what is known of the gap, and what the acquisition has for accuracy. */
+void trainer_choose_criterion(struct trainer_role *m);
+/* Labels that rounds and budget still allow: "340", or "no limit". */
+const char *trainer_saved(const struct trainer_role *m, char out[32]);
 bool trainer_counts_kept(const struct trainer_role *m); /* rounds of `fis` count kept labels */
 void trainer_count_label(struct trainer_role *m, uint32_t y, bool kept);
 /* A request's state on the ledger: OPEN and later ones have the same order there. */

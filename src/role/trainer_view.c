@@ -54,6 +54,8 @@ static struct asking asking(const struct trainer_role *m, int64_t wall_ms)
         .collecting = m->phase == PHASE_COLLECT,
         .round = s->round,
         .rounds = m->o.rounds,
+        .idle_rounds = s->idle_rounds,
+        .patience = m->o.idle_rounds,
         .window = s->window_records,
         .window_records = m->o.window_records,
         .window_ms = m->o.window_ms,
@@ -78,6 +80,7 @@ void trainer_view(const struct trainer_role *m, int64_t wall_ms, struct trainer_
     *out = (struct trainer_view){
         .job = m->job,
         .val0 = m->phase >= PHASE_COLLECT ? fis_gate_val0(m->gate) : (double)NAN,
+        .detectable = (double)NAN,
         .validation_sets = m->validation_sets,
         .control_id = m->state.control_id ? m->state.control_id : "",
         .control_text = m->state.control_text ? m->state.control_text : "",
@@ -90,4 +93,5 @@ void trainer_view(const struct trainer_role *m, int64_t wall_ms, struct trainer_
     out->validation_rows = v->n;
     out->groups = m->n_groups;
     out->smallest_cell = fis_gate_smallest_cell(m->gate, m->learner);
+    out->detectable = fis_gate_detectable(m->gate, m->learner);
 }

@@ -35,7 +35,8 @@ struct trainer_view {
     double val0;          /* NaN: there is none yet */
     uint32_t validation_rows, groups;
     uint32_t smallest_cell;                /* rows that judge, in it: fis_gate_smallest_cell */
-    uint64_t validation_sets;              /* how often rows were put in force */
+    double detectable;        /* fis_gate_detectable of them; NaN: nothing, or not known */
+    uint64_t validation_sets; /* how often rows were put in force */
     const char *control_id, *control_text; /* the last command and what became of it; "" */
     int control_ok;
     struct asking asking; /* whether labels are requested, and why not */

@@ -169,6 +169,7 @@ void trainer_send_version(struct trainer_role *m, struct trainer_time now)
         .floor = j->floor,
         .difference = j->difference,
         .difference_se = j->difference_se,
+        .detectable = j->detectable,
         .interpolation = j->interpolation,
         .looks = j->looks,
         .smallest_cell = j->smallest_cell,

@@ -79,6 +79,8 @@ static void fill_plain(Fis__V1__TrainerState *m, const struct wire_trainer_state
     m->phase_began_ms = state->phase_began_ms;
     m->previous_version = state->previous_version;
     m->diverged = state->diverged != 0;
+    m->idle_rounds = state->idle_rounds;
+    m->undetectable = state->undetectable;
     m->requested = state->requested;
 }
 
@@ -175,6 +177,8 @@ int wire_ledger_state_read(struct wire_bytes value, struct fis_arena *arena,
         .phase_began_ms = s->phase_began_ms,
         .previous_version = s->previous_version,
         .diverged = s->diverged != 0,
+        .idle_rounds = s->idle_rounds,
+        .undetectable = s->undetectable != 0,
         .requested = s->requested,
     };
     int rc = wire_numbers_read(state_numbers, s->values, s->n_values, &out, NULL, e);

@@ -14,6 +14,7 @@ const struct wire_number wire_gate_numbers[] = {
     {"floor", OF_GATE(floor)},
     {"difference", OF_GATE(difference)},
     {"difference_se", OF_GATE(difference_se)},
+    {"detectable", OF_GATE(detectable)},
     {NULL, 0, 0},
 };
 

@@ -315,6 +315,7 @@ struct wire_model {
     const char *verdict, *reason,
         *reason_text; /* "publish" | "reject", fis_gate_reason_name, text */
     double epsilon, val0, floor, difference, difference_se, interpolation;
+    double detectable; /* the smallest gap that the rows can tell from none */
     uint32_t looks, smallest_cell;
     int warn_cell;
     struct fis_metrics metrics, anchor; /* on the gate's rows */
@@ -393,6 +394,8 @@ struct wire_trainer_state { /* key: one NUL byte, which no record id of text has
     uint64_t phase_began_ms;   /* on the pipeline's clock */
     uint64_t previous_version; /* where a rollback goes; 0: nowhere */
     bool diverged;             /* training of this round met a loss that is not finite */
+    uint32_t idle_rounds;      /* in a row that published nothing (selection.patience) */
+    bool undetectable;         /* the gap of the last judgement's anchor: fis_gate_judgement */
     struct wire_privacy privacy;
     uint64_t requested; /* records so far: the ledger has an entry of each */
     struct wire_identity identity; /* no facts: written by an earlier program */

@@ -1,5 +1,6 @@
 /* The trainer machine under its operator's hand, and a gate that says no. */
 #include "kit/role/trainer_world.h"
+#include "role/trainer_view.h"
 
 static void test_a_pause(void **state)
 {
@@ -53,6 +54,84 @@ static void test_a_request_is_cancelled(void **state)
     assert_int_equal(requests(&w), 17); /* the budget had it back */
     assert_int_equal(label(&w, &id, 1), 0);
     assert_int_equal(trainer_role_counts(w.role).late, 1);
+    close_world(&w);
+}
+
+static void some_more(struct world *w)
+{
+    for (int i = 0; i < 4; i++)
+        play_round(w);
+}
+
+/* Rounds that publish nothing end the asking, with budget left; a resume goes on, and what becomes
+ * of it is on the ledger. */
+static void test_patience_ends_the_asking(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = small_options();
+    o.rounds = 0;
+    o.selector.budget = 10 * o.selector.labels_per_round;
+    o.idle_rounds = 2;
+    o.gate.min_rows = 100000; /* the gate refuses whatever comes */
+    open_world(&w, &o);
+    load_world(&w, 200);
+    start(&w);
+    some_more(&w);
+    assert_int_equal(requests(&w), 2 * o.selector.labels_per_round);
+    assert_string_equal(trainer_role_counts(w.role).phase, "done");
+    assert_int_equal(trainer_role_counts(w.role).selector.budget_left,
+                     8 * o.selector.labels_per_round);
+    struct trainer_view v;
+    trainer_view(w.role, 0, &v);
+    assert_int_equal(v.asking.state, ASKING_PATIENCE);
+    assert_non_null(strstr(v.asking.text, "2 rounds in a row published nothing"));
+    commit(&w);
+    restart(&w); /* whoever takes over decides the same */
+    some_more(&w);
+    assert_int_equal(requests(&w), 2 * o.selector.labels_per_round);
+    assert_string_equal(trainer_role_counts(w.role).phase, "done");
+    assert_true(control(&w, WIRE_CONTROL_RESUME, 0, NULL));
+    assert_non_null(strstr(w.said.control_text, "requested again"));
+    assert_string_equal(trainer_role_counts(w.role).phase, "collect");
+    some_more(&w);
+    assert_int_equal(requests(&w), 4 * o.selector.labels_per_round);
+    assert_string_equal(trainer_role_counts(w.role).phase, "done");
+    o.idle_rounds = 3; /* more patience */
+    trainer_role_adjust(w.role, &o, now_of(&w));
+    some_more(&w);
+    assert_int_equal(requests(&w), 5 * o.selector.labels_per_round);
+    close_world(&w);
+}
+
+/* Of a model without a gap that could be seen, all labels go by the criterion for accuracy. */
+static void test_nothing_to_mend(void **state)
+{
+    (void)state;
+    static struct world w;
+    struct trainer_role_options o = small_options();
+    uint32_t by[2][FIS_MAX_CRITERIA] = {{0}};
+    open_world(&w, &o);
+    load_world(&w, 200);
+    start(&w);
+    commit(&w);
+    for (int undetectable = 0; undetectable < 2; undetectable++) {
+        const uint32_t before = requests(&w);
+        w.kept.state.undetectable = undetectable != 0;
+        restart(&w);
+        offer(&w, 100);
+        idle(&w);
+        for (uint32_t i = before; i < requests(&w); i++)
+            by[undetectable][w.said.item[number_of(open_id(&w, i))].entry.criterion]++;
+        assert_true(requests(&w) > before);
+        for (uint32_t i = before; i < requests(&w); i++)
+            assert_int_equal(label(&w, open_id(&w, i), truth(open_id(&w, i))), 0);
+        idle(&w);
+        idle(&w);
+        commit(&w);
+    }
+    assert_true(by[0][0] > 0 && by[0][1] > 0);
+    assert_true(by[1][0] == 0 && by[1][1] > 0);
     close_world(&w);
 }
 
@@ -217,14 +296,18 @@ static void test_roll_back_and_promote(void **state)
 
     /* What was rejected has its weights, and can be promoted; not rolled back to. */
     uint32_t rejected = 0;
-    for (int i = 0; i < 20 && !rejected; i++) {
-        play_round(&w);
-        rejected = w.said.version[w.said.n_versions - 1].served ? 0 : w.said.n_versions;
+    for (bool promoted = false; !promoted;
+         promoted = control(&w, WIRE_CONTROL_PROMOTE, rejected, NULL)) {
+        assert_true(!rejected || strstr(w.said.control_text, "the floor is"));
+        do {
+            assert_true(w.said.n_versions < 40);
+            play_round(&w);
+            rejected = w.said.n_versions;
+        } while (w.said.version[rejected - 1].served);
+        assert_true(w.said.version[rejected - 1].params_there);
+        assert_false(control(&w, WIRE_CONTROL_ROLLBACK, rejected, NULL));
+        assert_non_null(strstr(w.said.control_text, "never served"));
     }
-    assert_true(rejected && w.said.version[rejected - 1].params_there);
-    assert_false(control(&w, WIRE_CONTROL_ROLLBACK, rejected, NULL));
-    assert_non_null(strstr(w.said.control_text, "never served"));
-    assert_true(control(&w, WIRE_CONTROL_PROMOTE, rejected, NULL));
     assert_string_equal(w.said.version[w.said.n_versions - 1].reason, "promoted");
     says_accuracy_of(&w, rejected - 1);
     assert_memory_equal(w.said.served, w.said.version[rejected - 1].params, sizeof w.said.served);
@@ -320,6 +403,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_pause),
+        cmocka_unit_test(test_patience_ends_the_asking),
+        cmocka_unit_test(test_nothing_to_mend),
         cmocka_unit_test(test_a_request_is_cancelled),
         cmocka_unit_test(test_all_open_requests),
         cmocka_unit_test(test_forgotten),

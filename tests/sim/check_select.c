@@ -208,6 +208,11 @@ static int next_pick(const struct sim_check *c, struct ranked lists[][SIM_RECORD
     if (!first && !second)
         return -1;
     uint32_t k = !first ? 1 : !second ? 0 : given[1] < given[0] ? 1 : 0;
+    if (c->state.undetectable && c->w->plan->algorithm->for_accuracy) { /* by that one alone */
+        k = c->w->plan->algorithm->for_accuracy - 1;
+        if (at[k] == n[k])
+            return -1;
+    }
     given[k]++;
     take(c, lists[k][at[k]].fact, taken);
     return lists[k][at[k]].fact;

@@ -60,6 +60,7 @@ static void pick_selection(struct sim_world *w, struct sim_plan *p)
     p->window_ms = chance(w, .8) ? 0 : pick(w, 10, 40) * 1000;
     p->replace = chance(w, .5);
     p->pool = chance(w, .25);
+    p->idle_rounds = chance(w, .7) ? 0 : pick(w, 1, 3);
     if (p->pool)
         p->window_ms = 0;
 }
@@ -253,6 +254,7 @@ static void trainer_options(const struct sim_plan *p, const struct sim_data *dat
         .votes = p->votes,
         .daily_budget = p->daily_budget,
         .patience = p->patience,
+        .idle_rounds = p->idle_rounds,
         .validation_rows = p->validation,
         .n_groups = 2,
         .trees = {.folds = 2, .growth = .2, .seed = 5},
@@ -305,6 +307,7 @@ static void other_limits(const struct sim_plan *p, const struct trainer_role_opt
 {
     *o = *was;
     o->rounds += o->rounds ? 1 : 0;
+    o->idle_rounds += o->idle_rounds ? 1 : 0;
     o->selector.budget += o->selector.budget ? p->labels_per_round : 0;
     o->selector.in_flight = 1 + p->records % p->labels_per_round;
     o->label_deadline_ms = was->label_deadline_ms ? was->label_deadline_ms / 2 : 30000;

@@ -23,7 +23,7 @@ struct sim_plan {
     const struct fis_acquisition *algorithm;
     uint32_t labels_per_round, in_flight, heap, window_records, rounds;
     uint64_t budget, daily_budget;
-    uint32_t votes, patience;
+    uint32_t votes, patience, idle_rounds;
     uint64_t label_deadline_ms, round_deadline_ms, window_ms;
     bool replace, pool;
     uint32_t batch, slots;

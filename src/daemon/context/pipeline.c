@@ -175,6 +175,7 @@ void pipeline_trainer(const struct pipeline *p, struct trainer_role_options *o)
         .warm_up_epochs = cfg->training.warm_up_epochs,
         .steps_per_round = cfg->training.steps_per_round,
         .rounds = s->rounds,
+        .idle_rounds = s->patience,
         .window_records = s->window_records,
         .window_ms = s->window_time,
         .round_deadline_ms = s->round_deadline,

@@ -113,8 +113,9 @@ static json_t *validation(const struct status *s)
         json_array_append_new(unseen, json_pack("{s:s, s:s, s:o}", "set", s->trainer.unseen[i].set,
                                                 "column", s->trainer.unseen[i].column, "share",
                                                 api_number(s->trainer.unseen[i].share)));
-    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:o, s:o}", "rows", (int)v->rows, "groups",
-                     (int)v->groups, "smallest_cell", (int)v->smallest_cell, "min_rows",
+    return json_pack("{s:i, s:i, s:i, s:o, s:i, s:i, s:I, s:o, s:o}", "rows", (int)v->rows,
+                     "groups", (int)v->groups, "smallest_cell", (int)v->smallest_cell, "detectable",
+                     api_number(v->rows ? v->detectable : (double)NAN), "min_rows",
                      (int)s->cfg->gate.min_rows, "min_cell", (int)s->cfg->gate.min_cell, "left_out",
                      (json_int_t)v->left_out, "majority", api_number(v->majority), "unseen",
                      unseen);

@@ -463,7 +463,7 @@ const struct metric metrics_table[] = {
      "Fairness on the validation rows: largest gap between groups; 0 is fair. risk_disparity is in "
      "units of the loss."},
     {"fisd_interval_bound_ratio", "gauge", WHEN_ALWAYS, W("model, metric, bound", metrics_bounds),
-     "Bootstrap interval of 95 % of the served version."},
+     "Interval of 95 % of the served version."},
     {"fisd_group_positive_ratio", "gauge", WHEN_ALWAYS, GROUP(positive_rate),
      "P(yhat = positive) of each group, on the validation rows."},
     {"fisd_group_accuracy_ratio", "gauge", WHEN_ALWAYS, GROUP(accuracy),

@@ -91,6 +91,7 @@ void metrics_bounds(const struct status *s, struct http_reply *out, const struct
         {"demographic_parity", &v->intervals.demographic_parity},
         {"equal_opportunity", &v->intervals.equal_opportunity},
         {"equalized_odds", &v->intervals.equalized_odds},
+        {"equalized_odds_max", &v->intervals.equalized_odds_max},
         {"risk_disparity", &v->intervals.risk_disparity},
     };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {

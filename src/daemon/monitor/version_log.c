@@ -54,6 +54,7 @@ static void fill(struct version_info *v, const struct wire_model *m)
         .floor = m->floor,
         .difference = m->difference,
         .difference_se = m->difference_se,
+        .detectable = m->detectable,
         .interpolation = m->interpolation,
         .looks = m->looks,
         .smallest_cell = m->smallest_cell,

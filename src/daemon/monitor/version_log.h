@@ -24,7 +24,8 @@ struct version_info {
     char reason[32];  /* fis_gate_reason_name, WIRE_ROLLED_BACK, "promoted" */
     char text[FIS_ERROR_TEXT];
     char metric[32], algorithm[16];
-    double epsilon, val0, floor, difference, difference_se, interpolation; /* NaN: not measured */
+    double epsilon, val0, floor, difference, difference_se, detectable,
+        interpolation; /* NaN: not measured */
     uint32_t looks, smallest_cell, round;
     bool warn_cell;
     uint64_t labels_bought, labels_kept, head_version;

@@ -53,6 +53,7 @@ static void show_snapshot(const struct trainer_snapshot *s, uint64_t now_ms,
         .rows = s->view.validation_rows,
         .groups = s->view.groups,
         .smallest_cell = s->view.smallest_cell,
+        .detectable = s->view.detectable,
         .changed_ms = s->changed_ms,
     };
     out->val0 = s->view.val0;

@@ -24,6 +24,7 @@ struct trainer_unseen {
 struct trainer_validation_status {
     uint32_t rows, groups;
     uint32_t smallest_cell; /* rows that judge, in the smallest cell that the metric needs */
+    double detectable;      /* the smallest gap that they can tell from none; NaN: not known */
     double majority;        /* share of the most frequent class; 0: not known */
     uint64_t left_out;      /* rows in which a sensitive value is missing */
     uint64_t changed_ms;    /* runtime clock, when it was read; 0: not yet */

@@ -115,7 +115,7 @@ export function renderVersions(d, ui, commands) {
   const level = d.versions[0].intervals?.level;
   say("interval-note",
     `Bars: ${known(level) ? Math.round(level * 100) + " % " : ""}intervals by ` +
-      "bootstrap over the validation rows. Where they overlap a lot, the difference may be " +
+      "from the validation rows, wider for choosing by them. Where they overlap a lot, the difference may be " +
       "chance. The floor is that of each version's own verdict.");
   describe(oldest, metric);
   const key =
