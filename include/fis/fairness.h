@@ -111,6 +111,9 @@ struct fis_metrics_intervals {
     struct fis_interval accuracy, demographic_parity, equal_opportunity, equalized_odds,
         equalized_odds_max, risk_disparity;
 };
+/* Of the gap that is asked for. */
+const struct fis_interval *fis_interval_of(const struct fis_metrics_intervals *in,
+                                           enum fis_metric metric);
 /* Intervals from counts: no resampling, which is certain of a rate of 0 or 1 and of a cell of one
  * row, and takes the bias of a maximum for its value.
  *   a rate    Wilson's score interval (1927)

@@ -138,17 +138,6 @@ static int print_processes(const struct fleet *f, struct fis_error *e)
     return screen_table_print(&t, stdout) ? fis_fail(e, FIS_NOMEM, "no memory for the table") : 0;
 }
 
-static const struct fis_interval *interval_of(const struct wire_model *v, enum fis_metric metric)
-{
-    static const struct fis_interval none = {NAN, NAN, NAN};
-    const struct fis_metrics_intervals *i = &v->intervals;
-    return metric == FIS_DEMOGRAPHIC_PARITY  ? &i->demographic_parity
-           : metric == FIS_EQUAL_OPPORTUNITY ? &i->equal_opportunity
-           : metric == FIS_EQUALIZED_ODDS    ? &i->equalized_odds
-           : metric == FIS_RISK_DISPARITY    ? &i->risk_disparity
-                                             : &none;
-}
-
 /* With the fairness that its gate judged. */
 static void print_served(const struct models *m)
 {
@@ -170,10 +159,10 @@ static void print_served(const struct models *m)
            fis_metric_name((enum fis_metric)metric),
            models_interval(v->metrics.n ? fis_metrics_of(&v->metrics, (enum fis_metric)metric)
                                         : (double)NAN,
-                           interval_of(v, (enum fis_metric)metric), b));
+                           fis_interval_of(&v->intervals, (enum fis_metric)metric), b));
     if (isfinite(v->detectable))
-        printf("%-12sgaps from %.4f on, by %u validation rows\n", "detectable", v->detectable,
-               v->metrics.n);
+        printf("%-12sgaps from %.4f on, by %u validation rows%s\n", "detectable", v->detectable,
+               v->metrics.n, v->undetectable ? ": they show nothing to mend" : "");
 }
 
 static int print_text(const struct fleet *f, const struct models *m, struct fis_error *e)

@@ -160,6 +160,24 @@ static void make_point(const struct session *s, float share)
                     s->g->point[h]);
 }
 
+static void enclose(const struct session *s, const struct judged *x, struct fis_half_width z,
+                    struct fis_gate_judgement *j)
+{
+    fis_metrics_enclose(x->predictions, x->logits, s->rows.y, s->rows.group, s->rows.n,
+                        fis_shape_classes(s->rows.shape), s->rows.n_groups, s->g->o.positive, z,
+                        &j->intervals);
+}
+
+/* Below what the rows can show, and its interval reaches 0: one that does not was detected. */
+static bool undetectable(const struct session *s, const struct fis_gate_judgement *j)
+{
+    struct fis_gate_judgement anchor;
+    const enum fis_metric metric = s->g->o.metric;
+    enclose(s, &s->anchor, FIS_HALF_WIDTH, &anchor);
+    return fis_metrics_of(&j->anchor, metric) < j->detectable &&
+           fis_interval_of(&anchor.intervals, metric)->low <= 0;
+}
+
 static void judge_anchor(struct session *s, struct fis_gate_judgement *j)
 {
     const enum fis_metric metric = s->g->o.metric;
@@ -167,15 +185,7 @@ static void judge_anchor(struct session *s, struct fis_gate_judgement *j)
     judge_point(&s->rows, s->g->point, &s->anchor);
     j->anchor = s->anchor.metrics;
     j->detectable = gate_detectable(s->t, metric, s->g->o.positive, &j->anchor);
-    j->undetectable = fis_metrics_of(&j->anchor, metric) < j->detectable;
-}
-
-static void enclose(const struct session *s, const struct judged *x, struct fis_half_width z,
-                    struct fis_gate_judgement *j)
-{
-    fis_metrics_enclose(x->predictions, x->logits, s->rows.y, s->rows.group, s->rows.n,
-                        fis_shape_classes(s->rows.shape), s->rows.n_groups, s->g->o.positive, z,
-                        &j->intervals);
+    j->undetectable = undetectable(s, j);
 }
 
 /* A rejection without a pick shows the anchor's figures: that is the model which was refused. */

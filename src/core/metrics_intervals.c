@@ -210,3 +210,20 @@ void fis_metrics_enclose(const uint32_t *predictions, const float *logits, const
     if (isfinite(s.risk_disparity))
         out->risk_disparity = of_one(&t, EXCESS_RISK, z.gap);
 }
+
+const struct fis_interval *fis_interval_of(const struct fis_metrics_intervals *in,
+                                           enum fis_metric metric)
+{
+    static const struct fis_interval none = {NAN, NAN, NAN};
+    switch (metric) {
+    case FIS_DEMOGRAPHIC_PARITY:
+        return &in->demographic_parity;
+    case FIS_EQUAL_OPPORTUNITY:
+        return &in->equal_opportunity;
+    case FIS_EQUALIZED_ODDS:
+        return &in->equalized_odds;
+    case FIS_RISK_DISPARITY:
+        return &in->risk_disparity;
+    }
+    return &none;
+}

@@ -297,7 +297,7 @@ static void learn_from_verdict(struct trainer_role *m)
     const bool idle = j->verdict == FIS_REJECT && j->reason != FIS_GATE_PINNED;
     const bool before = m->state.undetectable;
     m->state.idle_rounds = idle ? m->state.idle_rounds + 1 : 0;
-    if (j->anchor.n)
+    if (j->anchor.n && j->reason != FIS_GATE_FIRST) /* few labels say little of what is to come */
         m->state.undetectable = j->undetectable;
     trainer_choose_criterion(m);
     if (m->state.undetectable != before)

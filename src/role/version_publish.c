@@ -170,6 +170,7 @@ void trainer_send_version(struct trainer_role *m, struct trainer_time now)
         .difference = j->difference,
         .difference_se = j->difference_se,
         .detectable = j->detectable,
+        .undetectable = j->undetectable,
         .interpolation = j->interpolation,
         .looks = j->looks,
         .smallest_cell = j->smallest_cell,

@@ -55,6 +55,7 @@ static int fill_gate(Fis__V1__Gate *g, const struct wire_model *m, struct fis_ar
     g->looks = m->looks;
     g->smallest_cell = m->smallest_cell;
     g->smallest_cell_warned = m->warn_cell;
+    g->undetectable = m->undetectable;
     return wire_numbers_fill(wire_gate_numbers, m, NULL, a, &g->values, &g->n_values, e);
 }
 
@@ -152,6 +153,7 @@ static int read_gate(const Fis__V1__Gate *g, struct wire_model *m, struct fis_er
     m->looks = g->looks;
     m->smallest_cell = g->smallest_cell;
     m->warn_cell = g->smallest_cell_warned;
+    m->undetectable = g->undetectable != 0;
     return wire_numbers_read(wire_gate_numbers, g->values, g->n_values, m, NULL, e);
 }
 

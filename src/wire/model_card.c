@@ -85,6 +85,10 @@ static void find_limits(const struct wire_model *m, struct limits *l)
     if (m->metrics.n && m->smallest_cell)
         add(l, "The smallest cell that the metric needs has %u rows%s.", m->smallest_cell,
             m->warn_cell ? ": few, what they say of its group is uncertain" : "");
+    if (isfinite(m->detectable))
+        add(l, "A gap below %.4f cannot be distinguished from none by these rows%s.", m->detectable,
+            m->undetectable ? "; that of the model before publication is: they show nothing to mend"
+                            : "");
     if (m->looks > 1)
         add(l,
             "The same rows have judged %u times: the figures of the best of so many are "

@@ -102,6 +102,7 @@ static json_t *gate(struct making *m, const struct wire_model *from)
     put(m, all, "looks", count(from->looks));
     put(m, all, "smallest_cell", count(from->smallest_cell));
     put(m, all, "smallest_cell_warned", json_boolean(from->warn_cell));
+    put(m, all, "undetectable", json_boolean(from->undetectable));
     return all;
 }
 

@@ -316,6 +316,7 @@ struct wire_model {
         *reason_text; /* "publish" | "reject", fis_gate_reason_name, text */
     double epsilon, val0, floor, difference, difference_se, interpolation;
     double detectable; /* the smallest gap that the rows can tell from none */
+    bool undetectable; /* the anchor's is below it, and its interval reaches 0 */
     uint32_t looks, smallest_cell;
     int warn_cell;
     struct fis_metrics metrics, anchor; /* on the gate's rows */

@@ -147,6 +147,29 @@ def _():
         same(status(p)["paused"], False)
 
 
+@test("patience: rounds that publish nothing end the asking, with budget left; resume goes on")
+def _():
+    c = t_config(selection={"labels_per_round": 24, "window_records": 300, "patience": 1, "budget": 240},
+                 training={"warm_up_epochs": 5, "steps_per_round": 60},
+                 gate={"min_rows": 100000})
+    with Pipeline(c) as p:
+        w = Work(p)
+        p.start()
+        p.wait_log(r" detectable rows=\d+ metric=\S+ gap=0")
+        w.until_version(2)
+        p.wait_log(r" patience rounds=1 saved=216 ")
+        wait(lambda: status(p)["asking"] == "patience", "what the ledger says", alive=p.alive)
+        asked = len(w.requests()[0])
+        w.feed()
+        crash(p)
+        w.feed()
+        p.wait_log(r" ready ")
+        same((status(p)["asking"], len(w.requests()[0])), ("patience", asked))
+        has(command(p, "labels", "status"), "1 rounds in a row published nothing")
+        has(command(p, "labels", "resume"), "requested again")
+        wait(lambda: len(w.requests()[0]) > asked, "it goes on", alive=p.alive)
+
+
 @test("cancel: the request is taken back once, its budget and place are free; a late answer counts")
 def _():
     with Pipeline(config(budget=24)) as p:

@@ -60,6 +60,8 @@ static int up(void **state)
                              .floor = .815,
                              .difference = .03,
                              .difference_se = (double)NAN,
+                             .detectable = .03,
+                             .undetectable = true,
                              .interpolation = .5,
                              .looks = 4,
                              .smallest_cell = 86,
@@ -150,6 +152,8 @@ static void assert_same_gate(const struct wire_model *a, const struct wire_model
     same(a->floor, b->floor);
     same(a->difference, b->difference);
     same(a->difference_se, b->difference_se);
+    same(a->detectable, b->detectable);
+    assert_int_equal(a->undetectable, b->undetectable);
     same(a->interpolation, b->interpolation);
     assert_int_equal(a->looks, b->looks);
     assert_int_equal(a->smallest_cell, b->smallest_cell);

@@ -64,15 +64,15 @@ static json_t *intervals(const struct fis_metrics_intervals *i)
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "level", api_number(i->level), "accuracy",
         interval(i, &i->accuracy), "demographic_parity", interval(i, &i->demographic_parity),
         "equal_opportunity", interval(i, &i->equal_opportunity), "equalized_odds",
-        interval(i, &i->equalized_odds), "equalized_odds_max",
-        interval(i, &i->equalized_odds_max), "risk_disparity", interval(i, &i->risk_disparity));
+        interval(i, &i->equalized_odds), "equalized_odds_max", interval(i, &i->equalized_odds_max),
+        "risk_disparity", interval(i, &i->risk_disparity));
 }
 
-static double violation(const struct version_info *v, const struct fis_metrics *of)
+static double violation(const struct version_info *v)
 {
     for (int k = FIS_DEMOGRAPHIC_PARITY; k <= FIS_RISK_DISPARITY; k++)
         if (strcmp(fis_metric_name((enum fis_metric)k), v->metric) == 0)
-            return fis_metrics_of(of, (enum fis_metric)k);
+            return fis_metrics_of(&v->metrics, (enum fis_metric)k);
     return (double)NAN;
 }
 
@@ -87,7 +87,7 @@ json_t *api_version_summary(const struct status *s, const struct version_info *v
         now == v, "verdict", v->verdict, "reason", v->reason, "text",
         api_text(v->text, strlen(v->text)), "metric", v->metric, "accuracy",
         api_number(v->metrics.n ? v->metrics.accuracy : (double)NAN), "violation",
-        api_number(v->metrics.n ? violation(v, &v->metrics) : (double)NAN), "labels_bought",
+        api_number(v->metrics.n ? violation(v) : (double)NAN), "labels_bought",
         (json_int_t)v->labels_bought, "labels_kept", (json_int_t)v->labels_kept, "head_version",
         (json_int_t)v->head_version, "interpolation", api_number(v->interpolation), "difference",
         api_number(v->difference), "difference_se", api_number(v->difference_se), "floor",
@@ -104,9 +104,7 @@ static json_t *whole(const struct status *s, const struct version_info *v)
     json_object_set_new(o, "smallest_cell", json_integer(v->smallest_cell));
     json_object_set_new(o, "warn_cell", json_boolean(v->warn_cell));
     json_object_set_new(o, "detectable", api_number(v->detectable));
-    json_object_set_new(
-        o, "undetectable",
-        json_boolean(v->anchor.n > 0 && violation(v, &v->anchor) < v->detectable));
+    json_object_set_new(o, "undetectable", json_boolean(v->undetectable));
     json_object_set_new(o, "algorithm", json_string(v->algorithm));
     json_object_set_new(o, "metrics", api_metrics(s, &v->metrics));
     json_object_set_new(o, "anchor", api_metrics(s, &v->anchor));

@@ -55,6 +55,7 @@ static void fill(struct version_info *v, const struct wire_model *m)
         .difference = m->difference,
         .difference_se = m->difference_se,
         .detectable = m->detectable,
+        .undetectable = m->undetectable,
         .interpolation = m->interpolation,
         .looks = m->looks,
         .smallest_cell = m->smallest_cell,

@@ -27,7 +27,7 @@ struct version_info {
     double epsilon, val0, floor, difference, difference_se, detectable,
         interpolation; /* NaN: not measured */
     uint32_t looks, smallest_cell, round;
-    bool warn_cell;
+    bool warn_cell, undetectable;
     uint64_t labels_bought, labels_kept, head_version;
     struct fis_metrics metrics, anchor; /* n 0: not measured */
     struct fis_metrics_intervals intervals;
