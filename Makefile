@@ -559,6 +559,7 @@ deb-test: ## build the Debian packages; install, run, upgrade, remove and purge 
 	$(Q)python3 tests/packages/test_deb.py $(DEB)
 test-all: test deb-test python-test ## every test, and those that take minutes
 	$(Q)$(MAKE) --no-print-directory chaos BROKERS=3 KILLS=10
+	$(Q)tests/system/run.sh tests/system/long_*.py
 
 # ---- layers -----------------------------------------------------------------------------------
 .PHONY: layers

@@ -27,7 +27,7 @@ extern "C" {
 #define FIS_MAX_FOLDS 3
 /* What fis_learner_save writes is so many slabs at most, and beside them some bytes for a row that
  * is excluded and the margins of a row that has them out of fold. */
-#define FIS_LEARNER_SAVED_SLABS 6
+#define FIS_LEARNER_SAVED_SLABS(adamw) ((adamw) ? 8u : 6u)
 
 struct fis_learner_options {
     struct fis_shape shape;
@@ -36,6 +36,14 @@ struct fis_learner_options {
     bool guided;    /* with 2 folds: fold 0 guides and fold 1 judges; else all rows do both, and
                        whoever judges cross-fits */
     float learning_rate, momentum, weight_decay;
+    /* AdamW in place of SGD: momentum is not used; the rate rises over the first `rise` steps, and
+       in each round falls from there by half a cosine to a tenth at its `fall`th step, 0: not. */
+    bool adamw;
+    uint32_t rise, fall;
+    /* Of a batch's images: each is flipped left to right with probability 1/2, and moved by up to
+       `shift` pixels each way; the border is repeated. */
+    bool flip;
+    uint32_t shift;
     uint32_t batch;
     float mix;
     int split_by_place;     /* folds are dealt by seed and place alone, so that what an example is

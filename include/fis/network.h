@@ -74,6 +74,7 @@ int fis_shape_set_margins(struct fis_shape *shape, uint32_t margins,
  * beyond its bound, or sizes that do not divide. */
 int fis_shape_set_vit(struct fis_shape *shape, const struct fis_vit *vit,
                       struct fis_error *e) FIS_MUST_CHECK;
+bool fis_shape_equal(const struct fis_shape *a, const struct fis_shape *b); /* but for margins */
 size_t fis_shape_params(const struct fis_shape *shape);
 size_t fis_shape_offset(const struct fis_shape *shape, uint32_t layer); /* of a dense layer */
 static inline uint32_t fis_shape_inputs(const struct fis_shape *s)

@@ -38,8 +38,10 @@ void load_required(struct load *l)
         if (o->need == NEED_ALWAYS)
             need(l, o->key);
     struct spot at = load_spot(l, "columns", -1);
-    if (!at.node && !load_given(l, "dimension"))
-        load_problem(l, &at, "nothing", "columns, a list of {name, type}, or dimension, a number");
+    if (!at.node && !load_given(l, "dimension") && l->cfg->model.type == CONFIG_MLP &&
+        !load_given(l, "model.image"))
+        load_problem(l, &at, "nothing",
+                     "columns, a list of {name, type}, dimension, a number, or model.image");
     if (!(l->cfg->roles & CONFIG_TRAINER))
         return;
     need_source(l, "initial.source", "initial.file", l->cfg->initial.source);
@@ -78,7 +80,10 @@ static bool is_topic(const struct option *o)
 static void fill_columns(struct load *l)
 {
     struct config *c = l->cfg;
-    if (!load_given(l, "dimension"))
+    const uint32_t *side = c->model.image.items;
+    if (c->model.image.count)
+        c->dimension = side[0] * side[1] * side[2];
+    if (!c->dimension)
         return;
     c->columns.items = fis_calloc(c->dimension, sizeof *c->columns.items);
     if (!keep(l, (char *)(void *)c->columns.items))
@@ -87,6 +92,8 @@ static void fill_columns(struct load *l)
         char name[16];
         snprintf(name, sizeof name, "f%u", (unsigned)i);
         c->columns.items[i].name = keep(l, fis_strdup(name));
+        if (c->model.image.count) /* pixels are of one scale */
+            c->columns.items[i].scale = CONFIG_SCALE_NONE;
         c->columns.count++;
     }
 }
@@ -138,7 +145,8 @@ static void settle_numbers(struct load *l)
         [CONFIG_RANDOM] = CONFIG_PLAIN,  [CONFIG_ENTROPY] = CONFIG_PLAIN};
     struct config *c = l->cfg;
     if (!load_given(l, "model.base.type") && FIS_DEFAULT_TREES_BELOW_COLUMNS &&
-        !load_given(l, "dimension") && c->selection.algorithm != CONFIG_FIS)
+        !load_given(l, "dimension") && c->model.type == CONFIG_MLP &&
+        c->selection.algorithm != CONFIG_FIS)
         c->base.type = CONFIG_BASE_TREES;
     const bool based = c->base.type != CONFIG_BASE_NONE;
     if (!load_given(l, "training.warm_up_epochs"))
@@ -149,6 +157,12 @@ static void settle_numbers(struct load *l)
             based ? FIS_DEFAULT_STEPS_OVER_BASE : FIS_DEFAULT_STEPS_PER_ROUND;
     if (!load_given(l, "training.publication"))
         c->training.publication = publication[c->selection.algorithm];
+    if (!load_given(l, "training.optimizer"))
+        c->training.optimizer = c->model.type == CONFIG_VIT ? CONFIG_ADAMW : CONFIG_SGD;
+    if (!load_given(l, "training.learning_rate") && c->training.optimizer == CONFIG_ADAMW)
+        c->training.learning_rate = FIS_DEFAULT_ADAMW_RATE;
+    if (!load_given(l, "training.weight_decay") && c->training.optimizer == CONFIG_ADAMW)
+        c->training.weight_decay = FIS_DEFAULT_ADAMW_DECAY;
     if (!c->selection.in_flight)
         c->selection.in_flight = c->selection.labels_per_round;
     if (!c->selection.heap)
@@ -516,13 +530,67 @@ static void check_webhook(struct load *l)
     }
 }
 
+/* Two ways to say what a record is made of. */
+static bool says_twice(struct load *l)
+{
+    static const char *const ways[] = {"columns", "dimension", "model.image"};
+    for (int i = 0; i < 3; i++)
+        for (int j = i + 1; j < 3; j++)
+            if (load_given(l, ways[i]) && load_given(l, ways[j])) {
+                char found[64];
+                struct spot at = load_spot(l, ways[j], -1);
+                snprintf(found, sizeof found, "%s besides", ways[i]);
+                load_problem(l, &at, found, "one of the two");
+                return true;
+            }
+    return false;
+}
+
+static void divides(struct load *l, const char *key, uint32_t part, uint32_t whole, const char *of)
+{
+    if (part && whole % part == 0)
+        return;
+    char found[32], allowed[64];
+    struct spot at = load_spot(l, key, -1);
+    snprintf(found, sizeof found, "%u", part);
+    snprintf(allowed, sizeof allowed, "a divisor of %s, %u", of, whole);
+    load_problem(l, &at, found, allowed);
+}
+
+/* Before anything is made of the sizes. False: they make no sense. */
+static bool check_model(struct load *l)
+{
+    const struct config_network *m = &l->cfg->model;
+    struct spot at = load_spot(l, "model.image", -1);
+    if ((m->type == CONFIG_VIT) != (m->image.count != 0)) {
+        load_problem(l, &at, m->image.count ? "an image" : "nothing",
+                     m->image.count ? "none with model.type: mlp"
+                                    : "[height, width, channels] with model.type: vit");
+        return false;
+    }
+    if (m->type == CONFIG_MLP)
+        return true;
+    const uint32_t *side = m->image.items;
+    if ((uint64_t)side[0] * side[1] * side[2] > 65536) {
+        load_problem(l, &at, "more than 65536 numbers", "an image of at most 65536");
+        return false;
+    }
+    divides(l, "model.patch", m->patch, side[0], "the image's height");
+    divides(l, "model.patch", m->patch, side[1], "the image's width");
+    divides(l, "model.heads", m->heads, m->width, "model.width");
+    if (side[2] > 4)
+        load_problem(l, &at, "more than 4 channels", "1 to 4 channels");
+    if (l->cfg->base.type != CONFIG_BASE_NONE) {
+        at = load_spot(l, "model.base.type", -1);
+        load_problem(l, &at, "a base", "none with model.type: vit");
+    }
+    return true;
+}
+
 void load_check(struct load *l)
 {
-    if (load_given(l, "dimension") && load_given(l, "columns")) {
-        struct spot at = load_spot(l, "dimension", -1);
-        load_problem(l, &at, "columns besides", "one of the two");
+    if (says_twice(l) || !check_model(l))
         return;
-    }
     settle(l);
     if (l->no_memory)
         return;

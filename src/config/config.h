@@ -80,6 +80,18 @@ struct config_column {
 };
 
 /* The model below the network (fis/network.h). */
+enum config_model { CONFIG_MLP, CONFIG_VIT };
+enum config_pool_of { CONFIG_POOL_MEAN, CONFIG_POOL_TOKEN };
+enum config_optimizer { CONFIG_SGD, CONFIG_ADAMW };
+
+struct config_network {
+    int type;                   /* enum config_model */
+    struct config_layers image; /* of a transformer: height, width, channels */
+    uint32_t patch, width, depth, heads, mlp;
+    int pool;              /* enum config_pool_of */
+    uint32_t score_layers; /* 0: all dense layers */
+};
+
 struct config_base_model {
     int type; /* enum config_base */
     char *name;
@@ -217,6 +229,10 @@ struct config_selection {
 
 struct config_training {
     struct config_layers hidden;
+    int optimizer; /* enum config_optimizer */
+    uint32_t rise; /* steps */
+    bool flip;
+    uint32_t shift; /* pixels */
     double learning_rate, momentum, weight_decay;
     uint32_t batch, warm_up_epochs, steps_per_round;
     int publication; /* enum config_publication */
@@ -294,6 +310,7 @@ struct config {
     struct config_validation validation;
     struct config_fairness fairness;
     struct config_selection selection;
+    struct config_network model;
     struct config_base_model base;
     struct config_training training;
     struct config_gate gate;

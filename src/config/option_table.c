@@ -320,6 +320,31 @@ const struct option config_options[] = {
     {.key = "selection.seed", BIG(0, UINT64_MAX), .offset = AT(selection.seed), STANDARD(SEED),
      .meaning = "Seed of random choices in the selection."},
 
+    {.key = "model.type", CHOICE("mlp", "vit"), .offset = AT(model.type), .standard = "mlp",
+     .meaning = "mlp: dense layers (training.hidden) on the features. vit: a vision transformer "
+                "below them; a record is then an image of model.image, given as that many numbers "
+                "(features), and columns and dimension are not given."},
+    {.key = "model.image", .kind = KIND_LAYERS, .min = 3, .max = 3, .item_min = 1,
+     .item_max = 1024, .offset = AT(model.image), .example = "[28, 28, 3]",
+     .otherwise = "required with type: vit",
+     .meaning = "Height, width and channels of an image; at most 65,536 numbers, in this order."},
+    {.key = "model.patch", COUNT(1, 1024), .offset = AT(model.patch), .standard = "8",
+     .meaning = "With type: vit, the side of a patch; it divides height and width."},
+    {.key = "model.width", COUNT(1, 4096), .offset = AT(model.width), .standard = "64",
+     .meaning = "With type: vit, numbers of a token."},
+    {.key = "model.depth", COUNT(1, 64), .offset = AT(model.depth), .standard = "4",
+     .meaning = "With type: vit, its blocks."},
+    {.key = "model.heads", COUNT(1, 64), .offset = AT(model.heads), .standard = "4",
+     .meaning = "With type: vit, attention heads of a block; they divide width."},
+    {.key = "model.mlp", COUNT(1, 16384), .offset = AT(model.mlp), .standard = "128",
+     .meaning = "With type: vit, hidden units of a block."},
+    {.key = "model.pool", CHOICE("mean", "token"), .offset = AT(model.pool), .standard = "mean",
+     .meaning = "With type: vit, what goes on to the dense layers: the mean over the tokens, or a "
+                "class token."},
+    {.key = "model.score_layers", COUNT(0, CONFIG_LAYERS_MAX + 1), .offset = AT(model.score_layers),
+     .standard = "0",
+     .meaning = "How many of the last dense layers a record's influence is taken through; 0: all. "
+                "It is never taken through a transformer."},
     {.key = "model.base.type", CHOICE("none", "column", "trees"), .offset = AT(base.type),
      .example = "trees",
      .otherwise = "trees; none with dimension (embeddings), and for the algorithm fis",
@@ -364,6 +389,18 @@ const struct option config_options[] = {
      .item_min = 1, .item_max = 8192, .offset = AT(training.hidden),
      .standard = "[" FIS_DEFAULT_TEXT(FIS_DEFAULT_HIDDEN) "]",
      .meaning = "Widths of the hidden layers; [] is a linear model."},
+    {.key = "training.optimizer", CHOICE("sgd", "adamw"), .offset = AT(training.optimizer),
+     .example = "sgd", .otherwise = "adamw with model.type: vit, sgd else",
+     .meaning = "sgd: gradient descent with Nesterov momentum. adamw: AdamW, whose rate falls by "
+                "half a cosine to a tenth in each round; with it learning_rate is 0.003 and "
+                "weight_decay 0.05 unless they are given."},
+    {.key = "training.warm_up_steps", COUNT(0, 1000000), .offset = AT(training.rise),
+     STANDARD(WARM_UP_STEPS), .meaning = "With adamw, steps over which the rate rises at first."},
+    {.key = "training.flip", .kind = KIND_BOOL, .offset = AT(training.flip), .standard = "false",
+     .meaning = "With model.type: vit, training sees each image flipped left to right half of the "
+                "times."},
+    {.key = "training.shift", COUNT(0, 64), .offset = AT(training.shift), .standard = "0",
+     .meaning = "With model.type: vit, training sees each image moved by up to so many pixels."},
     {.key = "training.learning_rate", REAL(0, 1e9), .above = true,
      .offset = AT(training.learning_rate), STANDARD(LEARNING_RATE),
      .meaning = "Learning rate."},

@@ -301,10 +301,12 @@ static bool has_value(const struct config *cfg, const struct option *o, const vo
     case KIND_ITEMS:
         return o->items == config_column_options ? !cfg->dimension
                                                  : ((const struct config_items *)field)->count != 0;
+    case KIND_LAYERS:
+        return o->offset != offsetof(struct config, model.image) || cfg->model.image.count;
     case KIND_PROPERTIES:
         return cfg->kafka.count != 0;
     default:
-        return strcmp(o->key, "dimension") != 0 || cfg->dimension;
+        return strcmp(o->key, "dimension") != 0 || (cfg->dimension && !cfg->model.image.count);
     }
 }
 

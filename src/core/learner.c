@@ -21,6 +21,10 @@ static int check_options(const struct fis_learner_options *o, struct fis_error *
     if (!(o->weight_decay >= 0 && o->weight_decay < 1))
         return fis_fail(e, FIS_INPUT, "learner: weight decay %g; 0 to below 1 is allowed",
                         (double)o->weight_decay);
+    if ((o->flip || o->shift) &&
+        (!o->shape.vit.height || o->shift >= o->shape.vit.height || o->shift >= o->shape.vit.width))
+        return fis_fail(e, FIS_INPUT, "learner: images that move by %u pixels in %u x %u", o->shift,
+                        o->shape.vit.height, o->shape.vit.width);
     if (!(o->mix >= 0 && o->mix <= 1))
         return fis_fail(e, FIS_INPUT, "learner: mix %g; 0 to 1 are allowed", (double)o->mix);
     return 0;
@@ -28,7 +32,8 @@ static int check_options(const struct fis_learner_options *o, struct fis_error *
 
 static int make_state(struct fis_learner *t)
 {
-    t->state_size = FIS_LEARNER_SAVED_SLABS / 2 * t->n_params;
+    const size_t n = t->n_params;
+    t->state_size = FIS_LEARNER_SAVED_SLABS(t->o.adamw) / 2 * n;
     t->state = fis_calloc(t->state_size, sizeof(float));
     t->at_round = fis_alloc(t->state_size, sizeof(float));
     t->at_call = fis_alloc(t->state_size, sizeof(float));
@@ -37,7 +42,8 @@ static int make_state(struct fis_learner *t)
     if (t->o.fresh_steps &&
         !(t->fresh = fis_alloc((1 + FIS_MAX_FOLDS) * t->n_params, sizeof *t->fresh)))
         return -1;
-    t->anchor = (struct vectors){t->state, t->state + t->n_params, t->state + 2 * t->n_params};
+    t->anchor = (struct vectors){t->state, t->state + n, t->state + 2 * n,
+                                 t->o.adamw ? t->state + 3 * n : NULL};
     return 0;
 }
 
@@ -46,6 +52,8 @@ static int make_work(struct fis_learner *t)
     uint32_t k = fis_shape_classes(&t->o.shape), b = t->o.batch;
     uint32_t d = fis_shape_inputs(&t->o.shape);
     t->x = fis_alloc((size_t)b * d, sizeof(float));
+    if ((t->o.flip || t->o.shift) && !(t->image = fis_alloc(d, sizeof *t->image)))
+        return -1;
     t->y = fis_alloc(b, sizeof(uint32_t));
     t->logits = fis_alloc((size_t)b * k, sizeof(float));
     t->dlogits = fis_alloc((size_t)b * k, sizeof(float));
@@ -95,6 +103,7 @@ void fis_learner_free(struct fis_learner *t)
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
         fis_free(floats[i]);
     fis_free(t->fresh);
+    fis_free(t->image);
     fis_free(t->initial.y);
     fis_free(t->bought.y);
     fis_free(t->mark);
@@ -114,6 +123,8 @@ void fis_learner_set_anchor(struct fis_learner *t, const float *params)
     memcpy(t->anchor.params, params, t->n_params * sizeof(float));
     t->n_fresh = 0;
     memset(t->anchor.momentum, 0, t->n_params * sizeof(float));
+    if (t->o.adamw)
+        memset(t->anchor.square, 0, t->n_params * sizeof(float));
     fis_learner_round_begin(t);
 }
 

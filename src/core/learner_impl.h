@@ -15,6 +15,7 @@ struct row_store {
 /* The anchor's vectors, each a slab; they lie side by side in one block per state. */
 struct vectors {
     float *params, *momentum, *average;
+    float *square; /* AdamW's second moment; else NULL */
 };
 
 /* What a roll-back restores, but for the block of vectors. */
@@ -30,7 +31,7 @@ struct fis_learner {
     struct vectors anchor;
     float *fresh;     /* [1 + FIS_MAX_FOLDS] slabs, with fresh_steps */
     uint32_t n_fresh; /* of them in force: 0; 1; or one for all rows and one for each fold */
-    float *state, *at_round, *at_call; /* blocks of 3 slabs */
+    float *state, *at_round, *at_call; /* blocks of 3 slabs; 4 with AdamW */
     size_t state_size;
     struct progress now, round;
     double last_loss;
@@ -51,6 +52,7 @@ struct fis_learner {
 
     /* One batch. */
     float *x, *logits, *dlogits, *gradient;
+    float *image; /* [d], of augmentation; else NULL */
     uint32_t *y;
     struct fis_scratch *scratch;
 
@@ -93,6 +95,8 @@ void learner_draw_order(struct fis_learner *t, uint32_t bought);
 int learner_order_room(struct fis_learner *t, struct fis_error *e);
 /* The list of the kept rows and counts, from the marks. */
 void learner_rebuild_list(struct fis_learner *t);
+/* Flips and moves the n images in t->x, as the options have it. */
+void learner_augment(struct fis_learner *t, uint32_t n);
 void learner_exclude_absurd(struct fis_learner *t);
 void learner_done_validation(struct fis_learner *t);
 

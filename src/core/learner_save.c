@@ -7,14 +7,27 @@
 #include "core/blob.h"
 
 #define MAGIC 0x54534946u /* "FIST" */
-#define FORMAT 2u
+#define FORMAT 3u
 #define MARK_SAVED (MARK_EXCLUDED | MARK_LEFT_OUT)
 
 /* ---- saving --------------------------------------------------------------------------------- */
 
+#define VIT_FIELDS 9u
+
+static void vit_fields(const struct fis_vit *v, uint32_t out[VIT_FIELDS])
+{
+    const uint32_t fields[VIT_FIELDS] = {v->height, v->width, v->channels, v->patch, v->dim,
+                                         v->depth,  v->heads, v->mlp,      v->token};
+    memcpy(out, fields, sizeof fields);
+}
+
 static void put_shape(struct blob_writer *w, const struct fis_learner *t)
 {
+    uint32_t vit[VIT_FIELDS];
+    vit_fields(&t->o.shape.vit, vit);
     blob_put_u32(w, t->o.mixed);
+    blob_put_u32(w, t->o.adamw);
+    blob_put(w, vit, sizeof vit);
     blob_put_u32(w, t->o.shape.n_layers);
     for (uint32_t i = 0; i <= t->o.shape.n_layers; i++)
         blob_put_u32(w, t->o.shape.width[i]);
@@ -117,10 +130,16 @@ static int get_shape(struct blob_reader *r, const struct fis_learner *t, struct 
                      struct fis_error *e)
 {
     const struct fis_shape *s = &t->o.shape;
-    uint32_t mixed = blob_get_u32(r), layers = blob_get_u32(r);
-    int same = layers == s->n_layers;
+    uint32_t saved[VIT_FIELDS], vit[VIT_FIELDS];
+    uint32_t mixed = blob_get_u32(r), adamw = blob_get_u32(r);
+    blob_get(r, saved, sizeof saved);
+    uint32_t layers = blob_get_u32(r);
+    vit_fields(&s->vit, vit);
+    int same = layers == s->n_layers && memcmp(saved, vit, sizeof vit) == 0;
     if (mixed != t->o.mixed)
         return fis_fail(e, FIS_INPUT, "saved learner: of another publication than now");
+    if (adamw != t->o.adamw)
+        return fis_fail(e, FIS_INPUT, "saved learner: of another optimizer than now");
     for (uint32_t i = 0; same && i <= layers; i++)
         same = blob_get_u32(r) == s->width[i];
     if (!same)

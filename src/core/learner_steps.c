@@ -96,17 +96,33 @@ static void draw_kept(struct fis_learner *t, uint32_t n)
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
+static void descend(struct fis_learner *t)
+{
+    struct vectors *v = &t->anchor;
+    const struct fis_learner_options *o = &t->o;
+    if (!o->adamw) {
+        const struct fis_sgd sgd = {o->learning_rate, o->momentum, o->weight_decay};
+        fis_sgd_step(&sgd, t->gradient, t->n_params, v->momentum, v->params);
+        return;
+    }
+    const float rise = fis_rate_at(t->now.steps, o->rise, 0);
+    const float fall = o->fall ? fis_rate_at(t->now.round_steps, 0, o->fall) : 1;
+    const struct fis_adamw adamw = {o->learning_rate * rise * (.1f + .9f * fall), o->weight_decay};
+    fis_adamw_step(&adamw, t->now.steps + 1, t->gradient, t->n_params, v->momentum, v->square,
+                   v->params);
+}
+
 /* Returns the loss of the batch's n rows. */
 static double step(struct fis_learner *t, uint32_t n)
 {
     const struct fis_shape *shape = &t->o.shape;
-    struct vectors *v = &t->anchor;
+    const struct vectors *v = &t->anchor;
+    learner_augment(t, n);
     fis_network_forward(shape, v->params, t->x, n, t->scratch, t->logits);
     double loss = fis_cross_entropy(t->logits, t->y, NULL, n, fis_shape_classes(shape), t->dlogits);
     memset(t->gradient, 0, t->n_params * sizeof(float));
     fis_network_backward(shape, v->params, t->x, n, t->scratch, t->dlogits, t->gradient);
-    const struct fis_sgd sgd = {t->o.learning_rate, t->o.momentum, t->o.weight_decay};
-    fis_sgd_step(&sgd, t->gradient, t->n_params, v->momentum, v->params);
+    descend(t);
     return loss;
 }
 

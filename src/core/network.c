@@ -40,7 +40,7 @@ int fis_shape_init(struct fis_shape *shape, uint32_t d, const uint32_t *hidden, 
 int fis_shape_set_margins(struct fis_shape *shape, uint32_t margins, struct fis_error *e)
 {
     uint32_t k = fis_shape_classes(shape), expected = k == 2 ? 1 : k;
-    if (margins && (margins != expected || margins >= fis_shape_inputs(shape)))
+    if (margins && (shape->vit.height || margins != expected || margins >= fis_shape_inputs(shape)))
         return fis_fail(e, FIS_INPUT,
                         "network: %u margins among %u inputs; %u, and a feature beside, expected "
                         "for %u classes",
@@ -90,6 +90,16 @@ int fis_shape_set_vit(struct fis_shape *shape, const struct fis_vit *vit, struct
                         vit->dim, shape->width[0], shape->margins);
     shape->vit = *vit;
     return 0;
+}
+
+bool fis_shape_equal(const struct fis_shape *a, const struct fis_shape *b)
+{
+    const struct fis_vit *v = &a->vit, *w = &b->vit;
+    return a->n_layers == b->n_layers &&
+           memcmp(a->width, b->width, (a->n_layers + 1) * sizeof *a->width) == 0 &&
+           v->height == w->height && v->width == w->width && v->channels == w->channels &&
+           v->patch == w->patch && v->dim == w->dim && v->depth == w->depth &&
+           v->heads == w->heads && v->mlp == w->mlp && v->token == w->token;
 }
 
 size_t fis_shape_offset(const struct fis_shape *shape, uint32_t layer)

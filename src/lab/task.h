@@ -12,6 +12,7 @@
 
 #include "data/table.h"
 #include "fis/fairness.h"
+#include "fis/network.h"
 
 enum lab_regime { LAB_RICH, LAB_SCARCE, LAB_REGIMES };
 const char *lab_regime_name(enum lab_regime r); /* "rich", "scarce" */
@@ -27,6 +28,9 @@ struct lab_protocol {
     uint32_t scored_per_round; /* random rows of the pool that are looked at; 0: all of it */
     uint32_t hidden, batch;
     float learning_rate, momentum, weight_decay;
+    struct fis_vit vit; /* of images; height 0: no images */
+    bool adamw, flip;   /* as struct fis_learner_options has them */
+    uint32_t rise, shift;
     int trees;   /* over a base of boosted trees */
     int balance; /* resample the training part so that class and group are balanced (the paper) */
     /* One-hot features too get mean 0 and deviation 1 over the initial rows. fisd's encoder does
@@ -45,6 +49,9 @@ struct lab_task_spec {
     int fetched;
     const struct data_reading *read; /* how the file is written; NULL: as its name says */
     struct lab_protocol protocol[LAB_REGIMES];
+    const char *images; /* file of pixels [n][height][width][channels], a byte each; NULL: none */
+    /* Column that is not 0 of the rows which may be labelled at first; the others are the rest. */
+    const char *biased;
 };
 
 /* The built-in tasks, and the seven of the main tables among them ("all"). */
@@ -63,12 +70,17 @@ struct lab_task {
     uint32_t *y, *group; /* [n] */
     uint32_t n_features; /* columns */
     uint32_t *features;  /* [n_features] columns of the table */
+    unsigned char *pixels; /* of images [n][n_pixels]; NULL: none */
+    uint32_t n_pixels;
+    uint8_t *biased;       /* [n]; NULL: every row may be labelled at first */
 };
 
 /* INPUT: a column that is not there; a label or a sensitive value that is missing (with the row);
  * fewer than two classes or groups, or too many. */
 struct lab_task *lab_task_open(const struct lab_task_spec *spec, const struct data_table *table,
                                struct fis_error *e) FIS_MUST_CHECK;
+/* The images of a task that has them, from their file. INPUT: not as many bytes as they are. */
+int lab_task_images(struct lab_task *t, const char *path, struct fis_error *e) FIS_MUST_CHECK;
 void lab_task_free(struct lab_task *t);
 
 #endif

@@ -5,9 +5,10 @@
 #include "lab/task.h"
 
 #define COMMON                                                                                     \
-    .trees = FIS_DEFAULT_TREES_BELOW_COLUMNS, .hidden = FIS_DEFAULT_HIDDEN, .batch = FIS_DEFAULT_BATCH,                                      \
-    .learning_rate = (float)FIS_DEFAULT_LEARNING_RATE, .momentum = (float)FIS_DEFAULT_MOMENTUM,    \
-    .weight_decay = (float)FIS_DEFAULT_WEIGHT_DECAY, .rounds = 10
+    .trees = FIS_DEFAULT_TREES_BELOW_COLUMNS, .hidden = FIS_DEFAULT_HIDDEN,                        \
+    .batch = FIS_DEFAULT_BATCH, .learning_rate = (float)FIS_DEFAULT_LEARNING_RATE,                 \
+    .momentum = (float)FIS_DEFAULT_MOMENTUM, .weight_decay = (float)FIS_DEFAULT_WEIGHT_DECAY,      \
+    .rounds = 10
 
 #define ADULT                                                                                      \
     {                                                                                              \
@@ -70,68 +71,67 @@
         }                                                                                          \
     }
 
+#define DIGITS                                                                                     \
+    .hidden = 64, .batch = 64, .learning_rate = (float)FIS_DEFAULT_ADAMW_RATE,                     \
+    .weight_decay = (float)FIS_DEFAULT_ADAMW_DECAY, .rounds = 8,                                   \
+    .vit = {.height = 28,                                                                          \
+            .width = 28,                                                                           \
+            .channels = 3,                                                                         \
+            .patch = 7,                                                                            \
+            .dim = 32,                                                                             \
+            .depth = 2,                                                                            \
+            .heads = 4,                                                                            \
+            .mlp = 64},                                                                            \
+    .adamw = true, .rise = FIS_DEFAULT_WARM_UP_STEPS, .shift = 2
+/* Initial rows are those whose colour says most of the label; the pool, validation and test rows
+ * are of the others. */
+#define MNIST                                                                                      \
+    {                                                                                              \
+        {DIGITS,                                                                                   \
+         .test = .4,                                                                               \
+         .validation = .35,                                                                        \
+         .initial = .25,                                                                           \
+         .labels_per_round = 128,                                                                  \
+         .warm_up_epochs = 60,                                                                     \
+         .steps_per_round = 200},                                                                  \
+        {                                                                                          \
+            DIGITS, .test = .4, .validation = .35, .initial = .0625, .labels_per_round = 32,       \
+                    .warm_up_epochs = 60, .steps_per_round = 200                                   \
+        }                                                                                          \
+    }
+
+#define TASK(name_, file_, label_, positive_, leave_out_, protocol_, ...)                          \
+    {                                                                                              \
+        .name = (name_), .file = (file_), .label = (label_), .positive = (positive_),              \
+        .leave_out = (leave_out_), .fetched = 1, .protocol = protocol_, .sensitive = {             \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+
 static const struct lab_task_spec specs[] = {
-    {"adult-sex",
-     "adult.csv",
-     "income",
-     ">50K",
-     {"sex"},
-     "age30,race3,occupation4",
-     1,
-     NULL,
-     ADULT},
-    {"adult-age",
-     "adult.csv",
-     "income",
-     ">50K",
-     {"age30"},
-     "age,race3,occupation4",
-     1,
-     NULL,
-     ADULT},
-    {"adult-race",
-     "adult.csv",
-     "income",
-     ">50K",
-     {"race3"},
-     "race,age30,occupation4",
-     1,
-     NULL,
-     ADULT},
-    {"adult-occupation",
-     "adult.csv",
-     "occupation4",
-     NULL,
-     {"sex"},
-     "occupation,age30,race3",
-     1,
-     NULL,
-     ADULT},
-    {"compas", "compas.csv", "two_year_recid", "1", {"race"}, NULL, 1, NULL, COMPAS},
-    {"celeba-smiling", "celeba.csv", "Smiling", "1", {"Male"}, NULL, 1, NULL, CELEBA},
-    {"celeba-attractive", "celeba.csv", "Attractive", "1", {"Male"}, NULL, 1, NULL, CELEBA},
-    {"celeba-young", "celeba.csv", "Young", "1", {"Male"}, NULL, 1, NULL, CELEBA},
-    {"celeba-big-nose", "celeba.csv", "Big_Nose", "1", {"Male"}, NULL, 1, NULL, CELEBA},
-    {"celeba-attractive-young",
-     "celeba.csv",
-     "Attractive",
-     "1",
-     {"Male", "Young"},
-     NULL,
-     1,
-     NULL,
-     CELEBA},
-    {"celeba-big-nose-young",
-     "celeba.csv",
-     "Big_Nose",
-     "1",
-     {"Male", "Young"},
-     NULL,
-     1,
-     NULL,
-     CELEBA},
-    {"credit", "credit.csv", "default-payment-next-month", "1", {"SEX"}, NULL, 1, NULL, ADULT},
-    {"health", "health.csv", "charlson", "1", {"sexMALE"}, NULL, 1, NULL, HEALTH},
+    TASK("adult-sex", "adult.csv", "income", ">50K", "age30,race3,occupation4", ADULT, "sex"),
+    TASK("adult-age", "adult.csv", "income", ">50K", "age,race3,occupation4", ADULT, "age30"),
+    TASK("adult-race", "adult.csv", "income", ">50K", "race,age30,occupation4", ADULT, "race3"),
+    TASK("adult-occupation", "adult.csv", "occupation4", NULL, "occupation,age30,race3", ADULT,
+         "sex"),
+    TASK("compas", "compas.csv", "two_year_recid", "1", NULL, COMPAS, "race"),
+    TASK("celeba-smiling", "celeba.csv", "Smiling", "1", NULL, CELEBA, "Male"),
+    TASK("celeba-attractive", "celeba.csv", "Attractive", "1", NULL, CELEBA, "Male"),
+    TASK("celeba-young", "celeba.csv", "Young", "1", NULL, CELEBA, "Male"),
+    TASK("celeba-big-nose", "celeba.csv", "Big_Nose", "1", NULL, CELEBA, "Male"),
+    TASK("celeba-attractive-young", "celeba.csv", "Attractive", "1", NULL, CELEBA, "Male", "Young"),
+    TASK("celeba-big-nose-young", "celeba.csv", "Big_Nose", "1", NULL, CELEBA, "Male", "Young"),
+    TASK("credit", "credit.csv", "default-payment-next-month", "1", NULL, ADULT, "SEX"),
+    TASK("health", "health.csv", "charlson", "1", NULL, HEALTH, "sexMALE"),
+    {.name = "mnist-colour",
+     .file = "mnist-colour.csv",
+     .label = "high",
+     .positive = "1",
+     .sensitive = {"colour"},
+     .images = "mnist-colour.u8",
+     .biased = "biased",
+     .fetched = 1,
+     .protocol = MNIST},
 };
 enum { SPECS = sizeof specs / sizeof *specs };
 

@@ -18,8 +18,11 @@ static int fetch_all(const struct lab_task_spec *const *specs, uint32_t n, const
         unsigned at = 0;
         while (at < n_files && strcmp(files[at], specs[i]->file) != 0)
             at++;
-        if (specs[i]->fetched && at == n_files && n_files < FILES_MAX)
+        if (specs[i]->fetched && at == n_files && n_files + 1 < FILES_MAX) {
             files[n_files++] = specs[i]->file;
+            if (specs[i]->images)
+                files[n_files++] = specs[i]->images;
+        }
     }
     return n_files ? lab_fetch(cache, files, n_files, e) : 0;
 }
@@ -43,6 +46,15 @@ static struct data_table *table_of(struct lab_tasks *t, const struct lab_task_sp
     return table;
 }
 
+static int images_of(struct lab_task *t, const char *cache, struct fis_error *e)
+{
+    char path[PATH_MAX_BYTES];
+    if (!t->spec->images)
+        return 0;
+    snprintf(path, sizeof path, "%s/%s", cache, t->spec->images);
+    return lab_task_images(t, path, e);
+}
+
 int lab_tasks_load(const struct lab_task_spec *const *specs, uint32_t n, const char *cache,
                    struct lab_tasks *out, struct fis_error *e)
 {
@@ -56,10 +68,11 @@ int lab_tasks_load(const struct lab_task_spec *const *specs, uint32_t n, const c
     for (uint32_t i = 0; rc == 0 && i < n; i++) {
         struct data_table *table = table_of(&t, specs[i], cache, e);
         t.tasks[t.n] = table ? lab_task_open(specs[i], table, e) : NULL;
-        if (t.tasks[t.n])
-            t.n++;
-        else
+        if (!t.tasks[t.n]) {
             rc = -(int)(e ? e->kind : FIS_INPUT);
+            break;
+        }
+        rc = images_of(t.tasks[t.n++], cache, e);
     }
     if (rc < 0)
         lab_tasks_done(&t);

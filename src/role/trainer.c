@@ -15,10 +15,11 @@ static int decide(int option, uint32_t rows)
 /* Rows, and what stands around the slabs. */
 #define CHECKPOINT_OTHER ((size_t)16 << 20)
 
-static int shape_fits(const struct fis_shape *shape, struct fis_error *e)
+static int shape_fits(const struct trainer_role_options *o, const struct fis_shape *shape,
+                      struct fis_error *e)
 {
-    enum { SLABS = FIS_LEARNER_SAVED_SLABS + FIS_GATE_SAVED_SLABS };
-    size_t n = fis_shape_params(shape), each = SLABS * sizeof(float);
+    const int slabs = (int)FIS_LEARNER_SAVED_SLABS(o->learner.adamw) + FIS_GATE_SAVED_SLABS;
+    size_t n = fis_shape_params(shape), each = (size_t)slabs * sizeof(float);
     size_t most = (WIRE_CHUNK_TOTAL - CHECKPOINT_OTHER) / each;
     if (n <= most)
         return 0;
@@ -26,30 +27,47 @@ static int shape_fits(const struct fis_shape *shape, struct fis_error *e)
                     "a network of %zu parameters (%u features, training.hidden, %u classes): a "
                     "checkpoint of it takes %d x 4 bytes for each, %zu in all, and at most %zu are "
                     "kept: %zu parameters are allowed; choose smaller hidden layers",
-                    n, fis_shape_inputs(shape), fis_shape_classes(shape), SLABS, n * each,
+                    n, fis_shape_inputs(shape), fis_shape_classes(shape), slabs, n * each,
                     WIRE_CHUNK_TOTAL - CHECKPOINT_OTHER, most);
+}
+
+int trainer_role_make_shape(const struct trainer_role_options *o, uint32_t d, uint32_t margins,
+                            uint32_t classes, struct fis_shape *shape, struct fis_error *e)
+{
+    const struct fis_vit *v = &o->vit;
+    int rc = fis_shape_init(shape, v->height ? v->dim : d, o->hidden, o->n_hidden, classes, e);
+    if (rc == 0 && v->height)
+        rc = fis_shape_set_vit(shape, v, e);
+    if (rc == 0)
+        rc = fis_shape_set_margins(shape, margins, e);
+    if (rc == 0 && fis_shape_inputs(shape) != d)
+        rc = fis_fail(e, FIS_INPUT, "trainer: images of %u numbers; records have %u",
+                      fis_shape_inputs(shape), d);
+    return rc;
 }
 
 int trainer_role_fits(const struct trainer_role_options *o, uint32_t features, struct fis_error *e)
 {
     struct fis_shape shape;
-    int rc = fis_shape_init(&shape, features, o->hidden, o->n_hidden, o->schema->n_classes, e);
-    return rc ? rc : shape_fits(&shape, e);
+    int rc = trainer_role_make_shape(o, features, 0, o->schema->n_classes, &shape, e);
+    return rc ? rc : shape_fits(o, &shape, e);
 }
 
 static int make_parts(struct trainer_role *m, struct fis_error *e)
 {
     struct trainer_role_options *o = &m->o;
     uint32_t d = fis_encoder_dimension(m->encoder), k = o->schema->n_classes;
-    if (fis_shape_init(&m->shape, d, o->hidden, o->n_hidden, k, e) < 0 ||
-        fis_shape_set_margins(&m->shape, fis_encoder_margins(m->encoder), e) < 0 ||
-        shape_fits(&m->shape, e) < 0)
+    if (trainer_role_make_shape(o, d, fis_encoder_margins(m->encoder), k, &m->shape, e) < 0 ||
+        shape_fits(o, &m->shape, e) < 0)
         return -1;
     if (!o->refreshes)
         o->refreshes = FIS_DEFAULT_REFRESHES;
     o->learner.mixed = o->publication->mixed;
     /* With noise a line leads along what is out already: directions at the anchor. */
     if (o->learner.mixed || (o->privacy.noise > 0 && o->publication->line))
+        o->learner.fresh_steps = 0;
+    /* A transformer takes minutes from the start: it goes on, and what it averages is published. */
+    if (o->vit.height)
         o->learner.fresh_steps = 0;
     o->learner.guided = o->publication->halves;
     o->learner.folds = o->publication->line ? FIS_MAX_FOLDS : o->publication->halves ? 2 : 1;

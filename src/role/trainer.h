@@ -78,6 +78,7 @@ struct trainer_role_options {
     void *publication_state;
     uint32_t refreshes; /* a round's labels and steps come in so many parts; 0: the default */
     uint32_t hidden[FIS_MAX_LAYERS], n_hidden;
+    struct fis_vit vit; /* below them; height 0: none */
     struct fis_gate_options gate;
     struct fis_direction_options directions; /* n_groups and precondition are filled in */
     int precondition;                        /* 1 on, 0 off, -1 by the number of rows */
@@ -143,6 +144,12 @@ struct trainer_role;
 
 /* `encoder` is finished and outlives the role. Data is handed over before the start: initial
  * rows one by one, validation rows at once (groups: 0 .. n_groups-1). */
+/* The network of records with d features, of which the last are margins. INPUT: a bad size, or
+ * images that are not d numbers. */
+int trainer_role_make_shape(const struct trainer_role_options *o, uint32_t d, uint32_t margins,
+                            uint32_t classes, struct fis_shape *shape,
+                            struct fis_error *e) FIS_MUST_CHECK;
+
 struct trainer_role *trainer_role_new(const struct trainer_role_options *o,
                                       const struct fis_encoder *encoder,
                                       const struct trainer_out *out, struct fis_error *e);

@@ -481,11 +481,10 @@ static int check_shape(const struct memory *m, const struct fis_shape *now, stru
 {
     const struct fis_shape *was[] = {&m->head.head.shape, &m->served.model.shape};
     for (int i = 0; i < 2; i++)
-        if (was[i]->n_layers != now->n_layers ||
-            memcmp(was[i]->width, now->width, (now->n_layers + 1) * sizeof *now->width) != 0)
+        if (!fis_shape_equal(was[i], now))
             return fis_fail(
                 e, FIS_FATAL,
-                "training.hidden or model.base is not what the network on %s has: give the changed "
+                "model or training.hidden is not what the network on %s has: give the changed "
                 "pipeline another name",
                 m->topics[i ? MEMORY_MODELS : MEMORY_HEADS]);
     return 0;

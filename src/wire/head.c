@@ -117,7 +117,7 @@ static int pack(const struct wire_head *h, const Fis__V1__Network *network,
 int wire_head_encode(const struct wire_head *head, struct wire_buffer *out, struct fis_error *e)
 {
     struct fis_arena scratch;
-    Fis__V1__Network network;
+    struct wire_network network;
     Fis__V1__Encoder encoder;
     Fis__V1__Pool pool;
     int rc = check_slabs(head, e);
@@ -131,7 +131,7 @@ int wire_head_encode(const struct wire_head *head, struct wire_buffer *out, stru
     if (!rc)
         rc = fill_pool(&pool, head, &scratch, e);
     if (!rc)
-        rc = pack(head, &network, &encoder, &pool, out, e);
+        rc = pack(head, &network.message, &encoder, &pool, out, e);
     fis_free(scratch.base);
     return rc;
 }

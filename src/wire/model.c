@@ -90,7 +90,7 @@ static int encode(const struct wire_model *m, struct fis_arena *a, struct wire_b
                   struct fis_error *e)
 {
     Fis__V1__ModelVersion v = FIS__V1__MODEL_VERSION__INIT;
-    Fis__V1__Network network;
+    struct wire_network network;
     Fis__V1__Encoder encoder;
     Fis__V1__Gate gate;
     Fis__V1__Metrics metrics, anchor;
@@ -105,7 +105,7 @@ static int encode(const struct wire_model *m, struct fis_arena *a, struct wire_b
     v.n_classes = m->n_classes;
     v.classes = (char **)(uintptr_t)m->classes;
     v.positive = m->positive;
-    v.network = &network;
+    v.network = &network.message;
     wire_network_fill(&network, &m->shape, m->params);
     v.encoder = m->encoder ? &encoder : NULL;
     v.gate = &gate;

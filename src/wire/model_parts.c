@@ -30,13 +30,46 @@ int wire_check_finite(const float *x, size_t n, const char *what, struct fis_err
     return 0;
 }
 
-void wire_network_fill(Fis__V1__Network *out, const struct fis_shape *shape, const float *params)
+void wire_network_fill(struct wire_network *to, const struct fis_shape *shape, const float *params)
 {
+    const struct fis_vit *v = &shape->vit;
+    Fis__V1__Network *out = &to->message;
+    Fis__V1__Network__Transformer *t = &to->transformer;
     fis__v1__network__init(out);
     out->n_width = shape->n_layers + 1;
     out->width = (uint32_t *)(uintptr_t)shape->width;
     out->n_parameters = params ? fis_shape_params(shape) : 0;
     out->parameters = (float *)(uintptr_t)params;
+    if (!v->height)
+        return;
+    fis__v1__network__transformer__init(t);
+    t->height = v->height;
+    t->width = v->width;
+    t->channels = v->channels;
+    t->patch = v->patch;
+    t->dim = v->dim;
+    t->depth = v->depth;
+    t->heads = v->heads;
+    t->mlp = v->mlp;
+    t->token = v->token;
+    out->transformer = t;
+}
+
+static int read_transformer(const Fis__V1__Network__Transformer *t, struct fis_shape *shape,
+                            struct fis_error *e)
+{
+    if (!t)
+        return 0;
+    const struct fis_vit v = {.height = t->height,
+                              .width = t->width,
+                              .channels = t->channels,
+                              .patch = t->patch,
+                              .dim = t->dim,
+                              .depth = t->depth,
+                              .heads = t->heads,
+                              .mlp = t->mlp,
+                              .token = t->token};
+    return fis_shape_set_vit(shape, &v, e);
 }
 
 int wire_network_read(const Fis__V1__Network *n, struct fis_shape *shape, const float **params,
@@ -47,6 +80,8 @@ int wire_network_read(const Fis__V1__Network *n, struct fis_shape *shape, const 
                         FIS_MAX_LAYERS + 1);
     uint32_t layers = (uint32_t)n->n_width - 1;
     int rc = fis_shape_init(shape, n->width[0], n->width + 1, layers - 1, n->width[layers], e);
+    if (!rc)
+        rc = read_transformer(n->transformer, shape, e);
     if (rc)
         return rc;
     *params = NULL;

@@ -20,7 +20,11 @@ int wire_check_finite(const float *x, size_t n, const char *what,
                       struct fis_error *e) FIS_MUST_CHECK;
 
 /* params may be NULL: the shape alone. */
-void wire_network_fill(Fis__V1__Network *out, const struct fis_shape *shape, const float *params);
+struct wire_network {
+    Fis__V1__Network message;
+    Fis__V1__Network__Transformer transformer;
+};
+void wire_network_fill(struct wire_network *to, const struct fis_shape *shape, const float *params);
 /* The shape is checked; *params is NULL when there are none, else all of them and finite. */
 int wire_network_read(const Fis__V1__Network *n, struct fis_shape *shape, const float **params,
                       struct fis_error *e) FIS_MUST_CHECK;

@@ -193,6 +193,20 @@ static void test_scorer_needs_no_sets(void **state)
     config_done(&c);
 }
 
+static void test_images(void **state)
+{
+    (void)state;
+    struct config c = load("p.yaml", "pipeline: p\nroles: [scorer]\nclasses: [a, b]\n"
+                                     "model: {type: vit, image: [8, 12, 3], patch: 4, width: 8}\n");
+    assert_int_equal(c.dimension, 288);
+    assert_int_equal(c.columns.count, 288);
+    assert_int_equal(c.columns.items[0].scale, CONFIG_SCALE_NONE);
+    assert_int_equal(c.model.heads, 4);
+    assert_int_equal(c.training.optimizer, CONFIG_ADAMW);
+    assert_true(c.training.learning_rate == .003 && c.training.weight_decay == .05);
+    config_done(&c);
+}
+
 static void test_class_names(void **state)
 {
     (void)state;
@@ -538,6 +552,7 @@ int main(void)
         cmocka_unit_test(test_the_life_of_labels),
         cmocka_unit_test(test_topics),
         cmocka_unit_test(test_scorer_needs_no_sets),
+        cmocka_unit_test(test_images),
         cmocka_unit_test(test_class_names),
         cmocka_unit_test(test_kafka),
         cmocka_unit_test(test_alias),

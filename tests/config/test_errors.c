@@ -21,6 +21,7 @@
     "initial: {file: i.csv}\n"                                                                     \
     "validation: {file: v.csv, sensitive: [sex]}\n"
 /* What is added to LEAST begins at line 6. */
+#define VIT "pipeline: p\nroles: [scorer]\nclasses: [a, b]\n"
 #define SCORER "pipeline: p\nroles: [scorer]\ndimension: 2\n"
 /* What is added to SCORER begins at line 4 and needs classes. */
 
@@ -211,6 +212,20 @@ static const struct bad bads[] = {
      {"key 'validation.sensitive': found nothing"}},
     /* what does not agree */
     {LEAST "dimension: 3\n", ":6:12: ", {"'dimension': found columns besides"}},
+    {VIT "model: {type: vit}\n", ":4:1: ", {"'model.image': found nothing", "[height, width,"}},
+    {VIT "model: {image: [8, 8, 1]}\n", ":4:16: ", {"none with model.type: mlp"}},
+    {VIT "model: {type: vit, image: [8, 9, 1], patch: 4}\n",
+     ":4:45: ",
+     {"'model.patch': found 4", "a divisor of the image's width, 9"}},
+    {VIT "model: {type: vit, image: [8, 8, 1], width: 10}\n",
+     ":4:1: ",
+     {"'model.heads': found 4", "a divisor of model.width, 10"}},
+    {VIT "model: {type: vit, image: [800, 800, 1]}\n",
+     ":4:27: ",
+     {"'model.image': found more than 65536 numbers"}},
+    {VIT "dimension: 3\nmodel: {type: vit, image: [8, 8, 1]}\n",
+     ":5:27: ",
+     {"'model.image': found dimension besides"}},
     {LEAST "records: {encoding: raw}\n", ":3:22: ", {"'columns[1]'", "records.encoding: raw"}},
     {SCORER "classes: [a, b]\nvalidation: {sensitive: [f1]}\n",
      ":5:26: ",

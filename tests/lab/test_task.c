@@ -191,7 +191,7 @@ static void built_in_tasks_make_sense(void **state)
     const struct lab_task_spec *specs = lab_task_specs(&n);
     struct fis_error e;
     (void)state;
-    assert_int_equal(n, 13);
+    assert_int_equal(n, 14);
     for (uint32_t i = 0; i < n; i++) {
         const struct lab_protocol *rich = &specs[i].protocol[LAB_RICH],
                                   *scarce = &specs[i].protocol[LAB_SCARCE];

@@ -134,6 +134,11 @@ static void learner_options(const struct config *cfg, struct fis_learner_options
     o->learning_rate = (float)t->learning_rate;
     o->momentum = (float)t->momentum;
     o->weight_decay = (float)t->weight_decay;
+    o->adamw = t->optimizer == CONFIG_ADAMW;
+    o->rise = t->rise;
+    o->fall = o->adamw ? t->steps_per_round : 0;
+    o->flip = t->flip;
+    o->shift = t->shift;
     o->batch = t->batch;
     o->mix = (float)t->mix;
     o->kept_min = FIS_DEFAULT_KEPT_MIN;
@@ -156,6 +161,19 @@ static void gate_options(const struct pipeline *p, struct fis_gate_options *o)
     o->standard_errors = g->standard_errors;
     o->resamples = g->bootstrap;
     o->seed = p->cfg->training.seed;
+}
+
+static struct fis_vit transformer(const struct config_network *m)
+{
+    return (struct fis_vit){.height = m->image.items[0],
+                            .width = m->image.items[1],
+                            .channels = m->image.items[2],
+                            .patch = m->patch,
+                            .dim = m->width,
+                            .depth = m->depth,
+                            .heads = m->heads,
+                            .mlp = m->mlp,
+                            .token = m->pool == CONFIG_POOL_TOKEN};
 }
 
 void pipeline_trainer(const struct pipeline *p, struct trainer_role_options *o)
@@ -204,6 +222,9 @@ void pipeline_trainer(const struct pipeline *p, struct trainer_role_options *o)
     o->selector.in_flight = s->in_flight;
     o->selector.budget = s->budget;
     o->selector.distinct = s->distinct;
+    if (cfg->model.type == CONFIG_VIT)
+        o->vit = transformer(&cfg->model);
+    o->directions.score_layers = cfg->model.score_layers;
     learner_options(cfg, &o->learner);
     gate_options(p, &o->gate);
     /* The published algorithm compares all pairs of groups; ours each with all rows. An empty cell
