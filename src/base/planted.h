@@ -43,6 +43,10 @@
     FAULT(restart_unmoved)    /* session: what a recreated topic has counts as taken */             \
     FAULT(scan_waits)         /* trainer: a scan whose progress is lost goes on for ever */         \
     FAULT(nothing_swept)      /* session: an earlier trainer's open transaction is waited for */     \
+    FAULT(foreign_fatal)      /* session: what no trainer wrote ends a trainer that reads it */      \
+    FAULT(foreign_unnoticed)  /* session: what no trainer wrote is left out without a word */        \
+    FAULT(tail_unnoticed)     /* memory: newest heads and versions that are gone are not missed */   \
+    FAULT(halt_ignored)       /* session: goes on when its topics have run backwards */              \
     FAULT(end_stable)        /* reader: what an open transaction holds back is left out */         \
     FAULT(partitions_fixed)  /* reader: partitions that are added are never read */
 

@@ -29,7 +29,9 @@ static int take_message(struct session *s, const struct session_input *in, struc
 {
     struct fis_error why;
     int rc = memory_take(s->memory, (enum memory_topic)in->topic, &in->message, &why);
-    if (rc == -FIS_INPUT) {
+    if (rc == -FIS_INPUT && PLANTED(foreign_unnoticed))
+        return 0;
+    if (rc == -FIS_INPUT && !PLANTED(foreign_fatal)) {
         s->left_out++;
         session_note(
             s, LOG_LEVEL_ERROR, "left_out",

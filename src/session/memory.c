@@ -351,13 +351,19 @@ int memory_identity(const struct memory *m, struct identity *own, struct wire_id
 static int check_there(const struct memory *m, const struct wire_trainer_state *s,
                        struct fis_error *e)
 {
-    if (!m->head.slabs || m->head.head.version < s->head_version)
+    if (!m->head.slabs ||
+        (m->head.head.version < s->head_version && !PLANTED(tail_unnoticed)))
         return fis_fail(e, FIS_FATAL, "%s: head %llu of the ledger is not there (newest: %llu)",
                         m->topics[MEMORY_HEADS], (unsigned long long)s->head_version,
                         (unsigned long long)m->head.head.version);
-    if (m->served.model.version < s->served_version || !m->served.model.params)
+    if ((m->served.model.version < s->served_version && !PLANTED(tail_unnoticed)) ||
+        !m->served.model.params)
         return fis_fail(e, FIS_FATAL, "%s: served version %llu of the ledger is not there",
                         m->topics[MEMORY_MODELS], (unsigned long long)s->served_version);
+    if (!m->not_atomic && m->newest_version < s->model_version && !PLANTED(tail_unnoticed))
+        return fis_fail(e, FIS_FATAL, "%s: version %llu of the ledger is not there (newest: %llu)",
+                        m->topics[MEMORY_MODELS], (unsigned long long)s->model_version,
+                        (unsigned long long)m->newest_version);
     return 0;
 }
 

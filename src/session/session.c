@@ -225,7 +225,7 @@ void session_fenced_others(struct session *s, struct trainer_time now)
 
 void session_halt(struct session *s)
 {
-    s->halted = s->election.state == ELECTION_LEAD || draining(s);
+    s->halted = !PLANTED(halt_ignored) && (s->election.state == ELECTION_LEAD || draining(s));
 }
 
 void session_swept(struct session *s)

@@ -181,6 +181,20 @@ void sim_delete_before(struct sim_broker *b, enum sim_topic t, int32_t partition
     log->start = offset;
 }
 
+uint32_t sim_foreign_before(const struct sim_broker *b, enum sim_topic t, int64_t offset)
+{
+    const struct sim_log *log = &b->logs[t][0];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < log->n && log->entries[i].offset < offset; i++)
+        n += log->entries[i].foreign && sim_readable(b, &log->entries[i]);
+    return n;
+}
+
+bool sim_of_memory(enum sim_topic t)
+{
+    return t == SIM_LEDGER || t == SIM_HEADS || t == SIM_MODELS;
+}
+
 bool sim_was_cut(const struct sim_broker *b, enum sim_topic t, int32_t p, uint32_t made,
                  int64_t offset)
 {
@@ -299,6 +313,8 @@ int32_t sim_txn_init(struct sim_broker *b, uint32_t producer)
     else if (id->unit)
         end(b, producer, false);
     id->unit = 0;
+    id->backwards = false;
+    memset(id->last, -1, sizeof id->last);
     return ++id->epoch;
 }
 
@@ -310,7 +326,10 @@ enum sim_code sim_txn_append(struct sim_broker *b, uint32_t producer, int32_t ep
         return SIM_FENCED;
     struct sim_unit *u = begin(b, producer);
     struct sim_entry *e = append(b, t, partition, key, value, origin);
-    e->unit = b->producers[producer].unit;
+    struct sim_producer_id *id = &b->producers[producer];
+    e->unit = id->unit;
+    id->backwards |= sim_of_memory(t) && e->offset <= id->last[t][partition];
+    id->last[t][partition] = e->offset;
     if (u->first[t][partition] < 0)
         u->first[t][partition] = e->offset;
     if (u->n == u->capacity) {

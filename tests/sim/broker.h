@@ -90,6 +90,8 @@ enum { SIM_TRAINER_ID, SIM_FOREIGN_ID, SIM_PRODUCERS };
 struct sim_producer_id {
     int32_t epoch;
     uint32_t unit; /* open; 0: none */
+    int64_t last[SIM_TOPICS][SIM_PARTITIONS]; /* offset of what was delivered last; -1: nothing */
+    bool backwards; /* a delivery on ledger, heads or models did not come behind the last one */
 };
 
 struct sim_member {
@@ -168,6 +170,10 @@ void sim_recreate(struct sim_broker *b, enum sim_topic t);
 bool sim_open_on(const struct sim_broker *b, enum sim_topic t);
 /* Has the log lost what lies before this offset, which was of its `made`-th tail? A reader cannot
  * go on there. The broker knows, by the epochs of its leaders. */
+/* Readable messages that are foreign. */
+uint32_t sim_foreign_before(const struct sim_broker *b, enum sim_topic t, int64_t offset);
+/* Ledger, heads, models. */
+bool sim_of_memory(enum sim_topic t);
 bool sim_was_cut(const struct sim_broker *b, enum sim_topic t, int32_t partition, uint32_t made,
                  int64_t offset);
 /* One partition more, empty; members of its group see it by a rebalance. */

@@ -226,6 +226,8 @@ static void on_unit(struct sim_world *w, const struct sim_unit *unit)
         sim_note(w, "broker", "a transaction of %u messages is aborted", unit->n);
         return;
     }
+    SIM_MUST(w, !c->halted_term || c->term != c->halted_term,
+             "a trainer goes on although its topics have run backwards");
     u->n_letters = u->n_requests = u->n_controls = u->n_asked = u->n_states = 0;
     u->lost = false;
     u->forgotten = -1;
@@ -329,6 +331,19 @@ void sim_check_forgotten(struct sim_world *w)
     c->excused |= c->last_head && c->head_began < sim_log_start(w->broker, SIM_HEADS, 0);
     c->excused |= c->served_version && sim_log_start(w->broker, SIM_MODELS, 0) > 0;
     c->copies = (struct wire_bytes){0};
+}
+
+/* A trainer that notices may end; one that goes on has to be right. */
+void sim_check_memory_cut(struct sim_world *w)
+{
+    w->check->excused = true;
+    w->check->copies = (struct wire_bytes){0};
+}
+
+/* What it has committed since its topics were cut is the last of it. */
+void sim_check_halted(struct sim_world *w)
+{
+    w->check->halted_term = w->check->term;
 }
 
 bool sim_check_excuses(const struct sim_world *w)

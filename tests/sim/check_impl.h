@@ -114,6 +114,7 @@ struct sim_check {
     char salt[FIS_ID_MAX];
     size_t salt_length;
     uint32_t term;       /* leaders so far */
+    uint32_t halted_term; /* which of them halted last; 0: none */
     uint32_t round_of_last_ask, round_checked;
     int64_t asked_at; /* when something was asked for last */
 

@@ -25,7 +25,8 @@ const char *const sim_fault_names[SIM_FAULT_KINDS] = {"crash",
                                                       "topic recreated",
                                                       "send failed",
                                                       "reload",
-                                                      "hanging transaction"};
+                                                      "hanging transaction",
+                                                      "memory cut"};
 
 void sim_fault_count(struct sim_world *w, enum sim_fault f)
 {

@@ -32,6 +32,7 @@ enum sim_fault {
     SIM_SEND_FAILED,
     SIM_RELOAD,
     SIM_HANGS,
+    SIM_MEMORY_CUT,
     SIM_FAULT_KINDS
 };
 extern const char *const sim_fault_names[SIM_FAULT_KINDS];

@@ -86,6 +86,7 @@ static void pick_running(struct sim_world *w, struct sim_plan *p)
     p->failing = chance(w, .2);
     p->reload_at = chance(w, .15) ? pick(w, 1, 80) * 1000 : 0;
     p->hanging = chance(w, .2);
+    p->tails = chance(w, .05);
     p->wall_begin = SIM_WALL_BEGIN;
     if (p->daily_budget) /* shortly before midnight */
         p->wall_begin += INT64_C(86400000) - (int64_t)pick(w, 5, 100) * 1000;

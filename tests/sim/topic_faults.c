@@ -19,7 +19,7 @@ static bool chance(struct sim_world *w, double p)
 /* ---- foreign messages ---------------------------------------------------------------------- */
 
 static const enum sim_topic written[] = {SIM_CANDIDATES, SIM_LABELS, SIM_CONTROL, SIM_REQUESTS,
-                                         SIM_RECORDS};
+                                         SIM_LEDGER,     SIM_HEADS,  SIM_MODELS,  SIM_RECORDS};
 #define WRITTEN (sizeof written / sizeof written[0])
 
 static struct wire_bytes text(const char *s)
@@ -44,7 +44,8 @@ static void write_one(struct sim_world *w)
     enum sim_topic t = written[between(w, 0, WRITTEN - 2)]; /* records belong to the user */
     sim_fault_count(w, SIM_FOREIGN_MESSAGE);
     sim_note(w, "others", "a message on %s", sim_topic_names[t]);
-    sim_append_foreign(w->broker, t, some_partition(w, t), text("zz"), junk(w));
+    int32_t p = sim_of_memory(t) ? 0 : some_partition(w, t);
+    sim_append_foreign(w->broker, t, p, text("zz"), junk(w));
 }
 
 struct hold {
@@ -138,6 +139,25 @@ static bool may_cut(const struct sim_world *w, enum sim_topic t)
     return may;
 }
 
+/* The memory's: heads and versions that the ledger speaks of are gone, which a trainer has to notice
+ * at its next message there, or when it starts. */
+static void cut_memory(struct sim_world *w, void *arg)
+{
+    enum sim_topic t = chance(w, .5) ? SIM_HEADS : SIM_MODELS;
+    (void)arg;
+    if (w->faults->over)
+        return;
+    int64_t start = sim_log_start(w->broker, t, 0), end = sim_end(w->broker, t, 0);
+    if (may_cut(w, t) && !w->broker->n_hanging && end > start) {
+        sim_lose_tail(w->broker, t, 0, between(w, end - 6 > start ? end - 6 : start, end - 1));
+        sim_fault_count(w, SIM_MEMORY_CUT);
+        sim_note(w, "others", "%s ends at %lld now", sim_topic_names[t],
+                 (long long)sim_end(w->broker, t, 0));
+        sim_check_memory_cut(w);
+    }
+    sim_at(w, w->now + between(w, 5000, 40000), SIM_NOBODY, cut_memory, NULL);
+}
+
 static bool loses_end(struct sim_world *w)
 {
     if (w->faults->over || !w->plan->hanging || !chance(w, .5))
@@ -192,6 +212,8 @@ void sim_topic_faults_begin(struct sim_world *w)
         sim_at(w, between(w, 1000, 30000), SIM_NOBODY, forget, NULL);
     if (w->plan->cutting)
         sim_at(w, between(w, 1000, 30000), SIM_NOBODY, cut, NULL);
+    if (w->plan->tails)
+        sim_at(w, between(w, 1000, 30000), SIM_NOBODY, cut_memory, NULL);
     if (w->plan->growing)
         sim_at(w, between(w, 100, 20000), SIM_NOBODY, grow, NULL);
 }

@@ -106,12 +106,33 @@ static void initialised(void *arg)
     session_fenced_others(t->session, now_of(t));
 }
 
+static void crash_later(struct sim_world *w, void *arg)
+{
+    struct later *l = arg;
+    sim_process_crash(w, l->t->process);
+}
+
+/* As the daemon's host does; a supervisor starts it again. */
+static void watch_topics(struct sim_trainer *t)
+{
+    struct sim_producer_id *id = &t->w->broker->producers[SIM_TRAINER_ID];
+    if (!id->backwards || id->epoch != t->txn.epoch)
+        return;
+    id->backwards = false;
+    sim_note(t->w, t->name, "halted: its topics run backwards");
+    sim_check_halted(t->w);
+    session_halt(t->session);
+    sim_faults_restart(t->w, t->process);
+    later(t, sim_between(t->w, SIM_RNG_NET, 100, 4000), crash_later);
+}
+
 static void ended(void *arg, enum sim_code code)
 {
     struct sim_trainer *t = arg;
     struct fis_error e;
     t->committing = false;
     if (code == SIM_OK) {
+        watch_topics(t);
         session_committed(t->session);
         return;
     }
@@ -184,12 +205,6 @@ static void out_leave(void *ctx)
     t->validation = UINT32_MAX;
     t->term++;
     later(t, sim_between(t->w, SIM_RNG_NET, 1, 1000), left);
-}
-
-static void crash_later(struct sim_world *w, void *arg)
-{
-    struct later *l = arg;
-    sim_process_crash(w, l->t->process);
 }
 
 static void out_stopped(void *ctx, const struct fis_error *failed)
@@ -366,7 +381,7 @@ static bool read_partition(struct sim_trainer *t, enum session_reader r, uint32_
         return false;
     p->left--;
     t->label_waits &= r != SESSION_READ_INPUT;
-    bool lost = readers[r].stored && is_cut(t, topic, n, p);
+    bool lost = r != SESSION_READ_VERSIONS && is_cut(t, topic, n, p);
     p->made =
         lost ? p->made : t->w->broker->logs[topic][n].made; /* it is of this log from now on */
     int rc = p->fresh || lost ? -1 : sim_fetch(t->w->broker, topic, n, &p->at, &m);
@@ -486,6 +501,15 @@ static int out_validation(void *ctx, const struct fis_encoder *encoder, struct s
 static void out_ready(void *ctx, struct trainer_role *role)
 {
     struct sim_trainer *t = ctx;
+    const struct partition *p = t->readers[SESSION_READ_MEMORY].p;
+    struct session_status s;
+    uint32_t foreign = 0;
+    for (uint32_t i = 0; i < SESSION_MEMORY_TOPICS; i++)
+        foreign += sim_foreign_before(t->w->broker, sim_topics[i], p[i * SIM_PARTITIONS].end);
+    session_status(t->session, &s);
+    SIM_MUST(t->w, s.left_out >= foreign,
+             "guarantee 8: %llu messages of the memory were left out; %u are none of a trainer's",
+             (unsigned long long)s.left_out, foreign);
     if (t->txn.epoch == t->w->broker->producers[0].epoch) /* else another leads by now */
         sim_check_restored(t->w, role);
 }
