@@ -39,7 +39,8 @@ struct trainer_wire_options {
     void (*job)(void *arg, enum trainer_job kind);
     void (*note)(void *arg, const char *event, const char *text); /* may be NULL */
     void (*pool)(void *arg);                                      /* may be NULL */
-    const struct wire_identity *identity; /* of states and lineages; NULL: none */
+    const struct wire_identity *identity;      /* of states and lineages; NULL: none */
+    const struct wire_control_place *control; /* of states; NULL: none */
     /* Called as well, for what was put; may be NULL. */
     void (*model)(void *arg, const struct wire_model *v);
     void (*state)(void *arg, const struct wire_trainer_state *s);

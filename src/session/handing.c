@@ -1,6 +1,7 @@
 /* How a message reaches the role: decoded, or refused; a command with the version that it names. */
 #include <string.h>
 
+#include "base/planted.h"
 #include "session/session_impl.h"
 #include "wire/chunk.h"
 #include "wire/json_codec.h"
@@ -102,11 +103,31 @@ static int look_up(struct session *s, uint64_t version, struct fis_error *e)
     return rc < 0 ? rc : s->lookup.at_end;
 }
 
+/* The group's places may be gone, and its topic be read again from the beginning: a rollback of then
+ * is none of now. A message of a recreated topic is younger. */
+static bool was_taken(struct session *s, const struct wire_message *m)
+{
+    return m->partition == 0 && (uint64_t)m->offset < s->control.next &&
+           m->timestamp_ms <= s->control.ms && !PLANTED(commands_again);
+}
+
+static void note_taken(struct session *s, const struct wire_message *m)
+{
+    if (m->partition == 0)
+        s->control = (struct wire_control_place){(uint64_t)m->offset + 1, m->timestamp_ms};
+}
+
 static int command(struct session *s, const struct wire_message *m, struct fis_error *e)
 {
     struct wire_control c;
     struct fis_error why;
     const struct wire_model *version = NULL;
+    if (was_taken(s, m)) {
+        session_note(s, LOG_LEVEL_INFO, "command_passed",
+                     "partition=%d offset=%lld text=\"it was carried out before\"",
+                     (int)m->partition, (long long)m->offset);
+        return 1;
+    }
     enum wire_decoded got = wire_control_decode(m, &s->arena, &c, &why);
     if (got == WIRE_TOMBSTONE)
         fis_refuse(&why, FIS_CODE_NO_VALUE, "no value: a command is never taken back by a null");
@@ -119,6 +140,7 @@ static int command(struct session *s, const struct wire_message *m, struct fis_e
             return rc;
         version = s->lookup.found.model.version ? &s->lookup.found.model : NULL;
     }
+    note_taken(s, m);
     int rc = trainer_role_control(s->role, &c, version, s->now, &why);
     session_lookup_end(s);
     return handed(s, rc, SESSION_BAD_COMMANDS, m, &why, e);

@@ -48,6 +48,7 @@ struct session {
     uint64_t running_ms, restore_ms, entries, bytes;
 
     struct session_source commands, input;
+    struct wire_control_place control; /* how far commands were taken; in the state */
     bool informed; /* control was read to its end once */
     bool waiting;  /* the next command waits for a version */
     bool waiting_noted;

@@ -30,6 +30,8 @@ int session_begin(struct session *s, struct fis_error *e)
     if (rc < 0)
         return rc;
     session_unit_wire(s, &o);
+    s->control = memory_found(s->memory) ? memory_state(s->memory)->control
+                                         : (struct wire_control_place){0};
     s->step = START_UP_INITIAL;
     s->encoder = memory_found(s->memory) ? memory_take_encoder(s->memory) : NULL;
     s->lead_ms = s->now.mono_ms;

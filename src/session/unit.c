@@ -105,6 +105,7 @@ void session_unit_wire(struct session *s, struct trainer_wire_options *o)
         .labels = s->o.labels,
         .max_chunk = s->o.max_chunk,
         .identity = &s->shown,
+        .control = &s->control,
         .put = put,
         .job = job,
         .note = note,

@@ -82,6 +82,8 @@ static void fill_plain(Fis__V1__TrainerState *m, const struct wire_trainer_state
     m->idle_rounds = state->idle_rounds;
     m->undetectable = state->undetectable;
     m->requested = state->requested;
+    m->control_next = state->control.next;
+    m->control_ms = state->control.ms;
 }
 
 int wire_ledger_state_encode(const struct wire_trainer_state *state, struct wire_buffer *out,
@@ -180,6 +182,7 @@ int wire_ledger_state_read(struct wire_bytes value, struct fis_arena *arena,
         .idle_rounds = s->idle_rounds,
         .undetectable = s->undetectable != 0,
         .requested = s->requested,
+        .control = {s->control_next, s->control_ms},
     };
     int rc = wire_numbers_read(state_numbers, s->values, s->n_values, &out, NULL, e);
     if (!rc)

@@ -392,6 +392,11 @@ struct wire_trainer_state { /* key: one NUL byte, which no record id of text has
     /* The last command of the operator and what became of it. */
     const char *control_id, *control_text; /* ""; NUL-terminated */
     bool control_ok;
+    /* Behind the last command that was taken from partition 0, and its message's time. */
+    struct wire_control_place {
+        uint64_t next;
+        int64_t ms;
+    } control;
     uint64_t phase_began_ms;   /* on the pipeline's clock */
     uint64_t previous_version; /* where a rollback goes; 0: nowhere */
     bool diverged;             /* training of this round met a loss that is not finite */

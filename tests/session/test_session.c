@@ -134,6 +134,32 @@ static void a_pause_that_was_sent_before_holds(void **state)
     kit_close(&k);
 }
 
+/* The group's places have expired, or somebody has deleted the group. */
+static void commands_are_carried_out_once_without_the_groups_places(void **state)
+{
+    (void)state;
+    struct kit k;
+    kit_open(&k, false);
+    kit_lead(&k);
+    kit_command(&k, WIRE_CONTROL_PAUSE, 0);
+    kit_command(&k, WIRE_CONTROL_RESUME, 0);
+    kit_command(&k, WIRE_CONTROL_PAUSE, 0);
+    kit_settle(&k);
+    assert_true(kit_counts(&k).paused);
+    kit_command(&k, WIRE_CONTROL_RESUME, 0);
+    kit_settle(&k);
+    kit_restart(&k);
+    memset(k.committed, -1, sizeof k.committed);
+    kit_lead(&k);
+    assert_false(kit_noted(&k, "control"));
+    assert_true(kit_noted(&k, "command_passed"));
+    assert_false(kit_counts(&k).paused);
+    kit_command(&k, WIRE_CONTROL_PAUSE, 0); /* a new one */
+    kit_settle(&k);
+    assert_true(kit_counts(&k).paused);
+    kit_close(&k);
+}
+
 static void input_waits_for_the_end_of_control(void **state)
 {
     (void)state;
@@ -524,6 +550,7 @@ int main(void)
         cmocka_unit_test(what_is_left_open_is_swept_once),
         cmocka_unit_test(nothing_is_announced_before_it_is_committed),
         cmocka_unit_test(a_pause_that_was_sent_before_holds),
+        cmocka_unit_test(commands_are_carried_out_once_without_the_groups_places),
         cmocka_unit_test(input_waits_for_the_end_of_control),
         cmocka_unit_test(a_command_waits_for_its_version_and_holds_up_the_rest),
         cmocka_unit_test(what_comes_again_is_taken_once),
