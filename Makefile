@@ -474,6 +474,10 @@ bench: ## how fast, as ratios measured here: QUICK=1 (90 seconds), FIGURES="end_
 	$(Q)$(MAKE) --no-print-directory -j2 all $(BENCH)
 	$(Q)python3 tests/bench/bench.py --bin $(B)/bin $(if $(filter 1,$(QUICK)),--quick) $(FIGURES)
 
+.PHONY: results
+results: deps-demo all ## the tables of docs/results: half an hour on two free cores; goes on where it was interrupted
+	$(Q)python3 tests/lab/results.py --fisctl $(B)/bin/fisctl
+
 # ---- chaos -------------------------------------------------------------------------------------
 # Random faults on a real Kafka, counted from its topics; `make system` has a short run of it.
 KILLS ?= 100
