@@ -104,7 +104,7 @@ plainly random >"$dir/random.yaml"
 # ---- three pipelines --------------------------------------------------------------------------
 
 start() { # pipeline
-    local name=$1 until=$((SECONDS + 20)) before
+    local name=$1 until=$((SECONDS + 60)) before
     before=$(ls "$run")
     "$bin/fisd" --embedded -c "$dir/$name.yaml" >"$dir/$name.log" 2>&1 &
     local pid=$!
@@ -118,7 +118,7 @@ start() { # pipeline
         }
         [ $SECONDS -lt $until ] || {
             show_log "$name"
-            die "fisd has no broker after 20 s"
+            die "fisd has no broker after 60 s"
         }
         sleep 0.1
     done

@@ -39,9 +39,11 @@ int bench_head(int argc, char **argv);
 int bench_drain(int argc, char **argv);
 int bench_progress(int argc, char **argv);
 int bench_score(int argc, char **argv);
+int bench_predict(int argc, char **argv);
 
 struct wire_head_owned;
-/* A head of random numbers; d numeric columns, scale "none" or "standard". */
+/* A head of random numbers; d numeric columns, scale "none", "standard", "adult"
+ * or "trees" (none, over a base of them). */
 void bench_head_make(struct wire_head_owned *head, uint32_t d, uint32_t hidden, uint32_t classes,
                      const char *scale);
 

@@ -295,6 +295,29 @@ def end_to_end(b, figures, wanted):
                        if same else ""))
 
 
+def trees(b, figures, wanted):
+    """A base of 120 trees: a record's score against XGBoost's own prediction and the network's score,
+    each alone; and a whole topic against the fastest bare loop."""
+    if wanted("scoring_trees"):
+        rounds = 5 if b.quick else 31
+        lines = [b.c("score", rounds, D, scale, "raw").split()[2:] for scale in ("none", "trees")]
+        alone, both = ([float(v) for v in line] for line in lines)
+        predict = [float(v) for v in b.c("predict", rounds, D).split()[1:]]
+        middle = statistics.median
+        figures.add("scoring_trees", [t / (n + p) for t, n, p in zip(both, alone, predict)], 1.6,
+                    False, "x", f"{middle(both):.0f} ns; network {middle(alone):.0f}, XGBoost's "
+                    f"prediction {middle(predict):.0f}")
+    if wanted("end_to_end_trees"):
+        n, rounds = (QUICK_N, 2) if b.quick else (4000000, 7)
+        topic = b.topic("protobuf", D, n)
+        loop = b.best_loop(topic, n, "none", 1 if b.quick else 2)
+        over = {"scale": "trees", "model": {"base": {"type": "trees"}}}
+        pairs = [(b.drain(topic, n, loop), b.score_topic(topic, n, "protobuf", **over))
+                 for _ in range(rounds)]
+        figures.add("end_to_end_trees", [o["rate"] / r["rate"] for r, o in pairs], .5, True, "x",
+                    f"{statistics.median(o['rate'] for _, o in pairs) / 1e6:.3f} million records/s")
+
+
 def sparse(b, figures, _):
     """Index and value against dense numbers of the same width, decoded and scored in memory; encoded
     as Adult is, its six numbers standardised."""
@@ -565,6 +588,7 @@ SECTIONS = [(kernel, [f"kernel_d{d}_h{h}_k{k}" for d, h, k in SHAPES] + ["denorm
             (sparse, ["sparse"]),
             (lab, ["lab_vs_authors"]),
             (end_to_end, ["end_to_end_protobuf", "end_to_end_raw", "end_to_end_json"]),
+            (trees, ["scoring_trees", "end_to_end_trees"]),
             (directions, ["directions_ms"]),
             (under_load, ["latency_p99_ms", "loop_stall_ms"]),
             (heap_size, ["heap_size_effect"]),

@@ -6,11 +6,40 @@
 #include "wire/chunk.h"
 #include "wire/head.h"
 
-/* scale: of all columns "none" or "standard", or of Adult's as it is trained on: its numbers
- * "standard", its categories "none". */
-static struct fis_encoder *encoder_of(uint32_t d, const char *scale)
+#define TREES 120u
+#define DEPTH 4u
+
+/* A base of boosted trees, of the default size without an early stop. */
+static void add_trees(struct fis_encoder *enc, uint32_t d)
 {
-    uint32_t standard = strcmp(scale, "none") == 0 ? 0 : strcmp(scale, "adult") == 0 ? 6 : d;
+    struct fis_trees_shape s = {.d = d, .margins = 1, .n = TREES, .depth = DEPTH};
+    uint32_t *feature = fis_alloc(fis_trees_nodes(&s), sizeof *feature);
+    float *threshold = fis_alloc(fis_trees_nodes(&s), sizeof *threshold);
+    float *leaf = fis_alloc(fis_trees_leaf_count(&s), sizeof *leaf);
+    struct fis_rng rng;
+    struct fis_error e;
+    fis_rng_seed(&rng, BENCH_SEED, 5);
+    for (size_t i = 0; i < fis_trees_nodes(&s); i++) {
+        feature[i] = fis_rng_below(&rng, d);
+        threshold[i] = (float)fis_rng_normal(&rng);
+    }
+    for (size_t i = 0; i < fis_trees_leaf_count(&s); i++)
+        leaf[i] = (float)fis_rng_normal(&rng) * .05f;
+    struct fis_trees *trees = fis_trees_new(&s, feature, threshold, leaf, &e);
+    if (!trees || fis_encoder_set_trees(enc, trees, &e) < 0)
+        die("trees: %s", e.text);
+    fis_trees_unref(trees);
+    fis_free(feature);
+    fis_free(threshold);
+    fis_free(leaf);
+}
+
+/* scale: of all columns "none" or "standard", or of Adult's as it is trained on: its numbers
+ * "standard", its categories "none". "trees": none, below a base. */
+static struct fis_encoder *encoder_of(uint32_t d, const char *scale, uint32_t margins)
+{
+    bool unscaled = strcmp(scale, "none") == 0 || margins;
+    uint32_t standard = unscaled ? 0 : strcmp(scale, "adult") == 0 ? 6 : d;
     struct fis_encoder_column_state *states = fis_calloc(d, sizeof *states);
     char(*names)[12] = fis_calloc(d, sizeof *names);
     struct fis_error e;
@@ -22,9 +51,11 @@ static struct fis_encoder *encoder_of(uint32_t d, const char *scale)
         states[i].mean = none ? 0 : .01;
         states[i].deviation = none ? 1 : 1.1;
     }
-    struct fis_encoder *enc = fis_encoder_from_states(states, d, &e);
+    struct fis_encoder *enc = fis_encoder_over_trees(states, d, margins, &e);
     if (!enc)
         die("encoder: %s", e.text);
+    if (margins)
+        add_trees(enc, d);
     fis_free(states);
     fis_free(names);
     return enc;
@@ -72,12 +103,14 @@ void bench_head_make(struct wire_head_owned *out, uint32_t d, uint32_t hidden, u
     struct wire_buffer bytes = {0};
     struct fis_rng rng;
     struct fis_error e;
-    if (fis_shape_init(&head.shape, d, &hidden, 1, classes, &e) < 0)
+    uint32_t margins = strcmp(scale, "trees") == 0;
+    if (fis_shape_init(&head.shape, d + margins, &hidden, 1, classes, &e) < 0 ||
+        fis_shape_set_margins(&head.shape, margins, &e) < 0)
         die("head: %s", e.text);
     fis_rng_seed(&rng, BENCH_SEED, 4);
     float *params = slab(&head.shape, &rng), *acc = slab(&head.shape, &rng),
           *fair = slab(&head.shape, &rng);
-    struct fis_encoder *encoder = encoder_of(d, scale);
+    struct fis_encoder *encoder = encoder_of(d, scale, margins);
     fis_network_init(&head.shape, params, &rng);
     head.params = params;
     head.g_acc = acc;

@@ -112,6 +112,7 @@ static const struct command {
     {"head", "BROKER TOPIC PIPELINE D HIDDEN CLASSES SCALE [VERSION]", 7, bench_head},
     {"drain", "BROKER TOPIC RECORDS BATCH PAUSE_US WHAT", 6, bench_drain},
     {"score", "[rounds] [d] [scale] [kind]", 0, bench_score},
+    {"predict", "[rounds] [d]", 0, bench_predict},
     {"progress", "BROKER TOPIC RECORDS [FROM]", 3, bench_progress},
 };
 
