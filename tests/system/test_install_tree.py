@@ -2,6 +2,7 @@
 """make install: what is there, that it runs, that a program of somebody else's links to libfis with
 what pkg-config says, and that systemd accepts the unit."""
 
+import glob
 import os
 import re
 import shutil
@@ -9,7 +10,7 @@ import stat
 import subprocess
 import tempfile
 
-from fisd_test import FISD, ROOT, has, main, same, test
+from fisd_test import FISCTL, FISD, ROOT, has, main, same, test
 
 PROGRAM = r"""
 #include <fis/network.h>
@@ -203,6 +204,26 @@ def _():
     r = run("systemd-analyze", "verify", "--man=no", local)
     mine = [x for x in (r.stdout + r.stderr).splitlines() if "fisd" in x]
     same((r.returncode, mine), (0, []), r.stdout + r.stderr)
+
+
+@test("containers: the image has every library that the programs are linked to, configurations load")
+def _():
+    containers = os.path.join(ROOT, "contrib/containers")
+    with open(os.path.join(containers, "Containerfile")) as f:
+        image = f.read().split("FROM ${DEBIAN}\n")[1].split()
+    paths = dict(re.findall(r"^\s*(\S+) .*=> (\S+)$", run("ldconfig", "-p").stdout, re.M))
+    needed = re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", FISD, FISCTL).stdout)
+    assert len(set(needed)) > 8, needed
+    for library in set(needed) - {"libc.so.6", "libm.so.6"}:
+        package = run("dpkg", "-S", os.path.realpath(paths[library])).stdout.split(":")[0]
+        if package and library != "librdkafka.so.1":  # which may be of RDKAFKA=new
+            assert package in image, f"Containerfile: {package} is missing, for {library}"
+    for path in sorted(glob.glob(os.path.join(containers, "*/*fisd.yaml")) +
+                       glob.glob(os.path.join(containers, "compose/data/*.yaml"))):
+        r = run(FISD, "--check-config=" + path,
+                env={**os.environ, "KAFKA_USERNAME": "a", "KAFKA_PASSWORD": "b"})
+        wrong = [line for line in r.stderr.splitlines() if "No such file" not in line]
+        same(wrong, [], f"{path}, but for the files that are not there")
 
 
 if __name__ == "__main__":
