@@ -54,6 +54,17 @@ static const char *rate(double x, char text[16])
     return text;
 }
 
+/* The 95 % interval of a share of n rows (Wilson 1927, with the score test). NaN: not estimable. */
+static struct fis_interval share_interval(double p, uint32_t n)
+{
+    const double z = 1.959964, z2 = z * z;
+    if (!n || !isfinite(p))
+        return (struct fis_interval){NAN, NAN, NAN};
+    double middle = (p + z2 / (2 * n)) / (1 + z2 / n);
+    double half = z / (1 + z2 / n) * sqrt(p * (1 - p) / n + z2 / (4.0 * n * n));
+    return (struct fis_interval){middle - half, middle + half, (double)NAN};
+}
+
 /* ---- what the figures cannot say ------------------------------------------------------------- */
 
 enum { LIMITS = 12, LIMIT_TEXT = 400 };
@@ -192,7 +203,9 @@ static void put_metrics(struct page *p, const struct wire_model *m)
     char a[16], low[16], high[16];
     put(p,
         "\n## Figures\n\nOn the %u validation rows of the gate. A gap is the largest difference "
-        "between groups; 0 is fair. n/e: not estimable. Intervals: %.0f %%.\n\n"
+        "between groups; 0 is fair. n/e: not estimable. Intervals: %.0f %%, of shares of a group "
+        "by "
+        "Wilson's formula.\n\n"
         "| | value | interval |\n|---|---:|---|\n",
         m->metrics.n, (m->intervals.level > 0 ? m->intervals.level : .95) * 100);
     for (const struct wire_number *t = wire_metric_numbers; t->name; t++) {
@@ -210,9 +223,18 @@ static void put_metrics(struct page *p, const struct wire_model *m)
     }
 }
 
+static void put_share(struct page *p, double x, uint32_t n)
+{
+    char a[16], low[16], high[16];
+    struct fis_interval i = share_interval(x, n);
+    put(p, " | %s", rate(x, a));
+    if (isfinite(i.low))
+        put(p, " (%s to %s)", rate(i.low, low), rate(i.high, high));
+}
+
 static void put_groups(struct page *p, const struct wire_model *m, struct wire_group_names groups)
 {
-    char a[4][16];
+    char a[2][16];
     put(p, "\n| group | rows | accuracy | positive rate | TPR | FPR "
            "|\n|---|---:|---:|---:|---:|---:|\n");
     for (uint32_t g = 0; g < m->metrics.n_groups && g < FIS_MAX_GROUPS; g++) {
@@ -222,8 +244,10 @@ static void put_groups(struct page *p, const struct wire_model *m, struct wire_g
             put_name(p, groups.names[g]);
         else
             put(p, "%u", g);
-        put(p, " | %u | %s | %s | %s | %s |\n", x->n, rate(x->accuracy, a[0]),
-            rate(x->positive_rate, a[1]), rate(x->tpr, a[2]), rate(x->fpr, a[3]));
+        put(p, " | %u", x->n);
+        put_share(p, x->accuracy, x->n);
+        put_share(p, x->positive_rate, x->n);
+        put(p, " | %s | %s |\n", rate(x->tpr, a[0]), rate(x->fpr, a[1]));
     }
     if (!groups.n)
         put(p, "\nWhich group a number stands for is sensitive: the trainer's validation set has "
@@ -321,14 +345,31 @@ static json_t *names_of(struct wire_group_names groups)
     return all;
 }
 
+static json_t *share_of(double x, uint32_t n)
+{
+    struct fis_interval i = share_interval(x, n);
+    return isfinite(i.low) ? json_pack("[f, f]", i.low, i.high) : json_null();
+}
+
+static json_t *shares_of(const struct wire_model *m)
+{
+    json_t *all = json_array();
+    for (uint32_t g = 0; g < m->metrics.n_groups && g < FIS_MAX_GROUPS; g++) {
+        const struct fis_group_metrics *x = &m->metrics.group[g];
+        json_array_append_new(all, json_pack("{s:o, s:o}", "accuracy", share_of(x->accuracy, x->n),
+                                             "positive_rate", share_of(x->positive_rate, x->n)));
+    }
+    return all;
+}
+
 int wire_model_card_json(const struct wire_model *m, struct wire_group_names groups,
                          struct wire_buffer *out, struct fis_error *e)
 {
     uint32_t columns = m->encoder ? fis_encoder_columns(m->encoder) : 0;
     json_t *card =
-        json_pack("{s:s, s:{s:i, s:i}, s:o, s:o, s:o}", "base", base_of(m), "data", "columns",
+        json_pack("{s:s, s:{s:i, s:i}, s:o, s:o, s:o, s:o}", "base", base_of(m), "data", "columns",
                   (int)columns, "validation_rows", (int)m->metrics.n, "groups", names_of(groups),
-                  "limits", limits_of(m), "not_for", texts_of(m));
+                  "group_intervals", shares_of(m), "limits", limits_of(m), "not_for", texts_of(m));
     if (!card)
         return fis_fail(e, FIS_NOMEM, "no memory for a model card");
     return wire_model_json_with(m, "card", card, false, out, e);

@@ -172,6 +172,11 @@ int wire_onnx_encode(const struct wire_model *model, struct wire_buffer *out, st
          !fis_encoder_trees(model->encoder)))
         return fis_fail(e, FIS_INPUT, "version %" PRIu64 " has no weights: it was rejected",
                         model->version);
+    if (model->shape.vit.height)
+        return fis_fail(e, FIS_INPUT,
+                        "version %" PRIu64 " has a transformer: dense networks alone "
+                        "are exported as ONNX",
+                        model->version);
     struct onnx_making x = {.model = model,
                             .encoder = model->encoder,
                             .d = fis_shape_inputs(&model->shape),

@@ -263,6 +263,12 @@ def check_card(p, listed, served, rejected):
         same(card[key], version[key], key)
     same(card["card"]["data"], {"columns": 4, "validation_rows": version["metrics"]["n"]})
     same(card["card"]["groups"], None, "names of groups")
+    for g, of in zip(card["metrics"]["groups"], card["card"]["group_intervals"]):
+        low, high = of["accuracy"]  # the ends are where the score test begins to reject
+        for end in (low, high):
+            width = 1.959964 * (end * (1 - end) / g["n"]) ** .5
+            assert abs(abs(g["accuracy"] - end) - width) < 1e-6, (g, of)
+        assert low < g["accuracy"] < high, (g, of)
     text = command(p, "models", "card", str(served))
     has(text, f"# Model card: {p.name}, version {served}\n".replace("_", "\\_"), "| job | categorical | 3 ",
         "## Limits", "## Not for", f"| {version['lineage']['labels_bought']} |",
