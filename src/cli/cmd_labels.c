@@ -356,7 +356,7 @@ const struct cli_command cmd_labels = {
         "        many, is in the log, in models list and in the metric fisd_labels_kept. Where\n"
         "        several people answer for a record, how far they agree (docs/labelling.md)\n"
         "pause   nothing is asked until resume, also after a restart; answers are taken\n"
-        "resume  asking goes on\n"
+        "resume  asking goes on, also where selection.patience has ended it\n"
         "cancel  takes the open requests of these records, or all, back; the budget has them\n"
         "        again, and others are asked for (not while it is paused)\n"
         "resend  sends the open requests of these records, or all, once more, when the topic of\n"

@@ -10,25 +10,31 @@
 #include "cli/screen.h"
 #include "fis/mem.h"
 
-enum { METRICS = 7 };
+enum { METRICS = 7, FEW_ROWS = 30 };
+
+/* Whose rates are compared: of groups, of those with the positive class (each, for more than two),
+ * of these and the others. */
+enum cells { NO_CELLS, OF_GROUP, OF_CLASS, OF_BOTH };
 
 static const struct metric {
     const char *title, *name;
     size_t value, interval; /* offsets; 0: it has none (the level is there) */
+    enum cells cells;
 } metrics[METRICS] = {
     {"accuracy", "accuracy", offsetof(struct fis_metrics, accuracy),
-     offsetof(struct fis_metrics_intervals, accuracy)},
-    {"balanced accuracy", "balanced_accuracy", offsetof(struct fis_metrics, balanced_accuracy), 0},
+     offsetof(struct fis_metrics_intervals, accuracy), NO_CELLS},
+    {"balanced accuracy", "balanced_accuracy", offsetof(struct fis_metrics, balanced_accuracy), 0,
+     NO_CELLS},
     {"DP", "demographic_parity", offsetof(struct fis_metrics, demographic_parity),
-     offsetof(struct fis_metrics_intervals, demographic_parity)},
+     offsetof(struct fis_metrics_intervals, demographic_parity), OF_GROUP},
     {"EOp", "equal_opportunity", offsetof(struct fis_metrics, equal_opportunity),
-     offsetof(struct fis_metrics_intervals, equal_opportunity)},
+     offsetof(struct fis_metrics_intervals, equal_opportunity), OF_CLASS},
     {"EOd", "equalized_odds", offsetof(struct fis_metrics, equalized_odds),
-     offsetof(struct fis_metrics_intervals, equalized_odds)},
+     offsetof(struct fis_metrics_intervals, equalized_odds), OF_BOTH},
     {"EOd max", "equalized_odds_max", offsetof(struct fis_metrics, equalized_odds_max),
-     offsetof(struct fis_metrics_intervals, equalized_odds_max)},
+     offsetof(struct fis_metrics_intervals, equalized_odds_max), OF_BOTH},
     {"risk disparity", "risk_disparity", offsetof(struct fis_metrics, risk_disparity),
-     offsetof(struct fis_metrics_intervals, risk_disparity)},
+     offsetof(struct fis_metrics_intervals, risk_disparity), NO_CELLS},
 };
 
 struct side {
@@ -58,9 +64,31 @@ static double difference_of(const struct comparison *c, int i)
 
 /* ---- differences on the same rows ----------------------------------------------------------- */
 
+/* Resampling is certain of a cell of one row. The variance that two rows more in each small cell
+ * would bring, on which versions differ as a coin falls (Agresti and Min, 2005). */
+static double variance_of_few(const struct comparison *c, enum cells cells)
+{
+    const struct data_examples *x = &c->side[0].measured.rows;
+    const uint32_t classes = fis_shape_classes(&c->side[0].model->shape);
+    const uint32_t positive = c->side[0].model->positive;
+    double sum = 0;
+    for (uint32_t cell = 0; cells && cell < x->names.n * classes; cell++) {
+        const uint32_t g = cell / classes, k = cell % classes;
+        double rows = 0;
+        if (cells == OF_GROUP ? k > 0 : cells == OF_CLASS && classes == 2 && k != positive)
+            continue;
+        for (uint32_t i = 0; i < x->n; i++)
+            rows += x->groups[i] == g && (cells == OF_GROUP || x->labels[i] == k);
+        if (rows < FEW_ROWS)
+            sum += 1 / ((rows + 2) * (rows + 2));
+    }
+    return sum;
+}
+
 /* The difference and 1.96 times its deviation over resamples to each side. The resamples' own
  * quantiles may leave it out: a largest gap is larger in most of them. */
-static struct fis_interval interval_of(double difference, const double *values, uint32_t n)
+static struct fis_interval interval_of(double difference, const double *values, uint32_t n,
+                                       double more)
 {
     uint32_t kept = 0;
     double mean = 0, square = 0;
@@ -72,7 +100,7 @@ static struct fis_interval interval_of(double difference, const double *values, 
         }
     if (kept < 2)
         return (struct fis_interval){NAN, NAN, NAN};
-    const double se = sqrt(square / (kept - 1)), half = FIS_INTERVAL_Z * se;
+    const double se = sqrt(square / (kept - 1) + more), half = FIS_INTERVAL_Z * se;
     return (struct fis_interval){difference - half, difference + half, se};
 }
 
@@ -101,7 +129,8 @@ static int resample(struct comparison *c, struct fis_error *e)
             values[(size_t)i * times + t] = value_of(&m[1], i) - value_of(&m[0], i);
     }
     for (int i = 0; !rc && i < METRICS; i++)
-        c->difference[i] = interval_of(difference_of(c, i), values + (size_t)i * times, times);
+        c->difference[i] = interval_of(difference_of(c, i), values + (size_t)i * times, times,
+                                       variance_of_few(c, metrics[i].cells));
     fis_free(rows);
     fis_free(values);
     fis_free(m);
