@@ -26,7 +26,7 @@ class Browser:
 
     def __enter__(self):
         self.port, self.session = _free_port(), None
-        self.profile = tempfile.TemporaryDirectory(prefix="browser.",
+        self.profile = tempfile.TemporaryDirectory(prefix="browser.", ignore_cleanup_errors=True,
                                                    dir=os.environ.get("FISD_TEST_DIR"))
         self.driver = subprocess.Popen(["chromedriver", f"--port={self.port}"],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

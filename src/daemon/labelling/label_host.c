@@ -11,13 +11,16 @@
 #include "wire/protobuf_codec.h"
 
 #define READ_BATCH 500
+#define QUIET_MS 1000
 
 enum { READ_REQUESTS, READ_LABELS, READERS };
 
 struct reader {
     struct stream_consumer *consumer;
     const char *topic;
-    bool ended; /* all that was there has been read */
+    bool ended;       /* all that was there has been read */
+    bool blocked;     /* but for what is behind an open transaction */
+    uint64_t read_ms; /* when a message last came */
 };
 
 struct label_host {
@@ -30,7 +33,6 @@ struct label_host {
     struct fis_arena arena;
     struct wire_schema schema; /* of answers: they have no frame */
     struct wire_request_reader shown;
-    char waits[FIS_ERROR_TEXT];
     bool stopping, failed;
 };
 
@@ -93,7 +95,7 @@ static void take_event(struct label_host *h, struct reader *r,
         r->ended = true;
         break;
     case STREAM_BLOCKED:
-        snprintf(h->waits, sizeof h->waits, "%s", ev->error.text);
+        r->blocked = true;
         context_blocked("labelling", &ev->error);
         break;
     case STREAM_ERROR:
@@ -105,6 +107,16 @@ static void take_event(struct label_host *h, struct reader *r,
     default:
         break;
     }
+}
+
+/* What is behind an open transaction is not there yet for anybody: once nothing else comes, all has
+ * been read. */
+static void look_for_end(struct reader *r, uint32_t n)
+{
+    uint64_t now_ms = context_now().mono_ms;
+    if (n)
+        r->read_ms = now_ms;
+    r->ended |= r->blocked && now_ms - r->read_ms > QUIET_MS;
 }
 
 /* True when there may be more. */
@@ -124,6 +136,7 @@ static bool read_some(struct label_host *h, int which)
         fail(h, &e);
     while (stream_consumer_event(r->consumer, &ev))
         take_event(h, r, &ev);
+    look_for_end(r, n);
     return n == READ_BATCH;
 }
 
@@ -298,7 +311,7 @@ const char *label_host_waits(const struct label_host *h)
 {
     if (h->readers[READ_REQUESTS].ended && h->readers[READ_LABELS].ended)
         return NULL;
-    return *h->waits ? h->waits : "label requests and labels are being read";
+    return "label requests and labels are being read";
 }
 
 int label_host_show(const struct label_host *h, const struct label_task *t,

@@ -81,7 +81,7 @@ let state = null;   /* the last answer of next */
 let busy = false;   /* an answer was given, and the next record is not there yet */
 let active = Date.now(), looked = 0, timer = 0;
 let held = [];      /* [{id, word, until}], the newest last: what undo takes back */
-let offline = false;
+let offline = false, stale = true; /* stale: the server may have begun again, and not know of what is kept */
 
 function trouble(text) {
   say("trouble", text);
@@ -90,7 +90,7 @@ function trouble(text) {
 
 function lost(e) {
   const kept = annotator ? box.all().length : 0;
-  offline = true;
+  offline = stale = true;
   trouble((e instanceof Refused ? `Not now: ${e.message}.` : "The connection is lost.") +
     (kept ? ` ${kept === 1 ? "Your last answer is" : `${kept} answers are`} kept here and sent when it is back.`
           : " It is tried again."));
@@ -102,6 +102,10 @@ function found() {
     say("status", "Connected again.");
   }
   offline = false;
+  if (stale && annotator) {
+    box.write(box.all().map(o => ({...o, until: 0})));
+    stale = false;
+  }
 }
 
 /* ---- showing ----------------------------------------------------------------------------------- */
@@ -155,6 +159,9 @@ function value(f) {
   return h("dd", {class: f.value.length > 80 ? "long" : null}, f.value);
 }
 
+/* amount_requested may break behind the line below. */
+const breakable = name => name.split(/(?<=_)/).flatMap(part => [part, h("wbr")]).slice(0, -1);
+
 function drawRecord(r) {
   const list = $("fields");
   say("record-title", `Record ${r.id}`);
@@ -162,7 +169,7 @@ function drawRecord(r) {
   list.classList.toggle("many", r.fields.length > 12 && !r.fields.some(f => f.as === "image"));
   list.classList.toggle("wide", r.fields.some(f => f.as === "image" || f.value.length > 60));
   list.replaceChildren(...r.fields.map(f => h("div", null,
-    h("dt", null, f.name, f.help && h("small", null, ` ${f.help}`)), value(f))));
+    h("dt", null, breakable(f.name), f.help && h("small", null, ` ${f.help}`)), value(f))));
   if (!r.fields.length) list.append(h("div", null, h("dt", null, "record"), h("dd", {class: "missing"}, "cannot be shown")));
 }
 
