@@ -54,11 +54,10 @@ int init_sample(struct init *n, struct cli *c, struct fis_error *e)
     if (!rc)
         rc = read_all(n, c, b, &r, e);
     topic_reader_close(&r);
-    struct data_table *t = data_table_end(b, &late); /* NULL: no record could be read */
     n->looked = true;
     if (rc)
-        data_table_free(t);
+        data_table_discard(b);
     else
-        n->stream = t;
+        n->stream = data_table_end(b, &late); /* NULL: no record could be read */
     return rc;
 }

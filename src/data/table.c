@@ -19,7 +19,7 @@ struct dictionary {
 struct data_table_builder {
     struct data_table *t;
     struct dictionary *dictionaries; /* [columns] */
-    uint32_t room;                   /* for columns */
+    uint32_t n, room;                /* columns, and how many there is room for */
     uint32_t expected;               /* column of the next cell: they mostly come in one order */
 };
 
@@ -225,6 +225,7 @@ static int add_column(struct data_table_builder *b, const char *name, struct fis
     *c = (struct data_table_column){.name = fis_strdup(name),
                                     .codes = fis_alloc(t->capacity, sizeof *c->codes)};
     b->dictionaries[t->n_columns++] = (struct dictionary){0};
+    b->n = t->n_columns;
     if (!c->name || !c->codes)
         return no_memory(t, e);
     for (uint32_t i = 0; i <= t->n; i++)
@@ -290,23 +291,30 @@ static void note_unfit(const struct data_table *t, struct data_table_column *c)
                  c->name, c->unfit, t->n);
 }
 
+void data_table_discard(struct data_table_builder *b)
+{
+    for (uint32_t i = 0; b && i < b->n; i++)
+        fis_free(b->dictionaries[i].slots);
+    if (b) {
+        fis_free(b->dictionaries);
+        data_table_free(b->t);
+    }
+    fis_free(b);
+}
+
 struct data_table *data_table_end(struct data_table_builder *b, struct fis_error *e)
 {
-    struct data_table *t = b ? b->t : NULL;
-    int rc = !t || t->n ? 0 : fis_fail(e, FIS_INPUT, "there are no rows");
-    for (uint32_t i = 0; t && i < t->n_columns; i++) {
-        if (!rc && infer_type(t, &t->columns[i]) < 0)
+    struct data_table *t = b->t;
+    int rc = t->n ? 0 : fis_fail(e, FIS_INPUT, "there are no rows");
+    for (uint32_t i = 0; !rc && i < t->n_columns; i++) {
+        if (infer_type(t, &t->columns[i]) < 0)
             rc = no_memory(t, e);
         note_unfit(t, &t->columns[i]);
-        fis_free(b->dictionaries[i].slots);
     }
-    if (b)
-        fis_free(b->dictionaries);
-    fis_free(b);
     if (!rc)
-        return t;
-    data_table_free(t);
-    return NULL;
+        b->t = NULL;
+    data_table_discard(b);
+    return rc ? NULL : t;
 }
 
 /* Columns of a CSV file are there even where all their cells are empty. */
@@ -335,12 +343,12 @@ struct data_table *data_table_read(const char *path, const struct data_options *
         rc = 0;
     }
     data_rows_close(rows);
-    struct fis_error late;
-    struct data_table *t = data_table_end(b, rc ? &late : e);
-    if (!rc && b && !t)
+    if (rc) {
+        data_table_discard(b);
+        return NULL;
+    }
+    struct data_table *t = data_table_end(b, e);
+    if (!t)
         fis_error_prefix(e, "%s", path);
-    if (!rc)
-        return t;
-    data_table_free(t);
-    return NULL;
+    return t;
 }

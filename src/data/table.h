@@ -52,7 +52,8 @@ struct data_table_builder;
 struct data_table_builder *data_table_begin(struct fis_error *e) FIS_MUST_CHECK;
 int data_table_add(struct data_table_builder *b, struct wire_bytes object,
                    struct fis_error *e) FIS_MUST_CHECK;
-/* Takes the builder, which may be NULL. INPUT: there was no row. */
+/* Takes the builder. INPUT: there was no row. */
 struct data_table *data_table_end(struct data_table_builder *b, struct fis_error *e) FIS_MUST_CHECK;
+void data_table_discard(struct data_table_builder *b); /* after an error that is not INPUT */
 
 #endif

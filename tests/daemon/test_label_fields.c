@@ -40,6 +40,7 @@ static void values(void **state)
     one("a", CONFIG_SHOW_TEXT, NULL, "{\"a\": 12345678901}", "text", "12345678901");
     one("a", CONFIG_SHOW_TEXT, NULL, "{\"a\": [1, {\"b\": true}]}", "text", "[1,{\"b\":true}]");
     one("a", CONFIG_SHOW_TEXT, NULL, "{\"a\": null}", "missing", "");
+    one("a.b", CONFIG_SHOW_TEXT, "{a.b}, {c}", "{\"a\": {\"b\": \"x\"}, \"c\": 1}", "text", "x, 1");
     one("a", CONFIG_SHOW_TEXT, NULL, "{}", "missing", "");
     one("a", CONFIG_SHOW_TEXT, "{a} of {b}, {c}", "{\"a\": 1, \"b\": \"x y\"}", "text",
         "1 of x y, ");

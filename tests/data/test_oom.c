@@ -7,6 +7,7 @@
 
 #include "kit/base/oom.h"
 #include "data/examples.h"
+#include "data/table.h"
 #include "kit/base/folder.h"
 #include "wire/json_arena.h"
 
@@ -79,6 +80,29 @@ static int read_objects(void *arg, struct fis_error *e)
     return rc;
 }
 
+static int read_table(void *arg, struct fis_error *e)
+{
+    const struct data_options o = {.regular = true};
+    struct data_table *t = data_table_read(arg, &o, e);
+    if (!t)
+        return oom_failed(e);
+    assert_int_equal(t->n_columns, 3);
+    data_table_free(t);
+    return 0;
+}
+
+static void tables(void **state)
+{
+    (void)state;
+    char text[20000] = "a,b,c\n";
+    for (int i = 0; i < 1100; i++) /* room for rows and values grows */
+        snprintf(text + strlen(text), 20, "%d,x,%d\n", i % 90, i % 2);
+    assert_true(oom_run(read_table, (void *)(uintptr_t)put("a.csv", text)) > 90);
+    assert_true(
+        oom_run(read_table, (void *)(uintptr_t)put("a.jsonl", "{\"a\":1,\"b\":{\"c\":\"x\"}}\n"
+                                                              "{\"a\":2,\"d\":\"y\"}\n")) > 20);
+}
+
 static void examples(void **state)
 {
     (void)state;
@@ -137,6 +161,7 @@ static int clean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables),
         cmocka_unit_test(examples),
         cmocka_unit_test(objects),
         cmocka_unit_test(lines),

@@ -93,6 +93,14 @@ def test_json_records():
     assert b'"age":7}' in r.out[2][1], "an integer stays one"
 
 
+def test_unknown_columns_as_configured():
+    r = Caught(pipeline(passthrough=["note"], unknown="ignore"))
+    r.send({"age": 1, "trace": "x"})
+    assert json.loads(r.out[0][1]) == {"age": 1, "trace": "x"}
+    with pytest.raises(fisd.ConfigError, match="refuse, ignore or pass"):
+        pipeline(unknown="drop")
+
+
 @pytest.mark.parametrize("row, said", [
     ({"age": "7"}, "column age: number wanted, '7' found"),
     ({"age": True}, "number wanted, True found"),

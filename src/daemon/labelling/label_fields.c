@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "fis/mem.h"
+#include "wire/json_codec.h"
 #include "wire/json_text.h"
 
 #define ADDRESS_MAX 8192 /* of http and https; pictures in data: have the record's limit */
@@ -72,7 +73,9 @@ static int append_template(struct wire_buffer *out, const char *t, const json_t 
         t += n;
         if (!*t || rc)
             break;
-        const json_t *v = json_object_getn(record, t + 1, name);
+        char column[WIRE_JSON_PATH];
+        snprintf(column, sizeof column, "%.*s", (int)name, t + 1);
+        const json_t *v = wire_json_member(record, column);
         rc = address ? append_escaped(out, v) : append_value(out, v);
         t += name + 1 + (t[name + 1] == '}');
     }
@@ -121,7 +124,7 @@ static const char *kind_of(const struct config_show *s, bool missing,
 
 static json_t *field(const struct config_show *s, const json_t *record)
 {
-    const json_t *v = json_object_get(record, s->column);
+    const json_t *v = wire_json_member(record, s->column);
     bool missing = !v || json_is_null(v);
     struct wire_buffer text = {0};
     int rc = s->template ? append_template(&text, s->template, record, s->as != CONFIG_SHOW_TEXT)

@@ -64,7 +64,9 @@ class Pipeline:
         The features: ``{"age": "numeric", "job": "categorical"}``, or names of numeric columns.
         Without them, records are not checked before they are sent.
     passthrough : sequence of str
-        ``records.passthrough``: what records may hold besides.
+        ``records.passthrough``, and ``records.ignore``: what records may hold besides.
+    unknown : str
+        ``records.unknown``: whether other columns are refused before they are sent ("refuse").
     classes : sequence of str
         The classes, in the order of the model's outputs. Without them, answers are checked
         against the request only.
@@ -88,13 +90,15 @@ class Pipeline:
     id: str
     columns: Tuple[Column, ...]
     passthrough: Tuple[str, ...]
+    unknown: str
     classes: Tuple[str, ...] = field(default=())
 
     def __init__(self, name: str, bootstrap: Optional[str] = None, *,
                  kafka: Optional[Mapping[str, Any]] = None, prefix: Optional[str] = None,
                  topics: Optional[Mapping[str, str]] = None, record_encoding: str = "json",
                  label_encoding: str = "json", id: str = "id", columns: Optional[Columns] = None,
-                 passthrough: Sequence[str] = (), classes: Sequence[str] = ()) -> None:
+                 passthrough: Sequence[str] = (), classes: Sequence[str] = (),
+                 unknown: str = "refuse") -> None:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", name):
             raise ConfigError(f"pipeline {name!r}: 1 to 64 of the characters A-Z a-z 0-9 . _ - "
                               "are allowed")
@@ -110,6 +114,8 @@ class Pipeline:
         if record_encoding not in ("json", "protobuf", "raw"):
             raise ConfigError(f"record_encoding {record_encoding!r}: json, protobuf or raw is "
                               "allowed")
+        if unknown not in ("refuse", "ignore", "pass"):
+            raise ConfigError(f"unknown {unknown!r}: refuse, ignore or pass is allowed")
         if label_encoding not in ("json", "protobuf"):
             raise ConfigError(f"label_encoding {label_encoding!r}: json or protobuf is allowed")
         names = {k: f"{prefix or name}.{v}" for k, v in TOPICS.items()}
@@ -117,7 +123,7 @@ class Pipeline:
         values = {"name": name, "kafka": properties, "topics": names,
                   "record_encoding": record_encoding, "label_encoding": label_encoding, "id": id,
                   "columns": _columns(columns), "passthrough": tuple(passthrough),
-                  "classes": tuple(classes)}
+                  "unknown": unknown, "classes": tuple(classes)}
         for key, value in values.items():
             object.__setattr__(self, key, value)  # the instance is frozen
         if record_encoding != "json" and any(c.type != "numeric" for c in self.columns):
@@ -209,6 +215,7 @@ def _arguments(c: Mapping[str, Any]) -> Dict[str, Any]:
         "prefix": (c.get("topics") or {}).get("prefix"),
         "record_encoding": records.get("encoding", "json"),
         "label_encoding": labels.get("encoding", "json"),
-        "id": records.get("id", "id"), "passthrough": records.get("passthrough") or (),
+        "id": records.get("id", "id"), "unknown": records.get("unknown", "refuse"),
+        "passthrough": [*(records.get("passthrough") or ()), *(records.get("ignore") or ())],
         "classes": [str(k) for k in c.get("classes") or ()],
     }

@@ -133,7 +133,8 @@ class Records(Sender):
                     category(name, v)
                 if self._types[name] == "numeric" and isinstance(v, (int, np.integer)):
                     out[name] = _integer(name, int(v))
-            elif self._types and name not in self.pipeline.passthrough:
+            elif (self._types and name not in self.pipeline.passthrough and
+                  self.pipeline.unknown == "refuse"):
                 raise RecordError(f"unknown column {name!r} (allowed: {', '.join(self._names[:12])}"
                                   f"{', …' if len(self._names) > 12 else ''}, and "
                                   "Pipeline.passthrough)")
