@@ -231,7 +231,8 @@ void fleet_tick(struct fleet *f, const struct wire_process *self, bool quiet)
         f->reported = true;
         log_line(LOG_LEVEL_WARN, "fleet",
                  "text=\"the other processes of the pipeline are not seen, or do not see this one: "
-                 "allow Read and Write on %s, and without the role trainer Read on %s\" "
+                 "create %s (fisctl topics create), allow Read and Write on it, and without the "
+                 "role trainer Read on %s\" "
                  "reason=\"%s\"",
                  f->topics[FLEET_TOPIC], f->topics[MODELS_TOPIC], trouble(f));
     }
