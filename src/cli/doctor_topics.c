@@ -17,6 +17,7 @@ static enum doctor_level level_of(const struct doctor *d, uint32_t i)
     const struct stream_topic_report *r = &d->reports[i];
     switch (stream_topic_judge(&d->topics[i], r)) {
     case STREAM_TOPIC_LOSES:
+    case STREAM_TOPIC_KEYED:
         return DOCTOR_FAULT;
     case STREAM_TOPIC_UNORDERED:
     case STREAM_TOPIC_POLICY:

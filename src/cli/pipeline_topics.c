@@ -25,6 +25,7 @@ uint32_t pipeline_topics(const struct cli *c, bool create,
                                        : STREAM_CLEANUP_DELETE,
             .state = list[i].compact && !list[i].yours,
             .ordered = list[i].ordered,
+            .keyless = list[i].keyless,
             /* Kafka refuses what is stamped an hour ahead, and a clock may be wrong by more. */
             .broker_time = !list[i].yours,
             .max_message_bytes = (int64_t)list[i].max_message_bytes,

@@ -17,7 +17,8 @@ enum {
     SINGLE = 4,
     RECORDS = 8,
     LETTERS = 16,
-    BRIEF = 32
+    BRIEF = 32,
+    KEYLESS = 64
 };
 
 /* Kafka's own limit, and what is put around a record at most. */
@@ -47,7 +48,7 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
         unsigned readers, writers; /* docs/threat-model.md has them as a table */
     } all[] = {
         {t->records, DELETE | YOURS | RECORDS, true, s, 0},
-        {t->candidates, DELETE | OURS | SINGLE | RECORDS, true, tr, s},
+        {t->candidates, DELETE | OURS | SINGLE | RECORDS | KEYLESS, true, tr, s},
         {t->label_requests, DELETE | OURS | RECORDS, true, 0, tr},
         {t->labels, DELETE | YOURS, true, tr, 0},
         {t->initial, COMPACT | YOURS | RECORDS, cfg->initial.source == CONFIG_TOPIC, tr, 0},
@@ -57,7 +58,7 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
         {t->ledger, COMPACT | OURS | SINGLE | RECORDS, true,
          cfg->selection.mode == CONFIG_POOL ? s | tr : tr, tr},
         {t->control, DELETE | OURS | SINGLE, true, tr, 0},
-        {t->dead_letter, DELETE | OURS | LETTERS, true, 0, s | tr},
+        {t->dead_letter, DELETE | OURS | LETTERS | KEYLESS, true, 0, s | tr},
         {t->fleet, DELETE | OURS | SINGLE | BRIEF, true, s | tr, s | tr},
     };
     uint32_t n = 0;
@@ -69,6 +70,7 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
             .compact = (all[i].flags & COMPACT) != 0,
             .brief = (all[i].flags & BRIEF) != 0,
             .ordered = (all[i].flags & SINGLE) != 0 && all[i].name != t->control,
+            .keyless = (all[i].flags & KEYLESS) != 0,
             .yours = (all[i].flags & YOURS) != 0,
             .readers = all[i].readers,
             .writers = all[i].writers,

@@ -12,6 +12,7 @@ struct config_topic {
     bool compact; /* cleanup.policy: compact, else delete */
     bool brief;   /* of the moment: minutes are enough */
     bool ordered; /* its order counts: what is written goes to the first partition */
+    bool keyless; /* messages without a key come to it, which a compacted topic refuses */
     bool yours;   /* written by the user's own programs, who may have other plans for it */
     unsigned readers, writers; /* roles, as bits of enum config_role */
     uint32_t partitions;       /* for creating it; those whose order counts have one */

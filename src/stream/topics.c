@@ -285,7 +285,9 @@ int stream_topics_check(const struct stream_client *client, const struct stream_
 enum stream_topic_fault stream_topic_judge(const struct stream_topic *t,
                                            const struct stream_topic_report *r)
 {
+    bool compacts = r->kept.known && strstr(r->kept.cleanup, "compact") != NULL;
     return r->loses                                  ? STREAM_TOPIC_LOSES
+           : t->keyless && compacts                  ? STREAM_TOPIC_KEYED
            : r->partitions > 1 && t->ordered         ? STREAM_TOPIC_UNORDERED
            : stream_topic_kept_otherwise(t, r)       ? STREAM_TOPIC_POLICY
            : t->state && r->exists && !r->kept.known ? STREAM_TOPIC_UNKNOWN

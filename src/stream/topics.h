@@ -17,6 +17,7 @@ struct stream_topic {
     enum stream_cleanup cleanup;
     bool state;       /* check: it holds a memory, which compaction alone keeps */
     bool ordered;     /* check: its order counts, so one partition is used */
+    bool keyless;     /* check: messages without a key come to it; a compacted topic refuses them */
     bool broker_time; /* create: the broker stamps messages, whatever the writer's clock says. Not
                          checked */
     bool brief;       /* create: kept for ten minutes, whatever the broker's default. Not checked */
@@ -79,6 +80,7 @@ int stream_topics_check(const struct stream_client *client, const struct stream_
 enum stream_topic_fault {
     STREAM_TOPIC_WELL,
     STREAM_TOPIC_LOSES,     /* what has to stay is deleted in time: refused */
+    STREAM_TOPIC_KEYED,     /* it is compacted, and messages without a key come to it: refused */
     STREAM_TOPIC_UNORDERED, /* more partitions than one, and its order counts: the first is used */
     STREAM_TOPIC_POLICY,    /* another cleanup.policy */
     STREAM_TOPIC_UNKNOWN    /* how a memory is kept cannot be read */

@@ -105,6 +105,20 @@ def _():
         p.kill()
 
 
+@test("candidates or dead letters on a compacted topic, which refuses them: the start says what to set")
+def _():
+    with Pipeline(config()) as p:
+        for name in ("candidates", "dead-letter"):
+            set_topics("cleanup.policy", "compact", p.topic(name))
+            since = len(p.log())
+            p.start(ready=None)
+            same(p.ended(), 1, "exit status")
+            has(p.log()[since:], f"topic {p.topic(name)} has cleanup.policy=compact", "without a key",
+                f"--entity-name {p.topic(name)} --add-config cleanup.policy=delete")
+            set_topics("cleanup.policy", "delete", p.topic(name))
+        p.start()
+
+
 @test("topics that take small messages: heads, versions and checkpoints go in smaller chunks")
 def _():
     c = config(budget=32)

@@ -97,6 +97,7 @@ int topics_job_start(struct topics_job **out, struct context *ctx, struct fis_er
             .cleanup = list[i].compact ? STREAM_CLEANUP_COMPACT : STREAM_CLEANUP_DELETE,
             .state = list[i].compact && !list[i].yours,
             .ordered = list[i].ordered,
+            .keyless = list[i].keyless,
             /* Kafka refuses what is stamped an hour ahead, and a clock may be wrong by more. */
             .broker_time = !list[i].yours,
             .max_message_bytes = (int64_t)list[i].max_message_bytes,
@@ -159,8 +160,8 @@ static const char *brokers(const struct topics_job *t)
     return where ? where : "a broker";
 }
 
-/* One line for each topic that is not kept as it has to be; returns how many lose what they hold.
- */
+/* One line for each topic that is not kept as it has to be; returns how many lose what they hold, or
+ * refuse what comes to them. */
 static uint32_t say_kept(const struct topics_job *t, struct fis_error *e)
 {
     char command[FIS_ERROR_TEXT];
@@ -179,6 +180,15 @@ static uint32_t say_kept(const struct topics_job *t, struct fis_error *e)
                 fis_fail(e, FIS_FATAL,
                          "topic %s has cleanup.policy=%s and would lose what has to stay; set "
                          "compact: %s",
+                         topic->name, r->kept.cleanup, command);
+            break;
+        case STREAM_TOPIC_KEYED:
+            log_line(LOG_LEVEL_ERROR, "topic", "name=%s cleanup=%s command=\"%s\"", topic->name,
+                     r->kept.cleanup, command);
+            if (!losing++)
+                fis_fail(e, FIS_FATAL,
+                         "topic %s has cleanup.policy=%s and would refuse messages without a key, "
+                         "which come to it; set delete: %s",
                          topic->name, r->kept.cleanup, command);
             break;
         case STREAM_TOPIC_UNORDERED:
