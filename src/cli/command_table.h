@@ -4,7 +4,7 @@
 
 #include "cli/options.h"
 
-extern const struct cli_command cmd_init, cmd_doctor, cmd_forget, cmd_ledger, cmd_topics,
+extern const struct cli_command cmd_init, cmd_doctor, cmd_forget, cmd_tap, cmd_ledger, cmd_topics,
     cmd_replay, cmd_label, cmd_labels, cmd_models, cmd_predict, cmd_status, cmd_watch, cmd_lab;
 
 extern const struct cli_command *const cli_commands[]; /* NULL at the end */

@@ -4,18 +4,30 @@
 
 enum { BATCH = 500, CLOSE_MS = 1000, SILENCE_MS = 15000 };
 
-int topic_reader_open(struct topic_reader *r, struct cli *c, const char *const *topics,
-                      uint32_t count, struct fis_error *e)
+static int open_at(struct topic_reader *r, struct cli *c, const char *const *topics, uint32_t count,
+                   bool latest, struct fis_error *e)
 {
     *r = (struct topic_reader){.cli = c, .batch = stream_batch_new(BATCH)};
     if (!r->batch)
         return fis_fail(e, FIS_NOMEM, "no memory for a batch of messages");
     const struct stream_consumer_options o = {
-        .client = c->client, .topics = topics, .topic_count = count};
+        .client = c->client, .topics = topics, .topic_count = count, .latest = latest};
     int rc = stream_consumer_open(&r->consumer, &o, e);
     if (rc)
         topic_reader_close(r);
     return rc;
+}
+
+int topic_reader_open(struct topic_reader *r, struct cli *c, const char *const *topics,
+                      uint32_t count, struct fis_error *e)
+{
+    return open_at(r, c, topics, count, false, e);
+}
+
+int topic_reader_open_latest(struct topic_reader *r, struct cli *c, const char *const *topics,
+                             uint32_t count, struct fis_error *e)
+{
+    return open_at(r, c, topics, count, true, e);
 }
 
 /* True when `ended` was found, or a fatal error (*rc). */

@@ -19,6 +19,9 @@ struct topic_reader {
 
 int topic_reader_open(struct topic_reader *r, struct cli *c, const char *const *topics,
                       uint32_t count, struct fis_error *e) FIS_MUST_CHECK;
+/* The same for what comes from now on. */
+int topic_reader_open_latest(struct topic_reader *r, struct cli *c, const char *const *topics,
+                             uint32_t count, struct fis_error *e) FIS_MUST_CHECK;
 /* 1: *m is the next message, a view that lives until the next call. 0: none within the time, or
  * `ended` has just become true, or it is time to stop. Negative: the reader is broken. */
 int topic_reader_next(struct topic_reader *r, int timeout_ms, struct stream_message *m,

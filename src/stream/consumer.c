@@ -66,6 +66,7 @@ static int copy_options(struct stream_consumer *c, const struct stream_consumer_
     c->stored = o->stored;
     c->election = o->election;
     c->rewind = o->rewind;
+    c->latest = o->latest;
     c->eofs = o->eofs;
     if ((o->stored || o->election || o->rewind) &&
         (!o->group_id || o->stored + o->election + o->rewind > 1)) {

@@ -69,7 +69,8 @@ struct stream_consumer_options {
     bool stored;                 /* with group_id: what it has committed, without membership */
     bool election;               /* with group_id: membership alone */
     bool rewind;                 /* with group_id, as a member: always from the beginning */
-    bool eofs;                   /* EOF events */
+    bool latest; /* without a group: from the ends of the partitions, as they are found */
+    bool eofs;   /* EOF events */
     const char *const *topics;   /* copied */
     uint32_t topic_count;        /* at least 1 */
     size_t queue_bytes;          /* prefetched messages, for all partitions; 0: 16 MiB */

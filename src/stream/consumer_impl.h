@@ -45,7 +45,7 @@ struct stream_consumer {
     char **topics;
     uint32_t topic_count;
     char *group;
-    bool stored, election, rewind, eofs;
+    bool stored, election, rewind, latest, eofs;
     stream_revoke_fn *on_revoke;
     void *revoke_arg;
     bool closing;

@@ -106,7 +106,9 @@ int stream_reader_new(struct stream_reader **out, struct stream_consumer *c, str
 static bool start(struct stream_reader *r, struct stream_consumer *c, uint32_t topic,
                   int32_t partition)
 {
-    int64_t offset = c->stored ? RD_KAFKA_OFFSET_STORED : RD_KAFKA_OFFSET_BEGINNING;
+    int64_t offset = c->stored   ? RD_KAFKA_OFFSET_STORED
+                     : c->latest ? RD_KAFKA_OFFSET_END
+                                 : RD_KAFKA_OFFSET_BEGINNING;
     if (!stream_consumer_own(c, topic, partition)) {
         stream_errors_push(&c->errors, FIS_FATAL,
                            "kafka consumer: out of memory for the partitions");

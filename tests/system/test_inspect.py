@@ -3,9 +3,19 @@
 
 import json
 import os
+import subprocess
 
-from fisd_test import KAFKA, Pipeline, has, main, people, record_json, same, t_config, test, wait
+from fisd_test import (FISCTL, KAFKA, Pipeline, has, main, people, record_json, same, score_values,
+                       t_config, test, wait)
 from own_broker import set_topics
+
+
+def wait_for(process, seconds):
+    """Until it ends, or for so long."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        pass
 
 
 def doctor(p, code):
@@ -143,6 +153,41 @@ def _():
             same(traces(p, r["id"]), [])
         shown = json.loads(p.fisctl("models", "show", "2", "--json").stdout)
         same(shown["lineage"]["labels_bought"], status(p)["accepted"] + status(p)["set_aside"])
+
+
+@test("tap: records as they come, with the scores of their scorer and whether it offered them")
+def _():
+    with Pipeline(t_config(selection={"labels_per_round": 16, "window_records": 1000})) as p:
+        p.start()
+        p.produce("records", [(None, record_json(r)) for r in ROWS[:50]])
+        p.wait_log(r" scored records=50 ")
+        tap = subprocess.Popen([FISCTL, "-c", p.config_path, "tap", "--json", "--limit", "200"],
+                               stdout=subprocess.PIPE, text=True)
+        try:
+            sent = 50  # what it missed while it began is made up for
+            while tap.poll() is None and sent + 20 < len(ROWS):
+                p.produce("records", [(None, record_json(r)) for r in ROWS[sent:sent + 20]])
+                sent += 20
+                wait_for(tap, 0.5)
+            out, _ = tap.communicate(timeout=60)
+        finally:
+            tap.kill()
+        same(tap.returncode, 0)
+        seen = [json.loads(x) for x in out.splitlines()]
+        same(len(seen), 200)
+        assert seen[0]["offset"] >= 50, seen[0]
+        offered = p.candidates()
+        same({s["id"] for s in seen if s["offered"]},
+             {s["id"] for s in seen} & {i.decode() for i in offered})
+        assert 0 < sum(s["offered"] for s in seen) < 200
+        for s in seen:
+            same(abs(sum(s["probabilities"].values()) - 1) < 1e-4, True)
+            same(sorted(s["scores"]), ["ekg", "entropy"])
+            c = offered.get(s["id"].encode())
+            if c and c.head == s["head"]:
+                near = [abs(a - b) < 1e-4 for a in score_values(c) for b in s["scores"].values()
+                        if b is not None]
+                assert any(near), (s, score_values(c))
 
 
 if __name__ == "__main__":
