@@ -79,6 +79,7 @@ void load_root(struct load *l, struct fy_node *root);
 void load_required(struct load *l);
 /* Settles what depends on other options and checks them against each other. */
 void load_check(struct load *l);
+void load_check_columns(struct load *l); /* of it: what each column is */
 void load_check_labels(struct load *l); /* of it: the labelling page */
 
 #endif
