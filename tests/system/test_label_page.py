@@ -313,6 +313,8 @@ def nothing():
         names = b.run("""return [...document.querySelectorAll("button")].filter(e => e.getClientRects().length)
             .map(e => e.innerText.trim() || e.getAttribute("aria-label"))""")
         assert all(names), names
+        b.open(f"http://{address}/")
+        wait(lambda: b.seen("#label-page"), "a link from the dashboard")
         trainer.alive()
         same(Client(address).get("/api/v1/label/next").status, 400)
         same(Client(address).ask("POST", "/api/v1/label/answer", json.dumps({"id": record, "label": "no"})).status,
