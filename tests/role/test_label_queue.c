@@ -208,6 +208,10 @@ static void three_votes_three_people(void **state)
     assert_int_equal(give(w, "a", "dan", 0), LABEL_DECIDED);
     assert_string_equal(next(w, "cid", false), "others");
     assert_int_equal(progress(w, "cid").open, 1);
+    asked(w, "c", 2); /* an answer takes one place, and not its lease another */
+    assert_string_equal(next(w, "ann", false), "c");
+    assert_int_equal(give(w, "c", "ann", 1), LABEL_HELD);
+    assert_string_equal(next(w, "bob", false), "c");
 }
 
 static void a_vote_has_a_name(void **state)
