@@ -11,6 +11,8 @@ import argparse
 import atexit
 import json
 import os
+import random
+import re
 import shutil
 import signal
 import statistics
@@ -318,6 +320,58 @@ def trees(b, figures, wanted):
                     f"{statistics.median(o['rate'] for _, o in pairs) / 1e6:.3f} million records/s")
 
 
+def people(folder, n, seed):
+    """A table of 20 numbers, a label and a group, whole and as a pipeline's files."""
+    r = random.Random(seed)
+    names = [f"f{i}" for i in range(20)]
+    rows = []
+    for i in range(n):
+        x = [r.gauss(0, 1) for _ in names]
+        rows.append([f"r{i}", *(f"{v:.4f}" for v in x), "AB"[r.random() < .5],
+                     "yes" if x[0] - x[1] * x[2] + r.gauss(0, 1) > 0 else "no"])
+    head = ["id", *names, "group", "label"]
+    parts = {"validation": rows[:1000], "pool": rows[1000:3000], "initial": rows[3000:]}
+    for part, of in parts.items():
+        keep = [i for i, c in enumerate(head) if part == "validation" or c != "group"]
+        with open(os.path.join(folder, part + ".csv"), "w", encoding="utf-8") as f:
+            for row in [head, *of]:
+                f.write(",".join(row[i] for i in keep) + "\n")
+    return names
+
+
+def refit(b, figures, _):
+    """The loop's longest turn while a base is fitted again in each of five rounds, on a worker."""
+    n = 8000 if b.quick else 23000
+    columns = people(b.dir, n, 1)
+    p = Fisd(b.dir, "refit", os.path.join(b.bin, "fisd"))
+    config = {"pipeline": "refit", "kafka": {"bootstrap.servers": b.broker}, "classes": ["no", "yes"],
+              "columns": [{"name": c} for c in columns], "records": {"ignore": ["label"]},
+              "initial": {"file": "initial.csv"}, "validation": {"file": "validation.csv",
+                                                                 "sensitive": ["group"]},
+              "selection": {"mode": "pool", "labels_per_round": 32, "rounds": 5},
+              "model": {"base": {"type": "trees", "growth": 0}}}
+    with open(p.config_path, "w", encoding="utf-8") as f:
+        json.dump(config, f)
+    fisctl = lambda *words: [os.path.join(b.bin, "fisctl"), "-c", p.config_path, *words]
+    with p:
+        p.start()
+        labels = subprocess.Popen(fisctl("label", "--answers", os.path.join(b.dir, "pool.csv")),
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            subprocess.run(fisctl("replay", os.path.join(b.dir, "pool.csv")), check=True,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            subprocess.run(fisctl("watch", "--until", "versions=6", "--timeout", "900", "--plain"),
+                           check=True, stdout=subprocess.DEVNULL)
+        finally:
+            labels.terminate()
+            labels.wait()
+        p.stop()
+        fits = len(re.findall(r" base trees=", p.log()))
+        loop = p.log_fields("loop")
+    figures.add("refit_stall_ms", [float(loop["longest_ms"])], 10, False, "ms",
+                f"{fits} fits to {n - 3000} rows and more; p99 of turns {loop['p99_ms']} ms")
+
+
 def sparse(b, figures, _):
     """Index and value against dense numbers of the same width, decoded and scored in memory; encoded
     as Adult is, its six numbers standardised."""
@@ -589,6 +643,7 @@ SECTIONS = [(kernel, [f"kernel_d{d}_h{h}_k{k}" for d, h, k in SHAPES] + ["denorm
             (lab, ["lab_vs_authors"]),
             (end_to_end, ["end_to_end_protobuf", "end_to_end_raw", "end_to_end_json"]),
             (trees, ["scoring_trees", "end_to_end_trees"]),
+            (refit, ["refit_stall_ms"]),
             (directions, ["directions_ms"]),
             (under_load, ["latency_p99_ms", "loop_stall_ms"]),
             (heap_size, ["heap_size_effect"]),
