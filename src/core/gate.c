@@ -8,6 +8,7 @@
 #include "core/gate_rule.h"
 #include "core/interpolate.h"
 #include "core/line.h"
+#include "core/normal.h"
 #include "core/slab.h"
 #include "fis/mem.h"
 
@@ -160,9 +161,13 @@ static void make_point(const struct session *s, float share)
                     s->g->point[h]);
 }
 
+/* z: of what was chosen in this look. Labels, networks and what is served were chosen by the looks
+ * before, so accuracy's limits hold for all looks together (Bonferroni). Those of gaps, unions,
+ * have room for it. */
 static void enclose(const struct session *s, const struct judged *x, struct fis_half_width z,
                     struct fis_gate_judgement *j)
 {
+    z.accuracy = normal_upper(normal_tail(z.accuracy) / j->looks);
     fis_metrics_enclose(x->predictions, x->logits, s->rows.y, s->rows.group, s->rows.n,
                         fis_shape_classes(s->rows.shape), s->rows.n_groups, s->g->o.positive, z,
                         &j->intervals);
@@ -171,7 +176,7 @@ static void enclose(const struct session *s, const struct judged *x, struct fis_
 /* Below what the rows can show, and its interval reaches 0: one that does not was detected. */
 static bool undetectable(const struct session *s, const struct fis_gate_judgement *j)
 {
-    struct fis_gate_judgement anchor;
+    struct fis_gate_judgement anchor = {.looks = 1};
     const enum fis_metric metric = s->g->o.metric;
     enclose(s, &s->anchor, FIS_HALF_WIDTH, &anchor);
     return fis_metrics_of(&j->anchor, metric) < j->detectable &&

@@ -69,8 +69,7 @@ void trainer_choose_criterion(struct trainer_role *m)
 const char *trainer_saved(const struct trainer_role *m, char out[32])
 {
     uint64_t left = fis_selector_counts(m->selector).budget_left;
-    /* The round that an idle one was followed by has not begun to cost. */
-    const uint64_t done = m->state.round;
+    const uint64_t done = m->state.round; /* it is over, and the next has not begun */
     if (m->o.rounds) {
         const uint64_t rounds = m->o.rounds > done ? m->o.rounds - done : 0;
         const uint64_t labels = rounds * m->o.selector.labels_per_round;
