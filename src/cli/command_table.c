@@ -7,9 +7,9 @@
 #include "stream/library.h"
 
 const struct cli_command *const cli_commands[] = {
-    &cmd_init,    &cmd_doctor, &cmd_topics, &cmd_replay, &cmd_label,
-    &cmd_labels,  &cmd_ledger, &cmd_forget, &cmd_tap,    &cmd_models,
-    &cmd_predict, &cmd_status, &cmd_watch,  &cmd_lab,    NULL,
+    &cmd_init,   &cmd_doctor,  &cmd_topics, &cmd_replay, &cmd_label,  &cmd_labels,
+    &cmd_ledger, &cmd_explain, &cmd_forget, &cmd_tap,    &cmd_models, &cmd_predict,
+    &cmd_status, &cmd_watch,   &cmd_lab,    NULL,
 };
 
 static void help(FILE *out)

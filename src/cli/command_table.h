@@ -4,8 +4,9 @@
 
 #include "cli/options.h"
 
-extern const struct cli_command cmd_init, cmd_doctor, cmd_forget, cmd_tap, cmd_ledger, cmd_topics,
-    cmd_replay, cmd_label, cmd_labels, cmd_models, cmd_predict, cmd_status, cmd_watch, cmd_lab;
+extern const struct cli_command cmd_init, cmd_doctor, cmd_explain, cmd_forget, cmd_tap, cmd_ledger,
+    cmd_topics, cmd_replay, cmd_label, cmd_labels, cmd_models, cmd_predict, cmd_status, cmd_watch,
+    cmd_lab;
 
 extern const struct cli_command *const cli_commands[]; /* NULL at the end */
 

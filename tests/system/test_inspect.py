@@ -155,6 +155,57 @@ def _():
         same(shown["lineage"]["labels_bought"], status(p)["accepted"] + status(p)["set_aside"])
 
 
+def explains(p, record, **wanted):
+    r = p.fisctl("explain", "--json", record)
+    same(r.returncode, 0, r.stderr)
+    found = json.loads(r.stdout)
+    same({k: found.get(k) for k in wanted}, wanted, str(found))
+    return found
+
+
+@test("explain: what became of a record, everybody's answers, influences, rank and columns")
+def _():
+    c = t_config(selection={"labels_per_round": 16, "window_records": 400, "heap": 64},
+                 labels={"votes": 2}, runtime={"commit_interval": "50ms"})
+    with Pipeline(c) as p:
+        p.start()
+        p.produce("records", [(None, record_json(r)) for r in ROWS[:400]])
+        asked = [m.key.decode() for m in p.wait_messages("label-requests", 16)][:16]
+        first = asked[0]
+        p.produce("labels", [(first.encode(), b'{"label": "yes", "annotator": "anna"}')], 0)
+        wait(lambda: explains(p, first, state="open")["answers"], "the first answer")
+        found = explains(p, first, state="open", round=1, head=1, requested_by_head=1)
+        same([(a["annotator"], a["class"]) for a in found["answers"]], [("anna", "yes")])
+        row = next(r for r in ROWS if r["id"] == first)
+        same(found["record"], {k: row[k] for k in ("id", "age", "hours", "job", "score")})
+        candidate = p.candidates()[first.encode()]
+        same(candidate.head, 1)
+        near = [abs(a - b) < 1e-4 for a in score_values(candidate)
+                for b in found["scores"].values() if b is not None]
+        assert any(near), (found["scores"], score_values(candidate))
+        labels = found["labels"]
+        for kind in ("influence_loss", "influence_unfairness"):  # sum_k p_k infl(k) = 0
+            total = sum(v["probability"] * v[kind] for v in labels.values())
+            assert abs(total) < 1e-4, (kind, labels)
+        same(sorted(x["column"] for x in found["columns"]), ["age", "hours", "job", "score"])
+        sizes = [abs(x["change"]) for x in found["columns"]]
+        assert sizes == sorted(sizes, reverse=True) and sizes[0] > 0, found["columns"]
+        same(len(json.loads(p.fisctl("explain", "--json", "-m", "2", first).stdout)["columns"]), 2)
+        p.produce("labels", [(first.encode(), b'{"label": "yes", "annotator": "bert"}')], 0)
+        wait(lambda: "class" in explains(p, first), "its label")
+        found = explains(p, first)
+        same((found["class"], len(found["answers"])), ("yes", 2))
+        held = next(k.decode() for k in newest(p, "ledger")
+                    if not k.startswith(b"\0") and k.decode() not in asked)
+        found = explains(p, held, state="held", answers=[])
+        same(found["record"]["id"], held)
+        assert 1 <= min(r for r in found["rank"].values() if r) <= found["candidates"], found
+        r = p.fisctl("explain", "nobody")
+        same(r.returncode, 1)
+        has(r.stderr, "nothing is known of nobody")
+        has(p.fisctl("explain", first).stdout, "influence_unfairness", "anna")
+
+
 @test("tap: records as they come, with the scores of their scorer and whether it offered them")
 def _():
     with Pipeline(t_config(selection={"labels_per_round": 16, "window_records": 1000})) as p:
