@@ -490,7 +490,7 @@ def fleet():
         has(b.text("#groups-note"), "Group 0 = the first value of group in alphabetical order")
         links = [(r[1], r[4]) for r in b.rows("#fleet-table")]
         same([r[0] for r in links], ["trainer, leads", "scorer"], "processes")
-        has(links[0][1], "200 of 300 records of the window", "0 labels open")
+        has(links[0][1], "200 of 300 records of the window")
         same(b.run("return [...document.querySelectorAll('#fleet-table a')].map(a => a.href)"), [other],
              "links to the others")
         page.unfold(False)

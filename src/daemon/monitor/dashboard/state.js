@@ -49,10 +49,13 @@ function withoutLeading({ status: s, lead, leader }) {
   return say("ok", `${mine}; the trainer: ${theirs(lead)}`, "Nothing needs to be done here.");
 }
 
-const theirs = lead => lead.phase === "done" ? doneText(lead) :
-  lead.training                              ? "training" :
-  lead.asking.state === "goes_on"            ? `${plural(lead.open, "label")} open` :
-                                               lead.asking.text.split("; ")[0];
+const theirs = lead => lead.phase === "done" ? doneText(lead) : leadsBy(lead);
+
+/* What a leader that is not done does or waits for. */
+export const leadsBy = l => l.training                  ? "training" :
+  l.open && ["full", "round"].includes(l.asking.state) ? `waiting for ${plural(l.open, "label")}` :
+  l.asking.state === "goes_on"                          ? `asking; ${plural(l.open, "label")} open` :
+                                                          l.asking.text.split("; ")[0] + (l.open ? `; ${plural(l.open, "label")} open` : "");
 
 /* For whoever does not lead: what the leader reported. */
 export function findLeader(fleet) {

@@ -1,7 +1,7 @@
 /* Versions, groups, labels and processes, each from the data to the screen. */
 import {$, fill, h, mark, say, show, table} from "./dom.js";
 import {drawVersions} from "./plots.js";
-import {kindWord} from "./state.js";
+import {kindWord, leadsBy} from "./state.js";
 import {
   METRICS, count, figures, interval, known, metricName, none, plural, rate, rateOf, reasonName, signed, span, time
 } from "./words.js";
@@ -114,7 +114,7 @@ export function renderVersions(d, ui, commands) {
   say("metric-name", metricName(metric));
   const level = d.versions[0].intervals?.level;
   say("interval-note",
-    `Bars: ${known(level) ? Math.round(level * 100) + " % " : ""}intervals by ` +
+    `Bars: ${known(level) ? Math.round(level * 100) + " % " : ""}intervals ` +
       "from the validation rows, wider for choosing by them. Where they overlap a lot, the difference may be " +
       "chance. The floor is that of each version's own verdict.");
   describe(oldest, metric);
@@ -290,8 +290,7 @@ function state(p, here) {
   const alarms = others.length && !p.self ? h("span", { class: "quiet" }, `${plural(others.length, "alarm")}: `,
     others.map(name => name.replaceAll("_", " ")).join(", ")) : null;
   const l = p.trainer?.leading;
-  const text = !l || !p.ready ? p.doing : l.phase === "done" ? "leads; done" : l.training ? "training" :
-    `${l.asking.state === "goes_on" ? "asks for labels" : l.asking.text.split("; ")[0]}; ${plural(l.open, "label")} open`;
+  const text = !l || !p.ready ? p.doing : l.phase === "done" ? "leads; done" : leadsBy(l);
   return [p.ready ? null : h("span", { class: "badge" }, "not ready"), p.ready ? null : " ", text, alarms];
 }
 
