@@ -16,7 +16,7 @@ bin=$here/../../build/release/bin
 dir=$here/../../build/demo
 cache=$here/../../build/cache
 seed=1
-rate=1200
+rate=800
 patience=300 # seconds for the ten rounds; a run takes a tenth of that on two cores
 
 die() {

@@ -66,7 +66,7 @@ def _():
         tools = [subprocess.Popen([FISCTL, "-c", os.path.join(p.dir, "fisd.yaml"), *a],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                  for a in (("label", "--answers", os.path.join(p.dir, "answers.csv")),
-                           ("replay", os.path.join(p.dir, "pool.csv"), "--rate", "1500"))]
+                           ("replay", os.path.join(p.dir, "pool.csv"), "--rate", "1000"))]
         try:
             r = p.fisctl("watch", "--until", "versions=11", "--timeout", "100", timeout=110)
             same(r.returncode, 0, f"fisctl watch ({r.stdout[-500:]} {r.stderr})")
