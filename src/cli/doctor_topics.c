@@ -150,11 +150,13 @@ void doctor_retention(struct doctor *d)
     const struct config *cfg = &d->cli->cfg;
     const struct config_topics *t = &cfg->topics;
     const uint64_t day = 86400000;
+    const char *records[CONFIG_RECORDS_MAX];
     uint64_t answer = cfg->labels.deadline ? cfg->labels.deadline : 7 * day;
     bool found = too_short(d, t->label_requests, answer, "a request may be answered");
     found |= too_short(d, t->labels, day, "a trainer that was away for a day has read it");
     found |= too_short(d, t->candidates, cfg->selection.window_time, "a window ends");
-    found |= too_short(d, t->records, day, "a scorer that was away for a day has read it");
+    for (uint32_t n = config_record_topics(cfg, records); n;)
+        found |= too_short(d, records[--n], day, "a scorer that was away for a day has read it");
     found |= too_short(d, t->control, day, "a trainer that was away for a day has read it");
     if (!found)
         doctor_say(d, DOCTOR_OK, "retention", "nothing is deleted before it can be read");
