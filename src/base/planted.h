@@ -43,7 +43,6 @@
     FAULT(restart_unmoved)    /* session: what a recreated topic has counts as taken */             \
     FAULT(scan_waits)         /* trainer: a scan whose progress is lost goes on for ever */         \
     FAULT(nothing_swept)      /* session: an earlier trainer's open transaction is waited for */     \
-    FAULT(commands_again)     /* session: commands that are read again are carried out again */      \
     FAULT(foreign_fatal)      /* session: what no trainer wrote ends a trainer that reads it */      \
     FAULT(foreign_unnoticed)  /* session: what no trainer wrote is left out without a word */        \
     FAULT(tail_unnoticed)     /* memory: newest heads and versions that are gone are not missed */   \
