@@ -13,7 +13,8 @@ import subprocess
 import tempfile
 import zipfile
 
-from fisd_test import FISCTL, KAFKA, ROOT, Pipeline, Skip, has, main, same, test
+from fisd_test import (FISCTL, KAFKA, ROOT, Pipeline, Skip, floats, has, main, same, test,
+                       w_config)
 
 PYTHON = os.path.join(ROOT, "build/cache/onnx/bin/python")
 ROWS = 1000
@@ -126,9 +127,15 @@ def evaluated(p, version="served"):
 
 
 def check(task, base=None, **options):
+    config, files = pipeline(task, base, **options)
+    agree(config, files, [c["name"] for c in config["columns"]] +
+          (["score"] if base == "column" else []))
+
+
+def agree(config, files, inputs):
+    """A pipeline's first version, on the 1,000 rows of rows.csv, by both."""
     if not os.access(PYTHON, os.X_OK):
         raise Skip("no onnxruntime: 'make deps-test' fetches it, where there is a network")
-    config, files = pipeline(task, base, **options)
     with Pipeline(config, name="onnx", files=files) as p:
         p.start()
         r = p.fisctl("watch", "--until", "versions=1", "--timeout", "100", timeout=110)
@@ -138,11 +145,10 @@ def check(task, base=None, **options):
         expected = list(csv.DictReader(io.StringIO(r.stdout)))
         found = evaluated(p)
         same(len(found["classes"]), ROWS, "rows")
-        same(found["outputs"], ["class", "probabilities"])
+        same(found["outputs"], ["class_" if "class" in inputs else "class", "probabilities"])
         same(found["metadata"]["classes"].split("\n"), config["classes"])
         same(found["metadata"]["version"], "1")
-        same(sorted(found["inputs"]), sorted([c["name"] for c in config["columns"]] +
-                                             (["score"] if base == "column" else [])), "inputs")
+        same(sorted(found["inputs"]), sorted(inputs), "inputs")
         worst = 0
         for row, name, given in zip(expected, found["classes"], found["probabilities"]):
             wanted = [float(row["probability_" + k]) for k in config["classes"]]
@@ -174,6 +180,24 @@ def _():
 @test("Credit of UCI, categories that are numbers: onnxruntime and fisctl predict agree")
 def _():
     check("credit")
+
+
+@test("dimension: all features are one input; a column called class keeps its name")
+def _():
+    names = [f"f{i}" for i in range(4)]
+    rows = {n: [{k: str(v) for k, v in row.items()} for row in floats(1000, seed)]
+            for seed, n in enumerate(("initial.csv", "validation.csv", "rows.csv"), 1)}
+    for row in rows["initial.csv"] + rows["rows.csv"]:
+        del row["group"]
+    files = {n: text_of(r) for n, r in rows.items()}
+    agree(w_config(), files, ["features"])
+    for r in rows.values():
+        for row in r:
+            row["class"] = row.pop("f0")
+    columns = [{"name": n} for n in ["class"] + names[1:]]
+    config = {k: v for k, v in w_config().items() if k not in ("dimension", "records")}
+    agree({**config, "columns": columns}, {n: text_of(r) for n, r in rows.items()},
+          ["class"] + names[1:])
 
 
 if __name__ == "__main__":
