@@ -143,7 +143,8 @@ def made_again(p, topic):
 
 @test("labels, records and candidates recreated, with as many messages as were read: they are read")
 def _():
-    quick = {"topic.metadata.refresh.interval.ms": 1000, "session.timeout.ms": 45000}
+    # It keeps its place for as long as making the topics takes.
+    quick = {"topic.metadata.refresh.interval.ms": 1000, "session.timeout.ms": 250000}
     with Pipeline(config(kafka=quick, budget=64)) as p:
         p.start()
         feed(p, 0, 500)
