@@ -34,16 +34,16 @@ static void check_input(struct sim_check *c)
     struct check_unit *u = &c->unit;
     for (int t = 0; t < SIM_TOPICS; t++)
         for (int p = 0; p < SIM_PARTITIONS; p++) {
-            int64_t next = u->unit->offsets[t][p];
-            u->lost |= t == SIM_LABELS && u->about->cut[t][p];
-            c->window_unsure |= t == SIM_CANDIDATES && u->about->cut[t][p];
+            int64_t next = u->unit->offsets[t][p], kept = u->about->first[t][p];
+            int64_t expected = c->taken[t][p];
+            /* Retention was faster, or the log has lost its tail; also where the topic was made
+             * anew before the commit, which then has no offset of it. */
+            bool lost = u->about->cut[t][p] || kept > u->about->from[t][p] ||
+                        (next >= 0 && kept > expected);
+            u->lost |= t == SIM_LABELS && lost;
+            c->window_unsure |= t == SIM_CANDIDATES && lost;
             if (next < 0)
                 continue;
-            int64_t expected = c->taken[t][p], kept = u->about->first[t][p];
-            if (kept > expected) { /* retention was faster */
-                u->lost |= t == SIM_LABELS;
-                c->window_unsure |= t == SIM_CANDIDATES;
-            }
             SIM_MUST(c->w,
                      u->about->from[t][p] == expected || u->about->cut[t][p] ||
                          (expected < 0 && u->about->from[t][p] == 0),
