@@ -2,6 +2,7 @@
 """The dashboard in a browser: what it shows in each state, against the API and the topics; what its
 buttons do; phone, keyboard, dark mode. FISD_TEST_PICTURES=directory keeps pictures of it."""
 
+import decimal
 import json
 import math
 import os
@@ -211,6 +212,11 @@ def check_versions(page):
             re.sub(r"^(published|rejected): \w+: ", "", v["text"]))
 
 
+def percent(x):
+    """As toFixed rounds: a half goes up, where Python's goes to the even one."""
+    return str(decimal.Decimal(100 * x).quantize(decimal.Decimal("0.1"), decimal.ROUND_HALF_UP))
+
+
 def check_answers(page):
     """The two questions, from the API's own figures."""
     def said():
@@ -226,10 +232,13 @@ def check_answers(page):
         answer = "chance" if chance else "smaller" if by > 0 else "less fair"
         fair = (f"{rate(first['metrics'][key])} → {rate(now['metrics'][key])}",
                 ("fairer" if by >= 0 else "less fair") + f" by {rate(abs(by))}")
-        accurate = (f"{100 * now['accuracy']:.1f}\u00a0%", f"floor for this version was {100 * now['floor']:.1f}")
+        accurate = (f"{percent(now['accuracy'])}\u00a0%", f"floor for this version was {percent(now['floor'])}")
         return (answer in page.b.text("#fair .answer") and all(x in page.b.text("#fair") for x in fair) and
                 all(x in page.b.text("#accurate") for x in accurate))
-    page.until(said, "the answers, with the figures of the first version and of what is served")
+    try:
+        page.until(said, "the answers, with the figures of the first version and of what is served")
+    except AssertionError as e:
+        raise AssertionError(f"{e}; the page says: {page.b.text('#fair')} {page.b.text('#accurate')}") from None
 
 
 def check_funnel(page):
