@@ -90,12 +90,12 @@
         {DIGITS,                                                                                   \
          .test = .4,                                                                               \
          .validation = .35,                                                                        \
-         .initial = .25,                                                                           \
-         .labels_per_round = 128,                                                                  \
+         .initial = .4,                                                                           \
+         .labels_per_round = 192,                                                                  \
          .warm_up_epochs = 60,                                                                     \
          .steps_per_round = 200},                                                                  \
         {                                                                                          \
-            DIGITS, .test = .4, .validation = .35, .initial = .0625, .labels_per_round = 32,       \
+            DIGITS, .test = .4, .validation = .35, .initial = .1, .labels_per_round = 48,       \
                     .warm_up_epochs = 60, .steps_per_round = 200                                   \
         }                                                                                          \
     }
