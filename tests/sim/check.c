@@ -230,7 +230,7 @@ static void on_unit(struct sim_world *w, const struct sim_unit *unit)
              "a trainer goes on although its topics have run backwards");
     u->n_letters = u->n_requests = u->n_controls = u->n_asked = u->n_states = 0;
     u->lost = false;
-    u->forgotten = -1;
+    u->forgotten = u->gone = -1;
     u->resumes = !c->paused;
     for (int i = 0; i < SIM_RECORDS_MAX; i++)
         c->was_held[i] = c->facts[i].in_heap;

@@ -82,6 +82,8 @@ struct check_unit {
     uint32_t n_asked, n_states;
     uint32_t at;   /* of the unit's messages */
     int forgotten; /* a fact whose mark is still to come; -1: none */
+    int gone;      /* the record, asked for in gone_round, that this unit forgets; -1: none */
+    uint32_t gone_round;
 };
 
 struct check_version {
@@ -113,7 +115,7 @@ struct sim_check {
     uint32_t forgotten_charged;
     char salt[FIS_ID_MAX];
     size_t salt_length;
-    uint32_t term;       /* leaders so far */
+    uint32_t term;        /* leaders so far */
     uint32_t halted_term; /* which of them halted last; 0: none */
     uint32_t round_of_last_ask, round_checked;
     int64_t asked_at; /* when something was asked for last */

@@ -459,6 +459,10 @@ static void forget(struct sim_check *c, int fact)
     c->window_unsure = true;
     c->was_held[fact] = false;
     c->unit.forgotten = fact;
+    if (f->asked) { /* what the unit asks for was selected before */
+        c->unit.gone = fact;
+        c->unit.gone_round = f->asked_round;
+    }
     *f = (struct check_fact){.forgotten = true};
     c->totals.forgotten++;
 }
