@@ -256,7 +256,8 @@ static bool waits(const struct sim_check *c, int fact, uint32_t round, bool late
             alike(c, i, fact))
             return true;
     }
-    return c->unit.gone >= 0 && c->unit.gone_round == round && alike(c, c->unit.gone, fact);
+    return c->unit.gone >= 0 && c->unit.gone != fact && c->unit.gone_round == round &&
+           alike(c, c->unit.gone, fact);
 }
 
 /* What is asked for is at least as good as all that was held before and is held still, by the
