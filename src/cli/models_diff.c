@@ -141,17 +141,12 @@ static void put_configuration(const struct writing *w)
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-static bool same_shape(const struct fis_shape *a, const struct fis_shape *b)
-{
-    return a->n_layers == b->n_layers && a->margins == b->margins &&
-           !memcmp(a->width, b->width, (a->n_layers + 1) * sizeof *a->width);
-}
-
 static void put_weights(const struct writing *w)
 {
     const struct wire_model *a = w->a, *b = w->b;
     double distance = NAN, length = NAN, relative = NAN;
-    bool comparable = a->params && b->params && same_shape(&a->shape, &b->shape);
+    bool comparable = a->params && b->params && a->shape.margins == b->shape.margins &&
+                      fis_shape_equal(&a->shape, &b->shape);
     if (comparable) {
         distance = length = 0;
         for (size_t i = 0; i < fis_shape_params(&a->shape); i++) {

@@ -133,12 +133,6 @@ static int forget(struct trainer_role *m, const struct wire_control *c, struct t
     return 0;
 }
 
-static bool same_shape(const struct fis_shape *a, const struct fis_shape *b)
-{
-    return a->n_layers == b->n_layers &&
-           memcmp(a->width, b->width, (a->n_layers + 1) * sizeof *a->width) == 0;
-}
-
 /* Why this version cannot be served; 1 when it can, and *accuracy is then its accuracy now. */
 static int may_serve(struct trainer_role *m, const struct wire_control *c,
                      const struct wire_model *v, double *accuracy, struct outcome *o)
@@ -156,7 +150,7 @@ static int may_serve(struct trainer_role *m, const struct wire_control *c,
         REFUSED(o, "version %llu was never served: promote it", wanted);
     else if (!v->params)
         REFUSED(o, "version %llu has no parameters", wanted);
-    else if (!same_shape(&v->shape, &m->shape))
+    else if (!fis_shape_equal(&v->shape, &m->shape))
         REFUSED(o, "version %llu is a network of another shape", wanted);
     else if (!((*accuracy = trainer_accuracy(m, v->params, fis_encoder_trees(v->encoder))) >=
                least))
