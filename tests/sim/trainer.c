@@ -381,7 +381,9 @@ static bool read_partition(struct sim_trainer *t, enum session_reader r, uint32_
         return false;
     p->left--;
     t->label_waits &= r != SESSION_READ_INPUT;
-    bool lost = r != SESSION_READ_VERSIONS && is_cut(t, topic, n, p);
+    /* Versions are read from the beginning each time: what is lost shows where they end earlier. */
+    bool beyond = p->at > sim_end(t->w->broker, topic, n);
+    bool lost = (r != SESSION_READ_VERSIONS || beyond) && is_cut(t, topic, n, p);
     p->made =
         lost ? p->made : t->w->broker->logs[topic][n].made; /* it is of this log from now on */
     int rc = p->fresh || lost ? -1 : sim_fetch(t->w->broker, topic, n, &p->at, &m);
