@@ -1,8 +1,9 @@
-/* The inside of the trainer role, shared by its files: trainer.c (life), pipeline_clock.c (time,
- * and what is sent before a commit), record_window.c (offers, progress, scans), label_requests.c
- * (requests and answers), operator_commands.c (the operator), ledger_restore.c (going on from a
- * ledger), round_training.c (work), version_publish.c (heads, versions, checkpoints),
- * privacy_spent.c (the account of noise on directions), base_trees.c (trees below the network). */
+/* The inside of the trainer role, shared by its files: trainer_parts.c (what it is made of),
+ * trainer.c (phases and rounds), pipeline_clock.c (time, and what is sent before a commit),
+ * record_window.c (offers, progress, scans), label_requests.c (requests and answers),
+ * operator_commands.c (the operator), ledger_restore.c (going on from a ledger), round_training.c
+ * (work), version_publish.c (heads, versions, checkpoints), privacy_spent.c (the account of noise
+ * on directions), base_trees.c (trees below the network). */
 #ifndef ROLE_TRAINER_ROLE_H
 #define ROLE_TRAINER_ROLE_H
 
@@ -41,8 +42,8 @@ struct trainer_role {
     struct wire_trainer_state state; /* what flush writes; some of it is filled in there */
     bool dirty;                      /* something has changed since the state was written */
     struct forgotten forgotten;
-    bool stale; /* one of them had a place in what is derived from the ledger */
-    struct fis_error failed;         /* of a function that returns nothing; flush reports it */
+    bool stale;              /* one of them had a place in what is derived from the ledger */
+    struct fis_error failed; /* of a function that returns nothing; flush reports it */
     struct wire_counted *counted;
     char control_id[FIS_ID_MAX + 1], control_text[FIS_ERROR_TEXT];
     uint64_t mono_ms;      /* up to which the clock was taken forward */

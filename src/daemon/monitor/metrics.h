@@ -1,5 +1,5 @@
 /*
- * The metrics: one table (metrics_table.c) of name, type, labels, meaning, and where the value
+ * The metrics: one table (metrics_table.inc) of name, type, labels, meaning, and where the value
  * comes from. /metrics and the reference in the manual are written from it.
  *
  * Thread: the loop.
