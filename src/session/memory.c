@@ -1,56 +1,9 @@
-#include "session/memory.h"
+#include "session/memory_impl.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "base/planted.h"
-#include "fis/mem.h"
-#define HASH_NONFATAL_OOM 1
-#define uthash_malloc(size) fis_alloc(1, size)
-#define uthash_free(p, size) fis_free(p)
-#include <uthash.h>
-
-#include "wire/chunk.h"
-#include "wire/head.h"
-#include "wire/ledger.h"
-#include "wire/model.h"
 
 #define OPEN_VERSIONS 8
 #define STATE_BYTES ((size_t)1 << 20) /* a state, decoded: partitions, and words of an operator */
-
-struct kept { /* the newest value of a ledger key, as it came */
-    UT_hash_handle hh;
-    char *value;
-    size_t length;
-    size_t key_length;
-    char key[];
-};
-
-struct memory {
-    const char *topics[MEMORY_TOPICS];
-    struct fis_arena arena;       /* of the entry or chunk at hand */
-    struct fis_arena state_arena; /* of `state` */
-    struct wire_assembler *heads, *models, *checkpoints;
-    struct wire_head_owned head;
-    struct wire_model_owned served;
-    uint64_t newest_version; /* served or not */
-    char *checkpoint;        /* the newest that is whole, as it came */
-    size_t checkpoint_length;
-    uint64_t checkpoint_version;
-    struct kept *ledger;
-    uint64_t bytes; /* of the ledger */
-    struct wire_trainer_state state;
-    bool have_state, not_atomic;
-    bool changed;                 /* a state, head or version came since it was compared */
-    bool written;                 /* an entry or a state was taken, with or without a value */
-    int64_t begin;                /* of the ledger; above 0: messages were deleted from it */
-    char trouble[FIS_ERROR_TEXT]; /* of the checkpoint; "": none */
-    void (*seen)(void *arg, const struct wire_model *v);
-    void (*seen_state)(void *arg, const struct wire_trainer_state *s);
-    void *seen_arg;
-};
 
 static int new_arena(struct fis_arena *a, size_t size)
 {
@@ -245,7 +198,7 @@ int memory_take(struct memory *m, enum memory_topic t, const struct wire_message
 
 /* ---- reading what is kept -------------------------------------------------------------------- */
 
-static int decode(const struct memory *m, const struct kept *k, struct fis_arena *arena,
+int memory_decode(const struct memory *m, const struct kept *k, struct fis_arena *arena,
                   struct wire_ledger_item *item, struct fis_error *e)
 {
     struct wire_message msg = {
@@ -260,172 +213,11 @@ static int decode(const struct memory *m, const struct kept *k, struct fis_arena
     return fis_fail(e, FIS_FATAL, "%s: %s", m->topics[MEMORY_LEDGER], why.text);
 }
 
-/* ---- whose it is ---------------------------------------------------------------------------- */
-
-/* What an earlier program wrote says it by the newest head and served version. */
-static int facts_of_versions(const struct memory *m, struct identity *out, struct fis_error *e)
+struct kept *memory_kept_state(const struct memory *m)
 {
-    const struct wire_model *v = &m->served.model;
-    const struct fis_encoder *enc = m->head.encoder;
-    struct fis_column *columns = NULL;
-    *out = (struct identity){0};
-    if (!v->params)
-        return 0;
-    struct identity_source from = {
-        .pipeline = v->pipeline,
-        .classes = v->classes,
-        .n_classes = v->n_classes,
-        .positive = v->classes[v->positive],
-        .metric = v->metric,
-        .algorithm = v->algorithm,
-        .hidden = v->shape.width + 1,
-        .n_hidden = v->shape.n_layers - 1,
-        .n_columns = enc ? fis_encoder_columns(enc) : 0,
-    };
-    if (from.n_columns && !(columns = fis_alloc(from.n_columns, sizeof *columns)))
-        return fis_fail(e, FIS_NOMEM, "no memory for %u columns", from.n_columns);
-    for (uint32_t i = 0; i < from.n_columns; i++)
-        columns[i] = *fis_encoder_column(enc, i);
-    from.columns = columns;
-    int rc = identity_init(out, &from, e);
-    fis_free(columns);
-    return rc;
-}
-
-static int check_owner(const struct memory *m, enum memory_topic t, const char *theirs,
-                       const struct identity *ours, struct fis_error *e)
-{
-    const struct wire_fact owner = {ours->facts[0].name, theirs};
-    return theirs ? identity_compare(ours, &owner, 1, NULL, m->topics[t], e) : 0;
-}
-
-static int compare_state(struct memory *m, const struct identity *ours, const char *accept,
-                         struct fis_error *e)
-{
-    struct wire_ledger_item item;
-    struct identity own = {0};
     struct kept *k;
     HASH_FIND(hh, m->ledger, wire_ledger_state_key.data, wire_ledger_state_key.length, k);
-    item.state.identity.n_facts = 0;
-    int rc = k ? decode(m, k, &m->arena, &item, e) : 0;
-    struct wire_identity theirs = item.state.identity;
-    if (rc == 0 && !theirs.n_facts) {
-        rc = facts_of_versions(m, &own, e);
-        theirs = identity_view(&own);
-    }
-    if (rc == 0)
-        rc = identity_compare(ours, theirs.facts, theirs.n_facts, accept, m->topics[MEMORY_LEDGER],
-                              e);
-    identity_done(&own);
-    return rc;
-}
-
-int memory_compare(struct memory *m, const struct identity *ours, const char *accept,
-                   struct fis_error *e)
-{
-    if (!m->changed)
-        return 0;
-    int rc = compare_state(m, ours, accept, e);
-    if (rc == 0)
-        rc = check_owner(m, MEMORY_HEADS, m->head.head.pipeline, ours, e);
-    if (rc == 0)
-        rc = check_owner(m, MEMORY_MODELS, m->served.model.pipeline, ours, e);
-    m->changed = rc != 0;
-    return rc;
-}
-
-int memory_identity(const struct memory *m, struct identity *own, struct wire_identity *out,
-                    struct fis_error *e)
-{
-    *own = (struct identity){0};
-    *out = m->have_state ? m->state.identity : (struct wire_identity){0};
-    if (out->n_facts)
-        return 0;
-    int rc = facts_of_versions(m, own, e);
-    *out = identity_view(own);
-    return rc;
-}
-
-/* ---- concluding ---------------------------------------------------------------------------- */
-
-static int check_there(const struct memory *m, const struct wire_trainer_state *s,
-                       struct fis_error *e)
-{
-    if (!m->head.slabs ||
-        (m->head.head.version < s->head_version && !PLANTED(tail_unnoticed)))
-        return fis_fail(e, FIS_FATAL, "%s: head %llu of the ledger is not there (newest: %llu)",
-                        m->topics[MEMORY_HEADS], (unsigned long long)s->head_version,
-                        (unsigned long long)m->head.head.version);
-    if ((m->served.model.version < s->served_version && !PLANTED(tail_unnoticed)) ||
-        !m->served.model.params)
-        return fis_fail(e, FIS_FATAL, "%s: served version %llu of the ledger is not there",
-                        m->topics[MEMORY_MODELS], (unsigned long long)s->served_version);
-    if (!m->not_atomic && m->newest_version < s->model_version && !PLANTED(tail_unnoticed))
-        return fis_fail(e, FIS_FATAL, "%s: version %llu of the ledger is not there (newest: %llu)",
-                        m->topics[MEMORY_MODELS], (unsigned long long)s->model_version,
-                        (unsigned long long)m->newest_version);
-    return 0;
-}
-
-static int check_newer(const struct memory *m, enum memory_topic t, uint64_t there, uint64_t ledger,
-                       struct fis_error *e)
-{
-    const char *what = t == MEMORY_HEADS ? "head" : "version";
-    if (m->not_atomic || there <= ledger)
-        return 0;
-    return fis_fail(e, FIS_FATAL,
-                    "%s: %s %llu is newer than the ledger %s, which knows %llu at most: the topics "
-                    "are of different times. Recreate ledger, heads and models and restore all "
-                    "three from one backup",
-                    m->topics[t], what, (unsigned long long)there, m->topics[MEMORY_LEDGER],
-                    (unsigned long long)ledger);
-}
-
-/* Without a state nothing can be there: the first one goes out with the first head and version. */
-static int check_times(const struct memory *m, const struct wire_trainer_state *s,
-                       struct fis_error *e)
-{
-    uint64_t head = s ? s->head_version : 0, version = s ? s->model_version : 0;
-    int rc = check_newer(m, MEMORY_MODELS, m->newest_version, version, e);
-    return rc ? rc : check_newer(m, MEMORY_HEADS, m->head.head.version, head, e);
-}
-
-/* In at_least_once a crash may leave what was sent before the first state. A transaction that was
- * aborted leaves offsets and nothing else. */
-static int check_new(const struct memory *m, struct fis_error *e)
-{
-    uint64_t entries = HASH_COUNT(m->ledger);
-    if (m->begin <= 0 && (m->not_atomic || !m->written))
-        return 0;
-    return fis_fail(e, FIS_FATAL,
-                    "%s holds %llu entries and no state, but was written before (it begins at "
-                    "offset %lld): messages were deleted. Recreate ledger, heads and models and "
-                    "restore all three from one backup; without one the pipeline starts from the "
-                    "beginning",
-                    m->topics[MEMORY_LEDGER], (unsigned long long)entries,
-                    (long long)(m->begin > 0 ? m->begin : 0));
-}
-
-int memory_conclude(struct memory *m, struct fis_error *e)
-{
-    struct wire_ledger_item item;
-    struct kept *k;
-    m->have_state = false;
-    HASH_FIND(hh, m->ledger, wire_ledger_state_key.data, wire_ledger_state_key.length, k);
-    if (!k) {
-        int new = check_times(m, NULL, e);
-        return new ? new : check_new(m, e);
-    }
-    int rc = decode(m, k, &m->state_arena, &item, e);
-    if (rc == 0)
-        rc = check_there(m, &item.state, e);
-    if (rc == 0)
-        rc = check_times(m, &item.state, e);
-    if (rc < 0)
-        return rc;
-    m->state = item.state;
-    m->have_state = true;
-    return 0;
+    return k;
 }
 
 bool memory_found(const struct memory *m)
@@ -461,9 +253,7 @@ bool memory_has_checkpoint(const struct memory *m)
 
 uint64_t memory_entries(const struct memory *m)
 {
-    struct kept *k;
-    HASH_FIND(hh, m->ledger, wire_ledger_state_key.data, wire_ledger_state_key.length, k);
-    return HASH_COUNT(m->ledger) - (k != NULL);
+    return HASH_COUNT(m->ledger) - (memory_kept_state(m) != NULL);
 }
 
 uint64_t memory_bytes(const struct memory *m)
@@ -473,113 +263,10 @@ uint64_t memory_bytes(const struct memory *m)
     return m->bytes + m->checkpoint_length + slabs * sizeof(float);
 }
 
-/* ---- going on ------------------------------------------------------------------------------ */
-
 struct fis_encoder *memory_take_encoder(struct memory *m)
 {
     struct fis_encoder *taken = m->head.encoder;
     m->head.encoder = NULL;
     m->head.head.encoder = NULL;
     return taken;
-}
-
-static int check_shape(const struct memory *m, const struct fis_shape *now, struct fis_error *e)
-{
-    const struct fis_shape *was[] = {&m->head.head.shape, &m->served.model.shape};
-    for (int i = 0; i < 2; i++)
-        if (!fis_shape_equal(was[i], now))
-            return fis_fail(
-                e, FIS_FATAL,
-                "model or training.hidden is not what the network on %s has: give the changed "
-                "pipeline another name",
-                m->topics[i ? MEMORY_MODELS : MEMORY_HEADS]);
-    return 0;
-}
-
-static int tell_entries(struct memory *m, struct trainer_role *role, struct fis_error *e)
-{
-    struct wire_ledger_item item;
-    struct kept *k, *next;
-    HASH_ITER (hh, m->ledger, k, next) {
-        int rc = decode(m, k, &m->arena, &item, e);
-        if (rc == 0 && item.kind == WIRE_LEDGER_ENTRY)
-            rc = trainer_role_restore_entry(role, &item.entry, e);
-        else if (rc == 0 && item.kind == WIRE_LEDGER_FORGOTTEN)
-            rc = trainer_role_restore_forgotten(role, &item.forgotten, e);
-        if (rc)
-            return rc;
-    }
-    return 0;
-}
-
-/* Without it the copies begin at the anchor: something to say, and no reason to stop. */
-static int tell_checkpoint(struct memory *m, struct trainer_role *role, struct fis_error *e)
-{
-    struct wire_checkpoint c;
-    struct fis_error why;
-    struct wire_bytes bytes = {m->checkpoint, m->checkpoint_length};
-    int rc = memory_has_checkpoint(m) && !PLANTED(checkpoint_ignored)
-                 ? wire_checkpoint_decode(bytes, &c, &why)
-                 : fis_fail(&why, FIS_INPUT,
-                            m->state.checkpoint ? "it is not there" : "none was written yet");
-    if (rc == 0)
-        rc = trainer_role_restore_checkpoint(role, c.learner, c.gate, &why);
-    snprintf(m->trouble, sizeof m->trouble, "%s", rc < 0 ? why.text : "");
-    if (rc == 0 || rc == -FIS_INPUT)
-        return 0;
-    *e = why;
-    return rc;
-}
-
-const char *memory_checkpoint_trouble(const struct memory *m)
-{
-    return m->trouble;
-}
-
-/* In at_least_once heads and versions may be ahead of the state: no number is given twice, and what
- * is served is what users see, whose accuracy is not known yet. */
-static void go_on_behind(const struct memory *m, struct wire_trainer_state *state)
-{
-    state->head_version = m->head.head.version;
-    if (m->newest_version > state->model_version)
-        state->model_version = m->newest_version;
-    if (m->served.model.version > state->served_version) {
-        state->previous_version = m->served.model.previous;
-        state->served_version = m->served.model.version;
-        state->served_accuracy = (double)NAN;
-    }
-}
-
-/* Every request is an entry of the unit that the state is of, and stays one. */
-static int check_whole(const struct memory *m, const struct trainer_role *role, struct fis_error *e)
-{
-    const struct trainer_role_counts n = trainer_role_counts(role);
-    uint64_t there = n.selector.asked + n.forgotten;
-    if (m->not_atomic || there >= m->state.requested || PLANTED(entries_uncounted))
-        return 0;
-    return fis_fail(e, FIS_FATAL,
-                    "%s holds %llu of %llu requested records: messages were deleted from it, and "
-                    "the others would be requested again. Recreate ledger, heads and models and "
-                    "restore all three from one backup; without one the pipeline starts from the "
-                    "beginning",
-                    m->topics[MEMORY_LEDGER], (unsigned long long)there,
-                    (unsigned long long)m->state.requested);
-}
-
-int memory_apply(struct memory *m, struct trainer_role *role, struct trainer_time now,
-                 struct fis_error *e)
-{
-    struct wire_trainer_state state = m->state;
-    go_on_behind(m, &state);
-    int rc = check_shape(m, trainer_role_shape(role), e);
-    if (rc == 0)
-        rc = trainer_role_restore_state(role, &state, m->head.head.params, m->served.model.params,
-                                        now, e);
-    if (rc == 0 && m->served.encoder)
-        rc = trainer_role_restore_base(role, fis_encoder_trees(m->served.encoder), e);
-    if (rc == 0)
-        rc = tell_entries(m, role, e);
-    if (rc == 0)
-        rc = check_whole(m, role, e);
-    return rc ? rc : tell_checkpoint(m, role, e);
 }

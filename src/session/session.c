@@ -1,7 +1,5 @@
 #include "session/session_impl.h"
 
-#include <stdio.h>
-
 #include "base/planted.h"
 #include "fis/mem.h"
 
@@ -34,17 +32,17 @@ void session_close(struct session *s, enum session_reader r)
     s->open[r] = false;
 }
 
-static void fail(struct session *s, const struct fis_error *e)
+void session_election_failed(struct session *s, const struct fis_error *e)
 {
     election_failed(&s->election, e, s->p.fenced && s->p.fenced(s->p.ctx), s->now.mono_ms);
 }
 
-static bool ended(const struct session *s)
+bool session_ended(const struct session *s)
 {
     return s->election.state == ELECTION_STOPPED || s->election.state == ELECTION_LEAVING;
 }
 
-static bool draining(const struct session *s)
+bool session_draining(const struct session *s)
 {
     return s->election.state == ELECTION_DRAIN;
 }
@@ -56,7 +54,7 @@ static void out_follow(void *ctx)
     struct session *s = ctx;
     struct fis_error e;
     if (session_follow(s, &e) < 0)
-        fail(s, &e);
+        session_election_failed(s, &e);
 }
 
 static void out_fence(void *ctx)
@@ -64,7 +62,7 @@ static void out_fence(void *ctx)
     struct session *s = ctx;
     struct fis_error e;
     if (s->p.fence(s->p.ctx, &e) < 0)
-        fail(s, &e);
+        session_election_failed(s, &e);
 }
 
 static void out_catch_up(void *ctx)
@@ -74,7 +72,7 @@ static void out_catch_up(void *ctx)
     s->at_end = false;
     s->sweeping = s->p.sweep && !PLANTED(nothing_swept);
     if (s->sweeping && s->p.sweep(s->p.ctx, &e) < 0)
-        fail(s, &e);
+        session_election_failed(s, &e);
     else
         s->p.to_end(s->p.ctx, SESSION_READ_MEMORY);
 }
@@ -85,7 +83,7 @@ static void out_lead(void *ctx)
     struct fis_error e;
     s->led++;
     if (session_begin(s, &e) < 0)
-        fail(s, &e);
+        session_election_failed(s, &e);
 }
 
 /* session_turn looks at the state. */
@@ -225,7 +223,8 @@ void session_fenced_others(struct session *s, struct trainer_time now)
 
 void session_halt(struct session *s)
 {
-    s->halted = !PLANTED(halt_ignored) && (s->election.state == ELECTION_LEAD || draining(s));
+    s->halted =
+        !PLANTED(halt_ignored) && (s->election.state == ELECTION_LEAD || session_draining(s));
 }
 
 void session_swept(struct session *s)
@@ -243,7 +242,7 @@ void session_left(struct session *s, struct trainer_time now)
 void session_failed(struct session *s, const struct fis_error *e, struct trainer_time now)
 {
     s->now = now;
-    fail(s, e);
+    session_election_failed(s, e);
 }
 
 void session_stop(struct session *s, struct trainer_time now)
@@ -288,124 +287,6 @@ void session_adjust(struct session *s, const struct trainer_role_options *role, 
     s->o.role = *role;
     s->o.commit_ms = commit_ms;
     s->adjust = s->role != NULL;
-}
-
-/* ---- turns: leading ------------------------------------------------------------------------ */
-
-static int follow_validation(struct session *s, struct fis_error *e)
-{
-    struct session_rows v;
-    struct fis_error why;
-    int rc = s->p.validation(s->p.ctx, s->encoder, &v, &why);
-    if (rc == 0)
-        return 0;
-    if (rc > 0)
-        rc = trainer_role_validation(s->role, &v.rows, v.n_groups, &why);
-    if (rc < 0 && why.kind == FIS_INPUT) {
-        session_note(s, LOG_LEVEL_ERROR, "validation", "text=\"kept as it was\" reason=\"%s\"",
-                     why.text);
-        return 0;
-    }
-    if (rc < 0) {
-        *e = why;
-        return rc;
-    }
-    if (s->p.validated)
-        s->p.validated(s->p.ctx);
-    session_note(s, LOG_LEVEL_INFO, "validation", "rows=%u groups=%u from=next_round", v.rows.n,
-                 v.n_groups);
-    return 0;
-}
-
-static int hand_ends(struct session *s, struct fis_error *e)
-{
-    if (!s->have_ends)
-        return 0;
-    s->have_ends = false;
-    if (s->n_ends && !s->ends)
-        return fis_fail(e, FIS_NOMEM, "no memory for the ends of %u partitions", s->n_ends);
-    return trainer_role_pool(s->role, s->ends, s->n_ends, s->now, e);
-}
-
-static void adjust(struct session *s)
-{
-    if (s->adjust)
-        trainer_role_adjust(s->role, &s->o.role, s->now);
-    s->adjust = false;
-}
-
-/* Nothing is being committed, and no job runs. */
-static int act(struct session *s, bool *more, struct fis_error *e)
-{
-    bool all = true;
-    adjust(s);
-    if (follow_validation(s, e) < 0 || hand_ends(s, e) < 0 || session_hand_over(s, &all, e) < 0)
-        return -1;
-    if (trainer_role_stale(s->role)) {
-        s->commit_ms = s->now.mono_ms;
-        return 0;
-    }
-    bool due = trainer_role_due(s->role);
-    if (all && s->informed && !trainer_role_busy(s->role))
-        trainer_role_idle(s->role, s->now);
-    /* What waited for the role to act can be handed over now. */
-    *more = (!all || (due && !trainer_role_due(s->role))) && !trainer_role_busy(s->role);
-    return 0;
-}
-
-static int finish_job(struct session *s, struct fis_error *e)
-{
-    s->job_ran = false;
-    return trainer_role_job_done(s->role, s->now, e);
-}
-
-/* What a forgotten record had a place in is made again, as whoever takes over would. */
-static bool begins_again(struct session *s)
-{
-    if (!s->running || !trainer_role_stale(s->role) || session_unsaved(s) || draining(s))
-        return false;
-    election_again(&s->election, "a record was forgotten", s->now.mono_ms);
-    return true;
-}
-
-static int work(struct session *s, bool *more, struct fis_error *e)
-{
-    if (!s->committing && s->job_ran && finish_job(s, e) < 0)
-        return -1;
-    if (!s->committing && !trainer_role_busy(s->role) && !draining(s) && act(s, more, e) < 0)
-        return -1;
-    return session_maybe_commit(s, e);
-}
-
-/* Never from inside the role: the job owns it. */
-static void submit_job(struct session *s, bool *more)
-{
-    if (!s->job_due || ended(s))
-        return;
-    s->job_due = false;
-    s->on_worker = true;
-    s->p.job(s->p.ctx, s->job);
-    *more |= s->job_ran && !s->committing;
-}
-
-static bool drained(const struct session *s)
-{
-    if (!draining(s) || s->on_worker)
-        return false;
-    return !s->running || (!trainer_role_busy(s->role) && !session_unsaved(s));
-}
-
-static void lead(struct session *s, bool *more)
-{
-    struct fis_error e;
-    int rc = s->running ? work(s, more, &e) : draining(s) ? 0 : session_start_up(s, &e);
-    if (rc < 0)
-        fail(s, &e);
-    if (rc >= 0 && begins_again(s))
-        return;
-    submit_job(s, more);
-    if (drained(s))
-        election_committed(&s->election, s->now.mono_ms);
 }
 
 /* ---- turns --------------------------------------------------------------------------------- */
@@ -465,11 +346,11 @@ bool session_turn(struct session *s, struct trainer_time now)
     if (s->election.state == ELECTION_LEAVING)
         leave(s);
     if (follows(s) && session_keep_up(s, &more, &e) < 0)
-        fail(s, &e);
-    if (s->halted && draining(s) && !s->on_worker)
+        session_election_failed(s, &e);
+    if (s->halted && session_draining(s) && !s->on_worker)
         election_committed(&s->election, now.mono_ms);
-    else if (!s->halted && (s->election.state == ELECTION_LEAD || draining(s)))
-        lead(s, &more);
+    else if (!s->halted && (s->election.state == ELECTION_LEAD || session_draining(s)))
+        session_lead(s, &more);
     note_news(s);
     return more || (s->election.state == ELECTION_LEAVING && !s->leaving && !s->on_worker);
 }

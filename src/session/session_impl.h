@@ -1,5 +1,6 @@
 /* Inside a session: session.c (its life and turns), following.c (the memory), start_up.c,
- * reading.c (what is handed over when), handing.c (how), unit.c (commits). */
+ * leading.c (a turn of the leader), reading.c (what is handed over when), handing.c (how), unit.c
+ * (commits). */
 #ifndef SESSION_SESSION_IMPL_H
 #define SESSION_SESSION_IMPL_H
 
@@ -27,12 +28,12 @@ struct session {
     uint64_t led;
     bool leaving; /* the binding closes all */
 
-    struct identity identity; /* of the configuration, and what was changed before */
+    struct identity identity;   /* of the configuration, and what was changed before */
     struct wire_identity shown; /* the same, for the wire */
 
     /* Until the role runs. */
     struct memory *memory;
-    bool at_end; /* of all topics of the memory, as they were at the last to_end */
+    bool at_end;   /* of all topics of the memory, as they were at the last to_end */
     bool sweeping; /* what earlier trainers left open is being ended */
 
     /* From the moment it leads. */
@@ -49,8 +50,8 @@ struct session {
 
     struct session_source commands, input;
     struct wire_control_place control; /* how far commands were taken; in the state */
-    bool informed; /* control was read to its end once */
-    bool waiting;  /* the next command waits for a version */
+    bool informed;                     /* control was read to its end once */
+    bool waiting;                      /* the next command waits for a version */
     bool waiting_noted;
     struct {
         uint64_t version; /* 0: none is looked up */
@@ -66,7 +67,7 @@ struct session {
     struct wire_pool_end *ends;
     uint32_t n_ends;
 
-    bool sent, committing; /* of the unit */
+    bool sent, committing;   /* of the unit */
     struct wire_buffer news; /* what the role says of it: event, NUL, text, NUL … */
     uint64_t commit_again_ms;
     uint64_t commit_ms; /* when the next is due */
@@ -81,6 +82,9 @@ void session_note(struct session *s, enum log_level level, const char *event, co
                   ...) FIS_PRINTF(4, 5);
 int session_open(struct session *s, enum session_reader r, struct fis_error *e) FIS_MUST_CHECK;
 void session_close(struct session *s, enum session_reader r); /* one that is not open is fine */
+void session_election_failed(struct session *s, const struct fis_error *e);
+bool session_ended(const struct session *s);
+bool session_draining(const struct session *s);
 
 /* ---- following.c */
 int session_follow(struct session *s, struct fis_error *e) FIS_MUST_CHECK; /* joins too */
@@ -92,6 +96,9 @@ int session_keep_up(struct session *s, bool *more, struct fis_error *e) FIS_MUST
 int session_begin(struct session *s, struct fis_error *e) FIS_MUST_CHECK;
 /* Goes as far as it can. s->running at the end. */
 int session_start_up(struct session *s, struct fis_error *e) FIS_MUST_CHECK;
+
+/* ---- leading.c */
+void session_lead(struct session *s, bool *more); /* one turn; *more: to be called again at once */
 
 /* ---- reading.c */
 /* Hands over what has arrived, as far as the role may have it. *all: nothing is left to hand over,

@@ -1,4 +1,5 @@
-/* Inside a trainer's host: trainer_host.c binds the session's ports, trainer_status.c shows it. */
+/* Inside a trainer's host: trainer_host.c (life and turns), trainer_ports.c (binds
+ * the session's ports to Kafka), trainer_status.c (shows it). */
 #ifndef DAEMON_TRAINER_HOST_IMPL_H
 #define DAEMON_TRAINER_HOST_IMPL_H
 
@@ -56,6 +57,7 @@ struct trainer_host {
     char group[CONFIG_GROUP_MAX]; /* and transactional id */
 };
 
+struct session_ports trainer_host_ports(struct trainer_host *h);
 /* Takes the snapshot: no job runs. best: the heaps' best too, which costs as much as there is in
  * them; else those of the last time stay. */
 void trainer_host_look(struct trainer_host *h, bool best);
