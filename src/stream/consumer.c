@@ -371,11 +371,12 @@ static bool take_message(struct stream_consumer *c, rd_kafka_message_t *m,
     return true;
 }
 
-/* From 2.1.0 on librdkafka takes an end that it returns in a batch for a message: what it resumes
- * in a cooperative rebalance would skip the record that comes next. One by one it does not. */
+/* From 2.1.0 on librdkafka takes an end that it returns in a batch for a message: a partition that
+ * is resumed, by its owner or in a cooperative rebalance, would skip the record that comes next. One
+ * by one it does not. */
 static ssize_t fetch(const struct stream_consumer *c, rd_kafka_message_t **out, uint32_t most)
 {
-    if (!c->sticky || rd_kafka_version() < 0x02010000)
+    if (rd_kafka_version() < 0x02010000)
         return rd_kafka_consume_batch_queue(c->data, 0, out, most);
     *out = rd_kafka_consume_queue(c->data, 0);
     return *out != NULL;
