@@ -313,6 +313,10 @@ def _():
         has(c.get("/api/v1/models/served/card.md").text, "| A | ", "| B | ")
         for body in ("[]", "{", '{"by": 1}', '{"by": ""}', '{"what": 1}', '{"version": 2}'):
             same(c.ask("POST", "/api/v1/pause", body).status, 400, body)
+        for body in ('{"by": "a\\u0000b"}', '{"reason": "' + 101 * "x" + '"}'):
+            has(c.ask("POST", "/api/v1/pause", body).text, "1 to 100 characters")
+        for body, status in ((127 * "é", 202), (128 * "é", 404), ("", 400), ("a\0b", 202)):
+            same(c.ask("POST", "/api/v1/cancel", json.dumps({"id": body})).status, status, body)
         for body in ("", '{"version": 0}', '{"version": "2"}', '{"version": 1.5}'):
             same(c.ask("POST", "/api/v1/promote", body).status, 400, body)
         same(c.ask("POST", "/api/v1/pause", "x" * 5000).status, 413)
@@ -325,8 +329,8 @@ def _():
         has(refused["text"], "99")
         same(c.command("resume")["outcome"], "done")
         same([x["kind"] for x in c.api("commands")["commands"]],
-             ["resume", "promote", "pause", "pin"])
-        same(len(p.consume("control")), 4)
+             ["resume", "promote", "pause", "cancel", "cancel", "pin"])
+        same(len(p.consume("control")), 6)
         same(c.get("/api/v1/commands/none").status, 404)
         for path in ("/label", "/api/v1/label/next"):
             same(c.get(path).status, 404, f"{path}: labels.page is off")

@@ -218,11 +218,14 @@ def votes():
         same(desk.post("ann", "answer", id=a, label="no").status, 409, "a label is not taken back")
         wait(lambda: desk.post("ann", "answer", id=a, label="yes").status == 200, "Kafka has it")
         # Nothing here is an answer, and never class 0.
-        for body in ({"id": b}, {"id": b, "label": ""}, {"id": b, "label": None}, {"id": b, "label": "YES"},
-                     {"id": b, "label": "yes", "status": "skipped"}, {"id": b, "class_index": 2},
-                     {"id": b, "label": ["yes"]}, {"id": b, "label": True}, {"label": "yes"}, [], "x"):
-            status = desk.of("ann").ask("POST", "/api/v1/label/answer", json.dumps(body)).status
-            same(status, 400, f"{body}")
+        for wanted, bodies in (
+                (400, ({"id": b, "label": None}, {"id": b, "label": ["yes"]}, {"id": b, "label": True},
+                       {"label": "yes"}, [], "x")),
+                (409, ({"id": b}, {"id": b, "label": ""}, {"id": b, "label": "YES"}, {"id": b, "class_index": 2},
+                       {"id": b, "label": "yes", "status": "skipped"}, {"id": b, "label": "n\0o"}))):
+            for body in bodies:
+                status = desk.of("ann").ask("POST", "/api/v1/label/answer", json.dumps(body)).status
+                same(status, wanted, f"{body}")
         same(desk.post("ann", "answer", id="nobody asked", label="yes").status, 404)
         same(desk.post("Żoë", "answer", id=a, label="yes").status, 202)
         same(sorted(desk.until_labels(3)), sorted([(a, "ann", "yes"), (a, "bob", "no"), (a, "Żoë", "yes")]))
@@ -316,9 +319,9 @@ def nothing():
         b.open(f"http://{address}/")
         wait(lambda: b.seen("#label-page"), "a link from the dashboard")
         trainer.alive()
-        same(Client(address).get("/api/v1/label/next").status, 400)
+        same(Client(address).get("/api/v1/label/next").status, 403)
         same(Client(address).ask("POST", "/api/v1/label/answer", json.dumps({"id": record, "label": "no"})).status,
-             400, "without a header that only the page can set")
+             403, "without a header that only the page can set")
 
 
 if __name__ == "__main__":

@@ -14,25 +14,33 @@ json_t *api_number(double v)
     return isfinite(v) ? json_real(v) : json_null();
 }
 
-json_t *api_text(const char *text, size_t length)
+/* What is no UTF-8, such as the half of a character where a text was cut, becomes '?'. */
+static json_t *clean(const char *bytes, size_t length)
 {
-    char clean[1024];
-    if (utf8_prefix(text, length) == length && !memchr(text, 0, length))
-        return json_stringn(text, length);
+    char clean[2048];
+    size_t valid = utf8_prefix(bytes, length);
+    if (valid == length)
+        return json_stringn(bytes, length);
     length = length < sizeof clean ? length : sizeof clean;
-    for (size_t i = 0; i < length; i++)
-        clean[i] = text[i] > 0 ? text[i] : '?';
+    memcpy(clean, bytes, length);
+    for (; valid < length; valid += utf8_prefix(clean + valid, length - valid))
+        clean[valid++] = '?';
     return json_stringn(clean, length);
 }
 
-static json_t *text(const char *s)
+json_t *api_text(const char *text)
 {
-    return api_text(s, strlen(s));
+    return clean(text, strlen(text));
+}
+
+json_t *api_id(const struct fis_id *id)
+{
+    return clean(id->bytes, id->length);
 }
 
 static json_t *count(uint64_t n)
 {
-    return json_integer((json_int_t)n);
+    return json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n);
 }
 
 static json_t *count_or_null(uint64_t n, bool known)
@@ -143,13 +151,13 @@ static json_t *last_command(const struct trainer_status *t)
 {
     if (!t->control_id || !*t->control_id)
         return json_null();
-    return json_pack("{s:o, s:b, s:o}", "command", text(t->control_id), "ok", t->control_ok, "text",
-                     text(t->control_text));
+    return json_pack("{s:o, s:b, s:o}", "command", api_text(t->control_id), "ok", t->control_ok,
+                     "text", api_text(t->control_text));
 }
 
 static json_t *asking(const struct asking *a)
 {
-    return json_pack("{s:s, s:s}", "state", asking_name(a->state), "text", a->text);
+    return json_pack("{s:s, s:o}", "state", asking_name(a->state), "text", api_text(a->text));
 }
 
 static json_t *leading(const struct status *s)
@@ -209,9 +217,9 @@ json_t *api_status(struct monitor *m)
         "{s:s, s:s, s:b, s:o, s:o, s:b, s:b, s:o, s:I, s:o, s:b, s:s, s:s, s:s, s:o, s:o, "
         "s:o, s:o, s:b, s:b, s:o, s:o}",
         "pipeline", s->cfg->pipeline, "version", FIS_VERSION, "ready", ready, "reason",
-        ready ? json_null() : text(reason), "doing", text(line), "started", s->started, "broker",
-        s->broker_seen, "broker_trouble",
-        *s->broker_trouble ? text(s->broker_trouble) : json_null(), "time_ms",
+        ready ? json_null() : api_text(reason), "doing", api_text(line), "started", s->started,
+        "broker", s->broker_seen, "broker_trouble",
+        *s->broker_trouble ? api_text(s->broker_trouble) : json_null(), "time_ms",
         (json_int_t)s->wall_ms, "uptime_seconds", api_number(1e-3 * (double)s->uptime_ms),
         "embedded", s->embedded, "delivery", s->exactly_once ? "exactly_once" : "at_least_once",
         "metric", config_choice("fairness.metric", s->cfg->fairness.metric), "algorithm",
@@ -248,8 +256,7 @@ json_t *api_candidates(struct monitor *m)
     const struct trainer_status *t = &status_with_best(m)->trainer;
     json_t *list = json_array(), *criteria = json_array();
     for (uint32_t i = 0; i < t->n_best; i++)
-        json_array_append_new(list, json_pack("{s:o, s:s, s:i, s:o}", "id",
-                                              api_text(t->best[i].id.bytes, t->best[i].id.length),
+        json_array_append_new(list, json_pack("{s:o, s:s, s:i, s:o}", "id", api_id(&t->best[i].id),
                                               "criterion", t->criteria[t->best[i].criterion],
                                               "rank", (int)t->best[i].rank, "score",
                                               api_number((double)t->best[i].score)));
@@ -266,8 +273,7 @@ json_t *api_requests(struct monitor *m)
     json_t *list = json_array();
     for (uint32_t i = 0; i < t->n_requests; i++)
         json_array_append_new(
-            list, json_pack("{s:o, s:i, s:i, s:o}", "id",
-                            api_text(t->requests[i].id.bytes, t->requests[i].id.length), "round",
+            list, json_pack("{s:o, s:i, s:i, s:o}", "id", api_id(&t->requests[i].id), "round",
                             (int)t->requests[i].round, "votes", (int)t->requests[i].votes,
                             "age_seconds", api_number(1e-3 * (double)t->requests[i].age_ms)));
     return json_pack("{s:i, s:o}", "open", (int)t->counts.selector.open, "requests", list);

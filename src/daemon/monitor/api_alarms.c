@@ -13,10 +13,10 @@ json_t *api_alarms(struct monitor *m)
         for (int i = 0; i < ALARM_COUNT; i++) {
             const struct alarm *one = &a->all[i];
             if (one->on && strcmp(one->severity, order[k]) == 0)
-                json_array_append_new(
-                    list, json_pack("{s:s, s:s, s:I, s:o, s:s}", "name", one->name, "severity",
-                                    one->severity, "since_ms", (json_int_t)one->since_ms, "text",
-                                    api_text(one->text, strlen(one->text)), "advice", one->advice));
+                json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:o, s:s}", "name",
+                                                      one->name, "severity", one->severity,
+                                                      "since_ms", (json_int_t)one->since_ms, "text",
+                                                      api_text(one->text), "advice", one->advice));
         }
     return json_pack("{s:o}", "alarms", list);
 }
@@ -27,10 +27,8 @@ json_t *api_drift(struct monitor *m)
     const struct scorer_drift *d = &s->scorer.drift;
     json_t *list = json_array();
     for (uint32_t i = 0; i < d->n; i++)
-        json_array_append_new(list,
-                              json_pack("{s:o, s:o}", "column",
-                                        api_text(d->columns[i].name, strlen(d->columns[i].name)),
-                                        "index", api_number(d->columns[i].psi)));
+        json_array_append_new(list, json_pack("{s:o, s:o}", "column", api_text(d->columns[i].name),
+                                              "index", api_number(d->columns[i].psi)));
     return json_pack("{s:i, s:i, s:i, s:i, s:o, s:o}", "sampled_rows", (int)d->rows, "initial_rows",
                      (int)d->initial_rows, "all_columns", (int)d->all, "columns_above",
                      (int)d->above, "limit", api_number(s->cfg->alarms.drift), "columns", list);

@@ -9,11 +9,10 @@
 
 static json_t *shown(const struct command *k)
 {
-    return json_pack("{s:o, s:s, s:I, s:I, s:s, s:o, s:o}", "command",
-                     api_text(k->id.bytes, k->id.length), "kind", wire_control_name(k->kind),
-                     "version", (json_int_t)k->version, "at_ms", (json_int_t)k->at_ms, "outcome",
-                     command_outcome_name(k->outcome), "by", api_text(k->by, strlen(k->by)), "text",
-                     api_text(k->text, strlen(k->text)));
+    return json_pack("{s:o, s:s, s:I, s:I, s:s, s:o, s:o}", "command", api_id(&k->id), "kind",
+                     wire_control_name(k->kind), "version", (json_int_t)k->version, "at_ms",
+                     (json_int_t)k->at_ms, "outcome", command_outcome_name(k->outcome), "by",
+                     api_text(k->by), "text", api_text(k->text));
 }
 
 json_t *api_commands(struct monitor *m)
@@ -41,7 +40,8 @@ void api_command(void *ctx, const struct http_request *r, struct http_reply *out
 /* What a body may have. */
 struct body {
     json_t *object;
-    const char *by, *reason, *id;
+    const char *by, *reason;
+    const json_t *id;
     uint64_t version;
     bool has_version;
 };
@@ -54,15 +54,15 @@ static size_t characters(const char *text)
     return n;
 }
 
-static bool take_text(const json_t *v, const char *name, size_t most, const char **field,
-                      struct http_reply *out)
+static bool take_text(const json_t *v, const char *name, const char **field, struct http_reply *out)
 {
     const char *text = json_string_value(v);
-    if (text && *text && strlen(text) == json_string_length(v) && characters(text) <= most) {
+    if (text && *text && strlen(text) == json_string_length(v) && characters(text) <= TEXT_MAX) {
         *field = text;
         return true;
     }
-    http_problem(out, 400, "%s: allowed is a text of 1 to %zu characters", name, most);
+    http_problem(out, 400, "%s: allowed is a text of 1 to %d characters, none of them NUL", name,
+                 TEXT_MAX);
     return false;
 }
 
@@ -78,6 +78,16 @@ static bool take_version(const json_t *v, struct body *b, struct http_reply *out
     return true;
 }
 
+static bool take_id(const json_t *v, struct body *b, struct http_reply *out)
+{
+    if (json_string_length(v)) {
+        b->id = v;
+        return true;
+    }
+    http_problem(out, 400, "id: allowed is a text of 1 to %d bytes", FIS_ID_MAX);
+    return false;
+}
+
 static bool take_members(struct body *b, const char *allowed, struct http_reply *out)
 {
     const char *key;
@@ -86,11 +96,11 @@ static bool take_members(struct body *b, const char *allowed, struct http_reply 
     {
         bool ok;
         if (strcmp(key, "by") == 0)
-            ok = take_text(v, key, TEXT_MAX, &b->by, out);
+            ok = take_text(v, key, &b->by, out);
         else if (strcmp(key, "reason") == 0)
-            ok = take_text(v, key, TEXT_MAX, &b->reason, out);
+            ok = take_text(v, key, &b->reason, out);
         else if (strcmp(key, "id") == 0 && strcmp(allowed, "id") == 0)
-            ok = take_text(v, key, FIS_ID_MAX, &b->id, out);
+            ok = take_id(v, b, out);
         else if (strcmp(key, "version") == 0 && strcmp(allowed, "version") == 0)
             ok = take_version(v, b, out);
         else {
@@ -110,7 +120,8 @@ static bool read_body(const struct http_request *r, struct body *b, const char *
 {
     json_error_t error;
     *b = (struct body){.by = DEFAULT_BY, .reason = ""};
-    b->object = r->body_length ? json_loadb(r->body, r->body_length, JSON_REJECT_DUPLICATES, &error)
+    b->object = r->body_length ? json_loadb(r->body, r->body_length,
+                                            JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error)
                                : json_object();
     if (json_is_object(b->object))
         return take_members(b, allowed, out);
@@ -155,8 +166,8 @@ void api_give(void *ctx, const struct http_request *r, struct http_reply *out)
     };
     if (ok && c->needed && !b.has_version && !b.id)
         http_problem(out, 400, "%s is missing", c->member);
-    else if (ok && b.id && fis_id_set(&w.record, b.id, strlen(b.id)))
-        http_problem(out, 400, "id: allowed are 1 to 255 bytes");
+    else if (ok && b.id && fis_id_set(&w.record, json_string_value(b.id), json_string_length(b.id)))
+        http_problem(out, 404, "no record has an id of more than %d bytes", FIS_ID_MAX);
     else if (ok)
         send_command(ctx, &w, out);
     json_decref(b.object);

@@ -11,8 +11,8 @@ static json_t *alarm(const struct status *s, const char *name)
         if (strcmp(s->alarms->all[i].name, name) == 0)
             return json_pack("{s:s, s:s, s:s}", "name", s->alarms->all[i].name, "severity",
                              s->alarms->all[i].severity, "advice", s->alarms->all[i].advice);
-    return json_pack("{s:o, s:s, s:s}", "name", api_text(name, strlen(name)), "severity", "warning",
-                     "advice", "");
+    return json_pack("{s:o, s:s, s:s}", "name", api_text(name), "severity", "warning", "advice",
+                     "");
 }
 
 static json_t *process(const struct status *s, const struct wire_process *p, bool self,
@@ -31,13 +31,13 @@ static json_t *process(const struct status *s, const struct wire_process *p, boo
 json_t *api_fleet_sums(const struct status *s)
 {
     const struct fleet_sums sum = fleet_view_sums(s);
-    return json_pack(
-        "{s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:I, s:o}", "leader",
-        sum.leader ? api_text(sum.leader->name, strlen(sum.leader->name)) : json_null(),
-        "processes", (int)sum.processes, "silent", (int)sum.silent, "scorers", (int)sum.scorers,
-        "scorers_ready", (int)sum.scorers_ready, "trainers", (int)sum.trainers, "trainers_ready",
-        (int)sum.trainers_ready, "records_per_second", sum.per_second, "records",
-        (json_int_t)sum.records, "lag", sum.lag < 0 ? json_null() : json_integer(sum.lag));
+    return json_pack("{s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:I, s:o}", "leader",
+                     sum.leader ? api_text(sum.leader->name) : json_null(), "processes",
+                     (int)sum.processes, "silent", (int)sum.silent, "scorers", (int)sum.scorers,
+                     "scorers_ready", (int)sum.scorers_ready, "trainers", (int)sum.trainers,
+                     "trainers_ready", (int)sum.trainers_ready, "records_per_second",
+                     sum.per_second, "records", (json_int_t)sum.records, "lag",
+                     sum.lag < 0 ? json_null() : json_integer(sum.lag));
 }
 
 json_t *api_fleet(struct monitor *m)
@@ -51,7 +51,6 @@ json_t *api_fleet(struct monitor *m)
             list, process(s, &f->p, false, s->mono_ms - f->seen_ms, fleet_silent(f, s->mono_ms)));
     }
     return json_pack("{s:o, s:o, s:o}", "sums", api_fleet_sums(s), "trouble",
-                     *s->fleet_trouble ? api_text(s->fleet_trouble, strlen(s->fleet_trouble))
-                                       : json_null(),
-                     "processes", list);
+                     *s->fleet_trouble ? api_text(s->fleet_trouble) : json_null(), "processes",
+                     list);
 }

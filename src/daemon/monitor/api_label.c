@@ -58,12 +58,11 @@ json_t *api_agreement(struct monitor *m)
         json_array_append_new(classes, json_pack("{s:s, s:o}", "class", s->cfg->classes.items[k],
                                                  "alpha", api_number(a->by_class[k])));
     for (uint32_t i = 0; i < a->n_people; i++)
-        json_array_append_new(people,
-                              json_pack("{s:o, s:I, s:o, s:o}", "annotator",
-                                        api_text(a->people[i].name, strlen(a->people[i].name)),
-                                        "answers", (json_int_t)a->people[i].answers, "share",
-                                        api_number(a->people[i].share), "alpha_without",
-                                        api_number(a->people[i].without)));
+        json_array_append_new(people, json_pack("{s:o, s:I, s:o, s:o}", "annotator",
+                                                api_text(a->people[i].name), "answers",
+                                                (json_int_t)a->people[i].answers, "share",
+                                                api_number(a->people[i].share), "alpha_without",
+                                                api_number(a->people[i].without)));
     return json_pack("{s:I, s:o, s:o, s:o}", "records", (json_int_t)a->records, "alpha",
                      api_number(a->alpha), "classes", classes, "annotators", people);
 }
@@ -107,7 +106,7 @@ static const char *annotator(const struct monitor *m, const struct http_request 
     }
     if (name && unescape(name, room))
         return room;
-    http_problem(out, 400,
+    http_problem(out, 403,
                  "this needs the header X-Annotator with the name of who labels: 1 to %d bytes of "
                  "UTF-8, percent-encoded",
                  WIRE_ANNOTATOR);
@@ -141,20 +140,19 @@ static json_t *task(struct monitor *m, const struct label_task *t)
     struct fis_error e;
     bool ok = label_host_show(m->labels, t, &shown, &e) == 0;
     json_t *fields = ok ? label_fields(m->ctx->cfg, shown.record) : json_array();
-    json_t *o =
-        json_pack("{s:o, s:i, s:s, s:i, s:i, s:I, s:o, s:f, s:o}", "id",
-                  api_text(t->id->bytes, t->id->length), "round", (int)t->round, "criterion",
-                  shown.criterion, "votes", (int)t->votes, "answers", (int)t->answers,
-                  "requested_at", (json_int_t)t->requested_at_ms, "deadline",
-                  t->deadline_ms ? json_integer((json_int_t)t->deadline_ms) : json_null(),
-                  "lease_seconds", 1e-3 * (double)t->lease_ms, "fields", fields);
+    json_t *o = json_pack("{s:o, s:i, s:s, s:i, s:i, s:I, s:o, s:f, s:o}", "id", api_id(t->id),
+                          "round", (int)t->round, "criterion", ok ? shown.criterion : "", "votes",
+                          (int)t->votes, "answers", (int)t->answers, "requested_at",
+                          (json_int_t)t->requested_at_ms, "deadline",
+                          t->deadline_ms ? json_integer((json_int_t)t->deadline_ms) : json_null(),
+                          "lease_seconds", 1e-3 * (double)t->lease_ms, "fields", fields);
     wire_request_shown_done(&shown);
     return o;
 }
 
 static json_t *why(const char *state, const char *text)
 {
-    return json_pack("{s:s, s:o}", "state", state, "text", api_text(text, strlen(text)));
+    return json_pack("{s:s, s:o}", "state", state, "text", api_text(text));
 }
 
 /* Why there is nothing: says the trainer that leads, here or in another process. */
@@ -264,8 +262,8 @@ static void send_outcome(const struct wire_label *l, enum label_outcome what, ui
         break;
     }
     out->status = what == LABEL_RECORDED ? 200 : 202;
-    api_send(out, json_pack("{s:o, s:s, s:f}", "id", api_text(l->id.bytes, l->id.length), "state",
-                            names[what], "undo_seconds", 1e-3 * (double)left_ms));
+    api_send(out, json_pack("{s:o, s:s, s:f}", "id", api_id(&l->id), "state", names[what],
+                            "undo_seconds", 1e-3 * (double)left_ms));
 }
 
 /* One object with these members, the first of which is a text that must be there. */
@@ -319,7 +317,7 @@ void label_answer(void *ctx, const struct http_request *r, struct http_reply *ou
     if (!body || !read_id(m, body, &l.id, out))
         return;
     if (label_host_read(m->labels, r->body, r->body_length, &l, &e) < 0) {
-        http_problem(out, 400, "%s", e.text);
+        http_problem(out, 409, "%s", e.text); /* not what this request may be answered with */
         return;
     }
     l.annotator = name;

@@ -20,7 +20,7 @@ static json_t *group_name(const struct status *s, uint32_t group)
     for (char *p = name; *p; p++)
         if (*p == '\x1f')
             *p = ',';
-    return api_text(name, strlen(name));
+    return api_text(name);
 }
 
 static json_t *group(const struct status *s, const struct fis_metrics *m, uint32_t i)
@@ -80,12 +80,12 @@ json_t *api_version_summary(const struct status *s, const struct version_info *v
 {
     const struct version_info *now = version_log_served(s->versions);
     return json_pack(
-        "{s:I, s:I, s:I, s:i, s:b, s:b, s:s, s:s, s:o, s:s, s:o, s:o, s:I, s:I, s:I, s:o, s:o, "
+        "{s:I, s:I, s:I, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, "
         "s:o, s:o, s:o}",
         "version", (json_int_t)v->version, "parent", (json_int_t)v->parent, "created_at_ms",
         (json_int_t)v->created_at_ms, "round", (int)v->round, "published", v->served, "served",
-        now == v, "verdict", v->verdict, "reason", v->reason, "text",
-        api_text(v->text, strlen(v->text)), "metric", v->metric, "accuracy",
+        now == v, "verdict", api_text(v->verdict), "reason", api_text(v->reason), "text",
+        api_text(v->text), "metric", api_text(v->metric), "accuracy",
         api_number(v->metrics.n ? v->metrics.accuracy : (double)NAN), "violation",
         api_number(v->metrics.n ? violation(v) : (double)NAN), "labels_bought",
         (json_int_t)v->labels_bought, "labels_kept", (json_int_t)v->labels_kept, "head_version",
@@ -105,7 +105,7 @@ static json_t *whole(const struct status *s, const struct version_info *v)
     json_object_set_new(o, "warn_cell", json_boolean(v->warn_cell));
     json_object_set_new(o, "detectable", api_number(v->detectable));
     json_object_set_new(o, "undetectable", json_boolean(v->undetectable));
-    json_object_set_new(o, "algorithm", json_string(v->algorithm));
+    json_object_set_new(o, "algorithm", api_text(v->algorithm));
     json_object_set_new(o, "metrics", api_metrics(s, &v->metrics));
     json_object_set_new(o, "anchor", api_metrics(s, &v->anchor));
     json_object_set_new(o, "intervals", intervals(&v->intervals));

@@ -266,7 +266,7 @@ async function next(note) {
 }
 
 function failed(e) {
-  if (e instanceof Refused && (e.status === 401 || e.status === 400)) {
+  if (e instanceof Refused && (e.status === 401 || e.status === 403)) {
     login(e);
     return;
   }
@@ -387,8 +387,8 @@ function undo() {
 /* ---- signing in --------------------------------------------------------------------------------- */
 
 function login(e) {
-  const turns = byName !== (e.status === 400);
-  byName = e.status === 400;
+  const turns = byName !== (e.status === 403);
+  byName = e.status === 403;
   clearTimeout(timer);
   const was = who();
   if (turns && was) {
@@ -426,7 +426,7 @@ $("sign-out").addEventListener("click", () => {
   drawUndo();
   say("who", "");
   say("progress", "");
-  login(new Refused(byName ? 400 : 401, ""));
+  login(new Refused(byName ? 403 : 401, ""));
 });
 
 /* ---- keys and pointers ---------------------------------------------------------------------------- */
