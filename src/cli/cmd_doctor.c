@@ -10,7 +10,6 @@
 
 #include "cli/doctor.h"
 #include "cli/screen.h"
-#include "wire/json_text.h"
 
 struct options {
     bool json;
@@ -34,25 +33,19 @@ void doctor_set_topic(struct doctor *d, const char *topic, const char *setting, 
                    d->cli->broker, topic, setting, value);
 }
 
-static int append(struct wire_buffer *b, const char *name, const char *value, struct fis_error *e)
-{
-    int rc = wire_json_append(b, name, e);
-    return rc ? rc : wire_json_escape(b, value, strlen(value), e);
-}
-
 static int print_json(const struct doctor *d, enum doctor_level level, const char *check,
                       const char *text, struct fis_error *e)
 {
     struct wire_buffer line = {0};
-    int rc = append(&line, "{\"check\":", check, e);
-    if (!rc)
-        rc = append(&line, ",\"level\":", levels[level], e);
-    if (!rc)
-        rc = append(&line, ",\"text\":", text, e);
-    if (!rc && d->command[0])
-        rc = append(&line, ",\"command\":", d->command, e);
-    if (!rc)
-        printf("%.*s}\n", (int)line.length, (const char *)line.data);
+    struct wire_json_put p = wire_put(&line, e);
+    wire_put_open(&p, NULL, '{');
+    wire_put_text(&p, "check", check);
+    wire_put_text(&p, "level", levels[level]);
+    wire_put_text(&p, "text", text);
+    if (d->command[0])
+        wire_put_text(&p, "command", d->command);
+    wire_put_close(&p, '}');
+    int rc = screen_json(&p);
     wire_buffer_done(&line);
     return rc;
 }

@@ -5,15 +5,13 @@
 
 #include "cli/control.h"
 
-enum { WAIT_MS = 60000 };
-
 struct options {
     struct control_options control;
 };
 
 static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
 {
-    struct options o = {.control.wait_ms = WAIT_MS};
+    struct options o = {.control.wait_ms = CONTROL_WAIT_MS};
     int first;
     enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
     if (parsed != CLI_GO)
@@ -24,13 +22,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
 }
 
 static const struct cli_option options[] = {
-    {"json", 'j', CLI_FLAG, offsetof(struct options, control.json), NULL, "JSON"},
-    {"reason", 'r', CLI_TEXT, offsetof(struct options, control.reason), "TEXT",
-     "why; it is kept with the command, so it should not name the person"},
-    {"by", 0, CLI_TEXT, offsetof(struct options, control.by), "NAME",
-     "who; default the name of the user"},
-    {"wait", 'w', CLI_SECONDS, offsetof(struct options, control.wait_ms), "SECONDS",
-     "how long to wait for the trainer's answer; default 60"},
+    CLI_CONTROL_OPTIONS(struct options, control, 'w'),
     {.name = NULL},
 };
 

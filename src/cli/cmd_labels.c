@@ -11,12 +11,9 @@
 #include "cli/last_pause.h"
 #include "cli/screen.h"
 #include "fis/mem.h"
-#include "wire/json_text.h"
-
-enum { WAIT_MS = 30000 };
 
 struct options {
-    bool json, open, all;
+    bool open, all;
     struct control_options control;
 };
 
@@ -128,78 +125,69 @@ static void print_status(const struct cli *c, const struct ledger_view *v,
     print_agreement(c, agreement);
 }
 
-static void json_limit(const char *name, uint64_t limit)
+static void put_agreement(struct wire_json_put *p, const struct cli *c,
+                          const struct agreement_view *a)
+{
+    wire_put_open(p, "agreement", '{');
+    wire_put_count(p, "records", a->records);
+    wire_put_number(p, "alpha", a->alpha, 9);
+    wire_put_open(p, "classes", '[');
+    for (uint32_t k = 0; k < c->schema.n_classes; k++) {
+        wire_put_open(p, NULL, '{');
+        wire_put_text(p, "class", c->schema.classes[k]);
+        wire_put_number(p, "alpha", a->by_class[k], 9);
+        wire_put_close(p, '}');
+    }
+    wire_put_close(p, ']');
+    wire_put_open(p, "annotators", '[');
+    for (uint32_t i = 0; i < a->n_people; i++) {
+        wire_put_open(p, NULL, '{');
+        wire_put_text(p, "annotator", a->people[i].name);
+        wire_put_count(p, "answers", a->people[i].answers);
+        wire_put_number(p, "share", a->people[i].share, 9);
+        wire_put_number(p, "alpha_without", a->people[i].without, 9);
+        wire_put_close(p, '}');
+    }
+    wire_put_close(p, ']');
+    wire_put_close(p, '}');
+}
+
+static void put_limit(struct wire_json_put *p, const char *name, uint64_t limit)
 {
     if (limit)
-        printf("\"%s\":%llu", name, (unsigned long long)limit);
+        wire_put_count(p, name, limit);
     else
-        printf("\"%s\":null", name);
+        wire_put_text(p, name, NULL);
 }
 
-static void json_figure(const char *name, double x)
-{
-    if (isfinite(x))
-        printf("\"%s\":%.9g", name, x);
-    else
-        printf("\"%s\":null", name);
-}
-
-static void json_name(const char *member, const char *text)
-{
-    struct wire_buffer b = {0};
-    struct fis_error none;
-    if (!wire_json_escape(&b, text, strlen(text), &none))
-        printf("{\"%s\":%.*s,", member, (int)b.length, (const char *)b.data);
-    else
-        printf("{\"%s\":null,", member);
-    wire_buffer_done(&b);
-}
-
-static void print_agreement_json(const struct cli *c, const struct agreement_view *a)
-{
-    printf(",\"agreement\":{\"records\":%llu,", (unsigned long long)a->records);
-    json_figure("alpha", a->alpha);
-    printf(",\"classes\":[");
-    for (uint32_t k = 0; k < c->schema.n_classes; k++) {
-        fputs(k ? "," : "", stdout);
-        json_name("class", c->schema.classes[k]);
-        json_figure("alpha", a->by_class[k]);
-        printf("}");
-    }
-    printf("],\"annotators\":[");
-    for (uint32_t i = 0; i < a->n_people; i++) {
-        fputs(i ? "," : "", stdout);
-        json_name("annotator", a->people[i].name);
-        printf("\"answers\":%llu,", (unsigned long long)a->people[i].answers);
-        json_figure("share", a->people[i].share);
-        printf(",");
-        json_figure("alpha_without", a->people[i].without);
-        printf("}");
-    }
-    printf("]}");
-}
-
-static void print_status_json(const struct cli *c, const struct ledger_view *v,
-                              const struct agreement_view *agreement, const struct asking *asking)
+static int print_status_json(const struct cli *c, const struct ledger_view *v,
+                             const struct agreement_view *agreement, const struct asking *asking,
+                             struct fis_error *e)
 {
     static const char *const names[] = {NULL,      "in_heap", "open",      "accepted", "set_aside",
                                         "expired", "skipped", "cancelled", "tied"};
     static const char *const phases[] = {"unknown", "collect", "label", "done"};
     const enum wire_phase phase = v->state.phase;
-    printf("{\"paused\":%s,\"round\":%u,\"phase\":\"%s\"", v->state.paused ? "true" : "false",
-           v->state.round, phases[phase <= WIRE_PHASE_DONE ? phase : 0]);
-    printf(",\"asking\":\"%s\"", asking_name(asking->state));
+    struct wire_buffer line = {0};
+    struct wire_json_put p = wire_put(&line, e);
+    wire_put_open(&p, NULL, '{');
+    wire_put_bool(&p, "paused", v->state.paused);
+    wire_put_count(&p, "round", v->state.round);
+    wire_put_text(&p, "phase", phases[phase <= WIRE_PHASE_DONE ? phase : 0]);
+    wire_put_text(&p, "asking", asking_name(asking->state));
     for (int i = WIRE_IN_HEAP; i <= WIRE_TIED; i++)
-        printf(",\"%s\":%llu", names[i], (unsigned long long)v->count[i]);
+        wire_put_count(&p, names[i], v->count[i]);
     if (v->count[WIRE_REQUESTED])
-        printf(",\"oldest_ms\":%llu",
-               (unsigned long long)oldest(v, ledger_view_clock(v, cli_wall_ms())));
-    printf(",\"charged\":%llu,", (unsigned long long)v->charged);
-    json_limit("budget", c->cfg.selection.budget);
-    printf(",\"today\":%llu,", (unsigned long long)ledger_view_today(v, cli_wall_ms()));
-    json_limit("daily_budget", c->cfg.selection.daily_budget);
-    print_agreement_json(c, agreement);
-    printf("}\n");
+        wire_put_count(&p, "oldest_ms", oldest(v, ledger_view_clock(v, cli_wall_ms())));
+    wire_put_count(&p, "charged", v->charged);
+    put_limit(&p, "budget", c->cfg.selection.budget);
+    wire_put_count(&p, "today", ledger_view_today(v, cli_wall_ms()));
+    put_limit(&p, "daily_budget", c->cfg.selection.daily_budget);
+    put_agreement(&p, c, agreement);
+    wire_put_close(&p, '}');
+    int rc = screen_json(&p);
+    wire_buffer_done(&line);
+    return rc;
 }
 
 struct listing {
@@ -208,19 +196,20 @@ struct listing {
     struct screen_table table;
     bool json;
     uint64_t clock_ms;
-    struct wire_buffer id;
+    struct wire_buffer line;
     struct fis_error *e;
 };
 
 static int list_json(struct listing *l, const struct fis_id *id, const struct ledger_record *r)
 {
-    l->id.length = 0;
-    int rc = wire_json_escape(&l->id, id->bytes, id->length, l->e);
-    if (!rc)
-        printf("{\"id\":%.*s,\"round\":%u,\"age_ms\":%llu,\"votes\":%u}\n", (int)l->id.length,
-               (const char *)l->id.data, r->round, (unsigned long long)age_of(r, l->clock_ms),
-               r->votes);
-    return rc;
+    struct wire_json_put p = wire_put(&l->line, l->e);
+    wire_put_open(&p, NULL, '{');
+    wire_put_bytes(&p, "id", id->bytes, id->length);
+    wire_put_count(&p, "round", r->round);
+    wire_put_count(&p, "age_ms", age_of(r, l->clock_ms));
+    wire_put_count(&p, "votes", r->votes);
+    wire_put_close(&p, '}');
+    return screen_json(&p);
 }
 
 static int list_one(void *arg, const struct fis_id *id, uint32_t place)
@@ -253,7 +242,7 @@ static int print_open(const struct cli *c, const struct ledger_view *v, bool jso
     int rc = id_map_each(&v->ids, list_one, &l);
     if (!json && screen_table_print(&l.table, stdout))
         rc = fis_fail(e, FIS_NOMEM, "no memory for the table");
-    wire_buffer_done(&l.id);
+    wire_buffer_done(&l.line);
     return rc;
 }
 
@@ -268,9 +257,8 @@ static int show_status(struct cli *c, const struct ledger_view *v, bool json, st
         last_pause_read(c, &pause);
     struct asking asking = ledger_view_asking(v, &c->cfg.selection, &pause, cli_wall_ms());
     if (json)
-        print_status_json(c, v, &agreement, &asking);
-    else
-        print_status(c, v, &agreement, &asking);
+        return print_status_json(c, v, &agreement, &asking, e);
+    print_status(c, v, &agreement, &asking);
     return 0;
 }
 
@@ -290,23 +278,22 @@ static int status(struct cli *c, const struct options *o)
         cli_say("%llu messages on %s are passed over", (unsigned long long)v.bad,
                 c->cfg.topics.ledger);
     if (!rc && o->open)
-        rc = print_open(c, &v, o->json, &e);
+        rc = print_open(c, &v, o->control.json, &e);
     else if (!rc)
-        rc = show_status(c, &v, o->json, &e);
+        rc = show_status(c, &v, o->control.json, &e);
     ledger_view_done(&v);
     return rc ? cli_fail(&e) : CLI_DONE;
 }
 
 static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
 {
-    struct options o = {.control.wait_ms = WAIT_MS};
+    struct options o = {.control.wait_ms = CONTROL_WAIT_MS};
     int first;
     enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
     const char *verb = first < argc ? argv[first] : "";
     int n = argc - first - 1;
-    o.control.json = o.json;
     bool cancel = !strcmp(verb, "cancel"), resend = !strcmp(verb, "resend");
     if ((o.all && !cancel) || ((o.all || (resend && o.open)) && n > 0))
         return cli_usage(self, "%s",
@@ -331,16 +318,10 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
 }
 
 static const struct cli_option options[] = {
-    {"json", 'j', CLI_FLAG, offsetof(struct options, json), NULL, "JSON"},
     {"open", 'o', CLI_FLAG, offsetof(struct options, open), NULL,
      "status: the open requests, one by one; resend: all of them, as without IDs"},
     {"all", 'a', CLI_FLAG, offsetof(struct options, all), NULL, "cancel: every open request"},
-    {"reason", 'r', CLI_TEXT, offsetof(struct options, control.reason), "TEXT",
-     "why; it is kept with the command"},
-    {"by", 0, CLI_TEXT, offsetof(struct options, control.by), "NAME",
-     "who; default the name of the user"},
-    {"wait", 'w', CLI_SECONDS, offsetof(struct options, control.wait_ms), "SECONDS",
-     "how long to wait for the trainer's answer; default 30"},
+    CLI_CONTROL_OPTIONS(struct options, control, 'w'),
     {.name = NULL},
 };
 

@@ -9,9 +9,9 @@
 
 #include "cli/ledger_view.h"
 #include "cli/request_view.h"
+#include "cli/screen.h"
 #include "fis/mem.h"
 #include "wire/csv.h"
-#include "wire/json_text.h"
 
 struct options {
     bool json;
@@ -126,23 +126,23 @@ static int put_json(const struct exporting *x, const struct line *l, struct wire
     const struct asked *a = &x->asked[l->place];
     const char *name = class_of(x, r);
     char at[32];
-    text->length = 0;
-    int rc = wire_json_escape(text, l->id.bytes, l->id.length, e);
-    if (rc)
-        return rc;
-    printf("{\"id\":%.*s,\"round\":%u", (int)text->length, (const char *)text->data, r->round);
-    if (a->at_ms)
-        printf(",\"asked_at\":\"%s\",\"criterion\":\"%s\",\"head\":%llu", time_text(a->at_ms, at),
-               a->criterion, (unsigned long long)a->head);
-    printf(",\"state\":\"%s\"", state_name(r->state));
-    text->length = 0;
-    if (*name && (rc = wire_json_escape(text, name, strlen(name), e)))
-        return rc;
+    struct wire_json_put p = wire_put(text, e);
+    wire_put_open(&p, NULL, '{');
+    wire_put_bytes(&p, "id", l->id.bytes, l->id.length);
+    wire_put_count(&p, "round", r->round);
+    if (a->at_ms) {
+        wire_put_text(&p, "asked_at", time_text(a->at_ms, at));
+        wire_put_text(&p, "criterion", a->criterion);
+        wire_put_count(&p, "head", a->head);
+    }
+    wire_put_text(&p, "state", state_name(r->state));
     if (*name)
-        printf(",\"class\":%.*s", (int)text->length, (const char *)text->data);
-    printf(",\"votes\":%u,\"of\":%u,\"charged\":%s}\n", r->votes, r->wanted,
-           r->refunded ? "false" : "true");
-    return 0;
+        wire_put_text(&p, "class", name);
+    wire_put_count(&p, "votes", r->votes);
+    wire_put_count(&p, "of", r->wanted);
+    wire_put_bool(&p, "charged", !r->refunded);
+    wire_put_close(&p, '}');
+    return screen_json(&p);
 }
 
 static int print_all(struct exporting *x, bool json, struct fis_error *e)

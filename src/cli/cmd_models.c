@@ -10,10 +10,10 @@
 #include "cli/models.h"
 #include "fis/mem.h"
 
-enum { RESAMPLES = 500, WAIT_MS = 30000 };
+enum { RESAMPLES = 500 };
 
 struct options {
-    bool json, weights, onnx;
+    bool weights, onnx;
     const char *version, *test, *to, *on, *output;
     struct data_reading read;
     struct control_options control;
@@ -28,7 +28,7 @@ static int list(const struct cli *c, const struct models *m, const struct option
 {
     (void)c;
     (void)args;
-    return models_list(m, o->json, e);
+    return models_list(m, o->control.json, e);
 }
 
 static int show(const struct cli *c, const struct models *m, const struct options *o, char **args,
@@ -36,7 +36,7 @@ static int show(const struct cli *c, const struct models *m, const struct option
 {
     const struct wire_model *v = models_chosen(m, args[0], e);
     (void)c;
-    return v ? models_show(v, o->json, o->weights, e) : -(int)e->kind;
+    return v ? models_show(v, o->control.json, o->weights, e) : -(int)e->kind;
 }
 
 static int export(const struct cli *c, const struct models *m, const struct options *o, char **args,
@@ -52,7 +52,7 @@ static int card(const struct cli *c, const struct models *m, const struct option
 {
     const struct wire_model *v = models_chosen(m, args[0] ? args[0] : "served", e);
     (void)c;
-    return v ? models_card(v, o->json, e) : -(int)e->kind;
+    return v ? models_card(v, o->control.json, e) : -(int)e->kind;
 }
 
 static struct models_evaluation evaluation_of(const struct cli *c, const struct models *m,
@@ -64,7 +64,7 @@ static struct models_evaluation evaluation_of(const struct cli *c, const struct 
                                       .on = o->on,
                                       .read = o->read,
                                       .resamples = RESAMPLES,
-                                      .json = o->json,
+                                      .json = o->control.json,
                                       .served = served ? served->version : 0};
 }
 
@@ -165,13 +165,12 @@ static int with_trainer(struct cli *c, const struct cli_command *self, const str
     version = o->to ? o->to : version;
     if (version && cli_count(version, &number))
         return cli_usage(self, "VERSION: found '%s', allowed a number from 1", version);
-    o->control.json = o->json;
     return control_run(c, verb->command, NULL, 0, number, &o->control);
 }
 
 static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
 {
-    struct options o = {.control.wait_ms = WAIT_MS};
+    struct options o = {.control.wait_ms = CONTROL_WAIT_MS};
     int first, i = 0;
     enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
     if (parsed != CLI_GO)
@@ -195,7 +194,6 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
 }
 
 static const struct cli_option options[] = {
-    {"json", 'j', CLI_FLAG, offsetof(struct options, json), NULL, "one JSON object a line"},
     {"weights", 'w', CLI_FLAG, offsetof(struct options, weights), NULL,
      "show: JSON, with the parameters"},
     {"version", 'v', CLI_TEXT, offsetof(struct options, version), "N",
@@ -212,12 +210,7 @@ static const struct cli_option options[] = {
     CLI_READING_OPTIONS(struct options, read),
     {"to", 0, CLI_TEXT, offsetof(struct options, to), "N",
      "rollback: the version whose weights are served again; default the one before"},
-    {"reason", 'r', CLI_TEXT, offsetof(struct options, control.reason), "TEXT",
-     "of a command to the trainer: why; it is kept with it"},
-    {"by", 0, CLI_TEXT, offsetof(struct options, control.by), "NAME",
-     "who gives it; default the name of the user"},
-    {"wait", 0, CLI_SECONDS, offsetof(struct options, control.wait_ms), "SECONDS",
-     "how long to wait for the trainer's answer; default 30"},
+    CLI_CONTROL_OPTIONS(struct options, control, 0),
     {.name = NULL},
 };
 

@@ -7,8 +7,8 @@
 
 #include "cli/models.h"
 #include "cli/predictor.h"
+#include "cli/screen.h"
 #include "wire/csv.h"
-#include "wire/json_text.h"
 
 struct options {
     const char *version;
@@ -48,41 +48,32 @@ static void put_csv(const struct predict *p)
     putchar('\n');
 }
 
-static int append_json(struct predict *p, struct fis_error *e)
+static int put_json(struct predict *p, struct fis_error *e)
 {
     const struct fis_value *id = p->row.id;
-    char number[32];
-    int rc = wire_json_append(&p->line, "{\"id\":", e);
-    if (!rc)
-        rc = id->kind == FIS_VALUE_TEXT ? wire_json_escape(&p->line, id->text, id->length, e)
-                                        : wire_json_append(&p->line, "null", e);
-    if (!rc)
-        rc = wire_json_append(&p->line, ",\"class\":", e);
     const char *const *classes = p->cli->schema.classes;
-    if (!rc)
-        rc = wire_json_escape(&p->line, classes[p->row.best], strlen(classes[p->row.best]), e);
-    if (!rc)
-        rc = wire_json_append(&p->line, ",\"probabilities\":{", e);
-    for (uint32_t k = 0; !rc && k < p->row.model->n_classes; k++) {
-        rc = wire_json_escape(&p->line, classes[k], strlen(classes[k]), e);
-        snprintf(number, sizeof number, ":%.7g%s", (double)p->row.probability[k],
-                 k + 1 < p->row.model->n_classes ? "," : "");
-        if (!rc)
-            rc = wire_json_append(&p->line, number, e);
-    }
-    return rc ? rc : wire_json_append(&p->line, "}}\n", e);
+    struct wire_json_put j = wire_put(&p->line, e);
+    wire_put_open(&j, NULL, '{');
+    if (id->kind == FIS_VALUE_TEXT)
+        wire_put_bytes(&j, "id", id->text, id->length);
+    else
+        wire_put_text(&j, "id", NULL);
+    wire_put_text(&j, "class", classes[p->row.best]);
+    wire_put_open(&j, "probabilities", '{');
+    for (uint32_t k = 0; k < p->row.model->n_classes; k++)
+        wire_put_number(&j, classes[k], (double)p->row.probability[k], 7);
+    wire_put_close(&j, '}');
+    wire_put_close(&j, '}');
+    return screen_json(&j);
 }
 
 static int put_row(struct predict *p, struct fis_error *e)
 {
-    int rc;
-    p->line.length = 0;
+    int rc = p->json ? put_json(p, e) : 0;
+    if (rc)
+        return rc;
     if (!p->json)
         put_csv(p);
-    else if ((rc = append_json(p, e)))
-        return rc;
-    else
-        fwrite(p->line.data, 1, p->line.length, stdout);
     if ((p->flush && fflush(stdout)) || ferror(stdout))
         return fis_fail(e, FIS_FATAL, "standard output cannot be written");
     return 0;

@@ -6,6 +6,7 @@
  */
 #include "cli/command_table.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cli/id_map.h"
@@ -13,7 +14,6 @@
 #include "cli/screen.h"
 #include "config/topic_list.h"
 #include "fis/mem.h"
-#include "wire/json_text.h"
 #include "wire/protobuf_codec.h"
 #include "wire/source.h"
 
@@ -50,38 +50,34 @@ struct tap {
  */
 
 static int json_line(struct tap *t, const struct waiting *w, const struct live_score *s,
-                     const char *offered, struct fis_error *e)
+                     int offered, struct fis_error *e)
 {
     const struct live_head *h = &t->head;
     char when[32];
-    t->line.length = 0;
-    int rc = wire_json_escape(&t->line, s->id.bytes, s->id.length, e);
-    if (rc)
-        return rc;
-    printf("{\"id\":%.*s,\"partition\":%d,\"offset\":%lld", (int)t->line.length,
-           (const char *)t->line.data, (int)w->m.partition, (long long)w->m.offset);
-    t->line.length = 0;
-    rc = wire_json_escape(&t->line, t->topics[w->topic], strlen(t->topics[w->topic]), e);
-    printf(",\"topic\":%.*s,\"at\":\"%s\",\"head\":%llu", (int)t->line.length,
-           (const char *)t->line.data, screen_time(w->m.timestamp_ms, when),
-           (unsigned long long)s->head);
-    for (uint32_t k = 0; !rc && k < h->schema.n_classes; k++) {
-        const char *name = h->schema.classes[k];
-        t->line.length = 0;
-        rc = wire_json_escape(&t->line, name, strlen(name), e);
-        printf("%s%.*s:%.6g", k ? "," : ",\"probabilities\":{", (int)t->line.length,
-               (const char *)t->line.data, (double)s->p[k]);
-    }
-    printf("},\"scores\":{");
+    struct wire_json_put p = wire_put(&t->line, e);
+    wire_put_open(&p, NULL, '{');
+    wire_put_bytes(&p, "id", s->id.bytes, s->id.length);
+    wire_put_whole(&p, "partition", w->m.partition);
+    wire_put_whole(&p, "offset", w->m.offset);
+    wire_put_text(&p, "topic", t->topics[w->topic]);
+    wire_put_text(&p, "at", screen_time(w->m.timestamp_ms, when));
+    wire_put_count(&p, "head", s->head);
+    wire_put_open(&p, "probabilities", '{');
+    for (uint32_t k = 0; k < h->schema.n_classes; k++)
+        wire_put_number(&p, h->schema.classes[k], (double)s->p[k], 6);
+    wire_put_close(&p, '}');
+    wire_put_open(&p, "scores", '{');
     for (uint32_t i = 0; i < live_head_criteria(h); i++) {
-        printf("%s\"%s\":", i ? "," : "", live_head_criterion(h, i));
-        if (s->scores[i] > FIS_NOT_A_CANDIDATE)
-            printf("%.6g", (double)s->scores[i]);
-        else
-            printf("null");
+        bool candidate = s->scores[i] > FIS_NOT_A_CANDIDATE;
+        wire_put_number(&p, live_head_criterion(h, i), candidate ? (double)s->scores[i] : NAN, 6);
     }
-    printf("},\"offered\":%s}\n", offered);
-    return rc;
+    wire_put_close(&p, '}');
+    if (offered < 0)
+        wire_put_text(&p, "offered", NULL);
+    else
+        wire_put_bool(&p, "offered", offered);
+    wire_put_close(&p, '}');
+    return screen_json(&p);
 }
 
 static void plain_line(const struct tap *t, const struct waiting *w, const struct live_score *s,
@@ -102,7 +98,6 @@ static void plain_line(const struct tap *t, const struct waiting *w, const struc
 /* offered: 1, 0, or -1 while no scorer has passed it. */
 static int show(struct tap *t, struct waiting *w, int offered, struct fis_error *e)
 {
-    static const char *const json[] = {"null", "false", "true"};
     static const char *const words[] = {"not scored yet", "-", "offered"};
     struct live_score s;
     int rc = live_head_score(&t->head, &w->m, &s, e);
@@ -110,7 +105,7 @@ static int show(struct tap *t, struct waiting *w, int offered, struct fis_error 
         cli_say("%s/%d@%lld: %s", t->topics[w->topic], (int)w->m.partition, (long long)w->m.offset,
                 s.why.text);
     if (!rc && s.status == WIRE_OK && t->o->json)
-        rc = json_line(t, w, &s, json[offered + 1], e);
+        rc = json_line(t, w, &s, offered, e);
     else if (!rc && s.status == WIRE_OK)
         plain_line(t, w, &s, words[offered + 1]);
     fflush(stdout);

@@ -5,7 +5,6 @@
 
 #include "cli/screen.h"
 #include "fis/mem.h"
-#include "wire/json_text.h"
 #include "wire/protobuf_codec.h"
 
 enum { READ_MS = 15000 };
@@ -126,24 +125,15 @@ static int print_json(const char *name, const struct fis_id *record, enum contro
 {
     static const char *const words[] = {"", "done", "refused", "pending"};
     struct wire_buffer line = {0};
-    int rc = wire_json_append(&line, "{\"command\":", e);
-    if (!rc)
-        rc = wire_json_escape(&line, name, strlen(name), e);
-    if (!rc && record) {
-        rc = wire_json_append(&line, ",\"id\":", e);
-        if (!rc)
-            rc = wire_json_escape(&line, record->bytes, record->length, e);
-    }
-    if (!rc)
-        rc = wire_json_append(&line, ",\"outcome\":", e);
-    if (!rc)
-        rc = wire_json_escape(&line, words[outcome], strlen(words[outcome]), e);
-    if (!rc)
-        rc = wire_json_append(&line, ",\"text\":", e);
-    if (!rc)
-        rc = wire_json_escape(&line, text, strlen(text), e);
-    if (!rc)
-        printf("%.*s}\n", (int)line.length, (const char *)line.data);
+    struct wire_json_put p = wire_put(&line, e);
+    wire_put_open(&p, NULL, '{');
+    wire_put_text(&p, "command", name);
+    if (record)
+        wire_put_bytes(&p, "id", record->bytes, record->length);
+    wire_put_text(&p, "outcome", words[outcome]);
+    wire_put_text(&p, "text", text);
+    wire_put_close(&p, '}');
+    int rc = screen_json(&p);
     wire_buffer_done(&line);
     return rc;
 }

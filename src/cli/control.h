@@ -17,6 +17,21 @@ struct control_options {
     bool json;
 };
 
+enum { CONTROL_WAIT_MS = 60000 }; /* unless --wait is given */
+
+/* The options of a command to the trainer, into a struct control_options among its values; letter:
+ * of --wait, or 0. */
+/* clang-format off */
+#define CLI_CONTROL_OPTIONS(type, member, letter)                                                  \
+    {"json", 'j', CLI_FLAG, offsetof(type, member.json), NULL, "one JSON object a line"},          \
+    {"reason", 'r', CLI_TEXT, offsetof(type, member.reason), "TEXT",                               \
+     "of a command to the trainer: why; it is kept with it, so it should not name a person"},      \
+    {"by", 0, CLI_TEXT, offsetof(type, member.by), "NAME",                                         \
+     "who gives it; default the name of the user"},                                                \
+    {"wait", letter, CLI_SECONDS, offsetof(type, member.wait_ms), "SECONDS",                       \
+     "how long to wait for the trainer's answer; default 60"}
+/* clang-format on */
+
 struct control {
     struct cli *cli;
     const struct control_options *o;

@@ -8,6 +8,7 @@
 #include "cli/topic_reader.h"
 #include "data/examples.h"
 #include "wire/chunk.h"
+#include "wire/json_put.h"
 #include "wire/model.h"
 
 struct models {
@@ -46,14 +47,15 @@ int models_card(const struct wire_model *m, bool json, struct fis_error *e) FIS_
 
 struct models_evaluation {
     const struct cli *cli;
-    const char *test; /* file with label and sensitive columns */
+    const char *test;         /* file with label and sensitive columns */
     struct data_reading read; /* how it is written */
     uint32_t resamples;
     bool json;
     uint64_t served; /* 0: none is */
-    /* models_compare: what more there is, behind the table or as members of the object; or NULL. */
+    /* models_compare: what more there is, behind the table (json NULL) or as
+     * members of the object; or NULL. */
     void (*more)(const struct models_evaluation *v, const struct wire_model *a,
-                 const struct wire_model *b);
+                 const struct wire_model *b, struct wire_json_put *json);
     const char *on; /* models_diff: rows without labels; NULL: none */
 };
 /* Versions [n] on the rows of the test file, each with its own encoder. */
@@ -78,8 +80,6 @@ struct models_result {
 int models_measure(const struct models_evaluation *v, const struct wire_model *m,
                    struct models_result *out, struct fis_error *e) FIS_MUST_CHECK;
 void models_result_done(struct models_result *r); /* fine when zeroed */
-/* `"name":value`, null when it is not finite, and `after`. */
-void models_json_number(const char *name, double value, const char *after);
 
 /* "served" | "rejected", and "first", "not fairer" …: the words of the tables. */
 const char *models_verdict(const struct wire_model *m);

@@ -258,41 +258,49 @@ static int print_table(const struct comparison *c, struct fis_error *e)
     return 0;
 }
 
-static void json_side(const struct comparison *c, int s)
+static void put_side(struct wire_json_put *p, const struct comparison *c, int s)
 {
     const struct fis_metrics *m = c->side[s].metrics;
     uint64_t version = c->side[s].model->version;
-    printf("{\"version\":%llu,\"served\":%s,\"rows\":%u", (unsigned long long)version,
-           version == c->v->served ? "true" : "false", m->n);
-    for (int i = 0; i < METRICS; i++) {
-        printf(",");
-        models_json_number(metrics[i].name, value_of(m, i), "");
-    }
-    printf(",\"groups\":[");
+    wire_put_open(p, s ? "b" : "a", '{');
+    wire_put_count(p, "version", version);
+    wire_put_bool(p, "served", version == c->v->served);
+    wire_put_count(p, "rows", m->n);
+    for (int i = 0; i < METRICS; i++)
+        wire_put_number(p, metrics[i].name, value_of(m, i), 6);
+    wire_put_open(p, "groups", '[');
     for (uint32_t g = 0; g < m->n_groups && g < FIS_MAX_GROUPS; g++) {
-        printf("%s{\"rows\":%u,", g ? "," : "", m->group[g].n);
-        models_json_number("accuracy", m->group[g].accuracy, ",");
-        models_json_number("positive_rate", m->group[g].positive_rate, ",");
-        models_json_number("true_positive_rate", m->group[g].tpr, ",");
-        models_json_number("false_positive_rate", m->group[g].fpr, "}");
+        wire_put_open(p, NULL, '{');
+        wire_put_count(p, "rows", m->group[g].n);
+        wire_put_numbers(p, wire_group_numbers, &m->group[g], 6);
+        wire_put_close(p, '}');
     }
-    printf("]}");
+    wire_put_close(p, ']');
+    wire_put_close(p, '}');
 }
 
-static void print_json(const struct comparison *c)
+static int print_json(const struct comparison *c, struct fis_error *e)
 {
-    printf("{\"a\":");
-    json_side(c, 0);
-    printf(",\"b\":");
-    json_side(c, 1);
-    printf(",\"difference\":{");
+    struct wire_buffer line = {0};
+    struct wire_json_put p = wire_put(&line, e);
+    wire_put_open(&p, NULL, '{');
+    for (int s = 0; s < 2; s++)
+        put_side(&p, c, s);
+    wire_put_open(&p, "difference", '{');
     for (int i = 0; i < METRICS; i++) {
-        printf("%s\"%s\":{", i ? "," : "", metrics[i].name);
-        models_json_number("value", difference_of(c, i), ",");
-        models_json_number("low", c->difference[i].low, ",");
-        models_json_number("high", c->difference[i].high, "}");
+        wire_put_open(&p, metrics[i].name, '{');
+        wire_put_number(&p, "value", difference_of(c, i), 6);
+        wire_put_number(&p, "low", c->difference[i].low, 6);
+        wire_put_number(&p, "high", c->difference[i].high, 6);
+        wire_put_close(&p, '}');
     }
-    printf("}");
+    wire_put_close(&p, '}');
+    if (c->v->more)
+        c->v->more(c->v, c->side[0].model, c->side[1].model, &p);
+    wire_put_close(&p, '}');
+    int rc = screen_json(&p);
+    wire_buffer_done(&line);
+    return rc;
 }
 
 int models_compare(const struct models_evaluation *v, const struct wire_model *a,
@@ -311,14 +319,10 @@ int models_compare(const struct models_evaluation *v, const struct wire_model *a
         c->side[s].intervals = &m->intervals;
     }
     int rc = v->test ? measure(c, e) : 0;
-    if (!rc && v->json)
-        print_json(c);
-    else if (!rc)
-        rc = print_table(c, e);
-    if (!rc && v->more)
-        v->more(v, a, b);
-    if (!rc && v->json)
-        printf("}\n");
+    if (!rc)
+        rc = v->json ? print_json(c, e) : print_table(c, e);
+    if (!rc && v->more && !v->json)
+        v->more(v, a, b, NULL);
     for (int s = 0; s < 2; s++)
         models_result_done(&c->side[s].measured);
     fis_free(c);

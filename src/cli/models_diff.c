@@ -9,11 +9,10 @@
 #include "cli/predictor.h"
 #include "cli/screen.h"
 #include "fis/mem.h"
-#include "wire/json_text.h"
 
-/* Two lists of lines: for people, or members of an object. */
+/* For people, or members of an object. */
 struct writing {
-    bool json;
+    struct wire_json_put *json; /* or NULL */
     const struct wire_model *a, *b;
 };
 
@@ -25,16 +24,6 @@ static void put_text(const char *text)
     printf("%s", clean);
 }
 
-static void put_string(const char *text)
-{
-    struct wire_buffer b = {0};
-    if (wire_json_escape(&b, text ? text : "", text ? strlen(text) : 0, NULL))
-        printf("\"\"");
-    else
-        printf("%.*s", (int)b.length, (const char *)b.data);
-    wire_buffer_done(&b);
-}
-
 /* ---- labels ---------------------------------------------------------------------------------- */
 
 static void put_labels(const struct writing *w)
@@ -42,41 +31,43 @@ static void put_labels(const struct writing *w)
     const struct wire_model *a = w->a, *b = w->b;
     long long bought = (long long)(b->labels_bought - a->labels_bought);
     long long kept = (long long)(b->labels_kept - a->labels_kept);
-    if (w->json)
-        printf(",\"labels\":{\"bought\":%lld,\"kept\":%lld,\"rounds\":%lld}", bought, kept,
-               (long long)b->round - (long long)a->round);
-    else
+    if (w->json) {
+        wire_put_open(w->json, "labels", '{');
+        wire_put_whole(w->json, "bought", bought);
+        wire_put_whole(w->json, "kept", kept);
+        wire_put_whole(w->json, "rounds", (int64_t)b->round - (int64_t)a->round);
+        wire_put_close(w->json, '}');
+    } else {
         printf("\nlabels between them: %lld bought (%llu to %llu), %+lld kept; round %u to %u\n",
                bought, (unsigned long long)a->labels_bought, (unsigned long long)b->labels_bought,
                kept, a->round, b->round);
+    }
 }
 
 /* ---- configuration --------------------------------------------------------------------------- */
 
 struct change {
-    bool json;
+    struct wire_json_put *json;
     uint32_t n;
 };
 
 static void put_change(struct change *c, const char *name, const char *from, const char *to)
 {
-    if (!c->json) {
-        printf("%s  ", c->n++ ? "" : "configuration:\n");
-        put_text(name);
-        printf(": ");
-        put_text(from);
-        printf(" -> ");
-        put_text(to);
-        printf("\n");
+    if (c->json) {
+        wire_put_open(c->json, NULL, '{');
+        wire_put_text(c->json, "name", name ? name : "");
+        wire_put_text(c->json, "from", from ? from : "");
+        wire_put_text(c->json, "to", to ? to : "");
+        wire_put_close(c->json, '}');
         return;
     }
-    printf("%s{\"name\":", c->n++ ? "," : "");
-    put_string(name);
-    printf(",\"from\":");
-    put_string(from);
-    printf(",\"to\":");
-    put_string(to);
-    printf("}");
+    printf("%s  ", c->n++ ? "" : "configuration:\n");
+    put_text(name);
+    printf(": ");
+    put_text(from);
+    printf(" -> ");
+    put_text(to);
+    printf("\n");
 }
 
 static void compare_texts(struct change *c, const char *name, const char *from, const char *to)
@@ -119,7 +110,7 @@ static void put_configuration(const struct writing *w)
     struct change c = {.json = w->json};
     char from[128], to[128];
     if (w->json)
-        printf(",\"configuration\":[");
+        wire_put_open(w->json, "configuration", '[');
     for (uint32_t i = 0; i < newer->n_changes; i++)
         if (is_between(a, b, newer->changes[i].version))
             put_change(&c, newer->changes[i].name,
@@ -134,7 +125,7 @@ static void put_configuration(const struct writing *w)
     compare_columns(&c, a, b, true);
     compare_columns(&c, b, a, false);
     if (w->json)
-        printf("]");
+        wire_put_close(w->json, ']');
     else if (!c.n)
         printf("configuration: nothing that versions carry has changed\n");
 }
@@ -159,9 +150,10 @@ static void put_weights(const struct writing *w)
         relative = length > 0 ? distance / length : (double)NAN;
     }
     if (w->json) {
-        printf(",\"weights\":{");
-        models_json_number("distance", distance, ",");
-        models_json_number("relative", relative, "}");
+        wire_put_open(w->json, "weights", '{');
+        wire_put_number(w->json, "distance", distance, 6);
+        wire_put_number(w->json, "relative", relative, 6);
+        wire_put_close(w->json, '}');
     } else if (comparable) {
         printf("weights: distance %.4g, %.1f %% of the length of version %llu's\n", distance,
                100 * relative, (unsigned long long)a->version);
@@ -194,16 +186,34 @@ static int count_rows(struct predictor p[2], struct counts *n, struct fis_error 
     }
 }
 
+static void put_class_change(const struct writing *w, uint32_t from, uint32_t to, uint64_t rows)
+{
+    if (w->json) {
+        wire_put_open(w->json, NULL, '{');
+        wire_put_text(w->json, "from", w->a->classes[from]);
+        wire_put_text(w->json, "to", w->b->classes[to]);
+        wire_put_count(w->json, "rows", rows);
+        wire_put_close(w->json, '}');
+        return;
+    }
+    printf("  ");
+    put_text(w->a->classes[from]);
+    printf(" -> ");
+    put_text(w->b->classes[to]);
+    printf(": %llu\n", (unsigned long long)rows);
+}
+
 static void put_counts(const struct writing *w, const char *path, const struct counts *n)
 {
     double share = n->rows ? (double)n->changed / (double)n->rows : (double)NAN;
     double moved = n->rows ? n->moved / (double)n->rows : (double)NAN;
-    bool first = true;
     if (w->json) {
-        printf(",\"predictions\":{\"rows\":%llu,\"changed\":%llu,", (unsigned long long)n->rows,
-               (unsigned long long)n->changed);
-        models_json_number("share", share, ",");
-        models_json_number("mean_move_of_positive", moved, ",\"classes\":[");
+        wire_put_open(w->json, "predictions", '{');
+        wire_put_count(w->json, "rows", n->rows);
+        wire_put_count(w->json, "changed", n->changed);
+        wire_put_number(w->json, "share", share, 6);
+        wire_put_number(w->json, "mean_move_of_positive", moved, 6);
+        wire_put_open(w->json, "classes", '[');
     } else {
         printf("predictions on %s: %llu of %llu rows change (%.2f %%); the probability of the "
                "positive class moves by %.4f on average\n",
@@ -211,18 +221,13 @@ static void put_counts(const struct writing *w, const char *path, const struct c
                moved);
     }
     for (uint32_t i = 0; i < w->a->n_classes; i++)
-        for (uint32_t k = 0; k < w->b->n_classes; k++) {
-            if (i == k || !n->from_to[i][k])
-                continue;
-            printf(w->json ? "%s{\"from\":" : "%s  ", w->json && !first ? "," : "");
-            (w->json ? put_string : put_text)(w->a->classes[i]);
-            printf(w->json ? ",\"to\":" : " -> ");
-            (w->json ? put_string : put_text)(w->b->classes[k]);
-            printf(w->json ? ",\"rows\":%llu}" : ": %llu\n", (unsigned long long)n->from_to[i][k]);
-            first = false;
-        }
-    if (w->json)
-        printf("]}");
+        for (uint32_t k = 0; k < w->b->n_classes; k++)
+            if (i != k && n->from_to[i][k])
+                put_class_change(w, i, k, n->from_to[i][k]);
+    if (w->json) {
+        wire_put_close(w->json, ']');
+        wire_put_close(w->json, '}');
+    }
 }
 
 static int count(const struct models_evaluation *v, const struct wire_model *a,
@@ -252,10 +257,10 @@ struct diff {
 };
 
 static void put_more(const struct models_evaluation *v, const struct wire_model *a,
-                     const struct wire_model *b)
+                     const struct wire_model *b, struct wire_json_put *json)
 {
     const struct diff *d = (const struct diff *)(const void *)v;
-    const struct writing w = {.json = v->json, .a = a, .b = b};
+    const struct writing w = {.json = json, .a = a, .b = b};
     put_labels(&w);
     put_configuration(&w);
     put_weights(&w);

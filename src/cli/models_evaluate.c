@@ -93,48 +93,32 @@ void models_result_done(struct models_result *r)
     *r = (struct models_result){0};
 }
 
-static const char *json_rate(double x, char out[32])
+static int print_json(const struct models_evaluation *v, const struct models_result *r,
+                      struct fis_error *e)
 {
-    if (isfinite(x))
-        snprintf(out, 32, "%.6g", x);
-    else
-        strcpy(out, "null");
-    return out;
-}
-
-void models_json_number(const char *name, double value, const char *after)
-{
-    char text[32];
-    printf("\"%s\":%s%s", name, json_rate(value, text), after);
-}
-
-static void print_json(const struct models_evaluation *v, const struct models_result *r)
-{
-    const struct fis_metrics *m = &r->metrics;
-    const struct fis_metrics_intervals *in = &r->intervals;
-    const struct {
-        const char *name;
-        const struct fis_interval *i;
-    } intervals[] = {{"accuracy", &in->accuracy},
-                     {"demographic_parity", &in->demographic_parity},
-                     {"equal_opportunity", &in->equal_opportunity},
-                     {"equalized_odds", &in->equalized_odds},
-                     {"equalized_odds_max", &in->equalized_odds_max},
-                     {"risk_disparity", &in->risk_disparity}};
-    char low[32], high[32];
-    printf("{\"version\":%llu,\"served\":%s,\"rows\":%u,", (unsigned long long)r->version,
-           r->version == v->served ? "true" : "false", r->rows.n);
-    models_json_number("accuracy", m->accuracy, ",");
-    models_json_number("balanced_accuracy", m->balanced_accuracy, ",");
-    models_json_number("demographic_parity", m->demographic_parity, ",");
-    models_json_number("equal_opportunity", m->equal_opportunity, ",");
-    models_json_number("equalized_odds", m->equalized_odds, ",");
-    models_json_number("equalized_odds_max", m->equalized_odds_max, ",");
-    models_json_number("risk_disparity", m->risk_disparity, ",\"intervals\":{\"level\":0.95");
-    for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++)
-        printf(",\"%s\":[%s,%s]", intervals[i].name, json_rate(intervals[i].i->low, low),
-               json_rate(intervals[i].i->high, high));
-    printf("}}\n");
+    struct wire_buffer line = {0};
+    struct wire_json_put p = wire_put(&line, e);
+    wire_put_open(&p, NULL, '{');
+    wire_put_count(&p, "version", r->version);
+    wire_put_bool(&p, "served", r->version == v->served);
+    wire_put_count(&p, "rows", r->rows.n);
+    wire_put_numbers(&p, wire_metric_numbers, &r->metrics, 6);
+    wire_put_open(&p, "intervals", '{');
+    wire_put_number(&p, "level", .95, 6);
+    for (const struct wire_number *t = wire_metric_numbers; t->name; t++) {
+        if (!t->interval)
+            continue;
+        const struct fis_interval *i = (const void *)((const char *)&r->intervals + t->interval);
+        wire_put_open(&p, t->name, '[');
+        wire_put_number(&p, NULL, i->low, 6);
+        wire_put_number(&p, NULL, i->high, 6);
+        wire_put_close(&p, ']');
+    }
+    wire_put_close(&p, '}');
+    wire_put_close(&p, '}');
+    int rc = screen_json(&p);
+    wire_buffer_done(&line);
+    return rc;
 }
 
 static void add_row(struct screen_table *t, const struct models_evaluation *v,
@@ -171,7 +155,7 @@ int models_evaluate(const struct models_evaluation *v, const struct wire_model *
     for (uint32_t i = 0; !rc && i < n; i++) {
         rc = models_measure(v, versions[i], &r, e);
         if (!rc && v->json)
-            print_json(v, &r);
+            rc = print_json(v, &r, e);
         else if (!rc)
             add_row(&t, v, &r);
         rows = r.rows.n;

@@ -123,3 +123,12 @@ const char *screen_time(int64_t wall_ms, char out[32])
     snprintf(out + n, 32 - n, ".%03dZ", (int)(wall_ms % 1000));
     return out;
 }
+
+int screen_json(const struct wire_json_put *p)
+{
+    int rc = wire_put_done(p);
+    if (!rc)
+        printf("%.*s\n", (int)(p->out->length - p->start), (const char *)p->out->data + p->start);
+    p->out->length = p->start;
+    return rc;
+}

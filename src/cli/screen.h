@@ -12,6 +12,7 @@
 
 #include "base/decimal.h"
 #include "fis/error.h"
+#include "wire/json_put.h"
 
 /* A line that is written over on a terminal, ten times a second at most; elsewhere a line every
  * `every_ms`. */
@@ -56,6 +57,9 @@ void screen_table_cell(struct screen_table *t, uint32_t column, const char *form
     FIS_PRINTF(3, 4);
 /* 0, or -1 when memory was refused on the way (nothing is printed). Frees. */
 int screen_table_print(struct screen_table *t, FILE *out) FIS_MUST_CHECK;
+
+/* Prints what was written as a line, and drops it from the buffer. As wire_put_done. */
+int screen_json(const struct wire_json_put *p) FIS_MUST_CHECK;
 
 /* .831, 1.000, n/e when it is not estimable (NaN). */
 const char *screen_rate(double rate, char out[16]);

@@ -5,6 +5,7 @@
 #include "base/category.h"
 #include "base/decimal.h"
 #include "base/utf8.h"
+#include "wire/json_put.h"
 
 int data_csv_next(struct data_rows *r, struct wire_csv_row *row, struct fis_error *e)
 {
@@ -64,8 +65,8 @@ static int keep_header(struct data_rows *r, const struct wire_csv_row *row)
         if (!r->names[i])
             return -1;
         bool index = strcmp(r->names[i], unnamed) == 0;
-        r->dropped[i] = data_listed(o->leave_out, r->names[i]) ||
-                        (index && !is_wanted(o, r->names[i]));
+        r->dropped[i] =
+            data_listed(o->leave_out, r->names[i]) || (index && !is_wanted(o, r->names[i]));
     }
     return 0;
 }
@@ -79,8 +80,8 @@ int data_no_column(const char *name, const char *const *names, uint32_t n, struc
     for (uint32_t i = 0; i < n; i++)
         for (size_t k = 0; k < 4; k++)
             if (strchr(names[i], others[k]))
-                snprintf(hint, sizeof hint, "; or use --delimiter %s / csv.delimiter: %s", called[k],
-                         called[k]);
+                snprintf(hint, sizeof hint, "; or use --delimiter %s / csv.delimiter: %s",
+                         called[k], called[k]);
     for (uint32_t i = 0; i < n; i++) {
         size_t left = sizeof found - used;
         int k = snprintf(found + used, left, "%s%s", i ? ", " : "", names[i]);
@@ -150,8 +151,7 @@ static int read_cell(const struct data_column *column, struct wire_bytes cell,
     int rc = check_text(column->name, cell.data, cell.length, e);
     if (rc)
         return rc;
-    *value = (struct fis_value){
-        .kind = FIS_VALUE_TEXT, .text = cell.data, .length = cell.length};
+    *value = (struct fis_value){.kind = FIS_VALUE_TEXT, .text = cell.data, .length = cell.length};
     if (column->cell != DATA_NUMBER)
         return 0;
     if (decimal_read(cell.data, cell.length, &value->number) == 0)
@@ -210,36 +210,28 @@ static bool is_json_number(const char *text, size_t length)
     return text[length - 1] != '.';
 }
 
-static int append_cell(const struct data_rows *r, uint32_t i, struct wire_bytes cell,
-                       struct wire_buffer *out, struct fis_error *e)
+static void put_cell(struct wire_json_put *p, const struct data_rows *r, uint32_t i,
+                     struct wire_bytes cell)
 {
     double number;
-    int rc = check_text(r->names[i], cell.data, cell.length, e);
-    if (rc)
-        return rc;
+    if (!p->rc)
+        p->rc = check_text(r->names[i], cell.data, cell.length, p->e);
     if (!r->numeric[i] || decimal_read(cell.data, cell.length, &number))
-        return wire_json_escape(out, cell.data, cell.length, e);
-    if (is_json_number(cell.data, cell.length))
-        return wire_buffer_append(out, cell.data, cell.length, e);
-    return wire_json_number(out, number, e);
+        wire_put_bytes(p, r->names[i], cell.data, cell.length);
+    else if (is_json_number(cell.data, cell.length))
+        wire_put_json(p, r->names[i], cell.data, cell.length);
+    else
+        wire_put_number(p, r->names[i], number, 0);
 }
 
 int data_csv_object(struct data_rows *r, const struct wire_csv_row *row, struct wire_buffer *out,
                     struct fis_error *e)
 {
-    int first = 1, rc = wire_json_append(out, "{", e);
-    for (uint32_t i = 0; !rc && i < row->n; i++) {
-        if (row->fields[i].length == 0 || r->dropped[i])
-            continue;
-        if (!first)
-            rc = wire_json_append(out, ",", e);
-        first = 0;
-        if (!rc)
-            rc = wire_json_escape(out, r->names[i], strlen(r->names[i]), e);
-        if (!rc)
-            rc = wire_json_append(out, ":", e);
-        if (!rc)
-            rc = append_cell(r, i, row->fields[i], out, e);
-    }
-    return rc ? rc : wire_json_append(out, "}", e);
+    struct wire_json_put p = wire_put(out, e);
+    wire_put_open(&p, NULL, '{');
+    for (uint32_t i = 0; i < row->n; i++)
+        if (row->fields[i].length && !r->dropped[i])
+            put_cell(&p, r, i, row->fields[i]);
+    wire_put_close(&p, '}');
+    return wire_put_done(&p);
 }

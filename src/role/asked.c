@@ -108,11 +108,6 @@ bool asked_has(const struct asked *a, const struct fis_id *id)
     return find(a, id) != NULL || forgotten_has(&a->forgotten, id);
 }
 
-uint64_t asked_count(const struct asked *a)
-{
-    return HASH_COUNT(a->ids);
-}
-
 uint64_t asked_head_version(const struct asked *a)
 {
     return a->head_version;

@@ -1,11 +1,11 @@
 #include "wire/framing.h"
 #include "wire/json_codec.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "wire/json_impl.h"
+#include "wire/json_put.h"
 #include "wire/json_text.h"
 #include "base/utf8.h"
 
@@ -149,14 +149,15 @@ static int read_class(const struct wire_schema *schema, const struct wire_messag
     return 0;
 }
 
+static const char *const statuses[] = {"labelled", "skipped", "unsure"};
+
 static int read_status(const json_t *v, enum wire_label_status *status, struct fis_error *e)
 {
-    static const char *const names[] = {"labelled", "skipped", "unsure"};
     *status = WIRE_LABELLED;
     if (!given(v))
         return 0;
     for (int i = 0; i < 3; i++)
-        if (json_is_string(v) && strcmp(json_string_value(v), names[i]) == 0) {
+        if (json_is_string(v) && strcmp(json_string_value(v), statuses[i]) == 0) {
             *status = (enum wire_label_status)i;
             return 0;
         }
@@ -252,40 +253,19 @@ enum wire_decoded wire_json_label(const struct wire_schema *schema, const struct
     return rc ? WIRE_BAD : WIRE_OK;
 }
 
-static int append_origin(const struct wire_label *label, struct wire_buffer *out,
-                         struct fis_error *e)
-{
-    char text[48];
-    int rc = 0;
-    if (label->annotator && *label->annotator) {
-        rc = wire_json_append(out, ",\"annotator\":", e);
-        if (!rc)
-            rc = wire_json_escape(out, label->annotator, strlen(label->annotator), e);
-    }
-    snprintf(text, sizeof text, ",\"labelled_at_ms\":%" PRId64, label->labelled_at_ms);
-    if (!rc && label->labelled_at_ms)
-        rc = wire_json_append(out, text, e);
-    return rc ? rc : wire_json_append(out, "}", e);
-}
-
 int wire_json_label_encode(const struct wire_schema *schema, const struct wire_label *label,
                            struct wire_buffer *out, struct fis_error *e)
 {
-    static const char *const heads[] = {
-        ",\"status\":\"labelled\",\"label\":", ",\"status\":\"skipped\"", ",\"status\":\"unsure\""};
-    size_t before = out->length;
-    int rc = wire_json_append(out, "{\"id\":", e);
-    if (!rc)
-        rc = wire_json_escape(out, label->id.bytes, label->id.length, e);
-    if (!rc)
-        rc = wire_json_append(out, heads[label->status], e);
-    if (!rc && label->status == WIRE_LABELLED) {
-        const char *name = schema->classes[label->class_index];
-        rc = wire_json_escape(out, name, strlen(name), e);
-    }
-    if (!rc)
-        rc = append_origin(label, out, e);
-    if (rc)
-        out->length = before;
-    return rc;
+    struct wire_json_put p = wire_put(out, e);
+    wire_put_open(&p, NULL, '{');
+    wire_put_bytes(&p, "id", label->id.bytes, label->id.length);
+    wire_put_text(&p, "status", statuses[label->status]);
+    if (label->status == WIRE_LABELLED)
+        wire_put_text(&p, "label", schema->classes[label->class_index]);
+    if (label->annotator && *label->annotator)
+        wire_put_text(&p, "annotator", label->annotator);
+    if (label->labelled_at_ms)
+        wire_put_whole(&p, "labelled_at_ms", label->labelled_at_ms);
+    wire_put_close(&p, '}');
+    return wire_put_done(&p);
 }

@@ -44,11 +44,8 @@ static json_t *count(uint64_t n)
 static void put_numbers(struct making *m, json_t *object, const struct wire_number *table,
                         const void *from)
 {
-    for (const struct wire_number *t = table; t->name; t++) {
-        double x;
-        memcpy(&x, (const char *)from + t->at, sizeof x);
-        put(m, object, t->name, number(x));
-    }
+    for (const struct wire_number *t = table; t->name; t++)
+        put(m, object, t->name, number(wire_number_at(from, t->at)));
 }
 
 static json_t *intervals(struct making *m, const struct fis_metrics_intervals *from)

@@ -22,7 +22,7 @@ const struct wire_number wire_group_numbers[] = {
     {NULL, 0, 0},
 };
 
-static double number_at(const void *base, size_t at)
+double wire_number_at(const void *base, size_t at)
 {
     double x;
     memcpy(&x, (const char *)base + at, sizeof x);
@@ -55,7 +55,7 @@ int wire_numbers_fill(const struct wire_number *table, const void *from,
     if (!*list)
         return wire_scratch_full(a, e);
     for (const struct wire_number *t = table; t->name; t++) {
-        double value = number_at(from, t->at);
+        double value = wire_number_at(from, t->at);
         if (!isfinite(value)) /* not estimable: left out */
             continue;
         Fis__V1__Metric *m = (*list)[*n] = fis_arena_alloc(a, sizeof *m);

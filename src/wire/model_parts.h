@@ -45,6 +45,7 @@ struct wire_number {
     size_t at;       /* offset of the double */
     size_t interval; /* of its interval in fis_metrics_intervals; 0: none (level is at 0) */
 };
+double wire_number_at(const void *base, size_t at);
 extern const struct wire_number wire_metric_numbers[]; /* of fis_metrics; to the name NULL */
 extern const struct wire_number wire_group_numbers[];  /* of fis_group_metrics; the same */
 extern const struct wire_number wire_gate_numbers[];   /* of wire_model; the same */

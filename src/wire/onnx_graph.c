@@ -146,15 +146,6 @@ void onnx_set_int(struct onnx_graph *g, onnx_node *node, const char *name, int64
     a->i = value;
 }
 
-void onnx_set_text(struct onnx_graph *g, onnx_node *node, const char *name, const char *value)
-{
-    Onnx__AttributeProto *a = attribute(g, node, name, TYPE(STRING));
-    if (!a)
-        return;
-    a->has_s = true;
-    a->s = onnx_bytes(value);
-}
-
 void onnx_set_ints(struct onnx_graph *g, onnx_node *node, const char *name, int64_t *values,
                    size_t n)
 {

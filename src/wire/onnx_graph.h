@@ -38,7 +38,6 @@ onnx_node *onnx_apply_list(struct onnx_graph *g, const char *op, const char *out
                     sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 /* Attributes. Arrays and texts are borrowed: they must live as long as the graph. */
 void onnx_set_int(struct onnx_graph *g, onnx_node *node, const char *name, int64_t value);
-void onnx_set_text(struct onnx_graph *g, onnx_node *node, const char *name, const char *value);
 void onnx_set_ints(struct onnx_graph *g, onnx_node *node, const char *name, int64_t *values,
                    size_t n);
 void onnx_set_floats(struct onnx_graph *g, onnx_node *node, const char *name, float *values,
