@@ -29,6 +29,15 @@ WORDS = [
     (r"are others now", "have changed"),
     (r"as it were", "(leave it out)"),
     (r"has (?:\w+ )?back", "is refunded"),
+    (r"whoever", "the leader, the owner, the caller, a reader"),
+    (r"mend(?:s|ed|ing)?", "correct, fix"),
+    (r"in vain", "without an answer, without effect"),
+    (r"lately", "recently"),
+    (r"hears?(?: of| from)?", "reads, receives"),
+    (r"sp(?:eaks?|oke) of", "names, is about"),
+    (r"lets? (?:\w+ )?go", "drops, closes, releases"),
+    (r"(?:is|are|was|were) \w+ no more", "is no longer"),
+    (r"partitions? (?:that )?(?:began|begins?) again", "a recreated partition"),
 ]
 REFUSED = [(re.compile(rf"\b{w}\b(?!=)", re.I), use) for w, use in WORDS]
 

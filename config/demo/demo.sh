@@ -141,7 +141,7 @@ follow() { # pipeline, more arguments for watch
     wait -n -p ended "$watch" "${daemons[@]}"
     status=$?
     [ "$ended" = "$watch" ] && [ $status -eq 0 ] && return
-    sleep 0.3 # Ctrl-C ends all of them: the shell hears of its own before it blames another
+    sleep 0.3 # Ctrl-C ends all of them: the shell is notified of its own before it blames another
     echo >&2
     [ "$ended" = "${daemons[1]}" ] && name=random
     [ "$ended" = "${daemons[2]}" ] && name=xgboost

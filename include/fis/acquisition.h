@@ -12,7 +12,7 @@
  * entropy     predictive entropy (what the paper's program calls BALD) always
  *
  * To add one: a file with a const struct, and its line in the table of core/acquisition.c (or in
- * that of whoever runs the trainer: the lab has further ones).
+ * that of the trainer's host: the lab has further ones).
  */
 #ifndef FIS_ACQUISITION_H
 #define FIS_ACQUISITION_H
@@ -44,10 +44,10 @@ struct fis_acquisition {
     const char *name;
     const char *criteria[FIS_MAX_CRITERIA]; /* names; one or two */
     uint32_t for_accuracy; /* number, from 1, of the criterion that looks for accuracy alone and
-                              takes whole rounds while there is nothing to mend; 0: none does */
+                              takes whole rounds while there is no gap to close; 0: none does */
     bool by_influence;     /* scores depend on the directions */
-    bool as_published; /* Algorithm 1: a round counts the labels that are kept, and fairness
-                          compares all pairs of groups */
+    bool as_published;     /* Algorithm 1: a round counts the labels that are kept, and fairness
+                              compares all pairs of groups */
     /* scores [FIS_MAX_CRITERIA], which are FIS_NOT_A_CANDIDATE before, of one record from p,
      * infl_acc, infl_fair [K]. */
     void (*score)(const struct fis_criteria *c, const struct fis_id *id, const float *p,

@@ -80,9 +80,9 @@ struct fis_gate_judgement {
     struct fis_metrics_intervals intervals;
     double detectable; /* the smallest gap of this metric that the rows can tell from none */
     bool undetectable; /* the anchor's gap is below it and its interval reaches 0: there is nothing
-                          to mend that the rows show */
+                          to close that the rows show */
     double floor;      /* the accuracy that was required */
-    double difference, difference_se;       /* violation served - pick, paired */
+    double difference, difference_se; /* violation served - pick, paired */
     uint32_t looks; /* how often this gate set has been looked at, this one included */
     uint32_t smallest_cell;
     int warn_cell; /* smallest cell under warn_cell */

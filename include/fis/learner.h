@@ -34,7 +34,7 @@ struct fis_learner_options {
     bool mixed;     /* as the published algorithm trains */
     uint32_t folds; /* of the validation rows, 1 to FIS_MAX_FOLDS */
     bool guided;    /* with 2 folds: fold 0 guides and fold 1 judges; else all rows do both, and
-                       whoever judges cross-fits */
+                       the judge cross-fits */
     float learning_rate, momentum, weight_decay;
     /* AdamW in place of SGD: momentum is not used; the rate rises over the first `rise` steps, and
        in each round falls from there by half a cosine to a tenth at its `fall`th step, 0: not. */

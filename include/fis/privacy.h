@@ -49,7 +49,7 @@ struct fis_privacy {
     unsigned char key[FIS_PRIVACY_KEY];
 };
 
-/* What was spent. A plain value: whoever keeps it hands it back after a restart. */
+/* What was spent. A plain value: its keeper hands it back after a restart. */
 struct fis_privacy_account {
     uint64_t refreshes; /* with noise, that were charged */
     uint64_t exact;     /* without: then no epsilon holds */

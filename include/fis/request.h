@@ -64,7 +64,7 @@ struct fis_request {
     struct fis_vote *votes;            /* array and annotators from fis_alloc; gone once answered */
     uint8_t state;                     /* enum fis_request_state */
     uint8_t criterion;                 /* by which it was asked for */
-    uint8_t n_votes, wanted;           /* so far; of so many people */
+    uint8_t n_votes, required;         /* so far; of so many people */
     uint32_t class_index;              /* when answered */
     uint32_t round;                    /* in which it was answered, or else asked for */
     bool refunded;                     /* given up, and not charged */

@@ -60,7 +60,7 @@ void fis_selector_floors(const struct fis_selector *s, float *scores);
 
 /* A new head: `score` fills scores for n held candidates at a time (x: [n][d] gathered). All are
  * then offered again to both heaps. INPUT: some scores were NaN or infinite; those candidates are
- * let go, and the others are in their places all the same. */
+ * dropped, and the others are in their places all the same. */
 typedef void fis_rescore_fn(void *arg, const float *x, const struct fis_id *const *ids, uint32_t n,
                             float *scores /* [n][FIS_MAX_CRITERIA] */);
 int fis_selector_rescore(struct fis_selector *s, fis_rescore_fn *score, void *arg,
@@ -88,7 +88,7 @@ void fis_selector_set_allowance(struct fis_selector *s, uint64_t n);
 void fis_selector_set_clock(struct fis_selector *s, uint64_t ms); /* asked_at_ms of the next ones */
 
 /* What is known of a record; NULL: nothing. The pointer is valid as long as the record is held,
- * asked for or done with. Its owner may set `wanted` and `votes`. */
+ * asked for or done with. Its owner may set `required` and `votes`. */
 struct fis_request *fis_selector_find(const struct fis_selector *s, const struct fis_id *id);
 struct fis_request *fis_selector_oldest(const struct fis_selector *s); /* open; NULL: none is */
 /* Whether its features are known: of one that is held, open, or given up in this process; *c as
@@ -98,7 +98,7 @@ bool fis_selector_features(const struct fis_selector *s, const struct fis_reques
 
 /* Anything else than what is stated here is a BUG.
  * answer: the label of an open request, or late, of one given up (it is charged now when it was
- *   not). It counts in the round in which it comes. Features and votes are let go.
+ *   not). It counts in the round in which it comes. Features and votes are dropped.
  * give_up: an open request becomes EXPIRED, SKIPPED, CANCELLED or TIED: the slot in flight and the
  *   place in the round are free again, and the id is not asked again. refund: it is returned to
  *   the budget; else it stays charged. Features are kept for a late answer, the payload is not. */
@@ -154,8 +154,8 @@ void fis_selector_set_in_flight(struct fis_selector *s, uint32_t in_flight);
 /* Requests use one criterion alone: its number, from 1; 0: all, in turns. */
 void fis_selector_set_only(struct fis_selector *s, uint32_t criterion);
 struct fis_selector_counts {
-    uint32_t held;    /* candidates in the heaps, each once */
-    uint32_t open;    /* requests without an answer */
+    uint32_t held; /* candidates in the heaps, each once */
+    uint32_t open; /* requests without an answer */
     /* Places of the round that are taken: by requests, and by answers to older ones. */
     uint32_t round_asked, round_answered;
     uint64_t waiting;     /* held ones that wait for the next round (distinct) */

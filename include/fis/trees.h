@@ -1,6 +1,6 @@
 /*
  * Gradient-boosted trees as a base (fis/network.h): how they are evaluated, and the margins of the
- * rows that they were fitted to. Fitting itself is whoever provides a fis_trees_fit_fn.
+ * rows that they were fitted to. Fitting itself is done by a fis_trees_fit_fn.
  *
  * A tree is complete: 2^depth - 1 nodes in the order of a heap and 2^depth leaves. A row goes to
  * the left child while x[feature] < threshold. Tree t adds its leaf to margin t % margins, in the

@@ -6,8 +6,8 @@
  * Only the daemon and the command line tool log; the layers below return errors. A secret or a
  * sensitive attribute is never an argument. A line is one write, so lines of threads do not mix.
  *
- * Between log_start and log_stop a thread writes the lines, from a buffer of 512 KiB: whoever logs
- * never waits for whoever reads. What the buffer has no room for is lost, counted, and reported by
+ * Between log_start and log_stop a thread writes the lines, from a buffer of 512 KiB: a thread that
+ * logs never waits for a reader. What the buffer has no room for is lost, counted, and reported by
  * a line `log` when lines flow again. Of one kind (level and event; not debug) LOG_FIRST lines are
  * written within LOG_WINDOW_SECONDS, and LOG_FURTHER in the windows that follow at once; a line
  * `repeated=` reports how many more there were. Otherwise a line is written by who logs it.

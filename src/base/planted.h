@@ -10,7 +10,7 @@
 
 #define FIS_PLANTED_FAULTS(FAULT)                                                                  \
     FAULT(none)                                                                                    \
-    FAULT(offset_early)   /* scorer: commits one record too far */                                 \
+    FAULT(offset_early)      /* scorer: commits one record too far */                              \
     FAULT(revoked_committed) /* scorer: commits what it read of a partition it has lost */         \
     FAULT(progress_early) /* scorer: tells of a batch before its dead letters are acknowledged */  \
     FAULT(no_dedup)       /* selector: takes what was answered as a candidate once more */         \
@@ -25,7 +25,7 @@
     FAULT(version_forgotten)   /* trainer: a restart loses the number of the last version */       \
     FAULT(votes_forgotten)     /* trainer: a restart loses the votes so far */                     \
     FAULT(pause_forgotten)     /* trainer: a restart ends a pause */                               \
-    FAULT(checkpoint_unsent)   /* trainer: the state speaks of a checkpoint that is not there */   \
+    FAULT(checkpoint_unsent)   /* trainer: the state names a checkpoint that is not there */       \
     FAULT(checkpoint_ignored)  /* memory: the copies start from the head, checkpoint or not */     \
     FAULT(progress_twice)      /* trainer: progress that is sent twice counts twice */             \
     FAULT(clock_by_wall)       /* trainer: the pipeline's clock follows the wall clock's jumps */  \
@@ -39,16 +39,16 @@
     FAULT(commands_late)       /* session: candidates and labels are handed over before control */ \
     FAULT(lost_unreported)     /* session: the role does not learn that candidates were lost */    \
     FAULT(unit_without_offsets) /* session: a unit does not say how far the input was taken */     \
-    FAULT(entries_uncounted)  /* memory: a ledger that has lost requests is taken for whole */      \
-    FAULT(restart_unmoved)    /* session: what a recreated topic has counts as taken */             \
-    FAULT(scan_waits)         /* trainer: a scan whose progress is lost goes on for ever */         \
-    FAULT(nothing_swept)      /* session: an earlier trainer's open transaction is waited for */     \
-    FAULT(foreign_fatal)      /* session: what no trainer wrote ends a trainer that reads it */      \
-    FAULT(foreign_unnoticed)  /* session: what no trainer wrote is left out without a word */        \
-    FAULT(tail_unnoticed)     /* memory: newest heads and versions that are gone are not missed */   \
-    FAULT(halt_ignored)       /* session: goes on when its topics have run backwards */              \
-    FAULT(end_stable)        /* reader: what an open transaction holds back is left out */         \
-    FAULT(partitions_fixed)  /* reader: partitions that are added are never read */
+    FAULT(entries_uncounted)    /* memory: a ledger that has lost requests is taken for whole */   \
+    FAULT(restart_unmoved)      /* session: what a recreated topic has counts as taken */          \
+    FAULT(scan_waits)           /* trainer: a scan whose progress is lost goes on for ever */      \
+    FAULT(nothing_swept)        /* session: an earlier trainer's open transaction is waited for */ \
+    FAULT(foreign_fatal)        /* session: what no trainer wrote ends a trainer that reads it */  \
+    FAULT(foreign_unnoticed)    /* session: what no trainer wrote is left out without a word */    \
+    FAULT(tail_unnoticed)   /* memory: newest heads and versions that are gone are not missed */   \
+    FAULT(halt_ignored)     /* session: goes on when its topics have run backwards */              \
+    FAULT(end_stable)       /* reader: what an open transaction holds back is left out */          \
+    FAULT(partitions_fixed) /* reader: partitions that are added are never read */
 
 #define FIS_PLANTED_NAME(name) PLANTED_##name,
 enum planted { FIS_PLANTED_FAULTS(FIS_PLANTED_NAME) PLANTED_FAULTS };
@@ -61,7 +61,7 @@ extern enum planted planted_now;
 #define PLANTED(name) 0
 #endif
 
-/* For whoever chooses. -1: there is none of this name (in this build). */
+/* Its number. -1: there is none of this name (in this build). */
 int planted_choose(const char *name);
 const char *planted_name(uint32_t i); /* 0: none */
 uint32_t planted_count(void);

@@ -1,5 +1,5 @@
 /*
- * fisctl doctor: looks at all that a pipeline stands on, and says what mends what is wrong.
+ * fisctl doctor: checks all that a pipeline depends on, and prints how to correct it.
  */
 #include "cli/command_table.h"
 
@@ -177,12 +177,13 @@ static const struct cli_option options[] = {
 const struct cli_command cmd_doctor = {
     .name = "doctor",
     .arguments = "[options]",
-    .summary = "look at all that the pipeline stands on, and say what mends it",
+    .summary = "check all that the pipeline depends on, and print how to correct it",
     .text =
         "Looks at configuration, files, broker, topics (partitions, cleanup policies, replicas,\n"
         "retention, limits), the rights of this principal in the roles of the configuration,\n"
         "groups and lag, open transactions and clocks. Reports everything at once: ok, warning\n"
-        "or fault, each with the command that mends it. Changes nothing: rights are asked for by\n"
+        "or fault, each with the command that corrects it. Changes nothing: rights are asked for "
+        "by\n"
         "requests that a broker authorizes and then refuses.\n\n"
         "Exit code 0: no fault; 1: at least one.",
     .options = options,

@@ -35,8 +35,8 @@ const struct cli_command cmd_forget = {
         "training rows, with its label and the votes for it; the next checkpoint and the next\n"
         "version are made without it. The budget stays spent. The ledger keeps a mark of it,\n"
         "from which the id does not follow, so that it is not asked about again. Where a label\n"
-        "or a request goes, the trainer begins again from the ledger, as after a restart, which\n"
-        "takes seconds. What stays elsewhere, and for how long, is in docs/operations.md\n"
+        "or a request goes, the trainer restarts from the ledger, which takes seconds. What stays "
+        "elsewhere, and for how long, is in docs/operations.md\n"
         "(\"Erase a person\").\n\n"
         "A command to the trainer. Exit code 0: it has done it, now or before; 1: it knows\n"
         "nothing of the record; 3: no trainer has taken it yet, but it will.",

@@ -67,7 +67,7 @@ static int count_answer(struct labelling *l, const struct wire_label *label, str
     return rc < 0 ? rc : 0;
 }
 
-/* Whether there is nothing more to say. One answer is needed, from whoever; or several, each from
+/* Whether there is nothing more to say. One answer is needed, from anyone; or several, each from
  * another annotator. */
 static bool is_answered(const struct labelling *l, const struct wire_request_shown *r)
 {
@@ -133,7 +133,8 @@ static int send_label(struct labelling *l, struct wire_label *label, struct fis_
     return l->sender.refused ? fis_fail(e, l->sender.first.kind, "%s", l->sender.first.text) : 0;
 }
 
-static int answer_from_file(struct labelling *l, const struct wire_request_shown *r, struct fis_error *e)
+static int answer_from_file(struct labelling *l, const struct wire_request_shown *r,
+                            struct fis_error *e)
 {
     struct wire_label label = {.id = r->id, .status = WIRE_LABELLED};
     if (!id_map_get(&l->answers, &r->id, &label.class_index)) {
@@ -163,7 +164,8 @@ static void print_question(struct labelling *l, const struct wire_request_shown 
     ask_print(&l->ask, stdout);
 }
 
-static int answer_by_person(struct labelling *l, const struct wire_request_shown *r, struct fis_error *e)
+static int answer_by_person(struct labelling *l, const struct wire_request_shown *r,
+                            struct fis_error *e)
 {
     struct wire_label label = {.id = r->id, .status = WIRE_LABELLED};
     print_question(l, r);

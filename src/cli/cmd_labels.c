@@ -1,5 +1,5 @@
 /*
- * fisctl labels: what is asked and what it has cost; pausing, resuming, taking requests back.
+ * fisctl labels: requests and their cost; pause, resume, cancel, send again.
  */
 #include "cli/command_table.h"
 
@@ -227,7 +227,7 @@ static int list_one(void *arg, const struct fis_id *id, uint32_t place)
     screen_table_cell(&l->table, 0, "%s", text);
     screen_table_cell(&l->table, 1, "%u", r->round);
     screen_table_cell(&l->table, 2, "%s", age_text(age_of(r, l->clock_ms), age));
-    screen_table_cell(&l->table, 3, "%u of %u", r->votes, r->wanted);
+    screen_table_cell(&l->table, 3, "%u of %u", r->votes, r->required);
     return 0;
 }
 

@@ -116,7 +116,7 @@ static void put_csv(const struct exporting *x, const struct line *l)
         printf("%llu", (unsigned long long)a->head);
     printf(",%s,", state_name(r->state));
     wire_csv_put(stdout, name, strlen(name));
-    printf(",%u,%u,%d\n", r->votes, r->wanted, !r->refunded);
+    printf(",%u,%u,%d\n", r->votes, r->required, !r->refunded);
 }
 
 static int put_json(const struct exporting *x, const struct line *l, struct wire_buffer *text,
@@ -139,7 +139,7 @@ static int put_json(const struct exporting *x, const struct line *l, struct wire
     if (*name)
         wire_put_text(&p, "class", name);
     wire_put_count(&p, "votes", r->votes);
-    wire_put_count(&p, "of", r->wanted);
+    wire_put_count(&p, "of", r->required);
     wire_put_bool(&p, "charged", !r->refunded);
     wire_put_close(&p, '}');
     return screen_json(&p);

@@ -65,7 +65,7 @@ static int take(void *arg, const struct stream_message *m, struct fis_error *e)
     return insert(f, &one, e);
 }
 
-/* Of those that count: not ended, and heard of. */
+/* Of those that count: neither ended nor silent. */
 static bool listed(const struct fleet *f, const struct process *one)
 {
     return !one->p.stopped && f->now_ms - one->at_ms < KEEP_MS;
@@ -162,7 +162,7 @@ static void print_served(const struct models *m)
                            fis_interval_of(&v->intervals, (enum fis_metric)metric), b));
     if (isfinite(v->detectable))
         printf("%-12sgaps from %.4f on, by %u validation rows%s\n", "detectable", v->detectable,
-               v->metrics.n, v->undetectable ? ": they show nothing to mend" : "");
+               v->metrics.n, v->undetectable ? ": they show no gap to close" : "");
 }
 
 static int print_text(const struct fleet *f, const struct models *m, struct fis_error *e)

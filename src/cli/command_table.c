@@ -59,11 +59,11 @@ static int run(struct cli *c, int argc, char **argv)
     return CLI_USAGE;
 }
 
-static int print(const struct cli_leading *said)
+static int print(const struct cli_leading *leading)
 {
-    if (said->version)
+    if (leading->version)
         print_version();
-    else if (said->man)
+    else if (leading->man)
         cli_write_man(stdout);
     else
         cli_write_completion(stdout);
@@ -73,17 +73,17 @@ static int print(const struct cli_leading *said)
 int cli_main(int argc, char **argv)
 {
     struct cli c;
-    struct cli_leading said = {0};
+    struct cli_leading leading = {0};
     int at;
     cli_init(&c);
     fis_flush_denormals(); /* as fisd: what the lab computes is the same to the last bit */
-    enum cli_parsed parsed = cli_parse_leading(&c, argc, argv, &said, &at);
+    enum cli_parsed parsed = cli_parse_leading(&c, argc, argv, &leading, &at);
     if (parsed == CLI_HELP)
         help(stdout);
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
-    if (said.version || said.man || said.completion)
-        return print(&said);
+    if (leading.version || leading.man || leading.completion)
+        return print(&leading);
     if (at == argc) {
         help(stderr);
         return CLI_USAGE;

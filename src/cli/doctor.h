@@ -1,7 +1,6 @@
 /*
- * Checks of fisctl doctor. Each looks at one thing, reports all that it finds and what mends it,
- * and changes nothing.
- * Thread: one.
+ * Checks of fisctl doctor. Each looks at one thing, reports all that it finds and how to correct
+ * it, and changes nothing. Thread: one.
  */
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
@@ -22,8 +21,8 @@ struct doctor {
     struct stream_topic_report reports[CONFIG_TOPICS_MAX];
     uint32_t n;
     struct pipeline_members members;
-    bool ledger_hidden; /* by an open transaction: its end cannot be read */
-    char command[DOCTOR_COMMAND]; /* of the finding that comes next; "" when none mends it */
+    bool ledger_hidden;           /* by an open transaction: its end cannot be read */
+    char command[DOCTOR_COMMAND]; /* of the finding that comes next; "" when none corrects it */
 };
 
 /* One finding; takes d->command. */

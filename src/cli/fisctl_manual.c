@@ -37,7 +37,7 @@ static const char description[] =
     "fisd.yaml(5). It makes and checks topics, sends records, answers label requests from a file "
     "or at the terminal, shows, compares and rolls back model versions, pauses and resumes asking, "
     "and runs whole experiments offline.\n\n"
-    "Commands to the trainer are sent on the topic control: whoever may write there may give "
+    "Commands to the trainer are sent on the topic control: every writer of it may give "
     "it, and it stands in the log.";
 
 static const struct roff_entry statuses[] = {

@@ -117,7 +117,7 @@ static int keep_entry(struct ledger_view *v, const struct wire_ledger_entry *ent
                                                .class_index = entry->class_index,
                                                .round = entry->round,
                                                .votes = entry->n_votes,
-                                               .wanted = entry->wanted,
+                                               .required = entry->required,
                                                .asked_at_ms = entry->asked_at_ms,
                                                .refunded = entry->refunded != 0};
     count(v, &v->records[place], true);

@@ -15,9 +15,9 @@
 
 struct ledger_record {
     enum wire_ledger_state state;
-    uint32_t class_index;          /* ACCEPTED, SET_ASIDE */
-    uint32_t round, votes, wanted; /* answers so far, and that it asks for */
-    uint64_t asked_at_ms;          /* on the pipeline's clock */
+    uint32_t class_index;            /* ACCEPTED, SET_ASIDE */
+    uint32_t round, votes, required; /* answers so far, and that it asks for */
+    uint64_t asked_at_ms;            /* on the pipeline's clock */
     bool refunded;
     struct fis_vote *answers; /* [n_answers], where there are two or more */
     uint32_t n_answers;

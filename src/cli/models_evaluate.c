@@ -1,6 +1,6 @@
 /*
- * Versions on labelled rows of a file. Each encodes the rows with its own encoder, as whoever
- * serves it would.
+ * Versions on labelled rows of a file. Each encodes the rows with its own encoder, as a program
+ * that serves it would.
  */
 #include <math.h>
 #include <string.h>

@@ -169,12 +169,12 @@ static void add_options(struct parser *p, const struct cli_option *o)
     }
 }
 
-static const struct cli_option *found(const struct parser *p, int said)
+static const struct cli_option *found(const struct parser *p, int letter)
 {
-    if (said >= 1000)
-        return p->which[said - 1000];
+    if (letter >= 1000)
+        return p->which[letter - 1000];
     for (int i = 0; i < p->n; i++)
-        if (p->which[i]->letter == said)
+        if (p->which[i]->letter == letter)
             return p->which[i];
     return NULL;
 }
@@ -187,17 +187,17 @@ static bool is_common(const struct cli_option *o)
 static enum cli_parsed parse(struct cli *c, const struct cli_command *command, struct parser *p,
                              int argc, char **argv, void *values)
 {
-    int said;
+    int letter;
     add_options(p, command->options);
     add_options(p, cli_common);
     p->longs[p->n] = (struct option){"help", no_argument, NULL, 'h'};
     optind = 0; /* glibc: start again */
-    while ((said = getopt_long(argc, argv, p->shorts, p->longs, NULL)) != -1) {
-        const struct cli_option *o = found(p, said);
-        if (said == 'h')
+    while ((letter = getopt_long(argc, argv, p->shorts, p->longs, NULL)) != -1) {
+        const struct cli_option *o = found(p, letter);
+        if (letter == 'h')
             return CLI_HELP;
-        if (said == ':' || !o) {
-            cli_usage(command, said == ':' ? "%s requires a value" : "no option %s",
+        if (letter == ':' || !o) {
+            cli_usage(command, letter == ':' ? "%s requires a value" : "no option %s",
                       argv[optind - 1]);
             return CLI_WRONG;
         }
@@ -244,12 +244,12 @@ const struct cli_option cli_leading_options[] = {
     {.name = NULL},
 };
 
-enum cli_parsed cli_parse_leading(struct cli *c, int argc, char **argv, struct cli_leading *said,
+enum cli_parsed cli_parse_leading(struct cli *c, int argc, char **argv, struct cli_leading *leading,
                                   int *first)
 {
     static const struct cli_command command = {.name = "", .options = cli_leading_options};
     struct parser p = {.shorts = "+:h"};
-    enum cli_parsed parsed = parse(c, &command, &p, argc, argv, said);
+    enum cli_parsed parsed = parse(c, &command, &p, argc, argv, leading);
     *first = optind;
     return parsed;
 }

@@ -57,7 +57,7 @@ struct cli_leading {
     bool version, man, completion;
 };
 extern const struct cli_option cli_leading_options[];
-enum cli_parsed cli_parse_leading(struct cli *c, int argc, char **argv, struct cli_leading *said,
+enum cli_parsed cli_parse_leading(struct cli *c, int argc, char **argv, struct cli_leading *leading,
                                   int *first) FIS_MUST_CHECK;
 /* Of a command that takes one FILE, which is *path; "-" is CLI_STDIN. */
 #define CLI_STDIN "/dev/stdin"

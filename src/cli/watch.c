@@ -127,12 +127,12 @@ static int take_label(struct watch *w, const struct wire_message *m, struct fis_
         w->bad += d == WIRE_BAD;
         return WATCH_NOTHING;
     }
-    uint32_t wanted = 0;
+    uint32_t missing = 0;
     int rc = 0;
-    if (!id_map_get(&w->open, &label.id, &wanted))
+    if (!id_map_get(&w->open, &label.id, &missing))
         rc = id_map_add(&w->early, &label.id, 0, NULL, e);
-    else if (wanted > 1)
-        rc = id_map_put(&w->open, &label.id, wanted - 1, e);
+    else if (missing > 1)
+        rc = id_map_put(&w->open, &label.id, missing - 1, e);
     else
         id_map_remove(&w->open, &label.id);
     if (rc < 0)

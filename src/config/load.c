@@ -33,15 +33,16 @@ static bool check_bytes(struct load *l, const char *text, size_t length)
 /* Notes the parser's message. */
 static void note_syntax(struct load *l)
 {
-    const struct fy_diag_error *said;
+    const struct fy_diag_error *reported;
     void *position = NULL;
     bool any = false;
-    while ((said = fy_diag_errors_iterate(l->diag, &position))) {
+    while ((reported = fy_diag_errors_iterate(l->diag, &position))) {
         char text[256];
-        if (said->type < FYET_ERROR || any)
+        if (reported->type < FYET_ERROR || any)
             continue;
-        snprintf(text, sizeof text, "found what is no YAML: %s", said->msg);
-        load_note(l, said->line < 1 ? 1 : said->line, said->column < 1 ? 1 : said->column, text);
+        snprintf(text, sizeof text, "found what is no YAML: %s", reported->msg);
+        load_note(l, reported->line < 1 ? 1 : reported->line,
+                  reported->column < 1 ? 1 : reported->column, text);
         any = true;
     }
     if (!any)

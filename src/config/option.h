@@ -1,5 +1,5 @@
 /*
- * The option table and what stands on it; for the files of this layer only.
+ * The option table and what is made of it; for the files of this layer only.
  */
 #ifndef CONFIG_OPTION_H
 #define CONFIG_OPTION_H

@@ -1,5 +1,5 @@
 /*
- * What is wrong, and where: problems are collected, so that a file is mended in one go.
+ * What is wrong, and where: problems are collected, so that a file is corrected in one go.
  */
 #include "config/load.h"
 
@@ -45,10 +45,10 @@ static bool place_of(struct load *l, struct fy_node *node, int *line, int *colum
         return true;
     }
     fy_diag_node_report(l->diag, node, FYET_ERROR, "here");
-    const struct fy_diag_error *said, *last = NULL;
+    const struct fy_diag_error *reported, *last = NULL;
     void *position = NULL;
-    while ((said = fy_diag_errors_iterate(l->diag, &position)))
-        last = said;
+    while ((reported = fy_diag_errors_iterate(l->diag, &position)))
+        last = reported;
     if (!last || last->line < 1 || strcmp(last->msg, "here") != 0)
         return false;
     *line = last->line;
@@ -70,7 +70,7 @@ static bool is_apart(const char *path)
     return false;
 }
 
-void load_say(struct load *l, const struct spot *at, const char *said)
+void load_say(struct load *l, const struct spot *at, const char *reported)
 {
     l->apart += is_apart(at->path);
     if (l->problems.count >= CONFIG_PROBLEMS_MAX) {
@@ -82,8 +82,8 @@ void load_say(struct load *l, const struct spot *at, const char *said)
         if (at->near)
             (void)place_of(l, at->near, &line, &column);
     char text[FIS_ERROR_TEXT];
-    int n = at->path[0] ? snprintf(text, sizeof text, "key '%s': %s", at->path, said)
-                        : snprintf(text, sizeof text, "%s", said);
+    int n = at->path[0] ? snprintf(text, sizeof text, "key '%s': %s", at->path, reported)
+                        : snprintf(text, sizeof text, "%s", reported);
     (void)n; /* what does not fit is cut at the end, behind what was found */
     load_note(l, line, column, text);
 }

@@ -1,7 +1,7 @@
 /*
  * Which topics there are and how they are kept. Some have one partition. Heads, models and ledger:
  * their readers need the order in which the trainer wrote. Candidates: a scorer's progress stands
- * behind the candidates it speaks of, and what a window holds follows from the log. Control: the
+ * behind its candidates, and what a window holds follows from the log. Control: the
  * order of commands is their meaning.
  */
 #include "config/topic_list.h"

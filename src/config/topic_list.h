@@ -37,7 +37,7 @@ size_t config_record_room(const struct config *cfg, size_t limit);
 size_t config_chunk_room(size_t limit);
 
 /* The consumer groups of the roles. The trainer's is its transactional id too, and hangs on what it
- * protects: whoever writes a ledger has the same one, whatever its pipeline is called
+ * protects: every writer of a ledger has the same one, whatever its pipeline is called
  * (credit.ledger gives credit-trainer). */
 #define CONFIG_GROUP_MAX 264
 void config_scorer_group(const struct config *cfg, char out[CONFIG_GROUP_MAX]);

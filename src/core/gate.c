@@ -330,7 +330,7 @@ static void pick_point(struct session *s)
         judge_point(&s->rows, s->g->point, &s->trial);
         const struct fis_metrics *m = &s->trial.metrics;
         double change = change_of(s, &s->trial);
-        if (s->choice.said && within_reach(s, &s->trial, change))
+        if (s->choice.predicted && within_reach(s, &s->trial, change))
             gate_choice_take(&s->choice, &s->trial);
         if (!gate_metrics_finite(o, &s->figures, m) ||
             !gate_admissible(o, &s->figures, m, i == 0, change))

@@ -22,18 +22,18 @@ int gate_choice_init(struct gate_choice *c, const struct gate_rows *rows, uint32
 {
     const size_t all = (size_t)points * rows->n;
     *c = (struct gate_choice){.rows = rows};
-    c->said = fis_alloc(all, sizeof *c->said);
+    c->predicted = fis_alloc(all, sizeof *c->predicted);
     c->value = fis_alloc(all, sizeof *c->value);
     c->cell = fis_alloc(rows->n, sizeof *c->cell);
     c->loss = metric == FIS_RISK_DISPARITY ? fis_alloc(all, sizeof *c->loss) : NULL;
-    if (c->said && c->value && c->cell && (c->loss || metric != FIS_RISK_DISPARITY))
+    if (c->predicted && c->value && c->cell && (c->loss || metric != FIS_RISK_DISPARITY))
         return 0;
     return fis_fail(e, FIS_NOMEM, "gate: no memory for %u rows at %u points", rows->n, points);
 }
 
 void gate_choice_done(struct gate_choice *c)
 {
-    fis_free(c->said);
+    fis_free(c->predicted);
     fis_free(c->loss);
     fis_free(c->value);
     fis_free(c->cell);
@@ -45,7 +45,7 @@ void gate_choice_take(struct gate_choice *c, const struct judged *j)
     const uint32_t n = c->rows->n, k = fis_shape_classes(c->rows->shape);
     double p[FIS_MAX_CLASSES];
     const size_t point = c->points++;
-    memcpy(c->said + point * n, j->predictions, n * sizeof *c->said);
+    memcpy(c->predicted + point * n, j->predictions, n * sizeof *c->predicted);
     for (uint32_t i = 0; c->loss && i < n; i++)
         c->loss[point * n + i] = (float)softmax_row(j->logits + (size_t)i * k, k, c->rows->y[i], p);
 }
@@ -78,7 +78,7 @@ static void of_accuracy(struct gate_choice *c, double *covariance)
     const uint32_t n = c->rows->n;
     memset(c->cell, 0, n * sizeof *c->cell);
     for (size_t i = 0; i < (size_t)c->points * n; i++)
-        c->value[i] = c->said[i] == c->rows->y[i % n];
+        c->value[i] = c->predicted[i] == c->rows->y[i % n];
     add_cells(c, 1, covariance);
 }
 
@@ -93,7 +93,7 @@ static void of_class(struct gate_choice *c, enum fis_metric metric, uint32_t k, 
                                                                   : 2 * c->rows->group[i];
     }
     for (size_t i = 0; i < (size_t)c->points * n; i++)
-        c->value[i] = c->loss ? (double)c->loss[i] : c->said[i] == k;
+        c->value[i] = c->loss ? (double)c->loss[i] : c->predicted[i] == k;
     add_cells(c, 2 * c->rows->n_groups, covariance);
 }
 

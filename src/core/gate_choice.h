@@ -12,11 +12,11 @@
 
 struct gate_choice {
     const struct gate_rows *rows;
-    uint32_t points; /* taken so far */
-    uint32_t *said;  /* [points][n] predictions */
-    float *loss;     /* [points][n] cross-entropies; NULL: the metric does not need them */
-    double *value;   /* [points][n] work */
-    uint32_t *cell;  /* [n] likewise */
+    uint32_t points;     /* taken so far */
+    uint32_t *predicted; /* [points][n] predictions */
+    float *loss;         /* [points][n] cross-entropies; NULL: the metric does not need them */
+    double *value;       /* [points][n] work */
+    uint32_t *cell;      /* [n] likewise */
 };
 
 int gate_choice_init(struct gate_choice *c, const struct gate_rows *rows, uint32_t points,

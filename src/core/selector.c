@@ -218,15 +218,16 @@ struct entry *selector_entry(struct fis_selector *s, const struct fis_candidate 
                              struct fis_error *e)
 {
     struct entry *entry = known_find(&s->known, &c->id);
-    bool anew = !entry || (with_slot && entry->slot == NO_SLOT);
-    uint64_t features = s->o.distinct && anew && c->x ? fis_features_hash(c->x, s->o.d - s->o.margins) : 0;
+    bool is_new = !entry || (with_slot && entry->slot == NO_SLOT);
+    uint64_t features =
+        s->o.distinct && is_new && c->x ? fis_features_hash(c->x, s->o.d - s->o.margins) : 0;
     if (features && with_slot && !alike_make(s, features)) {
         fis_fail(e, FIS_NOMEM, "selector: no memory for another candidate");
         return NULL;
     }
     if (!entry)
         entry = known_add(&s->known, c, with_slot, e);
-    else if (anew && known_give_slot(&s->known, entry, c, e) < 0)
+    else if (is_new && known_give_slot(&s->known, entry, c, e) < 0)
         entry = NULL;
     if (entry && features)
         entry->features = features;
@@ -255,15 +256,15 @@ static bool is_distinct(const struct fis_selector *s, const struct fis_candidate
 
 int fis_selector_offer(struct fis_selector *s, const struct fis_candidate *c, struct fis_error *e)
 {
-    int wanted = 0, r = check_scores(c->scores, s->n_heaps, &c->id, e);
+    int admitted = 0, r = check_scores(c->scores, s->n_heaps, &c->id, e);
     if (r < 0)
         return r;
     for (uint32_t i = 0; i < s->n_heaps; i++)
-        wanted |= admits(s, c, i);
-    struct entry *entry = wanted ? known_find(&s->known, &c->id) : NULL;
+        admitted |= admits(s, c, i);
+    struct entry *entry = admitted ? known_find(&s->known, &c->id) : NULL;
     if (PLANTED(no_dedup) && entry && fis_is_answered(entry->r.state))
         entry->r.state = FIS_NONE;
-    if (!wanted || (entry && !request_may(entry->r.state, REQUEST_OFFER)))
+    if (!admitted || (entry && !request_may(entry->r.state, REQUEST_OFFER)))
         return 0;
     if ((r = check_features(c, s->o.d, e)) < 0)
         return r;
@@ -307,7 +308,7 @@ static int rescore_chunk(struct fis_selector *s, const struct gathered *g, fis_r
         float *scores = s->scores + (size_t)i * FIS_MAX_CRITERIA;
         int r = check_scores(scores, s->n_heaps, s->ids[i], e);
         for (uint32_t j = 0; r < 0 && j < s->n_heaps; j++)
-            scores[j] = FIS_NOT_A_CANDIDATE; /* it is let go; the others keep their place */
+            scores[j] = FIS_NOT_A_CANDIDATE; /* it is dropped; the others keep their place */
         memcpy(g->slot[i]->scores, scores, sizeof g->slot[i]->scores);
         result = r < 0 ? r : result;
     }

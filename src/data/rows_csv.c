@@ -42,7 +42,7 @@ bool data_listed(const char *list, const char *name)
     return false;
 }
 
-static bool is_wanted(const struct data_options *o, const char *name)
+static bool is_used(const struct data_options *o, const char *name)
 {
     for (uint32_t c = 0; c < o->n_columns; c++)
         if (strcmp(o->columns[c].name, name) == 0)
@@ -66,7 +66,7 @@ static int keep_header(struct data_rows *r, const struct wire_csv_row *row)
             return -1;
         bool index = strcmp(r->names[i], unnamed) == 0;
         r->dropped[i] =
-            data_listed(o->leave_out, r->names[i]) || (index && !is_wanted(o, r->names[i]));
+            data_listed(o->leave_out, r->names[i]) || (index && !is_used(o, r->names[i]));
     }
     return 0;
 }

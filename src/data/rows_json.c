@@ -59,14 +59,15 @@ int data_json_next(struct data_rows *r, struct fis_error *e)
     return r->object ? 1 : data_rows_refuse(r, r->line, e);
 }
 
-static int refuse_kind(const struct data_column *column, const json_t *v, const char *wanted,
+static int refuse_kind(const struct data_column *column, const json_t *v, const char *expected,
                        struct fis_error *e)
 {
     char shown[WIRE_JSON_SHOWN];
     if (column->secret)
-        return fis_fail(e, FIS_INPUT, "column %s: %s expected", column->name, wanted);
+        return fis_fail(e, FIS_INPUT, "column %s: %s expected", column->name, expected);
     wire_json_show(v, shown);
-    return fis_fail(e, FIS_INPUT, "column %s: %s expected, %s found", column->name, wanted, shown);
+    return fis_fail(e, FIS_INPUT, "column %s: %s expected, %s found", column->name, expected,
+                    shown);
 }
 
 static int read_member(const struct data_rows *r, const struct data_column *column, const json_t *v,

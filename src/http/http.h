@@ -3,7 +3,7 @@
  * handlers run on the loop's thread and need no lock. It knows nothing of fisd: a table of routes
  * says what is served.
  *
- * What it holds to, whoever asks:
+ * What holds for every client:
  * - A request must be over, from its first byte to the last of the answer, within `timeout_ms`, and
  *   a connection that is idle so long is closed: one that drips bytes gains nothing.
  * - At most `max_connections` at a time (more wait in the kernel's queue), `max_body` bytes of body

@@ -30,19 +30,19 @@ static enum MHD_Result serve_nothing(void *cls, struct MHD_Connection *connectio
 
 int http_tls_check(const char *cert, const char *key, struct fis_error *e)
 {
-    char said[FIS_ERROR_TEXT / 2] = "";
+    char reason[FIS_ERROR_TEXT / 2] = "";
     struct MHD_Daemon *d =
         MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_USE_TLS | MHD_USE_NO_LISTEN_SOCKET,
                          0, NULL, NULL, serve_nothing, NULL, MHD_OPTION_EXTERNAL_LOGGER, on_log,
-                         said, MHD_OPTION_HTTPS_MEM_CERT, cert, MHD_OPTION_HTTPS_MEM_KEY, key,
+                         reason, MHD_OPTION_HTTPS_MEM_CERT, cert, MHD_OPTION_HTTPS_MEM_KEY, key,
                          MHD_OPTION_HTTPS_PRIORITIES, HTTP_TLS_PRIORITIES, MHD_OPTION_END);
     if (d) {
         MHD_stop_daemon(d);
         return 0;
     }
-    said[strcspn(said, "\r\n")] = 0;
+    reason[strcspn(reason, "\r\n")] = 0;
     return fis_fail(e, FIS_INPUT,
                     "found a certificate or key that cannot be used (%s), allowed both in PEM, the "
                     "key being the certificate's",
-                    said);
+                    reason);
 }

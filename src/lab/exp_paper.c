@@ -49,7 +49,7 @@ static double validation_of(const char *variant)
 }
 
 /* The shares of validation are those of the paper for the task. */
-static int wanted(const char *task, const char *method, const char *variant)
+static int included(const char *task, const char *method, const char *variant)
 {
     const double share = validation_of(variant);
     (void)method;
@@ -77,7 +77,7 @@ const struct lab_experiment lab_exp_paper = {
                 .metrics = "dp",
                 .path = 1}},
     .base = base,
-    .wanted = wanted};
+    .included = included};
 
 const char *lab_paper_differences(void)
 {

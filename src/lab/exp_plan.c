@@ -121,7 +121,7 @@ static int add_group(const struct planner *p, const struct lab_exp_group *g, con
     while (rc == 0 && lab_list_next(&methods, ',', method, sizeof method)) {
         const char *variants = g->variants;
         while (rc == 0 && lab_list_next(&variants, ';', variant, sizeof variant))
-            if (!p->x->wanted || p->x->wanted(task->spec->name, method, variant))
+            if (!p->x->included || p->x->included(task->spec->name, method, variant))
                 rc = add_job(p, g, task, method, variant, seed, e);
     }
     return rc;

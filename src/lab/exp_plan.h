@@ -29,7 +29,7 @@ struct lab_experiment {
     /* Options that the variants change; NULL: lab_options_default. */
     void (*base)(const struct lab_task_spec *spec, enum lab_regime regime, struct lab_options *o);
     /* Whether a job is needed; NULL: all are. */
-    int (*wanted)(const char *task, const char *method, const char *variant);
+    int (*included)(const char *task, const char *method, const char *variant);
 };
 
 /* ablate's: budget, validation, strategy, epsilon, mix, window; NULL: no such, says what there is.

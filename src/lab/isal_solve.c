@@ -58,12 +58,12 @@ static double dot(const float *a, const float *b, size_t n)
 }
 
 /* s, rest, along, times: slabs; rest = g - A s holds throughout. Returns rest . rest. */
-static int iterate(const struct lab_isal *a, double wanted, uint32_t most, float *s, float *rest,
+static int iterate(const struct lab_isal *a, double goal, uint32_t most, float *s, float *rest,
                    float *along, float *times, double *left, struct fis_error *e)
 {
     const size_t n = fis_shape_params(a->shape);
     double now = dot(rest, rest, n);
-    for (uint32_t i = 0; i < most && now > wanted; i++) {
+    for (uint32_t i = 0; i < most && now > goal; i++) {
         int r = lab_isal_times(a, along, times, e);
         if (r < 0)
             return r;

@@ -5,7 +5,7 @@
  * Wrong labels are uniform: a row's label is another class with probability label_noise, its group
  * another group with probability group_noise. The test rows and the labels that are bought stay
  * true. Noise on directions goes on those that score alone, as it does in a daemon; the check of
- * true labels stays with whoever holds the validation rows.
+ * true labels stays with the holder of the validation rows.
  *
  * Corrections:
  *   forward  loss: -log (p T)_y, T[k][j] the probability that class k is labelled j (Patrini and

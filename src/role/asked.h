@@ -17,7 +17,7 @@ void asked_free(struct asked *a);
 /* INPUT: not understood, and passed over. NOMEM: nothing was changed. */
 int asked_take(struct asked *a, const struct wire_message *m, struct fis_error *e) FIS_MUST_CHECK;
 bool asked_has(const struct asked *a, const struct fis_id *id);
-/* The newest head that the trainer's state spoke of; 0: no state yet. Every request that was made
+/* The newest head in the trainer's state; 0: no state yet. Every request that was made
  * before this head is known then. */
 uint64_t asked_head_version(const struct asked *a);
 

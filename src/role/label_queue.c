@@ -30,7 +30,7 @@ static void list_add(struct label_list *l, struct label_item *it, struct label_i
     l->n++;
 }
 
-/* Nobody is going to look at it again. */
+/* It is not shown again. */
 static void drop_payload(struct label_item *it)
 {
     bool unsent = false;

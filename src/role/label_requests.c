@@ -9,7 +9,7 @@
 #define ASK_AT_ONCE 4096
 
 /* Of a request that is made now; one that is open keeps its number. */
-static uint8_t votes_wanted(const struct trainer_role *m)
+static uint8_t votes_required(const struct trainer_role *m)
 {
     return m->o.votes > 1 ? (uint8_t)m->o.votes : 1;
 }
@@ -28,7 +28,7 @@ static struct wire_ledger_entry entry_of(const struct trainer_role *m, const str
         .refunded = r->refunded,
         .votes = r->votes,
         .n_votes = r->n_votes,
-        .wanted = r->wanted,
+        .required = r->required,
     };
     if (fis_selector_features(m->selector, r, &c)) {
         const unsigned char *payload = c.payload;
@@ -109,7 +109,7 @@ static void send_request(struct trainer_role *m, const struct fis_request *q,
         .deadline_ms = deadline(m, now.wall_ms - waited),
         .encoding = (enum wire_encoding)payload[0],
         .record = {payload + 1, c->payload_length - 1},
-        .votes = q->wanted,
+        .votes = q->required,
     };
     m->out.request(m->out.ctx, &r);
 }
@@ -118,7 +118,7 @@ static void send_first(struct trainer_role *m, const struct fis_candidate *c,
                        struct trainer_time now)
 {
     struct fis_request *q = fis_selector_find(m->selector, &c->id);
-    q->wanted = votes_wanted(m);
+    q->required = votes_required(m);
     struct wire_ledger_entry entry = entry_of(m, q);
     send_request(m, q, c, now);
     write_entry(m, &entry);
@@ -164,7 +164,7 @@ void trainer_send_cancelled(struct trainer_role *m, const struct fis_request *q,
         .round = q->round,
         .head_version = m->state.head_version,
         .requested_at_ms = now.wall_ms,
-        .votes = q->wanted,
+        .votes = q->required,
         .cancelled = 1,
         .reason = reason,
     };
@@ -226,7 +226,7 @@ void trainer_count_label(struct trainer_role *m, uint32_t y, bool kept)
     m->this_round.by_class[y]++;
 }
 
-/* The label is decided: it is trained on, and counts in this round. Whoever was asked besides and
+/* The label is decided: it is trained on, and counts in this round. Whom else was asked and
  * cannot change it any more need not look. */
 static int take_label(struct trainer_role *m, struct fis_request *r, uint32_t y,
                       struct trainer_time now, struct fis_error *e)
@@ -251,7 +251,7 @@ static int take_label(struct trainer_role *m, struct fis_request *r, uint32_t y,
     m->counts.late += r->state != FIS_OPEN;
     m->untrained++;
     trainer_count_label(m, y, kept);
-    if (r->state == FIS_OPEN && r->n_votes < r->wanted)
+    if (r->state == FIS_OPEN && r->n_votes < r->required)
         trainer_send_cancelled(m, r, "decided", now);
     fis_selector_answer(m->selector, r, y, kept);
     return 0;
@@ -262,7 +262,7 @@ static int take_label(struct trainer_role *m, struct fis_request *r, uint32_t y,
 static int answer_again(struct trainer_role *m, const struct fis_request *r,
                         const struct wire_label *l, struct fis_error *e)
 {
-    if (votes_wanted(m) == 1 && l->status == WIRE_LABELLED && l->class_index != r->class_index &&
+    if (votes_required(m) == 1 && l->status == WIRE_LABELLED && l->class_index != r->class_index &&
         !PLANTED(contradiction_taken))
         return fis_refuse(e, FIS_CODE_CONTRADICTION,
                           "label \"%s\" contradicts an earlier answer for this id",

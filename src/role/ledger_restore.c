@@ -164,7 +164,7 @@ static int restore_votes(struct fis_request *r, const struct wire_ledger_entry *
                          struct fis_error *e)
 {
     int rc = 0;
-    r->wanted = (uint8_t)entry->wanted;
+    r->required = (uint8_t)entry->required;
     for (uint32_t i = 0; rc == 0 && i < entry->n_votes && !PLANTED(votes_forgotten); i++)
         rc = vote_add(r, &entry->votes[i], e);
     return rc;

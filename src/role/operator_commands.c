@@ -14,7 +14,7 @@ struct outcome {
 #define DONE(o, ...) ((o)->ok = 1, fis_fail(&(o)->text, FIS_OK, __VA_ARGS__))
 #define REFUSED(o, ...) ((o)->ok = 0, fis_fail(&(o)->text, FIS_INPUT, __VA_ARGS__))
 
-uint64_t trainer_role_wanted_version(const struct trainer_role *m, const struct wire_control *c)
+uint64_t trainer_role_named_version(const struct trainer_role *m, const struct wire_control *c)
 {
     if (c->kind == WIRE_CONTROL_ROLLBACK && c->version == 0)
         return m->state.previous_version;
@@ -40,7 +40,7 @@ static void pin(struct trainer_role *m, uint32_t on, struct outcome *o)
 {
     m->state.pinned = on;
     fis_gate_hold(m->gate, (int)on);
-    DONE(o, on ? "version %llu stays, whatever the gate says" : "version %llu is pinned no more",
+    DONE(o, on ? "version %llu stays, whatever the gate says" : "version %llu is no longer pinned",
          (unsigned long long)m->state.served_version);
 }
 
@@ -92,7 +92,7 @@ static void resend(struct trainer_role *m, const struct wire_control *c, struct 
 static const char *what_it_was(enum fis_request_state s)
 {
     return fis_is_answered(s)   ? "labelled"
-           : fis_is_given_up(s) ? "requested in vain"
+           : fis_is_given_up(s) ? "requested without an answer"
            : s == FIS_OPEN      ? "requested"
                                 : "a candidate";
 }
@@ -137,25 +137,25 @@ static int forget(struct trainer_role *m, const struct wire_control *c, struct t
 static int may_serve(struct trainer_role *m, const struct wire_control *c,
                      const struct wire_model *v, double *accuracy, struct outcome *o)
 {
-    unsigned long long wanted = trainer_role_wanted_version(m, c);
+    unsigned long long named = trainer_role_named_version(m, c);
     double least = trainer_floor(m);
-    if (!wanted)
+    if (!named)
         REFUSED(o, "nothing was served before version %llu, which stays",
                 (unsigned long long)m->state.served_version);
-    else if (wanted == m->state.served_version)
-        REFUSED(o, "version %llu is what is served", wanted);
-    else if (!v || v->version != wanted)
-        REFUSED(o, "there is no version %llu", wanted);
+    else if (named == m->state.served_version)
+        REFUSED(o, "version %llu is what is served", named);
+    else if (!v || v->version != named)
+        REFUSED(o, "there is no version %llu", named);
     else if (c->kind == WIRE_CONTROL_ROLLBACK && !v->served)
-        REFUSED(o, "version %llu was never served: promote it", wanted);
+        REFUSED(o, "version %llu was never served: promote it", named);
     else if (!v->params)
-        REFUSED(o, "version %llu has no parameters", wanted);
+        REFUSED(o, "version %llu has no parameters", named);
     else if (!fis_shape_equal(&v->shape, &m->shape))
-        REFUSED(o, "version %llu is a network of another shape", wanted);
+        REFUSED(o, "version %llu is a network of another shape", named);
     else if (!((*accuracy = trainer_accuracy(m, v->params, fis_encoder_trees(v->encoder))) >=
                least))
         REFUSED(o, "version %llu has accuracy %.4f on all validation rows now; the floor is %.4f",
-                wanted, *accuracy, least);
+                named, *accuracy, least);
     else
         return 1;
     return 0;

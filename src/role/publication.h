@@ -6,7 +6,7 @@
  * mixed    fis as published: one model, judged as it is; a round that is rejected is rolled back
  * plain    a fresh network on all labels, judged as it is
  *
- * To add one: a file with a const struct, for whoever makes the role (daemon/context/pipeline.c;
+ * To add one: a file with a const struct, for the maker of the role (daemon/context/pipeline.c;
  * the lab has further ones).
  */
 #ifndef ROLE_PUBLICATION_H
@@ -18,7 +18,7 @@
 
 /* What an entry works on: the role's own objects. Calls come from a job. */
 struct publication_call {
-    void *state; /* of whoever made the role */
+    void *state; /* of the maker of the role */
     struct fis_learner *learner;
     struct fis_trees *trees; /* of the base; NULL: none */
     struct fis_gate *gate;

@@ -73,10 +73,10 @@ static uint64_t at_most(uint64_t n, int64_t limit)
 static void count_range(struct trainer_role *m, const struct wire_range *r)
 {
     struct wire_counted *c = counted_of(m, r);
-    int anew = c && r->begin == r->next; /* the partition begins again, there */
-    if (anew)
+    int recreated = c && r->begin == r->next; /* a recreated partition begins there */
+    if (recreated)
         c->next = r->next;
-    m->dirty |= anew;
+    m->dirty |= recreated;
     if (!c || (r->next <= c->next && !PLANTED(progress_twice)))
         return;
     int64_t more = r->begin < c->next && !PLANTED(progress_twice) ? r->next - c->next : INT64_MAX;
@@ -124,7 +124,7 @@ bool trainer_window_full(const struct trainer_role *m)
 }
 
 /* The time of a window begins with its first candidate: what comes after a quiet time is chosen
- * from as much as ever. */
+ * from as many as before. */
 bool trainer_window_over(struct trainer_role *m)
 {
     if (trainer_window_full(m))

@@ -48,7 +48,7 @@ void scorer_free(struct scorer *m)
         fis_free(m->slots[i].sends);
     }
     fis_free(m->places);
-    fis_free(m->anew);
+    fis_free(m->recreated);
     fis_free(m->partitions);
     fis_free(m->end_ranges);
     asked_free(m->asked);
@@ -105,7 +105,7 @@ void scorer_batch(struct scorer *m, uint32_t slot, const struct scoring_batch *b
 }
 
 /* Whether it is to be offered. */
-static int wanted(struct scorer *m, struct scoring_batch *b, uint32_t i)
+static int admitted(struct scorer *m, struct scoring_batch *b, uint32_t i)
 {
     if (b->unseen)
         m->counts.unseen += b->records[i]->unseen;
@@ -136,7 +136,7 @@ static void handle_message(struct scorer *m, struct slot *s, struct scoring_batc
         m->counts.tombstones++;
     } else if (b->status[i] == WIRE_OK) {
         m->counts.records++;
-        if (wanted(m, b, i)) {
+        if (admitted(m, b, i)) {
             scoring_fetch(message); /* it is sent soon, and was scored some time ago */
             s->sends[s->n_sends++] = i;
         }
@@ -291,7 +291,7 @@ static void send_progress(struct scorer *m, uint32_t slot)
         return;
     }
     if (m->o.pool)
-        scorer_scan_told(m, s);
+        scorer_scan_reported(m, s);
     s->state = SLOT_PROGRESS;
     s->unacked++;
     m->out.progress(m->out.ctx, slot, &p);
@@ -378,15 +378,15 @@ void scorer_revoked(struct scorer *m, const int32_t *partitions, uint32_t n)
                 if (s->parts[k].partition == partitions[p])
                     s->parts[k].commit = PLANTED(revoked_committed);
         }
-        scorer_anew_forget(m, partitions[p]); /* its next owner learns the same */
+        scorer_recreated_forget(m, partitions[p]); /* its next owner learns the same */
         scorer_scan_revoked(m, partitions[p]);
     }
 }
 
-int scorer_reset(struct scorer *m, int32_t partition, int64_t first, uint64_t lost, int anew,
+int scorer_reset(struct scorer *m, int32_t partition, int64_t first, uint64_t lost, int recreated,
                  struct fis_error *e)
 {
-    if (anew && scorer_anew(m, partition, first, e) < 0)
+    if (recreated && scorer_recreated(m, partition, first, e) < 0)
         return -FIS_NOMEM;
     m->counts.lost += lost;
     return 0;

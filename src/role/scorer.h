@@ -7,13 +7,13 @@
  * A record is offered when it would enter this scorer's own best r (per criterion) since the last
  * head, and reaches what the trainer's best have reached by then, as far as that is known here; so
  * what the trainer holds and all scorers' offers together hold the best r of all, whatever the
- * partitions and batches, and whenever floors come. Progress goes out after the batch's candidates, to the partition where they are and
- * whose order the host keeps, and after its dead letters are acknowledged; and in the order in
- * which batches were read. So whoever counts records has had their candidates and sees each
- * partition's ranges in order. A partition's offsets are released for commit when all of it is
- * acknowledged, in the same order: no record is skipped. What was read of a partition before it was
- * taken away is finished but not committed; whoever owns it then scores it again, which is
- * harmless.
+ * partitions and batches, and whenever floors come. Progress goes out after the batch's candidates,
+ * to the partition where they are and whose order the host keeps, and after its dead letters are
+ * acknowledged; and in the order in which batches were read. So a trainer that counts records has
+ * had their candidates and sees each partition's ranges in order. A partition's offsets are
+ * released for commit when all of it is acknowledged, in the same order: no record is skipped. What
+ * was read of a partition before it was taken away is finished but not committed; its next owner
+ * scores it again, which is harmless.
  *
  * Stream mode: every record once. Pool mode: each scan that a head asks for goes through the whole
  * topic, from its beginning to the ends in the head; records that were asked for are left out, and
@@ -102,10 +102,10 @@ void scorer_floors(struct scorer *m, const struct wire_floors *f);
 /* Partitions were taken away (revoked or lost). */
 void scorer_revoked(struct scorer *m, const int32_t *partitions, uint32_t n);
 /* A partition could not go on where it should have; reading goes on at `first`. lost: messages that
- * are gone unread. `anew`: it may be another topic of the same name, whose offsets begin again. The
+ * are gone unread. `recreated`: the topic may be a new one of the same name. The
  * next progress then has an empty range, [first, first), before the partition's: what was
  * counted of it says nothing any more. NOMEM: as if not reported. */
-int scorer_reset(struct scorer *m, int32_t partition, int64_t first, uint64_t lost, int anew,
+int scorer_reset(struct scorer *m, int32_t partition, int64_t first, uint64_t lost, int recreated,
                  struct fis_error *e) FIS_MUST_CHECK;
 /* Pool mode: the end of a partition was reached, where the next message will have this offset. */
 void scorer_end(struct scorer *m, int32_t partition, int64_t offset);

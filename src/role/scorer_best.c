@@ -206,9 +206,9 @@ bool scorer_best_reaches(const struct scorer *m, const float *scores, const stru
 bool scorer_best_admit(struct scorer *m, const float *scores, const struct fis_id *id,
                        uint64_t features)
 {
-    bool wanted = false;
+    bool admitted = false;
     for (uint32_t c = 0; c < m->criteria; c++)
         if (reaches(m, c, scores, id))
-            wanted |= admit(m, c, scores[c], id, features);
-    return wanted;
+            admitted |= admit(m, c, scores[c], id, features);
+    return admitted;
 }

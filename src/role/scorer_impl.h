@@ -21,7 +21,7 @@ enum slot_state {
 struct scorer_part {
     int32_t partition;
     int commit;    /* 0 once the partition was taken away */
-    int anew;      /* it began again before its first message, */
+    int recreated; /* it was recreated before its first message, */
     int64_t first; /* at this offset */
     int64_t next;
     uint32_t range; /* the last of its ranges; NO_RANGE: none yet */
@@ -50,9 +50,9 @@ struct slot {
 /* Pool mode: a partition of the current scan. */
 struct scan_partition {
     int32_t partition;
-    int reached, told; /* the end was read; progress says so, or will */
-    int64_t end;       /* 0: nothing of it belongs to the scan */
-    int64_t refused;   /* what is before this went to dead-letter in an earlier scan */
+    int reached, reported; /* the end was read; progress says so, or will */
+    int64_t end;           /* 0: nothing of it belongs to the scan */
+    int64_t refused;       /* what is before this went to dead-letter in an earlier scan */
 };
 
 enum { SCORER_BY_ID, SCORER_BY_FEATURES, SCORER_INDEXES };
@@ -61,9 +61,9 @@ struct scorer {
     struct scorer_options o;
     struct scorer_out out;
     struct slot slots[SCORER_MAX_SLOTS];
-    struct scorer_place *places; /* [batch], work for a release */
-    struct scorer_place *anew;   /* partitions that began again, and no message came since */
-    uint32_t n_anew;
+    struct scorer_place *places;    /* [batch], work for a release */
+    struct scorer_place *recreated; /* recreated partitions without a message since */
+    uint32_t n_recreated;
     struct fis_heap heaps[FIS_MAX_CRITERIA];
     char *ids[FIS_MAX_CRITERIA]; /* [heap][stride] ids of what a heap holds, by slot, each … */
     uint32_t stride[FIS_MAX_CRITERIA]; /* … a fis_id as far as so many bytes go */
@@ -104,9 +104,9 @@ bool scorer_best_admit(struct scorer *m, const float *scores, const struct fis_i
                        uint64_t features);
 
 /* scorer_range.c */
-int scorer_anew(struct scorer *m, int32_t partition, int64_t first,
-                struct fis_error *e) FIS_MUST_CHECK;
-void scorer_anew_forget(struct scorer *m, int32_t partition); /* it is another's to tell */
+int scorer_recreated(struct scorer *m, int32_t partition, int64_t first,
+                     struct fis_error *e) FIS_MUST_CHECK;
+void scorer_recreated_forget(struct scorer *m, int32_t partition); /* it is another's to tell */
 void scorer_parts_note(struct scorer *m, struct slot *s, const struct scoring_batch *b);
 /* Adds a message that was handled to the slot's ranges. */
 void scorer_range_add(struct scorer *m, struct slot *s, const struct wire_message *message,
@@ -122,7 +122,7 @@ void scorer_scan_revoked(struct scorer *m, int32_t partition);
 bool scorer_scan_beyond(struct scorer *m, const struct wire_message *message);
 /* Whether the refused message is to go to dead-letter: not twice because of another scan. */
 bool scorer_scan_refuses(struct scorer *m, const struct wire_message *message);
-void scorer_scan_told(struct scorer *m, const struct slot *s);
+void scorer_scan_reported(struct scorer *m, const struct slot *s);
 void scorer_scan_tell(struct scorer *m); /* progress for the ends that no batch will tell */
 bool scorer_scan_stale(const struct scorer *m, const struct slot *s); /* of an older scan */
 

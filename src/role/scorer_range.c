@@ -15,45 +15,47 @@ static struct scorer_part *part_of(struct slot *s, int32_t partition)
     return NULL;
 }
 
-static struct scorer_place *anew_of(const struct scorer *m, int32_t partition)
+static struct scorer_place *recreated_of(const struct scorer *m, int32_t partition)
 {
-    for (uint32_t i = 0; i < m->n_anew; i++)
-        if (m->anew[i].partition == partition)
-            return &m->anew[i];
+    for (uint32_t i = 0; i < m->n_recreated; i++)
+        if (m->recreated[i].partition == partition)
+            return &m->recreated[i];
     return NULL;
 }
 
-int scorer_anew(struct scorer *m, int32_t partition, int64_t first, struct fis_error *e)
+int scorer_recreated(struct scorer *m, int32_t partition, int64_t first, struct fis_error *e)
 {
-    struct scorer_place *place = anew_of(m, partition);
+    struct scorer_place *place = recreated_of(m, partition);
     if (!place) {
-        struct scorer_place *all = fis_grow(m->anew, m->n_anew, m->n_anew + 1, sizeof *all);
+        struct scorer_place *all =
+            fis_grow(m->recreated, m->n_recreated, m->n_recreated + 1, sizeof *all);
         if (!all)
-            return fis_fail(e, FIS_NOMEM, "scorer: no memory for %u partitions", m->n_anew + 1);
-        m->anew = all;
-        place = &all[m->n_anew++];
+            return fis_fail(e, FIS_NOMEM, "scorer: no memory for %u partitions",
+                            m->n_recreated + 1);
+        m->recreated = all;
+        place = &all[m->n_recreated++];
     }
     *place = (struct scorer_place){partition, first};
     return 0;
 }
 
-void scorer_anew_forget(struct scorer *m, int32_t partition)
+void scorer_recreated_forget(struct scorer *m, int32_t partition)
 {
-    struct scorer_place *anew = anew_of(m, partition);
-    if (anew)
-        *anew = m->anew[--m->n_anew];
+    struct scorer_place *recreated = recreated_of(m, partition);
+    if (recreated)
+        *recreated = m->recreated[--m->n_recreated];
 }
 
 static struct scorer_part *open_part(struct scorer *m, struct slot *s,
                                      const struct wire_message *message)
 {
     struct scorer_part *part = &s->parts[s->n_parts++];
-    struct scorer_place *anew = anew_of(m, message->partition);
+    struct scorer_place *recreated = recreated_of(m, message->partition);
     *part = (struct scorer_part){.partition = message->partition, .commit = 1, .range = NO_RANGE};
-    if (anew) {
-        part->anew = 1;
-        part->first = anew->next < message->offset ? anew->next : message->offset;
-        *anew = m->anew[--m->n_anew];
+    if (recreated) {
+        part->recreated = 1;
+        part->first = recreated->next < message->offset ? recreated->next : message->offset;
+        *recreated = m->recreated[--m->n_recreated];
     }
     return part;
 }
@@ -92,7 +94,7 @@ void scorer_range_add(struct scorer *m, struct slot *s, const struct wire_messag
                       enum wire_decoded status)
 {
     struct scorer_part *part = part_of(s, message->partition);
-    if (part->range != NO_RANGE && !part->anew && status == WIRE_OK) {
+    if (part->range != NO_RANGE && !part->recreated && status == WIRE_OK) {
         struct wire_range *same = &s->ranges[part->range];
         if (goes_on(same, message->offset, 1)) { /* nearly always */
             same->next++;
@@ -100,8 +102,8 @@ void scorer_range_add(struct scorer *m, struct slot *s, const struct wire_messag
             return;
         }
     }
-    if (part->anew && message->offset >= part->first) {
-        part->anew = 0;
+    if (part->recreated && message->offset >= part->first) {
+        part->recreated = 0;
         s->ranges[s->n_ranges++] = (struct wire_range){
             .partition = part->partition, .begin = part->first, .next = part->first};
     }

@@ -70,7 +70,7 @@ void scorer_scan_read(struct scorer *m, const struct wire_message *message)
         return;
     if (p) {
         p->reached = 1;
-        p->told = message->offset == p->end - 1; /* by this batch's own progress */
+        p->reported = message->offset == p->end - 1; /* by this batch's own progress */
     }
     m->out.enough(m->out.ctx, message->partition);
 }
@@ -89,7 +89,7 @@ void scorer_scan_revoked(struct scorer *m, int32_t partition)
 {
     struct scan_partition *p = find(m, partition);
     if (p)
-        p->reached = p->told = 0; /* should it come back, it is read from its beginning */
+        p->reached = p->reported = 0; /* should it come back, it is read from its beginning */
 }
 
 bool scorer_scan_beyond(struct scorer *m, const struct wire_message *message)
@@ -106,7 +106,7 @@ bool scorer_scan_refuses(struct scorer *m, const struct wire_message *message)
 
 /* Batches are scored in any order, but progress is reported in the order of reading: what is behind
  * it was refused and acknowledged without a gap. */
-void scorer_scan_told(struct scorer *m, const struct slot *s)
+void scorer_scan_reported(struct scorer *m, const struct slot *s)
 {
     for (uint32_t i = 0; i < s->n_ranges; i++) {
         struct scan_partition *p = find(m, s->ranges[i].partition);
@@ -141,9 +141,9 @@ void scorer_scan_tell(struct scorer *m)
     uint32_t n = 0;
     for (uint32_t i = 0; m->scanning && i < m->n_partitions; i++) {
         struct scan_partition *p = &m->partitions[i];
-        if (!p->reached || p->told || !p->end || in_flight(m, p->partition))
+        if (!p->reached || p->reported || !p->end || in_flight(m, p->partition))
             continue;
-        p->told = 1;
+        p->reported = 1;
         m->end_ranges[n++] =
             (struct wire_range){.partition = p->partition, .begin = p->end, .next = p->end};
     }

@@ -162,13 +162,12 @@ static void learn_from_verdict(struct trainer_role *m)
         m->state.undetectable = j->undetectable;
     trainer_choose_criterion(m);
     if (m->state.undetectable != before)
-        trainer_note(m, "gap", "detectable=%d gap=%.4f smallest=%.4f text=\"%s\"",
-                     !m->state.undetectable, fis_metrics_of(&j->anchor, m->o.gate.metric),
-                     j->detectable,
-                     m->state.undetectable
-                         ? "nothing to mend that the validation rows can show: labels go where "
-                           "accuracy gains"
-                         : "the gap is beyond chance: labels go where it closes, too");
+        trainer_note(
+            m, "gap", "detectable=%d gap=%.4f smallest=%.4f text=\"%s\"", !m->state.undetectable,
+            fis_metrics_of(&j->anchor, m->o.gate.metric), j->detectable,
+            m->state.undetectable ? "no gap that the validation rows can show: labels go where "
+                                    "accuracy gains"
+                                  : "the gap is beyond chance: labels go where it closes, too");
     if (trainer_out_of_patience(m))
         trainer_note(m, "patience",
                      "rounds=%u saved=%s text=\"no version was published in %u rounds: no label is "
@@ -187,7 +186,7 @@ static void begin_round(struct trainer_role *m)
 }
 
 /* Nothing was bought, so there is nothing to train on and nothing to judge: the round looks for
- * candidates again. Those that were asked for in vain hid others behind them. */
+ * candidates again. Those that were requested without an answer hid others behind them. */
 static void without_labels(struct trainer_role *m, struct trainer_time now)
 {
     collect(m, !m->window.asked);
@@ -222,7 +221,7 @@ void trainer_role_idle(struct trainer_role *m, struct trainer_time now)
     trainer_tick(m, now);
     trainer_expire(m, now);
     trainer_scan_turn(m);
-    /* With the budget in hands there is nothing to choose: the labels alone are waited for. */
+    /* With the whole budget requested there is nothing to choose: only labels are waited for. */
     if (m->phase == PHASE_COLLECT &&
         (trainer_window_over(m) || fis_selector_counts(m->selector).budget_left == 0))
         trainer_close_window(m);

@@ -1,7 +1,7 @@
 /*
  * The trainer role, as a pure machine: windows, rounds, requests, labels, training, gate,
  * publication. No clock, no I/O: time comes in with the call, and what it needs done goes out
- * through struct trainer_out, at once and in order. Whoever runs it makes what went out between
+ * through struct trainer_out, at once and in order. The host makes what went out between
  * two commits, and the input offsets, one transaction, and calls trainer_role_flush before each.
  *
  * Work that takes long is a job: out->job(kind) asks for trainer_role_job(m) to be run once, on
@@ -114,7 +114,7 @@ struct trainer_out {
     void *ctx;
     void (*request)(void *ctx, const struct wire_label_request *r); /* cancelled ones too */
     void (*ledger)(void *ctx, const struct wire_ledger_entry *e);
-    /* The ledger's entry of this record goes: it is held no more, and was not asked for. */
+    /* The ledger's entry of this record is removed: it is no longer held, and was not asked for. */
     void (*unheld)(void *ctx, const struct fis_id *id);
     /* The ledger's mark of a record that is forgotten; its entry went by `unheld`. */
     void (*forgotten)(void *ctx, const struct wire_forgotten *f);
@@ -218,9 +218,9 @@ void trainer_role_adjust(struct trainer_role *m, const struct trainer_role_optio
 
 /* A command of the operator. What became of it goes into the state and a note; a refusal is an
  * outcome and no error. `version`: of ROLLBACK and PROMOTE, the version that
- * trainer_role_wanted_version named (0: none is needed), NULL when it is not on the models topic.
+ * trainer_role_named_version named (0: none is needed), NULL when it is not on the models topic.
  */
-uint64_t trainer_role_wanted_version(const struct trainer_role *m, const struct wire_control *c);
+uint64_t trainer_role_named_version(const struct trainer_role *m, const struct wire_control *c);
 int trainer_role_control(struct trainer_role *m, const struct wire_control *c,
                          const struct wire_model *version, struct trainer_time now,
                          struct fis_error *e) FIS_MUST_CHECK;
@@ -257,7 +257,7 @@ struct trainer_role_counts {
     uint64_t head_version, model_version, served_version, published, rejected;
     bool paused, pinned;
     uint64_t forgotten; /* records, since the ledger began */
-    uint64_t scan; /* pool mode: of which the ends are waited for; 0: none */
+    uint64_t scan;      /* pool mode: of which the ends are waited for; 0: none */
     uint64_t day_asked;
     struct fis_selector_counts selector;
     struct fis_learner_counts learner;

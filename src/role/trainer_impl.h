@@ -16,7 +16,7 @@ enum trainer_phase { PHASE_NEW, PHASE_WARM_UP, PHASE_COLLECT, PHASE_LABEL, PHASE
 
 /* Between two looks at a pool that had nothing new. */
 #define TRAINER_IDLE_SCAN_MS 10000
-/* A scan of which nothing is heard for so long begins again: its progress may be lost. */
+/* A scan without progress for this long is restarted: its progress may be lost. */
 #define TRAINER_SILENT_SCAN_MS 300000
 /* A scan of the pool: to be asked for, asked for, under way. */
 enum trainer_scan { SCAN_NONE, SCAN_LATER, SCAN_WANTED, SCAN_ON };
@@ -135,7 +135,7 @@ void trainer_expire(struct trainer_role *m, struct trainer_time now);
 /* An open request goes out once more. False: its record is not known, as an older ledger had none.
  */
 bool trainer_resend(struct trainer_role *m, const struct fis_request *q, struct trainer_time now);
-/* Whoever was asked need not look any more. */
+/* Withdraws the request from the labellers. */
 void trainer_send_cancelled(struct trainer_role *m, const struct fis_request *q, const char *reason,
                             struct trainer_time now);
 void trainer_give_up(struct trainer_role *m, struct fis_request *r, enum fis_request_state how,

@@ -114,7 +114,7 @@ static int encode_request(struct trainer_wire *w, const struct wire_label_reques
     return wire_json_label_request(schema, r, own_names ? NULL : &named, &w->arena, &w->payload, e);
 }
 
-/* What a scorer tells is not its own: whoever may write to its topic could say anything. */
+/* What a scorer reports is not trusted: any writer of its topic could have sent it. */
 static int out_askable(void *ctx, enum wire_encoding encoding, struct wire_bytes record,
                        struct fis_error *e)
 {

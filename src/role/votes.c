@@ -35,11 +35,11 @@ static const char *annotator_of(const struct wire_label *l)
 
 int vote_check(const struct fis_request *r, const struct wire_label *l, struct fis_error *e)
 {
-    bool several = r->wanted > 1, labelled = l->status == WIRE_LABELLED;
+    bool several = r->required > 1, labelled = l->status == WIRE_LABELLED;
     if (several && !*annotator_of(l))
         return fis_refuse(e, FIS_CODE_BAD_FIELD,
                           "the answer does not say whose it is; %u people are asked for each label",
-                          r->wanted);
+                          r->required);
     const struct fis_vote *before = vote_of(r, annotator_of(l));
     if (!several && !labelled && r->state == FIS_SKIPPED)
         return 0;
@@ -85,7 +85,7 @@ enum votes_verdict votes_count(const struct fis_request *r, uint32_t *class_inde
             second = n[k];
         }
     }
-    uint32_t missing = r->wanted > r->n_votes ? (uint32_t)(r->wanted - r->n_votes) : 0;
+    uint32_t missing = r->required > r->n_votes ? (uint32_t)(r->required - r->n_votes) : 0;
     if (top - second > missing) {
         *class_index = best;
         return VOTES_DECIDED;

@@ -87,7 +87,7 @@ void election_place(struct election *l, bool owns, bool lost, uint64_t now_ms)
     } else if (in_office(l) && !owns) {
         /* While it drains, nothing is lost by trying: the id tells who may commit. */
         note(l, true, "stepped_down",
-             "role=trainer reason=\"%s\" text=\"what was not committed is dropped; whoever leads "
+             "role=trainer reason=\"%s\" text=\"what was not committed is dropped; the leader "
              "does it again\"",
              lost ? "the group went on without this trainer" : "the group gave its place away");
         leave(l, now_ms);

@@ -11,7 +11,7 @@
  *                                                                                               v
  *   stop in STANDBY, FENCE, CATCH_UP, LEAVING; a failure that is none of these: ----------> STOPPED
  *
- * Leaving lets everything go, the membership too, and begins again from nothing: one path for a
+ * Leaving closes everything, the membership too, and restarts from nothing: one path for a
  * leader that lost its place, one whose unit cannot be committed, and one that was fenced. Failures
  * in quick succession (ELECTION_FAILURES_MAX in ELECTION_FAILURES_MS) end it; a loss of the place
  * does not count as one.
@@ -39,7 +39,7 @@ enum election_state {
     ELECTION_CATCH_UP, /* reads ledger, heads and models once more to their ends */
     ELECTION_LEAD,     /* is the trainer; or is loading what it needs to be */
     ELECTION_DRAIN,    /* commits what is open, then ends */
-    ELECTION_LEAVING,  /* lets go of everything, to begin again */
+    ELECTION_LEAVING,  /* closes everything, to restart */
     ELECTION_STOPPED
 };
 const char *election_state_name(enum election_state s);
@@ -80,10 +80,10 @@ void election_fenced_others(struct election *l, uint64_t now_ms);
 void election_caught_up(struct election *l, uint64_t now_ms);
 /* The role runs. `restored`: it goes on from a state of the ledger. */
 void election_running(struct election *l, bool restored, uint64_t now_ms);
-/* Something went wrong. fenced, or class ABORT_TXN: it begins again; else it is the end. In STOPPED
+/* Something went wrong. fenced, or class ABORT_TXN: it restarts; else it is the end. In STOPPED
  * and LEAVING nothing happens any more. */
 void election_failed(struct election *l, const struct fis_error *e, bool fenced, uint64_t now_ms);
-/* It begins again, and nothing went wrong. */
+/* It restarts, and nothing went wrong. */
 void election_again(struct election *l, const char *why, uint64_t now_ms);
 void election_left(struct election *l, uint64_t now_ms);
 /* SIGTERM. */

@@ -102,8 +102,8 @@ static int look_up(struct session *s, uint64_t version, struct fis_error *e)
     return rc < 0 ? rc : s->lookup.at_end;
 }
 
-/* The group's places may be gone, and its topic be read again from the beginning: a rollback of then
- * is none of now. A message of a recreated topic is younger. */
+/* The group's places may be gone, and its topic be read again from the beginning: a rollback of
+ * then is none of now. A message of a recreated topic is younger. */
 static bool was_taken(struct session *s, const struct wire_message *m)
 {
     return m->partition == 0 && (uint64_t)m->offset < s->control.next &&
@@ -132,7 +132,7 @@ static int command(struct session *s, const struct wire_message *m, struct fis_e
         fis_refuse(&why, FIS_CODE_NO_VALUE, "no value: a command is never taken back by a null");
     if (got != WIRE_OK)
         return handed(s, -FIS_INPUT, SESSION_BAD_COMMANDS, m, &why, e);
-    uint64_t named = trainer_role_wanted_version(s->role, &c);
+    uint64_t named = trainer_role_named_version(s->role, &c);
     if (named) {
         int rc = look_up(s, named, e);
         if (rc <= 0)

@@ -67,7 +67,7 @@ static int finish_job(struct session *s, struct fis_error *e)
     return trainer_role_job_done(s->role, s->now, e);
 }
 
-/* What a forgotten record had a place in is made again, as whoever takes over would. */
+/* What was derived from a forgotten record is rebuilt, as in a takeover. */
 static bool begins_again(struct session *s)
 {
     if (!s->running || !trainer_role_stale(s->role) || session_unsaved(s) || session_draining(s))

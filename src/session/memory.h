@@ -1,7 +1,7 @@
 /*
  * The trainer's memory: what stands on ledger, heads and models, as it was read in order. It is
  * what a trainer goes on from after a stop, and what a standby keeps up with, so that it can lead
- * at once. Pure: whoever has a reader hands its messages over; no Kafka in here.
+ * at once. Pure: the caller reads and hands messages over; no Kafka in here.
  *
  * Kept: of the ledger the newest value of each key, in the order of its last writing (which for
  * labels is the order in which they came), the newest checkpoint that is whole, the newest head and
@@ -54,8 +54,8 @@ int memory_compare(struct memory *m, const struct identity *ours, const char *ac
 int memory_identity(const struct memory *m, struct identity *own, struct wire_identity *out,
                     struct fis_error *e) FIS_MUST_CHECK;
 
-/* Everything that is there was taken: is there a state, and the head and version that it speaks
- * of? May be called again after more was taken. FATAL: something that was written is not there (a
+/* Everything that is there was taken: is there a state, and the head and version that it names?
+ * May be called again after more was taken. FATAL: something that was written is not there (a
  * ledger that was written once and has no state now is not a new one), or
  * heads or models are newer than the ledger, which cannot be: they go out in one transaction. Such
  * topics are of different times, and numbers would be given a second time. */

@@ -101,7 +101,7 @@ struct session_rows {
 
 /*
  * What a session needs. Functions that return int: 0 (or what their comment says), or negative
- * with *e. ABORT_TXN, or `fenced` is true then: the unit is dropped and the session begins again
+ * with *e. ABORT_TXN, or `fenced` is true then: the unit is dropped and the session restarts
  * from the ledger; anything else but what is named ends it. A condition that may pass (a broker
  * that is away) is no error: the binding goes on trying, and logs it.
  */
@@ -171,7 +171,7 @@ struct session_ports {
     void (*sent_state)(void *ctx, const struct wire_trainer_state *s);
     void (*validated)(void *ctx); /* the role took the rows that `validation` returned last */
     /* The role was made (and restored) and has had no input: the last moment before it starts. For
-     * looking at it, and for the parts that plug-ins work on. */
+     * showing it, and for the parts that plug-ins work on. */
     void (*ready)(void *ctx, struct trainer_role *role);
 };
 

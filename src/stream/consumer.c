@@ -24,8 +24,8 @@ void stream_consumer_failed(struct stream_consumer *c, rd_kafka_resp_err_t err, 
         (why = rd_kafka_fatal_error(c->rk, fatal, sizeof fatal)) != RD_KAFKA_RESP_ERR_NO_ERROR)
         text = fatal;
     const char *about = stream_client_about(&c->link, err);
-    snprintf(line, sizeof line, "kafka consumer: %s: %s%s%s (%s)", where, about,
-             *about ? ": " : "", text, rd_kafka_err2name(err));
+    snprintf(line, sizeof line, "kafka consumer: %s: %s%s%s (%s)", where, about, *about ? ": " : "",
+             text, rd_kafka_err2name(err));
     stream_errors_push(&c->errors,
                        why == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID ? FIS_ABORT_TXN
                        : stop                                      ? FIS_FATAL
@@ -419,7 +419,7 @@ static bool tell_news(struct stream_consumer *c, struct stream_consumer_event *e
         ev->partition = c->owned[i].partition;
         if (p->reset) {
             ev->kind = STREAM_RESET;
-            ev->wanted = p->wanted;
+            ev->expected = p->expected;
             ev->first = p->first;
             ev->lost_messages = p->lost;
             ev->recreated = p->recreated;
@@ -462,10 +462,10 @@ bool stream_consumer_event(struct stream_consumer *c, struct stream_consumer_eve
         ev->kind = STREAM_ERROR;
     } else if (tell_news(c, ev)) {
         return true;
-    } else if (c->end && !c->end_told) {
+    } else if (c->end && !c->end_reported) {
         ev->kind = STREAM_END;
         ev->begin = c->positions[0].begin; /* a reader's come in the order of its topics */
-        c->end_told = true;
+        c->end_reported = true;
     } else {
         return false;
     }

@@ -65,12 +65,12 @@ typedef void stream_revoke_fn(void *arg, bool lost, const struct stream_partitio
 
 struct stream_consumer_options {
     struct stream_client client;
-    const char *group_id;        /* NULL: assign mode */
-    bool stored;                 /* with group_id: what it has committed, without membership */
-    bool election;               /* with group_id: membership alone */
-    bool rewind;                 /* with group_id, as a member: always from the beginning */
-    bool latest; /* without a group: from the ends of the partitions, as they are found */
-    bool eofs;   /* EOF events */
+    const char *group_id; /* NULL: assign mode */
+    bool stored;          /* with group_id: what it has committed, without membership */
+    bool election;        /* with group_id: membership alone */
+    bool rewind;          /* with group_id, as a member: always from the beginning */
+    bool latest;          /* without a group: from the ends of the partitions, as they are found */
+    bool eofs;            /* EOF events */
     const char *const *topics;   /* copied */
     uint32_t topic_count;        /* at least 1 */
     size_t queue_bytes;          /* prefetched messages, for all partitions; 0: 16 MiB */
@@ -131,11 +131,11 @@ struct stream_consumer_event {
     int64_t offset;
     /* RESET: what should have come next, -1 when the group has nothing committed (it is new, its
      * offsets expired, or the topic was recreated: brokers drop the offsets with the topic); what
-     * comes next; how many messages between them are gone. `recreated`: `wanted` is beyond the end,
-     * or what was read before it is not what is there now (stream/anchor.h): this is another topic
-     * of the same name (or its log was cut); what was lost is not known,
-     * `lost_messages` is 0. */
-    int64_t wanted, first, lost_messages;
+     * comes next; how many messages between them are gone. `recreated`: `expected` is beyond the
+     * end, or what was read before it is not what is there now (stream/anchor.h): this is another
+     * topic of the same name (or its log was cut); what was lost is not known, `lost_messages` is
+     * 0. */
+    int64_t expected, first, lost_messages;
     bool recreated;
     int64_t begin; /* END: the first offset of the first topic's partition 0; -1: not asked for */
 };
@@ -202,8 +202,8 @@ uint32_t stream_consumer_places(const struct stream_consumer *c, struct stream_p
                                 uint32_t n);
 
 /* Leaves the group and frees all. Blocks at most timeout_ms for the group and then two seconds for
- * threads to end (stream_left_behind); never waits for a dead broker. on_revoke is not called. Commits sent
- * before are waited for within the time. NULL is fine. */
+ * threads to end (stream_left_behind); never waits for a dead broker. on_revoke is not called.
+ * Commits sent before are waited for within the time. NULL is fine. */
 void stream_consumer_close(struct stream_consumer *c, int timeout_ms);
 
 #endif

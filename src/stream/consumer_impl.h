@@ -1,8 +1,8 @@
 /*
  * Inside stream/: the consumer's state, shared by its parts: consumer.c (life, reading),
  * close.c (the end of it), assignment.c (owned partitions, rebalances), reader.c (assign modes),
- * reset.c (offsets that are gone, ends that are asked for), anchor.c (topics that were recreated) and
- * steer.c (pausing, seeking, committing).
+ * reset.c (offsets that are gone, ends that are asked for), anchor.c (topics that were recreated)
+ * and steer.c (pausing, seeking, committing).
  *
  * Two queues. `events` is librdkafka's own for this client: rebalances, commit results, errors.
  * `data` is ours: the partitions' fetch queues are forwarded to it. So events are served without
@@ -19,10 +19,10 @@
 
 /* How far a partition was read, and what there is to tell about it. */
 struct stream_position {
-    int64_t next;   /* -1: nothing read and the end not seen yet */
-    int64_t goal;   /* of to_end; -1: not known yet */
-    int64_t begin;  /* known with the goal, else -1 */
-    int64_t wanted; /* gone: what should have come next, -1 unknown; then the RESET's */
+    int64_t next;     /* -1: nothing read and the end not seen yet */
+    int64_t goal;     /* of to_end; -1: not known yet */
+    int64_t begin;    /* known with the goal, else -1 */
+    int64_t expected; /* gone: what should have come next, -1 unknown; then the RESET's */
     int64_t first, lost, eof_offset;
     bool ended;     /* the goal was reached */
     bool held;      /* paused by itself */
@@ -50,8 +50,8 @@ struct stream_consumer {
     void *revoke_arg;
     bool closing;
     int patience_ms; /* of the close: to leave the group */
-    bool sticky; /* by a cooperative strategy */
-    bool placed; /* the group has dealt out partitions, once at least */
+    bool sticky;     /* by a cooperative strategy */
+    bool placed;     /* the group has dealt out partitions, once at least */
 
     struct stream_partition *owned;
     struct stream_position *positions; /* beside owned */
@@ -60,12 +60,12 @@ struct stream_consumer {
     const rd_kafka_topic_t *last_rkt; /* of the last message of this read, */
     uint32_t last_topic;              /* and its index */
 
-    bool assigned, revoked, lost, end, end_told; /* events to be reported */
-    bool news;                                   /* a position may have something to tell */
-    bool gone;                                   /* one of them is */
-    bool unsettled;                              /* one of them may be */
-    bool to_end;                                 /* ends are needed */
-    bool goals;                                  /* the question that runs is for them */
+    bool assigned, revoked, lost, end, end_reported; /* events to be reported */
+    bool news;                                       /* a position may have something to tell */
+    bool gone;                                       /* one of them is */
+    bool unsettled;                                  /* one of them may be */
+    bool to_end;                                     /* ends are needed */
+    bool goals;                                      /* the question that runs is for them */
     bool again;         /* it was asked before: a goal may only come nearer */
     int64_t blocked_ms; /* since when a goal is not reached for no message is there; 0: none */
     struct stream_errors errors;
@@ -97,8 +97,8 @@ bool stream_consumer_cooperative(const struct stream_consumer *c);
 
 /* Assign modes: END, when every partition has reached its goal. */
 void stream_consumer_check_end(struct stream_consumer *c);
-/* librdkafka cannot go on with a partition: at `wanted`, or at all when it is negative. */
-void stream_reset_noticed(struct stream_consumer *c, uint32_t i, int64_t wanted);
+/* librdkafka cannot go on with a partition: at `expected`, or at all when it is negative. */
+void stream_reset_noticed(struct stream_consumer *c, uint32_t i, int64_t expected);
 /* Partition i is another topic's now: it is read from its beginning. */
 void stream_reset_recreated(struct stream_consumer *c, uint32_t i);
 /* From read: asks for ends, takes the answers, starts partitions again. True: some were, and their

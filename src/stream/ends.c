@@ -55,22 +55,22 @@ static const rd_kafka_topic_partition_t *answer(rd_kafka_topic_partition_list_t 
                : rd_kafka_topic_partition_list_find(answers, question->topic, question->partition);
 }
 
-/* `wanted`: RD_KAFKA_OFFSET_BEGINNING or _END, which the protocol takes in the place of a time.
+/* `which`: RD_KAFKA_OFFSET_BEGINNING or _END, which the protocol takes in the place of a time.
  * One request for each broker: where nothing comes on its connection each waits for the fetch
  * before it, and one for each partition would take minutes. */
 static rd_kafka_resp_err_t find(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *list,
-                                int64_t wanted, int timeout_ms, struct stream_range *found)
+                                int64_t which, int timeout_ms, struct stream_range *found)
 {
     rd_kafka_topic_partition_list_t *answers = rd_kafka_topic_partition_list_copy(list);
     for (int i = 0; i < answers->cnt; i++)
-        answers->elems[i].offset = wanted;
+        answers->elems[i].offset = which;
     rd_kafka_resp_err_t err = rd_kafka_offsets_for_times(rk, answers, timeout_ms);
     for (int i = 0; !err && i < list->cnt; i++) {
         const rd_kafka_topic_partition_t *p = answer(answers, i, &list->elems[i]);
         err = p->err;
         if (!err && p->offset < 0)
             err = RD_KAFKA_RESP_ERR__TIMED_OUT; /* no answer, and no word of it */
-        *(wanted == RD_KAFKA_OFFSET_END ? &found[i].high : &found[i].low) = p->offset;
+        *(which == RD_KAFKA_OFFSET_END ? &found[i].high : &found[i].low) = p->offset;
     }
     rd_kafka_topic_partition_list_destroy(answers);
     return err;

@@ -89,10 +89,10 @@ void stream_helper_say(struct stream_helper *h, uint64_t what, const char *text)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (h->said_at && h->said == what && now.tv_sec - h->said_at < SAY_AGAIN_S)
+    if (h->reported_at && h->reported == what && now.tv_sec - h->reported_at < SAY_AGAIN_S)
         return;
-    h->said = what;
-    h->said_at = now.tv_sec ? now.tv_sec : 1;
+    h->reported = what;
+    h->reported_at = now.tv_sec ? now.tv_sec : 1;
     pthread_mutex_lock(&h->lock);
     stream_errors_push(&h->errors, FIS_RETRY, text);
     pthread_mutex_unlock(&h->lock);

@@ -19,8 +19,8 @@ struct stream_helper {
     bool running; /* owner's */
 
     /* The thread's: what it reported last, so that it does not say it five times a second. */
-    uint64_t said;
-    time_t said_at;
+    uint64_t reported;
+    time_t reported_at;
 
     pthread_mutex_t lock;
     pthread_cond_t stopped;

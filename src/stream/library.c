@@ -31,7 +31,7 @@ size_t stream_library_caveats(const struct stream_property *p, size_t n, int ver
                               const char *out[STREAM_CAVEATS])
 {
     static const struct {
-        int mended; /* the first version without it */
+        int fixed; /* the first version without it */
         const char *key, *alias, *has;
         const char *text;
     } faults[STREAM_CAVEATS] = {
@@ -48,7 +48,7 @@ size_t stream_library_caveats(const struct stream_property *p, size_t n, int ver
     size_t found = 0;
     version = version ? version : rd_kafka_version();
     for (size_t i = 0; i < STREAM_CAVEATS; i++)
-        if (version < faults[i].mended &&
+        if (version < faults[i].fixed &&
             has_text(p, n, faults[i].key, faults[i].alias, faults[i].has))
             out[found++] = faults[i].text;
     return found;

@@ -1,5 +1,5 @@
 /*
- * Inside stream/: librdkafka before 2.2 stops fetching when its queue is full, and looks at it
+ * Inside stream/: librdkafka before 2.2 stops fetching when its queue is full, and checks it
  * again after up to a second, in which a fast reader has long emptied it. Its broker's thread looks
  * earlier when it has anything else to do: a question where the partitions end, sent to each leader
  * when the queue has fallen by a quarter, is such a thing. From 2.2 on fetch.queue.backoff.ms says

@@ -14,23 +14,23 @@
  * asked for again: a log that was cut ends earlier than it did. */
 #define BLOCKED_MS 1000
 
-void stream_reset_noticed(struct stream_consumer *c, uint32_t i, int64_t wanted)
+void stream_reset_noticed(struct stream_consumer *c, uint32_t i, int64_t expected)
 {
     struct stream_position *p = &c->positions[i];
-    bool unknown = wanted < 0;
-    if (unknown ? p->next >= 0 : wanted < p->next)
+    bool unknown = expected < 0;
+    if (unknown ? p->next >= 0 : expected < p->next)
         return; /* from before a restart */
     p->gone = c->gone = true;
     if (!p->reset)
-        p->wanted = unknown ? -1 : wanted;
-    p->next = unknown ? -1 : wanted; /* where a restart would try again */
+        p->expected = unknown ? -1 : expected;
+    p->next = unknown ? -1 : expected; /* where a restart would try again */
 }
 
 void stream_reset_recreated(struct stream_consumer *c, uint32_t i)
 {
     struct stream_position *p = &c->positions[i];
     if (!p->reset)
-        p->wanted = p->next;
+        p->expected = p->next;
     p->gone = c->gone = p->recreated = true;
 }
 

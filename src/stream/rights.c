@@ -74,7 +74,7 @@ static void take_fetch(const rd_kafka_message_t *m, struct stream_rights *topics
 static int ask_reading(const struct stream_client *client, struct stream_rights *topics,
                        size_t count, int64_t until, struct fis_error *e)
 {
-    /* librdkafka assigns nothing without the name of a group, which no broker hears of. */
+    /* librdkafka assigns nothing without the name of a group, which no broker is sent. */
     static const struct stream_property forced[] = {{"group.id", "none"},
                                                     {"group.instance.id", ""},
                                                     {"enable.partition.eof", "true"},

@@ -143,7 +143,7 @@ void stream_consumer_to_end(struct stream_consumer *c)
         c->positions[i].ended = false;
         c->positions[i].blocked_at = -1;
     }
-    c->end = c->end_told = false;
+    c->end = c->end_reported = false;
     c->to_end = true;
 }
 

@@ -47,11 +47,11 @@ static const char *path_text(const uint64_t *path, uint32_t n, char out[96])
     return out;
 }
 
-static bool is_path(const uint64_t *path, uint32_t n, const uint32_t *wanted, uint32_t n_wanted)
+static bool is_path(const uint64_t *path, uint32_t n, const uint32_t *own, uint32_t n_own)
 {
-    bool same = n == n_wanted;
+    bool same = n == n_own;
     for (uint32_t i = 0; same && i < n; i++)
-        same = path[i] == wanted[i];
+        same = path[i] == own[i];
     return same;
 }
 
@@ -59,10 +59,10 @@ static int check_path(const uint64_t *path, uint32_t n, uint32_t id, const struc
                       uint32_t own, const char *topic, struct fis_error *e)
 {
     const uint32_t zero = 0;
-    uint64_t wanted[WIRE_INDEX_MAX] = {own};
+    uint64_t allowed[WIRE_INDEX_MAX] = {own};
     char found[96], expected[96];
     for (uint32_t i = 0; i < f->n_index; i++)
-        wanted[i] = f->index[i];
+        allowed[i] = f->index[i];
     if (f->n_index ? is_path(path, n, f->index, f->n_index)
                    : is_path(path, n, &own, 1) || is_path(path, n, &zero, 1))
         return 0;
@@ -70,7 +70,7 @@ static int check_path(const uint64_t *path, uint32_t n, uint32_t id, const struc
                       "Confluent frame, schema id %u: the message index is %s, %s%s is expected "
                       "(%s.message_index); or the bytes are not protobuf",
                       id, path_text(path, n, found), !f->n_index && own ? "0 or " : "",
-                      path_text(wanted, f->n_index ? f->n_index : 1, expected), topic);
+                      path_text(allowed, f->n_index ? f->n_index : 1, expected), topic);
 }
 
 static int no_frame(const struct wire_bytes *value, const char *topic, struct fis_error *e)
@@ -81,7 +81,7 @@ static int no_frame(const struct wire_bytes *value, const char *topic, struct fi
                       topic);
 }
 
-static int unwanted(uint32_t id, const char *topic, struct fis_error *e)
+static int refuse_frame(uint32_t id, const char *topic, struct fis_error *e)
 {
     return fis_refuse(e, FIS_CODE_MALFORMED, "Confluent frame, schema id %u; %s.framing is none",
                       id, topic);
@@ -117,7 +117,7 @@ int wire_unframe_protobuf(struct wire_bytes *value, const struct wire_framing *f
     struct wire_reader r;
     int rc = enter(*value, &r, &id, e);
     if (!rc && f->kind == WIRE_FRAMING_NONE)
-        rc = unwanted(id, topic, e);
+        rc = refuse_frame(id, topic, e);
     if (!rc)
         rc = read_path(&r, path, &n, e);
     if (!rc)
@@ -137,7 +137,7 @@ int wire_unframe_json(struct wire_bytes *value, const struct wire_framing *f, co
     if (f->kind == WIRE_FRAMING_CONFLUENT && !framed)
         return no_frame(value, topic, e);
     if (framed && f->kind == WIRE_FRAMING_NONE)
-        return unwanted(id, topic, e);
+        return refuse_frame(id, topic, e);
     if (framed && f->kind == WIRE_FRAMING_AUTO)
         return fis_refuse(e, FIS_CODE_MALFORMED,
                           "Confluent frame, schema id %u; %s.encoding is json (a frame around JSON "

@@ -35,7 +35,7 @@ static int check_votes(size_t n, struct fis_error *e)
 static int fill_votes(const struct wire_ledger_entry *entry, Fis__V1__Vote *votes,
                       Fis__V1__Vote **list, Fis__V1__LedgerEntry *m, struct fis_error *e)
 {
-    int rc = check_votes(entry->n_votes > entry->wanted ? entry->n_votes : entry->wanted, e);
+    int rc = check_votes(entry->n_votes > entry->required ? entry->n_votes : entry->required, e);
     for (uint32_t i = 0; !rc && i < entry->n_votes; i++) {
         struct fis_vote from = entry->votes[i];
         from.annotator = from.annotator ? from.annotator : "";
@@ -68,7 +68,7 @@ int wire_ledger_entry_encode(const struct wire_ledger_entry *entry, struct wire_
     m.record = wire_binary_of(entry->record.data, entry->record.length);
     m.asked_at_ms = entry->asked_at_ms;
     m.refunded = entry->refunded != 0;
-    m.wanted = entry->wanted > 1 ? entry->wanted : 0;
+    m.wanted = entry->required > 1 ? entry->required : 0;
     int rc = fill_votes(entry, votes, list, &m, e);
     if (rc || !entry->d)
         return rc ? rc : wire_protobuf_pack(&m, out, e);
@@ -89,7 +89,7 @@ static int read_votes(const Fis__V1__LedgerEntry *l, struct fis_arena *arena,
     for (size_t i = 0; !rc && i < l->n_votes; i++) {
         const Fis__V1__Vote *v = l->votes[i];
         votes[i] = (struct fis_vote){v->annotator, (enum wire_label_status)v->status,
-                                      v->class_index, v->at_ms};
+                                     v->class_index, v->at_ms};
         rc = check_vote(&votes[i], e);
     }
     out->votes = votes;
@@ -114,7 +114,7 @@ static int decode_entry(const struct wire_message *m, struct fis_arena *arena,
         .record = wire_bytes_of(l->record),
         .asked_at_ms = l->asked_at_ms,
         .refunded = l->refunded != 0,
-        .wanted = l->wanted ? l->wanted : 1,
+        .required = l->wanted ? l->wanted : 1,
     };
     int rc = wire_message_id(m, (struct wire_bytes){0}, 0, &out.id, e);
     if (!rc && (l->encoding || l->record.len))

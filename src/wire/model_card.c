@@ -98,7 +98,7 @@ static void find_limits(const struct wire_model *m, struct limits *l)
             m->warn_cell ? ": few, what they say of its group is uncertain" : "");
     if (isfinite(m->detectable))
         add(l, "A gap below %.4f cannot be distinguished from none by these rows%s.", m->detectable,
-            m->undetectable ? "; that of the model before publication is: they show nothing to mend"
+            m->undetectable ? "; that of the model before publication is: they show no gap to close"
                             : "");
     if (m->looks > 1)
         add(l,

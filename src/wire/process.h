@@ -19,7 +19,7 @@
 struct wire_process_scorer {
     uint32_t partitions;
     uint64_t records, refused; /* since it began */
-    double per_second;         /* records, lately */
+    double per_second;         /* records, recently */
     int64_t lag;               /* -1: not known */
     uint64_t head_version;     /* 0: none yet */
 };

@@ -101,7 +101,7 @@ static int read_fields(struct reading *r, struct wire_bytes bytes, struct fis_er
 
 static int take_values(struct reading *r, struct wire_example *out, struct fis_error *e)
 {
-    uint32_t n = r->features.wanted;
+    uint32_t n = r->features.expected;
     struct fis_value *values = fis_arena_alloc(r->arena, n * sizeof *values);
     if (!values)
         return full(r, e);

@@ -9,22 +9,22 @@ static void *take(struct wire_features *f, size_t bytes, struct fis_error *e)
 {
     void *p = fis_arena_alloc(f->arena, bytes);
     if (!p)
-        fis_refuse(e, FIS_CODE_TOO_LONG, "decoding %u columns takes more than %zu bytes", f->wanted,
-                   f->arena->size);
+        fis_refuse(e, FIS_CODE_TOO_LONG, "decoding %u columns takes more than %zu bytes",
+                   f->expected, f->arena->size);
     return p;
 }
 
 static int open_values(struct wire_features *f, struct fis_error *e)
 {
     if (!f->values)
-        f->values = take(f, (size_t)f->wanted * sizeof *f->values, e);
+        f->values = take(f, (size_t)f->expected * sizeof *f->values, e);
     return f->values ? 0 : -FIS_INPUT;
 }
 
-/* Adds floats to out [wanted], of which *n are there; counts on when it is full. */
-static void add_floats(float *out, uint32_t wanted, size_t *n, struct wire_bytes bytes)
+/* Adds floats to out [expected], of which *n are there; counts on when it is full. */
+static void add_floats(float *out, uint32_t expected, size_t *n, struct wire_bytes bytes)
 {
-    size_t more = bytes.length / 4, room = *n < wanted ? wanted - *n : 0;
+    size_t more = bytes.length / 4, room = *n < expected ? expected - *n : 0;
     wire_floats_from_le(out + (room ? *n : 0), bytes.data, more < room ? more : room);
     *n += more;
 }
@@ -39,7 +39,7 @@ int wire_features_dense(struct wire_features *f, struct wire_bytes bytes, struct
     }
     int rc = open_values(f, e);
     if (!rc)
-        add_floats(f->values, f->wanted, &f->n_dense, bytes);
+        add_floats(f->values, f->expected, &f->n_dense, bytes);
     return rc;
 }
 
@@ -47,8 +47,8 @@ int wire_features_dense(struct wire_features *f, struct wire_bytes bytes, struct
 static inline int open_sparse(struct wire_features *f, struct fis_error *e)
 {
     if (!f->index) {
-        f->index = take(f, (size_t)f->wanted * sizeof *f->index, e);
-        f->value = take(f, (size_t)f->wanted * sizeof *f->value, e);
+        f->index = take(f, (size_t)f->expected * sizeof *f->index, e);
+        f->value = take(f, (size_t)f->expected * sizeof *f->value, e);
     }
     f->has_sparse = 1;
     f->rising = 0;
@@ -57,7 +57,7 @@ static inline int open_sparse(struct wire_features *f, struct fis_error *e)
 
 static void add_index(struct wire_features *f, uint64_t index)
 {
-    if (f->n_index < f->wanted)
+    if (f->n_index < f->expected)
         f->index[f->n_index] = (uint32_t)index;
     f->n_index++;
 }
@@ -88,13 +88,12 @@ int wire_features_sparse(struct wire_features *f, const struct wire_reader *r,
         return rc;
     struct wire_reader inside = wire_reader_inside(r, field);
     struct wire_field entry;
-    while ((rc = wire_reader_next(&inside, &entry, e)) > 0) {
+    while ((rc = wire_reader_next(&inside, &entry, e)) > 0)
         if (entry.number == 2)
-            add_floats(f->value, f->wanted, &f->n_value,
+            add_floats(f->value, f->expected, &f->n_value,
                        (struct wire_bytes){entry.data, entry.length});
         else if (entry.number == 1 && (rc = add_indexes(f, &inside, &entry, e)))
             return rc;
-    }
     return rc;
 }
 
@@ -188,12 +187,12 @@ int wire_features_simple(struct wire_features *f, struct wire_bytes all)
     if (f->has_sparse || !tagged(&r, 0x0a, &index) || !tagged(&r, 0x12, &value) || r.at != r.end)
         return 0;
     size_t n = value.length / 4;
-    if (value.length % 4 || !n || n > f->wanted || open_sparse(f, NULL))
+    if (value.length % 4 || !n || n > f->expected || open_sparse(f, NULL))
         return 0;
     int good = index.length == n && n >= 8 && BYTE_ORDER == LITTLE_ENDIAN
                    ? take_bytes(index.data, value.data, n, f->index, f->value)
                    : take_varints(index, value.data, n, f->index, f->value);
-    f->has_sparse = f->rising = good && f->index[n - 1] < f->wanted;
+    f->has_sparse = f->rising = good && f->index[n - 1] < f->expected;
     f->n_index = f->n_value = f->rising ? n : 0;
     return f->rising;
 }
@@ -203,18 +202,18 @@ static int check_entries(struct wire_features *f, struct fis_error *e)
     if (f->n_index != f->n_value)
         return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "sparse: %zu indexes for %zu values", f->n_index,
                           f->n_value);
-    if (f->n_index > f->wanted)
+    if (f->n_index > f->expected)
         return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "sparse: %zu entries, at most %u expected",
-                          f->n_index, f->wanted);
-    unsigned char *seen = take(f, f->wanted, e);
+                          f->n_index, f->expected);
+    unsigned char *seen = take(f, f->expected, e);
     if (!seen)
         return -FIS_INPUT;
-    memset(seen, 0, f->wanted);
+    memset(seen, 0, f->expected);
     for (size_t i = 0; i < f->n_index; i++) {
         uint32_t at = f->index[i];
-        if (at >= f->wanted)
+        if (at >= f->expected)
             return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "sparse: index %u, 0..%u allowed", at,
-                              f->wanted - 1);
+                              f->expected - 1);
         if (seen[at])
             return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "sparse: index %u twice", at);
         seen[at] = 1;
@@ -226,9 +225,9 @@ int wire_features_finish(struct wire_features *f, struct fis_error *e)
 {
     if (f->has_sparse && f->n_dense)
         return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "features and sparse: one of them expected");
-    if (!f->has_sparse && f->n_dense != f->wanted)
+    if (!f->has_sparse && f->n_dense != f->expected)
         return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%zu features, %u expected", f->n_dense,
-                          f->wanted);
+                          f->expected);
     if (!f->has_sparse)
         return 0;
     int rc = f->rising ? 0 : check_entries(f, e);
@@ -236,7 +235,7 @@ int wire_features_finish(struct wire_features *f, struct fis_error *e)
         rc = open_values(f, e);
     if (rc)
         return rc;
-    memset(f->values, 0, f->wanted * sizeof *f->values);
+    memset(f->values, 0, f->expected * sizeof *f->values);
     for (size_t i = 0; i < f->n_index; i++)
         f->values[f->index[i]] = f->value[i];
     return 0;
@@ -247,6 +246,6 @@ const float *wire_features_values(struct wire_features *f, struct fis_error *e)
     if (open_values(f, e))
         return NULL;
     if (f->whole)
-        memcpy(f->values, f->whole, f->wanted * sizeof *f->values);
+        memcpy(f->values, f->whole, f->expected * sizeof *f->values);
     return f->values;
 }

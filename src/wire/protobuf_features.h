@@ -10,23 +10,23 @@
 
 struct wire_features {
     struct fis_arena *arena;
-    uint32_t wanted; /* columns */
+    uint32_t expected; /* columns */
     bool has_sparse;
-    float *values;     /* [wanted], the result; NULL as long as there is none */
+    float *values;     /* [expected], the result; NULL as long as there is none */
     const void *whole; /* or it, as it lies in the message: `features` in one piece; else NULL */
-    size_t n_dense;    /* as many as came, also beyond `wanted` */
-    /* The entries of `sparse`, [wanted]: the caller's, or of the arena. */
+    size_t n_dense;    /* as many as came, also beyond `expected` */
+    /* The entries of `sparse`, [expected]: the caller's, or of the arena. */
     uint32_t *index;
     float *value;
     size_t n_index, n_value;
-    bool rising; /* each index is above the one before and below `wanted`, values are finite */
+    bool rising; /* each index is above the one before and below `expected`, values are finite */
 };
 
-static inline void wire_features_start(struct wire_features *f, uint32_t wanted,
+static inline void wire_features_start(struct wire_features *f, uint32_t expected,
                                        struct fis_arena *arena)
 {
     f->arena = arena;
-    f->wanted = wanted;
+    f->expected = expected;
     f->has_sparse = f->rising = 0;
     f->values = f->value = NULL;
     f->whole = NULL;
@@ -37,10 +37,10 @@ static inline void wire_features_start(struct wire_features *f, uint32_t wanted,
 /* 1: the occurrence of `features` was the first, and is all of them. 0: nothing was done. */
 static inline int wire_features_whole(struct wire_features *f, struct wire_bytes bytes)
 {
-    if (f->n_dense || bytes.length != (size_t)f->wanted * 4)
+    if (f->n_dense || bytes.length != (size_t)f->expected * 4)
         return 0;
-    f->whole = wire_floats(bytes.data, f->wanted, f->arena);
-    f->n_dense = f->whole ? f->wanted : 0;
+    f->whole = wire_floats(bytes.data, f->expected, f->arena);
+    f->n_dense = f->whole ? f->expected : 0;
     return f->whole != NULL;
 }
 

@@ -98,7 +98,7 @@ INLINE int decode(const struct wire_schema *schema, const struct fis_encoder *en
             fis_encoder_encode_list(encoder, list->index, list->value, (uint32_t)features.n_index);
     else if (!rc)
         rc = fis_encoder_encode_packed(encoder, features.whole ? features.whole : features.values,
-                                       features.wanted, x, e);
+                                       features.expected, x, e);
     if (!rc)
         wire_record_set(record, id, event_time_ms ? event_time_ms : m->timestamp_ms, 0);
     return rc;

@@ -92,17 +92,17 @@ static int check_message(const ProtobufCMessageDescriptor *d, struct wire_reader
 static int check_content(const ProtobufCFieldDescriptor *d, const struct wire_reader *r,
                          const struct wire_field *f, uint32_t *fields, struct fis_error *e)
 {
-    unsigned wanted = wire_type_of(d->type);
-    if (f->type != wanted) {
+    unsigned expected = wire_type_of(d->type);
+    if (f->type != expected) {
         if (d->label == PROTOBUF_C_LABEL_REPEATED && f->type == WIRE_LENGTH)
             return check_packed(d, r, f, e);
-        return fis_refuse(e, FIS_CODE_MALFORMED, "wire type %u, %u expected", f->type, wanted);
+        return fis_refuse(e, FIS_CODE_MALFORMED, "wire type %u, %u expected", f->type, expected);
     }
     if (d->type == PROTOBUF_C_TYPE_MESSAGE)
         return check_message(d->descriptor, wire_reader_inside(r, f), fields, e);
     if (d->type == PROTOBUF_C_TYPE_STRING)
         return check_string(f, e);
-    return wanted == WIRE_VARINT ? check_number(d, f->value, e) : 0;
+    return expected == WIRE_VARINT ? check_number(d, f->value, e) : 0;
 }
 
 static int check_field(const ProtobufCMessageDescriptor *d, const struct wire_reader *r,

@@ -17,11 +17,11 @@ const void *wire_floats(const void *bytes, size_t n, struct fis_arena *arena)
 
 int wire_raw_check(struct wire_bytes value, uint32_t n, struct fis_error *e)
 {
-    size_t wanted = (size_t)n * sizeof(float);
-    return value.length == wanted
+    size_t expected = (size_t)n * sizeof(float);
+    return value.length == expected
                ? 0
                : fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%zu bytes, %zu expected (%u float32)",
-                            value.length, wanted, n);
+                            value.length, expected, n);
 }
 
 static int decode(const struct wire_schema *schema, const struct fis_encoder *encoder,

@@ -102,10 +102,10 @@ struct wire_schema {
     uint32_t n_missing;
     const char *const *declared; /* "column=value": what sensitive columns may have; none: any */
     uint32_t n_declared;
-    size_t max_bytes;               /* of one record or example */
-    struct wire_members members;    /* JSON members that are no columns */
-    bool numeric_text;              /* JSON: a text that is a number is one in a numeric column */
-    struct wire_framing framing;       /* of records and examples */
+    size_t max_bytes;            /* of one record or example */
+    struct wire_members members; /* JSON members that are no columns */
+    bool numeric_text;           /* JSON: a text that is a number is one in a numeric column */
+    struct wire_framing framing; /* of records and examples */
     struct wire_framing label_framing; /* of labels */
 };
 enum wire_unknown wire_schema_unknown(const struct wire_schema *s, const char *name, size_t length);
@@ -152,9 +152,8 @@ struct wire_candidate {
 /* What a scorer read of one partition of the records, in the order of the partition. */
 struct wire_range {
     int32_t partition;
-    /* Offsets [begin, next) were handled. begin == next, in stream mode: the partition began again
-     * at this offset (another topic of the same name), and counts again; in a scan: it ends there.
-     */
+    /* Offsets [begin, next) were handled. begin == next, in stream mode: a recreated partition
+     * (another topic of the same name) begins there, and counts again; in a scan: it ends there. */
     int64_t begin, next;
     uint64_t records; /* scored */
     uint64_t refused; /* to dead-letter */
@@ -361,7 +360,7 @@ struct wire_ledger_entry { /* key: the record's id */
     bool refunded;            /* EXPIRED, SKIPPED, CANCELLED: it is refunded to the budget */
     const struct fis_vote *votes; /* so far (status: enum wire_label_status) */
     uint32_t n_votes;
-    uint32_t wanted; /* answers that the request asks for; 1 or more once it was made */
+    uint32_t required; /* answers that the request asks for; 1 or more once it was made */
 };
 /* How far a partition of the records was counted by windows. */
 struct wire_counted {
@@ -403,7 +402,7 @@ struct wire_trainer_state { /* key: one NUL byte, which no record id of text has
     uint32_t idle_rounds;      /* in a row that published nothing (selection.patience) */
     bool undetectable;         /* the gap of the last judgement's anchor: fis_gate_judgement */
     struct wire_privacy privacy;
-    uint64_t requested; /* records so far: the ledger has an entry of each */
+    uint64_t requested;            /* records so far: the ledger has an entry of each */
     struct wire_identity identity; /* no facts: written by an earlier program */
 };
 

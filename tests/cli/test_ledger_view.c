@@ -65,7 +65,7 @@ static void answered(struct world *w, const char *id, enum wire_ledger_state sta
     const struct fis_vote votes[] = {{"ann", WIRE_LABELLED, ann, 7},
                                      {"bob", WIRE_LABELLED, bob, 8}};
     struct wire_ledger_entry entry = {
-        .state = state, .votes = votes, .n_votes = 2, .wanted = 3, .asked_at_ms = 5};
+        .state = state, .votes = votes, .n_votes = 2, .required = 3, .asked_at_ms = 5};
     assert_int_equal(fis_id_set(&entry.id, id, strlen(id)), 0);
     w->b.length = 0;
     assert_int_equal(wire_ledger_entry_encode(&entry, &w->b, &w->e), 0);

@@ -77,7 +77,7 @@ int same_entry(const struct wire_ledger_entry *a, const struct wire_ledger_entry
     int same = fuzz_same_id(&a->id, &b->id) && SAME(state) && SAME(class_index) &&
                SAME(criterion) && SAME(round) && SAME(d) && same_floats(a->x, b->x, a->d) &&
                SAME(encoding) && fuzz_same_bytes(a->record, b->record) && SAME(asked_at_ms) &&
-               SAME(refunded) && SAME(n_votes) && SAME(wanted);
+               SAME(refunded) && SAME(n_votes) && SAME(required);
     for (uint32_t i = 0; same && i < a->n_votes; i++)
         same = same_vote(&a->votes[i], &b->votes[i]);
     return same;

@@ -282,7 +282,7 @@ static void fallen_off(const char *at, const char *what, struct kit_consumer k)
 
     c = kit_consumer(&k);
     struct stream_consumer_event ev = kit_event(c, b, STREAM_RESET);
-    assert_int_equal(ev.wanted, 1000);
+    assert_int_equal(ev.expected, 1000);
     assert_int_equal(ev.first, 3000);
     assert_int_equal(ev.lost_messages, 2000);
     assert_false(ev.recreated);
@@ -350,7 +350,7 @@ static void made_anew(void **state)
     kit_fill(p, topic, 0, 0, 50);
     c = kit_consumer(&k);
     struct stream_consumer_event ev = kit_event(c, b, STREAM_RESET);
-    assert_true(ev.wanted == -1 || ev.recreated); /* brokers drop the offsets with the topic */
+    assert_true(ev.expected == -1 || ev.recreated); /* brokers drop the offsets with the topic */
     assert_int_equal(ev.first, 0);
     assert_int_equal(ev.lost_messages, 0);
     kit_read(c, b, 50);
@@ -362,7 +362,7 @@ static void made_anew(void **state)
     stream_consumer_close(c, 5000);
     c = kit_consumer(&k);
     ev = kit_event(c, b, STREAM_RESET);
-    assert_int_equal(ev.wanted, 9999);
+    assert_int_equal(ev.expected, 9999);
     assert_true(ev.recreated);
     assert_int_equal(ev.first, 0);
     kit_read(c, b, 50);

@@ -84,7 +84,7 @@ static void stopped_too_long(const char *at, struct stream_embedded *b, const ch
     assert_int_equal(first.first, 0);
     assert_true(first.resets <= 1); /* a new group has nothing to lose */
     if (first.resets) {
-        assert_int_equal(first.reset.wanted, -1);
+        assert_int_equal(first.reset.expected, -1);
         assert_int_equal(first.reset.lost_messages, 0);
     }
     const struct stream_offset done[] = {{topic, 0, 10}, {topic, 1, 5}};
@@ -100,7 +100,7 @@ static void stopped_too_long(const char *at, struct stream_embedded *b, const ch
     assert_true(again.first > 50);
     assert_int_equal(again.resets, 1);
     assert_int_equal(again.reset.topic, 0);
-    assert_int_equal(again.reset.wanted, 10);
+    assert_int_equal(again.reset.expected, 10);
     assert_int_equal(again.reset.first, again.first);
     assert_int_equal(again.reset.lost_messages, again.first - 10);
     assert_false(again.reset.recreated);
@@ -155,7 +155,7 @@ static void overtaken(void **state)
         (void)stream_consumer_event(c, &ev);
     }
     assert_int_equal(ev.kind, STREAM_RESET);
-    assert_int_equal(ev.wanted, next);
+    assert_int_equal(ev.expected, next);
     assert_true(ev.first > next);
     assert_int_equal(ev.lost_messages, ev.first - next);
     struct read rest = {-1, ev.first, 0, {0}};

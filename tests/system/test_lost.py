@@ -161,7 +161,7 @@ def _():
         p.signal(signal.SIGCONT)
         p.wait_log(rf" error offsets_lost topic={p.topic('labels')} partition=0 expected=16 "
                    r"first_kept=0 .*recreated", since)
-        p.wait_log(rf" warn reset role=scorer topic={p.topic('records')} partition=0 wanted=500 "
+        p.wait_log(rf" warn reset role=scorer topic={p.topic('records')} partition=0 expected=500 "
                    r"first_kept=0 .*recreated", since)
         p.wait_log(rf" warn offsets_lost topic={p.topic('candidates')} .*recreated", since)
         wait(lambda: len(used(p)) == 32, "all answers", alive=p.alive)

@@ -64,7 +64,7 @@ def java(tool, *arguments, package="org.apache.kafka.tools"):
 
 
 def resets(p):
-    return re.findall(r" (info|warn) reset role=scorer topic=\S+ partition=(\d+) wanted=(-?\d+) "
+    return re.findall(r" (info|warn) reset role=scorer topic=\S+ partition=(\d+) expected=(-?\d+) "
                       r"first_kept=(\d+) lost=(\d+) ", p.log())
 
 
@@ -194,7 +194,7 @@ def _():
                  p.fisctl("topics", "check").returncode == 0, "the topic is there again")
             stream(p, 500, 1000)
             s.start(ready=" assigned role=scorer partitions=1")
-            s.wait_log(r" reset role=scorer topic=\S+ partition=0 wanted=-?\d+ first_kept=0 "
+            s.wait_log(r" reset role=scorer topic=\S+ partition=0 expected=-?\d+ first_kept=0 "
                        r"lost=0 text=\".*recreated", since)
             s.wait_counts("scored", records=500, lost=0, lag=0)
             wait(lambda: counted(p) == 1500, "500 more counted")

@@ -35,13 +35,13 @@ void histogram_observe(struct histogram *h, double value, uint64_t times)
 
 double histogram_quantile(const struct histogram *h, double q)
 {
-    double wanted = q * (double)h->count, below = 0;
+    double rank = q * (double)h->count, below = 0;
     if (h->count == 0)
         return (double)NAN;
     for (uint32_t i = 0; i < h->n; i++) {
         double in = (double)h->counts[i], low = i ? h->bounds[i - 1] : 0;
-        if (in > 0 && below + in >= wanted) {
-            double at = low + (h->bounds[i] - low) * (wanted - below) / in;
+        if (in > 0 && below + in >= rank) {
+            double at = low + (h->bounds[i] - low) * (rank - below) / in;
             return at < h->max ? at : h->max;
         }
         below += in;

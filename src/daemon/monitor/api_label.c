@@ -164,7 +164,7 @@ static json_t *reason(struct monitor *m)
     for (uint32_t i = 0; i < s->n_fleet; i++)
         if (s->fleet[i].p.leads && !fleet_silent(&s->fleet[i], s->mono_ms))
             return why(s->fleet[i].p.leading.asking, s->fleet[i].p.leading.asking_text);
-    return why("unknown", "no trainer is heard of");
+    return why("unknown", "no trainer reports");
 }
 
 struct query {

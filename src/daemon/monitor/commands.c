@@ -91,7 +91,7 @@ static void on_report(void *arg, uint64_t token, enum fis_error_kind kind, const
     k->outcome = kind == FIS_OK ? COMMAND_SENT : COMMAND_LOST;
     snprintf(k->text, sizeof k->text, "%s",
              kind != FIS_OK ? text
-             : c->told      ? "the trainer that leads will take it"
+             : c->follows   ? "the trainer that leads will take it"
                             : "the trainer that leads will take it, and reports the outcome: as "
                               "last_command of its /api/v1/status, and as control in its log");
 }
@@ -121,7 +121,7 @@ static void overtaken(struct command *k)
              id);
 }
 
-/* A state tells of the last command alone, and they are taken in their order: when it speaks of
+/* A state tells of the last command alone, and they are taken in their order: when it is about
  * one, those before it are over. */
 void commands_outcome(struct commands *c, const char *id, bool ok, const char *text)
 {

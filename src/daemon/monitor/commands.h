@@ -1,7 +1,7 @@
 /*
  * Commands that were given by HTTP. Like those of fisctl they go to the topic control, so the log
- * has them, whoever leads carries them out, and what became of the last is in each of its states on
- * the ledger. A process with the role of a trainer hears those, leading or standing by.
+ * has them, the leader carries them out, and what became of the last is in each of its states on
+ * the ledger. A process with the role of a trainer reads those, leading or standing by.
  *
  * Thread: the loop. Owns: a producer, opened with the first command.
  */
@@ -41,8 +41,8 @@ struct commands {
     struct {
         char id[FIS_ID_MAX + 1], text[FIS_ERROR_TEXT];
         bool ok, there;
-    } held;        /* the newest outcome of a state that is sent */
-    bool told;     /* this process hears what becomes of them */
+    } held;       /* the newest outcome of a state that is sent */
+    bool follows; /* this process reads what becomes of them */
 };
 
 void commands_done(struct commands *c);

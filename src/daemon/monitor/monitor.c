@@ -242,7 +242,7 @@ int monitor_open(struct monitor **out, struct context *ctx, struct fis_error *e)
     m->ctx = ctx;
     m->began_ms = now.mono_ms;
     m->began_wall_ms = now.wall_ms;
-    m->commands.told = (ctx->cfg->roles & CONFIG_TRAINER) != 0;
+    m->commands.follows = (ctx->cfg->roles & CONFIG_TRAINER) != 0;
     alarms_init(&m->alarms);
     kafka_watch_init(&m->kafka, ctx->workers);
     m->versions = version_log_new(e);

@@ -211,7 +211,7 @@ static bool scorer_ready(const struct scorer_status *s, const char *trouble,
     return !why;
 }
 
-/* `trouble`: what Kafka's clients complained of lately; it is what a trainer waits for, if it
+/* `trouble`: what Kafka's clients reported recently; it is what a trainer waits for, if it
  * waits. */
 static bool trainer_ready(const struct trainer_status *t, const char *trouble,
                           char reason[STATUS_REASON])
@@ -224,7 +224,7 @@ static bool trainer_ready(const struct trainer_status *t, const char *trouble,
         [ELECTION_CATCH_UP] = "it is about to lead, and reads ledger, heads and models once more",
         [ELECTION_LEAD] = "it is loading what it trains and judges on",
         [ELECTION_DRAIN] = "it is committing, and then stops",
-        [ELECTION_LEAVING] = "it lets go of its connections, to begin again from the ledger",
+        [ELECTION_LEAVING] = "it closes its connections, to restart from the ledger",
         [ELECTION_STOPPED] = "it has ended",
     };
     if (t->halted || t->waits) {

@@ -11,7 +11,7 @@
 #include "wire/model.h"
 
 enum {
-    SLICE_MS = 500, /* between two looks, and for the group to hear from its member */
+    SLICE_MS = 500, /* between two looks, and a heartbeat of the group's member */
     FIRST_MS = 1000,
     LONGEST_MS = 300000,
     CLOSE_MS = 1000,

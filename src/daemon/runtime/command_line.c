@@ -87,12 +87,12 @@ static void take(struct command_line *c, const char *name)
     c->man |= !strcmp(name, "man");
 }
 
-static const struct command_option *option_of(int said)
+static const struct command_option *option_of(int letter)
 {
-    if (said >= LONG)
-        return &command_options[said - LONG];
+    if (letter >= LONG)
+        return &command_options[letter - LONG];
     for (const struct command_option *o = command_options; o->name; o++)
-        if (o->letter == said)
+        if (o->letter == letter)
             return o;
     return NULL;
 }
@@ -122,7 +122,7 @@ int command_line_parse(int argc, char **argv, struct command_line *out)
     struct option longs[OPTIONS] = {0};
     struct command_line c = {.config = getenv("FISD_CONFIG")};
     char shorts[2 * OPTIONS + 1] = "";
-    int said;
+    int letter;
     if (!c.config || !*c.config)
         c.config = "fisd.yaml";
     for (int i = 0; command_options[i].name; i++) {
@@ -134,8 +134,8 @@ int command_line_parse(int argc, char **argv, struct command_line *out)
         if (o->letter)
             snprintf(shorts + strlen(shorts), 3, "%c%s", o->letter, o->argument ? ":" : "");
     }
-    while ((said = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
-        const struct command_option *o = option_of(said);
+    while ((letter = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+        const struct command_option *o = option_of(letter);
         if (!o)
             return 2; /* getopt has printed why */
         take(&c, o->name);

@@ -58,12 +58,12 @@ void notify_alive(struct notify *n, uint64_t now_ns)
 
 void notify_status(struct notify *n, const char *text)
 {
-    char line[sizeof n->said + sizeof "STATUS="];
-    if (!n->on || !strncmp(n->said, text, sizeof n->said - 1))
+    char line[sizeof n->sent + sizeof "STATUS="];
+    if (!n->on || !strncmp(n->sent, text, sizeof n->sent - 1))
         return;
-    snprintf(line, sizeof line, "STATUS=%.*s", (int)sizeof n->said - 1, text);
+    snprintf(line, sizeof line, "STATUS=%.*s", (int)sizeof n->sent - 1, text);
     if (send_text(n, line))
-        snprintf(n->said, sizeof n->said, "%s", text);
+        snprintf(n->sent, sizeof n->sent, "%s", text);
 }
 
 void notify_reloading(struct notify *n, uint64_t now_ns)

@@ -17,7 +17,7 @@
 struct notify {
     bool on, ready;
     uint64_t feed_ns, fed_ns; /* how often the watchdog is fed, 0: there is none; and when it was */
-    char said[256];           /* the status line that was sent last */
+    char sent[256];           /* the status line that was sent last */
 };
 
 /* Reads the environment. */

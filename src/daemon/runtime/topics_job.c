@@ -141,16 +141,17 @@ static void limit_records(struct topics_job *t, int which)
 /* Heads, versions and checkpoints are cut into chunks that their topics take. */
 static void limit_chunks(struct topics_job *t, int which)
 {
-    size_t limit = limit_of(t, which), wanted = t->ctx->cfg->topics.max_chunk;
+    size_t limit = limit_of(t, which), chosen = t->ctx->cfg->topics.max_chunk;
     size_t room = config_chunk_room(limit);
-    size_t now = t->ctx->chunk_bytes ? t->ctx->chunk_bytes : wanted;
+    size_t now = t->ctx->chunk_bytes ? t->ctx->chunk_bytes : chosen;
     if (room >= now)
         return;
     t->ctx->chunk_bytes = room;
-    log_line(LOG_LEVEL_WARN, "limit",
-             "topics.max_chunk=%zu in_force=%zu text=\"topic %s takes messages of %zu bytes at most "
-             "(max.message.bytes)\"",
-             wanted, room, t->limited[which], limit);
+    log_line(
+        LOG_LEVEL_WARN, "limit",
+        "topics.max_chunk=%zu in_force=%zu text=\"topic %s takes messages of %zu bytes at most "
+        "(max.message.bytes)\"",
+        chosen, room, t->limited[which], limit);
 }
 
 static const char *brokers(const struct topics_job *t)
@@ -160,8 +161,8 @@ static const char *brokers(const struct topics_job *t)
     return where ? where : "a broker";
 }
 
-/* One line for each topic that is not kept as it has to be; returns how many lose what they hold, or
- * refuse what comes to them. */
+/* One line for each topic that is not kept as it has to be; returns how many lose what they hold,
+ * or refuse what comes to them. */
 static uint32_t say_kept(const struct topics_job *t, struct fis_error *e)
 {
     char command[FIS_ERROR_TEXT];

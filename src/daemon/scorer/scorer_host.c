@@ -71,8 +71,7 @@ static int open_kafka(struct scorer_host *h, struct fis_error *e)
     producer.client.name = "offers";
     if (stream_producer_open(&h->producer, &producer, e) < 0 ||
         stream_consumer_open(&h->heads, &heads, e) < 0 ||
-        (h->pool && stream_consumer_open(&h->ledger, &ledger, e) < 0) ||
-        scorer_host_join(h, e) < 0)
+        (h->pool && stream_consumer_open(&h->ledger, &ledger, e) < 0) || scorer_host_join(h, e) < 0)
         return -1;
     return 0;
 }
@@ -165,14 +164,14 @@ bool scorer_host_turn(struct scorer_host *h)
 static void say_owned(struct scorer_host *h)
 {
     h->ticks_empty = h->owned ? 0 : h->ticks_empty + 1;
-    if (h->owned && h->said_empty)
+    if (h->owned && h->reported_empty)
         log_line(LOG_LEVEL_INFO, "assignment", "role=scorer partitions=%u", h->owned);
     else if (h->ticks_empty == TICKS_EMPTY)
         log_line(LOG_LEVEL_WARN, "assignment",
                  "role=scorer partitions=0 text=\"the group has given this scorer no partition: "
                  "there are more scorers than partitions of %s, or the broker is not reached\"",
                  h->topics[0]);
-    h->said_empty = h->ticks_empty >= TICKS_EMPTY;
+    h->reported_empty = h->ticks_empty >= TICKS_EMPTY;
 }
 
 /* A cluster that took the place of another one may have the same topics, so that nothing fails. */
@@ -190,7 +189,7 @@ void scorer_host_tick(struct scorer_host *h)
     say_owned(h);
     if (!h->stopping)
         check_cluster(h);
-    if (c->records + c->refused + c->tombstones == h->said_records)
+    if (c->records + c->refused + c->tombstones == h->reported_records)
         return;
     log_line(LOG_LEVEL_INFO, "scored",
              "records=%llu offered=%llu refused=%llu tombstones=%llu unseen=%llu lag=%lld "
@@ -199,7 +198,7 @@ void scorer_host_tick(struct scorer_host *h)
              (unsigned long long)c->refused, (unsigned long long)c->tombstones,
              (unsigned long long)c->unseen, (long long)stream_consumer_lag(h->records),
              h->head ? (unsigned long long)h->head->version : 0, (unsigned long long)c->lost);
-    h->said_records = c->records + c->refused + c->tombstones;
+    h->reported_records = c->records + c->refused + c->tombstones;
 }
 
 void scorer_host_stop(struct scorer_host *h)

@@ -40,8 +40,8 @@ struct scorer_host {
     uint32_t n_slots;
     struct scorer_slot *reading; /* not full yet, and more is there; or NULL */
     struct stream_consumer *records, *heads;
-    struct stream_consumer *ledger;    /* pool mode only */
-    struct stream_batch *follow_batch; /* heads, ledger */
+    struct stream_consumer *ledger;              /* pool mode only */
+    struct stream_batch *follow_batch;           /* heads, ledger */
     struct scorer_next next[CONFIG_RECORDS_MAX]; /* of each topic, to be committed */
     struct stream_offset *offsets;               /* [n_offsets] work for a commit */
     uint32_t n_offsets;
@@ -53,15 +53,15 @@ struct scorer_host {
     struct wire_buffer kept;   /* a record without what is ignored of it */
     struct wire_buffer buffer; /* an offer that is not sent yet; of a slot, so many candidates … */
     uint32_t packed_slot, packed;
-    size_t packed_bytes; /* … which take no more than that */
+    size_t packed_bytes;                    /* … which take no more than that */
     const char *topics[CONFIG_RECORDS_MAX]; /* of records [n_topics] */
     uint32_t n_topics;
     const char *head_topics[1], *ledger_topics[1];
     char name[128], group[CONFIG_GROUP_MAX];
     uint32_t owned;       /* partitions */
     uint32_t ticks_empty; /* with none of them */
-    bool pool, said_empty;
-    uint64_t said_records;
+    bool pool, reported_empty;
+    uint64_t reported_records;
     /* How recent records are distributed; of the head's encoder. NULL: not known. */
     struct fis_profile *profile;
     uint32_t profiled; /* rows, when its figures were worked out last */

@@ -120,16 +120,18 @@ void scorer_input_revoked(void *host, bool lost, const struct stream_partition *
 static void take_reset(struct scorer_host *h, const struct stream_consumer_event *ev)
 {
     struct fis_error e;
-    bool none = ev->wanted < 0;
+    bool none = ev->expected < 0;
     const char *text =
         none ? "nothing is committed for the group: it is new, its offsets expired, or the topic "
                "was recreated"
-        : ev->recreated ? "the topic was recreated, or its log was cut; it is read from its beginning"
-                        : "retention took them before they were read; they are not scored";
-    log_line(none && ev->first == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "reset",
-             "role=scorer topic=%s partition=%d wanted=%lld first_kept=%lld lost=%lld text=\"%s\"",
-             h->topics[ev->topic], (int)ev->partition, (long long)ev->wanted, (long long)ev->first,
-             (long long)ev->lost_messages, text);
+        : ev->recreated
+            ? "the topic was recreated, or its log was cut; it is read from its beginning"
+            : "retention took them before they were read; they are not scored";
+    log_line(
+        none && ev->first == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "reset",
+        "role=scorer topic=%s partition=%d expected=%lld first_kept=%lld lost=%lld text=\"%s\"",
+        h->topics[ev->topic], (int)ev->partition, (long long)ev->expected, (long long)ev->first,
+        (long long)ev->lost_messages, text);
     if (scorer_reset(h->machine, wire_source(ev->topic, ev->partition), ev->first,
                      (uint64_t)ev->lost_messages, none || ev->recreated, &e) < 0)
         scorer_host_failed(h, &e);
@@ -137,10 +139,11 @@ static void take_reset(struct scorer_host *h, const struct stream_consumer_event
 
 static void lose_place(struct scorer_host *h, const struct fis_error *e)
 {
-    log_line(LOG_LEVEL_WARN, "lost_place",
-             "role=scorer reason=\"%s\" text=\"it joins again; when this repeats, another process has "
-             "the same group.instance.id: give each its own\"",
-             e->text);
+    log_line(
+        LOG_LEVEL_WARN, "lost_place",
+        "role=scorer reason=\"%s\" text=\"it joins again; when this repeats, another process has "
+        "the same group.instance.id: give each its own\"",
+        e->text);
     h->lost_place = true;
 }
 
@@ -188,9 +191,9 @@ static void fill(struct scorer_host *h, struct scorer_slot *s)
 }
 
 /* Messages are given back a batch a turn: it is work for each of them. True: there are more. */
-static bool give_back(struct scorer_host *h, struct scorer_slot *wanted)
+static bool give_back(struct scorer_host *h, struct scorer_slot *preferred)
 {
-    struct scorer_slot *s = wanted && wanted->spent ? wanted : NULL;
+    struct scorer_slot *s = preferred && preferred->spent ? preferred : NULL;
     bool more = false;
     for (uint32_t i = 0; i < h->n_slots; i++) {
         if (h->slots[i].spent && !s)
@@ -204,7 +207,7 @@ static bool give_back(struct scorer_host *h, struct scorer_slot *wanted)
     return more;
 }
 
-/* Some of a batch. The machine hears of messages before the next read, which may take their
+/* Some of a batch. The machine is given messages before the next read, which may take their
  * partition away. True when something was there. */
 static bool read_some(struct scorer_host *h, struct scorer_slot *s)
 {
@@ -216,7 +219,7 @@ static bool read_some(struct scorer_host *h, struct scorer_slot *s)
         s->bytes += s->batch.messages[i].value.length;
     if (n > 0)
         scorer_reading(h->machine, s->index, &s->batch);
-    take_events(h, h->records); /* they speak of what was read so far */
+    take_events(h, h->records); /* they are about what was read so far */
     return n > 0;
 }
 
@@ -277,8 +280,8 @@ static void end_member(void *member)
     stream_consumer_close(member, 1000);
 }
 
-/* A client that was fenced stays so: another one takes its place, once no message of it is held. Not
- * at once again, for two processes of one id would take it from each other all the time. */
+/* A client that was fenced stays so: another one takes its place, once no message of it is held.
+ * Not at once again, for two processes of one id would take it from each other all the time. */
 static void join_again(struct scorer_host *h)
 {
     struct fis_error e;

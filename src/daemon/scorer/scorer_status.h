@@ -17,7 +17,7 @@ struct drift_column {
 };
 #define STATUS_DRIFT 128
 struct scorer_drift {
-    /* that were counted lately, and of the initial set; 0: not reported */
+    /* that were counted recently, and of the initial set; 0: not reported */
     uint32_t rows, initial_rows;
     uint32_t all, above; /* columns; those above alarms.drift */
     uint32_t n;          /* shown, largest first; 0 before STATUS_DRIFT_ROWS rows */

@@ -94,7 +94,7 @@ static int event(struct kafka_reader *r, const struct stream_consumer_event *ev,
     case STREAM_RESET:
         in->event = SESSION_RESET;
         in->partition = ev->partition;
-        in->expected = ev->wanted;
+        in->expected = ev->expected;
         in->first = ev->first;
         in->lost = ev->lost_messages;
         in->recreated = ev->recreated;

@@ -128,7 +128,7 @@ bool trainer_host_stopped(const struct trainer_host *h)
 
 /* ---- turns --------------------------------------------------------------------------------- */
 
-/* Whoever has the ledger's first partition leads; others that were added to it mean nothing. */
+/* The owner of the ledger's first partition leads; partitions added to it mean nothing. */
 static bool has_first(const struct stream_consumer *member)
 {
     size_t n;

@@ -26,7 +26,7 @@ struct trainer_snapshot {
     uint64_t validation_sets, changed_ms; /* of the validation rows */
 };
 
-/* Numbers of versions, of which users may hear when they are committed. */
+/* Numbers of versions, which are shown once they are committed. */
 struct trainer_versions {
     uint64_t newest, served, published, rejected;
 };
@@ -43,7 +43,7 @@ struct trainer_host {
     struct context *ctx;
     struct session_options options;
     struct session *session;
-    const char *written[2]; /* topics that are written and not read */
+    const char *written[2];      /* topics that are written and not read */
     struct kafka_side side, old; /* old: is being closed, to begin again */
     int patience_ms;             /* of the old one */
     struct pool_ends ends;

@@ -52,7 +52,7 @@ static bool fenced(void *arg)
     return h->side.outbox && outbox_fenced(h->side.outbox);
 }
 
-/* trainer_host_turn does it, as soon as no worker is at it. */
+/* trainer_host_turn does it, as soon as no worker uses it. */
 static void leave(void *arg)
 {
     struct trainer_host *h = arg;

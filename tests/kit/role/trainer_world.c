@@ -322,7 +322,7 @@ void command(struct world *w, enum wire_control_kind kind, uint64_t version,
     fis_id_set(&c.command, text,
                (size_t)snprintf(text, sizeof text, "c%u/%llu", w->said.step++,
                                 (unsigned long long)w->said.ms));
-    uint64_t wanted = trainer_role_wanted_version(w->role, &c);
+    uint64_t wanted = trainer_role_named_version(w->role, &c);
     int there = wanted && wanted <= w->said.n_versions;
     if (there)
         v = (struct wire_model){.version = wanted,

@@ -162,7 +162,7 @@ function line(data, colour, more) {
   };
 }
 
-/* Each version has its own: a short line at it. */
+/* Each version has its own: a short line there. */
 function floors(points, colour) {
   return {
     type: "line",

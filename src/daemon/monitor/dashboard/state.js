@@ -57,7 +57,7 @@ export const leadsBy = l => l.training                  ? "training" :
   l.asking.state === "goes_on"                          ? `asking; ${plural(l.open, "label")} open` :
                                                           l.asking.text.split("; ")[0] + (l.open ? `; ${plural(l.open, "label")} open` : "");
 
-/* For whoever does not lead: what the leader reported. */
+/* Where this process does not lead: what the leader reported. */
 export function findLeader(fleet) {
   const leader = fleet?.processes.find(p => p.name === fleet.sums.leader) ?? null;
   return { leader, lead: leader?.trainer?.leading ?? null };
@@ -131,27 +131,27 @@ function labels({ t }) {
 }
 
 /* A trouble with Kafka that hinders nothing is not shown first. */
-function withTrouble(said, s) {
+function withTrouble(shown, s) {
   const trouble = s?.broker_trouble;
-  if (!trouble || said.text.includes(trouble)) return said;
-  return { ...said, more: `${said.more} (Kafka, lately: ${trouble})`.trim() };
+  if (!trouble || shown.text.includes(trouble)) return shown;
+  return { ...shown, more: `${shown.more} (Kafka, recently: ${trouble})`.trim() };
 }
 
 const LEVELS = { critical: "trouble", warning: "warn" };
 
 /* The first alarm is the worst. */
-function withAlarms(said, alarms) {
-  if (!alarms.length) return said;
-  const text = said.level === "ok" ? `${said.text}, ${plural(alarms.length, "alarm")}` : said.text;
-  const more = said.level === "ok" ? "The alarm below has what to do." : said.more;
-  return { ...said, text, more, level: LEVELS[alarms[0].severity] };
+function withAlarms(shown, alarms) {
+  if (!alarms.length) return shown;
+  const text = shown.level === "ok" ? `${shown.text}, ${plural(alarms.length, "alarm")}` : shown.text;
+  const more = shown.level === "ok" ? "The alarm below has what to do." : shown.more;
+  return { ...shown, text, more, level: LEVELS[alarms[0].severity] };
 }
 
 export function headline(d) {
   for (const state of STATES) {
-    const said = state(d);
-    if (!said) continue;
-    return d.lost || d.locked ? said : withAlarms(withTrouble(said, d.status), shownAlarms(d));
+    const shown = state(d);
+    if (!shown) continue;
+    return d.lost || d.locked ? shown : withAlarms(withTrouble(shown, d.status), shownAlarms(d));
   }
   return null;
 }
@@ -189,7 +189,7 @@ export function classify(versions, serving) {
 
 export const kindWord = kind => WORDS[kind];
 
-/* What whoever sees all heads can tell of one validation example (privacy.noise). */
+/* What a reader of all heads can tell of one validation example (privacy.noise). */
 function privacyTile(p) {
   if (p.exact)
     return ["no ε holds", `${plural(p.exact, "refresh", "refreshes")} went out without noise`];

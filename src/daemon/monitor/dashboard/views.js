@@ -95,11 +95,11 @@ function chooseMetric(d, metric) {
 function describe(oldest, metric) {
   const v = oldest.find(x => x.kind === "serving"), n = plural(oldest.length, "version");
   const both = key => `${rate(v.metrics?.[key])} ${interval(v.intervals?.[key])}`;
-  const told = v ? ` Version ${v.version} is served: accuracy ${both("accuracy")}, ` +
+  const served = v ? ` Version ${v.version} is served: accuracy ${both("accuracy")}, ` +
       `${metricName(metric)} ${both(metric)}.` :
                    "";
   for (const id of ["d-accuracy", "d-violation", "d-plane"])
-    say(id, `${n}.${told} Verdicts of the gate has all numbers.`);
+    say(id, `${n}.${served} Verdicts of the gate has all numbers.`);
 }
 
 export function renderVersions(d, ui, commands) {

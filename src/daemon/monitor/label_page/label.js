@@ -81,7 +81,7 @@ let state = null;   /* the last answer of next */
 let busy = false;   /* an answer was given, and the next record is not there yet */
 let active = Date.now(), looked = 0, timer = 0;
 let held = [];      /* [{id, word, until}], the newest last: what undo takes back */
-let offline = false, stale = true; /* stale: the server may have begun again, and not know of what is kept */
+let offline = false, stale = true; /* stale: the server may have restarted, and not know what is kept */
 
 function trouble(text) {
   say("trouble", text);
@@ -253,7 +253,7 @@ async function next(note) {
     const s = await ask(`next?since=${midnight()}${idle}`);
     annotator = s.annotator;
     const given = box.all().find(o => o.a.id === s.request?.id);
-    if (given) { /* a server that began again does not know of it yet */
+    if (given) { /* a restarted server does not know it yet */
       if (await deliver(given.a) || !offline) return next(note);
       throw new TypeError("the connection was lost again");
     }
@@ -400,7 +400,7 @@ function login(e) {
   trouble("");
   say("login-label", byName ? "Your name" : "Your token");
   say("login-help", byName ? "It goes with your answers." :
-    "You got it from whoever runs this; your name goes with your answers.");
+    "The operator gave it to you; your name goes with your answers.");
   say("login-error", was ? `${e.message}.` : "");
   $("login-text").type = byName ? "text" : "password";
   $("login-text").value = "";
