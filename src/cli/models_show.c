@@ -70,8 +70,8 @@ static void print_gate(const struct wire_model *m)
     printf("  %-12s %u rows%s\n", "least cell", m->smallest_cell,
            m->warn_cell ? ": few, what they say is uncertain" : "");
     if (isfinite(m->detectable))
-        printf("  %-12s %.4f: these rows cannot distinguish a smaller gap from none\n", "detectable",
-               m->detectable);
+        printf("  %-12s %.4f: these rows cannot distinguish a smaller gap from none\n",
+               "detectable", m->detectable);
     printf("  %-12s %u\n", "looks so far", m->looks);
 }
 

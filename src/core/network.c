@@ -108,10 +108,11 @@ char *fis_shape_text(const struct fis_shape *shape, char out[FIS_SHAPE_TEXT])
     const struct fis_vit *v = &shape->vit;
     int n = snprintf(out, FIS_SHAPE_TEXT, "%s", shape->n_layers ? "" : "none");
     if (v->height)
-        n = snprintf(out, FIS_SHAPE_TEXT,
-                     "image %u x %u x %u in patches of %u, %u blocks of %u (%u heads, mlp %u), %s; ",
-                     v->height, v->width, v->channels, v->patch, v->depth, v->dim, v->heads, v->mlp,
-                     v->token ? "token" : "mean");
+        n = snprintf(
+            out, FIS_SHAPE_TEXT,
+            "image %u x %u x %u in patches of %u, %u blocks of %u (%u heads, mlp %u), %s; ",
+            v->height, v->width, v->channels, v->patch, v->depth, v->dim, v->heads, v->mlp,
+            v->token ? "token" : "mean");
     for (uint32_t l = 0; shape->n_layers && l <= shape->n_layers; l++)
         n += snprintf(out + n, FIS_SHAPE_TEXT - (size_t)n, "%s%u", l ? "-" : "", shape->width[l]);
     return out;
