@@ -2,11 +2,12 @@
  * The feature encoder: named columns to a vector of floats. Fitted on the initial labelled set,
  * frozen, and part of every head and model version.
  *
- * numeric, standard: (x - mean) / deviation (where the column did not vary, 0); missing -> 0 (the mean) and
- *   an indicator feature of 1, present only when the column had missing values at fitting; missing
- *   where there is no indicator: 0. |result| is capped at `FIS_ENCODER_CLIP` so that one absurd
- * value cannot swamp a network. numeric, none: as it is; missing -> 0. categorical: one-hot over
- * the categories seen (sorted by bytes; fis_value_category), one "unseen" slot, one "missing" slot.
+ * numeric, standard: (x - mean) / deviation (where the column did not vary, 0); missing -> 0 (the
+ * mean) and an indicator feature of 1, present only when the column had missing values at fitting;
+ * missing where there is no indicator: 0. |result| is capped at `FIS_ENCODER_CLIP` so that one
+ * absurd value cannot swamp a network. numeric, none: as it is; missing -> 0. categorical: one-hot
+ * over the categories seen (sorted by bytes; fis_value_category), one "unseen" slot, one "missing"
+ * slot.
  *
  * numeric, logit or probability: the score of a model in production, the base (fis/network.h). Such
  *   columns are the last ones, all of one scale: one with two classes, the log odds or probability
@@ -125,7 +126,7 @@ int fis_encoder_encode_packed(const struct fis_encoder *enc, const void *values,
  * features, scaled columns among them whose value was 0; how many. index, value: room for all
  * columns. fis_encoder_lists: whether columns are features one by one, few are scaled, and none is
  * a base's. */
-int fis_encoder_lists(const struct fis_encoder *enc);
+bool fis_encoder_lists(const struct fis_encoder *enc);
 uint32_t fis_encoder_encode_list(const struct fis_encoder *enc, uint32_t *index, float *value,
                                  uint32_t n);
 

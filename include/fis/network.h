@@ -102,7 +102,6 @@ struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_
 /* For training: a backward pass goes through the transformer too, and its activations are kept. */
 struct fis_scratch *fis_scratch_new_training(const struct fis_shape *shape, uint32_t max_n);
 void fis_scratch_free(struct fis_scratch *s);
-uint32_t fis_scratch_rows(const struct fis_scratch *s); /* max_n */
 
 /* Rows given by their nonzero entries: row i has value[k] at column index[k] < d for k in
  * [from[i], from[i + 1]), columns rising. A borrowed view; from has one element more than rows. */

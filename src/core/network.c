@@ -232,11 +232,6 @@ void fis_scratch_free(struct fis_scratch *s)
     fis_free(s);
 }
 
-uint32_t fis_scratch_rows(const struct fis_scratch *s)
-{
-    return s->max_n;
-}
-
 /* Adds the margins of n rows to their logits. */
 static void add_margins(const struct fis_shape *shape, const float *x, uint32_t n, float *logits)
 {
