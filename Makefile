@@ -19,11 +19,11 @@ say = @$(if $(filter 1,$(V)),:,printf '  %-7s %s\n' '$(1)' '$(2)')
 # ---- packages ---------------------------------------------------------------------------------
 # What pkg-config knows; uthash ships no .pc file and is looked for by its header.
 PKGS := rdkafka libprotobuf-c libuv libfyaml jansson openblas libmicrohttpd libxxhash libsystemd \
-        jemalloc zlib xgboost libcurl
+        jemalloc zlib xgboost libcurl libpng libjpeg
 BUILD_DEBS := gcc make pkg-config libc6-dev librdkafka-dev libprotobuf-c-dev protobuf-c-compiler \
               protobuf-compiler libuv1-dev libfyaml-dev libjansson-dev libopenblas-dev \
               libxxhash-dev uthash-dev libmicrohttpd-dev libsystemd-dev libjemalloc-dev \
-              zlib1g-dev libxgboost-dev libcurl4-openssl-dev \
+              zlib1g-dev libxgboost-dev libcurl4-openssl-dev libpng-dev libjpeg62-turbo-dev \
               libjs-chart.js
 # The dashboard's plots; built into fisd.
 CHART_JS := /usr/share/javascript/chart.js/chart.min.js
@@ -150,20 +150,21 @@ python-test: python all ## test the Python package against a real Kafka and fisd
 # ---- layers -----------------------------------------------------------------------------------
 # A layer may include itself and what stands behind its colon; `make layers` fails on anything
 # else, and each layer's tests are linked to these archives only.
-LAYERS := base core wire config http data stream role session daemon lab init cli
+LAYERS := base core image wire config http data stream role session daemon lab init cli
 see_base   :=
 see_core   := base
-see_wire   := base core
+see_image  := base
+see_wire   := base core image
 see_config := base
 see_http   := base
-see_data   := base core wire
+see_data   := base core wire image
 see_stream := base
-see_role   := base core wire
-see_session := base core wire role
-see_daemon := base core wire config http data stream role session
-see_lab    := base core wire data role session
-see_init   := base core wire data
-see_cli    := base core wire config data stream role session lab init
+see_role   := base core wire image
+see_session := base core wire role image
+see_daemon := base core wire image config http data stream role session
+see_lab    := base core wire data role session image
+see_init   := base core wire data image
+see_cli    := base core wire image config data stream role session lab init
 
 # The folders of a layer, the same way: each sees what its layer sees of others, and these.
 FOLDERS := $(addprefix daemon/,context scorer trainer labelling monitor runtime)
@@ -176,6 +177,7 @@ see_daemon/runtime := daemon/context daemon/scorer daemon/trainer daemon/labelli
 
 lib_base   := $(call pkg,libxxhash) -lm
 lib_core   := $(call pkg,openblas) -lm
+lib_image  := $(call pkg,libpng libjpeg)
 lib_wire   := $(call pkg,libprotobuf-c jansson libxxhash)
 lib_config := $(call pkg,libfyaml)
 lib_http   := $(call pkg,libmicrohttpd libuv)
@@ -200,7 +202,7 @@ archive = $(B)/lib/lib$(1).a
 archives_for = $(foreach l,$(1) $(see_$(1)),$(call archive,$(l)))
 libs_for = $(foreach l,$(1) $(see_$(1)),$(lib_$(l)))
 # Archives in dependency order, users first.
-order := cli init lab daemon session role stream data http config wire core base
+order := cli init lab daemon session role stream data http config wire image core base
 link_order = $(foreach l,$(order),$(if $(filter $(l),$(1) $(see_$(1))),$(call archive,$(l))))
 
 FISD := $(B)/bin/fisd
@@ -407,7 +409,7 @@ fuzz_all := $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*
 fuzz_bin := $(addprefix $(B)/fuzz/,$(fuzz_all))
 fuzz_main := $(if $(filter fuzz,$(MODE)),,$(B)/obj/tests/fuzz/replay.o)
 tests: $(fuzz_bin)
-fuzz_libs := $(foreach l,data config wire core base,$(call archive,$(l)))
+fuzz_libs := $(foreach l,data config wire image core base,$(call archive,$(l)))
 TARGET ?= $(fuzz_all)
 TIME ?= 60
 FUZZ_FLAGS ?= -timeout=10 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1
@@ -417,7 +419,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(fuzz_common) $(fuzz_main) $(SAN_OBJ_
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) -Wl,--start-group $^ -Wl,--end-group \
-	  $(foreach l,data config wire core base $(fuzz_more),$(lib_$(l))) -o $@
+	  $(foreach l,data config wire image core base $(fuzz_more),$(lib_$(l))) -o $@
 # The server with the daemon's pages and commands.
 $(B)/fuzz/http: fuzz_more := daemon $(see_daemon)
 $(B)/fuzz/http: $(call link_order,daemon)
@@ -430,7 +432,7 @@ fuzz_seeds := $(patsubst %,$(B)/obj/tests/fuzz/%.o,make_corpus seeds_text seeds_
 $(B)/fuzz-seeds: $(fuzz_seeds) $(SAN_OBJ_$(MODE)) $(fuzz_libs)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(foreach l,data config wire core base,$(lib_$(l))) -o $@
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(foreach l,data config wire image core base,$(lib_$(l))) -o $@
 
 .PHONY: fuzz fuzz-run fuzz-merge fuzz-merge-run fuzz-replay fuzz-seeds deps-fuzz
 deps-fuzz: deps

@@ -36,6 +36,7 @@ enum fis_error_code {
     FIS_CODE_UNKNOWN_CLASS,  /* a label that is no class, or none */
     FIS_CODE_CONTRADICTION,  /* two answers in one, or another than before */
     FIS_CODE_NOT_ASKED,      /* a label of a record that nobody asked for */
+    FIS_CODE_BAD_IMAGE,      /* broken, or of a kind that is not read */
     FIS_CODE_BAD_FIELD,      /* any other field that is missing or out of its range */
     FIS_ERROR_CODES
 };

@@ -56,7 +56,8 @@ static const struct {
         "Check the writer's serializer, and `records.encoding` or `labels.encoding`."},
     [FIS_CODE_TOO_LONG] = {ANY,
         "Longer than allowed, or decoding would take too much memory.",
-        "Raise `records.max_bytes`, or send less."},
+        "Raise `records.max_bytes` (of an image that has too many pixels `records.max_pixels`), or "
+        "send less."},
     [FIS_CODE_NO_VALUE] = {DEAD_LABELS | DEAD_CONTROL,
         "A null value; it cannot withdraw an answer or a command.",
         "Send an answer with a status instead."},
@@ -88,6 +89,9 @@ static const struct {
     [FIS_CODE_NOT_ASKED] = {DEAD_LABELS,
         "A label that was not requested, or whose request is closed and forgotten.",
         "Check that the labelling tool writes to the right pipeline, and returns ids unchanged."},
+    [FIS_CODE_BAD_IMAGE] = {DEAD_RECORDS,
+        "An image that is broken, or of a kind that is not read (docs/images.md).",
+        "The reason says what is wrong. Send PNG, JPEG, or raw bytes with their shape."},
     [FIS_CODE_BAD_FIELD] = {DEAD_LABELS | DEAD_CANDIDATES | DEAD_CONTROL,
         "Another field is missing or out of range: the annotator where several votes are required, "
         "a status, a time, a command's version.",
