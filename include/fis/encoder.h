@@ -19,6 +19,9 @@
  * Or the base is trees (fis/trees.h), which follow from the features: their margins are the last
  * features; 0 as long as there are none.
  *
+ * Or the columns are the numbers of an image [height][width][channels], a byte v as v / 127.5 - 1:
+ *   those of a channel have one mean and one deviation, over all its pixels, and no indicator.
+ *
  * Thread: immutable after fitting. Owns: copies of all names; the trees.
  */
 #ifndef FIS_ENCODER_H
@@ -96,6 +99,18 @@ int fis_encoder_set_trees(struct fis_encoder *enc, struct fis_trees *trees,
 struct fis_trees *fis_encoder_trees(const struct fis_encoder *enc); /* NULL: none (yet) */
 bool fis_encoder_has_trees(const struct fis_encoder *enc);          /* or will have */
 
+/* Before finish: the columns, standard ones, are those of an image. INPUT: they are not, or not as
+ * many. fis_encoder_image: NULL where they are not. */
+#define FIS_IMAGE_CHANNELS 4u
+#define FIS_IMAGE_NUMBERS 65536u
+struct fis_encoder_image {
+    uint32_t height, width, channels;
+};
+int fis_encoder_expect_image(struct fis_encoder *enc, const struct fis_encoder_image *image,
+                             struct fis_error *e) FIS_MUST_CHECK;
+const struct fis_encoder_image *fis_encoder_image(const struct fis_encoder *enc);
+#define FIS_PIXEL(v) ((float)(v) / 127.5f - 1.0f) /* the number of a byte */
+
 uint32_t fis_encoder_columns(const struct fis_encoder *enc);
 const struct fis_column *fis_encoder_column(const struct fis_encoder *enc, uint32_t i);
 int fis_encoder_find(const struct fis_encoder *enc, const char *name, size_t length); /* or -1 */
@@ -126,7 +141,7 @@ int fis_encoder_encode_packed(const struct fis_encoder *enc, const void *values,
  * features, scaled columns among them whose value was 0; how many. index, value: room for all
  * columns. fis_encoder_lists: whether columns are features one by one, few are scaled, and none is
  * a base's. */
-bool fis_encoder_lists(const struct fis_encoder *enc);
+int fis_encoder_lists(const struct fis_encoder *enc);
 uint32_t fis_encoder_encode_list(const struct fis_encoder *enc, uint32_t *index, float *value,
                                  uint32_t n);
 

@@ -220,7 +220,10 @@ int cli_connect(struct cli *c, const char *bootstrap, struct fis_error *e)
 
 struct wire_schema cli_schema(const struct config *cfg)
 {
+    const uint32_t *side = cfg->model.image.items;
     return (struct wire_schema){
+        .image = side ? (struct image_shape){side[0], side[1], side[2]} : (struct image_shape){0},
+        .max_pixels = cfg->records.max_pixels,
         .classes = (const char *const *)cfg->classes.items,
         .n_classes = cfg->classes.count,
         .id_column = cfg->records.id,

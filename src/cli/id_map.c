@@ -68,7 +68,7 @@ int id_map_each(const struct id_map *m,
     return rc;
 }
 
-bool id_map_get(const struct id_map *m, const struct fis_id *id, uint32_t *value)
+int id_map_get(const struct id_map *m, const struct fis_id *id, uint32_t *value)
 {
     const struct id_map_entry *entry = find(m, id);
     if (entry && value)
@@ -76,15 +76,15 @@ bool id_map_get(const struct id_map *m, const struct fis_id *id, uint32_t *value
     return entry != NULL;
 }
 
-bool id_map_remove(struct id_map *m, const struct fis_id *id)
+int id_map_remove(struct id_map *m, const struct fis_id *id)
 {
     struct id_map_entry *entry = find(m, id);
     if (!entry)
-        return false;
+        return 0;
     HASH_DEL(m->head, entry);
     fis_free(entry);
     m->count--;
-    return true;
+    return 1;
 }
 
 void id_map_done(struct id_map *m)

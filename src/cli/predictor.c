@@ -26,7 +26,10 @@ static int name_columns(struct predictor *p, const struct cli *c, struct fis_err
 int predictor_open(struct predictor *p, const struct cli *c, const struct wire_model *m,
                    const char *path, const struct data_reading *how, struct fis_error *e)
 {
-    *p = (struct predictor){.model = m, .path = path, .data = {.how = cli_reading(c, how)}};
+    *p = (struct predictor){
+        .model = m,
+        .path = path,
+        .data = {.how = cli_reading(c, how), .images = c->schema.image.height ? &c->schema : NULL}};
     if (!m->params || !m->encoder)
         return fis_fail(e, FIS_INPUT, "version %llu has no weights: it was rejected",
                         (unsigned long long)m->version);

@@ -8,6 +8,7 @@
 #include "fis.pb-c.h"
 #include "wire/json_codec.h"
 #include "wire/json_text.h"
+#include "wire/record_image.h"
 
 /* JSON needs to know which cells are numbers and takes what there is. Protobuf and raw records
  * are the numbers of all columns in order. The id stands last. */
@@ -38,7 +39,8 @@ static int name_columns(struct records *r, struct fis_error *e)
     r->data = (struct data_options){.how = cli_reading(r->cli, r->o.read),
                                     .leave_out = r->o.leave_out,
                                     .columns = r->columns,
-                                    .n_columns = n};
+                                    .n_columns = n,
+                                    .images = r->cli->schema.image.height ? &r->cli->schema : NULL};
     return 0;
 }
 
@@ -57,6 +59,8 @@ static int reject(struct records *r, struct fis_error *e)
 
 static bool is_refused(const struct records *r, const char *name)
 {
+    if (r->data.images && !strcmp(name, WIRE_IMAGE))
+        return false;
     for (uint32_t i = 0; i < r->data.n_columns; i++)
         if (!strcmp(r->columns[i].name, name))
             return false;
@@ -141,7 +145,8 @@ static int look_at(struct records *r, json_t *object, struct fis_error *e)
     char path[WIRE_JSON_PATH];
     if (wire_json_unknown(&r->cli->schema, r->features, r->data.n_columns - 1, object, path))
         return refuse_unknown(r, path, e);
-    for (uint32_t i = 0; i + 1 < r->data.n_columns; i++) {
+    r->pictured = r->data.images && json_object_get(object, WIRE_IMAGE);
+    for (uint32_t i = 0; !r->pictured && i + 1 < r->data.n_columns; i++) {
         value = wire_json_member(object, r->columns[i].name);
         r->seen[i] |= value != NULL;
         if (r->columns[i].cell != DATA_NUMBER || is_number(r, value))
@@ -161,7 +166,8 @@ static int check_seen(const struct records *r, struct fis_error *e)
 {
     uint32_t n;
     data_rows_names(r->rows, &n);
-    for (uint32_t i = 0; n == 0 && data_rows_count(r->rows) && i + 1 < r->data.n_columns; i++)
+    for (uint32_t i = 0;
+         n == 0 && !r->pictured && data_rows_count(r->rows) && i + 1 < r->data.n_columns; i++)
         if (!r->seen[i])
             return fis_fail(e, FIS_INPUT, "%s: no column '%s' in any of %llu rows",
                             base_name(r->o.path), r->columns[i].name,
@@ -209,8 +215,15 @@ static int pack(struct records *r, uint32_t n, struct fis_error *e)
         return rc;
     }
     Fis__V1__Record record = FIS__V1__RECORD__INIT;
-    record.n_features = n;
-    record.features = r->floats;
+    Fis__V1__Image image = FIS__V1__IMAGE__INIT;
+    struct wire_bytes picture = data_rows_image(r->rows);
+    if (picture.data) {
+        image.data = (ProtobufCBinaryData){picture.length, (uint8_t *)(uintptr_t)picture.data};
+        record.image = &image;
+    } else {
+        record.n_features = n;
+        record.features = r->floats;
+    }
     if (r->has_id) {
         record.id.len = r->id.length;
         record.id.data = (uint8_t *)r->id.bytes;

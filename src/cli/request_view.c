@@ -4,6 +4,7 @@
 
 #include "cli/screen.h"
 #include "fis/mem.h"
+#include "wire/record_image.h"
 
 static const char *column_name(const void *config, uint32_t i)
 {
@@ -14,8 +15,10 @@ static const char *column_name(const void *config, uint32_t i)
 int request_read(const struct cli *c, const struct wire_message *m, int with_record,
                  struct wire_request_shown *out, struct fis_error *e)
 {
-    const struct wire_request_reader reader = {
-        .encoding = c->labels_encoding, .column = column_name, .arg = &c->cfg};
+    const struct wire_request_reader reader = {.encoding = c->labels_encoding,
+                                               .column = column_name,
+                                               .arg = &c->cfg,
+                                               .schema = &c->schema};
     int rc = wire_request_show(&reader, m, with_record != 0, out, e);
     screen_clean(out->criterion);
     screen_clean(out->reason);
@@ -24,7 +27,11 @@ int request_read(const struct cli *c, const struct wire_message *m, int with_rec
 
 static void value_text(const json_t *value, char *out, size_t size)
 {
-    if (json_is_string(value)) {
+    char shown[WIRE_IMAGE_SHOWN];
+    if (json_is_string(value) &&
+        wire_image_show(json_string_value(value), json_string_length(value), shown)) {
+        snprintf(out, size, "%s", shown);
+    } else if (json_is_string(value)) {
         snprintf(out, size, "%s", json_string_value(value));
     } else if (json_is_real(value)) {
         snprintf(out, size, "%.9g", json_real_value(value));

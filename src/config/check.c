@@ -92,8 +92,6 @@ static void fill_columns(struct load *l)
         char name[16];
         snprintf(name, sizeof name, "f%u", (unsigned)i);
         c->columns.items[i].name = keep(l, fis_strdup(name));
-        if (c->model.image.count) /* pixels are of one scale */
-            c->columns.items[i].scale = CONFIG_SCALE_NONE;
         c->columns.count++;
     }
 }

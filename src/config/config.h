@@ -147,9 +147,10 @@ struct config_records {
     int encoding; /* enum config_encoding */
     int framing;  /* enum config_framing */
     struct config_layers message_index;
-    uint64_t max_bytes;              /* a larger record goes to the dead-letter topic */
-    char *id;                        /* the column that holds the record's id */
-    int unknown;                     /* enum config_unknown: of columns in none of the lists */
+    uint64_t max_bytes;  /* a larger record goes to the dead-letter topic */
+    uint32_t max_pixels; /* of an image */
+    char *id;            /* the column that holds the record's id */
+    int unknown;         /* enum config_unknown: of columns in none of the lists */
     struct config_names refuse, ignore, passthrough; /* columns that are no features */
     bool numeric_text; /* JSON: "41" is a number in a numeric column */
 };

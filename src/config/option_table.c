@@ -68,7 +68,7 @@ const struct option config_show_options[] = {
      .example = "before tax", .otherwise = "none", .meaning = "A sentence beside the name."},
     {.key = "labels.show[].as", CHOICE("text", "image", "link"),
      .offset = offsetof(struct config_show, as), .standard = "text",
-     .meaning = "image: the picture at an http or https address, or in a data: URL; link: an http "
+     .meaning = "image: the picture at an http or https address, in a data: URL or in base64; link: an http "
                 "or https address; a value that is none is shown as text."},
     {.key = "labels.show[].template", TEXT(1000), .offset = offsetof(struct config_show, template),
      .example = "https://scans.example/{scan}.jpg", .otherwise = "the value as it is",

@@ -238,6 +238,8 @@ int fis_encoder_finish(struct fis_encoder *enc, struct fis_error *e)
     assert(!enc->finished);
     if (enc->rows == 0)
         return fis_fail(e, FIS_INPUT, "no row to fit the columns on");
+    if (enc->image.height)
+        encoder_image_pool(enc);
     for (uint32_t i = 0; i < enc->n; i++) {
         struct encoder_column *c = &enc->columns[i];
         double variance = c->present ? c->squares / (double)c->present : 0.0;
@@ -246,8 +248,8 @@ int fis_encoder_finish(struct fis_encoder *enc, struct fis_error *e)
         c->deviation = sqrt(variance);
         if (c->deviation <= ENCODER_PRECISION * fabs(c->mean))
             c->deviation = c->pub.scale == FIS_SCALE_STANDARD ? ENCODER_CONSTANT : 1.0;
-        c->missing_indicator =
-            c->pub.type == FIS_NUMERIC && c->pub.scale == FIS_SCALE_STANDARD && c->missing > 0;
+        c->missing_indicator = c->pub.type == FIS_NUMERIC && c->missing > 0 &&
+                               c->pub.scale == FIS_SCALE_STANDARD && !enc->image.height;
     }
     return fis_encoder_freeze(enc, e);
 }

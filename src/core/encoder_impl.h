@@ -53,6 +53,7 @@ struct fis_encoder {
     uint32_t margins; /* columns of a base, the last ones */
     uint32_t tree_margins;
     struct fis_trees *trees;
+    struct fis_encoder_image image; /* height 0: none */
     /* [3][n] mean, factor and bound of each column, where all columns are numeric and make one
      * feature each: what vectors of numbers are encoded by; else NULL. */
     double *flat;
@@ -66,8 +67,8 @@ struct fis_encoder {
 };
 
 /* The place of a category: 1 and its index, or 0 and where it would go. */
-bool fis_encoder_category(const struct encoder_column *c, const char *text, size_t length,
-                          uint32_t *index);
+int fis_encoder_category(const struct encoder_column *c, const char *text, size_t length,
+                         uint32_t *index);
 bool encoder_find_category(const struct encoder_column *c, const struct fis_value *v,
                            uint32_t *index);
 static inline bool encoder_is_constant(const struct encoder_column *c)
@@ -97,6 +98,8 @@ static inline bool encoder_is_margin(const struct fis_column *c)
     return c->type == FIS_NUMERIC &&
            (c->scale == FIS_SCALE_LOGIT || c->scale == FIS_SCALE_PROBABILITY);
 }
+/* encoder_image.c: before the freeze, gives all pixels of a channel one mean and one variance. */
+void encoder_image_pool(struct fis_encoder *enc);
 /* encoder_flat.c: sets `flat` where it can be; and x [n] from values [n], 1, or 0 and nothing when
  * one is not finite. */
 int encoder_flat_make(struct fis_encoder *enc, struct fis_error *e) FIS_MUST_CHECK;

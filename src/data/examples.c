@@ -52,8 +52,11 @@ static int layout_init(struct layout *l, const struct data_source *s, int featur
             l->columns[n++] = (struct data_column){
                 .name = schema->sensitive[i], .cell = DATA_STRING, .secret = 1};
     }
-    l->options =
-        (struct data_options){.how = s->how, .regular = 1, .columns = l->columns, .n_columns = n};
+    l->options = (struct data_options){.how = s->how,
+                                       .regular = 1,
+                                       .columns = l->columns,
+                                       .n_columns = n,
+                                       .images = schema->image.height ? schema : NULL};
     return 0;
 }
 
@@ -93,6 +96,8 @@ struct fis_encoder *data_fit_encoder(const struct data_source *s, uint32_t max_c
     int rc = enc ? layout_init(&l, s, 1, e) : -1;
     if (enc && !rc)
         rc = fis_encoder_expect_trees(enc, s->tree_margins, e);
+    if (enc && !rc)
+        rc = wire_schema_fit_image(s->schema, enc, e);
     if (enc && !rc)
         rc =
             (rows = data_rows_open(s->path, &l.options, e)) ? observe_all(s, rows, &l, enc, e) : -1;
@@ -223,8 +228,8 @@ static int read_label(const struct data_source *s, const struct layout *l, uint6
     uint32_t *label = &g->out.labels[g->out.n];
     int rc = wire_class_of_value(s->schema, v, s->with_sensitive, label, e);
     if (rc)
-        return fault(g, l->label, line,
-                     fis_error_prefix(e, "column %s", s->schema->label_column), e);
+        return fault(g, l->label, line, fis_error_prefix(e, "column %s", s->schema->label_column),
+                     e);
     const char *name = s->schema->classes[*label];
     if (v->length == strlen(name) && !memcmp(v->text, name, v->length))
         return 0;
@@ -264,8 +269,8 @@ static int read_example(const struct data_source *s, const struct layout *l,
                         struct fis_error *e)
 {
     static int (*const steps[])(const struct data_source *, const struct layout *, uint64_t,
-                                struct reading *, struct fis_error *) = {
-        check_features, read_label, read_group, read_own_id};
+                                struct reading *, struct fis_error *) = {check_features, read_label,
+                                                                         read_group, read_own_id};
     struct data_examples *x = &g->out;
     int bad = 0, rc = grow(g, s->with_sensitive, e);
     for (size_t i = 0; rc >= 0 && i < sizeof steps / sizeof *steps; i++) {

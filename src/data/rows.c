@@ -89,6 +89,7 @@ static int open_file(struct data_rows *r, enum data_format format, struct fis_er
     char delimiter = o->how.standard_delimiter ? o->how.standard_delimiter : ',';
     if (format == DATA_TSV)
         delimiter = '\t';
+    r->image_column = ROWS_NO_COLUMN;
     r->csv = wire_csv_new(o->how.delimiter ? o->how.delimiter : delimiter, e);
     return r->csv ? data_csv_open(r, e) : -(int)FIS_NOMEM;
 }
@@ -134,6 +135,8 @@ void data_rows_close(struct data_rows *r)
     fis_free(r->chunk);
     fis_free(r->path);
     wire_buffer_done(&r->text);
+    wire_buffer_done(&r->image);
+    wire_buffer_done(&r->base64);
     json_decref(r->object);
     fis_free(r);
 }
@@ -157,6 +160,8 @@ int data_rows_next(struct data_rows *r, struct fis_value *values, struct fis_err
     if (rc <= 0)
         return rc;
     rc = r->is_json ? data_json_values(r, values, e) : data_csv_values(r, &row, values, e);
+    if (!rc && r->pictured)
+        rc = data_image_values(r, values, e);
     if (rc)
         return data_rows_refuse(r, r->line, e);
     r->count++;
@@ -177,7 +182,9 @@ int data_rows_next_json(struct data_rows *r, struct wire_buffer *out, struct fis
     if (r->is_json) {
         struct wire_bytes text =
             wire_json_skip_mark((struct wire_bytes){r->text.data, r->text.length});
-        rc = wire_buffer_append(out, text.data, text.length, e);
+        const json_t *image = data_image_member(r);
+        rc = image ? data_image_object(r, text, image, out, e)
+                   : wire_buffer_append(out, text.data, text.length, e);
     } else {
         rc = data_csv_object(r, &row, out, e);
     }

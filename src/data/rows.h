@@ -7,6 +7,9 @@
  * asked for are passed over. A CSV cell with nothing but white space is a missing value. The name
  * of a column is the key of a JSON member or its path: "address.city" (wire_json_member).
  *
+ * An image (data_options.images) is the cell of the column "image": a file's name, from the folder
+ * of the rows' file, or base64 (wire/record_image.h).
+ *
  * Thread: one owner. Owns: its buffers. Values and texts live until the next call.
  */
 #ifndef DATA_ROWS_H
@@ -54,6 +57,10 @@ struct data_options {
     const struct data_column *columns;
     uint32_t n_columns;
     const char *leave_out; /* CSV: columns that are no part of an object, separated by commas */
+    /* Features may be an image: where a row has one, its numbers are the values of the first
+     * columns, as many as `image` has, and they need not be in the file. NULL, or image.height 0:
+     * they may not. */
+    const struct wire_schema *images;
 };
 
 /* What pandas calls the index that it, and R, write without a name. Nobody is given that column
@@ -95,6 +102,9 @@ int data_object_cells(struct wire_bytes object, data_cell_fn *cell, void *ctx,
 
 /* "no column 'x' (found: a, b, …)", with what else may separate the names of a CSV header. */
 int data_no_column(const char *name, const char *const *names, uint32_t n, struct fis_error *e);
+
+/* The image of the row that data_rows_next gave, as it is in the file; data NULL: it has none. */
+struct wire_bytes data_rows_image(const struct data_rows *r);
 
 /* The columns of a CSV file [n], in its order; of JSON lines none. */
 const char *const *data_rows_names(const struct data_rows *r, uint32_t *n);

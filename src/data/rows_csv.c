@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "rows_impl.h"
+#include "wire/record_image.h"
 #include "base/category.h"
 #include "base/decimal.h"
 #include "base/utf8.h"
@@ -112,13 +113,18 @@ int data_csv_open(struct data_rows *r, struct fis_error *e)
         return data_rows_refuse(r, 0, e);
     }
     char absent[120] = "";
+    const struct wire_schema *images = r->options->images;
+    for (uint32_t i = 0; images && images->image.height && i < r->n_names; i++)
+        if (!strcmp(r->names[i], WIRE_IMAGE))
+            r->image_column = i;
+    r->pictured = r->image_column != ROWS_NO_COLUMN;
     for (uint32_t c = 0; c < r->options->n_columns; c++) {
         const struct data_column *column = &r->options->columns[c];
         uint32_t i = 0;
         while (i < r->n_names && strcmp(r->names[i], column->name) != 0)
             i++;
         size_t used = strlen(absent);
-        if (i == r->n_names && !column->optional)
+        if (i == r->n_names && !column->optional && c >= data_image_columns(r))
             snprintf(absent + used, sizeof absent - used, "%s%.60s", used ? "', '" : "",
                      column->name);
         r->place[c] = i < r->n_names ? i : ROWS_NO_COLUMN;
@@ -169,7 +175,7 @@ static int read_cell(const struct data_column *column, struct wire_bytes cell,
 int data_csv_values(struct data_rows *r, const struct wire_csv_row *row, struct fis_value *values,
                     struct fis_error *e)
 {
-    for (uint32_t c = 0; c < r->options->n_columns; c++) {
+    for (uint32_t c = data_image_columns(r); c < r->options->n_columns; c++) {
         struct wire_bytes cell = {"", 0};
         if (r->place[c] != ROWS_NO_COLUMN)
             cell = row->fields[r->place[c]];
@@ -177,7 +183,10 @@ int data_csv_values(struct data_rows *r, const struct wire_csv_row *row, struct 
         if (rc)
             return rc;
     }
-    return 0;
+    if (!r->pictured)
+        return 0;
+    struct wire_bytes image = row->fields[r->image_column];
+    return data_image_read(r, image.data, image.length, e);
 }
 
 int data_csv_cells(struct data_rows *r, const struct wire_csv_row *row, data_cell_fn *cell,
@@ -210,12 +219,14 @@ static bool is_json_number(const char *text, size_t length)
     return text[length - 1] != '.';
 }
 
-static void put_cell(struct wire_json_put *p, const struct data_rows *r, uint32_t i,
+static void put_cell(struct wire_json_put *p, struct data_rows *r, uint32_t i,
                      struct wire_bytes cell)
 {
     double number;
     if (!p->rc)
         p->rc = check_text(r->names[i], cell.data, cell.length, p->e);
+    if (!p->rc && i == r->image_column)
+        p->rc = data_image_text(r, &cell, p->e);
     if (!r->numeric[i] || decimal_read(cell.data, cell.length, &number))
         wire_put_bytes(p, r->names[i], cell.data, cell.length);
     else if (is_json_number(cell.data, cell.length))

@@ -8,6 +8,7 @@
 #include "data/rows.h"
 #include "wire/csv.h"
 #include "wire/json_text.h"
+#include "wire/record_image.h"
 
 #define ROWS_CHUNK 65536
 #define ROWS_NO_COLUMN UINT32_MAX
@@ -30,7 +31,11 @@ struct data_rows {
     int *numeric; /* [n_names] asked for as DATA_NUMBER */
     int *dropped; /* [n_names] no part of an object: left out by name, or without a name */
     uint32_t n_names;
-    uint32_t *place; /* [options->n_columns] in the header, or ROWS_NO_COLUMN */
+    uint32_t *place;           /* [options->n_columns] in the header, or ROWS_NO_COLUMN */
+    uint32_t image_column;     /* in the header; ROWS_NO_COLUMN: none */
+    struct wire_buffer image;  /* the one at hand */
+    struct wire_buffer base64; /* it as text */
+    bool pictured;             /* the row has one */
     /* JSON lines */
     struct wire_buffer text; /* the line at hand */
     json_t *object;          /* it, decoded; the values point into it */
@@ -58,6 +63,23 @@ int data_json_values(struct data_rows *r, struct fis_value *values,
                      struct fis_error *e) FIS_MUST_CHECK;
 int data_json_cells(json_t *object, struct wire_bytes text, data_cell_fn *cell, void *ctx,
                     struct fis_error *e) FIS_MUST_CHECK;
+/* rows_image.c, with options->images: the bytes of the image that a cell names or has, into
+ * r->image; its numbers, from there; and a cell or an object with the image itself, in JSON. */
+int data_image_read(struct data_rows *r, const char *text, size_t length,
+                    struct fis_error *e) FIS_MUST_CHECK;
+int data_image_values(struct data_rows *r, struct fis_value *values,
+                      struct fis_error *e) FIS_MUST_CHECK;
+int data_image_text(struct data_rows *r, struct wire_bytes *text,
+                    struct fis_error *e) FIS_MUST_CHECK;
+int data_image_object(struct data_rows *r, struct wire_bytes text, const json_t *image,
+                      struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
+const json_t *data_image_member(const struct data_rows *r); /* a text; NULL: none */
+/* How many of the first columns an image stands for. */
+static inline uint32_t data_image_columns(const struct data_rows *r)
+{
+    return r->pictured ? (uint32_t)image_numbers(&r->options->images->image) : 0;
+}
+
 /* At the end: whether every requested column was in some row. */
 int data_json_check_seen(struct data_rows *r, struct fis_error *e) FIS_MUST_CHECK;
 

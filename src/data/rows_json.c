@@ -93,7 +93,11 @@ static int read_member(const struct data_rows *r, const struct data_column *colu
 
 int data_json_values(struct data_rows *r, struct fis_value *values, struct fis_error *e)
 {
-    for (uint32_t c = 0; c < r->options->n_columns; c++) {
+    const json_t *image = data_image_member(r);
+    r->pictured = image != NULL;
+    for (uint32_t c = 0; c < data_image_columns(r); c++)
+        r->seen[c] = 1;
+    for (uint32_t c = data_image_columns(r); c < r->options->n_columns; c++) {
         const struct data_column *column = &r->options->columns[c];
         const json_t *v = wire_json_member(r->object, column->name);
         r->seen[c] |= v != NULL;
@@ -101,7 +105,7 @@ int data_json_values(struct data_rows *r, struct fis_value *values, struct fis_e
         if (rc)
             return rc;
     }
-    return 0;
+    return image ? data_image_read(r, json_string_value(image), json_string_length(image), e) : 0;
 }
 
 /* ---- all cells ------------------------------------------------------------------------------- */

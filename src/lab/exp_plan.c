@@ -7,11 +7,11 @@
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-bool lab_list_next(const char **at, char separator, char *item, size_t size)
+int lab_list_next(const char **at, char separator, char *item, size_t size)
 {
     const char *from = *at, *end;
     if (!from)
-        return false;
+        return 0;
     end = strchr(from, separator);
     *at = end ? end + 1 : NULL;
     size_t n = end ? (size_t)(end - from) : strlen(from);
@@ -20,18 +20,18 @@ bool lab_list_next(const char **at, char separator, char *item, size_t size)
     while (n && from[n - 1] == ' ')
         n--;
     snprintf(item, size, "%.*s", (int)n, from);
-    return true;
+    return 1;
 }
 
-bool lab_list_has(const char *list, const char *word)
+int lab_list_has(const char *list, const char *word)
 {
     char item[96];
     if (!list)
-        return true;
+        return 1;
     while (lab_list_next(&list, ',', item, sizeof item))
         if (strcmp(item, word) == 0)
-            return true;
-    return false;
+            return 1;
+    return 0;
 }
 
 /* ---- jobs ----------------------------------------------------------------------------------- */

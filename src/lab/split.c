@@ -1,6 +1,7 @@
 #include "lab/split.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "fis/mem.h"
@@ -134,17 +135,64 @@ static struct fis_encoder *fit(const struct lab_split *s, struct fis_value *valu
     return enc;
 }
 
-/* Pixels to -1 .. 1. */
+/* An encoder of a task's images, fitted on its initial rows. values: room for one. */
+static struct fis_encoder *fit_images(const struct lab_split *s, struct fis_value *values,
+                                      struct fis_error *e)
+{
+    const struct lab_task *t = s->task;
+    const struct fis_vit *v = &t->spec->protocol->vit;
+    const struct fis_encoder_image image = {v->height, v->width, v->channels};
+    struct fis_column *columns = fis_alloc(s->d, sizeof *columns);
+    char(*names)[12] = fis_alloc(s->d, sizeof *names);
+    struct fis_encoder *enc = NULL;
+    for (uint32_t j = 0; columns && names && j < s->d; j++) {
+        snprintf(names[j], sizeof *names, "f%u", j);
+        columns[j] = (struct fis_column){names[j], FIS_NUMERIC, FIS_SCALE_STANDARD};
+    }
+    if (columns && names)
+        enc = fis_encoder_new(columns, s->d, 0, e);
+    else
+        fis_fail(e, FIS_NOMEM, "split: no memory for %u pixels", s->d);
+    int r = enc ? fis_encoder_expect_image(enc, &image, e) : -1;
+    for (uint32_t i = 0; r == 0 && i < s->n_initial; i++) {
+        for (uint32_t j = 0; j < s->d; j++)
+            values[j] = (struct fis_value){
+                .kind = FIS_VALUE_NUMBER,
+                .number = (double)FIS_PIXEL(t->pixels[(size_t)s->initial[i] * s->d + j])};
+        r = fis_encoder_observe(enc, values, e);
+    }
+    if (r == 0)
+        r = fis_encoder_finish(enc, e);
+    fis_free(columns);
+    fis_free(names);
+    if (r < 0) {
+        fis_encoder_free(enc);
+        return NULL;
+    }
+    return enc;
+}
+
 static int encode_images(struct lab_split *s, struct fis_error *e)
 {
     const struct lab_task *t = s->task;
     s->d = t->n_pixels;
     s->x = fis_alloc((size_t)t->n * s->d, sizeof *s->x);
-    if (!s->x)
-        return fis_fail(e, FIS_NOMEM, "split: no memory for %u images of %u pixels", t->n, s->d);
-    for (size_t i = 0; i < (size_t)t->n * s->d; i++)
-        s->x[i] = (float)t->pixels[i] / 127.5f - 1;
-    return 0;
+    struct fis_value *values = fis_alloc(s->d, sizeof *values);
+    int r = 0;
+    if (!s->x || !values)
+        r = fis_fail(e, FIS_NOMEM, "split: no memory for %u images of %u pixels", t->n, s->d);
+    struct fis_encoder *enc = r ? NULL : fit_images(s, values, e);
+    if (!r && !enc)
+        r = -(int)(e ? e->kind : FIS_INPUT);
+    for (uint32_t i = 0; r == 0 && i < t->n; i++) {
+        float *row = s->x + (size_t)i * s->d;
+        for (uint32_t j = 0; j < s->d; j++)
+            row[j] = FIS_PIXEL(t->pixels[(size_t)i * s->d + j]);
+        r = fis_encoder_encode_packed(enc, row, s->d, row, e);
+    }
+    fis_encoder_free(enc);
+    fis_free(values);
+    return r;
 }
 
 static int encode(struct lab_split *s, struct fis_error *e)

@@ -12,6 +12,7 @@
 #include "wire/json_codec.h"
 #include "wire/protobuf_codec.h"
 #include "wire/raw.h"
+#include "wire/record_image.h"
 
 /* Rows decoded and then scored at a time: their features stay in the processor's caches. A whole
  * number of the kernel's tiles. */
@@ -63,7 +64,7 @@ int scoring_batch_init(struct scoring_batch *b, const struct scoring_options *o,
                        struct fis_error *e)
 {
     uint32_t n = o->capacity;
-    size_t arena = o->schema->max_bytes * WIRE_JSON_PER_BYTE;
+    size_t arena = o->schema->max_bytes * WIRE_JSON_PER_BYTE + wire_image_arena(o->schema);
     *b = (struct scoring_batch){.options = o};
     b->arena.size = arena > ARENA_FLOOR ? arena : ARENA_FLOOR;
     b->arena.base = fis_alloc(b->arena.size, 1);

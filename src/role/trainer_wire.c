@@ -9,6 +9,7 @@
 #include "wire/model.h"
 #include "wire/protobuf_codec.h"
 #include "wire/raw.h"
+#include "wire/record_image.h"
 
 /* What naming the values of a column takes of the arena. */
 #define COLUMN_BYTES 96
@@ -70,6 +71,17 @@ static int raw_values(struct wire_bytes record, uint32_t n, float *out, struct f
     return rc;
 }
 
+static int image_value(struct trainer_wire *w, const struct wire_image *image,
+                       struct fis_value *value, struct fis_error *e)
+{
+    struct wire_bytes text;
+    int rc = wire_image_text(w->o.schema, image, &w->arena, &text, e);
+    if (!rc)
+        *value =
+            (struct fis_value){.kind = FIS_VALUE_TEXT, .text = text.data, .length = text.length};
+    return rc;
+}
+
 /* A record that is not JSON, as named values for the person who labels it. */
 static int named_values(struct trainer_wire *w, const struct wire_label_request *r,
                         struct wire_named_values *named, struct fis_error *e)
@@ -79,14 +91,21 @@ static int named_values(struct trainer_wire *w, const struct wire_label_request 
     struct fis_value *values = fis_arena_alloc(&w->arena, n * sizeof *values);
     float *raw = fis_arena_alloc(&w->arena, n * sizeof *raw);
     struct wire_named_values *attributes = fis_arena_alloc(&w->arena, sizeof *attributes);
+    struct wire_image image = {0};
     const float *from = raw;
     if (!names || !values || !raw || !attributes)
         return fis_refuse(e, FIS_CODE_TOO_LONG, "a label request needs more than %zu bytes",
                           w->arena.size);
-    int rc = r->encoding == WIRE_RAW ? raw_values(r->record, n, raw, e)
-                                     : wire_protobuf_values(r->record, n, &w->arena, &from, e);
+    int rc = r->encoding == WIRE_RAW
+                 ? raw_values(r->record, n, raw, e)
+                 : wire_protobuf_values(r->record, n, &w->arena, &from, &image, e);
     if (rc >= 0 && r->encoding == WIRE_PROTOBUF)
         rc = wire_protobuf_attributes(r->record, &w->arena, attributes, e);
+    if (rc >= 0 && image.data.data) {
+        rc = image_value(w, &image, values, e);
+        names[0] = WIRE_IMAGE;
+        n = 0;
+    }
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; i < n; i++) {
@@ -95,7 +114,7 @@ static int named_values(struct trainer_wire *w, const struct wire_label_request 
         names[i] = w->o.columns[i].name;
         values[i] = (struct fis_value){.kind = FIS_VALUE_NUMBER, .number = from[i]};
     }
-    *named = (struct wire_named_values){names, values, n,
+    *named = (struct wire_named_values){names, values, image.data.data ? 1 : n,
                                         r->encoding == WIRE_PROTOBUF ? attributes : NULL};
     return 0;
 }

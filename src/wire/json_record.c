@@ -7,6 +7,7 @@
 #include "wire/json_impl.h"
 #include "wire/json_text.h"
 #include "wire/record.h"
+#include "wire/record_image.h"
 
 /* The columns that are needed: an encoder's, or a list. */
 struct wanted {
@@ -40,10 +41,16 @@ static bool is_column(const struct wanted *w, const char *name)
     return 0;
 }
 
+static bool is_image(const struct wire_schema *s, const char *name)
+{
+    return s->image.height && strcmp(name, WIRE_IMAGE) == 0;
+}
+
 static bool is_known(const struct wanted *w, const char *name)
 {
     const struct wire_schema *s = w->schema;
-    return is_column(w, name) || (s->id_column && strcmp(s->id_column, name) == 0) ||
+    return is_column(w, name) || is_image(s, name) ||
+           (s->id_column && strcmp(s->id_column, name) == 0) ||
            (w->example && s->label_column && strcmp(s->label_column, name) == 0) ||
            (w->with_sensitive && in_list(s->sensitive, s->n_sensitive, name));
 }
@@ -143,11 +150,52 @@ static int read_columns(const struct wanted *w, const struct wire_message *m, js
         if (rc)
             return rc;
     }
+    if (w->schema->image.height && found < w->n)
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "no image, and %zu of its %u numbers", found,
+                          w->n);
     /* All keys were columns: the common case needs no second look. */
     if (found == json_object_size(object))
         return 0;
     char path[WIRE_JSON_PATH];
     return find_unknown(w, object, path, 0) ? refuse_unknown(w, path, e) : 0;
+}
+
+/* The member `image` in place of the columns; image->data.data NULL: there is none. */
+static int read_image(const struct wanted *w, json_t *object, struct fis_arena *arena,
+                      struct wire_image *image, struct fis_error *e)
+{
+    const json_t *v = w->schema->image.height ? json_object_get(object, WIRE_IMAGE) : NULL;
+    const char *key;
+    json_t *other;
+    char path[WIRE_JSON_PATH], shown[WIRE_JSON_SHOWN];
+    *image = (struct wire_image){0};
+    if (!v)
+        return 0;
+    json_object_foreach(object, key, other)
+    {
+        if (is_column(w, key))
+            return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "image and %s: one of them expected", key);
+    }
+    if (find_unknown(w, object, path, 0))
+        return refuse_unknown(w, path, e);
+    if (!json_is_string(v)) {
+        wire_json_show(v, shown);
+        return fis_refuse(e, FIS_CODE_BAD_IMAGE,
+                          "image: a PNG or JPEG in base64 expected, %s found", shown);
+    }
+    return wire_image_of_text((struct wire_bytes){json_string_value(v), json_string_length(v)},
+                              arena, image, e);
+}
+
+static int encode_image(const struct wanted *w, const struct wire_image *image,
+                        struct fis_arena *arena, float *x, struct fis_error *e)
+{
+    const struct wire_schema *s = w->schema;
+    const float *numbers;
+    int rc = wire_image_numbers(s, image, arena, &numbers, e);
+    return rc ? rc
+              : fis_encoder_encode_packed(w->encoder, numbers, (uint32_t)image_numbers(&s->image),
+                                          x, e);
 }
 
 /* ---- what is offered ------------------------------------------------------------------------- */
@@ -231,15 +279,18 @@ static int read_record(const struct wanted *w, const struct wire_message *m,
 {
     const char *id = w->schema->id_column;
     struct wire_record out = {.event_time_ms = m->timestamp_ms};
+    struct wire_image image;
     json_t *object = wire_json_open(w->schema, m, e);
-    struct fis_value *values = object ? take_values(arena, w->n, e) : NULL;
-    if (!values)
-        return -(int)FIS_INPUT;
-    int rc = read_columns(w, m, object, values, e);
+    int rc = object ? read_image(w, object, arena, &image, e) : -(int)FIS_INPUT;
+    const bool pictured = !rc && image.data.data;
+    struct fis_value *values = rc || pictured ? NULL : take_values(arena, w->n, e);
+    if (!rc && !pictured)
+        rc = values ? read_columns(w, m, object, values, e) : -(int)FIS_INPUT;
     if (!rc)
         rc = wire_json_id(m, member(object, id), id ? id : "id", 1, &out.id, e);
     if (!rc)
-        rc = fis_encoder_encode(w->encoder, values, x, &out.unseen, e);
+        rc = pictured ? encode_image(w, &image, arena, x, e)
+                      : fis_encoder_encode(w->encoder, values, x, &out.unseen, e);
     if (!rc)
         *record = out;
     return rc;
@@ -317,11 +368,15 @@ static int read_example(const struct wanted *w, const struct wire_message *m,
     const struct wire_schema *s = w->schema;
     uint32_t n_sensitive = w->with_sensitive ? s->n_sensitive : 0;
     struct wire_example out = {0};
+    struct wire_image image;
     json_t *object = wire_json_open(s, m, e);
     struct fis_value *values = object ? take_values(arena, w->n + n_sensitive, e) : NULL;
     if (!values)
         return -(int)FIS_INPUT;
-    int rc = read_columns(w, m, object, values, e);
+    int rc = read_image(w, object, arena, &image, e);
+    if (!rc)
+        rc = image.data.data ? wire_image_values(s, &image, arena, values, e)
+                             : read_columns(w, m, object, values, e);
     if (!rc)
         rc = wire_json_id(m, member(object, s->id_column), s->id_column ? s->id_column : "id", 1,
                           &out.id, e);

@@ -1,6 +1,7 @@
 #include "wire/model_parts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 _Static_assert((int)FIS_NUMERIC == (int)FIS__V1__ENCODER__COLUMN__TYPE__NUMERIC &&
@@ -98,7 +99,33 @@ size_t wire_encoder_scratch(const struct fis_encoder *enc)
 {
     return fis_encoder_columns(enc) *
                (sizeof(Fis__V1__Encoder__Column) + sizeof(Fis__V1__Encoder__Column *)) +
-           sizeof(Fis__V1__Encoder__Trees) + 64;
+           sizeof(Fis__V1__Encoder__Trees) + sizeof(Fis__V1__Encoder__Image) +
+           2 * FIS_IMAGE_CHANNELS * sizeof(double) + 128;
+}
+
+/* In place of columns, which would be thousands and alike. */
+static int fill_image(Fis__V1__Encoder *out, const struct fis_encoder *enc, struct fis_arena *a,
+                      struct fis_error *e)
+{
+    const struct fis_encoder_image *image = fis_encoder_image(enc);
+    Fis__V1__Encoder__Image *to = out->image = fis_arena_alloc(a, sizeof *to);
+    double *numbers = fis_arena_alloc(a, 2 * image->channels * sizeof *numbers);
+    if (!to || !numbers)
+        return wire_scratch_full(a, e);
+    fis__v1__encoder__image__init(to);
+    to->height = image->height;
+    to->width = image->width;
+    to->channels = image->channels;
+    to->n_mean = to->n_deviation = image->channels;
+    to->mean = numbers;
+    to->deviation = numbers + image->channels;
+    for (uint32_t c = 0; c < image->channels; c++) {
+        struct fis_encoder_column_state s;
+        fis_encoder_state(enc, c, &s);
+        to->mean[c] = s.mean;
+        to->deviation[c] = s.deviation;
+    }
+    return 0;
 }
 
 static int fill_trees(Fis__V1__Encoder *out, const struct fis_trees *trees, struct fis_arena *a,
@@ -126,6 +153,8 @@ int wire_encoder_fill(Fis__V1__Encoder *out, const struct fis_encoder *enc,
 {
     uint32_t n = fis_encoder_columns(enc);
     fis__v1__encoder__init(out);
+    if (fis_encoder_image(enc))
+        return fill_image(out, enc, a, e);
     Fis__V1__Encoder__Column *columns = fis_arena_alloc(a, n * sizeof *columns);
     Fis__V1__Encoder__Column **list = fis_arena_alloc(a, n * sizeof *list);
     if (!columns || !list)
@@ -194,25 +223,69 @@ static int read_trees(const Fis__V1__Encoder__Trees *t, struct fis_encoder *enc,
     return rc;
 }
 
+/* The columns that an image stands for. */
+static struct fis_encoder *read_image(const Fis__V1__Encoder *from, struct fis_error *e)
+{
+    enum { NAME = 8 }; /* f65535 and its NUL */
+    const Fis__V1__Encoder__Image *i = from->image;
+    const struct fis_encoder_image image = {i->height, i->width, i->channels};
+    if (from->n_columns || from->trees || !i->channels || i->channels > FIS_IMAGE_CHANNELS ||
+        i->n_mean != i->channels || i->n_deviation != i->channels || !i->height || !i->width ||
+        (uint64_t)i->height * i->width * i->channels > FIS_IMAGE_NUMBERS) {
+        fis_fail(e, FIS_INPUT,
+                 "encoder: an image of %u x %u x %u with %zu means and %zu deviations, %zu columns",
+                 i->height, i->width, i->channels, i->n_mean, i->n_deviation, from->n_columns);
+        return NULL;
+    }
+    const uint32_t n = i->height * i->width * i->channels;
+    struct fis_encoder_column_state *states = fis_calloc(n, sizeof *states);
+    char(*names)[NAME] = fis_alloc(n, NAME);
+    struct fis_encoder *enc = NULL;
+    if (!states || !names)
+        fis_fail(e, FIS_NOMEM, "no memory for %u columns", n);
+    for (uint32_t k = 0; states && names && k < n; k++) {
+        snprintf(names[k], NAME, "f%u", k % 100000);
+        states[k] =
+            (struct fis_encoder_column_state){.column = {names[k], FIS_NUMERIC, FIS_SCALE_STANDARD},
+                                              .mean = i->mean[k % i->channels],
+                                              .deviation = i->deviation[k % i->channels]};
+    }
+    if (states && names)
+        enc = fis_encoder_from_states(states, n, e);
+    if (enc && fis_encoder_expect_image(enc, &image, e)) {
+        fis_encoder_free(enc);
+        enc = NULL;
+    }
+    fis_free(states);
+    fis_free(names);
+    return enc;
+}
+
+static struct fis_encoder *read_encoder(const Fis__V1__Encoder *from, struct fis_error *e)
+{
+    if (from->image)
+        return read_image(from, e);
+    struct fis_encoder_column_state *states = fis_calloc(from->n_columns, sizeof *states);
+    struct fis_encoder *enc = NULL;
+    if (!states)
+        fis_fail(e, FIS_NOMEM, "no memory for %zu columns", from->n_columns);
+    else if (!read_columns(from, states, e))
+        enc = fis_encoder_over_trees(states, (uint32_t)from->n_columns,
+                                     from->trees ? from->trees->margins : 0, e);
+    fis_free(states);
+    return enc;
+}
+
 int wire_encoder_read(const Fis__V1__Encoder *from, struct fis_shape *shape,
                       struct fis_encoder **out, struct fis_error *e)
 {
     uint32_t d = fis_shape_inputs(shape);
     struct fis_error own;
     e = e ? e : &own;
-    struct fis_encoder_column_state *states = fis_calloc(from->n_columns, sizeof *states);
-    if (!states)
-        return fis_fail(e, FIS_NOMEM, "no memory for %zu columns", from->n_columns);
-    struct fis_encoder *enc = NULL;
-    int rc = read_columns(from, states, e);
-    if (!rc) {
-        enc = fis_encoder_over_trees(states, (uint32_t)from->n_columns,
-                                     from->trees ? from->trees->margins : 0, e);
-        rc = enc ? 0 : -(int)e->kind;
-    }
+    struct fis_encoder *enc = read_encoder(from, e);
+    int rc = enc ? 0 : -(int)e->kind;
     if (!rc && from->trees)
         rc = read_trees(from->trees, enc, e);
-    fis_free(states);
     if (!rc && fis_encoder_dimension(enc) != d)
         rc = fis_fail(e, FIS_INPUT, "encoder: %u features, the network requires %u",
                       fis_encoder_dimension(enc), d);

@@ -40,9 +40,12 @@ enum wire_decoded wire_protobuf_record_or_list(const struct wire_schema *schema,
                                                struct wire_list *list, struct wire_record *record,
                                                struct fis_error *e) FIS_MUST_CHECK;
 
-/* The values [n_columns] of a record as they came, not encoded: for showing it to a person. */
+/* The values [n_columns] of a record as they came, not encoded, or its image, where image->data is
+ * not NULL: for showing it to a person. */
+struct wire_image;
 int wire_protobuf_values(struct wire_bytes value, uint32_t n_columns, struct fis_arena *arena,
-                         const float **values, struct fis_error *e) FIS_MUST_CHECK;
+                         const float **values, struct wire_image *image,
+                         struct fis_error *e) FIS_MUST_CHECK;
 
 /* The attributes of a record, by their names, none twice: texts for the people who label it. */
 int wire_protobuf_attributes(struct wire_bytes value, struct fis_arena *arena,

@@ -5,6 +5,7 @@
 #include "wire/protobuf_codec.h"
 #include "wire/protobuf_features.h"
 #include "wire/protobuf_parts.h"
+#include "wire/record_image.h"
 
 #define EXAMPLE_INDEX 11 /* of LabelledExample in proto/fis.proto */
 
@@ -13,6 +14,7 @@ struct reading {
     struct fis_arena *arena;
     struct wire_features features;
     struct wire_bytes id, class_name;
+    struct wire_image image;
     uint32_t class_index;
     struct fis_value *sensitive; /* [n_sensitive]; NULL: none are allowed */
 };
@@ -76,6 +78,8 @@ static int read_field(struct reading *r, const struct wire_reader *reader,
         return 0;
     case 6:
         return read_sensitive(r, reader, f, e);
+    case 7:
+        return wire_image_read(reader, f, &r->image, e);
     default:
         return 0;
     }
@@ -96,6 +100,8 @@ static int read_fields(struct reading *r, struct wire_bytes bytes, struct fis_er
             return rc;
         }
     }
+    if (!rc && r->image.data.data)
+        return wire_features_none(&r->features, e);
     return rc ? rc : wire_features_finish(&r->features, e);
 }
 
@@ -105,6 +111,10 @@ static int take_values(struct reading *r, struct wire_example *out, struct fis_e
     struct fis_value *values = fis_arena_alloc(r->arena, n * sizeof *values);
     if (!values)
         return full(r, e);
+    out->values = values;
+    out->sensitive = r->sensitive;
+    if (r->image.data.data)
+        return wire_image_values(r->schema, &r->image, r->arena, values, e);
     const float *from = wire_features_values(&r->features, e);
     if (!from)
         return -FIS_INPUT;
@@ -114,8 +124,6 @@ static int take_values(struct reading *r, struct wire_example *out, struct fis_e
             return fis_fail(e, FIS_INPUT, "feature %u: %g is not a finite number", i, (double)x);
         values[i] = (struct fis_value){.kind = FIS_VALUE_NUMBER, .number = (double)x};
     }
-    out->values = values;
-    out->sensitive = r->sensitive;
     return 0;
 }
 

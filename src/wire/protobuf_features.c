@@ -175,20 +175,20 @@ static int take_varints(struct wire_bytes bytes, const unsigned char *v, size_t 
     return good && p == end;
 }
 
-static inline bool tagged(struct wire_reader *r, unsigned char tag, struct wire_bytes *out)
+static inline int tagged(struct wire_reader *r, unsigned char tag, struct wire_bytes *out)
 {
     return r->at < r->end && *r->at++ == tag && wire_reader_piece(r, out);
 }
 
-bool wire_features_simple(struct wire_features *f, struct wire_bytes all)
+int wire_features_simple(struct wire_features *f, struct wire_bytes all)
 {
     struct wire_reader r = wire_reader_of(all);
     struct wire_bytes index, value;
     if (f->has_sparse || !tagged(&r, 0x0a, &index) || !tagged(&r, 0x12, &value) || r.at != r.end)
-        return false;
+        return 0;
     size_t n = value.length / 4;
     if (value.length % 4 || !n || n > f->expected || open_sparse(f, NULL))
-        return false;
+        return 0;
     int good = index.length == n && n >= 8 && BYTE_ORDER == LITTLE_ENDIAN
                    ? take_bytes(index.data, value.data, n, f->index, f->value)
                    : take_varints(index, value.data, n, f->index, f->value);
@@ -219,6 +219,13 @@ static int check_entries(struct wire_features *f, struct fis_error *e)
         seen[at] = 1;
     }
     return 0;
+}
+
+int wire_features_none(const struct wire_features *f, struct fis_error *e)
+{
+    return f->has_sparse || f->n_dense
+               ? fis_refuse(e, FIS_CODE_WRONG_WIDTH, "image and features: one of them expected")
+               : 0;
 }
 
 int wire_features_finish(struct wire_features *f, struct fis_error *e)

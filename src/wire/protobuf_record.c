@@ -6,6 +6,7 @@
 #include "wire/protobuf_features.h"
 #include "wire/protobuf_unpack.h"
 #include "wire/record.h"
+#include "wire/record_image.h"
 #include "base/utf8.h"
 
 /* A record is decoded in few functions: it takes so little that calls count. */
@@ -30,7 +31,8 @@ INLINE int usual(struct wire_reader *r, struct wire_features *features, struct w
 }
 
 INLINE int read_fields(struct wire_bytes bytes, struct wire_features *features,
-                       struct wire_bytes *id, int64_t *event_time, struct fis_error *e)
+                       struct wire_bytes *id, int64_t *event_time, struct wire_image *image,
+                       struct fis_error *e)
 {
     struct wire_reader r = wire_reader_of(bytes);
     struct wire_field f;
@@ -61,10 +63,29 @@ INLINE int read_fields(struct wire_bytes bytes, struct wire_features *features,
         case 5:
             *event_time = (int64_t)f.value;
             break;
+        case 6:
+            rc = wire_image_read(&r, &f, image, e);
+            if (rc)
+                return rc;
+            break;
         default: /* attributes and unknown fields stay in the original bytes */
             break;
         }
     }
+}
+
+/* In place of features: x. */
+static int encode_image(const struct wire_schema *schema, const struct fis_encoder *encoder,
+                        const struct wire_features *features, const struct wire_image *image,
+                        float *x, struct fis_error *e)
+{
+    const float *numbers;
+    int rc = wire_features_none(features, e);
+    if (!rc)
+        rc = wire_image_numbers(schema, image, features->arena, &numbers, e);
+    return rc ? rc
+              : fis_encoder_encode_packed(encoder, numbers, (uint32_t)image_numbers(&schema->image),
+                                          x, e);
 }
 
 INLINE int decode(const struct wire_schema *schema, const struct fis_encoder *encoder,
@@ -73,6 +94,7 @@ INLINE int decode(const struct wire_schema *schema, const struct fis_encoder *en
 {
     struct wire_bytes value = m->value, own = {0}, id;
     struct wire_features features;
+    struct wire_image image = {0};
     char place[FIS_ID_MAX];
     int64_t event_time_ms = 0;
     int rc = wire_schema_fits(schema, value.length, e);
@@ -87,13 +109,17 @@ INLINE int decode(const struct wire_schema *schema, const struct fis_encoder *en
         features.value = list->value;
     }
     if (!rc)
-        rc = read_fields(value, &features, &own, &event_time_ms, e);
-    int listed = !rc && list && wire_features_listed(&features) && fis_encoder_lists(encoder);
-    if (!rc && !listed)
+        rc = read_fields(value, &features, &own, &event_time_ms, &image, e);
+    const bool pictured = image.data.data != NULL;
+    int listed =
+        !rc && !pictured && list && wire_features_listed(&features) && fis_encoder_lists(encoder);
+    if (!rc && !listed && !pictured)
         rc = wire_features_finish(&features, e);
     if (!rc)
         rc = wire_record_find_id(m, own, place, &id, e);
-    if (!rc && listed)
+    if (!rc && pictured)
+        rc = encode_image(schema, encoder, &features, &image, x, e);
+    else if (!rc && listed)
         list->n =
             fis_encoder_encode_list(encoder, list->index, list->value, (uint32_t)features.n_index);
     else if (!rc)
@@ -128,15 +154,18 @@ enum wire_decoded wire_protobuf_record(const struct wire_schema *schema,
 }
 
 int wire_protobuf_values(struct wire_bytes value, uint32_t n_columns, struct fis_arena *arena,
-                         const float **values, struct fis_error *e)
+                         const float **values, struct wire_image *image, struct fis_error *e)
 {
     struct wire_bytes id = {0};
+    *image = (struct wire_image){0};
     struct wire_features features;
     int64_t event_time;
     int rc = wire_unframe_again(&value, e);
     wire_features_start(&features, n_columns, arena);
     if (!rc)
-        rc = read_fields(value, &features, &id, &event_time, e);
+        rc = read_fields(value, &features, &id, &event_time, image, e);
+    if (!rc && image->data.data)
+        return wire_features_none(&features, e);
     if (!rc)
         rc = wire_features_finish(&features, e);
     if (rc)

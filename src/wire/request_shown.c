@@ -8,6 +8,7 @@
 #include "wire/json_text.h"
 #include "wire/protobuf_codec.h"
 #include "wire/raw.h"
+#include "wire/record_image.h"
 
 /* 1 when none is given. */
 static int votes_of(const json_t *votes, uint32_t *out, struct fis_error *e)
@@ -85,6 +86,19 @@ static json_t *from_raw(const struct wire_request_reader *w, struct wire_bytes r
     return object;
 }
 
+static void put_image(const struct wire_request_reader *w, json_t *to, const Fis__V1__Image *from)
+{
+    const struct wire_image image = {{from->data.data, from->data.len},
+                                     {from->height, from->width, from->channels}};
+    struct fis_arena arena = {.size = 2 * from->data.len + ((size_t)1 << 16)};
+    struct wire_bytes text;
+    struct fis_error none;
+    arena.base = fis_alloc(arena.size, 1);
+    if (arena.base && !wire_image_text(w->schema, &image, &arena, &text, &none))
+        json_object_set_new(to, WIRE_IMAGE, json_stringn(text.data, text.length));
+    fis_free(arena.base);
+}
+
 static json_t *from_protobuf(const struct wire_request_reader *w, struct wire_bytes record)
 {
     Fis__V1__Record *r = fis__v1__record__unpack(NULL, record.length, record.data);
@@ -95,6 +109,8 @@ static json_t *from_protobuf(const struct wire_request_reader *w, struct wire_by
         put_number(w, object, (uint32_t)i, r->features[i]);
     for (size_t i = 0; object && r->sparse && i < r->sparse->n_index && i < r->sparse->n_value; i++)
         put_number(w, object, r->sparse->index[i], r->sparse->value[i]);
+    if (object && r->image)
+        put_image(w, object, r->image);
     if (r)
         fis__v1__record__free_unpacked(r, NULL);
     return object;

@@ -27,6 +27,7 @@ struct wire_request_reader {
     /* The name of a column, for records that have none; NULL: there is no such column. */
     const char *(*column)(const void *arg, uint32_t i);
     const void *arg;
+    const struct wire_schema *schema;
 };
 
 /* 1: a request. 0: none (a null value). INPUT: not to be understood. with_record false leaves the

@@ -21,6 +21,7 @@
 #include "fis/mem.h"
 #include "fis/network.h"
 #include "fis/profile.h"
+#include "image/image.h"
 
 enum wire_encoding { WIRE_JSON = 1, WIRE_PROTOBUF, WIRE_RAW };
 const char *wire_encoding_name(enum wire_encoding e);
@@ -103,6 +104,8 @@ struct wire_schema {
     const char *const *declared; /* "column=value": what sensitive columns may have; none: any */
     uint32_t n_declared;
     size_t max_bytes;            /* of one record or example */
+    struct image_shape image;    /* what an image becomes; height 0: records have none */
+    uint64_t max_pixels;         /* of an image, before it is decoded */
     struct wire_members members; /* JSON members that are no columns */
     bool numeric_text;           /* JSON: a text that is a number is one in a numeric column */
     struct wire_framing framing; /* of records and examples */
@@ -113,6 +116,14 @@ enum wire_unknown wire_schema_unknown(const struct wire_schema *s, const char *n
 bool wire_schema_inside(const struct wire_schema *s, const char *name, size_t length);
 /* The index of the class with this name (fis_value_category), or -1. */
 int wire_schema_class(const struct wire_schema *s, const char *text, size_t length);
+
+/* Before an encoder is fitted: its columns are an image's, where records are images. */
+static inline int wire_schema_fit_image(const struct wire_schema *s, struct fis_encoder *encoder,
+                                        struct fis_error *e)
+{
+    const struct fis_encoder_image image = {s->image.height, s->image.width, s->image.channels};
+    return image.height ? fis_encoder_expect_image(encoder, &image, e) : 0;
+}
 
 /* INPUT: a record is longer than max_bytes. */
 static inline int wire_schema_fits(const struct wire_schema *s, size_t length, struct fis_error *e)

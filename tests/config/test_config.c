@@ -200,10 +200,11 @@ static void test_images(void **state)
                                      "model: {type: vit, image: [8, 12, 3], patch: 4, width: 8}\n");
     assert_int_equal(c.dimension, 288);
     assert_int_equal(c.columns.count, 288);
-    assert_int_equal(c.columns.items[0].scale, CONFIG_SCALE_NONE);
+    assert_int_equal(c.columns.items[0].scale, CONFIG_SCALE_STANDARD);
     assert_int_equal(c.model.heads, 4);
     assert_int_equal(c.training.optimizer, CONFIG_ADAMW);
     assert_true(c.training.learning_rate == .003 && c.training.weight_decay == .05);
+    assert_int_equal(c.records.max_pixels, 1 << 24);
     config_done(&c);
 }
 

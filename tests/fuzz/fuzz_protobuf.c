@@ -10,6 +10,7 @@
 
 #include "wire/framing.h"
 #include "wire/protobuf_codec.h"
+#include "wire/record_image.h"
 #include "wire/protobuf_reader.h"
 
 /* What was decoded of a message, and of its encoding. */
@@ -67,6 +68,7 @@ static void try_record(struct fuzz_message *m)
     const struct fis_encoder *encoder = fuzz_plain_encoder();
     float x[FUZZ_COLUMNS], wanted[FUZZ_COLUMNS];
     const float *values = NULL;
+    struct wire_image image;
     enum wire_decoded d =
         wire_protobuf_record(&fuzz_schema, encoder, &m->message, &m->arena, x, &record, &e);
     if (d == WIRE_BAD)
@@ -75,7 +77,8 @@ static void try_record(struct fuzz_message *m)
     if (d == WIRE_OK) {
         FUZZ_HOLDS(record.id.length > 0);
         fis_arena_reset(&m->arena);
-        must(!wire_protobuf_values(m->message.value, FUZZ_COLUMNS, &m->arena, &values, &e), &e);
+        must(!wire_protobuf_values(m->message.value, FUZZ_COLUMNS, &m->arena, &values, &image, &e), &e);
+        FUZZ_HOLDS(!image.data.data);
         must(!fis_encoder_encode_floats(encoder, values, FUZZ_COLUMNS, wanted, &e), &e);
         FUZZ_HOLDS(same_floats(x, wanted, FUZZ_COLUMNS));
     }

@@ -71,6 +71,7 @@ int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error
         .n_classes = cfg->classes.count,
         .id_column = cfg->records.id,
         .max_bytes = cfg->records.max_bytes,
+        .max_pixels = cfg->records.max_pixels,
         .members = {.others = (enum wire_unknown)cfg->records.unknown,
                     .listed = {[WIRE_REFUSE] = NAMES(cfg->records.refuse),
                                [WIRE_IGNORE] = NAMES(cfg->records.ignore),
@@ -82,6 +83,9 @@ int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error
         .label_framing = {(enum wire_framing_kind)cfg->labels.framing,
                           cfg->labels.message_index.items, cfg->labels.message_index.count},
     };
+    if (cfg->model.image.count)
+        p->schema.image = (struct image_shape){cfg->model.image.items[0], cfg->model.image.items[1],
+                                               cfg->model.image.items[2]};
     p->initial = p->validation = p->schema;
     p->initial.label_column = cfg->initial.label;
     p->validation.label_column = cfg->validation.label;

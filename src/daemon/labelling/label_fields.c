@@ -7,6 +7,7 @@
 #include "fis/mem.h"
 #include "wire/json_codec.h"
 #include "wire/json_text.h"
+#include "wire/record_image.h"
 
 #define ADDRESS_MAX 8192 /* of http and https; pictures in data: have the record's limit */
 
@@ -122,12 +123,27 @@ static const char *kind_of(const struct config_show *s, bool missing,
     return s->as == CONFIG_SHOW_LINK && web ? "link" : "text";
 }
 
+/* A record's image, which is base64, as an address. */
+static int append_image(struct wire_buffer *out, const json_t *v, const char *type)
+{
+    int rc = append(out, "data:", 5);
+    if (!rc)
+        rc = append(out, type, strlen(type));
+    if (!rc)
+        rc = append(out, ";base64,", 8);
+    return rc ? rc : append_value(out, v);
+}
+
 static json_t *field(const struct config_show *s, const json_t *record)
 {
     const json_t *v = wire_json_member(record, s->column);
     bool missing = !v || json_is_null(v);
     struct wire_buffer text = {0};
+    const char *type = s->as == CONFIG_SHOW_IMAGE && json_is_string(v)
+                           ? wire_image_type(json_string_value(v), json_string_length(v))
+                           : NULL;
     int rc = s->template ? append_template(&text, s->template, record, s->as != CONFIG_SHOW_TEXT)
+             : type      ? append_image(&text, v, type)
                          : append_value(&text, v);
     if (!rc)
         rc = append(&text, "", 1);
@@ -160,7 +176,9 @@ json_t *label_fields(const struct config *cfg, const json_t *record)
     if (!rc && !show->count)
         json_object_foreach((json_t *)(uintptr_t)record, key, v)
         {
-            const struct config_show one = {.column = (char *)(uintptr_t)key};
+            const bool image = cfg->model.image.count && strcmp(key, WIRE_IMAGE) == 0;
+            const struct config_show one = {.column = (char *)(uintptr_t)key,
+                                            .as = image ? CONFIG_SHOW_IMAGE : CONFIG_SHOW_TEXT};
             if (!rc && strcmp(key, cfg->records.id) != 0)
                 rc = add(list, field(&one, record));
         }

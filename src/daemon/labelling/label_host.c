@@ -264,8 +264,10 @@ int label_host_open(struct label_host **out, struct context *ctx, struct fis_err
     h->ctx = ctx;
     h->schema = ctx->pipeline.schema;
     h->schema.label_framing = (struct wire_framing){.kind = WIRE_FRAMING_NONE};
-    h->shown = (struct wire_request_reader){
-        .encoding = ctx->pipeline.labels, .column = column_name, .arg = ctx->cfg};
+    h->shown = (struct wire_request_reader){.encoding = ctx->pipeline.labels,
+                                            .column = column_name,
+                                            .arg = ctx->cfg,
+                                            .schema = &h->schema};
     int rc = open_all(h, e);
     if (rc < 0) {
         label_host_close(h, 0);

@@ -34,6 +34,8 @@ void label_page(void *ctx, const struct http_request *r, struct http_reply *out)
     if (!is_on(m, out))
         return;
     dashboard_serve(ctx, r, out);
+    if (m->ctx->cfg->model.image.count)
+        out->policy = with_images;
     for (uint32_t i = 0; i < show->count; i++)
         if (show->items[i].as == CONFIG_SHOW_IMAGE)
             out->policy = with_images;

@@ -214,7 +214,8 @@ struct fis_encoder *example_topic_fit(struct example_topic *t, uint32_t max_cate
     }
     struct fis_encoder *enc = fis_encoder_new(p->columns, p->n_columns, max_categories, e);
     HASH_SORT(t->table, by_id);
-    if (enc && fis_encoder_expect_trees(enc, p->tree_margins, e) < 0)
+    if (enc && (fis_encoder_expect_trees(enc, p->tree_margins, e) < 0 ||
+                wire_schema_fit_image(&p->schema, enc, e) < 0))
         goto fail;
     for (struct kept *k = t->table; enc && k; k = k->hh.next)
         if (decode_kept(t, k, &x, e) < 0 || fis_encoder_observe(enc, x.values, e) < 0)
