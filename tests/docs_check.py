@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
 Checks of texts, for `make docs-check`: words that have a plain technical counterpart, links of the
-documents, README's size.
+documents, files that they name, README's size.
 
   docs_check.py [--root DIR] [FILE …]     FILE: only the words of these
 
@@ -112,12 +112,20 @@ def links(root, path, text):
                     yield line, f"link to {link}: there is no such heading"
 
 
+def paths(root, text):
+    """Files of the source that a document names: `src/role/scorer.h`; NAME and * stand for others."""
+    for m in re.finditer(r"`((?:src|tests|include|config|proto)/[\w./-]+\.\w+)`", text):
+        if "NAME" not in m[1] and not os.path.exists(os.path.join(root, m[1])):
+            yield text.count("\n", 0, m.start()) + 1, f"{m[1]}: there is no such file"
+
+
 def check_file(root, path, only_words):
     with open(os.path.join(root, path), encoding="utf-8") as f:
         text = f.read()
     found = list(words(path, text))
     if path.endswith(".md") and not only_words:
         found += links(root, path, text)
+        found += paths(root, text) if path != "CHANGELOG.md" else []  # what once was
     if path == "README.md" and not only_words and len(text.encode()) > README_BYTES:
         found.append((1, f"{len(text.encode())} bytes: at most {README_BYTES}"))
     return sorted(found)

@@ -141,7 +141,7 @@ int fis_encoder_encode_packed(const struct fis_encoder *enc, const void *values,
  * features, scaled columns among them whose value was 0; how many. index, value: room for all
  * columns. fis_encoder_lists: whether columns are features one by one, few are scaled, and none is
  * a base's. */
-int fis_encoder_lists(const struct fis_encoder *enc);
+bool fis_encoder_lists(const struct fis_encoder *enc);
 uint32_t fis_encoder_encode_list(const struct fis_encoder *enc, uint32_t *index, float *value,
                                  uint32_t n);
 

@@ -9,6 +9,8 @@
 #ifndef FIS_HEAP_H
 #define FIS_HEAP_H
 
+#include <stdbool.h>
+
 #include "fis/error.h"
 #include "fis/id.h"
 
@@ -33,7 +35,7 @@ void fis_heap_done(struct fis_heap *h);
 /* < 0 when a comes before (is better than) b. */
 int fis_heap_compare(const struct fis_heap_item *a, const struct fis_heap_item *b);
 /* Would an item of this score and id be kept? */
-int fis_heap_admits(const struct fis_heap *h, float score, const struct fis_id *id);
+bool fis_heap_admits(const struct fis_heap *h, float score, const struct fis_id *id);
 
 enum fis_heap_result { FIS_HEAP_REFUSED, FIS_HEAP_ADDED, FIS_HEAP_REPLACED };
 /* On REPLACED *evicted is the item that had to go. */
@@ -44,7 +46,6 @@ void fis_heap_replace(struct fis_heap *h, struct fis_heap_item item);
 /* The best item's index, or -1 when empty: O(n). fis_heap_remove: O(log n). */
 int fis_heap_best(const struct fis_heap *h);
 void fis_heap_remove(struct fis_heap *h, uint32_t index);
-void fis_heap_rebuild(struct fis_heap *h); /* after scores were changed in place: O(n) */
 void fis_heap_clear(struct fis_heap *h);
 
 #ifdef __cplusplus

@@ -75,6 +75,10 @@ int fis_shape_set_margins(struct fis_shape *shape, uint32_t margins,
 int fis_shape_set_vit(struct fis_shape *shape, const struct fis_vit *vit,
                       struct fis_error *e) FIS_MUST_CHECK;
 bool fis_shape_equal(const struct fis_shape *a, const struct fis_shape *b); /* but for margins */
+/* For people: "8-64-2", with a transformer "image 28 x 28 x 3 in patches of 7, 2 blocks of 32 (4
+ * heads, mlp 64), mean; 32-64-2"; "none" without layers. Returns out. */
+#define FIS_SHAPE_TEXT 256
+char *fis_shape_text(const struct fis_shape *shape, char out[FIS_SHAPE_TEXT]);
 size_t fis_shape_params(const struct fis_shape *shape);
 size_t fis_shape_offset(const struct fis_shape *shape, uint32_t layer); /* of a dense layer */
 static inline uint32_t fis_shape_inputs(const struct fis_shape *s)
@@ -98,7 +102,6 @@ struct fis_scratch *fis_scratch_new(const struct fis_shape *shape, uint32_t max_
 /* For training: a backward pass goes through the transformer too, and its activations are kept. */
 struct fis_scratch *fis_scratch_new_training(const struct fis_shape *shape, uint32_t max_n);
 void fis_scratch_free(struct fis_scratch *s);
-uint32_t fis_scratch_rows(const struct fis_scratch *s); /* max_n */
 
 /* Rows given by their nonzero entries: row i has value[k] at column index[k] < d for k in
  * [from[i], from[i + 1]), columns rising. A borrowed view; from has one element more than rows. */

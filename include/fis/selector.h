@@ -72,7 +72,7 @@ int fis_selector_rescore(struct fis_selector *s, fis_rescore_fn *score, void *ar
  * *c (pointers valid until the label is taken) and *criterion, or 0: nothing to ask (why:
  * fis_selector_limit, in this order). The request counts at once against the in-flight limit, the
  * round, the budget and the allowance. */
-int fis_selector_ask(struct fis_selector *s, struct fis_candidate *c, uint32_t *criterion);
+bool fis_selector_ask(struct fis_selector *s, struct fis_candidate *c, uint32_t *criterion);
 enum fis_limit {
     FIS_LIMIT_NONE,
     FIS_LIMIT_EMPTY, /* the heaps are, or hold what waits for the next round */

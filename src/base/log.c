@@ -13,7 +13,7 @@ void log_set_level(enum log_level level)
     threshold = (int)level;
 }
 
-int log_enabled(enum log_level level)
+bool log_enabled(enum log_level level)
 {
     return (int)level >= threshold;
 }
@@ -44,7 +44,7 @@ static void mark_quotes(char *out, size_t size, const char *format)
 static size_t copy_quoted(char *out, size_t room, const char *in)
 {
     size_t n = 0;
-    int quoted = 0;
+    bool quoted = false;
     for (; *in && n + 3 < room; in++) {
         unsigned char c = (unsigned char)*in;
         if (c == MARK) {

@@ -8,19 +8,19 @@ static _Atomic uint64_t made;
 static _Atomic uint64_t refuse_after = UINT64_MAX;
 static _Atomic int refuse_once;
 
-static int refused(void)
+static bool refused(void)
 {
     atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
     uint64_t left = atomic_load_explicit(&refuse_after, memory_order_relaxed);
     if (left == UINT64_MAX)
-        return 0;
+        return false;
     if (left == 0) {
         if (refuse_once)
             atomic_store(&refuse_after, UINT64_MAX);
-        return 1;
+        return true;
     }
     atomic_store_explicit(&refuse_after, left - 1, memory_order_relaxed);
-    return 0;
+    return false;
 }
 
 void *fis_alloc(size_t count, size_t size)

@@ -159,12 +159,9 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
 {
     struct options o = {0};
     struct doctor d = {.cli = c};
-    int first;
-    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
+    enum cli_parsed parsed = cli_parse_options(c, self, argc, argv, &o);
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
-    if (first < argc)
-        return cli_usage(self, "found '%s', no argument is expected", argv[first]);
     d.json = o.json;
     return examine(&d);
 }

@@ -159,12 +159,9 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
 {
     struct options o = {.examples = 0};
     struct fis_error e;
-    int first;
-    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
+    enum cli_parsed parsed = cli_parse_options(c, self, argc, argv, &o);
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
-    if (first != argc)
-        return cli_usage(self, "found '%s', only options are allowed", argv[first]);
     if (o.examples > 100000 || o.retrained > 100000 || o.steps > 100000)
         return cli_usage(self, "--examples, --retrained, --steps: allowed 1 to 100000");
     o.lab.tasks = o.lab.tasks ? o.lab.tasks : "adult-sex,compas,celeba-big-nose";

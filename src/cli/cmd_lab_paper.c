@@ -91,12 +91,9 @@ static int finish(const struct lab_report *r, const struct cmd_lab_options *o, s
 static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
 {
     struct options o = {.balance = false};
-    int first;
-    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
+    enum cli_parsed parsed = cli_parse_options(c, self, argc, argv, &o);
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
-    if (first != argc)
-        return cli_usage(self, "found '%s', only options are allowed", argv[first]);
     char settings[512];
     if (o.balance) {
         if (snprintf(settings, sizeof settings, "balance=1 %s",

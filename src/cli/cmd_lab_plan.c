@@ -51,7 +51,7 @@ static int take_methods(const char *list, struct cmd_lab_plan *p, struct fis_err
 {
     char name[NAME_MAX_BYTES];
     while (next_name(&list, name)) {
-        int seen = 0;
+        bool seen = false;
         if (p->n_methods == CMD_LAB_METHODS_MAX)
             return fis_fail(e, FIS_INPUT, "--methods: more than %d", CMD_LAB_METHODS_MAX);
         int r = lab_method_find(name, &p->methods[p->n_methods], e);

@@ -52,12 +52,9 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
 {
     struct cmd_lab_options o = {.tasks = NULL};
     struct fis_error e;
-    int first;
-    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
+    enum cli_parsed parsed = cli_parse_options(c, self, argc, argv, &o);
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
-    if (first != argc)
-        return cli_usage(self, "found '%s', only options are allowed", argv[first]);
     if (o.set && !strcmp(o.set, "help"))
         return cmd_lab_list_settings();
     int r = experiment(c, &o, &e);

@@ -13,12 +13,9 @@ static int vary(struct cli *c, const struct cli_command *self, const struct lab_
                 int argc, char **argv)
 {
     struct cmd_lab_exp_options o = {.settings = NULL};
-    int first;
-    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
+    enum cli_parsed parsed = cli_parse_options(c, self, argc, argv, &o);
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
-    if (first != argc)
-        return cli_usage(self, "found '%s', only options are allowed", argv[first]);
     return cmd_lab_experiment(c, x, &o, cmd_lab_finish);
 }
 

@@ -371,12 +371,9 @@ static int label(struct cli *c, const struct options *o)
 static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
 {
     struct options o = {0};
-    int first;
-    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
+    enum cli_parsed parsed = cli_parse_options(c, self, argc, argv, &o);
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
-    if (argc > first)
-        return cli_usage(self, "found '%s', no argument is allowed", argv[first]);
     if (o.annotator && strlen(o.annotator) > WIRE_ANNOTATOR)
         return cli_usage(self, "--annotator: found %zu bytes, at most %d allowed",
                          strlen(o.annotator), WIRE_ANNOTATOR);

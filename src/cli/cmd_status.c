@@ -225,12 +225,9 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
 {
     struct options o = {0};
     struct fis_error e;
-    int first;
-    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
+    enum cli_parsed parsed = cli_parse_options(c, self, argc, argv, &o);
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
-    if (argc > first)
-        return cli_usage(self, "found '%s', no argument is allowed", argv[first]);
     return status(c, &o, &e) < 0 ? cli_fail(&e) : CLI_DONE;
 }
 

@@ -156,12 +156,9 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
 {
     struct options o = {0};
     struct watch_goal goal = {WATCH_FOREVER, 0};
-    int first;
-    enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
+    enum cli_parsed parsed = cli_parse_options(c, self, argc, argv, &o);
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
-    if (argc > first)
-        return cli_usage(self, "found '%s', no argument is allowed", argv[first]);
     if (o.until && watch_goal_read(o.until, &goal))
         return cli_usage(self, "--until: found '%s', allowed done, versions=N, version=N, round=N",
                          o.until);

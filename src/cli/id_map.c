@@ -68,7 +68,7 @@ int id_map_each(const struct id_map *m,
     return rc;
 }
 
-int id_map_get(const struct id_map *m, const struct fis_id *id, uint32_t *value)
+bool id_map_get(const struct id_map *m, const struct fis_id *id, uint32_t *value)
 {
     const struct id_map_entry *entry = find(m, id);
     if (entry && value)
@@ -76,15 +76,15 @@ int id_map_get(const struct id_map *m, const struct fis_id *id, uint32_t *value)
     return entry != NULL;
 }
 
-int id_map_remove(struct id_map *m, const struct fis_id *id)
+bool id_map_remove(struct id_map *m, const struct fis_id *id)
 {
     struct id_map_entry *entry = find(m, id);
     if (!entry)
-        return 0;
+        return false;
     HASH_DEL(m->head, entry);
     fis_free(entry);
     m->count--;
-    return 1;
+    return true;
 }
 
 void id_map_done(struct id_map *m)

@@ -5,6 +5,8 @@
 #ifndef CLI_ID_MAP_H
 #define CLI_ID_MAP_H
 
+#include <stdbool.h>
+
 #include "fis/error.h"
 #include "fis/id.h"
 
@@ -18,7 +20,7 @@ struct id_map { /* all-zero is an empty one */
 int id_map_add(struct id_map *m, const struct fis_id *id, uint32_t number, uint32_t *value,
                struct fis_error *e) FIS_MUST_CHECK;
 /* 1: there, *value (may be NULL) is written; 0: not. */
-int id_map_get(const struct id_map *m, const struct fis_id *id, uint32_t *value);
+bool id_map_get(const struct id_map *m, const struct fis_id *id, uint32_t *value);
 /* The number of an id, whether it was there or not. 1: it is new; 0: it was there; -FIS_NOMEM. */
 int id_map_put(struct id_map *m, const struct fis_id *id, uint32_t number,
                struct fis_error *e) FIS_MUST_CHECK;
@@ -26,7 +28,7 @@ int id_map_put(struct id_map *m, const struct fis_id *id, uint32_t number,
 int id_map_each(const struct id_map *m,
                 int (*each)(void *arg, const struct fis_id *id, uint32_t number), void *arg);
 /* 1: it was there and is gone now; 0: it was not. */
-int id_map_remove(struct id_map *m, const struct fis_id *id);
+bool id_map_remove(struct id_map *m, const struct fis_id *id);
 void id_map_done(struct id_map *m);
 
 #endif

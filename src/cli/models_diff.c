@@ -76,15 +76,6 @@ static void compare_texts(struct change *c, const char *name, const char *from, 
         put_change(c, name, from, to);
 }
 
-static const char *widths(const struct wire_model *m, char out[128])
-{
-    size_t n = 0;
-    out[0] = 0;
-    for (uint32_t l = 0; m->shape.n_layers && l <= m->shape.n_layers && n < 100; l++)
-        n += (size_t)snprintf(out + n, 128 - n, "%s%u", l ? "-" : "", m->shape.width[l]);
-    return out;
-}
-
 /* Columns that only one of them has. */
 static void compare_columns(struct change *c, const struct wire_model *a,
                             const struct wire_model *b, bool added)
@@ -108,7 +99,7 @@ static void put_configuration(const struct writing *w)
     const struct wire_model *a = w->a, *b = w->b;
     const struct wire_model *newer = a->version < b->version ? b : a;
     struct change c = {.json = w->json};
-    char from[128], to[128];
+    char from[FIS_SHAPE_TEXT], to[FIS_SHAPE_TEXT];
     if (w->json)
         wire_put_open(w->json, "configuration", '[');
     for (uint32_t i = 0; i < newer->n_changes; i++)
@@ -121,7 +112,7 @@ static void put_configuration(const struct writing *w)
     snprintf(from, sizeof from, "%g", a->epsilon);
     snprintf(to, sizeof to, "%g", b->epsilon);
     compare_texts(&c, "epsilon", from, to);
-    compare_texts(&c, "network", widths(a, from), widths(b, to));
+    compare_texts(&c, "network", fis_shape_text(&a->shape, from), fis_shape_text(&b->shape, to));
     compare_columns(&c, a, b, true);
     compare_columns(&c, b, a, false);
     if (w->json)

@@ -52,10 +52,8 @@ static void print_head(const struct wire_model *m)
     else if (p->refreshes)
         printf("  %-12s %.4g for delta %.3g: directions, %llu refreshes with noise %.4g\n",
                "epsilon", p->epsilon, p->delta, (unsigned long long)p->refreshes, p->noise);
-    printf("  %-12s", "network");
-    for (uint32_t l = 0; m->shape.n_layers && l <= m->shape.n_layers; l++)
-        printf("%s%u", l ? "-" : " ", m->shape.width[l]);
-    printf("%s%s\n", m->shape.n_layers ? "" : " none", m->params ? "" : " (no weights)");
+    printf("  %-12s %s%s\n", "network", fis_shape_text(&m->shape, (char[FIS_SHAPE_TEXT]){0}),
+           m->params ? "" : " (no weights)");
 }
 
 static void print_gate(const struct wire_model *m)
@@ -72,8 +70,8 @@ static void print_gate(const struct wire_model *m)
     printf("  %-12s %u rows%s\n", "least cell", m->smallest_cell,
            m->warn_cell ? ": few, what they say is uncertain" : "");
     if (isfinite(m->detectable))
-        printf("  %-12s %.4f: these rows cannot distinguish a smaller gap from none\n", "detectable",
-               m->detectable);
+        printf("  %-12s %.4f: these rows cannot distinguish a smaller gap from none\n",
+               "detectable", m->detectable);
     printf("  %-12s %u\n", "looks so far", m->looks);
 }
 

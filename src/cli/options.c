@@ -221,6 +221,17 @@ enum cli_parsed cli_parse(struct cli *c, const struct cli_command *command, int 
     return parsed;
 }
 
+enum cli_parsed cli_parse_options(struct cli *c, const struct cli_command *command, int argc,
+                                  char **argv, void *values)
+{
+    int first;
+    enum cli_parsed parsed = cli_parse(c, command, argc, argv, values, &first);
+    if (parsed != CLI_GO || first == argc)
+        return parsed;
+    cli_usage(command, "found '%s', only options are allowed", argv[first]);
+    return CLI_WRONG;
+}
+
 enum cli_parsed cli_parse_file(struct cli *c, const struct cli_command *command, int argc,
                                char **argv, void *values, const char **path)
 {

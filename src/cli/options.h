@@ -51,6 +51,9 @@ enum cli_parsed { CLI_GO = 0, CLI_HELP, CLI_WRONG };
  * moved to the end, *first is the index of the first one. Errors and help are printed. */
 enum cli_parsed cli_parse(struct cli *c, const struct cli_command *command, int argc, char **argv,
                           void *values, int *first) FIS_MUST_CHECK;
+/* Of a command that takes options only. */
+enum cli_parsed cli_parse_options(struct cli *c, const struct cli_command *command, int argc,
+                                  char **argv, void *values) FIS_MUST_CHECK;
 /* The same for what stands before the command: the common options and these, up to the first
  * argument that is none. Help is not printed. */
 struct cli_leading {

@@ -38,11 +38,11 @@ int request_queue_add(struct request_queue *q, struct wire_request_shown *take, 
     return 1;
 }
 
-int request_queue_drop(struct request_queue *q, const struct fis_id *id)
+bool request_queue_drop(struct request_queue *q, const struct fis_id *id)
 {
     uint32_t number;
     if (!id_map_get(&q->numbers, id, &number))
-        return 0;
+        return false;
     wire_request_shown_done(&q->items[number - q->base]);
     return id_map_remove(&q->numbers, id);
 }

@@ -6,6 +6,8 @@
 #ifndef CLI_REQUEST_QUEUE_H
 #define CLI_REQUEST_QUEUE_H
 
+#include <stdbool.h>
+
 #include "cli/id_map.h"
 #include "cli/request_view.h"
 
@@ -20,7 +22,7 @@ struct request_queue { /* all-zero is an empty one */
 int request_queue_add(struct request_queue *q, struct wire_request_shown *take,
                       struct fis_error *e) FIS_MUST_CHECK;
 /* 1: it was there. */
-int request_queue_drop(struct request_queue *q, const struct fis_id *id);
+bool request_queue_drop(struct request_queue *q, const struct fis_id *id);
 /* The oldest, which is the caller's then; false when none waits. */
 bool request_queue_next(struct request_queue *q, struct wire_request_shown *out);
 static inline uint64_t request_queue_count(const struct request_queue *q)

@@ -55,8 +55,8 @@ int fis_encoder_find(const struct fis_encoder *enc, const char *name, size_t len
     return -1;
 }
 
-int fis_encoder_category(const struct encoder_column *c, const char *text, size_t length,
-                         uint32_t *index)
+bool fis_encoder_category(const struct encoder_column *c, const char *text, size_t length,
+                          uint32_t *index)
 {
     uint32_t low = 0, high = c->n_categories;
     while (low < high) {
@@ -65,7 +65,7 @@ int fis_encoder_category(const struct encoder_column *c, const char *text, size_
         int order = compare(text, length, k->text, k->length);
         if (order == 0) {
             *index = middle;
-            return 1;
+            return true;
         }
         if (order < 0)
             high = middle;
@@ -73,7 +73,7 @@ int fis_encoder_category(const struct encoder_column *c, const char *text, size_
             low = middle + 1;
     }
     *index = low;
-    return 0;
+    return false;
 }
 
 /* Beyond these, digits are not what a double has. */

@@ -151,14 +151,14 @@ int encoder_flat_make(struct fis_encoder *enc, struct fis_error *e)
     return 0;
 }
 
-int fis_encoder_lists(const struct fis_encoder *enc)
+bool fis_encoder_lists(const struct fis_encoder *enc)
 {
     return enc->flat && enc->n_scaled <= enc->n / 8 && !fis_encoder_margins(enc);
 }
 
 /* Whether the list begins with all columns that are scaled, which lie one behind another: numbers
  * before categories, as most lay them out. */
-static int scaled_lead(const struct fis_encoder *enc, const uint32_t *index, uint32_t n)
+static bool scaled_lead(const struct fis_encoder *enc, const uint32_t *index, uint32_t n)
 {
     uint32_t all = enc->n_scaled;
     return all && n >= all && index[0] == enc->scaled[0] && index[all - 1] == index[0] + all - 1 &&

@@ -67,8 +67,8 @@ struct fis_encoder {
 };
 
 /* The place of a category: 1 and its index, or 0 and where it would go. */
-int fis_encoder_category(const struct encoder_column *c, const char *text, size_t length,
-                         uint32_t *index);
+bool fis_encoder_category(const struct encoder_column *c, const char *text, size_t length,
+                          uint32_t *index);
 bool encoder_find_category(const struct encoder_column *c, const struct fis_value *v,
                            uint32_t *index);
 static inline bool encoder_is_constant(const struct encoder_column *c)

@@ -35,16 +35,16 @@ int fis_heap_compare(const struct fis_heap_item *a, const struct fis_heap_item *
     return fis_id_compare(a->id, b->id);
 }
 
-int fis_heap_admits(const struct fis_heap *h, float score, const struct fis_id *id)
+bool fis_heap_admits(const struct fis_heap *h, float score, const struct fis_id *id)
 {
     if (isnan(score) || h->capacity == 0)
-        return 0;
+        return false;
     struct fis_heap_item item = {.score = score, .id = id};
     return h->count < h->capacity || fis_heap_compare(&item, &h->items[0]) < 0;
 }
 
 /* As fis_heap_compare, of scores that are numbers. */
-static inline int worse(const struct fis_heap_item *a, const struct fis_heap_item *b)
+static inline bool worse(const struct fis_heap_item *a, const struct fis_heap_item *b)
 {
     return a->score != b->score ? a->score < b->score : fis_id_compare(a->id, b->id) > 0;
 }
@@ -119,12 +119,6 @@ void fis_heap_remove(struct fis_heap *h, uint32_t index)
     h->items[index] = h->items[--h->count];
     if (index < h->count)
         sift_down(h, sift_up(h, index));
-}
-
-void fis_heap_rebuild(struct fis_heap *h)
-{
-    for (uint32_t i = (h->count + CHILDREN - 2) / CHILDREN; i-- > 0;)
-        sift_down(h, i);
 }
 
 void fis_heap_clear(struct fis_heap *h)

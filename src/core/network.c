@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <cblas.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/network_kernel.h"
@@ -100,6 +101,21 @@ bool fis_shape_equal(const struct fis_shape *a, const struct fis_shape *b)
            v->height == w->height && v->width == w->width && v->channels == w->channels &&
            v->patch == w->patch && v->dim == w->dim && v->depth == w->depth &&
            v->heads == w->heads && v->mlp == w->mlp && v->token == w->token;
+}
+
+char *fis_shape_text(const struct fis_shape *shape, char out[FIS_SHAPE_TEXT])
+{
+    const struct fis_vit *v = &shape->vit;
+    int n = snprintf(out, FIS_SHAPE_TEXT, "%s", shape->n_layers ? "" : "none");
+    if (v->height)
+        n = snprintf(
+            out, FIS_SHAPE_TEXT,
+            "image %u x %u x %u in patches of %u, %u blocks of %u (%u heads, mlp %u), %s; ",
+            v->height, v->width, v->channels, v->patch, v->depth, v->dim, v->heads, v->mlp,
+            v->token ? "token" : "mean");
+    for (uint32_t l = 0; shape->n_layers && l <= shape->n_layers; l++)
+        n += snprintf(out + n, FIS_SHAPE_TEXT - (size_t)n, "%s%u", l ? "-" : "", shape->width[l]);
+    return out;
 }
 
 size_t fis_shape_offset(const struct fis_shape *shape, uint32_t layer)
@@ -214,11 +230,6 @@ void fis_scratch_free(struct fis_scratch *s)
     fis_free(s->slab);
     fis_free(s->from);
     fis_free(s);
-}
-
-uint32_t fis_scratch_rows(const struct fis_scratch *s)
-{
-    return s->max_n;
 }
 
 /* Adds the margins of n rows to their logits. */

@@ -134,10 +134,10 @@ void selector_open(struct fis_selector *s, struct entry *entry, uint32_t criteri
     selector_move(s, entry, REQUEST_ASK);
 }
 
-int fis_selector_ask(struct fis_selector *s, struct fis_candidate *c, uint32_t *criterion)
+bool fis_selector_ask(struct fis_selector *s, struct fis_candidate *c, uint32_t *criterion)
 {
     if (fis_selector_limit(s) != FIS_LIMIT_NONE)
-        return 0;
+        return false;
     uint32_t turn = whose_turn(s);
     int best = best_of(s, turn);
     struct entry *entry = known_slot(&s->known, s->heap[turn].items[best].slot)->entry;
@@ -146,7 +146,7 @@ int fis_selector_ask(struct fis_selector *s, struct fis_candidate *c, uint32_t *
         s->allowance--;
     selector_fill(s, entry, c);
     *criterion = turn;
-    return 1;
+    return true;
 }
 
 /* ---- what becomes of it --------------------------------------------------------------------- */

@@ -2,15 +2,23 @@
  * The vision transformer below the dense layers (fis/network.h has its layers and where its
  * parameters lie). Without `keep` images pass one by one, so that the features of an image do not
  * depend on its batch, to the last bit. With it they pass in chunks, whose activations stay for a
- * backward pass. Private to core; a work space belongs to one caller at a time.
+ * backward pass. A work space belongs to one caller at a time.
  */
 #ifndef CORE_VIT_H
 #define CORE_VIT_H
 
 #include "fis/network.h"
 
+/* Offsets into the transformer's parameters, and into those of a block. */
+struct vit_layout {
+    size_t patch, patch_bias, token, position, block, norm, total;
+    size_t norm1, qkv, qkv_bias, out, out_bias, norm2, up, up_bias, down, down_bias, block_total;
+};
+struct vit_layout vit_layout(const struct fis_vit *v);
+
 uint32_t vit_tokens(const struct fis_vit *v);
 size_t vit_params(const struct fis_vit *v);
+#define VIT_EPSILON 1e-6f /* of layer norms */
 void vit_init(const struct fis_vit *v, float *params, struct fis_rng *rng);
 
 struct vit_work;

@@ -7,13 +7,6 @@
 
 #define VIT_CHUNK 16u /* images that pass together in training: their activations fit a cache */
 
-/* Offsets into the transformer's parameters, and into those of a block. */
-struct vit_layout {
-    size_t patch, patch_bias, token, position, block, norm, total;
-    size_t norm1, qkv, qkv_bias, out, out_bias, norm2, up, up_bias, down, down_bias, block_total;
-};
-struct vit_layout vit_layout(const struct fis_vit *v);
-
 /* A block's activations for the rows (tokens) of a chunk. */
 struct vit_block {
     float *hat1, *rstd1; /* [rows][D], [rows]: the first LN before scale and shift */

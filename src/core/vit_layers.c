@@ -5,8 +5,6 @@
 
 #include "core/vit_impl.h"
 
-#define EPSILON 1e-6f
-
 /* Eight numbers at any address; a machine of shorter vectors takes several for one. */
 typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int eight_mask __attribute__((vector_size(32)));
@@ -105,7 +103,7 @@ void vit_norm(const float *x, uint32_t rows, uint32_t d, const float *p, float *
         const float mean = sum_of(in, d) / (float)d;
         for (uint32_t i = 0; i < d; i++)
             h[i] = in[i] - mean;
-        rstd[r] = 1 / sqrtf(dot_of(h, h, d) / (float)d + EPSILON);
+        rstd[r] = 1 / sqrtf(dot_of(h, h, d) / (float)d + VIT_EPSILON);
         for (uint32_t i = 0; i < d; i++)
             h[i] *= rstd[r];
     }

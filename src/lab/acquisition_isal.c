@@ -82,7 +82,7 @@ static int draw(struct lab_run *r, struct isal *s, struct fis_error *e)
     return (int)rows;
 }
 
-static int is_guide(const struct lab_run *r, uint32_t row)
+static bool is_guide(const struct lab_run *r, uint32_t row)
 {
     return !fis_learner_options(r->learner)->guided || fis_learner_fold_of(r->learner)[row] == 0;
 }

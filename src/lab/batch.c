@@ -83,7 +83,7 @@ static uint64_t fingerprint(const struct lab_job *job)
     if (p->trees)
         snprintf(trees, sizeof trees, " %u %u %u %.9g %.9g", o->trees.n, o->trees.patience,
                  o->trees.depth, o->trees.rate, o->trees.growth);
-    char images[96] = "";  /* likewise */
+    char images[96] = ""; /* likewise */
     if (p->vit.height)
         snprintf(images, sizeof images, " %u %u %u %u %u %d %d %u %u", p->vit.patch, p->vit.dim,
                  p->vit.depth, p->vit.heads, p->vit.mlp, p->adamw, p->flip, p->rise, p->shift);
@@ -238,7 +238,7 @@ static int write_record(struct lab_batch *b, const struct lab_record *r, struct 
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-static int same_protocol(const struct lab_protocol *a, const struct lab_protocol *b)
+static bool same_protocol(const struct lab_protocol *a, const struct lab_protocol *b)
 {
     return a->test == b->test && a->validation == b->validation && a->initial == b->initial &&
            a->balance == b->balance && a->trees == b->trees && a->standardise == b->standardise;
@@ -295,7 +295,7 @@ uint32_t lab_batch_ended(const struct lab_batch *b)
     return lab_pool_done(b->pool);
 }
 
-int lab_batch_idle(const struct lab_batch *b)
+bool lab_batch_idle(const struct lab_batch *b)
 {
     return lab_pool_idle(b->pool);
 }

@@ -9,6 +9,8 @@
 #ifndef LAB_BATCH_H
 #define LAB_BATCH_H
 
+#include <stdbool.h>
+
 #include "lab/result.h"
 
 /* ---- tasks by name -------------------------------------------------------------------------- */
@@ -54,7 +56,7 @@ uint32_t lab_batch_jobs(const struct lab_batch *b);
 uint32_t lab_batch_left(const struct lab_batch *b); /* without result; not while it runs */
 int lab_batch_start(struct lab_batch *b, uint32_t threads, struct fis_error *e) FIS_MUST_CHECK;
 uint32_t lab_batch_ended(const struct lab_batch *b); /* since start */
-int lab_batch_idle(const struct lab_batch *b);
+bool lab_batch_idle(const struct lab_batch *b);
 void lab_batch_stop(struct lab_batch *b); /* runs under way go on to their end */
 int lab_batch_join(struct lab_batch *b, struct fis_error *e) FIS_MUST_CHECK;
 /* The results, in the order of the jobs, without those that are missing. Borrowed. */

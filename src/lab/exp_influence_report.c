@@ -13,17 +13,17 @@
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-static int same(const struct lab_influence_record *a, const struct lab_influence_record *b)
+static bool same(const struct lab_influence_record *a, const struct lab_influence_record *b)
 {
     return a->metric == b->metric && a->regime == b->regime && strcmp(a->task, b->task) == 0;
 }
 
-static int is_first(const struct lab_influence_record *records, uint32_t at)
+static bool is_first(const struct lab_influence_record *records, uint32_t at)
 {
     for (uint32_t i = 0; i < at; i++)
         if (same(&records[i], &records[at]))
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 typedef double field_fn(const struct lab_influence *in);

@@ -49,7 +49,7 @@ static double validation_of(const char *variant)
 }
 
 /* The shares of validation are those of the paper for the task. */
-static int included(const char *task, const char *method, const char *variant)
+static bool included(const char *task, const char *method, const char *variant)
 {
     const double share = validation_of(variant);
     (void)method;
@@ -126,7 +126,7 @@ const char *lab_paper_note(void)
 }
 
 /* Which methods a table has. */
-static int in_table(enum lab_paper_table table, const char *method, double validation)
+static bool in_table(enum lab_paper_table table, const char *method, double validation)
 {
     if (table == LAB_PAPER_VALIDATION_SIZE)
         return strcmp(method, "fis") == 0 || strcmp(method, "fis+") == 0;
@@ -142,7 +142,7 @@ static const struct lab_paper_value *printed(enum lab_paper_table table, const c
     return lab_paper_find(table, task, method, validation, metric);
 }
 
-static int same_line(const struct lab_paper_line *a, const struct lab_paper_line *b)
+static bool same_line(const struct lab_paper_line *a, const struct lab_paper_line *b)
 {
     return a->metric == b->metric && fabs(a->validation - b->validation) < 1e-9 &&
            strcmp(a->task, b->task) == 0 && strcmp(a->method, b->method) == 0;

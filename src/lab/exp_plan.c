@@ -7,11 +7,11 @@
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-int lab_list_next(const char **at, char separator, char *item, size_t size)
+bool lab_list_next(const char **at, char separator, char *item, size_t size)
 {
     const char *from = *at, *end;
     if (!from)
-        return 0;
+        return false;
     end = strchr(from, separator);
     *at = end ? end + 1 : NULL;
     size_t n = end ? (size_t)(end - from) : strlen(from);
@@ -20,18 +20,18 @@ int lab_list_next(const char **at, char separator, char *item, size_t size)
     while (n && from[n - 1] == ' ')
         n--;
     snprintf(item, size, "%.*s", (int)n, from);
-    return 1;
+    return true;
 }
 
-int lab_list_has(const char *list, const char *word)
+bool lab_list_has(const char *list, const char *word)
 {
     char item[96];
     if (!list)
-        return 1;
+        return true;
     while (lab_list_next(&list, ',', item, sizeof item))
         if (strcmp(item, word) == 0)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* ---- jobs ----------------------------------------------------------------------------------- */

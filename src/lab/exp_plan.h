@@ -8,6 +8,8 @@
 #ifndef LAB_EXP_PLAN_H
 #define LAB_EXP_PLAN_H
 
+#include <stdbool.h>
+
 #include "lab/batch.h"
 #include "lab/exp_variant.h"
 
@@ -29,7 +31,7 @@ struct lab_experiment {
     /* Options that the variants change; NULL: lab_options_default. */
     void (*base)(const struct lab_task_spec *spec, enum lab_regime regime, struct lab_options *o);
     /* Whether a job is needed; NULL: all are. */
-    int (*included)(const char *task, const char *method, const char *variant);
+    bool (*included)(const char *task, const char *method, const char *variant);
 };
 
 /* ablate's: budget, validation, strategy, epsilon, mix, window; NULL: no such, says what there is.
@@ -60,9 +62,9 @@ int lab_plan_make(const struct lab_experiment *x, const struct lab_plan_request 
 void lab_plan_done(struct lab_plan *plan); /* fine when zeroed */
 
 /* Whether a list with commas has this word; NULL has all. */
-int lab_list_has(const char *list, const char *word);
+bool lab_list_has(const char *list, const char *word);
 /* The next item of a list (from *at on) with `separator`, without blanks around it, into item; 0 at
  * the end. An empty list has one empty item. */
-int lab_list_next(const char **at, char separator, char *item, size_t size);
+bool lab_list_next(const char **at, char separator, char *item, size_t size);
 
 #endif

@@ -144,7 +144,7 @@ static int apply(struct lab_variant *v, const char *text, size_t length, struct 
 
 /* ---- what follows from them ----------------------------------------------------------------- */
 
-static int noisy(const struct lab_variant *v)
+static bool noisy(const struct lab_variant *v)
 {
     return v->noise.label_noise > 0 || v->noise.group_noise > 0 || v->noise.direction_noise > 0 ||
            v->noise.correction != LAB_CORRECT_NONE;

@@ -54,14 +54,14 @@ int lab_method_find(const char *name, struct lab_method *out, struct fis_error *
 /* The named ones; one line on each, for help. NULL ends. */
 const char *lab_method_named(uint32_t i, const char **summary);
 /* Whether results for one metric hold for all. */
-static inline int lab_method_metric_free(const struct lab_method *m)
+static inline bool lab_method_metric_free(const struct lab_method *m)
 {
     return !m->acquisition->by_influence && !m->publication->by_metric;
 }
 
 extern const struct fis_acquisition lab_acquisition_none, lab_acquisition_bald,
     lab_acquisition_isal, lab_acquisition_power, lab_acquisition_half_random;
-static inline int lab_method_buys_nothing(const struct lab_method *m)
+static inline bool lab_method_buys_nothing(const struct lab_method *m)
 {
     return m->acquisition == &lab_acquisition_none;
 }

@@ -2,6 +2,8 @@
 #ifndef LAB_NOISE_STATE_H
 #define LAB_NOISE_STATE_H
 
+#include <stdbool.h>
+
 #include "lab/noise.h"
 #include "lab/noise_model.h"
 
@@ -18,12 +20,12 @@ struct lab_noisy {
     int known;               /* the matrices are there */
 };
 
-static inline int lab_noise_forwards(const struct lab_noise_options *o)
+static inline bool lab_noise_forwards(const struct lab_noise_options *o)
 {
     return o->correction == LAB_CORRECT_FORWARD || o->correction == LAB_CORRECT_BOTH;
 }
 
-static inline int lab_noise_trims(const struct lab_noise_options *o)
+static inline bool lab_noise_trims(const struct lab_noise_options *o)
 {
     return o->correction == LAB_CORRECT_TRIM || o->correction == LAB_CORRECT_BOTH;
 }

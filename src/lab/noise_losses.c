@@ -14,7 +14,7 @@ void lab_noise_posterior(const double *t, const float *p, uint32_t label, uint32
         to[k] = sum > 0 ? (float)((double)p[k] * t[k * n + label] / sum) : p[k];
 }
 
-int lab_noise_contradicts(const struct lab_noise_model *m, const float *p, uint32_t label)
+bool lab_noise_contradicts(const struct lab_noise_model *m, const float *p, uint32_t label)
 {
     uint32_t own = 0;
     for (uint32_t k = 1; k < m->classes; k++)

@@ -8,6 +8,8 @@
 #ifndef LAB_NOISE_MODEL_H
 #define LAB_NOISE_MODEL_H
 
+#include <stdbool.h>
+
 #include "fis/gate.h"
 
 struct lab_noise_model {
@@ -27,7 +29,7 @@ struct lab_noise_model {
 /* Posterior over n true kinds: to_k = p_k T[k][label] / sum; p itself where the label cannot be. */
 void lab_noise_posterior(const double *t, const float *p, uint32_t label, uint32_t n, float *to);
 /* Whether the model contradicts a label with confidence: p [K]. */
-int lab_noise_contradicts(const struct lab_noise_model *m, const float *p, uint32_t label);
+bool lab_noise_contradicts(const struct lab_noise_model *m, const float *p, uint32_t label);
 
 /* fis_losses_fn, arg: the model; class posteriors and contradictions by the logits that are given.
  * phi: as fis_surrogate_eval compares means, of the true cells; demographic parity is not clipped.

@@ -23,8 +23,8 @@ struct maker {
     double *a, *b; /* [n] work */
 };
 
-static int is_of(const struct kind *k, const char *method, const char *variant,
-                 const struct lab_key *key)
+static bool is_of(const struct kind *k, const char *method, const char *variant,
+                  const struct lab_key *key)
 {
     return (key->metric == 0 || key->metric == k->metric) && key->regime == k->key->regime &&
            strcmp(key->task, k->key->task) == 0 && strcmp(key->method, method) == 0 &&
@@ -174,16 +174,16 @@ static void fill_cell(struct maker *m, const struct kind *k, const struct lab_re
 
 /* ---- all cells ------------------------------------------------------------------------------ */
 
-static int have_cell(const struct lab_report *out, const struct kind *k)
+static bool have_cell(const struct lab_report *out, const struct kind *k)
 {
     for (uint32_t i = 0; i < out->n_cells; i++) {
         const struct lab_cell *c = &out->cells[i];
         if (c->metric == k->metric && c->regime == k->key->regime &&
             strcmp(c->task, k->key->task) == 0 && strcmp(c->method, k->key->method) == 0 &&
             strcmp(c->variant, k->key->variant) == 0)
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 /* Cells of one task, regime and metric, in the order of the records. */
@@ -200,18 +200,18 @@ static void add_cells(struct maker *m, const struct lab_key *like, enum fis_metr
     }
 }
 
-static int is_first_of_task(const struct lab_record *records, uint32_t at)
+static bool is_first_of_task(const struct lab_record *records, uint32_t at)
 {
     for (uint32_t i = 0; i < at; i++)
         if (records[i].key.regime == records[at].key.regime &&
             strcmp(records[i].key.task, records[at].key.task) == 0)
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 /* ---- summaries ------------------------------------------------------------------------------ */
 
-static int in_summary(const struct lab_cell *c, const struct lab_summary *s)
+static bool in_summary(const struct lab_cell *c, const struct lab_summary *s)
 {
     return c->regime == s->regime && strcmp(c->method, s->method) == 0 &&
            strcmp(c->variant, s->variant) == 0 && c->n_validation >= ENOUGH_ROWS &&
@@ -246,12 +246,12 @@ static double of_seed(const struct maker *m, const struct lab_report *out,
     return n ? sum / n : NAN;
 }
 
-static int seed_seen(const struct lab_record *records, uint32_t at)
+static bool seed_seen(const struct lab_record *records, uint32_t at)
 {
     for (uint32_t i = 0; i < at; i++)
         if (records[i].key.seed == records[at].key.seed)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static void fill_means(const struct lab_report *out, const struct lab_summary *s,

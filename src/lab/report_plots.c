@@ -19,7 +19,7 @@ struct plot {
     char stem[256]; /* without folder and ending */
 };
 
-static int same_plot(const struct lab_cell *a, const struct lab_cell *b)
+static bool same_plot(const struct lab_cell *a, const struct lab_cell *b)
 {
     return a->metric == b->metric && a->regime == b->regime && strcmp(a->task, b->task) == 0;
 }
@@ -119,7 +119,7 @@ int lab_report_plots(const struct lab_report *r, const char *folder, struct fis_
         return fis_fail(e, FIS_INPUT, "%s: %s", folder, strerror(errno));
     for (uint32_t i = 0; rc == 0 && i < r->n_cells; i++) {
         struct plot p = {.report = r, .first = &r->cells[i], .folder = folder};
-        int seen = 0;
+        bool seen = false;
         for (uint32_t j = 0; j < i; j++)
             seen |= same_plot(&r->cells[j], p.first);
         if (seen)

@@ -56,7 +56,7 @@ static json_t *summary(const struct lab_summary *s)
 static void summary_name(const struct lab_report *r, const struct lab_summary *s, char *name,
                          size_t size)
 {
-    int both = 0;
+    bool both = false;
     for (uint32_t i = 0; i < r->n_summaries; i++)
         both |= r->summaries[i].regime != s->regime;
     snprintf(name, size, "%s%s%s%s%s", s->method, s->variant[0] ? " " : "", s->variant,

@@ -30,7 +30,7 @@ int lab_metric_find(const char *name, enum fis_metric *out, struct fis_error *e)
     return fis_fail(e, FIS_INPUT, "metric: found '%s', allowed are dp, eop, eod, risk", name);
 }
 
-int lab_key_equal(const struct lab_key *a, const struct lab_key *b)
+bool lab_key_equal(const struct lab_key *a, const struct lab_key *b)
 {
     return a->metric == b->metric && a->options == b->options && a->regime == b->regime &&
            a->seed == b->seed && strcmp(a->task, b->task) == 0 &&

@@ -5,6 +5,8 @@
 #ifndef LAB_RESULT_H
 #define LAB_RESULT_H
 
+#include <stdbool.h>
+
 #include "lab/run.h"
 #include "wire/types.h"
 
@@ -21,7 +23,7 @@ struct lab_record {
     struct lab_result result;
 };
 
-int lab_key_equal(const struct lab_key *a, const struct lab_key *b);
+bool lab_key_equal(const struct lab_key *a, const struct lab_key *b);
 const char *lab_metric_short(enum fis_metric m); /* dp, eop, eod, risk */
 int lab_metric_find(const char *name, enum fis_metric *out, struct fis_error *e) FIS_MUST_CHECK;
 /* Appends one line, with its end. */

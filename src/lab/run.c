@@ -48,7 +48,7 @@ static struct lab_run *run_of(struct publication_call *c)
     return r;
 }
 
-static int last_round(const struct lab_run *r)
+static bool last_round(const struct lab_run *r)
 {
     return r->round + 1 == r->o->protocol.rounds;
 }

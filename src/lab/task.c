@@ -135,14 +135,14 @@ static int take_groups(struct lab_task *t, const uint32_t *columns, uint32_t n, 
 
 /* ---- columns -------------------------------------------------------------------------------- */
 
-static int is_feature(const struct lab_task_spec *s, const char *name)
+static bool is_feature(const struct lab_task_spec *s, const char *name)
 {
     if (s->images || strcmp(name, s->label) == 0 || data_listed(s->leave_out, name))
-        return 0;
+        return false;
     for (int i = 0; i < 4 && s->sensitive[i]; i++)
         if (strcmp(name, s->sensitive[i]) == 0)
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 static int take_biased(struct lab_task *t, struct fis_error *e)

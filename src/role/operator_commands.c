@@ -134,8 +134,8 @@ static int forget(struct trainer_role *m, const struct wire_control *c, struct t
 }
 
 /* Why this version cannot be served; 1 when it can, and *accuracy is then its accuracy now. */
-static int may_serve(struct trainer_role *m, const struct wire_control *c,
-                     const struct wire_model *v, double *accuracy, struct outcome *o)
+static bool may_serve(struct trainer_role *m, const struct wire_control *c,
+                      const struct wire_model *v, double *accuracy, struct outcome *o)
 {
     unsigned long long named = trainer_role_named_version(m, c);
     double least = trainer_floor(m);
@@ -157,8 +157,8 @@ static int may_serve(struct trainer_role *m, const struct wire_control *c,
         REFUSED(o, "version %llu has accuracy %.4f on all validation rows now; the floor is %.4f",
                 named, *accuracy, least);
     else
-        return 1;
-    return 0;
+        return true;
+    return false;
 }
 
 /* Its record has the metrics of the version whose weights it is, of the rows that judged that; what

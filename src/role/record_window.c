@@ -196,7 +196,7 @@ void trainer_window_done(struct trainer_role *m)
     fis_free(m->scan.done);
 }
 
-static int has_grown(const struct trainer_role *m, const struct wire_pool_end *ends, uint32_t n)
+static bool has_grown(const struct trainer_role *m, const struct wire_pool_end *ends, uint32_t n)
 {
     uint32_t same = 0, now = 0;
     for (uint32_t i = 0; i < n; i++) {

@@ -71,16 +71,16 @@ static struct fis_id *id_at(const struct scorer *m, uint32_t c, uint32_t slot)
 }
 
 /* Makes the slots wider when the id needs it; 0: there is no memory. */
-static int room_for(struct scorer *m, uint32_t c, const struct fis_id *id)
+static bool room_for(struct scorer *m, uint32_t c, const struct fis_id *id)
 {
     uint32_t old = m->stride[c], wide = old;
     while (wide < 1u + id->length)
         wide *= 2;
     if (wide == old)
-        return 1;
+        return true;
     char *ids = fis_calloc(m->o.heap, wide), *from = m->ids[c];
     if (!ids)
-        return 0;
+        return false;
     for (uint32_t slot = 0; slot < m->o.heap; slot++)
         memcpy(ids + (size_t)slot * wide, from + (size_t)slot * old, old);
     m->ids[c] = ids;
@@ -88,7 +88,7 @@ static int room_for(struct scorer *m, uint32_t c, const struct fis_id *id)
     for (uint32_t i = 0; i < m->heaps[c].count; i++)
         m->heaps[c].items[i].id = id_at(m, c, m->heaps[c].items[i].slot);
     fis_free(from);
-    return 1;
+    return true;
 }
 
 /* The slot of this id, or of these features (id NULL); NO_SLOT. */

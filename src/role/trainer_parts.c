@@ -5,7 +5,7 @@
 #include "fis/defaults.h"
 #include "wire/chunk.h"
 
-static int decide(int option, uint32_t rows)
+static bool decide(int option, uint32_t rows)
 {
     return option >= 0 ? option : rows >= FIS_DEFAULT_ROWS_FOR_AUTO;
 }
@@ -51,6 +51,37 @@ int trainer_role_fits(const struct trainer_role_options *o, uint32_t features, s
     return rc ? rc : shape_fits(o, &shape, e);
 }
 
+/* What follows from publication, network and noise. */
+static void derive_options(struct trainer_role *m)
+{
+    struct trainer_role_options *o = &m->o;
+    const struct publication *p = o->publication;
+    const bool noisy = o->privacy.noise > 0;
+    if (!o->refreshes)
+        o->refreshes = FIS_DEFAULT_REFRESHES;
+    /* With noise a line leads along what is out already: directions at the anchor. A transformer
+     * takes minutes from the start: it goes on, and what it averages is published. */
+    if (p->mixed || (noisy && p->line) || o->vit.height)
+        o->learner.fresh_steps = 0;
+    o->learner.mixed = p->mixed;
+    o->learner.guided = p->halves;
+    o->learner.folds = p->line ? FIS_MAX_FOLDS : p->halves ? 2 : 1;
+    o->learner.shape = m->shape;
+    o->gate.strict = p->strict;
+    o->gate.line = p->line;
+    o->selector.d = fis_encoder_dimension(m->encoder);
+    o->selector.margins = fis_encoder_has_trees(m->encoder) ? fis_encoder_margins(m->encoder) : 0;
+    o->selector.rounds_of_kept = trainer_counts_kept(m);
+    o->directions.n_groups = o->n_groups;
+    /* The preconditioner makes most of what has little curvature, and that is where noise is. */
+    int scaled = o->precondition < 0 && noisy ? 0 : o->precondition;
+    o->directions.precondition = decide(scaled, o->validation_rows);
+    if (noisy) {
+        o->directions.privacy = &o->privacy;
+        o->learner.split_by_place = 1;
+    }
+}
+
 static int make_parts(struct trainer_role *m, struct fis_error *e)
 {
     struct trainer_role_options *o = &m->o;
@@ -58,31 +89,7 @@ static int make_parts(struct trainer_role *m, struct fis_error *e)
     if (trainer_role_make_shape(o, d, fis_encoder_margins(m->encoder), k, &m->shape, e) < 0 ||
         shape_fits(o, &m->shape, e) < 0)
         return -1;
-    if (!o->refreshes)
-        o->refreshes = FIS_DEFAULT_REFRESHES;
-    o->learner.mixed = o->publication->mixed;
-    /* With noise a line leads along what is out already: directions at the anchor. */
-    if (o->learner.mixed || (o->privacy.noise > 0 && o->publication->line))
-        o->learner.fresh_steps = 0;
-    /* A transformer takes minutes from the start: it goes on, and what it averages is published. */
-    if (o->vit.height)
-        o->learner.fresh_steps = 0;
-    o->learner.guided = o->publication->halves;
-    o->learner.folds = o->publication->line ? FIS_MAX_FOLDS : o->publication->halves ? 2 : 1;
-    o->gate.strict = o->publication->strict;
-    o->gate.line = o->publication->line;
-    o->selector.d = d;
-    o->selector.margins = fis_encoder_has_trees(m->encoder) ? fis_encoder_margins(m->encoder) : 0;
-    o->selector.rounds_of_kept = trainer_counts_kept(m);
-    o->learner.shape = m->shape;
-    o->directions.n_groups = o->n_groups;
-    /* The preconditioner makes most of what has little curvature, and that is where noise is. */
-    int scaled = o->precondition < 0 && o->privacy.noise > 0 ? 0 : o->precondition;
-    o->directions.precondition = decide(scaled, o->validation_rows);
-    if (o->privacy.noise > 0) {
-        o->directions.privacy = &o->privacy;
-        o->learner.split_by_place = 1;
-    }
+    derive_options(m);
     m->n_groups = o->n_groups;
     m->selector = fis_selector_new(&o->selector, e);
     m->learner = m->selector ? fis_learner_new(&o->learner, e) : NULL;

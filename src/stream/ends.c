@@ -114,18 +114,21 @@ static void say(struct stream_ends *s, rd_kafka_resp_err_t err)
     stream_helper_say(&s->helper, (uint64_t)(err + 1000) << 32 | topic, text);
 }
 
-/* Until all is answered: a leader that is away returns, a topic may be recreated. */
+/* Until all is answered: a leader that is away returns, a topic may be recreated. Reported from the
+ * second failure on: leaders of topics that were just made move within a second. */
 static void *ask_all(void *arg)
 {
     struct stream_ends *s = arg;
     rd_kafka_t *rk = NULL;
-    bool stop = false;
+    bool stop = false, again = false;
     rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__FAIL;
     while (!stop && err) {
         rk = rk ? rk : start_client(s);
         err = rk ? ask(s, rk) : RD_KAFKA_RESP_ERR__FAIL;
         if (err) {
-            say(s, err);
+            if (again)
+                say(s, err);
+            again = true;
             stop = stream_helper_pause(&s->helper);
         }
     }

@@ -33,14 +33,14 @@ static bool skip(struct text *t, unsigned char c)
 }
 
 /* A text without escapes and control characters, behind its first quote. */
-static int read_text(struct text *t, struct wire_bytes *out)
+static bool read_text(struct text *t, struct wire_bytes *out)
 {
     const unsigned char *p = t->at;
     unsigned char high = 0;
     while (p < t->end && *p != '"' && *p != '\\' && *p >= 0x20)
         high |= *p++;
     if (p == t->end || *p != '"')
-        return 0;
+        return false;
     *out = (struct wire_bytes){t->at, (size_t)(p - t->at)};
     t->at = p + 1;
     return high < 0x80 || utf8_prefix(out->data, out->length) == out->length;
@@ -55,7 +55,7 @@ static int read_digits(struct text *t, uint64_t *mantissa)
     return t->at - begin > 19 ? 20 : (int)(t->at - begin);
 }
 
-static int read_exponent(struct text *t, int *exponent)
+static bool read_exponent(struct text *t, int *exponent)
 {
     int negative = skip(t, '-');
     uint64_t e = 0;
@@ -68,15 +68,15 @@ static int read_exponent(struct text *t, int *exponent)
 
 /* The double nearest to mantissa * 10^exponent, where one rounding gives it: both factors are exact
  * (Clinger, 1990). */
-static int exact(uint64_t mantissa, int exponent, double *out)
+static bool exact(uint64_t mantissa, int exponent, double *out)
 {
     static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     if (mantissa > UINT64_C(1) << 53 || exponent < -22 || exponent > 22)
-        return 0;
+        return false;
     *out = exponent < 0 ? (double)mantissa / tens[-exponent] : (double)mantissa * tens[exponent];
-    return 1;
+    return true;
 }
 
 /* Any other number goes to the C library, as jansson has it; it needs a text that ends. */
@@ -93,7 +93,7 @@ static int any(const unsigned char *begin, const unsigned char *end, double *out
 }
 
 /* A number: its value, and whether it was written as an integer. */
-static int read_number(struct text *t, double *out, bool *integer)
+static bool read_number(struct text *t, double *out, bool *integer)
 {
     const unsigned char *begin = t->at;
     uint64_t mantissa = 0;
@@ -101,7 +101,7 @@ static int read_number(struct text *t, double *out, bool *integer)
     const unsigned char *first = t->at;
     int digits = read_digits(t, &mantissa), all = digits;
     if (digits == 0 || (digits > 1 && *first == '0'))
-        return 0;
+        return false;
     *integer = 1;
     if (skip(t, '.')) {
         int more = read_digits(t, &mantissa);
@@ -109,19 +109,19 @@ static int read_number(struct text *t, double *out, bool *integer)
         all += more;
         exponent = -more;
         if (more == 0)
-            return 0;
+            return false;
     }
     if (t->at < t->end && (*t->at | 0x20) == 'e') {
         t->at++;
         *integer = 0;
         if (!read_exponent(t, &exponent))
-            return 0;
+            return false;
     }
     if (all > 19 || !exact(mantissa, exponent, out))
         return any(begin, t->at, out);
     if (negative && mantissa) /* -0 is 0 */
         *out = -*out;
-    return 1;
+    return true;
 }
 
 /* null, true, false: -1 when it is none of them. */
@@ -199,29 +199,29 @@ static bool is_id(const struct flat *f, struct wire_bytes key)
 }
 
 /* Keys that are no columns: what their values are does not matter, but they come once only. */
-static int take_other(struct flat *f, struct wire_bytes key)
+static bool take_other(struct flat *f, struct wire_bytes key)
 {
     if (f->n_others == OTHERS || (f->schema->image.height && same(WIRE_IMAGE, key)) ||
         wire_schema_unknown(f->schema, key.data, key.length) == WIRE_REFUSE)
-        return 0;
+        return false;
     for (uint32_t i = 0; i < f->n_others; i++)
         if (f->others[i].length == key.length && !memcmp(f->others[i].data, key.data, key.length))
-            return 0;
+            return false;
     f->others[f->n_others++] = key;
-    return 1;
+    return true;
 }
 
-static int take_id(struct flat *f, const struct fis_value *v, int integer)
+static bool take_id(struct flat *f, const struct fis_value *v, int integer)
 {
     if (f->id_seen)
-        return 0;
+        return false;
     f->id_seen = true;
     if (v->kind == FIS_VALUE_TEXT)
         f->id = (struct wire_bytes){v->text, v->length};
     else if (v->kind == FIS_VALUE_NUMBER && integer)
         f->id = (struct wire_bytes){v->text, v->length};
     else if (v->kind == FIS_VALUE_NUMBER)
-        return 0;
+        return false;
     return v->kind != FIS_VALUE_TEXT || v->length > 0;
 }
 
@@ -254,25 +254,25 @@ static int read_member(struct flat *f, struct text *t)
     return 1;
 }
 
-static int read_object(struct flat *f, struct wire_bytes bytes)
+static bool read_object(struct flat *f, struct wire_bytes bytes)
 {
     struct text t = {bytes.data, (const unsigned char *)bytes.data + bytes.length};
     skip_space(&t);
     if (!skip(&t, '{'))
-        return 0;
+        return false;
     do {
         if (!read_member(f, &t))
-            return 0;
+            return false;
     } while (skip(&t, ','));
     if (!skip(&t, '}'))
-        return 0;
+        return false;
     skip_space(&t);
     return t.at == t.end;
 }
 
-int wire_json_flat(const struct wire_schema *schema, const struct fis_encoder *encoder,
-                   struct wire_bytes bytes, struct fis_arena *arena, struct fis_value **values,
-                   struct wire_bytes *id)
+bool wire_json_flat(const struct wire_schema *schema, const struct fis_encoder *encoder,
+                    struct wire_bytes bytes, struct fis_arena *arena, struct fis_value **values,
+                    struct wire_bytes *id)
 {
     uint32_t n = fis_encoder_columns(encoder);
     struct flat f; /* others[] are many, and few are used */
@@ -284,10 +284,10 @@ int wire_json_flat(const struct wire_schema *schema, const struct fis_encoder *e
     f.values = fis_arena_alloc(arena, n * sizeof *f.values);
     f.seen = fis_arena_alloc(arena, n);
     if (!f.values || !f.seen)
-        return 0;
+        return false;
     memset(f.seen, 0, n);
     if (!read_object(&f, bytes))
-        return 0;
+        return false;
     for (uint32_t i = 0; i < n; i++)
         if (!f.seen[i] && schema->image.height)
             return 0; /* an image without a pixel is none */
@@ -295,5 +295,5 @@ int wire_json_flat(const struct wire_schema *schema, const struct fis_encoder *e
             f.values[i] = (struct fis_value){.kind = FIS_VALUE_MISSING};
     *values = f.values;
     *id = f.id;
-    return 1;
+    return true;
 }

@@ -17,9 +17,9 @@ int wire_json_id(const struct wire_message *m, const json_t *own, const char *na
 /* 1: the text is a flat object of columns, id and passthrough, each at most once, without escapes;
  * values [columns] (texts lie in `bytes`) and id (no bytes: it has none) are written. 0: it may be
  * anything, and what the arena gave is to be forgotten. */
-int wire_json_flat(const struct wire_schema *schema, const struct fis_encoder *encoder,
-                   struct wire_bytes bytes, struct fis_arena *arena, struct fis_value **values,
-                   struct wire_bytes *id);
+bool wire_json_flat(const struct wire_schema *schema, const struct fis_encoder *encoder,
+                    struct wire_bytes bytes, struct fis_arena *arena, struct fis_value **values,
+                    struct wire_bytes *id);
 /* wire_json_record without it: what it is held to. */
 enum wire_decoded wire_json_record_by_tree(const struct wire_schema *schema,
                                            const struct fis_encoder *encoder,

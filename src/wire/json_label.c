@@ -125,7 +125,7 @@ static int index_class(const struct wire_schema *schema, const json_t *index, ui
                       schema->n_classes - 1, allowed);
 }
 
-static int given(const json_t *v)
+static bool given(const json_t *v)
 {
     return v && !json_is_null(v);
 }

@@ -155,10 +155,8 @@ static void put_head(struct page *p, const struct wire_model *m)
     }
     put(p, " |\n| positive class | ");
     put_name(p, m->classes[m->positive]);
-    put(p, " |\n| network |");
-    for (uint32_t l = 0; l <= m->shape.n_layers && m->shape.n_layers; l++)
-        put(p, "%s%u", l ? "–" : " ", m->shape.width[l]);
-    put(p, " |\n| base | %s |\n| weights | ", base_of(m));
+    put(p, " |\n| network | %s |\n| base | %s |\n| weights | ",
+        fis_shape_text(&m->shape, (char[FIS_SHAPE_TEXT]){0}), base_of(m));
     if (m->params)
         put(p, "%zu", fis_shape_params(&m->shape));
     else
@@ -175,7 +173,7 @@ static void put_data(struct page *p, const struct wire_model *m)
         "\n| labels | bought | kept | round |\n|---|---:|---:|---:|\n| | %" PRIu64 " | %" PRIu64
         " | %u |\n",
         m->labels_bought, m->labels_kept, m->round);
-    if (!m->encoder)
+    if (!m->encoder || m->shape.vit.height)
         return;
     uint32_t n = fis_encoder_columns(m->encoder);
     put(p, "\n| column | type | of the initial set |\n|---|---|---|\n");

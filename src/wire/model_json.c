@@ -190,6 +190,22 @@ static json_t *json_of_trees(struct making *m, const struct fis_trees *trees, in
     return all;
 }
 
+static json_t *transformer(struct making *m, const struct fis_vit *v)
+{
+    json_t *all = json_object(), *image = json_array();
+    push(m, image, count(v->height));
+    push(m, image, count(v->width));
+    push(m, image, count(v->channels));
+    put(m, all, "image", image);
+    put(m, all, "patch", count(v->patch));
+    put(m, all, "width", count(v->dim));
+    put(m, all, "depth", count(v->depth));
+    put(m, all, "heads", count(v->heads));
+    put(m, all, "mlp", count(v->mlp));
+    put(m, all, "pool", text(v->token ? "token" : "mean"));
+    return all;
+}
+
 static void put_network(struct making *m, json_t *all, const struct wire_model *from,
                         int with_weights)
 {
@@ -197,6 +213,8 @@ static void put_network(struct making *m, json_t *all, const struct wire_model *
     for (uint32_t l = 0; l <= from->shape.n_layers; l++)
         push(m, widths, count(from->shape.width[l]));
     put(m, all, "network", widths);
+    if (from->shape.vit.height)
+        put(m, all, "transformer", transformer(m, &from->shape.vit));
     for (uint32_t i = 0; from->encoder && i < fis_encoder_columns(from->encoder); i++)
         push(m, columns, column(m, from->encoder, i));
     put(m, all, "columns", columns);

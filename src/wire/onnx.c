@@ -34,7 +34,7 @@ static const char *add_layer(struct onnx_making *x, uint32_t l, const char *in)
     const char *weights = onnx_text(g, ONNX_NAME("weights_%u"), l);
     const char *biases = onnx_text(g, ONNX_NAME("biases_%u"), l);
     const char *sum = onnx_text(g, ONNX_NAME("sum_%u"), l);
-    onnx_tensor(g, weights, ONNX_FLOAT, rows, columns, l ? w : placed_weights(x));
+    onnx_tensor(g, weights, ONNX_FLOAT, rows, columns, l || s->vit.height ? w : placed_weights(x));
     onnx_tensor(g, biases, ONNX_FLOAT, 0, columns, bias);
     onnx_apply(g, "Gemm", sum, in, weights, biases);
     if (l + 1 == s->n_layers)
@@ -58,7 +58,8 @@ static const char *add_base(struct onnx_making *x, const char *base, const char 
 
 static const char *add_logits(struct onnx_making *x)
 {
-    const char *at = onnx_encode_columns(x);
+    const bool images = x->model->shape.vit.height != 0;
+    const char *at = images ? onnx_transformer(x) : onnx_encode_columns(x);
     const char *base = onnx_margins(x, at);
     if (base && at) {
         onnx_set_int(&x->g, onnx_apply(&x->g, "Concat", ONNX_NAME("all"), at, base), "axis", 1);
@@ -171,11 +172,6 @@ int wire_onnx_encode(const struct wire_model *model, struct wire_buffer *out, st
         (fis_encoder_has_trees(model->encoder) && !model->trees &&
          !fis_encoder_trees(model->encoder)))
         return fis_fail(e, FIS_INPUT, "version %" PRIu64 " has no weights: it was rejected",
-                        model->version);
-    if (model->shape.vit.height)
-        return fis_fail(e, FIS_INPUT,
-                        "version %" PRIu64 " has a transformer: dense networks alone "
-                        "are exported as ONNX",
                         model->version);
     struct onnx_making x = {.model = model,
                             .encoder = model->encoder,

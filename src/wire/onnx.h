@@ -8,7 +8,8 @@
  * seen is unseen, as in fisd. A whole number may be written 1 or 1.0, and a category have one space
  * before and behind it; other spellings are other categories base's       double; NaN, which fisd
  * refuses, gives NaN or, where the columns are f0, f1, … (dimension), "features", float [N, d], in
- * place of them. Outputs: "class", string [N], and "probabilities", float [N, K] in the order of
+ * place of them. Images (a transformer's): "image", float [N, height, width, channels], bytes of 0
+ * to 255. Outputs: "class", string [N], and "probabilities", float [N, K] in the order of
  * the classes; with
  * "_" behind it, where a column has such a name. Metadata: pipeline, version, classes, positive.
  *

@@ -146,6 +146,15 @@ void onnx_set_int(struct onnx_graph *g, onnx_node *node, const char *name, int64
     a->i = value;
 }
 
+void onnx_set_float(struct onnx_graph *g, onnx_node *node, const char *name, float value)
+{
+    Onnx__AttributeProto *a = attribute(g, node, name, TYPE(FLOAT));
+    if (!a)
+        return;
+    a->has_f = true;
+    a->f = value;
+}
+
 void onnx_set_ints(struct onnx_graph *g, onnx_node *node, const char *name, int64_t *values,
                    size_t n)
 {
@@ -207,17 +216,19 @@ const char *onnx_tensor(struct onnx_graph *g, const char *name, Onnx__TensorProt
     return name;
 }
 
+enum { DIMENSIONS = 4 };
 struct value_parts {
     Onnx__ValueInfoProto value;
     Onnx__TypeProto type;
     Onnx__TypeProto__Tensor tensor;
     Onnx__TypeProto__Shape shape;
-    Onnx__TypeProto__Dimension dimension[2], *list[2];
+    Onnx__TypeProto__Dimension dimension[DIMENSIONS], *list[DIMENSIONS];
 };
 
-Onnx__ValueInfoProto *onnx_value(struct onnx_graph *g, const char *name,
-                                 Onnx__TensorProto__DataType type, size_t columns,
-                                 const char *meaning)
+/* Of shape [N] and behind it `size` [n]. */
+static Onnx__ValueInfoProto *value_of(struct onnx_graph *g, const char *name,
+                                      Onnx__TensorProto__DataType type, const uint32_t *size,
+                                      size_t n, const char *meaning)
 {
     struct value_parts *p = onnx_take(g, 1, sizeof *p);
     if (!p)
@@ -226,15 +237,15 @@ Onnx__ValueInfoProto *onnx_value(struct onnx_graph *g, const char *name,
     onnx__type_proto__init(&p->type);
     onnx__type_proto__tensor__init(&p->tensor);
     onnx__type_proto__shape__init(&p->shape);
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i <= n; i++) {
         onnx__type_proto__dimension__init(&p->dimension[i]);
+        p->dimension[i].has_dim_value = i > 0;
+        p->dimension[i].dim_value = i ? size[i - 1] : 0;
         p->list[i] = &p->dimension[i];
     }
     p->dimension[0].dim_param = borrowed("N");
-    p->dimension[1].has_dim_value = true;
-    p->dimension[1].dim_value = (int64_t)columns;
     p->shape.dim = p->list;
-    p->shape.n_dim = columns ? 2 : 1;
+    p->shape.n_dim = n + 1;
     p->tensor.elem_type = type;
     p->tensor.shape = &p->shape;
     p->type.tensor_type = &p->tensor;
@@ -242,6 +253,21 @@ Onnx__ValueInfoProto *onnx_value(struct onnx_graph *g, const char *name,
     p->value.type = &p->type;
     p->value.doc_string = borrowed(meaning);
     return &p->value;
+}
+
+Onnx__ValueInfoProto *onnx_value(struct onnx_graph *g, const char *name,
+                                 Onnx__TensorProto__DataType type, size_t columns,
+                                 const char *meaning)
+{
+    const uint32_t size = (uint32_t)columns;
+    return value_of(g, name, type, &size, columns != 0, meaning);
+}
+
+Onnx__ValueInfoProto *onnx_image(struct onnx_graph *g, const char *name,
+                                 Onnx__TensorProto__DataType type, const uint32_t size[3],
+                                 const char *meaning)
+{
+    return value_of(g, name, type, size, 3, meaning);
 }
 
 void onnx_input(struct onnx_graph *g, Onnx__ValueInfoProto *value)

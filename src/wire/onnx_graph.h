@@ -38,6 +38,7 @@ onnx_node *onnx_apply_list(struct onnx_graph *g, const char *op, const char *out
                     sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 /* Attributes. Arrays and texts are borrowed: they must live as long as the graph. */
 void onnx_set_int(struct onnx_graph *g, onnx_node *node, const char *name, int64_t value);
+void onnx_set_float(struct onnx_graph *g, onnx_node *node, const char *name, float value);
 void onnx_set_ints(struct onnx_graph *g, onnx_node *node, const char *name, int64_t *values,
                    size_t n);
 void onnx_set_floats(struct onnx_graph *g, onnx_node *node, const char *name, float *values,
@@ -54,6 +55,10 @@ const char *onnx_tensor(struct onnx_graph *g, const char *name, Onnx__TensorProt
 /* An input or output of shape [N][columns], or [N] where columns is 0. */
 Onnx__ValueInfoProto *onnx_value(struct onnx_graph *g, const char *name,
                                  Onnx__TensorProto__DataType type, size_t columns,
+                                 const char *meaning);
+/* The same of shape [N][height][width][channels]. */
+Onnx__ValueInfoProto *onnx_image(struct onnx_graph *g, const char *name,
+                                 Onnx__TensorProto__DataType type, const uint32_t size[3],
                                  const char *meaning);
 void onnx_input(struct onnx_graph *g, Onnx__ValueInfoProto *value);
 

@@ -1,5 +1,5 @@
 /* Inside the export to ONNX: the encoder's part of the graph (onnx_encoder.c), the trees'
- * (onnx_trees.c), the network and the whole (onnx.c). */
+ * (onnx_trees.c), the transformer's (onnx_vit.c), the dense layers and the whole (onnx.c). */
 #ifndef WIRE_ONNX_IMPL_H
 #define WIRE_ONNX_IMPL_H
 
@@ -25,6 +25,8 @@ struct onnx_making {
 const char *onnx_encode_columns(struct onnx_making *x);
 /* Of a base: the name of [N][margins], which are scaled; NULL: there is no base. */
 const char *onnx_margins(struct onnx_making *x, const char *features);
+/* The input of images, and the name of what a transformer makes of them, [N][dim]. */
+const char *onnx_transformer(struct onnx_making *x);
 /* The margins of trees [N][margins], before they are scaled. */
 const char *onnx_trees(struct onnx_making *x, const struct fis_trees *trees, const char *features);
 

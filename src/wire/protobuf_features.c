@@ -175,20 +175,20 @@ static int take_varints(struct wire_bytes bytes, const unsigned char *v, size_t 
     return good && p == end;
 }
 
-static inline int tagged(struct wire_reader *r, unsigned char tag, struct wire_bytes *out)
+static inline bool tagged(struct wire_reader *r, unsigned char tag, struct wire_bytes *out)
 {
     return r->at < r->end && *r->at++ == tag && wire_reader_piece(r, out);
 }
 
-int wire_features_simple(struct wire_features *f, struct wire_bytes all)
+bool wire_features_simple(struct wire_features *f, struct wire_bytes all)
 {
     struct wire_reader r = wire_reader_of(all);
     struct wire_bytes index, value;
     if (f->has_sparse || !tagged(&r, 0x0a, &index) || !tagged(&r, 0x12, &value) || r.at != r.end)
-        return 0;
+        return false;
     size_t n = value.length / 4;
     if (value.length % 4 || !n || n > f->expected || open_sparse(f, NULL))
-        return 0;
+        return false;
     int good = index.length == n && n >= 8 && BYTE_ORDER == LITTLE_ENDIAN
                    ? take_bytes(index.data, value.data, n, f->index, f->value)
                    : take_varints(index, value.data, n, f->index, f->value);

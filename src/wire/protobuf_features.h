@@ -35,10 +35,10 @@ static inline void wire_features_start(struct wire_features *f, uint32_t expecte
 }
 
 /* 1: the occurrence of `features` was the first, and is all of them. 0: nothing was done. */
-static inline int wire_features_whole(struct wire_features *f, struct wire_bytes bytes)
+static inline bool wire_features_whole(struct wire_features *f, struct wire_bytes bytes)
 {
     if (f->n_dense || bytes.length != (size_t)f->expected * 4)
-        return 0;
+        return false;
     f->whole = wire_floats(bytes.data, f->expected, f->arena);
     f->n_dense = f->whole ? f->expected : 0;
     return f->whole != NULL;
@@ -52,7 +52,7 @@ int wire_features_sparse(struct wire_features *f, const struct wire_reader *r,
 /* 1: the occurrence of `sparse` was the first and of the common form, packed indexes that rise and
  * as many packed values, all finite, and was taken; the descriptor need not be asked. 0: nothing
  * was done. */
-int wire_features_simple(struct wire_features *f, struct wire_bytes bytes);
+bool wire_features_simple(struct wire_features *f, struct wire_bytes bytes);
 /* Whether index and value [n_index] are all that came, of the common form. */
 static inline bool wire_features_listed(const struct wire_features *f)
 {

@@ -5,6 +5,8 @@
 #ifndef WIRE_PROTOBUF_READER_H
 #define WIRE_PROTOBUF_READER_H
 
+#include <stdbool.h>
+
 #include "wire/types.h"
 
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED32 = 5 }; /* wire types */
@@ -36,22 +38,22 @@ int wire_reader_varint(struct wire_reader *r, uint64_t *value, struct fis_error 
 
 /* The length (below 2^14) and the bytes of a field of type LENGTH whose tag was read, for what is
  * done for nearly every record: 1, or 0 and nothing is moved. */
-static inline int wire_reader_piece(struct wire_reader *r, struct wire_bytes *out)
+static inline bool wire_reader_piece(struct wire_reader *r, struct wire_bytes *out)
 {
     const unsigned char *p = r->at;
     size_t left = (size_t)(r->end - p), length, head = 1;
     if (left < 2)
-        return 0;
+        return false;
     length = p[0];
     if (length > 127) {
         length = (length & 127) | (size_t)p[1] << 7;
         head = 2;
     }
     if (length >= 1 << 14 || length > left - head)
-        return 0;
+        return false;
     *out = (struct wire_bytes){p + head, length};
     r->at = p + head + length;
-    return 1;
+    return true;
 }
 
 #endif

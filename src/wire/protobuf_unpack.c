@@ -31,7 +31,7 @@ static unsigned wire_type_of(ProtobufCType type)
 static int check_number(const ProtobufCFieldDescriptor *d, uint64_t value, struct fis_error *e)
 {
     int64_t as_signed = (int64_t)value;
-    int fits = 1;
+    bool fits = true;
     if (d->type == PROTOBUF_C_TYPE_UINT32)
         fits = value <= UINT32_MAX;
     else if (d->type == PROTOBUF_C_TYPE_INT32 || d->type == PROTOBUF_C_TYPE_ENUM)

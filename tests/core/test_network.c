@@ -207,7 +207,6 @@ static void relu_does_not_hide_nan(void **state)
     assert_true(isnan(logits[0]));
     fis_panel_tangents(p, c.x, 10, s, logits, t);
     assert_true(isnan(logits[0]));
-    assert_int_equal(fis_scratch_rows(s), 10);
     assert_int_equal(fis_panel_shape(p)->n_layers, 3);
     fis_scratch_free(s);
     fis_panel_unref(fis_panel_ref(p));

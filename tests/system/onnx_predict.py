@@ -22,6 +22,12 @@ def inputs_of(session, rows):
             out[i.name] = numpy.array([[float(r[n] or "nan") for n in names] for r in rows],
                                       dtype=numpy.float32)
             continue
+        if i.name == "image":
+            values = numpy.array([[float(r[f"f{k}"]) for k in range(numpy.prod(i.shape[1:]))]
+                                  for r in rows])
+            pixels = numpy.rint((values + 1) * 127.5).astype(numpy.uint8)
+            out[i.name] = pixels.reshape(-1, *i.shape[1:]).astype(numpy.float32)
+            continue
         cells = [r[i.name] for r in rows]
         if i.type == "tensor(string)":
             values = numpy.array(cells, dtype=object)

@@ -58,6 +58,12 @@ class SecureBroker:
             _write(self.dir, "broker.pem", key.read() + crt.read())
         for user in ("admin", *users):  # as an editor leaves them, with a line's end
             _write(self.dir, user + ".password", PASSWORD.format(user) + "\n")
+        _write(self.dir, "admin.properties", "\n".join([
+            "default.api.timeout.ms=180000", "request.timeout.ms=120000",
+            "security.protocol=SASL_SSL", "sasl.mechanism=SCRAM-SHA-512",
+            "ssl.truststore.type=PEM", "ssl.truststore.location=" + self.path("ca.pem"),
+            "sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required "
+            f'username="admin" password="{PASSWORD.format("admin")}";']) + "\n")
         self.start(("admin", *users))
 
     def path(self, name):
@@ -104,16 +110,10 @@ class SecureBroker:
 
     def allow(self, user, operations, topics=(), groups=(), transactional=()):
         """Literal names of topics; groups and transactional ids by their prefix."""
-        admin = _write(self.dir, "admin.properties", "\n".join([
-            "default.api.timeout.ms=180000", "request.timeout.ms=120000",
-            "security.protocol=SASL_SSL", "sasl.mechanism=SCRAM-SHA-512",
-            "ssl.truststore.type=PEM", "ssl.truststore.location=" + self.path("ca.pem"),
-            "sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required "
-            f'username="admin" password="{PASSWORD.format("admin")}";']) + "\n")
         command = ["java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
                    "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", _LIBS,
                    "org.apache.kafka.tools.AclCommand", "--bootstrap-server", self.address,
-                   "--command-config", admin, "--add", "--force",
+                   "--command-config", self.path("admin.properties"), "--add", "--force",
                    "--allow-principal", f"User:{user}"]
         for o in operations:
             command += ["--operation", o]

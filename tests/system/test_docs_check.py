@@ -57,6 +57,8 @@ def _():
     refused("docs/a.md", "# A\n[b](b.md)\n", "docs/a.md:2: link to b.md: there is no such file")
     refused("docs/a.md", "# A\n[b](#c)\n", "docs/a.md:2: link to #c: there is no such heading")
     passes("docs/a.md", "# Go on: `a`\n[b](#go-on-a), [r](../README.md#fisd)\n")
+    refused("docs/a.md", "# A\n\nSee `src/a/b.c`.\n", "docs/a.md:3: src/a/b.c: there is no such file")
+    passes("docs/a.md", "# A\n\n`src/cli/cmd_NAME.c`, `src/core/acquisition*.c`\n")
     refused("README.md", "x" * 10241, "README.md:1: 10241 bytes: at most 10240")
     passes("README.md", "x" * 10240)
 

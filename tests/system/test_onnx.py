@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import zipfile
 
+from http_client import client_of
 from fisd_test import (FISCTL, KAFKA, ROOT, Pipeline, Skip, floats, has, main, same, test,
                        w_config)
 
@@ -132,7 +133,7 @@ def check(task, base=None, **options):
           (["score"] if base == "column" else []))
 
 
-def agree(config, files, inputs):
+def agree(config, files, inputs, also=None):
     """A pipeline's first version, on the 1,000 rows of rows.csv, by both."""
     if not os.access(PYTHON, os.X_OK):
         raise Skip("no onnxruntime: 'make deps-test' fetches it, where there is a network")
@@ -157,6 +158,8 @@ def agree(config, files, inputs):
         assert worst < 1e-5, f"probabilities differ by {worst}"
         spread = [p[0] for p in found["probabilities"]]
         assert max(spread) - min(spread) > .2, "all rows alike: nothing was compared"
+        if also:
+            also(p)
         r = p.fisctl("models", "export", "9", "--onnx", "--output", "none.onnx")
         same(r.returncode, 1, "exit code of a version that is not there")
         has(r.stderr, "there is no version 9")
@@ -198,6 +201,46 @@ def _():
     config = {k: v for k, v in w_config().items() if k not in ("dimension", "records")}
     agree({**config, "columns": columns}, {n: text_of(r) for n, r in rows.items()},
           ["class"] + names[1:])
+
+
+def pictures(n, seed, channels):
+    """Images of 8 x 12: bright at the left or at the right, which is the label."""
+    r = random.Random(seed)
+    for i in range(n):
+        high, group = r.random() < .5, r.choice("AB")
+        grey = [[r.randrange(256) // 2 + 127 * (high == (x < 6)) for x in range(12)]
+                for _ in range(8)]
+        pixels = [max(0, v - 40 * c * (group == "A")) for row in grey for v in row
+                  for c in range(channels)]
+        yield {"id": str(i), **{f"f{k}": repr(v / 127.5 - 1) for k, v in enumerate(pixels)},
+               "group": group, "hired": "yes" if high else "no"}
+
+
+def see_images(p):
+    """What else shows a transformer: by HTTP the same bytes, its card, and what has changed."""
+    with open(os.path.join(p.dir, "version.onnx"), "rb") as f:
+        assert client_of(p).get("/api/v1/models/served.onnx").body == f.read(), "ONNX by HTTP"
+    r = p.fisctl("models", "card", "1")
+    has(r.stdout, "| network | image 8 x 12 x ", "in patches of 4, 2 blocks of 16 (4 heads, mlp 32)")
+    same("f0" in r.stdout, False, "a column for each pixel")
+    card = json.loads(p.fisctl("models", "card", "1", "--json").stdout)
+    same([card["network"], card["transformer"]["patch"]], [[16, 16, 2], 4], "the card as JSON")
+    diff = json.loads(p.fisctl("models", "diff", "1", "1", "--on", "rows.csv", "--json").stdout)
+    same([diff["weights"]["distance"], diff["predictions"]["changed"]], [0, 0], "models diff")
+
+
+@test("images: onnxruntime makes of their bytes what fisctl predict makes of them, with either pooling")
+def _():
+    for pool, channels in ("mean", 3), ("token", 1):
+        rows = {n: list(pictures(count, seed, channels)) for seed, (n, count) in
+                enumerate((("initial.csv", 200), ("validation.csv", 200), ("rows.csv", ROWS)))}
+        for row in rows["initial.csv"] + rows["rows.csv"]:
+            del row["group"]
+        config = {k: v for k, v in w_config().items() if k != "dimension"}
+        agree({**config, "training": {"hidden": [16], "warm_up_epochs": 4, "batch": 16},
+               "model": {"type": "vit", "image": [8, 12, channels], "patch": 4, "width": 16,
+                         "depth": 2, "heads": 4, "mlp": 32, "pool": pool}},
+              {n: text_of(r) for n, r in rows.items()}, ["image"], also=see_images)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
  *
  * Standard input, native endianness: columns; for each its name, type, scale, mean, deviation,
  * indicator and categories; margins, depth and number of its trees, with their features, thresholds
- * and leaves; the widths of the network and its parameters; rows; for each cell its
+ * and leaves; the widths of the network, the nine sizes of its transformer (of height 0: none) and
+ * its parameters; rows; for each cell its
  * kind and number or text. Standard output: for each row d features and K logits, float32.
  */
 #include <stdio.h>
@@ -98,10 +99,16 @@ int main(void)
     struct fis_shape shape;
     check(!fis_shape_init(&shape, width[0], width + 1, widths - 2, width[widths - 1], &e), &e);
     check(!fis_shape_set_margins(&shape, fis_encoder_margins(encoder), &e), &e);
+    uint32_t size[9];
+    get(size, sizeof size);
+    const struct fis_vit vit = {size[0], size[1], size[2], size[3],     size[4],
+                                size[5], size[6], size[7], size[8] != 0};
+    check(!vit.height || !fis_shape_set_vit(&shape, &vit, &e), &e);
     float *params = calloc(fis_shape_params(&shape), sizeof *params);
     get(params, fis_shape_params(&shape) * sizeof *params);
     uint32_t n = number(), columns = fis_encoder_columns(encoder), k = width[widths - 1];
-    float *x = calloc(width[0], sizeof *x), *logits = calloc(k, sizeof *logits);
+    const uint32_t d = fis_shape_inputs(&shape);
+    float *x = calloc(d, sizeof *x), *logits = calloc(k, sizeof *logits);
     struct fis_value *row = calloc(columns, sizeof *row);
     struct fis_scratch *scratch = fis_scratch_new(&shape, 1, 0);
     for (uint32_t i = 0; i < n; i++) {
@@ -116,7 +123,7 @@ int main(void)
         }
         check(!fis_encoder_encode(encoder, row, x, NULL, &e), &e);
         fis_network_forward(&shape, params, x, 1, scratch, logits);
-        fwrite(x, sizeof *x, width[0], stdout);
+        fwrite(x, sizeof *x, d, stdout);
         fwrite(logits, sizeof *logits, k, stdout);
     }
     return 0;

@@ -93,6 +93,9 @@ def by_reference(version, rows):
     out.extend(np.array(numbers, dtype=kind).tobytes() for numbers, kind in
                ((trees.feature, np.uint32), (trees.threshold, np.float32), (trees.leaf, np.float32)))
     out.append(struct.pack(f"I{len(m.network.width)}I", len(m.network.width), *m.network.width))
+    t = m.network.transformer
+    out.append(struct.pack("9I", t.height, t.width, t.channels, t.patch, t.dim, t.depth, t.heads,
+                           t.mlp, t.token))
     out.append(np.array(m.network.parameters, dtype=np.float32).tobytes())
     out.append(struct.pack("I", len(rows)))
     for row in rows:
@@ -102,7 +105,7 @@ def by_reference(version, rows):
                        struct.pack("=Id", 1, v) if isinstance(v, float) else
                        struct.pack("I", 2) + text(v))
     done = subprocess.run([REFERENCE], input=b"".join(out), stdout=subprocess.PIPE, check=True)
-    d, k = m.network.width[0], m.network.width[-1]
+    d, k = t.height * t.width * t.channels or m.network.width[0], m.network.width[-1]
     both = np.frombuffer(done.stdout, dtype=np.float32).reshape(len(rows), d + k)
     return both[:, :d], both[:, d:]
 
@@ -180,6 +183,48 @@ def test_trees_are_those_of_c(classes):
     features, logits = by_reference(version, rows)
     assert np.array_equal(version.encode(rows), features)
     assert np.abs(version.logits(rows) - logits).max() < 1e-4
+
+
+def seeing(token):
+    """A version for images of 8 x 12 in colour, with random weights."""
+    dice = np.random.default_rng(6)
+    m = fisd.fis_pb2.ModelVersion(version=1, pipeline="p", served=True, classes=list("abc"))
+    for i in range(8 * 12 * 3):
+        m.encoder.columns.add(name=f"f{i}", type=fisd.fis_pb2.Encoder.Column.NUMERIC, deviation=1,
+                              scale=fisd.fis_pb2.Encoder.Column.NONE)
+    t = m.network.transformer
+    t.height, t.width, t.channels, t.patch, t.token = 8, 12, 3, 4, token
+    t.dim, t.depth, t.heads, t.mlp = 16, 2, 4, 24
+    m.network.width.extend([16, 8, 3])
+    block = 2 * 16 + 17 * 48 + 17 * 16 + 2 * 16 + 17 * 24 + 25 * 16
+    n = 49 * 16 + (6 + 2 * token) * 16 + 2 * block + 2 * 16 + 17 * 8 + 9 * 3
+    m.network.parameters.extend(dice.normal(scale=.5, size=n).astype(np.float32).tolist())
+    return fisd.Version(m.SerializeToString())
+
+
+@pytest.mark.parametrize("token", [False, True])
+def test_a_transformer_is_that_of_c(token):
+    version = seeing(token)
+    images = np.random.default_rng(7).integers(0, 256, (300, 8, 12, 3), dtype=np.uint8)
+    encoded = version.encode(images)
+    rows = [{name: float(v) for name, v in zip(version.columns, row)} for row in encoded]
+    features, logits = by_reference(version, rows)
+    assert np.array_equal(encoded, features) and np.array_equal(version.encode(rows), features)
+    got = version.predict_proba(images)
+    assert np.abs(got - softmax(logits)).max() < 1e-5 and got.std(axis=0).min() > .01
+    assert np.array_equal(version.predict_proba(images[0]), version.predict_proba(images[:1]))
+    assert np.abs(version.predict_proba(encoded) - got).max() < 1e-5
+    assert np.array_equal(pickle.loads(pickle.dumps(version)).predict(images),
+                          version.predict(images))
+    with pytest.raises(fisd.RecordError, match=r"shape \(8, 12, 3\) are allowed"):
+        version.predict(images[:, :4])
+    with pytest.raises(fisd.RecordError, match="row 1.*no finite number"):
+        version.predict(np.where(np.arange(2)[:, None, None, None] == 1, np.nan, images[:2]))
+    assert version.predict_proba(images[:0]).shape == (0, 3)
+    m = version.message
+    del m.network.parameters[-1]
+    with pytest.raises(fisd.ModelError, match="parameters"):
+        fisd.Version(m.SerializeToString())
 
 
 def test_metrics_are_those_of_fisctl(trained, adult, daemon):

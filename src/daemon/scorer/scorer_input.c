@@ -116,6 +116,16 @@ void scorer_input_revoked(void *host, bool lost, const struct stream_partition *
     scorer_commit_revoked(h, lost, partitions, count);
 }
 
+/* Committed before a record is read: should this process lose the partition before its first commit,
+ * the next one finds an offset, and counts no record again as of a recreated topic. */
+static void commit_beginning(struct scorer_host *h, const struct stream_consumer_event *ev)
+{
+    struct fis_error e;
+    const struct stream_offset at = {h->topics[ev->topic], ev->partition, ev->first};
+    if (stream_consumer_commit(h->records, &at, 1, &e) < 0)
+        context_trouble(h->ctx, "scorer", &e);
+}
+
 /* A group without offsets is mostly a new one, and says nothing but where it begins. */
 static void take_reset(struct scorer_host *h, const struct stream_consumer_event *ev)
 {
@@ -135,6 +145,8 @@ static void take_reset(struct scorer_host *h, const struct stream_consumer_event
     if (scorer_reset(h->machine, wire_source(ev->topic, ev->partition), ev->first,
                      (uint64_t)ev->lost_messages, none || ev->recreated, &e) < 0)
         scorer_host_failed(h, &e);
+    if (none)
+        commit_beginning(h, ev);
 }
 
 static void lose_place(struct scorer_host *h, const struct fis_error *e)

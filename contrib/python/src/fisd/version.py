@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any, Dict, Iterable, List, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 import numpy as np
 
 from . import fis_pb2
 from ._encoder import MARGIN_SCALE, Encoder
+from ._transformer import Transformer
 from .errors import ModelError, RecordError
 
 
@@ -82,20 +83,26 @@ class Version:
         self._encoder = Encoder(m.encoder)
         self.columns: Tuple[str, ...] = self._encoder.names
         self._layers: List[Tuple[Any, Any]] = []
+        self._transformer: Optional[Transformer] = None
         if not m.network.parameters:
             if m.served:
                 raise ModelError("it is served and has no parameters")
             return
         width = list(m.network.width)
-        if len(width) < 2 or width[0] != self._encoder.dimension or width[-1] != len(m.classes):
+        flat = np.array(m.network.parameters, dtype=np.float32)
+        inputs, at = (width or [0])[0], 0
+        if m.network.HasField("transformer"):
+            self._transformer = Transformer(m.network.transformer, flat)
+            at = self._transformer.used
+            if inputs == m.network.transformer.dim:
+                inputs = int(np.prod(self._transformer.shape))
+        if len(width) < 2 or inputs != self._encoder.dimension or width[-1] != len(m.classes):
             raise ModelError(f"a network of widths {width}, an encoder of "
                              f"{self._encoder.dimension} numbers and {len(m.classes)} classes: "
                              "this package cannot predict with it")
-        flat = np.array(m.network.parameters, dtype=np.float32)
-        wanted = sum((a + 1) * b for a, b in zip(width, width[1:]))
+        wanted = at + sum((a + 1) * b for a, b in zip(width, width[1:]))
         if len(flat) != wanted or not np.isfinite(flat).all():
             raise ModelError(f"{len(flat)} parameters, {wanted} finite ones are wanted")
-        at = 0
         for rows, units in zip(width, width[1:]):
             weights = flat[at:at + rows * units].reshape(rows, units)
             at += rows * units
@@ -122,6 +129,8 @@ class Version:
         ndarray of float32, shape (n, d)
             As fisd has it, to the last bit.
         """
+        if self._transformer and isinstance(rows, np.ndarray) and rows.ndim > 2:
+            return self._transformer.pixels(rows)
         return self._encoder.encode(rows, ignore)
 
     def logits(self, rows: Any, ignore: Iterable[str] = ()) -> "np.ndarray[Any, Any]":
@@ -140,6 +149,8 @@ class Version:
             raise ModelError(f"version {self.version} has no parameters: it was rejected")
         x = a = self.encode(rows, ignore)
         with np.errstate(over="ignore", invalid="ignore"):
+            if self._transformer:
+                a = self._transformer.features(x)
             for i, (weights, bias) in enumerate(self._layers):
                 a = a @ weights + bias
                 if i + 1 < len(self._layers):
@@ -160,7 +171,9 @@ class Version:
         rows : dict, sequence of dict, DataFrame, or array of shape (n, columns) or (columns,)
             Dicts and frames by the names of `columns`; arrays in that order. A value that is None,
             NaN or NA, and a column that is not there, is missing. A category that the initial set
-            did not have is scored as unseen.
+            did not have is scored as unseen. A version for images takes arrays of shape
+            (n, height, width, channels) or (height, width, channels) too: uint8, or what fisd
+            makes of a byte b, b / 127.5 - 1.
         ignore : iterable of str
             Other columns that dicts and frames may have (an id, the label). Any other unknown
             column is an error, so that a misspelt one is noticed.
