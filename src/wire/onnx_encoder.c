@@ -30,6 +30,14 @@ static const char *input(struct onnx_making *x, const char *name, Onnx__TensorPr
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
+double onnx_factor(const struct fis_encoder_column_state *s)
+{
+    const double factor = 1 / s->deviation;
+    if (s->column.scale != FIS_SCALE_STANDARD)
+        return 1;
+    return s->deviation == DBL_MAX ? 0 : factor <= DBL_MAX ? factor : DBL_MAX;
+}
+
 static void add_number(struct onnx_making *x, struct numbers *v,
                        const struct fis_encoder_column_state *s, uint32_t first, bool flat)
 {
@@ -37,9 +45,8 @@ static void add_number(struct onnx_making *x, struct numbers *v,
     uint32_t i = v->n++;
     if (!flat)
         v->inputs[i] = input(x, s->column.name, ONNX_DOUBLE, "number; missing: NaN");
-    double factor = 1 / s->deviation;
     v->mean[i] = scaled ? s->mean : 0;
-    v->factor[i] = !scaled ? 1 : s->deviation == DBL_MAX ? 0 : factor <= DBL_MAX ? factor : DBL_MAX;
+    v->factor[i] = onnx_factor(s);
     v->high[i] = scaled ? (double)FIS_ENCODER_CLIP : (double)FLT_MAX;
     v->low[i] = -v->high[i];
     x->place[first] = i;

@@ -25,6 +25,8 @@ struct onnx_making {
 const char *onnx_encode_columns(struct onnx_making *x);
 /* Of a base: the name of [N][margins], which are scaled; NULL: there is no base. */
 const char *onnx_margins(struct onnx_making *x, const char *features);
+/* By which a number is multiplied, once it is centred. */
+double onnx_factor(const struct fis_encoder_column_state *s);
 /* The input of images, and the name of what a transformer makes of them, [N][dim]. */
 const char *onnx_transformer(struct onnx_making *x);
 /* The margins of trees [N][margins], before they are scaled. */

@@ -116,7 +116,26 @@ static const char *positions(struct maker *m)
     return onnx_tensor(m->g, named(m, "positions"), ONNX_FLOAT, t, d, to);
 }
 
-static void add_tokens(struct maker *m)
+/* As the encoder does: the pixels of a channel have one mean and one deviation. */
+static void standardise(struct maker *m, const struct fis_encoder *encoder)
+{
+    const uint32_t channels = m->v->channels;
+    float *mean = onnx_take(m->g, channels, sizeof *mean);
+    float *factor = onnx_take(m->g, channels, sizeof *factor);
+    for (uint32_t i = 0; mean && factor && i < channels; i++) {
+        struct fis_encoder_column_state s;
+        fis_encoder_state(encoder, i, &s);
+        mean[i] = s.column.scale == FIS_SCALE_STANDARD ? (float)s.mean : 0;
+        factor[i] = (float)onnx_factor(&s);
+    }
+    with(m, "Sub", "centred", onnx_tensor(m->g, named(m, "mean"), ONNX_FLOAT, 0, channels, mean));
+    with(m, "Mul", "scaled",
+         onnx_tensor(m->g, named(m, "factor"), ONNX_FLOAT, 0, channels, factor));
+    with(m, "Max", "from_below", scalar(m, "least", -FIS_ENCODER_CLIP));
+    with(m, "Min", "clipped", scalar(m, "most", FIS_ENCODER_CLIP));
+}
+
+static void add_tokens(struct maker *m, const struct fis_encoder *encoder)
 {
     const struct fis_vit *v = m->v;
     const int64_t rows = v->height / v->patch, columns = v->width / v->patch;
@@ -126,6 +145,7 @@ static void add_tokens(struct maker *m)
     onnx_input(m->g, onnx_image(m->g, m->name, ONNX_FLOAT, shape, "bytes of pixels, 0 to 255"));
     with(m, "Div", "halves", scalar(m, "half", 127.5));
     with(m, "Sub", "pixels", scalar(m, "one", 1));
+    standardise(m, encoder);
     reshape(m, "cut", INTS(-1, rows, p, columns, p, c));
     transpose(m, "patches", INTS(0, 1, 3, 2, 4, 5));
     reshape(m, "flat", INTS(-1, rows * columns, size));
@@ -203,7 +223,7 @@ const char *onnx_transformer(struct onnx_making *x)
 {
     const struct fis_vit *v = &x->model->shape.vit;
     struct maker m = {.g = &x->g, .v = v, .l = vit_layout(v), .p = x->model->params, .of = "image"};
-    add_tokens(&m);
+    add_tokens(&m, x->encoder);
     for (uint32_t i = 0; i < v->depth; i++) {
         m.p = x->model->params + m.l.block + i * m.l.block_total;
         m.of = onnx_text(m.g, "block_%u", i);

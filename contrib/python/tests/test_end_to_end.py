@@ -13,7 +13,7 @@ import pytest
 
 import fisd
 from conftest import LABEL, NUMERIC, WAIT, dead_letters, rows_of, typed, wait, write_rows
-from fisd import _kafka
+from fisd import _encoder, _kafka
 
 REFERENCE = os.environ.get("REFERENCE", "build/python/reference")
 COUNT = 1000
@@ -83,8 +83,9 @@ def text(s):
 def by_reference(version, rows):
     """Features [n, d] and logits [n, K] by the C library."""
     m, out = version.message, []
-    out.append(struct.pack("I", len(m.encoder.columns)))
-    for c in m.encoder.columns:
+    columns = m.encoder.columns or _encoder._pixel_columns(m.encoder.image)
+    out.append(struct.pack("I", len(columns)))
+    for c in columns:
         out.append(text(c.name) + struct.pack("=IIddII", c.type, c.scale, c.mean, c.deviation,
                                               c.missing_indicator, len(c.categories)))
         out.extend(text(k) for k in c.categories)
@@ -189,9 +190,9 @@ def seeing(token):
     """A version for images of 8 x 12 in colour, with random weights."""
     dice = np.random.default_rng(6)
     m = fisd.fis_pb2.ModelVersion(version=1, pipeline="p", served=True, classes=list("abc"))
-    for i in range(8 * 12 * 3):
-        m.encoder.columns.add(name=f"f{i}", type=fisd.fis_pb2.Encoder.Column.NUMERIC, deviation=1,
-                              scale=fisd.fis_pb2.Encoder.Column.NONE)
+    m.encoder.image.height, m.encoder.image.width, m.encoder.image.channels = 8, 12, 3
+    m.encoder.image.mean.extend([-.2, 0, .1])
+    m.encoder.image.deviation.extend([.5, .7, .002])  # some numbers are cut off
     t = m.network.transformer
     t.height, t.width, t.channels, t.patch, t.token = 8, 12, 3, 4, token
     t.dim, t.depth, t.heads, t.mlp = 16, 2, 4, 24
@@ -207,13 +208,15 @@ def test_a_transformer_is_that_of_c(token):
     version = seeing(token)
     images = np.random.default_rng(7).integers(0, 256, (300, 8, 12, 3), dtype=np.uint8)
     encoded = version.encode(images)
-    rows = [{name: float(v) for name, v in zip(version.columns, row)} for row in encoded]
+    numbers = images.reshape(300, -1).astype(np.float32) / np.float32(127.5) - np.float32(1)
+    rows = [{name: float(v) for name, v in zip(version.columns, row)} for row in numbers]
     features, logits = by_reference(version, rows)
     assert np.array_equal(encoded, features) and np.array_equal(version.encode(rows), features)
     got = version.predict_proba(images)
     assert np.abs(got - softmax(logits)).max() < 1e-5 and got.std(axis=0).min() > .01
     assert np.array_equal(version.predict_proba(images[0]), version.predict_proba(images[:1]))
-    assert np.abs(version.predict_proba(encoded) - got).max() < 1e-5
+    assert np.abs(version.predict_proba(numbers) - got).max() < 1e-5
+    assert np.isclose(np.abs(encoded), 50).any(), "a number is cut off"
     assert np.array_equal(pickle.loads(pickle.dumps(version)).predict(images),
                           version.predict(images))
     with pytest.raises(fisd.RecordError, match=r"shape \(8, 12, 3\) are allowed"):

@@ -158,6 +158,14 @@ def _scaled(m: Any) -> Any:
     return np.clip(m, -MARGIN_MAX, MARGIN_MAX).astype(np.float32) / MARGIN_SCALE
 
 
+def _pixel_columns(image: Any) -> List[Any]:
+    """The columns of an encoder of images: those of a channel are alike."""
+    kinds = fis_pb2.Encoder.Column
+    return [kinds(name=f"f{i}", type=kinds.NUMERIC, scale=kinds.STANDARD,
+                  mean=image.mean[i % image.channels], deviation=image.deviation[i % image.channels])
+            for i in range(image.height * image.width * image.channels)]
+
+
 class Encoder:
     """The encoder of a version.
 
@@ -176,17 +184,26 @@ class Encoder:
         kinds = {fis_pb2.Encoder.Column.NUMERIC: _Numeric,
                  fis_pb2.Encoder.Column.CATEGORICAL: _Categorical}
         self._columns: List[Any] = []
-        scores = [c for c in message.columns if c.scale in (fis_pb2.Encoder.Column.LOGIT,
+        described = _pixel_columns(message.image) if message.HasField("image") else message.columns
+        scores = [c for c in described if c.scale in (fis_pb2.Encoder.Column.LOGIT,
                                                             fis_pb2.Encoder.Column.PROBABILITY)]
         self.base = _Base(scores)
-        for c in message.columns[:len(message.columns) - len(scores)]:
+        for c in described[:len(described) - len(scores)]:
             if c.type not in kinds:
                 raise ModelError(f"column {c.name}: type {c.type} is not known here")
             self._columns.append(kinds[c.type](c))
-        self.names: Tuple[str, ...] = tuple(c.name for c in message.columns)
+        self.names: Tuple[str, ...] = tuple(c.name for c in described)
         self._trees = _Trees(message.trees) if message.HasField("trees") else None
         self.margins = self.base.width + (self._trees.width if self._trees else 0)
         self.dimension = sum(c.width for c in self._columns) + self.margins
+
+    def standardised(self, x: Any) -> "np.ndarray[Any, Any]":
+        """float32 [n, dimension] of numbers of the columns, none of which is missing."""
+        mean = np.array([c.mean if c.scaled else 0 for c in self._columns])
+        factor = np.array([c.factor if c.scaled else 1 for c in self._columns])
+        bound = np.array([CLIP if c.scaled else np.inf for c in self._columns])
+        z = np.clip((x.astype(np.float64) - mean) * factor, -bound, bound)
+        return z.astype(np.float32)
 
     def encode(self, rows: Any, ignore: Iterable[str] = ()) -> "np.ndarray[Any, Any]":
         """float32 [n, dimension]; `RecordError` for what fisd would refuse."""

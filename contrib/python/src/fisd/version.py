@@ -130,7 +130,7 @@ class Version:
             As fisd has it, to the last bit.
         """
         if self._transformer and isinstance(rows, np.ndarray) and rows.ndim > 2:
-            return self._transformer.pixels(rows)
+            return self._encoder.standardised(self._transformer.pixels(rows))
         return self._encoder.encode(rows, ignore)
 
     def logits(self, rows: Any, ignore: Iterable[str] = ()) -> "np.ndarray[Any, Any]":
