@@ -234,7 +234,7 @@ static void run_block(const struct fis_vit *v, const float *p, const struct vit_
     vit_dense_add(b->mixed, rows, d, d, p + l->out, w->x);
     vit_norm(w->x, rows, d, p + l->norm2, b->hat2, b->rstd2, w->y);
     vit_dense(w->y, rows, d, v->mlp, p + l->up, w->wide);
-    vit_gelu(w->wide, (size_t)rows * v->mlp, b->act, b->slope);
+    vit_gelu(w->wide, (size_t)rows * v->mlp, b->act, w->keep ? b->slope : NULL);
     vit_dense_add(b->act, rows, v->mlp, d, p + l->down, w->x);
 }
 

@@ -21,8 +21,7 @@ static void block_backward(const struct fis_vit *v, const float *p, const struct
     const uint32_t t = vit_tokens(v), rows = n * t, d = v->dim;
     const size_t wide = (size_t)rows * v->mlp;
     dense_backward(b->act, rows, v->mlp, d, w->dx, p + l->down, g + l->down, w->dwide);
-    for (size_t i = 0; i < wide; i++)
-        w->dwide[i] *= b->slope[i];
+    vit_multiply(b->slope, wide, w->dwide);
     vit_scale(b->hat2, rows, d, p + l->norm2, w->y);
     dense_backward(w->y, rows, d, v->mlp, w->dwide, p + l->up, g + l->up, w->dy);
     vit_norm_backward(w->dy, b->hat2, b->rstd2, rows, d, p + l->norm2, g + l->norm2, w->dx);

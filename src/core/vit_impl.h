@@ -45,8 +45,14 @@ void vit_scale(const float *hat, uint32_t rows, uint32_t d, const float *p, floa
 /* dx += the gradient by x of dy . y; adds to dp, the gradient by p. */
 void vit_norm_backward(const float *dy, const float *hat, const float *rstd, uint32_t rows,
                        uint32_t d, const float *p, float *dp, float *dx);
-/* act = gelu(z); slope = its derivative. slope may be z. */
+/* act = gelu(z); slope = its derivative, where it is not NULL. slope may be z. */
 void vit_gelu(const float *z, size_t n, float *act, float *slope);
+/* z [rows][n] += b [n]; y [n] *= x. */
+void vit_add_row(const float *b, uint32_t rows, uint32_t n, float *z);
+void vit_multiply(const float *x, size_t n, float *y);
+/* Of each row; and ds = share o (dshare - its mean under share), in place. */
+void vit_softmax(float *z, uint32_t rows, uint32_t n);
+void vit_softmax_backward(const float *share, uint32_t rows, uint32_t n, float *ds);
 /* mixed [T][D] of one image from its q, k, v [T][3 D]; share [heads][T][T]. */
 void vit_attention(const struct fis_vit *v, const float *qkv, float *share, float *mixed);
 /* dqkv [T][3 D] from dmixed [T][D]; work [T][T]. */

@@ -46,82 +46,154 @@ BODY void bounded_exp(eight *of)
     *of = (eight)((eight_bits)p + ((eight_bits)shifted << 23));
 }
 
-/* ---- layer norm ------------------------------------------------------------------------------ */
+/* ---- rows of numbers -------------------------------------------------------------------------
+ */
 
-/* Sums in eight parts, so that they are vectorised. */
-BODY float sum_of(const float *x, uint32_t n)
+#define AT(x, i) (*(eight *)((x) + (i)))
+#define OF(x, i) (*(const eight *)((x) + (i)))
+
+/* A sum is taken in eight parts, and what is left over. */
+BODY float lanes(eight v)
 {
-    float part[EIGHT] = {0}, sum = 0;
-    uint32_t i = 0;
-    for (; i + EIGHT <= n; i += EIGHT)
-        for (uint32_t j = 0; j < EIGHT; j++)
-            part[j] += x[i + j];
-    for (; i < n; i++)
-        sum += x[i];
+    float sum = 0;
     for (uint32_t j = 0; j < EIGHT; j++)
-        sum += part[j];
+        sum += v[j];
     return sum;
 }
 
-static float dot_of(const float *a, const float *b, uint32_t n)
+BODY float sum_of(const float *x, uint32_t n)
 {
-    float part[EIGHT] = {0}, sum = 0;
+    eight part = {0};
+    float rest = 0;
     uint32_t i = 0;
     for (; i + EIGHT <= n; i += EIGHT)
-        for (uint32_t j = 0; j < EIGHT; j++)
-            part[j] += a[i + j] * b[i + j];
+        part += OF(x, i);
     for (; i < n; i++)
-        sum += a[i] * b[i];
-    return sum + sum_of(part, EIGHT);
+        rest += x[i];
+    return rest + lanes(part);
 }
 
-static float dot3_of(const float *a, const float *b, const float *c, uint32_t n)
+BODY float dot_of(const float *a, const float *b, uint32_t n)
 {
-    float part[EIGHT] = {0}, sum = 0;
+    eight part = {0};
+    float rest = 0;
     uint32_t i = 0;
     for (; i + EIGHT <= n; i += EIGHT)
-        for (uint32_t j = 0; j < EIGHT; j++)
-            part[j] += a[i + j] * b[i + j] * c[i + j];
+        part += OF(a, i) * OF(b, i);
     for (; i < n; i++)
-        sum += a[i] * b[i] * c[i];
-    return sum + sum_of(part, EIGHT);
+        rest += a[i] * b[i];
+    return rest + lanes(part);
 }
 
-void vit_scale(const float *hat, uint32_t rows, uint32_t d, const float *p, float *y)
+/* z [rows][n] += b [n]. */
+BODY void add_row(const float *b, uint32_t rows, uint32_t n, float *z)
+{
+    for (uint32_t r = 0; r < rows; r++, z += n) {
+        uint32_t i = 0;
+        for (; i + EIGHT <= n; i += EIGHT)
+            AT(z, i) += OF(b, i);
+        for (; i < n; i++)
+            z[i] += b[i];
+    }
+}
+
+BODY void multiply(const float *x, size_t n, float *y)
+{
+    size_t i = 0;
+    for (; i + EIGHT <= n; i += EIGHT)
+        AT(y, i) *= OF(x, i);
+    for (; i < n; i++)
+        y[i] *= x[i];
+}
+
+/* name(…) by the widest vectors that the processor has. */
+#define BY_WIDTH(name, parameters, ...)                                                            \
+    WIDE static void name##_wide parameters                                                        \
+    {                                                                                              \
+        name(__VA_ARGS__);                                                                         \
+    }                                                                                              \
+    void vit_##name parameters                                                                     \
+    {                                                                                              \
+        if (is_wide())                                                                             \
+            name##_wide(__VA_ARGS__);                                                              \
+        else                                                                                       \
+            name(__VA_ARGS__);                                                                     \
+    }
+
+BY_WIDTH(add_row, (const float *b, uint32_t rows, uint32_t n, float *z), b, rows, n, z)
+BY_WIDTH(multiply, (const float *x, size_t n, float *y), x, n, y)
+
+/* ---- layer norm ------------------------------------------------------------------------------ */
+
+BODY void scale_row(const float *hat, uint32_t d, const float *p, float *y)
+{
+    uint32_t i = 0;
+    for (; i + EIGHT <= d; i += EIGHT)
+        AT(y, i) = OF(hat, i) * OF(p, i) + OF(p, d + i);
+    for (; i < d; i++)
+        y[i] = hat[i] * p[i] + p[d + i];
+}
+
+BODY void scale(const float *hat, uint32_t rows, uint32_t d, const float *p, float *y)
 {
     for (uint32_t r = 0; r < rows; r++, hat += d, y += d)
-        for (uint32_t i = 0; i < d; i++)
-            y[i] = hat[i] * p[i] + p[d + i];
+        scale_row(hat, d, p, y);
 }
 
-void vit_norm(const float *x, uint32_t rows, uint32_t d, const float *p, float *hat, float *rstd,
-              float *y)
+BODY void norm(const float *x, uint32_t rows, uint32_t d, const float *p, float *hat, float *rstd,
+               float *y)
 {
-    for (uint32_t r = 0; r < rows; r++) {
-        const float *in = x + (size_t)r * d;
-        float *h = hat + (size_t)r * d;
-        const float mean = sum_of(in, d) / (float)d;
-        for (uint32_t i = 0; i < d; i++)
-            h[i] = in[i] - mean;
-        rstd[r] = 1 / sqrtf(dot_of(h, h, d) / (float)d + VIT_EPSILON);
-        for (uint32_t i = 0; i < d; i++)
-            h[i] *= rstd[r];
+    for (uint32_t r = 0; r < rows; r++, x += d, hat += d, y += d) {
+        const float mean = sum_of(x, d) / (float)d;
+        uint32_t i = 0;
+        for (; i + EIGHT <= d; i += EIGHT)
+            AT(hat, i) = OF(x, i) - mean;
+        for (; i < d; i++)
+            hat[i] = x[i] - mean;
+        const float by = rstd[r] = 1 / sqrtf(dot_of(hat, hat, d) / (float)d + VIT_EPSILON);
+        for (i = 0; i + EIGHT <= d; i += EIGHT)
+            AT(hat, i) *= by;
+        for (; i < d; i++)
+            hat[i] *= by;
+        scale_row(hat, d, p, y);
     }
-    vit_scale(hat, rows, d, p, y);
 }
 
-void vit_norm_backward(const float *dy, const float *hat, const float *rstd, uint32_t rows,
-                       uint32_t d, const float *p, float *dp, float *dx)
+BODY void norm_backward(const float *dy, const float *hat, const float *rstd, uint32_t rows,
+                        uint32_t d, const float *p, float *dp, float *dx)
 {
     for (uint32_t r = 0; r < rows; r++, dy += d, hat += d, dx += d) {
-        const float mean = dot_of(dy, p, d) / (float)d, along = dot3_of(dy, p, hat, d) / (float)d;
-        for (uint32_t i = 0; i < d; i++) {
+        eight part = {0};
+        float rest = 0;
+        uint32_t i = 0;
+        for (; i + EIGHT <= d; i += EIGHT)
+            part += OF(dy, i) * OF(p, i) * OF(hat, i);
+        for (; i < d; i++)
+            rest += dy[i] * p[i] * hat[i];
+        const float mean = dot_of(dy, p, d) / (float)d, along = (rest + lanes(part)) / (float)d;
+        for (i = 0; i + EIGHT <= d; i += EIGHT) {
+            AT(dp, i) += OF(dy, i) * OF(hat, i);
+            AT(dp, d + i) += OF(dy, i);
+            AT(dx, i) += rstd[r] * (OF(dy, i) * OF(p, i) - mean - OF(hat, i) * along);
+        }
+        for (; i < d; i++) {
             dp[i] += dy[i] * hat[i];
             dp[d + i] += dy[i];
             dx[i] += rstd[r] * (dy[i] * p[i] - mean - hat[i] * along);
         }
     }
 }
+
+BY_WIDTH(scale, (const float *hat, uint32_t rows, uint32_t d, const float *p, float *y), hat, rows,
+         d, p, y)
+BY_WIDTH(norm,
+         (const float *x, uint32_t rows, uint32_t d, const float *p, float *hat, float *rstd,
+          float *y),
+         x, rows, d, p, hat, rstd, y)
+BY_WIDTH(norm_backward,
+         (const float *dy, const float *hat, const float *rstd, uint32_t rows, uint32_t d,
+          const float *p, float *dp, float *dx),
+         dy, hat, rstd, rows, d, p, dp, dx)
 
 /* ---- gelu -------------------------------------------------------------------------------------
  */
@@ -135,47 +207,58 @@ BODY void gelu_eight(const float *z, float *act, float *slope)
     bounded_exp(&t);
     const eight s = 1 / (1 + t);
     *(eight *)act = x * s;
-    *(eight *)slope = s + x * s * (1 - s) * c * (1 + 3 * cube * square);
+    if (slope)
+        *(eight *)slope = s + x * s * (1 - s) * c * (1 + 3 * cube * square);
 }
 
 BODY void gelu(const float *z, size_t n, float *act, float *slope)
 {
     size_t i = 0;
     for (; i + EIGHT <= n; i += EIGHT)
-        gelu_eight(z + i, act + i, slope + i);
+        gelu_eight(z + i, act + i, slope ? slope + i : NULL);
     if (i < n) {
         float last[3][EIGHT] = {{0}};
         memcpy(last[0], z + i, (n - i) * sizeof *z);
         gelu_eight(last[0], last[1], last[2]);
         memcpy(act + i, last[1], (n - i) * sizeof *act);
-        memcpy(slope + i, last[2], (n - i) * sizeof *slope);
+        if (slope)
+            memcpy(slope + i, last[2], (n - i) * sizeof *slope);
     }
 }
 
-WIDE static void gelu_wide(const float *z, size_t n, float *act, float *slope)
-{
-    gelu(z, n, act, slope);
-}
-
-void vit_gelu(const float *z, size_t n, float *act, float *slope)
-{
-    if (is_wide())
-        gelu_wide(z, n, act, slope);
-    else
-        gelu(z, n, act, slope);
-}
+BY_WIDTH(gelu, (const float *z, size_t n, float *act, float *slope), z, n, act, slope)
 
 /* ---- attention --------------------------------------------------------------------------------
  */
 
-/* z becomes exp(z - top). */
-BODY void exp_of(float *z, uint32_t n, float top)
+BODY float largest(const float *z, uint32_t n)
 {
+    eight part = (eight){0} + z[0];
+    float top = z[0];
     uint32_t i = 0;
     for (; i + EIGHT <= n; i += EIGHT) {
-        eight v = *(eight *)(z + i) - top;
+        const eight v = OF(z, i);
+        const eight_mask more = v > part;
+        part = (eight)(((eight_mask)v & more) | ((eight_mask)part & ~more));
+    }
+    for (; i < n; i++)
+        top = z[i] > top ? z[i] : top;
+    for (uint32_t j = 0; j < EIGHT; j++)
+        top = part[j] > top ? part[j] : top;
+    return top;
+}
+
+/* z becomes exp(z - top); returns their sum. */
+BODY float exp_of(float *z, uint32_t n, float top)
+{
+    eight part = {0};
+    float rest = 0;
+    uint32_t i = 0;
+    for (; i + EIGHT <= n; i += EIGHT) {
+        eight v = OF(z, i) - top;
         bounded_exp(&v);
-        *(eight *)(z + i) = v;
+        AT(z, i) = v;
+        part += v;
     }
     if (i < n) {
         eight v = {0};
@@ -184,46 +267,39 @@ BODY void exp_of(float *z, uint32_t n, float top)
         bounded_exp(&v);
         memcpy(z + i, &v, (n - i) * sizeof *z);
     }
-}
-
-BODY float largest(const float *z, uint32_t n)
-{
-    float part[EIGHT], top = z[0];
-    uint32_t i = 0;
-    for (uint32_t j = 0; j < EIGHT; j++)
-        part[j] = top;
-    for (; i + EIGHT <= n; i += EIGHT)
-        for (uint32_t j = 0; j < EIGHT; j++)
-            part[j] = z[i + j] > part[j] ? z[i + j] : part[j];
     for (; i < n; i++)
-        top = z[i] > top ? z[i] : top;
-    for (uint32_t j = 0; j < EIGHT; j++)
-        top = part[j] > top ? part[j] : top;
-    return top;
+        rest += z[i];
+    return rest + lanes(part);
 }
 
 BODY void softmax(float *z, uint32_t rows, uint32_t n)
 {
     for (uint32_t r = 0; r < rows; r++, z += n) {
-        exp_of(z, n, largest(z, n));
-        const float scale = 1 / sum_of(z, n);
-        for (uint32_t i = 0; i < n; i++)
-            z[i] *= scale;
+        const float by = 1 / exp_of(z, n, largest(z, n));
+        uint32_t i = 0;
+        for (; i + EIGHT <= n; i += EIGHT)
+            AT(z, i) *= by;
+        for (; i < n; i++)
+            z[i] *= by;
     }
 }
 
-WIDE static void softmax_wide(float *z, uint32_t rows, uint32_t n)
+/* ds = share o (dshare - its mean under share), in place. */
+BODY void softmax_backward(const float *share, uint32_t rows, uint32_t n, float *ds)
 {
-    softmax(z, rows, n);
+    for (uint32_t r = 0; r < rows; r++, share += n, ds += n) {
+        const float mean = dot_of(share, ds, n);
+        uint32_t i = 0;
+        for (; i + EIGHT <= n; i += EIGHT)
+            AT(ds, i) = OF(share, i) * (OF(ds, i) - mean);
+        for (; i < n; i++)
+            ds[i] = share[i] * (ds[i] - mean);
+    }
 }
 
-static void softmax_rows(float *z, uint32_t rows, uint32_t n)
-{
-    if (is_wide())
-        softmax_wide(z, rows, n);
-    else
-        softmax(z, rows, n);
-}
+BY_WIDTH(softmax, (float *z, uint32_t rows, uint32_t n), z, rows, n)
+BY_WIDTH(softmax_backward, (const float *share, uint32_t rows, uint32_t n, float *ds), share, rows,
+         n, ds)
 
 void vit_attention(const struct fis_vit *v, const float *qkv, float *share, float *mixed)
 {
@@ -234,19 +310,9 @@ void vit_attention(const struct fis_vit *v, const float *qkv, float *share, floa
         float *s = share + (size_t)h * (size_t)t * (size_t)t;
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, t, t, each, scale, q, 3 * d, k, 3 * d,
                     0, s, t);
-        softmax_rows(s, (uint32_t)t, (uint32_t)t);
+        vit_softmax(s, (uint32_t)t, (uint32_t)t);
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, t, each, t, 1, s, t, val, 3 * d, 0,
                     mixed + (size_t)h * (size_t)each, d);
-    }
-}
-
-/* ds = share o (dshare - its mean under share), in place. */
-static void softmax_rows_backward(const float *share, uint32_t rows, uint32_t n, float *ds)
-{
-    for (uint32_t r = 0; r < rows; r++, share += n, ds += n) {
-        const float mean = dot_of(share, ds, n);
-        for (uint32_t i = 0; i < n; i++)
-            ds[i] = share[i] * (ds[i] - mean);
     }
 }
 
@@ -264,7 +330,7 @@ void vit_attention_backward(const struct fis_vit *v, const float *qkv, const flo
                     3 * d);
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, t, t, each, 1, dm, d, val, 3 * d, 0,
                     work, t);
-        softmax_rows_backward(s, (uint32_t)t, (uint32_t)t, work);
+        vit_softmax_backward(s, (uint32_t)t, (uint32_t)t, work);
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, t, each, t, scale, work, t, k, 3 * d,
                     0, dq, 3 * d);
         cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, t, each, t, scale, work, t, q, 3 * d,
@@ -275,19 +341,23 @@ void vit_attention_backward(const struct fis_vit *v, const float *qkv, const flo
 /* ---- dense ------------------------------------------------------------------------------------
  */
 
+static void product_add(const float *a, uint32_t rows, uint32_t in, uint32_t out, const float *p,
+                        float *z)
+{
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)out, (int)in, 1, a,
+                (int)in, p, (int)out, 1, z, (int)out);
+}
+
 void vit_dense(const float *a, uint32_t rows, uint32_t in, uint32_t out, const float *p, float *z)
 {
-    memset(z, 0, (size_t)rows * out * sizeof *z);
-    vit_dense_add(a, rows, in, out, p, z);
+    for (uint32_t r = 0; r < rows; r++)
+        memcpy(z + (size_t)r * out, p + (size_t)in * out, out * sizeof *z);
+    product_add(a, rows, in, out, p, z);
 }
 
 void vit_dense_add(const float *a, uint32_t rows, uint32_t in, uint32_t out, const float *p,
                    float *z)
 {
-    const float *b = p + (size_t)in * out;
-    for (uint32_t r = 0; r < rows; r++)
-        for (uint32_t j = 0; j < out; j++)
-            z[(size_t)r * out + j] += b[j];
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)out, (int)in, 1, a,
-                (int)in, p, (int)out, 1, z, (int)out);
+    vit_add_row(p + (size_t)in * out, rows, out, z);
+    product_add(a, rows, in, out, p, z);
 }

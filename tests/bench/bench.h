@@ -31,6 +31,7 @@ rd_kafka_t *client(rd_kafka_type_t type, rd_kafka_conf_t *conf);
 int partitions_of(rd_kafka_t *rk, rd_kafka_topic_t *rkt);
 
 int bench_kernel(int argc, char **argv);
+int bench_images(int argc, char **argv);
 int bench_decode(int argc, char **argv);
 int bench_refresh(int argc, char **argv);
 int bench_topic(int argc, char **argv);

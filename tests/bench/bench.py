@@ -503,6 +503,45 @@ def under_load(b, figures, wanted):
                     f"{full['p99_ms']} ms, longest {full['longest_ms']} ms")
 
 
+def images(b, figures, wanted):
+    """The small transformer on one core: a forward pass against the matrix products that it needs,
+    scoring against the forward pass, and training steps against those of flax, turn by turn."""
+    rounds = 5 if b.quick else 21
+    ms = {}
+    for line in b.c("images", rounds).splitlines():
+        name, *values = line.split()
+        ms[name] = [float(v) for v in values]
+    middle = {name: statistics.median(values) for name, values in ms.items()}
+    if wanted("images_forward"):
+        figures.add("images_forward", [p / f for p, f in zip(ms["products"], ms["forward"])], .5,
+                    True, "x", f"of 128 images {middle['forward']:.1f} ms, their matrix products alone "
+                    f"{middle['products']:.1f}")
+    if wanted("images_scoring"):
+        figures.add("images_scoring", [f / s for f, s in zip(ms["forward"], ms["score"])], .8, True,
+                    "x", f"{middle['score'] / 128:.2f} ms an image")
+    if wanted("images_training"):
+        images_training(b, figures, rounds)
+
+
+def images_training(b, figures, rounds):
+    if b.quick:
+        note("images_training: QUICK=1 installs nothing from PyPI")
+        return
+    ours, theirs = [], []
+    with subprocess.Popen([venv("jax[cpu]", "flax", "optax"), os.path.join(HERE, "peer_flax.py")],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as peer:
+        for _ in range(rounds // 3):
+            print(3, file=peer.stdin, flush=True)
+            theirs += [float(v) for v in peer.stdout.readline().split()]
+            line = next(x for x in b.c("images", 3).splitlines() if x.startswith("train "))
+            ours += [float(v) for v in line.split()[1:]]
+        peer.stdin.close()
+    figures.add("images_training", [t / o for t, o in zip(theirs, ours)], 2, True, "x",
+                f"a step of 128 images {statistics.median(ours):.0f} ms "
+                f"({128e3 / statistics.median(ours):.0f} images/s), flax "
+                f"{statistics.median(theirs):.0f} ms")
+
+
 def directions(b, figures, _):
     """Refreshing them for 10,000 validation rows and 10^5 parameters; on a worker. By fisd's defaults
     directions are preconditioned from 1,000 rows on (gate.precondition)."""
@@ -640,6 +679,7 @@ def lab(b, figures, _):
 
 SECTIONS = [(kernel, [f"kernel_d{d}_h{h}_k{k}" for d, h, k in SHAPES] + ["denormals"]),
             (sparse, ["sparse"]),
+            (images, ["images_forward", "images_scoring", "images_training"]),
             (lab, ["lab_vs_authors"]),
             (end_to_end, ["end_to_end_protobuf", "end_to_end_raw", "end_to_end_json"]),
             (trees, ["scoring_trees", "end_to_end_trees"]),

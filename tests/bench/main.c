@@ -105,6 +105,7 @@ static const struct command {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"kernel", "[rounds]", 0, bench_kernel},
+    {"images", "[rounds]", 0, bench_images},
     {"decode", "[rounds]", 0, bench_decode},
     {"refresh", "[rounds]", 0, bench_refresh},
     {"topic", "BROKER NAME PARTITIONS [key=value …]", 3, bench_topic},

@@ -412,6 +412,40 @@ static void nothing_depends_on_the_batch(void **state)
     fis_free(x);
 }
 
+/* After the first batch no image is scored, and no batch trained on, with an allocation. */
+static void nothing_is_allocated_for_an_image(void **state)
+{
+    (void)state;
+    struct fis_shape shape;
+    struct fis_rng rng;
+    shape_of(&small, true, &shape);
+    const size_t n = fis_shape_params(&shape), image = fis_shape_inputs(&shape);
+    const uint32_t rows = 40;
+    fis_rng_seed(&rng, 6, 0);
+    float *w = normals(n, .3, &rng), *g = fis_calloc(n, sizeof *g);
+    float *x = normals(rows * image, 1, &rng), out[3][40 * 3];
+    struct fis_scratch *training = fis_scratch_new_training(&shape, rows);
+    struct fis_scratch *scoring = fis_scratch_new(&shape, rows, 2);
+    struct fis_panel *panel = fis_panel_new(&shape, w, (const float *[]){g, g}, 2);
+    uint64_t before = 0;
+    assert_true(g && training && scoring && panel);
+    for (uint32_t batch = 0; batch < 4; batch++) {
+        const uint32_t m = rows - 9 * batch;
+        fis_network_forward(&shape, w, x, m, training, out[0]);
+        fis_network_backward(&shape, w, x, m, training, out[0], g);
+        fis_influence_batch(panel, x, m, scoring, out[0], out[1], out[2]);
+        if (batch == 0)
+            before = fis_mem_count();
+    }
+    assert_int_equal(fis_mem_count(), before);
+    fis_panel_unref(panel);
+    fis_scratch_free(training);
+    fis_scratch_free(scoring);
+    fis_free(w);
+    fis_free(g);
+    fis_free(x);
+}
+
 static void refuses_shapes(void **state)
 {
     (void)state;
@@ -443,6 +477,7 @@ int main(void)
         cmocka_unit_test(golden),
         cmocka_unit_test(agrees_with_its_twin),
         cmocka_unit_test(nothing_depends_on_the_batch),
+        cmocka_unit_test(nothing_is_allocated_for_an_image),
         cmocka_unit_test(refuses_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
