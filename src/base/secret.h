@@ -9,5 +9,7 @@
 #include <stdbool.h>
 
 bool secret_name(const char *name);
+/* Whether the value is a secret itself, not the place of one: a password, a secret, a key in PEM. */
+bool secret_value(const char *name);
 
 #endif

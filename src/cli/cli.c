@@ -157,11 +157,16 @@ int cli_fail(const struct fis_error *e)
     return CLI_FAILED;
 }
 
+const char *cli_broker(const struct cli *c)
+{
+    return c->bootstrap ? c->bootstrap : config_kafka(&c->cfg, "bootstrap.servers");
+}
+
 static int find_broker(struct cli *c, struct fis_error *e)
 {
     char running[STREAM_ADDRESS_MAX];
     struct fis_error none;
-    const char *given = c->bootstrap ? c->bootstrap : config_kafka(&c->cfg, "bootstrap.servers");
+    const char *given = cli_broker(c);
     int rc = stream_address_read(c->cfg.pipeline, running, given ? &none : e);
     if (!given && rc)
         return rc;
@@ -207,9 +212,9 @@ static enum wire_encoding encoding_of(int encoding)
                                        : WIRE_JSON;
 }
 
-int cli_connect(struct cli *c, const char *bootstrap, struct fis_error *e)
+int cli_connect(struct cli *c, struct fis_error *e)
 {
-    snprintf(c->broker, sizeof c->broker, "%s", bootstrap);
+    snprintf(c->broker, sizeof c->broker, "%s", cli_broker(c));
     return make_client(c, e);
 }
 
@@ -251,6 +256,8 @@ struct wire_schema cli_schema(const struct config *cfg)
 int cli_open(struct cli *c, struct fis_error *e)
 {
     int rc = config_load(c->config_path, &c->cfg, e);
+    if (!rc)
+        rc = cli_take_properties(c, e);
     if (rc)
         return rc;
     const struct config *cfg = &c->cfg;

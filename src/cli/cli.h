@@ -26,9 +26,18 @@
 
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_PENDING = 3 };
 
+/* -X, as given. */
+enum { CLI_PROPERTIES_MAX = 32 };
+#define CLI_PROPERTIES_MOST "32"
+struct cli_properties {
+    const char *items[CLI_PROPERTIES_MAX];
+    uint32_t n;
+};
+
 struct cli {
     const char *config_path; /* -c, or $FISD_CONFIG, or fisd.yaml */
     const char *bootstrap;   /* -b, or NULL */
+    struct cli_properties given;
     bool stopping;
 
     struct config cfg;
@@ -46,8 +55,11 @@ void cli_init(struct cli *c);
 /* Loads the configuration and finds the broker: -b, then kafka.bootstrap.servers, then the
  * embedded one that runs. The clients of this broker are made with c->client. */
 int cli_open(struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
-/* The client alone, for a command without a configuration. */
-int cli_connect(struct cli *c, const char *bootstrap, struct fis_error *e) FIS_MUST_CHECK;
+/* For a command without a configuration: -X into cfg.kafka; then the broker, NULL when neither -b
+ * nor -X names one; and the client. */
+int cli_take_properties(struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
+const char *cli_broker(const struct cli *c);
+int cli_connect(struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
 void cli_done(struct cli *c);
 /* What the configuration says of messages; its texts are borrowed. */
 struct wire_schema cli_schema(const struct config *cfg);

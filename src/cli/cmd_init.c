@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/secret.h"
 #include "fis/mem.h"
 
 enum { INITIAL_MOST = 2000, VALIDATION_MOST = 5000 };
@@ -28,16 +29,52 @@ static void choose_sizes(struct init *n)
     n->n_initial = (uint32_t)(initial > left ? left : initial);
 }
 
-static int write_part(const struct init *n, enum init_part which, unsigned parts, const char *name,
-                      struct fis_error *e)
+/* The files of rows, in the order in which they are written; those of a stream that is elsewhere
+ * are left out. */
+static const struct part {
+    const char *name;
+    enum init_part which;
+    unsigned parts;
+    bool streamed;
+} parts[] = {
+    {"initial.csv", INIT_INITIAL, INIT_FEATURES | INIT_LABELS, false},
+    {"validation.csv", INIT_VALIDATION, INIT_FEATURES | INIT_LABELS | INIT_GROUPS, false},
+    {"stream.csv", INIT_STREAM, INIT_FEATURES | INIT_SHOWN, true},
+    {"answers.csv", INIT_STREAM, INIT_LABELS, true},
+};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+static bool is_written(const struct init *n, int i)
+{
+    return n->o->split && (!parts[i].streamed || !n->o->stream);
+}
+
+static const char *path_of(const struct init *n, int i, char out[INIT_PATH + INIT_TEXT])
+{
+    snprintf(out, INIT_PATH + INIT_TEXT, "%s%s%s", strcmp(n->folder, ".") ? n->folder : "",
+             strcmp(n->folder, ".") ? "/" : "", parts[i].name);
+    return out;
+}
+
+/* Before anything is reported: what cannot be written is refused with nothing half done. */
+static int can_write(const struct init *n, struct fis_error *e)
+{
+    char path[INIT_PATH + INIT_TEXT];
+    int rc = init_can_write(n->config, e);
+    for (int i = 0; !rc && i < PARTS; i++)
+        if (is_written(n, i))
+            rc = init_can_write(path_of(n, i, path), e);
+    return rc;
+}
+
+static int write_part(const struct init *n, int i, struct fis_error *e)
 {
     char path[INIT_PATH + INIT_TEXT];
     uint64_t rows = 0;
-    snprintf(path, sizeof path, "%s%s%s", strcmp(n->folder, ".") ? n->folder : "",
-             strcmp(n->folder, ".") ? "/" : "", name);
-    int rc = init_write_rows(&n->s, n->part, which, parts, path, e);
+    int rc =
+        init_write_rows(&n->s, n->part, parts[i].which, parts[i].parts, path_of(n, i, path), e);
     for (uint32_t r = 0; r < n->table->n; r++)
-        rows += n->part[r] == which;
+        rows += n->part[r] == parts[i].which;
     if (!rc)
         printf("wrote       %s, %s rows\n", path, init_count(rows));
     return rc;
@@ -45,28 +82,51 @@ static int write_part(const struct init *n, enum init_part which, unsigned parts
 
 static int write_split(struct init *n, struct fis_error *e)
 {
+    char path[INIT_PATH + INIT_TEXT];
     n->part = fis_calloc(n->table->n, 1);
     if (!n->part)
         return fis_fail(e, FIS_NOMEM, "no memory for %u rows", n->table->n);
-    int rc = init_split(&n->s, n->n_initial, n->n_validation, n->o->seed, n->part, e);
-    if (!rc)
-        rc = write_part(n, INIT_INITIAL, INIT_FEATURES | INIT_LABELS, "initial.csv", e);
-    if (!rc)
-        rc = write_part(n, INIT_VALIDATION, INIT_FEATURES | INIT_LABELS | INIT_GROUPS,
-                        "validation.csv", e);
-    if (!rc && !n->o->stream)
-        rc = write_part(n, INIT_STREAM, INIT_FEATURES | INIT_SHOWN, "stream.csv", e);
-    if (!rc && !n->o->stream)
-        rc = write_part(n, INIT_STREAM, INIT_LABELS, "answers.csv", e);
+    int rc = init_split(&n->s, n->n_initial, n->n_validation, n->o->seed, n->part, e), done = 0;
+    for (int i = 0; !rc && i < PARTS; i++) {
+        rc = is_written(n, i) ? write_part(n, i, e) : 0;
+        done += !rc;
+    }
+    for (int i = 0; rc && i < done; i++)
+        if (is_written(n, i))
+            unlink(path_of(n, i, path));
     return rc;
+}
+
+/* Properties for the configuration: a secret only as the name of its file. */
+static uint32_t properties(const struct cli *c, struct init_property *out)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->cfg.kafka.count; i++) {
+        const struct config_property *p = &c->cfg.kafka.items[i];
+        if (!strcmp(p->name, "bootstrap.servers"))
+            continue;
+        const char *value = p->from ? p->from : secret_value(p->name) ? NULL : p->value;
+        out[n++] = (struct init_property){p->name, value};
+        if (!value)
+            printf(
+                "look at     %s is not copied into the configuration: write it to a file, and name "
+                "that there (file:/path)\n",
+                p->name);
+    }
+    return n;
 }
 
 static int write_all(struct init *n, const struct cli *c, struct fis_error *e)
 {
+    struct init_property *kafka = fis_calloc((size_t)c->cfg.kafka.count + 1, sizeof *kafka);
+    if (!kafka)
+        return fis_fail(e, FIS_NOMEM, "no memory for the properties");
     struct init_pipeline p = {.name = n->name,
                               .initial = "initial.csv",
                               .validation = "validation.csv",
-                              .bootstrap = c->bootstrap,
+                              .broker = cli_broker(c),
+                              .kafka = kafka,
+                              .n_kafka = properties(c, kafka),
                               .topic = n->is_topic ? n->o->stream : NULL,
                               .framed = n->framed,
                               .stream = n->stream,
@@ -76,6 +136,7 @@ static int write_all(struct init *n, const struct cli *c, struct fis_error *e)
         rc = init_report_split(n, e);
     if (!rc)
         rc = init_write_config(&n->s, &p, n->config, e);
+    fis_free(kafka);
     if (rc)
         return rc;
     printf("wrote       %s\n", n->config);
@@ -157,7 +218,7 @@ static int read_tables(struct init *n, struct cli *c, const struct init_choice *
     if (!n->table)
         return -(int)e->kind;
     if (n->is_topic)
-        return c->bootstrap ? init_sample(n, c, e) : 0;
+        return cli_broker(c) ? init_sample(n, c, e) : 0;
     n->stream = stream ? data_table_read(stream, &how, e) : NULL;
     return stream && !n->stream ? -(int)e->kind : 0;
 }
@@ -168,6 +229,9 @@ static int survey(struct init *n, struct cli *c, char *sensitive, struct fis_err
     for (char *rest = sensitive, *name; (name = strsep(&rest, ","));) {
         if (choice.n_sensitive == INIT_SENSITIVE_MAX)
             return fis_fail(e, FIS_INPUT, "--sensitive: at most %d columns", INIT_SENSITIVE_MAX);
+        name += strspn(name, " ");
+        for (size_t k = strlen(name); k && name[k - 1] == ' ';)
+            name[--k] = 0;
         choice.sensitive[choice.n_sensitive++] = name;
     }
     int rc = read_tables(n, c, &choice, e);
@@ -181,12 +245,17 @@ static int survey(struct init *n, struct cli *c, char *sensitive, struct fis_err
 
 static int init(struct init *n, struct cli *c, char *sensitive, struct fis_error *e)
 {
-    int rc = survey(n, c, sensitive, e);
+    int rc = cli_take_properties(c, e);
+    if (!rc)
+        rc = survey(n, c, sensitive, e);
     if (rc)
         return rc;
     name_pipeline(n);
     name_files(n);
     choose_sizes(n);
+    rc = can_write(n, e);
+    if (rc)
+        return rc;
     printf("%s: %s rows, %u columns\n", n->path, init_count(n->table->n), n->table->n_columns);
     rc = init_report(n, e);
     return rc ? rc : write_all(n, c, e);
@@ -221,8 +290,8 @@ static const struct cli_option options[] = {
     {"split", 0, CLI_FLAG, offsetof(struct init_options, split), NULL,
      "write initial.csv and validation.csv, and without --stream stream.csv and answers.csv"},
     {"stream", 0, CLI_TEXT, offsetof(struct init_options, stream), "FILE|TOPIC",
-     "the unlabelled records: a file, or a topic that exists; with -b its first 5,000 records are "
-     "looked at"},
+     "the unlabelled records: a file, or a topic that exists; with -b (and -X, for TLS or a login) "
+     "its first 5,000 records are looked at"},
     {"id", 0, CLI_TEXT, offsetof(struct init_options, id), "NAME",
      "the column with the id of a row; default id, where there is one"},
     {"positive", 0, CLI_TEXT, offsetof(struct init_options, positive), "CLASS",

@@ -110,7 +110,7 @@ static int follow(struct watching *w, uint64_t timeout_ms, const char *until, st
         ended = w->reader.ended;
         show(w, false);
         say_trouble(w);
-        if (watch_reached(&w->state, &w->goal))
+        if ((ended || w->goal.kind != WATCH_OPEN) && watch_reached(&w->state, &w->goal))
             return 0;
         if (timeout_ms && now - w->start_ms >= (int64_t)timeout_ms)
             return fis_fail(e, FIS_RETRY, "%s was not reached within %.3g s",
@@ -160,14 +160,15 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
     if (o.until && watch_goal_read(o.until, &goal))
-        return cli_usage(self, "--until: found '%s', allowed done, versions=N, version=N, round=N",
-                         o.until);
+        return cli_usage(
+            self, "--until: found '%s', allowed done, versions=N, version=N, round=N, open=N",
+            o.until);
     return watch(c, &o, &goal);
 }
 
 static const struct cli_option options[] = {
     {"until", 'u', CLI_TEXT, offsetof(struct options, until), "GOAL",
-     "end with 0 at: done, versions=N, version=N, round=N"},
+     "end with 0 at: done, versions=N, version=N, round=N, open=N"},
     {"timeout", 't', CLI_SECONDS, offsetof(struct options, timeout_ms), "SECONDS",
      "end with 1 when that takes longer"},
     {"every", 'e', CLI_SECONDS, offsetof(struct options, every_ms), "SECONDS",
@@ -186,8 +187,9 @@ const struct cli_command cmd_watch = {
         "head, the served and the newest version. Elsewhere a line per event, key=value: every\n"
         "version from the first, then heads and progress as they come.\n\n"
         "Goals of --until: versions=N, N versions (served or rejected) are there; version=N,\n"
-        "version N is there; round=N, round N has ended; done, selection.rounds or\n"
-        "selection.budget of the configuration is used up. Interrupted before: exit code 1.",
+        "version N is there; round=N, round N has ended; open=N, N label requests are open;\n"
+        "done, selection.rounds or selection.budget of the configuration is used up.\n"
+        "Interrupted before: exit code 1.",
     .options = options,
     .run = run,
 };

@@ -25,6 +25,8 @@ static void help(FILE *out)
           "                             fisd.yaml\n"
           "  -b, --bootstrap HOST:PORT  the broker; default kafka.bootstrap.servers of the\n"
           "                             configuration, else the embedded one that runs\n"
+          "  -X, --kafka NAME=VALUE     a property of librdkafka, or a FILE of them, beside those\n"
+          "                             of the configuration; passwords as NAME=file:PATH\n"
           "  -h, --help                 this help; fisctl COMMAND --help for a command's\n"
           "  -V, --version              the version, and that of librdkafka\n"
           "      --print-man            the manual page fisctl(1)\n"

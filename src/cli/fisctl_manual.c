@@ -155,7 +155,7 @@ void cli_write_completion(FILE *out)
           "    compopt -o filenames 2>/dev/null\n"
           "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
           "        case ${COMP_WORDS[i]} in\n"
-          "        -c | --config | -b | --bootstrap) ((i++)) ;;\n"
+          "        -c | --config | -b | --bootstrap | -X | --kafka) ((i++)) ;;\n"
           "        -*) ;;\n"
           "        *) if [[ ! $command ]]; then command=${COMP_WORDS[i]}\n"
           "           elif [[ $command == lab ]]; then command+=\" ${COMP_WORDS[i]}\"; fi ;;\n"

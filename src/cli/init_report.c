@@ -95,8 +95,8 @@ static void print_features(const struct init_survey *s)
     printf("features    %u numeric, %u categorical; %u have missing values\n", numeric, categorical,
            missing);
     print_columns(s, INIT_CONSTANT, "left out    one value in all rows: ", "nothing to learn");
-    print_columns(s, INIT_LIKE_AN_ID,
-                  "left out    a different value in every row: ", "an id is nothing to learn from");
+    print_columns(s, INIT_LIKE_AN_ID, "left out    a different value in every row: ",
+                  "an id is nothing to learn from; --id NAME keeps it as the record's id");
     print_columns(s, INIT_DATE, "left out    dates: ", "derive numbers from them");
     print_columns(s, INIT_MANY, "left out    more than 1,000 categories: ",
                   "shorten them, or raise features.max_categories");
@@ -148,7 +148,7 @@ static void print_gap(const double *cells, const struct init_survey *s, enum fis
     const double gap =
         fis_detectable_gap(metric, cells, s->n_classes, s->n_groups, s->positive, NULL);
     if (isnan(gap))
-        printf(" %s none", fis_metric_name(metric));
+        printf(" %s (too few rows for any)", fis_metric_name(metric));
     else
         printf(" %s %.3f", fis_metric_name(metric), gap);
 }
@@ -161,7 +161,8 @@ static void print_power(const struct init *n)
     double cells[FIS_MAX_GROUPS * FIS_MAX_CLASSES];
     printf("validation  %s rows", init_count(n->n_validation));
     if (n->n_validation < FIS_DEFAULT_MIN_ROWS)
-        printf("; under %d (gate.min_rows) nothing is published", FIS_DEFAULT_MIN_ROWS);
+        printf("; under %d (gate.min_rows) only the first version is published",
+               FIS_DEFAULT_MIN_ROWS);
     if (s->n_groups < 2) {
         printf("\nlook at     there is one group: no gap can be measured\n");
         return;
@@ -176,10 +177,10 @@ static void print_power(const struct init *n)
     putchar('\n');
     for (uint32_t g = 0; g < s->n_groups; g++)
         if (cell(n, g, s->positive) < FIS_DEFAULT_MIN_CELL)
-            printf(
-                "look at     %s: %.0f positive validation rows; under %d (gate.min_cell) nothing "
-                "is published: merge groups, or collect more\n",
-                init_group(s, g, text, sizeof text), cell(n, g, s->positive), FIS_DEFAULT_MIN_CELL);
+            printf("look at     %s: %.0f positive validation rows; under %d (gate.min_cell) only "
+                   "the first version is published: merge groups, or collect more\n",
+                   init_group(s, g, text, sizeof text), cell(n, g, s->positive),
+                   FIS_DEFAULT_MIN_CELL);
 }
 
 /* ---- the stream ------------------------------------------------------------------------------ */
@@ -209,8 +210,7 @@ static double unseen(const struct data_table_column *mine, const struct data_tab
 /* A feature as it is on the stream. True: it is not there. */
 static bool print_feature(const struct init *n, const struct data_table_column *mine)
 {
-    struct fis_error ignored;
-    int at = data_table_find(n->stream, mine->name, &ignored);
+    int at = data_table_find(n->stream, mine->name, NULL);
     if (at < 0) {
         printf("look at     column %s is not in %s\n", mine->name, n->o->stream);
         return true;

@@ -46,7 +46,7 @@ int init_sample(struct init *n, struct cli *c, struct fis_error *e)
 {
     struct topic_reader r = {0};
     struct fis_error late;
-    int rc = cli_connect(c, c->bootstrap, e);
+    int rc = cli_connect(c, e);
     struct data_table_builder *b = rc ? NULL : data_table_begin(e);
     if (!b)
         return -(int)e->kind;

@@ -65,6 +65,9 @@ const struct cli_option cli_common[] = {
      "the pipeline's configuration; default $FISD_CONFIG, else fisd.yaml"},
     {"bootstrap", 'b', CLI_TEXT, offsetof(struct cli, bootstrap), "HOST:PORT",
      "the broker; default kafka.bootstrap.servers, else the embedded one that runs"},
+    {"kafka", 'X', CLI_PROPERTY, offsetof(struct cli, given), "NAME=VALUE|FILE",
+     "a property of librdkafka, or a file with one a line, beside those of the configuration; may "
+     "be repeated. For a password: NAME=file:PATH"},
     {.name = NULL},
 };
 
@@ -126,6 +129,13 @@ static const char *store(const struct cli_option *o, void *values, const char *t
     case CLI_FLAG:
         *(bool *)at = true;
         return NULL;
+    case CLI_PROPERTY: {
+        struct cli_properties *list = (struct cli_properties *)(void *)at;
+        if (list->n == CLI_PROPERTIES_MAX)
+            return "at most " CLI_PROPERTIES_MOST " of them: a FILE has any number";
+        list->items[list->n++] = text;
+        return *text ? NULL : "NAME=VALUE or a FILE";
+    }
     case CLI_TEXT:
         *(const char **)(void *)at = text;
         return *text ? NULL : "a text that is not empty";

@@ -16,7 +16,8 @@ enum cli_kind {
     CLI_MILLIS,    /* uint64_t ms: "50", "50ms", "2s", "1m" */
     CLI_FORMAT,    /* enum data_format */
     CLI_DELIMITER, /* char: comma, semicolon, tab, pipe, or the character itself */
-    CLI_SECONDS    /* uint64_t ms: "5", "0.5", "250ms", "2m" */
+    CLI_SECONDS,   /* uint64_t ms: "5", "0.5", "250ms", "2m" */
+    CLI_PROPERTY   /* struct cli_properties: each time one more, NAME=VALUE or FILE */
 };
 
 struct cli_option {

@@ -13,13 +13,15 @@ int watch_goal_read(const char *text, struct watch_goal *goal)
     static const struct {
         const char *name;
         enum watch_until kind;
-    } kinds[] = {
-        {"versions=", WATCH_VERSIONS}, {"version=", WATCH_VERSION}, {"round=", WATCH_ROUND}};
+    } kinds[] = {{"versions=", WATCH_VERSIONS},
+                 {"version=", WATCH_VERSION},
+                 {"round=", WATCH_ROUND},
+                 {"open=", WATCH_OPEN}};
     if (!strcmp(text, "done")) {
         *goal = (struct watch_goal){WATCH_DONE, 0};
         return 0;
     }
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         size_t n = strlen(kinds[i].name);
         uint64_t number;
         if (!strncmp(text, kinds[i].name, n) && !cli_count(text + n, &number)) {
@@ -209,6 +211,8 @@ bool watch_reached(const struct watch *w, const struct watch_goal *goal)
 {
     const struct config_selection *s = &w->cli->cfg.selection;
     const struct wire_model *last = watch_last(w);
+    if (goal->kind == WATCH_OPEN)
+        return w->open.count >= goal->number;
     if (!last)
         return false;
     switch (goal->kind) {
@@ -221,6 +225,7 @@ bool watch_reached(const struct watch *w, const struct watch_goal *goal)
         return last->version >= goal->number;
     case WATCH_ROUND:
         return last->round >= goal->number;
+    case WATCH_OPEN:
     case WATCH_FOREVER:
         break;
     }

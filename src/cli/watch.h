@@ -21,12 +21,19 @@ enum watch_topic {
     WATCH_TOPICS
 };
 
-enum watch_until { WATCH_FOREVER, WATCH_DONE, WATCH_VERSIONS, WATCH_VERSION, WATCH_ROUND };
+enum watch_until {
+    WATCH_FOREVER,
+    WATCH_DONE,
+    WATCH_VERSIONS,
+    WATCH_VERSION,
+    WATCH_ROUND,
+    WATCH_OPEN
+};
 struct watch_goal {
     enum watch_until kind;
     uint64_t number;
 };
-/* "done", "versions=N", "version=N", "round=N"; 0, or -1 for anything else. */
+/* "done", "versions=N", "version=N", "round=N", "open=N"; 0, or -1 for anything else. */
 int watch_goal_read(const char *text, struct watch_goal *goal) FIS_MUST_CHECK;
 
 struct watch {
@@ -54,6 +61,7 @@ int watch_take(struct watch *w, const struct stream_message *m, const struct wir
                struct fis_error *e) FIS_MUST_CHECK;
 /* Once a second or more often: the rate. `fresh`: what was counted so far is old; start again. */
 void watch_tick(struct watch *w, int64_t now_ms, bool fresh);
+/* WATCH_OPEN counts once the topics are read to their end: before, answers may be missing. */
 bool watch_reached(const struct watch *w, const struct watch_goal *goal);
 const struct wire_model *watch_last(const struct watch *w); /* NULL: none */
 

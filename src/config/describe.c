@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/likeness.h"
+
 static void join(const char *const *words, const char *last, char *out, size_t size)
 {
     size_t used = 0;
@@ -104,40 +106,13 @@ void config_allowed(const struct option *o, char *out, size_t size)
     }
 }
 
-#define KEY_MAX 63
-
-static size_t least_of(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Edits (insert, delete, replace, swap of neighbours) from a to b; neither over KEY_MAX long. */
-static size_t edits(const char *a, size_t la, const char *b, size_t lb)
-{
-    size_t row[3][KEY_MAX + 1];
-    for (size_t j = 0; j <= lb; j++)
-        row[0][j] = j;
-    for (size_t i = 1; i <= la; i++) {
-        size_t *now = row[i % 3], *before = row[(i + 2) % 3], *older = row[(i + 1) % 3];
-        now[0] = i;
-        for (size_t j = 1; j <= lb; j++) {
-            size_t change = before[j - 1] + (a[i - 1] != b[j - 1]);
-            now[j] = least_of(change, least_of(before[j], now[j - 1]) + 1);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                now[j] = least_of(now[j], older[j - 2] + 1);
-        }
-    }
-    return row[la % 3][lb];
-}
-
 /* As edits, over keys that differ in their section too: the right name in the wrong place is
  * nearer than any other. */
 static size_t distance(const char *key, const char *known)
 {
     const char *leaf = config_leaf(key), *known_leaf = config_leaf(known);
-    size_t whole = edits(key, strlen(key), known, strlen(known));
-    size_t part = edits(leaf, strlen(leaf), known_leaf, strlen(known_leaf));
-    return least_of(whole, part + 1);
+    size_t whole = likeness_edits(key, known), part = likeness_edits(leaf, known_leaf) + 1;
+    return whole < part ? whole : part;
 }
 
 struct nearest {
@@ -147,8 +122,8 @@ struct nearest {
 
 static void consider(struct nearest *best, const char *key, const char *known, size_t length)
 {
-    char name[KEY_MAX + 1];
-    if (length > KEY_MAX)
+    char name[LIKENESS_MAX + 1];
+    if (length > LIKENESS_MAX)
         return;
     memcpy(name, known, length);
     name[length] = 0;
@@ -159,9 +134,9 @@ static void consider(struct nearest *best, const char *key, const char *known, s
 
 bool config_nearest(const char *key, char *out, size_t size)
 {
-    if (strlen(key) > KEY_MAX)
+    if (strlen(key) > LIKENESS_MAX)
         return false;
-    struct nearest best = {NULL, 0, 2 + strlen(config_leaf(key)) / 3}; /* further is no likeness */
+    struct nearest best = {NULL, 0, likeness_limit(config_leaf(key))};
     const struct option *table = config_table_of(key);
     for (const struct option *o = table; o->key; o++) {
         if (table == config_options && config_section_length(o->key))

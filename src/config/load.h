@@ -60,6 +60,9 @@ char *load_text(struct load *l, const struct spot *at);
  * config_free_secret; NULL when refused (and noted). Nothing of it is in what is noted. */
 bool load_is_reference(const char *text);
 char *load_reference(struct load *l, const struct spot *at, const char *text);
+/* The same for a text of the file `name`, beside which a relative path lies. INPUT "found …,
+ * allowed …", NOMEM. */
+int secret_read(const char *name, const char *text, char **out, struct fis_error *e) FIS_MUST_CHECK;
 
 /* Takes the value at the place into `base` (a struct config, or one of a list of items). */
 void load_value(struct load *l, const struct spot *at, void *base);

@@ -177,6 +177,50 @@ void load_properties(struct load *l, const struct spot *at, struct config_proper
         take_property(l, pair, out);
 }
 
+/* The place of a property that is there, or of one more; NULL without memory. */
+static struct config_property *property_place(struct config_properties *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->count; i++)
+        if (!strcmp(p->items[i].name, name))
+            return &p->items[i];
+    struct config_property *more =
+        fis_grow(p->items, p->count, (size_t)p->count + 1, sizeof *p->items);
+    if (!more)
+        return NULL;
+    p->items = more;
+    more[p->count] = (struct config_property){.name = fis_strdup(name)};
+    return more[p->count].name ? &more[p->count++] : NULL;
+}
+
+int config_kafka_set(struct config *cfg, const char *property, const char *value,
+                     struct fis_error *e)
+{
+    char *text = NULL, *from = NULL;
+    int rc = 0;
+    if (load_is_reference(value))
+        rc = secret_read("", value, &text, e);
+    else if (config_bad_byte(value, strlen(value)) != strlen(value))
+        rc = fis_fail(e, FIS_INPUT, "found a value with control characters or invalid UTF-8");
+    if (rc)
+        return fis_error_prefix(e, "%s", property);
+    if (text)
+        from = fis_strdup(value);
+    else
+        text = fis_strdup(value);
+    bool whole = text && (from || !load_is_reference(value));
+    struct config_property *place = whole ? property_place(&cfg->kafka, property) : NULL;
+    if (!place) {
+        config_free_secret(text);
+        fis_free(from);
+        return fis_fail(e, FIS_NOMEM, "no memory for the property %s", property);
+    }
+    config_free_secret(place->value);
+    fis_free(place->from);
+    place->value = text;
+    place->from = from;
+    return 0;
+}
+
 const char *config_kafka(const struct config *cfg, const char *property)
 {
     for (uint32_t i = 0; i < cfg->kafka.count; i++)

@@ -19,56 +19,49 @@ bool load_is_reference(const char *text)
            !strncmp(text, credential_mark, sizeof credential_mark - 1);
 }
 
-/* The path that is meant; false when it is none (and noted). */
-static bool path_of(struct load *l, const struct spot *at, const char *text, char *path,
-                    size_t size)
+/* The path that is meant; `name` is the file that has the reference. What is wrong is "found …,
+ * allowed …". */
+static int path_of(const char *name, const char *text, char *path, size_t size, struct fis_error *e)
 {
     const char *directory = getenv("CREDENTIALS_DIRECTORY");
     int n;
     if (!strncmp(text, file_mark, sizeof file_mark - 1)) {
-        const char *name = text + sizeof file_mark - 1, *slash = strrchr(l->name, '/');
-        int before = *name != '/' && slash ? (int)(slash - l->name) + 1 : 0;
-        n = *name ? snprintf(path, size, "%.*s%s", before, l->name, name) : -1;
+        const char *file = text + sizeof file_mark - 1, *slash = strrchr(name, '/');
+        int before = *file != '/' && slash ? (int)(slash - name) + 1 : 0;
+        n = *file ? snprintf(path, size, "%.*s%s", before, name, file) : -1;
     } else {
-        const char *name = text + sizeof credential_mark - 1;
-        if (!directory || !*directory) {
-            load_problem(l, at, "a credential without $CREDENTIALS_DIRECTORY",
-                         "credential: in a systemd service with LoadCredential= alone");
-            return false;
-        }
-        bool plain = *name && !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
-        n = plain ? snprintf(path, size, "%s/%s", directory, name) : -1;
+        const char *credential = text + sizeof credential_mark - 1;
+        if (!directory || !*directory)
+            return fis_fail(e, FIS_INPUT,
+                            "found a credential without $CREDENTIALS_DIRECTORY, allowed "
+                            "credential: in a systemd service with LoadCredential= alone");
+        bool plain = *credential && !strchr(credential, '/') && strcmp(credential, ".") &&
+                     strcmp(credential, "..");
+        n = plain ? snprintf(path, size, "%s/%s", directory, credential) : -1;
     }
-    if (n < 0 || (size_t)n >= size) {
-        load_problem(l, at, "a name that is none", "file:/path or credential:name");
-        return false;
-    }
-    return true;
+    return n >= 0 && (size_t)n < size
+               ? 0
+               : fis_fail(e, FIS_INPUT,
+                          "found a name that is none, allowed file:/path or credential:name");
 }
 
-static void note_file(struct load *l, const struct spot *at, const char *path, const char *what)
+static int refuse_file(const char *path, const char *what, struct fis_error *e)
 {
-    char found[FOUND_MAX + 128];
-    snprintf(found, sizeof found, "the file '%.120s' (%s)", path, what);
-    load_problem(l, at, found, "a readable file of 1 to 65536 bytes of text");
+    return fis_fail(
+        e, FIS_INPUT,
+        "found the file '%.120s' (%s), allowed a readable file of 1 to 65536 bytes of text", path,
+        what);
 }
 
-/* The text of the file less the line's end that editors leave; NULL when refused (and noted). */
-static char *read_secret(struct load *l, const struct spot *at, const char *path)
+/* The text of the file less the line's end that editors leave. */
+static int read_secret(const char *path, char *text, struct fis_error *e)
 {
     FILE *in = fopen(path, "rb");
-    if (!in) {
-        note_file(l, at, path, strerror(errno) /* "No such file or directory" */);
-        return NULL;
-    }
-    char *text = fis_alloc(SECRET_MAX + 2, 1);
-    size_t n = text ? fread(text, 1, SECRET_MAX + 1, in) : 0;
+    if (!in)
+        return refuse_file(path, strerror(errno) /* "No such file or directory" */, e);
+    size_t n = fread(text, 1, SECRET_MAX + 1, in);
     int failed = ferror(in) ? errno : 0;
     (void)fclose(in);
-    if (!text) {
-        l->no_memory = true;
-        return NULL;
-    }
     const char *trouble = failed                               ? "cannot be read"
                           : n > SECRET_MAX                     ? "too long"
                           : memchr(text, 0, n)                 ? "a zero byte in it"
@@ -79,25 +72,36 @@ static char *read_secret(struct load *l, const struct spot *at, const char *path
     if (!trouble && !n)
         trouble = "empty";
     text[n] = 0;
-    if (!trouble)
-        return text;
-    note_file(l, at, path, trouble);
-    explicit_bzero(text, SECRET_MAX + 2);
-    fis_free(text);
-    return NULL;
+    return trouble ? refuse_file(path, trouble, e) : 0;
+}
+
+int secret_read(const char *name, const char *text, char **out, struct fis_error *e)
+{
+    char path[4200], *whole = NULL;
+    int rc = path_of(name, text, path, sizeof path, e);
+    if (rc)
+        return rc;
+    whole = fis_alloc(SECRET_MAX + 2, 1);
+    rc = whole ? read_secret(path, whole, e) : fis_fail(e, FIS_NOMEM, "no memory for a secret");
+    char *exact = rc ? NULL : fis_strdup(whole);
+    if (!rc && !exact)
+        rc = fis_fail(e, FIS_NOMEM, "no memory for a secret");
+    if (whole)
+        explicit_bzero(whole, SECRET_MAX + 2);
+    fis_free(whole);
+    if (!rc)
+        *out = exact;
+    return rc;
 }
 
 char *load_reference(struct load *l, const struct spot *at, const char *text)
 {
-    char path[4200];
-    if (!path_of(l, at, text, path, sizeof path))
-        return NULL;
-    char *whole = read_secret(l, at, path);
-    if (!whole)
-        return NULL;
-    char *exact = fis_strdup(whole);
-    explicit_bzero(whole, SECRET_MAX + 2);
-    fis_free(whole);
-    l->no_memory |= !exact;
-    return exact;
+    char *secret = NULL;
+    struct fis_error e;
+    int rc = secret_read(l->name, text, &secret, &e);
+    if (rc == -(int)FIS_NOMEM)
+        l->no_memory = true;
+    else if (rc)
+        load_say(l, at, e.text);
+    return secret;
 }

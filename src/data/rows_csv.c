@@ -5,6 +5,7 @@
 #include "wire/record_image.h"
 #include "base/category.h"
 #include "base/decimal.h"
+#include "base/likeness.h"
 #include "base/utf8.h"
 #include "wire/json_put.h"
 
@@ -72,6 +73,18 @@ static int keep_header(struct data_rows *r, const struct wire_csv_row *row)
     return 0;
 }
 
+static const char *nearest(const char *name, const char *const *names, uint32_t n)
+{
+    size_t least = likeness_limit(name);
+    const char *best = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        size_t edits = likeness_edits(name, names[i]);
+        best = edits < least ? names[i] : best;
+        least = edits < least ? edits : least;
+    }
+    return best;
+}
+
 int data_no_column(const char *name, const char *const *names, uint32_t n, struct fis_error *e)
 {
     static const char others[] = ",;|\t";
@@ -92,7 +105,9 @@ int data_no_column(const char *name, const char *const *names, uint32_t n, struc
         }
         used += (size_t)k;
     }
-    return fis_fail(e, FIS_INPUT, "no column '%s' in the header (found: %s)%s", name, found, hint);
+    const char *like = nearest(name, names, n);
+    return fis_fail(e, FIS_INPUT, "no column '%s' in the header (found: %s)%s%s%s%s", name, found,
+                    like ? "; did you mean '" : "", like ? like : "", like ? "'?" : "", hint);
 }
 
 /* All that are absent, in one text. */

@@ -43,9 +43,10 @@ static void note_gate(const struct data_sets *s, const struct notes *to)
     uint32_t cells[FIS_MAX_GROUPS][FIS_MAX_CLASSES] = {{0}}, smallest = UINT32_MAX;
     char text[FIS_ERROR_TEXT];
     if (v->n < s->min_rows) {
-        snprintf(text, sizeof text,
-                 "%.160s: %u rows, and below %u (gate.min_rows) no version is published",
-                 s->validation_name, v->n, s->min_rows);
+        snprintf(
+            text, sizeof text,
+            "%.160s: %u rows, and below %u (gate.min_rows) only the first version is published",
+            s->validation_name, v->n, s->min_rows);
         to->note(to->ctx, false, text);
     }
     for (uint32_t i = 0; i < v->n; i++)
@@ -63,7 +64,7 @@ static void note_gate(const struct data_sets *s, const struct notes *to)
         return;
     snprintf(text, sizeof text,
              "%.160s: the smallest group that %s compares has %u rows, and below %u "
-             "(gate.min_cell) no version is published: merge groups, or collect more",
+             "(gate.min_cell) only the first version is published: merge groups, or collect more",
              s->validation_name, fis_metric_name(s->metric), smallest, s->min_cell);
     to->note(to->ctx, false, text);
 }

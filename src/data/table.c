@@ -8,8 +8,6 @@
 #include "base/decimal.h"
 #include "wire/csv.h"
 
-#define NAMES_SHOWN 64 /* in an error; more do not fit */
-
 /* Open addressing over a column's values, while it is read. */
 struct dictionary {
     uint32_t *slots; /* code + 1, or 0 */
@@ -41,14 +39,16 @@ void data_table_free(struct data_table *t)
 
 int data_table_find(const struct data_table *t, const char *name, struct fis_error *e)
 {
-    const char *names[NAMES_SHOWN];
-    for (uint32_t i = 0; i < t->n_columns; i++) {
+    for (uint32_t i = 0; i < t->n_columns; i++)
         if (strcmp(t->columns[i].name, name) == 0)
             return (int)i;
-        if (i < NAMES_SHOWN)
-            names[i] = t->columns[i].name;
-    }
-    data_no_column(name, names, t->n_columns < NAMES_SHOWN ? t->n_columns : NAMES_SHOWN, e);
+    if (!e)
+        return -1;
+    const char **names = fis_alloc(t->n_columns, sizeof *names);
+    for (uint32_t i = 0; names && i < t->n_columns; i++)
+        names[i] = t->columns[i].name;
+    data_no_column(name, names, names ? t->n_columns : 0, e);
+    fis_free(names);
     return -1;
 }
 

@@ -43,7 +43,7 @@ bool data_mostly_numbers(uint64_t odd, uint64_t n);
 struct data_table *data_table_read(const char *path, const struct data_options *options,
                                    struct fis_error *e) FIS_MUST_CHECK;
 void data_table_free(struct data_table *t);
-/* Index of a column, or -1 with INPUT (which lists those that are there). */
+/* Index of a column, or -1 with INPUT (which lists those that are there, and the one most like it). */
 int data_table_find(const struct data_table *t, const char *name,
                     struct fis_error *e) FIS_MUST_CHECK;
 

@@ -3,22 +3,42 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "wire/csv.h"
 
 static FILE *create(const char *path, struct fis_error *e)
 {
     FILE *f = fopen(path, "wx");
-    if (!f)
-        fis_fail(e, FIS_INPUT, "%s: %s", path,
-                 errno == EEXIST ? "it exists already, and is not overwritten" : strerror(errno));
+    if (!f && errno == EEXIST)
+        fis_fail(
+            e, FIS_INPUT,
+            "%s: it exists already, and is not overwritten: remove it, or write elsewhere with "
+            "-o FOLDER/NAME.yaml",
+            path);
+    else if (!f)
+        fis_fail(e, FIS_INPUT, "%s: %s", path, strerror(errno));
     return f;
 }
 
 static int finish(FILE *f, const char *path, struct fis_error *e)
 {
     int bad = ferror(f);
-    return fclose(f) || bad ? fis_fail(e, FIS_INPUT, "%s: %s", path, strerror(errno)) : 0;
+    if (!fclose(f) && !bad)
+        return 0;
+    fis_fail(e, FIS_INPUT, "%s: %s", path, strerror(errno));
+    unlink(path);
+    return -FIS_INPUT;
+}
+
+int init_can_write(const char *path, struct fis_error *e)
+{
+    FILE *f = create(path, e);
+    if (!f)
+        return -FIS_INPUT;
+    fclose(f);
+    unlink(path);
+    return 0;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -197,6 +217,18 @@ static void put_files(FILE *f, const struct init_survey *s, const struct init_pi
     fputs("]\n", f);
 }
 
+static void put_kafka(FILE *f, const struct init_pipeline *p)
+{
+    fputs("\n\nkafka: # properties of librdkafka\n  bootstrap.servers: ", f);
+    put_scalar(f, p->broker ? p->broker : "localhost:9092");
+    for (uint32_t i = 0; i < p->n_kafka; i++) {
+        const char *value = p->kafka[i].value;
+        fprintf(f, value ? "\n  %s: " : "\n  # %s: ", p->kafka[i].name);
+        put_scalar(f, value ? value : "file:/path");
+        fputs(value ? "" : " # a secret, which is not copied here: name its file", f);
+    }
+}
+
 int init_write_config(const struct init_survey *s, const struct init_pipeline *p, const char *path,
                       struct fis_error *e)
 {
@@ -208,8 +240,7 @@ int init_write_config(const struct init_survey *s, const struct init_pipeline *p
             "# fisd --check-config %s\n\npipeline: ",
             path);
     put_scalar(f, p->name);
-    fputs("\n\nkafka: # properties of librdkafka\n  bootstrap.servers: ", f);
-    put_scalar(f, p->bootstrap ? p->bootstrap : "localhost:9092");
+    put_kafka(f, p);
     fputs("\n\ntopics:\n  replication: 1 # 3 on a production cluster\n", f);
     if (p->topic) {
         fputs("  records: ", f);

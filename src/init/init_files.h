@@ -20,17 +20,26 @@ int init_split(const struct init_survey *s, uint32_t initial, uint32_t validatio
  * column). */
 enum { INIT_FEATURES = 1, INIT_LABELS = 2, INIT_GROUPS = 4, INIT_SHOWN = 8 };
 
-/* INPUT: the file is there already, or cannot be written. */
+/* INPUT: the file is there already, or cannot be written. Nothing is left of one that could not be
+ * written whole. */
+int init_can_write(const char *path, struct fis_error *e) FIS_MUST_CHECK;
 int init_write_rows(const struct init_survey *s, const uint8_t *part, enum init_part which,
                     unsigned parts, const char *path, struct fis_error *e) FIS_MUST_CHECK;
 
+/* A property of the Kafka clients; without a value it is a secret, which is not copied. */
+struct init_property {
+    const char *name, *value;
+};
+
 struct init_pipeline {
     const char *name, *initial, *validation; /* files, as the configuration names them */
-    const char *bootstrap;                   /* NULL: localhost:9092 */
-    const char *topic;                       /* of the records; NULL: by the pipeline's name */
-    const struct data_table *stream;         /* what is known of the records; NULL: nothing */
-    bool framed;                             /* they have Confluent's frame */
-    bool pool;                               /* the records are one file, not an endless stream */
+    const char *broker;                      /* NULL: localhost:9092 */
+    const struct init_property *kafka;       /* [n_kafka], without bootstrap.servers */
+    uint32_t n_kafka;
+    const char *topic;               /* of the records; NULL: by the pipeline's name */
+    const struct data_table *stream; /* what is known of the records; NULL: nothing */
+    bool framed;                     /* they have Confluent's frame */
+    bool pool;                       /* the records are one file, not an endless stream */
 };
 int init_write_config(const struct init_survey *s, const struct init_pipeline *p, const char *path,
                       struct fis_error *e) FIS_MUST_CHECK;

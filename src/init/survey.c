@@ -26,8 +26,7 @@ const char *init_text(const struct data_table *t, int column, uint32_t row, size
 
 enum init_role init_role(const struct init_survey *s, const char *column)
 {
-    struct fis_error none;
-    int i = data_table_find(s->t, column, &none);
+    int i = data_table_find(s->t, column, NULL);
     return i < 0 ? INIT_UNKNOWN : s->columns[i].role;
 }
 
@@ -38,6 +37,11 @@ const char *init_class(const struct init_survey *s, uint32_t k)
 
 /* ---- the roles of columns -------------------------------------------------------------------- */
 
+static const char *role_name(enum init_role role)
+{
+    return role == INIT_LABEL ? "label" : role == INIT_SENSITIVE ? "sensitive column" : "id";
+}
+
 static int take_column(struct init_survey *s, const char *name, enum init_role role, int *column,
                        struct fis_error *e)
 {
@@ -45,7 +49,8 @@ static int take_column(struct init_survey *s, const char *name, enum init_role r
     if (i < 0)
         return -FIS_INPUT;
     if (s->columns[i].role != INIT_FEATURE)
-        return fis_fail(e, FIS_INPUT, "column \"%s\" is named twice", name);
+        return fis_fail(e, FIS_INPUT, "column \"%s\" cannot be the %s and the %s at once", name,
+                        role_name(s->columns[i].role), role_name(role));
     s->columns[i].role = role;
     *column = i;
     return 0;
@@ -364,11 +369,10 @@ static uint64_t *hash_rows(const struct data_table *t, const int *columns, uint3
 static uint32_t common(const struct init_survey *s, const struct data_table *other, int *mine,
                        int *theirs)
 {
-    struct fis_error ignored;
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->t->n_columns; i++) {
         int j = s->columns[i].role == INIT_FEATURE
-                    ? data_table_find(other, s->t->columns[i].name, &ignored)
+                    ? data_table_find(other, s->t->columns[i].name, NULL)
                     : -1;
         if (j < 0)
             continue;

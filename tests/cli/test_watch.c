@@ -172,6 +172,8 @@ static void goals(void **state)
     assert_true(g.kind == WATCH_VERSION && g.number == 2);
     assert_int_equal(watch_goal_read("round=3", &g), 0);
     assert_true(g.kind == WATCH_ROUND && g.number == 3);
+    assert_int_equal(watch_goal_read("open=4", &g), 0);
+    assert_true(g.kind == WATCH_OPEN && g.number == 4);
     static const char *const bad[] = {
         "", "Done", "versions", "versions=", "versions=x", "round=0", "rounds=3", "version= 2"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -189,8 +191,14 @@ static void reaching_a_goal(void **state)
         {.model = {.version = 4, .round = 3, .labels_bought = 300}},
     };
     const struct watch_goal done = {WATCH_DONE, 0}, versions = {WATCH_VERSIONS, 2},
-                            version = {WATCH_VERSION, 4}, round = {WATCH_ROUND, 4};
+                            version = {WATCH_VERSION, 4}, round = {WATCH_ROUND, 4},
+                            open = {WATCH_OPEN, 2};
     assert_false(watch_reached(&w, &done));
+    w.open.count = 1;
+    assert_false(watch_reached(&w, &open));
+    w.open.count = 2;
+    assert_true(watch_reached(&w, &open));
+    w.open.count = 0;
     struct models none = w.models;
     w.models.items = two;
     w.models.n = 2;

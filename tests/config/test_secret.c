@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "config/config.h"
+#include "fis/mem.h"
 
 #define LEAST                                                                                      \
     "pipeline: p\nclasses: [\"no\", \"yes\"]\ncolumns: [{name: a}]\n"                              \
@@ -173,6 +174,39 @@ static void test_trouble_names_the_file_and_shows_nothing(void **state)
     assert_int_equal(setenv("CREDENTIALS_DIRECTORY", directory, 1), 0);
 }
 
+/* One property more, as from a command line. */
+static void set_properties(void **state)
+{
+    (void)state;
+    struct config c = {0};
+    struct fis_error e;
+    char path[] = "/tmp/fisd-secret-XXXXXX", from[64];
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, "word\n", 5) == 5);
+    close(fd);
+    snprintf(from, sizeof from, "file:%s", path);
+    assert_int_equal(config_kafka_set(&c, "client.id", "a", &e), 0);
+    assert_int_equal(config_kafka_set(&c, "sasl.password", from, &e), 0);
+    assert_int_equal(config_kafka_set(&c, "client.id", "b", &e), 0);
+    assert_int_equal(c.kafka.count, 2);
+    assert_string_equal(config_kafka(&c, "client.id"), "b");
+    assert_string_equal(config_kafka(&c, "sasl.password"), "word");
+    assert_string_equal(c.kafka.items[1].from, from);
+    assert_null(c.kafka.items[0].from);
+    assert_int_equal(config_kafka_set(&c, "client.id", "a\x01b", &e), -FIS_INPUT);
+    assert_int_equal(config_kafka_set(&c, "sasl.password", "file:/none/there", &e), -FIS_INPUT);
+    assert_non_null(strstr(e.text, "sasl.password: found the file '/none/there'"));
+    assert_string_equal(config_kafka(&c, "sasl.password"), "word");
+    for (uint64_t n = 0; n < 4; n++) {
+        fis_mem_refuse_after(n);
+        assert_int_equal(config_kafka_set(&c, "security.protocol", "SSL", &e),
+                         n < 3 ? -FIS_NOMEM : 0);
+        fis_mem_refuse_after(UINT64_MAX);
+    }
+    unlink(path);
+    config_done(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +214,7 @@ int main(void)
         cmocka_unit_test(test_the_key_of_noise),
         cmocka_unit_test(test_any_property_from_a_file_is_a_secret),
         cmocka_unit_test(test_trouble_names_the_file_and_shows_nothing),
+        cmocka_unit_test(set_properties),
     };
     return cmocka_run_group_tests(tests, make_directory, drop_directory);
 }

@@ -81,6 +81,25 @@ def _():
         same(init(d, "people 1.csv", status=2).count("--label"), 1)
 
 
+@test("a misspelt column, one in two roles, blanks in a list; what cannot be written leaves nothing behind")
+def _():
+    with folder() as d:
+        write(os.path.join(d, "people 1.csv"), rows())
+
+        def refused(*arguments):
+            before = sorted(os.listdir(d))
+            text = init(d, "people 1.csv", "--split", *arguments, status=1)
+            same(sorted(os.listdir(d)), before, "files")
+            return text
+        has(refused("-l", "grantd", "-s", "sex"), "did you mean 'granted'?")
+        has(refused("-l", "granted", "-s", "sex,granted"), 'cannot be the label and the sensitive column')
+        open(os.path.join(d, "answers.csv"), "w").close()
+        has(refused("-l", "granted", "-s", "sex"), "answers.csv: it exists already", "-o FOLDER/")
+        os.remove(os.path.join(d, "answers.csv"))
+        has(refused("-l", "granted", "-s", "sex", "-o", "nowhere/p.yaml"), "nowhere/p.yaml: No such file")
+        has(init(d, "people 1.csv", "-l", "granted", "-s", " sex , plan", "-o", "p.yaml"), "sex=F, plan=basic")
+
+
 @test("--split: disjoint, stratified, repeatable; the configuration passes its check")
 def _():
     with folder() as d:

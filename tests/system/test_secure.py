@@ -197,6 +197,60 @@ def _():
                 **{"ssl.ca.location": broker.path("other-ca.pem")})
 
 
+def fisctl(p, *arguments, status=0):
+    r = subprocess.run([FISCTL, *arguments], capture_output=True, text=True, timeout=120, cwd=p.dir)
+    same(r.returncode, status, f"fisctl {arguments}: {r.stdout} {r.stderr}")
+    check_no_password(r.stdout, r.stderr)
+    return r.stdout + r.stderr
+
+
+@test("-X before there is a configuration: fisctl init looks at a topic by TLS and a login, and writes them")
+def _():
+    with Pipeline({**user_config("admin"), "topics": {"partitions": 1}}, files={}) as p:
+        columns = ["id"] + FEATURES + ["hired", "group"]
+        p.write("people.csv", csv_bytes(people(900, 1), columns))
+        p.produce("records", [(None, record_json(r)) for r in people(300, 3)])
+        props = broker.client("admin")
+        word = props.pop("sasl.password")
+        p.write("client.properties", "".join(f"{k} = {v}\n" for k, v in props.items()).encode())
+        p.write("word", b"S3CRET-WRONG\n")
+
+        def init(out, *more, status=0):
+            return fisctl(p, "init", "people.csv", "-l", "hired", "-s", "group", "--split", "-p", "x",
+                          "--stream", p.topic("records"), "-o", out, *more, status=status)
+        has(init("a.yaml", "-X", "client.properties", "-X", "sasl.password=S3CRET-X", status=1),
+            "sasl.password", "file:PATH")
+        has(init("a.yaml", "-X", "client.properties", "-X", "sasl.password=file:word", status=1).lower(),
+            "authentication failed")
+        has(init("a.yaml", "-X", "client.properties", "-X", "security.protocol=PLAINTEXT", status=1),
+            p.topic("records"), broker.address)
+        same([f for f in os.listdir(p.dir) if f in ("a.yaml", "initial.csv")], [], "written so far")
+        os.mkdir(os.path.join(p.dir, "new"))
+        os.symlink(word[len("file:"):], os.path.join(p.dir, "right"))
+        has(init("new/a.yaml", "-X", "client.properties", "-X", "sasl.password=file:right"),
+            f"stream      {p.topic('records')}: 300 records of a sample")
+        with open(os.path.join(p.dir, "new/a.yaml")) as f:
+            text = f.read()
+        has(text, f'bootstrap.servers: "{broker.address}"', 'sasl.mechanism: "SCRAM-SHA-512"',
+            f'sasl.password: "{word}"')
+        fisctl(p, "-c", "new/a.yaml", "topics", "create")
+        fisctl(p, "-c", "new/a.yaml", "topics", "delete", "--yes")
+
+        # A password in the file of properties is used, and not copied.
+        with open(os.path.join(p.dir, "client.properties"), "a") as f:
+            f.write("# of admin\nsasl.password=" + secure_broker.PASSWORD.format("admin") + "\n")
+        has(init("new/b.yaml", "-X", "client.properties", status=1), "initial.csv", "exists already")
+        os.mkdir(os.path.join(p.dir, "other"))
+        has(init("other/b.yaml", "-X", "client.properties"), "300 records", "sasl.password is not copied")
+        with open(os.path.join(p.dir, "other/b.yaml")) as f:
+            text = f.read()
+        check_no_password(text)
+        has(text, '# sasl.password: "file:/path"')
+        # Beside a configuration that has none of them.
+        p.write("bare.yaml", json.dumps({**p.config, "kafka": {"bootstrap.servers": broker.address}}).encode())
+        has(fisctl(p, "-c", "bare.yaml", "-X", "client.properties", "topics", "check"), "records")
+
+
 def library():
     """The version of fisd's librdkafka."""
     text = subprocess.run([FISD, "--version"], capture_output=True, text=True, check=True).stdout
