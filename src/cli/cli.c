@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -53,6 +54,7 @@ void cli_init(struct cli *c)
 {
     sigset_t set;
     *c = (struct cli){.wake_pipe = {-1, -1}};
+    pthread_mutex_init(&c->trouble.lock, NULL);
     const char *path = getenv("FISD_CONFIG");
     c->config_path = path && *path ? path : "fisd.yaml";
     stop_signals(&set);
@@ -85,6 +87,28 @@ static void wake(void *arg)
     const struct cli *c = arg;
     ssize_t n = write(c->wake_pipe[1], "", 1);
     (void)n;
+}
+
+/* From any thread of librdkafka. */
+static void remember(void *arg, int level, const char *text)
+{
+    struct cli_trouble *t = arg;
+    const char *what = strstr(text, "]: ");
+    pthread_mutex_lock(&t->lock);
+    /* A broker that closes the connection, as one with TLS does, is no error in that log. */
+    if (level <= LOG_ERR || (level <= LOG_INFO && !t->error)) {
+        snprintf(t->text, sizeof t->text, "%s", what ? what + 3 : text);
+        t->error = level <= LOG_ERR;
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+const char *cli_trouble(struct cli *c, char out[300])
+{
+    pthread_mutex_lock(&c->trouble.lock);
+    snprintf(out, 300, "%s%s", c->trouble.text[0] ? ": " : "", c->trouble.text);
+    pthread_mutex_unlock(&c->trouble.lock);
+    return out;
 }
 
 bool cli_wait(struct cli *c, int fd, int ms)
@@ -200,8 +224,12 @@ static int make_client(struct cli *c, struct fis_error *e)
     if (pipe(c->wake_pipe) || fcntl(c->wake_pipe[0], F_SETFL, O_NONBLOCK) ||
         fcntl(c->wake_pipe[1], F_SETFL, O_NONBLOCK))
         return fis_fail(e, FIS_FATAL, "no pipe: %s", strerror(errno));
-    c->client = (struct stream_client){
-        .properties = c->properties, .property_count = n + 1, .wake = wake, .wake_arg = c};
+    c->client = (struct stream_client){.properties = c->properties,
+                                       .property_count = n + 1,
+                                       .wake = wake,
+                                       .wake_arg = c,
+                                       .log = remember,
+                                       .log_arg = &c->trouble};
     return 0;
 }
 
@@ -267,8 +295,9 @@ int cli_open(struct cli *c, struct fis_error *e)
     rc = find_broker(c, e);
     if (!rc)
         rc = make_client(c, e);
+    char why[300];
     if (!rc && !stream_reachable(&c->client, SILENT_MS))
-        cli_say("waiting for a broker at %s", c->broker);
+        cli_say("waiting for a broker at %s%s", c->broker, cli_trouble(c, why));
     return rc;
 }
 

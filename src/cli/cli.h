@@ -15,6 +15,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -48,6 +49,11 @@ struct cli {
     bool embedded;    /* the broker is the one inside a fisd of this pipeline */
     int wake_pipe[2]; /* the stream layer writes, cli_wait reads */
     struct stream_client client;
+    struct cli_trouble {
+        pthread_mutex_t lock;
+        char text[256];
+        bool error;
+    } trouble; /* of librdkafka's log: the last error, else the last line */
 };
 
 /* Blocks the signals; nothing else. */
@@ -61,6 +67,8 @@ int cli_take_properties(struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
 const char *cli_broker(const struct cli *c);
 int cli_connect(struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
 void cli_done(struct cli *c);
+/* ": the last error of the clients", as of a login that fails; or empty. */
+const char *cli_trouble(struct cli *c, char out[300]);
 /* What the configuration says of messages; its texts are borrowed. */
 struct wire_schema cli_schema(const struct config *cfg);
 

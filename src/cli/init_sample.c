@@ -25,14 +25,16 @@ static int read_all(struct init *n, struct cli *c, struct data_table_builder *b,
                     struct topic_reader *r, struct fis_error *e)
 {
     struct stream_message m;
+    char why[300];
     int64_t until = cli_now_ms() + SILENCE_MS;
     int rc = 0;
     while (!rc && !r->ended && n->sampled < SAMPLE) {
         if (cli_stopping(c))
             return fis_fail(e, FIS_RETRY, "interrupted");
         if (cli_now_ms() >= until)
-            return fis_fail(e, FIS_RETRY, "--stream %s: %s", n->o->stream,
-                            r->last.kind ? r->last.text : "the broker does not answer in time");
+            return fis_fail(e, FIS_RETRY, "--stream %s: %s%s", n->o->stream,
+                            r->last.kind ? r->last.text : "the broker does not answer in time",
+                            cli_trouble(c, why));
         rc = topic_reader_next(r, 200, &m, e);
         if (rc > 0) {
             rc = take(n, b, &m, e);

@@ -220,6 +220,23 @@ struct difference {
     char text[FIS_ERROR_TEXT];
 };
 
+/* Of two long lists what differs, from the beginning of the first item that does. */
+static size_t show_difference(char *out, size_t size, const char *before, const char *name,
+                              const char *now, const char *then)
+{
+    size_t from = 0;
+    for (size_t same = 0;; same++) {
+        if (same > 1 && now[same - 1] == ' ' && now[same - 2] == ',')
+            from = same;
+        if (!now[same] || now[same] != then[same])
+            break;
+    }
+    from = strlen(now) > SHOWN || strlen(then) > SHOWN ? from : 0;
+    const char *cut = from ? "…, " : "";
+    return (size_t)snprintf(out, size, "%s%s %s%.*s (was %s%.*s)", before, name, cut, SHOWN,
+                            now + from, cut, SHOWN, then + from);
+}
+
 static void find_difference(const struct identity *id, const struct wire_fact *theirs,
                             uint32_t n_theirs, struct difference *d)
 {
@@ -235,9 +252,8 @@ static void find_difference(const struct identity *id, const struct wire_fact *t
         d->hash = fingerprint(fingerprint(d->hash, ours->name), there);
         d->hash = fingerprint(d->hash, ours->value);
         if (used < sizeof d->text / 2)
-            used +=
-                (size_t)snprintf(d->text + used, sizeof d->text - used, "%s%s %.*s (was %.*s)",
-                                 used ? ", " : "", ours->name, SHOWN, ours->value, SHOWN, there);
+            used += show_difference(d->text + used, sizeof d->text - used, used ? ", " : "",
+                                    ours->name, ours->value, there);
     }
 }
 
@@ -257,10 +273,11 @@ int identity_compare(const struct identity *id, const struct wire_fact *theirs, 
     if (!d.count)
         return 0;
     if (d.fixed)
-        return fis_fail(e, FIS_FATAL,
-                        "the configuration differs from the memory on %s: %s: undo it, or give the "
-                        "changed pipeline another name",
-                        where, d.text);
+        return fis_fail(
+            e, FIS_FATAL,
+            "the configuration differs from the memory on %s: %s: undo it, give the changed "
+            "pipeline another name, or begin again (fisctl topics delete)",
+            where, d.text);
     snprintf(code, sizeof code, "%08" PRIx32, (uint32_t)(d.hash ^ d.hash >> 32));
     if (accept && strcmp(accept, code) == 0)
         return 0;

@@ -57,6 +57,11 @@ columns: [{{name: age}}, {{name: job, type: categorical}}]
     client = p.client()
     assert client["bootstrap.servers"] == "b:1" and client["sasl.password"] == "hunter2"
     assert client["enable.x"] == "true" and "group.instance.id" not in client
+    assert not p.numeric_text
+    beside = "pipeline: p\nkafka: {bootstrap.servers: b, sasl.password: \"file:secret\"}\n"
+    (tmp_path / "beside.yaml").write_text(beside + "records: {numeric_text: true}\n")
+    p = fisd.Pipeline.load(tmp_path / "beside.yaml")
+    assert p.client()["sasl.password"] == "hunter2" and p.numeric_text
     (tmp_path / "bad.yaml").write_text("pipeline: p\nkafka: {bootstrap.servers: \"${NOT_SET}\"}")
     with pytest.raises(fisd.ConfigError, match="NOT_SET is not set"):
         fisd.Pipeline.load(tmp_path / "bad.yaml")
@@ -93,6 +98,50 @@ def test_json_records():
     assert b'"age":7}' in r.out[2][1], "an integer stays one"
 
 
+def nested(**more):
+    columns = {"age": "numeric", "address.city": "categorical", "address.geo.lat": "numeric"}
+    return fisd.Pipeline("p", NOWHERE, columns=columns, **more)
+
+
+def test_nested_records():
+    r = Caught(nested(id="who.id", passthrough=["who.name", "trace"]))
+    row = {"who": {"id": 7, "name": "x"}, "age": 1, "trace": {"a": {"b": [1]}},
+           "address": {"city": "Ulm", "geo": {"lat": np.float64(48.4), "note": None}}}
+    r.send([row, {"address.city": "Ulm", "address": {"geo": {"lat": float("nan")}}}])
+    assert [(k, json.loads(v)) for k, v, _ in r.out] == [
+        (b"7", {"who": {"id": "7", "name": "x"}, "age": 1, "trace": {"a": {"b": [1]}},
+                "address": {"city": "Ulm", "geo": {"lat": 48.4}}}),
+        (None, {"address.city": "Ulm", "address": {"geo": {}}})]
+    for bad, said in (({"address": {"zip": 1}}, "unknown column 'address.zip'"),
+                      ({"address": {"geo": {"lat": "x"}}}, "column address.geo.lat: expected a number"),
+                      ({"address": {"city": {"x": 1}}}, "column address.city: expected a text")):
+        with pytest.raises(fisd.RecordError, match=said):
+            r.send(bad)
+    raw = Caught(fisd.Pipeline("p", NOWHERE, record_encoding="raw", columns=["a.x", "a.y"]))
+    raw.send({"a": {"x": 1, "y": 2}})
+    assert raw.out[0][1] == struct.pack("<2f", 1, 2)
+
+
+def test_paths_take_precedence_as_in_fisd():
+    assert _rows.flat({"a": {"b": 1, "c": {"d": 2}}, "a.b": 3}) == {"a.b": 3, "a.c.d": 2}
+    assert _rows.flat({"a": {"b": 1}}, {"a"}) == {"a": {"b": 1}}
+    assert _rows.member({"a.b": {"c": 1}, "a": {"b": {"d": 2}}}, "a.b.c") == 1
+    assert _rows.member({"a": {"b": {"d": 2}}}, "a.b.d") == 2
+    assert _rows.member({"a": 1}, "a.b") is None
+
+
+def test_numbers_as_texts():
+    r = Caught(pipeline(numeric_text=True))
+    r.send([{"age": " 41 "}, {"age": ""}, {"age": 7}, {"age": "-1.5e3"}])
+    assert [json.loads(v)["age"] for _, v, _ in r.out] == [" 41 ", "", 7, "-1.5e3"]
+    for bad in ("x", "0x10", "1_0", "nan", "1e39"):
+        with pytest.raises(fisd.RecordError, match="column age"):
+            r.send({"age": bad})
+    assert [_rows.from_text(t) for t in ("41", " 4.50 ", "", "x", 3)] == [41, 4.5, None, "x", 3]
+    rows = _rows.with_numbers([{"age": "41", "job": "7"}], ["age", "job"], {"age"})
+    assert rows == [{"age": 41, "job": "7"}]
+
+
 def test_unknown_columns_as_configured():
     r = Caught(pipeline(passthrough=["note"], unknown="ignore"))
     r.send({"age": 1, "trace": "x"})
@@ -102,19 +151,19 @@ def test_unknown_columns_as_configured():
 
 
 @pytest.mark.parametrize("row, said", [
-    ({"age": "7"}, "column age: number wanted, '7' found"),
-    ({"age": True}, "number wanted, True found"),
+    ({"age": "7"}, "column age: expected a number, found the text '7'; convert"),
+    ({"age": True}, "expected a number, found True"),
     ({"age": 1e39}, "does not fit a 32-bit float"),
     ({"age": float("inf")}, "does not fit"),
     ({"age": 1 << 70}, "more than 64 bits"),
-    ({"job": True}, "column job: text or number wanted, True found"),
+    ({"job": True}, "column job: expected a text or a number, found True"),
     ({"agee": 7}, "unknown column 'agee'"),
     ({"age": 1, "id": "x" * 256}, "1 to 255 bytes"),
     ({"age": 1, "id": "a\0"}, "no NUL"),
     ({"age": 1, "id": 1.5}, "text or an integer"),
     ({"note": float("inf")}, "does not fit"),
     ({"note": object()}, "not JSON serializable"),
-    ([1, 2], "a dict is wanted"),
+    ([1, 2], "expected a dict"),
 ])
 def test_a_bad_record(row, said):
     r = Caught(pipeline(passthrough=["note"]))
@@ -144,7 +193,7 @@ def test_protobuf_and_raw_records():
     assert [m.id for m in records] == [b"a", b"b", b"c"]
     with pytest.raises(fisd.RecordError, match="column f2: missing"):
         r.send(dict(zip(names, [1, 1, None, 1, 1, 1, 1, 1])))
-    with pytest.raises(fisd.RecordError, match="7 columns, 8 are wanted"):
+    with pytest.raises(fisd.RecordError, match="7 columns, expected 8"):
         r.send(np.zeros((1, 7)))
     raw = Caught(fisd.Pipeline("p", NOWHERE, columns=names, record_encoding="raw"))
     raw.send({n: v for n, v in zip(names, dense)}, ids=[5])
@@ -308,10 +357,10 @@ def test_encoding_by_hand():
 
 
 @pytest.mark.parametrize("row, said", [
-    ({"age": "x"}, "row 1: column age: number wanted, 'x' found"),
-    ({"age": False}, "number wanted, False"),
+    ({"age": "x"}, "row 1: column age: expected a number, found 'x'"),
+    ({"age": False}, "expected a number, found False"),
     ({"raw": 1e39}, "does not fit"),
-    ({"job": [1]}, "text or number wanted"),
+    ({"job": [1]}, "expected a text or a number"),
     ({"jobb": "a"}, "unknown column 'jobb'"),
     ({"raw": 3e38}, "not a finite number"),
 ])
@@ -328,7 +377,7 @@ def test_a_row_that_cannot_be_scored(row, said):
 
 def test_an_array_of_numbers():
     v = fisd.Version(model().SerializeToString())
-    with pytest.raises(fisd.RecordError, match="2 columns, 3 are wanted"):
+    with pytest.raises(fisd.RecordError, match="2 columns, expected 3"):
         v.predict(np.zeros((1, 2)))
     assert v.predict(np.zeros((1, 3))).shape == (1,), "0 is a category that it does not know"
     with pytest.raises(fisd.RecordError, match="shape"):
@@ -337,7 +386,7 @@ def test_an_array_of_numbers():
 
 @pytest.mark.parametrize("change, said", [
     (lambda m: m.network.width.__setitem__(0, 8), "cannot predict with it"),
-    (lambda m: m.network.parameters.append(1), "17 parameters, 16"),
+    (lambda m: m.network.parameters.append(1), "17 parameters, expected 16"),
     (lambda m: m.network.parameters.__setitem__(0, float("nan")), "finite"),
     (lambda m: m.network.ClearField("parameters"), "served and has no parameters"),
     (lambda m: setattr(m.encoder.columns[0], "type", 7), "type 7 is not known"),

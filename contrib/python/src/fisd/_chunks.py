@@ -70,8 +70,8 @@ def _join(version: _Open, chunk: Any) -> bytes:
     if len(whole) != chunk.total_bytes:
         raise ModelError(f"version {chunk.version}: {len(whole)} bytes in {chunk.count} chunks, "
                          f"{chunk.total_bytes} announced")
-    wanted = chunk.checksum_high << 64 | chunk.checksum_low
-    if xxhash.xxh3_128_intdigest(whole) != wanted:
+    expected = chunk.checksum_high << 64 | chunk.checksum_low
+    if xxhash.xxh3_128_intdigest(whole) != expected:
         raise ModelError(f"version {chunk.version}: the checksum of the {chunk.count} chunks is "
                          "wrong")
     return whole

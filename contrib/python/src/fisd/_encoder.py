@@ -26,8 +26,8 @@ class _Numeric:
         if not self.scaled and c.scale != fis_pb2.Encoder.Column.NONE:
             raise ModelError(f"column {c.name}: scale {c.scale} is not known here")
         if not (np.isfinite(c.mean) and np.isfinite(c.deviation) and c.deviation > 0):
-            raise ModelError(f"column {c.name}: mean {c.mean} and deviation {c.deviation}, finite "
-                             "and above 0 wanted")
+            raise ModelError(f"column {c.name}: mean {c.mean} and deviation {c.deviation}, expected "
+                             "finite ones, the deviation above 0")
         # fisd multiplies by the inverse; so do we, to the last bit.
         self.factor = min(1 / c.deviation, sys.float_info.max)
         self.width = 2 if c.missing_indicator else 1

@@ -26,7 +26,7 @@ def check_id(id_: Any) -> bytes:
         except Exception:
             id_ = None
         if not isinstance(id_, (str, int)) or isinstance(id_, bool):
-            raise ValueError(f"{BAD_ID}; a text or an integer is wanted")
+            raise ValueError(f"{BAD_ID}; expected a text or an integer")
     try:
         raw = id_ if isinstance(id_, bytes) else str(id_).encode()
         raw.decode()

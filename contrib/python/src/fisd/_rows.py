@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Container, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -33,6 +33,18 @@ def shown(v: Any) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+
+
+def from_text(v: Any) -> Any:
+    """A text as ``records.numeric_text`` reads it: the number, None when it is empty. Any other
+    value, and a text that is no number, as it is."""
+    if not isinstance(v, str):
+        return v
+    text = v.strip(" \t\n\v\f\r")
+    return float(text) if _NUMBER.fullmatch(text) else v if text else None
+
+
 def number(name: str, v: Any) -> float:
     """The value of a numeric column, which is not missing.
 
@@ -41,8 +53,11 @@ def number(name: str, v: Any) -> float:
     RecordError
         It is no number that fits a 32-bit float, as fisd has it.
     """
+    if isinstance(v, str) and not isinstance(from_text(v), str):
+        raise RecordError(f"column {name}: expected a number, found the text {shown(v)}; convert "
+                          "it, or set records.numeric_text")
     if isinstance(v, (bool, np.bool_)) or not isinstance(v, (int, float, np.integer, np.floating)):
-        raise RecordError(f"column {name}: number wanted, {shown(v)} found")
+        raise RecordError(f"column {name}: expected a number, found {shown(v)}")
     x = float(v)
     if not abs(x) <= FLOAT_MAX:
         raise RecordError(f"column {name}: {shown(v)} does not fit a 32-bit float")
@@ -60,7 +75,7 @@ def category(name: str, v: Any) -> str:
         whole = _WHOLE.fullmatch(text)
         return (whole[1] if whole[2] != "0" else "") + whole[2] if whole else text
     if isinstance(v, (bool, np.bool_)) or not isinstance(v, (int, float, np.integer, np.floating)):
-        raise RecordError(f"column {name}: text or number wanted, {shown(v)} found")
+        raise RecordError(f"column {name}: expected a text or a number, found {shown(v)}")
     if isinstance(v, (int, np.integer)):
         return str(int(v))
     x = number(name, v)
@@ -74,9 +89,9 @@ def to_array(rows: Any, names: Sequence[str]) -> Optional["np.ndarray[Any, Any]"
         return None
     a = rows[np.newaxis, :] if rows.ndim == 1 else rows
     if a.ndim != 2 or a.dtype.names:
-        raise RecordError(f"an array of shape (rows, columns) is wanted, found {rows.shape}")
+        raise RecordError(f"expected an array of shape (rows, columns), found {rows.shape}")
     if names and a.shape[1] != len(names):
-        raise RecordError(f"{a.shape[1]} columns, {len(names)} are wanted: "
+        raise RecordError(f"{a.shape[1]} columns, expected {len(names)}: "
                           f"{', '.join(names[:8])}{', …' if len(names) > 8 else ''}")
     return a
 
@@ -98,8 +113,44 @@ def each(rows: Any, names: Sequence[str]) -> Iterator[Dict[str, Any]]:
     else:
         for i, row in enumerate(rows):
             if not isinstance(row, Mapping):
-                raise RecordError(f"a dict is wanted, {shown(row)} found", i)
+                raise RecordError(f"expected a dict, found {shown(row)}", i)
             yield dict(row)
+
+
+def member(row: Mapping[str, Any], name: str) -> Any:
+    """A member by its key or, where there is none, by the path that the key's dots make."""
+    if name in row:
+        return row[name]
+    head, dot, rest = name.partition(".")
+    while dot:
+        if isinstance(row.get(head), Mapping):
+            found = member(row[head], rest)
+            if found is not None:
+                return found
+        more, dot, rest = rest.partition(".")
+        head += "." + more
+    return None
+
+
+def flat(row: Mapping[str, Any], whole: Container[str] = ()) -> Dict[str, Any]:
+    """Nested dicts as ``{"address.city": …}``, but for the names in `whole`. A key that has the dot
+    itself takes precedence, as in fisd."""
+    if not any(isinstance(v, Mapping) for v in row.values()):
+        return dict(row)
+    out: Dict[str, Any] = {}
+    for name, v in row.items():
+        if isinstance(v, Mapping) and name not in whole:
+            inside = flat({f"{name}.{key}": x for key, x in v.items()}, whole)
+            out = {**inside, **out}
+        else:
+            out[name] = v
+    return out
+
+
+def with_numbers(rows: Any, names: Sequence[str], numeric: Container[str]) -> Any:
+    """The rows with texts in these columns as ``records.numeric_text`` reads them."""
+    return [{k: from_text(v) if k in numeric else v for k, v in flat(row, numeric).items()}
+            for row in each(rows, names)]
 
 
 def by_column(rows: Any, names: Sequence[str],
@@ -121,7 +172,7 @@ def by_column(rows: Any, names: Sequence[str],
         for c in rows.columns:
             _check_known(str(c), allowed, names)
         return len(rows), {str(c): rows[c].to_numpy() for c in rows.columns if str(c) in names}
-    listed: List[Dict[str, Any]] = list(each(rows, names))
+    listed: List[Dict[str, Any]] = [flat(row, allowed) for row in each(rows, names)]
     for i, row in enumerate(listed):
         for key in row:
             if key not in allowed:

@@ -66,7 +66,7 @@ class FisdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _newest(self) -> Version:
         if self.source is None:
-            raise TypeError("source: a fisd.Version or fisd.Models is wanted")
+            raise TypeError("source: expected a fisd.Version or fisd.Models")
         version: Optional[Version] = \
             self.source.served if isinstance(self.source, Models) else self.source
         if version is None:

@@ -330,7 +330,7 @@ class LabelStudioBridge:
                 done.corrected += 1
 
     def _outcome(self, annotation: Dict[str, Any]) -> Optional[Outcome]:
-        """None: it cannot be told."""
+        """None: it is not known."""
         if annotation.get("was_cancelled"):
             return "skipped", None
         chosen = [c for r in annotation["result"]

@@ -64,9 +64,9 @@ class Labels(Sender):
         """
         classes = tuple(classes) or self.pipeline.classes
         if (label is None) == (index is None):
-            raise LabelError("one of label and index is wanted")
+            raise LabelError("expected one of label and index")
         if label is not None and not isinstance(label, str):
-            raise LabelError(f"label {label!r}: the name of a class is wanted, as a text; its "
+            raise LabelError(f"label {label!r}: expected the name of a class, as a text; its "
                              "place is `index`")
         if label is not None and classes and label not in classes:
             raise LabelError(f"label {label!r}: not a class (allowed: {', '.join(classes)})")

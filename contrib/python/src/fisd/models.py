@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, Iterable, Optional, Set, Tuple, Type
 
 from . import _kafka
 from ._chunks import Assembler
+from ._rows import with_numbers
 from .errors import FisdError, KafkaError, ModelError, NotReady
 from .pipeline import Pipeline
 from .version import Version
@@ -133,11 +134,18 @@ class Models:
 
     def predict_proba(self, rows: Any, ignore: Iterable[str] = ()) -> Any:
         """`Version.predict_proba` of the served version; `NotReady` when there is none."""
-        return self._serving().predict_proba(rows, self._ignored(ignore))
+        return self._serving().predict_proba(self._read(rows), self._ignored(ignore))
 
     def predict(self, rows: Any, ignore: Iterable[str] = ()) -> Any:
         """`Version.predict` of the served version; `NotReady` when there is none."""
-        return self._serving().predict(rows, self._ignored(ignore))
+        return self._serving().predict(self._read(rows), self._ignored(ignore))
+
+    def _read(self, rows: Any) -> Any:
+        if not self.pipeline.numeric_text:
+            return rows
+        names = [c.name for c in self.pipeline.columns]
+        return with_numbers(rows, names,
+                            {c.name for c in self.pipeline.columns if c.type == "numeric"})
 
     def _ignored(self, ignore: Iterable[str]) -> Tuple[str, ...]:
         return (self.pipeline.id, *self.pipeline.passthrough, *ignore)

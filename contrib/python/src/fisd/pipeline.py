@@ -67,6 +67,8 @@ class Pipeline:
         ``records.passthrough``, and ``records.ignore``: what records may hold besides.
     unknown : str
         ``records.unknown``: whether other columns are refused before they are sent ("refuse").
+    numeric_text : bool
+        ``records.numeric_text``: ``"41"`` is a number in a numeric column, and an empty text missing.
     classes : sequence of str
         The classes, in the order of the model's outputs. Without them, answers are checked
         against the request only.
@@ -91,6 +93,7 @@ class Pipeline:
     columns: Tuple[Column, ...]
     passthrough: Tuple[str, ...]
     unknown: str
+    numeric_text: bool
     classes: Tuple[str, ...] = field(default=())
 
     def __init__(self, name: str, bootstrap: Optional[str] = None, *,
@@ -98,7 +101,7 @@ class Pipeline:
                  topics: Optional[Mapping[str, str]] = None, record_encoding: str = "json",
                  label_encoding: str = "json", id: str = "id", columns: Optional[Columns] = None,
                  passthrough: Sequence[str] = (), classes: Sequence[str] = (),
-                 unknown: str = "refuse") -> None:
+                 unknown: str = "refuse", numeric_text: bool = False) -> None:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", name):
             raise ConfigError(f"pipeline {name!r}: 1 to 64 of the characters A-Z a-z 0-9 . _ - "
                               "are allowed")
@@ -123,7 +126,8 @@ class Pipeline:
         values = {"name": name, "kafka": properties, "topics": names,
                   "record_encoding": record_encoding, "label_encoding": label_encoding, "id": id,
                   "columns": _columns(columns), "passthrough": tuple(passthrough),
-                  "unknown": unknown, "classes": tuple(classes)}
+                  "unknown": unknown, "numeric_text": bool(numeric_text),
+                  "classes": tuple(classes)}
         for key, value in values.items():
             object.__setattr__(self, key, value)  # the instance is frozen
         if record_encoding != "json" and any(c.type != "numeric" for c in self.columns):
@@ -162,7 +166,7 @@ class Pipeline:
                 raise ConfigError(f"{path}: {e}") from None
         if not isinstance(c, dict) or not c.get("pipeline"):
             raise ConfigError(f"{path}: no configuration of fisd: the key pipeline is missing")
-        return cls(**_arguments(c), bootstrap=bootstrap)
+        return cls(**_arguments(c, os.path.dirname(os.path.abspath(path))), bootstrap=bootstrap)
 
     def client(self, **more: Any) -> Dict[str, Any]:
         """Properties for a client of this package's own, with more of them."""
@@ -200,8 +204,15 @@ def _with_environment(text: str, path: str) -> str:
     return "".join(lines)
 
 
-def _arguments(c: Mapping[str, Any]) -> Dict[str, Any]:
-    """Of `Pipeline`, from a configuration as it was read."""
+def _beside(folder: str, value: Any) -> Any:
+    """A relative "file:…" is beside the configuration, wherever the program was started."""
+    if isinstance(value, str) and value.startswith("file:"):
+        return "file:" + os.path.join(folder, value[len("file:"):])
+    return value
+
+
+def _arguments(c: Mapping[str, Any], folder: str) -> Dict[str, Any]:
+    """Of `Pipeline`, from a configuration as it was read, in this folder."""
     records, labels = c.get("records") or {}, c.get("labels") or {}
     topics = {k: v[0] if isinstance(v, list) else v  # records: several; the first is written to
               for k, v in (c.get("topics") or {}).items() if k in TOPICS}
@@ -211,11 +222,12 @@ def _arguments(c: Mapping[str, Any]) -> Dict[str, Any]:
     base = c.get("model.base") or (c.get("model") or {}).get("base") or {}
     columns += base.get("names") or [base["name"]] if base.get("type") == "column" else []
     return {
-        "name": c["pipeline"], "kafka": c.get("kafka"), "topics": topics, "columns": columns,
+        "name": c["pipeline"], "kafka": {k: _beside(folder, v) for k, v in (c.get("kafka") or {}).items()}, "topics": topics, "columns": columns,
         "prefix": (c.get("topics") or {}).get("prefix"),
         "record_encoding": records.get("encoding", "json"),
         "label_encoding": labels.get("encoding", "json"),
         "id": records.get("id", "id"), "unknown": records.get("unknown", "refuse"),
+        "numeric_text": bool(records.get("numeric_text", False)),
         "passthrough": [*(records.get("passthrough") or ()), *(records.get("ignore") or ())],
         "classes": [str(k) for k in c.get("classes") or ()],
     }

@@ -9,7 +9,8 @@ import numpy as np
 
 from . import fis_pb2
 from ._kafka import Sender, check_id
-from ._rows import each, is_missing, number, shown, category, to_array
+from ._rows import (category, each, flat, from_text, is_missing, member, number, shown,
+                    to_array)
 from .errors import ConfigError, RecordError
 from .pipeline import Pipeline
 
@@ -56,6 +57,8 @@ class Records(Sender):
         ----------
         rows : dict, iterable of dict, DataFrame, or array of shape (n, columns) or (columns,)
             Arrays have the pipeline's columns in their order. None, NaN and NA are missing values.
+            Dicts may be nested: the column ``address.city`` is ``{"address": {"city": "Ulm"}}``, or
+            a key with that dot in it. They are sent as they are.
             Iterables may be without end: rows go out one by one.
         ids : iterable of str or int, optional
             Ids of the rows; the column `Pipeline.id` has them otherwise. A record without either
@@ -105,10 +108,10 @@ class Records(Sender):
                 attributes: Optional[Mapping[str, str]]) -> Tuple[Optional[bytes], bytes]:
         column = self.pipeline.id
         if id_ is None and isinstance(row, dict) and column not in self._types:
-            id_ = row.get(column)
+            id_ = member(row, column)
             id_ = None if is_missing(id_) else id_
         elif id_ is None and isinstance(row, dict):
-            id_ = row.get(column)
+            id_ = member(row, column)
         try:
             key = None if id_ is None else check_id(id_)
         except ValueError as e:
@@ -121,39 +124,55 @@ class Records(Sender):
         return key, _protobuf(features, key, attributes)
 
     def _json(self, row: Dict[str, Any], key: Optional[bytes]) -> bytes:
-        out: Dict[str, Any] = {}
-        for name, v in row.items():
-            if is_missing(v):
-                continue
-            if name == self.pipeline.id and name not in self._types:
-                if key is not None:
-                    out[name] = key.decode()
-            elif name in self._types:
-                out[name] = number(name, v) if self._types[name] == "numeric" else \
-                    category(name, v)
-                if self._types[name] == "numeric" and isinstance(v, (int, np.integer)):
-                    out[name] = _integer(name, int(v))
-            elif (self._types and name not in self.pipeline.passthrough and
-                  self.pipeline.unknown == "refuse"):
-                raise RecordError(f"unknown column {name!r} (allowed: {', '.join(self._names[:12])}"
-                                  f"{', …' if len(self._names) > 12 else ''}, and "
-                                  "Pipeline.passthrough)")
-            else:
-                out[name] = _plain(name, v)
         try:
-            return json.dumps(out, ensure_ascii=False, allow_nan=False,
+            return json.dumps(self._members(row, "", key), ensure_ascii=False, allow_nan=False,
                               separators=(",", ":")).encode()
         except (TypeError, ValueError, UnicodeError) as e:
             raise RecordError(str(e)) from None
+
+    def _members(self, row: Mapping[str, Any], prefix: str, key: Optional[bytes]) -> Dict[str, Any]:
+        """An object as it is sent; `prefix` is its path with a dot, or empty."""
+        out: Dict[str, Any] = {}
+        for name, v in row.items():
+            path = f"{prefix}{name}"
+            if is_missing(v):
+                continue
+            if path == self.pipeline.id and path not in self._types:
+                if key is not None:
+                    out[name] = key.decode()
+            elif path in self._types:
+                out[name] = self._feature(path, v)
+            elif path in self.pipeline.passthrough:
+                out[name] = _plain(path, v)
+            elif isinstance(v, Mapping):
+                out[name] = self._members(v, path + ".", key)
+            elif self._types and self.pipeline.unknown == "refuse":
+                raise RecordError(f"unknown column {path!r} (allowed: {', '.join(self._names[:12])}"
+                                  f"{', …' if len(self._names) > 12 else ''}, and "
+                                  "Pipeline.passthrough)")
+            else:
+                out[name] = _plain(path, v)
+        return out
+
+    def _feature(self, name: str, v: Any) -> Any:
+        if self._types[name] != "numeric":
+            return category(name, v)
+        if self.pipeline.numeric_text and isinstance(v, str):
+            x = from_text(v)
+            if x is not None:
+                number(name, x)
+            return v
+        x = number(name, v)
+        return _integer(name, int(v)) if isinstance(v, (int, np.integer)) else x
 
     def _features(self, row: Any) -> "np.ndarray[Any, Any]":
         """float32 [columns]: there is no missing value in these encodings."""
         if isinstance(row, dict):
             known = {self.pipeline.id, *self._types}
-            for name in row:
+            for name in flat(row, known):
                 if name not in known:
                     raise RecordError(f"unknown column {name!r}")
-            values: List[Any] = [row.get(name) for name in self._names]
+            values: List[Any] = [member(row, name) for name in self._names]
         else:
             values = list(row)
         for name, v in zip(self._names, values):

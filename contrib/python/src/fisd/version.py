@@ -100,9 +100,9 @@ class Version:
             raise ModelError(f"a network of widths {width}, an encoder of "
                              f"{self._encoder.dimension} numbers and {len(m.classes)} classes: "
                              "this package cannot predict with it")
-        wanted = at + sum((a + 1) * b for a, b in zip(width, width[1:]))
-        if len(flat) != wanted or not np.isfinite(flat).all():
-            raise ModelError(f"{len(flat)} parameters, {wanted} finite ones are wanted")
+        expected = at + sum((a + 1) * b for a, b in zip(width, width[1:]))
+        if len(flat) != expected or not np.isfinite(flat).all():
+            raise ModelError(f"{len(flat)} parameters, expected {expected} finite ones")
         for rows, units in zip(width, width[1:]):
             weights = flat[at:at + rows * units].reshape(rows, units)
             at += rows * units
