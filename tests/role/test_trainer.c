@@ -6,9 +6,7 @@ static void test_rounds_to_the_end(void **state)
     (void)state;
     static struct world w;
     struct trainer_role_options o = small_options();
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     assert_int_equal(w.said.n_versions, 1);
     assert_true(w.said.version[0].served);
     assert_string_equal(w.said.version[0].reason, "first");
@@ -32,9 +30,7 @@ static void test_the_budget_is_exact(void **state)
     struct trainer_role_options o = small_options();
     o.rounds = 0;
     o.selector.budget = 37; /* in the middle of the third round */
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     run_rounds(&w);
     assert_int_equal(requests(&w), 37);
     assert_int_equal(trainer_role_counts(w.role).labels, 37);
@@ -48,9 +44,7 @@ static void test_the_in_flight_limit_holds(void **state)
     static struct world w;
     struct trainer_role_options o = small_options();
     o.selector.in_flight = 5;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     offer(&w, 100);
     idle(&w);
     assert_int_equal(requests(&w), 5);
@@ -71,9 +65,7 @@ static void test_a_window_begins_with_its_first_candidate(void **state)
     struct trainer_role_options o = small_options();
     o.window_records = 1000;
     o.window_ms = 5000;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     w.said.ms += 60000;
     idle(&w);
     offer(&w, 4);
@@ -94,9 +86,7 @@ static void test_labels_that_are_not_wanted(void **state)
     static struct world w;
     struct trainer_role_options o = small_options();
     struct fis_id nobody;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     offer(&w, 100);
     idle(&w);
     fis_id_set(&nobody, "r4000", 5);
@@ -124,9 +114,7 @@ static void test_a_round_ends_at_its_deadline(void **state)
     static struct world w;
     struct trainer_role_options o = small_options();
     o.round_deadline_ms = 1000;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     offer(&w, 100);
     idle(&w);
     label(&w, open_id(&w, 0), 1);
@@ -149,9 +137,7 @@ static void test_a_deadline_without_a_label_judges_nothing(void **state)
     static struct world w;
     struct trainer_role_options o = small_options();
     o.round_deadline_ms = 1000;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     offer(&w, 100);
     idle(&w);
     for (int i = 0; i < 5; i++) {
@@ -191,9 +177,7 @@ static void test_rounds_of_fis_count_kept_labels(void **state)
     o.selector.heap = 400;
     o.window_records = 400;
     o.rounds = 1;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     offer(&w, 400);
     idle(&w);
     uint32_t kept = 0, answered = 0;
@@ -251,9 +235,7 @@ static void test_other_limits_while_it_runs(void **state)
     struct trainer_role_options o = small_options();
     o.rounds = 0;
     o.selector.budget = 20;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     some_rounds(&w);
     assert_int_equal(requests(&w), 20);
     assert_string_equal(trainer_role_counts(w.role).phase, "done");

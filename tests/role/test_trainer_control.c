@@ -8,9 +8,7 @@ static void test_a_pause(void **state)
     static struct world w;
     struct trainer_role_options o = small_options();
     o.selector.in_flight = 4;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     offer(&w, 100);
     idle(&w);
     assert_int_equal(requests(&w), 4);
@@ -37,9 +35,7 @@ static void test_a_request_is_cancelled(void **state)
     static struct world w;
     struct trainer_role_options o = small_options();
     o.selector.budget = 16;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     offer(&w, 100);
     idle(&w);
     struct fis_id id = *open_id(&w, 2), held = id_of(4000);
@@ -74,9 +70,7 @@ static void test_patience_ends_the_asking(void **state)
     o.selector.budget = 10 * o.selector.labels_per_round;
     o.idle_rounds = 2;
     o.gate.min_rows = 100000; /* the gate refuses whatever comes */
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     some_more(&w);
     assert_int_equal(requests(&w), 2 * o.selector.labels_per_round);
     assert_string_equal(trainer_role_counts(w.role).phase, "done");
@@ -111,9 +105,7 @@ static void test_nothing_to_mend(void **state)
     static struct world w;
     struct trainer_role_options o = small_options();
     uint32_t by[2][FIS_MAX_CRITERIA] = {{0}};
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     commit(&w);
     for (int undetectable = 0; undetectable < 2; undetectable++) {
         const uint32_t before = requests(&w);
@@ -165,9 +157,7 @@ static void test_all_open_requests(void **state)
     static struct world w;
     struct trainer_role_options o = small_options();
     o.selector.budget = 100;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     offer(&w, 100);
     idle(&w);
     uint32_t n = w.said.n_requests;
@@ -210,9 +200,7 @@ static void test_forgotten(void **state)
     struct trainer_role_options o = small_options();
     struct fis_id nobody = id_of(4000), held = {0};
     o.selector.budget = 100;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     offer(&w, 100);
     idle(&w);
     struct fis_id labelled = *open_id(&w, 0), opened = *open_id(&w, 1);
@@ -262,9 +250,7 @@ static void test_roll_back_and_promote(void **state)
     struct trainer_role_options o = small_options();
     o.rounds = 0;
     o.gate.epsilon = .05;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     assert_false(control(&w, WIRE_CONTROL_ROLLBACK, 0, NULL)); /* nothing was before the first */
     uint64_t second = publish_one(&w, 20);
     assert_true(second > 1);
@@ -321,9 +307,7 @@ static void test_versions_that_may_not_be_served(void **state)
     struct trainer_role_options o = small_options();
     float zeros[64] = {0};
     struct fis_error e;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     struct wire_control c = {.kind = WIRE_CONTROL_PROMOTE, .version = 9, .by = "", .reason = ""};
     struct wire_model v = {.version = 9, .served = 1, .shape = *trainer_role_shape(w.role)};
     static const char *const why[] = {"no parameters", "another shape", "the floor is"};
@@ -353,9 +337,7 @@ static void test_a_pin(void **state)
     struct trainer_role_options o = small_options();
     o.rounds = 0;
     o.gate.epsilon = .05;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     assert_true(control(&w, WIRE_CONTROL_PIN, 0, NULL));
     restart(&w);
     assert_int_equal(publish_one(&w, 15), 0);
@@ -377,9 +359,7 @@ static void test_patience(void **state)
     o.rounds = 0;
     o.patience = 2;
     o.publication = &publication_plain; /* which is held to VAL_0 */
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     for (int i = 0; i < 2; i++) {
         uint32_t from = requests(&w);
         assert_int_equal(w.went_back, 0);

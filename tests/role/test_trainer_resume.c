@@ -8,9 +8,7 @@ static void test_going_on_from_the_ledger(void **state)
     struct trainer_role_options o = small_options();
     o.rounds = 0;
     o.selector.budget = 40;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     offer(&w, 200);
     idle(&w);
     for (uint32_t i = 0; i < 16; i++)
@@ -61,9 +59,7 @@ static void test_going_on_with_the_budget_spent(void **state)
     struct trainer_role_options o = small_options();
     o.rounds = 0;
     o.selector.budget = 16;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     offer(&w, 100);
     idle(&w);
     for (uint32_t i = 0; i < 4; i++)
@@ -105,9 +101,7 @@ static void test_the_heap_is_on_the_ledger(void **state)
     offer(&whole, 40);
     idle(&whole);
 
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     offer(&w, 60);
     uint32_t held = trainer_role_counts(w.role).selector.held;
     commit(&w);
@@ -143,9 +137,7 @@ static void test_records_are_counted_once(void **state)
     struct trainer_role_options o = small_options();
     struct wire_range r = {1, 100, 140, 30, 8, 2};
     struct wire_progress p = {.scorer = "s", .ranges = &r, .n_ranges = 1};
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     trainer_role_progress(w.role, &p);
     trainer_role_progress(w.role, &p);
     assert_int_equal(trainer_role_counts(w.role).window, 30);

@@ -26,9 +26,7 @@ static void test_validation_rows_change(void **state)
     struct trainer_role_options o = small_options();
     o.rounds = 10;
     o.learner.learn_validation = 0;
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     double val0 = w.said.state.val0;
     set_validation(&w, 500, 1, 0, -FIS_INPUT); /* nothing to compare: what was there stays */
     set_validation(&w, 0, 2, 0, -FIS_INPUT);
@@ -98,9 +96,7 @@ static void test_a_round_that_diverges_is_rejected(void **state)
     (void)state;
     static struct world w;
     struct trainer_role_options o = small_options();
-    open_world(&w, &o);
-    load_world(&w, 200);
-    start(&w);
+    start_world(&w, &o, 200);
     float served[64], head[64];
     memcpy(served, w.said.served, sizeof served);
     offer(&w, 100);

@@ -248,6 +248,13 @@ void start(struct world *w)
     commit(w);
 }
 
+void start_world(struct world *w, const struct trainer_role_options *o, uint32_t n_initial)
+{
+    open_world(w, o);
+    load_world(w, n_initial);
+    start(w);
+}
+
 void turn(struct world *w)
 {
     trainer_role_idle(w->role, now_of(w));

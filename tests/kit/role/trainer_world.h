@@ -103,6 +103,8 @@ void close_world(struct world *w);
 void commit(struct world *w);
 
 void start(struct world *w);
+/* All three: open, load, start. */
+void start_world(struct world *w, const struct trainer_role_options *o, uint32_t n_initial);
 
 void turn(struct world *w);
 
