@@ -29,12 +29,12 @@ static int report(struct lab_batch *b, const struct cmd_lab_plan *p,
     const struct lab_record *records = lab_batch_records(b, &n);
     if (!records)
         return fis_fail(e, FIS_NOMEM, "no memory for the results");
-    int r = lab_report_make(records, n, p->metrics, p->n_metrics, "random", &report, e);
-    if (r < 0)
-        return r;
-    r = finish(&report, o, e);
+    int rc = lab_report_make(records, n, p->metrics, p->n_metrics, "random", &report, e);
+    if (rc < 0)
+        return rc;
+    rc = finish(&report, o, e);
     lab_report_done(&report);
-    return r;
+    return rc;
 }
 
 static int with_batch(struct cli *c, const struct lab_experiment *x, const struct cmd_lab_plan *p,
@@ -53,15 +53,15 @@ static int with_batch(struct cli *c, const struct lab_experiment *x, const struc
         .first_seed = o->first_seed,
         .seeds = (uint32_t)o->seeds,
     };
-    int r = lab_plan_make(x, &q, &plan, b, e);
-    if (r == 0 && o->resume)
-        r = lab_batch_resume(b, o->resume, e);
-    if (r == 0)
-        r = cmd_lab_run_batch(c, b, o, e);
-    if (r == 0)
-        r = report(b, p, o, finish, e);
+    int rc = lab_plan_make(x, &q, &plan, b, e);
+    if (rc == 0 && o->resume)
+        rc = lab_batch_resume(b, o->resume, e);
+    if (rc == 0)
+        rc = cmd_lab_run_batch(c, b, o, e);
+    if (rc == 0)
+        rc = report(b, p, o, finish, e);
     lab_plan_done(&plan);
-    return r;
+    return rc;
 }
 
 int cmd_lab_list_settings(void)
@@ -82,12 +82,12 @@ int cmd_lab_experiment(struct cli *c, const struct lab_experiment *x,
         return cmd_lab_list_settings();
     o->tasks = o->tasks ? o->tasks : x->tasks;
     o->metrics = o->metrics ? o->metrics : x->metrics;
-    int r = cmd_lab_plan_make(o, &p, &e);
-    if (r < 0)
-        return cmd_lab_exit(r, o, &e);
+    int rc = cmd_lab_plan_make(o, &p, &e);
+    if (rc < 0)
+        return cmd_lab_exit(rc, o, &e);
     struct lab_batch *b = lab_batch_new(&e);
-    r = b ? with_batch(c, x, &p, o, options->settings, b, finish, &e) : -FIS_NOMEM;
+    rc = b ? with_batch(c, x, &p, o, options->settings, b, finish, &e) : -FIS_NOMEM;
     lab_batch_free(b);
     cmd_lab_plan_done(&p);
-    return cmd_lab_exit(r, o, &e);
+    return cmd_lab_exit(rc, o, &e);
 }

@@ -65,8 +65,8 @@ static int run_checks(struct cli *c, struct checks *k, struct fis_error *e)
             screen_progress_show(&p, now, "%u of %u checks", lab_pool_done(pool), k->n);
     }
     screen_progress_end(&p, false);
-    int r = lab_pool_join(pool, e);
-    return r < 0 ? r : stopped;
+    int rc = lab_pool_join(pool, e);
+    return rc < 0 ? rc : stopped;
 }
 
 static int show(const struct lab_influence_cell *cells, uint32_t n, struct fis_error *e)
@@ -139,20 +139,20 @@ static int finish(const struct checks *k, struct fis_error *e)
 static int experiment(struct cli *c, struct options *o, struct fis_error *e)
 {
     struct cmd_lab_plan plan;
-    int r = cmd_lab_plan_make(&o->lab, &plan, e);
-    if (r < 0)
-        return r;
+    int rc = cmd_lab_plan_make(&o->lab, &plan, e);
+    if (rc < 0)
+        return rc;
     struct checks k = {.o = o, .plan = &plan};
     k.n = plan.tasks.n * plan.n_metrics * (uint32_t)o->lab.seeds;
     k.records = fis_calloc(k.n, sizeof *k.records);
-    r = k.records ? run_checks(c, &k, e) : fis_fail(e, FIS_NOMEM, "no memory for %u checks", k.n);
-    if (r == 0)
-        r = finish(&k, e);
+    rc = k.records ? run_checks(c, &k, e) : fis_fail(e, FIS_NOMEM, "no memory for %u checks", k.n);
+    if (rc == 0)
+        rc = finish(&k, e);
     for (uint32_t i = 0; k.records && i < k.n; i++)
         lab_influence_done(&k.records[i].result);
     fis_free(k.records);
     cmd_lab_plan_done(&plan);
-    return r;
+    return rc;
 }
 
 static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
@@ -167,10 +167,10 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     o.lab.tasks = o.lab.tasks ? o.lab.tasks : "adult-sex,compas,celeba-big-nose";
     o.lab.metrics = o.lab.metrics ? o.lab.metrics : "dp,eod";
     o.lab.seeds = o.lab.seeds ? o.lab.seeds : 3;
-    int r = experiment(c, &o, &e);
-    if (r > 0)
+    int rc = experiment(c, &o, &e);
+    if (rc > 0)
         cli_say("interrupted");
-    return r < 0 ? cli_fail(&e) : r > 0 ? CLI_FAILED : CLI_DONE;
+    return rc < 0 ? cli_fail(&e) : rc > 0 ? CLI_FAILED : CLI_DONE;
 }
 
 static const struct cli_option options[] = {

@@ -44,9 +44,9 @@ int cmd_lab_run_batch(struct cli *c, struct lab_batch *b, const struct cmd_lab_o
     if (all < lab_batch_jobs(b))
         cli_say("%u of %u runs are in %s already", lab_batch_jobs(b) - all, lab_batch_jobs(b),
                 o->resume);
-    int r = lab_batch_start(b, (uint32_t)o->threads, e);
-    if (r < 0)
-        return r;
+    int rc = lab_batch_start(b, (uint32_t)o->threads, e);
+    if (rc < 0)
+        return rc;
     screen_progress_init(&p, stderr, since);
     while (!lab_batch_idle(b)) {
         cli_wait(c, -1, 20);
@@ -61,8 +61,8 @@ int cmd_lab_run_batch(struct cli *c, struct lab_batch *b, const struct cmd_lab_o
             show_progress(&p, since, now, lab_batch_ended(b), all);
     }
     screen_progress_end(&p, false);
-    r = lab_batch_join(b, e);
-    return r < 0 ? r : stopped && lab_batch_left(b) > 0;
+    rc = lab_batch_join(b, e);
+    return rc < 0 ? rc : stopped && lab_batch_left(b) > 0;
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */

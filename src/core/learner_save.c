@@ -163,7 +163,7 @@ static struct progress get_progress(struct blob_reader *r)
 }
 
 /* A generator in the one state that it can never leave is no generator. */
-static int get_generator(struct blob_reader *r, struct fis_rng *rng)
+static bool get_generator(struct blob_reader *r, struct fis_rng *rng)
 {
     blob_get(r, rng->s, sizeof rng->s);
     return (rng->s[0] | rng->s[1] | rng->s[2] | rng->s[3]) != 0;
@@ -171,9 +171,9 @@ static int get_generator(struct blob_reader *r, struct fis_rng *rng)
 
 static int get_generators(struct blob_reader *r, struct loaded *l)
 {
-    int good = get_generator(r, &l->shuffle);
+    bool good = get_generator(r, &l->shuffle);
     good &= get_generator(r, &l->draw);
-    int drawn = get_generator(r, &l->order_rng);
+    bool drawn = get_generator(r, &l->order_rng);
     l->order_n = blob_get_u32(r);
     l->order_at = blob_get_u32(r);
     l->order_bought = blob_get_u32(r);

@@ -44,7 +44,7 @@ void learner_draw_order(struct fis_learner *t, uint32_t bought)
 }
 
 /* A fresh shuffle of the initial rows and, when `all`, the bought ones that are not excluded. */
-static int new_epoch(struct fis_learner *t, int all, struct fis_error *e)
+static int new_epoch(struct fis_learner *t, bool all, struct fis_error *e)
 {
     int rc = learner_order_room(t, e);
     if (rc < 0)
@@ -67,7 +67,7 @@ static void put_row(const struct fis_learner *t, const struct row_store *s, uint
 
 /* Up to `want` rows of the epoch into the batch from row `from` on; returns the batch's new size.
  * The last batch of an epoch is what is left of it. */
-static int take_epoch_rows(struct fis_learner *t, int all, uint32_t from, uint32_t want,
+static int take_epoch_rows(struct fis_learner *t, bool all, uint32_t from, uint32_t want,
                            struct fis_error *e)
 {
     uint32_t rows = t->initial.n + (all ? t->bought.n - t->n_excluded : 0);

@@ -28,12 +28,12 @@ int lab_isal_times(const struct lab_isal *a, const float *v, float *out, struct 
     struct fis_scratch *scratch = fis_scratch_new(a->shape, CHUNK, 1);
     float *p = fis_alloc((size_t)CHUNK * k, sizeof *p),
           *u = fis_alloc((size_t)CHUNK * k, sizeof *u);
-    int r = 0;
+    int rc = 0;
     if (!panel || !scratch || !p || !u)
-        r = fis_fail(e, FIS_NOMEM, "isal: no memory");
-    for (size_t i = 0; r == 0 && i < n_params; i++)
+        rc = fis_fail(e, FIS_NOMEM, "isal: no memory");
+    for (size_t i = 0; rc == 0 && i < n_params; i++)
         out[i] = (float)a->damping * v[i];
-    for (uint32_t from = 0; r == 0 && from < a->n; from += CHUNK) {
+    for (uint32_t from = 0; rc == 0 && from < a->n; from += CHUNK) {
         const uint32_t rows = a->n - from < CHUNK ? a->n - from : CHUNK;
         const float *x = a->x + (size_t)from * d;
         fis_panel_tangents(panel, x, rows, scratch, p, u);
@@ -46,7 +46,7 @@ int lab_isal_times(const struct lab_isal *a, const float *v, float *out, struct 
     fis_scratch_free(scratch);
     fis_free(p);
     fis_free(u);
-    return r;
+    return rc;
 }
 
 static double dot(const float *a, const float *b, size_t n)
@@ -64,9 +64,9 @@ static int iterate(const struct lab_isal *a, double goal, uint32_t most, float *
     const size_t n = fis_shape_params(a->shape);
     double now = dot(rest, rest, n);
     for (uint32_t i = 0; i < most && now > goal; i++) {
-        int r = lab_isal_times(a, along, times, e);
-        if (r < 0)
-            return r;
+        int rc = lab_isal_times(a, along, times, e);
+        if (rc < 0)
+            return rc;
         double curvature = dot(along, times, n);
         if (!(curvature > 0)) /* H is positive: a matter of rounding, or of NaN */
             return fis_fail(e, FIS_INPUT, "isal: the curvature along a direction is %g", curvature);

@@ -118,7 +118,7 @@ static int pair(const char *name, struct lab_method *out, struct fis_error *e)
 int lab_method_find(const char *name, struct lab_method *out, struct fis_error *e)
 {
     struct lab_method m = {.acquisition = NULL};
-    int r = 0;
+    int rc = 0;
     snprintf(m.name, sizeof m.name, "%s", name);
     for (uint32_t i = 0; i < NAMED; i++)
         if (strcmp(named[i].name, name) == 0) {
@@ -126,14 +126,14 @@ int lab_method_find(const char *name, struct lab_method *out, struct fis_error *
             m.publication = named[i].publication;
         }
     if (!m.acquisition)
-        r = pair(name, &m, e);
-    if (r < 0)
-        return r;
+        rc = pair(name, &m, e);
+    if (rc < 0)
+        return rc;
     m.trees = -1;
     if (!strncmp(name, "xgb+", 4) || m.publication->trees_alone)
         m.trees = 1;
     else if (m.publication->mixed || m.publication->split_rows || m.acquisition->begin)
         m.trees = 0; /* as published; or trained on the split's rows, which know of no base */
     *out = m;
-    return r;
+    return rc;
 }

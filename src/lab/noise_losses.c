@@ -190,12 +190,12 @@ int lab_noise_losses(void *arg, const float *logits, const uint32_t *labels, con
     struct eval v = {
         .m = arg, .labels = labels, .groups = groups, .source = source, .n = n, .classes = classes};
     double sum = 0;
-    int r = eval_init(&v, logits, e);
-    if (r == 0 && v.used == 0)
-        r = fis_fail(e, FIS_INPUT, "noise: the model contradicts every validation row");
-    if (r < 0) {
+    int rc = eval_init(&v, logits, e);
+    if (rc == 0 && v.used == 0)
+        rc = fis_fail(e, FIS_INPUT, "noise: the model contradicts every validation row");
+    if (rc < 0) {
         eval_done(&v);
-        return r;
+        return rc;
     }
     for (uint32_t i = 0; i < n; i++) {
         sum += v.out[i] ? 0 : v.ce[i];

@@ -96,8 +96,8 @@ struct lab_pool *lab_pool_start(uint32_t threads, uint32_t jobs, lab_job_fn *fn,
         if (start_one(w) == 0)
             continue;
         lab_pool_stop(p);
-        int r = lab_pool_join(p, NULL);
-        (void)r;
+        int rc = lab_pool_join(p, NULL);
+        (void)rc;
         fis_fail(e, FIS_RETRY, "threads: the system does not give %u; fewer may do", threads);
         return NULL;
     }

@@ -85,9 +85,9 @@ static int fill(struct lab_sgd *s, const struct lab_sgd_rows *rows, uint32_t *n,
                 struct fis_error *e)
 {
     if (s->order_at >= s->order_n || s->order_n != rows->n || s->order_of != rows->rows) {
-        int r = new_epoch(s, rows, e);
-        if (r < 0)
-            return r;
+        int rc = new_epoch(s, rows, e);
+        if (rc < 0)
+            return rc;
     }
     uint32_t left = s->order_n - s->order_at;
     *n = s->o.batch < left ? s->o.batch : left;
@@ -104,9 +104,9 @@ static int step(struct lab_sgd *s, const struct lab_sgd_rows *rows, float *param
                 struct fis_error *e)
 {
     uint32_t n;
-    int r = fill(s, rows, &n, e);
-    if (r < 0)
-        return r;
+    int rc = fill(s, rows, &n, e);
+    if (rc < 0)
+        return rc;
     fis_network_forward(&s->o.shape, params, s->x, n, s->scratch, s->logits);
     double loss = fis_cross_entropy(s->logits, s->y, rows->weights ? s->w : NULL, n,
                                     fis_shape_classes(&s->o.shape), s->dlogits);
@@ -114,8 +114,8 @@ static int step(struct lab_sgd *s, const struct lab_sgd_rows *rows, float *param
         return fis_fail(e, FIS_INPUT, "training: the loss is not finite");
     memset(s->gradient, 0, s->n_params * sizeof(float));
     fis_network_backward(&s->o.shape, params, s->x, n, s->scratch, s->dlogits, s->gradient);
-    if (s->o.extra && (r = s->o.extra(s->o.arg, params, s->gradient, e)) < 0)
-        return r;
+    if (s->o.extra && (rc = s->o.extra(s->o.arg, params, s->gradient, e)) < 0)
+        return rc;
     const struct fis_sgd sgd = {s->o.learning_rate, s->o.momentum, s->o.weight_decay};
     fis_sgd_step(&sgd, s->gradient, s->n_params, s->momentum, params);
     return 0;
@@ -128,9 +128,9 @@ int lab_sgd_steps(struct lab_sgd *s, const struct lab_sgd_rows *rows, uint32_t s
     if (rows->n == 0)
         return fis_fail(e, FIS_INPUT, "training: there are no rows");
     for (uint32_t i = 0; i < steps; i++) {
-        int r = step(s, rows, params, e);
-        if (r < 0)
-            return r;
+        int rc = step(s, rows, params, e);
+        if (rc < 0)
+            return rc;
         if (!average || average_every == 0 || (i + 1) % average_every)
             continue;
         fis_running_average(params, s->n_params, ++averaged, average);

@@ -141,7 +141,7 @@ static bool finished(const struct trainer_role *m)
 }
 
 /* `idle`: there was nothing to ask for. */
-static void collect(struct trainer_role *m, int idle)
+static void collect(struct trainer_role *m, bool idle)
 {
     trainer_begin_phase(m, finished(m) ? PHASE_DONE : PHASE_COLLECT);
     if (m->phase == PHASE_DONE)
@@ -182,7 +182,7 @@ static void begin_round(struct trainer_role *m)
     m->steps_done = 0;
     memset(&m->this_round, 0, sizeof m->this_round);
     fis_selector_round_begin(m->selector, m->state.round);
-    collect(m, 0);
+    collect(m, false);
 }
 
 /* Nothing was bought, so there is nothing to train on and nothing to judge: the round looks for
@@ -243,11 +243,11 @@ static void go_on(struct trainer_role *m)
         trainer_begin_phase(m, PHASE_LABEL);
         break;
     case WIRE_PHASE_COLLECT:
-        collect(m, 0);
+        collect(m, false);
         break;
     case WIRE_PHASE_DONE: /* there may be more rounds or more budget now */
         if (more_to_do(m))
-            collect(m, 0);
+            collect(m, false);
         else
             trainer_begin_phase(m, PHASE_DONE);
         break;
@@ -261,7 +261,7 @@ bool trainer_go_on(struct trainer_role *m, const char *why)
         return false;
     trainer_note(m, "going_on", "round=%u text=\"%s\"", m->state.round, why);
     m->dirty = true;
-    collect(m, 0);
+    collect(m, false);
     trainer_scan_turn(m);
     return true;
 }

@@ -20,7 +20,7 @@ static void put_named(struct wire_json_put *p, const char *name,
 int wire_json_check(struct wire_bytes text, struct fis_arena *arena, struct fis_error *e)
 {
     wire_json_arena_enter(arena);
-    int good = wire_json_parse(text, e) != NULL;
+    bool good = wire_json_parse(text, e) != NULL;
     wire_json_arena_leave();
     return good ? 0 : -(int)FIS_INPUT;
 }

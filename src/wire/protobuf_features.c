@@ -104,8 +104,8 @@ typedef uint16_t eight __attribute__((vector_size(16)));
 typedef uint64_t two __attribute__((vector_size(16)));
 
 /* One entry after `before`; whether it is as it should be. */
-static inline int one(int64_t before, uint32_t at, const unsigned char *value, uint32_t *index,
-                      float *out)
+static inline bool one(int64_t before, uint32_t at, const unsigned char *value, uint32_t *index,
+                       float *out)
 {
     uint32_t bits;
     wire_floats_from_le(out, value, 1);
@@ -138,8 +138,8 @@ static inline four take_four(const unsigned char *v, float *out)
 /* n >= 8 entries with indexes of a byte, by eights; the last eight may begin among those before
  * them. Each byte with its highest bit set, less one more than the byte before, has it still when
  * it is above that byte, and borrows from no other. */
-static int take_bytes(const unsigned char *p, const unsigned char *v, size_t n, uint32_t *index,
-                      float *out)
+static bool take_bytes(const unsigned char *p, const unsigned char *v, size_t n, uint32_t *index,
+                       float *out)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
     uint64_t at, bad = 0, before = 0, first = 0x80;
@@ -159,12 +159,12 @@ static int take_bytes(const unsigned char *p, const unsigned char *v, size_t n, 
 }
 
 /* Any number of entries, with indexes of one byte or two. */
-static int take_varints(struct wire_bytes bytes, const unsigned char *v, size_t n, uint32_t *index,
-                        float *out)
+static bool take_varints(struct wire_bytes bytes, const unsigned char *v, size_t n, uint32_t *index,
+                         float *out)
 {
     const unsigned char *p = bytes.data, *end = p + bytes.length;
     int64_t last = -1;
-    int good = 1;
+    bool good = true;
     for (size_t i = 0; i < n && good; i++, last = index[i - 1]) {
         if (p == end || (*p > 127 && (end - p < 2 || p[1] > 127)))
             return 0;
@@ -189,9 +189,9 @@ bool wire_features_simple(struct wire_features *f, struct wire_bytes all)
     size_t n = value.length / 4;
     if (value.length % 4 || !n || n > f->expected || open_sparse(f, NULL))
         return false;
-    int good = index.length == n && n >= 8 && BYTE_ORDER == LITTLE_ENDIAN
-                   ? take_bytes(index.data, value.data, n, f->index, f->value)
-                   : take_varints(index, value.data, n, f->index, f->value);
+    bool good = index.length == n && n >= 8 && BYTE_ORDER == LITTLE_ENDIAN
+                    ? take_bytes(index.data, value.data, n, f->index, f->value)
+                    : take_varints(index, value.data, n, f->index, f->value);
     f->has_sparse = f->rising = good && f->index[n - 1] < f->expected;
     f->n_index = f->n_value = f->rising ? n : 0;
     return f->rising;
