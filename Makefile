@@ -80,13 +80,13 @@ deps-demo: deps
 	$(call install,,$(DEMO_TOOLS),pip)
 deps-test: deps-demo deps-onnx deps-wheels
 	$(call install,$(TEST_DEBS),$(TEST_TOOLS),)
-# What reads the models that fisd writes as ONNX, for a test; a Python of its own.
+# What reads the models that fisd writes as ONNX, and writes images, for tests; a Python of its own.
 ONNX := build/cache/onnx
 deps-onnx:
 	$(call install,$(PY_DEBS),$(DEMO_TOOLS),)
-	$(Q)[ -e $(ONNX)/ready ] || { python3 -m venv $(ONNX) && \
-	  $(ONNX)/bin/pip install -q --disable-pip-version-check onnx==1.23.2 onnxruntime==1.32.0 && touch $(ONNX)/ready; } || \
-	  echo "deps-onnx: onnxruntime cannot be installed; its test is skipped" >&2
+	$(Q)[ -e $(ONNX)/images ] || { python3 -m venv $(ONNX) && \
+	  $(ONNX)/bin/pip install -q --disable-pip-version-check onnx==1.23.2 onnxruntime==1.32.0 pillow && touch $(ONNX)/images; } || \
+	  echo "deps-onnx: onnxruntime and Pillow cannot be installed; their tests are skipped" >&2
 # The Python package, and what pip installs in docs/tutorial.md, so that its test needs no network.
 WHEELS := build/cache/wheels
 deps-wheels:

@@ -21,6 +21,7 @@ struct cmd_lab_options {
     uint64_t seeds, first_seed, threads;
     const char *json, *markdown, *plots, *cache, *resume;
     struct data_reading read; /* of csv */
+    const char *data, *groups;
     const char *csv, *label, *sensitive, *positive, *leave_out;
     const char *epsilon, *publish, *predictions, *files, *set, *against;
     bool path, one_pass, anchors;
@@ -55,11 +56,12 @@ struct cmd_lab_plan {
     uint32_t n_methods;
     enum fis_metric metrics[CMD_LAB_METRICS_MAX];
     uint32_t n_metrics;
+    bool regime_given; /* else each task's own */
     enum lab_regime regime;
     enum lab_publish publish;
     double epsilon;
     struct lab_hooks hooks;   /* of --predictions */
-    struct lab_task_spec csv; /* of --csv */
+    struct lab_task_spec csv; /* of --csv, or a .npz of --data */
     char *csv_name, *csv_sensitive;
 };
 /* Fills in defaults for what is NULL or 0, then loads. INPUT says which option is wrong. */

@@ -89,6 +89,8 @@ static int take_tasks(const char *list, struct spec_list *l, struct fis_error *e
     char name[NAME_MAX_BYTES];
     int r = 0;
     while (r == 0 && next_name(&list, name)) {
+        if (l->n && l->specs[0]->layout == LAB_NPZ && !strcmp(name, l->specs[0]->name))
+            continue;
         if (strcmp(name, "all"))
             r = add_spec(l, lab_task_find(name, e), e);
         for (int i = 0; r == 0 && !strcmp(name, "all") && lab_tasks_all[i]; i++)
@@ -97,21 +99,19 @@ static int take_tasks(const char *list, struct spec_list *l, struct fis_error *e
     return r < 0 || l->n ? r : fis_fail(e, FIS_INPUT, "--tasks: no task is named");
 }
 
-/* A CSV of one's own is a task named as the file, without folder and ending. */
-static int take_csv(const struct cmd_lab_options *o, struct cmd_lab_plan *p, struct spec_list *l,
-                    struct fis_error *e)
+/* A file of one's own is a task named as it is, without folder and ending. */
+static int take_own(const struct cmd_lab_options *o, const char *file, struct cmd_lab_plan *p,
+                    struct spec_list *l, struct fis_error *e)
 {
-    const char *slash = strrchr(o->csv, '/');
+    const char *slash = strrchr(file, '/');
     uint32_t n = 0;
-    if (!o->label || !o->sensitive)
-        return fis_fail(e, FIS_INPUT, "--csv requires --label and --sensitive");
-    p->csv_name = fis_strdup(slash ? slash + 1 : o->csv);
-    p->csv_sensitive = fis_strdup(o->sensitive);
+    p->csv_name = fis_strdup(slash ? slash + 1 : file);
+    p->csv_sensitive = fis_strdup(o->sensitive ? o->sensitive : "");
     if (!p->csv_name || !p->csv_sensitive)
         return fis_fail(e, FIS_NOMEM, "no memory");
     p->csv_name[strcspn(p->csv_name, ".")] = 0;
     p->csv = (struct lab_task_spec){.name = p->csv_name,
-                                    .file = o->csv,
+                                    .file = file,
                                     .read = &o->read,
                                     .label = o->label,
                                     .positive = o->positive,
@@ -121,9 +121,55 @@ static int take_csv(const struct cmd_lab_options *o, struct cmd_lab_plan *p, str
             return fis_fail(e, FIS_INPUT, "--sensitive: more than 4 columns");
         p->csv.sensitive[n++] = at;
     }
-    if (n == 0)
-        return fis_fail(e, FIS_INPUT, "--sensitive: no column is named");
     return add_spec(l, &p->csv, e);
+}
+
+static int take_csv(const struct cmd_lab_options *o, struct cmd_lab_plan *p, struct spec_list *l,
+                    struct fis_error *e)
+{
+    if (!o->label || !o->sensitive)
+        return fis_fail(e, FIS_INPUT, "--csv requires --label and --sensitive");
+    int rc = take_own(o, o->csv, p, l, e);
+    return rc || p->csv.sensitive[0] ? rc
+                                     : fis_fail(e, FIS_INPUT, "--sensitive: no column is named");
+}
+
+static bool is_npz(const char *path)
+{
+    const size_t n = path ? strlen(path) : 0;
+    return n > 4 && !strcmp(path + n - 4, ".npz");
+}
+
+static int take_npz(const struct cmd_lab_options *o, struct cmd_lab_plan *p, struct spec_list *l,
+                    struct fis_error *e)
+{
+    if (o->csv || o->label)
+        return fis_fail(e, FIS_INPUT, "--csv and --label are not for a .npz of --data");
+    if (o->sensitive && !o->groups)
+        return fis_fail(e, FIS_INPUT, "--sensitive names columns of --groups FILE");
+    int rc = take_own(o, o->data, p, l, e);
+    p->csv.layout = LAB_NPZ;
+    p->csv.label = "label";
+    if (!o->groups)
+        p->csv.sensitive[0] = "group";
+    return rc;
+}
+
+/* A folder is CelebA's. */
+static int check_data(const struct cmd_lab_options *o, const struct spec_list *l,
+                      struct fis_error *e)
+{
+    bool used = is_npz(o->data);
+    for (uint32_t i = 0; i < l->n; i++)
+        used |= l->specs[i]->layout == LAB_CELEBA;
+    if (o->data && !used)
+        return fis_fail(e, FIS_INPUT,
+                        "--data: found '%s' and no task that reads it; allowed are a .npz, or the "
+                        "folder of --tasks celeba-smiling-images and others",
+                        o->data);
+    if (o->groups && !is_npz(o->data))
+        return fis_fail(e, FIS_INPUT, "--groups: only with a .npz of --data");
+    return 0;
 }
 
 static const char *default_cache(char *path, size_t size)
@@ -163,22 +209,62 @@ static void say_task(const struct lab_task *t)
     cli_say("%s: %u groups of people, of %s rows", t->spec->file, t->n_groups, text);
 }
 
+static void say_images(const struct lab_task *t)
+{
+    uint32_t of[3] = {0};
+    for (uint32_t i = 0; t->images->part && i < t->n; i++)
+        of[t->images->part[i]]++;
+    char validation[32] = "";
+    if (of[LAB_VALIDATION])
+        snprintf(validation, sizeof validation, "%u for validation, ", of[LAB_VALIDATION]);
+    cli_say("%s: %u images of %u x %u x %u for training, %s%u for test%s; %u classes, %u groups",
+            t->spec->name, of[LAB_TRAINING], t->images->height, t->images->width,
+            t->images->channels, validation, of[LAB_TEST],
+            of[LAB_VALIDATION] ? "" : " and validation", t->n_classes, t->n_groups);
+}
+
+static void say_tasks(const struct lab_tasks *all, bool csv)
+{
+    for (uint32_t i = 0; i < all->n; i++)
+        if (all->tasks[i]->images && all->tasks[i]->images->part)
+            say_images(all->tasks[i]);
+        else if (csv && i == 0)
+            say_task(all->tasks[i]);
+}
+
+static void set_own_protocol(struct cmd_lab_plan *p, enum lab_regime regime)
+{
+    const struct lab_task *t = p->tasks.tasks[0];
+    if (t->images)
+        lab_protocol_for_images(t->images, regime, &p->csv.protocol[regime]);
+    else
+        lab_protocol_for(t->n, regime, &p->csv.protocol[regime]);
+}
+
 static int load_tasks(const struct cmd_lab_options *o, struct cmd_lab_plan *p, struct fis_error *e)
 {
     struct spec_list l = {.n = 0};
     char path[4096];
     int r = 0;
-    if (o->csv)
+    const bool own = o->csv || is_npz(o->data);
+    const struct lab_places places = {o->cache ? o->cache : default_cache(path, sizeof path),
+                                      o->data, o->groups};
+    if (is_npz(o->data))
+        r = take_npz(o, p, &l, e);
+    else if (o->csv)
         r = take_csv(o, p, &l, e);
-    if (r == 0 && (o->tasks || !o->csv))
+    if (r == 0 && (o->tasks || !own))
         r = take_tasks(o->tasks ? o->tasks : "all", &l, e);
     if (r == 0)
-        r = lab_tasks_load(l.specs, l.n, o->cache ? o->cache : default_cache(path, sizeof path),
-                           &p->tasks, e);
-    if (r == 0 && o->csv)
-        say_task(p->tasks.tasks[0]);
-    for (int i = 0; r == 0 && o->csv && i < LAB_REGIMES; i++)
-        lab_protocol_for(p->tasks.tasks[0]->n, (enum lab_regime)i, &p->csv.protocol[i]);
+        r = check_data(o, &l, e);
+    if (r == 0 && o->data)
+        cli_say("reading images of %s", o->data);
+    if (r == 0)
+        r = lab_tasks_load(l.specs, l.n, &places, &p->tasks, e);
+    if (r == 0)
+        say_tasks(&p->tasks, o->csv != NULL);
+    for (int i = 0; r == 0 && own && i < LAB_REGIMES; i++)
+        set_own_protocol(p, (enum lab_regime)i);
     return r;
 }
 
@@ -203,6 +289,7 @@ static int take_choices(const struct cmd_lab_options *o, struct cmd_lab_plan *p,
     if (o->predictions && mkdir(o->predictions, 0777) < 0 && errno != EEXIST)
         return fis_fail(e, FIS_INPUT, "--predictions: %s: %s", o->predictions, strerror(errno));
     p->hooks = o->files ? lab_files_hooks(o->files) : lab_predictions_hooks(o->predictions);
+    p->regime_given = o->regime != NULL;
     return lab_regime_find(o->regime ? o->regime : "scarce", &p->regime, e);
 }
 
@@ -255,10 +342,11 @@ static int add_jobs(const struct cmd_lab_plan *p, const struct cmd_lab_options *
                     const struct lab_task *task, uint64_t seed, struct lab_batch *b,
                     struct fis_error *e)
 {
+    const enum lab_regime regime = task->spec->published && !p->regime_given ? LAB_RICH : p->regime;
     int r = 0;
     for (uint32_t m = 0; r == 0 && m < p->n_methods; m++) {
-        struct lab_job job = {.key = {.regime = p->regime}, .task = task, .method = p->methods[m]};
-        lab_options_default(task->spec, p->regime, &job.options);
+        struct lab_job job = {.key = {.regime = regime}, .task = task, .method = p->methods[m]};
+        lab_options_default(task->spec, regime, &job.options);
         job.options.seed = seed;
         job.hooks = o->predictions || o->files ? &p->hooks : NULL;
         job.options.publish = p->publish;

@@ -74,19 +74,28 @@ static const struct cli_option options[] = {
      "with commas; default all: the seven of docs/results.md (adult-sex, adult-age, compas, "
      "celeba-smiling, "
      "celeba-attractive, celeba-young, celeba-big-nose); besides adult-race, adult-occupation, "
-     "celeba-attractive-young, celeba-big-nose-young"},
+     "celeba-attractive-young, celeba-big-nose-young, credit, health; images: mnist-colour, "
+     "and with --data celeba-smiling-images, celeba-attractive-images, celeba-young-images, "
+     "celeba-big-nose-images"},
     {"metrics", 'm', CLI_TEXT, CMD_LAB_AT(metrics), "LIST", "of dp, eop, eod, risk; default eod"},
     {"methods", 0, CLI_TEXT, CMD_LAB_AT(methods), "LIST", "default random,fis+; see above"},
     {"regime", 0, CLI_TEXT, CMD_LAB_AT(regime), "rich|scarce",
-     "how many labels there are, at first and a round; default scarce"},
+     "how many labels there are, at first and a round; default scarce, of celeba-…-images rich, "
+     "the paper's"},
     CMD_LAB_SEEDS,
     CMD_LAB_FILES,
+    {"data", 0, CLI_TEXT, CMD_LAB_AT(data), "DIR|FILE.npz",
+     "images: CelebA's folder, for celeba-smiling-images and others; or MedMNIST's .npz, a task "
+     "of its own"},
+    {"groups", 0, CLI_TEXT, CMD_LAB_AT(groups), "FILE",
+     "of a .npz: rows with --sensitive, one for each image of train, val and test"},
     {"csv", 0, CLI_TEXT, CMD_LAB_AT(csv), "FILE",
      "a task of one's own, CSV or JSON lines; columns that are mostly numbers are numeric"},
     CLI_READING_OPTIONS(struct cmd_lab_options, read),
     {"label", 0, CLI_TEXT, CMD_LAB_AT(label), "COL", "of --csv"},
-    {"sensitive", 0, CLI_TEXT, CMD_LAB_AT(sensitive), "COL[,COL]", "of --csv"},
-    {"positive", 0, CLI_TEXT, CMD_LAB_AT(positive), "CLASS", "of --csv; default the last one"},
+    {"sensitive", 0, CLI_TEXT, CMD_LAB_AT(sensitive), "COL[,COL]", "of --csv or --groups"},
+    {"positive", 0, CLI_TEXT, CMD_LAB_AT(positive), "CLASS",
+     "of --csv or a .npz; default the last one"},
     {"leave-out", 0, CLI_TEXT, CMD_LAB_AT(leave_out), "COL[,COL]", "of --csv: no features"},
     {"epsilon", 0, CLI_TEXT, CMD_LAB_AT(epsilon), "E",
      "accuracy that may be given up; default .0025"},

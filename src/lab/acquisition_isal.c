@@ -77,8 +77,7 @@ static int draw(struct lab_run *r, struct isal *s, struct fis_error *e)
     fis_rng_shuffle(&s->rng, s->drawn, n);
     const uint32_t rows = n < CURVATURE_ROWS ? n : CURVATURE_ROWS;
     for (uint32_t i = 0; i < rows; i++)
-        memcpy(s->x + (size_t)i * r->split->d, lab_split_row(r->split, s->drawn[i]),
-               r->split->d * sizeof *s->x);
+        lab_split_copy(r->split, s->drawn[i], s->x + (size_t)i * r->split->d);
     return (int)rows;
 }
 

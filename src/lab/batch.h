@@ -15,16 +15,26 @@
 
 /* ---- tasks by name -------------------------------------------------------------------------- */
 
-/* Tables are read once, however many tasks are on them. */
+/* What tasks are on; read once, however many they are. */
+struct lab_source {
+    const struct lab_task_spec *spec; /* the first of them */
+    struct data_table *table;
+    struct lab_images *images; /* NULL: none */
+};
 struct lab_tasks {
     struct lab_task **tasks;
-    uint32_t n, n_tables;
-    struct data_table **tables;
-    const char **files; /* [n_tables] borrowed */
+    struct lab_source *sources;
+    uint32_t n, n_sources;
 };
-/* specs are borrowed. Fetched files come from `cache`, where they are prepared when missing. */
-int lab_tasks_load(const struct lab_task_spec *const *specs, uint32_t n, const char *cache,
-                   struct lab_tasks *out, struct fis_error *e) FIS_MUST_CHECK;
+/* Where files are: what is fetched, in `cache`, where it is prepared when missing; of layouts of
+ * images `data`, a folder or file, and `groups` (lab/images.h). */
+struct lab_places {
+    const char *cache, *data, *groups;
+};
+/* specs are borrowed. */
+int lab_tasks_load(const struct lab_task_spec *const *specs, uint32_t n,
+                   const struct lab_places *places, struct lab_tasks *out,
+                   struct fis_error *e) FIS_MUST_CHECK;
 void lab_tasks_done(struct lab_tasks *t); /* fine when zeroed */
 
 /* ---- jobs ----------------------------------------------------------------------------------- */

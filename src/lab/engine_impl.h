@@ -30,6 +30,8 @@ struct lab_engine {
     struct wire_assembler *assembler;
     struct fis_criteria criteria;
     bool enough;
+    uint32_t most;               /* records of a batch */
+    float *images;               /* [most][d], of a batch; NULL: rows are where they lie */
     uint32_t next, end;          /* of the records: the next one to be read */
     uint32_t window, window_all; /* one pass: records of a window; and of the pool for it */
     uint8_t *in_scan;            /* [n_pool], of a sampled pool; else NULL */

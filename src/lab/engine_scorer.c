@@ -7,6 +7,7 @@
 #include "wire/head.h"
 
 #define BATCH 4096u
+#define IMAGE_BYTES ((size_t)64 << 20) /* of a batch of them */
 #define LEDGER_BYTES ((size_t)64 << 20)
 
 int lab_engine_head(struct lab_engine *g, struct wire_bytes chunk, struct fis_error *e)
@@ -115,24 +116,25 @@ static void add_record(struct lab_engine *g, uint32_t offset)
     struct scoring_batch *b = &g->batch;
     const struct lab_split *s = g->r->split;
     const uint32_t place = place_at(g, offset);
-    b->messages[b->n++] = (struct wire_message){
-        .topic = "records",
-        .offset = offset,
-        .timestamp_ms = -1,
-        .key = {g->ids[place], strlen(g->ids[place])},
-        .value = {lab_split_row(s, s->pool[place]), (s->d - s->margins) * sizeof(float)}};
+    const size_t at = (size_t)b->n * s->d;
+    const float *x = lab_split_see(s, s->pool[place], g->images ? g->images + at : NULL);
+    b->messages[b->n++] = (struct wire_message){.topic = "records",
+                                                .offset = offset,
+                                                .timestamp_ms = -1,
+                                                .key = {g->ids[place], strlen(g->ids[place])},
+                                                .value = {x, (s->d - s->margins) * sizeof(float)}};
 }
 
 bool lab_engine_read_batch(struct lab_engine *g)
 {
     const int slot = scorer_free_slot(g->scorer);
-    uint32_t most = BATCH;
+    uint32_t most = g->most;
     if (slot < 0 || g->enough)
         return false;
     g->offers.length = g->offers_read = 0;
     if (g->r->o->one_pass) {
         const uint64_t seen = trainer_role_counts(session_role(g->session)).window;
-        most = seen < g->window && g->window - seen < BATCH ? (uint32_t)(g->window - seen) : BATCH;
+        most = seen < g->window && g->window - seen < most ? (uint32_t)(g->window - seen) : most;
     }
     g->batch.n = 0;
     for (; g->next < g->end && g->batch.n < most; g->next++)
@@ -140,7 +142,7 @@ bool lab_engine_read_batch(struct lab_engine *g)
             add_record(g, g->next);
     if (g->batch.n) {
         scorer_batch(g->scorer, (uint32_t)slot, &g->batch);
-        while (scorer_send(g->scorer, BATCH) == BATCH)
+        while (scorer_send(g->scorer, g->most) == g->most)
             ;
     }
     if (g->next == g->end && !g->r->o->one_pass)
@@ -182,16 +184,20 @@ int lab_engine_scorer(struct lab_engine *g, const struct trainer_role_options *o
 {
     const struct scorer_out out = {g,           out_score,  out_offer, out_refuse, out_progress,
                                    out_release, out_rewind, out_enough};
+    const uint32_t d = g->r->split->d, fit = (uint32_t)(IMAGE_BYTES / (d * sizeof(float)));
+    g->most = g->r->split->x || fit > BATCH ? BATCH : fit;
+    if (!g->r->split->x && !(g->images = fis_alloc((size_t)g->most * d, sizeof *g->images)))
+        return fis_fail(e, FIS_NOMEM, "run: no memory for %u images", g->most);
     const struct scorer_options s = {.criteria = g->criteria,
                                      .heap = 2 * o->selector.labels_per_round,
                                      .distinct = o->selector.distinct,
                                      .slots = 1,
-                                     .batch = BATCH,
+                                     .batch = g->most,
                                      .name = "lab",
                                      .pool = !g->r->o->one_pass,
                                      .ledger_bytes = LEDGER_BYTES};
     g->scoring = (struct scoring_options){
-        .schema = &g->schema, .encoding = WIRE_RAW, .criteria = g->criteria, .capacity = BATCH};
+        .schema = &g->schema, .encoding = WIRE_RAW, .criteria = g->criteria, .capacity = g->most};
     g->scorer = scorer_new(&s, &out, e);
     g->assembler = wire_assembler_new(WIRE_ASSEMBLE_NEWEST, 1, 0);
     if (!g->scorer || !g->assembler)
@@ -205,6 +211,7 @@ void lab_engine_scorer_done(struct lab_engine *g)
     scoring_batch_done(&g->batch);
     scoring_head_unref(g->head);
     wire_assembler_free(g->assembler);
+    fis_free(g->images);
     fis_free(g->in_scan);
     fis_free(g->order);
 }

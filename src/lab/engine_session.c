@@ -206,7 +206,7 @@ static int initial(void *ctx, struct fis_encoder **encoder, struct session_rows 
     const struct lab_split *s = g->r->split;
     for (uint32_t i = 0; i < s->n_initial; i++) {
         const uint32_t row = s->initial[i];
-        memcpy(g->initial_x + (size_t)i * s->d, lab_split_row(s, row), s->d * sizeof(float));
+        lab_split_copy(s, row, g->initial_x + (size_t)i * s->d);
         g->initial_y[i] = s->task->y[row];
     }
     *out = (struct session_rows){{s->n_initial, s->d, g->initial_x, g->initial_y, NULL}, 0};

@@ -306,7 +306,9 @@ int lab_influence_check(const struct lab_split *split, const struct lab_influenc
     struct lab_influence in = {0};
     struct check c = {.o = o, .out = &in};
     const struct lab_hooks hooks = {.arg = &c, .refreshed = at_anchor};
-    int rc = lab_method_find("random", &method, e);
+    int rc = split->x ? lab_method_find("random", &method, e)
+                      : fis_fail(e, FIS_INPUT, "%s: of images influences are not retrained",
+                                 split->task->spec->name);
     run.protocol.rounds = 0;
     if (rc == 0)
         rc = lab_run(split, &method, &run, &hooks, &result, e);

@@ -70,11 +70,20 @@ static void put_header(FILE *f, const struct lab_task *t, int parts)
     fputs("id", f);
     for (uint32_t j = 0; parts & FEATURES && j < t->n_features; j++)
         fprintf(f, ",%s", t->table->columns[t->features[j]].name);
-    for (uint32_t j = 0; parts & FEATURES && j < t->n_pixels; j++)
+    const uint32_t numbers = t->images ? lab_images_numbers(t->images) : 0;
+    for (uint32_t j = 0; parts & FEATURES && j < numbers; j++)
         fprintf(f, ",f%u", j);
     for (uint32_t j = 0; parts & GROUPS && (c = sensitive(t, j)); j++)
         fprintf(f, ",%s", c->name);
     fprintf(f, "%s%s\n", parts & LABEL ? "," : "", parts & LABEL ? t->spec->label : "");
+}
+
+/* As records have it, before an encoder. */
+static void put_image(FILE *f, const struct lab_images *images, uint32_t row)
+{
+    const uint32_t n = lab_images_numbers(images);
+    for (uint32_t j = 0; j < n; j++)
+        fprintf(f, ",%.9g", (double)FIS_PIXEL(images->pixels[(size_t)row * n + j]));
 }
 
 /* Ids are places among the rows of the file; those of the pool are the run's own. */
@@ -93,8 +102,8 @@ static int put_rows(const char *folder, const struct lab_run *r, const char *nam
             putc(',', f);
             put_cell(f, &t->table->columns[t->features[j]], rows[i]);
         }
-        for (uint32_t j = 0; parts & FEATURES && j < t->n_pixels; j++)
-            fprintf(f, ",%.9g", (double)lab_split_row(r->split, rows[i])[j]);
+        if (t->images && parts & FEATURES)
+            put_image(f, t->images, rows[i]);
         for (uint32_t j = 0; parts & GROUPS && (c = sensitive(t, j)); j++) {
             putc(',', f);
             put_cell(f, c, rows[i]);
@@ -128,7 +137,7 @@ static void put_columns(FILE *f, const struct lab_task *t)
     }
     fputs("]\npositive: ", f);
     put_quoted(f, t->classes[t->positive]);
-    fputs(t->n_pixels ? "\n" : "\ncolumns:\n", f);
+    fputs(t->images ? "\n" : "\ncolumns:\n", f);
     for (uint32_t j = 0; j < t->n_features; j++) {
         const struct data_table_column *x = &t->table->columns[t->features[j]];
         fputs("  - {name: ", f);

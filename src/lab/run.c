@@ -89,7 +89,7 @@ static int predicted_right(struct lab_run *r)
 {
     uint32_t predicted;
     fis_network_forward(&r->shape, fis_learner_anchor(r->learner),
-                        lab_split_row(r->split, r->answering), 1, r->scratch, r->p);
+                        lab_split_see(r->split, r->answering, r->room), 1, r->scratch, r->p);
     fis_predict(r->p, 1, r->classes, &predicted);
     return predicted == r->split->task->y[r->answering];
 }
@@ -219,6 +219,8 @@ static int make_work(struct lab_run *r, struct fis_error *e)
     if (!r->scratch || !r->p || !r->infl_acc || !r->infl_fair || !r->logits || !r->predictions ||
         !r->published || !r->end_anchor || !r->labelled || !r->bought)
         return fis_fail(e, FIS_NOMEM, "run: no memory");
+    if (!s->x && !(r->room = fis_alloc(LAB_SCORE_ROWS * (size_t)s->d, sizeof *r->room)))
+        return fis_fail(e, FIS_NOMEM, "run: no memory for %u images", LAB_SCORE_ROWS);
     r->test_x = s->test_x;
     if (s->margins) {
         size_t cells = (size_t)s->n_test * s->d;
@@ -327,6 +329,10 @@ static int set_up(struct lab_run *r, struct lab_engine **engine, struct fis_erro
 {
     const struct lab_task *t = r->split->task;
     struct trainer_role_options o;
+    if (t->images && (r->method->publication->split_rows || r->split->margins))
+        return fis_fail(e, FIS_INPUT,
+                        "the method trains dense networks or trees; of images any but jtt, "
+                        "random+val, group-aware and xgb+… is allowed");
     r->classes = t->n_classes;
     r->training_group = r->method->publication->sees_groups ? t->group : NULL;
     fis_rng_seed(&r->rng, r->o->seed, METHOD_STREAM);
@@ -358,7 +364,7 @@ static void tear_down(struct lab_run *r, struct lab_engine *engine)
     if (r->test_x != r->split->test_x)
         fis_free(r->test_x);
     void *const all[] = {r->p,         r->infl_acc,   r->infl_fair, r->logits, r->predictions,
-                         r->published, r->end_anchor, r->labelled,  r->bought};
+                         r->published, r->end_anchor, r->labelled,  r->bought, r->room};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         fis_free(all[i]);
 }

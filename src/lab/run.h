@@ -133,6 +133,7 @@ struct lab_run {
     struct fis_gate_judgement *judgement; /* of the round, while publish is called */
     struct lab_result *result;            /* publications fill interpolation, rounds_rejected */
     /* Work for LAB_SCORE_ROWS rows. */
+    float *room; /* [LAB_SCORE_ROWS][d], of images; else NULL */
     struct fis_scratch *scratch;
     float *p, *infl_acc, *infl_fair;    /* [LAB_SCORE_ROWS][K] */
     float *logits;                      /* [max(n_validation, n_test)][K] */

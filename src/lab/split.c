@@ -1,5 +1,6 @@
 #include "lab/split.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,6 +58,30 @@ static uint32_t set_biased_apart(const struct lab_task *t, uint32_t *order, uint
     return apart;
 }
 
+/* Where the data say which rows are for what: validation and test rows first. What validates, if
+ * none does, is a share of the test rows. */
+static void set_parts_apart(struct lab_split *s, const struct lab_protocol *p, uint32_t *order,
+                            uint32_t n)
+{
+    const uint8_t *part = s->task->images->part;
+    uint32_t at = 0, *sorted = order + n;
+    for (int which = 0; which < 3; which++) {
+        const int wanted[] = {LAB_VALIDATION, LAB_TEST, LAB_TRAINING};
+        for (uint32_t i = 0; i < n; i++)
+            if (part[order[i]] == wanted[which])
+                sorted[at++] = order[i];
+        if (which == 0)
+            s->n_validation = at;
+        if (which == 1)
+            s->n_test = at - s->n_validation;
+    }
+    memcpy(order, sorted, n * sizeof *order);
+    if (s->n_validation == 0) {
+        s->n_validation = (uint32_t)(p->validation * s->n_test);
+        s->n_test -= s->n_validation;
+    }
+}
+
 static int deal(struct lab_split *s, const struct lab_protocol *p, struct fis_error *e)
 {
     const uint32_t n = s->task->n;
@@ -69,9 +94,12 @@ static int deal(struct lab_split *s, const struct lab_protocol *p, struct fis_er
     fis_rng_seed(&rng, s->seed, SPLIT_STREAM);
     fis_rng_shuffle(&rng, order, n);
     const uint32_t apart = set_biased_apart(s->task, order, n), rest = n - apart;
-    const uint32_t test = (uint32_t)(p->test * rest), training = rest - test;
-    s->n_validation = (uint32_t)(p->validation * test);
-    s->n_test = test - s->n_validation;
+    s->n_test = (uint32_t)(p->test * rest);
+    s->n_validation = (uint32_t)(p->validation * s->n_test);
+    s->n_test -= s->n_validation;
+    if (s->task->images && s->task->images->part)
+        set_parts_apart(s, p, order, n);
+    const uint32_t test = s->n_validation + s->n_test, training = rest - test;
     s->n_initial = (uint32_t)(p->initial * training);
     s->n_pool = training - s->n_initial;
     uint32_t *train = order + test;
@@ -139,9 +167,8 @@ static struct fis_encoder *fit(const struct lab_split *s, struct fis_value *valu
 static struct fis_encoder *fit_images(const struct lab_split *s, struct fis_value *values,
                                       struct fis_error *e)
 {
-    const struct lab_task *t = s->task;
-    const struct fis_vit *v = &t->spec->protocol->vit;
-    const struct fis_encoder_image image = {v->height, v->width, v->channels};
+    const struct lab_images *of = s->task->images;
+    const struct fis_encoder_image image = {of->height, of->width, of->channels};
     struct fis_column *columns = fis_alloc(s->d, sizeof *columns);
     char(*names)[12] = fis_alloc(s->d, sizeof *names);
     struct fis_encoder *enc = NULL;
@@ -158,7 +185,7 @@ static struct fis_encoder *fit_images(const struct lab_split *s, struct fis_valu
         for (uint32_t j = 0; j < s->d; j++)
             values[j] = (struct fis_value){
                 .kind = FIS_VALUE_NUMBER,
-                .number = (double)FIS_PIXEL(t->pixels[(size_t)s->initial[i] * s->d + j])};
+                .number = (double)FIS_PIXEL(of->pixels[(size_t)s->initial[i] * s->d + j])};
         r = fis_encoder_observe(enc, values, e);
     }
     if (r == 0)
@@ -172,33 +199,36 @@ static struct fis_encoder *fit_images(const struct lab_split *s, struct fis_valu
     return enc;
 }
 
+/* The encoder alone: numbers are made where they are needed. */
 static int encode_images(struct lab_split *s, struct fis_error *e)
 {
-    const struct lab_task *t = s->task;
-    s->d = t->n_pixels;
-    s->x = fis_alloc((size_t)t->n * s->d, sizeof *s->x);
+    s->d = lab_images_numbers(s->task->images);
     struct fis_value *values = fis_alloc(s->d, sizeof *values);
-    int r = 0;
-    if (!s->x || !values)
-        r = fis_fail(e, FIS_NOMEM, "split: no memory for %u images of %u pixels", t->n, s->d);
-    struct fis_encoder *enc = r ? NULL : fit_images(s, values, e);
-    if (!r && !enc)
+    int r = values ? 0 : fis_fail(e, FIS_NOMEM, "split: no memory for %u pixels", s->d);
+    if (!r && !(s->encoder = fit_images(s, values, e)))
         r = -(int)(e ? e->kind : FIS_INPUT);
-    for (uint32_t i = 0; r == 0 && i < t->n; i++) {
-        float *row = s->x + (size_t)i * s->d;
-        for (uint32_t j = 0; j < s->d; j++)
-            row[j] = FIS_PIXEL(t->pixels[(size_t)i * s->d + j]);
-        r = fis_encoder_encode_packed(enc, row, s->d, row, e);
-    }
-    fis_encoder_free(enc);
     fis_free(values);
     return r;
+}
+
+void lab_split_copy(const struct lab_split *s, uint32_t row, float *to)
+{
+    struct fis_error e;
+    if (s->x) {
+        memcpy(to, lab_split_row(s, row), s->d * sizeof *to);
+        return;
+    }
+    const unsigned char *pixels = s->task->images->pixels + (size_t)row * s->d;
+    for (uint32_t i = 0; i < s->d; i++)
+        to[i] = FIS_PIXEL(pixels[i]);
+    int rc = fis_encoder_encode_packed(s->encoder, to, s->d, to, &e);
+    assert(rc == 0); /* bytes are finite */
 }
 
 static int encode(struct lab_split *s, struct fis_error *e)
 {
     const struct lab_task *t = s->task;
-    if (t->pixels)
+    if (t->images)
         return encode_images(s, e);
     struct fis_value *values = fis_alloc(t->n_features, sizeof *values);
     struct fis_column *columns = fis_alloc(t->n_features, sizeof *columns);
@@ -243,16 +273,19 @@ static void standardise(struct lab_split *s)
 
 /* ---- parts that are used whole -------------------------------------------------------------- */
 
+/* x NULL: labels and groups alone. */
 static int gather(const struct lab_split *s, const uint32_t *rows, uint32_t n, float **x,
                   uint32_t **y, uint32_t **group, struct fis_error *e)
 {
-    *x = fis_alloc((size_t)n * s->d, sizeof **x);
+    if (x)
+        *x = fis_alloc((size_t)n * s->d, sizeof **x);
     *y = fis_alloc(n, sizeof **y);
     *group = fis_alloc(n, sizeof **group);
-    if (!*x || !*y || !*group)
+    if ((x && !*x) || !*y || !*group)
         return fis_fail(e, FIS_NOMEM, "split: no memory for %u rows", n);
     for (uint32_t i = 0; i < n; i++) {
-        memcpy(*x + (size_t)i * s->d, lab_split_row(s, rows[i]), s->d * sizeof **x);
+        if (x)
+            lab_split_copy(s, rows[i], *x + (size_t)i * s->d);
         (*y)[i] = s->task->y[rows[i]];
         (*group)[i] = s->task->group[rows[i]];
     }
@@ -274,13 +307,13 @@ struct lab_split *lab_split_new(const struct lab_task *task, const struct lab_pr
     int r = deal(s, protocol, e);
     if (r == 0)
         r = encode(s, e);
-    if (r == 0 && protocol->standardise)
+    if (r == 0 && protocol->standardise && s->x)
         standardise(s);
     if (r == 0)
         r = gather(s, s->validation, s->n_validation, &s->validation_x, &s->validation_y,
                    &s->validation_group, e);
     if (r == 0)
-        r = gather(s, s->test, s->n_test, &s->test_x, &s->test_y, &s->test_group, e);
+        r = gather(s, s->test, s->n_test, s->x ? &s->test_x : NULL, &s->test_y, &s->test_group, e);
     if (r < 0) {
         fis_error_prefix(e, "%s", task->spec->name);
         lab_split_free(s);
@@ -297,6 +330,7 @@ void lab_split_free(struct lab_split *s)
                                  s->validation_y, s->test_y, s->validation_group, s->test_group};
     for (size_t i = 0; i < sizeof indices / sizeof *indices; i++)
         fis_free(indices[i]);
+    fis_encoder_free(s->encoder);
     fis_free(s->x);
     fis_free(s->validation_x);
     fis_free(s->test_x);

@@ -32,7 +32,6 @@ void lab_task_free(struct lab_task *t)
     fis_free(t->y);
     fis_free(t->group);
     fis_free(t->features);
-    fis_free(t->pixels);
     fis_free(t->biased);
     fis_free(t);
 }
@@ -137,7 +136,7 @@ static int take_groups(struct lab_task *t, const uint32_t *columns, uint32_t n, 
 
 static bool is_feature(const struct lab_task_spec *s, const char *name)
 {
-    if (s->images || strcmp(name, s->label) == 0 || data_listed(s->leave_out, name))
+    if (strcmp(name, s->label) == 0 || data_listed(s->leave_out, name))
         return false;
     for (int i = 0; i < 4 && s->sensitive[i]; i++)
         if (strcmp(name, s->sensitive[i]) == 0)
@@ -172,10 +171,10 @@ static int take_columns(struct lab_task *t, struct fis_error *e)
             return -FIS_INPUT;
         sensitive[n] = (uint32_t)at;
     }
-    for (uint32_t i = 0; i < t->table->n_columns; i++)
+    for (uint32_t i = 0; !t->images && i < t->table->n_columns; i++)
         if (is_feature(s, t->table->columns[i].name) && t->table->columns[i].n_values)
             t->features[t->n_features++] = i;
-    if (t->n_features == 0 && !s->images)
+    if (t->n_features == 0 && !t->images)
         return fis_fail(e, FIS_INPUT, "no column is left for a feature");
     int r = take_classes(t, &t->table->columns[label], e);
     if (r == 0)
@@ -186,7 +185,7 @@ static int take_columns(struct lab_task *t, struct fis_error *e)
 }
 
 struct lab_task *lab_task_open(const struct lab_task_spec *spec, const struct data_table *table,
-                               struct fis_error *e)
+                               const struct lab_images *images, struct fis_error *e)
 {
     struct lab_task *t = fis_calloc(1, sizeof *t);
     int r = 0;
@@ -194,7 +193,7 @@ struct lab_task *lab_task_open(const struct lab_task_spec *spec, const struct da
         fis_fail(e, FIS_NOMEM, "%s: no memory", spec->name);
         return NULL;
     }
-    *t = (struct lab_task){.spec = spec, .table = table, .n = table->n};
+    *t = (struct lab_task){.spec = spec, .table = table, .images = images, .n = table->n};
     t->y = fis_calloc(t->n, sizeof *t->y);
     t->group = fis_calloc(t->n, sizeof *t->group);
     t->features = fis_calloc(table->n_columns, sizeof *t->features);
@@ -206,24 +205,4 @@ struct lab_task *lab_task_open(const struct lab_task_spec *spec, const struct da
         return NULL;
     }
     return t;
-}
-
-int lab_task_images(struct lab_task *t, const char *path, struct fis_error *e)
-{
-    const struct fis_vit *v = &t->spec->protocol[0].vit;
-    const uint32_t each = v->height * v->width * v->channels;
-    const size_t bytes = (size_t)t->n * each;
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return fis_fail(e, FIS_INPUT, "%s: cannot be read", path);
-    t->n_pixels = each;
-    t->pixels = fis_alloc(bytes, 1);
-    int rc = 0;
-    if (!t->pixels)
-        rc = fis_fail(e, FIS_NOMEM, "%s: no memory for %zu bytes", path, bytes);
-    else if (fread(t->pixels, 1, bytes, f) != bytes || fgetc(f) != EOF)
-        rc = fis_fail(e, FIS_INPUT, "%s: %zu bytes expected, %u images of %u x %u x %u", path,
-                      bytes, t->n, v->height, v->width, v->channels);
-    fclose(f);
-    return rc;
 }

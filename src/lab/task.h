@@ -13,6 +13,7 @@
 #include "data/table.h"
 #include "fis/fairness.h"
 #include "fis/network.h"
+#include "lab/images.h"
 
 enum lab_regime { LAB_RICH, LAB_SCARCE, LAB_REGIMES };
 const char *lab_regime_name(enum lab_regime r); /* "rich", "scarce" */
@@ -39,6 +40,9 @@ struct lab_protocol {
     int standardise;
 };
 
+/* A table (with `images` the labels of images); CelebA's folder or a .npz, both of --data. */
+enum lab_layout { LAB_TABLE, LAB_CELEBA, LAB_NPZ };
+
 struct lab_task_spec {
     const char *name;
     const char *file; /* of the fetched ones: its name in the cache; else a path */
@@ -50,6 +54,8 @@ struct lab_task_spec {
     const struct data_reading *read; /* how the file is written; NULL: as its name says */
     struct lab_protocol protocol[LAB_REGIMES];
     const char *images; /* file of pixels [n][height][width][channels], a byte each; NULL: none */
+    enum lab_layout layout; /* of `file` */
+    bool published;         /* the regime is rich, the paper's, unless another one is asked for */
     /* Column that is not 0 of the rows which may be labelled at first; the others are the rest. */
     const char *biased;
 };
@@ -60,27 +66,27 @@ const struct lab_task_spec *lab_task_find(const char *name, struct fis_error *e)
 extern const char *const lab_tasks_all[]; /* names; NULL ends it */
 /* The protocol that a CSV of one's own gets: as Adult's, with rounds that fit its `rows`. */
 void lab_protocol_for(uint32_t rows, enum lab_regime regime, struct lab_protocol *out);
+/* The same for images of one's own: a transformer with patches such that there are at most 64. */
+void lab_protocol_for_images(const struct lab_images *images, enum lab_regime regime,
+                             struct lab_protocol *out);
 
 struct lab_task {
     const struct lab_task_spec *spec;
     const struct data_table *table; /* borrowed */
-    uint32_t n;                    /* rows */
+    uint32_t n;                     /* rows */
     uint32_t n_classes, n_groups, positive;
-    char **classes;      /* [n_classes] */
-    uint32_t *y, *group; /* [n] */
-    uint32_t n_features; /* columns */
-    uint32_t *features;  /* [n_features] columns of the table */
-    unsigned char *pixels; /* of images [n][n_pixels]; NULL: none */
-    uint32_t n_pixels;
-    uint8_t *biased;       /* [n]; NULL: every row may be labelled at first */
+    char **classes;                  /* [n_classes] */
+    uint32_t *y, *group;             /* [n] */
+    uint32_t n_features;             /* columns */
+    uint32_t *features;              /* [n_features] columns of the table */
+    const struct lab_images *images; /* [n]; borrowed; NULL: none */
+    uint8_t *biased;                 /* [n]; NULL: every row may be labelled at first */
 };
 
-/* INPUT: a column that is not there; a label or a sensitive value that is missing (with the row);
- * fewer than two classes or groups, or too many. */
+/* images: NULL, or those of the table's rows. INPUT: a column that is not there; a label or a
+ * sensitive value that is missing (with the row); fewer than two classes or groups, or too many. */
 struct lab_task *lab_task_open(const struct lab_task_spec *spec, const struct data_table *table,
-                               struct fis_error *e) FIS_MUST_CHECK;
-/* The images of a task that has them, from their file. INPUT: not as many bytes as they are. */
-int lab_task_images(struct lab_task *t, const char *path, struct fis_error *e) FIS_MUST_CHECK;
+                               const struct lab_images *images, struct fis_error *e) FIS_MUST_CHECK;
 void lab_task_free(struct lab_task *t);
 
 #endif

@@ -209,7 +209,7 @@ static int load(void **state)
     struct fis_error e;
     for (int i = 0; i < TASKS; i++)
         assert_non_null(specs[i] = lab_task_find(tasks[i], &e));
-    if (lab_tasks_load(specs, TASKS, cache && *cache ? cache : "build/cache", &loaded, &e) < 0)
+    if (lab_tasks_load(specs, TASKS, &(struct lab_places){.cache = cache && *cache ? cache : "build/cache"}, &loaded, &e) < 0)
         fail_msg("%s", e.text);
     *state = &loaded;
     return 0;

@@ -61,7 +61,7 @@ static int set_up(void **state)
     d->table = data_table_read(path, &(struct data_options){.how.format = DATA_CSV}, &e);
     unlink(path);
     assert_non_null(d->table);
-    d->task = lab_task_open(&toy, d->table, &e);
+    d->task = lab_task_open(&toy, d->table, NULL, &e);
     assert_non_null(d->task);
     d->split = lab_split_new(d->task, &toy.protocol[LAB_RICH], 1, &e);
     assert_non_null(d->split);

@@ -179,7 +179,7 @@ static int set_up(void **state)
     assert_non_null(d);
     for (int t = 0; t < TASKS; t++)
         assert_non_null(specs[t] = lab_task_find(names[t], &e));
-    if (lab_tasks_load(specs, TASKS, cache && *cache ? cache : "build/cache", &d->tasks, &e) < 0)
+    if (lab_tasks_load(specs, TASKS, &(struct lab_places){.cache = cache && *cache ? cache : "build/cache"}, &d->tasks, &e) < 0)
         fail_msg("%s", e.text);
     assert_int_equal(lab_method_find("random", &random, &e), 0);
     for (int t = 0; t < TASKS; t++) {

@@ -51,7 +51,7 @@ static void tasks_name_what_is_wrong(void **state)
                                            .label = bad[i].label,
                                            .positive = bad[i].positive,
                                            .sensitive = {bad[i].sensitive}};
-        assert_null(lab_task_open(&spec, t, &e));
+        assert_null(lab_task_open(&spec, t, NULL, &e));
         if (!strstr(e.text, bad[i].says))
             fail_msg("%s", e.text);
         data_table_free(t);
@@ -70,7 +70,7 @@ static void classes_groups_and_features(void **state)
                                        .leave_out = "zz,u"};
     static const uint32_t y[] = {1, 2, 1, 0}, group[] = {1, 0, 2, 1};
     (void)state;
-    struct lab_task *task = lab_task_open(&spec, t, &e);
+    struct lab_task *task = lab_task_open(&spec, t, NULL, &e);
     assert_non_null(task);
     assert_int_equal(task->n_classes, 3);
     assert_string_equal(task->classes[0], "maybe");
@@ -191,7 +191,7 @@ static void built_in_tasks_make_sense(void **state)
     const struct lab_task_spec *specs = lab_task_specs(&n);
     struct fis_error e;
     (void)state;
-    assert_int_equal(n, 14);
+    assert_int_equal(n, 18);
     for (uint32_t i = 0; i < n; i++) {
         const struct lab_protocol *rich = &specs[i].protocol[LAB_RICH],
                                   *scarce = &specs[i].protocol[LAB_SCARCE];

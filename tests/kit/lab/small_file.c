@@ -57,7 +57,7 @@ int synthetic_make(struct synthetic *s, uint32_t rows, uint32_t classes, uint32_
                                      .sensitive = {"group"},
                                      .protocol = {p, p}};
     s->table = data_table_read(s->path, &(struct data_options){.n_columns = 0}, &e);
-    s->task = s->table ? lab_task_open(&s->spec, s->table, &e) : NULL;
+    s->task = s->table ? lab_task_open(&s->spec, s->table, NULL, &e) : NULL;
     if (!s->task)
         fprintf(stderr, "%s\n", e.text);
     return s->task ? 0 : -1;
