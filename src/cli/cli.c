@@ -12,6 +12,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "config/schema.h"
 #include "fis/mem.h"
 #include "stream/topics.h"
 #include "wire/json_arena.h"
@@ -246,41 +247,6 @@ int cli_connect(struct cli *c, struct fis_error *e)
     return make_client(c, e);
 }
 
-#define NAMES(list)                                                                                \
-    {                                                                                              \
-        (const char *const *)(list).items, (list).count                                            \
-    }
-
-struct wire_schema cli_schema(const struct config *cfg)
-{
-    const uint32_t *side = cfg->model.image.items;
-    return (struct wire_schema){
-        .image = side ? (struct image_shape){side[0], side[1], side[2]} : (struct image_shape){0},
-        .max_pixels = cfg->records.max_pixels,
-        .classes = (const char *const *)cfg->classes.items,
-        .n_classes = cfg->classes.count,
-        .id_column = cfg->records.id,
-        .label_column = cfg->validation.label,
-        .sensitive = (const char *const *)cfg->validation.sensitive.items,
-        .n_sensitive = cfg->validation.sensitive.count,
-        .missing = (const char *const *)cfg->validation.missing.items,
-        .n_missing = cfg->validation.missing.count,
-        .declared = (const char *const *)cfg->validation.groups.items,
-        .n_declared = cfg->validation.groups.count,
-        .max_bytes = cfg->records.max_bytes,
-        .members = {.others = (enum wire_unknown)cfg->records.unknown,
-                    .listed = {[WIRE_REFUSE] = NAMES(cfg->records.refuse),
-                               [WIRE_IGNORE] = NAMES(cfg->records.ignore),
-                               [WIRE_PASS] = NAMES(cfg->records.passthrough)},
-                    .sensitive = NAMES(cfg->validation.sensitive)},
-        .numeric_text = cfg->records.numeric_text,
-        .framing = {(enum wire_framing_kind)cfg->records.framing, cfg->records.message_index.items,
-                    cfg->records.message_index.count},
-        .label_framing = {(enum wire_framing_kind)cfg->labels.framing,
-                          cfg->labels.message_index.items, cfg->labels.message_index.count},
-    };
-}
-
 int cli_open(struct cli *c, struct fis_error *e)
 {
     int rc = config_load(c->config_path, &c->cfg, e);
@@ -289,7 +255,7 @@ int cli_open(struct cli *c, struct fis_error *e)
     if (rc)
         return rc;
     const struct config *cfg = &c->cfg;
-    c->schema = cli_schema(cfg);
+    c->schema = config_validation_schema(cfg);
     c->records_encoding = encoding_of(cfg->records.encoding);
     c->labels_encoding = encoding_of(cfg->labels.encoding);
     rc = find_broker(c, e);

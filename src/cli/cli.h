@@ -69,8 +69,6 @@ int cli_connect(struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
 void cli_done(struct cli *c);
 /* ": the last error of the clients", as of a login that fails; or empty. */
 const char *cli_trouble(struct cli *c, char out[300]);
-/* What the configuration says of messages; its texts are borrowed. */
-struct wire_schema cli_schema(const struct config *cfg);
 
 /* Whether the embedded broker that was found has ended: a new one has another address, so there
  * is nothing to wait for. INPUT error then; 0 otherwise. */

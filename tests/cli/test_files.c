@@ -12,6 +12,7 @@
 
 #include "cli/answers.h"
 #include "cli/records.h"
+#include "config/schema.h"
 #include "fis/mem.h"
 #include "wire/json_arena.h"
 
@@ -39,7 +40,7 @@ static void setup(struct files *f, const char *config)
         print_error("%s\n", e.text);
         fail();
     }
-    f->c.schema = cli_schema(&f->c.cfg);
+    f->c.schema = config_validation_schema(&f->c.cfg);
 }
 
 static void teardown(struct files *f)
@@ -134,7 +135,8 @@ static void columns_are_checked_at_the_header(void **state)
     (void)state;
     struct files f;
     setup(&f, CONFIG);
-    refused_at_once(&f, "a.csv", "age,job,sex\n39,a,SECRET\n", NULL, "a.csv: line 1: column 'sex' is sen");
+    refused_at_once(&f, "a.csv", "age,job,sex\n39,a,SECRET\n", NULL,
+                    "a.csv: line 1: column 'sex' is sen");
     refused_at_once(&f, "a.csv", "age,job,sex\n39,a,SECRET\n", "sex", NULL);
     refused_at_once(&f, "a.csv", "age,job,note,agee\n39,a,a,b\n", NULL,
                     "a.csv: line 1: column 'agee' is neither a feature");

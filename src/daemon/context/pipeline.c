@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "config/schema.h"
 #include "data/boost.h"
 #include "fis/defaults.h"
 #include "fis/mem.h"
@@ -40,11 +41,6 @@ static int noise_key(const struct config *cfg, unsigned char key[FIS_PRIVACY_KEY
     return 0;
 }
 
-#define NAMES(list)                                                                                \
-    {                                                                                              \
-        (const char *const *)(list).items, (list).count                                            \
-    }
-
 int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error *e)
 {
     static const enum fis_column_scale scales[] = {[CONFIG_SCALE_STANDARD] = FIS_SCALE_STANDARD,
@@ -66,35 +62,9 @@ int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error
     }
     if (cfg->base.type == CONFIG_BASE_TREES)
         p->tree_margins = cfg->classes.count == 2 ? 1 : cfg->classes.count;
-    p->schema = (struct wire_schema){
-        .classes = (const char *const *)cfg->classes.items,
-        .n_classes = cfg->classes.count,
-        .id_column = cfg->records.id,
-        .max_bytes = cfg->records.max_bytes,
-        .max_pixels = cfg->records.max_pixels,
-        .members = {.others = (enum wire_unknown)cfg->records.unknown,
-                    .listed = {[WIRE_REFUSE] = NAMES(cfg->records.refuse),
-                               [WIRE_IGNORE] = NAMES(cfg->records.ignore),
-                               [WIRE_PASS] = NAMES(cfg->records.passthrough)},
-                    .sensitive = NAMES(cfg->validation.sensitive)},
-        .numeric_text = cfg->records.numeric_text,
-        .framing = {(enum wire_framing_kind)cfg->records.framing, cfg->records.message_index.items,
-                    cfg->records.message_index.count},
-        .label_framing = {(enum wire_framing_kind)cfg->labels.framing,
-                          cfg->labels.message_index.items, cfg->labels.message_index.count},
-    };
-    if (cfg->model.image.count)
-        p->schema.image = (struct image_shape){cfg->model.image.items[0], cfg->model.image.items[1],
-                                               cfg->model.image.items[2]};
-    p->initial = p->validation = p->schema;
-    p->initial.label_column = cfg->initial.label;
-    p->validation.label_column = cfg->validation.label;
-    p->validation.sensitive = (const char *const *)cfg->validation.sensitive.items;
-    p->validation.n_sensitive = cfg->validation.sensitive.count;
-    p->validation.missing = (const char *const *)cfg->validation.missing.items;
-    p->validation.n_missing = cfg->validation.missing.count;
-    p->validation.declared = (const char *const *)cfg->validation.groups.items;
-    p->validation.n_declared = cfg->validation.groups.count;
+    p->schema = config_schema(cfg);
+    p->initial = config_initial_schema(cfg);
+    p->validation = config_validation_schema(cfg);
     p->criteria.acquisition =
         fis_acquisition_find(config_choice("selection.algorithm", cfg->selection.algorithm));
     assert(p->criteria.acquisition);
