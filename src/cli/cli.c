@@ -20,6 +20,8 @@
 /* After this time without an answer a command says whom it waits for. */
 enum { SILENT_MS = 2000 };
 
+static const char standard_path[] = "fisd.yaml";
+
 static void stop_signals(sigset_t *set)
 {
     sigemptyset(set);
@@ -57,7 +59,7 @@ void cli_init(struct cli *c)
     *c = (struct cli){.wake_pipe = {-1, -1}};
     pthread_mutex_init(&c->trouble.lock, NULL);
     const char *path = getenv("FISD_CONFIG");
-    c->config_path = path && *path ? path : "fisd.yaml";
+    c->config_path = path && *path ? path : standard_path;
     stop_signals(&set);
     sigprocmask(SIG_BLOCK, &set, NULL);
     set_handlers(false);
@@ -250,6 +252,11 @@ int cli_connect(struct cli *c, struct fis_error *e)
 int cli_open(struct cli *c, struct fis_error *e)
 {
     int rc = config_load(c->config_path, &c->cfg, e);
+    if (rc && !strcmp(c->config_path, standard_path) && access(standard_path, F_OK))
+        return fis_fail(e, FIS_INPUT,
+                        "which pipeline? -c FILE or $FISD_CONFIG names its "
+                        "configuration, and there is no %s here",
+                        standard_path);
     if (!rc)
         rc = cli_take_properties(c, e);
     if (rc)

@@ -74,8 +74,8 @@ static int put_row(struct predict *p, struct fis_error *e)
         return rc;
     if (!p->json)
         put_csv(p);
-    if ((p->flush && fflush(stdout)) || ferror(stdout))
-        return fis_fail(e, FIS_FATAL, "standard output cannot be written");
+    if (p->flush)
+        (void)fflush(stdout); /* what fails is reported at the end of the command */
     return 0;
 }
 
@@ -84,7 +84,7 @@ static int predict_all(struct predict *p, struct cli *c, struct fis_error *e)
     int rc = 0;
     if (!p->json)
         put_header(p);
-    while (!rc && !cli_stopping(c) && (rc = predictor_next(&p->row, e)) == 1)
+    while (!rc && !ferror(stdout) && !cli_stopping(c) && (rc = predictor_next(&p->row, e)) == 1)
         rc = put_row(p, e);
     if (p->row.unseen)
         cli_say("%llu cells have a category that version %llu has not seen",

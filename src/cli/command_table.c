@@ -1,6 +1,8 @@
 #include "cli/command_table.h"
 
+#include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fis/network.h"
 #include "fis/version.h"
@@ -43,6 +45,13 @@ static void print_version(void)
     printf("fisctl " FIS_VERSION " (%s)\n", library);
 }
 
+/* The reader of a pipe has ended, as head does: no trouble of anybody. */
+static bool reader_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return poll(&out, 1, 0) > 0 && (out.revents & POLLERR);
+}
+
 static int run(struct cli *c, int argc, char **argv)
 {
     for (int i = 0; cli_commands[i]; i++) {
@@ -51,7 +60,8 @@ static int run(struct cli *c, int argc, char **argv)
             cli_done(c);
             /* A full disk or a closed pipe must not look like success. */
             if (fflush(stdout) || ferror(stdout)) {
-                cli_say("standard output cannot be written");
+                if (!reader_gone())
+                    cli_say("standard output cannot be written");
                 return code ? code : CLI_FAILED;
             }
             return code;

@@ -98,6 +98,7 @@ static void print_features(const struct init_survey *s)
     print_columns(s, INIT_LIKE_AN_ID, "left out    a different value in every row: ",
                   "an id is nothing to learn from; --id NAME keeps it as the record's id");
     print_columns(s, INIT_DATE, "left out    dates: ", "derive numbers from them");
+    print_columns(s, INIT_COMMA, "left out    numbers with a comma: ", "write 1234.5");
     print_columns(s, INIT_MANY, "left out    more than 1,000 categories: ",
                   "shorten them, or raise features.max_categories");
     print_columns(s, INIT_UNFIT, "left out    neither numbers nor texts: ",

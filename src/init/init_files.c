@@ -131,6 +131,7 @@ static const char *why_left_out(unsigned odd)
 {
     return odd & INIT_CONSTANT ? "one value in all rows"
            : odd & INIT_DATE   ? "dates: derive numbers from them"
+           : odd & INIT_COMMA  ? "numbers with a comma: write 1234.5"
            : odd & INIT_MANY   ? "too many categories"
            : odd & INIT_UNFIT  ? "neither numbers nor texts"
                                : "a different value in every row: an id";

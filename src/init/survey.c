@@ -212,6 +212,27 @@ static bool is_date(const struct fis_value *v)
     return a == b && strchr("-/.", a) && (year >= 1800 || day >= 1800 || (day >= 0 && day < 100));
 }
 
+/* "1234,50" or "1,234" among numbers: texts to everybody else, and no categories. */
+static bool has_commas(const struct data_table_column *c)
+{
+    uint32_t commas = 0, numbers = 0;
+    for (uint32_t i = 0; i < c->n_values; i++) {
+        const struct fis_value *v = &c->values[i];
+        char text[64];
+        double number;
+        if (v->length >= sizeof text)
+            continue;
+        memcpy(text, v->text, v->length);
+        char *comma = memchr(text, ',', v->length);
+        if (comma)
+            *comma = '.';
+        bool reads = decimal_read(text, v->length, &number) == 0;
+        commas += reads && comma;
+        numbers += reads;
+    }
+    return commas && 10ull * numbers > 9ull * c->n_values;
+}
+
 static bool is_whole(const struct data_table_column *c)
 {
     for (uint32_t i = 0; i < c->n_values; i++)
@@ -231,6 +252,8 @@ static unsigned oddities(const struct data_table_column *c, uint32_t rows, uint3
         dates += is_date(&c->values[i]);
     if (dates > c->n_values / 2)
         return INIT_DATE;
+    if (c->type == FIS_CATEGORICAL && has_commas(c))
+        return INIT_COMMA;
     bool distinct = present >= ROWS_TO_JUDGE && c->n_values == present;
     if (distinct && (c->type == FIS_CATEGORICAL || is_whole(c)))
         return INIT_LIKE_AN_ID;

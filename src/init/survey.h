@@ -36,9 +36,10 @@ enum init_oddity {
     INIT_CONSTANT = 1,
     INIT_LIKE_AN_ID = 2,
     INIT_DATE = 4,
-    INIT_UNFIT = 8, /* JSON: most cells are neither a number nor a text */
-    INIT_MANY = 16, /* more categories than features.max_categories */
-    INIT_LEAK = 32
+    INIT_UNFIT = 8,  /* JSON: most cells are neither a number nor a text */
+    INIT_MANY = 16,  /* more categories than features.max_categories */
+    INIT_COMMA = 32, /* numbers that are written with a comma */
+    INIT_LEAK = 64
 };
 
 struct init_column {

@@ -100,6 +100,24 @@ def _():
         has(init(d, "people 1.csv", "-l", "granted", "-s", " sex , plan", "-o", "p.yaml"), "sex=F, plan=basic")
 
 
+@test("numbers with a comma are left out, and no categories; a pipe that ends early is no trouble")
+def _():
+    with folder() as d:
+        table = [{**r, "age": f"{r['age']},5" if i % 3 else r["age"], "job": f"{i % 4},x"}
+                 for i, r in enumerate(rows(800))]
+        write(os.path.join(d, "people 1.csv"), table)
+        has(init(d, *ARGUMENTS), "left out    numbers with a comma: age; write 1234.5")
+        config = open(os.path.join(d, "people-1.yaml")).read()
+        has(config, '# - {name: "age", type: categorical} # left out: numbers with a comma',
+            '  - {name: "job", type: categorical}')
+        for out, said in (("| true", ""), ("> /dev/full", "standard output cannot be written")):
+            r = subprocess.run(["bash", "-o", "pipefail", "-c", f"{FISCTL} --help {out}; {FISCTL} init "
+                                f"'people 1.csv' -l granted -s sex -o $RANDOM.yaml {out}"], cwd=d,
+                               capture_output=True, text=True, timeout=60)
+            has(r.stderr, said)
+            same(said or r.stderr, said, "standard error")
+
+
 @test("--split: disjoint, stratified, repeatable; the configuration passes its check")
 def _():
     with folder() as d:
