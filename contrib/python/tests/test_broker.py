@@ -83,6 +83,59 @@ def test_numbers_and_two_votes(numbers):
         assert dead_letters(p) == []
 
 
+NESTED = """
+pipeline: {name}
+kafka: {{bootstrap.servers: "{broker}"}}
+classes: ["no", "yes"]
+columns: [{{name: x}}, {{name: home.city, type: categorical}}, {{name: home.geo.lat}}]
+records: {{id: who.id, passthrough: [who.name], numeric_text: true}}
+initial: {{file: initial.csv, label: y}}
+validation: {{file: validation.csv, label: y, sensitive: [g]}}
+fairness: {{metric: equalized_odds}}
+selection: {{labels_per_round: 4, rounds: 1, budget: 4, window_records: 40, window_time: 2s}}
+"""
+
+
+def test_nested_records_and_numbers_as_texts(work, broker):
+    """What Records sends is what fisd scores and asks about; predictions are the same by any shape."""
+    folder, dice = work / "nested", random.Random(3)
+    folder.mkdir()
+
+    def row(i):
+        x = dice.gauss(0, 1)
+        return {"who.id": f"i{i}", "x": x, "home.city": dice.choice(["Ulm", "Bonn"]),
+                "home.geo.lat": dice.gauss(48, 1), "y": "yes" if x > 0 else "no", "g": dice.choice("ab")}
+
+    rows = [row(i) for i in range(800)]
+    write_rows(folder / "initial.csv", [{k: v for k, v in r.items() if k != "g"} for r in rows[:200]])
+    write_rows(folder / "validation.csv", rows[200:])
+    (folder / "fisd.yaml").write_text(NESTED.format(name=f"nested-{os.getpid()}", broker=broker))
+    daemon = Daemon(folder).start()
+    try:
+        p = fisd.Pipeline.load(daemon.config)
+        people = [{"who": {"id": f"n{i}", "name": "N"}, "x": str(dice.gauss(0, 1)) if i % 2 else
+                   dice.gauss(0, 1), "home": {"city": "Ulm", "geo": {"lat": 48 + i / 100}}}
+                  for i in range(100)]
+        with fisd.Models(p) as models, fisd.Records(p) as records:
+            models.wait(WAIT)
+            assert records.send(people) == 100
+            records.flush()
+            flat = [{"x": float(r["x"]), "home.city": "Ulm", "home.geo.lat": r["home"]["geo"]["lat"]}
+                    for r in people]
+            assert (models.predict_proba(people) == models.predict_proba(flat)).all()
+            with pytest.raises(fisd.RecordError, match="unknown column 'home.zip'"):
+                models.predict_proba({"home": {"zip": 1}})
+        wait(lambda: "scored records=100 " in daemon.log() or "records=100 " in daemon.log(),
+             "all are scored")
+        with fisd.Requests(p, idle=WAIT) as requests:
+            request = next(iter(requests))
+            assert request.id[0] == "n" and request.record["home"]["city"] == "Ulm"
+            assert request.record["who"]["name"] == "N"
+        assert dead_letters(p) == []
+    finally:
+        daemon.stop()
+
+
 LABELLER = """
 import sys, time, fisd
 p = fisd.Pipeline.load(sys.argv[1])

@@ -3,6 +3,7 @@
 import json
 import random
 import struct
+import warnings
 
 import numpy as np
 import pandas
@@ -416,3 +417,42 @@ def test_missing_values_of_all_kinds():
     assert all(map(_rows.is_missing, (None, float("nan"), np.float32("nan"), pandas.NA, pandas.NaT,
                                       np.datetime64("NaT"))))
     assert not any(map(_rows.is_missing, (0, "", "nan", 0.0, False)))
+
+
+# ---- FisdClassifier --------------------------------------------------------------------------
+
+# Checks of scikit-learn about the interface. The others train on data of their own making, with
+# columns and classes that a served version does not have.
+CHECKS = """cloneable tags_renamed repr no_attributes_set_in_init overwrite_params
+dont_overwrite_parameters fit_returns_self do_not_raise_errors_in_init_or_set_params mixin_order
+valid_tag_types parameters_default_constructible get_params_invariance set_params dict_unchanged
+fit_check_is_fitted readonly_memmap_input requires_y_none decision_proba_consistency""".split()
+
+
+def test_checks_of_scikit_learn():
+    checks = pytest.importorskip("sklearn.utils.estimator_checks")
+    pytest.importorskip("sklearn", "1.6")
+    classifier = fisd.FisdClassifier(fisd.Version(model().SerializeToString()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = checks.check_estimator(classifier, on_fail=None, on_skip=None)
+    judged = {name: r for name in CHECKS for r in results if r["check_name"].endswith(name)}
+    assert len(judged) > 12, sorted(judged)
+    bad = {n: str(r["exception"]) for n, r in judged.items() if r["status"] != "passed"}
+    assert not bad
+
+
+def test_a_classifier_in_scikit_learn():
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+    version = fisd.Version(model().SerializeToString())
+    frame = pandas.DataFrame({"age": [14, None, 3, 9], "raw": [1, 2, None, 0], "job": list("aaäb")})
+    p = version.predict_proba(frame)
+    piped = make_pipeline(FunctionTransformer(), fisd.FisdClassifier(version)).fit(frame)
+    assert (piped.predict_proba(frame) == p).all() and list(piped.classes_) == ["n", "y"]
+    labels = np.where(p[:, 1] > np.median(p[:, 1]), "y", "n")
+    crossed = cross_val_predict(fisd.FisdClassifier(version), frame, labels, cv=2,
+                                method="predict_proba")
+    assert (crossed == p).all() and roc_auc_score(labels, crossed[:, 1]) == 1
