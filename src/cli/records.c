@@ -130,7 +130,7 @@ static bool is_number(const struct records *r, const json_t *v)
 {
     struct fis_error none;
     struct fis_value value;
-    if (wire_json_value(v, "", &value, &none))
+    if (wire_json_value(v, "", true, &value, &none))
         return false;
     if (r->data.how.numeric_text)
         wire_number_of_text(&value);

@@ -73,9 +73,9 @@ static int refuse_kind(const struct data_column *column, const json_t *v, const 
 static int read_member(const struct data_rows *r, const struct data_column *column, const json_t *v,
                        struct fis_value *value, struct fis_error *e)
 {
-    if (v && !json_is_null(v) && !json_is_string(v) && !json_is_number(v))
+    if (json_is_object(v) || json_is_array(v))
         return refuse_kind(column, v, column->cell == DATA_NUMBER ? "a number" : "a text", e);
-    int rc = wire_json_value(v, column->name, value, e);
+    int rc = wire_json_value(v, column->name, column->cell == DATA_NUMBER, value, e);
     if (rc)
         return rc;
     if (column->cell == DATA_NUMBER && r->options->how.numeric_text)
@@ -125,11 +125,11 @@ static int give_cell(struct cells *c, const json_t *v, struct fis_error *e)
     struct fis_value value = {.kind = FIS_VALUE_MISSING};
     if (json_is_null(v))
         return 0;
-    if (!json_is_string(v) && !json_is_number(v)) {
+    if (json_is_object(v) || json_is_array(v)) {
         value.kind = 0;
         return c->cell(c->ctx, c->path, &value, e);
     }
-    int rc = wire_json_value(v, c->path, &value, e);
+    int rc = wire_json_value(v, c->path, false, &value, e);
     if (!rc && value.kind == FIS_VALUE_NUMBER && fabs(value.number) >= WHOLE_MOST)
         value = wire_json_number_value(v, c->text, c->path);
     return rc ? rc : c->cell(c->ctx, c->path, &value, e);

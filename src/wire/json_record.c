@@ -126,10 +126,10 @@ static int read_column(const struct wanted *w, const struct wire_message *m, uin
                        const json_t *v, struct fis_value *value, struct fis_error *e)
 {
     const char *name = column_name(w, i);
-    int rc = wire_json_value(v, name, value, e);
+    int rc = wire_json_value(v, name, !is_categorical(w, i), value, e);
     if (rc)
         return rc;
-    if (value->kind == FIS_VALUE_NUMBER && is_categorical(w, i))
+    if (json_is_number(v) && is_categorical(w, i))
         *value = wire_json_number_value(v, m->value, name);
     else if (w->schema->numeric_text && !is_categorical(w, i))
         wire_number_of_text(value);
@@ -359,7 +359,7 @@ static int read_sensitive(const json_t *v, struct wire_bytes text, const char *n
         *out = wire_json_number_value(v, text, name);
         return 0;
     }
-    return wire_json_value(v, name, out, e);
+    return wire_json_value(v, name, false, out, e);
 }
 
 static int read_example(const struct wanted *w, const struct wire_message *m,

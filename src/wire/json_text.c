@@ -105,7 +105,8 @@ void wire_json_show(const json_t *v, char shown[WIRE_JSON_SHOWN])
         snprintf(shown, WIRE_JSON_SHOWN, "%s", json_is_array(v) ? "an array" : "an object");
 }
 
-int wire_json_value(const json_t *v, const char *column, struct fis_value *out, struct fis_error *e)
+int wire_json_value(const json_t *v, const char *column, bool numeric, struct fis_value *out,
+                    struct fis_error *e)
 {
     switch (v ? json_typeof(v) : JSON_NULL) {
     case JSON_NULL:
@@ -122,8 +123,11 @@ int wire_json_value(const json_t *v, const char *column, struct fis_value *out, 
         return 0;
     case JSON_TRUE:
     case JSON_FALSE:
-        return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: number or text expected, %s found",
-                          column, json_is_true(v) ? "true" : "false");
+        *out = numeric ? (struct fis_value){.kind = FIS_VALUE_NUMBER, .number = json_is_true(v)}
+                       : (struct fis_value){.kind = FIS_VALUE_TEXT,
+                                            .text = json_is_true(v) ? "true" : "false",
+                                            .length = json_is_true(v) ? 4 : 5};
+        return 0;
     default:
         return fis_refuse(e, FIS_CODE_WRONG_TYPE, "column %s: number or text expected, %s found",
                           column, json_is_array(v) ? "an array" : "an object");

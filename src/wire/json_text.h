@@ -20,9 +20,10 @@ json_t *wire_json_parse(struct wire_bytes text, struct fis_error *e) FIS_MUST_CH
 /* Drops a byte order mark at the start. */
 struct wire_bytes wire_json_skip_mark(struct wire_bytes text);
 
-/* A member as a value: null and NULL give MISSING, numbers NUMBER, strings TEXT (borrowed from
- * `v`). INPUT: "column NAME: number or text expected, true found". */
-int wire_json_value(const json_t *v, const char *column, struct fis_value *out,
+/* A member as a value of a column: null and NULL give MISSING, numbers NUMBER, strings TEXT
+ * (borrowed from `v`); true and false 1 and 0 in a numeric column, else the texts. INPUT: "column
+ * NAME: number or text expected, an array found". */
+int wire_json_value(const json_t *v, const char *column, bool numeric, struct fis_value *out,
                     struct fis_error *e) FIS_MUST_CHECK;
 
 /* A number of an object parsed from `text`, member `key`, with its digits. */

@@ -152,7 +152,7 @@ static void refuses_with_file_and_line(void **state)
     refused("a.jsonl", "{\"age\":1,\"job\":\"a\"}\n{\"age\":}\n",
             "a.jsonl: line 2: JSON: not JSON, at column 8");
     refused("a.jsonl", "{\"age\":\"1\"}\n", "line 1: column age: a number expected, \"1\" found");
-    refused("a.jsonl", "{\"job\":true}\n", "line 1: column job: a text expected, true found");
+    refused("a.jsonl", "{\"job\":[true]}\n", "line 1: column job: a text expected, [true] found");
     refused("a.jsonl", "{\"group\":[\"SECRET\"]}\n", "line 1: column group: a text expected");
     refused("a.jsonl", "[1]\n", "line 1: JSON: an object expected, an array found");
     refused("a.jsonl", "{\"age\":1}\n{\"age\":2,\"jobb\":\"x\"}\n", "no column 'job' in any of 2");

@@ -145,10 +145,10 @@ static void json_lines_are_a_table(void **state)
     is_column(t, "address.geo.lat", FIS_NUMERIC, "48.4|-|-|");
     is_column(t, "job", FIS_CATEGORICAL, "-|-|clerk|");
     is_column(t, "id", FIS_NUMERIC, "-|123456789012345678901|-|");
-    is_column(t, "tags", FIS_CATEGORICAL, "-|-|-|");
+    is_column(t, "tags", FIS_CATEGORICAL, "-|-|true|");
     assert_int_equal(t->columns[0].quoted, 1);
     assert_string_equal(t->columns[data_table_find(t, "tags", &e)].odd,
-                        "column tags: 2 of 3 cells are neither a number nor a text");
+                        "column tags: 1 of 3 cells are neither a number nor a text");
     data_table_free(t);
     assert_null(data_table_read(put("a.jsonl", "{\"age\":1}\n[1]\n"), &plain, &e));
     assert_non_null(strstr(e.text, "a.jsonl: line 2"));
