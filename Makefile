@@ -19,11 +19,11 @@ say = @$(if $(filter 1,$(V)),:,printf '  %-7s %s\n' '$(1)' '$(2)')
 # ---- packages ---------------------------------------------------------------------------------
 # What pkg-config knows; uthash ships no .pc file and is looked for by its header.
 PKGS := rdkafka libprotobuf-c libuv libfyaml jansson openblas libmicrohttpd libxxhash libsystemd \
-        jemalloc zlib xgboost libcurl libpng libjpeg
+        jemalloc zlib xgboost libcurl libpng libjpeg avro-c
 BUILD_DEBS := gcc make pkg-config libc6-dev librdkafka-dev libprotobuf-c-dev protobuf-c-compiler \
               protobuf-compiler libuv1-dev libfyaml-dev libjansson-dev libopenblas-dev \
               libxxhash-dev uthash-dev libmicrohttpd-dev libsystemd-dev libjemalloc-dev \
-              zlib1g-dev libxgboost-dev libcurl4-openssl-dev libpng-dev libjpeg62-turbo-dev \
+              zlib1g-dev libxgboost-dev libcurl4-openssl-dev libpng-dev libjpeg62-turbo-dev libavro-dev \
               libjs-chart.js
 # The dashboard's plots; built into fisd.
 CHART_JS := /usr/share/javascript/chart.js/chart.min.js
@@ -186,7 +186,7 @@ see_daemon/runtime := daemon/context daemon/scorer daemon/trainer daemon/labelli
 lib_base   := $(call pkg,libxxhash) -lm
 lib_core   := $(call pkg,openblas) -lm
 lib_image  := $(call pkg,libpng libjpeg)
-lib_wire   := $(call pkg,libprotobuf-c jansson libxxhash)
+lib_wire   := $(call pkg,libprotobuf-c jansson libxxhash avro-c)
 lib_config := $(call pkg,libfyaml)
 lib_http   := $(call pkg,libmicrohttpd libuv)
 lib_data   := $(call pkg,zlib xgboost libxxhash)
@@ -436,7 +436,7 @@ $(B)/fuzz/request: $(B)/obj/src/cli/request_view.o $(B)/obj/src/cli/screen.o
 $(patsubst tests/%.c,$(B)/obj/tests/%.o,$(wildcard tests/fuzz/*.c)): | $(GEN_H)
 
 # What writes the seeds of the corpus.
-fuzz_seeds := $(patsubst %,$(B)/obj/tests/fuzz/%.o,make_corpus seeds_text seeds_config seeds_protobuf seeds_stored seeds_http common learner)
+fuzz_seeds := $(patsubst %,$(B)/obj/tests/fuzz/%.o,make_corpus seeds_text seeds_config seeds_protobuf seeds_stored seeds_http seeds_format common learner)
 $(B)/fuzz-seeds: $(fuzz_seeds) $(SAN_OBJ_$(MODE)) $(fuzz_libs)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)

@@ -38,6 +38,7 @@ enum fis_error_code {
     FIS_CODE_NOT_ASKED,      /* a label of a record that nobody asked for */
     FIS_CODE_BAD_IMAGE,      /* broken, or of a kind that is not read */
     FIS_CODE_BAD_FIELD,      /* any other field that is missing or out of its range */
+    FIS_CODE_UNKNOWN_SCHEMA, /* its schema is not in the registry, or is not supported */
     FIS_ERROR_CODES
 };
 

@@ -73,6 +73,7 @@ const char *fis_error_code_name(enum fis_error_code code)
         [FIS_CODE_NOT_ASKED] = "not_asked",
         [FIS_CODE_BAD_IMAGE] = "bad_image",
         [FIS_CODE_BAD_FIELD] = "bad_field",
+        [FIS_CODE_UNKNOWN_SCHEMA] = "unknown_schema",
     };
     return (unsigned)code < FIS_ERROR_CODES ? names[code] : names[FIS_CODE_OTHER];
 }

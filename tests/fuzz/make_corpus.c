@@ -32,5 +32,6 @@ int main(int argc, char **argv)
     seeds_protobuf();
     seeds_stored();
     seeds_http();
+    seeds_format();
     return 0;
 }

@@ -12,5 +12,6 @@ void seeds_config(void);
 void seeds_protobuf(void); /* protobuf, frame, raw */
 void seeds_stored(void);   /* ledger, model */
 void seeds_http(void);
+void seeds_format(void);
 
 #endif

@@ -96,6 +96,10 @@ static const struct {
         "Another field is missing or out of range: the annotator where several votes are required, "
         "a status, a time, a command's version.",
         "The reason names the field."},
+    [FIS_CODE_UNKNOWN_SCHEMA] = {DEAD_RECORDS,
+        "The registry has no schema with the record's id, or one that is not supported.",
+        "The reason has the id: register the schema, correct `records.registry.url`, and send the "
+        "record again."},
     [FIS_CODE_OTHER] = {0, "Anything else.", "Read the reason."},
 };
 /* clang-format on */
