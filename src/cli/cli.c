@@ -238,9 +238,11 @@ static int make_client(struct cli *c, struct fis_error *e)
 
 static enum wire_encoding encoding_of(int encoding)
 {
-    return encoding == CONFIG_PROTOBUF ? WIRE_PROTOBUF
-           : encoding == CONFIG_RAW    ? WIRE_RAW
-                                       : WIRE_JSON;
+    static const enum wire_encoding all[] = {[CONFIG_JSON] = WIRE_JSON,
+                                             [CONFIG_PROTOBUF] = WIRE_PROTOBUF,
+                                             [CONFIG_RAW] = WIRE_RAW,
+                                             [CONFIG_REGISTRY] = WIRE_REGISTRY};
+    return all[encoding];
 }
 
 int cli_connect(struct cli *c, struct fis_error *e)

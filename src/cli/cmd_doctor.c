@@ -114,6 +114,9 @@ void doctor_files(struct doctor *d)
     bad += check_file(d, "http.token_file", cfg->http.token_file);
     bad += check_file(d, "http.tls_cert", cfg->http.tls_cert);
     bad += check_file(d, "http.tls_key", cfg->http.tls_key);
+    bad += check_file(d, "records.registry.ca_file", cfg->records.registry.ca_file);
+    bad += check_file(d, "records.registry.tls_cert", cfg->records.registry.tls_cert);
+    bad += check_file(d, "records.registry.tls_key", cfg->records.registry.tls_key);
     for (size_t i = 0; i < sizeof kafka / sizeof *kafka; i++)
         bad += check_file(d, kafka[i], config_kafka(cfg, kafka[i]));
     if (bad)
@@ -146,6 +149,8 @@ static int examine(struct doctor *d)
         else
             doctor_files(d);
         if (!rc)
+            doctor_registry(d);
+        if (!rc)
             check_broker(d);
     }
     if (!d->json)
@@ -176,7 +181,8 @@ const struct cli_command cmd_doctor = {
     .arguments = "[options]",
     .summary = "check all that the pipeline depends on, and print how to correct it",
     .text =
-        "Looks at configuration, files, broker, topics (partitions, cleanup policies, replicas,\n"
+        "Looks at configuration, files, schema registry, broker, topics (partitions, cleanup "
+        "policies, replicas,\n"
         "retention, limits), the rights of this principal in the roles of the configuration,\n"
         "groups and lag, open transactions and clocks. Reports everything at once: ok, warning\n"
         "or fault, each with the command that corrects it. Changes nothing: rights are asked for "

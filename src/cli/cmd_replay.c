@@ -218,6 +218,14 @@ static int replay(struct cli *c, const struct cli_command *self, const struct op
     for (uint32_t n = config_record_topics(&c->cfg, topics); n && !records.to_records;)
         records.to_records = !strcmp(o->topic, topics[--n]);
     int code;
+    if (records.encoding == WIRE_REGISTRY && records.to_records) {
+        fis_fail(&e, FIS_INPUT,
+                 "records.encoding is registry: fisctl writes neither Avro nor protobuf; send the "
+                 "rows with the serializer of your application");
+        return cli_fail(&e);
+    }
+    if (records.encoding == WIRE_REGISTRY)
+        records.encoding = WIRE_JSON;
     if (open_all(&r, c, o, &records, &e))
         code = cli_fail(&e);
     else

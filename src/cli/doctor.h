@@ -39,6 +39,8 @@ bool doctor_topics(struct doctor *d);
 void doctor_replicas(struct doctor *d);
 void doctor_retention(struct doctor *d);
 void doctor_limits(struct doctor *d);
+/* doctor_registry.c */
+void doctor_registry(struct doctor *d);
 /* doctor_access.c */
 void doctor_rights(struct doctor *d);
 /* doctor_flow.c */

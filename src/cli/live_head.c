@@ -80,8 +80,11 @@ int live_head_open(struct live_head *h, struct cli *c, struct fis_error *e)
         .capacity = 1,
     };
     h->assembler = wire_assembler_new(WIRE_ASSEMBLE_NEWEST, 1, 0);
-    int rc = h->assembler ? scoring_batch_init(&h->batch, &h->options, e)
-                          : fis_fail(e, FIS_NOMEM, "no memory for heads");
+    int rc = h->options.encoding == WIRE_REGISTRY ? cli_schemas_open(&h->schemas, c, e) : 0;
+    if (rc)
+        return rc;
+    rc = h->assembler ? scoring_batch_init(&h->batch, &h->options, e)
+                      : fis_fail(e, FIS_NOMEM, "no memory for heads");
     if (!rc)
         rc = topic_reader_open(&h->reader, c, &topic, 1, e);
     return rc ? rc : read_all(h, e);
@@ -91,6 +94,7 @@ void live_head_close(struct live_head *h)
 {
     topic_reader_close(&h->reader);
     scoring_batch_done(&h->batch);
+    cli_schemas_close(&h->schemas);
     scoring_head_unref(h->head);
     fis_scratch_free(h->scratch);
     if (h->assembler)
@@ -107,6 +111,11 @@ int live_head_score(struct live_head *h, const struct wire_message *m, struct li
         return rc;
     b->messages[0] = *m;
     b->n = 1;
+    if (b->formats) {
+        rc = cli_schemas_find(&h->schemas, m->value, &b->formats[0], &b->errors[0]);
+        if (rc && b->errors[0].kind != FIS_INPUT)
+            return fis_fail(e, b->errors[0].kind, "%s", b->errors[0].text);
+    }
     scoring_run(b);
     *out = (struct live_score){.status = b->status[0], .head = h->head->version};
     if (out->status == WIRE_BAD)

@@ -5,6 +5,7 @@
 #ifndef CLI_LIVE_HEAD_H
 #define CLI_LIVE_HEAD_H
 
+#include "cli/schemas.h"
 #include "cli/topic_reader.h"
 #include "role/scoring.h"
 #include "wire/chunk.h"
@@ -17,6 +18,7 @@ struct live_head {
     struct wire_schema schema; /* of records: without label and sensitive columns */
     struct scoring_options options;
     struct scoring_batch batch; /* of one record */
+    struct cli_schemas schemas; /* records.encoding: registry */
     struct fis_scratch *scratch;
     uint64_t bad;
 };

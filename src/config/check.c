@@ -182,6 +182,9 @@ static void settle(struct load *l)
     join_directory(l, &c->http.token_file);
     join_directory(l, &c->http.tls_cert);
     join_directory(l, &c->webhook.ca_file);
+    join_directory(l, &c->records.registry.ca_file);
+    join_directory(l, &c->records.registry.tls_cert);
+    join_directory(l, &c->records.registry.tls_key);
     join_directory(l, &c->http.tls_key);
     join_directory(l, &c->labels.annotators);
     if (!c->positive)
@@ -248,7 +251,7 @@ static void check_positive(struct load *l)
 static void check_encoding(struct load *l)
 {
     const struct config *c = l->cfg;
-    if (c->records.encoding == CONFIG_JSON)
+    if (c->records.encoding == CONFIG_JSON || c->records.encoding == CONFIG_REGISTRY)
         return;
     if (c->records.encoding == CONFIG_RAW && c->records.framing == CONFIG_FRAMING_CONFLUENT) {
         struct spot at = load_spot(l, "records.framing", -1);
@@ -387,17 +390,13 @@ static void check_http(struct load *l)
                      "auto, off, or an IP address or localhost, and a port to 65535: "
                      "127.0.0.1:9464, [::1]:9464");
     }
-    if (h->url && strncmp(h->url, "http://", 7) && strncmp(h->url, "https://", 8)) {
+    if (h->url && !load_is_http(h->url)) {
         at = load_spot(l, "http.url", -1);
         char found[FOUND_MAX];
         load_describe(&at, found, sizeof found);
         load_problem(l, &at, found, "an address that begins with http:// or https://");
     }
-    if (!h->tls_cert != !h->tls_key) {
-        at = load_spot(l, h->tls_cert ? "http.tls_cert" : "http.tls_key", -1);
-        load_problem(l, &at, h->tls_cert ? "no http.tls_key" : "no http.tls_cert",
-                     "both of them, or neither");
-    }
+    load_check_pair(l, "http.tls_cert", h->tls_cert, "http.tls_key", h->tls_key);
     if (h->protect == CONFIG_PROTECT_ALL && !h->token_file) {
         at = load_spot(l, "http.protect", -1);
         load_problem(l, &at, "all, and no http.token_file", "commands, or a token to protect by");
@@ -408,7 +407,7 @@ static void check_webhook(struct load *l)
 {
     const struct config_webhook *h = &l->cfg->webhook;
     struct spot at;
-    if (h->url && strncmp(h->url, "http://", 7) && strncmp(h->url, "https://", 8)) {
+    if (h->url && !load_is_http(h->url)) {
         at = load_spot(l, "webhook.url", -1);
         load_problem(l, &at, "another scheme", "http:// or https://");
     }
@@ -483,6 +482,7 @@ void load_check(struct load *l)
     if (l->no_memory)
         return;
     check_positive(l);
+    load_check_registry(l);
     check_encoding(l);
     load_check_columns(l);
     check_topics(l);

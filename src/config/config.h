@@ -28,7 +28,7 @@
 
 enum config_role { CONFIG_SCORER = 1, CONFIG_TRAINER = 2 }; /* bits of config.roles */
 enum config_delivery { CONFIG_EXACTLY_ONCE, CONFIG_AT_LEAST_ONCE };
-enum config_encoding { CONFIG_JSON, CONFIG_PROTOBUF, CONFIG_RAW };
+enum config_encoding { CONFIG_JSON, CONFIG_PROTOBUF, CONFIG_RAW, CONFIG_REGISTRY };
 enum config_column_type { CONFIG_NUMERIC, CONFIG_CATEGORICAL };
 /* The last two are a base's; they follow model.base.scale, and no column of the file has them. */
 enum config_scale {
@@ -143,6 +143,15 @@ enum config_framing { CONFIG_FRAMING_AUTO, CONFIG_FRAMING_NONE, CONFIG_FRAMING_C
 
 enum config_unknown { CONFIG_REFUSE, CONFIG_IGNORE, CONFIG_PASS };
 
+/* Where schemas of records are. */
+struct config_registry {
+    char *url;                /* NULL: none */
+    char *ca_file;            /* NULL: the system's certificates */
+    char *tls_cert, *tls_key; /* of this client; NULL: none */
+    char *user, *password;    /* NULL: none */
+    uint64_t timeout;         /* ms, of a request */
+};
+
 struct config_records {
     int encoding; /* enum config_encoding */
     int framing;  /* enum config_framing */
@@ -153,6 +162,7 @@ struct config_records {
     int unknown;         /* enum config_unknown: of columns in none of the lists */
     struct config_names refuse, ignore, passthrough; /* columns that are no features */
     bool numeric_text; /* JSON: "41" is a number in a numeric column */
+    struct config_registry registry;
 };
 
 struct config_labels {

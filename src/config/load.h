@@ -84,5 +84,10 @@ void load_required(struct load *l);
 void load_check(struct load *l);
 void load_check_columns(struct load *l); /* of it: what each column is */
 void load_check_labels(struct load *l); /* of it: the labelling page */
+void load_check_registry(struct load *l);
+/* Two options that go together. */
+void load_check_pair(struct load *l, const char *one, bool has_one, const char *other,
+                     bool has_other);
+bool load_is_http(const char *url); /* its scheme is http or https */
 
 #endif

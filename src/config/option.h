@@ -62,7 +62,7 @@ struct option {
 
 extern const struct option config_options[]; /* by section; key NULL at the end */
 extern const struct option config_column_options[], config_show_options[];
-#define OPTIONS_MAX 160
+#define OPTIONS_MAX 200
 
 const struct option *config_find_option(const char *key);
 /* The table that a key is of: config_options, or the one of the items that it is in

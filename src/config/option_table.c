@@ -42,6 +42,7 @@ const struct option config_options[] = {
 #include "config/options_process.inc"
     {.key = NULL},
 };
+_Static_assert(sizeof config_options / sizeof *config_options <= OPTIONS_MAX, "raise OPTIONS_MAX");
 
 const struct option config_column_options[] = {
     {.key = "columns[].name", TEXT(255), .offset = offsetof(struct config_column, name),

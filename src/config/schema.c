@@ -8,6 +8,9 @@
 struct wire_schema config_schema(const struct config *cfg)
 {
     const uint32_t *side = cfg->model.image.count ? cfg->model.image.items : NULL;
+    /* Records by a registry are JSON without a frame where this is looked at. */
+    int framing = cfg->records.encoding == CONFIG_REGISTRY ? CONFIG_FRAMING_AUTO
+                                                           : cfg->records.framing;
     return (struct wire_schema){
         .image = side ? (struct image_shape){side[0], side[1], side[2]} : (struct image_shape){0},
         .max_pixels = cfg->records.max_pixels,
@@ -21,7 +24,7 @@ struct wire_schema config_schema(const struct config *cfg)
                                [WIRE_PASS] = NAMES(cfg->records.passthrough)},
                     .sensitive = NAMES(cfg->validation.sensitive)},
         .numeric_text = cfg->records.numeric_text,
-        .framing = {(enum wire_framing_kind)cfg->records.framing, cfg->records.message_index.items,
+        .framing = {(enum wire_framing_kind)framing, cfg->records.message_index.items,
                     cfg->records.message_index.count},
         .label_framing = {(enum wire_framing_kind)cfg->labels.framing,
                           cfg->labels.message_index.items, cfg->labels.message_index.count},

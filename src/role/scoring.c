@@ -74,9 +74,11 @@ int scoring_batch_init(struct scoring_batch *b, const struct scoring_options *o,
     b->room = fis_alloc(n, sizeof **b->records); /* of most ids little is touched */
     b->errors = fis_alloc(n, sizeof *b->errors); /* few are written */
     b->row = fis_calloc(n, sizeof *b->row);
+    bool registry = o->encoding == WIRE_REGISTRY;
+    b->formats = registry ? fis_calloc(n, sizeof *b->formats) : NULL;
     b->scores = fis_calloc((size_t)n * FIS_MAX_CRITERIA, sizeof *b->scores);
     if (b->arena.base && b->messages && b->status && b->records && b->room && b->errors && b->row &&
-        b->scores)
+        b->scores && (b->formats || !registry))
         return 0;
     scoring_batch_done(b);
     return fis_fail(e, FIS_NOMEM, "no memory for a batch of %u records", n);
@@ -106,6 +108,7 @@ void scoring_batch_done(struct scoring_batch *b)
     fis_free(b->room);
     fis_free(b->errors);
     fis_free(b->row);
+    fis_free(b->formats);
     fis_free(b->scores);
     *b = (struct scoring_batch){0};
 }
@@ -150,11 +153,28 @@ int scoring_batch_prepare(struct scoring_batch *b, struct scoring_head *head, co
                     b->options->capacity, b->d);
 }
 
-/* To x, or to the list when one is needed and the record is sparse. */
-static enum wire_decoded decode(struct scoring_batch *b, const struct wire_message *m, float *x,
+/* By its schema, as JSON. */
+static enum wire_decoded decode_framed(struct scoring_batch *b, const struct wire_message *m,
+                                       const struct wire_format *format, float *x,
+                                       struct wire_record *r, struct fis_error *e)
+{
+    const struct wire_schema *s = b->options->schema;
+    struct wire_message json = *m;
+    if (!m->value.data)
+        return WIRE_TOMBSTONE;
+    if (!format || wire_schema_fits(s, m->value.length, e) ||
+        wire_format_json(format, m->value, s->max_bytes, &b->arena, &json.value, e))
+        return WIRE_BAD;
+    b->text = json.value;
+    return wire_json_record(s, b->head->encoder, &json, &b->arena, x, r, e);
+}
+
+/* Message i to x, or to the list when one is needed and the record is sparse. */
+static enum wire_decoded decode(struct scoring_batch *b, uint32_t i, float *x,
                                 struct wire_list *list, struct wire_record *r, struct fis_error *e)
 {
     const struct scoring_options *o = b->options;
+    const struct wire_message *m = &b->messages[i];
     fis_arena_reset(&b->arena);
     switch (o->encoding) {
     case WIRE_JSON:
@@ -164,6 +184,8 @@ static enum wire_decoded decode(struct scoring_batch *b, const struct wire_messa
                                             e);
     case WIRE_RAW:
         return wire_raw_record(o->schema, b->head->encoder, m, &b->arena, x, r, e);
+    case WIRE_REGISTRY:
+        return decode_framed(b, m, b->formats[i], x, r, e);
     }
     fis_fail(e, FIS_INPUT, "encoding %d is not known", (int)o->encoding);
     return WIRE_BAD;
@@ -256,8 +278,7 @@ void scoring_run(struct scoring_batch *b)
         struct wire_list list = {WIRE_NO_LIST, b->index + at, b->value + at};
         struct wire_record *record = (void *)room;
         fetch_ahead(b, i);
-        b->status[i] =
-            decode(b, &b->messages[i], x, b->listed ? &list : NULL, record, &b->errors[i]);
+        b->status[i] = decode(b, i, x, b->listed ? &list : NULL, record, &b->errors[i]);
         if (b->status[i] != WIRE_OK)
             continue;
         b->records[i] = record;
@@ -286,7 +307,7 @@ static const float *features_of(struct scoring_batch *b, uint32_t i)
     struct wire_record again;
     struct fis_error e;
     assert(b->status[i] == WIRE_OK && b->head_version == b->head->version);
-    if (decode(b, &b->messages[i], x, NULL, &again, &e) != WIRE_OK)
+    if (decode(b, i, x, NULL, &again, &e) != WIRE_OK)
         memset(x, 0, b->d * sizeof *x); /* cannot be: the same bytes were decoded before */
     return x;
 }
@@ -295,18 +316,20 @@ struct wire_candidate scoring_candidate(struct scoring_batch *b, uint32_t i)
 {
     const struct wire_message *m = &b->messages[i];
     const float *scores = scoring_scores(b, i);
-    struct wire_bytes record = m->value;
+    const float *x = features_of(b, i);
+    bool registry = b->options->encoding == WIRE_REGISTRY;
+    struct wire_bytes record = registry ? b->text : m->value;
     struct fis_error none;
     /* What is shown to people is JSON without a frame; it came off this one before. */
     if (b->options->encoding == WIRE_JSON)
         (void)!wire_unframe_json(&record, &b->options->schema->framing, "records", &none);
     return (struct wire_candidate){
         .id = b->records[i]->id,
-        .x = features_of(b, i),
+        .x = x,
         .d = b->d,
         .scores = {scores[0], scores[1]},
         .head_version = b->head_version,
-        .encoding = b->options->encoding,
+        .encoding = registry ? WIRE_JSON : b->options->encoding,
         .record = record,
         .event_time_ms = b->records[i]->event_time_ms,
         .topic = m->topic,

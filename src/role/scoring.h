@@ -10,6 +10,7 @@
 
 #include "fis/influence.h"
 #include "fis/selector.h"
+#include "wire/format.h"
 #include "wire/types.h"
 
 /* What a scorer scores with: an immutable snapshot of one head. */
@@ -39,6 +40,9 @@ struct scoring_options {
 struct scoring_batch {
     uint32_t n;
     struct wire_message *messages; /* [capacity], filled by the caller */
+    /* [capacity], filled by the caller with WIRE_REGISTRY, else NULL. NULL for a value whose schema
+     * cannot be had: its error is filled in. */
+    const struct wire_format **formats;
     /* Results, by message: */
     enum wire_decoded *status;
     struct wire_record **records; /* of WIRE_OK; each has room for its own id, and no longer one */
@@ -65,6 +69,7 @@ struct scoring_batch {
     float *value;
     int listed;
     struct fis_arena arena;
+    struct wire_bytes text; /* WIRE_REGISTRY: the message decoded last, as JSON in the arena */
 };
 
 int scoring_batch_init(struct scoring_batch *b, const struct scoring_options *o,

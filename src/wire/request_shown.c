@@ -126,6 +126,8 @@ static json_t *show_record(const struct wire_request_reader *w, const struct wir
         return from_protobuf(w, r->record);
     case WIRE_RAW:
         return from_raw(w, r->record);
+    case WIRE_REGISTRY: /* of no request */
+        break;
     }
     return NULL;
 }

@@ -15,6 +15,8 @@ const char *wire_encoding_name(enum wire_encoding e)
         return "protobuf";
     case WIRE_RAW:
         return "raw";
+    case WIRE_REGISTRY:
+        return "registry";
     }
     return "unknown";
 }

@@ -23,7 +23,9 @@
 #include "fis/profile.h"
 #include "image/image.h"
 
-enum wire_encoding { WIRE_JSON = 1, WIRE_PROTOBUF, WIRE_RAW };
+/* WIRE_REGISTRY: of records as they come, by the schema of each (wire/format.h); JSON from there
+ * on. */
+enum wire_encoding { WIRE_JSON = 1, WIRE_PROTOBUF, WIRE_RAW, WIRE_REGISTRY };
 const char *wire_encoding_name(enum wire_encoding e);
 
 struct wire_bytes {

@@ -10,8 +10,10 @@
 #include "fis/defaults.h"
 #include "fis/mem.h"
 
-static const enum wire_encoding encodings[] = {
-    [CONFIG_JSON] = WIRE_JSON, [CONFIG_PROTOBUF] = WIRE_PROTOBUF, [CONFIG_RAW] = WIRE_RAW};
+static const enum wire_encoding encodings[] = {[CONFIG_JSON] = WIRE_JSON,
+                                               [CONFIG_PROTOBUF] = WIRE_PROTOBUF,
+                                               [CONFIG_RAW] = WIRE_RAW,
+                                               [CONFIG_REGISTRY] = WIRE_REGISTRY};
 
 enum fis_metric pipeline_metric(const struct config *cfg)
 {

@@ -308,6 +308,12 @@ static bool dead_letters(const struct look *k)
 
 /* ---- the pipeline's own topics --------------------------------------------------------------- */
 
+static bool registry_away(const struct look *k)
+{
+    const struct scorer_registry *r = &k->s->scorer.registry;
+    return r->down && found(k, "%.220s; batches of records that wait: %u", r->why, r->waiting);
+}
+
 static bool left_out(const struct look *k)
 {
     uint64_t n = k->s->trainer.left_out + k->s->scorer.left_out;
@@ -386,6 +392,10 @@ static const struct rule rules[ALARM_COUNT] = {
     [ALARM_DEAD_LETTERS] = {"dead_letters", "warning", 5000, 60000, dead_letters,
         "Many messages were refused (alarms.dead_letters).",
         "Read the reasons in the headers of the dead-letter topic, and correct the writer."},
+    [ALARM_REGISTRY_AWAY] = {"registry_away", "critical", 5000, 1000, registry_away,
+        "A schema is needed, and the registry does not give it (records.registry).",
+        "records with a schema that is not known yet wait; check the registry, "
+        "records.registry.url, its certificates and the password"},
     [ALARM_LEFT_OUT] = {"left_out", "warning", 1000, 1000, left_out,
         "Ledger, heads or models hold a message that fisd did not write; since the start.",
         "Find its writer by topic, partition, offset and key in the log, and take its right to write."},

@@ -95,6 +95,12 @@ static const struct metric_part left_out[] = {
     {.value = NULL},
 };
 
+static const struct metric_part registry_requests[] = {
+    {"answered", FIGURE(struct status, scorer.registry.fetched)},
+    {"failed", FIGURE(struct status, scorer.registry.failed)},
+    {.value = NULL},
+};
+
 static const struct metric_part http_requests[] = {
     {"2xx", FIGURE(struct status, http.by_class[2])},
     {"3xx", FIGURE(struct status, http.by_class[3])},

@@ -1,6 +1,5 @@
 #include "daemon/monitor/webhook_post.h"
 
-#include <curl/curl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +8,7 @@
 #include "base/sha256.h"
 #include "fis/gate.h"
 #include "fis/mem.h"
-#include "fis/version.h"
+#include "registry/curl_options.h"
 
 /* ---- body ------------------------------------------------------------------------------------ */
 
@@ -48,6 +47,7 @@ struct webhook_post {
     const struct config *cfg;
     bool (*stopped)(void *arg);
     void *arg;
+    struct curl_options options;
     char host[256], why[CURL_ERROR_SIZE];
 };
 
@@ -58,49 +58,17 @@ static size_t drop(char *bytes, size_t size, size_t n, void *arg)
     return size * n;
 }
 
-static int go_on(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
-{
-    const struct webhook_post *p = arg;
-    (void)a;
-    (void)b;
-    (void)c;
-    (void)d;
-    return p->stopped(p->arg);
-}
-
-/* The host of the URL, which alone may be shown: its path may be a secret. */
-static int find_host(struct webhook_post *p, struct fis_error *e)
-{
-    CURLU *url = curl_url();
-    char *host = NULL;
-    bool good = url && !curl_url_set(url, CURLUPART_URL, p->cfg->webhook.url, 0) &&
-                !curl_url_get(url, CURLUPART_HOST, &host, 0);
-    if (good)
-        snprintf(p->host, sizeof p->host, "%s", host);
-    curl_free(host);
-    curl_url_cleanup(url);
-    return good ? 0
-                : fis_fail(e, FIS_INPUT, "webhook.url: found no URL, allowed https://host/path");
-}
-
 static bool set_options(struct webhook_post *p)
 {
     const struct config_webhook *h = &p->cfg->webhook;
-    CURLcode rc = curl_easy_setopt(p->curl, CURLOPT_URL, h->url);
-    rc = rc ? rc : curl_easy_setopt(p->curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    rc = rc ? rc : curl_easy_setopt(p->curl, CURLOPT_FOLLOWLOCATION, 0L);
-    rc = rc ? rc : curl_easy_setopt(p->curl, CURLOPT_SSL_VERIFYPEER, 1L);
-    rc = rc ? rc : curl_easy_setopt(p->curl, CURLOPT_SSL_VERIFYHOST, 2L);
-    if (!rc && h->ca_file)
-        rc = curl_easy_setopt(p->curl, CURLOPT_CAINFO, h->ca_file);
-    rc = rc ? rc : curl_easy_setopt(p->curl, CURLOPT_TIMEOUT_MS, (long)h->timeout);
-    rc = rc ? rc : curl_easy_setopt(p->curl, CURLOPT_NOSIGNAL, 1L);
-    rc = rc ? rc : curl_easy_setopt(p->curl, CURLOPT_USERAGENT, "fisd/" FIS_VERSION);
-    rc = rc ? rc : curl_easy_setopt(p->curl, CURLOPT_WRITEFUNCTION, drop);
-    rc = rc ? rc : curl_easy_setopt(p->curl, CURLOPT_ERRORBUFFER, p->why);
-    rc = rc ? rc : curl_easy_setopt(p->curl, CURLOPT_XFERINFOFUNCTION, go_on);
-    rc = rc ? rc : curl_easy_setopt(p->curl, CURLOPT_XFERINFODATA, p);
-    return (rc ? rc : curl_easy_setopt(p->curl, CURLOPT_NOPROGRESS, 0L)) == CURLE_OK;
+    p->options = (struct curl_options){.url = h->url,
+                                       .ca_file = h->ca_file,
+                                       .timeout_ms = (long)h->timeout,
+                                       .stopped = p->stopped,
+                                       .arg = p->arg,
+                                       .why = p->why};
+    return curl_options_set(p->curl, &p->options) == CURLE_OK &&
+           curl_easy_setopt(p->curl, CURLOPT_WRITEFUNCTION, drop) == CURLE_OK;
 }
 
 int webhook_post_open(struct webhook_post **out, const struct config *cfg,
@@ -110,9 +78,11 @@ int webhook_post_open(struct webhook_post **out, const struct config *cfg,
     if (!p)
         return fis_fail(e, FIS_NOMEM, "no memory for the webhook");
     *p = (struct webhook_post){.cfg = cfg, .stopped = stopped, .arg = arg};
-    int rc = curl_global_init(CURL_GLOBAL_DEFAULT)
-                 ? fis_fail(e, FIS_INPUT, "libcurl cannot be used")
-                 : find_host(p, e);
+    int rc = 0;
+    if (curl_global_init(CURL_GLOBAL_DEFAULT))
+        rc = fis_fail(e, FIS_INPUT, "libcurl cannot be used");
+    else if (!curl_options_host(cfg->webhook.url, p->host, sizeof p->host))
+        rc = fis_fail(e, FIS_INPUT, "webhook.url: found no URL, allowed https://host/path");
     if (!rc && (!(p->curl = curl_easy_init()) || !set_options(p)))
         rc = fis_fail(e, FIS_INPUT, "libcurl refuses the options of the webhook");
     if (rc)

@@ -104,6 +104,8 @@ static int open_all(struct scorer_host *h, struct fis_error *e)
     h->follow_batch = stream_batch_new(SCORER_FOLLOW_BATCH);
     if (!h->machine || !h->assembler || !h->follow_batch)
         return h->machine ? fis_fail(e, FIS_NOMEM, "no memory for the scorer") : -1;
+    if (h->scoring.encoding == WIRE_REGISTRY && scorer_schemas_open(&h->schemas, h->ctx, e) < 0)
+        return -1;
     return open_slots(h, e) < 0 ? -1 : open_kafka(h, e);
 }
 
@@ -207,9 +209,17 @@ void scorer_host_stop(struct scorer_host *h)
     scorer_stop(h->machine);
 }
 
+/* What waits for a registry that is down is not waited for. */
+static bool is_done(const struct scorer_host *h)
+{
+    uint32_t waiting = scorer_host_waiting(h);
+    return scorer_idle(h->machine) || (waiting && waiting == scorer_under_way(h->machine) &&
+                                       stream_producer_outstanding(h->producer) == 0);
+}
+
 bool scorer_host_stopped(const struct scorer_host *h)
 {
-    return h->failed || (h->stopping && scorer_idle(h->machine) && !h->uncommitted);
+    return h->failed || (h->stopping && is_done(h) && !h->uncommitted);
 }
 
 void scorer_host_say_left(const struct scorer_host *h)
@@ -248,6 +258,7 @@ void scorer_host_close(struct scorer_host *h, int patience_ms)
     stream_producer_close(h->producer);
     for (uint32_t i = 0; i < h->n_slots; i++)
         scoring_batch_done(&h->slots[i].batch);
+    scorer_schemas_close(h->schemas);
     scorer_free(h->machine);
     for (uint32_t k = 0; k < h->n_topics; k++)
         fis_free(h->next[k].next);

@@ -6,6 +6,7 @@
 
 #include "config/topic_list.h"
 #include "daemon/scorer/scorer_host.h"
+#include "daemon/scorer/scorer_schemas.h"
 #include "daemon/scorer/scorer_status.h"
 #include "stream/consumer.h"
 #include "stream/producer.h"
@@ -13,7 +14,8 @@
 
 #define SCORER_FOLLOW_BATCH 64
 
-enum scorer_work { SCORER_IDLE, SCORER_RUNS, SCORER_RAN };
+/* WAITS: for a schema. */
+enum scorer_work { SCORER_IDLE, SCORER_WAITS, SCORER_RUNS, SCORER_RAN };
 
 struct scorer_slot {
     struct scorer_host *host;
@@ -23,6 +25,7 @@ struct scorer_slot {
     struct job job;
     uint64_t run_ns;       /* what decoding and scoring took */
     size_t bytes;          /* read so far */
+    uint32_t resolved;     /* messages whose schemas are known */
     enum scorer_work work; /* RAN: scored, and held back: see scorer_send.c */
     bool spent;            /* its messages are to be given back */
 };
@@ -48,6 +51,7 @@ struct scorer_host {
     uint64_t commit_at_ms; /* not before */
     bool uncommitted;
     struct stream_producer *producer;
+    struct scorer_schemas *schemas; /* NULL: records need none */
     struct wire_assembler *assembler;
     struct scoring_head *head;
     struct wire_buffer kept;   /* a record without what is ignored of it */
@@ -88,6 +92,8 @@ void scorer_commit_now(struct scorer_host *h);
 void scorer_commit_turn(struct scorer_host *h);
 void scorer_commit_revoked(struct scorer_host *h, bool lost,
                            const struct stream_partition *partitions, size_t count);
+/* Batches that wait for a schema. */
+uint32_t scorer_host_waiting(const struct scorer_host *h);
 /* scorer_send.c; the turn is true when there is more to do at once */
 bool scorer_send_turn(struct scorer_host *h);
 /* Of a message's token: what of it is to be acknowledged. */

@@ -258,6 +258,7 @@ static struct scorer_slot *begin_batch(struct scorer_host *h)
     if (s) {
         s->batch.n = 0;
         s->bytes = 0;
+        s->resolved = 0;
     }
     if (left)
         context_wake(h->ctx);

@@ -102,6 +102,34 @@ static void tell_scored(struct scorer_host *h)
         }
 }
 
+uint32_t scorer_host_waiting(const struct scorer_host *h)
+{
+    return count(h, SCORER_WAITS);
+}
+
+/* Or lets it wait for its schemas. */
+static void run_when_ready(struct scorer_host *h, struct scorer_slot *s)
+{
+    s->work = SCORER_WAITS;
+    if (h->schemas && !scorer_schemas_ready(h->schemas, &s->batch, &s->resolved))
+        return;
+    s->job = (struct job){.run = run_slot, .done = ran_slot, .arg = s};
+    s->work = SCORER_RUNS;
+    workers_submit(h->ctx->workers, &s->job);
+}
+
+static void turn_schemas(struct scorer_host *h)
+{
+    struct fis_error e;
+    if (!h->schemas)
+        return;
+    if (scorer_schemas_turn(h->schemas, &e) < 0)
+        scorer_host_failed(h, &e);
+    for (uint32_t i = 0; i < h->n_slots; i++)
+        if (h->slots[i].work == SCORER_WAITS)
+            run_when_ready(h, &h->slots[i]);
+}
+
 /* ---- what the machine needs done ----------------------------------------------------------- */
 
 /* What comes of a batch is a request to the broker, which costs it about as much as handing out a
@@ -109,6 +137,7 @@ static void tell_scored(struct scorer_host *h)
  * in one; but no more of it in a turn than keeps that short. */
 bool scorer_send_turn(struct scorer_host *h)
 {
+    turn_schemas(h);
     if (!count(h, SCORER_RUNS) || 4 * count(h, SCORER_RAN) >= h->n_slots)
         tell_scored(h);
     bool more = scorer_send(h->machine, SEND_AT_ONCE) == SEND_AT_ONCE;
@@ -125,9 +154,7 @@ static void out_score(void *ctx, uint32_t slot, const float *floors)
         scorer_host_failed(h, &e);
         return;
     }
-    s->job = (struct job){.run = run_slot, .done = ran_slot, .arg = s};
-    s->work = SCORER_RUNS;
-    workers_submit(h->ctx->workers, &s->job);
+    run_when_ready(h, s);
 }
 
 static void out_offer(void *ctx, uint32_t slot, uint32_t i)

@@ -18,6 +18,11 @@ uint32_t scorer_host_status(struct scorer_host *h, struct scorer_status *out, st
     for (uint32_t i = 0; i < h->n_slots; i++)
         out->batches_in_flight += h->slots[i].read->count > 0;
     scorer_drift_show(h, &out->drift);
+    if (h->schemas) {
+        scorer_schemas_status(h->schemas, &out->registry);
+        out->registry.on = true;
+        out->registry.waiting = scorer_host_waiting(h);
+    }
     out->batch_records = &h->batch_records;
     out->batch_seconds = &h->batch_seconds;
     out->latency_seconds = &h->latency_seconds;

@@ -25,6 +25,16 @@ struct scorer_drift {
 };
 #define STATUS_DRIFT_ROWS 500u
 
+/* The schema registry; records.encoding: registry. */
+struct scorer_registry {
+    bool on;
+    bool down;                /* the last request failed; it is tried again */
+    char why[FIS_ERROR_TEXT]; /* then */
+    uint32_t known;           /* schemas */
+    uint32_t waiting;         /* batches that wait for one */
+    uint64_t fetched, failed; /* requests, by outcome */
+};
+
 struct scorer_status {
     bool on;   /* the process has the role */
     bool open; /* it has begun */
@@ -42,6 +52,7 @@ struct scorer_status {
      * timestamp to the acknowledgement of what was offered of its batch. */
     const struct histogram *batch_records, *batch_seconds, *latency_seconds;
     struct scorer_drift drift;
+    struct scorer_registry registry;
 };
 
 struct scorer_host;

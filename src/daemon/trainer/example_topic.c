@@ -87,7 +87,7 @@ static enum wire_decoded decode(struct example_topic *t, const struct wire_messa
     const struct wire_schema *s = t->schema;
     fis_arena_reset(&t->arena);
     enum wire_decoded got =
-        p->records == WIRE_JSON
+        p->records == WIRE_JSON || p->records == WIRE_REGISTRY
             ? wire_json_example(s, p->columns, p->n_columns, t->with_sensitive, m, &t->arena, x, e)
             : wire_protobuf_example(s, p->n_columns, t->with_sensitive, m, &t->arena, x, e);
     if (got == WIRE_OK && t->with_sensitive && data_groups_check(s, x->sensitive, e) < 0)
