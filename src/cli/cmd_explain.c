@@ -13,6 +13,7 @@
 #include "cli/screen.h"
 #include "fis/mem.h"
 #include "wire/ledger.h"
+#include "wire/record_image.h"
 
 enum { COLUMNS = 5, ROOM = 1024 };
 
@@ -371,7 +372,8 @@ static void print_plain(const char *name, const json_t *value, int depth)
         }
     } else {
         char shown[512];
-        snprintf(shown, sizeof shown, "%s", text ? text : json_string_value(value));
+        if (text || !wire_image_show(json_string_value(value), json_string_length(value), shown))
+            snprintf(shown, sizeof shown, "%s", text ? text : json_string_value(value));
         screen_clean(shown);
         printf("%*s%-*s%s\n", 2 * depth, "", 26 - 2 * depth, name, shown);
     }

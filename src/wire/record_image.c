@@ -65,7 +65,7 @@ const char *wire_image_type(const char *base64, size_t length)
     return kind < 0 ? NULL : kinds[kind].type;
 }
 
-bool wire_image_show(const char *base64, size_t length, char shown[WIRE_IMAGE_SHOWN])
+bool wire_image_show(const char *base64, size_t length, char *shown)
 {
     int kind = kind_of(base64, length);
     if (kind >= 0)

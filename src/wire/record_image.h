@@ -45,6 +45,6 @@ int wire_image_text(const struct wire_schema *schema, const struct wire_image *i
 const char *wire_image_type(const char *base64, size_t length);
 /* For a screen: "PNG, 12,345 bytes". False: it is none. */
 #define WIRE_IMAGE_SHOWN 48
-bool wire_image_show(const char *base64, size_t length, char shown[WIRE_IMAGE_SHOWN]);
+bool wire_image_show(const char *base64, size_t length, char *shown);
 
 #endif

@@ -1,9 +1,11 @@
 """What needs no broker: encodings, checks, errors."""
 
+import base64
 import json
 import random
 import struct
 import warnings
+import zlib
 
 import numpy as np
 import pandas
@@ -82,6 +84,41 @@ class Caught(fisd.Records):
 
     def produce(self, key, value, timestamp=0):
         self.out.append((key, value, timestamp))
+
+
+def decoded(png):
+    """Pixels of a PNG without filters: width, height, channels and bytes."""
+    width, height, depth, colour = struct.unpack(">IIBB", png[16:26])
+    at = png.index(b"IDAT")
+    size = struct.unpack(">I", png[at - 4:at])[0]
+    rows = zlib.decompress(png[at + 4:at + 4 + size])
+    channels = {0: 1, 2: 3, 4: 2, 6: 4}[colour]
+    stride = 1 + width * channels
+    assert depth == 8 and len(rows) == height * stride
+    return height, width, channels, b"".join(rows[y * stride + 1:(y + 1) * stride] for y in range(height))
+
+
+def test_image_records():
+    pixels = np.arange(2 * 3 * 4 * 3, dtype=np.uint8).reshape(2, 3, 4, 3)
+    r = Caught(pipeline(passthrough=["note"]))
+    assert r.send(pixels, ids=["a", "b"]) == 2
+    assert r.send([{"id": 7, "image": b"\xff\xd8\xff", "note": 1}, {"image": pixels[0, :, :, 0]}]) == 2
+    sent = [json.loads(v) for _, v, _ in r.out]
+    assert [decoded(base64.b64decode(v["image"])) for v in (sent[0], sent[1], sent[3])] == [
+        (3, 4, 3, pixels[0].tobytes()), (3, 4, 3, pixels[1].tobytes()), (3, 4, 1, pixels[0, :, :, 0].tobytes())]
+    assert sent[2] == {"id": "7", "note": 1, "image": "/9j/"}
+    for bad in (pixels[0].astype(float), np.zeros((2, 2, 5), np.uint8), np.zeros((0, 2, 3), np.uint8)):
+        with pytest.raises(fisd.RecordError, match="uint8 of shape"):
+            r.send({"image": bad})
+    with pytest.raises(fisd.RecordError, match="expected, found"):
+        r.send(np.zeros((1, 1, 1, 1, 1), np.uint8))
+    p = Caught(fisd.Pipeline("p", NOWHERE, columns=["f0"], record_encoding="protobuf"))
+    assert p.send(pixels, ids=["a", "b"]) == 2 and p.send({"image": b"\x89PNG"}) == 1
+    records = [fis_pb2.Record.FromString(v) for _, v, _ in p.out]
+    assert [(m.image.data, m.image.height, m.image.width, m.image.channels) for m in records] == [
+        (pixels[0].tobytes(), 3, 4, 3), (pixels[1].tobytes(), 3, 4, 3), (b"\x89PNG", 0, 0, 0)]
+    with pytest.raises(fisd.RecordError, match="raw records are numbers"):
+        Caught(fisd.Pipeline("p", NOWHERE, columns=["f0"], record_encoding="raw")).send(pixels)
 
 
 def test_json_records():
@@ -287,6 +324,9 @@ def test_protobuf_requests():
     r = requests.decode(p, Message(m))
     assert (r.id, r.record, r.attributes, r.votes) == ("x", {"a": 0, "b": 2}, {"k": "v"}, 2)
     assert (r.deadline_ms, r.round, r.place, r.classes) == (9, 3, (1, 2), ("n", "y"))
+    image = fis_pb2.Record(image=fis_pb2.Image(data=bytes(6), height=1, width=2, channels=3))
+    m.record = image.SerializeToString()
+    assert decoded(base64.b64decode(requests.decode(p, Message(m)).record["image"])) == (1, 2, 3, bytes(6))
     gone = requests.decode(p, Message(fis_pb2.LabelRequest(id=b"x", cancelled=True, reason="q")))
     assert (gone.id, gone.reason) == ("x", "q")
 

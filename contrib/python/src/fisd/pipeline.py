@@ -219,6 +219,9 @@ def _arguments(c: Mapping[str, Any], folder: str) -> Dict[str, Any]:
     columns: Any = [Column(x["name"], x.get("type", "numeric")) for x in c.get("columns") or ()]
     if c.get("dimension"):
         columns = [f"f{i}" for i in range(int(c["dimension"]))]
+    image = c.get("model.image") or (c.get("model") or {}).get("image")
+    if image:
+        columns = [f"f{i}" for i in range(int(image[0]) * int(image[1]) * int(image[2]))]
     base = c.get("model.base") or (c.get("model") or {}).get("base") or {}
     columns += base.get("names") or [base["name"]] if base.get("type") == "column" else []
     return {

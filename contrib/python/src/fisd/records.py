@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
 import numpy as np
 
-from . import fis_pb2
+from . import _image, fis_pb2
 from ._kafka import Sender, check_id
 from ._rows import (category, each, flat, from_text, is_missing, member, number, shown,
                     to_array)
@@ -59,7 +59,9 @@ class Records(Sender):
             Arrays have the pipeline's columns in their order. None, NaN and NA are missing values.
             Dicts may be nested: the column ``address.city`` is ``{"address": {"city": "Ulm"}}``, or
             a key with that dot in it. They are sent as they are.
-            Iterables may be without end: rows go out one by one.
+            Iterables may be without end: rows go out one by one. For images (``model.type: vit``)
+            a dict has ``"image"``: the bytes of a PNG or JPEG, or uint8 of shape (height, width,
+            channels); or the rows are an array of uint8 of shape (n, height, width, channels).
         ids : iterable of str or int, optional
             Ids of the rows; the column `Pipeline.id` has them otherwise. A record without either
             has its place in the topic as its id.
@@ -99,6 +101,8 @@ class Records(Sender):
         return sent
 
     def _rows(self, rows: Any) -> Iterable[Any]:
+        if isinstance(rows, np.ndarray) and rows.ndim > 2:
+            return _image.each_of(rows)
         if self.pipeline.record_encoding == "json":
             return each(rows, self._names)
         array = to_array(rows, self._names)
@@ -116,6 +120,9 @@ class Records(Sender):
             key = None if id_ is None else check_id(id_)
         except ValueError as e:
             raise RecordError(f"id {shown(id_)}: {e}") from None
+        image = row.get(_image.KEY) if isinstance(row, dict) else None
+        if _image.is_image(image) and _image.KEY not in self._types:
+            return key, self._image(row, image, key, attributes)
         if self.pipeline.record_encoding == "json":
             return key, self._json(row, key)
         features = self._features(row)
@@ -123,9 +130,23 @@ class Records(Sender):
             return key, features.astype("<f4").tobytes()
         return key, _protobuf(features, key, attributes)
 
-    def _json(self, row: Dict[str, Any], key: Optional[bytes]) -> bytes:
+    def _image(self, row: Dict[str, Any], image: Any, key: Optional[bytes],
+               attributes: Optional[Mapping[str, str]]) -> bytes:
+        others = {name: v for name, v in row.items() if name != _image.KEY}
+        if self.pipeline.record_encoding == "json":
+            return self._json(others, key, {_image.KEY: _image.text(image)})
+        if self.pipeline.record_encoding == "raw":
+            raise RecordError("image: raw records are numbers; json and protobuf records have images")
+        for name in others:
+            if name != self.pipeline.id:
+                raise RecordError(f"unknown column {name!r}")
+        return fis_pb2.Record(id=key or b"", attributes=attributes or {},  # type: ignore[no-any-return]
+                              image=_image.message(image)).SerializeToString()
+
+    def _json(self, row: Dict[str, Any], key: Optional[bytes],
+              more: Optional[Dict[str, Any]] = None) -> bytes:
         try:
-            return json.dumps(self._members(row, "", key), ensure_ascii=False, allow_nan=False,
+            return json.dumps({**self._members(row, "", key), **(more or {})}, ensure_ascii=False, allow_nan=False,
                               separators=(",", ":")).encode()
         except (TypeError, ValueError, UnicodeError) as e:
             raise RecordError(str(e)) from None

@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Typ
 
 import confluent_kafka as ck
 
-from . import _kafka, fis_pb2, labels
+from . import _image, _kafka, fis_pb2, labels
 from .errors import FisdError, KafkaError, LabelError
 from .labels import Labels
 from .pipeline import Pipeline
@@ -112,6 +112,8 @@ def _of_protobuf(pipeline: Pipeline, m: Any,
             for i, v in zip(r.sparse.index, r.sparse.value):
                 values[i] = v
         record = dict(zip(names, values)) if len(names) == len(values) else None
+        if r.HasField("image"):
+            record = {_image.KEY: _image.shown(r.image)}
     return Request(m.id.decode(), record, tuple(m.classes), m.round, m.criterion, m.head_version,
                    m.requested_at_ms, m.deadline_ms, max(m.votes, 1), attributes, raw=m.record,
                    place=place)
