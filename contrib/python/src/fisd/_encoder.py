@@ -203,7 +203,7 @@ class Encoder:
         factor = np.array([c.factor if c.scaled else 1 for c in self._columns])
         bound = np.array([CLIP if c.scaled else np.inf for c in self._columns])
         z = np.clip((x.astype(np.float64) - mean) * factor, -bound, bound)
-        return z.astype(np.float32)
+        return z.astype(np.float32)  # type: ignore[no-any-return]
 
     def encode(self, rows: Any, ignore: Iterable[str] = ()) -> "np.ndarray[Any, Any]":
         """float32 [n, dimension]; `RecordError` for what fisd would refuse."""
