@@ -37,11 +37,12 @@
 
 /* A base of trees (fis/trees.h): 1, of records of columns, but not below `fis` as published. */
 #define FIS_DEFAULT_TREES_BELOW_COLUMNS 1
-#define FIS_DEFAULT_TREES 500 /* at most; patience ends it */
-#define FIS_DEFAULT_TREE_PATIENCE 20
+#define FIS_DEFAULT_TREES 800 /* at most; patience ends it */
+#define FIS_DEFAULT_TREE_PATIENCE 30
 #define FIS_DEFAULT_TREE_DEPTH 4
-#define FIS_DEFAULT_TREE_RATE 0.08
+#define FIS_DEFAULT_TREE_RATE 0.05
 #define FIS_DEFAULT_TREE_SAMPLE 0.8
+#define FIS_DEFAULT_TREE_COLUMNS 0.5
 #define FIS_DEFAULT_TREE_GROWTH 0.2
 #define FIS_DEFAULT_TREE_FOLDS 5 /* no option */
 

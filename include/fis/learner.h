@@ -52,8 +52,9 @@ struct fis_learner_options {
     uint32_t average_every; /* 6; 0: no averages, the current iterate is the end point */
     uint32_t fresh_steps;   /* most steps of a network that is published; 0: there are none, and the
                                end point is the anchor's */
-    int learn_validation;   /* the published networks also learn from validation rows' labels: 1, 0,
-                               -1: while there are fewer labels than validation rows */
+    int learn_validation;   /* the published networks, and trees below them, also learn from
+                               validation rows' labels: 1, 0; -1: trees, and networks while there
+                               are fewer labels than validation rows */
     uint64_t seed;
 };
 
@@ -73,14 +74,28 @@ int fis_learner_add_bought(struct fis_learner *t, const float *x, uint32_t y, ui
 int fis_learner_set_validation(struct fis_learner *t, const struct fis_rows *rows,
                                uint32_t n_groups, struct fis_error *e) FIS_MUST_CHECK;
 
-/* Trees as a base (fis/trees.h), fitted to all labelled rows: their margins become the last
- * features of each row, out of fold of those, and of the validation rows. `out` is the caller's. */
+/* Trees as a base (fis/trees.h), fitted to all labelled rows, and with learn_validation to the
+ * validation rows (never to groups; not when `mixed`, nor with noise): their margins become the
+ * last features of each row, out of fold of what they were fitted to. `out` is the caller's. */
 int fis_learner_fit_base(struct fis_learner *t, const struct fis_trees_options *o,
                          fis_trees_fit_fn *fit, struct fis_trees **out,
                          struct fis_error *e) FIS_MUST_CHECK;
 uint32_t fis_learner_fitted(const struct fis_learner *t); /* labelled rows then; 0: never */
-/* The margins of validation rows and of labelled rows that came later, by these trees. */
+/* Whether they were fitted to the validation rows as well: of these only margins out of fold say
+ * anything, which no trees give afterwards. */
+bool fis_learner_base_has_validation(const struct fis_learner *t);
+/* The margins of rows that these trees were not fitted to: labelled ones that came later, and
+ * validation rows. */
 void fis_learner_apply_base(struct fis_learner *t, const struct fis_trees *trees);
+/* The validation rows [n][d] as what is served sees them, where its base has other margins; NULL:
+ * as the learner has them. Borrowed: until it changes. Part of the saved state while
+ * fis_learner_base_has_validation. */
+const float *fis_learner_served_rows(const struct fis_learner *t);
+/* They are as they are now; as these trees, which were not fitted to them, have them (NULL: as the
+ * learner has them). */
+int fis_learner_keep_served(struct fis_learner *t, struct fis_error *e) FIS_MUST_CHECK;
+int fis_learner_serve_base(struct fis_learner *t, const struct fis_trees *trees,
+                           struct fis_error *e) FIS_MUST_CHECK;
 
 /* `steps` optimizer steps of the anchor alone on the initial rows; resumable: 100 steps are twice
  * 50. An epoch is ceil(rows/batch) steps over a fresh shuffle. NUMERIC trouble (loss or parameters

@@ -60,7 +60,7 @@ struct fis_trees_options {
     double rate;          /* of learning */
     double rows, columns; /* shares that a tree is fitted to */
     uint32_t folds; /* for margins out of fold; 0: none, each row's is of trees fitted to it */
-    double growth;  /* fitted again when the labelled rows have grown by this share */
+    double growth;  /* fitted again when the labelled rows have grown by this share, and at last */
     uint64_t seed;
 };
 
@@ -80,8 +80,9 @@ typedef int fis_trees_fit_fn(const struct fis_trees_rows *rows, const uint32_t *
 
 /* Trees of all rows, in *out; and in margins [n][margins], scaled as by fis_trees_apply, each row's
  * by trees that were not fitted to it: in folds that are dealt by seed and place, so that a row
- * that is added moves no other one. With patience, all have as many rounds as make the rows' mean
- * loss out of fold least. INPUT: what `fit` refuses. */
+ * that is added moves no other one. With patience, the folds' have as many rounds as make the rows'
+ * mean loss out of fold least, and those of all rows more, by as much as there are more rows.
+ * INPUT: what `fit` refuses. */
 int fis_trees_fit(const struct fis_trees_rows *rows, const struct fis_trees_options *o,
                   fis_trees_fit_fn *fit, struct fis_trees **out, float *margins,
                   struct fis_error *e) FIS_MUST_CHECK;

@@ -98,7 +98,7 @@ struct config_base_model {
     struct config_names names;
     int scale; /* 0 logit, 1 probability */
     uint32_t trees, patience, depth;
-    double rate, sample, growth;
+    double rate, sample, columns, growth;
 };
 
 struct config_columns {

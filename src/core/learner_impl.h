@@ -37,9 +37,10 @@ struct fis_learner {
     double last_loss;
 
     struct row_store initial, bought;
-    uint32_t fitted; /* of them, that have margins out of fold */
-    uint8_t *mark;   /* [bought.capacity] of MARK_* */
-    uint32_t *kept;  /* [bought.capacity] indices of the kept rows */
+    uint32_t fitted;        /* of them, that have margins out of fold */
+    bool validation_fitted; /* the validation rows have too */
+    uint8_t *mark;          /* [bought.capacity] of MARK_* */
+    uint32_t *kept;         /* [bought.capacity] indices of the kept rows */
     uint32_t n_kept, n_excluded;
 
     /* The anchor's epoch: a shuffle of the rows it learns from, drawn again when they change. */
@@ -58,8 +59,9 @@ struct fis_learner {
 
     /* Validation rows, and what is derived from them. */
     struct fis_rows rows;
-    float *val_x;
+    float *val_x, *served_x; /* served_x: as what is served sees them; NULL: as they are */
     uint32_t *val_y, *val_group, n_groups;
+    uint64_t validation_hash; /* of features and classes: margins are of these rows alone */
     uint8_t *fold_of;
     uint32_t *fold_rows[FIS_MAX_FOLDS], fold_n[FIS_MAX_FOLDS];
     float *direction[FIS_DIRECTIONS];
@@ -81,13 +83,17 @@ struct fis_learner {
 struct blob_writer;
 struct blob_reader;
 struct learner_base_saved {
-    uint32_t fitted;
-    const unsigned char *margins;
+    uint32_t fitted, validation, served; /* rows */
+    uint64_t hash;
+    const unsigned char *margins, *of_validation, *of_served;
 };
 void learner_put_base(struct blob_writer *w, const struct fis_learner *t);
 bool learner_get_base(struct blob_reader *r, const struct fis_learner *t,
                       struct learner_base_saved *saved);
-void learner_install_base(struct fis_learner *t, const struct learner_base_saved *saved);
+int learner_install_base(struct fis_learner *t, const struct learner_base_saved *saved,
+                         struct fis_error *e);
+void learner_forget_served(struct fis_learner *t);
+void learner_hash_validation(struct fis_learner *t);
 int rows_add(struct row_store *s, uint32_t d, const float *x, uint32_t y);
 /* The epoch's order of the initial rows and of the first `bought` bought ones that are not left
  * out; row numbers from initial.n on are bought rows. t->order has room. */

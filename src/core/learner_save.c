@@ -7,7 +7,7 @@
 #include "core/blob.h"
 
 #define MAGIC 0x54534946u /* "FIST" */
-#define FORMAT 3u
+#define FORMAT 4u
 #define MARK_SAVED (MARK_EXCLUDED | MARK_LEFT_OUT)
 
 /* ---- saving --------------------------------------------------------------------------------- */
@@ -267,10 +267,10 @@ int fis_learner_load(struct fis_learner *t, const void *in, size_t size, struct 
     struct loaded l = {0};
     size_t bytes = t->state_size * sizeof(float);
     int rc = parse(t, in, size, &l, e);
-    if (rc < 0 || (rc = learner_order_room(t, e)) < 0)
+    if (rc < 0 || (rc = learner_order_room(t, e)) < 0 ||
+        (rc = learner_install_base(t, &l.base, e)) < 0)
         return rc;
     install_marks(t, &l);
-    learner_install_base(t, &l.base);
     install_order(t, &l);
     t->draw = l.draw;
     memcpy(t->state, l.state, bytes);

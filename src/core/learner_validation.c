@@ -10,6 +10,7 @@
 static void free_rows(struct fis_learner *t)
 {
     fis_free(t->val_x);
+    learner_forget_served(t);
     fis_free(t->val_y);
     fis_free(t->val_group);
     fis_free(t->fold_of);
@@ -102,6 +103,9 @@ int fis_learner_set_validation(struct fis_learner *t, const struct fis_rows *row
     drop_head(t);
     free_rows(t);
     t->n_fresh = 0;
+    if (t->validation_fitted)
+        t->fitted = 0;
+    t->validation_fitted = false;
     memcpy(x, rows->x, n * rows->d * sizeof *x);
     memcpy(y, rows->y, n * sizeof *y);
     memcpy(group, rows->group, n * sizeof *group);
@@ -113,6 +117,7 @@ int fis_learner_set_validation(struct fis_learner *t, const struct fis_rows *row
     t->n_groups = n_groups;
     t->rows = (struct fis_rows){.n = rows->n, .d = rows->d, .x = x, .y = y, .group = group};
     split(t);
+    learner_hash_validation(t);
     return 0;
 }
 

@@ -201,6 +201,16 @@ static uint32_t best_rounds(const struct fitting *f)
     return best + 1;
 }
 
+/* A fold's trees see fewer rows than all, and more rows can bear more of them. */
+static uint32_t rounds_of_all(const struct fitting *f, uint32_t rounds)
+{
+    const uint32_t folds = f->o->folds;
+    if (!f->o->patience || folds < 2)
+        return rounds;
+    const uint64_t more = ((uint64_t)rounds * folds + (folds - 1) / 2) / (folds - 1);
+    return more < f->o->n ? (uint32_t)more : f->o->n;
+}
+
 static int fit_all(struct fitting *f, fis_trees_fit_fn *fit, struct fis_trees **out, float *margins,
                    struct fis_error *e)
 {
@@ -211,13 +221,14 @@ static int fit_all(struct fitting *f, fis_trees_fit_fn *fit, struct fis_trees **
         rc = fit_fold(f, fit, fold, e);
     if (rc < 0)
         return rc;
-    o.n = best_rounds(f);
+    const uint32_t rounds = best_rounds(f);
+    o.n = rounds_of_all(f, rounds);
     for (uint32_t i = 0; i < f->rows->n; i++)
         f->index[i] = i;
     if ((rc = fit(f->rows, f->index, f->rows->n, 0, &o, &trees, e)) < 0)
         return rc;
     for (uint32_t i = 0; i < f->rows->n; i++)
-        apply_first(o.folds ? f->fold[fold_of(f, i)] : trees, o.n * f->margins, x_of(f, i),
+        apply_first(o.folds ? f->fold[fold_of(f, i)] : trees, rounds * f->margins, x_of(f, i),
                     margins + (size_t)i * f->margins);
     *out = trees;
     return 0;

@@ -78,11 +78,12 @@ static uint64_t fingerprint(const struct lab_job *job)
     const struct lab_options *o = &job->options;
     const struct lab_protocol *p = &o->protocol;
     char privacy[48] = ""; /* nothing when off: results of before stay the same runs */
-    char trees[64] = "";   /* likewise */
+    char trees[96] = "";   /* likewise */
     char text[512];
     if (p->trees)
-        snprintf(trees, sizeof trees, " %u %u %u %.9g %.9g", o->trees.n, o->trees.patience,
-                 o->trees.depth, o->trees.rate, o->trees.growth);
+        snprintf(trees, sizeof trees, " %u %u %u %.9g %.9g %.9g %.9g", o->trees.n,
+                 o->trees.patience, o->trees.depth, o->trees.rate, o->trees.rows,
+                 o->trees.columns, o->trees.growth);
     char images[96] = ""; /* likewise */
     if (p->vit.height)
         snprintf(images, sizeof images, " %u %u %u %u %u %d %d %u %u", p->vit.patch, p->vit.dim,

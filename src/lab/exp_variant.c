@@ -32,6 +32,8 @@ static const struct setting settings[] = {
     {"tree-patience", COUNT, V(options.trees.patience), 0, 1e4, "0: so many in every fit"},
     {"tree-depth", COUNT, V(options.trees.depth), 1, FIS_TREES_DEPTH_MAX, "of the base"},
     {"tree-rate", REAL, V(options.trees.rate), 1e-3, 1, "of the base"},
+    {"tree-rows", REAL, V(options.trees.rows), 1e-3, 1, "share that each is fitted to"},
+    {"tree-columns", REAL, V(options.trees.columns), 1e-3, 1, "likewise, of features"},
     {"tree-growth", REAL, V(options.trees.growth), 0, 1000,
      "of the labels, until they are fitted again"},
     {"balance", NUMBER, V(options.protocol.balance), 0, 1, "resample by class and group"},

@@ -199,8 +199,9 @@ static int put_config(const char *folder, const struct lab_run *r, struct fis_er
     if (p->trees)
         fprintf(f,
                 "model.base: {type: trees, trees: %u, patience: %u, depth: %u, rate: %.17g, "
-                "growth: %.17g}\n",
-                o->trees.n, o->trees.patience, o->trees.depth, o->trees.rate, o->trees.growth);
+                "sample: %.17g, columns: %.17g, growth: %.17g}\n",
+                o->trees.n, o->trees.patience, o->trees.depth, o->trees.rate, o->trees.rows,
+                o->trees.columns, o->trees.growth);
     else
         fputs("model.base: {type: none}\n", f);
     fprintf(f, "gate: {epsilon: %.17g, standard_errors: %.17g, replace: %s}\n", o->epsilon,

@@ -10,7 +10,10 @@
 #include "lab/engine.h"
 
 #define METHOD_STREAM 102u
-#define RIVAL_TREES 120u /* as many as a user takes who takes a number */
+/* The trees of a user who takes numbers. */
+#define RIVAL_TREES 120u
+#define RIVAL_RATE .08
+#define RIVAL_SAMPLE .8
 
 void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regime,
                          struct lab_options *o)
@@ -34,7 +37,7 @@ void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regim
                                         .patience = FIS_DEFAULT_TREE_PATIENCE,
                                         .rate = FIS_DEFAULT_TREE_RATE,
                                         .rows = FIS_DEFAULT_TREE_SAMPLE,
-                                        .columns = FIS_DEFAULT_TREE_SAMPLE,
+                                        .columns = FIS_DEFAULT_TREE_COLUMNS,
                                         .folds = FIS_DEFAULT_TREE_FOLDS,
                                         .growth = FIS_DEFAULT_TREE_GROWTH}};
 }
@@ -316,6 +319,8 @@ static void role_options(struct lab_run *r, struct trainer_role_options *o)
         o->trees.growth = 0;
         o->trees.folds = 0;
         o->trees.n = RIVAL_TREES;
+        o->trees.rate = RIVAL_RATE;
+        o->trees.rows = o->trees.columns = RIVAL_SAMPLE;
     }
     learner_options(r, &o->learner);
     gate_options(r, &o->gate);

@@ -29,7 +29,6 @@ void trainer_base_done(struct trainer_role *m)
     fis_trees_unref(m->trees);
     fis_trees_unref(m->served_trees);
     fis_free(m->based);
-    fis_free(m->served_x);
 }
 
 /* What scorers and the ledger bring has the margins of the trees that were newest then. */
@@ -48,42 +47,55 @@ const float *trainer_based(struct trainer_role *m, const struct fis_trees *trees
 static bool due(const struct trainer_role *m)
 {
     struct fis_learner_counts n = fis_learner_counts(m->learner);
-    double fitted = fis_learner_fitted(m->learner);
-    return !m->trees || fitted == 0 || n.initial + n.bought >= (1 + m->o.trees.growth) * fitted;
+    double fitted = fis_learner_fitted(m->learner), now = n.initial + n.bought;
+    bool last = m->o.rounds && m->state.round >= m->o.rounds && now > fitted;
+    return !m->trees || fitted == 0 || last || now >= (1 + m->o.trees.growth) * fitted;
 }
 
-int trainer_fit_base(struct trainer_role *m, struct fis_error *e)
+/* What is served keeps the margins out of fold that it was published with. */
+static int keep_served(struct trainer_role *m, struct fis_error *e)
+{
+    bool as_now = m->served_trees && m->served_trees == m->trees;
+    return as_now && !fis_learner_served_rows(m->learner) ? fis_learner_keep_served(m->learner, e)
+                                                          : 0;
+}
+
+int trainer_refit_base(struct trainer_role *m, struct fis_error *e)
 {
     struct fis_trees *trees;
-    if (!fis_encoder_has_trees(m->encoder) || !due(m))
-        return 0;
-    int rc = fis_learner_fit_base(m->learner, &m->o.trees, m->o.fit_trees, &trees, e);
+    const bool knew = fis_learner_base_has_validation(m->learner);
+    int rc = knew ? keep_served(m, e) : 0;
+    if (rc == 0)
+        rc = fis_learner_fit_base(m->learner, &m->o.trees, m->o.fit_trees, &trees, e);
     if (rc < 0)
         return rc;
     fis_trees_unref(m->trees);
     m->trees = trees;
     m->call.trees = trees;
     m->refitted = true;
-    return trainer_serve_base(m, m->served_trees, e);
+    if (!knew)
+        return trainer_serve_base(m, m->served_trees, e);
+    fis_gate_served_rows(m->gate, fis_learner_served_rows(m->learner));
+    return 0;
 }
 
-/* What is served predicts with its own trees, on the validation rows too. */
+int trainer_fit_base(struct trainer_role *m, struct fis_error *e)
+{
+    if (!fis_encoder_has_trees(m->encoder) || !due(m))
+        return 0;
+    return trainer_refit_base(m, e);
+}
+
+/* What is served predicts with its own trees, on the validation rows too. Where trees have learnt
+ * from these, it is judged over the newest ones', whose margins are out of fold. */
 int trainer_serve_base(struct trainer_role *m, struct fis_trees *trees, struct fis_error *e)
 {
-    const struct fis_rows *v = fis_learner_validation(m->learner);
-    size_t cells = (size_t)v->n * v->d;
-    float *x = NULL;
-    if (trees && trees != m->trees) {
-        if (!(x = fis_alloc(cells, sizeof *x)))
-            return fis_fail(e, FIS_NOMEM, "trainer: no memory for %u validation rows", v->n);
-        memcpy(x, v->x, cells * sizeof *x);
-        for (uint32_t i = 0; i < v->n; i++)
-            fis_trees_apply(trees, x + (size_t)i * v->d);
-    }
+    const bool as_now = trees == m->trees || fis_learner_base_has_validation(m->learner);
+    int rc = fis_learner_serve_base(m->learner, as_now ? NULL : trees, e);
+    if (rc < 0)
+        return rc;
     replace(&m->served_trees, trees);
-    fis_free(m->served_x);
-    m->served_x = x;
-    fis_gate_served_rows(m->gate, x);
+    fis_gate_served_rows(m->gate, fis_learner_served_rows(m->learner));
     return 0;
 }
 

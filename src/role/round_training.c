@@ -36,14 +36,15 @@ static void rescore(void *arg, const float *x, const struct fis_id *const *ids, 
     trainer_score_rows(arg, x, ids, n, scores);
 }
 
-double trainer_accuracy(struct trainer_role *m, const float *params, const struct fis_trees *trees)
+/* rows: the validation rows [n][d]; over: trees whose margins they have instead. */
+static double accuracy_on(struct trainer_role *m, const float *params, const float *rows,
+                          const struct fis_trees *over)
 {
-    const struct fis_trees *other = trees == m->trees ? NULL : trees;
     const struct fis_rows *v = fis_learner_validation(m->learner);
     uint32_t predicted[ROLE_BLOCK], right = 0;
     for (uint32_t at = 0; at < v->n; at += ROLE_BLOCK) {
         uint32_t n = v->n - at < ROLE_BLOCK ? v->n - at : ROLE_BLOCK;
-        const float *x = trainer_based(m, other, v->x + (size_t)at * v->d, n);
+        const float *x = trainer_based(m, over, rows + (size_t)at * v->d, n);
         fis_network_forward(&m->shape, params, x, n, m->scratch, m->p);
         fis_predict(m->p, n, fis_shape_classes(&m->shape), predicted);
         for (uint32_t i = 0; i < n; i++)
@@ -52,9 +53,16 @@ double trainer_accuracy(struct trainer_role *m, const float *params, const struc
     return (double)right / v->n;
 }
 
+double trainer_accuracy(struct trainer_role *m, const float *params, const struct fis_trees *trees)
+{
+    const bool as_now = trees == m->trees || fis_learner_base_has_validation(m->learner);
+    return accuracy_on(m, params, fis_learner_validation(m->learner)->x, as_now ? NULL : trees);
+}
+
 static double served_accuracy(struct trainer_role *m)
 {
-    return trainer_accuracy(m, m->published, m->served_trees);
+    const float *x = fis_learner_served_rows(m->learner);
+    return accuracy_on(m, m->published, x ? x : fis_learner_validation(m->learner)->x, NULL);
 }
 
 /* VAL_0 was measured on rows that are no more. What is served is measured on both, and VAL_0 moves
@@ -76,7 +84,10 @@ int trainer_take_validation(struct trainer_role *m, struct fis_error *e)
     for (uint32_t i = 0; m->trees && i < m->next_validation.n; i++)
         fis_trees_apply(m->trees, m->next_x + (size_t)i * m->next_validation.d);
     fis_gate_served_rows(m->gate, NULL);
+    const bool fitted = fis_learner_base_has_validation(m->learner);
     int rc = fis_learner_set_validation(m->learner, &m->next_validation, m->next_groups, e);
+    if (rc == 0 && fitted) /* the same row may be among the new ones */
+        rc = trainer_refit_base(m, e);
     if (rc == 0)
         rc = trainer_serve_base(m, m->served_trees, e);
     if (rc)

@@ -95,7 +95,6 @@ struct trainer_role {
     /* A base of trees: the newest, and those of what is served with the validation rows as it sees
      * them (NULL: as the learner has them). */
     struct fis_trees *trees, *served_trees;
-    float *served_x;
     float *based;  /* [ROLE_BLOCK][d]: rows whose margins are renewed */
     bool refitted; /* by the last job */
 
@@ -177,7 +176,8 @@ void trainer_base_done(struct trainer_role *m);
  */
 const float *trainer_based(struct trainer_role *m, const struct fis_trees *trees, const float *x,
                            uint32_t n);
-int trainer_fit_base(struct trainer_role *m, struct fis_error *e) FIS_MUST_CHECK; /* when due */
+int trainer_fit_base(struct trainer_role *m, struct fis_error *e) FIS_MUST_CHECK;   /* when due */
+int trainer_refit_base(struct trainer_role *m, struct fis_error *e) FIS_MUST_CHECK; /* now */
 int trainer_serve_base(struct trainer_role *m, struct fis_trees *trees,
                        struct fis_error *e) FIS_MUST_CHECK;
 void trainer_note_base(struct trainer_role *m);

@@ -20,7 +20,7 @@ y3 = np.digitize(z, [-.6, .6])
 def margins(classes, y):
     parameters = {"objective": "binary:logistic" if classes == 2 else "multi:softprob",
                   "tree_method": "hist", "nthread": 1, "seed": 11, "base_score": .5, "max_depth": 4,
-                  "eta": .08, "subsample": .8, "colsample_bytree": .8}
+                  "eta": .05, "subsample": .8, "colsample_bytree": .5}
     if classes > 2:
         parameters["num_class"] = classes
     data = xgboost.DMatrix(x, label=y)

@@ -39,6 +39,7 @@ static void pick_size(struct sim_world *w, struct sim_plan *p)
     p->validation = pick(w, 40, 72);
     if (p->records % 5 == 2)
         p->margins = p->classes == 2 ? 1 : p->classes;
+    p->learn_validation = p->margins && p->initial % 2 ? 0 : -1;
     p->records_encoding = chance(w, .6) ? WIRE_RAW : WIRE_JSON;
     p->labels_encoding = chance(w, .5) ? WIRE_PROTOBUF : WIRE_JSON;
 }
@@ -281,7 +282,7 @@ static void trainer_options(const struct sim_plan *p, const struct sim_data *dat
     o->learner.kept_min = 2;
     o->learner.average_every = 2;
     o->learner.fresh_steps = 6;
-    o->learner.learn_validation = -1;
+    o->learner.learn_validation = p->learn_validation;
     o->learner.seed = 5;
     o->directions.surrogate.metric = FIS_DEMOGRAPHIC_PARITY;
     o->directions.surrogate.form = FIS_GAP_OVERALL;

@@ -18,6 +18,7 @@ struct sim_plan {
     uint32_t record_partitions, label_partitions;
     uint32_t d, classes, hidden; /* hidden: units of the one hidden layer; 0: none */
     uint32_t margins;            /* of a base of trees; 0: none. Rows have them behind the d */
+    int learn_validation;        /* whether such trees learn from validation rows: 0, -1 */
     uint32_t records, initial, validation;
     enum wire_encoding records_encoding, labels_encoding;
     const struct fis_acquisition *algorithm;

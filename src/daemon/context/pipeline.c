@@ -184,7 +184,7 @@ void pipeline_trainer(const struct pipeline *p, struct trainer_role_options *o)
                   .patience = cfg->base.patience,
                   .rate = cfg->base.rate,
                   .rows = cfg->base.sample,
-                  .columns = cfg->base.sample,
+                  .columns = cfg->base.columns,
                   .folds = FIS_DEFAULT_TREE_FOLDS,
                   .growth = cfg->base.growth,
                   .seed = cfg->training.seed},
