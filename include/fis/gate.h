@@ -2,14 +2,15 @@
  * The gate: which point of the line may be published, and whether it replaces what is served.
  *
  * The line (core/line.h) begins at the anchor and closes the gaps between groups to first order at
- * a = 1; candidates are its points anchor + a step, a = 0, .1, … 1.5. It is cross-fitted: rows of a
- * fold are judged on the line that the rows of the other folds guide, a is chosen on all rows, and
- * the point of the line of all rows is published. With noise on directions (fis/privacy.h) the line
- * leads against the newest direction of unfairness instead, which all folds share.
- * Admissible: a = 0, and points whose accuracy is below the anchor's by epsilon at most. That
- * difference is estimated twice and averaged: from the rows' labels, and from calibrated
- * probabilities of the anchor in place of the labels, which has a fraction of the noise. The pick
- * is the admissible point with the least violation. It replaces what is served when
+ * a = 1; candidates are its points anchor + a step, a = 0, .025, … 1.5. It is cross-fitted: rows of
+ * a fold are judged on the line that the rows of the other folds guide, a is chosen on all rows,
+ * and the point of the line of all rows is published. With noise on directions (fis/privacy.h) the
+ * line leads against the newest direction of unfairness instead, which all folds share. Admissible:
+ * a = 0, and points whose accuracy is below the anchor's by epsilon at most, or by half of it while
+ * no gap is detectable (`undetectable`). That difference is estimated twice: from the rows'
+ * labels, which have a quarter of the say, and from calibrated probabilities of the anchor in place
+ * of the labels, which have a fraction of the noise. The pick is the admissible point with the
+ * least violation. It replaces what is served when
  *   - its violation is smaller by more than `standard_errors` bootstrap standard errors of the
  *     (paired) difference, or
  *   - what is served has fallen below the newest anchor's accuracy - epsilon, or

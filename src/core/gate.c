@@ -190,7 +190,7 @@ static void judge_anchor(struct session *s, struct fis_gate_judgement *j)
     judge_point(&s->rows, s->g->point, &s->anchor);
     j->anchor = s->anchor.metrics;
     j->detectable = gate_detectable(s->t, metric, s->g->o.positive, &j->anchor);
-    j->undetectable = undetectable(s, j);
+    s->figures.undetectable = j->undetectable = undetectable(s, j);
 }
 
 /* A rejection without a pick shows the anchor's figures: that is the model which was refused. */
@@ -302,15 +302,18 @@ int fis_gate_first(struct fis_gate *g, const struct fis_learner *t, struct fis_g
 
 /* ---- every round ---------------------------------------------------------------------------- */
 
-/* The accuracy's difference from the anchor: the mean of what the labels say and of what the
- * anchor's calibrated probabilities say. */
+/* Where two points differ a label is nearly a coin toss: the labels' estimate has several times the
+ * error of the calibrated probabilities'. */
+#define SHARE_OF_LABELS .25
+
+/* The accuracy's difference from the anchor, of what the labels say and of what the anchor's
+ * calibrated probabilities say. */
 static double change_of(const struct session *s, const struct judged *x)
 {
     if (!s->pi)
         return NAN;
-    return (x->metrics.accuracy - s->anchor.metrics.accuracy +
-            likely_difference(&s->rows, x, &s->anchor, s->pi)) /
-           2;
+    return SHARE_OF_LABELS * (x->metrics.accuracy - s->anchor.metrics.accuracy) +
+           (1 - SHARE_OF_LABELS) * likely_difference(&s->rows, x, &s->anchor, s->pi);
 }
 
 /* Other rows of the same kind might have made it admissible. */
@@ -392,7 +395,7 @@ static void explain(const struct session *s, struct fis_gate_judgement *j, enum 
     const double served = j->served.n ? fis_metrics_of(&j->served, o->metric) : NAN;
     conclude(j, verdict, reason,
              "%s %s against %s served (difference %s, standard error %s), accuracy %s (served %s, "
-             "anchor %s, change %s, floor %s), interpolation %.1f",
+             "anchor %s, change %s, floor %s), interpolation %.3g",
              fis_metric_name(o->metric), shown(fis_metrics_of(&j->pick, o->metric)).text,
              shown(served).text, shown(j->difference).text, shown(j->difference_se).text,
              shown(j->pick.accuracy).text, shown(j->served.accuracy).text,

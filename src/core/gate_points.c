@@ -3,8 +3,11 @@
 #include "core/line.h"
 #include "fis/mem.h"
 
-#define STEPS 10 /* a = 0, 1/STEPS, … LAST/STEPS */
-#define LAST 15
+/* a = 0, .025, … .3, .35, … .6, .7, … 1.5: near the anchor, where most picks are, the points are
+ * dense. In 1/40. */
+static const struct {
+    uint32_t upto, step;
+} stretches[] = {{12, 1}, {24, 2}, {60, 4}};
 
 struct fis_gate_points gate_end_alone(const struct fis_learner *t)
 {
@@ -61,7 +64,12 @@ int gate_line_points(struct fis_gate *g, const struct fis_learner *t, struct fis
     p->publish_to = g->line[0];
     for (uint32_t h = 0; h < folds; h++)
         p->to[h] = g->line[1 + h];
-    for (p->n = 0; p->n <= LAST; p->n++)
-        p->share[p->n] = (float)p->n / STEPS;
+    p->share[p->n = 0] = 0;
+    for (uint32_t i = 0, at = 0; i < sizeof stretches / sizeof *stretches; i++)
+        while (at < stretches[i].upto) {
+            at += stretches[i].step;
+            p->share[++p->n] = (float)at / 40;
+        }
+    p->n++;
     return rc;
 }

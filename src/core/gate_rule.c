@@ -3,6 +3,7 @@
 #include <math.h>
 
 #define COLLAPSE_ERRORS 2.0
+#define UNDETECTABLE_SHARE .5
 
 static const char *const reasons[] = {
     [FIS_GATE_FIRST] = "first",
@@ -50,7 +51,7 @@ bool gate_admissible(const struct fis_gate_options *o, const struct gate_figures
                      const struct fis_metrics *m, bool is_anchor, double change)
 {
     if (o->line)
-        return is_anchor || change >= -o->epsilon;
+        return is_anchor || change >= -o->epsilon * (f->undetectable ? UNDETECTABLE_SHARE : 1);
     const double floor = gate_floor(o, f);
     return f->strict ? m->accuracy > floor : m->accuracy >= floor;
 }

@@ -109,7 +109,7 @@ static void note_version(struct trainer_role *m, const struct wire_model *v)
     const struct fis_gate_judgement *j = &m->judgement;
     trainer_note(m, "version",
                  "version=%llu round=%u verdict=%s reason=%s accuracy=%s %s=%s served=%llu "
-                 "labels=%llu kept=%llu interpolation=%.1f looks=%u cosine=%s text=\"%s\"",
+                 "labels=%llu kept=%llu interpolation=%.3g looks=%u cosine=%s text=\"%s\"",
                  (unsigned long long)v->version, v->round, v->verdict, v->reason,
                  figure(j->pick.accuracy).text, v->metric,
                  figure(fis_metrics_of(&j->pick, m->o.gate.metric)).text,
