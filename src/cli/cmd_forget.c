@@ -5,13 +5,15 @@
 
 #include "cli/control.h"
 
+#define WAIT_S 60
+
 struct options {
     struct control_options control;
 };
 
 static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
 {
-    struct options o = {.control.wait_ms = CONTROL_WAIT_MS};
+    struct options o = {.control.wait_ms = 1000 * WAIT_S};
     int first;
     enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
     if (parsed != CLI_GO)
@@ -22,7 +24,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
 }
 
 static const struct cli_option options[] = {
-    CLI_CONTROL_OPTIONS(struct options, control, 'w'),
+    CLI_CONTROL_OPTIONS(struct options, control, 'w', WAIT_S),
     {.name = NULL},
 };
 

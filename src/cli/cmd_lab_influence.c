@@ -1,5 +1,4 @@
 /* fisctl lab influence-check: the first-order estimate against what really happens. */
-#include <string.h>
 
 #include "cli/cmd_lab_exp.h"
 #include "cli/screen.h"

@@ -10,7 +10,8 @@
 #include "cli/control.h"
 #include "cli/last_pause.h"
 #include "cli/screen.h"
-#include "fis/mem.h"
+
+#define WAIT_S 30
 
 struct options {
     bool open, all;
@@ -287,7 +288,7 @@ static int status(struct cli *c, const struct options *o)
 
 static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
 {
-    struct options o = {.control.wait_ms = CONTROL_WAIT_MS};
+    struct options o = {.control.wait_ms = 1000 * WAIT_S};
     int first;
     enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
     if (parsed != CLI_GO)
@@ -321,7 +322,7 @@ static const struct cli_option options[] = {
     {"open", 'o', CLI_FLAG, offsetof(struct options, open), NULL,
      "status: the open requests, one by one; resend: all of them, as without IDs"},
     {"all", 'a', CLI_FLAG, offsetof(struct options, all), NULL, "cancel: every open request"},
-    CLI_CONTROL_OPTIONS(struct options, control, 'w'),
+    CLI_CONTROL_OPTIONS(struct options, control, 'w', WAIT_S),
     {.name = NULL},
 };
 

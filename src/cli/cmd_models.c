@@ -10,6 +10,7 @@
 #include "cli/models.h"
 #include "fis/mem.h"
 
+#define WAIT_S 30
 enum { RESAMPLES = 500 };
 
 struct options {
@@ -170,7 +171,7 @@ static int with_trainer(struct cli *c, const struct cli_command *self, const str
 
 static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)
 {
-    struct options o = {.control.wait_ms = CONTROL_WAIT_MS};
+    struct options o = {.control.wait_ms = 1000 * WAIT_S};
     int first, i = 0;
     enum cli_parsed parsed = cli_parse(c, self, argc, argv, &o, &first);
     if (parsed != CLI_GO)
@@ -210,7 +211,7 @@ static const struct cli_option options[] = {
     CLI_READING_OPTIONS(struct options, read),
     {"to", 0, CLI_TEXT, offsetof(struct options, to), "N",
      "rollback: the version whose weights are served again; default the one before"},
-    CLI_CONTROL_OPTIONS(struct options, control, 0),
+    CLI_CONTROL_OPTIONS(struct options, control, 0, WAIT_S),
     {.name = NULL},
 };
 

@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/sender.h"
 #include "cli/topic_reader.h"
+#include "fis/defaults.h"
 
 struct control_options {
     const char *by, *reason; /* by NULL: the user's name; reason NULL: none */
@@ -17,19 +18,17 @@ struct control_options {
     bool json;
 };
 
-enum { CONTROL_WAIT_MS = 60000 }; /* unless --wait is given */
-
-/* The options of a command to the trainer, into a struct control_options among its values; letter:
- * of --wait, or 0. */
+/* The options of a command to the trainer, into a struct control_options among its values. Of
+ * --wait: its letter, or 0, and the default, a number of seconds. */
 /* clang-format off */
-#define CLI_CONTROL_OPTIONS(type, member, letter)                                                  \
+#define CLI_CONTROL_OPTIONS(type, member, letter, seconds)                                         \
     {"json", 'j', CLI_FLAG, offsetof(type, member.json), NULL, "one JSON object a line"},          \
     {"reason", 'r', CLI_TEXT, offsetof(type, member.reason), "TEXT",                               \
      "of a command to the trainer: why; it is kept with it, so it should not name a person"},      \
     {"by", 0, CLI_TEXT, offsetof(type, member.by), "NAME",                                         \
      "who gives it; default the name of the user"},                                                \
     {"wait", letter, CLI_SECONDS, offsetof(type, member.wait_ms), "SECONDS",                       \
-     "how long to wait for the trainer's answer; default 60"}
+     "how long to wait for the trainer's answer; default " FIS_DEFAULT_TEXT(seconds)}
 /* clang-format on */
 
 struct control {

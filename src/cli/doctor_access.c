@@ -1,5 +1,4 @@
 /* What this principal may do, in the roles of the configuration. */
-#include <string.h>
 
 #include "cli/doctor.h"
 #include "stream/rights.h"

@@ -1,7 +1,5 @@
 #include "cli/ledger_view.h"
 
-#include <string.h>
-
 #include "fis/mem.h"
 
 int ledger_view_init(struct ledger_view *v, size_t max_bytes, struct fis_error *e)

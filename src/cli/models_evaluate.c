@@ -2,8 +2,6 @@
  * Versions on labelled rows of a file. Each encodes the rows with its own encoder, as a program
  * that serves it would.
  */
-#include <math.h>
-#include <string.h>
 
 #include "cli/models.h"
 #include "cli/options.h"

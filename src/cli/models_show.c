@@ -3,8 +3,6 @@
  * sensitive and never leaves the trainer.
  */
 #include <math.h>
-#include <string.h>
-#include <time.h>
 
 #include "cli/models.h"
 #include "cli/screen.h"

@@ -1,7 +1,6 @@
 #include "cli/options.h"
 
 #include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/decimal.h"

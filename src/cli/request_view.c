@@ -1,7 +1,5 @@
 #include "cli/request_view.h"
 
-#include <string.h>
-
 #include "cli/screen.h"
 #include "fis/mem.h"
 #include "wire/record_image.h"

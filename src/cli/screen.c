@@ -1,7 +1,6 @@
 #include "cli/screen.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>

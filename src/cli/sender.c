@@ -1,7 +1,5 @@
 #include "cli/sender.h"
 
-#include <string.h>
-
 enum { FULL_MS = 30000, FLUSH_MS = 10000 };
 
 int sender_open(struct sender *s, struct cli *c, struct fis_error *e)

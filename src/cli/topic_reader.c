@@ -1,7 +1,5 @@
 #include "cli/topic_reader.h"
 
-#include <string.h>
-
 enum { BATCH = 500, CLOSE_MS = 1000, SILENCE_MS = 15000 };
 
 static int open_at(struct topic_reader *r, struct cli *c, const char *const *topics, uint32_t count,

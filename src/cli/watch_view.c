@@ -2,7 +2,6 @@
  * fisctl watch in words: lines of key=value, or the view of a terminal.
  */
 #include <math.h>
-#include <string.h>
 
 #include "cli/screen.h"
 #include "cli/watch.h"

@@ -3,7 +3,6 @@
  */
 #include "config/load.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static bool is_loopback(const char *listen)

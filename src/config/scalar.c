@@ -6,8 +6,6 @@
 #include "base/decimal.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct unit {

@@ -3,7 +3,6 @@
  */
 #include "base/secret.h"
 #include "config/load.h"
-#include "fis/mem.h"
 
 #include <inttypes.h>
 #include <string.h>

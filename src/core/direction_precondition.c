@@ -3,7 +3,6 @@
 #include <cblas.h>
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "core/softmax.h"
 #include "fis/mem.h"

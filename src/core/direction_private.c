@@ -7,7 +7,6 @@
 #include "core/direction_precondition.h"
 #include "core/network_scratch.h"
 #include "core/softmax.h"
-#include "fis/loss.h"
 #include "fis/mem.h"
 
 #define CHUNK 256u

@@ -3,7 +3,6 @@
  * vectors that the processor has. The arithmetic of a number is that of encoder.c, so the result is
  * the same to the last bit, on any processor and from any encoding.
  */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 

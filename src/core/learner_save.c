@@ -1,7 +1,6 @@
 /* The learner's state as bytes, for going on elsewhere to the bit. */
 #include "core/learner_impl.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "core/blob.h"

@@ -1,7 +1,6 @@
 /* Intervals of the reported metrics, from counts alone. fis/fairness.h has the formulas. */
 #include <assert.h>
 #include <math.h>
-#include <string.h>
 
 #include "core/metrics_tally.h"
 #include "core/normal.h"

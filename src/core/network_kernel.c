@@ -1,6 +1,5 @@
 #include "core/network_kernel.h"
 
-#include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif

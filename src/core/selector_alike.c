@@ -1,6 +1,5 @@
 /* Records with equal features: a heap holds the best of them alone, and one is asked for in a
  * round. Groups of them are known as long as one is held, or the round goes on. */
-#include <string.h>
 
 #include <xxhash.h>
 

@@ -1,7 +1,6 @@
 #include "data/boost.h"
 
 #include <float.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>

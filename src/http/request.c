@@ -1,6 +1,5 @@
 /* What a request meets: is the host ours, is there such a page, may it be had, is it too long; and
  * then the handler. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <arpa/inet.h>

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "fis/defaults.h"
 #include "lab/result.h"
 #include "wire/csv.h"
 #include "wire/model.h"

@@ -9,8 +9,6 @@
  */
 #include "lab/jtt.h"
 
-#include <string.h>
-
 #include "fis/defaults.h"
 #include "fis/mem.h"
 #include "lab/labelled.h"

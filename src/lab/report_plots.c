@@ -1,7 +1,6 @@
 /* Plots by gnuplot: the plane of accuracy and violation with each method's path, and curves over
  * labels; a file of numbers and a script per plot, SVG and PNG from each. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

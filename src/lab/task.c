@@ -1,6 +1,5 @@
 #include "lab/task.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,8 +2,6 @@
 #include "fis/mem.h"
 #include "role/label_queue_impl.h"
 
-#include <string.h>
-
 static struct label_lease *lease_of(const struct label_item *it, const struct label_person *who)
 {
     for (uint32_t i = 0; i < it->n_leases; i++)

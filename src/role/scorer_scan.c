@@ -1,6 +1,4 @@
 /* Pool mode: a scan of the whole topic, from its beginning to the ends that came with the head. */
-#include <assert.h>
-#include <string.h>
 
 #include "role/scorer_impl.h"
 

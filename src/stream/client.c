@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "base/secret.h"
-#include "fis/mem.h"
 
 const char *stream_property_find(const struct stream_property *properties, size_t count,
                                  const char *key)

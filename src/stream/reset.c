@@ -6,7 +6,6 @@
  * "error" it says what it requested and stops fetching the partition, which can then not be sought
  * in, only started again.
  */
-#include <time.h>
 
 #include "stream/consumer_impl.h"
 

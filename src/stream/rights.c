@@ -4,7 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "fis/mem.h"
 #include "stream/client.h"
 #include "stream/topics.h"
 

@@ -1,7 +1,6 @@
 #include "stream/txn_thread.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <time.h>
 
 #include "fis/mem.h"

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 _Static_assert((int)FIS_NUMERIC == (int)FIS__V1__ENCODER__COLUMN__TYPE__NUMERIC &&
                    (int)FIS_CATEGORICAL == (int)FIS__V1__ENCODER__COLUMN__TYPE__CATEGORICAL &&

@@ -1,7 +1,6 @@
 #include "wire/request_shown.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "fis.pb-c.h"
 #include "fis/mem.h"

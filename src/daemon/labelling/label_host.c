@@ -1,8 +1,5 @@
 #include "daemon/labelling/label_host.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "daemon/context/message.h"
 #include "fis/mem.h"
 #include "stream/consumer.h"

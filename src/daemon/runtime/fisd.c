@@ -2,7 +2,6 @@
 #include <cblas.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "daemon/monitor/alarms.h"

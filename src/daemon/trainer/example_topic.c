@@ -1,7 +1,5 @@
 #include "daemon/trainer/example_topic.h"
 
-#include <string.h>
-
 #include "fis/mem.h"
 #define uthash_malloc(size) fis_alloc(1, size)
 #define uthash_free(p, size) fis_free(p)

@@ -1,7 +1,5 @@
 #include "daemon/trainer/kafka_reader.h"
 
-#include <string.h>
-
 #include "daemon/context/closer.h"
 #include "fis/mem.h"
 #include "stream/consumer.h"

@@ -1,7 +1,5 @@
 #include "daemon/trainer/outbox.h"
 
-#include <string.h>
-
 #include "daemon/context/dead_letter.h"
 #include "fis/mem.h"
 
