@@ -236,15 +236,6 @@ static int make_client(struct cli *c, struct fis_error *e)
     return 0;
 }
 
-static enum wire_encoding encoding_of(int encoding)
-{
-    static const enum wire_encoding all[] = {[CONFIG_JSON] = WIRE_JSON,
-                                             [CONFIG_PROTOBUF] = WIRE_PROTOBUF,
-                                             [CONFIG_RAW] = WIRE_RAW,
-                                             [CONFIG_REGISTRY] = WIRE_REGISTRY};
-    return all[encoding];
-}
-
 int cli_connect(struct cli *c, struct fis_error *e)
 {
     snprintf(c->broker, sizeof c->broker, "%s", cli_broker(c));
@@ -265,8 +256,8 @@ int cli_open(struct cli *c, struct fis_error *e)
         return rc;
     const struct config *cfg = &c->cfg;
     c->schema = config_validation_schema(cfg);
-    c->records_encoding = encoding_of(cfg->records.encoding);
-    c->labels_encoding = encoding_of(cfg->labels.encoding);
+    c->records_encoding = config_wire_encoding(cfg->records.encoding);
+    c->labels_encoding = config_wire_encoding(cfg->labels.encoding);
     rc = find_broker(c, e);
     if (!rc)
         rc = make_client(c, e);

@@ -5,12 +5,21 @@
         (const char *const *)(list).items, (list).count                                            \
     }
 
+enum wire_encoding config_wire_encoding(int encoding)
+{
+    static const enum wire_encoding all[] = {[CONFIG_JSON] = WIRE_JSON,
+                                             [CONFIG_PROTOBUF] = WIRE_PROTOBUF,
+                                             [CONFIG_RAW] = WIRE_RAW,
+                                             [CONFIG_REGISTRY] = WIRE_REGISTRY};
+    return all[encoding];
+}
+
 struct wire_schema config_schema(const struct config *cfg)
 {
     const uint32_t *side = cfg->model.image.count ? cfg->model.image.items : NULL;
     /* Records by a registry are JSON without a frame where this is looked at. */
-    int framing = cfg->records.encoding == CONFIG_REGISTRY ? CONFIG_FRAMING_AUTO
-                                                           : cfg->records.framing;
+    int framing =
+        cfg->records.encoding == CONFIG_REGISTRY ? CONFIG_FRAMING_AUTO : cfg->records.framing;
     return (struct wire_schema){
         .image = side ? (struct image_shape){side[0], side[1], side[2]} : (struct image_shape){0},
         .max_pixels = cfg->records.max_pixels,

@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "wire/types.h"
 
+enum wire_encoding config_wire_encoding(int encoding); /* of records.encoding, labels.encoding */
 struct wire_schema config_schema(const struct config *cfg);         /* of records and labels */
 struct wire_schema config_initial_schema(const struct config *cfg); /* with initial.label */
 /* With validation.label and the sensitive columns. */

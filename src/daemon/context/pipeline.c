@@ -10,11 +10,6 @@
 #include "fis/defaults.h"
 #include "fis/mem.h"
 
-static const enum wire_encoding encodings[] = {[CONFIG_JSON] = WIRE_JSON,
-                                               [CONFIG_PROTOBUF] = WIRE_PROTOBUF,
-                                               [CONFIG_RAW] = WIRE_RAW,
-                                               [CONFIG_REGISTRY] = WIRE_REGISTRY};
-
 enum fis_metric pipeline_metric(const struct config *cfg)
 {
     static const enum fis_metric metrics[] = {
@@ -72,8 +67,8 @@ int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error
     assert(p->criteria.acquisition);
     p->criteria.strategy = (int)cfg->selection.strategy;
     p->criteria.seed = cfg->selection.seed;
-    p->records = encodings[cfg->records.encoding];
-    p->labels = encodings[cfg->labels.encoding];
+    p->records = config_wire_encoding(cfg->records.encoding);
+    p->labels = config_wire_encoding(cfg->labels.encoding);
     return 0;
 }
 
