@@ -7,6 +7,7 @@
 struct wire_format {
     enum wire_format_kind kind;
     struct avro_plan *avro;
+    struct proto_plan *protobuf;
 };
 
 int wire_format_new(struct wire_format **out, enum wire_format_kind kind,
@@ -20,7 +21,7 @@ int wire_format_new(struct wire_format **out, enum wire_format_kind kind,
     if (kind == WIRE_FORMAT_AVRO)
         rc = avro_plan_new(&f->avro, texts, n, e);
     else if (kind == WIRE_FORMAT_PROTOBUF)
-        rc = fis_refuse(e, FIS_CODE_MALFORMED, "a schema of protobuf is not supported");
+        rc = proto_plan_new(&f->protobuf, texts, n, e);
     if (rc)
         wire_format_free(f);
     else
@@ -30,8 +31,10 @@ int wire_format_new(struct wire_format **out, enum wire_format_kind kind,
 
 void wire_format_free(struct wire_format *f)
 {
-    if (f)
-        avro_plan_free(f->avro);
+    if (!f)
+        return;
+    avro_plan_free(f->avro);
+    proto_plan_free(f->protobuf);
     fis_free(f);
 }
 
@@ -47,11 +50,13 @@ int wire_frame_id(struct wire_bytes value, uint32_t *id, struct fis_error *e)
     return 0;
 }
 
-static int write_json(const struct wire_format *f, struct wire_bytes inside, struct format_text *t,
-                      struct fis_error *e)
+static int write_json(const struct wire_format *f, struct wire_bytes inside,
+                      struct fis_arena *arena, struct format_text *t, struct fis_error *e)
 {
     if (f->kind == WIRE_FORMAT_AVRO)
         return avro_plan_json(f->avro, inside, t, e);
+    if (f->kind == WIRE_FORMAT_PROTOBUF)
+        return proto_plan_json(f->protobuf, inside, arena, t, e);
     format_put(t, inside.data, inside.length);
     return 0;
 }
@@ -71,7 +76,7 @@ int wire_format_json(const struct wire_format *f, struct wire_bytes value, size_
                           id, max_bytes);
     t.at = t.begin;
     t.end = t.begin + max_bytes;
-    rc = write_json(f, inside, &t, e);
+    rc = write_json(f, inside, arena, &t, e);
     if (!rc && t.full)
         rc = fis_refuse(e, FIS_CODE_TOO_LONG, "the record as JSON is longer than %zu bytes",
                         max_bytes);

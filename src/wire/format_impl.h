@@ -35,4 +35,12 @@ void avro_plan_free(struct avro_plan *p);
 int avro_plan_json(const struct avro_plan *p, struct wire_bytes datum, struct format_text *t,
                    struct fis_error *e) FIS_MUST_CHECK;
 
+struct proto_plan;
+int proto_plan_new(struct proto_plan **out, const struct wire_format_text *texts, uint32_t n,
+                   struct fis_error *e) FIS_MUST_CHECK;
+void proto_plan_free(struct proto_plan *p);
+/* inside: with the path of the message before it. The arena: for the work. */
+int proto_plan_json(const struct proto_plan *p, struct wire_bytes inside, struct fis_arena *arena,
+                    struct format_text *t, struct fis_error *e) FIS_MUST_CHECK;
+
 #endif

@@ -2,10 +2,7 @@
 
 #include <stdio.h>
 
-#include "wire/protobuf_reader.h"
-
 #define ID_BYTES 5 /* with the zero before it */
-#define PATH_MAX_ITEMS 32
 
 /* The schema's id, when there is a frame; whether there is one. */
 static bool schema_id(struct wire_bytes value, uint32_t *id)
@@ -17,16 +14,16 @@ static bool schema_id(struct wire_bytes value, uint32_t *id)
     return true;
 }
 
-/* *path [PATH_MAX_ITEMS]; an encoded count of 0 stands for the path 0. */
-static int read_path(struct wire_reader *r, uint64_t *path, uint32_t *n, struct fis_error *e)
+/* *path [WIRE_PATH_MAX]; an encoded count of 0 stands for the path 0. */
+int wire_read_path(struct wire_reader *r, uint64_t *path, uint32_t *n, struct fis_error *e)
 {
     uint64_t count = 0;
     int rc = wire_reader_varint(r, &count, e);
     /* Zigzag: an odd number is negative. The path of nested messages is short. */
-    if (!rc && ((count & 1) || count / 2 > PATH_MAX_ITEMS))
+    if (!rc && ((count & 1) || count / 2 > WIRE_PATH_MAX))
         return fis_refuse(e, FIS_CODE_MALFORMED,
                           "Confluent frame: %lld message indexes, 0..%d allowed",
-                          (long long)(count >> 1) ^ -(long long)(count & 1), PATH_MAX_ITEMS);
+                          (long long)(count >> 1) ^ -(long long)(count & 1), WIRE_PATH_MAX);
     *n = (uint32_t)(count / 2);
     for (uint32_t i = 0; !rc && i < *n; i++) {
         rc = wire_reader_varint(r, &path[i], e);
@@ -108,7 +105,7 @@ static void rest(struct wire_bytes *value, const struct wire_reader *r)
 int wire_unframe_protobuf(struct wire_bytes *value, const struct wire_framing *f, uint32_t own,
                           const char *topic, struct fis_error *e)
 {
-    uint64_t path[PATH_MAX_ITEMS];
+    uint64_t path[WIRE_PATH_MAX];
     uint32_t n, id;
     if (wire_is_plain(value, f))
         return 0;
@@ -119,7 +116,7 @@ int wire_unframe_protobuf(struct wire_bytes *value, const struct wire_framing *f
     if (!rc && f->kind == WIRE_FRAMING_NONE)
         rc = refuse_frame(id, topic, e);
     if (!rc)
-        rc = read_path(&r, path, &n, e);
+        rc = wire_read_path(&r, path, &n, e);
     if (!rc)
         rc = check_path(path, n, id, f, own, topic, e);
     if (!rc)
@@ -151,14 +148,14 @@ int wire_unframe_json(struct wire_bytes *value, const struct wire_framing *f, co
 
 int wire_unframe_again(struct wire_bytes *value, struct fis_error *e)
 {
-    uint64_t path[PATH_MAX_ITEMS];
+    uint64_t path[WIRE_PATH_MAX];
     uint32_t n, id;
     struct wire_reader r;
     if (!value->length || *(const unsigned char *)value->data != 0)
         return 0;
     int rc = enter(*value, &r, &id, e);
     if (!rc)
-        rc = read_path(&r, path, &n, e);
+        rc = wire_read_path(&r, path, &n, e);
     if (!rc)
         rest(value, &r);
     return rc;

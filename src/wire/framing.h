@@ -7,7 +7,7 @@
 #ifndef WIRE_FRAMING_H
 #define WIRE_FRAMING_H
 
-#include "wire/types.h"
+#include "wire/protobuf_reader.h"
 
 /* Takes the frame of a protobuf value off, or refuses it. `own`: the message's index in
  * proto/fis.proto; that path is right, and so is [0], unless a path is configured. `topic`: the
@@ -20,6 +20,11 @@ int wire_unframe_json(struct wire_bytes *value, const struct wire_framing *f, co
                       struct fis_error *e) FIS_MUST_CHECK;
 /* A value that was taken with its frame before: without it, whatever the path. */
 int wire_unframe_again(struct wire_bytes *value, struct fis_error *e) FIS_MUST_CHECK;
+
+/* The path of the message, which stands behind the schema's id: path [WIRE_PATH_MAX]. */
+#define WIRE_PATH_MAX 32
+int wire_read_path(struct wire_reader *r, uint64_t *path, uint32_t *n,
+                   struct fis_error *e) FIS_MUST_CHECK;
 
 /* Nearly all values: nothing is to be done. */
 static inline bool wire_is_plain(const struct wire_bytes *value, const struct wire_framing *f)

@@ -10,7 +10,7 @@ import ssl
 import struct
 import subprocess
 
-from fisd_test import (FISCTL, ROOT, Pipeline, Skip, has, main, people, record_json, same, t_config, test,
+from fisd_test import (FISCTL, ROOT, Pipeline, Skip, csv_bytes, has, main, people, record_json, same, t_config, test,
                        wait)
 from http_client import client_of
 from schema_registry import SchemaRegistry
@@ -177,6 +177,62 @@ def _():
         same(record, {**{k: v for k, v in row.items() if k != "trace"}, "born": 10}, "record")
         dead = p.wait_messages("dead-letter", 1)[0]
         has(dead.reason, "unknown column 'group'")
+
+
+PROTO = """syntax = "proto3";
+package org.example;
+message Other { string x = 1; }
+message Person {
+  message Body { optional double age = 1; }
+  enum Job { clerk = 0; driver = 1; nurse = 2; }
+  string id = 1;
+  Body body = 2;
+  optional float hours = 3;
+  Job job = 4;
+  double score = 5;  // 0 where it is not sent
+  repeated string tags = 6;
+  map<string, int32> prefs = 7;
+}
+"""
+
+
+@test("protobuf of Confluent's serializer, by the text of the schema: nested, absent, repeated")
+def _():
+    columns = [{"name": "body.age"}, {"name": "hours"}, {"name": "job", "type": "categorical"},
+               {"name": "score"}]
+
+    def rows(n, seed):
+        return [{**row, "body.age": row["age"]} for row in people(n, seed)]
+
+    names = ["id"] + [c["name"] for c in columns] + ["hired"]
+    files = {"initial.csv": csv_bytes(rows(400, 1), names),
+             "validation.csv": csv_bytes(rows(400, 2), names + ["group"])}
+    with SchemaRegistry(first_id=300) as registry, Pipeline(
+            config(registry, columns, {"unknown": "pass", "framing": "confluent"}), name="proto",
+            files=files) as p:
+        path = p.write("person.proto", PROTO.encode())
+        sent = [{"id": r["id"], "body": {"age": r["age"]}, "hours": r["hours"], "job": r["job"],
+                 "score": r["score"], "tags": ["a", "é"], "prefs": {"k": 1}} for r in ROWS]
+        sent += [{"id": "bare"}]
+        values = serialized(p, registry, [path, "org.example.Person"], sent)
+        assert any(a.get("schemaType") == "PROTOBUF" for a in registry.schemas.values())
+        # Confluent's own serializer registers the serialized file; other writers register its text.
+        for answer in registry.schemas.values():
+            answer["schema"] = PROTO
+            answer.pop("references", None)
+        number = struct.unpack(">I", values[0][1:5])[0]
+        bad = [(b"index", frame(number, b"\2\x12"), [f"schema id {number}: ", "no message"]),
+               (b"cut", values[0][:-3], [f"schema id {number}: ", "truncated"])]
+        p.produce("records", [(None, v) for v in values] + [(k, v) for k, v, _ in bad])
+        p.start()
+        p.wait_counts("scored", records=len(sent), refused=len(bad), tombstones=0)
+        p.check_dead_letters("records", {len(sent) + i: ((k, v), parts)
+                                         for i, (k, v, parts) in enumerate(bad)})
+        found = p.wait_candidates([r["id"].encode() for r in sent])
+        for r in sent[:-1]:
+            same(json.loads(found[r["id"].encode()].record), r, "record")
+        same(json.loads(found[b"bare"].record), {"id": "bare", "job": "clerk", "score": 0},
+             "a record of defaults")
 
 
 @test("over TLS with a user: nothing without the certificate, nor with another password")

@@ -32,7 +32,7 @@ struct shown {
 /* What becomes of the value (behind a frame of id 7): JSON, or the error. */
 static struct shown show(const struct wire_format *f, const char *value, size_t n, size_t most)
 {
-    static unsigned char storage[64 * 1024];
+    static unsigned char storage[1024 * 1024];
     struct fis_arena arena = {.base = storage, .size = sizeof storage};
     char framed[2048] = FRAME;
     struct shown s = {0};
@@ -205,6 +205,151 @@ static void test_references(void **state)
     wire_format_free(f);
 }
 
+/* ---- protobuf -------------------------------------------------------------------------------- */
+
+static void proto_is(const char *const *texts, uint32_t n, const char *value, size_t length,
+                     const char *json)
+{
+    struct fis_error e = {0};
+    struct wire_format *f = compiled(WIRE_FORMAT_PROTOBUF, texts, n, &e);
+    if (!f)
+        fail_msg("%s: %s", texts[n - 1], e.text);
+    struct shown s = show(f, value, length, 2048);
+    if (json[0] == '!' ? !s.rc || !strstr(s.text, json + 1) : s.rc || strcmp(s.text, json) != 0)
+        fail_msg("%s: %s is not %s", texts[n - 1], s.text, json);
+    wire_format_free(f);
+}
+#define PROTO(schema, value, json)                                                                 \
+    proto_is((const char *[]){schema}, 1, value, sizeof(value) - 1, json)
+#define PROTO3(body) "syntax = \"proto3\"; package a.b; message R {" body "}"
+
+static void test_protobuf_scalars(void **state)
+{
+    (void)state;
+    PROTO(
+        PROTO3("double a = 1; float b = 2; int32 c = 3; sint64 d = 4; uint64 e = 5; bool f = 6;"),
+        "\0\x09\0\0\0\0\0\0\xf8\x3f\x15\xcd\xcc\xcc\x3d\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+        "\x20\x03\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x30\x01",
+        "{\"a\":1.5,\"b\":0.1,\"c\":-1,\"d\":-2,\"e\":\"18446744073709551615\",\"f\":true}");
+    PROTO(PROTO3("fixed32 a = 1; sfixed32 b = 2; fixed64 c = 3; sfixed64 d = 4; string e = 5; "
+                 "bytes f = 6;"),
+          "\0\x0d\xff\xff\xff\xff\x15\xff\xff\xff\xff\x19\1\0\0\0\0\0\0\0\x21\xfe\xff\xff\xff\xff"
+          "\xff\xff\xff"
+          "\x2a\2hi\x32\2\xff\xfe",
+          "{\"a\":4294967295,\"b\":-1,\"c\":1,\"d\":-2,\"e\":\"hi\",\"f\":\"//4=\"}");
+    /* What is absent: without presence its default, else nothing. */
+    PROTO(PROTO3("int32 a = 1; optional int32 b = 2; string c = 3; R d = 4; repeated int32 e = 5; "
+                 "oneof x { int32 f = 6; } bool g = 7; E h = 8; enum E { Z = 0; ONE = 1; }"),
+          "\0", "{\"a\":0,\"c\":\"\",\"g\":false,\"h\":\"Z\"}");
+    PROTO("message R { optional int32 a = 1 [default = 7]; required int32 b = 2; }", "\0\x10\2",
+          "{\"b\":2}");
+    /* Any order; of scalars the last counts; other numbers and wire types are passed over. */
+    PROTO(PROTO3("int32 a = 1; int32 b = 2;"), "\0\x10\1\x08\2\x08\3\x0a\1x\x78\5",
+          "{\"a\":3,\"b\":1}");
+}
+
+static void test_protobuf_structure(void **state)
+{
+    (void)state;
+    PROTO(PROTO3("message In { int32 v = 1; } In a = 1; repeated In b = 2; repeated int32 c = 3;"),
+          "\0\x0a\2\x08\1\x12\0\x12\2\x08\2\x1a\2\1\2\x18\3",
+          "{\"a\":{\"v\":1},\"b\":[{\"v\":0},{\"v\":2}],\"c\":[1,2,3]}");
+    PROTO(PROTO3("message In { optional int32 v = 1; optional int32 w = 2; } In a = 1;"),
+          "\0\x0a\2\x08\1\x0a\2\x10\2", "{\"a\":{\"v\":1,\"w\":2}}");
+    PROTO(PROTO3("map<string, int32> a = 1; map<uint64, R> b = 2;"),
+          "\0\x0a\5\x0a\1k\x10\1\x0a\0\x12\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+          "{\"a\":{\"k\":1,\"\":0},\"b\":{\"18446744073709551615\":{}}}");
+    PROTO(PROTO3("enum E { option allow_alias = true; A = 0; B = -1 [deprecated = true]; } "
+                 "repeated E a = 1;"),
+          "\0\x0a\x0c\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x05", "{\"a\":[\"A\",\"B\",5]}");
+    PROTO("syntax = 'proto3'; import \"google/protobuf/wrappers.proto\"; message R {"
+          "google.protobuf.DoubleValue a = 1; .google.protobuf.StringValue b = 2; "
+          "google.protobuf.Int32Value c = 3; google.protobuf.Timestamp d = 4; }",
+          "\0\x0a\x09\x09\0\0\0\0\0\0\xf0\x3f\x12\0\x22\2\x08\5",
+          "{\"a\":1,\"b\":\"\",\"d\":{\"seconds\":5,\"nanos\":0}}");
+    /* The path of a message, and names from inner scopes outwards. */
+    const char *paths =
+        "syntax = \"proto3\"; package p; enum E {Z = 0;} message A { message X { int32 x = 1; } }"
+        "message B { message X { int32 y = 1; } message Y { X v = 1; p.A.X w = 2; } }";
+    PROTO(paths, "\4\2\2\x0a\2\x08\1\x12\2\x08\2", "{\"v\":{\"y\":1},\"w\":{\"x\":2}}");
+    PROTO(paths, "\2\4", "!no message of this frame's indexes");
+    const char *imports[] = {
+        "syntax = \"proto3\"; package c; message Money { int64 v = 1; }",
+        "syntax = \"proto3\"; import \"import\"; message R { c.Money m = 1; }"};
+    proto_is(imports, 2, "\0\x0a\2\x08\5", 5, "{\"m\":{\"v\":5}}");
+}
+
+static void test_protobuf_text(void **state)
+{
+    (void)state;
+    struct fis_error e;
+    PROTO("// a comment\n/* another; */ edition = \"2023\";\noption java_package = \"x;{\";\n"
+          "option (o) = { a: 1 b { c: \"}\" } };\nservice S { rpc F (R) returns (stream R) { "
+          "option x = 1; } }\n"
+          "extend google.protobuf.FieldOptions { string o = 50000; };\n"
+          "message R { option deprecated = true; reserved 2, 4 to max; reserved \"foo\", 'bar';\n"
+          "extensions 100 to 199; extend R { int32 z = 100; }\n"
+          "int32 message = 1 [(validate.rules).int32 = {gte: 0, in: [1, 2]}, json_name = \"m\"]; }",
+          "\0\x08\1", "{\"message\":1}");
+    const char *bad[] = {"message",
+                         "message R {",
+                         "message R { int32 a = 0; }",
+                         "message R { int32 a 1; }",
+                         "message R { Unknown a = 1; }",
+                         "message R { int32 a = 1; int32 b = 1; }",
+                         "message R { optional group G = 1 { int32 a = 1; } }",
+                         "import \"x",
+                         "foo",
+                         "}",
+                         "message R { map<string> a = 1; }",
+                         "enum E { A = x; }",
+                         "\x01"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_null(compiled(WIRE_FORMAT_PROTOBUF, &bad[i], 1, &e));
+        assert_int_equal(e.kind, FIS_INPUT);
+    }
+    const char *unknown = bad[4];
+    assert_null(compiled(WIRE_FORMAT_PROTOBUF, &unknown, 1, &e));
+    assert_non_null(strstr(e.text, "field \"a\": the type Unknown is in no file"));
+}
+
+static void test_protobuf_hostile(void **state)
+{
+    (void)state;
+    static char deep[512], wide[800 * 1024];
+    const char *list[] = {PROTO3("R next = 1;")}, *one[] = {wide};
+    size_t at = sizeof deep;
+    PROTO(PROTO3("string a = 1;"), "\0\x0a\5hi", "!truncated");
+    PROTO(PROTO3("string a = 1;"), "\0\x0a\1\xff", "!not UTF-8");
+    PROTO(PROTO3("string a = 1;"), "\0\xff", "!truncated");
+    PROTO(PROTO3("repeated fixed32 a = 1;"), "\0\x0a\3abc", "!a packed field is cut");
+    PROTO(PROTO3("int32 a = 1;"), "", "!truncated");
+    for (int i = 0; i < 70; i++) {
+        size_t n = sizeof deep - at;
+        if (n > 127)
+            deep[--at] = (char)(n >> 7);
+        deep[--at] = (char)(n > 127 ? (n & 127) | 128 : n);
+        deep[--at] = 0x0a;
+    }
+    deep[--at] = 0;
+    proto_is(list, 1, deep + at, sizeof deep - at, "!nested too deeply");
+    /* Empty messages of a type with many fields: the work is bounded. */
+    char *p = wide + sprintf(wide, "message R { message W {");
+    for (int i = 1; i <= 18000; i++)
+        p += sprintf(p, "optional int32 f%d = %d;", i, i);
+    strcpy(p, "} repeated W w = 1; }");
+    char many[1 + 2 * 1000] = {0};
+    for (int i = 0; i < 1000; i++)
+        many[1 + 2 * i] = 0x0a;
+    struct fis_error e = {0};
+    struct wire_format *f = compiled(WIRE_FORMAT_PROTOBUF, one, 1, &e);
+    assert_non_null(f);
+    struct shown s = show(f, many, sizeof many, 4000);
+    assert_int_equal(s.rc, -(int)FIS_INPUT);
+    assert_non_null(strstr(s.text, "fields to look at"));
+    wire_format_free(f);
+}
+
 static void test_frame(void **state)
 {
     (void)state;
@@ -225,10 +370,17 @@ static void test_frame(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_primitives), cmocka_unit_test(test_structure),
-        cmocka_unit_test(test_logical),    cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_schemas),    cmocka_unit_test(test_references),
+        cmocka_unit_test(test_primitives),
+        cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_logical),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_schemas),
+        cmocka_unit_test(test_references),
         cmocka_unit_test(test_frame),
+        cmocka_unit_test(test_protobuf_scalars),
+        cmocka_unit_test(test_protobuf_structure),
+        cmocka_unit_test(test_protobuf_text),
+        cmocka_unit_test(test_protobuf_hostile),
     };
     wire_json_init();
     return cmocka_run_group_tests_name("format", tests, NULL, NULL);
