@@ -123,6 +123,10 @@ def test_nested_records_and_numbers_as_texts(work, broker):
             flat = [{"x": float(r["x"]), "home.city": "Ulm", "home.geo.lat": r["home"]["geo"]["lat"]}
                     for r in people]
             assert (models.predict_proba(people) == models.predict_proba(flat)).all()
+            labelled = [{**r, "y": "yes", "g": "a", "who.id": "x"} for r in flat]
+            assert (models.predict_proba(labelled) == models.predict_proba(flat)).all()
+            with pytest.raises(fisd.RecordError, match="unknown column '[yg]'"):
+                records.send(labelled)
             with pytest.raises(fisd.RecordError, match="unknown column 'home.zip'"):
                 models.predict_proba({"home": {"zip": 1}})
         wait(lambda: "scored records=100 " in daemon.log() or "records=100 " in daemon.log(),

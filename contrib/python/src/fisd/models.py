@@ -133,7 +133,10 @@ class Models:
         return served
 
     def predict_proba(self, rows: Any, ignore: Iterable[str] = ()) -> Any:
-        """`Version.predict_proba` of the served version; `NotReady` when there is none."""
+        """`Version.predict_proba` of the served version; `NotReady` when there is none.
+
+        Rows may have the pipeline's id, passthrough, label and sensitive columns: they are passed
+        over."""
         return self._serving().predict_proba(self._read(rows), self._ignored(ignore))
 
     def predict(self, rows: Any, ignore: Iterable[str] = ()) -> Any:
@@ -148,7 +151,7 @@ class Models:
                             {c.name for c in self.pipeline.columns if c.type == "numeric"})
 
     def _ignored(self, ignore: Iterable[str]) -> Tuple[str, ...]:
-        return (self.pipeline.id, *self.pipeline.passthrough, *ignore)
+        return (self.pipeline.id, *self.pipeline.passthrough, *self.pipeline.examples, *ignore)
 
     def close(self) -> None:
         """Ends the following; predictions go on with the version that was served last."""

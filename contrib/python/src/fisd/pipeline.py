@@ -69,6 +69,9 @@ class Pipeline:
         ``records.unknown``: whether other columns are refused before they are sent ("refuse").
     numeric_text : bool
         ``records.numeric_text``: ``"41"`` is a number in a numeric column, and an empty text missing.
+    examples : sequence of str
+        The label and the sensitive columns of labelled rows. Predictions pass over them; records
+        may not have them.
     classes : sequence of str
         The classes, in the order of the model's outputs. Without them, answers are checked
         against the request only.
@@ -94,6 +97,7 @@ class Pipeline:
     passthrough: Tuple[str, ...]
     unknown: str
     numeric_text: bool
+    examples: Tuple[str, ...]
     classes: Tuple[str, ...] = field(default=())
 
     def __init__(self, name: str, bootstrap: Optional[str] = None, *,
@@ -101,7 +105,8 @@ class Pipeline:
                  topics: Optional[Mapping[str, str]] = None, record_encoding: str = "json",
                  label_encoding: str = "json", id: str = "id", columns: Optional[Columns] = None,
                  passthrough: Sequence[str] = (), classes: Sequence[str] = (),
-                 unknown: str = "refuse", numeric_text: bool = False) -> None:
+                 unknown: str = "refuse", numeric_text: bool = False,
+                 examples: Sequence[str] = ()) -> None:
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", name):
             raise ConfigError(f"pipeline {name!r}: 1 to 64 of the characters A-Z a-z 0-9 . _ - "
                               "are allowed")
@@ -127,6 +132,7 @@ class Pipeline:
                   "record_encoding": record_encoding, "label_encoding": label_encoding, "id": id,
                   "columns": _columns(columns), "passthrough": tuple(passthrough),
                   "unknown": unknown, "numeric_text": bool(numeric_text),
+                  "examples": tuple(examples),
                   "classes": tuple(classes)}
         for key, value in values.items():
             object.__setattr__(self, key, value)  # the instance is frozen
@@ -204,6 +210,11 @@ def _with_environment(text: str, path: str) -> str:
     return "".join(lines)
 
 
+def _examples(c: Mapping[str, Any], section: str) -> Sequence[str]:
+    given = c.get(section) or {}
+    return [*([given["label"]] if "label" in given else []), *(given.get("sensitive") or ())]
+
+
 def _beside(folder: str, value: Any) -> Any:
     """A relative "file:…" is beside the configuration, wherever the program was started."""
     if isinstance(value, str) and value.startswith("file:"):
@@ -231,6 +242,7 @@ def _arguments(c: Mapping[str, Any], folder: str) -> Dict[str, Any]:
         "label_encoding": labels.get("encoding", "json"),
         "id": records.get("id", "id"), "unknown": records.get("unknown", "refuse"),
         "numeric_text": bool(records.get("numeric_text", False)),
+        "examples": [x for section in ("initial", "validation") for x in _examples(c, section)],
         "passthrough": [*(records.get("passthrough") or ()), *(records.get("ignore") or ())],
         "classes": [str(k) for k in c.get("classes") or ()],
     }
