@@ -60,7 +60,7 @@ class Transformer:
         a = images[np.newaxis] if images.shape == self.shape else images
         if a.ndim != 4 or a.shape[1:] != self.shape:
             raise RecordError(f"images of shape {self.shape} are allowed, found {images.shape}")
-        x = a.reshape(len(a), -1).astype(np.float32)
+        x = a.reshape(len(a), int(np.prod(self.shape))).astype(np.float32)
         if a.dtype == np.uint8:
             return x / np.float32(127.5) - np.float32(1)
         bad = ~np.isfinite(x).all(axis=1)
