@@ -199,7 +199,8 @@ def _():
         out = init(d, "people.jsonl.gz", "--label", "granted", "--sensitive", "who.sex", "--stream",
                    "new.jsonl", "--split")
         has(out, "people.jsonl.gz: 3,000 rows", "who.sex=F: ", "more than 1,000 categories: word",
-            "neither numbers nor texts: tags, open", "almost alone: decided (AUC 1.000)",
+            "neither numbers nor texts: tags;", "one value in all rows: open;",
+            "almost alone: decided (AUC 1.000)",
             'income: 60 of 3000 cells are no numbers', '"n/a"',
             "1 of 3,000 rows have the id of an earlier one", "stream      new.jsonl: 200 rows",
             "100 % of the rows of new.jsonl have a category of address.city",
