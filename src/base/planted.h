@@ -45,6 +45,7 @@
     FAULT(nothing_swept)        /* session: an earlier trainer's open transaction is waited for */ \
     FAULT(foreign_fatal)        /* session: what no trainer wrote ends a trainer that reads it */  \
     FAULT(foreign_unnoticed)    /* session: what no trainer wrote is left out without a word */    \
+    FAULT(ledger_tail_unnoticed) /* session: newest units of the ledger are not missed */          \
     FAULT(tail_unnoticed)   /* memory: newest heads and versions that are gone are not missed */   \
     FAULT(halt_ignored)     /* session: goes on when its topics have run backwards */              \
     FAULT(end_stable)       /* reader: what an open transaction holds back is left out */          \

@@ -59,6 +59,16 @@ static int take(struct session *s, const struct session_input *in, struct fis_er
     return 0;
 }
 
+/* That of the group, when nobody else can commit any more. */
+static int find_unit(struct session *s, struct fis_error *e)
+{
+    if (s->election.state != ELECTION_CATCH_UP || !s->p.unit || s->unit_known)
+        return 1;
+    int rc = s->p.unit(s->p.ctx, &s->unit_kept, e);
+    s->unit_known = rc > 0;
+    return rc;
+}
+
 int session_keep_up(struct session *s, bool *more, struct fis_error *e)
 {
     struct session_input in;
@@ -76,6 +86,9 @@ int session_keep_up(struct session *s, bool *more, struct fis_error *e)
     s->at_end |= PLANTED(end_early) && !*more;
     if (!s->at_end || s->sweeping)
         return 0;
+    rc = find_unit(s, e);
+    if (rc <= 0)
+        return rc;
     if (memory_compare(s->memory, &s->identity, s->o.accept_change, e) < 0)
         return -1;
     if (s->election.state == ELECTION_STANDBY)

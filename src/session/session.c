@@ -178,7 +178,7 @@ static void let_go(struct session *s)
     s->encoder = NULL;
     s->memory = NULL;
     s->ends = NULL;
-    s->sweeping = s->halted = false;
+    s->sweeping = s->halted = s->unit_known = s->stated = false;
     s->have_ends = s->running = s->informed = s->waiting = s->waiting_noted = false;
     s->job_due = s->job_ran = s->sent = s->committing = s->adjust = false;
     s->commands.pending = s->input.pending = false;
@@ -254,6 +254,8 @@ void session_stop(struct session *s, struct trainer_time now)
 void session_committed(struct session *s)
 {
     s->committing = false;
+    s->unit += s->stated;
+    s->stated = false;
     session_say_news(s);
 }
 

@@ -90,7 +90,7 @@ struct session_input {
 struct session_place {
     enum session_topic topic;
     int32_t partition;
-    int64_t next; /* the messages before it have been handled */
+    int64_t next; /* the messages before it have been handled; of the ledger: the unit's number */
 };
 
 /* Views that live until the next call of the port that filled them. */
@@ -152,6 +152,10 @@ struct session_ports {
                        struct fis_error *e);
     /* The unit: what was sent, and these places (a view). [session_committed] */
     int (*commit)(void *ctx, const struct session_place *places, uint32_t n, struct fis_error *e);
+
+    /* 1: the number that the group's newest commit has for the ledger, all others being fenced
+     * (*number 0: it has none); 0: not known yet, it is asked again. NULL: nothing keeps it. */
+    int (*unit)(void *ctx, uint64_t *number, struct fis_error *e);
 
     /* ---- work */
     /* Run session_job once, on any thread. [session_job_done] */

@@ -35,6 +35,8 @@ struct session {
     struct memory *memory;
     bool at_end;   /* of all topics of the memory, as they were at the last to_end */
     bool sweeping; /* what earlier trainers left open is being ended */
+    bool unit_known;    /* that of the group */
+    uint64_t unit_kept; /* its number */
 
     /* From the moment it leads. */
     enum start_up_step step;
@@ -68,6 +70,8 @@ struct session {
     uint32_t n_ends;
 
     bool sent, committing;   /* of the unit */
+    uint64_t unit;           /* its number */
+    bool stated;             /* it has a state, which carries the number */
     struct wire_buffer news; /* what the role says of it: event, NUL, text, NUL … */
     uint64_t commit_again_ms;
     uint64_t commit_ms; /* when the next is due */

@@ -1,4 +1,8 @@
 /* From the moment a session leads until its role runs: encoder, rows, role, restore. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/planted.h"
 #include "session/session_impl.h"
 
 /* A step returns 1 when it is over, 0 to come back later, negative on errors. */
@@ -21,10 +25,38 @@ static int take_over_identity(struct session *s, struct fis_error *e)
     return rc;
 }
 
+/* The group's number and the ledger's are committed together, and kept apart: where the ledger's is
+ * lower, it has lost what was acknowledged. The operator may accept that. */
+static int check_unit(struct session *s, struct fis_error *e)
+{
+    const struct wire_trainer_state *was = memory_found(s->memory) ? memory_state(s->memory) : NULL;
+    const char *ledger = s->o.topics[SESSION_LEDGER], *accept = s->o.accept_change;
+    unsigned long long there = was ? was->unit : 0, kept = s->unit_known ? s->unit_kept : 0;
+    char code[32];
+    s->unit = (there > kept ? there : kept) + 1;
+    if (kept <= there || (was && !there) || PLANTED(ledger_tail_unnoticed))
+        return 0;
+    /* Of this loss alone: the next unit has another. */
+    snprintf(code, sizeof code, "lost%llu", kept);
+    if (!accept || strcmp(accept, code) != 0)
+        return fis_fail(
+            e, FIS_FATAL,
+            "%s: its newest unit is %llu, and the trainers' group has committed unit "
+            "%llu: its end is lost (unflushed, or an unclean election). Restore ledger, "
+            "heads and models from one backup, or go on with accept_change: %s; what "
+            "was requested in it may be requested again",
+            ledger, there, kept, code);
+    session_note(s, LOG_LEVEL_WARN, "ledger_lost",
+                 "topic=%s newest=%llu committed=%llu accepted=%s", ledger, there, kept, code);
+    return 0;
+}
+
 int session_begin(struct session *s, struct fis_error *e)
 {
     struct trainer_wire_options o;
     int rc = memory_conclude(s->memory, e);
+    if (rc == 0)
+        rc = check_unit(s, e);
     if (rc == 0)
         rc = take_over_identity(s, e);
     if (rc < 0)

@@ -92,6 +92,7 @@ static void model(void *arg, const struct wire_model *v)
 static void state(void *arg, const struct wire_trainer_state *x)
 {
     struct session *s = arg;
+    s->stated = true;
     if (s->p.sent_state)
         s->p.sent_state(s->p.ctx, x);
 }
@@ -106,6 +107,7 @@ void session_unit_wire(struct session *s, struct trainer_wire_options *o)
         .max_chunk = s->o.max_chunk,
         .identity = &s->shown,
         .control = &s->control,
+        .unit = &s->unit,
         .put = put,
         .job = job,
         .note = note,
@@ -133,6 +135,8 @@ static int commit(struct session *s, struct fis_error *e)
         session_say_news(s);
         return 0;
     }
+    if (s->stated && s->p.unit && inbox_move(&s->inbox, SESSION_LEDGER, 0, (int64_t)s->unit, e) < 0)
+        return -FIS_NOMEM;
     const struct session_place *places = inbox_changed(&s->inbox, &n);
     s->committing = true;
     s->sent = false;

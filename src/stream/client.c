@@ -208,3 +208,21 @@ bool stream_errors_pop(struct stream_errors *q, struct fis_error *e)
     memmove(&q->items[0], &q->items[1], q->count * sizeof q->items[0]);
     return true;
 }
+
+/* librdkafka frees the metadata; without memory the mark is left out. */
+rd_kafka_topic_partition_list_t *stream_offsets_list(const struct stream_offset *offsets,
+                                                     size_t count)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
+    for (size_t i = 0; i < count; i++) {
+        const struct stream_offset *o = &offsets[i];
+        rd_kafka_topic_partition_t *p =
+            rd_kafka_topic_partition_list_add(list, o->topic, o->partition);
+        char text[32];
+        p->offset = o->offset;
+        int n = snprintf(text, sizeof text, STREAM_MARK "%llu", (unsigned long long)o->mark);
+        p->metadata = o->mark ? strdup(text) : NULL;
+        p->metadata_size = p->metadata ? (size_t)n : 0;
+    }
+    return list;
+}

@@ -61,4 +61,9 @@ struct stream_errors {
 void stream_errors_push(struct stream_errors *q, enum fis_error_kind kind, const char *text);
 bool stream_errors_pop(struct stream_errors *q, struct fis_error *e);
 
+/* Places of a commit; a mark goes as their metadata. */
+#define STREAM_MARK "mark="
+rd_kafka_topic_partition_list_t *stream_offsets_list(const struct stream_offset *offsets,
+                                                     size_t count);
+
 #endif

@@ -52,6 +52,7 @@ struct stream_offset {
     const char *topic;
     int32_t partition;
     int64_t offset;
+    uint64_t mark; /* a number that the group keeps with it; 0: none */
 };
 
 /* The last value that the list gives to `key`, or NULL. */

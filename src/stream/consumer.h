@@ -187,6 +187,11 @@ void stream_consumer_resume_partition(struct stream_consumer *c, uint32_t topic,
 int stream_consumer_commit(struct stream_consumer *c, const struct stream_offset *offsets,
                            size_t count, struct fis_error *e) FIS_MUST_CHECK;
 
+/* The mark that the group has kept with its newest commit to a partition; 0: none. Blocks for
+ * `timeout_ms` at most. RETRY: no answer. Thread: any, while the consumer is open. */
+int stream_consumer_mark(struct stream_consumer *c, const char *topic, int32_t partition,
+                         int timeout_ms, uint64_t *mark, struct fis_error *e) FIS_MUST_CHECK;
+
 /* Messages between what was read and the end of the owned partitions, as far as the last fetch
  * knew; -1 when it is not known yet for one of them. Does not ask the broker. */
 int64_t stream_consumer_lag(const struct stream_consumer *c);

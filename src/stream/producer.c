@@ -245,6 +245,16 @@ static void watch_offset(struct stream_producer *p, const rd_kafka_message_t *m)
     d->offset = m->offset;
 }
 
+int64_t stream_producer_delivered(const struct stream_producer *p, const char *topic,
+                                  int32_t partition)
+{
+    for (uint32_t i = 0; i < p->n_delivered; i++)
+        if (p->delivered[i].partition == partition &&
+            !strcmp(rd_kafka_topic_name(p->delivered[i].topic), topic))
+            return p->delivered[i].offset + 1;
+    return 0;
+}
+
 bool stream_producer_backwards(struct stream_producer *p, struct stream_backwards *out)
 {
     *out = p->backwards;

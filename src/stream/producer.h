@@ -90,6 +90,10 @@ struct stream_backwards {
 };
 bool stream_producer_backwards(struct stream_producer *p, struct stream_backwards *out);
 
+/* Behind the newest delivery to a partition that was reported; 0: none was. */
+int64_t stream_producer_delivered(const struct stream_producer *p, const char *topic,
+                                  int32_t partition);
+
 /* Messages sent and not yet reported. */
 uint64_t stream_producer_outstanding(const struct stream_producer *p);
 /* Nothing is to be sent before these topics (borrowed) are there: they are asked for, and a missing

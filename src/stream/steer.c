@@ -1,4 +1,7 @@
 /* What a consumer's owner does besides reading: pause a partition, go back, commit, ask. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "stream/consumer_impl.h"
 
 const struct stream_partition *stream_consumer_owned(const struct stream_consumer *c, size_t *count)
@@ -12,11 +15,7 @@ int stream_consumer_commit(struct stream_consumer *c, const struct stream_offset
 {
     if (count == 0)
         return 0;
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
-    for (size_t i = 0; i < count; i++) {
-        rd_kafka_topic_partition_list_add(list, offsets[i].topic, offsets[i].partition)->offset =
-            offsets[i].offset;
-    }
+    rd_kafka_topic_partition_list_t *list = stream_offsets_list(offsets, count);
     rd_kafka_resp_err_t err = rd_kafka_commit(c->rk, list, 1);
     rd_kafka_topic_partition_list_destroy(list);
     if (err) {
@@ -24,6 +23,25 @@ int stream_consumer_commit(struct stream_consumer *c, const struct stream_offset
                         "kafka consumer: commit: %s", rd_kafka_err2str(err));
     }
     return 0;
+}
+
+int stream_consumer_mark(struct stream_consumer *c, const char *topic, int32_t partition,
+                         int timeout_ms, uint64_t *mark, struct fis_error *e)
+{
+    static const char name[] = STREAM_MARK;
+    char text[32] = "";
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    const rd_kafka_topic_partition_t *p = rd_kafka_topic_partition_list_add(list, topic, partition);
+    rd_kafka_resp_err_t err = rd_kafka_committed(c->rk, list, timeout_ms);
+    err = err ? err : p->err;
+    if (!err && p->metadata && p->metadata_size < sizeof text)
+        memcpy(text, p->metadata, p->metadata_size);
+    bool marked = strncmp(text, name, sizeof name - 1) == 0;
+    *mark = marked ? strtoull(text + sizeof name - 1, NULL, 10) : 0;
+    rd_kafka_topic_partition_list_destroy(list);
+    return err ? fis_fail(e, FIS_RETRY, "kafka consumer: the group's place on %s: %s", topic,
+                          rd_kafka_err2str(err))
+               : 0;
 }
 
 static int64_t lag_of(const struct stream_consumer *c, uint32_t i)

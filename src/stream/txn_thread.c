@@ -303,11 +303,7 @@ static int copy_offsets(struct work *w, const struct stream_offset *offsets, siz
     if (!group_id)
         return fis_fail(e, FIS_INPUT, "kafka transaction: offsets, but no group");
     w->member = rd_kafka_consumer_group_metadata_new(group_id);
-    w->offsets = rd_kafka_topic_partition_list_new((int)count);
-    for (size_t i = 0; i < count; i++) {
-        const struct stream_offset *o = &offsets[i];
-        rd_kafka_topic_partition_list_add(w->offsets, o->topic, o->partition)->offset = o->offset;
-    }
+    w->offsets = stream_offsets_list(offsets, count);
     return 0;
 }
 
@@ -334,7 +330,7 @@ int stream_txn_sweep(struct stream_txn_thread *t, const char *const *topics, siz
                      const char *group_id, int timeout_ms, struct fis_error *e)
 {
     if (!t->busy && t->machine.state == STREAM_TXN_READY) {
-        const struct stream_offset any = {topics[0], 0, 0};
+        const struct stream_offset any = {.topic = topics[0]};
         t->work.topics = topics;
         t->work.topic_count = count;
         t->work.swept = 0;

@@ -84,6 +84,7 @@ static void fill_plain(Fis__V1__TrainerState *m, const struct wire_trainer_state
     m->requested = state->requested;
     m->control_next = state->control.next;
     m->control_ms = state->control.ms;
+    m->unit = state->unit;
 }
 
 int wire_ledger_state_encode(const struct wire_trainer_state *state, struct wire_buffer *out,
@@ -183,6 +184,7 @@ int wire_ledger_state_read(struct wire_bytes value, struct fis_arena *arena,
         .undetectable = s->undetectable != 0,
         .requested = s->requested,
         .control = {s->control_next, s->control_ms},
+        .unit = s->unit,
     };
     int rc = wire_numbers_read(state_numbers, s->values, s->n_values, &out, NULL, e);
     if (!rc)

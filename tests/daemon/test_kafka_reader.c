@@ -150,7 +150,7 @@ static void a_reader_goes_on_where_the_group_has_committed(void **state)
                                             .topics = {"ledger"}});
     KIT_UNTIL(owns(member));
     struct outbox_options o = {.client = context_client(&w.ctx)};
-    const struct stream_offset offset = {"models", 0, 7};
+    const struct stream_offset offset = {"models", 0, 7, 0};
     KIT_OK(outbox_open(&b, &o, &kit_e));
     KIT_OK(
         outbox_send(b, "ledger", -1, (struct wire_bytes){"k", 1}, (struct wire_bytes){"v", 1}, &kit_e));

@@ -86,7 +86,7 @@ static void offsets_follow_what_was_acknowledged(void **state)
     assert_true(outbox_ready(w.outbox));
     for (int i = 0; i < 5; i++)
         KIT_OK(outbox_send(w.outbox, out_topic, -1, bytes("k"), bytes("v"), &kit_e));
-    const struct stream_offset offset = {in_topic, 0, 4};
+    const struct stream_offset offset = {in_topic, 0, 4, 0};
     commit(&w, &offset, 1);
     /* Offsets alone, and messages alone, are a unit too. */
     assert_false(outbox_fenced(w.outbox));

@@ -282,7 +282,7 @@ static void commit_place(struct sim_broker *b, struct sim_unit *u, enum sim_topi
     struct sim_group *g = &b->groups[u->group];
     if (u->offsets[t][p] < 0)
         return;
-    if (sim_was_cut(b, t, p, u->made[t][p], u->offsets[t][p])) {
+    if (t != SIM_LEDGER && sim_was_cut(b, t, p, u->made[t][p], u->offsets[t][p])) {
         u->offsets[t][p] = -1;
         return;
     }
@@ -313,7 +313,7 @@ int32_t sim_txn_init(struct sim_broker *b, uint32_t producer)
     else if (id->unit)
         end(b, producer, false);
     id->unit = 0;
-    id->backwards = false;
+    id->backwards = id->cut = false;
     memset(id->last, -1, sizeof id->last);
     return ++id->epoch;
 }
@@ -328,7 +328,9 @@ enum sim_code sim_txn_append(struct sim_broker *b, uint32_t producer, int32_t ep
     struct sim_entry *e = append(b, t, partition, key, value, origin);
     struct sim_producer_id *id = &b->producers[producer];
     e->unit = id->unit;
-    id->backwards |= sim_of_memory(t) && e->offset <= id->last[t][partition];
+    bool behind = e->offset > id->last[t][partition];
+    id->backwards |= sim_of_memory(t) && !behind;
+    id->cut |= t == SIM_LEDGER && !behind;
     id->last[t][partition] = e->offset;
     if (u->first[t][partition] < 0)
         u->first[t][partition] = e->offset;
@@ -365,6 +367,8 @@ enum sim_code sim_txn_end(struct sim_broker *b, uint32_t producer, int32_t epoch
         return SIM_FENCED;
     if (!b->producers[producer].unit)
         return SIM_NOT_OPEN;
+    if (commit && b->producers[producer].cut)
+        return SIM_CUT;
     end(b, producer, commit);
     return SIM_OK;
 }

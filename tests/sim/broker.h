@@ -29,6 +29,8 @@ extern const char *const sim_topic_names[SIM_TOPICS];
 
 enum sim_code {
     SIM_OK = 0,
+    SIM_CUT =
+        -3, /* the unit lies where the ledger had lost its end: its client does not commit it */
     SIM_FENCED = -1,         /* another instance has the transactional id */
     SIM_UNKNOWN_MEMBER = -2, /* the group goes on without it */
     SIM_OLD_GENERATION = -3,
@@ -92,6 +94,7 @@ struct sim_producer_id {
     uint32_t unit; /* open; 0: none */
     int64_t last[SIM_TOPICS][SIM_PARTITIONS]; /* offset of what was delivered last; -1: nothing */
     bool backwards; /* a delivery on ledger, heads or models did not come behind the last one */
+    bool cut;       /* one on the ledger: commits are refused */
 };
 
 struct sim_member {

@@ -35,7 +35,7 @@ void sim_check_begin(struct sim_world *w);
 void sim_check_restored(struct sim_world *w, const struct trainer_role *role);
 /* Messages of the memory were deleted, or cut off: what is left counts from now on. */
 void sim_check_forgotten(struct sim_world *w);
-void sim_check_memory_cut(struct sim_world *w); /* heads or models have lost their tail */
+void sim_check_memory_cut(struct sim_world *w); /* one of its topics has lost its tail */
 void sim_check_halted(struct sim_world *w);     /* the leader has noticed, and commits no more */
 /* A log of the input has lost its tail; recreated: the topic is another one. */
 void sim_check_cut(struct sim_world *w, enum sim_topic t, bool recreated);

@@ -40,7 +40,7 @@ struct sim_plan {
     bool failing;          /* messages are not delivered, or refused */
     int64_t reload_at;     /* the trainers get other limits; 0: never */
     bool cutting;          /* labels and candidates lose their tails, or are recreated */
-    bool tails;            /* heads and models lose what came last */
+    bool tails;            /* ledger, heads and models lose what came last */
     bool deleting;         /* retention on the memory, which should be compacted */
     bool alike;            /* records have the features of others */
 };

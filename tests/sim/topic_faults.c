@@ -139,11 +139,11 @@ static bool may_cut(const struct sim_world *w, enum sim_topic t)
     return may;
 }
 
-/* The memory's: heads and versions that the ledger speaks of are gone, which a trainer has to notice
- * at its next message there, or when it starts. */
+/* The memory's: what is gone a trainer has to notice at its next message there, or when it starts.
+ */
 static void cut_memory(struct sim_world *w, void *arg)
 {
-    enum sim_topic t = chance(w, .5) ? SIM_HEADS : SIM_MODELS;
+    enum sim_topic t = chance(w, .4) ? SIM_LEDGER : chance(w, .5) ? SIM_HEADS : SIM_MODELS;
     (void)arg;
     if (w->faults->over)
         return;

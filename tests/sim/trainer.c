@@ -129,15 +129,18 @@ static void watch_topics(struct sim_trainer *t)
 static void ended(void *arg, enum sim_code code)
 {
     struct sim_trainer *t = arg;
+    struct session_status s;
     struct fis_error e;
     t->committing = false;
-    if (code == SIM_OK) {
+    if (code == SIM_OK || code == SIM_CUT)
         watch_topics(t);
+    if (code == SIM_OK)
         session_committed(t->session);
+    session_status(t->session, &s);
+    if (code == SIM_OK || s.halted)
         return;
-    }
     t->fenced = code == SIM_FENCED;
-    fis_fail(&e, FIS_ABORT_TXN, "fenced by the broker (%d)", (int)code);
+    fis_fail(&e, FIS_ABORT_TXN, "the broker refused the commit (%d)", (int)code);
     session_failed(t->session, &e, now_of(t));
 }
 
@@ -572,6 +575,8 @@ static void labels_of_unit(struct sim_trainer *t, struct sim_about *about)
 static uint32_t made_of(const struct sim_trainer *t, enum session_topic topic, int32_t n)
 {
     enum session_reader r = topic == SESSION_CONTROL ? SESSION_READ_COMMANDS : SESSION_READ_INPUT;
+    if (topic == SESSION_LEDGER)
+        return t->w->broker->logs[SIM_LEDGER][0].made; /* a number, and no place of it */
     return t->readers[r].p[(topic - readers[r].first) * SIM_PARTITIONS + (uint32_t)n].made;
 }
 
@@ -595,6 +600,8 @@ static int out_commit(void *ctx, const struct session_place *places, uint32_t n,
         enum sim_topic topic = sim_topics[places[i].topic];
         sim_txn_consumed(&t->txn, SIM_TRAINERS, topic, places[i].partition, places[i].next,
                          made_of(t, places[i].topic, places[i].partition));
+        if (topic == SIM_LEDGER)
+            continue;
         t->from[topic][places[i].partition] = places[i].next;
     }
     memcpy(about->next, t->from, sizeof about->next);
@@ -603,6 +610,15 @@ static int out_commit(void *ctx, const struct session_place *places, uint32_t n,
     t->unit_open = false;
     sim_txn_commit(&t->txn, about);
     return 0;
+}
+
+static int out_unit(void *ctx, uint64_t *number, struct fis_error *e)
+{
+    const struct sim_trainer *t = ctx;
+    int64_t kept = sim_group_committed(t->w->broker, SIM_TRAINERS, SIM_LEDGER, 0);
+    (void)e;
+    *number = kept < 0 ? 0 : (uint64_t)kept;
+    return sim_broker_is_up(t->w);
 }
 
 /* ---- work ---------------------------------------------------------------------------------- */
@@ -718,6 +734,7 @@ void sim_trainer_start(struct sim_world *w, int process)
         .send = out_send,
         .dead_letter = out_dead_letter,
         .commit = out_commit,
+        .unit = out_unit,
         .job = out_job,
         .ends = w->plan->pool ? out_ends : NULL,
         .note = out_note,

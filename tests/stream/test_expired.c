@@ -39,7 +39,7 @@ static void expired_at(int16_t request)
                                       RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING);
     KIT_OK(stream_txn_begin(t, &kit_e));
     KIT_OK(stream_producer_send(p, "t", -1, "k", 1, "v", 1, 0, &kit_e));
-    const struct stream_offset done = {"in", 0, 1};
+    const struct stream_offset done = {"in", 0, 1, 0};
     KIT_OK(stream_txn_commit(t, &done, 1, "g", WAIT_MS, &kit_e));
     struct stream_txn_result r = wait_for(p, t);
     assert_int_equal(r.state, STREAM_TXN_EXPIRED);

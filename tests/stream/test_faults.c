@@ -85,7 +85,7 @@ static void dead_broker(const char *group)
     assert_int_equal(ev.error.kind, FIS_RETRY);
     assert_int_equal(stream_consumer_lag(c), 0);
     if (group) {
-        const struct stream_offset o = {"t", 0, 1};
+        const struct stream_offset o = {"t", 0, 1, 0};
         KIT_OK(stream_consumer_commit(c, &o, 1, &kit_e));
     }
     int64_t start = kit_now();

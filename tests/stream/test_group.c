@@ -25,7 +25,7 @@ static void on_revoke(void *arg, bool lost, const struct stream_partition *p, si
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(p[i].topic, 0);
         if (m->next[p[i].partition] >= 0) {
-            const struct stream_offset o = {m->topic, p[i].partition, m->next[p[i].partition]};
+            const struct stream_offset o = {m->topic, p[i].partition, m->next[p[i].partition], 0};
             KIT_OK(stream_consumer_commit(m->c, &o, 1, &kit_e));
         }
         m->next[p[i].partition] = -1;

@@ -131,7 +131,7 @@ static void offsets_in_the_transaction(void **state)
     for (unsigned i = 0; i < 4; i++)
         txn_send(&x, out, kit_number(&b->messages[i]));
     stream_batch_release(b);
-    const struct stream_offset four = {in, 0, 4};
+    const struct stream_offset four = {in, 0, 4, 0};
     KIT_OK(stream_txn_commit(x.t, &four, 1, in, WAIT_MS, &kit_e));
     struct fis_error e;
     assert_int_equal(stream_txn_begin(x.t, &e), -FIS_INPUT); /* not while it commits */
@@ -250,7 +250,7 @@ static void group_lag(void **state)
     kit_read(c, b, 20);
     KIT_UNTIL((stream_consumer_read(c, b, 0), stream_consumer_lag(c) == 0));
     stream_batch_free(b);
-    const struct stream_offset done[] = {{topic, 0, 10}, {topic, 1, 4}};
+    const struct stream_offset done[] = {{topic, 0, 10, 0}, {topic, 1, 4, 0}};
     KIT_OK(stream_consumer_commit(c, done, 2, &kit_e));
     stream_consumer_close(c, 5000);
     KIT_OK(stream_group_lag(&client, topic, topic, WAIT_MS, &lag, &kit_e));

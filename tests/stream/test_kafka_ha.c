@@ -119,7 +119,7 @@ static void offsets_by_name(void **state)
         (void)leads(&other);
         kit_nap();
     }
-    const struct stream_offset done[] = {{in, 0, 4}, {in, 1, 7}};
+    const struct stream_offset done[] = {{in, 0, 4, 0}, {in, 1, 7, 0}};
     KIT_OK(stream_txn_commit(x.t, done, 2, ledger, WAIT_MS, &kit_e));
     struct stream_txn_result r = txn_wait(&x);
     assert_string_equal(r.error.text, "");
@@ -134,7 +134,7 @@ static void offsets_by_name(void **state)
     stream_batch_release(b);
     /* Who is a member may commit for the group, of any topic. */
     assert_true(leads(&leader));
-    const struct stream_offset more = {in, 0, 6};
+    const struct stream_offset more = {in, 0, 6, 0};
     KIT_OK(stream_consumer_commit(leader.c, &more, 1, &kit_e));
     stream_consumer_close(leader.c, 5000);
     stream_consumer_close(c, 1000);
@@ -166,7 +166,7 @@ static void the_dead_one_is_fenced(void **state)
     KIT_OK(stream_txn_begin(old.t, &kit_e));
     for (unsigned i = 0; i < 5; i++)
         txn_send(&old, ledger, i);
-    const struct stream_offset five = {in, 0, 5};
+    const struct stream_offset five = {in, 0, 5, 0};
     KIT_OK(stream_txn_commit(old.t, &five, 1, ledger, WAIT_MS, &kit_e));
     assert_string_equal(txn_wait(&old).error.text, "");
     KIT_OK(stream_txn_begin(old.t, &kit_e));
@@ -183,7 +183,7 @@ static void the_dead_one_is_fenced(void **state)
     kit_event(follower, b, STREAM_END);
     assert_int_equal(b->count, 0);
 
-    const struct stream_offset ten = {in, 0, 10};
+    const struct stream_offset ten = {in, 0, 10, 0};
     KIT_OK(stream_txn_commit(old.t, &ten, 1, ledger, WAIT_MS, &kit_e));
     struct stream_txn_result r = txn_wait(&old);
     assert_int_equal(r.state, STREAM_TXN_FENCED);
@@ -275,7 +275,7 @@ static void fallen_off(const char *at, const char *what, struct kit_consumer k)
     struct stream_consumer *c = kit_consumer(&member);
     kit_read(c, b, 1000);
     stream_batch_release(b);
-    struct stream_offset at_1000 = {topic, 0, 1000}, to_3000 = {topic, 0, 3000};
+    struct stream_offset at_1000 = {topic, 0, 1000, 0}, to_3000 = {topic, 0, 3000, 0};
     KIT_OK(stream_consumer_commit(c, &at_1000, 1, &kit_e));
     stream_consumer_close(c, 5000);
     ask_admin(at, delete_records, &to_3000);
@@ -340,7 +340,7 @@ static void made_anew(void **state)
     struct stream_consumer *c = kit_consumer(&k);
     kit_read(c, b, 1000);
     stream_batch_release(b);
-    const struct stream_offset end = {topic, 0, 1000};
+    const struct stream_offset end = {topic, 0, 1000, 0};
     KIT_OK(stream_consumer_commit(c, &end, 1, &kit_e));
     stream_consumer_close(c, 5000);
     ask_admin(at, delete_topic, topic);
@@ -357,7 +357,7 @@ static void made_anew(void **state)
     assert_int_equal(b->messages[0].offset, 0);
     stream_batch_release(b);
     /* An offset beyond the end is of another topic. */
-    const struct stream_offset far = {topic, 0, 9999};
+    const struct stream_offset far = {topic, 0, 9999, 0};
     KIT_OK(stream_consumer_commit(c, &far, 1, &kit_e));
     stream_consumer_close(c, 5000);
     c = kit_consumer(&k);

@@ -87,7 +87,7 @@ static void stopped_too_long(const char *at, struct stream_embedded *b, const ch
         assert_int_equal(first.reset.expected, -1);
         assert_int_equal(first.reset.lost_messages, 0);
     }
-    const struct stream_offset done[] = {{topic, 0, 10}, {topic, 1, 5}};
+    const struct stream_offset done[] = {{topic, 0, 10, 0}, {topic, 1, 5, 0}};
     KIT_OK(stream_consumer_commit(c, done, 2, &kit_e));
     stream_consumer_close(c, 5000);
 

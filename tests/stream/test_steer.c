@@ -46,7 +46,7 @@ static void rewinds(const char *at, struct stream_embedded *b, const char *topic
     struct stream_consumer *c = kit_consumer(&k);
     struct stream_batch *batch = stream_batch_new(50);
     kit_event(c, NULL, STREAM_ASSIGNED);
-    const struct stream_offset done[] = {{topic, 0, 100}, {topic, 1, 100}};
+    const struct stream_offset done[] = {{topic, 0, 100, 0}, {topic, 1, 100, 0}};
     KIT_OK(stream_consumer_commit(c, done, 2, &kit_e));
     unsigned seen[N] = {0};
     for (unsigned round = 1; round <= ROUNDS; round++) {

@@ -114,7 +114,7 @@ static void commit_and_resume(void **state)
     struct stream_batch *batch = stream_batch_new(20);
     kit_read(c, batch, 20);
     stream_batch_release(batch);
-    const struct stream_offset done = {"commit", 0, 12};
+    const struct stream_offset done = {"commit", 0, 12, 0};
     KIT_OK(stream_consumer_commit(c, &done, 1, &kit_e));
     stream_consumer_close(c, 5000);
 

@@ -45,6 +45,20 @@ class Broker:
         self.stop()
 
 
+    def lose_tail(self, topic, least):
+        """Killed, with `least` bytes or more (whole batches) of the topic's first partition unflushed."""
+        self.kill()
+        folder = os.path.join(self.dir, "data", topic + "-0")
+        name = os.path.join(folder, max(n for n in os.listdir(folder) if n.endswith(".log")))
+        with open(name, "r+b") as f:
+            log, batches, at = f.read(), [], 0
+            while at + 12 <= len(log) and struct.unpack(">i", log[at + 8:at + 12])[0] > 0:
+                batches.append(at)
+                at += 12 + struct.unpack(">i", log[at + 8:at + 12])[0]
+            f.truncate(max(b for b in batches if b <= at - least))
+        self.start()
+
+
 def _text(t):
     return struct.pack(">h", len(t)) + t.encode()
 

@@ -138,6 +138,32 @@ def asks_only():
         same(p.fisctl("topics", "check").stdout.count("does not exist"), 10)
 
 
+def loses_its_end(broker):
+    """What was acknowledged and is gone with the end of the ledger is missed, at a start and by who leads."""
+    with Pipeline(config()) as p:
+        p.start(ready=" ready ready=yes")
+        feed(p, 0)
+        p.wait_messages("label-requests", ASKED)
+        same(p.stop(), 0)
+        broker.lose_tail(p.topic("ledger"), 200)
+        since = len(p.log())
+        p.start(ready=None)
+        assert p.ended() != 0, "it goes on"
+        has(p.log()[since:], "its end is lost", "what was requested in it may be requested again")
+        code = re.search(r"accept_change: (lost\d+)", p.log()[since:])[1]
+        p.config["accept_change"] = code
+        p.save()
+        since = len(p.log())
+        p.start(ready=" ready ready=yes")
+        has(p.log()[since:], f" ledger_lost topic={p.topic('ledger')}", f"accepted={code}")
+        feed(p, 300)  # and the next start has nothing to accept
+        wait(lambda: len(p.consume("label-requests")) > ASKED, "requests", alive=p.alive)
+        broker.lose_tail(p.topic("ledger"), 200)
+        feed(p, 600)
+        wait(lambda: "its end is lost" in p.log()[since:] or " halted role=trainer" in p.log()[since:],
+             "the leader misses it")
+
+
 @test("what a killed broker has left open of an earlier trainer is ended, and does not count")
 def _():
     broker = Broker("transaction.partition.verification.enable=false",
@@ -166,6 +192,7 @@ def _():
             same(r.returncode, 0, r.stdout + r.stderr)
             wait(lambda: len(p.consume("label-requests")) == 2 * ASKED, "requests are read again",
                  alive=p.alive)
+        loses_its_end(broker)
     finally:
         broker.stop()
 

@@ -126,7 +126,7 @@ static bool deliver(struct webhook *w, uint64_t version, const char *body)
 static void commit(struct webhook *w, int64_t offset)
 {
     struct fis_error e;
-    const struct stream_offset at = {w->ctx->cfg->topics.models, 0, offset};
+    const struct stream_offset at = {.topic = w->ctx->cfg->topics.models, .offset = offset};
     if (stream_consumer_commit(w->models, &at, 1, &e))
         log_line(LOG_LEVEL_WARN, "webhook",
                  "text=\"an offset is not committed: a version may be "

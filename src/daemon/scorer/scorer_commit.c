@@ -45,7 +45,7 @@ void scorer_commit_now(struct scorer_host *h)
         for (uint32_t p = 0; p < h->next[k].n; p++)
             if (h->next[k].next[p]) {
                 h->offsets[n++] =
-                    (struct stream_offset){h->topics[k], (int32_t)p, h->next[k].next[p]};
+                    (struct stream_offset){h->topics[k], (int32_t)p, h->next[k].next[p], 0};
                 h->next[k].next[p] = 0;
             }
     h->uncommitted = false;

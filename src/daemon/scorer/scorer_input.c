@@ -121,7 +121,7 @@ void scorer_input_revoked(void *host, bool lost, const struct stream_partition *
 static void commit_beginning(struct scorer_host *h, const struct stream_consumer_event *ev)
 {
     struct fis_error e;
-    const struct stream_offset at = {h->topics[ev->topic], ev->partition, ev->first};
+    const struct stream_offset at = {h->topics[ev->topic], ev->partition, ev->first, 0};
     if (stream_consumer_commit(h->records, &at, 1, &e) < 0)
         context_trouble(h->ctx, "scorer", &e);
 }

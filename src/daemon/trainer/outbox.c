@@ -1,5 +1,7 @@
 #include "daemon/trainer/outbox.h"
 
+#include <string.h>
+
 #include "daemon/context/dead_letter.h"
 #include "fis/mem.h"
 
@@ -11,6 +13,10 @@ struct outbox {
     struct stream_txn_thread *txn;  /* NULL: at_least_once */
     struct stream_consumer *member; /* of the commit that runs */
     bool initialised, open, committing, sweeping;
+    bool submitted;    /* of a commit: the transaction's thread has it */
+    bool cut, cut_new; /* a topic has lost its end */
+    struct stream_backwards backwards;
+    const char *loose;
     const char *const *swept; /* [n_swept] topics, and the group, of the sweep that runs */
     size_t n_swept;
     const char *group;
@@ -25,6 +31,7 @@ int outbox_open(struct outbox **out, const struct outbox_options *o, struct fis_
     if (!b)
         return fis_fail(e, FIS_NOMEM, "no memory for the outbox");
     b->dead_letter_bytes = o->dead_letter_bytes;
+    b->loose = o->loose ? o->loose : "";
     struct stream_producer_options p = {.client = o->client,
                                         .transactional_id = o->transactional_id,
                                         .patient = !o->transactional_id,
@@ -63,7 +70,15 @@ bool outbox_ready(const struct outbox *b)
 
 bool outbox_backwards(struct outbox *b, struct stream_backwards *out)
 {
-    return stream_producer_backwards(b->producer, out);
+    *out = b->backwards;
+    bool found = b->cut_new;
+    b->cut_new = false;
+    return found;
+}
+
+int64_t outbox_delivered(const struct outbox *b, const char *topic)
+{
+    return stream_producer_delivered(b->producer, topic, 0);
 }
 
 uint64_t outbox_outstanding(const struct outbox *b)
@@ -113,6 +128,16 @@ bool outbox_fenced(const struct outbox *b)
                       stream_producer_ended(b->producer) == STREAM_PRODUCER_FENCED);
 }
 
+/* Not before all is acknowledged: where a topic was cut the unit must not count. */
+static int submit(struct outbox *b, struct fis_error *e)
+{
+    if (b->cut || stream_producer_outstanding(b->producer) > 0)
+        return 0;
+    b->submitted = true;
+    return stream_txn_commit(b->txn, b->offsets, b->count,
+                             b->count ? stream_consumer_group(b->member) : NULL, TXN_TIMEOUT_MS, e);
+}
+
 int outbox_commit(struct outbox *b, struct stream_consumer *member,
                   const struct stream_offset *offsets, size_t n, struct fis_error *e)
 {
@@ -126,10 +151,8 @@ int outbox_commit(struct outbox *b, struct stream_consumer *member,
     b->count = n;
     b->committing = true;
     b->member = member;
-    if (!b->txn)
-        return 0; /* outbox_turn ends it, when all is acknowledged */
-    return stream_txn_commit(b->txn, b->offsets, b->count,
-                             b->count ? stream_consumer_group(member) : NULL, TXN_TIMEOUT_MS, e);
+    b->submitted = false;
+    return b->txn ? submit(b, e) : 0; /* outbox_turn ends it */
 }
 
 static int sweep(struct outbox *b, struct fis_error *e)
@@ -155,7 +178,7 @@ static void committed(struct outbox *b)
 
 static int end_at_least_once(struct outbox *b, struct fis_error *e, bool *trouble)
 {
-    if (!b->committing || stream_producer_outstanding(b->producer) > 0)
+    if (!b->committing || b->cut || stream_producer_outstanding(b->producer) > 0)
         return 0;
     int rc = b->count ? stream_consumer_commit(b->member, b->offsets, b->count, e) : 0;
     committed(b);
@@ -179,12 +202,9 @@ static int txn_result(struct outbox *b, const struct stream_txn_result *r, struc
         return -1;
     *trouble = true;
     struct fis_error again;
-    int rc = r->job == STREAM_TXN_JOB_INIT ? stream_txn_init(b->txn, TXN_TIMEOUT_MS, &again)
-             : r->job == STREAM_TXN_JOB_SWEEP
-                 ? sweep(b, &again)
-                 : stream_txn_commit(b->txn, b->offsets, b->count,
-                                     b->count ? stream_consumer_group(b->member) : NULL,
-                                     TXN_TIMEOUT_MS, &again);
+    int rc = r->job == STREAM_TXN_JOB_INIT    ? stream_txn_init(b->txn, TXN_TIMEOUT_MS, &again)
+             : r->job == STREAM_TXN_JOB_SWEEP ? sweep(b, &again)
+                                              : submit(b, &again);
     if (rc < 0)
         *e = again;
     return rc;
@@ -202,11 +222,21 @@ static void on_report(void *arg, uint64_t token, enum fis_error_kind kind, const
              text);
 }
 
+static void look_for_cuts(struct outbox *b)
+{
+    struct stream_backwards w;
+    if (!stream_producer_backwards(b->producer, &w) || strcmp(w.topic, b->loose) == 0)
+        return;
+    b->backwards = w;
+    b->cut = b->cut_new = true;
+}
+
 static int serve(struct outbox *b, struct fis_error *e, bool *trouble)
 {
     struct stream_txn_result r;
     *trouble = false;
     stream_producer_poll(b->producer, on_report, b);
+    look_for_cuts(b);
     if (stream_producer_error(b->producer, e)) {
         if (e->kind == FIS_FATAL)
             return -1;
@@ -214,6 +244,8 @@ static int serve(struct outbox *b, struct fis_error *e, bool *trouble)
     }
     if (b->txn) {
         if (stream_txn_thread_poll(b->txn, &r) && txn_result(b, &r, e, trouble) < 0)
+            return -1;
+        if (b->committing && !b->submitted && submit(b, e) < 0)
             return -1;
     } else if (end_at_least_once(b, e, trouble) < 0) {
         return -1;

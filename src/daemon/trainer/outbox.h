@@ -23,15 +23,20 @@ struct outbox_options {
     size_t batch_bytes;           /* see stream_producer_options */
     const char *const *topics;    /* that must be there before it is ready; borrowed */
     uint32_t n_topics;
+    const char *loose; /* a topic that anybody may recreate or cut; borrowed, NULL: none */
 };
 int outbox_open(struct outbox **out, const struct outbox_options *o,
                 struct fis_error *e) FIS_MUST_CHECK;
 void outbox_close(struct outbox *o); /* bounded, blocking; NULL is fine */
 
+/* Behind the newest delivery to the topic's first partition; 0: none was reported. */
+int64_t outbox_delivered(const struct outbox *b, const char *topic);
+
 /* Initialised (older instances are fenced), the topics are there, and no commit and no sweep is
  * running. */
 bool outbox_ready(const struct outbox *o);
-/* See stream_producer_backwards. */
+/* A delivery did not come behind an earlier one of its topic, which has lost what lay between: the
+ * unit is never committed, since it would hide that. True once for each. */
 bool outbox_backwards(struct outbox *o, struct stream_backwards *out);
 uint64_t outbox_outstanding(const struct outbox *o);
 
@@ -40,9 +45,9 @@ int outbox_send(struct outbox *o, const char *topic, int32_t partition, struct w
                 struct wire_bytes value, struct fis_error *e) FIS_MUST_CHECK;
 int outbox_dead_letter(struct outbox *o, const char *topic, const struct wire_message *m,
                        const struct fis_error *why, struct fis_error *e) FIS_MUST_CHECK;
-/* Ends the unit, with these offsets (copied) of `member`'s group. A transaction only takes the
- * group's name from it: the transactional id is the fence; at_least_once commits through it, as a
- * broker takes offsets of a group from its members alone. */
+/* Ends the unit, when all of it is acknowledged, with these offsets (copied) of `member`'s group. A
+ * transaction only takes the group's name from it: the transactional id is the fence; at_least_once
+ * commits through it, as a broker takes offsets of a group from its members alone. */
 int outbox_commit(struct outbox *o, struct stream_consumer *member,
                   const struct stream_offset *offsets, size_t n,
                   struct fis_error *e) FIS_MUST_CHECK;

@@ -74,7 +74,7 @@ static void take_all(struct trainer_host *h, int patience_ms)
     h->old = h->side;
     h->side = (struct kafka_side){.rows.ctx = h->ctx};
     h->patience_ms = patience_ms;
-    h->committing = h->sweeping = false;
+    h->committing = h->sweeping = h->mark.answered = false;
     h->halted[0] = 0;
     observe_sent_over(&h->ctx->observer, false);
 }
@@ -83,7 +83,7 @@ static bool on_worker(const struct trainer_host *h)
 {
     struct session_status s;
     session_status(h->session, &s);
-    return s.on_worker || pool_ends_running(&h->ends);
+    return s.on_worker || pool_ends_running(&h->ends) || h->mark.running;
 }
 
 void trainer_host_say_left(const struct trainer_host *h)
@@ -152,12 +152,10 @@ static void serve_member(struct trainer_host *h)
             session_failed(h->session, &ev.error, context_now());
 }
 
-/* Dead letters may be cleared away by anybody. */
 static void watch_topics(struct trainer_host *h)
 {
     struct stream_backwards b;
-    if (!outbox_backwards(h->side.outbox, &b) ||
-        strcmp(b.topic, h->ctx->cfg->topics.dead_letter) == 0)
+    if (!outbox_backwards(h->side.outbox, &b))
         return;
     snprintf(h->halted, sizeof h->halted, "%.120s was deleted or cut while it was written",
              b.topic);
@@ -175,8 +173,12 @@ static void serve_outbox(struct trainer_host *h)
 {
     struct fis_error e;
     bool trouble;
+    struct session_status s;
     int rc = outbox_turn(h->side.outbox, &e, &trouble);
     watch_topics(h);
+    session_status(h->session, &s);
+    if (s.halted)
+        return;
     if (rc < 0) {
         session_failed(h->session, &e, context_now());
         return;
@@ -212,7 +214,7 @@ static void dropped(void *host)
 
 static void let_go(struct trainer_host *h)
 {
-    if (pool_ends_running(&h->ends) || h->letting_go)
+    if (pool_ends_running(&h->ends) || h->mark.running || h->letting_go)
         return;
     h->letting_go = true;
     pool_ends_done(&h->ends);

@@ -39,6 +39,15 @@ struct kafka_side {
     struct trainer_rows rows;
 };
 
+/* The number that the group keeps for the ledger, asked for on a worker. */
+struct unit_mark {
+    struct job job;
+    bool running, answered;
+    int rc;
+    uint64_t number;
+    struct fis_error error;
+};
+
 struct trainer_host {
     struct context *ctx;
     struct session_options options;
@@ -47,6 +56,7 @@ struct trainer_host {
     struct kafka_side side, old; /* old: is being closed, to begin again */
     int patience_ms;             /* of the old one */
     struct pool_ends ends;
+    struct unit_mark mark;
     struct job job;
     bool leaving, letting_go, stopped, committing, sweeping;
     char halted[200];     /* why nothing is done any more; "": it works */

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#define MARK_MS 5000 /* that a worker waits for an answer */
+
 /* ---- election ------------------------------------------------------------------------------ */
 
 static int join(void *arg, struct fis_error *e)
@@ -29,6 +31,7 @@ static int fence(void *arg, struct fis_error *e)
     h->written[0] = h->options.topics[SESSION_REQUESTS];
     h->written[1] = h->ctx->cfg->topics.dead_letter;
     o.client.name = "outbox";
+    o.loose = h->written[1];
     if (h->ctx->exactly_once)
         o.transactional_id = h->group;
     return outbox_open(&h->side.outbox, &o, e);
@@ -166,13 +169,54 @@ static int commit(void *arg, const struct session_place *places, uint32_t n, str
     struct stream_offset *offsets = fis_alloc(n ? n : 1, sizeof *offsets);
     if (!offsets)
         return fis_fail(e, FIS_NOMEM, "no memory for offsets");
-    for (uint32_t i = 0; i < n; i++)
-        offsets[i] = (struct stream_offset){h->options.topics[places[i].topic], places[i].partition,
-                                            places[i].next};
+    for (uint32_t i = 0; i < n; i++) {
+        const char *topic = h->options.topics[places[i].topic];
+        bool ledger = places[i].topic == SESSION_LEDGER; /* the unit's number */
+        offsets[i] = (struct stream_offset){
+            .topic = topic,
+            .partition = places[i].partition,
+            .offset = ledger ? outbox_delivered(h->side.outbox, topic) : places[i].next,
+            .mark = ledger ? (uint64_t)places[i].next : 0,
+        };
+    }
     int rc = outbox_commit(h->side.outbox, h->side.member, offsets, n, e);
     h->committing = rc == 0;
     fis_free(offsets);
     return rc;
+}
+
+static void ask_mark(void *arg)
+{
+    struct trainer_host *h = arg;
+    struct unit_mark *m = &h->mark;
+    m->rc = stream_consumer_mark(h->side.member, h->options.topics[SESSION_LEDGER], 0, MARK_MS,
+                                 &m->number, &m->error);
+}
+
+static void mark_asked(void *arg)
+{
+    struct trainer_host *h = arg;
+    h->mark.running = false;
+    h->mark.answered = true;
+}
+
+static int unit(void *arg, uint64_t *number, struct fis_error *e)
+{
+    struct trainer_host *h = arg;
+    struct unit_mark *m = &h->mark;
+    (void)e;
+    if (m->running)
+        return 0;
+    *number = m->number;
+    if (m->answered && m->rc == 0)
+        return 1;
+    if (m->answered)
+        context_trouble(h->ctx, "trainer", &m->error);
+    m->answered = false;
+    m->running = true;
+    m->job = (struct job){.run = ask_mark, .done = mark_asked, .arg = h};
+    workers_submit(h->ctx->workers, &m->job);
+    return 0;
 }
 
 /* ---- work ---------------------------------------------------------------------------------- */
@@ -264,6 +308,7 @@ struct session_ports trainer_host_ports(struct trainer_host *h)
         .send = send_message,
         .dead_letter = send_dead_letter,
         .commit = commit,
+        .unit = unit,
         .job = job,
         .ends = ends,
         .clock = time_now,
