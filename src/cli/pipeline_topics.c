@@ -215,6 +215,11 @@ static int delete_all(const struct deletion *d, struct fis_error *e)
     int rc = stream_topics_delete(&c->client, d->names, d->n, PIPELINE_TOPICS_MS, reports, e);
     for (uint32_t i = 0; i < d->n && (!rc || rc == -FIS_FATAL); i++)
         printf("%s: %s\n", d->names[i], reports[i].exists ? reports[i].text : "deleted");
+    if (!rc && !d->named)
+        printf(
+            "%s and %s stay. To begin again with the same records, delete them too (fisctl topics "
+            "delete records labels): fisctl label passes over a request that has an old label.\n",
+            c->cfg.topics.records, c->cfg.topics.labels);
     return rc || d->named ? rc : delete_groups(c, e);
 }
 

@@ -63,6 +63,7 @@ def _():
         out = ok(p.fisctl("topics", "delete", input=p.name + "\n"))
         has(out, "0 labels that were paid for", "version 1 is served", p.topic("ledger"))
         same(out.count("deleted\n"), 8)
+        has(out, f"{p.topic('labels')} stay. To begin again")
         left = [x.split()[0] for x in p.fisctl("topics", "check").stdout.splitlines() if " ok" in x]
         same(left, [p.topic("records"), p.topic("labels")])
         same(len(records(p)), 1)

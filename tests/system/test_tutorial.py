@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from browser import ENTER, Browser
-from fisd_test import FISD, KAFKA, ROOT, Skip, _say, has, main, same, test, wait
+from fisd_test import FISD, KAFKA, ROOT, Skip, has, main, same, test, wait
 
 WHEELS = os.path.join(ROOT, "build/cache/wheels")
 STEP = re.compile(r"^```(\w*)\n(.*?)^```$|^\d\. (Open .*?)\n\n", re.M | re.S)
@@ -123,7 +123,8 @@ def _():
                     wait(lambda: " 126, " in reader.run("fisctl -c credit.yaml labels status\n"),
                          "three answers arrive")
                 if kind != "text":
-                    _say(f"{heading}: {time.monotonic() - began:.1f} s for: {body.splitlines()[0]}")
+                    print(f"# {heading}: {time.monotonic() - began:.1f} s for: "
+                          f"{body.splitlines()[0]}", flush=True)
             reader.shell.stdin.close()
             same(reader.shell.wait(30), 0)
         finally:
