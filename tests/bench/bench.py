@@ -405,39 +405,40 @@ def quantile(before, after, q):
     return low
 
 
-def live(b):
+def live(b, d=D, kind="protobuf"):
     """fisd on a topic that is fed while it runs; not started. (It, the topic, a call for heads.)"""
     b.count += 1
     topic, heads = f"live-{b.count}", f"live-heads-{b.count}"
     b.c("topic", b.broker, topic, PARTITIONS)
     b.c("topic", b.broker, heads, 1)
-    head = lambda version: b.c("head", b.broker, heads, "bench", D, HIDDEN, CLASSES, "none", version)
+    head = lambda version: b.c("head", b.broker, heads, "bench", d, HIDDEN, CLASSES, "none", version)
     head(1)
-    return b.fisd(topic, "protobuf", heads=heads), topic, head
+    return b.fisd(topic, kind, d, heads=heads), topic, head
 
 
-def live_peak(b, n):
+def live_peak(b, n, *what):
     """The rate that producer, broker and fisd reach together, on the same processors."""
-    p, topic, _ = live(b)
+    p, topic, _ = live(b, *what)
+    d, kind = what or (D, "protobuf")
     with p:
         p.start(ready=r" assigned role=scorer partitions=[1-9]")
-        feed = b.c("feed", b.broker, topic, "protobuf", D, n, background=True)
+        feed = b.c("feed", b.broker, topic, kind, d, n, background=True)
         rate = numbers(b.c("progress", b.broker, f"{p.name}.candidates", n))["rate"]
         feed.wait()
         p.stop()
     return rate
 
 
-def paced(b, rate, seconds):
+def paced(b, rate, seconds, d=D, kind="protobuf"):
     """Records at a rate, with a new head in the middle, so that candidates keep coming. What came
     before is not counted: the group is joined, and the broker and the heaps get warm. (p50 and p99
     of the records' latency, the longest turn's bucket; ms)."""
-    p, topic, head = live(b)
+    p, topic, head = live(b, d, kind)
     with p:
         p.start(ready=r" assigned role=scorer partitions=[1-9]")
         warm = int(rate * WARM_SECONDS)
         client = client_of(p)
-        feed = b.c("feed", b.broker, topic, "protobuf", D, int(rate * seconds) + warm, int(rate),
+        feed = b.c("feed", b.broker, topic, kind, d, int(rate * seconds) + warm, int(rate),
                    background=True)
         until_scored(p, client, warm)
         metrics = "fisd_record_latency_seconds", "fisd_loop_turn_seconds"
@@ -501,6 +502,31 @@ def under_load(b, figures, wanted):
         figures.add("loop_stall_ms", longest, 10, False, "ms",
                     f"{text}: no turn was longer; as fast as it can, with no processor free: p99 "
                     f"{full['p99_ms']} ms, longest {full['longest_ms']} ms")
+
+
+def embeddings(b, figures, wanted):
+    """What a large model makes of texts or images, as raw records: a whole topic against the fastest
+    bare loop, and the latency at half the rate that is reached while they are produced."""
+    for d, n in ((384, 1000000), (1024, 400000)):
+        name = f"embeddings_{d}"
+        n, rounds = (n // 4, 2) if b.quick else (n, 7)
+        if wanted(name):
+            topic = b.topic("raw", d, n)
+            loop = b.best_loop(topic, n)
+            pairs = [(b.drain(topic, n, loop), b.score_topic(topic, n, "raw", d=d))
+                     for _ in range(rounds)]
+            ours, bare = ([x["rate"] for x in part] for part in zip(*[p[::-1] for p in pairs]))
+            figures.add(name, [o / r for o, r in zip(ours, bare)], .5, True, "x",
+                        f"{statistics.median(ours) / 1e3:.0f} of {statistics.median(bare) / 1e3:.0f} "
+                        "thousand records/s; CPU "
+                        f"{statistics.median(o['cpu_us'] for _, o in pairs):.2f} us a record")
+        if wanted(name + "_p99_ms"):
+            peak = live_peak(b, n, d, "raw")
+            runs, _, _ = undisturbed(1 if b.quick else 3, 1 if b.quick else 6,
+                                     lambda: paced(b, peak / 2, 8, d, "raw"))
+            p50, p99, _ = zip(*runs)
+            figures.add(name + "_p99_ms", p99, 50, False, "ms",
+                        f"at {peak / 2e3:.0f} thousand records/s; p50 {statistics.median(p50):.1f} ms")
 
 
 def images(b, figures, wanted):
@@ -679,6 +705,7 @@ def lab(b, figures, _):
 
 SECTIONS = [(kernel, [f"kernel_d{d}_h{h}_k{k}" for d, h, k in SHAPES] + ["denormals"]),
             (sparse, ["sparse"]),
+            (embeddings, [f"embeddings_{d}{x}" for d in (384, 1024) for x in ("", "_p99_ms")]),
             (images, ["images_forward", "images_scoring", "images_training"]),
             (lab, ["lab_vs_authors"]),
             (end_to_end, ["end_to_end_protobuf", "end_to_end_raw", "end_to_end_json"]),
