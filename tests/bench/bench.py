@@ -139,10 +139,10 @@ class Bench:
             self.topics[name] = n
         return name
 
-    def heads(self, d, scale="none", pipeline="bench"):
-        name = f"heads-{d}-{scale}"
+    def heads(self, d, scale, pipeline):
+        name = f"heads-{pipeline}"
         if name not in self.topics:
-            self.c("topic", self.broker, name, 1)
+            self.c("topic", self.broker, name, 1, "cleanup.policy=compact")
             self.c("head", self.broker, name, pipeline, d, HIDDEN, CLASSES, scale)
             self.topics[name] = 1
         return name
@@ -176,7 +176,7 @@ class Bench:
         name = f"b{self.count}"
         config = {"pipeline": name, "roles": ["scorer"],
                   "kafka": {"bootstrap.servers": self.broker},
-                  "topics": {"records": topic, "heads": heads or self.heads(d, scale)},
+                  "topics": {"records": topic, "heads": heads or self.heads(d, scale, name)},
                   "classes": [f"c{i}" for i in range(CLASSES)], "dimension": d,
                   "records": {"encoding": encoding}, **sections}
         p = Fisd(self.dir, name, os.path.join(self.bin, "fisd"))
@@ -408,10 +408,10 @@ def quantile(before, after, q):
 def live(b, d=D, kind="protobuf"):
     """fisd on a topic that is fed while it runs; not started. (It, the topic, a call for heads.)"""
     b.count += 1
-    topic, heads = f"live-{b.count}", f"live-heads-{b.count}"
+    topic, heads, number = f"live-{b.count}", f"live-heads-{b.count}", b.count + 1
     b.c("topic", b.broker, topic, PARTITIONS)
-    b.c("topic", b.broker, heads, 1)
-    head = lambda version: b.c("head", b.broker, heads, "bench", d, HIDDEN, CLASSES, "none", version)
+    b.c("topic", b.broker, heads, 1, "cleanup.policy=compact")
+    head = lambda version: b.c("head", b.broker, heads, f"b{number}", d, HIDDEN, CLASSES, "none", version)
     head(1)
     return b.fisd(topic, kind, d, heads=heads), topic, head
 
