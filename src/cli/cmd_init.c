@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/secret.h"
+#include "fis/defaults.h"
 #include "fis/mem.h"
 
 enum { INITIAL_MOST = 2000, VALIDATION_MOST = 5000 };
@@ -20,6 +21,10 @@ static void choose_sizes(struct init *n)
     const uint32_t rows = n->s.usable;
     uint64_t validation = n->o->stream ? rows * 2ull / 5 : rows / 4;
     validation = validation > VALIDATION_MOST ? VALIDATION_MOST : validation;
+    /* Below gate.min_rows only the first version is published: so many, if half the table has them.
+     */
+    if (validation < FIS_DEFAULT_MIN_ROWS)
+        validation = rows / 2 < FIS_DEFAULT_MIN_ROWS ? rows / 2 : FIS_DEFAULT_MIN_ROWS;
     validation = n->o->validation ? n->o->validation : validation;
     n->n_validation = (uint32_t)(validation > rows ? rows : validation);
     uint64_t initial = n->o->stream ? rows : rows / 10;
@@ -299,7 +304,9 @@ static const struct cli_option options[] = {
     {"initial", 0, CLI_COUNT, offsetof(struct init_options, initial), "N",
      "--split: rows of initial.csv; default a tenth, 2,000 at most; with --stream the rest"},
     {"validation", 0, CLI_COUNT, offsetof(struct init_options, validation), "N",
-     "--split: rows of validation.csv; default a quarter, with --stream two fifths, 5,000 at most"},
+     "--split: rows of validation.csv; default a quarter, with --stream two fifths, 5,000 at most; "
+     "of "
+     "a small table 500, or half"},
     {"seed", 0, CLI_COUNT, offsetof(struct init_options, seed), "N",
      "--split: of the draw; default 1"},
     {"pipeline", 'p', CLI_TEXT, offsetof(struct init_options, pipeline), "NAME",

@@ -73,6 +73,9 @@ def _():
         config = open(os.path.join(d, "people-1.yaml")).read()
         has(config, 'classes: ["no", "yes"]', "passthrough: [", 'id: "Person Nr"')
         has(init(d, *ARGUMENTS, status=1), "people-1.yaml", "exists already")
+        for n, validation in ((1400, "validation  500 rows;"), (600, "validation  297 rows; under 500")):
+            write(os.path.join(d, f"{n}.csv"), rows(n))
+            has(init(d, f"{n}.csv", "-l", "granted", "-s", "sex"), validation)
         has(init(d, *ARGUMENTS, "--positive", "maybe", status=1), 'no class "maybe"')
         has(init(d, "people 1.csv", "--label", "grnted", "--sensitive", "sex", status=1), "grnted",
             "granted")
