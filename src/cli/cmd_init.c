@@ -134,6 +134,7 @@ static int write_all(struct init *n, const struct cli *c, struct fis_error *e)
                               .n_kafka = properties(c, kafka),
                               .topic = n->is_topic ? n->o->stream : NULL,
                               .framed = n->framed,
+                              .registry = n->is_topic ? n->o->registry : NULL,
                               .stream = n->stream,
                               .pool = !n->is_topic};
     int rc = n->o->split ? write_split(n, e) : 0;
@@ -297,6 +298,8 @@ static const struct cli_option options[] = {
     {"stream", 0, CLI_TEXT, offsetof(struct init_options, stream), "FILE|TOPIC",
      "the unlabelled records: a file, or a topic that exists; with -b (and -X, for TLS or a login) "
      "its first 5,000 records are looked at"},
+    {"registry", 0, CLI_TEXT, offsetof(struct init_options, registry), "URL",
+     "the schema registry by which the topic's records are read: Avro, protobuf or JSON"},
     {"id", 0, CLI_TEXT, offsetof(struct init_options, id), "NAME",
      "the column with the id of a row; default id, where there is one"},
     {"positive", 0, CLI_TEXT, offsetof(struct init_options, positive), "CLASS",

@@ -8,7 +8,7 @@
 enum { INIT_TEXT = 256, INIT_PATH = 4096 };
 
 struct init_options {
-    const char *label, *sensitive, *id, *positive, *stream, *pipeline, *output;
+    const char *label, *sensitive, *id, *positive, *stream, *registry, *pipeline, *output;
     uint64_t initial, validation, seed;
     bool split;
     struct data_reading read;

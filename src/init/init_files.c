@@ -196,8 +196,13 @@ static void put_records(FILE *f, const struct init_survey *s, const struct init_
     fputs(first ? "\n" : "]\n", f);
     if (is_quoted(s, s->t) || is_quoted(s, p->stream))
         fputs("  numeric_text: true # \"41\" is a number\n", f);
-    if (p->framed)
+    if (p->registry) {
+        fputs("  encoding: registry\n  registry:\n    url: ", f);
+        put_scalar(f, p->registry);
+        fputs("\n", f);
+    } else if (p->framed) {
         fputs("  framing: confluent\n", f);
+    }
 }
 
 static void put_files(FILE *f, const struct init_survey *s, const struct init_pipeline *p)

@@ -39,6 +39,7 @@ struct init_pipeline {
     const char *topic;               /* of the records; NULL: by the pipeline's name */
     const struct data_table *stream; /* what is known of the records; NULL: nothing */
     bool framed;                     /* they have Confluent's frame */
+    const char *registry;            /* URL of the registry of their schemas; NULL: none */
     bool pool;                       /* the records are one file, not an endless stream */
 };
 int init_write_config(const struct init_survey *s, const struct init_pipeline *p, const char *path,

@@ -10,7 +10,7 @@ import ssl
 import struct
 import subprocess
 
-from fisd_test import (FISCTL, ROOT, Pipeline, Skip, csv_bytes, has, main, people, record_json, same, t_config, test,
+from fisd_test import (FISCTL, KAFKA, ROOT, Pipeline, Skip, csv_bytes, has, main, people, record_json, same, t_config, test,
                        wait)
 from http_client import client_of
 from schema_registry import SchemaRegistry
@@ -124,6 +124,12 @@ def _():
         r = p.fisctl("doctor")
         has(r.stdout, f"ok      registry       localhost: subject {p.topic('records')}-value, "
             "version 1, schema id 1")
+        r = p.fisctl("init", "validation.csv", "--label", "hired", "--sensitive", "group", "-b", KAFKA,
+                     "--stream", p.topic("records"), "--registry", registry.url, "-o", "fresh.yaml")
+        same(r.returncode, 0, r.stderr)
+        with open(os.path.join(p.dir, "fresh.yaml")) as f:
+            has(f.read(), "encoding: registry", f'url: "{registry.url}"')
+        has(r.stdout, f"3 of the first {len(ROWS) * 2 + 3} records")
         tap = subprocess.Popen([FISCTL, "-c", p.config_path, "tap", "--json", "--limit", "1"],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=p.dir, text=True)
 
