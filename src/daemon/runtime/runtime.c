@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "daemon/labelling/label_host.h"
@@ -247,6 +248,9 @@ static int make_properties(struct runtime *rt, struct fis_error *e)
     rt->properties[rt->ctx.property_count++] =
         (struct stream_property){"bootstrap.servers", stream_embedded_bootstrap(rt->embedded)};
     /* Its rebalances take as long as a session may; the default would keep a restart waiting. */
+    for (uint32_t i = 0; i < n; i++)
+        if (!strcmp(rt->ctx.cfg->kafka.items[i].name, "session.timeout.ms"))
+            return 0;
     rt->properties[rt->ctx.property_count++] =
         (struct stream_property){"session.timeout.ms", STREAM_EMBEDDED_SESSION_MS};
     return 0;
