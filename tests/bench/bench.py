@@ -340,7 +340,8 @@ def people(folder, n, seed):
 
 
 def refit(b, figures, _):
-    """The loop's longest turn while a base is fitted again in each of five rounds, on a worker."""
+    """The loop's longest turn while a base is fitted again in each of five rounds, on a worker: from
+    the first version on, since the initial rows are read before it, and before there is a base."""
     n = 8000 if b.quick else 23000
     columns = people(b.dir, n, 1)
     p = Fisd(b.dir, "refit", os.path.join(b.bin, "fisd"))
@@ -353,23 +354,30 @@ def refit(b, figures, _):
     with open(p.config_path, "w", encoding="utf-8") as f:
         json.dump(config, f)
     fisctl = lambda *words: [os.path.join(b.bin, "fisctl"), "-c", p.config_path, *words]
+    until = lambda versions: subprocess.run(
+        fisctl("watch", "--until", f"versions={versions}", "--timeout", "900", "--plain"),
+        check=True, stdout=subprocess.DEVNULL)
+    turns = "fisd_loop_turn_seconds"
     with p:
         p.start()
+        until(1)
+        client = client_of(p)
+        before = buckets(client, turns)
         labels = subprocess.Popen(fisctl("label", "--answers", os.path.join(b.dir, "pool.csv")),
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             subprocess.run(fisctl("replay", os.path.join(b.dir, "pool.csv")), check=True,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            subprocess.run(fisctl("watch", "--until", "versions=6", "--timeout", "900", "--plain"),
-                           check=True, stdout=subprocess.DEVNULL)
+            until(6)
+            after = buckets(client, turns)
         finally:
             labels.terminate()
             labels.wait()
         p.stop()
         fits = len(re.findall(r" base trees=", p.log()))
-        loop = p.log_fields("loop")
-    figures.add("refit_stall_ms", [float(loop["longest_ms"])], 10, False, "ms",
-                f"{fits} fits to {n - 3000} rows and more; p99 of turns {loop['p99_ms']} ms")
+    p99, longest = (1e3 * quantile(before, after, q) for q in (.99, 1))
+    figures.add("refit_stall_ms", [longest], 10, False, "ms",
+                f"{fits} fits to {n - 3000} rows and more; p99 of turns {p99:.2f} ms")
 
 
 def sparse(b, figures, _):
