@@ -146,6 +146,30 @@ int wire_unframe_json(struct wire_bytes *value, const struct wire_framing *f, co
     return 0; /* a zero byte alone: JSON's to refuse */
 }
 
+/* Zigzag, as all that is written here is positive. */
+static size_t put_varint(unsigned char *at, uint64_t n)
+{
+    size_t used = 0;
+    for (n *= 2; n > 127; n >>= 7)
+        at[used++] = (unsigned char)(n & 127) | 128;
+    at[used++] = (unsigned char)n;
+    return used;
+}
+
+int wire_frame(const struct wire_framing *f, bool path, struct wire_buffer *out,
+               struct fis_error *e)
+{
+    unsigned char bytes[ID_BYTES + 6 * (WIRE_INDEX_MAX + 1)] = {0};
+    size_t n = ID_BYTES;
+    if (f->kind != WIRE_FRAMING_CONFLUENT)
+        return 0;
+    if (path)
+        n += put_varint(bytes + n, f->n_index);
+    for (uint32_t i = 0; path && i < f->n_index; i++)
+        n += put_varint(bytes + n, f->index[i]);
+    return wire_buffer_append(out, bytes, n, e);
+}
+
 int wire_unframe_again(struct wire_bytes *value, struct fis_error *e)
 {
     uint64_t path[WIRE_PATH_MAX];

@@ -256,6 +256,9 @@ enum wire_decoded wire_json_label(const struct wire_schema *schema, const struct
 int wire_json_label_encode(const struct wire_schema *schema, const struct wire_label *label,
                            struct wire_buffer *out, struct fis_error *e)
 {
+    int rc = wire_frame(&schema->label_framing, false, out, e);
+    if (rc)
+        return rc;
     struct wire_json_put p = wire_put(out, e);
     wire_put_open(&p, NULL, '{');
     wire_put_bytes(&p, "id", label->id.bytes, label->id.length);

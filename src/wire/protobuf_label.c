@@ -79,5 +79,6 @@ int wire_protobuf_label_encode(const struct wire_schema *schema, const struct wi
     if (label->annotator)
         l.annotator = (char *)(uintptr_t)label->annotator;
     l.labelled_at_ms = label->labelled_at_ms;
-    return wire_protobuf_pack(&l, out, e);
+    rc = wire_frame(&schema->label_framing, true, out, e);
+    return rc ? rc : wire_protobuf_pack(&l, out, e);
 }

@@ -315,7 +315,7 @@ def _():
             same(c.ask("POST", "/api/v1/pause", body).status, 400, body)
         for body in ('{"by": "a\\u0000b"}', '{"reason": "' + 101 * "x" + '"}'):
             has(c.ask("POST", "/api/v1/pause", body).text, "1 to 100 characters")
-        for body, status in ((127 * "é", 202), (128 * "é", 404), ("", 400), ("a\0b", 202)):
+        for body, status in ((127 * "é", 202), (128 * "é", 404), ("", 400), ("a\0b", 404)):
             same(c.ask("POST", "/api/v1/cancel", json.dumps({"id": body})).status, status, body)
         for body in ("", '{"version": 0}', '{"version": "2"}', '{"version": 1.5}'):
             same(c.ask("POST", "/api/v1/promote", body).status, 400, body)
@@ -329,8 +329,8 @@ def _():
         has(refused["text"], "99")
         same(c.command("resume")["outcome"], "done")
         same([x["kind"] for x in c.api("commands")["commands"]],
-             ["resume", "promote", "pause", "cancel", "cancel", "pin"])
-        same(len(p.consume("control")), 6)
+             ["resume", "promote", "pause", "cancel", "pin"])
+        same(len(p.consume("control")), 5)
         same(c.get("/api/v1/commands/none").status, 404)
         for path in ("/label", "/api/v1/label/next"):
             same(c.get(path).status, 404, f"{path}: labels.page is off")

@@ -119,6 +119,25 @@ static void label_round_trip(void **state)
     assert_int_equal(w->c.out.length, 0);
 }
 
+/* As configured, so that who reads them takes the frame off. */
+static void labels_are_framed(void **state)
+{
+    struct world *w = *state;
+    static const uint32_t path[] = {1, 70};
+    struct wire_schema framed = test_schema;
+    struct wire_label sent = {.class_index = 1}, got;
+    assert_int_equal(fis_id_set(&sent.id, "a", 1), 0);
+    for (uint32_t n = 0; n <= 2; n++) {
+        framed.label_framing = (struct wire_framing){WIRE_FRAMING_CONFLUENT, path, n};
+        w->c.out.length = 0;
+        assert_int_equal(wire_protobuf_label_encode(&framed, &sent, &w->c.out, &w->c.e), 0);
+        struct wire_message m = message_of(NULL, 0, w->c.out.data, w->c.out.length);
+        fis_arena_reset(&w->c.arena);
+        assert_int_equal(wire_protobuf_label(&framed, &m, &w->c.arena, &got, &w->c.e), WIRE_OK);
+        assert_int_equal(got.class_index, 1);
+    }
+}
+
 static void who_and_when(void **state)
 {
     struct world *w = *state;
@@ -362,6 +381,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(class_by_index_or_name, up, codec_down),
         cmocka_unit_test_setup_teardown(status, up, codec_down),
         cmocka_unit_test_setup_teardown(label_round_trip, up, codec_down),
+        cmocka_unit_test_setup_teardown(labels_are_framed, up, codec_down),
         cmocka_unit_test_setup_teardown(label_spoiled, up, codec_down),
         cmocka_unit_test_setup_teardown(who_and_when, up, codec_down),
         cmocka_unit_test_setup_teardown(request_round_trip, up, codec_down),

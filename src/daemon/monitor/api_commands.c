@@ -152,6 +152,12 @@ static void send_command(struct monitor *m, const struct wire_control *w, struct
     api_send(out, shown(k));
 }
 
+static bool no_id(const json_t *text, struct fis_id *id)
+{
+    size_t n = json_string_length(text);
+    return memchr(json_string_value(text), 0, n) || fis_id_set(id, json_string_value(text), n);
+}
+
 void api_give(void *ctx, const struct http_request *r, struct http_reply *out)
 {
     const struct api_control *c = r->route->arg;
@@ -166,8 +172,9 @@ void api_give(void *ctx, const struct http_request *r, struct http_reply *out)
     };
     if (ok && c->needed && !b.has_version && !b.id)
         http_problem(out, 400, "%s is missing", c->member);
-    else if (ok && b.id && fis_id_set(&w.record, json_string_value(b.id), json_string_length(b.id)))
-        http_problem(out, 404, "no record has an id of more than %d bytes", FIS_ID_MAX);
+    else if (ok && b.id && no_id(b.id, &w.record))
+        http_problem(out, 404, "no record has an id of more than %d bytes, or with a NUL",
+                     FIS_ID_MAX);
     else if (ok)
         send_command(ctx, &w, out);
     json_decref(b.object);
