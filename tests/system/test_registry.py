@@ -48,13 +48,16 @@ def config(registry, columns=None, records=None, **more):
 
 
 def tls(p):
-    """A context with a certificate of localhost, which is in the pipeline's folder."""
+    """A context with a certificate of localhost, which is in the pipeline's folder, and that clients
+    must have too."""
     key, cert = (os.path.join(p, n) for n in ("registry.key", "registry.crt"))
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
                     "-keyout", key, "-out", cert, "-subj", "/CN=localhost", "-addext",
                     "subjectAltName=DNS:localhost"], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(cert, key)
+    context.load_verify_locations(cert)
+    context.verify_mode = ssl.CERT_REQUIRED
     return context
 
 
@@ -241,7 +244,7 @@ def _():
              "a record of defaults")
 
 
-@test("over TLS with a user: nothing without the certificate, nor with another password")
+@test("over TLS with a user: nothing without certificates, nor with another password")
 def _():
     with Pipeline(t_config(), name="tls") as p:
         context = tls(p.dir)
@@ -253,6 +256,9 @@ def _():
             r = p.fisctl("doctor")
             has(r.stdout, "fault   registry", "certificate")
             p.config["records"]["registry"]["ca_file"] = "registry.crt"
+            p.save()
+            has(p.fisctl("doctor").stdout, "fault   registry", "alert certificate required")
+            p.config["records"]["registry"].update(tls_cert="registry.crt", tls_key="registry.key")
             p.save()
             has(p.fisctl("doctor").stdout, "fault   registry", "status 401", "check user and password")
             p.write("secret", SECRET.encode())
