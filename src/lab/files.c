@@ -77,12 +77,12 @@ static void put_header(FILE *f, const struct lab_task *t, int parts)
     fprintf(f, "%s%s\n", parts & LABEL ? "," : "", parts & LABEL ? t->spec->label : "");
 }
 
-/* As records have it, before an encoder. */
+/* As records have it, before an encoder, which fits its mean on every digit. */
 static void put_image(FILE *f, const struct lab_images *images, uint32_t row)
 {
     const uint32_t n = lab_images_numbers(images);
     for (uint32_t j = 0; j < n; j++)
-        fprintf(f, ",%.9g", (double)FIS_PIXEL(images->pixels[(size_t)row * n + j]));
+        fprintf(f, ",%.17g", (double)FIS_PIXEL(images->pixels[(size_t)row * n + j]));
 }
 
 /* Ids are places among the rows of the file; those of the pool are the run's own. */
