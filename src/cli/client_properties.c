@@ -25,11 +25,11 @@ static char *trim(char *text)
 static const char *whole_path(const char *where, const char *value, char out[PATH_MAX + 8])
 {
     char path[PATH_MAX], whole[PATH_MAX];
-    const char *file = value + strlen(mark), *slash = where ? strrchr(where, '/') : NULL;
-    if (strncmp(value, mark, strlen(mark)) != 0 || *file == '/')
+    if (strncmp(value, mark, strlen(mark)) != 0 || value[strlen(mark)] == '/')
         return value;
-    int n =
-        snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - where) + 1 : 0, where, file);
+    const char *slash = where ? strrchr(where, '/') : NULL;
+    int n = snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - where) + 1 : 0,
+                     where ? where : "", value + strlen(mark));
     if (n < 0 || (size_t)n >= sizeof path || !realpath(path, whole))
         return value;
     snprintf(out, PATH_MAX + 8, "%s%s", mark, whole);
