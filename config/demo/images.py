@@ -214,7 +214,7 @@ def conclude(run, stream, seconds):
     print(json.dumps({"demo-images": {
         "test": {n: {m: r[m] for m in METRICS} for n, r in results.items()},
         "versions": len(versions), "published": published, "rejected": len(versions) - published,
-        "labels": len(requested), "records": records,
+        "labels": max(len(requested), *(v["lineage"]["labels_bought"] for v in versions)), "records": records,
         "against_colour": against(requested), "against_colour_random": against(by_chance),
         "sheet": path, "seconds": round(seconds())}}, separators=(",", ":")))
 
