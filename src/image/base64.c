@@ -28,10 +28,10 @@ static int value_of(char c)
 
 long image_base64_decode(const char *text, size_t length, unsigned char *out)
 {
-    size_t pad = length && text[length - 1] == '=' ? text[length - 2] == '=' ? 2 : 1 : 0;
     unsigned char *to = out;
     if (length % 4)
         return -1;
+    size_t pad = length && text[length - 1] == '=' ? text[length - 2] == '=' ? 2 : 1 : 0;
     for (size_t i = 0; i < length; i += 4) {
         size_t left = i + 4 == length ? 4 - pad : 4;
         uint32_t v = 0;
