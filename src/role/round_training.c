@@ -178,7 +178,10 @@ static int restore_base(struct trainer_role *m, struct fis_error *e)
     if (!m->trees)
         return 0;
     fis_learner_apply_base(m->learner, m->trees);
-    if (trainer_serve_base(m, m->served_trees, e) < 0)
+    const float *served = fis_learner_served_rows(m->learner);
+    if (served && fis_learner_base_has_validation(m->learner))
+        fis_gate_served_rows(m->gate, served); /* which came with the checkpoint too */
+    else if (trainer_serve_base(m, m->served_trees, e) < 0)
         return -1;
     return fis_learner_fitted(m->learner) ? 0 : trainer_fit_base(m, e);
 }
