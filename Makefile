@@ -538,7 +538,7 @@ man: all ## write manual pages and completions for bash to build/…/share
 prefix_dirs = $(DESTDIR)$(PREFIX)
 # They lie as in the checkout; what they name of config and proto lies in share/fisd.
 DOCS := README.md CHANGELOG.md CONTRIBUTING.md $(sort $(wildcard docs/*.md docs/*/*.md))
-as_installed = sed -e 's@\(config\|proto\)/\(openapi\.yaml\|example\.yaml\|prometheus\|grafana\|fis\.proto\)@$(PREFIX)/share/fisd/\2@g'
+as_installed = sed -e 's@\(config\|proto\)/\(openapi\.yaml\|example\.yaml\|images\.yaml\|prometheus\|grafana\|fis\.proto\)@$(PREFIX)/share/fisd/\2@g'
 .PHONY: install
 install: all man ## install programs, library, manuals, examples and the systemd unit (DESTDIR, PREFIX)
 	$(Q)install -d $(addprefix $(prefix_dirs)/,bin include/fis lib/sysusers.d share/fisd share/doc/fisd \
@@ -547,7 +547,7 @@ install: all man ## install programs, library, manuals, examples and the systemd
 	$(Q)install -m 755 $(FISD) $(FISCTL) $(prefix_dirs)/bin
 	$(Q)install -m 644 $(LIBFIS) $(DESTDIR)$(LIBDIR)
 	$(Q)install -m 644 include/fis/*.h $(prefix_dirs)/include/fis
-	$(Q)install -m 644 proto/fis.proto config/example.yaml config/openapi.yaml $(prefix_dirs)/share/fisd
+	$(Q)install -m 644 proto/fis.proto config/example.yaml config/images.yaml config/openapi.yaml $(prefix_dirs)/share/fisd
 	$(Q)cp -r config/prometheus config/grafana $(prefix_dirs)/share/fisd
 	$(Q)install -d $(addprefix $(prefix_dirs)/share/doc/fisd/,$(sort $(dir $(DOCS))))
 	$(Q)install -m 644 LICENSE $(prefix_dirs)/share/doc/fisd
