@@ -9,6 +9,7 @@ import os
 import subprocess
 
 import fisd_test
+from certificate import authority, openssl
 from fisd_process import ROOT, same
 
 _SCRIPT = os.path.join(ROOT, "tests/system/kafka.sh")
@@ -19,23 +20,11 @@ MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 PASSWORD = "S3CRET-WORD-{}"  # of a user; found nowhere but in files that are for it
 
 
-def _openssl(directory, *arguments):
-    r = subprocess.run(["openssl", *arguments], cwd=directory, capture_output=True, text=True)
-    same(r.returncode, 0, f"openssl {' '.join(arguments)}: {r.stderr}")
-
-
 def _write(directory, name, text, mode=0o600):
     path = os.path.join(directory, name)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w") as f:
         f.write(text)
     return path
-
-
-def authority(directory, name):
-    """A certificate authority: NAME.pem, NAME.key."""
-    _openssl(directory, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
-             "-subj", f"/CN=fisd test {name}", "-keyout", f"{name}.key", "-out", f"{name}.pem",
-             "-addext", "keyUsage=critical,keyCertSign", "-addext", "basicConstraints=critical,CA:TRUE")
 
 
 class SecureBroker:
@@ -50,10 +39,10 @@ class SecureBroker:
         authority(self.dir, "ca")
         authority(self.dir, "other-ca")
         _write(self.dir, "san", "subjectAltName=IP:127.0.0.1\n")
-        _openssl(self.dir, "req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=broker",
-                 "-keyout", "broker.key", "-out", "broker.csr")
-        _openssl(self.dir, "x509", "-req", "-in", "broker.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
-                 "-CAcreateserial", "-days", "2", "-extfile", "san", "-out", "broker.crt")
+        openssl(self.dir, "req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=broker",
+                "-keyout", "broker.key", "-out", "broker.csr")
+        openssl(self.dir, "x509", "-req", "-in", "broker.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
+                "-CAcreateserial", "-days", "2", "-extfile", "san", "-out", "broker.crt")
         with open(self.path("broker.key")) as key, open(self.path("broker.crt")) as crt:
             _write(self.dir, "broker.pem", key.read() + crt.read())
         for user in ("admin", *users):  # as an editor leaves them, with a line's end

@@ -9,6 +9,7 @@ import socket
 import subprocess
 
 import promtool
+from certificate import self_signed
 from fisd_test import (FEATURES, FISD, Pipeline, candidates_of, fields, has, main, people, proto,
                        record_json, same, t_config, test, wait)
 from http_client import TOKEN, client_of, trust, value
@@ -377,15 +378,11 @@ def _():
 
 @test("TLS, and reads that need the token")
 def _():
-    config = http_config(http={"tls_cert": "cert.pem", "tls_key": "key.pem", "protect": "all"})
+    config = http_config(http={"tls_cert": "page.crt", "tls_key": "page.key", "protect": "all"})
     with pipeline(config) as p:
-        r = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                            "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
-                            "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout",
-                            "key.pem", "-out", "cert.pem"], cwd=p.dir, capture_output=True)
-        same(r.returncode, 0, r.stderr.decode())
+        self_signed(p.dir, "page", "IP:127.0.0.1")
         p.start()
-        context = trust(os.path.join(p.dir, "cert.pem"))
+        context = trust(os.path.join(p.dir, "page.crt"))
         c, anyone = client_of(p, TOKEN, 0, context), client_of(p, None, 0, context)
         ready(anyone)
         same(anyone.get("/metrics").status, 401)

@@ -10,6 +10,7 @@ import ssl
 import struct
 import subprocess
 
+from certificate import self_signed
 from fisd_test import (FISCTL, KAFKA, ROOT, Pipeline, Skip, csv_bytes, has, main, people, record_json, same, t_config, test,
                        wait)
 from http_client import client_of
@@ -50,13 +51,8 @@ def config(registry, columns=None, records=None, **more):
 def tls(p):
     """A context with a certificate of localhost, which is in the pipeline's folder, and that clients
     must have too."""
-    key, cert = (os.path.join(p, n) for n in ("registry.key", "registry.crt"))
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
-                    "-keyout", key, "-out", cert, "-subj", "/CN=localhost", "-addext",
-                    "subjectAltName=DNS:localhost"], check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(cert, key)
-    context.load_verify_locations(cert)
+    context = self_signed(p, "registry")
+    context.load_verify_locations(os.path.join(p, "registry.crt"))
     context.verify_mode = ssl.CERT_REQUIRED
     return context
 

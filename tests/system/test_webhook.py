@@ -7,10 +7,9 @@ import hmac
 import http.server
 import json
 import os
-import ssl
-import subprocess
 import threading
 
+from certificate import self_signed
 from fisd_test import Pipeline, has, main, people, record_json, same, t_config, test, wait
 
 SECRET = "a secret of the webhook's tests"
@@ -167,13 +166,7 @@ def _():
 def _():
     os.environ["HOOK"] = SECRET
     with Pipeline(t_config(), name="hook") as p:
-        key, cert = (os.path.join(p.dir, n) for n in ("hook.key", "hook.crt"))
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
-                        "-keyout", key, "-out", cert, "-subj", "/CN=localhost", "-addext",
-                        "subjectAltName=DNS:localhost"], check=True, capture_output=True)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(cert, key)
-        with Receiver([200], context) as r:
+        with Receiver([200], self_signed(p.dir, "hook")) as r:
             p.config = {**config(r), "pipeline": p.name}
             p.save()
             p.start()
