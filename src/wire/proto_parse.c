@@ -233,6 +233,18 @@ static int read_number(struct parser *p, int64_t *number)
     return next(p);
 }
 
+/* "name = number", of a field or a value. */
+static int read_assignment(struct parser *p, const char *what, uint32_t *key, uint32_t *length,
+                           int64_t *number)
+{
+    int rc = p->token == TOKEN_WORD ? put_key(p, p->text, p->length, key, length) : wrong(p, what);
+    if (!rc)
+        rc = next(p);
+    if (!rc)
+        rc = expect(p, "=");
+    return rc ? rc : read_number(p, number);
+}
+
 /* ---- fields ---------------------------------------------------------------------------------- */
 
 static int read_type(struct parser *p, struct proto_field *f)
@@ -298,16 +310,8 @@ static int read_field(struct parser *p, uint32_t owner, bool oneof)
     } else if (!rc) {
         rc = read_type(p, &f);
     }
-    if (!rc && p->token != TOKEN_WORD)
-        rc = wrong(p, "a field's name expected");
     if (!rc)
-        rc = put_key(p, p->text, p->length, &f.key, &f.key_length);
-    if (!rc)
-        rc = next(p);
-    if (!rc)
-        rc = expect(p, "=");
-    if (!rc)
-        rc = read_number(p, &number);
+        rc = read_assignment(p, "a field's name expected", &f.key, &f.key_length, &number);
     if (!rc && (number < 1 || number > 536870911))
         rc = wrong(p, "a field's number of 1 to 536870911 expected");
     f.number = (uint32_t)number;
@@ -337,16 +341,8 @@ static int read_value(struct parser *p)
     void *values = plan->values;
     int rc = proto_grow(&values, plan->n_values, sizeof v, p->e);
     plan->values = values;
-    if (!rc && p->token != TOKEN_WORD)
-        rc = wrong(p, "a value's name expected");
     if (!rc)
-        rc = put_key(p, p->text, p->length, &v.key, &v.key_length);
-    if (!rc)
-        rc = next(p);
-    if (!rc)
-        rc = expect(p, "=");
-    if (!rc)
-        rc = read_number(p, &v.number);
+        rc = read_assignment(p, "a value's name expected", &v.key, &v.key_length, &v.number);
     if (!rc)
         rc = skip_to(p, ";");
     if (!rc)
