@@ -166,7 +166,7 @@ python-test: python all ## test the Python package against a real Kafka and fisd
 # ---- layers -----------------------------------------------------------------------------------
 # A layer may include itself and what stands behind its colon; `make layers` fails on anything
 # else, and each layer's tests are linked to these archives only.
-LAYERS := base core image wire registry config http data stream role session daemon lab init cli
+LAYERS := base core image wire registry config http data stream binding role session daemon lab init cli
 see_base   :=
 see_core   := base
 see_image  := base
@@ -176,12 +176,13 @@ see_config := base core wire image
 see_http   := base
 see_data   := base core wire image
 see_stream := base
+see_binding := base core wire image registry config stream
 see_role   := base core wire image
 see_session := base core wire role image
-see_daemon := base core wire image registry config http data stream role session
+see_daemon := base core wire image registry config http data stream binding role session
 see_lab    := base core wire data role session image
 see_init   := base core wire data image
-see_cli    := base core wire image registry config data stream role session lab init
+see_cli    := base core wire image registry config data stream binding role session lab init
 
 # The folders of a layer, the same way: each sees what its layer sees of others, and these.
 FOLDERS := $(addprefix daemon/,context scorer trainer labelling monitor runtime)
@@ -220,7 +221,7 @@ archive = $(B)/lib/lib$(1).a
 archives_for = $(foreach l,$(1) $(see_$(1)),$(call archive,$(l)))
 libs_for = $(foreach l,$(1) $(see_$(1)),$(lib_$(l)))
 # Archives in dependency order, users first.
-order := cli init lab daemon session role stream data http config registry wire image core base
+order := cli init lab daemon session role binding stream data http config registry wire image core base
 link_order = $(foreach l,$(order),$(if $(filter $(l),$(1) $(see_$(1))),$(call archive,$(l))))
 
 FISD := $(B)/bin/fisd
@@ -282,7 +283,7 @@ endef
 $(foreach l,$(LAYERS),$(eval $(call layer_rules,$(l))))
 
 # Everything that includes the generated header waits for it.
-$(foreach l,wire registry role session daemon lab init cli data,$(call obj_of,$(l))): | $(GEN_H)
+$(foreach l,wire registry binding role session daemon lab init cli data,$(call obj_of,$(l))): | $(GEN_H)
 $(call obj_of,lab): | $(GEN_FETCH)
 $(call obj_of,daemon): | $(GEN_OPENAPI)
 $(B)/obj/src/daemon/monitor/dashboard.o: | $(GEN_DASHBOARD)

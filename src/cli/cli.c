@@ -12,9 +12,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "binding/binding.h"
 #include "config/schema.h"
 #include "fis/mem.h"
-#include "stream/topics.h"
 #include "wire/json_arena.h"
 
 /* After this time without an answer a command says whom it waits for. */
@@ -220,9 +220,7 @@ static int make_client(struct cli *c, struct fis_error *e)
     c->properties = fis_calloc((size_t)n + 1, sizeof *c->properties);
     if (!c->properties)
         return fis_fail(e, FIS_NOMEM, "no memory for %u kafka properties", n);
-    for (uint32_t i = 0; i < n; i++)
-        c->properties[i] =
-            (struct stream_property){c->cfg.kafka.items[i].name, c->cfg.kafka.items[i].value};
+    binding_properties(&c->cfg, c->properties);
     c->properties[n] = (struct stream_property){"bootstrap.servers", c->broker};
     if (pipe(c->wake_pipe) || fcntl(c->wake_pipe[0], F_SETFL, O_NONBLOCK) ||
         fcntl(c->wake_pipe[1], F_SETFL, O_NONBLOCK))

@@ -149,7 +149,7 @@ static int take_own(struct explain *x, const struct wire_ledger_entry *entry, in
 static int take_entry(void *arg, const struct stream_message *m, struct fis_error *e)
 {
     struct explain *x = arg;
-    const struct wire_message w = topic_reader_wire(m, x->cli->cfg.topics.ledger);
+    const struct wire_message w = binding_message(m, x->cli->cfg.topics.ledger);
     struct wire_ledger_item item;
     struct fis_error why;
     fis_arena_reset(&x->arena);
@@ -173,7 +173,7 @@ static int take_entry(void *arg, const struct stream_message *m, struct fis_erro
 static int take_request(void *arg, const struct stream_message *m, struct fis_error *e)
 {
     struct explain *x = arg;
-    const struct wire_message w = topic_reader_wire(m, x->cli->cfg.topics.label_requests);
+    const struct wire_message w = binding_message(m, x->cli->cfg.topics.label_requests);
     struct wire_request_shown r;
     struct fis_error why;
     char at[32];

@@ -80,7 +80,7 @@ static bool is_answered(const struct labelling *l, const struct wire_request_sho
 static int note_label(struct labelling *l, const struct stream_message *m, struct fis_arena *arena,
                       struct fis_error *e)
 {
-    struct wire_message w = topic_reader_wire(m, l->cli->cfg.topics.labels);
+    struct wire_message w = binding_message(m, l->cli->cfg.topics.labels);
     struct wire_label label;
     struct fis_error none;
     fis_arena_reset(arena);
@@ -201,7 +201,7 @@ static int answer_by_person(struct labelling *l, const struct wire_request_shown
 static int take_request(struct labelling *l, const struct stream_message *m, struct fis_error *e)
 {
     struct wire_request_shown r;
-    struct wire_message w = topic_reader_wire(m, l->cli->cfg.topics.label_requests);
+    struct wire_message w = binding_message(m, l->cli->cfg.topics.label_requests);
     int rc = request_read(l->cli, &w, l->o->answers == NULL, &r, e);
     l->heard_ms = cli_now_ms();
     if (rc == -FIS_INPUT) {

@@ -18,12 +18,6 @@ struct options {
     struct control_options control;
 };
 
-static int take_entry(void *arg, const struct stream_message *m, struct fis_error *e)
-{
-    int rc = ledger_view_take(arg, m, true, e);
-    return rc < 0 ? rc : 0;
-}
-
 /* "2 d 3 h", "4 m 5 s", "6 s": two units of an age. */
 static const char *age_text(uint64_t ms, char out[48])
 {
@@ -269,9 +263,7 @@ static int status(struct cli *c, const struct options *o)
     struct ledger_view v = {0};
     int rc = cli_open(c, &e);
     if (!rc)
-        rc = ledger_view_init(&v, c->schema.max_bytes, &e);
-    if (!rc)
-        rc = topic_reader_all(c, c->cfg.topics.ledger, take_entry, &v, &e);
+        rc = ledger_view_read(&v, c, &e);
     if (!rc && !v.found)
         rc = fis_fail(&e, FIS_INPUT, "%s: no trainer has written its state yet",
                       c->cfg.topics.ledger);

@@ -37,17 +37,10 @@ struct exporting {
     uint32_t n;
 };
 
-static int take_entry(void *arg, const struct stream_message *m, struct fis_error *e)
-{
-    struct exporting *x = arg;
-    int rc = ledger_view_take(&x->ledger, m, true, e);
-    return rc < 0 ? rc : 0;
-}
-
 static int take_request(void *arg, const struct stream_message *m, struct fis_error *e)
 {
     struct exporting *x = arg;
-    const struct wire_message w = topic_reader_wire(m, x->cli->cfg.topics.label_requests);
+    const struct wire_message w = binding_message(m, x->cli->cfg.topics.label_requests);
     struct wire_request_shown r;
     uint32_t place;
     struct fis_error why;
@@ -170,9 +163,7 @@ static int export(struct exporting *x, bool json, struct fis_error *e)
     struct cli *c = x->cli;
     int rc = cli_open(c, e);
     if (!rc)
-        rc = ledger_view_init(&x->ledger, c->schema.max_bytes, e);
-    if (!rc)
-        rc = topic_reader_all(c, c->cfg.topics.ledger, take_entry, x, e);
+        rc = ledger_view_read(&x->ledger, c, e);
     if (!rc && !(x->asked = fis_calloc((size_t)x->ledger.n + 1, sizeof *x->asked)))
         rc = fis_fail(e, FIS_NOMEM, "no memory for %u records", x->ledger.n);
     if (!rc)

@@ -57,7 +57,7 @@ static int take(void *arg, const struct stream_message *m, struct fis_error *e)
 {
     struct fleet *f = arg;
     struct process one = {.at_ms = m->timestamp_ms};
-    struct wire_message w = topic_reader_wire(m, f->cli->cfg.topics.fleet);
+    struct wire_message w = binding_message(m, f->cli->cfg.topics.fleet);
     struct fis_error why;
     if (wire_process_decode(&w, &one.p, &why) != WIRE_OK ||
         strcmp(one.p.pipeline, f->cli->cfg.pipeline) != 0)

@@ -139,7 +139,7 @@ static int push(struct tap *t, const struct stream_message *m, struct fis_error 
         memcpy(w->bytes, m->key, m->key_length);
     if (m->value_length)
         memcpy(w->bytes + m->key_length, m->value, m->value_length);
-    w->m = topic_reader_wire(m, t->topics[m->topic]);
+    w->m = binding_message(m, t->topics[m->topic]);
     w->m.key.data = m->key ? w->bytes : NULL;
     w->m.value.data = m->value ? w->bytes + m->key_length : NULL;
     t->next++;
@@ -186,7 +186,7 @@ static int passed(struct tap *t, const struct wire_progress *p, struct fis_error
 
 static int take_offer(struct tap *t, const struct stream_message *m, struct fis_error *e)
 {
-    const struct wire_message w = topic_reader_wire(m, t->topics[t->n_records]);
+    const struct wire_message w = binding_message(m, t->topics[t->n_records]);
     struct wire_offer offer;
     struct fis_error why;
     int rc = 0;

@@ -3,33 +3,34 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/ledger_view.h"
 #include "cli/screen.h"
+#include "cli/sender.h"
+#include "cli/topic_reader.h"
 #include "fis/mem.h"
 #include "wire/protobuf_codec.h"
 
-enum { READ_MS = 15000 };
+struct control {
+    struct cli *cli;
+    const struct control_options *o;
+    struct topic_reader reader; /* of the ledger, read to its end at the start */
+    struct ledger_view view;
+    struct sender sender;
+    struct wire_buffer value;
+    uint32_t sent;
+};
 
-static int read_ledger(struct control *c, struct fis_error *e)
+enum control_outcome { CONTROL_TAKEN = 1, CONTROL_REFUSED, CONTROL_PENDING };
+
+static int take_state(void *arg, const struct stream_message *m, struct fis_error *e)
 {
-    struct stream_message m;
-    int64_t until = cli_now_ms() + READ_MS;
-    int rc = 0;
-    while (rc >= 0 && !c->reader.ended) {
-        if (cli_stopping(c->cli))
-            return fis_fail(e, FIS_RETRY, "interrupted; nothing was sent");
-        if (cli_now_ms() >= until)
-            return fis_fail(e, FIS_RETRY, "%s; nothing was sent",
-                            c->reader.last.kind ? c->reader.last.text
-                                                : "the broker does not answer in time");
-        rc = topic_reader_next(&c->reader, 200, &m, e);
-        if (rc > 0)
-            rc = ledger_view_take(&c->view, &m, false, e);
-    }
+    int rc = ledger_view_take(arg, m, false, e);
     return rc < 0 ? rc : 0;
 }
 
-int control_open(struct control *c, struct cli *cli, const struct control_options *o,
-                 struct fis_error *e)
+/* Reads the ledger to its end. RETRY: it cannot be read. */
+static int control_open(struct control *c, struct cli *cli, const struct control_options *o,
+                        struct fis_error *e)
 {
     const char *topic = cli->cfg.topics.ledger;
     *c = (struct control){.cli = cli, .o = o};
@@ -37,11 +38,13 @@ int control_open(struct control *c, struct cli *cli, const struct control_option
     if (!rc)
         rc = topic_reader_open(&c->reader, cli, &topic, 1, e);
     if (!rc)
-        rc = read_ledger(c, e);
-    return rc ? rc : sender_open(&c->sender, cli, e);
+        rc = topic_reader_to_end(&c->reader, topic, take_state, &c->view, e);
+    if (rc)
+        return fis_error_prefix(e, "nothing was sent");
+    return sender_open(&c->sender, cli, e);
 }
 
-void control_close(struct control *c)
+static void control_close(struct control *c)
 {
     struct fis_error none;
     int late = sender_close(&c->sender, &none); /* each command was flushed and answered for */
@@ -94,9 +97,10 @@ static int await(struct control *c, const struct fis_id *command, enum control_o
     return 0;
 }
 
-int control_send(struct control *c, enum wire_control_kind kind, const struct fis_id *record,
-                 uint64_t version, enum control_outcome *outcome, char text[FIS_ERROR_TEXT],
-                 struct fis_error *e)
+/* Sends one and waits for what becomes of it; `text` says it. record: of CANCEL, else NULL. */
+static int control_send(struct control *c, enum wire_control_kind kind, const struct fis_id *record,
+                        uint64_t version, enum control_outcome *outcome, char text[FIS_ERROR_TEXT],
+                        struct fis_error *e)
 {
     char user[64];
     struct wire_control w = {.kind = kind,

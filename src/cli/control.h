@@ -1,15 +1,12 @@
 /*
  * Commands to the trainer: they go to the topic control, and what became of one is in the
  * trainer's state on the ledger.
- * Thread: one owner. Owns: reader and sender.
+ * Thread: one.
  */
 #ifndef CLI_CONTROL_H
 #define CLI_CONTROL_H
 
-#include "cli/ledger_view.h"
 #include "cli/options.h"
-#include "cli/sender.h"
-#include "cli/topic_reader.h"
 #include "fis/defaults.h"
 
 struct control_options {
@@ -30,27 +27,6 @@ struct control_options {
     {"wait", letter, CLI_SECONDS, offsetof(type, member.wait_ms), "SECONDS",                       \
      "how long to wait for the trainer's answer; default " FIS_DEFAULT_TEXT(seconds)}
 /* clang-format on */
-
-struct control {
-    struct cli *cli;
-    const struct control_options *o;
-    struct topic_reader reader; /* of the ledger, read to its end at the start */
-    struct ledger_view view;
-    struct sender sender;
-    struct wire_buffer value;
-    uint32_t sent;
-};
-
-/* Reads the ledger to its end. RETRY: it cannot be read; nothing was sent. */
-int control_open(struct control *c, struct cli *cli, const struct control_options *o,
-                 struct fis_error *e) FIS_MUST_CHECK;
-void control_close(struct control *c); /* fine when open failed */
-
-enum control_outcome { CONTROL_TAKEN = 1, CONTROL_REFUSED, CONTROL_PENDING };
-/* Sends one and waits for what becomes of it; `text` says it. record: of CANCEL, else NULL. */
-int control_send(struct control *c, enum wire_control_kind kind, const struct fis_id *record,
-                 uint64_t version, enum control_outcome *outcome, char text[FIS_ERROR_TEXT],
-                 struct fis_error *e) FIS_MUST_CHECK;
 
 /* Sends the commands for `records` [n] (or one without a record when n is 0), one after another,
  * and prints what became of each. The exit code: the worst of them. */

@@ -7,7 +7,7 @@
 #include "wire/framing.h"
 #include "wire/json_arena.h"
 
-enum { SAMPLE = 5000, SILENCE_MS = 15000, REGISTRY_MS = 5000, RECORD_BYTES = 1 << 20 };
+enum { SAMPLE = 5000, REGISTRY_MS = 5000, RECORD_BYTES = 1 << 20 };
 
 /* What reads the records by their schemas; all 0 without --registry. */
 struct decoder {
@@ -53,61 +53,41 @@ static int decode(struct decoder *d, struct init *n, struct wire_bytes *value, s
     return rc ? rc : wire_format_json(format, *value, RECORD_BYTES, &d->arena, value, e);
 }
 
-static int take(struct init *n, struct decoder *d, struct data_table_builder *b,
-                const struct stream_message *m, struct fis_error *e)
-{
-    struct wire_bytes value = {m->value, m->value_length};
-    n->sampled++;
-    int rc = decode(d, n, &value, e);
-    if (!rc)
-        rc = data_table_add(b, value, e);
-    n->unreadable += rc == -(int)FIS_INPUT;
-    return rc == -(int)FIS_INPUT ? 0 : rc;
-}
+struct sampling {
+    struct init *n;
+    struct decoder decoder;
+    struct data_table_builder *table;
+};
 
-static int read_all(struct init *n, struct cli *c, struct decoder *d, struct data_table_builder *b,
-                    struct topic_reader *r, struct fis_error *e)
+static int take(void *arg, const struct stream_message *m, struct fis_error *e)
 {
-    struct stream_message m;
-    char why[300];
-    int64_t until = cli_now_ms() + SILENCE_MS;
-    int rc = 0;
-    while (!rc && !r->ended && n->sampled < SAMPLE) {
-        if (cli_stopping(c))
-            return fis_fail(e, FIS_RETRY, "interrupted");
-        if (cli_now_ms() >= until)
-            return fis_fail(e, FIS_RETRY, "--stream %s: %s%s", n->o->stream,
-                            r->last.kind ? r->last.text : "the broker does not answer in time",
-                            cli_trouble(c, why));
-        rc = topic_reader_next(r, 200, &m, e);
-        if (rc > 0) {
-            rc = take(n, d, b, &m, e);
-            until = cli_now_ms() + SILENCE_MS;
-        }
-    }
-    return rc;
+    struct sampling *s = arg;
+    struct wire_bytes value = {m->value, m->value_length};
+    int rc = decode(&s->decoder, s->n, &value, e);
+    if (!rc)
+        rc = data_table_add(s->table, value, e);
+    s->n->unreadable += rc == -(int)FIS_INPUT;
+    if (rc && rc != -(int)FIS_INPUT)
+        return rc;
+    return ++s->n->sampled == SAMPLE;
 }
 
 int init_sample(struct init *n, struct cli *c, struct fis_error *e)
 {
-    struct topic_reader r = {0};
-    struct decoder d = {0};
+    struct sampling s = {.n = n};
     struct fis_error late;
     int rc = cli_connect(c, e);
-    struct data_table_builder *b = rc ? NULL : data_table_begin(e);
-    if (!b)
+    s.table = rc ? NULL : data_table_begin(e);
+    if (!s.table)
         return -(int)e->kind;
-    rc = open_decoder(&d, n, c, e);
+    rc = open_decoder(&s.decoder, n, c, e);
     if (!rc)
-        rc = topic_reader_open(&r, c, &n->o->stream, 1, e);
-    if (!rc)
-        rc = read_all(n, c, &d, b, &r, e);
-    topic_reader_close(&r);
-    close_decoder(&d);
+        rc = topic_reader_all(c, n->o->stream, take, &s, e);
+    close_decoder(&s.decoder);
     n->looked = true;
-    if (rc)
-        data_table_discard(b);
+    if (rc < 0)
+        data_table_discard(s.table);
     else
-        n->stream = data_table_end(b, &late); /* NULL: no record could be read */
-    return rc;
+        n->stream = data_table_end(s.table, &late); /* NULL: no record could be read */
+    return rc < 0 ? rc : 0;
 }

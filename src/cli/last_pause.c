@@ -22,7 +22,7 @@ struct reading {
 static int take(void *arg, const struct stream_message *m, struct fis_error *e)
 {
     struct reading *r = arg;
-    const struct wire_message w = topic_reader_wire(m, "");
+    const struct wire_message w = binding_message(m, "");
     struct wire_control c;
     fis_arena_reset(&r->arena);
     if (wire_control_decode(&w, &r->arena, &c, e) != WIRE_OK || c.kind != WIRE_CONTROL_PAUSE)

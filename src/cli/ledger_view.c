@@ -135,7 +135,7 @@ static void forget(struct ledger_view *v, const struct fis_id *id)
 int ledger_view_take(struct ledger_view *v, const struct stream_message *m, bool entries,
                      struct fis_error *e)
 {
-    const struct wire_message w = topic_reader_wire(m, "");
+    const struct wire_message w = binding_message(m, "");
     struct wire_ledger_item item;
     struct fis_error why;
     bool state = w.key.length == 1 && !*(const char *)w.key.data;
@@ -156,6 +156,18 @@ int ledger_view_take(struct ledger_view *v, const struct stream_message *m, bool
     else if (item.kind == WIRE_LEDGER_ENTRY)
         forget(v, &item.entry.id);
     return item.kind == WIRE_LEDGER_STATE && d == WIRE_OK;
+}
+
+static int take_any(void *arg, const struct stream_message *m, struct fis_error *e)
+{
+    int rc = ledger_view_take(arg, m, true, e);
+    return rc < 0 ? rc : 0;
+}
+
+int ledger_view_read(struct ledger_view *v, struct cli *c, struct fis_error *e)
+{
+    int rc = ledger_view_init(v, c->schema.max_bytes, e);
+    return rc ? rc : topic_reader_all(c, c->cfg.topics.ledger, take_any, v, e);
 }
 
 uint64_t ledger_view_clock(const struct ledger_view *v, int64_t wall_ms)

@@ -44,6 +44,8 @@ void ledger_view_done(struct ledger_view *v);
  * 0: something else, or what is bad; negative: NOMEM. */
 int ledger_view_take(struct ledger_view *v, const struct stream_message *m, bool entries,
                      struct fis_error *e) FIS_MUST_CHECK;
+/* The whole ledger, with its records. RETRY: see topic_reader_all. */
+int ledger_view_read(struct ledger_view *v, struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
 
 /* The pipeline's clock at a time: it goes on while no trainer runs, and never back. */
 uint64_t ledger_view_clock(const struct ledger_view *v, int64_t wall_ms);

@@ -4,10 +4,9 @@
 
 #include "wire/head.h"
 
-enum { READ_MS = 15000 };
-
-static int take(struct live_head *h, const struct stream_message *m, struct fis_error *e)
+static int take(void *arg, const struct stream_message *m, struct fis_error *e)
 {
+    struct live_head *h = arg;
     struct wire_head_owned owned;
     struct wire_bytes payload;
     struct fis_error why;
@@ -42,27 +41,6 @@ int live_head_follow(struct live_head *h, struct fis_error *e)
     return rc;
 }
 
-static int read_all(struct live_head *h, struct fis_error *e)
-{
-    const char *topic = h->cli->cfg.topics.heads;
-    int64_t until = cli_now_ms() + READ_MS;
-    int rc = 0;
-    while (!rc && !h->reader.ended) {
-        if (cli_stopping(h->cli))
-            return fis_fail(e, FIS_RETRY, "interrupted");
-        if (cli_now_ms() >= until)
-            return fis_fail(e, FIS_RETRY, "%s: %s", topic,
-                            h->reader.last.kind ? h->reader.last.text
-                                                : "the broker does not answer in time");
-        rc = live_head_follow(h, e);
-        if (!rc && !h->reader.ended)
-            cli_wait(h->cli, -1, 50);
-    }
-    if (!rc && !h->head)
-        rc = fis_fail(e, FIS_INPUT, "%s: no trainer has sent a head yet", topic);
-    return rc;
-}
-
 int live_head_open(struct live_head *h, struct cli *c, struct fis_error *e)
 {
     const char *topic = c->cfg.topics.heads;
@@ -87,7 +65,9 @@ int live_head_open(struct live_head *h, struct cli *c, struct fis_error *e)
                       : fis_fail(e, FIS_NOMEM, "no memory for heads");
     if (!rc)
         rc = topic_reader_open(&h->reader, c, &topic, 1, e);
-    return rc ? rc : read_all(h, e);
+    if (!rc)
+        rc = topic_reader_to_end(&h->reader, topic, take, h, e);
+    return rc || h->head ? rc : fis_fail(e, FIS_INPUT, "%s: no trainer has sent a head yet", topic);
 }
 
 void live_head_close(struct live_head *h)

@@ -14,23 +14,13 @@ uint32_t pipeline_topics(const struct cli *c, bool create,
 {
     uint32_t n = config_topics_list(&c->cfg, list);
     for (uint32_t i = 0; i < n; i++) {
+        out[i] = binding_topic(&list[i]);
+        if (!list[i].yours || create)
+            continue;
         /* The user's own topics may be kept and split as their owner likes. */
-        bool free_choice = list[i].yours && !create;
-        out[i] = (struct stream_topic){
-            .name = list[i].name,
-            .partitions = free_choice ? -1 : (int32_t)list[i].partitions,
-            .replication = (int16_t)list[i].replication,
-            .cleanup = list[i].compact ? STREAM_CLEANUP_COMPACT
-                       : free_choice   ? STREAM_CLEANUP_ANY
-                                       : STREAM_CLEANUP_DELETE,
-            .state = list[i].compact && !list[i].yours,
-            .ordered = list[i].ordered,
-            .keyless = list[i].keyless,
-            /* Kafka refuses what is stamped an hour ahead, and a clock may be wrong by more. */
-            .broker_time = !list[i].yours,
-            .max_message_bytes = (int64_t)list[i].max_message_bytes,
-            .brief = list[i].brief,
-        };
+        out[i].partitions = -1;
+        if (!list[i].compact)
+            out[i].cleanup = STREAM_CLEANUP_ANY;
     }
     return n;
 }
@@ -88,18 +78,10 @@ static int choose(const struct cli *c, const struct config_topic *list, uint32_t
     return 0;
 }
 
-static int take_entry(void *arg, const struct stream_message *m, struct fis_error *e)
-{
-    int rc = ledger_view_take(arg, m, true, e);
-    return rc < 0 ? rc : 0;
-}
-
 static int print_ledger(struct cli *c, struct fis_error *e)
 {
     struct ledger_view v;
-    int rc = ledger_view_init(&v, c->schema.max_bytes, e);
-    if (!rc)
-        rc = topic_reader_all(c, c->cfg.topics.ledger, take_entry, &v, e);
+    int rc = ledger_view_read(&v, c, e);
     if (!rc)
         printf("With the ledger: %llu labels that were paid for, %llu open requests, and the "
                "trainer's memory.\n",

@@ -1,5 +1,7 @@
 #include "cli/schemas.h"
 
+#include "binding/binding.h"
+
 static bool is_over(void *cli)
 {
     return cli_stopping(cli);
@@ -7,16 +9,7 @@ static bool is_over(void *cli)
 
 int cli_schemas_open(struct cli_schemas *s, struct cli *c, struct fis_error *e)
 {
-    const struct config_registry *r = &c->cfg.records.registry;
-    const struct registry_options o = {.url = r->url,
-                                       .ca_file = r->ca_file,
-                                       .certificate = r->tls_cert,
-                                       .key = r->tls_key,
-                                       .user = r->user,
-                                       .password = r->password,
-                                       .timeout_ms = (uint32_t)r->timeout,
-                                       .stopped = is_over,
-                                       .arg = c};
+    const struct registry_options o = binding_registry(&c->cfg, is_over, c);
     *s = (struct cli_schemas){.cache = schema_cache_new()};
     int rc = s->cache ? registry_open(&s->registry, &o, e)
                       : fis_fail(e, FIS_NOMEM, "no memory for schemas");

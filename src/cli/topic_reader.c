@@ -83,41 +83,36 @@ void topic_reader_close(struct topic_reader *r)
     *r = (struct topic_reader){0};
 }
 
-int topic_reader_all(struct cli *c, const char *topic,
-                     int (*take)(void *arg, const struct stream_message *m, struct fis_error *e),
-                     void *arg, struct fis_error *e)
+int topic_reader_to_end(struct topic_reader *r, const char *what, topic_take_fn *take, void *arg,
+                        struct fis_error *e)
 {
-    struct topic_reader r;
     struct stream_message m;
+    char why[300];
     int64_t until = cli_now_ms() + SILENCE_MS;
-    int rc = topic_reader_open(&r, c, &topic, 1, e);
-    if (rc)
-        return rc;
-    while (!rc && !r.ended) {
-        if (cli_stopping(c))
-            rc = fis_fail(e, FIS_RETRY, "interrupted");
-        else if (cli_now_ms() >= until)
-            rc = fis_fail(e, FIS_RETRY, "%s: %s", topic,
-                          r.last.kind ? r.last.text : "the broker does not answer in time");
-        else
-            rc = topic_reader_next(&r, 200, &m, e);
+    int rc = 0;
+    while (!rc && !r->ended) {
+        if (cli_stopping(r->cli))
+            return fis_fail(e, FIS_RETRY, "interrupted");
+        if (cli_now_ms() >= until)
+            return fis_fail(e, FIS_RETRY, "%s: %s%s", what,
+                            r->last.kind ? r->last.text : "the broker does not answer in time",
+                            cli_trouble(r->cli, why));
+        rc = topic_reader_next(r, 200, &m, e);
         if (rc > 0) {
             rc = take(arg, &m, e);
             until = cli_now_ms() + SILENCE_MS; /* it is long, and goes on */
         }
     }
-    topic_reader_close(&r);
     return rc;
 }
 
-struct wire_message topic_reader_wire(const struct stream_message *m, const char *topic)
+int topic_reader_all(struct cli *c, const char *topic, topic_take_fn *take, void *arg,
+                     struct fis_error *e)
 {
-    return (struct wire_message){
-        .topic = topic,
-        .partition = m->partition,
-        .offset = m->offset,
-        .timestamp_ms = m->timestamp_ms,
-        .key = {m->key, m->key_length},
-        .value = {m->value, m->value_length},
-    };
+    struct topic_reader r;
+    int rc = topic_reader_open(&r, c, &topic, 1, e);
+    if (!rc)
+        rc = topic_reader_to_end(&r, topic, take, arg, e);
+    topic_reader_close(&r);
+    return rc;
 }

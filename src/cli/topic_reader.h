@@ -5,8 +5,8 @@
 #ifndef CLI_TOPIC_READER_H
 #define CLI_TOPIC_READER_H
 
+#include "binding/binding.h"
 #include "cli/cli.h"
-#include "stream/consumer.h"
 
 struct topic_reader {
     struct cli *cli;
@@ -28,13 +28,14 @@ int topic_reader_next(struct topic_reader *r, int timeout_ms, struct stream_mess
                       struct fis_error *e) FIS_MUST_CHECK;
 void topic_reader_close(struct topic_reader *r); /* fine when it was never opened */
 
-/* Gives `take` every message that is there now; what it returns, if not 0, ends it and comes back.
- * RETRY: interrupted, or the broker did not answer in time. */
-int topic_reader_all(struct cli *c, const char *topic,
-                     int (*take)(void *arg, const struct stream_message *m, struct fis_error *e),
-                     void *arg, struct fis_error *e) FIS_MUST_CHECK;
-
-/* A message as the codecs take it. */
-struct wire_message topic_reader_wire(const struct stream_message *m, const char *topic);
+/* What it returns, if not 0, ends the reading and comes back. */
+typedef int topic_take_fn(void *arg, const struct stream_message *m, struct fis_error *e);
+/* Gives `take` every message up to the end. RETRY: interrupted, or nothing came for 15 s; its text
+ * begins with `what`. */
+int topic_reader_to_end(struct topic_reader *r, const char *what, topic_take_fn *take, void *arg,
+                        struct fis_error *e) FIS_MUST_CHECK;
+/* The same for every message that is there now. */
+int topic_reader_all(struct cli *c, const char *topic, topic_take_fn *take, void *arg,
+                     struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

@@ -169,7 +169,7 @@ struct asking watch_asking(const struct watch *w, int64_t wall_ms)
 int watch_take(struct watch *w, const struct stream_message *message,
                const struct wire_model **version, struct fis_error *e)
 {
-    const struct wire_message m = topic_reader_wire(message, "");
+    const struct wire_message m = binding_message(message, "");
     int rc;
     switch (message->topic) {
     case WATCH_CANDIDATES:

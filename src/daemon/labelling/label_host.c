@@ -1,6 +1,6 @@
 #include "daemon/labelling/label_host.h"
 
-#include "daemon/context/message.h"
+#include "binding/binding.h"
 #include "fis/mem.h"
 #include "stream/consumer.h"
 #include "stream/producer.h"
@@ -73,7 +73,7 @@ static int take_label(struct label_host *h, const struct wire_message *m, int64_
 static int take(struct label_host *h, int which, const struct stream_message *s,
                 struct fis_error *e)
 {
-    const struct wire_message m = message_of(s, h->readers[which].topic);
+    const struct wire_message m = binding_message(s, h->readers[which].topic);
     int64_t at_ms = s->timestamp_ms >= 0 ? s->timestamp_ms : context_now().wall_ms;
     return which == READ_REQUESTS ? take_request(h, &m, at_ms, e) : take_label(h, &m, at_ms, e);
 }

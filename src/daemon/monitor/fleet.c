@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/context/message.h"
+#include "binding/binding.h"
 #include "stream/producer.h"
 #include "wire/chunk.h"
 #include "wire/model.h"
@@ -175,7 +175,7 @@ void fleet_turn(struct fleet *f)
         n = stream_consumer_read(f->consumer, f->batch, READ_BATCH);
         for (uint32_t i = 0; i < n; i++) {
             const struct stream_message *s = &f->batch->messages[i];
-            struct wire_message m = message_of(s, f->topics[s->topic]);
+            struct wire_message m = binding_message(s, f->topics[s->topic]);
             (s->topic == FLEET_TOPIC ? take_process : take_model)(f, &m);
         }
         if (n)

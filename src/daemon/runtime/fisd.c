@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "binding/binding.h"
 #include "daemon/monitor/alarms.h"
 #include "daemon/runtime/command_line.h"
 #include "daemon/context/dead_letter.h"
@@ -63,9 +64,7 @@ static void look_at_clients(const struct config *cfg, config_refuse_fn *refuse, 
 {
     struct stream_property all[PROPERTIES_MAX];
     struct fis_error e;
-    uint32_t n = cfg->kafka.count;
-    for (uint32_t i = 0; i < n; i++)
-        all[i] = (struct stream_property){cfg->kafka.items[i].name, cfg->kafka.items[i].value};
+    uint32_t n = binding_properties(cfg, all);
     if (stream_clients_check(all, n, cfg->delivery == CONFIG_EXACTLY_ONCE, &e) == 0)
         return;
     const char *name = to_blame(cfg, &e);

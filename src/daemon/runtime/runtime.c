@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "binding/binding.h"
 #include "daemon/labelling/label_host.h"
 #include "daemon/monitor/monitor.h"
 #include "daemon/runtime/reload.h"
@@ -234,11 +235,8 @@ static int make_properties(struct runtime *rt, struct fis_error *e)
     rt->properties = fis_calloc((size_t)n + 2, sizeof *rt->properties);
     if (!rt->properties)
         return fis_fail(e, FIS_NOMEM, "no memory for %u Kafka properties", n);
-    for (uint32_t i = 0; i < n; i++)
-        rt->properties[i] = (struct stream_property){rt->ctx.cfg->kafka.items[i].name,
-                                                     rt->ctx.cfg->kafka.items[i].value};
     rt->ctx.properties = rt->properties;
-    rt->ctx.property_count = n;
+    rt->ctx.property_count = binding_properties(rt->ctx.cfg, rt->properties);
     const char *caveats[STREAM_CAVEATS];
     for (size_t i = stream_library_caveats(rt->properties, n, 0, caveats); i-- > 0;)
         log_line(LOG_LEVEL_WARN, "kafka", "librdkafka=%s text=\"%s\"", stream_library_version(),
@@ -248,9 +246,8 @@ static int make_properties(struct runtime *rt, struct fis_error *e)
     rt->properties[rt->ctx.property_count++] =
         (struct stream_property){"bootstrap.servers", stream_embedded_bootstrap(rt->embedded)};
     /* Its rebalances take as long as a session may; the default would keep a restart waiting. */
-    for (uint32_t i = 0; i < n; i++)
-        if (!strcmp(rt->ctx.cfg->kafka.items[i].name, "session.timeout.ms"))
-            return 0;
+    if (config_kafka(rt->ctx.cfg, "session.timeout.ms"))
+        return 0;
     rt->properties[rt->ctx.property_count++] =
         (struct stream_property){"session.timeout.ms", STREAM_EMBEDDED_SESSION_MS};
     return 0;

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/topic_list.h"
-#include "stream/topics.h"
+#include "binding/binding.h"
 
 #define ADMIN_TIMEOUT_MS 5000
 /* Kafka's own, of a topic that does not say. */
@@ -90,19 +89,7 @@ int topics_job_start(struct topics_job **out, struct context *ctx, struct fis_er
     t->limited[MODELS] = ctx->cfg->topics.models;
     t->limited[DEAD_LETTER] = ctx->cfg->topics.dead_letter;
     for (uint32_t i = 0; i < t->count; i++)
-        t->topics[i] = (struct stream_topic){
-            .name = list[i].name,
-            .partitions = (int32_t)list[i].partitions,
-            .replication = (int16_t)list[i].replication,
-            .cleanup = list[i].compact ? STREAM_CLEANUP_COMPACT : STREAM_CLEANUP_DELETE,
-            .state = list[i].compact && !list[i].yours,
-            .ordered = list[i].ordered,
-            .keyless = list[i].keyless,
-            /* Kafka refuses what is stamped an hour ahead, and a clock may be wrong by more. */
-            .broker_time = !list[i].yours,
-            .max_message_bytes = (int64_t)list[i].max_message_bytes,
-            .brief = list[i].brief,
-        };
+        t->topics[i] = binding_topic(&list[i]);
     submit(t);
     *out = t;
     return 0;
@@ -161,60 +148,58 @@ static const char *brokers(const struct topics_job *t)
     return where ? where : "a broker";
 }
 
-/* One line for each topic that is not kept as it has to be; returns how many lose what they hold,
- * or refuse what comes to them. */
-static uint32_t say_kept(const struct topics_job *t, struct fis_error *e)
+/* A line when it is not kept as it has to be. What it would do to its messages that fisd cannot
+ * live with, or NULL. */
+static const char *say_kept(const struct topics_job *t, const struct stream_topic *topic,
+                            const struct stream_topic_report *r, const char *command)
+{
+    switch (stream_topic_judge(topic, r)) {
+    case STREAM_TOPIC_LOSES:
+        return "lose what has to stay; set compact";
+    case STREAM_TOPIC_KEYED:
+        return "refuse messages without a key, which come to it; set delete";
+    case STREAM_TOPIC_UNORDERED:
+        log_line(LOG_LEVEL_WARN, "topic",
+                 "name=%s partitions=%d text=\"its order counts: only the first is used\"",
+                 topic->name, (int)r->partitions);
+        break;
+    case STREAM_TOPIC_POLICY:
+        if (topic->broker_time) /* the user's own may be kept as their owner likes */
+            log_line(LOG_LEVEL_WARN, "topic", "name=%s cleanup=%s command=\"%s\"", topic->name,
+                     r->kept.cleanup, command);
+        break;
+    case STREAM_TOPIC_UNKNOWN:
+        if (t->ctx->cfg->roles & CONFIG_TRAINER)
+            log_line(LOG_LEVEL_WARN, "topic",
+                     "name=%s reason=\"%s\" text=\"whether its cleanup.policy is compact cannot be "
+                     "checked: allow DescribeConfigs, or look with kafka-configs.sh\"",
+                     topic->name, r->kept.why);
+        break;
+    case STREAM_TOPIC_WELL:
+        break;
+    }
+    return NULL;
+}
+
+/* FATAL: the first topic that loses what it holds, or refuses what comes to it. */
+static int check_kept(const struct topics_job *t, struct fis_error *e)
 {
     char command[FIS_ERROR_TEXT];
-    uint32_t losing = 0;
-    bool trainer = (t->ctx->cfg->roles & CONFIG_TRAINER) != 0;
+    int rc = 0;
     for (uint32_t i = 0; i < t->count; i++) {
         const struct stream_topic *topic = &t->topics[i];
         const struct stream_topic_report *r = &t->reports[i];
         stream_topic_command(topic, r, brokers(t), command, sizeof command);
-        switch (stream_topic_judge(topic, r)) {
-        case STREAM_TOPIC_LOSES:
-            log_line(LOG_LEVEL_ERROR, "topic",
-                     "name=%s cleanup=%s retention_ms=%lld command=\"%s\"", topic->name,
-                     r->kept.cleanup, (long long)r->kept.retention_ms, command);
-            if (!losing++)
-                fis_fail(e, FIS_FATAL,
-                         "topic %s has cleanup.policy=%s and would lose what has to stay; set "
-                         "compact: %s",
-                         topic->name, r->kept.cleanup, command);
-            break;
-        case STREAM_TOPIC_KEYED:
-            log_line(LOG_LEVEL_ERROR, "topic", "name=%s cleanup=%s command=\"%s\"", topic->name,
-                     r->kept.cleanup, command);
-            if (!losing++)
-                fis_fail(e, FIS_FATAL,
-                         "topic %s has cleanup.policy=%s and would refuse messages without a key, "
-                         "which come to it; set delete: %s",
-                         topic->name, r->kept.cleanup, command);
-            break;
-        case STREAM_TOPIC_UNORDERED:
-            log_line(LOG_LEVEL_WARN, "topic",
-                     "name=%s partitions=%d text=\"its order counts: only the first is used\"",
-                     topic->name, (int)r->partitions);
-            break;
-        case STREAM_TOPIC_POLICY:
-            if (topic->broker_time) /* the user's own may be kept as their owner likes */
-                log_line(LOG_LEVEL_WARN, "topic", "name=%s cleanup=%s command=\"%s\"", topic->name,
-                         r->kept.cleanup, command);
-            break;
-        case STREAM_TOPIC_UNKNOWN:
-            if (trainer)
-                log_line(LOG_LEVEL_WARN, "topic",
-                         "name=%s reason=\"%s\" text=\"whether its cleanup.policy is compact "
-                         "cannot be checked: allow DescribeConfigs, or look with "
-                         "kafka-configs.sh\"",
-                         topic->name, r->kept.why);
-            break;
-        case STREAM_TOPIC_WELL:
-            break;
-        }
+        const char *would = say_kept(t, topic, r, command);
+        if (!would)
+            continue;
+        log_line(LOG_LEVEL_ERROR, "topic", "name=%s cleanup=%s retention_ms=%lld command=\"%s\"",
+                 topic->name, r->kept.cleanup, (long long)r->kept.retention_ms, command);
+        if (!rc)
+            rc = fis_fail(e, FIS_FATAL, "topic %s has cleanup.policy=%s and would %s: %s",
+                          topic->name, r->kept.cleanup, would, command);
     }
-    return losing;
+    return rc;
 }
 
 int topics_job_turn(struct topics_job *t, struct fis_error *e)
@@ -235,7 +220,7 @@ int topics_job_turn(struct topics_job *t, struct fis_error *e)
         if (t->reports[i].created)
             log_line(LOG_LEVEL_INFO, "topic", "created=%s partitions=%d", t->topics[i].name,
                      (int)t->topics[i].partitions);
-    if (say_kept(t, e) > 0)
+    if (check_kept(t, e))
         return -1;
     limit_records(t, CANDIDATES);
     limit_records(t, LABEL_REQUESTS);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "daemon/context/closer.h"
-#include "daemon/context/message.h"
+#include "binding/binding.h"
 #include "wire/head.h"
 #include "wire/source.h"
 
@@ -83,7 +83,7 @@ static void take_head_chunk(struct scorer_host *h, const struct stream_message *
 
 static void take_ledger(struct scorer_host *h, const struct stream_message *m)
 {
-    struct wire_message message = message_of(m, h->ledger_topics[0]);
+    struct wire_message message = binding_message(m, h->ledger_topics[0]);
     struct fis_error e;
     int rc = scorer_ledger(h->machine, &message, &e);
     if (rc == -FIS_INPUT)
@@ -116,8 +116,8 @@ void scorer_input_revoked(void *host, bool lost, const struct stream_partition *
     scorer_commit_revoked(h, lost, partitions, count);
 }
 
-/* Committed before a record is read: should this process lose the partition before its first commit,
- * the next one finds an offset, and counts no record again as of a recreated topic. */
+/* Committed before a record is read: should this process lose the partition before its first
+ * commit, the next one finds an offset, and counts no record again as of a recreated topic. */
 static void commit_beginning(struct scorer_host *h, const struct stream_consumer_event *ev)
 {
     struct fis_error e;
@@ -196,7 +196,7 @@ static void fill(struct scorer_host *h, struct scorer_slot *s)
     struct scoring_batch *b = &s->batch;
     for (uint32_t i = b->n; i < s->read->count; i++) {
         const struct stream_message *m = &s->read->messages[i];
-        b->messages[i] = message_of(m, h->topics[m->topic]);
+        b->messages[i] = binding_message(m, h->topics[m->topic]);
         b->messages[i].partition = wire_source(m->topic, m->partition);
     }
     b->n = s->read->count;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "binding/binding.h"
 #include "fis/mem.h"
 #include "registry/schema_cache.h"
 
@@ -18,7 +19,11 @@ struct scorer_schemas {
     pthread_mutex_t lock;
     pthread_cond_t news;
     atomic_bool stop;
-    enum { IDLE, ASKED, ANSWERED } state; /* under lock; says which thread has the next four fields */
+    enum {
+        IDLE,
+        ASKED,
+        ANSWERED
+    } state; /* under lock; says which thread has the next four fields */
     uint32_t id;
     int rc;
     struct wire_format *format;
@@ -73,7 +78,6 @@ static int start_thread(struct scorer_schemas *s, struct fis_error *e)
 
 int scorer_schemas_open(struct scorer_schemas **out, struct context *ctx, struct fis_error *e)
 {
-    const struct config_registry *c = &ctx->cfg->records.registry;
     struct scorer_schemas *s = fis_calloc(1, sizeof *s);
     if (!s)
         return fis_fail(e, FIS_NOMEM, "no memory for schemas");
@@ -82,15 +86,7 @@ int scorer_schemas_open(struct scorer_schemas **out, struct context *ctx, struct
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->news, NULL);
     s->cache = schema_cache_new();
-    const struct registry_options o = {.url = c->url,
-                                       .ca_file = c->ca_file,
-                                       .certificate = c->tls_cert,
-                                       .key = c->tls_key,
-                                       .user = c->user,
-                                       .password = c->password,
-                                       .timeout_ms = (uint32_t)c->timeout,
-                                       .stopped = is_over,
-                                       .arg = s};
+    const struct registry_options o = binding_registry(ctx->cfg, is_over, s);
     int rc = s->cache ? registry_open(&s->registry, &o, e)
                       : fis_fail(e, FIS_NOMEM, "no memory for schemas");
     if (!rc)
