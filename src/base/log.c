@@ -13,7 +13,7 @@ void log_set_level(enum log_level level)
     threshold = (int)level;
 }
 
-bool log_enabled(enum log_level level)
+static bool log_enabled(enum log_level level)
 {
     return (int)level >= threshold;
 }
@@ -77,8 +77,8 @@ void log_fields_v(char *out, size_t size, const char *format, va_list ap)
     out[fields(out, size - 1, format, ap)] = 0;
 }
 
-size_t log_format_v(char line[LOG_LINE], enum log_level level, const char *event,
-                    const char *format, va_list ap)
+static size_t log_format_v(char line[LOG_LINE], enum log_level level, const char *event,
+                           const char *format, va_list ap)
 {
     int n = stamp(line, LOG_LINE);
     n += snprintf(line + n, LOG_LINE - (size_t)n, " %s %.200s ", names[level], event);

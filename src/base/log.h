@@ -42,7 +42,6 @@ void log_stop(void);
 struct log_counts log_counts(void);
 
 void log_set_level(enum log_level level);
-bool log_enabled(enum log_level level);
 /* event: a word; format: key=value pairs, texts as key=\"%s\". What an argument brings cannot break
  * the line: line breaks and control characters become '?', and between the format's own quotes a
  * quote or a backslash gets a backslash before it. */

@@ -10,8 +10,6 @@
 /* Below PIPE_BUF: a line reaches a pipe whole. */
 #define LOG_LINE 2048
 
-size_t log_format_v(char line[LOG_LINE], enum log_level level, const char *event,
-                    const char *format, va_list ap);
 size_t log_format(char line[LOG_LINE], enum log_level level, const char *event, const char *format,
                   ...) FIS_PRINTF(4, 5);
 /* Whether one more line of this kind is written, or counted for a summary. */

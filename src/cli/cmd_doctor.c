@@ -100,7 +100,7 @@ static uint32_t check_file(struct doctor *d, const char *key, const char *path)
     return 1;
 }
 
-void doctor_files(struct doctor *d)
+static void doctor_files(struct doctor *d)
 {
     static const char *const kafka[] = {"ssl.ca.location", "ssl.certificate.location",
                                         "ssl.key.location", "ssl.keystore.location"};

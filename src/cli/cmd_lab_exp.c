@@ -8,7 +8,8 @@ int cmd_lab_finish(const struct lab_report *r, const struct cmd_lab_options *o, 
     return rc < 0 ? rc : cmd_lab_write(r, o, e);
 }
 
-int cmd_lab_exit(int r, const struct cmd_lab_options *o, const struct fis_error *e)
+/* Says why, or that it was interrupted; the exit code of r < 0, > 0, 0. */
+static int cmd_lab_exit(int r, const struct cmd_lab_options *o, const struct fis_error *e)
 {
     if (r < 0)
         return cli_fail(e);

@@ -29,8 +29,6 @@ int cmd_lab_experiment(struct cli *c, const struct lab_experiment *x, struct cmd
                        cmd_lab_finish_fn *finish);
 int cmd_lab_finish(const struct lab_report *r, const struct cmd_lab_options *o,
                    struct fis_error *e) FIS_MUST_CHECK;
-/* Says why, or that it was interrupted; the exit code of r < 0, > 0, 0. */
-int cmd_lab_exit(int r, const struct cmd_lab_options *o, const struct fis_error *e);
 
 extern const struct cli_command cmd_lab_paper, cmd_lab_ablate, cmd_lab_noise, cmd_lab_delay,
     cmd_lab_stream, cmd_lab_influence;

@@ -32,8 +32,6 @@ void doctor_command(struct doctor *d, const char *format, ...) FIS_PRINTF(2, 3);
 /* The command that sets one setting of a topic. */
 void doctor_set_topic(struct doctor *d, const char *topic, const char *setting, long long value);
 
-/* cmd_doctor.c */
-void doctor_files(struct doctor *d);
 /* doctor_topics.c: false when there is no broker to ask. */
 bool doctor_topics(struct doctor *d);
 void doctor_replicas(struct doctor *d);

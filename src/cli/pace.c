@@ -6,7 +6,8 @@ void pace_init(struct pace *p, double rate, uint32_t partitions, int64_t now_ms)
     p->asked_ms = now_ms - PACE_ASK_MS;
 }
 
-uint64_t pace_bound(const struct pace *p)
+/* The bound on unread records, by their size so far; UINT64_MAX when there is none. */
+static uint64_t pace_bound(const struct pace *p)
 {
     if (!p->partitions)
         return UINT64_MAX;

@@ -35,8 +35,6 @@ void pace_sent(struct pace *p, uint64_t bytes);
 bool pace_ask(const struct pace *p, int64_t now_ms);
 /* What the broker says is unread; asked when `sent_then` records had been sent. */
 void pace_lag(struct pace *p, uint64_t unread, uint64_t sent_then, int64_t now_ms);
-/* The bound on unread records, by their size so far; UINT64_MAX when there is none. */
-uint64_t pace_bound(const struct pace *p);
 /* What is unread now at most. */
 uint64_t pace_unread(const struct pace *p);
 

@@ -84,8 +84,6 @@ int config_parse(const struct option *o, const char *text, void *field);
 void config_free_secret(char *text);
 /* Whether a string may be the value of `o` (or an item of its list). */
 bool config_string_ok(const struct option *o, const char *text);
-/* A whole number in plain digits. */
-int config_parse_whole(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 
 /* How a number of milliseconds or bytes is written: "250ms", "1MiB". */
 void config_format_duration(uint64_t ms, char *out, size_t size);

@@ -36,7 +36,8 @@ static int read_digits(const char **text, uint64_t *out)
     return n > 1 && *s == '0' ? -1 : decimal_whole(s, n, UINT64_MAX, out);
 }
 
-int config_parse_whole(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+/* A whole number in plain digits. */
+static int config_parse_whole(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
     uint64_t v;
     if (read_digits(&text, &v) || *text || v < min || v > max)

@@ -37,16 +37,36 @@ static uint64_t max_message_bytes(const struct config *cfg, int flags)
     return flags & YOURS ? one + around : both;
 }
 
+struct row {
+    const char *name;
+    int flags;
+    bool used;
+    unsigned readers, writers; /* docs/threat-model.md has them as a table */
+};
+
+static struct config_topic topic_of(const struct config *cfg, const struct row *r)
+{
+    const struct config_topics *t = &cfg->topics;
+    return (struct config_topic){
+        .name = r->name,
+        .compact = (r->flags & COMPACT) != 0,
+        .brief = (r->flags & BRIEF) != 0,
+        .ordered = (r->flags & SINGLE) != 0 && r->name != t->control,
+        .keyless = (r->flags & KEYLESS) != 0,
+        .yours = (r->flags & YOURS) != 0,
+        .readers = r->readers,
+        .writers = r->writers,
+        .partitions = r->flags & SINGLE ? 1 : t->partitions,
+        .replication = t->replication,
+        .max_message_bytes = max_message_bytes(cfg, r->flags),
+    };
+}
+
 uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CONFIG_TOPICS_MAX])
 {
     const struct config_topics *t = &cfg->topics;
     const unsigned s = CONFIG_SCORER, tr = CONFIG_TRAINER;
-    const struct {
-        const char *name;
-        int flags;
-        bool used;
-        unsigned readers, writers; /* docs/threat-model.md has them as a table */
-    } all[] = {
+    const struct row all[] = {
         {t->records, DELETE | YOURS | RECORDS, true, s, 0},
         {t->candidates, DELETE | OURS | SINGLE | RECORDS | KEYLESS, true, tr, s},
         {t->label_requests, DELETE | OURS | RECORDS, true, 0, tr},
@@ -62,23 +82,9 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
         {t->fleet, DELETE | OURS | SINGLE | BRIEF, true, s | tr, s | tr},
     };
     uint32_t n = 0;
-    for (uint32_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (!all[i].used)
-            continue;
-        out[n++] = (struct config_topic){
-            .name = all[i].name,
-            .compact = (all[i].flags & COMPACT) != 0,
-            .brief = (all[i].flags & BRIEF) != 0,
-            .ordered = (all[i].flags & SINGLE) != 0 && all[i].name != t->control,
-            .keyless = (all[i].flags & KEYLESS) != 0,
-            .yours = (all[i].flags & YOURS) != 0,
-            .readers = all[i].readers,
-            .writers = all[i].writers,
-            .partitions = all[i].flags & SINGLE ? 1 : t->partitions,
-            .replication = t->replication,
-            .max_message_bytes = max_message_bytes(cfg, all[i].flags),
-        };
-    }
+    for (uint32_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].used)
+            out[n++] = topic_of(cfg, &all[i]);
     /* Those behind the first are as the first, which is out[0]. */
     for (uint32_t i = 0; i < t->more_records.count; i++) {
         out[n] = out[0];

@@ -83,7 +83,9 @@ static int all_logits(struct pass *p, struct fis_error *e)
     return 0;
 }
 
-void private_clip(float *d, uint32_t classes, double length, double limit)
+/* One row's gradient by the logits, d [K], shortened so that the last layer's gradient is no
+ * longer than `limit`; length: of the last hidden activations and 1. */
+static void private_clip(float *d, uint32_t classes, double length, double limit)
 {
     double sum = 0;
     for (uint32_t k = 0; k < classes; k++)

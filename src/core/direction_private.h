@@ -32,10 +32,6 @@ void private_cells_weights(struct private_cells *c, const struct fis_surrogate *
 double private_weight(const struct fairness_work *w, uint32_t label, uint32_t group);
 double private_largest_weight(const struct fairness_work *w);
 
-/* One row's gradient by the logits, d [K], shortened so that the last layer's gradient is no
- * longer than `limit`; length: of the last hidden activations and 1. */
-void private_clip(float *d, uint32_t classes, double length, double limit);
-
 /* Releases 2 and 3. g_acc, g_fair: slabs, 0 but in the last layer. `index` [n]: which of the rows;
  * NULL: all of them, and n is not looked at. weights: what release 1 gave, or NULL to make it of
  * these rows. INPUT: a loss is not finite; NOMEM. */

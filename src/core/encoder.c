@@ -94,8 +94,8 @@ void fis_value_category(const struct fis_value *v, char room[FIS_CATEGORY_ROOM],
 }
 
 /* A text that is one of the column's as it stands is quick; others may be spelt otherwise. */
-bool encoder_find_category(const struct encoder_column *c, const struct fis_value *v,
-                           uint32_t *index)
+static bool encoder_find_category(const struct encoder_column *c, const struct fis_value *v,
+                                  uint32_t *index)
 {
     char room[FIS_CATEGORY_ROOM];
     const char *text;

@@ -69,8 +69,6 @@ struct fis_encoder {
 /* The place of a category: 1 and its index, or 0 and where it would go. */
 bool fis_encoder_category(const struct encoder_column *c, const char *text, size_t length,
                           uint32_t *index);
-bool encoder_find_category(const struct encoder_column *c, const struct fis_value *v,
-                           uint32_t *index);
 static inline bool encoder_is_constant(const struct encoder_column *c)
 {
     return c->pub.type == FIS_NUMERIC && c->pub.scale == FIS_SCALE_STANDARD &&

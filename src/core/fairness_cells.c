@@ -53,9 +53,9 @@ static int enough(uint32_t have, uint32_t want, uint32_t group, uint32_t class, 
                     want);
 }
 
-int fairness_cells_check(const struct fairness_cells *c, enum fis_metric metric, uint32_t classes,
-                         uint32_t n_groups, uint32_t positive, uint32_t min_cell,
-                         struct fis_error *e)
+static int fairness_cells_check(const struct fairness_cells *c, enum fis_metric metric,
+                                uint32_t classes, uint32_t n_groups, uint32_t positive,
+                                uint32_t min_cell, struct fis_error *e)
 {
     for (uint32_t g = 0; g < n_groups; g++) {
         if (c->group[g] < min_cell)

@@ -20,9 +20,6 @@ int fairness_rows_check(const uint32_t *labels, const uint32_t *groups, uint32_t
 void fairness_cells_count(struct fairness_cells *c, const uint32_t *labels, const uint32_t *groups,
                           uint32_t n, uint32_t n_groups);
 
-int fairness_cells_check(const struct fairness_cells *c, enum fis_metric metric, uint32_t classes,
-                         uint32_t n_groups, uint32_t positive, uint32_t min_cell,
-                         struct fis_error *e) FIS_MUST_CHECK;
 /* Rows of the smallest cell that the metric needs. */
 uint32_t fairness_cells_smallest(const struct fairness_cells *c, enum fis_metric metric,
                                  uint32_t classes, uint32_t n_groups, uint32_t positive);

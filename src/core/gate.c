@@ -403,6 +403,13 @@ static void explain(const struct session *s, struct fis_gate_judgement *j, enum 
              j->interpolation);
 }
 
+static int calibrate(struct session *s, struct fis_error *e)
+{
+    return s->pi ? line_calibrate(s->anchor.logits, s->rows.y, s->rows.group, s->rows.n,
+                                  fis_shape_classes(s->rows.shape), s->rows.n_groups, s->pi, e)
+                 : 0;
+}
+
 static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_error *e)
 {
     const struct fis_gate_options *o = &s->g->o;
@@ -419,9 +426,7 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
                  fis_metric_name(o->metric), shown(fis_metrics_of(&j->anchor, o->metric)).text);
         return 0;
     }
-    int rc = s->pi ? line_calibrate(s->anchor.logits, s->rows.y, s->rows.group, s->rows.n,
-                                    fis_shape_classes(s->rows.shape), s->rows.n_groups, s->pi, e)
-                   : 0;
+    int rc = calibrate(s, e);
     if (rc < 0)
         return rc;
     pick_point(s);

@@ -22,7 +22,7 @@ static int check_row(const struct fis_learner *t, const float *x, uint32_t y, st
     return 0;
 }
 
-int rows_add(struct row_store *s, uint32_t d, const float *x, uint32_t y)
+static int rows_add(struct row_store *s, uint32_t d, const float *x, uint32_t y)
 {
     if (s->n == s->capacity) {
         uint32_t capacity = grown(s->capacity);

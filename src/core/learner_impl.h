@@ -94,7 +94,6 @@ int learner_install_base(struct fis_learner *t, const struct learner_base_saved 
                          struct fis_error *e);
 void learner_forget_served(struct fis_learner *t);
 void learner_hash_validation(struct fis_learner *t);
-int rows_add(struct row_store *s, uint32_t d, const float *x, uint32_t y);
 /* The epoch's order of the initial rows and of the first `bought` bought ones that are not left
  * out; row numbers from initial.n on are bought rows. t->order has room. */
 void learner_draw_order(struct fis_learner *t, uint32_t bought);

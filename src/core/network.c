@@ -181,16 +181,11 @@ static struct fis_scratch *scratch_new(const struct fis_shape *shape, uint32_t m
     float *at =
         fis_calloc(max_n * all_hidden + 2 * delta + last * tile + 2 * pad + listed, sizeof *at);
     uint32_t *from = fis_alloc(NETWORK_MAX_TILE + 1 + listed, sizeof *from);
-    if (!s || !at || !from) {
+    if (!s || !at || !from ||
+        (shape->vit.height && !(s->vit = vit_work_new(&shape->vit, training ? max_n : 0)))) {
         fis_free(from);
         fis_free(at);
         fis_free(s);
-        return NULL;
-    }
-    if (shape->vit.height && !(s->vit = vit_work_new(&shape->vit, training ? max_n : 0))) {
-        s->from = from;
-        s->slab = at;
-        fis_scratch_free(s);
         return NULL;
     }
     s->from = from;
@@ -206,7 +201,7 @@ static struct fis_scratch *scratch_new(const struct fis_shape *shape, uint32_t m
     at += listed;
     for (int i = 0; i < 2; i++, at += delta)
         s->delta[i] = at;
-    for (uint32_t l = lowest(shape); l < last; at += (size_t)max_n * shape->width[l], l++)
+    for (uint32_t l = low; l < last; at += (size_t)max_n * shape->width[l], l++)
         s->act[l] = at;
     return s;
 }

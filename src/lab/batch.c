@@ -82,8 +82,8 @@ static uint64_t fingerprint(const struct lab_job *job)
     char text[512];
     if (p->trees)
         snprintf(trees, sizeof trees, " %u %u %u %.9g %.9g %.9g %.9g", o->trees.n,
-                 o->trees.patience, o->trees.depth, o->trees.rate, o->trees.rows,
-                 o->trees.columns, o->trees.growth);
+                 o->trees.patience, o->trees.depth, o->trees.rate, o->trees.rows, o->trees.columns,
+                 o->trees.growth);
     char images[96] = ""; /* likewise */
     if (p->vit.height)
         snprintf(images, sizeof images, " %u %u %u %u %u %d %d %u %u", p->vit.patch, p->vit.dim,
@@ -103,7 +103,7 @@ static uint64_t fingerprint(const struct lab_job *job)
     return XXH3_64bits(text, (size_t)n) >> 12; /* fits a JSON number exactly */
 }
 
-int lab_batch_add(struct lab_batch *b, const struct lab_job *job, struct fis_error *e)
+static int lab_batch_add(struct lab_batch *b, const struct lab_job *job, struct fis_error *e)
 {
     if (b->n == b->capacity) {
         uint32_t capacity = b->capacity ? 2 * b->capacity : 64;

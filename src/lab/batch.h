@@ -40,7 +40,7 @@ void lab_tasks_done(struct lab_tasks *t); /* fine when zeroed */
 /* ---- jobs ----------------------------------------------------------------------------------- */
 
 struct lab_job {
-    struct lab_key key; /* options: filled by lab_batch_add */
+    struct lab_key key; /* options: filled by lab_batch_add_metrics */
     const struct lab_task *task;
     struct lab_method method;
     struct lab_options options;
@@ -50,10 +50,8 @@ struct lab_job {
 struct lab_batch;
 struct lab_batch *lab_batch_new(struct fis_error *e) FIS_MUST_CHECK;
 void lab_batch_free(struct lab_batch *b);
-/* Runs of one split (task, seed, protocol) should be neighbours: a thread keeps its last split. */
-int lab_batch_add(struct lab_batch *b, const struct lab_job *job,
-                  struct fis_error *e) FIS_MUST_CHECK;
-/* For each metric a job, or one for all where results do not depend on it (and no path is needed).
+/* Runs of one split (task, seed, protocol) should be neighbours: a thread keeps its last split.
+ * For each metric a job, or one for all where results do not depend on it (and no path is needed).
  * The key's task, regime, seed and method are filled in from the rest. */
 int lab_batch_add_metrics(struct lab_batch *b, struct lab_job job, const enum fis_metric *metrics,
                           uint32_t n, struct fis_error *e) FIS_MUST_CHECK;

@@ -16,7 +16,9 @@ struct lab_fair_term {
     struct fis_rng rng;
 };
 
-double lab_fair_term_scale(const struct fis_surrogate *s, uint32_t classes, uint32_t n_groups)
+/* What brings phi to 1/2 sum gap^2. */
+static double lab_fair_term_scale(const struct fis_surrogate *s, uint32_t classes,
+                                  uint32_t n_groups)
 {
     if (s->metric != FIS_DEMOGRAPHIC_PARITY)
         return 1;

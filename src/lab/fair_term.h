@@ -35,7 +35,5 @@ double lab_fair_term_value(const struct lab_fair_term *t);
  * nothing. */
 int lab_fair_term_add(void *arg, const float *params, float *gradient,
                       struct fis_error *e) FIS_MUST_CHECK;
-/* What brings phi to 1/2 sum gap^2. */
-double lab_fair_term_scale(const struct fis_surrogate *s, uint32_t classes, uint32_t n_groups);
 
 #endif

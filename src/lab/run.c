@@ -280,6 +280,20 @@ static uint32_t validation_rows(const struct lab_split *s, const struct lab_opti
     return o->validation_rows ? o->validation_rows : s->n_validation;
 }
 
+static struct fis_trees_options trees(const struct lab_run *r)
+{
+    struct fis_trees_options o = r->o->trees;
+    o.seed = r->o->seed;
+    if (r->method->publication->trees_alone) {
+        o.growth = 0;
+        o.folds = 0;
+        o.n = RIVAL_TREES;
+        o.rate = RIVAL_RATE;
+        o.rows = o.columns = RIVAL_SAMPLE;
+    }
+    return o;
+}
+
 /* As the daemon's pipeline has them. */
 static void role_options(struct lab_run *r, struct trainer_role_options *o)
 {
@@ -311,17 +325,9 @@ static void role_options(struct lab_run *r, struct trainer_role_options *o)
         .patience = FIS_DEFAULT_PATIENCE,
         .validation_rows = validation_rows(r->split, r->o),
         .n_groups = r->split->task->n_groups,
-        .trees = r->o->trees,
+        .trees = trees(r),
         .fit_trees = data_boost,
     };
-    o->trees.seed = r->o->seed;
-    if (r->method->publication->trees_alone) {
-        o->trees.growth = 0;
-        o->trees.folds = 0;
-        o->trees.n = RIVAL_TREES;
-        o->trees.rate = RIVAL_RATE;
-        o->trees.rows = o->trees.columns = RIVAL_SAMPLE;
-    }
     learner_options(r, &o->learner);
     gate_options(r, &o->gate);
     if (r->o->privacy > 0) {

@@ -14,7 +14,8 @@ static bool has_unrecorded(const struct label_item *it)
     return false;
 }
 
-int label_item_pend(struct label_queue *q, struct label_item *it, struct fis_error *e)
+/* Among those that wait, as long as it has an answer that is not recorded. */
+static int label_item_pend(struct label_queue *q, struct label_item *it, struct fis_error *e)
 {
     if (it->pending)
         return 0;

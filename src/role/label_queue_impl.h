@@ -86,8 +86,6 @@ void label_agreement_add(struct label_queue *q, struct label_item *it);
 int label_answer_add(struct label_queue *q, struct label_item *it, const struct label_answer *a,
                      struct fis_error *e);
 void label_answer_drop(struct label_item *it, struct label_answer *a);
-/* Among those that wait, as long as it has an answer that is not recorded. */
-int label_item_pend(struct label_queue *q, struct label_item *it, struct fis_error *e);
 
 void label_lease_end(struct label_item *it, const struct label_person *who);
 int label_lease_give(struct label_queue *q, struct label_item *it, struct label_person *who,

@@ -42,7 +42,8 @@ int trainer_role_validation(struct trainer_role *m, const struct fis_rows *rows,
 }
 
 /* What was sent up to here may be committed while the job runs. */
-void trainer_ask_for_job(struct trainer_role *m, enum trainer_job kind, struct trainer_time now)
+static void trainer_ask_for_job(struct trainer_role *m, enum trainer_job kind,
+                                struct trainer_time now)
 {
     assert(!m->job);
     if (m->phase != PHASE_WARM_UP)

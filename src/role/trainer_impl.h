@@ -104,7 +104,6 @@ struct trainer_role {
 #define ROLE_BLOCK 256 /* held candidates scored at a time */
 
 /* trainer.c */
-void trainer_ask_for_job(struct trainer_role *m, enum trainer_job kind, struct trainer_time now);
 void trainer_begin_phase(struct trainer_role *m, enum trainer_phase phase);
 /* A trainer that is done, and has more to do by now: false if not. */
 bool trainer_go_on(struct trainer_role *m, const char *why);

@@ -141,18 +141,37 @@ static const float *params_of(const struct trainer_role *m)
     return m->judgement.pick.n ? fis_gate_picked(m->gate) : NULL;
 }
 
+/* What the gate found. */
+static void put_judgement(struct wire_model *v, const struct fis_gate_judgement *j)
+{
+    v->served = j->verdict == FIS_PUBLISH;
+    v->verdict = v->served ? "publish" : "reject";
+    v->reason = fis_gate_reason_name(j->reason);
+    v->reason_text = j->text;
+    v->floor = j->floor;
+    v->difference = j->difference;
+    v->difference_se = j->difference_se;
+    v->detectable = j->detectable;
+    v->undetectable = j->undetectable;
+    v->interpolation = j->interpolation;
+    v->looks = j->looks;
+    v->smallest_cell = j->smallest_cell;
+    v->warn_cell = j->warn_cell;
+    v->metrics = j->pick;
+    v->anchor = j->anchor;
+    v->intervals = j->intervals;
+}
+
 void trainer_send_version(struct trainer_role *m, struct trainer_time now)
 {
     const struct fis_gate_judgement *j = &m->judgement;
     struct fis_learner_counts n = fis_learner_counts(m->learner);
-    int publish = j->verdict == FIS_PUBLISH;
     struct wire_model v = {
         .pipeline = m->o.pipeline,
         .version = ++m->state.model_version,
         .parent = m->state.served_version,
         .previous = m->state.served_version,
         .created_at_ms = now.wall_ms,
-        .served = publish,
         .classes = m->o.schema->classes,
         .n_classes = m->o.schema->n_classes,
         .positive = m->o.positive,
@@ -161,23 +180,8 @@ void trainer_send_version(struct trainer_role *m, struct trainer_time now)
         .params = params_of(m),
         .encoder = m->encoder,
         .trees = m->trees,
-        .verdict = publish ? "publish" : "reject",
-        .reason = fis_gate_reason_name(j->reason),
-        .reason_text = j->text,
         .epsilon = m->o.gate.epsilon,
         .val0 = m->judged_val0,
-        .floor = j->floor,
-        .difference = j->difference,
-        .difference_se = j->difference_se,
-        .detectable = j->detectable,
-        .undetectable = j->undetectable,
-        .interpolation = j->interpolation,
-        .looks = j->looks,
-        .smallest_cell = j->smallest_cell,
-        .warn_cell = j->warn_cell,
-        .metrics = j->pick,
-        .anchor = j->anchor,
-        .intervals = j->intervals,
         .labels_bought = n.bought,
         .labels_kept = n.kept,
         .head_version = m->state.head_version,
@@ -186,10 +190,11 @@ void trainer_send_version(struct trainer_role *m, struct trainer_time now)
         .algorithm = m->o.selector.criteria.acquisition->name,
         .privacy = m->state.privacy,
     };
+    put_judgement(&v, j);
     m->out.model(m->out.ctx, &v);
     m->state.looks = j->looks;
-    m->counts.rejected += (uint64_t)!publish;
-    if (publish)
+    m->counts.rejected += (uint64_t)!v.served;
+    if (v.served)
         serve(m, &v);
     note_version(m, &v);
     trainer_note_privacy(m);

@@ -149,6 +149,22 @@ static int make_conf(rd_kafka_conf_t **conf, struct stream_consumer *c,
     return stream_client_conf(conf, &o->client, &layers, &c->link, e);
 }
 
+static int no_lock(struct fis_error *e)
+{
+    return fis_fail(e, FIS_FATAL, "kafka consumer: the system gives no lock");
+}
+
+/* What has a lock: all of it, or nothing. */
+static bool init_locked(struct stream_consumer *c, const struct stream_consumer_options *o)
+{
+    if (!stream_refill_init(&c->refill, c->rk, &c->link, queue_bytes(o), queue_messages(o)))
+        return false;
+    if (stream_anchors_init(c))
+        return true;
+    stream_refill_done(&c->refill);
+    return false;
+}
+
 static int make_client(struct stream_consumer *c, const struct stream_consumer_options *o,
                        struct fis_error *e)
 {
@@ -159,7 +175,7 @@ static int make_client(struct stream_consumer *c, const struct stream_consumer_o
     bool member = c->group && !c->stored;
     if (!stream_ends_init(&c->ends, conf, &c->link, c->topics)) {
         rd_kafka_conf_destroy(conf);
-        return fis_fail(e, FIS_FATAL, "kafka consumer: the system gives no lock");
+        return no_lock(e);
     }
     rd_kafka_conf_set_error_cb(conf, on_error);
     rd_kafka_conf_set_stats_cb(conf, on_stats);
@@ -168,17 +184,10 @@ static int make_client(struct stream_consumer *c, const struct stream_consumer_o
     if (c->group)
         rd_kafka_conf_set_offset_commit_cb(conf, on_commit);
     rc = stream_client_new(&c->rk, RD_KAFKA_CONSUMER, conf, e);
-    if (!rc &&
-        !stream_refill_init(&c->refill, c->rk, &c->link, queue_bytes(o), queue_messages(o))) {
+    if (!rc && !init_locked(c, o)) {
         rd_kafka_destroy(c->rk);
         c->rk = NULL;
-        rc = fis_fail(e, FIS_FATAL, "kafka consumer: the system gives no lock");
-    }
-    if (!rc && !stream_anchors_init(c)) {
-        stream_refill_done(&c->refill);
-        rd_kafka_destroy(c->rk);
-        c->rk = NULL;
-        rc = fis_fail(e, FIS_FATAL, "kafka consumer: the system gives no lock");
+        rc = no_lock(e);
     }
     if (rc) {
         stream_ends_done(&c->ends);
@@ -320,6 +329,23 @@ static void take_end(struct stream_consumer *c, uint32_t i, int64_t offset)
     stream_consumer_check_end(c);
 }
 
+/* The message is handed out: what is known of its partition moves behind it. */
+static void advance(struct stream_consumer *c, struct stream_position *p,
+                    const rd_kafka_message_t *m)
+{
+    p->next = m->offset + 1;
+    p->last = stream_mark_of(m);
+    if (p->anchor.offset < 0)
+        p->anchor = p->last;
+    p->unsettled = p->stable_end = false;
+    c->refill.seen++;
+    c->refill.bytes += m->len;
+    if (p->goal >= 0 && p->next >= p->goal && !p->ended) {
+        p->ended = true;
+        stream_consumer_check_end(c);
+    }
+}
+
 /* True when the message belongs to the batch. */
 static bool take_message(struct stream_consumer *c, rd_kafka_message_t *m,
                          struct stream_message *out)
@@ -347,17 +373,7 @@ static bool take_message(struct stream_consumer *c, rd_kafka_message_t *m,
     struct stream_position *p = &c->positions[i];
     if (p->gone || m->offset < p->next)
         return false; /* to be started again, or it was: what is there was or will be handed out */
-    p->next = m->offset + 1;
-    p->last = stream_mark_of(m);
-    if (p->anchor.offset < 0)
-        p->anchor = p->last;
-    p->unsettled = p->stable_end = false;
-    c->refill.seen++;
-    c->refill.bytes += m->len;
-    if (p->goal >= 0 && p->next >= p->goal && !p->ended) {
-        p->ended = true;
-        stream_consumer_check_end(c);
-    }
+    advance(c, p, m);
     *out = (struct stream_message){
         .topic = topic,
         .partition = m->partition,
@@ -372,8 +388,8 @@ static bool take_message(struct stream_consumer *c, rd_kafka_message_t *m,
 }
 
 /* From 2.1.0 on librdkafka takes an end that it returns in a batch for a message: a partition that
- * is resumed, by its owner or in a cooperative rebalance, would skip the record that comes next. One
- * by one it does not. */
+ * is resumed, by its owner or in a cooperative rebalance, would skip the record that comes next.
+ * One by one it does not. */
 static ssize_t fetch(const struct stream_consumer *c, rd_kafka_message_t **out, uint32_t most)
 {
     if (rd_kafka_version() < 0x02010000)

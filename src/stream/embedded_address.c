@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void stream_address_path(const char *pipeline, char *path)
+static void stream_address_path(const char *pipeline, char *path)
 {
     const char *dir = getenv("FISD_RUN_DIR");
     if (!dir || !*dir)

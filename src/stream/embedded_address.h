@@ -14,7 +14,6 @@
 #define STREAM_ADDRESS_MAX 512
 
 /* Each takes buffers of STREAM_ADDRESS_MAX bytes. */
-void stream_address_path(const char *pipeline, char *path);
 /* FATAL when the file cannot be written, or belongs to somebody else. */
 int stream_address_write(const char *pipeline, const char *address,
                          struct fis_error *e) FIS_MUST_CHECK;

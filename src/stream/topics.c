@@ -186,7 +186,9 @@ static int check_partitions(struct stream_admin *a, const struct stream_topic *t
     return 0;
 }
 
-bool stream_topic_kept_otherwise(const struct stream_topic *t, const struct stream_topic_report *r)
+/* It exists with another cleanup.policy than it should. */
+static bool stream_topic_kept_otherwise(const struct stream_topic *t,
+                                        const struct stream_topic_report *r)
 {
     return r->exists && r->kept.known && t->cleanup != STREAM_CLEANUP_ANY &&
            strcmp(r->kept.cleanup, policy_name(t->cleanup)) != 0;

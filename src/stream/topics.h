@@ -88,8 +88,6 @@ enum stream_topic_fault {
 enum stream_topic_fault stream_topic_judge(const struct stream_topic *t,
                                            const struct stream_topic_report *r);
 
-/* It exists with another cleanup.policy than it should. */
-bool stream_topic_kept_otherwise(const struct stream_topic *t, const struct stream_topic_report *r);
 /* The command that sets what differs: text of `size`, "" when no setting does. `where`: the
  * brokers' address. */
 void stream_topic_command(const struct stream_topic *t, const struct stream_topic_report *r,

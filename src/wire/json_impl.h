@@ -29,6 +29,5 @@ enum wire_decoded wire_json_record_by_tree(const struct wire_schema *schema,
 
 /* `"no", "yes"`, cut with "…" when there are many. */
 #define WIRE_JSON_CLASSES 160
-void wire_json_classes(const struct wire_schema *schema, char text[WIRE_JSON_CLASSES]);
 
 #endif

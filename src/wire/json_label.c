@@ -9,7 +9,7 @@
 #include "wire/json_text.h"
 #include "base/utf8.h"
 
-void wire_json_classes(const struct wire_schema *schema, char text[WIRE_JSON_CLASSES])
+static void wire_json_classes(const struct wire_schema *schema, char text[WIRE_JSON_CLASSES])
 {
     size_t used = 0;
     text[0] = 0;

@@ -148,16 +148,10 @@ static int read_identity(const Fis__V1__TrainerState *s, struct fis_arena *arena
     return 0;
 }
 
-int wire_ledger_state_read(struct wire_bytes value, struct fis_arena *arena,
-                           struct wire_trainer_state *state, struct fis_error *e)
+/* All but lists and messages. */
+static struct wire_trainer_state read_single(const Fis__V1__TrainerState *s)
 {
-    const Fis__V1__TrainerState *s =
-        wire_protobuf_unpack(&fis__v1__trainer_state__descriptor, value, arena, e);
-    if (!s)
-        return -FIS_INPUT;
-    if (!s->phase)
-        return fis_fail(e, FIS_INPUT, "trainer state: no phase");
-    struct wire_trainer_state out = {
+    return (struct wire_trainer_state){
         .round = s->round,
         .window_records = s->window_records,
         .head_version = s->head_version,
@@ -186,6 +180,18 @@ int wire_ledger_state_read(struct wire_bytes value, struct fis_arena *arena,
         .control = {s->control_next, s->control_ms},
         .unit = s->unit,
     };
+}
+
+int wire_ledger_state_read(struct wire_bytes value, struct fis_arena *arena,
+                           struct wire_trainer_state *state, struct fis_error *e)
+{
+    const Fis__V1__TrainerState *s =
+        wire_protobuf_unpack(&fis__v1__trainer_state__descriptor, value, arena, e);
+    if (!s)
+        return -FIS_INPUT;
+    if (!s->phase)
+        return fis_fail(e, FIS_INPUT, "trainer state: no phase");
+    struct wire_trainer_state out = read_single(s);
     int rc = wire_numbers_read(state_numbers, s->values, s->n_values, &out, NULL, e);
     if (!rc)
         rc = read_counted(s, arena, &out, e);

@@ -68,7 +68,6 @@ int wire_message_find_id(const struct wire_message *m, struct wire_bytes own, in
                          char place[FIS_ID_MAX], struct wire_bytes *id,
                          struct fis_error *e) FIS_MUST_CHECK;
 
-/* The columns, the classes and where things are named: one per pipeline, immutable. */
 /* Which values may have Confluent's frame (wire/framing.h). */
 enum wire_framing_kind { WIRE_FRAMING_AUTO, WIRE_FRAMING_NONE, WIRE_FRAMING_CONFLUENT };
 #define WIRE_INDEX_MAX 8
@@ -94,6 +93,7 @@ struct wire_members {
     struct wire_names sensitive;
 };
 
+/* The columns, the classes and where things are named: one per pipeline, immutable. */
 struct wire_schema {
     const char *const *classes;
     uint32_t n_classes;

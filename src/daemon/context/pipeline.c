@@ -79,8 +79,9 @@ void pipeline_done(struct pipeline *p)
     *p = (struct pipeline){0};
 }
 
-/* An entry has the record and its features; a state, partitions. */
-size_t pipeline_ledger_bytes(const struct config *cfg)
+/* Room for one message of the ledger, decoded: an entry has the record and its features; a state,
+ * partitions. */
+static size_t pipeline_ledger_bytes(const struct config *cfg)
 {
     return cfg->records.max_bytes * 4 + ((size_t)1 << 20);
 }
@@ -147,6 +148,42 @@ static struct fis_vit transformer(const struct config_network *m)
                             .token = m->pool == CONFIG_POOL_TOKEN};
 }
 
+static struct fis_trees_options trees(const struct config *cfg)
+{
+    const struct config_base_model *b = &cfg->base;
+    return (struct fis_trees_options){.n = b->trees,
+                                      .depth = b->depth,
+                                      .patience = b->patience,
+                                      .rate = b->rate,
+                                      .rows = b->sample,
+                                      .columns = b->columns,
+                                      .folds = FIS_DEFAULT_TREE_FOLDS,
+                                      .growth = b->growth,
+                                      .seed = cfg->training.seed};
+}
+
+static struct fis_selector_options selector(const struct pipeline *p)
+{
+    const struct config_selection *s = &p->cfg->selection;
+    return (struct fis_selector_options){.criteria = p->criteria,
+                                         .labels_per_round = s->labels_per_round,
+                                         .heap = s->heap,
+                                         .in_flight = s->in_flight,
+                                         .budget = s->budget,
+                                         .distinct = s->distinct};
+}
+
+/* The published algorithm compares all pairs of groups; ours each with all rows. An empty cell
+ * counts as no gap here: it must not stop the stream, and the gate refuses it by name. */
+static struct fis_surrogate surrogate(const struct pipeline *p)
+{
+    return (struct fis_surrogate){.metric = pipeline_metric(p->cfg),
+                                  .form = p->criteria.acquisition->as_published ? FIS_GAP_PAIRS
+                                                                                : FIS_GAP_OVERALL,
+                                  .positive = p->cfg->positive_class,
+                                  .min_cell = 0};
+}
+
 void pipeline_trainer(const struct pipeline *p, struct trainer_role_options *o)
 {
     static const struct publication *const publications[] = {[CONFIG_LINE] = &publication_line,
@@ -160,7 +197,8 @@ void pipeline_trainer(const struct pipeline *p, struct trainer_role_options *o)
         .positive = cfg->positive_class,
         .n_hidden = cfg->training.hidden.count,
         .publication = publications[cfg->training.publication],
-        .precondition = by_switch(cfg->gate.precondition),
+        .precondition =
+            p->criteria.acquisition->as_published ? 0 : by_switch(cfg->gate.precondition),
         .warm_up_epochs = cfg->training.warm_up_epochs,
         .steps_per_round = cfg->training.steps_per_round,
         .rounds = s->rounds,
@@ -174,42 +212,20 @@ void pipeline_trainer(const struct pipeline *p, struct trainer_role_options *o)
         .votes = cfg->labels.votes,
         .daily_budget = s->daily_budget,
         .patience = cfg->gate.patience,
-        .trees = {.n = cfg->base.trees,
-                  .depth = cfg->base.depth,
-                  .patience = cfg->base.patience,
-                  .rate = cfg->base.rate,
-                  .rows = cfg->base.sample,
-                  .columns = cfg->base.columns,
-                  .folds = FIS_DEFAULT_TREE_FOLDS,
-                  .growth = cfg->base.growth,
-                  .seed = cfg->training.seed},
+        .selector = selector(p),
+        .directions = {.surrogate = surrogate(p),
+                       .damping = FIS_DEFAULT_DAMPING,
+                       .score_layers = cfg->model.score_layers},
+        .privacy = {.noise = cfg->privacy.noise, .clip = cfg->privacy.clip},
+        .privacy_delta = cfg->privacy.delta,
+        .trees = trees(cfg),
         .fit_trees = data_boost,
     };
     for (uint32_t i = 0; i < o->n_hidden; i++)
         o->hidden[i] = cfg->training.hidden.items[i];
-    o->selector.criteria = p->criteria;
-    o->selector.labels_per_round = s->labels_per_round;
-    o->selector.heap = s->heap;
-    o->selector.in_flight = s->in_flight;
-    o->selector.budget = s->budget;
-    o->selector.distinct = s->distinct;
     if (cfg->model.type == CONFIG_VIT)
         o->vit = transformer(&cfg->model);
-    o->directions.score_layers = cfg->model.score_layers;
     learner_options(cfg, &o->learner);
     gate_options(p, &o->gate);
-    /* The published algorithm compares all pairs of groups; ours each with all rows. An empty cell
-     * counts as no gap here: it must not stop the stream, and the gate refuses it by name. */
-    o->directions.surrogate.metric = o->gate.metric;
-    o->directions.surrogate.form =
-        p->criteria.acquisition->as_published ? FIS_GAP_PAIRS : FIS_GAP_OVERALL;
-    o->directions.surrogate.positive = o->positive;
-    o->directions.surrogate.min_cell = 0;
-    o->directions.damping = FIS_DEFAULT_DAMPING;
-    o->privacy.noise = cfg->privacy.noise;
-    o->privacy.clip = cfg->privacy.clip;
     memcpy(o->privacy.key, p->noise_key, sizeof o->privacy.key);
-    o->privacy_delta = cfg->privacy.delta;
-    if (p->criteria.acquisition->as_published)
-        o->precondition = 0;
 }

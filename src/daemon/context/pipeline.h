@@ -26,8 +26,6 @@ int pipeline_init(struct pipeline *p, const struct config *cfg, struct fis_error
 void pipeline_done(struct pipeline *p);
 
 enum fis_metric pipeline_metric(const struct config *cfg);
-/* Room for one message of the ledger, decoded. */
-size_t pipeline_ledger_bytes(const struct config *cfg);
 void pipeline_scorer(const struct pipeline *p, const char *name, struct scorer_options *o);
 /* Without validation_rows and n_groups, which the session fills in. */
 void pipeline_trainer(const struct pipeline *p, struct trainer_role_options *o);

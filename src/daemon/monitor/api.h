@@ -49,15 +49,12 @@ http_handler_fn label_page, label_next, label_answer, label_undo;
 
 /* ---- shared by its files --------------------------------------------------------------------- */
 
-json_t *api_number(double v);                      /* null when it is not finite */
-json_t *api_text(const char *text);                /* what is no UTF-8 becomes '?' */
+json_t *api_number(double v);       /* null when it is not finite */
+json_t *api_text(const char *text); /* what is no UTF-8 becomes '?' */
 json_t *api_id(const struct fis_id *id);
 /* Writes it, and frees it. NULL: there was no memory. */
 void api_send(struct http_reply *out, json_t *o);
-/* The metrics of a model: accuracy, gaps, groups. */
-json_t *api_metrics(const struct status *s, const struct fis_metrics *m);
 json_t *api_version_summary(const struct status *s, const struct version_info *v);
 json_t *api_fleet_sums(const struct status *s);
-const char *api_group(const struct status *s, uint32_t group, char number[16]); /* its name */
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "daemon/monitor/api.h"
 
-const char *api_group(const struct status *s, uint32_t group, char number[16])
+static const char *api_group(const struct status *s, uint32_t group, char number[16])
 {
     snprintf(number, 16, "%u", group);
     return group < s->n_groups ? s->groups[group] : number;
@@ -32,7 +32,8 @@ static json_t *group(const struct status *s, const struct fis_metrics *m, uint32
                      api_number(g->fpr));
 }
 
-json_t *api_metrics(const struct status *s, const struct fis_metrics *m)
+/* The metrics of a model: accuracy, gaps, groups. */
+static json_t *api_metrics(const struct status *s, const struct fis_metrics *m)
 {
     json_t *groups = json_array();
     if (m->n == 0) {
