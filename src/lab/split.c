@@ -66,9 +66,9 @@ static void set_parts_apart(struct lab_split *s, const struct lab_protocol *p, u
     const uint8_t *part = s->task->images->part;
     uint32_t at = 0, *sorted = order + n;
     for (int which = 0; which < 3; which++) {
-        const int wanted[] = {LAB_VALIDATION, LAB_TEST, LAB_TRAINING};
+        const int parts[] = {LAB_VALIDATION, LAB_TEST, LAB_TRAINING};
         for (uint32_t i = 0; i < n; i++)
-            if (part[order[i]] == wanted[which])
+            if (part[order[i]] == parts[which])
                 sorted[at++] = order[i];
         if (which == 0)
             s->n_validation = at;

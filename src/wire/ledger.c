@@ -68,7 +68,7 @@ int wire_ledger_entry_encode(const struct wire_ledger_entry *entry, struct wire_
     m.record = wire_binary_of(entry->record.data, entry->record.length);
     m.asked_at_ms = entry->asked_at_ms;
     m.refunded = entry->refunded != 0;
-    m.wanted = entry->required > 1 ? entry->required : 0;
+    m.required = entry->required > 1 ? entry->required : 0;
     int rc = fill_votes(entry, votes, list, &m, e);
     if (rc || !entry->d)
         return rc ? rc : wire_protobuf_pack(&m, out, e);
@@ -79,7 +79,7 @@ int wire_ledger_entry_encode(const struct wire_ledger_entry *entry, struct wire_
 static int read_votes(const Fis__V1__LedgerEntry *l, struct fis_arena *arena,
                       struct wire_ledger_entry *out, struct fis_error *e)
 {
-    int rc = check_votes(l->n_votes > l->wanted ? l->n_votes : l->wanted, e);
+    int rc = check_votes(l->n_votes > l->required ? l->n_votes : l->required, e);
     if (rc || !l->n_votes)
         return rc;
     struct fis_vote *votes = fis_arena_alloc(arena, l->n_votes * sizeof *votes);
@@ -114,7 +114,7 @@ static int decode_entry(const struct wire_message *m, struct fis_arena *arena,
         .record = wire_bytes_of(l->record),
         .asked_at_ms = l->asked_at_ms,
         .refunded = l->refunded != 0,
-        .required = l->wanted ? l->wanted : 1,
+        .required = l->required ? l->required : 1,
     };
     int rc = wire_message_id(m, (struct wire_bytes){0}, 0, &out.id, e);
     if (!rc && (l->encoding || l->record.len))

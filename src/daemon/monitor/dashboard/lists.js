@@ -107,7 +107,7 @@ export function renderDrift(d) {
   say("drift-note",
     none ? "" :
            "Population stability index of each column: " +
-        `${plural(f.sampled_rows, "record")} of late against ${
+        `${plural(f.sampled_rows, "recent record")} against ${
           plural(f.initial_rows, "initial row")}. ` +
         (f.limit > 0 ? `Above ${f.limit} is an alarm.` : ""));
   say("drift-short", none ? "not measured yet" : f.limit > 0 ?
