@@ -249,7 +249,7 @@ int cli_open(struct cli *c, struct fis_error *e)
                         "configuration, and there is no %s here",
                         standard_path);
     if (!rc)
-        rc = cli_take_properties(c, e);
+        rc = cli_take_kafka(c, e);
     if (rc)
         return rc;
     const struct config *cfg = &c->cfg;

@@ -27,7 +27,7 @@
 
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_PENDING = 3 };
 
-/* -X, as given. */
+/* Properties, as given: each NAME=VALUE or a FILE of them. */
 enum { CLI_PROPERTIES_MAX = 32 };
 #define CLI_PROPERTIES_MOST "32"
 struct cli_properties {
@@ -63,7 +63,13 @@ void cli_init(struct cli *c);
 int cli_open(struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
 /* For a command without a configuration: -X into cfg.kafka; then the broker, NULL when neither -b
  * nor -X names one; and the client. */
-int cli_take_properties(struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
+int cli_take_kafka(struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
+/* The same of another option, of this name. `bare`: what a URL alone is a value of, or NULL.
+ * `check` (NULL: none) judges each. */
+typedef int cli_property_fn(const struct stream_property *p, struct fis_error *e);
+int cli_take_properties(const struct cli_properties *given, const char *option, const char *bare,
+                        cli_property_fn *check, struct config_properties *into,
+                        struct fis_error *e) FIS_MUST_CHECK;
 const char *cli_broker(const struct cli *c);
 int cli_connect(struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
 void cli_done(struct cli *c);

@@ -1,4 +1,4 @@
-/* -X: properties of librdkafka from the command line, or from a file as kcat and others have it. */
+/* Properties from the command line, or from a file as kcat and others have it. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -20,25 +20,59 @@ static char *trim(char *text)
     return text;
 }
 
-/* "file:PATH" with a path from the root: a configuration that is written of it may lie elsewhere.
- */
-static const char *whole_path(const char *where, const char *value, char out[PATH_MAX + 8])
+/* What properties are taken for. */
+struct taking {
+    const char *option; /* "kafka" of --kafka */
+    const char *bare;   /* what a URL alone is a value of, or NULL */
+    cli_property_fn *check;
+    struct config_properties *into;
+};
+
+/* Whether the value is the name of a file, of Kafka's properties or those of records.registry. */
+static bool is_path(const char *name)
+{
+    static const char *const ends[] = {".location", "ca_file", "tls_cert", "tls_key"};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (length >= strlen(ends[i]) && !strcmp(name + length - strlen(ends[i]), ends[i]))
+            return true;
+    return false;
+}
+
+/* "file:PATH", or the name of a file, with a path from the root: a configuration that is written of
+ * it may lie elsewhere. */
+static const char *whole_path(const char *where, const char *name, const char *value,
+                              char out[PATH_MAX + 8])
 {
     char path[PATH_MAX], whole[PATH_MAX];
-    if (strncmp(value, mark, strlen(mark)) != 0 || value[strlen(mark)] == '/')
+    const char *before = !strncmp(value, mark, strlen(mark)) ? mark : "";
+    const char *file = value + strlen(before);
+    if ((!*before && !is_path(name)) || *file == '/')
         return value;
     const char *slash = where ? strrchr(where, '/') : NULL;
     int n = snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - where) + 1 : 0,
-                     where ? where : "", value + strlen(mark));
+                     where ? where : "", file);
     if (n < 0 || (size_t)n >= sizeof path || !realpath(path, whole))
         return value;
-    snprintf(out, PATH_MAX + 8, "%s%s", mark, whole);
+    snprintf(out, PATH_MAX + 8, "%s%s", before, whole);
     return out;
+}
+
+static int set(const struct taking *t, const char *where, const char *name, const char *value,
+               struct fis_error *e)
+{
+    char path[PATH_MAX + 8];
+    const struct config_properties *p = t->into;
+    int rc = config_property_set(t->into, name, whole_path(where, name, value, path), e);
+    for (uint32_t i = 0; !rc && t->check && i < p->count; i++)
+        if (!strcmp(p->items[i].name, name))
+            rc = t->check(&(struct stream_property){name, p->items[i].value}, e);
+    return rc;
 }
 
 /* One NAME=VALUE, which is cut in place; `where` is the file that has it, NULL: the command line.
  */
-static int take(struct cli *c, const char *where, char *text, struct fis_error *e)
+static int take(const struct taking *t, const char *where, char *text, struct fis_error *e)
 {
     char *equals = strchr(text, '=');
     if (!equals || equals == text)
@@ -48,29 +82,26 @@ static int take(struct cli *c, const char *where, char *text, struct fis_error *
     if (!where && secret_value(name) && strncmp(value, mark, strlen(mark)) != 0)
         return fis_fail(e, FIS_INPUT,
                         "%s: other users of this machine can read a command line; give "
-                        "-X %s=file:PATH, or a file of properties",
+                        "%s=file:PATH, or a file of properties",
                         name, name);
-    char path[PATH_MAX + 8];
-    int rc = config_kafka_set(&c->cfg, name, whole_path(where, value, path), e);
-    if (rc)
-        return rc;
-    return stream_property_check(&(struct stream_property){name, config_kafka(&c->cfg, name)}, e);
+    return set(t, where, name, value, e);
 }
 
-static int take_file(struct cli *c, const char *path, struct fis_error *e)
+static int take_file(const struct taking *t, const char *path, struct fis_error *e)
 {
     FILE *in = fopen(path, "r");
     char *line = NULL;
     size_t size = 0;
     int rc = 0;
     if (!in)
-        return fis_fail(e, FIS_INPUT, "--kafka %s: found neither NAME=VALUE nor a file (%s)", path,
+        return fis_fail(e, FIS_INPUT, "--%s %s: found neither %sNAME=VALUE nor a file (%s)",
+                        t->option, path, t->bare ? "http://HOST, https://HOST, " : "",
                         strerror(errno));
     for (int number = 1; !rc && getline(&line, &size, in) >= 0; number++) {
         char *text = trim(line);
         if (!*text || *text == '#')
             continue;
-        rc = take(c, path, text, e);
+        rc = take(t, path, text, e);
         if (rc)
             rc = fis_error_prefix(e, "%s:%d", path, number);
     }
@@ -81,18 +112,34 @@ static int take_file(struct cli *c, const char *path, struct fis_error *e)
     return rc;
 }
 
-int cli_take_properties(struct cli *c, struct fis_error *e)
+static bool is_url(const char *text)
 {
+    const char *scheme = strstr(text, "://"), *equals = strchr(text, '=');
+    return scheme && (!equals || scheme < equals);
+}
+
+int cli_take_properties(const struct cli_properties *given, const char *option, const char *bare,
+                        cli_property_fn *check, struct config_properties *into, struct fis_error *e)
+{
+    const struct taking t = {option, bare, check, into};
     int rc = 0;
-    for (uint32_t i = 0; !rc && i < c->given.n; i++) {
-        if (!strchr(c->given.items[i], '=')) {
-            rc = take_file(c, c->given.items[i], e);
-            continue;
+    for (uint32_t i = 0; !rc && i < given->n; i++) {
+        const char *item = given->items[i];
+        if (bare && is_url(item)) {
+            rc = set(&t, NULL, bare, item, e);
+        } else if (!strchr(item, '=')) {
+            rc = take_file(&t, item, e);
+        } else {
+            char *text = fis_strdup(item);
+            rc = text ? take(&t, NULL, text, e) : fis_fail(e, FIS_NOMEM, "no memory for %s", item);
+            rc = rc ? fis_error_prefix(e, "--%s", option) : 0;
+            fis_free(text);
         }
-        char *text = fis_strdup(c->given.items[i]);
-        rc = text ? take(c, NULL, text, e) : fis_fail(e, FIS_NOMEM, "no memory for -X");
-        rc = rc ? fis_error_prefix(e, "--kafka") : 0;
-        fis_free(text);
     }
     return rc;
+}
+
+int cli_take_kafka(struct cli *c, struct fis_error *e)
+{
+    return cli_take_properties(&c->given, "kafka", NULL, stream_property_check, &c->cfg.kafka, e);
 }

@@ -5,6 +5,7 @@
 #include "cli/init_impl.h"
 
 #include <libgen.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -103,38 +104,39 @@ static int write_split(struct init *n, struct fis_error *e)
 }
 
 /* Properties for the configuration: a secret only as the name of its file. */
-static uint32_t properties(const struct cli *c, struct init_property *out)
+static struct init_properties properties(const struct config_properties *all,
+                                         struct init_property *out)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < c->cfg.kafka.count; i++) {
-        const struct config_property *p = &c->cfg.kafka.items[i];
+    struct init_properties to = {.items = out};
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct config_property *p = &all->items[i];
         if (!strcmp(p->name, "bootstrap.servers"))
             continue;
         const char *value = p->from ? p->from : secret_value(p->name) ? NULL : p->value;
-        out[n++] = (struct init_property){p->name, value};
+        out[to.n++] = (struct init_property){p->name, value};
         if (!value)
             printf(
                 "look at     %s is not copied into the configuration: write it to a file, and name "
                 "that there (file:/path)\n",
                 p->name);
     }
-    return n;
+    return to;
 }
 
 static int write_all(struct init *n, const struct cli *c, struct fis_error *e)
 {
-    struct init_property *kafka = fis_calloc((size_t)c->cfg.kafka.count + 1, sizeof *kafka);
-    if (!kafka)
+    const uint32_t n_kafka = c->cfg.kafka.count;
+    struct init_property *all = fis_calloc((size_t)n_kafka + n->registry.count + 1, sizeof *all);
+    if (!all)
         return fis_fail(e, FIS_NOMEM, "no memory for the properties");
     struct init_pipeline p = {.name = n->name,
                               .initial = "initial.csv",
                               .validation = "validation.csv",
                               .broker = cli_broker(c),
-                              .kafka = kafka,
-                              .n_kafka = properties(c, kafka),
+                              .kafka = properties(&c->cfg.kafka, all),
                               .topic = n->is_topic ? n->o->stream : NULL,
                               .framed = n->framed,
-                              .registry = n->is_topic ? n->o->registry : NULL,
+                              .registry = properties(&n->registry, all + n_kafka),
                               .stream = n->stream,
                               .pool = !n->is_topic};
     int rc = n->o->split ? write_split(n, e) : 0;
@@ -142,7 +144,7 @@ static int write_all(struct init *n, const struct cli *c, struct fis_error *e)
         rc = init_report_split(n, e);
     if (!rc)
         rc = init_write_config(&n->s, &p, n->config, e);
-    fis_free(kafka);
+    fis_free(all);
     if (rc)
         return rc;
     printf("wrote       %s\n", n->config);
@@ -220,6 +222,8 @@ static int read_tables(struct init *n, struct cli *c, const struct init_choice *
     }
     const char *stream = n->o->stream;
     n->is_topic = stream && !is_file(stream);
+    if (n->registry.count && !n->is_topic)
+        return fis_fail(e, FIS_INPUT, "--registry: found no --stream TOPIC whose records it has");
     n->table = data_table_read(n->path, &how, e);
     if (!n->table)
         return -(int)e->kind;
@@ -249,9 +253,53 @@ static int survey(struct init *n, struct cli *c, char *sensitive, struct fis_err
     return n->s.usable ? 0 : fis_fail(e, FIS_INPUT, "%s: no row has a label and a group", n->path);
 }
 
+/* A configuration with what --registry has; NULL without memory. */
+static char *registry_text(const struct init *n, size_t *length)
+{
+    char *text = NULL;
+    struct init_property *items = fis_calloc(n->registry.count, sizeof *items);
+    FILE *f = items ? open_memstream(&text, length) : NULL;
+    for (uint32_t i = 0; f && i < n->registry.count; i++)
+        items[i] = (struct init_property){n->registry.items[i].name, n->registry.items[i].value};
+    if (f) {
+        fputs("pipeline: init\nroles: [scorer]\nclasses: [a, b]\ncolumns: [{name: a}]\nrecords:\n",
+              f);
+        init_write_registry(&(struct init_properties){items, n->registry.count}, f);
+    }
+    bool good = f && !fclose(f);
+    fis_free(items);
+    return good ? text : NULL;
+}
+
+/* What --registry has, into c->cfg: read and checked as in a configuration. */
+static int take_registry(const struct init *n, struct cli *c, struct fis_error *e)
+{
+    struct config whole = {0};
+    size_t length = 0;
+    char *text = registry_text(n, &length), why[FIS_ERROR_TEXT];
+    if (!text)
+        return fis_fail(e, FIS_NOMEM, "no memory for --registry");
+    int rc = config_load_text("", text, length, &whole, NULL, e);
+    explicit_bzero(text, length);
+    free(text);
+    if (rc) { /* less the place in a text that nobody wrote */
+        const char *place = strstr(e->text, ": ");
+        snprintf(why, sizeof why, "%s", place ? place + 2 : e->text);
+        return fis_fail(e, e->kind, "--registry: %s", why);
+    }
+    c->cfg.records.registry = whole.records.registry;
+    whole.records.registry = (struct config_registry){0};
+    config_done(&whole);
+    return 0;
+}
+
 static int init(struct init *n, struct cli *c, char *sensitive, struct fis_error *e)
 {
-    int rc = cli_take_properties(c, e);
+    int rc = cli_take_kafka(c, e);
+    if (!rc)
+        rc = cli_take_properties(&n->o->registry, "registry", "url", NULL, &n->registry, e);
+    if (!rc && n->registry.count)
+        rc = take_registry(n, c, e);
     if (!rc)
         rc = survey(n, c, sensitive, e);
     if (rc)
@@ -283,6 +331,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     init_survey_done(&n.s);
     data_table_free(n.table);
     data_table_free(n.stream);
+    config_properties_done(&n.registry);
     fis_free(n.part);
     fis_free(sensitive);
     return rc ? cli_fail(&e) : CLI_DONE;
@@ -298,8 +347,10 @@ static const struct cli_option options[] = {
     {"stream", 0, CLI_TEXT, offsetof(struct init_options, stream), "FILE|TOPIC",
      "the unlabelled records: a file, or a topic that exists; with -b (and -X, for TLS or a login) "
      "its first 5,000 records are looked at"},
-    {"registry", 0, CLI_TEXT, offsetof(struct init_options, registry), "URL",
-     "the schema registry by which the topic's records are read: Avro, protobuf or JSON"},
+    {"registry", 0, CLI_PROPERTY, offsetof(struct init_options, registry), "URL|NAME=VALUE|FILE",
+     "the schema registry by which the topic's records are read: Avro, protobuf or JSON. For a "
+     "login or TLS again with an option of records.registry (user=NAME, password=file:PATH, "
+     "ca_file=PATH, tls_cert=PATH, tls_key=PATH), or a file with one a line"},
     {"id", 0, CLI_TEXT, offsetof(struct init_options, id), "NAME",
      "the column with the id of a row; default id, where there is one"},
     {"positive", 0, CLI_TEXT, offsetof(struct init_options, positive), "CLASS",

@@ -8,7 +8,8 @@
 enum { INIT_TEXT = 256, INIT_PATH = 4096 };
 
 struct init_options {
-    const char *label, *sensitive, *id, *positive, *stream, *registry, *pipeline, *output;
+    const char *label, *sensitive, *id, *positive, *stream, *pipeline, *output;
+    struct cli_properties registry;
     uint64_t initial, validation, seed;
     bool split;
     struct data_reading read;
@@ -16,6 +17,7 @@ struct init_options {
 
 struct init {
     const struct init_options *o;
+    struct config_properties registry; /* as given; c->cfg has what it comes to */
     const char *path;                  /* of the table */
     struct data_table *table, *stream; /* stream: a file, or a sample of a topic; NULL: neither */
     bool is_topic;                     /* o->stream */

@@ -250,7 +250,7 @@ static void print_sample(const struct init *n)
         printf("look at     none of the first %s records of %s is a JSON object: set "
                "records.encoding%s\n",
                init_count(n->sampled), n->o->stream,
-               n->o->registry ? "" : ", or --registry URL for Avro and protobuf by a registry");
+               n->registry.count ? "" : ", or --registry URL for Avro and protobuf by a registry");
     else if (n->unreadable)
         printf("look at     %s of the first %s records of %s are no JSON objects\n",
                init_count(n->unreadable), init_count(n->sampled), n->o->stream);

@@ -7,7 +7,7 @@
 #include "wire/framing.h"
 #include "wire/json_arena.h"
 
-enum { SAMPLE = 5000, REGISTRY_MS = 5000, RECORD_BYTES = 1 << 20 };
+enum { SAMPLE = 5000, RECORD_BYTES = 1 << 20 };
 
 /* What reads the records by their schemas; all 0 without --registry. */
 struct decoder {
@@ -15,16 +15,13 @@ struct decoder {
     struct fis_arena arena;
 };
 
-static int open_decoder(struct decoder *d, struct init *n, struct cli *c, struct fis_error *e)
+static int open_decoder(struct decoder *d, const struct init *n, struct cli *c, struct fis_error *e)
 {
-    struct config_registry *r = &c->cfg.records.registry;
-    if (!n->o->registry)
+    if (!n->registry.count)
         return 0;
-    r->url = fis_strdup(n->o->registry);
-    r->timeout = REGISTRY_MS;
     d->arena = (struct fis_arena){.size = WIRE_JSON_PER_BYTE * RECORD_BYTES};
     d->arena.base = fis_alloc(d->arena.size, 1);
-    if (!r->url || !d->arena.base)
+    if (!d->arena.base)
         return fis_fail(e, FIS_NOMEM, "no memory for schemas");
     return cli_schemas_open(&d->schemas, c, e);
 }

@@ -367,8 +367,9 @@ void config_done(struct config *cfg);
 /* The value of a librdkafka property given in the map `kafka`, or NULL. */
 const char *config_kafka(const struct config *cfg, const char *property);
 /* Sets one, as the map would; "file:/path" is read. INPUT, NOMEM; a text shows no value. */
-int config_kafka_set(struct config *cfg, const char *property, const char *value,
-                     struct fis_error *e) FIS_MUST_CHECK;
+int config_property_set(struct config_properties *p, const char *property, const char *value,
+                        struct fis_error *e) FIS_MUST_CHECK;
+void config_properties_done(struct config_properties *p); /* zeroes it */
 
 /* How a value of an enumeration is written in the file, by its key: config_choice(
  * "selection.algorithm", CONFIG_FIS_PLUS) is "fis+". NULL for what does not exist. */

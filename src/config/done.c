@@ -30,7 +30,7 @@ void config_free_secret(char *text)
 }
 
 /* Values may be passwords: they do not stay behind in freed memory. */
-static void free_properties(struct config_properties *properties)
+void config_properties_done(struct config_properties *properties)
 {
     for (uint32_t i = 0; i < properties->count; i++) {
         struct config_property *p = &properties->items[i];
@@ -39,6 +39,7 @@ static void free_properties(struct config_properties *properties)
         fis_free(p->name);
     }
     fis_free(properties->items);
+    *properties = (struct config_properties){0};
 }
 
 void config_done(struct config *cfg)
@@ -54,7 +55,7 @@ void config_done(struct config *cfg)
         else if (o->kind == KIND_ITEMS)
             free_items(o, field);
         else if (o->kind == KIND_PROPERTIES)
-            free_properties(field);
+            config_properties_done(field);
     }
     *cfg = (struct config){0};
 }

@@ -192,8 +192,8 @@ static struct config_property *property_place(struct config_properties *p, const
     return more[p->count].name ? &more[p->count++] : NULL;
 }
 
-int config_kafka_set(struct config *cfg, const char *property, const char *value,
-                     struct fis_error *e)
+int config_property_set(struct config_properties *p, const char *property, const char *value,
+                        struct fis_error *e)
 {
     char *text = NULL, *from = NULL;
     int rc = 0;
@@ -208,7 +208,7 @@ int config_kafka_set(struct config *cfg, const char *property, const char *value
     else
         text = fis_strdup(value);
     bool whole = text && (from || !load_is_reference(value));
-    struct config_property *place = whole ? property_place(&cfg->kafka, property) : NULL;
+    struct config_property *place = whole ? property_place(p, property) : NULL;
     if (!place) {
         config_free_secret(text);
         fis_free(from);

@@ -92,7 +92,7 @@ int init_write_rows(const struct init_survey *s, const uint8_t *part, enum init_
 
 /* ---- the configuration ----------------------------------------------------------------------- */
 
-/* A YAML scalar in double quotes. */
+/* A YAML scalar in double quotes, in which no variable of the environment is meant. */
 static void put_scalar(FILE *f, const char *text)
 {
     putc('"', f);
@@ -102,8 +102,18 @@ static void put_scalar(FILE *f, const char *text)
         else if ((unsigned char)*text < ' ')
             fprintf(f, "\\x%02X", (unsigned)*text);
         else
-            putc(*text, f);
+            fprintf(f, text[0] == '$' && text[1] == '{' ? "$%c" : "%c", *text);
     putc('"', f);
+}
+
+static void put_properties(FILE *f, const struct init_properties *p, const char *indent)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        const char *value = p->items[i].value;
+        fprintf(f, "%s%s%s: ", indent, value ? "" : "# ", p->items[i].name);
+        put_scalar(f, value ? value : "file:/path");
+        fputs(value ? "\n" : " # a secret, which is not copied here: name its file\n", f);
+    }
 }
 
 /* "key: [a, b]" with what stands behind it, of the columns of a table with one of two roles;
@@ -179,6 +189,12 @@ static bool is_quoted(const struct init_survey *s, const struct data_table *t)
     return false;
 }
 
+void init_write_registry(const struct init_properties *registry, FILE *f)
+{
+    fputs("  encoding: registry\n  registry:\n", f);
+    put_properties(f, registry, "    ");
+}
+
 /* What else a record may have. */
 static void put_records(FILE *f, const struct init_survey *s, const struct init_pipeline *p)
 {
@@ -196,13 +212,10 @@ static void put_records(FILE *f, const struct init_survey *s, const struct init_
     fputs(first ? "\n" : "]\n", f);
     if (is_quoted(s, s->t) || is_quoted(s, p->stream))
         fputs("  numeric_text: true # \"41\" is a number\n", f);
-    if (p->registry) {
-        fputs("  encoding: registry\n  registry:\n    url: ", f);
-        put_scalar(f, p->registry);
-        fputs("\n", f);
-    } else if (p->framed) {
+    if (p->registry.n)
+        init_write_registry(&p->registry, f);
+    else if (p->framed)
         fputs("  framing: confluent\n", f);
-    }
 }
 
 static void put_files(FILE *f, const struct init_survey *s, const struct init_pipeline *p)
@@ -227,12 +240,8 @@ static void put_kafka(FILE *f, const struct init_pipeline *p)
 {
     fputs("\n\nkafka: # properties of librdkafka\n  bootstrap.servers: ", f);
     put_scalar(f, p->broker ? p->broker : "localhost:9092");
-    for (uint32_t i = 0; i < p->n_kafka; i++) {
-        const char *value = p->kafka[i].value;
-        fprintf(f, value ? "\n  %s: " : "\n  # %s: ", p->kafka[i].name);
-        put_scalar(f, value ? value : "file:/path");
-        fputs(value ? "" : " # a secret, which is not copied here: name its file", f);
-    }
+    putc('\n', f);
+    put_properties(f, &p->kafka, "  ");
 }
 
 int init_write_config(const struct init_survey *s, const struct init_pipeline *p, const char *path,
@@ -247,7 +256,7 @@ int init_write_config(const struct init_survey *s, const struct init_pipeline *p
             path);
     put_scalar(f, p->name);
     put_kafka(f, p);
-    fputs("\n\ntopics:\n  replication: 1 # 3 on a production cluster\n", f);
+    fputs("\ntopics:\n  replication: 1 # 3 on a production cluster\n", f);
     if (p->topic) {
         fputs("  records: ", f);
         put_scalar(f, p->topic);

@@ -185,21 +185,22 @@ static void set_properties(void **state)
     assert_true(fd >= 0 && write(fd, "word\n", 5) == 5);
     close(fd);
     snprintf(from, sizeof from, "file:%s", path);
-    assert_int_equal(config_kafka_set(&c, "client.id", "a", &e), 0);
-    assert_int_equal(config_kafka_set(&c, "sasl.password", from, &e), 0);
-    assert_int_equal(config_kafka_set(&c, "client.id", "b", &e), 0);
+    assert_int_equal(config_property_set(&c.kafka, "client.id", "a", &e), 0);
+    assert_int_equal(config_property_set(&c.kafka, "sasl.password", from, &e), 0);
+    assert_int_equal(config_property_set(&c.kafka, "client.id", "b", &e), 0);
     assert_int_equal(c.kafka.count, 2);
     assert_string_equal(config_kafka(&c, "client.id"), "b");
     assert_string_equal(config_kafka(&c, "sasl.password"), "word");
     assert_string_equal(c.kafka.items[1].from, from);
     assert_null(c.kafka.items[0].from);
-    assert_int_equal(config_kafka_set(&c, "client.id", "a\x01b", &e), -FIS_INPUT);
-    assert_int_equal(config_kafka_set(&c, "sasl.password", "file:/none/there", &e), -FIS_INPUT);
+    assert_int_equal(config_property_set(&c.kafka, "client.id", "a\x01b", &e), -FIS_INPUT);
+    assert_int_equal(config_property_set(&c.kafka, "sasl.password", "file:/none/there", &e),
+                     -FIS_INPUT);
     assert_non_null(strstr(e.text, "sasl.password: found the file '/none/there'"));
     assert_string_equal(config_kafka(&c, "sasl.password"), "word");
     for (uint64_t n = 0; n < 4; n++) {
         fis_mem_refuse_after(n);
-        assert_int_equal(config_kafka_set(&c, "security.protocol", "SSL", &e),
+        assert_int_equal(config_property_set(&c.kafka, "security.protocol", "SSL", &e),
                          n < 3 ? -FIS_NOMEM : 0);
         fis_mem_refuse_after(UINT64_MAX);
     }

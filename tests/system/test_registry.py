@@ -240,6 +240,47 @@ def _():
              "a record of defaults")
 
 
+def init_by(p, registry):
+    """fisctl init with the registry's login on the command line, and in a file. What it prints."""
+    def init(name, *login):
+        ask = ["init", "validation.csv", "--label", "hired", "--sensitive", "group", "-b", KAFKA, "--stream",
+               p.topic("records"), "-o", name]
+        return p.fisctl(*ask, *(a for x in login for a in ("--registry", x)))
+
+    ca = "ca_file=registry.crt"
+    own = ["tls_cert=registry.crt", "tls_key=registry.key"]
+    user = ["user=fisd", "password=file:secret"]
+    p.write("wrong", b"wrong")
+    for login, why in (([], "certificate"), ([ca, *user], "certificate required"), ([ca, *own], "status 401"),
+                       ([ca, *own, "user=fisd", "password=file:wrong"], "status 401"),
+                       ([ca, *own, "user=fisd"], "no records.registry.password, allowed both"),
+                       (["usr=fisd"], "'records.registry.user'?"), (["password=x"], "password=file:PATH"),
+                       (["password=file:none"], "found the file 'none'"),
+                       (["none.properties"], "neither http://HOST, https://HOST, NAME=VALUE nor a file")):
+        r = init("refused.yaml", registry.url, *login)
+        same(r.returncode, 1, f"{login}: {r.stdout}")
+        has(r.stderr, why)
+    has(init("refused.yaml", "https://fisd:x@localhost").stderr, "a user within the URL")
+    same(os.path.exists(os.path.join(p.dir, "refused.yaml")), False, "a refused configuration")
+    os.mkdir(os.path.join(p.dir, "sub"))
+    p.write("sub/registry.properties", "\n".join(
+        ["# a comment", f"url = {registry.url}", *(x.replace("registry.", "../registry.") for x in [ca, *own]),
+         "user=fisd", "password=file:../secret"]).encode())
+    out = ""
+    for name, login in (("line.yaml", [registry.url, ca, *own, *user]), ("file.yaml", ["sub/registry.properties"])):
+        r = init(name, *login)
+        same(r.returncode, 0, r.stderr)
+        has(r.stdout, "1 records of a sample")
+        with open(os.path.join(p.dir, name)) as f:
+            has(f.read(), f'url: "{registry.url}"', 'user: "fisd"', f'password: "file:{p.dir}/secret"',
+                f'ca_file: "{p.dir}/registry.crt"', f'tls_key: "{p.dir}/registry.key"')
+        checked = subprocess.run([FISCTL, "-c", os.path.join(p.dir, name), "doctor"], capture_output=True,
+                                 text=True, timeout=60)
+        has(checked.stdout, "ok      registry       localhost: subject")
+        out += r.stdout + r.stderr + checked.stdout
+    return out
+
+
 @test("over TLS with a user: nothing without certificates, nor with another password")
 def _():
     with Pipeline(t_config(), name="tls") as p:
@@ -265,6 +306,7 @@ def _():
             p.produce("records", [(b"k", frame(1, b"\2x" + b"\0" + bytes(4) + b"\0" + b"\2\x01"))])
             p.start()
             p.wait_counts("scored", records=1, refused=0, tombstones=0)
+            out += init_by(p, registry)
             registry.mode = "hang"
             p.produce("records", [(b"l", frame(3, b"x"))])
             p.wait_log(r"registry host=localhost id=3 .*reason=")
