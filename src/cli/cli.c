@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
@@ -19,6 +20,8 @@
 
 /* After this time without an answer a command says whom it waits for. */
 enum { SILENT_MS = 2000 };
+/* How long a command may take to notice that it is to end. */
+enum { GRACE_S = 10 };
 
 static const char standard_path[] = "fisd.yaml";
 
@@ -30,7 +33,7 @@ static void stop_signals(sigset_t *set)
 }
 
 /* OpenBLAS starts threads before main, which do not block signals. When one of them is hit, it
- * blocks the signal from then on and sends it again: then it waits for the main thread. */
+ * blocks the signal from then on and sends it again: then it waits for the thread below. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     ucontext_t *interrupted = context;
@@ -53,16 +56,42 @@ static void set_handlers(bool normal)
     }
 }
 
+/* The thread that takes the first signal; a second one ends the process by the default action. */
+static void *watch_signals(void *cli)
+{
+    struct cli *c = cli;
+    sigset_t set;
+    int number;
+    stop_signals(&set);
+    if (sigwait(&set, &number))
+        return NULL;
+    atomic_store(&c->stopping, true);
+    set_handlers(true);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    for (int s = 0; s < GRACE_S && atomic_load(&c->asks) && !atomic_load(&c->ends); s++)
+        sleep(1);
+    if (!atomic_load(&c->ends))
+        kill(getpid(), number);
+    while (true)
+        pause();
+}
+
 void cli_init(struct cli *c)
 {
     sigset_t set;
+    pthread_t watch;
     *c = (struct cli){.wake_pipe = {-1, -1}};
     pthread_mutex_init(&c->trouble.lock, NULL);
     const char *path = getenv("FISD_CONFIG");
     c->config_path = path && *path ? path : standard_path;
     stop_signals(&set);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    set_handlers(false);
+    if (!pthread_create(&watch, NULL, watch_signals, c)) {
+        pthread_detach(watch);
+        set_handlers(false);
+    } else {
+        sigprocmask(SIG_UNBLOCK, &set, NULL);
+    }
     /* A reader that goes away (head, less) shows as a failed write, not as a sudden death that
      * would leave messages unsent. */
     signal(SIGPIPE, SIG_IGN);
@@ -71,17 +100,12 @@ void cli_init(struct cli *c)
 
 bool cli_stopping(struct cli *c)
 {
-    sigset_t set;
-    const struct timespec now = {0, 0};
-    if (c->stopping)
-        return true;
-    stop_signals(&set);
-    if (sigtimedwait(&set, NULL, &now) > 0) {
-        c->stopping = true;
-        set_handlers(true);
-        sigprocmask(SIG_UNBLOCK, &set, NULL);
-    }
-    return c->stopping;
+    if (!atomic_load(&c->asks))
+        atomic_store(&c->asks, true);
+    if (!atomic_load(&c->stopping))
+        return false;
+    atomic_store(&c->ends, true);
+    return true;
 }
 
 /* From a thread of librdkafka: one byte, and when the pipe is full there are bytes enough. */

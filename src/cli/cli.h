@@ -5,17 +5,19 @@
  * the trainer was sent and is not taken yet.
  * Results go to standard output, progress and errors to standard error.
  *
- * Interruption: SIGINT and SIGTERM are blocked and asked for by cli_stopping, so no global is
- * needed; every loop asks at least ten times a second. The first one ends the command in order;
- * from then on they do what they always do, so a second one ends the process at once. A signal
+ * Interruption: SIGINT and SIGTERM are taken by a thread, so no global is needed. The first one
+ * ends a command in order that asks cli_stopping, which every loop does at least ten times a
+ * second; one that has not asked yet has nothing to bring to an end, and is ended at once, as is
+ * one that does not ask again within ten seconds. A second one ends the process at once. A signal
  * that was ignored when the program began (a background job of a script) stays so.
  *
- * Thread: one. Owns: the configuration and the client's properties, until cli_done.
+ * Thread: one beside that. Owns: the configuration and the client's properties, until cli_done.
  */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,7 +41,7 @@ struct cli {
     const char *config_path; /* -c, or $FISD_CONFIG, or fisd.yaml */
     const char *bootstrap;   /* -b, or NULL */
     struct cli_properties given;
-    bool stopping;
+    atomic_bool stopping, asks, ends; /* a signal came; cli_stopping was asked; it answered yes */
 
     struct config cfg;
     struct wire_schema schema; /* label_column and sensitive are those of the validation set */

@@ -86,7 +86,7 @@ static int write_part(const struct init *n, int i, struct fis_error *e)
     return rc;
 }
 
-static int write_split(struct init *n, struct fis_error *e)
+static int write_split(struct init *n, struct cli *c, struct fis_error *e)
 {
     char path[INIT_PATH + INIT_TEXT];
     n->part = fis_calloc(n->table->n, 1);
@@ -94,7 +94,10 @@ static int write_split(struct init *n, struct fis_error *e)
         return fis_fail(e, FIS_NOMEM, "no memory for %u rows", n->table->n);
     int rc = init_split(&n->s, n->n_initial, n->n_validation, n->o->seed, n->part, e), done = 0;
     for (int i = 0; !rc && i < PARTS; i++) {
-        rc = is_written(n, i) ? write_part(n, i, e) : 0;
+        if (cli_stopping(c))
+            rc = fis_fail(e, FIS_INPUT, "interrupted: nothing is written");
+        else if (is_written(n, i))
+            rc = write_part(n, i, e);
         done += !rc;
     }
     for (int i = 0; rc && i < done; i++)
@@ -123,7 +126,7 @@ static struct init_properties properties(const struct config_properties *all,
     return to;
 }
 
-static int write_all(struct init *n, const struct cli *c, struct fis_error *e)
+static int write_all(struct init *n, struct cli *c, struct fis_error *e)
 {
     const uint32_t n_kafka = c->cfg.kafka.count;
     struct init_property *all = fis_calloc((size_t)n_kafka + n->registry.count + 1, sizeof *all);
@@ -139,7 +142,7 @@ static int write_all(struct init *n, const struct cli *c, struct fis_error *e)
                               .registry = properties(&n->registry, all + n_kafka),
                               .stream = n->stream,
                               .pool = !n->is_topic};
-    int rc = n->o->split ? write_split(n, e) : 0;
+    int rc = n->o->split ? write_split(n, c, e) : 0;
     if (!rc && n->o->split)
         rc = init_report_split(n, e);
     if (!rc)
