@@ -117,6 +117,28 @@ static int refuse_absent(struct data_rows *r, const char *names, struct fis_erro
     return rc ? data_rows_refuse(r, r->line, e) : 0;
 }
 
+/* The first of an image's numbers that the header has; NULL: none. */
+static const char *numbered(const struct data_rows *r)
+{
+    for (uint32_t c = 0; c < data_image_numbers(r); c++)
+        if (r->place[c] != ROWS_NO_COLUMN)
+            return r->options->columns[c].name;
+    return NULL;
+}
+
+/* Neither an image nor one of its numbers: what is missing is the image. */
+static bool image_absent(const struct data_rows *r)
+{
+    return data_image_numbers(r) && !r->options->columns[0].optional && !r->pictured &&
+           !numbered(r);
+}
+
+static int refuse_both(struct data_rows *r, struct fis_error *e)
+{
+    fis_fail(e, FIS_INPUT, "columns " WIRE_IMAGE " and %s: one of them expected", numbered(r));
+    return data_rows_refuse(r, r->line, e);
+}
+
 int data_csv_open(struct data_rows *r, struct fis_error *e)
 {
     struct wire_csv_row row;
@@ -146,7 +168,10 @@ int data_csv_open(struct data_rows *r, struct fis_error *e)
         if (i < r->n_names && column->cell == DATA_NUMBER)
             r->numeric[i] = 1;
     }
-    return absent[0] ? refuse_absent(r, absent, e) : 0;
+    return image_absent(r)              ? refuse_absent(r, WIRE_IMAGE, e)
+           : absent[0]                  ? refuse_absent(r, absent, e)
+           : r->pictured && numbered(r) ? refuse_both(r, e)
+                                        : 0;
 }
 
 static int check_text(const char *column, const char *text, size_t length, struct fis_error *e)

@@ -45,15 +45,20 @@ static int read_named(struct data_rows *r, const char *name, size_t length, stru
     return rc;
 }
 
+/* Not the name of a file. */
+static bool is_base64(const char *text, size_t length)
+{
+    return wire_image_prefix(text, length) || wire_image_type(text, length);
+}
+
 int data_image_read(struct data_rows *r, const char *text, size_t length, struct fis_error *e)
 {
     const size_t allowed = r->options->images->max_bytes;
     struct wire_image image;
-    bool uri = length > 5 && !memcmp(text, "data:", 5);
     r->image.length = 0;
     if (!length)
         return fis_refuse(e, FIS_CODE_BAD_IMAGE, "image: nothing found");
-    if (!uri && !wire_image_type(text, length))
+    if (!is_base64(text, length))
         return read_named(r, text, length, e);
     if (length / 4 * 3 > allowed)
         return too_long(length / 4 * 3, allowed, e);
@@ -84,7 +89,7 @@ int data_image_values(struct data_rows *r, struct fis_value *values, struct fis_
 int data_image_text(struct data_rows *r, struct wire_bytes *text, struct fis_error *e)
 {
     const char *at = text->data;
-    if (wire_image_type(at, text->length) || (text->length > 5 && !memcmp(at, "data:", 5)))
+    if (is_base64(at, text->length))
         return 0;
     int rc = data_image_read(r, at, text->length, e);
     size_t n = image_base64_length(r->image.length);

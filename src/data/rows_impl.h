@@ -74,10 +74,14 @@ int data_image_text(struct data_rows *r, struct wire_bytes *text,
 int data_image_object(struct data_rows *r, struct wire_bytes text, const json_t *image,
                       struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
 const json_t *data_image_member(const struct data_rows *r); /* a text; NULL: none */
-/* How many of the first columns an image stands for. */
+/* How many of the first columns an image may stand for, and how many this row's does. */
+static inline uint32_t data_image_numbers(const struct data_rows *r)
+{
+    return r->options->images ? (uint32_t)image_numbers(&r->options->images->image) : 0;
+}
 static inline uint32_t data_image_columns(const struct data_rows *r)
 {
-    return r->pictured ? (uint32_t)image_numbers(&r->options->images->image) : 0;
+    return r->pictured ? data_image_numbers(r) : 0;
 }
 
 /* At the end: whether every requested column was in some row. */

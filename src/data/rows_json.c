@@ -95,8 +95,12 @@ int data_json_values(struct data_rows *r, struct fis_value *values, struct fis_e
 {
     const json_t *image = data_image_member(r);
     r->pictured = image != NULL;
-    for (uint32_t c = 0; c < data_image_columns(r); c++)
+    for (uint32_t c = 0; c < data_image_columns(r); c++) {
+        const char *name = r->options->columns[c].name;
+        if (json_object_get(r->object, name))
+            return fis_fail(e, FIS_INPUT, WIRE_IMAGE " and %s: one of them expected", name);
         r->seen[c] = 1;
+    }
     for (uint32_t c = data_image_columns(r); c < r->options->n_columns; c++) {
         const struct data_column *column = &r->options->columns[c];
         const json_t *v = wire_json_member(r->object, column->name);
@@ -170,6 +174,13 @@ int data_object_cells(struct wire_bytes object, data_cell_fn *cell, void *ctx, s
 int data_json_check_seen(struct data_rows *r, struct fis_error *e)
 {
     char absent[120] = "";
+    const uint32_t numbers = data_image_numbers(r);
+    uint32_t none = 0;
+    while (none < numbers && !r->seen[none] && !r->options->columns[none].optional)
+        none++;
+    if (r->count && numbers && none == numbers)
+        return fis_fail(e, FIS_INPUT, "no '" WIRE_IMAGE "' in any of %llu rows",
+                        (unsigned long long)r->count);
     for (uint32_t c = 0; r->count && c < r->options->n_columns; c++) {
         size_t used = strlen(absent);
         if (!r->seen[c] && !r->options->columns[c].optional)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "image/image.h"
 #include "wire/format_impl.h"
 
 void format_put(struct format_text *t, const void *bytes, size_t n)
@@ -41,18 +42,14 @@ void format_put_string(struct format_text *t, const char *text, size_t n)
 
 void format_put_base64(struct format_text *t, const void *bytes, size_t n)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *p = bytes;
+    const size_t length = image_base64_length(n);
     format_put_char(t, '"');
-    for (size_t i = 0; i < n && !t->full; i += 3) {
-        size_t left = n - i;
-        uint32_t v = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) |
-                     (left > 2 ? p[i + 2] : 0);
-        const char four[4] = {digits[v >> 18], digits[v >> 12 & 63],
-                              left > 1 ? digits[v >> 6 & 63] : '=',
-                              left > 2 ? digits[v & 63] : '='};
-        format_put(t, four, 4);
+    if (t->full || length > (size_t)(t->end - t->at)) {
+        t->full = true;
+        return;
     }
+    image_base64_encode(bytes, n, t->at);
+    t->at += length;
     format_put_char(t, '"');
 }
 

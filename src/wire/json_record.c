@@ -58,8 +58,8 @@ static bool is_known(const struct column_set *set, const char *name)
 static int refuse_unknown(const struct column_set *set, const char *name, struct fis_error *e)
 {
     char allowed[200];
-    size_t used = 0;
-    allowed[0] = 0;
+    size_t used = (size_t)snprintf(allowed, sizeof allowed, "%s",
+                                   set->schema->image.height ? WIRE_IMAGE ", or " : "");
     for (uint32_t i = 0; i < set->n; i++) {
         size_t left = sizeof allowed - used;
         int n = snprintf(allowed + used, left, "%s%s", i ? ", " : "", column_name(set, i));

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 size_t wire_image_arena(const struct wire_schema *schema)
 {
@@ -23,8 +24,9 @@ int wire_image_read(const struct wire_reader *outer, const struct wire_field *f,
     struct wire_reader r = wire_reader_inside(outer, f);
     struct wire_field in;
     int rc;
-    if (!image->data.data)
-        image->data = (struct wire_bytes){"", 0};
+    if (image->data.data)
+        return fis_refuse(e, FIS_CODE_BAD_IMAGE, "image: two of them; one picture expected");
+    image->data = (struct wire_bytes){"", 0};
     while ((rc = wire_reader_next(&r, &in, e)) > 0)
         switch (in.number) {
         case 1:
@@ -49,45 +51,75 @@ static const struct {
 } kinds[] = {{"iVBORw0KGgo", "image/png", "PNG", IMAGE_PNG},
              {"/9j/", "image/jpeg", "JPEG", IMAGE_JPEG}};
 
-static int kind_of(const char *base64, size_t length)
+size_t wire_image_prefix(const char *text, size_t length)
 {
+    const char *comma =
+        length > 5 && !strncasecmp(text, "data:", 5) ? memchr(text, ',', length) : NULL;
+    return comma ? (size_t)(comma + 1 - text) : 0;
+}
+
+static int kind_of(const char *text, size_t length)
+{
+    const size_t prefix = wire_image_prefix(text, length);
+    text += prefix;
+    length -= prefix;
     for (int i = 0; i < 2; i++) {
         size_t n = strlen(kinds[i].start);
-        if (length >= n && length % 4 == 0 && !memcmp(base64, kinds[i].start, n))
+        if (length >= n && !memcmp(text, kinds[i].start, n) &&
+            (kinds[i].format == IMAGE_PNG || length % 4 == 0)) /* "/9j/" may begin a path */
             return i;
     }
     return -1;
 }
 
-const char *wire_image_type(const char *base64, size_t length)
+const char *wire_image_type(const char *text, size_t length)
 {
-    int kind = kind_of(base64, length);
+    int kind = kind_of(text, length);
     return kind < 0 ? NULL : kinds[kind].type;
 }
 
-bool wire_image_show(const char *base64, size_t length, char *shown)
+bool wire_image_show(const char *text, size_t length, char *shown)
 {
-    int kind = kind_of(base64, length);
+    int kind = kind_of(text, length);
     if (kind >= 0)
-        snprintf(shown, WIRE_IMAGE_SHOWN, "%s, %zu bytes", kinds[kind].name, length / 4 * 3);
+        snprintf(shown, WIRE_IMAGE_SHOWN, "%s, %zu bytes", kinds[kind].name,
+                 (length - wire_image_prefix(text, length)) / 4 * 3);
     return kind >= 0;
+}
+
+/* What is no base64, with the first character that shows it. */
+static int refuse_text(const char *text, size_t length, struct fis_error *e)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    size_t at = 0;
+    while (at < length && text[at] && strchr(letters, text[at]))
+        at++;
+    const unsigned char c = at < length ? (unsigned char)text[at] : '=';
+    if (c == '=')
+        return fis_refuse(e, FIS_CODE_BAD_IMAGE,
+                          "image: a PNG or JPEG in base64 expected, %zu characters found: "
+                          "no multiple of 4, or padding that is not at the end",
+                          length);
+    return fis_refuse(e, FIS_CODE_BAD_IMAGE,
+                      "image: a PNG or JPEG in base64 expected, %s%.*s found as character %zu",
+                      c <= ' '    ? "white space"
+                      : c >= 0x7f ? "a byte beyond ASCII"
+                                  : "",
+                      c > ' ' && c < 0x7f, text + at, at + 1);
 }
 
 int wire_image_of_text(struct wire_bytes text, struct fis_arena *arena, struct wire_image *image,
                        struct fis_error *e)
 {
-    const char *at = text.data, *comma = at ? memchr(at, ',', text.length) : NULL;
-    size_t length = text.length;
-    if (comma && length > 5 && !memcmp(at, "data:", 5)) {
-        at = comma + 1;
-        length -= (size_t)(at - (const char *)text.data);
-    }
+    const size_t prefix = wire_image_prefix(text.data, text.length), length = text.length - prefix;
+    const char *at = (const char *)text.data + prefix;
     unsigned char *bytes = take(arena, length / 4 * 3 + 1, e);
     if (!bytes)
         return -FIS_INPUT;
     long n = length ? image_base64_decode(at, length, bytes) : 0;
     if (n < 0)
-        return fis_refuse(e, FIS_CODE_BAD_IMAGE, "image: a PNG or JPEG in base64 expected");
+        return refuse_text(at, length, e);
     *image = (struct wire_image){.data = {bytes, (size_t)n}};
     return 0;
 }

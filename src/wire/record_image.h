@@ -20,7 +20,7 @@ struct wire_image {
 /* What the arena must have room for besides a record. */
 size_t wire_image_arena(const struct wire_schema *schema);
 
-/* A field of type Image; a repeated one is merged with those before it. */
+/* A field of type Image. A second one is refused: a labeller would see one of them. */
 int wire_image_read(const struct wire_reader *outer, const struct wire_field *f,
                     struct wire_image *image, struct fis_error *e) FIS_MUST_CHECK;
 /* base64, with a "data:" and its type before it or not. */
@@ -41,10 +41,13 @@ int wire_image_text(const struct wire_schema *schema, const struct wire_image *i
                     struct fis_arena *arena, struct wire_bytes *text,
                     struct fis_error *e) FIS_MUST_CHECK;
 
-/* The type of a picture in base64, "image/png" or "image/jpeg"; NULL: it is none. */
-const char *wire_image_type(const char *base64, size_t length);
-/* For a screen: "PNG, 12,345 bytes". False: it is none. */
+/* Bytes before the base64: a "data:" and its type, whatever it states; 0: there is none. */
+size_t wire_image_prefix(const char *text, size_t length);
+/* The type of a picture in base64, by its first bytes, "image/png" or "image/jpeg"; NULL: it is
+ * none. */
+const char *wire_image_type(const char *text, size_t length);
+/* For a screen: "PNG, 12345 bytes". False: it is none. */
 #define WIRE_IMAGE_SHOWN 48
-bool wire_image_show(const char *base64, size_t length, char *shown);
+bool wire_image_show(const char *text, size_t length, char *shown);
 
 #endif

@@ -1,5 +1,6 @@
 #include "wire/request_shown.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "fis.pb-c.h"
@@ -85,17 +86,44 @@ static json_t *from_raw(const struct wire_request_reader *w, struct wire_bytes r
     return object;
 }
 
-static void put_image(const struct wire_request_reader *w, json_t *to, const Fis__V1__Image *from)
+static bool put_image(const struct wire_schema *schema, json_t *to, const struct wire_image *image)
 {
-    const struct wire_image image = {{from->data.data, from->data.len},
-                                     {from->height, from->width, from->channels}};
-    struct fis_arena arena = {.size = 2 * from->data.len + ((size_t)1 << 16)};
+    struct fis_arena arena = {.size = 2 * image->data.length + ((size_t)1 << 16)};
     struct wire_bytes text;
     struct fis_error none;
     arena.base = fis_alloc(arena.size, 1);
-    if (arena.base && !wire_image_text(w->schema, &image, &arena, &text, &none))
+    const bool is = arena.base && !wire_image_text(schema, image, &arena, &text, &none);
+    if (is)
         json_object_set_new(to, WIRE_IMAGE, json_stringn(text.data, text.length));
     fis_free(arena.base);
+    return is;
+}
+
+/* Pixels [image_numbers] of the members that are an image's numbers; false: not all are there. */
+static bool read_pixels(const struct wire_request_reader *w, const json_t *record,
+                        unsigned char *pixels)
+{
+    for (uint32_t i = 0; i < image_numbers(&w->schema->image); i++) {
+        const char *name = w->column(w->arg, i);
+        const json_t *v = name ? json_object_get(record, name) : NULL;
+        if (!json_is_number(v))
+            return false;
+        pixels[i] = (unsigned char)lround(fmin(fmax(127.5 * json_number_value(v) + 127.5, 0), 255));
+    }
+    return true;
+}
+
+/* People are shown the picture that an image's numbers are. */
+static void numbers_to_image(const struct wire_request_reader *w, json_t *record)
+{
+    const struct image_shape *shape = &w->schema->image;
+    const size_t n = image_numbers(shape);
+    unsigned char *pixels = n ? fis_alloc(n, 1) : NULL;
+    const struct wire_image image = {{pixels, n}, *shape};
+    if (pixels && read_pixels(w, record, pixels) && put_image(w->schema, record, &image))
+        for (uint32_t i = 0; i < n; i++)
+            json_object_del(record, w->column(w->arg, i));
+    fis_free(pixels);
 }
 
 static json_t *from_protobuf(const struct wire_request_reader *w, struct wire_bytes record)
@@ -108,8 +136,11 @@ static json_t *from_protobuf(const struct wire_request_reader *w, struct wire_by
         put_number(w, object, (uint32_t)i, r->features[i]);
     for (size_t i = 0; object && r->sparse && i < r->sparse->n_index && i < r->sparse->n_value; i++)
         put_number(w, object, r->sparse->index[i], r->sparse->value[i]);
-    if (object && r->image)
-        put_image(w, object, r->image);
+    const Fis__V1__Image *i = r ? r->image : NULL;
+    if (object && i)
+        put_image(
+            w->schema, object,
+            &(struct wire_image){{i->data.data, i->data.len}, {i->height, i->width, i->channels}});
     if (r)
         fis__v1__record__free_unpacked(r, NULL);
     return object;
@@ -162,8 +193,11 @@ int wire_request_show(const struct wire_request_reader *r, const struct wire_mes
     *out = (struct wire_request_shown){0};
     if (!m->value.data)
         return 0;
-    return r->encoding == WIRE_PROTOBUF ? read_protobuf(r, m, with_record, out, e)
-                                        : read_json(m, with_record, out, e);
+    int rc = r->encoding == WIRE_PROTOBUF ? read_protobuf(r, m, with_record, out, e)
+                                          : read_json(m, with_record, out, e);
+    if (rc > 0 && out->record)
+        numbers_to_image(r, out->record);
+    return rc;
 }
 
 void wire_request_shown_done(struct wire_request_shown *r)

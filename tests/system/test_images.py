@@ -8,6 +8,7 @@ import io
 import json
 import struct
 
+from browser import Browser
 from fisd_test import Pipeline, has, main, proto, same, t_config, test, wait
 from http_client import client_of
 from image_files import golden, pictures, png
@@ -96,6 +97,7 @@ def _():
             (image(pixels * 4, 16, 12, 4), "4 channels; model.image has 3"),
             (image(b"", 60000, 60000, 3), "60000 x 60000 pixels"),
             (image(b""), "no bytes found"), (proto((6, b"")), "no bytes found"),
+            (image(picture) + image(picture), "image: two of them"),
             (image(picture) + numbers(pixels), "image and features: one of them expected"),
             (proto((1, b"x")), "0 features, 192 expected")]
     c = config(len(good), records={"encoding": "protobuf", "max_pixels": 100000})
@@ -115,15 +117,39 @@ def _():
 
 
 def see_shown(p, good):
-    """What the labelling page gets, and what a terminal shows."""
-    client, shown = client_of(p), {}
+    """What the labelling page gets, and what it looks like."""
+    client, shown, people = client_of(p), {}, {}
     for i in range(len(good)):
         one = client.ask("GET", "/api/v1/label/next", headers={"X-Annotator": f"ann-{i}"}).json["request"]
-        shown[one["id"]] = one["fields"][0]
+        shown[one["id"]], people[one["id"]] = one["fields"], f"ann-{i}"
     for key in "png", "uri":
-        same((shown[key]["as"], shown[key]["value"]),
-             ("image", "data:image/png;base64," + json.loads(good["png"])["image"]), key)
-    same(shown["large"]["value"][:23], "data:image/jpeg;base64,", "a JPEG")
+        same([(f["as"], f["value"]) for f in shown[key]],
+             [("image", "data:image/png;base64," + json.loads(good["png"])["image"])], key)
+    same([f["value"][:22] for f in shown["numbers"]], ["data:image/png;base64,"], "numbers are a picture")
+    same(shown["large"][0]["value"][:23], "data:image/jpeg;base64,", "a JPEG")
+    with Browser() as b:
+        b.media(prefers_color_scheme="dark")
+        for key, times in ("numbers", 36), ("wide", None):
+            look(b, f"http://{client.address}/label", people[key], times)
+
+
+def look(b, page, person, times):
+    """A small picture is enlarged, with square pixels that are sharp; none is distorted, or wider
+    than a phone; what is transparent is white, as for the model."""
+    b.open(page)
+    b.run("sessionStorage.setItem('fisd-label-name', arguments[0])", person)
+    b.open(page)
+    for width, phone in (1280, False), (390, True):
+        b.size(width, 800, phone=phone)
+        wait(lambda: b.run("return document.querySelector('#fields img[class]')?.complete"), "the picture")
+        natural, box, right, alt, style, back = b.run("""const e = document.querySelector("#fields img");
+            const r = e.getBoundingClientRect(), s = getComputedStyle(e);
+            return [[e.naturalWidth, e.naturalHeight], [r.width, r.height], r.right, e.alt, s.imageRendering, s.backgroundColor]""")
+        if times:
+            same(box, [times * n for n in natural], "a whole number of times as large")
+        same(style, "pixelated" if times else "auto")
+        assert abs(box[0] / box[1] - natural[0] / natural[1]) < .02 and right <= width, (natural, box, right)
+        same((alt, back), ("image of this record", "rgb(255, 255, 255)"))
 
 
 @test("JSON: base64 as it is or as a data: address; requests, page, predict and replay have the image")
@@ -131,11 +157,13 @@ def _():
     rows = list(pictures(40, 8))
     picture, pixels = png(rows[0]["pixels"], 8, 8), rows[0]["pixels"]
     as_json = lambda **members: json.dumps(members).encode()
-    good = {"png": as_json(image=text(picture)), "uri": as_json(image="data:image/png;base64," + text(picture)),
+    good = {"png": as_json(image=text(picture)), "uri": as_json(image="data:image/jpg;base64," + text(picture)),
             "numbers": as_json(**{f"f{i}": number(v) for i, v in enumerate(pixels)}),
-            "large": as_json(image=text(KINDS["jpeg-large"][0]))}
+            "large": as_json(image=text(KINDS["jpeg-large"][0])),
+            "wide": as_json(image=text(png(bytes(3 * 600 * 200), 200, 600)))}
     bad = [(as_json(image="scan_17.png"), "a PNG or JPEG in base64 expected"),
            (as_json(image=17), "base64 expected, 17 found"),
+           (as_json(image=text(picture), images=1), "unknown column 'images' (allowed: image, or f0,"),
            (as_json(image=None), "base64 expected, null found"),
            (as_json(image=text(picture)[:-8]), "truncated PNG"),
            (as_json(image=text(picture), f3=1), "image and f3: one of them expected"),
@@ -143,7 +171,11 @@ def _():
            (as_json(id="a"), "no image, and 0 of its 192 numbers"),
            (as_json(f0=1, f1=2), "no image, and 2 of its 192 numbers"),
            (as_json(image=text(KINDS["gif"][0])), "a GIF found"),
-           (as_json(image=""), "no bytes found")]
+           (as_json(image=""), "no bytes found"),
+           (as_json(image=base64.encodebytes(picture).decode()), "white space found as character 77"),
+           (as_json(image=text(picture)[:-1]), "no multiple of 4"),
+           (as_json(image="https://x.example/a.png"), "base64 expected, : found as character 6"),
+           (as_json(image=[text(picture)] * 2), "base64 expected, an array found")]
     c = config(len(good), labels={"page": True}, http={"listen": "127.0.0.1:0"})
     with Pipeline(c, "j", files()) as p:
         found = send(p, good, bad)
@@ -172,11 +204,19 @@ def _():
         sent = [json.loads(m.value) for m in p.consume("records")][before:]
         for s, r in zip(sent, rows + rows):
             same(s, {"id": r["id"], "image": text(png(r["pixels"], 8, 8))}, "what replay sends")
-        p.write("bad.csv", b"id,image\na,nowhere.png\n")
-        r = p.fisctl("replay", "bad.csv")
-        has(r.stderr, "bad.csv: line 2", "image: no file")
-        r = p.fisctl("predict", "bad.csv")
-        has(r.stderr, "bad.csv: line 2", "image: no file")
+        row = {f"f{i}": 0 for i in range(192)}
+        for name, rows, where, words in (
+                ("bad.csv", b"id,image\na,nowhere.png\n", "line 2", "image: no file"),
+                ("wrapped.csv", csv_of([{"image": base64.encodebytes(picture).decode()}], "image"), "line 2", "white space found"),
+                ("both.csv", csv_of([{"image": "p8-0.png", "f3": 1}], "image", "f3"), "line 1", "image and f3: one of them"),
+                ("both.jsonl", as_json(image="p8-0.png", **row), "line 1", "image and f0: one of them"),
+                ("none.csv", b"id,age\na,3\n", "line 1", "no column 'image' in the header"),
+                ("none.jsonl", as_json(id="a"), "none.jsonl", "image")):
+            p.write(name, rows)
+            for command in ("predict", "replay") if name == "bad.csv" else ("predict",):
+                r = p.fisctl(command, name)
+                assert r.returncode, name
+                has(r.stderr, f"{name}: {where}" if where.startswith("line") else where, words)
 
 
 main()

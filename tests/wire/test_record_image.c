@@ -12,6 +12,7 @@
 #include "wire/model_parts.h"
 #include "wire/protobuf_codec.h"
 #include "wire/record_image.h"
+#include "wire/request_shown.h"
 
 enum { SIDE = 2, CHANNELS = 3, D = SIDE * SIDE * CHANNELS };
 
@@ -210,11 +211,15 @@ static void test_json(void **state)
     assert_string_equal(wire_image_type(base64.data, base64.length), "image/png");
     assert_true(wire_image_show(base64.data, base64.length, shown));
     assert_non_null(strstr(shown, "PNG, "));
-    static const char *const before[] = {"", "data:image/png;base64,"};
-    for (int k = 0; k < 2; k++) {
+    static const char *const before[] = {"", "data:image/png;base64,", "data:image/jpg;base64,",
+                                         "data:;base64,"};
+    for (int k = 0; k < 4; k++) {
         struct fis_arena b = {.base = more, .size = sizeof more};
         int n = snprintf(text, sizeof text, "{\"id\":\"a\",\"image\":\"%s%.*s\",\"label\":\"yes\"}",
                          before[k], (int)base64.length, (const char *)base64.data);
+        assert_string_equal(
+            wire_image_type(strstr(text, "e\":\"") + 4, strlen(before[k]) + base64.length),
+            "image/png");
         struct wire_message m = message(text, (size_t)n);
         assert_int_equal(wire_json_example(&schema, w->columns, D, 0, &m, &b, &example, &e),
                          WIRE_OK);
@@ -234,6 +239,52 @@ static void test_json(void **state)
     }
 }
 
+static const char *name_of(const void *world, uint32_t i)
+{
+    return i < D ? ((const struct world *)world)->names[i] : NULL;
+}
+
+/* A request whose record is an image's numbers, of which the last one is `last`. */
+static void show_numbers(struct world *w, const char *last, struct wire_request_shown *out)
+{
+    const struct wire_request_reader reader = {
+        .encoding = WIRE_JSON, .column = name_of, .arg = w, .schema = &schema};
+    char text[1024];
+    struct fis_error e;
+    int n = snprintf(text, sizeof text, "{\"id\":\"a\",\"record\":{\"id\":\"a\"");
+    for (uint32_t i = 0; i + 1 < D; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, ",\"f%u\":%.9g", i,
+                      (double)FIS_PIXEL(pixels[i]));
+    n += snprintf(text + n, sizeof text - (size_t)n, "%s}}", last);
+    struct wire_message m = message(text, (size_t)n);
+    assert_int_equal(wire_request_show(&reader, &m, true, out, &e), 1);
+}
+
+static void test_numbers_are_shown_as_an_image(void **state)
+{
+    struct fis_arena a = {.base = room, .size = sizeof room};
+    struct wire_request_shown r;
+    struct wire_image image;
+    struct fis_error e;
+    unsigned char got[D];
+    show_numbers(*state, ",\"f11\":7", &r);
+    const json_t *v = json_object_get(r.record, "image");
+    assert_int_equal(json_object_size(r.record), 2); /* the id, too */
+    assert_int_equal(
+        wire_image_of_text((struct wire_bytes){json_string_value(v), json_string_length(v)}, &a,
+                           &image, &e),
+        0);
+    assert_int_equal(image_decode(image.data.data, image.data.length, &schema.image, 100, got, &e),
+                     0);
+    assert_memory_equal(got, pixels, D - 1);
+    assert_int_equal(got[D - 1], 255); /* beyond the range of a byte */
+    wire_request_shown_done(&r);
+    show_numbers(*state, "", &r);
+    assert_null(json_object_get(r.record, "image"));
+    assert_int_equal(json_object_size(r.record), D);
+    wire_request_shown_done(&r);
+}
+
 int main(void)
 {
     wire_json_init();
@@ -242,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_encoder_comes_back),
         cmocka_unit_test(test_protobuf),
         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_numbers_are_shown_as_an_image),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

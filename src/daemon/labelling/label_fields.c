@@ -123,15 +123,17 @@ static const char *kind_of(const struct config_show *s, bool missing,
     return s->as == CONFIG_SHOW_LINK && web ? "link" : "text";
 }
 
-/* A record's image, which is base64, as an address. */
+/* A record's image, which is base64, as an address; of its type, whatever one it came with. */
 static int append_image(struct wire_buffer *out, const json_t *v, const char *type)
 {
+    const char *text = json_string_value(v);
+    const size_t length = json_string_length(v), prefix = wire_image_prefix(text, length);
     int rc = append(out, "data:", 5);
     if (!rc)
         rc = append(out, type, strlen(type));
     if (!rc)
         rc = append(out, ";base64,", 8);
-    return rc ? rc : append_value(out, v);
+    return rc ? rc : append(out, text + prefix, length - prefix);
 }
 
 static json_t *field(const struct config_show *s, const json_t *record)

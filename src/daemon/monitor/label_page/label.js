@@ -147,6 +147,14 @@ function safe(url, image) {
   }
 }
 
+/* A small picture is shown several times as large, so that its pixels are seen, and are square. */
+const ROOM = 288;
+function enlarge({target: e}) {
+  const times = Math.floor(ROOM / Math.max(e.naturalWidth, e.naturalHeight));
+  if (times > 1) e.width = times * e.naturalWidth;
+  e.classList.add(times > 1 ? "enlarged" : "there");
+}
+
 function value(f) {
   const url = (f.as === "image" || f.as === "link") && safe(f.value, f.as === "image");
   if (f.as === "missing") return h("dd", {class: "missing"}, "not known");
@@ -154,7 +162,7 @@ function value(f) {
     return h("dd", null, h("a", {href: url, target: "_blank", rel: "noopener noreferrer"}, f.value));
   if (url) {
     const broken = e => e.target.replaceWith("The picture cannot be loaded.");
-    return h("dd", null, h("img", {src: url, alt: f.name, error: broken}));
+    return h("dd", null, h("img", {src: url, alt: `${f.name} of this record`, load: enlarge, error: broken}));
   }
   return h("dd", {class: f.value.length > 80 ? "long" : null}, f.value);
 }
