@@ -171,14 +171,14 @@ start() {
         >"$dir/log" 2>&1 </dev/null 9>&- &
     pid=$!
     echo "$pid" >"$dir/pid"
-    local until=$((SECONDS + 60))
+    local until=$((SECONDS + 150))
     local tls=
     grep -q '^listeners=.*SSL' "$dir/server.properties" && tls=tls
     until accepts "$port" $tls; do
         alive "$pid" || die "the broker ended at once; see $dir/log"
         [ $SECONDS -lt $until ] || {
             kill "$pid"
-            die "the broker does not answer on 127.0.0.1:$port after 60 s; see $dir/log"
+            die "the broker does not answer on 127.0.0.1:$port after 150 s; see $dir/log"
         }
         sleep 0.2
     done
