@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 
-from fisd_process import wait
+from fisd_process import same, wait
 from brokers import Brokers
 
 SESSION = 6.0
@@ -37,6 +37,7 @@ class Cluster:
             self.nodes[name] = p.node(name, role, kafka=own)
         self.busy = set()      # targets that a fault has hold of
         self.threads = []
+        self.failed = []       # faults that could not be carried out or ended
         self.exits = []        # (name, status, last line): nobody had asked for it
         self.slow = []         # (name, seconds, status) of a SIGTERM that went wrong
         self.stops = []        # (seconds, status) of all
@@ -59,6 +60,7 @@ class Cluster:
 
     def supervise(self):
         """Starts again what has ended by itself, as a supervisor would, and remembers it."""
+        same(self.failed, [], "faults of the harness itself")
         for name, node in self.nodes.items():
             if name in self.busy or not node.process or node.process.poll() is None:
                 continue
@@ -88,6 +90,8 @@ class Cluster:
     def guarded(self, work, target, kind, seconds):
         try:
             work(target, kind, seconds)
+        except Exception as e:
+            self.failed.append(f"{target}, {kind}: {e!r}")
         finally:
             self.busy.discard(target)
 
