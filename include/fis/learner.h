@@ -4,7 +4,8 @@
  * The anchor learns from all labels alike; or, `mixed` (the published algorithm): a share `mix` of
  * each of its batches comes from the kept set (once it has kept_min rows) and the rest from the
  * initial rows, and what is not kept is not learnt from. SGD, Nesterov momentum, weight decay. The
- * end point is the average over every `average_every`-th iterate since fis_learner_round_begin.
+ * end point is the average over every `average_every`-th iterate since fis_learner_round_begin;
+ * with `fall`, of the last quarter of those steps alone.
  *
  * Kept set: a bought row is kept when both influences at its true label are <= 0, with the current
  * directions. Rows set aside are looked at again at fis_learner_review.

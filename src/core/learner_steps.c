@@ -139,9 +139,12 @@ static int fill_batch(struct fis_learner *t, int warm_up, struct fis_error *e)
     return take_epoch_rows(t, !warm_up && !t->o.mixed, kept, t->o.batch - kept, e);
 }
 
+/* Where the rate falls, earlier iterates know fewer of the round's labels, at a large rate. */
 static void average(struct fis_learner *t)
 {
-    if (t->o.average_every == 0 || t->now.round_steps % t->o.average_every)
+    const uint32_t last_quarter = t->o.fall - t->o.fall / 4;
+    if (t->o.average_every == 0 || t->now.round_steps % t->o.average_every ||
+        t->now.round_steps <= last_quarter)
         return;
     t->now.averaged++;
     fis_running_average(t->anchor.params, t->n_params, t->now.averaged, t->anchor.average);

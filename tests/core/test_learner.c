@@ -156,28 +156,39 @@ static void kept_rows_count_only_when_mixed(void **state)
     }
 }
 
-static void averages_are_of_every_sixth_iterate(void **state)
+/* Of a round of `steps`, the mean of iterates first, first + 6, … */
+static void see_average(const struct fis_learner_options *o, uint32_t steps, uint32_t first)
 {
-    (void)state;
     struct fis_error e;
-    struct fis_learner_options o = options(false, 1);
-    struct fis_learner *t = trainer(&o), *walk = trainer(&o);
-    size_t n = fis_shape_params(&o.shape);
+    struct fis_learner *t = trainer(o), *walk = trainer(o);
+    const size_t n = fis_shape_params(&o->shape);
+    const uint32_t count = (steps - first) / 6 + 1;
     double mean[64] = {0};
     assert_true(n <= 64);
     fis_learner_round_begin(t);
-    assert_int_equal(fis_learner_train(t, 5, &e), 0);
-    assert_same(fis_learner_end_anchor(t), fis_learner_anchor(t), &o); /* no average yet */
-    assert_int_equal(fis_learner_train(t, 15, &e), 0);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(fis_learner_train(walk, 6, &e), 0);
+    fis_learner_round_begin(walk);
+    assert_int_equal(fis_learner_train(t, first - 1, &e), 0);
+    assert_same(fis_learner_end_anchor(t), fis_learner_anchor(t), o); /* no average yet */
+    assert_int_equal(fis_learner_train(t, steps - first + 1, &e), 0);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(fis_learner_train(walk, i ? 6 : first, &e), 0);
         for (size_t j = 0; j < n; j++)
-            mean[j] += (double)fis_learner_anchor(walk)[j] / 3;
+            mean[j] += (double)fis_learner_anchor(walk)[j] / count;
     }
     for (size_t j = 0; j < n; j++)
         assert_float_equal(fis_learner_end_anchor(t)[j], mean[j], 1e-5);
     fis_learner_free(t);
     fis_learner_free(walk);
+}
+
+static void averages_are_of_every_sixth_iterate(void **state)
+{
+    (void)state;
+    struct fis_learner_options o = options(false, 1);
+    see_average(&o, 20, 6);
+    o.adamw = true; /* and a rate that falls over the round: of its last quarter */
+    o.fall = 60;
+    see_average(&o, 60, 48);
 }
 
 static void check_agrees_with_the_naive_influence(void **state)
