@@ -28,10 +28,9 @@ async function ask(path, more = {}) {
     credentials: "omit",
     signal: AbortSignal.timeout(PATIENCE_MS)
   });
+  if (answer.ok) return await answer.json(); /* one that was cut short is no answer */
   const body = await answer.json().catch(() => null);
-  if (!answer.ok)
-    throw new Refused(answer.status, body?.detail ?? `HTTP status ${answer.status}`, mine);
-  return body;
+  throw new Refused(answer.status, body?.detail ?? `HTTP status ${answer.status}`, mine);
 }
 
 /* null: this fisd has no such page. */

@@ -119,11 +119,11 @@ async function turn() {
       throw e;
     failed(e);
   } finally {
-    draw();
-    document.body.dataset.turns = String(Number(document.body.dataset.turns ?? 0) + 1);
     clearTimeout(timer);
     if (!document.hidden)
       timer = setTimeout(turn, Math.min(EVERY_MS * 2 ** Math.min(failures, 3), AT_MOST_MS));
+    draw(); /* last: what cannot be drawn now may be the next time */
+    document.body.dataset.turns = String(Number(document.body.dataset.turns ?? 0) + 1);
   }
 }
 
