@@ -21,6 +21,9 @@
 #define READY_NS UINT64_C(20000000000)
 /* What closing in good order may take after the time to drain. */
 #define CLOSING_MS 8000
+/* Of that, what the groups may take to let their members go: all of them, and each. */
+#define LEAVING_MS 5000
+#define LEAVING_LEAST_MS 500
 
 static void wake(void *arg)
 {
@@ -281,16 +284,23 @@ static int open_runtime(struct runtime *rt, bool embedded, struct fis_error *e)
     return embedded ? 0 : topics_job_start(&rt->topics, &rt->ctx, e);
 }
 
+/* A broker that does not answer one who leaves does not answer the next. */
+static int left_until(uint64_t until_ms)
+{
+    uint64_t now = uv_hrtime() / 1000000;
+    return now + LEAVING_LEAST_MS < until_ms ? (int)(until_ms - now) : LEAVING_LEAST_MS;
+}
+
 static void close_runtime(struct runtime *rt)
 {
     /* A job of a daemon that failed is not waited for: it holds nothing that counts. */
     if (rt->ctx.workers && workers_busy(rt->ctx.workers) && rt->ctx.failed)
         end_at_once(rt, "not waiting for a job");
-    int patience_ms = rt->ctx.failed ? 1000 : 5000;
+    uint64_t until_ms = uv_hrtime() / 1000000 + (rt->ctx.failed ? 1000 : LEAVING_MS);
     workers_stop(rt->ctx.workers);
-    scorer_host_close(rt->scorer, patience_ms);
-    trainer_host_close(rt->trainer, patience_ms);
-    label_host_close(rt->labels, patience_ms);
+    scorer_host_close(rt->scorer, left_until(until_ms));
+    trainer_host_close(rt->trainer, left_until(until_ms));
+    label_host_close(rt->labels, left_until(until_ms));
     topics_job_free(rt->topics);
     monitor_close(rt->monitor);
     if (rt->embedded)

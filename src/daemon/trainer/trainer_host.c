@@ -79,11 +79,10 @@ static void take_all(struct trainer_host *h, int patience_ms)
     observe_sent_over(&h->ctx->observer, false);
 }
 
-static bool on_worker(const struct trainer_host *h)
+/* A worker asks the broker something, with what is in use. */
+static bool asks(const struct trainer_host *h)
 {
-    struct session_status s;
-    session_status(h->session, &s);
-    return s.on_worker || pool_ends_running(&h->ends) || h->mark.running;
+    return pool_ends_running(&h->ends) || h->mark.running;
 }
 
 void trainer_host_say_left(const struct trainer_host *h)
@@ -122,8 +121,10 @@ void trainer_host_stop(struct trainer_host *h)
 
 bool trainer_host_stopped(const struct trainer_host *h)
 {
-    /* A job of a trainer that failed holds nothing that counts. */
-    return h->stopped && (h->ctx->failed || !on_worker(h));
+    /* A job of a trainer that failed holds nothing that counts, and a question never does. */
+    struct session_status s;
+    session_status(h->session, &s);
+    return h->stopped && (h->ctx->failed || !s.on_worker);
 }
 
 /* ---- turns --------------------------------------------------------------------------------- */
@@ -214,7 +215,7 @@ static void dropped(void *host)
 
 static void let_go(struct trainer_host *h)
 {
-    if (pool_ends_running(&h->ends) || h->mark.running || h->letting_go)
+    if (asks(h) || h->letting_go)
         return;
     h->letting_go = true;
     pool_ends_done(&h->ends);

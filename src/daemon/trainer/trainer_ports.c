@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#define MARK_MS 5000 /* that a worker waits for an answer */
+/* That a worker waits for an answer, and so a stop; then it asks again. */
+#define MARK_MS 1000
 
 /* ---- election ------------------------------------------------------------------------------ */
 
