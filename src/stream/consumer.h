@@ -192,6 +192,9 @@ int stream_consumer_commit(struct stream_consumer *c, const struct stream_offset
 int stream_consumer_mark(struct stream_consumer *c, const char *topic, int32_t partition,
                          int timeout_ms, uint64_t *mark, struct fis_error *e) FIS_MUST_CHECK;
 
+/* What is read next of an owned partition; -1: nothing yet, or it is not owned. */
+int64_t stream_consumer_next(struct stream_consumer *c, uint32_t topic, int32_t partition);
+
 /* Messages between what was read and the end of the owned partitions, as far as the last fetch
  * knew; -1 when it is not known yet for one of them. Does not ask the broker. */
 int64_t stream_consumer_lag(const struct stream_consumer *c);

@@ -213,11 +213,21 @@ static enum fis_error_kind report_class(const struct stream_producer *p, rd_kafk
     }
 }
 
-static struct stream_delivered *delivered_to(struct stream_producer *p, const rd_kafka_message_t *m)
+static struct stream_delivered *find(const struct stream_producer *p, const char *topic,
+                                     int32_t partition)
 {
     for (uint32_t i = 0; i < p->n_delivered; i++)
-        if (p->delivered[i].topic == m->rkt && p->delivered[i].partition == m->partition)
+        if (p->delivered[i].partition == partition && !strcmp(p->delivered[i].topic, topic))
             return &p->delivered[i];
+    return NULL;
+}
+
+static struct stream_delivered *delivered_to(struct stream_producer *p, const char *topic,
+                                             int32_t partition)
+{
+    struct stream_delivered *d = find(p, topic, partition);
+    if (d)
+        return d;
     if (p->n_delivered == p->room_delivered) {
         uint32_t room = 2 * p->room_delivered + 8;
         void *more = fis_grow(p->delivered, p->n_delivered, room, sizeof *p->delivered);
@@ -226,33 +236,41 @@ static struct stream_delivered *delivered_to(struct stream_producer *p, const rd
         p->delivered = more;
         p->room_delivered = room;
     }
-    struct stream_delivered *d = &p->delivered[p->n_delivered++];
-    *d = (struct stream_delivered){m->rkt, m->partition, -1};
+    d = &p->delivered[p->n_delivered++];
+    *d = (struct stream_delivered){.partition = partition, .offset = -1};
+    snprintf(d->topic, sizeof d->topic, "%s", topic);
     return d;
 }
 
 /* Offsets are not known of a message that a broker had already (an answer was lost). */
 static void watch_offset(struct stream_producer *p, const rd_kafka_message_t *m)
 {
-    struct stream_delivered *d = m->err || m->offset < 0 ? NULL : delivered_to(p, m);
+    const char *topic = rd_kafka_topic_name(m->rkt);
+    struct stream_delivered *d =
+        m->err || m->offset < 0 ? NULL : delivered_to(p, topic, m->partition);
     if (!d)
         return;
     if (m->offset <= d->offset) {
         p->backwards = (struct stream_backwards){
             .partition = m->partition, .last = d->offset, .now = m->offset};
-        snprintf(p->backwards.topic, sizeof p->backwards.topic, "%s", rd_kafka_topic_name(m->rkt));
+        snprintf(p->backwards.topic, sizeof p->backwards.topic, "%s", topic);
     }
     d->offset = m->offset;
+}
+
+void stream_producer_expect(struct stream_producer *p, const char *topic, int32_t partition,
+                            int64_t next)
+{
+    struct stream_delivered *d = delivered_to(p, topic, partition);
+    if (d && next - 1 > d->offset)
+        d->offset = next - 1;
 }
 
 int64_t stream_producer_delivered(const struct stream_producer *p, const char *topic,
                                   int32_t partition)
 {
-    for (uint32_t i = 0; i < p->n_delivered; i++)
-        if (p->delivered[i].partition == partition &&
-            !strcmp(rd_kafka_topic_name(p->delivered[i].topic), topic))
-            return p->delivered[i].offset + 1;
-    return 0;
+    const struct stream_delivered *d = find(p, topic, partition);
+    return d ? d->offset + 1 : 0;
 }
 
 bool stream_producer_backwards(struct stream_producer *p, struct stream_backwards *out)
@@ -268,9 +286,9 @@ static size_t take_reports(struct stream_producer *p, rd_kafka_event_t *ev,
     size_t n = 0;
     const rd_kafka_message_t *m;
     while ((m = rd_kafka_event_message_next(ev)) != NULL) {
-        watch_offset(p, m);
         if (m->_private == p->rk)
             continue; /* the transaction thread's, which counts on nothing */
+        watch_offset(p, m);
         if (p->patient && stream_hold_takes(m->err) &&
             stream_hold_take(&p->hold, m, rd_kafka_topic_name(m->rkt), NULL, 0, true))
             continue;

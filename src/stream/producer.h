@@ -81,16 +81,22 @@ enum stream_producer_end {
 };
 enum stream_producer_end stream_producer_ended(const struct stream_producer *p);
 
-/* A delivery at an offset before one that was reported earlier: the topic was recreated, or its log
- * cut. True once for each. */
+#define STREAM_TOPIC_NAME 250 /* bytes, with the 0 */
+
+/* A delivery at an offset before one that was reported, or expected, earlier: the topic was
+ * recreated, or its log cut. True once for each. */
 struct stream_backwards {
-    char topic[250];
+    char topic[STREAM_TOPIC_NAME];
     int32_t partition;
     int64_t last, now; /* offsets */
 };
 bool stream_producer_backwards(struct stream_producer *p, struct stream_backwards *out);
 
-/* Behind the newest delivery to a partition that was reported; 0: none was. */
+/* The owner has read the partition up to `next`: what it sends from now on comes behind that. */
+void stream_producer_expect(struct stream_producer *p, const char *topic, int32_t partition,
+                            int64_t next);
+
+/* Behind the newest delivery to a partition that was reported, or what is expected; 0: neither. */
 int64_t stream_producer_delivered(const struct stream_producer *p, const char *topic,
                                   int32_t partition);
 

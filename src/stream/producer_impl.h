@@ -8,7 +8,7 @@
 
 /* The last delivery to a partition. */
 struct stream_delivered {
-    const rd_kafka_topic_t *topic;
+    char topic[STREAM_TOPIC_NAME];
     int32_t partition;
     int64_t offset;
 };

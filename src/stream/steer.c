@@ -90,6 +90,12 @@ const char *stream_consumer_group(const struct stream_consumer *c)
 
 /* ---- one partition ---------------------------------------------------------------------- */
 
+int64_t stream_consumer_next(struct stream_consumer *c, uint32_t topic, int32_t partition)
+{
+    uint32_t i = stream_consumer_find(c, topic, partition);
+    return i == c->owned_count ? -1 : c->positions[i].next;
+}
+
 static void hold(struct stream_consumer *c, uint32_t topic, int32_t partition, bool on)
 {
     uint32_t i = stream_consumer_find(c, topic, partition);

@@ -139,13 +139,6 @@ static bool may_cut(const struct sim_world *w, enum sim_topic t)
     return may;
 }
 
-/* Whether the leader would notice that the ledger was cut: not between its reading of the ledger and
- * its first message there (docs/guarantees.md). */
-static bool would_notice(const struct sim_world *w)
-{
-    return w->broker->producers[SIM_TRAINER_ID].last[SIM_LEDGER][0] >= 0;
-}
-
 /* The memory's: what is gone a trainer has to notice at its next message there, or when it starts.
  */
 static void cut_memory(struct sim_world *w, void *arg)
@@ -155,8 +148,7 @@ static void cut_memory(struct sim_world *w, void *arg)
     if (w->faults->over)
         return;
     int64_t start = sim_log_start(w->broker, t, 0), end = sim_end(w->broker, t, 0);
-    bool seen = t != SIM_LEDGER || would_notice(w);
-    if (seen && may_cut(w, t) && !w->broker->n_hanging && end > start) {
+    if (may_cut(w, t) && !w->broker->n_hanging && end > start) {
         sim_lose_tail(w->broker, t, 0, between(w, end - 6 > start ? end - 6 : start, end - 1));
         sim_fault_count(w, SIM_MEMORY_CUT);
         sim_note(w, "others", "%s ends at %lld now", sim_topic_names[t],

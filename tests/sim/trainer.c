@@ -423,6 +423,16 @@ static bool tell_blocked(struct sim_trainer *t, enum session_reader r, struct se
     return false;
 }
 
+/* As the daemon's ports do. */
+static void expect_ends(struct sim_trainer *t, const struct reader *memory)
+{
+    struct sim_producer_id *id = &t->w->broker->producers[SIM_TRAINER_ID];
+    for (uint32_t i = 0; id->epoch == t->txn.epoch && i < 3 * SIM_PARTITIONS; i += SIM_PARTITIONS) {
+        int64_t *last = &id->last[topic_of(SESSION_READ_MEMORY, i)][0];
+        *last = memory->p[i].at - 1 > *last ? memory->p[i].at - 1 : *last;
+    }
+}
+
 static int out_read(void *ctx, enum session_reader r, struct session_input *in, struct fis_error *e)
 {
     struct sim_trainer *t = ctx;
@@ -444,6 +454,8 @@ static int out_read(void *ctx, enum session_reader r, struct session_input *in, 
     if (reader->ended || !at_ends(reader))
         return 0;
     reader->ended = true;
+    if (r == SESSION_READ_MEMORY)
+        expect_ends(t, reader);
     *in = (struct session_input){.event = SESSION_END, .topic = readers[r].first};
     in->first = sim_log_start(t->w->broker, topic_of(r, 0), 0);
     return 1;

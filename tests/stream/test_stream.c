@@ -237,6 +237,30 @@ static void reports_come_once(void **state)
     stream_producer_close(p);
 }
 
+/* A topic that was read further than where the first delivery comes has lost its end. */
+static void what_was_read_is_expected(void **state)
+{
+    struct stream_embedded *b = *state;
+    struct stream_backwards back;
+    KIT_OK(stream_embedded_topic(b, "expected", 2, &kit_e));
+    struct stream_producer *p = kit_producer(stream_embedded_bootstrap(b));
+    stream_producer_expect(p, "expected", 0, 2);
+    stream_producer_expect(p, "expected", 0, 1); /* read before, and reported late */
+    stream_producer_expect(p, "expected", 1, 0);
+    stream_producer_expect(p, "other", 0, 100);
+    assert_int_equal(stream_producer_delivered(p, "expected", 0), 2);
+    kit_fill(p, "expected", 1, 0, 1);
+    assert_false(stream_producer_backwards(p, &back));
+    kit_fill(p, "expected", 0, 0, 1);
+    assert_true(stream_producer_backwards(p, &back));
+    assert_string_equal(back.topic, "expected");
+    assert_int_equal(back.last, 1);
+    assert_int_equal(back.now, 0);
+    kit_fill(p, "expected", 0, 1, 2);
+    assert_false(stream_producer_backwards(p, &back));
+    stream_producer_close(p);
+}
+
 static void refuses_what_is_too_large(void **state)
 {
     const struct stream_property props[] = {
@@ -277,6 +301,7 @@ int main(void)
         cmocka_unit_test(woken_only),
         cmocka_unit_test(reads_to_the_end),
         cmocka_unit_test(reports_come_once),
+        cmocka_unit_test(what_was_read_is_expected),
         cmocka_unit_test(refuses_what_is_too_large),
         cmocka_unit_test(order_is_not_the_operators),
     };

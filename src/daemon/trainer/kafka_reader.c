@@ -169,6 +169,11 @@ void kafka_reader_to_end(struct kafka_reader *r)
     stream_consumer_to_end(r->consumer);
 }
 
+int64_t kafka_reader_next(struct kafka_reader *r, enum session_topic t)
+{
+    return stream_consumer_next(r->consumer, (uint32_t)(t - r->o.first), 0);
+}
+
 void kafka_reader_poll(struct kafka_reader *r)
 {
     if (r)

@@ -27,6 +27,8 @@ void kafka_reader_end(struct kafka_reader *r);   /* the same beside the loop */
 int kafka_reader_read(struct kafka_reader *r, struct session_input *in,
                       struct fis_error *e) FIS_MUST_CHECK;
 void kafka_reader_to_end(struct kafka_reader *r);
+/* What is read next of the topic's first partition; -1: nothing yet. */
+int64_t kafka_reader_next(struct kafka_reader *r, enum session_topic t);
 /* What END waits for (STREAM_BLOCKED), NULL when it does not. */
 const char *kafka_reader_waits(const struct kafka_reader *r);
 /* Serves the consumer, and takes nothing. NULL is fine. */

@@ -81,6 +81,11 @@ int64_t outbox_delivered(const struct outbox *b, const char *topic)
     return stream_producer_delivered(b->producer, topic, 0);
 }
 
+void outbox_expect(struct outbox *b, const char *topic, int64_t next)
+{
+    stream_producer_expect(b->producer, topic, 0, next);
+}
+
 uint64_t outbox_outstanding(const struct outbox *b)
 {
     return stream_producer_outstanding(b->producer);

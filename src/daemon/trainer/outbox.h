@@ -29,8 +29,11 @@ int outbox_open(struct outbox **out, const struct outbox_options *o,
                 struct fis_error *e) FIS_MUST_CHECK;
 void outbox_close(struct outbox *o); /* bounded, blocking; NULL is fine */
 
-/* Behind the newest delivery to the topic's first partition; 0: none was reported. */
+/* Behind the newest delivery to the topic's first partition, or what is expected; 0: neither. */
 int64_t outbox_delivered(const struct outbox *b, const char *topic);
+
+/* The topic's first partition was read up to `next`: what is delivered before that runs backwards. */
+void outbox_expect(struct outbox *b, const char *topic, int64_t next);
 
 /* Initialised (older instances are fenced), the topics are there, and no commit and no sweep is
  * running. */

@@ -100,11 +100,23 @@ static void close_reader(void *arg, enum session_reader r)
     h->side.readers[r] = NULL;
 }
 
+/* What it writes comes behind what it has read: an end that is lost in between is noticed too. */
+static void expect_ends(struct trainer_host *h)
+{
+    struct kafka_reader *r = h->side.readers[SESSION_READ_MEMORY];
+    for (int t = 0; h->side.outbox && t < SESSION_MEMORY_TOPICS; t++)
+        outbox_expect(h->side.outbox, h->options.topics[t],
+                      kafka_reader_next(r, (enum session_topic)t));
+}
+
 static int read_next(void *arg, enum session_reader r, struct session_input *in,
                      struct fis_error *e)
 {
     struct trainer_host *h = arg;
-    return kafka_reader_read(h->side.readers[r], in, e);
+    int rc = kafka_reader_read(h->side.readers[r], in, e);
+    if (rc > 0 && in->event == SESSION_END && r == SESSION_READ_MEMORY)
+        expect_ends(h);
+    return rc;
 }
 
 static void to_end(void *arg, enum session_reader r)
