@@ -10,7 +10,8 @@
 
 enum {
     CODES_MOST = 12, /* distinct whole numbers that may be codes */
-    NAMES_SHOWN = 8
+    NAMES_SHOWN = 8,
+    GROUPS_SHOWN = 12
 };
 #define UNSEEN_MOST .05 /* features.max_unseen */
 
@@ -36,16 +37,39 @@ static void print_classes(const struct init_survey *s)
     putchar('\n');
 }
 
+static uint64_t group_rows(const struct init_survey *s, uint32_t g)
+{
+    uint64_t n = 0;
+    for (uint32_t k = 0; k < s->n_classes; k++)
+        n += s->cells[g * s->n_classes + k];
+    return n;
+}
+
+/* The groups, the largest first. */
+static void order_groups(const struct init_survey *s, uint32_t order[FIS_MAX_GROUPS])
+{
+    for (uint32_t g = 0; g < s->n_groups; g++) {
+        uint32_t at = g;
+        for (; at && group_rows(s, order[at - 1]) < group_rows(s, g); at--)
+            order[at] = order[at - 1];
+        order[at] = g;
+    }
+}
+
 static void print_groups(const struct init_survey *s)
 {
     char text[INIT_TEXT];
-    for (uint32_t g = 0; g < s->n_groups; g++) {
-        printf("%-11s %s:", g ? "" : "groups", init_group(s, g, text, sizeof text));
+    uint32_t order[FIS_MAX_GROUPS];
+    order_groups(s, order);
+    for (uint32_t i = 0; i < s->n_groups && i < GROUPS_SHOWN; i++) {
+        printf("%-11s %s:", i ? "" : "groups", init_group(s, order[i], text, sizeof text));
         for (uint32_t k = 0; k < s->n_classes; k++)
             printf("%s %s %s", k ? "," : "", init_class(s, k),
-                   init_count(s->cells[g * s->n_classes + k]));
+                   init_count(s->cells[order[i] * s->n_classes + k]));
         putchar('\n');
     }
+    if (s->n_groups > GROUPS_SHOWN)
+        printf("            and %u smaller groups\n", s->n_groups - GROUPS_SHOWN);
 }
 
 static bool may_be_codes(const struct data_table_column *c)
@@ -134,14 +158,44 @@ static void print_rows(const struct init *n)
                init_count(s->duplicates));
 }
 
-/* Rows of a group in the validation set, of one class or (n_classes) of all. */
+/* Rows of a group in the validation set, of one class. */
 static double cell(const struct init *n, uint32_t g, uint32_t k)
 {
-    double rows = 0;
-    for (uint32_t c = 0; c < n->s.n_classes; c++)
-        if (k == n->s.n_classes || k == c)
-            rows += n->s.cells[g * n->s.n_classes + c];
-    return rows * n->n_validation / n->s.usable;
+    return (double)n->s.cells[g * n->s.n_classes + k] * n->n_validation / n->s.usable;
+}
+
+/* Groups that the gate will call too small, and what can be done about them. */
+static void print_small_groups(const struct init *n)
+{
+    const struct init_survey *s = &n->s;
+    char text[INIT_TEXT];
+    uint32_t order[FIS_MAX_GROUPS], small = 0;
+    uint64_t least = s->usable;
+    order_groups(s, order);
+    for (uint32_t i = 0; i < s->n_groups; i++) {
+        const uint64_t positive = s->cells[order[i] * s->n_classes + s->positive];
+        const double rows = cell(n, order[i], s->positive);
+        least = positive < least ? positive : least;
+        if (rows >= FIS_DEFAULT_MIN_CELL)
+            continue;
+        if (small < NAMES_SHOWN)
+            printf("%s%s %.0f", small ? "; " : "look at     positive validation rows of groups: ",
+                   init_group(s, order[i], text, sizeof text), rows);
+        small++;
+    }
+    if (!small)
+        return;
+    if (small > NAMES_SHOWN)
+        printf("; and %u more groups", small - NAMES_SHOWN);
+    printf(". While one has under %d (gate.min_cell), only the first version is published: name "
+           "fewer --sensitive columns, merge values, list values that are no group in "
+           "validation.missing",
+           FIS_DEFAULT_MIN_CELL);
+    const uint64_t enough = least ? (FIS_DEFAULT_MIN_CELL * s->usable + least - 1) / least : 0;
+    if (n->o->split && least && enough <= s->usable / 2)
+        printf(", or use --validation %llu\n", (unsigned long long)enough);
+    else
+        printf(", or collect more\n");
 }
 
 static void print_gap(const double *cells, const struct init_survey *s, enum fis_metric metric)
@@ -158,7 +212,6 @@ static void print_gap(const double *cells, const struct init_survey *s, enum fis
 static void print_power(const struct init *n)
 {
     const struct init_survey *s = &n->s;
-    char text[INIT_TEXT];
     double cells[FIS_MAX_GROUPS * FIS_MAX_CLASSES];
     printf("validation  %s rows", init_count(n->n_validation));
     if (n->n_validation < FIS_DEFAULT_MIN_ROWS)
@@ -176,12 +229,7 @@ static void print_power(const struct init *n)
     print_gap(cells, s, FIS_EQUAL_OPPORTUNITY);
     print_gap(cells, s, FIS_EQUALIZED_ODDS);
     putchar('\n');
-    for (uint32_t g = 0; g < s->n_groups; g++)
-        if (cell(n, g, s->positive) < FIS_DEFAULT_MIN_CELL)
-            printf("look at     %s: %.0f positive validation rows; under %d (gate.min_cell) only "
-                   "the first version is published: merge groups, or collect more\n",
-                   init_group(s, g, text, sizeof text), cell(n, g, s->positive),
-                   FIS_DEFAULT_MIN_CELL);
+    print_small_groups(n);
 }
 
 /* ---- the stream ------------------------------------------------------------------------------ */

@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -78,6 +79,14 @@ def _():
         for n, validation in ((1400, "validation  500 rows;"), (600, "validation  297 rows; under 500")):
             write(os.path.join(d, f"{n}.csv"), rows(n))
             has(init(d, f"{n}.csv", "-l", "granted", "-s", "sex"), validation)
+        write(os.path.join(d, "few.csv"), [{**r, "sex": "X"} if i % 15 == 1 else r for i, r in enumerate(table)])
+        small = ["few.csv", "-l", "granted", "-s", "sex", "--split", "-o"]
+        os.mkdir(os.path.join(d, "few"))
+        advice = re.search(r"rows of groups: sex=X (\d+)\. While one has under 30 .* or use --validation (\d+)\n",
+                           init(d, *small, "few/p.yaml"))
+        assert advice and int(advice[1]) < 30, "the group that is too small"
+        os.mkdir(os.path.join(d, "enough"))
+        assert "min_cell" not in init(d, *small, "enough/p.yaml", "--validation", advice[2]), "the advice helps"
         has(init(d, *ARGUMENTS, "--positive", "maybe", status=1), 'no class "maybe"')
         has(init(d, "people 1.csv", "--label", "grnted", "--sensitive", "sex", status=1), "grnted",
             "granted")
