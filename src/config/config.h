@@ -174,6 +174,7 @@ struct config_labels {
     uint32_t votes;           /* 1 or more */
     bool page;                /* this process serves the labelling page */
     char *annotators;         /* file of names and tokens; NULL: anybody on this machine */
+    char *question;           /* NULL: the label column's name */
     struct config_shows show; /* none: every column of a record */
     uint64_t lease, undo;     /* ms */
 };

@@ -3,6 +3,8 @@
 votes, a restart, a lost connection, a phone. FISD_TEST_PICTURES=directory keeps pictures of it."""
 
 import base64
+import csv
+import io
 import json
 import os
 import struct
@@ -145,6 +147,33 @@ class Desk:
              f"what is wider than {width} pixels")
 
 
+def not_an_answer(desk):
+    """bob skips a record, sends nothing at all for it, drops a label that he had chosen, and answers it;
+    each of it twice. What the topic then has of it."""
+    def twice(what, *statuses, **body):
+        same([desk.post("bob", what, id=i, **body).status for _ in range(2)], list(statuses), f"{what} {body}")
+
+    i = desk.shown("bob")
+    twice("answer", 409, 409)
+    desk.undo_is("1m")
+    twice("answer", 202, 202, label="no")
+    twice("undo", 200, 404)
+    desk.undo_is("0s")
+    same(desk.post("bob", "answer", id=i, status="skipped").status, 202)
+    wait(lambda: desk.post("bob", "answer", id=i, status="skipped").status == 200, "Kafka has the skip")
+    same(desk.post("bob", "answer", id=i, label="yes").status, 202)
+    wait(lambda: desk.post("bob", "answer", id=i, label="yes").status == 200, "Kafka has the answer")
+    out = [(i, "bob", "skipped"), (i, "bob", "yes")]
+    same([v for v in desk.labels() if v[0] == i], out, "labels on the topic")
+
+    def memory():
+        rows = csv.DictReader(io.StringIO(desk.p.fisctl("ledger", "export").stdout))
+        return {r["id"]: r["class"] for r in rows if r["class"]}
+    wait(lambda: i in memory(), "the answer is used")
+    same(memory(), {v[0]: v[2] for v in desk.labels() if v[2] in ("no", "yes")}, "what has a class")
+    return out
+
+
 @test("two people by keyboard: never the same record, undo, skip and unsure, what the topic has")
 def two_people():
     with Browser() as b, Pipeline(config()) as p:
@@ -153,6 +182,7 @@ def two_people():
         first = b.this_tab()
         desk.open("ann")
         of_ann = desk.title()
+        same(b.text("#question"), "hired", "the question, by the label's column")
         has(b.text("#fields"), "Occupation", "as stated in the application", "years", ODD)
         same(b.run("return [...document.querySelectorAll('#fields dt')].map(e => e.firstChild.data)"),
              [s["name"] for s in SHOW], "the order of labels.show")
@@ -191,6 +221,7 @@ def two_people():
         b.tab(first)
         same(desk.title(), fourth)
         has(b.text("#progress"), "3 done today")
+        got += not_an_answer(desk)
         desk.no_complaints()
         p.signal(15)  # what is held goes out before the end
         same(p.ended(), 0)
@@ -282,7 +313,8 @@ def killed():
 
 @test("nothing to label: the page says why, and goes on by itself; a scorer alone serves it by name")
 def nothing():
-    with Browser() as b, Pipeline(config(selection={"labels_per_round": 8, "window_records": 150})) as p:
+    with Browser() as b, Pipeline(config(labels={"question": "Would <b>you</b> hire them?"},
+                                         selection={"labels_per_round": 8, "window_records": 150})) as p:
         del p.config["labels"]["annotators"]
         p.save()
         trainer = p.start()
@@ -302,6 +334,9 @@ def nothing():
         desk.feed()
         record = desk.title()
         same(b.focused(), "record-title", "where a screen reader begins")
+        same(b.text("#question"), "Would <b>you</b> hire them?")
+        b.press("z")
+        desk.says("#status", "There is no answer to take back")
         b.press("?")
         wait(lambda: b.run("return document.querySelector('#help').open"), "the help")
         b.press("2")

@@ -1,7 +1,10 @@
 """The bridge between a real fisd and a real Label Studio (LABEL_STUDIO: its program)."""
 
+import csv
+import io
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -243,19 +246,31 @@ def test_from_requests_to_tasks_and_back(server, studio, pipeline, fisd_at_work,
     assert len(studio.tasks(project, 100)) == len(tasks_of(studio, project))
 
 
+def ledger(daemon):
+    return {r["id"]: r for r in csv.DictReader(io.StringIO(daemon.fisctl("ledger", "export")))}
+
+
 @pytest.mark.parametrize("how", ["webhook", "polling"])
-def test_a_skip_is_not_an_answer(server, studio, pipeline, fisd_at_work, how):
-    """Nothing chosen, skipped, a draft, a prediction: none of them is a class. Only what was chosen is."""
+def test_a_skip_is_not_an_answer(server, studio, daemons, pool, how):
+    """Skipped, nothing chosen, a draft, a prediction: none of them is a class. Of five requests only the
+    one in which a class was chosen, after it had been skipped, becomes a row of training; once."""
+    daemon = daemons(f"skip-{how}", replace=[("labels_per_round: 32, rounds: 2, budget: 64",
+                                              "labels_per_round: 16, rounds: 1, budget: 16, in_flight: 5")])
+    pipeline = fisd.Pipeline.load(daemon.config)
+    with fisd.Models(pipeline) as models, fisd.Records(pipeline) as records:
+        models.wait(WAIT)
+        records.send(pool[:2000])
     project = fisd.LabelStudioBridge.create_project(server.url, TOKEN, how, ["<=50K", ">50K"])
-    names = [f"{how}-{n}" for n in ("skipped", "empty", "prediction", "draft")]
-    skipped, empty, prediction, draft = (
-        studio.call("POST", "/api/tasks/", {"project": project, "data": {"fisd_id": n, "record": {}}})
-        for n in names)
     webhook = Webhook("127.0.0.1:0") if how == "webhook" else None
     stop = threading.Event()
     with fisd.LabelStudioBridge(pipeline, server.url, TOKEN, project) as b:
-        runs = threading.Thread(target=b.run, args=(3600.0 if webhook else 0.2, stop, webhook))
-        runs.start()
+        def asked(n):
+            """So many tasks, in the order of their making."""
+            def there():
+                event()
+                found = sorted(tasks_of(studio, project).values(), key=lambda t: t["id"])
+                return len(found) == n and found
+            return wait(there, f"{n} tasks")
 
         def event():
             """Twice, as Label Studio may send it."""
@@ -267,20 +282,33 @@ def test_a_skip_is_not_an_answer(server, studio, pipeline, fisd_at_work, how):
             def there():
                 event()
                 found = sent(pipeline)
-                return {n: found.get(n, []) for n in names} == dict(zip(names, expected))
+                return [found.get(i, []) for i in ids] == expected
             wait(there, f"answers {expected}")
 
+        def states():
+            """What fisd remembers of the first five records: state and whether the budget is charged."""
+            memory = ledger(daemon)
+            return [(memory[i]["state"], memory[i]["charged"]) for i in ids]
+
+        runs = threading.Thread(target=b.run, args=(3600.0 if webhook else 0.2, stop, webhook))
+        runs.start()
         try:
+            tasks = asked(5)
+            ids = [t["data"]["fisd_id"] for t in tasks]
+            skipped, empty, prediction, draft, other = tasks
             choice = {**CHOICES, "value": {"choices": [">50K"]}}
             annotation = annotate(studio, skipped)
             annotate(studio, empty, was_cancelled=False)
             studio.call("POST", "/api/predictions/", {"task": prediction["id"], "result": [choice]})
             studio.call("POST", f"/api/tasks/{draft['id']}/drafts",
                         {"result": [choice], "lead_time": 1.0})
-            until([["skipped"], ["skipped"], [], []])
+            until([["skipped"], ["skipped"], [], [], []])
+            wait(lambda: states() == 2 * [("skipped", "0")] + 3 * [("open", "1")], "two skips, refunded")
+            asked(7)  # the places of both are free again
             studio.call("PATCH", f"/api/annotations/{annotation['id']}/",
                         {"was_cancelled": False, "result": [choice]})
-            until([["skipped", ">50K"], ["skipped"], [], []])
+            until([["skipped", ">50K"], ["skipped"], [], [], []])
+            wait(lambda: ledger(daemon)[ids[0]]["class"] == ">50K", "the answer is in the ledger")
             event()
         finally:
             stop.set()
@@ -288,9 +316,16 @@ def test_a_skip_is_not_an_answer(server, studio, pipeline, fisd_at_work, how):
             if webhook:
                 webhook.close()
         assert nothing_to_send(b.step())
+    memory = ledger(daemon)
+    assert [i for i, r in memory.items() if r["class"]] == ids[:1], "what has a label"
+    assert memory[ids[0]]["state"] in ("accepted", "set_aside") and memory[ids[0]]["charged"] == "1"
+    assert memory[ids[1]]["state"] == "skipped" and len(memory) == 7
     message = next(json.loads(m.value()) for m in _kafka.read_all(pipeline, pipeline.topic("labels"), 20)
-                   if json.loads(m.value())["id"] == names[1])
+                   if json.loads(m.value())["id"] == ids[1])
     assert message["annotator"].startswith("ls-") and message["labelled_at_ms"] > 0, "who, and when"
+    status = daemon.fisctl("labels", "status")
+    assert re.search(r"answered +1: ", status) and re.search(r" 1 skipped", status), status
+    assert dead_letters(pipeline) == []
 
 
 def test_it_settles_first(server, studio, pipeline, fisd_at_work):

@@ -136,6 +136,15 @@ static json_t *classes(const struct config *cfg)
     return list;
 }
 
+/* What people are asked; a column that is named "label" says nothing. */
+static const char *question(const struct config *cfg)
+{
+    const char *column = cfg->validation.label;
+    if (cfg->labels.question)
+        return cfg->labels.question;
+    return column && strcmp(column, "label") != 0 ? column : "Which class is it?";
+}
+
 static json_t *task(struct monitor *m, const struct label_task *t)
 {
     struct wire_request_shown shown = {0};
@@ -208,13 +217,13 @@ static void send_next(struct monitor *m, const struct query *query, const char *
     }
     json_t *shown = what == LABEL_TASK ? task(m, &t) : json_null();
     label_queue_progress(q, name, query->since_ms, now, &p);
-    api_send(out,
-             json_pack("{s:s, s:s, s:o, s:o, s:o, s:{s:i, s:i, s:i, s:I}, s:o, s:f}", "annotator",
-                       name, "state", states[what], "request", shown, "asking", reason(m),
-                       "classes", classes(m->ctx->cfg), "progress", "open", (int)p.open, "mine",
-                       (int)p.mine, "others", (int)p.others, "done", (json_int_t)p.done,
-                       "agreement", figures(label_queue_agreement(q), name), "undo_seconds",
-                       1e-3 * (double)m->ctx->cfg->labels.undo));
+    api_send(out, json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:{s:i, s:i, s:i, s:I}, s:o, s:f}",
+                            "annotator", name, "state", states[what], "request", shown, "asking",
+                            reason(m), "question", question(m->ctx->cfg), "classes",
+                            classes(m->ctx->cfg), "progress", "open", (int)p.open, "mine",
+                            (int)p.mine, "others", (int)p.others, "done", (json_int_t)p.done,
+                            "agreement", figures(label_queue_agreement(q), name), "undo_seconds",
+                            1e-3 * (double)m->ctx->cfg->labels.undo));
 }
 
 /* Whether the topics have been read; if not, 503: it is asked again. */

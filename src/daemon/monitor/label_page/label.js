@@ -215,6 +215,7 @@ function display(what) {
   show("login", what === "login");
   show("record", what === "record");
   show("answers", what === "record" || (held.length > 0 && what === "waiting"));
+  show("question", what === "record");
   show("waiting", what === "waiting");
   for (const e of document.querySelectorAll("#classes button, #skip, #unsure"))
     e.disabled = what !== "record" || busy;
@@ -230,6 +231,7 @@ function take(s, note = "") {
   annotator = s.annotator;
   looked = Date.now();
   found();
+  say("question", s.question);
   drawClasses(s.classes);
   drawProgress(s);
   task = s.state === "task" ? s.request : null;
@@ -369,6 +371,7 @@ function drawUndo() {
 
 function undo() {
   drawUndo();
+  if (!held.length && !busy) say("status", "There is no answer to take back: what was given is sent.");
   if (!held.length || busy) return;
   const {id, word} = held.at(-1);
   active = Date.now();
