@@ -310,4 +310,6 @@ void trainer_role_job(struct trainer_role *m)
         m->job_result = finish(m, e);
         break;
     }
+    if (m->job_result == 0)
+        m->job_result = trainer_make_checkpoint(m, e);
 }

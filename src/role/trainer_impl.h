@@ -63,6 +63,10 @@ struct trainer_role {
     bool rebased;       /* other validation rows are in force, and VAL_0 with them */
     bool went_back;     /* patience ended: the anchor is what is served */
     double cosine;
+    struct {
+        unsigned char *bytes; /* the learner, then the gate; NULL: not made */
+        size_t learner, gate;
+    } saved;
 
     struct {
         uint32_t bought, kept;
@@ -194,6 +198,9 @@ double trainer_floor(const struct trainer_role *m); /* of what was served before
 /* A version that was there before is served: sent under a new number. */
 void trainer_send_again(struct trainer_role *m, const struct wire_model *version, bool back,
                         const char *text, struct trainer_time now);
+/* A job makes the checkpoint on its worker and the loop sends it; what is sent without a job, after
+ * a rollback, is made then. */
+int trainer_make_checkpoint(struct trainer_role *m, struct fis_error *e) FIS_MUST_CHECK;
 int trainer_send_checkpoint(struct trainer_role *m, struct fis_error *e) FIS_MUST_CHECK;
 void trainer_note(struct trainer_role *m, const char *event, const char *format, ...)
     FIS_PRINTF(3, 4);

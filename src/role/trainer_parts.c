@@ -148,6 +148,7 @@ void trainer_role_free(struct trainer_role *m)
     fis_scratch_free(m->scratch);
     fis_free(m->p);
     fis_free(m->published);
+    fis_free(m->saved.bytes);
     fis_free(m->next_x);
     fis_free(m->next_y);
     fis_free(m->next_group);

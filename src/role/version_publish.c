@@ -69,7 +69,7 @@ void trainer_send_floors(struct trainer_role *m)
         m->out.floors(m->out.ctx, m->o.pipeline, &m->floors);
 }
 
-int trainer_send_checkpoint(struct trainer_role *m, struct fis_error *e)
+int trainer_make_checkpoint(struct trainer_role *m, struct fis_error *e)
 {
     size_t learner = fis_learner_save_size(m->learner), gate = fis_gate_save_size(m->gate);
     unsigned char *bytes = fis_alloc(learner + gate, 1);
@@ -78,17 +78,30 @@ int trainer_send_checkpoint(struct trainer_role *m, struct fis_error *e)
                         learner + gate);
     fis_learner_save(m->learner, bytes);
     fis_gate_save(m->gate, bytes + learner);
+    fis_free(m->saved.bytes);
+    m->saved.bytes = bytes;
+    m->saved.learner = learner;
+    m->saved.gate = gate;
+    return 0;
+}
+
+int trainer_send_checkpoint(struct trainer_role *m, struct fis_error *e)
+{
+    int rc = m->saved.bytes ? 0 : trainer_make_checkpoint(m, e);
+    if (rc)
+        return rc;
     m->state.checkpoint++;
     struct wire_checkpoint c = {
         .format = CHECKPOINT_FORMAT,
         .version = m->state.checkpoint,
-        .learner = {bytes, learner},
-        .gate = {bytes + learner, gate},
+        .learner = {m->saved.bytes, m->saved.learner},
+        .gate = {m->saved.bytes + m->saved.learner, m->saved.gate},
     };
     m->dirty = true;
     if (!PLANTED(checkpoint_unsent))
         m->out.checkpoint(m->out.ctx, &c);
-    fis_free(bytes);
+    fis_free(m->saved.bytes);
+    m->saved.bytes = NULL;
     return 0;
 }
 
