@@ -10,6 +10,7 @@
 #include "cli/models.h"
 #include "cli/screen.h"
 #include "fis/mem.h"
+#include "wire/json_text.h"
 #include "wire/process.h"
 
 struct options {
@@ -190,11 +191,10 @@ static int print_json(const struct fleet *f, const struct models *m, struct fis_
         json_object_set_new(o, "silent", json_boolean(silent(f, one)));
         json_array_append_new(list, o);
     }
-    json_t *all =
-        json_pack("{s:s, s:o, s:o, s:o, s:o}", "pipeline", f->cli->cfg.pipeline, "served",
-                  v ? json_integer((json_int_t)v->version) : json_null(), "detectable",
-                  v && isfinite(v->detectable) ? json_real(v->detectable) : json_null(), "leader",
-                  lead ? json_string(lead->p.name) : json_null(), "processes", list);
+    json_t *all = json_pack("{s:s, s:o, s:o, s:o, s:o}", "pipeline", f->cli->cfg.pipeline, "served",
+                            v ? json_integer((json_int_t)v->version) : json_null(), "detectable",
+                            wire_json_real(v ? v->detectable : NAN), "leader",
+                            lead ? json_string(lead->p.name) : json_null(), "processes", list);
     int rc = all ? json_dumpf(all, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6)) : -1;
     printf("\n");
     json_decref(all);

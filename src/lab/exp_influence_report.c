@@ -118,31 +118,26 @@ int lab_influence_markdown(const struct lab_influence_cell *cells, uint32_t n,
     int rc = wire_buffer_append(out, head, sizeof head - 1, e);
     for (uint32_t i = 0; rc == 0 && i < n; i++) {
         const struct lab_influence_cell *c = &cells[i];
-        char text[512], r[6][32];
+        char r[6][32];
         rho(&c->step_accuracy, r[0]);
         rho(&c->step_fairness, r[1]);
         rho(&c->retrain_accuracy, r[2]);
         rho(&c->retrain_fairness, r[3]);
         rho(&c->curvature_accuracy, r[4]);
         rho(&c->curvature_fairness, r[5]);
-        snprintf(text, sizeof text, "| %s | %s | %u | %s | %s | %s | %s | %s | %s |\n", c->task,
-                 lab_metric_short(c->metric), c->step_accuracy.n, r[0], r[1], r[2], r[3], r[4],
-                 r[5]);
-        rc = wire_buffer_append(out, text, strlen(text), e);
+        rc = wire_buffer_printf(out, e, "| %s | %s | %u | %s | %s | %s | %s | %s | %s |\n", c->task,
+                                lab_metric_short(c->metric), c->step_accuracy.n, r[0], r[1], r[2],
+                                r[3], r[4], r[5]);
     }
     return rc;
 }
 
-static json_t *number(double v)
-{
-    return isfinite(v) ? json_real(v) : json_null();
-}
-
 static json_t *both(const struct lab_stat *accuracy, const struct lab_stat *fairness)
 {
-    return json_pack("{s:{s:o, s:o}, s:{s:o, s:o}}", "accuracy", "mean", number(accuracy->mean),
-                     "std", number(accuracy->std), "fairness", "mean", number(fairness->mean),
-                     "std", number(fairness->std));
+    return json_pack("{s:{s:o, s:o}, s:{s:o, s:o}}", "accuracy", "mean",
+                     wire_json_real(accuracy->mean), "std", wire_json_real(accuracy->std),
+                     "fairness", "mean", wire_json_real(fairness->mean), "std",
+                     wire_json_real(fairness->std));
 }
 
 int lab_influence_json(const struct lab_influence_cell *cells, uint32_t n, struct wire_buffer *out,
@@ -162,14 +157,8 @@ int lab_influence_json(const struct lab_influence_cell *cells, uint32_t n, struc
                       both(&c->curvature_accuracy, &c->curvature_fairness)));
     }
     json_t *j = json_pack("{s:o}", "cells", list);
-    char *text = j ? json_dumps(j, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
-    int rc = text ? wire_buffer_append(out, text, strlen(text), e)
-                  : fis_fail(e, FIS_NOMEM, "influence: no memory");
-    if (rc == 0)
-        rc = wire_buffer_append(out, "\n", 1, e);
-    free(text);
-    json_decref(j);
-    return rc;
+    int rc = wire_json_dump(j, JSON_INDENT(1) | JSON_REAL_PRECISION(17), out, e);
+    return rc ? rc : wire_buffer_append(out, "\n", 1, e);
 }
 
 /* ---- plots ---------------------------------------------------------------------------------- */

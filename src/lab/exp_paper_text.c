@@ -1,22 +1,10 @@
 /* The paper's tables and ours as Markdown. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "fis/mem.h"
 #include "lab/exp_paper.h"
-
-static FIS_PRINTF(3, 4) int put(struct wire_buffer *out, struct fis_error *e, const char *format,
-                                ...)
-{
-    char text[512];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
-    return wire_buffer_append(out, text, strlen(text), e);
-}
 
 /* ".848 ± .025 / .084 ± .055"; without deviations where there are none. */
 static void pair(double a, double a_std, double v, double v_std, char *text, size_t size)
@@ -39,10 +27,12 @@ static int put_line(const struct lab_paper_line *l, struct wire_buffer *out, str
     if (p && l->accuracy.n)
         snprintf(difference, sizeof difference, "%+.3f / %+.3f", l->accuracy.mean - p->accuracy,
                  l->violation.mean - p->violation);
-    int rc = put(out, e, "| %s | %s | %s", l->task, lab_metric_short(l->metric), l->method);
+    int rc = wire_buffer_printf(out, e, "| %s | %s | %s", l->task, lab_metric_short(l->metric),
+                                l->method);
     if (rc == 0 && l->table == LAB_PAPER_VALIDATION_SIZE)
-        rc = put(out, e, " | %g", l->validation);
-    return rc < 0 ? rc : put(out, e, " | %s | %s | %s |\n", theirs, ours, difference);
+        rc = wire_buffer_printf(out, e, " | %g", l->validation);
+    return rc < 0 ? rc
+                  : wire_buffer_printf(out, e, " | %s | %s | %s |\n", theirs, ours, difference);
 }
 
 static int put_table(enum lab_paper_table table, const struct lab_report *r,
@@ -55,24 +45,26 @@ static int put_table(enum lab_paper_table table, const struct lab_report *r,
     if (rc < 0)
         return rc;
     if (n)
-        rc = put(out, e,
-                 "### %s\n\nTest accuracy / violation, means ± deviations over seeds.\n\n"
-                 "| task | metric | method%s | paper | here | difference |\n"
-                 "|---|---|---%s|--:|--:|--:|\n",
-                 lab_paper_title(table), sizes ? " | validation" : "", sizes ? "|--:" : "");
+        rc = wire_buffer_printf(
+            out, e,
+            "### %s\n\nTest accuracy / violation, means ± deviations over seeds.\n\n"
+            "| task | metric | method%s | paper | here | difference |\n"
+            "|---|---|---%s|--:|--:|--:|\n",
+            lab_paper_title(table), sizes ? " | validation" : "", sizes ? "|--:" : "");
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         rc = put_line(&lines[i], out, e);
     fis_free(lines);
-    return rc == 0 && n ? put(out, e, "\n") : rc;
+    return rc == 0 && n ? wire_buffer_printf(out, e, "\n") : rc;
 }
 
 /* A path at every fourth round. */
 static int put_budget(const struct lab_cell *c, struct wire_buffer *out, struct fis_error *e)
 {
-    int rc = put(out, e, "| %s | %s |", c->task, c->method);
+    int rc = wire_buffer_printf(out, e, "| %s | %s |", c->task, c->method);
     for (uint32_t i = 3; rc == 0 && i < c->n_path; i += 4)
-        rc = put(out, e, " %.3f / %.3f |", c->path[i].accuracy, c->path[i].violation);
-    return rc < 0 ? rc : put(out, e, "\n");
+        rc =
+            wire_buffer_printf(out, e, " %.3f / %.3f |", c->path[i].accuracy, c->path[i].violation);
+    return rc < 0 ? rc : wire_buffer_printf(out, e, "\n");
 }
 
 static int put_budgets(const struct lab_report *r, struct wire_buffer *out, struct fis_error *e)
@@ -83,15 +75,16 @@ static int put_budgets(const struct lab_report *r, struct wire_buffer *out, stru
         if (strncmp(c->variant, "rounds", 6) != 0 || c->n_path < 20)
             continue;
         if (!any)
-            rc = put(out, e,
-                     "### Label budgets\n\nTest accuracy / DP after so many rounds. The paper "
-                     "shows these as figures, without numbers.\n\n"
-                     "| task | method | 4 | 8 | 12 | 16 | 20 |\n|---|---|--:|--:|--:|--:|--:|\n");
+            rc = wire_buffer_printf(
+                out, e,
+                "### Label budgets\n\nTest accuracy / DP after so many rounds. The paper "
+                "shows these as figures, without numbers.\n\n"
+                "| task | method | 4 | 8 | 12 | 16 | 20 |\n|---|---|--:|--:|--:|--:|--:|\n");
         any = 1;
         if (rc == 0)
             rc = put_budget(c, out, e);
     }
-    return rc == 0 && any ? put(out, e, "\n") : rc;
+    return rc == 0 && any ? wire_buffer_printf(out, e, "\n") : rc;
 }
 
 int lab_paper_markdown(const struct lab_report *r, struct wire_buffer *out, struct fis_error *e)
@@ -105,6 +98,6 @@ int lab_paper_markdown(const struct lab_report *r, struct wire_buffer *out, stru
     if (rc == 0)
         rc = put_table(LAB_PAPER_RANDOM_VAL, r, out, e);
     if (rc == 0)
-        rc = put(out, e, "%s\n", differences);
+        rc = wire_buffer_printf(out, e, "%s\n", differences);
     return rc < 0 ? rc : wire_buffer_append(out, note, strlen(note), e);
 }

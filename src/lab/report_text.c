@@ -1,6 +1,5 @@
 /* A report as JSON and as Markdown. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,24 +9,19 @@
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static json_t *number(double v)
-{
-    return isfinite(v) ? json_real(v) : json_null();
-}
-
 static json_t *stat(const struct lab_stat *s)
 {
-    return json_pack("{s:o, s:o}", "mean", number(s->mean), "std", number(s->std));
+    return json_pack("{s:o, s:o}", "mean", wire_json_real(s->mean), "std", wire_json_real(s->std));
 }
 
 static json_t *cell(const struct lab_cell *c)
 {
-    json_t *j =
-        json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:s, s:I, s:o}", "task", c->task, "metric",
-                  lab_metric_short(c->metric), "method", c->method, "seeds", (json_int_t)c->seeds,
-                  "labels_bought", number(c->labels.mean), "test_accuracy", stat(&c->accuracy),
-                  "violation", stat(&c->violation), "regime", lab_regime_name(c->regime),
-                  "n_validation", (json_int_t)c->n_validation, "seconds", number(c->seconds.mean));
+    json_t *j = json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:s, s:I, s:o}", "task", c->task,
+                          "metric", lab_metric_short(c->metric), "method", c->method, "seeds",
+                          (json_int_t)c->seeds, "labels_bought", wire_json_real(c->labels.mean),
+                          "test_accuracy", stat(&c->accuracy), "violation", stat(&c->violation),
+                          "regime", lab_regime_name(c->regime), "n_validation",
+                          (json_int_t)c->n_validation, "seconds", wire_json_real(c->seconds.mean));
     if (j && c->variant[0])
         json_object_set_new(j, "variant", json_string(c->variant));
     return j;
@@ -36,10 +30,10 @@ static json_t *cell(const struct lab_cell *c)
 static json_t *means(const struct lab_means *m)
 {
     return json_pack("{s:I, s:o, s:o, s:o, s:o}", "cells", (json_int_t)m->cells,
-                     "delta_accuracy_vs_random", number(m->accuracy_difference),
-                     "violation_ratio_vs_random", number(m->violation_ratio),
-                     "violation_difference_vs_random", number(m->violation_difference),
-                     "cells_fairer", number(m->cells_fairer));
+                     "delta_accuracy_vs_random", wire_json_real(m->accuracy_difference),
+                     "violation_ratio_vs_random", wire_json_real(m->violation_ratio),
+                     "violation_difference_vs_random", wire_json_real(m->violation_difference),
+                     "cells_fairer", wire_json_real(m->cells_fairer));
 }
 
 static json_t *summary(const struct lab_summary *s)
@@ -74,28 +68,11 @@ int lab_report_json(const struct lab_report *r, struct wire_buffer *out, struct 
         json_object_set_new(summaries, name, summary(&r->summaries[i]));
     }
     json_t *j = json_pack("{s:o, s:o}", "cells", cells, "summary", summaries);
-    char *text = j ? json_dumps(j, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
-    int rc = text ? wire_buffer_append(out, text, strlen(text), e)
-                  : fis_fail(e, FIS_NOMEM, "report: no memory");
-    if (rc == 0)
-        rc = wire_buffer_append(out, "\n", 1, e);
-    free(text);
-    json_decref(j);
-    return rc;
+    int rc = wire_json_dump(j, JSON_INDENT(1) | JSON_REAL_PRECISION(17), out, e);
+    return rc ? rc : wire_buffer_append(out, "\n", 1, e);
 }
 
 /* ---- Markdown ------------------------------------------------------------------------------- */
-
-static FIS_PRINTF(3, 4) int put(struct wire_buffer *out, struct fis_error *e, const char *format,
-                                ...)
-{
-    char text[512];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
-    return wire_buffer_append(out, text, strlen(text), e);
-}
 
 static void plus_minus(const struct lab_stat *s, char *text, size_t size)
 {
@@ -126,10 +103,10 @@ static int markdown_cell(const struct lab_cell *c, struct wire_buffer *out, stru
     difference(&c->violation_difference, 1, 3, dv, sizeof dv);
     if (isfinite(c->violation_ratio))
         snprintf(ratio, sizeof ratio, "%.2f", c->violation_ratio);
-    return put(out, e, "| %s | %s | %s%s%s | %u | %.0f | %s | %s | %s | %s | %s | %.2f |\n",
-               c->task, lab_metric_short(c->metric), c->method, c->variant[0] ? " " : "",
-               c->variant, c->seeds, c->labels.mean, accuracy, violation, da, dv, ratio,
-               c->seconds.mean);
+    return wire_buffer_printf(
+        out, e, "| %s | %s | %s%s%s | %u | %.0f | %s | %s | %s | %s | %s | %.2f |\n", c->task,
+        lab_metric_short(c->metric), c->method, c->variant[0] ? " " : "", c->variant, c->seeds,
+        c->labels.mean, accuracy, violation, da, dv, ratio, c->seconds.mean);
 }
 
 static int markdown_summary(const struct lab_report *r, const struct lab_summary *s,
@@ -141,29 +118,32 @@ static int markdown_summary(const struct lab_report *r, const struct lab_summary
         return 0;
     summary_name(r, s, name, sizeof name);
     difference(&s->accuracy_over_seeds, 100, 2, points, sizeof points);
-    int rc = put(out, e, "| %s | %u | %s | x %.2f, %+.3f | %.0f %% |", name, all->cells, points,
-                 all->violation_ratio, all->violation_difference, 100 * all->cells_fairer);
+    int rc = wire_buffer_printf(out, e, "| %s | %u | %s | x %.2f, %+.3f | %.0f %% |", name,
+                                all->cells, points, all->violation_ratio, all->violation_difference,
+                                100 * all->cells_fairer);
     for (int which = LAB_CELLS_MATERIAL; rc == 0 && which < LAB_CELLS; which++) {
         const struct lab_means *m = &s->over[which];
-        rc = m->cells ? put(out, e, " %u | %+.2f | x %.2f, %+.3f | %.0f %% |", m->cells,
-                            100 * m->accuracy_difference, m->violation_ratio,
-                            m->violation_difference, 100 * m->cells_fairer)
-                      : put(out, e, " 0 | – | – | – |");
+        rc = m->cells
+                 ? wire_buffer_printf(out, e, " %u | %+.2f | x %.2f, %+.3f | %.0f %% |", m->cells,
+                                      100 * m->accuracy_difference, m->violation_ratio,
+                                      m->violation_difference, 100 * m->cells_fairer)
+                 : wire_buffer_printf(out, e, " 0 | – | – | – |");
     }
-    return rc ? rc : put(out, e, "\n");
+    return rc ? rc : wire_buffer_printf(out, e, "\n");
 }
 
 int lab_report_markdown(const struct lab_report *r, struct wire_buffer *out, struct fis_error *e)
 {
-    int rc = put(out, e,
-                 "| task | metric | method | seeds | labels | test accuracy | violation | accuracy "
-                 "against %s, points | violation | ratio | seconds |\n"
-                 "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-                 r->reference);
+    int rc = wire_buffer_printf(
+        out, e,
+        "| task | metric | method | seeds | labels | test accuracy | violation | accuracy "
+        "against %s, points | violation | ratio | seconds |\n"
+        "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        r->reference);
     for (uint32_t i = 0; rc == 0 && i < r->n_cells; i++)
         rc = markdown_cell(&r->cells[i], out, e);
     if (rc == 0)
-        rc = put(
+        rc = wire_buffer_printf(
             out, e,
             "\nMeans ± standard deviations over seeds; differences are paired by seed, with "
             "95 %% intervals.\n\nOver the cells with at least 1,000 validation rows, against "

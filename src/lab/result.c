@@ -39,20 +39,14 @@ bool lab_key_equal(const struct lab_key *a, const struct lab_key *b)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* NaN, which JSON does not have, is null. */
-static json_t *number(double v)
-{
-    return isfinite(v) ? json_real(v) : json_null();
-}
-
 static json_t *figures(const struct lab_figures *f)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "accuracy", number(f->accuracy),
-                     "balanced_accuracy", number(f->balanced_accuracy), "dp",
-                     number(f->demographic_parity), "eop", number(f->equal_opportunity), "eod",
-                     number(f->equalized_odds), "eod_max", number(f->equalized_odds_max), "risk",
-                     number(f->risk_disparity), "predicted_classes",
-                     (json_int_t)f->predicted_classes);
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "accuracy", wire_json_real(f->accuracy),
+        "balanced_accuracy", wire_json_real(f->balanced_accuracy), "dp",
+        wire_json_real(f->demographic_parity), "eop", wire_json_real(f->equal_opportunity), "eod",
+        wire_json_real(f->equalized_odds), "eod_max", wire_json_real(f->equalized_odds_max), "risk",
+        wire_json_real(f->risk_disparity), "predicted_classes", (json_int_t)f->predicted_classes);
 }
 
 static json_t *path(const struct lab_result *r)
@@ -60,10 +54,10 @@ static json_t *path(const struct lab_result *r)
     json_t *list = json_array();
     for (uint32_t i = 0; list && i < r->n_path; i++) {
         const struct lab_point *p = &r->path[i];
-        json_array_append_new(list,
-                              json_pack("[I, o, o, o, o]", (json_int_t)p->labels,
-                                        number(p->accuracy), number(p->violation),
-                                        number(p->anchor_accuracy), number(p->anchor_violation)));
+        json_array_append_new(
+            list, json_pack("[I, o, o, o, o]", (json_int_t)p->labels, wire_json_real(p->accuracy),
+                            wire_json_real(p->violation), wire_json_real(p->anchor_accuracy),
+                            wire_json_real(p->anchor_violation)));
     }
     return list;
 }
@@ -86,16 +80,10 @@ int lab_record_write(const struct lab_record *r, struct wire_buffer *out, struct
                   k->variant, "regime", lab_regime_name(k->regime), "seed", (json_int_t)k->seed,
                   "options", (json_int_t)k->options, "test", figures(&r->result.test), "anchor",
                   figures(&r->result.anchor), "warm_up", figures(&r->result.warm_up), "counts",
-                  counts(&r->result), "interpolation", number(r->result.interpolation), "seconds",
-                  number(r->result.seconds), "path", path(&r->result));
-    char *text = j ? json_dumps(j, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-    int rc = text ? wire_buffer_append(out, text, strlen(text), e)
-                  : fis_fail(e, FIS_NOMEM, "result: no memory");
-    if (rc == 0)
-        rc = wire_buffer_append(out, "\n", 1, e);
-    json_decref(j);
-    free(text);
-    return rc;
+                  counts(&r->result), "interpolation", wire_json_real(r->result.interpolation),
+                  "seconds", wire_json_real(r->result.seconds), "path", path(&r->result));
+    int rc = wire_json_dump(j, JSON_COMPACT | JSON_REAL_PRECISION(17), out, e);
+    return rc ? rc : wire_buffer_append(out, "\n", 1, e);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

@@ -309,3 +309,41 @@ bool wire_json_whole(const json_t *v, int64_t *number)
         return false;
     return true;
 }
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+json_t *wire_json_real(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+json_t *wire_json_count(uint64_t n)
+{
+    return json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n);
+}
+
+struct target {
+    struct wire_buffer *out;
+    bool failed;
+};
+
+/* Jansson (2.14) does not look whether a key could be written: the failure is kept here. */
+static int dump(const char *bytes, size_t length, void *arg)
+{
+    struct target *t = arg;
+    struct fis_error none;
+    t->failed = t->failed || wire_buffer_append(t->out, bytes, length, &none);
+    return t->failed ? -1 : 0;
+}
+
+int wire_json_dump(json_t *take, size_t flags, struct wire_buffer *out, struct fis_error *e)
+{
+    struct target t = {.out = out};
+    size_t start = out->length;
+    bool failed = !take || json_dump_callback(take, dump, &t, flags) || t.failed;
+    json_decref(take);
+    if (!failed)
+        return 0;
+    out->length = start;
+    return fis_fail(e, FIS_NOMEM, "no memory for JSON");
+}

@@ -20,17 +20,10 @@ struct page {
 static void put(struct page *p, const char *format, ...) FIS_PRINTF(2, 3);
 static void put(struct page *p, const char *format, ...)
 {
-    va_list list, again;
+    va_list list;
     va_start(list, format);
-    va_copy(again, list);
-    int n = vsnprintf(NULL, 0, format, list);
-    if (!p->rc && n >= 0)
-        p->rc = wire_buffer_reserve(p->out, (size_t)n + 1, p->e);
-    if (!p->rc && n >= 0) {
-        vsnprintf((char *)p->out->data + p->out->length, (size_t)n + 1, format, again);
-        p->out->length += (size_t)n;
-    }
-    va_end(again);
+    if (!p->rc)
+        p->rc = wire_buffer_vprintf(p->out, p->e, format, list);
     va_end(list);
 }
 

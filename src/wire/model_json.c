@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "wire/json_text.h"
 #include "wire/model.h"
 #include "wire/model_json_impl.h"
 #include "wire/model_parts.h"
@@ -25,11 +26,6 @@ static void push(struct making *m, json_t *array, json_t *value)
         m->failed = 1;
 }
 
-static json_t *number(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 static json_t *text(const char *s)
 {
     return s ? json_string(s) : json_null();
@@ -45,22 +41,22 @@ static void put_numbers(struct making *m, json_t *object, const struct wire_numb
                         const void *from)
 {
     for (const struct wire_number *t = table; t->name; t++)
-        put(m, object, t->name, number(wire_number_at(from, t->at)));
+        put(m, object, t->name, wire_json_real(wire_number_at(from, t->at)));
 }
 
 static json_t *intervals(struct making *m, const struct fis_metrics_intervals *from)
 {
     json_t *all = json_object();
-    put(m, all, "level", number(from->level));
+    put(m, all, "level", wire_json_real(from->level));
     for (const struct wire_number *t = wire_metric_numbers; t->name; t++) {
         if (!t->interval)
             continue;
         struct fis_interval i;
         memcpy(&i, (const char *)from + t->interval, sizeof i);
         json_t *one = json_object();
-        put(m, one, "low", number(i.low));
-        put(m, one, "high", number(i.high));
-        put(m, one, "standard_error", number(i.se));
+        put(m, one, "low", wire_json_real(i.low));
+        put(m, one, "high", wire_json_real(i.high));
+        put(m, one, "standard_error", wire_json_real(i.se));
         put(m, all, t->name, one);
     }
     return all;
@@ -80,7 +76,7 @@ static json_t *metrics(struct making *m, const struct fis_metrics *from,
         push(m, groups, one);
     }
     for (uint32_t k = 0; k < from->classes; k++)
-        push(m, recall, number(from->recall[k]));
+        push(m, recall, wire_json_real(from->recall[k]));
     put(m, all, "groups", groups);
     put(m, all, "recall", recall);
     if (with)
@@ -136,11 +132,11 @@ static json_t *privacy(struct making *m, const struct wire_privacy *from)
     json_t *all = json_object();
     put(m, all, "refreshes", count(from->refreshes));
     put(m, all, "exact", count(from->exact));
-    put(m, all, "rho", number(from->rho));
-    put(m, all, "noise", number(from->noise));
-    put(m, all, "clip", number(from->clip));
-    put(m, all, "delta", number(from->delta));
-    put(m, all, "epsilon", number(from->epsilon));
+    put(m, all, "rho", wire_json_real(from->rho));
+    put(m, all, "noise", wire_json_real(from->noise));
+    put(m, all, "clip", wire_json_real(from->clip));
+    put(m, all, "delta", wire_json_real(from->delta));
+    put(m, all, "epsilon", wire_json_real(from->epsilon));
     return all;
 }
 
@@ -157,8 +153,8 @@ static json_t *column(struct making *m, const struct fis_encoder *encoder, uint3
     if (s.column.type == FIS_NUMERIC) {
         put(m, one, "type", text("numeric"));
         put(m, one, "scale", text(scales[s.column.scale]));
-        put(m, one, "mean", number(s.mean));
-        put(m, one, "deviation", number(s.deviation));
+        put(m, one, "mean", wire_json_real(s.mean));
+        put(m, one, "deviation", wire_json_real(s.deviation));
         put(m, one, "missing_indicator", json_boolean(s.missing_indicator));
         return one;
     }
@@ -180,10 +176,10 @@ static json_t *json_of_trees(struct making *m, const struct fis_trees *trees, in
     put(m, all, "margins", count(s->margins));
     for (size_t i = 0; with_weights && i < fis_trees_nodes(s); i++) {
         push(m, feature, count(fis_trees_features(trees)[i]));
-        push(m, threshold, number((double)fis_trees_thresholds(trees)[i]));
+        push(m, threshold, wire_json_real((double)fis_trees_thresholds(trees)[i]));
     }
     for (size_t i = 0; with_weights && i < fis_trees_leaf_count(s); i++)
-        push(m, leaf, number((double)fis_trees_leaves(trees)[i]));
+        push(m, leaf, wire_json_real((double)fis_trees_leaves(trees)[i]));
     put(m, all, "feature", feature);
     put(m, all, "threshold", threshold);
     put(m, all, "leaf", leaf);
@@ -227,7 +223,7 @@ static void put_network(struct making *m, json_t *all, const struct wire_model *
         return;
     json_t *parameters = json_array();
     for (size_t i = 0; i < fis_shape_params(&from->shape); i++)
-        push(m, parameters, number((double)from->params[i]));
+        push(m, parameters, wire_json_real((double)from->params[i]));
     put(m, all, "parameters", parameters);
 }
 
@@ -253,27 +249,10 @@ static json_t *whole(struct making *m, const struct wire_model *from, int with_w
     return all;
 }
 
-struct target {
-    struct wire_buffer *out;
-    struct fis_error *e;
-    bool failed;
-};
-
-/* Jansson (2.14) does not look whether a key could be written: the failure is kept here. */
-static int append(const char *bytes, size_t length, void *arg)
-{
-    struct target *t = arg;
-    if (!t->failed && wire_buffer_append(t->out, bytes, length, t->e))
-        t->failed = 1;
-    return t->failed ? -1 : 0;
-}
-
 int wire_model_json_with(const struct wire_model *model, const char *name, json_t *add,
                          bool with_weights, struct wire_buffer *out, struct fis_error *e)
 {
     struct making m = {0};
-    struct target t = {.out = out, .e = e};
-    size_t start = out->length;
     if (!model->n_classes || model->positive >= model->n_classes) {
         json_decref(add);
         return fis_fail(e, FIS_INPUT, "positive is class %u of %u", model->positive,
@@ -282,14 +261,11 @@ int wire_model_json_with(const struct wire_model *model, const char *name, json_
     json_t *all = whole(&m, model, with_weights);
     if (name)
         put(&m, all, name, add);
-    int rc = 0;
-    if (m.failed || json_dump_callback(all, append, &t, JSON_COMPACT | JSON_REAL_PRECISION(9)) ||
-        t.failed)
-        rc = fis_fail(e, FIS_NOMEM, "no memory for a model version in JSON");
-    json_decref(all);
-    if (rc)
-        out->length = start;
-    return rc;
+    if (m.failed) {
+        json_decref(all);
+        all = NULL;
+    }
+    return wire_json_dump(all, JSON_COMPACT | JSON_REAL_PRECISION(9), out, e);
 }
 
 int wire_model_json(const struct wire_model *model, struct wire_buffer *out, int with_weights,

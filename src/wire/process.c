@@ -8,14 +8,9 @@
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static json_t *count(uint64_t n)
-{
-    return json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n);
-}
-
 static json_t *count_or_null(uint64_t n, bool known)
 {
-    return known ? count(n) : json_null();
+    return known ? wire_json_count(n) : json_null();
 }
 
 /* Texts that were cut may end within a character. */
@@ -30,10 +25,10 @@ static json_t *scorer(const struct wire_process *p)
     if (!p->scores)
         return json_null();
     return json_pack("{s:i, s:o, s:o, s:f, s:o, s:o}", "partitions", (int)s->partitions, "records",
-                     count(s->records), "refused", count(s->refused), "records_per_second",
-                     isfinite(s->per_second) ? s->per_second : 0.0, "lag",
+                     wire_json_count(s->records), "refused", wire_json_count(s->refused),
+                     "records_per_second", isfinite(s->per_second) ? s->per_second : 0.0, "lag",
                      count_or_null((uint64_t)s->lag, s->lag >= 0), "head_version",
-                     count(s->head_version));
+                     wire_json_count(s->head_version));
 }
 
 static json_t *leading(const struct wire_process *p)
@@ -45,10 +40,10 @@ static json_t *leading(const struct wire_process *p)
                      "round", (int)l->round, "phase", clean(l->phase), "asking", "state",
                      clean(l->asking), "text", clean(l->asking_text), "training", l->training,
                      "paused", l->paused, "pinned", l->pinned, "served_version",
-                     count(l->served_version), "asked", count(l->asked), "open", count(l->open),
-                     "answered", count(l->answered), "kept", count(l->kept), "budget",
-                     count_or_null(l->budget, l->budget > 0), "budget_left",
-                     count_or_null(l->budget_left, l->budget > 0));
+                     wire_json_count(l->served_version), "asked", wire_json_count(l->asked), "open",
+                     wire_json_count(l->open), "answered", wire_json_count(l->answered), "kept",
+                     wire_json_count(l->kept), "budget", count_or_null(l->budget, l->budget > 0),
+                     "budget_left", count_or_null(l->budget_left, l->budget > 0));
 }
 
 json_t *wire_process_json(const struct wire_process *p)
@@ -68,18 +63,9 @@ json_t *wire_process_json(const struct wire_process *p)
                                : json_null());
 }
 
-static int append(const char *bytes, size_t n, void *arg)
-{
-    struct fis_error e;
-    return wire_buffer_append(arg, bytes, n, &e);
-}
-
 int wire_process_encode(const struct wire_process *p, struct wire_buffer *out, struct fis_error *e)
 {
-    json_t *o = wire_process_json(p);
-    int rc = o ? json_dump_callback(o, append, out, JSON_COMPACT | JSON_REAL_PRECISION(6)) : -1;
-    json_decref(o);
-    return rc ? fis_fail(e, FIS_NOMEM, "no memory for the state of a process") : 0;
+    return wire_json_dump(wire_process_json(p), JSON_COMPACT | JSON_REAL_PRECISION(6), out, e);
 }
 
 bool wire_process_silent(const struct wire_process *p, uint64_t age_ms)

@@ -1,5 +1,6 @@
 #include "wire/types.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/category.h"
@@ -53,6 +54,31 @@ int wire_buffer_append(struct wire_buffer *b, const void *data, size_t length, s
         memcpy(b->data + b->length, data, length);
     b->length += length;
     return 0;
+}
+
+int wire_buffer_vprintf(struct wire_buffer *b, struct fis_error *e, const char *format,
+                        va_list list)
+{
+    va_list again;
+    va_copy(again, list);
+    int n = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    int rc = n < 0 ? fis_fail(e, FIS_INPUT, "a text that cannot be written")
+                   : wire_buffer_reserve(b, (size_t)n + 1, e);
+    if (rc)
+        return rc;
+    vsnprintf((char *)b->data + b->length, (size_t)n + 1, format, list);
+    b->length += (size_t)n;
+    return 0;
+}
+
+int wire_buffer_printf(struct wire_buffer *b, struct fis_error *e, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int rc = wire_buffer_vprintf(b, e, format, list);
+    va_end(list);
+    return rc;
 }
 
 /* Whether the list has the name; below: a member of an object of this name. */

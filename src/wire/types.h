@@ -48,6 +48,10 @@ void wire_buffer_done(struct wire_buffer *b);
 int wire_buffer_reserve(struct wire_buffer *b, size_t more, struct fis_error *e) FIS_MUST_CHECK;
 int wire_buffer_append(struct wire_buffer *b, const void *data, size_t length,
                        struct fis_error *e) FIS_MUST_CHECK;
+int wire_buffer_printf(struct wire_buffer *b, struct fis_error *e, const char *format, ...)
+    FIS_PRINTF(3, 4) FIS_MUST_CHECK;
+int wire_buffer_vprintf(struct wire_buffer *b, struct fis_error *e, const char *format,
+                        va_list list) FIS_MUST_CHECK;
 
 /* A message as it lay on a topic. */
 struct wire_message {

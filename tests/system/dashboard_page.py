@@ -127,12 +127,18 @@ class Page:
              "what was fetched from elsewhere")
 
     def fits(self, width):
+        """Charts follow the window a moment later."""
         self.b.size(width, 740, phone=True)
-        wide = self.b.run("""return [...document.querySelectorAll("body *")]
-            .filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll"))
-            .map(e => e.tagName + "#" + e.id + "." + e.className)""")
-        same((self.b.run("return document.documentElement.scrollWidth"), wide), (width, []),
-             f"what is wider than {width} pixels")
+
+        def found():
+            wide = self.b.run("""return [...document.querySelectorAll("body *")]
+                .filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll"))
+                .map(e => e.tagName + "#" + e.id + "." + e.className)""")
+            return self.b.run("return document.documentElement.scrollWidth"), wide
+        try:
+            self.until(lambda: found() == (width, []), f"nothing wider than {width} pixels")
+        except AssertionError:
+            same(found(), (width, []), f"what is wider than {width} pixels")
 
 
 def rate(x):

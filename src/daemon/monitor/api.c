@@ -9,11 +9,6 @@
 /* ---- texts and numbers ------------------------------------------------------------------------
  */
 
-json_t *api_number(double v)
-{
-    return isfinite(v) ? json_real(v) : json_null();
-}
-
 /* What is no UTF-8, such as the half of a character where a text was cut, becomes '?'. */
 static json_t *clean(const char *bytes, size_t length)
 {
@@ -38,14 +33,9 @@ json_t *api_id(const struct fis_id *id)
     return clean(id->bytes, id->length);
 }
 
-static json_t *count(uint64_t n)
-{
-    return json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n);
-}
-
 static json_t *count_or_null(uint64_t n, bool known)
 {
-    return known ? count(n) : json_null();
+    return known ? wire_json_count(n) : json_null();
 }
 
 static int append(const char *bytes, size_t n, void *out)
@@ -76,17 +66,20 @@ static json_t *scorer(const struct scorer_status *s)
     const struct scorer_counts *c = &s->counts;
     if (!s->on)
         return json_null();
-    return json_pack(
-        "{s:b, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o}", "open",
-        s->open, "mode", s->pool ? "pool" : "stream", "partitions", (int)s->owned, "lag",
-        count_or_null((uint64_t)s->lag, s->lag >= 0), "head_version", count(s->head_version),
-        "records", count(c->records), "refused", count(c->refused), "tombstones",
-        count(c->tombstones), "offered", count(c->offered), "unseen_categories", count(c->unseen),
-        "lost", count(c->lost), "scans", count(c->scans), "batches_in_flight",
-        (int)s->batches_in_flight, "latency_p50_seconds",
-        api_number(s->latency_seconds ? histogram_quantile(s->latency_seconds, .5) : (double)NAN),
-        "latency_p99_seconds",
-        api_number(s->latency_seconds ? histogram_quantile(s->latency_seconds, .99) : (double)NAN));
+    return json_pack("{s:b, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o}",
+                     "open", s->open, "mode", s->pool ? "pool" : "stream", "partitions",
+                     (int)s->owned, "lag", count_or_null((uint64_t)s->lag, s->lag >= 0),
+                     "head_version", wire_json_count(s->head_version), "records",
+                     wire_json_count(c->records), "refused", wire_json_count(c->refused),
+                     "tombstones", wire_json_count(c->tombstones), "offered",
+                     wire_json_count(c->offered), "unseen_categories", wire_json_count(c->unseen),
+                     "lost", wire_json_count(c->lost), "scans", wire_json_count(c->scans),
+                     "batches_in_flight", (int)s->batches_in_flight, "latency_p50_seconds",
+                     wire_json_real(s->latency_seconds ? histogram_quantile(s->latency_seconds, .5)
+                                                       : (double)NAN),
+                     "latency_p99_seconds",
+                     wire_json_real(s->latency_seconds ? histogram_quantile(s->latency_seconds, .99)
+                                                       : (double)NAN));
 }
 
 static json_t *labels(const struct status *s)
@@ -97,20 +90,23 @@ static json_t *labels(const struct status *s)
     return json_pack(
         "{s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o, "
         "s:o, s:o, s:o, s:o}",
-        "asked", count(n->asked), "open", (int)n->open, "answered", count(n->answered), "taken",
-        count(c->labels), "skipped", count(c->skipped), "duplicates", count(c->duplicates),
-        "expired", count(c->expired), "cancelled", count(c->cancelled), "tied", count(c->tied),
-        "late", count(c->late), "bought", (int)c->learner.bought, "kept", (int)c->learner.kept,
-        "per_round", (int)s->cfg->selection.labels_per_round, "budget",
+        "asked", wire_json_count(n->asked), "open", (int)n->open, "answered",
+        wire_json_count(n->answered), "taken", wire_json_count(c->labels), "skipped",
+        wire_json_count(c->skipped), "duplicates", wire_json_count(c->duplicates), "expired",
+        wire_json_count(c->expired), "cancelled", wire_json_count(c->cancelled), "tied",
+        wire_json_count(c->tied), "late", wire_json_count(c->late), "bought",
+        (int)c->learner.bought, "kept", (int)c->learner.kept, "per_round",
+        (int)s->cfg->selection.labels_per_round, "budget",
         count_or_null(s->cfg->selection.budget, s->cfg->selection.budget != 0), "budget_left",
-        count_or_null(n->budget_left, limited), "day_asked", count(c->day_asked), "daily_budget",
+        count_or_null(n->budget_left, limited), "day_asked", wire_json_count(c->day_asked),
+        "daily_budget",
         count_or_null(s->cfg->selection.daily_budget, s->cfg->selection.daily_budget != 0),
         "oldest_seconds",
-        s->trainer.n_requests ? api_number(1e-3 * (double)s->trainer.requests[0].age_ms)
+        s->trainer.n_requests ? wire_json_real(1e-3 * (double)s->trainer.requests[0].age_ms)
                               : json_null(),
         "last_answer_seconds",
-        api_number(s->trainer.label_age_ms < 0 ? (double)NAN
-                                               : 1e-3 * (double)s->trainer.label_age_ms));
+        wire_json_real(s->trainer.label_age_ms < 0 ? (double)NAN
+                                                   : 1e-3 * (double)s->trainer.label_age_ms));
 }
 
 static json_t *validation(const struct status *s)
@@ -120,12 +116,12 @@ static json_t *validation(const struct status *s)
     for (uint32_t i = 0; i < s->trainer.n_unseen; i++)
         json_array_append_new(unseen, json_pack("{s:s, s:s, s:o}", "set", s->trainer.unseen[i].set,
                                                 "column", s->trainer.unseen[i].column, "share",
-                                                api_number(s->trainer.unseen[i].share)));
+                                                wire_json_real(s->trainer.unseen[i].share)));
     return json_pack("{s:i, s:i, s:i, s:o, s:i, s:i, s:I, s:o, s:o}", "rows", (int)v->rows,
                      "groups", (int)v->groups, "smallest_cell", (int)v->smallest_cell, "detectable",
-                     api_number(v->rows ? v->detectable : (double)NAN), "min_rows",
+                     wire_json_real(v->rows ? v->detectable : (double)NAN), "min_rows",
                      (int)s->cfg->gate.min_rows, "min_cell", (int)s->cfg->gate.min_cell, "left_out",
-                     (json_int_t)v->left_out, "majority", api_number(v->majority), "unseen",
+                     (json_int_t)v->left_out, "majority", wire_json_real(v->majority), "unseen",
                      unseen);
 }
 
@@ -141,10 +137,11 @@ static json_t *privacy(const struct wire_privacy *p)
 {
     if (!p->refreshes)
         return json_null();
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "refreshes", count(p->refreshes),
-                     "exact", count(p->exact), "rho", api_number(p->rho), "noise",
-                     api_number(p->noise), "clip", api_number(p->clip), "delta",
-                     api_number(p->delta), "epsilon", api_number(p->epsilon));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "refreshes",
+                     wire_json_count(p->refreshes), "exact", wire_json_count(p->exact), "rho",
+                     wire_json_real(p->rho), "noise", wire_json_real(p->noise), "clip",
+                     wire_json_real(p->clip), "delta", wire_json_real(p->delta), "epsilon",
+                     wire_json_real(p->epsilon));
 }
 
 static json_t *last_command(const struct trainer_status *t)
@@ -170,12 +167,13 @@ static json_t *leading(const struct status *s)
         "{s:i, s:s, s:s, s:b, s:b, s:o, s:i, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, "
         "s:o, s:o, s:o, s:o, s:s, s:o}",
         "round", (int)c->round, "phase", c->phase, "job", job_name(t->job), "paused", c->paused,
-        "pinned", c->pinned, "window", count(c->window), "window_records",
-        (int)s->cfg->selection.window_records, "records", count(c->records), "candidates",
-        count(c->candidates), "held", (int)c->selector.held, "head_version", count(c->head_version),
-        "served_version", count(c->served_version), "val0", api_number(t->val0), "labels",
-        labels(s), "validation", validation(s), "privacy", privacy(&c->privacy), "restore_seconds",
-        api_number(1e-3 * (double)t->restore_ms), "loss", api_number(c->learner.last_loss),
+        "pinned", c->pinned, "window", wire_json_count(c->window), "window_records",
+        (int)s->cfg->selection.window_records, "records", wire_json_count(c->records), "candidates",
+        wire_json_count(c->candidates), "held", (int)c->selector.held, "head_version",
+        wire_json_count(c->head_version), "served_version", wire_json_count(c->served_version),
+        "val0", wire_json_real(t->val0), "labels", labels(s), "validation", validation(s),
+        "privacy", privacy(&c->privacy), "restore_seconds",
+        wire_json_real(1e-3 * (double)t->restore_ms), "loss", wire_json_real(c->learner.last_loss),
         "last_command", last_command(t), "mode",
         s->cfg->selection.mode == CONFIG_POOL ? "pool" : "stream", "asking", asking(&t->asking));
 }
@@ -185,11 +183,12 @@ static json_t *trainer(const struct status *s)
     const struct trainer_status *t = &s->trainer;
     if (!t->on)
         return json_null();
-    return json_pack(
-        "{s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o}", "state", election_state_name(t->state),
-        "state_seconds", api_number(1e-3 * (double)t->state_ms), "standby_ready", t->warm, "leads",
-        t->running, "elections", count(t->takeovers), "ledger_entries", count(t->ledger_entries),
-        "ledger_bytes", count(t->ledger_bytes), "leading", leading(s));
+    return json_pack("{s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o}", "state",
+                     election_state_name(t->state), "state_seconds",
+                     wire_json_real(1e-3 * (double)t->state_ms), "standby_ready", t->warm, "leads",
+                     t->running, "elections", wire_json_count(t->takeovers), "ledger_entries",
+                     wire_json_count(t->ledger_entries), "ledger_bytes",
+                     wire_json_count(t->ledger_bytes), "leading", leading(s));
 }
 
 /* Those that there were. */
@@ -202,7 +201,7 @@ static json_t *dead_letters(const struct status *s)
                 json_array_append_new(
                     list, json_pack("{s:s, s:s, s:o}", "topic", s->dead[i].topic, "reason",
                                     fis_error_code_name((enum fis_error_code)code), "count",
-                                    count(s->dead[i].counts->n[code])));
+                                    wire_json_count(s->dead[i].counts->n[code])));
     return list;
 }
 
@@ -220,13 +219,13 @@ json_t *api_status(struct monitor *m)
         ready ? json_null() : api_text(reason), "doing", api_text(line), "started", s->started,
         "broker", s->broker_seen, "broker_trouble",
         *s->broker_trouble ? api_text(s->broker_trouble) : json_null(), "time_ms",
-        (json_int_t)s->wall_ms, "uptime_seconds", api_number(1e-3 * (double)s->uptime_ms),
+        (json_int_t)s->wall_ms, "uptime_seconds", wire_json_real(1e-3 * (double)s->uptime_ms),
         "embedded", s->embedded, "delivery", s->exactly_once ? "exactly_once" : "at_least_once",
         "metric", config_choice("fairness.metric", s->cfg->fairness.metric), "algorithm",
         config_choice("selection.algorithm", s->cfg->selection.algorithm), "scorer",
         scorer(&s->scorer), "trainer", trainer(s), "served",
         served ? api_version_summary(s, served) : json_null(), "loop_p99_seconds",
-        api_number(histogram_quantile(s->loop_seconds, .99)), "commands",
+        wire_json_real(histogram_quantile(s->loop_seconds, .99)), "commands",
         s->cfg->http.token_file != NULL, "label_page", s->cfg->labels.page, "dead_letters",
         dead_letters(s), "fleet", api_fleet_sums(s));
 }
@@ -259,7 +258,7 @@ json_t *api_candidates(struct monitor *m)
         json_array_append_new(list, json_pack("{s:o, s:s, s:i, s:o}", "id", api_id(&t->best[i].id),
                                               "criterion", t->criteria[t->best[i].criterion],
                                               "rank", (int)t->best[i].rank, "score",
-                                              api_number((double)t->best[i].score)));
+                                              wire_json_real((double)t->best[i].score)));
     for (uint32_t i = 0; i < t->n_criteria; i++)
         json_array_append_new(criteria, json_pack("{s:s, s:s}", "name", t->criteria[i], "meaning",
                                                   meaning(t->criteria[i])));
@@ -275,7 +274,7 @@ json_t *api_requests(struct monitor *m)
         json_array_append_new(
             list, json_pack("{s:o, s:i, s:i, s:o}", "id", api_id(&t->requests[i].id), "round",
                             (int)t->requests[i].round, "votes", (int)t->requests[i].votes,
-                            "age_seconds", api_number(1e-3 * (double)t->requests[i].age_ms)));
+                            "age_seconds", wire_json_real(1e-3 * (double)t->requests[i].age_ms)));
     return json_pack("{s:i, s:o}", "open", (int)t->counts.selector.open, "requests", list);
 }
 
@@ -287,9 +286,9 @@ json_t *api_throughput(struct monitor *m)
     for (uint32_t i = 0; i < s->n_seconds; i++) {
         const struct status_second *k = &s->seconds[i];
         json_array_append_new(time, json_integer(k->wall_ms));
-        json_array_append_new(records, count(k->records));
-        json_array_append_new(offered, count(k->offered));
-        json_array_append_new(labelled, count(k->labels));
+        json_array_append_new(records, wire_json_count(k->records));
+        json_array_append_new(offered, wire_json_count(k->offered));
+        json_array_append_new(labelled, wire_json_count(k->labels));
         json_array_append_new(lag, count_or_null((uint64_t)k->lag, k->lag >= 0));
     }
     return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "interval_seconds", 1, "time_ms", time,
@@ -318,12 +317,14 @@ json_t *api_kafka(struct monitor *m)
         json_array_append_new(
             list, json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "client",
                             k->client, "brokers", (int)k->brokers, "brokers_up", (int)k->brokers_up,
-                            "rtt_seconds", api_number(k->rtt_seconds), "rtt_p99_seconds",
-                            api_number(k->rtt_p99_seconds), "queue_messages",
-                            count(k->queue_messages), "sent_bytes", count(k->sent_bytes),
-                            "received_bytes", count(k->received_bytes), "request_errors",
-                            count(k->request_errors), "request_timeouts",
-                            count(k->request_timeouts), "rebalances", count(k->rebalances)));
+                            "rtt_seconds", wire_json_real(k->rtt_seconds), "rtt_p99_seconds",
+                            wire_json_real(k->rtt_p99_seconds), "queue_messages",
+                            wire_json_count(k->queue_messages), "sent_bytes",
+                            wire_json_count(k->sent_bytes), "received_bytes",
+                            wire_json_count(k->received_bytes), "request_errors",
+                            wire_json_count(k->request_errors), "request_timeouts",
+                            wire_json_count(k->request_timeouts), "rebalances",
+                            wire_json_count(k->rebalances)));
     }
     return json_pack("{s:o}", "clients", list);
 }

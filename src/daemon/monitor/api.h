@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "daemon/monitor/monitor_impl.h"
+#include "wire/json_text.h"
 
 /* A route's arg, for api_page: what it shows; NULL: there was no memory. */
 struct api_page {
@@ -49,7 +50,6 @@ http_handler_fn label_page, label_next, label_answer, label_undo;
 
 /* ---- shared by its files --------------------------------------------------------------------- */
 
-json_t *api_number(double v);       /* null when it is not finite */
 json_t *api_text(const char *text); /* what is no UTF-8 becomes '?' */
 json_t *api_id(const struct fis_id *id);
 /* Writes it, and frees it. NULL: there was no memory. */

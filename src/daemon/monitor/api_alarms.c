@@ -28,8 +28,8 @@ json_t *api_drift(struct monitor *m)
     json_t *list = json_array();
     for (uint32_t i = 0; i < d->n; i++)
         json_array_append_new(list, json_pack("{s:o, s:o}", "column", api_text(d->columns[i].name),
-                                              "index", api_number(d->columns[i].psi)));
+                                              "index", wire_json_real(d->columns[i].psi)));
     return json_pack("{s:i, s:i, s:i, s:i, s:o, s:o}", "sampled_rows", (int)d->rows, "initial_rows",
                      (int)d->initial_rows, "all_columns", (int)d->all, "columns_above",
-                     (int)d->above, "limit", api_number(s->cfg->alarms.drift), "columns", list);
+                     (int)d->above, "limit", wire_json_real(s->cfg->alarms.drift), "columns", list);
 }

@@ -24,7 +24,7 @@ static json_t *process(const struct status *s, const struct wire_process *p, boo
     json_object_set_new(o, "alarms", alarms);
     json_object_set_new(o, "self", json_boolean(self));
     json_object_set_new(o, "silent", json_boolean(silent));
-    json_object_set_new(o, "age_seconds", api_number(1e-3 * (double)age_ms));
+    json_object_set_new(o, "age_seconds", wire_json_real(1e-3 * (double)age_ms));
     return o;
 }
 

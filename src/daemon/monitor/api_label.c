@@ -58,15 +58,15 @@ json_t *api_agreement(struct monitor *m)
     a = a ? a : &own;
     for (uint32_t k = 0; k < s->cfg->classes.count; k++)
         json_array_append_new(classes, json_pack("{s:s, s:o}", "class", s->cfg->classes.items[k],
-                                                 "alpha", api_number(a->by_class[k])));
+                                                 "alpha", wire_json_real(a->by_class[k])));
     for (uint32_t i = 0; i < a->n_people; i++)
         json_array_append_new(people, json_pack("{s:o, s:I, s:o, s:o}", "annotator",
                                                 api_text(a->people[i].name), "answers",
                                                 (json_int_t)a->people[i].answers, "share",
-                                                api_number(a->people[i].share), "alpha_without",
-                                                api_number(a->people[i].without)));
+                                                wire_json_real(a->people[i].share), "alpha_without",
+                                                wire_json_real(a->people[i].without)));
     return json_pack("{s:I, s:o, s:o, s:o}", "records", (json_int_t)a->records, "alpha",
-                     api_number(a->alpha), "classes", classes, "annotators", people);
+                     wire_json_real(a->alpha), "classes", classes, "annotators", people);
 }
 
 /* ---- who asks ---------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ static json_t *figures(const struct agreement *a, const char *name)
         if (strcmp(a->people[i].name, name) == 0)
             own = agreement_share(&a->people[i]);
     return json_pack("{s:I, s:o, s:o}", "records", (json_int_t)a->records, "alpha",
-                     api_number(agreement_alpha(a)), "own", api_number(own));
+                     wire_json_real(agreement_alpha(a)), "own", wire_json_real(own));
 }
 
 static json_t *classes(const struct config *cfg)

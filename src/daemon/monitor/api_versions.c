@@ -27,9 +27,9 @@ static json_t *group(const struct status *s, const struct fis_metrics *m, uint32
 {
     const struct fis_group_metrics *g = &m->group[i];
     return json_pack("{s:o, s:i, s:o, s:o, s:o, s:o}", "group", group_name(s, i), "rows", (int)g->n,
-                     "accuracy", api_number(g->accuracy), "positive_rate",
-                     api_number(g->positive_rate), "tpr", api_number(g->tpr), "fpr",
-                     api_number(g->fpr));
+                     "accuracy", wire_json_real(g->accuracy), "positive_rate",
+                     wire_json_real(g->positive_rate), "tpr", wire_json_real(g->tpr), "fpr",
+                     wire_json_real(g->fpr));
 }
 
 /* The metrics of a model: accuracy, gaps, groups. */
@@ -42,27 +42,27 @@ static json_t *api_metrics(const struct status *s, const struct fis_metrics *m)
     }
     for (uint32_t i = 0; i < m->n_groups; i++)
         json_array_append_new(groups, group(s, m, i));
-    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rows", (int)m->n, "accuracy",
-                     api_number(m->accuracy), "balanced_accuracy", api_number(m->balanced_accuracy),
-                     "demographic_parity", api_number(m->demographic_parity), "equal_opportunity",
-                     api_number(m->equal_opportunity), "equalized_odds",
-                     api_number(m->equalized_odds), "equalized_odds_max",
-                     api_number(m->equalized_odds_max), "risk_disparity",
-                     api_number(m->risk_disparity), "groups", groups);
+    return json_pack(
+        "{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rows", (int)m->n, "accuracy",
+        wire_json_real(m->accuracy), "balanced_accuracy", wire_json_real(m->balanced_accuracy),
+        "demographic_parity", wire_json_real(m->demographic_parity), "equal_opportunity",
+        wire_json_real(m->equal_opportunity), "equalized_odds", wire_json_real(m->equalized_odds),
+        "equalized_odds_max", wire_json_real(m->equalized_odds_max), "risk_disparity",
+        wire_json_real(m->risk_disparity), "groups", groups);
 }
 
 static json_t *interval(const struct fis_metrics_intervals *all, const struct fis_interval *i)
 {
     if (all->level <= 0)
         return json_null();
-    return json_pack("{s:o, s:o, s:o}", "low", api_number(i->low), "high", api_number(i->high),
-                     "se", api_number(i->se));
+    return json_pack("{s:o, s:o, s:o}", "low", wire_json_real(i->low), "high",
+                     wire_json_real(i->high), "se", wire_json_real(i->se));
 }
 
 static json_t *intervals(const struct fis_metrics_intervals *i)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "level", api_number(i->level), "accuracy",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "level", wire_json_real(i->level), "accuracy",
         interval(i, &i->accuracy), "demographic_parity", interval(i, &i->demographic_parity),
         "equal_opportunity", interval(i, &i->equal_opportunity), "equalized_odds",
         interval(i, &i->equalized_odds), "equalized_odds_max", interval(i, &i->equalized_odds_max),
@@ -87,12 +87,13 @@ json_t *api_version_summary(const struct status *s, const struct version_info *v
         (json_int_t)v->created_at_ms, "round", (int)v->round, "published", v->served, "served",
         now == v, "verdict", api_text(v->verdict), "reason", api_text(v->reason), "text",
         api_text(v->text), "metric", api_text(v->metric), "accuracy",
-        api_number(v->metrics.n ? v->metrics.accuracy : (double)NAN), "violation",
-        api_number(v->metrics.n ? violation(v) : (double)NAN), "labels_bought",
+        wire_json_real(v->metrics.n ? v->metrics.accuracy : (double)NAN), "violation",
+        wire_json_real(v->metrics.n ? violation(v) : (double)NAN), "labels_bought",
         (json_int_t)v->labels_bought, "labels_kept", (json_int_t)v->labels_kept, "head_version",
-        (json_int_t)v->head_version, "interpolation", api_number(v->interpolation), "difference",
-        api_number(v->difference), "difference_se", api_number(v->difference_se), "floor",
-        api_number(v->floor), "val0", api_number(v->val0));
+        (json_int_t)v->head_version, "interpolation", wire_json_real(v->interpolation),
+        "difference", wire_json_real(v->difference), "difference_se",
+        wire_json_real(v->difference_se), "floor", wire_json_real(v->floor), "val0",
+        wire_json_real(v->val0));
 }
 
 static json_t *whole(const struct status *s, const struct version_info *v)
@@ -100,11 +101,11 @@ static json_t *whole(const struct status *s, const struct version_info *v)
     json_t *o = api_version_summary(s, v);
     if (!o)
         return NULL;
-    json_object_set_new(o, "epsilon", api_number(v->epsilon));
+    json_object_set_new(o, "epsilon", wire_json_real(v->epsilon));
     json_object_set_new(o, "looks", json_integer(v->looks));
     json_object_set_new(o, "smallest_cell", json_integer(v->smallest_cell));
     json_object_set_new(o, "warn_cell", json_boolean(v->warn_cell));
-    json_object_set_new(o, "detectable", api_number(v->detectable));
+    json_object_set_new(o, "detectable", wire_json_real(v->detectable));
     json_object_set_new(o, "undetectable", json_boolean(v->undetectable));
     json_object_set_new(o, "algorithm", api_text(v->algorithm));
     json_object_set_new(o, "metrics", api_metrics(s, &v->metrics));
@@ -123,8 +124,8 @@ json_t *api_versions(struct monitor *m)
     double target = s->cfg->fairness.target;
     return json_pack("{s:o, s:o, s:o, s:i, s:i, s:o}", "served",
                      served ? json_integer((json_int_t)served->version) : json_null(), "epsilon",
-                     api_number(s->cfg->gate.epsilon), "target",
-                     api_number(target > 0 ? target : (double)NAN), "warn_cell",
+                     wire_json_real(s->cfg->gate.epsilon), "target",
+                     wire_json_real(target > 0 ? target : (double)NAN), "warn_cell",
                      (int)s->cfg->gate.warn_cell, "rejected_in_row",
                      (int)version_log_rejected_in_row(s->versions), "versions", list);
 }

@@ -9,13 +9,9 @@
 #include "fis/gate.h"
 #include "fis/mem.h"
 #include "registry/curl_options.h"
+#include "wire/json_text.h"
 
 /* ---- body ------------------------------------------------------------------------------------ */
-
-static json_t *number(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
 
 static double violation(const struct wire_model *m)
 {
@@ -32,9 +28,9 @@ char *webhook_body(const struct wire_model *m)
         json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o, s:s, s:o, s:o, s:I}", "event",
                   "version_published", "pipeline", m->pipeline, "version", (json_int_t)m->version,
                   "parent", (json_int_t)m->parent, "created_at_ms", (json_int_t)m->created_at_ms,
-                  "reason", m->reason, "text", m->reason_text, "accuracy", number(accuracy),
-                  "metric", m->metric, "violation", number(violation(m)), "floor", number(m->floor),
-                  "labels_bought", (json_int_t)m->labels_bought);
+                  "reason", m->reason, "text", m->reason_text, "accuracy", wire_json_real(accuracy),
+                  "metric", m->metric, "violation", wire_json_real(violation(m)), "floor",
+                  wire_json_real(m->floor), "labels_bought", (json_int_t)m->labels_bought);
     char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
     json_decref(o);
     return text;
