@@ -124,7 +124,7 @@ struct lab_run {
     float *test_x;     /* the split's own, or with margins [n_test][d] */
     float *end_anchor; /* slab: the anchor at the end of the last round */
     /* Labelled rows of the task, in order: the initial ones, then what was bought. */
-    uint32_t *labelled, n_labelled, labelled_capacity;
+    uint32_t *labelled, n_labelled;
     struct lab_bought *bought; /* [n_labelled - split->n_initial] */
     uint32_t n_bought;
     uint32_t answering; /* row of the label that the role has now */

@@ -14,8 +14,7 @@ struct stream_embedded {
     rd_kafka_mock_cluster_t *cluster;
 };
 
-int stream_embedded_start(struct stream_embedded **out, stream_log_fn *log, void *log_arg,
-                          struct fis_error *e)
+int stream_embedded_start(struct stream_embedded **out, struct fis_error *e)
 {
     struct stream_embedded *b = fis_calloc(1, sizeof *b);
     if (!b)
@@ -23,8 +22,7 @@ int stream_embedded_start(struct stream_embedded **out, stream_log_fn *log, void
     /* No connection is made to this address: nothing is sent through this client. */
     const struct stream_property where[] = {{"bootstrap.servers", "127.0.0.1:9"},
                                             {"client.id", "fisd-embedded"}};
-    const struct stream_client client = {
-        .properties = where, .property_count = 2, .log = log, .log_arg = log_arg};
+    const struct stream_client client = {.properties = where, .property_count = 2};
     const struct stream_layers none = {0};
     rd_kafka_conf_t *conf;
     int rc = stream_client_conf(&conf, &client, &none, &b->link, e);

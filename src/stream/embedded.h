@@ -26,9 +26,8 @@
 
 struct stream_embedded;
 
-/* FATAL when it cannot start. log may be NULL. */
-int stream_embedded_start(struct stream_embedded **out, stream_log_fn *log, void *log_arg,
-                          struct fis_error *e) FIS_MUST_CHECK;
+/* FATAL when it cannot start. */
+int stream_embedded_start(struct stream_embedded **out, struct fis_error *e) FIS_MUST_CHECK;
 /* "host:port"; valid until the stop. */
 const char *stream_embedded_bootstrap(const struct stream_embedded *b);
 /* INPUT when it exists already or the partition count is not 1 … 1000. */

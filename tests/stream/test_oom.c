@@ -55,7 +55,7 @@ static int broker(void *arg, struct fis_error *e)
 {
     (void)arg;
     struct stream_embedded *b = NULL;
-    int rc = stream_embedded_start(&b, NULL, NULL, e);
+    int rc = stream_embedded_start(&b, e);
     stream_embedded_stop(b);
     return rc;
 }
@@ -109,7 +109,7 @@ static void topic_ends(void **state)
     (void)state;
     struct stream_embedded *b = NULL;
     struct fis_error e;
-    assert_int_equal(stream_embedded_start(&b, NULL, NULL, &e), 0);
+    assert_int_equal(stream_embedded_start(&b, &e), 0);
     assert_int_equal(stream_embedded_topic(b, "t", 3, &e), 0);
     assert_int_equal(oom_run(ends, (void *)(uintptr_t)stream_embedded_bootstrap(b)), 2);
     stream_embedded_stop(b);

@@ -258,7 +258,7 @@ static int make_properties(struct runtime *rt, struct fis_error *e)
 
 static int start_broker(struct runtime *rt, struct fis_error *e)
 {
-    if (stream_embedded_start(&rt->embedded, NULL, NULL, e) < 0)
+    if (stream_embedded_start(&rt->embedded, e) < 0)
         return -1;
     const char *address = stream_embedded_bootstrap(rt->embedded);
     log_line(LOG_LEVEL_WARN, "embedded_broker",

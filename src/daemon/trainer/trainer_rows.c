@@ -103,10 +103,6 @@ static void look_at_size(const struct pipeline *p, const struct fis_encoder *enc
 
 void trainer_rows_look(const struct pipeline *p, trainer_rows_note_fn *note, void *ctx)
 {
-    static const enum fis_metric metrics[] = {[CONFIG_DEMOGRAPHIC_PARITY] = FIS_DEMOGRAPHIC_PARITY,
-                                              [CONFIG_EQUAL_OPPORTUNITY] = FIS_EQUAL_OPPORTUNITY,
-                                              [CONFIG_EQUALIZED_ODDS] = FIS_EQUALIZED_ODDS,
-                                              [CONFIG_RISK_DISPARITY] = FIS_RISK_DISPARITY};
     const struct config *cfg = p->cfg;
     struct look l = {.note = note, .ctx = ctx};
     struct fis_encoder *encoder = NULL;
@@ -115,7 +111,7 @@ void trainer_rows_look(const struct pipeline *p, trainer_rows_note_fn *note, voi
     struct data_sets sets = {.initial_name = cfg->initial.file,
                              .validation_name = cfg->validation.file,
                              .schema = &p->schema,
-                             .metric = metrics[cfg->fairness.metric],
+                             .metric = pipeline_metric(cfg),
                              .positive = cfg->positive_class,
                              .min_rows = cfg->gate.min_rows,
                              .min_cell = cfg->gate.min_cell};
@@ -137,7 +133,8 @@ static void log_note(void *ctx, bool fault, const char *text)
     log_line(fault ? LOG_LEVEL_ERROR : LOG_LEVEL_WARN, "rows", "text=\"%s\"", text);
 }
 
-/* ---- what the encoder has not seen ------------------------------------------------------------ */
+/* ---- what the encoder has not seen ------------------------------------------------------------
+ */
 
 /* Into the list of the largest; its new length. */
 static uint32_t insert(struct trainer_unseen *list, uint32_t n, const struct trainer_unseen *u)

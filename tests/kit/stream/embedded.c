@@ -16,7 +16,7 @@ void kit_nap(void)
 struct stream_embedded *kit_broker(void)
 {
     struct stream_embedded *b = NULL;
-    KIT_OK(stream_embedded_start(&b, NULL, NULL, &kit_e));
+    KIT_OK(stream_embedded_start(&b, &kit_e));
     return b;
 }
 
