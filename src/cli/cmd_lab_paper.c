@@ -62,16 +62,6 @@ static int show_table(enum lab_paper_table table, const struct lab_report *r, st
     return 0;
 }
 
-static int write_markdown(const struct lab_report *r, const char *path, struct fis_error *e)
-{
-    struct wire_buffer text = {0};
-    int rc = lab_paper_markdown(r, &text, e);
-    if (rc == 0)
-        rc = cmd_lab_write_file(path, &text, e);
-    wire_buffer_done(&text);
-    return rc;
-}
-
 static int finish(const struct lab_report *r, const struct cmd_lab_options *o, struct fis_error *e)
 {
     struct cmd_lab_options rest = *o;
@@ -83,7 +73,7 @@ static int finish(const struct lab_report *r, const struct cmd_lab_options *o, s
     if (rc == 0)
         printf("%s\n%s", lab_paper_differences(), lab_paper_note());
     if (rc == 0 && o->markdown)
-        rc = write_markdown(r, o->markdown, e);
+        rc = cmd_lab_write_as(r, o->markdown, lab_paper_markdown, e);
     rest.markdown = NULL;
     return rc < 0 ? rc : cmd_lab_write(r, &rest, e);
 }

@@ -205,10 +205,8 @@ int cmd_lab_write_file(const char *path, const struct wire_buffer *text, struct 
     return fis_fail(e, FIS_INPUT, "%s: %s", path, strerror(reason));
 }
 
-typedef int render_fn(const struct lab_report *r, struct wire_buffer *out, struct fis_error *e);
-
-static int write_as(const struct lab_report *r, const char *path, render_fn *render,
-                    struct fis_error *e)
+int cmd_lab_write_as(const struct lab_report *r, const char *path, cmd_lab_render_fn *render,
+                     struct fis_error *e)
 {
     struct wire_buffer text = {0};
     int rc = render(r, &text, e);
@@ -222,9 +220,9 @@ int cmd_lab_write(const struct lab_report *r, const struct cmd_lab_options *o, s
 {
     int rc = 0;
     if (o->json)
-        rc = write_as(r, o->json, lab_report_json, e);
+        rc = cmd_lab_write_as(r, o->json, lab_report_json, e);
     if (rc == 0 && o->markdown)
-        rc = write_as(r, o->markdown, lab_report_markdown, e);
+        rc = cmd_lab_write_as(r, o->markdown, lab_report_markdown, e);
     if (rc == 0 && o->plots)
         rc = lab_report_plots(r, o->plots, e);
     if (rc == -FIS_RETRY) { /* no gnuplot: the numbers and scripts are there all the same */

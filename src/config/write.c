@@ -2,6 +2,7 @@
  * The table as a commented file, as a manual page, and a configuration in force as YAML.
  */
 #include "base/secret.h"
+#include "base/yaml.h"
 #include "config/load.h"
 
 #include <inttypes.h>
@@ -118,27 +119,6 @@ void config_write_markdown(FILE *out)
 
 /* ---- a configuration in force --------------------------------------------------------------- */
 
-/* A key is taken as it is written; in a value ${NAME} stands for a variable. */
-static void write_scalar(FILE *out, const char *text, bool is_key)
-{
-    fputc('"', out);
-    for (const char *s = text; *s; s++)
-        if (*s == '"' || *s == '\\')
-            fprintf(out, "\\%c", *s);
-        else if ((unsigned char)*s < 0x20)
-            fprintf(out, "\\x%02x", (unsigned)*s);
-        else if (*s == '$' && s[1] == '{' && !is_key)
-            fputs("$$", out);
-        else
-            fputc(*s, out);
-    fputc('"', out);
-}
-
-static void write_quoted(FILE *out, const char *text)
-{
-    write_scalar(out, text, false);
-}
-
 /* The shortest form that reads back as the same number. */
 static void write_real(FILE *out, double v)
 {
@@ -169,7 +149,7 @@ static void write_names(FILE *out, const struct config_names *names)
     fputc('[', out);
     for (uint32_t i = 0; i < names->count; i++) {
         fputs(i ? ", " : "", out);
-        write_quoted(out, names->items[i]);
+        yaml_put(out, names->items[i], false);
     }
     fputc(']', out);
 }
@@ -216,9 +196,9 @@ static void write_properties(FILE *out, const struct config_properties *properti
     for (uint32_t i = 0; i < properties->count; i++) {
         const struct config_property *p = &properties->items[i];
         fputs("\n  ", out);
-        write_scalar(out, p->name, true);
+        yaml_put(out, p->name, true);
         fputs(": ", out);
-        write_quoted(out, p->from ? p->from : secret_name(p->name) ? "***" : p->value);
+        yaml_put(out, p->from ? p->from : secret_name(p->name) ? "***" : p->value, false);
     }
 }
 
@@ -252,10 +232,10 @@ static void write_number(FILE *out, const struct option *o, const void *field)
 static void write_several(FILE *out, const char *first, const struct config_names *rest)
 {
     fputc('[', out);
-    write_quoted(out, first);
+    yaml_put(out, first, false);
     for (uint32_t i = 0; i < rest->count; i++) {
         fputs(", ", out);
-        write_quoted(out, rest->items[i]);
+        yaml_put(out, rest->items[i], false);
     }
     fputc(']', out);
 }
@@ -264,7 +244,7 @@ static void write_value(FILE *out, const struct option *o, const void *field)
 {
     switch (o->kind) {
     case KIND_STRING:
-        write_quoted(out, o->secret ? "***" : *(char *const *)field);
+        yaml_put(out, o->secret ? "***" : *(char *const *)field, false);
         break;
     case KIND_CHOICE:
         fputs(o->choices[*(const int *)field], out);

@@ -141,10 +141,14 @@ void data_rows_close(struct data_rows *r)
     fis_free(r);
 }
 
-static int give_final(const struct data_rows *r, struct fis_error *e)
+/* The next row, as it stands: 1, 0 at the end; what was wrong for good stays so. */
+static int read_next(struct data_rows *r, struct wire_csv_row *row, struct fis_error *e)
 {
-    *e = r->error;
-    return -(int)r->error.kind;
+    if (r->error.kind) {
+        *e = r->error;
+        return -(int)r->error.kind;
+    }
+    return r->is_json ? data_json_next(r, e) : data_csv_next(r, row, e);
 }
 
 int data_rows_next(struct data_rows *r, struct fis_value *values, struct fis_error *e)
@@ -152,9 +156,7 @@ int data_rows_next(struct data_rows *r, struct fis_value *values, struct fis_err
     struct fis_error local;
     struct wire_csv_row row;
     e = e ? e : &local;
-    if (r->error.kind)
-        return give_final(r, e);
-    int rc = r->is_json ? data_json_next(r, e) : data_csv_next(r, &row, e);
+    int rc = read_next(r, &row, e);
     if (rc == 0 && r->is_json)
         return data_json_check_seen(r, e) ? data_rows_refuse(r, 0, e) : 0;
     if (rc <= 0)
@@ -174,9 +176,7 @@ int data_rows_next_json(struct data_rows *r, struct wire_buffer *out, struct fis
     struct wire_csv_row row;
     size_t before = out->length;
     e = e ? e : &local;
-    if (r->error.kind)
-        return give_final(r, e);
-    int rc = r->is_json ? data_json_next(r, e) : data_csv_next(r, &row, e);
+    int rc = read_next(r, &row, e);
     if (rc <= 0)
         return rc;
     if (r->is_json) {
@@ -201,9 +201,7 @@ int data_rows_next_cells(struct data_rows *r, data_cell_fn *cell, void *ctx, str
     struct fis_error local;
     struct wire_csv_row row;
     e = e ? e : &local;
-    if (r->error.kind)
-        return give_final(r, e);
-    int rc = r->is_json ? data_json_next(r, e) : data_csv_next(r, &row, e);
+    int rc = read_next(r, &row, e);
     if (rc <= 0)
         return rc;
     rc = r->is_json ? data_json_cells(r->object, (struct wire_bytes){r->text.data, r->text.length},

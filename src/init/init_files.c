@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/yaml.h"
 #include "wire/csv.h"
 
 static FILE *create(const char *path, struct fis_error *e)
@@ -92,26 +93,12 @@ int init_write_rows(const struct init_survey *s, const uint8_t *part, enum init_
 
 /* ---- the configuration ----------------------------------------------------------------------- */
 
-/* A YAML scalar in double quotes, in which no variable of the environment is meant. */
-static void put_scalar(FILE *f, const char *text)
-{
-    putc('"', f);
-    for (; *text; text++)
-        if (*text == '"' || *text == '\\')
-            fprintf(f, "\\%c", *text);
-        else if ((unsigned char)*text < ' ')
-            fprintf(f, "\\x%02X", (unsigned)*text);
-        else
-            fprintf(f, text[0] == '$' && text[1] == '{' ? "$%c" : "%c", *text);
-    putc('"', f);
-}
-
 static void put_properties(FILE *f, const struct init_properties *p, const char *indent)
 {
     for (uint32_t i = 0; i < p->n; i++) {
         const char *value = p->items[i].value;
         fprintf(f, "%s%s%s: ", indent, value ? "" : "# ", p->items[i].name);
-        put_scalar(f, value ? value : "file:/path");
+        yaml_put(f, value ? value : "file:/path", false);
         fputs(value ? "\n" : " # a secret, which is not copied here: name its file\n", f);
     }
 }
@@ -131,7 +118,7 @@ static bool put_list(FILE *f, const char *before, const struct columns *of, bool
         if (role != of->role && role != of->other)
             continue;
         fputs(first ? before : ", ", f);
-        put_scalar(f, of->t->columns[i].name);
+        yaml_put(f, of->t->columns[i].name, false);
         first = false;
     }
     return first;
@@ -155,7 +142,7 @@ static void put_columns(FILE *f, const struct init_survey *s)
         if (c->role != INIT_FEATURE && c->role != INIT_LEFT_OUT)
             continue;
         fputs(c->role == INIT_FEATURE ? "  - {name: " : "  # - {name: ", f);
-        put_scalar(f, s->t->columns[i].name);
+        yaml_put(f, s->t->columns[i].name, false);
         fputs(s->t->columns[i].type == FIS_NUMERIC ? "}" : ", type: categorical}", f);
         if (c->role == INIT_LEFT_OUT)
             fprintf(f, " # left out: %s", why_left_out(c->odd));
@@ -173,10 +160,10 @@ static void put_classes(FILE *f, const struct init_survey *s)
     fputs("\nclasses: [", f);
     for (uint32_t k = 0; k < s->n_classes; k++) {
         fputs(k ? ", " : "", f);
-        put_scalar(f, init_class(s, k));
+        yaml_put(f, init_class(s, k), false);
     }
     fputs("] # in the order of the model's outputs\npositive: ", f);
-    put_scalar(f, init_class(s, s->positive));
+    yaml_put(f, init_class(s, s->positive), false);
     fputs(" # the desirable outcome, whose rates are compared between groups\n", f);
 }
 
@@ -201,7 +188,7 @@ static void put_records(FILE *f, const struct init_survey *s, const struct init_
     fputs("\nrecords: # beside the features; passthrough: labellers see it, ignore: nobody does\n"
           "  id: ",
           f);
-    put_scalar(f, s->id >= 0 ? s->t->columns[s->id].name : "id");
+    yaml_put(f, s->id >= 0 ? s->t->columns[s->id].name : "id", false);
     bool first = put_list(f, "\n  passthrough: [",
                           &(struct columns){s, s->t, INIT_LEFT_OUT, INIT_LEFT_OUT}, true);
     first = put_list(f, "\n  passthrough: [",
@@ -222,15 +209,15 @@ static void put_files(FILE *f, const struct init_survey *s, const struct init_pi
 {
     const char *label = s->t->columns[s->label].name;
     fputs("\ninitial: # labelled records; version 1 is trained on them\n  file: ", f);
-    put_scalar(f, p->initial);
+    yaml_put(f, p->initial, false);
     fputs("\n  label: ", f);
-    put_scalar(f, label);
+    yaml_put(f, label, false);
     fputs("\n\nvalidation: # judges every version; the only rows with the sensitive columns\n"
           "  file: ",
           f);
-    put_scalar(f, p->validation);
+    yaml_put(f, p->validation, false);
     fputs("\n  label: ", f);
-    put_scalar(f, label);
+    yaml_put(f, label, false);
     put_list(f, "\n  sensitive: [", &(struct columns){s, s->t, INIT_SENSITIVE, INIT_SENSITIVE},
              true);
     fputs("]\n", f);
@@ -239,7 +226,7 @@ static void put_files(FILE *f, const struct init_survey *s, const struct init_pi
 static void put_kafka(FILE *f, const struct init_pipeline *p)
 {
     fputs("\n\nkafka: # properties of librdkafka\n  bootstrap.servers: ", f);
-    put_scalar(f, p->broker ? p->broker : "localhost:9092");
+    yaml_put(f, p->broker ? p->broker : "localhost:9092", false);
     putc('\n', f);
     put_properties(f, &p->kafka, "  ");
 }
@@ -254,12 +241,12 @@ int init_write_config(const struct init_survey *s, const struct init_pipeline *p
             "# Written by fisctl init. Every option: fisd --print-config; to check this file:\n"
             "# fisd --check-config %s\n\npipeline: ",
             path);
-    put_scalar(f, p->name);
+    yaml_put(f, p->name, false);
     put_kafka(f, p);
     fputs("\ntopics:\n  replication: 1 # 3 on a production cluster\n", f);
     if (p->topic) {
         fputs("  records: ", f);
-        put_scalar(f, p->topic);
+        yaml_put(f, p->topic, false);
         putc('\n', f);
     }
     put_classes(f, s);

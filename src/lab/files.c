@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/yaml.h"
 #include "lab/result.h"
 #include "wire/csv.h"
 #include "wire/model.h"
@@ -118,29 +119,21 @@ static int put_rows(const char *folder, const struct lab_run *r, const char *nam
 
 /* ---- the configuration ---------------------------------------------------------------------- */
 
-static void put_quoted(FILE *f, const char *text)
-{
-    putc('"', f);
-    for (; *text; text++)
-        fprintf(f, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-    putc('"', f);
-}
-
 static void put_columns(FILE *f, const struct lab_task *t)
 {
     const struct data_table_column *c;
     fputs("\nclasses: [", f);
     for (uint32_t k = 0; k < t->n_classes; k++) {
         fputs(k ? ", " : "", f);
-        put_quoted(f, t->classes[k]);
+        yaml_put(f, t->classes[k], false);
     }
     fputs("]\npositive: ", f);
-    put_quoted(f, t->classes[t->positive]);
+    yaml_put(f, t->classes[t->positive], false);
     fputs(t->images ? "\n" : "\ncolumns:\n", f);
     for (uint32_t j = 0; j < t->n_features; j++) {
         const struct data_table_column *x = &t->table->columns[t->features[j]];
         fputs("  - {name: ", f);
-        put_quoted(f, x->name);
+        yaml_put(f, x->name, false);
         fprintf(f, "%s}\n", x->type == FIS_NUMERIC ? "" : ", type: categorical");
     }
     fprintf(f,
@@ -149,7 +142,7 @@ static void put_columns(FILE *f, const struct lab_task *t)
             t->spec->label, t->spec->label);
     for (uint32_t j = 0; (c = sensitive(t, j)); j++) {
         fputs(j ? ", " : "", f);
-        put_quoted(f, c->name);
+        yaml_put(f, c->name, false);
     }
     fputs("]}\n", f);
 }
