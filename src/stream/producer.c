@@ -14,6 +14,7 @@
 #define FLUSH_SLICE_MS 20
 #define PURGE_MS 500
 #define USUAL_BATCH 1000000 /* librdkafka's */
+#define MOST "2147483647"
 
 /* What one broker alone has acknowledged is gone with it. */
 static int check_acks(const struct stream_client *client, struct fis_error *e)
@@ -45,19 +46,27 @@ static int make_rk(struct stream_producer *p, const struct stream_producer_optio
         {"partitioner", "murmur2_random"},
         /* What a topic takes is for the broker to say; librdkafka's own 1 MB is in the way. */
         {"message.max.bytes", "1000000000"},
-        {"message.timeout.ms", o->patient ? "0" : NULL}, /* 0: never */
     };
     /* What is sent to a partition keeps its order. Idempotence would see to that too, but while
      * more than four messages are on their way librdkafka then sends no others, and asks for the
      * answer without a pause (its issue 2565). */
     const struct stream_property idempotent = {"enable.idempotence", "true"};
     const struct stream_property one_by_one = {"max.in.flight.requests.per.connection", "1"};
+    /* What a role sends is bounded by its batches and units, which a full queue would end, and what
+     * a patient one sends is never given up. */
     const struct stream_property fixed[] = {{"transactional.id", o->transactional_id},
-                                            o->transactional_id ? idempotent : one_by_one};
+                                            o->transactional_id ? idempotent : one_by_one,
+                                            {"queue.buffering.max.messages", MOST},
+                                            {"queue.buffering.max.kbytes", MOST},
+                                            {"message.timeout.ms", "0"},
+                                            {"delivery.timeout.ms", "0"}};
+    size_t all = sizeof fixed / sizeof *fixed;
     const struct stream_layers layers = {.defaults = defaults,
                                          .default_count = sizeof defaults / sizeof *defaults,
                                          .fixed = fixed,
-                                         .fixed_count = sizeof fixed / sizeof *fixed};
+                                         .fixed_count = o->patient            ? all
+                                                        : o->transactional_id ? all - 2
+                                                                              : 2};
     rd_kafka_conf_t *conf;
     int rc = check_acks(&o->client, e);
     if (!rc)

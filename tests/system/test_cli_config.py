@@ -173,7 +173,9 @@ def _():
                          ("isolation.level: read_uncommitted", "by fisd itself"),
                          ("transactional.id: x", "by fisd itself"),
                          ("enable.idempotence: false", "by fisd itself"),
-                         ("linger.ms: 100, message.timeout.ms: 10", "linger.ms"),
+                         ("message.timeout.ms: 10", "by fisd itself"),
+                         ("delivery.timeout.ms: 30000", "by fisd itself"),
+                         ("queue.buffering.max.messages: 10", "by fisd itself"),
                          ("partition.assignment.strategy: x", "Unsupported"),
                          ("ssl.ca.location: /none, security.protocol: ssl", "ssl.ca.location")):
         text = GOOD.replace('"127.0.0.1:9"', '"127.0.0.1:9", ' + more)
