@@ -107,8 +107,10 @@ int http_listen(const struct http_options *o, int *fd, char address[HTTP_ADDRESS
     for (uint32_t i = 0; got < 0; i++) {
         got = listen_on(&a);
         if (got < 0 && (errno != EADDRINUSE || i + 1 >= o->tries))
-            return fis_fail(e, FIS_INPUT, "http.listen: %s: %s%s", o->listen, strerror(errno),
-                            o->tries > 1 ? ", and so are the ports after it" : "");
+            return fis_fail(
+                e, FIS_INPUT, "http.listen: %s: %s%s%s", o->listen, strerror(errno),
+                o->tries > 1 ? ", and so are the ports after it" : "",
+                errno == EADDRINUSE ? "; end the process that has it, or set another port" : "");
         next_port(&a);
     }
     name_address(got, address);

@@ -18,7 +18,8 @@ static FILE *create(const char *path, struct fis_error *e)
             "-o FOLDER/NAME.yaml",
             path);
     else if (!f)
-        fis_fail(e, FIS_INPUT, "%s: %s", path, strerror(errno));
+        fis_fail(e, FIS_INPUT, "%s: %s%s", path, strerror(errno),
+                 errno == ENOENT ? ": make the folder first" : "");
     return f;
 }
 

@@ -23,6 +23,7 @@ from fisd.label_studio import Webhook
 
 PROGRAM = os.environ.get("LABEL_STUDIO") or shutil.which("label-studio")
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
+PATIENCE = 300  # seconds for an answer of Label Studio on a machine that is busy
 REQUESTS = 130  # more than one page of tasks
 CHOICES = {"from_name": "label", "to_name": "record", "type": "choices"}
 
@@ -82,7 +83,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def studio(server):
-    return Studio(server.url, TOKEN)
+    return Studio(server.url, TOKEN, PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +152,8 @@ def test_from_requests_to_tasks_and_back(server, studio, pipeline, fisd_at_work,
                                                     ["<=50K", ">50K"], unsure="cannot say")
 
     def bridge():
-        return fisd.LabelStudioBridge(pipeline, server.url, TOKEN, project, unsure="cannot say")
+        return fisd.LabelStudioBridge(pipeline, server.url, TOKEN, project, unsure="cannot say",
+                                      timeout=PATIENCE)
 
     # Killed behind the import, before the commit: the next life makes no task twice.
     crashed = bridge()
@@ -263,7 +265,7 @@ def test_a_skip_is_not_an_answer(server, studio, daemons, pool, how):
     project = fisd.LabelStudioBridge.create_project(server.url, TOKEN, how, ["<=50K", ">50K"])
     webhook = Webhook("127.0.0.1:0") if how == "webhook" else None
     stop = threading.Event()
-    with fisd.LabelStudioBridge(pipeline, server.url, TOKEN, project) as b:
+    with fisd.LabelStudioBridge(pipeline, server.url, TOKEN, project, timeout=PATIENCE) as b:
         def asked(n):
             """So many tasks, in the order of their making."""
             def there():
@@ -334,7 +336,7 @@ def test_it_settles_first(server, studio, pipeline, fisd_at_work):
     task = studio.call("POST", "/api/tasks/", {"project": project, "data": {"fisd_id": "x-1",
                                                                            "record": {}}})
     annotate(studio, task, ">50K")
-    with fisd.LabelStudioBridge(pipeline, server.url, TOKEN, project, settle=3600) as b:
+    with fisd.LabelStudioBridge(pipeline, server.url, TOKEN, project, settle=3600, timeout=PATIENCE) as b:
         assert b.step().answered == 0
         b.settle = 0
         studio.call("DELETE", f"/api/projects/{project}/")

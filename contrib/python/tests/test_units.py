@@ -29,7 +29,7 @@ def pipeline(**more):
 @pytest.mark.parametrize("arguments, said", [
     (dict(name="p"), "bootstrap.servers is missing"),
     (dict(name="p q", bootstrap=NOWHERE), "pipeline 'p q'"),
-    (dict(name="p", bootstrap=NOWHERE, record_encoding="avro"), "json, protobuf or raw"),
+    (dict(name="p", bootstrap=NOWHERE, record_encoding="avro"), "json, protobuf, raw or registry"),
     (dict(name="p", bootstrap=NOWHERE, label_encoding="raw"), "json or protobuf"),
     (dict(name="p", bootstrap=NOWHERE, topics={"record": "x"}), "'record' is unknown"),
     (dict(name="p", bootstrap=NOWHERE, columns={"a": "text"}), "numeric or categorical"),
@@ -39,6 +39,25 @@ def pipeline(**more):
 def test_a_bad_pipeline(arguments, said):
     with pytest.raises(fisd.ConfigError, match=said):
         fisd.Pipeline(**arguments)
+
+
+def test_load_reads_texts_as_fisd_does(tmp_path):
+    """no, on, 010 and 1e3 are names there, whatever YAML 1.1 makes of them; $${ is ${."""
+    path = tmp_path / "c.yaml"
+    path.write_text("""pipeline: p
+kafka: {bootstrap.servers: "h:1", enable.ssl.certificate.verification: true}
+classes: [no, yes]
+columns: [{name: 010}, {name: on, type: categorical}, {name: "$${x}"}]
+records: {encoding: registry, numeric_text: true, passthrough: [1e3, 2026-01-01]}
+validation: {label: y, sensitive: [null]}
+""")
+    p = fisd.Pipeline.load(path)
+    assert p.classes == ("no", "yes") and p.numeric_text
+    assert [(c.name, c.type) for c in p.columns] == [("010", "numeric"), ("on", "categorical"), ("${x}", "numeric")]
+    assert p.passthrough == ("1e3", "2026-01-01") and p.examples == ("y", "null")
+    assert p.kafka["enable.ssl.certificate.verification"] == "true"
+    with pytest.raises(fisd.ConfigError, match="serializers"):
+        fisd.Records(p)
 
 
 def test_load(tmp_path, monkeypatch):

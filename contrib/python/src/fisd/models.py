@@ -8,6 +8,8 @@ import time
 from types import TracebackType
 from typing import Any, Callable, Dict, Iterable, Optional, Set, Tuple, Type
 
+import numpy as np
+
 from . import _kafka
 from ._chunks import Assembler
 from ._rows import with_numbers
@@ -132,15 +134,36 @@ class Models:
             raise NotReady(f"{self._topic}: no version is served yet: wait() first")
         return served
 
-    def predict_proba(self, rows: Any, ignore: Iterable[str] = ()) -> Any:
-        """`Version.predict_proba` of the served version; `NotReady` when there is none.
+    def predict_proba(self, rows: Any, ignore: Iterable[str] = ()) -> "np.ndarray[Any, Any]":
+        """Probabilities of the classes by the served version, which one call uses for all rows.
 
-        Rows may have the pipeline's id, passthrough, label and sensitive columns: they are passed
-        over."""
+        Parameters
+        ----------
+        rows : dict, sequence of dict, DataFrame, or array of shape (n, columns) or (columns,)
+            As of `Version.predict_proba`. The pipeline's id, passthrough, label and sensitive
+            columns are passed over. A number is a number: rows of csv.DictReader are texts, which
+            ``records.numeric_text`` allows, and pandas.read_csv converts.
+        ignore : iterable of str
+            More columns that are no features.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, classes)
+            Rows sum to 1; columns are in the order of `Version.classes`.
+
+        Raises
+        ------
+        NotReady
+            No version is served yet: `wait` first.
+        RecordError
+            What fisd would refuse: an unknown column, a text where a number belongs, a number that
+            does not fit a 32-bit float. It names the row.
+        """
         return self._serving().predict_proba(self._read(rows), self._ignored(ignore))
 
-    def predict(self, rows: Any, ignore: Iterable[str] = ()) -> Any:
-        """`Version.predict` of the served version; `NotReady` when there is none."""
+    def predict(self, rows: Any, ignore: Iterable[str] = ()) -> "np.ndarray[Any, Any]":
+        """The most probable class of each row, str of shape (n,). Parameters and errors as
+        `predict_proba`."""
         return self._serving().predict(self._read(rows), self._ignored(ignore))
 
     def _read(self, rows: Any) -> Any:

@@ -54,8 +54,8 @@ class Pipeline:
         What the names of topics begin with; the name of the pipeline when absent.
     topics : mapping, optional
         Names of single topics, by the keys that ``topics`` of the configuration has.
-    record_encoding : {"json", "protobuf", "raw"}
-        ``records.encoding``.
+    record_encoding : {"json", "protobuf", "raw", "registry"}
+        ``records.encoding``. `Records` does not write by a schema registry: Confluent's serializers do.
     label_encoding : {"json", "protobuf"}
         ``labels.encoding``.
     id : str
@@ -119,9 +119,9 @@ class Pipeline:
         for key in topics or {}:
             if key not in TOPICS:
                 raise ConfigError(f"topics: {key!r} is unknown (allowed: {', '.join(TOPICS)})")
-        if record_encoding not in ("json", "protobuf", "raw"):
-            raise ConfigError(f"record_encoding {record_encoding!r}: json, protobuf or raw is "
-                              "allowed")
+        if record_encoding not in ("json", "protobuf", "raw", "registry"):
+            raise ConfigError(f"record_encoding {record_encoding!r}: json, protobuf, raw or "
+                              "registry is allowed")
         if unknown not in ("refuse", "ignore", "pass"):
             raise ConfigError(f"unknown {unknown!r}: refuse, ignore or pass is allowed")
         if label_encoding not in ("json", "protobuf"):
@@ -136,7 +136,7 @@ class Pipeline:
                   "classes": tuple(classes)}
         for key, value in values.items():
             object.__setattr__(self, key, value)  # the instance is frozen
-        if record_encoding != "json" and any(c.type != "numeric" for c in self.columns):
+        if record_encoding in ("protobuf", "raw") and any(c.type != "numeric" for c in self.columns):
             raise ConfigError(f"record_encoding {record_encoding}: numeric columns only")
 
     def topic(self, key: str) -> str:
@@ -167,7 +167,8 @@ class Pipeline:
             raise ImportError("Pipeline.load needs PyYAML: pip install fisd[yaml]") from None
         with open(path, encoding="utf-8") as f:
             try:
-                c = yaml.safe_load(_with_environment(f.read(), str(path)))
+                # Scalars as they are written, as fisd reads them: no is a class, not False.
+                c = yaml.load(_with_environment(f.read(), str(path)), Loader=yaml.BaseLoader)
             except yaml.YAMLError as e:
                 raise ConfigError(f"{path}: {e}") from None
         if not isinstance(c, dict) or not c.get("pipeline"):
@@ -202,10 +203,12 @@ def _secret(path: str) -> str:
 def _with_environment(text: str, path: str) -> str:
     def value(match: "re.Match[str]") -> str:
         name = match.group(1)
+        if name is None:
+            return "${"
         if name not in os.environ:
             raise ConfigError(f"{path}: the environment variable {name} is not set")
         return os.environ[name]
-    lines = (line if line.lstrip().startswith("#") else re.sub(r"\$\{(\w+)\}", value, line)
+    lines = (line if line.lstrip().startswith("#") else re.sub(r"\$\$\{|\$\{(\w+)\}", value, line)
              for line in text.splitlines(keepends=True))
     return "".join(lines)
 
@@ -241,8 +244,8 @@ def _arguments(c: Mapping[str, Any], folder: str) -> Dict[str, Any]:
         "record_encoding": records.get("encoding", "json"),
         "label_encoding": labels.get("encoding", "json"),
         "id": records.get("id", "id"), "unknown": records.get("unknown", "refuse"),
-        "numeric_text": bool(records.get("numeric_text", False)),
+        "numeric_text": records.get("numeric_text") == "true",
         "examples": [x for section in ("initial", "validation") for x in _examples(c, section)],
         "passthrough": [*(records.get("passthrough") or ()), *(records.get("ignore") or ())],
-        "classes": [str(k) for k in c.get("classes") or ()],
+        "classes": c.get("classes") or (),
     }

@@ -30,6 +30,11 @@ class Records(Sender):
     kafka : dict, optional
         More properties of librdkafka for this producer.
 
+    Raises
+    ------
+    ConfigError
+        `record_encoding` is "registry", or needs columns that the pipeline does not have.
+
     Examples
     --------
     ::
@@ -41,6 +46,9 @@ class Records(Sender):
 
     def __init__(self, pipeline: Pipeline, *, timeout: float = 30.0,
                  kafka: Optional[Dict[str, Any]] = None) -> None:
+        if pipeline.record_encoding == "registry":
+            raise ConfigError("record_encoding registry: records are written by the serializers of "
+                              "the schema registry (confluent_kafka.schema_registry)")
         if pipeline.record_encoding != "json" and not pipeline.columns:
             raise ConfigError(f"record_encoding {pipeline.record_encoding}: the pipeline's columns "
                               "are needed")
