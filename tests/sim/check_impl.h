@@ -1,4 +1,5 @@
-/* Inside the checker: check.c (units and offsets), check_labels.c (records, requests, answers),
+/* Inside the checker: check.c (units and offsets), check_memory.c (a memory with holes),
+ * check_labels.c (records, requests), check_letters.c (answers),
  * check_state.c (the trainer's state, heads, versions), check_select.c (what should be picked),
  * check_foreign.c (what others wrote). */
 #ifndef SIM_CHECK_IMPL_H
@@ -199,5 +200,11 @@ void check_selected(struct sim_check *c);
 /* Is there no record at this offset (it is gone, a marker, of an aborted transaction), or did
  * progress tell of it? */
 bool check_told_of(const struct sim_check *c, int32_t partition, int64_t offset);
+
+/* check_letters.c, for check_labels.c, and the other way round. */
+bool check_answered(const struct check_fact *f);
+enum check_outcome check_apply(struct sim_check *c, struct check_fact *f,
+                               const struct check_letter *l);
+bool check_next_change(struct sim_check *c, int fact);
 
 #endif
