@@ -13,6 +13,7 @@
 #define PACKED_CHUNK 65536
 #define GZIP_WINDOW (15 + 16) /* the largest, with gzip's header */
 #define HEAD 512              /* bytes that are looked at */
+#define TAR_AT 257            /* where tar says so */
 
 struct data_file {
     int fd;
@@ -46,6 +47,17 @@ static const struct {
     {"\xfd" "7zXZ", 5, "xz; unpack it first, or pack it with gzip", false},
     {"\x28\xb5\x2f\xfd", 4, "zstd; unpack it first, or pack it with gzip", false},
     {"7z\xbc\xaf", 4, "a 7z archive; unpack it first", false},
+    {"\x04\x22\x4d\x18", 4, "lz4; unpack it first, or pack it with gzip", false},
+    {"\x1f\x9d", 2, "the output of compress; unpack it first, or pack it with gzip", false},
+    {"\x1f\x8b", 2, "gzip in gzip; unpack it once", false},
+    {"x\x9c", 2, "zlib's format; unpack it first, or pack it with gzip", false},
+    {"x\x01", 2, "zlib's format; unpack it first, or pack it with gzip", false},
+    {"x\xda", 2, "zlib's format; unpack it first, or pack it with gzip", false},
+    {"\x80\x03", 2, "a pickle of Python; write it as CSV", true},
+    {"\x80\x04", 2, "a pickle of Python; write it as CSV", true},
+    {"\x80\x05", 2, "a pickle of Python; write it as CSV", true},
+    {"RDX", 3, "data of R; write it as CSV", true},
+    {"X\n\0\0", 4, "data of R; write it as CSV", false},
     {"\xff\xfe", 2, "UTF-16 text; save it as UTF-8", false},
     {"\xfe\xff", 2, "UTF-16 text; save it as UTF-8", false},
     {"version https://git-lfs", 23, "a pointer of git-lfs; fetch the file with git lfs pull", false},
@@ -61,7 +73,7 @@ static bool has_text(const unsigned char *p, size_t n, const char *text)
     return false;
 }
 
-static const char *markup(const unsigned char *p, size_t n)
+static const char *other_text(const unsigned char *p, size_t n)
 {
     while (n && strchr(" \t\r\n", *p) && *p) {
         p++;
@@ -70,6 +82,11 @@ static const char *markup(const unsigned char *p, size_t n)
     const char *at = (const char *)p;
     if ((n >= 9 && !strncasecmp(at, "<!doctype", 9)) || (n >= 5 && !strncasecmp(at, "<html", 5)))
         return "an HTML page; was it a login or an error in place of the file?";
+    if (n && *at == '[')
+        while (--n && strchr(" \t\r\n", *++at) && *at)
+            ;
+    if (n && p[0] == '[' && *at == '{')
+        return "a JSON array; write one object a line (jq -c '.[]')";
     return n >= 5 && !memcmp(at, "<?xml", 5) ? "XML; write it as CSV" : NULL;
 }
 
@@ -84,7 +101,9 @@ static const char *what_is(const unsigned char *p, size_t n)
                        : formats[i].name;
     if (n >= 4 && !p[0] != !p[1] && !p[2] != !p[3] && !p[0] == !p[2])
         return "UTF-16 text; save it as UTF-8";
-    return markup(p, n);
+    if (n > TAR_AT + 5 && !memcmp(p + TAR_AT, "ustar", 5))
+        return "a tar archive; unpack it first";
+    return other_text(p, n);
 }
 
 static int look(const unsigned char *p, size_t n, struct fis_error *e)

@@ -25,17 +25,27 @@ static const char *declared_value(const struct wire_schema *s, uint32_t i, const
                                                                            : NULL;
 }
 
+/* *any: the column has declared values. */
 static bool is_declared(const struct wire_schema *s, const char *column, const char *text,
-                        size_t length)
+                        size_t length, bool *any)
 {
-    bool any = false;
+    *any = false;
     for (uint32_t i = 0; i < s->n_declared; i++) {
         const char *value = declared_value(s, i, column);
-        any |= value != NULL;
+        *any |= value != NULL;
         if (value && category_same(value, strlen(value), text, length))
             return true;
     }
-    return !any;
+    return false;
+}
+
+/* What is declared is a value, whatever it looks like. */
+static bool is_missing(const struct wire_schema *s, const char *column, const char *text,
+                       size_t length)
+{
+    bool any;
+    return length == 0 || (listed(s->missing, s->n_missing, text, length) &&
+                           !is_declared(s, column, text, length, &any));
 }
 
 static int check_value(const struct wire_schema *s, const char *column, const char *text,
@@ -46,7 +56,8 @@ static int check_value(const struct wire_schema *s, const char *column, const ch
     if (length + 2 > room)
         return fis_fail(e, FIS_INPUT, "column %s: %zu bytes are too long for a group's name",
                         column, length);
-    if (!is_declared(s, column, text, length))
+    bool any;
+    if (!is_declared(s, column, text, length, &any) && any)
         return fis_fail(e, FIS_INPUT, "column %s: a value that validation.groups does not have",
                         column);
     return 0;
@@ -63,7 +74,7 @@ static int join(const struct wire_schema *s, const struct fis_value *sensitive,
         size_t length = 0;
         if (sensitive[i].kind != FIS_VALUE_MISSING)
             fis_value_category(&sensitive[i], room, &text, &length);
-        if (length == 0 || listed(s->missing, s->n_missing, text, length))
+        if (is_missing(s, s->sensitive[i], text, length))
             return 1;
         int rc = check_value(s, s->sensitive[i], text, length, DATA_GROUP_NAME_MAX - used, e);
         if (rc)

@@ -242,13 +242,13 @@ static void all_faults_at_once(void **state)
 static void missing_sensitive_values_are_left_out(void **state)
 {
     (void)state;
-    static const char *const missing[] = {"NA", "nan", "?"};
+    static const char *const missing[] = {"NA", "nan", "?", "B"}; /* B is declared */
     static const char *const declared[] = {"group=A", "group=B", "race=1", "race=2"};
     struct wire_schema with = schema;
     struct data_examples x;
     struct fis_error e;
     with.missing = missing;
-    with.n_missing = 3;
+    with.n_missing = 4;
     with.declared = declared;
     with.n_declared = 4;
     assert_int_equal(load_noted("v.csv",

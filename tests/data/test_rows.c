@@ -279,6 +279,10 @@ static void other_files_are_named(void **state)
         {"a\0g\0e\0", 6, "UTF-16"},
         {"\xd0\xcf\x11\xe0\xa1", 5, "an Excel workbook (.xls)"},
         {"\x28\xb5\x2f\xfd\0", 5, "zstd"},
+        {"\x04\x22\x4d\x18\x60", 5, "lz4"},
+        {"\x78\x9c\x03\0", 4, "zlib"},
+        {"\x80\x04\x95\0\0", 5, "a pickle"},
+        {" [ {\"age\": 1}]", 14, "a JSON array"},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         const struct data_options o = {.how.format = DATA_CSV};
