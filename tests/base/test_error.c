@@ -75,7 +75,7 @@ static void codes_are_words(void **state)
     assert_string_equal(fis_error_code_name(FIS_ERROR_CODES), "other");
 }
 
-static void no_error_wanted(void **state)
+static void no_error_requested(void **state)
 {
     (void)state;
     assert_int_equal(fis_fail(NULL, FIS_NOMEM, "%d", 1), -FIS_NOMEM);
@@ -88,7 +88,7 @@ int main(void)
         cmocka_unit_test(nothing_but_text),
         cmocka_unit_test(cut_to_fit),
         cmocka_unit_test(codes_are_words),
-        cmocka_unit_test(no_error_wanted),
+        cmocka_unit_test(no_error_requested),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,10 +58,10 @@ static char *shown(enum wire_encoding labels, enum wire_encoding encoding, const
 }
 
 static void expect_shown(enum wire_encoding encoding, const void *record, size_t length,
-                         const char *wanted)
+                         const char *expected)
 {
     char *text = shown(WIRE_PROTOBUF, encoding, record, length);
-    assert_string_equal(text, wanted);
+    assert_string_equal(text, expected);
     free(text);
 }
 

@@ -110,10 +110,10 @@ static void long_tables_and_cells(void **state)
     free(text);
 }
 
-#define ANSWER(a, line, wanted, index)                                                             \
+#define ANSWER(a, line, expected, index)                                                           \
     do {                                                                                           \
         uint32_t k = 99;                                                                           \
-        assert_int_equal(ask_read(&(a), line, &k), wanted);                                        \
+        assert_int_equal(ask_read(&(a), line, &k), expected);                                      \
         assert_int_equal(k, index);                                                                \
     } while (0)
 

@@ -309,7 +309,7 @@ static void test_bad_documents(void **state)
             ok = ok && strstr(e.text, b->says[k]);
         ok = ok && !strstr(e.text, "s3cret");
         if (!ok)
-            print_error("%zu: rc %d, wanted %s %s\n%s\n", i, rc, b->place, b->says[0], e.text);
+            print_error("%zu: rc %d, expected %s %s\n%s\n", i, rc, b->place, b->says[0], e.text);
         wrong += !ok;
         if (!rc)
             config_done(&cfg);

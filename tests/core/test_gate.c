@@ -103,10 +103,10 @@ static struct fis_gate_points points_of(const struct fis_learner *t, const float
 }
 
 /* Says what the accuracy is, and has the rest from the rows. */
-static void measure_as_told(void *arg, const uint32_t *predictions, const float *logits,
-                            const uint32_t *labels, const uint32_t *groups, const uint32_t *source,
-                            const uint32_t *rows, uint32_t n, uint32_t classes, uint32_t n_groups,
-                            uint32_t positive, struct fis_metrics *out)
+static void measure_as_given(void *arg, const uint32_t *predictions, const float *logits,
+                             const uint32_t *labels, const uint32_t *groups, const uint32_t *source,
+                             const uint32_t *rows, uint32_t n, uint32_t classes, uint32_t n_groups,
+                             uint32_t positive, struct fis_metrics *out)
 {
     fis_metrics_eval(predictions, logits, labels, groups, rows, n, classes, n_groups, positive,
                      out);
@@ -143,7 +143,7 @@ static void points_of_ones_own_are_judged(void **state)
     assert_float_equal(j.interpolation, 1, 0);
     for (int i = 0; i < 16; i++)
         assert_float_equal(params[i], other[i], 0);
-    fis_gate_measure_with(g, measure_as_told, &accuracy);
+    fis_gate_measure_with(g, measure_as_given, &accuracy);
     p.n = 1;
     assert_int_equal(fis_gate_judge_points(g, t, &p, &k, told, &e), 0);
     assert_int_equal(k.verdict, FIS_REJECT);

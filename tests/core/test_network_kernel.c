@@ -301,7 +301,7 @@ static void twin(const struct fis_shape *shape, const float *params, const float
     }
 }
 
-/* Records given as lists have, one by one, the bits of the tile; and what is not wanted changes
+/* Records given as lists have, one by one, the bits of the tile; and what is not expected changes
  * nothing. */
 static void check_shallow(const struct network_kernel *k, uint32_t in, uint32_t hidden,
                           uint32_t classes, int paired, struct fis_rng *rng)

@@ -64,8 +64,8 @@ static int load_examples(void *arg, struct fis_error *e)
 
 static int read_objects(void *arg, struct fis_error *e)
 {
-    static const struct data_column wanted[] = {{.name = "age", .cell = DATA_NUMBER}};
-    const struct data_options o = {.columns = wanted, .n_columns = 1};
+    static const struct data_column expected[] = {{.name = "age", .cell = DATA_NUMBER}};
+    const struct data_options o = {.columns = expected, .n_columns = 1};
     struct wire_buffer out = {0};
     int rc, rows = 0;
     struct data_rows *r = data_rows_open(arg, &o, e);
@@ -125,9 +125,9 @@ static void objects(void **state)
 /* Each line of JSON takes some twenty allocations: a few lines do. */
 static int read_lines(void *arg, struct fis_error *e)
 {
-    static const struct data_column wanted[] = {{.name = "age", .cell = DATA_NUMBER},
-                                                {.name = "job", .cell = DATA_TEXT}};
-    const struct data_options o = {.columns = wanted, .n_columns = 2};
+    static const struct data_column expected[] = {{.name = "age", .cell = DATA_NUMBER},
+                                                  {.name = "job", .cell = DATA_TEXT}};
+    const struct data_options o = {.columns = expected, .n_columns = 2};
     struct fis_value values[2];
     int rc, rows = 0;
     struct data_rows *r = data_rows_open(arg, &o, e);

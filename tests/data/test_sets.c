@@ -48,8 +48,8 @@ static void note(void *ctx, bool fault, const char *text)
 
 static struct set a, b;
 
-/* The notes of these sets hold all of `wanted`; NULL: there is none. */
-static void says(enum fis_metric metric, const char *wanted)
+/* The notes of these sets hold all of `expected`; NULL: there is none. */
+static void says(enum fis_metric metric, const char *expected)
 {
     const struct data_sets s = {.initial = a.e.n ? &a.e : NULL,
                                 .validation = b.e.n ? &b.e : NULL,
@@ -63,8 +63,8 @@ static void says(enum fis_metric metric, const char *wanted)
     struct fis_error e;
     noted[0] = 0;
     assert_int_equal(data_sets_look(&s, note, NULL, &e), 0);
-    if (wanted ? !strstr(noted, wanted) : *noted)
-        fail_msg("'%s', wanted '%s'", noted, wanted ? wanted : "nothing");
+    if (expected ? !strstr(noted, expected) : *noted)
+        fail_msg("'%s', expected '%s'", noted, expected ? expected : "nothing");
 }
 
 static void nothing_is_wrong(void **state)

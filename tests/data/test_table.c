@@ -74,7 +74,7 @@ static void the_bulk_of_the_cells_decides(void **state)
     data_table_free(t);
 }
 
-static void many_values_are_told_apart(void **state)
+static void many_values_are_distinguished(void **state)
 {
     struct fis_error e;
     char *text = malloc(200000), *at = text;
@@ -198,7 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_have_types),
         cmocka_unit_test(the_bulk_of_the_cells_decides),
-        cmocka_unit_test(many_values_are_told_apart),
+        cmocka_unit_test(many_values_are_distinguished),
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(json_lines_are_a_table),
         cmocka_unit_test(files_are_read_as_elsewhere),

@@ -130,15 +130,15 @@ static void try_csv(struct fuzz_input in)
 
 static void try_number(struct fuzz_input in)
 {
-    double number = 17, wanted;
+    double number = 17, expected;
     char *text = fis_memdup(in.data, in.size), *end;
     FUZZ_HOLDS(text);
     int rc = decimal_read((const char *)in.data, in.size, &number);
     if (rc) {
         FUZZ_HOLDS(number == 17);
     } else {
-        wanted = strtod(text, &end);
-        FUZZ_HOLDS(end == text + in.size && number == wanted && number - number == 0);
+        expected = strtod(text, &end);
+        FUZZ_HOLDS(end == text + in.size && number == expected && number - number == 0);
     }
     fis_free(text);
 }

@@ -43,7 +43,7 @@ static void must(int ok, const struct fis_error *e)
 }
 
 /* A list says the same as x. */
-static void try_list(struct fuzz_message *m, enum wire_decoded wanted, const float *x)
+static void try_list(struct fuzz_message *m, enum wire_decoded expected, const float *x)
 {
     struct wire_record record = {0};
     struct fis_error e = {0};
@@ -52,8 +52,8 @@ static void try_list(struct fuzz_message *m, enum wire_decoded wanted, const flo
     struct wire_list list = {0, index, value};
     fis_arena_reset(&m->arena);
     FUZZ_HOLDS(wire_protobuf_record_or_list(&fuzz_schema, fuzz_plain_encoder(), &m->message,
-                                            &m->arena, spread, &list, &record, &e) == wanted);
-    if (wanted != WIRE_OK)
+                                            &m->arena, spread, &list, &record, &e) == expected);
+    if (expected != WIRE_OK)
         return;
     for (uint32_t i = 0; list.n != WIRE_NO_LIST && i < list.n; i++)
         spread[index[i]] = value[i];
@@ -66,7 +66,7 @@ static void try_record(struct fuzz_message *m)
     struct wire_record record = {0};
     struct fis_error e = {0};
     const struct fis_encoder *encoder = fuzz_plain_encoder();
-    float x[FUZZ_COLUMNS], wanted[FUZZ_COLUMNS];
+    float x[FUZZ_COLUMNS], expected[FUZZ_COLUMNS];
     const float *values = NULL;
     struct wire_image image;
     enum wire_decoded d =
@@ -77,10 +77,11 @@ static void try_record(struct fuzz_message *m)
     if (d == WIRE_OK) {
         FUZZ_HOLDS(record.id.length > 0);
         fis_arena_reset(&m->arena);
-        must(!wire_protobuf_values(m->message.value, FUZZ_COLUMNS, &m->arena, &values, &image, &e), &e);
+        must(!wire_protobuf_values(m->message.value, FUZZ_COLUMNS, &m->arena, &values, &image, &e),
+             &e);
         FUZZ_HOLDS(!image.data.data);
-        must(!fis_encoder_encode_floats(encoder, values, FUZZ_COLUMNS, wanted, &e), &e);
-        FUZZ_HOLDS(same_floats(x, wanted, FUZZ_COLUMNS));
+        must(!fis_encoder_encode_floats(encoder, values, FUZZ_COLUMNS, expected, &e), &e);
+        FUZZ_HOLDS(same_floats(x, expected, FUZZ_COLUMNS));
     }
 }
 

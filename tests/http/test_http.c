@@ -84,7 +84,7 @@ static void says_what_is_wrong(void **state)
     assert_int_equal(f->calls, 0);
 }
 
-static void wants_the_token(void **state)
+static void requires_the_token(void **state)
 {
     struct http_world *f = *state;
     static const struct {
@@ -238,7 +238,7 @@ int main(void)
         HTTP_TEST(serves_much),
         HTTP_TEST(keeps_a_connection),
         HTTP_TEST(says_what_is_wrong),
-        HTTP_TEST(wants_the_token),
+        HTTP_TEST(requires_the_token),
         HTTP_TEST(token_can_change),
         cmocka_unit_test(protects_reads),
         HTTP_TEST(knows_its_host),

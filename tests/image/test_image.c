@@ -68,10 +68,10 @@ static void check(const struct line *l)
     size_t n = image_numbers(&l->shape);
     assert_int_equal(strlen(l->value), 2 * n);
     for (size_t i = 0; i < n; i++) {
-        int wanted = digit(l->value[2 * i]) * 16 + digit(l->value[2 * i + 1]);
-        if (abs(wanted - pixels[i]) > 1)
+        int expected = digit(l->value[2 * i]) * 16 + digit(l->value[2 * i + 1]);
+        if (abs(expected - pixels[i]) > 1)
             fail_msg("%s, %u x %u x %u: number %zu is %d, Pillow has %d", l->name, l->shape.height,
-                     l->shape.width, l->shape.channels, i, pixels[i], wanted);
+                     l->shape.width, l->shape.channels, i, pixels[i], expected);
     }
 }
 

@@ -210,7 +210,7 @@ static int fails(void *arg, struct lab_run *r, struct fis_error *e)
     return r->o->seed == 2 ? fis_fail(e, FIS_INPUT, "planted") : 0;
 }
 
-static void a_failure_is_told(void **state)
+static void a_failure_is_reported(void **state)
 {
     struct fixture *f = *state;
     static const struct lab_hooks hooks = {.begun = fails};
@@ -237,7 +237,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_interrupted_batch_goes_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_bad_line_is_refused, set_up, tear_down),
         cmocka_unit_test(records_read_back_the_same),
-        cmocka_unit_test_setup_teardown(a_failure_is_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_failure_is_reported, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

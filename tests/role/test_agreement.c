@@ -18,10 +18,10 @@ static uint32_t column(const struct golden *g, uint32_t at, uint32_t record,
     uint32_t people = (uint32_t)size[0], records = (uint32_t)size[1], n = 0;
     for (uint32_t i = 0; i < people; i++) {
         double answer = v[i * records + record];
-        bool said = answer >= 0;
-        if (said || record % 2) /* a skipped one is a missing one */
-            votes[n++] = (struct fis_vote){names[i], said ? WIRE_LABELLED : WIRE_SKIPPED,
-                                           said ? (uint32_t)answer : 0, 0};
+        bool labelled = answer >= 0;
+        if (labelled || record % 2) /* a skipped one is a missing one */
+            votes[n++] = (struct fis_vote){names[i], labelled ? WIRE_LABELLED : WIRE_SKIPPED,
+                                           labelled ? (uint32_t)answer : 0, 0};
     }
     return n;
 }

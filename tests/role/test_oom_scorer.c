@@ -1,6 +1,6 @@
 /*
  * The scorer and its batches under every refused allocation: NOMEM each time, as if what could not
- * be taken had not come; told once more, it goes on.
+ * be taken had not come; called once more, it goes on.
  */
 
 #include "kit/cmocka.h"

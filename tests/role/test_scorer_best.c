@@ -1,4 +1,4 @@
-/* What the scorer's heaps hold, held to a list that is sorted anew for each record. */
+/* What the scorer's heaps hold, held to a list that is sorted again for each record. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

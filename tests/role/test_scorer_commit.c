@@ -48,7 +48,7 @@ static void test_nothing_is_committed_before_its_acknowledgements(void **state)
     fake_close(&f);
 }
 
-static void test_ranges_are_told_by_partition(void **state)
+static void test_ranges_are_reported_by_partition(void **state)
 {
     (void)state;
     static struct fake_batch a;
@@ -83,7 +83,7 @@ static void test_ranges_are_told_by_partition(void **state)
     fake_close(&f);
 }
 
-static void test_a_topic_full_of_gaps_is_told_in_few_ranges(void **state)
+static void test_a_topic_full_of_gaps_is_reported_in_few_ranges(void **state)
 {
     (void)state;
     static struct fake_batch a;
@@ -154,7 +154,7 @@ static void test_a_batch_over_two_assignments_is_committed_by_the_newer(void **s
     fake_close(&f);
 }
 
-static void test_what_begins_anew_says_so_once(void **state)
+static void test_what_begins_again_is_reported_once(void **state)
 {
     (void)state;
     static struct fake_batch a;
@@ -205,11 +205,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_is_committed_before_its_acknowledgements),
-        cmocka_unit_test(test_ranges_are_told_by_partition),
-        cmocka_unit_test(test_a_topic_full_of_gaps_is_told_in_few_ranges),
+        cmocka_unit_test(test_ranges_are_reported_by_partition),
+        cmocka_unit_test(test_a_topic_full_of_gaps_is_reported_in_few_ranges),
         cmocka_unit_test(test_what_was_taken_away_is_not_committed),
         cmocka_unit_test(test_a_batch_over_two_assignments_is_committed_by_the_newer),
-        cmocka_unit_test(test_what_begins_anew_says_so_once),
+        cmocka_unit_test(test_what_begins_again_is_reported_once),
         cmocka_unit_test(test_a_partition_that_goes_takes_its_beginning_along),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

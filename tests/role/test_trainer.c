@@ -7,19 +7,19 @@ static void test_rounds_to_the_end(void **state)
     static struct world w;
     struct trainer_role_options o = small_options();
     start_world(&w, &o, 200);
-    assert_int_equal(w.said.n_versions, 1);
-    assert_true(w.said.version[0].served);
-    assert_string_equal(w.said.version[0].reason, "first");
+    assert_int_equal(w.output.n_versions, 1);
+    assert_true(w.output.version[0].served);
+    assert_string_equal(w.output.version[0].reason, "first");
     run_rounds(&w);
     struct trainer_role_counts c = trainer_role_counts(w.role);
     assert_string_equal(c.phase, "done");
     assert_int_equal(c.labels, 48); /* three rounds of sixteen, and not one more */
     assert_int_equal(requests(&w), 48);
-    assert_int_equal(w.said.n_versions, 4);
+    assert_int_equal(w.output.n_versions, 4);
     assert_int_equal(c.published + c.rejected, 4);
-    assert_int_equal(w.said.version[3].labels, 48);
-    assert_true(w.said.heads >= 1 + 3 * 4);
-    assert_true(w.said.floors_sent >= 3);
+    assert_int_equal(w.output.version[3].labels, 48);
+    assert_true(w.output.heads >= 1 + 3 * 4);
+    assert_true(w.output.floors_sent >= 3);
     close_world(&w);
 }
 
@@ -66,21 +66,21 @@ static void test_a_window_begins_with_its_first_candidate(void **state)
     o.window_records = 1000;
     o.window_ms = 5000;
     start_world(&w, &o, 200);
-    w.said.ms += 60000;
+    w.output.ms += 60000;
     idle(&w);
     offer(&w, 4);
     idle(&w);
-    w.said.ms += 4000;
+    w.output.ms += 4000;
     offer(&w, 96);
     idle(&w);
     assert_int_equal(requests(&w), 0);
-    w.said.ms += 1000;
+    w.output.ms += 1000;
     idle(&w);
     assert_int_equal(requests(&w), 16);
     close_world(&w);
 }
 
-static void test_labels_that_are_not_wanted(void **state)
+static void test_labels_that_nobody_requested(void **state)
 {
     (void)state;
     static struct world w;
@@ -119,13 +119,13 @@ static void test_a_round_ends_at_its_deadline(void **state)
     idle(&w);
     label(&w, open_id(&w, 0), 1);
     idle(&w);
-    assert_int_equal(w.said.n_versions, 1);
-    w.said.wall_jump -= 10000000; /* the wall clock is not what it goes by */
+    assert_int_equal(w.output.n_versions, 1);
+    w.output.wall_jump -= 10000000; /* the wall clock is not what it goes by */
     idle(&w);
-    assert_int_equal(w.said.n_versions, 1);
-    w.said.ms += 1000;
+    assert_int_equal(w.output.n_versions, 1);
+    w.output.ms += 1000;
     idle(&w);
-    assert_int_equal(w.said.n_versions, 2);
+    assert_int_equal(w.output.n_versions, 2);
     assert_int_equal(label(&w, open_id(&w, 1), 1), 0); /* late, but paid for */
     assert_int_equal(trainer_role_counts(w.role).labels, 2);
     close_world(&w);
@@ -141,16 +141,16 @@ static void test_a_deadline_without_a_label_judges_nothing(void **state)
     offer(&w, 100);
     idle(&w);
     for (int i = 0; i < 5; i++) {
-        w.said.ms += 1000;
+        w.output.ms += 1000;
         idle(&w);
     }
-    assert_int_equal(w.said.n_versions, 1);
+    assert_int_equal(w.output.n_versions, 1);
     label(&w, open_id(&w, 0), 1);
     idle(&w);
-    assert_int_equal(w.said.n_versions, 1);
-    w.said.ms += 1000;
+    assert_int_equal(w.output.n_versions, 1);
+    w.output.ms += 1000;
     idle(&w);
-    assert_int_equal(w.said.n_versions, 2);
+    assert_int_equal(w.output.n_versions, 2);
     /* What is still out does not hold up a round that has its labels. */
     offer(&w, 100);
     idle(&w);
@@ -160,7 +160,7 @@ static void test_a_deadline_without_a_label_judges_nothing(void **state)
     idle(&w);
     assert_int_equal(label(&w, open_id(&w, 16), 1), 0);
     idle(&w);
-    assert_int_equal(w.said.n_versions, 3);
+    assert_int_equal(w.output.n_versions, 3);
     close_world(&w);
 }
 
@@ -181,13 +181,13 @@ static void test_rounds_of_fis_count_kept_labels(void **state)
     offer(&w, 400);
     idle(&w);
     uint32_t kept = 0, answered = 0;
-    for (; answered < requests(&w) && w.said.n_versions == 1; answered++, idle(&w), idle(&w)) {
+    for (; answered < requests(&w) && w.output.n_versions == 1; answered++, idle(&w), idle(&w)) {
         struct trainer_role_counts c = trainer_role_counts(w.role);
         assert_true(kept + c.selector.open <= 8); /* never more than r could be kept */
         assert_int_equal(label(&w, open_id(&w, answered), truth(open_id(&w, answered))), 0);
         kept += entry_state(&w, open_id(&w, answered)) == WIRE_ACCEPTED;
     }
-    assert_int_equal(w.said.n_versions, 2);
+    assert_int_equal(w.output.n_versions, 2);
     assert_true(answered > kept);
     assert_true(kept == 8 || trainer_role_counts(w.role).selector.held == 0);
     assert_true(kept > 0);
@@ -213,7 +213,7 @@ static void test_starts_that_are_refused(void **state)
     trainer_role_job(w.role);
     assert_true(trainer_role_job_done(w.role, now_of(&w), &e) < 0);
     assert_non_null(strstr(e.text, "finite"));
-    assert_int_equal(w.said.heads, 0);
+    assert_int_equal(w.output.heads, 0);
     close_world(&w);
 }
 
@@ -270,7 +270,7 @@ int main(void)
         cmocka_unit_test(test_the_budget_is_exact),
         cmocka_unit_test(test_the_in_flight_limit_holds),
         cmocka_unit_test(test_a_window_begins_with_its_first_candidate),
-        cmocka_unit_test(test_labels_that_are_not_wanted),
+        cmocka_unit_test(test_labels_that_nobody_requested),
         cmocka_unit_test(test_a_round_ends_at_its_deadline),
         cmocka_unit_test(test_a_deadline_without_a_label_judges_nothing),
         cmocka_unit_test(test_rounds_of_fis_count_kept_labels),

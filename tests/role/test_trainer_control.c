@@ -20,7 +20,7 @@ static void test_a_pause(void **state)
     for (int i = 0; i < 5; i++)
         idle(&w);
     assert_int_equal(requests(&w), 4);
-    assert_int_equal(w.said.n_versions, 1); /* the round is not over, it waits */
+    assert_int_equal(w.output.n_versions, 1); /* the round is not over, it waits */
     assert_true(trainer_role_counts(w.role).paused);
     assert_int_equal(trainer_role_counts(w.role).learner.bought, 4);
     assert_true(control(&w, WIRE_CONTROL_RESUME, 0, NULL));
@@ -42,9 +42,9 @@ static void test_a_request_is_cancelled(void **state)
     assert_true(control(&w, WIRE_CONTROL_CANCEL, 0, &id));
     assert_false(control(&w, WIRE_CONTROL_CANCEL, 0, &id));
     assert_false(control(&w, WIRE_CONTROL_CANCEL, 0, &held));
-    assert_non_null(strstr(w.said.control_text, "no open request"));
-    assert_int_equal(w.said.n_requests, 17);
-    assert_true(w.said.request[16].cancelled);
+    assert_non_null(strstr(w.output.control_text, "no open request"));
+    assert_int_equal(w.output.n_requests, 17);
+    assert_true(w.output.request[16].cancelled);
     assert_int_equal(entry_state(&w, &id), WIRE_CANCELLED);
     idle(&w);
     assert_int_equal(requests(&w), 17); /* the budget had it back */
@@ -86,7 +86,7 @@ static void test_patience_ends_the_asking(void **state)
     assert_int_equal(requests(&w), 2 * o.selector.labels_per_round);
     assert_string_equal(trainer_role_counts(w.role).phase, "done");
     assert_true(control(&w, WIRE_CONTROL_RESUME, 0, NULL));
-    assert_non_null(strstr(w.said.control_text, "requested again"));
+    assert_non_null(strstr(w.output.control_text, "requested again"));
     assert_string_equal(trainer_role_counts(w.role).phase, "collect");
     some_more(&w);
     assert_int_equal(requests(&w), 4 * o.selector.labels_per_round);
@@ -114,7 +114,7 @@ static void test_nothing_to_mend(void **state)
         offer(&w, 100);
         idle(&w);
         for (uint32_t i = before; i < requests(&w); i++)
-            by[undetectable][w.said.item[number_of(open_id(&w, i))].entry.criterion]++;
+            by[undetectable][w.output.item[number_of(open_id(&w, i))].entry.criterion]++;
         assert_true(requests(&w) > before);
         for (uint32_t i = before; i < requests(&w); i++)
             assert_int_equal(label(&w, open_id(&w, i), truth(open_id(&w, i))), 0);
@@ -144,10 +144,12 @@ static uint64_t publish_one(struct world *w, int rounds)
 static void says_accuracy_of(const struct world *w, uint32_t i)
 {
     char text[64];
-    assert_true(w->said.version[w->said.n_versions - 1].accuracy == w->said.version[i].accuracy);
-    snprintf(text, sizeof text, "accuracy %.4f as it was judged", w->said.version[i].accuracy);
-    if (!strstr(w->said.control_text, text) || !strstr(w->said.control_text, "all validation rows"))
-        fail_msg("%s; expected: %s", w->said.control_text, text);
+    assert_true(w->output.version[w->output.n_versions - 1].accuracy ==
+                w->output.version[i].accuracy);
+    snprintf(text, sizeof text, "accuracy %.4f as it was judged", w->output.version[i].accuracy);
+    if (!strstr(w->output.control_text, text) ||
+        !strstr(w->output.control_text, "all validation rows"))
+        fail_msg("%s; expected: %s", w->output.control_text, text);
 }
 
 /* Open requests go out again as they were, also after a restart; all can be taken back at once. */
@@ -160,33 +162,33 @@ static void test_all_open_requests(void **state)
     start_world(&w, &o, 200);
     offer(&w, 100);
     idle(&w);
-    uint32_t n = w.said.n_requests;
+    uint32_t n = w.output.n_requests;
     struct fis_id second = *open_id(&w, 1), nobody = id_of(4000);
     assert_true(n > 2);
     assert_int_equal(label(&w, open_id(&w, 0), 1), 0);
     for (int again = 0; again < 2; again++) {
-        uint32_t before = w.said.n_requests;
-        w.said.resends = true;
+        uint32_t before = w.output.n_requests;
+        w.output.resends = true;
         assert_true(control(&w, WIRE_CONTROL_RESEND, 0, NULL));
-        assert_int_equal(w.said.n_requests, before + n - 1);
+        assert_int_equal(w.output.n_requests, before + n - 1);
         for (uint32_t i = 0; i + 1 < n; i++) {
-            const struct fis_id *id = &w.said.request[before + i].id;
+            const struct fis_id *id = &w.output.request[before + i].id;
             assert_int_equal(entry_state(&w, id), WIRE_REQUESTED);
             for (uint32_t k = 0; k < i; k++)
-                assert_int_not_equal(fis_id_compare(id, &w.said.request[before + k].id), 0);
+                assert_int_not_equal(fis_id_compare(id, &w.output.request[before + k].id), 0);
         }
         restart(&w);
     }
     assert_true(control(&w, WIRE_CONTROL_RESEND, 0, &second));
     assert_false(control(&w, WIRE_CONTROL_RESEND, 0, &nobody));
-    assert_int_equal(w.said.n_requests, 3 * n - 1);
+    assert_int_equal(w.output.n_requests, 3 * n - 1);
     assert_int_equal(trainer_role_counts(w.role).selector.charged, 1);
-    w.said.resends = false;
+    w.output.resends = false;
     assert_true(control(&w, WIRE_CONTROL_PAUSE, 0, NULL));
     assert_true(control(&w, WIRE_CONTROL_CANCEL_ALL, 0, NULL));
     assert_int_equal(trainer_role_counts(w.role).selector.open, 0);
-    assert_int_equal(w.said.n_requests, 4 * n - 2);
-    assert_true(w.said.request[4 * n - 3].cancelled);
+    assert_int_equal(w.output.n_requests, 4 * n - 2);
+    assert_true(w.output.request[4 * n - 3].cancelled);
     assert_int_equal(entry_state(&w, &second), WIRE_CANCELLED);
     assert_true(control(&w, WIRE_CONTROL_CANCEL_ALL, 0, NULL)); /* none: nothing to do */
     close_world(&w);
@@ -211,30 +213,30 @@ static void test_forgotten(void **state)
         if (entry_state(&w, &id) == WIRE_IN_HEAP)
             held = id;
     }
-    uint64_t used = trainer_role_counts(w.role).selector.charged +
-                    trainer_role_counts(w.role).selector.open;
-    uint64_t checkpoint = w.said.state.checkpoint;
-    w.said.forgets = true;
+    uint64_t used =
+        trainer_role_counts(w.role).selector.charged + trainer_role_counts(w.role).selector.open;
+    uint64_t checkpoint = w.output.state.checkpoint;
+    w.output.forgets = true;
     assert_false(control(&w, WIRE_CONTROL_FORGET, 0, &nobody));
     assert_true(control(&w, WIRE_CONTROL_FORGET, 0, &held));
     assert_false(trainer_role_stale(w.role));
-    assert_int_equal(w.said.forgotten[0].charged, 0);
+    assert_int_equal(w.output.forgotten[0].charged, 0);
     assert_true(control(&w, WIRE_CONTROL_FORGET, 0, &opened));
-    assert_true(w.said.request[w.said.n_requests - 1].cancelled);
-    assert_int_equal(w.said.state.checkpoint, checkpoint);
+    assert_true(w.output.request[w.output.n_requests - 1].cancelled);
+    assert_int_equal(w.output.state.checkpoint, checkpoint);
     assert_true(control(&w, WIRE_CONTROL_FORGET, 0, &labelled));
-    assert_int_equal(w.said.state.checkpoint, checkpoint + 1); /* which does not exist */
-    assert_int_equal(w.said.forgotten[2].charged, 1);
+    assert_int_equal(w.output.state.checkpoint, checkpoint + 1); /* which does not exist */
+    assert_int_equal(w.output.forgotten[2].charged, 1);
     assert_true(trainer_role_stale(w.role));
     restart_bare(&w); /* as who runs it must */
     struct trainer_role_counts n = trainer_role_counts(w.role);
     assert_int_equal(n.learner.bought, 0);
     assert_int_equal(n.forgotten, 3);
     assert_int_equal(n.selector.charged + n.selector.open, used);
-    assert_int_equal(w.said.state.requested, n.selector.asked + n.forgotten);
+    assert_int_equal(w.output.state.requested, n.selector.asked + n.forgotten);
     assert_true(control(&w, WIRE_CONTROL_FORGET, 0, &labelled)); /* again: nothing changes */
     assert_false(trainer_role_stale(w.role));
-    assert_int_equal(w.said.n_forgotten, 3);
+    assert_int_equal(w.output.n_forgotten, 3);
     const struct fis_id *all[] = {&held, &opened, &labelled};
     for (int i = 0; i < 3; i++) {
         assert_int_equal(entry_state(&w, all[i]), 0);
@@ -255,48 +257,50 @@ static void test_roll_back_and_promote(void **state)
     uint64_t second = publish_one(&w, 20);
     assert_true(second > 1);
     assert_false(control(&w, WIRE_CONTROL_ROLLBACK, 77, NULL));
-    assert_non_null(strstr(w.said.control_text, "no version 77"));
+    assert_non_null(strstr(w.output.control_text, "no version 77"));
     assert_false(control(&w, WIRE_CONTROL_ROLLBACK, second, NULL)); /* is what is served */
-    uint32_t n = w.said.n_versions;
+    uint32_t n = w.output.n_versions;
 
     assert_true(control(&w, WIRE_CONTROL_ROLLBACK, 0, NULL));
-    assert_int_equal(w.said.n_versions, n + 1); /* the log is added to */
-    assert_string_equal(w.said.version[n].reason, "rolled_back");
+    assert_int_equal(w.output.n_versions, n + 1); /* the log is added to */
+    assert_string_equal(w.output.version[n].reason, "rolled_back");
     says_accuracy_of(&w, 0);
-    assert_true(w.said.version[n].served);
-    assert_memory_equal(w.said.served, w.said.version[0].params, sizeof w.said.served);
+    assert_true(w.output.version[n].served);
+    assert_memory_equal(w.output.served, w.output.version[0].params, sizeof w.output.served);
     struct trainer_role_counts c = trainer_role_counts(w.role);
     assert_int_equal(c.served_version, n + 1);
     restart(&w); /* and the gate goes on from there */
     assert_int_equal(trainer_role_counts(w.role).served_version, n + 1);
     /* One further back there is nothing; what was rolled back from is not served again. */
     assert_false(control(&w, WIRE_CONTROL_ROLLBACK, 0, NULL));
-    assert_non_null(strstr(w.said.control_text, "nothing was served before version"));
+    assert_non_null(strstr(w.output.control_text, "nothing was served before version"));
     assert_true(control(&w, WIRE_CONTROL_ROLLBACK, second, NULL)); /* unless by its number */
-    assert_non_null(strstr(w.said.control_text, "a rollback goes to version 1"));
-    assert_memory_equal(w.said.served, w.said.version[second - 1].params, sizeof w.said.served);
+    assert_non_null(strstr(w.output.control_text, "a rollback goes to version 1"));
+    assert_memory_equal(w.output.served, w.output.version[second - 1].params,
+                        sizeof w.output.served);
     restart(&w);
     assert_true(control(&w, WIRE_CONTROL_ROLLBACK, 0, NULL));
-    assert_memory_equal(w.said.served, w.said.version[0].params, sizeof w.said.served);
+    assert_memory_equal(w.output.served, w.output.version[0].params, sizeof w.output.served);
     assert_false(control(&w, WIRE_CONTROL_ROLLBACK, 0, NULL));
 
     /* What was rejected has its weights, and can be promoted; not rolled back to. */
     uint32_t rejected = 0;
     for (bool promoted = false; !promoted;
          promoted = control(&w, WIRE_CONTROL_PROMOTE, rejected, NULL)) {
-        assert_true(!rejected || strstr(w.said.control_text, "the floor is"));
+        assert_true(!rejected || strstr(w.output.control_text, "the floor is"));
         do {
-            assert_true(w.said.n_versions < 40);
+            assert_true(w.output.n_versions < 40);
             play_round(&w);
-            rejected = w.said.n_versions;
-        } while (w.said.version[rejected - 1].served);
-        assert_true(w.said.version[rejected - 1].params_there);
+            rejected = w.output.n_versions;
+        } while (w.output.version[rejected - 1].served);
+        assert_true(w.output.version[rejected - 1].params_there);
         assert_false(control(&w, WIRE_CONTROL_ROLLBACK, rejected, NULL));
-        assert_non_null(strstr(w.said.control_text, "never served"));
+        assert_non_null(strstr(w.output.control_text, "never served"));
     }
-    assert_string_equal(w.said.version[w.said.n_versions - 1].reason, "promoted");
+    assert_string_equal(w.output.version[w.output.n_versions - 1].reason, "promoted");
     says_accuracy_of(&w, rejected - 1);
-    assert_memory_equal(w.said.served, w.said.version[rejected - 1].params, sizeof w.said.served);
+    assert_memory_equal(w.output.served, w.output.version[rejected - 1].params,
+                        sizeof w.output.served);
     close_world(&w);
 }
 
@@ -318,15 +322,15 @@ static void test_versions_that_may_not_be_served(void **state)
         v.shape.width[0] = i == 1 ? D + 1 : D;
         assert_int_equal(trainer_role_control(w.role, &c, &v, now_of(&w), &e), 0);
         commit(&w);
-        assert_false(w.said.state.control_ok);
-        assert_non_null(strstr(w.said.control_text, why[i]));
+        assert_false(w.output.state.control_ok);
+        assert_non_null(strstr(w.output.control_text, why[i]));
     }
-    assert_int_equal(w.said.n_versions, 1);
+    assert_int_equal(w.output.n_versions, 1);
     /* The same command again is no second one. */
-    uint32_t states = w.said.states;
+    uint32_t states = w.output.states;
     assert_int_equal(trainer_role_control(w.role, &c, &v, now_of(&w), &e), 0);
     commit(&w);
-    assert_int_equal(w.said.states, states);
+    assert_int_equal(w.output.states, states);
     close_world(&w);
 }
 
@@ -342,8 +346,8 @@ static void test_a_pin(void **state)
     restart(&w);
     assert_int_equal(publish_one(&w, 15), 0);
     uint32_t pinned = 0;
-    for (uint32_t i = 0; i < w.said.n_versions; i++)
-        pinned += strcmp(w.said.version[i].reason, "pinned") == 0;
+    for (uint32_t i = 0; i < w.output.n_versions; i++)
+        pinned += strcmp(w.output.version[i].reason, "pinned") == 0;
     assert_true(pinned > 0);
     assert_true(control(&w, WIRE_CONTROL_UNPIN, 0, NULL));
     assert_true(publish_one(&w, 15) > 0);
@@ -372,10 +376,10 @@ static void test_patience(void **state)
         if (i == 0)
             restart(&w); /* the count is on the ledger */
     }
-    assert_string_equal(w.said.version[1].reason, "below_floor");
-    assert_string_equal(w.said.version[2].reason, "below_floor");
+    assert_string_equal(w.output.version[1].reason, "below_floor");
+    assert_string_equal(w.output.version[2].reason, "below_floor");
     assert_int_equal(w.went_back, 1);
-    assert_memory_equal(w.said.head, w.said.served, sizeof w.said.head);
+    assert_memory_equal(w.output.head, w.output.served, sizeof w.output.head);
     close_world(&w);
 }
 

@@ -25,22 +25,22 @@ static void test_requests_expire(void **state)
     o.selector.budget = 10;
     open_label_phase(&w, &o);
     assert_int_equal(requests(&w), 4);
-    assert_true(w.said.request[0].deadline_ms == now_of(&w).wall_ms + 5000);
-    w.said.ms += 3000;
+    assert_true(w.output.request[0].deadline_ms == now_of(&w).wall_ms + 5000);
+    w.output.ms += 3000;
     label(&w, open_id(&w, 0), 1);
     idle(&w); /* a fifth is asked */
     assert_int_equal(requests(&w), 5);
-    w.said.ms += 1990;
+    w.output.ms += 1990;
     idle(&w); /* the first four are 5,000 old: three expire, and three others are asked */
     assert_int_equal(trainer_role_counts(w.role).expired, 3);
     assert_int_equal(requests(&w), 8);
-    assert_int_equal(w.said.n_requests, 8 + 3); /* cancelled ones go out */
+    assert_int_equal(w.output.n_requests, 8 + 3); /* cancelled ones go out */
     struct trainer_role_counts c = trainer_role_counts(w.role);
     assert_int_equal(c.selector.open, 4);
     assert_int_equal(c.selector.charged, 4); /* without `replace` they stay charged */
     assert_int_equal(c.selector.budget_left, 2);
     assert_int_equal(entry_state(&w, open_id(&w, 1)), WIRE_EXPIRED);
-    assert_false(w.said.item[number_of(open_id(&w, 1))].entry.refunded);
+    assert_false(w.output.item[number_of(open_id(&w, 1))].entry.refunded);
 
     /* A late answer is used, once, and is not charged twice; over a restart too. */
     restart(&w);
@@ -65,16 +65,16 @@ static void test_what_expires_is_replaced(void **state)
     o.selector.budget = 6;
     open_label_phase(&w, &o);
     assert_int_equal(requests(&w), 6);
-    w.said.ms += 5000;
+    w.output.ms += 5000;
     idle(&w);
     assert_int_equal(requests(&w), 12);
     assert_int_equal(trainer_role_counts(w.role).selector.budget_left, 0);
-    assert_true(w.said.item[number_of(open_id(&w, 1))].entry.refunded);
+    assert_true(w.output.item[number_of(open_id(&w, 1))].entry.refunded);
     /* Late answers are paid for: then there is no room for another. */
     for (uint32_t i = 0; i < 6; i++)
         assert_int_equal(label(&w, open_id(&w, i), 1), 0);
     assert_int_equal(trainer_role_counts(w.role).selector.charged, 6);
-    w.said.ms += 5000;
+    w.output.ms += 5000;
     idle(&w);
     idle(&w);
     assert_int_equal(requests(&w), 12);
@@ -95,18 +95,18 @@ static void test_the_wall_clock_jumps(void **state)
     assert_int_equal(requests(&w), 20);
     static const int64_t jumps[] = {-10800000, 21600000, -10800000};
     for (int i = 0; i < 3; i++) {
-        w.said.wall_jump += jumps[i];
+        w.output.wall_jump += jumps[i];
         for (int k = 0; k < 12; k++) {
-            w.said.ms += 10000;
+            w.output.ms += 10000;
             idle(&w);
         }
         assert_int_equal(trainer_role_counts(w.role).expired, 0);
-        assert_int_equal(w.said.n_requests, 20); /* and none is sent again */
+        assert_int_equal(w.output.n_requests, 20); /* and none is sent again */
         restart(&w); /* what was written down just after the jump is what counts */
         assert_int_equal(trainer_role_counts(w.role).expired, 0);
     }
     assert_int_equal(w.jumps, 3);
-    w.said.ms += 600000 - 3 * 12 * 10010 - 10;
+    w.output.ms += 600000 - 3 * 12 * 10010 - 10;
     idle(&w);
     assert_int_equal(trainer_role_counts(w.role).expired, 20);
     close_world(&w);
@@ -128,10 +128,10 @@ static void test_time_between_two_trainers(void **state)
     restart(&w);
     idle(&w);
     assert_int_equal(trainer_role_counts(w.role).expired, 0);
-    w.said.ms += 199900;
+    w.output.ms += 199900;
     idle(&w);
     assert_int_equal(trainer_role_counts(w.role).expired, 0);
-    w.said.ms += 200;
+    w.output.ms += 200;
     idle(&w);
     assert_int_equal(trainer_role_counts(w.role).expired, 16);
     close_world(&w);
@@ -146,7 +146,7 @@ static void test_a_day_has_a_budget(void **state)
     o.rounds = 0;
     open_world(&w, &o);
     load_world(&w, 200);
-    w.said.wall_jump = 20 * (int64_t)DAY - 1000000000 - 3600000; /* an hour to midnight */
+    w.output.wall_jump = 20 * (int64_t)DAY - 1000000000 - 3600000; /* an hour to midnight */
     start(&w);
     offer(&w, 200);
     idle(&w);
@@ -157,11 +157,11 @@ static void test_a_day_has_a_budget(void **state)
         idle(&w);
     assert_int_equal(requests(&w), 10); /* nothing is out, and the round waits all the same */
     assert_string_equal(trainer_role_counts(w.role).phase, "label");
-    assert_int_equal(w.said.n_versions, 1);
+    assert_int_equal(w.output.n_versions, 1);
     restart(&w);
     idle(&w);
     assert_int_equal(requests(&w), 10);
-    w.said.ms += 3600000; /* midnight */
+    w.output.ms += 3600000; /* midnight */
     idle(&w);
     assert_int_equal(requests(&w), 16); /* the rest of the round */
     for (uint32_t i = 10; i < 16; i++)
@@ -171,15 +171,15 @@ static void test_a_day_has_a_budget(void **state)
         idle(&w);
     assert_int_equal(requests(&w), 20);
     /* Back before midnight, and over it again: the same day, the same budget. */
-    w.said.wall_jump -= 2 * 3600000;
+    w.output.wall_jump -= 2 * 3600000;
     idle(&w);
-    w.said.ms += 3 * 3600000;
+    w.output.ms += 3 * 3600000;
     idle(&w);
     assert_int_equal(requests(&w), 20);
     /* A clock that stands at a date gives a day's budget in 24 hours. */
     for (int i = 0; i < 24; i++) {
-        w.said.ms += 3600000;
-        w.said.wall_jump -= 3600000;
+        w.output.ms += 3600000;
+        w.output.wall_jump -= 3600000;
         idle(&w);
     }
     assert_int_equal(requests(&w), 30);
@@ -201,7 +201,7 @@ static void test_a_skip_is_not_an_answer(void **state)
     assert_int_equal(c.duplicates, 1);
     assert_int_equal(c.learner.bought, 0);
     assert_int_equal(c.selector.budget_left, 1);
-    const struct item *i = &w.said.item[number_of(&id)];
+    const struct item *i = &w.output.item[number_of(&id)];
     assert_int_equal(i->entry.state, WIRE_SKIPPED_BY_PERSON);
     assert_int_equal(i->entry.n_votes, 1); /* who and when */
     assert_string_equal(i->annotator[0], "ann");
@@ -222,8 +222,8 @@ static void test_a_skip_is_not_an_answer(void **state)
 static uint32_t withdrawn(const struct world *w, const struct fis_id *id)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < w->said.n_requests; i++)
-        n += w->said.request[i].cancelled && fis_id_compare(&w->said.request[i].id, id) == 0;
+    for (uint32_t i = 0; i < w->output.n_requests; i++)
+        n += w->output.request[i].cancelled && fis_id_compare(&w->output.request[i].id, id) == 0;
     return n;
 }
 
@@ -259,9 +259,9 @@ static void test_votes(void **state)
     restart(&w); /* between two votes */
     assert_int_equal(answer(&w, &a, WIRE_LABELLED, 1, "ann"), 0);
     assert_int_equal(trainer_role_counts(w.role).learner.bought, 0);
-    uint32_t said = withdrawn(&w, &a);
+    uint32_t before = withdrawn(&w, &a);
     assert_int_equal(answer(&w, &a, WIRE_LABELLED, 1, "bob"), 0); /* cannot be caught up with */
-    assert_int_equal(withdrawn(&w, &a), said + 1);                /* and cyd need not look */
+    assert_int_equal(withdrawn(&w, &a), before + 1);              /* and cyd need not look */
     assert_int_equal(trainer_role_counts(w.role).learner.bought, 1);
     assert_int_equal(answer(&w, &a, WIRE_LABELLED, 1, "cyd"), 0);
     assert_int_equal(answer(&w, &a, WIRE_LABELLED, 0, "dan"), 0); /* was under way */
@@ -278,8 +278,8 @@ static void test_votes(void **state)
     restart(&w);
     assert_int_equal(answer(&w, &b, WIRE_LABELLED, 0, "dan"), 0); /* one more breaks the tie */
     assert_int_equal(trainer_role_counts(w.role).learner.bought, 2);
-    assert_int_equal(w.said.item[number_of(&b)].entry.class_index, 0);
-    assert_int_equal(w.said.item[number_of(&b)].entry.n_votes, 4);
+    assert_int_equal(w.output.item[number_of(&b)].entry.class_index, 0);
+    assert_int_equal(w.output.item[number_of(&b)].entry.n_votes, 4);
 
     for (int i = 0; i < 3; i++)
         assert_int_equal(

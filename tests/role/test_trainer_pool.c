@@ -8,7 +8,7 @@ static void open_pool(struct world *w, struct trainer_role_options *o)
     load_world(w, 200);
     start(w);
     assert_int_equal(w->pools, 1);
-    assert_int_equal(w->said.head_scan, 0); /* not before the ends are known */
+    assert_int_equal(w->output.head_scan, 0); /* not before the ends are known */
 }
 
 static void bring_ends(struct world *w, int64_t a, int64_t b)
@@ -28,7 +28,7 @@ static void scanned(struct world *w, uint64_t scan, int32_t partition, int64_t b
 static void offer_pool(struct world *w, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (!w->said.asked[i])
+        if (!w->output.asked[i])
             offer_one(w, i);
 }
 
@@ -49,9 +49,9 @@ static void test_a_scan_is_a_window(void **state)
     o.window_records = 10; /* is for the other mode */
     open_pool(&w, &o);
     bring_ends(&w, 60, 40);
-    uint64_t scan = w.said.head_scan;
-    assert_true(scan == w.said.last_head);
-    assert_int_equal(w.said.n_ends, 2); /* a partition without records has nothing to wait for */
+    uint64_t scan = w.output.head_scan;
+    assert_true(scan == w.output.last_head);
+    assert_int_equal(w.output.n_ends, 2); /* a partition without records has nothing to wait for */
     assert_int_equal(trainer_role_counts(w.role).scan, scan);
     offer_pool(&w, 100);
     scanned(&w, scan, 0, 0, 60);
@@ -64,27 +64,27 @@ static void test_a_scan_is_a_window(void **state)
     scanned(&w, scan, 1, 39, 40);
     assert_true(trainer_role_due(w.role));
     answer_round(&w, 0);
-    assert_int_equal(w.said.n_versions, 2);
+    assert_int_equal(w.output.n_versions, 2);
     assert_int_equal(requests(&w), 16);
     /* The next round's scan is another one, with ends of its own. */
     assert_int_equal(w.pools, 2);
-    assert_int_equal(w.said.head_scan, 0);
+    assert_int_equal(w.output.head_scan, 0);
     assert_int_equal(trainer_role_counts(w.role).scan, 0);
     bring_ends(&w, 70, 50);
-    assert_true(w.said.head_scan > scan);
+    assert_true(w.output.head_scan > scan);
     bring_ends(&w, 1, 1); /* nobody asked */
-    assert_int_equal(w.said.ends[0].end, 70);
+    assert_int_equal(w.output.ends[0].end, 70);
     offer_pool(&w, 120);
-    scanned(&w, w.said.head_scan, 0, 0, 70);
-    scanned(&w, w.said.head_scan, 1, 0, 50);
+    scanned(&w, w.output.head_scan, 0, 0, 70);
+    scanned(&w, w.output.head_scan, 1, 0, 50);
     answer_round(&w, 16);
-    assert_int_equal(w.said.n_versions, 3);
+    assert_int_equal(w.output.n_versions, 3);
     assert_int_equal(requests(&w), 32);
     close_world(&w);
 }
 
-/* A scan that was under way begins anew, with what was held; and the same ones are asked for. */
-static void test_a_scan_begins_anew(void **state)
+/* A scan that was under way begins again, with what was held; and the same ones are asked for. */
+static void test_a_scan_begins_again(void **state)
 {
     (void)state;
     static struct world whole, w;
@@ -93,11 +93,11 @@ static void test_a_scan_begins_anew(void **state)
     open_pool(&w, &o);
     bring_ends(&whole, 100, 0);
     offer_pool(&whole, 100);
-    scanned(&whole, whole.said.head_scan, 0, 0, 100);
+    scanned(&whole, whole.output.head_scan, 0, 0, 100);
     answer_round(&whole, 0);
 
     bring_ends(&w, 100, 0);
-    uint64_t scan = w.said.head_scan;
+    uint64_t scan = w.output.head_scan;
     offer_pool(&w, 50);
     scanned(&w, scan, 0, 0, 50);
     commit(&w);
@@ -106,16 +106,16 @@ static void test_a_scan_begins_anew(void **state)
     scanned(&w, scan, 0, 50, 100);
     assert_false(trainer_role_due(w.role));
     bring_ends(&w, 100, 0);
-    assert_true(w.said.head_scan > scan);
+    assert_true(w.output.head_scan > scan);
     scanned(&w, scan, 0, 50, 100);
     assert_false(trainer_role_due(w.role));
     offer_pool(&w, 100);
-    scanned(&w, w.said.head_scan, 0, 0, 100);
+    scanned(&w, w.output.head_scan, 0, 0, 100);
     answer_round(&w, 0);
     assert_int_equal(requests(&w), 16);
     for (uint32_t i = 0; i < 16; i++)
         assert_int_equal(fis_id_compare(open_id(&whole, i), open_id(&w, i)), 0);
-    assert_memory_equal(whole.said.head, w.said.head, sizeof w.said.head);
+    assert_memory_equal(whole.output.head, w.output.head, sizeof w.output.head);
     close_world(&whole);
     close_world(&w);
 }
@@ -129,7 +129,7 @@ static void test_a_scan_whose_end_was_lost(void **state)
     open_pool(&w, &o);
     trainer_role_candidates_lost(w.role); /* no scan yet: nothing to do */
     bring_ends(&w, 100, 0);
-    uint64_t scan = w.said.head_scan;
+    uint64_t scan = w.output.head_scan;
     offer_pool(&w, 50);
     scanned(&w, scan, 0, 0, 50);
     trainer_role_candidates_lost(w.role);
@@ -138,9 +138,9 @@ static void test_a_scan_whose_end_was_lost(void **state)
     idle(&w);
     assert_int_equal(w.pools, 2);
     bring_ends(&w, 100, 0);
-    assert_true(w.said.head_scan > scan);
+    assert_true(w.output.head_scan > scan);
     offer_pool(&w, 100);
-    scanned(&w, w.said.head_scan, 0, 0, 100);
+    scanned(&w, w.output.head_scan, 0, 0, 100);
     assert_true(trainer_role_due(w.role));
     answer_round(&w, 0);
     assert_int_equal(requests(&w), 16);
@@ -155,20 +155,20 @@ static void test_a_silent_scan_begins_again(void **state)
     struct trainer_role_options o = small_options();
     open_pool(&w, &o);
     bring_ends(&w, 100, 0);
-    uint64_t scan = w.said.head_scan;
-    w.said.ms += 299000;
+    uint64_t scan = w.output.head_scan;
+    w.output.ms += 299000;
     idle(&w);
     offer_pool(&w, 50);
     scanned(&w, scan, 0, 0, 50);
-    w.said.ms += 299000;
+    w.output.ms += 299000;
     idle(&w);
     assert_int_equal(w.pools, 1);
-    w.said.ms += 2000;
+    w.output.ms += 2000;
     idle(&w);
     assert_int_equal(w.pools, 2);
     bring_ends(&w, 100, 0);
-    assert_true(w.said.head_scan > scan);
-    scanned(&w, w.said.head_scan, 0, 0, 100);
+    assert_true(w.output.head_scan > scan);
+    scanned(&w, w.output.head_scan, 0, 0, 100);
     assert_true(trainer_role_due(w.role));
     close_world(&w);
 }
@@ -185,28 +185,28 @@ static void test_a_pool_with_nothing_new(void **state)
         bring_ends(&w, 0, 0);
         idle(&w);
         assert_int_equal(w.pools, 1);
-        w.said.ms += 9000;
+        w.output.ms += 9000;
         idle(&w);
         assert_int_equal(w.pools, 1);
-        w.said.ms += 1000;
+        w.output.ms += 1000;
         idle(&w);
         assert_int_equal(w.pools, 2);
         uint64_t head = trainer_role_counts(w.role).head_version;
         bring_ends(&w, 0, 0);
         idle(&w);
-        w.said.ms += 10000;
+        w.output.ms += 10000;
         idle(&w);
         assert_int_equal(w.pools, 3);
         assert_true(trainer_role_counts(w.role).head_version == head); /* no scan for nothing */
         assert_int_equal(trainer_role_counts(w.role).round, 1);
-        assert_int_equal(w.said.n_versions, 1);
+        assert_int_equal(w.output.n_versions, 1);
 
         bring_ends(&w, 100, 0);
         offer_pool(&w, 100);
-        scanned(&w, w.said.head_scan, 0, 0, 100);
+        scanned(&w, w.output.head_scan, 0, 0, 100);
         answer_round(&w, 0);
         assert_int_equal(requests(&w), 16);
-        assert_int_equal(w.said.n_versions, 2);
+        assert_int_equal(w.output.n_versions, 2);
         assert_int_equal(trainer_role_counts(w.role).round, 2);
         close_world(&w);
     }
@@ -225,24 +225,24 @@ static void test_a_round_without_labels(void **state)
     open_pool(&w, &o);
     bring_ends(&w, 100, 0);
     offer_pool(&w, 100);
-    scanned(&w, w.said.head_scan, 0, 0, 100);
+    scanned(&w, w.output.head_scan, 0, 0, 100);
     idle(&w);
     assert_int_equal(requests(&w), 16);
     uint32_t asked = 16;
     for (int i = 0; i < 10 && w.pools < 2; i++, idle(&w)) { /* until the heap is empty */
         asked = requests(&w);
-        w.said.ms += 5000;
+        w.output.ms += 5000;
         idle(&w);
     }
     assert_int_equal(w.pools, 2);
-    assert_int_equal(w.said.n_versions, 1);
+    assert_int_equal(w.output.n_versions, 1);
     bring_ends(&w, 100, 0);
     offer_pool(&w, 100);
-    scanned(&w, w.said.head_scan, 0, 0, 100);
+    scanned(&w, w.output.head_scan, 0, 0, 100);
     idle(&w);
     assert_true(requests(&w) > asked);
     answer_round(&w, asked);
-    assert_int_equal(w.said.n_versions, 2);
+    assert_int_equal(w.output.n_versions, 2);
     close_world(&w);
 }
 
@@ -250,7 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_scan_is_a_window),
-        cmocka_unit_test(test_a_scan_begins_anew),
+        cmocka_unit_test(test_a_scan_begins_again),
         cmocka_unit_test(test_a_scan_whose_end_was_lost),
         cmocka_unit_test(test_a_silent_scan_begins_again),
         cmocka_unit_test(test_a_pool_with_nothing_new),

@@ -2,7 +2,7 @@
  * A machine that dies at any step and is restored from what was committed says what one that never
  * died says: the same requests in the same order, the same versions, the same weights to the bit.
  * A script is drawn from a seed, step by step; each step depends on the seed, its number and what
- * was said so far, so that a step that was lost with its process comes again as it was.
+ * was put out so far, so that a step that was lost with its process comes again as it was.
  */
 #include "kit/role/trainer_world.h"
 
@@ -61,12 +61,12 @@ static struct trainer_role_options script_options(struct fis_rng *r)
 
 static void some_label(struct world *w, struct fis_rng *r)
 {
-    uint32_t n = w->said.n_requests;
+    uint32_t n = w->output.n_requests;
     if (n == 0)
         return;
     /* Mostly what is new; now and then one that is long decided, or was given up. */
     uint32_t back = fis_rng_below(r, fis_rng_below(r, 4) ? (n < 20 ? n : 20) : n);
-    const struct fis_id *id = &w->said.request[n - 1 - back].id;
+    const struct fis_id *id = &w->output.request[n - 1 - back].id;
     uint32_t y = fis_rng_below(r, 6) ? truth(id) : !truth(id);
     enum wire_label_status status = fis_rng_below(r, 10) ? WIRE_LABELLED : WIRE_SKIPPED;
     const char *who = fis_rng_below(r, 15) ? people[fis_rng_below(r, 4)] : "";
@@ -76,30 +76,30 @@ static void some_label(struct world *w, struct fis_rng *r)
 static void some_command(struct world *w, struct fis_rng *r)
 {
     const struct fis_id *id =
-        w->said.n_requests ? &w->said.request[w->said.n_requests - 1].id : NULL;
+        w->output.n_requests ? &w->output.request[w->output.n_requests - 1].id : NULL;
     enum wire_control_kind kind = (enum wire_control_kind)(1 + fis_rng_below(r, 7));
     if (kind == WIRE_CONTROL_PAUSE && fis_rng_below(r, 2))
         kind = WIRE_CONTROL_RESUME;
     if (kind == WIRE_CONTROL_CANCEL && !id)
         return;
-    command(w, kind, fis_rng_below(r, w->said.n_versions + 2), id);
+    command(w, kind, fis_rng_below(r, w->output.n_versions + 2), id);
 }
 
 static void pass_time(struct world *w, struct fis_rng *r)
 {
-    w->said.ms += fis_rng_below(r, 40) ? fis_rng_below(r, 1500) : 30000000;
+    w->output.ms += fis_rng_below(r, 40) ? fis_rng_below(r, 1500) : 30000000;
     if (fis_rng_below(r, 20) == 0)
-        w->said.wall_jump += fis_rng_below(r, 2) ? 10800000 : -10800000;
+        w->output.wall_jump += fis_rng_below(r, 2) ? 10800000 : -10800000;
 }
 
 static void step(struct world *w, uint64_t seed)
 {
     struct fis_rng r;
-    fis_rng_seed(&r, seed, 1000 + w->said.step++);
+    fis_rng_seed(&r, seed, 1000 + w->output.step++);
     if (trainer_role_due(w->role))
         turn(w);
     uint32_t what = fis_rng_below(&r, 20);
-    if (what < 5 && w->said.n_records + 30 < MAX_IDS)
+    if (what < 5 && w->output.n_records + 30 < MAX_IDS)
         offer(w, 1 + fis_rng_below(&r, 30));
     else if (what < 15)
         some_label(w, &r);
@@ -128,9 +128,9 @@ static void play(struct world *w, uint64_t seed, uint64_t deaths)
     w->absurd_every = o.selector.criteria.acquisition == &fis_acquisition_random ? 31 : 0;
     load_world(w, 150);
     start(w);
-    while (w->said.step < STEPS) {
+    while (w->output.step < STEPS) {
         step(w, seed);
-        if (commits(seed, w->said.step))
+        if (commits(seed, w->output.step))
             commit(w);
         if (deaths && fis_rng_below(&fate, 12) == 0)
             restart(w);
@@ -141,7 +141,7 @@ static void play(struct world *w, uint64_t seed, uint64_t deaths)
 
 static void compare(struct world *a, struct world *b, uint64_t seed)
 {
-    struct said *x = &a->said, *y = &b->said;
+    struct role_output *x = &a->output, *y = &b->output;
     for (uint32_t i = 0; i < x->n_requests && i < y->n_requests; i++)
         if (fis_id_compare(&x->request[i].id, &y->request[i].id) ||
             x->request[i].cancelled != y->request[i].cancelled)
@@ -184,9 +184,9 @@ static void test_dying_changes_nothing(void **state)
             restarts += w.restarts;
             close_world(&w);
         }
-        versions += whole.said.n_versions;
+        versions += whole.output.n_versions;
         asked += requests(&whole);
-        cancelled += whole.said.n_requests - requests(&whole);
+        cancelled += whole.output.n_requests - requests(&whole);
         noisy += trainer_role_counts(whole.role).privacy.refreshes > 10;
         close_world(&whole);
     }

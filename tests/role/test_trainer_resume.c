@@ -20,10 +20,10 @@ static void test_going_on_from_the_ledger(void **state)
     label(&w, open_id(&w, 16), 1);
     assert_int_equal(answer(&w, open_id(&w, 18), WIRE_SKIPPED, 0, "ann"), 0);
     commit(&w);
-    uint32_t versions = w.said.n_versions, round = w.said.state.round;
+    uint32_t versions = w.output.n_versions, round = w.output.state.round;
 
     restart(&w);
-    assert_int_equal(w.said.n_versions, versions); /* no second warm-up */
+    assert_int_equal(w.output.n_versions, versions); /* no second warm-up */
     struct trainer_role_counts c = trainer_role_counts(w.role);
     assert_int_equal(c.selector.answered, 17);
     assert_int_equal(c.selector.open, 14);
@@ -65,7 +65,7 @@ static void test_going_on_with_the_budget_spent(void **state)
     for (uint32_t i = 0; i < 4; i++)
         label(&w, open_id(&w, i), truth(open_id(&w, i)));
     idle(&w); /* a quarter is trained on */
-    assert_true(w.said.state.trained == 4);
+    assert_true(w.output.state.trained == 4);
     for (uint32_t i = 4; i < 7; i++)
         label(&w, open_id(&w, i), truth(open_id(&w, i)));
     commit(&w);
@@ -73,15 +73,15 @@ static void test_going_on_with_the_budget_spent(void **state)
     restart(&w);
     assert_string_equal(trainer_role_counts(w.role).phase, "label");
     idle(&w);
-    assert_true(w.said.state.trained == 4); /* three wait for a fourth */
+    assert_true(w.output.state.trained == 4); /* three wait for a fourth */
     label(&w, open_id(&w, 7), 1);
     idle(&w);
-    assert_true(w.said.state.trained == 8);
+    assert_true(w.output.state.trained == 8);
     for (uint32_t i = 8; i < 16; i++)
         label(&w, open_id(&w, i), truth(open_id(&w, i)));
     idle(&w);
-    assert_int_equal(w.said.n_versions, 2);
-    assert_int_equal(w.said.version[1].labels, 16);
+    assert_int_equal(w.output.n_versions, 2);
+    assert_int_equal(w.output.version[1].labels, 16);
     assert_string_equal(trainer_role_counts(w.role).phase, "done");
     assert_int_equal(requests(&w), 16);
     close_world(&w);
@@ -108,7 +108,7 @@ static void test_the_heap_is_on_the_ledger(void **state)
     assert_true(held > 16 && held <= 60);
     uint32_t entries = 0;
     for (uint32_t i = 0; i < MAX_IDS; i++)
-        entries += w.said.item[i].entry.state == WIRE_IN_HEAP;
+        entries += w.output.item[i].entry.state == WIRE_IN_HEAP;
     assert_int_equal(entries, held);
     offer(&w, 5); /* is not committed, and comes again */
     restart(&w);
@@ -119,17 +119,17 @@ static void test_the_heap_is_on_the_ledger(void **state)
     assert_int_equal(requests(&w), 16);
     for (uint32_t i = 0; i < 16; i++)
         assert_int_equal(fis_id_compare(open_id(&whole, i), open_id(&w, i)), 0);
-    assert_true(w.said.tombstones > 0); /* of those that were pushed out */
+    assert_true(w.output.tombstones > 0); /* of those that were pushed out */
     /* The ledger has what is held, and no more. */
     entries = 0;
     for (uint32_t i = 0; i < MAX_IDS; i++)
-        entries += w.said.item[i].entry.state == WIRE_IN_HEAP;
+        entries += w.output.item[i].entry.state == WIRE_IN_HEAP;
     assert_int_equal(entries, trainer_role_counts(w.role).selector.held);
     close_world(&whole);
     close_world(&w);
 }
 
-/* Progress that is told twice, or in other pieces, closes no window early. */
+/* Progress that is reported twice, or in other pieces, closes no window early. */
 static void test_records_are_counted_once(void **state)
 {
     (void)state;
@@ -179,11 +179,11 @@ static void test_going_on_with_another_algorithm(void **state)
     load_world(&after, 200);
     restore(&after, &before);
     /* The checkpoint is of another publication: training starts from the anchor. */
-    struct wire_bytes learner = {before.said.checkpoint, before.said.learner}, gate = {"", 0};
+    struct wire_bytes learner = {before.output.checkpoint, before.output.learner}, gate = {"", 0};
     assert_int_equal(trainer_role_restore_checkpoint(after.role, learner, gate, &e), -FIS_INPUT);
     start(&after);
     assert_int_equal(trainer_role_counts(after.role).selector.open, 16);
-    assert_memory_equal(after.said.head, before.said.head, sizeof after.said.head);
+    assert_memory_equal(after.output.head, before.output.head, sizeof after.output.head);
     close_world(&before);
     close_world(&after);
 }

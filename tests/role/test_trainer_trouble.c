@@ -27,38 +27,38 @@ static void test_validation_rows_change(void **state)
     o.rounds = 10;
     o.learner.learn_validation = 0;
     start_world(&w, &o, 200);
-    double val0 = w.said.state.val0;
+    double val0 = w.output.state.val0;
     set_validation(&w, 500, 1, 0, -FIS_INPUT); /* nothing to compare: what was there stays */
     set_validation(&w, 0, 2, 0, -FIS_INPUT);
     play_round(&w);
-    assert_int_equal(w.said.n_versions, 2);
-    assert_true(w.said.state.val0 == val0);
-    double served = w.said.state.served_accuracy;
+    assert_int_equal(w.output.n_versions, 2);
+    assert_true(w.output.state.val0 == val0);
+    double served = w.output.state.served_accuracy;
 
     /* A third of the labels is wrong now: nothing could keep the old VAL_0. */
     set_validation(&w, 599, 3, 1, 0);
     play_round(&w);
-    double moved = w.said.state.val0 - val0;
+    double moved = w.output.state.val0 - val0;
     assert_true(moved < -.1);
-    assert_true(fabs(moved - (w.said.state.served_accuracy - served)) < 1e-9 ||
-                w.said.version[2].served);
+    assert_true(fabs(moved - (w.output.state.served_accuracy - served)) < 1e-9 ||
+                w.output.version[2].served);
     play_round(&w); /* judged on the new rows, by the new VAL_0 */
-    assert_string_not_equal(w.said.version[3].reason, "below_floor");
-    assert_int_equal(w.said.version[3].rows, 599);
+    assert_string_not_equal(w.output.version[3].reason, "below_floor");
+    assert_int_equal(w.output.version[3].rows, 599);
 
     /* The rows changed while it was down: the same rule. */
     open_world(&after, &o);
     load_world(&after, 200);
     restore(&after, &w);
     start(&after);
-    assert_true(after.said.state.val0 - w.said.state.val0 > .1);
+    assert_true(after.output.state.val0 - w.output.state.val0 > .1);
     close_world(&after);
     open_world(&after, &o);
     load_world(&after, 200);
     set_validation(&after, 599, 3, 1, 0);
     restore(&after, &w);
     start(&after);
-    assert_true(after.said.state.val0 == w.said.state.val0); /* the same rows: to the bit */
+    assert_true(after.output.state.val0 == w.output.state.val0); /* the same rows: to the bit */
     close_world(&after);
     close_world(&w);
 }
@@ -81,11 +81,11 @@ static void test_rates_that_are_absurd(void **state)
         restore(&after, &before);
         start(&after);
         play_round(&after);
-        assert_int_equal(after.said.n_versions, 2);
-        assert_false(after.said.version[1].served);
-        assert_memory_equal(after.said.head, before.said.head,
-                            sizeof after.said.head); /* back to the anchor */
-        assert_string_equal(after.said.version[1].reason, "not_finite");
+        assert_int_equal(after.output.n_versions, 2);
+        assert_false(after.output.version[1].served);
+        assert_memory_equal(after.output.head, before.output.head,
+                            sizeof after.output.head); /* back to the anchor */
+        assert_string_equal(after.output.version[1].reason, "not_finite");
         close_world(&after);
     }
     close_world(&before);
@@ -98,10 +98,10 @@ static void test_a_round_that_diverges_is_rejected(void **state)
     struct trainer_role_options o = small_options();
     start_world(&w, &o, 200);
     float served[64], head[64];
-    memcpy(served, w.said.served, sizeof served);
+    memcpy(served, w.output.served, sizeof served);
     offer(&w, 100);
     idle(&w);
-    memcpy(head, w.said.head, sizeof head);
+    memcpy(head, w.output.head, sizeof head);
     /* One absurd record among the answers, as if it had been bought. */
     struct wire_ledger_entry absurd = {.state = WIRE_ACCEPTED, .d = D};
     float x[D] = {3e38f, -3e38f, 3e38f};
@@ -116,10 +116,10 @@ static void test_a_round_that_diverges_is_rejected(void **state)
     for (uint32_t i = 0; i < 16; i++)
         label(&w, open_id(&w, i), 1);
     idle(&w);
-    assert_int_equal(w.said.n_versions, 2);
-    assert_false(w.said.version[1].served);
-    assert_string_equal(w.said.version[1].reason, "not_finite");
-    assert_memory_equal(served, w.said.served, sizeof served);
+    assert_int_equal(w.output.n_versions, 2);
+    assert_false(w.output.version[1].served);
+    assert_string_equal(w.output.version[1].reason, "not_finite");
+    assert_memory_equal(served, w.output.served, sizeof served);
     close_world(&w);
 }
 

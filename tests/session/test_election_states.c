@@ -121,7 +121,7 @@ static void one_alone_leads(void **state)
     SAID(&w, "");
     election_fenced_others(&w.l, w.now += 50);
     SAID(&w, "catch_up");
-    election_place(&w.l, true, false, w.now); /* said once more */
+    election_place(&w.l, true, false, w.now); /* once more */
     election_caught_up(&w.l, w.now += 50);
     SAID(&w, "lead");
     election_running(&w.l, false, w.now);
@@ -146,7 +146,7 @@ static void a_standby_waits_and_takes_over(void **state)
     election_warm(&w.l, 3, 100, w.now);
     election_warm(&w.l, 3, 100, w.now);
     SAID(&w, "follow [standby] [standby]");
-    election_tick(&w.l, w.now += 10 * ELECTION_PATIENCE_MS); /* it was said whom it waits for */
+    election_tick(&w.l, w.now += 10 * ELECTION_PATIENCE_MS); /* reported: whom it waits for */
     SAID(&w, "");
     election_place(&w.l, true, false, w.now);
     election_fenced_others(&w.l, w.now);
@@ -155,7 +155,7 @@ static void a_standby_waits_and_takes_over(void **state)
     SAID(&w, "[leader] fence catch_up lead [takeover]");
 }
 
-static void waiting_for_the_dead_is_said_once(void **state)
+static void waiting_for_the_dead_is_reported_once(void **state)
 {
     (void)state;
     struct world w;
@@ -170,7 +170,7 @@ static void waiting_for_the_dead_is_said_once(void **state)
     SAID(&w, "[standby]");
 }
 
-static void a_lost_place_begins_anew(void **state)
+static void a_lost_place_begins_again(void **state)
 {
     (void)state;
     struct world w;
@@ -211,7 +211,7 @@ static void losing_the_place_again_and_again_is_no_failure(void **state)
     assert_false(w.stopped);
 }
 
-static void fenced_and_lost_units_begin_anew_a_few_times(void **state)
+static void fenced_and_lost_units_begin_again_a_few_times(void **state)
 {
     (void)state;
     struct world w;
@@ -329,10 +329,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_alone_leads),
         cmocka_unit_test(a_standby_waits_and_takes_over),
-        cmocka_unit_test(waiting_for_the_dead_is_said_once),
-        cmocka_unit_test(a_lost_place_begins_anew),
+        cmocka_unit_test(waiting_for_the_dead_is_reported_once),
+        cmocka_unit_test(a_lost_place_begins_again),
         cmocka_unit_test(losing_the_place_again_and_again_is_no_failure),
-        cmocka_unit_test(fenced_and_lost_units_begin_anew_a_few_times),
+        cmocka_unit_test(fenced_and_lost_units_begin_again_a_few_times),
         cmocka_unit_test(other_failures_are_the_end),
         cmocka_unit_test(stop_in_every_state),
         cmocka_unit_test(any_order_of_events),

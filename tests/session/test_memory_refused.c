@@ -196,7 +196,7 @@ static void what_changed_is_found_without_an_identity_too(void **state)
 
 /* Without its checkpoint, or with one that belongs to another state, the role starts all the same.
  */
-static void a_checkpoint_that_is_not_there_is_said(void **state)
+static void a_missing_checkpoint_is_reported(void **state)
 {
     (void)state;
     static struct machine m;
@@ -232,7 +232,7 @@ int main(void)
         cmocka_unit_test(other_topics_that_are_newer_are_refused),
         cmocka_unit_test(versions_go_on_behind_the_newest),
         cmocka_unit_test(what_changed_is_found_without_an_identity_too),
-        cmocka_unit_test(a_checkpoint_that_is_not_there_is_said),
+        cmocka_unit_test(a_missing_checkpoint_is_reported),
     };
     wire_json_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -189,7 +189,7 @@ static void a_change_is_accepted_by_its_code_and_recorded(void **state)
     kit_close(&k);
 }
 
-static void names_are_told_apart_and_long_lists_cut(void **state)
+static void names_are_distinguished_and_long_lists_cut(void **state)
 {
     (void)state;
     static const char *const one[] = {"a', 'b"}, *const two[] = {"a", "b"};
@@ -227,7 +227,7 @@ int main(void)
         cmocka_unit_test(another_pipeline_is_refused),
         cmocka_unit_test(what_cannot_be_compared_is_refused),
         cmocka_unit_test(a_change_is_accepted_by_its_code_and_recorded),
-        cmocka_unit_test(names_are_told_apart_and_long_lists_cut),
+        cmocka_unit_test(names_are_distinguished_and_long_lists_cut),
     };
     wire_json_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,7 +91,7 @@ struct sim_unit {
 enum { SIM_TRAINER_ID, SIM_FOREIGN_ID, SIM_PRODUCERS };
 struct sim_producer_id {
     int32_t epoch;
-    uint32_t unit; /* open; 0: none */
+    uint32_t unit;                            /* open; 0: none */
     int64_t last[SIM_TOPICS][SIM_PARTITIONS]; /* offset of what was delivered last; -1: nothing */
     bool backwards; /* a delivery on ledger, heads or models did not come behind the last one */
     bool cut;       /* one on the ledger: commits are refused */
@@ -100,7 +100,7 @@ struct sim_producer_id {
 struct sim_member {
     uint32_t key; /* 0: no member */
     int64_t seen;
-    uint32_t owned, assigned; /* bits of partitions: as it said, and as it was told */
+    uint32_t owned, assigned; /* bits of partitions: as it reports, and as it was assigned */
     bool joined;
     int32_t generation; /* of `assigned` */
 };
@@ -222,7 +222,7 @@ int64_t sim_group_committed(const struct sim_broker *b, enum sim_group_id g, enu
 void sim_group_tick(struct sim_broker *b); /* sessions, rebalances that are complete */
 /* A rebalance for no reason; one of the members loses what it has. */
 void sim_group_stir(struct sim_broker *b, enum sim_group_id g);
-/* After an outage sessions begin anew. */
+/* After an outage sessions begin again. */
 void sim_group_up(struct sim_broker *b);
 
 #endif

@@ -39,7 +39,7 @@ static void check_input(struct sim_check *c)
             if (t == SIM_LEDGER) /* the unit's number */
                 continue;
             /* Retention was faster, or the log has lost its tail; also where the topic was made
-             * anew before the commit, which then has no offset of it. */
+             * again before the commit, which then has no offset of it. */
             bool lost = u->about->cut[t][p] || kept > u->about->from[t][p] ||
                         (next >= 0 && kept > expected);
             u->lost |= t == SIM_LABELS && lost;
@@ -286,8 +286,8 @@ static void on_offset(struct sim_world *w, enum sim_group_id g, int32_t partitio
              "scored again",
              partition, (long long)before, (long long)next);
     for (int64_t o = before < 0 ? 0 : before; o < next; o++)
-        SIM_MUST(w, check_told_of(c, partition, o),
-                 "guarantee 1: records/%d is committed up to %lld, but nobody told of %lld",
+        SIM_MUST(w, check_reported(c, partition, o),
+                 "guarantee 1: records/%d is committed up to %lld, but nobody reported %lld",
                  partition, (long long)next, (long long)o);
 }
 

@@ -137,14 +137,14 @@ struct sim_check {
     double val0; /* of the first version */
     struct fis_shape shape;
 
-    bool covered[SIM_PARTITIONS][SIM_OFFSETS_MAX]; /* progress told of this offset */
+    bool covered[SIM_PARTITIONS][SIM_OFFSETS_MAX]; /* progress reported this offset */
     bool refused[SIM_PARTITIONS][SIM_OFFSETS_MAX]; /* a dead letter has it */
     /* The first window, as the log of candidates has it. */
     bool window_closed, window_unsure;
     uint64_t window_records;
     int64_t window_counted[SIM_PARTITIONS];
     bool in_window[SIM_RECORDS_MAX];
-    /* Pool mode: how far the newest scan was told of. */
+    /* Pool mode: how far the newest scan was reported. */
     uint64_t scan;
     int64_t scanned[SIM_PARTITIONS];
     bool ever_paused;
@@ -199,7 +199,7 @@ void check_offer(struct sim_check *c, const struct sim_entry *m);
 void check_selected(struct sim_check *c);
 /* Is there no record at this offset (it is gone, a marker, of an aborted transaction), or did
  * progress tell of it? */
-bool check_told_of(const struct sim_check *c, int32_t partition, int64_t offset);
+bool check_reported(const struct sim_check *c, int32_t partition, int64_t offset);
 
 /* check_letters.c, for check_labels.c, and the other way round. */
 bool check_answered(const struct check_fact *f);

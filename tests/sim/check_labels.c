@@ -147,7 +147,7 @@ static void give_up(struct sim_check *c, int fact, const struct wire_ledger_entr
 {
     struct check_fact *f = &c->facts[fact];
     struct check_request *r = request_of(c, fact, true);
-    SIM_MUST(c->w, r, "record %d was given up; nobody was told so", fact);
+    SIM_MUST(c->w, r, "record %d was given up; no withdrawal was sent", fact);
     r->matched = true;
     if (entry->state == WIRE_EXPIRED)
         check_expiry(c, fact);
@@ -179,14 +179,14 @@ static void compare(struct sim_check *c, int fact, const struct wire_ledger_entr
     c->totals.answers += check_answered(f);
 }
 
-/* People who cannot change the label any more are told, and nobody else is. */
-static void check_told(struct sim_check *c, int fact, enum wire_ledger_state before)
+/* People who cannot change the label any more get a withdrawal, and nobody else does. */
+static void check_ledger(struct sim_check *c, int fact, enum wire_ledger_state before)
 {
     const struct check_fact *f = &c->facts[fact];
     if (before != WIRE_REQUESTED || !check_answered(f) || f->n_votes >= c->w->plan->votes)
         return;
     struct check_request *r = request_of(c, fact, true);
-    SIM_MUST(c->w, r, "record %d is decided by %u of %u votes; nobody was told so", fact,
+    SIM_MUST(c->w, r, "record %d is decided by %u of %u votes; no withdrawal was sent", fact,
              f->n_votes, c->w->plan->votes);
     r->matched = true;
 }
@@ -234,7 +234,7 @@ static void forget(struct sim_check *c, int fact)
     struct check_fact *f = &c->facts[fact];
     bool open = f->asked && f->state == WIRE_REQUESTED;
     struct check_request *r = open ? request_of(c, fact, true) : NULL;
-    SIM_MUST(c->w, !open || r, "record %d was forgotten; nobody was told so", fact);
+    SIM_MUST(c->w, !open || r, "record %d was forgotten; no withdrawal was sent", fact);
     if (r)
         r->matched = true;
     last_letters(c, fact);
@@ -328,6 +328,6 @@ void check_entry(struct sim_check *c, const struct wire_message *m,
                  "guarantee 4: the ledger's entry of record %d (state %d) follows from no answer",
                  fact, (int)entry->state);
         compare(c, fact, entry);
-        check_told(c, fact, before);
+        check_ledger(c, fact, before);
     }
 }

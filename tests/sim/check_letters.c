@@ -96,7 +96,7 @@ static struct check_vote *vote_of(struct check_fact *f, const char *who)
     return NULL;
 }
 
-static void decide(struct check_fact *f, uint32_t wanted)
+static void decide(struct check_fact *f, uint32_t expected)
 {
     uint32_t n[4] = {0}, top = 0, second = 0, total = 0;
     for (uint32_t i = 0; i < f->n_votes; i++)
@@ -108,7 +108,7 @@ static void decide(struct check_fact *f, uint32_t wanted)
         top = n[k] > n[top] ? k : top;
     for (uint32_t k = 0; k < 4; k++)
         second = k != top && n[k] > second ? n[k] : second;
-    uint32_t missing = f->n_votes < wanted ? wanted - f->n_votes : 0;
+    uint32_t missing = f->n_votes < expected ? expected - f->n_votes : 0;
     if (n[top] > second + missing) {
         f->state = WIRE_ACCEPTED;
         f->class_index = top;
@@ -123,16 +123,16 @@ enum check_outcome check_apply(struct sim_check *c, struct check_fact *f,
                                const struct check_letter *l)
 {
     const struct check_vote *v = &l->vote;
-    uint32_t wanted = c->w->plan->votes;
+    uint32_t expected = c->w->plan->votes;
     bool label = v->status == WIRE_LABELLED;
     if (l->bad || !f || !f->asked)
         return LETTER_DEAD;
     if (check_answered(f))
-        return wanted > 1 || !label || v->class_index == f->class_index ? LETTER_AGAIN
-                                                                        : LETTER_DEAD;
-    if (wanted > 1 && !*v->who)
+        return expected > 1 || !label || v->class_index == f->class_index ? LETTER_AGAIN
+                                                                          : LETTER_DEAD;
+    if (expected > 1 && !*v->who)
         return LETTER_DEAD;
-    if (wanted == 1 && !label && f->state == WIRE_SKIPPED_BY_PERSON)
+    if (expected == 1 && !label && f->state == WIRE_SKIPPED_BY_PERSON)
         return LETTER_AGAIN;
     struct check_vote *before = vote_of(f, v->who);
     if (before && before->status == WIRE_LABELLED)
@@ -141,7 +141,7 @@ enum check_outcome check_apply(struct sim_check *c, struct check_fact *f,
         return LETTER_AGAIN;
     SIM_MUST(c->w, before || f->n_votes < CHECK_VOTES, "simulator: too many votes");
     *(before ? before : &f->votes[f->n_votes++]) = *v;
-    decide(f, wanted);
+    decide(f, expected);
     return LETTER_USED;
 }
 
@@ -212,7 +212,7 @@ void check_dead_letter(struct sim_check *c, const struct sim_origin *o)
                  "guarantee 4: labels/%d@%lld should be %s, but went to dead-letter: %s",
                  o->partition, (long long)o->offset,
                  l->outcome == LETTER_USED ? "used" : "a duplicate", o->reason);
-        l->outcome = LETTER_AGAIN; /* said once */
+        l->outcome = LETTER_AGAIN; /* the same again */
         return;
     }
     sim_violated(c->w, "guarantee 4: labels/%d@%lld went to dead-letter, but is not of this unit",

@@ -1,4 +1,4 @@
-/* What should have been picked: scored and ranked anew, record by record, and compared with what a
+/* What should have been picked: scored and ranked again, record by record, and compared with what a
  * round asked for first. */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 /* ---- the log of candidates ----------------------------------------------------------------- */
 
-bool check_told_of(const struct sim_check *c, int32_t partition, int64_t offset)
+bool check_reported(const struct sim_check *c, int32_t partition, int64_t offset)
 {
     const struct sim_place at = {SIM_RECORDS, partition, offset};
     const struct sim_entry *m = sim_entry_at(c->w->broker, &at);
@@ -46,7 +46,7 @@ static void cover(struct sim_check *c, const struct wire_range *r)
              (unsigned long long)r->refused, (unsigned long long)r->tombstones);
 }
 
-/* The first window ends where that many records were told of, each once. */
+/* The first window ends where that many records were reported, each once. */
 static void count_window(struct sim_check *c, const struct wire_range *r)
 {
     int64_t *next = &c->window_counted[r->partition];
@@ -147,7 +147,7 @@ static void score(struct sim_check *c, struct scoring_batch *b, const struct sim
     memcpy(scores, b->scores, FIS_MAX_CRITERIA * sizeof *scores);
 }
 
-static bool wanted(const struct sim_check *c, uint32_t i, const int64_t *ends, bool first)
+static bool is_due(const struct sim_check *c, uint32_t i, const int64_t *ends, bool first)
 {
     const struct sim_record *r = &c->w->data->records[i];
     int fact = check_fact_of(c, (struct wire_bytes){r->id.bytes, r->id.length});
@@ -171,7 +171,7 @@ static void rank(struct sim_check *c, struct scoring_head *head, const int64_t *
     for (uint32_t i = 0; i < c->w->plan->records; i++) {
         const struct sim_record *r = &c->w->data->records[i];
         int fact = check_fact_of(c, (struct wire_bytes){r->id.bytes, r->id.length});
-        if (seen[fact] || !wanted(c, i, ends, now[fact]))
+        if (seen[fact] || !is_due(c, i, ends, now[fact]))
             continue;
         seen[fact] = true;
         score(c, &b, r, s);
@@ -313,7 +313,8 @@ static bool late_answers(const struct sim_check *c, uint32_t round)
     return false;
 }
 
-/* The first requests of a round, if they can be told: of one head, and not held up by a pause. */
+/* The first requests of a round, if they can be determined: of one head, and not held up by a
+ * pause. */
 void check_selected(struct sim_check *c)
 {
     const struct check_unit *u = &c->unit;

@@ -32,7 +32,7 @@ static void check_day(struct sim_check *c, const struct wire_trainer_state *s)
     bool date = s->day <= c->unit.about->wall_ms / DAY_MS;
     bool day_passed = s->clock_ms - before->day_began_ms >= DAY_MS;
     SIM_MUST(c->w, s->day == before->day || date || day_passed,
-             "guarantee 3: the day's budget was given anew before the day was over");
+             "guarantee 3: the day's budget was renewed before the day was over");
 }
 
 static void check_counted(struct sim_check *c, const struct wire_trainer_state *s)
@@ -44,8 +44,8 @@ static void check_counted(struct sim_check *c, const struct wire_trainer_state *
         SIM_MUST(c->w, next >= c->counted[p].next, "the count of records/%d goes back to %lld", p,
                  (long long)next);
         for (int64_t o = c->counted[p].next; o < next; o++)
-            SIM_MUST(c->w, check_told_of(c, p, o),
-                     "records/%d is counted up to %lld; nobody told of %lld", p, (long long)next,
+            SIM_MUST(c->w, check_reported(c, p, o),
+                     "records/%d is counted up to %lld; nobody reported %lld", p, (long long)next,
                      (long long)o);
         c->counted[p].next = next;
     }
@@ -267,16 +267,16 @@ static void check_accuracy(struct sim_check *c)
 {
     const struct check_version *v = &c->versions[c->served_version % CHECK_VERSIONS];
     const struct sim_data *d = c->w->data;
-    double said = c->state.served_accuracy, edge = 1.01 / d->validation[0].n;
+    double claimed = c->state.served_accuracy, edge = 1.01 / d->validation[0].n;
     if (!c->served_version || v->version != c->served_version || !v->n_weights)
         return;
     if (c->w->plan->margins && c->w->plan->learn_validation)
         return; /* it is judged by trees that no version has */
     double old = accuracy(c, v, &d->validation[0]);
     double new = accuracy(c, v, &d->validation[1]);
-    SIM_MUST(c->w, fabs(said - old) <= edge || (d->current && fabs(said - new) <= edge),
-             "guarantee 5: version %llu is said to have accuracy %.4f; it has %.4f",
-             ull(v->version), said, old);
+    SIM_MUST(c->w, fabs(claimed - old) <= edge || (d->current && fabs(claimed - new) <= edge),
+             "guarantee 5: version %llu claims accuracy %.4f; it has %.4f", ull(v->version),
+             claimed, old);
     SIM_MUST(c->w, c->w->plan->validation_at || c->state.val0 == c->val0,
              "guarantee 5: VAL_0 was %.6f, and is %.6f", c->val0, c->state.val0);
 }

@@ -118,7 +118,7 @@ static void answer_one(struct sim_world *w, const struct sim_record *r, uint32_t
         post(w, &r->id, after + below(w, 2000), ANSWER, other(w, y), who);
     if (u >= .72 && u < .82)
         post(w, &r->id, after, chance(w, .5) ? SKIP : UNSURE, 0, who);
-    if (u >= .77 && u < .82) /* said twice, or thought better of */
+    if (u >= .77 && u < .82) /* answered twice, or thought better of */
         post(w, &r->id, after + 1 + below(w, 20000), chance(w, .4) ? SKIP : ANSWER, y, who);
     if (u >= .82 && u < .88)
         post(w, &r->id, after,

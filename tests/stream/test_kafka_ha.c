@@ -322,7 +322,7 @@ static void fallen_off_stored(void **state)
 }
 
 /* The topic is deleted and made anew, with fewer messages, while it is being read. */
-static void made_anew(void **state)
+static void made_again(void **state)
 {
     (void)state;
     const char *at = broker();
@@ -455,7 +455,7 @@ int main(void)
         cmocka_unit_test(a_leader_that_leaves), cmocka_unit_test(a_leader_that_dies),
         cmocka_unit_test(offsets_by_name),      cmocka_unit_test(the_dead_one_is_fenced),
         cmocka_unit_test(fallen_off_eager),     cmocka_unit_test(fallen_off_cooperative),
-        cmocka_unit_test(fallen_off_stored),    cmocka_unit_test(made_anew),
+        cmocka_unit_test(fallen_off_stored),    cmocka_unit_test(made_again),
         cmocka_unit_test(ends_are_stable),      cmocka_unit_test(the_end_is_behind_what_is_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,7 +79,7 @@ static void rewinds_cooperative(void **state)
     rewinds(stream_embedded_bootstrap(*state), *state, "rewind-c", "cooperative-sticky");
 }
 
-static void rewind_is_for_those_who_said_so(void **state)
+static void rewind_is_for_those_who_allow_it(void **state)
 {
     struct stream_embedded *b = *state;
     const char *at = stream_embedded_bootstrap(b);
@@ -251,7 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rewinds_eager),        cmocka_unit_test(rewinds_cooperative),
-        cmocka_unit_test(pauses_one_partition), cmocka_unit_test(rewind_is_for_those_who_said_so),
+        cmocka_unit_test(pauses_one_partition), cmocka_unit_test(rewind_is_for_those_who_allow_it),
         cmocka_unit_test(asks_for_the_end),     cmocka_unit_test(closes_while_asking),
         cmocka_unit_test(asks_for_many_ends),   cmocka_unit_test(topic_ends),
     };

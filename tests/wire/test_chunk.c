@@ -146,7 +146,7 @@ static void each_apart(void **state)
     wire_assembler_free(a);
 }
 
-static void written_anew(void **state)
+static void written_again(void **state)
 {
     (void)state;
     struct wire_assembler *a = wire_assembler_new(WIRE_ASSEMBLE_EACH, 2, 0);
@@ -359,7 +359,7 @@ int main(void)
         cmocka_unit_test(any_size_any_order),
         cmocka_unit_test(newest_alone),
         cmocka_unit_test(each_apart),
-        cmocka_unit_test(written_anew),
+        cmocka_unit_test(written_again),
         cmocka_unit_test(refused),
         cmocka_unit_test(bounded),
         cmocka_unit_test(keys),

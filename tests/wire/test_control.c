@@ -70,7 +70,7 @@ static void texts_are_cut_to_whole_characters(void **state)
     assert_string_equal(w->control.reason, "");
 }
 
-static void assert_unwanted(struct world *w, const struct wire_control *c, const char *says)
+static void assert_refused(struct world *w, const struct wire_control *c, const char *says)
 {
     assert_int_equal(wire_control_encode(c, &w->c.out, &w->c.e), -FIS_INPUT);
     assert_says(&w->c.e, says);
@@ -82,24 +82,24 @@ static void commands_that_cannot_be(void **state)
     struct world *w = *state;
     struct wire_control c = command(WIRE_CONTROL_CANCEL);
     c.record.length = 0;
-    assert_unwanted(w, &c, "cancel without a record");
+    assert_refused(w, &c, "cancel without a record");
     c = command(WIRE_CONTROL_CANCEL);
     c.kind = WIRE_CONTROL_PAUSE;
-    assert_unwanted(w, &c, "pause with a record");
+    assert_refused(w, &c, "pause with a record");
     c = command(WIRE_CONTROL_PROMOTE);
     c.version = 0;
-    assert_unwanted(w, &c, "promote without a version");
+    assert_refused(w, &c, "promote without a version");
     c = command(WIRE_CONTROL_UNPIN);
     c.version = 1;
-    assert_unwanted(w, &c, "unpin with a version");
+    assert_refused(w, &c, "unpin with a version");
     c = command(WIRE_CONTROL_RESUME);
     c.at_ms = -1;
-    assert_unwanted(w, &c, "at_ms -1: before 1970");
+    assert_refused(w, &c, "at_ms -1: before 1970");
     c.kind = (enum wire_control_kind)0;
-    assert_unwanted(w, &c, "no command 0");
+    assert_refused(w, &c, "no command 0");
     c = command(WIRE_CONTROL_RESUME);
     c.command.bytes[2] = 0;
-    assert_unwanted(w, &c, "a command's id is a text");
+    assert_refused(w, &c, "a command's id is a text");
 }
 
 static void refused_when_read(void **state)

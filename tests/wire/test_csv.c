@@ -72,7 +72,7 @@ static void check(const char *input, size_t length, const char *rows, const char
         if (error ? (r.rc != -FIS_INPUT || strcmp(r.error.text, error)) : r.rc != 0)
             fail_msg("'%s' by %zu: rc %d, error '%s'", input, step, r.rc, r.error.text);
         if (strcmp(r.text, rows))
-            fail_msg("'%s' by %zu: got '%s', wanted '%s'", input, step, r.text, rows);
+            fail_msg("'%s' by %zu: got '%s', expected '%s'", input, step, r.text, rows);
     }
 }
 

@@ -4,8 +4,8 @@
 
 struct trainer_time now_of(const struct world *w)
 {
-    return (struct trainer_time){w->mono_began + w->said.ms,
-                                 1000000000 + w->said.wall_jump + (int64_t)w->said.ms};
+    return (struct trainer_time){w->mono_began + w->output.ms,
+                                 1000000000 + w->output.wall_jump + (int64_t)w->output.ms};
 }
 
 uint32_t number_of(const struct fis_id *id)
@@ -25,9 +25,9 @@ struct fis_id id_of(uint32_t number)
 
 const struct fis_id *open_id(const struct world *w, uint32_t i)
 {
-    for (uint32_t at = 0; at < w->said.n_requests; at++)
-        if (!w->said.request[at].cancelled && i-- == 0)
-            return &w->said.request[at].id;
+    for (uint32_t at = 0; at < w->output.n_requests; at++)
+        if (!w->output.request[at].cancelled && i-- == 0)
+            return &w->output.request[at].id;
     fail_msg("there are not so many requests");
     return NULL;
 }
@@ -35,19 +35,19 @@ const struct fis_id *open_id(const struct world *w, uint32_t i)
 uint32_t requests(const struct world *w)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < w->said.n_requests; i++)
-        n += !w->said.request[i].cancelled;
+    for (uint32_t i = 0; i < w->output.n_requests; i++)
+        n += !w->output.request[i].cancelled;
     return n;
 }
 
 enum wire_ledger_state entry_state(const struct world *w, const struct fis_id *id)
 {
-    return w->said.item[number_of(id)].entry.state;
+    return w->output.item[number_of(id)].entry.state;
 }
 
 static void on_request(void *ctx, const struct wire_label_request *r)
 {
-    struct said *s = &((struct world *)ctx)->said;
+    struct role_output *s = &((struct world *)ctx)->output;
     uint32_t n = number_of(&r->id);
     assert_true(s->n_requests < MAX_REQUESTS);
     /* At most once per record, unless the operator has them sent again. */
@@ -61,7 +61,7 @@ static void on_request(void *ctx, const struct wire_label_request *r)
 
 static void on_ledger(void *ctx, const struct wire_ledger_entry *entry)
 {
-    struct said *s = &((struct world *)ctx)->said;
+    struct role_output *s = &((struct world *)ctx)->output;
     struct item *i = &s->item[number_of(&entry->id)];
     memset(i, 0, sizeof *i);
     i->entry = *entry;
@@ -79,7 +79,7 @@ static void on_ledger(void *ctx, const struct wire_ledger_entry *entry)
 
 static void on_unheld(void *ctx, const struct fis_id *id)
 {
-    struct said *s = &((struct world *)ctx)->said;
+    struct role_output *s = &((struct world *)ctx)->output;
     struct item *i = &s->item[number_of(id)];
     assert_true(s->forgets || i->entry.state == WIRE_IN_HEAP);
     memset(i, 0, sizeof *i);
@@ -88,7 +88,7 @@ static void on_unheld(void *ctx, const struct fis_id *id)
 
 static void on_forgotten(void *ctx, const struct wire_forgotten *f)
 {
-    struct said *s = &((struct world *)ctx)->said;
+    struct role_output *s = &((struct world *)ctx)->output;
     assert_true(s->n_forgotten < 8);
     memcpy(s->salt, f->salt.data, f->salt.length);
     s->forgotten[s->n_forgotten++] = *f;
@@ -96,7 +96,7 @@ static void on_forgotten(void *ctx, const struct wire_forgotten *f)
 
 static void on_state(void *ctx, const struct wire_trainer_state *state)
 {
-    struct said *s = &((struct world *)ctx)->said;
+    struct role_output *s = &((struct world *)ctx)->output;
     s->state = *state;
     assert_true(state->n_counted <= PARTITIONS);
     if (state->n_counted)
@@ -107,7 +107,7 @@ static void on_state(void *ctx, const struct wire_trainer_state *state)
 
 static void on_checkpoint(void *ctx, const struct wire_checkpoint *c)
 {
-    struct said *s = &((struct world *)ctx)->said;
+    struct role_output *s = &((struct world *)ctx)->output;
     assert_true(c->format != 0 && c->learner.length + c->gate.length <= sizeof s->checkpoint);
     s->learner = c->learner.length;
     s->gate = c->gate.length;
@@ -117,7 +117,7 @@ static void on_checkpoint(void *ctx, const struct wire_checkpoint *c)
 
 static void on_head(void *ctx, const struct wire_head *h)
 {
-    struct said *s = &((struct world *)ctx)->said;
+    struct role_output *s = &((struct world *)ctx)->output;
     size_t n = fis_shape_params(&h->shape);
     assert_true(n <= 64 && h->version > s->last_head);
     for (size_t i = 0; i < n; i++)
@@ -134,7 +134,7 @@ static void on_head(void *ctx, const struct wire_head *h)
 /* Of the newest head, behind it, and never lower than before. */
 static void on_floors(void *ctx, const char *pipeline, const struct wire_floors *f)
 {
-    struct said *s = &((struct world *)ctx)->said;
+    struct role_output *s = &((struct world *)ctx)->output;
     bool higher = f->head_version != s->floors.head_version;
     assert_non_null(pipeline);
     assert_int_equal(f->head_version, s->last_head);
@@ -150,7 +150,7 @@ static void on_floors(void *ctx, const char *pipeline, const struct wire_floors 
 
 static void on_model(void *ctx, const struct wire_model *v)
 {
-    struct said *s = &((struct world *)ctx)->said;
+    struct role_output *s = &((struct world *)ctx)->output;
     uint32_t i = s->n_versions++;
     assert_true(i < MAX_VERSIONS && v->version == i + 1);
     assert_true(!v->served || v->params);
@@ -237,7 +237,7 @@ void commit(struct world *w)
 {
     struct fis_error e;
     assert_int_equal(trainer_role_flush(w->role, now_of(w), &e), 0);
-    w->kept = w->said;
+    w->kept = w->output;
 }
 
 void start(struct world *w)
@@ -263,7 +263,7 @@ void turn(struct world *w)
 
 void idle(struct world *w)
 {
-    w->said.ms += 10;
+    w->output.ms += 10;
     turn(w);
     commit(w);
 }
@@ -278,10 +278,10 @@ void features(uint32_t number, float *x)
 void progress(struct world *w, uint32_t partition, uint32_t n)
 {
     struct wire_range r = {
-        (int32_t)partition, w->said.next[partition], w->said.next[partition] + n, n, 0, 0};
+        (int32_t)partition, w->output.next[partition], w->output.next[partition] + n, n, 0, 0};
     struct wire_progress p = {.scorer = "s", .ranges = &r, .n_ranges = 1};
     trainer_role_progress(w->role, &p);
-    w->said.next[partition] += n;
+    w->output.next[partition] += n;
 }
 
 void offer_one(struct world *w, uint32_t number)
@@ -299,8 +299,8 @@ void offer_one(struct world *w, uint32_t number)
 void offer(struct world *w, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        offer_one(w, w->said.n_records++);
-    progress(w, w->said.n_records % PARTITIONS, n);
+        offer_one(w, w->output.n_records++);
+    progress(w, w->output.n_records % PARTITIONS, n);
 }
 
 int answer(struct world *w, const struct fis_id *id, enum wire_label_status status, uint32_t y,
@@ -327,18 +327,18 @@ void command(struct world *w, enum wire_control_kind kind, uint64_t version,
     if (record)
         c.record = *record;
     fis_id_set(&c.command, text,
-               (size_t)snprintf(text, sizeof text, "c%u/%llu", w->said.step++,
-                                (unsigned long long)w->said.ms));
-    uint64_t wanted = trainer_role_named_version(w->role, &c);
-    int there = wanted && wanted <= w->said.n_versions;
+               (size_t)snprintf(text, sizeof text, "c%u/%llu", w->output.step++,
+                                (unsigned long long)w->output.ms));
+    uint64_t expected = trainer_role_named_version(w->role, &c);
+    int there = expected && expected <= w->output.n_versions;
     if (there)
-        v = (struct wire_model){.version = wanted,
-                                .served = w->said.version[wanted - 1].served,
-                                .previous = w->said.version[wanted - 1].previous,
+        v = (struct wire_model){.version = expected,
+                                .served = w->output.version[expected - 1].served,
+                                .previous = w->output.version[expected - 1].previous,
                                 .shape = *trainer_role_shape(w->role),
-                                .metrics.accuracy = w->said.version[wanted - 1].accuracy,
-                                .params = w->said.version[wanted - 1].params_there
-                                              ? w->said.version[wanted - 1].params
+                                .metrics.accuracy = w->output.version[expected - 1].accuracy,
+                                .params = w->output.version[expected - 1].params_there
+                                              ? w->output.version[expected - 1].params
                                               : NULL};
     assert_int_equal(trainer_role_control(w->role, &c, there ? &v : NULL, now_of(w), &e), 0);
 }
@@ -348,7 +348,7 @@ int control(struct world *w, enum wire_control_kind kind, uint64_t version,
 {
     command(w, kind, version, record);
     commit(w);
-    return w->said.state.control_ok;
+    return w->output.state.control_ok;
 }
 
 uint32_t truth(const struct fis_id *id)
@@ -360,7 +360,7 @@ void run_rounds(struct world *w)
 {
     uint32_t answered = 0;
     for (int i = 0; i < 40; i++) {
-        if (w->said.n_records + 100 <= MAX_IDS)
+        if (w->output.n_records + 100 <= MAX_IDS)
             offer(w, 100);
         idle(w);
         for (; answered < requests(w); answered++, idle(w))
@@ -375,13 +375,13 @@ static int by_writing(const void *a, const void *b)
 }
 
 /* What a host does: the state, the entries in their order, the checkpoint. */
-static void restore_with(struct world *w, const struct said *from, int checkpoint)
+static void restore_with(struct world *w, const struct role_output *from, int checkpoint)
 {
     struct fis_error e;
     static struct item *order[MAX_IDS];
     uint32_t n = 0;
-    w->said = *from;
-    struct said *s = &w->said;
+    w->output = *from;
+    struct role_output *s = &w->output;
     s->state.counted = s->counted;
     s->state.control_text = s->control_text;
     s->state.control_id = "";

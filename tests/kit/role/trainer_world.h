@@ -1,5 +1,5 @@
-/* The world around a trainer machine, for its tests: it remembers what was said, runs the jobs and
- * answers from the true labels. */
+/* The world around a trainer machine, for its tests: it remembers what is put out, runs the jobs
+ * and answers from the true labels. */
 #ifndef TESTS_KIT_ROLE_TRAINER_WORLD_H
 #define TESTS_KIT_ROLE_TRAINER_WORLD_H
 
@@ -25,8 +25,8 @@ struct item {
     char annotator[MAX_VOTES][8];
 };
 
-/* What the machine has said, and what was handed to it meanwhile: what a commit makes last. */
-struct said {
+/* What the machine has put out, and what was handed to it meanwhile: what a commit makes last. */
+struct role_output {
     struct item item[MAX_IDS]; /* by the record's number */
     uint64_t written, tombstones;
     struct {
@@ -44,8 +44,8 @@ struct said {
     size_t learner, gate;
     uint64_t heads, last_head, head_scan, floors_sent;
     struct wire_floors floors; /* the newest */
-    bool resends; /* open requests may come again */
-    bool forgets; /* what was asked for may leave the ledger */
+    bool resends;              /* open requests may come again */
+    bool forgets;              /* what was asked for may leave the ledger */
     struct wire_forgotten forgotten[8];
     char salt[FIS_ID_MAX];
     uint32_t n_forgotten;
@@ -68,7 +68,7 @@ struct said {
     int64_t wall_jump;
 };
 
-/* The world around the machine: it remembers what was said, and answers from the true labels. */
+/* The world around the machine: it remembers what is put out, and answers from the true labels. */
 struct world {
     struct trainer_role_options o;
     struct fis_encoder *encoder;
@@ -78,7 +78,7 @@ struct world {
     uint64_t mono_began;   /* of this process */
     int job;
     uint32_t pools, restarts, tied, went_back, jumps;
-    struct said said, kept; /* up to now, and as of the last commit */
+    struct role_output output, kept; /* up to now, and as of the last commit */
 };
 
 struct trainer_time now_of(const struct world *w);
