@@ -21,14 +21,28 @@ static int handed(struct session *s, int rc, enum session_refusal kind,
     return rc < 0 ? rc : 1;
 }
 
+/* The key is the pipeline's name; what has none is from before there were keys. */
+static int check_owner(const struct session *s, const struct wire_message *m, struct fis_error *e)
+{
+    const char *own = s->o.role.pipeline;
+    size_t n = strlen(own);
+    if (!m->key.length || (m->key.length == n && !memcmp(m->key.data, own, n)))
+        return 0;
+    return fis_refuse(e, FIS_CODE_BAD_FIELD,
+                      "candidates of pipeline %.*s, and this is pipeline %s: give each its own "
+                      "topics (topics.prefix)",
+                      (int)(m->key.length < 100 ? m->key.length : 100), (const char *)m->key.data,
+                      own);
+}
+
 static int offer(struct session *s, const struct wire_message *m, struct fis_error *e)
 {
     struct wire_offer offer;
     struct fis_error why;
     enum wire_decoded got = wire_offer_decode(m, &s->arena, &offer, &why);
-    int rc = got == WIRE_OK          ? trainer_role_offers(s->role, &offer, &why)
-             : got == WIRE_TOMBSTONE ? 0
-                                     : -FIS_INPUT;
+    int rc = got == WIRE_TOMBSTONE ? 0 : got == WIRE_OK ? check_owner(s, m, &why) : -FIS_INPUT;
+    if (rc == 0 && got == WIRE_OK)
+        rc = trainer_role_offers(s->role, &offer, &why);
     return handed(s, rc, SESSION_BAD_OFFERS, m, &why, e);
 }
 

@@ -2,6 +2,7 @@
  */
 #include <string.h>
 
+#include "fis/mem.h"
 #include "kit/cmocka.h"
 #include "kit/session/session_kit.h"
 #include "wire/json_arena.h"
@@ -240,6 +241,28 @@ static void what_cannot_be_used_is_a_dead_letter(void **state)
     kit_close(&k);
 }
 
+/* Two pipelines may be given one topic: what one scores is nothing to the other. */
+static void candidates_of_another_pipeline_are_refused(void **state)
+{
+    (void)state;
+    struct kit k;
+    kit_open(&k, false);
+    kit_lead(&k);
+    kit_candidates(&k, 0, 10);
+    const struct kit_topic *t = &k.topic[SESSION_CANDIDATES];
+    size_t length = t->m[t->n - 1].value_length;
+    char *copy = fis_memdup(t->m[t->n - 1].value, length);
+    kit_append(&k, SESSION_CANDIDATES, "other", copy, length);
+    kit_append(&k, SESSION_CANDIDATES, "", copy, length); /* without a name, as once */
+    kit_settle(&k);
+    assert_int_equal(k.topic[KIT_DEAD].n, 1);
+    assert_int_equal(status(&k).refused[SESSION_BAD_OFFERS][FIS_CODE_BAD_FIELD], 1);
+    assert_int_equal(kit_counts(&k).candidates, 20);
+    assert_int_equal(kit_counts(&k).records, 10);
+    fis_free(copy);
+    kit_close(&k);
+}
+
 static void what_is_lost_is_reported(void **state)
 {
     (void)state;
@@ -381,6 +404,7 @@ int main(void)
         cmocka_unit_test(a_command_waits_for_its_version_and_holds_up_the_rest),
         cmocka_unit_test(what_comes_again_is_taken_once),
         cmocka_unit_test(what_cannot_be_used_is_a_dead_letter),
+        cmocka_unit_test(candidates_of_another_pipeline_are_refused),
         cmocka_unit_test(what_is_lost_is_reported),
         cmocka_unit_test(a_scan_begins_again_when_candidates_are_lost),
         cmocka_unit_test(nothing_is_handed_over_or_sent_during_a_commit),

@@ -94,7 +94,7 @@ static const struct {
         "The reason says what is wrong. Send PNG, JPEG, or raw bytes with their shape."},
     [FIS_CODE_BAD_FIELD] = {DEAD_LABELS | DEAD_CANDIDATES | DEAD_CONTROL,
         "Another field is missing or out of range: the annotator where several votes are required, "
-        "a status, a time, a command's version.",
+        "a status, a time, a command's version. Candidates: they are another pipeline's.",
         "The reason names the field."},
     [FIS_CODE_UNKNOWN_SCHEMA] = {DEAD_RECORDS,
         "The registry has no schema with the record's id, or one that is not supported.",

@@ -34,14 +34,15 @@ uint32_t scorer_token_n(uint64_t token)
     return (uint32_t)(token >> 32);
 }
 
-/* Sends what is packed. All scorers send to one partition: progress then stands behind the
- * candidates of its records, and who reads the topic sees one order of both, whatever the number of
- * scorers. */
+/* Sends what is packed, under the pipeline's name. All scorers send to one partition: progress then
+ * stands behind the candidates of its records, and who reads the topic sees one order of both,
+ * whatever the number of scorers. */
 static void flush(struct scorer_host *h)
 {
+    const struct config *cfg = h->ctx->cfg;
     struct fis_error e;
-    if (h->packed && stream_producer_send(h->producer, h->ctx->cfg->topics.candidates, 0, NULL, 0,
-                                          h->buffer.data, h->buffer.length,
+    if (h->packed && stream_producer_send(h->producer, cfg->topics.candidates, 0, cfg->pipeline,
+                                          strlen(cfg->pipeline), h->buffer.data, h->buffer.length,
                                           token_of(h->packed_slot, h->packed), &e) < 0)
         scorer_host_failed(h, &e);
     h->buffer.length = h->packed_bytes = h->packed = 0;

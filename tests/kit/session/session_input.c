@@ -32,7 +32,7 @@ void kit_candidates(struct kit *k, uint32_t first, uint32_t n)
     const struct wire_progress p = {.scorer = "s", .ranges = &range, .n_ranges = 1, .scan = scan};
     const struct wire_offer offer = {c, n, &p};
     assert_int_equal(wire_offer_encode(&offer, &out, &e), 0);
-    kit_append(k, SESSION_CANDIDATES, "s", out.data, out.length);
+    kit_append(k, SESSION_CANDIDATES, k->o.role.pipeline, out.data, out.length);
 }
 
 void kit_label(struct kit *k, const char *id, const char *class_name)
