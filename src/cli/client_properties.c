@@ -131,7 +131,7 @@ int cli_take_properties(const struct cli_properties *given, const char *option, 
             rc = take_file(&t, item, e);
         } else {
             char *text = fis_strdup(item);
-            rc = text ? take(&t, NULL, text, e) : fis_fail(e, FIS_NOMEM, "no memory for %s", item);
+            rc = text ? take(&t, NULL, text, e) : fis_fail(e, FIS_NOMEM, "no memory for it");
             rc = rc ? fis_error_prefix(e, "--%s", option) : 0;
             fis_free(text);
         }

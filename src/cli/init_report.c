@@ -151,8 +151,9 @@ static void print_rows(const struct init *n)
         printf("look at     %s rows have no label or no %s: they are not used\n",
                init_count(unused), n->o->sensitive);
     if (s->same_id)
-        printf("look at     %s of %s rows have the id of an earlier one and are not used\n",
-               init_count(s->same_id), init_count(s->t->n));
+        printf("look at     %s of %s rows have the id of an earlier one and are not used; if %s is "
+               "shared by rows, name another column with --id, or rename it\n",
+               init_count(s->same_id), init_count(s->t->n), s->t->columns[s->id].name);
     if (s->duplicates)
         printf("look at     %s rows repeat the features of an earlier one\n",
                init_count(s->duplicates));

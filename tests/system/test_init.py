@@ -229,7 +229,7 @@ def _():
             "neither numbers nor texts: tags;", "one value in all rows: open;",
             "almost alone: decided (AUC 1.000)",
             'income: 60 of 3000 cells are no numbers', '"n/a"',
-            "1 of 3,000 rows have the id of an earlier one", "stream      new.jsonl: 200 rows",
+            "1 of 3,000 rows have the id of an earlier one and are not used; if id is shared by rows", "stream      new.jsonl: 200 rows",
             "100 % of the rows of new.jsonl have a category of address.city",
             "new.jsonl has the sensitive column who.sex", "new.jsonl has the label column granted",
             "column note of new.jsonl is not in people.jsonl.gz")
