@@ -5,6 +5,8 @@
 
 #include "fis/mem.h"
 
+#define MOST_PAUSES 10
+
 bool stream_ends_init(struct stream_ends *s, const rd_kafka_conf_t *conf,
                       const struct stream_link *link, char *const *topics)
 {
@@ -114,26 +116,32 @@ static void say(struct stream_ends *s, rd_kafka_resp_err_t err)
     stream_helper_say(&s->helper, (uint64_t)(err + 1000) << 32 | topic, text);
 }
 
+/* Each try by a client of its own: one keeps that a partition had no leader, or an id of a topic
+ * that is gone, for metadata.max.age.ms (15 minutes), and answers by it without a question. */
+static rd_kafka_resp_err_t try(struct stream_ends *s)
+{
+    rd_kafka_t *rk = start_client(s);
+    if (!rk)
+        return RD_KAFKA_RESP_ERR__FAIL;
+    rd_kafka_resp_err_t err = ask(s, rk);
+    rd_kafka_destroy(rk);
+    return err;
+}
+
 /* Until all is answered: a leader that is away returns, a topic may be recreated. Reported from the
- * second failure on: leaders of topics that were just made move within a second. */
+ * second failure on: leaders of topics that were just made move within a second. Less and less
+ * often, down to once in two seconds: each try is a connection. */
 static void *ask_all(void *arg)
 {
     struct stream_ends *s = arg;
-    rd_kafka_t *rk = NULL;
-    bool stop = false, again = false;
-    rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__FAIL;
-    while (!stop && err) {
-        rk = rk ? rk : start_client(s);
-        err = rk ? ask(s, rk) : RD_KAFKA_RESP_ERR__FAIL;
-        if (err) {
-            if (again)
-                say(s, err);
-            again = true;
+    rd_kafka_resp_err_t err;
+    bool stop = false;
+    for (uint32_t tries = 1; !stop && (err = try(s)) != 0; tries++) {
+        if (tries > 1)
+            say(s, err);
+        for (uint32_t i = 0; !stop && i < tries && i < MOST_PAUSES; i++)
             stop = stream_helper_pause(&s->helper);
-        }
     }
-    if (rk)
-        rd_kafka_destroy(rk);
     if (!stop)
         stream_helper_finish(&s->helper);
     return NULL;
