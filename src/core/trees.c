@@ -117,15 +117,58 @@ static inline float leaf_of(const struct fis_trees *t, uint32_t tree, const floa
     return t->leaf[(size_t)tree * (nodes + 1) + at - nodes];
 }
 
+/* A step of one tree waits for its memory; those of TOGETHER trees do not wait for each other. */
+#define TOGETHER 12u
+#ifdef __clang__
+#define UNROLLED _Pragma("unroll")
+#else
+#define UNROLLED _Pragma("GCC unroll 12")
+#endif
+
+/* Leaves [TOGETHER] of a row, of as many trees from `tree` on. */
+static void leaves_of(const struct fis_trees *t, uint32_t tree, const float *x, float *leaf)
+{
+    const uint32_t depth = t->shape.depth, nodes = (1u << depth) - 1;
+    const struct node *first = t->nodes + (size_t)tree * nodes;
+    uint32_t at[TOGETHER] = {0};
+    for (uint32_t l = 0; l < depth; l++) {
+        UNROLLED
+        for (uint32_t k = 0; k < TOGETHER; k++) {
+            const struct node *n = first + k * nodes + at[k];
+            at[k] = 2 * at[k] + 2 - (x[n->feature] < n->threshold);
+        }
+    }
+    for (uint32_t k = 0; k < TOGETHER; k++)
+        leaf[k] = t->leaf[(size_t)(tree + k) * (nodes + 1) + at[k] - nodes];
+}
+
+/* Leaves of n trees from `tree` on, added one by one: one sum stays in a register. */
+static void add_leaves(const float *leaf, uint32_t tree, uint32_t n, uint32_t m, float *sum)
+{
+    float one = sum[0];
+    uint32_t which = tree % m;
+    for (uint32_t k = 0; m == 1 && k < n; k++)
+        one += leaf[k];
+    sum[0] = one;
+    for (uint32_t k = 0; m > 1 && k < n; k++) {
+        sum[which] += leaf[k];
+        which = which + 1 == m ? 0 : which + 1;
+    }
+}
+
 /* By the first n trees. */
 static void apply_first(const struct fis_trees *t, uint32_t n, const float *x, float *to)
 {
-    uint32_t m = t->shape.margins, which = 0;
-    float sum[FIS_MAX_CLASSES] = {0};
+    uint32_t m = t->shape.margins;
+    float sum[FIS_MAX_CLASSES] = {0}, leaf[TOGETHER];
     double margins[FIS_MAX_CLASSES];
-    for (uint32_t i = 0; i < n; i++) {
-        sum[which] += leaf_of(t, i, x);
-        which = which + 1 == m ? 0 : which + 1;
+    for (uint32_t i = 0, some; i < n; i += some) {
+        some = n - i < TOGETHER ? 1 : TOGETHER;
+        if (some == 1)
+            leaf[0] = leaf_of(t, i, x);
+        else
+            leaves_of(t, i, x, leaf);
+        add_leaves(leaf, i, some, m, sum);
     }
     for (uint32_t k = 0; k < m; k++)
         margins[k] = (double)sum[k];
