@@ -2,14 +2,15 @@
 
 #include <string.h>
 
+#include "fis/mem.h"
+
 int cmd_lab_finish(const struct lab_report *r, const struct cmd_lab_options *o, struct fis_error *e)
 {
     int rc = cmd_lab_show(r, stdout, e);
     return rc < 0 ? rc : cmd_lab_write(r, o, e);
 }
 
-/* Says why, or that it was interrupted; the exit code of r < 0, > 0, 0. */
-static int cmd_lab_exit(int r, const struct cmd_lab_options *o, const struct fis_error *e)
+int cmd_lab_exit(int r, const struct cmd_lab_options *o, const struct fis_error *e)
 {
     if (r < 0)
         return cli_fail(e);
@@ -26,16 +27,33 @@ static int report(struct lab_batch *b, const struct cmd_lab_plan *p,
                   const struct cmd_lab_options *o, cmd_lab_finish_fn *finish, struct fis_error *e)
 {
     struct lab_report report;
+    struct lab_record *with_anchors = NULL;
     uint32_t n;
+    int rc = 0;
     const struct lab_record *records = lab_batch_records(b, &n);
     if (!records)
         return fis_fail(e, FIS_NOMEM, "no memory for the results");
-    int rc = lab_report_make(records, n, p->metrics, p->n_metrics, "random", &report, e);
+    if (o->anchors)
+        rc = lab_report_anchors(records, n, &with_anchors, &n, e);
+    if (rc == 0)
+        rc = lab_report_make(with_anchors ? with_anchors : records, n, p->metrics, p->n_metrics,
+                             o->against ? o->against : "random", &report, e);
+    fis_free(with_anchors);
     if (rc < 0)
         return rc;
     rc = finish(&report, o, e);
     lab_report_done(&report);
     return rc;
+}
+
+int cmd_lab_run_and_report(struct cli *c, struct lab_batch *b, const struct cmd_lab_plan *p,
+                           const struct cmd_lab_options *o, cmd_lab_finish_fn *finish,
+                           struct fis_error *e)
+{
+    int rc = o->resume ? lab_batch_resume(b, o->resume, e) : 0;
+    if (rc == 0)
+        rc = cmd_lab_run_batch(c, b, o, e);
+    return rc ? rc : report(b, p, o, finish, e);
 }
 
 static int with_batch(struct cli *c, const struct lab_experiment *x, const struct cmd_lab_plan *p,
@@ -55,12 +73,8 @@ static int with_batch(struct cli *c, const struct lab_experiment *x, const struc
         .seeds = (uint32_t)o->seeds,
     };
     int rc = lab_plan_make(x, &q, &plan, b, e);
-    if (rc == 0 && o->resume)
-        rc = lab_batch_resume(b, o->resume, e);
     if (rc == 0)
-        rc = cmd_lab_run_batch(c, b, o, e);
-    if (rc == 0)
-        rc = report(b, p, o, finish, e);
+        rc = cmd_lab_run_and_report(c, b, p, o, finish, e);
     lab_plan_done(&plan);
     return rc;
 }

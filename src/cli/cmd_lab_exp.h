@@ -24,6 +24,14 @@ struct cmd_lab_exp_options {
 typedef int cmd_lab_finish_fn(const struct lab_report *r, const struct cmd_lab_options *o,
                               struct fis_error *e);
 
+/* Goes on from --resume, runs what is left of the batch, and gives the report to `finish`. 1: it
+ * was interrupted. */
+int cmd_lab_run_and_report(struct cli *c, struct lab_batch *b, const struct cmd_lab_plan *p,
+                           const struct cmd_lab_options *o, cmd_lab_finish_fn *finish,
+                           struct fis_error *e) FIS_MUST_CHECK;
+/* Says why, or that it was interrupted; the exit code of r < 0, > 0, 0. */
+int cmd_lab_exit(int r, const struct cmd_lab_options *o, const struct fis_error *e);
+
 /* Runs an experiment; the exit code. */
 int cmd_lab_experiment(struct cli *c, const struct lab_experiment *x, struct cmd_lab_exp_options *o,
                        cmd_lab_finish_fn *finish);

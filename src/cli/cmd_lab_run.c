@@ -3,31 +3,6 @@
 
 #include <string.h>
 
-#include "fis/mem.h"
-
-static int finish(struct lab_batch *b, const struct cmd_lab_plan *p,
-                  const struct cmd_lab_options *o, struct fis_error *e)
-{
-    struct lab_report report;
-    struct lab_record *with_anchors = NULL;
-    uint32_t n;
-    int r = 0;
-    const struct lab_record *records = lab_batch_records(b, &n);
-    if (!records)
-        return fis_fail(e, FIS_NOMEM, "no memory for the results");
-    if (o->anchors)
-        r = lab_report_anchors(records, n, &with_anchors, &n, e);
-    if (r == 0)
-        r = lab_report_make(with_anchors ? with_anchors : records, n, p->metrics, p->n_metrics,
-                            o->against ? o->against : "random", &report, e);
-    fis_free(with_anchors);
-    if (r < 0)
-        return r;
-    r = cmd_lab_finish(&report, o, e);
-    lab_report_done(&report);
-    return r;
-}
-
 /* 1: interrupted. */
 static int experiment(struct cli *c, struct cmd_lab_options *o, struct fis_error *e)
 {
@@ -37,12 +12,8 @@ static int experiment(struct cli *c, struct cmd_lab_options *o, struct fis_error
         return r;
     struct lab_batch *b = lab_batch_new(e);
     r = b ? cmd_lab_plan_jobs(&plan, o, b, e) : -FIS_NOMEM;
-    if (r == 0 && o->resume)
-        r = lab_batch_resume(b, o->resume, e);
     if (r == 0)
-        r = cmd_lab_run_batch(c, b, o, e);
-    if (r == 0)
-        r = finish(b, &plan, o, e);
+        r = cmd_lab_run_and_report(c, b, &plan, o, cmd_lab_finish, e);
     lab_batch_free(b);
     cmd_lab_plan_done(&plan);
     return r;
@@ -57,16 +28,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
         return cli_parsed_exit(parsed);
     if (o.set && !strcmp(o.set, "help"))
         return cmd_lab_list_settings();
-    int r = experiment(c, &o, &e);
-    if (r < 0)
-        return cli_fail(&e);
-    if (r > 0) {
-        cli_say(o.resume ? "interrupted; the same command goes on from %s"
-                         : "interrupted; with --resume FILE the same command would go on",
-                o.resume);
-        return CLI_FAILED;
-    }
-    return CLI_DONE;
+    return cmd_lab_exit(experiment(c, &o, &e), &o, &e);
 }
 
 static const struct cli_option options[] = {

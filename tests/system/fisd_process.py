@@ -61,8 +61,8 @@ def wait(condition, what, timeout=WAIT, alive=None):
         time.sleep(0.03)
 
 
-def same(found, wanted, what=""):
-    assert found == wanted, f"{what}\n  found:  {found!r}\n  wanted: {wanted!r}"
+def same(found, expected, what=""):
+    assert found == expected, f"{what}\n  found:  {found!r}\n  expected: {expected!r}"
 
 
 def has(text, *parts):
@@ -173,11 +173,11 @@ class Process:
         lines = re.findall(rf"^\S+ \w+ {event} (.*)$", self.log(), re.M)
         return dict(re.findall(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)', lines[-1])) if lines else {}
 
-    def wait_counts(self, event, timeout=WAIT, **wanted):
+    def wait_counts(self, event, timeout=WAIT, **expected):
         """Until the newest line of an event has these numbers, exactly."""
-        text = {k: str(v) for k, v in wanted.items()}
+        text = {k: str(v) for k, v in expected.items()}
         try:
             wait(lambda: text.items() <= self.log_fields(event).items(), "", timeout, self.alive)
         except AssertionError as e:
-            raise AssertionError(f"{event}: wanted {text}, last found "
+            raise AssertionError(f"{event}: expected {text}, last found "
                                  f"{self.log_fields(event)}: {e}") from None

@@ -371,19 +371,19 @@ class Pipeline(Process):
         return wait(enough, f"{count} messages on {topic}", timeout,
                     self.alive if self.process else None)
 
-    def check_dead_letters(self, topic, wanted):
+    def check_dead_letters(self, topic, expected):
         """The dead letters of a topic of one partition are these and no others.
 
-        wanted: {offset: ((key, value), parts of the reason)}."""
-        self.wait_messages("dead-letter", len(wanted))
+        expected: {offset: ((key, value), parts of the reason)}."""
+        self.wait_messages("dead-letter", len(expected))
         found = [m for m in self.consume("dead-letter")
                  if m.headers.get("fis.error.topic") == self.topic(topic)]
-        same(sorted(int(m.headers["fis.error.offset"]) for m in found), sorted(wanted),
+        same(sorted(int(m.headers["fis.error.offset"]) for m in found), sorted(expected),
              "offsets of the dead letters")
         for m in found:
             _say(f"{m.value[-40:] if m.value else m.value!r}: {m.reason}")
         for m in found:
-            (key, value), parts = wanted[int(m.headers["fis.error.offset"])]
+            (key, value), parts = expected[int(m.headers["fis.error.offset"])]
             same(m.headers["fis.error.partition"], "0")
             same((m.key, m.value), (key, value), "key and bytes of a dead letter")
             has(m.reason, *parts)

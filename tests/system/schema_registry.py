@@ -20,7 +20,7 @@ class SchemaRegistry(http.server.ThreadingHTTPServer):
         self.next_id, self.mode, self.gets, self.free = first_id, None, [], threading.Event()
         self.lock = threading.Lock()
         pair = f"{user}:{password}".encode()
-        self.wanted = "Basic " + base64.b64encode(pair).decode() if user else None
+        self.required = "Basic " + base64.b64encode(pair).decode() if user else None
         if context:
             self.socket = context.wrap_socket(self.socket, server_side=True)
         self.url = f"http{'s' if context else ''}://localhost:{self.server_port}"
@@ -74,7 +74,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def fails(self):
         s = self.server
-        if s.wanted and self.headers.get("Authorization") != s.wanted:
+        if s.required and self.headers.get("Authorization") != s.required:
             self.answer(401, {"error_code": 401, "message": "Unauthorized"})
         elif s.mode == "hang":
             s.free.wait(60)
