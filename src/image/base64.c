@@ -1,3 +1,5 @@
+#include <stdbool.h>
+
 #include "image/image.h"
 
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -29,16 +31,16 @@ static int value_of(char c)
 long image_base64_decode(const char *text, size_t length, unsigned char *out)
 {
     unsigned char *to = out;
-    if (length % 4)
-        return -1;
-    size_t pad = length && text[length - 1] == '=' ? text[length - 2] == '=' ? 2 : 1 : 0;
-    for (size_t i = 0; i < length; i += 4) {
+    const bool whole = length % 4 == 0;
+    const size_t pad =
+        whole && length && text[length - 1] == '=' ? text[length - 2] == '=' ? 2 : 1 : 0;
+    for (size_t i = 0; i + 4 <= length; i += 4) {
         size_t left = i + 4 == length ? 4 - pad : 4;
         uint32_t v = 0;
         for (size_t k = 0; k < 4; k++) {
             int bits = k < left ? value_of(text[i + k]) : 0;
             if (bits < 0)
-                return -1;
+                return -1 - (long)(i + k);
             v = v << 6 | (uint32_t)bits;
         }
         *to++ = (unsigned char)(v >> 16);
@@ -47,5 +49,5 @@ long image_base64_decode(const char *text, size_t length, unsigned char *out)
         if (left > 3)
             *to++ = (unsigned char)v;
     }
-    return (long)(to - out);
+    return whole ? (long)(to - out) : -1 - (long)length;
 }

@@ -58,8 +58,9 @@ static inline size_t image_base64_length(size_t bytes)
     return (bytes + 2) / 3 * 4;
 }
 void image_base64_encode(const void *bytes, size_t length, char *out);
-/* Into out, room for length / 4 * 3; it may be where the text is. How many bytes; -1: it is no
- * base64 with its padding, or has white space. */
+/* Into out, room for length / 4 * 3; it may be where the text is. How many bytes; negative: it is no
+ * base64 with its padding, or has white space: -1 - the place of the first wrong character, which
+ * is the length where that is no multiple of 4. */
 long image_base64_decode(const char *text, size_t length, unsigned char *out);
 
 #endif

@@ -87,20 +87,15 @@ bool wire_image_show(const char *text, size_t length, char *shown)
     return kind >= 0;
 }
 
-/* What is no base64, with the first character that shows it. */
-static int refuse_text(const char *text, size_t length, struct fis_error *e)
+/* at: of the first wrong character. */
+static int refuse_text(const char *text, size_t length, size_t at, struct fis_error *e)
 {
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    size_t at = 0;
-    while (at < length && text[at] && strchr(letters, text[at]))
-        at++;
-    const unsigned char c = at < length ? (unsigned char)text[at] : '=';
-    if (c == '=')
+    if (at == length)
         return fis_refuse(e, FIS_CODE_BAD_IMAGE,
-                          "image: a PNG or JPEG in base64 expected, %zu characters found: "
-                          "no multiple of 4, or padding that is not at the end",
+                          "image: a PNG or JPEG in base64 expected, %zu characters found, which is "
+                          "no multiple of 4",
                           length);
+    const unsigned char c = (unsigned char)text[at];
     return fis_refuse(e, FIS_CODE_BAD_IMAGE,
                       "image: a PNG or JPEG in base64 expected, %s%.*s found as character %zu",
                       c <= ' '    ? "white space"
@@ -119,7 +114,7 @@ int wire_image_of_text(struct wire_bytes text, struct fis_arena *arena, struct w
         return -FIS_INPUT;
     long n = length ? image_base64_decode(at, length, bytes) : 0;
     if (n < 0)
-        return refuse_text(at, length, e);
+        return refuse_text(at, length, (size_t)(-1 - n), e);
     *image = (struct wire_image){.data = {bytes, (size_t)n}};
     return 0;
 }

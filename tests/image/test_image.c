@@ -228,6 +228,7 @@ static void test_base64(void **state)
     const char *plain = "any carnal";
     static const char *const bad[] = {
         "YQ", "YQ=", "Y===", "====", "Y Q=", "YQ==YQ==", "Y_Q=", "Y\nQ="};
+    static const long places[] = {2, 3, 1, 0, 1, 2, 1, 1};
     for (size_t n = 0; n <= 10; n++) {
         image_base64_encode(plain, n, text);
         size_t length = image_base64_length(n);
@@ -237,7 +238,7 @@ static void test_base64(void **state)
     image_base64_encode("\xff\xfe\xfd", 3, text);
     assert_memory_equal(text, "//79", 4);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(image_base64_decode(bad[i], strlen(bad[i]), back), -1);
+        assert_int_equal(image_base64_decode(bad[i], strlen(bad[i]), back), -1 - places[i]);
 }
 
 int main(void)
