@@ -7,8 +7,8 @@
 #include "fis/mem.h"
 #include "stream/admin.h"
 
-#define MADE_TRIES 20
 #define MADE_PAUSE_MS 100
+#define SETTINGS_MS 2000
 
 static const char *policy_name(enum stream_cleanup c)
 {
@@ -257,12 +257,17 @@ static int check_all(struct stream_admin *a, const struct stream_topic *topics, 
     return rc ? rc : check_settings(a, topics, count, reports, e);
 }
 
-static bool unknown_yet(const struct stream_topic_report *reports, size_t count)
+/* A topic that was just made may be unknown to the broker that is asked, for seconds when it is
+ * busy; whether its settings are known soon may be a matter of rights. How long to wait for it. */
+static int wait_for_made(const struct stream_topic_report *reports, size_t count, int timeout_ms)
 {
+    int ms = 0;
     for (size_t i = 0; i < count; i++)
-        if (reports[i].created && (!reports[i].exists || !reports[i].kept.known))
-            return true;
-    return false;
+        if (reports[i].created && !reports[i].exists)
+            return timeout_ms;
+        else if (reports[i].created && !reports[i].kept.known)
+            ms = SETTINGS_MS;
+    return ms;
 }
 
 int stream_topics_check(const struct stream_client *client, const struct stream_topic *topics,
@@ -270,16 +275,14 @@ int stream_topics_check(const struct stream_client *client, const struct stream_
                         struct fis_error *e)
 {
     const struct timespec pause = {0, MADE_PAUSE_MS * 1000000L};
+    int64_t began = stream_now_ms();
     struct stream_admin a;
     int rc = stream_admin_open(&a, client, timeout_ms, e);
     if (rc)
         return rc;
-    for (int tries = 0; tries < MADE_TRIES; tries++) {
-        rc = check_all(&a, topics, count, reports, e);
-        if (rc || !unknown_yet(reports, count))
-            break;
+    while ((rc = check_all(&a, topics, count, reports, e)) == 0 &&
+           stream_now_ms() - began < wait_for_made(reports, count, timeout_ms))
         nanosleep(&pause, NULL);
-    }
     stream_admin_close(&a);
     return rc;
 }
