@@ -254,18 +254,14 @@ def init_by(p, registry):
     own = ["tls_cert=registry.crt", "tls_key=registry.key"]
     user = ["user=fisd", "password=file:secret"]
     p.write("wrong", b"wrong")
-    for login, why in (([], "certificate"), ([ca, *user], NO_CERTIFICATE), ([ca, *own], "status 401"),
-                       ([ca, *own, "user=fisd", "password=file:wrong"], "status 401"),
+    for login, why in (([], "certificate"), ([ca, *own, "user=fisd", "password=file:wrong"], "status 401"),
                        ([ca, *own, "user=fisd"], "no records.registry.password, allowed both"),
                        (["usr=fisd"], "'records.registry.user'?"), (["password=x"], "password=file:PATH"),
                        (["password=file:none"], "found the file 'none'"),
                        (["none.properties"], "neither http://HOST, https://HOST, NAME=VALUE nor a file")):
         r = init("refused.yaml", registry.url, *login)
         same(r.returncode, 1, f"{login}: {r.stdout}")
-        if why is NO_CERTIFICATE:
-            assert why.search(r.stderr), r.stderr
-        else:
-            has(r.stderr, why)
+        has(r.stderr, why)
     has(init("refused.yaml", "https://fisd:x@localhost").stderr, "a user within the URL")
     same(os.path.exists(os.path.join(p.dir, "refused.yaml")), False, "a refused configuration")
     os.mkdir(os.path.join(p.dir, "sub"))
@@ -280,11 +276,11 @@ def init_by(p, registry):
         with open(os.path.join(p.dir, name)) as f:
             has(f.read(), f'url: "{registry.url}"', 'user: "fisd"', f'password: "file:{p.dir}/secret"',
                 f'ca_file: "{p.dir}/registry.crt"', f'tls_key: "{p.dir}/registry.key"')
-        checked = subprocess.run([FISCTL, "-c", os.path.join(p.dir, name), "doctor"], capture_output=True,
-                                 text=True, timeout=60)
-        has(checked.stdout, "ok      registry       localhost: subject")
-        out += r.stdout + r.stderr + checked.stdout
-    return out
+        out += r.stdout + r.stderr
+    checked = subprocess.run([FISCTL, "-c", os.path.join(p.dir, "file.yaml"), "doctor"], capture_output=True,
+                             text=True, timeout=60)
+    has(checked.stdout, "ok      registry       localhost: subject")
+    return out + checked.stdout
 
 
 @test("over TLS with a user: nothing without certificates, nor with another password")
