@@ -254,7 +254,6 @@ void session_stop(struct session *s, struct trainer_time now)
 void session_committed(struct session *s)
 {
     s->committing = false;
-    s->unit += s->stated;
     s->stated = false;
     session_say_news(s);
 }

@@ -70,7 +70,7 @@ struct session {
     uint32_t n_ends;
 
     bool sent, committing;   /* of the unit */
-    uint64_t unit;           /* its number */
+    uint64_t unit;           /* the number of the next state */
     bool stated;             /* it has a state, which carries the number */
     struct wire_buffer news; /* what the role says of it: event, NUL, text, NUL … */
     uint64_t commit_again_ms;

@@ -41,8 +41,8 @@ static int check_unit(struct session *s, struct fis_error *e)
     if (!accept || strcmp(accept, code) != 0)
         return fis_fail(
             e, FIS_FATAL,
-            "%s: its newest unit is %llu, and the trainers' group has committed unit "
-            "%llu: its end is lost (unflushed, or an unclean election). Restore ledger, "
+            "%s: its newest state has number %llu, and the trainers' group has committed "
+            "number %llu: its end is lost (unflushed, or an unclean election). Restore ledger, "
             "heads and models from one backup, or go on with accept_change: %s; what "
             "was requested in it may be requested again",
             ledger, there, kept, code);
