@@ -126,39 +126,50 @@ static bool factor(uint32_t points, double *m)
     return info == 0;
 }
 
-/* The quantile of the largest of the points' errors. */
-static double largest(uint32_t points, double *covariance, uint64_t seed)
+static double furthest(uint32_t points, const double *factor, const double *draw)
 {
-    double most[DRAWS], draw[P];
+    double most = 0;
+    for (uint32_t a = 0; a < points; a++) {
+        double x = 0;
+        for (uint32_t b = 0; b <= a; b++)
+            x += factor[a * P + b] * draw[b];
+        most = fabs(x) > most ? fabs(x) : most;
+    }
+    return most;
+}
+
+enum { ACCURACY, GAP, WIDTHS };
+
+/* The quantiles of the largest of the points' errors, by the same draws: those cost the most. */
+static void largest(uint32_t points, double (*covariance)[P * P], uint64_t seed, double *quantile)
+{
+    double most[WIDTHS][DRAWS], draw[P];
     struct fis_rng rng;
-    if (!factor(points, covariance))
-        return FIS_INTERVAL_Z;
+    bool definite[WIDTHS];
+    for (int w = 0; w < WIDTHS; w++)
+        definite[w] = factor(points, covariance[w]);
     fis_rng_seed(&rng, seed, STREAM);
     for (uint32_t i = 0; i < DRAWS; i++) {
-        most[i] = 0;
-        for (uint32_t a = 0; a < points; a++) {
-            double x = 0;
+        for (uint32_t a = 0; a < points; a++)
             draw[a] = fis_rng_normal(&rng);
-            for (uint32_t b = 0; b <= a; b++)
-                x += covariance[a * P + b] * draw[b];
-            most[i] = fmax(most[i], fabs(x));
-        }
+        for (int w = 0; w < WIDTHS; w++)
+            most[w][i] = furthest(points, covariance[w], draw);
     }
-    qsort(most, DRAWS, sizeof *most, by_value);
-    return most[(size_t)(FIS_INTERVAL_LEVEL * DRAWS)];
+    for (int w = 0; w < WIDTHS; w++) {
+        qsort(most[w], DRAWS, sizeof **most, by_value);
+        quantile[w] = definite[w] ? most[w][(size_t)(FIS_INTERVAL_LEVEL * DRAWS)] : FIS_INTERVAL_Z;
+    }
 }
 
 struct fis_half_width gate_choice_width(struct gate_choice *c, enum fis_metric metric,
                                         uint64_t seed)
 {
-    double covariance[P * P] = {0};
-    struct fis_half_width z = {FIS_INTERVAL_Z, FIS_INTERVAL_Z};
+    double covariance[WIDTHS][P * P] = {0}, quantile[WIDTHS];
     if (c->points < 2)
-        return z;
-    of_accuracy(c, covariance);
-    z.accuracy = fmax(z.accuracy, largest(c->points, covariance, seed));
-    memset(covariance, 0, sizeof covariance);
-    of_metric(c, metric, covariance);
-    z.gap = fmax(z.gap, largest(c->points, covariance, seed));
-    return z;
+        return (struct fis_half_width){FIS_INTERVAL_Z, FIS_INTERVAL_Z};
+    of_accuracy(c, covariance[ACCURACY]);
+    of_metric(c, metric, covariance[GAP]);
+    largest(c->points, covariance, seed, quantile);
+    return (struct fis_half_width){fmax(FIS_INTERVAL_Z, quantile[ACCURACY]),
+                                   fmax(FIS_INTERVAL_Z, quantile[GAP])};
 }
