@@ -36,7 +36,7 @@ struct tap {
     const struct options *o;
     struct live_head head;
     const char *topics[CONFIG_RECORDS_MAX + 1]; /* records, then candidates */
-    uint32_t n_records;
+    uint32_t n_records, numbers[CONFIG_RECORDS_MAX];
     struct topic_reader reader;
     struct waiting *waiting; /* [PENDING], a ring */
     uint64_t first, next;
@@ -146,9 +146,9 @@ static int push(struct tap *t, const struct stream_message *m, struct fis_error 
     return 0;
 }
 
-static bool is_passed(const struct waiting *w, const struct wire_progress *p)
+static bool is_passed(const struct tap *t, const struct waiting *w, const struct wire_progress *p)
 {
-    const int32_t source = wire_source(w->topic, w->m.partition);
+    const int32_t source = wire_source(t->numbers[w->topic], w->m.partition);
     for (uint32_t i = 0; i < p->n_ranges; i++)
         if (p->ranges[i].partition == source && w->m.offset >= p->ranges[i].begin &&
             w->m.offset < p->ranges[i].next)
@@ -161,7 +161,7 @@ static int was_offered(struct tap *t, const struct waiting *w, bool *offered, st
 {
     struct live_score s;
     struct wire_message scored = w->m;
-    scored.partition = wire_source(w->topic, w->m.partition);
+    scored.partition = wire_source(t->numbers[w->topic], w->m.partition);
     int rc = live_head_score(&t->head, &scored, &s, e);
     *offered = !rc && s.status == WIRE_OK && id_map_get(&t->offered, &s.id, NULL);
     if (*offered)
@@ -175,7 +175,7 @@ static int passed(struct tap *t, const struct wire_progress *p, struct fis_error
     for (uint64_t i = t->first; !rc && i < t->next && !enough(t); i++) {
         struct waiting *w = &t->waiting[i % PENDING];
         bool offered = false;
-        if (!w->bytes || !is_passed(w, p))
+        if (!w->bytes || !is_passed(t, w, p))
             continue;
         rc = was_offered(t, w, &offered, e);
         if (!rc)
@@ -243,6 +243,7 @@ static int open_all(struct tap *t, struct fis_error *e)
     if (!t->arena.base || !t->waiting)
         return fis_fail(e, FIS_NOMEM, "no memory for records");
     t->n_records = config_record_topics(&c->cfg, t->topics);
+    config_record_numbers(&c->cfg, t->numbers);
     t->topics[t->n_records] = c->cfg.topics.candidates;
     return topic_reader_open_latest(&t->reader, c, t->topics, t->n_records + 1, e);
 }

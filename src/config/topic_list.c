@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sha256.h"
+
 enum {
     DELETE = 0,
     COMPACT = 1,
@@ -100,6 +102,41 @@ uint32_t config_record_topics(const struct config *cfg, const char *out[CONFIG_R
     for (uint32_t i = 0; i < cfg->topics.more_records.count; i++)
         out[n++] = cfg->topics.more_records.items[i];
     return n;
+}
+
+/* 0 is the number of the topic with the usual name. */
+static uint32_t number_of_name(const struct config *cfg, const char *name)
+{
+    unsigned char digest[SHA256_BYTES];
+    struct sha256 s;
+    size_t prefix = strlen(cfg->topics.prefix);
+    if (strncmp(name, cfg->topics.prefix, prefix) == 0 && strcmp(name + prefix, ".records") == 0)
+        return 0;
+    sha256_begin(&s);
+    sha256_add(&s, name, strlen(name));
+    sha256_end(&s, digest);
+    return 1 + ((uint32_t)digest[0] << 8 | digest[1]) % (CONFIG_RECORD_NUMBERS - 1);
+}
+
+/* Of names that meet in one number, the first in the alphabet has it. */
+void config_record_numbers(const struct config *cfg, uint32_t out[CONFIG_RECORDS_MAX])
+{
+    const char *names[CONFIG_RECORDS_MAX];
+    uint32_t n = config_record_topics(cfg, names), given[CONFIG_RECORDS_MAX];
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t next = n;
+        for (uint32_t i = 0; i < n; i++)
+            if (names[i] && (next == n || strcmp(names[i], names[next]) < 0))
+                next = i;
+        given[k] = number_of_name(cfg, names[next]);
+        for (uint32_t i = 0; i < k; i++)
+            if (given[i] == given[k]) {
+                given[k] = given[k] % (CONFIG_RECORD_NUMBERS - 1) + 1;
+                i = UINT32_MAX; /* compared with all of them again */
+            }
+        out[next] = given[k];
+        names[next] = NULL;
+    }
 }
 
 /* What is put around a record, columns and classes aside: ids, names, scores, Kafka's framing. */

@@ -29,6 +29,12 @@ uint32_t config_topics_list(const struct config *cfg, struct config_topic out[CO
 /* The topics of records, in the order of the configuration; how many. */
 uint32_t config_record_topics(const struct config *cfg, const char *out[CONFIG_RECORDS_MAX]);
 
+#define CONFIG_RECORD_NUMBERS 0x8000
+/* The number of each in wire_source, below that. It follows from the name, so that the order of the
+ * list, what is added and what is removed make no difference, and processes with different lists
+ * agree. */
+void config_record_numbers(const struct config *cfg, uint32_t out[CONFIG_RECORDS_MAX]);
+
 /* How long a record may be that a topic of fisd's own takes, with what is put around it, when the
  * topic takes messages of `limit` bytes. */
 size_t config_record_room(const struct config *cfg, size_t limit);

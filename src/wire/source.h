@@ -1,8 +1,7 @@
 /*
  * Records may come from several topics (topics.records). Where a partition is a number alone, in
  * progress, scans and what windows have counted, it is this one: the partition, and above it the
- * place of its topic in the list. With one topic both are the same. The order of the list must
- * stay. Thread: no state.
+ * number of its topic (config_record_numbers). Thread: no state.
  */
 #ifndef WIRE_SOURCE_H
 #define WIRE_SOURCE_H
@@ -10,7 +9,6 @@
 #include <stdint.h>
 
 #define WIRE_SOURCE_BITS 16 /* of the partition */
-#define WIRE_SOURCE_TOPICS 16
 
 static inline int32_t wire_source(uint32_t topic, int32_t partition)
 {

@@ -388,9 +388,46 @@ static void test_several_topics_of_records(void **state)
     config_done(&again);
 }
 
+static void numbers_of(const char *records, uint32_t numbers[CONFIG_RECORDS_MAX])
+{
+    char text[1024];
+    struct config c;
+    struct fis_error e;
+    int n = snprintf(text, sizeof text, CONFIG_TEXT_LEAST "topics: {records: %s}\n", records);
+    assert_int_equal(config_load_text("t.yaml", text, (size_t)n, &c, NULL, &e), 0);
+    config_record_numbers(&c, numbers);
+    config_done(&c);
+}
+
+/* A topic keeps its number whatever is before it in the list, and what was removed. */
+static void test_numbers_of_topics(void **state)
+{
+    (void)state;
+    uint32_t one[CONFIG_RECORDS_MAX], all[CONFIG_RECORDS_MAX], other[CONFIG_RECORDS_MAX];
+    numbers_of("p.records", one);
+    assert_int_equal(one[0], 0);
+    numbers_of("[p.one, p.records, p.two]", all);
+    assert_int_equal(all[1], 0);
+    assert_int_not_equal(all[0], all[2]);
+    assert_in_range(all[0], 1, CONFIG_RECORD_NUMBERS - 1);
+    numbers_of("[p.two, p.one]", other);
+    assert_int_equal(other[0], all[2]);
+    assert_int_equal(other[1], all[0]);
+    numbers_of("p.two", one);
+    assert_int_equal(one[0], all[2]);
+    /* These two meet. */
+    numbers_of("[p.t299, p.t219]", all);
+    assert_int_equal(all[1], 3778);
+    assert_int_equal(all[0], 3779);
+    numbers_of("[p.t219, p.t299]", other);
+    assert_int_equal(other[0], 3778);
+    assert_int_equal(other[1], 3779);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numbers_of_topics),
         cmocka_unit_test(test_several_topics_of_records),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_given),

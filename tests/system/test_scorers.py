@@ -243,15 +243,20 @@ def _():
                 scorer(p, **{"group.instance.id": "b"}) as b:
             a.start(ready=" assigned role=scorer partitions=4")
             b.start(ready=" assigned role=scorer partitions=2")
-            stream(p, 1000, 0)
-            to(other, 1000, 1000)
+            stream(p, 1400, 0)
+            to(other, 600, 1400)
             wait(lambda: counted(p) == 2000, "2,000 records counted, of both")
             a.kill()
+            same(p.stop(), 0)
+            p.config["topics"]["records"].reverse()  # the order makes no difference; b has the old one
+            p.save()
+            a.save()
+            p.start(ready=" restored ")
             stream(p, 500, 2000)
             to(other, 500, 2500)
             a.start(ready=" assigned role=scorer partitions=")
             wait(lambda: counted(p) == 3000, "3,000 records counted")
-            p.wait_log(r" round round=1 scored=3000 ")
+            p.wait_log(r" round round=1 scored=1000 ")  # by the trainer that was started again
             to(other, 1, 3000, 1)
             produce(other, [(b"bad", b"{}{}")], 0)
             produce(other, [(None, record_json(ROWS[3001], with_id=False))], 1)
@@ -276,6 +281,7 @@ def _():
         stream(p, 600, 0)
         to(other, 900, 600)
         p.start()
+        p.config["topics"]["records"].reverse()  # the order makes no difference
         with scorer(p) as a, scorer(p) as b:
             a.start(ready=None)
             b.start(ready=None)

@@ -25,7 +25,7 @@ void scorer_commit_note(struct scorer_host *h, const struct scorer_place *places
 {
     struct fis_error e;
     for (uint32_t i = 0; i < n; i++) {
-        struct scorer_next *t = &h->next[wire_source_topic(places[i].partition)];
+        struct scorer_next *t = &h->next[scorer_host_topic(h, places[i].partition)];
         uint32_t p = (uint32_t)wire_source_partition(places[i].partition);
         if (p >= t->n && !make_room(h, t, p + 1)) {
             fis_fail(&e, FIS_NOMEM, "no memory for the offsets of %u partitions", p + 1);

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "daemon/scorer/scorer_host_impl.h"
+#include "wire/source.h"
 
 /* Of an entry besides the record: features, votes. */
 #define LEDGER_BYTES ((size_t)1 << 20)
@@ -13,6 +14,14 @@ void scorer_host_failed(struct scorer_host *h, const struct fis_error *e)
     if (!h->failed)
         context_fail(h->ctx, "scorer", e);
     h->failed = true;
+}
+
+uint32_t scorer_host_topic(const struct scorer_host *h, int32_t source)
+{
+    uint32_t k = 0;
+    while (k + 1 < h->n_topics && h->numbers[k] != wire_source_topic(source))
+        k++;
+    return k;
 }
 
 /* ---- opening ------------------------------------------------------------------------------- */
@@ -84,6 +93,7 @@ static int open_all(struct scorer_host *h, struct fis_error *e)
     config_scorer_group(cfg, h->group);
     h->pool = cfg->selection.mode == CONFIG_POOL;
     h->n_topics = config_record_topics(cfg, h->topics);
+    config_record_numbers(cfg, h->numbers);
     h->ledger_topics[0] = cfg->topics.ledger;
     h->head_topics[0] = cfg->topics.heads;
     h->scoring = (struct scoring_options){

@@ -59,6 +59,7 @@ struct scorer_host {
     uint32_t packed_slot, packed;
     size_t packed_bytes;                    /* … which take no more than that */
     const char *topics[CONFIG_RECORDS_MAX]; /* of records [n_topics] */
+    uint32_t numbers[CONFIG_RECORDS_MAX];   /* theirs, in wire_source */
     uint32_t n_topics;
     const char *head_topics[1], *ledger_topics[1];
     char name[128], group[CONFIG_GROUP_MAX];
@@ -81,6 +82,8 @@ struct scorer_host {
     uint64_t left_out; /* messages of heads and ledger that no trainer wrote */
 };
 
+/* The topic of the number that a source has. */
+uint32_t scorer_host_topic(const struct scorer_host *h, int32_t source);
 void scorer_host_failed(struct scorer_host *h, const struct fis_error *e);
 /* scorer_drift.c: a head is in force; a batch was scored; what is shown of it. */
 void scorer_drift_head(struct scorer_host *h, const struct scoring_head *old);

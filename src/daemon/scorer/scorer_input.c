@@ -110,7 +110,7 @@ void scorer_input_revoked(void *host, bool lost, const struct stream_partition *
     struct scorer_host *h = host;
     log_line(LOG_LEVEL_INFO, "revoked", "role=scorer partitions=%zu lost=%d", count, lost);
     for (size_t i = 0; i < count; i++) {
-        int32_t source = wire_source(partitions[i].topic, partitions[i].partition);
+        int32_t source = wire_source(h->numbers[partitions[i].topic], partitions[i].partition);
         scorer_revoked(h->machine, &source, 1);
     }
     scorer_commit_revoked(h, lost, partitions, count);
@@ -142,7 +142,7 @@ static void take_reset(struct scorer_host *h, const struct stream_consumer_event
         "role=scorer topic=%s partition=%d expected=%lld first_kept=%lld lost=%lld text=\"%s\"",
         h->topics[ev->topic], (int)ev->partition, (long long)ev->expected, (long long)ev->first,
         (long long)ev->lost_messages, text);
-    if (scorer_reset(h->machine, wire_source(ev->topic, ev->partition), ev->first,
+    if (scorer_reset(h->machine, wire_source(h->numbers[ev->topic], ev->partition), ev->first,
                      (uint64_t)ev->lost_messages, none || ev->recreated, &e) < 0)
         scorer_host_failed(h, &e);
     if (none)
@@ -178,7 +178,7 @@ static void take_event(struct scorer_host *h, struct stream_consumer *c,
     else if (ev->kind == STREAM_RESET)
         take_reset(h, ev);
     else if (ev->kind == STREAM_EOF)
-        scorer_end(h->machine, wire_source(ev->topic, ev->partition), ev->offset);
+        scorer_end(h->machine, wire_source(h->numbers[ev->topic], ev->partition), ev->offset);
 }
 
 static void take_events(struct scorer_host *h, struct stream_consumer *c)
@@ -197,7 +197,7 @@ static void fill(struct scorer_host *h, struct scorer_slot *s)
     for (uint32_t i = b->n; i < s->read->count; i++) {
         const struct stream_message *m = &s->read->messages[i];
         b->messages[i] = binding_message(m, h->topics[m->topic]);
-        b->messages[i].partition = wire_source(m->topic, m->partition);
+        b->messages[i].partition = wire_source(h->numbers[m->topic], m->partition);
     }
     b->n = s->read->count;
 }

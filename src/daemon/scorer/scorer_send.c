@@ -228,7 +228,7 @@ static void out_rewind(void *ctx)
 static void out_enough(void *ctx, int32_t partition)
 {
     struct scorer_host *h = ctx;
-    stream_consumer_pause_partition(h->records, wire_source_topic(partition),
+    stream_consumer_pause_partition(h->records, scorer_host_topic(h, partition),
                                     wire_source_partition(partition));
 }
 

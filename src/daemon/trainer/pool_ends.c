@@ -30,7 +30,7 @@ bool pool_ends_running(const struct pool_ends *p)
     return p->running;
 }
 
-/* Adds the partitions of a topic that have something to score. */
+/* Adds the partitions of a topic, by its number, that have something to score. */
 static int add(struct pool_ends *p, uint32_t topic, const struct stream_end *found, uint32_t count)
 {
     struct wire_pool_end *ends =
@@ -49,14 +49,15 @@ static void run(void *arg)
 {
     struct pool_ends *p = arg;
     const char *topics[CONFIG_RECORDS_MAX];
-    uint32_t n = config_record_topics(p->ctx->cfg, topics);
+    uint32_t n = config_record_topics(p->ctx->cfg, topics), numbers[CONFIG_RECORDS_MAX];
+    config_record_numbers(p->ctx->cfg, numbers);
     p->rc = 0;
     for (uint32_t k = 0; p->rc == 0 && k < n; k++) {
         struct stream_end *found = NULL;
         uint32_t count = 0;
         p->rc = stream_topic_ends(&p->client, topics[k], ASK_TIMEOUT_MS, &found, &count, &p->error);
         if (p->rc == 0)
-            p->rc = add(p, k, found, count);
+            p->rc = add(p, numbers[k], found, count);
         fis_free(found);
     }
 }
