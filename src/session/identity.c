@@ -13,7 +13,8 @@
 
 static const char pipeline_fact[] = "pipeline";
 /* A change of these makes another network, or other answers: no version can be compared. */
-static const char *const fixed_facts[] = {pipeline_fact, "columns", "classes", "hidden layers"};
+static const char *const fixed_facts[] = {pipeline_fact, "columns",       "classes",
+                                          "network",     "hidden layers", "base"};
 
 static uint64_t fingerprint(uint64_t hash, const char *text)
 {
@@ -165,6 +166,10 @@ int identity_init(struct identity *id, const struct identity_source *from, struc
     int rc = add_text(id, pipeline_fact, from->pipeline ? from->pipeline : "", e);
     if (!rc)
         rc = add_lists(id, from, e);
+    if (!rc)
+        rc = add_text(id, "network", from->network, e);
+    if (!rc)
+        rc = add_text(id, "base", from->base, e);
     if (!rc)
         rc = add_text(id, "positive class", from->positive, e);
     if (!rc)

@@ -14,11 +14,11 @@
 #include "fis/network.h"
 #include "wire/types.h"
 
-#define IDENTITY_FACTS 8
+#define IDENTITY_FACTS 10
 
 /* Where the facts come from; what is NULL or 0 is not known, and no fact. */
 struct identity_source {
-    const char *pipeline, *positive, *metric, *algorithm;
+    const char *pipeline, *network, *base, *positive, *metric, *algorithm;
     const struct fis_column *columns;
     const char *const *classes, *const *sensitive;
     const uint32_t *hidden;

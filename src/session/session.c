@@ -1,5 +1,7 @@
 #include "session/session_impl.h"
 
+#include <string.h>
+
 #include "base/planted.h"
 #include "fis/mem.h"
 
@@ -111,6 +113,11 @@ static int make_identity(struct session *s, struct fis_error *e)
     const struct trainer_role_options *role = &s->o.role;
     const struct wire_schema *schema = s->o.schema;
     const struct fis_acquisition *acquisition = role->selector.criteria.acquisition;
+    const struct fis_shape transformer = {.vit = role->vit};
+    char network[FIS_SHAPE_TEXT] = "mlp";
+    if (role->vit.height)
+        fis_shape_text(&transformer, network);
+    network[strcspn(network, ";")] = 0;
     const struct identity_source from = {
         .pipeline = role->pipeline,
         .columns = s->o.columns,
@@ -120,6 +127,8 @@ static int make_identity(struct session *s, struct fis_error *e)
         .positive = schema->classes ? schema->classes[role->positive] : NULL,
         .sensitive = s->o.sensitive,
         .n_sensitive = s->o.n_sensitive,
+        .network = network,
+        .base = s->o.base,
         .metric = fis_metric_name(role->gate.metric),
         .algorithm = acquisition ? acquisition->name : NULL,
         .hidden = role->hidden,

@@ -186,6 +186,7 @@ struct session_options {
     uint32_t n_columns;
     const char *const *sensitive; /* columns of the validation rows */
     uint32_t n_sensitive;
+    const char *base;          /* model.base.type; NULL: not known */
     const char *accept_change; /* code of a change of the pipeline (session/identity.h); NULL */
     enum wire_encoding labels;
     size_t max_chunk;   /* see role/trainer_wire.h; 0: its default */

@@ -23,6 +23,7 @@ static void wrote(struct kit *k)
     kit_open(k, false);
     k->o.sensitive = both;
     k->o.n_sensitive = 2;
+    k->o.base = "none";
     kit_restart(k);
     kit_lead(k);
     assert_int_equal(kit_counts(k).model_version, 1);
@@ -82,6 +83,15 @@ static void what_cannot_be_compared_is_refused(void **state)
     k.o.role.hidden[0] = 3;
     k.o.role.n_hidden = 1;
     refused(&k, "hidden layers 3 (was )");
+    assert_null(strstr(k.error.text, "accept_change"));
+    k.o = as_it_was;
+    k.o.role.vit = (struct fis_vit){2, 2, 1, 1, 4, 1, 1, 4, false};
+    refused(&k, "network image 2 x 2 x 1 in patches of 1, 1 blocks of 4 (");
+    assert_non_null(strstr(k.error.text, "(was mlp)"));
+    assert_null(strstr(k.error.text, "accept_change"));
+    k.o = as_it_was;
+    k.o.base = "trees";
+    refused(&k, "base trees (was none)");
     assert_null(strstr(k.error.text, "accept_change"));
     k.o = as_it_was;
     k.o.n_columns--;

@@ -61,6 +61,7 @@ CHANGED = [
      "sensitive columns 'region' (was 'group')", True),
     ({"selection": {"algorithm": "entropy"}}, "algorithm entropy (was fis+)", True),
     ({"training": {"hidden": [5]}}, "hidden layers 5 (was ", False),
+    ({"model": {"base": {"type": "trees"}}}, "base trees (was none)", False),
 ]
 
 

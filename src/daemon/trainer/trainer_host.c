@@ -28,6 +28,7 @@ static void set_options(struct trainer_host *h)
         .n_columns = ctx->pipeline.n_columns,
         .sensitive = ctx->pipeline.validation.sensitive,
         .n_sensitive = ctx->pipeline.validation.n_sensitive,
+        .base = config_choice("model.base.type", ctx->cfg->base.type),
         .accept_change = ctx->cfg->accept_change,
         .labels = ctx->pipeline.labels,
         .max_chunk = ctx->chunk_bytes ? ctx->chunk_bytes : t->max_chunk,
