@@ -5,6 +5,7 @@
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "wire/source.h"
@@ -20,6 +21,16 @@
 #define FETCH_AHEAD 6
 /* A record is decoded, turned into floats and forgotten. */
 #define ARENA_FLOOR ((size_t)256 << 10)
+
+char *scoring_algorithm(const struct fis_criteria *c, bool pool, char out[SCORING_ALGORITHM])
+{
+    char strategy[24] = "";
+    if (c->acquisition->as_published)
+        snprintf(strategy, sizeof strategy, ", strategy %d", c->strategy);
+    snprintf(out, SCORING_ALGORITHM, "%s%s%s", c->acquisition->name, strategy,
+             pool ? ", pool" : "");
+    return out;
+}
 
 struct scoring_head *scoring_head_take(struct wire_head_owned *head)
 {

@@ -76,6 +76,11 @@ int scoring_batch_init(struct scoring_batch *b, const struct scoring_options *o,
                        struct fis_error *e) FIS_MUST_CHECK;
 void scoring_batch_done(struct scoring_batch *b);
 
+/* By what records are scored, for people: "fis+"; "fis, strategy 1, pool". Scorers and trainer must
+ * have it in common: scores of different kinds cannot be ranked. Returns out. */
+#define SCORING_ALGORITHM 64
+char *scoring_algorithm(const struct fis_criteria *c, bool pool, char out[SCORING_ALGORITHM]);
+
 /* For a run with the head. floors: what a record must reach to be requested (fis_criteria_batch);
  * NULL: all scores are. Makes room for the head's shape, when it changed: the one place that
  * allocates. */

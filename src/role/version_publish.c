@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/planted.h"
 #include "fis/mem.h"
+#include "role/scoring.h"
 #include "wire/ledger.h"
 
 #define CHECKPOINT_FORMAT 1
@@ -24,6 +25,7 @@ void trainer_note(struct trainer_role *m, const char *event, const char *format,
 
 void trainer_send_head(struct trainer_role *m, struct trainer_time now)
 {
+    char algorithm[SCORING_ALGORITHM];
     m->state.head_version++;
     struct wire_head h = {
         .pipeline = m->o.pipeline,
@@ -37,6 +39,7 @@ void trainer_send_head(struct trainer_role *m, struct trainer_time now)
         .encoder = m->encoder,
         .trees = m->trees,
         .initial = fis_profile_rows(m->initial) > 0 ? m->initial : NULL,
+        .algorithm = scoring_algorithm(&m->o.selector.criteria, m->o.pool, algorithm),
     };
     if (m->scan.step == SCAN_ON) {
         h.scan = m->scan.version;

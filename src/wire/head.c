@@ -90,6 +90,8 @@ static int pack(const struct wire_head *h, const Fis__V1__Network *network,
     m.version = h->version;
     m.round = h->round;
     m.created_at_ms = h->created_at_ms;
+    if (h->algorithm)
+        m.algorithm = (char *)(uintptr_t)h->algorithm;
     m.network = (Fis__V1__Network *)(uintptr_t)network;
     m.encoder = encoder;
     m.pool = h->scan ? pool : NULL;
@@ -232,9 +234,11 @@ static int read_head(const Fis__V1__ScoringHead *m, struct wire_head_owned *out,
     if (rc)
         return rc;
     out->pipeline = fis_strdup(m->pipeline);
-    if (!out->pipeline)
+    out->algorithm = *m->algorithm ? fis_strdup(m->algorithm) : NULL;
+    if (!out->pipeline || (*m->algorithm && !out->algorithm))
         return fis_fail(e, FIS_NOMEM, "no memory for a head");
     h->pipeline = out->pipeline;
+    h->algorithm = out->algorithm;
     h->encoder = out->encoder;
     h->version = m->version;
     h->round = m->round;
@@ -267,6 +271,7 @@ void wire_head_done(struct wire_head_owned *head)
     fis_encoder_free(head->encoder);
     fis_free(head->slabs);
     fis_free(head->pipeline);
+    fis_free(head->algorithm);
     fis_free(head->ends);
     fis_profile_free(head->initial);
     *head = (struct wire_head_owned){0};

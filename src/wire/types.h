@@ -281,13 +281,14 @@ struct wire_head {
     const struct wire_pool_end *ends;
     uint32_t n_ends;
     const struct fis_profile *initial; /* how the initial set is distributed; NULL: not reported */
+    const char *algorithm;             /* by what records are scored; NULL: not known */
 };
 /* Decoded heads and models own their parts. */
 struct wire_head_owned {
     struct wire_head head;
     struct fis_encoder *encoder;
     float *slabs;
-    char *pipeline;
+    char *pipeline, *algorithm;
     struct wire_pool_end *ends;
     struct fis_profile *initial;
 };

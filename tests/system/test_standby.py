@@ -84,6 +84,10 @@ def _():
             has(failure(node), words, p.topic("ledger"))
             same("accept_change" in failure(node), may, failure(node))
             assert "ready to lead" not in node.log(), node.log()
+        scorer = p.node("scorer", "scorer", selection={"algorithm": "entropy"}).start(ready=None)
+        same(scorer.ended(30), 1, scorer.log())
+        same(failure(scorer), "the trainer selects by fis+, and this scorer would score by entropy: give "
+             "all processes the same selection.algorithm, .strategy and .mode")
         code = re.search(r"accept_change: (\w+)", p.nodes[3].log())[1]
         taken = p.node("taken", "trainer", accept_change=code,
                        fairness={"metric": "demographic_parity"}).start(ready=r"ready to lead")

@@ -30,6 +30,7 @@ static int up(void **state)
     assert_non_null(w);
     w->enc = mixed_encoder();
     w->head = (struct wire_head){.pipeline = "adult",
+                                 .algorithm = "fis, strategy 1",
                                  .version = 12,
                                  .round = 3,
                                  .created_at_ms = 1700000000000,
@@ -66,6 +67,7 @@ static void assert_round_trip(struct world *w)
     if (wire_head_decode((struct wire_bytes){w->out.data, w->out.length}, &got, &w->e))
         fail_msg("%s", w->e.text);
     assert_string_equal(got.head.pipeline, "adult");
+    assert_string_equal(got.head.algorithm, "fis, strategy 1");
     assert_int_equal(got.head.version, 12);
     assert_int_equal(got.head.round, 3);
     assert_int_equal(got.head.created_at_ms, 1700000000000);

@@ -13,17 +13,24 @@
 
 /* ---- heads and the ledger ------------------------------------------------------------------ */
 
-/* Its candidates would be another pipeline's. */
+/* Its candidates would be another pipeline's, or ranked by what others were not. */
 static int check_owner(const struct scorer_host *h, const struct wire_head *head,
                        struct fis_error *e)
 {
     const char *ours = h->ctx->cfg->pipeline;
-    if (strcmp(head->pipeline, ours) == 0)
+    char own[SCORING_ALGORITHM];
+    if (strcmp(head->pipeline, ours) != 0)
+        return fis_fail(e, FIS_FATAL,
+                        "%s holds heads of pipeline %s, and this is pipeline %s: give each its own "
+                        "topics (topics.prefix)",
+                        h->head_topics[0], head->pipeline, ours);
+    scoring_algorithm(&h->scoring.criteria, h->pool, own);
+    if (!head->algorithm || strcmp(head->algorithm, own) == 0)
         return 0;
     return fis_fail(e, FIS_FATAL,
-                    "%s holds heads of pipeline %s, and this is pipeline %s: give each its own "
-                    "topics (topics.prefix)",
-                    h->head_topics[0], head->pipeline, ours);
+                    "the trainer selects by %s, and this scorer would score by %s: give all "
+                    "processes the same selection.algorithm, .strategy and .mode",
+                    head->algorithm, own);
 }
 
 /* What only a trainer writes, and no trainer wrote: what was there before counts on. */
