@@ -205,6 +205,21 @@ static void dead_letters(void **state)
     assert_true(alarm_none(w));
 }
 
+static void a_webhook_that_keeps_failing(void **state)
+{
+    struct alarm_world *w = *state;
+    w->s.webhook = (struct webhook_status){.on = true, .waiting = 7, .why = "status 503"};
+    alarm_world_pass(w, 59 * ALARM_SECOND, 3);
+    assert_true(alarm_none(w)); /* one attempt may fail */
+    alarm_world_pass(w, 3 * ALARM_SECOND, 3);
+    assert_true(alarm_only(w, ALARM_WEBHOOK_FAILS));
+    assert_string_equal(alarm_of(w, ALARM_WEBHOOK_FAILS)->text,
+                        "version 7 is not delivered to webhook.url: status 503; it is tried again");
+    w->s.webhook.waiting = 0;
+    alarm_world_pass(w, 3 * ALARM_SECOND, 3);
+    assert_true(alarm_none(w));
+}
+
 /* Another trainer leads: what this one knows of labels and validation is nothing. */
 static void a_standby_is_quiet(void **state)
 {
@@ -226,7 +241,7 @@ int main(void)
         T(flapping_rings_once),    T(starved_without_records_or_candidates),
         T(stuck_requests),         T(budget),
         T(daily_budget),           T(dead_letters),
-        T(a_standby_is_quiet),
+        T(a_standby_is_quiet),     T(a_webhook_that_keeps_failing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -314,6 +314,14 @@ static bool registry_away(const struct look *k)
     return r->down && found(k, "%.220s; batches of records that wait: %u", r->why, r->waiting);
 }
 
+static bool webhook_fails(const struct look *k)
+{
+    const struct webhook_status *h = &k->s->webhook;
+    return h->waiting &&
+           found(k, "version %" PRIu64 " is not delivered to webhook.url: %s; it is tried again",
+                 h->waiting, h->why);
+}
+
 static bool left_out(const struct look *k)
 {
     uint64_t n = k->s->trainer.left_out + k->s->scorer.left_out;
@@ -396,6 +404,10 @@ static const struct rule rules[ALARM_COUNT] = {
         "A schema is needed, and the registry does not give it (records.registry).",
         "records with a schema that is not known yet wait; check the registry, "
         "records.registry.url, its certificates and the password"},
+    [ALARM_WEBHOOK_FAILS] = {"webhook_fails", "warning", 60000, 1000, webhook_fails,
+        "A published version is not delivered to webhook.url; it is tried again, and later versions wait.",
+        "Correct the address, its certificate (webhook.ca_file) or its service. After up to five "
+        "minutes, or a restart, it is tried again."},
     [ALARM_LEFT_OUT] = {"left_out", "warning", 1000, 1000, left_out,
         "Ledger, heads or models hold a message that fisd did not write; since the start.",
         "Find its writer by topic, partition, offset and key in the log, and take its right to write."},

@@ -72,16 +72,26 @@ static void pause_ms(struct webhook *w, uint64_t ms)
     pthread_mutex_unlock(&w->lock);
 }
 
-static void count(struct webhook *w, uint64_t version, bool delivered)
+/* An attempt; failed: why, else NULL. */
+static void count(struct webhook *w, uint64_t version, const char *failed)
 {
     pthread_mutex_lock(&w->lock);
-    if (delivered) {
+    if (failed) {
+        w->status.failed++;
+        snprintf(w->status.why, sizeof w->status.why, "%.*s", WEBHOOK_WHY - 1, failed);
+    } else {
         w->status.delivered++;
         w->status.version = version;
-    } else {
-        w->status.failed++;
     }
-    w->status.waiting = delivered ? 0 : version;
+    w->status.waiting = failed ? version : 0;
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* It is another process that tries now. */
+static void stop_waiting(struct webhook *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->status.waiting = 0;
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -106,7 +116,7 @@ static bool deliver(struct webhook *w, uint64_t version, const char *body)
         int rc = webhook_post_send(w->post, version, body, &e);
         if (rc && is_over(w))
             return false;
-        count(w, version, rc == 0);
+        count(w, version, rc ? e.text : NULL);
         if (!rc) {
             log_line(LOG_LEVEL_INFO, "webhook", "version=%llu delivered=yes attempt=%u host=%s",
                      (unsigned long long)version, attempt, webhook_post_host(w->post));
@@ -246,6 +256,7 @@ static void follow(struct webhook *w)
         wire_assembler_free(w->assembler);
     w->assembler = NULL;
     keep_newest(w, NULL, 0);
+    stop_waiting(w);
 }
 
 static void *run(void *arg)

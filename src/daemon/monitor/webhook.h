@@ -17,11 +17,13 @@
 
 #include "daemon/context/context.h"
 
+#define WEBHOOK_WHY 200
 struct webhook_status {
     bool on;                    /* webhook.url is set, and this process trains */
     uint64_t delivered, failed; /* attempts, by outcome */
     uint64_t version;           /* delivered last; 0: none yet */
     uint64_t waiting;           /* the version that is being tried again; 0: none */
+    char why[WEBHOOK_WHY];      /* its last attempt failed */
 };
 
 struct webhook;
