@@ -35,6 +35,9 @@ struct log_counts {
     uint64_t written, summed, lost;
 };
 
+/* The first thing in a process: descriptors 0 to 2 that are closed become /dev/null, opened so that
+ * writing fails. Else a connection would get the number, and the lines of the log with it. */
+void log_reserve_descriptors(void);
 int log_start(struct fis_error *e) FIS_MUST_CHECK;
 /* Before the process ends, however it does: waits for the buffer to empty, LOG_PATIENCE_MS at most.
  */

@@ -1,6 +1,7 @@
 /* The way of a line to standard error: limits by kind, a bounded buffer, and the writer's thread.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
@@ -237,6 +238,16 @@ void log_put(const char *line, size_t length)
 }
 
 /* ---- the thread's life ----------------------------------------------------------------------- */
+
+void log_reserve_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
 
 int log_start(struct fis_error *e)
 {

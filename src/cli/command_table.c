@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "fis/network.h"
 #include "fis/version.h"
 #include "stream/library.h"
@@ -87,6 +88,7 @@ int cli_main(int argc, char **argv)
     struct cli c;
     struct cli_leading leading = {0};
     int at;
+    log_reserve_descriptors();
     cli_init(&c);
     fis_flush_denormals(); /* as fisd: what the lab computes is the same to the last bit */
     enum cli_parsed parsed = cli_parse_leading(&c, argc, argv, &leading, &at);

@@ -54,10 +54,13 @@ def _():
         has(p.log(), 'stopping reason="SIGTERM"', "stopped status=0")
 
 
-@test("SIGINT drains too")
+@test("SIGINT drains too; no connection gets the number of a standard descriptor that is closed")
 def _():
     with Pipeline(t_config()) as p:
-        p.start()
+        p.process = subprocess.Popen(["sh", "-c", 'exec "$0" -c "$1" <&- >&- 2>&-', FISD, p.config_path],
+                                     cwd=p.dir)
+        p.wait_messages("models", 1)
+        same([os.readlink(f"/proc/{p.process.pid}/fd/{fd}") for fd in range(3)], 3 * ["/dev/null"])
         same(timed_stop(p, 5, signal.SIGINT), 0, "exit status")
 
 

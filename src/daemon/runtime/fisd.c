@@ -162,6 +162,7 @@ const char *malloc_conf = "dirty_decay_ms:1000,muzzy_decay_ms:0";
 int main(int argc, char **argv)
 {
     struct command_line c;
+    log_reserve_descriptors();
     int status = command_line_parse(argc, argv, &c);
     if (status)
         return status;
