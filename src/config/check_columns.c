@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/load.h"
+#include "fis/trees.h"
 
 static bool is_column(const struct config *c, const char *name)
 {
@@ -19,6 +20,19 @@ static void refuse_base(struct load *l, const char *key, const char *found, cons
 {
     struct spot at = load_spot(l, key, -1);
     load_problem(l, &at, found, allowed);
+}
+
+/* More are not sent. */
+static void check_trees(struct load *l)
+{
+    const struct config *c = l->cfg;
+    uint32_t k = c->classes.count;
+    char found[32], allowed[64];
+    if (c->base.type != CONFIG_BASE_TREES || k <= 2 || c->base.trees <= FIS_TREES_MAX / k)
+        return;
+    snprintf(found, sizeof found, "%u", c->base.trees);
+    snprintf(allowed, sizeof allowed, "at most %u of each of %u classes", FIS_TREES_MAX / k, k);
+    refuse_base(l, "model.base.trees", found, allowed);
 }
 
 static void check_base(struct load *l)
@@ -120,6 +134,7 @@ static void check_sensitive(struct load *l)
 void load_check_columns(struct load *l)
 {
     check_base(l);
+    check_trees(l);
     check_label(l, "initial.label", l->cfg->initial.label);
     check_label(l, "validation.label", l->cfg->validation.label);
     check_members(l, "records.ignore", &l->cfg->records.ignore, 1);

@@ -42,6 +42,11 @@ static const struct bad bads[] = {
     {LEAST "selection.budget: 5\n", ":6:1: ", {"'selection.budget' as a section and a key in it"}},
     {LEAST "model.base: {type: column, name: a}\n", ":6:34: ", {"a base's score is no feature"}},
     {LEAST "model: {base: {type: column}}\n", ":6:22: ", {"with model.base.name, and no names"}},
+    {"pipeline: p\ndimension: 2\nclasses: [a, b, c, d, e, f, g, h]\npositive: a\n"
+     "model: {base: {type: trees, trees: 8193}}\n"
+     "initial: {file: i.csv}\nvalidation: {file: v.csv, sensitive: [sex]}\n",
+     ":5:36: ",
+     {"8193", "at most 8192 of each of 8 classes"}},
     {LEAST "model: {base: {name: s}}\n", ":6:22: ", {"none without model.base.type: column"}},
     {LEAST "model: {base: {type: column, name: s}}\npositive: \"no\"\n",
      ":7:11: ",
