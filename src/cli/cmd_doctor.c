@@ -142,6 +142,7 @@ static void check_broker(struct doctor *d)
 static int examine(struct doctor *d)
 {
     struct fis_error e;
+    char faults[64], warnings[64];
     if (check_configuration(d)) {
         int rc = cli_open(d->cli, &e);
         if (rc)
@@ -154,7 +155,8 @@ static int examine(struct doctor *d)
             check_broker(d);
     }
     if (!d->json)
-        printf("\n%u faults, %u warnings\n", d->count[DOCTOR_FAULT], d->count[DOCTOR_WARN]);
+        printf("\n%s, %s\n", decimal_counted(d->count[DOCTOR_FAULT], "fault", faults),
+               decimal_counted(d->count[DOCTOR_WARN], "warning", warnings));
     if (cli_stopping(d->cli))
         cli_say("interrupted: not everything was looked at");
     return d->count[DOCTOR_FAULT] || cli_stopping(d->cli) ? CLI_FAILED : CLI_DONE;

@@ -11,6 +11,7 @@ enum { FLOW_MS = 15000, HELD_MS = 5000, CLOCK_MS = 30000 };
 void doctor_members(struct doctor *d)
 {
     struct fis_error e;
+    char scorers[64], trainers[64];
     if (pipeline_members_read(d->cli, &d->members, &e)) {
         doctor_say(d, DOCTOR_WARN, "processes", "who runs cannot be asked: %s", e.text);
         return;
@@ -18,8 +19,9 @@ void doctor_members(struct doctor *d)
     bool none = !d->members.scorers || !d->members.trainers;
     if (none)
         doctor_command(d, "fisd -c %s", d->cli->config_path);
-    doctor_say(d, none ? DOCTOR_WARN : DOCTOR_OK, "processes", "%u scorers, %u trainers",
-               d->members.scorers, d->members.trainers);
+    doctor_say(d, none ? DOCTOR_WARN : DOCTOR_OK, "processes", "%s, %s",
+               decimal_counted(d->members.scorers, "scorer", scorers),
+               decimal_counted(d->members.trainers, "trainer", trainers));
 }
 
 static uint32_t place(const struct doctor *d, const char *topic)
