@@ -125,9 +125,11 @@ static enum fis_error_kind send_class(const struct stream_producer *p, rd_kafka_
     switch (err) {
     case RD_KAFKA_RESP_ERR__QUEUE_FULL:
         return FIS_RETRY;
-    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+        /* It was deleted: the unit is done again when it is back. */
+        return p->transactional ? FIS_ABORT_TXN : FIS_INPUT;
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
     case RD_KAFKA_RESP_ERR__INVALID_ARG:
         return FIS_INPUT;
     case RD_KAFKA_RESP_ERR__STATE:
@@ -207,8 +209,9 @@ static enum fis_error_kind report_class(const struct stream_producer *p, rd_kafk
     case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_INVALID_RECORD:
     case RD_KAFKA_RESP_ERR_INVALID_MSG:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
         return FIS_INPUT;
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+        return p->transactional ? FIS_ABORT_TXN : FIS_INPUT;
     case RD_KAFKA_RESP_ERR__PURGE_QUEUE:
     case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT:
         return p->transactional ? FIS_ABORT_TXN : FIS_RETRY;

@@ -46,8 +46,8 @@ int stream_producer_check(const struct stream_producer_options *o,
 /* Copies and enqueues. partition -1: by key. key NULL: none; value NULL: a tombstone; non-NULL
  * with length 0 is empty. `token` comes back with the report.
  * RETRY: the queue is full (poll, then again), which that of a role never is. INPUT: too large, or
- * no such partition. ABORT_TXN: the transaction can only be aborted. FATAL: fenced, or broken for
- * good. */
+ * no such topic or partition. ABORT_TXN: the transaction can only be aborted (also for such a
+ * topic). FATAL: fenced, or broken for good. */
 int stream_producer_send(struct stream_producer *p, const char *topic, int32_t partition,
                          const void *key, size_t key_length, const void *value, size_t value_length,
                          uint64_t token, struct fis_error *e) FIS_MUST_CHECK;

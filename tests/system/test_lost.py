@@ -312,7 +312,7 @@ def _():
 
 @test("a topic of its own that is deleted while it runs is waited for, by name, and nothing is lost")
 def _():
-    with Pipeline(config(budget=64)) as p:
+    with Pipeline(config(budget=64, kafka=PARTITIONS)) as p:
         p.start()
         for n in range(1, 11):
             feed(p, 50 * n - 50, 50)
@@ -333,6 +333,12 @@ def _():
         wait_version(p, 3)
         same(len(p.consume("dead-letter")), 0, "dead letters")
         wait(lambda: p.log_fields("scored").get("lag") == "0", "no lag", alive=p.alive)
+        delete_topic(p.topic("dead-letter"))
+        p.produce("labels", [(b"nobody", b'{"label": "yes"}')])
+        p.wait_log(rf"kafka who=trainer text=.*{p.topic('dead-letter')}.*waiting for it: create it again")
+        p.make_topics()
+        wait(lambda: len(p.consume("dead-letter")) == 1, "the dead letter", alive=p.alive)
+        same(len(used(p)), 64, "labels")
 
 
 @test("what others write to the pipeline's own topics is named and left out, and the start goes on")
