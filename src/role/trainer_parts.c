@@ -24,9 +24,11 @@ static int shape_fits(const struct trainer_role_options *o, const struct fis_sha
     return fis_fail(e, FIS_INPUT,
                     "a network of %zu parameters (%u features, training.hidden, %u classes): a "
                     "checkpoint of it takes %d x 4 bytes for each, %zu in all, and at most %zu are "
-                    "kept: %zu parameters are allowed; choose smaller hidden layers",
+                    "kept: %zu parameters are allowed; choose %s",
                     n, fis_shape_inputs(shape), fis_shape_classes(shape), slabs, n * each,
-                    WIRE_CHUNK_TOTAL - CHECKPOINT_OTHER, most);
+                    WIRE_CHUNK_TOTAL - CHECKPOINT_OTHER, most,
+                    o->vit.height ? "a smaller model.width, .mlp or .depth"
+                                  : "smaller hidden layers");
 }
 
 int trainer_role_make_shape(const struct trainer_role_options *o, uint32_t d, uint32_t margins,

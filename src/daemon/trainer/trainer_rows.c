@@ -96,7 +96,7 @@ static void look_at_size(const struct pipeline *p, const struct fis_encoder *enc
     struct trainer_role_options o;
     struct fis_error e;
     pipeline_trainer(p, &o);
-    l->key = "training.hidden";
+    l->key = o.vit.height ? "model.width" : "training.hidden";
     if (trainer_role_fits(&o, encoder ? fis_encoder_dimension(encoder) : p->n_columns, &e) < 0)
         look_note(l, true, e.text);
 }
