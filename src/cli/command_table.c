@@ -92,8 +92,10 @@ int cli_main(int argc, char **argv)
     cli_init(&c);
     fis_flush_denormals(); /* as fisd: what the lab computes is the same to the last bit */
     enum cli_parsed parsed = cli_parse_leading(&c, argc, argv, &leading, &at);
-    if (parsed == CLI_HELP)
+    if (parsed == CLI_HELP) {
         help(stdout);
+        return fflush(stdout) ? CLI_FAILED : CLI_DONE;
+    }
     if (parsed != CLI_GO)
         return cli_parsed_exit(parsed);
     if (leading.version || leading.man || leading.completion)

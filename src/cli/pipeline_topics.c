@@ -98,9 +98,10 @@ static int print_models(struct cli *c, struct fis_error *e)
     if (!rc)
         rc = models_read(&m, c, e);
     const struct wire_model *served = rc ? NULL : models_served(&m);
+    char versions[64];
     if (served)
-        printf("With the models: %u versions; version %llu is served.\n", m.n,
-               (unsigned long long)served->version);
+        printf("With the models: %s; version %llu is served.\n",
+               decimal_counted(m.n, "version", versions), (unsigned long long)served->version);
     models_done(&m);
     return rc;
 }
@@ -167,14 +168,15 @@ static int confirm(struct cli *c, struct fis_error *e)
 static int nobody_runs(const struct cli *c, struct fis_error *e)
 {
     struct pipeline_members m;
+    char scorers[64], trainers[64];
     int rc = pipeline_members_read(c, &m, e);
     if (rc || !(m.scorers + m.trainers))
         return rc;
     return fis_fail(e, FIS_INPUT,
-                    "nothing was deleted: %u scorers and %u trainers of pipeline '%s' run; stop "
-                    "them first (one that was killed counts until its session ends, a minute at "
-                    "most)",
-                    m.scorers, m.trainers, c->cfg.pipeline);
+                    "nothing was deleted: running of pipeline '%s': %s and %s; stop them first "
+                    "(one that was killed counts until its session ends, a minute at most)",
+                    c->cfg.pipeline, decimal_counted(m.scorers, "scorer", scorers),
+                    decimal_counted(m.trainers, "trainer", trainers));
 }
 
 static int delete_groups(const struct cli *c, struct fis_error *e)

@@ -52,7 +52,7 @@ def _():
 def _():
     with Pipeline(t_config(selection=ROUND)) as p:
         p.start()
-        fails(p.fisctl("topics", "delete", "--yes"), "1 scorers and 1 trainers")
+        fails(p.fisctl("topics", "delete", "--yes"), "1 scorer and 1 trainer;")
         p.produce("records", [(b"k", b'{"age": 1}')])
         p.wait_log(r" scored records=1 ")
         same(p.stop(), 0)
