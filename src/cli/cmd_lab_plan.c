@@ -342,7 +342,7 @@ static int add_jobs(const struct cmd_lab_plan *p, const struct cmd_lab_options *
                     const struct lab_task *task, uint64_t seed, struct lab_batch *b,
                     struct fis_error *e)
 {
-    const enum lab_regime regime = task->spec->published && !p->regime_given ? LAB_RICH : p->regime;
+    const enum lab_regime regime = task->spec->rich && !p->regime_given ? LAB_RICH : p->regime;
     int r = 0;
     for (uint32_t m = 0; r == 0 && m < p->n_methods; m++) {
         struct lab_job job = {.key = {.regime = regime}, .task = task, .method = p->methods[m]};

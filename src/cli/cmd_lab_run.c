@@ -42,8 +42,7 @@ static const struct cli_option options[] = {
     {"metrics", 'm', CLI_TEXT, CMD_LAB_AT(metrics), "LIST", "of dp, eop, eod, risk; default eod"},
     {"methods", 0, CLI_TEXT, CMD_LAB_AT(methods), "LIST", "default random,fis+; see above"},
     {"regime", 0, CLI_TEXT, CMD_LAB_AT(regime), "rich|scarce",
-     "how many labels there are, at first and a round; default scarce, of celeba-…-images rich, "
-     "the paper's"},
+     "how many labels there are, at first and a round; default scarce, of images rich"},
     CMD_LAB_SEEDS,
     CMD_LAB_FILES,
     {"data", 0, CLI_TEXT, CMD_LAB_AT(data), "DIR|FILE.npz",

@@ -55,7 +55,7 @@ struct lab_task_spec {
     struct lab_protocol protocol[LAB_REGIMES];
     const char *images; /* file of pixels [n][height][width][channels], a byte each; NULL: none */
     enum lab_layout layout; /* of `file` */
-    bool published;         /* the regime is rich, the paper's, unless another one is asked for */
+    bool rich; /* the regime unless another is asked for: a transformer begins with more images */
     /* Column that is not 0 of the rows which may be labelled at first; the others are the rest. */
     const char *biased;
 };

@@ -136,7 +136,7 @@
 #define FACE_TASK(name_, label_)                                                                   \
     {                                                                                              \
         .name = (name_), .file = "", .label = (label_), .positive = "1", .sensitive = {"Male"},    \
-        .layout = LAB_CELEBA, .published = true, .protocol = CELEBA_IMAGES                         \
+        .layout = LAB_CELEBA, .rich = true, .protocol = CELEBA_IMAGES                              \
     }
 
 static const struct lab_task_spec specs[] = {
@@ -161,6 +161,7 @@ static const struct lab_task_spec specs[] = {
      .sensitive = {"colour"},
      .images = "mnist-colour.u8",
      .biased = "biased",
+     .rich = true,
      .fetched = 1,
      .protocol = MNIST},
     FACE_TASK("celeba-smiling-images", "Smiling"),
