@@ -388,7 +388,7 @@ sim-new: $(SIM) ## simulation of 20,000 seeds from a range that moves with the c
 	$(SIM) --seeds $(NEW_SEEDS) --first $$first
 
 # A build with faults planted in the machines (src/base/planted.h): each must be found.
-PLANTED_SEEDS ?= 1000
+PLANTED_SEEDS ?= 5000
 .PHONY: sim-planted
 sim-planted: ## does the simulation find what is wrong? a build with planted faults, each must be found
 	$(Q)$(MAKE) --no-print-directory -j2 B=$(B)-planted CFLAGS="$(CFLAGS) -DFIS_PLANTED" $(B)-planted/bin/sim
