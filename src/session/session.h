@@ -90,7 +90,7 @@ struct session_input {
 struct session_place {
     enum session_topic topic;
     int32_t partition;
-    int64_t next; /* the messages before it have been handled; of the ledger: the newest state's number */
+    int64_t next; /* what is before it is handled; of the ledger: the newest state's number */
 };
 
 /* Views that live until the next call of the port that filled them. */

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/config.h"
 #include "fis/mem.h"
+#include "kit/config/config_text.h"
 
 #define LEAST                                                                                      \
     "pipeline: p\nclasses: [\"no\", \"yes\"]\ncolumns: [{name: a}]\n"                              \
@@ -73,17 +73,6 @@ static int load(const char *line, struct config *cfg, struct fis_error *e)
     return config_load_text(name, text, strlen(text), cfg, NULL, e);
 }
 
-static char *effective(const struct config *cfg)
-{
-    char *text = NULL;
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
-    assert_non_null(out);
-    config_print(cfg, out);
-    assert_int_equal(fclose(out), 0);
-    return text;
-}
-
 static void test_what_stands_elsewhere_is_read(void **state)
 {
     (void)state;
@@ -96,7 +85,7 @@ static void test_what_stands_elsewhere_is_read(void **state)
         struct fis_error e;
         assert_int_equal(load(lines[i], &c, &e), 0);
         assert_string_equal(config_kafka(&c, "sasl.password"), SECRET);
-        char *text = effective(&c);
+        char *text = config_text_effective(&c);
         assert_null(strstr(text, "hunter2"));
         assert_non_null(strstr(text, i < 3 ? "file:" : "credential:"));
         free(text);
@@ -114,7 +103,7 @@ static void test_the_key_of_noise(void **state)
         struct fis_error e;
         assert_int_equal(load(lines[i], &c, &e), 0);
         assert_string_equal(c.privacy.key, SECRET);
-        char *text = effective(&c);
+        char *text = config_text_effective(&c);
         assert_null(strstr(text, "hunter2"));
         assert_non_null(strstr(text, "key: \"***\""));
         free(text);
@@ -130,7 +119,7 @@ static void test_any_property_from_a_file_is_a_secret(void **state)
     struct fis_error e;
     assert_int_equal(load("kafka: {sasl.username: file:line, client.id: me}", &c, &e), 0);
     assert_string_equal(config_kafka(&c, "sasl.username"), SECRET);
-    char *text = effective(&c);
+    char *text = config_text_effective(&c);
     assert_null(strstr(text, "hunter2"));
     assert_non_null(strstr(text, "\"sasl.username\": \"file:line\""));
     assert_non_null(strstr(text, "\"client.id\": \"me\""));

@@ -133,8 +133,7 @@ static void log_note(void *ctx, bool fault, const char *text)
     log_line(fault ? LOG_LEVEL_ERROR : LOG_LEVEL_WARN, "rows", "text=\"%s\"", text);
 }
 
-/* ---- what the encoder has not seen ------------------------------------------------------------
- */
+/* ---- what the encoder has not seen ---------------------------------------------------------- */
 
 /* Into the list of the largest; its new length. */
 static uint32_t insert(struct trainer_unseen *list, uint32_t n, const struct trainer_unseen *u)
