@@ -13,7 +13,9 @@ import os
 import re
 import subprocess
 
-from bench import D, ROOT, Bench, first_of_all, numbers
+from figures import numbers
+from priority import first_of_all
+from programs import D, ROOT, Bench
 
 # By the first that matches a sample's function; a thread's other functions are its own line.
 PARTS = [
