@@ -195,7 +195,7 @@ static void out_state(void *ctx, const struct wire_trainer_state *state)
     w->payload.length = 0;
     if (w->o.control)
         whole.control = *w->o.control;
-    whole.unit = w->o.unit ? *w->o.unit : 0;
+    whole.state_number = w->o.state_number ? *w->o.state_number : 0;
     whole.identity = w->o.identity ? *w->o.identity : (struct wire_identity){0};
     put(w, wire_ledger_state_encode(&whole, &w->payload, &e), TRAINER_LEDGER, wire_ledger_state_key,
         &e);

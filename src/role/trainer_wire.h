@@ -41,7 +41,7 @@ struct trainer_wire_options {
     void (*pool)(void *arg);                                      /* may be NULL */
     const struct wire_identity *identity;      /* of states and lineages; NULL: none */
     const struct wire_control_place *control; /* of states; NULL: none */
-    const uint64_t *unit;                     /* likewise */
+    const uint64_t *state_number;             /* likewise */
     /* Called as well, for what was put; may be NULL. */
     void (*model)(void *arg, const struct wire_model *v);
     void (*state)(void *arg, const struct wire_trainer_state *s);

@@ -59,13 +59,13 @@ static int take(struct session *s, const struct session_input *in, struct fis_er
     return 0;
 }
 
-/* That of the group, when nobody else can commit any more. */
-static int find_unit(struct session *s, struct fis_error *e)
+/* The number that the group has committed, when nobody else can commit any more. */
+static int find_committed_state(struct session *s, struct fis_error *e)
 {
-    if (s->election.state != ELECTION_CATCH_UP || !s->p.unit || s->unit_known)
+    if (s->election.state != ELECTION_CATCH_UP || !s->p.committed_state || s->committed_known)
         return 1;
-    int rc = s->p.unit(s->p.ctx, &s->unit_kept, e);
-    s->unit_known = rc > 0;
+    int rc = s->p.committed_state(s->p.ctx, &s->committed_state, e);
+    s->committed_known = rc > 0;
     return rc;
 }
 
@@ -86,7 +86,7 @@ int session_keep_up(struct session *s, bool *more, struct fis_error *e)
     s->at_end |= PLANTED(end_early) && !*more;
     if (!s->at_end || s->sweeping)
         return 0;
-    rc = find_unit(s, e);
+    rc = find_committed_state(s, e);
     if (rc <= 0)
         return rc;
     if (memory_compare(s->memory, &s->identity, s->o.accept_change, e) < 0)

@@ -187,7 +187,7 @@ static void let_go(struct session *s)
     s->encoder = NULL;
     s->memory = NULL;
     s->ends = NULL;
-    s->sweeping = s->halted = s->unit_known = s->stated = false;
+    s->sweeping = s->halted = s->committed_known = s->stated = false;
     s->have_ends = s->running = s->informed = s->waiting = s->waiting_noted = false;
     s->job_due = s->job_ran = s->sent = s->committing = s->adjust = false;
     s->commands.pending = s->input.pending = false;

@@ -153,9 +153,9 @@ struct session_ports {
     /* The unit: what was sent, and these places (a view). [session_committed] */
     int (*commit)(void *ctx, const struct session_place *places, uint32_t n, struct fis_error *e);
 
-    /* 1: the number that the group's newest commit has for the ledger, all others being fenced
+    /* 1: the number of the newest state that the group has committed, all others being fenced
      * (*number 0: it has none); 0: not known yet, it is asked again. NULL: nothing keeps it. */
-    int (*unit)(void *ctx, uint64_t *number, struct fis_error *e);
+    int (*committed_state)(void *ctx, uint64_t *number, struct fis_error *e);
 
     /* ---- work */
     /* Run session_job once, on any thread. [session_job_done] */

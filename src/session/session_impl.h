@@ -33,10 +33,10 @@ struct session {
 
     /* Until the role runs. */
     struct memory *memory;
-    bool at_end;   /* of all topics of the memory, as they were at the last to_end */
-    bool sweeping; /* what earlier trainers left open is being ended */
-    bool unit_known;    /* that of the group */
-    uint64_t unit_kept; /* its number */
+    bool at_end;          /* of all topics of the memory, as they were at the last to_end */
+    bool sweeping;        /* what earlier trainers left open is being ended */
+    bool committed_known; /* the number that the group has committed: */
+    uint64_t committed_state;
 
     /* From the moment it leads. */
     enum start_up_step step;
@@ -70,7 +70,7 @@ struct session {
     uint32_t n_ends;
 
     bool sent, committing;   /* of the unit */
-    uint64_t unit;           /* the number of the next state */
+    uint64_t next_state;     /* the number of the next state */
     bool stated;             /* it has a state, which carries the number */
     struct wire_buffer news; /* what the role says of it: event, NUL, text, NUL … */
     uint64_t commit_again_ms;

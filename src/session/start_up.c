@@ -27,13 +27,14 @@ static int take_over_identity(struct session *s, struct fis_error *e)
 
 /* The group's number and the ledger's are committed together, and kept apart: where the ledger's is
  * lower, it has lost what was acknowledged. The operator may accept that. */
-static int check_unit(struct session *s, struct fis_error *e)
+static int check_state_number(struct session *s, struct fis_error *e)
 {
     const struct wire_trainer_state *was = memory_found(s->memory) ? memory_state(s->memory) : NULL;
     const char *ledger = s->o.topics[SESSION_LEDGER], *accept = s->o.accept_change;
-    unsigned long long there = was ? was->unit : 0, kept = s->unit_known ? s->unit_kept : 0;
+    unsigned long long there = was ? was->state_number : 0,
+                       kept = s->committed_known ? s->committed_state : 0;
     char code[32];
-    s->unit = (there > kept ? there : kept) + 1;
+    s->next_state = (there > kept ? there : kept) + 1;
     if (kept <= there || (was && !there) || PLANTED(ledger_tail_unnoticed))
         return 0;
     /* Of this loss alone: the next unit has another. */
@@ -56,14 +57,14 @@ int session_begin(struct session *s, struct fis_error *e)
     struct trainer_wire_options o;
     int rc = memory_conclude(s->memory, e);
     if (rc == 0)
-        rc = check_unit(s, e);
+        rc = check_state_number(s, e);
     if (rc == 0)
         rc = take_over_identity(s, e);
     if (rc < 0)
         return rc;
     session_unit_wire(s, &o);
-    s->control = memory_found(s->memory) ? memory_state(s->memory)->control
-                                         : (struct wire_control_place){0};
+    s->control =
+        memory_found(s->memory) ? memory_state(s->memory)->control : (struct wire_control_place){0};
     s->step = START_UP_INITIAL;
     s->encoder = memory_found(s->memory) ? memory_take_encoder(s->memory) : NULL;
     s->lead_ms = s->now.mono_ms;

@@ -93,7 +93,7 @@ static void state(void *arg, const struct wire_trainer_state *x)
 {
     struct session *s = arg;
     s->stated = true;
-    s->unit++; /* several in a unit: a cut between them loses the later ones alone */
+    s->next_state++; /* several in a unit: a cut between them loses the later ones alone */
     if (s->p.sent_state)
         s->p.sent_state(s->p.ctx, x);
 }
@@ -108,7 +108,7 @@ void session_unit_wire(struct session *s, struct trainer_wire_options *o)
         .max_chunk = s->o.max_chunk,
         .identity = &s->shown,
         .control = &s->control,
-        .unit = &s->unit,
+        .state_number = &s->next_state,
         .put = put,
         .job = job,
         .note = note,
@@ -136,8 +136,8 @@ static int commit(struct session *s, struct fis_error *e)
         session_say_news(s);
         return 0;
     }
-    if (s->stated && s->p.unit &&
-        inbox_move(&s->inbox, SESSION_LEDGER, 0, (int64_t)s->unit - 1, e) < 0)
+    if (s->stated && s->p.committed_state &&
+        inbox_move(&s->inbox, SESSION_LEDGER, 0, (int64_t)s->next_state - 1, e) < 0)
         return -FIS_NOMEM;
     const struct session_place *places = inbox_changed(&s->inbox, &n);
     s->committing = true;

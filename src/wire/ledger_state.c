@@ -84,7 +84,7 @@ static void fill_plain(Fis__V1__TrainerState *m, const struct wire_trainer_state
     m->requested = state->requested;
     m->control_next = state->control.next;
     m->control_ms = state->control.ms;
-    m->unit = state->unit;
+    m->state_number = state->state_number;
 }
 
 int wire_ledger_state_encode(const struct wire_trainer_state *state, struct wire_buffer *out,
@@ -178,7 +178,7 @@ static struct wire_trainer_state read_single(const Fis__V1__TrainerState *s)
         .undetectable = s->undetectable != 0,
         .requested = s->requested,
         .control = {s->control_next, s->control_ms},
-        .unit = s->unit,
+        .state_number = s->state_number,
     };
 }
 

@@ -421,7 +421,7 @@ struct wire_trainer_state { /* key: one NUL byte, which no record id of text has
     bool undetectable;         /* the gap of the last judgement's anchor: fis_gate_judgement */
     struct wire_privacy privacy;
     uint64_t requested;            /* records so far: the ledger has an entry of each */
-    uint64_t unit;                 /* of commit, by those with a state; 0: not counted yet */
+    uint64_t state_number;         /* of all that trainers have written; 0: not counted yet */
     struct wire_identity identity; /* no facts: written by an earlier program */
 };
 

@@ -36,7 +36,7 @@ static void check_input(struct sim_check *c)
         for (int p = 0; p < SIM_PARTITIONS; p++) {
             int64_t next = u->unit->offsets[t][p], kept = u->about->first[t][p];
             int64_t expected = c->taken[t][p];
-            if (t == SIM_LEDGER) /* the unit's number */
+            if (t == SIM_LEDGER) /* the number of its newest state */
                 continue;
             /* Retention was faster, or the log has lost its tail; also where the topic was made
              * again before the commit, which then has no offset of it. */

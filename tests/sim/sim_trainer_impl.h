@@ -99,7 +99,7 @@ int sim_trainer_dead_letter(void *ctx, const struct wire_message *m, const struc
                             struct fis_error *e);
 int sim_trainer_commit(void *ctx, const struct session_place *places, uint32_t n,
                        struct fis_error *e);
-int sim_trainer_unit(void *ctx, uint64_t *number, struct fis_error *e);
+int sim_trainer_committed_state(void *ctx, uint64_t *number, struct fis_error *e);
 bool sim_trainer_leads(const struct sim_trainer *t);
 
 #endif

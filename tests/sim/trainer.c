@@ -266,7 +266,7 @@ void sim_trainer_start(struct sim_world *w, int process)
         .send = sim_trainer_send,
         .dead_letter = sim_trainer_dead_letter,
         .commit = sim_trainer_commit,
-        .unit = sim_trainer_unit,
+        .committed_state = sim_trainer_committed_state,
         .job = out_job,
         .ends = w->plan->pool ? out_ends : NULL,
         .note = out_note,

@@ -168,7 +168,7 @@ int sim_trainer_commit(void *ctx, const struct session_place *places, uint32_t n
     return 0;
 }
 
-int sim_trainer_unit(void *ctx, uint64_t *number, struct fis_error *e)
+int sim_trainer_committed_state(void *ctx, uint64_t *number, struct fis_error *e)
 {
     const struct sim_trainer *t = ctx;
     int64_t kept = sim_group_committed(t->w->broker, SIM_TRAINERS, SIM_LEDGER, 0);

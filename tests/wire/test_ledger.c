@@ -141,7 +141,7 @@ static void state_of_the_trainer(void **state)
                                     .control_text = "version 4: unknown",
                                     .control_ok = 1,
                                     .requested = 41,
-                                    .unit = 77,
+                                    .state_number = 77,
                                     .privacy = {.refreshes = 12,
                                                 .tag = UINT64_MAX,
                                                 .rho = .25,
@@ -171,7 +171,7 @@ static void state_of_the_trainer(void **state)
     assert_string_equal(got->control_text, in.control_text);
     assert_int_equal(got->control_ok, 1);
     assert_int_equal(got->requested, 41);
-    assert_int_equal(got->unit, 77);
+    assert_int_equal(got->state_number, 77);
     assert_memory_equal(&got->privacy, &in.privacy, sizeof in.privacy);
 }
 

@@ -40,7 +40,7 @@ struct kafka_side {
 };
 
 /* The number that the group keeps for the ledger, asked for on a worker. */
-struct unit_mark {
+struct state_mark {
     struct job job;
     bool running, answered;
     int rc;
@@ -56,7 +56,7 @@ struct trainer_host {
     struct kafka_side side, old; /* old: is being closed, to begin again */
     int patience_ms;             /* of the old one */
     struct pool_ends ends;
-    struct unit_mark mark;
+    struct state_mark mark;
     struct job job;
     bool leaving, letting_go, stopped, committing, sweeping;
     char halted[200];     /* why nothing is done any more; "": it works */

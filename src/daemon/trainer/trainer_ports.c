@@ -184,7 +184,7 @@ static int commit(void *arg, const struct session_place *places, uint32_t n, str
         return fis_fail(e, FIS_NOMEM, "no memory for offsets");
     for (uint32_t i = 0; i < n; i++) {
         const char *topic = h->options.topics[places[i].topic];
-        bool ledger = places[i].topic == SESSION_LEDGER; /* the unit's number */
+        bool ledger = places[i].topic == SESSION_LEDGER; /* the number of its newest state */
         offsets[i] = (struct stream_offset){
             .topic = topic,
             .partition = places[i].partition,
@@ -201,7 +201,7 @@ static int commit(void *arg, const struct session_place *places, uint32_t n, str
 static void ask_mark(void *arg)
 {
     struct trainer_host *h = arg;
-    struct unit_mark *m = &h->mark;
+    struct state_mark *m = &h->mark;
     m->rc = stream_consumer_mark(h->side.member, h->options.topics[SESSION_LEDGER], 0, MARK_MS,
                                  &m->number, &m->error);
 }
@@ -213,10 +213,10 @@ static void mark_asked(void *arg)
     h->mark.answered = true;
 }
 
-static int unit(void *arg, uint64_t *number, struct fis_error *e)
+static int committed_state(void *arg, uint64_t *number, struct fis_error *e)
 {
     struct trainer_host *h = arg;
-    struct unit_mark *m = &h->mark;
+    struct state_mark *m = &h->mark;
     (void)e;
     if (m->running)
         return 0;
@@ -321,7 +321,7 @@ struct session_ports trainer_host_ports(struct trainer_host *h)
         .send = send_message,
         .dead_letter = send_dead_letter,
         .commit = commit,
-        .unit = unit,
+        .committed_state = committed_state,
         .job = job,
         .ends = ends,
         .clock = time_now,
