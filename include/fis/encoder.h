@@ -97,7 +97,10 @@ int fis_encoder_expect_trees(struct fis_encoder *enc, uint32_t margins,
 int fis_encoder_set_trees(struct fis_encoder *enc, struct fis_trees *trees,
                           struct fis_error *e) FIS_MUST_CHECK;
 struct fis_trees *fis_encoder_trees(const struct fis_encoder *enc); /* NULL: none (yet) */
-bool fis_encoder_has_trees(const struct fis_encoder *enc);          /* or will have */
+/* The reference to them is the caller's, who applies them to many rows at once: margins that are
+ * encoded after it are 0. */
+struct fis_trees *fis_encoder_take_trees(struct fis_encoder *enc);
+bool fis_encoder_has_trees(const struct fis_encoder *enc); /* or will have */
 
 /* Before finish: the columns, standard ones, are those of an image. INPUT: they are not, or not as
  * many. fis_encoder_image: NULL where they are not. */

@@ -48,9 +48,10 @@ static inline size_t fis_trees_leaf_count(const struct fis_trees_shape *s)
     return (size_t)s->n << s->depth;
 }
 
-/* Sets the last `margins` features of x [d + margins] from the first d, scaled and cut off as those
- * of a base's columns (fis/encoder.h). */
-void fis_trees_apply(const struct fis_trees *t, float *x);
+/* Sets the last `margins` features of each row of x [n][d + margins] from the first d, scaled and
+ * cut off as those of a base's columns (fis/encoder.h). Many rows at once take a fraction of the
+ * time that they take one by one. */
+void fis_trees_apply(const struct fis_trees *t, float *x, uint32_t n);
 
 /* ---- fitting -------------------------------------------------------------------------------- */
 

@@ -293,7 +293,7 @@ static void make_usual(const struct explain *x, float *row, uint32_t from, uint3
 static int columns(struct explain *x, const float own[FIS_MAX_CRITERIA], struct fis_error *e)
 {
     const struct fis_encoder *enc = x->head.head->encoder;
-    struct fis_trees *trees = fis_encoder_trees(enc);
+    struct fis_trees *trees = x->head.head->trees;
     uint32_t features = x->d - fis_encoder_margins(enc), n = 0, k = x->criterion;
     struct moved *all = fis_calloc((size_t)fis_encoder_columns(enc) + 1, sizeof *all);
     float *row = fis_alloc(x->d, sizeof *row), scores[FIS_MAX_CRITERIA];
@@ -312,7 +312,7 @@ static int columns(struct explain *x, const float own[FIS_MAX_CRITERIA], struct 
         memcpy(row, x->x, x->d * sizeof *row);
         make_usual(x, row, from, to);
         if (trees)
-            fis_trees_apply(trees, row);
+            fis_trees_apply(trees, row, 1);
         score(x, row, scores);
         bool one = own[k] > FIS_NOT_A_CANDIDATE, other = scores[k] > FIS_NOT_A_CANDIDATE;
         all[n++] = (struct moved){fis_encoder_column(enc, (uint32_t)column)->name,

@@ -176,7 +176,7 @@ static uint32_t encode_one(const struct encoder_column *c, const struct fis_valu
 static void encode_trees(const struct fis_encoder *enc, float *x)
 {
     if (enc->trees)
-        fis_trees_apply(enc->trees, x);
+        fis_trees_apply(enc->trees, x, 1);
     else
         memset(x + enc->d - enc->tree_margins, 0, enc->tree_margins * sizeof *x);
 }

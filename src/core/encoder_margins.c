@@ -94,6 +94,13 @@ struct fis_trees *fis_encoder_trees(const struct fis_encoder *enc)
     return enc ? enc->trees : NULL;
 }
 
+struct fis_trees *fis_encoder_take_trees(struct fis_encoder *enc)
+{
+    struct fis_trees *trees = enc->trees;
+    enc->trees = NULL;
+    return trees;
+}
+
 bool fis_encoder_has_trees(const struct fis_encoder *enc)
 {
     return enc->tree_margins > 0;

@@ -274,7 +274,7 @@ static int first_in(struct session *s, struct fis_gate_judgement *j, struct fis_
                         "rows have it",
                         fis_metric_name(o->metric));
     j->pick = *m;
-    j->floor = fis_gate_floor(o, m->accuracy, 0);
+    j->floor = m->accuracy - o->epsilon;
     return show_anchor(s, j);
 }
 

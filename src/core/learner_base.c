@@ -48,7 +48,7 @@ void fis_learner_apply_base(struct fis_learner *t, const struct fis_trees *trees
 {
     uint32_t labels = labelled(t), all = labels + t->rows.n;
     for (uint32_t i = t->fitted; i < (t->validation_fitted ? labels : all); i++)
-        fis_trees_apply(trees, row_of(t, i));
+        fis_trees_apply(trees, row_of(t, i), 1);
 }
 
 /* Without folds what judges would have been learnt by heart; with noise (fis/privacy.h) the labels
@@ -124,8 +124,8 @@ int fis_learner_serve_base(struct fis_learner *t, const struct fis_trees *trees,
         rc = fis_learner_keep_served(t, e);
     else
         learner_forget_served(t);
-    for (uint32_t i = 0; trees && rc == 0 && i < t->rows.n; i++)
-        fis_trees_apply(trees, t->served_x + (size_t)i * t->rows.d);
+    if (trees && rc == 0)
+        fis_trees_apply(trees, t->served_x, t->rows.n);
     return rc;
 }
 

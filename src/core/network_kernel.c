@@ -50,7 +50,7 @@ typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
         .few = few##lanes, .others = others##lanes, .sparse = sparse##lanes,                       \
         .shallow = shallow##lanes, .output = output##lanes, .transpose = transpose##lanes,         \
         .relu = relu##lanes, .softmax = softmax##lanes, .centre = centre##lanes,                   \
-        .criteria = criteria##lanes                                                                \
+        .criteria = criteria##lanes, .trees = trees##lanes                                         \
     }
 static const struct network_kernel kernels[] = {
 #if defined(__x86_64__)

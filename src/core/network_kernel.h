@@ -37,6 +37,19 @@ struct network_shallow {
     const float *w_bias, *g_bias; /* [classes] */
 };
 
+/* The first of trees that lie one behind the other (fis/trees.h): 2^depth - 1 tests in the order of
+ * a heap, and leaves. */
+struct network_test {
+    uint32_t feature;
+    float threshold;
+};
+struct network_tree {
+    uint32_t tests;
+    const struct network_test *test;
+    const float *leaf;
+};
+#define NETWORK_TREE_DEPTH 6u
+
 struct network_kernel {
     uint32_t rows;  /* of a tile */
     uint32_t units; /* columns of a block */
@@ -72,6 +85,10 @@ struct network_kernel {
      * fair are <= 0, entropy [rows] = - sum of p log p. */
     void (*criteria)(const float *p, const float *acc, const float *fair, uint32_t classes,
                      float *gain, float *entropy);
+    /* n trees, of NETWORK_TREE_DEPTH at most, add their leaves to sums [margins][rows], each to the
+     * next margin's, for a tile a [features][rows]. */
+    void (*trees)(struct network_tree first, uint32_t n, uint32_t margins, const float *a,
+                  float *sums);
 };
 
 /* The kernels that this processor can run, the widest first; NULL behind the last. */

@@ -11,16 +11,12 @@
 
 #include "encoder_impl.h"
 #include "softmax.h"
-
-struct node {
-    uint32_t feature;
-    float threshold;
-};
+#include "trees_impl.h"
 
 struct fis_trees {
     atomic_uint references;
     struct fis_trees_shape shape;
-    struct node *nodes;
+    struct network_test *nodes;
     float *leaf;
     uint32_t *feature; /* the same nodes apart, for the wire */
     float *threshold;
@@ -61,7 +57,7 @@ struct fis_trees *fis_trees_new(const struct fis_trees_shape *s, const uint32_t 
     atomic_init(&t->references, 1);
     t->shape = *s;
     for (size_t i = 0; i < nodes; i++)
-        t->nodes[i] = (struct node){feature[i], threshold[i]};
+        t->nodes[i] = (struct network_test){feature[i], threshold[i]};
     memcpy(t->feature, feature, nodes * sizeof *feature);
     memcpy(t->threshold, threshold, nodes * sizeof *threshold);
     memcpy(t->leaf, leaf, leaves * sizeof *leaf);
@@ -111,7 +107,7 @@ const float *fis_trees_leaves(const struct fis_trees *t)
 static inline float leaf_of(const struct fis_trees *t, uint32_t tree, const float *x)
 {
     uint32_t depth = t->shape.depth, nodes = (1u << depth) - 1, at = 0;
-    const struct node *first = t->nodes + (size_t)tree * nodes;
+    const struct network_test *first = t->nodes + (size_t)tree * nodes;
     for (uint32_t l = 0; l < depth; l++)
         at = 2 * at + 2 - (x[first[at].feature] < first[at].threshold);
     return t->leaf[(size_t)tree * (nodes + 1) + at - nodes];
@@ -129,12 +125,12 @@ static inline float leaf_of(const struct fis_trees *t, uint32_t tree, const floa
 static void leaves_of(const struct fis_trees *t, uint32_t tree, const float *x, float *leaf)
 {
     const uint32_t depth = t->shape.depth, nodes = (1u << depth) - 1;
-    const struct node *first = t->nodes + (size_t)tree * nodes;
+    const struct network_test *first = t->nodes + (size_t)tree * nodes;
     uint32_t at[TOGETHER] = {0};
     for (uint32_t l = 0; l < depth; l++) {
         UNROLLED
         for (uint32_t k = 0; k < TOGETHER; k++) {
-            const struct node *n = first + k * nodes + at[k];
+            const struct network_test *n = first + k * nodes + at[k];
             at[k] = 2 * at[k] + 2 - (x[n->feature] < n->threshold);
         }
     }
@@ -156,12 +152,19 @@ static void add_leaves(const float *leaf, uint32_t tree, uint32_t n, uint32_t m,
     }
 }
 
+static void set_margins(const float *sum, uint32_t stride, uint32_t m, float *to)
+{
+    double margins[FIS_MAX_CLASSES];
+    for (uint32_t k = 0; k < m; k++)
+        margins[k] = (double)sum[k * stride];
+    encoder_margins_scale(margins, m, to);
+}
+
 /* By the first n trees. */
 static void apply_first(const struct fis_trees *t, uint32_t n, const float *x, float *to)
 {
     uint32_t m = t->shape.margins;
     float sum[FIS_MAX_CLASSES] = {0}, leaf[TOGETHER];
-    double margins[FIS_MAX_CLASSES];
     for (uint32_t i = 0, some; i < n; i += some) {
         some = n - i < TOGETHER ? 1 : TOGETHER;
         if (some == 1)
@@ -170,14 +173,46 @@ static void apply_first(const struct fis_trees *t, uint32_t n, const float *x, f
             leaves_of(t, i, x, leaf);
         add_leaves(leaf, i, some, m, sum);
     }
-    for (uint32_t k = 0; k < m; k++)
-        margins[k] = (double)sum[k];
-    encoder_margins_scale(margins, m, to);
+    set_margins(sum, 1, m, to);
 }
 
-void fis_trees_apply(const struct fis_trees *t, float *x)
+/* All tests of a tree for a tile of rows cost less than the walks of its rows as long as the tree
+ * is small beside the tile; what is turned lies on the stack. */
+#define TURNED_MOST 1024u
+
+static bool fits(const struct network_kernel *k, const struct fis_trees_shape *s)
 {
-    apply_first(t, t->shape.n, x, x + t->shape.d);
+    return 1u << s->depth <= 2 * k->rows && s->depth <= NETWORK_TREE_DEPTH &&
+           s->d + s->margins <= TURNED_MOST;
+}
+
+static void apply_tile(const struct network_kernel *kernel, const struct fis_trees *t, float *x)
+{
+    const uint32_t m = t->shape.margins, width = t->shape.d + m, rows = kernel->rows;
+    const struct network_tree first = {(1u << t->shape.depth) - 1, t->nodes, t->leaf};
+    _Alignas(64) float turned[TURNED_MOST * NETWORK_MAX_TILE];
+    _Alignas(64) float sums[FIS_MAX_CLASSES * NETWORK_MAX_TILE];
+    kernel->transpose(x, width, turned);
+    memset(sums, 0, m * rows * sizeof *sums);
+    kernel->trees(first, t->shape.n, m, turned, sums);
+    for (uint32_t i = 0; i < rows; i++)
+        set_margins(sums + i, rows, m, x + (size_t)i * width + t->shape.d);
+}
+
+void trees_apply_by(const struct network_kernel *k, const struct fis_trees *t, float *x, uint32_t n)
+{
+    const size_t width = t->shape.d + t->shape.margins;
+    uint32_t i = 0;
+    if (fits(k, &t->shape))
+        for (; n - i >= k->rows; i += k->rows)
+            apply_tile(k, t, x + i * width);
+    for (; i < n; i++)
+        apply_first(t, t->shape.n, x + i * width, x + i * width + t->shape.d);
+}
+
+void fis_trees_apply(const struct fis_trees *t, float *x, uint32_t n)
+{
+    trees_apply_by(network_kernel(0), t, x, n);
 }
 
 /* ---- fitting -------------------------------------------------------------------------------- */

@@ -41,8 +41,7 @@ static void set_margins(struct lab_run *r, struct fis_trees *trees)
         return;
     fis_trees_unref(r->test_trees);
     r->test_trees = fis_trees_ref(trees);
-    for (uint32_t i = 0; i < r->split->n_test; i++)
-        fis_trees_apply(trees, r->test_x + (size_t)i * r->split->d);
+    fis_trees_apply(trees, r->test_x, r->split->n_test);
 }
 
 void lab_evaluate(struct lab_run *r, const float *params, struct lab_figures *out)

@@ -39,8 +39,7 @@ const float *trainer_based(struct trainer_role *m, const struct fis_trees *trees
     if (!trees)
         return x;
     memcpy(m->based, x, n * d * sizeof *x);
-    for (uint32_t i = 0; i < n; i++)
-        fis_trees_apply(trees, m->based + i * d);
+    fis_trees_apply(trees, m->based, n);
     return m->based;
 }
 

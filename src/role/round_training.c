@@ -81,8 +81,8 @@ int trainer_take_validation(struct trainer_role *m, struct fis_error *e)
     if (!m->next_x)
         return 0;
     double before = m->phase == PHASE_NEW ? (double)NAN : served_accuracy(m);
-    for (uint32_t i = 0; m->trees && i < m->next_validation.n; i++)
-        fis_trees_apply(m->trees, m->next_x + (size_t)i * m->next_validation.d);
+    if (m->trees)
+        fis_trees_apply(m->trees, m->next_x, m->next_validation.n);
     fis_gate_served_rows(m->gate, NULL);
     const bool fitted = fis_learner_base_has_validation(m->learner);
     int rc = fis_learner_set_validation(m->learner, &m->next_validation, m->next_groups, e);

@@ -48,6 +48,7 @@ struct scoring_head *scoring_head_take(struct wire_head_owned *head)
     }
     h->version = head->head.version;
     h->encoder = head->encoder;
+    h->trees = fis_encoder_take_trees(h->encoder);
     h->initial = head->initial;
     head->encoder = NULL;
     head->initial = NULL;
@@ -67,6 +68,7 @@ void scoring_head_unref(struct scoring_head *h)
         return;
     fis_panel_unref(h->panel);
     fis_encoder_free(h->encoder);
+    fis_trees_unref(h->trees);
     fis_profile_free(h->initial);
     fis_free(h);
 }
@@ -247,6 +249,8 @@ static void score_rows(struct scoring_batch *b, uint32_t from, uint32_t n,
                        const struct fis_id *const *ids, const uint32_t *messages)
 {
     struct fis_sparse lists = {b->from, b->index, b->value};
+    if (b->head->trees && !b->listed)
+        fis_trees_apply(b->head->trees, b->x, n);
     fis_criteria_batch(&b->options->criteria, b->head->panel, ids, b->listed ? NULL : b->x, &lists,
                        n, b->scratch, b->floors, b->scores + (size_t)from * FIS_MAX_CRITERIA);
     refuse_no_numbers(b, from, n, messages);
@@ -320,6 +324,8 @@ static const float *features_of(struct scoring_batch *b, uint32_t i)
     assert(b->status[i] == WIRE_OK && b->head_version == b->head->version);
     if (decode(b, i, x, NULL, &again, &e) != WIRE_OK)
         memset(x, 0, b->d * sizeof *x); /* cannot be: the same bytes were decoded before */
+    if (b->head->trees)
+        fis_trees_apply(b->head->trees, x, 1);
     return x;
 }
 

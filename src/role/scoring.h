@@ -16,8 +16,9 @@
 /* What a scorer scores with: an immutable snapshot of one head. */
 struct scoring_head {
     uint64_t version;
-    struct fis_panel *panel; /* one reference */
-    struct fis_encoder *encoder;
+    struct fis_panel *panel;     /* one reference */
+    struct fis_encoder *encoder; /* leaves the margins of trees to: */
+    struct fis_trees *trees;     /* one reference; NULL: none */
     struct fis_profile *initial; /* how the initial set is distributed; NULL: not reported */
     _Atomic unsigned references;
 };

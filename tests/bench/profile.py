@@ -20,6 +20,7 @@ from programs import D, ROOT, Bench
 # By the first that matches a sample's function; a thread's other functions are its own line.
 PARTS = [
     ("GEMM of the first layer", r"block\d+$"),
+    ("trees of a base", r"trees\d+$|below\d+$|^apply_first|^fis_trees"),
     ("gather: the tile, turned", r"transpose\d+$|turn\d+$|sparse\d+$"),
     ("later layers, ReLU, softmax, influences", r"few\d+$|relu\d+$|softmax\d+$|centre\d+$|others\d+$|network_|^fis_influence"),
     ("criteria", r"criteria|logf|score_rows"),

@@ -73,7 +73,7 @@ static void equal_to_python(void **state)
     struct fis_trees *t;
     assert_int_equal(data_boost(&r, every, N, 0, &options, &t, &e), 0);
     for (uint32_t i = 0; i < N; i++) {
-        fis_trees_apply(t, x + i * STRIDE);
+        fis_trees_apply(t, x + i * STRIDE, 1);
         near((double)(FIS_MARGIN_SCALE * x[i * STRIDE + D]), (double)two[i]);
     }
     fis_trees_unref(t);
@@ -82,7 +82,7 @@ static void equal_to_python(void **state)
     assert_int_equal(fis_trees_shape(t)->n, 120);
     for (uint32_t i = 0; i < N; i++) {
         double most = fmax((double)three[i][0], fmax((double)three[i][1], (double)three[i][2]));
-        fis_trees_apply(t, x + i * STRIDE);
+        fis_trees_apply(t, x + i * STRIDE, 1);
         for (uint32_t k = 0; k < 3; k++)
             near((double)(FIS_MARGIN_SCALE * x[i * STRIDE + D + k]), (double)three[i][k] - most);
     }
@@ -120,7 +120,7 @@ static void margins_are_out_of_fold(void **state)
     same(t, again);
     assert_memory_equal(margins, margins_again, sizeof margins);
     for (uint32_t i = 0; i < N; i++) {
-        fis_trees_apply(t, x + i * STRIDE);
+        fis_trees_apply(t, x + i * STRIDE, 1);
         own[i] = x[i * STRIDE + D];
     }
     /* What was fitted to a row knows its label; out of fold it does not. */

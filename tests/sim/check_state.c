@@ -238,7 +238,7 @@ static double accuracy(const struct sim_check *c, const struct check_version *of
         const float *at = w;
         memcpy(x, v->x + (size_t)i * width, width * sizeof *x);
         if (of->trees)
-            fis_trees_apply(of->trees, x);
+            fis_trees_apply(of->trees, x, 1);
         memcpy(a, x, width * sizeof *a);
         for (uint32_t l = 0; l < c->shape.n_layers; l++) {
             uint32_t in = c->shape.width[l], out = c->shape.width[l + 1];
