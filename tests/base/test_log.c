@@ -1,4 +1,4 @@
-/* The log on a pipe: whoever logs never waits, what is lost is counted, one kind is summed up. */
+/* The log on a pipe: logging never waits, what is lost is counted, one kind is summed up. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

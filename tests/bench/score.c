@@ -7,7 +7,7 @@
 #include "wire/head.h"
 
 #define BATCH 4096u
-#define WANTED 4 /* of each criterion, in a batch */
+#define SELECTED 4 /* of each criterion, in a batch */
 
 static struct scoring_head *head_of(uint32_t d, uint32_t hidden, uint32_t classes,
                                     const char *scale)
@@ -57,7 +57,7 @@ static void raise_floors(struct scoring_batch *b)
         for (uint32_t i = 0; i < b->rows; i++)
             scores[i] = b->scores[i * FIS_MAX_CRITERIA + c];
         qsort(scores, b->rows, sizeof *scores, downwards);
-        b->floors[c] = scores[WANTED];
+        b->floors[c] = scores[SELECTED];
     }
 }
 

@@ -13,7 +13,7 @@ import fisd_test
 from fisd_process import same, wait
 from own_broker import Broker
 
-# The checker wants the whole history of the compacted topics.
+# The checker needs the whole history of the compacted topics.
 PLAIN = ("log.cleaner.enable=false",)
 REPLICATED = ("default.replication.factor=3", "min.insync.replicas=2",
               "offsets.topic.replication.factor=3", "transaction.state.log.replication.factor=3",

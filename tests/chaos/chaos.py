@@ -183,7 +183,7 @@ class Run:
             self.violations.append(("SIGTERM ends it in order",
                                     f"{name}: status {rest[0]} after {status} s: {rest[-1]}"))
         for name, status, line in c.exits:
-            self.violations.append(("it ends when it is told to",
+            self.violations.append(("it ends on SIGTERM only",
                                     f"{name} ended by itself, status {status}: {line}"))
         for name, text in self.violations[:100]:
             say(f"violated: {name}: {text}")

@@ -269,8 +269,8 @@ def versions(w):
     if found != list(range(1, len(found) + 1)):
         yield f"versions {found}"
     for m in w.models:
-        if m.parameters and m.parameters != m.wanted or m.served and not m.parameters:
-            yield f"version {m.version}: {m.parameters} parameters of {m.wanted}"
+        if m.parameters and m.parameters != m.by_widths or m.served and not m.parameters:
+            yield f"version {m.version}: {m.parameters} parameters of {m.by_widths}"
         if not m.finite:
             yield f"version {m.version}: a parameter is not finite"
 

@@ -54,7 +54,7 @@ class Cluster:
         return max(times, key=times.get) if times else None
 
     def led_since(self, at):
-        """When a trainer first said after that that it leads; or None."""
+        """When a trainer first reported after that that it leads; or None."""
         return min((t for n in ("t1", "t2") for t in self.nodes[n].times(LEADS) if t > at),
                    default=None)
 

@@ -126,7 +126,7 @@ class Model(NamedTuple):
     round: int
     head: int
     parameters: int   # how many there are
-    wanted: int       # how many its widths make
+    by_widths: int    # how many its widths make
     finite: bool
 
 

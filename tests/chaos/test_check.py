@@ -163,7 +163,7 @@ BAD = {
         "a request is not on the ledger": lambda t, f: t["label-requests"].append(
             Message(0, 9, *asked(b"q3"), {})),
         "a request was never sent": lambda t, f: drop(t, "label-requests", 0),
-        "withdrawn, without the tool being told": lambda t, f: drop(t, "label-requests", 4),
+        "withdrawn, without a message to the tool": lambda t, f: drop(t, "label-requests", 4),
     },
     "the budget and the limit in flight hold at every step": {
         "the budget is smaller": lambda t, f: f.update(budget=3),
@@ -259,7 +259,7 @@ def _():
         for what, function in ways.items():
             found, _ = spoiled(function)
             names = {n for n, _ in found}
-            assert name in names, f"{what}: found {sorted(names)}, wanted {name!r}"
+            assert name in names, f"{what}: found {sorted(names)}, expected {name!r}"
     print(f"# {sum(map(len, BAD.values()))} ways", flush=True)
 
 

@@ -247,17 +247,17 @@ static void numbers_become_floats(void **state)
     teardown(&f);
 }
 
-static void load_answers(struct files *f, const char *name, const char *text, int wanted,
-                         const char *said, uint64_t count)
+static void load_answers(struct files *f, const char *name, const char *text, int expected,
+                         const char *message, uint64_t count)
 {
     struct id_map m = {0};
     struct fis_error e = {0};
-    assert_int_equal(answers_load(&f->c, write_file(f, name, text), 0, NULL, &m, &e), wanted);
-    if (said && !strstr(e.text, said)) {
-        print_error("found '%s', expected '%s'\n", e.text, said);
+    assert_int_equal(answers_load(&f->c, write_file(f, name, text), 0, NULL, &m, &e), expected);
+    if (message && !strstr(e.text, message)) {
+        print_error("found '%s', expected '%s'\n", e.text, message);
         fail();
     }
-    if (!wanted)
+    if (!expected)
         assert_int_equal(m.count, count);
     id_map_done(&m);
 }

@@ -136,13 +136,13 @@ static void leading_options_end_at_the_command(void **state)
     (void)state;
     char *argv[] = {"fisctl", "-c", "x.yaml", "--bootstrap=h:1", "replay", "-n", "5", NULL};
     struct cli c = {0};
-    struct cli_leading said = {0};
+    struct cli_leading leading = {0};
     int first = 0;
-    assert_int_equal(cli_parse_leading(&c, 7, argv, &said, &first), CLI_GO);
+    assert_int_equal(cli_parse_leading(&c, 7, argv, &leading, &first), CLI_GO);
     assert_string_equal(argv[first], "replay");
     assert_string_equal(c.config_path, "x.yaml");
     assert_string_equal(c.bootstrap, "h:1");
-    assert_false(said.version);
+    assert_false(leading.version);
 }
 
 static char *help_text(void)

@@ -178,7 +178,7 @@ static void refuses_with_the_column_and_the_value(void **state)
         v[bad[i].column] = bad[i].value;
         assert_int_equal(fis_encoder_encode(enc, v, x, NULL, &e), -FIS_INPUT);
         if (!strstr(e.text, bad[i].text))
-            fail_msg("got '%s', wanted '%s'", e.text, bad[i].text);
+            fail_msg("got '%s', expected '%s'", e.text, bad[i].text);
         assert_memory_equal(x, before, sizeof x);
     }
     fis_encoder_free(enc);

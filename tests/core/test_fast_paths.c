@@ -75,7 +75,7 @@ static void sparse_row(struct fis_rng *rng, float *x, uint32_t d)
         x[fis_rng_below(rng, d)] = i % 3 ? 1 : (float)fis_rng_normal(rng);
 }
 
-/* The same, of rows that are told by what is not 0 in them. */
+/* The same, of rows that are given as their values that are not 0. */
 static float *scored_lists(const struct model *m, const float *x, uint32_t n)
 {
     uint32_t k = fis_shape_classes(&m->shape), d = fis_shape_inputs(&m->shape), at = 0;

@@ -121,7 +121,7 @@ static void points_of_ones_own_are_judged(void **state)
     struct fis_gate_options o = options();
     struct fis_gate_judgement j, k;
     struct fis_gate_points p;
-    float other[64], told[64];
+    float other[64], known[64];
     double accuracy = .99;
     o.epsilon = .5; /* fairness alone decides */
     struct fis_learner *t = trainer(1, &validation);
@@ -145,7 +145,7 @@ static void points_of_ones_own_are_judged(void **state)
         assert_float_equal(params[i], other[i], 0);
     fis_gate_measure_with(g, measure_as_given, &accuracy);
     p.n = 1;
-    assert_int_equal(fis_gate_judge_points(g, t, &p, &k, told, &e), 0);
+    assert_int_equal(fis_gate_judge_points(g, t, &p, &k, known, &e), 0);
     assert_int_equal(k.verdict, FIS_REJECT);
     assert_float_equal(k.anchor.accuracy, .99, 0);
     fis_gate_free(g);
@@ -307,7 +307,7 @@ static void a_class_that_is_missing_is_not_estimable(void **state)
     fis_learner_free(t);
 }
 
-static void a_cell_that_is_empty_in_one_group_is_said(void **state)
+static void a_cell_that_is_empty_in_one_group_is_reported(void **state)
 {
     (void)state;
     static struct synthetic one;
@@ -443,7 +443,7 @@ int main(void)
         cmocka_unit_test(accuracy_below_the_floor_is_rejected),
         cmocka_unit_test(too_few_rows_are_refused),
         cmocka_unit_test(a_class_that_is_missing_is_not_estimable),
-        cmocka_unit_test(a_cell_that_is_empty_in_one_group_is_said),
+        cmocka_unit_test(a_cell_that_is_empty_in_one_group_is_reported),
         cmocka_unit_test(a_constant_predictor_is_no_improvement),
         cmocka_unit_test(weights_that_are_not_finite_never_pass),
         cmocka_unit_test(interpolation_ends_are_exact),

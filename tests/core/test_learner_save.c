@@ -1,5 +1,5 @@
 /*
- * A trainer that was saved, made anew and loaded goes on as the one that was not: whatever is done
+ * A learner that was saved, recreated and loaded goes on as the one that was not: whatever is done
  * to both afterwards, they save the same bytes.
  */
 #include <math.h>

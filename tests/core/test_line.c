@@ -253,7 +253,7 @@ static void risk_and_empty_cells(void **state)
         assert_float_equal(step[j], 0, 0);
 }
 
-/* Against the gradient of phi the gap falls, and logits move by as much as is said. */
+/* Against the gradient of phi the gap falls, and logits move by as much as is reported. */
 static void along_a_direction_the_gap_falls(void **state)
 {
     (void)state;

@@ -222,7 +222,8 @@ static void nothing_scores(void *arg, const float *x, const struct fis_id *const
         scores[i] = FIS_NOT_A_CANDIDATE;
 }
 
-/* Told as held, gone, and not told so yet: an offer that finds no memory leaves it to be told. */
+/* Reported as held, gone, and not reported as gone yet: an offer that finds no memory leaves that
+ * to be reported. */
 static int revive(void *arg, struct fis_error *e)
 {
     struct fis_selector_options o = {

@@ -187,7 +187,7 @@ static void without_noise_and_clip_it_is_the_gradient(void **state)
     }
 }
 
-static void noise_is_as_wide_as_said(void **state)
+static void noise_is_as_wide_as_stated(void **state)
 {
     (void)state;
     static struct private_cells cells;
@@ -304,7 +304,7 @@ static void a_refresh_is_charged_and_follows_from_the_key(void **state)
         assert_int_equal(spent.refreshes, 2);
         assert_int_equal(spent.exact, 0);
         assert_true(fabs(spent.rho - 2 * fis_privacy_rho(4)) < 1e-15);
-        /* Without noise after some with it: no epsilon holds, and that is told. */
+        /* Without noise after some with it: no epsilon holds, and that is reported. */
         struct fis_direction_options exact = options(NULL, 1);
         assert_int_equal(fis_learner_refresh(a, &exact, NULL, NULL), 0);
         assert_int_equal(fis_learner_privacy(a).exact, 1);
@@ -440,7 +440,7 @@ int main(void)
         cmocka_unit_test(known_values),
         cmocka_unit_test(one_example_moves_no_more_than_the_bound),
         cmocka_unit_test(without_noise_and_clip_it_is_the_gradient),
-        cmocka_unit_test(noise_is_as_wide_as_said),
+        cmocka_unit_test(noise_is_as_wide_as_stated),
         cmocka_unit_test(a_refresh_is_charged_and_follows_from_the_key),
         cmocka_unit_test(after_a_restart_the_same_is_free_and_another_is_not),
         cmocka_unit_test(another_example_never_gets_the_same_noise),

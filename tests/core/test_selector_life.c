@@ -1,7 +1,8 @@
 /*
  * The life of requests, against a model that keeps everything in plain arrays and works out the
- * heaps anew each time by counting who is better: random sequences of all that can happen, with a
- * copy kept by what fis_selector_changes tells, and restarts from that copy in between.
+ * heaps from the start each time by counting who is better: random sequences of all that can
+ * happen, with a copy kept by what fis_selector_changes tells, and restarts from that copy in
+ * between.
  */
 #include "kit/core/selector_model.h"
 
@@ -141,7 +142,7 @@ static void offer(struct selector_model *m)
 static void ask(struct selector_model *m)
 {
     struct fis_candidate c;
-    uint32_t criterion, wanted_by = 0, want = next_of(m, &wanted_by);
+    uint32_t criterion, next_by = 0, want = next_of(m, &next_by);
     int asked = fis_selector_ask(m->s, &c, &criterion);
     assert_int_equal(asked, want != MODEL_RECORDS);
     assert_int_equal(fis_selector_limit(m->s) == FIS_LIMIT_NONE && !asked, 0);
@@ -149,7 +150,7 @@ static void ask(struct selector_model *m)
         return;
     struct model_record *r = &m->r[want];
     assert_int_equal(model_record(&c.id), want);
-    assert_int_equal(criterion, wanted_by);
+    assert_int_equal(criterion, next_by);
     assert_memory_equal(c.x, r->x, sizeof r->x);
     r->state = OPEN;
     r->criterion = criterion;
@@ -234,9 +235,9 @@ static void copy_gone(void *arg, const struct fis_id *id)
 {
     struct selector_model *m = arg;
     struct model_record *r = &m->r[model_record(id)];
-    assert_true(m->last_told < 2); /* gone first */
-    assert_true(r->copied);        /* nothing is taken away that was not told */
-    m->last_told = 1;
+    assert_true(m->last_reported < 2); /* gone first */
+    assert_true(r->copied);            /* nothing is taken away that was not reported */
+    m->last_reported = 1;
     r->copied = 0;
 }
 
@@ -246,16 +247,16 @@ static void copy_held(void *arg, const struct fis_candidate *c)
     struct model_record *r = &m->r[model_record(&c->id)];
     assert_memory_equal(c->x, r->x, sizeof r->x);
     assert_true(c->payload_length > 0);
-    m->last_told = 2;
+    m->last_reported = 2;
     r->copied = 1;
 }
 
 static void flush(struct selector_model *m)
 {
-    int said = fis_selector_changed(m->s);
-    m->last_told = 0;
+    int changed = fis_selector_changed(m->s);
+    m->last_reported = 0;
     fis_selector_changes(m->s, copy_gone, copy_held, m);
-    assert_int_equal(m->last_told > 0, said);
+    assert_int_equal(m->last_reported > 0, changed);
     assert_false(fis_selector_changed(m->s));
     for (uint32_t i = 0; i < MODEL_RECORDS; i++)
         assert_int_equal(m->r[i].copied, m->r[i].state == HELD);
@@ -296,7 +297,7 @@ static void restart(struct selector_model *m)
         m->r[order[i]].bare |= fis_rng_below(&m->rng, 4) == 0;
         restore_one(m, s, order[i]);
         if (i % 3 == 0)
-            restore_one(m, s, order[i]); /* told twice is told once */
+            restore_one(m, s, order[i]); /* reported twice is as once */
     }
     fis_selector_free(m->s);
     m->s = s;

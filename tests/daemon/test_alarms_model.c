@@ -44,7 +44,7 @@ static void gate_and_fairness(void **state)
         add_version(w, 0, 0.3, 0.3);
     alarm_world_pass(w, ALARM_MINUTE, 1);
     assert_true(alarm_none(w));
-    for (int i = 0; i < 17; i++) /* as the operator wants it */
+    for (int i = 0; i < 17; i++) /* as the operator has decided */
         add_version_as(w, 0, "pinned", 0.3, 0.3);
     alarm_world_pass(w, ALARM_MINUTE, 1);
     assert_true(alarm_none(w));

@@ -139,7 +139,7 @@ static void a_reader_goes_on_where_the_group_has_committed(void **state)
     (void)state;
     struct world w;
     struct outbox *b;
-    bool said;
+    bool trouble;
     open_world(&w);
     kit_fill(w.fill, "models", 0, 0, 10);
     assert_int_equal(goes_on_at(&w), 0);
@@ -156,7 +156,7 @@ static void a_reader_goes_on_where_the_group_has_committed(void **state)
         outbox_send(b, "ledger", -1, (struct wire_bytes){"k", 1}, (struct wire_bytes){"v", 1}, &kit_e));
     KIT_OK(outbox_commit(b, member, &offset, 1, &kit_e));
     struct fis_error e;
-    KIT_UNTIL(outbox_turn(b, &e, &said) == 0 && outbox_ready(b));
+    KIT_UNTIL(outbox_turn(b, &e, &trouble) == 0 && outbox_ready(b));
     KIT_UNTIL(goes_on_at(&w) == 7);
     outbox_close(b);
     stream_consumer_close(member, 1000);

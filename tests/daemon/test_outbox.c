@@ -47,8 +47,8 @@ static void close_world(struct world *w)
 static int turn(struct world *w)
 {
     struct fis_error e;
-    bool said;
-    return outbox_turn(w->outbox, &e, &said);
+    bool trouble;
+    return outbox_turn(w->outbox, &e, &trouble);
 }
 
 static struct wire_bytes bytes(const char *text)

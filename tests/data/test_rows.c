@@ -98,7 +98,7 @@ static void values_of(const char *name, const char *file, const char *want)
     struct got g;
     read_values(&g, put(name, file));
     if (g.rc != 0 || strcmp(g.text, want))
-        fail_msg("rc %d '%s': got\n%swanted\n%s", g.rc, g.error.text, g.text, want);
+        fail_msg("rc %d '%s': got\n%sexpected\n%s", g.rc, g.error.text, g.text, want);
     assert_int_equal(g.unread, 0);
 }
 
@@ -107,7 +107,7 @@ static void refused(const char *name, const char *file, const char *want)
     struct got g;
     read_values(&g, put(name, file));
     if (g.rc != -FIS_INPUT || !strstr(g.error.text, want))
-        fail_msg("rc %d '%s', wanted '%s'", g.rc, g.error.text, want);
+        fail_msg("rc %d '%s', expected '%s'", g.rc, g.error.text, want);
     assert_null(strstr(g.error.text, "SECRET"));
     assert_non_null(strstr(g.error.text, name));
 }
@@ -175,11 +175,11 @@ static void refuses_with_file_and_line(void **state)
 static void a_spreadsheets_export_becomes_plain_objects(void **state)
 {
     (void)state;
-    static const struct data_column wanted[] = {{.name = "age", .cell = DATA_NUMBER},
-                                                {.name = "hours", .cell = DATA_NUMBER},
-                                                {.name = "job", .cell = DATA_STRING},
-                                                {.name = "score", .cell = DATA_NUMBER}};
-    const struct data_options o = {.columns = wanted, .n_columns = 4};
+    static const struct data_column selected[] = {{.name = "age", .cell = DATA_NUMBER},
+                                                  {.name = "hours", .cell = DATA_NUMBER},
+                                                  {.name = "job", .cell = DATA_STRING},
+                                                  {.name = "score", .cell = DATA_NUMBER}};
+    const struct data_options o = {.columns = selected, .n_columns = 4};
     struct data_rows *r = data_rows_open(
         put("a.csv",
             "\xef\xbb\xbf\"age\",hours,job,score\r\n39,40,\"clerk\",1.5\r\n50,13,driver,2"),

@@ -16,7 +16,7 @@
 #include "wire/json_arena.h"
 #include "wire/json_text.h"
 
-/* ---- CSV: the same rows however it is cut, and when it is written anew ----------------------- */
+/* ---- CSV: the same rows however it is cut, and when it is written again ---------------------- */
 
 static void append(struct wire_buffer *b, const void *data, size_t length)
 {
@@ -146,7 +146,7 @@ static void try_number(struct fuzz_input in)
 /* ---- files ------------------------------------------------------------------------------------
  */
 
-/* A file in memory, and a path that opens it anew. */
+/* A file in memory, and a path that opens it again. */
 static const char *file_of(struct wire_bytes text)
 {
     static int fd = -1;

@@ -1,9 +1,9 @@
 /*
  * HTTP, from the first byte on a connection to the commands' JSON: the server of src/http on a
  * socket pair, with the pages and commands of the daemon that read what the client says. No command
- * is sent on, as no broker has answered.
+ * is sent on, as no broker has answer.
  *
- * What must hold: the connection ends when the client has said all; what is answered is HTTP; no
+ * What must hold: the connection ends when the client has sent all; what is answered is HTTP; no
  * command is looked at without the token; and the token is in no answer, though the request has it.
  */
 #include <errno.h>
@@ -78,17 +78,17 @@ static int connect_to(struct http_server *s)
     return pair[0];
 }
 
-/* Until the server has closed; how much it has said. The client closes its half a few turns after
- * it has said all: a library that is told of changes only does not see an end that comes with the
- * last bytes, and such a connection lives on to the end of its time. */
-static size_t hear(int fd, char *said)
+/* Until the server has closed; how much it has sent. The client closes its half a few turns after
+ * it has sent all: a library that is notified of changes only does not see an end that comes with
+ * the last bytes, and such a connection lives on to the end of its time. */
+static size_t receive(int fd, char *answer)
 {
     size_t n = 0;
     for (int turn = 0; turn < MOST_TURNS; turn++) {
         if (turn == 4)
             shutdown(fd, SHUT_WR);
         uv_run(&loop, UV_RUN_NOWAIT);
-        ssize_t got = recv(fd, said + n, MOST_ANSWERED - n, 0);
+        ssize_t got = recv(fd, answer + n, MOST_ANSWERED - n, 0);
         if (got == 0 || (got < 0 && errno == ECONNRESET))
             return n;
         if (got > 0)
@@ -96,7 +96,7 @@ static size_t hear(int fd, char *said)
         else if (turn > 20)
             poll(NULL, 0, 1);
     }
-    FUZZ_FAIL("the connection stays open after the client has said all");
+    FUZZ_FAIL("the connection stays open after the client has sent all");
 }
 
 static bool has(const char *text, size_t n, const char *what)
@@ -108,33 +108,33 @@ static bool has(const char *text, size_t n, const char *what)
     return false;
 }
 
-static void check(const char *said, size_t n, const char *asked, size_t size)
+static void check(const char *answer, size_t n, const char *asked, size_t size)
 {
-    if (n && (n < 12 || memcmp(said, "HTTP/1.", 7) != 0))
-        FUZZ_FAIL("an answer that is no HTTP: %.*s", (int)(n < 80 ? n : 80), said);
-    FUZZ_HOLDS(fuzz_markers(said, n) == 0);
+    if (n && (n < 12 || memcmp(answer, "HTTP/1.", 7) != 0))
+        FUZZ_FAIL("an answer that is no HTTP: %.*s", (int)(n < 80 ? n : 80), answer);
+    FUZZ_HOLDS(fuzz_markers(answer, n) == 0);
     /* What a command says once it was read: the token must have come. */
-    if (has(said, n, "no broker has answered yet") || has(said, n, "one JSON object"))
+    if (has(answer, n, "no broker has answered yet") || has(answer, n, "one JSON object"))
         FUZZ_HOLDS(has(asked, size, TOKEN));
     FUZZ_HOLDS(commands_at(&monitor->commands, 0) == NULL);
     for (int turn = 0; turn < MOST_TURNS && monitor->http->counts.open; turn++)
-        uv_run(&loop, UV_RUN_NOWAIT); /* who is heard no more is let go of soon */
+        uv_run(&loop, UV_RUN_NOWAIT); /* a silent client is closed soon */
     FUZZ_HOLDS(monitor->http->counts.open == 0 && !monitor->http->connections);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static char *said;
-    if (!said) {
+    static char *answer;
+    if (!answer) {
         begin();
-        said = malloc(MOST_ANSWERED);
+        answer = malloc(MOST_ANSWERED);
     }
-    if (!said || size > 65536)
+    if (!answer || size > 65536)
         return 0;
     int fd = connect_to(monitor->http);
     FUZZ_HOLDS(send(fd, data, size, MSG_NOSIGNAL) == (ssize_t)size);
-    size_t n = hear(fd, said);
+    size_t n = receive(fd, answer);
     close(fd);
-    check(said, n, (const char *)data, size);
+    check(answer, n, (const char *)data, size);
     return 0;
 }

@@ -5,7 +5,7 @@
     python3 -m venv build/fairlearn && build/fairlearn/bin/pip install fairlearn
     build/fairlearn/bin/python tests/lab/check_fairlearn.py DIR
 
-By hand, since it wants packages from PyPI. Exits with 1 when a figure differs by more than 1e-9, or
+By hand, since it needs packages from PyPI. Exits with 1 when a figure differs by more than 1e-9, or
 when there is nothing to check. For more than two classes the largest gap over classes is held
 against the largest of Fairlearn's for one class against the rest.
 """

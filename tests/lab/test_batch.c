@@ -203,7 +203,7 @@ static void records_read_back_the_same(void **state)
     wire_buffer_done(&a);
 }
 
-/* A job that fails: the others end, and the first failure by number is told. */
+/* A job that fails: the others end, and the first failure by number is reported. */
 static int fails(void *arg, struct lab_run *r, struct fis_error *e)
 {
     (void)arg;

@@ -23,11 +23,11 @@ static int is_near(double a, double b, double tolerance)
 #define MOST 3u
 
 /* Classes follow p, groups group_p, and both what a row looks like; labels and groups as they are,
- * and as they are told. */
+ * and as they are reported. */
 static struct {
     uint32_t classes, groups;
     float logits[BIG * MOST], p[BIG * MOST], group_p[BIG * MOST];
-    uint32_t y[BIG], group[BIG], told_y[BIG], told_group[BIG];
+    uint32_t y[BIG], group[BIG], reported_y[BIG], reported_group[BIG];
     double t[MOST * MOST], t_groups[MOST * MOST];
 } big;
 
@@ -70,8 +70,8 @@ static void make_rows(uint32_t n, uint32_t classes, uint32_t groups, double labe
         f[0] += 2 * g[0]; /* given x, class and group have nothing to do with each other */
         fis_softmax(f, 1, classes, big.p + (size_t)i * classes);
         big.y[i] = draw(&rng, big.p + (size_t)i * classes, classes);
-        big.told_y[i] = tell(&rng, big.t, big.y[i], classes);
-        big.told_group[i] = tell(&rng, big.t_groups, big.group[i], groups);
+        big.reported_y[i] = tell(&rng, big.t, big.y[i], classes);
+        big.reported_group[i] = tell(&rng, big.t_groups, big.group[i], groups);
     }
 }
 
@@ -110,7 +110,7 @@ static void matrices_are_recovered(void **state)
     for (uint32_t k = 2; k <= 3; k++) {
         double t[9];
         make_rows(BIG, k, 2, .3, .2);
-        lab_noise_likeliest(big.p, big.told_y, BIG, k, t);
+        lab_noise_likeliest(big.p, big.reported_y, BIG, k, t);
         for (uint32_t i = 0; i < k * k; i++)
             assert_true(is_near(t[i], big.t[i], .02));
         lab_noise_likeliest(big.p, big.y, BIG, k, t); /* and where there is no noise, none */
@@ -121,18 +121,18 @@ static void matrices_are_recovered(void **state)
 
 static void anchor_points_give_their_row(void **state)
 {
-    static float told[BIG * MOST];
+    static float reported[BIG * MOST];
     double t[9];
     (void)state;
     make_rows(BIG, 2, 2, 0, .2);
     for (uint32_t i = 0; i < BIG; i++)
         for (uint32_t g = 0; g < 2; g++)
-            told[2 * i + g] = big.group_p[2 * i] * (float)big.t_groups[g] +
-                              big.group_p[2 * i + 1] * (float)big.t_groups[2 + g];
-    assert_int_equal(lab_noise_anchors(told, BIG, 2, t, &e), 0);
+            reported[2 * i + g] = big.group_p[2 * i] * (float)big.t_groups[g] +
+                                  big.group_p[2 * i + 1] * (float)big.t_groups[2 + g];
+    assert_int_equal(lab_noise_anchors(reported, BIG, 2, t, &e), 0);
     for (int i = 0; i < 4; i++)
         assert_true(is_near(t[i], big.t_groups[i], .02));
-    assert_int_equal(lab_noise_anchors(told, 3, 2, t, &e), 0); /* fewer rows than it wants */
+    assert_int_equal(lab_noise_anchors(reported, 3, 2, t, &e), 0); /* fewer rows than it needs */
 }
 
 /* ---- losses --------------------------------------------------------------------------------- */
@@ -184,13 +184,13 @@ static void derivatives_agree_with_differences(void **state)
     struct lab_noise_model m = plain_model(FIS_DEMOGRAPHIC_PARITY);
     m.t = big.t;
     m.group_posterior = big.group_p;
-    losses_of(&m, big.told_y, big.told_group, 40, &at);
+    losses_of(&m, big.reported_y, big.reported_group, 40, &at);
     for (int i = 0; i < 60; i++) {
         const float h = 1e-2f, f = big.logits[i];
         big.logits[i] = f + h;
-        losses_of(&m, big.told_y, big.told_group, 40, &up);
+        losses_of(&m, big.reported_y, big.reported_group, 40, &up);
         big.logits[i] = f - h;
-        losses_of(&m, big.told_y, big.told_group, 40, &down);
+        losses_of(&m, big.reported_y, big.reported_group, 40, &down);
         big.logits[i] = f;
         const double ce = (up.ce - down.ce) / (2 * (double)h);
         const double phi = (up.phi - down.phi) / (2 * (double)h);
@@ -220,7 +220,7 @@ static void forward_correction_recovers_the_clean_gradient(void **state)
         struct lab_noise_model m = plain_model(FIS_EQUAL_OPPORTUNITY);
         for (int i = 0; i < 3; i++) { /* clean, noisy, corrected */
             m.t = i == 2 ? big.t : NULL;
-            assert_int_equal(lab_noise_losses(&m, big.logits, i ? big.told_y : big.y, big.group,
+            assert_int_equal(lab_noise_losses(&m, big.logits, i ? big.reported_y : big.y, big.group,
                                               NULL, BIG, k, &ce, d_acc, &phi, d_fair, &e),
                              0);
             pulls[i] = pull(d_acc);
@@ -242,13 +242,13 @@ static void phi_of_true_cells_is_recovered(void **state)
         make_rows(BIG, 2, 2, .3, .3);
         struct lab_noise_model m = plain_model(metrics[metric]);
         for (uint32_t i = 0; i < BIG; i++)
-            lab_noise_posterior(big.t_groups, big.group_p + (size_t)i * 2, big.told_group[i], 2,
+            lab_noise_posterior(big.t_groups, big.group_p + (size_t)i * 2, big.reported_group[i], 2,
                                 posterior + (size_t)i * 2);
         for (int i = 0; i < 3; i++) { /* clean, noisy, corrected */
             m.t = i == 2 ? big.t : NULL;
             m.group_posterior = i == 2 ? posterior : NULL;
-            assert_int_equal(lab_noise_losses(&m, big.logits, i ? big.told_y : big.y,
-                                              i ? big.told_group : big.group, NULL, BIG, 2, &ce,
+            assert_int_equal(lab_noise_losses(&m, big.logits, i ? big.reported_y : big.y,
+                                              i ? big.reported_group : big.group, NULL, BIG, 2, &ce,
                                               d_acc, &phi[i], d_fair, &e),
                              0);
         }
@@ -271,9 +271,9 @@ static void contradictions_are_left_out(void **state)
     assert_false(lab_noise_contradicts(&m, sure, 0));
     m.confidence = .9;
     m.trim = 1;
-    losses_of(&m, big.told_y, big.group, 400, &v);
+    losses_of(&m, big.reported_y, big.group, 400, &v);
     for (uint32_t i = 0; i < 400; i++) {
-        const int out = lab_noise_contradicts(&m, big.p + (size_t)i * 3, big.told_y[i]);
+        const int out = lab_noise_contradicts(&m, big.p + (size_t)i * 3, big.reported_y[i]);
         contradicted += (uint32_t)out;
         for (uint32_t k = 0; k < 3; k++) {
             assert_int_equal(v.d_acc[3 * i + k] == 0.0f && v.d_fair[3 * i + k] == 0.0f, out);
@@ -325,16 +325,17 @@ static void metrics_of_true_labels_are_recovered(void **state)
     fis_predict(big.logits, BIG, 2, predictions);
     for (uint32_t i = 0; i < BIG; i++) {
         source[i] = i;
-        lab_noise_posterior(big.t, big.p + (size_t)i * 2, big.told_y[i], 2, classes + 2 * i);
-        lab_noise_posterior(big.t_groups, big.group_p + (size_t)i * 2, big.told_group[i], 2,
+        lab_noise_posterior(big.t, big.p + (size_t)i * 2, big.reported_y[i], 2, classes + 2 * i);
+        lab_noise_posterior(big.t_groups, big.group_p + (size_t)i * 2, big.reported_group[i], 2,
                             groups + 2 * i);
     }
     fis_metrics_eval(predictions, NULL, big.y, big.group, NULL, BIG, 2, 2, 1, &clean);
-    fis_metrics_eval(predictions, NULL, big.told_y, big.told_group, NULL, BIG, 2, 2, 1, &noisy);
+    fis_metrics_eval(predictions, NULL, big.reported_y, big.reported_group, NULL, BIG, 2, 2, 1,
+                     &noisy);
     m.class_posterior = classes;
     m.group_posterior = groups;
-    lab_noise_measure(&m, predictions, NULL, big.told_y, big.told_group, source, NULL, BIG, 2, 2, 1,
-                      &corrected);
+    lab_noise_measure(&m, predictions, NULL, big.reported_y, big.reported_group, source, NULL, BIG,
+                      2, 2, 1, &corrected);
     assert_true(clean.accuracy - noisy.accuracy > .1);
     assert_true(is_near(corrected.accuracy, clean.accuracy, .01));
     assert_true(clean.demographic_parity - noisy.demographic_parity > .03);

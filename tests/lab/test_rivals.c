@@ -266,7 +266,7 @@ static void conjugate_gradients_agree_with_a_dense_solve(void **state)
     solve(h, b, n);
     for (uint32_t i = 0; i < n; i++)
         assert_true(fabs((double)s[i] - b[i]) <= 2e-3 * (1 + fabs(b[i])));
-    /* Fewer products: a larger residual, and said so. */
+    /* Fewer products: a larger residual, which is reported. */
     assert_int_equal(lab_isal_solve(&a, g, 1e-5, 3, s, &residual, &e), 0);
     assert_true(residual > 1e-5);
 }

@@ -145,7 +145,7 @@ static void strategies_agree_on_two_classes(void **state)
     }
 }
 
-/* The groups of all rows but the validation ones, dealt out anew. */
+/* The groups of all rows but the validation ones, dealt out again. */
 static void shuffle_groups(struct lab_task *t, const struct lab_split *split)
 {
     uint8_t *validates = calloc(t->n, 1);

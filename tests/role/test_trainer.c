@@ -120,7 +120,7 @@ static void test_a_round_ends_at_its_deadline(void **state)
     label(&w, open_id(&w, 0), 1);
     idle(&w);
     assert_int_equal(w.output.n_versions, 1);
-    w.output.wall_jump -= 10000000; /* the wall clock is not what it goes by */
+    w.output.wall_jump -= 10000000; /* it does not depend on the wall clock */
     idle(&w);
     assert_int_equal(w.output.n_versions, 1);
     w.output.ms += 1000;

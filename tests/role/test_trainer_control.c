@@ -81,7 +81,7 @@ static void test_patience_ends_the_asking(void **state)
     assert_int_equal(v.asking.state, ASKING_PATIENCE);
     assert_non_null(strstr(v.asking.text, "2 rounds in a row published nothing"));
     commit(&w);
-    restart(&w); /* whoever takes over decides the same */
+    restart(&w); /* the next leader decides the same */
     some_more(&w);
     assert_int_equal(requests(&w), 2 * o.selector.labels_per_round);
     assert_string_equal(trainer_role_counts(w.role).phase, "done");
@@ -98,8 +98,9 @@ static void test_patience_ends_the_asking(void **state)
     close_world(&w);
 }
 
-/* Of a model without a gap that could be seen, all labels go by the criterion for accuracy. */
-static void test_nothing_to_mend(void **state)
+/* Of a model without a gap that could be seen, all labels are requested by the criterion for
+ * accuracy. */
+static void test_nothing_to_correct(void **state)
 {
     (void)state;
     static struct world w;
@@ -388,7 +389,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_pause),
         cmocka_unit_test(test_patience_ends_the_asking),
-        cmocka_unit_test(test_nothing_to_mend),
+        cmocka_unit_test(test_nothing_to_correct),
         cmocka_unit_test(test_a_request_is_cancelled),
         cmocka_unit_test(test_all_open_requests),
         cmocka_unit_test(test_forgotten),

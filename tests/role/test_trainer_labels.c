@@ -82,7 +82,7 @@ static void test_what_expires_is_replaced(void **state)
     close_world(&w);
 }
 
-/* The wall clock goes back and forth by hours, and nothing goes by it. */
+/* The wall clock goes back and forth by hours, and nothing depends on it. */
 static void test_the_wall_clock_jumps(void **state)
 {
     (void)state;

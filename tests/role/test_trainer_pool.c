@@ -66,7 +66,7 @@ static void test_a_scan_is_a_window(void **state)
     answer_round(&w, 0);
     assert_int_equal(w.output.n_versions, 2);
     assert_int_equal(requests(&w), 16);
-    /* The next round's scan is another one, with ends of its own. */
+    /* The next round has a scan and ends of its own. */
     assert_int_equal(w.pools, 2);
     assert_int_equal(w.output.head_scan, 0);
     assert_int_equal(trainer_role_counts(w.role).scan, 0);
@@ -212,7 +212,7 @@ static void test_a_pool_with_nothing_new(void **state)
     }
 }
 
-/* What was asked for in vain ends the round, and others are asked; no version is made of nothing.
+/* Requests without an answer end the round, and others are made; no version is made of nothing.
  */
 static void test_a_round_without_labels(void **state)
 {

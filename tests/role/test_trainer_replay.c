@@ -145,7 +145,7 @@ static void compare(struct world *a, struct world *b, uint64_t seed)
     for (uint32_t i = 0; i < x->n_requests && i < y->n_requests; i++)
         if (fis_id_compare(&x->request[i].id, &y->request[i].id) ||
             x->request[i].cancelled != y->request[i].cancelled)
-            fail_msg("seed %d: request %u is another one", (int)seed, i);
+            fail_msg("seed %d: request %u differs", (int)seed, i);
     assert_int_equal(x->n_requests, y->n_requests);
     assert_int_equal(x->n_versions, y->n_versions);
     for (uint32_t i = 0; i < x->n_versions; i++) {

@@ -83,7 +83,7 @@ static void open_world(struct world *w)
 }
 
 /* What was asked for since the last look. */
-#define SAID(w, text)                                                                              \
+#define DECIDED(w, text)                                                                           \
     do {                                                                                           \
         assert_string_equal((w)->log, text);                                                       \
         (w)->log[0] = 0;                                                                           \
@@ -111,28 +111,28 @@ static void one_alone_leads(void **state)
     (void)state;
     struct world w;
     open_world(&w);
-    SAID(&w, "follow");
+    DECIDED(&w, "follow");
     election_start(&w.l, w.now); /* once */
-    SAID(&w, "");
+    DECIDED(&w, "");
     election_warm(&w.l, 0, 0, w.now);
     election_place(&w.l, true, false, w.now += 100);
-    SAID(&w, "[standby] [leader] fence");
+    DECIDED(&w, "[standby] [leader] fence");
     election_caught_up(&w.l, w.now); /* of the follower; not asked for yet */
-    SAID(&w, "");
+    DECIDED(&w, "");
     election_fenced_others(&w.l, w.now += 50);
-    SAID(&w, "catch_up");
+    DECIDED(&w, "catch_up");
     election_place(&w.l, true, false, w.now); /* once more */
     election_caught_up(&w.l, w.now += 50);
-    SAID(&w, "lead");
+    DECIDED(&w, "lead");
     election_running(&w.l, false, w.now);
     election_running(&w.l, false, w.now);
-    SAID(&w, "[leader]");
+    DECIDED(&w, "[leader]");
     election_stop(&w.l, w.now);
     election_stop(&w.l, w.now);
-    SAID(&w, "drain");
+    DECIDED(&w, "drain");
     election_place(&w.l, false, false, w.now); /* leaving the group, too late to matter */
     election_committed(&w.l, w.now);
-    SAID(&w, "stopped");
+    DECIDED(&w, "stopped");
     assert_true(w.stopped && !w.failed);
 }
 
@@ -145,14 +145,14 @@ static void a_standby_waits_and_takes_over(void **state)
     election_place(&w.l, false, false, w.now);
     election_warm(&w.l, 3, 100, w.now);
     election_warm(&w.l, 3, 100, w.now);
-    SAID(&w, "follow [standby] [standby]");
+    DECIDED(&w, "follow [standby] [standby]");
     election_tick(&w.l, w.now += 10 * ELECTION_PATIENCE_MS); /* reported: whom it waits for */
-    SAID(&w, "");
+    DECIDED(&w, "");
     election_place(&w.l, true, false, w.now);
     election_fenced_others(&w.l, w.now);
     election_caught_up(&w.l, w.now);
     election_running(&w.l, true, w.now);
-    SAID(&w, "[leader] fence catch_up lead [takeover]");
+    DECIDED(&w, "[leader] fence catch_up lead [takeover]");
 }
 
 static void waiting_for_the_dead_is_reported_once(void **state)
@@ -161,13 +161,13 @@ static void waiting_for_the_dead_is_reported_once(void **state)
     struct world w;
     open_world(&w);
     election_tick(&w.l, w.now += ELECTION_PATIENCE_MS - 1);
-    SAID(&w, "follow");
+    DECIDED(&w, "follow");
     election_tick(&w.l, w.now += 1);
     election_tick(&w.l, w.now += ELECTION_PATIENCE_MS);
-    SAID(&w, "[standby]");
+    DECIDED(&w, "[standby]");
     election_place(&w.l, false, false, w.now); /* it was no dead one that had it */
     election_place(&w.l, false, false, w.now);
-    SAID(&w, "[standby]");
+    DECIDED(&w, "[standby]");
 }
 
 static void a_lost_place_begins_again(void **state)
@@ -184,16 +184,16 @@ static void a_lost_place_begins_again(void **state)
                 election_caught_up(&w.l, w.now);
             w.log[0] = 0;
             election_place(&w.l, false, lost, w.now);
-            SAID(&w, "[stepped_down] leave");
+            DECIDED(&w, "[stepped_down] leave");
             /* What is still under way comes to an end, and means nothing any more. */
             election_fenced_others(&w.l, w.now);
             election_caught_up(&w.l, w.now);
             election_running(&w.l, true, w.now);
             election_place(&w.l, true, false, w.now);
             fail_with(&w, FIS_FATAL, true);
-            SAID(&w, "");
+            DECIDED(&w, "");
             election_left(&w.l, w.now);
-            SAID(&w, "follow");
+            DECIDED(&w, "follow");
             assert_int_equal(w.l.state, ELECTION_STANDBY);
         }
 }
@@ -219,7 +219,7 @@ static void fenced_and_lost_units_begin_again_a_few_times(void **state)
     for (int i = 0; i < ELECTION_FAILURES_MAX; i++) {
         to_lead(&w);
         fail_with(&w, i % 2 ? FIS_ABORT_TXN : FIS_FATAL, i % 2 == 0);
-        SAID(&w, i % 2 ? "[resuming] leave" : "[fenced] leave");
+        DECIDED(&w, i % 2 ? "[resuming] leave" : "[fenced] leave");
         election_left(&w.l, w.now += 1000);
     }
     w.now += ELECTION_FAILURES_MS; /* long ago: forgotten */
@@ -231,7 +231,7 @@ static void fenced_and_lost_units_begin_again_a_few_times(void **state)
     assert_false(w.stopped);
     to_lead(&w);
     fail_with(&w, FIS_ABORT_TXN, true);
-    SAID(&w, "failed");
+    DECIDED(&w, "failed");
     assert_string_equal(w.why, "6 times within 120 s, at last: another trainer with the same "
                                "transactional id has taken over: because");
 }
@@ -243,14 +243,14 @@ static void other_failures_are_the_end(void **state)
     open_world(&w);
     fail_with(&w, FIS_FATAL, false);
     fail_with(&w, FIS_FATAL, false);
-    SAID(&w, "follow failed");
+    DECIDED(&w, "follow failed");
     election_stop(&w.l, w.now);
-    SAID(&w, "");
+    DECIDED(&w, "");
     open_world(&w);
     to_lead(&w);
     election_stop(&w.l, w.now);
     fail_with(&w, FIS_ABORT_TXN, false); /* the last commit failed: the exit status says so */
-    SAID(&w, "drain failed");
+    DECIDED(&w, "drain failed");
 }
 
 static void stop_in_every_state(void **state)
@@ -259,17 +259,17 @@ static void stop_in_every_state(void **state)
     struct world w;
     open_world(&w);
     election_stop(&w.l, w.now);
-    SAID(&w, "follow stopped");
+    DECIDED(&w, "follow stopped");
     open_world(&w);
     election_place(&w.l, true, false, w.now);
     election_stop(&w.l, w.now);
-    SAID(&w, "follow [leader] fence stopped");
+    DECIDED(&w, "follow [leader] fence stopped");
     open_world(&w);
     to_lead(&w);
     election_place(&w.l, false, true, w.now);
     election_stop(&w.l, w.now);
     election_left(&w.l, w.now);
-    SAID(&w, "[stepped_down] leave stopped");
+    DECIDED(&w, "[stepped_down] leave stopped");
 }
 
 /* Any events in any order: it follows again after each leave, asks for one thing at a time, and
@@ -319,7 +319,7 @@ static void any_order_of_events(void **state)
             }
             assert_true(w.follows == w.leaves || w.follows == w.leaves + 1);
             if (before == ELECTION_STOPPED)
-                SAID(&w, "");
+                DECIDED(&w, "");
         }
     }
 }

@@ -131,7 +131,7 @@ static void a_standby_keeps_up(void **state)
                   *whole = machine_remember(&m);
     struct watched watched = {0};
     memory_watch(memory, watch_model, watch_state, &watched);
-    for (int t = MEMORY_TOPICS - 1; t >= 0; t--) /* the ledger last: it speaks of the others */
+    for (int t = MEMORY_TOPICS - 1; t >= 0; t--) /* the ledger last: it names the others */
         for (uint32_t part = 0; part < 5; part++) {
             struct machine_topic slice = m.topic[machine_topic_of[t]];
             slice.n = part < 4 ? slice.n * (part + 1) / 5 : slice.n;

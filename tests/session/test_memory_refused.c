@@ -2,7 +2,7 @@
  * changed. */
 #include "kit/session/machine.h"
 
-/* A role of its own, told what the memory has. */
+/* A role of its own, given what the memory has. */
 static int try_to_go_on(struct machine *m, struct memory *memory, struct fis_error *e)
 {
     struct trainer_role_options o = small_options();

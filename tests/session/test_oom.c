@@ -1,6 +1,6 @@
 /*
  * The trainer, its words on topics and its memory, under every refused allocation: what fails says
- * NOMEM and leaves nothing behind. Each scenario is a life: made, told of data, trained, asked for
+ * NOMEM and leaves nothing behind. Each scenario is a life: made, given data, trained, asked for
  * labels, remembered, and made again from the memory.
  */
 
@@ -28,7 +28,7 @@ struct life {
     struct trainer_role *role;
     struct fis_id asked[16];
     uint32_t n_asked;
-    int job, pool_wanted;
+    int job, pool_requested;
     uint64_t ms;
 };
 
@@ -81,7 +81,7 @@ static void want_job(void *arg, enum trainer_job kind)
 
 static void want_pool(void *arg)
 {
-    ((struct life *)arg)->pool_wanted = 1;
+    ((struct life *)arg)->pool_requested = 1;
 }
 
 /* ---- a life, step by step ------------------------------------------------------------------- */
@@ -145,7 +145,7 @@ static int run_jobs(struct life *l, struct fis_error *e)
     return rc;
 }
 
-/* As before a commit: jobs, and what was said. */
+/* As before a commit: jobs, and what was sent. */
 static int settle(struct life *l, struct fis_error *e)
 {
     int rc = run_jobs(l, e);
@@ -226,7 +226,7 @@ static int one_life(void *arg, struct fis_error *e)
     return rc;
 }
 
-/* A round of the pool: the ends that did not fit are told once more. */
+/* A round of the pool: the ends that did not fit are given once more. */
 static int scan(struct life *l, struct fis_error *e)
 {
     static const struct wire_pool_end ends[] = {{0, 20}, {4, 1}};
@@ -237,7 +237,7 @@ static int scan(struct life *l, struct fis_error *e)
         rc = settle(l, e);
     if (rc)
         return rc;
-    assert_true(l->pool_wanted);
+    assert_true(l->pool_requested);
     rc = trainer_role_pool(l->role, ends, 2, now(l), e);
     if (rc) {
         fis_mem_refuse_after(UINT64_MAX);

@@ -132,7 +132,7 @@ struct sim_broker {
     uint32_t seats;    /* members that there have been */
     const void *about; /* of the transaction that is being ended: its owner's word (client.h) */
     bool (*loses_end)(struct sim_world *w); /* NULL: never */
-    /* Whoever watches: after a record that is not of the trainers' transactions, after the end of a
+    /* The watcher: after a record that is not of the trainers' transactions, after the end of a
      * transaction, and after offsets were committed outside of one. */
     void (*on_append)(struct sim_world *w, enum sim_topic t, int32_t partition,
                       const struct sim_entry *entry);

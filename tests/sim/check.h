@@ -37,7 +37,7 @@ void sim_check_restored(struct sim_world *w, const struct trainer_role *role);
 void sim_check_forgotten(struct sim_world *w);
 void sim_check_memory_cut(struct sim_world *w); /* one of its topics has lost its tail */
 void sim_check_halted(struct sim_world *w);     /* the leader has noticed, and commits no more */
-/* A log of the input has lost its tail; recreated: the topic is another one. */
+/* A log of the input has lost its tail; or the topic was recreated. */
 void sim_check_cut(struct sim_world *w, enum sim_topic t, bool recreated);
 /* Is something missing without which no trainer may go on? */
 bool sim_check_excuses(const struct sim_world *w);

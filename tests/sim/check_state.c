@@ -305,7 +305,7 @@ void check_unit_state(struct sim_check *c)
              ull(c->last_version), ull(c->served_version));
     check_accuracy(c);
     SIM_MUST(c->w, s->checkpoint == c->checkpoint,
-             "guarantee 6: the state wants checkpoint %llu; "
+             "guarantee 6: the state names checkpoint %llu; "
              "the ledger has %llu",
              ull(s->checkpoint), ull(c->checkpoint));
     SIM_MUST(c->w, (s->paused != 0) == c->paused && (s->pinned != 0) == c->pinned,

@@ -52,7 +52,7 @@ void sim_txn_send(struct sim_txn *t, enum sim_topic topic, int32_t partition, st
                   struct wire_bytes value, const struct sim_origin *origin);
 void sim_txn_consumed(struct sim_txn *t, enum sim_group_id g, enum sim_topic topic,
                       int32_t partition, int64_t next, uint32_t made);
-/* `about`: what the unit's owner knows of it, for whoever checks; borrowed for good. */
+/* `about`: what the unit's owner knows of it, for the checker; borrowed for good. */
 void sim_txn_commit(struct sim_txn *t, const void *about);
 
 /* ---- a seat in a group --------------------------------------------------------------------- */

@@ -238,7 +238,8 @@ static void storm(struct sim_world *w, void *arg)
     sim_at(w, w->now + between(w, 100, 6000), SIM_NOBODY, storm, NULL);
 }
 
-/* Transactions that are open for too long are ended by the broker, whoever else is alive. */
+/* Transactions that are open for too long are ended by the broker, dead or alive as their clients
+ * are. */
 static void housekeeping(struct sim_world *w, void *arg)
 {
     (void)arg;

@@ -145,7 +145,7 @@ static void take_request(struct sim_world *w, const struct sim_entry *m)
              id.bytes);
     struct sim_case *c = &w->labeller->cases[r - w->data->records];
     if (c->asked)
-        return; /* cancelled, or asked twice: whoever checks will say so */
+        return; /* cancelled, or asked twice: the checker reports it */
     c->asked = true;
     for (uint32_t n = 0; n < w->plan->votes; n++)
         answer_one(w, r, n);

@@ -6,7 +6,7 @@
 
 #include "plan.h"
 
-/* What people have done to one record, whoever asked for it. */
+/* What people have done to one record, whichever trainer requested it. */
 struct sim_case {
     bool asked, cancelled;
     uint32_t answers; /* votes that count, by different people */

@@ -182,7 +182,7 @@ static void append_record(struct sim_world *w, void *arg)
 static void change_validation(struct sim_world *w, void *arg)
 {
     (void)arg;
-    sim_note(w, "plan", "the validation rows are others now");
+    sim_note(w, "plan", "the validation rows have changed");
     w->data->current = 1;
 }
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the simulation once for each planted fault, and wants every one of them found.
+# Runs the simulation once for each planted fault, and fails unless every one of them is found.
 # usage: planted.sh SIM SEEDS
 sim=$1 seeds=$2 missed=0
 for fault in $("$sim" --plants); do

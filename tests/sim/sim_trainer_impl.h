@@ -51,7 +51,7 @@ struct sim_trainer {
     struct sim_world *w;
     int process;
     char name[16];
-    uint32_t term; /* rises whenever everything is let go */
+    uint32_t term; /* rises whenever everything is dropped */
     struct session *session;
     struct sim_seat seat;
     bool in_group;
@@ -72,7 +72,7 @@ struct sim_trainer {
     uint32_t validation; /* which rows the role has; UINT32_MAX: none */
 };
 
-/* What happens later, unless everything was let go meanwhile. */
+/* What happens later, unless everything was dropped meanwhile. */
 struct later {
     struct sim_trainer *t;
     uint32_t term;

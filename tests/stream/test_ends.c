@@ -1,4 +1,4 @@
-/* Where partitions begin and end, asked while a leader is away and after it has come back. */
+/* Where partitions begin and end, asked while a leader is away and after its return. */
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 

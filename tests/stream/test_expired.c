@@ -1,6 +1,6 @@
 /* The coordinator has forgotten the transactional id (nothing was committed for
- * transactional.id.expiration.ms, seven days): told as such, wherever it is met, and a producer
- * that is opened anew goes on. A broker that answers so is librdkafka's own, in the producer. */
+ * transactional.id.expiration.ms, seven days): reported as such, wherever it is met, and a producer
+ * that is opened again goes on. A broker that answers so is librdkafka's own, in the producer. */
 #include "kit/stream/embedded.h"
 
 #include <librdkafka/rdkafka.h>

@@ -74,7 +74,7 @@ static void no_broker_named(void **state)
     assert_null(p);
 }
 
-/* A dead broker is told as RETRY and does not hold up the end. */
+/* A dead broker is reported as RETRY and does not hold up the end. */
 static void dead_broker(const char *group)
 {
     struct stream_consumer *c =
@@ -182,7 +182,7 @@ static void full_queue(void **state)
     stream_producer_close(p);
 }
 
-/* The embedded broker has no admin protocol: said, not failed. */
+/* The embedded broker has no admin protocol: reported as such, and no failure. */
 static void admin_is_unsupported(void **state)
 {
     (void)state;

@@ -209,7 +209,7 @@ static void topic_comes_later(void **state)
     stream_producer_close(p);
 }
 
-/* Retrying does not help here, so it is told as the end. */
+/* Retrying does not help here, so it is reported as the end. */
 static void refused_session(void **state)
 {
     (void)state;

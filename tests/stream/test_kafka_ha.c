@@ -1,6 +1,6 @@
 /*
  * What a trainer and its standbys need of a real broker: who leads, whose offsets count, who is
- * fenced, what a follower has read; and what is said when retention was faster. Skipped unless
+ * fenced, what a follower has read; and what is reported when retention was faster. Skipped unless
  * FISD_TEST_KAFKA=host:port is set.
  */
 #include "kit/stream/real_kafka.h"
@@ -87,8 +87,9 @@ static void a_leader_that_dies(void **state)
     assert_true(take_over(broker(), "die", 0) < SESSION_MS + 4000);
 }
 
-/* One member leads and does not belong to any other topic; the offsets in the transaction go by the
- * group's name. A reader without membership goes on at them, a third member disturbs nothing. */
+/* One member leads and does not belong to any other topic; the offsets in the transaction are those
+ * of the group's name. A reader without membership goes on at them, a third member disturbs
+ * nothing. */
 static void offsets_by_name(void **state)
 {
     (void)state;
@@ -258,8 +259,8 @@ static bool topic_is_gone(const char *at, const char *topic)
     return !r.exists;
 }
 
-/* A group at 1000 of 5000, everything before 3000 deleted: it is said, 2000 are read. Then the
- * topic is made anew under its feet. */
+/* A group at 1000 of 5000, everything before 3000 deleted: that is reported, 2000 are read.
+ * Then the topic is recreated meanwhile. */
 static void fallen_off(const char *at, const char *what, struct kit_consumer k)
 {
     char topic[64];
@@ -321,13 +322,13 @@ static void fallen_off_stored(void **state)
                (struct kit_consumer){.stored = true, .more = {REAL_SESSION}, .more_count = 1});
 }
 
-/* The topic is deleted and made anew, with fewer messages, while it is being read. */
+/* The topic is deleted and recreated, with fewer messages, while it is being read. */
 static void made_again(void **state)
 {
     (void)state;
     const char *at = broker();
     char topic[64];
-    make_topic(at, fresh(topic, "anew"), 1, STREAM_CLEANUP_DELETE);
+    make_topic(at, fresh(topic, "recreated"), 1, STREAM_CLEANUP_DELETE);
     struct stream_producer *p = kit_producer(at);
     kit_fill(p, topic, 0, 0, 1000);
     stream_producer_close(p);

@@ -1,6 +1,6 @@
 /*
  * Offsets that are gone, on the embedded broker, which keeps some 5 MB of a partition: a reader
- * that falls behind is told what it lost, goes on at what is left, and never at the end.
+ * that falls behind gets what it lost, goes on at what is left, and never at the end.
  */
 #include "kit/stream/embedded.h"
 

@@ -1,4 +1,4 @@
-/* Going back, pausing one partition, ends told and asked for; on the embedded broker. */
+/* Going back, pausing one partition, ends reported and asked for; on the embedded broker. */
 #include "kit/stream/embedded.h"
 
 #include "fis/mem.h"

@@ -92,7 +92,7 @@ class Browser:
         return self._call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
 
     def log(self):
-        """What the console said since the last time: errors and refusals of the security policy."""
+        """What the console printed since the last time: errors and refusals of the security policy."""
         return [f"{line['level']}: {line['message']}"
                 for line in self._call("POST", "/se/log", {"type": "browser"})]
 

@@ -49,11 +49,11 @@ class Page:
                                  f"{self.b.text('#alarms')} {self.b.log()}") from None
 
     def headline(self, *parts):
-        """Until the first thing that is said has all these parts."""
-        def said():
+        """Until the first line of the headline has all these parts."""
+        def shown():
             text = self.b.text("#headline")
             return all(x in text for x in parts)
-        self.until(said, f"headline {parts}")
+        self.until(shown, f"headline {parts}")
 
     def level(self):
         return self.b.run("return document.querySelector('#headline')?.dataset.level")

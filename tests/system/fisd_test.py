@@ -272,9 +272,9 @@ class Range(NamedTuple):
 
 def ranges_of(value):
     """The Ranges of an Offer's Progress."""
-    for told in (fields(body) for kind, body in fields(value) if kind == 2):
-        for f in (dict(fields(one)) for n, one in told if n == 7):
-            yield Range(dict(told).get(6, 0), *(f.get(n, 0) for n in range(1, 5)))
+    for offers in (fields(body) for kind, body in fields(value) if kind == 2):
+        for f in (dict(fields(one)) for n, one in offers if n == 7):
+            yield Range(dict(offers).get(6, 0), *(f.get(n, 0) for n in range(1, 5)))
 
 
 def score_values(c):
@@ -394,7 +394,7 @@ class Pipeline(Process):
         return {c.id: c for m in self.consume("candidates") for c in candidates_of(m.value)}
 
     def ranges(self):
-        """All Ranges that scorers have told of, in that order."""
+        """All Ranges that scorers have reported, in that order."""
         return [r for m in self.consume("candidates") for r in ranges_of(m.value)]
 
     def offsets_scored(self):

@@ -82,7 +82,7 @@ java_kafka() { # class, arguments …
     java $jvm -Dlog4j2.level=WARN -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$libs/*" "$@"
 }
 
-# The cleaner's buffer is 128 MB where it is not told: half of that heap, and never used.
+# The cleaner's buffer is 128 MB where it is not configured: half of that heap, and never used.
 write_properties() { # dir, ports, extra properties …
     local dir=$1 port=$2 controller=$3
     shift 3

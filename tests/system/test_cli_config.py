@@ -78,7 +78,7 @@ def _():
             assert "found" in err or "did you mean" in err, err
 
 
-@test("several mistakes are all said; an empty or missing file is named")
+@test("several mistakes are all reported; an empty or missing file is named")
 def _():
     text = GOOD.replace("pipeline: t", "pipeline: 'a b'").replace("[no, yes]", "[no]")
     status, _, err = fisd("--check-config", "FILE", text=text)

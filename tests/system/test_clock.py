@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""O29: the wall clock jumps by hours, back and forth, and the pipeline goes by the monotonic one:
+"""O29: the wall clock jumps by hours, back and forth, and the pipeline uses the monotonic one:
 nothing expires in a burst, nothing is asked for again, rounds keep their pace. The system's clock is
 left alone: libfaketime stands between fisd and it."""
 

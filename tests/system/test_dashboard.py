@@ -82,7 +82,7 @@ def percent(x):
 
 def check_answers(page):
     """The two questions, from the API's own figures."""
-    def said():
+    def reported():
         listed = page.api("versions")["versions"]
         now, first = next(v for v in listed if v["served"]), listed[0]
         key = now["metric"]
@@ -99,7 +99,7 @@ def check_answers(page):
         return (answer in page.b.text("#fair .answer") and all(x in page.b.text("#fair") for x in fair) and
                 all(x in page.b.text("#accurate") for x in accurate))
     try:
-        page.until(said, "the answers, with the figures of the first version and of what is served")
+        page.until(reported, "the answers, with the figures of the first version and of what is served")
     except AssertionError as e:
         raise AssertionError(f"{e}; the page says: {page.b.text('#fair')} {page.b.text('#accurate')}") from None
 
@@ -107,11 +107,11 @@ def check_answers(page):
 def check_funnel(page):
     def equal():
         t = page.api("status")["trainer"]["leading"]
-        wanted = {"records": t["records"], "candidates": t["candidates"],
+        expected = {"records": t["records"], "candidates": t["candidates"],
                   **{k: t["labels"][k] for k in ("asked", "answered", "kept")}}
         shown = page.b.run("""return Object.fromEntries([...document.querySelectorAll("[data-step]")]
             .map(e => [e.dataset.step, Number(e.textContent.replaceAll(",", ""))]))""")
-        return shown == wanted and shown["kept"] > 0
+        return shown == expected and shown["kept"] > 0
     page.until(equal, "the funnel of the API")
 
 
@@ -120,7 +120,7 @@ def check_groups(page):
     rows = page.b.rows("#groups-table")
     same(len(rows), len(served) + 1, "groups, and the gap")
     for row, g in zip(rows, served):
-        same(row[0], f"group {g['group']}", "groups go by number")
+        same(row[0], f"group {g['group']}", "groups by number")
         same(row[2:], [rate(g[k]) for k in ("accuracy", "positive_rate", "tpr", "fpr")], row[0])
     gap = [max(g[k] for g in served) - min(g[k] for g in served) for k in ("positive_rate", "tpr")]
     same(rows[-1][3:5], [rate(x) for x in gap], "largest gaps")
@@ -145,8 +145,8 @@ def check_lists(page):
     def equal():
         best = [c for c in page.api("candidates")["candidates"] if c["criterion"] == "ekg"][:10]
         shown = page.b.rows("#best-tables > div:first-child")
-        wanted = [(str(c["rank"]), c["id"]) for c in best]
-        return best and [(r[0], first_line(r[1])) for r in shown] == wanted and shown
+        expected = [(str(c["rank"]), c["id"]) for c in best]
+        return best and [(r[0], first_line(r[1])) for r in shown] == expected and shown
     has(page.until(equal, "the best of the API")[0][1], "expected to lower unfairness", "asked next")
     open_now = page.api("requests")["requests"]
     page.until(lambda: [r[0] for r in page.b.rows("#requests")] == [r["id"] for r in open_now][:10],
@@ -159,15 +159,15 @@ def check_lists(page):
 def check_drift(page):
     def equal():
         drift = page.api("drift")
-        wanted = sorted((rate(c["index"]) for c in drift["columns"]), reverse=True)
-        if not wanted:
+        expected = sorted((rate(c["index"]) for c in drift["columns"]), reverse=True)
+        if not expected:
             return "Not measured yet" in page.b.text("#drift-none")
-        return [r[1].split()[0] for r in page.b.rows("#drift")] == wanted
+        return [r[1].split()[0] for r in page.b.rows("#drift")] == expected
     page.until(equal, "drift of the API")
 
 
 def check_plots(page):
-    """Charts are there, drawn, with error bars, and said in words."""
+    """Charts are there, drawn, with error bars, and stated in words."""
     drawn = page.b.run("""return Object.fromEntries([...document.querySelectorAll("canvas")].map(c => {
         const points = window.Chart.getChart(c)?.data.datasets[0].data ?? [];
         const pixels = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
@@ -239,7 +239,7 @@ def check_commands(page):
     page.until(lambda: b.seen("#ask-token"), "the question for the token")
     b.type("#ask-token", "this-is-not-the-token")
     b.press(ENTER)
-    page.until(lambda: "the token is wrong" in b.text("#outcome"), "a wrong token is said")
+    page.until(lambda: "the token is wrong" in b.text("#outcome"), "a wrong token is reported")
     b.click("#pause")
     give_token(page)
     page.until(lambda: page.api("status")["trainer"]["leading"]["paused"], "paused")
@@ -304,7 +304,7 @@ def running():
         page.picture("gone")
 
 
-@test("after a restart, what is waited for is told from what had come before it")
+@test("after a restart, what is waited for is known apart from what had come before it")
 def restarted():
     with Browser() as b, Pipeline(config()) as p:
         page = Page(p, b).start()
@@ -381,7 +381,7 @@ def fleet():
         page.headline("Done: the labelling budget is spent")
         page.until(lambda: "budget_low" in [a["name"] for a in page.api("alarms")["alarms"]], "the alarm")
         page.until(lambda: b.run("return document.body.innerText.match(/budget (is|low|left: 0)/gi)") ==
-                   ["budget is"], "said once")
+                   ["budget is"], "stated once")
         page.screens()
         page.picture("done")
         page.no_complaints()
@@ -425,7 +425,7 @@ def large():
 
 # ---- trouble -------------------------------------------------------------------------------
 
-@test("a gate that rejects again and again is said, with the reason; what cannot be estimated is n/e")
+@test("a gate that rejects again and again is reported, with the reason; what cannot be estimated is n/e")
 def trouble():
     rows = list(people(400, 2))
     few = [{**r, "group": "C", "hired": "no"} for r in rows[:40]]
@@ -461,7 +461,7 @@ def trouble():
         page.no_complaints()
 
 
-@test("where reading wants the token, the page asks for it")
+@test("where reading needs the token, the page asks for it")
 def protected():
     with Browser() as b, Pipeline(config(http={"token_file": "http.token", "protect": "all"})) as p:
         page = Page(p, b).start()

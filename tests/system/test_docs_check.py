@@ -43,6 +43,9 @@ def _():
     refused("src/base/a.h", "/* Of\n * late. */\n", "src/base/a.h:1: 'Of late': use recently")
     refused("config/a.yaml", "# begins anew\n", "config/a.yaml:1: 'anew'")
     refused("Makefile", "a: ## said\n", "Makefile:1: 'said'")
+    refused("tests/system/a.py", 'a = 1\n\n\ndef b():\n    """What\n    it told."""\n',
+            "tests/system/a.py:6: 'told'")
+    refused("tests/core/a.c", "static void it_is_said(void **state)\n", "tests/core/a.c:1: 'said'")
 
 
 @test("identifiers, code and names of fields are not texts")
@@ -50,6 +53,7 @@ def _():
     passes("src/base/a.c", 'int wanted; int said_answers;\nf("wanted"); /* `told`, out [wanted] */\n')
     passes("docs/a.md", "# A\n\nThe field `wanted`.\n\n```\nwants told\n```\n")
     passes("Makefile", "told: said\n")
+    passes("contrib/a.py", 'told = {"said": wants}\n')
 
 
 @test("broken links and headings are refused, and so is a long README")

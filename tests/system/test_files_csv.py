@@ -45,10 +45,10 @@ def _():
         same(replay(third, MARK + b'{"age": 39, "hours": 40, "job": "clerk", "score": 1.5}\r\n'
                     b'{"age": 50, "hours": 13, "job": "driver", "score": 2}', "r.jsonl").stdout,
              "sent 2 records\n")
-        wanted = [{"age": 39, "hours": 40, "job": "clerk", "score": 1.5},
+        expected = [{"age": 39, "hours": 40, "job": "clerk", "score": 1.5},
                   {"age": 50, "hours": 13, "job": "driver", "score": 2}]
         for p in (plain, marked, third):
-            same(records(p), wanted, p.name)
+            same(records(p), expected, p.name)
             p.wait_log(r" version version=1 ")
             p.wait_log(r"initial rows=400 features=8")
             p.wait_log(r"validation rows=400 groups=2")
@@ -59,7 +59,7 @@ def _():
             same([c[1:3] for c in found], [found[0][1:3]] * 3, f"record {i}")
 
 
-@test("no header, no rows, marks of other encodings: said so, and nothing is sent")
+@test("no header, no rows, marks of other encodings: reported, and nothing is sent")
 def _():
     p = Pipeline(t_config())
     for data, name, parts in (
@@ -125,11 +125,11 @@ def _():
         _, status, used = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
-        said = out.read().decode()
+        printed = out.read().decode()
     os.unlink(path)
-    same(child.returncode, 1, said)
-    print("# " + said.strip().replace("\n", " | "))
-    has(said, "line 3", "quote", "1 record was sent", "19,660,801 rows were not")
+    same(child.returncode, 1, printed)
+    print("# " + printed.strip().replace("\n", " | "))
+    has(printed, "line 3", "quote", "1 record was sent", "19,660,801 rows were not")
     assert used.ru_maxrss < 100_000, f"peak memory {used.ru_maxrss} kB"
     same(len(records(p)), 1)
 
@@ -202,16 +202,16 @@ def _():
     p = Pipeline(t_config(validation={"groups": ["group=A", "group=B", "group=C"]}))
     p.write("initial.csv", csv_bytes(rows, names))
     p.write("validation.csv", csv_bytes(judged, names + ["group"]))
-    said = ['key \'initial.file\'', 'initial.csv: line 6: column age: number expected, text "NA"',
-            'initial.csv: line 8: column hours: number expected, text "1,041" found (is it 1041?)',
-            'initial.csv: line 11: column hired: label "maybe": not a class',
-            "key 'validation.file'", "validation.csv: line 5: column score: a decimal number"]
+    messages = ['key \'initial.file\'', 'initial.csv: line 6: column age: number expected, text "NA"',
+                'initial.csv: line 8: column hours: number expected, text "1,041" found (is it 1041?)',
+                'initial.csv: line 11: column hired: label "maybe": not a class',
+                "key 'validation.file'", "validation.csv: line 5: column score: a decimal number"]
     r = check_config(p)
     same(r.returncode, 2, r.stdout + r.stderr)
-    has(r.stderr, *said, "warning", "validation.csv: line 7: left out, since a sensitive value")
+    has(r.stderr, *messages, "warning", "validation.csv: line 7: left out, since a sensitive value")
     p.start(ready=None)
     same(p.ended(), 2, "exit status")
-    has(p.log(), *said)
+    has(p.log(), *messages)
     p.write("initial.csv", csv_bytes(people(40, 1), names))
     judged[3]["score"] = 1
     p.write("validation.csv", csv_bytes(judged, names + ["group"]))

@@ -270,7 +270,7 @@ def _():
         r = p.fisctl("label", "--annotator", "ann", input="1\nperhaps\nyes\ns\nu\nq\n")
         has(ok(r), "record r1, round 1, picked by ekg", "age  31", "1) no   2) yes", "none of these",
             "2 labels sent, 1 skipped, 1 unsure\n")
-        assert "withdrawn" not in r.stdout, f"history is told as news: {r.stdout}"
+        assert "withdrawn" not in r.stdout, f"history is reported as news: {r.stdout}"
         assert "\x1b" not in r.stdout, "a record drives the terminal"
         labels = [json.loads(m.value) for m in p.consume("labels")]
         assert all(abs(v.pop("labelled_at_ms") / 1000 - time.time()) < 60 for v in labels), labels
@@ -284,7 +284,7 @@ def _():
         has(r.stderr, "passed over")
 
 
-@test("label: what is withdrawn while it runs is told, and the summary comes once")
+@test("label: what is withdrawn while it runs is reported, and the summary comes once")
 def _():
     request = '{"id":"r%d","round":1,"criterion":"ekg","head":1,"record":{"age":3%d,"job":"x"}}'
     with Pipeline(t_config()) as p:

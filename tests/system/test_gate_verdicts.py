@@ -101,7 +101,7 @@ def _():
         same(p.consume("heads"), [], "heads")
 
 
-@test("a class that the initial set has not is said, and learnt from labels")
+@test("a class that the initial set has not is reported, and learnt from labels")
 def _():
     rows = [{**r, "hired": "no"} for r in people(400, 1)]
     files = {"initial.csv": csv_bytes(rows, COLUMNS),
@@ -195,7 +195,7 @@ def _():
         rows_of = [sum(g["rows"] if "rows" in g else g["n"] for g in m["metrics"]["groups"])
                    for m in models]
         same(rows_of[:3], [400, 400, 399], "rows that judged versions 1, 2 and 3")
-        # A bad one is said without its values, and the old one stays.
+        # A bad one is reported without its values, and the old one stays.
         p.produce("validation", [(b"s2-7", b'{"age": "SECRET-AGE", "group": "SECRET-GROUP"}'),
                                  (b"s2-8", b'{"age": 3, "group": SECRET-GROUP')])
         p.wait_log(r" example_refused topic=\S+ partition=0 offset=40[12] ")

@@ -191,11 +191,11 @@ def _():
                              (b"nobody", b'{"label": "yes"}'), (b"x", b'{"label": "maybe"}'),
                              (asked, b'{"label": "%s"}' % other), (None, b'{"label": "yes"}')])
         p.produce("control", [(b"c", b"\x08\x07")])
-        wanted = {"records": {k: "bad_id" if k == b"\xff" else k.decode() for k in records},
+        expected = {"records": {k: "bad_id" if k == b"\xff" else k.decode() for k in records},
                   "control": {b"c": "bad_field"}}
         p.wait_counts("scored", refused=len(records))
         p.wait_messages("dead-letter", len(records) + 5 + 1)
-        same({t: codes(p, t) for t in wanted}, wanted)
+        same({t: codes(p, t) for t in expected}, expected)
         same(sorted(m.headers["fis.error.code"] for m in p.consume("dead-letter")
                     if m.headers["fis.error.topic"] == p.topic("labels")),
              ["bad_id", "contradiction", "no_value", "not_asked", "unknown_class"])
@@ -279,7 +279,7 @@ def _():
              (0, 1))
         assert not any(k[0] == "fisd_round" for k in m), "figures of one who does not lead"
         same([v["version"] for v in s.api("versions")["versions"]], [1], "a standby knows versions")
-        # Commands that are given where nobody leads: a standby hears what the leader did.
+        # Commands that are given where nobody leads: a standby reads what the leader did.
         s, a = client_of(other, TOKEN), client_of(one, TOKEN)
         same(s.command("pause")["outcome"], "done")
         same(client_of(p).api("status")["trainer"]["leading"]["paused"], True)
@@ -288,7 +288,7 @@ def _():
         given = [s.ask("POST", f"/api/v1/{x}", "{}").json["command"] for x in ("resume", "pause")]
         wait(lambda: s.api(f"commands/{given[1]}")["outcome"] == "done", "the last one")
         has(" done taken ", f' {s.api(f"commands/{given[0]}")["outcome"]} ')
-        # A scorer hears nothing, and says who does.
+        # A scorer reads nothing, and names who does.
         k = a.ask("POST", "/api/v1/resume", "{}").json["command"]
         wait(lambda: a.api(f"commands/{k}")["outcome"] == "sent", "on the topic")
         has(a.api(f"commands/{k}")["text"], "last_command", "reports the outcome")
@@ -300,7 +300,7 @@ def _():
         same((last["ok"], last["text"]), (True, "not paused"))
 
 
-@test("commands by HTTP: they need the token, are on the topic, and what becomes of them is told")
+@test("commands by HTTP: they need the token, are on the topic, and what becomes of them is reported")
 def _():
     with pipeline(http_config(http={"group_names": True})) as p:
         p.start()
@@ -335,17 +335,17 @@ def _():
         same(c.get("/api/v1/commands/none").status, 404)
         for path in ("/label", "/api/v1/label/next"):
             same(c.get(path).status, 404, f"{path}: labels.page is off")
-        # Of several in quick succession the last one's outcome is told, and all are in the log.
+        # Of several in quick succession the last one's outcome is reported, and all are in the log.
         burst = [c.ask("POST", f"/api/v1/{x}", "{}").json["command"]
                  for x in ("pause", "pin", "resume", "unpin", "pause", "resume")]
         wait(lambda: c.api(f"commands/{burst[-1]}")["outcome"] == "done", "the last one")
         for k in burst:
             line = p.wait_log(rf" control command=\w+ ok=(\d) id={re.escape(k)} text=\"")
-            told = c.api(f"commands/{k}")
-            if told["outcome"] == "taken":
-                has(told["text"], f"control with id={k}")
+            reported = c.api(f"commands/{k}")
+            if reported["outcome"] == "taken":
+                has(reported["text"], f"control with id={k}")
             else:
-                same((told["outcome"], line[1]), ("done", "1"))
+                same((reported["outcome"], line[1]), ("done", "1"))
         has(json.dumps(c.api("groups")), '"group": "A"', '"group": "B"')
         assert TOKEN not in p.log()
 
@@ -366,8 +366,8 @@ def _():
         since = len(p.log())
         p.write("token", b"another-token-of-the-tests")
         p.process.send_signal(signal.SIGHUP)
-        said = p.wait_log(r" reload .*", since)[0]
-        has(said, "http.token_file has another token: it is in force")
+        reported = p.wait_log(r" reload .*", since)[0]
+        has(reported, "http.token_file has another token: it is in force")
         assert TOKEN not in p.log() and "another-token-of" not in p.log()
         since = len(p.log())
         p.process.send_signal(signal.SIGHUP)

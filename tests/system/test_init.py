@@ -123,12 +123,12 @@ def _():
         config = open(os.path.join(d, "people-1.yaml")).read()
         has(config, '# - {name: "age", type: categorical} # left out: numbers with a comma',
             '  - {name: "job", type: categorical}')
-        for out, said in (("| true", ""), ("> /dev/full", "standard output cannot be written")):
+        for out, message in (("| true", ""), ("> /dev/full", "standard output cannot be written")):
             r = subprocess.run(["bash", "-o", "pipefail", "-c", f"{FISCTL} --help {out}; {FISCTL} init "
                                 f"'people 1.csv' -l granted -s sex -o $RANDOM.yaml {out}"], cwd=d,
                                capture_output=True, text=True, timeout=60)
-            has(r.stderr, said)
-            same(said or r.stderr, said, "standard error")
+            has(r.stderr, message)
+            same(message or r.stderr, message, "standard error")
 
 
 @test("a signal ends it while it reads a table that does not end, and leaves nothing behind")

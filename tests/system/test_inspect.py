@@ -29,7 +29,7 @@ def doctor(p, code):
     return found
 
 
-@test("doctor: all that is wrong at once, with the command that mends it")
+@test("doctor: all that is wrong at once, with the command that corrects it")
 def _():
     with Pipeline(t_config()) as p:
         p.start()
@@ -124,12 +124,12 @@ def _():
         p.wait_log(r" resuming role=trainer .*a record was forgotten", since)
         (f,) = forget(p, 0, labelled)
         same(f["text"], "it was forgotten before")
-        told = [json.loads(m.value) for m in p.consume("label-requests") if m.key == opened.encode()]
-        same([x.get("reason") for x in told], [None, "forgotten"])
+        requests = [json.loads(m.value) for m in p.consume("label-requests") if m.key == opened.encode()]
+        same([x.get("reason") for x in requests], [None, "forgotten"])
         p.wait_log(r" takeover ", since)
         s = status(p)
         same(s["accepted"] + s["set_aside"], 2)
-        assert s["charged"] >= charged, "the budget has it back"
+        assert s["charged"] >= charged, "it was refunded to the budget"
         assert labelled not in p.log()[since:] and opened not in p.log()[since:], "the log names it"
 
         # It comes again, and nobody is asked; a late label of it is refused. A crash changes nothing.
@@ -155,11 +155,11 @@ def _():
         same(shown["lineage"]["labels_bought"], 16)  # a round's, without the forgotten one
 
 
-def explains(p, record, **wanted):
+def explains(p, record, **expected):
     r = p.fisctl("explain", "--json", record)
     same(r.returncode, 0, r.stderr)
     found = json.loads(r.stdout)
-    same({k: found.get(k) for k in wanted}, wanted, str(found))
+    same({k: found.get(k) for k in expected}, expected, str(found))
     return found
 
 

@@ -59,8 +59,8 @@ def send(p, *answers):
     p.produce("labels", list(answers), 0)
 
 
-def wait_states(p, wanted):
-    wait(lambda: wanted.items() <= states(p).items(), f"on the ledger: {wanted}", alive=p.alive)
+def wait_states(p, expected):
+    wait(lambda: expected.items() <= states(p).items(), f"on the ledger: {expected}", alive=p.alive)
 
 
 def dead(p):
@@ -145,7 +145,7 @@ def _():
 def _():
     with Pipeline(config({"votes": 3}, budget=16)) as p:
         ids = start(p)
-        same(json.loads(p.consume("label-requests")[0].value)["votes"], 3, "votes wanted")
+        same(json.loads(p.consume("label-requests")[0].value)["votes"], 3, "votes requested")
         sure, split, tie, skips, nobody, same_one, open_ = ids[:7]
         send(p, (sure, label("yes", "a")), (sure, label("yes", "b")),  # two of three: decided
              (sure, label("yes", "c")), (sure, label("no", "d")),

@@ -249,14 +249,14 @@ def votes():
         same(desk.post("ann", "answer", id=a, label="no").status, 409, "a label is not taken back")
         wait(lambda: desk.post("ann", "answer", id=a, label="yes").status == 200, "Kafka has it")
         # Nothing here is an answer, and never class 0.
-        for wanted, bodies in (
+        for expected, bodies in (
                 (400, ({"id": b, "label": None}, {"id": b, "label": ["yes"]}, {"id": b, "label": True},
                        {"label": "yes"}, [], "x")),
                 (409, ({"id": b}, {"id": b, "label": ""}, {"id": b, "label": "YES"}, {"id": b, "class_index": 2},
                        {"id": b, "label": "yes", "status": "skipped"}, {"id": b, "label": "n\0o"}))):
             for body in bodies:
                 status = desk.of("ann").ask("POST", "/api/v1/label/answer", json.dumps(body)).status
-                same(status, wanted, f"{body}")
+                same(status, expected, f"{body}")
         same(desk.post("ann", "answer", id="nobody asked", label="yes").status, 404)
         same(desk.post("Żoë", "answer", id=a, label="yes").status, 202)
         same(sorted(desk.until_labels(3)), sorted([(a, "ann", "yes"), (a, "bob", "no"), (a, "Żoë", "yes")]))
@@ -269,9 +269,9 @@ def votes():
         alpha = desk.next("ann")["agreement"]
         same((alpha["records"], round(alpha["alpha"], 9), alpha["own"]), (1, 0.0, 0.5))
         wait(lambda: anyone.api("agreement")["records"] == 1, "the trainer has them too")
-        said = p.fisctl("labels", "status", "--json")
-        same(said.returncode, 0, said.stderr)
-        there = json.loads(said.stdout)["agreement"]
+        r = p.fisctl("labels", "status", "--json")
+        same(r.returncode, 0, r.stderr)
+        there = json.loads(r.stdout)["agreement"]
         same(there, anyone.api("agreement"), "fisctl and the API")
         same([(a["annotator"], a["answers"], a["share"]) for a in there["annotators"]],
              [("ann", 1, 0.5), ("bob", 1, 0), ("Żoë", 1, 0.5)])

@@ -94,8 +94,8 @@ def _():
         p.produce("labels", good)
         p.wait_log(r" labels round=1 .*labels=%d open=%d .*duplicates=1 skipped=1 refused=%d" %
                    (3 + len(bad), 64 - 3 - len(bad), refused))
-        wanted = {first: 1, second: 0, third: 1, **{i: n % 2 for n, (i, _) in enumerate(good)}}
-        same(bought(p), wanted, "labels taken")
+        expected = {first: 1, second: 0, third: 1, **{i: n % 2 for n, (i, _) in enumerate(good)}}
+        same(bought(p), expected, "labels taken")
         requests = p.consume("label-requests")
         same(len({m.key for m in requests}), len(requests), "an id was asked for twice")
         same(json.loads(requests[0].value)["classes"], ["no", "yes"])
@@ -151,11 +151,11 @@ def _():
             (b"nobody", b"", ["nobody asked"]),
             (None, b"\0\0\0\0\7\0", ["id"]),
         ])
-        wanted = {ids[i]: k for i, k in (("empty", 0), ("framed", 0), ("name", 0), ("both", 1),
+        expected = {ids[i]: k for i, k in (("empty", 0), ("framed", 0), ("name", 0), ("both", 1),
                                          ("index", 1), ("unknown", 1), ("own", 1))}
         p.wait_messages("label-requests", 65)
         p.wait_log(r" labels round=1 .*labels=7 .*duplicates=1 skipped=1 refused=10")
-        same(bought(p), wanted, "labels taken")
+        same(bought(p), expected, "labels taken")
 
 
 @test("validation from a topic: a null takes an example out; groups' names stay inside")

@@ -196,7 +196,7 @@ def _():
             assert charged <= 40, f"{charged} are charged on a budget of 40"
 
 
-@test("K16: the labels topic made anew: what it has is read from its beginning")
+@test("K16: the labels topic recreated: what it has is read from its beginning")
 def _():
     with Pipeline(config(budget=64)) as p:
         p.start()
@@ -374,7 +374,7 @@ def _():
         same(value(metrics, "fisd_left_out_messages_total", role="trainer"), 5.0)
 
 
-@test("the ledger deleted and made anew under a leader: it stops asking at once, and so does a start")
+@test("the ledger deleted and recreated under a leader: it stops asking at once, and so does a start")
 def _():
     with Pipeline(config(budget=64)) as p:
         p.start()

@@ -72,13 +72,13 @@ def topics(p):
 
 def scan(p, initial, *texts):
     """(where, what) of everything that was found; and how many bytes were looked at."""
-    found, looked, wanted = [], 0, forms(initial)
+    found, looked, expected = [], 0, forms(initial)
     places = [(t, every_byte(t)) for t in topics(p)]
     places += [(f"text {i}", t.encode()) for i, t in enumerate(texts)]
     for where, data in places:
         looked += len(data)
         low = data.lower()
-        for what, b in wanted.items():
+        for what, b in expected.items():
             if b in data or (what in TEXTS and b.lower() in low):
                 found.append((where, what))
     return found, looked
@@ -135,10 +135,10 @@ def run(**sections):
 def _():
     p, initial = run()
     # And the search finds what is there, in every form.
-    wanted = forms(initial)
-    p.produce("records", [(b"\0" + b, b"{}") for b in wanted.values()])
+    expected = forms(initial)
+    p.produce("records", [(b"\0" + b, b"{}") for b in expected.values()])
     found, _ = scan(p, initial)
-    same({what for _, what in found}, set(wanted), "found when it is there")
+    same({what for _, what in found}, set(expected), "found when it is there")
 
 
 @test("nor with noise on the directions")

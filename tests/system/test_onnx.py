@@ -152,8 +152,8 @@ def agree(config, files, inputs, also=None):
         same(sorted(found["inputs"]), sorted(inputs), "inputs")
         worst = 0
         for row, name, given in zip(expected, found["classes"], found["probabilities"]):
-            wanted = [float(row["probability_" + k]) for k in config["classes"]]
-            worst = max([worst] + [abs(a - b) for a, b in zip(given, wanted)])
+            ours = [float(row["probability_" + k]) for k in config["classes"]]
+            worst = max([worst] + [abs(a - b) for a, b in zip(given, ours)])
             assert name == row["class"] or abs(given[0] - given[1]) < 2e-5, (row, name)
         assert worst < 1e-5, f"probabilities differ by {worst}"
         spread = [p[0] for p in found["probabilities"]]

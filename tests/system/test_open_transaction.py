@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A transaction that is open on a topic of the pipeline hides what is behind it. Whoever reads the
-topic to its end waits for it, names it, and goes on by itself."""
+"""A transaction that is open on a topic of the pipeline hides what is behind it. A process that reads
+the topic to its end waits for it, names it, and goes on by itself."""
 
 import contextlib
 import re
@@ -138,7 +138,7 @@ def _():
 
 
 def asks_only():
-    """Whoever asks for a topic that is not there does not make it, with the broker's own policy."""
+    """A request for a topic that is not there does not make it, with the broker's own policy."""
     with Pipeline(config(topics={"create": False}), topics=False) as p:
         p.start(ready=r"does not exist \(topics.create is off\)")
         for command in (["topics", "check"], ["doctor"], ["ledger", "export"], ["topics", "check"]):

@@ -79,7 +79,7 @@ for do in {"start": [start], "stop": [stop], "restart": [stop, start], "reload":
 '''
 
 CURL = r'''#!@PYTHON@
-"""curl -sf localhost:9464/…: asks whoever listens."""
+"""curl -sf localhost:9464/…: asks the process that listens."""
 import re, sys, urllib.request
 path = next(a for a in sys.argv[1:] if a.startswith("localhost:9464"))[len("localhost:9464"):]
 with open("@ETC@/credit.log") as f:

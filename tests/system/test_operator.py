@@ -341,7 +341,7 @@ def _():
         check_card(p, after, before[-1], pinned["version"])
 
 
-@test("a command that no trainer takes is said to wait, and is done by the next trainer, once")
+@test("a command that no trainer takes is reported as waiting, and is done by the next trainer, once")
 def _():
     with Pipeline(config()) as p:
         w = Work(p)

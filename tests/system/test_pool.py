@@ -44,7 +44,7 @@ def answer(p, ids):
 
 
 def scans(p):
-    """scan -> {partition: [(begin, next)] in the order in which scorers said so}."""
+    """scan -> {partition: [(begin, next)] in the order in which scorers reported them}."""
     found = {}
     for r in p.ranges():
         found.setdefault(r.scan, {}).setdefault(r.partition, []).append((r.begin, r.next))

@@ -57,7 +57,7 @@ _NAME = re.compile(r"\b((?:fisd|process)_[a-z0-9_]+|up)\b(?:\{([^}]*)\})?")
 _PAIR = re.compile(r'([a-z]+)="([^"]*)"')
 
 
-def wanted():
+def expected():
     """Every (metric, labels with their values) that is looked at, with where."""
     found = []
     for where, text in expressions():
@@ -68,7 +68,7 @@ def wanted():
 
 def missing(metrics):
     out = []
-    for where, name, labels in wanted():
+    for where, name, labels in expected():
         if name not in NOT_OURS and not any(
                 n == name and labels.items() <= dict(pairs).items() for n, pairs in metrics):
             out.append(f"{where}: {name} {labels}")

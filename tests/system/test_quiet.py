@@ -61,7 +61,7 @@ def quiet(alive):
 broker = Broker(*FORGETFUL)
 
 
-@test("after a long quiet time the round goes on, and it is said once at most")
+@test("after a long quiet time the round goes on, and it is reported once at most")
 def _():
     with Pipeline(config()) as p:
         p.start()

@@ -99,7 +99,7 @@ def in_the_middle_of_commits(p, truth):
     same(counts["labels"], "40", "each label is used once")
 
 
-@test("a mistake, its mending, keys that wait, ten in a second, in the middle of transactions")
+@test("a mistake, its correction, keys that wait, ten in a second, in the middle of transactions")
 def _():
     with Pipeline(config()) as p:
         p.start()
@@ -115,7 +115,7 @@ def _():
 
 
 def takes_hang_ups(pid):
-    """Whether the program has begun, and said what it does with the signal: before that the system
+    """Whether the program has begun, and stated what it does with the signal: before that the system
     ends any process by it."""
     with open(f"/proc/{pid}/status", encoding="ascii") as f:
         masks = dict(re.findall(r"^(Sig(?:Ign|Cgt)):\s+(\w+)", f.read(), re.M))

@@ -88,7 +88,7 @@ def _():
         p.start()
         for number in (1, 2, 3):
             life.round(number)
-        wanted, asked = versions(p), life.asked()
+        expected, asked = versions(p), life.asked()
     with Pipeline(config(), name="whole") as p:
         life = Life(p)
         p.start()
@@ -113,8 +113,8 @@ def _():
         life.round(3)
         same(life.asked(), asked, "requests, in their order")
         found = versions(p)
-        same([v[:3] for v in found], [v[:3] for v in wanted], "versions")
-        for a, b in zip(found, wanted):
+        same([v[:3] for v in found], [v[:3] for v in expected], "versions")
+        for a, b in zip(found, expected):
             same(a[3], b[3], f"metrics of version {a[0]}")
             assert a[4] == b[4], f"weights of version {a[0]}"
         restored = p.log_fields("restored")
@@ -167,10 +167,10 @@ def _():
         def refused(topic, what):
             p.start(ready=None)
             same(p.ended(), 1, "exit status")
-            said = [x for x in p.log().splitlines() if " failed " in x][-1]
-            has(said, f" failed role=trainer reason=\"{p.name}.{topic}: {what}", f"{p.name}.ledger",
+            reported = [x for x in p.log().splitlines() if " failed " in x][-1]
+            has(reported, f" failed role=trainer reason=\"{p.name}.{topic}: {what}", f"{p.name}.ledger",
                 "of different times", "one backup")
-            print("# " + said[25:], flush=True)
+            print("# " + reported[25:], flush=True)
 
         put_back("ledger", old["ledger"])
         refused("models", "version 3 is newer")

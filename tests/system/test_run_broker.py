@@ -70,7 +70,7 @@ def finish(p, n):
 broker = Broker()
 
 
-@test("what a broker that stopped answering has not taken is said, within the bound")
+@test("what a broker that stopped answering has not taken is reported, within the bound")
 def _():
     with Pipeline(config()) as p:
         p.start()
@@ -172,7 +172,7 @@ def _():
         same(len(p.consume("dead-letter")), 0, "dead letters")
 
 
-@test("a broker that hangs while it makes a trainer the leader: it steps down, and ends when told to")
+@test("a broker that hangs while it makes a trainer the leader: it steps down, and ends on SIGTERM")
 def _():
     with Pipeline(config()) as p:
         a = p.node("a", "trainer").start()
@@ -224,7 +224,7 @@ def _():
         with another_cluster(scorer):
             p.make_topics()
         scorer.start(ready=r" started ")
-        same(scorer.stop(), 0, "a scorer that waits ends when it is told to")
+        same(scorer.stop(), 0, "a scorer that waits ends on SIGTERM")
         p.start()
 
 

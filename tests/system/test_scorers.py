@@ -155,7 +155,7 @@ def _():
             same(s.stop(), 0, "exit status")
 
 
-@test("K16: offsets that fell off retention are told, with what is lost, and reading goes on")
+@test("K16: offsets that fell off retention are reported, with what is lost, and reading goes on")
 def _():
     with trainer(1) as p:
         p.start()
@@ -177,7 +177,7 @@ def _():
             same(s.stop(), 0, "exit status")
 
 
-@test("K16: a records topic that was made anew is read from its beginning, and counts")
+@test("K16: a records topic that was recreated is read from its beginning, and counts")
 def _():
     with trainer(1) as p:
         p.start()
@@ -234,7 +234,7 @@ def to(topic, n, first, partition=None):
                     for r in ROWS[first:first + n]], partition)
 
 
-@test("several topics of records: every record of each is scored and counted, whoever is killed")
+@test("several topics of records: every record of each is scored and counted, whichever scorer is killed")
 def _():
     with trainer(2, selection={"window_records": 3000}) as p:
         other = several(p)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""On a broker that wants TLS, SCRAM and ACLs: fisd with the least rights of each role, and what the
+"""On a broker that requires TLS, SCRAM and ACLs: fisd with the least rights of each role, and what the
 others cannot see."""
 
 import json
@@ -66,7 +66,7 @@ def check_no_password(*texts):
 
 
 def kcat(user, *arguments, data=None):
-    """kcat as a user: whether it was let, and what it said."""
+    """kcat as a user: whether it was allowed to, and what it printed."""
     own = {**broker.client(user, password=True)}
     flags = [x for k, v in own.items() for x in ("-X", f"{k}={v}")]
     env = {k: v for k, v in os.environ.items() if k != "KCAT_CONFIG"}
@@ -175,20 +175,20 @@ def matrix(p):
          "readers of heads")
 
 
-def refused(p, user, name, said, **properties):
+def refused(p, user, name, reported, **properties):
     """fisd of a user with these properties: the log says what is wrong, and goes on trying."""
     c = user_config(user)
     c["kafka"].update(properties)
     p.write(name + ".yaml", json.dumps({**c, "pipeline": p.name, "roles": [user]}).encode())
     n = Process(p.dir, name)
     p.nodes.append(n)
-    n.start(ready=said)
+    n.start(ready=reported)
     check_no_password(n.log())
     assert " started " not in n.log() and " version " not in n.log(), n.log()
     same(n.stop(), 0, "exit status")
 
 
-@test("a wrong password, and a certificate of another authority: said, tried again, nothing shown")
+@test("a wrong password, and a certificate of another authority: reported, tried again, nothing shown")
 def _():
     with Pipeline(user_config("admin"), topics=False) as p:
         refused(p, "scorer", "wrong-password", r"(?i)authentication failed",

@@ -46,7 +46,7 @@ class Manager:
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def read(self):
-        """All that was said so far: (time, text)."""
+        """All that was reported so far: (time, text)."""
         return list(self.got)
 
     def lines(self):

@@ -59,13 +59,13 @@ class Pair:
 
     def work(self, rounds):
         """Streams and answers until so many more versions are there."""
-        wanted = max(self.versions(), default=0) + rounds
+        expected = max(self.versions(), default=0) + rounds
 
         def there():
             self.feed()
             self.answer()
-            return max(self.versions(), default=0) >= wanted
-        wait(there, f"version {wanted}")
+            return max(self.versions(), default=0) >= expected
+        wait(there, f"version {expected}")
 
     def takes_over(self, standby, since, began, bound=BOUND):
         """Waits until the standby leads, within `bound` of `began` (of time.time())."""
@@ -181,7 +181,7 @@ def _():
         pair.check()
 
 
-@test("SIGTERM while the group has not told yet who leads")
+@test("SIGTERM while the group has not answered yet who leads")
 def _():
     with Pipeline(config()) as p:
         group = f"{p.name}-trainer"

@@ -97,7 +97,7 @@ static void newest_alone(void **state)
     struct fed f = {0};
     assert_int_equal(feed(a, &one->chunk[0], &f), 0);
     assert_int_equal(feed(a, &one->chunk[1], &f), 0);
-    assert_int_equal(feed(a, &two->chunk[2], &f), 0); /* 1 is let go */
+    assert_int_equal(feed(a, &two->chunk[2], &f), 0); /* 1 is dropped */
     assert_int_equal(wire_assembler_held(a), 50);
     assert_int_equal(feed(a, &one->chunk[2], &f), 0);
     assert_int_equal(feed(a, &two->chunk[0], &f), 0);

@@ -55,7 +55,7 @@ static void reads(const struct wire_schema *s, const char *json, const char *wan
                  x.values[i].text ? x.values[i].text : "",
                  x.values[i].kind == FIS_VALUE_NUMBER ? x.values[i].number : 0);
     if (strncmp(got, want, strlen(want)) != 0)
-        fail_msg("%s\nread    '%s'\nwanted  '%s'", json, got, want);
+        fail_msg("%s\nread    '%s'\nexpected '%s'", json, got, want);
     if (!kept)
         return;
     struct wire_buffer out = {0};
@@ -63,7 +63,7 @@ static void reads(const struct wire_schema *s, const char *json, const char *wan
     assert_int_equal(wire_json_keep(s, nested, 3, &json_record, &out, &e), 0);
     if (json_record.length != strlen(kept) ||
         memcmp(json_record.data, kept, json_record.length) != 0)
-        fail_msg("%s\nkept    '%.*s'\nwanted  '%s'", json, (int)json_record.length,
+        fail_msg("%s\nkept    '%.*s'\nexpected '%s'", json, (int)json_record.length,
                  (const char *)json_record.data, kept);
     wire_buffer_done(&out);
 }

@@ -269,7 +269,7 @@ static void several(void **state)
         x[1][i] = (float)i - 20;
     x[2][39] = 1;
     struct wire_candidate in[3];
-    struct wire_progress told = progress_of(ranges, 3);
+    struct wire_progress reported = progress_of(ranges, 3);
     for (int i = 0; i < 3; i++) {
         in[i] = candidate_of(x[i], 40);
         assert_int_equal(fis_id_set(&in[i].id, "abc" + i, 1), 0);
@@ -283,14 +283,14 @@ static void several(void **state)
     bad.scores[0] = NAN;
     assert_int_equal(encode(w, &bad), -FIS_INPUT);
     assert_int_equal(w->c.out.length, without); /* what was there is still an offer */
-    assert_int_equal(encode_progress(w, &told), 0);
+    assert_int_equal(encode_progress(w, &reported), 0);
     assert_int_equal(decode(w, w->c.out.data, w->c.out.length), WIRE_OK);
     assert_int_equal(w->offer.n_candidates, 3);
     for (int i = 0; i < 3; i++)
         assert_same(&w->offer.candidates[i], &in[i]);
     assert_int_equal(w->offer.progress->n_ranges, 3);
 
-    w->c.arena.size = 2048; /* what they are decoded to is told of */
+    w->c.arena.size = 2048; /* too small for what they are decoded to */
     assert_int_equal(decode(w, w->c.out.data, w->c.out.length), WIRE_BAD);
     assert_says(&w->c.e, "more than 2048 bytes");
     w->c.arena.size = 65536;

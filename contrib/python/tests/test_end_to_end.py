@@ -235,19 +235,19 @@ def test_metrics_are_those_of_fisctl(trained, adult, daemon):
     rows = spoilt(adult)
     path = daemon.folder / "spoilt.csv"
     write_rows(path, rows)
-    said = json.loads(daemon.fisctl("models", "evaluate", "--version", str(trained.version),
+    reported = json.loads(daemon.fisctl("models", "evaluate", "--version", str(trained.version),
                                     "--test", str(path), "--json"))
     frame = pandas.read_csv(path)
     ignore = ["id", "sex", LABEL]
     hit = trained.predict(frame, ignore) == frame[LABEL]
-    assert said["rows"] == COUNT
-    assert said["accuracy"] == pytest.approx(hit.mean(), abs=1e-6)
+    assert reported["rows"] == COUNT
+    assert reported["accuracy"] == pytest.approx(hit.mean(), abs=1e-6)
     p = trained.predict_proba(frame, ignore)
     y = frame[LABEL].map({k: i for i, k in enumerate(trained.classes)}).to_numpy()
     loss = -np.log(p[np.arange(COUNT), y])
     risk = max(abs(loss[(frame["sex"] == g).to_numpy()].mean() - loss.mean())
                for g in frame["sex"].unique())
-    assert said["risk_disparity"] == pytest.approx(risk, abs=1e-5)
+    assert reported["risk_disparity"] == pytest.approx(risk, abs=1e-5)
 
 
 def test_one_row_is_the_same_in_every_shape(trained, pool):
@@ -272,9 +272,9 @@ def test_the_follower_knows_what_fisctl_knows(trained, models, daemon):
     listed = [json.loads(line) for line in daemon.fisctl("models", "list", "--json").splitlines()]
     assert [(v["version"], v["served"]) for v in listed] == \
         [(v.version, v.served) for v in models.versions]
-    for told, v in zip(listed, models.versions):
-        assert told["lineage"]["labels_bought"] == v.labels_bought
-        assert v.metrics["accuracy"] == pytest.approx(told["metrics"]["accuracy"], abs=1e-6)
+    for row, v in zip(listed, models.versions):
+        assert row["lineage"]["labels_bought"] == v.labels_bought
+        assert v.metrics["accuracy"] == pytest.approx(row["metrics"]["accuracy"], abs=1e-6)
     assert models[1].parent == 0
     with pytest.raises(KeyError):
         models[99]
@@ -299,10 +299,10 @@ def test_nothing_is_handed_out_again(trained, pipeline):
 def test_a_correction_is_seen_by_the_operator(trained, pipeline, answers, broker):
     first = next(m for m in _kafka.read_all(pipeline, pipeline.topic("labels"), 10)
                  if b'"label"' in m.value())
-    told = json.loads(first.value())
-    other = next(k for k in trained.classes if k != told["label"])
+    row = json.loads(first.value())
+    other = next(k for k in trained.classes if k != row["label"])
     with fisd.Labels(pipeline) as labels:
-        labels.correct(told["id"], other, annotator="ann")
+        labels.correct(row["id"], other, annotator="ann")
 
     assert wait(lambda: dead_letters(pipeline), "a dead letter") == ["contradiction"]
 

@@ -26,7 +26,7 @@ def pipeline(**more):
 
 # ---- Pipeline --------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("arguments, said", [
+@pytest.mark.parametrize("arguments, message", [
     (dict(name="p"), "bootstrap.servers is missing"),
     (dict(name="p q", bootstrap=NOWHERE), "pipeline 'p q'"),
     (dict(name="p", bootstrap=NOWHERE, record_encoding="avro"), "json, protobuf, raw or registry"),
@@ -36,8 +36,8 @@ def pipeline(**more):
     (dict(name="p", bootstrap=NOWHERE, columns={"a": "categorical"}, record_encoding="raw"),
      "numeric columns only"),
 ])
-def test_a_bad_pipeline(arguments, said):
-    with pytest.raises(fisd.ConfigError, match=said):
+def test_a_bad_pipeline(arguments, message):
+    with pytest.raises(fisd.ConfigError, match=message):
         fisd.Pipeline(**arguments)
 
 
@@ -171,10 +171,10 @@ def test_nested_records():
         (b"7", {"who": {"id": "7", "name": "x"}, "age": 1, "trace": {"a": {"b": [1]}},
                 "address": {"city": "Ulm", "geo": {"lat": 48.4}}}),
         (None, {"address.city": "Ulm", "address": {"geo": {}}})]
-    for bad, said in (({"address": {"zip": 1}}, "unknown column 'address.zip'"),
+    for bad, message in (({"address": {"zip": 1}}, "unknown column 'address.zip'"),
                       ({"address": {"geo": {"lat": "x"}}}, "column address.geo.lat: expected a number"),
                       ({"address": {"city": {"x": 1}}}, "column address.city: expected a text")):
-        with pytest.raises(fisd.RecordError, match=said):
+        with pytest.raises(fisd.RecordError, match=message):
             r.send(bad)
     raw = Caught(fisd.Pipeline("p", NOWHERE, record_encoding="raw", columns=["a.x", "a.y"]))
     raw.send({"a": {"x": 1, "y": 2}})
@@ -209,7 +209,7 @@ def test_unknown_columns_as_configured():
         pipeline(unknown="drop")
 
 
-@pytest.mark.parametrize("row, said", [
+@pytest.mark.parametrize("row, message", [
     ({"age": "7"}, "column age: expected a number, found the text '7'; convert"),
     ({"age": True}, "expected a number, found True"),
     ({"age": 1e39}, "does not fit a 32-bit float"),
@@ -224,9 +224,9 @@ def test_unknown_columns_as_configured():
     ({"note": object()}, "not JSON serializable"),
     ([1, 2], "expected a dict"),
 ])
-def test_a_bad_record(row, said):
+def test_a_bad_record(row, message):
     r = Caught(pipeline(passthrough=["note"]))
-    with pytest.raises(fisd.RecordError, match=said) as e:
+    with pytest.raises(fisd.RecordError, match=message) as e:
         r.send(iter([{"age": 1, "job": "a"}, row]))
     assert (e.value.row, len(r.out)) == (1, 1)
     if isinstance(row, dict):
@@ -301,17 +301,17 @@ def test_labels_in_both_encodings():
 
     for encoding in ("json", "protobuf"):
         p = pipeline(classes=["no", "yes"], label_encoding=encoding)
-        for call, wanted in (
+        for call, expected in (
                 (lambda s: s.answer("ä", "yes", annotator="ann"), ("ä", "labelled", "yes", "ann")),
                 (lambda s: s.answer(7, index=0), ("7", "labelled", "no", None)),
                 (lambda s: s.skip("a"), ("a", "skipped", None, None)),
                 (lambda s: s.unsure(b"a", annotator="b"), ("a", "unsure", None, "b"))):
             got = labels.decode(p, Message(one_label(p, call)))
-            assert (got.id, got.status, got.label, got.annotator) == wanted
+            assert (got.id, got.status, got.label, got.annotator) == expected
     assert labels.decode(pipeline(), Message((b"k", b"\xff"))) is None
 
 
-@pytest.mark.parametrize("arguments, said", [
+@pytest.mark.parametrize("arguments, message", [
     (dict(id="a", label="maybe"), "not a class"),
     (dict(id="a", label=1), "the name of a class"),
     (dict(id="a", index=2), "0 to 1 allowed"),
@@ -320,9 +320,9 @@ def test_labels_in_both_encodings():
     (dict(id="", label="yes"), "1 to 255 bytes"),
     (dict(id="a", label="yes", annotator="x" * 256), "1 to 255 bytes"),
 ])
-def test_a_bad_label(arguments, said):
+def test_a_bad_label(arguments, message):
     with fisd.Labels(pipeline(classes=["no", "yes"]), timeout=0.1) as sender:
-        with pytest.raises(fisd.LabelError, match=said):
+        with pytest.raises(fisd.LabelError, match=message):
             sender.answer(**arguments)
 
 
@@ -418,7 +418,7 @@ def test_encoding_by_hand():
     assert v.positive == "y" and "4 of p: served" in repr(v)
 
 
-@pytest.mark.parametrize("row, said", [
+@pytest.mark.parametrize("row, message", [
     ({"age": "x"}, "row 1: column age: expected a number, found 'x'"),
     ({"age": False}, "expected a number, found False"),
     ({"raw": 1e39}, "does not fit"),
@@ -426,12 +426,12 @@ def test_encoding_by_hand():
     ({"jobb": "a"}, "unknown column 'jobb'"),
     ({"raw": 3e38}, "not a finite number"),
 ])
-def test_a_row_that_cannot_be_scored(row, said):
+def test_a_row_that_cannot_be_scored(row, message):
     m = model()
     del m.network.parameters[:]
     m.network.parameters.extend([9] * 16)
     v = fisd.Version(m.SerializeToString())
-    with pytest.raises(fisd.RecordError, match=said):
+    with pytest.raises(fisd.RecordError, match=message):
         v.predict_proba([{"age": 1}, row])
     with pytest.raises(fisd.RecordError):
         v.predict_proba(pandas.DataFrame([{"age": 1}, row]))
@@ -446,7 +446,7 @@ def test_an_array_of_numbers():
         v.predict(np.zeros((1, 3, 3)))
 
 
-@pytest.mark.parametrize("change, said", [
+@pytest.mark.parametrize("change, message", [
     (lambda m: m.network.width.__setitem__(0, 8), "cannot predict with it"),
     (lambda m: m.network.parameters.append(1), "17 parameters, expected 16"),
     (lambda m: m.network.parameters.__setitem__(0, float("nan")), "finite"),
@@ -456,10 +456,10 @@ def test_an_array_of_numbers():
     (lambda m: setattr(m.encoder.columns[0], "deviation", 0), "above 0"),
     (lambda m: setattr(m, "positive", 2), "the positive one is 2"),
 ])
-def test_a_version_that_cannot_be_used(change, said):
+def test_a_version_that_cannot_be_used(change, message):
     m = model()
     change(m)
-    with pytest.raises(fisd.ModelError, match=said):
+    with pytest.raises(fisd.ModelError, match=message):
         fisd.Version(m.SerializeToString())
 
 

@@ -33,7 +33,7 @@ int random_case_number(struct random_case *c, uint32_t i, uint32_t n);
 
 /*
  * A twin of the forward pass in double, of any depth, with params + t direction; `pattern` (may be
- * NULL) adds up which units are on, so that a finite difference across a kink can be told.
+ * NULL) adds up which units are on, so that a finite difference across a kink can be recognised.
  */
 void twin_logits(const struct random_case *c, const float *direction, double t, const float *x,
                  double *out, uint64_t *pattern);

@@ -41,7 +41,7 @@ struct selector_model {
     struct fis_selector *s;
     struct fis_rng rng;
     uint32_t round;
-    uint32_t last_told; /* 0: nothing yet; 1: a `gone`; 2: a `held` */
+    uint32_t last_reported; /* 0: nothing yet; 1: a `gone`; 2: a `held` */
 };
 
 struct fis_id model_id(uint32_t i);

@@ -85,19 +85,19 @@ void kit_read(struct stream_consumer *c, struct stream_batch *b, uint32_t count)
 {
     int64_t end = kit_now() + WAIT_MS;
     struct stream_consumer_event ev;
-    char said[FIS_ERROR_TEXT] = "nothing";
+    char reported[FIS_ERROR_TEXT] = "nothing";
     while (b->count < count && kit_now() < end) {
         if (stream_consumer_read(c, b, count - b->count) == 0) {
             kit_nap();
         }
         while (stream_consumer_event(c, &ev)) {
             if (ev.kind == STREAM_ERROR) {
-                memcpy(said, ev.error.text, sizeof said);
+                memcpy(reported, ev.error.text, sizeof reported);
             }
         }
     }
     if (b->count != count) {
-        fail_msg("%u of %u messages; the consumer said: %s", b->count, count, said);
+        fail_msg("%u of %u messages; the consumer reported: %s", b->count, count, reported);
     }
 }
 

@@ -69,7 +69,7 @@ struct kit_consumer {
 };
 
 /* The refresh is no divisor of the mock broker's 3 s before a group is made: librdkafka 2.0.2 joins
- * anew when topics come in while it waits for those of the assignor, and both would meet time and
+ * again when topics come in while it waits for those of the assignor, and both would meet time and
  * again. */
 struct stream_consumer *kit_consumer(const struct kit_consumer *k);
 

@@ -262,7 +262,7 @@ class LabelStudioBridge:
                               [self._task(r) for r in some])
             done.created += len(some)
             self._given.update(r.id for r in some)
-        if missing:  # whose scores "Uncertainty sampling" goes by
+        if missing:  # whose scores "Uncertainty sampling" uses
             self._studio.call("PATCH", f"/api/projects/{self.project}/", {"model_version": MODEL})
         self._given.update(tasks)
         self._commit()
