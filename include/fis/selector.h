@@ -57,6 +57,7 @@ int fis_selector_offer(struct fis_selector *s, const struct fis_candidate *c,
  * [FIS_MAX_CRITERIA], FIS_NOT_A_CANDIDATE where the heap has room. One that reaches none of them
  * would not be kept; until a request takes a candidate out, nothing lowers them. */
 void fis_selector_floors(const struct fis_selector *s, float *scores);
+uint32_t fis_selector_heap(const struct fis_selector *s); /* capacity of each heap */
 
 /* A new head: `score` fills scores for n held candidates at a time (x: [n][d] gathered). All are
  * then offered again to both heaps. INPUT: some scores were NaN or infinite; those candidates are

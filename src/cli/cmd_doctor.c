@@ -131,8 +131,8 @@ static void doctor_files(struct doctor *d)
 static void check_broker(struct doctor *d)
 {
     static void (*const checks[])(struct doctor *) = {
-        doctor_replicas, doctor_retention, doctor_limits,       doctor_rights,
-        doctor_members,  doctor_lag,       doctor_transactions, doctor_clock};
+        doctor_replicas,  doctor_retention, doctor_limits,       doctor_rights, doctor_members,
+        doctor_selection, doctor_lag,       doctor_transactions, doctor_clock};
     if (!doctor_topics(d))
         return;
     for (size_t i = 0; i < sizeof checks / sizeof *checks && !cli_stopping(d->cli); i++)

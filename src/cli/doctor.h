@@ -43,6 +43,7 @@ void doctor_registry(struct doctor *d);
 void doctor_rights(struct doctor *d);
 /* doctor_flow.c */
 void doctor_members(struct doctor *d);
+void doctor_selection(struct doctor *d);
 void doctor_lag(struct doctor *d);
 void doctor_transactions(struct doctor *d);
 void doctor_clock(struct doctor *d);

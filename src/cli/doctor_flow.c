@@ -4,6 +4,7 @@
 
 #include "cli/doctor.h"
 #include "cli/ledger_view.h"
+#include "cli/live_head.h"
 #include "cli/screen.h"
 
 enum { FLOW_MS = 15000, HELD_MS = 5000, CLOCK_MS = 30000 };
@@ -63,6 +64,29 @@ void doctor_lag(struct doctor *d)
             say_lag(d, group, topics[--n], d->members.scorers, "scorer");
     config_trainer_group(cfg, group);
     say_lag(d, group, cfg->topics.labels, d->members.trainers, "trainer");
+}
+
+/* What scorers take from the trainer's configuration and not from this one. */
+void doctor_selection(struct doctor *d)
+{
+    struct live_head head = {0};
+    struct fis_error e;
+    uint32_t i = place(d, d->cli->cfg.topics.heads);
+    if (i == d->n || !d->reports[i].exists)
+        return;
+    int rc = live_head_open(&head, d->cli, &e);
+    if (rc == -FIS_INPUT)
+        doctor_say(d, DOCTOR_OK, "selection", "no trainer has sent a head yet: nothing to compare");
+    else if (rc)
+        doctor_say(d, DOCTOR_WARN, "selection", "%s", e.text);
+    else if (head.difference[0])
+        doctor_say(d, DOCTOR_WARN, "selection",
+                   "the trainer has %s: that counts, for its scorers too; give all processes the "
+                   "same",
+                   head.difference);
+    else
+        doctor_say(d, DOCTOR_OK, "selection", "heap, distinct and seed are the trainer's");
+    live_head_close(&head);
 }
 
 /* ---- open transactions ------------------------------------------------------------------------

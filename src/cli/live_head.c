@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "config/schema.h"
 #include "wire/head.h"
 
 static int take(void *arg, const struct stream_message *m, struct fis_error *e)
@@ -19,6 +20,8 @@ static int take(void *arg, const struct stream_message *m, struct fis_error *e)
         h->bad += rc < 0;
         return rc == -FIS_NOMEM ? fis_fail(e, FIS_NOMEM, "%s", why.text) : 0;
     }
+    const struct wire_selection ours = config_selection(&h->cli->cfg);
+    scoring_selection(&owned.head, &ours, h->difference);
     struct scoring_head *fresh = scoring_head_take(&owned);
     wire_head_done(&owned);
     if (!fresh)
@@ -53,8 +56,7 @@ int live_head_open(struct live_head *h, struct cli *c, struct fis_error *e)
         .encoding = c->records_encoding,
         .criteria = {.acquisition = fis_acquisition_find(
                          config_choice("selection.algorithm", c->cfg.selection.algorithm)),
-                     .strategy = (int)c->cfg.selection.strategy,
-                     .seed = c->cfg.selection.seed},
+                     .strategy = (int)c->cfg.selection.strategy},
         .capacity = 1,
     };
     h->assembler = wire_assembler_new(WIRE_ASSEMBLE_NEWEST, 1, 0);

@@ -21,6 +21,8 @@ struct live_head {
     struct cli_schemas schemas; /* records.encoding: registry */
     struct fis_scratch *scratch;
     uint64_t bad;
+    char difference[SCORING_DIFFERENCE]; /* of the head's selection from the configuration's; or ""
+                                          */
 };
 
 /* Reads the topic of heads to its end. RETRY: it cannot be read; INPUT: there is no head. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fis/defaults.h"
+#include "wire/types.h"
 
 #define AT(field) offsetof(struct config, field)
 

@@ -14,6 +14,12 @@ enum wire_encoding config_wire_encoding(int encoding)
     return all[encoding];
 }
 
+struct wire_selection config_selection(const struct config *cfg)
+{
+    return (struct wire_selection){cfg->selection.heap, cfg->selection.distinct,
+                                   cfg->selection.seed};
+}
+
 struct wire_schema config_schema(const struct config *cfg)
 {
     const uint32_t *side = cfg->model.image.count ? cfg->model.image.items : NULL;

@@ -9,6 +9,7 @@
 #include "wire/types.h"
 
 enum wire_encoding config_wire_encoding(int encoding); /* of records.encoding, labels.encoding */
+struct wire_selection config_selection(const struct config *cfg);   /* as a head has it */
 struct wire_schema config_schema(const struct config *cfg);         /* of records and labels */
 struct wire_schema config_initial_schema(const struct config *cfg); /* with initial.label */
 /* With validation.label and the sensitive columns. */

@@ -19,6 +19,11 @@ static uint32_t keep_best(const struct fis_heap_item **best, uint32_t found, uin
     return found;
 }
 
+uint32_t fis_selector_heap(const struct fis_selector *s)
+{
+    return s->o.heap;
+}
+
 uint32_t fis_selector_best(const struct fis_selector *s, uint32_t criterion,
                            struct fis_candidate *out, uint32_t n)
 {

@@ -113,7 +113,7 @@ struct lab_engine *lab_engine_new(struct lab_run *r, const struct trainer_role_o
     if (rc == 0)
         rc = lab_engine_pool(g, e);
     if (rc == 0)
-        rc = lab_engine_scorer(g, o, e);
+        rc = lab_engine_scorer(g, e);
     if (rc == 0)
         rc = lab_engine_session(g, o, e);
     if (rc < 0) {

@@ -58,8 +58,7 @@ void lab_engine_note_failure(struct lab_engine *g, int rc, const struct fis_erro
 
 /* ---- engine_scorer.c */
 int lab_engine_pool(struct lab_engine *g, struct fis_error *e) FIS_MUST_CHECK;
-int lab_engine_scorer(struct lab_engine *g, const struct trainer_role_options *o,
-                      struct fis_error *e) FIS_MUST_CHECK;
+int lab_engine_scorer(struct lab_engine *g, struct fis_error *e) FIS_MUST_CHECK;
 void lab_engine_scorer_done(struct lab_engine *g);
 /* A chunk of a head. */
 int lab_engine_head(struct lab_engine *g, struct wire_bytes chunk,

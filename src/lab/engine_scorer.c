@@ -179,8 +179,7 @@ int lab_engine_pool(struct lab_engine *g, struct fis_error *e)
     return 0;
 }
 
-int lab_engine_scorer(struct lab_engine *g, const struct trainer_role_options *o,
-                      struct fis_error *e)
+int lab_engine_scorer(struct lab_engine *g, struct fis_error *e)
 {
     const struct scorer_out out = {g,           out_score,  out_offer, out_refuse, out_progress,
                                    out_release, out_rewind, out_enough};
@@ -189,8 +188,6 @@ int lab_engine_scorer(struct lab_engine *g, const struct trainer_role_options *o
     if (!g->r->split->x && !(g->images = fis_alloc((size_t)g->most * d, sizeof *g->images)))
         return fis_fail(e, FIS_NOMEM, "run: no memory for %u images", g->most);
     const struct scorer_options s = {.criteria = g->criteria,
-                                     .heap = 2 * o->selector.labels_per_round,
-                                     .distinct = o->selector.distinct,
                                      .slots = 1,
                                      .batch = g->most,
                                      .name = "lab",

@@ -21,7 +21,7 @@ static int open_slots(struct scorer *m, struct fis_error *e)
 struct scorer *scorer_new(const struct scorer_options *o, const struct scorer_out *out,
                           struct fis_error *e)
 {
-    assert(o->slots >= 1 && o->slots <= SCORER_MAX_SLOTS && o->heap > 0 && o->batch > 0);
+    assert(o->slots >= 1 && o->slots <= SCORER_MAX_SLOTS && o->batch > 0);
     struct scorer *m = fis_calloc(1, sizeof *m);
     if (!m) {
         fis_fail(e, FIS_NOMEM, "scorer: no memory");
@@ -29,8 +29,7 @@ struct scorer *scorer_new(const struct scorer_options *o, const struct scorer_ou
     }
     m->o = *o;
     m->out = *out;
-    if (scorer_best_init(m, e) < 0 || open_slots(m, e) < 0 ||
-        (o->pool && !(m->asked = asked_new(o->ledger_bytes, e)))) {
+    if (open_slots(m, e) < 0 || (o->pool && !(m->asked = asked_new(o->ledger_bytes, e)))) {
         scorer_free(m);
         return NULL;
     }
@@ -118,7 +117,7 @@ static int admitted(struct scorer *m, struct scoring_batch *b, uint32_t i)
     uint64_t features = 0;
     if (!scorer_best_reaches(m, scores, id))
         return 0;
-    if (m->o.distinct) { /* margins of trees follow from the rest */
+    if (m->selection.distinct) { /* margins of trees follow from the rest */
         const struct fis_encoder *enc = b->head->encoder;
         uint32_t margins = fis_encoder_has_trees(enc) ? fis_encoder_margins(enc) : 0;
         features = fis_features_hash(scoring_candidate(b, i).x, b->d - margins);
@@ -336,13 +335,13 @@ void scorer_advance(struct scorer *m)
 
 int scorer_head(struct scorer *m, const struct wire_head *head, struct fis_error *e)
 {
-    if (m->o.pool && scorer_scan_head(m, head, e) < 0)
+    if (scorer_best_begin(m, &head->selection, e) < 0 ||
+        (m->o.pool && scorer_scan_head(m, head, e) < 0))
         return -FIS_NOMEM;
     m->head_version = head->version;
     m->head_created_at_ms = head->created_at_ms;
     m->have_head = 1;
     m->counts.heads++;
-    scorer_best_clear(m);
     if (m->o.pool) {
         scorer_scan_begin(m);
         scorer_advance(m); /* what waits for progress of an older scan need not wait */

@@ -54,8 +54,6 @@ struct scorer_out {
 
 struct scorer_options {
     struct fis_criteria criteria;
-    uint32_t heap;  /* capacity of each criterion's heap: the trainer's */
-    bool distinct;  /* as the trainer's (fis/selector.h) */
     uint32_t slots; /* batches in flight, 1 .. SCORER_MAX_SLOTS */
     uint32_t batch; /* messages in a batch at most */
     const char *name;
@@ -92,9 +90,9 @@ uint32_t scorer_send(struct scorer *m, uint32_t most);
 /* So many of what was sent for the slot (candidates, dead letters, progress) were acknowledged. */
 void scorer_acked(struct scorer *m, uint32_t slot, uint32_t n);
 uint32_t scorer_no_slot(const struct scorer *m);
-/* A new head is in force: thresholds fall; batches scored under an older one are scored again. In
- * pool mode its scan is begun, gone on with or, when it has none, ended. NOMEM: as if it had not
- * come. */
+/* A new head, with a known selection, is in force: thresholds fall, of as many records as the
+ * trainer holds; batches scored under an older one are scored again. In pool mode its scan is
+ * begun, gone on with or, when it has none, ended. NOMEM: it has to come again first. */
 int scorer_head(struct scorer *m, const struct wire_head *head, struct fis_error *e) FIS_MUST_CHECK;
 /* What the trainer's best are by now, under the newest head: what reaches no floor is not offered
  * from now on. Of another head: nothing happens. */

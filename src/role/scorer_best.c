@@ -1,4 +1,5 @@
 /* The best r of each criterion since the last head: the thresholds that hold most records back. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,30 +12,7 @@
 
 static int indexes(const struct scorer *m)
 {
-    return m->o.distinct ? SCORER_INDEXES : SCORER_BY_FEATURES;
-}
-
-int scorer_best_init(struct scorer *m, struct fis_error *e)
-{
-    size_t size = 16;
-    while (size < 2 * (size_t)m->o.heap)
-        size *= 2;
-    m->criteria = fis_criteria_count(m->o.criteria.acquisition);
-    m->index_mask = (uint32_t)(size - 1);
-    for (uint32_t c = 0; c < m->criteria; c++) {
-        m->floors[c] = FIS_NOT_A_CANDIDATE;
-        m->stride[c] = SHORT_ID;
-        m->ids[c] = fis_calloc(m->o.heap, SHORT_ID);
-        bool ok = m->ids[c] && fis_heap_init(&m->heaps[c], m->o.heap, e) == 0;
-        for (int k = 0; ok && k < indexes(m); k++) {
-            m->hashes[k][c] = fis_calloc(m->o.heap, sizeof **m->hashes[k]);
-            m->index[k][c] = fis_calloc(size, sizeof **m->index[k]);
-            ok = m->hashes[k][c] && m->index[k][c];
-        }
-        if (!ok)
-            return fis_fail(e, FIS_NOMEM, "scorer: no memory for heaps of %u records", m->o.heap);
-    }
-    return 0;
+    return m->selection.distinct ? SCORER_INDEXES : SCORER_BY_FEATURES;
 }
 
 void scorer_best_done(struct scorer *m)
@@ -42,22 +20,66 @@ void scorer_best_done(struct scorer *m)
     for (uint32_t c = 0; c < FIS_MAX_CRITERIA; c++) {
         fis_heap_done(&m->heaps[c]);
         fis_free(m->ids[c]);
+        m->ids[c] = NULL;
         for (int k = 0; k < SCORER_INDEXES; k++) {
             fis_free(m->hashes[k][c]);
             fis_free(m->index[k][c]);
+            m->hashes[k][c] = NULL;
+            m->index[k][c] = NULL;
         }
     }
 }
 
-void scorer_best_clear(struct scorer *m)
+static int make_room(struct scorer *m, struct fis_error *e)
+{
+    const uint32_t heap = m->selection.heap;
+    size_t size = 16;
+    while (size < 2 * (size_t)heap)
+        size *= 2;
+    m->index_mask = (uint32_t)(size - 1);
+    for (uint32_t c = 0; c < m->criteria; c++) {
+        m->stride[c] = SHORT_ID;
+        m->ids[c] = fis_calloc(heap, SHORT_ID);
+        bool ok = m->ids[c] && fis_heap_init(&m->heaps[c], heap, e) == 0;
+        for (int k = 0; ok && k < indexes(m); k++) {
+            m->hashes[k][c] = fis_calloc(heap, sizeof **m->hashes[k]);
+            m->index[k][c] = fis_calloc(size, sizeof **m->index[k]);
+            ok = m->hashes[k][c] && m->index[k][c];
+        }
+        if (!ok) {
+            scorer_best_done(m);
+            m->selection.heap = 0;
+            return fis_fail(e, FIS_NOMEM, "scorer: no memory for heaps of %u records", heap);
+        }
+    }
+    return 0;
+}
+
+static void clear(struct scorer *m)
 {
     for (uint32_t c = 0; c < m->criteria; c++) {
-        if (!PLANTED(floor_kept))
-            m->floors[c] = FIS_NOT_A_CANDIDATE;
         fis_heap_clear(&m->heaps[c]);
         for (int k = 0; k < indexes(m); k++)
             memset(m->index[k][c], 0, (m->index_mask + (size_t)1) * sizeof **m->index[k]);
     }
+}
+
+int scorer_best_begin(struct scorer *m, const struct wire_selection *s, struct fis_error *e)
+{
+    const bool first = !m->selection.heap;
+    const bool other = s->heap != m->selection.heap || s->distinct != m->selection.distinct;
+    assert(s->heap > 0);
+    m->criteria = fis_criteria_count(m->o.criteria.acquisition);
+    for (uint32_t c = 0; c < m->criteria; c++)
+        if (first || !PLANTED(floor_kept))
+            m->floors[c] = FIS_NOT_A_CANDIDATE;
+    m->selection = *s;
+    if (!other) {
+        clear(m);
+        return 0;
+    }
+    scorer_best_done(m);
+    return make_room(m, e);
 }
 
 /* ---- ids and features that a heap holds ------------------------------------------------------
@@ -78,10 +100,10 @@ static bool room_for(struct scorer *m, uint32_t c, const struct fis_id *id)
         wide *= 2;
     if (wide == old)
         return true;
-    char *ids = fis_calloc(m->o.heap, wide), *from = m->ids[c];
+    char *ids = fis_calloc(m->selection.heap, wide), *from = m->ids[c];
     if (!ids)
         return false;
-    for (uint32_t slot = 0; slot < m->o.heap; slot++)
+    for (uint32_t slot = 0; slot < m->selection.heap; slot++)
         memcpy(ids + (size_t)slot * wide, from + (size_t)slot * old, old);
     m->ids[c] = ids;
     m->stride[c] = wide;

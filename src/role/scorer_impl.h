@@ -64,6 +64,7 @@ struct scorer {
     struct scorer_place *places;    /* [batch], work for a release */
     struct scorer_place *recreated; /* recreated partitions without a message since */
     uint32_t n_recreated;
+    struct wire_selection selection; /* of the newest head */
     struct fis_heap heaps[FIS_MAX_CRITERIA];
     char *ids[FIS_MAX_CRITERIA]; /* [heap][stride] ids of what a heap holds, by slot, each … */
     uint32_t stride[FIS_MAX_CRITERIA]; /* … a fis_id as far as so many bytes go */
@@ -91,9 +92,11 @@ struct scorer {
 };
 
 /* scorer_best.c */
-int scorer_best_init(struct scorer *m, struct fis_error *e) FIS_MUST_CHECK;
+/* Nothing is held, and there is room for as much as the trainer holds. NOMEM: it has to be called
+ * again first. */
+int scorer_best_begin(struct scorer *m, const struct wire_selection *s,
+                      struct fis_error *e) FIS_MUST_CHECK;
 void scorer_best_done(struct scorer *m);
-void scorer_best_clear(struct scorer *m);
 /* What a record must reach, by now, to be taken in. */
 void scorer_best_floors(const struct scorer *m, float *floors);
 /* Whether it is good enough for a criterion's best. */

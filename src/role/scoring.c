@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,29 @@ char *scoring_algorithm(const struct fis_criteria *c, bool pool, char out[SCORIN
     return out;
 }
 
+bool scoring_selection(struct wire_head *head, const struct wire_selection *ours,
+                       char text[SCORING_DIFFERENCE])
+{
+    struct wire_selection *theirs = &head->selection;
+    int n = 0;
+    if (!theirs->heap)
+        *theirs = *ours;
+    text[0] = 0;
+    if (theirs->heap != ours->heap)
+        n += snprintf(text, SCORING_DIFFERENCE, ", selection.heap %u and not %u", theirs->heap,
+                      ours->heap);
+    if (theirs->distinct != ours->distinct)
+        n +=
+            snprintf(text + n, SCORING_DIFFERENCE - (size_t)n, ", selection.distinct %s and not %s",
+                     theirs->distinct ? "true" : "false", ours->distinct ? "true" : "false");
+    if (theirs->seed != ours->seed)
+        n += snprintf(text + n, SCORING_DIFFERENCE - (size_t)n,
+                      ", selection.seed %" PRIu64 " and not %" PRIu64, theirs->seed, ours->seed);
+    if (n)
+        memmove(text, text + 2, (size_t)n - 1);
+    return n > 0;
+}
+
 struct scoring_head *scoring_head_take(struct wire_head_owned *head)
 {
     struct scoring_head *h = fis_calloc(1, sizeof *h);
@@ -47,6 +71,7 @@ struct scoring_head *scoring_head_take(struct wire_head_owned *head)
         return NULL;
     }
     h->version = head->head.version;
+    h->seed = head->head.selection.seed;
     h->encoder = head->encoder;
     h->trees = fis_encoder_take_trees(h->encoder);
     h->initial = head->initial;
@@ -249,10 +274,12 @@ static void score_rows(struct scoring_batch *b, uint32_t from, uint32_t n,
                        const struct fis_id *const *ids, const uint32_t *messages)
 {
     struct fis_sparse lists = {b->from, b->index, b->value};
+    struct fis_criteria criteria = b->options->criteria;
+    criteria.seed = b->head->seed;
     if (b->head->trees && !b->listed)
         fis_trees_apply(b->head->trees, b->x, n);
-    fis_criteria_batch(&b->options->criteria, b->head->panel, ids, b->listed ? NULL : b->x, &lists,
-                       n, b->scratch, b->floors, b->scores + (size_t)from * FIS_MAX_CRITERIA);
+    fis_criteria_batch(&criteria, b->head->panel, ids, b->listed ? NULL : b->x, &lists, n,
+                       b->scratch, b->floors, b->scores + (size_t)from * FIS_MAX_CRITERIA);
     refuse_no_numbers(b, from, n, messages);
     b->listed = 1;
 }

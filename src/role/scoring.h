@@ -15,7 +15,7 @@
 
 /* What a scorer scores with: an immutable snapshot of one head. */
 struct scoring_head {
-    uint64_t version;
+    uint64_t version, seed;
     struct fis_panel *panel;     /* one reference */
     struct fis_encoder *encoder; /* leaves the margins of trees to: */
     struct fis_trees *trees;     /* one reference; NULL: none */
@@ -34,8 +34,8 @@ void scoring_head_unref(struct scoring_head *h);
 struct scoring_options {
     const struct wire_schema *schema;
     enum wire_encoding encoding;
-    struct fis_criteria criteria;
-    uint32_t capacity; /* records in a batch */
+    struct fis_criteria criteria; /* but for the seed, which is the head's */
+    uint32_t capacity;            /* records in a batch */
 };
 
 struct scoring_batch {
@@ -81,6 +81,12 @@ void scoring_batch_done(struct scoring_batch *b);
  * have it in common: scores of different kinds cannot be ranked. Returns out. */
 #define SCORING_ALGORITHM 64
 char *scoring_algorithm(const struct fis_criteria *c, bool pool, char out[SCORING_ALGORITHM]);
+
+/* The head's selection, or ours where it does not have it, is in force. True: the two differ, and
+ * `text` says in what, for people. */
+#define SCORING_DIFFERENCE 160
+bool scoring_selection(struct wire_head *head, const struct wire_selection *ours,
+                       char text[SCORING_DIFFERENCE]);
 
 /* For a run with the head. floors: what a record must reach to be requested (fis_criteria_batch);
  * NULL: all scores are. Makes room for the head's shape, when it changed: the one place that

@@ -40,6 +40,9 @@ void trainer_send_head(struct trainer_role *m, struct trainer_time now)
         .trees = m->trees,
         .initial = fis_profile_rows(m->initial) > 0 ? m->initial : NULL,
         .algorithm = scoring_algorithm(&m->o.selector.criteria, m->o.pool, algorithm),
+        .selection = {.heap = fis_selector_heap(m->selector),
+                      .distinct = m->o.selector.distinct,
+                      .seed = m->o.selector.criteria.seed},
     };
     if (m->scan.step == SCAN_ON) {
         h.scan = m->scan.version;

@@ -92,6 +92,9 @@ static int pack(const struct wire_head *h, const Fis__V1__Network *network,
     m.created_at_ms = h->created_at_ms;
     if (h->algorithm)
         m.algorithm = (char *)(uintptr_t)h->algorithm;
+    m.heap = h->selection.heap;
+    m.distinct = h->selection.distinct;
+    m.seed = h->selection.seed;
     m.network = (Fis__V1__Network *)(uintptr_t)network;
     m.encoder = encoder;
     m.pool = h->scan ? pool : NULL;
@@ -224,6 +227,9 @@ static int read_head(const Fis__V1__ScoringHead *m, struct wire_head_owned *out,
     struct wire_head *h = &out->head;
     if (!m->encoder)
         return fis_fail(e, FIS_INPUT, "no encoder");
+    if (m->heap > WIRE_HEAP_MAX)
+        return fis_fail(e, FIS_INPUT, "heap: %u candidates, at most %u are allowed", m->heap,
+                        WIRE_HEAP_MAX);
     int rc = read_slabs(m, out, e);
     if (!rc)
         rc = wire_encoder_read(m->encoder, &h->shape, &out->encoder, e);
@@ -243,6 +249,8 @@ static int read_head(const Fis__V1__ScoringHead *m, struct wire_head_owned *out,
     h->version = m->version;
     h->round = m->round;
     h->created_at_ms = m->created_at_ms;
+    if (m->heap)
+        h->selection = (struct wire_selection){m->heap, m->distinct != 0, m->seed};
     return 0;
 }
 

@@ -267,6 +267,14 @@ struct wire_floors {
     float scores[FIS_MAX_CRITERIA];
 };
 
+/* By what a trainer keeps candidates, and scorers offer them. */
+#define WIRE_HEAP_MAX 1000000u
+struct wire_selection {
+    uint32_t heap; /* candidates held per criterion; 0: not known, and nor are the others */
+    bool distinct;
+    uint64_t seed; /* of scores by chance */
+};
+
 struct wire_head {
     const char *pipeline;
     uint64_t version; /* rises by one per head */
@@ -282,6 +290,7 @@ struct wire_head {
     uint32_t n_ends;
     const struct fis_profile *initial; /* how the initial set is distributed; NULL: not reported */
     const char *algorithm;             /* by what records are scored; NULL: not known */
+    struct wire_selection selection;
 };
 /* Decoded heads and models own their parts. */
 struct wire_head_owned {

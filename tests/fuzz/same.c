@@ -141,7 +141,8 @@ int same_head(const struct wire_head *a, const struct wire_head *b)
     size_t n = fis_shape_params(&a->shape);
     int same = SAME_TEXT(pipeline) && SAME(version) && SAME(round) && SAME(created_at_ms) &&
                same_floats(a->params, b->params, n) && same_encoder(a->encoder, b->encoder) &&
-               SAME(scan) && SAME(n_ends) && !a->algorithm == !b->algorithm &&
+               SAME(scan) && SAME(n_ends) && SAME(selection.heap) && SAME(selection.distinct) &&
+               SAME(selection.seed) && !a->algorithm == !b->algorithm &&
                (!a->algorithm || SAME_TEXT(algorithm));
     /* A layer of -0 alone is sent as 0. */
     for (size_t i = 0; same && i < n; i++)

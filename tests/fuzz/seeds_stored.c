@@ -124,6 +124,7 @@ static void heads(void)
     h.scan = 11;
     h.ends = ends;
     h.n_ends = 2;
+    h.selection = (struct wire_selection){.heap = 256, .distinct = true, .seed = 7};
     b.length = 0;
     good(wire_head_encode(&h, &b, &e), &e);
     write("model", "head-pool", "h", 1, &b);

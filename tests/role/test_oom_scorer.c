@@ -130,7 +130,8 @@ static int tell_ledger(const struct world *w, struct scorer *m, struct fis_error
 
 static int tell(const struct world *w, struct scorer *m, struct fis_error *e)
 {
-    struct wire_head head = {.version = 12, .scan = 11, .ends = ends, .n_ends = 2};
+    struct wire_head head = {
+        .version = 12, .scan = 11, .ends = ends, .n_ends = 2, .selection = {.heap = 16}};
     int rc = tell_ledger(w, m, e);
     if (!rc)
         rc = scorer_head(m, &head, e);
@@ -145,7 +146,6 @@ static int machine(void *arg, struct fis_error *e)
     struct scorer_out out = {w,           on_score,   on_message, on_message,
                              on_progress, on_release, on_rewind,  on_enough};
     struct scorer_options o = {.criteria = {.acquisition = &fis_acquisition_fis_plus},
-                               .heap = 16,
                                .slots = 2,
                                .batch = BATCH,
                                .name = "s",

@@ -105,6 +105,29 @@ static void test_a_new_head_drops_thresholds_and_old_scores(void **state)
     fake_close(&f);
 }
 
+/* A scorer has no size of its own: it offers what the trainer has room for. */
+static void test_thresholds_are_of_as_many_as_the_trainer_holds(void **state)
+{
+    (void)state;
+    static struct fake_batch a;
+    struct wire_head head = {.version = 1};
+    struct fake f;
+    fake_begin(&f, 1, &a);
+    for (uint32_t heap = 1; heap <= 4 * FAKE_R; heap = heap == 1 ? 4 * FAKE_R : heap + 1) {
+        head.version++;
+        head.selection.heap = heap;
+        assert_int_equal(scorer_head(f.machine, &head, NULL), 0);
+        memset(f.offered, 0, sizeof f.offered);
+        fake_batch(&a, head.version);
+        for (uint32_t i = 0; i < 3 * FAKE_R; i++)
+            fake_add(&a, i, (float)i, 0);
+        fake_run(&f, &a);
+        for (uint32_t i = 0; i < 3 * FAKE_R; i++)
+            assert_int_equal(f.offered[i], i + heap >= 3 * FAKE_R);
+    }
+    fake_close(&f);
+}
+
 static void test_what_better_ones_of_its_batch_push_out_is_not_offered(void **state)
 {
     (void)state;
@@ -199,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_offers_hold_the_best_of_all),
+        cmocka_unit_test(test_thresholds_are_of_as_many_as_the_trainer_holds),
         cmocka_unit_test(test_a_new_head_drops_thresholds_and_old_scores),
         cmocka_unit_test(test_what_better_ones_of_its_batch_push_out_is_not_offered),
         cmocka_unit_test(test_what_comes_of_batches_goes_out_by_pieces),

@@ -58,14 +58,13 @@ static int is_among(struct seen **best, uint32_t n, const struct seen *one)
 
 static void holds_the_best_once_each(uint32_t heap, uint32_t kinds, uint64_t seed)
 {
-    struct scorer m = {.o = {.heap = heap,
-                             .distinct = kinds > 0,
-                             .criteria = {.acquisition = &fis_acquisition_ekg}}};
+    struct scorer m = {.o = {.criteria = {.acquisition = &fis_acquisition_ekg}}};
+    struct wire_selection selection = {.heap = heap, .distinct = kinds > 0};
     struct seen all[IDS], *best[IDS];
     struct fis_rng rng;
     struct fis_error e;
     fis_rng_seed(&rng, seed, 0);
-    assert_int_equal(scorer_best_init(&m, &e), 0);
+    assert_int_equal(scorer_best_begin(&m, &selection, &e), 0);
     for (uint32_t i = 0; i < IDS; i++) {
         char text[FIS_ID_MAX + 1];
         int long_one = i % 7 == 3 ? 20 + (int)i * 3 / 4 : 1; /* most are short */
@@ -94,8 +93,9 @@ static void holds_the_best_once_each(uint32_t heap, uint32_t kinds, uint64_t see
                 k++;
             assert_true(k < n);
         }
-        if (step == 2000) { /* a new head */
-            scorer_best_clear(&m);
+        if (step == 2000) { /* a new head, of a trainer with another heap */
+            selection.heap = heap = seed % 3 ? heap / 2 + 1 : 2 * heap < IDS ? 2 * heap : IDS;
+            assert_int_equal(scorer_best_begin(&m, &selection, &e), 0);
             for (uint32_t i = 0; i < IDS; i++)
                 all[i].came = 0;
         }

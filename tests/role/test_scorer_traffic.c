@@ -104,7 +104,6 @@ static void on_release(void *ctx, uint32_t slot, const struct scorer_place *plac
 static void open_node(struct world *w, struct node *n)
 {
     const struct scorer_options o = {.criteria = {.acquisition = &fis_acquisition_fis_plus},
-                                     .heap = 2 * R,
                                      .slots = 1,
                                      .batch = A_TICK,
                                      .name = "t"};
@@ -164,7 +163,7 @@ static void rescore(void *arg, const float *x, const struct fis_id *const *ids, 
 
 static void new_head(struct world *w)
 {
-    const struct wire_head head = {.version = ++w->head};
+    const struct wire_head head = {.version = ++w->head, .selection = {.heap = 2 * R}};
     assert_int_equal(fis_selector_rescore(w->selector, rescore, w, NULL), 0);
     for (uint32_t i = 0; i < w->n; i++)
         assert_int_equal(scorer_head(w->nodes[i].m, &head, NULL), 0);

@@ -332,8 +332,6 @@ static void make_options(const struct sim_plan *p, struct sim_data *data)
     };
     data->scorer = (struct scorer_options){
         .criteria = data->scoring.criteria,
-        .distinct = true,
-        .heap = p->heap ? p->heap : 2 * p->labels_per_round,
         .slots = p->slots,
         .batch = p->batch,
         .pool = p->pool,

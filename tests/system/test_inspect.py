@@ -36,7 +36,17 @@ def _():
         well = doctor(p, 0)
         same({level for _, level in well}, {"ok"}, str(well))
         same({check for check, _ in well}, {"configuration", "files", "broker", "topics", "replicas",
-             "retention", "limits", "rights", "processes", "lag", "transactions", "clocks"})
+             "retention", "limits", "rights", "processes", "selection", "lag", "transactions", "clocks"})
+        shared = p.config["selection"]
+        p.config["selection"] = {**shared, "heap": shared["labels_per_round"], "seed": 77}
+        p.save()
+        scorer = p.node("scorer", "scorer").start(ready=None)
+        scorer.wait_log(
+            r" other_selection role=scorer used=\"selection.heap (\d+) and not \d+, selection.seed 1 and not 77\"")
+        has(str(doctor(p, 0)["selection", "warning"]), "the trainer has selection.heap ", " and not ")
+        same(scorer.stop(), 0)
+        p.config["selection"] = shared
+        p.save()
         same(p.stop(), 0)
         set_topics("cleanup.policy", "delete", p.topic("ledger"))
         set_topics("max.message.bytes", "100000", p.topic("models"), p.topic("candidates"))

@@ -31,6 +31,7 @@ static int up(void **state)
     w->enc = mixed_encoder();
     w->head = (struct wire_head){.pipeline = "adult",
                                  .algorithm = "fis, strategy 1",
+                                 .selection = {.heap = 256, .distinct = true, .seed = UINT64_MAX},
                                  .version = 12,
                                  .round = 3,
                                  .created_at_ms = 1700000000000,
@@ -68,6 +69,9 @@ static void assert_round_trip(struct world *w)
         fail_msg("%s", w->e.text);
     assert_string_equal(got.head.pipeline, "adult");
     assert_string_equal(got.head.algorithm, "fis, strategy 1");
+    assert_int_equal(got.head.selection.heap, 256);
+    assert_true(got.head.selection.distinct);
+    assert_true(got.head.selection.seed == UINT64_MAX);
     assert_int_equal(got.head.version, 12);
     assert_int_equal(got.head.round, 3);
     assert_int_equal(got.head.created_at_ms, 1700000000000);
@@ -236,6 +240,7 @@ static void refused_when_read(void **state)
     REFUSED(net->width[2] = 1, net->width[2] = 2, "1 classes");
     REFUSED(net->n_width = 1, net->n_width = 3, "network: 1 widths, 2..9 expected");
     REFUSED(m->network = NULL, m->network = net, "network: 0 widths");
+    REFUSED(m->heap = 1000001, m->heap = 256, "heap: 1000001 candidates, at most 1000000");
     REFUSED(m->directions_from_layer = 1, m->directions_from_layer = layer,
             "accuracy direction: 57 numbers, 12 expected");
     REFUSED(m->directions_from_layer = 3, m->directions_from_layer = layer,

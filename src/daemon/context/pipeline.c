@@ -90,8 +90,6 @@ void pipeline_scorer(const struct pipeline *p, const char *name, struct scorer_o
 {
     *o = (struct scorer_options){
         .criteria = p->criteria,
-        .heap = p->cfg->selection.heap,
-        .distinct = p->cfg->selection.distinct,
         .slots = p->cfg->scorer.batches_in_flight,
         .batch = p->cfg->scorer.batch,
         .name = name,

@@ -54,6 +54,7 @@ struct scorer_host {
     struct scorer_schemas *schemas; /* NULL: records need none */
     struct wire_assembler *assembler;
     struct scoring_head *head;
+    char difference[SCORING_DIFFERENCE]; /* from the trainer's configuration, as it was logged */
     struct wire_buffer kept;   /* a record without what is ignored of it */
     struct wire_buffer buffer; /* an offer that is not sent yet; of a slot, so many candidates … */
     uint32_t packed_slot, packed;

@@ -5,6 +5,7 @@
 
 #include "daemon/context/closer.h"
 #include "binding/binding.h"
+#include "config/schema.h"
 #include "wire/head.h"
 #include "wire/source.h"
 
@@ -33,6 +34,19 @@ static int check_owner(const struct scorer_host *h, const struct wire_head *head
                     head->algorithm, own);
 }
 
+/* What the trainer holds decides what is worth an offer. */
+static void take_selection(struct scorer_host *h, struct wire_head *head)
+{
+    const struct wire_selection ours = config_selection(h->ctx->cfg);
+    char text[SCORING_DIFFERENCE];
+    if (scoring_selection(head, &ours, text) && strcmp(text, h->difference) != 0)
+        log_line(LOG_LEVEL_WARN, "other_selection",
+                 "role=scorer used=\"%s\" text=\"the trainer's configuration counts; give all "
+                 "processes the same\"",
+                 text);
+    memcpy(h->difference, text, sizeof text);
+}
+
 /* What only a trainer writes, and no trainer wrote: what was there before counts on. */
 static void leave_out(struct scorer_host *h, const char *topic, const struct stream_message *m,
                       const struct fis_error *e)
@@ -55,6 +69,7 @@ static void take_head(struct scorer_host *h, const struct stream_message *m,
         return;
     }
     int rc = check_owner(h, &owned.head, &e);
+    take_selection(h, &owned.head);
     struct scoring_head *head = rc ? NULL : scoring_head_take(&owned);
     if (!rc)
         rc = head ? scorer_head(h->machine, &owned.head, &e)

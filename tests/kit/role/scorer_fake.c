@@ -53,17 +53,14 @@ static void on_release(void *ctx, uint32_t slot, const struct scorer_place *plac
 
 void fake_new_head(struct fake *f, uint64_t version)
 {
-    struct wire_head head = {.version = version};
+    struct wire_head head = {.version = version, .selection = {.heap = FAKE_R}};
     assert_int_equal(scorer_head(f->machine, &head, NULL), 0);
 }
 
 void fake_open(struct fake *f, const struct fis_acquisition *a, uint32_t slots)
 {
-    struct scorer_options o = {.criteria = {.acquisition = a},
-                               .heap = FAKE_R,
-                               .slots = slots,
-                               .batch = FAKE_RECORDS,
-                               .name = "t"};
+    struct scorer_options o = {
+        .criteria = {.acquisition = a}, .slots = slots, .batch = FAKE_RECORDS, .name = "t"};
     struct scorer_out out = {.ctx = f,
                              .score = on_score,
                              .offer = on_offer,

@@ -25,7 +25,9 @@ void scorers_scores(uint32_t number, uint64_t head, float *scores)
 
 struct wire_head *scorers_head(struct scorers *w)
 {
-    return &w->heads[w->n_heads - 1];
+    struct wire_head *head = &w->heads[w->n_heads - 1];
+    head->selection.heap = 2 * R;
+    return head;
 }
 
 static struct fis_selector *new_selector(void)
@@ -171,7 +173,6 @@ static void on_enough(void *ctx, int32_t partition)
 static void start(struct node *n)
 {
     struct scorer_options o = {.criteria = {.acquisition = &fis_acquisition_fis_plus},
-                               .heap = 2 * R,
                                .slots = 1 + scorers_below(n->w, SLOTS),
                                .batch = BATCH,
                                .name = "t",
