@@ -12,9 +12,9 @@
 
 struct loop_watch {
     uv_prepare_t prepare;
-    uint64_t last, last_idle; /* ns */
+    uint64_t last, last_idle, last_cpu; /* ns */
     bool skip;
-    struct histogram seconds;
+    struct histogram seconds, cpu_seconds; /* by the clock; of the thread's processor time */
 };
 
 /* Before the loop runs for the first time. */

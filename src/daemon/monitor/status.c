@@ -51,6 +51,7 @@ static void fill_process(const struct monitor *m, struct status *s)
     s->started_at_ms = m->began_wall_ms;
     s->log = log_counts();
     s->loop_seconds = &ctx->watch.seconds;
+    s->loop_cpu_seconds = &ctx->watch.cpu_seconds;
     if (m->http)
         s->http = *http_server_counts(m->http);
     s->webhook = webhook_status(m->webhook);

@@ -44,7 +44,7 @@ struct status {
     bool broker_seen;                   /* a broker has answered, and none is known to be away */
     char broker_trouble[STATUS_REASON]; /* the last, when it is not over; "" */
     struct log_counts log;
-    const struct histogram *loop_seconds; /* what one turn of the loop took */
+    const struct histogram *loop_seconds, *loop_cpu_seconds; /* what one turn of the loop took */
     struct scorer_status scorer;
     struct trainer_status trainer;
     const struct version_log *versions;
