@@ -368,7 +368,7 @@ $(B)/tests/sim/test_broker: $(B)/obj/tests/sim/test_broker.o $(sim_broker) $(SAN
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(lib_base) $(CMOCKA) -o $@
-$(B)/tests/sim/test_check: $(B)/obj/tests/sim/test_check.o $(filter-out %/main.o,$(sim_obj)) $(SAN_OBJ_$(MODE)) $(call link_order,session)
+$(B)/tests/sim/test_check: $(B)/obj/tests/sim/test_check.o $(filter-out %/sim_main.o,$(sim_obj)) $(SAN_OBJ_$(MODE)) $(call link_order,session)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(call libs_for,role) $(CMOCKA) -o $@
@@ -435,7 +435,7 @@ TARGET ?= $(fuzz_all)
 TIME ?= 60
 FUZZ_FLAGS ?= -timeout=10 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1
 
-fuzz_common := $(patsubst %,$(B)/obj/tests/fuzz/%.o,common same learner)
+fuzz_common := $(patsubst %,$(B)/obj/tests/fuzz/%.o,common same small_learner)
 $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(fuzz_common) $(fuzz_main) $(SAN_OBJ_$(MODE)) $(fuzz_libs)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -449,7 +449,7 @@ $(B)/fuzz/request: $(B)/obj/src/cli/request_view.o $(B)/obj/src/cli/screen.o
 $(patsubst tests/%.c,$(B)/obj/tests/%.o,$(wildcard tests/fuzz/*.c)): | $(GEN_H)
 
 # What writes the seeds of the corpus.
-fuzz_seeds := $(patsubst %,$(B)/obj/tests/fuzz/%.o,make_corpus seeds_text seeds_config seeds_protobuf seeds_stored seeds_http seeds_format common learner)
+fuzz_seeds := $(patsubst %,$(B)/obj/tests/fuzz/%.o,make_corpus seeds_text seeds_config seeds_protobuf seeds_stored seeds_http seeds_format common small_learner)
 $(B)/fuzz-seeds: $(fuzz_seeds) $(SAN_OBJ_$(MODE)) $(fuzz_libs)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)

@@ -80,7 +80,7 @@ def check_folders(sees):
 def check_names():
     """Two files never share a name: it says what the file is without the folder."""
     seen = {}
-    for path in sources("src"):
+    for path in [*sources("src"), *sources("tests")]:
         other = seen.setdefault(os.path.basename(path), path)
         if other != path:
             yield f"{path}: {other} has the same name"

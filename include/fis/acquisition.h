@@ -11,8 +11,8 @@
  * random      a hash of the id and the seed                            always
  * entropy     predictive entropy (what the paper's program calls BALD) always
  *
- * To add one: a file with a const struct, and its line in the table of core/acquisition.c (or in
- * that of the trainer's host: the lab has further ones).
+ * To add one: a file with a const struct, and its line in the table of core/acquisition.c (or
+ * in that of the role: the lab has further ones).
  */
 #ifndef FIS_ACQUISITION_H
 #define FIS_ACQUISITION_H
@@ -58,7 +58,7 @@ struct fis_acquisition {
 
     /* What needs more than the head is scored here instead, x [n][d]; NULL: as above. Scores are
      * finite, or FIS_NOT_A_CANDIDATE. begin: the copies are warm; refreshed: the anchor and the
-     * directions are new; end: the trainer goes, perhaps before begin. Each may be NULL. */
+     * directions are new; end: the learner is freed, perhaps before begin. Each may be NULL. */
     void (*batch)(const struct fis_criteria *c, const struct fis_id *const *ids, const float *x,
                   uint32_t n, float *scores);
     int (*begin)(void *state, const struct fis_learner *t, struct fis_error *e);

@@ -45,7 +45,7 @@ static struct fis_shape shape(void)
     return s;
 }
 
-static struct fis_learner *trainer(uint32_t folds, const struct synthetic *val)
+static struct fis_learner *learner(uint32_t folds, const struct synthetic *val)
 {
     struct fis_learner_options o = {.shape = shape(),
                                     .folds = folds,
@@ -124,7 +124,7 @@ static void points_of_ones_own_are_judged(void **state)
     float other[64], known[64];
     double accuracy = .99;
     o.epsilon = .5; /* fairness alone decides */
-    struct fis_learner *t = trainer(1, &validation);
+    struct fis_learner *t = learner(1, &validation);
     struct fis_gate *g = gate(&o);
     warm_up(t);
     assert_int_equal(fis_gate_first(g, t, &j, params, &e), 0);
@@ -157,7 +157,7 @@ static void the_warm_up_model_is_first(void **state)
     (void)state;
     struct fis_gate_options o = options();
     struct fis_gate_judgement j;
-    struct fis_learner *t = trainer(3, &validation);
+    struct fis_learner *t = learner(3, &validation);
     struct fis_gate *g = gate(&o);
     assert_true(isnan(fis_gate_val0(g)));
     warm_up(t);
@@ -179,7 +179,7 @@ static void it_publishes_what_is_fairer_and_no_less_accurate(void **state)
     for (uint32_t folds = 2; folds <= 3; folds++) {
         struct fis_gate_options o = options();
         struct fis_gate_judgement j, again;
-        struct fis_learner *t = trainer(folds, &validation);
+        struct fis_learner *t = learner(folds, &validation);
         struct fis_gate *g = gate(&o), *twin = gate(&o);
         warm_up(t);
         assert_int_equal(fis_gate_first(g, t, &j, params, &e), 0);
@@ -216,7 +216,7 @@ static void what_is_served_is_replaced_when_it_has_aged(void **state)
     (void)state;
     struct fis_gate_options o = options();
     struct fis_gate_judgement j;
-    struct fis_learner *t = trainer(3, &validation);
+    struct fis_learner *t = learner(3, &validation);
     struct fis_gate *g = gate(&o);
     float fair_but_poor[64] = {0};
     struct fis_shape s = shape();
@@ -241,7 +241,7 @@ static void accuracy_below_the_floor_is_rejected(void **state)
     struct fis_gate_judgement j;
     o.rule = FIS_GATE_RULE_ALWAYS;
     o.line = false;
-    struct fis_learner *t = trainer(1, &validation);
+    struct fis_learner *t = learner(1, &validation);
     struct fis_gate *g = gate(&o);
     warm_up(t);
     params[0] = 42;
@@ -262,7 +262,7 @@ static void too_few_rows_are_refused(void **state)
     struct fis_gate_options o = options();
     struct fis_gate_judgement j;
     synthetic_make(&few, 400, .5, 9);
-    struct fis_learner *t = trainer(2, &few);
+    struct fis_learner *t = learner(2, &few);
     struct fis_gate *g = gate(&o);
     warm_up(t);
     assert_int_equal(fis_gate_first(g, t, &j, params, &e), 0);
@@ -297,7 +297,7 @@ static void a_class_that_is_missing_is_not_estimable(void **state)
     struct fis_gate_judgement j;
     synthetic_make(&none, 800, 0, 9);
     o.metric = FIS_EQUALIZED_ODDS;
-    struct fis_learner *t = trainer(3, &none);
+    struct fis_learner *t = learner(3, &none);
     struct fis_gate *g = gate(&o);
     warm_up(t);
     assert_int_equal(fis_gate_first(g, t, &j, params, &e), -FIS_INPUT);
@@ -317,7 +317,7 @@ static void a_cell_that_is_empty_in_one_group_is_reported(void **state)
     for (uint32_t i = 0; i < one.n; i++)
         one.y[i] = one.group[i] ? 0 : one.y[i];
     o.metric = FIS_EQUALIZED_ODDS;
-    struct fis_learner *t = trainer(3, &one);
+    struct fis_learner *t = learner(3, &one);
     struct fis_gate *g = gate(&o);
     warm_up(t);
     assert_int_equal(fis_gate_first(g, t, &j, params, &e), 0);
@@ -343,7 +343,7 @@ static void a_constant_predictor_is_no_improvement(void **state)
     (void)state;
     struct fis_gate_options o = options();
     struct fis_gate_judgement j;
-    struct fis_learner *t = trainer(1, &validation);
+    struct fis_learner *t = learner(1, &validation);
     struct fis_shape s = shape();
     float constant[64] = {0};
     o.rule = FIS_GATE_RULE_ALWAYS;
@@ -366,7 +366,7 @@ static void weights_that_are_not_finite_never_pass(void **state)
     (void)state;
     struct fis_gate_options o = options();
     struct fis_gate_judgement j;
-    struct fis_learner *t = trainer(1, &validation);
+    struct fis_learner *t = learner(1, &validation);
     float broken[64];
     struct fis_gate *g = gate(&o);
     warm_up(t);
@@ -424,7 +424,7 @@ static int judge_with(struct fis_learner *t, uint64_t allow)
 static void every_refused_allocation_is_survived(void **state)
 {
     (void)state;
-    struct fis_learner *t = trainer(3, &validation);
+    struct fis_learner *t = learner(3, &validation);
     uint64_t allow = 0;
     warm_up(t);
     while (judge_with(t, allow) < 0)

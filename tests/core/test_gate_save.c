@@ -31,7 +31,7 @@ static struct fis_shape shape(void)
     return s;
 }
 
-static struct fis_learner *trainer(uint32_t folds)
+static struct fis_learner *learner(uint32_t folds)
 {
     struct fis_learner_options o = {.shape = shape(),
                                     .folds = folds,
@@ -147,7 +147,7 @@ static void judgements_go_on_to_the_bit(void **state)
     (void)state;
     uint32_t published = 0, rejected = 0;
     for (uint32_t folds = 1; folds <= 3; folds += 2) {
-        struct fis_learner *t = trainer(folds);
+        struct fis_learner *t = learner(folds);
         struct fis_gate *g = gate(true), *twin = NULL;
         struct judged_round a, b;
         assert_int_equal(fis_gate_first(g, t, &a.j, a.params, &e), 0);
@@ -178,7 +178,7 @@ static void judgements_go_on_to_the_bit(void **state)
 static void what_is_held_is_served_on(void **state)
 {
     (void)state;
-    struct fis_learner *t = trainer(3);
+    struct fis_learner *t = learner(3);
     struct fis_gate *g = gate(true), *held = gate(true);
     struct judged_round a, b;
     uint32_t pinned = 0, looks = 24; /* where they stand in the bytes */
@@ -219,7 +219,7 @@ static void what_is_held_is_served_on(void **state)
 static void a_rejected_pick_can_be_had(void **state)
 {
     (void)state;
-    struct fis_learner *t = trainer(1);
+    struct fis_learner *t = learner(1);
     struct fis_gate *g = gate(false);
     struct judged_round a;
     size_t bytes = fis_shape_params(fis_learner_shape(t)) * sizeof(float);
@@ -253,7 +253,7 @@ static void refuse(struct fis_gate *g, const struct blob *b, size_t size, const 
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
-    struct fis_learner *t = trainer(1);
+    struct fis_learner *t = learner(1);
     struct fis_gate *g = gate(true), *fresh = gate(true);
     struct judged_round a;
     assert_int_equal(fis_gate_first(g, t, &a.j, a.params, &e), 0);

@@ -28,7 +28,7 @@ static struct fis_learner_options options(bool mixed, uint32_t folds)
     return o;
 }
 
-static struct fis_learner *trainer(const struct fis_learner_options *o)
+static struct fis_learner *learner(const struct fis_learner_options *o)
 {
     struct fis_error e;
     struct fis_rows rows = synthetic_rows(&validation);
@@ -79,7 +79,7 @@ static void warm_up_is_resumable_and_learns(void **state)
     (void)state;
     struct fis_error e;
     struct fis_learner_options o = options(false, 1);
-    struct fis_learner *a = trainer(&o), *b = trainer(&o);
+    struct fis_learner *a = learner(&o), *b = learner(&o);
     assert_int_equal(fis_learner_epoch_steps(a), 10);
     assert_int_equal(fis_learner_warm_up(a, 1, &e), 0);
     double first = fis_learner_counts(a).last_loss;
@@ -102,7 +102,7 @@ static void steps_are_nesterov_with_weight_decay(void **state)
     struct fis_learner_options o = options(false, 1);
     o.batch = 300;
     assert_int_equal(fis_shape_init(&o.shape, SYN_D, NULL, 0, 2, &e), 0);
-    struct fis_learner *t = trainer(&o);
+    struct fis_learner *t = learner(&o);
     double w[P], m[P] = {0};
     for (int i = 0; i < P; i++)
         w[i] = (double)fis_learner_anchor(t)[i];
@@ -142,7 +142,7 @@ static void kept_rows_count_only_when_mixed(void **state)
     for (int mixed = 0; mixed < 2; mixed++) {
         struct fis_learner_options o = options(mixed, 1);
         o.mix = 0;
-        struct fis_learner *t = trainer(&o), *twin = trainer(&o);
+        struct fis_learner *t = learner(&o), *twin = learner(&o);
         size_t bytes = fis_shape_params(&o.shape) * sizeof(float);
         assert_int_equal(fis_learner_refresh(t, &d, NULL, &e), 0);
         buy(t, 200);
@@ -160,7 +160,7 @@ static void kept_rows_count_only_when_mixed(void **state)
 static void see_average(const struct fis_learner_options *o, uint32_t steps, uint32_t first)
 {
     struct fis_error e;
-    struct fis_learner *t = trainer(o), *walk = trainer(o);
+    struct fis_learner *t = learner(o), *walk = learner(o);
     const size_t n = fis_shape_params(&o->shape);
     const uint32_t count = (steps - first) / 6 + 1;
     double mean[64] = {0};
@@ -197,7 +197,7 @@ static void check_agrees_with_the_naive_influence(void **state)
     struct fis_error e;
     struct fis_direction_options d = directions(0);
     struct fis_learner_options o = options(false, 1);
-    struct fis_learner *t = trainer(&o);
+    struct fis_learner *t = learner(&o);
     uint32_t kept = 0, index;
     assert_int_equal(fis_learner_warm_up(t, 100, &e), 0);
     assert_int_equal(fis_learner_refresh(t, &d, NULL, &e), 0);
@@ -232,7 +232,7 @@ static void folds_are_stratified(void **state)
     (void)state;
     for (uint32_t folds = 1; folds <= FIS_MAX_FOLDS; folds++) {
         struct fis_learner_options o = options(false, folds);
-        struct fis_learner *t = trainer(&o);
+        struct fis_learner *t = learner(&o);
         int by[FIS_MAX_FOLDS][4] = {{0}}, all[FIS_MAX_FOLDS] = {0};
         for (uint32_t i = 0; i < validation.n; i++) {
             assert_true(fis_learner_fold_of(t)[i] < folds);
@@ -255,7 +255,7 @@ static void roll_back_is_exact(void **state)
     float before[64];
     struct fis_direction_options d = directions(0);
     struct fis_learner_options o = options(true, 1);
-    struct fis_learner *t = trainer(&o);
+    struct fis_learner *t = learner(&o);
     assert_int_equal(fis_learner_warm_up(t, 50, &e), 0);
     assert_int_equal(fis_learner_refresh(t, &d, NULL, &e), 0);
     buy(t, 200);
@@ -279,7 +279,7 @@ static void divergence_leaves_weights_as_they_were(void **state)
     struct fis_learner_options o = options(false, 2);
     o.learning_rate = 1e6f;
     o.weight_decay = .5f;
-    struct fis_learner *t = trainer(&o);
+    struct fis_learner *t = learner(&o);
     memcpy(before, fis_learner_anchor(t), fis_shape_params(&o.shape) * sizeof *before);
     assert_int_equal(fis_learner_warm_up(t, 200, &e), -FIS_INPUT);
     assert_non_null(strstr(e.text, "not finite"));
@@ -300,7 +300,7 @@ static void an_absurd_row_spoils_one_round_only(void **state)
     const float absurd[SYN_D] = {3e38f, 3e38f, 3e38f};
     struct fis_direction_options d = directions(0);
     struct fis_learner_options o = options(false, 2);
-    struct fis_learner *t = trainer(&o);
+    struct fis_learner *t = learner(&o);
     assert_int_equal(fis_learner_warm_up(t, 100, &e), 0);
     assert_int_equal(fis_learner_refresh(t, &d, NULL, &e), 0);
     buy(t, 50);
@@ -325,7 +325,7 @@ static void bad_rows_and_options_are_refused(void **state)
     uint32_t index;
     const float bad[SYN_D] = {0, NAN, 0}, fine[SYN_D] = {0, 0, 0};
     struct fis_learner_options o = options(false, 2), broken;
-    struct fis_learner *t = trainer(&o);
+    struct fis_learner *t = learner(&o);
     assert_int_equal(fis_learner_add_initial(t, bad, 0, &e), -FIS_INPUT);
     assert_int_equal(fis_learner_add_bought(t, bad, 0, &index, &e), -FIS_INPUT);
     assert_int_equal(fis_learner_add_bought(t, fine, 2, &index, &e), -FIS_INPUT);
@@ -363,7 +363,7 @@ static void a_failed_refresh_keeps_the_head(void **state)
     double cosine = 0;
     struct fis_direction_options d = directions(1);
     struct fis_learner_options o = options(false, 2);
-    struct fis_learner *t = trainer(&o);
+    struct fis_learner *t = learner(&o);
     assert_int_equal(fis_learner_warm_up(t, 50, &e), 0);
     assert_null(fis_learner_panel(t));
     assert_int_equal(fis_learner_refresh(t, &d, &cosine, &e), 0);

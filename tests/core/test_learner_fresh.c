@@ -57,7 +57,7 @@ static double loss_on(const struct fis_learner *t, const float *params, const st
     return fis_cross_entropy(logits, s->y, NULL, s->n, 2, NULL);
 }
 
-/* However the anchor got where it is: a trainer that comes back makes the same networks. */
+/* However the anchor got where it is: a learner that is restored makes the same networks. */
 static void it_follows_from_rows_and_round_alone(void **state)
 {
     (void)state;

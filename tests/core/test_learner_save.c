@@ -73,7 +73,7 @@ static struct fis_learner_options options(const struct kind *k)
     return o;
 }
 
-static struct fis_learner *trainer(const struct kind *k)
+static struct fis_learner *learner(const struct kind *k)
 {
     struct fis_learner_options o = options(k);
     struct fis_rows rows = synthetic_rows(&validation);
@@ -106,7 +106,7 @@ static void new_head(struct fis_learner *t)
 
 static struct fis_learner *warm(const struct kind *k)
 {
-    struct fis_learner *t = trainer(k);
+    struct fis_learner *t = learner(k);
     assert_int_equal(fis_learner_warm_up(t, 23, &e), 0); /* in the middle of an epoch */
     fis_learner_round_begin(t);
     new_head(t);
@@ -168,10 +168,10 @@ static void assert_twins(const struct fis_learner *a, const struct fis_learner *
     free(y.bytes);
 }
 
-/* A new trainer from the blob; `more` rows were bought since it was saved. */
+/* A new learner from the blob; `more` rows were bought since it was saved. */
 static struct fis_learner *loaded(const struct kind *k, const struct blob *b, uint32_t rows)
 {
-    struct fis_learner *t = trainer(k);
+    struct fis_learner *t = learner(k);
     add_bought(t, 0, rows, 0);
     assert_int_equal(fis_learner_load(t, b->bytes, b->size, &e), 0);
     new_head(t);
@@ -311,12 +311,12 @@ static void refuse(struct fis_learner *t, const void *bytes, size_t size, const 
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
-    struct fis_learner *a = warm(&kinds[1]), *few = trainer(&kinds[1]);
+    struct fis_learner *a = warm(&kinds[1]), *few = learner(&kinds[1]);
     part(a, 0);
     struct blob b = save(a);
     refuse(few, b.bytes, b.size, "rows");
     for (uint32_t i = 0; i < KINDS; i++) {
-        struct fis_learner *other = trainer(&kinds[i]);
+        struct fis_learner *other = learner(&kinds[i]);
         add_bought(other, 0, LABELS, 0);
         if (kinds[i].mixed != kinds[1].mixed)
             refuse(other, b.bytes, b.size, "another publication");
@@ -345,7 +345,7 @@ static void spoilt_bytes_do_no_harm(void **state)
     bought.x[3][0] = 1e30f;
     part(a, 0);
     struct blob b = save(a);
-    struct fis_learner *t = trainer(&kinds[1]);
+    struct fis_learner *t = learner(&kinds[1]);
     add_bought(t, 0, LABELS, 0);
     for (size_t n = 0; n < b.size; n += n < 400 ? 1 : 37) {
         unsigned char *cut = malloc(n ? n : 1); /* so that a sanitizer sees a read beyond it */

@@ -228,11 +228,11 @@ static void noise_is_as_wide_as_stated(void **state)
     twin_done(&t);
 }
 
-/* ---- the trainer ---------------------------------------------------------------------------- */
+/* ---- the learner ---------------------------------------------------------------------------- */
 
 static struct synthetic initial, validation;
 
-static struct fis_learner *trainer(uint32_t folds, int by_place)
+static struct fis_learner *learner(uint32_t folds, int by_place)
 {
     struct fis_learner_options o = {.folds = folds,
                                     .guided = folds == 2,
@@ -290,7 +290,7 @@ static void a_refresh_is_charged_and_follows_from_the_key(void **state)
     (void)state;
     for (uint32_t folds = 2; folds <= 3; folds++) {
         struct fis_privacy p = {.noise = 4, .clip = 1, .key = {1}}, other = p;
-        struct fis_learner *a = trainer(folds, 1), *b = trainer(folds, 1);
+        struct fis_learner *a = learner(folds, 1), *b = learner(folds, 1);
         other.key[0] = 2;
         struct fis_direction_options o = options(&p, 1), with = options(&other, 1);
         assert_int_equal(fis_learner_refresh(a, &o, NULL, NULL), 0);
@@ -319,13 +319,13 @@ static void after_a_restart_the_same_is_free_and_another_is_not(void **state)
     (void)state;
     struct fis_privacy p = {.noise = 4, .clip = 1, .key = {1}}, other = {4, 1, {2}};
     struct fis_direction_options o = options(&p, 1), with = options(&other, 1);
-    struct fis_learner *a = trainer(2, 1);
+    struct fis_learner *a = learner(2, 1);
     for (int i = 0; i < 3; i++)
         assert_int_equal(fis_learner_refresh(a, &o, NULL, NULL), 0);
     struct fis_privacy_account spent = fis_learner_privacy(a);
     assert_int_equal(spent.refreshes, 3);
 
-    struct fis_learner *b = trainer(2, 1);
+    struct fis_learner *b = learner(2, 1);
     fis_learner_set_privacy(b, &spent);
     assert_int_equal(fis_learner_refresh(b, &o, NULL, NULL), 0);
     assert_true(same_directions(a, b));
@@ -339,7 +339,7 @@ static void after_a_restart_the_same_is_free_and_another_is_not(void **state)
     assert_int_equal(fis_learner_privacy(b).refreshes, 4);
     fis_learner_free(b);
 
-    b = trainer(2, 1); /* another key */
+    b = learner(2, 1); /* another key */
     fis_learner_set_privacy(b, &spent);
     assert_int_equal(fis_learner_refresh(b, &with, NULL, NULL), 0);
     assert_int_equal(fis_learner_privacy(b).refreshes, 4);
@@ -353,12 +353,12 @@ static void another_example_never_gets_the_same_noise(void **state)
     (void)state;
     struct fis_privacy p = {.noise = 50, .clip = 1, .key = {1}};
     struct fis_direction_options o = options(&p, 0);
-    struct fis_learner *a = trainer(3, 1);
+    struct fis_learner *a = learner(3, 1);
     assert_int_equal(fis_learner_refresh(a, &o, NULL, NULL), 0);
     struct fis_privacy_account spent = fis_learner_privacy(a);
     uint32_t kept = validation.group[5];
     validation.group[5] = !kept;
-    struct fis_learner *b = trainer(3, 1);
+    struct fis_learner *b = learner(3, 1);
     validation.group[5] = kept;
     fis_learner_set_privacy(b, &spent);
     assert_int_equal(fis_learner_refresh(b, &o, NULL, NULL), 0);
@@ -374,11 +374,11 @@ static void halves_by_place(void **state)
 {
     (void)state;
     for (int by_place = 0; by_place < 2; by_place++) {
-        struct fis_learner *a = trainer(2, by_place);
+        struct fis_learner *a = learner(2, by_place);
         uint32_t group = validation.group[7], y = validation.y[7], moved = 0;
         validation.group[7] = !group;
         validation.y[7] = !y;
-        struct fis_learner *b = trainer(2, by_place);
+        struct fis_learner *b = learner(2, by_place);
         validation.group[7] = group;
         validation.y[7] = y;
         for (uint32_t i = 0; i < validation.n; i++)
@@ -395,11 +395,11 @@ static void refused(void **state)
     struct fis_error e;
     struct fis_privacy p = {.noise = 4, .clip = 1}, none = {.noise = 0, .clip = 1};
     struct fis_direction_options o = options(&p, 1), zero = options(&none, 1);
-    struct fis_learner *t = trainer(2, 0);
+    struct fis_learner *t = learner(2, 0);
     assert_int_equal(fis_learner_refresh(t, &o, NULL, &e), -FIS_INPUT);
     assert_non_null(strstr(e.text, "by place"));
     fis_learner_free(t);
-    t = trainer(2, 1);
+    t = learner(2, 1);
     assert_int_equal(fis_learner_refresh(t, &zero, NULL, &e), -FIS_INPUT);
     assert_int_equal(fis_learner_privacy(t).refreshes, 0);
     assert_true(fis_learner_privacy(t).rho == 0);
@@ -414,7 +414,7 @@ static void little_noise_is_the_direction(void **state)
         struct fis_privacy p = {.noise = 1e-6, .clip = 100, .key = {1}};
         struct fis_direction_options o = options(&p, precondition);
         struct fis_direction_options exact = options(NULL, precondition);
-        struct fis_learner *a = trainer(2, 1), *b = trainer(2, 1);
+        struct fis_learner *a = learner(2, 1), *b = learner(2, 1);
         assert_int_equal(fis_learner_refresh(a, &o, NULL, NULL), 0);
         assert_int_equal(fis_learner_refresh(b, &exact, NULL, NULL), 0);
         size_t at = fis_shape_offset(fis_learner_shape(a), 1), n = params_of(a) - at;

@@ -1,6 +1,6 @@
 /* A session's reader on the embedded broker: messages, then the end, and once more on request;
  * messages and events in their order; offsets that another consumer has committed. */
-#include "kit/stream/embedded.h"
+#include "kit/stream/embedded_kit.h"
 
 #include "daemon/trainer/kafka_reader.h"
 #include "daemon/trainer/outbox.h"

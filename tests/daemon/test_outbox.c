@@ -1,5 +1,5 @@
 /* The outbox in at_least_once, on the embedded broker: offsets follow what was acknowledged. */
-#include "kit/stream/embedded.h"
+#include "kit/stream/embedded_kit.h"
 
 #include "daemon/trainer/outbox.h"
 

@@ -1,6 +1,6 @@
 /* The scorer's host on the embedded broker: two of one group, one of which leaves; and a pool that
  * is gone through twice. */
-#include "kit/stream/embedded.h"
+#include "kit/stream/embedded_kit.h"
 
 #include "daemon/scorer/scorer_host_impl.h"
 #include "stream/topics.h"

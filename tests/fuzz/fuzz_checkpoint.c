@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "common.h"
-#include "learner.h"
+#include "small_learner.h"
 
 struct saved {
     unsigned char *bytes;
@@ -15,13 +15,13 @@ struct saved {
 static struct saved save(const struct fuzz_learner *l, int gate)
 {
     struct saved s = {.size =
-                          gate ? fis_gate_save_size(l->gate) : fis_learner_save_size(l->trainer)};
+                          gate ? fis_gate_save_size(l->gate) : fis_learner_save_size(l->learner)};
     s.bytes = malloc(s.size);
     FUZZ_HOLDS(s.bytes && s.size);
     if (gate)
         fis_gate_save(l->gate, s.bytes);
     else
-        fis_learner_save(l->trainer, s.bytes);
+        fis_learner_save(l->learner, s.bytes);
     return s;
 }
 
@@ -29,7 +29,7 @@ static int load(struct fuzz_learner *l, int gate, const void *bytes, size_t size
                 struct fis_error *e)
 {
     return gate ? fis_gate_load(l->gate, bytes, size, e)
-                : fis_learner_load(l->trainer, bytes, size, e);
+                : fis_learner_load(l->learner, bytes, size, e);
 }
 
 static int same(const struct saved *a, const struct saved *b)
@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_input in = {data, size};
     struct fis_error e = {0};
     int gate = fuzz_byte(&in) == 'g';
-    if (!l.trainer) {
+    if (!l.learner) {
         fuzz_learner_make(&l);
         good[0] = save(&l, 0);
         good[1] = save(&l, 1);

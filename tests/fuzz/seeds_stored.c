@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common.h"
-#include "learner.h"
+#include "small_learner.h"
 #include "seeds.h"
 
 #include "wire/chunk.h"
@@ -224,15 +224,15 @@ static void checkpoints(void)
     struct fis_error e = {0};
     fuzz_learner_make(&l);
     size_t gate = fis_gate_save_size(l.gate);
-    good(wire_buffer_reserve(&b, fis_learner_save_size(l.trainer) + gate, &e), &e);
-    b.length = fis_learner_save_size(l.trainer);
-    fis_learner_save(l.trainer, b.data);
+    good(wire_buffer_reserve(&b, fis_learner_save_size(l.learner) + gate, &e), &e);
+    b.length = fis_learner_save_size(l.learner);
+    fis_learner_save(l.learner, b.data);
     write("checkpoint", "learner", "l", 1, &b);
     b.length = gate;
     fis_gate_save(l.gate, b.data);
     write("checkpoint", "gate", "g", 1, &b);
     wire_buffer_done(&b);
-    fis_learner_free(l.trainer);
+    fis_learner_free(l.learner);
     fis_gate_free(l.gate);
     fis_free(l.params);
 }

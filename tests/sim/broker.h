@@ -2,7 +2,7 @@
  * The simulated broker: topics with partitions as logs, transactions with epochs and markers,
  * consumer groups with cooperative assignment, compaction and deletion of old records. It does what
  * a request asks at the time of the call; latencies, losses and duplicates are the client's
- * (client.h). Written from the protocol, not from the programs under test.
+ * (sim_client.h). Written from the protocol, not from the programs under test.
  */
 #ifndef SIM_BROKER_H
 #define SIM_BROKER_H
@@ -130,7 +130,7 @@ struct sim_broker {
     struct sim_group groups[SIM_GROUPS];
     int64_t txn_timeout_ms;
     uint32_t seats;    /* members that there have been */
-    const void *about; /* of the transaction that is being ended: its owner's word (client.h) */
+    const void *about; /* of the transaction that is being ended: its owner's word (sim_client.h) */
     bool (*loses_end)(struct sim_world *w); /* NULL: never */
     /* The watcher: after a record that is not of the trainers' transactions, after the end of a
      * transaction, and after offsets were committed outside of one. */

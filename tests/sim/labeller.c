@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "faults.h"
+#include "sim_faults.h"
 #include "wire/protobuf_codec.h"
 
 static uint32_t below(struct sim_world *w, uint32_t n)

@@ -1,13 +1,13 @@
-/* Inside a simulated trainer: trainer.c (election, jobs, life), trainer_reading.c (partitions and
- * their ends), trainer_sending.c (rows, messages, units). */
+/* Inside a simulated trainer: sim_trainer.c (election, jobs, life), sim_trainer_reading.c
+ * (partitions and their ends), sim_trainer_sending.c (rows, messages, units). */
 #ifndef SIM_SIM_TRAINER_IMPL_H
 #define SIM_SIM_TRAINER_IMPL_H
 
 #include "base/planted.h"
-#include "check.h"
-#include "client.h"
-#include "faults.h"
-#include "process.h"
+#include "sim_check.h"
+#include "sim_client.h"
+#include "sim_faults.h"
+#include "sim_process.h"
 #include "session/session.h"
 
 #define TOPIC(t) ((enum session_topic)(t))

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "check_impl.h"
+#include "sim_check_impl.h"
 
 #define END 14
 

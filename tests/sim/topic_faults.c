@@ -2,8 +2,8 @@
  * pipeline's, partitions that are added. */
 #include <string.h>
 
-#include "check.h"
-#include "faults.h"
+#include "sim_check.h"
+#include "sim_faults.h"
 #include "plan.h"
 
 static int64_t between(struct sim_world *w, int64_t low, int64_t high)

@@ -1,6 +1,6 @@
 /* Leadership through a group, on the embedded broker: one owner of the only partition, who is
  * followed when it leaves and when it falls silent; a newcomer disturbs nobody. */
-#include "kit/stream/embedded.h"
+#include "kit/stream/embedded_kit.h"
 
 struct candidate {
     struct stream_consumer *c;

@@ -2,7 +2,7 @@
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 
-#include "kit/stream/embedded.h"
+#include "kit/stream/embedded_kit.h"
 #include "stream/ends.h"
 
 struct cluster {

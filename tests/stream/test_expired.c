@@ -1,7 +1,7 @@
 /* The coordinator has forgotten the transactional id (nothing was committed for
  * transactional.id.expiration.ms, seven days): reported as such, wherever it is met, and a producer
  * that is opened again goes on. A broker that answers so is librdkafka's own, in the producer. */
-#include "kit/stream/embedded.h"
+#include "kit/stream/embedded_kit.h"
 
 #include <librdkafka/rdkafka.h>
 

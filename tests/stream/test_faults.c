@@ -1,5 +1,5 @@
 /* Bad properties, brokers that are not there, full queues: each ends in time, with a reason. */
-#include "kit/stream/embedded.h"
+#include "kit/stream/embedded_kit.h"
 
 #include "base/secret.h"
 #include "stream/library.h"

@@ -1,6 +1,6 @@
 /* Rebalances of a group on the embedded broker, eager and cooperative: nothing is lost, and what
  * was committed in on_revoke is not read again. */
-#include "kit/stream/embedded.h"
+#include "kit/stream/embedded_kit.h"
 
 #define MESSAGES 2000
 #define PARTITIONS 4

@@ -1,5 +1,5 @@
 /* A queue that was full is filled again before it is empty; on the embedded broker. */
-#include "kit/stream/embedded.h"
+#include "kit/stream/embedded_kit.h"
 
 enum { QUEUE = 256 * 1024 };
 

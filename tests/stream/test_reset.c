@@ -2,7 +2,7 @@
  * Offsets that are gone, on the embedded broker, which keeps some 5 MB of a partition: a reader
  * that falls behind gets what it lost, goes on at what is left, and never at the end.
  */
-#include "kit/stream/embedded.h"
+#include "kit/stream/embedded_kit.h"
 
 #define CHUNK 50000
 #define CHUNKS 200 /* twice what is kept */

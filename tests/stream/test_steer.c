@@ -1,5 +1,5 @@
 /* Going back, pausing one partition, ends reported and asked for; on the embedded broker. */
-#include "kit/stream/embedded.h"
+#include "kit/stream/embedded_kit.h"
 
 #include "fis/mem.h"
 #include "stream/topics.h"

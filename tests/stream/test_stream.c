@@ -1,5 +1,5 @@
 /* Consumer and producer on the embedded broker. */
-#include "kit/stream/embedded.h"
+#include "kit/stream/embedded_kit.h"
 
 static void round_trip(void **state)
 {

@@ -2,7 +2,7 @@
 #ifndef TESTS_KIT_STREAM_REAL_KAFKA_H
 #define TESTS_KIT_STREAM_REAL_KAFKA_H
 
-#include "kit/stream/embedded.h"
+#include "kit/stream/embedded_kit.h"
 
 #include "stream/topics.h"
 #include "stream/txn_thread.h"

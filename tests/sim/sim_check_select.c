@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_impl.h"
+#include "sim_check_impl.h"
 #include "wire/protobuf_codec.h"
 
 /* ---- the log of candidates ----------------------------------------------------------------- */

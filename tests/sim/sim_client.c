@@ -1,8 +1,8 @@
-#include "client.h"
+#include "sim_client.h"
 
 #include <string.h>
 
-#include "faults.h"
+#include "sim_faults.h"
 
 int64_t sim_latency(struct sim_world *w)
 {

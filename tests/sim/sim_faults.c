@@ -1,7 +1,7 @@
-#include "faults.h"
+#include "sim_faults.h"
 
 #include "labeller.h"
-#include "process.h"
+#include "sim_process.h"
 
 const char *const sim_fault_names[SIM_FAULT_KINDS] = {"crash",
                                                       "crash before commit",

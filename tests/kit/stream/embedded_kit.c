@@ -1,4 +1,4 @@
-#include "kit/stream/embedded.h"
+#include "kit/stream/embedded_kit.h"
 
 int64_t kit_now(void)
 {

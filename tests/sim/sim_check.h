@@ -7,7 +7,7 @@
 #define SIM_CHECK_H
 
 #include "plan.h"
-#include "run.h"
+#include "sim_run.h"
 
 struct sim_label {
     int32_t partition;

@@ -1,5 +1,5 @@
 /* A memory that has lost something: what its trainers are excused for. */
-#include "check_impl.h"
+#include "sim_check_impl.h"
 
 #include <string.h>
 

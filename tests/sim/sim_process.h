@@ -19,13 +19,13 @@ static inline int sim_processes(const struct sim_world *w)
 /* Ends all, for the end of a run. */
 void sim_processes_done(struct sim_world *w);
 
-/* ---- scorer.c ------------------------------------------------------------------------------ */
+/* ---- sim_scorer.c -------------------------------------------------------------------------- */
 void sim_scorer_start(struct sim_world *w, int process);
 void sim_scorer_drop(struct sim_world *w, int process); /* as the kernel does */
 void sim_scorer_term(struct sim_world *w, int process);
 bool sim_scorer_quiet(const struct sim_world *w, int process);
 
-/* ---- trainer.c ----------------------------------------------------------------------------- */
+/* ---- sim_trainer.c ------------------------------------------------------------------------- */
 void sim_trainer_start(struct sim_world *w, int process);
 void sim_trainer_drop(struct sim_world *w, int process);
 void sim_trainer_reload(struct sim_world *w, int process); /* to the limits in force */

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client.h"
-#include "faults.h"
+#include "sim_client.h"
+#include "sim_faults.h"
 #include "fis/mem.h"
-#include "process.h"
+#include "sim_process.h"
 #include "wire/chunk.h"
 #include "wire/head.h"
 #include "wire/protobuf_codec.h"

@@ -2,8 +2,8 @@
  * What the tests of stream/ share: the embedded broker, sending and reading with a bounded wait
  * on a condition. A wait that ends without it fails the test where it stands.
  */
-#ifndef TESTS_KIT_STREAM_EMBEDDED_H
-#define TESTS_KIT_STREAM_EMBEDDED_H
+#ifndef TESTS_KIT_STREAM_EMBEDDED_KIT_H
+#define TESTS_KIT_STREAM_EMBEDDED_KIT_H
 
 #include <stdatomic.h>
 #include <time.h>

@@ -1,6 +1,6 @@
-#include "process.h"
+#include "sim_process.h"
 
-#include "faults.h"
+#include "sim_faults.h"
 
 static bool is_trainer(const struct sim_world *w, int process)
 {

@@ -1,6 +1,6 @@
 /* What others have written onto the trainer's input: each message that it took must be a dead
  * letter of the same unit, once. */
-#include "check_impl.h"
+#include "sim_check_impl.h"
 
 void check_note_foreign(struct sim_check *c, enum sim_topic t, int32_t partition,
                         const struct sim_entry *m)

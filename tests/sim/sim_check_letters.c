@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check_impl.h"
+#include "sim_check_impl.h"
 #include "wire/json_codec.h"
 #include "wire/protobuf_codec.h"
 

@@ -1,11 +1,11 @@
-/* Inside the checker: check.c (units and offsets), check_memory.c (a memory with holes),
- * check_labels.c (records, requests), check_letters.c (answers),
- * check_state.c (the trainer's state, heads, versions), check_select.c (what should be picked),
- * check_foreign.c (what others wrote). */
+/* Inside the checker: sim_check.c (units and offsets), sim_check_memory.c (a memory with holes),
+ * sim_check_labels.c (records, requests), sim_check_letters.c (answers),
+ * sim_check_state.c (the trainer's state, heads, versions), sim_check_select.c (what should be
+ * picked), sim_check_foreign.c (what others wrote). */
 #ifndef SIM_CHECK_IMPL_H
 #define SIM_CHECK_IMPL_H
 
-#include "check.h"
+#include "sim_check.h"
 #include "wire/chunk.h"
 #include "wire/ledger.h"
 
@@ -161,7 +161,7 @@ struct sim_check {
     struct check_unit unit;
 };
 
-/* check_labels.c */
+/* sim_check_labels.c */
 int check_fact_of(const struct sim_check *c, struct wire_bytes id);
 void check_collect_letters(struct sim_check *c);
 void check_keep_label(struct sim_check *c, int32_t partition, const struct sim_entry *m);
@@ -180,28 +180,28 @@ struct check_tally {
 };
 struct check_tally check_count(const struct sim_check *c);
 
-/* check_foreign.c */
+/* sim_check_foreign.c */
 void check_note_foreign(struct sim_check *c, enum sim_topic t, int32_t partition,
                         const struct sim_entry *m);
 bool check_foreign_dead(struct sim_check *c, const struct sim_origin *origin); /* was it one? */
 void check_foreign_cut(struct sim_check *c, enum sim_topic t);
 void check_foreign_taken(const struct sim_check *c);
 
-/* check_state.c */
+/* sim_check_state.c */
 void check_state(struct sim_check *c, const struct wire_trainer_state *s);
 void check_head(struct sim_check *c, struct wire_bytes value);
 void check_model(struct sim_check *c, struct wire_bytes value);
 void check_checkpoint(struct sim_check *c, struct wire_bytes chunk);
 void check_unit_state(struct sim_check *c); /* after all of a unit was taken in */
 
-/* check_select.c */
+/* sim_check_select.c */
 void check_offer(struct sim_check *c, const struct sim_entry *m);
 void check_selected(struct sim_check *c);
 /* Is there no record at this offset (it is gone, a marker, of an aborted transaction), or did
  * progress tell of it? */
 bool check_reported(const struct sim_check *c, int32_t partition, int64_t offset);
 
-/* check_letters.c, for check_labels.c, and the other way round. */
+/* sim_check_letters.c, for sim_check_labels.c, and the other way round. */
 bool check_answered(const struct check_fact *f);
 enum check_outcome check_apply(struct sim_check *c, struct check_fact *f,
                                const struct check_letter *l);

@@ -2,7 +2,7 @@
 #ifndef SIM_RUN_H
 #define SIM_RUN_H
 
-#include "faults.h"
+#include "sim_faults.h"
 
 struct sim_totals {
     uint64_t seeds, steps, faults[SIM_FAULT_KINDS];

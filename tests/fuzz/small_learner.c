@@ -1,4 +1,4 @@
-#include "learner.h"
+#include "small_learner.h"
 
 #include "common.h"
 #include "fis/rng.h"
@@ -62,10 +62,10 @@ static void make_parts(struct fuzz_learner *l)
                                  .resamples = 5};
     struct fis_error e = {0};
     must(fis_shape_init(&o.shape, D, (uint32_t[]){3}, 1, 2, &e), &e);
-    l->trainer = fis_learner_new(&o, &e);
+    l->learner = fis_learner_new(&o, &e);
     l->gate = fis_gate_new(&g, &o.shape, &e);
     l->params = fis_calloc(fis_shape_params(&o.shape), sizeof *l->params);
-    FUZZ_HOLDS(l->trainer && l->gate && l->params);
+    FUZZ_HOLDS(l->learner && l->gate && l->params);
     l->directions = (struct fis_direction_options){.n_groups = 2, .damping = .01};
     l->directions.surrogate = (struct fis_surrogate){
         .metric = FIS_EQUALIZED_ODDS, .form = FIS_GAP_OVERALL, .positive = 1};
@@ -76,27 +76,27 @@ void fuzz_learner_make(struct fuzz_learner *l)
     struct fis_gate_judgement j;
     struct fis_error e = {0};
     make_parts(l);
-    add_rows(l->trainer);
-    must(fis_learner_warm_up(l->trainer, 4, &e), &e);
-    must(fis_gate_first(l->gate, l->trainer, &j, l->params, &e), &e);
-    fis_learner_round_begin(l->trainer);
-    must(fis_learner_refresh(l->trainer, &l->directions, NULL, &e), &e);
-    (void)fis_learner_review(l->trainer);
-    must(fis_learner_train(l->trainer, 3, &e), &e);
+    add_rows(l->learner);
+    must(fis_learner_warm_up(l->learner, 4, &e), &e);
+    must(fis_gate_first(l->gate, l->learner, &j, l->params, &e), &e);
+    fis_learner_round_begin(l->learner);
+    must(fis_learner_refresh(l->learner, &l->directions, NULL, &e), &e);
+    (void)fis_learner_review(l->learner);
+    must(fis_learner_train(l->learner, 3, &e), &e);
 }
 
 void fuzz_learner_go_on(struct fuzz_learner *l)
 {
     struct fis_gate_judgement j;
     struct fis_error e = {0};
-    int rc = fis_learner_refresh(l->trainer, &l->directions, NULL, &e);
+    int rc = fis_learner_refresh(l->learner, &l->directions, NULL, &e);
     fuzz_check_result(rc, &e);
     if (rc)
         return;
-    (void)fis_learner_review(l->trainer);
-    rc = fis_learner_train(l->trainer, 3, &e);
+    (void)fis_learner_review(l->learner);
+    rc = fis_learner_train(l->learner, 3, &e);
     fuzz_check_result(rc, &e);
-    rc = fis_gate_judge(l->gate, l->trainer, &j, l->params, &e);
+    rc = fis_gate_judge(l->gate, l->learner, &j, l->params, &e);
     fuzz_check_result(rc, &e);
     FUZZ_HOLDS(rc == 0 && (j.verdict == FIS_PUBLISH || j.verdict == FIS_REJECT));
 }

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/planted.h"
-#include "run.h"
+#include "sim_run.h"
 #include "wire/json_codec.h"
 
 #define WORKERS 8

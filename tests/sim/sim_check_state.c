@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "check_impl.h"
+#include "sim_check_impl.h"
 #include "wire/head.h"
 #include "wire/model.h"
 

@@ -257,9 +257,9 @@ static void selectors(void **state)
     oom_run(revive, NULL);
 }
 
-/* ---- trainer and gate ----------------------------------------------------------------------- */
+/* ---- learner and gate ----------------------------------------------------------------------- */
 
-static struct fis_learner *make_trainer(uint32_t folds, struct fis_error *e)
+static struct fis_learner *make_learner(uint32_t folds, struct fis_error *e)
 {
     struct fis_learner_options o = {.shape = shape(),
                                     .folds = folds,
@@ -320,7 +320,7 @@ static int work(struct fis_learner *t, struct fis_error *e)
 
 static int train(void *arg, struct fis_error *e)
 {
-    struct fis_learner *t = make_trainer(*(const uint32_t *)arg, e);
+    struct fis_learner *t = make_learner(*(const uint32_t *)arg, e);
     if (!t)
         return oom_failed(e);
     int r = add_rows(t, e);
@@ -335,7 +335,7 @@ static int train(void *arg, struct fis_error *e)
     return r;
 }
 
-static void trainers(void **state)
+static void learners(void **state)
 {
     (void)state;
     for (uint32_t folds = 2; folds <= 3; folds++)
@@ -352,7 +352,7 @@ static int load(void *arg, struct fis_error *e)
 {
     const struct saved *saved = arg;
     struct fis_error none;
-    struct fis_learner *t = make_trainer(2, e);
+    struct fis_learner *t = make_learner(2, e);
     if (!t)
         return oom_failed(e);
     int r = add_rows(t, e);
@@ -372,7 +372,7 @@ static void loading(void **state)
 {
     (void)state;
     struct fis_error e;
-    struct fis_learner *t = make_trainer(2, &e);
+    struct fis_learner *t = make_learner(2, &e);
     assert_non_null(t);
     assert_int_equal(add_rows(t, &e), 0);
     assert_int_equal(work(t, &e), 0);
@@ -436,7 +436,7 @@ static void gates(void **state)
     (void)state;
     struct fis_error e;
     for (uint32_t folds = 2; folds <= 3; folds++) {
-        struct fis_learner *t = make_trainer(folds, &e);
+        struct fis_learner *t = make_learner(folds, &e);
         assert_non_null(t);
         assert_int_equal(add_rows(t, &e), 0);
         assert_int_equal(work(t, &e), 0);
@@ -449,7 +449,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_ones), cmocka_unit_test(encoders), cmocka_unit_test(selectors),
-        cmocka_unit_test(trainers),   cmocka_unit_test(loading),  cmocka_unit_test(gates),
+        cmocka_unit_test(learners),   cmocka_unit_test(loading),  cmocka_unit_test(gates),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -1,11 +1,11 @@
-#include "run.h"
+#include "sim_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "check.h"
+#include "sim_check.h"
 #include "labeller.h"
-#include "process.h"
+#include "sim_process.h"
 
 /* In virtual time: everything must have come to rest by then. */
 #define REST_WITHIN_MS 900000

@@ -1,9 +1,9 @@
-#include "check_impl.h"
+#include "sim_check_impl.h"
 
 #include <string.h>
 
 #include "fis/mem.h"
-#include "process.h"
+#include "sim_process.h"
 #include "wire/json_codec.h"
 #include "wire/protobuf_codec.h"
 
