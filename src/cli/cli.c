@@ -215,14 +215,13 @@ const char *cli_broker(const struct cli *c)
 
 static int find_broker(struct cli *c, struct fis_error *e)
 {
-    char running[STREAM_ADDRESS_MAX];
     struct fis_error none;
     const char *given = cli_broker(c);
-    int rc = stream_address_read(c->cfg.pipeline, running, given ? &none : e);
+    int rc = stream_address_read(c->cfg.pipeline, c->running, given ? &none : e);
     if (!given && rc)
         return rc;
-    snprintf(c->broker, sizeof c->broker, "%s", given ? given : running);
-    c->embedded = !rc && !strcmp(c->broker, running);
+    c->broker = given ? given : c->running;
+    c->embedded = !rc && !strcmp(c->broker, c->running);
     return 0;
 }
 
@@ -260,7 +259,7 @@ static int make_client(struct cli *c, struct fis_error *e)
 
 int cli_connect(struct cli *c, struct fis_error *e)
 {
-    snprintf(c->broker, sizeof c->broker, "%s", cli_broker(c));
+    c->broker = cli_broker(c);
     return make_client(c, e);
 }
 

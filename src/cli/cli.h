@@ -47,7 +47,8 @@ struct cli {
     struct wire_schema schema; /* label_column and sensitive are those of the validation set */
     enum wire_encoding records_encoding, labels_encoding;
     struct stream_property *properties;
-    char broker[STREAM_ADDRESS_MAX];
+    const char *broker; /* one or several: bootstrap.servers */
+    char running[STREAM_ADDRESS_MAX];
     bool embedded;    /* the broker is the one inside a fisd of this pipeline */
     int wake_pipe[2]; /* the stream layer writes, cli_wait reads */
     struct stream_client client;

@@ -28,17 +28,6 @@ struct taking {
     struct config_properties *into;
 };
 
-/* Whether the value is the name of a file, of Kafka's properties or those of records.registry. */
-static bool is_path(const char *name)
-{
-    static const char *const ends[] = {".location", "ca_file", "tls_cert", "tls_key"};
-    size_t length = strlen(name);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (length >= strlen(ends[i]) && !strcmp(name + length - strlen(ends[i]), ends[i]))
-            return true;
-    return false;
-}
-
 /* "file:PATH", or the name of a file, with a path from the root: a configuration that is written of
  * it may lie elsewhere. */
 static const char *whole_path(const char *where, const char *name, const char *value,
@@ -47,7 +36,7 @@ static const char *whole_path(const char *where, const char *name, const char *v
     char path[PATH_MAX], whole[PATH_MAX];
     const char *before = !strncmp(value, mark, strlen(mark)) ? mark : "";
     const char *file = value + strlen(before);
-    if ((!*before && !is_path(name)) || *file == '/')
+    if ((!*before && !config_property_is_path(name, value)) || *file == '/')
         return value;
     const char *slash = where ? strrchr(where, '/') : NULL;
     int n = snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - where) + 1 : 0,
@@ -141,5 +130,11 @@ int cli_take_properties(const struct cli_properties *given, const char *option, 
 
 int cli_take_kafka(struct cli *c, struct fis_error *e)
 {
-    return cli_take_properties(&c->given, "kafka", NULL, stream_property_check, &c->cfg.kafka, e);
+    const char *protocol, *broker;
+    int rc = cli_take_properties(&c->given, "kafka", NULL, stream_property_check, &c->cfg.kafka, e);
+    if (rc || !(broker = cli_broker(c)))
+        return rc;
+    protocol = config_kafka(&c->cfg, "security.protocol");
+    rc = stream_brokers_check(broker, protocol ? protocol : "plaintext", e);
+    return rc && c->bootstrap ? fis_error_prefix(e, "-b") : rc;
 }

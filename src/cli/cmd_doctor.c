@@ -102,8 +102,6 @@ static uint32_t check_file(struct doctor *d, const char *key, const char *path)
 
 static void doctor_files(struct doctor *d)
 {
-    static const char *const kafka[] = {"ssl.ca.location", "ssl.certificate.location",
-                                        "ssl.key.location", "ssl.keystore.location"};
     const struct config *cfg = &d->cli->cfg;
     uint32_t bad = 0;
     bool trainer = (cfg->roles & CONFIG_TRAINER) != 0;
@@ -117,8 +115,11 @@ static void doctor_files(struct doctor *d)
     bad += check_file(d, "records.registry.ca_file", cfg->records.registry.ca_file);
     bad += check_file(d, "records.registry.tls_cert", cfg->records.registry.tls_cert);
     bad += check_file(d, "records.registry.tls_key", cfg->records.registry.tls_key);
-    for (size_t i = 0; i < sizeof kafka / sizeof *kafka; i++)
-        bad += check_file(d, kafka[i], config_kafka(cfg, kafka[i]));
+    for (uint32_t i = 0; i < cfg->kafka.count; i++) {
+        const struct config_property *p = &cfg->kafka.items[i];
+        if (!p->from && config_property_is_path(p->name, p->value))
+            bad += check_file(d, p->name, p->value);
+    }
     if (bad)
         return;
     doctor_command(d, "fisd --check-config %s", d->cli->config_path);

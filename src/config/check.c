@@ -187,6 +187,10 @@ static void settle(struct load *l)
     join_directory(l, &c->records.registry.tls_key);
     join_directory(l, &c->http.tls_key);
     join_directory(l, &c->labels.annotators);
+    for (uint32_t i = 0; i < c->kafka.count; i++)
+        if (!c->kafka.items[i].from &&
+            config_property_is_path(c->kafka.items[i].name, c->kafka.items[i].value))
+            join_directory(l, &c->kafka.items[i].value);
     if (!c->positive)
         c->positive = keep(l, fis_strdup(c->classes.items[c->classes.count - 1]));
     settle_numbers(l);

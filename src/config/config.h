@@ -367,6 +367,8 @@ void config_done(struct config *cfg);
 
 /* The value of a librdkafka property given in the map `kafka`, or NULL. */
 const char *config_kafka(const struct config *cfg, const char *property);
+/* Whether this value of a property, of kafka or of records.registry, is a path. */
+bool config_property_is_path(const char *property, const char *value);
 /* Sets one, as the map would; "file:/path" is read. INPUT, NOMEM; a text shows no value. */
 int config_property_set(struct config_properties *p, const char *property, const char *value,
                         struct fis_error *e) FIS_MUST_CHECK;

@@ -35,12 +35,17 @@ static int set(rd_kafka_conf_t *conf, const struct stream_property *p, struct fi
     }
 }
 
+static bool names_brokers(const char *key)
+{
+    return !strcmp(key, "bootstrap.servers") || !strcmp(key, "metadata.broker.list");
+}
+
 int stream_property_check(const struct stream_property *p, struct fis_error *e)
 {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     int rc = set(conf, p, e);
     rd_kafka_conf_destroy(conf);
-    return rc;
+    return rc || !names_brokers(p->key) ? rc : stream_brokers_check(p->value, NULL, e);
 }
 
 static int set_all(rd_kafka_conf_t *conf, const struct stream_property *list, size_t count,
@@ -75,20 +80,18 @@ static int set_operators(rd_kafka_conf_t *conf, const struct stream_client *clie
 }
 
 /* librdkafka would start without a broker and wait for ever. */
-static int check_brokers(const struct stream_client *client, const char **out, struct fis_error *e)
+int stream_brokers_find(const struct stream_property *properties, size_t count, const char **out,
+                        struct fis_error *e)
 {
-    const char *b =
-        stream_property_find(client->properties, client->property_count, "bootstrap.servers");
-    if (!b) {
-        b = stream_property_find(client->properties, client->property_count,
-                                 "metadata.broker.list");
-    }
-    if (!b || !*b) {
+    const char *b = stream_property_find(properties, count, "bootstrap.servers");
+    const char *protocol = stream_property_find(properties, count, "security.protocol");
+    if (!b)
+        b = stream_property_find(properties, count, "metadata.broker.list");
+    if (!b || !*b)
         return fis_fail(e, FIS_INPUT,
                         "kafka property \"bootstrap.servers\" is missing: host:port[,host:port]");
-    }
     *out = b;
-    return 0;
+    return stream_brokers_check(b, protocol ? protocol : "plaintext", e);
 }
 
 static void on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)
@@ -115,7 +118,7 @@ int stream_client_conf(rd_kafka_conf_t **out, const struct stream_client *client
                        struct fis_error *e)
 {
     const char *brokers = NULL;
-    int rc = check_brokers(client, &brokers, e);
+    int rc = stream_brokers_find(client->properties, client->property_count, &brokers, e);
     if (rc)
         return rc;
     rd_kafka_conf_t *conf = rd_kafka_conf_new();

@@ -33,6 +33,10 @@ static int check_all(const struct stream_client *client, bool exactly_once, stru
 int stream_clients_check(const struct stream_property *properties, size_t count, bool exactly_once,
                          struct fis_error *e)
 {
+    const char *brokers;
+    if (stream_property_find(properties, count, "bootstrap.servers") &&
+        stream_brokers_find(properties, count, &brokers, e) < 0)
+        return -FIS_INPUT;
     struct stream_property *all = fis_calloc(count + 1, sizeof *all);
     if (!all)
         return fis_fail(e, FIS_NOMEM, "no memory for %zu Kafka properties", count);

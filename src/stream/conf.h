@@ -59,6 +59,15 @@ struct stream_offset {
 const char *stream_property_find(const struct stream_property *properties, size_t count,
                                  const char *key);
 
+/* Whether a list can be one of brokers: bootstrap.servers. `protocol`: security.protocol, which the
+ * scheme of an entry, if it has one, must be; NULL: any. INPUT: what was found, what is allowed. */
+int stream_brokers_check(const char *list, const char *protocol,
+                         struct fis_error *e) FIS_MUST_CHECK;
+
+/* The list of brokers among the properties. INPUT: there is none, or it cannot be one. */
+int stream_brokers_find(const struct stream_property *properties, size_t count, const char **out,
+                        struct fis_error *e) FIS_MUST_CHECK;
+
 /* INPUT: librdkafka does not know it, or refuses the value. What it refuses of several together is
  * reported when a client is opened. */
 int stream_property_check(const struct stream_property *p, struct fis_error *e) FIS_MUST_CHECK;

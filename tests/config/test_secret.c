@@ -62,15 +62,21 @@ static int drop_directory(void **state)
     return rmdir(directory);
 }
 
+static int load_as(const char *name, const char *line, struct config *cfg, struct fis_error *e)
+{
+    char text[1024];
+    snprintf(text, sizeof text, LEAST "%s\n", line);
+    memset(e, 0, sizeof *e);
+    return config_load_text(name, text, strlen(text), cfg, NULL, e);
+}
+
 /* LEAST and one more line, with %s for the directory. 0, or the error's class negative. */
 static int load(const char *line, struct config *cfg, struct fis_error *e)
 {
-    char text[1024], name[128], more[512];
+    char name[128], more[512];
     snprintf(more, sizeof more, line, directory);
-    snprintf(text, sizeof text, LEAST "%s\n", more);
     snprintf(name, sizeof name, "%s/c.yaml", directory);
-    memset(e, 0, sizeof *e);
-    return config_load_text(name, text, strlen(text), cfg, NULL, e);
+    return load_as(name, more, cfg, e);
 }
 
 static void test_what_stands_elsewhere_is_read(void **state)
@@ -125,6 +131,39 @@ static void test_any_property_from_a_file_is_a_secret(void **state)
     assert_non_null(strstr(text, "\"client.id\": \"me\""));
     free(text);
     config_done(&c);
+}
+
+/* Paths of properties start where all others do; what is no path stays as it is. */
+static void test_a_relative_path_starts_at_the_file(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *given, *path;
+    } all[] = {{"ssl.ca.location", "ca.pem", "/d/ca.pem"},
+               {"ssl.certificate.location", "tls/me.pem", "/d/tls/me.pem"},
+               {"ssl.key.location", "../me.key", "/d/../me.key"},
+               {"ssl.keystore.location", "/abs/k.p12", "/abs/k.p12"},
+               {"ssl.crl.location", "crl", "/d/crl"},
+               {"sasl.kerberos.keytab", "me.keytab", "/d/me.keytab"},
+               {"sasl.oauthbearer.assertion.file", "a.jwt", "/d/a.jwt"},
+               {"sasl.kerberos.keytab", "FILE:/etc/me.keytab", "FILE:/etc/me.keytab"},
+               {"ssl.ca.location", "probe", "probe"},
+               {"ssl.engine.location", "engine.so", "engine.so"},
+               {"ssl.engine.location", "./engine.so", "/d/./engine.so"},
+               {"client.id", "me", "me"},
+               {"sasl.kerberos.kinit.cmd", "kinit", "kinit"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char line[200];
+        struct config c;
+        struct fis_error e;
+        snprintf(line, sizeof line, "kafka: {%s: \"%s\"}", all[i].name, all[i].given);
+        assert_int_equal(load_as("/d/c.yaml", line, &c, &e), 0);
+        assert_string_equal(config_kafka(&c, all[i].name), all[i].path);
+        config_done(&c);
+        assert_int_equal(load_as("c.yaml", line, &c, &e), 0);
+        assert_string_equal(config_kafka(&c, all[i].name), all[i].given);
+        config_done(&c);
+    }
 }
 
 static void test_trouble_names_the_file_and_shows_nothing(void **state)
@@ -203,6 +242,7 @@ int main(void)
         cmocka_unit_test(test_what_stands_elsewhere_is_read),
         cmocka_unit_test(test_the_key_of_noise),
         cmocka_unit_test(test_any_property_from_a_file_is_a_secret),
+        cmocka_unit_test(test_a_relative_path_starts_at_the_file),
         cmocka_unit_test(test_trouble_names_the_file_and_shows_nothing),
         cmocka_unit_test(set_properties),
     };

@@ -7,7 +7,7 @@ import re
 import subprocess
 import tempfile
 
-from fisd_test import FISD, has, main, same, test
+from fisd_test import FISCTL, FISD, has, main, same, test
 
 GOOD = """pipeline: t
 kafka: {bootstrap.servers: "127.0.0.1:9"}
@@ -184,6 +184,19 @@ def _():
             same((status, out), (2, ""), f"{more}: {err}")
             assert re.match(r"fisd: t\.yaml:2:\d+: key 'kafka\.", err), err
             has(err, *parts)
+    for brokers, *parts in (("http://h:9092", "'http://h:9092' (a scheme that Kafka does not have)", "HOST:PORT"),
+                            ("h:1,SASL_SSL://g:1", "'SASL_SSL://g:1'", "security.protocol"),
+                            ("h:70000", "(a port that is none)", "from 1 to 65535"), ("a,,b", "an empty entry")):
+        text = GOOD.replace("127.0.0.1:9", brokers)
+        for arguments in (["--check-config", "FILE"], ["-c", "FILE"]):
+            status, out, err = fisd(*arguments, text=text)
+            same((status, out), (2, ""), f"{brokers}: {err}")
+            has(err, "fisd: t.yaml:2:28: key 'kafka.bootstrap.servers'", *parts)
+        fisctl = subprocess.run([FISCTL, "-b", brokers, "-c", "none.yaml", "init", "none.csv", "--label", "a", "--sensitive", "b"],
+                                capture_output=True, text=True, timeout=30)
+        has(fisctl.stderr, "fisctl: -b: ", *parts)
+        assert fisctl.returncode != 0, fisctl
+    same(fisd("--check-config", "FILE", text=GOOD.replace("127.0.0.1:9", "[::1]:9092, PLAINTEXT://h"))[0], 0)
     for more in ("acks: all", "acks: -1", "session.timeout.ms: 20000", "isolation.level: read_committed"):
         text = GOOD.replace('"127.0.0.1:9"', '"127.0.0.1:9", ' + more)
         same(fisd("--check-config", "FILE", text=text)[0], 0, more)

@@ -81,10 +81,13 @@ columns: [{{name: age}}, {{name: job, type: categorical}}]
     assert client["enable.x"] == "true" and "group.instance.id" not in client
     assert not p.numeric_text
     assert p.examples == ()
-    beside = "pipeline: p\nvalidation: {label: y, sensitive: [sex, age]}\nkafka: {bootstrap.servers: b, sasl.password: \"file:secret\"}\n"
+    beside = "pipeline: p\nvalidation: {label: y, sensitive: [sex, age]}\nkafka: {bootstrap.servers: b, sasl.password: \"file:secret\",\n" \
+        "  ssl.ca.location: ca.pem, ssl.crl.location: /crl, client.id: me}\n"
     (tmp_path / "beside.yaml").write_text(beside + "records: {numeric_text: true}\n")
     p = fisd.Pipeline.load(tmp_path / "beside.yaml")
     assert p.client()["sasl.password"] == "hunter2" and p.numeric_text
+    assert p.kafka["ssl.ca.location"] == str(tmp_path / "ca.pem") and p.kafka["ssl.crl.location"] == "/crl"
+    assert p.kafka["client.id"] == "me"
     assert p.examples == ("y", "sex", "age")
     (tmp_path / "bad.yaml").write_text("pipeline: p\nkafka: {bootstrap.servers: \"${NOT_SET}\"}")
     with pytest.raises(fisd.ConfigError, match="NOT_SET is not set"):

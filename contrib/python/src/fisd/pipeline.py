@@ -218,11 +218,17 @@ def _examples(c: Mapping[str, Any], section: str) -> Sequence[str]:
     return [*([given["label"]] if "label" in given else []), *(given.get("sensitive") or ())]
 
 
-def _beside(folder: str, value: Any) -> Any:
-    """A relative "file:…" is beside the configuration, wherever the program was started."""
-    if isinstance(value, str) and value.startswith("file:"):
+def _beside(folder: str, name: str, value: Any) -> Any:
+    """A relative path, or "file:…", is beside the configuration, wherever the program was started."""
+    if not isinstance(value, str) or not value:
+        return value
+    if value.startswith("file:"):
         return "file:" + os.path.join(folder, value[len("file:"):])
-    return value
+    if not name.endswith((".location", ".keytab", ".file")) or value == "probe":
+        return value
+    if value.startswith(("FILE:", "credential:")) or (name == "ssl.engine.location" and "/" not in value):
+        return value  # Kerberos's own way to write a path; a library is looked for by name
+    return os.path.join(folder, value)
 
 
 def _arguments(c: Mapping[str, Any], folder: str) -> Dict[str, Any]:
@@ -239,7 +245,7 @@ def _arguments(c: Mapping[str, Any], folder: str) -> Dict[str, Any]:
     base = c.get("model.base") or (c.get("model") or {}).get("base") or {}
     columns += base.get("names") or [base["name"]] if base.get("type") == "column" else []
     return {
-        "name": c["pipeline"], "kafka": {k: _beside(folder, v) for k, v in (c.get("kafka") or {}).items()}, "topics": topics, "columns": columns,
+        "name": c["pipeline"], "kafka": {k: _beside(folder, k, v) for k, v in (c.get("kafka") or {}).items()}, "topics": topics, "columns": columns,
         "prefix": (c.get("topics") or {}).get("prefix"),
         "record_encoding": records.get("encoding", "json"),
         "label_encoding": labels.get("encoding", "json"),
