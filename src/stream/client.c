@@ -1,6 +1,7 @@
 #include "stream/client.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -113,6 +114,25 @@ void stream_client_stats(const struct stream_link *link, const char *json, size_
         link->stats(link->stats_arg, link->name, json, length);
 }
 
+static long number(const struct stream_client *client, const char *key)
+{
+    const char *v = stream_property_find(client->properties, client->property_count, key);
+    return v ? strtol(v, NULL, 10) : 0;
+}
+
+/* How long a broker that hangs holds a request, and with it a takeover, before the request goes to
+ * who leads by then. librdkafka's 60 s is also the longest transaction. Not below what a cluster
+ * needs to notice such a broker (broker.session.timeout.ms, 9 s): until then the others wait for
+ * its acknowledgements, and must not be given up too. NULL where the operator's own times leave no
+ * room for it: librdkafka then fits its default to a short transaction. */
+static const char *request_timeout(const struct stream_client *client)
+{
+    static const char usual[] = "15000";
+    const long ms = strtol(usual, NULL, 10), transaction = number(client, "transaction.timeout.ms");
+    bool fits = transaction == 0 || transaction >= ms;
+    return fits && number(client, "fetch.wait.max.ms") + 1000 <= ms ? usual : NULL;
+}
+
 int stream_client_conf(rd_kafka_conf_t **out, const struct stream_client *client,
                        const struct stream_layers *layers, struct stream_link *link,
                        struct fis_error *e)
@@ -124,6 +144,7 @@ int stream_client_conf(rd_kafka_conf_t **out, const struct stream_client *client
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     const struct stream_property common[] = {
         {"client.id", "fisd"},
+        {"socket.timeout.ms", request_timeout(client)},
         {"statistics.interval.ms", client->name ? "5000" : NULL},
     };
     rc = set_all(conf, common, sizeof common / sizeof *common, e);
