@@ -17,10 +17,17 @@ extern "C" {
 
 void *fis_alloc(size_t count, size_t size);                             /* uninitialised */
 void *fis_calloc(size_t count, size_t size);                            /* zeroed */
-void *fis_grow(void *old, size_t old_count, size_t count, size_t size); /* new block, old freed */
 char *fis_strdup(const char *s);
 char *fis_memdup(const void *bytes, size_t length); /* adds a terminating NUL */
 void fis_free(void *p);                             /* NULL is fine */
+
+/* Room for `count` elements in a list, of which the first `had` are kept. `list` is the address of
+ * the pointer to it (NULL: it has none yet), which changes. False: no memory, and it is as it was.
+ */
+bool fis_grow(void *list, size_t had, size_t count, size_t size);
+/* Room for one more than n, of a list that grows by this call alone: to twice as many where n is a
+ * power of two, to 8 at first. */
+bool fis_more(void *list, size_t n, size_t size);
 
 /* Tests: the next `n` allocations succeed, and none after them; UINT64_MAX turns it off. */
 void fis_mem_refuse_after(uint64_t n);

@@ -39,14 +39,24 @@ void *fis_calloc(size_t count, size_t size)
     return p;
 }
 
-void *fis_grow(void *old, size_t old_count, size_t count, size_t size)
+bool fis_grow(void *list, size_t had, size_t count, size_t size)
 {
-    void *p = fis_alloc(count, size);
-    if (p && old) {
-        memcpy(p, old, (old_count < count ? old_count : count) * size);
-        free(old);
-    }
-    return p;
+    void *old, *p = fis_alloc(count, size);
+    if (!p)
+        return false;
+    memcpy(&old, list, sizeof old);
+    if (old)
+        memcpy(p, old, (had < count ? had : count) * size);
+    memcpy(list, &p, sizeof p);
+    free(old);
+    return true;
+}
+
+bool fis_more(void *list, size_t n, size_t size)
+{
+    if (n && (n < 8 || n & (n - 1)))
+        return true;
+    return n <= SIZE_MAX / 2 && fis_grow(list, n, n ? 2 * n : 8, size);
 }
 
 char *fis_memdup(const void *bytes, size_t length)

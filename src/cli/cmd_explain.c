@@ -15,7 +15,7 @@
 #include "wire/ledger.h"
 #include "wire/record_image.h"
 
-enum { COLUMNS = 5, ROOM = 1024 };
+enum { COLUMNS = 5 };
 
 struct options {
     uint64_t columns;
@@ -40,7 +40,7 @@ struct explain {
     uint32_t criterion;
     int64_t written_ms; /* the entry */
     struct held *held;  /* [n] the candidates of the ledger */
-    uint32_t n, room;
+    uint32_t n;
 };
 
 static const char *const states[] = {"",        "held",    "open",      "accepted", "set_aside",
@@ -79,14 +79,8 @@ static struct held *held_of(struct explain *x, const struct fis_id *id)
 static int hold(struct explain *x, const struct wire_ledger_entry *entry, struct fis_error *e)
 {
     struct held *h = held_of(x, &entry->id);
-    if (!h && x->n == x->room) {
-        uint32_t room = x->room ? 2 * x->room : ROOM;
-        struct held *more = fis_grow(x->held, x->n, room, sizeof *more);
-        if (!more)
-            return fis_fail(e, FIS_NOMEM, "no memory for %u candidates", room);
-        x->held = more;
-        x->room = room;
-    }
+    if (!h && !fis_more(&x->held, x->n, sizeof *x->held))
+        return fis_fail(e, FIS_NOMEM, "no memory for %u candidates", x->n + 1);
     if (!h) {
         h = &x->held[x->n];
         *h = (struct held){.id = entry->id, .x = fis_alloc(x->d, sizeof *h->x)};

@@ -28,7 +28,7 @@ struct process {
 struct fleet {
     struct cli *cli;
     struct process *items; /* by name */
-    uint32_t n, room;
+    uint32_t n;
     int64_t now_ms;
 };
 
@@ -40,14 +40,8 @@ static int insert(struct fleet *f, const struct process *one, struct fis_error *
     while (i < f->n && strcmp(f->items[i].p.name, one->p.name) < 0)
         i++;
     bool there = i < f->n && strcmp(f->items[i].p.name, one->p.name) == 0;
-    if (!there && f->n == f->room) {
-        uint32_t room = f->room ? 2 * f->room : 16;
-        struct process *items = fis_grow(f->items, f->n, room, sizeof *items);
-        if (!items)
-            return fis_fail(e, FIS_NOMEM, "no memory for %u processes", room);
-        f->items = items;
-        f->room = room;
-    }
+    if (!there && !fis_more(&f->items, f->n, sizeof *f->items))
+        return fis_fail(e, FIS_NOMEM, "no memory for %u processes", f->n + 1);
     if (!there)
         memmove(f->items + i + 1, f->items + i, (f->n++ - i) * sizeof *f->items);
     f->items[i] = *one;

@@ -56,14 +56,8 @@ static void count(struct ledger_view *v, const struct ledger_record *r, bool mor
 
 static int add(struct ledger_view *v, const struct fis_id *id, uint32_t *place, struct fis_error *e)
 {
-    if (v->n == v->room) {
-        uint32_t room = v->room ? 2 * v->room : 1024;
-        struct ledger_record *records = fis_grow(v->records, v->n, room, sizeof *records);
-        if (!records)
-            return fis_fail(e, FIS_NOMEM, "no memory for %u records of the ledger", room);
-        v->records = records;
-        v->room = room;
-    }
+    if (!fis_more(&v->records, v->n, sizeof *v->records))
+        return fis_fail(e, FIS_NOMEM, "no memory for %u records of the ledger", v->n + 1);
     int rc = id_map_add(&v->ids, id, v->n, place, e);
     if (rc > 0)
         *place = v->n++;

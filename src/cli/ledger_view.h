@@ -33,7 +33,7 @@ struct ledger_view {
     uint64_t bad;                  /* messages that could not be understood */
     struct id_map ids;             /* to the place in `records` */
     struct ledger_record *records;
-    uint32_t n, room;
+    uint32_t n;
     struct fis_arena arena;
 };
 

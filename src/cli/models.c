@@ -49,15 +49,9 @@ static int insert(struct models *m, struct wire_model_owned *take, struct fis_er
         m->items[i] = *take;
         return 0;
     }
-    if (m->n == m->room) {
-        uint32_t room = m->room ? 2 * m->room : 16;
-        struct wire_model_owned *items = fis_grow(m->items, m->n, room, sizeof *items);
-        if (!items) {
-            wire_model_done(take);
-            return fis_fail(e, FIS_NOMEM, "no memory for %u model versions", room);
-        }
-        m->items = items;
-        m->room = room;
+    if (!fis_more(&m->items, m->n, sizeof *m->items)) {
+        wire_model_done(take);
+        return fis_fail(e, FIS_NOMEM, "no memory for %u model versions", m->n + 1);
     }
     memmove(m->items + i + 1, m->items + i, (m->n - i) * sizeof *m->items);
     m->items[i] = *take;

@@ -13,7 +13,7 @@
 
 struct models {
     struct wire_model_owned *items; /* by version, rising */
-    uint32_t n, room;
+    uint32_t n;
     struct wire_assembler *assembler;
     uint64_t refused; /* messages that are no chunk, versions that cannot be decoded */
     struct fis_error first;

@@ -16,10 +16,8 @@ static int make_room(struct request_queue *q, struct fis_error *e)
         return 0;
     }
     uint32_t room = q->room ? 2 * q->room : 64;
-    struct wire_request_shown *items = fis_grow(q->items, q->tail, room, sizeof *items);
-    if (!items)
+    if (!fis_grow(&q->items, q->tail, room, sizeof *q->items))
         return fis_fail(e, FIS_NOMEM, "no memory for %u label requests", room);
-    q->items = items;
     q->room = room;
     return 0;
 }

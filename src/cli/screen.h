@@ -45,7 +45,7 @@ void screen_clean(char *text);
 #define SCREEN_CELL 96
 #define SCREEN_COLUMNS 16
 struct screen_table {
-    uint32_t columns, rows, room;
+    uint32_t columns, rows;
     bool right[SCREEN_COLUMNS]; /* aligned to the right */
     char (*cells)[SCREEN_CELL]; /* [rows][columns] */
     bool no_memory;

@@ -16,16 +16,9 @@ void screen_table_init(struct screen_table *t, const char *const *headings, uint
 
 void screen_table_row(struct screen_table *t)
 {
-    if (t->rows == t->room) {
-        uint32_t room = t->room ? 2 * t->room : 16;
-        char(*cells)[SCREEN_CELL] = fis_grow(t->cells, (size_t)t->rows * t->columns,
-                                             (size_t)room * t->columns, sizeof *cells);
-        if (!cells) {
-            t->no_memory = true;
-            return;
-        }
-        t->cells = cells;
-        t->room = room;
+    if (!fis_more(&t->cells, t->rows, t->columns * sizeof *t->cells)) {
+        t->no_memory = true;
+        return;
     }
     for (uint32_t i = 0; i < t->columns; i++)
         t->cells[(size_t)t->rows * t->columns + i][0] = 0;

@@ -105,18 +105,13 @@ static void add_base(struct load *l)
     uint32_t n = c->columns.count;
     if (c->base.type != CONFIG_BASE_COLUMN || !names->count || l->no_memory)
         return;
-    struct config_column *more =
-        fis_grow(c->columns.items, n, (size_t)n + names->count, sizeof *more);
-    if (!keep(l, (char *)(void *)more))
-        return;
-    c->columns.items = more;
-    for (uint32_t i = 0; i < names->count && !l->no_memory; i++) {
-        more[n + i] = (struct config_column){.name = keep(l, fis_strdup(names->items[i])),
-                                             .type = CONFIG_NUMERIC,
-                                             .scale = c->base.scale ? CONFIG_SCALE_PROBABILITY
-                                                                    : CONFIG_SCALE_LOGIT};
-        c->columns.count++;
-    }
+    l->no_memory =
+        !fis_grow(&c->columns.items, n, (size_t)n + names->count, sizeof *c->columns.items);
+    for (uint32_t i = 0; i < names->count && !l->no_memory; i++)
+        c->columns.items[c->columns.count++] = (struct config_column){
+            .name = keep(l, fis_strdup(names->items[i])),
+            .type = CONFIG_NUMERIC,
+            .scale = c->base.scale ? CONFIG_SCALE_PROBABILITY : CONFIG_SCALE_LOGIT};
 }
 
 /* A relative name starts at the directory of the configuration, wherever the daemon runs. */

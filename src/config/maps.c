@@ -183,13 +183,10 @@ static struct config_property *property_place(struct config_properties *p, const
     for (uint32_t i = 0; i < p->count; i++)
         if (!strcmp(p->items[i].name, name))
             return &p->items[i];
-    struct config_property *more =
-        fis_grow(p->items, p->count, (size_t)p->count + 1, sizeof *p->items);
-    if (!more)
+    if (!fis_grow(&p->items, p->count, (size_t)p->count + 1, sizeof *p->items))
         return NULL;
-    p->items = more;
-    more[p->count] = (struct config_property){.name = fis_strdup(name)};
-    return more[p->count].name ? &more[p->count++] : NULL;
+    p->items[p->count] = (struct config_property){.name = fis_strdup(name)};
+    return p->items[p->count].name ? &p->items[p->count++] : NULL;
 }
 
 int config_property_set(struct config_properties *p, const char *property, const char *value,

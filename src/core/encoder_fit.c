@@ -110,16 +110,8 @@ int fis_encoder_insert(struct encoder_column *c, uint32_t index, const char *tex
                         length, ENCODER_CATEGORY_MAX);
     if (length && memchr(text, 0, length))
         return fis_fail(e, FIS_INPUT, "column %s: a category with a NUL byte", c->pub.name);
-    if (c->n_categories == c->capacity) {
-        uint32_t more = c->capacity ? 2 * c->capacity : 8;
-        struct category *grown =
-            fis_grow(c->categories, c->n_categories, more, sizeof *c->categories);
-        if (!grown)
-            return fis_fail(e, FIS_NOMEM, "no memory for the categories of column %s", c->pub.name);
-        c->categories = grown;
-        c->capacity = more;
-    }
-    char *copy = fis_memdup(text, length);
+    bool room = fis_more(&c->categories, c->n_categories, sizeof *c->categories);
+    char *copy = room ? fis_memdup(text, length) : NULL;
     if (!copy)
         return fis_fail(e, FIS_NOMEM, "no memory for the categories of column %s", c->pub.name);
     memmove(c->categories + index + 1, c->categories + index,

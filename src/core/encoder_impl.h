@@ -35,7 +35,7 @@ struct encoder_column {
     /* categorical: sorted by bytes */
     struct category *categories;
     const char **texts; /* the same texts as a plain list, made by finish */
-    uint32_t n_categories, capacity;
+    uint32_t n_categories;
     uint32_t first; /* index of this column's first feature */
     uint32_t width; /* features it makes */
 };

@@ -29,8 +29,7 @@ static int rows_add(struct row_store *s, uint32_t d, const float *x, uint32_t y)
         if (capacity <= s->capacity)
             return -1;
         float *xs = fis_alloc((size_t)capacity * d, sizeof *xs);
-        uint32_t *ys = xs ? fis_grow(s->y, s->n, capacity, sizeof *ys) : NULL;
-        if (!ys) {
+        if (!xs || !fis_grow(&s->y, s->n, capacity, sizeof *s->y)) {
             fis_free(xs);
             return -1;
         }
@@ -38,7 +37,6 @@ static int rows_add(struct row_store *s, uint32_t d, const float *x, uint32_t y)
             memcpy(xs, s->x, (size_t)s->n * d * sizeof *xs);
         fis_free(s->x);
         s->x = xs;
-        s->y = ys;
         s->capacity = capacity;
     }
     memcpy(s->x + (size_t)s->n * d, x, d * sizeof *x);
@@ -63,15 +61,10 @@ static int make_room(struct fis_learner *t)
     if (t->bought.n < t->bought.capacity)
         return 0;
     uint32_t n = t->bought.n, capacity = grown(t->bought.capacity);
-    uint32_t *list = fis_grow(t->kept, t->n_kept, capacity, sizeof *list);
-    if (!list)
-        return -1;
-    t->kept = list;
-    uint8_t *mark = fis_grow(t->mark, n, capacity, 1);
-    if (!mark)
-        return -1;
-    t->mark = mark;
-    return 0;
+    return fis_grow(&t->kept, t->n_kept, capacity, sizeof *t->kept) &&
+                   fis_grow(&t->mark, n, capacity, 1)
+               ? 0
+               : -1;
 }
 
 int fis_learner_add_bought(struct fis_learner *t, const float *x, uint32_t y, uint32_t *index,

@@ -20,10 +20,8 @@ int learner_order_room(struct fis_learner *t, struct fis_error *e)
     uint32_t capacity = t->initial.n + t->bought.capacity;
     if (t->initial.n + t->bought.n <= t->order_capacity)
         return 0;
-    uint32_t *order = fis_grow(t->order, t->order_n, capacity, sizeof *order);
-    if (!order)
+    if (!fis_grow(&t->order, t->order_n, capacity, sizeof *t->order))
         return fis_fail(e, FIS_NOMEM, "learner: no memory for %u rows", capacity);
-    t->order = order;
     t->order_capacity = capacity;
     return 0;
 }

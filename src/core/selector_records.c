@@ -49,14 +49,10 @@ struct entry *known_find(const struct known *k, const struct fis_id *id)
 static int more_entries(struct known *k)
 {
     struct entry *chunk = fis_alloc(ENTRIES, sizeof *chunk);
-    struct entry **chunks = chunk ? fis_grow(k->entry_chunks, k->n_entry_chunks,
-                                             k->n_entry_chunks + 1, sizeof(struct entry *))
-                                  : NULL;
-    if (!chunks) {
+    if (!chunk || !fis_more(&k->entry_chunks, k->n_entry_chunks, sizeof *k->entry_chunks)) {
         fis_free(chunk);
         return -1;
     }
-    k->entry_chunks = chunks;
     k->entry_chunks[k->n_entry_chunks++] = chunk;
     for (uint32_t i = ENTRIES; i-- > 0;) {
         chunk[i].r.newer = k->free_entries;
@@ -70,15 +66,11 @@ static int more_slots(struct known *k)
 {
     struct slot *chunk = fis_calloc(SLOTS, sizeof *chunk);
     float *x = chunk ? fis_alloc((size_t)SLOTS * k->d, sizeof *x) : NULL;
-    struct slot **chunks =
-        x ? fis_grow(k->slot_chunks, k->n_slot_chunks, k->n_slot_chunks + 1, sizeof(struct slot *))
-          : NULL;
-    if (!chunks) {
+    if (!x || !fis_more(&k->slot_chunks, k->n_slot_chunks, sizeof *k->slot_chunks)) {
         fis_free(x);
         fis_free(chunk);
         return -1;
     }
-    k->slot_chunks = chunks;
     k->slot_chunks[k->n_slot_chunks] = chunk;
     for (uint32_t i = SLOTS; i-- > 0;) {
         chunk[i].x = x + (size_t)i * k->d;

@@ -135,17 +135,11 @@ static int grow(struct reading *g, int with_groups, struct fis_error *e)
     if (g->capacity > UINT32_MAX / 2)
         return fis_fail(e, FIS_INPUT, "more than %u rows", g->capacity);
     uint32_t more = g->capacity ? 2 * g->capacity : 256;
-    float *rows = fis_grow(x->x, (size_t)x->n * x->d, (size_t)more * x->d, sizeof *rows);
-    x->x = rows ? rows : x->x;
-    uint32_t *labels = fis_grow(x->labels, x->n, more, sizeof *labels);
-    x->labels = labels ? labels : x->labels;
-    uint32_t *groups = with_groups ? fis_grow(x->groups, x->n, more, sizeof *groups) : NULL;
-    x->groups = groups ? groups : x->groups;
-    struct fis_id *ids = fis_grow(x->ids, x->n, more, sizeof *ids);
-    x->ids = ids ? ids : x->ids;
-    uint64_t *lines = fis_grow(g->lines, x->n, more, sizeof *lines);
-    g->lines = lines ? lines : g->lines;
-    if (!rows || !labels || !ids || !lines || (with_groups && !groups))
+    if (!fis_grow(&x->x, (size_t)x->n * x->d, (size_t)more * x->d, sizeof *x->x) ||
+        !fis_grow(&x->labels, x->n, more, sizeof *x->labels) ||
+        (with_groups && !fis_grow(&x->groups, x->n, more, sizeof *x->groups)) ||
+        !fis_grow(&x->ids, x->n, more, sizeof *x->ids) ||
+        !fis_grow(&g->lines, x->n, more, sizeof *g->lines))
         return fis_fail(e, FIS_NOMEM, "no memory for %u examples of %u features", more, x->d);
     g->capacity = more;
     return 0;

@@ -17,7 +17,7 @@ struct dictionary {
 struct data_table_builder {
     struct data_table *t;
     struct dictionary *dictionaries; /* [columns] */
-    uint32_t n, room;                /* columns, and how many there is room for */
+    uint32_t n;                      /* columns */
     uint32_t expected;               /* column of the next cell: they mostly come in one order */
 };
 
@@ -72,15 +72,11 @@ static int grow_dictionary(struct data_table_column *c, struct dictionary *d)
 {
     uint32_t size = d->size ? 2 * d->size : 64;
     uint32_t *slots = fis_calloc(size, sizeof *slots);
-    struct fis_value *values = fis_grow(c->values, c->n_values, size / 2, sizeof *values);
-    if (values) {
-        c->values = values;
-        c->capacity = size / 2;
-    }
-    if (!slots || !values) {
+    if (!slots || !fis_grow(&c->values, c->n_values, size / 2, sizeof *c->values)) {
         fis_free(slots);
         return -1;
     }
+    c->capacity = size / 2;
     fis_free(d->slots);
     *d = (struct dictionary){slots, size};
     for (uint32_t i = 0; i < c->n_values; i++)
@@ -187,28 +183,10 @@ static int no_memory(const struct data_table *t, struct fis_error *e)
 static int grow_rows(struct data_table *t, struct fis_error *e)
 {
     uint32_t capacity = t->capacity ? 2 * t->capacity : 1024;
-    for (uint32_t i = 0; i < t->n_columns; i++) {
-        uint32_t *codes = fis_grow(t->columns[i].codes, t->n, capacity, sizeof *codes);
-        if (!codes)
+    for (uint32_t i = 0; i < t->n_columns; i++)
+        if (!fis_grow(&t->columns[i].codes, t->n, capacity, sizeof(uint32_t)))
             return no_memory(t, e);
-        t->columns[i].codes = codes;
-    }
     t->capacity = capacity;
-    return 0;
-}
-
-static int grow_columns(struct data_table_builder *b, struct fis_error *e)
-{
-    struct data_table *t = b->t;
-    uint32_t room = b->room ? 2 * b->room : 64;
-    struct data_table_column *columns =
-        fis_grow(t->columns, t->n_columns, room, sizeof *t->columns);
-    t->columns = columns ? columns : t->columns;
-    struct dictionary *d = fis_grow(b->dictionaries, t->n_columns, room, sizeof *b->dictionaries);
-    b->dictionaries = d ? d : b->dictionaries;
-    if (!columns || !d)
-        return no_memory(t, e);
-    b->room = room;
     return 0;
 }
 
@@ -218,9 +196,9 @@ static int add_column(struct data_table_builder *b, const char *name, struct fis
     struct data_table *t = b->t;
     if (t->n_columns == WIRE_CSV_FIELDS_MAX)
         return fis_fail(e, FIS_INPUT, "more than %u columns", WIRE_CSV_FIELDS_MAX);
-    int rc = t->n_columns == b->room ? grow_columns(b, e) : 0;
-    if (rc)
-        return rc;
+    if (!fis_more(&t->columns, t->n_columns, sizeof *t->columns) ||
+        !fis_more(&b->dictionaries, t->n_columns, sizeof *b->dictionaries))
+        return no_memory(t, e);
     struct data_table_column *c = &t->columns[t->n_columns];
     *c = (struct data_table_column){.name = fis_strdup(name),
                                     .codes = fis_alloc(t->capacity, sizeof *c->codes)};

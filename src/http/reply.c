@@ -22,12 +22,10 @@ static unsigned char *reserve(struct http_reply *r, size_t more)
         size_t room = r->room ? r->room : 4096;
         while (room - r->length < more)
             room *= 2;
-        unsigned char *data = fis_grow(r->data, r->length, room, 1);
-        if (!data) {
+        if (!fis_grow(&r->data, r->length, room, 1)) {
             r->no_memory = true;
             return NULL;
         }
-        r->data = data;
         r->room = room;
     }
     return r->data + r->length;

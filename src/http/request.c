@@ -275,12 +275,10 @@ static void take_body(struct http_server *s, struct request *r, const char *data
     }
     if (r->room - r->length < n + 1) {
         size_t room = r->length + n + 1;
-        unsigned char *body = fis_grow(r->body, r->length, room, 1);
-        if (!body) {
+        if (!fis_grow(&r->body, r->length, room, 1)) {
             r->refused = MHD_HTTP_INTERNAL_SERVER_ERROR;
             return;
         }
-        r->body = body;
         r->room = room;
     }
     memcpy(r->body + r->length, data, n);

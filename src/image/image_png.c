@@ -202,10 +202,8 @@ static void on_write(png_structp png, unsigned char *from, size_t n)
     struct writing *w = png_get_io_ptr(png);
     if (w->capacity - w->length < n) {
         size_t more = 2 * w->capacity + n + 1024;
-        unsigned char *grown = fis_grow(w->bytes, w->length, more, 1);
-        if (!grown)
+        if (!fis_grow(&w->bytes, w->length, more, 1))
             png_error(png, "no memory");
-        w->bytes = grown;
         w->capacity = more;
     }
     memcpy(w->bytes + w->length, from, n);

@@ -24,7 +24,7 @@ struct worker {
 struct lab_batch {
     struct lab_job *jobs;
     struct lab_record *records; /* [n] by job; method "" while there is none */
-    uint32_t n, capacity;
+    uint32_t n;
     struct lab_record *compact; /* what lab_batch_records gives */
     uint32_t *todo, n_todo;
     struct worker *workers;
@@ -105,18 +105,9 @@ static uint64_t fingerprint(const struct lab_job *job)
 
 static int lab_batch_add(struct lab_batch *b, const struct lab_job *job, struct fis_error *e)
 {
-    if (b->n == b->capacity) {
-        uint32_t capacity = b->capacity ? 2 * b->capacity : 64;
-        struct lab_job *jobs = fis_grow(b->jobs, b->n, capacity, sizeof *jobs);
-        if (!jobs)
-            return fis_fail(e, FIS_NOMEM, "batch: no memory for %u runs", capacity);
-        b->jobs = jobs;
-        struct lab_record *records = fis_grow(b->records, b->n, capacity, sizeof *records);
-        if (!records)
-            return fis_fail(e, FIS_NOMEM, "batch: no memory for %u runs", capacity);
-        b->records = records;
-        b->capacity = capacity;
-    }
+    if (!fis_more(&b->jobs, b->n, sizeof *b->jobs) ||
+        !fis_more(&b->records, b->n, sizeof *b->records))
+        return fis_fail(e, FIS_NOMEM, "batch: no memory for %u runs", b->n + 1);
     b->jobs[b->n] = *job;
     b->jobs[b->n].key.options = fingerprint(job);
     b->records[b->n++].key.method[0] = 0;

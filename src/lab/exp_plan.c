@@ -45,16 +45,8 @@ struct planner {
 
 static struct lab_variant *new_variant(struct lab_plan *plan, struct fis_error *e)
 {
-    if (plan->n == plan->capacity) {
-        uint32_t capacity = plan->capacity ? 2 * plan->capacity : 64;
-        struct lab_variant **grown =
-            fis_grow(plan->variants, plan->n, capacity, sizeof(struct lab_variant *));
-        if (grown) {
-            plan->variants = grown;
-            plan->capacity = capacity;
-        }
-    }
-    struct lab_variant *v = plan->n < plan->capacity ? fis_calloc(1, sizeof *v) : NULL;
+    bool room = fis_more(&plan->variants, plan->n, sizeof *plan->variants);
+    struct lab_variant *v = room ? fis_calloc(1, sizeof *v) : NULL;
     if (!v)
         fis_fail(e, FIS_NOMEM, "plan: no memory");
     else

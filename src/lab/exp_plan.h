@@ -54,7 +54,7 @@ struct lab_plan_request {
 
 struct lab_plan {
     struct lab_variant **variants; /* owned */
-    uint32_t n, capacity;
+    uint32_t n;
 };
 /* Adds the jobs of all groups to the batch. */
 int lab_plan_make(const struct lab_experiment *x, const struct lab_plan_request *q,

@@ -36,13 +36,10 @@ static int meet(struct agreement *a, const struct fis_vote *votes, uint32_t n, s
             a->n_people == AGREEMENT_PEOPLE)
             continue;
         char *name = fis_strdup(votes[i].annotator);
-        struct agreement_person *people =
-            name ? fis_grow(a->people, a->n_people, a->n_people + 1u, sizeof *people) : NULL;
-        if (!people) {
+        if (!name || !fis_more(&a->people, a->n_people, sizeof *a->people)) {
             fis_free(name);
             return fis_fail(e, FIS_NOMEM, "no memory for the agreement of annotators");
         }
-        a->people = people;
         a->people[a->n_people++] = (struct agreement_person){.name = name};
     }
     return 0;

@@ -34,14 +34,8 @@ int forgotten_add(struct forgotten *f, const struct wire_forgotten *one, struct 
     uint32_t i = place(f, one->mark);
     if (is_at(f, i, one->mark))
         return 0;
-    if (f->n == f->room) {
-        uint32_t room = f->room ? 2 * f->room : 64;
-        unsigned char(*marks)[WIRE_MARK] = fis_grow(f->marks, f->n, room, sizeof *marks);
-        if (!marks)
-            return fis_fail(e, FIS_NOMEM, "no memory for %u forgotten records", room);
-        f->marks = marks;
-        f->room = room;
-    }
+    if (!fis_more(&f->marks, f->n, sizeof *f->marks))
+        return fis_fail(e, FIS_NOMEM, "no memory for %u forgotten records", f->n + 1);
     if (!f->salt_length) {
         memcpy(f->salt, one->salt.data, one->salt.length);
         f->salt_length = one->salt.length;

@@ -9,7 +9,7 @@
 
 struct forgotten {
     unsigned char (*marks)[WIRE_MARK]; /* [n], rising */
-    uint32_t n, room;
+    uint32_t n;
     char salt[FIS_ID_MAX];
     size_t salt_length; /* 0: nothing was forgotten yet */
 };

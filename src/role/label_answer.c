@@ -19,11 +19,8 @@ static int label_item_pend(struct label_queue *q, struct label_item *it, struct 
 {
     if (it->pending)
         return 0;
-    struct label_item **pending =
-        fis_grow(q->pending, q->n_pending, q->n_pending + 1u, sizeof *pending);
-    if (!pending)
+    if (!fis_more(&q->pending, q->n_pending, sizeof *q->pending))
         return fis_fail(e, FIS_NOMEM, "no memory for an answer");
-    q->pending = pending;
     q->pending[q->n_pending++] = it;
     it->pending = true;
     return 0;
@@ -31,14 +28,8 @@ static int label_item_pend(struct label_queue *q, struct label_item *it, struct 
 
 static int note_time(struct label_person *p, int64_t at_ms, struct fis_error *e)
 {
-    if (p->n == p->room) {
-        uint32_t room = p->room ? 2 * p->room : 16;
-        int64_t *times = fis_grow(p->times, p->n, room, sizeof *times);
-        if (!times)
-            return fis_fail(e, FIS_NOMEM, "no memory for an answer");
-        p->times = times;
-        p->room = room;
-    }
+    if (!fis_more(&p->times, p->n, sizeof *p->times))
+        return fis_fail(e, FIS_NOMEM, "no memory for an answer");
     p->times[p->n++] = at_ms;
     return 0;
 }
@@ -57,11 +48,8 @@ static void forget_time(struct label_person *p, int64_t at_ms)
 int label_answer_add(struct label_queue *q, struct label_item *it, const struct label_answer *a,
                      struct fis_error *e)
 {
-    struct label_answer *answers =
-        fis_grow(it->answers, it->n_answers, it->n_answers + 1u, sizeof *answers);
-    if (!answers)
+    if (!fis_grow(&it->answers, it->n_answers, it->n_answers + 1u, sizeof *it->answers))
         return fis_fail(e, FIS_NOMEM, "no memory for an answer");
-    it->answers = answers;
     if (a->stage != STAGE_RECORDED && label_item_pend(q, it, e))
         return -(int)FIS_NOMEM;
     if (note_time(a->who, a->at_ms, e))

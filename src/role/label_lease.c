@@ -31,10 +31,8 @@ int label_lease_give(struct label_queue *q, struct label_item *it, struct label_
     struct label_lease *l = lease_of(it, who);
     if (!l) {
         drop_ended(it, now_ms);
-        l = fis_grow(it->leases, it->n_leases, it->n_leases + 1u, sizeof *l);
-        if (!l)
+        if (!fis_grow(&it->leases, it->n_leases, it->n_leases + 1u, sizeof *l))
             return fis_fail(e, FIS_NOMEM, "no memory for a lease");
-        it->leases = l;
         l = &it->leases[it->n_leases++];
     }
     *l = (struct label_lease){who, now_ms + q->o.lease_ms, ++q->leases};

@@ -16,7 +16,7 @@
 struct label_person {
     UT_hash_handle hh;
     int64_t *times; /* [n] of their answers, by the wall clock */
-    uint32_t n, room;
+    uint32_t n;
     char name[];
 };
 

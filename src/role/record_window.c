@@ -53,15 +53,13 @@ static struct wire_counted *counted_of(struct trainer_role *m, const struct wire
     for (uint32_t i = 0; i < n; i++)
         if (m->counted[i].partition == r->partition)
             return &m->counted[i];
-    struct wire_counted *all = fis_grow(m->counted, n, n + 1, sizeof *all);
-    if (!all) {
+    if (!fis_grow(&m->counted, n, n + 1, sizeof *m->counted)) {
         fis_fail(&m->failed, FIS_NOMEM, "trainer: no memory for %u partitions", n + 1);
         return NULL;
     }
-    m->counted = all;
     m->state.n_counted = n + 1;
-    all[n] = (struct wire_counted){r->partition, r->begin};
-    return &all[n];
+    m->counted[n] = (struct wire_counted){r->partition, r->begin};
+    return &m->counted[n];
 }
 
 static uint64_t at_most(uint64_t n, int64_t limit)

@@ -27,13 +27,10 @@ int scorer_recreated(struct scorer *m, int32_t partition, int64_t first, struct 
 {
     struct scorer_place *place = recreated_of(m, partition);
     if (!place) {
-        struct scorer_place *all =
-            fis_grow(m->recreated, m->n_recreated, m->n_recreated + 1, sizeof *all);
-        if (!all)
+        if (!fis_more(&m->recreated, m->n_recreated, sizeof *m->recreated))
             return fis_fail(e, FIS_NOMEM, "scorer: no memory for %u partitions",
                             m->n_recreated + 1);
-        m->recreated = all;
-        place = &all[m->n_recreated++];
+        place = &m->recreated[m->n_recreated++];
     }
     *place = (struct scorer_place){partition, first};
     return 0;

@@ -16,13 +16,10 @@ struct fis_vote *vote_of(const struct fis_request *r, const char *annotator)
 int vote_add(struct fis_request *r, const struct fis_vote *vote, struct fis_error *e)
 {
     char *annotator = fis_strdup(vote->annotator);
-    struct fis_vote *votes =
-        annotator ? fis_grow(r->votes, r->n_votes, r->n_votes + 1u, sizeof *votes) : NULL;
-    if (!votes) {
+    if (!annotator || !fis_grow(&r->votes, r->n_votes, r->n_votes + 1u, sizeof *r->votes)) {
         fis_free(annotator);
         return fis_fail(e, FIS_NOMEM, "trainer: no memory for an answer");
     }
-    r->votes = votes;
     r->votes[r->n_votes] = *vote;
     r->votes[r->n_votes++].annotator = annotator;
     return 0;

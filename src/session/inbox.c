@@ -24,17 +24,8 @@ static struct inbox_place *find(struct inbox *in, enum session_topic topic, int3
 
 static bool grow(struct inbox *in)
 {
-    uint32_t more = in->capacity ? 2 * in->capacity : 16;
-    void *places = fis_grow(in->places, in->count, more, sizeof *in->places);
-    if (!places)
-        return false;
-    in->places = places;
-    void *changed = fis_grow(in->changed, 0, more, sizeof *in->changed);
-    if (!changed)
-        return false;
-    in->changed = changed;
-    in->capacity = more;
-    return true;
+    return fis_more(&in->places, in->count, sizeof *in->places) &&
+           fis_more(&in->changed, in->count, sizeof *in->changed);
 }
 
 static struct inbox_place *place(struct inbox *in, enum session_topic topic, int32_t partition,
@@ -43,7 +34,7 @@ static struct inbox_place *place(struct inbox *in, enum session_topic topic, int
     struct inbox_place *p = find(in, topic, partition);
     if (p)
         return p;
-    if (in->count == in->capacity && !grow(in)) {
+    if (!grow(in)) {
         fis_fail(e, FIS_NOMEM, "no memory for offsets");
         return NULL;
     }

@@ -14,8 +14,8 @@ struct inbox {
         struct session_place at; /* next: the offset to be taken next, and to be committed */
         int64_t given;           /* the last that inbox_changed gave out; -1: none */
     } * places;
-    struct session_place *changed; /* [capacity] */
-    uint32_t count, capacity, last;
+    struct session_place *changed; /* room for [count] */
+    uint32_t count, last;
 };
 
 void inbox_done(struct inbox *in); /* and all-zero again, which is an empty one */

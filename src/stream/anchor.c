@@ -172,10 +172,8 @@ static bool list_anchors(struct stream_consumer *c)
 {
     struct stream_anchors *a = &c->anchors;
     if (c->owned_count > a->room) {
-        struct stream_anchor *list = fis_grow(a->list, 0, c->owned_count, sizeof *list);
-        if (!list)
+        if (!fis_grow(&a->list, 0, c->owned_count, sizeof *a->list))
             return false;
-        a->list = list;
         a->room = c->owned_count;
     }
     a->count = 0;

@@ -29,16 +29,9 @@ static bool make_room(struct stream_consumer *c, uint32_t room)
 {
     if (room <= c->owned_room)
         return true;
-    /* fis_grow frees the old block only when it has the new one. */
-    struct stream_partition *owned = fis_grow(c->owned, c->owned_count, room, sizeof *c->owned);
-    if (!owned)
+    if (!fis_grow(&c->owned, c->owned_count, room, sizeof *c->owned) ||
+        !fis_grow(&c->positions, c->owned_count, room, sizeof *c->positions))
         return false;
-    c->owned = owned;
-    struct stream_position *positions =
-        fis_grow(c->positions, c->owned_count, room, sizeof *c->positions);
-    if (!positions)
-        return false;
-    c->positions = positions;
     c->owned_room = room;
     return true;
 }

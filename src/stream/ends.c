@@ -38,10 +38,8 @@ void stream_ends_done(struct stream_ends *s)
 struct stream_range *stream_ends_room(struct stream_ends *s, uint32_t count)
 {
     if (count > s->room) {
-        struct stream_range *list = fis_grow(s->list, 0, count, sizeof *list);
-        if (!list)
+        if (!fis_grow(&s->list, 0, count, sizeof *s->list))
             return NULL;
-        s->list = list;
         s->room = count;
     }
     return s->list;

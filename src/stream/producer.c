@@ -240,14 +240,8 @@ static struct stream_delivered *delivered_to(struct stream_producer *p, const ch
     struct stream_delivered *d = find(p, topic, partition);
     if (d)
         return d;
-    if (p->n_delivered == p->room_delivered) {
-        uint32_t room = 2 * p->room_delivered + 8;
-        void *more = fis_grow(p->delivered, p->n_delivered, room, sizeof *p->delivered);
-        if (!more)
-            return NULL; /* the next one tries again */
-        p->delivered = more;
-        p->room_delivered = room;
-    }
+    if (!fis_more(&p->delivered, p->n_delivered, sizeof *p->delivered))
+        return NULL; /* the next one tries again */
     d = &p->delivered[p->n_delivered++];
     *d = (struct stream_delivered){.partition = partition, .offset = -1};
     snprintf(d->topic, sizeof d->topic, "%s", topic);

@@ -20,7 +20,7 @@ struct stream_producer {
     bool transactional;
     uint64_t outstanding;
     struct stream_delivered *delivered; /* [n_delivered] partitions */
-    uint32_t n_delivered, room_delivered;
+    uint32_t n_delivered;
     struct stream_backwards backwards; /* topic "": none */
     struct stream_errors errors;
     bool patient;

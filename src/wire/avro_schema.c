@@ -37,10 +37,10 @@ static uint32_t room_for(uint32_t n)
     return room;
 }
 
-/* The array with room for n items, of which it has `had`. NULL: no memory, and it is as it was. */
-static void *with_room(void *array, uint32_t had, uint32_t n, size_t size)
+/* As fis_grow, to n items or some more. */
+static bool make_room(void *list, uint32_t had, uint32_t n, size_t size)
 {
-    return had && room_for(had) == room_for(n) ? array : fis_grow(array, had, room_for(n), size);
+    return (had && room_for(had) == room_for(n)) || fis_grow(list, had, room_for(n), size);
 }
 
 /* A caller that recurses keeps indexes, no pointers. */
@@ -50,10 +50,8 @@ static int take_node(struct compiling *c, uint32_t *at)
     if (p->n_nodes == WIRE_FORMAT_NODES)
         return fis_refuse(c->e, FIS_CODE_TOO_LONG, "a schema of more than %u types",
                           WIRE_FORMAT_NODES);
-    void *more = with_room(p->nodes, p->n_nodes, p->n_nodes + 1, sizeof *p->nodes);
-    if (!more)
+    if (!make_room(&p->nodes, p->n_nodes, p->n_nodes + 1, sizeof *p->nodes))
         return no_memory(c->e);
-    p->nodes = more;
     p->nodes[ *at = p->n_nodes++] = (struct avro_node){.kind = AVRO_NODE_NULL};
     return 0;
 }
@@ -65,10 +63,8 @@ static int take_parts(struct compiling *c, uint32_t node, size_t n)
         return fis_refuse(c->e, FIS_CODE_TOO_LONG, "a schema of more than %u fields and symbols",
                           4 * WIRE_FORMAT_NODES);
     uint32_t all = p->n_parts + (uint32_t)n;
-    void *more = with_room(p->parts, p->n_parts, all, sizeof *p->parts);
-    if (!more)
+    if (!make_room(&p->parts, p->n_parts, all, sizeof *p->parts))
         return no_memory(c->e);
-    p->parts = more;
     memset(p->parts + p->n_parts, 0, n * sizeof *p->parts);
     p->nodes[node].first = p->n_parts;
     p->nodes[node].n = (uint32_t)n;
@@ -87,10 +83,8 @@ static int take_name(struct compiling *c, struct avro_part *part, const char *na
 
 static int remember(struct compiling *c, avro_schema_t schema, uint32_t node)
 {
-    void *more = with_room(c->named, c->n_named, c->n_named + 1, sizeof *c->named);
-    if (!more)
+    if (!fis_more(&c->named, c->n_named, sizeof *c->named))
         return no_memory(c->e);
-    c->named = more;
     c->named[c->n_named++] = (struct named){schema, node};
     return 0;
 }

@@ -146,12 +146,10 @@ static void end_field(struct wire_csv *csv)
     }
     if (csv->n == csv->capacity) {
         uint32_t more = csv->capacity ? 2 * csv->capacity : 32;
-        struct wire_bytes *row = fis_grow(csv->row, csv->n, more, sizeof *row);
-        if (!row) {
+        if (!fis_grow(&csv->row, csv->n, more, sizeof *csv->row)) {
             fis_fail(&csv->error, FIS_NOMEM, "no memory for a row of CSV");
             return;
         }
-        csv->row = row;
         csv->capacity = more;
     }
     csv->row[csv->n++].length = csv->text.length - csv->field_start;

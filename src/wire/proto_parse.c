@@ -147,18 +147,14 @@ static int skip_block(struct parser *p)
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-int proto_grow(void **array, uint32_t n, size_t size, struct fis_error *e)
+/* Room for one more than n. */
+static int make_room(void *list, uint32_t n, size_t size, struct fis_error *e)
 {
-    if (n && (n < 16 || n & (n - 1)))
-        return 0;
     if (n >= WIRE_FORMAT_NODES)
         return fis_refuse(e, FIS_CODE_TOO_LONG, "a schema of more than %u fields",
                           WIRE_FORMAT_NODES);
-    void *more = fis_grow(*array, n, n ? 2 * n : 16, size);
-    if (!more)
-        return fis_fail(e, FIS_NOMEM, "no memory for a schema of protobuf");
-    *array = more;
-    return 0;
+    return fis_more(list, n, size) ? 0
+                                   : fis_fail(e, FIS_NOMEM, "no memory for a schema of protobuf");
 }
 
 int proto_put_name(struct proto_plan *p, const char *text, size_t length, uint32_t *at,
@@ -193,9 +189,7 @@ static int take_type(struct parser *p, bool is_enum, uint32_t parent, uint32_t p
     struct proto_plan *plan = p->plan;
     struct proto_type_of type = {
         .is_enum = is_enum, .parent = parent, .place = place, .file = p->file};
-    void *types = plan->types;
-    int rc = proto_grow(&types, plan->n_types, sizeof type, p->e);
-    plan->types = types;
+    int rc = make_room(&plan->types, plan->n_types, sizeof type, p->e);
     if (!rc)
         rc = proto_put_name(plan, p->scope, strlen(p->scope), &type.name, p->e);
     if (!rc)
@@ -206,9 +200,7 @@ static int take_type(struct parser *p, bool is_enum, uint32_t parent, uint32_t p
 static int take_field(struct parser *p, struct proto_field *field)
 {
     struct proto_plan *plan = p->plan;
-    void *fields = plan->fields;
-    int rc = proto_grow(&fields, plan->n_fields, sizeof *field, p->e);
-    plan->fields = fields;
+    int rc = make_room(&plan->fields, plan->n_fields, sizeof *field, p->e);
     if (!rc)
         plan->fields[plan->n_fields++] = *field;
     return rc;
@@ -338,9 +330,7 @@ static int read_value(struct parser *p)
 {
     struct proto_plan *plan = p->plan;
     struct proto_value v = {0};
-    void *values = plan->values;
-    int rc = proto_grow(&values, plan->n_values, sizeof v, p->e);
-    plan->values = values;
+    int rc = make_room(&plan->values, plan->n_values, sizeof v, p->e);
     if (!rc)
         rc = read_assignment(p, "a value's name expected", &v.key, &v.key_length, &v.number);
     if (!rc)

@@ -37,10 +37,8 @@ int wire_buffer_reserve(struct wire_buffer *b, size_t more, struct fis_error *e)
         return fis_fail(e, FIS_NOMEM, "no memory for a message of %zu more bytes", more);
     while (capacity < need)
         capacity *= 2;
-    unsigned char *data = fis_grow(b->data, b->length, capacity, 1);
-    if (!data)
+    if (!fis_grow(&b->data, b->length, capacity, 1))
         return fis_fail(e, FIS_NOMEM, "no memory for a message of %zu bytes", need);
-    b->data = data;
     b->capacity = capacity;
     return 0;
 }

@@ -7,13 +7,8 @@
 static bool make_room(struct scorer_host *h, struct scorer_next *t, uint32_t partitions)
 {
     uint32_t all = h->n_offsets + partitions - t->n;
-    void *next = fis_grow(t->next, t->n, partitions, sizeof *t->next);
-    if (next)
-        t->next = next;
-    void *offsets = fis_grow(h->offsets, h->n_offsets, all, sizeof *h->offsets);
-    if (offsets)
-        h->offsets = offsets;
-    if (!next || !offsets)
+    if (!fis_grow(&t->next, t->n, partitions, sizeof *t->next) ||
+        !fis_grow(&h->offsets, h->n_offsets, all, sizeof *h->offsets))
         return false;
     h->n_offsets = all;
     for (; t->n < partitions; t->n++)

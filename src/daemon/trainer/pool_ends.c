@@ -33,14 +33,11 @@ bool pool_ends_running(const struct pool_ends *p)
 /* Adds the partitions of a topic, by its number, that have something to score. */
 static int add(struct pool_ends *p, uint32_t topic, const struct stream_end *found, uint32_t count)
 {
-    struct wire_pool_end *ends =
-        fis_grow(p->ends, p->count, (size_t)p->count + count + 1, sizeof *ends);
-    if (!ends)
+    if (!fis_grow(&p->ends, p->count, (size_t)p->count + count + 1, sizeof *p->ends))
         return fis_fail(&p->error, FIS_NOMEM, "no memory for the ends of %u partitions", count);
-    p->ends = ends;
     for (uint32_t i = 0; i < count; i++)
         if (found[i].high > found[i].low)
-            ends[p->count++] =
+            p->ends[p->count++] =
                 (struct wire_pool_end){wire_source(topic, found[i].partition), found[i].high};
     return 0;
 }
