@@ -74,8 +74,4 @@ int stream_brokers_find(const struct stream_property *properties, size_t count, 
  * reported when a client is opened. */
 int stream_property_check(const struct stream_property *p, struct fis_error *e) FIS_MUST_CHECK;
 
-/* Clients that did not come to an end in time and still try. A process that ends while there are
- * some uses _Exit, since they use what exit takes away. */
-unsigned stream_left_behind(void);
-
 #endif

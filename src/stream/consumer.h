@@ -210,7 +210,7 @@ uint32_t stream_consumer_places(const struct stream_consumer *c, struct stream_p
                                 uint32_t n);
 
 /* Leaves the group and frees all. Blocks at most timeout_ms for the group and then two seconds for
- * threads to end (stream_left_behind); never waits for a dead broker. on_revoke is not called.
+ * threads to end, which may be left behind; never waits for a dead broker. on_revoke is not called.
  * Commits sent before are waited for within the time. NULL is fine. */
 void stream_consumer_close(struct stream_consumer *c, int timeout_ms);
 

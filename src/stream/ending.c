@@ -1,7 +1,6 @@
 #include "stream/ending.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <time.h>
 
 #include "fis/mem.h"
@@ -15,13 +14,6 @@ struct stream_ending {
     bool over, go; /* under lock, as the next */
     bool left;     /* the owner has gone: the thread frees it */
 };
-
-static atomic_uint left_behind;
-
-unsigned stream_left_behind(void)
-{
-    return left_behind;
-}
 
 static void release(struct stream_ending *e)
 {
@@ -49,10 +41,8 @@ static void *run(void *arg)
     pthread_cond_signal(&e->changed);
     bool left = e->left;
     pthread_mutex_unlock(&e->lock);
-    if (left) {
-        left_behind--;
+    if (left)
         release(e);
-    }
     return NULL;
 }
 
@@ -92,7 +82,6 @@ void stream_end(void (*end)(void *arg, struct stream_ending *e), void *arg, int 
     }
     bool over = e->over;
     e->left = !over;
-    left_behind += !over;
     pthread_mutex_unlock(&e->lock);
     if (over)
         release(e);

@@ -39,10 +39,13 @@ def long_config(timeout):
                     runtime={"shutdown_timeout": timeout})
 
 
-@test("SIGHUP is answered by a line, also many of them; SIGTERM drains and ends with 0")
+@test("SIGHUP is answered by a line, also many of them; SIGTERM drains and ends with 0, whatever a library does at the end")
 def _():
     with Pipeline(t_config()) as p:
-        p.start()
+        hangs = os.path.join(p.dir, "hangs.so")
+        source = p.write("hangs.c", b"#include <unistd.h>\n__attribute__((destructor)) static void end(void) { pause(); }\n")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", hangs, source], check=True, timeout=60)
+        p.start(env={"LD_PRELOAD": hangs})
         p.process.send_signal(signal.SIGHUP)
         p.wait_log(r" reload file=\S+ text=\"nothing differs\"")
         for _ in range(10):

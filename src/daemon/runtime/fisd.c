@@ -116,7 +116,7 @@ static int with_config(const struct command_line *c)
         status = 2;
     } else {
         log_set_level((enum log_level)cfg.log.level);
-        status = runtime_run(&cfg, c->config, c->embedded);
+        runtime_run(&cfg, c->config, c->embedded);
     }
     config_done(&cfg);
     return status;

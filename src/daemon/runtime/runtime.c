@@ -310,7 +310,7 @@ static void close_runtime(struct runtime *rt)
     pipeline_done(&rt->ctx.pipeline);
 }
 
-int runtime_run(struct config *cfg, const char *path, bool embedded)
+void runtime_run(struct config *cfg, const char *path, bool embedded)
 {
     struct runtime rt = {.cfg = cfg, .config_path = path, .began_ns = uv_hrtime()};
     struct fis_error e;
@@ -332,7 +332,7 @@ int runtime_run(struct config *cfg, const char *path, bool embedded)
     loop_watch_say(&rt.ctx.watch);
     log_line(LOG_LEVEL_INFO, "stopped", "status=%d", rt.ctx.failed);
     log_stop();
-    if (stream_left_behind() > 0) /* they use what exit takes away */
-        _Exit(rt.ctx.failed);
-    return rt.ctx.failed;
+    /* exit would take from a client that is left to its thread what it uses, and wait for whatever a
+     * library does at the end. */
+    _Exit(rt.ctx.failed);
 }

@@ -40,9 +40,8 @@ struct runtime {
     uint64_t stop_deadline_ms;
 };
 
-/* Runs until stopped; `cfg` was read from `path`, and is changed by a reload. Returns the process's
- * exit code: 0 when everything was drained and committed, 1 when a role failed or the time to drain
- * was over. */
-int runtime_run(struct config *cfg, const char *path, bool embedded);
+/* Runs until stopped; `cfg` was read from `path`, and is changed by a reload. Ends the process: 0
+ * when everything was drained and committed, 1 when a role failed or the time to drain was over. */
+_Noreturn void runtime_run(struct config *cfg, const char *path, bool embedded);
 
 #endif
