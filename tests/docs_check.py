@@ -30,7 +30,7 @@ WORDS = [
     (r"is another one", "differs, does not match"),
     (r"are others now", "have changed"),
     (r"as it were", "(leave it out)"),
-    (r"has (?:\w+ )?back", "is refunded"),
+    (r"(?:has|have|gets?) (?:\w+ ){0,3}back", "is refunded, is restored"),
     (r"whoever", "the leader, the owner, the caller, a reader"),
     (r"mend(?:s|ed|ing)?", "correct, fix"),
     (r"in vain", "without an answer, without effect"),

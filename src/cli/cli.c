@@ -268,8 +268,7 @@ int cli_open(struct cli *c, struct fis_error *e)
     int rc = config_load(c->config_path, &c->cfg, e);
     if (rc && !strcmp(c->config_path, standard_path) && access(standard_path, F_OK))
         return fis_fail(e, FIS_INPUT,
-                        "which pipeline? -c FILE or $FISD_CONFIG names its "
-                        "configuration, and there is no %s here",
+                        "no configuration: name it by -c FILE or $FISD_CONFIG; there is no %s here",
                         standard_path);
     if (!rc)
         rc = cli_take_kafka(c, e);

@@ -123,7 +123,8 @@ static void doctor_files(struct doctor *d)
     if (bad)
         return;
     doctor_command(d, "fisd --check-config %s", d->cli->config_path);
-    doctor_say(d, DOCTOR_OK, "files", "all are there; what is in those of examples is checked by");
+    doctor_say(d, DOCTOR_OK, "files",
+               "all exist; the contents of those of examples are checked by");
 }
 
 /* ---- the command ------------------------------------------------------------------------------
@@ -159,7 +160,7 @@ static int examine(struct doctor *d)
         printf("\n%s, %s\n", decimal_counted(d->count[DOCTOR_FAULT], "fault", faults),
                decimal_counted(d->count[DOCTOR_WARN], "warning", warnings));
     if (cli_stopping(d->cli))
-        cli_say("interrupted: not everything was looked at");
+        cli_say("interrupted: not everything was checked");
     return d->count[DOCTOR_FAULT] || cli_stopping(d->cli) ? CLI_FAILED : CLI_DONE;
 }
 
@@ -184,13 +185,12 @@ const struct cli_command cmd_doctor = {
     .arguments = "[options]",
     .summary = "check all that the pipeline depends on, and print how to correct it",
     .text =
-        "Looks at configuration, files, schema registry, broker, topics (partitions, cleanup "
-        "policies, replicas,\n"
-        "retention, limits), the rights of this principal in the roles of the configuration,\n"
-        "groups and lag, open transactions and clocks. Reports everything at once: ok, warning\n"
-        "or fault, each with the command that corrects it. Changes nothing: rights are asked for "
-        "by\n"
-        "requests that a broker authorizes and then refuses.\n\n"
+        "Checks the configuration, its files, the schema registry, the broker, the topics\n"
+        "(partitions, cleanup policies, replicas, retention, limits), the rights of this\n"
+        "principal for the roles of the configuration, groups and lag, open transactions and\n"
+        "clocks. Prints every finding: ok, warning or fault, with the command that corrects it.\n"
+        "Changes nothing: rights are tested by requests that the broker authorizes and then\n"
+        "refuses for another reason.\n\n"
         "Exit code 0: no fault; 1: at least one.",
     .options = options,
     .run = run,

@@ -51,7 +51,7 @@ static const char *const fates[] = {"",
                                     "labelled and accepted",
                                     "labelled and set aside",
                                     "requested, expired",
-                                    "requested, skipped by who was asked",
+                                    "requested, skipped by its annotator",
                                     "requested, cancelled",
                                     "requested, tied votes"};
 
@@ -391,8 +391,7 @@ static int explain(struct explain *x, struct fis_error *e)
         return fis_fail(e, FIS_NOMEM, "no memory for the ledger");
     rc = topic_reader_all(c, c->cfg.topics.ledger, take_entry, x, e);
     if (!rc && !x->found)
-        rc = fis_fail(e, FIS_INPUT,
-                      "nothing is known of %.*s: it is no candidate, and was not requested",
+        rc = fis_fail(e, FIS_INPUT, "%.*s is unknown: it is no candidate, and was not requested",
                       (int)x->id.length, x->id.bytes);
     if (!rc)
         rc = topic_reader_all(c, c->cfg.topics.label_requests, take_request, x, e);
@@ -460,11 +459,11 @@ static const struct cli_option options[] = {
 const struct cli_command cmd_explain = {
     .name = "explain",
     .arguments = "ID [options]",
-    .summary = "what is known of a record: scores, rank, answers, what became of it, and why",
+    .summary = "a record's scores, rank, answers and state, with reasons",
     .text =
-        "Shows what became of a record (a candidate, requested, labelled, accepted, set aside,\n"
-        "expired, cancelled), the record as people were asked about it, everybody's answers, and\n"
-        "the first version that was made after its label. Then, by the newest head: for each\n"
+        "Shows the state of a record (candidate, requested, labelled, accepted, set aside,\n"
+        "expired, cancelled), the record as annotators saw it, each annotator's answer, and the\n"
+        "first version that was trained with its label. Then, under the newest head: for each\n"
         "label its probability and both influences (by how much a training step on it would\n"
         "change the validation loss and the unfairness; below 0 is good), its scores, and its\n"
         "rank among the candidates that are held. For each column: by how much the score would\n"

@@ -31,17 +31,17 @@ static const struct cli_option options[] = {
 const struct cli_command cmd_forget = {
     .name = "forget",
     .arguments = "ID… [options]",
-    .summary = "take a person's record out of all that the trainer keeps",
+    .summary = "remove the records of a person from all that the trainer keeps",
     .text =
-        "The record leaves candidates, open requests (a withdrawal is sent), ledger and\n"
-        "training rows, with its label and the votes for it; the next checkpoint and the next\n"
-        "version are made without it. The budget stays spent. The ledger keeps a mark of it,\n"
-        "from which the id does not follow, so that it is not asked about again. Where a label\n"
-        "or a request goes, the trainer restarts from the ledger, which takes seconds. What stays "
-        "elsewhere, and for how long, is in docs/operations.md\n"
-        "(\"Erase a person\").\n\n"
-        "A command to the trainer. Exit code 0: it has done it, now or before; 1: it knows\n"
-        "nothing of the record; 3: no trainer has taken it yet, but it will.",
+        "Removes records from candidates, open requests (a withdrawal is sent), ledger and\n"
+        "training rows, with their labels and votes. The next checkpoint and the next version\n"
+        "are made without them. The budget stays spent. The ledger keeps a mark of each, from\n"
+        "which the id cannot be derived, so that the record is not requested again. Where a\n"
+        "label or a request is removed, the trainer restarts from the ledger, which takes\n"
+        "seconds. docs/operations.md (\"Erase a person\") lists what remains elsewhere, and for\n"
+        "how long.\n\n"
+        "A command to the trainer. Exit code 0: done, now or before; 1: the trainer has no such\n"
+        "record; 3: no trainer has taken the command yet; the next one will.",
     .options = options,
     .run = run,
 };

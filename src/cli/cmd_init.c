@@ -379,15 +379,15 @@ const struct cli_command cmd_init = {
     .arguments = "FILE --label NAME --sensitive NAME[,NAME] [options]",
     .summary = "write a configuration for a table of labelled rows, and report on the table",
     .text =
-        "Reads FILE, CSV with a header or JSON lines, packed with gzip or not, that has a label\n"
-        "and the sensitive columns, and writes a configuration with all other columns as\n"
-        "features, members of nested objects as address.city. Columns with one value, ids, dates\n"
-        "and what no column can hold are left out. Reported are classes, groups, cells that do\n"
-        "not fit their column, columns that give the label away, rows that repeat, rows that the\n"
-        "stream has too, what else differs there, and how large a gap the validation set can\n"
-        "tell from none.\n\n"
-        "With --split the rows are divided into files, each group and class by the same\n"
-        "shares. No file is overwritten. A broker is needed for a sample of a topic alone.",
+        "Reads FILE, CSV with a header or JSON lines, gzip or not, with a label and the\n"
+        "sensitive columns, and writes a configuration with all other columns as features\n"
+        "(members of nested objects as address.city). Columns with one value, ids, dates and\n"
+        "what no column can hold are left out. Reports classes, groups, cells that do not fit\n"
+        "their column, columns that reveal the label, rows that repeat, rows that the stream has\n"
+        "too and other differences from it, and the smallest gap that the validation set can\n"
+        "detect.\n\n"
+        "With --split the rows are divided into files, each group and class in the same\n"
+        "proportion. No file is overwritten. Only a sample of a topic requires a broker.",
     .options = options,
     .run = run,
 };

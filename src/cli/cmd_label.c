@@ -401,15 +401,15 @@ static const struct cli_option options[] = {
 const struct cli_command cmd_label = {
     .name = "label",
     .arguments = "[--answers FILE] [options]",
-    .summary = "answer label requests, from a file or as the person at the terminal",
+    .summary = "answer label requests, from a file or at the terminal",
     .text =
-        "Without --answers, shows each record that waits for a label and asks for its class:\n"
-        "type the number or the name of a class, s to skip it (the budget gets it back), u if\n"
-        "you cannot say, q to quit. What you leave is asked again by the next fisctl label.\n\n"
-        "With --answers, answers from the file as requests come, until it is interrupted, or\n"
-        "as --limit or --until-idle say. Requests that have an answer already are passed over,\n"
-        "and those that were withdrawn. Where several votes are required (labels.votes), each\n"
-        "annotator answers once. The summary at the end counts what happened while it ran.",
+        "Without --answers, shows each record whose label is requested and reads its class: the\n"
+        "number or the name of a class, s to skip it (refunded to the budget), u for unknown,\n"
+        "q to quit. The next fisctl label shows what was left.\n\n"
+        "With --answers, answers requests from the file as they arrive, until it is interrupted\n"
+        "or --limit or --until-idle ends it. Requests that are answered or withdrawn are passed\n"
+        "over. Where several votes are required (labels.votes), each annotator answers once. The\n"
+        "summary at the end counts what happened meanwhile.",
     .options = options,
     .run = run,
 };

@@ -321,22 +321,21 @@ static const struct cli_option options[] = {
 const struct cli_command cmd_labels = {
     .name = "labels",
     .arguments = "status|pause|resume|cancel ID…|cancel --all|resend [ID…] [options]",
-    .summary = "what is asked and what it has cost; pause, resume, cancel, send again",
+    .summary = "requests and budgets; pause, resume, cancel, send again",
     .text =
-        "status  whether labels are asked for and if not, why; what is open and for how long; "
-        "what\n"
-        "        became of the rest, and the budgets. Accepted is a label that would have been\n"
-        "        kept when it came; which are kept is checked again as training goes on, and how\n"
-        "        many, is in the log, in models list and in the metric fisd_labels_kept. Where\n"
-        "        several people answer for a record, how far they agree (docs/labelling.md)\n"
-        "pause   nothing is asked until resume, also after a restart; answers are taken\n"
-        "resume  asking goes on, also where selection.patience has ended it\n"
-        "cancel  takes the open requests of these records, or all, back; the budget has them\n"
-        "        again, and others are asked for (not while it is paused)\n"
-        "resend  sends the open requests of these records, or all, once more, when the topic of\n"
-        "        the requests was lost, or a labelling tool is new\n\n"
-        "The last four are commands to the trainer. Exit code 0: it has done it; 1: it has\n"
-        "refused, and says why; 3: no trainer has taken it yet, but it will.",
+        "status  whether labels are requested, and if not, why; open requests with their age; how\n"
+        "        the others ended; the budgets. accepted: kept by the check on arrival; labels\n"
+        "        are checked again as training goes on, and the number that is kept now is in the\n"
+        "        log, in models list and in the metric fisd_labels_kept. With several annotators\n"
+        "        a record, their agreement (docs/labelling.md)\n"
+        "pause   no label is requested until resume, also after a restart; answers are taken\n"
+        "resume  requests go on, also where selection.patience has ended them\n"
+        "cancel  withdraws the open requests of these records, or all, and refunds them to the\n"
+        "        budget; other records are requested in their place (not while paused)\n"
+        "resend  sends the open requests of these records, or all, again: when the topic of\n"
+        "        requests was lost, or the labelling tool is new\n\n"
+        "The last four are commands to the trainer. Exit code 0: done; 1: refused, with the\n"
+        "reason; 3: no trainer has taken the command yet; the next one will.",
     .options = options,
     .run = run,
 };

@@ -201,7 +201,7 @@ static const struct cli_option options[] = {
 const struct cli_command cmd_ledger = {
     .name = "ledger",
     .arguments = "export [options]",
-    .summary = "what was requested when and by which head, the answer, and what was charged",
+    .summary = "what was requested, when, under which head; the answer; the charge",
     .text =
         "export  a row for each record whose label was requested, in the order of requests, as\n"
         "        CSV or JSON lines: id, round, asked_at, criterion and head (from the topic of\n"

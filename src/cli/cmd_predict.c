@@ -138,13 +138,13 @@ static const struct cli_option options[] = {
 const struct cli_command cmd_predict = {
     .name = "predict",
     .arguments = "FILE [options]",
-    .summary = "class and probabilities of the rows of a file, by a published version",
+    .summary = "class and probabilities for the rows of a file, by a published version",
     .text = "Reads the rows of FILE (CSV with a header, or JSON lines; - is standard input, with\n"
             "--format) and writes for each its id (records.id, where the file has it), the class\n"
             "and the probability of each class: CSV with a header, or JSON lines. The version's\n"
             "own encoder is used; other columns are passed over. Rows of standard input are\n"
             "answered one by one.\n\n"
-            "A row that cannot be read ends it: exit code 1, with the line.",
+            "A row that cannot be read ends the command: exit code 1, with the line.",
     .options = options,
     .run = run,
 };

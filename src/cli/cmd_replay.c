@@ -261,16 +261,17 @@ const struct cli_command cmd_replay = {
     .name = "replay",
     .arguments = "FILE [options]",
     .summary = "send the rows of a CSV or JSON lines file to the records topic",
-    .text = "Sends each row of FILE (CSV with a header, or JSON lines; - is standard input, with\n"
-            "--format) as one record. In CSV, cells of numeric columns become numbers, all others\n"
-            "strings, and empty ones are left out; in protobuf and raw nothing can be missing,\n"
-            "so that an empty cell ends it.\n\n"
-            "On the embedded broker, which keeps about 5 MB a partition, replay waits for the\n"
-            "scorers, so that no record is lost (but not with selection.mode: pool).\n\n"
-            "A file whose header lacks a configured column, or has one that fisd refuses, is not\n"
-            "sent. gzip is unpacked. A first column without a name (csv.unnamed) is not sent.\n\n"
-            "A row that cannot be read ends it: exit code 1, with the line, how many records were\n"
-            "sent and how many rows were not.",
+    .text =
+        "Sends each row of FILE (CSV with a header, or JSON lines; - is standard input, with\n"
+        "--format) as one record. In CSV, cells of numeric columns become numbers, all others\n"
+        "strings, and empty cells are left out; protobuf and raw cannot express a missing value,\n"
+        "so that an empty cell ends the command.\n\n"
+        "On the embedded broker, which keeps about 5 MB a partition, replay waits for the\n"
+        "scorers, so that no record is lost (but not with selection.mode: pool).\n\n"
+        "A file whose header lacks a configured column, or has a refused one, is not sent. gzip\n"
+        "is unpacked. A first column without a name (csv.unnamed) is not sent.\n\n"
+        "A row that cannot be read ends the command: exit code 1, with the line and the numbers\n"
+        "of records that were sent and of rows that were not.",
     .options = options,
     .run = run,
 };

@@ -233,13 +233,13 @@ static const struct cli_option options[] = {
 const struct cli_command cmd_status = {
     .name = "status",
     .arguments = "[--json]",
-    .summary = "what is served, what the pipeline does, and its processes",
+    .summary = "the served version, the state of the pipeline, and its processes",
     .text =
         "The served version with accuracy and fairness, the smallest gap that the validation\n"
-        "rows can tell from none, what the trainer that leads does or waits for, and each process\n"
-        "of the pipeline: role, records a second, lag, the address of its dashboard, and what it\n"
-        "does. Processes report every few seconds; one that was killed is silent, and is left\n"
-        "out after ten minutes.",
+        "rows can detect, what the leading trainer does or waits for, and each process of the\n"
+        "pipeline: role, records a second, lag, the address of its dashboard, and its activity.\n"
+        "Processes report every few seconds; one that was killed is silent, and is left out after\n"
+        "ten minutes.",
     .options = options,
     .run = run,
 };

@@ -288,14 +288,14 @@ static const struct cli_option options[] = {
 const struct cli_command cmd_tap = {
     .name = "tap",
     .arguments = "[options]",
-    .summary = "records as they come, with their scores and whether they were offered",
+    .summary = "records as they arrive, with their scores and whether they were offered",
     .text =
         "Follows the topics of records from their ends, and scores each record with the newest\n"
-        "head, as a scorer does: the class that the network in training holds most likely, its\n"
-        "probability, and the score by each criterion. A record is shown when a scorer has\n"
-        "passed it, so whether it was offered to the trainer is known. Records that cannot be\n"
-        "read are reported with their reason. No column is shown, no group is joined, and no\n"
-        "offset is committed.",
+        "head, as a scorer does: the most likely class by the network in training, its\n"
+        "probability, and the score by each criterion. A record is shown once a scorer has\n"
+        "scored it, so that it is known whether it was offered to the trainer. Records that\n"
+        "cannot be read are reported with their reason. No column is shown, no group is joined,\n"
+        "and no offset is committed.",
     .options = options,
     .run = run,
 };

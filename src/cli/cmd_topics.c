@@ -126,17 +126,16 @@ const struct cli_command cmd_topics = {
     .arguments = "create|check|delete [TOPIC…] [options]",
     .summary = "create the topics of the pipeline, check or delete them",
     .text =
-        "create  makes the topics that are missing, with the partitions, the replication and\n"
-        "        the cleanup policies that the pipeline needs; those that exist stay as they\n"
-        "        are. Then as check\n"
-        "check   shows each topic as it is, and the command that sets what is not as it should\n"
-        "        be; exit code 1 when a topic is missing or differs\n"
+        "create  creates the missing topics, with the partitions, the replication and the cleanup\n"
+        "        policies that the pipeline needs; existing ones are not changed. Then as check\n"
+        "check   shows each topic, and the command that corrects a setting; exit code 1 when a\n"
+        "        topic is missing or differs\n"
         "delete  deletes the topics that fisd writes, or those that are named (labels, or\n"
-        "        credit.labels), and shows before what is lost with them. Records, labels and\n"
-        "        the topics of examples are yours, and stay unless they are named. Refused\n"
-        "        while a trainer or scorer of the pipeline runs. Without names the consumer\n"
-        "        groups go too, so that a pipeline of this name starts from the first record\n\n"
-        "The embedded broker makes topics on first use and cannot be asked for policies.",
+        "        credit.labels), after showing what is lost with them. Records, labels and the\n"
+        "        topics of examples are yours, and stay unless they are named. Refused while a\n"
+        "        trainer or scorer of the pipeline runs. Without names the consumer groups are\n"
+        "        deleted too, so that a pipeline of this name starts from the first record\n\n"
+        "The embedded broker creates topics on first use and cannot report policies.",
     .options = options,
     .run = run,
 };

@@ -168,9 +168,9 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
 
 static const struct cli_option options[] = {
     {"until", 'u', CLI_TEXT, offsetof(struct options, until), "GOAL",
-     "end with 0 at: done, versions=N, version=N, round=N, open=N"},
+     "end with exit code 0 at: done, versions=N, version=N, round=N, open=N"},
     {"timeout", 't', CLI_SECONDS, offsetof(struct options, timeout_ms), "SECONDS",
-     "end with 1 when that takes longer"},
+     "end with exit code 1 after that time"},
     {"every", 'e', CLI_SECONDS, offsetof(struct options, every_ms), "SECONDS",
      "how often progress is shown; default 1, live 0.2"},
     {"plain", 'p', CLI_FLAG, offsetof(struct options, plain), NULL,
@@ -181,15 +181,15 @@ static const struct cli_option options[] = {
 const struct cli_command cmd_watch = {
     .name = "watch",
     .arguments = "[options]",
-    .summary = "what is going on now: a live view, or a line per event",
+    .summary = "the pipeline live: a view that is updated, or a line per event",
     .text =
-        "On a terminal, a live view: records scored, candidates, labels asked and open, the\n"
+        "On a terminal, a live view: records scored, candidates, labels requested and open, the\n"
         "head, the served and the newest version. Elsewhere a line per event, key=value: every\n"
-        "version from the first, then heads and progress as they come.\n\n"
-        "Goals of --until: versions=N, N versions (served or rejected) are there; version=N,\n"
-        "version N is there; round=N, round N has ended; open=N, N label requests are open;\n"
-        "done, selection.rounds or selection.budget of the configuration is used up.\n"
-        "Interrupted before: exit code 1.",
+        "version from the first, then heads and progress as they arrive.\n\n"
+        "Goals of --until: versions=N, N versions (served or rejected) exist; version=N, version\n"
+        "N exists; round=N, round N has ended; open=N, N label requests are open; done,\n"
+        "selection.rounds or selection.budget of the configuration is used up. Interrupted\n"
+        "before: exit code 1.",
     .options = options,
     .run = run,
 };

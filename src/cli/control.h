@@ -21,9 +21,9 @@ struct control_options {
 #define CLI_CONTROL_OPTIONS(type, member, letter, seconds)                                         \
     {"json", 'j', CLI_FLAG, offsetof(type, member.json), NULL, "one JSON object a line"},          \
     {"reason", 'r', CLI_TEXT, offsetof(type, member.reason), "TEXT",                               \
-     "of a command to the trainer: why; it is kept with it, so it should not name a person"},      \
+     "reason of a command to the trainer; it is stored with the command, so it should not name a person"},      \
     {"by", 0, CLI_TEXT, offsetof(type, member.by), "NAME",                                         \
-     "who gives it; default the name of the user"},                                                \
+     "the name of its sender; default that of the user"},                                                \
     {"wait", letter, CLI_SECONDS, offsetof(type, member.wait_ms), "SECONDS",                       \
      "how long to wait for the trainer's answer; default " FIS_DEFAULT_TEXT(seconds)}
 /* clang-format on */

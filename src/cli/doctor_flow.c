@@ -14,7 +14,8 @@ void doctor_members(struct doctor *d)
     struct fis_error e;
     char scorers[64], trainers[64];
     if (pipeline_members_read(d->cli, &d->members, &e)) {
-        doctor_say(d, DOCTOR_WARN, "processes", "who runs cannot be asked: %s", e.text);
+        doctor_say(d, DOCTOR_WARN, "processes", "the members of the groups cannot be read: %s",
+                   e.text);
         return;
     }
     bool none = !d->members.scorers || !d->members.trainers;

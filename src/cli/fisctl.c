@@ -1,4 +1,4 @@
-/* fisctl: the person's tool for a pipeline of fisd. */
+/* fisctl: command-line tool for a pipeline of fisd. */
 #include "cli/command_table.h"
 
 int main(int argc, char **argv)

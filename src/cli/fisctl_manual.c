@@ -35,10 +35,11 @@ static void write_command(FILE *out, const struct cli_command *c)
 static const char description[] =
     "fisctl works on a pipeline of fisd(8) through its topics, and reads the same configuration, "
     "fisd.yaml(5). It makes and checks topics, sends records, answers label requests from a file "
-    "or at the terminal, shows, compares and rolls back model versions, pauses and resumes asking, "
+    "or at the terminal, shows, compares and rolls back model versions, pauses and resumes "
+    "requests, "
     "and runs whole experiments offline.\n\n"
-    "Commands to the trainer are sent on the topic control: every writer of it may give "
-    "it, and it stands in the log.";
+    "Commands to the trainer are sent on the topic control: each writer of it can give "
+    "commands, and each is logged.";
 
 static const struct roff_entry statuses[] = {
     {"0", "Done."},
@@ -49,7 +50,7 @@ static const struct roff_entry statuses[] = {
 
 void cli_write_man(FILE *out)
 {
-    roff_begin(out, "fisctl", 1, "the person's tool for a pipeline of fisd");
+    roff_begin(out, "fisctl", 1, "command-line tool for a pipeline of fisd");
     roff_section(out, "SYNOPSIS");
     fputs(
         ".B fisctl\n[\\fB\\-c\\fR \\fICONFIG\\fR] [\\fB\\-b\\fR \\fIHOST:PORT\\fR] \\fICOMMAND\\fR "

@@ -141,7 +141,7 @@ const struct wire_model *models_chosen(const struct models *m, const char *text,
     uint64_t number;
     const struct wire_model *v = NULL;
     if (!m->n) {
-        fis_fail(e, FIS_INPUT, "there are no versions yet; fisctl doctor looks for the reason");
+        fis_fail(e, FIS_INPUT, "there are no versions yet; fisctl doctor finds the reason");
         return NULL;
     }
     if (!strcmp(text, "served")) {

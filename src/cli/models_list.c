@@ -105,7 +105,7 @@ int models_list(const struct models *m, bool json, struct fis_error *e)
     if (json)
         return print_json(m, e);
     if (!m->n) {
-        printf("no versions yet; fisctl doctor looks for the reason\n");
+        printf("no versions yet; fisctl doctor finds the reason\n");
         return 0;
     }
     screen_table_init(&t, wide ? wide_heads : narrow_heads, 9);

@@ -66,7 +66,7 @@ static void print_gate(const struct wire_model *m)
            screen_rate(m->interpolation, a), screen_rate(m->anchor.n ? m->anchor.accuracy : NAN, c),
            screen_rate(m->anchor.n ? m->anchor.equalized_odds : NAN, d));
     printf("  %-12s %u rows%s\n", "least cell", m->smallest_cell,
-           m->warn_cell ? ": few, what they say is uncertain" : "");
+           m->warn_cell ? ": few, and uncertain" : "");
     if (isfinite(m->detectable))
         printf("  %-12s %.4f: these rows cannot distinguish a smaller gap from none\n",
                "detectable", m->detectable);

@@ -156,7 +156,7 @@ static int confirm(struct cli *c, struct fis_error *e)
     struct line_input in = {0};
     if (line_input_ended(&in))
         return fis_fail(e, FIS_INPUT,
-                        "nothing was deleted: nobody can answer on standard input; give --yes");
+                        "nothing was deleted: standard input is no terminal; give --yes");
     printf("Type %s to delete them for good: ", c->cfg.pipeline);
     fflush(stdout);
     const char *line = line_input_next(&in, c);

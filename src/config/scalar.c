@@ -4,6 +4,7 @@
  */
 #include "config/option.h"
 #include "base/decimal.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -143,38 +144,15 @@ bool config_string_ok(const struct option *o, const char *text)
     return true;
 }
 
-/* The length of the well-formed UTF-8 sequence at s, 0 when there is none: no overlong forms, no
- * surrogates, nothing above U+10FFFF. */
-static size_t sequence_length(const unsigned char *s, size_t left)
-{
-    if (s[0] < 0x80)
-        return 1;
-    size_t n = s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : 0;
-    if (s[0] >= 0xf0 && s[0] <= 0xf4)
-        n = 4;
-    if (!n || n > left)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return n;
-}
-
 size_t config_bad_byte(const char *text, size_t length)
 {
     const unsigned char *s = (const unsigned char *)text;
-    for (size_t i = 0; i < length;) {
-        bool control =
-            (s[i] < 0x20 && s[i] != '\t' && s[i] != '\n' && s[i] != '\r') || s[i] == 0x7f;
-        size_t n = control ? 0 : sequence_length(s + i, length - i);
-        if (!n)
-            return i;
-        i += n;
-    }
-    return length;
+    const size_t valid = utf8_prefix(text, length);
+    size_t i = 0;
+    while (i < valid && s[i] != 0x7f &&
+           (s[i] >= 0x20 || s[i] == '\t' || s[i] == '\n' || s[i] == '\r'))
+        i++;
+    return i;
 }
 
 static void format_united(const struct unit *units, uint64_t v, char *out, size_t size)

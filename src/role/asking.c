@@ -91,7 +91,7 @@ static struct asking in_round(const struct asking_facts *f)
         return say(ASKING_NO_MORE, "not now, round %u: no candidate is left%s", f->round,
                    waiting(f, out));
     if (f->open && f->asked >= f->per_round)
-        return say(ASKING_ROUND, "not now, round %u: all of its labels are asked for%s", f->round,
+        return say(ASKING_ROUND, "not now, round %u: all of its labels are requested%s", f->round,
                    waiting(f, out));
     return say(ASKING_GOES_ON, "goes on, round %u", f->round);
 }

@@ -150,7 +150,7 @@ void trainer_ask(struct trainer_role *m, struct trainer_time now)
     m->window.asked = true;
     trainer_note(m, "asked", "labels=%u open=%u", asked, fis_selector_counts(m->selector).open);
     if (m->o.daily_budget && m->state.day_asked >= m->o.daily_budget)
-        trainer_note(m, "daily_budget", "spent=%llu text=\"nothing more is asked for today\"",
+        trainer_note(m, "daily_budget", "spent=%llu text=\"no more labels are requested today\"",
                      (unsigned long long)m->state.day_asked);
 }
 
@@ -208,7 +208,7 @@ void trainer_role_labels_lost(struct trainer_role *m, uint64_t n, struct trainer
     for (; (r = fis_selector_oldest(m->selector)); open++)
         trainer_give_up(m, r, FIS_EXPIRED, m->o.replace, "expired", now);
     trainer_note(m, "labels_lost",
-                 "labels=%llu expired=%u text=\"answers were gone before they were read\"",
+                 "labels=%llu expired=%u text=\"answers were deleted before they were read\"",
                  (unsigned long long)n, open);
 }
 
@@ -314,12 +314,12 @@ int trainer_role_label(struct trainer_role *m, const struct wire_label *l, struc
                           m->o.schema->n_classes);
     struct fis_request *r = fis_selector_find(m->selector, &l->id);
     if (!r || r->state < FIS_OPEN)
-        return fis_refuse(e, FIS_CODE_NOT_ASKED, "nobody asked for a label of this id");
+        return fis_refuse(e, FIS_CODE_NOT_ASKED, "no label was requested for this id");
     if (fis_is_answered(r->state))
         return answer_again(m, r, l, e);
     if (l->status == WIRE_LABELLED && !fis_selector_features(m->selector, r, &c))
         return fis_refuse(e, FIS_CODE_NOT_ASKED,
-                          "it was given up, and its features are no longer known");
+                          "its request was given up, and its features are no longer known");
     int rc = vote_check(r, l, e);
     m->counts.duplicates += rc == 0;
     if (rc <= 0 || (rc = cast(m, r, l, now.wall_ms, e)) < 0)

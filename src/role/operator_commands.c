@@ -33,7 +33,7 @@ static void pause_asking(struct trainer_role *m, uint32_t on, struct outcome *o)
             return;
         }
     }
-    DONE(o, "%s%s", same ? "already " : "", on ? "paused: no label is asked for" : "not paused");
+    DONE(o, "%s%s", same ? "already " : "", on ? "paused: no label is requested" : "not paused");
 }
 
 static void pin(struct trainer_role *m, uint32_t on, struct outcome *o)
@@ -110,7 +110,7 @@ static int forget(struct trainer_role *m, const struct wire_control *c, struct t
         return 0;
     }
     if (!r) {
-        REFUSED(o, "nothing is known of this record: it is no candidate, and was not requested");
+        REFUSED(o, "the trainer has no such record: it is no candidate, and was not requested");
         return 0;
     }
     enum fis_request_state was = r->state;

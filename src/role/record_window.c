@@ -182,7 +182,7 @@ void trainer_role_candidates_lost(struct trainer_role *m)
         return;
     trainer_note(
         m, "scan",
-        "round=%u text=\"candidates were gone before they were read: the scan starts again\"",
+        "round=%u text=\"candidates were deleted before they were read: the scan starts again\"",
         m->state.round);
     trainer_scan_after(m, 0);
 }

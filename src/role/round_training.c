@@ -249,8 +249,8 @@ static void refuse_diverged(struct trainer_role *m)
     fis_metrics_none(&j->anchor);
     fis_metrics_none(&j->served);
     snprintf(j->text, sizeof j->text,
-             "rejected: not_finite: the loss of this round's training was "
-             "not finite; the weights are as they were before the round");
+             "rejected: not_finite: the loss of this round's training was not finite; the weights "
+             "of the previous round are kept");
 }
 
 static int judge(struct trainer_role *m, struct fis_error *e)

@@ -34,9 +34,10 @@ int vote_check(const struct fis_request *r, const struct wire_label *l, struct f
 {
     bool several = r->required > 1, labelled = l->status == WIRE_LABELLED;
     if (several && !*annotator_of(l))
-        return fis_refuse(e, FIS_CODE_BAD_FIELD,
-                          "the answer does not say whose it is; %u people are asked for each label",
-                          r->required);
+        return fis_refuse(
+            e, FIS_CODE_BAD_FIELD,
+            "the answer does not name its annotator; %u annotators are required for each label",
+            r->required);
     const struct fis_vote *before = vote_of(r, annotator_of(l));
     if (!several && !labelled && r->state == FIS_SKIPPED)
         return 0;

@@ -87,9 +87,9 @@ void election_place(struct election *l, bool owns, bool lost, uint64_t now_ms)
     } else if (in_office(l) && !owns) {
         /* While it drains, nothing is lost by trying: the id tells who may commit. */
         note(l, true, "stepped_down",
-             "role=trainer reason=\"%s\" text=\"what was not committed is dropped; the leader "
-             "does it again\"",
-             lost ? "the group went on without this trainer" : "the group gave its place away");
+             "role=trainer reason=\"%s\" text=\"uncommitted work is dropped; the leader repeats "
+             "it\"",
+             lost ? "the group went on without this trainer" : "the group reassigned its place");
         leave(l, now_ms);
     }
 }
@@ -218,6 +218,6 @@ void election_tick(struct election *l, uint64_t now_ms)
         return;
     l->waiting_noted = true;
     note(l, false, "standby",
-         "role=trainer text=\"waiting for the place of the trainer that was there: one that was "
-         "killed keeps it for session.timeout.ms (group.instance.id gives it back at once)\"");
+         "role=trainer text=\"waiting for the previous trainer's place in the group: a killed one "
+         "keeps it for session.timeout.ms (with group.instance.id it is returned at once)\"");
 }

@@ -33,11 +33,10 @@ static int take_message(struct session *s, const struct session_input *in, struc
         return 0;
     if (rc == -FIS_INPUT && !PLANTED(foreign_fatal)) {
         s->left_out++;
-        session_note(
-            s, LOG_LEVEL_ERROR, "left_out",
-            "role=trainer reason=\"%s\" text=\"no trainer wrote it, and it does not count: "
-            "let nobody else write to this topic\"",
-            why.text);
+        session_note(s, LOG_LEVEL_ERROR, "left_out",
+                     "role=trainer reason=\"%s\" text=\"not written by a trainer, and ignored: "
+                     "deny other writers access to this topic\"",
+                     why.text);
         return 0;
     }
     if (rc < 0)
@@ -53,7 +52,7 @@ static int take(struct session *s, const struct session_input *in, struct fis_er
         s->at_end = true;
         memory_begins(s->memory, in->first);
     } else if (in->event == SESSION_RESET && (in->recreated || in->lost > 0)) {
-        return fis_fail(e, FIS_ABORT_TXN, "topic %s is not the one it was: all is read again",
+        return fis_fail(e, FIS_ABORT_TXN, "topic %s was recreated: everything is read again",
                         s->o.topics[in->topic]);
     }
     return 0;

@@ -57,7 +57,7 @@ static int label(struct session *s, const struct wire_message *m, struct fis_err
     if (got == WIRE_OK)
         rc = trainer_role_label(s->role, &label, s->now, &why);
     else if (got == WIRE_TOMBSTONE)
-        fis_refuse(&why, FIS_CODE_NO_VALUE, "no value: a label is never taken back by a null");
+        fis_refuse(&why, FIS_CODE_NO_VALUE, "no value: a null value cannot withdraw a label");
     return handed(s, rc, SESSION_BAD_LABELS, m, &why, e);
 }
 
@@ -143,7 +143,7 @@ static int command(struct session *s, const struct wire_message *m, struct fis_e
     }
     enum wire_decoded got = wire_control_decode(m, &s->arena, &c, &why);
     if (got == WIRE_TOMBSTONE)
-        fis_refuse(&why, FIS_CODE_NO_VALUE, "no value: a command is never taken back by a null");
+        fis_refuse(&why, FIS_CODE_NO_VALUE, "no value: a null value cannot withdraw a command");
     if (got != WIRE_OK)
         return handed(s, -FIS_INPUT, SESSION_BAD_COMMANDS, m, &why, e);
     uint64_t named = trainer_role_named_version(s->role, &c);

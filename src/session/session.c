@@ -326,8 +326,8 @@ static void note_waiting(struct session *s)
         return;
     s->waiting_noted = true;
     session_note(s, LOG_LEVEL_WARN, "waiting",
-                 "role=trainer topic=%s text=\"it has not been read to its end yet, and may hold a "
-                 "pause: no label is asked for before\"",
+                 "role=trainer topic=%s text=\"it is not read to its end yet, and may hold a "
+                 "pause: no label is requested until then\"",
                  s->o.topics[SESSION_CONTROL]);
 }
 

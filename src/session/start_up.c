@@ -85,8 +85,8 @@ static int initial_step(struct session *s, struct fis_error *e)
     for (uint32_t k = 0; k < s->o.schema->n_classes; k++)
         if (!by_class[k])
             session_note(s, LOG_LEVEL_WARN, "class_unseen",
-                         "class=\"%s\" text=\"no initial example has this class: it is unseen "
-                         "until labels bring it\"",
+                         "class=\"%s\" text=\"no initial example has this class: the model does "
+                         "not predict it until labels have it\"",
                          s->o.schema->classes[k]);
     return 1;
 }
@@ -152,8 +152,8 @@ static int validation_step(struct session *s, struct fis_error *e)
     session_note(s, LOG_LEVEL_INFO, "validation", "rows=%u groups=%u", v.rows.n, v.n_groups);
     if (v.rows.n < least)
         session_note(s, LOG_LEVEL_WARN, "validation",
-                     "rows=%u needed=%u text=\"too few to judge by: labels will be requested, but "
-                     "no version after the first will be published (gate.min_rows)\"",
+                     "rows=%u needed=%u text=\"too few to judge versions: labels are requested, "
+                     "but no version after the first is published (gate.min_rows)\"",
                      v.rows.n, least);
     rc = make_role(s, &v, e);
     return rc < 0 ? rc : 1;

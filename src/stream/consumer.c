@@ -151,7 +151,7 @@ static int make_conf(rd_kafka_conf_t **conf, struct stream_consumer *c,
 
 static int no_lock(struct fis_error *e)
 {
-    return fis_fail(e, FIS_FATAL, "kafka consumer: the system gives no lock");
+    return fis_fail(e, FIS_FATAL, "kafka consumer: the system provides no lock");
 }
 
 /* What has a lock: all of it, or nothing. */
@@ -309,7 +309,7 @@ void stream_consumer_serve(struct stream_consumer *c)
             /* Cannot be: fetch queues are forwarded before they are started. Never lose one
              * silently. */
             stream_errors_push(&c->errors, FIS_FATAL,
-                               "kafka consumer: a message came by the wrong queue");
+                               "kafka consumer: a message arrived on the wrong queue");
         }
         rd_kafka_message_destroy(m);
     }

@@ -108,7 +108,7 @@ static void say(struct stream_ends *s, rd_kafka_resp_err_t err)
     char text[FIS_ERROR_TEXT];
     uint32_t topic = s->list[0].topic;
     snprintf(text, sizeof text,
-             "kafka topic \"%s\": where %u partitions begin and end cannot be asked: %s; "
+             "kafka topic \"%s\": the beginnings and ends of %u partitions cannot be read: %s; "
              "trying again",
              s->topics[topic], s->count, rd_kafka_err2str(err));
     stream_helper_say(&s->helper, (uint64_t)(err + 1000) << 32 | topic, text);

@@ -95,7 +95,7 @@ static int make_client(struct stream_producer *p, const struct stream_producer_o
     p->patient = o->patient;
     if (!stream_hold_init(&p->hold, p->rk, &p->link)) {
         rd_kafka_destroy(p->rk);
-        return fis_fail(e, FIS_FATAL, "kafka producer: the system gives no lock");
+        return fis_fail(e, FIS_FATAL, "kafka producer: the system provides no lock");
     }
     p->events = rd_kafka_queue_get_main(p->rk);
     stream_client_watch(p->events, &p->link);

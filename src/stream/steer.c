@@ -39,8 +39,8 @@ int stream_consumer_mark(struct stream_consumer *c, const char *topic, int32_t p
     bool marked = strncmp(text, name, sizeof name - 1) == 0;
     *mark = marked ? strtoull(text + sizeof name - 1, NULL, 10) : 0;
     rd_kafka_topic_partition_list_destroy(list);
-    return err ? fis_fail(e, FIS_RETRY, "kafka consumer: the group's place on %s: %s", topic,
-                          rd_kafka_err2str(err))
+    return err ? fis_fail(e, FIS_RETRY, "kafka consumer: the group's committed offsets on %s: %s",
+                          topic, rd_kafka_err2str(err))
                : 0;
 }
 

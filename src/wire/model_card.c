@@ -88,7 +88,7 @@ static void find_limits(const struct wire_model *m, struct limits *l)
             m->metrics.n);
     if (m->metrics.n && m->smallest_cell)
         add(l, "The smallest cell that the metric needs has %u rows%s.", m->smallest_cell,
-            m->warn_cell ? ": few, what they say of its group is uncertain" : "");
+            m->warn_cell ? ": few, so the figures of its group are uncertain" : "");
     if (isfinite(m->detectable))
         add(l, "A gap below %.4f cannot be distinguished from none by these rows%s.", m->detectable,
             m->undetectable ? "; that of the model before publication is: they show no gap to close"

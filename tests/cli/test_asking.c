@@ -72,7 +72,7 @@ static void it_goes_on(void **arg)
     w->records[2].state = w->records[3].state = WIRE_SET_ASIDE;
     w->v.n = 4;
     expect(w, ASKING_ROUND,
-           "not now, round 3: all of its labels are asked for; 2 labels are waited for");
+           "not now, round 3: all of its labels are requested; 2 labels are waited for");
     w->cfg.selection.algorithm = CONFIG_FIS;
     expect(w, ASKING_GOES_ON, "goes on, round 3");
 }
@@ -151,7 +151,7 @@ static void the_next_window(void **arg)
     w->v.count[WIRE_REQUESTED] = w->v.n = 4;
     w->cfg.selection.in_flight = 8;
     expect(w, ASKING_ROUND,
-           "not now, round 3: all of its labels are asked for; 4 labels are waited for; waiting: "
+           "not now, round 3: all of its labels are requested; 4 labels are waited for; waiting: "
            "7,682 of 10,000 records of the next window");
     w->v.count[WIRE_IN_HEAP] = 0;
     expect(w, ASKING_NO_MORE,

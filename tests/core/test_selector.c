@@ -170,7 +170,7 @@ static void held_once_even_in_both_heaps(void **state)
     fis_selector_free(s);
 }
 
-static void starved_criterion_leaves_its_turn_and_gets_it_back(void **state)
+static void starved_criterion_leaves_its_turn_and_resumes_it(void **state)
 {
     (void)state;
     struct fis_error e;
@@ -383,7 +383,7 @@ int main(void)
         cmocka_unit_test(one_of_equal_features_in_a_round),
         cmocka_unit_test(copies_do_not_fill_the_heaps),
         cmocka_unit_test(held_once_even_in_both_heaps),
-        cmocka_unit_test(starved_criterion_leaves_its_turn_and_gets_it_back),
+        cmocka_unit_test(starved_criterion_leaves_its_turn_and_resumes_it),
         cmocka_unit_test(bad_candidates_are_refused),
         cmocka_unit_test(a_new_head_reorders_all),
         cmocka_unit_test(restored_state_asks_nobody_twice),

@@ -285,7 +285,7 @@ static void test_votes(void **state)
         assert_int_equal(
             answer(&w, &c, WIRE_SKIPPED, 0, (const char *const[]){"ann", "bob", "cyd"}[i]), 0);
     assert_int_equal(entry_state(&w, &c), WIRE_SKIPPED_BY_PERSON);
-    assert_int_equal(trainer_role_counts(w.role).selector.charged, 2); /* it has its money back */
+    assert_int_equal(trainer_role_counts(w.role).selector.charged, 2); /* refunded */
     answer(&w, &d, WIRE_SKIPPED, 0, "ann");
     answer(&w, &d, WIRE_LABELLED, 1, "bob");
     assert_int_equal(entry_state(&w, &d), WIRE_REQUESTED);

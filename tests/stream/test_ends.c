@@ -52,7 +52,7 @@ static void a_leader_that_returns(void **state)
     list[1] = (struct stream_range){.partition = 1, .high = -1};
     assert_true(stream_ends_ask(&s, 2));
     KIT_UNTIL(!stream_helper_over(&s.helper, &errors) && stream_errors_pop(&errors, &e));
-    assert_non_null(strstr(e.text, "cannot be asked"));
+    assert_non_null(strstr(e.text, "cannot be read"));
     assert_int_equal(rd_kafka_mock_partition_set_leader(c->mock, "t", 1, 1), 0);
     KIT_UNTIL(stream_helper_over(&s.helper, &errors));
     assert_int_equal(s.list[1].high, 0);

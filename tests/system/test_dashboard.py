@@ -147,7 +147,7 @@ def check_lists(page):
         shown = page.b.rows("#best-tables > div:first-child")
         expected = [(str(c["rank"]), c["id"]) for c in best]
         return best and [(r[0], first_line(r[1])) for r in shown] == expected and shown
-    has(page.until(equal, "the best of the API")[0][1], "expected to lower unfairness", "asked next")
+    has(page.until(equal, "the best of the API")[0][1], "expected to lower unfairness", "requested next")
     open_now = page.api("requests")["requests"]
     page.until(lambda: [r[0] for r in page.b.rows("#requests")] == [r["id"] for r in open_now][:10],
                "open requests")

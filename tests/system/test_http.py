@@ -367,7 +367,7 @@ def _():
         p.write("token", b"another-token-of-the-tests")
         p.process.send_signal(signal.SIGHUP)
         reported = p.wait_log(r" reload .*", since)[0]
-        has(reported, "http.token_file has another token: it is in force")
+        has(reported, "the token in the file of http.token_file has changed, and is in force")
         assert TOKEN not in p.log() and "another-token-of" not in p.log()
         since = len(p.log())
         p.process.send_signal(signal.SIGHUP)

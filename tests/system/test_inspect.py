@@ -212,7 +212,7 @@ def _():
         assert 1 <= min(r for r in found["rank"].values() if r) <= found["candidates"], found
         r = p.fisctl("explain", "nobody")
         same(r.returncode, 1)
-        has(r.stderr, "nothing is known of nobody")
+        has(r.stderr, "nobody is unknown")
         has(p.fisctl("explain", first).stdout, "influence_unfairness", "anna")
 
 

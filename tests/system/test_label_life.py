@@ -161,7 +161,7 @@ def _():
         p.wait_messages("dead-letter", 2)
         refused = dead(p)
         same([k for k, _ in refused], [nobody, same_one], "answers that were refused")
-        has(refused[0][1], "3 people")
+        has(refused[0][1], "3 annotators")
         has(refused[1][1], "contradicts", "annotator")
         same(requests(p)[1], {sure: "decided"}, "withdrawn, since the third cannot change it")
         # `skips` is refunded and replaced; a tie is paid for.

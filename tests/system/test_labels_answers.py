@@ -72,7 +72,7 @@ def _():
             (None, ["no value", "null"]))]
         first, second, third, skipped = (next(fresh) for _ in range(4))
         answers = bad + [
-            (b"nobody", label('"yes"'), ["nobody asked"]),
+            (b"nobody", label('"yes"'), ["no label was requested"]),
             (None, label('"yes"'), ["id"]),
             (b"long", label('"' + "a" * 1_200_000 + '"'), ["1200013 bytes", "1048576"]),
             (first, label('"yes"'), None),
@@ -148,7 +148,7 @@ def _():
             (ids["f"], b"\x10\x01\x20\x01", ["SKIPPED"]),
             (ids["g"], b"\x10", ["truncated"]),
             (ids["empty"], b"\x10\x01", ["contradicts", '"yes"']),
-            (b"nobody", b"", ["nobody asked"]),
+            (b"nobody", b"", ["no label was requested"]),
             (None, b"\0\0\0\0\7\0", ["id"]),
         ])
         expected = {ids[i]: k for i, k in (("empty", 0), ("framed", 0), ("name", 0), ("both", 1),

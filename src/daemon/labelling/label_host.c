@@ -163,7 +163,8 @@ static void on_report(void *host, uint64_t token, enum fis_error_kind kind, cons
 {
     struct label_host *h = host;
     if (kind != FIS_OK)
-        log_line(LOG_LEVEL_WARN, "label", "text=\"an answer did not arrive\" reason=\"%s\"", text);
+        log_line(LOG_LEVEL_WARN, "label", "text=\"an answer was not delivered\" reason=\"%s\"",
+                 text);
     label_queue_sent(h->queue, token, kind == FIS_OK, kind != FIS_INPUT);
 }
 

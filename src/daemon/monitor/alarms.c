@@ -363,7 +363,7 @@ static const struct rule rules[ALARM_COUNT] = {
         "answer (fisctl labels cancel), or set labels.deadline."},
     [ALARM_BUDGET_LOW] = {"budget_low", "warning", 1000, 10000, budget_low,
         "The budget is nearly or entirely spent (alarms.budget_left).",
-        "Raise selection.budget and reload, or let it end."},
+        "Raise selection.budget and reload; otherwise no more labels are requested."},
     [ALARM_DAILY_BUDGET_LOW] = {"daily_budget_low", "warning", 1000, 10000, daily_budget_low,
         "The day's budget is nearly or entirely spent (alarms.budget_left).",
         "It continues with the next day (UTC). For more labels a day, raise selection.daily_budget and "
@@ -375,7 +375,7 @@ static const struct rule rules[ALARM_COUNT] = {
         "and drift. few_rows, cell_too_small: add validation rows."},
     [ALARM_UNFAIR] = {"unfair", "critical", 1000, 60000, unfair,
         "The violation of the served version exceeds fairness.target.",
-        "Roll back if an earlier version was fairer; else it takes more labels, or more validation rows."},
+        "Roll back if an earlier version was fairer; otherwise buy more labels, or add validation rows."},
     [ALARM_VALIDATION_SMALL] = {"validation_small", "warning", 1000, 1000, validation_small,
         "Too few validation rows, in total (gate.min_rows) or of those that judge in a cell that "
         "the metric needs (gate.min_cell, gate.warn_cell).",
@@ -389,8 +389,7 @@ static const struct rule rules[ALARM_COUNT] = {
         "validation set; where the encoder no longer fits, begin a new pipeline."},
     [ALARM_CATEGORIES_UNSEEN] = {"categories_unseen", "warning", 1000, 1000, categories_unseen,
         "Labelled rows have categories that the encoder was not fitted on (features.max_unseen).",
-        "Compare the codes of both files: renamed, or coded otherwise. Correct the rows; if the "
-        "codes are new for good, begin a new pipeline."},
+        "Compare the category codes of both files: they were renamed, or use another coding. Correct the rows; if the new codes are permanent, begin a new pipeline."},
     [ALARM_NO_BETTER] = {"no_better_than_constant", "warning", 1000, 1000, no_better,
         "The served version is no more accurate than always answering the most frequent class.",
         "Check that initial and validation rows have the same columns, units, codes and labels."},
@@ -410,7 +409,7 @@ static const struct rule rules[ALARM_COUNT] = {
         "minutes, or a restart, it is tried again."},
     [ALARM_LEFT_OUT] = {"left_out", "warning", 1000, 1000, left_out,
         "Ledger, heads or models hold a message that fisd did not write; since the start.",
-        "Find its writer by topic, partition, offset and key in the log, and take its right to write."},
+        "Find its writer by topic, partition, offset and key in the log, and revoke its permission to write."},
     [ALARM_HALTED] = {"halted", "critical", 1, 1000, halted,
         "A topic that the trainer writes was deleted and recreated, or cut, under it: nothing is "
         "requested or committed any more.",

@@ -31,7 +31,7 @@ void api_command(void *ctx, const struct http_request *r, struct http_reply *out
     if (k)
         api_send(out, shown(k));
     else
-        http_problem(out, 404, "no such command is remembered here");
+        http_problem(out, 404, "this process has no record of this command");
 }
 
 /* ---- the body ---------------------------------------------------------------------------------

@@ -263,9 +263,9 @@ static void send_outcome(const struct wire_label *l, enum label_outcome what, ui
         http_problem(out, 409, "this record has its answers already, from other people");
         return;
     case LABEL_CONTRADICTS:
-        http_problem(out, 409,
-                     "another answer of yours for this record was sent; a label is not "
-                     "taken back");
+        http_problem(
+            out, 409,
+            "another answer of yours for this record was sent; a sent label cannot be withdrawn");
         return;
     case LABEL_HELD:
     case LABEL_SENDING:
@@ -358,7 +358,7 @@ void label_undo(void *ctx, const struct http_request *r, struct http_reply *out)
     else if (what == LABEL_UNKNOWN)
         http_problem(out, 404, "you have not answered a request with this id");
     else if (what != LABEL_HELD)
-        http_problem(out, 409, "it was sent already; a label is not taken back");
+        http_problem(out, 409, "it was sent already; a sent label cannot be withdrawn");
     else
         send_next(m, &q, name, out);
 }

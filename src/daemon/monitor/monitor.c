@@ -47,7 +47,7 @@ static int start_server(struct monitor *m, const struct http_files *f, struct fi
     };
     int rc = http_server_start(&m->http, m->ctx->loop, &o, e);
     if (rc < 0 && any && rc != -FIS_NOMEM && !f->cert) {
-        log_line(LOG_LEVEL_WARN, "http", "text=\"it listens nowhere\" reason=\"%s\"", e->text);
+        log_line(LOG_LEVEL_WARN, "http", "text=\"HTTP is not served\" reason=\"%s\"", e->text);
         return 0;
     }
     if (rc < 0)

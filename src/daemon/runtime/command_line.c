@@ -10,9 +10,9 @@ const struct command_option command_options[] = {
     {"config", 'c', "FILE", false, NULL,
      "the configuration (default: $FISD_CONFIG, else ./fisd.yaml)"},
     {"embedded", 0, NULL, false, NULL,
-     "start an in-process broker, for trying: nothing of it survives"},
+     "start an in-process broker for trials; its data ends with the process"},
     {"check-config", 0, "FILE", true, NULL,
-     "read the configuration and look for its files, report mistakes, and exit"},
+     "check the configuration and its files, report every mistake, and exit"},
     {"print-config", 0, NULL, false, NULL, "print every option with its default and meaning"},
     {"effective", 0, NULL, false, "print-config", "the values of FILE in force"},
     {"reference", 0, NULL, false, "print-config", "as a table in Markdown"},
@@ -20,7 +20,7 @@ const struct command_option command_options[] = {
     {"print-metrics", 0, NULL, false, NULL, "print every metric with its meaning, in Markdown"},
     {"print-alarms", 0, NULL, false, NULL, "print every alarm with its meaning, in Markdown"},
     {"print-dead-letters", 0, NULL, false, NULL,
-     "print why messages are refused, and what to do, in Markdown"},
+     "print the reasons for dead letters, with the action for each, in Markdown"},
     {"print-man", 0, NULL, false, NULL, "print the manual page fisd(8)"},
     {"print-completion", 0, NULL, false, NULL, "print the completion for bash"},
     {"version", 'V', NULL, false, NULL, "print the version, and that of librdkafka"},
@@ -33,7 +33,7 @@ static const char usage[] =
     "fisd " FIS_VERSION ": fairer classifiers from a stream, without harm to accuracy\n"
     "\n"
     "usage: fisd [-c FILE] [--embedded]     run until SIGTERM\n"
-    "       fisd --check-config [FILE]      read the configuration, say what is wrong\n"
+    "       fisd --check-config [FILE]      check the configuration\n"
     "       fisd --print-config             every option with its default and meaning\n"
     "\n";
 

@@ -27,8 +27,8 @@ static const struct roff_entry signals[] = {
      "once. runtime.shutdown_timeout bounds the time."},
     {"SIGHUP",
      "Read the configuration again. What can change while fisd runs is put in force; what cannot "
-     "is named in the log and keeps its old value until a restart. fisd.yaml(5) says of every "
-     "option which it is. A file with a mistake changes nothing."},
+     "is named in the log and keeps its old value until a restart; fisd.yaml(5) marks the "
+     "options. A file with a mistake changes nothing."},
 };
 
 static const struct roff_entry statuses[] = {
@@ -40,12 +40,12 @@ static const struct roff_entry statuses[] = {
 static const struct roff_entry variables[] = {
     {"FISD_CONFIG", "The configuration, when no option names one."},
     {"NOTIFY_SOCKET, WATCHDOG_USEC",
-     "Set by systemd: fisd says when it is ready, what it does, that it reloads or stops, and "
-     "feeds the watchdog for as long as its loop turns."},
+     "Set by systemd: fisd reports that it is ready, its state, a reload and its stop, and feeds "
+     "the watchdog while its loop runs."},
 };
 
 static const char description[] =
-    "fisd watches a Kafka topic of unlabelled records, asks people to label the few whose labels "
+    "fisd reads unlabelled records from a Kafka topic, asks people to label the few whose labels "
     "would lower both the loss and the unfairness of a classifier, trains on the answers, and "
     "publishes a new version of the model only when its accuracy on a held-out validation set is "
     "kept. The sensitive attribute is needed on that validation set alone.\n\n"
@@ -60,7 +60,7 @@ static const char units[] =
     "configuration. systemctl status shows what it is doing; systemctl reload sends SIGHUP after "
     "the configuration has passed its check.\n\n"
     "The unit is ready (for systemctl start, and for units that come after it) when the roles "
-    "run, and at the latest after 20 seconds: a broker that is away is waited for, not failed on.";
+    "run, and at the latest after 20 seconds: an unreachable broker is waited for.";
 
 void manual_write_page(FILE *out)
 {

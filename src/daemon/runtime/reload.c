@@ -8,8 +8,8 @@ static void say_refused(const struct runtime *rt, const struct config_problems *
                         const struct fis_error *e)
 {
     log_line(LOG_LEVEL_ERROR, "reload",
-             "file=\"%s\" reason=\"%s\" text=\"nothing was changed; fisd --check-config tells all "
-             "that is wrong\"",
+             "file=\"%s\" reason=\"%s\" text=\"nothing was changed; fisd --check-config lists "
+             "every mistake\"",
              rt->config_path, problems->count ? problems->text[0] : e->text);
 }
 
@@ -21,13 +21,13 @@ static void say_taken(const struct runtime *rt, const struct config_changes *c, 
                  c->taken_keys);
     if (c->kept)
         log_line(LOG_LEVEL_WARN, "reload",
-                 "file=\"%s\" not_changed=\"%s\" text=\"these wait for a restart\"",
+                 "file=\"%s\" not_changed=\"%s\" text=\"these take effect at a restart\"",
                  rt->config_path, c->kept_keys);
     if (other_token)
-        log_line(
-            LOG_LEVEL_INFO, "reload",
-            "file=\"%s\" text=\"the file of http.token_file has another token: it is in force\"",
-            rt->config_path);
+        log_line(LOG_LEVEL_INFO, "reload",
+                 "file=\"%s\" text=\"the token in the file of http.token_file has changed, and is "
+                 "in force\"",
+                 rt->config_path);
     if (!c->taken && !c->kept && !other_token)
         log_line(LOG_LEVEL_INFO, "reload", "file=\"%s\" text=\"nothing differs\"", rt->config_path);
 }

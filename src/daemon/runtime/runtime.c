@@ -262,7 +262,7 @@ static int start_broker(struct runtime *rt, struct fis_error *e)
         return -1;
     const char *address = stream_embedded_bootstrap(rt->embedded);
     log_line(LOG_LEVEL_WARN, "embedded_broker",
-             "address=%s text=\"for trying only: nothing survives this process, about 5 MB are "
+             "address=%s text=\"for trials only: no data outlives this process, about 5 MB are "
              "kept per partition, and delivery is at_least_once (a crash may repeat a request)\"",
              address);
     if (topics_embedded(rt->ctx.cfg, rt->embedded, e) < 0)

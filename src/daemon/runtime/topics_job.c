@@ -119,9 +119,8 @@ static void limit_records(struct topics_job *t, int which)
              "records.max_bytes=%zu in_force=%zu text=\"topic %s %s messages of %zu bytes at "
              "most (max.message.bytes): larger records go to the dead-letter topic\"",
              (size_t)cfg->records.max_bytes, room, t->limited[which],
-             report_of(t, t->limited[which])->kept.max_message_bytes > 0
-                 ? "takes"
-                 : "does not say, and is thought to take,",
+             report_of(t, t->limited[which])->kept.max_message_bytes > 0 ? "takes"
+                                                                         : "is assumed to take",
              limit);
 }
 
@@ -155,12 +154,12 @@ static const char *say_kept(const struct topics_job *t, const struct stream_topi
 {
     switch (stream_topic_judge(topic, r)) {
     case STREAM_TOPIC_LOSES:
-        return "lose what has to stay; set compact";
+        return "lose state that must be kept; set compact";
     case STREAM_TOPIC_KEYED:
-        return "refuse messages without a key, which come to it; set delete";
+        return "refuse messages without a key, which it receives; set delete";
     case STREAM_TOPIC_UNORDERED:
         log_line(LOG_LEVEL_WARN, "topic",
-                 "name=%s partitions=%d text=\"its order counts: only the first is used\"",
+                 "name=%s partitions=%d text=\"one partition is required: only the first is used\"",
                  topic->name, (int)r->partitions);
         break;
     case STREAM_TOPIC_POLICY:

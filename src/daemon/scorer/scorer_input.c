@@ -158,7 +158,7 @@ static void take_reset(struct scorer_host *h, const struct stream_consumer_event
                "was recreated"
         : ev->recreated
             ? "the topic was recreated, or its log was cut; it is read from its beginning"
-            : "retention took them before they were read; they are not scored";
+            : "retention deleted them before they were read; they are not scored";
     log_line(
         none && ev->first == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "reset",
         "role=scorer topic=%s partition=%d expected=%lld first_kept=%lld lost=%lld text=\"%s\"",
@@ -173,11 +173,10 @@ static void take_reset(struct scorer_host *h, const struct stream_consumer_event
 
 static void lose_place(struct scorer_host *h, const struct fis_error *e)
 {
-    log_line(
-        LOG_LEVEL_WARN, "lost_place",
-        "role=scorer reason=\"%s\" text=\"it joins again; when this repeats, another process has "
-        "the same group.instance.id: give each its own\"",
-        e->text);
+    log_line(LOG_LEVEL_WARN, "lost_place",
+             "role=scorer reason=\"%s\" text=\"the consumer rejoins its group; if this repeats, "
+             "another process has the same group.instance.id: give each its own\"",
+             e->text);
     h->lost_place = true;
 }
 

@@ -94,8 +94,7 @@ void trainer_host_say_left(const struct trainer_host *h)
     session_status(h->session, &s);
     if (s.busy)
         log_line(LOG_LEVEL_WARN, "stop",
-                 "role=trainer text=\"a job was still running; it is done "
-                 "again after a restart\"");
+                 "role=trainer text=\"a job was still running; it is repeated after a restart\"");
     if (h->side.outbox && s.unsaved)
         log_line(LOG_LEVEL_WARN, "stop",
                  "role=trainer text=\"%llu messages and the offsets of what was read were not "

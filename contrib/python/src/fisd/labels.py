@@ -77,7 +77,7 @@ class Labels(Sender):
 
     def skip(self, id: Union[str, int, bytes], *, annotator: Optional[str] = None,
              at_ms: Optional[int] = None) -> None:
-        """Nobody is going to answer: the request is closed, and the budget has its label back."""
+        """Nobody is going to answer: the request is closed, and refunded to the budget."""
         self._send(id, "skipped", None, None, annotator, at_ms)
 
     def unsure(self, id: Union[str, int, bytes], *, annotator: Optional[str] = None,

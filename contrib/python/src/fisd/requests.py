@@ -272,7 +272,7 @@ class Requests:
         self._settle(request, annotator)
 
     def skip(self, request: Request, *, annotator: Optional[str] = None) -> None:
-        """Nobody is going to answer it: the budget has its label back. Errors as `answer`."""
+        """Nobody is going to answer it: it is refunded to the budget. Errors as `answer`."""
         self.labels.skip(request.id, annotator=self._who(request, annotator))
         self._settle(request, annotator)
 

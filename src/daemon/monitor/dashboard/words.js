@@ -65,7 +65,9 @@ const DEAD = {
   unknown_class: "an unknown class",
   contradiction: "contradicts itself, or an earlier answer",
   not_asked: "a label that was not requested",
+  bad_image: "an image that cannot be read",
   bad_field: "a field that is missing or out of range",
+  unknown_schema: "a schema that is unknown or not supported",
 };
 export const deadReason = code => DEAD[code] ?? code;
 
@@ -94,22 +96,22 @@ export const figures = text => String(text ?? "").replace(/^(published|rejected)
 const CRITERIA = {
   ekg: [
     "Fairness",
-    "Expected kept gain: how much unfairness its label is expected to take away, over the " +
+    "Expected kept gain: how much unfairness its label is expected to remove, over the " +
     "labels that would not cost accuracy."
   ],
   entropy: [
     "Accuracy",
-    "Entropy: how undecided the model is about it. A label says most where the model knows least."
+    "Entropy: how uncertain the model is about it. A label carries most where the model is least certain."
   ],
   influence: [
     "Influence",
-    "Influence at its proxy label: how much unfairness training on it would take away, with " +
+    "Influence at its proxy label: how much unfairness training on it would remove, with " +
     "the loss not growing."
   ],
   product: [
     "Both",
-    "Expected kept gain times entropy: undecided, and its label is expected to take unfairness " +
-    "away."
+    "Expected kept gain times entropy: uncertain, and its label is expected to remove " +
+    "unfairness."
   ],
   random: ["Chance", "Drawn by chance, for comparison."],
 };
@@ -117,9 +119,9 @@ export const criterionName = c => CRITERIA[c] ? `${CRITERIA[c][0]} (${c})` : c;
 export const criterionText = c => CRITERIA[c]?.[1] ?? "";
 export const criterionReason = (c, rank) => ({
   ekg: "label expected to lower unfairness",
-  entropy: "model is undecided",
+  entropy: "model is uncertain",
   influence: "lowers unfairness at its proxy label",
-  product: "undecided, and expected to lower unfairness",
+  product: "uncertain, and expected to lower unfairness",
   random: "drawn by chance"
 }[c] ?? c) +
-  (rank === 1 ? "; asked next" : "");
+  (rank === 1 ? "; requested next" : "");
