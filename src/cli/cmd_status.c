@@ -138,23 +138,17 @@ static void print_served(const struct models *m)
 {
     const struct wire_model *v = models_served(m);
     char a[48], b[48], word[64], when[32];
-    int metric = FIS_DEMOGRAPHIC_PARITY;
     if (!v) {
         printf("%-12snone yet\n", "served");
         return;
     }
-    while (metric < FIS_RISK_DISPARITY &&
-           strcmp(v->metric ? v->metric : "", fis_metric_name((enum fis_metric)metric)) != 0)
-        metric++;
+    enum wire_metric metric = wire_metric_named(v->metric);
     printf("%-12sversion %llu, round %u, %s, %s\n", "served", (unsigned long long)v->version,
            v->round, models_reason(v, word), screen_time(v->created_at_ms, when));
     printf("%-12saccuracy %s  %s %s\n", "",
-           models_interval(v->metrics.n ? v->metrics.accuracy : (double)NAN, &v->intervals.accuracy,
-                           a),
-           fis_metric_name((enum fis_metric)metric),
-           models_interval(v->metrics.n ? fis_metrics_of(&v->metrics, (enum fis_metric)metric)
-                                        : (double)NAN,
-                           fis_interval_of(&v->intervals, (enum fis_metric)metric), b));
+           models_metric(&v->metrics, &v->intervals, WIRE_ACCURACY, a),
+           metric < WIRE_METRICS ? wire_metric_numbers[metric].name : "",
+           models_metric(&v->metrics, &v->intervals, metric, b));
     if (isfinite(v->detectable))
         printf("%-12sgaps from %.4f on, by %u validation rows%s\n", "detectable", v->detectable,
                v->metrics.n, v->undetectable ? ": they show no gap to close" : "");

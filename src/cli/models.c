@@ -124,9 +124,12 @@ const char *models_reason(const struct wire_model *m, char out[64])
     return out;
 }
 
-const char *models_interval(double value, const struct fis_interval *i, char out[48])
+const char *models_metric(const struct fis_metrics *m, const struct fis_metrics_intervals *in,
+                          enum wire_metric metric, char out[48])
 {
     char v[16], low[16], high[16];
+    const double value = wire_metric_of(m, metric);
+    const struct fis_interval *i = wire_interval_of(in, metric);
     screen_rate(value, v);
     if (isfinite(value) && isfinite(i->low) && isfinite(i->high))
         snprintf(out, 48, "%s [%s, %s]", v, screen_rate(i->low, low), screen_rate(i->high, high));

@@ -85,6 +85,7 @@ void models_result_done(struct models_result *r); /* fine when zeroed */
 const char *models_verdict(const struct wire_model *m);
 const char *models_reason(const struct wire_model *m, char out[64]);
 /* ".831 [.820, .842]"; the interval is left out when it is not estimable. */
-const char *models_interval(double value, const struct fis_interval *i, char out[48]);
+const char *models_metric(const struct fis_metrics *m, const struct fis_metrics_intervals *in,
+                          enum wire_metric metric, char out[48]);
 
 #endif

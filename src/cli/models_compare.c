@@ -10,31 +10,23 @@
 #include "cli/screen.h"
 #include "fis/mem.h"
 
-enum { METRICS = 7, FEW_ROWS = 30 };
+enum { FEW_ROWS = 30 };
 
 /* Whose rates are compared: of groups, of those with the positive class (each, for more than two),
  * of these and the others. */
 enum cells { NO_CELLS, OF_GROUP, OF_CLASS, OF_BOTH };
 
 static const struct metric {
-    const char *title, *name;
-    size_t value, interval; /* offsets; 0: it has none (the level is there) */
+    const char *title;
     enum cells cells;
-} metrics[METRICS] = {
-    {"accuracy", "accuracy", offsetof(struct fis_metrics, accuracy),
-     offsetof(struct fis_metrics_intervals, accuracy), NO_CELLS},
-    {"balanced accuracy", "balanced_accuracy", offsetof(struct fis_metrics, balanced_accuracy), 0,
-     NO_CELLS},
-    {"DP", "demographic_parity", offsetof(struct fis_metrics, demographic_parity),
-     offsetof(struct fis_metrics_intervals, demographic_parity), OF_GROUP},
-    {"EOp", "equal_opportunity", offsetof(struct fis_metrics, equal_opportunity),
-     offsetof(struct fis_metrics_intervals, equal_opportunity), OF_CLASS},
-    {"EOd", "equalized_odds", offsetof(struct fis_metrics, equalized_odds),
-     offsetof(struct fis_metrics_intervals, equalized_odds), OF_BOTH},
-    {"EOd max", "equalized_odds_max", offsetof(struct fis_metrics, equalized_odds_max),
-     offsetof(struct fis_metrics_intervals, equalized_odds_max), OF_BOTH},
-    {"risk disparity", "risk_disparity", offsetof(struct fis_metrics, risk_disparity),
-     offsetof(struct fis_metrics_intervals, risk_disparity), NO_CELLS},
+} metrics[WIRE_METRICS] = {
+    {"accuracy", NO_CELLS},
+    {"balanced accuracy", NO_CELLS},
+    {"DP", OF_GROUP},
+    {"EOp", OF_CLASS},
+    {"EOd", OF_BOTH},
+    {"EOd max", OF_BOTH},
+    {"risk disparity", NO_CELLS},
 };
 
 struct side {
@@ -47,19 +39,12 @@ struct side {
 struct comparison {
     const struct models_evaluation *v;
     struct side side[2];
-    struct fis_interval difference[METRICS]; /* of the second less the first; with a file */
+    struct fis_interval difference[WIRE_METRICS]; /* of the second less the first; with a file */
 };
 
-static double value_of(const struct fis_metrics *m, int i)
+static double difference_of(const struct comparison *c, enum wire_metric i)
 {
-    double x;
-    memcpy(&x, (const char *)m + metrics[i].value, sizeof x);
-    return m->n ? x : (double)NAN;
-}
-
-static double difference_of(const struct comparison *c, int i)
-{
-    return value_of(c->side[1].metrics, i) - value_of(c->side[0].metrics, i);
+    return wire_metric_of(c->side[1].metrics, i) - wire_metric_of(c->side[0].metrics, i);
 }
 
 /* ---- differences on the same rows ----------------------------------------------------------- */
@@ -115,7 +100,7 @@ static int resample(struct comparison *c, struct fis_error *e)
 {
     const uint32_t n = c->side[0].measured.rows.n, times = c->v->resamples;
     uint32_t *rows = fis_alloc(n, sizeof *rows);
-    double *values = fis_alloc((size_t)METRICS * times, sizeof *values);
+    double *values = fis_alloc((size_t)WIRE_METRICS * times, sizeof *values);
     struct fis_metrics *m = fis_alloc(2, sizeof *m);
     struct fis_rng rng;
     int rc = rows && values && m ? 0 : fis_fail(e, FIS_NOMEM, "no memory for %u rows", n);
@@ -125,10 +110,10 @@ static int resample(struct comparison *c, struct fis_error *e)
             rows[i] = fis_rng_below(&rng, n);
         for (int s = 0; s < 2; s++)
             metrics_on(&c->side[s], rows, &m[s]);
-        for (int i = 0; i < METRICS; i++)
-            values[(size_t)i * times + t] = value_of(&m[1], i) - value_of(&m[0], i);
+        for (enum wire_metric i = 0; i < WIRE_METRICS; i++)
+            values[(size_t)i * times + t] = wire_metric_of(&m[1], i) - wire_metric_of(&m[0], i);
     }
-    for (int i = 0; !rc && i < METRICS; i++)
+    for (enum wire_metric i = 0; !rc && i < WIRE_METRICS; i++)
         c->difference[i] = interval_of(difference_of(c, i), values + (size_t)i * times, times,
                                        variance_of_few(c, metrics[i].cells));
     fis_free(rows);
@@ -177,20 +162,14 @@ static const char *difference_text(double x, const struct fis_interval *in, char
     return out;
 }
 
-static void metric_row(struct screen_table *t, const struct comparison *c, int i)
+static void metric_row(struct screen_table *t, const struct comparison *c, enum wire_metric i)
 {
-    const struct fis_interval none = {NAN, NAN, NAN};
     char text[80];
     screen_table_row(t);
     screen_table_cell(t, 0, "%s", metrics[i].title);
-    for (uint32_t s = 0; s < 2; s++) {
-        const struct fis_interval *in = &none;
-        if (metrics[i].interval)
-            in = (const struct fis_interval *)(const void *)((const char *)c->side[s].intervals +
-                                                             metrics[i].interval);
+    for (uint32_t s = 0; s < 2; s++)
         screen_table_cell(t, 1 + s, "%s",
-                          models_interval(value_of(c->side[s].metrics, i), in, text));
-    }
+                          models_metric(c->side[s].metrics, c->side[s].intervals, i, text));
     screen_table_cell(t, 3, "%s", difference_text(difference_of(c, i), &c->difference[i], text));
 }
 
@@ -242,7 +221,7 @@ static int print_table(const struct comparison *c, struct fis_error *e)
     screen_table_cell(&t, 0, "rows");
     for (uint32_t s = 0; s < 2; s++)
         screen_table_cell(&t, 1 + s, "%u", c->side[s].metrics->n);
-    for (int i = 0; i < METRICS; i++)
+    for (enum wire_metric i = 0; i < WIRE_METRICS; i++)
         metric_row(&t, c, i);
     for (uint32_t g = 0; g < groups_of(c); g++)
         group_rows(&t, c, g);
@@ -266,8 +245,8 @@ static void put_side(struct wire_json_put *p, const struct comparison *c, int s)
     wire_put_count(p, "version", version);
     wire_put_bool(p, "served", version == c->v->served);
     wire_put_count(p, "rows", m->n);
-    for (int i = 0; i < METRICS; i++)
-        wire_put_number(p, metrics[i].name, value_of(m, i), 6);
+    for (enum wire_metric i = 0; i < WIRE_METRICS; i++)
+        wire_put_number(p, wire_metric_numbers[i].name, wire_metric_of(m, i), 6);
     wire_put_open(p, "groups", '[');
     for (uint32_t g = 0; g < m->n_groups && g < FIS_MAX_GROUPS; g++) {
         wire_put_open(p, NULL, '{');
@@ -287,8 +266,8 @@ static int print_json(const struct comparison *c, struct fis_error *e)
     for (int s = 0; s < 2; s++)
         put_side(&p, c, s);
     wire_put_open(&p, "difference", '{');
-    for (int i = 0; i < METRICS; i++) {
-        wire_put_open(&p, metrics[i].name, '{');
+    for (enum wire_metric i = 0; i < WIRE_METRICS; i++) {
+        wire_put_open(&p, wire_metric_numbers[i].name, '{');
         wire_put_number(&p, "value", difference_of(c, i), 6);
         wire_put_number(&p, "low", c->difference[i].low, 6);
         wire_put_number(&p, "high", c->difference[i].high, 6);
@@ -310,7 +289,7 @@ int models_compare(const struct models_evaluation *v, const struct wire_model *a
     if (!c)
         return fis_fail(e, FIS_NOMEM, "no memory for a comparison");
     c->v = v;
-    for (int i = 0; i < METRICS; i++)
+    for (int i = 0; i < WIRE_METRICS; i++)
         c->difference[i] = (struct fis_interval){NAN, NAN, NAN};
     for (int s = 0; s < 2; s++) {
         const struct wire_model *m = s ? b : a;

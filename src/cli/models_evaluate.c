@@ -103,11 +103,11 @@ static int print_json(const struct models_evaluation *v, const struct models_res
     wire_put_numbers(&p, wire_metric_numbers, &r->metrics, 6);
     wire_put_open(&p, "intervals", '{');
     wire_put_number(&p, "level", .95, 6);
-    for (const struct wire_number *t = wire_metric_numbers; t->name; t++) {
-        if (!t->interval)
+    for (enum wire_metric k = 0; k < WIRE_METRICS; k++) {
+        if (!wire_metric_numbers[k].interval)
             continue;
-        const struct fis_interval *i = (const void *)((const char *)&r->intervals + t->interval);
-        wire_put_open(&p, t->name, '[');
+        const struct fis_interval *i = wire_interval_of(&r->intervals, k);
+        wire_put_open(&p, wire_metric_numbers[k].name, '[');
         wire_put_number(&p, NULL, i->low, 6);
         wire_put_number(&p, NULL, i->high, 6);
         wire_put_close(&p, ']');
@@ -122,21 +122,12 @@ static int print_json(const struct models_evaluation *v, const struct models_res
 static void add_row(struct screen_table *t, const struct models_evaluation *v,
                     const struct models_result *r)
 {
-    const struct fis_metrics *m = &r->metrics;
-    const struct fis_metrics_intervals *in = &r->intervals;
     char text[48];
     screen_table_row(t);
     screen_table_cell(t, 0, "%llu%s", (unsigned long long)r->version,
                       r->version == v->served ? " (served)" : "");
-    screen_table_cell(t, 1, "%s", models_interval(m->accuracy, &in->accuracy, text));
-    screen_table_cell(t, 2, "%s", screen_rate(m->balanced_accuracy, text));
-    screen_table_cell(t, 3, "%s",
-                      models_interval(m->demographic_parity, &in->demographic_parity, text));
-    screen_table_cell(t, 4, "%s",
-                      models_interval(m->equal_opportunity, &in->equal_opportunity, text));
-    screen_table_cell(t, 5, "%s", models_interval(m->equalized_odds, &in->equalized_odds, text));
-    screen_table_cell(t, 6, "%s",
-                      models_interval(m->equalized_odds_max, &in->equalized_odds_max, text));
+    for (enum wire_metric i = 0; i <= WIRE_EQUALIZED_ODDS_MAX; i++)
+        screen_table_cell(t, 1 + i, "%s", models_metric(&r->metrics, &r->intervals, i, text));
 }
 
 int models_evaluate(const struct models_evaluation *v, const struct wire_model *const *versions,

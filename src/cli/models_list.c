@@ -9,32 +9,12 @@
 
 enum { WIDE = 118 };
 
-struct metric {
-    const char *name;
-    size_t value, interval; /* offsets */
-};
-static const struct metric metrics[] = {
-    {"accuracy", offsetof(struct fis_metrics, accuracy),
-     offsetof(struct fis_metrics_intervals, accuracy)},
-    {"DP", offsetof(struct fis_metrics, demographic_parity),
-     offsetof(struct fis_metrics_intervals, demographic_parity)},
-    {"EOp", offsetof(struct fis_metrics, equal_opportunity),
-     offsetof(struct fis_metrics_intervals, equal_opportunity)},
-    {"EOd", offsetof(struct fis_metrics, equalized_odds),
-     offsetof(struct fis_metrics_intervals, equalized_odds)},
-};
+static const enum wire_metric metrics[] = {WIRE_ACCURACY, WIRE_DEMOGRAPHIC_PARITY,
+                                           WIRE_EQUAL_OPPORTUNITY, WIRE_EQUALIZED_ODDS};
 
 static double value_of(const struct wire_model *m, int i)
 {
-    double v;
-    memcpy(&v, (const char *)&m->metrics + metrics[i].value, sizeof v);
-    return m->metrics.n ? v : (double)NAN;
-}
-
-static const struct fis_interval *interval_of(const struct wire_model *m, int i)
-{
-    return (const struct fis_interval *)(const void *)((const char *)&m->intervals +
-                                                       metrics[i].interval);
+    return wire_metric_of(&m->metrics, metrics[i]);
 }
 
 static void start_row(struct screen_table *t, const struct wire_model *m)
@@ -57,7 +37,7 @@ static void wide_row(struct screen_table *t, const struct wire_model *m)
     screen_table_cell(t, 2, "%s: %s", models_verdict(m), models_reason(m, text));
     for (int i = 0; i < 4; i++)
         screen_table_cell(t, 3 + (uint32_t)i, "%s",
-                          models_interval(value_of(m, i), interval_of(m, i), text));
+                          models_metric(&m->metrics, &m->intervals, metrics[i], text));
     end_row(t, m, 7);
 }
 
@@ -72,7 +52,7 @@ static void narrow_rows(struct screen_table *t, const struct wire_model *m)
     screen_table_row(t);
     screen_table_cell(t, 2, "%s", models_reason(m, text));
     for (int i = 0; i < 4; i++) {
-        const struct fis_interval *in = interval_of(m, i);
+        const struct fis_interval *in = wire_interval_of(&m->intervals, metrics[i]);
         if (isfinite(value_of(m, i)) && isfinite(in->low))
             screen_table_cell(t, 3 + (uint32_t)i, "%s–%s", screen_rate(in->low, low),
                               screen_rate(in->high, high));

@@ -76,25 +76,14 @@ static void print_gate(const struct wire_model *m)
 static void print_metrics(const struct wire_model *m)
 {
     const struct fis_metrics *x = &m->metrics;
-    const struct fis_metrics_intervals *in = &m->intervals;
-    const struct fis_interval none = {.low = NAN, .high = NAN};
-    const struct {
-        const char *name;
-        double value;
-        const struct fis_interval *interval;
-    } all[] = {
-        {"accuracy", x->accuracy, &in->accuracy},
-        {"balanced accuracy", x->balanced_accuracy, &none},
-        {"demographic parity", x->demographic_parity, &in->demographic_parity},
-        {"equal opportunity", x->equal_opportunity, &in->equal_opportunity},
-        {"equalized odds (mean)", x->equalized_odds, &in->equalized_odds},
-        {"equalized odds (max)", x->equalized_odds_max, &in->equalized_odds_max},
-        {"risk disparity", x->risk_disparity, &in->risk_disparity},
-    };
+    static const char *const names[WIRE_METRICS] = {
+        "accuracy",          "balanced accuracy",     "demographic parity",
+        "equal opportunity", "equalized odds (mean)", "equalized odds (max)",
+        "risk disparity"};
     char text[48];
     printf("\non %u validation rows of the gate (n/e: not estimable)\n", x->n);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        printf("  %-22s %s\n", all[i].name, models_interval(all[i].value, all[i].interval, text));
+    for (enum wire_metric i = 0; i < WIRE_METRICS; i++)
+        printf("  %-22s %s\n", names[i], models_metric(x, &m->intervals, i, text));
     if (x->n && x->predicted_classes == 1)
         printf("  a constant predictor: every row gets the same class\n");
 }

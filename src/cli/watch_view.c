@@ -19,12 +19,9 @@ void watch_print_version(const struct wire_model *m, int64_t wall_ms)
     screen_clean(word);
     printf("%s version version=%llu round=%u verdict=%s reason=%s", screen_time(wall_ms, when),
            (unsigned long long)m->version, m->round, m->served ? "publish" : "reject", word);
-    if (m->metrics.n) {
-        print_number("accuracy", m->metrics.accuracy);
-        print_number("demographic_parity", m->metrics.demographic_parity);
-        print_number("equal_opportunity", m->metrics.equal_opportunity);
-        print_number("equalized_odds", m->metrics.equalized_odds);
-    }
+    for (enum wire_metric i = 0; i <= WIRE_EQUALIZED_ODDS; i++)
+        if (i != WIRE_BALANCED_ACCURACY)
+            print_number(wire_metric_numbers[i].name, wire_metric_of(&m->metrics, i));
     printf(" labels=%llu kept=%llu\n", (unsigned long long)m->labels_bought,
            (unsigned long long)m->labels_kept);
 }
@@ -73,10 +70,8 @@ static void view_model(const char *title, const struct wire_model *m, bool why, 
     if (why)
         fprintf(out, ", %s: %s", models_verdict(m), models_reason(m, word));
     fprintf(out, "\n%-12saccuracy %s  EOd %s\n", "",
-            models_interval(m->metrics.n ? m->metrics.accuracy : (double)NAN,
-                            &m->intervals.accuracy, a),
-            models_interval(m->metrics.n ? m->metrics.equalized_odds : (double)NAN,
-                            &m->intervals.equalized_odds, b));
+            models_metric(&m->metrics, &m->intervals, WIRE_ACCURACY, a),
+            models_metric(&m->metrics, &m->intervals, WIRE_EQUALIZED_ODDS, b));
 }
 
 static void view_counts(const struct watch *w, int64_t wall_ms, FILE *out)

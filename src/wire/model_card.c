@@ -199,17 +199,13 @@ static void put_metrics(struct page *p, const struct wire_model *m)
         "Wilson's formula.\n\n"
         "| | value | interval |\n|---|---:|---|\n",
         m->metrics.n, (m->intervals.level > 0 ? m->intervals.level : .95) * 100);
-    for (const struct wire_number *t = wire_metric_numbers; t->name; t++) {
-        double x;
-        memcpy(&x, (const char *)&m->metrics + t->at, sizeof x);
-        put(p, "| %s%s | %s | ", t->name,
-            m->metric && !strcmp(t->name, m->metric) ? " (the gate's)" : "",
-            rate(m->metrics.n ? x : (double)NAN, a));
-        struct fis_interval i = {.low = NAN};
-        if (t->interval)
-            memcpy(&i, (const char *)&m->intervals + t->interval, sizeof i);
-        if (isfinite(i.low) && isfinite(i.high))
-            put(p, "%s to %s", rate(i.low, low), rate(i.high, high));
+    for (enum wire_metric k = 0; k < WIRE_METRICS; k++) {
+        const struct fis_interval *i = wire_interval_of(&m->intervals, k);
+        put(p, "| %s%s | %s | ", wire_metric_numbers[k].name,
+            k == wire_metric_named(m->metric) ? " (the gate's)" : "",
+            rate(wire_metric_of(&m->metrics, k), a));
+        if (isfinite(i->low) && isfinite(i->high))
+            put(p, "%s to %s", rate(i->low, low), rate(i->high, high));
         put(p, " |\n");
     }
 }

@@ -48,16 +48,15 @@ static json_t *intervals(struct making *m, const struct fis_metrics_intervals *f
 {
     json_t *all = json_object();
     put(m, all, "level", wire_json_real(from->level));
-    for (const struct wire_number *t = wire_metric_numbers; t->name; t++) {
-        if (!t->interval)
+    for (enum wire_metric k = 0; k < WIRE_METRICS; k++) {
+        const struct fis_interval *i = wire_interval_of(from, k);
+        if (!wire_metric_numbers[k].interval)
             continue;
-        struct fis_interval i;
-        memcpy(&i, (const char *)from + t->interval, sizeof i);
         json_t *one = json_object();
-        put(m, one, "low", wire_json_real(i.low));
-        put(m, one, "high", wire_json_real(i.high));
-        put(m, one, "standard_error", wire_json_real(i.se));
-        put(m, all, t->name, one);
+        put(m, one, "low", wire_json_real(i->low));
+        put(m, one, "high", wire_json_real(i->high));
+        put(m, one, "standard_error", wire_json_real(i->se));
+        put(m, all, wire_metric_numbers[k].name, one);
     }
     return all;
 }

@@ -9,6 +9,7 @@
 #define OF_GROUP(field) offsetof(struct fis_group_metrics, field), 0
 
 const struct wire_number wire_metric_numbers[] = {
+    /* as enum wire_metric */
     {WITH_INTERVAL(accuracy)},           {NUMBER(balanced_accuracy)},
     {WITH_INTERVAL(demographic_parity)}, {WITH_INTERVAL(equal_opportunity)},
     {WITH_INTERVAL(equalized_odds)},     {WITH_INTERVAL(equalized_odds_max)},
@@ -27,6 +28,28 @@ double wire_number_at(const void *base, size_t at)
     double x;
     memcpy(&x, (const char *)base + at, sizeof x);
     return x;
+}
+
+enum wire_metric wire_metric_named(const char *name)
+{
+    enum wire_metric i = 0;
+    while (i < WIRE_METRICS && (!name || strcmp(wire_metric_numbers[i].name, name) != 0))
+        i++;
+    return i;
+}
+
+double wire_metric_of(const struct fis_metrics *m, enum wire_metric metric)
+{
+    return m->n && metric < WIRE_METRICS ? wire_number_at(m, wire_metric_numbers[metric].at)
+                                         : (double)NAN;
+}
+
+const struct fis_interval *wire_interval_of(const struct fis_metrics_intervals *in,
+                                            enum wire_metric metric)
+{
+    static const struct fis_interval none = {NAN, NAN, NAN};
+    size_t at = metric < WIRE_METRICS ? wire_metric_numbers[metric].interval : 0;
+    return at ? (const void *)((const char *)in + at) : &none;
 }
 
 static int fill_interval(Fis__V1__Metric *m, const struct fis_interval *from, struct fis_arena *a)

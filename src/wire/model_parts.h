@@ -46,9 +46,28 @@ struct wire_number {
     size_t interval; /* of its interval in fis_metrics_intervals; 0: none (level is at 0) */
 };
 double wire_number_at(const void *base, size_t at);
-extern const struct wire_number wire_metric_numbers[]; /* of fis_metrics; to the name NULL */
-extern const struct wire_number wire_group_numbers[];  /* of fis_group_metrics; the same */
-extern const struct wire_number wire_gate_numbers[];   /* of wire_model; the same */
+enum wire_metric {
+    WIRE_ACCURACY,
+    WIRE_BALANCED_ACCURACY,
+    WIRE_DEMOGRAPHIC_PARITY,
+    WIRE_EQUAL_OPPORTUNITY,
+    WIRE_EQUALIZED_ODDS,
+    WIRE_EQUALIZED_ODDS_MAX,
+    WIRE_RISK_DISPARITY,
+    WIRE_METRICS
+};
+/* Of fis_metrics, by enum wire_metric; to the name NULL. */
+extern const struct wire_number wire_metric_numbers[WIRE_METRICS + 1];
+extern const struct wire_number wire_group_numbers[]; /* of fis_group_metrics; the same */
+extern const struct wire_number wire_gate_numbers[];  /* of wire_model; the same */
+
+/* WIRE_METRICS: there is none of that name (NULL: none either). */
+enum wire_metric wire_metric_named(const char *name);
+/* NaN where nothing was measured. */
+double wire_metric_of(const struct fis_metrics *m, enum wire_metric metric);
+/* NaN where it has none. */
+const struct fis_interval *wire_interval_of(const struct fis_metrics_intervals *in,
+                                            enum wire_metric metric);
 
 /* The list of those numbers of `from` that are finite. `intervals` may be NULL. */
 int wire_numbers_fill(const struct wire_number *table, const void *from,

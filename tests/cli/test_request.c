@@ -374,11 +374,22 @@ static void intervals_in_words(void **state)
 {
     (void)state;
     char text[48];
-    const double nan = (double)NAN;
-    const struct fis_interval good = {.8, .85, .01}, bad = {nan, nan, nan};
-    assert_string_equal(models_interval(.8312, &good, text), ".831 [.800, .850]");
-    assert_string_equal(models_interval(.8312, &bad, text), ".831");
-    assert_string_equal(models_interval(nan, &good, text), "n/e");
+    struct fis_metrics m = {.n = 9, .accuracy = .8312, .balanced_accuracy = .7};
+    struct fis_metrics_intervals in = {.accuracy = {.8, .85, .01}, .equalized_odds = {.1, .2, .01}};
+    m.demographic_parity = .25;
+    in.demographic_parity.low = (double)NAN;
+    m.equalized_odds = (double)NAN;
+    assert_string_equal(models_metric(&m, &in, WIRE_ACCURACY, text), ".831 [.800, .850]");
+    assert_string_equal(models_metric(&m, &in, WIRE_BALANCED_ACCURACY, text), ".700");
+    assert_string_equal(models_metric(&m, &in, WIRE_DEMOGRAPHIC_PARITY, text), ".250");
+    assert_string_equal(models_metric(&m, &in, WIRE_EQUALIZED_ODDS, text), "n/e");
+    assert_string_equal(models_metric(&m, &in, WIRE_METRICS, text), "n/e");
+    m.n = 0; /* nothing was measured */
+    assert_string_equal(models_metric(&m, &in, WIRE_ACCURACY, text), "n/e");
+    assert_int_equal(wire_metric_named("equalized_odds"), WIRE_EQUALIZED_ODDS);
+    assert_int_equal(wire_metric_named("risk_disparity"), WIRE_RISK_DISPARITY);
+    assert_int_equal(wire_metric_named("none"), WIRE_METRICS);
+    assert_int_equal(wire_metric_named(NULL), WIRE_METRICS);
 }
 
 /* The example on this line: from the first brace to the last. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/monitor/api.h"
+#include "wire/model_parts.h"
 
 static const char *api_group(const struct status *s, uint32_t group, char number[16])
 {
@@ -35,20 +36,16 @@ static json_t *group(const struct status *s, const struct fis_metrics *m, uint32
 /* The metrics of a model: accuracy, gaps, groups. */
 static json_t *api_metrics(const struct status *s, const struct fis_metrics *m)
 {
-    json_t *groups = json_array();
-    if (m->n == 0) {
-        json_decref(groups);
-        return json_null();
-    }
+    json_t *all = m->n ? json_object() : json_null(), *groups = m->n ? json_array() : NULL;
+    if (!m->n)
+        return all;
     for (uint32_t i = 0; i < m->n_groups; i++)
         json_array_append_new(groups, group(s, m, i));
-    return json_pack(
-        "{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rows", (int)m->n, "accuracy",
-        wire_json_real(m->accuracy), "balanced_accuracy", wire_json_real(m->balanced_accuracy),
-        "demographic_parity", wire_json_real(m->demographic_parity), "equal_opportunity",
-        wire_json_real(m->equal_opportunity), "equalized_odds", wire_json_real(m->equalized_odds),
-        "equalized_odds_max", wire_json_real(m->equalized_odds_max), "risk_disparity",
-        wire_json_real(m->risk_disparity), "groups", groups);
+    json_object_set_new(all, "rows", json_integer(m->n));
+    for (const struct wire_number *t = wire_metric_numbers; t->name; t++)
+        json_object_set_new(all, t->name, wire_json_real(wire_number_at(m, t->at)));
+    json_object_set_new(all, "groups", groups);
+    return all;
 }
 
 static json_t *interval(const struct fis_metrics_intervals *all, const struct fis_interval *i)
@@ -61,20 +58,12 @@ static json_t *interval(const struct fis_metrics_intervals *all, const struct fi
 
 static json_t *intervals(const struct fis_metrics_intervals *i)
 {
-    return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "level", wire_json_real(i->level), "accuracy",
-        interval(i, &i->accuracy), "demographic_parity", interval(i, &i->demographic_parity),
-        "equal_opportunity", interval(i, &i->equal_opportunity), "equalized_odds",
-        interval(i, &i->equalized_odds), "equalized_odds_max", interval(i, &i->equalized_odds_max),
-        "risk_disparity", interval(i, &i->risk_disparity));
-}
-
-static double violation(const struct version_info *v)
-{
-    for (int k = FIS_DEMOGRAPHIC_PARITY; k <= FIS_RISK_DISPARITY; k++)
-        if (strcmp(fis_metric_name((enum fis_metric)k), v->metric) == 0)
-            return fis_metrics_of(&v->metrics, (enum fis_metric)k);
-    return (double)NAN;
+    json_t *all = json_pack("{s:o}", "level", wire_json_real(i->level));
+    for (enum wire_metric k = 0; k < WIRE_METRICS; k++)
+        if (wire_metric_numbers[k].interval)
+            json_object_set_new(all, wire_metric_numbers[k].name,
+                                interval(i, wire_interval_of(i, k)));
+    return all;
 }
 
 json_t *api_version_summary(const struct status *s, const struct version_info *v)
@@ -87,8 +76,8 @@ json_t *api_version_summary(const struct status *s, const struct version_info *v
         (json_int_t)v->created_at_ms, "round", (int)v->round, "published", v->served, "served",
         now == v, "verdict", api_text(v->verdict), "reason", api_text(v->reason), "text",
         api_text(v->text), "metric", api_text(v->metric), "accuracy",
-        wire_json_real(v->metrics.n ? v->metrics.accuracy : (double)NAN), "violation",
-        wire_json_real(v->metrics.n ? violation(v) : (double)NAN), "labels_bought",
+        wire_json_real(wire_metric_of(&v->metrics, WIRE_ACCURACY)), "violation",
+        wire_json_real(wire_metric_of(&v->metrics, wire_metric_named(v->metric))), "labels_bought",
         (json_int_t)v->labels_bought, "labels_kept", (json_int_t)v->labels_kept, "head_version",
         (json_int_t)v->head_version, "interpolation", wire_json_real(v->interpolation),
         "difference", wire_json_real(v->difference), "difference_se",

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "daemon/monitor/metrics.h"
+#include "wire/model_parts.h"
 
 void metrics_verdicts(const struct status *s, struct http_reply *out, const struct metric *m)
 {
@@ -83,20 +84,13 @@ void metrics_bounds(const struct status *s, struct http_reply *out, const struct
     const struct version_info *v = version_log_served(s->versions);
     if (!v || v->intervals.level <= 0)
         return;
-    const struct {
-        const char *name;
-        const struct fis_interval *i;
-    } all[] = {
-        {"accuracy", &v->intervals.accuracy},
-        {"demographic_parity", &v->intervals.demographic_parity},
-        {"equal_opportunity", &v->intervals.equal_opportunity},
-        {"equalized_odds", &v->intervals.equalized_odds},
-        {"equalized_odds_max", &v->intervals.equalized_odds_max},
-        {"risk_disparity", &v->intervals.risk_disparity},
-    };
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-        gap(out, m, "served", all[k].name, "low", all[k].i->low);
-        gap(out, m, "served", all[k].name, "high", all[k].i->high);
+    for (enum wire_metric k = 0; k < WIRE_METRICS; k++) {
+        const struct wire_number *t = &wire_metric_numbers[k];
+        const struct fis_interval *i = wire_interval_of(&v->intervals, k);
+        if (t->interval)
+            gap(out, m, "served", t->name, "low", i->low);
+        if (t->interval)
+            gap(out, m, "served", t->name, "high", i->high);
     }
 }
 

@@ -10,26 +10,20 @@
 #include "fis/mem.h"
 #include "registry/curl_options.h"
 #include "wire/json_text.h"
+#include "wire/model_parts.h"
 
 /* ---- body ------------------------------------------------------------------------------------ */
 
-static double violation(const struct wire_model *m)
-{
-    for (int k = FIS_DEMOGRAPHIC_PARITY; m->metrics.n && k <= FIS_RISK_DISPARITY; k++)
-        if (strcmp(fis_metric_name((enum fis_metric)k), m->metric) == 0)
-            return fis_metrics_of(&m->metrics, (enum fis_metric)k);
-    return (double)NAN;
-}
-
 char *webhook_body(const struct wire_model *m)
 {
-    double accuracy = m->metrics.n ? m->metrics.accuracy : (double)NAN;
+    double accuracy = wire_metric_of(&m->metrics, WIRE_ACCURACY);
+    double violation = wire_metric_of(&m->metrics, wire_metric_named(m->metric));
     json_t *o =
         json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o, s:s, s:o, s:o, s:I}", "event",
                   "version_published", "pipeline", m->pipeline, "version", (json_int_t)m->version,
                   "parent", (json_int_t)m->parent, "created_at_ms", (json_int_t)m->created_at_ms,
                   "reason", m->reason, "text", m->reason_text, "accuracy", wire_json_real(accuracy),
-                  "metric", m->metric, "violation", wire_json_real(violation(m)), "floor",
+                  "metric", m->metric, "violation", wire_json_real(violation), "floor",
                   wire_json_real(m->floor), "labels_bought", (json_int_t)m->labels_bought);
     char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
     json_decref(o);
