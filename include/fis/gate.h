@@ -86,7 +86,7 @@ struct fis_gate_judgement {
     double difference, difference_se; /* violation served - pick, paired */
     uint32_t looks; /* how often this gate set has been looked at, this one included */
     uint32_t smallest_cell;
-    int warn_cell; /* smallest cell under warn_cell */
+    bool warn_cell; /* smallest cell under warn_cell */
 };
 
 struct fis_gate; /* remembers VAL_0, what is served (a point a fold) and the looks */
@@ -145,9 +145,9 @@ void fis_gate_restore(struct fis_gate *g, double val0, const float *served, uint
  * learner has them. Borrowed: until another call, or other validation rows. */
 void fis_gate_served_rows(struct fis_gate *g, const float *x);
 
-/* Held (on != 0): what is served stays. A judgement that would be PUBLISH is REJECT with PINNED,
+/* Held (on): what is served stays. A judgement that would be PUBLISH is REJECT with PINNED,
  * its figures unchanged. Not for fis_gate_first. */
-void fis_gate_hold(struct fis_gate *g, int on);
+void fis_gate_hold(struct fis_gate *g, bool on);
 /* The point whose figures the last judgement gave as `pick`, as it would be published (slab; valid
  * until the next judgement): of a rejection without an admissible point, the anchor. NULL: nothing
  * was measured, or the weights are not finite. */

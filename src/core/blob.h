@@ -43,7 +43,7 @@ static inline void blob_put_double(struct blob_writer *w, double v)
 struct blob_reader {
     const unsigned char *from;
     size_t left;
-    int short_of; /* more was asked for than there is */
+    bool short_of; /* more was asked for than there is */
 };
 
 /* Where the next n bytes are, which may be unaligned; NULL when there are fewer. */
@@ -51,7 +51,7 @@ static inline const unsigned char *blob_skip(struct blob_reader *r, size_t n)
 {
     const unsigned char *at = r->from;
     if (n > r->left) {
-        r->short_of = 1;
+        r->short_of = true;
         r->left = 0;
         return NULL;
     }

@@ -221,7 +221,7 @@ int fis_encoder_freeze(struct fis_encoder *enc, struct fis_error *e)
     if (rc)
         return rc;
     enc->d = (uint32_t)d + enc->tree_margins;
-    enc->finished = 1;
+    enc->finished = true;
     return 0;
 }
 

@@ -31,7 +31,7 @@ struct encoder_column {
     /* numeric: Welford's running mean and sum of squares while fitting */
     double mean, squares, deviation, factor; /* factor: 1 / deviation */
     uint64_t present, missing;
-    int missing_indicator;
+    bool missing_indicator;
     /* categorical: sorted by bytes */
     struct category *categories;
     const char **texts; /* the same texts as a plain list, made by finish */
@@ -57,13 +57,13 @@ struct fis_encoder {
     /* [3][n] mean, factor and bound of each column, where all columns are numeric and make one
      * feature each: what vectors of numbers are encoded by; else NULL. */
     double *flat;
-    int flat_plain; /* no column is scaled: numbers are features as they are */
+    bool flat_plain; /* no column is scaled: numbers are features as they are */
     /* With flat, the columns that are scaled, and what 0 becomes there. */
     uint32_t n_scaled, *scaled;
     uint32_t n_constants, *constants; /* of them, those that never varied */
     float *scaled_zero;
     uint64_t rows;
-    int finished;
+    bool finished;
 };
 
 /* The place of a category: 1 and its index, or 0 and where it would go. */

@@ -216,7 +216,7 @@ static void publish(struct fis_gate *g, uint32_t folds, float *params)
     for (uint32_t h = 0; h < folds; h++)
         memcpy(g->served[h], g->point[h], g->n_params * sizeof(float));
     memcpy(params, g->picked, g->n_params * sizeof(float));
-    g->serves = 1;
+    g->serves = true;
 }
 
 /* ---- the warm-up model ---------------------------------------------------------------------- */
@@ -293,7 +293,7 @@ int fis_gate_first(struct fis_gate *g, const struct fis_learner *t, struct fis_g
         g->looks = out.looks;
         memcpy(g->picked, p.publish_from, g->n_params * sizeof(float));
         publish(g, s.rows.folds, params);
-        g->has_picked = 1;
+        g->has_picked = true;
         *j = out;
     }
     session_done(&s);
@@ -461,7 +461,7 @@ static void keep_pick(struct session *s)
     struct fis_gate *g = s->g;
     const struct fis_gate_points *p = s->points;
     const float share = s->found ? p->share[s->at] : 0;
-    g->has_picked = 1;
+    g->has_picked = true;
     make_point(s, share);
     interpolate(p->publish_from, share > 0 ? p->publish_to : p->publish_from, share, g->n_params,
                 g->picked);
@@ -478,7 +478,7 @@ int fis_gate_judge_points(struct fis_gate *g, const struct fis_learner *t,
         rc = judge_in(&s, &out, e);
     if (rc == 0) {
         g->looks = out.looks;
-        g->has_picked = 0;
+        g->has_picked = false;
         if (out.anchor.n && s.finite)
             keep_pick(&s);
         if (out.verdict == FIS_PUBLISH)

@@ -9,14 +9,14 @@ struct fis_gate {
     size_t n_params;
     double val0;
     uint32_t looks;
-    int serves, held;
+    bool serves, held;
     /* Slabs of `slab`. */
     float *served[FIS_MAX_FOLDS];   /* the point for the rows of each fold */
     float *point[FIS_MAX_FOLDS];    /* likewise, of the point at hand, and then the pick's */
     float *line[1 + FIS_MAX_FOLDS]; /* where the line is at 1: published, and of each fold */
     float *picked;                  /* the pick as it would be published */
     float *slab;
-    int has_picked;
+    bool has_picked;
     fis_gate_measure_fn *measure;
     void *measure_arg;
     const float *served_x; /* validation rows as what is served sees them; NULL: the learner's */

@@ -77,9 +77,9 @@ void fis_gate_rebase(struct fis_gate *g, double val0)
     g->val0 = val0;
 }
 
-void fis_gate_hold(struct fis_gate *g, int on)
+void fis_gate_hold(struct fis_gate *g, bool on)
 {
-    g->held = on != 0;
+    g->held = on;
 }
 
 const float *fis_gate_picked(const struct fis_gate *g)
@@ -91,7 +91,7 @@ void fis_gate_restore(struct fis_gate *g, double val0, const float *served, uint
 {
     g->val0 = val0;
     g->looks = looks;
-    g->serves = 1;
+    g->serves = true;
     for (int h = 0; h < FIS_MAX_FOLDS; h++)
         memcpy(g->served[h], served, g->n_params * sizeof(float));
 }
@@ -147,7 +147,7 @@ int fis_gate_load(struct fis_gate *g, const void *in, size_t size, struct fis_er
     g->serves = (int)serves;
     for (int h = 0; h < FIS_MAX_FOLDS; h++)
         blob_get(&r, g->served[h], g->n_params * sizeof(float));
-    g->has_picked = 0;
+    g->has_picked = false;
     return 0;
 }
 

@@ -66,7 +66,7 @@ struct fis_learner {
     uint32_t *fold_rows[FIS_MAX_FOLDS], fold_n[FIS_MAX_FOLDS];
     float *direction[FIS_DIRECTIONS];
     struct fis_privacy_account spent;
-    int may_repeat; /* the next refresh may be the newest of the account again */
+    bool may_repeat; /* the next refresh may be the newest of the account again */
     struct fis_panel *panel;
     struct fis_scratch *score_scratch;
     float *score_p, *score_acc, *score_fair; /* [LEARNER_SCORE_ROWS][K] */

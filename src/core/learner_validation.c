@@ -265,7 +265,7 @@ int fis_learner_refresh(struct fis_learner *t, const struct fis_direction_option
                                 head.direction[FIS_DIRECTION_FAIRNESS], t->n_params);
         install(t, &head);
         t->spent = spent;
-        t->may_repeat = 0;
+        t->may_repeat = false;
     }
     head_done(&head);
     return rc;

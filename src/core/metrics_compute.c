@@ -6,7 +6,7 @@
 #include "core/softmax.h"
 
 void metrics_tally_clear(struct metrics_tally *t, uint32_t classes, uint32_t n_groups,
-                         uint32_t positive, int has_loss)
+                         uint32_t positive, bool has_loss)
 {
     assert(classes >= 2 && classes <= FIS_MAX_CLASSES);
     assert(n_groups >= 1 && n_groups <= FIS_MAX_GROUPS && positive < classes);

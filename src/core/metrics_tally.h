@@ -9,7 +9,7 @@
 
 struct metrics_tally {
     uint32_t n_groups, classes, positive;
-    int has_loss;
+    bool has_loss;
     uint32_t rows[FIS_MAX_GROUPS];
     double loss[FIS_MAX_GROUPS], square[FIS_MAX_GROUPS]; /* sums of cross-entropy, and of squares */
     /* [group * classes + class] */
@@ -19,7 +19,7 @@ struct metrics_tally {
 };
 
 void metrics_tally_clear(struct metrics_tally *t, uint32_t classes, uint32_t n_groups,
-                         uint32_t positive, int has_loss);
+                         uint32_t positive, bool has_loss);
 
 static inline void metrics_tally_add(struct metrics_tally *t, uint32_t group, uint32_t label,
                                      uint32_t prediction, double loss)

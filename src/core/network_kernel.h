@@ -29,7 +29,7 @@ typedef void network_block_fn(const float *w, uint32_t in, const float *a, const
  * given as lists take, one by one. Aligned to 64 bytes, as all that the kernels read. */
 struct network_shallow {
     uint32_t in, hidden, classes; /* hidden: whole chunks; classes: up to NETWORK_FEW */
-    int paired;                   /* the direction has a first layer G beside W */
+    bool paired;                  /* the direction has a first layer G beside W */
     /* [hidden / chunk][in] rows of a chunk of W's columns, and when paired those of G behind them;
      * and [hidden / chunk] such rows of the biases. */
     const float *rows, *bias;

@@ -379,7 +379,7 @@ void network_panel_run(const struct fis_panel *p, const struct network_input *in
     uint32_t tile = p->kernel->rows;
     const struct span begin = up_to(p, foremost), rest = {begin.to, up_to(p, NETWORK_ALL).to};
     const struct fis_sparse own = {s->from, s->index, s->value};
-    int whole = rest.from == rest.to || foremost == NETWORK_NONE;
+    bool whole = rest.from == rest.to || foremost == NETWORK_NONE;
     for (uint32_t first = 0; first < n; first += tile) {
         struct network_tile t = {.kernel = p->kernel,
                                  .first = first,
@@ -390,7 +390,7 @@ void network_panel_run(const struct fis_panel *p, const struct network_input *in
         run_tile(p, lists, begin, influence, s, &t);
         if (take(arg, &t) && !whole) {
             run_tile(p, lists, rest, influence, s, &t);
-            t.whole = 1;
+            t.whole = true;
             take(arg, &t);
         }
     }

@@ -44,7 +44,7 @@ struct network_input {
 struct network_tile {
     const struct network_kernel *kernel;
     uint32_t first, rows, classes;
-    int whole; /* no more will be computed */
+    bool whole; /* no more will be computed */
     const float *logits;
     const float *tangents[FIS_MAX_DIRECTIONS]; /* NULL: not computed, or 0 throughout */
 };

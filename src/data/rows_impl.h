@@ -17,7 +17,7 @@ struct data_rows {
     char *path;
     const struct data_options *options;
     struct data_file *file;
-    int is_json, at_end;
+    bool is_json, at_end;
     uint64_t line, count;
     uint64_t lines_read;     /* line ends in all that was read from the file */
     unsigned char last_byte; /* of it; 0 before the first */

@@ -235,7 +235,7 @@ static int refreshed(void *arg, struct lab_run *r, struct fis_error *e)
         fis_softmax(s->p, v->n, r->classes, s->p);
     }
     if (lab_noise_forwards(o)) {
-        const int first = !s->known;
+        const bool first = !s->known;
         rc = lab_noise_know(r, s, e);
         if (rc == 0 && first && r->panel && r->directions->losses)
             rc = direct_again(r, e);

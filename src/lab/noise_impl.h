@@ -17,7 +17,7 @@ struct lab_noisy {
     uint8_t *trimmed;        /* [n validation] */
     double *t, *t_groups;    /* [K][K], [M][M] */
     float *warm_up;          /* slab, where there is a gate */
-    int known;               /* the matrices are there */
+    bool known;              /* the matrices are there */
 };
 
 static inline bool lab_noise_forwards(const struct lab_noise_options *o)

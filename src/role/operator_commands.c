@@ -39,7 +39,7 @@ static void pause_asking(struct trainer_role *m, uint32_t on, struct outcome *o)
 static void pin(struct trainer_role *m, uint32_t on, struct outcome *o)
 {
     m->state.pinned = on;
-    fis_gate_hold(m->gate, (int)on);
+    fis_gate_hold(m->gate, on);
     DONE(o, on ? "version %llu stays, whatever the gate says" : "version %llu is no longer pinned",
          (unsigned long long)m->state.served_version);
 }

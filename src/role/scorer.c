@@ -320,15 +320,15 @@ static void advance_once(struct scorer *m)
 
 void scorer_advance(struct scorer *m)
 {
-    m->again = 1;
+    m->again = true;
     if (m->advancing)
         return; /* what was called from here acknowledged something at once */
-    m->advancing = 1;
+    m->advancing = true;
     while (m->again) {
-        m->again = 0;
+        m->again = false;
         advance_once(m);
     }
-    m->advancing = 0;
+    m->advancing = false;
 }
 
 /* ---- what happens beside ------------------------------------------------------------------- */
@@ -340,7 +340,7 @@ int scorer_head(struct scorer *m, const struct wire_head *head, struct fis_error
         return -FIS_NOMEM;
     m->head_version = head->version;
     m->head_created_at_ms = head->created_at_ms;
-    m->have_head = 1;
+    m->have_head = true;
     m->counts.heads++;
     if (m->o.pool) {
         scorer_scan_begin(m);
@@ -393,7 +393,7 @@ int scorer_reset(struct scorer *m, int32_t partition, int64_t first, uint64_t lo
 
 void scorer_stop(struct scorer *m)
 {
-    m->stopping = 1;
+    m->stopping = true;
 }
 
 bool scorer_idle(const struct scorer *m)

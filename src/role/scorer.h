@@ -57,7 +57,7 @@ struct scorer_options {
     uint32_t slots; /* batches in flight, 1 .. SCORER_MAX_SLOTS */
     uint32_t batch; /* messages in a batch at most */
     const char *name;
-    int pool;
+    bool pool;
     size_t ledger_bytes; /* pool mode: a message of the ledger at most */
 };
 

@@ -20,8 +20,8 @@ enum slot_state {
 /* What a batch holds of one partition, read under one assignment of it. */
 struct scorer_part {
     int32_t partition;
-    int commit;    /* 0 once the partition was taken away */
-    int recreated; /* it was recreated before its first message, */
+    bool commit;    /* 0 once the partition was taken away */
+    bool recreated; /* it was recreated before its first message, */
     int64_t first; /* at this offset */
     int64_t next;
     uint32_t range; /* the last of its ranges; NO_RANGE: none yet */
@@ -50,7 +50,7 @@ struct slot {
 /* Pool mode: a partition of the current scan. */
 struct scan_partition {
     int32_t partition;
-    int reached, reported; /* the end was read; progress says so, or will */
+    bool reached, reported; /* the end was read; progress says so, or will */
     int64_t end;           /* 0: nothing of it belongs to the scan */
     int64_t refused;       /* what is before this went to dead-letter in an earlier scan */
 };
@@ -76,15 +76,15 @@ struct scorer {
     float floors[FIS_MAX_CRITERIA]; /* the trainer's, under the newest head */
     int64_t head_created_at_ms;
     uint64_t head_version, next_order, next_turn;
-    int have_head, stopping;
-    int advancing, again; /* inside scorer_advance; it was called from there */
+    bool have_head, stopping;
+    bool advancing, again; /* inside scorer_advance; it was called from there */
     struct scorer_counts counts;
 
     /* Pool mode */
     struct asked *asked;
     uint64_t scan;      /* 0: none is needed */
     uint64_t scan_head; /* which head began it */
-    int scanning;       /* the ledger is known so far, and reading was rewound */
+    bool scanning;      /* the ledger is known so far, and reading was rewound */
     struct scan_partition *partitions;
     uint32_t n_partitions;
     uint32_t ends_unacked;

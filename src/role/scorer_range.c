@@ -48,9 +48,10 @@ static struct scorer_part *open_part(struct scorer *m, struct slot *s,
 {
     struct scorer_part *part = &s->parts[s->n_parts++];
     struct scorer_place *recreated = recreated_of(m, message->partition);
-    *part = (struct scorer_part){.partition = message->partition, .commit = 1, .range = NO_RANGE};
+    *part =
+        (struct scorer_part){.partition = message->partition, .commit = true, .range = NO_RANGE};
     if (recreated) {
-        part->recreated = 1;
+        part->recreated = true;
         part->first = recreated->next < message->offset ? recreated->next : message->offset;
         *recreated = m->recreated[--m->n_recreated];
     }
@@ -67,7 +68,7 @@ void scorer_parts_note(struct scorer *m, struct slot *s, const struct scoring_ba
                 ? &s->parts[s->n_parts - 1]
                 : part_of(s, message->partition);
         if (part && part->commit && message->offset < part->next)
-            part->commit = 0; /* it went back (an offset that was reset): start again */
+            part->commit = false; /* it went back (an offset that was reset): start again */
         if (!part || !part->commit)
             part = open_part(m, s, message);
         part->next = message->offset + 1;
@@ -100,7 +101,7 @@ void scorer_range_add(struct scorer *m, struct slot *s, const struct wire_messag
         }
     }
     if (part->recreated && message->offset >= part->first) {
-        part->recreated = 0;
+        part->recreated = false;
         s->ranges[s->n_ranges++] = (struct wire_range){
             .partition = part->partition, .begin = part->first, .next = part->first};
     }

@@ -48,7 +48,7 @@ int scorer_scan_head(struct scorer *m, const struct wire_head *head, struct fis_
         return -FIS_NOMEM;
     m->scan = head->scan;
     m->scan_head = head->version;
-    m->scanning = 0;
+    m->scanning = false;
     return 0;
 }
 
@@ -57,7 +57,7 @@ void scorer_scan_begin(struct scorer *m)
     if (!m->scan || m->scanning || asked_head_version(m->asked) < m->scan_head)
         return;
     m->out.rewind(m->out.ctx);
-    m->scanning = 1; /* only now: what was reported before of ends belongs to the time before */
+    m->scanning = true; /* only now: what was reported before of ends belongs to the time before */
     m->counts.scans++;
 }
 
@@ -67,7 +67,7 @@ void scorer_scan_read(struct scorer *m, const struct wire_message *message)
     if (p && (message->offset < p->end - 1 || p->reached))
         return;
     if (p) {
-        p->reached = 1;
+        p->reached = true;
         p->reported = message->offset == p->end - 1; /* by this batch's own progress */
     }
     m->out.enough(m->out.ctx, message->partition);
@@ -78,7 +78,7 @@ void scorer_end(struct scorer *m, int32_t partition, int64_t offset)
     struct scan_partition *p = m->scanning ? find(m, partition) : NULL;
     if (!p || p->reached || offset < p->end)
         return;
-    p->reached = 1;
+    p->reached = true;
     m->out.enough(m->out.ctx, partition);
     scorer_advance(m);
 }
@@ -87,7 +87,7 @@ void scorer_scan_revoked(struct scorer *m, int32_t partition)
 {
     struct scan_partition *p = find(m, partition);
     if (p)
-        p->reached = p->reported = 0; /* should it come back, it is read from its beginning */
+        p->reached = p->reported = false; /* should it come back, it is read from its beginning */
 }
 
 bool scorer_scan_beyond(struct scorer *m, const struct wire_message *message)
@@ -141,7 +141,7 @@ void scorer_scan_tell(struct scorer *m)
         struct scan_partition *p = &m->partitions[i];
         if (!p->reached || p->reported || !p->end || in_flight(m, p->partition))
             continue;
-        p->reported = 1;
+        p->reported = true;
         m->end_ranges[n++] =
             (struct wire_range){.partition = p->partition, .begin = p->end, .next = p->end};
     }

@@ -246,7 +246,7 @@ static void add_row(struct scoring_batch *b, uint32_t at, const struct wire_list
         b->from[at + 1] = b->from[at] + list->n;
         return;
     }
-    b->listed = 0;
+    b->listed = false;
     for (uint32_t i = 0; i < at; i++) {
         uint32_t from = b->from[i];
         struct wire_list row = {b->from[i + 1] - from, b->index + from, b->value + from};
@@ -281,7 +281,7 @@ static void score_rows(struct scoring_batch *b, uint32_t from, uint32_t n,
     fis_criteria_batch(&criteria, b->head->panel, ids, b->listed ? NULL : b->x, &lists, n,
                        b->scratch, b->floors, b->scores + (size_t)from * FIS_MAX_CRITERIA);
     refuse_no_numbers(b, from, n, messages);
-    b->listed = 1;
+    b->listed = true;
 }
 
 static void fetch_ahead(const struct scoring_batch *b, uint32_t i)
@@ -310,7 +310,7 @@ void scoring_run(struct scoring_batch *b)
     uint32_t every = (b->n + SCORING_SAMPLE - 1) / SCORING_SAMPLE;
     b->rows = 0;
     b->unseen = 0;
-    b->listed = 1;
+    b->listed = true;
     b->head_version = b->head->version;
     if (b->sample)
         fis_profile_clear(b->sample);

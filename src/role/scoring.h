@@ -68,7 +68,7 @@ struct scoring_batch {
     /* The block's rows, as struct fis_sparse has them, when `listed`: instead of x. */
     uint32_t *from, *index;
     float *value;
-    int listed;
+    bool listed;
     struct fis_arena arena;
     struct wire_bytes text; /* WIRE_REGISTRY: the message decoded last, as JSON in the arena */
 };

@@ -88,9 +88,9 @@ struct trainer_role_options {
     double privacy_delta;                                  /* of the epsilon that is reported */
     uint32_t warm_up_epochs, steps_per_round, rounds;      /* rounds: 0 is unlimited */
     uint64_t window_records, window_ms, round_deadline_ms; /* ms: 0 is off */
-    int pool;                   /* a round scores the whole topic, in place of a window */
+    bool pool;                  /* a round scores the whole topic, in place of a window */
     uint64_t label_deadline_ms; /* of a request; 0: none */
-    int replace;                /* what expires goes back to the budget */
+    bool replace;               /* what expires goes back to the budget */
     uint32_t votes;             /* people to ask for each label; 0 is 1 */
     uint64_t daily_budget;      /* requests in a day; 0: no such limit */
     uint32_t patience;          /* bad verdicts in a row until the anchor goes back to what is

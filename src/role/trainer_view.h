@@ -38,7 +38,7 @@ struct trainer_view {
     double detectable;        /* fis_gate_detectable of them; NaN: nothing, or not known */
     uint64_t validation_sets; /* how often rows were put in force */
     const char *control_id, *control_text; /* the last command and what became of it; "" */
-    int control_ok;
+    bool control_ok;
     struct asking asking; /* whether labels are requested, and why not */
     struct agreement_view agreement;
 };

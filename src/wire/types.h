@@ -344,7 +344,7 @@ struct wire_model {
     double detectable; /* the smallest gap that the rows can tell from none */
     bool undetectable; /* the anchor's is below it, and its interval reaches 0 */
     uint32_t looks, smallest_cell;
-    int warn_cell;
+    bool warn_cell;
     struct fis_metrics metrics, anchor; /* on the gate's rows */
     struct fis_metrics_intervals intervals;
     /* lineage */

@@ -184,7 +184,7 @@ static void what_is_held_is_served_on(void **state)
     uint32_t pinned = 0, looks = 24; /* where they stand in the bytes */
     assert_int_equal(fis_gate_first(g, t, &a.j, a.params, &e), 0);
     assert_int_equal(fis_gate_first(held, t, &b.j, b.params, &e), 0);
-    fis_gate_hold(held, 1);
+    fis_gate_hold(held, true);
     struct blob before = save(held);
     for (uint32_t round = 0; round < ROUNDS; round++) {
         train_round(t, round);
@@ -206,7 +206,7 @@ static void what_is_held_is_served_on(void **state)
     }
     assert_true(pinned > 0);
     assert_string_equal(fis_gate_reason_name(FIS_GATE_PINNED), "pinned");
-    fis_gate_hold(held, 0);
+    fis_gate_hold(held, false);
     judge(held, t, &b);
     assert_int_not_equal(b.j.reason, FIS_GATE_PINNED);
     free(before.bytes);

@@ -60,7 +60,7 @@ static void fill(struct version_info *v, const struct wire_model *m)
         .looks = m->looks,
         .smallest_cell = m->smallest_cell,
         .round = m->round,
-        .warn_cell = m->warn_cell != 0,
+        .warn_cell = m->warn_cell,
         .labels_bought = m->labels_bought,
         .labels_kept = m->labels_kept,
         .head_version = m->head_version,

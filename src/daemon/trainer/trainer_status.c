@@ -62,7 +62,7 @@ static void show_snapshot(const struct trainer_snapshot *s, uint64_t now_ms,
     out->label_age_ms = s->answered_ms ? (int64_t)(now_ms - s->answered_ms) : -1;
     out->control_id = s->control_id;
     out->control_text = s->control_text;
-    out->control_ok = s->view.control_ok != 0;
+    out->control_ok = s->view.control_ok;
     out->criteria = s->criteria;
     out->n_criteria = s->n_criteria;
     out->best = s->best;
