@@ -7,10 +7,9 @@
  * and the point of the line of all rows is published. With noise on directions (fis/privacy.h) the
  * line leads against the newest direction of unfairness instead, which all folds share. Admissible:
  * a = 0, and points whose accuracy is below the anchor's by epsilon at most, or by half of it while
- * no gap is detectable (`undetectable`). That difference is estimated twice: from the rows'
- * labels, which have a quarter of the say, and from calibrated probabilities of the anchor in place
- * of the labels, which have a fraction of the noise. The pick is the admissible point with the
- * least violation. It replaces what is served when
+ * no gap is detectable (`undetectable`). That difference is estimated from calibrated probabilities
+ * of the anchor in place of the labels, which have a multiple of their noise (core/line.h). The
+ * pick is the admissible point with the least violation. It replaces what is served when
  *   - its violation is smaller by more than `standard_errors` bootstrap standard errors of the
  *     (paired) difference, or
  *   - what is served has fallen below the newest anchor's accuracy - epsilon, or

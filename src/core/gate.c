@@ -302,18 +302,11 @@ int fis_gate_first(struct fis_gate *g, const struct fis_learner *t, struct fis_g
 
 /* ---- every round ---------------------------------------------------------------------------- */
 
-/* Where two points differ a label is nearly a coin toss: the labels' estimate has several times the
- * error of the calibrated probabilities'. */
-#define SHARE_OF_LABELS .25
-
-/* The accuracy's difference from the anchor, of what the labels say and of what the anchor's
- * calibrated probabilities say. */
+/* The accuracy's difference from the anchor, by the anchor's calibrated probabilities: where two
+ * points differ a label is nearly a coin toss, and tells several times less. */
 static double change_of(const struct session *s, const struct judged *x)
 {
-    if (!s->pi)
-        return NAN;
-    return SHARE_OF_LABELS * (x->metrics.accuracy - s->anchor.metrics.accuracy) +
-           (1 - SHARE_OF_LABELS) * likely_difference(&s->rows, x, &s->anchor, s->pi);
+    return s->pi ? likely_difference(&s->rows, x, &s->anchor, s->pi) : (double)NAN;
 }
 
 /* Other rows of the same kind might have made it admissible. */
@@ -405,9 +398,19 @@ static void explain(const struct session *s, struct fis_gate_judgement *j, enum 
 
 static int calibrate(struct session *s, struct fis_error *e)
 {
-    return s->pi ? line_calibrate(s->anchor.logits, s->rows.y, s->rows.group, s->rows.n,
-                                  fis_shape_classes(s->rows.shape), s->rows.n_groups, s->pi, e)
-                 : 0;
+    const size_t logits = (size_t)s->rows.n * fis_shape_classes(s->rows.shape);
+    float *added = NULL;
+    if (!s->pi)
+        return 0;
+    if (s->points->n > 1) {
+        make_point(s, 1);
+        judge_point(&s->rows, s->g->point, &s->trial);
+        added = s->trial.logits;
+        for (size_t i = 0; i < logits; i++)
+            added[i] -= s->anchor.logits[i];
+    }
+    return line_calibrate(s->anchor.logits, added, s->rows.y, s->rows.group, s->rows.n,
+                          fis_shape_classes(s->rows.shape), s->rows.n_groups, s->pi, e);
 }
 
 static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_error *e)

@@ -45,12 +45,15 @@ int line_step(const struct fis_shape *shape, const float *params, const struct l
 int line_along(const struct fis_shape *shape, const float *params, const float *direction,
                const float *x, uint32_t n, float *step, struct fis_error *e) FIS_MUST_CHECK;
 
-/* Probabilities pi [n][K] of the classes by the model's logits: softmax(scale f + bias), fitted to
- * the labels of each group by maximum likelihood (Platt's scaling for two classes); logits of rows
- * that the model was not trained on. By group, since a point of the line moves groups against each
- * other, and at the same logits they differ in what is true of them. Where a group's fit does not
- * converge, that of all rows; where that does not, the softmax as it is. */
-int line_calibrate(const float *logits, const uint32_t *y, const uint32_t *group, uint32_t n,
+/* Probabilities pi [n][K] of the classes by the model's logits, of rows that the model was not trained
+ * on: the mean of two fits by maximum likelihood, softmax(scale f + bias) for each group (Platt's
+ * scaling for two classes), and softmax(scale f + slope added + bias) for all rows, where `added`
+ * [n][K] is what the line at 1 adds to the logits (NULL: the first fit alone). A point of the line
+ * moves rows along `added`, and groups against each other: rows of equal logits that differ in these
+ * may differ in what is true of them. Two estimates with errors of their own are nearer than each.
+ * Where a group's fit does not converge, that of all rows; where that does not, the softmax as it
+ * is; where the second does not, the fit of all rows. */
+int line_calibrate(const float *logits, const float *added, const uint32_t *y, const uint32_t *group, uint32_t n,
                    uint32_t classes, uint32_t n_groups, float *pi,
                    struct fis_error *e) FIS_MUST_CHECK;
 

@@ -336,7 +336,7 @@ static void calibration_finds_the_scale(void **state)
                 u -= (double)p[y[i]];
             share[y[i]] += 1.0 / ROWS;
         }
-        assert_int_equal(line_calibrate(logits, y, group, ROWS, k, 2, pi, &e), 0);
+        assert_int_equal(line_calibrate(logits, NULL, y, group, ROWS, k, 2, pi, &e), 0);
         for (uint32_t i = 0; i < ROWS; i++) {
             float z[3], p[3];
             for (uint32_t c = 0; c < k; c++)
@@ -353,6 +353,49 @@ static void calibration_finds_the_scale(void **state)
     }
 }
 
+/* Labels drawn by softmax(.5 f + .8 added): the fit by groups, which say nothing here, cannot know,
+ * the other one does, and what comes out is their mean. */
+static void calibration_follows_the_line(void **state)
+{
+    (void)state;
+    enum { ROWS = 20000 };
+    static float logits[ROWS * 3], added[ROWS * 3], pi[ROWS * 3], by_group[ROWS * 3];
+    static uint32_t y[ROWS], group[ROWS];
+    for (uint32_t k = 2; k <= 3; k++) {
+        struct fis_rng rng;
+        double off = 0, off_by_group = 0;
+        fis_rng_seed(&rng, k, 9);
+        for (uint32_t i = 0; i < ROWS; i++) {
+            float z[3];
+            group[i] = i % 2;
+            for (uint32_t c = 0; c < k; c++) {
+                logits[i * k + c] = (float)(2 * fis_rng_normal(&rng));
+                added[i * k + c] = (float)fis_rng_normal(&rng);
+                z[c] = .5f * logits[i * k + c] + .8f * added[i * k + c];
+            }
+            fis_softmax(z, 1, k, z);
+            double u = fis_rng_unit(&rng);
+            for (y[i] = 0; y[i] + 1 < k && u >= (double)z[y[i]]; y[i]++)
+                u -= (double)z[y[i]];
+        }
+        assert_int_equal(line_calibrate(logits, added, y, group, ROWS, k, 2, pi, &e), 0);
+        assert_int_equal(line_calibrate(logits, NULL, y, group, ROWS, k, 2, by_group, &e), 0);
+        for (uint32_t i = 0; i < ROWS; i++) {
+            float p[3];
+            for (uint32_t c = 0; c < k; c++)
+                p[c] = .5f * logits[i * k + c] + .8f * added[i * k + c];
+            fis_softmax(p, 1, k, p);
+            for (uint32_t c = 0; c < k; c++) {
+                const double g = (double)by_group[i * k + c];
+                off = fmax(off, fabs(2 * (double)pi[i * k + c] - g - (double)p[c]));
+                off_by_group = fmax(off_by_group, fabs(g - (double)p[c]));
+            }
+        }
+        assert_true(off < .03);
+        assert_true(off_by_group > .2);
+    }
+}
+
 /* Labels that the logits part without error have no fit: they are taken as they are. */
 static void without_a_fit_it_is_the_softmax(void **state)
 {
@@ -364,7 +407,7 @@ static void without_a_fit_it_is_the_softmax(void **state)
         logits[2 * i] = y[i] ? -1 : 1;
         logits[2 * i + 1] = -logits[2 * i];
     }
-    assert_int_equal(line_calibrate(logits, y, group, 20, 2, 2, pi, &e), 0);
+    assert_int_equal(line_calibrate(logits, NULL, y, group, 20, 2, 2, pi, &e), 0);
     fis_softmax(logits, 20, 2, p);
     for (int i = 0; i < 40; i++)
         assert_float_equal(pi[i], p[i], 1e-6);
@@ -379,6 +422,7 @@ int main(void)
         cmocka_unit_test(along_a_direction_the_gap_falls),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(calibration_finds_the_scale),
+        cmocka_unit_test(calibration_follows_the_line),
         cmocka_unit_test(without_a_fit_it_is_the_softmax),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

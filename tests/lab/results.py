@@ -21,12 +21,11 @@ FOLDER = os.path.join(ROOT, "docs/results")
 MAIN = ("adult-sex,adult-age,compas,celeba-smiling,celeba-attractive,celeba-young,celeba-big-nose,"
         "credit,health")
 FURTHER = "adult-race,adult-occupation,celeba-attractive-young,celeba-big-nose-young"
-# Title, tasks, regime, methods. The ways to choose labels are compared where labels are few.
+# Title, tasks, regime, methods. The ways to publish are compared where labels are few.
 PARTS = {
     "scarce": ("Few labels", MAIN, "scarce",
-               "random,xgb+entropy,entropy,fis,random+pub,entropy+pub,ekg,fis+,power/pub,"
-               "half-random/pub"),
-    "rich": ("Many labels", MAIN, "rich", "random,xgb+entropy,random+pub,entropy+pub,fis+"),
+               "random,xgb+entropy,random+pub,entropy+pub,fis+"),
+    "rich": ("Many labels", MAIN, "rich", "random,xgb+entropy,fis+"),
     "further": ("More groups, more classes", FURTHER, "scarce", "random,xgb+entropy,fis+"),
 }
 SOURCES = ("src/core", "src/data", "src/role", "src/session", "src/lab", "include")
