@@ -57,7 +57,7 @@ struct fis_acquisition {
     void (*of_sums)(const float *gain, const float *entropy, uint32_t n, float *scores);
 
     /* What needs more than the head is scored here instead, x [n][d]; NULL: as above. Scores are
-     * finite, or FIS_NOT_A_CANDIDATE. begin: the copies are warm; refreshed: the anchor and the
+     * finite, or FIS_NOT_A_CANDIDATE. begin: the learner is warm; refreshed: the anchor and the
      * directions are new; end: the learner is freed, perhaps before begin. Each may be NULL. */
     void (*batch)(const struct fis_criteria *c, const struct fis_id *const *ids, const float *x,
                   uint32_t n, float *scores);

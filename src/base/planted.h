@@ -26,7 +26,7 @@
     FAULT(votes_forgotten)     /* trainer: a restart loses the votes so far */                     \
     FAULT(pause_forgotten)     /* trainer: a restart ends a pause */                               \
     FAULT(checkpoint_unsent)   /* trainer: the state names a checkpoint that is not there */       \
-    FAULT(checkpoint_ignored)  /* memory: the copies start from the head, checkpoint or not */     \
+    FAULT(checkpoint_ignored)  /* memory: training starts from the head, checkpoint or not */     \
     FAULT(progress_twice)      /* trainer: progress that is sent twice counts twice */             \
     FAULT(clock_by_wall)       /* trainer: the pipeline's clock follows the wall clock's jumps */  \
     FAULT(forgotten_again)     /* trainer: a record that was forgotten is a candidate once more */ \

@@ -133,10 +133,10 @@ static void argument_of(FILE *out, const char *argument)
     fputs("\\fR", out);
 }
 
-void roff_item(FILE *out, const char *head, const char *argument)
+void roff_item(FILE *out, const char *title, const char *argument)
 {
     fputs(".TP\n\\fB", out);
-    roff_words(out, head);
+    roff_words(out, title);
     fputs("\\fR", out);
     argument_of(out, argument);
     fputc('\n', out);
@@ -146,7 +146,7 @@ void roff_entries(FILE *out, const char *title, const struct roff_entry *all, si
 {
     roff_section(out, title);
     for (size_t i = 0; i < n; i++) {
-        roff_item(out, all[i].head, NULL);
+        roff_item(out, all[i].title, NULL);
         roff_text(out, all[i].text);
     }
 }

@@ -18,17 +18,17 @@ void roff_text(FILE *out, const char *text);
 /* The same without a break after it, for a part of a line. */
 void roff_words(FILE *out, const char *text);
 
-/* The head of an item, "-c, --config FILE": `argument` may be NULL and is set apart. What comes
+/* The title of an item, "-c, --config FILE": `argument` may be NULL and is set apart. What comes
  * next is its text. */
-void roff_item(FILE *out, const char *head, const char *argument);
+void roff_item(FILE *out, const char *title, const char *argument);
 
 /* A section of `n` items with their texts. */
 struct roff_entry {
-    const char *head, *text;
+    const char *title, *text;
 };
 void roff_entries(FILE *out, const char *title, const struct roff_entry *all, size_t n);
 
-/* An option in the form of a head: "-c, --config" or "--config". */
+/* An option in the form of a title: "-c, --config" or "--config". */
 void roff_option(FILE *out, char letter, const char *name, const char *argument);
 
 #endif

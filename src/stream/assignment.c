@@ -41,9 +41,13 @@ bool stream_consumer_own(struct stream_consumer *c, uint32_t topic, int32_t part
     if (c->owned_count == c->owned_room && !make_room(c, 2 * c->owned_room + 16))
         return false;
     c->owned[c->owned_count] = (struct stream_partition){topic, partition};
-    c->positions[c->owned_count] = (struct stream_position){
-        .next = -1, .goal = -1, .begin = -1, .blocked_at = -1, .unsettled = true,
-        .last.offset = -1, .anchor.offset = -1};
+    c->positions[c->owned_count] = (struct stream_position){.next = -1,
+                                                            .goal = -1,
+                                                            .begin = -1,
+                                                            .blocked_at = -1,
+                                                            .unsettled = true,
+                                                            .last.offset = -1,
+                                                            .probe.offset = -1};
     c->unsettled = true;
     c->owned_count++;
     return true;

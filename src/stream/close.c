@@ -53,7 +53,7 @@ static void destroy(struct stream_consumer *c)
     if (c->reader)
         stream_reader_free(c->reader);
     rd_kafka_destroy_flags(c->rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
-    stream_anchors_done(&c->anchors);
+    stream_probes_done(&c->probes);
     stream_ends_done(&c->ends);
     stream_refill_done(&c->refill);
 }
@@ -101,7 +101,7 @@ void stream_consumer_close(struct stream_consumer *c, int timeout_ms)
     rd_kafka_queue_cb_event_enable(c->events, NULL, NULL);
     rd_kafka_queue_cb_event_enable(c->data, NULL, NULL);
     stream_ends_stop(&c->ends);
-    stream_anchors_stop(&c->anchors);
+    stream_probes_stop(&c->probes);
     stream_refill_stop(&c->refill);
     if (c->reader)
         stream_reader_quiet(c->reader);

@@ -159,7 +159,7 @@ static bool init_locked(struct stream_consumer *c, const struct stream_consumer_
 {
     if (!stream_refill_init(&c->refill, c->rk, &c->link, queue_bytes(o), queue_messages(o)))
         return false;
-    if (stream_anchors_init(c))
+    if (stream_probes_init(c))
         return true;
     stream_refill_done(&c->refill);
     return false;
@@ -335,8 +335,8 @@ static void advance(struct stream_consumer *c, struct stream_position *p,
 {
     p->next = m->offset + 1;
     p->last = stream_mark_of(m);
-    if (p->anchor.offset < 0)
-        p->anchor = p->last;
+    if (p->probe.offset < 0)
+        p->probe = p->last;
     p->unsettled = p->stable_end = false;
     c->refill.seen++;
     c->refill.bytes += m->len;
@@ -403,7 +403,7 @@ uint32_t stream_consumer_read(struct stream_consumer *c, struct stream_batch *b,
     stream_consumer_serve(c);
     bool resets = stream_reset_serve(c);
     stream_refill_serve(c);
-    stream_anchors_serve(c);
+    stream_probes_serve(c);
     c->last_rkt = NULL; /* what a rebalance frees may come back as another topic */
     if (!b || resets)
         return 0;

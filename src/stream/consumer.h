@@ -132,7 +132,7 @@ struct stream_consumer_event {
     /* RESET: what should have come next, -1 when the group has nothing committed (it is new, its
      * offsets expired, or the topic was recreated: brokers drop the offsets with the topic); what
      * comes next; how many messages between them are gone. `recreated`: `expected` is beyond the
-     * end, or what was read before it is not what is there now (stream/anchor.h): this is another
+     * end, or what was read before it is not what is there now (stream/probe.h): this is another
      * topic of the same name (or its log was cut); what was lost is not known, `lost_messages` is
      * 0. */
     int64_t expected, first, lost_messages;

@@ -1,7 +1,7 @@
 /*
  * Inside stream/: the consumer's state, shared by its parts: consumer.c (life, reading),
  * close.c (the end of it), assignment.c (owned partitions, rebalances), reader.c (assign modes),
- * reset.c (offsets that are gone, ends that are asked for), anchor.c (topics that were recreated)
+ * reset.c (offsets that are gone, ends that are asked for), probe.c (topics that were recreated)
  * and steer.c (pausing, seeking, committing).
  *
  * Two queues. `events` is librdkafka's own for this client: rebalances, commit results, errors.
@@ -11,7 +11,7 @@
 #ifndef STREAM_CONSUMER_IMPL_H
 #define STREAM_CONSUMER_IMPL_H
 
-#include "stream/anchor.h"
+#include "stream/probe.h"
 #include "stream/client.h"
 #include "stream/consumer.h"
 #include "stream/ends.h"
@@ -32,7 +32,7 @@ struct stream_position {
     bool stable_end;          /* `next` is the end of what is stable; the goal may be further */
     int64_t blocked_at;       /* where that was reported last; -1: not yet */
     bool reset, eof, blocked; /* events to be reported */
-    struct stream_mark last, anchor; /* of what was read; see anchor.h */
+    struct stream_mark last, probe; /* of what was read; see probe.h */
 };
 
 struct stream_reader;
@@ -72,7 +72,7 @@ struct stream_consumer {
     struct stream_reader *reader; /* assign modes */
     struct stream_ends ends;
     struct stream_refill refill;
-    struct stream_anchors anchors;
+    struct stream_probes probes;
 };
 
 /* The index of a topic's name, or topic_count. */

@@ -90,7 +90,7 @@ static void settle_reset(struct stream_consumer *c, struct stream_position *p,
     if (!p->recreated && p->next >= 0 && p->next < r->low)
         p->lost += r->low - p->next;
     p->first = p->next = r->low;
-    p->last.offset = p->anchor.offset = -1;
+    p->last.offset = p->probe.offset = -1;
     if (p->goal > r->high)
         p->goal = r->high;
     p->reset = c->news = true;

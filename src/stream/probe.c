@@ -1,4 +1,4 @@
-#include "stream/anchor.h"
+#include "stream/probe.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +25,9 @@ struct stream_mark stream_mark_of(const rd_kafka_message_t *m)
                                 m->key ? m->key_len : 0, m->payload ? m->len : 0};
 }
 
-bool stream_anchors_init(struct stream_consumer *c)
+bool stream_probes_init(struct stream_consumer *c)
 {
-    struct stream_anchors *a = &c->anchors;
+    struct stream_probes *a = &c->probes;
     a->conf = c->ends.conf;
     a->topics = c->topics;
     a->interval_ms = stream_refresh_interval(c->rk);
@@ -35,12 +35,12 @@ bool stream_anchors_init(struct stream_consumer *c)
     return stream_helper_init(&a->helper, &c->link);
 }
 
-void stream_anchors_stop(struct stream_anchors *a)
+void stream_probes_stop(struct stream_probes *a)
 {
     stream_helper_stop(&a->helper);
 }
 
-void stream_anchors_done(struct stream_anchors *a)
+void stream_probes_done(struct stream_probes *a)
 {
     stream_helper_done(&a->helper);
     fis_free(a->list);
@@ -48,13 +48,13 @@ void stream_anchors_done(struct stream_anchors *a)
 
 /* ---- the job's --------------------------------------------------------------------------- */
 
-struct look {
+struct fetch {
     rd_kafka_t *rk;
     rd_kafka_queue_t *queue;
     rd_kafka_topic_t **topics; /* beside the list; NULL: not started */
 };
 
-static rd_kafka_t *start_client(const struct stream_anchors *a)
+static rd_kafka_t *start_client(const struct stream_probes *a)
 {
     char text[256];
     rd_kafka_conf_t *conf = rd_kafka_conf_dup(a->conf);
@@ -65,10 +65,10 @@ static rd_kafka_t *start_client(const struct stream_anchors *a)
     return rk;
 }
 
-static void start(const struct stream_anchors *a, struct look *l)
+static void start(const struct stream_probes *a, struct fetch *l)
 {
     for (uint32_t i = 0; i < a->count; i++) {
-        const struct stream_anchor *one = &a->list[i];
+        const struct stream_probe *one = &a->list[i];
         l->topics[i] = rd_kafka_topic_new(l->rk, a->topics[one->topic], NULL);
         if (l->topics[i] && rd_kafka_consume_start_queue(l->topics[i], one->partition,
                                                          one->mark.offset, l->queue) != 0) {
@@ -78,11 +78,11 @@ static void start(const struct stream_anchors *a, struct look *l)
     }
 }
 
-static void take(struct stream_anchors *a, const rd_kafka_message_t *m)
+static void take(struct stream_probes *a, const rd_kafka_message_t *m)
 {
     const char *topic = m->rkt ? rd_kafka_topic_name(m->rkt) : "";
     for (uint32_t i = 0; i < a->count; i++) {
-        struct stream_anchor *one = &a->list[i];
+        struct stream_probe *one = &a->list[i];
         if (one->answered || one->partition != m->partition ||
             strcmp(a->topics[one->topic], topic) != 0)
             continue;
@@ -95,7 +95,7 @@ static void take(struct stream_anchors *a, const rd_kafka_message_t *m)
     }
 }
 
-static bool all_answered(const struct stream_anchors *a)
+static bool all_answered(const struct stream_probes *a)
 {
     for (uint32_t i = 0; i < a->count; i++)
         if (!a->list[i].answered)
@@ -104,7 +104,7 @@ static bool all_answered(const struct stream_anchors *a)
 }
 
 /* True when it is to stop. What has no answer in time is looked at the next time. */
-static bool wait(struct stream_anchors *a, const struct look *l)
+static bool wait(struct stream_probes *a, const struct fetch *l)
 {
     int64_t until = stream_now_ms() + PATIENCE_MS;
     for (;;) {
@@ -120,7 +120,7 @@ static bool wait(struct stream_anchors *a, const struct look *l)
     }
 }
 
-static void finish(const struct stream_anchors *a, struct look *l)
+static void finish(const struct stream_probes *a, struct fetch *l)
 {
     for (uint32_t i = 0; i < a->count; i++)
         if (l->topics[i])
@@ -134,8 +134,8 @@ static void finish(const struct stream_anchors *a, struct look *l)
 
 static void *look(void *arg)
 {
-    struct stream_anchors *a = arg;
-    struct look l = {.topics = fis_calloc(a->count, sizeof(rd_kafka_topic_t *))};
+    struct stream_probes *a = arg;
+    struct fetch l = {.topics = fis_calloc(a->count, sizeof(rd_kafka_topic_t *))};
     bool stop = false;
     l.rk = l.topics ? start_client(a) : NULL;
     if (l.rk) {
@@ -154,23 +154,23 @@ static void *look(void *arg)
 
 static void take_answers(struct stream_consumer *c)
 {
-    for (uint32_t k = 0; k < c->anchors.count; k++) {
-        const struct stream_anchor *a = &c->anchors.list[k];
+    for (uint32_t k = 0; k < c->probes.count; k++) {
+        const struct stream_probe *a = &c->probes.list[k];
         uint32_t i = stream_consumer_find(c, a->topic, a->partition);
         struct stream_position *p = i < c->owned_count ? &c->positions[i] : NULL;
-        if (!p || p->gone || p->anchor.offset != a->mark.offset)
+        if (!p || p->gone || p->probe.offset != a->mark.offset)
             continue; /* given up, or started again, in the meantime */
         if (a->other)
             stream_reset_recreated(c, i);
         else
-            p->anchor = p->last;
+            p->probe = p->last;
     }
 }
 
 /* False: no memory now. */
-static bool list_anchors(struct stream_consumer *c)
+static bool list_probes(struct stream_consumer *c)
 {
-    struct stream_anchors *a = &c->anchors;
+    struct stream_probes *a = &c->probes;
     if (c->owned_count > a->room) {
         if (!fis_grow(&a->list, 0, c->owned_count, sizeof *a->list))
             return false;
@@ -178,22 +178,22 @@ static bool list_anchors(struct stream_consumer *c)
     }
     a->count = 0;
     for (uint32_t i = 0; i < c->owned_count; i++) {
-        const struct stream_mark mark = c->positions[i].anchor;
+        const struct stream_mark mark = c->positions[i].probe;
         if (mark.offset >= 0)
-            a->list[a->count++] = (struct stream_anchor){c->owned[i].topic, c->owned[i].partition,
-                                                         mark, false, false};
+            a->list[a->count++] =
+                (struct stream_probe){c->owned[i].topic, c->owned[i].partition, mark, false, false};
     }
     return true;
 }
 
-void stream_anchors_serve(struct stream_consumer *c)
+void stream_probes_serve(struct stream_consumer *c)
 {
-    struct stream_anchors *a = &c->anchors;
+    struct stream_probes *a = &c->probes;
     if (stream_helper_over(&a->helper, &c->errors))
         take_answers(c);
     if (a->helper.running || !a->interval_ms || stream_now_ms() < a->again_ms)
         return;
     a->again_ms = stream_now_ms() + a->interval_ms;
-    if (list_anchors(c) && a->count > 0)
+    if (list_probes(c) && a->count > 0)
         (void)stream_helper_start(&a->helper, look, a); /* else the next time */
 }
