@@ -1,5 +1,6 @@
 #include "stream/client.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +130,7 @@ static const char *request_timeout(const struct stream_client *client)
 {
     static const char usual[] = "15000";
     const long ms = strtol(usual, NULL, 10), transaction = number(client, "transaction.timeout.ms");
-    bool fits = transaction == 0 || transaction >= ms;
+    bool fits = transaction == 0 || (transaction >= ms && transaction <= INT_MAX - 100);
     return fits && number(client, "fetch.wait.max.ms") + 1000 <= ms ? usual : NULL;
 }
 

@@ -5,9 +5,9 @@
  * Any property of librdkafka is allowed (TLS, SASL, buffers …); an unknown one or a value that
  * librdkafka refuses is an error that names the property. The value is shown with it, unless the
  * name says that it is a secret (base/secret.h). Later properties override earlier ones,
- * and all of them override the defaults that a module states in its header; that of all clients is
- * socket.timeout.ms=15000, unless transaction.timeout.ms is less or fetch.wait.max.ms nearly as
- * much.
+ * and all of them override the defaults that a module states in its header; that of all clients but
+ * producers without transactions is socket.timeout.ms=15000, unless transaction.timeout.ms is less
+ * or fetch.wait.max.ms nearly as much.
  *
  * Owns: nothing; the lists are borrowed for the call. Thread: safe.
  */

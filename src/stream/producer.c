@@ -46,6 +46,8 @@ static int make_rk(struct stream_producer *p, const struct stream_producer_optio
         {"partitioner", "murmur2_random"},
         /* What a topic takes is for the broker to say; librdkafka's own 1 MB is in the way. */
         {"message.max.bytes", "1000000000"},
+        /* What is sent again after a timeout is there twice without idempotence. */
+        {"socket.timeout.ms", o->transactional_id ? NULL : "60000"},
     };
     /* What is sent to a partition keeps its order. Idempotence would see to that too, but while
      * more than four messages are on their way librdkafka then sends no others, and asks for the

@@ -233,7 +233,7 @@ int stream_right_group(const struct stream_client *client, const char *group, co
 int stream_right_transactions(const struct stream_client *client, const char *id, int timeout_ms,
                               enum stream_may *may, struct fis_error *e)
 {
-    static const char longest[] = "2147483647";
+    static const char longest[] = "2147483547"; /* librdkafka adds 100 */
     const struct stream_property forced[] = {{"transactional.id", id},
                                              {"enable.idempotence", "true"},
                                              {"acks", "all"},

@@ -40,6 +40,7 @@ static void times_of_the_operator_come_first(void **state)
     request_timeout_is("socket.timeout.ms", "40000", "40000");
     request_timeout_is("transaction.timeout.ms", "120000", "15000");
     request_timeout_is("transaction.timeout.ms", "5000", "4900");
+    request_timeout_is("transaction.timeout.ms", "2147483647", "2147483547");
     request_timeout_is("fetch.wait.max.ms", "20000", "59900");
 }
 
