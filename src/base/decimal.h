@@ -23,6 +23,11 @@ int decimal_whole(const char *text, size_t length, uint64_t most, uint64_t *numb
 const char *decimal_grouped(uint64_t n, char out[DECIMAL_GROUPED]);
 /* "1 record", "12 records": for a noun whose plural takes an s. */
 const char *decimal_counted(uint64_t n, const char *noun, char out[64]);
+/* The word of two that agrees with a count: "is" or "are", "" or "s". */
+static inline const char *decimal_agree(uint64_t n, const char *one, const char *many)
+{
+    return n == 1 ? one : many;
+}
 /* The shortest decimal that reads back as the same double (finite). Returns its length. */
 #define DECIMAL_TEXT 40
 size_t decimal_shortest(double number, char text[DECIMAL_TEXT]);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/decimal.h"
 #include "base/secret.h"
 #include "fis/defaults.h"
 #include "fis/mem.h"
@@ -82,7 +83,7 @@ static int write_part(const struct init *n, int i, struct fis_error *e)
     for (uint32_t r = 0; r < n->table->n; r++)
         rows += n->part[r] == parts[i].which;
     if (!rc)
-        printf("wrote       %s, %s rows\n", path, init_count(rows));
+        printf("wrote       %s, %s\n", path, decimal_counted(rows, "row", (char[64]){0}));
     return rc;
 }
 
@@ -313,7 +314,8 @@ static int init(struct init *n, struct cli *c, char *sensitive, struct fis_error
     rc = can_write(n, e);
     if (rc)
         return rc;
-    printf("%s: %s rows, %u columns\n", n->path, init_count(n->table->n), n->table->n_columns);
+    printf("%s: %s, %s\n", n->path, decimal_counted(n->table->n, "row", (char[64]){0}),
+           decimal_counted(n->table->n_columns, "column", (char[64]){0}));
     rc = init_report(n, e);
     return rc ? rc : write_all(n, c, e);
 }

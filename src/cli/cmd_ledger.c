@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/decimal.h"
 #include "cli/ledger_view.h"
 #include "cli/request_view.h"
 #include "cli/screen.h"
@@ -169,9 +170,9 @@ static int export(struct exporting *x, bool json, struct fis_error *e)
     if (!rc)
         rc = topic_reader_all(c, c->cfg.topics.label_requests, take_request, x, e);
     if (!rc && x->ledger.bad + x->bad)
-        cli_say("%llu messages on %s and %llu on %s are passed over",
-                (unsigned long long)x->ledger.bad, c->cfg.topics.ledger, (unsigned long long)x->bad,
-                c->cfg.topics.label_requests);
+        cli_say("passed over: %s on %s and %llu on %s",
+                decimal_counted(x->ledger.bad, "message", (char[64]){0}), c->cfg.topics.ledger,
+                (unsigned long long)x->bad, c->cfg.topics.label_requests);
     return rc ? rc : print_all(x, json, e);
 }
 

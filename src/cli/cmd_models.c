@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/decimal.h"
 #include "cli/control.h"
 #include "cli/models.h"
 #include "fis/mem.h"
@@ -149,8 +150,9 @@ static int with_models(struct cli *c, const struct verb *verb, const struct opti
     if (!rc)
         rc = models_read(&m, c, &e);
     if (!rc && m.refused)
-        cli_say("%llu messages on %s are passed over; the first: %s", (unsigned long long)m.refused,
-                c->cfg.topics.models, m.first.text);
+        cli_say("passed over: %s on %s; the first: %s",
+                decimal_counted(m.refused, "message", (char[64]){0}), c->cfg.topics.models,
+                m.first.text);
     if (!rc)
         rc = verb->run(c, &m, o, args, &e);
     models_done(&m);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/decimal.h"
 #include "cli/models.h"
 #include "cli/predictor.h"
 #include "cli/screen.h"
@@ -87,8 +88,9 @@ static int predict_all(struct predict *p, struct cli *c, struct fis_error *e)
     while (!rc && !ferror(stdout) && !cli_stopping(c) && (rc = predictor_next(&p->row, e)) == 1)
         rc = put_row(p, e);
     if (p->row.unseen)
-        cli_say("%llu cells have a category that version %llu has not seen",
-                (unsigned long long)p->row.unseen, (unsigned long long)p->row.model->version);
+        cli_say("of a category that version %llu has not seen: %s",
+                (unsigned long long)p->row.model->version,
+                decimal_counted(p->row.unseen, "cell", (char[64]){0}));
     return rc;
 }
 

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/decimal.h"
 #include "cli/pace.h"
 #include "cli/records.h"
 #include "cli/screen.h"
@@ -77,8 +78,8 @@ static void say_stuck(struct replay *r, int64_t now)
     if (r->lag_error.kind != FIS_OK)
         cli_say("waiting: the scorers' progress is unknown: %s", r->lag_error.text);
     else
-        cli_say("waiting for the scorers: %llu records are unread; is fisd running? (group %s)",
-                (unsigned long long)pace_unread(&r->pace), r->group);
+        cli_say("waiting for the scorers: %s unread; is fisd running? (group %s)",
+                decimal_counted(pace_unread(&r->pace), "record", (char[64]){0}), r->group);
     r->stuck = true;
 }
 
@@ -151,10 +152,10 @@ static int finish(struct replay *r, int rc, struct fis_error *e)
     int closed = sender_close(&r->sender, &late);
     screen_progress_end(&r->progress, false);
     if (r->records.odd)
-        cli_say("warning: %llu rows have a text in a numeric column (first line %llu, column %s): "
-                "fisd refuses them, see the dead-letter topic",
-                (unsigned long long)r->records.odd, (unsigned long long)r->records.odd_line,
-                r->records.odd_column);
+        cli_say("warning: a text in a numeric column in %s (first line %llu, column %s): fisd "
+                "refuses such rows, see the dead-letter topic",
+                decimal_counted(r->records.odd, "row", (char[64]){0}),
+                (unsigned long long)r->records.odd_line, r->records.odd_column);
     if (rc || closed) {
         cli_fail(rc ? e : &late);
         say_rest(r, counted);

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "cli/id_map.h"
 #include "cli/live_head.h"
 #include "cli/screen.h"
@@ -272,7 +273,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     if (!rc)
         rc = follow(&t, &e);
     if (t.dropped)
-        cli_say("%llu records were passed over", (unsigned long long)t.dropped);
+        cli_say("passed over: %s", decimal_counted(t.dropped, "record", (char[64]){0}));
     close_all(&t);
     return rc ? cli_fail(&e) : CLI_DONE;
 }

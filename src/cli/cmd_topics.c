@@ -72,7 +72,7 @@ static int check_topics(struct cli *c, struct stream_topic_report *reports, stru
                c->embedded ? " (the embedded one keeps the last 5 MB of a partition)" : "");
     print_commands(c, topics, reports, n);
     if (wrong)
-        return fis_fail(e, FIS_INPUT, "%u of %u topics are missing or not as configured", wrong, n);
+        return fis_fail(e, FIS_INPUT, "missing or not as configured: %u of %u topics", wrong, n);
     return 0;
 }
 

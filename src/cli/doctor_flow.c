@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/doctor.h"
+#include "base/decimal.h"
 #include "cli/ledger_view.h"
 #include "cli/live_head.h"
 #include "cli/screen.h"
@@ -39,7 +40,7 @@ static void say_lag(struct doctor *d, const char *group, const char *topic, uint
 {
     int64_t lag;
     struct fis_error e;
-    char digits[DECIMAL_GROUPED];
+    char count[64];
     uint32_t i = place(d, topic);
     if (i == d->n || !d->reports[i].exists)
         return;
@@ -47,11 +48,12 @@ static void say_lag(struct doctor *d, const char *group, const char *topic, uint
         doctor_say(d, DOCTOR_WARN, "lag", "%s", e.text);
         return;
     }
-    decimal_grouped((uint64_t)lag, digits);
+    const char *waits = decimal_agree((uint64_t)lag, "waits", "wait");
+    decimal_counted((uint64_t)lag, "message", count);
     if (lag && !members)
-        doctor_say(d, DOCTOR_WARN, "lag", "%s messages of %s wait: no %s runs", digits, topic, who);
+        doctor_say(d, DOCTOR_WARN, "lag", "%s of %s %s: no %s runs", count, topic, waits, who);
     else
-        doctor_say(d, DOCTOR_OK, "lag", "%s messages of %s wait for the %s", digits, topic, who);
+        doctor_say(d, DOCTOR_OK, "lag", "%s of %s %s for the %s", count, topic, waits, who);
 }
 
 void doctor_lag(struct doctor *d)
@@ -142,9 +144,10 @@ void doctor_transactions(struct doctor *d)
         doctor_command(d, "kafka-transactions.sh --bootstrap-server %s find-hanging --broker-id N",
                        d->cli->broker);
         doctor_say(d, DOCTOR_WARN, "transactions",
-                   "%s: a transaction that has been open for %d s hides %lld messages; a trainer "
+                   "%s: a transaction that has been open for %d s hides %s; a trainer "
                    "that begins to lead ends its own, another is ended by its writer or by abort",
-                   names[i], HELD_MS / 1000, (long long)now[i].hidden);
+                   names[i], HELD_MS / 1000,
+                   decimal_counted((uint64_t)now[i].hidden, "message", (char[64]){0}));
     }
     if (!still_hidden(first, now, n, held))
         doctor_say(d, DOCTOR_OK, "transactions", "none is left open");

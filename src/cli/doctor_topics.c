@@ -4,6 +4,8 @@
 
 #include "cli/doctor.h"
 
+#include "base/decimal.h"
+
 enum { DOCTOR_MS = 15000, EMBEDDED_MS = 1500 };
 
 static const char *level_text(const struct stream_topic_report *r)
@@ -81,8 +83,8 @@ static void say_replicas(struct doctor *d, uint32_t i)
     const char *name = d->list[i].name;
     int wished = (int)d->list[i].replication, least = r->kept.min_insync;
     if (r->leaderless)
-        doctor_say(d, DOCTOR_FAULT, "replicas", "%s: %d partitions have no leader", name,
-                   (int)r->leaderless);
+        doctor_say(d, DOCTOR_FAULT, "replicas", "%s: %s without a leader", name,
+                   decimal_counted((uint64_t)r->leaderless, "partition", (char[64]){0}));
     if (least > r->replicas) {
         doctor_set_topic(d, name, "min.insync.replicas", r->replicas > 1 ? r->replicas - 1 : 1);
         doctor_say(d, DOCTOR_FAULT, "replicas",
@@ -90,18 +92,19 @@ static void say_replicas(struct doctor *d, uint32_t i)
                    least, (int)r->replicas);
     } else if (least > r->in_sync) {
         doctor_say(d, DOCTOR_FAULT, "replicas",
-                   "%s: nothing can be written: %d of %d replicas are in sync, and "
+                   "%s: nothing can be written: %d of %s in sync, and "
                    "min.insync.replicas is %d; look for the brokers that are down",
-                   name, (int)r->in_sync, (int)r->replicas, least);
+                   name, (int)r->in_sync,
+                   decimal_counted((uint64_t)r->replicas, "replica", (char[64]){0}), least);
     } else if (r->in_sync < r->replicas) {
-        doctor_say(d, DOCTOR_WARN, "replicas", "%s: %d of %d replicas are in sync", name,
+        doctor_say(d, DOCTOR_WARN, "replicas", "%s: %d of %d replicas in sync", name,
                    (int)r->in_sync, (int)r->replicas);
     }
     if (r->replicas < wished)
         doctor_say(d, DOCTOR_WARN, "replicas",
-                   "%s: %d replicas, topics.replication is %d; kafka-reassign-partitions.sh adds "
+                   "%s: %s, topics.replication is %d; kafka-reassign-partitions.sh adds "
                    "them",
-                   name, (int)r->replicas, wished);
+                   name, decimal_counted((uint64_t)r->replicas, "replica", (char[64]){0}), wished);
     if (r->replicas > 2 && least == 1) {
         doctor_set_topic(d, name, "min.insync.replicas", 2);
         doctor_say(d, DOCTOR_WARN, "replicas",

@@ -69,7 +69,8 @@ static void print_groups(const struct init_survey *s)
         putchar('\n');
     }
     if (s->n_groups > GROUPS_SHOWN)
-        printf("            and %u smaller groups\n", s->n_groups - GROUPS_SHOWN);
+        printf("            and %s\n",
+               decimal_counted(s->n_groups - GROUPS_SHOWN, "smaller group", (char[64]){0}));
 }
 
 static bool may_be_codes(const struct data_table_column *c)
@@ -140,7 +141,8 @@ static void print_odd_cells(const struct init_survey *s)
         if (s->t->columns[i].odd[0] && s->columns[i].role == INIT_FEATURE && n++ < NAMES_SHOWN)
             printf("look at     %s\n", s->t->columns[i].odd);
     if (n > NAMES_SHOWN)
-        printf("look at     cells of %u more columns do not fit\n", n - NAMES_SHOWN);
+        printf("look at     cells of %s do not fit\n",
+               decimal_counted(n - NAMES_SHOWN, "more column", (char[64]){0}));
 }
 
 static void print_rows(const struct init *n)
@@ -148,15 +150,16 @@ static void print_rows(const struct init *n)
     const struct init_survey *s = &n->s;
     uint32_t unused = s->t->n - s->usable - s->same_id;
     if (unused)
-        printf("look at     %s rows have no label or no %s: they are not used\n",
-               init_count(unused), n->o->sensitive);
+        printf("look at     %s without label or %s: not used\n",
+               decimal_counted(unused, "row", (char[64]){0}), n->o->sensitive);
     if (s->same_id)
-        printf("look at     %s of %s rows have the id of an earlier one and are not used; if %s is "
-               "shared by rows, name another column with --id, or rename it\n",
-               init_count(s->same_id), init_count(s->t->n), s->t->columns[s->id].name);
+        printf("look at     %s of %s with the id of an earlier one: not used; if %s is shared by "
+               "rows, name another column with --id, or rename it\n",
+               init_count(s->same_id), decimal_counted(s->t->n, "row", (char[64]){0}),
+               s->t->columns[s->id].name);
     if (s->duplicates)
-        printf("look at     %s rows repeat the features of an earlier one\n",
-               init_count(s->duplicates));
+        printf("look at     %s with the features of an earlier one\n",
+               decimal_counted(s->duplicates, "row", (char[64]){0}));
 }
 
 /* Rows of a group in the validation set, of one class. */
@@ -187,7 +190,7 @@ static void print_small_groups(const struct init *n)
     if (!small)
         return;
     if (small > NAMES_SHOWN)
-        printf("; and %u more groups", small - NAMES_SHOWN);
+        printf("; and %s", decimal_counted(small - NAMES_SHOWN, "more group", (char[64]){0}));
     printf(". While one has under %d (gate.min_cell), only the first version is published: name "
            "fewer --sensitive columns, merge values, list values that are no group in "
            "validation.missing",
@@ -214,7 +217,7 @@ static void print_power(const struct init *n)
 {
     const struct init_survey *s = &n->s;
     double cells[FIS_MAX_GROUPS * FIS_MAX_CLASSES];
-    printf("validation  %s rows", init_count(n->n_validation));
+    printf("validation  %s", decimal_counted(n->n_validation, "row", (char[64]){0}));
     if (n->n_validation < FIS_DEFAULT_MIN_ROWS)
         printf("; under %d (gate.min_rows) only the first version is published",
                FIS_DEFAULT_MIN_ROWS);
@@ -296,13 +299,14 @@ static void print_sample(const struct init *n)
         printf("look at     topic %s was not looked at: %s\n", n->o->stream,
                n->stream || n->looked ? "it has no records yet" : "-b names no broker");
     else if (!n->stream)
-        printf("look at     none of the first %s records of %s is a JSON object: set "
+        printf("look at     of the first %s of %s none is a JSON object: set "
                "records.encoding%s\n",
-               init_count(n->sampled), n->o->stream,
+               decimal_counted(n->sampled, "record", (char[64]){0}), n->o->stream,
                n->registry.count ? "" : ", or --registry URL for Avro and protobuf by a registry");
     else if (n->unreadable)
-        printf("look at     %s of the first %s records of %s are no JSON objects\n",
-               init_count(n->unreadable), init_count(n->sampled), n->o->stream);
+        printf("look at     of the first %s of %s, %s %s not read: no JSON object\n",
+               decimal_counted(n->sampled, "record", (char[64]){0}), n->o->stream,
+               init_count(n->unreadable), decimal_agree(n->unreadable, "was", "were"));
 }
 
 static int print_stream(const struct init *n, struct fis_error *e)
@@ -312,8 +316,10 @@ static int print_stream(const struct init *n, struct fis_error *e)
         print_sample(n);
     if (!n->stream)
         return 0;
-    printf("stream      %s: %s %s, %u columns\n", n->o->stream, init_count(n->stream->n),
-           n->is_topic ? "records of a sample" : "rows", n->stream->n_columns);
+    printf("stream      %s: %s%s, %s\n", n->o->stream,
+           decimal_counted(n->stream->n, n->is_topic ? "record" : "row", (char[64]){0}),
+           n->is_topic ? " of a sample" : "",
+           decimal_counted(n->stream->n_columns, "column", (char[64]){0}));
     int rc = init_shared_rows(&n->s, n->stream, &shared, e);
     for (uint32_t i = 0; !rc && i < n->table->n_columns; i++)
         if (n->s.columns[i].role == INIT_FEATURE)
@@ -321,8 +327,9 @@ static int print_stream(const struct init *n, struct fis_error *e)
     for (uint32_t i = 0; !rc && i < n->stream->n_columns; i++)
         print_other(n, n->stream->columns[i].name);
     if (!rc && shared && !absent)
-        printf("look at     %s of %s rows of %s are in %s too\n", init_count(shared),
-               init_count(n->stream->n), n->o->stream, n->path);
+        printf("look at     of the %s of %s, %s %s in %s too\n",
+               decimal_counted(n->stream->n, "row", (char[64]){0}), n->o->stream,
+               init_count(shared), decimal_agree(shared, "is", "are"), n->path);
     return rc;
 }
 

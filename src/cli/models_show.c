@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "cli/models.h"
+#include "base/decimal.h"
 #include "cli/screen.h"
 
 static const char *clean(const char *text, char out[512])
@@ -45,11 +46,12 @@ static void print_head(const struct wire_model *m)
     print_changes(m);
     const struct wire_privacy *p = &m->privacy;
     if (p->exact)
-        printf("  %-12s none: %llu refreshes had no noise\n", "epsilon",
-               (unsigned long long)p->exact);
+        printf("  %-12s none: %llu %s had no noise\n", "epsilon", (unsigned long long)p->exact,
+               decimal_agree(p->exact, "refresh", "refreshes"));
     else if (p->refreshes)
-        printf("  %-12s %.4g for delta %.3g: directions, %llu refreshes with noise %.4g\n",
-               "epsilon", p->epsilon, p->delta, (unsigned long long)p->refreshes, p->noise);
+        printf("  %-12s %.4g for delta %.3g: directions, %llu %s with noise %.4g\n", "epsilon",
+               p->epsilon, p->delta, (unsigned long long)p->refreshes,
+               decimal_agree(p->refreshes, "refresh", "refreshes"), p->noise);
     printf("  %-12s %s%s\n", "network", fis_shape_text(&m->shape, (char[FIS_SHAPE_TEXT]){0}),
            m->params ? "" : " (no weights)");
 }
@@ -65,7 +67,7 @@ static void print_gate(const struct wire_model *m)
     printf("  %-12s %s on the line from the anchor (accuracy %s, EOd %s)\n", "weights",
            screen_rate(m->interpolation, a), screen_rate(m->anchor.n ? m->anchor.accuracy : NAN, c),
            screen_rate(m->anchor.n ? m->anchor.equalized_odds : NAN, d));
-    printf("  %-12s %u rows%s\n", "least cell", m->smallest_cell,
+    printf("  %-12s %s%s\n", "least cell", decimal_counted(m->smallest_cell, "row", (char[64]){0}),
            m->warn_cell ? ": few, and uncertain" : "");
     if (isfinite(m->detectable))
         printf("  %-12s %.4f: these rows cannot distinguish a smaller gap from none\n",

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/decimal.h"
 #include "cli/ledger_view.h"
 #include "cli/line_input.h"
 #include "cli/models.h"
@@ -83,10 +84,10 @@ static int print_ledger(struct cli *c, struct fis_error *e)
     struct ledger_view v;
     int rc = ledger_view_read(&v, c, e);
     if (!rc)
-        printf("With the ledger: %llu labels that were paid for, %llu open requests, and the "
-               "trainer's memory.\n",
-               (unsigned long long)(v.count[WIRE_ACCEPTED] + v.count[WIRE_SET_ASIDE]),
-               (unsigned long long)v.count[WIRE_REQUESTED]);
+        printf("With the ledger: %s paid for, %s, and the trainer's memory.\n",
+               decimal_counted(v.count[WIRE_ACCEPTED] + v.count[WIRE_SET_ASIDE], "label",
+                               (char[64]){0}),
+               decimal_counted(v.count[WIRE_REQUESTED], "open request", (char[64]){0}));
     ledger_view_done(&v);
     return rc;
 }

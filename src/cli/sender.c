@@ -1,5 +1,7 @@
 #include "cli/sender.h"
 
+#include "base/decimal.h"
+
 enum { FULL_MS = 30000, FLUSH_MS = 10000 };
 
 int sender_open(struct sender *s, struct cli *c, struct fis_error *e)
@@ -57,8 +59,9 @@ int sender_flush(struct sender *s, struct fis_error *e)
     if (rc && s->trouble.kind != FIS_OK)
         fis_error_prefix(e, "%s", s->trouble.text);
     if (s->refused)
-        return fis_fail(e, s->first.kind, "%llu of %llu messages did not arrive; the first: %s",
-                        (unsigned long long)s->refused, (unsigned long long)s->sent, s->first.text);
+        return fis_fail(e, s->first.kind, "did not arrive: %llu of %s; the first: %s",
+                        (unsigned long long)s->refused,
+                        decimal_counted(s->sent, "message", (char[64]){0}), s->first.text);
     return rc;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "core/gate_choice.h"
 #include "core/gate_rule.h"
 #include "core/interpolate.h"
@@ -145,8 +146,8 @@ static bool too_small(struct session *s, struct fis_gate_judgement *j)
     }
     if (j->smallest_cell < o->min_cell) {
         conclude(j, FIS_REJECT, FIS_GATE_SMALL_CELL,
-                 "a cell that %s needs has %u rows; at least %u are needed",
-                 fis_metric_name(o->metric), j->smallest_cell, o->min_cell);
+                 "a cell that %s needs has %s; at least %u are needed", fis_metric_name(o->metric),
+                 decimal_counted(j->smallest_cell, "row", (char[64]){0}), o->min_cell);
         return true;
     }
     return false;
@@ -249,10 +250,11 @@ static void note_first(const struct session *s, struct fis_gate_judgement *j)
     if (j->pick.predicted_classes == 1)
         note = "; it predicts one class only";
     conclude(j, FIS_PUBLISH, FIS_GATE_FIRST,
-             "the %s; accuracy %.4f, balanced %.4f, %s %s, smallest cell %u rows%s",
+             "the %s; accuracy %.4f, balanced %.4f, %s %s, smallest cell %s%s",
              fis_learner_shape(s->t)->margins ? "base model" : "warm-up model", j->pick.accuracy,
              j->pick.balanced_accuracy, fis_metric_name(o->metric),
-             shown(fis_metrics_of(&j->pick, o->metric)).text, j->smallest_cell, note);
+             shown(fis_metrics_of(&j->pick, o->metric)).text,
+             decimal_counted(j->smallest_cell, "row", (char[64]){0}), note);
 }
 
 static int first_in(struct session *s, struct fis_gate_judgement *j, struct fis_error *e)

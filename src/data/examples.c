@@ -318,8 +318,8 @@ static int check_types(const struct data_source *s, struct reading *g, struct fi
             continue;
         snprintf(text, sizeof text,
                  "column %.200s: %" PRIu64 " of %" PRIu64
-                 " cells are no numbers: is it type: categorical?",
-                 s->columns[i].name, odd, g->rows);
+                 " cells %s no number: is it type: categorical?",
+                 s->columns[i].name, odd, g->rows, decimal_agree(odd, "is", "are"));
         return data_faults_add(&g->faults, TYPE, 0, text, e);
     }
     return 0;

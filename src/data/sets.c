@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "base/decimal.h"
 #include "fis/mem.h"
 
 struct notes {
@@ -42,10 +43,9 @@ static void note_gate(const struct data_sets *s, const struct notes *to)
     uint32_t cells[FIS_MAX_GROUPS][FIS_MAX_CLASSES] = {{0}}, smallest = UINT32_MAX;
     char text[FIS_ERROR_TEXT];
     if (v->n < s->min_rows) {
-        snprintf(
-            text, sizeof text,
-            "%.160s: %u rows, and below %u (gate.min_rows) only the first version is published",
-            s->validation_name, v->n, s->min_rows);
+        snprintf(text, sizeof text,
+                 "%.160s: %s, and below %u (gate.min_rows) only the first version is published",
+                 s->validation_name, decimal_counted(v->n, "row", (char[64]){0}), s->min_rows);
         to->note(to->ctx, false, text);
     }
     for (uint32_t i = 0; i < v->n; i++)
@@ -62,9 +62,10 @@ static void note_gate(const struct data_sets *s, const struct notes *to)
     if (smallest >= s->min_cell)
         return;
     snprintf(text, sizeof text,
-             "%.160s: the smallest group that %s compares has %u rows, and below %u "
+             "%.160s: the smallest group that %s compares has %s, and below %u "
              "(gate.min_cell) only the first version is published: merge groups, or collect more",
-             s->validation_name, fis_metric_name(s->metric), smallest, s->min_cell);
+             s->validation_name, fis_metric_name(s->metric),
+             decimal_counted(smallest, "row", (char[64]){0}), s->min_cell);
     to->note(to->ctx, false, text);
 }
 
@@ -118,14 +119,14 @@ static int note_shared(const struct data_sets *s, const struct notes *to, struct
     /* Few columns make rows equal by chance: about as many as in one set. */
     double share = (double)by_row / s->validation->n, chance = (double)repeated / s->initial->n;
     if (by_id)
-        snprintf(text, sizeof text, "%.100s: %u rows have the id of a row of %.100s",
-                 s->validation_name, by_id, s->initial_name);
+        snprintf(text, sizeof text, "%.100s: %s with the id of a row of %.100s", s->validation_name,
+                 decimal_counted(by_id, "row", (char[64]){0}), s->initial_name);
     else if (by_row && share > 1.5 * chance + .005)
-        snprintf(
-            text, sizeof text,
-            "%.100s: %u of %u rows have features and label of a row of %.100s; is it judged by "
-            "what it was trained on?",
-            s->validation_name, by_row, s->validation->n, s->initial_name);
+        snprintf(text, sizeof text,
+                 "%.100s: %u of %u rows %s features and label of a row of %.100s; is it judged by "
+                 "what it was trained on?",
+                 s->validation_name, by_row, s->validation->n, decimal_agree(by_row, "has", "have"),
+                 s->initial_name);
     else
         return 0;
     to->note(to->ctx, false, text);

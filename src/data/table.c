@@ -132,11 +132,11 @@ static void drop_odd(const struct data_table *t, struct data_table_column *c, co
     uint32_t first = 0;
     while (!odd[first])
         first++;
-    snprintf(
-        c->odd, sizeof c->odd,
-        "column %.80s: %u of %u cells are no numbers and are taken as missing, the first in row "
-        "%u: \"%.40s\"",
-        c->name, n, t->n, first_row(t, c, first) + 1, c->values[first].text);
+    snprintf(c->odd, sizeof c->odd,
+             "column %.80s: %u of %u cells %s no number and taken as missing, the first in row %u: "
+             "\"%.40s\"",
+             c->name, n, t->n, decimal_agree(n, "is", "are"), first_row(t, c, first) + 1,
+             c->values[first].text);
     for (uint32_t i = 0; i < t->n; i++)
         if (c->codes[i] != DATA_MISSING && odd[c->codes[i]])
             c->codes[i] = DATA_MISSING;

@@ -1,5 +1,6 @@
 #include "session/memory_impl.h"
 
+#include "base/decimal.h"
 #include "base/planted.h"
 
 /* ---- whose it is ---------------------------------------------------------------------------- */
@@ -138,11 +139,12 @@ static int check_new(const struct memory *m, struct fis_error *e)
     if (m->begin <= 0 && (m->not_atomic || !m->written))
         return 0;
     return fis_fail(e, FIS_FATAL,
-                    "%s holds %llu entries and no state, but was written before (it begins at "
+                    "%s holds %llu %s and no state, but was written before (it begins at "
                     "offset %lld): messages were deleted. Recreate ledger, heads and models and "
                     "restore all three from one backup; without one the pipeline starts from the "
                     "beginning",
                     m->topics[MEMORY_LEDGER], (unsigned long long)entries,
+                    decimal_agree(entries, "entry", "entries"),
                     (long long)(m->begin > 0 ? m->begin : 0));
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/decimal.h"
 #include "fis/mem.h"
 #include "stream/admin.h"
 
@@ -177,7 +178,8 @@ static int check_partitions(struct stream_admin *a, const struct stream_topic *t
         count_replicas(topic, r);
         if (t->partitions > 0 && t->partitions != topic->partition_cnt) {
             r->differs = true;
-            snprintf(text, sizeof text, "has %d partitions, expected %d", topic->partition_cnt,
+            snprintf(text, sizeof text, "has %s, expected %d",
+                     decimal_counted((uint64_t)topic->partition_cnt, "partition", (char[64]){0}),
                      (int)t->partitions);
             note(r, text);
         }

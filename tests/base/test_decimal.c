@@ -56,11 +56,24 @@ static void whole_numbers_are_digits_up_to_a_limit(void **state)
     assert_int_equal(n, 65535);
 }
 
+static void nouns_and_verbs_agree_with_their_count(void **state)
+{
+    (void)state;
+    char text[64];
+    assert_string_equal(decimal_counted(0, "message", text), "0 messages");
+    assert_string_equal(decimal_counted(1, "message", text), "1 message");
+    assert_string_equal(decimal_counted(1234567, "message", text), "1,234,567 messages");
+    assert_string_equal(decimal_agree(0, "waits", "wait"), "wait");
+    assert_string_equal(decimal_agree(1, "waits", "wait"), "waits");
+    assert_string_equal(decimal_agree(UINT64_MAX, "waits", "wait"), "wait");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_decimal_and_nothing_else),
         cmocka_unit_test(whole_numbers_are_digits_up_to_a_limit),
+        cmocka_unit_test(nouns_and_verbs_agree_with_their_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,9 +102,8 @@ static void stuck_requests(void **state)
     w->oldest.age_ms = 3 * ALARM_DAY;
     alarm_world_pass(w, 12 * ALARM_SECOND, 1);
     assert_true(alarm_only(w, ALARM_LABELS_STUCK));
-    assert_string_equal(
-        alarm_of(w, ALARM_LABELS_STUCK)->text,
-        "17 requests are open, the oldest for 3 days; alarms.label_age is 24 hours");
+    assert_string_equal(alarm_of(w, ALARM_LABELS_STUCK)->text,
+                        "open: 17 requests, the oldest for 3 days; alarms.label_age is 24 hours");
     w->cfg.alarms.label_age = 0;
     alarm_world_pass(w, 2 * ALARM_SECOND, 1);
     assert_true(alarm_none(w));
@@ -127,7 +126,7 @@ static void budget(void **state)
     alarm_world_pass(w, ALARM_SECOND, 1);
     assert_string_equal(
         alarm_of(w, ALARM_BUDGET_LOW)->text,
-        "0 of selection.budget's 1000 labels are left: no more labels are requested");
+        "left of selection.budget: 0 of 1,000 labels: no more labels are requested");
     *left = UINT64_MAX;
     w->cfg.selection.budget = 0;
     alarm_world_pass(w, 12 * ALARM_SECOND, 1);
@@ -146,11 +145,11 @@ static void daily_budget(void **state)
     alarm_world_pass(w, 2 * ALARM_SECOND, 1);
     assert_true(alarm_only(w, ALARM_DAILY_BUDGET_LOW));
     assert_string_equal(alarm_of(w, ALARM_DAILY_BUDGET_LOW)->text,
-                        "4 of selection.daily_budget's 50 labels are left for this day (UTC)");
+                        "left of selection.daily_budget: 4 of 50 labels for this day (UTC)");
     *asked = 51; /* the limit was lowered in between */
     alarm_world_pass(w, ALARM_SECOND, 1);
     assert_string_equal(alarm_of(w, ALARM_DAILY_BUDGET_LOW)->text,
-                        "0 of selection.daily_budget's 50 labels are left: no more labels are "
+                        "left of selection.daily_budget: 0 of 50 labels: no more labels are "
                         "requested on this day (UTC)");
     w->s.trainer.counts.selector.budget_left = 0;
     alarm_world_pass(w, 12 * ALARM_SECOND, 1);

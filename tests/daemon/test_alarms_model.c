@@ -53,7 +53,7 @@ static void gate_and_fairness(void **state)
     alarm_world_pass(w, 2 * ALARM_SECOND, 1);
     assert_true(alarm_only(w, ALARM_GATE_REJECTING));
     assert_string_equal(alarm_of(w, ALARM_GATE_REJECTING)->text,
-                        "3 versions in a row were rejected, the newest as below_floor");
+                        "rejected in a row: 3 versions, the newest as below_floor");
     add_version(w, 1, 0.3, 0.03);
     alarm_world_pass(w, 2 * ALARM_SECOND, 1);
     assert_true(alarm_none(w));

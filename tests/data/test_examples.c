@@ -230,11 +230,12 @@ static void all_faults_at_once(void **state)
                                 &initial, &x, &e),
                      -FIS_INPUT);
     assert_string_equal(
-        noted, "! i.csv: line 2: column age: number expected, text \"1,041\" found (is it 1041?); "
-               "also lines 3, 5, 6 and 1 more\n"
-               "! i.csv: line 3: column hired: label \"YES\": not a class (allowed: \"no\", \"yes\"); "
-               "also lines 5, 7\n"
-               "! i.csv: column age: 5 of 9 cells are no numbers: is it type: categorical?\n");
+        noted,
+        "! i.csv: line 2: column age: number expected, text \"1,041\" found (is it 1041?); "
+        "also lines 3, 5, 6 and 1 more\n"
+        "! i.csv: line 3: column hired: label \"YES\": not a class (allowed: \"no\", \"yes\"); "
+        "also lines 5, 7\n"
+        "! i.csv: column age: 5 of 9 cells are no number: is it type: categorical?\n");
     assert_non_null(strstr(e.text, "line 2: column age"));
 }
 

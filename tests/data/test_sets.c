@@ -108,7 +108,7 @@ static void rows_in_both(void **state)
     b.labels[0] = 1 - b.labels[0];
     says(FIS_DEMOGRAPHIC_PARITY, "v.csv: 9 of 300 rows have features and label of a row of i.csv");
     make(&b, 'i', 300, 1000);
-    says(FIS_DEMOGRAPHIC_PARITY, "v.csv: 300 rows have the id of a row of i.csv");
+    says(FIS_DEMOGRAPHIC_PARITY, "v.csv: 300 rows with the id of a row of i.csv");
     /* Few different rows: they are equal by chance. */
     make(&b, 'v', 300, 0);
     for (int i = 0; i < 300; i++)

@@ -66,7 +66,7 @@ static void the_bulk_of_the_cells_decides(void **state)
     assert_non_null(t);
     assert_int_equal(t->columns[0].type, FIS_NUMERIC);
     assert_int_equal(t->columns[0].codes[6], DATA_MISSING);
-    assert_non_null(strstr(t->columns[0].odd, "column age: 1 of 40 cells are no numbers"));
+    assert_non_null(strstr(t->columns[0].odd, "column age: 1 of 40 cells is no number"));
     assert_non_null(strstr(t->columns[0].odd, "row 7: \"NA\""));
     assert_int_equal(t->columns[1].type, FIS_CATEGORICAL);
     assert_string_equal(t->columns[1].odd, "");

@@ -68,8 +68,8 @@ def _():
         labelled = [r for r in table if r["granted"]]
         yes = sum(r["granted"] == "yes" for r in labelled)
         has(out, "people 1.csv: 3,040 rows, 10 columns", f"yes {yes:,} (", "positive",
-            "sex=F: ", "sex=M: ", f"{3040 - len(labelled)} rows have no label or no sex",
-            "repeat the features of an earlier one", "one value in all rows: constant",
+            "sex=F: ", "sex=M: ", f"{3040 - len(labelled)} rows without label or sex",
+            "with the features of an earlier one", "one value in all rows: constant",
             "dates: applied", "few whole numbers: code",
             "separates the classes almost alone: decided_as (AUC ", "demographic_parity 0.")
         config = open(os.path.join(d, "people-1.yaml")).read()
@@ -187,7 +187,7 @@ def _():
         write(os.path.join(d, "people 1.csv"), table)
         write(os.path.join(d, "new.csv"), [dict(r, age=r["age"] + 100) for r in rows(100, 2)] + table[:5],
               [c for c in COLUMNS if c not in ("sex", "granted")])
-        has(init(d, *ARGUMENTS, "--stream", "new.csv"), "look at     5 of 105 rows of new.csv are in people 1.csv")
+        has(init(d, *ARGUMENTS, "--stream", "new.csv"), "look at     of the 105 rows of new.csv, 5 are in people 1.csv")
         write(os.path.join(d, "short.csv"), table, ["Person Nr", "age"])
         has(init(d, *ARGUMENTS, "--stream", "short.csv", "-o", "s.yaml"),
             "column plan is not in short.csv")
@@ -228,8 +228,8 @@ def _():
         has(out, "people.jsonl.gz: 3,000 rows", "who.sex=F: ", "more than 1,000 categories: word",
             "neither numbers nor texts: tags;", "one value in all rows: open;",
             "almost alone: decided (AUC 1.000)",
-            'income: 60 of 3000 cells are no numbers', '"n/a"',
-            "1 of 3,000 rows have the id of an earlier one and are not used; if id is shared by rows", "stream      new.jsonl: 200 rows",
+            'income: 60 of 3000 cells are no number', '"n/a"',
+            "1 of 3,000 rows with the id of an earlier one: not used; if id is shared by rows", "stream      new.jsonl: 200 rows",
             "100 % of the rows of new.jsonl have a category of address.city",
             "new.jsonl has the sensitive column who.sex", "new.jsonl has the label column granted",
             "column note of new.jsonl is not in people.jsonl.gz")
@@ -257,9 +257,9 @@ def _():
         produce(topic, [(b"%d" % i, b"\0\0\0\0\7" + json.dumps({**x, "trace": "x"}).encode())
                         for i, x in enumerate(nested(300))] + [(b"x", b"no JSON")])
         has(init(d, *ask, "-o", "2.yaml", "-b", KAFKA),
-            f"1 of the first 301 records of {topic} are no JSON objects",
+            f"of the first 301 records of {topic}, 1 was not read: no JSON object",
             f"stream      {topic}: 300 records of a sample", f"column trace of {topic} is not in",
-            f"300 of 300 rows of {topic} are in people.jsonl too")
+            f"of the 300 rows of {topic}, 300 are in people.jsonl too")
         has(open(os.path.join(d, "2.yaml")).read(), f'records: "{topic}"', "framing: confluent",
             'ignore: ["who.sex", "granted"]', "numeric_text: true", f'"{KAFKA}"')
 

@@ -71,7 +71,7 @@ def _():
         finds("replicas", "fault", p.topic("heads") + ": nothing can be written", "min.insync")
         finds("files", "fault", "validation.csv: No such file", "")
         finds("processes", "warning", "0 scorers, 0 trainers", "fisd -c")
-        finds("lag", "warning", "1 messages of " + p.topic("records") + " wait", "")
+        finds("lag", "warning", "1 message of " + p.topic("records") + " waits: no scorer runs", "")
         has(p.fisctl("doctor").stdout, "faults, ", "fault   topics")
         p.config["classes"] = ["yes"]
         p.config["nonsense"] = 1

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "daemon/context/pipeline.h"
 
 #define MINUTE_MS UINT64_C(60000)
@@ -32,7 +33,7 @@ static bool found(const struct look *k, const char *format, ...)
 }
 
 /* "3 d 4 h", "12 min": for people. */
-static const char *span(uint64_t ms, char out[32])
+static const char *span(uint64_t ms, char out[64])
 {
     unsigned long long minutes = ms / MINUTE_MS;
     if (minutes >= 2 * 24 * 60)
@@ -42,7 +43,7 @@ static const char *span(uint64_t ms, char out[32])
     else if (minutes >= 2)
         snprintf(out, 32, "%llu minutes", minutes);
     else
-        snprintf(out, 32, "%llu seconds", (unsigned long long)ms / 1000);
+        decimal_counted(ms / 1000, "second", out);
     return out;
 }
 
@@ -85,7 +86,7 @@ static bool labels_starved(const struct look *k)
     const struct trainer_role_counts *c = &k->s->trainer.counts;
     uint64_t since = c->records - k->a->asked_records, limit = k->cfg->alarms.starved;
     uint64_t now = k->s->mono_ms, quiet = now - k->a->records_ms;
-    char age[32];
+    char age[64];
     if (!limit || !may_ask(k->s) || c->selector.open > 0 || now - k->a->asked_ms < limit)
         return false;
     if (quiet >= limit)
@@ -94,20 +95,23 @@ static bool labels_starved(const struct look *k)
                      "for %s",
                      span(quiet, age));
     return since >= 2 * (uint64_t)k->cfg->selection.window_records &&
-           found(k,
-                 "no label is requested although there is budget: %" PRIu64
-                 " records scored since the last request, and %u candidates are held",
-                 since, c->selector.held);
+           found(
+               k,
+               "no label is requested although there is budget: %s scored since the last request, "
+               "and held: %s",
+               decimal_counted(since, "record", (char[64]){0}),
+               decimal_counted(c->selector.held, "candidate", (char[64]){0}));
 }
 
 static bool labels_stuck(const struct look *k)
 {
     const struct trainer_status *t = &k->s->trainer;
     uint64_t limit = k->cfg->alarms.label_age;
-    char age[32], allowed[32];
+    char age[64], allowed[64];
     return limit && t->running && t->n_requests && t->requests[0].age_ms >= limit &&
-           found(k, "%u requests are open, the oldest for %s; alarms.label_age is %s",
-                 t->counts.selector.open, span(t->requests[0].age_ms, age), span(limit, allowed));
+           found(k, "open: %s, the oldest for %s; alarms.label_age is %s",
+                 decimal_counted(t->counts.selector.open, "request", (char[64]){0}),
+                 span(t->requests[0].age_ms, age), span(limit, allowed));
 }
 
 /* Of a budget; 0: there is none. */
@@ -122,7 +126,8 @@ static bool budget_low(const struct look *k)
 {
     uint64_t budget = k->cfg->selection.budget, left = k->s->trainer.counts.selector.budget_left;
     return nearly_spent(k, left, budget) &&
-           found(k, "%" PRIu64 " of selection.budget's %" PRIu64 " labels are left%s", left, budget,
+           found(k, "left of selection.budget: %" PRIu64 " of %s%s", left,
+                 decimal_counted(budget, "label", (char[64]){0}),
                  left ? "" : ": no more labels are requested");
 }
 
@@ -133,8 +138,8 @@ static bool daily_budget_low(const struct look *k)
     uint64_t budget = k->cfg->selection.daily_budget;
     uint64_t left = c->day_asked < budget ? budget - c->day_asked : 0;
     return c->selector.budget_left && nearly_spent(k, left, budget) &&
-           found(k, "%" PRIu64 " of selection.daily_budget's %" PRIu64 " labels are left%s", left,
-                 budget,
+           found(k, "left of selection.daily_budget: %" PRIu64 " of %s%s", left,
+                 decimal_counted(budget, "label", (char[64]){0}),
                  left ? " for this day (UTC)" : ": no more labels are requested on this day (UTC)");
 }
 
@@ -144,7 +149,8 @@ static bool gate_rejecting(const struct look *k)
 {
     uint32_t row = version_log_rejected_in_row(k->s->versions), limit = k->cfg->alarms.rejected;
     return limit && row >= limit &&
-           found(k, "%u versions in a row were rejected, the newest as %s", row,
+           found(k, "rejected in a row: %s, the newest as %s",
+                 decimal_counted(row, "version", (char[64]){0}),
                  version_log_rejected_as(k->s->versions));
 }
 
@@ -177,14 +183,12 @@ static bool validation_small(const struct look *k)
     if (!k->s->trainer.running || v->rows == 0)
         return false;
     if (v->rows < g->min_rows)
-        return found(k,
-                     "%u validation rows, gate.min_rows is %u: no version after the first is "
-                     "published",
-                     v->rows, g->min_rows);
+        return found(k, "%s, gate.min_rows is %u: no version after the first is published",
+                     decimal_counted(v->rows, "validation row", (char[64]){0}), g->min_rows);
     return (few || v->smallest_cell < g->warn_cell) &&
-           found(k, "%u rows to judge by in the smallest %s that %s needs%s%u%s", v->smallest_cell,
-                 cell_of(metric), fis_metric_name(metric),
-                 few ? ", gate.min_cell is " : "; below gate.warn_cell, ",
+           found(k, "%s to judge by in the smallest %s that %s needs%s%u%s",
+                 decimal_counted(v->smallest_cell, "row", (char[64]){0}), cell_of(metric),
+                 fis_metric_name(metric), few ? ", gate.min_cell is " : "; below gate.warn_cell, ",
                  few ? g->min_cell : g->warn_cell,
                  few ? ": no version after the first is published" : ", verdicts are uncertain");
 }
@@ -193,7 +197,7 @@ static bool validation_stale(const struct look *k)
 {
     int64_t newest = k->s->trainer.validation.newest_ms;
     uint64_t limit = k->cfg->alarms.validation_age;
-    char age[32], allowed[32];
+    char age[64], allowed[64];
     if (!limit || !k->s->trainer.running || newest <= 0 || k->s->wall_ms < newest)
         return false;
     uint64_t since = (uint64_t)(k->s->wall_ms - newest);
@@ -231,9 +235,10 @@ static bool drift(const struct look *k)
     return limit > 0 && d->n && d->columns[0].psi > upper(limit, k->on) &&
            found(k,
                  "column %.100s of the records is not distributed as in the initial set: "
-                 "population stability index %.2f, alarms.drift is %.2f (%u of %u columns are "
-                 "above)",
-                 d->columns[0].name, d->columns[0].psi, limit, d->above, d->all);
+                 "population stability index %.2f, alarms.drift is %.2f; above "
+                 "it: %u of %s",
+                 d->columns[0].name, d->columns[0].psi, limit, d->above,
+                 decimal_counted(d->all, "column", (char[64]){0}));
 }
 
 /* A group's rate has moved from `then` to `now` by more than the limit, and than chance explains.
@@ -326,9 +331,9 @@ static bool left_out(const struct look *k)
 {
     uint64_t n = k->s->trainer.left_out + k->s->scorer.left_out;
     return n > 0 && found(k,
-                          "%" PRIu64 " messages on the pipeline's own topics are not fisd's, and "
-                          "were left out; the log names each (left_out)",
-                          n);
+                          "left out on the pipeline's own topics: %s of somebody else; the log "
+                          "names each (left_out)",
+                          decimal_counted(n, "message", (char[64]){0}));
 }
 
 static bool halted(const struct look *k)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "daemon/monitor/monitor_impl.h"
 #include "fis/version.h"
 
@@ -281,8 +282,8 @@ static void trainer_line(const struct trainer_status *t, char *out, size_t size)
         snprintf(out, size, "training, round %u, served version %" PRIu64, c->round,
                  c->served_version);
     else
-        snprintf(out, size, "asking: %s; %u labels open, served version %" PRIu64, t->asking.text,
-                 c->selector.open, c->served_version);
+        snprintf(out, size, "asking: %s; %s open, served version %" PRIu64, t->asking.text,
+                 decimal_counted(c->selector.open, "label", (char[64]){0}), c->served_version);
 }
 
 void status_line(const struct status *s, char *out, size_t size)
