@@ -95,6 +95,12 @@ void fis_metrics_none(struct fis_metrics *out); /* nothing was measured: no rows
 void fis_metrics_eval(const uint32_t *predictions, const float *logits, const uint32_t *labels,
                       const uint32_t *groups, const uint32_t *rows, uint32_t n, uint32_t classes,
                       uint32_t n_groups, uint32_t positive, struct fis_metrics *out);
+/* In its place, for rows that are not to be taken as they are (noisy labels). By position i: the
+ * arrays, and source: the index of the learner's validation row. */
+typedef void fis_metrics_fn(void *arg, const uint32_t *predictions, const float *logits,
+                            const uint32_t *labels, const uint32_t *groups, const uint32_t *source,
+                            const uint32_t *rows, uint32_t n, uint32_t classes, uint32_t n_groups,
+                            uint32_t positive, struct fis_metrics *out);
 
 #define FIS_INTERVAL_LEVEL .95
 #define FIS_INTERVAL_Z 1.959963984540054

@@ -118,16 +118,10 @@ int fis_gate_judge_points(struct fis_gate *g, const struct fis_learner *t,
                           const struct fis_gate_points *p, struct fis_gate_judgement *j,
                           float *params, struct fis_error *e) FIS_MUST_CHECK;
 
-/* Measures predictions in place of fis_metrics_eval, on rows that are not to be taken as they are
- * (noisy labels). By position i: predictions, logits, labels, groups, and source: the index of the
- * learner's validation row. rows: n positions, or NULL for 0..n-1. Intervals stay those of the
- * rows as they are. */
-typedef void fis_gate_measure_fn(void *arg, const uint32_t *predictions, const float *logits,
-                                 const uint32_t *labels, const uint32_t *groups,
-                                 const uint32_t *source, const uint32_t *rows, uint32_t n,
-                                 uint32_t classes, uint32_t n_groups, uint32_t positive,
-                                 struct fis_metrics *out);
-void fis_gate_measure_with(struct fis_gate *g, fis_gate_measure_fn *fn, void *arg); /* NULL: none */
+/* Intervals stay those of the rows as they are. fn NULL: fis_metrics_eval. */
+void fis_gate_measure_with(struct fis_gate *g, fis_metrics_fn *fn, void *arg);
+/* The floor of accuracy: reference - epsilon and, with `line`, two standard errors less. */
+double fis_gate_floor(const struct fis_gate_options *o, double reference, double se);
 double fis_gate_val0(const struct fis_gate *g);
 /* Rows that judge, in the smallest cell that the metric needs: what min_cell and warn_cell bound.
  */

@@ -276,7 +276,7 @@ static int first_in(struct session *s, struct fis_gate_judgement *j, struct fis_
                         "rows have it",
                         fis_metric_name(o->metric));
     j->pick = *m;
-    j->floor = m->accuracy - o->epsilon;
+    j->floor = fis_gate_floor(o, m->accuracy, 0);
     return show_anchor(s, j);
 }
 

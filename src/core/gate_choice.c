@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/softmax.h"
+#include "fis/gate.h"
 #include "fis/mem.h"
 
 #define DRAWS 4000

@@ -17,7 +17,7 @@ struct fis_gate {
     float *picked;                  /* the pick as it would be published */
     float *slab;
     bool has_picked;
-    fis_gate_measure_fn *measure;
+    fis_metrics_fn *measure;
     void *measure_arg;
     const float *served_x; /* validation rows as what is served sees them; NULL: the learner's */
 };

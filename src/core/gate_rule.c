@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#define COLLAPSE_ERRORS 2.0
+#define FLOOR_ERRORS 2.0
 #define UNDETECTABLE_SHARE .5
 
 static const char *const reasons[] = {
@@ -39,12 +39,16 @@ bool gate_metrics_finite(const struct fis_gate_options *o, const struct gate_fig
     return isfinite(fis_metrics_of(m, o->metric));
 }
 
+double fis_gate_floor(const struct fis_gate_options *o, double reference, double se)
+{
+    return reference - o->epsilon - (o->line ? FLOOR_ERRORS * se : 0);
+}
+
 double gate_floor(const struct fis_gate_options *o, const struct gate_figures *f)
 {
     if (!o->line)
-        return f->val0 - o->epsilon;
-    return f->served ? f->served->accuracy - o->epsilon - COLLAPSE_ERRORS * f->gain_se
-                     : (double)-INFINITY;
+        return fis_gate_floor(o, f->val0, 0);
+    return f->served ? fis_gate_floor(o, f->served->accuracy, f->gain_se) : (double)-INFINITY;
 }
 
 bool gate_admissible(const struct fis_gate_options *o, const struct gate_figures *f,

@@ -61,7 +61,7 @@ void fis_gate_free(struct fis_gate *g)
     fis_free(g);
 }
 
-void fis_gate_measure_with(struct fis_gate *g, fis_gate_measure_fn *fn, void *arg)
+void fis_gate_measure_with(struct fis_gate *g, fis_metrics_fn *fn, void *arg)
 {
     g->measure = fn;
     g->measure_arg = arg;

@@ -5,7 +5,7 @@
 #ifndef CORE_INTERPOLATE_H
 #define CORE_INTERPOLATE_H
 
-#include "fis/gate.h"
+#include "fis/learner.h"
 
 struct judged {
     uint32_t *predictions; /* [n] */
@@ -21,7 +21,7 @@ struct gate_rows {
     float *x;
     uint32_t *y, *group, *source; /* source: the learner's validation row */
     struct fis_scratch *scratch;
-    fis_gate_measure_fn *measure; /* or NULL */
+    fis_metrics_fn *measure; /* or NULL */
     void *measure_arg;
 };
 

@@ -38,7 +38,7 @@ int lab_noise_losses(void *arg, const float *logits, const uint32_t *labels, con
                      const uint32_t *source, uint32_t n, uint32_t classes, double *ce, float *d_acc,
                      double *phi, float *d_fair, struct fis_error *e) FIS_MUST_CHECK;
 
-/* fis_gate_measure_fn, arg: the model. */
+/* fis_metrics_fn, arg: the model. */
 void lab_noise_measure(void *arg, const uint32_t *predictions, const float *logits,
                        const uint32_t *labels, const uint32_t *groups, const uint32_t *source,
                        const uint32_t *rows, uint32_t n, uint32_t classes, uint32_t n_groups,

@@ -194,7 +194,7 @@ void trainer_note_privacy(struct trainer_role *m);
 void trainer_send_head(struct trainer_role *m, struct trainer_time now);
 void trainer_send_floors(struct trainer_role *m); /* when one has risen under the newest head */
 void trainer_send_version(struct trainer_role *m, struct trainer_time now);
-double trainer_floor(const struct trainer_role *m); /* of what was served before: by VAL_0 */
+double trainer_floor(const struct trainer_role *m); /* of rollback and promote: by VAL_0 */
 /* A version that was there before is served: sent under a new number. */
 void trainer_send_again(struct trainer_role *m, const struct wire_model *version, bool back,
                         const char *text, struct trainer_time now);

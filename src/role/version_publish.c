@@ -223,7 +223,7 @@ double trainer_floor(const struct trainer_role *m)
 {
     const double val0 = fis_gate_val0(m->gate);
     const double se = sqrt(val0 * (1 - val0) / fis_learner_validation(m->learner)->n);
-    return val0 - m->o.gate.epsilon - (m->o.gate.line ? 2 * se : 0);
+    return fis_gate_floor(&m->o.gate, val0, se);
 }
 
 /* A version that was rolled back to keeps where a rollback from it goes: one further back. */
