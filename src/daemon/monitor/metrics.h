@@ -73,18 +73,20 @@ struct metric {
     const char *help;
 };
 extern const struct metric metrics_table[]; /* name NULL at the end */
-/* metrics_process.c */
 /* metrics_agreement.c */
 metrics_value_fn metrics_agreement_records, metrics_agreement_alpha;
 metrics_write_fn metrics_agreement_classes;
+/* metrics_process.c */
 metrics_value_fn metrics_cpu, metrics_resident, metrics_descriptors;
 /* metrics_versions.c; the last one gives the figure of each group of what is served */
 metrics_write_fn metrics_verdicts, metrics_version, metrics_accuracy, metrics_gaps, metrics_bounds,
     metrics_groups;
 
+/* metrics_sample.c */
 /* One sample: labels is `a="b",c="d"`, or "". NaN: left out. */
 void metrics_sample(struct http_reply *out, const struct metric *m, const char *labels,
                     double value);
+void metrics_histogram(struct http_reply *out, const struct metric *m, const struct histogram *h);
 /* Appends name="value" to labels, escaped, with a comma where there are others. */
 #define METRICS_LABELS 512
 void metrics_label(char labels[METRICS_LABELS], const char *name, const char *value);

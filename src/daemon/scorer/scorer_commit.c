@@ -4,6 +4,21 @@
 #include "fis/mem.h"
 #include "wire/source.h"
 
+void scorer_host_failed(struct scorer_host *h, const struct fis_error *e)
+{
+    if (!h->failed)
+        context_fail(h->ctx, "scorer", e);
+    h->failed = true;
+}
+
+uint32_t scorer_host_topic(const struct scorer_host *h, int32_t source)
+{
+    uint32_t k = 0;
+    while (k + 1 < h->n_topics && h->numbers[k] != wire_source_topic(source))
+        k++;
+    return k;
+}
+
 static bool make_room(struct scorer_host *h, struct scorer_next *t, uint32_t partitions)
 {
     uint32_t all = h->n_offsets + partitions - t->n;

@@ -2,27 +2,11 @@
 #include <unistd.h>
 
 #include "daemon/scorer/scorer_host_impl.h"
-#include "wire/source.h"
 
 /* Of an entry besides the record: features, votes. */
 #define LEDGER_BYTES ((size_t)1 << 20)
 /* Of a second each: how long no partition may be owned before that is reported. */
 #define TICKS_EMPTY 10
-
-void scorer_host_failed(struct scorer_host *h, const struct fis_error *e)
-{
-    if (!h->failed)
-        context_fail(h->ctx, "scorer", e);
-    h->failed = true;
-}
-
-uint32_t scorer_host_topic(const struct scorer_host *h, int32_t source)
-{
-    uint32_t k = 0;
-    while (k + 1 < h->n_topics && h->numbers[k] != wire_source_topic(source))
-        k++;
-    return k;
-}
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
@@ -40,24 +24,6 @@ static int open_slots(struct scorer_host *h, struct fis_error *e)
             return -1;
     }
     return 0;
-}
-
-int scorer_host_join(struct scorer_host *h, struct fis_error *e)
-{
-    struct stream_consumer_options records = {
-        .client = context_client(h->ctx),
-        .group_id = h->group,
-        .topics = h->topics,
-        .topic_count = h->n_topics,
-        .queue_bytes = h->ctx->cfg->scorer.queue_bytes,
-        .on_revoke = scorer_input_revoked,
-        .revoke_arg = h,
-        .rewind = h->pool,
-        .eofs = h->pool,
-    };
-    records.client.name = "records";
-    h->joined_ms = context_now().mono_ms;
-    return stream_consumer_open(&h->records, &records, e);
 }
 
 static int open_kafka(struct scorer_host *h, struct fis_error *e)
@@ -79,7 +45,8 @@ static int open_kafka(struct scorer_host *h, struct fis_error *e)
     producer.client.name = "offers";
     if (stream_producer_open(&h->producer, &producer, e) < 0 ||
         stream_consumer_open(&h->heads, &heads, e) < 0 ||
-        (h->pool && stream_consumer_open(&h->ledger, &ledger, e) < 0) || scorer_host_join(h, e) < 0)
+        (h->pool && stream_consumer_open(&h->ledger, &ledger, e) < 0) ||
+        scorer_input_join(h, e) < 0)
         return -1;
     return 0;
 }

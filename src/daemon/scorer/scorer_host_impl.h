@@ -1,6 +1,6 @@
 /* Inside the scorer's host: its state, shared by scorer_host.c (life and turns), scorer_send.c
- * (what the machine needs done), scorer_commit.c (offsets) and scorer_input.c (records, heads, the
- * ledger). */
+ * (what the machine needs done), scorer_commit.c (offsets, faults) and scorer_input.c (records,
+ * heads, the ledger). */
 #ifndef DAEMON_SCORER_HOST_IMPL_H
 #define DAEMON_SCORER_HOST_IMPL_H
 
@@ -83,14 +83,15 @@ struct scorer_host {
     uint64_t left_out; /* messages of heads and ledger that no trainer wrote */
 };
 
-/* The topic of the number that a source has. */
-uint32_t scorer_host_topic(const struct scorer_host *h, int32_t source);
-void scorer_host_failed(struct scorer_host *h, const struct fis_error *e);
 /* scorer_drift.c: a head is in force; a batch was scored; what is shown of it. */
 void scorer_drift_head(struct scorer_host *h, const struct scoring_head *old);
 void scorer_drift_batch(struct scorer_host *h, const struct scoring_batch *b);
 void scorer_drift_show(struct scorer_host *h, struct scorer_drift *out);
-/* scorer_commit.c: offsets are to be committed; now, when it is time; before partitions go. */
+/* scorer_commit.c */
+void scorer_host_failed(struct scorer_host *h, const struct fis_error *e);
+/* The topic of the number that a source has. */
+uint32_t scorer_host_topic(const struct scorer_host *h, int32_t source);
+/* Offsets are to be committed; now, when it is time; before partitions go. */
 void scorer_commit_note(struct scorer_host *h, const struct scorer_place *places, uint32_t n);
 void scorer_commit_now(struct scorer_host *h);
 void scorer_commit_turn(struct scorer_host *h);
@@ -104,9 +105,8 @@ bool scorer_send_turn(struct scorer_host *h);
 uint32_t scorer_token_slot(uint64_t token);
 uint32_t scorer_token_n(uint64_t token);
 struct scorer_out scorer_host_out(struct scorer_host *h);
-/* The membership that reads the records. */
-int scorer_host_join(struct scorer_host *h, struct fis_error *e) FIS_MUST_CHECK;
-/* scorer_input.c */
+/* scorer_input.c: the membership that reads the records */
+int scorer_input_join(struct scorer_host *h, struct fis_error *e) FIS_MUST_CHECK;
 void scorer_input_revoked(void *host, bool lost, const struct stream_partition *partitions,
                           size_t count);
 /* True when there is more to do at once. */

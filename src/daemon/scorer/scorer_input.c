@@ -309,6 +309,24 @@ static bool read_records(struct scorer_host *h)
     return more && !h->failed && scorer_free_slot(h->machine) >= 0;
 }
 
+int scorer_input_join(struct scorer_host *h, struct fis_error *e)
+{
+    struct stream_consumer_options records = {
+        .client = context_client(h->ctx),
+        .group_id = h->group,
+        .topics = h->topics,
+        .topic_count = h->n_topics,
+        .queue_bytes = h->ctx->cfg->scorer.queue_bytes,
+        .on_revoke = scorer_input_revoked,
+        .revoke_arg = h,
+        .rewind = h->pool,
+        .eofs = h->pool,
+    };
+    records.client.name = "records";
+    h->joined_ms = context_now().mono_ms;
+    return stream_consumer_open(&h->records, &records, e);
+}
+
 static void end_member(void *member)
 {
     stream_consumer_close(member, 1000);
@@ -333,7 +351,7 @@ static void join_again(struct scorer_host *h)
     h->records = NULL;
     h->owned = 0;
     h->lost_place = false;
-    if (scorer_host_join(h, &e) < 0)
+    if (scorer_input_join(h, &e) < 0)
         scorer_host_failed(h, &e);
 }
 
