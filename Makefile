@@ -607,8 +607,8 @@ test-all: test deb-test python-test ## every test, and those that take minutes
 # ---- layers -----------------------------------------------------------------------------------
 .PHONY: layers
 comma := ,
-layers: ## fail when a layer or folder includes what it may not see, or modules include each other in a ring
-	$(Q)python3 tests/layers.py $(foreach l,$(LAYERS) $(FOLDERS),$(l)=$(subst $() ,$(comma),$(strip $(see_$(l)))))
+layers: $(foreach l,$(LAYERS),$(call archive,$(l))) ## fail when a layer or folder includes what it may not see, or files form a ring
+	$(Q)python3 tests/layers.py --objects $(B)/obj $(foreach l,$(LAYERS) $(FOLDERS),$(l)=$(subst $() ,$(comma),$(strip $(see_$(l)))))
 
 # ---- docs -------------------------------------------------------------------------------------
 # $(call generated,FILE,NAME,ARGUMENTS): what stands between <!-- NAME: and <!-- end of NAME is written

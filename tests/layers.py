@@ -6,15 +6,19 @@ NAME is a layer (src/NAME) or a folder of one (daemon/scorer); it may include it
 (layers, folders, or single headers) and include/fis. A folder inherits what its layer sees of other
 layers. Also refused: a folder that is not listed or does not say what it is for in the first line
 of its README.md; a header of a folder's own (…_impl.h) that another one includes; I/O and threads
-in the pure layers (the log has its writer); and a ring of more than RING_MAX modules, where x.c, x.h and x_impl.h are one.
+in the pure layers (the log has its writer); a ring of more than RING_MAX modules by what they
+include, where x.c, x.h, x_impl.h and include/fis/x.h are one; and, with --objects DIR (the
+compiled sources), a ring of more than RING_MAX files by what they call.
 """
 
 import os
 import re
+import subprocess
 import sys
 
 RING_MAX = 3
 SENTENCE_MAX = 300
+PUBLIC = ("core", "base")  # whose headers are in include/fis
 PURE = ("base", "core", "role", "session")
 THE_LOG = "src/base/log_writer.c"  # the one thread below the layers that have threads
 IMPURE = re.compile(r"#include <(librdkafka|uv\.|sys/socket|pthread|fcntl)")
@@ -87,14 +91,34 @@ def check_names():
 
 
 def module(path):
-    return re.sub(r"(_impl)?\.(c|h|inc)$", "", path)
+    """src/role/x_impl.h -> src/role/x; src/fis/x.h -> src/core/x, where x is of core"""
+    name = re.sub(r"(_impl)?\.(c|h|inc)$", "", path)
+    for layer in PUBLIC:
+        own = name.replace("src/fis/", f"src/{layer}/")
+        if own != name and os.path.exists(own + ".c"):
+            return own
+    return name
 
 
-def rings(includes):
-    """Strongly connected components of the modules, larger than one (Tarjan)."""
+def calls(objects):
+    """(caller, called) of the sources, by the symbols of what they were compiled to."""
+    of = {os.path.join(objects, p[:-2] + ".o"): p for p in sources("src") if p.endswith(".c")}
+    out = subprocess.run(["nm", "-A", *filter(os.path.exists, of)], check=True,
+                         capture_output=True, text=True).stdout
+    defined, needed = {}, []
+    for path, kind, symbol in re.findall(r"^(.*?):[0-9a-f ]* (\w) (\S+)$", out, re.M):
+        if kind == "U":
+            needed.append((of[path], symbol))
+        elif kind.isupper():
+            defined[symbol] = of[path]
+    return [(path, defined[symbol]) for path, symbol in needed if symbol in defined]
+
+
+def rings(pairs):
+    """Strongly connected components, larger than one (Tarjan)."""
     arrows = {}
-    for a, b in includes:
-        arrows.setdefault(module(a), set()).add(module(b))
+    for a, b in pairs:
+        arrows.setdefault(a, set()).add(b)
     order, low, stack, found = {}, {}, [], []
 
     def visit(m):
@@ -118,7 +142,9 @@ def rings(includes):
 
 
 def main(arguments):
-    sees = {}
+    sees, objects = {}, None
+    if arguments[:1] == ["--objects"]:
+        objects, arguments = arguments[1], arguments[2:]
     for a in arguments:
         name, _, seen = a.partition("=")
         sees[name] = [s for s in seen.split(",") if s]
@@ -129,9 +155,10 @@ def main(arguments):
     wrong += check_public()
     wrong += check_folders(sees)
     wrong += check_names()
-    for ring in rings(includes):
-        if len(ring) > RING_MAX:
-            wrong.append("a ring of modules: " + ", ".join(sorted(ring)))
+    included = [(module(a), module(b)) for a, b in includes]
+    for what, pairs in ("include", included), ("call", calls(objects) if objects else []):
+        wrong += [f"a ring by what they {what}: " + ", ".join(sorted(ring))
+                  for ring in rings(pairs) if len(ring) > RING_MAX]
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0
 

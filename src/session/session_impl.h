@@ -1,4 +1,4 @@
-/* Inside a session: session.c (its life and turns), following.c (the memory), start_up.c,
+/* Inside a session: session.c (its life and turns), session_common.c, following.c (the memory), start_up.c,
  * leading.c (a turn of the leader), reading.c (what is handed over when), handing.c (how), unit.c
  * (commits). */
 #ifndef SESSION_SESSION_IMPL_H
@@ -82,6 +82,7 @@ struct session {
     uint64_t noted_ms, noted_answers;
 };
 
+/* ---- session_common.c */
 void session_note(struct session *s, enum log_level level, const char *event, const char *format,
                   ...) FIS_PRINTF(4, 5);
 int session_open(struct session *s, enum session_reader r, struct fis_error *e) FIS_MUST_CHECK;
