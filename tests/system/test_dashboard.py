@@ -275,7 +275,7 @@ def check_rollback(page):
 def running():
     with Browser() as b, Pipeline(config()) as p:
         page = Page(p, b).start()
-        page.until_versions(4)
+        page.until_versions(5)
         page.until_window()
         page.headline("Running; waiting: ", " of 300 records of the window")
         has(b.text("#tiles"), "of 300 records")

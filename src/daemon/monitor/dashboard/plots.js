@@ -194,18 +194,29 @@ const withTicks = (a, more) => ({...a, ticks: {...a.ticks, ...more } });
 const scale = (c, title, { min, max, ticks }) =>
   withTicks(axis(c, title, { type: "linear", min, max }), {...ticks, ...tickRate });
 
+const TICK_ROOM = 32; /* px */
+
+/* Ticks at whole numbers from first to last, at each where there is room (px): what the library
+ * chooses depends on the bounds, and on how wide the other axis' numbers are. */
+function whole(first, last, room) {
+  const most = Math.max(2, room / TICK_ROOM);
+  let step = 1;
+  while ((last - first) / step + 1 > most) step *= String(step)[0] === "2" ? 2.5 : 2;
+  const from = Math.ceil(first / step) * step;
+  const n = Math.floor((last - from) / step) + 1;
+  return Array.from({ length: n }, (_, i) => ({ value: from + i * step }));
+}
+
 function byVersion(id, points, extra, title) {
   const c = colours(), last = points.at(-1);
   const all =
     points.flatMap(p => [p.y, ...(p.yBar ?? [])]).concat(extra.flatMap(e => e.data.map(d => d.y)));
-  const x =
-    withTicks(axis(c, "version", {
-      type: "linear",
-      min: points[0].x - 0.5,
-      max: last.x + 0.5
-    }),
-      /* the bounds are no versions, and would take the place of some where it is narrow */
-      { precision: 0, includeBounds: false, callback: v => Number.isInteger(v) ? v : null });
+  const x = axis(c, "version", {
+    type: "linear",
+    min: points[0].x - 0.5,
+    max: last.x + 0.5,
+    afterBuildTicks: a => { a.ticks = whole(points[0].x, last.x, a.width); }
+  });
   const y = scale(c, title, limits(all));
   draw(id, { data: { datasets: [dots(points, c), ...extra] }, options: options(c, x, y, tip) });
 }
