@@ -46,9 +46,14 @@ bool fis_learner_base_has_validation(const struct fis_learner *t)
 
 void fis_learner_apply_base(struct fis_learner *t, const struct fis_trees *trees)
 {
-    uint32_t labels = labelled(t), all = labels + t->rows.n;
-    for (uint32_t i = t->fitted; i < (t->validation_fitted ? labels : all); i++)
-        fis_trees_apply(trees, row_of(t, i), 1);
+    const uint32_t labels = labelled(t), all = labels + (t->validation_fitted ? 0 : t->rows.n);
+    const uint32_t ends[] = {t->initial.n, labels, all}; /* of rows that lie side by side */
+    uint32_t at = t->fitted;
+    for (size_t k = 0; k < sizeof ends / sizeof *ends; k++)
+        if (at < ends[k]) {
+            fis_trees_apply(trees, row_of(t, at), ends[k] - at);
+            at = ends[k];
+        }
 }
 
 /* Without folds what judges would have been learnt by heart; with noise (fis/privacy.h) the labels
