@@ -23,6 +23,8 @@ int decimal_whole(const char *text, size_t length, uint64_t most, uint64_t *numb
 const char *decimal_grouped(uint64_t n, char out[DECIMAL_GROUPED]);
 /* "1 record", "12 records": for a noun whose plural takes an s. */
 const char *decimal_counted(uint64_t n, const char *noun, char out[64]);
+/* Likewise; the text lives as long as the block that has it. */
+#define DECIMAL_COUNT(n, noun) decimal_counted(n, noun, (char[64]){0})
 /* The word of two that agrees with a count: "is" or "are", "" or "s". */
 static inline const char *decimal_agree(uint64_t n, const char *one, const char *many)
 {

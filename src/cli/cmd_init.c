@@ -83,7 +83,7 @@ static int write_part(const struct init *n, int i, struct fis_error *e)
     for (uint32_t r = 0; r < n->table->n; r++)
         rows += n->part[r] == parts[i].which;
     if (!rc)
-        printf("wrote       %s, %s\n", path, decimal_counted(rows, "row", (char[64]){0}));
+        printf("wrote       %s, %s\n", path, DECIMAL_COUNT(rows, "row"));
     return rc;
 }
 
@@ -314,8 +314,8 @@ static int init(struct init *n, struct cli *c, char *sensitive, struct fis_error
     rc = can_write(n, e);
     if (rc)
         return rc;
-    printf("%s: %s, %s\n", n->path, decimal_counted(n->table->n, "row", (char[64]){0}),
-           decimal_counted(n->table->n_columns, "column", (char[64]){0}));
+    printf("%s: %s, %s\n", n->path, DECIMAL_COUNT(n->table->n, "row"),
+           DECIMAL_COUNT(n->table->n_columns, "column"));
     rc = init_report(n, e);
     return rc ? rc : write_all(n, c, e);
 }

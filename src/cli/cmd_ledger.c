@@ -170,9 +170,8 @@ static int export(struct exporting *x, bool json, struct fis_error *e)
     if (!rc)
         rc = topic_reader_all(c, c->cfg.topics.label_requests, take_request, x, e);
     if (!rc && x->ledger.bad + x->bad)
-        cli_say("passed over: %s on %s and %llu on %s",
-                decimal_counted(x->ledger.bad, "message", (char[64]){0}), c->cfg.topics.ledger,
-                (unsigned long long)x->bad, c->cfg.topics.label_requests);
+        cli_say("passed over: %s on %s and %llu on %s", DECIMAL_COUNT(x->ledger.bad, "message"),
+                c->cfg.topics.ledger, (unsigned long long)x->bad, c->cfg.topics.label_requests);
     return rc ? rc : print_all(x, json, e);
 }
 

@@ -150,9 +150,8 @@ static int with_models(struct cli *c, const struct verb *verb, const struct opti
     if (!rc)
         rc = models_read(&m, c, &e);
     if (!rc && m.refused)
-        cli_say("passed over: %s on %s; the first: %s",
-                decimal_counted(m.refused, "message", (char[64]){0}), c->cfg.topics.models,
-                m.first.text);
+        cli_say("passed over: %s on %s; the first: %s", DECIMAL_COUNT(m.refused, "message"),
+                c->cfg.topics.models, m.first.text);
     if (!rc)
         rc = verb->run(c, &m, o, args, &e);
     models_done(&m);

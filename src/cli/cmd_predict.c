@@ -89,8 +89,7 @@ static int predict_all(struct predict *p, struct cli *c, struct fis_error *e)
         rc = put_row(p, e);
     if (p->row.unseen)
         cli_say("of a category that version %llu has not seen: %s",
-                (unsigned long long)p->row.model->version,
-                decimal_counted(p->row.unseen, "cell", (char[64]){0}));
+                (unsigned long long)p->row.model->version, DECIMAL_COUNT(p->row.unseen, "cell"));
     return rc;
 }
 

@@ -79,7 +79,7 @@ static void say_stuck(struct replay *r, int64_t now)
         cli_say("waiting: the scorers' progress is unknown: %s", r->lag_error.text);
     else
         cli_say("waiting for the scorers: %s unread; is fisd running? (group %s)",
-                decimal_counted(pace_unread(&r->pace), "record", (char[64]){0}), r->group);
+                DECIMAL_COUNT(pace_unread(&r->pace), "record"), r->group);
     r->stuck = true;
 }
 
@@ -154,8 +154,8 @@ static int finish(struct replay *r, int rc, struct fis_error *e)
     if (r->records.odd)
         cli_say("warning: a text in a numeric column in %s (first line %llu, column %s): fisd "
                 "refuses such rows, see the dead-letter topic",
-                decimal_counted(r->records.odd, "row", (char[64]){0}),
-                (unsigned long long)r->records.odd_line, r->records.odd_column);
+                DECIMAL_COUNT(r->records.odd, "row"), (unsigned long long)r->records.odd_line,
+                r->records.odd_column);
     if (rc || closed) {
         cli_fail(rc ? e : &late);
         say_rest(r, counted);

@@ -273,7 +273,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     if (!rc)
         rc = follow(&t, &e);
     if (t.dropped)
-        cli_say("passed over: %s", decimal_counted(t.dropped, "record", (char[64]){0}));
+        cli_say("passed over: %s", DECIMAL_COUNT(t.dropped, "record"));
     close_all(&t);
     return rc ? cli_fail(&e) : CLI_DONE;
 }

@@ -146,8 +146,7 @@ void doctor_transactions(struct doctor *d)
         doctor_say(d, DOCTOR_WARN, "transactions",
                    "%s: a transaction that has been open for %d s hides %s; a trainer "
                    "that begins to lead ends its own, another is ended by its writer or by abort",
-                   names[i], HELD_MS / 1000,
-                   decimal_counted((uint64_t)now[i].hidden, "message", (char[64]){0}));
+                   names[i], HELD_MS / 1000, DECIMAL_COUNT((uint64_t)now[i].hidden, "message"));
     }
     if (!still_hidden(first, now, n, held))
         doctor_say(d, DOCTOR_OK, "transactions", "none is left open");

@@ -84,7 +84,7 @@ static void say_replicas(struct doctor *d, uint32_t i)
     int wished = (int)d->list[i].replication, least = r->kept.min_insync;
     if (r->leaderless)
         doctor_say(d, DOCTOR_FAULT, "replicas", "%s: %s without a leader", name,
-                   decimal_counted((uint64_t)r->leaderless, "partition", (char[64]){0}));
+                   DECIMAL_COUNT((uint64_t)r->leaderless, "partition"));
     if (least > r->replicas) {
         doctor_set_topic(d, name, "min.insync.replicas", r->replicas > 1 ? r->replicas - 1 : 1);
         doctor_say(d, DOCTOR_FAULT, "replicas",
@@ -94,8 +94,7 @@ static void say_replicas(struct doctor *d, uint32_t i)
         doctor_say(d, DOCTOR_FAULT, "replicas",
                    "%s: nothing can be written: %d of %s in sync, and "
                    "min.insync.replicas is %d; look for the brokers that are down",
-                   name, (int)r->in_sync,
-                   decimal_counted((uint64_t)r->replicas, "replica", (char[64]){0}), least);
+                   name, (int)r->in_sync, DECIMAL_COUNT((uint64_t)r->replicas, "replica"), least);
     } else if (r->in_sync < r->replicas) {
         doctor_say(d, DOCTOR_WARN, "replicas", "%s: %d of %d replicas in sync", name,
                    (int)r->in_sync, (int)r->replicas);
@@ -104,7 +103,7 @@ static void say_replicas(struct doctor *d, uint32_t i)
         doctor_say(d, DOCTOR_WARN, "replicas",
                    "%s: %s, topics.replication is %d; kafka-reassign-partitions.sh adds "
                    "them",
-                   name, decimal_counted((uint64_t)r->replicas, "replica", (char[64]){0}), wished);
+                   name, DECIMAL_COUNT((uint64_t)r->replicas, "replica"), wished);
     if (r->replicas > 2 && least == 1) {
         doctor_set_topic(d, name, "min.insync.replicas", 2);
         doctor_say(d, DOCTOR_WARN, "replicas",

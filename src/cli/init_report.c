@@ -69,8 +69,7 @@ static void print_groups(const struct init_survey *s)
         putchar('\n');
     }
     if (s->n_groups > GROUPS_SHOWN)
-        printf("            and %s\n",
-               decimal_counted(s->n_groups - GROUPS_SHOWN, "smaller group", (char[64]){0}));
+        printf("            and %s\n", DECIMAL_COUNT(s->n_groups - GROUPS_SHOWN, "smaller group"));
 }
 
 static bool may_be_codes(const struct data_table_column *c)
@@ -142,7 +141,7 @@ static void print_odd_cells(const struct init_survey *s)
             printf("look at     %s\n", s->t->columns[i].odd);
     if (n > NAMES_SHOWN)
         printf("look at     cells of %s do not fit\n",
-               decimal_counted(n - NAMES_SHOWN, "more column", (char[64]){0}));
+               DECIMAL_COUNT(n - NAMES_SHOWN, "more column"));
 }
 
 static void print_rows(const struct init *n)
@@ -150,16 +149,15 @@ static void print_rows(const struct init *n)
     const struct init_survey *s = &n->s;
     uint32_t unused = s->t->n - s->usable - s->same_id;
     if (unused)
-        printf("look at     %s without label or %s: not used\n",
-               decimal_counted(unused, "row", (char[64]){0}), n->o->sensitive);
+        printf("look at     %s without label or %s: not used\n", DECIMAL_COUNT(unused, "row"),
+               n->o->sensitive);
     if (s->same_id)
         printf("look at     %s of %s with the id of an earlier one: not used; if %s is shared by "
                "rows, name another column with --id, or rename it\n",
-               init_count(s->same_id), decimal_counted(s->t->n, "row", (char[64]){0}),
-               s->t->columns[s->id].name);
+               init_count(s->same_id), DECIMAL_COUNT(s->t->n, "row"), s->t->columns[s->id].name);
     if (s->duplicates)
         printf("look at     %s with the features of an earlier one\n",
-               decimal_counted(s->duplicates, "row", (char[64]){0}));
+               DECIMAL_COUNT(s->duplicates, "row"));
 }
 
 /* Rows of a group in the validation set, of one class. */
@@ -190,7 +188,7 @@ static void print_small_groups(const struct init *n)
     if (!small)
         return;
     if (small > NAMES_SHOWN)
-        printf("; and %s", decimal_counted(small - NAMES_SHOWN, "more group", (char[64]){0}));
+        printf("; and %s", DECIMAL_COUNT(small - NAMES_SHOWN, "more group"));
     printf(". While one has under %d (gate.min_cell), only the first version is published: name "
            "fewer --sensitive columns, merge values, list values that are no group in "
            "validation.missing",
@@ -217,7 +215,7 @@ static void print_power(const struct init *n)
 {
     const struct init_survey *s = &n->s;
     double cells[FIS_MAX_GROUPS * FIS_MAX_CLASSES];
-    printf("validation  %s", decimal_counted(n->n_validation, "row", (char[64]){0}));
+    printf("validation  %s", DECIMAL_COUNT(n->n_validation, "row"));
     if (n->n_validation < FIS_DEFAULT_MIN_ROWS)
         printf("; under %d (gate.min_rows) only the first version is published",
                FIS_DEFAULT_MIN_ROWS);
@@ -301,12 +299,12 @@ static void print_sample(const struct init *n)
     else if (!n->stream)
         printf("look at     of the first %s of %s none is a JSON object: set "
                "records.encoding%s\n",
-               decimal_counted(n->sampled, "record", (char[64]){0}), n->o->stream,
+               DECIMAL_COUNT(n->sampled, "record"), n->o->stream,
                n->registry.count ? "" : ", or --registry URL for Avro and protobuf by a registry");
     else if (n->unreadable)
         printf("look at     of the first %s of %s, %s %s not read: no JSON object\n",
-               decimal_counted(n->sampled, "record", (char[64]){0}), n->o->stream,
-               init_count(n->unreadable), decimal_agree(n->unreadable, "was", "were"));
+               DECIMAL_COUNT(n->sampled, "record"), n->o->stream, init_count(n->unreadable),
+               decimal_agree(n->unreadable, "was", "were"));
 }
 
 static int print_stream(const struct init *n, struct fis_error *e)
@@ -317,9 +315,8 @@ static int print_stream(const struct init *n, struct fis_error *e)
     if (!n->stream)
         return 0;
     printf("stream      %s: %s%s, %s\n", n->o->stream,
-           decimal_counted(n->stream->n, n->is_topic ? "record" : "row", (char[64]){0}),
-           n->is_topic ? " of a sample" : "",
-           decimal_counted(n->stream->n_columns, "column", (char[64]){0}));
+           DECIMAL_COUNT(n->stream->n, n->is_topic ? "record" : "row"),
+           n->is_topic ? " of a sample" : "", DECIMAL_COUNT(n->stream->n_columns, "column"));
     int rc = init_shared_rows(&n->s, n->stream, &shared, e);
     for (uint32_t i = 0; !rc && i < n->table->n_columns; i++)
         if (n->s.columns[i].role == INIT_FEATURE)
@@ -327,9 +324,8 @@ static int print_stream(const struct init *n, struct fis_error *e)
     for (uint32_t i = 0; !rc && i < n->stream->n_columns; i++)
         print_other(n, n->stream->columns[i].name);
     if (!rc && shared && !absent)
-        printf("look at     of the %s of %s, %s %s in %s too\n",
-               decimal_counted(n->stream->n, "row", (char[64]){0}), n->o->stream,
-               init_count(shared), decimal_agree(shared, "is", "are"), n->path);
+        printf("look at     of the %s of %s, %s %s in %s too\n", DECIMAL_COUNT(n->stream->n, "row"),
+               n->o->stream, init_count(shared), decimal_agree(shared, "is", "are"), n->path);
     return rc;
 }
 

@@ -67,7 +67,7 @@ static void print_gate(const struct wire_model *m)
     printf("  %-12s %s on the line from the anchor (accuracy %s, EOd %s)\n", "weights",
            screen_rate(m->interpolation, a), screen_rate(m->anchor.n ? m->anchor.accuracy : NAN, c),
            screen_rate(m->anchor.n ? m->anchor.equalized_odds : NAN, d));
-    printf("  %-12s %s%s\n", "least cell", decimal_counted(m->smallest_cell, "row", (char[64]){0}),
+    printf("  %-12s %s%s\n", "least cell", DECIMAL_COUNT(m->smallest_cell, "row"),
            m->warn_cell ? ": few, and uncertain" : "");
     if (isfinite(m->detectable))
         printf("  %-12s %.4f: these rows cannot distinguish a smaller gap from none\n",

@@ -85,9 +85,8 @@ static int print_ledger(struct cli *c, struct fis_error *e)
     int rc = ledger_view_read(&v, c, e);
     if (!rc)
         printf("With the ledger: %s paid for, %s, and the trainer's memory.\n",
-               decimal_counted(v.count[WIRE_ACCEPTED] + v.count[WIRE_SET_ASIDE], "label",
-                               (char[64]){0}),
-               decimal_counted(v.count[WIRE_REQUESTED], "open request", (char[64]){0}));
+               DECIMAL_COUNT(v.count[WIRE_ACCEPTED] + v.count[WIRE_SET_ASIDE], "label"),
+               DECIMAL_COUNT(v.count[WIRE_REQUESTED], "open request"));
     ledger_view_done(&v);
     return rc;
 }

@@ -60,8 +60,8 @@ int sender_flush(struct sender *s, struct fis_error *e)
         fis_error_prefix(e, "%s", s->trouble.text);
     if (s->refused)
         return fis_fail(e, s->first.kind, "did not arrive: %llu of %s; the first: %s",
-                        (unsigned long long)s->refused,
-                        decimal_counted(s->sent, "message", (char[64]){0}), s->first.text);
+                        (unsigned long long)s->refused, DECIMAL_COUNT(s->sent, "message"),
+                        s->first.text);
     return rc;
 }
 

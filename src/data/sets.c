@@ -45,7 +45,7 @@ static void note_gate(const struct data_sets *s, const struct notes *to)
     if (v->n < s->min_rows) {
         snprintf(text, sizeof text,
                  "%.160s: %s, and below %u (gate.min_rows) only the first version is published",
-                 s->validation_name, decimal_counted(v->n, "row", (char[64]){0}), s->min_rows);
+                 s->validation_name, DECIMAL_COUNT(v->n, "row"), s->min_rows);
         to->note(to->ctx, false, text);
     }
     for (uint32_t i = 0; i < v->n; i++)
@@ -64,8 +64,8 @@ static void note_gate(const struct data_sets *s, const struct notes *to)
     snprintf(text, sizeof text,
              "%.160s: the smallest group that %s compares has %s, and below %u "
              "(gate.min_cell) only the first version is published: merge groups, or collect more",
-             s->validation_name, fis_metric_name(s->metric),
-             decimal_counted(smallest, "row", (char[64]){0}), s->min_cell);
+             s->validation_name, fis_metric_name(s->metric), DECIMAL_COUNT(smallest, "row"),
+             s->min_cell);
     to->note(to->ctx, false, text);
 }
 
@@ -120,7 +120,7 @@ static int note_shared(const struct data_sets *s, const struct notes *to, struct
     double share = (double)by_row / s->validation->n, chance = (double)repeated / s->initial->n;
     if (by_id)
         snprintf(text, sizeof text, "%.100s: %s with the id of a row of %.100s", s->validation_name,
-                 decimal_counted(by_id, "row", (char[64]){0}), s->initial_name);
+                 DECIMAL_COUNT(by_id, "row"), s->initial_name);
     else if (by_row && share > 1.5 * chance + .005)
         snprintf(text, sizeof text,
                  "%.100s: %u of %u rows %s features and label of a row of %.100s; is it judged by "

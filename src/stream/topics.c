@@ -179,7 +179,7 @@ static int check_partitions(struct stream_admin *a, const struct stream_topic *t
         if (t->partitions > 0 && t->partitions != topic->partition_cnt) {
             r->differs = true;
             snprintf(text, sizeof text, "has %s, expected %d",
-                     decimal_counted((uint64_t)topic->partition_cnt, "partition", (char[64]){0}),
+                     DECIMAL_COUNT((uint64_t)topic->partition_cnt, "partition"),
                      (int)t->partitions);
             note(r, text);
         }

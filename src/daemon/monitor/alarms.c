@@ -99,8 +99,7 @@ static bool labels_starved(const struct look *k)
                k,
                "no label is requested although there is budget: %s scored since the last request, "
                "and held: %s",
-               decimal_counted(since, "record", (char[64]){0}),
-               decimal_counted(c->selector.held, "candidate", (char[64]){0}));
+               DECIMAL_COUNT(since, "record"), DECIMAL_COUNT(c->selector.held, "candidate"));
 }
 
 static bool labels_stuck(const struct look *k)
@@ -110,7 +109,7 @@ static bool labels_stuck(const struct look *k)
     char age[64], allowed[64];
     return limit && t->running && t->n_requests && t->requests[0].age_ms >= limit &&
            found(k, "open: %s, the oldest for %s; alarms.label_age is %s",
-                 decimal_counted(t->counts.selector.open, "request", (char[64]){0}),
+                 DECIMAL_COUNT(t->counts.selector.open, "request"),
                  span(t->requests[0].age_ms, age), span(limit, allowed));
 }
 
@@ -127,8 +126,7 @@ static bool budget_low(const struct look *k)
     uint64_t budget = k->cfg->selection.budget, left = k->s->trainer.counts.selector.budget_left;
     return nearly_spent(k, left, budget) &&
            found(k, "left of selection.budget: %" PRIu64 " of %s%s", left,
-                 decimal_counted(budget, "label", (char[64]){0}),
-                 left ? "" : ": no more labels are requested");
+                 DECIMAL_COUNT(budget, "label"), left ? "" : ": no more labels are requested");
 }
 
 /* While the whole budget lasts: when that is spent, no day brings more. */
@@ -139,7 +137,7 @@ static bool daily_budget_low(const struct look *k)
     uint64_t left = c->day_asked < budget ? budget - c->day_asked : 0;
     return c->selector.budget_left && nearly_spent(k, left, budget) &&
            found(k, "left of selection.daily_budget: %" PRIu64 " of %s%s", left,
-                 decimal_counted(budget, "label", (char[64]){0}),
+                 DECIMAL_COUNT(budget, "label"),
                  left ? " for this day (UTC)" : ": no more labels are requested on this day (UTC)");
 }
 
@@ -149,8 +147,7 @@ static bool gate_rejecting(const struct look *k)
 {
     uint32_t row = version_log_rejected_in_row(k->s->versions), limit = k->cfg->alarms.rejected;
     return limit && row >= limit &&
-           found(k, "rejected in a row: %s, the newest as %s",
-                 decimal_counted(row, "version", (char[64]){0}),
+           found(k, "rejected in a row: %s, the newest as %s", DECIMAL_COUNT(row, "version"),
                  version_log_rejected_as(k->s->versions));
 }
 
@@ -184,11 +181,11 @@ static bool validation_small(const struct look *k)
         return false;
     if (v->rows < g->min_rows)
         return found(k, "%s, gate.min_rows is %u: no version after the first is published",
-                     decimal_counted(v->rows, "validation row", (char[64]){0}), g->min_rows);
+                     DECIMAL_COUNT(v->rows, "validation row"), g->min_rows);
     return (few || v->smallest_cell < g->warn_cell) &&
            found(k, "%s to judge by in the smallest %s that %s needs%s%u%s",
-                 decimal_counted(v->smallest_cell, "row", (char[64]){0}), cell_of(metric),
-                 fis_metric_name(metric), few ? ", gate.min_cell is " : "; below gate.warn_cell, ",
+                 DECIMAL_COUNT(v->smallest_cell, "row"), cell_of(metric), fis_metric_name(metric),
+                 few ? ", gate.min_cell is " : "; below gate.warn_cell, ",
                  few ? g->min_cell : g->warn_cell,
                  few ? ": no version after the first is published" : ", verdicts are uncertain");
 }
@@ -238,7 +235,7 @@ static bool drift(const struct look *k)
                  "population stability index %.2f, alarms.drift is %.2f; above "
                  "it: %u of %s",
                  d->columns[0].name, d->columns[0].psi, limit, d->above,
-                 decimal_counted(d->all, "column", (char[64]){0}));
+                 DECIMAL_COUNT(d->all, "column"));
 }
 
 /* A group's rate has moved from `then` to `now` by more than the limit, and than chance explains.
@@ -333,7 +330,7 @@ static bool left_out(const struct look *k)
     return n > 0 && found(k,
                           "left out on the pipeline's own topics: %s of somebody else; the log "
                           "names each (left_out)",
-                          decimal_counted(n, "message", (char[64]){0}));
+                          DECIMAL_COUNT(n, "message"));
 }
 
 static bool halted(const struct look *k)

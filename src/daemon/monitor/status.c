@@ -283,7 +283,7 @@ static void trainer_line(const struct trainer_status *t, char *out, size_t size)
                  c->served_version);
     else
         snprintf(out, size, "asking: %s; %s open, served version %" PRIu64, t->asking.text,
-                 decimal_counted(c->selector.open, "label", (char[64]){0}), c->served_version);
+                 DECIMAL_COUNT(c->selector.open, "label"), c->served_version);
 }
 
 void status_line(const struct status *s, char *out, size_t size)
