@@ -1,7 +1,6 @@
 #include "core/gate_impl.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/decimal.h"
@@ -29,18 +28,6 @@ struct session {
     bool found;              /* there is an admissible point that is not constant */
     bool constant_passed_by; /* an admissible point was passed by for being constant */
 };
-
-/* A number for people: what could not be measured says so. */
-struct shown {
-    char text[24];
-};
-static struct shown shown(double value)
-{
-    struct shown s = {"not estimable"};
-    if (isfinite(value))
-        snprintf(s.text, sizeof s.text, "%.4f", value);
-    return s;
-}
 
 /* ---- a session ------------------------------------------------------------------------------ */
 
@@ -105,26 +92,6 @@ static struct fis_gate_judgement nothing(uint32_t looks)
     return j;
 }
 
-static FIS_PRINTF(4, 5) void conclude(struct fis_gate_judgement *j, enum fis_verdict verdict,
-                                      enum fis_gate_reason reason, const char *format, ...)
-{
-    char numbers[FIS_ERROR_TEXT - 64];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(numbers, sizeof numbers, format, ap);
-    va_end(ap);
-    j->verdict = verdict;
-    j->reason = reason;
-    snprintf(j->text, sizeof j->text, "%s: %s: %s",
-             verdict == FIS_PUBLISH ? "published" : "rejected", fis_gate_reason_name(reason),
-             numbers);
-    if (j->undetectable)
-        snprintf(
-            j->text + strlen(j->text), sizeof j->text - strlen(j->text),
-            "; the anchor's gap is below %.4f, the smallest that these rows can tell from none",
-            j->detectable);
-}
-
 static void swap_judged(struct judged *a, struct judged *b)
 {
     struct judged t = *a;
@@ -140,14 +107,15 @@ static bool too_small(struct session *s, struct fis_gate_judgement *j)
     j->smallest_cell = smallest_cell(&s->rows, o->metric);
     j->warn_cell = j->smallest_cell < o->warn_cell;
     if (n < o->min_rows) {
-        conclude(j, FIS_REJECT, FIS_GATE_FEW_ROWS, "%u validation rows; at least %u are needed", n,
-                 o->min_rows);
+        gate_conclude(j, FIS_REJECT, FIS_GATE_FEW_ROWS,
+                      "%u validation rows; at least %u are needed", n, o->min_rows);
         return true;
     }
     if (j->smallest_cell < o->min_cell) {
-        conclude(j, FIS_REJECT, FIS_GATE_SMALL_CELL,
-                 "a cell that %s needs has %s; at least %u are needed", fis_metric_name(o->metric),
-                 decimal_counted(j->smallest_cell, "row", (char[64]){0}), o->min_cell);
+        gate_conclude(j, FIS_REJECT, FIS_GATE_SMALL_CELL,
+                      "a cell that %s needs has %s; at least %u are needed",
+                      fis_metric_name(o->metric), DECIMAL_COUNT(j->smallest_cell, "row"),
+                      o->min_cell);
         return true;
     }
     return false;
@@ -249,12 +217,12 @@ static void note_first(const struct session *s, struct fis_gate_judgement *j)
         note = "; a cell is too small to judge what follows";
     if (j->pick.predicted_classes == 1)
         note = "; it predicts one class only";
-    conclude(j, FIS_PUBLISH, FIS_GATE_FIRST,
-             "the %s; accuracy %.4f, balanced %.4f, %s %s, smallest cell %s%s",
-             fis_learner_shape(s->t)->margins ? "base model" : "warm-up model", j->pick.accuracy,
-             j->pick.balanced_accuracy, fis_metric_name(o->metric),
-             shown(fis_metrics_of(&j->pick, o->metric)).text,
-             decimal_counted(j->smallest_cell, "row", (char[64]){0}), note);
+    gate_conclude(j, FIS_PUBLISH, FIS_GATE_FIRST,
+                  "the %s; accuracy %.4f, balanced %.4f, %s %s, smallest cell %s%s",
+                  fis_learner_shape(s->t)->margins ? "base model" : "warm-up model",
+                  j->pick.accuracy, j->pick.balanced_accuracy, fis_metric_name(o->metric),
+                  gate_shown(fis_metrics_of(&j->pick, o->metric)).text,
+                  DECIMAL_COUNT(j->smallest_cell, "row"), note);
 }
 
 static int first_in(struct session *s, struct fis_gate_judgement *j, struct fis_error *e)
@@ -388,14 +356,15 @@ static void explain(const struct session *s, struct fis_gate_judgement *j, enum 
 {
     const struct fis_gate_options *o = &s->g->o;
     const double served = j->served.n ? fis_metrics_of(&j->served, o->metric) : NAN;
-    conclude(j, verdict, reason,
-             "%s %s against %s served (difference %s, standard error %s), accuracy %s (served %s, "
-             "anchor %s, change %s, floor %s), interpolation %.3g",
-             fis_metric_name(o->metric), shown(fis_metrics_of(&j->pick, o->metric)).text,
-             shown(served).text, shown(j->difference).text, shown(j->difference_se).text,
-             shown(j->pick.accuracy).text, shown(j->served.accuracy).text,
-             shown(j->anchor.accuracy).text, shown(j->change).text, shown(j->floor).text,
-             j->interpolation);
+    gate_conclude(
+        j, verdict, reason,
+        "%s %s against %s served (difference %s, standard error %s), accuracy %s (served %s, "
+        "anchor %s, change %s, floor %s), interpolation %.3g",
+        fis_metric_name(o->metric), gate_shown(fis_metrics_of(&j->pick, o->metric)).text,
+        gate_shown(served).text, gate_shown(j->difference).text, gate_shown(j->difference_se).text,
+        gate_shown(j->pick.accuracy).text, gate_shown(j->served.accuracy).text,
+        gate_shown(j->anchor.accuracy).text, gate_shown(j->change).text, gate_shown(j->floor).text,
+        j->interpolation);
 }
 
 static int calibrate(struct session *s, struct fis_error *e)
@@ -419,16 +388,17 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
 {
     const struct fis_gate_options *o = &s->g->o;
     if (!(s->finite = ends_finite(s))) {
-        conclude(j, FIS_REJECT, FIS_GATE_NOT_FINITE, "the weights are not finite");
+        gate_conclude(j, FIS_REJECT, FIS_GATE_NOT_FINITE, "the weights are not finite");
         return 0;
     }
     judge_anchor(s, j);
     if (too_small(s, j))
         return show_anchor(s, j);
     if (!isfinite(s->anchor.loss) || !gate_metrics_finite(o, &s->figures, &s->anchor.metrics)) {
-        conclude(j, FIS_REJECT, FIS_GATE_NOT_FINITE, "validation loss %s, accuracy %s, %s %s",
-                 shown(s->anchor.loss).text, shown(j->anchor.accuracy).text,
-                 fis_metric_name(o->metric), shown(fis_metrics_of(&j->anchor, o->metric)).text);
+        gate_conclude(j, FIS_REJECT, FIS_GATE_NOT_FINITE, "validation loss %s, accuracy %s, %s %s",
+                      gate_shown(s->anchor.loss).text, gate_shown(j->anchor.accuracy).text,
+                      fis_metric_name(o->metric),
+                      gate_shown(fis_metrics_of(&j->anchor, o->metric)).text);
         return 0;
     }
     int rc = calibrate(s, e);
@@ -438,11 +408,11 @@ static int judge_in(struct session *s, struct fis_gate_judgement *j, struct fis_
     if (!o->line)
         j->floor = gate_floor(o, &s->figures);
     if (!s->found) {
-        conclude(j, FIS_REJECT, s->constant_passed_by ? FIS_GATE_CONSTANT : FIS_GATE_BELOW_FLOOR,
-                 s->constant_passed_by
-                     ? "one class only is predicted at accuracy %s; the floor is %s"
-                     : "the anchor's accuracy is %s; the floor is %s",
-                 shown(j->anchor.accuracy).text, shown(j->floor).text);
+        gate_conclude(
+            j, FIS_REJECT, s->constant_passed_by ? FIS_GATE_CONSTANT : FIS_GATE_BELOW_FLOOR,
+            s->constant_passed_by ? "one class only is predicted at accuracy %s; the floor is %s"
+                                  : "the anchor's accuracy is %s; the floor is %s",
+            gate_shown(j->anchor.accuracy).text, gate_shown(j->floor).text);
         return show_anchor(s, j);
     }
     j->pick = s->pick.metrics;

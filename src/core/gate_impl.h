@@ -27,4 +27,16 @@ struct fis_gate_points gate_end_alone(const struct fis_learner *t);
 int gate_line_points(struct fis_gate *g, const struct fis_learner *t, struct fis_gate_points *p,
                      struct fis_error *e) FIS_MUST_CHECK;
 
+/* ---- gate_text.c ---------------------------------------------------------------------------- */
+
+/* A number for people: what could not be measured says so. */
+struct gate_shown {
+    char text[24];
+};
+struct gate_shown gate_shown(double value);
+/* The verdict and its text; without a gap that the rows can tell, that is in it too. */
+FIS_PRINTF(4, 5)
+void gate_conclude(struct fis_gate_judgement *j, enum fis_verdict verdict,
+                   enum fis_gate_reason reason, const char *format, ...);
+
 #endif
