@@ -56,12 +56,13 @@ static void doctor_files(struct doctor *d)
     bad += check_file(d, "http.token_file", cfg->http.token_file);
     bad += check_file(d, "http.tls_cert", cfg->http.tls_cert);
     bad += check_file(d, "http.tls_key", cfg->http.tls_key);
+    bad += check_file(d, "webhook.ca_file", cfg->webhook.ca_file);
     bad += check_file(d, "records.registry.ca_file", cfg->records.registry.ca_file);
     bad += check_file(d, "records.registry.tls_cert", cfg->records.registry.tls_cert);
     bad += check_file(d, "records.registry.tls_key", cfg->records.registry.tls_key);
     for (uint32_t i = 0; i < cfg->kafka.count; i++) {
         const struct config_property *p = &cfg->kafka.items[i];
-        if (!p->from && config_property_is_path(p->name, p->value))
+        if (config_property_is_path(p->name, p->value))
             bad += check_file(d, p->name, p->value);
     }
     if (bad)

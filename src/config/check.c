@@ -114,22 +114,6 @@ static void add_base(struct load *l)
             .scale = c->base.scale ? CONFIG_SCALE_PROBABILITY : CONFIG_SCALE_LOGIT};
 }
 
-/* A relative name starts at the directory of the configuration, wherever the daemon runs. */
-static void join_directory(struct load *l, char **file)
-{
-    const char *slash = strrchr(l->name, '/');
-    if (!*file || **file == '/' || !slash || !strncmp(*file, "credential:", 11))
-        return;
-    size_t directory = (size_t)(slash - l->name) + 1, length = strlen(*file);
-    char *whole = keep(l, fis_alloc(directory + length + 1, 1));
-    if (!whole)
-        return;
-    memcpy(whole, l->name, directory);
-    memcpy(whole + directory, *file, length + 1);
-    fis_free(*file);
-    *file = whole;
-}
-
 static void settle_numbers(struct load *l)
 {
     static const int publication[] = {
@@ -172,20 +156,6 @@ static void settle(struct load *l)
             name_topic(l, o);
     fill_columns(l);
     add_base(l);
-    join_directory(l, &c->initial.file);
-    join_directory(l, &c->validation.file);
-    join_directory(l, &c->http.token_file);
-    join_directory(l, &c->http.tls_cert);
-    join_directory(l, &c->webhook.ca_file);
-    join_directory(l, &c->records.registry.ca_file);
-    join_directory(l, &c->records.registry.tls_cert);
-    join_directory(l, &c->records.registry.tls_key);
-    join_directory(l, &c->http.tls_key);
-    join_directory(l, &c->labels.annotators);
-    for (uint32_t i = 0; i < c->kafka.count; i++)
-        if (!c->kafka.items[i].from &&
-            config_property_is_path(c->kafka.items[i].name, c->kafka.items[i].value))
-            join_directory(l, &c->kafka.items[i].value);
     if (!c->positive)
         c->positive = keep(l, fis_strdup(c->classes.items[c->classes.count - 1]));
     settle_numbers(l);

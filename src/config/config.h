@@ -374,6 +374,11 @@ int config_property_set(struct config_properties *p, const char *property, const
                         struct fis_error *e) FIS_MUST_CHECK;
 void config_properties_done(struct config_properties *p); /* zeroes it */
 
+/* The text of a file (NULL: none) less its last line's end; "credential:name" is one that systemd
+ * hands over. For config_free_secret, which zeroes it first. INPUT "found …, allowed …", NOMEM. */
+int config_file_text(const char *file, char **out, struct fis_error *e) FIS_MUST_CHECK;
+void config_free_secret(char *text); /* NULL is fine */
+
 /* How a value of an enumeration is written in the file, by its key: config_choice(
  * "selection.algorithm", CONFIG_FIS_PLUS) is "fis+". NULL for what does not exist. */
 const char *config_choice(const char *key, int value);

@@ -60,9 +60,14 @@ char *load_text(struct load *l, const struct spot *at);
  * config_free_secret; NULL when refused (and noted). Nothing of it is in what is noted. */
 bool load_is_reference(const char *text);
 char *load_reference(struct load *l, const struct spot *at, const char *text);
-/* The same for a text of the file `name`, beside which a relative path lies. INPUT "found …,
- * allowed …", NOMEM. */
-int secret_read(const char *name, const char *text, char **out, struct fis_error *e) FIS_MUST_CHECK;
+/* The same for a text of the file `name`, beside which a relative path lies; of a key that takes a
+ * path, that path. INPUT "found …, allowed …", NOMEM. */
+int secret_read(const char *name, const char *key, const char *text, char **out,
+                struct fis_error *e) FIS_MUST_CHECK;
+/* The value of a key that takes a path, which is `text` or replaces it: a relative path starts at
+ * the directory of the configuration, wherever the program runs; "file:" before it, as a secret has
+ * it, changes nothing. NULL without memory. Other values stay as they are. */
+char *load_path(struct load *l, const char *key, char *text);
 
 /* Takes the value at the place into `base` (a struct config, or one of a list of items). */
 void load_value(struct load *l, const struct spot *at, void *base);

@@ -125,6 +125,8 @@ static void take_property(struct load *l, struct fy_node_pair *pair, struct conf
     at.secret = true;
     at.option = config_find_option("kafka");
     char *value = load_text(l, &at), *from = NULL;
+    if (value)
+        value = load_path(l, name, value);
     if (value && load_is_reference(value)) {
         from = value;
         value = load_reference(l, &at, from);
@@ -195,7 +197,7 @@ int config_property_set(struct config_properties *p, const char *property, const
     char *text = NULL, *from = NULL;
     int rc = 0;
     if (load_is_reference(value))
-        rc = secret_read("", value, &text, e);
+        rc = secret_read("", property, value, &text, e);
     else if (config_bad_byte(value, strlen(value)) != strlen(value))
         rc = fis_fail(e, FIS_INPUT, "found a value with control characters or invalid UTF-8");
     if (rc)
@@ -220,8 +222,8 @@ int config_property_set(struct config_properties *p, const char *property, const
 
 bool config_property_is_path(const char *property, const char *value)
 {
-    static const char *const ends[] = {".location", ".keytab",  ".file",
-                                       "ca_file",   "tls_cert", "tls_key"};
+    static const char *const ends[] = {".location", ".keytab", ".file",      "_file",
+                                       "tls_cert",  "tls_key", ".annotators"};
     size_t length = strlen(property);
     bool named = false;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)

@@ -80,8 +80,6 @@ void config_allowed(const struct option *o, char *out, size_t size);
 /* Parses the text of one scalar (never KIND_STRING, lists or maps) into `field`. -1: not allowed.
  */
 int config_parse(const struct option *o, const char *text, void *field);
-/* Zeroes and frees a text. NULL is fine. */
-void config_free_secret(char *text);
 /* Whether a string may be the value of `o` (or an item of its list). */
 bool config_string_ok(const struct option *o, const char *text);
 

@@ -126,7 +126,7 @@ static void take_string(struct load *l, const struct spot *at, char **field)
         return;
     }
     fis_free(*field);
-    *field = text;
+    *field = load_path(l, at->path, text);
 }
 
 static void take_scalar(struct load *l, const struct spot *at, void *field)

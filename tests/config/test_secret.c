@@ -150,6 +150,8 @@ static void test_a_relative_path_starts_at_the_file(void **state)
                {"ssl.ca.location", "probe", "probe"},
                {"ssl.engine.location", "engine.so", "engine.so"},
                {"ssl.engine.location", "./engine.so", "/d/./engine.so"},
+               {"ssl.ca.location", "file:ca.pem", "/d/ca.pem"},
+               {"ssl.ca.location", "file:/abs/ca.pem", "/abs/ca.pem"},
                {"client.id", "me", "me"},
                {"sasl.kerberos.kinit.cmd", "kinit", "kinit"}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -161,9 +163,45 @@ static void test_a_relative_path_starts_at_the_file(void **state)
         assert_string_equal(config_kafka(&c, all[i].name), all[i].path);
         config_done(&c);
         assert_int_equal(load_as("c.yaml", line, &c, &e), 0);
-        assert_string_equal(config_kafka(&c, all[i].name), all[i].given);
+        const char *given = all[i].given;
+        assert_string_equal(config_kafka(&c, all[i].name),
+                            given + (strncmp(given, "file:", 5) ? 0 : 5));
         config_done(&c);
     }
+}
+
+/* Who knows "file:" from passwords writes it before a path too; a credential is a file. */
+static void test_a_path_may_be_written_like_a_secret(void **state)
+{
+    (void)state;
+    char path[96];
+    struct config c;
+    struct fis_error e;
+    snprintf(path, sizeof path, "%s/plain", directory);
+    assert_int_equal(load("kafka: {ssl.key.location: credential:plain}", &c, &e), 0);
+    assert_string_equal(config_kafka(&c, "ssl.key.location"), path);
+    assert_int_equal(config_property_set(&c.kafka, "ssl.key.location", "file:/a", &e), 0);
+    assert_string_equal(config_kafka(&c, "ssl.key.location"), "/a");
+    config_done(&c);
+    assert_int_equal(load("http: {token_file: file:plain, tls_cert: \"file:%s/plain\"}\n"
+                          "webhook: {ca_file: file:ca.pem}",
+                          &c, &e),
+                     -FIS_INPUT); /* a certificate without its key, and no more */
+    assert_non_null(strstr(e.text, "tls_key"));
+    assert_int_equal(load("http: {token_file: file:plain}\n"
+                          "labels: {annotators: \"file:%s/plain\"}",
+                          &c, &e),
+                     0);
+    assert_string_equal(c.http.token_file, path);
+    assert_string_equal(c.labels.annotators, path);
+    char *text;
+    assert_int_equal(config_file_text(c.http.token_file, &text, &e), 0);
+    assert_string_equal(text, SECRET);
+    config_free_secret(text);
+    config_done(&c);
+    assert_int_equal(config_file_text("credential:binary", &text, &e), 0);
+    config_free_secret(text);
+    assert_int_equal(config_file_text("credential:../plain", &text, &e), -FIS_INPUT);
 }
 
 static void test_trouble_names_the_file_and_shows_nothing(void **state)
@@ -243,6 +281,7 @@ int main(void)
         cmocka_unit_test(test_the_key_of_noise),
         cmocka_unit_test(test_any_property_from_a_file_is_a_secret),
         cmocka_unit_test(test_a_relative_path_starts_at_the_file),
+        cmocka_unit_test(test_a_path_may_be_written_like_a_secret),
         cmocka_unit_test(test_trouble_names_the_file_and_shows_nothing),
         cmocka_unit_test(set_properties),
     };

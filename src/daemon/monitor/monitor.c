@@ -101,7 +101,7 @@ bool monitor_reload(struct monitor *m)
         other = !http_server_token_is(m->http, token);
         rc = http_server_set_token(m->http, token, &e);
     }
-    http_files_forget(token);
+    config_free_secret(token);
     if (rc == 0)
         return other;
     log_line(LOG_LEVEL_ERROR, "http", "text=\"the token stays as it was\" reason=\"%s\"", e.text);

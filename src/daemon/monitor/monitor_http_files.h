@@ -19,7 +19,6 @@ int http_files_token(const struct config_http *h, char **token, struct fis_error
 /* labels.annotators, parsed; none are configured: an empty list. */
 int http_files_annotators(const struct config *cfg, struct annotators *out,
                           struct fis_error *e) FIS_MUST_CHECK;
-void http_files_forget(char *text); /* overwrites and frees it; NULL is fine */
 void http_files_done(struct http_files *f);
 
 /* A config_look_fn: refuses what the server could not use. */
