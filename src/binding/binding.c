@@ -1,5 +1,7 @@
 #include "binding/binding.h"
 
+#include <stdlib.h>
+
 uint32_t binding_properties(const struct config *cfg, struct stream_property *out)
 {
     const struct config_properties *p = &cfg->kafka;
@@ -23,6 +25,16 @@ struct stream_topic binding_topic(const struct config_topic *t)
         .max_message_bytes = (int64_t)t->max_message_bytes,
         .brief = t->brief,
     };
+}
+
+size_t binding_message_limit(const struct config *cfg, const struct stream_topic_report *topic,
+                             size_t otherwise)
+{
+    const char *own = config_kafka(cfg, "message.max.bytes");
+    const int64_t there = topic->kept.max_message_bytes;
+    const size_t limit = there > 0 ? (size_t)there : otherwise;
+    const size_t mine = own ? strtoull(own, NULL, 10) : SIZE_MAX;
+    return mine < limit ? mine : limit;
 }
 
 struct registry_options binding_registry(const struct config *cfg, bool (*stopped)(void *arg),

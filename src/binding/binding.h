@@ -17,6 +17,11 @@ uint32_t binding_properties(const struct config *cfg, struct stream_property *ou
 /* How a topic is created, and checked by fisd. */
 struct stream_topic binding_topic(const struct config_topic *t);
 
+/* The longest message that a topic takes and producers send, which may have a limit of their own;
+ * `otherwise`: of a topic of which the broker reported none. */
+size_t binding_message_limit(const struct config *cfg, const struct stream_topic_report *topic,
+                             size_t otherwise);
+
 /* `stopped` breaks off a request; asked by the thread that waits. */
 struct registry_options binding_registry(const struct config *cfg, bool (*stopped)(void *arg),
                                          void *arg);

@@ -1,10 +1,10 @@
 /* Topics: whether they are there and kept as they have to be. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/doctor.h"
 
 #include "base/decimal.h"
+#include "binding/binding.h"
 
 enum { DOCTOR_MS = 15000, EMBEDDED_MS = 1500 };
 
@@ -169,27 +169,19 @@ void doctor_retention(struct doctor *d)
 
 #define CHUNK_AROUND 16384 /* more than is put around a part */
 
-static uint64_t limit_of(const struct doctor *d, uint32_t i)
-{
-    const char *own = config_kafka(&d->cli->cfg, "message.max.bytes");
-    int64_t there = d->reports[i].kept.max_message_bytes;
-    uint64_t mine = own ? strtoull(own, NULL, 10) : UINT64_MAX;
-    return there > 0 && (uint64_t)there < mine ? (uint64_t)there : mine;
-}
-
 static bool say_limit(struct doctor *d, uint32_t i)
 {
     const struct config *cfg = &d->cli->cfg;
     const char *name = d->list[i].name;
-    const uint64_t limit = limit_of(d, i);
-    size_t room = limit < SIZE_MAX ? config_record_room(cfg, (size_t)limit) : SIZE_MAX;
-    if (d->topics[i].state && config_chunk_room((size_t)limit) < cfg->topics.max_chunk) {
+    const size_t limit = binding_message_limit(cfg, &d->reports[i], SIZE_MAX);
+    size_t room = limit < SIZE_MAX ? config_record_room(cfg, limit) : SIZE_MAX;
+    if (d->topics[i].state && config_chunk_room(limit) < cfg->topics.max_chunk) {
         doctor_set_topic(d, name, "max.message.bytes",
                          (long long)cfg->topics.max_chunk + CHUNK_AROUND);
         doctor_say(d, DOCTOR_WARN, "limits",
-                   "%s takes messages of %llu bytes: heads, versions and checkpoints come in parts "
+                   "%s takes messages of %zu bytes: heads, versions and checkpoints come in parts "
                    "of %zu bytes, topics.max_chunk is %llu",
-                   name, (unsigned long long)limit, config_chunk_room((size_t)limit),
+                   name, limit, config_chunk_room(limit),
                    (unsigned long long)cfg->topics.max_chunk);
         return true;
     }
@@ -197,9 +189,9 @@ static bool say_limit(struct doctor *d, uint32_t i)
         return false;
     doctor_set_topic(d, name, "max.message.bytes", (long long)d->list[i].max_message_bytes);
     doctor_say(d, DOCTOR_WARN, "limits",
-               "%s takes messages of %llu bytes: records of more than %zu become dead letters, "
+               "%s takes messages of %zu bytes: records of more than %zu become dead letters, "
                "records.max_bytes is %llu",
-               name, (unsigned long long)limit, room, (unsigned long long)cfg->records.max_bytes);
+               name, limit, room, (unsigned long long)cfg->records.max_bytes);
     return true;
 }
 

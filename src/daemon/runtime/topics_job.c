@@ -1,6 +1,5 @@
 #include "daemon/runtime/topics_job.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "binding/binding.h"
@@ -95,15 +94,9 @@ int topics_job_start(struct topics_job **out, struct context *ctx, struct fis_er
     return 0;
 }
 
-/* The producer's own limit counts too, when the operator set one. */
 static size_t limit_of(const struct topics_job *t, int which)
 {
-    const char *own =
-        stream_property_find(t->ctx->properties, t->ctx->property_count, "message.max.bytes");
-    int64_t there = report_of(t, t->limited[which])->kept.max_message_bytes;
-    size_t limit = there > 0 ? (size_t)there : USUAL_LIMIT;
-    size_t mine = own ? strtoull(own, NULL, 10) : SIZE_MAX;
-    return mine < limit ? mine : limit;
+    return binding_message_limit(t->ctx->cfg, report_of(t, t->limited[which]), USUAL_LIMIT);
 }
 
 /* A record that is taken must get through: as a candidate, as an entry of the
