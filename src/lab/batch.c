@@ -134,7 +134,8 @@ static void settle_base(struct lab_job *job)
 int lab_batch_add_metrics(struct lab_batch *b, struct lab_job job, const enum fis_metric *metrics,
                           uint32_t n, struct fis_error *e)
 {
-    int shared = lab_method_metric_free(&job.method) && !job.options.path && !job.hooks, r = 0;
+    const bool shared = lab_method_metric_free(&job.method) && !job.options.path && !job.hooks;
+    int r = 0;
     settle_base(&job);
     snprintf(job.key.task, sizeof job.key.task, "%s", job.task->spec->name);
     snprintf(job.key.method, sizeof job.key.method, "%s", job.method.name);

@@ -16,7 +16,7 @@ void lab_influence_default(const struct lab_task_spec *spec, enum lab_regime reg
                            struct lab_influence_options *o)
 {
     lab_options_default(spec, regime, &o->run);
-    o->run.protocol.trees = 0; /* one network alone is retrained */
+    o->run.protocol.trees = false; /* one network alone is retrained */
     o->steps = o->run.protocol.steps_per_round;
     o->examples = 400;
     o->retrained = 200;
@@ -165,7 +165,7 @@ static int go_on(struct check *c, const float *x, struct lab_effect *out, struct
 }
 
 /* Estimates for all points along one kind of direction. */
-static int estimate(struct check *c, int precondition, struct fis_error *e)
+static int estimate(struct check *c, bool precondition, struct fis_error *e)
 {
     struct lab_run *r = c->r;
     const struct lab_split *s = r->split;
@@ -286,9 +286,9 @@ static int at_anchor(void *arg, struct lab_run *r, struct fis_error *e)
     c->g_fair = slabs + 3 * r->n_params;
     int rc = sample(c, e);
     if (rc == 0)
-        rc = estimate(c, 0, e);
+        rc = estimate(c, false, e);
     if (rc == 0)
-        rc = estimate(c, 1, e);
+        rc = estimate(c, true, e);
     if (rc == 0)
         rc = real_effects(c, e);
     if (rc == 0)

@@ -29,8 +29,8 @@ static void base(const struct lab_task_spec *spec, enum lab_regime regime, struc
     o->epsilon = .05;
     o->strategy = 2;
     o->refreshes = 1;
-    o->whole = 1;
-    o->protocol.trees = 0;
+    o->whole = true;
+    o->protocol.trees = false;
     for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++) {
         if (strncmp(spec->name, protocols[i].prefix, strlen(protocols[i].prefix)) != 0)
             continue;
@@ -70,12 +70,12 @@ const struct lab_experiment lab_exp_paper = {
                 .variants = "rounds=20",
                 .tasks = "celeba-smiling,compas",
                 .metrics = "dp",
-                .path = 1},
+                .path = true},
                {.methods = "random,entropy,isal,jtt,fis,fis+",
                 .variants = "rounds=20 labels=512",
                 .tasks = "adult-sex",
                 .metrics = "dp",
-                .path = 1}},
+                .path = true}},
     .base = base,
     .included = included};
 

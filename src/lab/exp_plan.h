@@ -18,7 +18,7 @@ struct lab_exp_group {
     const char *methods; /* NULL ends the groups of an experiment */
     const char *variants;
     const char *tasks, *metrics; /* NULL: those that are asked for */
-    int path;                    /* every round's figures too */
+    bool path;                   /* every round's figures too */
 };
 
 #define LAB_EXP_GROUPS 5

@@ -7,7 +7,8 @@
 
 /* ---- settings ------------------------------------------------------------------------------- */
 
-enum kind { REAL, SINGLE, COUNT, NUMBER, CORRECTION, WHERE }; /* double, float, uint32_t, int, … */
+/* double, float, uint32_t, int, bool (0 or 1), … */
+enum kind { REAL, SINGLE, COUNT, NUMBER, FLAG, CORRECTION, WHERE };
 
 struct setting {
     const char *name;
@@ -26,7 +27,7 @@ static const struct setting settings[] = {
     {"steps", COUNT, V(options.protocol.steps_per_round), 1, 1e6, "training steps of a round"},
     {"warm-up", COUNT, V(options.protocol.warm_up_epochs), 0, 1e4, "epochs before the first round"},
     {"rate", SINGLE, V(options.protocol.learning_rate), 1e-9, 10, "learning rate"},
-    {"trees", NUMBER, V(options.protocol.trees), 0, 1,
+    {"trees", FLAG, V(options.protocol.trees), 0, 1,
      "0: without a base of boosted trees; no matter for xgb+…, and fis has none"},
     {"tree-count", COUNT, V(options.trees.n), 1, 1e4, "of the base, at most"},
     {"tree-patience", COUNT, V(options.trees.patience), 0, 1e4, "0: so many in every fit"},
@@ -36,12 +37,12 @@ static const struct setting settings[] = {
     {"tree-columns", REAL, V(options.trees.columns), 1e-3, 1, "likewise, of features"},
     {"tree-growth", REAL, V(options.trees.growth), 0, 1000,
      "of the labels, until they are fitted again"},
-    {"balance", NUMBER, V(options.protocol.balance), 0, 1, "resample by class and group"},
-    {"standardise", NUMBER, V(options.protocol.standardise), 0, 1,
+    {"balance", FLAG, V(options.protocol.balance), 0, 1, "resample by class and group"},
+    {"standardise", FLAG, V(options.protocol.standardise), 0, 1,
      "1: one-hot features too have mean 0 and deviation 1"},
     {"scored", COUNT, V(options.protocol.scored_per_round), 0, 1e9,
      "records looked at in a round; 0: all"},
-    {"one-pass", NUMBER, V(options.one_pass), 0, 1, "1: the pool once, as a stream of windows"},
+    {"one-pass", FLAG, V(options.one_pass), 0, 1, "1: the pool once, as a stream of windows"},
     {"delay", COUNT, V(options.delay), 0, 16, "rounds that labels are late"},
     {"validation", REAL, V(validation), .001, 1, "share of the validation rows that is used"},
     {"validation-rows", COUNT, V(options.validation_rows), 0, 1e9,
@@ -58,7 +59,7 @@ static const struct setting settings[] = {
     {"standard-errors", REAL, V(options.standard_errors), 0, 100, "of the rule of replacement"},
     {"mix", SINGLE, V(options.mix), 0, 1, "`fis`: share of a batch that is kept rows"},
     {"strategy", NUMBER, V(options.strategy), 1, 2, "`fis`: proxy labels I or II"},
-    {"whole", NUMBER, V(options.whole), 0, 1,
+    {"whole", FLAG, V(options.whole), 0, 1,
      "`fis`: 1: all validation rows guide and judge, however few, as published"},
     {"refreshes", COUNT, V(options.refreshes), 1, 1000, "new directions in a round"},
     {"precondition", NUMBER, V(options.precondition), 0, 1, "directions by Gauss-Newton"},
@@ -70,7 +71,7 @@ static const struct setting settings[] = {
     {"direction-noise", REAL, V(noise.direction_noise), 0, 1e6, "times a direction's RMS"},
     {"correction", CORRECTION, V(noise.correction), 0, 0, "none, forward, trim, both"},
     {"where", WHERE, V(noise.where), 0, 0, "corrected: guide, gate, both"},
-    {"estimate", NUMBER, V(noise.estimate), 0, 1, "1: noise matrices are estimated, not given"},
+    {"estimate", FLAG, V(noise.estimate), 0, 1, "1: noise matrices are estimated, not given"},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -112,7 +113,7 @@ static int set(struct lab_variant *v, const struct setting *s, const char *text,
     double value;
     if (s->kind == CORRECTION || s->kind == WHERE)
         return set_word(s, text, length, at, e);
-    int whole = s->kind == COUNT || s->kind == NUMBER;
+    const bool whole = s->kind != REAL && s->kind != SINGLE;
     if (decimal_read(text, length, &value) || !(value >= s->least && value <= s->most) ||
         (whole && value != floor(value)))
         return fis_fail(e, FIS_INPUT, "setting %s: found '%.*s', allowed is a %s from %g to %g",
@@ -124,6 +125,8 @@ static int set(struct lab_variant *v, const struct setting *s, const char *text,
         *(float *)at = (float)value;
     else if (s->kind == COUNT)
         *(uint32_t *)at = (uint32_t)value;
+    else if (s->kind == FLAG)
+        *(bool *)at = value > 0;
     else
         *(int *)at = (int)value;
     return 0;
@@ -178,7 +181,7 @@ int lab_variant_make(const char *text, const struct lab_options *base, const str
     if (rc < 0)
         return rc;
     if (noisy(&v)) /* its own validation rows know of no base */
-        v.options.protocol.trees = 0;
+        v.options.protocol.trees = false;
     if (v.validation < 1 && noisy(&v))
         return fis_fail(e, FIS_INPUT, "setting validation: found %g, with noise only 1 is allowed",
                         v.validation);

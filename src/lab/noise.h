@@ -53,7 +53,7 @@ struct lab_noise_options {
     double direction_noise;          /* deviations of a direction's RMS per coordinate */
     enum lab_correction correction;
     enum lab_correct_where where;
-    int estimate;      /* the matrices; else they are known */
+    bool estimate;     /* the matrices; else they are known */
     double confidence; /* of a contradiction that is trimmed: .9 */
 };
 /* No noise, no correction. */

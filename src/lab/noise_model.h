@@ -15,7 +15,7 @@
 struct lab_noise_model {
     uint32_t classes, groups;
     const double *t; /* [K][K] of the classes; NULL: labels are true */
-    int trim;
+    bool trim;
     double confidence; /* of a contradiction that is trimmed */
     struct fis_surrogate surrogate;
     /* By the trainer's validation row. NULL: groups are true; for the gate: labels are; nothing is

@@ -38,9 +38,9 @@ struct lab_options {
     double damping;
     double privacy, clip; /* noise on directions (fis/privacy.h); privacy 0: off, as by default */
     uint32_t delay;       /* rounds that labels are late, in the mean */
-    int whole;            /* `fis` as published: all validation rows guide and judge, however few */
-    int one_pass;         /* the pool once, in as many windows as there are rounds */
-    int path;             /* test metrics after every round too */
+    bool whole;           /* `fis` as published: all validation rows guide and judge, however few */
+    bool one_pass;        /* the pool once, in as many windows as there are rounds */
+    bool path;            /* test metrics after every round too */
     struct fis_trees_options trees; /* of a base (protocol.trees) */
 };
 void lab_options_default(const struct lab_task_spec *spec, enum lab_regime regime,

@@ -32,12 +32,12 @@ struct lab_protocol {
     struct fis_vit vit; /* of images; height 0: no images */
     bool adamw, flip;   /* as struct fis_learner_options has them */
     uint32_t rise, shift;
-    int trees;   /* over a base of boosted trees */
-    int balance; /* resample the training part so that class and group are balanced (the paper) */
+    bool trees;   /* over a base of boosted trees */
+    bool balance; /* resample the training part so that class and group are balanced (the paper) */
     /* One-hot features too get mean 0 and deviation 1 over the initial rows. fisd's encoder does
      * not do that: rare categories become large, and few labels are learnt by heart. the
      * prototype's table was made so. */
-    int standardise;
+    bool standardise;
 };
 
 /* A table (with `images` the labels of images); CelebA's folder or a .npz, both of --data. */
@@ -50,7 +50,7 @@ struct lab_task_spec {
     const char *positive;     /* class; NULL: the last one */
     const char *sensitive[4]; /* NULL ends it */
     const char *leave_out;    /* columns, separated by commas; may be NULL */
-    int fetched;
+    bool fetched;
     const struct data_reading *read; /* how the file is written; NULL: as its name says */
     struct lab_protocol protocol[LAB_REGIMES];
     const char *images; /* file of pixels [n][height][width][channels], a byte each; NULL: none */

@@ -128,7 +128,7 @@
 #define TASK(name_, file_, label_, positive_, leave_out_, protocol_, ...)                          \
     {                                                                                              \
         .name = (name_), .file = (file_), .label = (label_), .positive = (positive_),              \
-        .leave_out = (leave_out_), .fetched = 1, .protocol = protocol_, .sensitive = {             \
+        .leave_out = (leave_out_), .fetched = true, .protocol = protocol_, .sensitive = {          \
             __VA_ARGS__                                                                            \
         }                                                                                          \
     }
@@ -162,7 +162,7 @@ static const struct lab_task_spec specs[] = {
      .images = "mnist-colour.u8",
      .biased = "biased",
      .rich = true,
-     .fetched = 1,
+     .fetched = true,
      .protocol = MNIST},
     FACE_TASK("celeba-smiling-images", "Smiling"),
     FACE_TASK("celeba-attractive-images", "Attractive"),

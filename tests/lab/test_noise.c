@@ -270,7 +270,7 @@ static void contradictions_are_left_out(void **state)
     m.confidence = .96;
     assert_false(lab_noise_contradicts(&m, sure, 0));
     m.confidence = .9;
-    m.trim = 1;
+    m.trim = true;
     losses_of(&m, big.reported_y, big.group, 400, &v);
     for (uint32_t i = 0; i < 400; i++) {
         const int out = lab_noise_contradicts(&m, big.p + (size_t)i * 3, big.reported_y[i]);

@@ -117,7 +117,7 @@ static void a_corrected_gate_is_not_deceived(void **state)
     (void)look(&o, &n, &noisy);
     n.correction = LAB_CORRECT_FORWARD;
     (void)look(&o, &n, &known);
-    n.estimate = 1;
+    n.estimate = true;
     (void)look(&o, &n, &estimated);
     n.where = LAB_CORRECT_GUIDE;
     (void)look(&o, &n, &guide);
@@ -187,7 +187,7 @@ static void every_refused_allocation_is_survived(void **state)
     n.label_noise = n.group_noise = .1;
     n.direction_noise = 1;
     n.correction = LAB_CORRECT_BOTH;
-    n.estimate = 1;
+    n.estimate = true;
     const struct lab_hooks hooks = lab_noise_hooks(&n);
     assert_int_equal(lab_method_find("fis+", &m, &e), 0);
     int rc = -1;

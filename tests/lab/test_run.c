@@ -249,7 +249,7 @@ static void a_path_changes_nothing(void **state)
     for (int i = 0; i < METHODS; i++) {
         o.path = 0;
         struct outcome without = run(split, methods[i], &o);
-        o.path = 1;
+        o.path = true;
         struct outcome with = run(split, methods[i], &o);
         assert_true(with.published == without.published);
         assert_int_equal(without.result.n_path, 0);

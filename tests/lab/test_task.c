@@ -143,7 +143,8 @@ static void the_encoder_sees_initial_rows_alone(void **state)
     lab_split_free(a);
     /* one-hot features as well, when that is asked for */
     struct lab_protocol p = s.spec.protocol[0];
-    for (p.standardise = 0; p.standardise < 2; p.standardise++) {
+    for (int k = 0; k < 2; k++) {
+        p.standardise = k;
         a = lab_split_new(s.task, &p, 1, &e);
         assert_non_null(a);
         mean = square = 0;
@@ -168,7 +169,7 @@ static void balance_evens_cells(void **state)
     assert_int_equal(synthetic_make(&s, 3000, 2, 2), 0);
     struct lab_protocol p = s.spec.protocol[0];
     struct lab_split *plain = lab_split_new(s.task, &p, 1, &e);
-    p.balance = 1;
+    p.balance = true;
     struct lab_split *a = lab_split_new(s.task, &p, 1, &e);
     assert_non_null(plain);
     assert_non_null(a);
