@@ -220,19 +220,6 @@ int config_property_set(struct config_properties *p, const char *property, const
     return 0;
 }
 
-bool config_property_is_path(const char *property, const char *value)
-{
-    static const char *const ends[] = {".location", ".keytab", ".file",      "_file",
-                                       "tls_cert",  "tls_key", ".annotators"};
-    size_t length = strlen(property);
-    bool named = false;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        named |= length >= strlen(ends[i]) && !strcmp(property + length - strlen(ends[i]), ends[i]);
-    /* Words in the place of a path; a library is looked for by name; Kerberos has "FILE:". */
-    return named && *value && strcmp(value, "probe") != 0 && strncmp(value, "FILE:", 5) != 0 &&
-           (strcmp(property, "ssl.engine.location") != 0 || strchr(value, '/'));
-}
-
 const char *config_kafka(const struct config *cfg, const char *property)
 {
     for (uint32_t i = 0; i < cfg->kafka.count; i++)

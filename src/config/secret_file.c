@@ -19,6 +19,19 @@ static size_t file_marked(const char *text)
     return strncmp(text, file_mark, sizeof file_mark - 1) ? 0 : sizeof file_mark - 1;
 }
 
+bool config_property_is_path(const char *property, const char *value)
+{
+    static const char *const ends[] = {".location", ".keytab", ".file",      "_file",
+                                       "tls_cert",  "tls_key", ".annotators"};
+    size_t length = strlen(property);
+    bool named = false;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        named |= length >= strlen(ends[i]) && !strcmp(property + length - strlen(ends[i]), ends[i]);
+    /* Words in the place of a path; a library is looked for by name; Kerberos has "FILE:". */
+    return named && *value && strcmp(value, "probe") != 0 && strncmp(value, "FILE:", 5) != 0 &&
+           (strcmp(property, "ssl.engine.location") != 0 || strchr(value, '/'));
+}
+
 bool load_is_reference(const char *text)
 {
     return file_marked(text) || !strncmp(text, credential_mark, sizeof credential_mark - 1);
