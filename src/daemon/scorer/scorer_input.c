@@ -69,12 +69,12 @@ static void take_head(struct scorer_host *h, const struct stream_message *m,
         return;
     }
     int rc = check_owner(h, &owned.head, &e);
+    if (!rc)
+        take_selection(h, &owned.head); /* which fills in what an older trainer left out */
     struct scoring_head *head = rc ? NULL : scoring_head_take(&owned);
     if (!rc)
         rc = head ? scorer_head(h->machine, &owned.head, &e)
                   : fis_fail(&e, FIS_NOMEM, "no memory for a head");
-    if (!rc)
-        take_selection(h, &owned.head);
     wire_head_done(&owned);
     if (rc < 0) {
         scoring_head_unref(head);
