@@ -79,12 +79,12 @@ int cmd_lab_run_batch(struct cli *c, struct lab_batch *b, const struct cmd_lab_o
 int cmd_lab_show(const struct lab_report *r, FILE *out, struct fis_error *e) FIS_MUST_CHECK;
 int cmd_lab_write(const struct lab_report *r, const struct cmd_lab_options *o,
                   struct fis_error *e) FIS_MUST_CHECK;
-typedef int cmd_lab_render_fn(const struct lab_report *r, struct wire_buffer *out,
+typedef int cmd_lab_render_fn(const struct lab_report *r, struct byte_buffer *out,
                               struct fis_error *e);
 int cmd_lab_write_as(const struct lab_report *r, const char *path, cmd_lab_render_fn *render,
                      struct fis_error *e) FIS_MUST_CHECK;
 /* A whole text to a file, by a partial one that is renamed. */
-int cmd_lab_write_file(const char *path, const struct wire_buffer *text,
+int cmd_lab_write_file(const char *path, const struct byte_buffer *text,
                        struct fis_error *e) FIS_MUST_CHECK;
 
 /* The commands, one a file (cmd_lab_NAME.c), listed in cmd_lab.c. */

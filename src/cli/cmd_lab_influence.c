@@ -98,17 +98,17 @@ static int show(const struct lab_influence_cell *cells, uint32_t n, struct fis_e
     return 0;
 }
 
-typedef int render_fn(const struct lab_influence_cell *cells, uint32_t n, struct wire_buffer *out,
+typedef int render_fn(const struct lab_influence_cell *cells, uint32_t n, struct byte_buffer *out,
                       struct fis_error *e);
 
 static int write_as(const struct lab_influence_cell *cells, uint32_t n, const char *path,
                     render_fn *render, struct fis_error *e)
 {
-    struct wire_buffer text = {0};
+    struct byte_buffer text = {0};
     int rc = path ? render(cells, n, &text, e) : 0;
     if (rc == 0 && path)
         rc = cmd_lab_write_file(path, &text, e);
-    wire_buffer_done(&text);
+    byte_buffer_done(&text);
     return rc;
 }
 

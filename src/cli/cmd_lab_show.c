@@ -189,7 +189,7 @@ int cmd_lab_show(const struct lab_report *r, FILE *out, struct fis_error *e)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-int cmd_lab_write_file(const char *path, const struct wire_buffer *text, struct fis_error *e)
+int cmd_lab_write_file(const char *path, const struct byte_buffer *text, struct fis_error *e)
 {
     char partial[4096];
     if (snprintf(partial, sizeof partial, "%s.%ld", path, (long)getpid()) >= (int)sizeof partial)
@@ -208,11 +208,11 @@ int cmd_lab_write_file(const char *path, const struct wire_buffer *text, struct 
 int cmd_lab_write_as(const struct lab_report *r, const char *path, cmd_lab_render_fn *render,
                      struct fis_error *e)
 {
-    struct wire_buffer text = {0};
+    struct byte_buffer text = {0};
     int rc = render(r, &text, e);
     if (rc == 0)
         rc = cmd_lab_write_file(path, &text, e);
-    wire_buffer_done(&text);
+    byte_buffer_done(&text);
     return rc;
 }
 

@@ -38,7 +38,7 @@ struct labelling {
     struct topic_reader requests;
     struct request_queue queue;
     struct sender sender;
-    struct wire_buffer value;
+    struct byte_buffer value;
     struct screen_progress progress;
     struct ask ask;
     struct line_input input;
@@ -364,7 +364,7 @@ static int label(struct cli *c, const struct options *o)
     id_map_done(&l.answered);
     id_map_done(&l.mine);
     request_queue_done(&l.queue);
-    wire_buffer_done(&l.value);
+    byte_buffer_done(&l.value);
     return code;
 }
 

@@ -163,7 +163,7 @@ static int print_status_json(const struct cli *c, const struct ledger_view *v,
                                         "expired", "skipped", "cancelled", "tied"};
     static const char *const phases[] = {"unknown", "collect", "label", "done"};
     const enum wire_phase phase = v->state.phase;
-    struct wire_buffer line = {0};
+    struct byte_buffer line = {0};
     struct wire_json_put p = wire_put(&line, e);
     wire_put_open(&p, NULL, '{');
     wire_put_bool(&p, "paused", v->state.paused);
@@ -181,7 +181,7 @@ static int print_status_json(const struct cli *c, const struct ledger_view *v,
     put_agreement(&p, c, agreement);
     wire_put_close(&p, '}');
     int rc = screen_json(&p);
-    wire_buffer_done(&line);
+    byte_buffer_done(&line);
     return rc;
 }
 
@@ -191,7 +191,7 @@ struct listing {
     struct screen_table table;
     bool json;
     uint64_t clock_ms;
-    struct wire_buffer line;
+    struct byte_buffer line;
     struct fis_error *e;
 };
 
@@ -237,7 +237,7 @@ static int print_open(const struct cli *c, const struct ledger_view *v, bool jso
     int rc = id_map_each(&v->ids, list_one, &l);
     if (!json && screen_table_print(&l.table, stdout))
         rc = fis_fail(e, FIS_NOMEM, "no memory for the table");
-    wire_buffer_done(&l.line);
+    byte_buffer_done(&l.line);
     return rc;
 }
 

@@ -113,7 +113,7 @@ static void put_csv(const struct exporting *x, const struct line *l)
     printf(",%u,%u,%d\n", r->votes, r->required, !r->refunded);
 }
 
-static int put_json(const struct exporting *x, const struct line *l, struct wire_buffer *text,
+static int put_json(const struct exporting *x, const struct line *l, struct byte_buffer *text,
                     struct fis_error *e)
 {
     const struct ledger_record *r = &x->ledger.records[l->place];
@@ -141,7 +141,7 @@ static int put_json(const struct exporting *x, const struct line *l, struct wire
 
 static int print_all(struct exporting *x, bool json, struct fis_error *e)
 {
-    struct wire_buffer text = {0};
+    struct byte_buffer text = {0};
     int rc = 0;
     x->lines = fis_calloc((size_t)x->ledger.n + 1, sizeof *x->lines);
     if (!x->lines)
@@ -155,7 +155,7 @@ static int print_all(struct exporting *x, bool json, struct fis_error *e)
             rc = put_json(x, &x->lines[i], &text, e);
         else
             put_csv(x, &x->lines[i]);
-    wire_buffer_done(&text);
+    byte_buffer_done(&text);
     return rc;
 }
 

@@ -21,7 +21,7 @@ struct options {
 struct predict {
     const struct cli *cli;
     struct predictor row;
-    struct wire_buffer line;
+    struct byte_buffer line;
     bool json, flush;
 };
 
@@ -104,7 +104,7 @@ static int predict(struct cli *c, const struct options *o, const struct models *
     if (!rc)
         rc = predict_all(&p, c, e);
     predictor_close(&p.row);
-    wire_buffer_done(&p.line);
+    byte_buffer_done(&p.line);
     return rc;
 }
 

@@ -43,7 +43,7 @@ struct tap {
     uint64_t first, next;
     struct id_map offered;
     struct fis_arena arena;
-    struct wire_buffer line;
+    struct byte_buffer line;
     uint64_t shown, dropped;
 };
 
@@ -258,7 +258,7 @@ static void close_all(struct tap *t)
     id_map_done(&t->offered);
     fis_free(t->waiting);
     fis_free(t->arena.base);
-    wire_buffer_done(&t->line);
+    byte_buffer_done(&t->line);
 }
 
 static int run(struct cli *c, const struct cli_command *self, int argc, char **argv)

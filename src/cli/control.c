@@ -16,7 +16,7 @@ struct control {
     struct topic_reader reader; /* of the ledger, read to its end at the start */
     struct ledger_view view;
     struct sender sender;
-    struct wire_buffer value;
+    struct byte_buffer value;
     uint32_t sent;
 };
 
@@ -51,7 +51,7 @@ static void control_close(struct control *c)
     (void)late;
     topic_reader_close(&c->reader);
     ledger_view_done(&c->view);
-    wire_buffer_done(&c->value);
+    byte_buffer_done(&c->value);
 }
 
 /* No other command has it: host, process, time, and which one of the process. */
@@ -128,7 +128,7 @@ static int print_json(const char *name, const struct fis_id *record, enum contro
                       const char *text, struct fis_error *e)
 {
     static const char *const words[] = {"", "done", "refused", "pending"};
-    struct wire_buffer line = {0};
+    struct byte_buffer line = {0};
     struct wire_json_put p = wire_put(&line, e);
     wire_put_open(&p, NULL, '{');
     wire_put_text(&p, "command", name);
@@ -138,7 +138,7 @@ static int print_json(const char *name, const struct fis_id *record, enum contro
     wire_put_text(&p, "text", text);
     wire_put_close(&p, '}');
     int rc = screen_json(&p);
-    wire_buffer_done(&line);
+    byte_buffer_done(&line);
     return rc;
 }
 

@@ -26,7 +26,7 @@ void doctor_set_topic(struct doctor *d, const char *topic, const char *setting, 
 static int print_json(const struct doctor *d, enum doctor_level level, const char *check,
                       const char *text, struct fis_error *e)
 {
-    struct wire_buffer line = {0};
+    struct byte_buffer line = {0};
     struct wire_json_put p = wire_put(&line, e);
     wire_put_open(&p, NULL, '{');
     wire_put_text(&p, "check", check);
@@ -36,7 +36,7 @@ static int print_json(const struct doctor *d, enum doctor_level level, const cha
         wire_put_text(&p, "command", d->command);
     wire_put_close(&p, '}');
     int rc = screen_json(&p);
-    wire_buffer_done(&line);
+    byte_buffer_done(&line);
     return rc;
 }
 

@@ -260,7 +260,7 @@ static void put_side(struct wire_json_put *p, const struct comparison *c, int s)
 
 static int print_json(const struct comparison *c, struct fis_error *e)
 {
-    struct wire_buffer line = {0};
+    struct byte_buffer line = {0};
     struct wire_json_put p = wire_put(&line, e);
     wire_put_open(&p, NULL, '{');
     for (int s = 0; s < 2; s++)
@@ -278,7 +278,7 @@ static int print_json(const struct comparison *c, struct fis_error *e)
         c->v->more(c->v, c->side[0].model, c->side[1].model, &p);
     wire_put_close(&p, '}');
     int rc = screen_json(&p);
-    wire_buffer_done(&line);
+    byte_buffer_done(&line);
     return rc;
 }
 

@@ -94,7 +94,7 @@ void models_result_done(struct models_result *r)
 static int print_json(const struct models_evaluation *v, const struct models_result *r,
                       struct fis_error *e)
 {
-    struct wire_buffer line = {0};
+    struct byte_buffer line = {0};
     struct wire_json_put p = wire_put(&line, e);
     wire_put_open(&p, NULL, '{');
     wire_put_count(&p, "version", r->version);
@@ -115,7 +115,7 @@ static int print_json(const struct models_evaluation *v, const struct models_res
     wire_put_close(&p, '}');
     wire_put_close(&p, '}');
     int rc = screen_json(&p);
-    wire_buffer_done(&line);
+    byte_buffer_done(&line);
     return rc;
 }
 

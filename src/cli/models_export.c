@@ -9,7 +9,7 @@
 #include "wire/onnx.h"
 
 /* The whole file or none: it takes its name when it is written. */
-static int write_file(const char *path, const struct wire_buffer *b, struct fis_error *e)
+static int write_file(const char *path, const struct byte_buffer *b, struct fis_error *e)
 {
     size_t length = strlen(path);
     char *part = fis_alloc(length + sizeof ".part", 1);
@@ -37,7 +37,7 @@ static int write_file(const char *path, const struct wire_buffer *b, struct fis_
 
 int models_export(const struct wire_model *m, const char *path, struct fis_error *e)
 {
-    struct wire_buffer b = {0};
+    struct byte_buffer b = {0};
     if (!path && isatty(STDOUT_FILENO))
         return fis_fail(e, FIS_INPUT, "a terminal shows no ONNX: use --output FILE, or a pipe");
     int rc = wire_onnx_encode(m, &b, e);
@@ -45,17 +45,17 @@ int models_export(const struct wire_model *m, const char *path, struct fis_error
         rc = write_file(path, &b, e);
     else if (!rc)
         fwrite(b.data, 1, b.length, stdout);
-    wire_buffer_done(&b);
+    byte_buffer_done(&b);
     return rc;
 }
 
 int models_card(const struct wire_model *m, bool json, struct fis_error *e)
 {
     const struct wire_group_names none = {0};
-    struct wire_buffer b = {0};
+    struct byte_buffer b = {0};
     int rc = json ? wire_model_card_json(m, none, &b, e) : wire_model_card_text(m, none, &b, e);
     if (!rc)
         printf("%.*s%s", (int)b.length, (const char *)b.data, json ? "\n" : "");
-    wire_buffer_done(&b);
+    byte_buffer_done(&b);
     return rc;
 }

@@ -61,7 +61,7 @@ static void narrow_rows(struct screen_table *t, const struct wire_model *m)
 
 static int print_json(const struct models *m, struct fis_error *e)
 {
-    struct wire_buffer line = {0};
+    struct byte_buffer line = {0};
     int rc = 0;
     for (uint32_t i = 0; !rc && i < m->n; i++) {
         line.length = 0;
@@ -69,7 +69,7 @@ static int print_json(const struct models *m, struct fis_error *e)
         if (!rc)
             printf("%.*s\n", (int)line.length, (const char *)line.data);
     }
-    wire_buffer_done(&line);
+    byte_buffer_done(&line);
     return rc;
 }
 

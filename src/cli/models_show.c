@@ -122,11 +122,11 @@ static void print_recall(const struct wire_model *m)
 int models_show(const struct wire_model *m, bool json, bool weights, struct fis_error *e)
 {
     if (json || weights) {
-        struct wire_buffer line = {0};
+        struct byte_buffer line = {0};
         int rc = wire_model_json(m, &line, weights, e);
         if (!rc)
             printf("%.*s\n", (int)line.length, (const char *)line.data);
-        wire_buffer_done(&line);
+        byte_buffer_done(&line);
         return rc;
     }
     print_head(m);

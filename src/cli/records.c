@@ -117,7 +117,7 @@ void records_close(struct records *r)
 {
     if (r->rows)
         data_rows_close(r->rows);
-    wire_buffer_done(&r->value);
+    byte_buffer_done(&r->value);
     fis_free(r->columns);
     fis_free(r->features);
     fis_free(r->values);
@@ -205,7 +205,7 @@ static int pack(struct records *r, uint32_t n, struct fis_error *e)
 {
     if (r->o.encoding == WIRE_RAW) {
         /* Little-endian, byte by byte, on any machine. */
-        int rc = wire_buffer_reserve(&r->value, 4 * (size_t)n, e);
+        int rc = byte_buffer_reserve(&r->value, 4 * (size_t)n, e);
         for (uint32_t i = 0; !rc && i < n; i++) {
             uint32_t bits;
             memcpy(&bits, &r->floats[i], 4);
@@ -229,7 +229,7 @@ static int pack(struct records *r, uint32_t n, struct fis_error *e)
         record.id.data = (uint8_t *)r->id.bytes;
     }
     size_t size = fis__v1__record__get_packed_size(&record);
-    int rc = wire_buffer_reserve(&r->value, size, e);
+    int rc = byte_buffer_reserve(&r->value, size, e);
     if (!rc)
         r->value.length += fis__v1__record__pack(&record, r->value.data + r->value.length);
     return rc;

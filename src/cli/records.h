@@ -26,7 +26,7 @@ struct records {
     struct fis_value *values;    /* protobuf, raw */
     float *floats;
     struct data_rows *rows;
-    struct wire_buffer value;
+    struct byte_buffer value;
     struct fis_id id;
     bool has_id, pictured;  /* pictured: the last object has an image in place of its numbers */
     uint32_t rejected;      /* 1: the last row was read and must not be sent */

@@ -134,9 +134,9 @@ void data_rows_close(struct data_rows *r)
     fis_free(r->seen);
     fis_free(r->chunk);
     fis_free(r->path);
-    wire_buffer_done(&r->text);
-    wire_buffer_done(&r->image);
-    wire_buffer_done(&r->base64);
+    byte_buffer_done(&r->text);
+    byte_buffer_done(&r->image);
+    byte_buffer_done(&r->base64);
     json_decref(r->object);
     fis_free(r);
 }
@@ -170,7 +170,7 @@ int data_rows_next(struct data_rows *r, struct fis_value *values, struct fis_err
     return 1;
 }
 
-int data_rows_next_json(struct data_rows *r, struct wire_buffer *out, struct fis_error *e)
+int data_rows_next_json(struct data_rows *r, struct byte_buffer *out, struct fis_error *e)
 {
     struct fis_error local;
     struct wire_csv_row row;
@@ -184,7 +184,7 @@ int data_rows_next_json(struct data_rows *r, struct wire_buffer *out, struct fis
             wire_json_skip_mark((struct wire_bytes){r->text.data, r->text.length});
         const json_t *image = data_image_member(r);
         rc = image ? data_image_object(r, text, image, out, e)
-                   : wire_buffer_append(out, text.data, text.length, e);
+                   : byte_buffer_append(out, text.data, text.length, e);
     } else {
         rc = data_csv_object(r, &row, out, e);
     }

@@ -85,7 +85,7 @@ int data_rows_next(struct data_rows *r, struct fis_value *values,
  * topic. CSV: cells of the columns asked for as DATA_NUMBER become numbers when they are numbers
  * (a number's own digits are kept), all others strings; empty cells are left out. JSON lines: the
  * object as it is, checked. Nothing is judged here but the form: what reads the topic does that. */
-int data_rows_next_json(struct data_rows *r, struct wire_buffer *out,
+int data_rows_next_json(struct data_rows *r, struct byte_buffer *out,
                         struct fis_error *e) FIS_MUST_CHECK;
 
 /* The next row, all its cells in the order of the file: calls `cell` for each that is not empty, by

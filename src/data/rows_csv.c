@@ -275,7 +275,7 @@ static void put_cell(struct wire_json_put *p, struct data_rows *r, uint32_t i,
         wire_put_number(p, r->names[i], number, 0);
 }
 
-int data_csv_object(struct data_rows *r, const struct wire_csv_row *row, struct wire_buffer *out,
+int data_csv_object(struct data_rows *r, const struct wire_csv_row *row, struct byte_buffer *out,
                     struct fis_error *e)
 {
     struct wire_json_put p = wire_put(out, e);

@@ -22,7 +22,7 @@ static int read_file(struct data_rows *r, const char *path, struct fis_error *e)
     else if ((uint64_t)s.st_size > allowed)
         rc = too_long((size_t)s.st_size, allowed, e);
     if (!rc)
-        rc = wire_buffer_reserve(&r->image, (size_t)s.st_size + 1, e);
+        rc = byte_buffer_reserve(&r->image, (size_t)s.st_size + 1, e);
     if (!rc)
         r->image.length = fread(r->image.data, 1, (size_t)s.st_size, in);
     if (in)
@@ -62,7 +62,7 @@ int data_image_read(struct data_rows *r, const char *text, size_t length, struct
         return read_named(r, text, length, e);
     if (length / 4 * 3 > allowed)
         return too_long(length / 4 * 3, allowed, e);
-    int rc = wire_buffer_reserve(&r->image, length + 64, e);
+    int rc = byte_buffer_reserve(&r->image, length + 64, e);
     if (rc)
         return rc;
     struct fis_arena arena = {.base = r->image.data, .size = r->image.capacity};
@@ -95,7 +95,7 @@ int data_image_text(struct data_rows *r, struct wire_bytes *text, struct fis_err
     size_t n = image_base64_length(r->image.length);
     r->base64.length = 0;
     if (!rc)
-        rc = wire_buffer_reserve(&r->base64, n + 1, e);
+        rc = byte_buffer_reserve(&r->base64, n + 1, e);
     if (rc)
         return rc;
     image_base64_encode(r->image.data, r->image.length, (char *)r->base64.data);
@@ -105,7 +105,7 @@ int data_image_text(struct data_rows *r, struct wire_bytes *text, struct fis_err
 
 /* The object's own text, but for the image. */
 int data_image_object(struct data_rows *r, struct wire_bytes text, const json_t *image,
-                      struct wire_buffer *out, struct fis_error *e)
+                      struct byte_buffer *out, struct fis_error *e)
 {
     struct wire_json_part part;
     bool first = true;
@@ -118,12 +118,12 @@ int data_image_object(struct data_rows *r, struct wire_bytes text, const json_t 
                   !memcmp((const char *)part.key.data + 1, WIRE_IMAGE, sizeof WIRE_IMAGE - 1);
         rc = first ? 0 : wire_json_append(out, ",", e);
         if (!rc)
-            rc = wire_buffer_append(out, part.key.data, part.key.length, e);
+            rc = byte_buffer_append(out, part.key.data, part.key.length, e);
         if (!rc)
             rc = wire_json_append(out, ":", e);
         if (!rc)
             rc = it ? wire_json_escape(out, own.data, own.length, e)
-                    : wire_buffer_append(out, part.value.data, part.value.length, e);
+                    : byte_buffer_append(out, part.value.data, part.value.length, e);
     }
     return rc ? rc : wire_json_append(out, "}", e);
 }

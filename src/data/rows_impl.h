@@ -33,11 +33,11 @@ struct data_rows {
     uint32_t n_names;
     uint32_t *place;           /* [options->n_columns] in the header, or ROWS_NO_COLUMN */
     uint32_t image_column;     /* in the header; ROWS_NO_COLUMN: none */
-    struct wire_buffer image;  /* the one at hand */
-    struct wire_buffer base64; /* it as text */
+    struct byte_buffer image;  /* the one at hand */
+    struct byte_buffer base64; /* it as text */
     bool pictured;             /* the row has one */
     /* JSON lines */
-    struct wire_buffer text; /* the line at hand */
+    struct byte_buffer text; /* the line at hand */
     json_t *object;          /* it, decoded; the values point into it */
     int *seen;               /* [options->n_columns] */
 };
@@ -54,7 +54,7 @@ int data_csv_values(struct data_rows *r, const struct wire_csv_row *row, struct 
                     struct fis_error *e) FIS_MUST_CHECK;
 int data_csv_cells(struct data_rows *r, const struct wire_csv_row *row, data_cell_fn *cell,
                    void *ctx, struct fis_error *e) FIS_MUST_CHECK;
-int data_csv_object(struct data_rows *r, const struct wire_csv_row *row, struct wire_buffer *out,
+int data_csv_object(struct data_rows *r, const struct wire_csv_row *row, struct byte_buffer *out,
                     struct fis_error *e) FIS_MUST_CHECK;
 
 /* The next line that is not blank, decoded into r->object. */
@@ -72,7 +72,7 @@ int data_image_values(struct data_rows *r, struct fis_value *values,
 int data_image_text(struct data_rows *r, struct wire_bytes *text,
                     struct fis_error *e) FIS_MUST_CHECK;
 int data_image_object(struct data_rows *r, struct wire_bytes text, const json_t *image,
-                      struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
+                      struct byte_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
 const json_t *data_image_member(const struct data_rows *r); /* a text; NULL: none */
 /* How many of the first columns an image may stand for, and how many this row's does. */
 static inline uint32_t data_image_numbers(const struct data_rows *r)

@@ -29,14 +29,14 @@ static int next_line(struct data_rows *r, struct fis_error *e)
             fis_fail(e, FIS_INPUT, "a line of more than %zu bytes", DATA_LINE_MAX);
             return data_rows_refuse(r, r->line, e);
         }
-        if (wire_buffer_append(&r->text, from, n, e))
+        if (byte_buffer_append(&r->text, from, n, e))
             return data_rows_refuse(r, r->line, e);
         if (end)
             return 1;
     }
 }
 
-static bool is_blank(const struct wire_buffer *text)
+static bool is_blank(const struct byte_buffer *text)
 {
     for (size_t i = 0; i < text->length; i++)
         if (!strchr(" \t\r", text->data[i]) || !text->data[i])

@@ -26,6 +26,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "base/byte_buffer.h"
 #include "fis/error.h"
 
 enum http_method { HTTP_GET = 1, HTTP_POST };
@@ -57,8 +58,7 @@ struct http_reply {
     bool cacheable;     /* `fixed` is the same as long as the process runs */
     const char *policy; /* content security policy, a text that outlives the server; NULL: the
                            server's, which allows nothing from elsewhere */
-    unsigned char *data;
-    size_t length, room;
+    struct byte_buffer body;
     bool no_memory; /* a write failed: 500 goes out */
 };
 #define HTTP_JSON "application/json"

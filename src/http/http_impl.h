@@ -47,6 +47,4 @@ void http_request_over(void *cls, struct MHD_Connection *connection, void **requ
                        enum MHD_RequestTerminationCode how);
 size_t http_unescape(void *cls, struct MHD_Connection *connection, char *s);
 
-void http_reply_done(struct http_reply *r);
-
 #endif

@@ -1,43 +1,14 @@
-/* Writing an answer: a buffer that grows, JSON texts, problem documents. */
+/* Writing an answer: JSON texts, problem documents. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
-#include "fis/mem.h"
 #include "http/http_impl.h"
-
-void http_reply_done(struct http_reply *r)
-{
-    fis_free(r->data);
-    r->data = NULL;
-    r->length = r->room = 0;
-}
-
-static unsigned char *reserve(struct http_reply *r, size_t more)
-{
-    if (r->no_memory)
-        return NULL;
-    if (r->room - r->length < more) {
-        size_t room = r->room ? r->room : 4096;
-        while (room - r->length < more)
-            room *= 2;
-        if (!fis_grow(&r->data, r->length, room, 1)) {
-            r->no_memory = true;
-            return NULL;
-        }
-        r->room = room;
-    }
-    return r->data + r->length;
-}
 
 void http_write(struct http_reply *out, const void *bytes, size_t length)
 {
-    unsigned char *to = reserve(out, length);
-    if (!to)
-        return;
-    memcpy(to, bytes, length);
-    out->length += length;
+    out->no_memory |= byte_buffer_append(&out->body, bytes, length, NULL) < 0;
 }
 
 void http_text(struct http_reply *out, const char *text)
@@ -47,17 +18,10 @@ void http_text(struct http_reply *out, const char *text)
 
 void http_printf(struct http_reply *out, const char *format, ...)
 {
-    va_list ap, again;
+    va_list ap;
     va_start(ap, format);
-    va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, format, ap);
+    out->no_memory |= byte_buffer_vprintf(&out->body, NULL, format, ap) < 0;
     va_end(ap);
-    unsigned char *to = n < 0 ? NULL : reserve(out, (size_t)n + 1);
-    if (to) {
-        vsnprintf((char *)to, (size_t)n + 1, format, again);
-        out->length += (size_t)n;
-    }
-    va_end(again);
 }
 
 static void json_char(struct http_reply *out, unsigned char c)
@@ -97,7 +61,7 @@ void http_problem(struct http_reply *out, unsigned status, const char *format, .
     out->status = status;
     out->type = "application/problem+json";
     out->fixed = NULL;
-    out->length = 0;
+    out->body.length = 0;
     http_printf(out, "{\"title\":\"%s\",\"status\":%u,\"detail\":", title, status);
     http_json_text(out, detail, strlen(detail));
     http_text(out, "}\n");

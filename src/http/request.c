@@ -74,12 +74,12 @@ static struct MHD_Response *response_of(struct http_reply *r)
     if (r->fixed)
         return MHD_create_response_from_buffer(r->fixed_length, (void *)(uintptr_t)r->fixed,
                                                MHD_RESPMEM_PERSISTENT);
-    if (!r->data)
+    if (!r->body.data)
         return MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
     struct MHD_Response *response =
-        MHD_create_response_from_buffer_with_free_callback(r->length, r->data, fis_free);
+        MHD_create_response_from_buffer_with_free_callback(r->body.length, r->body.data, fis_free);
     if (response)
-        r->data = NULL; /* it is the response's now */
+        r->body = (struct byte_buffer){0}; /* it is the response's now */
     return response;
 }
 
@@ -101,12 +101,12 @@ static enum MHD_Result answer(struct http_server *s, struct MHD_Connection *conn
                               const char *path, struct http_reply *r)
 {
     if (r->no_memory) {
-        http_reply_done(r);
+        byte_buffer_done(&r->body);
         r->no_memory = false;
         http_problem(r, MHD_HTTP_INTERNAL_SERVER_ERROR, "no memory for the answer");
     }
     struct MHD_Response *response = response_of(r);
-    http_reply_done(r);
+    byte_buffer_done(&r->body);
     if (!response)
         return MHD_NO;
     MHD_add_response_header(response, "Content-Type", r->type);

@@ -219,13 +219,13 @@ int lab_batch_resume(struct lab_batch *b, const char *path, struct fis_error *e)
 /* One write and a flush, so that an interrupted program leaves whole lines. */
 static int write_record(struct lab_batch *b, const struct lab_record *r, struct fis_error *e)
 {
-    struct wire_buffer line = {0};
+    struct byte_buffer line = {0};
     int rc = lab_record_write(r, &line, e);
     pthread_mutex_lock(&b->lock);
     if (rc == 0 && (fwrite(line.data, 1, line.length, b->file) != line.length || fflush(b->file)))
         rc = fis_fail(e, FIS_INPUT, "%s: %s", b->path, strerror(errno));
     pthread_mutex_unlock(&b->lock);
-    wire_buffer_done(&line);
+    byte_buffer_done(&line);
     return rc;
 }
 

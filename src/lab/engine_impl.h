@@ -45,10 +45,10 @@ struct lab_engine {
     bool rounds;                /* there are rounds after the warm-up */
     bool job_due, ends_asked;   /* by the session, since its last turn began */
     bool moved;                 /* it read or requested something, or a job ran */
-    struct wire_buffer offers;  /* candidates: messages of the last batch, each behind its size */
+    struct byte_buffer offers;  /* candidates: messages of the last batch, each behind its size */
     size_t offers_read;         /* bytes of them */
     int64_t offers_offset;      /* of the next message */
-    struct wire_buffer label;   /* the message at hand */
+    struct byte_buffer label;   /* the message at hand */
     struct lab_answer *answers; /* [n_pool], by time; those before `answered` were read */
     uint32_t n_answers, answered;
 };

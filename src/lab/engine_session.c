@@ -10,11 +10,11 @@
 
 void lab_engine_offer(struct lab_engine *g, const struct wire_offer *offer)
 {
-    struct wire_buffer *b = &g->offers;
+    struct byte_buffer *b = &g->offers;
     const size_t at = b->length;
     size_t bytes = 0;
     struct fis_error e;
-    int rc = wire_buffer_append(b, &bytes, sizeof bytes, &e);
+    int rc = byte_buffer_append(b, &bytes, sizeof bytes, &e);
     if (rc == 0)
         rc = wire_offer_encode(offer, b, &e);
     lab_engine_note_failure(g, rc, &e);
@@ -372,8 +372,8 @@ int lab_engine_session(struct lab_engine *g, const struct trainer_role_options *
 void lab_engine_session_done(struct lab_engine *g)
 {
     session_free(g->session);
-    wire_buffer_done(&g->offers);
-    wire_buffer_done(&g->label);
+    byte_buffer_done(&g->offers);
+    byte_buffer_done(&g->label);
     fis_free(g->answers);
     fis_free(g->initial_x);
     fis_free(g->initial_y);

@@ -107,7 +107,7 @@ static void rho(const struct lab_stat *s, char text[32])
 }
 
 int lab_influence_markdown(const struct lab_influence_cell *cells, uint32_t n,
-                           struct wire_buffer *out, struct fis_error *e)
+                           struct byte_buffer *out, struct fis_error *e)
 {
     static const char head[] =
         "Spearman's rank correlation of the first-order estimate with what really happens, mean ± "
@@ -115,7 +115,7 @@ int lab_influence_markdown(const struct lab_influence_cell *cells, uint32_t n,
         "| task | metric | seeds | one step: accuracy | one step: fairness | retraining: accuracy "
         "| retraining: fairness | with curvature: accuracy | with curvature: fairness |\n"
         "|---|---|--:|--:|--:|--:|--:|--:|--:|\n";
-    int rc = wire_buffer_append(out, head, sizeof head - 1, e);
+    int rc = byte_buffer_append(out, head, sizeof head - 1, e);
     for (uint32_t i = 0; rc == 0 && i < n; i++) {
         const struct lab_influence_cell *c = &cells[i];
         char r[6][32];
@@ -125,7 +125,7 @@ int lab_influence_markdown(const struct lab_influence_cell *cells, uint32_t n,
         rho(&c->retrain_fairness, r[3]);
         rho(&c->curvature_accuracy, r[4]);
         rho(&c->curvature_fairness, r[5]);
-        rc = wire_buffer_printf(out, e, "| %s | %s | %u | %s | %s | %s | %s | %s | %s |\n", c->task,
+        rc = byte_buffer_printf(out, e, "| %s | %s | %u | %s | %s | %s | %s | %s | %s |\n", c->task,
                                 lab_metric_short(c->metric), c->step_accuracy.n, r[0], r[1], r[2],
                                 r[3], r[4], r[5]);
     }
@@ -140,7 +140,7 @@ static json_t *both(const struct lab_stat *accuracy, const struct lab_stat *fair
                      wire_json_real(fairness->std));
 }
 
-int lab_influence_json(const struct lab_influence_cell *cells, uint32_t n, struct wire_buffer *out,
+int lab_influence_json(const struct lab_influence_cell *cells, uint32_t n, struct byte_buffer *out,
                        struct fis_error *e)
 {
     json_t *list = json_array();
@@ -158,7 +158,7 @@ int lab_influence_json(const struct lab_influence_cell *cells, uint32_t n, struc
     }
     json_t *j = json_pack("{s:o}", "cells", list);
     int rc = wire_json_dump(j, JSON_INDENT(1) | JSON_REAL_PRECISION(17), out, e);
-    return rc ? rc : wire_buffer_append(out, "\n", 1, e);
+    return rc ? rc : byte_buffer_append(out, "\n", 1, e);
 }
 
 /* ---- plots ---------------------------------------------------------------------------------- */

@@ -29,10 +29,10 @@ int lab_influence_cells(const struct lab_influence_record *records, uint32_t n_r
                         struct lab_influence_cell **cells, uint32_t *n,
                         struct fis_error *e) FIS_MUST_CHECK;
 int lab_influence_markdown(const struct lab_influence_cell *cells, uint32_t n,
-                           struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
+                           struct byte_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
 /* {"cells":[{"task","metric","regime","seeds","examples","retrained","step":{"accuracy":{mean,std},
  * "fairness":…},"retrain":…,"curvature":…}]} */
-int lab_influence_json(const struct lab_influence_cell *cells, uint32_t n, struct wire_buffer *out,
+int lab_influence_json(const struct lab_influence_cell *cells, uint32_t n, struct byte_buffer *out,
                        struct fis_error *e) FIS_MUST_CHECK;
 /* Scatter plots of the first seed of each task and metric (SVG, PNG): estimate against step and
  * against retraining, of accuracy and fairness. RETRY: no gnuplot. */

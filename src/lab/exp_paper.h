@@ -32,7 +32,7 @@ const char *lab_paper_note(void);
 /* How the protocol differs from the defaults; lines of at most 100. */
 const char *lab_paper_differences(void);
 /* All tables and the curves over budgets as Markdown, with the note. */
-int lab_paper_markdown(const struct lab_report *r, struct wire_buffer *out,
+int lab_paper_markdown(const struct lab_report *r, struct byte_buffer *out,
                        struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

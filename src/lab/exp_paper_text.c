@@ -15,7 +15,7 @@ static void pair(double a, double a_std, double v, double v_std, char *text, siz
     snprintf(text, size, "%s / %s", left, right);
 }
 
-static int put_line(const struct lab_paper_line *l, struct wire_buffer *out, struct fis_error *e)
+static int put_line(const struct lab_paper_line *l, struct byte_buffer *out, struct fis_error *e)
 {
     char theirs[96] = "–", ours[96] = "–", difference[48] = "–";
     const struct lab_paper_value *p = l->paper;
@@ -27,16 +27,16 @@ static int put_line(const struct lab_paper_line *l, struct wire_buffer *out, str
     if (p && l->accuracy.n)
         snprintf(difference, sizeof difference, "%+.3f / %+.3f", l->accuracy.mean - p->accuracy,
                  l->violation.mean - p->violation);
-    int rc = wire_buffer_printf(out, e, "| %s | %s | %s", l->task, lab_metric_short(l->metric),
+    int rc = byte_buffer_printf(out, e, "| %s | %s | %s", l->task, lab_metric_short(l->metric),
                                 l->method);
     if (rc == 0 && l->table == LAB_PAPER_VALIDATION_SIZE)
-        rc = wire_buffer_printf(out, e, " | %g", l->validation);
+        rc = byte_buffer_printf(out, e, " | %g", l->validation);
     return rc < 0 ? rc
-                  : wire_buffer_printf(out, e, " | %s | %s | %s |\n", theirs, ours, difference);
+                  : byte_buffer_printf(out, e, " | %s | %s | %s |\n", theirs, ours, difference);
 }
 
 static int put_table(enum lab_paper_table table, const struct lab_report *r,
-                     struct wire_buffer *out, struct fis_error *e)
+                     struct byte_buffer *out, struct fis_error *e)
 {
     struct lab_paper_line *lines;
     uint32_t n;
@@ -45,7 +45,7 @@ static int put_table(enum lab_paper_table table, const struct lab_report *r,
     if (rc < 0)
         return rc;
     if (n)
-        rc = wire_buffer_printf(
+        rc = byte_buffer_printf(
             out, e,
             "### %s\n\nTest accuracy / violation, means ± deviations over seeds.\n\n"
             "| task | metric | method%s | paper | here | difference |\n"
@@ -54,20 +54,20 @@ static int put_table(enum lab_paper_table table, const struct lab_report *r,
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         rc = put_line(&lines[i], out, e);
     fis_free(lines);
-    return rc == 0 && n ? wire_buffer_printf(out, e, "\n") : rc;
+    return rc == 0 && n ? byte_buffer_printf(out, e, "\n") : rc;
 }
 
 /* A path at every fourth round. */
-static int put_budget(const struct lab_cell *c, struct wire_buffer *out, struct fis_error *e)
+static int put_budget(const struct lab_cell *c, struct byte_buffer *out, struct fis_error *e)
 {
-    int rc = wire_buffer_printf(out, e, "| %s | %s |", c->task, c->method);
+    int rc = byte_buffer_printf(out, e, "| %s | %s |", c->task, c->method);
     for (uint32_t i = 3; rc == 0 && i < c->n_path; i += 4)
         rc =
-            wire_buffer_printf(out, e, " %.3f / %.3f |", c->path[i].accuracy, c->path[i].violation);
-    return rc < 0 ? rc : wire_buffer_printf(out, e, "\n");
+            byte_buffer_printf(out, e, " %.3f / %.3f |", c->path[i].accuracy, c->path[i].violation);
+    return rc < 0 ? rc : byte_buffer_printf(out, e, "\n");
 }
 
-static int put_budgets(const struct lab_report *r, struct wire_buffer *out, struct fis_error *e)
+static int put_budgets(const struct lab_report *r, struct byte_buffer *out, struct fis_error *e)
 {
     int rc = 0, any = 0;
     for (uint32_t i = 0; rc == 0 && i < r->n_cells; i++) {
@@ -75,7 +75,7 @@ static int put_budgets(const struct lab_report *r, struct wire_buffer *out, stru
         if (strncmp(c->variant, "rounds", 6) != 0 || c->n_path < 20)
             continue;
         if (!any)
-            rc = wire_buffer_printf(
+            rc = byte_buffer_printf(
                 out, e,
                 "### Label budgets\n\nTest accuracy / DP after so many rounds. The paper "
                 "shows these as figures, without numbers.\n\n"
@@ -84,10 +84,10 @@ static int put_budgets(const struct lab_report *r, struct wire_buffer *out, stru
         if (rc == 0)
             rc = put_budget(c, out, e);
     }
-    return rc == 0 && any ? wire_buffer_printf(out, e, "\n") : rc;
+    return rc == 0 && any ? byte_buffer_printf(out, e, "\n") : rc;
 }
 
-int lab_paper_markdown(const struct lab_report *r, struct wire_buffer *out, struct fis_error *e)
+int lab_paper_markdown(const struct lab_report *r, struct byte_buffer *out, struct fis_error *e)
 {
     const char *note = lab_paper_note(), *differences = lab_paper_differences();
     int rc = put_table(LAB_PAPER_MAIN, r, out, e);
@@ -98,6 +98,6 @@ int lab_paper_markdown(const struct lab_report *r, struct wire_buffer *out, stru
     if (rc == 0)
         rc = put_table(LAB_PAPER_RANDOM_VAL, r, out, e);
     if (rc == 0)
-        rc = wire_buffer_printf(out, e, "%s\n", differences);
-    return rc < 0 ? rc : wire_buffer_append(out, note, strlen(note), e);
+        rc = byte_buffer_printf(out, e, "%s\n", differences);
+    return rc < 0 ? rc : byte_buffer_append(out, note, strlen(note), e);
 }

@@ -225,14 +225,14 @@ static int begun(void *arg, struct lab_run *r, struct fis_error *e)
 /* One line a version, as `fisctl models show --weights` has it. */
 static int version(void *arg, struct lab_run *r, const struct wire_model *v, struct fis_error *e)
 {
-    struct wire_buffer line = {0};
+    struct byte_buffer line = {0};
     FILE *f = open_file(arg, r, "versions.jsonl", "a", e);
     if (!f)
         return -(int)e->kind;
     int rc = wire_model_json(v, &line, true, e);
     if (rc == 0)
         fprintf(f, "%.*s\n", (int)line.length, (const char *)line.data);
-    wire_buffer_done(&line);
+    byte_buffer_done(&line);
     int closed = close_file(f, "versions.jsonl", e);
     return rc < 0 ? rc : closed;
 }

@@ -145,7 +145,7 @@ static int read_numbers(struct reader *r, uint32_t part, const char *what, int64
 }
 
 /* The group columns of the next row of the file. */
-static int add_file_groups(struct reader *r, struct wire_buffer *b, struct fis_error *e)
+static int add_file_groups(struct reader *r, struct byte_buffer *b, struct fis_error *e)
 {
     struct fis_value values[SENSITIVE_MAX];
     int rc = data_rows_next(r->groups, values, e);
@@ -159,11 +159,11 @@ static int add_file_groups(struct reader *r, struct wire_buffer *b, struct fis_e
         if (values[i].kind == FIS_VALUE_MISSING)
             return fis_fail(e, FIS_INPUT, "%s: line %" PRIu64 ": %s is missing", r->groups_path,
                             data_rows_line(r->groups), r->sensitive[i]);
-        rc = wire_buffer_append(b, ",", 1, e);
+        rc = byte_buffer_append(b, ",", 1, e);
         if (!rc)
             rc = wire_json_escape(b, r->sensitive[i], strlen(r->sensitive[i]), e);
         if (!rc)
-            rc = wire_buffer_append(b, ":", 1, e);
+            rc = byte_buffer_append(b, ":", 1, e);
         if (!rc)
             rc = wire_json_escape(b, values[i].text, values[i].length, e);
     }
@@ -174,7 +174,7 @@ static int add_part(struct reader *r, uint32_t part, struct data_table_builder *
                     struct fis_error *e)
 {
     int64_t *labels = NULL, *groups = NULL;
-    struct wire_buffer b = {0};
+    struct byte_buffer b = {0};
     char text[80];
     int rc = read_numbers(r, part, "labels", &labels, e);
     if (!rc && !r->groups)
@@ -185,15 +185,15 @@ static int add_part(struct reader *r, uint32_t part, struct data_table_builder *
             n += snprintf(text + n, sizeof text - (size_t)n, ",\"group\":\"%" PRId64 "\"",
                           groups[i]);
         b.length = 0;
-        rc = wire_buffer_append(&b, text, (size_t)n, e);
+        rc = byte_buffer_append(&b, text, (size_t)n, e);
         if (!rc && r->groups)
             rc = add_file_groups(r, &b, e);
         if (!rc)
-            rc = wire_buffer_append(&b, "}", 1, e);
+            rc = byte_buffer_append(&b, "}", 1, e);
         if (!rc)
             rc = data_table_add(table, (struct wire_bytes){b.data, b.length}, e);
     }
-    wire_buffer_done(&b);
+    byte_buffer_done(&b);
     fis_free(labels);
     fis_free(groups);
     return rc;

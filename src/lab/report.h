@@ -73,9 +73,9 @@ int lab_report_make(const struct lab_record *records, uint32_t n, const enum fis
 void lab_report_done(struct lab_report *r);
 
 /* {"cells":[…],"summary":{…}} */
-int lab_report_json(const struct lab_report *r, struct wire_buffer *out,
+int lab_report_json(const struct lab_report *r, struct byte_buffer *out,
                     struct fis_error *e) FIS_MUST_CHECK;
-int lab_report_markdown(const struct lab_report *r, struct wire_buffer *out,
+int lab_report_markdown(const struct lab_report *r, struct byte_buffer *out,
                         struct fis_error *e) FIS_MUST_CHECK;
 /* Plots (SVG and PNG) by gnuplot into a folder. RETRY when gnuplot is not there. */
 int lab_report_plots(const struct lab_report *r, const char *folder,

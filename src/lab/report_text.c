@@ -57,7 +57,7 @@ static void summary_name(const struct lab_report *r, const struct lab_summary *s
              both ? " " : "", both ? lab_regime_name(s->regime) : "");
 }
 
-int lab_report_json(const struct lab_report *r, struct wire_buffer *out, struct fis_error *e)
+int lab_report_json(const struct lab_report *r, struct byte_buffer *out, struct fis_error *e)
 {
     json_t *cells = json_array(), *summaries = json_object();
     for (uint32_t i = 0; i < r->n_cells; i++)
@@ -69,7 +69,7 @@ int lab_report_json(const struct lab_report *r, struct wire_buffer *out, struct 
     }
     json_t *j = json_pack("{s:o, s:o}", "cells", cells, "summary", summaries);
     int rc = wire_json_dump(j, JSON_INDENT(1) | JSON_REAL_PRECISION(17), out, e);
-    return rc ? rc : wire_buffer_append(out, "\n", 1, e);
+    return rc ? rc : byte_buffer_append(out, "\n", 1, e);
 }
 
 /* ---- Markdown ------------------------------------------------------------------------------- */
@@ -94,7 +94,7 @@ static void difference(const struct lab_stat *s, double unit, int digits, char *
                  digits, unit * s->high);
 }
 
-static int markdown_cell(const struct lab_cell *c, struct wire_buffer *out, struct fis_error *e)
+static int markdown_cell(const struct lab_cell *c, struct byte_buffer *out, struct fis_error *e)
 {
     char accuracy[64], violation[64], da[96], dv[96], ratio[16] = "–";
     plus_minus(&c->accuracy, accuracy, sizeof accuracy);
@@ -103,14 +103,14 @@ static int markdown_cell(const struct lab_cell *c, struct wire_buffer *out, stru
     difference(&c->violation_difference, 1, 3, dv, sizeof dv);
     if (isfinite(c->violation_ratio))
         snprintf(ratio, sizeof ratio, "%.2f", c->violation_ratio);
-    return wire_buffer_printf(
+    return byte_buffer_printf(
         out, e, "| %s | %s | %s%s%s | %u | %.0f | %s | %s | %s | %s | %s | %.2f |\n", c->task,
         lab_metric_short(c->metric), c->method, c->variant[0] ? " " : "", c->variant, c->seeds,
         c->labels.mean, accuracy, violation, da, dv, ratio, c->seconds.mean);
 }
 
 static int markdown_summary(const struct lab_report *r, const struct lab_summary *s,
-                            struct wire_buffer *out, struct fis_error *e)
+                            struct byte_buffer *out, struct fis_error *e)
 {
     const struct lab_means *all = &s->over[LAB_CELLS_ALL];
     char name[160], points[96];
@@ -118,23 +118,23 @@ static int markdown_summary(const struct lab_report *r, const struct lab_summary
         return 0;
     summary_name(r, s, name, sizeof name);
     difference(&s->accuracy_over_seeds, 100, 2, points, sizeof points);
-    int rc = wire_buffer_printf(out, e, "| %s | %u | %s | x %.2f, %+.3f | %.0f %% |", name,
+    int rc = byte_buffer_printf(out, e, "| %s | %u | %s | x %.2f, %+.3f | %.0f %% |", name,
                                 all->cells, points, all->violation_ratio, all->violation_difference,
                                 100 * all->cells_fairer);
     for (int which = LAB_CELLS_MATERIAL; rc == 0 && which < LAB_CELLS; which++) {
         const struct lab_means *m = &s->over[which];
         rc = m->cells
-                 ? wire_buffer_printf(out, e, " %u | %+.2f | x %.2f, %+.3f | %.0f %% |", m->cells,
+                 ? byte_buffer_printf(out, e, " %u | %+.2f | x %.2f, %+.3f | %.0f %% |", m->cells,
                                       100 * m->accuracy_difference, m->violation_ratio,
                                       m->violation_difference, 100 * m->cells_fairer)
-                 : wire_buffer_printf(out, e, " 0 | – | – | – |");
+                 : byte_buffer_printf(out, e, " 0 | – | – | – |");
     }
-    return rc ? rc : wire_buffer_printf(out, e, "\n");
+    return rc ? rc : byte_buffer_printf(out, e, "\n");
 }
 
-int lab_report_markdown(const struct lab_report *r, struct wire_buffer *out, struct fis_error *e)
+int lab_report_markdown(const struct lab_report *r, struct byte_buffer *out, struct fis_error *e)
 {
-    int rc = wire_buffer_printf(
+    int rc = byte_buffer_printf(
         out, e,
         "| task | metric | method | seeds | labels | test accuracy | violation | accuracy "
         "against %s, points | violation | ratio | seconds |\n"
@@ -143,7 +143,7 @@ int lab_report_markdown(const struct lab_report *r, struct wire_buffer *out, str
     for (uint32_t i = 0; rc == 0 && i < r->n_cells; i++)
         rc = markdown_cell(&r->cells[i], out, e);
     if (rc == 0)
-        rc = wire_buffer_printf(
+        rc = byte_buffer_printf(
             out, e,
             "\nMeans ± standard deviations over seeds; differences are paired by seed, with "
             "95 %% intervals.\n\nOver the cells with at least 1,000 validation rows, against "

@@ -71,7 +71,7 @@ static json_t *counts(const struct lab_result *r)
                      "rounds_rejected", (json_int_t)r->rounds_rejected);
 }
 
-int lab_record_write(const struct lab_record *r, struct wire_buffer *out, struct fis_error *e)
+int lab_record_write(const struct lab_record *r, struct byte_buffer *out, struct fis_error *e)
 {
     const struct lab_key *k = &r->key;
     json_t *j =
@@ -83,7 +83,7 @@ int lab_record_write(const struct lab_record *r, struct wire_buffer *out, struct
                   counts(&r->result), "interpolation", wire_json_real(r->result.interpolation),
                   "seconds", wire_json_real(r->result.seconds), "path", path(&r->result));
     int rc = wire_json_dump(j, JSON_COMPACT | JSON_REAL_PRECISION(17), out, e);
-    return rc ? rc : wire_buffer_append(out, "\n", 1, e);
+    return rc ? rc : byte_buffer_append(out, "\n", 1, e);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

@@ -27,7 +27,7 @@ bool lab_key_equal(const struct lab_key *a, const struct lab_key *b);
 const char *lab_metric_short(enum fis_metric m); /* dp, eop, eod, risk */
 int lab_metric_find(const char *name, enum fis_metric *out, struct fis_error *e) FIS_MUST_CHECK;
 /* Appends one line, with its end. */
-int lab_record_write(const struct lab_record *r, struct wire_buffer *out,
+int lab_record_write(const struct lab_record *r, struct byte_buffer *out,
                      struct fis_error *e) FIS_MUST_CHECK;
 /* INPUT when the line is not whole or not one of these. */
 int lab_record_read(const char *line, size_t length, struct lab_record *out,

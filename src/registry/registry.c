@@ -14,7 +14,7 @@ struct registry {
     struct registry_options o;
     struct curl_options curl_options;
     struct curl_slist *headers;
-    struct wire_buffer answer;
+    struct byte_buffer answer;
     bool too_long;
     char host[256], why[CURL_ERROR_SIZE];
 };
@@ -26,7 +26,7 @@ static size_t take_answer(char *bytes, size_t size, size_t n, void *arg)
     struct registry *r = arg;
     struct fis_error none;
     r->too_long |= r->answer.length + size * n > ANSWER_BYTES;
-    if (r->too_long || wire_buffer_append(&r->answer, bytes, size * n, &none))
+    if (r->too_long || byte_buffer_append(&r->answer, bytes, size * n, &none))
         return 0;
     return size * n;
 }
@@ -84,7 +84,7 @@ void registry_close(struct registry *r)
         return;
     curl_easy_cleanup(r->curl);
     curl_slist_free_all(r->headers);
-    wire_buffer_done(&r->answer);
+    byte_buffer_done(&r->answer);
     fis_free(r);
 }
 

@@ -31,9 +31,9 @@ int trainer_wire_init(struct trainer_wire *w, const struct trainer_wire_options 
 
 void trainer_wire_done(struct trainer_wire *w)
 {
-    wire_buffer_done(&w->payload);
-    wire_buffer_done(&w->chunk);
-    wire_buffer_done(&w->key);
+    byte_buffer_done(&w->payload);
+    byte_buffer_done(&w->chunk);
+    byte_buffer_done(&w->key);
     fis_free(w->arena.base);
     *w = (struct trainer_wire){0};
 }
@@ -46,7 +46,7 @@ bool trainer_wire_failed(const struct trainer_wire *w, struct fis_error *e)
     return true;
 }
 
-static struct wire_bytes view(const struct wire_buffer *b)
+static struct wire_bytes view(const struct byte_buffer *b)
 {
     return (struct wire_bytes){b->data, b->length};
 }

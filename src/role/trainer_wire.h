@@ -51,7 +51,7 @@ struct trainer_wire_options {
 struct trainer_wire {
     struct trainer_wire_options o;
     struct fis_arena arena;
-    struct wire_buffer payload, chunk, key;
+    struct byte_buffer payload, chunk, key;
     struct fis_error failed; /* class FIS_OK: no */
 };
 

@@ -29,7 +29,7 @@ static uint64_t fingerprint(uint64_t hash, const char *text)
 
 static int append(struct identity *id, const char *text, struct fis_error *e)
 {
-    return wire_buffer_append(&id->text, text, strlen(text), e);
+    return byte_buffer_append(&id->text, text, strlen(text), e);
 }
 
 /* Names may hold anything: two lists are the same text only when they are the same. */
@@ -40,7 +40,7 @@ static int append_name(struct identity *id, const char *name, struct fis_error *
         if (*name == '\'' || *name == '\\')
             rc = append(id, "\\", e);
         if (!rc)
-            rc = wire_buffer_append(&id->text, name, 1, e);
+            rc = byte_buffer_append(&id->text, name, 1, e);
     }
     return rc ? rc : append(id, "'", e);
 }
@@ -96,14 +96,14 @@ static int close_fact(struct identity *id, const char *name, size_t start, uint3
                       struct fis_error *e)
 {
     char rest[64];
-    int rc = wire_buffer_append(&id->text, "", 1, e);
+    int rc = byte_buffer_append(&id->text, "", 1, e);
     if (!rc && id->text.length - start > VALUE_MAX) {
         uint64_t hash = fingerprint(HASH_BEGIN, (char *)id->text.data + start);
         id->text.length = start + VALUE_MAX;
         while (((unsigned char)id->text.data[id->text.length] & 0xc0) == 0x80)
             id->text.length--; /* not inside a character */
         snprintf(rest, sizeof rest, " ... (%" PRIu32 ", %016" PRIx64 ")", n, hash);
-        rc = wire_buffer_append(&id->text, rest, strlen(rest) + 1, e);
+        rc = byte_buffer_append(&id->text, rest, strlen(rest) + 1, e);
     }
     id->facts[id->n++] = (struct wire_fact){name, (const char *)(uintptr_t)start};
     return rc;
@@ -187,8 +187,8 @@ int identity_init(struct identity *id, const struct identity_source *from, struc
 
 void identity_done(struct identity *id)
 {
-    wire_buffer_done(&id->text);
-    wire_buffer_done(&id->change_text);
+    byte_buffer_done(&id->text);
+    byte_buffer_done(&id->change_text);
     fis_free(id->changes);
     *id = (struct identity){0};
 }
@@ -296,7 +296,7 @@ static const char *place_text(struct identity *id, const char *text, int *rc, st
 {
     size_t start = id->change_text.length;
     if (!*rc)
-        *rc = wire_buffer_append(&id->change_text, text, strlen(text) + 1, e);
+        *rc = byte_buffer_append(&id->change_text, text, strlen(text) + 1, e);
     return (const char *)(uintptr_t)start;
 }
 
@@ -314,7 +314,7 @@ static int add_change(struct identity *id, const struct wire_change *c, struct f
 static void forget_changes(struct identity *id)
 {
     fis_free(id->changes);
-    wire_buffer_done(&id->change_text);
+    byte_buffer_done(&id->change_text);
     id->changes = NULL;
     id->n_changes = 0;
 }

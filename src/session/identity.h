@@ -30,7 +30,7 @@ struct identity {
     uint32_t n;
     struct wire_change *changes;
     uint32_t n_changes;
-    struct wire_buffer text, change_text;
+    struct byte_buffer text, change_text;
 };
 
 /* The first fact is the pipeline's name. NOMEM. */

@@ -141,7 +141,7 @@ static void let_go(struct session *s)
     fis_encoder_free(s->encoder);
     memory_free(s->memory);
     inbox_done(&s->inbox);
-    wire_buffer_done(&s->news);
+    byte_buffer_done(&s->news);
     fis_free(s->ends);
     s->role = NULL;
     s->encoder = NULL;

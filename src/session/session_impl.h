@@ -72,7 +72,7 @@ struct session {
     bool sent, committing;   /* of the unit */
     uint64_t next_state;     /* the number of the next state */
     bool stated;             /* it has a state, which carries the number */
-    struct wire_buffer news; /* what the role says of it: event, NUL, text, NUL … */
+    struct byte_buffer news; /* what the role says of it: event, NUL, text, NUL … */
     uint64_t commit_again_ms;
     uint64_t commit_ms; /* when the next is due */
 

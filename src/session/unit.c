@@ -59,8 +59,8 @@ static void note(void *arg, const char *event, const char *text)
 {
     struct session *s = arg;
     struct fis_error e;
-    if (wire_buffer_append(&s->news, event, strlen(event) + 1, &e) < 0 ||
-        wire_buffer_append(&s->news, text, strlen(text) + 1, &e) < 0)
+    if (byte_buffer_append(&s->news, event, strlen(event) + 1, &e) < 0 ||
+        byte_buffer_append(&s->news, text, strlen(text) + 1, &e) < 0)
         s->news.length = 0; /* no memory for words */
 }
 

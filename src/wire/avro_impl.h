@@ -36,7 +36,7 @@ struct avro_part {
 struct avro_plan {
     struct avro_node *nodes;
     struct avro_part *parts;
-    struct wire_buffer names;
+    struct byte_buffer names;
     uint32_t n_nodes, n_parts, root;
 };
 

@@ -74,7 +74,7 @@ static int take_parts(struct compiling *c, uint32_t node, size_t n)
 
 static int take_name(struct compiling *c, struct avro_part *part, const char *name)
 {
-    struct wire_buffer *names = &c->plan->names;
+    struct byte_buffer *names = &c->plan->names;
     part->name = (uint32_t)names->length;
     int rc = wire_json_escape(names, name ? name : "", name ? strlen(name) : 0, c->e);
     part->length = (uint32_t)(names->length - part->name);
@@ -385,6 +385,6 @@ void avro_plan_free(struct avro_plan *p)
         return;
     fis_free(p->nodes);
     fis_free(p->parts);
-    wire_buffer_done(&p->names);
+    byte_buffer_done(&p->names);
     fis_free(p);
 }

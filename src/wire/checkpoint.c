@@ -4,14 +4,14 @@
 #include "wire/ledger.h"
 #include "wire/protobuf_parts.h"
 
-int wire_checkpoint_key(uint32_t index, struct wire_buffer *out, struct fis_error *e)
+int wire_checkpoint_key(uint32_t index, struct byte_buffer *out, struct fis_error *e)
 {
     char text[32];
     int n = snprintf(text, sizeof text, "%ccheckpoint/%" PRIu32, 0, index);
-    return wire_buffer_append(out, text, (size_t)n, e);
+    return byte_buffer_append(out, text, (size_t)n, e);
 }
 
-int wire_checkpoint_encode(const struct wire_checkpoint *c, struct wire_buffer *out,
+int wire_checkpoint_encode(const struct wire_checkpoint *c, struct byte_buffer *out,
                            struct fis_error *e)
 {
     Fis__V1__Checkpoint m = FIS__V1__CHECKPOINT__INIT;

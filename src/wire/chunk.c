@@ -32,7 +32,7 @@ int wire_chunks_start(struct wire_chunks *c, uint64_t version, struct wire_bytes
     return 0;
 }
 
-int wire_chunks_next(struct wire_chunks *c, struct wire_buffer *out, struct fis_error *e)
+int wire_chunks_next(struct wire_chunks *c, struct byte_buffer *out, struct fis_error *e)
 {
     if (c->next == c->count)
         return 0;
@@ -52,7 +52,7 @@ int wire_chunks_next(struct wire_chunks *c, struct wire_buffer *out, struct fis_
     return 1;
 }
 
-int wire_floors_encode(const struct wire_floors *f, struct wire_buffer *out, struct fis_error *e)
+int wire_floors_encode(const struct wire_floors *f, struct byte_buffer *out, struct fis_error *e)
 {
     Fis__V1__Chunk chunk = FIS__V1__CHUNK__INIT;
     Fis__V1__Floors floors = FIS__V1__FLOORS__INIT;
@@ -74,23 +74,23 @@ int wire_floors_encode(const struct wire_floors *f, struct wire_buffer *out, str
     return wire_protobuf_pack(&chunk, out, e);
 }
 
-static int key_of(const char *owner, const char *tail, size_t n, struct wire_buffer *out,
+static int key_of(const char *owner, const char *tail, size_t n, struct byte_buffer *out,
                   struct fis_error *e)
 {
     size_t length = strlen(owner);
-    int rc = wire_buffer_reserve(out, length + n, e);
+    int rc = byte_buffer_reserve(out, length + n, e);
     if (!rc)
-        rc = wire_buffer_append(out, owner, length, e);
-    return rc ? rc : wire_buffer_append(out, tail, n, e);
+        rc = byte_buffer_append(out, owner, length, e);
+    return rc ? rc : byte_buffer_append(out, tail, n, e);
 }
 
-int wire_floors_key(const char *pipeline, struct wire_buffer *out, struct fis_error *e)
+int wire_floors_key(const char *pipeline, struct byte_buffer *out, struct fis_error *e)
 {
     static const char tail[] = "/floors";
     return key_of(pipeline, tail, sizeof tail - 1, out, e);
 }
 
-int wire_chunk_key_head(const char *pipeline, uint32_t index, struct wire_buffer *out,
+int wire_chunk_key_head(const char *pipeline, uint32_t index, struct byte_buffer *out,
                         struct fis_error *e)
 {
     char tail[16];
@@ -98,10 +98,10 @@ int wire_chunk_key_head(const char *pipeline, uint32_t index, struct wire_buffer
     return key_of(pipeline, tail, n, out, e);
 }
 
-int wire_chunk_key_model(uint64_t version, uint32_t index, struct wire_buffer *out,
+int wire_chunk_key_model(uint64_t version, uint32_t index, struct byte_buffer *out,
                          struct fis_error *e)
 {
     char text[40];
     int n = snprintf(text, sizeof text, "%" PRIu64 "/%" PRIu32, version, index);
-    return wire_buffer_append(out, text, (size_t)n, e);
+    return byte_buffer_append(out, text, (size_t)n, e);
 }

@@ -26,20 +26,20 @@ struct wire_chunks {
 int wire_chunks_start(struct wire_chunks *c, uint64_t version, struct wire_bytes payload,
                       size_t max, struct fis_error *e) FIS_MUST_CHECK;
 /* 1: a chunk was appended to `out`; 0: there are no more; negative: NOMEM. */
-int wire_chunks_next(struct wire_chunks *c, struct wire_buffer *out,
+int wire_chunks_next(struct wire_chunks *c, struct byte_buffer *out,
                      struct fis_error *e) FIS_MUST_CHECK;
 
 /* Floors, as a message of the heads' topic: to be sent behind the head that they are of. INPUT: one
  * is neither finite nor -inf. */
-int wire_floors_encode(const struct wire_floors *f, struct wire_buffer *out,
+int wire_floors_encode(const struct wire_floors *f, struct byte_buffer *out,
                        struct fis_error *e) FIS_MUST_CHECK;
 
 /* Keys, appended: "<pipeline>/<index>", "<version>/<index>" and "<pipeline>/floors". */
-int wire_floors_key(const char *pipeline, struct wire_buffer *out,
+int wire_floors_key(const char *pipeline, struct byte_buffer *out,
                     struct fis_error *e) FIS_MUST_CHECK;
-int wire_chunk_key_head(const char *pipeline, uint32_t index, struct wire_buffer *out,
+int wire_chunk_key_head(const char *pipeline, uint32_t index, struct byte_buffer *out,
                         struct fis_error *e) FIS_MUST_CHECK;
-int wire_chunk_key_model(uint64_t version, uint32_t index, struct wire_buffer *out,
+int wire_chunk_key_model(uint64_t version, uint32_t index, struct byte_buffer *out,
                          struct fis_error *e) FIS_MUST_CHECK;
 
 /*

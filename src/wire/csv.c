@@ -38,7 +38,7 @@ struct wire_csv {
     enum place place;
     uint32_t mark_seen;
     uint64_t line, row_line, quote_line;
-    struct wire_buffer text; /* of the row's fields, without anything between */
+    struct byte_buffer text; /* of the row's fields, without anything between */
     struct wire_bytes *row;  /* [capacity]; until the row ends, of each field the length alone */
     uint32_t n, capacity, width;    /* width: of the header; 0 before it */
     uint32_t in_header[DELIMITERS]; /* each delimiter's count, outside quotes */
@@ -76,7 +76,7 @@ void wire_csv_free(struct wire_csv *csv)
 {
     if (!csv)
         return;
-    wire_buffer_done(&csv->text);
+    byte_buffer_done(&csv->text);
     fis_free(csv->row);
     fis_free(csv);
 }
@@ -126,7 +126,7 @@ static void append(struct wire_csv *csv, const char *bytes, size_t n)
     } else if (n > WIRE_CSV_ROW_MAX - csv->text.length) {
         refuse(csv, csv->row_line, 0, "over %zu bytes in one row", WIRE_CSV_ROW_MAX);
     } else {
-        (void)!wire_buffer_append(&csv->text, bytes, n, &csv->error);
+        (void)!byte_buffer_append(&csv->text, bytes, n, &csv->error);
     }
 }
 

@@ -156,7 +156,7 @@ static size_t put_varint(unsigned char *at, uint64_t n)
     return used;
 }
 
-int wire_frame(const struct wire_framing *f, bool path, struct wire_buffer *out,
+int wire_frame(const struct wire_framing *f, bool path, struct byte_buffer *out,
                struct fis_error *e)
 {
     unsigned char bytes[ID_BYTES + 6 * (WIRE_INDEX_MAX + 1)] = {0};
@@ -167,7 +167,7 @@ int wire_frame(const struct wire_framing *f, bool path, struct wire_buffer *out,
         n += put_varint(bytes + n, f->n_index);
     for (uint32_t i = 0; path && i < f->n_index; i++)
         n += put_varint(bytes + n, f->index[i]);
-    return wire_buffer_append(out, bytes, n, e);
+    return byte_buffer_append(out, bytes, n, e);
 }
 
 int wire_unframe_again(struct wire_bytes *value, struct fis_error *e)

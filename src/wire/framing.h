@@ -20,7 +20,7 @@ int wire_unframe_json(struct wire_bytes *value, const struct wire_framing *f, co
                       struct fis_error *e) FIS_MUST_CHECK;
 /* Begins a value with the frame that is configured, if one is: of schema 0, since fisd registers
  * none. path: of protobuf. */
-int wire_frame(const struct wire_framing *f, bool path, struct wire_buffer *out,
+int wire_frame(const struct wire_framing *f, bool path, struct byte_buffer *out,
                struct fis_error *e) FIS_MUST_CHECK;
 /* A value that was taken with its frame before: without it, whatever the path. */
 int wire_unframe_again(struct wire_bytes *value, struct fis_error *e) FIS_MUST_CHECK;

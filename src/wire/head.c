@@ -81,7 +81,7 @@ static int fill_pool(Fis__V1__Pool *pool, const struct wire_head *h, struct fis_
 }
 
 static int pack(const struct wire_head *h, const Fis__V1__Network *network,
-                Fis__V1__Encoder *encoder, Fis__V1__Pool *pool, struct wire_buffer *out,
+                Fis__V1__Encoder *encoder, Fis__V1__Pool *pool, struct byte_buffer *out,
                 struct fis_error *e)
 {
     Fis__V1__ScoringHead m = FIS__V1__SCORING_HEAD__INIT;
@@ -119,7 +119,7 @@ static int pack(const struct wire_head *h, const Fis__V1__Network *network,
     return rc;
 }
 
-int wire_head_encode(const struct wire_head *head, struct wire_buffer *out, struct fis_error *e)
+int wire_head_encode(const struct wire_head *head, struct byte_buffer *out, struct fis_error *e)
 {
     struct fis_arena scratch;
     struct wire_network network;

@@ -8,7 +8,7 @@
 
 #include "wire/types.h"
 
-int wire_head_encode(const struct wire_head *head, struct wire_buffer *out,
+int wire_head_encode(const struct wire_head *head, struct byte_buffer *out,
                      struct fis_error *e) FIS_MUST_CHECK;
 
 /* INPUT with the reason, or NOMEM; *out is written on success only, and then ended with

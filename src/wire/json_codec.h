@@ -38,7 +38,7 @@ bool wire_json_unknown(const struct wire_schema *schema, const struct fis_column
 /* The record, decoded before, without the members that are ignored: the same bytes where none can
  * be, else those of `out`, which is emptied. */
 int wire_json_keep(const struct wire_schema *schema, const struct fis_column *columns,
-                   uint32_t n_columns, struct wire_bytes *record, struct wire_buffer *out,
+                   uint32_t n_columns, struct wire_bytes *record, struct byte_buffer *out,
                    struct fis_error *e) FIS_MUST_CHECK;
 
 /*
@@ -61,7 +61,7 @@ enum wire_decoded wire_json_label(const struct wire_schema *schema, const struct
 /* {"id":…,"status":"labelled","label":"CLASS"}, and annotator and labelled_at_ms when the label has
  * them; what fisctl sends. */
 int wire_json_label_encode(const struct wire_schema *schema, const struct wire_label *label,
-                           struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
+                           struct byte_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
 
 /*
  * A labelled example of the initial set (with_sensitive 0) or the validation set (1): the columns
@@ -90,7 +90,7 @@ int wire_json_check(struct wire_bytes text, struct fis_arena *arena,
  */
 int wire_json_label_request(const struct wire_schema *schema, const struct wire_label_request *r,
                             const struct wire_named_values *named, struct fis_arena *arena,
-                            struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
+                            struct byte_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
 
 /* The index of the class that a value names (fis_value_category). INPUT: `label "YES": not a class
  * (allowed: "no", "yes")`; missing: "no label (allowed: …)". secret: what was found is not shown.

@@ -254,7 +254,7 @@ enum wire_decoded wire_json_label(const struct wire_schema *schema, const struct
 }
 
 int wire_json_label_encode(const struct wire_schema *schema, const struct wire_label *label,
-                           struct wire_buffer *out, struct fis_error *e)
+                           struct byte_buffer *out, struct fis_error *e)
 {
     int rc = wire_frame(&schema->label_framing, false, out, e);
     if (rc)

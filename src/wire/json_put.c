@@ -7,7 +7,7 @@
 
 #include "wire/json_text.h"
 
-struct wire_json_put wire_put(struct wire_buffer *out, struct fis_error *e)
+struct wire_json_put wire_put(struct byte_buffer *out, struct fis_error *e)
 {
     return (struct wire_json_put){.out = out, .e = e, .start = out->length};
 }
@@ -15,7 +15,7 @@ struct wire_json_put wire_put(struct wire_buffer *out, struct fis_error *e)
 static void append(struct wire_json_put *p, const void *data, size_t length)
 {
     if (!p->rc)
-        p->rc = wire_buffer_append(p->out, data, length, p->e);
+        p->rc = byte_buffer_append(p->out, data, length, p->e);
 }
 
 static void escape(struct wire_json_put *p, const char *text, size_t length)
@@ -26,7 +26,7 @@ static void escape(struct wire_json_put *p, const char *text, size_t length)
 
 static void begin(struct wire_json_put *p, const char *name)
 {
-    const struct wire_buffer *b = p->out;
+    const struct byte_buffer *b = p->out;
     if (!p->rc && b->length > p->start && !strchr("{[:", b->data[b->length - 1]))
         append(p, ",", 1);
     if (!name)

@@ -9,12 +9,12 @@
 #include "wire/model_parts.h"
 
 struct wire_json_put {
-    struct wire_buffer *out;
+    struct byte_buffer *out;
     struct fis_error *e;
     size_t start; /* length of `out` before */
     int rc;
 };
-struct wire_json_put wire_put(struct wire_buffer *out, struct fis_error *e); /* appends to `out` */
+struct wire_json_put wire_put(struct byte_buffer *out, struct fis_error *e); /* appends to `out` */
 
 void wire_put_open(struct wire_json_put *p, const char *name, char bracket); /* '{' or '[' */
 void wire_put_close(struct wire_json_put *p, char bracket);

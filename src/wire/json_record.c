@@ -202,7 +202,7 @@ static int encode_image(const struct column_set *set, const struct wire_image *i
 
 struct keeping {
     const struct column_set *set;
-    struct wire_buffer *out;
+    struct byte_buffer *out;
     char path[WIRE_JSON_PATH];
 };
 
@@ -236,18 +236,18 @@ static int keep_object(struct keeping *k, struct wire_bytes text, size_t at, str
         rc = first ? 0 : wire_json_append(k->out, ",", e);
         first = false;
         if (!rc)
-            rc = wire_buffer_append(k->out, part.key.data, part.key.length, e);
+            rc = byte_buffer_append(k->out, part.key.data, part.key.length, e);
         if (!rc)
             rc = wire_json_append(k->out, ":", e);
         if (!rc)
-            rc = all ? wire_buffer_append(k->out, part.value.data, part.value.length, e)
+            rc = all ? byte_buffer_append(k->out, part.value.data, part.value.length, e)
                      : keep_object(k, part.value, length, e);
     }
     return rc ? rc : wire_json_append(k->out, "}", e);
 }
 
 int wire_json_keep(const struct wire_schema *schema, const struct fis_column *columns,
-                   uint32_t n_columns, struct wire_bytes *record, struct wire_buffer *out,
+                   uint32_t n_columns, struct wire_bytes *record, struct byte_buffer *out,
                    struct fis_error *e)
 {
     struct column_set set = {.schema = schema, .columns = columns, .n = n_columns};

@@ -69,7 +69,7 @@ static void put_request(struct wire_json_put *p, const struct wire_schema *schem
 
 int wire_json_label_request(const struct wire_schema *schema, const struct wire_label_request *r,
                             const struct wire_named_values *named, struct fis_arena *arena,
-                            struct wire_buffer *out, struct fis_error *e)
+                            struct byte_buffer *out, struct fis_error *e)
 {
     struct wire_json_put p = wire_put(out, e);
     if (r->votes > WIRE_VOTES)

@@ -152,12 +152,12 @@ void wire_number_of_text(struct fis_value *v)
         *v = (struct fis_value){.kind = FIS_VALUE_NUMBER, .number = number + 0.0}; /* no -0 */
 }
 
-int wire_json_append(struct wire_buffer *out, const char *text, struct fis_error *e)
+int wire_json_append(struct byte_buffer *out, const char *text, struct fis_error *e)
 {
-    return wire_buffer_append(out, text, strlen(text), e);
+    return byte_buffer_append(out, text, strlen(text), e);
 }
 
-int wire_json_escape(struct wire_buffer *out, const char *text, size_t length, struct fis_error *e)
+int wire_json_escape(struct byte_buffer *out, const char *text, size_t length, struct fis_error *e)
 {
     size_t valid = utf8_prefix(text, length);
     if (valid < length)
@@ -165,7 +165,7 @@ int wire_json_escape(struct wire_buffer *out, const char *text, size_t length, s
     /* At most six bytes for one, and the quotes. */
     if (length > SIZE_MAX / 8)
         return fis_fail(e, FIS_INPUT, "a text of %zu bytes", length);
-    int rc = wire_buffer_reserve(out, 6 * length + 2, e);
+    int rc = byte_buffer_reserve(out, 6 * length + 2, e);
     if (rc)
         return rc;
     unsigned char *p = out->data + out->length;
@@ -186,7 +186,7 @@ int wire_json_escape(struct wire_buffer *out, const char *text, size_t length, s
     return 0;
 }
 
-int wire_json_number(struct wire_buffer *out, double number, struct fis_error *e)
+int wire_json_number(struct byte_buffer *out, double number, struct fis_error *e)
 {
     char text[DECIMAL_TEXT];
     if (!isfinite(number))
@@ -323,7 +323,7 @@ json_t *wire_json_count(uint64_t n)
 }
 
 struct target {
-    struct wire_buffer *out;
+    struct byte_buffer *out;
     bool failed;
 };
 
@@ -332,11 +332,11 @@ static int dump(const char *bytes, size_t length, void *arg)
 {
     struct target *t = arg;
     struct fis_error none;
-    t->failed = t->failed || wire_buffer_append(t->out, bytes, length, &none);
+    t->failed = t->failed || byte_buffer_append(t->out, bytes, length, &none);
     return t->failed ? -1 : 0;
 }
 
-int wire_json_dump(json_t *take, size_t flags, struct wire_buffer *out, struct fis_error *e)
+int wire_json_dump(json_t *take, size_t flags, struct byte_buffer *out, struct fis_error *e)
 {
     struct target t = {.out = out};
     size_t start = out->length;

@@ -56,18 +56,18 @@ struct wire_bytes wire_json_digits(struct wire_bytes text, const char *key);
 bool wire_json_whole(const json_t *v, int64_t *number) FIS_MUST_CHECK;
 
 /* `text` as a JSON string with its quotes. INPUT when it is not UTF-8; NOMEM. */
-int wire_json_escape(struct wire_buffer *out, const char *text, size_t length,
+int wire_json_escape(struct byte_buffer *out, const char *text, size_t length,
                      struct fis_error *e) FIS_MUST_CHECK;
 /* The shortest decimal that reads back as the same double. INPUT when it is not finite. */
-int wire_json_number(struct wire_buffer *out, double number, struct fis_error *e) FIS_MUST_CHECK;
+int wire_json_number(struct byte_buffer *out, double number, struct fis_error *e) FIS_MUST_CHECK;
 /* null where it is not finite, as JSON has no NaN. */
 json_t *wire_json_real(double x);
 /* The largest integer that jansson has, where `n` is larger. */
 json_t *wire_json_count(uint64_t n);
 /* The text of `take`, which is released; flags: of json_dumps. NOMEM, also when it is NULL; nothing
  * is appended then. */
-int wire_json_dump(json_t *take, size_t flags, struct wire_buffer *out,
+int wire_json_dump(json_t *take, size_t flags, struct byte_buffer *out,
                    struct fis_error *e) FIS_MUST_CHECK;
-int wire_json_append(struct wire_buffer *out, const char *text, struct fis_error *e) FIS_MUST_CHECK;
+int wire_json_append(struct byte_buffer *out, const char *text, struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

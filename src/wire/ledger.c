@@ -52,7 +52,7 @@ static int fill_votes(const struct wire_ledger_entry *entry, Fis__V1__Vote *vote
     return rc;
 }
 
-int wire_ledger_entry_encode(const struct wire_ledger_entry *entry, struct wire_buffer *out,
+int wire_ledger_entry_encode(const struct wire_ledger_entry *entry, struct byte_buffer *out,
                              struct fis_error *e)
 {
     Fis__V1__LedgerEntry m = FIS__V1__LEDGER_ENTRY__INIT;

@@ -17,14 +17,14 @@ static inline struct wire_bytes wire_ledger_entry_key(const struct fis_id *id)
 }
 
 /* Key of the checkpoint's chunk `index`, appended: NUL "checkpoint/<index>". */
-int wire_checkpoint_key(uint32_t index, struct wire_buffer *out,
+int wire_checkpoint_key(uint32_t index, struct byte_buffer *out,
                         struct fis_error *e) FIS_MUST_CHECK;
 
 /* INPUT, and nothing appended: what wire_ledger_decode would refuse. */
-int wire_ledger_entry_encode(const struct wire_ledger_entry *entry, struct wire_buffer *out,
+int wire_ledger_entry_encode(const struct wire_ledger_entry *entry, struct byte_buffer *out,
                              struct fis_error *e) FIS_MUST_CHECK;
 /* control_text is cut where it is not UTF-8 any more, and after 500 bytes. */
-int wire_ledger_state_encode(const struct wire_trainer_state *state, struct wire_buffer *out,
+int wire_ledger_state_encode(const struct wire_trainer_state *state, struct byte_buffer *out,
                              struct fis_error *e) FIS_MUST_CHECK;
 
 /* In place of the entry of a record that was forgotten. Key: NUL "forgotten/" and the mark in
@@ -39,9 +39,9 @@ struct wire_forgotten {
 /* The mark of an id. */
 void wire_forgotten_mark(struct wire_bytes salt, const struct fis_id *id,
                          unsigned char mark[WIRE_MARK]);
-int wire_forgotten_key(const struct wire_forgotten *f, struct wire_buffer *out,
+int wire_forgotten_key(const struct wire_forgotten *f, struct byte_buffer *out,
                        struct fis_error *e) FIS_MUST_CHECK;
-int wire_forgotten_encode(const struct wire_forgotten *f, struct wire_buffer *out,
+int wire_forgotten_encode(const struct wire_forgotten *f, struct byte_buffer *out,
                           struct fis_error *e) FIS_MUST_CHECK;
 
 struct wire_ledger_item {
@@ -70,7 +70,7 @@ struct wire_checkpoint {
     uint64_t version; /* as trainer_state.checkpoint */
     struct wire_bytes learner, gate;
 };
-int wire_checkpoint_encode(const struct wire_checkpoint *c, struct wire_buffer *out,
+int wire_checkpoint_encode(const struct wire_checkpoint *c, struct byte_buffer *out,
                            struct fis_error *e) FIS_MUST_CHECK;
 /* learner and gate point into `bytes`. */
 int wire_checkpoint_decode(struct wire_bytes bytes, struct wire_checkpoint *c,

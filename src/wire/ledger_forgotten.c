@@ -18,7 +18,7 @@ void wire_forgotten_mark(struct wire_bytes salt, const struct fis_id *id,
     memcpy(mark, key, WIRE_MARK);
 }
 
-int wire_forgotten_key(const struct wire_forgotten *f, struct wire_buffer *out, struct fis_error *e)
+int wire_forgotten_key(const struct wire_forgotten *f, struct byte_buffer *out, struct fis_error *e)
 {
     static const char digits[] = "0123456789abcdef";
     char text[2 * WIRE_MARK];
@@ -26,11 +26,11 @@ int wire_forgotten_key(const struct wire_forgotten *f, struct wire_buffer *out, 
         text[2 * i] = digits[f->mark[i] >> 4];
         text[2 * i + 1] = digits[f->mark[i] & 15];
     }
-    int rc = wire_buffer_append(out, prefix, PREFIX, e);
-    return rc ? rc : wire_buffer_append(out, text, sizeof text, e);
+    int rc = byte_buffer_append(out, prefix, PREFIX, e);
+    return rc ? rc : byte_buffer_append(out, text, sizeof text, e);
 }
 
-int wire_forgotten_encode(const struct wire_forgotten *f, struct wire_buffer *out,
+int wire_forgotten_encode(const struct wire_forgotten *f, struct byte_buffer *out,
                           struct fis_error *e)
 {
     Fis__V1__Forgotten m = FIS__V1__FORGOTTEN__INIT;

@@ -87,7 +87,7 @@ static void fill_plain(Fis__V1__TrainerState *m, const struct wire_trainer_state
     m->state_number = state->state_number;
 }
 
-int wire_ledger_state_encode(const struct wire_trainer_state *state, struct wire_buffer *out,
+int wire_ledger_state_encode(const struct wire_trainer_state *state, struct byte_buffer *out,
                              struct fis_error *e)
 {
     Fis__V1__TrainerState m = FIS__V1__TRAINER_STATE__INIT;

@@ -72,7 +72,7 @@ static int fill_lineage(Fis__V1__Lineage *l, const struct wire_model *m, struct 
     return wire_changes_fill(m->changes, m->n_changes, a, &l->changes, &l->n_changes, e);
 }
 
-static int pack(const Fis__V1__ModelVersion *v, struct wire_buffer *out, struct fis_error *e)
+static int pack(const Fis__V1__ModelVersion *v, struct byte_buffer *out, struct fis_error *e)
 {
     size_t start = out->length;
     int rc = wire_protobuf_pack(v, out, e);
@@ -86,7 +86,7 @@ static int pack(const Fis__V1__ModelVersion *v, struct wire_buffer *out, struct 
     return rc;
 }
 
-static int encode(const struct wire_model *m, struct fis_arena *a, struct wire_buffer *out,
+static int encode(const struct wire_model *m, struct fis_arena *a, struct byte_buffer *out,
                   struct fis_error *e)
 {
     Fis__V1__ModelVersion v = FIS__V1__MODEL_VERSION__INIT;
@@ -125,7 +125,7 @@ static int encode(const struct wire_model *m, struct fis_arena *a, struct wire_b
     return rc ? rc : pack(&v, out, e);
 }
 
-int wire_model_encode(const struct wire_model *model, struct wire_buffer *out, struct fis_error *e)
+int wire_model_encode(const struct wire_model *model, struct byte_buffer *out, struct fis_error *e)
 {
     struct fis_arena scratch;
     const struct wire_identity changes = {.n_changes = model->n_changes};

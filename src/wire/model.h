@@ -8,7 +8,7 @@
 
 #include "wire/types.h"
 
-int wire_model_encode(const struct wire_model *model, struct wire_buffer *out,
+int wire_model_encode(const struct wire_model *model, struct byte_buffer *out,
                       struct fis_error *e) FIS_MUST_CHECK;
 
 /* INPUT with the reason, or NOMEM; *out is written on success only, and then ended with
@@ -18,7 +18,7 @@ int wire_model_decode(struct wire_bytes bytes, struct wire_model_owned *out,
 void wire_model_done(struct wire_model_owned *model); /* NULL and all-zero are fine; twice too */
 
 /* One JSON object, no line break at its end; NaN is null. with_weights adds "parameters". */
-int wire_model_json(const struct wire_model *model, struct wire_buffer *out, int with_weights,
+int wire_model_json(const struct wire_model *model, struct byte_buffer *out, int with_weights,
                     struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

@@ -12,7 +12,7 @@
 
 /* Text as it is written; the first failure is kept. */
 struct page {
-    struct wire_buffer *out;
+    struct byte_buffer *out;
     struct fis_error *e;
     int rc;
 };
@@ -23,7 +23,7 @@ static void put(struct page *p, const char *format, ...)
     va_list list;
     va_start(list, format);
     if (!p->rc)
-        p->rc = wire_buffer_vprintf(p->out, p->e, format, list);
+        p->rc = byte_buffer_vprintf(p->out, p->e, format, list);
     va_end(list);
 }
 
@@ -282,7 +282,7 @@ static void put_limits(struct page *p, const struct wire_model *m)
 }
 
 int wire_model_card_text(const struct wire_model *m, struct wire_group_names groups,
-                         struct wire_buffer *out, struct fis_error *e)
+                         struct byte_buffer *out, struct fis_error *e)
 {
     struct page p = {.out = out, .e = e};
     size_t start = out->length;
@@ -350,7 +350,7 @@ static json_t *shares_of(const struct wire_model *m)
 }
 
 int wire_model_card_json(const struct wire_model *m, struct wire_group_names groups,
-                         struct wire_buffer *out, struct fis_error *e)
+                         struct byte_buffer *out, struct fis_error *e)
 {
     uint32_t columns = m->encoder ? fis_encoder_columns(m->encoder) : 0;
     json_t *card =

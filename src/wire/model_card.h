@@ -18,10 +18,10 @@ struct wire_group_names { /* values of several columns are joined by U+001F */
 
 /* Appends the card as Markdown. NOMEM; *out is as it was then. */
 int wire_model_card_text(const struct wire_model *m, struct wire_group_names groups,
-                         struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
+                         struct byte_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
 /* Appends it as one JSON object, no line break at its end: all members of wire_model_json, and
  * "card" {"base", "data", "groups", "group_intervals", "limits", "not_for"}. */
 int wire_model_card_json(const struct wire_model *m, struct wire_group_names groups,
-                         struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
+                         struct byte_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

@@ -249,7 +249,7 @@ static json_t *whole(struct making *m, const struct wire_model *from, int with_w
 }
 
 int wire_model_json_with(const struct wire_model *model, const char *name, json_t *add,
-                         bool with_weights, struct wire_buffer *out, struct fis_error *e)
+                         bool with_weights, struct byte_buffer *out, struct fis_error *e)
 {
     struct making m = {0};
     if (!model->n_classes || model->positive >= model->n_classes) {
@@ -267,7 +267,7 @@ int wire_model_json_with(const struct wire_model *model, const char *name, json_
     return wire_json_dump(all, JSON_COMPACT | JSON_REAL_PRECISION(9), out, e);
 }
 
-int wire_model_json(const struct wire_model *model, struct wire_buffer *out, int with_weights,
+int wire_model_json(const struct wire_model *model, struct byte_buffer *out, int with_weights,
                     struct fis_error *e)
 {
     return wire_model_json_with(model, NULL, NULL, with_weights, out, e);

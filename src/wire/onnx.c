@@ -128,7 +128,7 @@ static char *class_list(struct onnx_making *x)
     return list;
 }
 
-static int pack(struct onnx_making *x, struct wire_buffer *out, struct fis_error *e)
+static int pack(struct onnx_making *x, struct byte_buffer *out, struct fis_error *e)
 {
     const struct wire_model *m = x->model;
     Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
@@ -166,7 +166,7 @@ static int pack(struct onnx_making *x, struct wire_buffer *out, struct fis_error
     return wire_protobuf_pack(&model, out, e);
 }
 
-int wire_onnx_encode(const struct wire_model *model, struct wire_buffer *out, struct fis_error *e)
+int wire_onnx_encode(const struct wire_model *model, struct byte_buffer *out, struct fis_error *e)
 {
     if (!model->params || !model->encoder ||
         (fis_encoder_has_trees(model->encoder) && !model->trees &&

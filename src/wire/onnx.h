@@ -22,7 +22,7 @@
 #include "wire/types.h"
 
 /* Appends to *out. INPUT: the version has no weights, or more than 2 GB of them. NOMEM. */
-int wire_onnx_encode(const struct wire_model *model, struct wire_buffer *out,
+int wire_onnx_encode(const struct wire_model *model, struct byte_buffer *out,
                      struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

@@ -63,7 +63,7 @@ json_t *wire_process_json(const struct wire_process *p)
                                : json_null());
 }
 
-int wire_process_encode(const struct wire_process *p, struct wire_buffer *out, struct fis_error *e)
+int wire_process_encode(const struct wire_process *p, struct byte_buffer *out, struct fis_error *e)
 {
     return wire_json_dump(wire_process_json(p), JSON_COMPACT | JSON_REAL_PRECISION(6), out, e);
 }

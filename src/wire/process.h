@@ -56,7 +56,7 @@ bool wire_process_silent(const struct wire_process *p, uint64_t age_ms);
 
 /* The object, for a message or for others to add to; NULL: no memory. */
 json_t *wire_process_json(const struct wire_process *p);
-int wire_process_encode(const struct wire_process *p, struct wire_buffer *out,
+int wire_process_encode(const struct wire_process *p, struct byte_buffer *out,
                         struct fis_error *e) FIS_MUST_CHECK;
 /* The key is the name. INPUT: not an object, or without name or pipeline; members that are missing
  * or of another type count as empty. Null value: WIRE_TOMBSTONE. An address that is neither http://

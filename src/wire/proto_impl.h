@@ -54,7 +54,7 @@ struct proto_plan {
     struct proto_field *fields;
     struct proto_value *values;
     uint32_t n_types, n_fields, n_values;
-    struct wire_buffer names;
+    struct byte_buffer names;
     uint32_t own; /* the file of the schema itself: paths lead into it */
 };
 

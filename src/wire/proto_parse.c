@@ -161,8 +161,8 @@ int proto_put_name(struct proto_plan *p, const char *text, size_t length, uint32
                    struct fis_error *e)
 {
     *at = (uint32_t)p->names.length;
-    int rc = wire_buffer_append(&p->names, text, length, e);
-    return rc ? rc : wire_buffer_append(&p->names, "", 1, e);
+    int rc = byte_buffer_append(&p->names, text, length, e);
+    return rc ? rc : byte_buffer_append(&p->names, "", 1, e);
 }
 
 static int put_key(struct parser *p, const char *text, size_t length, uint32_t *at, uint32_t *n)

@@ -160,6 +160,6 @@ void proto_plan_free(struct proto_plan *p)
     fis_free(p->types);
     fis_free(p->fields);
     fis_free(p->values);
-    wire_buffer_done(&p->names);
+    byte_buffer_done(&p->names);
     fis_free(p);
 }

@@ -56,10 +56,10 @@ enum wire_decoded wire_protobuf_label(const struct wire_schema *schema,
                                       const struct wire_message *m, struct fis_arena *arena,
                                       struct wire_label *label, struct fis_error *e) FIS_MUST_CHECK;
 int wire_protobuf_label_encode(const struct wire_schema *schema, const struct wire_label *label,
-                               struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
+                               struct byte_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
 
 int wire_protobuf_request_encode(const struct wire_schema *schema,
-                                 const struct wire_label_request *request, struct wire_buffer *out,
+                                 const struct wire_label_request *request, struct byte_buffer *out,
                                  struct fis_error *e) FIS_MUST_CHECK;
 /* classes (may be NULL): the names that may be answered, [*n_classes]; none when cancelled. */
 enum wire_decoded wire_protobuf_request(const struct wire_message *m, struct fis_arena *arena,
@@ -71,7 +71,7 @@ enum wire_decoded wire_protobuf_request(const struct wire_message *m, struct fis
  * sparse, whichever is smaller, and comes back bit for bit. Offers that are encoded one behind the
  * other are one offer with the candidates of all; the last may have progress. What fails to be
  * encoded leaves the buffer as it was. Decoded, all lies in the arena or the message. */
-int wire_offer_encode(const struct wire_offer *offer, struct wire_buffer *out,
+int wire_offer_encode(const struct wire_offer *offer, struct byte_buffer *out,
                       struct fis_error *e) FIS_MUST_CHECK;
 enum wire_decoded wire_offer_decode(const struct wire_message *m, struct fis_arena *arena,
                                     struct wire_offer *offer, struct fis_error *e) FIS_MUST_CHECK;
@@ -80,7 +80,7 @@ enum wire_decoded wire_offer_decode(const struct wire_message *m, struct fis_are
  * record, a version) is refused, and so is CANCEL without a record and PROMOTE without a version.
  * `by` and `reason` go cut to WIRE_CONTROL_TEXT bytes of UTF-8 and live in the arena. */
 #define WIRE_CONTROL_TEXT 255
-int wire_control_encode(const struct wire_control *control, struct wire_buffer *out,
+int wire_control_encode(const struct wire_control *control, struct byte_buffer *out,
                         struct fis_error *e) FIS_MUST_CHECK;
 enum wire_decoded wire_control_decode(const struct wire_message *m, struct fis_arena *arena,
                                       struct wire_control *control,

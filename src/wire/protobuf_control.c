@@ -45,7 +45,7 @@ static int check(const struct wire_control *c, struct fis_error *e)
     return 0;
 }
 
-int wire_control_encode(const struct wire_control *control, struct wire_buffer *out,
+int wire_control_encode(const struct wire_control *control, struct byte_buffer *out,
                         struct fis_error *e)
 {
     Fis__V1__Control m = FIS__V1__CONTROL__INIT;

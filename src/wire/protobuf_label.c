@@ -58,7 +58,7 @@ enum wire_decoded wire_protobuf_label(const struct wire_schema *schema,
 }
 
 int wire_protobuf_label_encode(const struct wire_schema *schema, const struct wire_label *label,
-                               struct wire_buffer *out, struct fis_error *e)
+                               struct byte_buffer *out, struct fis_error *e)
 {
     Fis__V1__Label l = FIS__V1__LABEL__INIT;
     int rc = label->annotator ? wire_annotator_check(label->annotator, e) : 0;

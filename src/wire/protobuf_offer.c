@@ -6,7 +6,7 @@
 
 enum { MOST_SCORES = sizeof((struct wire_candidate *)0)->scores / sizeof(float) };
 
-static int encode_candidate(const struct wire_candidate *from, struct wire_buffer *out,
+static int encode_candidate(const struct wire_candidate *from, struct byte_buffer *out,
                             struct fis_error *e)
 {
     Fis__V1__Offer offer = FIS__V1__OFFER__INIT;
@@ -90,7 +90,7 @@ static int fill_ranges(Fis__V1__Progress *p, const struct wire_progress *from,
     return 0;
 }
 
-static int encode_progress(const struct wire_progress *from, struct wire_buffer *out,
+static int encode_progress(const struct wire_progress *from, struct byte_buffer *out,
                            struct fis_error *e)
 {
     Fis__V1__Offer offer = FIS__V1__OFFER__INIT;
@@ -114,7 +114,7 @@ static int encode_progress(const struct wire_progress *from, struct wire_buffer 
     return rc;
 }
 
-int wire_offer_encode(const struct wire_offer *offer, struct wire_buffer *out, struct fis_error *e)
+int wire_offer_encode(const struct wire_offer *offer, struct byte_buffer *out, struct fis_error *e)
 {
     size_t before = out->length;
     int rc = 0;

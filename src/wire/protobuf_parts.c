@@ -135,7 +135,7 @@ static bool is_zero(const float *x)
 }
 
 int wire_vector_pack(const void *message, Fis__V1__Vector *v, const float *x, uint32_t d,
-                     struct wire_buffer *out, struct fis_error *e)
+                     struct byte_buffer *out, struct fis_error *e)
 {
     size_t nonzero = 0, sparse_bytes = 0;
     for (uint32_t i = 0; i < d; i++) {
@@ -154,7 +154,7 @@ int wire_vector_pack(const void *message, Fis__V1__Vector *v, const float *x, ui
         return wire_protobuf_pack(message, out, e);
     /* The lists are made behind the room for the message, which is shorter than the dense one. */
     size_t room = protobuf_c_message_get_packed_size(message) + 16;
-    int rc = wire_buffer_reserve(out, room + nonzero * 8 + alignof(uint32_t), e);
+    int rc = byte_buffer_reserve(out, room + nonzero * 8 + alignof(uint32_t), e);
     if (rc)
         return rc;
     uintptr_t at = (uintptr_t)(out->data + out->length + room);

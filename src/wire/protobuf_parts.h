@@ -37,7 +37,7 @@ char *wire_text_of(const char *text, size_t max, struct fis_arena *a);
 /* Packs `message`, in which `v` stands somewhere: x [d] dense or sparse, whichever is smaller. All
  * fields of v are written. x must be finite. No memory but the buffer's is used. */
 int wire_vector_pack(const void *message, Fis__V1__Vector *v, const float *x, uint32_t d,
-                     struct wire_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
+                     struct byte_buffer *out, struct fis_error *e) FIS_MUST_CHECK;
 /* *x [*d], in the message or the arena; NULL and 0 for no vector. */
 int wire_vector_read(const Fis__V1__Vector *v, struct fis_arena *arena, const float **x,
                      uint32_t *d, struct fis_error *e) FIS_MUST_CHECK;

@@ -12,7 +12,7 @@ static int check_votes(uint32_t votes, struct fis_error *e)
 }
 
 int wire_protobuf_request_encode(const struct wire_schema *schema,
-                                 const struct wire_label_request *request, struct wire_buffer *out,
+                                 const struct wire_label_request *request, struct byte_buffer *out,
                                  struct fis_error *e)
 {
     Fis__V1__LabelRequest r = FIS__V1__LABEL_REQUEST__INIT;

@@ -196,10 +196,10 @@ void wire_protobuf_free(void *message)
         protobuf_c_message_free_unpacked(message, &allocator);
 }
 
-int wire_protobuf_pack(const void *message, struct wire_buffer *out, struct fis_error *e)
+int wire_protobuf_pack(const void *message, struct byte_buffer *out, struct fis_error *e)
 {
     size_t size = protobuf_c_message_get_packed_size(message);
-    int rc = wire_buffer_reserve(out, size, e);
+    int rc = byte_buffer_reserve(out, size, e);
     if (rc)
         return rc;
     out->length += protobuf_c_message_pack(message, out->data + out->length);

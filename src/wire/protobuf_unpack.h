@@ -25,7 +25,7 @@ void *wire_protobuf_unpack(const ProtobufCMessageDescriptor *d, struct wire_byte
 void wire_protobuf_free(void *message); /* NULL is fine */
 
 /* Appends the message's bytes. */
-int wire_protobuf_pack(const void *message, struct wire_buffer *out,
+int wire_protobuf_pack(const void *message, struct byte_buffer *out,
                        struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

@@ -2,7 +2,7 @@
  * What travels on the topics, as plain structs: the roles see these and never an encoding.
  *
  * Decoding fills structs whose pointers go into the input bytes or the arena given; they live as
- * long as both. Encoding appends to a wire_buffer that is kept and reused. Thread: no state.
+ * long as both. Encoding appends to a byte_buffer that is kept and reused. Thread: no state.
  */
 #ifndef WIRE_TYPES_H
 #define WIRE_TYPES_H
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/byte_buffer.h"
 #include "fis/acquisition.h"
 #include "fis/request.h"
 #include "fis/encoder.h"
@@ -38,20 +39,6 @@ struct wire_bytes {
 #define WIRE_PARTITIONS 10000u /* in a progress, a scan or a state */
 #define WIRE_SENSITIVE_MAX 8   /* sensitive columns */
 #define WIRE_ANNOTATOR 255     /* bytes of an annotator's name */
-
-struct wire_buffer {
-    unsigned char *data;
-    size_t length, capacity;
-};
-void wire_buffer_done(struct wire_buffer *b);
-/* Room for `more` bytes at the end; -FIS_NOMEM. */
-int wire_buffer_reserve(struct wire_buffer *b, size_t more, struct fis_error *e) FIS_MUST_CHECK;
-int wire_buffer_append(struct wire_buffer *b, const void *data, size_t length,
-                       struct fis_error *e) FIS_MUST_CHECK;
-int wire_buffer_printf(struct wire_buffer *b, struct fis_error *e, const char *format, ...)
-    FIS_PRINTF(3, 4) FIS_MUST_CHECK;
-int wire_buffer_vprintf(struct wire_buffer *b, struct fis_error *e, const char *format,
-                        va_list list) FIS_MUST_CHECK;
 
 /* A message as it lay on a topic. */
 struct wire_message {

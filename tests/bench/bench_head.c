@@ -72,7 +72,7 @@ static float *slab(const struct fis_shape *shape, struct fis_rng *rng)
 
 static void send_head(rd_kafka_t *rk, const char *topic, const struct wire_head *head)
 {
-    struct wire_buffer payload = {0}, chunk = {0}, key = {0};
+    struct byte_buffer payload = {0}, chunk = {0}, key = {0};
     struct wire_chunks chunks;
     struct fis_error e;
     if (wire_head_encode(head, &payload, &e) < 0 ||
@@ -91,16 +91,16 @@ static void send_head(rd_kafka_t *rk, const char *topic, const struct wire_head 
     }
     if (rc < 0 || rd_kafka_flush(rk, 10000))
         die("head: not delivered");
-    wire_buffer_done(&payload);
-    wire_buffer_done(&chunk);
-    wire_buffer_done(&key);
+    byte_buffer_done(&payload);
+    byte_buffer_done(&chunk);
+    byte_buffer_done(&key);
 }
 
 void bench_head_make(struct wire_head_owned *out, uint32_t d, uint32_t hidden, uint32_t classes,
                      const char *scale)
 {
     struct wire_head head = {.pipeline = "bench", .version = 1, .round = 1, .created_at_ms = 1};
-    struct wire_buffer bytes = {0};
+    struct byte_buffer bytes = {0};
     struct fis_rng rng;
     struct fis_error e;
     uint32_t margins = strcmp(scale, "trees") == 0;
@@ -119,7 +119,7 @@ void bench_head_make(struct wire_head_owned *out, uint32_t d, uint32_t hidden, u
     if (wire_head_encode(&head, &bytes, &e) < 0 ||
         wire_head_decode((struct wire_bytes){bytes.data, bytes.length}, out, &e) < 0)
         die("head: %s", e.text);
-    wire_buffer_done(&bytes);
+    byte_buffer_done(&bytes);
     fis_encoder_free(encoder);
     fis_free(params);
     fis_free(acc);

@@ -12,7 +12,7 @@
 
 struct world {
     struct ledger_view v;
-    struct wire_buffer b;
+    struct byte_buffer b;
     struct fis_error e;
 };
 
@@ -29,7 +29,7 @@ static int down(void **state)
 {
     struct world *w = *state;
     ledger_view_done(&w->v);
-    wire_buffer_done(&w->b);
+    byte_buffer_done(&w->b);
     fis_free(w);
     return 0;
 }

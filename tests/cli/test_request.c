@@ -36,7 +36,7 @@ static char *shown(enum wire_encoding labels, enum wire_encoding encoding, const
     const struct cli c = make_cli(labels);
     struct wire_label_request r = {
         .round = 3, .criterion = "entropy", .encoding = encoding, .record = {record, length}};
-    struct wire_buffer b = {0};
+    struct byte_buffer b = {0};
     struct wire_request_shown out;
     struct fis_error e;
     char *text = NULL;
@@ -53,7 +53,7 @@ static char *shown(enum wire_encoding labels, enum wire_encoding encoding, const
     request_print(&out, 40, f);
     assert_int_equal(fclose(f), 0);
     wire_request_shown_done(&out);
-    wire_buffer_done(&b);
+    byte_buffer_done(&b);
     return text;
 }
 
@@ -149,7 +149,7 @@ static void votes_and_withdrawals(void **state)
     }
     c.labels_encoding = WIRE_PROTOBUF;
     struct wire_label_request sent = {.cancelled = 1, .reason = "expired"};
-    struct wire_buffer b = {0};
+    struct byte_buffer b = {0};
     struct fis_error e;
     assert_int_equal(fis_id_set(&sent.id, "a", 1), 0);
     assert_int_equal(wire_protobuf_request_encode(&c.schema, &sent, &b, &e), 0);
@@ -158,7 +158,7 @@ static void votes_and_withdrawals(void **state)
     assert_true(r.cancelled && r.votes == 1 && !r.record);
     assert_string_equal(r.reason, "expired");
     wire_request_shown_done(&r);
-    wire_buffer_done(&b);
+    byte_buffer_done(&b);
 }
 
 static void numbered(uint32_t i, struct wire_request_shown *r)
@@ -307,7 +307,7 @@ static int send_version(struct models *m, uint64_t version, int served, const ch
                                      .reason_text = "text",
                                      .shape = {.n_layers = 1, .width = {2, 2}},
                                      .algorithm = "fis+"};
-    struct wire_buffer payload = {0}, chunk = {0};
+    struct byte_buffer payload = {0}, chunk = {0};
     struct wire_chunks cut;
     struct fis_error e;
     const struct wire_model *got = NULL;
@@ -329,8 +329,8 @@ static int send_version(struct models *m, uint64_t version, int served, const ch
         assert_non_null(got);
         assert_int_equal(got->version, version);
     }
-    wire_buffer_done(&payload);
-    wire_buffer_done(&chunk);
+    byte_buffer_done(&payload);
+    byte_buffer_done(&chunk);
     return complete;
 }
 

@@ -89,7 +89,7 @@ static void what_the_operator_did(void **state)
     (void)state;
     struct cli c;
     struct watch w;
-    struct wire_buffer b = {0};
+    struct byte_buffer b = {0};
     struct fis_error e;
     struct wire_trainer_state s = {.phase = WIRE_PHASE_LABEL, .paused = 1};
     setup(&c, &w);
@@ -110,7 +110,7 @@ static void what_the_operator_did(void **state)
     assert_int_equal(fclose(out), 0);
     assert_non_null(strstr(text, "asking      paused, round 0"));
     free(text);
-    wire_buffer_done(&b);
+    byte_buffer_done(&b);
     watch_done(&w);
 }
 
@@ -119,7 +119,7 @@ static void progress_of_scorers(void **state)
     (void)state;
     struct cli c;
     struct watch w;
-    struct wire_buffer b = {0};
+    struct byte_buffer b = {0};
     struct fis_error e;
     static const struct wire_range ranges[] = {{0, 0, 300, 298, 2, 0}, {1, 7, 210, 202, 0, 1}};
     const struct wire_progress progress = {.scorer = "s", .ranges = ranges, .n_ranges = 2};
@@ -139,7 +139,7 @@ static void progress_of_scorers(void **state)
     for (int64_t now = 4000; now < 20000; now += 1000)
         watch_tick(&w, now, false);
     assert_true(w.rate <= 0);
-    wire_buffer_done(&b);
+    byte_buffer_done(&b);
     watch_done(&w);
 }
 

@@ -287,16 +287,16 @@ static void metrics_of_nothing(void **state)
     s.trainer.counts.phase = "new";
     for (int all = 0; all < 2; all++) {
         s.scorer.on = s.scorer.open = s.trainer.on = s.trainer.running = all != 0;
-        out.length = 0;
+        out.body.length = 0;
         metrics_write(&s, &out);
         assert_false(out.no_memory);
         http_write(&out, "", 1);
-        const char *text = (const char *)out.data;
+        const char *text = (const char *)out.body.data;
         assert_non_null(strstr(text, "# TYPE fisd_build_info gauge\n"));
         assert_int_equal(strstr(text, "# TYPE fisd_round gauge\n") != NULL, all);
         assert_null(strstr(text, "nan"));
     }
-    fis_free(out.data);
+    byte_buffer_done(&out.body);
     version_log_free(versions);
 }
 

@@ -144,7 +144,7 @@ static void send_head(struct world *w, uint64_t version, uint64_t scan)
     struct fis_encoder *encoder = fis_encoder_from_states(states, 2, NULL);
     assert_non_null(encoder);
     head.encoder = encoder;
-    struct wire_buffer bytes = {0}, chunk = {0};
+    struct byte_buffer bytes = {0}, chunk = {0};
     struct wire_chunks chunks;
     KIT_OK(wire_head_encode(&head, &bytes, &kit_e));
     KIT_OK(wire_chunks_start(&chunks, version, (struct wire_bytes){bytes.data, bytes.length}, 65536,
@@ -153,14 +153,14 @@ static void send_head(struct world *w, uint64_t version, uint64_t scan)
     send_to(w, w->cfg.topics.heads, 0, (struct wire_bytes){"p/0", 3},
             (struct wire_bytes){chunk.data, chunk.length});
     KIT_OK(stream_producer_flush(w->producer, WAIT_MS, NULL, NULL, &kit_e));
-    wire_buffer_done(&bytes);
-    wire_buffer_done(&chunk);
+    byte_buffer_done(&bytes);
+    byte_buffer_done(&chunk);
     fis_encoder_free(encoder);
 }
 
 static void send_ledger(struct world *w, const char *asked, uint64_t head_version)
 {
-    struct wire_buffer bytes = {0};
+    struct byte_buffer bytes = {0};
     struct fis_id id;
     float x[2] = {0, 0};
     struct wire_bytes key = wire_ledger_state_key;
@@ -184,7 +184,7 @@ static void send_ledger(struct world *w, const char *asked, uint64_t head_versio
     }
     send_to(w, w->cfg.topics.ledger, 0, key, (struct wire_bytes){bytes.data, bytes.length});
     KIT_OK(stream_producer_flush(w->producer, WAIT_MS, NULL, NULL, &kit_e));
-    wire_buffer_done(&bytes);
+    byte_buffer_done(&bytes);
 }
 
 /* ---- what comes out -------------------------------------------------------------------------- */

@@ -66,7 +66,7 @@ static int read_objects(void *arg, struct fis_error *e)
 {
     static const struct data_column expected[] = {{.name = "age", .cell = DATA_NUMBER}};
     const struct data_options o = {.columns = expected, .n_columns = 1};
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     int rc, rows = 0;
     struct data_rows *r = data_rows_open(arg, &o, e);
     if (!r)
@@ -76,7 +76,7 @@ static int read_objects(void *arg, struct fis_error *e)
     if (rc == 0)
         assert_int_equal(rows, ROWS);
     data_rows_close(r);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
     return rc;
 }
 

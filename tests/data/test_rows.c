@@ -82,12 +82,12 @@ static void read_objects(struct got *g, const char *path)
         g->rc = -(int)g->error.kind;
         return;
     }
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     while ((g->rc = data_rows_next_json(r, &out, &g->error)) == 1)
-        assert_int_equal(wire_buffer_append(&out, "\n", 1, NULL), 0);
+        assert_int_equal(byte_buffer_append(&out, "\n", 1, NULL), 0);
     if (out.length)
         memcpy(g->text, out.data, out.length);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
     g->count = data_rows_count(r);
     g->unread = data_rows_unread(r);
     data_rows_close(r);
@@ -185,7 +185,7 @@ static void a_spreadsheets_export_becomes_plain_objects(void **state)
             "\xef\xbb\xbf\"age\",hours,job,score\r\n39,40,\"clerk\",1.5\r\n50,13,driver,2"),
         &o, NULL);
     assert_non_null(r);
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     assert_int_equal(data_rows_next_json(r, &out, NULL), 1);
     assert_int_equal(data_rows_next_json(r, &out, NULL), 1);
     assert_int_equal(data_rows_next_json(r, &out, NULL), 0);
@@ -193,7 +193,7 @@ static void a_spreadsheets_export_becomes_plain_objects(void **state)
                                "{\"age\":50,\"hours\":13,\"job\":\"driver\",\"score\":2}";
     assert_int_equal(out.length, sizeof want - 1);
     assert_memory_equal(out.data, want, sizeof want - 1);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
     data_rows_close(r);
 }
 

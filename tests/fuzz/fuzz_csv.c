@@ -18,14 +18,14 @@
 
 /* ---- CSV: the same rows however it is cut, and when it is written again ---------------------- */
 
-static void append(struct wire_buffer *b, const void *data, size_t length)
+static void append(struct byte_buffer *b, const void *data, size_t length)
 {
     struct fis_error e = {0};
-    if (wire_buffer_append(b, data, length, &e))
+    if (byte_buffer_append(b, data, length, &e))
         FUZZ_FAIL("%s", e.text);
 }
 
-static void append_row(struct wire_buffer *rows, const struct wire_csv_row *row)
+static void append_row(struct byte_buffer *rows, const struct wire_csv_row *row)
 {
     append(rows, &row->n, sizeof row->n);
     for (uint32_t i = 0; i < row->n; i++) {
@@ -35,7 +35,7 @@ static void append_row(struct wire_buffer *rows, const struct wire_csv_row *row)
     }
 }
 
-static void append_quoted(struct wire_buffer *text, const struct wire_csv_row *row, char delimiter)
+static void append_quoted(struct byte_buffer *text, const struct wire_csv_row *row, char delimiter)
 {
     for (uint32_t i = 0; i < row->n; i++) {
         const char *field = row->fields[i].data;
@@ -50,7 +50,7 @@ static void append_quoted(struct wire_buffer *text, const struct wire_csv_row *r
 }
 
 struct parse {
-    struct wire_buffer rows, quoted; /* what was read; the same as CSV with quotes everywhere */
+    struct byte_buffer rows, quoted; /* what was read; the same as CSV with quotes everywhere */
     struct fis_error error;
     uint64_t error_line, last_line;
 };
@@ -97,8 +97,8 @@ static int parse(struct parse *p, char delimiter, struct wire_bytes text, size_t
 
 static void parse_done(struct parse *p)
 {
-    wire_buffer_done(&p->rows);
-    wire_buffer_done(&p->quoted);
+    byte_buffer_done(&p->rows);
+    byte_buffer_done(&p->quoted);
 }
 
 static int same_rows(const struct parse *a, const struct parse *b)
@@ -236,7 +236,7 @@ static void try_objects(struct wire_bytes text, int json)
                                                  {"job", DATA_STRING, 1, 0, 0}};
     struct data_options options = {
         .how.format = json ? DATA_JSON_LINES : DATA_CSV, .columns = columns, .n_columns = 2};
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct fis_error e = {0};
     struct data_rows *rows = data_rows_open(file_of(text), &options, &e);
     int rc = rows ? 1 : -(int)e.kind;
@@ -252,7 +252,7 @@ static void try_objects(struct wire_bytes text, int json)
     }
     fuzz_check_result(rc, &e);
     data_rows_close(rows);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 static void try_file(struct fuzz_input in, int json)

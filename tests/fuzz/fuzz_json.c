@@ -25,13 +25,13 @@ static void check_request(const struct fuzz_message *m, const struct wire_record
                                          .votes = 2,
                                          .record = m->message.value};
     struct fis_arena arena = m->arena;
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct fis_error e = {0};
     fis_arena_reset(&arena);
     if (wire_json_label_request(&fuzz_schema, &request, NULL, &arena, &out, &e)) {
         if (arena.size >= 65536)
             FUZZ_FAIL("the request for a good record: %s", e.text);
-        wire_buffer_done(&out); /* the small arena is for that */
+        byte_buffer_done(&out); /* the small arena is for that */
         return;
     }
     json_t *object = wire_json_parse((struct wire_bytes){out.data, out.length}, &e);
@@ -42,7 +42,7 @@ static void check_request(const struct fuzz_message *m, const struct wire_record
     struct wire_bytes text = wire_json_skip_mark(request.record);
     FUZZ_HOLDS(out.length > text.length + 1 &&
                memcmp(out.data + out.length - 1 - text.length, text.data, text.length) == 0);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 static void try_record(struct fuzz_message *m)
@@ -66,7 +66,7 @@ static void try_record(struct fuzz_message *m)
 static void try_label(struct fuzz_message *m)
 {
     struct wire_label label = {0}, again = {0};
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct fis_error e = {0};
     enum wire_decoded d = wire_json_label(&fuzz_schema, &m->message, &m->arena, &label, &e);
     if (d == WIRE_BAD)
@@ -82,7 +82,7 @@ static void try_label(struct fuzz_message *m)
         FUZZ_FAIL("%s: %.*s", e.text, (int)out.length, (const char *)out.data);
     FUZZ_HOLDS(same_label(&label, &again));
     free(arena.base);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 /* The marker once, as the value of a member: no error on a validation example shows a value. */
@@ -128,7 +128,7 @@ static void try_example(struct fuzz_message *m, int with_sensitive)
 }
 
 /* Texts and numbers that were read come back the same when they are written and read again. */
-static void check_member(struct wire_buffer *out, const json_t *v)
+static void check_member(struct byte_buffer *out, const json_t *v)
 {
     struct fis_error e = {0};
     out->length = 0;
@@ -163,7 +163,7 @@ static void check_named(const json_t *members)
     struct wire_label_request request = {
         .id = {1, "r"}, .criterion = "ekg", .encoding = WIRE_PROTOBUF, .votes = 1};
     struct fis_arena arena = {0};
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct fis_error e = {0};
     const char *key;
     json_t *v;
@@ -189,12 +189,12 @@ static void check_named(const json_t *members)
                            : !found);
     }
     json_decref(object);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 static void try_any(struct fuzz_input in)
 {
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct fis_error e = {0};
     json_t *object = wire_json_parse((struct wire_bytes){in.data, in.size}, &e);
     if (!object) {
@@ -220,7 +220,7 @@ static void try_any(struct fuzz_input in)
     }
     check_named(object);
     json_decref(object);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 /* What was read is written so that it reads the same. */
@@ -228,7 +228,7 @@ static void try_process(struct fuzz_input in)
 {
     struct wire_message m = {.value = {in.data, in.size}};
     struct wire_process a, b;
-    struct wire_buffer first = {0}, second = {0};
+    struct byte_buffer first = {0}, second = {0};
     struct fis_error e = {0};
     if (wire_process_decode(&m, &a, &e) != WIRE_OK)
         return;
@@ -237,8 +237,8 @@ static void try_process(struct fuzz_input in)
     FUZZ_HOLDS(wire_process_decode(&m, &b, &e) == WIRE_OK &&
                wire_process_encode(&b, &second, &e) == 0);
     FUZZ_HOLDS(first.length == second.length && memcmp(first.data, second.data, first.length) == 0);
-    wire_buffer_done(&first);
-    wire_buffer_done(&second);
+    byte_buffer_done(&first);
+    byte_buffer_done(&second);
 }
 
 static void try_message(struct fuzz_input in, uint8_t kind)

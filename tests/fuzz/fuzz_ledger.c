@@ -9,7 +9,7 @@
 #include "wire/ledger.h"
 
 static void check_again(const struct wire_message *from, const struct wire_ledger_item *a,
-                        const struct wire_buffer *bytes)
+                        const struct byte_buffer *bytes)
 {
     struct wire_message m = *from;
     struct wire_ledger_item b = {0};
@@ -31,7 +31,7 @@ static void check_again(const struct wire_message *from, const struct wire_ledge
 static void try_item(struct fuzz_message *m)
 {
     struct wire_ledger_item item = {0};
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct fis_error e = {0};
     enum wire_decoded d = wire_ledger_decode(&m->message, &m->arena, &item, &e);
     if (d == WIRE_BAD)
@@ -50,13 +50,13 @@ static void try_item(struct fuzz_message *m)
         FUZZ_FAIL("what was decoded cannot be encoded: %s", e.text);
     if (item.kind != WIRE_LEDGER_CHECKPOINT)
         check_again(&m->message, &item, &out);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 static void try_checkpoint(struct fuzz_input in)
 {
     struct wire_checkpoint a = {0}, b = {0};
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct fis_error e = {0};
     int rc = wire_checkpoint_decode((struct wire_bytes){in.data, in.size}, &a, &e);
     fuzz_check_result(rc, &e);
@@ -68,7 +68,7 @@ static void try_checkpoint(struct fuzz_input in)
         FUZZ_FAIL("a checkpoint that was decoded: %s", e.text);
     FUZZ_HOLDS(a.format == b.format && a.version == b.version &&
                fuzz_same_bytes(a.learner, b.learner) && fuzz_same_bytes(a.gate, b.gate));
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -13,7 +13,7 @@
 #include "wire/json_text.h"
 #include "wire/model.h"
 
-static struct wire_bytes bytes_of(const struct wire_buffer *b)
+static struct wire_bytes bytes_of(const struct byte_buffer *b)
 {
     return (struct wire_bytes){b->data ? b->data : (void *)"", b->length};
 }
@@ -21,7 +21,7 @@ static struct wire_bytes bytes_of(const struct wire_buffer *b)
 static void try_head(struct fuzz_input in)
 {
     struct wire_head_owned a, b;
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct fis_error e = {0};
     int rc = wire_head_decode((struct wire_bytes){in.data, in.size}, &a, &e);
     fuzz_check_result(rc, &e);
@@ -32,13 +32,13 @@ static void try_head(struct fuzz_input in)
     FUZZ_HOLDS(same_head(&a.head, &b.head));
     wire_head_done(&a);
     wire_head_done(&b);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 /* A version for people is JSON. */
 static void check_shown(const struct wire_model *model, int weights)
 {
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct fis_error e = {0};
     if (wire_model_json(model, &out, weights, &e))
         FUZZ_FAIL("a version that was decoded, as JSON: %s", e.text);
@@ -46,13 +46,13 @@ static void check_shown(const struct wire_model *model, int weights)
     if (!object)
         FUZZ_FAIL("%s: %.*s", e.text, (int)out.length, (const char *)out.data);
     json_decref(object);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 static void try_model(struct fuzz_input in)
 {
     struct wire_model_owned a, b;
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct fis_error e = {0};
     int rc = wire_model_decode((struct wire_bytes){in.data, in.size}, &a, &e);
     fuzz_check_result(rc, &e);
@@ -65,7 +65,7 @@ static void try_model(struct fuzz_input in)
     check_shown(&a.model, 1);
     wire_model_done(&a);
     wire_model_done(&b);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 #define MOST_HELD 8192u
@@ -104,7 +104,7 @@ static void try_cut(struct fuzz_input in)
         max = in.size / MOST_PIECES + 1;
     struct wire_bytes payload = {in.data, in.size}, whole = {0};
     struct wire_chunks chunks;
-    struct wire_buffer piece[MOST_PIECES + 1] = {{0}};
+    struct byte_buffer piece[MOST_PIECES + 1] = {{0}};
     struct fis_error e = {0};
     uint64_t version = 0;
     struct wire_assembler *a = wire_assembler_new(WIRE_ASSEMBLE_EACH, 2, 0);
@@ -121,7 +121,7 @@ static void try_cut(struct fuzz_input in)
     }
     FUZZ_HOLDS(version == 7 && fuzz_same_bytes(payload, whole) && !wire_assembler_held(a));
     for (size_t i = 0; i < n; i++)
-        wire_buffer_done(&piece[i]);
+        byte_buffer_done(&piece[i]);
     wire_assembler_free(a);
 }
 

@@ -15,7 +15,7 @@
 
 /* What was decoded of a message, and of its encoding. */
 struct twice {
-    struct wire_buffer bytes;
+    struct byte_buffer bytes;
     struct wire_message message;
     struct fis_arena arena;
 };
@@ -32,7 +32,7 @@ static struct wire_message *again(struct twice *t, const struct fuzz_message *m)
 
 static void twice_done(struct twice *t)
 {
-    wire_buffer_done(&t->bytes);
+    byte_buffer_done(&t->bytes);
     free(t->arena.base);
 }
 

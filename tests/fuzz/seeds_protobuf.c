@@ -18,28 +18,28 @@ static const struct fis_error *error_of(int rc, const struct fis_error *e)
 #define GOOD(call) error_of((call), &e)
 
 /* Behind the kind and the key "abc" in target `protobuf`; in target `frame` in a frame. */
-static void write(char kind, const char *name, struct wire_buffer *value)
+static void write(char kind, const char *name, struct byte_buffer *value)
 {
     static const char kinds_in_frame[] = "rlqi";
     const char *place = strchr(kinds_in_frame, kind);
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct fis_error e = {0};
     char head[5] = {kind, 3, 'a', 'b', 'c'};
-    GOOD(wire_buffer_append(&out, head, sizeof head, &e));
-    GOOD(wire_buffer_append(&out, value->data, value->length, &e));
+    GOOD(byte_buffer_append(&out, head, sizeof head, &e));
+    GOOD(byte_buffer_append(&out, value->data, value->length, &e));
     seed_write("protobuf", name, out.data, out.length);
     if (place) {
         char frame[7] = {(char)(place - kinds_in_frame), 0, 0, 0, 0, 9, 0};
         out.length = 0;
-        GOOD(wire_buffer_append(&out, frame, sizeof frame, &e));
-        GOOD(wire_buffer_append(&out, value->data, value->length, &e));
+        GOOD(byte_buffer_append(&out, frame, sizeof frame, &e));
+        GOOD(byte_buffer_append(&out, value->data, value->length, &e));
         seed_write("frame", name, out.data, out.length);
     }
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
     value->length = 0;
 }
 
-static void records(struct wire_buffer *b)
+static void records(struct byte_buffer *b)
 {
     Fis__V1__Record r = FIS__V1__RECORD__INIT;
     Fis__V1__Sparse sparse = FIS__V1__SPARSE__INIT;
@@ -64,7 +64,7 @@ static void records(struct wire_buffer *b)
     write('r', "record-uneven", b);
 }
 
-static void offers(struct wire_buffer *b)
+static void offers(struct byte_buffer *b)
 {
     static const float x[] = {0, 0, 1, 0, 0, 0, 0, -3}, dense[] = {1, 2, 3};
     static const struct wire_range ranges[] = {{0, 5, 9, 3, 1, 0}, {7, 0, 100, 99, 0, 1}};
@@ -99,7 +99,7 @@ static void offers(struct wire_buffer *b)
     write('o', "candidates-and-progress", b);
 }
 
-static void labels(struct wire_buffer *b)
+static void labels(struct byte_buffer *b)
 {
     struct wire_label l = {
         .id = {3, "r-1"}, .class_index = 1, .annotator = "ann", .labelled_at_ms = 9};
@@ -125,7 +125,7 @@ static void shown_requests(void)
     Fis__V1__Record record = FIS__V1__RECORD__INIT;
     Fis__V1__Record__AttributesEntry note = FIS__V1__RECORD__ATTRIBUTES_ENTRY__INIT, *all = &note;
     float values[] = {1, 2, -3, 0};
-    struct wire_buffer inner = {0}, b = {0};
+    struct byte_buffer inner = {0}, b = {0};
     struct fis_error e = {0};
     note.key = (char *)(uintptr_t) "note";
     note.value = (char *)(uintptr_t) "\x1b[31m";
@@ -140,17 +140,17 @@ static void shown_requests(void)
         r.record = raw ? (struct wire_bytes){values, sizeof values}
                        : (struct wire_bytes){inner.data, inner.length};
         b.length = 0;
-        GOOD(wire_buffer_append(&b, "p", 2, &e));
+        GOOD(byte_buffer_append(&b, "p", 2, &e));
         GOOD(wire_protobuf_request_encode(&fuzz_schema, &r, &b, &e));
         seed_write("request", raw ? "raw" : "protobuf", b.data, b.length);
     }
     for (size_t i = 0; i < 2; i++)
         seed_write("request", i ? "json-cancelled" : "json", json[i], 2 + strlen(json[i] + 2));
-    wire_buffer_done(&inner);
-    wire_buffer_done(&b);
+    byte_buffer_done(&inner);
+    byte_buffer_done(&b);
 }
 
-static void requests(struct wire_buffer *b)
+static void requests(struct byte_buffer *b)
 {
     struct wire_label_request r = {.id = {3, "r-1"},
                                    .round = 2,
@@ -170,7 +170,7 @@ static void requests(struct wire_buffer *b)
     write('q', "request-cancelled", b);
 }
 
-static void controls(struct wire_buffer *b)
+static void controls(struct byte_buffer *b)
 {
     static const char *const names[] = {"",      "pause",    "resume",  "cancel",     "pin",
                                         "unpin", "rollback", "promote", "cancel-all", "resend",
@@ -190,7 +190,7 @@ static void controls(struct wire_buffer *b)
     }
 }
 
-static void examples(struct wire_buffer *b)
+static void examples(struct byte_buffer *b)
 {
     Fis__V1__LabelledExample x = FIS__V1__LABELLED_EXAMPLE__INIT;
     Fis__V1__LabelledExample__SensitiveEntry sex = FIS__V1__LABELLED_EXAMPLE__SENSITIVE_ENTRY__INIT;
@@ -236,7 +236,7 @@ static void raw(void)
 
 void seeds_protobuf(void)
 {
-    struct wire_buffer b = {0};
+    struct byte_buffer b = {0};
     records(&b);
     offers(&b);
     labels(&b);
@@ -245,5 +245,5 @@ void seeds_protobuf(void)
     controls(&b);
     examples(&b);
     raw();
-    wire_buffer_done(&b);
+    byte_buffer_done(&b);
 }

@@ -19,14 +19,14 @@ static void good(int rc, const struct fis_error *e)
 }
 
 static void write(const char *target, const char *name, const char *head, size_t head_length,
-                  const struct wire_buffer *value)
+                  const struct byte_buffer *value)
 {
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct fis_error e = {0};
-    good(wire_buffer_append(&out, head, head_length, &e), &e);
-    good(wire_buffer_append(&out, value->data, value->length, &e), &e);
+    good(byte_buffer_append(&out, head, head_length, &e), &e);
+    good(byte_buffer_append(&out, value->data, value->length, &e), &e);
     seed_write(target, name, out.data, out.length);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 static void entries(void)
@@ -51,10 +51,10 @@ static void entries(void)
                                           .refunded = state == WIRE_EXPIRED,
                                           .votes = votes,
                                           .n_votes = state == WIRE_TIED ? 2 : 0};
-        struct wire_buffer b = {0};
+        struct byte_buffer b = {0};
         good(wire_ledger_entry_encode(&entry, &b, &e), &e);
         write("ledger", names[state], "m\3r-1", 5, &b);
-        wire_buffer_done(&b);
+        byte_buffer_done(&b);
     }
 }
 
@@ -88,7 +88,7 @@ static void states(void)
                                    .control_ok = 1,
                                    .privacy = spent};
     struct wire_checkpoint c = {1, 12, {"learner", 7}, {"gate", 4}};
-    struct wire_buffer b = {0};
+    struct byte_buffer b = {0};
     struct fis_error e = {0};
     good(wire_ledger_state_encode(&s, &b, &e), &e);
     write("ledger", "state", "m\1", 3, &b);
@@ -98,14 +98,14 @@ static void states(void)
     write("ledger", "chunk", "m\015\0checkpoint/0", 15, &b);
     b.length = 0;
     write("ledger", "tombstone", "m\203r-1", 5, &b);
-    wire_buffer_done(&b);
+    byte_buffer_done(&b);
 }
 
 static void heads(void)
 {
     static const struct wire_pool_end ends[] = {{0, 100}, {3, 7}};
     struct fis_error e = {0};
-    struct wire_buffer b = {0};
+    struct byte_buffer b = {0};
     struct wire_head h = {.pipeline = "p",
                           .version = 12,
                           .round = 3,
@@ -129,7 +129,7 @@ static void heads(void)
     good(wire_head_encode(&h, &b, &e), &e);
     write("model", "head-pool", "h", 1, &b);
     fis_free(slab);
-    wire_buffer_done(&b);
+    byte_buffer_done(&b);
 }
 
 static void fill_metrics(struct fis_metrics *m)
@@ -148,7 +148,7 @@ static void fill_metrics(struct fis_metrics *m)
 static void models(void)
 {
     struct fis_error e = {0};
-    struct wire_buffer b = {0};
+    struct byte_buffer b = {0};
     float slab[3 * FUZZ_MIXED_D];
     struct wire_model m = {.pipeline = "p",
                            .version = 4,
@@ -187,14 +187,14 @@ static void models(void)
     b.length = 0;
     good(wire_model_encode(&m, &b, &e), &e);
     write("model", "rejected", "m", 1, &b);
-    wire_buffer_done(&b);
+    byte_buffer_done(&b);
 }
 
 /* Two versions in chunks, the first one without its last chunk. */
 static void chunks(void)
 {
     static const char text[] = "what is cut into pieces";
-    struct wire_buffer all = {0}, one = {0};
+    struct byte_buffer all = {0}, one = {0};
     struct fis_error e = {0};
     for (uint64_t version = 1; version <= 2; version++) {
         struct wire_chunks c;
@@ -203,35 +203,35 @@ static void chunks(void)
             one.length = 0;
             good(wire_chunks_next(&c, &one, &e), &e);
             unsigned char length[2] = {(unsigned char)one.length, 0};
-            good(wire_buffer_append(&all, length, 2, &e), &e);
-            good(wire_buffer_append(&all, one.data, one.length, &e), &e);
+            good(byte_buffer_append(&all, length, 2, &e), &e);
+            good(byte_buffer_append(&all, one.data, one.length, &e), &e);
         }
     }
     write("model", "chunks-each", "c\0", 2, &all);
     write("model", "chunks-newest", "c\1", 2, &all);
     all.length = 0;
-    good(wire_buffer_append(&all, text, sizeof text, &e), &e);
+    good(byte_buffer_append(&all, text, sizeof text, &e), &e);
     write("model", "cut", "p\3\1", 3, &all);
-    wire_buffer_done(&all);
-    wire_buffer_done(&one);
+    byte_buffer_done(&all);
+    byte_buffer_done(&one);
 }
 
 /* In the middle of a round, and the gate beside it. */
 static void checkpoints(void)
 {
     struct fuzz_learner l = {0};
-    struct wire_buffer b = {0};
+    struct byte_buffer b = {0};
     struct fis_error e = {0};
     fuzz_learner_make(&l);
     size_t gate = fis_gate_save_size(l.gate);
-    good(wire_buffer_reserve(&b, fis_learner_save_size(l.learner) + gate, &e), &e);
+    good(byte_buffer_reserve(&b, fis_learner_save_size(l.learner) + gate, &e), &e);
     b.length = fis_learner_save_size(l.learner);
     fis_learner_save(l.learner, b.data);
     write("checkpoint", "learner", "l", 1, &b);
     b.length = gate;
     fis_gate_save(l.gate, b.data);
     write("checkpoint", "gate", "g", 1, &b);
-    wire_buffer_done(&b);
+    byte_buffer_done(&b);
     fis_learner_free(l.learner);
     fis_gate_free(l.gate);
     fis_free(l.params);

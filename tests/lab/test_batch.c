@@ -76,9 +76,9 @@ static void run(struct lab_batch *b, uint32_t threads)
 }
 
 /* The results as lines, without the time they took. */
-static struct wire_buffer text_of(struct lab_batch *b)
+static struct byte_buffer text_of(struct lab_batch *b)
 {
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     uint32_t n;
     const struct lab_record *records = lab_batch_records(b, &n);
     assert_int_equal(n, 15);
@@ -90,28 +90,28 @@ static struct wire_buffer text_of(struct lab_batch *b)
     return out;
 }
 
-static void assert_same(struct wire_buffer *a, struct wire_buffer *b)
+static void assert_same(struct byte_buffer *a, struct byte_buffer *b)
 {
     assert_int_equal(a->length, b->length);
     assert_memory_equal(a->data, b->data, a->length);
-    wire_buffer_done(b);
+    byte_buffer_done(b);
 }
 
 static void threads_do_not_matter(void **state)
 {
     struct fixture *f = *state;
-    struct wire_buffer first = {0};
+    struct byte_buffer first = {0};
     for (uint32_t threads = 1; threads <= 4; threads *= 2) {
         struct lab_batch *b = batch(f, .005);
         run(b, threads);
-        struct wire_buffer text = text_of(b);
+        struct byte_buffer text = text_of(b);
         lab_batch_free(b);
         if (threads == 1)
             first = text;
         else
             assert_same(&first, &text);
     }
-    wire_buffer_done(&first);
+    byte_buffer_done(&first);
 }
 
 static void an_interrupted_batch_goes_on(void **state)
@@ -120,7 +120,7 @@ static void an_interrupted_batch_goes_on(void **state)
     struct fis_error e;
     struct lab_batch *b = batch(f, .005);
     run(b, 2);
-    struct wire_buffer whole = text_of(b);
+    struct byte_buffer whole = text_of(b);
     lab_batch_free(b);
 
     b = batch(f, .005);
@@ -142,7 +142,7 @@ static void an_interrupted_batch_goes_on(void **state)
     assert_int_equal(lab_batch_resume(b, f->file, &e), 0);
     assert_int_equal(lab_batch_left(b), left);
     run(b, 1);
-    struct wire_buffer resumed = text_of(b);
+    struct byte_buffer resumed = text_of(b);
     lab_batch_free(b);
     assert_same(&whole, &resumed);
 
@@ -157,7 +157,7 @@ static void an_interrupted_batch_goes_on(void **state)
     assert_int_equal(lab_batch_resume(b, f->file, &e), 0);
     assert_int_equal(lab_batch_left(b), 15);
     lab_batch_free(b);
-    wire_buffer_done(&whole);
+    byte_buffer_done(&whole);
 }
 
 static void a_bad_line_is_refused(void **state)
@@ -183,7 +183,7 @@ static void records_read_back_the_same(void **state)
     struct lab_record r = {.key = {.task = "a", .method = "fis+", .variant = "x=1", .seed = 12345},
                            .result = {.interpolation = NAN, .n_path = 2}},
                       back;
-    struct wire_buffer a = {0}, b = {0};
+    struct byte_buffer a = {0}, b = {0};
     struct fis_error e;
     (void)state;
     r.key.metric = FIS_EQUAL_OPPORTUNITY;
@@ -200,7 +200,7 @@ static void records_read_back_the_same(void **state)
     assert_true(isnan(back.result.interpolation) && isnan(back.result.test.equal_opportunity));
     assert_int_equal(lab_record_write(&back, &b, &e), 0);
     assert_same(&a, &b);
-    wire_buffer_done(&a);
+    byte_buffer_done(&a);
 }
 
 /* A job that fails: the others end, and the first failure by number is reported. */

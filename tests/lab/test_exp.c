@@ -329,7 +329,7 @@ static void test_compare(void **state)
     const enum fis_metric metric = FIS_DEMOGRAPHIC_PARITY;
     struct lab_report report;
     struct lab_paper_line *lines;
-    struct wire_buffer text = {0};
+    struct byte_buffer text = {0};
     struct fis_error e;
     uint32_t n;
     (void)state;
@@ -342,11 +342,11 @@ static void test_compare(void **state)
     assert_int_equal(lines[1].accuracy.n, 0);
     fis_free(lines);
     assert_int_equal(lab_paper_markdown(&report, &text, &e), 0);
-    assert_int_equal(wire_buffer_append(&text, "", 1, &e), 0);
+    assert_int_equal(byte_buffer_append(&text, "", 1, &e), 0);
     assert_non_null(strstr((const char *)text.data, "| compas | dp | fis | 0.690 ± 0.002 / 0.299"));
     assert_non_null(strstr((const char *)text.data, "-0.090 / -0.199"));
     assert_non_null(strstr((const char *)text.data, "no target"));
-    wire_buffer_done(&text);
+    byte_buffer_done(&text);
     lab_report_done(&report);
 }
 
@@ -391,13 +391,13 @@ static void test_influence(void **state)
     }
     struct lab_influence_record r = {.task = "toy", .metric = FIS_EQUALIZED_ODDS, .result = in};
     struct lab_influence_cell *cells;
-    struct wire_buffer text = {0};
+    struct byte_buffer text = {0};
     uint32_t n;
     assert_int_equal(lab_influence_cells(&r, 1, &cells, &n, &e), 0);
     assert_int_equal(n, 1);
     assert_int_equal(lab_influence_markdown(cells, n, &text, &e), 0);
     assert_int_equal(lab_influence_json(cells, n, &text, &e), 0);
-    wire_buffer_done(&text);
+    byte_buffer_done(&text);
     fis_free(cells);
     lab_influence_done(&in);
 }

@@ -181,7 +181,7 @@ static void without_a_reference(void **state)
         record("one", "m", FIS_DEMOGRAPHIC_PARITY, 1, 1000, .8, .2, .1)};
     struct lab_report r;
     struct fis_error e;
-    struct wire_buffer text = {0};
+    struct byte_buffer text = {0};
     (void)state;
     assert_int_equal(lab_report_make(records, 1, metrics, 2, "random", &r, &e), 0);
     assert_int_equal(r.n_cells, 1);
@@ -189,7 +189,7 @@ static void without_a_reference(void **state)
     assert_int_equal(r.summaries[0].over[LAB_CELLS_ALL].cells, 0);
     assert_int_equal(lab_report_json(&r, &text, &e), 0);
     assert_int_equal(lab_report_markdown(&r, &text, &e), 0);
-    wire_buffer_done(&text);
+    byte_buffer_done(&text);
     lab_report_done(&r);
 }
 
@@ -198,7 +198,7 @@ static void json_is_what_is_promised(void **state)
     struct lab_record records[32];
     struct lab_report r;
     struct fis_error e;
-    struct wire_buffer text = {0};
+    struct byte_buffer text = {0};
     (void)state;
     uint32_t n = make_records(records);
     assert_int_equal(lab_report_make(records, n, metrics, 2, "random", &r, &e), 0);
@@ -230,7 +230,7 @@ static void json_is_what_is_promised(void **state)
     assert_int_equal(json_integer_value(json_object_get(material, "cells")), 4);
     assert_true(near(ratio, sqrt(.4), 1e-12) && near(fairer, .75, 1e-12));
     json_decref(j);
-    wire_buffer_done(&text);
+    byte_buffer_done(&text);
     lab_report_done(&r);
 }
 

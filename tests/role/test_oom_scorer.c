@@ -22,8 +22,8 @@ static const struct wire_schema named = {
 static const struct wire_pool_end ends[] = {{0, 5}, {1, 9}};
 
 struct world {
-    struct wire_buffer head;               /* a head, encoded */
-    struct wire_buffer entry[ENTRIES + 1]; /* of the ledger; the last is the state */
+    struct byte_buffer head;               /* a head, encoded */
+    struct byte_buffer entry[ENTRIES + 1]; /* of the ledger; the last is the state */
     char key[ENTRIES][8];
     uint32_t rewinds;
 };
@@ -221,9 +221,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct world *w = *state;
-    wire_buffer_done(&w->head);
+    byte_buffer_done(&w->head);
     for (uint32_t i = 0; i <= ENTRIES; i++)
-        wire_buffer_done(&w->entry[i]);
+        byte_buffer_done(&w->entry[i]);
     return 0;
 }
 

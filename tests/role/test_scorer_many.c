@@ -69,9 +69,9 @@ static void write_ledger(struct scorers *w, const struct wire_ledger_entry *entr
 {
     assert_true(w->n_ledger < LEDGER);
     struct wire_bytes key = entry ? wire_ledger_entry_key(&entry->id) : wire_ledger_state_key;
-    struct wire_buffer *k = &w->ledger[w->n_ledger].key, *v = &w->ledger[w->n_ledger].value;
+    struct byte_buffer *k = &w->ledger[w->n_ledger].key, *v = &w->ledger[w->n_ledger].value;
     w->n_ledger++;
-    assert_int_equal(wire_buffer_append(k, key.data, key.length, NULL), 0);
+    assert_int_equal(byte_buffer_append(k, key.data, key.length, NULL), 0);
     assert_int_equal(entry ? wire_ledger_entry_encode(entry, v, NULL)
                            : wire_ledger_state_encode(state, v, NULL),
                      0);

@@ -41,7 +41,7 @@ static struct wire_bytes as_json(struct sim_world *w, enum answer a, uint32_t y,
 static struct wire_bytes as_protobuf(struct sim_world *w, enum answer a, uint32_t y,
                                      const struct fis_id *id, const char *who)
 {
-    struct wire_buffer *b = &w->labeller->buffer;
+    struct byte_buffer *b = &w->labeller->buffer;
     struct wire_label l = {.id = *id,
                            .status = a == SKIP     ? WIRE_SKIPPED
                                      : a == UNSURE ? WIRE_UNSURE
@@ -279,5 +279,5 @@ void sim_labeller_honest(struct sim_world *w)
 void sim_labeller_done(struct sim_world *w)
 {
     if (w->labeller)
-        wire_buffer_done(&w->labeller->buffer);
+        byte_buffer_done(&w->labeller->buffer);
 }

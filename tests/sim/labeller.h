@@ -19,7 +19,7 @@ struct sim_labeller {
     uint64_t sent, commands;
     bool honest; /* from now on everything that is open is answered, and well */
     bool paused; /* by the operator */
-    struct wire_buffer buffer;
+    struct byte_buffer buffer;
 };
 void sim_labeller_begin(struct sim_world *w);
 void sim_labeller_honest(struct sim_world *w);

@@ -17,12 +17,12 @@ static bool has_key(const struct sim_check *c, struct wire_bytes key)
 
 static bool has_mark(const struct sim_check *c, uint32_t fact)
 {
-    struct wire_buffer key = {0};
+    struct byte_buffer key = {0};
     struct fis_error e;
     const struct wire_forgotten f = check_mark_of(c, fact);
     SIM_MUST(c->w, wire_forgotten_key(&f, &key, &e) == 0, "simulator: %s", e.text);
     bool there = has_key(c, (struct wire_bytes){key.data, key.length});
-    wire_buffer_done(&key);
+    byte_buffer_done(&key);
     return there;
 }
 

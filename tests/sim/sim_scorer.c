@@ -36,7 +36,7 @@ struct sim_scorer {
     uint32_t made[SIM_TOPICS]; /* how often these two had been cut when they were read last */
     struct wire_assembler *assembler;
     struct scoring_head *head;
-    struct wire_buffer buffer; /* an offer that is not sent yet */
+    struct byte_buffer buffer; /* an offer that is not sent yet */
     uint32_t packed_slot, packed;
     bool stopping;
 };
@@ -373,7 +373,7 @@ void sim_scorer_drop(struct sim_world *w, int process)
     scorer_free(s->machine);
     wire_assembler_free(s->assembler);
     scoring_head_unref(s->head);
-    wire_buffer_done(&s->buffer);
+    byte_buffer_done(&s->buffer);
     w->scorers[process] = NULL;
 }
 

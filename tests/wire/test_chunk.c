@@ -10,7 +10,7 @@
 struct cut { /* a payload and its chunks */
     unsigned char payload[4096];
     size_t length;
-    struct wire_buffer chunk[MOST];
+    struct byte_buffer chunk[MOST];
     uint32_t n;
 };
 
@@ -37,7 +37,7 @@ static struct cut *cut_up(uint64_t version, size_t length, size_t max, uint64_t 
 static void cut_free(struct cut *c)
 {
     for (uint32_t i = 0; i < c->n; i++)
-        wire_buffer_done(&c->chunk[i]);
+        byte_buffer_done(&c->chunk[i]);
     free(c);
 }
 
@@ -47,7 +47,7 @@ struct fed {
     struct fis_error e;
 };
 
-static int feed(struct wire_assembler *a, const struct wire_buffer *b, struct fed *f)
+static int feed(struct wire_assembler *a, const struct byte_buffer *b, struct fed *f)
 {
     f->e.text[0] = 0;
     return wire_assembler_feed(a, (struct wire_bytes){b->data, b->length}, &f->payload, &f->version,
@@ -164,11 +164,11 @@ static void written_again(void **state)
 
 static int feed_message(struct wire_assembler *a, const Fis__V1__Chunk *m, struct fed *f)
 {
-    struct wire_buffer b = {0};
-    assert_int_equal(wire_buffer_reserve(&b, fis__v1__chunk__get_packed_size(m), &f->e), 0);
+    struct byte_buffer b = {0};
+    assert_int_equal(byte_buffer_reserve(&b, fis__v1__chunk__get_packed_size(m), &f->e), 0);
     b.length = fis__v1__chunk__pack(m, b.data);
     int rc = feed(a, &b, f);
-    wire_buffer_done(&b);
+    byte_buffer_done(&b);
     return rc;
 }
 
@@ -250,7 +250,7 @@ static void bounded(void **state)
 static void keys(void **state)
 {
     (void)state;
-    struct wire_buffer b = {0};
+    struct byte_buffer b = {0};
     struct fis_error e;
     assert_int_equal(wire_chunk_key_head("adult", 12, &b, &e), 0);
     assert_int_equal(b.length, 8);
@@ -259,7 +259,7 @@ static void keys(void **state)
     assert_int_equal(wire_chunk_key_model(UINT64_MAX, 0, &b, &e), 0);
     assert_int_equal(b.length, 22);
     assert_memory_equal(b.data, "18446744073709551615/0", 22);
-    wire_buffer_done(&b);
+    byte_buffer_done(&b);
 }
 
 static void floors(void **state)
@@ -267,7 +267,7 @@ static void floors(void **state)
     (void)state;
     const struct wire_floors f = {7, 12345, {-2.5f, -INFINITY}};
     struct wire_assembler *a = wire_assembler_new(WIRE_ASSEMBLE_NEWEST, 1, 0);
-    struct wire_buffer b = {0};
+    struct byte_buffer b = {0};
     struct fed fed;
     struct cut *c = cut_up(7, 100, 60, 1);
     assert_non_null(a);
@@ -291,10 +291,10 @@ static void floors(void **state)
     assert_int_equal(b.length, 8);
     assert_memory_equal(b.data, "p/floors", 8);
     const unsigned char third[] = {0x42, 4, 0x1a, 2, 8, 2}; /* a criterion that there is not */
-    struct wire_buffer odd = {(unsigned char *)(uintptr_t)third, sizeof third, sizeof third};
+    struct byte_buffer odd = {(unsigned char *)(uintptr_t)third, sizeof third, sizeof third};
     assert_int_equal(feed(a, &odd, &fed), -FIS_INPUT);
     assert_null(wire_assembler_floors(a));
-    wire_buffer_done(&b);
+    byte_buffer_done(&b);
     wire_assembler_free(a);
     cut_free(c);
 }

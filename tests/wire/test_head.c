@@ -9,7 +9,7 @@ struct world {
     struct fis_encoder *enc;
     struct wire_head head;
     float *params, *g_acc, *g_fair;
-    struct wire_buffer out;
+    struct byte_buffer out;
     struct fis_error e;
 };
 
@@ -48,7 +48,7 @@ static int down(void **state)
     fis_free(w->params);
     fis_free(w->g_acc);
     fis_free(w->g_fair);
-    wire_buffer_done(&w->out);
+    byte_buffer_done(&w->out);
     free(w);
     return 0;
 }

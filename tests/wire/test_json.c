@@ -58,14 +58,14 @@ static void reads(const struct wire_schema *s, const char *json, const char *wan
         fail_msg("%s\nread    '%s'\nexpected '%s'", json, got, want);
     if (!kept)
         return;
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct wire_bytes json_record = m.value;
     assert_int_equal(wire_json_keep(s, nested, 3, &json_record, &out, &e), 0);
     if (json_record.length != strlen(kept) ||
         memcmp(json_record.data, kept, json_record.length) != 0)
         fail_msg("%s\nkept    '%.*s'\nexpected '%s'", json, (int)json_record.length,
                  (const char *)json_record.data, kept);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 #define LABELLED(members) "{\"hired\":\"no\"," members "}"
@@ -368,7 +368,7 @@ static void survives_refused_memory(void **state)
     (void)state;
     struct wire_label_request r = json_request("{\"age\":1}");
     for (uint64_t n = 0; n < 100; n++) {
-        struct wire_buffer out = {0};
+        struct byte_buffer out = {0};
         struct fis_error e = {0};
         fis_arena_reset(&json_arena);
         fis_mem_refuse_after(n);
@@ -376,7 +376,7 @@ static void survives_refused_memory(void **state)
         /* Outside an arena jansson's memory comes through the same seam. */
         json_t *v = rc ? NULL : wire_json_parse((struct wire_bytes){"{\"a\":[1,\"b\"]}", 13}, &e);
         fis_mem_refuse_after(UINT64_MAX);
-        wire_buffer_done(&out);
+        byte_buffer_done(&out);
         if (v) {
             json_decref(v);
             assert_true(n > 5);
@@ -392,7 +392,7 @@ static void numbers_read_back_as_they_were(void **state)
     (void)state;
     struct fis_rng rng;
     fis_rng_seed(&rng, 5, 0);
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     for (int i = 0; i < 2000; i++) {
         union {
             uint64_t bits;
@@ -402,12 +402,12 @@ static void numbers_read_back_as_they_were(void **state)
             continue;
         out.length = 0;
         assert_int_equal(wire_json_number(&out, u.number, NULL), 0);
-        assert_int_equal(wire_buffer_append(&out, "", 1, NULL), 0);
+        assert_int_equal(byte_buffer_append(&out, "", 1, NULL), 0);
         assert_true(strtod((char *)out.data, NULL) == u.number);
     }
     assert_int_equal(wire_json_number(&out, 1.0 / 0.0, NULL), -FIS_INPUT);
     assert_int_equal(wire_json_escape(&out, "\xff", 1, NULL), -FIS_INPUT);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 int main(void)

@@ -112,7 +112,7 @@ static void labels_of_other_kinds(void **state)
 static void labels_come_back_as_they_went(void **state)
 {
     (void)state;
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     for (int i = 0; i < 4; i++) {
         static const char id[] = "s3-\"\\\n\xc3\xa9/\x7f";
         struct wire_label sent = {.status = (enum wire_label_status)(i < 2 ? 0 : i - 1),
@@ -134,7 +134,7 @@ static void labels_come_back_as_they_went(void **state)
         assert_string_equal(got.annotator, sent.annotator ? sent.annotator : "");
         assert_int_equal(got.labelled_at_ms, sent.labelled_at_ms);
     }
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 static void who_labelled_and_when(void **state)

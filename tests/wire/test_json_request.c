@@ -4,7 +4,7 @@
 static void a_label_request_holds_the_record_untouched(void **state)
 {
     (void)state;
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct fis_error e = {0};
     struct wire_label_request r = json_request("\xef\xbb\xbf{\"age\": 1.50,\n \"x\":null}");
     fis_arena_reset(&json_arena);
@@ -23,7 +23,7 @@ static void a_label_request_holds_the_record_untouched(void **state)
                          -FIS_INPUT);
         assert_int_equal(out.length, sizeof want - 1);
     }
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 static void a_label_request_for_a_record_of_numbers(void **state)
@@ -42,12 +42,12 @@ static void a_label_request_for_a_record_of_numbers(void **state)
     const struct wire_named_values extra = {more, texts, 2, NULL}, none = {NULL, NULL, 0, NULL};
     struct wire_named_values named = {names, values, 4, &extra};
     struct wire_label_request r = json_request(NULL);
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct fis_error e = {0};
     r.encoding = WIRE_RAW;
     r.deadline_ms = 1700000000500;
     assert_int_equal(wire_json_label_request(&json_schema, &r, &named, &json_arena, &out, &e), 0);
-    assert_int_equal(wire_buffer_append(&out, "", 1, &e), 0);
+    assert_int_equal(byte_buffer_append(&out, "", 1, &e), 0);
     assert_non_null(strstr((char *)out.data,
                            "\"deadline\":1700000000500,\"record\":{\"f0\":0.1,\"f2\":-2,"
                            "\"f3\":\"a\\u0009b\"},"
@@ -55,27 +55,27 @@ static void a_label_request_for_a_record_of_numbers(void **state)
     out.length = 0;
     named.attributes = &none;
     assert_int_equal(wire_json_label_request(&json_schema, &r, &named, &json_arena, &out, &e), 0);
-    assert_int_equal(wire_buffer_append(&out, "", 1, &e), 0);
+    assert_int_equal(byte_buffer_append(&out, "", 1, &e), 0);
     assert_non_null(strstr((char *)out.data, "\"f3\":\"a\\u0009b\"}}"));
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 static void assert_request(const struct wire_label_request *r, const char *want)
 {
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct fis_error e = {0};
     fis_arena_reset(&json_arena);
     assert_int_equal(wire_json_label_request(&json_schema, r, NULL, &json_arena, &out, &e), 0);
     assert_int_equal(out.length, strlen(want));
     assert_memory_equal(out.data, want, out.length);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 static void a_label_request_for_several_votes_and_one_withdrawn(void **state)
 {
     (void)state;
     struct wire_label_request r = json_request("{\"age\":1}");
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     struct fis_error e = {0};
     r.votes = 3;
     assert_request(&r, "{\"id\":\"r\\\"1\",\"round\":3,\"criterion\":\"ekg\",\"head\":12,"
@@ -92,7 +92,7 @@ static void a_label_request_for_several_votes_and_one_withdrawn(void **state)
     assert_int_equal(wire_json_label_request(&json_schema, &r, NULL, &json_arena, &out, &e),
                      -FIS_INPUT);
     assert_non_null(strstr(e.text, "100 votes, at most 99 allowed"));
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
 }
 
 int main(void)

@@ -233,7 +233,7 @@ static void a_checkpoint_goes_in_chunks(void **state)
     struct world *w = *state;
     struct wire_checkpoint in = {.format = 1, .version = 12, .gate = {"\0gate", 5}}, out;
     struct wire_assembler *a = wire_assembler_new(WIRE_ASSEMBLE_NEWEST, 1, 0);
-    struct wire_buffer chunk = {0}, key = {0};
+    struct byte_buffer chunk = {0}, key = {0};
     struct wire_chunks chunks;
     struct wire_bytes payload = {0};
     uint64_t version = 0;
@@ -268,8 +268,8 @@ static void a_checkpoint_goes_in_chunks(void **state)
     assert_int_equal(decode(w, (struct wire_bytes){key.data, key.length}, NULL, 0), WIRE_TOMBSTONE);
     assert_int_equal(w->item.kind, WIRE_LEDGER_CHECKPOINT);
     wire_assembler_free(a);
-    wire_buffer_done(&chunk);
-    wire_buffer_done(&key);
+    byte_buffer_done(&chunk);
+    byte_buffer_done(&key);
 }
 
 static void try_checkpoint(void *arg, const unsigned char *bytes, size_t length)
@@ -375,7 +375,7 @@ static void forgotten(void **state)
     struct world *w = *state;
     struct wire_forgotten f = {.salt = {"host/1", 6}, .charged = true, .at_ms = 5}, other;
     struct wire_ledger_item item;
-    struct wire_buffer key = {0};
+    struct byte_buffer key = {0};
     struct fis_id id, near;
     assert_int_equal(fis_id_set(&id, "person-1", 8) | fis_id_set(&near, "person-2", 8), 0);
     wire_forgotten_mark(f.salt, &id, f.mark);
@@ -399,7 +399,7 @@ static void forgotten(void **state)
     assert_int_equal(wire_ledger_decode(&m, &w->c.arena, &item, &w->c.e), WIRE_TOMBSTONE);
     m.value = (struct wire_bytes){"", 0}; /* without a salt */
     assert_int_equal(wire_ledger_decode(&m, &w->c.arena, &item, &w->c.e), WIRE_BAD);
-    wire_buffer_done(&key);
+    byte_buffer_done(&key);
 }
 
 int main(void)

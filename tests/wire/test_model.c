@@ -10,7 +10,7 @@ struct world {
     struct fis_encoder *enc;
     struct wire_model model;
     float *params;
-    struct wire_buffer out;
+    struct byte_buffer out;
     struct fis_error e;
 };
 
@@ -92,7 +92,7 @@ static int down(void **state)
     struct world *w = *state;
     fis_encoder_free(w->enc);
     fis_free(w->params);
-    wire_buffer_done(&w->out);
+    byte_buffer_done(&w->out);
     free(w);
     return 0;
 }

@@ -24,7 +24,7 @@ struct world {
     float *slab;
     struct wire_head head;
     struct wire_model model;
-    struct wire_buffer bytes; /* what a decoder is given */
+    struct byte_buffer bytes; /* what a decoder is given */
 };
 
 static const struct wire_range ranges[] = {{0, 5, 9, 3, 1, 0}, {7, 0, 100, 99, 0, 1}};
@@ -71,7 +71,7 @@ static int tear_down(void **state)
     struct world *w = *state;
     fis_encoder_free(w->encoder);
     fis_free(w->slab);
-    wire_buffer_done(&w->bytes);
+    byte_buffer_done(&w->bytes);
     free(w);
     return 0;
 }
@@ -103,7 +103,7 @@ enum what {
     ALL
 };
 
-static int encode_offer(enum what what, const struct world *w, struct wire_buffer *out,
+static int encode_offer(enum what what, const struct world *w, struct byte_buffer *out,
                         struct fis_error *e)
 {
     const struct wire_progress progress = {.scorer = "s", .ranges = ranges, .n_ranges = 2};
@@ -119,7 +119,7 @@ static int encode_offer(enum what what, const struct world *w, struct wire_buffe
     return wire_offer_encode(&o, out, e);
 }
 
-static int encode_label(enum what what, struct wire_buffer *out, struct fis_error *e)
+static int encode_label(enum what what, struct byte_buffer *out, struct fis_error *e)
 {
     struct wire_label l = {.id = {1, "r"}, .class_index = 1, .annotator = "ann"};
     struct wire_label_request r = {.id = {1, "r"},
@@ -144,7 +144,7 @@ static int encode_label(enum what what, struct wire_buffer *out, struct fis_erro
     }
 }
 
-static int encode_ledger(enum what what, const struct world *w, struct wire_buffer *out,
+static int encode_ledger(enum what what, const struct world *w, struct byte_buffer *out,
                          struct fis_error *e)
 {
     struct wire_ledger_entry entry = {
@@ -167,7 +167,7 @@ static int encode_ledger(enum what what, const struct world *w, struct wire_buff
     }
 }
 
-static int encode_stored(enum what what, const struct world *w, struct wire_buffer *out,
+static int encode_stored(enum what what, const struct world *w, struct byte_buffer *out,
                          struct fis_error *e)
 {
     struct wire_chunks c;
@@ -196,7 +196,7 @@ static int encode_stored(enum what what, const struct world *w, struct wire_buff
     }
 }
 
-static int encode(enum what what, const struct world *w, struct wire_buffer *out,
+static int encode(enum what what, const struct world *w, struct byte_buffer *out,
                   struct fis_error *e)
 {
     if (what <= PROGRESS)
@@ -209,13 +209,13 @@ static int encode(enum what what, const struct world *w, struct wire_buffer *out
 struct encoding {
     const struct world *w;
     enum what what;
-    struct wire_buffer whole; /* what comes of it when there is memory */
+    struct byte_buffer whole; /* what comes of it when there is memory */
 };
 
 static int encode_all_over(void *arg, struct fis_error *e)
 {
     struct encoding *x = arg;
-    struct wire_buffer out = {0};
+    struct byte_buffer out = {0};
     int rc = encode(x->what, x->w, &out, e);
     if (rc) { /* nothing was appended, and now it goes */
         struct fis_error second;
@@ -225,7 +225,7 @@ static int encode_all_over(void *arg, struct fis_error *e)
     }
     assert_int_equal(out.length, x->whole.length);
     assert_memory_equal(out.data, x->whole.data, out.length);
-    wire_buffer_done(&out);
+    byte_buffer_done(&out);
     return rc;
 }
 
@@ -237,14 +237,14 @@ static void encoders(void **state)
         assert_int_equal(encode(x.what, x.w, &x.whole, &e), 0);
         assert_true(x.whole.length > 0);
         assert_true(oom_run(encode_all_over, &x) >= 1);
-        wire_buffer_done(&x.whole);
+        byte_buffer_done(&x.whole);
     }
 }
 
 /* ---- decoders that own what they give ---------------------------------------------------------
  */
 
-static struct wire_bytes bytes_of(const struct wire_buffer *b)
+static struct wire_bytes bytes_of(const struct byte_buffer *b)
 {
     return (struct wire_bytes){b->data, b->length};
 }
@@ -287,7 +287,7 @@ static void decoders(void **state)
 
 enum { PIECES = 3 };
 struct pieces {
-    struct wire_buffer piece[PIECES];
+    struct byte_buffer piece[PIECES];
 };
 static const char cut_text[] = "what is cut in three";
 
@@ -329,7 +329,7 @@ static void assembler(void **state)
     assert_int_equal(wire_chunks_next(&c, &p.piece[0], NULL), 0);
     assert_true(oom_run(assemble, &p) > PIECES);
     for (size_t i = 0; i < PIECES; i++)
-        wire_buffer_done(&p.piece[i]);
+        byte_buffer_done(&p.piece[i]);
 }
 
 /* ---- texts ------------------------------------------------------------------------------------
@@ -388,7 +388,7 @@ static void arenas(void **state)
     w->bytes.length = 0;
     assert_int_equal(encode(PROGRESS, w, &w->bytes, &e), 0);
     struct wire_message progress = message_of("r", 1, w->bytes.data, w->bytes.length);
-    struct wire_buffer entry = {0}, json = {0};
+    struct byte_buffer entry = {0}, json = {0};
     assert_int_equal(encode(ENTRY, w, &entry, &e), 0);
     assert_int_equal(encode(JSON_LABEL, w, &json, &e), 0);
     struct wire_message stored = message_of("r", 1, entry.data, entry.length);
@@ -400,8 +400,8 @@ static void arenas(void **state)
     assert_int_equal(wire_json_label(&test_schema, &answer, &arena, &label, &e), WIRE_OK);
     fis_mem_refuse_after(UINT64_MAX);
     assert_int_equal(fis_mem_count(), before);
-    wire_buffer_done(&entry);
-    wire_buffer_done(&json);
+    byte_buffer_done(&entry);
+    byte_buffer_done(&json);
     fis_free(arena.base);
 }
 

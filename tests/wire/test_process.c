@@ -54,7 +54,7 @@ static struct wire_process sample(void)
 static void round_trip(void **state)
 {
     struct wire_process in = sample(), out;
-    struct wire_buffer bytes = {0}, again = {0};
+    struct byte_buffer bytes = {0}, again = {0};
     struct fis_error e;
     (void)state;
     for (int roles = 1; roles < 4; roles++) {
@@ -74,8 +74,8 @@ static void round_trip(void **state)
         assert_int_equal(out.scorer.lag, -1);
         again.length = 0;
     }
-    wire_buffer_done(&bytes);
-    wire_buffer_done(&again);
+    byte_buffer_done(&bytes);
+    byte_buffer_done(&again);
 }
 
 /* A page makes links of addresses; nothing else may come out of them. */
@@ -123,7 +123,7 @@ static void anything_may_be_there(void **state)
 static void texts_are_cut_at_characters(void **state)
 {
     struct wire_process in = sample(), out;
-    struct wire_buffer bytes = {0};
+    struct byte_buffer bytes = {0};
     struct fis_error e;
     char text[4096];
     (void)state;
@@ -141,7 +141,7 @@ static void texts_are_cut_at_characters(void **state)
     assert_int_equal(wire_process_encode(&in, &bytes, &e), 0);
     assert_int_equal(decode(bytes.data, bytes.length, &out), WIRE_OK);
     assert_string_equal(out.doing, "abc");
-    wire_buffer_done(&bytes);
+    byte_buffer_done(&bytes);
 }
 
 int main(void)

@@ -77,7 +77,7 @@ static void candidate_round_trip(void **state)
         in.scores[1] = round % 2 ? -INFINITY : random_float(&rng);
         w->c.out.length = 0;
         /* Behind other bytes, so that the lists must be aligned by the encoder. */
-        assert_int_equal(wire_buffer_append(&w->c.out, "1234567", round % 8, &w->c.e), 0);
+        assert_int_equal(byte_buffer_append(&w->c.out, "1234567", round % 8, &w->c.e), 0);
         assert_int_equal(encode(w, &in), 0);
         if (decode(w, w->c.out.data + round % 8, w->c.out.length - round % 8) != WIRE_OK)
             fail_msg("round %u: %s", round, w->c.e.text);
@@ -115,7 +115,7 @@ static void no_allocation_per_candidate(void **state)
     float x[100] = {0};
     struct wire_candidate in = candidate_of(x, 100);
     x[3] = 1;
-    assert_int_equal(wire_buffer_reserve(&w->c.out, 4096, &w->c.e), 0);
+    assert_int_equal(byte_buffer_reserve(&w->c.out, 4096, &w->c.e), 0);
     uint64_t before = fis_mem_count();
     for (int i = 0; i < 10; i++) {
         w->c.out.length = 0;

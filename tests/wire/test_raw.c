@@ -156,19 +156,19 @@ static void plain_text(void **state)
 static void buffers(void **state)
 {
     (void)state;
-    struct wire_buffer b = {0};
+    struct byte_buffer b = {0};
     struct fis_error e = {0};
     for (uint32_t i = 0; i < 1000; i++)
-        assert_int_equal(wire_buffer_append(&b, &i, sizeof i, &e), 0);
+        assert_int_equal(byte_buffer_append(&b, &i, sizeof i, &e), 0);
     for (uint32_t i = 0; i < 1000; i++)
         assert_memory_equal(b.data + i * sizeof i, &i, sizeof i);
     fis_mem_refuse_after(0);
-    assert_int_equal(wire_buffer_reserve(&b, 1 << 20, &e), -FIS_NOMEM);
+    assert_int_equal(byte_buffer_reserve(&b, 1 << 20, &e), -FIS_NOMEM);
     fis_mem_refuse_after(UINT64_MAX);
     assert_int_equal(b.length, 4000);
-    assert_int_equal(wire_buffer_reserve(&b, SIZE_MAX - 10, &e), -FIS_NOMEM);
-    wire_buffer_done(&b);
-    wire_buffer_done(&b);
+    assert_int_equal(byte_buffer_reserve(&b, SIZE_MAX - 10, &e), -FIS_NOMEM);
+    byte_buffer_done(&b);
+    byte_buffer_done(&b);
 }
 
 static void classes(void **state)

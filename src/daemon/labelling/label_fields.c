@@ -14,13 +14,13 @@
 /* ---- values as texts --------------------------------------------------------------------------
  */
 
-static int append(struct wire_buffer *out, const char *text, size_t length)
+static int append(struct byte_buffer *out, const char *text, size_t length)
 {
     struct fis_error none;
-    return wire_buffer_append(out, text, length, &none);
+    return byte_buffer_append(out, text, length, &none);
 }
 
-static int append_dump(struct wire_buffer *out, const json_t *v)
+static int append_dump(struct byte_buffer *out, const json_t *v)
 {
     char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
     int rc = text ? append(out, text, strlen(text)) : -1;
@@ -29,7 +29,7 @@ static int append_dump(struct wire_buffer *out, const json_t *v)
 }
 
 /* A missing value is nothing. */
-static int append_value(struct wire_buffer *out, const json_t *v)
+static int append_value(struct byte_buffer *out, const json_t *v)
 {
     struct fis_error none;
     if (!v || json_is_null(v))
@@ -51,20 +51,20 @@ static bool is_plain(char c)
 }
 
 /* What is special in an address is escaped, slashes too. */
-static int append_escaped(struct wire_buffer *out, const json_t *v)
+static int append_escaped(struct byte_buffer *out, const json_t *v)
 {
-    struct wire_buffer text = {0};
+    struct byte_buffer text = {0};
     int rc = append_value(&text, v);
     for (size_t i = 0; !rc && i < text.length; i++) {
         char c = (char)text.data[i], code[4];
         snprintf(code, sizeof code, "%%%02X", (unsigned)(unsigned char)c);
         rc = is_plain(c) ? append(out, &c, 1) : append(out, code, 3);
     }
-    wire_buffer_done(&text);
+    byte_buffer_done(&text);
     return rc;
 }
 
-static int append_template(struct wire_buffer *out, const char *t, const json_t *record,
+static int append_template(struct byte_buffer *out, const char *t, const json_t *record,
                            bool address)
 {
     int rc = 0;
@@ -112,7 +112,7 @@ static bool is_picture(const char *text)
  */
 
 static const char *kind_of(const struct config_show *s, bool missing,
-                           const struct wire_buffer *text)
+                           const struct byte_buffer *text)
 {
     const char *t = (const char *)text->data;
     if (missing || !text->length)
@@ -124,7 +124,7 @@ static const char *kind_of(const struct config_show *s, bool missing,
 }
 
 /* A record's image, which is base64, as an address; of its type, whatever one it came with. */
-static int append_image(struct wire_buffer *out, const json_t *v, const char *type)
+static int append_image(struct byte_buffer *out, const json_t *v, const char *type)
 {
     const char *text = json_string_value(v);
     const size_t length = json_string_length(v), prefix = wire_image_prefix(text, length);
@@ -140,7 +140,7 @@ static json_t *field(const struct config_show *s, const json_t *record)
 {
     const json_t *v = wire_json_member(record, s->column);
     bool missing = !v || json_is_null(v);
-    struct wire_buffer text = {0};
+    struct byte_buffer text = {0};
     const char *type = s->as == CONFIG_SHOW_IMAGE && json_is_string(v)
                            ? wire_image_type(json_string_value(v), json_string_length(v))
                            : NULL;
@@ -157,7 +157,7 @@ static json_t *field(const struct config_show *s, const json_t *record)
                         s->help, "as", kind_of(s, missing, &text), "value",
                         value ? value : json_string("(not UTF-8)"));
     }
-    wire_buffer_done(&text);
+    byte_buffer_done(&text);
     return out;
 }
 

@@ -26,7 +26,7 @@ struct label_host {
     struct reader readers[READERS];
     struct stream_batch *batch;
     struct stream_producer *producer;
-    struct wire_buffer value;
+    struct byte_buffer value;
     struct fis_arena arena;
     struct wire_schema schema; /* of answers: they have no frame */
     struct wire_request_reader shown;
@@ -295,7 +295,7 @@ void label_host_close(struct label_host *h, int timeout_ms)
         stream_consumer_close(h->readers[i].consumer, timeout_ms);
     stream_producer_close(h->producer);
     label_queue_free(h->queue);
-    wire_buffer_done(&h->value);
+    byte_buffer_done(&h->value);
     fis_free(h->arena.base);
     fis_free(h);
 }

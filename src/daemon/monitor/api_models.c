@@ -8,10 +8,10 @@
 #include "wire/onnx.h"
 
 typedef int model_write_fn(const struct wire_model *m, struct wire_group_names groups,
-                           struct wire_buffer *out, struct fis_error *e);
+                           struct byte_buffer *out, struct fis_error *e);
 
 static int write_onnx(const struct wire_model *m, struct wire_group_names groups,
-                      struct wire_buffer *out, struct fis_error *e)
+                      struct byte_buffer *out, struct fis_error *e)
 {
     (void)groups;
     return wire_onnx_encode(m, out, e);
@@ -46,7 +46,7 @@ static void send_as(const struct form *f, const struct version_info *v,
                     struct wire_group_names groups, struct http_reply *out)
 {
     struct wire_model_owned m = {0};
-    struct wire_buffer b = {0};
+    struct byte_buffer b = {0};
     struct fis_error e;
     int rc = wire_model_decode((struct wire_bytes){v->model.data, v->model.length}, &m, &e);
     if (!rc)
@@ -57,7 +57,7 @@ static void send_as(const struct form *f, const struct version_info *v,
     } else {
         http_problem(out, rc == -FIS_INPUT ? 404 : 500, "%s", e.text);
     }
-    wire_buffer_done(&b);
+    byte_buffer_done(&b);
     wire_model_done(&m);
 }
 

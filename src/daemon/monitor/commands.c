@@ -15,7 +15,7 @@ const char *command_outcome_name(enum command_outcome o)
 void commands_done(struct commands *c)
 {
     stream_producer_close(c->producer);
-    wire_buffer_done(&c->buffer);
+    byte_buffer_done(&c->buffer);
     c->producer = NULL;
 }
 

@@ -34,7 +34,7 @@ struct command {
 
 struct commands {
     struct stream_producer *producer;
-    struct wire_buffer buffer;
+    struct byte_buffer buffer;
     struct command items[COMMANDS_MAX]; /* a ring */
     uint32_t count, next;
     uint64_t sent; /* in all: the token of a report is the number of the command */

@@ -25,7 +25,7 @@ struct fleet {
     struct stream_producer *producer;
     struct stream_batch *batch;
     struct wire_assembler *models; /* NULL: somebody else reads them */
-    struct wire_buffer buffer;
+    struct byte_buffer buffer;
     struct fleet_process all[FLEET_MAX];
     uint32_t n;
     struct wire_process sent; /* last */
@@ -82,7 +82,7 @@ void fleet_close(struct fleet *f)
     stream_consumer_close(f->consumer, 1000);
     stream_producer_close(f->producer);
     wire_assembler_free(f->models);
-    wire_buffer_done(&f->buffer);
+    byte_buffer_done(&f->buffer);
     fis_free(f);
 }
 

@@ -31,7 +31,7 @@ struct version_log *version_log_new(struct fis_error *e)
 void version_log_free(struct version_log *l)
 {
     for (uint32_t i = 0; l && i < VERSION_LOG_MAX; i++)
-        wire_buffer_done(&l->kept[i].model);
+        byte_buffer_done(&l->kept[i].model);
     if (l)
         version_log_settle(l, false);
     fis_free(l);
@@ -74,7 +74,7 @@ static void fill(struct version_info *v, const struct wire_model *m)
     copy(v->metric, sizeof v->metric, m->metric);
     copy(v->algorithm, sizeof v->algorithm, m->algorithm);
     if (wire_model_encode(m, &v->model, NULL))
-        wire_buffer_done(&v->model); /* without memory its figures are shown all the same */
+        byte_buffer_done(&v->model); /* without memory its figures are shown all the same */
 }
 
 static void count_reason(struct version_log *l, const struct version_info *v)
@@ -112,7 +112,7 @@ static void make_room(struct version_log *l)
         if (bytes <= VERSION_LOG_BYTES || i == 0 || v == served)
             continue;
         bytes -= v->model.capacity;
-        wire_buffer_done(&v->model);
+        byte_buffer_done(&v->model);
     }
 }
 
@@ -120,13 +120,13 @@ static void make_room(struct version_log *l)
 static void add(struct version_log *l, struct version_info *info)
 {
     if (info->version <= l->newest) {
-        wire_buffer_done(&info->model);
+        byte_buffer_done(&info->model);
         return;
     }
     struct version_info *v = &l->kept[l->next];
-    wire_buffer_done(&v->model);
+    byte_buffer_done(&v->model);
     *v = *info;
-    info->model = (struct wire_buffer){0};
+    info->model = (struct byte_buffer){0};
     l->newest = v->version;
     l->next = (l->next + 1) % VERSION_LOG_MAX;
     if (l->count < VERSION_LOG_MAX)
@@ -155,7 +155,7 @@ void version_log_settle(struct version_log *l, bool committed)
     for (uint32_t i = 0; i < l->n_held; i++) {
         if (committed)
             add(l, &l->held[i]);
-        wire_buffer_done(&l->held[i].model);
+        byte_buffer_done(&l->held[i].model);
     }
     l->n_held = 0;
 }

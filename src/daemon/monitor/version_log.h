@@ -31,7 +31,7 @@ struct version_info {
     uint64_t labels_bought, labels_kept, head_version;
     struct fis_metrics metrics, anchor; /* n 0: not measured */
     struct fis_metrics_intervals intervals;
-    struct wire_buffer model; /* for wire_model_decode; empty: it is no longer kept */
+    struct byte_buffer model; /* for wire_model_decode; empty: it is no longer kept */
 };
 
 struct version_reason {

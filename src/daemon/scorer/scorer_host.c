@@ -242,7 +242,7 @@ void scorer_host_close(struct scorer_host *h, int patience_ms)
     scoring_head_unref(h->head);
     fis_profile_free(h->profile);
     wire_assembler_free(h->assembler);
-    wire_buffer_done(&h->buffer);
-    wire_buffer_done(&h->kept);
+    byte_buffer_done(&h->buffer);
+    byte_buffer_done(&h->kept);
     fis_free(h);
 }

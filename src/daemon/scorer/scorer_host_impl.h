@@ -55,8 +55,8 @@ struct scorer_host {
     struct wire_assembler *assembler;
     struct scoring_head *head;
     char difference[SCORING_DIFFERENCE]; /* from the trainer's configuration, as it was logged */
-    struct wire_buffer kept;   /* a record without what is ignored of it */
-    struct wire_buffer buffer; /* an offer that is not sent yet; of a slot, so many candidates … */
+    struct byte_buffer kept;   /* a record without what is ignored of it */
+    struct byte_buffer buffer; /* an offer that is not sent yet; of a slot, so many candidates … */
     uint32_t packed_slot, packed;
     size_t packed_bytes;                    /* … which take no more than that */
     const char *topics[CONFIG_RECORDS_MAX]; /* of records [n_topics] */

@@ -419,8 +419,8 @@ void scorers_close(struct scorers *w)
         scorer_free(w->nodes[i].m);
     }
     for (uint32_t i = 0; i < w->n_ledger; i++) {
-        wire_buffer_done(&w->ledger[i].key);
-        wire_buffer_done(&w->ledger[i].value);
+        byte_buffer_done(&w->ledger[i].key);
+        byte_buffer_done(&w->ledger[i].value);
     }
     fis_selector_free(w->selector);
 }

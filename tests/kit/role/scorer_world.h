@@ -66,7 +66,7 @@ struct scorers {
     struct wire_pool_end ends[HEADS][PARTITIONS];
     uint32_t n_heads;
     struct {
-        struct wire_buffer key, value;
+        struct byte_buffer key, value;
     } ledger[LEDGER];
     uint32_t n_ledger;
     /* The reader */

@@ -12,7 +12,7 @@ void kit_candidates(struct kit *k, uint32_t first, uint32_t n)
     static const struct wire_bytes record = {"{\"a\":1}", 7};
     struct wire_candidate c[64];
     static unsigned char room[1 << 15]; /* a test may refuse memory */
-    struct wire_buffer out = {room, 0, sizeof room};
+    struct byte_buffer out = {room, 0, sizeof room};
     static float x[64][KIT_D];
     struct fis_error e;
     struct fis_rng r;
@@ -46,7 +46,7 @@ void kit_command(struct kit *k, enum wire_control_kind kind, uint64_t version)
 {
     struct wire_control c = {.kind = kind, .version = version, .by = "op", .reason = ""};
     static unsigned char room[1 << 15]; /* a test may refuse memory */
-    struct wire_buffer out = {room, 0, sizeof room};
+    struct byte_buffer out = {room, 0, sizeof room};
     struct fis_error e;
     char id[16];
     snprintf(id, sizeof id, "c%u", k->topic[SESSION_CONTROL].n);

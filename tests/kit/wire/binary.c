@@ -50,7 +50,7 @@ int codec_down(void **state)
 {
     struct codec *c = *state;
     fis_free(c->arena.base);
-    wire_buffer_done(&c->out);
+    byte_buffer_done(&c->out);
     free(c);
     return 0;
 }

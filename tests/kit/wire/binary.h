@@ -20,7 +20,7 @@ struct fis_arena test_arena(size_t size);
 /* What a test of a codec begins its state with. */
 struct codec {
     struct fis_arena arena;
-    struct wire_buffer out;
+    struct byte_buffer out;
     struct fis_error e;
 };
 
