@@ -154,7 +154,7 @@ def produce(topic, messages, partition=None):
             assert not (null and key is None), "a null key with a null value cannot be sent"
             data += (b"" if key is None else key + _KEY_END) + body + _END
         arguments = ["-P", "-t", topic, "-D", _END.decode(),
-                     "-K", _KEY_END.decode(), "-X", "linger.ms=1",
+                     "-K", _KEY_END.decode(), "-X", "linger.ms=1", "-X", "enable.idempotence=true",
                      "-X", "message.max.bytes=33554432"]
         if partition is not None:
             arguments += ["-p", str(partition)]

@@ -73,9 +73,15 @@ status=$?
 if [ $status -ne 0 ]; then
     echo "What failed (whole outputs: *.out in the folder of the logs):"
     for out in "$FISD_TEST_DIR"/*.out; do
+        # Its first lines, and the last of each log.
         awk -v name="$(basename "$out" .out)" '
-            /^(not )?ok / { shown = /^not/ ? 6 : 0; if (shown) print name ": " $0; next }
-            shown-- > 0 { print name ":   " $0 }' "$out"
+            function say(line) { print name ":   " substr(line, 1, 160) }
+            function say_tail(  i) { for (i = 4; i > 0; i--) if (tail[i] != "") say(tail[i]); delete tail }
+            /^(not )?ok / { say_tail(); shown = /^not/ ? 6 : 0; log_at = 0; if (shown) print name ": " $0; bad = shown; next }
+            bad && /^# --- / { say_tail(); say($0); log_at = 1; next }
+            bad && log_at && /^# / { for (i = 4; i > 1; i--) tail[i] = tail[i - 1]; tail[1] = $0; next }
+            shown-- > 0 { say($0) }
+            END { say_tail() }' "$out"
     done
 fi
 exit $status
