@@ -99,11 +99,12 @@ static rd_kafka_error_t *sweep(rd_kafka_t *rk, struct work *w, int ms)
 /* One call of at most `ms`. */
 static rd_kafka_error_t *call(rd_kafka_t *rk, struct work *w, int ms)
 {
+    const int soon = ms < SLICE_MS ? ms : SLICE_MS;
     if (w->job == STREAM_TXN_JOB_INIT)
         return rd_kafka_init_transactions(rk, ms);
     if (w->job == STREAM_TXN_JOB_ABORT)
         return rd_kafka_abort_transaction(rk, ms);
-    rd_kafka_error_t *error = w->job == STREAM_TXN_JOB_SWEEP ? sweep(rk, w, ms) : NULL;
+    rd_kafka_error_t *error = w->job == STREAM_TXN_JOB_SWEEP ? sweep(rk, w, soon) : NULL;
     if (!error && w->offsets) {
         error = rd_kafka_send_offsets_to_transaction(rk, w->offsets, w->member, ms);
         if (!error)
@@ -111,8 +112,8 @@ static rd_kafka_error_t *call(rd_kafka_t *rk, struct work *w, int ms)
     }
     if (error)
         return error;
-    return w->job == STREAM_TXN_JOB_SWEEP ? rd_kafka_abort_transaction(rk, ms)
-                                          : rd_kafka_commit_transaction(rk, ms);
+    return w->job == STREAM_TXN_JOB_SWEEP ? rd_kafka_abort_transaction(rk, soon)
+                                          : rd_kafka_commit_transaction(rk, soon);
 }
 
 /* The flags decide; codes only tell who is fenced from other fatal ends, and an id that the
@@ -376,7 +377,24 @@ bool stream_txn_thread_poll(struct stream_txn_thread *t, struct stream_txn_resul
     return true;
 }
 
-void stream_txn_thread_free(struct stream_txn_thread *t)
+/* What has arrived counts as reported, or librdkafka's abort waits for it. A commit that has begun it
+ * refuses to abort. */
+static void abort_open(struct stream_txn_thread *t, int ms)
+{
+    const enum stream_txn_state s = t->machine.state;
+    if (s != STREAM_TXN_OPEN && s != STREAM_TXN_COMMITTING && s != STREAM_TXN_BROKEN &&
+        s != STREAM_TXN_ABORTING)
+        return;
+    int64_t deadline = stream_now_ms() + ms;
+    if (ms <= 0 || stream_producer_flush(t->producer, ms / 2, NULL, NULL, NULL) < 0)
+        return;
+    rd_kafka_error_t *error =
+        rd_kafka_abort_transaction(t->producer->rk, (int)(deadline - stream_now_ms()));
+    if (error)
+        rd_kafka_error_destroy(error);
+}
+
+void stream_txn_thread_free(struct stream_txn_thread *t, int abort_ms)
 {
     if (!t)
         return;
@@ -385,6 +403,7 @@ void stream_txn_thread_free(struct stream_txn_thread *t)
     pthread_cond_signal(&t->changed);
     pthread_mutex_unlock(&t->lock);
     pthread_join(t->thread, NULL);
+    abort_open(t, abort_ms);
     drop_offsets(&t->work);
     pthread_cond_destroy(&t->changed);
     pthread_mutex_destroy(&t->lock);

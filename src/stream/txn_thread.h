@@ -69,8 +69,9 @@ void stream_txn_send_failed(struct stream_txn_thread *t, enum fis_error_kind kin
 bool stream_txn_thread_poll(struct stream_txn_thread *t, struct stream_txn_result *r);
 
 /* Waits for the running job (a second, or five while offsets are sent: it is cut short) and frees.
- * An open transaction is left to the broker, which aborts it after transaction.timeout.ms or when
- * the next producer with the id starts. NULL is fine. */
-void stream_txn_thread_free(struct stream_txn_thread *t);
+ * An open transaction holds back all who read its partitions; it is aborted when that takes abort_ms
+ * at most, else the broker does it after transaction.timeout.ms, or when the next producer with the
+ * id starts. 0: it is left to the broker. NULL is fine. */
+void stream_txn_thread_free(struct stream_txn_thread *t, int abort_ms);
 
 #endif

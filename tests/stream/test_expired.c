@@ -49,7 +49,7 @@ static void expired_at(int16_t request)
     assert_int_equal(stream_txn_begin(t, &e), -FIS_ABORT_TXN);
     assert_int_equal(stream_txn_abort(t, WAIT_MS, &e), -FIS_ABORT_TXN);
     int64_t start = kit_now();
-    stream_txn_thread_free(t);
+    stream_txn_thread_free(t, 0);
     stream_producer_close(p);
     assert_true(kit_now() - start < 5000);
 }

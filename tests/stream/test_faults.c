@@ -160,7 +160,7 @@ static void dead_broker_transaction(void **state)
     assert_int_equal(r.state, STREAM_TXN_INIT);
     KIT_OK(stream_txn_init(t, 60000, &kit_e));
     int64_t start = kit_now();
-    stream_txn_thread_free(t);
+    stream_txn_thread_free(t, 0);
     stream_producer_close(p);
     assert_true(kit_now() - start < 5000);
 }

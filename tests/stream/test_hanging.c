@@ -84,7 +84,7 @@ static void a_unit_goes_on_without_it(void **state)
     lead(brokers, 2);
     commit(p, t); /* to the first, which nobody has called dead */
     assert_int_equal(result(p, t).state, STREAM_TXN_READY);
-    stream_txn_thread_free(t);
+    stream_txn_thread_free(t, 0);
     stream_producer_close(p);
 }
 

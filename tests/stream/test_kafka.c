@@ -143,6 +143,8 @@ static void offsets_in_the_transaction(void **state)
     KIT_OK(stream_txn_begin(x.t, &kit_e));
     txn_send(&x, out, 1000);
     stream_batch_release(b);
+    /* Before the partition is in the transaction, a broker knows of none that could be aborted. */
+    KIT_OK(stream_producer_flush(x.p, WAIT_MS, NULL, NULL, &kit_e));
     KIT_OK(stream_txn_abort(x.t, WAIT_MS, &kit_e));
     r = txn_wait(&x);
     assert_string_equal(r.error.text, "");
@@ -183,6 +185,27 @@ static void fenced(void **state)
     assert_int_equal(read_all(at, topic, &sum), 0);
     txn_close(&old);
     txn_close(&new);
+}
+
+/* Readers reach the end long before transaction.timeout.ms. */
+static void closed_while_open(void **state)
+{
+    (void)state;
+    const char *at = broker();
+    char topic[64];
+    make_topic(at, fresh(topic, "open"), 1, STREAM_CLEANUP_DELETE);
+    for (int flushed = 0; flushed < 2; flushed++) {
+        struct txn x;
+        txn_open(&x, at, topic);
+        KIT_OK(stream_txn_begin(x.t, &kit_e));
+        txn_send(&x, topic, 1);
+        if (flushed)
+            KIT_OK(stream_producer_flush(x.p, WAIT_MS, NULL, NULL, &kit_e));
+        stream_txn_thread_free(x.t, WAIT_MS);
+        stream_producer_close(x.p);
+        unsigned sum;
+        assert_int_equal(read_all(at, topic, &sum), 0);
+    }
 }
 
 static void topic_comes_later(void **state)
@@ -263,6 +286,7 @@ int main(void)
         cmocka_unit_test(topics),
         cmocka_unit_test(aborted_is_not_seen),
         cmocka_unit_test(fenced),
+        cmocka_unit_test(closed_while_open),
         cmocka_unit_test(offsets_in_the_transaction),
         cmocka_unit_test(group_lag),
         cmocka_unit_test(refused_session),

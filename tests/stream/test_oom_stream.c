@@ -46,7 +46,7 @@ static int producer(void *arg, struct fis_error *e)
     int rc = stream_producer_open(&p, &o, e);
     if (rc == 0 && arg)
         rc = stream_txn_thread_new(&t, p, NULL, NULL, e);
-    stream_txn_thread_free(t);
+    stream_txn_thread_free(t, 0);
     stream_producer_close(p);
     return rc;
 }

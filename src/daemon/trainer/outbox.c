@@ -6,6 +6,7 @@
 #include "fis/mem.h"
 
 #define TXN_TIMEOUT_MS 10000
+#define ABORT_MS 1000
 
 struct outbox {
     struct stream_producer *producer;
@@ -56,7 +57,7 @@ void outbox_close(struct outbox *b)
 {
     if (!b)
         return;
-    stream_txn_thread_free(b->txn);
+    stream_txn_thread_free(b->txn, ABORT_MS);
     stream_producer_close(b->producer);
     fis_free(b->offsets);
     fis_free(b);

@@ -27,7 +27,8 @@ struct outbox_options {
 };
 int outbox_open(struct outbox **out, const struct outbox_options *o,
                 struct fis_error *e) FIS_MUST_CHECK;
-void outbox_close(struct outbox *o); /* bounded, blocking; NULL is fine */
+/* What is not committed is aborted. Blocks for some seconds at most. NULL is fine. */
+void outbox_close(struct outbox *o);
 
 /* Behind the newest delivery to the topic's first partition, or what is expected; 0: neither. */
 int64_t outbox_delivered(const struct outbox *b, const char *topic);

@@ -49,7 +49,7 @@ void txn_open(struct txn *x, const char *at, const char *id)
 
 void txn_close(struct txn *x)
 {
-    stream_txn_thread_free(x->t);
+    stream_txn_thread_free(x->t, 0);
     stream_producer_close(x->p);
 }
 
