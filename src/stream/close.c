@@ -97,7 +97,7 @@ void stream_consumer_close(struct stream_consumer *c, int timeout_ms)
     }
     c->link.stats = NULL; /* its receiver is the owner's thread, which may be another */
     c->on_revoke = NULL;
-    c->patience_ms = timeout_ms;
+    c->patience_ms = timeout_ms > 0 ? timeout_ms : 0;
     rd_kafka_queue_cb_event_enable(c->events, NULL, NULL);
     rd_kafka_queue_cb_event_enable(c->data, NULL, NULL);
     stream_ends_stop(&c->ends);
@@ -105,5 +105,5 @@ void stream_consumer_close(struct stream_consumer *c, int timeout_ms)
     stream_refill_stop(&c->refill);
     if (c->reader)
         stream_reader_quiet(c->reader);
-    stream_end(end, c, timeout_ms + STREAM_DESTROY_MS);
+    stream_end(end, c, timeout_ms < 0 ? 0 : timeout_ms + STREAM_DESTROY_MS);
 }

@@ -211,7 +211,7 @@ uint32_t stream_consumer_places(const struct stream_consumer *c, struct stream_p
 
 /* Leaves the group and frees all. Blocks at most timeout_ms for the group and then two seconds for
  * threads to end, which may be left behind; never waits for a dead broker. on_revoke is not called.
- * Commits sent before are waited for within the time. NULL is fine. */
+ * Commits sent before are waited for within the time. -1: blocks for nothing. NULL is fine. */
 void stream_consumer_close(struct stream_consumer *c, int timeout_ms);
 
 #endif

@@ -104,7 +104,7 @@ static void the_end_comes_behind_all_messages(void **state)
     }
     kafka_reader_poll(r);
     kafka_reader_end(r);
-    kafka_reader_close(NULL);
+    kafka_reader_close(NULL, 0);
     close_world(&w);
 }
 
@@ -128,7 +128,7 @@ static int64_t goes_on_at(struct world *w)
     struct fis_error e;
     KIT_UNTIL(kafka_reader_read(r, &in, &e) > 0 && in.event == SESSION_MESSAGE);
     int64_t offset = in.message.offset;
-    kafka_reader_close(r);
+    kafka_reader_close(r, 0);
     return offset;
 }
 

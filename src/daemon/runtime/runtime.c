@@ -21,7 +21,10 @@
 #define READY_NS UINT64_C(20000000000)
 /* What closing in good order may take after the time to drain. */
 #define CLOSING_MS 8000
-/* Of that, what the groups may take to let their members go: all of them, and each. */
+/* Of that, what the answer to a question may take, */
+#define ANSWER_MS 2000
+#define ANSWER_SLICE_MS 10
+/* and what the groups may take to let their members go: all of them, and each. */
 #define LEAVING_MS 5000
 #define LEAVING_LEAST_MS 500
 
@@ -126,13 +129,13 @@ static bool all_stopped(const struct runtime *rt)
 
 /* What is in flight will not be acknowledged: closing in good order would wait for the same broker
  * again. The kernel closes the sockets, and the broker aborts the transaction. */
-static void end_at_once(struct runtime *rt, const char *why)
+static _Noreturn void end_at_once(struct runtime *rt, const char *why, int status)
 {
     log_line(LOG_LEVEL_WARN, "stop", "text=\"%s\"", why);
     scorer_host_say_left(rt->scorer);
     trainer_host_say_left(rt->trainer);
-    log_line(LOG_LEVEL_INFO, "stopped", "status=1");
-    end_process(rt, 1);
+    log_line(LOG_LEVEL_INFO, "stopped", "status=%d", status);
+    end_process(rt, status);
 }
 
 static void end_loop(struct runtime *rt)
@@ -153,7 +156,7 @@ static void turn(struct runtime *rt)
     if (rt->ended)
         return;
     if (rt->ctx.stopping && uv_hrtime() / 1000000 >= rt->stop_deadline_ms)
-        end_at_once(rt, "the time to drain is over");
+        end_at_once(rt, "the time to drain is over", 1);
     workers_collect(rt->ctx.workers);
     monitor_turn(rt->monitor);
     if (!rt->ctx.started && !rt->ctx.stopping)
@@ -291,11 +294,23 @@ static int left_until(uint64_t until_ms)
     return now + LEAVING_LEAST_MS < until_ms ? (int)(until_ms - now) : LEAVING_LEAST_MS;
 }
 
+/* What still runs is a question to a broker, which may hang, or the job of a daemon that failed:
+ * neither holds anything that counts. */
+static bool workers_idle(struct runtime *rt)
+{
+    const uint64_t until_ms = uv_hrtime() / 1000000 + (rt->ctx.failed ? 0 : ANSWER_MS);
+    workers_collect(rt->ctx.workers);
+    while (workers_busy(rt->ctx.workers) && uv_hrtime() / 1000000 < until_ms) {
+        uv_sleep(ANSWER_SLICE_MS);
+        workers_collect(rt->ctx.workers);
+    }
+    return workers_busy(rt->ctx.workers) == 0;
+}
+
 static void close_runtime(struct runtime *rt)
 {
-    /* A job of a daemon that failed is not waited for: it holds nothing that counts. */
-    if (rt->ctx.workers && workers_busy(rt->ctx.workers) && rt->ctx.failed)
-        end_at_once(rt, "not waiting for a job");
+    if (rt->ctx.workers && !workers_idle(rt))
+        end_at_once(rt, "not waiting for a job", rt->ctx.failed);
     uint64_t until_ms = uv_hrtime() / 1000000 + (rt->ctx.failed ? 1000 : LEAVING_MS);
     workers_stop(rt->ctx.workers);
     scorer_host_close(rt->scorer, left_until(until_ms));

@@ -72,7 +72,7 @@ void example_topic_close(struct example_topic *t)
     struct kept *k, *next;
     HASH_ITER (hh, t->table, k, next)
         drop(t, k);
-    kafka_reader_close(t->reader);
+    kafka_reader_close(t->reader, 0);
     fis_free(t->arena.base);
     fis_free(t);
 }

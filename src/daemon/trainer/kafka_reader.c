@@ -40,25 +40,25 @@ int kafka_reader_open(struct kafka_reader **out, struct context *ctx,
     int rc = r->batch ? open_consumer(r, e)
                       : fis_fail(e, FIS_NOMEM, "no memory to read %s", o->topics[0]);
     if (rc < 0) {
-        kafka_reader_close(r);
+        kafka_reader_close(r, 0);
         return rc;
     }
     *out = r;
     return 0;
 }
 
-void kafka_reader_close(struct kafka_reader *r)
+void kafka_reader_close(struct kafka_reader *r, int timeout_ms)
 {
     if (!r)
         return;
     stream_batch_free(r->batch);
-    stream_consumer_close(r->consumer, 1000);
+    stream_consumer_close(r->consumer, timeout_ms);
     fis_free(r);
 }
 
 static void end(void *reader)
 {
-    kafka_reader_close(reader);
+    kafka_reader_close(reader, 0);
 }
 
 void kafka_reader_end(struct kafka_reader *r)

@@ -20,8 +20,9 @@ struct kafka_reader_options {
 struct kafka_reader;
 int kafka_reader_open(struct kafka_reader **out, struct context *ctx,
                       const struct kafka_reader_options *o, struct fis_error *e) FIS_MUST_CHECK;
-void kafka_reader_close(struct kafka_reader *r); /* blocks; NULL is fine */
-void kafka_reader_end(struct kafka_reader *r);   /* the same beside the loop */
+/* timeout_ms: as for stream_consumer_close. NULL is fine. */
+void kafka_reader_close(struct kafka_reader *r, int timeout_ms);
+void kafka_reader_end(struct kafka_reader *r); /* beside the loop */
 
 /* As ports.read. */
 int kafka_reader_read(struct kafka_reader *r, struct session_input *in,

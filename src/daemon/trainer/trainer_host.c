@@ -7,6 +7,9 @@
 
 /* Less than a group waits for its members. */
 #define LEAVE_PATIENCE_MS 1000
+/* Beside what the member may take. While a broker hangs each client takes its time to end, and a
+ * trainer has six of them. */
+#define DROP_MS 4000
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
@@ -58,16 +61,17 @@ int trainer_host_open(struct trainer_host **out, struct context *ctx, struct fis
     return 0;
 }
 
-/* The outbox before the member, which its last commit may use. What it did not commit is dropped.
- * Blocks for some seconds at most. */
+/* The outbox before the member, which its last commit may use; the readers, which hold nothing that
+ * others wait for, last. What was not committed is dropped. Blocks for some seconds at most. */
 static void drop(void *host)
 {
     struct trainer_host *h = host;
+    const uint64_t until = context_now().mono_ms + (uint64_t)h->patience_ms + DROP_MS;
     outbox_close(h->old.outbox);
-    for (int r = 0; r < SESSION_READERS; r++)
-        kafka_reader_close(h->old.readers[r]);
-    trainer_rows_done(&h->old.rows);
     stream_consumer_close(h->old.member, h->patience_ms);
+    for (int r = 0; r < SESSION_READERS; r++)
+        kafka_reader_close(h->old.readers[r], context_now().mono_ms < until ? 0 : -1);
+    trainer_rows_done(&h->old.rows);
 }
 
 static void take_all(struct trainer_host *h, int patience_ms)
