@@ -120,7 +120,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     return examine(&d);
 }
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
     {"json", 'j', CLI_FLAG, offsetof(struct options, json), NULL, "one JSON object a finding"},
     {.name = NULL},
 };

@@ -23,7 +23,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     return control_records(c, self, WIRE_CONTROL_FORGET, argc - first, argv + first, &o.control);
 }
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
     CLI_CONTROL_OPTIONS(struct options, control, 'w', WAIT_S),
     {.name = NULL},
 };

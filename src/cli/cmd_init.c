@@ -342,7 +342,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     return rc ? cli_fail(&e) : CLI_DONE;
 }
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
     {"label", 'l', CLI_TEXT, offsetof(struct init_options, label), "NAME",
      "the column with the label"},
     {"sensitive", 's', CLI_TEXT, offsetof(struct init_options, sensitive), "NAMES",

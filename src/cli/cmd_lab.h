@@ -26,7 +26,7 @@ struct cmd_lab_options {
     const char *epsilon, *publish, *predictions, *files, *set, *against;
     bool path, one_pass, anchors;
 };
-/* Rows of a cli_option table, for a struct that has a cmd_lab_options at its beginning. */
+/* Rows of a table of options, for a struct that has a cmd_lab_options at its beginning. */
 #define CMD_LAB_AT(field) offsetof(struct cmd_lab_options, field)
 #define CMD_LAB_SEEDS                                                                              \
     {"seeds", 0, CLI_COUNT, CMD_LAB_AT(seeds), "N", "splits and trainings; default 4"},            \

@@ -172,7 +172,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     return rc < 0 ? cli_fail(&e) : rc > 0 ? CLI_FAILED : CLI_DONE;
 }
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
     {"tasks", 't', CLI_TEXT, CMD_LAB_AT(tasks), "LIST",
      "with commas, or all; default adult-sex,compas,celeba-big-nose"},
     {"metrics", 'm', CLI_TEXT, CMD_LAB_AT(metrics), "LIST",

@@ -96,7 +96,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     return cmd_lab_experiment(c, &lab_exp_paper, &o.exp, finish);
 }
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
     CMD_LAB_CHOICES,
     {"balance", 0, CLI_FLAG, offsetof(struct options, balance), NULL,
      "resample the training rows so that classes and groups are balanced, as the paper does on "

@@ -31,7 +31,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     return cmd_lab_exit(experiment(c, &o, &e), &o, &e);
 }
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
     {"tasks", 't', CLI_TEXT, CMD_LAB_AT(tasks), "LIST",
      "with commas; default all: the seven of docs/results.md (adult-sex, adult-age, compas, "
      "celeba-smiling, "

@@ -1,7 +1,7 @@
 /* fisctl lab ablate, noise, delay, stream: one thing is varied, the rest is as in `lab run`. */
 #include "cli/cmd_lab_exp.h"
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
     CMD_LAB_CHOICES, {"regime", 0, CLI_TEXT, CMD_LAB_AT(regime), "rich|scarce", "default scarce"},
     CMD_LAB_SEEDS,   CMD_LAB_FILES,
     {.name = NULL},

@@ -380,7 +380,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     return label(c, &o);
 }
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
     {"answers", 'a', CLI_TEXT, offsetof(struct options, answers), "FILE",
      "answer from this CSV or JSON lines file (id and label)"},
     {"label", 'l', CLI_TEXT, offsetof(struct options, label), "COLUMN",

@@ -310,7 +310,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     return control_run(c, pause ? WIRE_CONTROL_PAUSE : WIRE_CONTROL_RESUME, NULL, 0, 0, &o.control);
 }
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
     {"open", 'o', CLI_FLAG, offsetof(struct options, open), NULL,
      "status: the open requests, one by one; resend: all of them, as without IDs"},
     {"all", 'a', CLI_FLAG, offsetof(struct options, all), NULL, "cancel: every open request"},

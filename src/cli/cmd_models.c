@@ -195,7 +195,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     return with_models(c, &verbs[i], &o, argv + first + 1);
 }
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
     {"weights", 'w', CLI_FLAG, offsetof(struct options, weights), NULL,
      "show: JSON, with the parameters"},
     {"version", 'v', CLI_TEXT, offsetof(struct options, version), "N",

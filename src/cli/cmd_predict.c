@@ -128,7 +128,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     return rc ? cli_fail(&e) : CLI_DONE;
 }
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
     {"version", 'v', CLI_TEXT, offsetof(struct options, version), "N",
      "a number, or served; default served"},
     {"json", 'j', CLI_FLAG, offsetof(struct options, json), NULL, "one JSON object a line"},

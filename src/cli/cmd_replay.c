@@ -243,7 +243,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     return parsed == CLI_GO ? replay(c, self, &o, path) : cli_parsed_exit(parsed);
 }
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
     {"rate", 'r', CLI_RATE, offsetof(struct options, rate), "N", "records a second at most"},
     {"limit", 'n', CLI_COUNT, offsetof(struct options, limit), "N", "end after so many records"},
     {"topic", 't', CLI_TEXT, offsetof(struct options, topic), "NAME",

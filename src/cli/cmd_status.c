@@ -219,7 +219,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     return status(c, &o, &e) < 0 ? cli_fail(&e) : CLI_DONE;
 }
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
     {"json", 'j', CLI_FLAG, offsetof(struct options, json), NULL, "one JSON object"},
     {.name = NULL},
 };

@@ -278,7 +278,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     return rc ? cli_fail(&e) : CLI_DONE;
 }
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
     {"limit", 'n', CLI_COUNT, offsetof(struct options, limit), "N", "ends after N records"},
     {"json", 'j', CLI_FLAG, offsetof(struct options, json), NULL, "one JSON object a record"},
     {"wait", 'w', CLI_SECONDS, offsetof(struct options, wait_ms), "SECONDS",

@@ -116,7 +116,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     return rc ? cli_fail(&e) : CLI_DONE;
 }
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
     {"yes", 'y', CLI_FLAG, offsetof(struct options, yes), NULL, "delete: do not ask"},
     {.name = NULL},
 };

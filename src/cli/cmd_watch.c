@@ -166,7 +166,7 @@ static int run(struct cli *c, const struct cli_command *self, int argc, char **a
     return watch(c, &o, &goal);
 }
 
-static const struct cli_option options[] = {
+static const struct command_option options[] = {
     {"until", 'u', CLI_TEXT, offsetof(struct options, until), "GOAL",
      "end with exit code 0 at: done, versions=N, version=N, round=N, open=N"},
     {"timeout", 't', CLI_SECONDS, offsetof(struct options, timeout_ms), "SECONDS",

@@ -23,18 +23,10 @@ static void help(FILE *out)
           out);
     for (int i = 0; cli_commands[i]; i++)
         fprintf(out, "  %-8s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
-    fputs("\noptions, before or after the command:\n"
-          "  -c, --config FILE          the pipeline's configuration; default $FISD_CONFIG, else\n"
-          "                             fisd.yaml\n"
-          "  -b, --bootstrap HOST:PORT  the broker; default kafka.bootstrap.servers of the\n"
-          "                             configuration, else the embedded one that runs\n"
-          "  -X, --kafka NAME=VALUE     a property of librdkafka, or a FILE of them, beside those\n"
-          "                             of the configuration; passwords as NAME=file:PATH\n"
-          "  -h, --help                 this help; fisctl COMMAND --help for a command's\n"
-          "  -V, --version              the version, and that of librdkafka\n"
-          "      --print-man            the manual page fisctl(1)\n"
-          "      --print-completion     the completion for bash\n"
-          "\nexit codes: 0 done, 1 failed (the reason is on standard error), 2 wrong usage,\n"
+    fputs("\noptions, before or after the command:\n", out);
+    command_options_help(out, cli_common);
+    command_options_help(out, cli_leading_options);
+    fputs("\nexit codes: 0 done, 1 failed (the reason is on standard error), 2 wrong usage,\n"
           "3 a command to the trainer was sent and is not taken yet\n",
           out);
 }

@@ -8,14 +8,6 @@
 
 /* ---- the manual page ----------------------------------------------------------------------- */
 
-static void write_options(FILE *out, const struct cli_option *o)
-{
-    for (; o && o->name; o++) {
-        roff_option(out, o->letter, o->name, o->argument);
-        roff_text(out, o->help);
-    }
-}
-
 static void write_command(FILE *out, const struct cli_command *c)
 {
     char name[64];
@@ -27,7 +19,7 @@ static void write_command(FILE *out, const struct cli_command *c)
     roff_text(out, c->arguments);
     fputs(".PP\n", out);
     roff_text(out, c->text);
-    write_options(out, c->options);
+    command_options_man(out, c->options);
     for (int i = 0; c->commands && c->commands[i]; i++)
         write_command(out, c->commands[i]);
 }
@@ -60,10 +52,9 @@ void cli_write_man(FILE *out)
     roff_text(out, description);
     roff_section(out, "OPTIONS");
     fputs("Before or after the command:\n", out);
-    write_options(out, cli_common);
-    roff_option(out, 'h', "help", NULL);
-    fputs("help; after a command, the help of that command\n.PP\nWithout a command:\n", out);
-    write_options(out, cli_leading_options);
+    command_options_man(out, cli_common);
+    fputs(".PP\nWithout a command:\n", out);
+    command_options_man(out, cli_leading_options);
     roff_section(out, "COMMANDS");
     for (int i = 0; cli_commands[i]; i++)
         write_command(out, cli_commands[i]);
@@ -77,18 +68,9 @@ void cli_write_man(FILE *out)
 
 /* ---- completion ---------------------------------------------------------------------------- */
 
-static void word(FILE *out, const char *prefix, const char *text, size_t n)
+static void word(FILE *out, const char *text, size_t n)
 {
-    fprintf(out, " %s%.*s", prefix, (int)n, text);
-}
-
-static void option_words(FILE *out, const struct cli_option *o)
-{
-    for (; o && o->name; o++) {
-        if (o->letter)
-            word(out, "-", &o->letter, 1);
-        word(out, "--", o->name, strlen(o->name));
-    }
+    fprintf(out, " %.*s", (int)n, text);
 }
 
 /* The verbs of a usage line, "list|show VERSION|pin [options]": what stands first in each part. A
@@ -98,7 +80,7 @@ static void verb_words(FILE *out, const char *arguments)
     bool more = strcspn(arguments, "|") < strcspn(arguments, "[");
     while (more) {
         arguments += strspn(arguments, " \n");
-        word(out, "", arguments, strcspn(arguments, "| \n["));
+        word(out, arguments, strcspn(arguments, "| \n["));
         more = false;
         for (int depth = 0; *arguments && !more; arguments++) {
             depth += (*arguments == '[') - (*arguments == ']');
@@ -107,30 +89,20 @@ static void verb_words(FILE *out, const char *arguments)
     }
 }
 
-/* The options with an argument: those that want a file, or the others. */
-static void argument_words(FILE *out, const struct cli_option *o, bool files)
+static void write_options(FILE *out, const struct command_option *o, enum command_words which)
 {
-    for (; o && o->name; o++) {
-        bool file = o->argument && (strstr(o->argument, "FILE") || strstr(o->argument, "DIR"));
-        if (!o->argument || file != files)
-            continue;
-        if (o->letter)
-            word(out, "-", &o->letter, 1);
-        word(out, "--", o->name, strlen(o->name));
-    }
+    command_options_words(out, o, which);
+    command_options_words(out, cli_common, which);
 }
 
 /* One case of the shell: the words that may come, and what kind of argument an option has. */
-static void write_case(FILE *out, const struct cli_option *options)
+static void write_case(FILE *out, const struct command_option *options)
 {
-    option_words(out, options);
-    option_words(out, cli_common);
-    fputs(" -h --help'\n        files='", out);
-    argument_words(out, options, true);
-    argument_words(out, cli_common, true);
+    write_options(out, options, COMMAND_WORDS_ALL);
+    fputs("'\n        files='", out);
+    write_options(out, options, COMMAND_WORDS_FILES);
     fputs(" ' values='", out);
-    argument_words(out, options, false);
-    argument_words(out, cli_common, false);
+    write_options(out, options, COMMAND_WORDS_VALUES);
     fputs(" ' ;;\n", out);
 }
 
@@ -140,7 +112,7 @@ static void write_words(FILE *out, const struct cli_command *c)
     verb_words(out, c->arguments);
     for (int i = 0; c->commands && c->commands[i]; i++) {
         const char *name = strrchr(c->commands[i]->name, ' ') + 1;
-        word(out, "", name, strlen(name));
+        word(out, name, strlen(name));
     }
     write_case(out, c->options);
     for (int i = 0; c->commands && c->commands[i]; i++)
@@ -166,7 +138,7 @@ void cli_write_completion(FILE *out)
           "    '') words='",
           out);
     for (int i = 0; cli_commands[i]; i++)
-        word(out, "", cli_commands[i]->name, strlen(cli_commands[i]->name));
+        word(out, cli_commands[i]->name, strlen(cli_commands[i]->name));
     write_case(out, cli_leading_options);
     for (int i = 0; cli_commands[i]; i++)
         write_words(out, cli_commands[i]);

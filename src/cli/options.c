@@ -1,6 +1,5 @@
 #include "cli/options.h"
 
-#include <getopt.h>
 #include <string.h>
 
 #include "base/decimal.h"
@@ -59,7 +58,7 @@ struct data_reading cli_reading(const struct cli *c, const struct data_reading *
     return how;
 }
 
-const struct cli_option cli_common[] = {
+const struct command_option cli_common[] = {
     {"config", 'c', CLI_TEXT, offsetof(struct cli, config_path), "FILE",
      "the pipeline's configuration; default $FISD_CONFIG, else fisd.yaml"},
     {"bootstrap", 'b', CLI_TEXT, offsetof(struct cli, bootstrap), "HOST:PORT",
@@ -67,45 +66,16 @@ const struct cli_option cli_common[] = {
     {"kafka", 'X', CLI_PROPERTY, offsetof(struct cli, given), "NAME=VALUE|FILE",
      "a property of librdkafka, or a file with one a line, beside those of the configuration; may "
      "be repeated. For a password: NAME=file:PATH"},
+    {"help", 'h', CLI_HELPING, 0, NULL, "this help; after a command, the help of that command"},
     {.name = NULL},
 };
-
-enum { HELP_COLUMN = 28, HELP_WIDTH = 79 };
-
-/* An option with what it means, which is wrapped. */
-static void print_option(const char *left, const char *help, FILE *out)
-{
-    int at = fprintf(out, "%-*s", HELP_COLUMN - 1, left);
-    for (const char *word = help; *word;) {
-        size_t n = strcspn(word, " ");
-        if (at + 1 + (int)n > HELP_WIDTH)
-            at = fprintf(out, "\n%*s", HELP_COLUMN - 1, "") - 1;
-        at += fprintf(out, " %.*s", (int)n, word);
-        word += n;
-        word += strspn(word, " ");
-    }
-    fputc('\n', out);
-}
-
-static void print_options(const struct cli_option *o, FILE *out)
-{
-    for (; o && o->name; o++) {
-        char left[64], letter[8] = "    ";
-        if (o->letter)
-            snprintf(letter, sizeof letter, "-%c, ", o->letter);
-        snprintf(left, sizeof left, "  %s--%s%s%s", letter, o->name, o->argument ? " " : "",
-                 o->argument ? o->argument : "");
-        print_option(left, o->help, out);
-    }
-}
 
 void cli_help(const struct cli_command *command, FILE *out)
 {
     fprintf(out, "usage: fisctl %s %s\n\n%s\n\noptions:\n", command->name, command->arguments,
             command->text);
-    print_options(command->options, out);
-    print_options(cli_common, out);
-    print_option("  -h, --help", "this help", out);
+    command_options_help(out, command->options);
+    command_options_help(out, cli_common);
 }
 
 int cli_usage(const struct cli_command *command, const char *format, ...)
@@ -121,10 +91,12 @@ int cli_usage(const struct cli_command *command, const char *format, ...)
 }
 
 /* NULL, or what is allowed instead. */
-static const char *store(const struct cli_option *o, void *values, const char *text)
+static const char *store(const struct command_option *o, void *values, const char *text)
 {
     char *at = (char *)values + o->offset;
-    switch (o->kind) {
+    switch ((enum cli_kind)o->kind) {
+    case CLI_HELPING:
+        return "";
     case CLI_FLAG:
         *(bool *)at = true;
         return NULL;
@@ -159,74 +131,39 @@ static const char *store(const struct cli_option *o, void *values, const char *t
     return "nothing";
 }
 
-/* The tables of a command and of all commands in getopt's form; `which` leads back. */
-struct parser {
-    struct option longs[CLI_OPTIONS_MAX + 4];
-    const struct cli_option *which[CLI_OPTIONS_MAX + 4];
-    char shorts[2 * CLI_OPTIONS_MAX + 8];
-    int n;
+struct parse {
+    struct cli *c;
+    void *values;
+    bool help;
 };
 
-static void add_options(struct parser *p, const struct cli_option *o)
+static const char *take(void *ctx, const struct command_option *o, const char *value)
 {
-    for (; o && o->name && p->n < CLI_OPTIONS_MAX; o++) {
-        int argument = o->kind != CLI_FLAG;
-        p->longs[p->n] = (struct option){o->name, argument, NULL, 1000 + p->n};
-        p->which[p->n++] = o;
-        if (o->letter)
-            snprintf(p->shorts + strlen(p->shorts), 3, "%c%s", o->letter, argument ? ":" : "");
-    }
+    struct parse *p = ctx;
+    const bool common = o >= cli_common && o < cli_common + sizeof cli_common / sizeof *cli_common;
+    p->help = o->kind == CLI_HELPING;
+    return store(o, common ? (void *)p->c : p->values, value ? value : "");
 }
 
-static const struct cli_option *found(const struct parser *p, int letter)
+static enum cli_parsed parse(struct cli *c, const struct cli_command *command, bool lead, int argc,
+                             char **argv, void *values, int *first)
 {
-    if (letter >= 1000)
-        return p->which[letter - 1000];
-    for (int i = 0; i < p->n; i++)
-        if (p->which[i]->letter == letter)
-            return p->which[i];
-    return NULL;
-}
-
-static bool is_common(const struct cli_option *o)
-{
-    return o >= cli_common && o < cli_common + sizeof cli_common / sizeof *cli_common;
-}
-
-static enum cli_parsed parse(struct cli *c, const struct cli_command *command, struct parser *p,
-                             int argc, char **argv, void *values)
-{
-    int letter;
-    add_options(p, command->options);
-    add_options(p, cli_common);
-    p->longs[p->n] = (struct option){"help", no_argument, NULL, 'h'};
-    optind = 0; /* glibc: start again */
-    while ((letter = getopt_long(argc, argv, p->shorts, p->longs, NULL)) != -1) {
-        const struct cli_option *o = found(p, letter);
-        if (letter == 'h')
-            return CLI_HELP;
-        if (letter == ':' || !o) {
-            cli_usage(command, letter == ':' ? "%s requires a value" : "no option %s",
-                      argv[optind - 1]);
-            return CLI_WRONG;
-        }
-        const char *allowed = store(o, is_common(o) ? (void *)c : values, optarg ? optarg : "");
-        if (allowed) {
-            cli_usage(command, "--%s: found '%s', allowed %s", o->name, optarg, allowed);
-            return CLI_WRONG;
-        }
-    }
-    return CLI_GO;
+    const struct command_option *const tables[COMMAND_TABLES] = {command->options, cli_common};
+    struct parse p = {.c = c, .values = values};
+    struct fis_error e;
+    *first = command_options_read(tables, lead, argc, argv, take, &p, &e);
+    if (*first >= 0)
+        return p.help ? CLI_HELP : CLI_GO;
+    cli_usage(command, "%s", e.text);
+    return CLI_WRONG;
 }
 
 enum cli_parsed cli_parse(struct cli *c, const struct cli_command *command, int argc, char **argv,
                           void *values, int *first)
 {
-    struct parser p = {.shorts = ":h"};
-    enum cli_parsed parsed = parse(c, command, &p, argc, argv, values);
+    enum cli_parsed parsed = parse(c, command, false, argc, argv, values, first);
     if (parsed == CLI_HELP)
         cli_help(command, stdout);
-    *first = optind;
     return parsed;
 }
 
@@ -256,9 +193,11 @@ enum cli_parsed cli_parse_file(struct cli *c, const struct cli_command *command,
     return CLI_GO;
 }
 
-const struct cli_option cli_leading_options[] = {
-    {"version", 'V', CLI_FLAG, offsetof(struct cli_leading, version), NULL, "the version"},
-    {"print-man", 0, CLI_FLAG, offsetof(struct cli_leading, man), NULL, "this manual page"},
+const struct command_option cli_leading_options[] = {
+    {"version", 'V', CLI_FLAG, offsetof(struct cli_leading, version), NULL,
+     "the version, and that of librdkafka"},
+    {"print-man", 0, CLI_FLAG, offsetof(struct cli_leading, man), NULL,
+     "the manual page fisctl(1)"},
     {"print-completion", 0, CLI_FLAG, offsetof(struct cli_leading, completion), NULL,
      "the completion for bash"},
     {.name = NULL},
@@ -268,8 +207,5 @@ enum cli_parsed cli_parse_leading(struct cli *c, int argc, char **argv, struct c
                                   int *first)
 {
     static const struct cli_command command = {.name = "", .options = cli_leading_options};
-    struct parser p = {.shorts = "+:h"};
-    enum cli_parsed parsed = parse(c, &command, &p, argc, argv, leading);
-    *first = optind;
-    return parsed;
+    return parse(c, &command, true, argc, argv, leading, first);
 }

@@ -1,10 +1,11 @@
 /*
- * Options of a command: one const table gives the parsing and the help.
+ * Options of a command (base/command_option.h): what kinds there are, and those of all commands.
  * Thread: getopt keeps global state; one at a time.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
+#include "base/command_option.h"
 #include "cli/cli.h"
 #include "data/rows.h"
 
@@ -17,16 +18,8 @@ enum cli_kind {
     CLI_FORMAT,    /* enum data_format */
     CLI_DELIMITER, /* char: comma, semicolon, tab, pipe, or the character itself */
     CLI_SECONDS,   /* uint64_t ms: "5", "0.5", "250ms", "2m" */
-    CLI_PROPERTY   /* struct cli_properties: each time one more, NAME=VALUE or FILE */
-};
-
-struct cli_option {
-    const char *name; /* long; NULL ends the table */
-    char letter;      /* 0: none */
-    enum cli_kind kind;
-    size_t offset;        /* in the command's options struct */
-    const char *argument; /* for the help; NULL for a flag */
-    const char *help;
+    CLI_PROPERTY,  /* struct cli_properties: each time one more, NAME=VALUE or FILE */
+    CLI_HELPING    /* the help */
 };
 
 struct cli_command {
@@ -34,15 +27,13 @@ struct cli_command {
     const char *arguments; /* of the usage line: "FILE [options]" */
     const char *summary;   /* one line */
     const char *text;      /* paragraphs for --help, wrapped at 79 */
-    const struct cli_option *options;
+    const struct command_option *options;
     const struct cli_command *const *commands; /* its own, NULL at the end; or NULL */
     int (*run)(struct cli *c, const struct cli_command *self, int argc, char **argv);
 };
 
 /* Of all commands; name NULL at the end. */
-extern const struct cli_option cli_common[];
-
-#define CLI_OPTIONS_MAX 32
+extern const struct command_option cli_common[];
 
 /* What cli_parse says. */
 enum cli_parsed { CLI_GO = 0, CLI_HELP, CLI_WRONG };
@@ -60,7 +51,7 @@ enum cli_parsed cli_parse_options(struct cli *c, const struct cli_command *comma
 struct cli_leading {
     bool version, man, completion;
 };
-extern const struct cli_option cli_leading_options[];
+extern const struct command_option cli_leading_options[];
 enum cli_parsed cli_parse_leading(struct cli *c, int argc, char **argv, struct cli_leading *leading,
                                   int *first) FIS_MUST_CHECK;
 /* Of a command that takes one FILE, which is *path; "-" is CLI_STDIN. */

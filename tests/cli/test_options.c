@@ -67,7 +67,7 @@ struct values {
     uint64_t limit, wait_ms;
     double rate;
 };
-static const struct cli_option table[] = {
+static const struct command_option table[] = {
     {"flag", 'f', CLI_FLAG, offsetof(struct values, flag), NULL, "a flag"},
     {"name", 0, CLI_TEXT, offsetof(struct values, name), "NAME", "a name"},
     {"limit", 'n', CLI_COUNT, offsetof(struct values, limit), "N", "a limit"},
@@ -160,7 +160,7 @@ static void help_fits_a_terminal(void **state)
 {
     (void)state;
     char *text = help_text();
-    for (const struct cli_option *o = table; o->name; o++)
+    for (const struct command_option *o = table; o->name; o++)
         assert_non_null(strstr(text, o->name));
     for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1)
         assert_true(end - line < 80);

@@ -262,10 +262,14 @@ def _():
     status, out, _ = fisd("--help")
     same(status, 0)
     has(out, "--check-config", "--embedded", "SIGTERM", "Exit status")
-    for wrong in (["--nonsense"], ["file.yaml"], ["--check-config", "a", "b"]):
+    for wrong, part in ((["--nonsense"], "no option --nonsense"), (["file.yaml"], "found 'file.yaml', only options"),
+                        (["--check-config", "a", "b"], "found 'b'"), (["-c"], "-c requires a value"),
+                        (["--embedded=1"], "no option --embedded=1"), (["--man"], "--man goes with --print-config"),
+                        (["--print-config", "--man", "--reference"], "no other form")):
         status, out, err = fisd(*wrong)
         same((status, out), (2, ""), str(wrong))
-        assert err, wrong
+        has(err, "fisd: ", part, "try: fisd --help")
+    same(fisd("--help", "--nonsense")[0], 0)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
 /*
- * fisd's command line: one table gives the parsing, --help, the manual page and the completion.
+ * fisd's command line (base/command_option.h).
  * Thread: getopt keeps global state; one at a time.
  */
 #ifndef DAEMON_COMMAND_LINE_H
 #define DAEMON_COMMAND_LINE_H
 
-#include <stdbool.h>
-#include <stdio.h>
+#include "base/command_option.h"
 
 enum command_action {
     COMMAND_RUN,
@@ -27,15 +26,7 @@ struct command_line {
     bool effective, reference, man, embedded;
 };
 
-struct command_option {
-    const char *name; /* NULL ends the table */
-    char letter;      /* 0: none */
-    const char *argument;
-    bool optional;  /* the argument may be absent; with a name it then stands behind '=' */
-    const char *of; /* the option that it goes with, or NULL */
-    const char *help;
-};
-extern const struct command_option command_options[];
+extern const struct command_option command_line_options[];
 
 /* 0, or the exit status 2: what is wrong is on standard error. */
 int command_line_parse(int argc, char **argv, struct command_line *out);

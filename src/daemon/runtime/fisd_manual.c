@@ -4,23 +4,6 @@
 #include "base/roff.h"
 #include "daemon/runtime/command_line.h"
 
-static void write_options(FILE *out)
-{
-    roff_section(out, "OPTIONS");
-    for (const struct command_option *o = command_options; o->name; o++) {
-        char argument[64] = "";
-        if (o->argument)
-            snprintf(argument, sizeof argument, o->optional ? "[=%s]" : "%s", o->argument);
-        roff_option(out, o->letter, o->name, *argument ? argument : NULL);
-        if (o->of) {
-            fputs("With \\fB\\-\\-", out);
-            roff_words(out, o->of);
-            fputs("\\fR: ", out);
-        }
-        roff_text(out, o->help);
-    }
-}
-
 static const struct roff_entry signals[] = {
     {"SIGTERM, SIGINT",
      "Finish what is in flight, commit it, leave the group, and exit 0. A second one exits at "
@@ -74,7 +57,8 @@ void manual_write_page(FILE *out)
         out);
     roff_section(out, "DESCRIPTION");
     roff_text(out, description);
-    write_options(out);
+    roff_section(out, "OPTIONS");
+    command_options_man(out, command_line_options);
     roff_entries(out, "SIGNALS", signals, sizeof signals / sizeof *signals);
     roff_entries(out, "EXIT STATUS", statuses, sizeof statuses / sizeof *statuses);
     roff_entries(out, "ENVIRONMENT", variables, sizeof variables / sizeof *variables);
@@ -88,28 +72,15 @@ void manual_write_completion(FILE *out)
 {
     fputs("# bash completion of fisd, written by fisd --print-completion\n"
           "_fisd()\n{\n    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-          "    compopt -o filenames 2>/dev/null\n"
-          "    case $prev in\n    ",
+          "    local files='",
           out);
-    const char *between = "";
-    for (const struct command_option *o = command_options; o->name; o++) {
-        if (!o->argument)
-            continue;
-        if (o->letter)
-            fprintf(out, "%s-%c", between, o->letter), between = " | ";
-        fprintf(out, "%s--%s", between, o->name);
-        between = " | ";
-    }
-    fputs(") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n    esac\n"
+    command_options_words(out, command_line_options, COMMAND_WORDS_FILES);
+    fputs(" ' words='", out);
+    command_options_words(out, command_line_options, COMMAND_WORDS_ALL);
+    fputs("'\n    compopt -o filenames 2>/dev/null\n"
           "    COMPREPLY=()\n"
-          "    [[ $cur == -* ]] && COMPREPLY=($(compgen -W '",
+          "    if [[ $files == *\" $prev \"* ]]; then COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+          "    elif [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")); fi\n"
+          "}\ncomplete -F _fisd fisd\n",
           out);
-    between = "";
-    for (const struct command_option *o = command_options; o->name; o++) {
-        if (o->letter)
-            fprintf(out, "%s-%c", between, o->letter), between = " ";
-        fprintf(out, "%s--%s", between, o->name);
-        between = " ";
-    }
-    fputs("' -- \"$cur\"))\n}\ncomplete -F _fisd fisd\n", out);
 }
