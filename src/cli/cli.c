@@ -19,7 +19,7 @@
 #include "wire/json_arena.h"
 
 /* After this time without an answer a command says whom it waits for. */
-enum { SILENT_MS = 2000 };
+enum { SILENT_MS = 2000, MISSING_MS = 40000, ANSWER_MS = 60000 };
 /* How long a command may take to notice that it is to end. */
 enum { GRACE_S = 10 };
 
@@ -257,6 +257,11 @@ static int make_client(struct cli *c, struct fis_error *e)
     return 0;
 }
 
+int cli_answer_ms(const struct cli *c)
+{
+    return c->answered ? ANSWER_MS : MISSING_MS;
+}
+
 int cli_connect(struct cli *c, struct fis_error *e)
 {
     c->broker = cli_broker(c);
@@ -282,7 +287,8 @@ int cli_open(struct cli *c, struct fis_error *e)
     if (!rc)
         rc = make_client(c, e);
     char why[300];
-    if (!rc && !stream_reachable(&c->client, SILENT_MS))
+    c->answered = !rc && stream_reachable(&c->client, SILENT_MS);
+    if (!rc && !c->answered)
         cli_say("waiting for a broker at %s%s", c->broker, cli_trouble(c, why));
     return rc;
 }

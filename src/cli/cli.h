@@ -50,6 +50,7 @@ struct cli {
     const char *broker; /* one or several: bootstrap.servers */
     char running[STREAM_ADDRESS_MAX];
     bool embedded;    /* the broker is the one inside a fisd of this pipeline */
+    bool answered;    /* a broker answered at the start */
     int wake_pipe[2]; /* the stream layer writes, cli_wait reads */
     struct stream_client client;
     struct cli_trouble {
@@ -76,6 +77,9 @@ int cli_take_properties(const struct cli_properties *given, const char *option, 
 const char *cli_broker(const struct cli *c);
 int cli_connect(struct cli *c, struct fis_error *e) FIS_MUST_CHECK;
 void cli_done(struct cli *c);
+/* How long one question waits for its answer: a minute, as Kafka's own tools wait; less where no
+ * broker answered at the start. */
+int cli_answer_ms(const struct cli *c);
 /* ": the last error of the clients", as of a login that fails; or empty. */
 const char *cli_trouble(struct cli *c, char out[300]);
 

@@ -9,7 +9,7 @@
 #include "cli/screen.h"
 
 /* The embedded broker has no controller that could answer for policies: it is not waited for. */
-enum { EMBEDDED_MS = 1500, COMMAND_BYTES = 1024 };
+enum { COMMAND_BYTES = 1024 };
 
 struct options {
     bool yes;
@@ -57,12 +57,11 @@ static int check_topics(struct cli *c, struct stream_topic_report *reports, stru
     struct config_topic list[CONFIG_TOPICS_MAX];
     struct stream_topic topics[CONFIG_TOPICS_MAX];
     uint32_t n = pipeline_topics(c, false, list, topics), wrong = 0;
-    int rc = stream_topics_check(&c->client, topics, n,
-                                 c->embedded ? EMBEDDED_MS : PIPELINE_TOPICS_MS, reports, e);
+    int rc = stream_topics_check(&c->client, topics, n, cli_answer_ms(c), reports, e);
     for (uint32_t i = 0; i < n; i++)
         wrong += !reports[i].exists || reports[i].differs;
-    bool partial = rc == STREAM_TOPICS_UNSUPPORTED || (c->embedded && reports[n - 1].exists);
-    if (rc < 0 && !partial)
+    bool partial = rc == STREAM_TOPICS_UNSUPPORTED;
+    if (rc < 0)
         return rc;
     rc = print_topics(list, reports, n, e);
     if (rc)
@@ -83,7 +82,7 @@ static int create_topics(struct cli *c, struct stream_topic_report *reports, str
     uint32_t n = pipeline_topics(c, true, list, topics);
     int rc = c->embedded
                  ? STREAM_TOPICS_UNSUPPORTED
-                 : stream_topics_create(&c->client, topics, n, PIPELINE_TOPICS_MS, reports, e);
+                 : stream_topics_create(&c->client, topics, n, cli_answer_ms(c), reports, e);
     if (rc == STREAM_TOPICS_UNSUPPORTED) {
         printf("%s creates topics by itself when they are first used; nothing to do.\n",
                c->embedded ? "The embedded broker" : "This broker");

@@ -8,7 +8,7 @@
 #include "cli/live_head.h"
 #include "cli/screen.h"
 
-enum { FLOW_MS = 15000, HELD_MS = 5000, CLOCK_MS = 30000 };
+enum { HELD_MS = 5000, CLOCK_MS = 30000 };
 
 void doctor_members(struct doctor *d)
 {
@@ -44,7 +44,7 @@ static void say_lag(struct doctor *d, const char *group, const char *topic, uint
     uint32_t i = place(d, topic);
     if (i == d->n || !d->reports[i].exists)
         return;
-    if (stream_group_lag(&d->cli->client, group, topic, FLOW_MS, &lag, &e)) {
+    if (stream_group_lag(&d->cli->client, group, topic, cli_answer_ms(d->cli), &lag, &e)) {
         doctor_say(d, DOCTOR_WARN, "lag", "%s", e.text);
         return;
     }
@@ -99,7 +99,7 @@ static int ask_hidden(struct doctor *d, const char *const *names, size_t n,
                       struct stream_hidden *out)
 {
     struct fis_error e;
-    int rc = stream_topics_hidden(&d->cli->client, names, n, FLOW_MS, out, &e);
+    int rc = stream_topics_hidden(&d->cli->client, names, n, cli_answer_ms(d->cli), out, &e);
     if (rc)
         doctor_say(d, DOCTOR_WARN, "transactions", "cannot be asked: %s", e.text);
     return rc;

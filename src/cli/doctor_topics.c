@@ -6,8 +6,6 @@
 #include "base/decimal.h"
 #include "binding/binding.h"
 
-enum { DOCTOR_MS = 15000, EMBEDDED_MS = 1500 };
-
 static const char *level_text(const struct stream_topic_report *r)
 {
     return r->text[0] ? r->text : "is as it should be";
@@ -52,8 +50,7 @@ bool doctor_topics(struct doctor *d)
     struct fis_error e;
     struct cli *c = d->cli;
     d->n = pipeline_topics(c, false, d->list, d->topics);
-    int rc = stream_topics_check(&c->client, d->topics, d->n, c->embedded ? EMBEDDED_MS : DOCTOR_MS,
-                                 d->reports, &e);
+    int rc = stream_topics_check(&c->client, d->topics, d->n, cli_answer_ms(c), d->reports, &e);
     if (c->embedded) {
         doctor_say(d, DOCTOR_OK, "broker",
                    "the embedded broker at %s answers; it keeps the last 5 MB of a partition, and "

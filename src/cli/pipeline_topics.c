@@ -31,9 +31,8 @@ int pipeline_members_read(const struct cli *c, struct pipeline_members *m, struc
     char scorers[CONFIG_GROUP_MAX], trainers[CONFIG_GROUP_MAX];
     config_scorer_group(&c->cfg, scorers);
     config_trainer_group(&c->cfg, trainers);
-    int rc = stream_group_members(&c->client, scorers, PIPELINE_TOPICS_MS, &m->scorers, e);
-    return rc ? rc
-              : stream_group_members(&c->client, trainers, PIPELINE_TOPICS_MS, &m->trainers, e);
+    int rc = stream_group_members(&c->client, scorers, cli_answer_ms(c), &m->scorers, e);
+    return rc ? rc : stream_group_members(&c->client, trainers, cli_answer_ms(c), &m->trainers, e);
 }
 
 /* ---- deletion ------------------------------------------------------------------------------ */
@@ -111,7 +110,7 @@ static int count_messages(const struct cli *c, const char *topic, uint64_t *sum,
 {
     struct stream_end *ends;
     uint32_t n;
-    int rc = stream_topic_ends(&c->client, topic, PIPELINE_TOPICS_MS, &ends, &n, e);
+    int rc = stream_topic_ends(&c->client, topic, cli_answer_ms(c), &ends, &n, e);
     *sum = 0;
     for (uint32_t i = 0; !rc && i < n; i++)
         *sum += (uint64_t)(ends[i].high - ends[i].low);
@@ -187,7 +186,7 @@ static int delete_groups(const struct cli *c, struct fis_error *e)
     int rc = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names && !rc; i++) {
         names[i](&c->cfg, group);
-        rc = stream_group_delete(&c->client, group, PIPELINE_TOPICS_MS, e);
+        rc = stream_group_delete(&c->client, group, cli_answer_ms(c), e);
     }
     return rc;
 }
@@ -196,7 +195,7 @@ static int delete_all(const struct deletion *d, struct fis_error *e)
 {
     struct stream_topic_report reports[CONFIG_TOPICS_MAX];
     const struct cli *c = d->cli;
-    int rc = stream_topics_delete(&c->client, d->names, d->n, PIPELINE_TOPICS_MS, reports, e);
+    int rc = stream_topics_delete(&c->client, d->names, d->n, cli_answer_ms(c), reports, e);
     for (uint32_t i = 0; i < d->n && (!rc || rc == -FIS_FATAL); i++)
         printf("%s: %s\n", d->names[i], reports[i].exists ? reports[i].text : "deleted");
     if (!rc && !d->named)
@@ -212,7 +211,7 @@ static int list_existing(struct deletion *d, const struct config_topic *list,
                          struct fis_error *e)
 {
     struct stream_topic_report reports[CONFIG_TOPICS_MAX] = {0};
-    int rc = stream_topics_check(&d->cli->client, topics, n, PIPELINE_TOPICS_MS, reports, e);
+    int rc = stream_topics_check(&d->cli->client, topics, n, cli_answer_ms(d->cli), reports, e);
     for (uint32_t i = 0; !rc && i < n; i++)
         if (chosen[i] && reports[i].exists)
             d->names[d->n++] = list[i].name;

@@ -8,8 +8,6 @@
 #include "config/topic_list.h"
 #include "stream/topics.h"
 
-#define PIPELINE_TOPICS_MS 20000 /* for one question to the broker */
-
 /* How each is made (create), or what it may be at least; returns how many. */
 uint32_t pipeline_topics(const struct cli *c, bool create,
                          struct config_topic list[CONFIG_TOPICS_MAX],

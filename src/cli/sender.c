@@ -54,7 +54,13 @@ int sender_send(struct sender *s, const char *topic, const void *key, size_t key
 
 int sender_flush(struct sender *s, struct fis_error *e)
 {
-    int rc = stream_producer_flush(s->producer, FLUSH_MS, report, s, e);
+    const bool waits = s->cli->answered && !s->late;
+    const int64_t until = cli_now_ms() + (waits ? cli_answer_ms(s->cli) : 0);
+    int rc;
+    do
+        rc = stream_producer_flush(s->producer, FLUSH_MS, report, s, e);
+    while (rc == -FIS_RETRY && cli_now_ms() < until && !cli_stopping(s->cli));
+    s->late = rc != 0;
     sender_poll(s);
     if (rc && s->trouble.kind != FIS_OK)
         fis_error_prefix(e, "%s", s->trouble.text);

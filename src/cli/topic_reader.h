@@ -15,6 +15,8 @@ struct topic_reader {
     uint32_t at;
     bool ended;            /* everything that was there at the start has been given */
     struct fis_error last; /* the newest passing trouble (RETRY), class FIS_OK when none */
+    int64_t last_ms;       /* when it was reported */
+    bool blocked;          /* it is an open transaction, which is reported once */
 };
 
 int topic_reader_open(struct topic_reader *r, struct cli *c, const char *const *topics,
@@ -30,8 +32,8 @@ void topic_reader_close(struct topic_reader *r); /* fine when it was never opene
 
 /* What it returns, if not 0, ends the reading and comes back. */
 typedef int topic_take_fn(void *arg, const struct stream_message *m, struct fis_error *e);
-/* Gives `take` every message up to the end. RETRY: interrupted, or nothing came for 15 s; its text
- * begins with `what`. */
+/* Gives `take` every message up to the end. RETRY: interrupted, or nothing came: for 15 s from a
+ * broker that answers, for cli_answer_ms from one that does not; its text begins with `what`. */
 int topic_reader_to_end(struct topic_reader *r, const char *what, topic_take_fn *take, void *arg,
                         struct fis_error *e) FIS_MUST_CHECK;
 /* The same for every message that is there now. */

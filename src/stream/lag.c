@@ -1,8 +1,31 @@
 /* Where a topic ends, and how far a consumer group is behind, asked of the broker. */
+#include <time.h>
+
 #include "fis/mem.h"
 #include "stream/admin.h"
 #include "stream/ends.h"
 #include "stream/topics.h"
+
+/* A leader or coordinator moves, as when a broker has just started, or was taken for dead. */
+static bool has_moved(rd_kafka_resp_err_t err)
+{
+    return err == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION ||
+           err == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE ||
+           err == RD_KAFKA_RESP_ERR_NOT_COORDINATOR ||
+           err == RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE ||
+           err == RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS;
+}
+
+/* Whether there is time for another try, by a client of its own: one keeps that a partition had no
+ * leader (ends.c). */
+static bool try_again(bool moved, int64_t until)
+{
+    const struct timespec pause = {0, 200000000L};
+    if (!moved || stream_now_ms() >= until)
+        return false;
+    nanosleep(&pause, NULL);
+    return true;
+}
 
 /* [list->cnt], the caller's to free. */
 static int ask_ends(struct stream_admin *a, const rd_kafka_topic_partition_list_t *list,
@@ -15,9 +38,11 @@ static int ask_ends(struct stream_admin *a, const rd_kafka_topic_partition_list_
     rd_kafka_resp_err_t err = stream_ends_find(a->rk, list, stream_admin_left(a), found);
     if (err) {
         fis_free(found);
+        a->moved = has_moved(err);
         return fis_fail(e, FIS_RETRY, "kafka topic \"%s\": end offsets: %s", topic,
                         rd_kafka_err2str(err));
     }
+    stream_admin_answered(a);
     *out = found;
     return 0;
 }
@@ -41,16 +66,20 @@ static int add_up(struct stream_admin *a, const rd_kafka_topic_partition_list_t 
 static int list_partitions(struct stream_admin *a, const char *topic,
                            rd_kafka_topic_partition_list_t **out, struct fis_error *e)
 {
-    const struct rd_kafka_metadata *m = NULL;
+    const struct rd_kafka_metadata *m;
+    char what[300];
     rd_kafka_topic_t *rkt = rd_kafka_topic_new(a->rk, topic, NULL);
     if (!rkt)
         return fis_fail(e, FIS_INPUT, "kafka topic \"%s\": not a name", topic);
-    rd_kafka_resp_err_t err = rd_kafka_metadata(a->rk, 0, rkt, &m, stream_admin_left(a));
+    snprintf(what, sizeof what, "kafka topic \"%s\"", topic);
+    int rc = stream_admin_metadata(a, rkt, what, &m, e);
     rd_kafka_topic_destroy(rkt);
-    if (!err)
-        err = m->topic_cnt == 1 ? m->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
-    int rc = 0;
+    if (rc)
+        return rc;
+    rd_kafka_resp_err_t err =
+        m->topic_cnt == 1 ? m->topics[0].err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
     if (err) {
+        a->moved = has_moved(err);
         rc = fis_fail(e, FIS_RETRY, "kafka topic \"%s\": %s", topic, rd_kafka_err2str(err));
     } else {
         int n = m->topics[0].partition_cnt;
@@ -58,13 +87,12 @@ static int list_partitions(struct stream_admin *a, const char *topic,
         for (int i = 0; i < n; i++)
             rd_kafka_topic_partition_list_add(*out, topic, m->topics[0].partitions[i].id);
     }
-    if (m)
-        rd_kafka_metadata_destroy(m);
+    rd_kafka_metadata_destroy(m);
     return rc;
 }
 
 /* Committed offsets are asked through a client that is a member in name only. */
-static int committed(const struct stream_client *client, const char *group, int timeout_ms,
+static int committed(struct stream_admin *a, const struct stream_client *client, const char *group,
                      rd_kafka_topic_partition_list_t *list, struct fis_error *e)
 {
     const struct stream_property fixed[] = {{"group.id", group}, {"enable.auto.commit", "false"}};
@@ -79,8 +107,9 @@ static int committed(const struct stream_client *client, const char *group, int 
         rc = stream_client_new(&rk, RD_KAFKA_CONSUMER, conf, e);
     if (rc)
         return rc;
-    rd_kafka_resp_err_t err = rd_kafka_committed(rk, list, timeout_ms);
+    rd_kafka_resp_err_t err = rd_kafka_committed(rk, list, stream_admin_left(a));
     if (err) {
+        a->moved = has_moved(err);
         rc = fis_fail(e, FIS_RETRY, "kafka group \"%s\": committed offsets: %s", group,
                       rd_kafka_err2str(err));
     }
@@ -88,25 +117,39 @@ static int committed(const struct stream_client *client, const char *group, int 
     return rc;
 }
 
-int stream_group_lag(const struct stream_client *client, const char *group, const char *topic,
-                     int timeout_ms, int64_t *lag, struct fis_error *e)
+static int ask_lag(const struct stream_client *client, const char *group, const char *topic,
+                   int timeout_ms, int64_t *lag, bool *moved, struct fis_error *e)
 {
     struct stream_admin a;
     int rc = stream_admin_open(&a, client, timeout_ms, e);
+    *moved = false;
     if (rc)
         return rc;
     rd_kafka_topic_partition_list_t *list = NULL;
     int64_t sum = 0;
     rc = list_partitions(&a, topic, &list, e);
     if (!rc)
-        rc = committed(client, group, stream_admin_left(&a), list, e);
+        rc = committed(&a, client, group, list, e);
     if (!rc)
         rc = add_up(&a, list, &sum, e);
     if (list)
         rd_kafka_topic_partition_list_destroy(list);
+    *moved = a.moved;
     stream_admin_close(&a);
     if (!rc)
         *lag = sum;
+    return rc;
+}
+
+int stream_group_lag(const struct stream_client *client, const char *group, const char *topic,
+                     int timeout_ms, int64_t *lag, struct fis_error *e)
+{
+    const int64_t until = stream_now_ms() + timeout_ms;
+    bool moved;
+    int rc;
+    do
+        rc = ask_lag(client, group, topic, timeout_ms, lag, &moved, e);
+    while (try_again(moved, until));
     return rc;
 }
 
@@ -123,13 +166,14 @@ static int fill_ends(struct stream_admin *a, const rd_kafka_topic_partition_list
     return 0;
 }
 
-int stream_topic_ends(const struct stream_client *client, const char *topic, int timeout_ms,
-                      struct stream_end **ends, uint32_t *count, struct fis_error *e)
+static int list_ends(const struct stream_client *client, const char *topic, int timeout_ms,
+                     struct stream_end **ends, uint32_t *count, bool *moved, struct fis_error *e)
 {
     struct stream_admin a;
     rd_kafka_topic_partition_list_t *list = NULL;
     struct stream_end *all = NULL;
     int rc = stream_admin_open(&a, client, timeout_ms, e);
+    *moved = false;
     if (rc)
         return rc;
     rc = list_partitions(&a, topic, &list, e);
@@ -147,7 +191,20 @@ int stream_topic_ends(const struct stream_client *client, const char *topic, int
     }
     if (list)
         rd_kafka_topic_partition_list_destroy(list);
+    *moved = a.moved;
     stream_admin_close(&a);
+    return rc;
+}
+
+int stream_topic_ends(const struct stream_client *client, const char *topic, int timeout_ms,
+                      struct stream_end **ends, uint32_t *count, struct fis_error *e)
+{
+    const int64_t until = stream_now_ms() + timeout_ms;
+    bool moved;
+    int rc;
+    do
+        rc = list_ends(client, topic, timeout_ms, ends, count, &moved, e);
+    while (try_again(moved, until));
     return rc;
 }
 
@@ -175,11 +232,11 @@ static int sum_ends(struct stream_admin *a, const char *const *topics, size_t co
     return rc;
 }
 
-int stream_topics_hidden(const struct stream_client *client, const char *const *topics,
-                         size_t count, int timeout_ms, struct stream_hidden *out,
-                         struct fis_error *e)
+static int ask_hidden(const struct stream_client *client, const char *const *topics, size_t count,
+                      int timeout_ms, struct stream_hidden *out, bool *moved, struct fis_error *e)
 {
     struct stream_admin all, stable;
+    *moved = false;
     int64_t *sums = fis_calloc(2 * count + 1, sizeof *sums);
     if (!sums)
         return fis_fail(e, FIS_NOMEM, "kafka topics: out of memory");
@@ -192,6 +249,7 @@ int stream_topics_hidden(const struct stream_client *client, const char *const *
         rc = sum_ends(&all, topics, count, sums, e);
         if (!rc)
             rc = sum_ends(&stable, topics, count, sums + count, e);
+        *moved = all.moved || stable.moved;
         stream_admin_close(&stable);
     }
     if (opened)
@@ -201,5 +259,18 @@ int stream_topics_hidden(const struct stream_client *client, const char *const *
         out[i] = (struct stream_hidden){.stable = sums[count + i], .hidden = more > 0 ? more : 0};
     }
     fis_free(sums);
+    return rc;
+}
+
+int stream_topics_hidden(const struct stream_client *client, const char *const *topics,
+                         size_t count, int timeout_ms, struct stream_hidden *out,
+                         struct fis_error *e)
+{
+    const int64_t until = stream_now_ms() + timeout_ms;
+    bool moved;
+    int rc;
+    do
+        rc = ask_hidden(client, topics, count, timeout_ms, out, &moved, e);
+    while (try_again(moved, until));
     return rc;
 }

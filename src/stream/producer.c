@@ -407,8 +407,8 @@ int stream_producer_flush(struct stream_producer *p, int timeout_ms, stream_repo
     while (p->outstanding > 0 && stream_now_ms() < deadline)
         (void)serve(p, FLUSH_SLICE_MS, report, arg);
     if (p->outstanding > 0) {
-        return fis_fail(e, FIS_RETRY, "kafka producer: %llu messages not acknowledged after %d ms",
-                        (unsigned long long)p->outstanding, timeout_ms);
+        return fis_fail(e, FIS_RETRY, "kafka producer: %llu messages not acknowledged in time",
+                        (unsigned long long)p->outstanding);
     }
     return 0;
 }

@@ -2,13 +2,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/decimal.h"
 #include "fis/mem.h"
 #include "stream/admin.h"
 
-#define MADE_PAUSE_MS 100
 #define SETTINGS_MS 2000
 
 static const char *policy_name(enum stream_cleanup c)
@@ -65,8 +63,9 @@ static int created(const rd_kafka_topic_result_t *result, struct stream_topic_re
                    struct fis_error *e)
 {
     rd_kafka_resp_err_t err = rd_kafka_topic_result_error(result);
-    r->created = err == RD_KAFKA_RESP_ERR_NO_ERROR;
+    r->created = r->created || err == RD_KAFKA_RESP_ERR_NO_ERROR;
     r->exists = r->created || err == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS;
+    r->text[0] = 0;
     if (r->exists)
         return 0;
     const char *text = rd_kafka_topic_result_error_string(result);
@@ -98,10 +97,30 @@ static int take_created(const rd_kafka_event_t *ev, const struct stream_topic *t
     return rc;
 }
 
+static int ask_creation(struct stream_admin *a, rd_kafka_NewTopic_t **list,
+                        const struct stream_topic *topics, size_t count,
+                        struct stream_topic_report *reports, struct fis_error *e)
+{
+    rd_kafka_event_t *ev;
+    int rc = stream_admin_ready(a, e);
+    if (rc)
+        return rc;
+    rd_kafka_AdminOptions_t *o = stream_admin_options(a, RD_KAFKA_ADMIN_OP_CREATETOPICS);
+    rd_kafka_CreateTopics(a->rk, list, count, o, a->queue);
+    rd_kafka_AdminOptions_destroy(o);
+    rc = stream_admin_wait(a, "create topics", &ev, e);
+    if (rc)
+        return rc;
+    rc = take_created(ev, topics, count, reports, e);
+    rd_kafka_event_destroy(ev);
+    return rc;
+}
+
 int stream_topics_create(const struct stream_client *client, const struct stream_topic *topics,
                          size_t count, int timeout_ms, struct stream_topic_report *reports,
                          struct fis_error *e)
 {
+    const int64_t until = stream_now_ms() + timeout_ms;
     clear(reports, count);
     struct stream_admin a;
     int rc = stream_admin_open(&a, client, timeout_ms, e);
@@ -109,25 +128,16 @@ int stream_topics_create(const struct stream_client *client, const struct stream
         return rc;
     size_t made = 0;
     rd_kafka_NewTopic_t **list = fis_calloc(count ? count : 1, sizeof(rd_kafka_NewTopic_t *));
-    if (list)
-        rc = stream_admin_ready(&a, e);
-    else
+    if (!list)
         rc = fis_fail(e, FIS_NOMEM, "kafka topics: out of memory");
     while (!rc && made < count) {
         rc = new_topic(&topics[made], &list[made], e);
         made += rc ? 0 : 1;
     }
-    if (!rc && count > 0) {
-        rd_kafka_AdminOptions_t *o = stream_admin_options(&a, RD_KAFKA_ADMIN_OP_CREATETOPICS);
-        rd_kafka_event_t *ev;
-        rd_kafka_CreateTopics(a.rk, list, count, o, a.queue);
-        rd_kafka_AdminOptions_destroy(o);
-        rc = stream_admin_wait(&a, "create topics", &ev, e);
-        if (!rc) {
-            rc = take_created(ev, topics, count, reports, e);
-            rd_kafka_event_destroy(ev);
-        }
-    }
+    if (!rc && count > 0)
+        do
+            rc = ask_creation(&a, list, topics, count, reports, e);
+        while (rc == -FIS_RETRY && stream_now_ms() < until && stream_admin_pause(&a));
     if (list)
         rd_kafka_NewTopic_destroy_array(list, made);
     fis_free(list);
@@ -157,15 +167,14 @@ static int check_partitions(struct stream_admin *a, const struct stream_topic *t
         return fis_fail(e, FIS_INPUT, "kafka topic \"%s\": %s", t->name,
                         rd_kafka_err2str(rd_kafka_last_error()));
     }
-    const struct rd_kafka_metadata *m = NULL;
-    rd_kafka_resp_err_t err = rd_kafka_metadata(a->rk, 0, rkt, &m, stream_admin_left(a));
+    const struct rd_kafka_metadata *m;
+    char text[300];
+    snprintf(text, sizeof text, "kafka topic \"%s\"", t->name);
+    int rc = stream_admin_metadata(a, rkt, text, &m, e);
     rd_kafka_topic_destroy(rkt);
-    if (err) {
-        return fis_fail(e, FIS_RETRY, "kafka topic \"%s\": no broker answers at %s: %s", t->name,
-                        a->link.brokers, rd_kafka_err2str(err));
-    }
+    if (rc)
+        return rc;
     const struct rd_kafka_metadata_topic *topic = m->topic_cnt ? &m->topics[0] : NULL;
-    char text[96];
     if (!topic || topic->err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {
         r->differs = r->missing = true;
         note(r, "does not exist");
@@ -251,7 +260,8 @@ static int check_all(struct stream_admin *a, const struct stream_topic *topics, 
 {
     int rc = 0;
     for (size_t i = 0; !rc && i < count; i++) {
-        reports[i] = (struct stream_topic_report){.created = reports[i].created};
+        reports[i] = (struct stream_topic_report){.created = reports[i].created,
+                                                  .seen = reports[i].seen || reports[i].exists};
         rc = check_partitions(a, &topics[i], &reports[i], e);
     }
     if (!rc)
@@ -259,13 +269,14 @@ static int check_all(struct stream_admin *a, const struct stream_topic *topics, 
     return rc ? rc : check_settings(a, topics, count, reports, e);
 }
 
-/* A topic that was just made may be unknown to the broker that is asked, for seconds when it is
- * busy; whether its settings are known soon may be a matter of rights. How long to wait for it. */
+/* A topic that was just made, by this call or another, may be unknown to the broker that is asked,
+ * for seconds when it is busy; whether its settings are known soon may be a matter of rights. How
+ * long to wait for it. */
 static int wait_for_made(const struct stream_topic_report *reports, size_t count, int timeout_ms)
 {
     int ms = 0;
     for (size_t i = 0; i < count; i++)
-        if (reports[i].created && !reports[i].exists)
+        if (reports[i].seen && !reports[i].exists)
             return timeout_ms;
         else if (reports[i].created && !reports[i].kept.known)
             ms = SETTINGS_MS;
@@ -276,15 +287,18 @@ int stream_topics_check(const struct stream_client *client, const struct stream_
                         size_t count, int timeout_ms, struct stream_topic_report *reports,
                         struct fis_error *e)
 {
-    const struct timespec pause = {0, MADE_PAUSE_MS * 1000000L};
     int64_t began = stream_now_ms();
     struct stream_admin a;
     int rc = stream_admin_open(&a, client, timeout_ms, e);
     if (rc)
         return rc;
-    while ((rc = check_all(&a, topics, count, reports, e)) == 0 &&
-           stream_now_ms() - began < wait_for_made(reports, count, timeout_ms))
-        nanosleep(&pause, NULL);
+    int wait_ms;
+    do {
+        rc = check_all(&a, topics, count, reports, e);
+        wait_ms = rc == -FIS_RETRY ? timeout_ms
+                  : rc             ? 0
+                                   : wait_for_made(reports, count, timeout_ms);
+    } while (stream_now_ms() - began < wait_ms && stream_admin_pause(&a));
     stream_admin_close(&a);
     return rc;
 }

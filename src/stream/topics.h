@@ -49,6 +49,7 @@ struct stream_topic_report {
     bool missing;                      /* check: a broker answers that there is no such topic */
     bool denied;                       /* check: this principal may not even ask */
     bool created;                      /* by this call */
+    bool seen;                         /* check: it existed when it was created or looked at */
     bool differs;                      /* check: what exists is not what is needed */
     bool loses;                        /* check: what has to stay is deleted in time */
     int32_t partitions;                /* check: what is there; 0 when it does not exist */
@@ -57,6 +58,9 @@ struct stream_topic_report {
     struct stream_topic_settings kept; /* check */
     char text[STREAM_TOPIC_TEXT];      /* one line, "" when all is well */
 };
+
+/* The timeouts below are for one question: an answer begins the time of the next, so that a broker
+ * that is slow, or has just started, is waited for as long as it answers. */
 
 /* A broker answers in this time. */
 bool stream_reachable(const struct stream_client *client, int timeout_ms);

@@ -12,7 +12,7 @@ import threading
 import time
 
 import fisd_test
-from fisd_test import Pipeline, has, main, people, record_json, same, t_config, test, wait
+from fisd_test import FISCTL, WAIT, Pipeline, has, main, people, record_json, same, t_config, test, wait
 from http_client import client_of
 from own_broker import Broker
 
@@ -65,6 +65,11 @@ def finish(p, n):
     same(p.stop(), 0, "exit status")
     requests = [m.key for m in p.consume("label-requests")]
     same((len(requests), len(set(requests))), (64, 64), "requests, and distinct ones")
+
+
+def fisctl_begins(p, *arguments):
+    return subprocess.Popen([FISCTL, "-c", p.config_path, *arguments], cwd=p.dir, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 broker = Broker()
@@ -120,17 +125,20 @@ def _():
         p.wait_messages("label-requests", 32)
         answer(p, set())
         broker.kill()
-        pause(1, p)
-        started = time.monotonic()
-        status = p.ended(SHUTDOWN + 10, signal.SIGTERM)
-        print(f"# ended with status {status} after {time.monotonic() - started:.1f} s", flush=True)
-        assert status in (0, 1), status
-        broker.start()
+        try:
+            pause(1, p)
+            started = time.monotonic()
+            status = p.ended(SHUTDOWN + 10, signal.SIGTERM)
+            print(f"# ended with status {status} after {time.monotonic() - started:.1f} s", flush=True)
+            assert status in (0, 1), status
+        finally:
+            broker.start()
         p.start(ready=r" started ")
         finish(p, 1200)
 
 
-@test("a broker that stops answering for longer than a session, and comes back, is waited for")
+@test("a broker that stops answering for longer than a session, and comes back, is waited for, by "
+      "fisctl too")
 def _():
     with Pipeline(config()) as p:
         p.start()
@@ -140,9 +148,14 @@ def _():
         answer(p, known)
         broker.signal(signal.SIGSTOP)
         try:
-            pause(8, p)
+            commands = [fisctl_begins(p, *a) for a in (("topics", "create"), ("labels", "status"))]
+            pause(22, p)
         finally:
             broker.signal(signal.SIGCONT)
+        for c in commands:
+            out, err = c.communicate(timeout=WAIT)
+            same(c.returncode, 0, out + err)
+            has(err, "waiting for a broker at " + broker.address)
         finish(p, 1200)
         print(f"# {p.log().count(' resuming ')} times from the ledger", flush=True)
         same(len(p.consume("dead-letter")), 0, "dead letters")
@@ -202,7 +215,7 @@ def another_cluster(*processes):
     broker.start()
     yield
     for p in processes:
-        same(p.ended(60), 1, f"exit status of {p.name}")
+        same(p.ended(), 1, f"exit status of {p.name}")
         has(p.log(), "another cluster answers at the brokers' address",
             "restore ledger, heads and models from a backup")
 
