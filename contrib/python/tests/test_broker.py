@@ -211,7 +211,7 @@ def test_a_damaged_version_is_left_out(work, broker):
     p = fisd.Pipeline(f"damaged-{os.getpid()}", broker)
     admin = AdminClient({"bootstrap.servers": broker})
     admin.create_topics([NewTopic(p.topic("models"), 1, 1)])[p.topic("models")].result(30)
-    producer = Producer({"bootstrap.servers": broker})
+    producer = Producer({"bootstrap.servers": broker, "enable.idempotence": True})
 
     def send(version, damage=False, served=True):
         m = fis_pb2.ModelVersion(version=version, served=served, classes=["a", "b"])
