@@ -78,7 +78,7 @@ class Brokers:
 
     def topics(self):
         r = subprocess.run(["kcat", "-b", fisd_test.KAFKA, "-L", "-J"], capture_output=True,
-                           timeout=60)
+                           timeout=180)
         return json.loads(r.stdout)["topics"] if r.returncode == 0 else None
 
     def in_sync(self):

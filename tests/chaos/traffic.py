@@ -62,7 +62,7 @@ class Feeder(threading.Thread):
         """A replay that fails (the broker was away for too long) is done again by other means, so
         that no row is missing; fisctl says itself how many it has sent."""
         try:
-            r = self.p.fisctl("replay", path, "--rate", str(self.rate), timeout=120)
+            r = self.p.fisctl("replay", path, "--rate", str(self.rate), timeout=360)
             if r.returncode == 0:
                 self.sent += len(rows)
                 return

@@ -54,7 +54,7 @@ class Browser:
 
     def _ready(self):
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/status", timeout=5) as r:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/status", timeout=180) as r:
                 return json.load(r)["value"]["ready"]
         except OSError:
             return False
@@ -65,7 +65,7 @@ class Browser:
         request = urllib.request.Request(base + path, data, {"Content-Type": "application/json"},
                                          method=method)
         try:
-            with urllib.request.urlopen(request, timeout=60) as r:
+            with urllib.request.urlopen(request, timeout=180) as r:
                 return json.load(r)["value"]
         except urllib.error.HTTPError as e:
             raise AssertionError(f"browser: {json.load(e)['value']['message']}") from None

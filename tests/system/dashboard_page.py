@@ -38,7 +38,7 @@ class Page:
         return self
 
     def api(self, path):
-        with urllib.request.urlopen(f"{self.url}/api/v1/{path}", timeout=10) as r:
+        with urllib.request.urlopen(f"{self.url}/api/v1/{path}", timeout=180) as r:
             return json.load(r)
 
     def until(self, condition, what):

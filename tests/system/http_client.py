@@ -31,7 +31,7 @@ class Client:
     def ask(self, method, path, body=None, headers=None):
         kind = http.client.HTTPSConnection if self.context else http.client.HTTPConnection
         more = {"context": self.context} if self.context else {}
-        connection = kind(self.address, timeout=20, **more)
+        connection = kind(self.address, timeout=180, **more)
         headers = dict(headers or {})
         if self.token:
             headers["Authorization"] = "Bearer " + self.token

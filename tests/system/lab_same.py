@@ -19,7 +19,7 @@ def in_the_lab(folder, settings, task):
     r = subprocess.run([FISCTL, "lab", "run", "--tasks", task, "--methods", "fis+", "--metrics",
                         "eod", "--regime", "scarce", "--seeds", "1", "--publish", "every", "--set",
                         f"rounds={ROUNDS} {settings}".strip(), "--files", folder, "--cache", CACHE],
-                       capture_output=True, text=True, timeout=100)
+                       capture_output=True, text=True, timeout=300)
     same(r.returncode, 0, f"fisctl lab run ({r.stderr})")
     return glob.glob(os.path.join(folder, "*"))[0]
 
@@ -49,7 +49,7 @@ def verdict(v):
 
 
 def until_versions(p, n):
-    r = p.fisctl("watch", "--until", f"versions={n}", "--timeout", "100", timeout=110)
+    r = p.fisctl("watch", "--until", f"versions={n}", "--timeout", "300", timeout=330)
     same(r.returncode, 0, f"fisctl watch ({r.stdout[-500:]} {r.stderr})")
 
 

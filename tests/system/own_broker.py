@@ -150,7 +150,7 @@ def tool(name, *arguments, file=None):
         command = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", libs + "/*",
                    f"org.apache.kafka.tools.{name}", "--bootstrap-server", fisd_test.KAFKA,
                    *[f.name if a == "FILE" else a for a in arguments]]
-        r = subprocess.run(command, capture_output=True, text=True, timeout=90)
+        r = subprocess.run(command, capture_output=True, text=True, timeout=270)
     assert r.returncode == 0, f"{name}: {r.stdout} {r.stderr}"
     return r.stdout
 

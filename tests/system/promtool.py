@@ -26,10 +26,10 @@ def _fetch(program):
     os.makedirs(work)
     try:
         r = subprocess.run(["apt-get", "download", "prometheus"], cwd=work, capture_output=True,
-                           text=True, timeout=120)
+                           text=True, timeout=360)
         packages = glob.glob(os.path.join(work, "*.deb"))
         assert packages, f"apt-get download prometheus: {r.stderr}"
-        subprocess.run(["dpkg-deb", "-x", packages[0], work], check=True, timeout=60)
+        subprocess.run(["dpkg-deb", "-x", packages[0], work], check=True, timeout=180)
         os.makedirs(os.path.dirname(program), exist_ok=True)
         os.replace(os.path.join(work, "usr/bin/promtool"), program)  # whole, or not there
     finally:

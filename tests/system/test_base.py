@@ -21,7 +21,7 @@ def adult():
         r = subprocess.run([FISCTL, "lab", "run", "--tasks", "adult-sex", "--methods", "random",
                             "--metrics", "eod", "--regime", "scarce", "--seeds", "1", "--set", "rounds=1",
                             "--files", folder, "--cache", os.path.join(ROOT, "build/cache")],
-                           capture_output=True, text=True, timeout=100)
+                           capture_output=True, text=True, timeout=300)
         same(r.returncode, 0, f"fisctl lab run ({r.stderr})")
         files = {}
         for path in glob.glob(os.path.join(folder, "*", "*.csv")):
@@ -77,7 +77,7 @@ def evaluated(p, version):
 
 
 def wait_versions(p, n):
-    r = p.fisctl("watch", "--until", f"versions={n}", "--timeout", "100", timeout=110)
+    r = p.fisctl("watch", "--until", f"versions={n}", "--timeout", "300", timeout=330)
     same(r.returncode, 0, f"fisctl watch ({r.stdout[-500:]} {r.stderr})")
 
 
@@ -96,7 +96,7 @@ def _():
     data["bad.csv"] = text_of(bad)
     with Pipeline(config(files, label), name="base", files=data) as p:
         for name in ("bad.csv", "pool.csv"):
-            r = p.fisctl("replay", name, timeout=100)
+            r = p.fisctl("replay", name, timeout=300)
             same(r.returncode, 0, f"fisctl replay ({r.stderr})")
         p.start()
         wait_versions(p, 1)

@@ -34,7 +34,7 @@ def fisd(*arguments, text=None, env=None, files=("i.csv", "v.csv")):
         for name in files:
             with open(os.path.join(d, name), "w") as f:
                 f.write(rows(name))
-        r = subprocess.run([FISD, *[a.replace("FILE", path) for a in arguments]], timeout=30,
+        r = subprocess.run([FISD, *[a.replace("FILE", path) for a in arguments]], timeout=180,
                            capture_output=True, text=True, stdin=subprocess.DEVNULL,
                            cwd=d, env={**os.environ, **(env or {})})
         return r.returncode, r.stdout.replace(path, "t.yaml"), r.stderr.replace(path, "t.yaml")
@@ -120,7 +120,7 @@ def files(text, **contents):
         for name, content in {"t.yaml": text, **contents}.items():
             with open(os.path.join(d, name), "wb") as f:
                 f.write(content if isinstance(content, bytes) else content.encode())
-        r = subprocess.run([FISD, "--check-config", "t.yaml"], cwd=d, timeout=30, text=True,
+        r = subprocess.run([FISD, "--check-config", "t.yaml"], cwd=d, timeout=180, text=True,
                            capture_output=True)
         return r.returncode, r.stderr
 
@@ -193,7 +193,7 @@ def _():
             same((status, out), (2, ""), f"{brokers}: {err}")
             has(err, "fisd: t.yaml:2:28: key 'kafka.bootstrap.servers'", *parts)
         fisctl = subprocess.run([FISCTL, "-b", brokers, "-c", "none.yaml", "init", "none.csv", "--label", "a", "--sensitive", "b"],
-                                capture_output=True, text=True, timeout=30)
+                                capture_output=True, text=True, timeout=180)
         has(fisctl.stderr, "fisctl: -b: ", *parts)
         assert fisctl.returncode != 0, fisctl
     same(fisd("--check-config", "FILE", text=GOOD.replace("127.0.0.1:9", "[::1]:9092, PLAINTEXT://h"))[0], 0)

@@ -333,7 +333,7 @@ def noise():
 
         def equal():
             spent = page.api("status")["trainer"]["leading"]["privacy"]
-            with urllib.request.urlopen(f"{page.url}/metrics", timeout=10) as r:
+            with urllib.request.urlopen(f"{page.url}/metrics", timeout=180) as r:
                 metric = re.search(r"^fisd_privacy_epsilon (\S+)$", r.read().decode(), re.M)
             return (spent["refreshes"] > 1 and abs(float(metric[1]) - spent["epsilon"]) < 1e-9 and
                     f"ε {math.ceil(100 * spent['epsilon']) / 100:.2f}for δ 1e-6, after "

@@ -61,14 +61,14 @@ def _():
     with AdultPipeline({}, name="adult", files={}) as p:
         subprocess.run([sys.executable, os.path.join(DEMO, "adult.py"), "--data", p.dir, "--seed",
                         "4", "--regime", "scarce", "--cache", CACHE], check=True,
-                       capture_output=True, timeout=120)
+                       capture_output=True, timeout=360)
         p.start()
         tools = [subprocess.Popen([FISCTL, "-c", os.path.join(p.dir, "fisd.yaml"), *a],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                  for a in (("label", "--answers", os.path.join(p.dir, "answers.csv")),
                            ("replay", os.path.join(p.dir, "pool.csv"), "--rate", "1000"))]
         try:
-            r = p.fisctl("watch", "--until", "versions=11", "--timeout", "100", timeout=110)
+            r = p.fisctl("watch", "--until", "versions=11", "--timeout", "300", timeout=330)
             same(r.returncode, 0, f"fisctl watch ({r.stdout[-500:]} {r.stderr})")
         finally:
             for t in tools:

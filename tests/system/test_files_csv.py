@@ -18,7 +18,7 @@ def replay(p, data, name="rows.csv", *more):
 
 def check_config(p):
     return subprocess.run([FISD, "--check-config", "fisd.yaml"], cwd=p.dir, capture_output=True,
-                          text=True, timeout=60)
+                          text=True, timeout=180)
 
 
 def records(p, since=0):

@@ -155,7 +155,7 @@ def running(p, *arguments):
 def ended(process, number=None):
     if number:
         process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=180)
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
@@ -368,7 +368,7 @@ def _():
         for command in ("topics", "replay", "label", "labels", "models", "watch"):
             has(ok(p.fisctl(command, "--help")), f"usage: fisctl {command}", "--bootstrap")
         r = subprocess.run([FISCTL, "-c", "/nonexistent.yaml", "models", "list"],
-                           capture_output=True, text=True, timeout=10)
+                           capture_output=True, text=True, timeout=180)
         fails(r, "/nonexistent.yaml")
 
 

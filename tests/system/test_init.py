@@ -46,7 +46,7 @@ def read(path):
 
 def init(folder, *arguments, status=0):
     r = subprocess.run([FISCTL, "init", *arguments], cwd=folder, capture_output=True, text=True,
-                       timeout=60)
+                       timeout=180)
     same(r.returncode, status, f"exit status ({r.stdout} {r.stderr})")
     return r.stdout if status == 0 else r.stderr
 
@@ -126,7 +126,7 @@ def _():
         for out, message in (("| true", ""), ("> /dev/full", "standard output cannot be written")):
             r = subprocess.run(["bash", "-o", "pipefail", "-c", f"{FISCTL} --help {out}; {FISCTL} init "
                                 f"'people 1.csv' -l granted -s sex -o $RANDOM.yaml {out}"], cwd=d,
-                               capture_output=True, text=True, timeout=60)
+                               capture_output=True, text=True, timeout=180)
             has(r.stderr, message)
             same(message or r.stderr, message, "standard error")
 
@@ -170,7 +170,7 @@ def _():
                 (r["sex"], r["granted"]) for r in parts["validation"]).items():
             assert abs(n - cells[cell] * 1000 / sum(cells.values())) <= 1, (cell, n)
         r = subprocess.run([FISD, "--check-config", "people-1.yaml"], cwd=d, capture_output=True,
-                           text=True, timeout=30)
+                           text=True, timeout=180)
         same((r.returncode, r.stderr), (0, ""))
 
         first = open(os.path.join(d, "validation.csv")).read()
@@ -210,7 +210,7 @@ def nested(n, seed=1):
 
 def check(d, config):
     r = subprocess.run([FISD, "--check-config", config], cwd=d, capture_output=True, text=True,
-                       timeout=30)
+                       timeout=180)
     same((r.returncode, r.stderr), (0, ""))
 
 

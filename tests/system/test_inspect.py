@@ -230,7 +230,7 @@ def _():
                 p.produce("records", [(None, record_json(r)) for r in ROWS[sent:sent + 20]])
                 sent += 20
                 wait_for(tap, 0.5)
-            out, _ = tap.communicate(timeout=60)
+            out, _ = tap.communicate(timeout=180)
         finally:
             tap.kill()
         same(tap.returncode, 0)

@@ -21,7 +21,7 @@ def made(folder, kind, name, *arguments):
         raise Skip("no numpy and Pillow: 'make deps-test' fetches them, where there is a network")
     path = os.path.join(folder, name)
     subprocess.run([PYTHON, os.path.join(ROOT, "tests/system/make_images.py"), kind, path,
-                    *map(str, arguments)], check=True, timeout=100)
+                    *map(str, arguments)], check=True, timeout=300)
     return path
 
 
@@ -29,7 +29,7 @@ def lab(folder, *arguments, code=0):
     """What is reported, and the records of the runs."""
     out = os.path.join(folder, "out.json")
     r = subprocess.run([FISCTL, "lab", "run", *SHORT, "--json", out, *arguments],
-                       capture_output=True, text=True, timeout=100)
+                       capture_output=True, text=True, timeout=300)
     same(r.returncode, code, f"fisctl lab run {arguments} ({r.stderr})")
     if code:
         return r.stderr
@@ -161,7 +161,7 @@ def _():
     with temporary() as folder:
         good = made(folder, "medmnist", "good.npz", 8, 1, 40, 30, 30, "groups")
         subprocess.run([PYTHON, "-c", write, good, os.path.join(folder, "bad%d.npz"),
-                        *(change for change, _ in cases)], check=True, timeout=60)
+                        *(change for change, _ in cases)], check=True, timeout=180)
         for i, (_, expected) in enumerate(cases):
             bad = os.path.join(folder, f"bad{i}.npz")
             has(lab(folder, "--data", bad, code=1), bad + ": ", expected)

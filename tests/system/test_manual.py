@@ -12,7 +12,7 @@ from fisd_test import FISCTL, FISD, has, main, same, test
 
 
 def run(*command, **kw):
-    return subprocess.run(command, capture_output=True, text=True, timeout=60,
+    return subprocess.run(command, capture_output=True, text=True, timeout=180,
                           stdin=subprocess.DEVNULL, **kw)
 
 
@@ -50,7 +50,7 @@ def _():
                     line.startswith('.\\"'), f"{name}: {line}"
         if shutil.which("groff"):
             r = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-k", "-z"], input=page,
-                               capture_output=True, text=True, timeout=60)
+                               capture_output=True, text=True, timeout=180)
             same((r.returncode, r.stderr), (0, ""), name)
 
 
@@ -83,7 +83,7 @@ def complete(program, *words):
     line = " ".join(shlex.quote(w) for w in (name, *words))
     r = subprocess.run(["bash", "-c", f'{script}\nCOMP_WORDS=({line}); COMP_CWORD={len(words)}\n'
                         f'_{name}; printf "%s\\n" "${{COMPREPLY[@]}}"'],
-                       capture_output=True, text=True, timeout=60, cwd=os.path.dirname(__file__))
+                       capture_output=True, text=True, timeout=180, cwd=os.path.dirname(__file__))
     same((r.returncode, r.stderr), (0, ""), words)
     return r.stdout.split()
 

@@ -122,7 +122,7 @@ def evaluated(p, version="served"):
     r = p.fisctl("models", "export", version, "--onnx", "--output", "version.onnx")
     same(r.returncode, 0, f"fisctl models export ({r.stderr})")
     r = subprocess.run([PYTHON, os.path.join(ROOT, "tests/system/onnx_predict.py"), "version.onnx",
-                        "rows.csv"], capture_output=True, text=True, timeout=100, cwd=p.dir)
+                        "rows.csv"], capture_output=True, text=True, timeout=300, cwd=p.dir)
     same(r.returncode, 0, f"onnx_predict.py ({r.stderr[-800:]})")
     return json.loads(r.stdout)
 
@@ -139,7 +139,7 @@ def agree(config, files, inputs, also=None):
         raise Skip("no onnxruntime: 'make deps-test' fetches it, where there is a network")
     with Pipeline(config, name="onnx", files=files) as p:
         p.start()
-        r = p.fisctl("watch", "--until", "versions=1", "--timeout", "100", timeout=110)
+        r = p.fisctl("watch", "--until", "versions=1", "--timeout", "300", timeout=330)
         same(r.returncode, 0, f"fisctl watch ({r.stdout[-500:]} {r.stderr})")
         r = p.fisctl("predict", "rows.csv")
         same(r.returncode, 0, f"fisctl predict ({r.stderr})")

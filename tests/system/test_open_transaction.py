@@ -40,7 +40,7 @@ class Transaction:
     def uncommitted(self):
         out = subprocess.run(["kcat", "-q", "-b", fisd_test.KAFKA, "-C", "-t", self.topic, "-e",
                               "-X", "isolation.level=read_uncommitted", "-f", "x"],
-                             capture_output=True, check=True, timeout=60).stdout
+                             capture_output=True, check=True, timeout=180).stdout
         return len(out)
 
     def commit(self):
@@ -84,7 +84,7 @@ def _():
         for topic in first:
             p.wait_log(rf'waiting for an open transaction on {p.topic(topic)}\[0\] at offset', since)
         has(not_ready(p), "waiting for an open transaction on ")
-        r = p.fisctl("labels", "status", timeout=60)
+        r = p.fisctl("labels", "status", timeout=180)
         assert r.returncode != 0, r.stdout
         has(r.stderr, "waiting for an open transaction on " + p.topic("ledger"))
         found = p.fisctl("doctor").stdout
@@ -208,7 +208,7 @@ def _():
             same(p.stop(), 0)
             hang(f"{p.name}-trainer", p.topic("label-requests"), b"zz")  # nothing else is held back
             p.start(ready=" ready ready=yes")
-            r = p.fisctl("labels", "resend", "--open", timeout=60)
+            r = p.fisctl("labels", "resend", "--open", timeout=180)
             same(r.returncode, 0, r.stdout + r.stderr)
             wait(lambda: len(p.consume("label-requests")) == 2 * ASKED, "requests are read again",
                  alive=p.alive)

@@ -181,7 +181,7 @@ def _():
         p.save()
         p.signal(signal.SIGHUP)
         p.wait_log(r" reload .*fairness.target")
-        p.wait_log(r" alarm name=unfair state=over ", timeout=120)
+        p.wait_log(r" alarm name=unfair state=over ", timeout=360)
         same(p.stop(), 0)
 
 

@@ -35,7 +35,7 @@ def serialized(p, registry, arguments, rows):
         raise Skip("build/cache/serializers has no confluent-kafka; make deps-serializers")
     r = subprocess.run([PYTHON, os.path.join(HERE, "registry_serialize.py"), registry.url,
                         p.topic("records"), *arguments], input="\n".join(map(json.dumps, rows)),
-                       capture_output=True, text=True, timeout=60)
+                       capture_output=True, text=True, timeout=180)
     same(r.returncode, 0, r.stderr)
     return [base64.b64decode(line) for line in r.stdout.split()]
 
@@ -278,7 +278,7 @@ def init_by(p, registry):
                 f'ca_file: "{p.dir}/registry.crt"', f'tls_key: "{p.dir}/registry.key"')
         out += r.stdout + r.stderr
     checked = subprocess.run([FISCTL, "-c", os.path.join(p.dir, "file.yaml"), "doctor"], capture_output=True,
-                             text=True, timeout=60)
+                             text=True, timeout=180)
     has(checked.stdout, "ok      registry       localhost: subject")
     return out + checked.stdout
 

@@ -81,7 +81,7 @@ def ten_in_a_second(p, c):
     hang_up(p)
     assert len(reloads(p, since)) <= 11, reloads(p, since)
     same(c.get("/readyz").status, 200)
-    wait(lambda: descriptors(p) <= before, f"descriptors: {before} before", timeout=20)
+    wait(lambda: descriptors(p) <= before, f"descriptors: {before} before", timeout=180)
 
 
 def in_the_middle_of_commits(p, truth):

@@ -165,7 +165,7 @@ def _():
         print(f"# killed for the last time after {labeller.sent} records, "
               f"{len(labeller.answered)} labels", flush=True)
         p.start(ready=None)
-        p.wait_log(r" done rounds=5 labels=240", timeout=60)
+        p.wait_log(r" done rounds=5 labels=240", timeout=180)
         n = labeller.records = labeller.sent + 100
         wait(lambda: labeller.sent >= n and p.offsets_scored() >= labeller.sent, "all records scored",
              alive=p.alive)

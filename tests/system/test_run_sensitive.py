@@ -111,7 +111,7 @@ def _():
 
 def check(p):
     r = subprocess.run([FISD, "--check-config", os.path.join(p.dir, "fisd.yaml")],
-                       capture_output=True, text=True, timeout=30)
+                       capture_output=True, text=True, timeout=180)
     return r.returncode, r.stderr
 
 
@@ -126,7 +126,7 @@ def _():
             same(status, 2, f"status with {change}: {text}")
             has(text, "fisd.yaml:", "validation.sensitive", "'group'", part)
             run = subprocess.run([FISD, "-c", os.path.join(p.dir, "fisd.yaml")],
-                                 capture_output=True, text=True, timeout=30)
+                                 capture_output=True, text=True, timeout=180)
             same((run.returncode, run.stderr), (2, text), "the daemon itself")
 
 

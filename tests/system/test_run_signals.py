@@ -44,7 +44,7 @@ def _():
     with Pipeline(t_config()) as p:
         hangs = os.path.join(p.dir, "hangs.so")
         source = p.write("hangs.c", b"#include <unistd.h>\n__attribute__((destructor)) static void end(void) { pause(); }\n")
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", hangs, source], check=True, timeout=60)
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", hangs, source], check=True, timeout=180)
         p.start(env={"LD_PRELOAD": hangs})
         p.process.send_signal(signal.SIGHUP)
         p.wait_log(r" reload file=\S+ text=\"nothing differs\"")

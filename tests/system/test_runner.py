@@ -25,7 +25,7 @@ def run(**programs):
                 f.write(text.replace("{mark}", mark))
             os.chmod(paths[-1], 0o755)
         r = subprocess.run([os.path.join(ROOT, "tests/system/run.sh"), *paths], text=True,
-                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=180)
         marks = open(mark).read() if os.path.exists(mark) else ""
         return r.returncode, r.stdout, marks
 

@@ -57,7 +57,7 @@ def counted(p):
 def java(tool, *arguments, package="org.apache.kafka.tools"):
     command = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", LIBS + "/*",
                f"{package}.{tool}", "--bootstrap-server", KAFKA, *arguments]
-    r = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    r = subprocess.run(command, capture_output=True, text=True, timeout=180)
     assert r.returncode == 0, f"{tool}: {r.stdout} {r.stderr}"
     return r.stdout
 
@@ -129,7 +129,7 @@ def _():
             same(idle.stop(), 0, "exit status")
             since = len(busy.log())
             busy.process.send_signal(signal.SIGCONT)
-            busy.wait_log(r" assigned role=scorer partitions=1", since, timeout=30)
+            busy.wait_log(r" assigned role=scorer partitions=1", since, timeout=180)
             stream(p, 500, 2500)
             wait(lambda: counted(p) == 3000, "3,000 records counted")
 

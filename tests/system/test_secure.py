@@ -71,7 +71,7 @@ def kcat(user, *arguments, data=None):
     flags = [x for k, v in own.items() for x in ("-X", f"{k}={v}")]
     env = {k: v for k, v in os.environ.items() if k != "KCAT_CONFIG"}
     r = subprocess.run(["kcat", *flags, *arguments], input=data, capture_output=True,
-                       timeout=60, env=env)
+                       timeout=180, env=env)
     text = r.stderr.decode(errors="replace")
     denied = "authorization failed" in text.lower()
     assert denied or r.returncode == 0, f"kcat as {user}: {text}"
@@ -105,7 +105,7 @@ def _():
         truth = p.write("answers.csv", csv_bytes(rows, ["id", "hired"]))
         labeller = node(p, "labeller", "scorer").config_path
         r = subprocess.run([FISCTL, "-c", labeller, "label", "--answers", truth, "--label", "hired",
-                            "--limit", "32"], capture_output=True, text=True, timeout=60, cwd=p.dir)
+                            "--limit", "32"], capture_output=True, text=True, timeout=180, cwd=p.dir)
         same(r.returncode, 0, r.stderr)
         trainer.wait_log(r" version version=2 round=1 ")
         same((scorer.stop(), trainer.stop()), (0, 0), "exit statuses")
@@ -118,7 +118,7 @@ def _():
             same(lines, kept, "more rights are needed")
             same(len(kept), 3 if n is trainer else 0, "topics whose cleanup.policy is not known")
             shown = subprocess.run([FISD, "--print-config", "--effective", n.config_path], text=True,
-                                   capture_output=True, timeout=30)
+                                   capture_output=True, timeout=180)
             same(shown.returncode, 0, shown.stderr)
             has(shown.stdout, f'"sasl.password": "file:{broker.path(n.name)}.password"')
             check_no_password(shown.stdout, shown.stderr)
@@ -132,7 +132,7 @@ def _():
 def doctor(p, node):
     """The findings of fisctl doctor as the principal of a node: those of each check."""
     r = subprocess.run([FISCTL, "-c", node.config_path, "doctor", "--json"], capture_output=True,
-                       text=True, timeout=120, cwd=p.dir)
+                       text=True, timeout=360, cwd=p.dir)
     check_no_password(r.stdout, r.stderr)
     found = {}
     for line in r.stdout.splitlines():
@@ -198,7 +198,7 @@ def _():
 
 
 def fisctl(p, *arguments, status=0):
-    r = subprocess.run([FISCTL, *arguments], capture_output=True, text=True, timeout=120, cwd=p.dir)
+    r = subprocess.run([FISCTL, *arguments], capture_output=True, text=True, timeout=360, cwd=p.dir)
     same(r.returncode, status, f"fisctl {arguments}: {r.stdout} {r.stderr}")
     check_no_password(r.stdout, r.stderr)
     return r.stdout + r.stderr

@@ -38,13 +38,13 @@ def _():
                 p.write(name, data)
             node = p.node(f"standby{i}", "trainer", **{section: {"file": path}})
             node.start(ready=None)
-            assert node.ended(30) != 0, node.log()
+            assert node.ended() != 0, node.log()
             has(reason(node), *words)
             assert "ready to lead" not in node.log(), node.log()
             # A leader's words: the same configuration, alone.
             with Pipeline(t_config(**{section: {"file": path}})) as alone:
                 alone.start(ready=None)
-                assert alone.ended(30) != 0, alone.log()
+                assert alone.ended() != 0, alone.log()
                 same(reason(node), reason(alone))
         good = p.node("good", "trainer").start(ready=r"ready to lead")
         same(leader.stop(), 0)
@@ -80,12 +80,12 @@ def _():
         for i, (sections, words, may) in enumerate(CHANGED):
             node = p.node(f"changed{i}", "trainer", **sections)
             node.start(ready=None)
-            same(node.ended(30), 1, node.log())
+            same(node.ended(), 1, node.log())
             has(failure(node), words, p.topic("ledger"))
             same("accept_change" in failure(node), may, failure(node))
             assert "ready to lead" not in node.log(), node.log()
         scorer = p.node("scorer", "scorer", selection={"algorithm": "entropy"}).start(ready=None)
-        same(scorer.ended(30), 1, scorer.log())
+        same(scorer.ended(), 1, scorer.log())
         same(failure(scorer), "the trainer selects by fis+, and this scorer would score by entropy: give "
              "all processes the same selection.algorithm, .strategy and .mode")
         code = re.search(r"accept_change: (\w+)", p.nodes[3].log())[1]
@@ -113,7 +113,7 @@ def _():
         winner.wait_log(r" version version=1 ")
         same(winner.stop(), 0)
         loser.start(ready=None)
-        same(loser.ended(30), 1, loser.log())
+        same(loser.ended(), 1, loser.log())
         assert " version version=" not in loser.log(), loser.log()
         winner.start(ready=r" takeover role=trainer ")
 

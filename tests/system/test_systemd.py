@@ -52,7 +52,7 @@ class Manager:
     def lines(self):
         return [line for _, text in self.read() for line in text.split("\n")]
 
-    def wait_line(self, pattern, p, since=0, timeout=60):
+    def wait_line(self, pattern, p, since=0, timeout=180):
         expression = re.compile(pattern)
         return wait(lambda: next((m for m in map(expression.fullmatch, self.lines()[since:]) if m),
                                  None), f"notify {pattern}", timeout, p.alive)
@@ -94,7 +94,7 @@ def _():
             p.start(ready=None, env=m.env())
             m.wait_line("STATUS=.*Kafka.*", p)
             assert "READY=1" not in m.lines(), "ready before the time is over"
-            m.wait_line("READY=1", p, timeout=40)
+            m.wait_line("READY=1", p, timeout=180)
             assert p.stop() in (0, 1)
 
 
@@ -189,7 +189,7 @@ def _():
         with open(path, "w", encoding="utf-8") as f:
             f.write(unit)
         r = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", path],
-                           capture_output=True, text=True, timeout=60)
+                           capture_output=True, text=True, timeout=180)
         exposure = float(re.search(r"Overall exposure level for \S+: ([\d.]+)", r.stdout).group(1))
         print(f"# exposure {exposure}", flush=True)
         assert exposure <= 1.5, r.stdout
