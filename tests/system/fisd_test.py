@@ -349,7 +349,7 @@ class Pipeline(Process):
         r = self.fisctl("topics", "create")
         assert r.returncode == 0, f"fisctl topics create: {r.stderr}"
 
-    def fisctl(self, *arguments, timeout=60, **kw):
+    def fisctl(self, *arguments, timeout=WAIT, **kw):
         """Runs fisctl with this pipeline's configuration; text in, text out."""
         command = [FISCTL, "-c", self.config_path, *arguments]
         return subprocess.run(command, capture_output=True, text=True, errors="replace",
