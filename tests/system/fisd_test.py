@@ -134,8 +134,14 @@ def _escaped(b):
     return "".join(f"\\x{c:02x}" for c in b)
 
 
-def _kcat(arguments, **kw):
-    command = ["kcat", "-q", "-m", "40", "-b", KAFKA, "-X", "socket.nagle.disable=true"] + arguments
+def kcat_command():
+    """It gives up when a connection does: librdkafka waits 10 s for a new one's first answer."""
+    return ["kcat", "-q", "-m", "120", "-b", KAFKA, "-X", "socket.nagle.disable=true",
+            "-X", "api.version.request.timeout.ms=120000"]
+
+
+def kcat(arguments, **kw):
+    command = [*kcat_command(), *arguments]
     r = subprocess.run(command, capture_output=True, timeout=WAIT, **kw)
     assert r.returncode == 0, f"kcat {' '.join(arguments)}: {r.stderr.decode(errors='replace')}"
     return r.stdout
@@ -158,12 +164,12 @@ def produce(topic, messages, partition=None):
                      "-X", "message.max.bytes=33554432"]
         if partition is not None:
             arguments += ["-p", str(partition)]
-        _kcat(arguments + (["-Z"] if null else []), input=data)
+        kcat(arguments + (["-Z"] if null else []), input=data)
 
 
 def consume(topic, offset="beginning"):
     """All that is committed on a topic, by partition and offset."""
-    out = _kcat(["-C", "-t", topic, "-e", "-o", str(offset), "-X", "fetch.wait.max.ms=20",
+    out = kcat(["-C", "-t", topic, "-e", "-o", str(offset), "-X", "fetch.wait.max.ms=20",
                  "-X", "isolation.level=read_committed",
                  "-X", "fetch.message.max.bytes=33554432", "-X", "receive.message.max.bytes=67108864",
                  "-f", "%p %o %K %S|%k%s%h" + _escaped(_HEADERS_END)])

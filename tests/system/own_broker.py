@@ -66,7 +66,7 @@ def _text(t):
 def _ask(body, address=None):
     """A request's answer, without its length and correlation id."""
     host, port = (address or fisd_test.KAFKA).split(":")
-    with socket.create_connection((host, int(port)), 30) as s:
+    with socket.create_connection((host, int(port)), 120) as s:
         s.sendall(struct.pack(">i", len(body)) + body)
         answer = b""
         while len(answer) < 4 or len(answer) < 4 + struct.unpack(">i", answer[:4])[0]:

@@ -125,7 +125,7 @@ def _():
         began = time.monotonic()
         same(ok(p.fisctl("replay", "pool.csv", "--limit", "20", "--rate", "10/s")),
              "sent 20 records\n")
-        assert 1.8 < time.monotonic() - began < 10, "20 records at 10 a second"
+        assert 1.8 < time.monotonic() - began < 18, "20 records at 10 a second, not at 1"
         p.write("a.jsonl", b'{"id": "j", "age": 3, "hours": 1.50, "job": null, "score": 1}\n')
         same(ok(p.fisctl("replay", "a.jsonl")), "sent 1 record\n")
         same(records(p)[-1], (b"j", b'{"id": "j", "age": 3, "hours": 1.50, "job": null, "score": 1}'))

@@ -56,14 +56,14 @@ def forms(initial):
 
 def every_byte(topic):
     """Committed or not; keys, values and headers."""
-    return fisd_test._kcat(["-C", "-t", topic, "-e", "-o", "beginning", "-X",
+    return fisd_test.kcat(["-C", "-t", topic, "-e", "-o", "beginning", "-X",
                             "isolation.level=read_uncommitted", "-X", "check.crcs=true",
                             "-f", "%k%s%h"])
 
 
 def topics(p):
     """All of this pipeline, and Kafka's own, which hold what groups and transactions say."""
-    listed = json.loads(fisd_test._kcat(["-L", "-J"]))
+    listed = json.loads(fisd_test.kcat(["-L", "-J"]))
     names = {t["topic"] for t in listed["topics"]}
     ours = {t for t in names if t.startswith(p.name + ".")}
     assert len(ours) >= 9, ours

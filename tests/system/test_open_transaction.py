@@ -29,7 +29,7 @@ class Transaction:
     def __init__(self, topic, name="foreign", key="zz", timeout_ms=600000):
         self.topic = topic
         self.kcat = subprocess.Popen(
-            ["kcat", "-q", "-b", fisd_test.KAFKA, "-P", "-t", topic, "-K:", "-Z", "-X",
+            [*fisd_test.kcat_command(), "-P", "-t", topic, "-K:", "-Z", "-X",
              f"transactional.id={name}-{topic}" if name == "foreign" else f"transactional.id={name}",
              "-X", "linger.ms=0", "-X", f"transaction.timeout.ms={timeout_ms}"],
             stdin=subprocess.PIPE)
@@ -38,15 +38,13 @@ class Transaction:
         wait(lambda: self.uncommitted() > len(fisd_test.consume(topic)), f"it is open on {topic}")
 
     def uncommitted(self):
-        out = subprocess.run(["kcat", "-q", "-b", fisd_test.KAFKA, "-C", "-t", self.topic, "-e",
-                              "-X", "isolation.level=read_uncommitted", "-f", "x"],
-                             capture_output=True, check=True, timeout=180).stdout
-        return len(out)
+        return len(fisd_test.kcat(["-C", "-t", self.topic, "-e", "-X",
+                                   "isolation.level=read_uncommitted", "-f", "x"]))
 
     def commit(self):
         """Returns when it is decided, which may be before it is written to the topic."""
         self.kcat.stdin.close()
-        same(self.kcat.wait(60), 0, "kcat")
+        same(self.kcat.wait(180), 0, "kcat")
 
 
 def feed(p, first, n=300):

@@ -53,7 +53,7 @@ def _():
         rows = list(people(50, 4))
         p.produce("records", [(r["id"].encode(), record_json(r, with_id=False)) for r in rows])
         p.wait_counts("scored", records=50)
-        same(timed_stop(p, 5), 0, "exit status")
+        same(timed_stop(p, 15), 0, "exit status")
         has(p.log(), 'stopping reason="SIGTERM"', "stopped status=0")
 
 
@@ -64,7 +64,7 @@ def _():
                                      cwd=p.dir)
         p.wait_messages("models", 1)
         same([os.readlink(f"/proc/{p.process.pid}/fd/{fd}") for fd in range(3)], 3 * ["/dev/null"])
-        same(timed_stop(p, 5, signal.SIGINT), 0, "exit status")
+        same(timed_stop(p, 15, signal.SIGINT), 0, "exit status")
 
 
 @test("nobody reads standard error, nor the manager's socket: HTTP answers, SIGTERM drains")
@@ -98,7 +98,7 @@ def _():
                  alive=p.alive)
             assert metric("fisd_log_lines_total", outcome="summed") > 1500
             written = bytearray()
-            same(timed_stop(p, 10), 0, "exit status")
+            same(timed_stop(p, 20), 0, "exit status")
             while more := os.read(reader, 65536):
                 written += more
             os.close(reader)
@@ -113,7 +113,7 @@ def _():
         p.process.send_signal(signal.SIGTERM)
         p.wait_log(r" stopping reason=\"SIGTERM\"")
         p.alive()
-        same(timed_stop(p, 2), 128 + signal.SIGTERM, "exit status")
+        same(timed_stop(p, 10), 128 + signal.SIGTERM, "exit status")
         has(p.log(), "second signal: ending at once")
 
 
@@ -121,7 +121,7 @@ def _():
 def _():
     with Pipeline(long_config("1s")) as p:
         long_job(p)
-        same(timed_stop(p, 4), 1, "exit status")
+        same(timed_stop(p, 15), 1, "exit status")
         has(p.log(), "the time to drain is over", "a job was still running")
         p.config["training"]["steps_per_round"] = 40  # the labels are there: the round ends
         p.save()
@@ -138,7 +138,7 @@ def _():
         with Pipeline(config, topics=False) as p:
             p.start(ready=r" warn kafka ")
             has(p.log(), dead.split(":")[1])
-            status = timed_stop(p, 15)
+            status = timed_stop(p, 25)
             assert status in (0, 1), f"exit status {status}"
 
 

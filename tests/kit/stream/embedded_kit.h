@@ -13,7 +13,7 @@
 #include "stream/embedded.h"
 #include "stream/producer.h"
 
-#define WAIT_MS 20000
+#define WAIT_MS 60000
 
 int64_t kit_now(void);
 
