@@ -201,12 +201,13 @@ static void say_task(const struct lab_task *t)
     for (uint32_t k = 0; k < t->n_classes && strlen(text) + 90 < sizeof text; k++)
         snprintf(text + strlen(text), 90, "%s%.70s%s", k ? ", " : "", t->classes[k],
                  k == t->positive ? " (positive)" : "");
-    cli_say("%s: %u rows, %u numeric and %u categorical columns; label %s: %s", t->spec->file, t->n,
-            numeric, t->n_features - numeric, t->spec->label, text);
+    cli_say("%s: %s, columns: %u numeric, %u categorical; label %s: %s", t->spec->file,
+            DECIMAL_COUNT(t->n, "row"), numeric, t->n_features - numeric, t->spec->label, text);
     text[0] = 0;
     for (uint32_t g = 0; g < t->n_groups && strlen(text) + 20 < sizeof text; g++)
         snprintf(text + strlen(text), 20, "%s%u", g ? ", " : "", sizes[g]);
-    cli_say("%s: %u groups of people, of %s rows", t->spec->file, t->n_groups, text);
+    cli_say("%s: %s of people, with rows: %s", t->spec->file, DECIMAL_COUNT(t->n_groups, "group"),
+            text);
 }
 
 static void say_images(const struct lab_task *t)
@@ -217,10 +218,11 @@ static void say_images(const struct lab_task *t)
     char validation[32] = "";
     if (of[LAB_VALIDATION])
         snprintf(validation, sizeof validation, "%u for validation, ", of[LAB_VALIDATION]);
-    cli_say("%s: %u images of %u x %u x %u for training, %s%u for test%s; %u classes, %u groups",
-            t->spec->name, of[LAB_TRAINING], t->images->height, t->images->width,
+    cli_say("%s: %s of %u x %u x %u for training, %s%u for test%s; %u classes, %s", t->spec->name,
+            DECIMAL_COUNT(of[LAB_TRAINING], "image"), t->images->height, t->images->width,
             t->images->channels, validation, of[LAB_TEST],
-            of[LAB_VALIDATION] ? "" : " and validation", t->n_classes, t->n_groups);
+            of[LAB_VALIDATION] ? "" : " and validation", t->n_classes,
+            DECIMAL_COUNT(t->n_groups, "group"));
 }
 
 static void say_tasks(const struct lab_tasks *all, bool csv)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "cli/ledger_view.h"
 #include "cli/control.h"
 #include "cli/last_pause.h"
@@ -268,8 +269,7 @@ static int status(struct cli *c, const struct options *o)
         rc = fis_fail(&e, FIS_INPUT, "%s: no trainer has written its state yet",
                       c->cfg.topics.ledger);
     if (!rc && v.bad)
-        cli_say("%llu messages on %s are passed over", (unsigned long long)v.bad,
-                c->cfg.topics.ledger);
+        cli_say("%s on %s passed over", DECIMAL_COUNT(v.bad, "message"), c->cfg.topics.ledger);
     if (!rc && o->open)
         rc = print_open(c, &v, o->control.json, &e);
     else if (!rc)

@@ -4,6 +4,7 @@
  */
 
 #include "cli/models.h"
+#include "base/decimal.h"
 #include "cli/options.h"
 #include "cli/screen.h"
 #include "fis/mem.h"
@@ -153,7 +154,7 @@ int models_evaluate(const struct models_evaluation *v, const struct wire_model *
     if (v->json)
         return rc;
     if (!rc)
-        printf("on %u rows of %s, with 95 %% intervals\n", rows, v->test);
+        printf("on %s of %s, with 95 %% intervals\n", DECIMAL_COUNT(rows, "row"), v->test);
     int printed = screen_table_print(&t, stdout);
     return !rc && printed ? fis_fail(e, FIS_NOMEM, "no memory for the table") : rc;
 }

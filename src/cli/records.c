@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "cli/options.h"
 #include "fis/mem.h"
 #include "fis.pb-c.h"
@@ -169,9 +170,8 @@ static int check_seen(const struct records *r, struct fis_error *e)
     for (uint32_t i = 0;
          n == 0 && !r->pictured && data_rows_count(r->rows) && i + 1 < r->data.n_columns; i++)
         if (!r->seen[i])
-            return fis_fail(e, FIS_INPUT, "%s: no column '%s' in any of %llu rows",
-                            base_name(r->o.path), r->columns[i].name,
-                            (unsigned long long)data_rows_count(r->rows));
+            return fis_fail(e, FIS_INPUT, "%s: no column '%s' in any of %s", base_name(r->o.path),
+                            r->columns[i].name, DECIMAL_COUNT(data_rows_count(r->rows), "row"));
     return 0;
 }
 

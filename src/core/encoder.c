@@ -262,7 +262,8 @@ int fis_encoder_encode_packed(const struct fis_encoder *enc, const void *values,
 {
     assert(enc->finished);
     if (n != enc->n)
-        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%u features, %u expected", n, enc->n);
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%s, %u expected", DECIMAL_COUNT(n, "feature"),
+                          enc->n);
     if (enc->flat && encoder_flat_run(enc, values, x)) {
         encode_trees(enc, x);
         return enc->margins ? encode_packed_margins(enc, values, x, e) : 0;

@@ -1,5 +1,7 @@
 #include "core/fairness_cells.h"
 
+#include "base/decimal.h"
+
 #include <string.h>
 
 int fairness_rows_check(const uint32_t *labels, const uint32_t *groups, uint32_t n,
@@ -8,11 +10,11 @@ int fairness_rows_check(const uint32_t *labels, const uint32_t *groups, uint32_t
     if (n == 0)
         return fis_fail(e, FIS_INPUT, "fairness: no rows");
     if (classes < 2 || classes > FIS_MAX_CLASSES)
-        return fis_fail(e, FIS_INPUT, "fairness: %u classes, 2 to %d allowed", classes,
+        return fis_fail(e, FIS_INPUT, "fairness: found classes: %u, allowed 2 to %d", classes,
                         FIS_MAX_CLASSES);
     if (n_groups < 2 || n_groups > FIS_MAX_GROUPS)
-        return fis_fail(e, FIS_INPUT, "fairness: %u groups, 2 to %d allowed", n_groups,
-                        FIS_MAX_GROUPS);
+        return fis_fail(e, FIS_INPUT, "fairness: %s, 2 to %d allowed",
+                        DECIMAL_COUNT(n_groups, "group"), FIS_MAX_GROUPS);
     if (positive >= classes)
         return fis_fail(e, FIS_INPUT, "fairness: positive class %u, 0 to %u allowed", positive,
                         classes - 1);
@@ -49,8 +51,8 @@ static int enough(uint32_t have, uint32_t want, uint32_t group, uint32_t class, 
 {
     if (have >= want)
         return 0;
-    return fis_fail(e, FIS_INPUT, "group %u, class %u: %u rows, %u expected", group, class, have,
-                    want);
+    return fis_fail(e, FIS_INPUT, "group %u, class %u: %s, %u expected", group, class,
+                    DECIMAL_COUNT(have, "row"), want);
 }
 
 static int fairness_cells_check(const struct fairness_cells *c, enum fis_metric metric,
@@ -59,10 +61,8 @@ static int fairness_cells_check(const struct fairness_cells *c, enum fis_metric 
 {
     for (uint32_t g = 0; g < n_groups; g++) {
         if (c->group[g] < min_cell)
-            return fis_fail(e, FIS_INPUT,
-                            "group %u: %u rows, %u "
-                            "expected",
-                            g, c->group[g], min_cell);
+            return fis_fail(e, FIS_INPUT, "group %u: %s, %u expected", g,
+                            DECIMAL_COUNT(c->group[g], "row"), min_cell);
         for (uint32_t k = 0; k < classes; k++) {
             int rc = needs_class(metric, classes, positive, k)
                          ? enough(c->label[g][k], min_cell, g, k, e)

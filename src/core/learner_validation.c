@@ -1,5 +1,6 @@
 /* Validation rows, their folds, and the directions that are taken from them. */
 #include "core/learner_impl.h"
+#include "base/decimal.h"
 #include "core/direction_private.h"
 
 #include <math.h>
@@ -38,13 +39,14 @@ static int check_rows(const struct fis_learner *t, const struct fis_rows *rows, 
 {
     uint32_t d = fis_shape_inputs(&t->o.shape), k = fis_shape_classes(&t->o.shape);
     if (rows->d != d)
-        return fis_fail(e, FIS_INPUT, "validation: %u features a row; the network takes %u",
-                        rows->d, d);
+        return fis_fail(e, FIS_INPUT, "validation: %s a row; the network takes %u",
+                        DECIMAL_COUNT(rows->d, "feature"), d);
     if (n_groups < 2 || n_groups > FIS_MAX_GROUPS)
-        return fis_fail(e, FIS_INPUT, "validation: %u groups; 2 to %d are possible", n_groups,
-                        FIS_MAX_GROUPS);
+        return fis_fail(e, FIS_INPUT, "validation: %s; 2 to %d are possible",
+                        DECIMAL_COUNT(n_groups, "group"), FIS_MAX_GROUPS);
     if (rows->n < 2)
-        return fis_fail(e, FIS_INPUT, "validation: %u rows; at least 2 are needed", rows->n);
+        return fis_fail(e, FIS_INPUT, "validation: %s; at least 2 are needed",
+                        DECIMAL_COUNT(rows->n, "row"));
     for (uint32_t i = 0; i < rows->n; i++)
         if (rows->y[i] >= k || rows->group[i] >= n_groups)
             return fis_fail(e, FIS_INPUT, "validation: row %u: class or group out of range", i);

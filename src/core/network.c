@@ -21,7 +21,7 @@ int fis_shape_init(struct fis_shape *shape, uint32_t d, const uint32_t *hidden, 
         return fis_fail(e, FIS_INPUT, "network: %u hidden layers, at most %d allowed", n_hidden,
                         FIS_MAX_LAYERS - 1);
     if (classes < 2 || classes > FIS_MAX_CLASSES)
-        return fis_fail(e, FIS_INPUT, "network: %u classes, 2 to %d allowed", classes,
+        return fis_fail(e, FIS_INPUT, "network: found classes: %u, allowed 2 to %d", classes,
                         FIS_MAX_CLASSES);
     if (d == 0 || d > MAX_WIDTH)
         return fis_fail(e, FIS_INPUT, "network: %u inputs, 1 to %u allowed", d, MAX_WIDTH);

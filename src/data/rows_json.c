@@ -4,6 +4,8 @@
 
 #include "rows_impl.h"
 
+#include "base/decimal.h"
+
 /* One line without its end into r->text. 1, or 0 at the end of the file. */
 static int next_line(struct data_rows *r, struct fis_error *e)
 {
@@ -179,15 +181,15 @@ int data_json_check_seen(struct data_rows *r, struct fis_error *e)
     while (none < numbers && !r->seen[none] && !r->options->columns[none].optional)
         none++;
     if (r->count && numbers && none == numbers)
-        return fis_fail(e, FIS_INPUT, "no '" WIRE_IMAGE "' in any of %llu rows",
-                        (unsigned long long)r->count);
+        return fis_fail(e, FIS_INPUT, "no '" WIRE_IMAGE "' in any of %s",
+                        DECIMAL_COUNT(r->count, "row"));
     for (uint32_t c = 0; r->count && c < r->options->n_columns; c++) {
         size_t used = strlen(absent);
         if (!r->seen[c] && !r->options->columns[c].optional)
             snprintf(absent + used, sizeof absent - used, "%s%.60s", used ? "', '" : "",
                      r->options->columns[c].name);
     }
-    return absent[0] ? fis_fail(e, FIS_INPUT, "no column '%s' in any of %llu rows", absent,
-                                (unsigned long long)r->count)
+    return absent[0] ? fis_fail(e, FIS_INPUT, "no column '%s' in any of %s", absent,
+                                DECIMAL_COUNT(r->count, "row"))
                      : 0;
 }

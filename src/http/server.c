@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fis/mem.h"
+#include "base/decimal.h"
 #include "http/http_impl.h"
 
 /* Of a connection: request line, headers and the headers of the answer. */
@@ -274,8 +275,8 @@ int http_token_check(const char *token, struct fis_error *e)
             return fis_fail(e, FIS_INPUT,
                             "the token has a character that is not visible ASCII, at %zu", i + 1);
     if (n < HTTP_TOKEN_MIN || n > HTTP_TOKEN_MAX)
-        return fis_fail(e, FIS_INPUT, "the token has %zu characters, allowed %d to %d", n,
-                        HTTP_TOKEN_MIN, HTTP_TOKEN_MAX);
+        return fis_fail(e, FIS_INPUT, "the token has %s, allowed %d to %d",
+                        DECIMAL_COUNT(n, "character"), HTTP_TOKEN_MIN, HTTP_TOKEN_MAX);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/decimal.h"
 #include "fis/fairness.h"
 #include "fis/mem.h"
 
@@ -86,8 +87,8 @@ static int take_classes(struct init_survey *s, const struct init_choice *choice,
     struct sorted order[FIS_MAX_CLASSES];
     uint32_t place[FIS_MAX_CLASSES];
     if (c->n_values < 2 || c->n_values > FIS_MAX_CLASSES)
-        return fis_fail(e, FIS_INPUT, "label column \"%s\" has %u values, allowed 2 to %d classes",
-                        c->name, c->n_values, FIS_MAX_CLASSES);
+        return fis_fail(e, FIS_INPUT, "label column \"%s\" has %s, allowed 2 to %d classes",
+                        c->name, DECIMAL_COUNT(c->n_values, "value"), FIS_MAX_CLASSES);
     for (uint32_t k = 0; k < c->n_values; k++)
         order[k] = (struct sorted){c, k};
     qsort(order, c->n_values, sizeof *order, by_value);

@@ -120,8 +120,8 @@ static int deal(struct lab_split *s, const struct lab_protocol *p, struct fis_er
         return fis_fail(e, FIS_NOMEM, "split: no memory for %u rows", n);
     if (s->n_initial < 2 || s->n_validation < 2 || s->n_test < 2 || s->n_pool < 1)
         return fis_fail(e, FIS_INPUT,
-                        "split: %u rows are too few: %u initial, %u pool, %u validation, %u test",
-                        n, s->n_initial, s->n_pool, s->n_validation, s->n_test);
+                        "split: too few rows, %u: %u initial, %u pool, %u validation, %u test", n,
+                        s->n_initial, s->n_pool, s->n_validation, s->n_test);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "data/groups.h"
 #include "fis/mem.h"
 
@@ -52,8 +53,8 @@ static int check_label(const struct lab_task *t, const struct data_table_column 
                        struct fis_error *e)
 {
     if (c->n_values < 2 || c->n_values > FIS_MAX_CLASSES)
-        return fis_fail(e, FIS_INPUT, "label \"%s\": %u classes; 2 to %d are possible", c->name,
-                        c->n_values, FIS_MAX_CLASSES);
+        return fis_fail(e, FIS_INPUT, "label \"%s\": %s; 2 to %d are possible as classes", c->name,
+                        DECIMAL_COUNT(c->n_values, "value"), FIS_MAX_CLASSES);
     for (uint32_t i = 0; i < t->n; i++)
         if (c->codes[i] == DATA_MISSING)
             return fis_fail(e, FIS_INPUT, "label \"%s\": row %u has none", c->name, i + 1);

@@ -121,11 +121,10 @@ struct asking asking_now(const struct asking_facts *f)
         return say(ASKING_BUDGET_SPENT, "nothing more: selection.budget is spent%s",
                    waiting(f, out));
     if (f->done && f->patience && f->idle_rounds >= f->patience)
-        return say(
-            ASKING_PATIENCE,
-            "nothing more: %u rounds in a row published nothing (selection.patience); fisctl "
-            "labels resume goes on%s",
-            f->idle_rounds, waiting(f, out));
+        return say(ASKING_PATIENCE,
+                   "nothing more: %s in a row published nothing (selection.patience); fisctl "
+                   "labels resume goes on%s",
+                   DECIMAL_COUNT(f->idle_rounds, "round"), waiting(f, out));
     if (f->done)
         return say(ASKING_DONE, "nothing more: the trainer is done%s", waiting(f, out));
     if (f->day_spent)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/planted.h"
 
 static int restore_counted(struct trainer_role *m, const struct wire_trainer_state *s,
@@ -91,9 +92,8 @@ static int check_entry(const struct trainer_role *m, const struct wire_ledger_en
     uint32_t d = fis_shape_inputs(&m->shape);
     if ((needs_features(entry->state) || entry->d) && entry->d != d)
         return fis_fail(e, FIS_FATAL,
-                        "ledger: an entry has %u features, this pipeline has %u: the columns were "
-                        "changed",
-                        entry->d, d);
+                        "ledger: an entry has %s, this pipeline has %u: the columns were changed",
+                        DECIMAL_COUNT(entry->d, "feature"), d);
     if (is_bought(entry->state) && entry->class_index >= m->o.schema->n_classes)
         return fis_fail(e, FIS_FATAL,
                         "ledger: an entry has class %u, this pipeline has %u classes: they were "

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/planted.h"
 
 /* ---- offers --------------------------------------------------------------------------------- */
@@ -20,8 +21,8 @@ static void own_scores(struct trainer_role *m, const struct wire_candidate *c, f
 int trainer_role_offer(struct trainer_role *m, const struct wire_candidate *c, struct fis_error *e)
 {
     if (c->d != fis_shape_inputs(&m->shape))
-        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "candidate has %u features, %u are required",
-                          c->d, fis_shape_inputs(&m->shape));
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "candidate has %s, %u are required",
+                          DECIMAL_COUNT(c->d, "feature"), fis_shape_inputs(&m->shape));
     if (forgotten_has(&m->forgotten, &c->id) && !PLANTED(forgotten_again))
         return 0;
     int rc = m->out.askable ? m->out.askable(m->out.ctx, c->encoding, c->record, e) : 0;

@@ -1,5 +1,7 @@
 #include "role/trainer_impl.h"
 
+#include "base/decimal.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -17,8 +19,9 @@ int trainer_role_validation(struct trainer_role *m, const struct fis_rows *rows,
 {
     size_t cells = (size_t)rows->n * rows->d;
     if (m->phase != PHASE_NEW && (rows->n < 2 || n_groups < 2 || n_groups > FIS_MAX_GROUPS))
-        return fis_fail(e, FIS_INPUT, "%u rows in %u groups; 2 rows and 2 to %d groups are needed",
-                        rows->n, n_groups, FIS_MAX_GROUPS);
+        return fis_fail(e, FIS_INPUT, "%s in %s; 2 rows and 2 to %d groups are needed",
+                        DECIMAL_COUNT(rows->n, "row"), DECIMAL_COUNT(n_groups, "group"),
+                        FIS_MAX_GROUPS);
     float *x = fis_alloc(cells, sizeof *x);
     uint32_t *y = fis_alloc(rows->n, sizeof *y), *g = fis_alloc(rows->n, sizeof *g);
     if (!x || !y || !g) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "fis/mem.h"
 #include "stream/ending.h"
 #include "stream/producer_impl.h"
@@ -407,8 +408,8 @@ int stream_producer_flush(struct stream_producer *p, int timeout_ms, stream_repo
     while (p->outstanding > 0 && stream_now_ms() < deadline)
         (void)serve(p, FLUSH_SLICE_MS, report, arg);
     if (p->outstanding > 0) {
-        return fis_fail(e, FIS_RETRY, "kafka producer: %llu messages not acknowledged in time",
-                        (unsigned long long)p->outstanding);
+        return fis_fail(e, FIS_RETRY, "kafka producer: %s not acknowledged in time",
+                        DECIMAL_COUNT(p->outstanding, "message"));
     }
     return 0;
 }

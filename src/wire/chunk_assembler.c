@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "wire/chunk.h"
+#include "base/decimal.h"
 #include "wire/chunk_checksum.h"
 #include "wire/protobuf_parts.h"
 
@@ -19,7 +20,7 @@ struct wire_assembler {
     struct open_version *open; /* [capacity], n of them in use */
     size_t max_total, held;
     void *payload; /* of the version completed last, until the next feed */
-    bool any_done;  /* NEWEST: the newest complete version is known */
+    bool any_done; /* NEWEST: the newest complete version is known */
     uint64_t done;
     struct wire_checksum done_checksum;
     struct wire_floors floors;
@@ -180,8 +181,8 @@ static int join(struct wire_assembler *a, struct open_version *v, struct wire_by
                 struct fis_error *e)
 {
     if (v->held != v->total)
-        return fis_fail(e, FIS_INPUT, "%zu bytes in %u chunks, %llu announced", v->held, v->count,
-                        (unsigned long long)v->total);
+        return fis_fail(e, FIS_INPUT, "%zu bytes in %s, %llu announced", v->held,
+                        DECIMAL_COUNT(v->count, "chunk"), (unsigned long long)v->total);
     unsigned char *all = a->payload;
     size_t at = 0;
     for (uint32_t i = 0; i < v->count; i++) {
@@ -190,7 +191,8 @@ static int join(struct wire_assembler *a, struct open_version *v, struct wire_by
         at += v->pieces[i].length;
     }
     if (!same(wire_checksum_of(all, at), v->checksum))
-        return fis_fail(e, FIS_INPUT, "the checksum of the %u chunks is wrong", v->count);
+        return fis_fail(e, FIS_INPUT, "the checksum of %s is wrong",
+                        DECIMAL_COUNT(v->count, "chunk"));
     if (a->mode == WIRE_ASSEMBLE_NEWEST) {
         a->any_done = 1;
         a->done = v->version;
@@ -208,8 +210,9 @@ static int take_floors(struct wire_assembler *a, const Fis__V1__Floors *f, struc
     for (size_t i = 0; i < f->n_scores; i++) {
         uint32_t k = f->scores[i]->criterion;
         if (k >= FIS_MAX_CRITERIA || !isfinite(f->scores[i]->value))
-            return fis_fail(e, FIS_INPUT, "floor of criterion %u: 0..%d and a finite number allowed",
-                            k, FIS_MAX_CRITERIA - 1);
+            return fis_fail(e, FIS_INPUT,
+                            "floor of criterion %u: 0..%d and a finite number allowed", k,
+                            FIS_MAX_CRITERIA - 1);
         floors.scores[k] = f->scores[i]->value;
     }
     a->floors = floors;

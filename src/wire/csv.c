@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "fis/mem.h"
 #include "base/utf8.h"
 
@@ -358,7 +359,8 @@ static void take_row(struct wire_csv *csv, struct wire_csv_row *row)
     if (!csv->width)
         check_header(csv);
     else if (csv->n != csv->width)
-        refuse(csv, csv->row_line, 0, "%u fields, but the header has %u", csv->n, csv->width);
+        refuse(csv, csv->row_line, 0, "%s, but the header has %u", DECIMAL_COUNT(csv->n, "field"),
+               csv->width);
     *row = (struct wire_csv_row){.fields = csv->row, .n = csv->n, .line = csv->row_line};
     csv->row_done = false;
     csv->n = 0;
@@ -367,7 +369,7 @@ static void take_row(struct wire_csv *csv, struct wire_csv_row *row)
 
 int wire_csv_next(struct wire_csv *csv, struct wire_csv_row *row, struct fis_error *e)
 {
-    while (!csv->error.kind && !csv->row_done) {
+    while (!csv->error.kind && !csv->row_done)
         if (!csv->marked && (csv->left || csv->ended))
             skip_mark(csv);
         else if (csv->left)
@@ -376,7 +378,6 @@ int wire_csv_next(struct wire_csv *csv, struct wire_csv_row *row, struct fis_err
             finish(csv);
         else
             return 0;
-    }
     struct wire_csv_row found;
     if (!csv->error.kind)
         take_row(csv, &found);

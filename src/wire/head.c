@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/decimal.h"
 #include "wire/model_parts.h"
 
 static bool is_zero(const float *x, size_t n)
@@ -33,8 +34,9 @@ static int check_slabs(const struct wire_head *h, struct fis_error *e)
     if (!rc)
         rc = wire_check_finite(h->g_fair, n, "fairness direction", e);
     if (!rc && fis_encoder_dimension(h->encoder) != fis_shape_inputs(&h->shape))
-        rc = fis_fail(e, FIS_INPUT, "encoder: %u features, the network requires %u",
-                      fis_encoder_dimension(h->encoder), fis_shape_inputs(&h->shape));
+        rc = fis_fail(e, FIS_INPUT, "encoder: %s, the network requires %u",
+                      DECIMAL_COUNT(fis_encoder_dimension(h->encoder), "feature"),
+                      fis_shape_inputs(&h->shape));
     return rc;
 }
 
@@ -45,7 +47,7 @@ static int check_scan(uint64_t version, uint64_t scan, const struct wire_pool_en
         return fis_fail(e, FIS_INPUT, "scan %llu of head %llu", (unsigned long long)scan,
                         (unsigned long long)version);
     if (!scan && n)
-        return fis_fail(e, FIS_INPUT, "%zu ends of partitions, and no scan", n);
+        return fis_fail(e, FIS_INPUT, "ends of partitions, and no scan");
     for (size_t i = 0; i < n; i++)
         if (ends[i].end < 0)
             return fis_fail(e, FIS_INPUT, "scan: partition %d ends at offset %lld",

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/decimal.h"
 #include "wire/protobuf_identity.h"
 #include "wire/model_parts.h"
 
@@ -27,14 +28,14 @@ static int check(const struct wire_model *m, struct fis_error *e)
 {
     uint32_t d = fis_shape_inputs(&m->shape), classes = fis_shape_classes(&m->shape);
     if (m->n_classes != classes || m->positive >= classes)
-        return fis_fail(e, FIS_INPUT, "%u classes, positive is %u; the network has %u classes",
+        return fis_fail(e, FIS_INPUT, "classes: %u, positive is %u; the network has %u",
                         m->n_classes, m->positive, classes);
     if (m->served && (!m->params || !m->encoder))
         return fis_fail(e, FIS_INPUT, "a served version without %s",
                         m->params ? "encoder" : "parameters");
     if (m->encoder && fis_encoder_dimension(m->encoder) != d)
-        return fis_fail(e, FIS_INPUT, "encoder: %u features, the network requires %u",
-                        fis_encoder_dimension(m->encoder), d);
+        return fis_fail(e, FIS_INPUT, "encoder: %s, the network requires %u",
+                        DECIMAL_COUNT(fis_encoder_dimension(m->encoder), "feature"), d);
     if (!m->params)
         return 0;
     return wire_check_finite(m->params, fis_shape_params(&m->shape), "parameter", e);

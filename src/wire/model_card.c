@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/decimal.h"
 #include "wire/model_json_impl.h"
 #include "wire/model_parts.h"
 
@@ -175,7 +176,7 @@ static void put_data(struct page *p, const struct wire_model *m)
         put(p, "| ");
         put_name(p, s.column.name);
         if (s.column.type == FIS_CATEGORICAL)
-            put(p, " | categorical | %u categories |\n", s.n_categories);
+            put(p, " | categorical | categories: %u |\n", s.n_categories);
         else if (s.column.scale == FIS_SCALE_STANDARD && !fis_encoder_constant(m->encoder, i))
             put(p, " | numeric | mean %.4g, deviation %.4g%s |\n", s.mean, s.deviation,
                 s.missing_indicator ? ", with missing values" : "");
@@ -252,7 +253,7 @@ static void put_gate(struct page *p, const struct wire_model *m)
     put(p, "| accuracy of the first version | %s |\n| epsilon | %g |\n", rate(m->val0, a),
         m->epsilon);
     put(p, "| interpolation | %s |\n", rate(m->interpolation, a));
-    put(p, "| judged so far | %u times |\n| algorithm | ", m->looks);
+    put(p, "| judged so far | %s |\n| algorithm | ", DECIMAL_COUNT(m->looks, "time"));
     put_name(p, m->algorithm);
     put(p, " |\n| head, seed | %" PRIu64 ", %" PRIu64 " |\n", m->head_version, m->seed);
     if (m->privacy.exact || !m->privacy.refreshes)

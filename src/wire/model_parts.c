@@ -1,5 +1,7 @@
 #include "wire/model_parts.h"
 
+#include "base/decimal.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -286,8 +288,8 @@ int wire_encoder_read(const Fis__V1__Encoder *from, struct fis_shape *shape,
     if (!rc && from->trees)
         rc = read_trees(from->trees, enc, e);
     if (!rc && fis_encoder_dimension(enc) != d)
-        rc = fis_fail(e, FIS_INPUT, "encoder: %u features, the network requires %u",
-                      fis_encoder_dimension(enc), d);
+        rc = fis_fail(e, FIS_INPUT, "encoder: %s, the network requires %u",
+                      DECIMAL_COUNT(fis_encoder_dimension(enc), "feature"), d);
     if (!rc)
         rc = fis_shape_set_margins(shape, fis_encoder_margins(enc), e);
     if (!rc)

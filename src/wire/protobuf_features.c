@@ -3,6 +3,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "wire/raw.h"
 
 static void *take(struct wire_features *f, size_t bytes, struct fis_error *e)
@@ -200,8 +201,8 @@ bool wire_features_simple(struct wire_features *f, struct wire_bytes all)
 static int check_entries(struct wire_features *f, struct fis_error *e)
 {
     if (f->n_index != f->n_value)
-        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "sparse: %zu indexes for %zu values", f->n_index,
-                          f->n_value);
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "sparse: %zu indexes for %s", f->n_index,
+                          DECIMAL_COUNT(f->n_value, "value"));
     if (f->n_index > f->expected)
         return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "sparse: %zu entries, at most %u expected",
                           f->n_index, f->expected);
@@ -233,8 +234,8 @@ int wire_features_finish(struct wire_features *f, struct fis_error *e)
     if (f->has_sparse && f->n_dense)
         return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "features and sparse: one of them expected");
     if (!f->has_sparse && f->n_dense != f->expected)
-        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%zu features, %u expected", f->n_dense,
-                          f->expected);
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "%s, %u expected",
+                          DECIMAL_COUNT(f->n_dense, "feature"), f->expected);
     if (!f->has_sparse)
         return 0;
     int rc = f->rising ? 0 : check_entries(f, e);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/utf8.h"
 
 _Static_assert((int)WIRE_JSON == (int)FIS__V1__ENCODING__ENCODING_JSON &&
@@ -202,8 +203,8 @@ int wire_vector_read(const Fis__V1__Vector *v, struct fis_arena *arena, const fl
                           "vector: %zu dense and %zu sparse numbers for a size of %u", v->n_dense,
                           v->n_value, v->size);
     if (v->n_index != v->n_value)
-        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "vector: %zu indexes for %zu values", v->n_index,
-                          v->n_value);
+        return fis_refuse(e, FIS_CODE_WRONG_WIDTH, "vector: %zu indexes for %s", v->n_index,
+                          DECIMAL_COUNT(v->n_value, "value"));
     if (v->n_dense) {
         *x = v->dense;
     } else {

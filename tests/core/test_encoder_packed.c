@@ -16,7 +16,7 @@ static void packed_vectors(void **state)
     assert_int_equal(fis_encoder_encode_floats(enc, in, 2, x, &e), 0);
     assert_true(x[0] == 3.0f && x[1] == 1.0f);
     assert_int_equal(fis_encoder_encode_floats(enc, in, 1, x, &e), -FIS_INPUT);
-    assert_string_equal(e.text, "1 features, 2 expected");
+    assert_string_equal(e.text, "1 feature, 2 expected");
     in[1] = NAN;
     assert_int_equal(fis_encoder_encode_floats(enc, in, 2, x, &e), -FIS_INPUT);
     assert_non_null(strstr(e.text, "feature 1 (age)"));

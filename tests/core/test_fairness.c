@@ -211,7 +211,7 @@ static void bad_input_is_refused(void **state)
     refuses(FIS_EQUAL_OPPORTUNITY, &c, 1, 0, "row 5 has a group outside");
     c.g[5] = 0;
     c.groups = 1;
-    refuses(FIS_DEMOGRAPHIC_PARITY, &c, 1, 0, "1 groups");
+    refuses(FIS_DEMOGRAPHIC_PARITY, &c, 1, 0, "1 group,");
     struct fis_error e;
     assert_int_equal(fis_cells_check(FIS_DEMOGRAPHIC_PARITY, c.y, c.g, 0, 3, 2, 0, 1, &e),
                      -FIS_INPUT);

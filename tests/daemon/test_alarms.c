@@ -187,7 +187,7 @@ static void dead_letters(void **state)
     alarm_world_pass(w, 7 * ALARM_SECOND, 0);
     assert_true(alarm_only(w, ALARM_DEAD_LETTERS));
     assert_string_equal(alarm_of(w, ALARM_DEAD_LETTERS)->text,
-                        "28 of the last five minutes' 1000 messages were refused; the "
+                        "28 of 1,000 messages in the last five minutes were refused; the "
                         "dead-letter topic has them with the reason");
     alarm_world_pass(w, 8 * ALARM_MINUTE, 0);
     assert_true(alarm_none(w));

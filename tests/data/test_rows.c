@@ -142,7 +142,7 @@ static void refuses_with_file_and_line(void **state)
     refused("a.csv", "id,Age,job,x\n",
             "a.csv: line 1: no column 'age' in the header (found: id, "
             "Age, job, x)");
-    refused("a.csv", "age,job\n1,a\n2\n", "a.csv: line 3: 1 fields, but the header has 2");
+    refused("a.csv", "age,job\n1,a\n2\n", "a.csv: line 3: 1 field, but the header has 2");
     refused("a.csv", "age,job\nabc,a\n",
             "a.csv: line 2: column age: a decimal number expected, \"abc\" found");
     refused("a.csv", "age,job\nnan,a\n", "column age: a decimal number expected, \"nan\" found");

@@ -35,7 +35,7 @@ static void tasks_name_what_is_wrong(void **state)
     } bad[] = {
         {"x,s,y\n1,a,0\n", "z", "s", NULL, "no column 'z'"},
         {"x,s,y\n1,a,0\n", "y", "t", NULL, "no column 't'"},
-        {"x,s,y\n1,a,0\n2,b,0\n", "y", "s", NULL, "1 classes"},
+        {"x,s,y\n1,a,0\n2,b,0\n", "y", "s", NULL, "1 value;"},
         {"x,s,y\n1,a,0\n2,b,\n3,b,1\n", "y", "s", NULL, "row 2 has none"},
         {"x,s,y\n1,a,0\n2,,1\n", "y", "s", NULL, "row 2: "},
         {"x,s,y\n1,a,0\n2,a,1\n", "y", "s", NULL, "1 group"},

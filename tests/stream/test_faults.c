@@ -112,7 +112,7 @@ static void dead_broker_producer(void **state)
     struct fis_error e = {0};
     KIT_OK(stream_producer_send(p, "t", -1, "k", 1, "v", 1, 1, &kit_e));
     assert_int_equal(stream_producer_flush(p, 200, NULL, NULL, &e), -FIS_RETRY);
-    assert_non_null(strstr(e.text, "1 messages"));
+    assert_non_null(strstr(e.text, "1 message "));
     KIT_UNTIL((stream_producer_poll(p, NULL, NULL), stream_producer_error(p, &e)));
     assert_int_equal(e.kind, FIS_RETRY);
     int64_t start = kit_now();

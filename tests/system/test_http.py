@@ -111,7 +111,7 @@ def _():
              len(offers) + len(list(candidates_of(offer))))
         letter = p.wait_messages("dead-letter", 2)[-1]
         same(letter.value, ONE_WIDE + offer)
-        has(letter.reason, "candidate has 1 features")
+        has(letter.reason, "candidate has 1 feature,")
         # So are those whose record nobody could be asked about: too short, or not what it says.
         body = fields(offer)[0][1]
         bad = [(3, b"\1\2\3", "3 bytes"), (1, b"[1]", "an object expected"),

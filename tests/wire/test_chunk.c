@@ -203,14 +203,14 @@ static void refused(void **state)
     /* A byte that is not what it was: the checksum finds it, and the version can be sent again. */
     c->chunk[1].data[c->chunk[1].length - 1] ^= 1;
     assert_int_equal(feed(a, &c->chunk[1], &f), -FIS_INPUT);
-    assert_says(&f.e, "version 3: the checksum of the 2 chunks is wrong");
+    assert_says(&f.e, "version 3: the checksum of 2 chunks is wrong");
     c->chunk[1].data[c->chunk[1].length - 1] ^= 1;
     assert_int_equal(wire_assembler_held(a), 0);
     assert_int_equal(feed(a, &c->chunk[1], &f), 0);
     assert_int_equal(feed(a, &c->chunk[0], &f), 1);
     assert_whole(&f, c, 3);
     /* Too few bytes. */
-    REFUSED(m.count = 1, "100 bytes in 1 chunks, 200 announced");
+    REFUSED(m.count = 1, "100 bytes in 1 chunk, 200 announced");
     assert_int_equal(
         wire_assembler_feed(a, (struct wire_bytes){NULL, 0}, &f.payload, &f.version, &f.e), 0);
     assert_int_equal(

@@ -129,7 +129,7 @@ static void refuses_with_the_line(void **state)
 {
     (void)state;
     REFUSES("a,b\n1,2,3\n", "1:a|b|\n", "line 2: 3 fields, but the header has 2");
-    REFUSES("a,b\n1,2\n\n1\n", "1:a|b|\n2:1|2|\n", "line 4: 1 fields, but the header has 2");
+    REFUSES("a,b\n1,2\n\n1\n", "1:a|b|\n2:1|2|\n", "line 4: 1 field, but the header has 2");
     REFUSES("a,b\n1,x\"y\n", "1:a|b|\n",
             "line 2, column 2: a quote inside a field that has none around it");
     REFUSES("a,b\n\"1\"x,2\n", "1:a|b|\n", "line 2, column 1: text after a closing quote");

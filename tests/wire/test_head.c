@@ -140,7 +140,7 @@ static void a_scan_of_the_pool(void **state)
     assert_says(&w->e, "scan 13 of head 12");
     w->head.scan = 0;
     assert_int_equal(encode(w), -FIS_INPUT);
-    assert_says(&w->e, "3 ends of partitions, and no scan");
+    assert_says(&w->e, "ends of partitions, and no scan");
     w->head.scan = 4;
     w->head.n_ends = WIRE_PARTITIONS + 1;
     struct wire_pool_end *many = calloc(w->head.n_ends, sizeof *many);
@@ -237,7 +237,7 @@ static void refused_when_read(void **state)
     REFUSED(net->n_parameters--, net->n_parameters++, "network: 56 parameters, 57 expected");
     REFUSED(net->width[1] = 0, net->width[1] = 5, "width 0");
     REFUSED(net->width[1] = UINT32_MAX, net->width[1] = 5, "width 4294967295");
-    REFUSED(net->width[2] = 1, net->width[2] = 2, "1 classes");
+    REFUSED(net->width[2] = 1, net->width[2] = 2, "classes: 1");
     REFUSED(net->n_width = 1, net->n_width = 3, "network: 1 widths, 2..9 expected");
     REFUSED(m->network = NULL, m->network = net, "network: 0 widths");
     REFUSED(m->heap = 1000001, m->heap = 256, "heap: 1000001 candidates, at most 1000000");
@@ -263,7 +263,7 @@ static void refused_when_read(void **state)
     m->pool = &pool;
     pool.ends = list;
     pool.n_ends = 2;
-    REFUSED(ends[1].partition = 1, pool.scan = 12, "2 ends of partitions, and no scan");
+    REFUSED(ends[1].partition = 1, pool.scan = 12, "ends of partitions, and no scan");
     REFUSED(ends[1].partition = 0, ends[1].partition = 1, "scan: partition 0 twice");
     REFUSED(ends[1].partition = -1, ends[1].partition = 1, "scan: partition -1");
     REFUSED(ends[0].end = -5, ends[0].end = 5, "scan: partition 0 ends at offset -5");

@@ -252,7 +252,7 @@ static void refused_when_written(void **state)
     REFUSED(w->model.params = NULL, w->model.params = w->params, "without parameters");
     REFUSED(w->model.encoder = NULL, w->model.encoder = w->enc, "without encoder");
     REFUSED(w->model.positive = 2, w->model.positive = 1, "positive is 2");
-    REFUSED(w->model.n_classes = 1, w->model.n_classes = 2, "1 classes");
+    REFUSED(w->model.n_classes = 1, w->model.n_classes = 2, "classes: 1");
     REFUSED(w->model.verdict = "maybe", w->model.verdict = "publish", "verdict \"maybe\"");
     REFUSED(w->model.reason_text = "\xff", w->model.reason_text = "", "not UTF-8");
     REFUSED(w->model.metrics.n_groups = 65, w->model.metrics.n_groups = 3, "65 groups");
@@ -294,7 +294,7 @@ static void refused_when_read(void **state)
     REFUSED(m->gate = NULL, m->gate = gate, "no gate verdict");
     REFUSED(gate->verdict = FIS__V1__GATE__VERDICT__VERDICT_UNSPECIFIED,
             gate->verdict = FIS__V1__GATE__VERDICT__PUBLISH, "no gate verdict");
-    REFUSED(m->n_classes = 1, m->n_classes = 2, "1 classes");
+    REFUSED(m->n_classes = 1, m->n_classes = 2, "classes: 1");
     REFUSED(m->positive = 7, m->positive = 1, "positive is 7");
     REFUSED(m->metrics->values[0]->value = (double)NAN, m->metrics->values[0]->value = 1,
             "accuracy is not finite");

@@ -18,7 +18,7 @@ static void sparse(void **state)
     const unsigned char outside[] = {0x1a, 9, 0x0a, 1, 4, 0x12, 4, F1};
     protobuf_assert_bad(w, outside, sizeof outside, "sparse: index 4, 0..3 allowed");
     const unsigned char uneven[] = {0x1a, 10, 0x0a, 2, 1, 2, 0x12, 4, F1};
-    protobuf_assert_bad(w, uneven, sizeof uneven, "sparse: 2 indexes for 1 values");
+    protobuf_assert_bad(w, uneven, sizeof uneven, "sparse: 2 indexes for 1 value");
     const unsigned char many[] = {0x1a, 29, 0x0a, 5, 0, 1, 2, 3, 0, 0x12, 20, F1, F1, F1, F1, F1};
     protobuf_assert_bad(w, many, sizeof many, "sparse: 5 entries, at most 4 expected");
     const unsigned char both[] = {0x12, 4, F1, 0x1a, 0};
@@ -52,7 +52,7 @@ static void sparse_common_form(void **state)
                         "features and sparse: one of them expected");
     protobuf_assert_bad(w, again, sizeof again, "sparse: index 1 twice");
     protobuf_assert_bad(w, too_far, sizeof too_far, "sparse: index 4, 0..3 allowed");
-    protobuf_assert_bad(w, too_few, sizeof too_few, "sparse: 2 indexes for 1 values");
+    protobuf_assert_bad(w, too_few, sizeof too_few, "sparse: 2 indexes for 1 value");
 }
 
 static size_t put_varint(unsigned char *p, size_t v)

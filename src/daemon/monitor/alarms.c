@@ -303,9 +303,9 @@ static bool dead_letters(const struct look *k)
     all -= k->a->minutes[0].read;
     return dead >= FEW_DEAD && (double)dead > upper(limit, k->on) * (double)all &&
            found(k,
-                 "%" PRIu64 " of the last five minutes' %" PRIu64 " messages were refused; "
-                 "the dead-letter topic has them with the reason",
-                 dead, all);
+                 "%" PRIu64 " of %s in the last five minutes were refused; the dead-letter topic "
+                 "has them with the reason",
+                 dead, DECIMAL_COUNT(all, "message"));
 }
 
 /* ---- the pipeline's own topics --------------------------------------------------------------- */

@@ -3,6 +3,8 @@
 
 #include "daemon/scorer/scorer_host_impl.h"
 
+#include "base/decimal.h"
+
 /* Of an entry besides the record: features, votes. */
 #define LEDGER_BYTES ((size_t)1 << 20)
 /* Of a second each: how long no partition may be owned before that is reported. */
@@ -202,9 +204,9 @@ void scorer_host_say_left(const struct scorer_host *h)
 {
     if (h && h->machine && !scorer_idle(h->machine))
         log_line(LOG_LEVEL_WARN, "stop",
-                 "role=scorer text=\"records in flight were not committed (%llu messages were not "
-                 "acknowledged); they are scored again after a restart\"",
-                 (unsigned long long)stream_producer_outstanding(h->producer));
+                 "role=scorer text=\"records in flight were not committed (%s not acknowledged); "
+                 "they are scored again after a restart\"",
+                 DECIMAL_COUNT(stream_producer_outstanding(h->producer), "message"));
 }
 
 static void say_latency(const struct scorer_host *h)

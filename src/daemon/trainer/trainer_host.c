@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "daemon/context/closer.h"
 
 /* Less than a group waits for its members. */
@@ -101,9 +102,9 @@ void trainer_host_say_left(const struct trainer_host *h)
                  "role=trainer text=\"a job was still running; it is repeated after a restart\"");
     if (h->side.outbox && s.unsaved)
         log_line(LOG_LEVEL_WARN, "stop",
-                 "role=trainer text=\"%llu messages and the offsets of what was read were not "
-                 "committed; the next start repeats them\"",
-                 (unsigned long long)outbox_outstanding(h->side.outbox));
+                 "role=trainer text=\"%s and the offsets of what was read were not committed; the "
+                 "next start repeats them\"",
+                 DECIMAL_COUNT(outbox_outstanding(h->side.outbox), "message"));
 }
 
 void trainer_host_close(struct trainer_host *h, int patience_ms)
