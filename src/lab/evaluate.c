@@ -44,42 +44,18 @@ static void set_margins(struct lab_run *r, struct fis_trees *trees)
     fis_trees_apply(trees, r->test_x, r->split->n_test);
 }
 
-void lab_evaluate(struct lab_run *r, const float *params, struct lab_figures *out)
+void lab_evaluate(struct lab_run *r, const float *params, struct fis_metrics *out)
 {
     lab_evaluate_over(r, params, r->parts->trees, out);
 }
 
 void lab_evaluate_over(struct lab_run *r, const float *params, struct fis_trees *trees,
-                       struct lab_figures *out)
+                       struct fis_metrics *out)
 {
     const struct lab_split *s = r->split;
-    struct fis_metrics m;
     set_margins(r, trees);
     forward_test(r, params);
     fis_predict(r->logits, s->n_test, r->classes, r->predictions);
     fis_metrics_eval(r->predictions, r->logits, s->test_y, s->test_group, NULL, s->n_test,
-                     r->classes, s->task->n_groups, s->task->positive, &m);
-    *out = (struct lab_figures){.accuracy = m.accuracy,
-                                .balanced_accuracy = m.balanced_accuracy,
-                                .demographic_parity = m.demographic_parity,
-                                .equal_opportunity = m.equal_opportunity,
-                                .equalized_odds = m.equalized_odds,
-                                .equalized_odds_max = m.equalized_odds_max,
-                                .risk_disparity = m.risk_disparity,
-                                .predicted_classes = m.predicted_classes};
-}
-
-double lab_figures_of(const struct lab_figures *f, enum fis_metric metric)
-{
-    switch (metric) {
-    case FIS_DEMOGRAPHIC_PARITY:
-        return f->demographic_parity;
-    case FIS_EQUAL_OPPORTUNITY:
-        return f->equal_opportunity;
-    case FIS_EQUALIZED_ODDS:
-        return f->equalized_odds;
-    case FIS_RISK_DISPARITY:
-        return f->risk_disparity;
-    }
-    return 0;
+                     r->classes, s->task->n_groups, s->task->positive, out);
 }

@@ -15,18 +15,6 @@
 static const char *const corrections[] = {"none", "forward", "trim", "both"};
 static const char *const places[] = {"guide", "gate", "both"}; /* from LAB_CORRECT_GUIDE on */
 
-const char *lab_correction_name(enum lab_correction c)
-{
-    return (unsigned)c < LAB_CORRECTIONS ? corrections[c] : "unknown";
-}
-
-const char *lab_correct_where_name(enum lab_correct_where where)
-{
-    return where >= LAB_CORRECT_GUIDE && where <= LAB_CORRECT_GUIDE_AND_GATE
-               ? places[where - LAB_CORRECT_GUIDE]
-               : "unknown";
-}
-
 int lab_correction_find(const char *name, enum lab_correction *out, struct fis_error *e)
 {
     for (int i = 0; i < LAB_CORRECTIONS; i++)

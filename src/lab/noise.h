@@ -41,8 +41,7 @@ enum lab_correct_where {
     LAB_CORRECT_GATE = 2,
     LAB_CORRECT_GUIDE_AND_GATE = 3
 };
-const char *lab_correction_name(enum lab_correction c);           /* "none", "forward", … */
-const char *lab_correct_where_name(enum lab_correct_where where); /* "guide", "gate", "both" */
+/* "none", "forward", …; "guide", "gate", "both". */
 int lab_correction_find(const char *name, enum lab_correction *out,
                         struct fis_error *e) FIS_MUST_CHECK;
 int lab_correct_where_find(const char *name, enum lab_correct_where *out,

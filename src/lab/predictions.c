@@ -17,7 +17,7 @@ static void put_number(FILE *f, const char *name, double v)
 }
 
 /* Names need no escapes in JSON: tasks and methods that were found, and "/" is no file's. */
-static void put_head(FILE *f, const struct lab_run *r, const struct lab_figures *now)
+static void put_head(FILE *f, const struct lab_run *r, const struct fis_metrics *now)
 {
     fprintf(f, "# {\"task\":\"%s\",\"method\":\"%s\",\"metric\":\"%s\",\"seed\":%llu",
             r->split->task->spec->fetched ? r->split->task->spec->name : "csv", r->method->name,
@@ -33,7 +33,7 @@ static void put_head(FILE *f, const struct lab_run *r, const struct lab_figures 
     fprintf(f, "}\nlabel,group,prediction\n");
 }
 
-static int write_file(const struct lab_run *r, const struct lab_figures *now, const char *path,
+static int write_file(const struct lab_run *r, const struct fis_metrics *now, const char *path,
                       struct fis_error *e)
 {
     const struct lab_split *s = r->split;
@@ -50,7 +50,7 @@ static int write_file(const struct lab_run *r, const struct lab_figures *now, co
 static int round_end(void *arg, struct lab_run *r, struct fis_error *e)
 {
     char path[4096], method[sizeof r->method->name];
-    struct lab_figures now;
+    struct fis_metrics now;
     if (r->round + 1 < r->o->protocol.rounds)
         return 0;
     snprintf(method, sizeof method, "%s", r->method->name);

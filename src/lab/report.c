@@ -33,7 +33,7 @@ static bool is_of(const struct kind *k, const char *method, const char *variant,
 
 static double violation_of(const struct kind *k, const struct lab_result *r)
 {
-    return lab_figures_of(&r->test, k->metric);
+    return fis_metrics_of(&r->test, k->metric);
 }
 
 /* ---- one cell ------------------------------------------------------------------------------- */

@@ -39,7 +39,7 @@ bool lab_key_equal(const struct lab_key *a, const struct lab_key *b)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-static json_t *figures(const struct lab_figures *f)
+static json_t *figures(const struct fis_metrics *f)
 {
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "accuracy", wire_json_real(f->accuracy),
@@ -128,10 +128,10 @@ static struct source inner(struct source *s, const char *name)
     return in;
 }
 
-static void read_figures(struct source *s, const char *name, struct lab_figures *f)
+static void read_figures(struct source *s, const char *name, struct fis_metrics *f)
 {
     struct source in = inner(s, name);
-    *f = (struct lab_figures){.accuracy = real_at(&in, "accuracy"),
+    *f = (struct fis_metrics){.accuracy = real_at(&in, "accuracy"),
                               .balanced_accuracy = real_at(&in, "balanced_accuracy"),
                               .demographic_parity = real_at(&in, "dp"),
                               .equal_opportunity = real_at(&in, "eop"),

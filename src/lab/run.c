@@ -113,7 +113,7 @@ static bool check(struct publication_call *c, uint32_t index)
 static void add_point(struct lab_run *r)
 {
     struct lab_result *out = r->result;
-    struct lab_figures anchor, now;
+    struct fis_metrics anchor, now;
     const enum fis_metric metric = r->o->metric;
     if (out->n_path >= LAB_ROUNDS_MAX)
         return;
@@ -122,9 +122,9 @@ static void add_point(struct lab_run *r)
     out->path[out->n_path++] =
         (struct lab_point){.labels = r->n_bought,
                            .accuracy = now.accuracy,
-                           .violation = lab_figures_of(&now, metric),
+                           .violation = fis_metrics_of(&now, metric),
                            .anchor_accuracy = anchor.accuracy,
-                           .anchor_violation = lab_figures_of(&anchor, metric)};
+                           .anchor_violation = fis_metrics_of(&anchor, metric)};
 }
 
 /* A verdict of methods that do not ask the gate: what they give is published. */

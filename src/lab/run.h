@@ -68,16 +68,8 @@ struct lab_point {
 };
 #define LAB_ROUNDS_MAX 64
 
-/* On the test rows, of what is published. */
-struct lab_figures {
-    double accuracy, balanced_accuracy, demographic_parity, equal_opportunity, equalized_odds,
-        equalized_odds_max, risk_disparity;
-    uint32_t predicted_classes;
-};
-double lab_figures_of(const struct lab_figures *f, enum fis_metric metric); /* the violation */
-
 struct lab_result {
-    struct lab_figures test, anchor, warm_up;
+    struct fis_metrics test, anchor, warm_up; /* on the test rows; test: of what is published */
     uint32_t n_validation, n_test, bought;
     uint32_t kept;         /* at the end */
     uint32_t kept_at_once; /* by the check when the label came */
@@ -146,9 +138,9 @@ struct lab_run {
 void lab_score(struct lab_run *r, const float *x, uint32_t n, float *scores,
                void (*some)(struct lab_run *r, const float *x, uint32_t n, float *scores));
 /* Metrics of params on the test rows, over the newest base; over another one. */
-void lab_evaluate(struct lab_run *r, const float *params, struct lab_figures *out);
+void lab_evaluate(struct lab_run *r, const float *params, struct fis_metrics *out);
 void lab_evaluate_over(struct lab_run *r, const float *params, struct fis_trees *trees,
-                       struct lab_figures *out);
+                       struct fis_metrics *out);
 /* logits [n][K] of any rows, in pieces. */
 void lab_forward(struct lab_run *r, const float *params, const float *x, uint32_t n, float *logits);
 #endif

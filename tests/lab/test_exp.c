@@ -283,7 +283,7 @@ static void test_runs(void **state)
         assert_string_equal(r[0].key.variant, "strategy=1");
         assert_string_equal(r[1].key.variant, "strategy=2");
         assert_memory_equal(&r[0].result.test, &r[1].result.test, sizeof r[0].result.test);
-        static struct lab_figures first;
+        static struct fis_metrics first;
         if (threads == 1)
             first = r[3].result.test;
         assert_memory_equal(&r[3].result.test, &first, sizeof first);
@@ -333,7 +333,7 @@ static void test_compare(void **state)
     struct fis_error e;
     uint32_t n;
     (void)state;
-    r.result.test = (struct lab_figures){.accuracy = .6, .demographic_parity = .1};
+    r.result.test = (struct fis_metrics){.accuracy = .6, .demographic_parity = .1};
     assert_int_equal(lab_report_make(&r, 1, &metric, 1, "random", &report, &e), 0);
     assert_int_equal(lab_paper_compare(LAB_PAPER_MAIN, &report, &lines, &n, &e), 0);
     assert_int_equal(n, 6);

@@ -120,7 +120,7 @@ static int publish(struct lab_run *r, int last, float *params, struct fis_error 
 struct data {
     struct lab_tasks tasks;
     struct lab_split *splits[TASKS][SEEDS];
-    struct lab_figures random[TASKS]; /* means over seeds: accuracy, equalized odds */
+    struct fis_metrics random[TASKS]; /* means over seeds: accuracy, equalized odds */
 };
 
 struct outcome {
@@ -129,10 +129,10 @@ struct outcome {
     double broken;
 };
 
-static struct lab_figures mean_of(const struct data *d, int task, const struct lab_method *m,
+static struct fis_metrics mean_of(const struct data *d, int task, const struct lab_method *m,
                                   const struct lab_hooks *hooks)
 {
-    struct lab_figures mean = {.accuracy = 0};
+    struct fis_metrics mean = {.accuracy = 0};
     for (int s = 0; s < SEEDS; s++) {
         struct lab_options o;
         struct lab_result r;
@@ -159,7 +159,7 @@ static struct outcome run_fis(const struct data *d, const char *name, struct wat
     p.publish = publish;
     m.publication = &p;
     for (int t = 0; t < TASKS; t++) {
-        struct lab_figures f = mean_of(d, t, &m, hooks);
+        struct fis_metrics f = mean_of(d, t, &m, hooks);
         out.points += 100 * (f.accuracy - d->random[t].accuracy) / TASKS;
         out.ratio *= pow(f.equalized_odds / d->random[t].equalized_odds, 1.0 / TASKS);
     }

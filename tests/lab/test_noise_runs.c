@@ -157,15 +157,15 @@ static void names_are_found_and_others_refused(void **state)
 {
     enum lab_correction c;
     enum lab_correct_where w;
+    static const char *const corrections[] = {"none", "forward", "trim", "both"};
+    static const char *const places[] = {"guide", "gate", "both"};
     (void)state;
     for (int i = 0; i < LAB_CORRECTIONS; i++) {
-        assert_int_equal(lab_correction_find(lab_correction_name((enum lab_correction)i), &c, &e),
-                         0);
+        assert_int_equal(lab_correction_find(corrections[i], &c, &e), 0);
         assert_int_equal(c, i);
     }
     for (int i = LAB_CORRECT_GUIDE; i <= LAB_CORRECT_GUIDE_AND_GATE; i++) {
-        assert_int_equal(
-            lab_correct_where_find(lab_correct_where_name((enum lab_correct_where)i), &w, &e), 0);
+        assert_int_equal(lab_correct_where_find(places[i - LAB_CORRECT_GUIDE], &w, &e), 0);
         assert_int_equal(w, i);
     }
     assert_int_equal(lab_correction_find("backward", &c, &e), -FIS_INPUT);

@@ -44,7 +44,7 @@ static void each_runs_and_is_repeatable(void **state)
             struct lab_result a = run(rivals[i], &o, NULL), b = run(rivals[i], &o, NULL);
             assert_true(small_same(&a, &b));
             assert_int_equal(a.bought, 120);
-            assert_true(isfinite(lab_figures_of(&a.test, o.metric)));
+            assert_true(isfinite(fis_metrics_of(&a.test, o.metric)));
             assert_true(a.test.accuracy > (cases[c].classes == 2 ? .5 : .3));
         }
     }
