@@ -157,6 +157,11 @@ rd_kafka_AdminOptions_t *stream_admin_options(const struct stream_admin *a, rd_k
     return o;
 }
 
+bool stream_admin_passes(rd_kafka_resp_err_t err)
+{
+    return err == RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT || err == RD_KAFKA_RESP_ERR_NOT_CONTROLLER;
+}
+
 int stream_admin_wait(struct stream_admin *a, const char *what, rd_kafka_event_t **out,
                       struct fis_error *e)
 {

@@ -39,6 +39,10 @@ bool stream_admin_pause(const struct stream_admin *a);
 /* Options with what is left of the time for a request of this kind. */
 rd_kafka_AdminOptions_t *stream_admin_options(const struct stream_admin *a, rd_kafka_admin_op_t op);
 
+/* A topic's answer that another try may change: the controller did not manage it in time, or has
+ * moved. */
+bool stream_admin_passes(rd_kafka_resp_err_t err);
+
 /* Waits for the answer of a request that was sent. 0: *out is the caller's to destroy. The
  * broker does not know the request: STREAM_TOPICS_UNSUPPORTED. RETRY: no broker in time. */
 int stream_admin_wait(struct stream_admin *a, const char *what, rd_kafka_event_t **out,

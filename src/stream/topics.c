@@ -70,12 +70,9 @@ static int created(const rd_kafka_topic_result_t *result, struct stream_topic_re
         return 0;
     const char *text = rd_kafka_topic_result_error_string(result);
     note(r, text ? text : rd_kafka_err2str(err));
-    enum fis_error_kind kind =
-        err == RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT || err == RD_KAFKA_RESP_ERR_NOT_CONTROLLER
-            ? FIS_RETRY
-            : FIS_FATAL;
-    return fis_fail(e, kind, "kafka topic \"%s\" cannot be created: %s",
-                    rd_kafka_topic_result_name(result), r->text);
+    return fis_fail(e, stream_admin_passes(err) ? FIS_RETRY : FIS_FATAL,
+                    "kafka topic \"%s\" cannot be created: %s", rd_kafka_topic_result_name(result),
+                    r->text);
 }
 
 static int take_created(const rd_kafka_event_t *ev, const struct stream_topic *topics, size_t count,

@@ -20,8 +20,9 @@ static int deleted(const rd_kafka_topic_result_t *result, struct stream_topic_re
         return 0;
     const char *text = rd_kafka_topic_result_error_string(result);
     snprintf(r->text, sizeof r->text, "%s", text ? text : rd_kafka_err2str(err));
-    return fis_fail(e, FIS_FATAL, "kafka topic \"%s\" cannot be deleted: %s",
-                    rd_kafka_topic_result_name(result), r->text);
+    return fis_fail(e, stream_admin_passes(err) ? FIS_RETRY : FIS_FATAL,
+                    "kafka topic \"%s\" cannot be deleted: %s", rd_kafka_topic_result_name(result),
+                    r->text);
 }
 
 static int take_deleted(const rd_kafka_event_t *ev, const char *const *names, size_t count,
@@ -67,13 +68,16 @@ static int send_deletion(struct stream_admin *a, const char *const *names, size_
 int stream_topics_delete(const struct stream_client *client, const char *const *names, size_t count,
                          int timeout_ms, struct stream_topic_report *reports, struct fis_error *e)
 {
+    const int64_t until = stream_now_ms() + timeout_ms;
     struct stream_admin a;
     int rc = stream_admin_open(&a, client, timeout_ms, e);
     if (rc)
         return rc;
-    rc = stream_admin_ready(&a, e);
-    if (!rc && count)
-        rc = send_deletion(&a, names, count, reports, e);
+    do {
+        rc = stream_admin_ready(&a, e);
+        if (!rc && count)
+            rc = send_deletion(&a, names, count, reports, e);
+    } while (rc == -FIS_RETRY && stream_now_ms() < until && stream_admin_pause(&a));
     stream_admin_close(&a);
     return rc;
 }
