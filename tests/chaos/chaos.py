@@ -82,7 +82,7 @@ class Run:
         self.feeder.start()
         self.labeller.start()
         try:
-            wait_until(self.cluster.leader, "a first leader", 60, self.cluster)
+            wait_until(self.cluster.leader, "a first leader", 180, self.cluster)
             self.hurt()
             self.settle()
         except AssertionError as e:
@@ -118,11 +118,11 @@ class Run:
             name, c = self.cluster.leader(), self.cluster
             fault = c.hurt(name, ("kill", "freeze")[number % 2], self.random)
             self.faults.append(fault)
-            wait_until(lambda: c.led_since(fault.at), "one leads again", 60, c)
+            wait_until(lambda: c.led_since(fault.at), "one leads again", 180, c)
             c.mend()
             wait_until(lambda: any(max(c.nodes[name].times(x), default=0) > fault.at
                                    for x in ("ready to lead", "leads, and")),
-                       f"{name} stands by, or was back before the other one led", 60, c)
+                       f"{name} stands by, or was back before the other one led", 180, c)
 
     # ---- the end
 
@@ -156,11 +156,11 @@ class Run:
         do."""
         self.cluster.mend()
         say(f"{self.kills} faults; waiting for the end of the budget")
-        wait_until(self.spent, "the budget is spent", 300, self.cluster)
+        wait_until(self.spent, "the budget is spent", 600, self.cluster)
         self.take_over()
         self.feeder.finish()
         self.labeller.finish()
-        wait_until(self.read_up, "all that was sent is read and committed", 90, self.cluster)
+        wait_until(self.read_up, "all that was sent is read and committed", 180, self.cluster)
 
     def dump(self):
         topics = {name: fisd_test.consume(self.p.topic(name)) for name in check.TOPICS}

@@ -20,12 +20,12 @@ def run(*command, seconds):
 
 @test("the checker finds each way to spoil a history")
 def _():
-    same(run(os.path.join(CHAOS, "test_check.py"), seconds=60), 0)
+    same(run(os.path.join(CHAOS, "test_check.py"), seconds=180), 0)
 
 
 @test("some random faults, and every guarantee holds")
 def _():
-    same(run(os.path.join(CHAOS, "chaos.py"), "--kills", "6", seconds=400), 0)
+    same(run(os.path.join(CHAOS, "chaos.py"), "--kills", "6", seconds=900), 0)
 
 
 if __name__ == "__main__":

@@ -299,7 +299,8 @@ def _():
         feed(p, 500, 1500)
         wait(lambda: len(asked(p)[0]) == 64, "requests of the second round", alive=p.alive)
         same(p.stop(), 0, "exit status")
-        same(committed(f"{p.name}-trainer", p.topic("labels"), [1, 2]), {1: 12, 2: 20}, "offsets")
+        wait(lambda: committed(f"{p.name}-trainer", p.topic("labels"), [1, 2]) == {1: 12, 2: 20},
+             "offsets 12 and 20 are committed")
         for topic in ("candidates", *MEMORY):
             same({m.partition for m in p.consume(topic)}, {0}, f"partitions of {topic}")
         p.start(ready=r" restored round=")

@@ -4,12 +4,11 @@ is lost, every version is whole and there once, and no record is skipped."""
 
 import json
 import random
-import socket
-import struct
 import threading
 import time
 
-from fisd_test import KAFKA, Pipeline, fields, main, people, record_json, same, t_config, test, wait
+from fisd_test import Pipeline, fields, main, people, record_json, same, t_config, test, wait
+from own_broker import committed
 
 ROWS = list(people(40000, 3))
 TRUTH = {r["id"]: r["hired"] for r in ROWS}
@@ -74,27 +73,12 @@ def whole_versions(p):
     return versions
 
 
-def committed(p, role, topic):
-    """The group's committed offset of a topic of one partition: OffsetFetch, version 1."""
-    def text(t):
-        return struct.pack(">h", len(t)) + t.encode()
-    body = (struct.pack(">hhi", 9, 1, 7) + text("test") + text(f"{p.name}-{role}")
-            + struct.pack(">i", 1) + text(p.topic(topic)) + struct.pack(">ii", 1, 0))
-    host, port = KAFKA.split(":")
-    with socket.create_connection((host, int(port)), 10) as s:
-        s.sendall(struct.pack(">i", len(body)) + body)
-        answer = b""
-        while len(answer) < 4 or len(answer) < 4 + struct.unpack(">i", answer[:4])[0]:
-            answer += s.recv(65536)
-    at = 4 + 4 + 4 + 2 + len(p.topic(topic)) + 4 + 4
-    return struct.unpack(">q", answer[at:at + 8])[0]
-
-
 def all_committed(p, role, topic):
-    """Nothing but markers of transactions follows the committed offset."""
-    messages = p.consume(topic)
-    at = committed(p, role, topic)
-    assert at > messages[-1].offset, f"{topic}: committed {at}, last {messages[-1].offset}"
+    """Nothing but markers of transactions follows the committed offset, which is there when the
+    marker of its own transaction is: soon after the commit was acknowledged."""
+    last = p.consume(topic)[-1].offset
+    wait(lambda: committed(f"{p.name}-{role}", p.topic(topic), [0])[0] > last,
+         f"{topic}: an offset behind {last} is committed")
 
 
 def check(p, labeller, budget, records):
