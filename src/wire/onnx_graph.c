@@ -122,67 +122,50 @@ onnx_node *onnx_apply_list(struct onnx_graph *g, const char *op, const char *out
     return node;
 }
 
-static Onnx__AttributeProto *attribute(struct onnx_graph *g, onnx_node *node, const char *name,
-                                       Onnx__AttributeProto__AttributeType type)
+/* `value` has what is set, its type too. */
+static void set(struct onnx_graph *g, onnx_node *node, const char *name, Onnx__AttributeProto value)
 {
     Onnx__AttributeProto *a = node ? onnx_take(g, 1, sizeof *a) : NULL;
     if (!a)
-        return NULL;
+        return;
     onnx__attribute_proto__init(a);
-    a->name = borrowed(name);
-    a->type = type;
+    value.base = a->base;
+    value.name = borrowed(name);
+    *a = value;
     node->attribute[node->n_attribute++] = a;
-    return a;
 }
 
-#define TYPE(name) ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##name
+#define SET(g, node, name, type_, ...)                                                             \
+    set(g, node, name,                                                                             \
+        (Onnx__AttributeProto){.type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##type_,             \
+                               __VA_ARGS__})
 
 void onnx_set_int(struct onnx_graph *g, onnx_node *node, const char *name, int64_t value)
 {
-    Onnx__AttributeProto *a = attribute(g, node, name, TYPE(INT));
-    if (!a)
-        return;
-    a->has_i = true;
-    a->i = value;
+    SET(g, node, name, INT, .has_i = true, .i = value);
 }
 
 void onnx_set_float(struct onnx_graph *g, onnx_node *node, const char *name, float value)
 {
-    Onnx__AttributeProto *a = attribute(g, node, name, TYPE(FLOAT));
-    if (!a)
-        return;
-    a->has_f = true;
-    a->f = value;
+    SET(g, node, name, FLOAT, .has_f = true, .f = value);
 }
 
 void onnx_set_ints(struct onnx_graph *g, onnx_node *node, const char *name, int64_t *values,
                    size_t n)
 {
-    Onnx__AttributeProto *a = values ? attribute(g, node, name, TYPE(INTS)) : NULL;
-    if (!a)
-        return;
-    a->ints = values;
-    a->n_ints = n;
+    SET(g, values ? node : NULL, name, INTS, .ints = values, .n_ints = n);
 }
 
 void onnx_set_floats(struct onnx_graph *g, onnx_node *node, const char *name, float *values,
                      size_t n)
 {
-    Onnx__AttributeProto *a = values ? attribute(g, node, name, TYPE(FLOATS)) : NULL;
-    if (!a)
-        return;
-    a->floats = values;
-    a->n_floats = n;
+    SET(g, values ? node : NULL, name, FLOATS, .floats = values, .n_floats = n);
 }
 
 void onnx_set_texts(struct onnx_graph *g, onnx_node *node, const char *name,
                     ProtobufCBinaryData *values, size_t n)
 {
-    Onnx__AttributeProto *a = values ? attribute(g, node, name, TYPE(STRINGS)) : NULL;
-    if (!a)
-        return;
-    a->strings = values;
-    a->n_strings = n;
+    SET(g, values ? node : NULL, name, STRINGS, .strings = values, .n_strings = n);
 }
 
 ProtobufCBinaryData onnx_bytes(const char *text)
