@@ -122,7 +122,7 @@ static void statistics_are_read(void **state)
     assert_int_equal(k.request_timeouts, 4);
     assert_int_equal(k.requests_waiting, 5);
     assert_int_equal(k.queue_messages, 3);
-    assert_int_equal(k.received_messages, 0);
+    assert_int_equal(k.received_bytes, 0);
     assert_int_equal(k.rebalances, 2);
 }
 

@@ -47,9 +47,7 @@ int kafka_stats_parse(const char *text, size_t length, struct kafka_stats *out)
     *out = (struct kafka_stats){
         .queue_messages = number(o, "msg_cnt"),
         .queue_bytes = number(o, "msg_size"),
-        .sent_messages = number(o, "txmsgs"),
         .sent_bytes = number(o, "txmsg_bytes"),
-        .received_messages = number(o, "rxmsgs"),
         .received_bytes = number(o, "rxmsg_bytes"),
         .rebalances = number(json_object_get(o, "cgrp"), "rebalance_cnt"),
     };

@@ -23,7 +23,7 @@ struct kafka_stats {
     double rtt_p99_seconds;               /* the worst broker's */
     uint64_t requests_waiting;            /* to be sent */
     uint64_t queue_messages, queue_bytes; /* producer: to be sent */
-    uint64_t sent_messages, sent_bytes, received_messages, received_bytes;
+    uint64_t sent_bytes, received_bytes;
     uint64_t request_errors, request_timeouts, disconnects;
     uint64_t rebalances; /* consumer groups */
 };

@@ -14,7 +14,6 @@ uint32_t scorer_host_status(struct scorer_host *h, struct scorer_status *out, st
     out->head_version = h->head ? h->head->version : 0;
     out->outstanding = stream_producer_outstanding(h->producer);
     out->waits_for = stream_producer_waits_for(h->producer);
-    out->batches = h->n_slots;
     for (uint32_t i = 0; i < h->n_slots; i++)
         out->batches_in_flight += h->slots[i].read->count > 0;
     scorer_drift_show(h, &out->drift);

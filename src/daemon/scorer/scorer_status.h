@@ -47,7 +47,7 @@ struct scorer_status {
     uint64_t head_version;          /* 0: none yet */
     uint64_t outstanding;           /* messages sent and not acknowledged */
     const char *waits_for;          /* a topic that is missing, for what it has to send; or NULL */
-    uint32_t batches, batches_in_flight;
+    uint32_t batches_in_flight;
     /* Records of a batch; seconds that its decoding and scoring took; seconds from a message's
      * timestamp to the acknowledgement of what was offered of its batch. */
     const struct histogram *batch_records, *batch_seconds, *latency_seconds;
