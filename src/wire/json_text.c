@@ -322,6 +322,15 @@ json_t *wire_json_count(uint64_t n)
     return json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n);
 }
 
+json_t *wire_json_privacy(const struct wire_privacy *p)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "refreshes",
+                     wire_json_count(p->refreshes), "exact", wire_json_count(p->exact), "rho",
+                     wire_json_real(p->rho), "noise", wire_json_real(p->noise), "clip",
+                     wire_json_real(p->clip), "delta", wire_json_real(p->delta), "epsilon",
+                     wire_json_real(p->epsilon));
+}
+
 struct target {
     struct byte_buffer *out;
     bool failed;

@@ -64,6 +64,8 @@ int wire_json_number(struct byte_buffer *out, double number, struct fis_error *e
 json_t *wire_json_real(double x);
 /* The largest integer that jansson has, where `n` is larger. */
 json_t *wire_json_count(uint64_t n);
+/* What noise has spent. */
+json_t *wire_json_privacy(const struct wire_privacy *p);
 /* The text of `take`, which is released; flags: of json_dumps. NOMEM, also when it is NULL; nothing
  * is appended then. */
 int wire_json_dump(json_t *take, size_t flags, struct byte_buffer *out,

@@ -126,19 +126,6 @@ static json_t *lineage(struct making *m, const struct wire_model *from)
     return all;
 }
 
-static json_t *privacy(struct making *m, const struct wire_privacy *from)
-{
-    json_t *all = json_object();
-    put(m, all, "refreshes", count(from->refreshes));
-    put(m, all, "exact", count(from->exact));
-    put(m, all, "rho", wire_json_real(from->rho));
-    put(m, all, "noise", wire_json_real(from->noise));
-    put(m, all, "clip", wire_json_real(from->clip));
-    put(m, all, "delta", wire_json_real(from->delta));
-    put(m, all, "epsilon", wire_json_real(from->epsilon));
-    return all;
-}
-
 static json_t *column(struct making *m, const struct fis_encoder *encoder, uint32_t i)
 {
     static const char *const scales[] = {[FIS_SCALE_STANDARD] = "standard",
@@ -243,7 +230,7 @@ static json_t *whole(struct making *m, const struct wire_model *from, int with_w
     put(m, all, "anchor", metrics(m, &from->anchor, NULL));
     put(m, all, "lineage", lineage(m, from));
     if (from->privacy.refreshes || from->privacy.exact)
-        put(m, all, "privacy", privacy(m, &from->privacy));
+        put(m, all, "privacy", wire_json_privacy(&from->privacy));
     put_network(m, all, from, with_weights);
     return all;
 }

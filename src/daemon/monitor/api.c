@@ -133,17 +133,6 @@ static const char *job_name(enum trainer_job j)
                                      : "none";
 }
 
-static json_t *privacy(const struct wire_privacy *p)
-{
-    if (!p->refreshes)
-        return json_null();
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "refreshes",
-                     wire_json_count(p->refreshes), "exact", wire_json_count(p->exact), "rho",
-                     wire_json_real(p->rho), "noise", wire_json_real(p->noise), "clip",
-                     wire_json_real(p->clip), "delta", wire_json_real(p->delta), "epsilon",
-                     wire_json_real(p->epsilon));
-}
-
 static json_t *last_command(const struct trainer_status *t)
 {
     if (!t->control_id || !*t->control_id)
@@ -172,9 +161,9 @@ static json_t *leading(const struct status *s)
         wire_json_count(c->candidates), "held", (int)c->selector.held, "head_version",
         wire_json_count(c->head_version), "served_version", wire_json_count(c->served_version),
         "val0", wire_json_real(t->val0), "labels", labels(s), "validation", validation(s),
-        "privacy", privacy(&c->privacy), "restore_seconds",
-        wire_json_real(1e-3 * (double)t->restore_ms), "loss", wire_json_real(c->learner.last_loss),
-        "last_command", last_command(t), "mode",
+        "privacy", c->privacy.refreshes ? wire_json_privacy(&c->privacy) : json_null(),
+        "restore_seconds", wire_json_real(1e-3 * (double)t->restore_ms), "loss",
+        wire_json_real(c->learner.last_loss), "last_command", last_command(t), "mode",
         s->cfg->selection.mode == CONFIG_POOL ? "pool" : "stream", "asking", asking(&t->asking));
 }
 
