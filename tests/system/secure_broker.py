@@ -91,10 +91,11 @@ class SecureBroker:
         subprocess.run([_SCRIPT, "stop", self.dir], check=False)
 
     def client(self, user, password=False, ca="ca", mechanism="SCRAM-SHA-512"):
-        """librdkafka's properties of a user; the password in its file, or (password) as it is."""
+        """librdkafka's properties of a user; the password in its file, or (password) as it is, for kcat too."""
         word = PASSWORD.format(user) if password else "file:" + self.path(user + ".password")
+        before = "" if password else "file:"  # which fisd and fisctl allow before any path
         return {"bootstrap.servers": self.address, "security.protocol": "SASL_SSL",
-                "ssl.ca.location": self.path(ca + ".pem"), "sasl.mechanism": mechanism,
+                "ssl.ca.location": before + self.path(ca + ".pem"), "sasl.mechanism": mechanism,
                 "sasl.username": user, "sasl.password": word}
 
     def allow(self, user, operations, topics=(), groups=(), transactional=()):
