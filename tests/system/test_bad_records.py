@@ -231,7 +231,7 @@ def _():
         (sparse([0], b"\0\0\x80\x7f"), ["feature 0", "inf"]),
         (sparse([4], one[0]), ["index 4", "0..3"]),
         (sparse([1, 1], x[:8]), ["index 1 twice"]),
-        (sparse([0, 1], one[0]), ["2 indexes for 1 values"]),
+        (sparse([0, 1], one[0]), ["2 indexes for 1 value"]),
         (b"\x12\x10" + x + b"\x1a\x00", ["features and sparse"]),
         (b"\x0a\x01\xff\x12\x10" + x, ["id", "UTF-8"]),
         (b"\0\0\0", ["Confluent frame", "3 bytes, at least 6"]),

@@ -165,7 +165,7 @@ def _():
         w.feed()
         p.wait_log(r" ready ")
         same((status(p)["asking"], len(w.requests()[0])), ("patience", asked))
-        has(command(p, "labels", "status"), "1 rounds in a row published nothing")
+        has(command(p, "labels", "status"), "1 round in a row published nothing")
         has(command(p, "labels", "resume"), "requested again")
         wait(lambda: len(w.requests()[0]) > asked, "it goes on", alive=p.alive)
 
@@ -270,7 +270,7 @@ def check_card(p, listed, served, rejected):
             assert abs(abs(g["accuracy"] - end) - width) < 1e-6, (g, of)
         assert low < g["accuracy"] < high, (g, of)
     text = command(p, "models", "card", str(served))
-    has(text, f"# Model card: {p.name}, version {served}\n".replace("_", "\\_"), "| job | categorical | 3 ",
+    has(text, f"# Model card: {p.name}, version {served}\n".replace("_", "\\_"), "| job | categorical | categories: 3 ",
         "## Limits", "## Not for", f"| {version['lineage']['labels_bought']} |",
         *(line for line in card["card"]["limits"] + card["card"]["not_for"]))
     assert "Serving: the gate" not in text, text
